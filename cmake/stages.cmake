@@ -1,0 +1,16 @@
+# A stage is a folder of src/. It sees its own headers and those of the stages that it names after USES, and no others: each
+# stage is compiled with an include folder of its own that holds links to just these, so a stage cannot reach back.
+function(croton_stage name)
+  cmake_parse_arguments(ARG "" "" "USES" ${ARGN})
+  include(${CMAKE_SOURCE_DIR}/src/${name}/sources.cmake)  # sets SOURCES
+  set(links ${CMAKE_BINARY_DIR}/stages/${name})
+  file(MAKE_DIRECTORY ${links})
+  foreach(used IN LISTS ARG_USES ITEMS ${name})
+    file(CREATE_LINK ${CMAKE_SOURCE_DIR}/src/${used} ${links}/${used} SYMBOLIC)
+  endforeach()
+  list(TRANSFORM SOURCES PREPEND ${CMAKE_SOURCE_DIR}/src/${name}/)
+  add_library(croton_${name} OBJECT ${SOURCES})
+  target_include_directories(croton_${name} PRIVATE ${links} ${CMAKE_SOURCE_DIR}/include)
+  target_link_libraries(croton_${name} PRIVATE croton_settings fmt::fmt-header-only)
+  target_sources(croton PRIVATE $<TARGET_OBJECTS:croton_${name}>)
+endfunction()

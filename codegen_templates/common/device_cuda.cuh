@@ -1,0 +1,95 @@
+// The device header of generated CUDA kernels, for NVRTC: what numeric.cuh, math.cuh and the templates ask of a GPU. No
+// CUDA header is used, since they cost more to parse than a kernel to compile, and whatever needs assembly stands here
+// and nowhere else. device_simulator.hpp defines the same names, with the same bits, for kernels that run on the host.
+//
+// Rules for kernels: grids and blocks have one dimension, blocks are whole warps of 32 where shuffles or votes are
+// used, and all 32 lanes take part in them; every thread of a block meets the same barriers. The simulator checks all
+// of it.
+#ifndef CT_DEVICE_HEADER
+#define CT_DEVICE_HEADER
+
+// "declared but never referenced": a kernel uses few of the functions in front of it.
+#pragma nv_diag_suppress 177
+
+#define CT_DEVICE static __device__ __forceinline__
+#define CT_MEMBER __device__ __forceinline__
+#define CT_INLINE
+#define CT_KERNEL extern "C" __global__
+#define CT_SHARED __shared__
+#define CT_LAUNCH_BOUNDS(threads) __launch_bounds__(threads)
+
+namespace ct {
+
+// --- Arithmetic: correctly rounded, nothing contracted ---------------------------------------------------------------
+
+CT_DEVICE float fma(float a, float b, float c) { return __fmaf_rn(a, b, c); }
+CT_DEVICE double fma(double a, double b, double c) { return __fma_rn(a, b, c); }
+CT_DEVICE float sqrt(float x) { return __fsqrt_rn(x); }
+CT_DEVICE double sqrt(double x) { return __dsqrt_rn(x); }
+CT_DEVICE float rint(float x) { return ::rintf(x); }
+CT_DEVICE double rint(double x) { return ::rint(x); }
+CT_DEVICE float floor(float x) { return ::floorf(x); }
+CT_DEVICE double floor(double x) { return ::floor(x); }
+CT_DEVICE float ceil(float x) { return ::ceilf(x); }
+CT_DEVICE double ceil(double x) { return ::ceil(x); }
+CT_DEVICE float trunc(float x) { return ::truncf(x); }
+CT_DEVICE double trunc(double x) { return ::trunc(x); }
+CT_DEVICE float abs(float x) { return ::fabsf(x); }
+CT_DEVICE double abs(double x) { return ::fabs(x); }
+
+CT_DEVICE unsigned int bits_of(float x) { return __float_as_uint(x); }
+CT_DEVICE unsigned long long bits_of(double x) { return (unsigned long long)__double_as_longlong(x); }
+CT_DEVICE float float_from_bits(unsigned int bits) { return __uint_as_float(bits); }
+CT_DEVICE double double_from_bits(unsigned long long bits) { return __longlong_as_double((long long)bits); }
+
+// The upper half of the 128-bit product.
+CT_DEVICE unsigned long long multiply_high(unsigned long long a, unsigned long long b) { return __umul64hi(a, b); }
+
+// --- Who am I --------------------------------------------------------------------------------------------------------
+
+CT_DEVICE unsigned int thread_index() { return threadIdx.x; }
+CT_DEVICE unsigned int block_size() { return blockDim.x; }
+CT_DEVICE unsigned int block_index() { return blockIdx.x; }
+CT_DEVICE unsigned int block_count() { return gridDim.x; }
+CT_DEVICE unsigned int lane_index() { return threadIdx.x & 31u; }
+CT_DEVICE unsigned int warp_index() { return threadIdx.x >> 5; }
+
+// --- Working together ------------------------------------------------------------------------------------------------
+
+// All threads of the block have come here, and see what the others wrote before.
+CT_DEVICE void barrier() { __syncthreads(); }
+
+// The value of the lane whose number differs in the bits of `mask`.
+template <class T>
+CT_DEVICE T shuffle_xor(T value, unsigned int mask) {
+  return __shfl_xor_sync(0xffffffffu, value, (int)mask);
+}
+// The value of the lane `delta` further; the own value where there is none.
+template <class T>
+CT_DEVICE T shuffle_down(T value, unsigned int delta) {
+  return __shfl_down_sync(0xffffffffu, value, delta);
+}
+// The value of lane `lane` modulo 32.
+template <class T>
+CT_DEVICE T shuffle(T value, unsigned int lane) {
+  return __shfl_sync(0xffffffffu, value, (int)lane);
+}
+// Bit i: the condition of lane i.
+CT_DEVICE unsigned int ballot(bool condition) { return __ballot_sync(0xffffffffu, condition); }
+
+// Atomics of the whole device, without order to other accesses; they return the old value.
+CT_DEVICE unsigned int atomic_or(unsigned int* address, unsigned int bits) { return ::atomicOr(address, bits); }
+CT_DEVICE unsigned int atomic_add(unsigned int* address, unsigned int value) { return ::atomicAdd(address, value); }
+
+// What this thread wrote before is seen by all threads of the device before what it writes after.
+CT_DEVICE void memory_fence() { __threadfence(); }
+
+// The shared memory whose size is given at launch, aligned to 16 bytes.
+template <class T>
+CT_DEVICE T* dynamic_shared() {
+  extern CT_SHARED __align__(16) unsigned char ct_dynamic_shared[];
+  return reinterpret_cast<T*>(ct_dynamic_shared);
+}
+
+}  // namespace ct
+#endif

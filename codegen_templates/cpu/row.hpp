@@ -1,0 +1,57 @@
+// Row kernels on the CPU: the points [begin, end), each with its inner elements in loops that vectorise over 32 lanes.
+namespace ct {
+
+// What a body uses to walk the elements of one point. A GPU has a warp in its place (row.cuh).
+struct SerialTeam {
+  template <class C, class F>
+  CT_MEMBER typename C::State block(index begin, index end, const F& value) const {
+    typename C::State state[lanes];
+    for (index l = 0; l < lanes; ++l) state[l] = C::identity();
+    index k = begin;
+    for (; k + lanes <= end; k += lanes) {
+#pragma clang loop vectorize(assume_safety)
+      for (index l = 0; l < lanes; ++l) state[l] = C::join(state[l], C::lift(value(k + l), k + l));
+    }
+    for (index l = 0; k + l < end; ++l) state[l] = C::join(state[l], C::lift(value(k + l), k + l));
+    // Lanes that saw nothing hold the identity, and joining it changes nothing.
+    index half = lanes / 2;
+    while (half >= end - begin && half > 0) half /= 2;
+    for (; half > 0; half /= 2) {
+      for (index l = 0; l < half; ++l) state[l] = C::join(state[l], state[l + half]);
+    }
+    return state[0];
+  }
+
+  template <class C, class F>
+  CT_MEMBER typename C::State combine(index n, const F& value) const {
+    // One place that calls `block`, so that the body's text is compiled once.
+    Counter<C> blocks;
+    for (index k = 0;; k += block_elements) {
+      const auto state = block<C>(k, k + block_elements < n ? k + block_elements : n, value);
+      if (n <= block_elements) return state;
+      blocks.push(state);
+      if (k + block_elements >= n) break;
+    }
+    return blocks.total();
+  }
+
+  template <class C, class F>
+  CT_MEMBER auto reduce(index n, const F& value) const {
+    return C::finish(combine<C>(n, value));
+  }
+
+  template <class F>
+  CT_MEMBER void each(index n, const F& store) const {
+#pragma clang loop vectorize(assume_safety)
+    for (index k = 0; k < n; ++k) store(k);
+  }
+
+  CT_MEMBER bool leads() const { return true; }
+};
+
+template <class Body>
+CT_DEVICE void row(const Body& body, index begin, index end) {
+  for (index point = begin; point < end; ++point) body.point(SerialTeam{}, point);
+}
+
+}  // namespace ct

@@ -1,0 +1,60 @@
+// Row kernels on a GPU: a warp a point, its 32 lanes the lanes of the tree in combine.cuh.
+namespace ct {
+
+template <class T>
+CT_DEVICE T from_lane(T state, unsigned int mask) {
+  return shuffle_xor(state, mask);
+}
+CT_DEVICE bool from_lane(bool state, unsigned int mask) { return shuffle_xor(int(state), mask) != 0; }
+CT_DEVICE i8 from_lane(i8 state, unsigned int mask) { return i8(shuffle_xor(int(state), mask)); }
+CT_DEVICE i16 from_lane(i16 state, unsigned int mask) { return i16(shuffle_xor(int(state), mask)); }
+CT_DEVICE u8 from_lane(u8 state, unsigned int mask) { return u8(shuffle_xor(int(state), mask)); }
+CT_DEVICE u16 from_lane(u16 state, unsigned int mask) { return u16(shuffle_xor(int(state), mask)); }
+template <class T>
+CT_DEVICE Placed<T> from_lane(Placed<T> state, unsigned int mask) {
+  return Placed<T>{from_lane(state.value, mask), shuffle_xor(state.position, mask)};
+}
+
+struct WarpTeam {
+  template <class C, class F>
+  CT_MEMBER typename C::State block(index begin, index end, const F& value) const {
+    typename C::State state = C::identity();
+    for (index k = begin + lane_index(); k < end; k += lanes) state = C::join(state, C::lift(value(k), k));
+    for (unsigned int half = lanes / 2; half > 0; half /= 2) state = C::join(state, from_lane(state, half));
+    return state;
+  }
+
+  template <class C, class F>
+  CT_MEMBER typename C::State combine(index n, const F& value) const {
+    // One place that calls `block`, so that the body's text is compiled once.
+    Counter<C> blocks;
+    for (index k = 0;; k += block_elements) {
+      const auto state = block<C>(k, k + block_elements < n ? k + block_elements : n, value);
+      if (n <= block_elements) return state;
+      blocks.push(state);
+      if (k + block_elements >= n) break;
+    }
+    return blocks.total();
+  }
+
+  template <class C, class F>
+  CT_MEMBER auto reduce(index n, const F& value) const {
+    return C::finish(combine<C>(n, value));
+  }
+
+  template <class F>
+  CT_MEMBER void each(index n, const F& store) const {
+    for (index k = lane_index(); k < n; k += lanes) store(k);
+  }
+
+  CT_MEMBER bool leads() const { return lane_index() == 0; }
+};
+
+template <class Body>
+CT_DEVICE void row(const Body& body, index points) {
+  const index warps = block_size() / lanes;
+  const index stride = index(block_count()) * warps;
+  for (index point = index(block_index()) * warps + warp_index(); point < points; point += stride) body.point(WarpTeam{}, point);
+}
+
+}  // namespace ct

@@ -1,0 +1,178 @@
+// Compiling symbolic expressions into functions, and looking into what was compiled.
+#pragma once
+
+#include <croton/shared.hpp>
+#include <croton/variable.hpp>
+
+#include <functional>
+#include <iosfwd>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace croton {
+
+/// What a function does with an input that nothing depends on. Absent: the flag on_unused_input.
+enum class UnusedInput { raise, warn, ignore };
+
+/// An input with its own rules; a plain Variable converts.
+struct In {
+  Variable variable;
+  std::string name;                      ///< for named calls; empty: the variable's name
+  std::optional<Array> value;            ///< default
+  bool strict = false;                   ///< no conversion at all
+  std::optional<bool> allow_downcast;    ///< as FunctionOptions::allow_input_downcast, for this input
+  In(const Variable& v) : variable(v) {}
+};
+
+/// An output with its own rules; a plain Variable converts.
+struct Out {
+  Variable variable;
+  bool borrow = false;  ///< the array may share memory with the function's own; it is valid until the next call
+  Out(const Variable& v) : variable(v) {}
+  Out(const Variable& v, bool borrows) : variable(v), borrow(borrows) {}
+};
+
+/// One output (the call gives an Array) or a list (the call gives a list).
+struct OutputList {
+  std::vector<Out> outputs;
+  bool single = false;
+  OutputList() = default;
+  OutputList(const Variable& v) : outputs{v}, single(true) {}
+  OutputList(const Out& o) : outputs{o}, single(true) {}
+  OutputList(std::initializer_list<Variable> list) : outputs(list.begin(), list.end()) {}
+  OutputList(const std::vector<Variable>& list) : outputs(list.begin(), list.end()) {}
+  OutputList(std::vector<Out> list) : outputs(std::move(list)) {}
+};
+
+struct FunctionOptions {
+  std::vector<std::pair<Variable, Variable>> updates = {};  ///< (shared variable, new value); all see the old values
+  std::vector<std::pair<Variable, Variable>> givens = {};   ///< (variable, what stands in its place); types must be equal
+  std::string name = {};
+  /// false or absent: only conversions that lose nothing (absent: also a C++ double for a float32 scalar while floatX is float32);
+  /// true: any.
+  std::optional<bool> allow_input_downcast = {};
+  std::optional<UnusedInput> on_unused_input = {};
+  bool no_default_updates = false;
+};
+
+/// What a call gives: arrays in the order of the outputs.
+class Outputs {
+ public:
+  Outputs() = default;
+  Outputs(std::vector<Array> arrays, bool single) : arrays_(std::move(arrays)), single_(single) {}
+  /// The only output; TypeError if there are several or none.
+  operator const Array&() const { return only(); }
+  const Array& only() const;
+  template <class T> T item() const { return only().item<T>(); }
+  const Array& operator[](std::size_t i) const { return arrays_.at(i); }
+  std::size_t size() const { return arrays_.size(); }
+  bool is_list() const { return !single_; }
+  auto begin() const { return arrays_.begin(); }
+  auto end() const { return arrays_.end(); }
+  const std::vector<Array>& arrays() const { return arrays_; }
+
+ private:
+  std::vector<Array> arrays_;
+  bool single_ = false;
+};
+std::ostream& operator<<(std::ostream& out, const Outputs& outputs);
+
+/// An argument of a call: an array, or a C++ number that converts by the rules for numbers.
+struct Argument {
+  Array array;
+  bool number = false;
+  Argument(const Array& a) : array(a) {}
+  template <class T>
+    requires std::is_arithmetic_v<T>
+  Argument(T value) : array(value), number(true) {}
+  template <class T>
+    requires(std::is_arithmetic_v<T> && !std::same_as<T, bool>)
+  Argument(const std::vector<T>& values) : array(values) {}
+  template <class T>
+    requires std::is_arithmetic_v<T>
+  Argument(std::initializer_list<T> values) : array(values) {}
+  Argument(const Outputs& outputs) : array(outputs.only()) {}
+};
+
+/// One generated kernel of a function.
+struct KernelInfo {
+  std::string name;                 ///< family and hash of the code
+  std::string source;               ///< the kernel's own text; CUDA C++ or C++ for the CPU
+  std::string unit;                 ///< byte for byte what the compiler gets: source with everything in front of it
+  std::string expression;           ///< the kernel in the graph's language
+  std::vector<std::string> lines;   ///< the user's lines that it computes: "train.cpp:12 loss"
+  std::string ptx() const;          ///< for "cuda:sm_XX" targets, by NVRTC; DeviceError if it cannot be found
+  std::vector<std::byte> cubin() const;
+  std::string assembly() const;     ///< for the cpu target, by LLVM
+  std::string target;               ///< "cpu", "cuda:sm_90"
+};
+
+/// What ran in a function so far.
+struct CallCounts {
+  std::uint64_t calls = 0;
+  std::uint64_t kernels = 0;         ///< launches of compiled kernels
+  std::uint64_t products = 0;        ///< products by a library (or our own loop where there is none)
+  std::uint64_t reference_kernels = 0;  ///< kernels run by the reference evaluator
+  std::uint64_t compiled = 0;        ///< kernels compiled
+  std::uint64_t cached = 0;          ///< kernels taken from the cache on disk
+  std::string product_library;
+  std::string compiler;
+};
+
+namespace detail {
+class CompiledFunction;
+}
+
+/// A compiled function. Copies share it; calls from several threads wait for each other (`copy()` gives one that does not).
+class Function {
+ public:
+  Function() = default;
+
+  /// Calls with the inputs in order. Raises what the conversion rules, the sizes or checks in the graph ask for; a call that raises
+  /// has changed nothing.
+  template <class... A>
+  Outputs operator()(A&&... arguments) const {
+    return call({Argument(std::forward<A>(arguments))...});
+  }
+  Outputs call(std::vector<Argument> arguments) const;
+  /// Calls with inputs by name.
+  Outputs call_named(const std::map<std::string, Argument>& arguments) const;
+
+  /// Another function of the same code with its own working memory; shared variables stay shared.
+  Function copy() const;
+  /// The graph after rewriting, as text; with the user's lines.
+  std::string graph() const;
+  /// The rewrite rules that fired, by group, with counts.
+  std::string rewrites() const;
+  /// Steps, buffers and lifetimes.
+  std::string plan() const;
+  /// The kernels as they run (default) or for a target: "cpu", "cuda:sm_90". No device is needed.
+  std::vector<KernelInfo> kernels(const std::string& target = "") const;
+  /// Everything the compiler gets, for all kernels.
+  std::string source(const std::string& target = "") const;
+  /// Number of matrix products in one call.
+  std::size_t product_count() const;
+  const std::string& name() const;
+  CallCounts counts() const;
+  bool defined() const { return impl_ != nullptr; }
+
+  explicit Function(std::shared_ptr<detail::CompiledFunction> impl) : impl_(std::move(impl)) {}
+  detail::CompiledFunction* impl() const { return impl_.get(); }
+
+ private:
+  std::shared_ptr<detail::CompiledFunction> impl_;
+};
+
+/// Compiles a function from inputs to outputs, with updates of shared variables. The code is made for the sizes, strides and alignment
+/// classes that calls bring, when they first bring them; 50 different batch sizes need one compilation.
+Function function(std::vector<In> inputs, OutputList outputs, FunctionOptions options = {},
+                  std::source_location where = std::source_location::current());
+
+/// The user's graph as an indented tree, as Theano's debugprint.
+std::string debugprint(const Variable& variable);
+std::string debugprint(const Function& function);
+
+}  // namespace croton

@@ -1,0 +1,147 @@
+// Operations on symbolic variables. Elementwise operations broadcast: trailing axes are aligned and a stated size of 1 (or a
+// missing axis) repeats; sizes that are unknown must be equal when the function is called. dtypes follow docs/types.md.
+// Every operation raises TypeError or ShapeError that names its arguments and their lines.
+#pragma once
+
+#include <croton/variable.hpp>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace croton {
+
+// ---- arithmetic: dtype is promote(a, b) -------------------------------------------------------------------------------
+Variable operator+(Operand a, Operand b);
+Variable operator-(Operand a, Operand b);
+Variable operator*(Operand a, Operand b);
+/// True division; two integers give floatX.
+Variable operator/(Operand a, Operand b);
+/// The remainder with the sign of the divisor (Python's %); x % 0 is 0 for integers, nan for floats.
+Variable operator%(Operand a, Operand b);
+/// TypeError for bool.
+Variable operator-(const Variable& a);
+/// The quotient rounded towards minus infinity; x // 0 is 0 for integers.
+Variable floor_divide(Operand a, Operand b);
+/// a to the power b; 0^0 = 1. Integers stay integers (a negative exponent gives 0 unless |a| is 1).
+Variable pow(Operand a, Operand b);
+/// The larger (smaller) one; nan if either is nan.
+Variable maximum(Operand a, Operand b);
+Variable minimum(Operand a, Operand b);
+/// min(max(x, low), high).
+Variable clip(Operand x, Operand low, Operand high);
+/// The sum of variables of one shape.
+Variable add_n(const std::vector<Variable>& terms, std::source_location where = std::source_location::current());
+
+// ---- comparison and logic: bool ----------------------------------------------------------------------------------------
+Variable operator<(Operand a, Operand b);
+Variable operator<=(Operand a, Operand b);
+Variable operator>(Operand a, Operand b);
+Variable operator>=(Operand a, Operand b);
+Variable eq(Operand a, Operand b);
+Variable neq(Operand a, Operand b);
+Variable isnan(Operand x);
+Variable isinf(Operand x);
+/// Bitwise on integers, logical on bool.
+Variable operator&(Operand a, Operand b);
+Variable operator|(Operand a, Operand b);
+Variable operator^(Operand a, Operand b);
+Variable operator~(Operand a);
+/// `a` where the condition holds, else `b`; both are computed.
+Variable where(Operand condition, Operand a, Operand b);
+/// Theano's name of `where`.
+Variable switch_(Operand condition, Operand a, Operand b);
+
+// ---- functions of one variable: integers become float32 (up to 16 bits) or float64 ------------------------------------------
+Variable exp(Operand x);
+Variable exp2(Operand x);
+Variable expm1(Operand x);
+Variable log(Operand x);
+Variable log2(Operand x);
+Variable log10(Operand x);
+Variable log1p(Operand x);
+Variable sqrt(Operand x);
+Variable rsqrt(Operand x);
+Variable reciprocal(Operand x);
+Variable sin(Operand x);
+Variable cos(Operand x);
+Variable tan(Operand x);
+Variable tanh(Operand x);
+Variable sinh(Operand x);
+Variable cosh(Operand x);
+Variable erf(Operand x);
+Variable erfc(Operand x);
+/// 1 / (1 + exp(-x)).
+Variable sigmoid(Operand x);
+/// log(1 + exp(x)).
+Variable softplus(Operand x);
+// ---- functions that keep the dtype -------------------------------------------------------------------------------------
+Variable sqr(Operand x);
+Variable abs(Operand x);
+/// -1, 0 or 1; nan stays nan. TypeError for bool.
+Variable sgn(Operand x);
+Variable floor(Operand x);
+Variable ceil(Operand x);
+Variable trunc(Operand x);
+/// Half to even, as NumPy.
+Variable round(Operand x);
+/// Conversion; float to integer truncates towards zero and saturates, nan gives 0.
+Variable cast(Operand x, DType dtype);
+
+// ---- reductions ---------------------------------------------------------------------------------------------------------
+struct ReduceOptions {
+  std::optional<std::vector<int>> axis;  ///< all axes if absent; negative ones count from the end
+  bool keepdims = false;                 ///< leave reduced axes as size 1
+  std::optional<DType> dtype;            ///< of the result: sum, prod, mean
+  std::optional<DType> acc_dtype;        ///< in which sums are accumulated
+  ReduceOptions() = default;
+  ReduceOptions(int one_axis) : axis(std::vector<int>{one_axis}) {}
+  ReduceOptions(std::vector<int> axes) : axis(std::move(axes)) {}
+  ReduceOptions(std::optional<std::vector<int>> axes, bool keep) : axis(std::move(axes)), keepdims(keep) {}
+};
+/// Integers are summed in 64 bits; floats along a fixed pairwise tree, so that the result does not depend on the device.
+Variable sum(Operand x, const ReduceOptions& options = {});
+Variable prod(Operand x, const ReduceOptions& options = {});
+/// sum / count; integers give float64. Of no elements: nan.
+Variable mean(Operand x, const ReduceOptions& options = {});
+/// Biased variance (ddof = 0) by two passes.
+Variable var(Operand x, const ReduceOptions& options = {});
+/// nan if there is one; an axis without elements raises ValueError when called.
+Variable max(Operand x, const ReduceOptions& options = {});
+Variable min(Operand x, const ReduceOptions& options = {});
+Variable all(Operand x, const ReduceOptions& options = {});
+Variable any(Operand x, const ReduceOptions& options = {});
+/// Index (int64) of the first largest element, of the first nan if there is one; without axis: into the flattened variable.
+Variable argmax(Operand x, const ReduceOptions& options = {});
+Variable argmin(Operand x, const ReduceOptions& options = {});
+
+// ---- products ------------------------------------------------------------------------------------------------------------
+/// The matrix product; vectors are rows on the left and columns on the right, a scalar multiplies.
+Variable dot(Operand a, Operand b);
+
+// ---- views ---------------------------------------------------------------------------------------------------------------
+/// The pattern entry that adds a broadcastable axis.
+inline constexpr int broadcast_axis = -1;
+/// Axis i of the result is axis pattern[i] of x, or new (broadcast_axis); axes left out must have the stated size 1.
+Variable dimshuffle(Operand x, const std::vector<int>& pattern);
+Variable transpose(Operand x, const std::vector<int>& axes = {});
+/// Same elements in C order; one size may be -1. Sizes may be symbolic.
+Variable reshape(Operand x, const std::vector<Operand>& shape);
+Variable flatten(Operand x, int ndim = 1);
+/// A new axis of size 1 at that position.
+Variable expand_dims(Operand x, int axis);
+Variable squeeze(Operand x, int axis);
+
+// ---- generators ------------------------------------------------------------------------------------------------------------
+/// `value` repeated to the shape.
+Variable alloc(Operand value, const std::vector<Operand>& shape);
+Variable zeros(const std::vector<Operand>& shape, std::optional<DType> dtype = {}, std::source_location where = std::source_location::current());
+Variable ones(const std::vector<Operand>& shape, std::optional<DType> dtype = {}, std::source_location where = std::source_location::current());
+Variable zeros_like(Operand x);
+Variable ones_like(Operand x);
+/// 0, 1, ..., n-1 as int64.
+Variable arange(Operand n);
+/// start, start+step, ... below stop; the promoted dtype (whole numbers: int64).
+Variable arange(Operand start, Operand stop, Operand step = 1);
+
+}  // namespace croton

@@ -1,0 +1,38 @@
+// Shared variables: symbolic variables with a value that functions read and update.
+#pragma once
+
+#include <croton/variable.hpp>
+
+#include <cstdint>
+
+namespace croton {
+
+struct SharedOptions {
+  std::string name = {};
+  std::string target = {};   ///< device that stores it, always; empty: the configured device
+  bool borrow = false;  ///< keep the given array's memory instead of a copy
+};
+
+/// A variable whose value lives between calls. Its type is fixed (dtype and rank); sizes may change with set_value.
+class SharedVariable : public Variable {
+ public:
+  SharedVariable() = default;
+  /// A copy of the value (the memory itself with borrow).
+  Array get_value(bool borrow = false) const;
+  /// Replaces the value. Same rank; a dtype that casts safely is converted, else TypeError.
+  void set_value(const Array& value, bool borrow = false);
+  /// The device that stores it now, whether that is fixed, and how often it was written.
+  std::string home() const;
+  bool pinned() const;
+  std::uint64_t version() const;
+  /// An update done by every function that uses the variable and has none of its own for it.
+  void set_default_update(const Variable& value);
+
+  explicit SharedVariable(std::shared_ptr<builder::Node> node) : Variable(std::move(node)) {}
+};
+
+/// A shared variable with a copy of the value; the type states no sizes. A 0-d value keeps its dtype (3 -> int64 needs Array(int64)).
+SharedVariable shared(const Array& value, const SharedOptions& options = {},
+                      std::source_location where = std::source_location::current());
+
+}  // namespace croton

@@ -1,0 +1,156 @@
+// Variable: a node of the user's symbolic graph. Operations on variables build new variables; nothing is computed until a
+// function is compiled (function.hpp) or `eval` is called. Every variable knows the line of the program that made it.
+#pragma once
+
+#include <croton/array.hpp>
+#include <croton/type.hpp>
+
+#include <initializer_list>
+#include <iosfwd>
+#include <memory>
+#include <optional>
+#include <source_location>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace croton {
+
+namespace builder {
+struct Node;
+}
+
+struct Operand;
+struct SliceSpec;
+class Variable;
+
+/// Value for an input, as given to `eval` and `givens`.
+using Binding = std::pair<Variable, Array>;
+
+/// A handle to a symbolic expression; copies are the same variable. `==` is identity; for elementwise equality use `eq`.
+class Variable {
+ public:
+  /// No variable; using it in an expression raises TypeError.
+  Variable() = default;
+
+  const Type& type() const;
+  DType dtype() const { return type().dtype; }
+  int rank() const { return static_cast<int>(type().rank()); }
+  /// The user's name, or "".
+  const std::string& name() const;
+  /// Names the variable (for prints and errors) and returns it.
+  Variable& named(std::string name);
+  std::source_location where() const;
+  explicit operator bool() const = delete;
+  bool defined() const { return node_ != nullptr; }
+  bool is_constant() const;
+
+  /// The size of one axis (negative axes count from the end) as an int64 scalar; costs nothing, never computes the variable.
+  Variable shape(int axis, std::source_location where = std::source_location::current()) const;
+  /// All sizes, each an int64 scalar.
+  std::vector<Variable> shape(std::source_location where = std::source_location::current()) const;
+  /// The number of elements as an int64 scalar.
+  Variable size(std::source_location where = std::source_location::current()) const;
+  /// The axes reversed.
+  Variable T(std::source_location where = std::source_location::current()) const;
+  /// Basic indexing: `x[0]`, `x[slice(1, n)]`; further axes with `x.at({i, slice(0, 2)})`.
+  Variable operator[](SliceSpec spec) const;
+  Variable at(std::vector<SliceSpec> specs, std::source_location where = std::source_location::current()) const;
+  Variable astype(DType dtype, std::source_location where = std::source_location::current()) const;
+
+  /// Compiles and computes the variable for the given values of its inputs. The compiled function is not kept.
+  Array eval(std::initializer_list<Binding> values = {}) const;
+
+  friend bool operator==(const Variable& a, const Variable& b) { return a.node_ == b.node_; }
+
+  // For Croton's own use.
+  explicit Variable(std::shared_ptr<builder::Node> node) : node_(std::move(node)) {}
+  builder::Node* node() const { return node_.get(); }
+  const std::shared_ptr<builder::Node>& handle() const { return node_; }
+
+ protected:
+  std::shared_ptr<builder::Node> node_;
+};
+
+std::ostream& operator<<(std::ostream& out, const Variable& variable);
+
+/// An argument of an operation: a variable, or a number or array that becomes a constant. The conversion notes the user's
+/// line. A whole number takes the smallest integer dtype that holds it; a real number is floatX (with floatX=float64: float32 where
+/// that is exact), so that `x_float32 * 0.1` stays float32 under floatX=float32.
+struct Operand {
+  Variable variable;
+  std::source_location where;
+
+  Operand(const Variable& v, std::source_location w = std::source_location::current());
+  Operand(int value, std::source_location w = std::source_location::current());
+  Operand(long value, std::source_location w = std::source_location::current());
+  Operand(long long value, std::source_location w = std::source_location::current());
+  Operand(unsigned long value, std::source_location w = std::source_location::current());
+  Operand(bool value, std::source_location w = std::source_location::current());
+  Operand(double value, std::source_location w = std::source_location::current());
+  Operand(float value, std::source_location w = std::source_location::current());
+  Operand(const Array& value, std::source_location w = std::source_location::current());
+};
+
+/// One entry of an index: a position, or start:stop:step with parts left out, or a new axis. Bounds may be symbolic.
+struct SliceSpec {
+  enum class Kind { index, slice, new_axis, ellipsis } kind = Kind::index;
+  std::optional<Operand> start, stop, step;
+  std::source_location where;
+  SliceSpec(int index, std::source_location w = std::source_location::current());
+  SliceSpec(const Variable& index, std::source_location w = std::source_location::current());
+  explicit SliceSpec(Kind k, std::source_location w = std::source_location::current()) : kind(k), where(w) {}
+};
+/// start:stop:step; std::nullopt leaves a bound out. Out-of-range bounds clip, negative ones count from the end.
+SliceSpec slice(std::optional<Operand> start = {}, std::optional<Operand> stop = {}, std::optional<Operand> step = {},
+                std::source_location where = std::source_location::current());
+extern const SliceSpec new_axis;
+extern const SliceSpec ellipsis;
+
+/// A free input of the given type.
+Variable variable(Type type, std::string name = "", std::source_location where = std::source_location::current());
+/// A constant with a copy of the array.
+Variable constant(const Array& value, std::string name = "", std::source_location where = std::source_location::current());
+
+// Inputs by rank: dtype is floatX unless given. row is (1, ?), col is (?, 1): their size of 1 broadcasts.
+Variable scalar(std::string name = "", std::optional<DType> dtype = {}, std::source_location where = std::source_location::current());
+Variable vector(std::string name = "", std::optional<DType> dtype = {}, std::source_location where = std::source_location::current());
+Variable matrix(std::string name = "", std::optional<DType> dtype = {}, std::source_location where = std::source_location::current());
+Variable row(std::string name = "", std::optional<DType> dtype = {}, std::source_location where = std::source_location::current());
+Variable col(std::string name = "", std::optional<DType> dtype = {}, std::source_location where = std::source_location::current());
+Variable tensor3(std::string name = "", std::optional<DType> dtype = {}, std::source_location where = std::source_location::current());
+Variable tensor4(std::string name = "", std::optional<DType> dtype = {}, std::source_location where = std::source_location::current());
+
+// Theano's prefixed names: b int8, w int16, i int32, l int64, f float32, d float64 (and u.. in dtype arguments).
+#define CROTON_DECLARE_INPUTS(prefix, element)                                                             \
+  inline Variable prefix##scalar(std::string name = "", std::source_location where = std::source_location::current()) { \
+    return scalar(std::move(name), DType::element, where);                                                  \
+  }                                                                                                         \
+  inline Variable prefix##vector(std::string name = "", std::source_location where = std::source_location::current()) { \
+    return vector(std::move(name), DType::element, where);                                                  \
+  }                                                                                                         \
+  inline Variable prefix##matrix(std::string name = "", std::source_location where = std::source_location::current()) { \
+    return matrix(std::move(name), DType::element, where);                                                  \
+  }                                                                                                         \
+  inline Variable prefix##row(std::string name = "", std::source_location where = std::source_location::current()) { \
+    return row(std::move(name), DType::element, where);                                                     \
+  }                                                                                                         \
+  inline Variable prefix##col(std::string name = "", std::source_location where = std::source_location::current()) { \
+    return col(std::move(name), DType::element, where);                                                     \
+  }                                                                                                         \
+  inline Variable prefix##tensor3(std::string name = "", std::source_location where = std::source_location::current()) { \
+    return tensor3(std::move(name), DType::element, where);                                                 \
+  }                                                                                                         \
+  inline Variable prefix##tensor4(std::string name = "", std::source_location where = std::source_location::current()) { \
+    return tensor4(std::move(name), DType::element, where);                                                 \
+  }
+CROTON_DECLARE_INPUTS(b, int8)
+CROTON_DECLARE_INPUTS(w, int16)
+CROTON_DECLARE_INPUTS(i, int32)
+CROTON_DECLARE_INPUTS(l, int64)
+CROTON_DECLARE_INPUTS(f, float32)
+CROTON_DECLARE_INPUTS(d, float64)
+#undef CROTON_DECLARE_INPUTS
+
+}  // namespace croton

@@ -1,0 +1,48 @@
+#!/usr/bin/env bash
+# Sets up, builds and passes the tests: the fast ones (at most 10 minutes on 2 cores), with --all the rest too.
+# It can be run again at any time; what is there is kept.
+set -euo pipefail
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+selection=(-L fast)
+case "${1:-}" in
+  "") ;;
+  --all) selection=() ;;
+  *) echo "usage: scripts/test.sh [--all]   (sets up, builds and passes the tests)" && exit 2 ;;
+esac
+
+# True if the system has NVRTC, of a toolkit or a driver's package.
+have_nvrtc() {
+  compgen -G "${CUDA_HOME:-/usr/local/cuda}/lib64/libnvrtc.so*" >/dev/null ||
+    { command -v ldconfig >/dev/null && ldconfig -p; /sbin/ldconfig -p 2>/dev/null; } | grep -q 'libnvrtc\.so'
+}
+
+# NumPy is what results are compared with; NVRTC (58 MB) compiles every generated kernel, with or without a GPU.
+make_venv() {
+  local venv=$root/build/venv
+  say "Python packages in build/venv"
+  [ -x "$venv/bin/pip" ] || python3 -m venv "$venv"
+  "$venv/bin/pip" install -q -r "$root/scripts/requirements-test.txt" ||
+    fail "Python packages could not be installed. The line was:" \
+      "$venv/bin/pip install -r $root/scripts/requirements-test.txt"
+  if have_nvrtc; then
+    note "NVRTC: of the system"
+  elif "$venv/bin/pip" install -q -r "$root/scripts/requirements-nvrtc.txt"; then
+    note "NVRTC: in build/venv"
+  else
+    note "NVRTC could not be installed: tests that compile for NVIDIA GPUs will be skipped."
+  fi
+}
+
+check_system "${build_packages[@]}" "${test_packages[@]}"
+absent=$(missing_packages "${build_packages[@]}" "${test_packages[@]}")
+announce "Tests: packages, Python packages (80 MB), build, tests" 1500 20 "$all_download_mb" "$all_disk_mb" "$absent"
+# shellcheck disable=SC2086
+install_packages $absent
+make_venv
+build_release -DCROTON_BUILD_TESTS=ON --
+
+say "Running the tests"
+# As an activated environment, so that tests find its Python and its libraries.
+export VIRTUAL_ENV=$root/build/venv PATH=$root/build/venv/bin:$PATH
+exec ctest --test-dir "$root/build/release" --output-on-failure --no-tests=error -j2 "${selection[@]}"

@@ -1,0 +1,77 @@
+// Flags as the compiler and the runtime read them: one plain struct of typed values. Reading it on every call costs a
+// few nanoseconds (one thread-local and one atomic load). The table is flags.def; who may set a flag is in
+// <croton/config.hpp>.
+#pragma once
+
+#include <croton/type.hpp>
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace croton::base {
+
+enum class MathMode { accurate, fast };
+enum class RunMode { run, reference, simulate };
+enum class OptimizerMode { fast_run, fast_compile, none };
+enum class SpecialValues { theano, ieee };
+enum class UnusedInput { raise, warn, ignore };
+
+inline constexpr std::size_t flag_count = 0
+#define CROTON_FLAG(...) +1
+#include "base/flags.def"
+#undef CROTON_FLAG
+    ;
+
+/// The values of all flags. Immutable and never freed, and equal values are one object: a Flags may be kept by
+/// reference, and its address tells whether anything differs.
+struct Flags {
+#define CROTON_FLAG(kind, type, name, ...) type name{};
+#include "base/flags.def"
+#undef CROTON_FLAG
+  /// floatX, under a name in the style of this code.
+  DType float_x() const { return floatX; }
+
+  /// The same values as text, in the order of flags.def.
+  std::array<std::string, flag_count> texts;
+};
+
+namespace detail {
+
+struct ConfigView {
+  const Flags* flags = nullptr;
+  std::uint64_t generation = 0;
+};
+
+/// What this thread saw last; valid while its generation is that of the process. Trivial, so that no guard is tested.
+extern constinit thread_local ConfigView config_view;
+/// Goes up with every set_flag; never 0.
+extern constinit std::atomic<std::uint64_t> config_generation;
+const Flags& refresh_config_view();
+
+}  // namespace detail
+
+/// The flags that the calling thread sees now. ConfigError if the file or CROTON_FLAGS hold something that is not
+/// understood.
+inline const Flags& config() {
+  const detail::ConfigView view = detail::config_view;
+  if (view.generation == detail::config_generation.load(std::memory_order_acquire)) [[likely]]
+    return *view.flags;
+  return detail::refresh_config_view();
+}
+
+/// The flags of the process, without the scopes of this thread: what worker threads see.
+const Flags& process_config();
+
+/// True if the flag `print` asks for the stage.
+bool prints_stage(const Flags& flags, std::string_view stage);
+
+/// docs/flags.md: what `croton flags --markdown` writes.
+std::string flags_markdown();
+
+/// Forgets what code has set and reads file and environment again. For tests; no other thread may use flags meanwhile.
+void reload_config();
+
+}  // namespace croton::base

@@ -1,0 +1,75 @@
+// Copies elements between strided blocks and converts them from one dtype to another: what `astype` and `copy` mean.
+// Float to integer truncates and saturates, NaN gives 0; integer to integer wraps; anything to bool asks whether it
+// differs from 0; complex to a real dtype (other than bool) is refused. Elements need no alignment.
+#pragma once
+
+#include "base/half.hpp"
+
+#include <croton/type.hpp>
+
+#include <complex>
+#include <cstdint>
+#include <span>
+#include <type_traits>
+
+namespace croton::base {
+
+/// Calls f(std::type_identity<T>{}) with the C++ type of an element; float16 and bfloat16 are Half and BFloat16.
+template <class F>
+decltype(auto) visit_dtype(DType dtype, F&& f) {
+  switch (dtype) {
+    case DType::bool_:
+      return f(std::type_identity<bool>{});
+    case DType::int8:
+      return f(std::type_identity<std::int8_t>{});
+    case DType::int16:
+      return f(std::type_identity<std::int16_t>{});
+    case DType::int32:
+      return f(std::type_identity<std::int32_t>{});
+    case DType::int64:
+      return f(std::type_identity<std::int64_t>{});
+    case DType::uint8:
+      return f(std::type_identity<std::uint8_t>{});
+    case DType::uint16:
+      return f(std::type_identity<std::uint16_t>{});
+    case DType::uint32:
+      return f(std::type_identity<std::uint32_t>{});
+    case DType::uint64:
+      return f(std::type_identity<std::uint64_t>{});
+    case DType::float16:
+      return f(std::type_identity<Half>{});
+    case DType::bfloat16:
+      return f(std::type_identity<BFloat16>{});
+    case DType::float32:
+      return f(std::type_identity<float>{});
+    case DType::float64:
+      return f(std::type_identity<double>{});
+    case DType::complex64:
+      return f(std::type_identity<std::complex<float>>{});
+    case DType::complex128:
+      break;
+  }
+  return f(std::type_identity<std::complex<double>>{});
+}
+
+/// A strided block to read from; strides in bytes, as many as the shape has sizes.
+struct ConstBlock {
+  const void* data;
+  DType dtype;
+  std::span<const std::int64_t> strides;
+};
+
+/// A strided block to write to.
+struct Block {
+  void* data;
+  DType dtype;
+  std::span<const std::int64_t> strides;
+};
+
+/// to[...] = from[...], converted. The blocks do not overlap. TypeError for complex to real.
+void convert_elements(std::span<const std::int64_t> shape, Block to, ConstBlock from);
+
+/// Raises the TypeError that convert_elements raises for these dtypes.
+void check_conversion(DType to, DType from);
+
+}  // namespace croton::base

@@ -1,0 +1,293 @@
+// NumPy's .npy files (NEP 1). The header is a Python literal; a small grammar of our own reads it, nothing is ever
+// executed. Every number in it is checked against the length of the file before memory is asked for.
+#include <croton/array.hpp>
+
+#include "base/file.hpp"
+#include "base/shape.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <charconv>
+#include <cstring>
+#include <limits>
+#include <optional>
+
+namespace croton {
+namespace {
+
+static_assert(std::endian::native == std::endian::little, "elements are written as they lie in memory");
+
+constexpr std::string_view magic = "\x93NUMPY";
+constexpr std::size_t most_axes = 64;
+constexpr std::size_t most_header_bytes = 64 * 1024;
+
+/// What the header of a file says.
+struct Header {
+  DType dtype = DType::float32;
+  bool big_endian = false;
+  bool fortran_order = false;
+  Sizes shape;
+};
+
+/// A fault of a file; load_npy adds the name of the file.
+struct Fault {
+  std::string text;
+};
+
+[[noreturn]] void fault(std::string text) { throw Fault{std::move(text)}; }
+
+/// '<f4' and its like.
+void read_descr(std::string_view descr, Header& header) {
+  const auto refuse = [descr] {
+    fault(fmt::format("elements of type '{}' are not read; bool, integers, float16 to float64 and complex are", descr));
+  };
+  if (descr.size() < 3 || std::string_view("<>=|").find(descr[0]) == std::string_view::npos) refuse();
+  static constexpr std::pair<std::string_view, DType> codes[] = {
+      {"b1", DType::bool_},     {"i1", DType::int8},       {"i2", DType::int16},   {"i4", DType::int32},
+      {"i8", DType::int64},     {"u1", DType::uint8},      {"u2", DType::uint16},  {"u4", DType::uint32},
+      {"u8", DType::uint64},    {"f2", DType::float16},    {"f4", DType::float32}, {"f8", DType::float64},
+      {"c8", DType::complex64}, {"c16", DType::complex128}};
+  const auto* code =
+      std::find_if(std::begin(codes), std::end(codes), [&](const auto& c) { return c.first == descr.substr(1); });
+  if (code == std::end(codes)) refuse();
+  header.dtype = code->second;
+  header.big_endian = descr[0] == '>';
+}
+
+/// Reads {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }, keys in any order.
+class HeaderReader {
+ public:
+  explicit HeaderReader(std::string_view text) : text_(text) {}
+
+  Header read() {
+    expect('{');
+    while (!accept('}')) {
+      entry();
+      if (accept('}')) break;
+      expect(',');
+    }
+    skip_spaces();
+    if (at_ != text_.size()) fail("nothing more");
+    if (!has_descr_ || !has_order_ || !has_shape_) fault("the header lacks one of 'descr', 'fortran_order', 'shape'");
+    return header_;
+  }
+
+ private:
+  [[noreturn]] void fail(std::string_view expected) {
+    fault(fmt::format("byte {} of the header should be {}", at_, expected));
+  }
+
+  void skip_spaces() {
+    while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\n' || text_[at_] == '\t')) ++at_;
+  }
+
+  bool accept(char c) {
+    skip_spaces();
+    if (at_ == text_.size() || text_[at_] != c) return false;
+    ++at_;
+    return true;
+  }
+
+  void expect(char c) {
+    if (!accept(c)) fail(fmt::format("'{}'", c));
+  }
+
+  bool accept_word(std::string_view word) {
+    skip_spaces();
+    if (!text_.substr(at_).starts_with(word)) return false;
+    at_ += word.size();
+    return true;
+  }
+
+  std::string_view string() {
+    skip_spaces();
+    if (at_ == text_.size() || (text_[at_] != '\'' && text_[at_] != '"')) fail("a string");
+    const char quote = text_[at_++];
+    const std::size_t end = text_.find(quote, at_);
+    if (end == std::string_view::npos) fail("a string with an end");
+    const std::string_view inside = text_.substr(at_, end - at_);
+    const auto plain = [](char c) { return c >= ' ' && c <= '~' && c != '\\'; };
+    if (!std::all_of(inside.begin(), inside.end(), plain)) fail("a string of plain characters");
+    at_ = end + 1;
+    return inside;
+  }
+
+  void once(bool& seen, std::string_view key) {
+    if (seen) fault(fmt::format("the header has '{}' twice", key));
+    seen = true;
+  }
+
+  void entry() {
+    const std::string_view key = string();
+    expect(':');
+    if (key == "descr") {
+      once(has_descr_, key);
+      skip_spaces();
+      if (at_ < text_.size() && text_[at_] == '[') fault("structured elements are not read");
+      read_descr(string(), header_);
+    } else if (key == "fortran_order") {
+      once(has_order_, key);
+      header_.fortran_order = accept_word("True");
+      if (!header_.fortran_order && !accept_word("False")) fail("True or False");
+    } else if (key == "shape") {
+      once(has_shape_, key);
+      shape();
+    } else {
+      fault(fmt::format("the header has the unknown key '{}'", key));
+    }
+  }
+
+  void shape() {
+    expect('(');
+    bool needs_comma = false;
+    while (!accept(')')) {
+      if (needs_comma) {
+        expect(',');
+        if (accept(')')) return;
+      }
+      if (header_.shape.size() == most_axes) fault(fmt::format("the array has more than {} axes", most_axes));
+      header_.shape.push_back(size());
+      needs_comma = true;
+    }
+    // (3) is a number in Python, (3,) a tuple; both can only mean one thing here.
+  }
+
+  std::int64_t size() {
+    skip_spaces();
+    std::int64_t value = 0;
+    const char* begin = text_.data() + at_;
+    const auto [end, error] = std::from_chars(begin, text_.data() + text_.size(), value);
+    if (error != std::errc() || value < 0) fail("a size from 0 to 2^63 - 1");
+    at_ += static_cast<std::size_t>(end - begin);
+    if (at_ < text_.size() && text_[at_] == 'L') ++at_;  // Python 2 wrote long integers so
+    return value;
+  }
+
+  std::string_view text_;
+  std::size_t at_ = 0;
+  Header header_;
+  bool has_descr_ = false;
+  bool has_order_ = false;
+  bool has_shape_ = false;
+};
+
+/// The first `count` bytes as a little-endian number.
+std::size_t read_number(std::string_view bytes, std::size_t count) {
+  std::size_t value = 0;
+  for (std::size_t i = count; i-- > 0;) value = value << 8 | static_cast<unsigned char>(bytes[i]);
+  return value;
+}
+
+/// Takes the header off the front of the bytes.
+Header take_header(std::string_view& bytes) {
+  if (!bytes.starts_with(magic)) fault("it does not start as a .npy file does (\\x93NUMPY)");
+  bytes.remove_prefix(magic.size());
+  if (bytes.size() < 2) fault("it ends within the header");
+  const int major = static_cast<unsigned char>(bytes[0]);
+  const int minor = static_cast<unsigned char>(bytes[1]);
+  if (major < 1 || major > 3 || minor != 0)
+    fault(fmt::format("format {}.{} is not known; 1.0, 2.0 and 3.0 are", major, minor));
+  bytes.remove_prefix(2);
+  const std::size_t length_bytes = major == 1 ? 2 : 4;
+  if (bytes.size() < length_bytes) fault("it ends within the header");
+  const std::size_t length = read_number(bytes, length_bytes);
+  bytes.remove_prefix(length_bytes);
+  if (length > most_header_bytes)
+    fault(fmt::format("its header of {} bytes is longer than {}", length, most_header_bytes));
+  if (bytes.size() < length) fault("it ends within the header");
+  const Header header = HeaderReader(bytes.substr(0, length)).read();
+  bytes.remove_prefix(length);
+  return header;
+}
+
+/// Numbers whose bytes are in the other order: complex ones are two.
+void swap_bytes(std::span<std::byte> bytes, DType dtype) {
+  const std::size_t width = is_complex(dtype) ? size_of(dtype) / 2 : size_of(dtype);
+  for (std::size_t i = 0; i < bytes.size(); i += width)
+    std::reverse(bytes.begin() + static_cast<std::ptrdiff_t>(i),
+                 bytes.begin() + static_cast<std::ptrdiff_t>(i + width));
+}
+
+std::size_t checked_byte_count(const Header& header) {
+  try {
+    return base::byte_count(header.shape, header.dtype);
+  } catch (const ShapeError& error) {
+    fault(error.what());
+  }
+}
+
+Array parse_npy(std::string_view bytes) {
+  Header header = take_header(bytes);
+  const std::size_t expected = checked_byte_count(header);
+  if (bytes.size() != expected) {
+    fault(fmt::format("shape {} of {} takes {} bytes, but {} follow the header", base::shape_text(header.shape),
+                      name_of(header.dtype), expected, bytes.size()));
+  }
+  if (header.fortran_order) std::reverse(header.shape.begin(), header.shape.end());
+  Array array = Array::empty(header.dtype, header.shape);
+  const std::span<std::byte> elements(static_cast<std::byte*>(array.raw()), expected);
+  if (expected > 0) std::memcpy(elements.data(), bytes.data(), expected);
+  if (header.big_endian) swap_bytes(elements, header.dtype);
+  if (is_bool(header.dtype))
+    std::for_each(elements.begin(), elements.end(), [](std::byte& b) { b = b == std::byte{0} ? b : std::byte{1}; });
+  return header.fortran_order ? array.transpose().copy() : array;
+}
+
+char kind_of(DType dtype) {
+  if (is_bool(dtype)) return 'b';
+  if (is_signed_int(dtype)) return 'i';
+  if (is_unsigned_int(dtype)) return 'u';
+  return is_float(dtype) ? 'f' : 'c';
+}
+
+std::string header_text(const Array& array) {
+  const std::size_t size = size_of(array.dtype());
+  std::string text = fmt::format("{{'descr': '{}{}{}', 'fortran_order': False, 'shape': {}, }}", size == 1 ? '|' : '<',
+                                 kind_of(array.dtype()), size, base::shape_text(array.shape()));
+  // As the format asks: elements start at a multiple of 64, the header ends with a newline.
+  const std::size_t before = magic.size() + 2 + 2;
+  const std::size_t padded = (before + text.size() + 1 + 63) / 64 * 64;
+  text.append(padded - before - text.size() - 1, ' ');
+  return text + "\n";
+}
+
+}  // namespace
+
+Array load_npy(const std::filesystem::path& file) {
+  const auto content = base::read_file(file, std::numeric_limits<std::size_t>::max());
+  if (!content) throw FileError(fmt::format("cannot open {}: there is no such file", file.string()));
+  try {
+    return parse_npy({reinterpret_cast<const char*>(content->data()), content->size()});
+  } catch (const Fault& fault) {
+    throw FileError(fmt::format("{} is not a .npy file that can be read: {}", file.string(), fault.text));
+  }
+}
+
+void save_npy(const std::filesystem::path& file, const Array& array) {
+  if (array.dtype() == DType::bfloat16)
+    throw TypeError("a .npy file cannot hold bfloat16: NumPy lacks it; astype(DType::float32) loses nothing");
+  if (array.shape().size() > most_axes)
+    throw ShapeError(fmt::format("a .npy file holds at most {} axes, not {}", most_axes, array.rank()));
+  if (std::filesystem::is_directory(file))
+    throw FileError(fmt::format("cannot write {}: it is a folder", file.string()));
+  const std::string header = header_text(array);
+  const Array elements = array.contiguous();
+  std::vector<std::byte> content;
+  content.reserve(magic.size() + 4 + header.size() + elements.bytes());
+  const auto append = [&content](const void* data, std::size_t size) {
+    const auto* bytes = static_cast<const std::byte*>(data);
+    content.insert(content.end(), bytes, bytes + size);
+  };
+  const unsigned char version_and_length[] = {1, 0, static_cast<unsigned char>(header.size() & 0xFF),
+                                              static_cast<unsigned char>(header.size() >> 8)};
+  append(magic.data(), magic.size());
+  append(version_and_length, sizeof(version_and_length));
+  append(header.data(), header.size());
+  append(elements.raw(), elements.bytes());
+  const std::filesystem::path folder = file.has_parent_path() ? file.parent_path() : ".";
+  base::Folder::open(folder).publish(file.filename().string(), content, 0644);
+}
+
+}  // namespace croton

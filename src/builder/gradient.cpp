@@ -1,0 +1,146 @@
+// Reverse-mode differentiation of the user's graph: one walk from the cost to the variables asked for, each op giving the
+// gradients of its inputs by its own row. Iterative: a chain of a million ops is fine.
+#include <croton/grad.hpp>
+#include <croton/ops.hpp>
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <iostream>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "base/config.hpp"
+#include "builder/gradient_context.hpp"
+
+namespace croton {
+namespace {
+
+using builder::Node;
+
+/// The constant 0 without axes stands for "connected, but zero", whatever the shape: comparisons and rounding give it.
+bool is_zero(const Variable& g) {
+  return g.is_constant() && g.rank() == 0 && g.node()->value.as_double(0) == 0;
+}
+
+/// Sums what broadcasting repeated, so that the gradient has the variable's shape.
+Variable unbroadcast(Variable gradient, const Type& type) {
+  const int extra = gradient.rank() - static_cast<int>(type.rank());
+  std::vector<int> summed;
+  for (int axis = 0; axis < gradient.rank(); ++axis) {
+    const bool repeated = axis < extra || (type.broadcasts(static_cast<std::size_t>(axis - extra)) &&
+                                           !gradient.type().broadcasts(static_cast<std::size_t>(axis)));
+    if (repeated) summed.push_back(axis);
+  }
+  if (summed.empty()) return gradient;
+  gradient = sum(gradient, ReduceOptions(summed));
+  std::vector<int> pattern;
+  int next = 0;
+  for (int axis = extra; axis < extra + static_cast<int>(type.rank()); ++axis) {
+    pattern.push_back(std::ranges::find(summed, axis) != summed.end() ? broadcast_axis : next++);
+  }
+  return dimshuffle(gradient, pattern);
+}
+
+DType gradient_dtype(DType dtype) { return is_float(dtype) ? dtype : base::config().float_x(); }
+
+class Backward {
+ public:
+  Backward(const Variable& cost, const std::vector<Variable>& wrt, const GradOptions& options) {
+    for (const Variable& v : options.consider_constant) constants_.insert(v.node());
+    for (const Variable& v : wrt) {
+      wanted_.insert(v.node());
+      constants_.erase(v.node());
+    }
+    order_ = builder::topological_order({cost});
+    handles_[cost.node()] = cost.handle();
+    mark();
+    if (!depends_.contains(cost.node())) return;
+    gradients_[cost.node()] = builder::scalar_constant(1, cost.dtype(), cost.where());
+    for (auto at = order_.rbegin(); at != order_.rend(); ++at) step(*at);
+  }
+
+  const Variable* find(const Variable& v) const {
+    const auto at = gradients_.find(v.node());
+    return at == gradients_.end() ? nullptr : &at->second;
+  }
+
+ private:
+  /// The nodes through which some wanted variable reaches the cost.
+  void mark() {
+    for (const Node* node : order_) {
+      bool depends = wanted_.contains(node);
+      if (!constants_.contains(node)) {
+        for (const Variable& input : node->inputs) depends = depends || depends_.contains(input.node());
+      }
+      if (depends) depends_.insert(node);
+    }
+  }
+
+  void step(Node* node) {
+    if (node->op->kind == expr::Kind::Leaf || constants_.contains(node) || !depends_.contains(node)) return;
+    const auto at = gradients_.find(node);
+    if (at == gradients_.end()) return;
+    const Variable gradient = at->second;
+    if (is_zero(gradient)) {
+      for (const Variable& input : node->inputs) add(input, gradient);
+      return;
+    }
+    if (node->op->gradient == nullptr) {
+      throw NotImplementedError(fmt::format("the gradient of {} is not implemented ({})", node->op->name, builder::describe(node->where)));
+    }
+    const builder::OriginScope origin(node->where);
+    // Whoever gave this node a gradient held a handle to it.
+    const builder::GradientContext context{*node, node->inputs, Variable(handles_.at(node)), gradient};
+    const std::vector<Variable> parts = node->op->gradient(context);
+    for (std::size_t i = 0; i < node->inputs.size() && i < parts.size(); ++i) {
+      if (parts[i].defined()) add(node->inputs[i], parts[i]);
+    }
+  }
+
+  void add(const Variable& input, Variable part) {
+    if (!depends_.contains(input.node())) return;
+    if (!is_zero(part)) part = unbroadcast(cast(part, gradient_dtype(input.dtype())), input.type());
+    const auto [at, fresh] = gradients_.try_emplace(input.node(), part);
+    handles_[input.node()] = input.handle();
+    if (fresh || is_zero(part)) return;
+    at->second = is_zero(at->second) ? part : at->second + part;
+  }
+
+  std::vector<Node*> order_;
+  std::unordered_set<const Node*> wanted_, constants_, depends_;
+  std::unordered_map<const Node*, Variable> gradients_;
+  std::unordered_map<const Node*, std::shared_ptr<Node>> handles_;
+};
+
+}  // namespace
+
+std::vector<Variable> grad(const Variable& cost, const std::vector<Variable>& wrt, const GradOptions& options, std::source_location where) {
+  if (cost.rank() != 0 || !is_float(cost.dtype())) {
+    throw TypeError(fmt::format("grad ({}): the cost must be a 0-d float, but {}; take its sum or mean", builder::describe(where), builder::describe(cost)));
+  }
+  const Backward backward(cost, wrt, options);
+  std::vector<Variable> result;
+  for (const Variable& v : wrt) {
+    const Variable* found = backward.find(v);
+    if (found == nullptr) {
+      const std::string message = fmt::format("grad ({}): the cost does not depend on {}", builder::describe(where), builder::describe(v));
+      if (options.disconnected_inputs == Disconnected::raise) {
+        throw DisconnectedInputError(message + "; pass disconnected_inputs = Disconnected::ignore for zeros");
+      }
+      if (options.disconnected_inputs == Disconnected::warn) std::cerr << "croton: warning: " << message << "\n";
+    }
+    if (found != nullptr && (!is_zero(*found) || v.rank() == 0)) {
+      result.push_back(cast(*found, gradient_dtype(v.dtype())));
+    } else {
+      result.push_back(zeros_like(cast(v, gradient_dtype(v.dtype()))));
+    }
+  }
+  return result;
+}
+
+Variable grad(const Variable& cost, const Variable& wrt, const GradOptions& options, std::source_location where) {
+  return grad(cost, std::vector<Variable>{wrt}, options, where)[0];
+}
+
+}  // namespace croton

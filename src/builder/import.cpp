@@ -1,0 +1,145 @@
+#include "builder/import.hpp"
+
+#include <croton/error.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "builder/node.hpp"
+
+namespace croton::builder {
+namespace {
+
+using expr::NodeId;
+
+class Importer {
+ public:
+  explicit Importer(const ImportRequest& request) : request_(request) {
+    for (const auto& [from, to] : request.givens) givens_[from.node()] = to;
+  }
+
+  Imported run() {
+    for (const Variable& input : request_.inputs) {
+      if (!ids_.emplace(input.node(), add_leaf(input, expr::Role::argument)).second) {
+        throw ValueError(fmt::format("function: {} is listed twice among the inputs", describe(input)));
+      }
+    }
+    std::vector<Variable> roots = request_.outputs;
+    for (const auto& [target, value] : request_.updates) {
+      roots.push_back(value);
+      roots.push_back(target);
+    }
+    for (Node* node : order(roots)) import(node);
+    for (const Variable& output : request_.outputs) result_.graph.outputs.push_back(id_of(output));
+    for (const auto& [target, value] : request_.updates) {
+      const NodeId input = ids_.at(target.node());
+      const auto at = std::ranges::find(result_.graph.inputs, input, &expr::GraphInput::node);
+      result_.graph.updates.push_back({static_cast<std::size_t>(at - result_.graph.inputs.begin()), id_of(value)});
+    }
+    const std::vector<bool> needed = expr::reachable(result_.graph);
+    for (std::size_t i = 0; i < request_.inputs.size(); ++i) {
+      // An input of which only a size is used is used all the same.
+      result_.used.push_back(needed[ids_.at(request_.inputs[i].node())] || size_used(i, needed));
+    }
+    return std::move(result_);
+  }
+
+ private:
+  /// As topological_order, but with the givens in the places of what they replace.
+  std::vector<Node*> order(const std::vector<Variable>& roots) {
+    // Depth first with an explicit stack: a given may be newer than what uses it, so serial numbers do not order here.
+    std::vector<Node*> done;
+    std::unordered_map<Node*, bool> state;  // false: open, true: done
+    std::vector<std::pair<Node*, std::size_t>> stack;
+    const auto push = [&](const Variable& v) {
+      Node* node = resolve(v).node();
+      if (!ids_.contains(node) && state.emplace(node, false).second) stack.emplace_back(node, 0);
+    };
+    for (const Variable& root : roots) {
+      push(root);
+      while (!stack.empty()) {
+        auto& [node, next] = stack.back();
+        if (next < node->inputs.size()) {
+          const Variable& input = node->inputs[next++];
+          Node* to = resolve(input).node();
+          const auto at = state.find(to);
+          if (at == state.end()) {
+            push(input);  // may move the stack: `node` and `next` are not used after this
+          } else if (!at->second) {  // open, so below us on the stack
+            throw ValueError(fmt::format("givens: a replacement depends on what it replaces ({})", describe(input)));
+          }
+          continue;
+        }
+        state[node] = true;
+        done.push_back(node);
+        stack.pop_back();
+      }
+    }
+    return done;
+  }
+
+  const Variable& resolve(const Variable& v) const {
+    if (givens_.empty()) return v;
+    const auto at = givens_.find(v.node());
+    return at == givens_.end() ? v : at->second;
+  }
+
+  NodeId id_of(const Variable& v) const { return ids_.at(resolve(v).node()); }
+
+  NodeId add_leaf(const Variable& v, expr::Role role) {
+    expr::Graph& graph = result_.graph;
+    graph.arena.set_origin(graph.arena.add_origin({v.name(), v.where()}));
+    return graph.add_input(v.name(), v.type(), role, v.node()->place);
+  }
+
+  void import(Node* node) {
+    if (ids_.contains(node)) return;
+    expr::Graph& graph = result_.graph;
+    if (node->shared) {
+      const Variable v = find_handle(node);
+      ids_[node] = add_leaf(v, expr::Role::shared);
+      result_.shared.push_back(v);
+      return;
+    }
+    graph.arena.set_origin(graph.arena.add_origin({node->name, node->where}));
+    if (node->op->name == "constant") {
+      ids_[node] = graph.add_constant(node->value);
+      return;
+    }
+    if (node->op->kind == expr::Kind::Leaf) {
+      throw ValueError(fmt::format("function: the outputs need {}, which is neither an input, nor given, nor shared", describe(find_handle(node))));
+    }
+    std::vector<NodeId> inputs;
+    for (const Variable& input : node->inputs) inputs.push_back(id_of(input));
+    try {
+      const NodeId id = graph.arena.make(*node->op, inputs, node->attrs, node->place);
+      ids_[node] = node->op->expand_at_import ? node->op->expand(graph.arena, id) : id;
+    } catch (const ShapeError& e) {
+      throw ShapeError(fmt::format("{} ({}): {}", node->op->name, describe(node->where), e.what()));
+    }
+  }
+
+  /// The variable of a shared node, from whoever uses it.
+  Variable find_handle(Node* node) { return Variable(node->weak_from_this().lock()); }
+
+  bool size_used(std::size_t input, const std::vector<bool>& needed) const {
+    const expr::Arena& arena = result_.graph.arena;
+    for (NodeId id = 0; id < arena.size(); ++id) {
+      if (needed[id] && arena.op(id).name == "size" && arena.attrs(id).integer("input") == static_cast<std::int64_t>(input)) return true;
+    }
+    return false;
+  }
+
+  const ImportRequest& request_;
+  Imported result_;
+  std::unordered_map<const Node*, Variable> givens_;
+  std::unordered_map<const Node*, NodeId> ids_;
+};
+
+}  // namespace
+
+Imported import(const ImportRequest& request) { return Importer(request).run(); }
+
+}  // namespace croton::builder

@@ -1,0 +1,270 @@
+#include "builder/node.hpp"
+
+#include <croton/error.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <unordered_set>
+
+#include "base/config.hpp"
+#include "builder/gradient_context.hpp"
+#include "expr/print.hpp"
+
+namespace croton::builder {
+namespace {
+
+std::uint64_t next_serial() {
+  static std::atomic<std::uint64_t> serial{0};
+  return ++serial;
+}
+
+/// Type rules over the user's graph: sizes are numbers or unknown.
+class BuilderInfer final : public expr::InferContext {
+ public:
+  BuilderInfer(const expr::Op& op, const std::vector<Variable>& variables, const expr::Attrs& a, std::source_location where)
+      : InferContext(a, op.name), variables_(variables), where_(where) {
+    for (const Variable& v : variables) inputs.push_back({v.dtype(), v.type().shape});
+  }
+  std::optional<std::int64_t> known(expr::Dim dim) const override {
+    return dim == unknown_size ? std::nullopt : std::optional(dim);
+  }
+  expr::Dim constant(std::int64_t value) override { return value; }
+  expr::Dim require_equal(expr::Dim a, expr::Dim b, std::string_view why) override {
+    if (a == unknown_size) return b;
+    if (b != unknown_size && a != b) shape_error(fmt::format("{}: {} is not {}", why, a, b));
+    return a;
+  }
+  expr::Dim value_of(std::size_t input) override {
+    const Node& node = *variables_[input].node();
+    if (!variables_[input].is_constant() || node.value.rank() != 0) return unknown_size;
+    return node.value.astype(DType::int64).item<std::int64_t>();
+  }
+  expr::Dim apply(std::string_view name, expr::Dim a, expr::Dim b) override {
+    if (a == unknown_size || b == unknown_size) return unknown_size;
+    return expr::apply_integers(name, a, b);
+  }
+  void require_index(expr::Dim index, expr::Dim size, std::string_view why) override {
+    if (index == unknown_size || size == unknown_size || (index >= -size && index < size)) return;
+    throw IndexError(text(fmt::format("{}: index {} of an axis of size {}", why, index, size)));
+  }
+  void type_error(const std::string& message) const override { throw TypeError(text(message)); }
+  void shape_error(const std::string& message) const override { throw ShapeError(text(message)); }
+
+ private:
+  std::string text(const std::string& message) const {
+    std::vector<std::string> parts;
+    for (const Variable& v : variables_) parts.push_back(describe(v));
+    return fmt::format("{} ({}): {}: {}", op_name, describe(where_), fmt::join(parts, ", "), message);
+  }
+  const std::vector<Variable>& variables_;
+  std::source_location where_;
+};
+
+}  // namespace
+
+Node::~Node() {
+  // The outermost destructor drains what the inner ones would have destroyed.
+  static thread_local std::vector<std::shared_ptr<Node>> doomed;
+  static thread_local bool draining = false;
+  for (Variable& input : inputs) {
+    std::shared_ptr<Node> handle = input.handle();
+    input = Variable();
+    if (handle && handle.use_count() == 1) doomed.push_back(std::move(handle));
+  }
+  if (draining) return;
+  draining = true;
+  while (!doomed.empty()) {
+    const std::shared_ptr<Node> last = std::move(doomed.back());
+    doomed.pop_back();
+  }
+  draining = false;
+}
+
+std::string describe(std::source_location where) {
+  std::string_view file = where.file_name();
+  file = file.substr(file.find_last_of('/') + 1);
+  return fmt::format("{}:{}", file, where.line());
+}
+
+std::string describe(const Variable& v) {
+  std::string subject = v.name();
+  if (subject.empty() && v.is_constant() && v.rank() == 0) subject = v.node()->value.to_string();
+  if (subject.empty()) subject = v.node()->op->kind == expr::Kind::Leaf ? "an unnamed variable" : fmt::format("{}(...)", v.node()->op->name);
+  return fmt::format("{} is {} ({})", subject, v.type().to_string(), describe(v.where()));
+}
+
+Variable apply(const expr::Op& op, const std::vector<Variable>& inputs, const expr::Attrs& attrs,
+               std::source_location where) {
+  for (const Variable& input : inputs) {
+    if (!input.defined()) {
+      throw TypeError(fmt::format("{} ({}): an argument is an empty Variable; it was never given an expression", op.name, describe(where)));
+    }
+    if (is_complex(input.dtype())) {
+      throw NotImplementedError(fmt::format("{} ({}): {}: complex numbers are not implemented; use real and imaginary parts",
+                                            op.name, describe(where), describe(input)));
+    }
+  }
+  if (const std::source_location* forward = OriginScope::current()) where = *forward;
+  BuilderInfer context(op, inputs, attrs, where);
+  const expr::InferredType type = op.infer(context);
+  auto node = std::make_shared<Node>();
+  node->type = {type.dtype, type.shape};
+  node->op = &op;
+  node->attrs = attrs;
+  node->inputs = inputs;
+  node->where = where;
+  node->serial = next_serial();
+  return Variable(std::move(node));
+}
+
+namespace {
+thread_local const std::source_location* current_origin = nullptr;
+}
+
+OriginScope::OriginScope(std::source_location where) : where_(where), outer_(current_origin) { current_origin = &where_; }
+OriginScope::~OriginScope() { current_origin = outer_; }
+const std::source_location* OriginScope::current() { return current_origin; }
+
+Variable apply(std::string_view op, const std::vector<Variable>& inputs, const expr::Attrs& attrs,
+               std::source_location where) {
+  return apply(expr::op(op), inputs, attrs, where);
+}
+
+std::vector<Node*> topological_order(const std::vector<Variable>& roots) {
+  // Serial numbers grow with every new node and a node's inputs exist before it, so sorting by them is enough.
+  std::vector<Node*> order;
+  std::unordered_set<const Node*> seen;
+  std::vector<Node*> pending;
+  const auto visit = [&](const Variable& v) {
+    if (seen.insert(v.node()).second) pending.push_back(v.node());
+  };
+  for (const Variable& root : roots) visit(root);
+  while (!pending.empty()) {
+    Node* node = pending.back();
+    pending.pop_back();
+    order.push_back(node);
+    for (const Variable& input : node->inputs) visit(input);
+  }
+  std::ranges::sort(order, {}, &Node::serial);
+  return order;
+}
+
+}  // namespace croton::builder
+
+namespace croton {
+
+using builder::Node;
+
+namespace {
+
+std::shared_ptr<Node> leaf(std::string_view op, Type type, std::string name, std::source_location where) {
+  auto node = std::make_shared<Node>();
+  node->type = std::move(type);
+  node->op = &expr::op(op);
+  node->name = std::move(name);
+  node->where = where;
+  node->serial = builder::next_serial();
+  return node;
+}
+
+const Node& checked(const Node* node) {
+  if (node == nullptr) throw TypeError("an empty Variable was used; it was never given an expression");
+  return *node;
+}
+
+Variable constant_of(Array value, std::source_location where) {
+  auto node = leaf("constant", Type{value.dtype(), value.shape()}, "", where);
+  node->value = std::move(value);
+  return Variable(std::move(node));
+}
+
+Variable integer_constant(std::int64_t value, std::source_location where) {
+  return constant_of(Array(value).astype(smallest_int(value)), where);
+}
+
+Variable real_constant(double value, std::source_location where) {
+  DType dtype = base::config().float_x();
+  const bool exact_in_float32 = value != value || static_cast<double>(static_cast<float>(value)) == value;
+  if (dtype == DType::float64 && exact_in_float32) dtype = DType::float32;
+  if (dtype == DType::float16) dtype = DType::float16;
+  return constant_of(Array(value).astype(dtype), where);
+}
+
+Variable of_rank(std::string name, std::optional<DType> dtype, Sizes shape, std::source_location where) {
+  return variable(Type{dtype.value_or(base::config().float_x()), std::move(shape)}, std::move(name), where);
+}
+
+}  // namespace
+
+namespace builder {
+Variable scalar_constant(double value, DType dtype, std::source_location where) {
+  return constant_of(Array(value).astype(dtype), where);
+}
+}  // namespace builder
+
+const Type& Variable::type() const { return checked(node()).type; }
+const std::string& Variable::name() const { return checked(node()).name; }
+std::source_location Variable::where() const { return checked(node()).where; }
+bool Variable::is_constant() const { return checked(node()).op->name == "constant"; }
+Variable& Variable::named(std::string name) {
+  checked(node());
+  node_->name = std::move(name);
+  return *this;
+}
+
+Operand::Operand(const Variable& v, std::source_location w) : variable(v), where(w) {}
+Operand::Operand(int value, std::source_location w) : variable(integer_constant(value, w)), where(w) {}
+Operand::Operand(long value, std::source_location w) : variable(integer_constant(value, w)), where(w) {}
+Operand::Operand(long long value, std::source_location w) : variable(integer_constant(value, w)), where(w) {}
+Operand::Operand(unsigned long value, std::source_location w) : variable(constant_of(Array(value), w)), where(w) {
+  if (value <= static_cast<unsigned long>(std::numeric_limits<std::int64_t>::max())) {
+    variable = integer_constant(static_cast<std::int64_t>(value), w);
+  }
+}
+Operand::Operand(bool value, std::source_location w) : variable(constant_of(Array(value), w)), where(w) {}
+Operand::Operand(double value, std::source_location w) : variable(real_constant(value, w)), where(w) {}
+Operand::Operand(float value, std::source_location w) : variable(real_constant(value, w)), where(w) {}
+Operand::Operand(const Array& value, std::source_location w) : variable(constant_of(value.copy(), w)), where(w) {}
+
+Variable variable(Type type, std::string name, std::source_location where) {
+  for (const std::int64_t size : type.shape) {
+    if (size < unknown_size) throw ValueError(fmt::format("a size of {} in the type of '{}'", size, name));
+  }
+  return Variable(leaf("input", std::move(type), std::move(name), where));
+}
+
+Variable constant(const Array& value, std::string name, std::source_location where) {
+  Variable v = constant_of(value.copy(), where);
+  v.named(std::move(name));
+  return v;
+}
+
+Variable scalar(std::string name, std::optional<DType> dtype, std::source_location where) {
+  return of_rank(std::move(name), dtype, {}, where);
+}
+Variable vector(std::string name, std::optional<DType> dtype, std::source_location where) {
+  return of_rank(std::move(name), dtype, {unknown_size}, where);
+}
+Variable matrix(std::string name, std::optional<DType> dtype, std::source_location where) {
+  return of_rank(std::move(name), dtype, {unknown_size, unknown_size}, where);
+}
+Variable row(std::string name, std::optional<DType> dtype, std::source_location where) {
+  return of_rank(std::move(name), dtype, {1, unknown_size}, where);
+}
+Variable col(std::string name, std::optional<DType> dtype, std::source_location where) {
+  return of_rank(std::move(name), dtype, {unknown_size, 1}, where);
+}
+Variable tensor3(std::string name, std::optional<DType> dtype, std::source_location where) {
+  return of_rank(std::move(name), dtype, Sizes(3, unknown_size), where);
+}
+Variable tensor4(std::string name, std::optional<DType> dtype, std::source_location where) {
+  return of_rank(std::move(name), dtype, Sizes(4, unknown_size), where);
+}
+
+std::ostream& operator<<(std::ostream& out, const Variable& v) {
+  return out << (v.name().empty() ? std::string(v.node()->op->name) : v.name()) << ": " << v.type().to_string();
+}
+
+}  // namespace croton

@@ -1,0 +1,52 @@
+// The user's graph: reference-counted nodes with identity, names and source lines, which the compiler never changes.
+#pragma once
+
+#include <croton/variable.hpp>
+
+#include "expr/op.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace croton::builder {
+
+struct SharedState;
+
+struct Node : std::enable_shared_from_this<Node> {
+  Type type;
+  const expr::Op* op = nullptr;  // leaves: input, constant, shared
+  expr::Attrs attrs;
+  std::vector<Variable> inputs;
+  std::string name;
+  std::source_location where;
+  std::uint16_t place = 0;
+  std::uint64_t serial = 0;  // order of creation: a topological order
+  Array value;               // of a constant
+  std::shared_ptr<SharedState> shared;
+
+  Node() = default;
+  Node(const Node&) = delete;
+  Node& operator=(const Node&) = delete;
+  /// Takes long chains apart in a loop: a million nodes do not recurse.
+  ~Node();
+};
+
+/// The variable of `op` over `inputs`, its type by the op's rule; TypeError or ShapeError that names the inputs and their lines.
+Variable apply(const expr::Op& op, const std::vector<Variable>& inputs, const expr::Attrs& attrs,
+               std::source_location where);
+Variable apply(std::string_view op, const std::vector<Variable>& inputs, const expr::Attrs& attrs,
+               std::source_location where);
+/// A 0-d constant of that dtype.
+Variable scalar_constant(double value, DType dtype, std::source_location where = std::source_location::current());
+
+/// "x is f32[?, 784] (train.cpp:12)".
+std::string describe(const Variable& variable);
+/// "train.cpp:12".
+std::string describe(std::source_location where);
+
+/// All nodes that the given ones depend on and themselves, inputs first; iterative.
+std::vector<Node*> topological_order(const std::vector<Variable>& roots);
+
+}  // namespace croton::builder

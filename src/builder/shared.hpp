@@ -1,0 +1,25 @@
+// The state of a shared variable: one value, its home, and how often it was written.
+#pragma once
+
+#include <croton/array.hpp>
+#include <croton/variable.hpp>
+
+#include <cstdint>
+#include <mutex>
+#include <shared_mutex>
+#include <string>
+
+namespace croton::builder {
+
+struct SharedState {
+  std::shared_mutex mutex;  // calls lock in the order of `id`: shared to read, exclusive to update
+  std::uint64_t id = 0;
+  Array value;
+  std::string home;
+  bool pinned = false;
+  std::uint64_t version = 0;
+
+  Variable default_update;
+};
+
+}  // namespace croton::builder

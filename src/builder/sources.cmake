@@ -1,0 +1,1 @@
+set(SOURCES gradient.cpp import.cpp node.cpp shared.cpp)

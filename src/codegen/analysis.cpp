@@ -1,0 +1,171 @@
+#include "codegen/analysis.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace croton::codegen {
+namespace {
+
+using expr::Arena;
+using kernel::Kernel;
+
+/// sum of coefficient[axis] * axis, plus offset; all host nodes.
+struct Affine {
+  std::map<std::int64_t, NodeId> coefficients;
+  NodeId offset;
+};
+
+class Analyser {
+ public:
+  explicit Analyser(const Kernel& kernel) {
+    result_.kernel = kernel;
+  }
+
+  Analysis run() {
+    find_host();
+    const std::size_t nodes = body().size();
+    for (NodeId id = 0; id < nodes; ++id) add_load(id);
+    for (const kernel::Store& store : result_.kernel.stores) add_access(store.operand, true, store.index);
+    find_host();  // of the nodes that were added
+    result_.inner = kernel::depends_on_inner(result_.kernel);
+    find_explicit_axes();
+    return std::move(result_);
+  }
+
+ private:
+  Arena& body() { return result_.kernel.body; }
+
+  void find_host() {
+    const Arena& b = body();
+    result_.host.assign(b.size(), false);
+    for (NodeId id = 0; id < b.size(); ++id) {
+      const std::string_view name = b.op(id).name;
+      if (!is_discrete(b.type(id).dtype)) continue;
+      if (name == "const" || name == "extent") result_.host[id] = true;
+      if (b.op(id).kind == expr::Kind::Map) {
+        result_.host[id] = std::ranges::all_of(b.inputs(id), [&](NodeId input) { return result_.host[input]; });
+      }
+    }
+  }
+
+  std::optional<Affine> affine(NodeId id) {
+    if (const auto known = affine_.find(id); known != affine_.end()) return known->second;
+    std::optional<Affine> result = find_affine(id);
+    affine_[id] = result;
+    return result;
+  }
+
+  std::optional<Affine> find_affine(NodeId id) {
+    Arena& b = body();
+    if (id < result_.host.size() && result_.host[id]) return Affine{{}, id};
+    const std::string_view name = b.op(id).name;
+    if (name == "axis") return Affine{{{b.attrs(id).integer("k"), b.integer(1)}}, b.integer(0)};
+    if (name != "add" && name != "sub" && name != "mul") return std::nullopt;
+    const auto left = affine(b.input(id, 0)), right = affine(b.input(id, 1));
+    if (!left || !right) return std::nullopt;
+    if (name == "mul") {
+      const bool scale_left = right->coefficients.empty();
+      if (!scale_left && !left->coefficients.empty()) return std::nullopt;
+      const Affine& term = scale_left ? *left : *right;
+      const NodeId factor = scale_left ? right->offset : left->offset;
+      Affine scaled{{}, b.size_arithmetic("mul", term.offset, factor)};
+      for (const auto& [axis, c] : term.coefficients) scaled.coefficients[axis] = b.size_arithmetic("mul", c, factor);
+      return scaled;
+    }
+    Affine sum{left->coefficients, b.size_arithmetic(name, left->offset, right->offset)};
+    for (const auto& [axis, c] : right->coefficients) {
+      const auto at = sum.coefficients.find(axis);
+      const NodeId before = at == sum.coefficients.end() ? b.integer(0) : at->second;
+      sum.coefficients[axis] = b.size_arithmetic(name, before, c);
+    }
+    return sum;
+  }
+
+  void add_load(NodeId id) {
+    const std::string_view name = body().op(id).name;
+    if (name != "load" && name != "load_if") return;
+    const auto inputs = body().inputs(id).subspan(name == "load_if" ? 1 : 0);
+    const std::vector<NodeId> index(inputs.begin(), inputs.end());
+    const int operand = static_cast<int>(body().attrs(id).integer("operand"));
+    for (std::size_t a = 0; a < result_.accesses.size(); ++a) {
+      if (result_.accesses[a].operand == operand && result_.accesses[a].index == index) {
+        result_.load_access[id] = static_cast<int>(a);
+        return;
+      }
+    }
+    result_.load_access[id] = static_cast<int>(result_.accesses.size());
+    add_access(operand, false, index);
+  }
+
+  void add_access(int operand, bool written, const std::vector<NodeId>& index) {
+    Access access{.operand = operand, .written = written, .affine = true, .index = index, .coefficient = {}, .offset = {}};
+    access.coefficient.assign(result_.kernel.axes.size(), std::vector<NodeId>(index.size(), expr::no_node));
+    for (std::size_t d = 0; d < index.size() && access.affine; ++d) {
+      const auto form = affine(index[d]);
+      access.affine = form.has_value();
+      if (!form) break;
+      access.offset.push_back(form->offset);
+      for (const auto& [axis, c] : form->coefficients) access.coefficient[static_cast<std::size_t>(axis)][d] = c;
+    }
+    result_.accesses.push_back(std::move(access));
+  }
+
+  /// Axes that values, checks and other than affine indices use.
+  void find_explicit_axes() {
+    Kernel& kernel = result_.kernel;
+    std::vector<bool> used(body().size(), false);
+    for (const kernel::Stage& stage : kernel.stages) used[stage.value] = true;
+    for (const kernel::Check& check : kernel.checks) used[check.condition] = used[check.value] = true;
+    for (const kernel::Store& store : kernel.stores) used[store.value] = true;
+    for (const Access& access : result_.accesses) {
+      if (!access.affine && access.written) {
+        for (const NodeId i : access.index) used[i] = true;
+      }
+    }
+    result_.explicit_axes.assign(kernel.axes.size(), false);
+    for (NodeId id = static_cast<NodeId>(body().size()); id-- > 0;) {
+      if (!used[id]) continue;
+      if (body().op(id).name == "axis") result_.explicit_axes[static_cast<std::size_t>(body().attrs(id).integer("k"))] = true;
+      const auto load = result_.load_access.find(id);
+      const bool is_affine_load = load != result_.load_access.end() && result_.accesses[static_cast<std::size_t>(load->second)].affine;
+      const bool guarded = body().op(id).name == "load_if";
+      if (is_affine_load) {
+        if (guarded) used[body().input(id, 0)] = true;
+        continue;
+      }
+      for (const NodeId input : body().inputs(id)) used[input] = true;
+    }
+  }
+
+  Analysis result_;
+  std::map<NodeId, std::optional<Affine>> affine_;
+};
+
+}  // namespace
+
+bool Access::moves(std::size_t axis) const {
+  return std::ranges::any_of(coefficient[axis], [](NodeId c) { return c != expr::no_node; });
+}
+
+std::vector<std::int64_t> Analysis::host_values(std::span<const std::int64_t> extents) const {
+  const Arena& body = kernel.body;
+  std::vector<std::int64_t> values(body.size(), 0);
+  std::vector<expr::Scalar> operands;
+  for (NodeId id = 0; id < body.size(); ++id) {
+    if (!host[id]) continue;
+    if (const auto value = body.scalar_value(id)) {
+      values[id] = value->as_int();
+    } else if (body.op(id).name == "extent") {
+      values[id] = extents[static_cast<std::size_t>(body.attrs(id).integer("k"))];
+    } else {
+      operands.clear();
+      for (const NodeId input : body.inputs(id)) operands.push_back(expr::Scalar::of_int(values[input], DType::int64));
+      values[id] = body.op(id).map->reference(operands, body.type(id).dtype).as_int();
+    }
+  }
+  return values;
+}
+
+std::shared_ptr<const Analysis> analyse(const Kernel& kernel) { return std::make_shared<const Analysis>(Analyser(kernel).run()); }
+
+}  // namespace croton::codegen

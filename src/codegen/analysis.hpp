@@ -1,0 +1,43 @@
+// How a kernel touches memory. Each load and store whose index is affine in the axes becomes an Access with a stride per axis, found
+// on the host; the generated text then holds no index arithmetic but i * stride. Other accesses keep their index expressions.
+#pragma once
+
+#include "kernel/kernel.hpp"
+
+#include <map>
+#include <memory>
+#include <vector>
+
+namespace croton::codegen {
+
+using expr::NodeId;
+
+/// One address pattern: all loads (or one store) of an operand with one index.
+struct Access {
+  int operand = 0;
+  bool written = false;
+  bool affine = false;
+  std::vector<NodeId> index;  // body nodes, one a dimension of the operand
+  /// Affine: coefficient[axis][dimension], a host value or no_node for 0; offset[dimension].
+  std::vector<std::vector<NodeId>> coefficient;
+  std::vector<NodeId> offset;
+  /// Whether the access moves along the axis at all.
+  bool moves(std::size_t axis) const;
+};
+
+/// A kernel with its accesses. Owns a copy of the kernel: finding strides adds nodes to the body.
+struct Analysis {
+  kernel::Kernel kernel;
+  std::vector<Access> accesses;         // loads in order of their nodes, then stores in order
+  std::map<NodeId, int> load_access;    // per load node
+  std::vector<bool> explicit_axes;      // the body uses the axis as a number: it may not be merged
+  std::vector<bool> host;               // per node: found from the extents alone
+  std::vector<bool> inner;              // per node: depends on an inner axis
+
+  /// All host nodes for the given extents; others are 0.
+  std::vector<std::int64_t> host_values(std::span<const std::int64_t> extents) const;
+};
+
+std::shared_ptr<const Analysis> analyse(const kernel::Kernel& kernel);
+
+}  // namespace croton::codegen

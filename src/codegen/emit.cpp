@@ -1,0 +1,603 @@
+#include "codegen/emit.hpp"
+
+#include <croton/error.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <set>
+
+#include "base/hash.hpp"
+#include "codegen/embedded.hpp"
+
+namespace croton::codegen {
+namespace {
+
+using expr::Arena;
+using kernel::Family;
+
+std::string_view stored_type(DType t) {
+  static constexpr std::string_view names[] = {"bool",    "ct::i8",   "ct::i16",  "ct::i32", "ct::i64",  "ct::u8", "ct::u16",
+                                               "ct::u32", "ct::u64",  "ct::f16",  "ct::bf16", "float",   "double"};
+  return names[static_cast<std::size_t>(t)];
+}
+/// In registers: 16-bit floats are computed in float.
+std::string_view value_type(DType t) { return stored_type(compute_dtype(t)); }
+
+std::string number(double value, DType dtype) {
+  const std::string_view type = value_type(dtype);
+  if (std::isnan(value)) return fmt::format("ct::nan<{}>()", type);
+  if (std::isinf(value)) return fmt::format("{}ct::inf<{}>()", value < 0 ? "-" : "", type);
+  std::string text = compute_dtype(dtype) == DType::float32 ? fmt::format("{}", static_cast<float>(value)) : fmt::format("{}", value);
+  if (text.find_first_of(".e") == std::string::npos) text += ".0";
+  if (compute_dtype(dtype) == DType::float32) text += 'f';
+  return value < 0 || std::signbit(value) ? "(" + text + ")" : text;
+}
+
+std::string number(const expr::Scalar& value) {
+  if (is_float(value.dtype)) return number(value.d, value.dtype);
+  if (is_bool(value.dtype)) return value.i ? "true" : "false";
+  if (value.dtype == DType::uint64) return fmt::format("{}ull", static_cast<std::uint64_t>(value.i));
+  if (value.i == std::numeric_limits<std::int64_t>::min()) return "(-9223372036854775807ll - 1)";
+  const std::string digits = value.dtype == DType::int64 ? fmt::format("{}ll", value.i) : fmt::format("{}({})", stored_type(value.dtype), value.i);
+  return value.i < 0 ? "(" + digits + ")" : digits;
+}
+
+/// Text of the user inside a // comment: printable ASCII, no backslash that could join the next line.
+std::string harmless(std::string_view text) {
+  std::string result;
+  for (const char c : text.substr(0, 160)) result += c >= ' ' && c < 127 && c != '\\' ? c : '?';
+  return result;
+}
+
+class Emitter {
+ public:
+  Emitter(const Analysis& analysis, const Variant& variant, Target target)
+      : analysis_(analysis), kernel_(analysis.kernel), body_(analysis.kernel.body), variant_(variant), target_(target) {
+    for (const MergedAxis& axis : variant.parallel) axes_.push_back(&axis);
+    for (const MergedAxis& axis : variant.inner) axes_.push_back(&axis);
+    find_point_level();
+  }
+
+  Text run(const std::vector<std::string>& comment) {
+    parameters();
+    line("struct Body {");
+    indent_ = 2;
+    line("const Params& p;");
+    switch (kernel_.family) {
+      case Family::pointwise: emit_pointwise(); break;
+      case Family::row: emit_row(); break;
+      case Family::column: emit_column(); break;
+      case Family::split: emit_split(); break;
+    }
+    indent_ = 0;
+    line("};");
+    Text text;
+    text.parameters = parameters_;
+    text.state_bytes = kernel_.family == Family::split ? state_bytes() : 0;
+    base::Digest digest = base::hash128(code_ + (target_ == Target::cpu ? "cpu" : "cuda"));
+    text.digest = base::to_hex(digest);
+    text.name = fmt::format("{}_{}", kernel::name_of(kernel_.family), text.digest.substr(0, 12));
+    for (const std::string& c : comment) text.code += "// " + harmless(c) + "\n";
+    // The entries are C functions at the top, which is where launchers look; the rest has a namespace of its own.
+    text.code += fmt::format("namespace {}_text {{\n\n", text.name) + struct_ + "\n" + shown_ +
+                 fmt::format("\n}}  // namespace {}_text\n\n", text.name) + entries(text.name);
+    return text;
+  }
+
+ private:
+  // ---- text ------------------------------------------------------------------------------------------------------------
+
+  /// Code counts for the digest, comments do not: a line added to the user's program keeps the cache warm.
+  void line(std::string_view code, std::string_view comment = "") {
+    const std::string padded = std::string(static_cast<std::size_t>(indent_), ' ') + std::string(code);
+    code_ += padded + "\n";
+    shown_ += comment.empty() ? padded + "\n" : fmt::format("{}  // {}\n", padded, comment);
+  }
+
+  std::string origin_of(NodeId id) const {
+    const expr::Origin& origin = body_.origin(id);
+    if (origin.where.line() == 0) return "";
+    std::string_view file = origin.where.file_name();
+    file = file.substr(file.find_last_of('/') + 1);
+    return harmless(fmt::format("{}{}{}:{}", origin.name, origin.name.empty() ? "" : ", ", file, origin.where.line()));
+  }
+
+  // ---- parameters ----------------------------------------------------------------------------------------------------------
+
+  void parameters() {
+    struct_ = "struct Params {\n";
+    const auto add = [&](Parameter parameter, const std::string& declaration) {
+      parameters_.push_back(parameter);
+      struct_ += "  " + declaration + ";\n";
+    };
+    for (std::size_t a = 0; a < analysis_.accesses.size(); ++a) {
+      const Access& access = analysis_.accesses[a];
+      const DType dtype = kernel_.operands[static_cast<std::size_t>(access.operand)].dtype;
+      add({Parameter::Kind::pointer, static_cast<int>(a), 0},
+          fmt::format("{}{}* p{}", access.written ? "" : "const ", stored_type(dtype), a));
+    }
+    if (!kernel_.checks.empty()) add({Parameter::Kind::failure}, "ct::Failure* failure");
+    if (kernel_.family == Family::split) add({Parameter::Kind::workspace}, "char* workspace");
+    for (std::size_t m = 0; m < axes_.size(); ++m) {
+      add({Parameter::Kind::size, 0, static_cast<int>(m)}, fmt::format("ct::index n{}", m));
+    }
+    for (std::size_t a = 0; a < analysis_.accesses.size(); ++a) {
+      const bool affine = analysis_.accesses[a].affine;
+      const std::size_t count = affine ? axes_.size() : analysis_.accesses[a].index.size();
+      for (std::size_t m = 0; m < count; ++m) {
+        if (affine && variant_.strides[a][m] != StrideClass::any) continue;
+        add({Parameter::Kind::stride, static_cast<int>(a), static_cast<int>(m)}, fmt::format("ct::index s{}_{}", a, m));
+      }
+    }
+    for (int k = 0; k < kernel_.extents; ++k) add({Parameter::Kind::extent, 0, k}, fmt::format("ct::index e{}", k));
+    struct_ += "};\n";
+    code_ += struct_;
+  }
+
+  // ---- addresses and values ---------------------------------------------------------------------------------------------------
+
+  /// A kernel axis as its index; it is alone in its merged axis, or it would not be asked for.
+  std::string axis_name(std::int64_t k) const {
+    for (std::size_t m = 0; m < axes_.size(); ++m) {
+      if (axes_[m]->axes.size() == 1 && axes_[m]->axes[0] == k) return fmt::format("i{}", m);
+    }
+    throw InternalError("a merged axis is used as a number");
+  }
+
+  std::string address(int a) {
+    const Access& access = analysis_.accesses[static_cast<std::size_t>(a)];
+    std::string text;
+    const auto add = [&](const std::string& term) { text += (text.empty() ? "" : " + ") + term; };
+    if (!access.affine) {
+      for (std::size_t d = 0; d < access.index.size(); ++d) add(fmt::format("{} * p.s{}_{}", operand(access.index[d]), a, d));
+    } else {
+      for (std::size_t m = 0; m < axes_.size(); ++m) {
+        switch (variant_.strides[static_cast<std::size_t>(a)][m]) {
+          case StrideClass::none: break;
+          case StrideClass::unit: add(fmt::format("i{}", m)); break;
+          case StrideClass::any: add(fmt::format("i{} * p.s{}_{}", m, a, m)); break;
+        }
+      }
+    }
+    return fmt::format("p.p{}[{}]", a, text.empty() ? "0" : text);
+  }
+
+  std::string read(int a) {
+    const DType dtype = kernel_.operands[static_cast<std::size_t>(analysis_.accesses[static_cast<std::size_t>(a)].operand)].dtype;
+    const std::string text = address(a);
+    return compute_dtype(dtype) == dtype ? text : fmt::format("ct::to_float({})", text);
+  }
+
+  /// What stands for a node in an expression: its name, or a literal.
+  std::string operand(NodeId id) const {
+    if (const auto value = body_.scalar_value(id)) return number(*value);
+    const std::string_view name = body_.op(id).name;
+    if (name == "axis") return axis_name(body_.attrs(id).integer("k"));
+    if (name == "extent") return fmt::format("p.e{}", body_.attrs(id).integer("k"));
+    if (name == "result") {
+      return fmt::format("r{}{}", body_.attrs(id).integer("stage"), kernel_.family == Family::column ? "[t]" : "");
+    }
+    return names_.at(id);
+  }
+
+  std::string converted(NodeId id, DType to) const {
+    const DType from = body_.type(id).dtype;
+    const std::string text = operand(id);
+    if (compute_dtype(from) == compute_dtype(to)) return text;
+    return fmt::format("ct::cast<{}>({})", value_type(to), text);
+  }
+
+  std::string expression(NodeId id) {
+    const expr::Op& op = body_.op(id);
+    const auto inputs = body_.inputs(id);
+    if (op.name == "load") return read(analysis_.load_access.at(id));
+    if (op.name == "load_if") {
+      return fmt::format("{} ? {} : {}(0)", operand(inputs[0]), read(analysis_.load_access.at(id)), value_type(body_.type(id).dtype));
+    }
+    if (op.name == "cast") {
+      const DType to = body_.type(id).dtype;
+      const std::string value = converted(inputs[0], to);
+      // A cast to a storage type rounds now; other results of 16 bits are rounded when they are stored.
+      if (compute_dtype(to) != to) return fmt::format("ct::to_float(ct::from_float<{}>({}))", stored_type(to), value);
+      return value;
+    }
+    std::vector<DType> dtypes;
+    for (const NodeId input : inputs) dtypes.push_back(body_.type(input).dtype);
+    const expr::MapInfo::Types types = op.map->types(dtypes);
+    std::string text;
+    const std::string_view code = op.map->code;
+    for (std::size_t at = 0; at < code.size(); ++at) {
+      if (code[at] != '{') {
+        text += code[at];
+        continue;
+      }
+      const std::size_t close = code.find('}', at);
+      const std::string_view hole = code.substr(at + 1, close - at - 1);
+      at = close;
+      if (hole == "T") {
+        text += value_type(types.operand);
+        continue;
+      }
+      const auto i = static_cast<std::size_t>(hole[0] - '0');
+      const bool condition = op.name == "where" && i == 0;
+      text += condition ? operand(inputs[i]) : converted(inputs[i], types.operand);
+    }
+    return text;
+  }
+
+  // ---- statements ------------------------------------------------------------------------------------------------------------------
+
+  /// Nodes that are the same for all elements of a point, and may be computed once in front of them.
+  void find_point_level() {
+    const std::size_t fast = variant_.parallel.empty() ? 0 : static_cast<std::size_t>(variant_.parallel.back().axes.back());
+    point_level_.assign(body_.size(), true);
+    for (NodeId id = 0; id < body_.size(); ++id) {
+      bool level = !analysis_.inner[id];
+      if (kernel_.family == Family::pointwise) level = false;
+      if (kernel_.family == Family::column) {
+        if (body_.op(id).name == "result") level = false;
+        if (body_.op(id).name == "axis" && body_.attrs(id).integer("k") == static_cast<std::int64_t>(fast)) level = false;
+        const auto load = analysis_.load_access.find(id);
+        if (load != analysis_.load_access.end() && analysis_.accesses[static_cast<std::size_t>(load->second)].affine) {
+          for (const int k : variant_.parallel.back().axes) {
+            if (analysis_.accesses[static_cast<std::size_t>(load->second)].moves(static_cast<std::size_t>(k))) level = false;
+          }
+        }
+      }
+      for (const NodeId input : body_.inputs(id)) level = level && point_level_[input];
+      point_level_[id] = level;
+    }
+  }
+
+  bool has_name(NodeId id) const {
+    const std::string_view name = body_.op(id).name;
+    return name != "const" && name != "axis" && name != "extent" && name != "result";
+  }
+
+  /// Declares what the targets need and is not declared yet. `only_point_level`: the part that may stand in front of the elements.
+  void declare(const std::vector<NodeId>& targets, bool only_point_level) {
+    std::set<NodeId> needed;
+    std::vector<NodeId> pending(targets);
+    while (!pending.empty()) {
+      const NodeId id = pending.back();
+      pending.pop_back();
+      if (!has_name(id) || names_.contains(id) || !needed.insert(id).second) continue;
+      const auto load = analysis_.load_access.find(id);
+      const bool affine = load != analysis_.load_access.end() && analysis_.accesses[static_cast<std::size_t>(load->second)].affine;
+      if (affine) {
+        if (body_.op(id).name == "load_if") pending.push_back(body_.input(id, 0));
+        continue;  // the address needs no index nodes
+      }
+      for (const NodeId input : body_.inputs(id)) pending.push_back(input);
+    }
+    const int stage = available_stages_;
+    for (const NodeId id : needed) {
+      if (only_point_level && (!point_level_[id] || stage_[id] > stage)) continue;
+      const std::string text = expression(id);
+      const std::string name = fmt::format("v{}", next_value_++);
+      line(fmt::format("const {} {} = {};", value_type(body_.type(id).dtype), name, text), origin_of(id));
+      names_[id] = name;
+    }
+  }
+
+  /// Names declared inside a block are forgotten at its end.
+  template <class F>
+  void block(F inside) {
+    const auto outer = names_;
+    indent_ += 2;
+    inside();
+    indent_ -= 2;
+    names_ = outer;
+  }
+
+  void store(const kernel::Store& store, int access) {
+    const DType dtype = kernel_.operands[static_cast<std::size_t>(store.operand)].dtype;
+    std::string value = operand(store.value);
+    if (compute_dtype(dtype) != dtype) value = fmt::format("ct::from_float<{}>({})", stored_type(dtype), value);
+    line(fmt::format("{} = {};", address(access), value));
+  }
+
+  std::vector<NodeId> store_targets(const kernel::Store& store, int access) const {
+    std::vector<NodeId> targets{store.value};
+    if (!analysis_.accesses[static_cast<std::size_t>(access)].affine) targets.insert(targets.end(), store.index.begin(), store.index.end());
+    return targets;
+  }
+
+  void check(std::size_t c) {
+    declare({kernel_.checks[c].condition, kernel_.checks[c].value}, false);
+    line(fmt::format("if (!{}) ct::report(p.failure, {}u, {});", operand(kernel_.checks[c].condition), c + 1, operand(kernel_.checks[c].value)));
+  }
+
+  /// The stores and checks that run over the elements of a point, or (`by_element` false) once a point.
+  bool by_element(const kernel::Store& store) const {
+    return std::ranges::any_of(store.index, [&](NodeId i) { return analysis_.inner[i]; }) || analysis_.inner[store.value];
+  }
+  bool by_element(const kernel::Check& c) const { return analysis_.inner[c.condition] || analysis_.inner[c.value]; }
+
+  void stores_and_checks(bool elements) {
+    for (std::size_t c = 0; c < kernel_.checks.size(); ++c) {
+      if (by_element(kernel_.checks[c]) == elements) check(c);
+    }
+    const int first = static_cast<int>(analysis_.accesses.size() - kernel_.stores.size());
+    std::vector<NodeId> targets;
+    for (std::size_t s = 0; s < kernel_.stores.size(); ++s) {
+      if (by_element(kernel_.stores[s]) != elements) continue;
+      for (const NodeId target : store_targets(kernel_.stores[s], first + static_cast<int>(s))) targets.push_back(target);
+    }
+    declare(targets, false);  // all values first: an operand may be written in place
+    for (std::size_t s = 0; s < kernel_.stores.size(); ++s) {
+      if (by_element(kernel_.stores[s]) == elements) store(kernel_.stores[s], first + static_cast<int>(s));
+    }
+  }
+  bool any_by_element(bool elements) const {
+    return std::ranges::any_of(kernel_.stores, [&](const kernel::Store& s) { return by_element(s) == elements; }) ||
+           std::ranges::any_of(kernel_.checks, [&](const kernel::Check& c) { return by_element(c) == elements; });
+  }
+  std::vector<NodeId> targets_of(bool elements) const {
+    std::vector<NodeId> targets;
+    for (const kernel::Check& c : kernel_.checks) {
+      if (by_element(c) == elements) targets.insert(targets.end(), {c.condition, c.value});
+    }
+    for (const kernel::Store& s : kernel_.stores) {
+      if (by_element(s) == elements) targets.push_back(s.value);
+    }
+    return targets;
+  }
+
+  // ---- index variables ---------------------------------------------------------------------------------------------------------------
+
+  /// i{first} ... i{first + count - 1} from a C-order position.
+  void split_index(std::string position, std::size_t first, std::size_t count) {
+    for (std::size_t m = first + count; m-- > first;) {
+      if (m == first) {
+        line(fmt::format("const ct::index i{} = {};", m, position));
+      } else {
+        line(fmt::format("const ct::index i{} = {} % p.n{};", m, position, m));
+        line(fmt::format("const ct::index q{} = {} / p.n{};", m, position, m));
+        position = fmt::format("q{}", m);
+      }
+    }
+  }
+
+  std::string product(std::size_t first, std::size_t count) const {
+    std::string text;
+    for (std::size_t m = first; m < first + count; ++m) text += fmt::format("{}p.n{}", text.empty() ? "" : " * ", m);
+    return text.empty() ? "ct::index(1)" : text;
+  }
+
+  std::string combiner(const kernel::Stage& stage) const {
+    return fmt::format("ct::{}<{}>", stage.op->reduce->combiner, value_type(body_.type(stage.value).dtype));
+  }
+
+  /// [&](k) { ... return value; }
+  void value_lambda(const std::string& head, const kernel::Stage& stage, const std::string& arguments, const std::string& tail) {
+    line(fmt::format("{}[&]({}) CT_INLINE {{", head, arguments));
+    block([&] {
+      inner_index();
+      declare({stage.value}, false);
+      line(fmt::format("return {};", operand(stage.value)));
+    });
+    line("}" + tail);
+  }
+
+  void inner_index() { split_index("k", variant_.parallel.size(), variant_.inner.size()); }
+
+  // ---- families -------------------------------------------------------------------------------------------------------------------------
+
+  void emit_pointwise() {
+    const std::size_t count = axes_.size();
+    line(fmt::format("CT_MEMBER ct::index width() const {{ return {}; }}", count == 0 ? "1" : fmt::format("p.n{}", count - 1)));
+    line(count <= 1 ? "CT_MEMBER void element(ct::index, ct::index column) const {" : "CT_MEMBER void element(ct::index row, ct::index column) const {");
+    block([&] {
+      if (count >= 2) split_index("row", 0, count - 1);
+      if (count >= 1) line(fmt::format("const ct::index i{} = column;", count - 1));
+      else line("(void)column;");
+      // Without inner axes everything is "once a point", and the point is the element.
+      stores_and_checks(false);
+    });
+    line("}");
+  }
+
+  void emit_row() {
+    line("template <class Team>");
+    line("CT_MEMBER void point(const Team& team, ct::index position) const {");
+    block([&] {
+      if (variant_.parallel.empty()) line("(void)position;");
+      split_index("position", 0, variant_.parallel.size());
+      line(fmt::format("const ct::index length = {};", product(variant_.parallel.size(), variant_.inner.size())));
+      for (std::size_t s = 0; s < kernel_.stages.size(); ++s) {
+        available_stages_ = static_cast<int>(s);
+        declare({kernel_.stages[s].value}, true);
+        value_lambda(fmt::format("const auto r{} = team.template reduce<{}>(length, ", s, combiner(kernel_.stages[s])), kernel_.stages[s],
+                     "ct::index k", ");");
+      }
+      available_stages_ = static_cast<int>(kernel_.stages.size());
+      if (any_by_element(true)) {
+        declare(targets_of(true), true);
+        line("team.each(length, [&](ct::index k) CT_INLINE {");
+        block([&] {
+          inner_index();
+          stores_and_checks(true);
+        });
+        line("});");
+      }
+      if (any_by_element(false)) {
+        line("if (team.leads()) {");
+        block([&] { stores_and_checks(false); });
+        line("}");
+      }
+    });
+    line("}");
+  }
+
+  void emit_column() {
+    const std::size_t fast = variant_.parallel.size() - 1;
+    line(fmt::format("CT_MEMBER ct::index width() const {{ return p.n{}; }}", fast));
+    line("template <class Team>");
+    line(fmt::format("CT_MEMBER void tile(const Team& team, ct::index{}, ct::index first) const {{", fast > 0 ? " row" : ""));
+    const std::string point = fmt::format("const ct::index i{} = first + t;", fast);
+    block([&] {
+      split_index("row", 0, fast);
+      line(fmt::format("const ct::index length = {};", product(variant_.parallel.size(), variant_.inner.size())));
+      for (std::size_t s = 0; s < kernel_.stages.size(); ++s) {
+        available_stages_ = static_cast<int>(s);
+        declare({kernel_.stages[s].value}, true);
+        line(fmt::format("const auto r{} = team.template reduce<{}>(length, [&](ct::index t, ct::index k) CT_INLINE {{", s, combiner(kernel_.stages[s])));
+        block([&] {
+          line(point);
+          line("(void)t;");
+          inner_index();
+          declare({kernel_.stages[s].value}, false);
+          line(fmt::format("return {};", operand(kernel_.stages[s].value)));
+        });
+        line("});");
+      }
+      available_stages_ = static_cast<int>(kernel_.stages.size());
+      if (any_by_element(true)) {
+        declare(targets_of(true), true);
+        line("team.each(length, [&](ct::index t, ct::index k) CT_INLINE {");
+        block([&] {
+          line(point);
+          inner_index();
+          stores_and_checks(true);
+        });
+        line("});");
+      }
+      if (any_by_element(false)) {
+        line("team.points_do([&](ct::index t) CT_INLINE {");
+        block([&] {
+          line(point);
+          stores_and_checks(false);
+        });
+        line("});");
+      }
+    });
+    line("}");
+  }
+
+  /// Bytes of all stages' states, each in a slot of 16.
+  std::size_t state_bytes() const { return 16 * kernel_.stages.size(); }
+  std::string parts_of(std::size_t s) const {
+    return fmt::format("reinterpret_cast<typename {}::State*>(p.workspace + {} * parts())", combiner(kernel_.stages[s]), 16 * s);
+  }
+
+  void emit_split() {
+    line(fmt::format("CT_MEMBER ct::index length() const {{ return {}; }}", product(0, axes_.size())));
+    line("CT_MEMBER ct::index parts() const { return (length() + ct::part_elements - 1) / ct::part_elements; }");
+    line("template <class Team>");
+    line("CT_MEMBER void part(const Team& team, ct::index part, ct::index first, ct::index count) const {");
+    block([&] {
+      for (std::size_t s = 0; s < kernel_.stages.size(); ++s) {
+        declare({kernel_.stages[s].value}, true);
+        line(fmt::format("const auto r{} = team.template combine<ct::Shifted<{}>>(count, [&](ct::index at) CT_INLINE {{", s, combiner(kernel_.stages[s])));
+        block([&] {
+          line("const ct::index k = first + at;");
+          inner_index();
+          declare({kernel_.stages[s].value}, false);
+          line(fmt::format("return ct::At<{}>{{{}, k}};", value_type(body_.type(kernel_.stages[s].value).dtype), operand(kernel_.stages[s].value)));
+        });
+        line("});");
+        line(fmt::format("if (team.leads()) {}[part] = r{};", parts_of(s), s));
+      }
+      if (any_by_element(true)) {
+        declare(targets_of(true), true);
+        line("team.each(count, [&](ct::index at) CT_INLINE {");
+        block([&] {
+          line("const ct::index k = first + at;");
+          inner_index();
+          stores_and_checks(true);
+        });
+        line("});");
+      }
+    });
+    line("}");
+    line("CT_MEMBER void finish() const {");
+    block([&] {
+      for (std::size_t s = 0; s < kernel_.stages.size(); ++s) {
+        line(fmt::format("const auto r{} = ct::split_total<{}>({}, parts());", s, combiner(kernel_.stages[s]), parts_of(s)));
+      }
+      available_stages_ = static_cast<int>(kernel_.stages.size());
+      stores_and_checks(false);
+    });
+    line("}");
+  }
+
+  std::string entries(const std::string& name) const {
+    const std::string family(kernel::name_of(kernel_.family));
+    const bool split = kernel_.family == Family::split;
+    const std::string space = name + "_text::";
+    std::string text;
+    if (target_ == Target::cpu) {
+      text = fmt::format(
+          "extern \"C\" void {0}(const {1}Params* arguments, ct::index begin, ct::index end) {{\n"
+          "  const {1}Params p = *arguments;\n"
+          "  ct::{2}({1}Body{{p}}, begin, end);\n"
+          "}}\n",
+          name, space, split ? "split_parts" : family);
+      if (split) {
+        text += fmt::format(
+            "extern \"C\" void {0}_finish(const {1}Params* arguments) {{\n"
+            "  const {1}Params p = *arguments;\n"
+            "  {1}Body{{p}}.finish();\n"
+            "}}\n",
+            name, space);
+      }
+      return text;
+    }
+    text = fmt::format("CT_KERNEL void {0}(const {1}Params p, ct::index points) {{\n  ct::{2}({1}Body{{p}}, points);\n}}\n", name, space,
+                       split ? "split_parts" : family);
+    if (split) {
+      text += fmt::format(
+          "CT_KERNEL void {0}_finish(const {1}Params p) {{\n"
+          "  if (ct::block_index() == 0 && ct::thread_index() == 0) {1}Body{{p}}.finish();\n"
+          "}}\n",
+          name, space);
+    }
+    return text;
+  }
+
+  const Analysis& analysis_;
+  const kernel::Kernel& kernel_;
+  const Arena& body_;
+  const Variant& variant_;
+  Target target_;
+  std::vector<const MergedAxis*> axes_;
+  std::vector<bool> point_level_;
+  std::vector<int> stage_ = kernel::stage_of(kernel_);
+  std::vector<Parameter> parameters_;
+  std::map<NodeId, std::string> names_;
+  std::string struct_, code_, shown_;
+  int indent_ = 0;
+  int next_value_ = 0;
+  int available_stages_ = 0;
+};
+
+std::string_view file(std::string_view path) {
+  for (const EmbeddedFile& embedded : embedded_files()) {
+    if (embedded.path == path) return embedded.text;
+  }
+  throw InternalError(fmt::format("the template {} is not embedded", path));
+}
+
+}  // namespace
+
+Text emit(const Analysis& analysis, const Variant& variant, Target target, const std::vector<std::string>& comment) {
+  return Emitter(analysis, variant, target).run(comment);
+}
+
+std::string prelude(Target target, bool simulator) {
+  static constexpr std::string_view common[] = {"common/numeric.cuh", "common/math.cuh", "common/body.cuh", "common/combine.cuh"};
+  static constexpr std::string_view cpu[] = {"cpu/pointwise.hpp", "cpu/row.hpp", "cpu/column.hpp", "cpu/split.hpp"};
+  static constexpr std::string_view cuda[] = {"pointwise.cuh", "row.cuh", "column.cuh", "split.cuh"};
+  std::string text;
+  const auto add = [&](std::string_view path) { text += fmt::format("{}\n", file(path)); };
+  add(target == Target::cpu ? "cpu/device_cpu.hpp" : simulator ? "common/device_simulator.hpp" : "common/device_cuda.cuh");
+  for (const std::string_view path : common) add(path);
+  for (const std::string_view path : target == Target::cpu ? cpu : cuda) add(path);
+  return text;
+}
+
+}  // namespace croton::codegen

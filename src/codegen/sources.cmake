@@ -1,0 +1,1 @@
+set(SOURCES analysis.cpp emit.cpp variant.cpp)

@@ -1,0 +1,117 @@
+#include "codegen/variant.hpp"
+
+#include <algorithm>
+
+namespace croton::codegen {
+
+Layout Layout::contiguous(std::vector<std::int64_t> shape) {
+  Layout layout{std::move(shape), {}};
+  layout.strides.assign(layout.shape.size(), 1);
+  for (std::size_t d = layout.shape.size(); d-- > 1;) layout.strides[d - 1] = layout.strides[d] * layout.shape[d];
+  return layout;
+}
+
+Launch specialise(const Analysis& analysis, std::span<const std::int64_t> extents, std::span<const Layout> operands) {
+  const kernel::Kernel& kernel = analysis.kernel;
+  const std::vector<std::int64_t> values = analysis.host_values(extents);
+  const std::size_t axes = kernel.axes.size();
+  std::vector<std::int64_t> size(axes);
+  for (std::size_t axis = 0; axis < axes; ++axis) size[axis] = values[kernel.axes[axis].extent];
+
+  Launch launch;
+  std::vector<std::vector<std::int64_t>> stride(analysis.accesses.size());  // [access][axis]
+  for (std::size_t a = 0; a < analysis.accesses.size(); ++a) {
+    const Access& access = analysis.accesses[a];
+    const Layout& layout = operands[static_cast<std::size_t>(access.operand)];
+    std::int64_t offset = 0;
+    stride[a].assign(axes, 0);
+    if (access.affine) {
+      for (std::size_t d = 0; d < access.index.size(); ++d) {
+        offset += values[access.offset[d]] * layout.strides[d];
+        for (std::size_t axis = 0; axis < axes; ++axis) {
+          const NodeId c = access.coefficient[axis][d];
+          if (c != expr::no_node) stride[a][axis] += values[c] * layout.strides[d];
+        }
+      }
+    }
+    launch.offsets.push_back(offset);
+  }
+
+  const auto mergeable = [&](std::size_t outer, std::size_t axis) {
+    if (analysis.explicit_axes[outer] || analysis.explicit_axes[axis]) return false;
+    for (std::size_t a = 0; a < analysis.accesses.size(); ++a) {
+      if (!analysis.accesses[a].affine) continue;
+      // Repeating along both is fine; repeating along one is not, whatever the sizes are now.
+      if (analysis.accesses[a].moves(outer) != analysis.accesses[a].moves(axis)) return false;
+      if (stride[a][outer] != stride[a][axis] * size[axis]) return false;
+    }
+    return true;
+  };
+  const auto merge = [&](bool inner) {
+    std::vector<MergedAxis> merged;
+    for (std::size_t axis = 0; axis < axes; ++axis) {
+      if (kernel.axes[axis].inner != inner) continue;
+      const bool joins = !merged.empty() && mergeable(static_cast<std::size_t>(merged.back().axes.back()), axis);
+      if (!joins) merged.emplace_back();
+      merged.back().axes.push_back(static_cast<int>(axis));
+    }
+    return merged;
+  };
+  launch.variant.parallel = merge(false);
+  launch.variant.inner = merge(true);
+
+  std::vector<const MergedAxis*> all;
+  for (const MergedAxis& axis : launch.variant.parallel) all.push_back(&axis);
+  for (const MergedAxis& axis : launch.variant.inner) all.push_back(&axis);
+  for (const MergedAxis* axis : all) {
+    std::int64_t total = 1;
+    for (const int k : axis->axes) total *= size[static_cast<std::size_t>(k)];
+    launch.sizes.push_back(total);
+  }
+  // The axis that a loop runs along: only there does a stride of 1 change the text.
+  const bool inner_is_fast = kernel.family == kernel::Family::row || kernel.family == kernel::Family::split;
+  const std::size_t fast = inner_is_fast ? all.size() - 1 : launch.variant.parallel.size() - 1;
+  for (std::size_t a = 0; a < analysis.accesses.size(); ++a) {
+    const Access& access = analysis.accesses[a];
+    auto& classes = launch.variant.strides.emplace_back();
+    auto& numbers = launch.strides.emplace_back();
+    if (!access.affine) {
+      numbers = operands[static_cast<std::size_t>(access.operand)].strides;
+      continue;
+    }
+    for (std::size_t m = 0; m < all.size(); ++m) {
+      const auto last = static_cast<std::size_t>(all[m]->axes.back());
+      numbers.push_back(stride[a][last]);
+      classes.push_back(!access.moves(last)                      ? StrideClass::none
+                        : m == fast && stride[a][last] == 1 ? StrideClass::unit
+                                                                 : StrideClass::any);
+    }
+  }
+  return launch;
+}
+
+Launch default_launch(const Analysis& analysis) {
+  const kernel::Kernel& kernel = analysis.kernel;
+  // Sizes that no two products of which are equal by chance.
+  static constexpr std::int64_t primes[] = {1009, 1013, 1019, 1021, 1031, 1033, 1039, 1049};
+  std::vector<std::int64_t> extents;
+  for (int k = 0; k < kernel.extents; ++k) extents.push_back(primes[static_cast<std::size_t>(k) % std::size(primes)]);
+  const std::vector<std::int64_t> values = analysis.host_values(extents);
+  std::vector<Layout> layouts;
+  for (std::size_t operand = 0; operand < kernel.operands.size(); ++operand) {
+    // The size of each dimension is that of the axis that walks it; a dimension that none walks counts as one element.
+    std::vector<std::int64_t> shape(static_cast<std::size_t>(kernel.operands[operand].rank), 1);
+    for (const Access& access : analysis.accesses) {
+      if (access.operand != static_cast<int>(operand) || !access.affine) continue;
+      for (std::size_t axis = 0; axis < kernel.axes.size(); ++axis) {
+        for (std::size_t d = 0; d < shape.size(); ++d) {
+          if (access.coefficient[axis][d] != expr::no_node) shape[d] = values[kernel.axes[axis].extent];
+        }
+      }
+    }
+    layouts.push_back(Layout::contiguous(shape));
+  }
+  return specialise(analysis, extents, layouts);
+}
+
+}  // namespace croton::codegen

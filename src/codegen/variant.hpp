@@ -1,0 +1,46 @@
+// Variant: what of a kernel's text depends on the strides of its operands. Neighbouring axes that every access walks as one are
+// merged, and the fast axis may be known to have stride 1. Sizes do not matter: one variant serves every size.
+#pragma once
+
+#include "codegen/analysis.hpp"
+
+#include <compare>
+#include <string>
+
+namespace croton::codegen {
+
+enum class StrideClass : std::uint8_t { none, unit, any };
+
+/// An axis of the text: one or more neighbouring axes of the kernel.
+struct MergedAxis {
+  std::vector<int> axes;
+  auto operator<=>(const MergedAxis&) const = default;
+};
+
+struct Variant {
+  std::vector<MergedAxis> parallel, inner;
+  std::vector<std::vector<StrideClass>> strides;  // [access][merged axis, parallel ones first]; empty for other than affine ones
+  auto operator<=>(const Variant&) const = default;
+};
+
+/// An operand as it lies in memory: strides count elements.
+struct Layout {
+  std::vector<std::int64_t> shape;
+  std::vector<std::int64_t> strides;
+  static Layout contiguous(std::vector<std::int64_t> shape);
+};
+
+/// What a launch passes for one variant.
+struct Launch {
+  Variant variant;
+  std::vector<std::int64_t> sizes;                 // of the merged axes
+  std::vector<std::int64_t> offsets;               // per access, in elements (0 where not affine)
+  std::vector<std::vector<std::int64_t>> strides;  // per access: of the merged axes, or of the dimensions where not affine
+};
+
+/// Merges axes and classifies strides for the given sizes and layouts (one per operand).
+Launch specialise(const Analysis& analysis, std::span<const std::int64_t> extents, std::span<const Layout> operands);
+/// The variant for contiguous operands, with sizes that stand for any: what is shown before a call.
+Launch default_launch(const Analysis& analysis);
+
+}  // namespace croton::codegen

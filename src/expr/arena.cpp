@@ -1,0 +1,272 @@
+#include "expr/arena.hpp"
+
+#include <croton/error.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "expr/print.hpp"
+
+namespace croton::expr {
+namespace {
+
+std::uint64_t mix(std::uint64_t seed, std::uint64_t value) {
+  seed ^= value + 0x9E3779B97F4A7C15ull + (seed << 6) + (seed >> 2);
+  return seed * 0xFF51AFD7ED558CCDull;
+}
+
+std::uint64_t hash_node(const Op* op, std::span<const NodeId> inputs, AttrsId attrs, Place place) {
+  std::uint64_t seed = mix(reinterpret_cast<std::uintptr_t>(op), attrs + (std::uint64_t{place} << 32));
+  for (const NodeId input : inputs) seed = mix(seed, input);
+  return seed ^ (seed >> 31);
+}
+
+/// Type rules over an arena: sizes are nodes.
+class ArenaInfer final : public InferContext {
+ public:
+  ArenaInfer(Arena& arena, const Op& op, std::span<const NodeId> nodes, const Attrs& a)
+      : InferContext(a, op.name), arena_(arena), nodes_(nodes) {
+    inputs.reserve(nodes.size());
+    for (const NodeId id : nodes) {
+      const TensorType& type = arena.type(id);
+      inputs.push_back({type.dtype, {type.shape.begin(), type.shape.end()}});
+    }
+  }
+
+  std::optional<std::int64_t> known(Dim dim) const override { return arena_.known(static_cast<NodeId>(dim)); }
+  Dim constant(std::int64_t value) override { return arena_.integer(value); }
+  Dim require_equal(Dim a, Dim b, std::string_view why) override {
+    return arena_.require_equal(static_cast<NodeId>(a), static_cast<NodeId>(b), why);
+  }
+  Dim value_of(std::size_t input) override {
+    if (input >= nodes_.size()) type_error("an argument is missing");
+    const NodeId id = nodes_[input];
+    if (arena_.type(id).rank() != 0 || !is_discrete(arena_.type(id).dtype)) type_error("a size or an index must be an integer scalar");
+    if (const auto value = arena_.scalar_value(id)) return arena_.integer(value->as_int());
+    if (arena_.type(id).dtype == DType::int64) return id;
+    return arena_.make("cast", {id}, {{"dtype", DType::int64}});
+  }
+  Dim apply(std::string_view op, Dim a, Dim b) override {
+    return arena_.size_arithmetic(op, static_cast<NodeId>(a), static_cast<NodeId>(b));
+  }
+  void require_index(Dim index, Dim size, std::string_view why) override {
+    arena_.require_index(static_cast<NodeId>(index), static_cast<NodeId>(size), why);
+  }
+  void type_error(const std::string& message) const override { throw TypeError(describe() + message); }
+  void shape_error(const std::string& message) const override { throw ShapeError(describe() + message); }
+
+ private:
+  std::string describe() const {
+    std::string text = fmt::format("{}:", op_name);
+    for (const NodeId id : nodes_) text += fmt::format(" {}", arena_.type_text(id));
+    return text + ": ";
+  }
+
+  Arena& arena_;
+  std::span<const NodeId> nodes_;
+};
+
+}  // namespace
+
+Arena::Arena() {
+  table_.assign(64, no_node);
+  origins_.emplace_back();
+  attrs_.emplace_back();
+}
+
+void Arena::grow_table() {
+  table_.assign(table_.size() * 2, no_node);
+  const std::size_t mask = table_.size() - 1;
+  for (NodeId id = 0; id < nodes_.size(); ++id) {
+    std::size_t slot = hashes_[id] & mask;
+    while (table_[slot] != no_node) slot = (slot + 1) & mask;
+    table_[slot] = id;
+  }
+}
+
+NodeId Arena::find_or_add(const Op& op, std::span<const NodeId> inputs, AttrsId attrs, Place place, TypeId type,
+                          bool infer_type) {
+  const std::uint64_t hash = hash_node(&op, inputs, attrs, place);
+  const auto find_slot = [&]() -> std::size_t {
+    const std::size_t mask = table_.size() - 1;
+    std::size_t slot = hash & mask;
+    for (; table_[slot] != no_node; slot = (slot + 1) & mask) {
+      const Node& other = nodes_[table_[slot]];
+      if (hashes_[table_[slot]] == hash && other.op == &op && other.attrs == attrs && other.place == place &&
+          std::ranges::equal(this->inputs(table_[slot]), inputs)) {
+        break;
+      }
+    }
+    return slot;
+  };
+  if (const NodeId found = table_[find_slot()]; found != no_node) return found;
+
+  if (infer_type) type = intern_type(infer(op, inputs, attrs_[attrs]));
+  if (nodes_.size() >= std::numeric_limits<NodeId>::max() - 1) throw OutOfMemory("a graph of over 4 billion nodes");
+  // The rule above may have added nodes, and `inputs` may point into our own storage.
+  const std::vector<NodeId> held(inputs.begin(), inputs.end());
+  const NodeId id = static_cast<NodeId>(nodes_.size());
+  nodes_.push_back({&op, static_cast<std::uint32_t>(inputs_.size()), static_cast<std::uint32_t>(held.size()), type, attrs,
+                    current_origin_, place});
+  inputs_.insert(inputs_.end(), held.begin(), held.end());
+  hashes_.push_back(hash);
+  if (nodes_.size() * 2 > table_.size()) {
+    grow_table();
+  } else {
+    const std::size_t mask = table_.size() - 1;
+    std::size_t slot = hash & mask;
+    while (table_[slot] != no_node) slot = (slot + 1) & mask;
+    table_[slot] = id;
+  }
+  return id;
+}
+
+TensorType Arena::infer(const Op& op, std::span<const NodeId> inputs, const Attrs& attrs) {
+  ArenaInfer context(*this, op, inputs, attrs);
+  const InferredType inferred = op.infer(context);
+  return {inferred.dtype, {inferred.shape.begin(), inferred.shape.end()}};
+}
+
+NodeId Arena::make(const Op& op, std::span<const NodeId> inputs, const Attrs& attrs, Place place) {
+  return find_or_add(op, inputs, intern_attrs(attrs), place, 0, true);
+}
+
+NodeId Arena::make(std::string_view op_name, std::initializer_list<NodeId> inputs, const Attrs& attrs, Place place) {
+  return make(expr::op(op_name), std::span<const NodeId>(inputs.begin(), inputs.size()), attrs, place);
+}
+
+NodeId Arena::make_typed(const Op& op, std::span<const NodeId> inputs, const Attrs& attrs, TypeId type, Place place) {
+  return find_or_add(op, inputs, intern_attrs(attrs), place, type, false);
+}
+
+NodeId Arena::scalar(const Scalar& value) {
+  static const Op& const_op = expr::op("const");
+  AttrValue payload(value.i);
+  if (is_float(value.dtype)) payload = std::isnan(value.d) ? std::numeric_limits<double>::quiet_NaN() : value.d;  // one nan for all
+  return make_typed(const_op, {}, {{"dtype", value.dtype}, {"value", payload}}, intern_type({value.dtype, {}}));
+}
+
+std::optional<Scalar> Arena::scalar_value(NodeId id) const {
+  static const Op& const_op = expr::op("const");
+  if (&op(id) != &const_op) return std::nullopt;
+  const Attrs& a = attrs(id);
+  const DType dtype = a.dtype("dtype");
+  return is_float(dtype) ? Scalar::of_double(a.real("value"), dtype) : Scalar::of_int(a.integer("value"), dtype);
+}
+
+std::optional<std::int64_t> Arena::known(NodeId dim) const {
+  const auto value = scalar_value(representative(dim));
+  if (!value) return std::nullopt;
+  return value->as_int();
+}
+
+NodeId Arena::size_arithmetic(std::string_view op_name, NodeId a, NodeId b) {
+  a = representative(a);
+  b = representative(b);
+  const auto x = known(a);
+  const auto y = known(b);
+  if (x && y) return integer(apply_integers(op_name, *x, *y));
+  if (op_name == "add" && x == 0) return b;
+  if ((op_name == "add" || op_name == "sub") && y == 0) return a;
+  if (op_name == "mul" && x == 1) return b;
+  if ((op_name == "mul" || op_name == "floor_divide") && y == 1) return a;
+  if (op_name == "mul" && (x == 0 || y == 0)) return integer(0);
+  if (op_name == "sub" && a == b) return integer(0);
+  if ((op_name == "maximum" || op_name == "minimum") && a == b) return a;
+  if (expr::op(op_name).map->commutative && b < a) std::swap(a, b);
+  return make(op_name, {a, b});
+}
+
+TypeId Arena::intern_type(const TensorType& type) {
+  std::uint64_t hash = static_cast<std::uint64_t>(type.dtype) + 17;
+  for (const NodeId dim : type.shape) hash = mix(hash, dim);
+  const auto [first, last] = type_index_.equal_range(hash);
+  for (auto it = first; it != last; ++it) {
+    if (types_[it->second] == type) return it->second;
+  }
+  const TypeId id = static_cast<TypeId>(types_.size());
+  types_.push_back(type);
+  type_index_.emplace(hash, id);
+  return id;
+}
+
+AttrsId Arena::intern_attrs(const Attrs& attrs) {
+  if (attrs.empty()) return 0;
+  const std::uint64_t hash = attrs.hash();
+  const auto [first, last] = attrs_index_.equal_range(hash);
+  for (auto it = first; it != last; ++it) {
+    if (attrs_[it->second] == attrs) return it->second;
+  }
+  const AttrsId id = static_cast<AttrsId>(attrs_.size());
+  attrs_.push_back(attrs);
+  attrs_index_.emplace(hash, id);
+  return id;
+}
+
+NodeId Arena::representative(NodeId dim) const {
+  auto it = same_dims_.find(dim);
+  if (it == same_dims_.end()) return dim;
+  NodeId root = it->second;
+  for (auto next = same_dims_.find(root); next != same_dims_.end(); next = same_dims_.find(root)) root = next->second;
+  it->second = root;
+  return root;
+}
+
+bool Arena::same_shape(std::span<const NodeId> a, std::span<const NodeId> b) const {
+  return std::ranges::equal(a, b, [this](NodeId x, NodeId y) { return same_dim(x, y); });
+}
+
+NodeId Arena::require_equal(NodeId a, NodeId b, std::string_view why) {
+  a = representative(a);
+  b = representative(b);
+  if (a == b) return a;
+  const auto x = known(a);
+  const auto y = known(b);
+  if (x && y) throw ShapeError(fmt::format("{}: {} is not {}", why, *x, *y));
+  requirements_.push_back({.left = a, .right = b, .why = std::string(why), .origin = current_origin_});
+  // A number is the best representative, then the node that came first.
+  const bool keep_a = x || (!y && a < b);
+  const NodeId kept = keep_a ? a : b;
+  same_dims_[keep_a ? b : a] = kept;
+  return kept;
+}
+
+void Arena::require_index(NodeId index, NodeId size, std::string_view why) {
+  const auto i = known(index);
+  const auto n = known(size);
+  if (i && n) {
+    if (*i < -*n || *i >= *n) throw IndexError(fmt::format("{}: index {} of an axis of size {}", why, *i, *n));
+    return;
+  }
+  requirements_.push_back(
+      {.left = index, .right = size, .why = std::string(why), .origin = current_origin_, .kind = Requirement::Kind::index});
+}
+
+void Arena::add_requirement(Requirement r) {
+  if (r.kind == Requirement::Kind::equal) {
+    const OriginId kept = current_origin_;
+    current_origin_ = r.origin;
+    require_equal(r.left, r.right, r.why);
+    current_origin_ = kept;
+  } else {
+    requirements_.push_back(std::move(r));
+  }
+}
+
+OriginId Arena::add_origin(Origin origin) {
+  origins_.push_back(std::move(origin));
+  return static_cast<OriginId>(origins_.size() - 1);
+}
+
+std::string Arena::type_text(NodeId id) const { return expr::type_text(*this, type(id)); }
+
+Type static_type(const Arena& arena, NodeId id) {
+  Type result{arena.type(id).dtype, {}};
+  for (const NodeId dim : arena.type(id).shape) result.shape.push_back(arena.known(dim).value_or(unknown_size));
+  return result;
+}
+
+}  // namespace croton::expr

@@ -1,0 +1,60 @@
+// Attributes: the parameters of a node that are not inputs (axes, a dtype, a constant's value), by name.
+// One small generic form serves every op, so that printing, parsing, hashing and comparison are written once.
+#pragma once
+
+#include <croton/error.hpp>
+#include <croton/type.hpp>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace croton::expr {
+
+using Ints = std::vector<std::int64_t>;
+/// `double` compares and hashes by its bits: two NaNs are the same attribute, 0.0 and -0.0 are not.
+using AttrValue = std::variant<std::int64_t, double, DType, Ints, std::string>;
+
+/// An attribute that is absent or of another kind than its op takes: our own mistake, unless the attributes come from a text.
+class AttrFault : public InternalError {
+ public:
+  explicit AttrFault(const std::string& text) : InternalError(text), fault(text) {}
+  std::string fault;
+};
+
+/// A short list of (name, value), kept in the order of the names.
+class Attrs {
+ public:
+  Attrs() = default;
+  Attrs(std::initializer_list<std::pair<std::string_view, AttrValue>> items);
+
+  void set(std::string_view name, AttrValue value);
+  const AttrValue* find(std::string_view name) const;
+  bool empty() const { return items_.empty(); }
+  const auto& items() const { return items_; }
+
+  /// The value of that name; AttrFault if it is absent or of another kind.
+  std::int64_t integer(std::string_view name) const;
+  double real(std::string_view name) const;
+  DType dtype(std::string_view name) const;
+  const Ints& ints(std::string_view name) const;
+  const std::string& text(std::string_view name) const;
+  /// As `integer`, or `otherwise` if absent.
+  std::int64_t integer_or(std::string_view name, std::int64_t otherwise) const;
+
+  std::uint64_t hash() const;
+  friend bool operator==(const Attrs& a, const Attrs& b);
+
+ private:
+  template <class T>
+  const T& get(std::string_view name) const;
+  std::vector<std::pair<std::string, AttrValue>> items_;
+};
+
+/// "axes=[0, 1]", "dtype=f32", "value=0.5": as printed and parsed.
+std::string to_string(const AttrValue& value);
+
+}  // namespace croton::expr

@@ -1,0 +1,249 @@
+#include "expr/evaluate.hpp"
+
+#include <croton/error.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+
+#include "expr/print.hpp"
+
+namespace croton::expr {
+namespace {
+
+std::atomic<std::uint64_t> node_count{0};
+
+std::string place_of(const Origin& origin) {
+  std::string text;
+  if (!origin.name.empty()) text += " of " + origin.name;
+  if (origin.where.line() != 0) {
+    const std::string_view file = origin.where.file_name();
+    text += fmt::format(" ({}:{})", file.substr(file.find_last_of('/') + 1), origin.where.line());
+  }
+  return text;
+}
+
+/// For each element of the result, the C-order position of the operand's element that it reads.
+class Broadcast {
+ public:
+  Broadcast(const Array& operand, const Sizes& shape) : shape_(shape), steps_(shape.size(), 0) {
+    std::int64_t step = 1;
+    for (std::size_t back = 0; back < operand.shape().size(); ++back) {
+      const std::int64_t size = operand.shape()[operand.shape().size() - 1 - back];
+      const std::size_t axis = shape.size() - 1 - back;
+      if (size != 1 && size != shape[axis]) throw ShapeError(fmt::format("a size of {} where {} is needed", size, shape[axis]));
+      if (size != 1) steps_[axis] = step;
+      step *= size;
+    }
+  }
+  std::int64_t position(std::int64_t of_result) const {
+    std::int64_t at = 0;
+    for (std::size_t axis = shape_.size(); axis-- > 0;) {
+      at += of_result % shape_[axis] * steps_[axis];
+      of_result /= shape_[axis];
+    }
+    return at;
+  }
+
+ private:
+  Sizes shape_, steps_;
+};
+
+class Evaluator {
+ public:
+  Evaluator(const Graph& graph, std::span<const Array> inputs)
+      : graph_(graph), arena_(graph.arena), inputs_(inputs), values_(arena_.size()) {
+    check_inputs();
+  }
+
+  std::vector<Array> run() {
+    std::vector<Array> results;
+    check_requirements();
+    for (const NodeId root : graph_.roots()) {
+      results.push_back(value(root));
+      check_requirements();  // expansions may have added some
+    }
+    return results;
+  }
+
+ private:
+  void check_inputs() const {
+    if (inputs_.size() != graph_.inputs.size()) {
+      throw TypeError(fmt::format("the graph has {} input(s), but {} are given", graph_.inputs.size(), inputs_.size()));
+    }
+    for (std::size_t i = 0; i < inputs_.size(); ++i) {
+      const TensorType& type = arena_.type(graph_.inputs[i].node);
+      const Array& given = inputs_[i];
+      if (given.dtype() != type.dtype || given.shape().size() != type.rank()) {
+        throw TypeError(fmt::format("{} is {}, but an array of {} with {} dimension(s) is given", graph_.inputs[i].name,
+                                    type_text(arena_, type), name_of(given.dtype()), given.rank()));
+      }
+      for (std::size_t axis = 0; axis < type.rank(); ++axis) {
+        const auto stated = arena_.scalar_value(type.shape[axis]);
+        if (stated && stated->i != given.shape()[axis]) {
+          throw ShapeError(fmt::format("{} is {}, but axis {} of the array has size {}", graph_.inputs[i].name, type_text(arena_, type),
+                                       axis, given.shape()[axis]));
+        }
+      }
+    }
+  }
+
+  void check_requirements() {
+    for (; checked_ < arena_.requirements().size(); ++checked_) {
+      const Requirement r = arena_.requirements()[checked_];
+      if (r.guard != no_node && element_of(value(r.guard), 0).as_double() == 0) continue;
+      const std::int64_t left = number(r.left), right = number(r.right);
+      const std::string where = place_of(arena_.origin_of(r.origin));
+      if (r.kind == Requirement::Kind::equal && left != right) {
+        throw ShapeError(fmt::format("{}{}: {} is not {}", r.why, where, left, right));
+      }
+      if (r.kind == Requirement::Kind::index && (left < -right || left >= right)) {
+        throw IndexError(fmt::format("{}{}: index {} of an axis of size {}", r.why, where, left, right));
+      }
+    }
+  }
+
+  std::int64_t number(NodeId size) { return element_of(value(size), 0).as_int(); }
+
+  /// The value of a node; what it needs is computed first, with a stack of our own: graphs are deep.
+  Array value(NodeId root) {
+    std::vector<NodeId> stack{root};
+    while (!stack.empty()) {
+      const NodeId id = stack.back();
+      if (known(id)) {
+        stack.pop_back();
+        continue;
+      }
+      std::vector<NodeId> missing;
+      const auto need = [&](NodeId other) {
+        if (!known(other)) missing.push_back(other);
+      };
+      const NodeId expanded = expansion(id);
+      if (expanded != no_node) {
+        need(expanded);
+      } else {
+        for (const NodeId input : arena_.inputs(id)) need(input);
+        if (arena_.op(id).name != "input") {
+          for (const NodeId dim : arena_.type(id).shape) need(dim);
+        }
+      }
+      if (missing.empty()) {
+        values_[id] = expanded != no_node ? values_[expanded] : compute(id);
+        ++node_count;
+      }
+      stack.insert(stack.end(), missing.begin(), missing.end());
+    }
+    return *values_[root];
+  }
+
+  bool known(NodeId id) {
+    if (values_.size() < arena_.size()) values_.resize(arena_.size());
+    return values_[id].has_value();
+  }
+
+  /// The same value in simpler ops, for an op that has no reference of its own.
+  NodeId expansion(NodeId id) {
+    const Op& op = arena_.op(id);
+    if (op.evaluate != nullptr || op.expand == nullptr) return no_node;
+    const auto [at, fresh] = expanded_.try_emplace(id, no_node);
+    if (fresh) at->second = op.expand(arena_, id);
+    return at->second;
+  }
+
+  Sizes shape_of(NodeId id) const {
+    Sizes shape;
+    for (const NodeId dim : arena_.type(id).shape) shape.push_back(element_of(*values_[dim], 0).as_int());
+    return shape;
+  }
+
+  Array compute(NodeId id) {
+    const Op& op = arena_.op(id);
+    if (op.kind == Kind::Leaf) return leaf(id);
+    if (is_complex(arena_.type(id).dtype)) throw NotImplementedError(fmt::format("{} of complex numbers", op.name));
+    std::vector<Array> inputs;
+    for (const NodeId input : arena_.inputs(id)) inputs.push_back(*values_[input]);
+    if (op.map != nullptr) return map(id, inputs);
+    if (op.evaluate == nullptr) throw InternalError(fmt::format("{} has no reference", op.name));
+    for (Array& input : inputs) input = input.contiguous();
+    return op.evaluate({arena_.attrs(id), std::move(inputs), arena_.type(id).dtype, shape_of(id)}).contiguous();
+  }
+
+  Array leaf(NodeId id) const {
+    const std::string_view name = arena_.op(id).name;
+    const Attrs& attrs = arena_.attrs(id);
+    if (const auto scalar = arena_.scalar_value(id)) return array_of(std::span(&*scalar, 1), scalar->dtype, {});
+    if (name == "input") return inputs_[static_cast<std::size_t>(attrs.integer("index"))].contiguous();
+    if (name == "constant") return graph_.constants[static_cast<std::size_t>(attrs.integer("index"))].contiguous();
+    if (name == "size") {
+      return Array(inputs_[static_cast<std::size_t>(attrs.integer("input"))].shape()[static_cast<std::size_t>(attrs.integer("axis"))]);
+    }
+    throw InternalError(fmt::format("a graph does not hold {}", name));
+  }
+
+  Array map(NodeId id, const std::vector<Array>& inputs) const {
+    const Sizes shape = shape_of(id);
+    const DType dtype = arena_.type(id).dtype;
+    std::int64_t count = 1;
+    for (const std::int64_t size : shape) count *= size;
+    std::vector<Broadcast> from;
+    for (const Array& input : inputs) from.emplace_back(input, shape);
+    std::vector<Scalar> results, operands(inputs.size());
+    for (std::int64_t i = 0; i < count; ++i) {
+      for (std::size_t k = 0; k < inputs.size(); ++k) operands[k] = element_of(inputs[k], from[k].position(i));
+      results.push_back(apply_map(arena_.op(id), operands, dtype));
+    }
+    return array_of(results, dtype, shape);
+  }
+
+  const Graph& graph_;
+  Arena arena_;  // a copy: expansions add to it
+  std::span<const Array> inputs_;
+  std::vector<std::optional<Array>> values_;
+  std::unordered_map<NodeId, NodeId> expanded_;
+  std::size_t checked_ = 0;  // requirements
+};
+
+}  // namespace
+
+std::vector<Array> evaluate(const Graph& graph, std::span<const Array> inputs) { return Evaluator(graph, inputs).run(); }
+
+std::uint64_t evaluated_nodes() { return node_count; }
+
+Scalar element_of(const Array& array, std::int64_t position) {
+  const auto at = static_cast<std::size_t>(position);
+  if (array.dtype() == DType::int64) return Scalar::of_int(array.data<std::int64_t>()[at], DType::int64);
+  if (array.dtype() == DType::uint64) {
+    return Scalar::of_int(static_cast<std::int64_t>(array.data<std::uint64_t>()[at]), DType::uint64);
+  }
+  const double value = array.as_double(position);
+  return is_float(array.dtype()) ? Scalar::of_double(value, array.dtype()) : Scalar::of_int(static_cast<std::int64_t>(value), array.dtype());
+}
+
+Array array_of(std::span<const Scalar> values, DType dtype, const Sizes& shape) {
+  Array wide = Array::empty(is_float(dtype) ? DType::float64 : DType::int64, shape);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (is_float(dtype)) wide.data<double>()[i] = values[i].d;
+    else wide.data<std::int64_t>()[i] = values[i].i;
+  }
+  return wide.astype(dtype);
+}
+
+Scalar apply_map(const Op& op, std::span<const Scalar> operands, DType result) {
+  std::vector<DType> dtypes;
+  for (const Scalar& operand : operands) dtypes.push_back(operand.dtype);
+  std::vector<Scalar> cast(operands.begin(), operands.end());
+  if (op.name != "cast") {
+    const DType operand = op.map->types(dtypes).operand;
+    for (std::size_t k = op.name == "where" ? 1 : 0; k < cast.size(); ++k) cast[k] = cast[k].cast(operand);
+  }
+  return op.map->reference(cast, result);
+}
+
+std::string fill_message(std::string_view message, std::int64_t value) {
+  std::string text(message);
+  if (const std::size_t hole = text.find("{}"); hole != std::string::npos) text.replace(hole, 2, std::to_string(value));
+  return text;
+}
+
+}  // namespace croton::expr

@@ -1,0 +1,31 @@
+// The reference evaluator: runs a graph slowly and obviously, one Array per node, with the functions that each op brings along.
+// Everything else that computes is compared with it. Nothing of the compiler's rewriting, fusion or code generation is used.
+#pragma once
+
+#include "expr/graph.hpp"
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace croton::expr {
+
+/// The outputs, then the values of the updates. `inputs`: one array for each of the graph's inputs, arguments and shared
+/// variables alike. Each node is rounded to its dtype. TypeError and ShapeError where an array does not fit its input, ShapeError
+/// and IndexError where a requirement on sizes does not hold, IndexError where a check in the graph fails.
+std::vector<Array> evaluate(const Graph& graph, std::span<const Array> inputs);
+
+/// How many nodes the evaluator has computed in this process: tests assert that compiled calls leave it alone.
+std::uint64_t evaluated_nodes();
+
+/// One element of an array (C order) as a scalar of its dtype, and the array of scalars of one dtype.
+Scalar element_of(const Array& array, std::int64_t position);
+Array array_of(std::span<const Scalar> values, DType dtype, const Sizes& shape);
+/// The op's reference on operands cast to the dtype in which it computes.
+Scalar apply_map(const Op& op, std::span<const Scalar> operands, DType result);
+/// `message` with the first {} replaced. Not a format string: messages may come from texts.
+std::string fill_message(std::string_view message, std::int64_t value);
+
+}  // namespace croton::expr

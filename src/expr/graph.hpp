@@ -1,0 +1,48 @@
+// Graph: an arena with its inputs, outputs and updates; what the builder's expressions become and what rewriting works on.
+#pragma once
+
+#include "expr/arena.hpp"
+
+#include <memory>
+
+namespace croton {
+class SharedVariable;
+}
+
+namespace croton::expr {
+
+enum class Role : std::uint8_t { argument, shared };
+
+struct GraphInput {
+  std::string name;
+  NodeId node = no_node;  // a leaf `input` with attribute index
+  Role role = Role::argument;
+  Place place = 0;
+};
+
+struct Update {
+  std::size_t input;  // which shared input
+  NodeId value;
+};
+
+struct Graph {
+  Arena arena;
+  std::vector<GraphInput> inputs;
+  std::vector<NodeId> outputs;
+  std::vector<Update> updates;
+  std::vector<Array> constants;  // of the leaves `constant`, by their attribute index
+
+  /// Adds a leaf `input`; sizes that are `unknown_size` become leaves `size`.
+  NodeId add_input(std::string name, const Type& type, Role role, Place place = 0);
+  /// Adds a leaf `constant`; 0-d arrays become scalars.
+  NodeId add_constant(const Array& value);
+  /// Outputs and update values, in that order.
+  std::vector<NodeId> roots() const;
+};
+
+/// For each node, whether a root needs it (sizes in types and requirements included).
+std::vector<bool> reachable(const Graph& graph);
+/// For each node, how many reachable nodes and roots read it (as an input, not as a size).
+std::vector<std::uint32_t> count_uses(const Graph& graph);
+
+}  // namespace croton::expr

@@ -1,0 +1,188 @@
+// Op: all that Croton knows of an operation, as a struct of functions and facts. Each op is written in one place (a row of
+// ops/elementwise.cpp or a file of ops/); the stages see this struct only and switch over `kind`, never over names.
+#pragma once
+
+#include <croton/array.hpp>
+#include <croton/type.hpp>
+
+#include "expr/attrs.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace croton {
+class Variable;
+namespace builder {
+struct GradientContext;
+}
+}  // namespace croton
+
+namespace croton::expr {
+
+class Arena;
+using NodeId = std::uint32_t;
+inline constexpr NodeId no_node = ~NodeId{0};
+
+/// What an op is to the stages.
+enum class Kind : std::uint8_t {
+  Leaf,        // inputs, constants, sizes; in kernel bodies axes, loads and stage results
+  Map,         // elementwise: a row of the table
+  Reduce,      // over axes, with an associative combiner
+  Cumulate,    // running combination along an axis
+  Generate,    // values from indices alone: arange, eye
+  View,        // another way to index the same elements: dimshuffle, reshape, slices
+  Join,        // piecewise index maps: concatenate, pad
+  Gather,      // reads at computed indices
+  Scatter,     // writes at computed indices
+  Compact,     // results whose size is found by computing them
+  Sort,
+  Contract,    // products of matrices
+  Window,      // convolutions, pooling
+  Call,        // other library routines
+  Expand,      // rewritten into other ops, after the stability rules have seen it
+  Loop,
+  Branch,
+  Host,        // callbacks of the user
+  Check,       // passes a value on if a condition holds
+  Transfer,    // to another device
+  Collective,
+};
+
+/// A size while types are inferred. In the builder: the number, or `unknown_size`. In an arena: the id of an int64 scalar node.
+using Dim = std::int64_t;
+
+struct InferredType {
+  DType dtype;
+  std::vector<Dim> shape;
+};
+
+/// What a type rule sees; the same rule serves the builder (sizes known or not) and the arena (sizes as nodes).
+class InferContext {
+ public:
+  virtual ~InferContext() = default;
+  const Attrs& attrs;
+  std::string_view op_name;
+  std::vector<InferredType> inputs;
+
+  /// The size as a number, if it is one.
+  virtual std::optional<std::int64_t> known(Dim dim) const = 0;
+  virtual Dim constant(std::int64_t value) = 0;
+  /// Both sizes must be equal (checked when the plan is bound where they are not known); returns the one to use from here on.
+  virtual Dim require_equal(Dim a, Dim b, std::string_view why) = 0;
+  /// The value of an integer scalar input, as a size.
+  virtual Dim value_of(std::size_t input) = 0;
+  /// a op b, `op` being the name of an elementwise integer op.
+  virtual Dim apply(std::string_view op, Dim a, Dim b) = 0;
+  /// -size <= index < size must hold (IndexError when the plan is bound).
+  virtual void require_index(Dim index, Dim size, std::string_view why) = 0;
+  /// Raises the user's error with the inputs' names, lines and types in front of `message`.
+  [[noreturn]] virtual void type_error(const std::string& message) const = 0;
+  [[noreturn]] virtual void shape_error(const std::string& message) const = 0;
+
+ protected:
+  InferContext(const Attrs& a, std::string_view name) : attrs(a), op_name(name) {}
+};
+
+/// One scalar, in the arithmetic of its dtype: integers and bool in i or u (unsigned), floats in d.
+struct Scalar {
+  DType dtype = DType::float64;
+  std::int64_t i = 0;
+  double d = 0;
+
+  static Scalar of_double(double value, DType dtype);
+  static Scalar of_int(std::int64_t value, DType dtype);
+  /// Converted by the rule of Array::astype and rounded to what `to` can hold.
+  Scalar cast(DType to) const;
+  double as_double() const;
+  std::int64_t as_int() const { return is_float(dtype) ? cast(DType::int64).i : i; }
+};
+
+/// The interval in which an op's input is drawn for tests and rule checks.
+struct Domain {
+  double low = -4;
+  double high = 4;
+};
+
+/// The facts of an elementwise op.
+struct MapInfo {
+  /// Result dtype and the dtype that the operands are cast to before the body computes.
+  struct Types {
+    DType result;
+    DType operand;
+  };
+  Types (*types)(std::span<const DType> inputs);  // throws TypeError for dtypes that are not taken
+  std::string_view code;                           // C++ with {0}, {1}, ... for operands and {T} for the operands' type
+  Scalar (*reference)(std::span<const Scalar> operands, DType result);
+  bool commutative = false;
+  int cost = 1;  // in additions, for the decision to recompute or to store
+  std::vector<Domain> domains;
+};
+
+/// The facts of a reduction: how a combiner is spelled in templates and its reference.
+struct ReduceInfo {
+  std::string_view combiner;  // a struct of codegen_templates/common/combine.cuh
+  bool needs_elements = false;  // no identity: an empty axis is an error
+  bool yields_index = false;    // the result is the position of the chosen element
+};
+
+/// What the reference evaluation of a non-elementwise op sees.
+struct EvaluateContext {
+  const Attrs& attrs;
+  std::vector<Array> inputs;
+  DType dtype;
+  Sizes shape;  // of the result
+};
+
+/// What a View, Generate, Join or Check op sees when one element of it is asked for inside a kernel: the index and the sizes as
+/// nodes of the kernel's body. The op answers with a node, reading its inputs where it needs them.
+class ElementContext {
+ public:
+  virtual ~ElementContext() = default;
+  Arena& body;
+  const Attrs& attrs;
+  DType dtype;                                    // of the result
+  std::vector<NodeId> index;                      // one per axis of the result
+  std::vector<NodeId> shape;                      // of the result
+  std::vector<std::vector<NodeId>> input_shapes;
+
+  virtual NodeId read(std::size_t input, std::vector<NodeId> at) = 0;
+  /// As `read`, but 0 and no access where `guard` (bool) is false.
+  virtual NodeId read_if(NodeId guard, std::size_t input, std::vector<NodeId> at) = 0;
+  /// The condition (bool) must hold of every element computed; else the call fails with `message`, {} being `value`.
+  virtual void check(NodeId condition, NodeId value, std::string message) = 0;
+
+ protected:
+  ElementContext(Arena& b, const Attrs& a, DType t) : body(b), attrs(a), dtype(t) {}
+};
+
+struct Op {
+  std::string_view name;
+  Kind kind = Kind::Map;
+  int arity = 1;  // -1: any
+  std::string_view doc = "";
+
+  InferredType (*infer)(InferContext&) = nullptr;
+  std::vector<Variable> (*gradient)(const builder::GradientContext&) = nullptr;
+  /// Expand: the same value in simpler ops. `node` is in `arena`.
+  NodeId (*expand)(Arena& arena, NodeId node) = nullptr;
+  Array (*evaluate)(const EvaluateContext&) = nullptr;
+  /// View, Generate, Join, Check: one element of the result.
+  NodeId (*element)(ElementContext&) = nullptr;
+  const MapInfo* map = nullptr;
+  const ReduceInfo* reduce = nullptr;
+  bool expand_at_import = false;  // sizes: known as soon as the types are
+};
+
+/// The op of that name (InternalError if there is none), or null.
+const Op& op(std::string_view name);
+const Op* find_op(std::string_view name);
+/// `a op b` in int64, `op` being an elementwise integer op of two operands: arithmetic on sizes.
+std::int64_t apply_integers(std::string_view op, std::int64_t a, std::int64_t b);
+/// All ops, in the order of their registration.
+std::span<const Op* const> all_ops();
+
+}  // namespace croton::expr

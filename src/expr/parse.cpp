@@ -1,0 +1,369 @@
+#include "expr/parse.hpp"
+
+#include <croton/error.hpp>
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <limits>
+#include <map>
+
+#include "expr/lexer.hpp"
+
+namespace croton::expr {
+namespace {
+
+// Untrusted text: what a nested call may cost is bounded.
+constexpr int max_nesting = 200;
+constexpr std::int64_t max_constant_elements = 1 << 20;
+
+bool is_dtype_name(std::string_view name) {
+  for (int t = 0; t < dtype_count; ++t) {
+    if (short_name_of(static_cast<DType>(t)) == name) return true;
+  }
+  return false;
+}
+
+std::int64_t to_integer(const Lexer& lexer, const std::string& text) {
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) lexer.fail("an integer");
+  return value;
+}
+
+bool looks_real(const std::string& text) { return text.find_first_of(".enai") != std::string::npos; }
+
+double to_real(const Lexer& lexer, const std::string& text) {
+  if (text == "nan") return std::numeric_limits<double>::quiet_NaN();
+  if (text == "inf") return std::numeric_limits<double>::infinity();
+  if (text == "-inf") return -std::numeric_limits<double>::infinity();
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) lexer.fail("a number");
+  return value;
+}
+
+bool is_number(const Token& token) {
+  return token.kind == Token::Kind::number || token.text == "nan" || token.text == "inf";
+}
+
+Scalar number(Lexer& lexer, std::optional<DType> dtype) {
+  const std::string text = lexer.peek().text;
+  if (!is_number(lexer.peek())) lexer.fail("a number");
+  Scalar value;
+  if (dtype ? is_float(*dtype) : looks_real(text)) {
+    value = Scalar::of_double(to_real(lexer, text), dtype.value_or(DType::float64));
+  } else {
+    const std::int64_t integer = to_integer(lexer, text);
+    value = Scalar::of_int(integer, dtype.value_or(smallest_int(integer)));
+  }
+  lexer.next();
+  return value;
+}
+
+AttrValue attr_value(Lexer& lexer) {
+  const Token& token = lexer.peek();
+  if (token.kind == Token::Kind::text) return lexer.next().text;
+  if (lexer.accept("[")) {
+    Ints list;
+    while (!lexer.is("]")) {
+      list.push_back(to_integer(lexer, lexer.peek().text));
+      lexer.next();
+      if (!lexer.accept(",")) break;
+    }
+    lexer.expect("]");
+    return list;
+  }
+  if (token.kind == Token::Kind::name && is_dtype_name(token.text)) return dtype_from_name(lexer.next().text);
+  const std::string text = token.text;
+  if (!is_number(token)) lexer.fail("a value");
+  AttrValue value = looks_real(text) ? AttrValue(to_real(lexer, text)) : AttrValue(to_integer(lexer, text));
+  lexer.next();
+  return value;
+}
+
+Term parse_term(Lexer& lexer, int depth);
+
+void parse_arguments(Lexer& lexer, Term& call, int depth) {
+  while (!lexer.is(")")) {
+    Term term = parse_term(lexer, depth);
+    if (term.form == Term::Form::name && term.constraint.empty() && lexer.accept("=")) {
+      // attribute=value, or attribute=name: a hole that stands for the whole value.
+      const Token& token = lexer.peek();
+      const bool hole = token.kind == Token::Kind::name && !is_dtype_name(token.text) && !is_number(token);
+      if (hole) {
+        call.attr_holes.emplace_back(term.text, lexer.next().text);
+      } else {
+        call.attrs.set(term.text, attr_value(lexer));
+      }
+    } else {
+      call.arguments.push_back(std::move(term));
+    }
+    if (!lexer.accept(",")) break;
+  }
+  lexer.expect(")");
+}
+
+Term parse_term(Lexer& lexer, int depth) {
+  if (depth > max_nesting) lexer.fail("fewer nested calls");
+  Term term;
+  if (is_number(lexer.peek())) {
+    term.form = Term::Form::number;
+    term.value = number(lexer, std::nullopt);
+    return term;
+  }
+  if (lexer.accept("{")) {
+    term.form = Term::Form::computed;
+    term.arguments.push_back(parse_term(lexer, depth + 1));
+    lexer.expect("}");
+    return term;
+  }
+  if (const auto literal = parse_literal(lexer)) {
+    term.form = Term::Form::number;
+    term.value = *literal;
+    term.typed_number = true;
+    return term;
+  }
+  term.text = lexer.expect_name();
+  if (lexer.accept("(")) {
+    term.form = Term::Form::call;
+    parse_arguments(lexer, term, depth + 1);
+    return term;
+  }
+  if (lexer.accept(":")) term.constraint = lexer.expect_name();
+  return term;
+}
+
+/// Statements one after another into a graph.
+class GraphParser {
+ public:
+  explicit GraphParser(std::string_view text) : lexer_(text, true) {}
+
+  Graph run() {
+    while (lexer_.peek().kind != Token::Kind::end) {
+      if (lexer_.peek().kind == Token::Kind::newline) {
+        lexer_.next();
+      } else {
+        statement();
+      }
+    }
+    return std::move(graph_);
+  }
+
+ private:
+  void end_statement() {
+    if (lexer_.peek().kind == Token::Kind::end) return;
+    if (lexer_.peek().kind != Token::Kind::newline) lexer_.fail("the end of the line");
+    lexer_.next();
+  }
+
+  void statement() {
+    const std::string name = lexer_.expect_name();
+    if (name == "return") {
+      do graph_.outputs.push_back(value());
+      while (lexer_.accept(","));
+      return end_statement();
+    }
+    if (name == "update") return update();
+    if (name == "require") return requirement();
+    if (names_.contains(name)) lexer_.error(fmt::format("the name '{}' is taken", name));
+    if (lexer_.accept(":")) {
+      const DType dtype = parse_dtype(lexer_);
+      const std::vector<std::string> sizes = size_list();
+      lexer_.expect("=");
+      if (lexer_.is("input") || lexer_.is("shared")) {
+        declare(name, dtype, sizes, lexer_.next().text == "shared" ? Role::shared : Role::argument);
+        return end_statement();
+      }
+      if (lexer_.is("constant")) return constant(name, dtype, sizes);
+      names_[name] = value();  // the stated type is for readers; the rule of the op says it again
+      if (graph_.arena.type(names_[name]).dtype != dtype) {
+        lexer_.error(fmt::format("'{}' is {}, not {}", name, graph_.arena.type_text(names_[name]), short_name_of(dtype)));
+      }
+    } else {
+      lexer_.expect("=");
+      names_[name] = value();
+    }
+    end_statement();
+  }
+
+  /// A term, and where it is placed.
+  NodeId value() {
+    const Term term = parse_term(lexer_, 0);
+    if (!lexer_.accept("@")) return node(term);
+    const std::int64_t place = to_integer(lexer_, lexer_.peek().text);
+    if (place < 0 || place > std::numeric_limits<Place>::max()) lexer_.fail("a place");
+    lexer_.next();
+    return node(term, static_cast<Place>(place));
+  }
+
+  std::vector<std::string> size_list() {
+    std::vector<std::string> sizes;
+    lexer_.expect("[");
+    while (!lexer_.is("]")) {
+      const Token& size = lexer_.peek();
+      const bool number = size.kind == Token::Kind::number && size.text[0] != '-';
+      if (!number && size.kind != Token::Kind::name && !lexer_.is("?")) lexer_.fail("a size, a name of one or '?'");
+      sizes.push_back(lexer_.next().text);
+      if (!lexer_.accept(",")) break;
+    }
+    lexer_.expect("]");
+    return sizes;
+  }
+
+  void declare(const std::string& name, DType dtype, const std::vector<std::string>& sizes, Role role) {
+    Type type{dtype, {}};
+    for (const std::string& size : sizes) {
+      const bool number = std::isdigit(static_cast<unsigned char>(size[0]));
+      type.shape.push_back(number ? to_integer(lexer_, size) : unknown_size);
+    }
+    const NodeId id = graph_.add_input(name, type, role);
+    names_[name] = id;
+    for (std::size_t axis = 0; axis < sizes.size(); ++axis) {
+      if (type.shape[axis] != unknown_size || sizes[axis] == "?") continue;
+      const NodeId dim = graph_.arena.type(id).shape[axis];
+      const auto [at, fresh] = names_.try_emplace(sizes[axis], dim);
+      if (fresh) continue;
+      if (!is_size(at->second)) lexer_.error(fmt::format("'{}' is not the name of a size", sizes[axis]));
+      require_equal(at->second, dim, fmt::format("both are called {}", sizes[axis]));
+    }
+  }
+
+  void constant(const std::string& name, DType dtype, const std::vector<std::string>& sizes) {
+    lexer_.next();
+    lexer_.expect("(");
+    Sizes shape;
+    std::int64_t count = 1;
+    for (const std::string& size : sizes) {
+      shape.push_back(to_integer(lexer_, size));
+      if (shape.back() < 0 || shape.back() > max_constant_elements) lexer_.fail("a smaller constant");
+      count *= shape.back();
+      if (count > max_constant_elements) lexer_.fail("a smaller constant");
+    }
+    Array value = Array::empty(DType::float64, shape);
+    for (std::int64_t i = 0; i < count; ++i) {
+      if (i > 0) lexer_.expect(",");
+      value.data<double>()[static_cast<std::size_t>(i)] = number(lexer_, DType::float64).d;
+    }
+    lexer_.expect(")");
+    names_[name] = graph_.add_constant(value.astype(dtype));
+    end_statement();
+  }
+
+  void update() {
+    const std::string name = lexer_.expect_name();
+    lexer_.expect("=");
+    const NodeId next = value();
+    for (std::size_t i = 0; i < graph_.inputs.size(); ++i) {
+      if (names_.contains(name) && graph_.inputs[i].node == names_[name] && graph_.inputs[i].role == Role::shared) {
+        if (!fits(next, graph_.inputs[i].node)) {
+          lexer_.error(fmt::format("'{}' is {}, its update {}", name, graph_.arena.type_text(graph_.inputs[i].node), graph_.arena.type_text(next)));
+        }
+        graph_.updates.push_back({i, next});
+        return end_statement();
+      }
+    }
+    lexer_.error(fmt::format("'{}' is not the name of a shared input", name));
+  }
+
+  void requirement() {
+    const NodeId left = size();
+    const bool index = lexer_.accept("in");
+    if (!index) lexer_.expect("==");
+    const NodeId right = size();
+    const std::string why = lexer_.peek().kind == Token::Kind::text ? lexer_.next().text : "required";
+    if (index) {
+      checked([&] { graph_.arena.require_index(left, right, why); });
+    } else {
+      require_equal(left, right, why);
+    }
+    end_statement();
+  }
+
+  bool is_size(NodeId id) const { return graph_.arena.type(id).dtype == DType::int64 && graph_.arena.type(id).rank() == 0; }
+  NodeId size() {
+    const NodeId id = value();
+    if (const auto number = graph_.arena.scalar_value(id); number && is_discrete(number->dtype)) return graph_.arena.integer(number->as_int());
+    if (!is_size(id)) lexer_.error(fmt::format("{} is not a size", graph_.arena.type_text(id)));
+    return id;
+  }
+  bool fits(NodeId value, NodeId variable) const {
+    const TensorType &a = graph_.arena.type(value), &b = graph_.arena.type(variable);
+    return a.dtype == b.dtype && a.rank() == b.rank();
+  }
+
+  /// Errors of the arena, with the line.
+  template <class F>
+  void checked(F f) {
+    try {
+      f();
+    } catch (const Error& e) {
+      lexer_.error(e.what());
+    }
+  }
+  void require_equal(NodeId a, NodeId b, const std::string& why) {
+    checked([&] { graph_.arena.require_equal(a, b, why); });
+  }
+
+  NodeId node(const Term& term, Place place = 0) {
+    switch (term.form) {
+      case Term::Form::number: return graph_.arena.scalar(*term.value);
+      case Term::Form::name: {
+        const auto at = names_.find(term.text);
+        if (at == names_.end()) lexer_.error(fmt::format("there is nothing called '{}'", term.text));
+        return at->second;
+      }
+      case Term::Form::computed: lexer_.fail("an expression without braces");
+      case Term::Form::call: break;
+    }
+    const Op* o = find_op(term.text);
+    if (o == nullptr || o->kind == Kind::Leaf) lexer_.error(fmt::format("there is no op called '{}'", term.text));
+    if (!term.attr_holes.empty()) {
+      lexer_.error(fmt::format("{}: '{}' where the value of '{}' is expected", o->name, term.attr_holes[0].second, term.attr_holes[0].first));
+    }
+    std::vector<NodeId> inputs;
+    for (const Term& argument : term.arguments) inputs.push_back(node(argument));
+    return make_parsed(lexer_, graph_.arena, *o, inputs, term.attrs, place);
+  }
+
+  Lexer lexer_;
+  Graph graph_;
+  std::map<std::string, NodeId> names_;
+};
+
+}  // namespace
+
+DType parse_dtype(Lexer& lexer) {
+  if (lexer.peek().kind != Token::Kind::name || !is_dtype_name(lexer.peek().text)) lexer.fail("a dtype such as f32");
+  return dtype_from_name(lexer.next().text);
+}
+
+std::optional<Scalar> parse_literal(Lexer& lexer) {
+  if (lexer.peek().kind != Token::Kind::name || !is_dtype_name(lexer.peek().text)) return std::nullopt;
+  const DType dtype = parse_dtype(lexer);
+  if (is_complex(dtype)) lexer.error("there are no complex constants");
+  return number(lexer, dtype).cast(dtype);
+}
+
+NodeId make_parsed(const Lexer& lexer, Arena& arena, const Op& op, std::span<const NodeId> inputs, const Attrs& attrs, Place place) {
+  const bool fits = op.arity >= 0 ? inputs.size() == static_cast<std::size_t>(op.arity) : !inputs.empty();
+  if (!fits) lexer.error(fmt::format("{} takes {} argument(s), not {}", op.name, op.arity >= 0 ? fmt::format("{}", op.arity) : "some", inputs.size()));
+  try {
+    return arena.make(op, inputs, attrs, place);
+  } catch (const Error& e) {
+    lexer.error(e.what());
+  } catch (const AttrFault& e) {
+    lexer.error(fmt::format("{}: {}", op.name, e.fault));
+  }
+}
+
+Graph parse_graph(std::string_view text) { return GraphParser(text).run(); }
+
+Term parse_term(std::string_view text) {
+  Lexer lexer(text, false);
+  Term term = parse_term(lexer, 0);
+  if (lexer.peek().kind != Token::Kind::end) lexer.fail("the end");
+  return term;
+}
+
+}  // namespace croton::expr

@@ -1,0 +1,188 @@
+#include "expr/print.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <set>
+
+namespace croton::expr {
+namespace {
+
+std::string size_letter(std::size_t k) {
+  static constexpr std::string_view letters = "nmkpqrst";
+  if (k < letters.size()) return std::string(1, letters[k]);
+  return fmt::format("n{}", k);
+}
+
+/// Words that mean something at the start of a statement or a term.
+bool is_reserved(std::string_view name) {
+  for (int t = 0; t < dtype_count; ++t) {
+    if (short_name_of(static_cast<DType>(t)) == name) return true;
+  }
+  static constexpr std::string_view words[] = {"return", "update", "require", "in", "nan", "inf"};
+  return std::ranges::find(words, name) != std::end(words);
+}
+
+/// Names in text are identifiers; whatever else a user's name holds becomes '_'.
+std::string identifier(std::string_view name) {
+  std::string text;
+  for (const char c : name) text += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
+  if (text.empty() || std::isdigit(static_cast<unsigned char>(text[0])) || is_reserved(text)) text.insert(0, "_");
+  return text;
+}
+
+}  // namespace
+
+std::string literal(const Scalar& value) {
+  const AttrValue payload = is_float(value.dtype) ? AttrValue(value.d) : AttrValue(value.i);
+  return fmt::format("{} {}", short_name_of(value.dtype), to_string(payload));
+}
+
+std::string type_text(const Arena& arena, const TensorType& type) {
+  std::string text(short_name_of(type.dtype));
+  text += '[';
+  for (std::size_t axis = 0; axis < type.shape.size(); ++axis) {
+    if (axis > 0) text += ", ";
+    const NodeId dim = arena.representative(type.shape[axis]);
+    if (const auto number = arena.known(dim)) {
+      text += fmt::format("{}", *number);
+    } else if (arena.op(dim).name == "size") {
+      text += fmt::format("n{}_{}", arena.attrs(dim).integer("input"), arena.attrs(dim).integer("axis"));
+    } else {
+      text += '?';
+    }
+  }
+  return text + "]";
+}
+
+Names::Names(const Graph& graph) : graph_(graph), names_(graph.arena.size()) {
+  const Arena& arena = graph.arena;
+  std::set<std::string> taken;
+  for (const GraphInput& input : graph.inputs) {
+    std::string name = identifier(input.name.empty() ? "input" : input.name);
+    for (int copy = 2; !taken.insert(name).second; ++copy) {
+      name = fmt::format("{}_{}", identifier(input.name.empty() ? "input" : input.name), copy);
+    }
+    names_[input.node] = name;
+  }
+  // Letters in the order in which the inputs' types show them.
+  std::size_t letters = 0;
+  const auto name_size = [&](NodeId dim) {
+    dim = arena.representative(dim);
+    if (arena.op(dim).name != "size" || !names_[dim].empty()) return;
+    std::string letter;
+    do letter = size_letter(letters++);
+    while (!taken.insert(letter).second);
+    names_[dim] = letter;
+  };
+  for (const GraphInput& input : graph.inputs) {
+    for (const NodeId dim : arena.type(input.node).shape) name_size(dim);
+  }
+  const std::vector<bool> needed = reachable(graph);
+  std::size_t number = 0;
+  for (NodeId id = 0; id < arena.size(); ++id) {
+    if (!needed[id] || !names_[id].empty()) continue;
+    if (const auto value = arena.scalar_value(id)) {
+      names_[id] = literal(*value);
+    } else if (arena.op(id).name == "size") {
+      name_size(id);
+      const NodeId known = arena.representative(id);
+      if (names_[id].empty()) names_[id] = arena.scalar_value(known) ? literal(*arena.scalar_value(known)) : names_[known];
+    } else if (arena.op(id).name == "constant") {
+      std::string name = fmt::format("c{}", arena.attrs(id).integer("index"));
+      while (!taken.insert(name).second) name += '_';
+      names_[id] = name;
+    } else {
+      names_[id] = fmt::format("%{}", number++);
+    }
+  }
+}
+
+std::string Names::operator()(NodeId id) const {
+  const std::string& name = names_[id];
+  return name.empty() ? fmt::format("%dead{}", id) : name;
+}
+
+std::string Names::type(NodeId id) const {
+  const TensorType& t = graph_.arena.type(id);
+  std::string text(short_name_of(t.dtype));
+  text += '[';
+  for (std::size_t axis = 0; axis < t.shape.size(); ++axis) {
+    if (axis > 0) text += ", ";
+    const NodeId dim = graph_.arena.representative(t.shape[axis]);
+    if (const auto number = graph_.arena.known(dim)) {
+      text += fmt::format("{}", *number);
+    } else {
+      text += (*this)(dim);
+    }
+  }
+  return text + "]";
+}
+
+std::string print(const Graph& graph, const PrintOptions& options) {
+  const Arena& arena = graph.arena;
+  const Names names(graph);
+  const std::vector<bool> needed = reachable(graph);
+  std::string text;
+  for (const GraphInput& input : graph.inputs) {
+    text += fmt::format("{}: {} = {}\n", names(input.node), names.type(input.node),
+                        input.role == Role::shared ? "shared" : "input");
+  }
+  for (NodeId id = 0; id < arena.size(); ++id) {
+    if (!needed[id]) continue;
+    const Op& o = arena.op(id);
+    if (o.name == "constant") {
+      const Array& value = graph.constants[static_cast<std::size_t>(arena.attrs(id).integer("index"))];
+      std::string values;
+      for (std::int64_t i = 0; i < value.size() && i <= 64; ++i) {
+        if (i > 0) values += ", ";
+        if (i == 64) {
+          values += "...";
+        } else {
+          values += is_float(value.dtype()) ? to_string(AttrValue(value.as_double(i))) : fmt::format("{}", value.as_double(i));
+        }
+      }
+      text += fmt::format("{}: {} = constant({})\n", names(id), names.type(id), values);
+      continue;
+    }
+    if (o.kind == Kind::Leaf) continue;
+    std::string arguments;
+    for (const NodeId input : arena.inputs(id)) {
+      if (!arguments.empty()) arguments += ", ";
+      arguments += names(input);
+    }
+    for (const auto& [key, value] : arena.attrs(id).items()) {
+      if (!arguments.empty()) arguments += ", ";
+      arguments += fmt::format("{}={}", key, to_string(value));
+    }
+    text += fmt::format("{}: {} = {}({})", names(id), names.type(id), o.name, arguments);
+    if (arena.node(id).place != 0) text += fmt::format(" @{}", arena.node(id).place);
+    if (options.origins) {
+      const Origin& origin = arena.origin(id);
+      if (origin.where.line() != 0) {
+        std::string_view file = origin.where.file_name();
+        file = file.substr(file.find_last_of('/') + 1);
+        text += fmt::format("  # {}{}{}:{}", origin.name, origin.name.empty() ? "" : " ", file, origin.where.line());
+      }
+    }
+    text += '\n';
+  }
+  for (const Requirement& r : arena.requirements()) {
+    // Sizes that the declarations call by one name need no further word.
+    const bool index = r.kind == Requirement::Kind::index;
+    if (!index && names(r.left) == names(r.right)) continue;
+    text += fmt::format("require {} {} {} {}\n", names(r.left), index ? "in" : "==", names(r.right), to_string(AttrValue(r.why)));
+  }
+  if (!graph.outputs.empty()) {
+    text += "return ";
+    for (std::size_t i = 0; i < graph.outputs.size(); ++i) text += (i > 0 ? ", " : "") + names(graph.outputs[i]);
+    text += '\n';
+  }
+  for (const Update& update : graph.updates) {
+    text += fmt::format("update {} = {}\n", names(graph.inputs[update.input].node), names(update.value));
+  }
+  return text;
+}
+
+}  // namespace croton::expr

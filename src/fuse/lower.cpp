@@ -1,0 +1,234 @@
+#include "fuse/lower.hpp"
+
+#include <croton/error.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+namespace croton::fuse {
+namespace {
+
+using expr::Arena;
+using expr::Kind;
+using kernel::Kernel;
+
+class Lowering {
+ public:
+  Lowering(const expr::Graph& graph, const Regions& regions, const Region& region, const std::vector<bool>& host)
+      : graph_(graph), arena_(graph.arena), regions_(regions), region_(region), host_(host) {
+    for (const NodeId member : region.members) members_[member] = true;
+  }
+
+  KernelCall run() {
+    for (std::size_t axis = 0; axis < region_.space.size(); ++axis) {
+      const bool inner = std::ranges::binary_search(region_.inner, static_cast<std::int64_t>(axis));
+      kernel_.axes.push_back({extent(region_.space[axis]), inner});
+      axes_.push_back(body().make_typed(expr::op("axis"), {}, {{"k", static_cast<std::int64_t>(axis)}}, index_type()));
+    }
+    kernel_.family = family();
+    std::vector<std::pair<NodeId, NodeId>> values;  // member, value
+    for (const NodeId member : region_.members) {
+      if (regions_.stored[member]) values.emplace_back(member, element(member, index_of_member(member)));
+      note_origin(member);
+    }
+    // Written operands come after the read ones, which are all known now.
+    for (const auto& [member, value] : values) {
+      const expr::TensorType& type = arena_.type(member);
+      kernel_.stores.push_back({static_cast<int>(kernel_.operands.size()), index_of_member(member), value});
+      kernel_.operands.push_back({type.dtype, static_cast<int>(type.rank()), true});
+      call_.writes.push_back(member);
+    }
+    kernel_.extents = static_cast<int>(call_.extents.size());
+    kernel::verify(kernel_);
+    call_.kernel = std::make_shared<const Kernel>(std::move(kernel_));
+    return std::move(call_);
+  }
+
+ private:
+  Arena& body() { return kernel_.body; }
+  expr::TypeId index_type() { return body().intern_type({DType::int64, {}}); }
+
+  kernel::Family family() const {
+    if (region_.inner.empty()) return kernel::Family::pointwise;
+    if (region_.inner.size() == region_.space.size()) return kernel::Family::split;
+    const auto last = static_cast<std::int64_t>(region_.space.size()) - 1;
+    return std::ranges::binary_search(region_.inner, last) ? kernel::Family::row : kernel::Family::column;
+  }
+
+  void note_origin(NodeId node) {
+    const expr::Origin& origin = arena_.origin(node);
+    if (origin.where.line() == 0) return;
+    for (const expr::Origin& known : call_.origins) {
+      if (known.where.line() == origin.where.line() && known.name == origin.name) return;
+    }
+    call_.origins.push_back(origin);
+  }
+
+  /// A size as a node of the body: a number, or a parameter of the launch.
+  NodeId extent(NodeId dim) {
+    dim = arena_.representative(dim);
+    if (const auto number = arena_.known(dim)) return body().integer(*number);
+    return parameter(dim);
+  }
+  NodeId parameter(NodeId node) {
+    const auto at = std::ranges::find(call_.extents, node);
+    const auto k = at - call_.extents.begin();
+    if (at == call_.extents.end()) call_.extents.push_back(node);
+    return body().make_typed(expr::op("extent"), {}, {{"k", static_cast<std::int64_t>(k)}}, index_type());
+  }
+
+  /// The axes that index a member: all that its shape has.
+  std::vector<NodeId> index_of_member(NodeId member) {
+    const auto& shape = arena_.type(member).shape;
+    const bool reduced = arena_.op(member).kind == Kind::Reduce;
+    std::size_t rank = 0;
+    for (const NodeId dim : shape) rank += arena_.known(dim) == 1 ? 0 : 1;
+    std::vector<NodeId> free;
+    const bool whole_space = !reduced && rank == region_.space.size();
+    for (std::size_t axis = 0; axis < axes_.size(); ++axis) {
+      if (whole_space || !kernel_.axes[axis].inner) free.push_back(axes_[axis]);
+    }
+    std::vector<NodeId> index;
+    std::size_t next = 0;
+    for (const NodeId dim : shape) index.push_back(arena_.known(dim) == 1 ? body().integer(0) : free.at(next++));
+    return index;
+  }
+
+  /// What a view, generator or check sees of this lowering.
+  class Elements final : public expr::ElementContext {
+   public:
+    Elements(Lowering& lowering, NodeId node, std::vector<NodeId> at)
+        : ElementContext(lowering.body(), lowering.arena_.attrs(node), lowering.arena_.type(node).dtype), lowering_(lowering), node_(node) {
+      index = std::move(at);
+      for (const NodeId dim : lowering.arena_.type(node).shape) shape.push_back(lowering.extent(dim));
+      for (const NodeId input : lowering.arena_.inputs(node)) {
+        auto& sizes = input_shapes.emplace_back();
+        for (const NodeId dim : lowering.arena_.type(input).shape) sizes.push_back(lowering.extent(dim));
+      }
+    }
+    NodeId read(std::size_t input, std::vector<NodeId> at) override {
+      const NodeId node = lowering_.arena_.input(node_, input);
+      // Bounds and sizes are found on the host, so that index arithmetic on them needs no loads.
+      if (at.empty() && lowering_.host_[node] && !lowering_.arena_.scalar_value(node)) return lowering_.parameter(node);
+      return lowering_.element(node, at);
+    }
+    NodeId read_if(NodeId guard, std::size_t input, std::vector<NodeId> at) override {
+      const NodeId outer = lowering_.guard_;
+      lowering_.guard_ = outer == expr::no_node ? guard : body.make("and", {outer, guard});
+      const NodeId value = lowering_.element(lowering_.arena_.input(node_, input), std::move(at));
+      lowering_.guard_ = outer;
+      const NodeId zero = body.scalar(expr::Scalar::of_int(0, DType::int64).cast(body.type(value).dtype));
+      return body.make("where", {guard, value, zero});
+    }
+    void check(NodeId condition, NodeId value, std::string message) override {
+      for (const kernel::Check& known : lowering_.kernel_.checks) {
+        if (known.condition == condition) return;
+      }
+      lowering_.kernel_.checks.push_back({condition, value, std::move(message)});
+    }
+
+   private:
+    Lowering& lowering_;
+    NodeId node_;
+  };
+
+  /// The element of a node at an index, as a node of the body.
+  NodeId element(NodeId node, const std::vector<NodeId>& at) {
+    const auto key = std::make_pair(node, std::make_pair(guard_, at));
+    if (const auto known = elements_.find(key); known != elements_.end()) return known->second;
+    body().set_origin(body().add_origin(arena_.origin(node)));
+    const NodeId value = compute(node, at);
+    elements_[key] = value;
+    return value;
+  }
+
+  NodeId compute(NodeId node, const std::vector<NodeId>& at) {
+    if (const auto value = arena_.scalar_value(node)) return body().scalar(*value);
+    const expr::Op& op = arena_.op(node);
+    const bool here = members_.contains(node);
+    if (op.name == "size") return extent(node);
+    if (op.kind == Kind::Leaf || op.kind == Kind::Contract || (regions_.stored[node] && !here)) return load(node, at);
+    switch (op.kind) {
+      case Kind::Map: {
+        std::vector<NodeId> inputs;
+        for (const NodeId input : arena_.inputs(node)) {
+          const auto& shape = arena_.type(input).shape;
+          const std::size_t missing = at.size() - shape.size();
+          std::vector<NodeId> inner;
+          for (std::size_t d = 0; d < shape.size(); ++d) {
+            inner.push_back(arena_.known(shape[d]) == 1 ? body().integer(0) : at[missing + d]);
+          }
+          inputs.push_back(element(input, inner));
+        }
+        return body().make(op, inputs, expr::Attrs(arena_.attrs(node)));
+      }
+      case Kind::Reduce: return result(node);
+      case Kind::View:
+      case Kind::Generate:
+      case Kind::Join:
+      case Kind::Check: {
+        Elements context(*this, node, at);
+        return op.element(context);
+      }
+      default: throw InternalError(fmt::format("{} cannot be part of a kernel", op.name));
+    }
+  }
+
+  NodeId load(NodeId node, const std::vector<NodeId>& at) {
+    const auto found = std::ranges::find(call_.reads, node);
+    const auto operand = found - call_.reads.begin();
+    const expr::TensorType& type = arena_.type(node);
+    if (found == call_.reads.end()) {
+      call_.reads.push_back(node);
+      kernel_.operands.push_back({type.dtype, static_cast<int>(type.rank()), false});
+    }
+    const expr::Attrs attrs{{"operand", static_cast<std::int64_t>(operand)}};
+    const expr::TypeId scalar = body().intern_type({type.dtype, {}});
+    if (guard_ == expr::no_node) return body().make_typed(expr::op("load"), at, attrs, scalar);
+    std::vector<NodeId> inputs{guard_};
+    inputs.insert(inputs.end(), at.begin(), at.end());
+    return body().make_typed(expr::op("load_if"), inputs, attrs, scalar);
+  }
+
+  /// A reduction of this region: the stage that computes it, made when first asked for.
+  NodeId result(NodeId node) {
+    const auto known = stages_.find(node);
+    std::int64_t stage = 0;
+    if (known != stages_.end()) {
+      stage = known->second;
+    } else {
+      const NodeId input = arena_.input(node, 0);
+      std::vector<NodeId> at;
+      std::size_t next = 0;
+      for (const NodeId dim : arena_.type(input).shape) at.push_back(arena_.known(dim) == 1 ? body().integer(0) : axes_.at(next++));
+      const NodeId value = element(input, at);  // may make the stages that it needs, which come before
+      stage = static_cast<std::int64_t>(kernel_.stages.size());
+      kernel_.stages.push_back({&arena_.op(node), value});
+      stages_[node] = stage;
+    }
+    return body().make_typed(expr::op("result"), {}, {{"stage", stage}}, body().intern_type({arena_.type(node).dtype, {}}));
+  }
+
+  const expr::Graph& graph_;
+  const Arena& arena_;
+  const Regions& regions_;
+  const Region& region_;
+  const std::vector<bool>& host_;
+  Kernel kernel_;
+  KernelCall call_;
+  std::vector<NodeId> axes_;
+  std::map<NodeId, bool> members_;
+  std::map<NodeId, std::int64_t> stages_;
+  std::map<std::pair<NodeId, std::pair<NodeId, std::vector<NodeId>>>, NodeId> elements_;
+  NodeId guard_ = expr::no_node;
+};
+
+}  // namespace
+
+KernelCall lower(const expr::Graph& graph, const Regions& regions, const Region& region, const std::vector<bool>& host) {
+  return Lowering(graph, regions, region, host).run();
+}
+
+}  // namespace croton::fuse

@@ -1,0 +1,342 @@
+#include "fuse/region.hpp"
+
+#include <algorithm>
+#include <map>
+
+namespace croton::fuse {
+namespace {
+
+using expr::Arena;
+using expr::Kind;
+
+// A map this cheap, on operands that are stored anyway, is computed again where it is used: storing and reading it back costs more.
+constexpr int cheap_cost = 10;
+
+/// How an element of a source is found from the element of a node that uses it: per dimension of the source, which dimension of
+/// the user's iteration space indexes it, or repeated (size 1).
+constexpr int repeated = -1;
+struct Source {
+  NodeId node;
+  bool aligned = true;      // false: through a view that is not just a permutation
+  std::vector<int> axes;
+};
+
+class Finder {
+ public:
+  Finder(const expr::Graph& graph, const Options& options) : graph_(graph), arena_(graph.arena), options_(options) {
+    const std::size_t count = arena_.size();
+    result_.region_of.assign(count, -1);
+    result_.stored.assign(count, false);
+    result_.level_of.assign(count, 0);
+    needed_ = expr::reachable(graph);
+    host_ = host_values(graph);
+    // A size that is only in a type needs no kernel.
+    computed_.assign(count, false);
+    for (const NodeId root : graph.roots()) computed_[root] = true;
+    for (NodeId id = static_cast<NodeId>(count); id-- > 0;) {
+      if (!computed_[id]) continue;
+      for (const NodeId input : arena_.inputs(id)) computed_[input] = true;
+    }
+  }
+
+  Regions run() {
+    must_store();
+    find_cheap();
+    for (NodeId id = 0; id < arena_.size(); ++id) {
+      if (computed_[id]) place(id);
+    }
+    mark_stored();
+    return std::move(result_);
+  }
+
+ private:
+  bool is_leaf(NodeId id) const { return arena_.op(id).kind == Kind::Leaf; }
+  bool is_view(NodeId id) const { return arena_.op(id).kind == Kind::View; }
+  bool is_call(NodeId id) const { return arena_.op(id).kind == Kind::Contract; }
+  /// Read through where it is used, unless it must be stored.
+  bool is_virtual(NodeId id) const {
+    if (must_store_[id]) return false;
+    const Kind kind = arena_.op(id).kind;
+    return kind == Kind::View || kind == Kind::Generate || kind == Kind::Join || cheap_[id] || (host_[id] && arena_.type(id).rank() == 0);
+  }
+
+  void must_store() {
+    must_store_.assign(arena_.size(), false);
+    for (const NodeId root : graph_.roots()) {
+      if (!is_leaf(root)) must_store_[root] = true;
+    }
+    for (NodeId id = 0; id < arena_.size(); ++id) {
+      if (!computed_[id] || !is_call(id)) continue;
+      must_store_[id] = true;
+      for (const NodeId input : arena_.inputs(id)) {
+        // A product reads permuted operands itself; any other view is made a matrix of its own.
+        NodeId base = input;
+        while (is_view(base) && !must_store_[base] && arena_.op(base).name == "dimshuffle" &&
+               arena_.type(arena_.input(base, 0)).rank() == 2) {
+          base = arena_.input(base, 0);
+        }
+        if (!is_leaf(base)) must_store_[base] = true;
+      }
+    }
+  }
+
+  void find_cheap() {
+    cheap_.assign(arena_.size(), false);
+    std::vector<int> cost(arena_.size(), 0), loads(arena_.size(), 0);
+    for (NodeId id = 0; id < arena_.size(); ++id) {
+      if (!computed_[id]) continue;
+      const Kind kind = arena_.op(id).kind;
+      if (kind == Kind::Leaf || is_call(id)) {
+        loads[id] = arena_.scalar_value(id) || arena_.type(id).rank() == 0 ? 0 : 1;
+        continue;
+      }
+      bool from_stored = kind == Kind::Map || kind == Kind::Check || kind == Kind::View || kind == Kind::Generate;
+      for (const NodeId input : arena_.inputs(id)) {
+        const bool reduces = arena_.op(input).kind == Kind::Reduce || arena_.op(input).kind == Kind::Join;
+        from_stored = from_stored && !reduces && cost[input] <= cheap_cost;
+        cost[id] += cost[input];
+        loads[id] += loads[input];
+      }
+      if (arena_.op(id).map != nullptr) cost[id] += arena_.op(id).map->cost;
+      if (!from_stored) cost[id] = cheap_cost + 1;
+      cheap_[id] = options_.join && (kind == Kind::Map || kind == Kind::Check) && from_stored && cost[id] <= cheap_cost && loads[id] <= 2;
+    }
+  }
+
+  /// The computed nodes that `user` reads, with how it indexes them, views and cheap maps read through.
+  void collect(NodeId node, std::vector<int> axes, bool aligned, std::vector<Source>& sources) const {
+    if (host_[node] && arena_.type(node).rank() == 0) return;  // passed as a number
+    if (!is_virtual(node)) {
+      if (!is_leaf(node)) sources.push_back({node, aligned, std::move(axes)});
+      return;
+    }
+    const std::string_view name = arena_.op(node).name;
+    const bool is_map = arena_.op(node).kind == Kind::Map || arena_.op(node).kind == Kind::Check;
+    for (std::size_t i = 0; i < arena_.inputs(node).size(); ++i) {
+      const NodeId input = arena_.input(node, i);
+      std::vector<int> inner;
+      bool inner_aligned = aligned;
+      if (name == "dimshuffle") {
+        const expr::Ints& pattern = arena_.attrs(node).ints("pattern");
+        inner.assign(arena_.type(input).rank(), repeated);
+        for (std::size_t d = 0; d < pattern.size(); ++d) {
+          if (pattern[d] >= 0) inner[static_cast<std::size_t>(pattern[d])] = axes[d];
+        }
+      } else if (is_map || name == "alloc") {
+        inner = broadcast(input, axes);
+      } else {
+        inner.assign(arena_.type(input).rank(), repeated);
+        inner_aligned = false;
+      }
+      collect(input, std::move(inner), inner_aligned, sources);
+    }
+  }
+
+  /// The axes of an operand of a map, aligned at the end.
+  std::vector<int> broadcast(NodeId operand, const std::vector<int>& axes) const {
+    const auto& shape = arena_.type(operand).shape;
+    std::vector<int> result;
+    const std::size_t missing = axes.size() >= shape.size() ? axes.size() - shape.size() : 0;
+    for (std::size_t d = 0; d < shape.size(); ++d) {
+      result.push_back(arena_.known(shape[d]) == 1 ? repeated : axes[missing + d]);
+    }
+    return result;
+  }
+
+  /// A shape without its stated sizes of 1, and where each dimension went (`repeated` for those).
+  struct Space {
+    std::vector<NodeId> sizes;
+    std::vector<int> axes;
+  };
+  Space space_of(const std::vector<NodeId>& shape) const {
+    Space space;
+    for (const NodeId dim : shape) {
+      const bool one = arena_.known(dim) == 1;
+      space.axes.push_back(one ? repeated : static_cast<int>(space.sizes.size()));
+      if (!one) space.sizes.push_back(arena_.representative(dim));
+    }
+    return space;
+  }
+
+  static std::vector<NodeId> without(const std::vector<NodeId>& space, const expr::Ints& axes) {
+    std::vector<NodeId> left;
+    for (std::size_t axis = 0; axis < space.size(); ++axis) {
+      if (!std::ranges::binary_search(axes, static_cast<std::int64_t>(axis))) left.push_back(space[axis]);
+    }
+    return left;
+  }
+
+  /// A node to be placed: its iteration space and, for a reduction, the reduced axes.
+  struct Candidate {
+    NodeId node;
+    std::vector<NodeId> space;
+    expr::Ints inner;
+    bool reduces = false;
+  };
+
+  void place(NodeId id) {
+    const expr::Op& op = arena_.op(id);
+    if (op.kind == Kind::Leaf || is_virtual(id)) return;
+    if (is_call(id)) {
+      std::vector<Source> sources;
+      for (const NodeId input : arena_.inputs(id)) collect(input, std::vector<int>(arena_.type(input).rank(), 0), false, sources);
+      for (const Source& s : sources) result_.level_of[id] = std::max(result_.level_of[id], result_.level_of[s.node] + 1);
+      return;
+    }
+    Candidate c{id, {}, {}, op.kind == Kind::Reduce};
+    std::vector<Source> sources;
+    const Space space = space_of(arena_.type(c.reduces ? arena_.input(id, 0) : id).shape);
+    c.space = space.sizes;
+    if (c.reduces) {
+      for (const std::int64_t axis : arena_.attrs(id).ints("axes")) {
+        if (space.axes[static_cast<std::size_t>(axis)] != repeated) c.inner.push_back(space.axes[static_cast<std::size_t>(axis)]);
+      }
+    }
+    if (op.kind == Kind::Reduce) {
+      collect(arena_.input(id, 0), space.axes, true, sources);
+    } else if (op.kind == Kind::Map || op.kind == Kind::Check) {
+      for (const NodeId input : arena_.inputs(id)) collect(input, broadcast(input, space.axes), true, sources);
+    } else {  // a view or generator that is stored
+      for (const NodeId input : arena_.inputs(id)) collect(input, std::vector<int>(arena_.type(input).rank(), 0), false, sources);
+    }
+    const int found = choose(c, sources);
+    join(found >= 0 ? found : open_region(c, sources), c, sources);
+  }
+
+  static std::vector<int> identity(const std::vector<NodeId>& space) {
+    std::vector<int> axes(space.size());
+    for (std::size_t i = 0; i < axes.size(); ++i) axes[i] = static_cast<int>(i);
+    return axes;
+  }
+
+  /// Where the candidate's dimensions lie in the region's space: -1 if it does not fit in; else the axis per dimension.
+  std::optional<std::vector<int>> fit(const Candidate& c, const Region& region) const {
+    if (region.body_nodes >= options_.max_body_nodes) return std::nullopt;
+    if (c.reduces) {
+      if (c.space != region.space || (!region.inner.empty() && region.inner != c.inner)) return std::nullopt;
+      return identity(c.space);
+    }
+    if (c.space == region.space) return identity(c.space);
+    if (region.inner.empty() || c.space != without(region.space, region.inner)) return std::nullopt;
+    std::vector<int> axes;
+    for (std::size_t axis = 0; axis < region.space.size(); ++axis) {
+      if (!std::ranges::binary_search(region.inner, static_cast<std::int64_t>(axis))) axes.push_back(static_cast<int>(axis));
+    }
+    return axes;
+  }
+
+  /// Whether a source that is a member of the region is read by the candidate at the point where the region computes it.
+  bool lines_up(const Source& source, const std::vector<int>& candidate_axes, const Region& region) const {
+    if (!source.aligned) return false;
+    const bool reduced = arena_.op(source.node).kind == Kind::Reduce;
+    const auto& shape = arena_.type(source.node).shape;
+    const Space space = space_of(shape);
+    std::vector<int> own;  // axis of the region for each axis of the source
+    if (!reduced && space.sizes == region.space) {
+      own = identity(space.sizes);
+    } else {
+      for (std::size_t axis = 0; axis < region.space.size(); ++axis) {
+        if (!std::ranges::binary_search(region.inner, static_cast<std::int64_t>(axis))) own.push_back(static_cast<int>(axis));
+      }
+    }
+    if (own.size() != space.sizes.size()) return false;
+    for (std::size_t d = 0; d < shape.size(); ++d) {
+      if (space.axes[d] == repeated) continue;
+      if (source.axes[d] == repeated) return false;
+      if (candidate_axes[static_cast<std::size_t>(source.axes[d])] != own[static_cast<std::size_t>(space.axes[d])]) return false;
+    }
+    return true;
+  }
+
+  int choose(const Candidate& c, const std::vector<Source>& sources) {
+    if (!options_.join) return -1;
+    std::vector<int> tried;
+    for (const Source& source : sources) {
+      const int r = result_.region_of[source.node];
+      if (r >= 0 && std::ranges::find(tried, r) == tried.end()) tried.push_back(r);
+    }
+    // The highest region first: only it can be at or above all the others.
+    std::ranges::sort(tried, std::ranges::greater{}, [&](int r) { return result_.regions[static_cast<std::size_t>(r)].level; });
+    // Siblings of the same space may be joined as well.
+    if (const auto at = by_space_.find(c.space); at != by_space_.end()) {
+      for (const int r : at->second) {
+        if (std::ranges::find(tried, r) == tried.end()) tried.push_back(r);
+      }
+    }
+    for (const int r : tried) {
+      if (may_join(c, sources, r)) return r;
+    }
+    return -1;
+  }
+
+  bool may_join(const Candidate& c, const std::vector<Source>& sources, int r) const {
+    const Region& region = result_.regions[static_cast<std::size_t>(r)];
+    const auto axes = fit(c, region);
+    if (!axes) return false;
+    const bool element_wise = c.reduces || c.space == region.space;
+    for (const Source& source : sources) {
+      const int from = result_.region_of[source.node];
+      if (from != r) {
+        if (result_.level_of[source.node] >= region.level) return false;
+        continue;
+      }
+      if (!lines_up(source, *axes, region)) return false;
+      // With no parallel axes the reduction is split over blocks: nothing may walk the elements again after it.
+      const bool whole = region.inner.size() == region.space.size() && !region.inner.empty();
+      if (whole && element_wise && after_reduction_.contains(source.node)) return false;
+    }
+    return true;
+  }
+
+  int open_region(const Candidate& c, const std::vector<Source>& sources) {
+    Region region;
+    region.space = c.space;
+    for (const Source& source : sources) region.level = std::max(region.level, result_.level_of[source.node] + 1);
+    result_.regions.push_back(std::move(region));
+    const int r = static_cast<int>(result_.regions.size()) - 1;
+    auto& list = by_space_[c.space];
+    list.insert(list.begin(), r);
+    if (list.size() > 4) list.pop_back();  // keeps the search short; old regions are full or too low
+    return r;
+  }
+
+  void join(int r, const Candidate& c, const std::vector<Source>& sources) {
+    Region& region = result_.regions[static_cast<std::size_t>(r)];
+    if (c.reduces) region.inner = c.inner;
+    region.members.push_back(c.node);
+    region.body_nodes += 1 + arena_.inputs(c.node).size();
+    result_.region_of[c.node] = r;
+    result_.level_of[c.node] = region.level;
+    bool after = c.reduces;
+    for (const Source& source : sources) after = after || (result_.region_of[source.node] == r && after_reduction_.contains(source.node));
+    if (after) after_reduction_.insert(c.node);
+  }
+
+  /// Members that something outside their region reads.
+  void mark_stored() {
+    for (NodeId id = 0; id < arena_.size(); ++id) {
+      if (!computed_[id]) continue;
+      if (must_store_[id]) result_.stored[id] = true;
+      if (is_leaf(id) || is_virtual(id)) continue;
+      std::vector<Source> sources;
+      for (const NodeId input : arena_.inputs(id)) collect(input, std::vector<int>(arena_.type(input).rank(), 0), false, sources);
+      for (const Source& source : sources) {
+        if (result_.region_of[source.node] != result_.region_of[id] || result_.region_of[id] < 0) result_.stored[source.node] = true;
+      }
+    }
+  }
+
+  const expr::Graph& graph_;
+  const Arena& arena_;
+  Options options_;
+  Regions result_;
+  std::vector<bool> needed_, computed_, must_store_, cheap_, host_;
+  std::set<NodeId> after_reduction_;
+  std::map<std::vector<NodeId>, std::vector<int>> by_space_;
+};
+
+}  // namespace
+
+Regions find_regions(const expr::Graph& graph, const Options& options) { return Finder(graph, options).run(); }
+
+}  // namespace croton::fuse

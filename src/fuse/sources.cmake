@@ -1,0 +1,1 @@
+set(SOURCES fuse.cpp lower.cpp region.cpp)

@@ -1,0 +1,130 @@
+#include "kernel/kernel.hpp"
+
+#include <croton/error.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace croton::kernel {
+
+std::string_view name_of(Family family) {
+  switch (family) {
+    case Family::pointwise: return "pointwise";
+    case Family::row: return "row";
+    case Family::column: return "column";
+    case Family::split: return "split";
+  }
+  return "?";
+}
+
+bool Kernel::has_inner() const {
+  return std::ranges::any_of(axes, [](const Axis& axis) { return axis.inner; });
+}
+
+std::vector<bool> depends_on_inner(const Kernel& kernel) {
+  const expr::Arena& body = kernel.body;
+  std::vector<bool> depends(body.size(), false);
+  for (NodeId id = 0; id < body.size(); ++id) {
+    if (body.op(id).name == "axis") {
+      depends[id] = kernel.axes[static_cast<std::size_t>(body.attrs(id).integer("k"))].inner;
+    }
+    for (const NodeId input : body.inputs(id)) depends[id] = depends[id] || depends[input];
+  }
+  return depends;
+}
+
+std::vector<int> stage_of(const Kernel& kernel) {
+  const expr::Arena& body = kernel.body;
+  std::vector<int> stage(body.size(), 0);
+  for (NodeId id = 0; id < body.size(); ++id) {
+    if (body.op(id).name == "result") stage[id] = static_cast<int>(body.attrs(id).integer("stage")) + 1;
+    for (const NodeId input : body.inputs(id)) stage[id] = std::max(stage[id], stage[input]);
+  }
+  return stage;
+}
+
+namespace {
+
+/// The promise that node `id` of the body breaks.
+std::string broken_by_node(const Kernel& kernel, NodeId id) {
+  const expr::Arena& body = kernel.body;
+  const std::string_view name = body.op(id).name;
+  const auto exists = [&](std::string_view attr, std::size_t count) {
+    const std::int64_t k = body.attrs(id).integer(attr);
+    return k >= 0 && k < static_cast<std::int64_t>(count);
+  };
+  if (body.type(id).rank() != 0) return "bodies compute scalars";
+  if (name == "axis" && !exists("k", kernel.axes.size())) return "an axis exists";
+  if (name == "extent" && !exists("k", static_cast<std::size_t>(kernel.extents))) return "an extent exists";
+  if (name == "result" && !exists("stage", kernel.stages.size())) return "a stage exists";
+  if (name != "load" && name != "load_if") {
+    const bool known = body.op(id).kind == expr::Kind::Map || name == "const" || name == "axis" || name == "extent" || name == "result";
+    return known ? "" : "bodies hold elementwise ops and their own leaves only";
+  }
+  if (!exists("operand", kernel.operands.size())) return "an operand exists";
+  const Operand& operand = kernel.operands[static_cast<std::size_t>(body.attrs(id).integer("operand"))];
+  if (operand.written) return "loads read operands that are not written";
+  const std::size_t guards = name == "load_if" ? 1 : 0;
+  if (body.inputs(id).size() != static_cast<std::size_t>(operand.rank) + guards) return "a load has an index for each dimension";
+  if (guards == 1 && !is_bool(body.type(body.input(id, 0)).dtype)) return "a guard is bool";
+  for (const NodeId index : body.inputs(id).subspan(guards)) {
+    if (body.type(index).dtype != DType::int64) return "an index is int64";
+  }
+  return body.type(id).dtype == operand.dtype ? "" : "a load has its operand's dtype";
+}
+
+std::string broken_by_store(const Kernel& kernel, const Store& store, const std::vector<bool>& inner) {
+  const expr::Arena& body = kernel.body;
+  if (store.operand < 0 || static_cast<std::size_t>(store.operand) >= kernel.operands.size()) return "an operand exists";
+  const Operand& operand = kernel.operands[static_cast<std::size_t>(store.operand)];
+  if (!operand.written) return "stores write written operands";
+  if (store.index.size() != static_cast<std::size_t>(operand.rank)) return "a store has an index for each dimension";
+  if (std::ranges::any_of(store.index, [&](NodeId i) { return body.type(i).dtype != DType::int64; })) return "an index is int64";
+  if (body.type(store.value).dtype != operand.dtype) return "a store has its operand's dtype";
+  const bool by_inner = std::ranges::any_of(store.index, [&](NodeId i) { return inner[i]; });
+  return by_inner || !inner[store.value] ? "" : "a store once a point has one value";
+}
+
+}  // namespace
+
+std::string broken_promise(const Kernel& kernel) {
+  const expr::Arena& body = kernel.body;
+  for (NodeId id = 0; id < body.size(); ++id) {
+    if (std::string promise = broken_by_node(kernel, id); !promise.empty()) return promise;
+  }
+  for (const Axis& axis : kernel.axes) {
+    const auto size = body.scalar_value(axis.extent);
+    if (size ? size->as_int() < 0 : body.op(axis.extent).name != "extent") return "an axis has a number or a size as its extent";
+  }
+  const std::vector<int> stage = stage_of(kernel);
+  const std::vector<bool> inner = depends_on_inner(kernel);
+  for (std::size_t s = 0; s < kernel.stages.size(); ++s) {
+    if (kernel.stages[s].op->kind != expr::Kind::Reduce) return "a stage reduces";
+    if (stage[kernel.stages[s].value] > static_cast<int>(s)) return "a stage uses earlier results only";
+  }
+  if (kernel.stores.empty()) return "a kernel stores something";
+  std::vector<bool> stored(kernel.operands.size(), false);
+  for (const Store& store : kernel.stores) {
+    if (std::string promise = broken_by_store(kernel, store, inner); !promise.empty()) return promise;
+    stored[static_cast<std::size_t>(store.operand)] = true;
+  }
+  for (std::size_t p = 0; p < kernel.operands.size(); ++p) {
+    if (kernel.operands[p].written && !stored[p]) return "what is written has a store";
+    if (p > 0 && kernel.operands[p - 1].written && !kernel.operands[p].written) return "read operands come before written ones";
+  }
+  for (const Check& check : kernel.checks) {
+    if (!is_bool(body.type(check.condition).dtype)) return "a check's condition is bool";
+    if (body.type(check.value).dtype != DType::int64) return "a check shows an int64";
+  }
+  if (!kernel.stages.empty() && !kernel.has_inner()) return "stages need inner axes";
+  if ((kernel.family == Family::pointwise) == kernel.has_inner()) return "all families but pointwise have inner axes";
+  return "";
+}
+
+void verify(const Kernel& kernel) {
+  const std::string promise = broken_promise(kernel);
+  if (!promise.empty()) throw InternalError(fmt::format("a kernel breaks a promise: {}", promise));
+}
+
+}  // namespace croton::kernel

@@ -1,0 +1,253 @@
+#include <croton/error.hpp>
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <map>
+
+#include "expr/lexer.hpp"
+#include "expr/parse.hpp"
+#include "kernel/kernel.hpp"
+
+namespace croton::kernel {
+namespace {
+
+using expr::Lexer;
+using expr::Token;
+
+// Text is untrusted: what it may ask for is bounded.
+constexpr std::int64_t max_axes = 64;
+constexpr std::int64_t max_operands = 1024;
+constexpr std::int64_t max_rank = 64;
+constexpr int max_nesting = 200;
+
+bool is_numbered(std::string_view name, char letter) {
+  return name.size() > 1 && name[0] == letter && name.find_first_not_of("0123456789", 1) == std::string_view::npos;
+}
+
+/// The k of "i<k>" if it is below `count`.
+std::optional<std::int64_t> number_after(char letter, std::string_view name, std::size_t count) {
+  if (!is_numbered(name, letter) || name.size() > 6 || (name[1] == '0' && name.size() > 2)) return std::nullopt;
+  std::int64_t k = 0;
+  std::from_chars(name.data() + 1, name.data() + name.size(), k);
+  return k < static_cast<std::int64_t>(count) ? std::optional(k) : std::nullopt;
+}
+
+class KernelParser {
+ public:
+  explicit KernelParser(std::string_view text) : lexer_(text, true) {}
+
+  Kernel run() {
+    skip_newlines();
+    header();
+    while (lexer_.peek().kind != Token::Kind::end) {
+      statement();
+      skip_newlines();
+    }
+    if (const std::string promise = broken_promise(kernel_); !promise.empty()) lexer_.error("the kernel is not sound: " + promise);
+    return std::move(kernel_);
+  }
+
+ private:
+  expr::Arena& body() { return kernel_.body; }
+  NodeId leaf(std::string_view op, std::string_view attr, std::int64_t k, DType dtype = DType::int64) {
+    return body().make_typed(expr::op(op), {}, {{attr, k}}, body().intern_type({dtype, {}}));
+  }
+
+  void skip_newlines() {
+    while (lexer_.peek().kind == Token::Kind::newline) lexer_.next();
+  }
+  void end_line() {
+    if (lexer_.peek().kind == Token::Kind::end) return;
+    if (lexer_.peek().kind != Token::Kind::newline) lexer_.fail("the end of the line");
+    lexer_.next();
+  }
+
+  std::int64_t integer() {
+    const Token& token = lexer_.peek();
+    std::int64_t value = 0;
+    const char* end = token.text.data() + token.text.size();
+    const auto [at, error] = std::from_chars(token.text.data(), end, value);
+    if (token.kind != Token::Kind::number || error != std::errc() || at != end) lexer_.fail("an integer");
+    lexer_.next();
+    return value;
+  }
+
+  // kernel row [i0: e0, i1: 10 inner] (e0, p0: f32[2]) -> (p1: f32[2])
+  void header() {
+    lexer_.expect("kernel");
+    kernel_.family = family();
+    lexer_.expect("[");
+    std::vector<Token> extents;  // read before the sizes that they may name
+    while (!lexer_.is("]")) {
+      if (static_cast<std::int64_t>(kernel_.axes.size()) == max_axes) lexer_.fail("the end of the axes");
+      lexer_.expect(fmt::format("i{}", kernel_.axes.size()));
+      lexer_.expect(":");
+      extents.push_back(lexer_.next());
+      kernel_.axes.push_back({expr::no_node, lexer_.accept("inner")});
+      if (!lexer_.accept(",")) break;
+    }
+    lexer_.expect("]");
+    lexer_.expect("(");
+    operands(false);
+    lexer_.expect("->");
+    lexer_.expect("(");
+    operands(true);
+    for (std::size_t axis = 0; axis < kernel_.axes.size(); ++axis) kernel_.axes[axis].extent = axis_extent(extents[axis]);
+    end_line();
+  }
+
+  Family family() {
+    for (const Family f : {Family::pointwise, Family::row, Family::column, Family::split}) {
+      if (lexer_.accept(name_of(f))) return f;
+    }
+    lexer_.fail("pointwise, row, column or split");
+  }
+
+  void operands(bool written) {
+    while (!lexer_.is(")")) {
+      if (!written && kernel_.operands.empty() && lexer_.accept(fmt::format("e{}", kernel_.extents))) {
+        if (++kernel_.extents > max_operands) lexer_.fail("fewer sizes");
+      } else {
+        if (static_cast<std::int64_t>(kernel_.operands.size()) == max_operands) lexer_.fail("the end of the operands");
+        lexer_.expect(fmt::format("p{}", kernel_.operands.size()));
+        lexer_.expect(":");
+        const DType dtype = expr::parse_dtype(lexer_);
+        lexer_.expect("[");
+        const std::int64_t rank = integer();
+        if (rank < 0 || rank > max_rank) lexer_.error(fmt::format("a rank of {}; 0 to {} are taken", rank, max_rank));
+        lexer_.expect("]");
+        kernel_.operands.push_back({dtype, static_cast<int>(rank), written});
+      }
+      if (!lexer_.accept(",")) break;
+    }
+    lexer_.expect(")");
+  }
+
+  NodeId axis_extent(const Token& token) {
+    std::int64_t size = 0;
+    const char* end = token.text.data() + token.text.size();
+    const auto [at, error] = std::from_chars(token.text.data(), end, size);
+    if (token.kind == Token::Kind::number && error == std::errc() && at == end && size >= 0) return body().integer(size);
+    if (const auto e = number_after('e', token.text, static_cast<std::size_t>(kernel_.extents))) return leaf("extent", "k", *e);
+    throw ValueError(fmt::format("line {}, column {}: '{}' where a size or a known extent is expected", token.line, token.column,
+                                 token.kind == Token::Kind::newline ? "the end of the line" : token.text));
+  }
+
+  void statement() {
+    const std::string name = lexer_.expect_name();
+    if (name == "check") {
+      const NodeId condition = value(0);
+      lexer_.expect(",");
+      const NodeId shown = value(0);
+      lexer_.expect(",");
+      if (lexer_.peek().kind != Token::Kind::text) lexer_.fail("a message in quotes");
+      kernel_.checks.push_back({condition, shown, lexer_.next().text});
+    } else if (is_numbered(name, 'p')) {
+      const int operand = known_operand(name, true);
+      std::vector<NodeId> at = index(0);
+      lexer_.expect("=");
+      kernel_.stores.push_back({operand, std::move(at), value(0)});
+    } else if (is_numbered(name, 'r')) {
+      stage(name);
+    } else {
+      if (is_numbered(name, 'i') || is_numbered(name, 'e') || values_.contains(name)) {
+        lexer_.error(fmt::format("'{}' is the name of something else; a new name is expected", name));
+      }
+      lexer_.expect("=");
+      values_[name] = value(0);
+    }
+    end_line();
+  }
+
+  void stage(const std::string& name) {
+    const auto number = static_cast<std::int64_t>(kernel_.stages.size());
+    if (name != fmt::format("r{}", number)) lexer_.error(fmt::format("'{}' where r{} is the next stage", name, number));
+    lexer_.expect("=");
+    const std::string op_name = lexer_.expect_name();
+    const expr::Op* op = expr::find_op(op_name);
+    if (op == nullptr || op->kind != expr::Kind::Reduce) lexer_.error(fmt::format("'{}' is not the name of a reduction", op_name));
+    const NodeId of = value(0);
+    kernel_.stages.push_back({op, of});
+    values_[name] = leaf("result", "stage", number, op->reduce->yields_index ? DType::int64 : body().type(of).dtype);
+  }
+
+  int known_operand(const std::string& name, bool written) {
+    const auto p = number_after('p', name, kernel_.operands.size());
+    if (!p) lexer_.error(fmt::format("there is no operand called '{}'", name));
+    if (kernel_.operands[static_cast<std::size_t>(*p)].written != written) {
+      lexer_.error(fmt::format("{} is {}", name, written ? "only read" : "only written"));
+    }
+    return static_cast<int>(*p);
+  }
+
+  std::vector<NodeId> index(int depth) {
+    std::vector<NodeId> nodes;
+    lexer_.expect("[");
+    while (!lexer_.is("]")) {
+      nodes.push_back(lexer_.peek().kind == Token::Kind::number ? body().integer(integer()) : value(depth + 1));
+      if (!lexer_.accept(",")) break;
+    }
+    lexer_.expect("]");
+    return nodes;
+  }
+
+  NodeId load(const std::string& name, NodeId guard, int depth) {
+    const int operand = known_operand(name, false);
+    std::vector<NodeId> inputs = index(depth);
+    const auto& [dtype, rank, written] = kernel_.operands[static_cast<std::size_t>(operand)];
+    if (inputs.size() != static_cast<std::size_t>(rank)) lexer_.error(fmt::format("{} indices of {}, which has rank {}", inputs.size(), name, rank));
+    if (guard != expr::no_node) inputs.insert(inputs.begin(), guard);
+    const expr::Op& op = expr::op(guard != expr::no_node ? "load_if" : "load");
+    return body().make_typed(op, inputs, {{"operand", std::int64_t{operand}}}, body().intern_type({dtype, {}}));
+  }
+
+  /// An axis, a size, a result, a name, a literal, a load or a call.
+  NodeId value(int depth) {
+    if (depth > max_nesting) lexer_.fail("fewer nested calls");
+    if (const auto constant = expr::parse_literal(lexer_)) return body().scalar(*constant);
+    const std::string name = lexer_.expect_name();
+    if (name == "if") {
+      const NodeId guard = value(depth + 1);
+      lexer_.expect(":");
+      return load(lexer_.expect_name(), guard, depth);
+    }
+    if (lexer_.is("(")) return call(name, depth);
+    if (lexer_.is("[")) return load(name, expr::no_node, depth);
+    if (const auto known = values_.find(name); known != values_.end()) return known->second;
+    if (const auto axis = number_after('i', name, kernel_.axes.size())) return leaf("axis", "k", *axis);
+    if (const auto e = number_after('e', name, static_cast<std::size_t>(kernel_.extents))) return leaf("extent", "k", *e);
+    lexer_.error(fmt::format("there is no value called '{}'", name));
+  }
+
+  NodeId call(const std::string& name, int depth) {
+    const expr::Op* op = expr::find_op(name);
+    if (op == nullptr || op->kind != expr::Kind::Map) lexer_.error(fmt::format("'{}' is not the name of an elementwise op", name));
+    lexer_.expect("(");
+    std::vector<NodeId> inputs;
+    expr::Attrs attrs;
+    while (!lexer_.is(")")) {
+      // Of the elementwise ops cast alone has an attribute.
+      if (lexer_.is("dtype") && !values_.contains("dtype")) {
+        lexer_.next();
+        lexer_.expect("=");
+        attrs.set("dtype", expr::parse_dtype(lexer_));
+      } else {
+        inputs.push_back(value(depth + 1));
+      }
+      if (!lexer_.accept(",")) break;
+    }
+    lexer_.expect(")");
+    return expr::make_parsed(lexer_, body(), *op, inputs, attrs);
+  }
+
+  Lexer lexer_;
+  Kernel kernel_;
+  std::map<std::string, NodeId> values_;
+};
+
+}  // namespace
+
+Kernel parse_kernel(std::string_view text) { return KernelParser(text).run(); }
+
+}  // namespace croton::kernel

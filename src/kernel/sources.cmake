@@ -1,0 +1,1 @@
+set(SOURCES evaluate.cpp kernel.cpp parse.cpp print.cpp)

@@ -1,0 +1,71 @@
+#include "backend.hpp"
+
+#include <llvm/ADT/SmallVector.h>
+#include <llvm/Analysis/CGSCCPassManager.h>
+#include <llvm/Analysis/LoopAnalysisManager.h>
+#include <llvm/Analysis/TargetLibraryInfo.h>
+#include <llvm/IR/LegacyPassManager.h>
+#include <llvm/IR/Module.h>
+#include <llvm/Passes/PassBuilder.h>
+#include <llvm/Support/raw_ostream.h>
+#include <llvm/Target/TargetMachine.h>
+
+#include <stdexcept>
+
+#include "host_target.hpp"
+#include "simulator_passes.hpp"
+
+namespace croton::llvm_part {
+namespace {
+
+llvm::PipelineTuningOptions tuning(bool vectorise) {
+  llvm::PipelineTuningOptions options;
+  options.LoopVectorization = vectorise;
+  options.SLPVectorization = vectorise;
+  options.LoopInterleaving = vectorise;
+  options.LoopUnrolling = vectorise;
+  return options;
+}
+
+void optimise(llvm::Module& module, llvm::TargetMachine& machine, std::int32_t mode) {
+  const bool for_cpu = mode == croton_mode_cpu;
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager call_graph;
+  llvm::ModuleAnalysisManager modules;
+  llvm::PassBuilder builder(&machine, tuning(for_cpu));
+
+  // Registered before the builder's own, which would otherwise assume that every libm function is there.
+  llvm::TargetLibraryInfoImpl libraries(llvm::Triple(module.getTargetTriple()));
+  functions.registerPass([&] { return llvm::TargetLibraryAnalysis(libraries); });
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(call_graph);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, call_graph, modules);
+
+  if (!for_cpu) prepare_for_simulator(module, modules, mode == croton_mode_simulator_checked);
+  builder.buildPerModuleDefaultPipeline(for_cpu ? llvm::OptimizationLevel::O3 : llvm::OptimizationLevel::O1)
+      .run(module, modules);
+}
+
+}  // namespace
+
+std::string generate(llvm::Module& module, const CrotonCompileRequest& request) {
+  const auto machine = make_target_machine(request.mode != croton_mode_cpu);
+  module.setDataLayout(machine->createDataLayout());
+  optimise(module, *machine, request.mode);
+
+  llvm::SmallVector<char, 0> bytes;
+  llvm::raw_svector_ostream stream(bytes);
+  llvm::legacy::PassManager passes;
+  const auto kind = request.output == croton_output_assembly ? llvm::CodeGenFileType::AssemblyFile
+                                                             : llvm::CodeGenFileType::ObjectFile;
+  if (machine->addPassesToEmitFile(passes, stream, nullptr, kind)) {
+    throw std::runtime_error("LLVM cannot write this kind of file for " + module.getTargetTriple());
+  }
+  passes.run(module);
+  return std::string(bytes.data(), bytes.size());
+}
+
+}  // namespace croton::llvm_part

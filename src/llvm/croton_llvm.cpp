@@ -1,0 +1,72 @@
+// The only exported function of libcroton_llvm.so, and the wrappers that turn exceptions into messages.
+#include <llvm/Config/llvm-config.h>
+#include <llvm/IR/LLVMContext.h>
+#include <llvm/IR/Module.h>
+
+#include <exception>
+#include <string>
+
+#include "backend.hpp"
+#include "croton_api.hpp"
+#include "frontend.hpp"
+#include "host_target.hpp"
+#include "linker.hpp"
+
+namespace croton::llvm_part {
+namespace {
+
+void write(CrotonSink sink, const std::string& text) { sink.write(sink.context, text.data(), text.size()); }
+
+const char* identity() {
+  static const std::string text = std::string("LLVM " LLVM_VERSION_STRING " ") + host_target().triple + " " +
+                                  host_target().cpu + " " + host_target().feature_string();
+  return text.c_str();
+}
+
+int compile(const CrotonCompileRequest* request, CrotonSink output, CrotonSink messages) {
+  std::string result;
+  std::string said;
+  try {
+    llvm::LLVMContext context;
+    const auto module = parse(*request, context, said);
+    if (module != nullptr) {
+      result = generate(*module, *request);
+    } else if (said.empty()) {
+      said = "Clang refused the text without a message";
+    }
+  } catch (const std::exception& error) {
+    said += error.what();
+  }
+  if (result.empty()) {
+    write(messages, said);
+    return 1;
+  }
+  write(output, result);
+  return 0;
+}
+
+int load_object(const char* object, std::size_t size, const CrotonSymbol* symbols, std::size_t symbol_count,
+                void** module, CrotonSink messages) {
+  std::string said;
+  try {
+    *module = load(object, size, {symbols, symbol_count}).release();
+    return 0;
+  } catch (const std::exception& error) {
+    said = error.what();
+  }
+  write(messages, said);
+  return 1;
+}
+
+void* symbol(void* module, const char* name) { return find(*static_cast<LoadedModule*>(module), name); }
+
+void unload(void* module) { LoadedModulePointer(static_cast<LoadedModule*>(module)).reset(); }
+
+constexpr CrotonLlvmApi api = {croton_llvm_api_version, identity, compile, load_object, symbol, unload};
+
+}  // namespace
+}  // namespace croton::llvm_part
+
+extern "C" __attribute__((visibility("default"))) const CrotonLlvmApi* croton_llvm_api() {
+  return &croton::llvm_part::api;
+}

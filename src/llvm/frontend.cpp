@@ -1,0 +1,87 @@
+#include "frontend.hpp"
+
+#include <clang/Basic/DiagnosticOptions.h>
+#include <clang/CodeGen/CodeGenAction.h>
+#include <clang/Frontend/CompilerInstance.h>
+#include <clang/Frontend/CompilerInvocation.h>
+#include <clang/Frontend/TextDiagnosticPrinter.h>
+#include <llvm/IR/LLVMContext.h>
+#include <llvm/IR/Module.h>
+#include <llvm/Support/MemoryBuffer.h>
+#include <llvm/Support/VirtualFileSystem.h>
+#include <llvm/Support/raw_ostream.h>
+
+#include <initializer_list>
+#include <vector>
+
+#include "host_target.hpp"
+
+namespace croton::llvm_part {
+namespace {
+
+constexpr const char* file_name = "kernel.cpp";  // what messages call the text; runtime/cpu/compiler.cpp looks for it
+
+// Arguments of `clang -cc1`.
+std::vector<std::string> cc1_arguments(const CrotonCompileRequest& request) {
+  const HostTarget& host = host_target();
+  std::vector<std::string> all;
+  const auto add = [&](std::initializer_list<std::string> more) { all.insert(all.end(), more); };
+  add({"-triple", host.triple, "-target-cpu", host.cpu});
+  for (const std::string& feature : host.features) add({"-target-feature", feature});
+  add({"-std=c++17", "-fgnuc-version=4.2.1", "-ffreestanding", "-nostdsysteminc", "-nobuiltininc", "-nostdinc++"});
+  // IEEE without contraction, so that CPU, simulator and GPU give the same bits, and without exceptions and errno
+  // (errno is off by default in cc1, which has no -fno-math-errno and no -fno-trapping-math).
+  add({"-ffp-contract=off", "-fno-rounding-math", "-ffp-exception-behavior=ignore"});
+  add({"-mrelocation-model", "pic", "-pic-level", "2", "-mframe-pointer=none"});
+  add({"-O3", "-disable-llvm-passes", "-emit-llvm-only"});  // the optimiser runs once, in backend.cpp
+  add({"-w", "-ferror-limit", "20", "-fno-caret-diagnostics"});
+  if (request.mode == croton_mode_cpu) {
+    const char* width = prefers_wide_vectors(request) ? "-mprefer-vector-width=512" : "-mprefer-vector-width=256";
+    add({"-vectorize-loops", "-vectorize-slp", width, "-x", "c++"});
+  } else {
+    // Device code for the host's triple: kernels become ordinary functions, and `__shared__` is understood.
+    add({"-aux-triple", host.triple, "-fcuda-is-device", "-x", "cuda"});
+    if (request.mode == croton_mode_simulator_checked) add({"-debug-info-kind=line-tables-only"});
+  }
+  add({"-main-file-name", file_name, file_name});
+  return all;
+}
+
+llvm::IntrusiveRefCntPtr<llvm::vfs::FileSystem> file_system_of(std::string_view text) {
+  auto files = llvm::makeIntrusiveRefCnt<llvm::vfs::InMemoryFileSystem>();
+  files->addFile(file_name, 0,
+                 llvm::MemoryBuffer::getMemBufferCopy(llvm::StringRef(text.data(), text.size()), file_name));
+  return files;
+}
+
+}  // namespace
+
+bool prefers_wide_vectors(const CrotonCompileRequest& request) {
+  if (request.width == croton_width_host) return host_target().wide_vectors;
+  return request.width == croton_width_512;
+}
+
+std::unique_ptr<llvm::Module> parse(const CrotonCompileRequest& request, llvm::LLVMContext& context,
+                                    std::string& messages) {
+  const std::vector<std::string> arguments = cc1_arguments(request);
+  std::vector<const char*> pointers;
+  for (const std::string& argument : arguments) pointers.push_back(argument.c_str());
+
+  llvm::raw_string_ostream stream(messages);
+  llvm::IntrusiveRefCntPtr<clang::DiagnosticOptions> options(new clang::DiagnosticOptions());
+  clang::TextDiagnosticPrinter argument_printer(stream, options.get());
+  clang::DiagnosticsEngine argument_diagnostics(new clang::DiagnosticIDs(), options, &argument_printer, false);
+
+  clang::CompilerInstance compiler;
+  if (!clang::CompilerInvocation::CreateFromArgs(compiler.getInvocation(), pointers, argument_diagnostics))
+    return nullptr;
+  // createDiagnostics, not setDiagnostics: only it applies -w, and device mode warns about each of its own macros.
+  compiler.createDiagnostics(new clang::TextDiagnosticPrinter(stream, &compiler.getDiagnosticOpts()));
+  compiler.createFileManager(file_system_of({request.source, request.source_size}));
+
+  clang::EmitLLVMOnlyAction action(&context);
+  if (!compiler.ExecuteAction(action)) return nullptr;
+  return action.takeModule();
+}
+
+}  // namespace croton::llvm_part

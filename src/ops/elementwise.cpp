@@ -1,0 +1,435 @@
+// The table of elementwise ops. A row is all there is to say of one: name, how many operands, types, C++ spelling (the same for
+// every device; functions of namespace ct are in codegen_templates/common/math.cuh), derivative, reference, test domain,
+// and a line of doc. Gradients are written with the public operators; the reference runs in int64, uint64 or double.
+#include <croton/nnet.hpp>
+#include <croton/ops.hpp>
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "base/config.hpp"
+#include "builder/gradient_context.hpp"
+#include "ops/registry.hpp"
+
+namespace croton::ops {
+namespace {
+
+using builder::GradientContext;
+using expr::Domain;
+using expr::InferContext;
+using expr::InferredType;
+using expr::Kind;
+using expr::MapInfo;
+using expr::Scalar;
+using Types = MapInfo::Types;
+using DTypes = std::span<const DType>;
+using Gradient = std::vector<Variable> (*)(const GradientContext&);
+using Reference = Scalar (*)(std::span<const Scalar>, DType);
+
+// ---- types --------------------------------------------------------------------------------------------------------------
+
+DType promoted(DTypes t) {
+  DType result = t[0];
+  for (const DType other : t.subspan(1)) result = promote(result, other);
+  return result;
+}
+
+Types same(DTypes t) { return {promoted(t), promoted(t)}; }
+Types no_bool(DTypes t) {
+  if (is_bool(t[0])) throw TypeError("bool is not taken; use ~ for 'not', or cast to an integer");
+  return same(t);
+}
+/// Functions with real results: small integers become float32, wider ones float64, whatever floatX is.
+Types real(DTypes t) {
+  DType result = promoted(t);
+  if (is_discrete(result)) result = size_of(result) <= 2 ? DType::float32 : DType::float64;
+  return {result, result};
+}
+Types floats_only(DTypes t) {
+  if (is_discrete(promoted(t))) throw TypeError("integers are not taken; cast them to a float first");
+  return same(t);
+}
+Types comparison(DTypes t) { return {DType::bool_, promoted(t)}; }
+Types bits(DTypes t) {
+  if (!is_discrete(promoted(t))) throw TypeError("only integers and bool are taken");
+  return same(t);
+}
+Types select(DTypes t) {
+  const DType result = promote(t[1], t[2]);
+  return {result, result};
+}
+
+// ---- references -----------------------------------------------------------------------------------------------------------
+
+template <class F, class Value, class Get, std::size_t... I>
+auto call(F f, std::span<const Scalar> x, Get get, std::index_sequence<I...>) {
+  return f(static_cast<Value>(get(x[I]))...);
+}
+
+template <class R>
+Scalar to_scalar(R value, DType result) {
+  if (is_float(result)) return Scalar::of_double(static_cast<double>(value), result);
+  if constexpr (std::is_floating_point_v<R>) {
+    return Scalar::of_double(value, DType::float64).cast(result);
+  } else {
+    return Scalar::of_int(static_cast<std::int64_t>(value), DType::int64).cast(result);
+  }
+}
+
+template <class F, std::size_t N>
+Scalar in_double(std::span<const Scalar> x, DType result) {
+  return to_scalar(call<F, double>(F{}, x, [](const Scalar& s) { return s.as_double(); }, std::make_index_sequence<N>()), result);
+}
+/// In the arithmetic of the operands' dtype.
+template <class F, std::size_t N>
+Scalar in_own(std::span<const Scalar> x, DType result) {
+  const DType t = x.back().dtype;
+  const auto integer = [](const Scalar& s) { return s.i; };
+  if (is_float(t)) return in_double<F, N>(x, result);
+  if (t == DType::uint64) return to_scalar(call<F, std::uint64_t>(F{}, x, integer, std::make_index_sequence<N>()), result);
+  return to_scalar(call<F, std::int64_t>(F{}, x, integer, std::make_index_sequence<N>()), result);
+}
+template <class F, std::size_t N>
+Scalar in_integers(std::span<const Scalar> x, DType result) {
+  const auto integer = [](const Scalar& s) { return s.i; };
+  return to_scalar(call<F, std::int64_t>(F{}, x, integer, std::make_index_sequence<N>()), result);
+}
+
+// ---- gradients that several rows share --------------------------------------------------------------------------------------
+
+/// Zero, and connected: comparisons, rounding, tests.
+std::vector<Variable> zero(const GradientContext& c) {
+  return std::vector<Variable>(c.inputs.size(), builder::scalar_constant(0, base::config().float_x()));
+}
+/// The half-open share of maximum and minimum: where both are equal the first operand gets it all.
+Variable where_chosen(const GradientContext& c, const Variable& chosen) {
+  return croton::where(chosen, c.gradient, zeros_like(c.gradient));
+}
+
+template <class T>
+T python_mod(T a, T b) {
+  if constexpr (std::is_floating_point_v<T>) {
+    if (b == 0) return std::nan("");
+    T r = std::fmod(a, b);
+    return r != 0 && (r < 0) != (b < 0) ? r + b : r;
+  } else {
+    if (b == 0) return 0;
+    if constexpr (std::is_signed_v<T>) {
+      if (b == -1) return 0;
+      const T r = a % b;
+      return r != 0 && (r < 0) != (b < 0) ? r + b : r;
+    } else {
+      return a % b;
+    }
+  }
+}
+template <class T>
+T python_div(T a, T b) {
+  if constexpr (std::is_floating_point_v<T>) {
+    return std::floor(a / b);
+  } else {
+    if (b == 0) return 0;
+    if constexpr (std::is_signed_v<T>) {
+      if (b == -1) return static_cast<T>(0 - static_cast<std::uint64_t>(a));
+      const T q = a / b;
+      return (a % b != 0 && (a < 0) != (b < 0)) ? q - 1 : q;
+    } else {
+      return a / b;
+    }
+  }
+}
+template <class T>
+T power(T a, T b) {
+  if constexpr (std::is_floating_point_v<T>) {
+    return std::pow(a, b);
+  } else {
+    if constexpr (std::is_signed_v<T>) {
+      if (b < 0) return a == 1 ? 1 : a == -1 ? (b % 2 == 0 ? 1 : -1) : 0;
+    }
+    std::uint64_t result = 1, base = static_cast<std::uint64_t>(a);
+    for (auto e = static_cast<std::uint64_t>(b); e != 0; e >>= 1, base *= base) {
+      if (e & 1) result *= base;
+    }
+    return static_cast<T>(result);
+  }
+}
+/// The larger in `before`'s order, nan first.
+template <class T, class Before>
+T extreme(T a, T b, Before before) {
+  if (a != a) return a;
+  if (b != b) return b;
+  return before(b, a) ? b : a;
+}
+
+template <auto F>
+struct Lambda {
+  template <class... T>
+  auto operator()(T... x) const { return F(x...); }
+};
+
+struct Row {
+  std::string_view name;
+  int arity;
+  Types (*types)(DTypes);
+  std::string_view code;
+  Reference reference;
+  Gradient gradient;
+  std::string_view doc;
+  int cost = 1;
+  bool commutative = false;
+  std::vector<Domain> domains = {};
+};
+
+#define G(...) [](const GradientContext& c) -> std::vector<Variable> { [[maybe_unused]] const Variable& g = c.gradient; \
+    [[maybe_unused]] const Variable& x = c.input(0); return __VA_ARGS__; }
+#define X(expression) Lambda<[](auto x) { return expression; }>, 1
+#define XY(expression) Lambda<[](auto x, auto y) { return expression; }>, 2
+#define Y c.input(1)
+
+const std::vector<Row>& rows() {
+  static const double two_over_root_pi = 1.1283791670955126;  // 2 / sqrt(pi)
+  static const double ln2 = 0.6931471805599453, ln10 = 2.302585092994046;
+  static const std::vector<Row> table = {
+      // -- arithmetic
+      {"add", 2, same, "{0} + {1}", in_own<XY(x + y)>, G({g, g}), "a + b", 1, true},
+      {"sub", 2, same, "{0} - {1}", in_own<XY(x - y)>, G({g, -g}), "a - b"},
+      {"mul", 2, same, "{0} * {1}", in_own<XY(x * y)>, G({g * Y, g * x}), "a b", 1, true},
+      {"true_divide", 2, floats_only, "{0} / {1}", in_double<XY(x / y)>, G({g / Y, -g * x / (Y * Y)}), "a / b", 4},
+      {"floor_divide", 2, same, "ct::floor_divide({0}, {1})", in_own<XY(python_div(x, y))>, zero,
+       "a / b rounded towards minus infinity", 8},
+      {"mod", 2, same, "ct::mod({0}, {1})", in_own<XY(python_mod(x, y))>,
+       G({g, -g * floor_divide(x, Y)}), "the remainder, with the divisor's sign", 8},
+      {"pow", 2, same, "ct::pow({0}, {1})", in_own<XY(power(x, y))>,
+       G({g * Y * croton::pow(x, Y - 1), g * c.output * croton::where(eq(x, 0), 0, croton::log(x))}), "a to the power b", 40, false,
+       {{0.1, 3}, {-2, 2}}},
+      {"maximum", 2, same, "ct::maximum({0}, {1})",
+       in_own<XY(extreme(x, y, [](auto p, auto q) { return p > q; }))>,
+       G({where_chosen(c, eq(c.output, x)), where_chosen(c, neq(c.output, x))}), "the larger one; nan if either is", 2, true},
+      {"minimum", 2, same, "ct::minimum({0}, {1})",
+       in_own<XY(extreme(x, y, [](auto p, auto q) { return p < q; }))>,
+       G({where_chosen(c, eq(c.output, x)), where_chosen(c, neq(c.output, x))}), "the smaller one; nan if either is", 2, true},
+      {"neg", 1, no_bool, "-{0}", in_own<X(-x)>, G({-g}), "-x"},
+      {"sqr", 1, same, "{0} * {0}", in_own<X(x * x)>, G({g * 2 * x}), "x x"},
+      {"abs", 1, same, "ct::abs({0})", in_own<Lambda<[](auto x) { return x < 0 ? -x : (x == 0 ? x * 0 : x); }>, 1>, G({g * sgn(x)}),
+       "|x|"},
+      {"sgn", 1, no_bool, "ct::sgn({0})", in_own<Lambda<[](auto x) { return x != x ? x : static_cast<decltype(x)>((x > 0) - (x < 0)); }>, 1>,
+       zero, "-1, 0 or 1; nan stays"},
+      // -- comparison and logic
+      {"lt", 2, comparison, "{0} < {1}", in_own<XY(x < y)>, zero, "a < b"},
+      {"le", 2, comparison, "{0} <= {1}", in_own<XY(x <= y)>, zero, "a <= b"},
+      {"gt", 2, comparison, "{0} > {1}", in_own<XY(y < x)>, zero, "a > b"},
+      {"ge", 2, comparison, "{0} >= {1}", in_own<XY(y <= x)>, zero, "a >= b"},
+      {"eq", 2, comparison, "{0} == {1}", in_own<XY(x == y)>, zero, "a == b", 1, true},
+      {"neq", 2, comparison, "{0} != {1}", in_own<XY(x != y)>, zero, "a != b", 1, true},
+      {"isnan", 1, comparison, "{0} != {0}", in_own<X(x != x)>, zero, "whether x is nan"},
+      {"isinf", 1, comparison, "ct::isinf({0})", in_double<X(std::isinf(x))>, zero, "whether x is infinite"},
+      {"and", 2, bits, "{0} & {1}", in_integers<XY(x & y)>, zero, "bitwise (bool: logical) and", 1, true},
+      {"or", 2, bits, "{0} | {1}", in_integers<XY(x | y)>, zero, "bitwise (bool: logical) or", 1, true},
+      {"xor", 2, bits, "{0} ^ {1}", in_integers<XY(x ^ y)>, zero, "bitwise (bool: logical) exclusive or", 1, true},
+      {"invert", 1, bits, "ct::invert({0})",
+       [](std::span<const Scalar> x, DType result) {
+         return Scalar::of_int(is_bool(result) ? !x[0].i : ~x[0].i, DType::int64).cast(result);
+       },
+       zero, "bitwise (bool: logical) not"},
+      {"where", 3, select, "{0} ? {1} : {2}",
+       [](std::span<const Scalar> x, DType result) { return (x[0].as_double() != 0 ? x[1] : x[2]).cast(result); },
+       [](const GradientContext& c) -> std::vector<Variable> {
+         const Variable none = zeros_like(c.gradient);
+         return {zero(c)[0], croton::where(c.input(0), c.gradient, none),
+                 croton::where(c.input(0), none, c.gradient)};
+       },
+       "the second operand where the first is not 0, else the third", 1, false, {{0, 1}, {-4, 4}, {-4, 4}}},
+      // -- exponentials and logarithms
+      {"exp", 1, real, "ct::exp({0})", in_double<X(std::exp(x))>, G({g * c.output}), "e to the power x", 12},
+      {"exp2", 1, real, "ct::exp2({0})", in_double<X(std::exp2(x))>, G({g * c.output * ln2}), "2 to the power x", 12},
+      {"expm1", 1, real, "ct::expm1({0})", in_double<X(std::expm1(x))>, G({g * (c.output + 1)}), "exp(x) - 1, exact near 0", 16},
+      {"log", 1, real, "ct::log({0})", in_double<X(std::log(x))>, G({g / x}), "natural logarithm", 14, false, {{0.01, 10}}},
+      {"log2", 1, real, "ct::log2({0})", in_double<X(std::log2(x))>, G({g / (x * ln2)}), "logarithm to base 2", 14, false, {{0.01, 10}}},
+      {"log10", 1, real, "ct::log10({0})", in_double<X(std::log10(x))>, G({g / (x * ln10)}), "logarithm to base 10", 14, false, {{0.01, 10}}},
+      {"log1p", 1, real, "ct::log1p({0})", in_double<X(std::log1p(x))>, G({g / (1 + x)}), "log(1 + x), exact near 0", 16, false, {{-0.9, 10}}},
+      {"sqrt", 1, real, "ct::sqrt({0})", in_double<X(std::sqrt(x))>, G({0.5 * g / c.output}), "square root, correctly rounded", 6, false, {{0.01, 10}}},
+      {"rsqrt", 1, real, "ct::rsqrt({0})", in_double<X(1 / std::sqrt(x))>, G({-0.5 * g * c.output / x}), "1 / sqrt(x)", 8, false, {{0.01, 10}}},
+      {"reciprocal", 1, real, "ct::reciprocal({0})", in_double<X(1 / x)>, G({-g * sqr(c.output)}), "1 / x", 4, false, {{0.1, 10}}},
+      // -- trigonometric and hyperbolic
+      {"sin", 1, real, "ct::sin({0})", in_double<X(std::sin(x))>, G({g * croton::cos(x)}), "sine of x in radians", 16},
+      {"cos", 1, real, "ct::cos({0})", in_double<X(std::cos(x))>, G({-g * croton::sin(x)}), "cosine of x in radians", 16},
+      {"tan", 1, real, "ct::tan({0})", in_double<X(std::tan(x))>, G({g * (1 + sqr(c.output))}), "tangent of x in radians", 24, false, {{-1.4, 1.4}}},
+      {"sinh", 1, real, "ct::sinh({0})", in_double<X(std::sinh(x))>, G({g * croton::cosh(x)}), "hyperbolic sine", 20},
+      {"cosh", 1, real, "ct::cosh({0})", in_double<X(std::cosh(x))>, G({g * croton::sinh(x)}), "hyperbolic cosine", 20},
+      {"tanh", 1, real, "ct::tanh({0})", in_double<X(std::tanh(x))>, G({g * (1 - sqr(c.output))}), "hyperbolic tangent", 16},
+      {"erf", 1, real, "ct::erf({0})", in_double<X(std::erf(x))>, G({g * two_over_root_pi * croton::exp(-sqr(x))}), "error function", 20},
+      {"erfc", 1, real, "ct::erfc({0})", in_double<X(std::erfc(x))>, G({-g * two_over_root_pi * croton::exp(-sqr(x))}), "1 - erf(x), exact for large x", 24},
+      // -- for networks
+      {"sigmoid", 1, real, "ct::sigmoid({0})", in_double<X(x >= 0 ? 1 / (1 + std::exp(-x)) : std::exp(x) / (1 + std::exp(x)))>,
+       G({g * c.output * (1 - c.output)}), "1 / (1 + exp(-x))", 16},
+      {"softplus", 1, real, "ct::softplus({0})", in_double<X(0 < x ? x + std::log1p(std::exp(-x)) : std::log1p(std::exp(x)))>,
+       G({g * croton::sigmoid(x)}), "log(1 + exp(x))", 24},
+      // -- rounding
+      {"floor", 1, same, "ct::floor({0})", in_double<X(std::floor(x))>, zero, "the next integer below"},
+      {"ceil", 1, same, "ct::ceil({0})", in_double<X(std::ceil(x))>, zero, "the next integer above"},
+      {"trunc", 1, same, "ct::trunc({0})", in_double<X(std::trunc(x))>, zero, "the integer part"},
+      {"round", 1, same, "ct::rint({0})", in_double<X(std::nearbyint(x))>, zero, "the nearest integer, halves to even"},
+  };
+  return table;
+}
+
+InferredType infer_map(InferContext& c) {
+  std::vector<DType> dtypes;
+  std::size_t rank = 0;
+  for (const InferredType& input : c.inputs) {
+    dtypes.push_back(input.dtype);
+    rank = std::max(rank, input.shape.size());
+  }
+  InferredType result;
+  if (c.op_name == "cast") {
+    result.dtype = c.attrs.dtype("dtype");
+  } else {
+    try {
+      result.dtype = expr::op(c.op_name).map->types(dtypes).result;
+    } catch (const TypeError& e) {
+      c.type_error(e.what());
+    }
+  }
+  result.shape = broadcast_shape(c, rank);
+  return result;
+}
+
+Scalar cast_reference(std::span<const Scalar> x, DType result) { return x[0].cast(result); }
+std::vector<Variable> cast_gradient(const GradientContext& c) {
+  if (!is_float(c.output.dtype())) return zero(c);
+  const DType to = c.input(0).dtype();
+  return {cast(c.gradient, is_float(to) ? to : base::config().float_x())};
+}
+
+}  // namespace
+
+std::vector<expr::Dim> broadcast_shape(InferContext& c, std::size_t rank) {
+  std::vector<expr::Dim> shape;
+  for (std::size_t axis = 0; axis < rank; ++axis) {
+    std::optional<expr::Dim> size;
+    for (const InferredType& input : c.inputs) {
+      const std::size_t missing = rank - input.shape.size();
+      if (axis < missing) continue;
+      const expr::Dim dim = input.shape[axis - missing];
+      if (c.known(dim) == 1) continue;
+      size = size ? c.require_equal(*size, dim, fmt::format("sizes along axis {} must be equal (only a stated size of 1 broadcasts)", axis)) : dim;
+    }
+    shape.push_back(size ? *size : c.constant(1));
+  }
+  return shape;
+}
+
+void register_elementwise(Registry& registry) {
+  // Ops and their facts live as long as the program; rows() is complete when this runs, so that addresses stay.
+  static std::vector<MapInfo> facts;
+  static std::vector<expr::Op> ops;
+  facts.reserve(rows().size() + 1);
+  ops.reserve(rows().size() + 1);
+  const auto add = [&](const Row& row) {
+    std::vector<Domain> domains = row.domains;
+    domains.resize(static_cast<std::size_t>(row.arity), domains.empty() ? Domain{} : domains[0]);
+    facts.push_back({row.types, row.code, row.reference, row.commutative, row.cost, std::move(domains)});
+    expr::Op op;
+    op.name = row.name;
+    op.kind = Kind::Map;
+    op.arity = row.arity;
+    op.doc = row.doc;
+    op.infer = infer_map;
+    op.gradient = row.gradient;
+    op.map = &facts.back();
+    ops.push_back(op);
+  };
+  for (const Row& row : rows()) add(row);
+  add({"cast", 1, same, "", cast_reference, cast_gradient, "conversion to another dtype"});
+  for (const expr::Op& op : ops) registry.add(op);
+}
+
+}  // namespace croton::ops
+
+// ---- the C++ functions of the rows ------------------------------------------------------------------------------------------
+
+namespace croton {
+namespace {
+
+Variable binary(std::string_view op, const Operand& a, const Operand& b) {
+  return builder::apply(op, {a.variable, b.variable}, {}, a.variable.is_constant() ? b.where : a.where);
+}
+Variable unary(std::string_view op, const Operand& x) { return builder::apply(op, {x.variable}, {}, x.where); }
+
+}  // namespace
+
+Variable operator+(Operand a, Operand b) { return binary("add", a, b); }
+Variable operator-(Operand a, Operand b) { return binary("sub", a, b); }
+Variable operator*(Operand a, Operand b) { return binary("mul", a, b); }
+Variable operator/(Operand a, Operand b) {
+  if (is_discrete(a.variable.dtype()) && is_discrete(b.variable.dtype())) {
+    const DType floatx = base::config().float_x();
+    a.variable = cast(a, floatx);
+    b.variable = cast(b, floatx);
+  }
+  return binary("true_divide", a, b);
+}
+Variable operator%(Operand a, Operand b) { return binary("mod", a, b); }
+Variable operator-(const Variable& a) { return unary("neg", a); }
+Variable floor_divide(Operand a, Operand b) { return binary("floor_divide", a, b); }
+Variable pow(Operand a, Operand b) { return binary("pow", a, b); }
+Variable maximum(Operand a, Operand b) { return binary("maximum", a, b); }
+Variable minimum(Operand a, Operand b) { return binary("minimum", a, b); }
+Variable clip(Operand x, Operand low, Operand high) { return minimum(maximum(x, low), high); }
+Variable add_n(const std::vector<Variable>& terms, std::source_location where) {
+  if (terms.empty()) throw ValueError("add_n of no variables: at least one is needed");
+  Variable total = terms[0];
+  for (std::size_t i = 1; i < terms.size(); ++i) total = Operand(total, where) + Operand(terms[i], where);
+  return total;
+}
+Variable operator<(Operand a, Operand b) { return binary("lt", a, b); }
+Variable operator<=(Operand a, Operand b) { return binary("le", a, b); }
+Variable operator>(Operand a, Operand b) { return binary("gt", a, b); }
+Variable operator>=(Operand a, Operand b) { return binary("ge", a, b); }
+Variable eq(Operand a, Operand b) { return binary("eq", a, b); }
+Variable neq(Operand a, Operand b) { return binary("neq", a, b); }
+Variable isnan(Operand x) { return unary("isnan", x); }
+Variable isinf(Operand x) { return unary("isinf", x); }
+Variable operator&(Operand a, Operand b) { return binary("and", a, b); }
+Variable operator|(Operand a, Operand b) { return binary("or", a, b); }
+Variable operator^(Operand a, Operand b) { return binary("xor", a, b); }
+Variable operator~(Operand a) { return unary("invert", a); }
+Variable where(Operand condition, Operand a, Operand b) {
+  return builder::apply("where", {condition.variable, a.variable, b.variable}, {}, condition.where);
+}
+Variable switch_(Operand condition, Operand a, Operand b) { return where(condition, a, b); }
+Variable exp(Operand x) { return unary("exp", x); }
+Variable exp2(Operand x) { return unary("exp2", x); }
+Variable expm1(Operand x) { return unary("expm1", x); }
+Variable log(Operand x) { return unary("log", x); }
+Variable log2(Operand x) { return unary("log2", x); }
+Variable log10(Operand x) { return unary("log10", x); }
+Variable log1p(Operand x) { return unary("log1p", x); }
+Variable sqrt(Operand x) { return unary("sqrt", x); }
+Variable rsqrt(Operand x) { return unary("rsqrt", x); }
+Variable reciprocal(Operand x) { return unary("reciprocal", x); }
+Variable sin(Operand x) { return unary("sin", x); }
+Variable cos(Operand x) { return unary("cos", x); }
+Variable tan(Operand x) { return unary("tan", x); }
+Variable tanh(Operand x) { return unary("tanh", x); }
+Variable sinh(Operand x) { return unary("sinh", x); }
+Variable cosh(Operand x) { return unary("cosh", x); }
+Variable erf(Operand x) { return unary("erf", x); }
+Variable erfc(Operand x) { return unary("erfc", x); }
+Variable sigmoid(Operand x) { return unary("sigmoid", x); }
+Variable softplus(Operand x) { return unary("softplus", x); }
+Variable sqr(Operand x) { return unary("sqr", x); }
+Variable abs(Operand x) { return unary("abs", x); }
+Variable sgn(Operand x) { return unary("sgn", x); }
+Variable floor(Operand x) { return unary("floor", x); }
+Variable ceil(Operand x) { return unary("ceil", x); }
+Variable trunc(Operand x) { return unary("trunc", x); }
+Variable round(Operand x) { return unary("round", x); }
+Variable cast(Operand x, DType dtype) {
+  if (x.variable.dtype() == dtype) return x.variable;
+  return builder::apply("cast", {x.variable}, {{"dtype", dtype}}, x.where);
+}
+Variable Variable::astype(DType dtype, std::source_location where) const { return cast(Operand(*this, where), dtype); }
+
+}  // namespace croton

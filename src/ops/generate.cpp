@@ -1,0 +1,117 @@
+// Generators, whose elements follow from the index alone, and checks, which pass a value on if a condition holds.
+#include <croton/ops.hpp>
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "builder/gradient_context.hpp"
+#include "expr/arena.hpp"
+#include "expr/evaluate.hpp"
+#include "ops/registry.hpp"
+
+namespace croton::ops {
+namespace {
+
+using builder::GradientContext;
+using expr::ElementContext;
+using expr::EvaluateContext;
+using expr::InferContext;
+using expr::InferredType;
+using expr::NodeId;
+
+// ---- arange: inputs count, start, step; the result has the dtype of start --------------------------------------------------
+
+InferredType infer_arange(InferContext& c) {
+  if (!c.inputs[1].shape.empty() || !c.inputs[2].shape.empty() || c.inputs[1].dtype != c.inputs[2].dtype) {
+    c.type_error("start and step must be scalars of one dtype");
+  }
+  const expr::Dim count = c.value_of(0);
+  if (const auto n = c.known(count); n && *n < 0) c.shape_error(fmt::format("a count of {}", *n));
+  return {c.inputs[1].dtype, {count}};
+}
+
+NodeId arange_element(ElementContext& c) {
+  const NodeId at = c.body.make("cast", {c.index[0]}, {{"dtype", compute_dtype(c.dtype)}});
+  const NodeId value = c.body.make("add", {c.read(1, {}), c.body.make("mul", {at, c.read(2, {})})});
+  return c.body.make("cast", {value}, {{"dtype", c.dtype}});
+}
+
+Array evaluate_arange(const EvaluateContext& c) {
+  const double start = c.inputs[1].as_double(0), step = c.inputs[2].as_double(0);
+  Array result = Array::empty(DType::float64, c.shape);
+  for (std::int64_t i = 0; i < result.size(); ++i) result.data<double>()[static_cast<std::size_t>(i)] = start + static_cast<double>(i) * step;
+  return result.astype(c.dtype);
+}
+
+std::vector<Variable> arange_gradient(const GradientContext& c) {
+  std::vector<Variable> result(3);
+  const Variable at = cast(arange(Operand(c.output.shape(0))), c.gradient.dtype());
+  result[1] = sum(c.gradient);
+  result[2] = sum(c.gradient * at);
+  return result;
+}
+
+// ---- checked_index: index, size ------------------------------------------------------------------------------------------------
+
+InferredType infer_checked_index(InferContext& c) {
+  c.attrs.text("message");
+  if (!is_integer(c.inputs[0].dtype)) c.type_error("indices are integers");
+  c.value_of(1);
+  return {c.inputs[0].dtype, c.inputs[0].shape};
+}
+
+NodeId checked_index_element(ElementContext& c) {
+  const NodeId index = c.read(0, c.index);
+  const NodeId wide = c.body.make("cast", {index}, {{"dtype", DType::int64}});
+  const NodeId size = c.read(1, {});
+  const NodeId inside = c.body.make("and", {c.body.make("ge", {wide, c.body.integer(0)}), c.body.make("lt", {wide, size})});
+  c.check(inside, wide, c.attrs.text("message"));
+  return index;
+}
+
+Array evaluate_checked_index(const EvaluateContext& c) {
+  const std::int64_t size = c.inputs[1].astype(DType::int64).item<std::int64_t>();
+  const Array wide = c.inputs[0].astype(DType::int64);
+  for (const std::int64_t index : wide.data<std::int64_t>()) {
+    if (index < 0 || index >= size) throw IndexError(expr::fill_message(c.attrs.text("message"), index));
+  }
+  return c.inputs[0];
+}
+
+}  // namespace
+
+void register_generate(Registry& registry) {
+  static const expr::Op ops[] = {
+      {.name = "arange", .kind = expr::Kind::Generate, .arity = 3, .doc = "count numbers: start, start + step, ...",
+       .infer = infer_arange, .gradient = arange_gradient, .evaluate = evaluate_arange, .element = arange_element},
+      {.name = "checked_index", .kind = expr::Kind::Check, .arity = 2, .doc = "the index, if 0 <= index < size everywhere",
+       .infer = infer_checked_index,
+       .gradient = [](const GradientContext&) { return std::vector<Variable>(2); },
+       .evaluate = evaluate_checked_index, .element = checked_index_element},
+  };
+  for (const expr::Op& op : ops) registry.add(op);
+}
+
+}  // namespace croton::ops
+
+namespace croton {
+
+Variable arange(Operand n) {
+  if (!is_discrete(n.variable.dtype()) || n.variable.rank() != 0) {
+    throw TypeError(fmt::format("arange ({}): {}: the count must be an integer scalar", builder::describe(n.where), builder::describe(n.variable)));
+  }
+  const Variable zero = builder::scalar_constant(0, DType::int64, n.where), one = builder::scalar_constant(1, DType::int64, n.where);
+  return builder::apply("arange", {cast(Operand(maximum(n, 0)), DType::int64), zero, one}, {}, n.where);
+}
+
+Variable arange(Operand start, Operand stop, Operand step) {
+  DType dtype = promote(promote(start.variable.dtype(), stop.variable.dtype()), step.variable.dtype());
+  if (is_discrete(dtype)) dtype = DType::int64;
+  const Variable a = cast(start, dtype), b = cast(stop, dtype), s = cast(step, dtype);
+  const Variable count = is_float(dtype) ? cast(ceil((b - a) / s), DType::int64) : -floor_divide(a - b, s) * 1;
+  // ceil((b - a) / s) of integers is -((a - b) // s).
+  return builder::apply("arange", {maximum(count, 0), a, s}, {}, start.where);
+}
+
+}  // namespace croton

@@ -1,0 +1,271 @@
+// Reductions over axes. A row: name, combiner (a struct of codegen_templates/common/combine.cuh), gradient, reference.
+// The result has the dtype of the input (argmax, argmin: int64): sums of integers in 64 bits, acc_dtype and the like are casts
+// that the C++ functions below put around.
+#include <croton/ops.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "base/config.hpp"
+#include "builder/gradient_context.hpp"
+#include "ops/registry.hpp"
+
+namespace croton::ops {
+namespace {
+
+using builder::GradientContext;
+using expr::EvaluateContext;
+using expr::InferContext;
+using expr::InferredType;
+using expr::Scalar;
+
+InferredType infer(InferContext& c) {
+  const InferredType& x = c.inputs[0];
+  const expr::Ints& axes = c.attrs.ints("axes");
+  const bool rising = std::ranges::adjacent_find(axes, std::ranges::greater_equal{}) == axes.end();
+  if (!rising) c.type_error("the axes must be in order, each once");
+  InferredType result{expr::op(c.op_name).reduce->yields_index ? DType::int64 : x.dtype, {}};
+  for (std::size_t axis = 0; axis < x.shape.size(); ++axis) {
+    const bool reduced = std::ranges::binary_search(axes, static_cast<std::int64_t>(axis));
+    if (!reduced) result.shape.push_back(x.shape[axis]);
+    if (reduced && expr::op(c.op_name).reduce->needs_elements && c.known(x.shape[axis]) == 0) {
+      c.shape_error(fmt::format("axis {} has no elements, and {} of nothing is not defined", axis, c.op_name));
+    }
+  }
+  if (!axes.empty() && (axes.front() < 0 || axes.back() >= static_cast<std::int64_t>(x.shape.size()))) {
+    c.type_error(fmt::format("axes out of range for {} dimension(s)", x.shape.size()));
+  }
+  return result;
+}
+
+/// A result of the reduction with the reduced axes back, broadcastable against the input.
+Variable with_axes(const Variable& reduced, const GradientContext& c) {
+  const expr::Ints& axes = c.node.attrs.ints("axes");
+  std::vector<int> pattern;
+  int next = 0;
+  for (int axis = 0; axis < c.input(0).rank(); ++axis) {
+    pattern.push_back(std::ranges::binary_search(axes, axis) ? broadcast_axis : next++);
+  }
+  return dimshuffle(reduced, pattern);
+}
+
+Variable spread(const Variable& value, const Variable& like) {
+  std::vector<Operand> shape;
+  for (const Variable& size : like.shape()) shape.emplace_back(size);
+  return alloc(value, shape);
+}
+
+std::vector<Variable> sum_gradient(const GradientContext& c) { return {spread(with_axes(c.gradient, c), c.input(0))}; }
+/// Every element equal to the extreme gets the whole gradient.
+std::vector<Variable> extreme_gradient(const GradientContext& c) {
+  const Variable chosen = eq(c.input(0), with_axes(c.output, c));
+  return {where(chosen, with_axes(c.gradient, c), 0)};
+}
+/// prod / x where no factor is zero; with one zero only that place gets the product of the others; with two, none does.
+std::vector<Variable> prod_gradient(const GradientContext& c) {
+  const Variable& x = c.input(0);
+  const expr::Ints& list = c.node.attrs.ints("axes");
+  const ReduceOptions axes(std::vector<int>(list.begin(), list.end()));
+  const Variable is_zero = eq(x, 0);
+  const Variable zeros_there = sum(cast(is_zero, x.dtype()), axes);
+  const Variable rest = prod(where(is_zero, ones_like(x), x), axes);
+  const Variable others = where(is_zero, where(eq(with_axes(zeros_there, c), 1), with_axes(rest, c), 0),
+                                where(eq(with_axes(zeros_there, c), 0), with_axes(rest, c) / where(is_zero, ones_like(x), x), 0));
+  return {with_axes(c.gradient, c) * others};
+}
+std::vector<Variable> zero_gradient(const GradientContext&) { return {builder::scalar_constant(0, base::config().float_x())}; }
+
+/// Walks the elements of each result, in order; `step(state, value, position)`.
+template <class Init, class Step, class Finish>
+Array walk(const EvaluateContext& c, Init init, Step step, Finish finish) {
+  const Array& x = c.inputs[0];
+  const expr::Ints& axes = c.attrs.ints("axes");
+  std::vector<int> order;
+  for (int axis = 0; axis < x.rank(); ++axis) {
+    if (!std::ranges::binary_search(axes, axis)) order.push_back(axis);
+  }
+  for (const std::int64_t axis : axes) order.push_back(static_cast<int>(axis));
+  const Array moved = x.transpose(order).copy();
+  const std::int64_t results = std::accumulate(c.shape.begin(), c.shape.end(), std::int64_t{1}, std::multiplies<>());
+  const std::int64_t length = results == 0 ? 0 : moved.size() / results;
+  Array out = Array::empty(is_float(c.dtype) ? DType::float64 : DType::int64, c.shape);
+  for (std::int64_t r = 0; r < results; ++r) {
+    auto state = init();
+    for (std::int64_t k = 0; k < length; ++k) step(state, moved, r * length + k, k);
+    const Scalar value = finish(state, length);
+    if (is_float(c.dtype)) out.data<double>()[static_cast<std::size_t>(r)] = value.as_double();
+    else out.data<std::int64_t>()[static_cast<std::size_t>(r)] = value.as_int();
+  }
+  return out.astype(c.dtype);
+}
+
+Scalar element(const Array& x, std::int64_t at) {
+  if (is_float(x.dtype())) return Scalar::of_double(x.as_double(at), DType::float64);
+  if (x.dtype() == DType::uint64) return Scalar::of_int(static_cast<std::int64_t>(x.data<std::uint64_t>()[static_cast<std::size_t>(at)]), DType::uint64);
+  if (x.dtype() == DType::int64) return Scalar::of_int(x.data<std::int64_t>()[static_cast<std::size_t>(at)], DType::int64);
+  return Scalar::of_int(static_cast<std::int64_t>(x.as_double(at)), DType::int64);
+}
+
+template <bool product>
+Array evaluate_sum(const EvaluateContext& c) {
+  return walk(
+      c, [&] { return is_float(c.dtype) ? Scalar::of_double(product, DType::float64) : Scalar::of_int(product, DType::int64); },
+      [&](Scalar& s, const Array& x, std::int64_t at, std::int64_t) {
+        const Scalar v = element(x, at);
+        if (is_float(c.dtype)) s.d = product ? s.d * v.d : s.d + v.d;
+        else s.i = static_cast<std::int64_t>(product ? static_cast<std::uint64_t>(s.i) * static_cast<std::uint64_t>(v.i)
+                                                     : static_cast<std::uint64_t>(s.i) + static_cast<std::uint64_t>(v.i));
+      },
+      [](const Scalar& s, std::int64_t) { return s; });
+}
+
+template <bool largest, bool index>
+Array evaluate_extreme(const EvaluateContext& c) {
+  struct State {
+    Scalar value;
+    std::int64_t position = -1;
+  };
+  return walk(
+      c, [] { return State{}; },
+      [&](State& s, const Array& x, std::int64_t at, std::int64_t k) {
+        const Scalar v = element(x, at);
+        const auto better = [&] {
+          if (is_float(v.dtype)) {
+            if (s.value.d != s.value.d) return false;  // a nan stays
+            return v.d != v.d || (largest ? v.d > s.value.d : v.d < s.value.d);
+          }
+          if (v.dtype == DType::uint64) {
+            const auto a = static_cast<std::uint64_t>(v.i), b = static_cast<std::uint64_t>(s.value.i);
+            return largest ? a > b : a < b;
+          }
+          return largest ? v.i > s.value.i : v.i < s.value.i;
+        };
+        if (s.position < 0 || better()) s = {v, k};
+      },
+      [&](const State& s, std::int64_t) {
+        if (s.position < 0) throw ValueError("max, min, argmax or argmin of an axis without elements");
+        return index ? Scalar::of_int(s.position, DType::int64) : s.value;
+      });
+}
+
+template <bool all_of>
+Array evaluate_logical(const EvaluateContext& c) {
+  return walk(
+      c, [] { return Scalar::of_int(all_of, DType::int64); },
+      [](Scalar& s, const Array& x, std::int64_t at, std::int64_t) {
+        const bool v = element(x, at).as_double() != 0;
+        s.i = all_of ? (s.i != 0 && v) : (s.i != 0 || v);
+      },
+      [](const Scalar& s, std::int64_t) { return s; });
+}
+
+}  // namespace
+
+void register_reduce(Registry& registry) {
+  struct Row {
+    std::string_view name;
+    expr::ReduceInfo info;
+    decltype(expr::Op::gradient) gradient;
+    decltype(expr::Op::evaluate) evaluate;
+    std::string_view doc;
+  };
+  static const Row rows[] = {
+      {"sum", {"Sum"}, sum_gradient, evaluate_sum<false>, "the sum over axes; 0 of nothing"},
+      {"prod", {"Product"}, prod_gradient, evaluate_sum<true>, "the product over axes; 1 of nothing"},
+      {"max", {"Max", true}, extreme_gradient, evaluate_extreme<true, false>, "the largest over axes; nan if there is one"},
+      {"min", {"Min", true}, extreme_gradient, evaluate_extreme<false, false>, "the smallest over axes; nan if there is one"},
+      {"all", {"All"}, zero_gradient, evaluate_logical<true>, "whether all are true; true of nothing"},
+      {"any", {"Any"}, zero_gradient, evaluate_logical<false>, "whether any is true; false of nothing"},
+      {"argmax", {"ArgMax", true, true}, zero_gradient, evaluate_extreme<true, true>, "where the first largest is; the first nan"},
+      {"argmin", {"ArgMin", true, true}, zero_gradient, evaluate_extreme<false, true>, "where the first smallest is; the first nan"},
+  };
+  static std::vector<expr::Op> ops;
+  ops.reserve(std::size(rows));
+  for (const Row& row : rows) {
+    expr::Op op;
+    op.name = row.name;
+    op.kind = expr::Kind::Reduce;
+    op.doc = row.doc;
+    op.infer = infer;
+    op.gradient = row.gradient;
+    op.evaluate = row.evaluate;
+    op.reduce = &row.info;
+    ops.push_back(op);
+    registry.add(ops.back());
+  }
+}
+
+}  // namespace croton::ops
+
+namespace croton {
+namespace {
+
+std::vector<int> axes_of(const Variable& x, const ReduceOptions& options, std::string_view op) {
+  if (!options.axis) {
+    std::vector<int> all_axes(static_cast<std::size_t>(x.rank()));
+    std::iota(all_axes.begin(), all_axes.end(), 0);
+    return all_axes;
+  }
+  const std::vector<std::int64_t> axes = ops::normal_axes(*options.axis, x.rank(), op);
+  return {axes.begin(), axes.end()};
+}
+
+Variable reduce(std::string_view op, const Operand& x, const ReduceOptions& options) {
+  const std::vector<int> axes = axes_of(x.variable, options, op);
+  Variable result = builder::apply(op, {x.variable}, {{"axes", expr::Ints(axes.begin(), axes.end())}}, x.where);
+  if (!options.keepdims) return result;
+  std::vector<int> pattern;
+  int next = 0;
+  for (int axis = 0; axis < x.variable.rank(); ++axis) {
+    pattern.push_back(std::ranges::binary_search(axes, axis) ? broadcast_axis : next++);
+  }
+  return dimshuffle(Operand(result, x.where), pattern);
+}
+
+/// sum and prod: widen, reduce, convert.
+Variable accumulate(std::string_view op, const Operand& x, const ReduceOptions& options) {
+  const DType own = x.variable.dtype();
+  const DType wide = is_unsigned_int(own) ? DType::uint64 : is_discrete(own) ? DType::int64 : own;
+  const DType result = options.dtype.value_or(wide);
+  const DType accumulator = options.acc_dtype.value_or(options.dtype ? compute_dtype(promote(wide, result)) : compute_dtype(wide));
+  return cast(Operand(reduce(op, Operand(cast(x, accumulator), x.where), options), x.where), result);
+}
+
+}  // namespace
+
+Variable sum(Operand x, const ReduceOptions& options) { return accumulate("sum", x, options); }
+Variable prod(Operand x, const ReduceOptions& options) { return accumulate("prod", x, options); }
+Variable max(Operand x, const ReduceOptions& options) { return reduce("max", x, options); }
+Variable min(Operand x, const ReduceOptions& options) { return reduce("min", x, options); }
+Variable argmax(Operand x, const ReduceOptions& options) { return reduce("argmax", x, options); }
+Variable argmin(Operand x, const ReduceOptions& options) { return reduce("argmin", x, options); }
+Variable all(Operand x, const ReduceOptions& options) {
+  return reduce("all", x.variable.dtype() == DType::bool_ ? x : Operand(neq(x, 0), x.where), options);
+}
+Variable any(Operand x, const ReduceOptions& options) {
+  return reduce("any", x.variable.dtype() == DType::bool_ ? x : Operand(neq(x, 0), x.where), options);
+}
+
+Variable mean(Operand x, const ReduceOptions& options) {
+  const DType own = is_discrete(x.variable.dtype()) ? DType::float64 : x.variable.dtype();
+  const DType accumulator = options.acc_dtype.value_or(options.dtype ? compute_dtype(*options.dtype) : compute_dtype(own));
+  Variable count = constant(Array(std::int64_t{1}), "", x.where);
+  for (const int axis : axes_of(x.variable, options, "mean")) {
+    count = Operand(count, x.where) * Operand(x.variable.shape(axis, x.where), x.where);
+  }
+  ReduceOptions inner = options;
+  inner.dtype = inner.acc_dtype = std::nullopt;
+  const Variable total = reduce("sum", Operand(cast(x, accumulator), x.where), inner);
+  return cast(Operand(Operand(total, x.where) / Operand(cast(Operand(count, x.where), accumulator), x.where), x.where), options.dtype.value_or(own));
+}
+
+Variable var(Operand x, const ReduceOptions& options) {
+  ReduceOptions kept = options;
+  kept.keepdims = true;
+  const Variable centred = Operand(x.variable, x.where) - Operand(mean(x, kept), x.where);
+  return mean(Operand(sqr(Operand(centred, x.where)), x.where), options);
+}
+
+}  // namespace croton

@@ -1,0 +1,62 @@
+#include "ops/registry.hpp"
+
+#include <croton/error.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace croton::ops {
+
+const Registry& Registry::instance() {
+  static const Registry registry = [] {
+    Registry all;
+    register_leaf(all);
+    register_elementwise(all);
+    register_reduce(all);
+    register_view(all);
+    register_generate(all);
+    register_contract(all);
+    register_nnet(all);
+    return all;
+  }();
+  return registry;
+}
+
+void Registry::add(const expr::Op& op) {
+  if (!by_name_.emplace(op.name, &op).second) throw InternalError(fmt::format("two ops are called {}", op.name));
+  ops_.push_back(&op);
+}
+
+const expr::Op* Registry::find(std::string_view name) const {
+  const auto at = by_name_.find(name);
+  return at == by_name_.end() ? nullptr : at->second;
+}
+
+std::vector<std::int64_t> normal_axes(const std::vector<int>& axes, int rank, std::string_view op) {
+  std::vector<std::int64_t> result;
+  for (const int axis : axes) {
+    if (axis < -rank || axis >= rank) {
+      throw TypeError(fmt::format("{}: axis {} of a variable with {} dimension(s); {} to {} are there", op, axis, rank, -rank, rank - 1));
+    }
+    result.push_back(axis < 0 ? axis + rank : axis);
+  }
+  std::ranges::sort(result);
+  if (std::ranges::adjacent_find(result) != result.end()) throw TypeError(fmt::format("{}: an axis is named twice", op));
+  return result;
+}
+
+}  // namespace croton::ops
+
+namespace croton::expr {
+
+const Op* find_op(std::string_view name) { return ops::Registry::instance().find(name); }
+
+const Op& op(std::string_view name) {
+  if (const Op* found = find_op(name)) return *found;
+  throw InternalError("there is no op called " + std::string(name));
+}
+
+std::span<const Op* const> all_ops() { return ops::Registry::instance().all(); }
+
+}  // namespace croton::expr

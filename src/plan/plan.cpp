@@ -1,0 +1,300 @@
+#include "plan/plan.hpp"
+
+#include <croton/error.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "expr/print.hpp"
+
+namespace croton::plan {
+namespace {
+
+using expr::Arena;
+using fuse::Call;
+using fuse::Program;
+
+class Planner {
+ public:
+  explicit Planner(const Program& program) : program_(program), graph_(program.graph), arena_(program.graph.arena) {}
+
+  Plan run() {
+    leaves();
+    for (std::size_t c = 0; c < program_.calls.size(); ++c) add_step(static_cast<int>(c));
+    results();
+    donate_shared();
+    order();
+    lifetimes();
+    in_place();
+    segments();
+    return std::move(plan_);
+  }
+
+ private:
+  int buffer_of(NodeId node) const {
+    const auto at = buffers_.find(node);
+    if (at == buffers_.end()) throw InternalError(fmt::format("the plan has no buffer for a result of {}", arena_.op(node).name));
+    return at->second;
+  }
+  int add_buffer(Buffer::Role role, NodeId node, int number = 0) {
+    plan_.buffers.push_back({.role = role, .node = node, .number = number});
+    return static_cast<int>(plan_.buffers.size()) - 1;
+  }
+  Buffer& buffer(int b) { return plan_.buffers[static_cast<std::size_t>(b)]; }
+
+  void leaves() {
+    int arguments = 0, shared = 0;
+    for (const expr::GraphInput& input : graph_.inputs) {
+      const bool is_argument = input.role == expr::Role::argument;
+      buffers_[input.node] = is_argument ? add_buffer(Buffer::Role::argument, input.node, arguments++)
+                                         : add_buffer(Buffer::Role::shared, input.node, shared++);
+    }
+    const std::vector<bool> needed = expr::reachable(graph_);
+    for (NodeId id = 0; id < arena_.size(); ++id) {
+      if (needed[id] && arena_.op(id).name == "constant") {
+        buffers_[id] = add_buffer(Buffer::Role::constant, id, static_cast<int>(arena_.attrs(id).integer("index")));
+      }
+    }
+  }
+
+  MatrixRef matrix(NodeId node) const {
+    MatrixRef ref;
+    while (!buffers_.contains(node)) {
+      if (arena_.op(node).name != "dimshuffle" || arena_.type(arena_.input(node, 0)).rank() != 2) {
+        throw InternalError(fmt::format("a product reads {}, which is not stored", arena_.op(node).name));
+      }
+      ref.transposed = !ref.transposed;  // of two axes there is one other order
+      node = arena_.input(node, 0);
+    }
+    ref.buffer = buffer_of(node);
+    return ref;
+  }
+
+  void add_step(int c) {
+    const Call& call = program_.calls[static_cast<std::size_t>(c)];
+    Step step{.call = c, .reads = {}, .writes = {}, .left = {}, .right = {}};
+    if (call.kernel) {
+      for (const NodeId node : call.kernel->reads) step.reads.push_back(buffer_of(node));
+      for (const NodeId node : call.kernel->writes) step.writes.push_back(buffers_[node] = add_buffer(Buffer::Role::temporary, node));
+    } else {
+      step.left = matrix(call.product->left);
+      step.right = matrix(call.product->right);
+      step.reads = {step.left.buffer, step.right.buffer};
+      if (call.product->accumulate != expr::no_node) {
+        step.accumulate = buffer_of(call.product->accumulate);
+        step.reads.push_back(step.accumulate);
+      }
+      step.writes.push_back(buffers_[call.product->result] = add_buffer(Buffer::Role::temporary, call.product->result));
+    }
+    plan_.steps.push_back(std::move(step));
+  }
+
+  /// Outputs get memory of their own; an output that is an argument, a shared variable or another output again is copied when bound.
+  void results() {
+    for (std::size_t i = 0; i < graph_.outputs.size(); ++i) {
+      const NodeId node = graph_.outputs[i];
+      const int b = buffers_.contains(node) ? buffer_of(node) : -1;  // -1: a scalar constant or a size
+      plan_.output_buffer.push_back(b);
+      if (b >= 0 && buffer(b).role == Buffer::Role::temporary) {
+        buffer(b).role = Buffer::Role::output;
+        buffer(b).number = static_cast<int>(i);
+      }
+    }
+    for (std::size_t i = 0; i < graph_.updates.size(); ++i) {
+      const NodeId node = graph_.updates[i].value;
+      const int b = buffers_.contains(node) ? buffer_of(node) : -1;
+      plan_.update_buffer.push_back(b);
+      if (b >= 0 && buffer(b).role == Buffer::Role::temporary) {
+        buffer(b).role = Buffer::Role::update;
+        buffer(b).number = static_cast<int>(i);
+      }
+    }
+  }
+
+  std::vector<int> readers(int b) const {
+    std::vector<int> steps;
+    for (std::size_t s = 0; s < plan_.steps.size(); ++s) {
+      if (std::ranges::find(plan_.steps[s].reads, b) != plan_.steps[s].reads.end()) steps.push_back(static_cast<int>(s));
+    }
+    return steps;
+  }
+  int writer(int b) const {
+    for (std::size_t s = 0; s < plan_.steps.size(); ++s) {
+      if (std::ranges::find(plan_.steps[s].writes, b) != plan_.steps[s].writes.end()) return static_cast<int>(s);
+    }
+    return -1;
+  }
+
+  /// Whether the step may write `to` into the memory of `from`: it reads each element before it writes it, and no other one.
+  bool element_by_element(const Step& step, int from, int to) const {
+    const Call& call = program_.calls[static_cast<std::size_t>(step.call)];
+    const NodeId source = plan_.buffers[static_cast<std::size_t>(from)].node, target = plan_.buffers[static_cast<std::size_t>(to)].node;
+    if (arena_.type(source).dtype != arena_.type(target).dtype || !arena_.same_shape(arena_.type(source).shape, arena_.type(target).shape)) return false;
+    if (call.product) return step.accumulate == from && step.left.buffer != from && step.right.buffer != from;
+    const kernel::Kernel& k = *call.kernel->kernel;
+    if (k.family == kernel::Family::split) return false;
+    const auto operand = std::ranges::find(step.reads, from) - step.reads.begin();
+    const auto written = static_cast<std::ptrdiff_t>(k.operands.size() - step.writes.size()) + (std::ranges::find(step.writes, to) - step.writes.begin());
+    const auto store = std::ranges::find(k.stores, static_cast<int>(written), &kernel::Store::operand);
+    for (NodeId id = 0; id < k.body.size(); ++id) {
+      const std::string_view name = k.body.op(id).name;
+      if (name == "load_if" && k.body.attrs(id).integer("operand") == operand) return false;
+      if (name != "load" || k.body.attrs(id).integer("operand") != operand) continue;
+      if (!std::ranges::equal(k.body.inputs(id), store->index)) return false;
+    }
+    return true;
+  }
+
+  bool can_fail(const Step& step) const {
+    const Call& call = program_.calls[static_cast<std::size_t>(step.call)];
+    return call.kernel && !call.kernel->kernel->checks.empty();
+  }
+
+  /// An update is written over the old value where the step that computes it is the last to read that, and nothing else reads the result.
+  void donate_shared() {
+    std::set<int> chosen;  // steps that overwrite
+    for (std::size_t i = 0; i < graph_.updates.size(); ++i) {
+      const int b = plan_.update_buffer[i];
+      if (b < 0 || buffer(b).role != Buffer::Role::update || !readers(b).empty()) continue;
+      if (std::ranges::count(plan_.update_buffer, b) > 1) continue;
+      const int old = buffer_of(graph_.inputs[graph_.updates[i].input].node);
+      const int s = writer(b);
+      const Step& step = plan_.steps[static_cast<std::size_t>(s)];
+      // A step with other results would move behind the commit point with them.
+      const bool only_updates = std::ranges::all_of(step.writes, [&](int w) { return buffer(w).role == Buffer::Role::update && readers(w).empty(); });
+      if (can_fail(step) || !only_updates || !element_by_element(step, old, b)) continue;
+      if (std::ranges::find(plan_.output_buffer, old) != plan_.output_buffer.end()) continue;  // the old value is an output
+      const std::vector<int> others = readers(old);
+      const bool clash = std::ranges::any_of(others, [&](int r) { return r != s && chosen.contains(r); }) || reads_donated(step, old);
+      if (clash) continue;
+      buffer(b).in_place_of = old;
+      donated_.insert(old);
+      chosen.insert(s);
+      plan_.steps[static_cast<std::size_t>(s)].after_commit = true;
+    }
+  }
+
+  /// Whether the step reads a shared variable that another step overwrites.
+  bool reads_donated(const Step& step, int except) const {
+    return std::ranges::any_of(step.reads, [&](int r) { return r != except && donated_.contains(r) && writer_of_donated(r) != &step; });
+  }
+  const Step* writer_of_donated(int old) const {
+    for (const Step& step : plan_.steps) {
+      for (const int w : step.writes) {
+        if (plan_.buffers[static_cast<std::size_t>(w)].in_place_of == old) return &step;
+      }
+    }
+    return nullptr;
+  }
+
+  void order() {
+    std::ranges::stable_partition(plan_.steps, [](const Step& step) { return !step.after_commit; });
+    const auto commit = std::ranges::find(plan_.steps, true, &Step::after_commit);
+    plan_.commit_step = static_cast<int>(commit - plan_.steps.begin());
+  }
+
+  void lifetimes() {
+    for (std::size_t s = 0; s < plan_.steps.size(); ++s) {
+      const auto touch = [&](int b) {
+        Buffer& at = buffer(b);
+        if (at.first_step < 0) at.first_step = static_cast<int>(s);
+        at.last_step = static_cast<int>(s);
+      };
+      for (const int b : plan_.steps[s].reads) touch(b);
+      for (const int b : plan_.steps[s].writes) touch(b);
+    }
+  }
+
+  /// A temporary that dies where a result of its shape is born gives it its memory.
+  void in_place() {
+    for (std::size_t s = 0; s < plan_.steps.size(); ++s) {
+      const Step& step = plan_.steps[s];
+      std::set<int> taken;
+      for (const int to : step.writes) {
+        if (buffer(to).role != Buffer::Role::temporary || buffer(to).in_place_of >= 0) continue;
+        for (const int from : step.reads) {
+          const Buffer& source = buffer(from);
+          if (source.role != Buffer::Role::temporary || source.last_step != static_cast<int>(s) || taken.contains(from)) continue;
+          if (!element_by_element(step, from, to)) continue;
+          const int root = source.in_place_of >= 0 ? source.in_place_of : from;
+          buffer(to).in_place_of = root;
+          buffer(root).last_step = std::max(buffer(root).last_step, buffer(to).last_step);
+          taken.insert(from);
+          break;
+        }
+      }
+    }
+  }
+
+  void segments() {
+    const std::vector<bool> host = fuse::host_values(graph_);
+    for (const Buffer& b : plan_.buffers) {
+      for (const NodeId dim : arena_.type(b.node).shape) {
+        if (!host[arena_.representative(dim)]) {
+          const expr::Origin& origin = arena_.origin(b.node);
+          std::string_view file = origin.where.file_name();
+          file = file.substr(file.find_last_of('/') + 1);
+          throw NotImplementedError(fmt::format("{} ({}:{}): a size that is only known after computing is not implemented yet; pass it as an "
+                                                "integer argument",
+                                                arena_.op(b.node).name, file, origin.where.line()));
+        }
+      }
+    }
+    plan_.segments.push_back({0, static_cast<int>(plan_.steps.size()), {}});
+  }
+
+  const Program& program_;
+  const expr::Graph& graph_;
+  const Arena& arena_;
+  Plan plan_;
+  std::map<NodeId, int> buffers_;
+  std::set<int> donated_;
+};
+
+std::string_view name_of(Buffer::Role role) {
+  static constexpr std::string_view names[] = {"argument", "shared", "constant", "temporary", "output", "update"};
+  return names[static_cast<std::size_t>(role)];
+}
+
+}  // namespace
+
+Plan make_plan(const Program& program) { return Planner(program).run(); }
+
+std::string print(const Plan& plan, const Program& program) {
+  const expr::Names names(program.graph);
+  std::string text = "buffers\n";
+  for (std::size_t b = 0; b < plan.buffers.size(); ++b) {
+    const Buffer& buffer = plan.buffers[b];
+    text += fmt::format("  b{}: {} {} {}", b, names.type(buffer.node), name_of(buffer.role), names(buffer.node));
+    if (buffer.in_place_of >= 0) text += fmt::format(" in place of b{}", buffer.in_place_of);
+    if (buffer.first_step >= 0) text += fmt::format(", steps {} to {}", buffer.first_step, buffer.last_step);
+    text += '\n';
+  }
+  text += "steps\n";
+  const auto list = [](const std::vector<int>& buffers) {
+    std::string joined;
+    for (const int b : buffers) joined += fmt::format("{}b{}", joined.empty() ? "" : ", ", b);
+    return joined;
+  };
+  for (std::size_t s = 0; s < plan.steps.size(); ++s) {
+    if (static_cast<int>(s) == plan.commit_step) text += "  -- commit: nothing below can fail --\n";
+    const Step& step = plan.steps[s];
+    const fuse::Call& call = program.calls[static_cast<std::size_t>(step.call)];
+    if (call.kernel) {
+      text += fmt::format("  {}: {} = {} kernel({})", s, list(step.writes), kernel::name_of(call.kernel->kernel->family), list(step.reads));
+      if (!call.kernel->kernel->checks.empty()) text += ", checks values";
+    } else {
+      const fuse::ProductCall& p = *call.product;
+      text += fmt::format("  {}: {} = {} b{}{} b{}{}", s, list(step.writes), p.alpha, step.left.buffer, step.left.transposed ? "^T" : "",
+                          step.right.buffer, step.right.transposed ? "^T" : "");
+      if (step.accumulate >= 0) text += fmt::format(" + {} b{}", p.beta, step.accumulate);
+    }
+    text += '\n';
+  }
+  return text;
+}
+
+}  // namespace croton::plan

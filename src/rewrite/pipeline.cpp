@@ -1,0 +1,97 @@
+#include "rewrite/pipeline.hpp"
+
+#include <chrono>
+
+namespace croton::rewrite {
+namespace {
+
+using expr::NodeId;
+
+// A group is repeated while it changes something: a rule may make room for another one below it. Few rounds are ever needed.
+constexpr int max_rounds = 12;
+
+}  // namespace
+
+std::span<const Group> groups() {
+  static const Group all[] = {
+      // One form for equal things first, so that the later rules need to know only that one.
+      {"canonical", "size, then canonical order", canonical_rules()},
+      // Stability before expansion: softmax and cross-entropy must be seen whole.
+      {"stability", "count of unstable forms", stability_rules()},
+      {"expand", "count of Expand nodes", expand_rules()},
+      // Expansion leaves work for the canonical rules and for algebra, which would have hidden the unstable forms before.
+      {"canonical", "size, then canonical order", canonical_rules()},
+      {"algebra", "cost of the nodes", algebra_rules()},
+      // What only the generated code gains from, and what would hide forms from the rules above.
+      {"specialise", "cost of the nodes", specialise_rules()},
+  };
+  return all;
+}
+
+GroupReport run_group(expr::Graph& graph, const Group& group, const Options& options) {
+  GroupReport report{.group = group.name, .fired = {}};
+  const auto start = std::chrono::steady_clock::now();
+  for (int round = 0; round < max_rounds; ++round) {
+    Rewriter rewriter(graph, group, options.special_values, report.fired);
+    if (!rewriter.run()) break;
+  }
+  report.milliseconds = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  report.nodes = graph.arena.size();
+  return report;
+}
+
+std::vector<GroupReport> run(expr::Graph& graph, const Options& options,
+                             const std::function<void(const GroupReport&, const expr::Graph&)>& after) {
+  std::vector<GroupReport> reports;
+  for (const Group& group : groups()) {
+    const bool needed = group.name == "expand" || (group.name == "stability" && options.optimizer != "none");
+    if (options.optimizer != "fast_run" && !needed) continue;
+    reports.push_back(run_group(graph, group, options));
+    if (after) after(reports.back(), graph);
+  }
+  graph = compact(graph);
+  return reports;
+}
+
+expr::Graph compact(const expr::Graph& graph) {
+  const expr::Arena& from = graph.arena;
+  expr::Graph result;
+  result.constants = graph.constants;
+  const std::vector<bool> needed = expr::reachable(graph);
+  std::vector<NodeId> to(from.size(), expr::no_node);
+  std::vector<expr::OriginId> origins(from.size(), 0);
+  std::vector<bool> is_input(from.size(), false);
+  for (const expr::GraphInput& input : graph.inputs) is_input[input.node] = true;
+  const auto move = [&](NodeId id) {
+    std::vector<NodeId> inputs;
+    for (const NodeId input : from.inputs(id)) inputs.push_back(to[input]);
+    expr::TensorType type{from.type(id).dtype, {}};
+    for (const NodeId dim : from.type(id).shape) type.shape.push_back(to[from.representative(dim)]);
+    result.arena.set_origin(result.arena.add_origin(from.origin(id)));
+    to[id] = result.arena.make_typed(from.op(id), inputs, from.attrs(id), result.arena.intern_type(type), from.node(id).place);
+  };
+  // Sizes of inputs are leaves and come first in any order; an input's type may speak of another input's size.
+  for (NodeId id = 0; id < from.size(); ++id) {
+    if (from.op(id).name == "size" || from.scalar_value(id)) move(id);
+  }
+  for (const expr::GraphInput& input : graph.inputs) {
+    move(input.node);
+    result.inputs.push_back(input);
+    result.inputs.back().node = to[input.node];
+  }
+  for (NodeId id = 0; id < from.size(); ++id) {
+    if (needed[id] && to[id] == expr::no_node) move(id);
+  }
+  for (const expr::Requirement& r : from.requirements()) {
+    expr::Requirement moved = r;
+    moved.left = to[r.left];
+    moved.right = to[r.right];
+    moved.origin = result.arena.add_origin(from.origin_of(r.origin));
+    result.arena.add_requirement(std::move(moved));
+  }
+  for (const NodeId output : graph.outputs) result.outputs.push_back(to[output]);
+  for (const expr::Update& update : graph.updates) result.updates.push_back({update.input, to[update.value]});
+  return result;
+}
+
+}  // namespace croton::rewrite

@@ -1,0 +1,32 @@
+// The rewriting stage: groups of rules in order, from the imported graph to the one that is cut into kernels.
+#pragma once
+
+#include "rewrite/rewriter.hpp"
+
+#include <functional>
+
+namespace croton::rewrite {
+
+struct Options {
+  bool special_values = true;   // rules that change results at special points may run
+  std::string_view optimizer = "fast_run";  // fast_run: all; fast_compile: what correctness needs; none: only what cannot be left out
+};
+
+struct GroupReport {
+  std::string_view group;
+  Fired fired;
+  double milliseconds = 0;
+  std::size_t nodes = 0;
+};
+
+/// Runs all groups; `after` sees the graph after each.
+std::vector<GroupReport> run(expr::Graph& graph, const Options& options,
+                             const std::function<void(const GroupReport&, const expr::Graph&)>& after = {});
+/// One group until nothing changes.
+GroupReport run_group(expr::Graph& graph, const Group& group, const Options& options);
+std::span<const Group> groups();
+
+/// The graph with only what is reachable, in a new arena.
+expr::Graph compact(const expr::Graph& graph);
+
+}  // namespace croton::rewrite

@@ -1,0 +1,51 @@
+// The rewriter applies one group of rules to a graph: a loop over the nodes in order, each built again over its rewritten inputs
+// and then simplified until no rule of its root op fires. New nodes join the same arena; what is no longer needed is left behind.
+#pragma once
+
+#include "rewrite/match.hpp"
+
+#include <map>
+#include <string>
+#include <unordered_map>
+
+namespace croton::rewrite {
+
+/// How often each rule fired.
+using Fired = std::map<std::string_view, std::size_t>;
+
+class Rewriter {
+ public:
+  Rewriter(expr::Graph& graph, const Group& group, bool special_values, Fired& fired);
+
+  /// One pass; true if anything changed.
+  bool run();
+
+  // For the functions of rules:
+  expr::Arena& arena() { return graph_.arena; }
+  const expr::Graph& graph() const { return graph_; }
+  /// A node, simplified by the rules of this group.
+  expr::NodeId make(const expr::Op& op, std::span<const expr::NodeId> inputs, const expr::Attrs& attrs = {});
+  expr::NodeId make(std::string_view op, std::initializer_list<expr::NodeId> inputs, const expr::Attrs& attrs = {});
+  /// `value` (float or integer) as a constant of `like`'s dtype.
+  expr::NodeId constant(double value, expr::NodeId like);
+  /// At most one reader: rewriting it away saves it.
+  bool one_use(expr::NodeId node) const;
+
+ private:
+  expr::NodeId simplify(expr::NodeId node);
+  expr::NodeId try_rules(expr::NodeId node);
+  expr::NodeId build(const expr::Term& term, const Bindings& bindings, DType dtype);
+  bool holds(const CompiledRule& rule, const Bindings& bindings) const;
+  /// The replacement with the type that the node had: cast and broadcast where the rule changed it.
+  expr::NodeId same_type(expr::NodeId replacement, expr::NodeId node);
+
+  expr::Graph& graph_;
+  Fired& fired_;
+  std::vector<std::uint32_t> uses_;
+  std::unordered_map<const expr::Op*, std::vector<const CompiledRule*>> by_root_;
+  std::unordered_map<expr::NodeId, expr::NodeId> simplified_;
+  expr::Place place_ = 0;
+  int depth_ = 0;
+};
+
+}  // namespace croton::rewrite

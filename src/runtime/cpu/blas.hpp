@@ -1,0 +1,72 @@
+// Matrix products on the CPU, through whatever library with the CBLAS interface is found when the first product runs
+// (OpenBLAS, MKL, BLIS), or a plain loop of our own.
+//
+// Promises: nothing is linked and the environment is not changed; the library runs on one thread and large products are
+// split over the pool into blocks whose sizes depend on the product alone, so that the bits of the result do not depend
+// on the number of threads; C is not read where beta is 0; sizes beyond 32 bits work.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include <croton/type.hpp>
+
+namespace croton::runtime::cpu {
+
+/// C = alpha op(A) op(B) + beta C, where op transposes if asked for, op(A) is m x k, op(B) is k x n and C is m x n, all
+/// stored by rows. lda, ldb, ldc count the elements from one stored row to the next. C overlaps neither A nor B. As in
+/// BLAS, A and B are not read if alpha is 0 or k is 0, and C is not read if beta is 0.
+struct MatrixProduct {
+  DType dtype = DType::float32;  ///< float32 or float64, of A, B, C, alpha and beta
+  bool transpose_a = false;
+  bool transpose_b = false;
+  std::int64_t m = 0;
+  std::int64_t n = 0;
+  std::int64_t k = 0;
+  double alpha = 1;
+  const void* a = nullptr;
+  std::int64_t lda = 0;
+  const void* b = nullptr;
+  std::int64_t ldb = 0;
+  double beta = 0;
+  void* c = nullptr;
+  std::int64_t ldc = 0;
+};
+
+/// The library that products run in. All functions may be called from any thread.
+class Blas {
+ public:
+  /// Chooses the library for later products: "auto" (the first one found), "none" (our own loop) or the path of one. It
+  /// is loaded when first used. Throws ConfigError if `choice` is empty.
+  static void configure(const std::string& choice);
+  /// True if there is a library; else `why` tells where it was looked for and which package has it.
+  /// Throws DeviceError if a path was chosen and cannot be used.
+  static bool available(std::string* why = nullptr);
+  /// The library in use; like available(), loads it first.
+  static const Blas& instance();
+
+  /// For logs: "OpenBLAS 0.3.21 (libopenblas.so.0)", or "none".
+  const std::string& name() const { return name_; }
+  /// The product on the calling thread, unsplit; without a library as gemm_fallback. The sizes must have been checked.
+  void gemm(const MatrixProduct& product) const noexcept;
+
+ private:
+  friend struct BlasLoader;
+  using Sgemm = void (*)(int order, int trans_a, int trans_b, int m, int n, int k, float alpha, const float* a, int lda,
+                         const float* b, int ldb, float beta, float* c, int ldc);
+  using Dgemm = void (*)(int order, int trans_a, int trans_b, int m, int n, int k, double alpha, const double* a,
+                         int lda, const double* b, int ldb, double beta, double* c, int ldc);
+
+  std::string name_ = "none";
+  std::string missing_;  // why there is no library
+  Sgemm sgemm_ = nullptr;
+  Dgemm dgemm_ = nullptr;
+};
+
+/// The product on the thread pool. Throws InternalError if dtype, a size or a leading dimension is not valid.
+void gemm(const MatrixProduct& product);
+
+/// The product by a plain blocked loop on the calling thread: right, in a fixed order of operations, and slow.
+void gemm_fallback(const MatrixProduct& product) noexcept;
+
+}  // namespace croton::runtime::cpu

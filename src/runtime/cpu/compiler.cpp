@@ -1,0 +1,207 @@
+#include "runtime/cpu/compiler.hpp"
+
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <charconv>
+#include <croton/error.hpp>
+#include <mutex>
+#include <set>
+
+#include "llvm/croton_api.hpp"
+
+namespace croton::runtime::cpu {
+namespace {
+
+constexpr const char* library_name = "libcroton_llvm.so";
+constexpr std::string_view text_name = "kernel.cpp:";  // how messages begin (src/llvm/frontend.cpp)
+
+CrotonSink sink_into(std::string& text) {
+  return {&text, [](void* context, const char* data, std::size_t size) {
+            static_cast<std::string*>(context)->assign(data, size);
+          }};
+}
+
+// ---- Finding the library
+
+std::mutex library_mutex;
+const CrotonLlvmApi* loaded_api = nullptr;  // guarded by library_mutex, as is the folder
+
+std::filesystem::path& extra_folder() {
+  static std::filesystem::path folder;
+  return folder;
+}
+
+std::filesystem::path folder_of_this_object() {
+  Dl_info info{};
+  if (dladdr(reinterpret_cast<void*>(&folder_of_this_object), &info) == 0 || info.dli_fname == nullptr) return {};
+  std::error_code ignored;
+  const std::filesystem::path file = std::filesystem::canonical(info.dli_fname, ignored);
+  return file.parent_path();
+}
+
+// The interface of one file, or nullptr with the reason added to `why`.
+const CrotonLlvmApi* open(const std::filesystem::path& file, std::string& why) {
+  std::error_code ignored;
+  if (!std::filesystem::exists(file, ignored)) {
+    why += "\n  " + file.string() + ": no such file";
+    return nullptr;
+  }
+  void* handle = dlopen(file.c_str(), RTLD_LAZY | RTLD_LOCAL);
+  if (handle == nullptr) {
+    const char* reason = dlerror();
+    why += "\n  " + (reason != nullptr ? std::string(reason) : file.string() + ": dlopen failed");
+    return nullptr;
+  }
+  const auto entry = reinterpret_cast<CrotonLlvmEntry>(dlsym(handle, croton_llvm_entry_name));
+  const CrotonLlvmApi* api = entry != nullptr ? entry() : nullptr;
+  if (api == nullptr || api->version != croton_llvm_api_version) {
+    why += "\n  " + file.string() + ": belongs to another version of Croton";
+    dlclose(handle);
+    return nullptr;
+  }
+  return api;  // never closed: kernels may run until the process ends
+}
+
+const CrotonLlvmApi* find_library(std::string& why) {
+  const std::lock_guard lock(library_mutex);
+  if (loaded_api != nullptr) return loaded_api;
+  why = std::string("the CPU compiler and the CUDA simulator need ") + library_name +
+        ", which was not found or not usable. Searched:";
+  for (const std::filesystem::path& folder : {folder_of_this_object(), extra_folder()}) {
+    if (!folder.empty() && loaded_api == nullptr) loaded_api = open(folder / library_name, why);
+  }
+  why +=
+      "\nIt is built with Croton where LLVM and Clang 19 are installed (Debian and Ubuntu: llvm-19-dev libclang-19-dev "
+      "libclang-cpp19-dev) and runs where their libraries are (libllvm19 libclang-cpp19).";
+  return loaded_api;
+}
+
+// ---- Messages
+
+std::vector<std::string_view> lines_of(std::string_view text) {
+  std::vector<std::string_view> lines;
+  while (!text.empty()) {
+    const std::size_t end = text.find('\n');
+    lines.push_back(text.substr(0, end));
+    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+  }
+  return lines;
+}
+
+// The numbers of lines, from 1, at which messages point.
+std::set<std::size_t> lines_named(std::string_view messages) {
+  std::set<std::size_t> named;
+  for (std::string_view line : lines_of(messages)) {
+    if (!line.starts_with(text_name)) continue;
+    line.remove_prefix(text_name.size());
+    std::size_t number = 0;
+    if (std::from_chars(line.data(), line.data() + line.size(), number).ec == std::errc{}) named.insert(number);
+  }
+  return named;
+}
+
+// Lines near those that messages name, numbered, with a mark at the named ones and dots where lines are left out.
+std::string excerpt(std::string_view source, const std::set<std::size_t>& named) {
+  constexpr std::size_t around = 3;
+  const std::vector<std::string_view> lines = lines_of(source);
+  std::string text;
+  std::size_t last = 0;
+  for (std::size_t number = 1; number <= lines.size(); ++number) {
+    const auto next = named.lower_bound(number > around ? number - around : 1);
+    if (next == named.end() || *next > number + around) continue;
+    if (number != last + 1) text += "        ...\n";
+    const std::string digits = std::to_string(number);
+    text += (named.contains(number) ? "> " : "  ") + std::string(6 - std::min<std::size_t>(digits.size(), 6), ' ') +
+            digits + " | " + std::string(lines[number - 1]) + "\n";
+    last = number;
+  }
+  return text;
+}
+
+std::int32_t mode_number(CompileOptions::Mode mode) {
+  switch (mode) {
+    case CompileOptions::Mode::cpu:
+      return croton_mode_cpu;
+    case CompileOptions::Mode::simulator:
+      return croton_mode_simulator;
+    case CompileOptions::Mode::simulator_checked:
+      return croton_mode_simulator_checked;
+  }
+  throw InternalError("a compile mode without a number");
+}
+
+}  // namespace
+
+Module::~Module() { api_.unload(handle_); }
+
+void* Module::symbol(const std::string& name) const { return api_.symbol(handle_, name.c_str()); }
+
+void* Module::require(const std::string& name) const {
+  void* address = symbol(name);
+  if (address == nullptr) throw InternalError("compiled code has no symbol " + name);
+  return address;
+}
+
+Compiler& Compiler::instance() {
+  std::string why;
+  const CrotonLlvmApi* api = find_library(why);
+  if (api == nullptr) throw DeviceError(why);
+  static Compiler compiler(*api);
+  return compiler;
+}
+
+bool Compiler::available(std::string* why) {
+  std::string reason;
+  const bool found = find_library(reason) != nullptr;
+  if (!found && why != nullptr) *why = reason;
+  return found;
+}
+
+void Compiler::set_library_folder(std::filesystem::path folder) {
+  const std::lock_guard lock(library_mutex);
+  extra_folder() = std::move(folder);
+}
+
+std::string Compiler::identity() const { return api_.identity(); }
+
+std::string Compiler::run(std::string_view source, const CompileOptions& options, bool assembly) const {
+  const auto width = !options.vectorize_512   ? croton_width_host
+                     : *options.vectorize_512 ? croton_width_512
+                                              : croton_width_256;
+  const CrotonCompileRequest request = {source.data(), source.size(), mode_number(options.mode),
+                                        assembly ? croton_output_assembly : croton_output_object, width};
+  std::string output;
+  std::string messages;
+  if (api_.compile(&request, sink_into(output), sink_into(messages)) != 0) {
+    throw InternalError("generated code does not compile:\n" + messages + "\n" +
+                        excerpt(source, lines_named(messages)));
+  }
+  return output;
+}
+
+std::vector<std::byte> Compiler::compile(std::string_view source, const CompileOptions& options) const {
+  const std::string object = run(source, options, false);
+  const auto bytes = std::as_bytes(std::span(object));
+  return {bytes.begin(), bytes.end()};
+}
+
+std::string Compiler::assembly(std::string_view source, const CompileOptions& options) const {
+  return run(source, options, true);
+}
+
+std::shared_ptr<Module> Compiler::load(std::span<const std::byte> object,
+                                       std::span<const std::pair<std::string, void*>> symbols) const {
+  std::vector<CrotonSymbol> names;
+  names.reserve(symbols.size());
+  for (const auto& [name, address] : symbols) names.push_back({name.c_str(), address});
+  void* handle = nullptr;
+  std::string messages;
+  if (api_.load(reinterpret_cast<const char*>(object.data()), object.size(), names.data(), names.size(), &handle,
+                sink_into(messages)) != 0) {
+    throw DeviceError("an object file of " + std::to_string(object.size()) + " bytes cannot be loaded: " + messages);
+  }
+  return std::shared_ptr<Module>(new Module(api_, handle));
+}
+
+}  // namespace croton::runtime::cpu

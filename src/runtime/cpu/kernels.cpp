@@ -1,0 +1,127 @@
+#include "runtime/cpu/kernels.hpp"
+
+#include <croton/error.hpp>
+
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <unordered_map>
+
+#include "base/config.hpp"
+#include "runtime/cache.hpp"
+#include "runtime/cpu/compiler.hpp"
+
+namespace croton::runtime::cpu {
+namespace {
+
+// A payload is an object file, or the digest of the entry that has it: kernels compiled together share one object.
+constexpr char object_tag = 'O', reference_tag = 'R';
+
+KernelCache* disk_cache() {
+  const base::Flags& flags = base::config();
+  if (!flags.cache) return nullptr;
+  static std::mutex mutex;
+  static std::map<std::string, std::unique_ptr<KernelCache>> caches;
+  const std::lock_guard lock(mutex);
+  auto& cache = caches[flags.cache_dir];
+  if (!cache) cache = std::make_unique<KernelCache>(flags.cache_dir.empty() ? KernelCache::default_folder() : std::filesystem::path(flags.cache_dir));
+  return cache.get();
+}
+
+class Store {
+ public:
+  static Store& instance() {
+    static Store* store = new Store;  // never destroyed: other threads may still run kernels when the process ends
+    return *store;
+  }
+
+  std::vector<KernelEntry> get(std::span<const codegen::Text> texts, KernelCounts& counts) {
+    const std::lock_guard lock(mutex_);
+    std::vector<const codegen::Text*> missing;
+    for (const codegen::Text& text : texts) {
+      if (entries_.contains(text.name)) continue;
+      if (load_from_disk(text)) {
+        ++counts.cached;
+      } else {
+        bool listed = false;
+        for (const codegen::Text* other : missing) listed = listed || other->name == text.name;
+        if (!listed) missing.push_back(&text);
+      }
+    }
+    if (!missing.empty()) compile(missing, counts);
+    std::vector<KernelEntry> result;
+    for (const codegen::Text& text : texts) result.push_back(entries_.at(text.name));
+    return result;
+  }
+
+ private:
+  std::string key_of(const codegen::Text& text) {
+    if (prelude_.empty()) prelude_ = codegen::prelude(codegen::Target::cpu);
+    return CacheKey().add("kernel", text.digest).add("prelude", prelude_).add("compiler", Compiler::instance().identity()).digest();
+  }
+
+  bool load_from_disk(const codegen::Text& text) {
+    KernelCache* cache = disk_cache();
+    if (cache == nullptr) return false;
+    std::string digest = key_of(text);
+    auto payload = cache->find(digest);
+    if (payload && payload->size() == 33 && static_cast<char>((*payload)[0]) == reference_tag) {
+      digest.assign(reinterpret_cast<const char*>(payload->data()) + 1, 32);
+      if (const auto module = modules_.find(digest); module != modules_.end()) return add(text, *module->second);
+      payload = cache->find(digest);
+    }
+    if (!payload || payload->empty() || static_cast<char>((*payload)[0]) != object_tag) return false;
+    if (const auto module = modules_.find(digest); module != modules_.end()) return add(text, *module->second);
+    try {
+      const auto module = Compiler::instance().load(std::span(*payload).subspan(1));
+      modules_[digest] = module;
+      return add(text, *module);
+    } catch (const DeviceError&) {
+      return false;  // made by another compiler, or damaged in a way the checksum did not see: compile it again
+    }
+  }
+
+  bool add(const codegen::Text& text, const Module& module) {
+    KernelEntry entry;
+    entry.run = reinterpret_cast<decltype(entry.run)>(module.symbol(text.name));
+    entry.finish = reinterpret_cast<decltype(entry.finish)>(module.symbol(text.name + "_finish"));
+    if (entry.run == nullptr) return false;
+    entries_[text.name] = entry;
+    return true;
+  }
+
+  void compile(const std::vector<const codegen::Text*>& missing, KernelCounts& counts) {
+    std::string unit = codegen::prelude(codegen::Target::cpu);
+    for (const codegen::Text* text : missing) unit += text->code + "\n";
+    const std::vector<std::byte> object = Compiler::instance().compile(unit);
+    const auto module = Compiler::instance().load(object);
+    const std::string first = key_of(*missing.front());
+    modules_[first] = module;
+    for (const codegen::Text* text : missing) {
+      if (!add(*text, *module)) throw InternalError("a compiled module lacks the kernel " + text->name);
+      ++counts.compiled;
+    }
+    KernelCache* cache = disk_cache();
+    if (cache == nullptr) return;
+    std::vector<std::byte> payload{std::byte{object_tag}};
+    payload.insert(payload.end(), object.begin(), object.end());
+    cache->store(first, payload);
+    std::vector<std::byte> reference(33);
+    reference[0] = std::byte{reference_tag};
+    std::memcpy(reference.data() + 1, first.data(), 32);
+    for (std::size_t i = 1; i < missing.size(); ++i) cache->store(key_of(*missing[i]), reference);
+  }
+
+  std::mutex mutex_;
+  std::string prelude_;
+  std::unordered_map<std::string, KernelEntry> entries_;
+  std::unordered_map<std::string, std::shared_ptr<Module>> modules_;  // by the digest of the entry that has the object
+};
+
+}  // namespace
+
+bool can_compile(std::string* why) { return Compiler::available(why); }
+
+std::vector<KernelEntry> get_kernels(std::span<const codegen::Text> texts, KernelCounts& counts) { return Store::instance().get(texts, counts); }
+
+}  // namespace croton::runtime::cpu

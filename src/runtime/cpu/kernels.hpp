@@ -1,0 +1,30 @@
+// Compiled CPU kernels of this process: found by digest, taken from the disk cache, or compiled. All that are missing at once are
+// compiled as one module, since a module costs milliseconds however little it holds.
+#pragma once
+
+#include "codegen/emit.hpp"
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace croton::runtime::cpu {
+
+/// The entries of one kernel; `finish` only for split kernels.
+struct KernelEntry {
+  void (*run)(const void* parameters, std::int64_t begin, std::int64_t end) = nullptr;
+  void (*finish)(const void* parameters) = nullptr;
+};
+
+struct KernelCounts {
+  std::uint64_t compiled = 0;  // by this request
+  std::uint64_t cached = 0;    // taken from disk
+};
+
+/// Whether kernels can be compiled here (the LLVM part is there).
+bool can_compile(std::string* why = nullptr);
+/// The entries of the kernels, in order. Thread-safe; entries stay valid for the life of the process.
+std::vector<KernelEntry> get_kernels(std::span<const codegen::Text> texts, KernelCounts& counts);
+
+}  // namespace croton::runtime::cpu

@@ -1,0 +1,212 @@
+#include "runtime/cpu/threads.hpp"
+
+#include <pthread.h>
+#include <sched.h>
+
+#include <algorithm>
+#include <chrono>
+#include <new>
+#include <span>
+#include <string>
+#include <thread>
+
+#include <croton/error.hpp>
+
+namespace croton::runtime::cpu {
+namespace {
+
+constexpr int max_threads = 1024;
+// Long enough to bridge the serial work between two kernels, short enough to leave the core to others soon.
+constexpr auto spin_time = std::chrono::microseconds(20);
+constexpr int pauses_between_clock_reads = 8;
+// How long the end of the process waits for a region of another thread; only a body that calls exit() makes it wait in
+// vain.
+constexpr auto shut_down_patience = std::chrono::seconds(1);
+
+void pause_briefly() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+
+/// Spins until done() or until spin_time is over; returns done().
+template <class Done>
+bool spin_until(Done done) {
+  const auto end = std::chrono::steady_clock::now() + spin_time;
+  do {
+    for (int i = 0; i < pauses_between_clock_reads; ++i) {
+      if (done()) return true;
+      pause_briefly();
+    }
+  } while (std::chrono::steady_clock::now() < end);
+  return done();
+}
+
+// What a worker's slot says. The caller offers a chunk; whoever turns `offered` into something else runs it.
+enum State : std::uint32_t { idle, offered, taken, stop };
+
+}  // namespace
+
+// Each on cache lines of its own (two: processors fetch them in pairs).
+struct alignas(128) ThreadPool::Worker {
+  std::atomic<std::uint32_t> state{idle};
+  // Set around each sleep on `state`, so that a notification, a system call, is sent only where somebody sleeps. All
+  // accesses to both are sequentially consistent: whoever does not see the flag set is seen by the sleeper before it
+  // sleeps.
+  std::atomic<bool> worker_sleeps{false};
+  std::atomic<bool> caller_sleeps{false};
+  ThreadPool* pool = nullptr;
+  std::int64_t part = 0;
+  bool spins = true;
+  bool started = false;
+  pthread_t thread{};
+
+  void set(State value, const std::atomic<bool>& other_sleeps) {
+    state.store(value);
+    if (other_sleeps.load()) state.notify_all();
+  }
+  void wait_while(State value, std::atomic<bool>& sleeps, bool spin) {
+    if (spin && spin_until([&] { return state.load(std::memory_order_acquire) != value; })) return;
+    sleeps.store(true);
+    while (state.load() == value) state.wait(value);
+    sleeps.store(false);
+  }
+  bool change(State from, State to) {
+    std::uint32_t expected = from;
+    return state.compare_exchange_strong(expected, to);
+  }
+};
+
+void ThreadPool::Region::run(std::int64_t part) const {
+  const std::int64_t size = n / parts, larger = n % parts;  // the first `larger` chunks have one element more
+  const std::int64_t begin = part * size + std::min(part, larger);
+  body(context, begin, begin + size + (part < larger ? 1 : 0));
+}
+
+ThreadPool::ThreadPool() : threads_(usable_cores()), usable_cores_(threads_.load()) {}
+
+ThreadPool& ThreadPool::instance() {
+  // The pool itself is never destroyed, so that destructors of static objects may still use it (inline); its workers
+  // are stopped when the process ends or the library is unloaded.
+  static ThreadPool* pool = [] {
+    static ThreadPool* made = new ThreadPool;
+    static struct AtExit {
+      ~AtExit() { made->shut_down(); }
+    } at_exit;
+    pthread_atfork(nullptr, nullptr, [] { made->forget_workers_after_fork(); });
+    return made;
+  }();
+  return *pool;
+}
+
+int ThreadPool::usable_cores() {
+  // The kernel refuses a set smaller than its own, so try larger ones.
+  for (int capacity = 1024; capacity <= 1 << 20; capacity *= 2) {
+    cpu_set_t* set = CPU_ALLOC(static_cast<std::size_t>(capacity));
+    if (!set) break;
+    const std::size_t bytes = CPU_ALLOC_SIZE(static_cast<std::size_t>(capacity));
+    const bool known = sched_getaffinity(0, bytes, set) == 0;
+    const int count = known ? CPU_COUNT_S(bytes, set) : 0;
+    CPU_FREE(set);
+    if (known) return std::clamp(count, 1, max_threads);
+  }
+  return 1;
+}
+
+void ThreadPool::set_threads(int count) {
+  if (count < 0 || count > max_threads)
+    throw ValueError("threads: " + std::to_string(count) + " is outside 0 (all usable cores) to " +
+                     std::to_string(max_threads));
+  threads_.store(count == 0 ? usable_cores() : count, std::memory_order_relaxed);
+}
+
+void ThreadPool::parallel_for(std::int64_t n, std::int64_t grain, Body body, void* context) noexcept {
+  if (n <= 0) return;
+  grain = std::max<std::int64_t>(grain, 1);
+  if (n <= grain) return body(context, 0, n);
+  const std::int64_t parts = std::min<std::int64_t>(threads(), (n - 1) / grain + 1);
+  if (parts == 1 || !try_enter()) return body(context, 0, n);
+  const std::int64_t workers = start_workers(parts - 1);
+  region_ = {body, context, n, workers + 1};
+  run_region(workers);
+  leave();
+}
+
+bool ThreadPool::try_enter() {
+  return !busy_.load(std::memory_order_relaxed) && !busy_.exchange(true, std::memory_order_acquire);
+}
+
+void ThreadPool::leave() { busy_.store(false, std::memory_order_release); }
+
+/// Returns how many workers there are of those wanted: fewer where the system refuses memory or threads.
+std::int64_t ThreadPool::start_workers(std::int64_t wanted) {
+  for (std::int64_t i = 0; i < wanted; ++i)
+    if (!start_worker(static_cast<std::size_t>(i))) return i;
+  return wanted;
+}
+
+bool ThreadPool::start_worker(std::size_t index) try {
+  if (index == workers_.size()) workers_.push_back(std::make_unique<Worker>());
+  Worker& worker = *workers_[index];
+  if (worker.started) return true;
+  worker.pool = this;
+  worker.part = static_cast<std::int64_t>(index) + 1;
+  // With more threads than cores a spinning one would keep another from working.
+  worker.spins = worker.part < usable_cores_;
+  worker.started = pthread_create(&worker.thread, nullptr, worker_main, &worker) == 0;
+  return worker.started;
+} catch (const std::bad_alloc&) {
+  return false;
+}
+
+void ThreadPool::run_region(std::int64_t workers) {
+  const std::span<const std::unique_ptr<Worker>> team(workers_.data(), static_cast<std::size_t>(workers));
+  for (const auto& worker : team) worker->set(offered, worker->worker_sleeps);
+  region_.run(0);
+  // Take back what has not been started. It is the caller's own work either way, and a worker that is still waking up
+  // (30 to 50 us) or has no core on a loaded machine (milliseconds) would only be waited for.
+  for (const auto& worker : team)
+    if (worker->change(offered, idle)) region_.run(worker->part);
+  for (const auto& worker : team) worker->wait_while(taken, worker->caller_sleeps, true);
+}
+
+void* ThreadPool::worker_main(void* argument) {
+  Worker& self = *static_cast<Worker*>(argument);
+  for (;;) {
+    self.wait_while(idle, self.worker_sleeps, self.spins);
+    if (self.change(offered, taken)) {
+      self.pool->region_.run(self.part);
+      self.set(idle, self.caller_sleeps);
+    } else if (self.state.load() == stop) {
+      return nullptr;
+    }
+  }
+}
+
+void ThreadPool::shut_down() {
+  const auto end = std::chrono::steady_clock::now() + shut_down_patience;
+  while (!try_enter()) {  // never left again: later regions run inline
+    if (std::chrono::steady_clock::now() > end) return;
+    std::this_thread::yield();
+  }
+  for (const auto& worker : workers_) {
+    if (!worker->started) continue;
+    worker->set(stop, worker->worker_sleeps);
+    pthread_join(worker->thread, nullptr);
+    worker->started = false;
+  }
+}
+
+void ThreadPool::forget_workers_after_fork() {
+  for (const auto& worker : workers_) {
+    worker->state.store(idle);
+    worker->worker_sleeps.store(false);
+    worker->caller_sleeps.store(false);
+    worker->started = false;
+  }
+  leave();
+}
+
+}  // namespace croton::runtime::cpu

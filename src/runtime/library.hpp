@@ -1,0 +1,82 @@
+// A shared library that is loaded when it is first needed, so that one binary of Croton runs on machines with and
+// without it. It keeps what was tried and why each attempt failed: a missing library is named with the places searched
+// and the package that has it.
+//
+// Names are fixed sonames and folders are absolute, so that neither the current folder nor a relative entry of a search
+// path can bring in other code; a file that every user of the machine could have put there is refused. A loaded library
+// stays loaded for the life of the process, because its threads and callbacks outlive any owner.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace croton::runtime {
+
+class SharedLibrary {
+ public:
+  /// Where to look. Folders come first, in order, each with all names; then the system's loader.
+  struct Search {
+    std::string title;                           ///< as messages name it: "NVRTC (the run-time compiler of CUDA)"
+    std::vector<std::string> names;              ///< file names, the preferred first: "libnvrtc.so.13"
+    std::vector<std::filesystem::path> folders;  ///< absolute
+    bool system = true;                          ///< whether the system's loader is asked at the end
+    std::string package;                         ///< what to install: "pip install nvidia-cuda-nvrtc"
+  };
+
+  struct Attempt {
+    std::string candidate;  ///< path or name
+    std::string outcome;    ///< "loaded", or why not
+  };
+
+  /// Loads nothing yet.
+  explicit SharedLibrary(Search search);
+
+  /// True once the library is loaded; the first call searches, later ones repeat its answer. Thread-safe, as all below.
+  bool load();
+
+  /// Like load, but throws DeviceError with explain() when there is no such library.
+  void require();
+
+  /// The file that was loaded, links resolved; empty before load or where it failed.
+  std::filesystem::path path();
+
+  /// The build id of the loaded file as hexadecimal text, else sizes that tell builds apart: versions alone may repeat
+  /// between builds.
+  std::string build();
+
+  /// Every place that was tried, in order.
+  std::vector<Attempt> tried();
+
+  /// What is missing, where it was looked for and what has it: several lines. "loaded from ..." where it was found.
+  std::string explain();
+
+  /// An entry point: `library.function<int(int*, int*)>("nvrtcVersion")`. Throws DeviceError where the library lacks it
+  /// (too old).
+  template <class Function>
+  Function* function(const char* name) {
+    return reinterpret_cast<Function*>(address(name));
+  }
+
+  /// An entry point that older versions lack: null where it is missing.
+  template <class Function>
+  Function* optional_function(const char* name) {
+    return reinterpret_cast<Function*>(address_or_null(name));
+  }
+
+ private:
+  void search_all();
+  bool try_folder(const std::filesystem::path& folder);
+  bool try_open(const std::string& candidate);
+  void* address(const char* name);
+  void* address_or_null(const char* name);
+
+  Search search_;
+  std::once_flag once_;
+  void* handle_ = nullptr;
+  std::vector<Attempt> tried_;
+};
+
+}  // namespace croton::runtime

@@ -1,0 +1,65 @@
+// Text of CUDA kernels to programs that the simulator runs. The text begins with
+// codegen_templates/common/device_simulator.hpp where NVRTC's begins with device_cuda.cuh; all else is the same.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace croton::runtime::cpu {
+class Module;
+}
+
+namespace croton::runtime::simulator {
+
+/// Compiles a text to an object file, which may be kept in a cache (key: text, kernel names, `checked`,
+/// cpu::Compiler::identity()). `kernels` are the names of the kernels to be launched. `checked` puts a call before
+/// every access of memory. InternalError where the text does not compile.
+std::vector<std::byte> compile(std::string_view text, std::span<const std::string> kernels, bool checked);
+
+/// A loaded object file of compile(). Never changes, so that any number of launches may share it.
+class Program {
+ public:
+  using Entry = void (*)(void** arguments);
+
+  struct SharedVariable {
+    std::string name;
+    std::size_t offset = 0;  // in the block's shared memory
+    std::size_t size = 0;
+  };
+
+  struct Kernel {
+    Entry entry = nullptr;
+    unsigned parameters = 0;
+  };
+
+  /// `text` is what was compiled, for messages that show a line; it may be left empty. DeviceError for damaged objects.
+  explicit Program(std::span<const std::byte> object, std::string text = {});
+
+  /// InternalError where the program was compiled without this name among its kernels.
+  Kernel kernel(const std::string& name) const;
+
+  bool is_checked() const { return checked_; }
+  /// Whether a kernel may wait for other threads of its block.
+  bool waits() const { return waits_; }
+  /// Bytes of shared memory without the part whose size is given at launch; that part begins there.
+  std::size_t shared_bytes() const { return shared_bytes_; }
+  const std::vector<SharedVariable>& shared_variables() const { return shared_variables_; }
+
+  /// "line 12: `text of it`", as far as it is known.
+  std::string describe_line(unsigned line) const;
+
+ private:
+  std::shared_ptr<cpu::Module> module_;
+  std::string text_;
+  bool checked_ = false;
+  bool waits_ = false;
+  std::size_t shared_bytes_ = 0;
+  std::vector<SharedVariable> shared_variables_;
+};
+
+}  // namespace croton::runtime::simulator

@@ -1,0 +1,92 @@
+#include "runtime/simulator/memory.hpp"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <croton/error.hpp>
+#include <cstring>
+#include <string>
+
+#include "base/checked.hpp"
+
+namespace croton::runtime::simulator {
+namespace {
+
+std::size_t page_size() {
+  static const auto size = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  return size;
+}
+
+// The pages of an allocation, without the guard page at each end; nothing where the size does not fit.
+std::optional<std::size_t> pages_for(std::size_t bytes) {
+  const auto rounded = base::checked_add(bytes, page_size() - 1);
+  if (!rounded) return std::nullopt;
+  return std::max(*rounded / page_size(), std::size_t{1}) * page_size();
+}
+
+void unmap(std::uintptr_t address, std::size_t bytes) {
+  munmap(reinterpret_cast<void*>(address - page_size()), *pages_for(bytes) + 2 * page_size());
+}
+
+}  // namespace
+
+DeviceMemory::~DeviceMemory() {
+  for (const auto& [address, size] : sizes_) unmap(address, size);
+}
+
+void* DeviceMemory::allocate(std::size_t bytes) {
+  const auto pages = pages_for(bytes);
+  const auto whole = pages ? base::checked_add(*pages, 2 * page_size()) : std::nullopt;
+  void* mapped =
+      whole ? mmap(nullptr, *whole, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0) : MAP_FAILED;
+  if (mapped == MAP_FAILED) throw OutOfMemory("a simulated device cannot allocate " + std::to_string(bytes) + " bytes");
+  std::byte* first = static_cast<std::byte*>(mapped) + page_size();
+  if (mprotect(first, *pages, PROT_READ | PROT_WRITE) != 0) {
+    munmap(mapped, *whole);
+    throw OutOfMemory("a simulated device cannot allocate " + std::to_string(bytes) + " bytes");
+  }
+  const std::lock_guard lock(mutex_);
+  sizes_[reinterpret_cast<std::uintptr_t>(first)] = bytes;
+  return first;
+}
+
+void DeviceMemory::free(void* address) {
+  const std::lock_guard lock(mutex_);
+  const auto found = sizes_.find(reinterpret_cast<std::uintptr_t>(address));
+  if (found == sizes_.end())
+    throw InternalError("freed an address that no allocation of this simulated device begins at");
+  unmap(found->first, found->second);
+  sizes_.erase(found);
+}
+
+void DeviceMemory::copy_in(void* device, std::span<const std::byte> host) {
+  require(device, host.size(), "into");
+  if (!host.empty()) std::memcpy(device, host.data(), host.size());
+}
+
+void DeviceMemory::copy_out(std::span<std::byte> host, const void* device) const {
+  require(device, host.size(), "out of");
+  if (!host.empty()) std::memcpy(host.data(), device, host.size());
+}
+
+std::vector<Range> DeviceMemory::allocations() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<Range> all;
+  for (const auto& [address, size] : sizes_) all.push_back({address, size});
+  return all;
+}
+
+void DeviceMemory::require(const void* device, std::size_t bytes, const char* what) const {
+  const auto address = reinterpret_cast<std::uintptr_t>(device);
+  const std::lock_guard lock(mutex_);
+  auto next = sizes_.upper_bound(address);
+  if (next != sizes_.begin()) {
+    --next;
+    if (Range{next->first, next->second}.holds(address, bytes)) return;
+  }
+  if (bytes == 0) return;
+  throw InternalError("a copy of " + std::to_string(bytes) + " bytes " + what +
+                      " a simulated device does not lie inside one allocation");
+}
+
+}  // namespace croton::runtime::simulator

@@ -1,0 +1,14 @@
+// The matcher "has this text in it", under the name that both versions of Catch2 lack in common.
+#pragma once
+
+#include <string>
+
+#include "catch.hpp"
+
+inline auto contains(const std::string& part) {
+#if __has_include(<catch2/catch_all.hpp>)
+  return Catch::Matchers::ContainsSubstring(part);
+#else
+  return Catch::Matchers::Contains(part);
+#endif
+}

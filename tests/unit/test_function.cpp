@@ -1,0 +1,32 @@
+// Functions end to end: compiled, called, updated. The same programs run as compiled CPU code, in the reference evaluator and as CUDA
+// text on the simulated GPU.
+#include <croton/croton.hpp>
+
+#include "catch.hpp"
+
+namespace ct = croton;
+using ct::Array;
+using ct::DType;
+
+TEST_CASE("a function of a vector") {
+  const auto mode = GENERATE("run", "reference", "simulate");
+  const ct::change_flags flags{std::string("mode=") + mode};
+  const auto x = ct::vector("x");
+  const auto f = ct::function({x}, x * 2);
+  CHECK(f(Array{1.f, 2.f, 3.f}).only().equals(Array{2.f, 4.f, 6.f}));
+  CHECK(f(Array::empty(DType::float32, {0})).only().shape() == ct::Sizes{0});
+}
+
+TEST_CASE("reductions and rows") {
+  const auto mode = GENERATE("run", "reference", "simulate");
+  const ct::change_flags flags{std::string("mode=") + mode};
+  const auto m = ct::matrix("m");
+  const auto f = ct::function({m}, {ct::sum(m), ct::sum(m, 0), ct::max(m, 1), ct::argmax(m, 1), ct::mean(m), ct::nnet::softmax(m)});
+  const auto r = f(Array{{1.f, 2.f, 3.f}, {4.f, 5.f, 9.f}});
+  CHECK(r[0].equals(Array(24.f)));
+  CHECK(r[1].equals(Array{5.f, 7.f, 12.f}));
+  CHECK(r[2].equals(Array{3.f, 9.f}));
+  CHECK(r[3].equals(Array{std::int64_t{2}, std::int64_t{2}}));
+  CHECK(r[4].equals(Array(4.f)));
+  CHECK(r[5].all_close(Array{{0.09003057f, 0.24472847f, 0.66524096f}, {0.00657326f, 0.01786798f, 0.97555875f}}));
+}
