@@ -131,6 +131,9 @@ inline double train_epoch(const ct::Function& train, const Set& set, int batch) 
 
 inline void tell_where() {
   for (const ct::FlagInfo& flag : ct::flags()) {
+    if (flag.name == "mode" && flag.value != "run") {
+      std::cout << "           mode is " << flag.value << " (" << flag.origin << "): " << flag.doc << "\n";
+    }
     if (flag.name != "device") continue;
     std::cout << "Ran on:    the CPU: the flag device is " << flag.value << " (" << flag.origin
               << "), and this version has no other device\n";

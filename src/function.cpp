@@ -79,11 +79,12 @@ class CompiledFunction {
   bool reference = false, simulated = false;  // mode
 
   std::shared_ptr<CompiledFunction> copy() const;
-  std::vector<Array> call(std::vector<Array>& arguments);
+  std::vector<Array> call(std::span<const Argument> arguments);
   CallCounts counts() const;
 
  private:
   runtime::BoundPlan& bind(const runtime::CallArrays& arrays);
+  void take_arguments(std::span<const Argument> arguments);
 
   mutable std::mutex mutex_;
   std::unordered_map<std::vector<std::int64_t>, std::unique_ptr<runtime::BoundPlan>, KeyHash> bound_;
@@ -189,15 +190,72 @@ void apply_settings() {
   static std::atomic<const base::Flags*> applied{nullptr};
   const base::Flags* flags = &base::config();
   if (applied.load(std::memory_order_acquire) == flags) return;
+  if (flags->device != "auto" && flags->device != "cpu" && flags->device != "cpu0" && flags->device != "/cpu:0") {
+    throw DeviceError(fmt::format("device={}: there is no such device; this build has: cpu", flags->device));
+  }
   runtime::cpu::ThreadPool::instance().set_threads(static_cast<int>(flags->threads));
   runtime::cpu::Blas::configure(flags->blas);
   runtime::cuda::set_cuda_root(flags->cuda_root);
   applied.store(flags, std::memory_order_release);
 }
 
-std::vector<Array> CompiledFunction::call(std::vector<Array>& arguments) {
+Array convert(const InputRules& rules, const Argument& argument);
+
+/// Whether the array can be taken as it is.
+bool fits(const InputRules& rules, const Array& array) {
+  const Type& type = rules.variable.type();
+  if (array.dtype() != type.dtype || array.shape().size() != type.shape.size()) return false;
+  for (std::size_t axis = 0; axis < type.shape.size(); ++axis) {
+    if (type.shape[axis] != unknown_size && type.shape[axis] != array.shape()[axis]) return false;
+  }
+  return true;
+}
+
+/// The converted arguments, in memory that is kept from call to call.
+void CompiledFunction::take_arguments(std::span<const Argument> arguments) {
+  if (arguments.size() > inputs.size()) {
+    throw TypeError(fmt::format("{}: {} arguments for {} input(s)", name, arguments.size(), inputs.size()));
+  }
+  arrays_.arguments.resize(inputs.size());
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const InputRules& rules = inputs[i];
+    Array& array = arrays_.arguments[i];
+    if (i < arguments.size() && fits(rules, arguments[i].array())) {
+      array = arguments[i].array();
+    } else if (i < arguments.size()) {
+      array = convert(rules, arguments[i]);
+    } else if (rules.value) {
+      array = convert(rules, Argument(*rules.value));
+    } else {
+      throw TypeError(fmt::format("{}: the input {} is missing", name, builder::describe(rules.variable)));
+    }
+    // Kernels take strides in whole elements; products, and the simulated GPU, take rows without gaps.
+    const auto item = static_cast<std::int64_t>(size_of(array.dtype()));
+    bool needs_copy = reinterpret_cast<std::uintptr_t>(std::as_const(array).raw()) % static_cast<std::uintptr_t>(item) != 0;
+    if (!array.is_contiguous()) {
+      needs_copy = needs_copy || executable->needs_contiguous[i] || simulated;
+      for (const std::int64_t stride : array.strides()) needs_copy = needs_copy || stride % item != 0;
+    }
+    if (needs_copy) array = array.copy();
+  }
+}
+
+std::vector<Array> CompiledFunction::call(std::span<const Argument> arguments) {
   apply_settings();
   const std::lock_guard lock(mutex_);
+  struct Release {  // nothing of the call is kept alive
+    runtime::CallArrays& arrays;
+    ~Release() {
+      // Assigning keeps the vectors inside an Array, so that the next call allocates nothing for its arguments.
+      static const Array nothing;
+      for (Array& argument : arrays.arguments) argument = nothing;
+      arrays.shared.clear();
+      arrays.updates.clear();
+      arrays.outputs.clear();
+    }
+  } release{arrays_};
+  take_arguments(arguments);
+
   // Shared variables are locked in the order of their ids, so that two calls never wait for each other in a circle.
   if (lock_order_.size() != shared.size()) {
     lock_order_.resize(shared.size());
@@ -211,18 +269,8 @@ std::vector<Array> CompiledFunction::call(std::vector<Array>& arguments) {
     if (std::ranges::find(update_of, i) != update_of.end()) written.emplace_back(mutex);
     else read.emplace_back(mutex);
   }
-  arrays_.arguments.swap(arguments);
   arrays_.shared.clear();
   for (const Variable& v : shared) arrays_.shared.push_back(v.node()->shared->value);
-  struct Release {  // nothing of the call is kept alive
-    runtime::CallArrays& arrays;
-    ~Release() {
-      arrays.arguments.clear();
-      arrays.shared.clear();
-      arrays.updates.clear();
-      arrays.outputs.clear();
-    }
-  } release{arrays_};
 
   if (reference) {
     // The graph's inputs in its own order: arguments and shared variables may be mixed.
@@ -258,20 +306,28 @@ CallCounts CompiledFunction::counts() const {
   c.compiled = run_counts_.compiled;
   c.cached = run_counts_.cached;
   c.product_library = runtime::cpu::Blas::instance().name();
-  c.compiler = runtime::cpu::Compiler::available() ? runtime::cpu::Compiler::instance().identity().substr(0, 60) : "none";
+  if (simulated) {
+    c.compiler = "none (CUDA text on the simulated GPU)";
+  } else if (!runtime::cpu::Compiler::available()) {
+    c.compiler = "none (the reference evaluator runs kernels)";
+  } else {
+    // Without the list of the processor's features.
+    const std::string identity = runtime::cpu::Compiler::instance().identity();
+    c.compiler = identity.substr(0, std::min(identity.find(" +"), identity.find(" -")));
+  }
   return c;
 }
 
 }  // namespace detail
 
-namespace {
+namespace detail {
 
 using builder::describe;
 
 /// The array in the input's dtype, by the three states of casting.
-Array convert(const detail::InputRules& rules, const Argument& argument) {
+Array convert(const InputRules& rules, const Argument& argument) {
   const Type& type = rules.variable.type();
-  const Array& array = argument.array;
+  const Array& array = argument.array();
   const auto refuse = [&](const std::string& why) {
     throw TypeError(fmt::format("{} was given {}: {}", describe(rules.variable), Type{array.dtype(), array.shape()}.to_string(), why));
   };
@@ -288,7 +344,7 @@ Array convert(const detail::InputRules& rules, const Argument& argument) {
   if (rules.strict) refuse("the input is strict: pass exactly its dtype");
   if (is_complex(array.dtype())) refuse("complex numbers are not taken; pass real and imaginary parts");
   if (rules.allow_downcast.value_or(false) || can_cast_safely(array.dtype(), type.dtype)) return array.astype(type.dtype);
-  if (argument.number && !rules.allow_downcast.has_value()) {
+  if (argument.is_number() && !rules.allow_downcast.has_value()) {
     const bool float_literal = is_float(array.dtype()) && type.dtype == DType::float32 && base::config().float_x() == DType::float32;
     if (float_literal) return array.astype(type.dtype);
     if (is_discrete(array.dtype())) {
@@ -302,6 +358,12 @@ Array convert(const detail::InputRules& rules, const Argument& argument) {
                      name_of(type.dtype), name_of(type.dtype)));
   return array;
 }
+
+}  // namespace detail
+
+namespace {
+
+using builder::describe;
 
 std::string in_line(std::source_location where) { return fmt::format("function ({})", describe(where)); }
 
@@ -403,31 +465,9 @@ Function function(std::vector<In> inputs, OutputList outputs, FunctionOptions op
   return Function(std::move(compiled));
 }
 
-Outputs Function::call(std::vector<Argument> arguments) const {
+Outputs Function::call(std::span<const Argument> arguments) const {
   if (!impl_) throw TypeError("an empty Function was called");
-  const std::vector<detail::InputRules>& rules = impl_->inputs;
-  if (arguments.size() > rules.size()) {
-    throw TypeError(fmt::format("{}: {} arguments for {} input(s)", impl_->name, arguments.size(), rules.size()));
-  }
-  std::vector<Array> arrays;
-  arrays.reserve(rules.size());
-  for (std::size_t i = 0; i < rules.size(); ++i) {
-    if (i < arguments.size()) {
-      arrays.push_back(convert(rules[i], arguments[i]));
-    } else if (rules[i].value) {
-      arrays.push_back(convert(rules[i], Argument(*rules[i].value)));
-    } else {
-      throw TypeError(fmt::format("{}: the input {} is missing", impl_->name, describe(rules[i].variable)));
-    }
-    // Kernels take strides in whole elements; products take rows without gaps.
-    Array& array = arrays.back();
-    bool needs_copy = !array.is_contiguous() && (impl_->executable->needs_contiguous[i] || impl_->simulated);
-    const auto item = static_cast<std::int64_t>(size_of(array.dtype()));
-    for (const std::int64_t stride : array.strides()) needs_copy = needs_copy || stride % item != 0;
-    needs_copy = needs_copy || reinterpret_cast<std::uintptr_t>(std::as_const(array).raw()) % static_cast<std::uintptr_t>(item) != 0;
-    if (needs_copy) array = array.copy();
-  }
-  return Outputs(impl_->call(arrays), impl_->single);
+  return Outputs(impl_->call(arguments), impl_->single);
 }
 
 Outputs Function::call_named(const std::map<std::string, Argument>& arguments) const {
@@ -449,7 +489,7 @@ Outputs Function::call_named(const std::map<std::string, Argument>& arguments) c
     const bool known = std::ranges::any_of(impl_->inputs, [&](const auto& rules) { return rules.name == name; });
     if (!known) throw TypeError(fmt::format("{}: there is no input called '{}'", impl_->name, name));
   }
-  return call(std::move(ordered));
+  return call(ordered);
 }
 
 Function Function::copy() const { return Function(impl_->copy()); }
@@ -536,7 +576,7 @@ Array Variable::eval(std::initializer_list<Binding> values) const {
     arguments.emplace_back(array);
   }
   const Function f = function(inputs, *this, {.name = "eval", .on_unused_input = UnusedInput::ignore});
-  return f.call(std::move(arguments)).only();
+  return f.call(arguments).only();
 }
 
 namespace {

@@ -4,7 +4,8 @@
 //   # a comment
 //   rule canonical:  x: f32[n], y: f32[n]   sub(x, neg(y))   =>   add(x, y)
 //     The left side, rewritten by the group of rules (or by all), must print as the right side does. `ieee` behind the group leaves
-//     out rules that change special values; `special` says that the two sides differ at some points, so that they are not run.
+//     out rules that change special values; `special` says that the two sides differ at some points, so that they are not run;
+//     `in=-200..200` says where the left side loses digits or overflows: drawn there, the two must differ and the right be finite.
 //
 //   graph canonical        a graph, rewritten by the group (parse: only read and printed again)
 //   program                a graph, rewritten by all groups and cut into kernels, which are run as well
@@ -22,6 +23,7 @@
 #include <croton/error.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -118,6 +120,24 @@ std::string declarations(const std::string& text, std::string& rest) {
   return result;
 }
 
+/// In "low..high" the left side goes wrong, the right does not.
+void demand_gain(const expr::Graph& left, const expr::Graph& right, const std::string& range) {
+  const std::size_t dots = range.find("..");
+  const double low = std::stod(range.substr(0, dots)), high = std::stod(range.substr(dots + 2));
+  std::vector<Array> values = text::random_inputs(left, 7);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (is_float(values[i].dtype())) values[i] = Array::uniform(values[i].dtype(), values[i].shape(), 11 + i, low, high);
+  }
+  const std::vector<Array> bad = expr::evaluate(left, values), good = expr::evaluate(right, values);
+  bool finite = true, close = true;
+  for (std::size_t i = 0; i < good.size(); ++i) {
+    for (std::int64_t k = 0; k < good[i].size(); ++k) finite = finite && std::isfinite(good[i].as_double(k));
+    close = close && bad[i].all_close(good[i], 1e-5, 0);
+  }
+  if (!finite) throw ValueError("the right side is not finite there:\n" + shown(good));
+  if (close) throw ValueError("the left side is good there as well:\n" + shown(bad));
+}
+
 void run_rule(const std::string& line, rewrite::Fired& fired) {
   const std::size_t colon = line.find(':'), arrow = line.find("=>");
   if (colon == std::string::npos || arrow == std::string::npos) throw ValueError("'rule group: declarations left => right' is expected");
@@ -130,6 +150,9 @@ void run_rule(const std::string& line, rewrite::Fired& fired) {
   demand_round_trip(rewritten);
   const std::string found = expr::print(text::in_order_of_use(rewritten)), wanted = expr::print(text::in_order_of_use(right));
   if (found != wanted) throw ValueError("found\n" + found + "but expected\n" + wanted);
+  for (const std::string& word : words) {
+    if (word.starts_with("in=")) demand_gain(left, right, word.substr(3));
+  }
   if (contains(words, "special")) return;
   const std::vector<Array> values = text::random_inputs(left, 7);
   demand_close(expr::evaluate(left, values), expr::evaluate(right, values), "the two sides");
@@ -170,9 +193,9 @@ std::string error_of(const std::string& text, const std::string& kind) {
     else if (kind == "evaluate") expr::evaluate(expr::parse_graph(text), text::random_inputs(expr::parse_graph(text), 7));
     else expr::parse_graph(text);
   } catch (const Error& e) {  // an InternalError or anything else is a failure
-    return e.what();
+    return e.what() + std::string("\n");
   }
-  return "no error";
+  return "no error\n";
 }
 
 std::string run_block(const std::string& head, const std::string& text, rewrite::Fired& fired) {

@@ -216,6 +216,24 @@ CT_DEVICE bool isinf(T x) {
     return false;
 }
 
+// An integer is whole already; floats have functions of their own in the device headers.
+template <class T>
+CT_DEVICE T floor(T x) {
+  return x;
+}
+template <class T>
+CT_DEVICE T ceil(T x) {
+  return x;
+}
+template <class T>
+CT_DEVICE T trunc(T x) {
+  return x;
+}
+template <class T>
+CT_DEVICE T rint(T x) {
+  return x;
+}
+
 // The larger one; nan if either is nan. Works for every arithmetic type.
 template <class T>
 CT_DEVICE T maximum(T x, T y) {

@@ -6,6 +6,7 @@
 #include <croton/error.hpp>
 #include <croton/function.hpp>
 #include <croton/grad.hpp>
+#include <croton/io.hpp>
 #include <croton/nnet.hpp>
 #include <croton/ops.hpp>
 #include <croton/shared.hpp>

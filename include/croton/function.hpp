@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -80,21 +81,30 @@ class Outputs {
 };
 std::ostream& operator<<(std::ostream& out, const Outputs& outputs);
 
-/// An argument of a call: an array, or a C++ number that converts by the rules for numbers.
-struct Argument {
-  Array array;
-  bool number = false;
-  Argument(const Array& a) : array(a) {}
+/// An argument of a call: an array, or a C++ number that converts by the rules for numbers. It refers to an array that outlives the call
+/// and keeps a temporary one.
+class Argument {
+ public:
+  Argument(const Array& a) : array_(&a) {}
+  Argument(Array&& a) : own_(std::move(a)) {}
   template <class T>
     requires std::is_arithmetic_v<T>
-  Argument(T value) : array(value), number(true) {}
+  Argument(T value) : own_(Array(value)), number_(true) {}
   template <class T>
     requires(std::is_arithmetic_v<T> && !std::same_as<T, bool>)
-  Argument(const std::vector<T>& values) : array(values) {}
+  Argument(const std::vector<T>& values) : own_(Array(values)) {}
   template <class T>
     requires std::is_arithmetic_v<T>
-  Argument(std::initializer_list<T> values) : array(values) {}
-  Argument(const Outputs& outputs) : array(outputs.only()) {}
+  Argument(std::initializer_list<T> values) : own_(Array(values)) {}
+  Argument(const Outputs& outputs) : array_(&outputs.only()) {}
+
+  const Array& array() const { return array_ != nullptr ? *array_ : *own_; }
+  bool is_number() const { return number_; }
+
+ private:
+  const Array* array_ = nullptr;
+  std::optional<Array> own_;
+  bool number_ = false;
 };
 
 /// One generated kernel of a function.
@@ -135,9 +145,14 @@ class Function {
   /// has changed nothing.
   template <class... A>
   Outputs operator()(A&&... arguments) const {
-    return call({Argument(std::forward<A>(arguments))...});
+    if constexpr (sizeof...(A) == 0) {
+      return call({});
+    } else {
+      const Argument list[] = {Argument(std::forward<A>(arguments))...};
+      return call(list);
+    }
   }
-  Outputs call(std::vector<Argument> arguments) const;
+  Outputs call(std::span<const Argument> arguments) const;
   /// Calls with inputs by name.
   Outputs call_named(const std::map<std::string, Argument>& arguments) const;
 

@@ -20,7 +20,7 @@ Variable operator/(Operand a, Operand b);
 /// The remainder with the sign of the divisor (Python's %); x % 0 is 0 for integers, nan for floats.
 Variable operator%(Operand a, Operand b);
 /// TypeError for bool.
-Variable operator-(const Variable& a);
+Variable operator-(Operand a);
 /// The quotient rounded towards minus infinity; x // 0 is 0 for integers.
 Variable floor_divide(Operand a, Operand b);
 /// a to the power b; 0^0 = 1. Integers stay integers (a negative exponent gives 0 unless |a| is 1).

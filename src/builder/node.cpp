@@ -164,7 +164,8 @@ std::shared_ptr<Node> leaf(std::string_view op, Type type, std::string name, std
   node->type = std::move(type);
   node->op = &expr::op(op);
   node->name = std::move(name);
-  node->where = where;
+  const std::source_location* forward = builder::OriginScope::current();
+  node->where = forward != nullptr ? *forward : where;
   node->serial = builder::next_serial();
   return node;
 }

@@ -144,9 +144,10 @@ NodeId Arena::make_typed(const Op& op, std::span<const NodeId> inputs, const Att
 
 NodeId Arena::scalar(const Scalar& value) {
   static const Op& const_op = expr::op("const");
-  AttrValue payload(value.i);
-  if (is_float(value.dtype)) payload = std::isnan(value.d) ? std::numeric_limits<double>::quiet_NaN() : value.d;  // one nan for all
-  return make_typed(const_op, {}, {{"dtype", value.dtype}, {"value", payload}}, intern_type({value.dtype, {}}));
+  Attrs attrs{{"dtype", value.dtype}};
+  if (!is_float(value.dtype)) attrs.set("value", value.i);
+  else attrs.set("value", std::isnan(value.d) ? std::numeric_limits<double>::quiet_NaN() : value.d);  // one nan for all
+  return make_typed(const_op, {}, attrs, intern_type({value.dtype, {}}));
 }
 
 std::optional<Scalar> Arena::scalar_value(NodeId id) const {
@@ -176,7 +177,8 @@ NodeId Arena::size_arithmetic(std::string_view op_name, NodeId a, NodeId b) {
   if (op_name == "mul" && (x == 0 || y == 0)) return integer(0);
   if (op_name == "sub" && a == b) return integer(0);
   if ((op_name == "maximum" || op_name == "minimum") && a == b) return a;
-  if (expr::op(op_name).map->commutative && b < a) std::swap(a, b);
+  // Numbers last, then by age, as the canonical rules have it.
+  if (expr::op(op_name).map->commutative && (x || (!y && b < a))) std::swap(a, b);
   return make(op_name, {a, b});
 }
 
@@ -241,8 +243,7 @@ void Arena::require_index(NodeId index, NodeId size, std::string_view why) {
     if (*i < -*n || *i >= *n) throw IndexError(fmt::format("{}: index {} of an axis of size {}", why, *i, *n));
     return;
   }
-  requirements_.push_back(
-      {.left = index, .right = size, .why = std::string(why), .origin = current_origin_, .kind = Requirement::Kind::index});
+  add_requirement({.left = index, .right = size, .why = std::string(why), .origin = current_origin_, .kind = Requirement::Kind::index});
 }
 
 void Arena::add_requirement(Requirement r) {
@@ -251,7 +252,7 @@ void Arena::add_requirement(Requirement r) {
     current_origin_ = r.origin;
     require_equal(r.left, r.right, r.why);
     current_origin_ = kept;
-  } else {
+  } else if (r.guard != no_node || required_indices_.emplace(r.left, r.right).second) {  // nodes that are built again ask again
     requirements_.push_back(std::move(r));
   }
 }

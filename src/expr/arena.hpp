@@ -7,6 +7,7 @@
 
 #include <source_location>
 #include <deque>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -70,6 +71,8 @@ class Arena {
   NodeId integer(std::int64_t value) { return scalar(Scalar::of_int(value, DType::int64)); }
   /// The value of a `const` node, else nothing.
   std::optional<Scalar> scalar_value(NodeId id) const;
+  /// `x` as `to`: itself where that is its dtype.
+  NodeId cast(NodeId x, DType to) { return type(x).dtype == to ? x : make("cast", {x}, {{"dtype", to}}); }
   /// A size as a number, if it is one.
   std::optional<std::int64_t> known(NodeId dim) const;
   /// Integer arithmetic on sizes, with constants folded and neutral elements dropped.
@@ -128,6 +131,7 @@ class Arena {
   OriginId current_origin_ = 0;
   mutable std::unordered_map<NodeId, NodeId> same_dims_;  // towards the representative
   std::vector<Requirement> requirements_;
+  std::set<std::pair<NodeId, NodeId>> required_indices_;
 };
 
 /// The dtype and static sizes of a node, sizes that are not numbers being unknown.

@@ -101,8 +101,8 @@ void Lexer::fail(std::string_view wanted) const {
   error(fmt::format("{} where {} is expected", met, wanted));
 }
 
-void Lexer::error(std::string_view message) const {
-  throw ValueError(fmt::format("line {}, column {}: {}", token_.line, token_.column, message));
+void Lexer::error(std::string_view message, const Token& token) {
+  throw ValueError(fmt::format("line {}, column {}: {}", token.line, token.column, message));
 }
 
 }  // namespace croton::expr

@@ -29,7 +29,9 @@ class Lexer {
   /// "... where `wanted` is expected", about the next token.
   [[noreturn]] void fail(std::string_view wanted) const;
   /// `message` behind the next token's line and column.
-  [[noreturn]] void error(std::string_view message) const;
+  [[noreturn]] void error(std::string_view message) const { error(message, token_); }
+  /// The same about a token that has been taken.
+  [[noreturn]] static void error(std::string_view message, const Token& token);
 
  private:
   void advance();

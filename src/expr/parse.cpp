@@ -105,8 +105,10 @@ void parse_arguments(Lexer& lexer, Term& call, int depth) {
 }
 
 Term parse_term(Lexer& lexer, int depth) {
-  if (depth > max_nesting) lexer.fail("fewer nested calls");
+  if (depth > max_nesting) lexer.error(fmt::format("calls are nested more than {} deep", max_nesting));
   Term term;
+  term.line = lexer.peek().line;
+  term.column = lexer.peek().column;
   if (is_number(lexer.peek())) {
     term.form = Term::Form::number;
     term.value = number(lexer, std::nullopt);
@@ -158,6 +160,7 @@ class GraphParser {
   }
 
   void statement() {
+    const Token first = lexer_.peek();
     const std::string name = lexer_.expect_name();
     if (name == "return") {
       do graph_.outputs.push_back(value());
@@ -166,7 +169,7 @@ class GraphParser {
     }
     if (name == "update") return update();
     if (name == "require") return requirement();
-    if (names_.contains(name)) lexer_.error(fmt::format("the name '{}' is taken", name));
+    if (names_.contains(name)) Lexer::error(fmt::format("the name '{}' is taken", name), first);
     if (lexer_.accept(":")) {
       const DType dtype = parse_dtype(lexer_);
       const std::vector<std::string> sizes = size_list();
@@ -178,7 +181,7 @@ class GraphParser {
       if (lexer_.is("constant")) return constant(name, dtype, sizes);
       names_[name] = value();  // the stated type is for readers; the rule of the op says it again
       if (graph_.arena.type(names_[name]).dtype != dtype) {
-        lexer_.error(fmt::format("'{}' is {}, not {}", name, graph_.arena.type_text(names_[name]), short_name_of(dtype)));
+        Lexer::error(fmt::format("'{}' is {}, not {}", name, graph_.arena.type_text(names_[name]), short_name_of(dtype)), first);
       }
     } else {
       lexer_.expect("=");
@@ -236,9 +239,9 @@ class GraphParser {
     std::int64_t count = 1;
     for (const std::string& size : sizes) {
       shape.push_back(to_integer(lexer_, size));
-      if (shape.back() < 0 || shape.back() > max_constant_elements) lexer_.fail("a smaller constant");
+      if (shape.back() < 0 || shape.back() > max_constant_elements) lexer_.error("the constant has too many elements");
       count *= shape.back();
-      if (count > max_constant_elements) lexer_.fail("a smaller constant");
+      if (count > max_constant_elements) lexer_.error("the constant has too many elements");
     }
     Array value = Array::empty(DType::float64, shape);
     for (std::int64_t i = 0; i < count; ++i) {
@@ -251,19 +254,20 @@ class GraphParser {
   }
 
   void update() {
+    const Token first = lexer_.peek();
     const std::string name = lexer_.expect_name();
     lexer_.expect("=");
     const NodeId next = value();
     for (std::size_t i = 0; i < graph_.inputs.size(); ++i) {
       if (names_.contains(name) && graph_.inputs[i].node == names_[name] && graph_.inputs[i].role == Role::shared) {
         if (!fits(next, graph_.inputs[i].node)) {
-          lexer_.error(fmt::format("'{}' is {}, its update {}", name, graph_.arena.type_text(graph_.inputs[i].node), graph_.arena.type_text(next)));
+          Lexer::error(fmt::format("'{}' is {}, its update {}", name, graph_.arena.type_text(graph_.inputs[i].node), graph_.arena.type_text(next)), first);
         }
         graph_.updates.push_back({i, next});
         return end_statement();
       }
     }
-    lexer_.error(fmt::format("'{}' is not the name of a shared input", name));
+    Lexer::error(fmt::format("'{}' is not the name of a shared input", name), first);
   }
 
   void requirement() {
@@ -282,9 +286,10 @@ class GraphParser {
 
   bool is_size(NodeId id) const { return graph_.arena.type(id).dtype == DType::int64 && graph_.arena.type(id).rank() == 0; }
   NodeId size() {
+    const Token first = lexer_.peek();
     const NodeId id = value();
     if (const auto number = graph_.arena.scalar_value(id); number && is_discrete(number->dtype)) return graph_.arena.integer(number->as_int());
-    if (!is_size(id)) lexer_.error(fmt::format("{} is not a size", graph_.arena.type_text(id)));
+    if (!is_size(id)) Lexer::error(fmt::format("{} is not a size", graph_.arena.type_text(id)), first);
     return id;
   }
   bool fits(NodeId value, NodeId variable) const {
@@ -306,24 +311,27 @@ class GraphParser {
   }
 
   NodeId node(const Term& term, Place place = 0) {
+    Token where;
+    where.line = term.line;
+    where.column = term.column;
     switch (term.form) {
       case Term::Form::number: return graph_.arena.scalar(*term.value);
       case Term::Form::name: {
         const auto at = names_.find(term.text);
-        if (at == names_.end()) lexer_.error(fmt::format("there is nothing called '{}'", term.text));
+        if (at == names_.end()) Lexer::error(fmt::format("there is nothing called '{}'", term.text), where);
         return at->second;
       }
-      case Term::Form::computed: lexer_.fail("an expression without braces");
+      case Term::Form::computed: Lexer::error("braces belong into rules only", where);
       case Term::Form::call: break;
     }
     const Op* o = find_op(term.text);
-    if (o == nullptr || o->kind == Kind::Leaf) lexer_.error(fmt::format("there is no op called '{}'", term.text));
+    if (o == nullptr || o->kind == Kind::Leaf) Lexer::error(fmt::format("there is no op called '{}'", term.text), where);
     if (!term.attr_holes.empty()) {
-      lexer_.error(fmt::format("{}: '{}' where the value of '{}' is expected", o->name, term.attr_holes[0].second, term.attr_holes[0].first));
+      Lexer::error(fmt::format("{}: '{}' where the value of '{}' is expected", o->name, term.attr_holes[0].second, term.attr_holes[0].first), where);
     }
     std::vector<NodeId> inputs;
     for (const Term& argument : term.arguments) inputs.push_back(node(argument));
-    return make_parsed(lexer_, graph_.arena, *o, inputs, term.attrs, place);
+    return make_parsed(where, graph_.arena, *o, inputs, term.attrs, place);
   }
 
   Lexer lexer_;
@@ -345,15 +353,19 @@ std::optional<Scalar> parse_literal(Lexer& lexer) {
   return number(lexer, dtype).cast(dtype);
 }
 
-NodeId make_parsed(const Lexer& lexer, Arena& arena, const Op& op, std::span<const NodeId> inputs, const Attrs& attrs, Place place) {
+NodeId make_parsed(const Token& where, Arena& arena, const Op& op, std::span<const NodeId> inputs, const Attrs& attrs, Place place) {
   const bool fits = op.arity >= 0 ? inputs.size() == static_cast<std::size_t>(op.arity) : !inputs.empty();
-  if (!fits) lexer.error(fmt::format("{} takes {} argument(s), not {}", op.name, op.arity >= 0 ? fmt::format("{}", op.arity) : "some", inputs.size()));
+  if (!fits) {
+    const std::string wanted = op.arity >= 0 ? fmt::format("{} argument(s)", op.arity) : "at least one argument";
+    Lexer::error(fmt::format("{} takes {}, not {}", op.name, wanted, inputs.size()), where);
+  }
   try {
     return arena.make(op, inputs, attrs, place);
   } catch (const Error& e) {
-    lexer.error(e.what());
+    const std::string_view message = e.what();
+    Lexer::error(message.starts_with(op.name) ? std::string(message) : fmt::format("{}: {}", op.name, message), where);
   } catch (const AttrFault& e) {
-    lexer.error(fmt::format("{}: {}", op.name, e.fault));
+    Lexer::error(fmt::format("{}: {}", op.name, e.fault), where);
   }
 }
 

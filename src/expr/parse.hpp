@@ -9,6 +9,7 @@
 namespace croton::expr {
 
 class Lexer;
+struct Token;
 
 /// The graph of a whole text.
 Graph parse_graph(std::string_view text);
@@ -24,6 +25,7 @@ struct Term {
   std::optional<Scalar> value;           // number; without a stated dtype it fits any
   bool typed_number = false;
   std::string constraint;                // of `c:const`
+  int line = 0, column = 0;              // where it starts
 };
 
 /// One term, with nothing behind it.
@@ -35,7 +37,7 @@ Term parse_term(std::string_view text);
 DType parse_dtype(Lexer& lexer);
 /// "f32 0.5", or nothing if no name of a dtype is next.
 std::optional<Scalar> parse_literal(Lexer& lexer);
-/// The node, what its type rule has against it being a ValueError with the lexer's place.
-NodeId make_parsed(const Lexer& lexer, Arena& arena, const Op& op, std::span<const NodeId> inputs, const Attrs& attrs, Place place = 0);
+/// The node, what its type rule has against it being a ValueError with the place of `where`.
+NodeId make_parsed(const Token& where, Arena& arena, const Op& op, std::span<const NodeId> inputs, const Attrs& attrs, Place place = 0);
 
 }  // namespace croton::expr

@@ -28,7 +28,7 @@ bool is_reserved(std::string_view name) {
 std::string identifier(std::string_view name) {
   std::string text;
   for (const char c : name) text += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
-  if (text.empty() || std::isdigit(static_cast<unsigned char>(text[0])) || is_reserved(text)) text.insert(0, "_");
+  if (text.empty() || std::isdigit(static_cast<unsigned char>(text[0])) || is_reserved(text)) text = fmt::format("_{}", text);
   return text;
 }
 
@@ -176,7 +176,7 @@ std::string print(const Graph& graph, const PrintOptions& options) {
   }
   if (!graph.outputs.empty()) {
     text += "return ";
-    for (std::size_t i = 0; i < graph.outputs.size(); ++i) text += (i > 0 ? ", " : "") + names(graph.outputs[i]);
+    for (std::size_t i = 0; i < graph.outputs.size(); ++i) text += fmt::format("{}{}", i > 0 ? ", " : "", names(graph.outputs[i]));
     text += '\n';
   }
   for (const Update& update : graph.updates) {

@@ -82,7 +82,7 @@ class Lowering {
   /// The axes that index a member: all that its shape has.
   std::vector<NodeId> index_of_member(NodeId member) {
     const auto& shape = arena_.type(member).shape;
-    const bool reduced = arena_.op(member).kind == Kind::Reduce;
+    const bool reduced = reduces(arena_, member);
     std::size_t rank = 0;
     for (const NodeId dim : shape) rank += arena_.known(dim) == 1 ? 0 : 1;
     std::vector<NodeId> free;
@@ -111,7 +111,10 @@ class Lowering {
     NodeId read(std::size_t input, std::vector<NodeId> at) override {
       const NodeId node = lowering_.arena_.input(node_, input);
       // Bounds and sizes are found on the host, so that index arithmetic on them needs no loads.
-      if (at.empty() && lowering_.host_[node] && !lowering_.arena_.scalar_value(node)) return lowering_.parameter(node);
+      if (at.empty() && lowering_.host_[node] && !lowering_.arena_.scalar_value(node)) {
+        const NodeId value = lowering_.parameter(node);  // int64; the first input is what the element is made of
+        return input == 0 ? body.cast(value, lowering_.arena_.type(node).dtype) : value;
+      }
       return lowering_.element(node, at);
     }
     NodeId read_if(NodeId guard, std::size_t input, std::vector<NodeId> at) override {
@@ -164,7 +167,7 @@ class Lowering {
         }
         return body().make(op, inputs, expr::Attrs(arena_.attrs(node)));
       }
-      case Kind::Reduce: return result(node);
+      case Kind::Reduce: return reduces(arena_, node) ? result(node) : only_element(node, at);
       case Kind::View:
       case Kind::Generate:
       case Kind::Join:
@@ -190,6 +193,19 @@ class Lowering {
     std::vector<NodeId> inputs{guard_};
     inputs.insert(inputs.end(), at.begin(), at.end());
     return body().make_typed(expr::op("load_if"), inputs, attrs, scalar);
+  }
+
+  /// A reduction over axes of size 1 gives their one element, whose position is 0.
+  NodeId only_element(NodeId node, const std::vector<NodeId>& at) {
+    if (arena_.op(node).reduce->yields_index) return body().integer(0);
+    const NodeId input = arena_.input(node, 0);
+    const expr::Ints& axes = arena_.attrs(node).ints("axes");
+    std::vector<NodeId> inner;
+    std::size_t next = 0;
+    for (std::int64_t axis = 0; axis < static_cast<std::int64_t>(arena_.type(input).rank()); ++axis) {
+      inner.push_back(std::ranges::binary_search(axes, axis) ? body().integer(0) : at.at(next++));
+    }
+    return element(input, inner);
   }
 
   /// A reduction of this region: the stage that computes it, made when first asked for.

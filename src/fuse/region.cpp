@@ -110,25 +110,26 @@ class Finder {
       if (!is_leaf(node)) sources.push_back({node, aligned, std::move(axes)});
       return;
     }
+    collect_inputs(node, axes, aligned, sources);
+  }
+
+  /// What the node, whose dimensions are indexed by `axes`, reads through its inputs.
+  void collect_inputs(NodeId node, const std::vector<int>& axes, bool aligned, std::vector<Source>& sources) const {
     const std::string_view name = arena_.op(node).name;
-    const bool is_map = arena_.op(node).kind == Kind::Map || arena_.op(node).kind == Kind::Check;
-    for (std::size_t i = 0; i < arena_.inputs(node).size(); ++i) {
-      const NodeId input = arena_.input(node, i);
-      std::vector<int> inner;
-      bool inner_aligned = aligned;
+    const Kind kind = arena_.op(node).kind;
+    for (const NodeId input : arena_.inputs(node)) {
       if (name == "dimshuffle") {
         const expr::Ints& pattern = arena_.attrs(node).ints("pattern");
-        inner.assign(arena_.type(input).rank(), repeated);
+        std::vector<int> inner(arena_.type(input).rank(), repeated);
         for (std::size_t d = 0; d < pattern.size(); ++d) {
           if (pattern[d] >= 0) inner[static_cast<std::size_t>(pattern[d])] = axes[d];
         }
-      } else if (is_map || name == "alloc") {
-        inner = broadcast(input, axes);
+        collect(input, std::move(inner), aligned, sources);
+      } else if (kind == Kind::Map || kind == Kind::Check || name == "alloc") {
+        collect(input, broadcast(input, axes), aligned, sources);
       } else {
-        inner.assign(arena_.type(input).rank(), repeated);
-        inner_aligned = false;
+        collect(input, std::vector<int>(arena_.type(input).rank(), repeated), false, sources);
       }
-      collect(input, std::move(inner), inner_aligned, sources);
     }
   }
 
@@ -183,9 +184,9 @@ class Finder {
       for (const Source& s : sources) result_.level_of[id] = std::max(result_.level_of[id], result_.level_of[s.node] + 1);
       return;
     }
-    Candidate c{id, {}, {}, op.kind == Kind::Reduce};
+    Candidate c{id, {}, {}, reduces(arena_, id)};
     std::vector<Source> sources;
-    const Space space = space_of(arena_.type(c.reduces ? arena_.input(id, 0) : id).shape);
+    const Space space = space_of(arena_.type(op.kind == Kind::Reduce ? arena_.input(id, 0) : id).shape);
     c.space = space.sizes;
     if (c.reduces) {
       for (const std::int64_t axis : arena_.attrs(id).ints("axes")) {
@@ -194,10 +195,8 @@ class Finder {
     }
     if (op.kind == Kind::Reduce) {
       collect(arena_.input(id, 0), space.axes, true, sources);
-    } else if (op.kind == Kind::Map || op.kind == Kind::Check) {
-      for (const NodeId input : arena_.inputs(id)) collect(input, broadcast(input, space.axes), true, sources);
-    } else {  // a view or generator that is stored
-      for (const NodeId input : arena_.inputs(id)) collect(input, std::vector<int>(arena_.type(input).rank(), 0), false, sources);
+    } else {
+      collect_inputs(id, space.axes, true, sources);
     }
     const int found = choose(c, sources);
     join(found >= 0 ? found : open_region(c, sources), c, sources);
@@ -228,7 +227,7 @@ class Finder {
   /// Whether a source that is a member of the region is read by the candidate at the point where the region computes it.
   bool lines_up(const Source& source, const std::vector<int>& candidate_axes, const Region& region) const {
     if (!source.aligned) return false;
-    const bool reduced = arena_.op(source.node).kind == Kind::Reduce;
+    const bool reduced = reduces(arena_, source.node);
     const auto& shape = arena_.type(source.node).shape;
     const Space space = space_of(shape);
     std::vector<int> own;  // axis of the region for each axis of the source
@@ -336,6 +335,12 @@ class Finder {
 };
 
 }  // namespace
+
+bool reduces(const Arena& arena, NodeId node) {
+  if (arena.op(node).kind != Kind::Reduce) return false;
+  const auto& shape = arena.type(arena.input(node, 0)).shape;
+  return std::ranges::any_of(arena.attrs(node).ints("axes"), [&](std::int64_t axis) { return arena.known(shape[static_cast<std::size_t>(axis)]) != 1; });
+}
 
 Regions find_regions(const expr::Graph& graph, const Options& options) { return Finder(graph, options).run(); }
 

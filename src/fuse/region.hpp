@@ -28,6 +28,9 @@ struct Regions {
   std::vector<int> level_of;        // of products, and of members their region's
 };
 
+/// Whether the node is a reduction over more than stated sizes of 1: over those alone it is only another view.
+bool reduces(const expr::Arena& arena, NodeId node);
+
 Regions find_regions(const expr::Graph& graph, const Options& options);
 
 }  // namespace croton::fuse

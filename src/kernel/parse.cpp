@@ -80,7 +80,7 @@ class KernelParser {
     lexer_.expect("[");
     std::vector<Token> extents;  // read before the sizes that they may name
     while (!lexer_.is("]")) {
-      if (static_cast<std::int64_t>(kernel_.axes.size()) == max_axes) lexer_.fail("the end of the axes");
+      if (static_cast<std::int64_t>(kernel_.axes.size()) == max_axes) lexer_.error("the kernel has too many axes");
       lexer_.expect(fmt::format("i{}", kernel_.axes.size()));
       lexer_.expect(":");
       extents.push_back(lexer_.next());
@@ -107,9 +107,9 @@ class KernelParser {
   void operands(bool written) {
     while (!lexer_.is(")")) {
       if (!written && kernel_.operands.empty() && lexer_.accept(fmt::format("e{}", kernel_.extents))) {
-        if (++kernel_.extents > max_operands) lexer_.fail("fewer sizes");
+        if (++kernel_.extents > max_operands) lexer_.error("the kernel has too many sizes");
       } else {
-        if (static_cast<std::int64_t>(kernel_.operands.size()) == max_operands) lexer_.fail("the end of the operands");
+        if (static_cast<std::int64_t>(kernel_.operands.size()) == max_operands) lexer_.error("the kernel has too many operands");
         lexer_.expect(fmt::format("p{}", kernel_.operands.size()));
         lexer_.expect(":");
         const DType dtype = expr::parse_dtype(lexer_);
@@ -130,11 +130,11 @@ class KernelParser {
     const auto [at, error] = std::from_chars(token.text.data(), end, size);
     if (token.kind == Token::Kind::number && error == std::errc() && at == end && size >= 0) return body().integer(size);
     if (const auto e = number_after('e', token.text, static_cast<std::size_t>(kernel_.extents))) return leaf("extent", "k", *e);
-    throw ValueError(fmt::format("line {}, column {}: '{}' where a size or a known extent is expected", token.line, token.column,
-                                 token.kind == Token::Kind::newline ? "the end of the line" : token.text));
+    Lexer::error("a size or one of the extents is expected", token);
   }
 
   void statement() {
+    const Token first = lexer_.peek();
     const std::string name = lexer_.expect_name();
     if (name == "check") {
       const NodeId condition = value(0);
@@ -144,15 +144,15 @@ class KernelParser {
       if (lexer_.peek().kind != Token::Kind::text) lexer_.fail("a message in quotes");
       kernel_.checks.push_back({condition, shown, lexer_.next().text});
     } else if (is_numbered(name, 'p')) {
-      const int operand = known_operand(name, true);
+      const int operand = known_operand(first, true);
       std::vector<NodeId> at = index(0);
       lexer_.expect("=");
       kernel_.stores.push_back({operand, std::move(at), value(0)});
     } else if (is_numbered(name, 'r')) {
-      stage(name);
+      stage(first);
     } else {
       if (is_numbered(name, 'i') || is_numbered(name, 'e') || values_.contains(name)) {
-        lexer_.error(fmt::format("'{}' is the name of something else; a new name is expected", name));
+        Lexer::error(fmt::format("'{}' is the name of something else; a new name is expected", name), first);
       }
       lexer_.expect("=");
       values_[name] = value(0);
@@ -160,23 +160,25 @@ class KernelParser {
     end_line();
   }
 
-  void stage(const std::string& name) {
+  void stage(const Token& first) {
+    const std::string& name = first.text;
     const auto number = static_cast<std::int64_t>(kernel_.stages.size());
-    if (name != fmt::format("r{}", number)) lexer_.error(fmt::format("'{}' where r{} is the next stage", name, number));
+    if (name != fmt::format("r{}", number)) Lexer::error(fmt::format("'{}' where r{} is the next stage", name, number), first);
     lexer_.expect("=");
-    const std::string op_name = lexer_.expect_name();
-    const expr::Op* op = expr::find_op(op_name);
-    if (op == nullptr || op->kind != expr::Kind::Reduce) lexer_.error(fmt::format("'{}' is not the name of a reduction", op_name));
+    const Token op_name = lexer_.peek();
+    const expr::Op* op = expr::find_op(lexer_.expect_name());
+    if (op == nullptr || op->kind != expr::Kind::Reduce) Lexer::error(fmt::format("'{}' is not the name of a reduction", op_name.text), op_name);
     const NodeId of = value(0);
     kernel_.stages.push_back({op, of});
     values_[name] = leaf("result", "stage", number, op->reduce->yields_index ? DType::int64 : body().type(of).dtype);
   }
 
-  int known_operand(const std::string& name, bool written) {
+  int known_operand(const Token& where, bool written) {
+    const std::string& name = where.text;
     const auto p = number_after('p', name, kernel_.operands.size());
-    if (!p) lexer_.error(fmt::format("there is no operand called '{}'", name));
+    if (!p) Lexer::error(fmt::format("there is no operand called '{}'", name), where);
     if (kernel_.operands[static_cast<std::size_t>(*p)].written != written) {
-      lexer_.error(fmt::format("{} is {}", name, written ? "only read" : "only written"));
+      Lexer::error(fmt::format("{} is {}", name, written ? "only read" : "only written"), where);
     }
     return static_cast<int>(*p);
   }
@@ -192,11 +194,11 @@ class KernelParser {
     return nodes;
   }
 
-  NodeId load(const std::string& name, NodeId guard, int depth) {
+  NodeId load(const Token& name, NodeId guard, int depth) {
     const int operand = known_operand(name, false);
     std::vector<NodeId> inputs = index(depth);
     const auto& [dtype, rank, written] = kernel_.operands[static_cast<std::size_t>(operand)];
-    if (inputs.size() != static_cast<std::size_t>(rank)) lexer_.error(fmt::format("{} indices of {}, which has rank {}", inputs.size(), name, rank));
+    if (inputs.size() != static_cast<std::size_t>(rank)) Lexer::error(fmt::format("{} indices of {}, which has rank {}", inputs.size(), name.text, rank), name);
     if (guard != expr::no_node) inputs.insert(inputs.begin(), guard);
     const expr::Op& op = expr::op(guard != expr::no_node ? "load_if" : "load");
     return body().make_typed(op, inputs, {{"operand", std::int64_t{operand}}}, body().intern_type({dtype, {}}));
@@ -204,25 +206,28 @@ class KernelParser {
 
   /// An axis, a size, a result, a name, a literal, a load or a call.
   NodeId value(int depth) {
-    if (depth > max_nesting) lexer_.fail("fewer nested calls");
+    if (depth > max_nesting) lexer_.error(fmt::format("calls are nested more than {} deep", max_nesting));
     if (const auto constant = expr::parse_literal(lexer_)) return body().scalar(*constant);
+    const Token where = lexer_.peek();
     const std::string name = lexer_.expect_name();
     if (name == "if") {
       const NodeId guard = value(depth + 1);
       lexer_.expect(":");
-      return load(lexer_.expect_name(), guard, depth);
+      const Token operand = lexer_.peek();
+      lexer_.expect_name();
+      return load(operand, guard, depth);
     }
-    if (lexer_.is("(")) return call(name, depth);
-    if (lexer_.is("[")) return load(name, expr::no_node, depth);
+    if (lexer_.is("(")) return call(where, depth);
+    if (lexer_.is("[")) return load(where, expr::no_node, depth);
     if (const auto known = values_.find(name); known != values_.end()) return known->second;
     if (const auto axis = number_after('i', name, kernel_.axes.size())) return leaf("axis", "k", *axis);
     if (const auto e = number_after('e', name, static_cast<std::size_t>(kernel_.extents))) return leaf("extent", "k", *e);
-    lexer_.error(fmt::format("there is no value called '{}'", name));
+    Lexer::error(fmt::format("there is no value called '{}'", name), where);
   }
 
-  NodeId call(const std::string& name, int depth) {
-    const expr::Op* op = expr::find_op(name);
-    if (op == nullptr || op->kind != expr::Kind::Map) lexer_.error(fmt::format("'{}' is not the name of an elementwise op", name));
+  NodeId call(const Token& name, int depth) {
+    const expr::Op* op = expr::find_op(name.text);
+    if (op == nullptr || op->kind != expr::Kind::Map) Lexer::error(fmt::format("'{}' is not the name of an elementwise op", name.text), name);
     lexer_.expect("(");
     std::vector<NodeId> inputs;
     expr::Attrs attrs;
@@ -238,7 +243,7 @@ class KernelParser {
       if (!lexer_.accept(",")) break;
     }
     lexer_.expect(")");
-    return expr::make_parsed(lexer_, body(), *op, inputs, attrs);
+    return expr::make_parsed(name, body(), *op, inputs, attrs);
   }
 
   Lexer lexer_;

@@ -111,8 +111,8 @@ template <class T>
 T python_mod(T a, T b) {
   if constexpr (std::is_floating_point_v<T>) {
     if (b == 0) return std::nan("");
-    T r = std::fmod(a, b);
-    return r != 0 && (r < 0) != (b < 0) ? r + b : r;
+    const T r = std::fmod(a, b);
+    return r == 0 ? std::copysign(r, b) : (r < 0) != (b < 0) ? r + b : r;
   } else {
     if (b == 0) return 0;
     if constexpr (std::is_signed_v<T>) {
@@ -127,7 +127,11 @@ T python_mod(T a, T b) {
 template <class T>
 T python_div(T a, T b) {
   if constexpr (std::is_floating_point_v<T>) {
-    return std::floor(a / b);
+    // As Python: the quotient without its remainder, so that rounding of a / b never reaches the next integer (1 // 0.1 is 9).
+    if (b == 0) return a / b;
+    const T r = std::fmod(a, b);
+    const T quotient = (a - r) / b - (r != 0 && (r < 0) != (b < 0) ? 1 : 0), down = std::floor(quotient);
+    return quotient == 0 ? std::copysign(T{0}, a / b) : quotient - down > 0.5 ? down + 1 : down;
   } else {
     if (b == 0) return 0;
     if constexpr (std::is_signed_v<T>) {
@@ -160,6 +164,13 @@ T extreme(T a, T b, Before before) {
   if (a != a) return a;
   if (b != b) return b;
   return before(b, a) ? b : a;
+}
+
+/// Rounded to a whole number; integers are whole already.
+template <class T, class Round>
+T whole(T x, Round round) {
+  if constexpr (std::is_floating_point_v<T>) return round(x);
+  else return x;
 }
 
 template <auto F>
@@ -211,9 +222,9 @@ const std::vector<Row>& rows() {
        G({where_chosen(c, eq(c.output, x)), where_chosen(c, neq(c.output, x))}), "the smaller one; nan if either is", 2, true},
       {"neg", 1, no_bool, "-{0}", in_own<X(-x)>, G({-g}), "-x"},
       {"sqr", 1, same, "{0} * {0}", in_own<X(x * x)>, G({g * 2 * x}), "x x"},
-      {"abs", 1, same, "ct::abs({0})", in_own<Lambda<[](auto x) { return x < 0 ? -x : (x == 0 ? x * 0 : x); }>, 1>, G({g * sgn(x)}),
+      {"abs", 1, same, "ct::abs({0})", in_own<Lambda<[](auto x) { return x < 0 ? -x : (x == 0 ? static_cast<decltype(x)>(0) : x); }>, 1>, G({g * sgn(x)}),
        "|x|"},
-      {"sgn", 1, no_bool, "ct::sgn({0})", in_own<Lambda<[](auto x) { return x != x ? x : static_cast<decltype(x)>((x > 0) - (x < 0)); }>, 1>,
+      {"sgn", 1, no_bool, "ct::sgn({0})", in_own<Lambda<[](auto x) { return 0 < x ? decltype(x)(1) : x < 0 ? decltype(x)(-1) : x; }>, 1>,
        zero, "-1, 0 or 1; nan stays"},
       // -- comparison and logic
       {"lt", 2, comparison, "{0} < {1}", in_own<XY(x < y)>, zero, "a < b"},
@@ -266,10 +277,10 @@ const std::vector<Row>& rows() {
       {"softplus", 1, real, "ct::softplus({0})", in_double<X(0 < x ? x + std::log1p(std::exp(-x)) : std::log1p(std::exp(x)))>,
        G({g * croton::sigmoid(x)}), "log(1 + exp(x))", 24},
       // -- rounding
-      {"floor", 1, same, "ct::floor({0})", in_double<X(std::floor(x))>, zero, "the next integer below"},
-      {"ceil", 1, same, "ct::ceil({0})", in_double<X(std::ceil(x))>, zero, "the next integer above"},
-      {"trunc", 1, same, "ct::trunc({0})", in_double<X(std::trunc(x))>, zero, "the integer part"},
-      {"round", 1, same, "ct::rint({0})", in_double<X(std::nearbyint(x))>, zero, "the nearest integer, halves to even"},
+      {"floor", 1, same, "ct::floor({0})", in_own<X(whole(x, [](double v) { return std::floor(v); }))>, zero, "the next integer below"},
+      {"ceil", 1, same, "ct::ceil({0})", in_own<X(whole(x, [](double v) { return std::ceil(v); }))>, zero, "the next integer above"},
+      {"trunc", 1, same, "ct::trunc({0})", in_own<X(whole(x, [](double v) { return std::trunc(v); }))>, zero, "the integer part"},
+      {"round", 1, same, "ct::rint({0})", in_own<X(whole(x, [](double v) { return std::nearbyint(v); }))>, zero, "the nearest integer, halves to even"},
   };
   return table;
 }
@@ -371,12 +382,12 @@ Variable operator/(Operand a, Operand b) {
   return binary("true_divide", a, b);
 }
 Variable operator%(Operand a, Operand b) { return binary("mod", a, b); }
-Variable operator-(const Variable& a) { return unary("neg", a); }
+Variable operator-(Operand a) { return unary("neg", a); }
 Variable floor_divide(Operand a, Operand b) { return binary("floor_divide", a, b); }
 Variable pow(Operand a, Operand b) { return binary("pow", a, b); }
 Variable maximum(Operand a, Operand b) { return binary("maximum", a, b); }
 Variable minimum(Operand a, Operand b) { return binary("minimum", a, b); }
-Variable clip(Operand x, Operand low, Operand high) { return minimum(maximum(x, low), high); }
+Variable clip(Operand x, Operand low, Operand high) { return minimum(Operand(maximum(x, low), x.where), high); }
 Variable add_n(const std::vector<Variable>& terms, std::source_location where) {
   if (terms.empty()) throw ValueError("add_n of no variables: at least one is needed");
   Variable total = terms[0];

@@ -32,9 +32,12 @@ InferredType infer_arange(InferContext& c) {
 }
 
 NodeId arange_element(ElementContext& c) {
-  const NodeId at = c.body.make("cast", {c.index[0]}, {{"dtype", compute_dtype(c.dtype)}});
+  // Whole numbers are index arithmetic, which folds.
+  if (c.dtype == DType::int64) return c.body.size_arithmetic("add", c.read(1, {}), c.body.size_arithmetic("mul", c.index[0], c.read(2, {})));
+  if (c.dtype == DType::int64) return c.body.size_arithmetic("add", c.read(1, {}), c.body.size_arithmetic("mul", c.index[0], c.read(2, {})));
+  const NodeId at = c.body.cast(c.index[0], compute_dtype(c.dtype));
   const NodeId value = c.body.make("add", {c.read(1, {}), c.body.make("mul", {at, c.read(2, {})})});
-  return c.body.make("cast", {value}, {{"dtype", c.dtype}});
+  return c.body.cast(value, c.dtype);
 }
 
 Array evaluate_arange(const EvaluateContext& c) {
@@ -63,8 +66,8 @@ InferredType infer_checked_index(InferContext& c) {
 
 NodeId checked_index_element(ElementContext& c) {
   const NodeId index = c.read(0, c.index);
-  const NodeId wide = c.body.make("cast", {index}, {{"dtype", DType::int64}});
-  const NodeId size = c.read(1, {});
+  const NodeId wide = c.body.cast(index, DType::int64);
+  const NodeId size = c.body.cast(c.read(1, {}), DType::int64);
   const NodeId inside = c.body.make("and", {c.body.make("ge", {wide, c.body.integer(0)}), c.body.make("lt", {wide, size})});
   c.check(inside, wide, c.attrs.text("message"));
   return index;

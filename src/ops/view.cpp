@@ -391,9 +391,9 @@ NodeId subtensor_grad_element(ElementContext& c) {
   Arena& body = c.body;
   const auto rank = static_cast<std::size_t>(c.attrs.integer("rank"));
   const std::vector<AxisMap> maps = axis_maps(c, c.shape, 1 + rank);
-  NodeId inside = body.scalar(expr::Scalar::of_int(1, DType::bool_));
+  NodeId inside = expr::no_node;  // everywhere
   std::vector<NodeId> at;
-  const auto both = [&](NodeId condition) { inside = body.make("and", {inside, condition}); };
+  const auto both = [&](NodeId condition) { inside = inside == expr::no_node ? condition : body.make("and", {inside, condition}); };
   std::size_t next = 0;
   for (std::size_t axis = 0; axis < rank; ++axis) {
     if (maps[axis].index) {
@@ -413,7 +413,7 @@ NodeId subtensor_grad_element(ElementContext& c) {
     }
     at.push_back(offset);
   }
-  return c.read_if(inside, 0, at);
+  return inside == expr::no_node ? c.read(0, at) : c.read_if(inside, 0, at);
 }
 
 Array evaluate_subtensor_grad(const EvaluateContext& c) {

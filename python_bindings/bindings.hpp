@@ -1,0 +1,29 @@
+// The parts of the Python module, each in a file of its own. module.cpp calls them in the order of their dependencies.
+#pragma once
+
+#include <nanobind/nanobind.h>
+// Here, so that no part can forget one: the same cast would then mean another thing in it.
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
+#include <nanobind/stl/vector.h>
+
+namespace croton::python {
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+/// The exception classes and the translation of C++ errors to them.
+void bind_errors(nb::module_& m);
+/// Flags: reading, setting, scopes.
+void bind_flags(nb::module_& m);
+/// Variable, SharedVariable, inputs and constants.
+void bind_variables(nb::module_& m);
+/// The functions of <croton/ops.hpp> and <croton/nnet.hpp>.
+void bind_operations(nb::module_& m, nb::module_& nnet);
+/// The data of <croton/io.hpp>.
+void bind_data(nb::module_& io);
+/// grad, function, Function, KernelInfo.
+void bind_functions(nb::module_& m);
+
+}  // namespace croton::python

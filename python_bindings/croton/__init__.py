@@ -1,0 +1,17 @@
+"""Croton: symbolic tensor expressions, compiled to CUDA C++ and native CPU code.
+
+    import croton
+    import croton.tensor as T
+
+    x = T.matrix("x")
+    f = croton.function([x], T.exp(x).sum())
+    f([[0, 1], [2, 3]])
+"""
+
+from . import _croton, io, nnet, tensor
+from ._croton import *  # noqa: F403
+from .flags import change_flags, config
+
+# The exceptions are croton.TypeError and so on; `from croton import *` must not hide Python's own, nor its functions.
+__all__ = ["Function", "In", "Out", "SharedVariable", "Variable", "change_flags", "config", "constant", "debugprint",
+           "function", "grad", "io", "nnet", "shared", "tensor"]

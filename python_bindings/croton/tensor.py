@@ -1,0 +1,89 @@
+"""Symbolic variables and operations on them, with Theano's names: `import croton.tensor as T`."""
+
+import operator as _operator
+
+from . import _croton, nnet
+from ._croton import Variable, constant
+
+# Everything that makes or transforms variables has the same name here and in C++.
+_NOT_OPERATIONS = {"debugprint", "flag", "flags", "function", "io", "nnet", "set_flag"}
+_OPERATIONS = [name for name in dir(_croton) if name[0].islower() and name not in _NOT_OPERATIONS]
+globals().update({name: getattr(_croton, name) for name in _OPERATIONS})
+
+
+def _of_variables(function, doc):
+    def apply(a, b):
+        return function(as_tensor_variable(a), b)
+
+    apply.__doc__ = doc
+    apply.__name__ = function.__name__
+    return apply
+
+
+def as_tensor_variable(x, name=None):
+    """The variable itself, or a constant of a number or array."""
+    return x if isinstance(x, Variable) else constant(x, name)
+
+
+add = _of_variables(_operator.add, "a + b.")
+sub = _of_variables(_operator.sub, "a - b.")
+mul = _of_variables(_operator.mul, "a * b, elementwise.")
+true_div = _of_variables(_operator.truediv, "a / b; two integers give floatX.")
+mod = _of_variables(_operator.mod, "The remainder with the sign of the divisor.")
+lt = _of_variables(_operator.lt, "a < b, elementwise.")
+le = _of_variables(_operator.le, "a <= b, elementwise.")
+gt = _of_variables(_operator.gt, "a > b, elementwise.")
+ge = _of_variables(_operator.ge, "a >= b, elementwise.")
+and_ = _of_variables(_operator.and_, "Bitwise on integers, logical on bool.")
+or_ = _of_variables(_operator.or_, "Bitwise on integers, logical on bool.")
+xor = _of_variables(_operator.xor, "Bitwise on integers, logical on bool.")
+switch = _croton.where
+floor_div = _croton.floor_divide
+abs_ = _croton.abs
+inv = _croton.reciprocal
+
+
+def neg(x):
+    """-x."""
+    return -as_tensor_variable(x)
+
+
+def invert(x):
+    """Bitwise on integers, logical on bool."""
+    return ~as_tensor_variable(x)
+
+
+def _several(make):
+    def several(*names, dtype=None):
+        """Several inputs: of the names, or as many as a number says."""
+        if len(names) == 1 and isinstance(names[0], int):
+            names = [None] * names[0]
+        return [make(name, dtype) for name in names]
+
+    return several
+
+
+scalars = _several(_croton.scalar)
+vectors = _several(_croton.vector)
+matrices = _several(_croton.matrix)
+
+
+def _add_methods():
+    """What x.sum() and the like do: the function of the same name with x as first argument."""
+    names = "all any argmax argmin clip dimshuffle dot flatten max mean min prod round squeeze sum transpose var"
+    for name in names.split():
+        setattr(Variable, name, _method(getattr(_croton, name)))
+    Variable.reshape = lambda self, *shape: _croton.reshape(self, shape[0] if len(shape) == 1 else shape)
+    Variable.reshape.__doc__ = _croton.reshape.__doc__
+
+
+def _method(function):
+    def method(self, *args, **kwargs):
+        return function(self, *args, **kwargs)
+
+    method.__doc__ = function.__doc__
+    method.__name__ = function.__name__
+    return method
+
+
+_add_methods()

@@ -1,0 +1,311 @@
+// grad and function, and compiled functions as Python callables. The GIL is free while Croton compiles and computes.
+#include <croton/function.hpp>
+#include <croton/grad.hpp>
+
+#include "arrays.hpp"
+#include "bindings.hpp"
+#include "operands.hpp"
+#include "where.hpp"
+
+namespace croton::python {
+namespace {
+
+/// A compiled function and what is needed to convert arguments: names, types and rules of its inputs.
+struct Callable {
+  Function function;
+  std::vector<In> inputs;
+};
+
+template <class T>
+T choice(const std::string& text, const char* option, std::initializer_list<std::pair<const char*, T>> values) {
+  std::string accepted;
+  for (const auto& [name, value] : values) {
+    if (text == name) return value;
+    accepted += (accepted.empty() ? "'" : ", '") + std::string(name) + "'";
+  }
+  throw ValueError(std::string(option) + " is one of " + accepted + ", not '" + text + "'");
+}
+
+std::vector<Variable> to_variables(nb::handle list) {
+  std::vector<Variable> variables;
+  for (const nb::handle item : list) variables.push_back(to_variable(item));
+  return variables;
+}
+
+bool is_list(nb::handle object) { return PyList_Check(object.ptr()) || PyTuple_Check(object.ptr()); }
+
+nb::object gradient(nb::handle cost, nb::handle wrt, nb::handle consider_constant,
+                    const std::string& disconnected_inputs) {
+  GradOptions options;
+  if (!consider_constant.is_none()) {
+    options.consider_constant =
+        is_list(consider_constant) ? to_variables(consider_constant) : std::vector{to_variable(consider_constant)};
+  }
+  options.disconnected_inputs = choice<Disconnected>(
+      disconnected_inputs, "disconnected_inputs",
+      {{"raise", Disconnected::raise}, {"warn", Disconnected::warn}, {"ignore", Disconnected::ignore}});
+  if (!is_list(wrt)) return nb::cast(grad(to_variable(cost), to_variable(wrt), options, here()));
+  return nb::cast(grad(to_variable(cost), to_variables(wrt), options, here()));
+}
+
+In to_input(nb::handle object) {
+  if (nb::isinstance<In>(object)) return nb::cast<In>(object);
+  if (nb::isinstance<Variable>(object)) return In(nb::cast<Variable>(object));
+  throw TypeError("an input of a function is a variable or an In, not " +
+                  nb::cast<std::string>(nb::str(object.type().attr("__name__"))));
+}
+
+Out to_output(nb::handle object) {
+  return nb::isinstance<Out>(object) ? nb::cast<Out>(object) : Out(to_variable(object));
+}
+
+OutputList to_outputs(nb::handle object) {
+  if (object.is_none()) return {};
+  if (!is_list(object)) return to_output(object);
+  std::vector<Out> outputs;
+  for (const nb::handle item : object) outputs.push_back(to_output(item));
+  return outputs;
+}
+
+/// Pairs of variables from a dict, a list of pairs, or None.
+std::vector<std::pair<Variable, Variable>> to_pairs(nb::handle object, const char* what) {
+  std::vector<std::pair<Variable, Variable>> pairs;
+  if (object.is_none()) return pairs;
+  const nb::object items = nb::isinstance<nb::dict>(object) ? nb::object(object.attr("items")()) : nb::borrow(object);
+  for (const nb::handle item : items) {
+    if (!is_list(item) || nb::len(item) != 2 || !nb::isinstance<Variable>(item[0])) {
+      throw TypeError(std::string(what) + " is a dict or a list of pairs (variable, expression)");
+    }
+    pairs.emplace_back(nb::cast<Variable>(item[0]), to_variable(item[1]));
+  }
+  return pairs;
+}
+
+Callable compile(nb::handle inputs, nb::handle outputs, nb::handle updates, nb::handle givens,
+                 std::optional<bool> allow_input_downcast, std::optional<std::string> name,
+                 std::optional<std::string> on_unused_input, bool no_default_updates) {
+  Callable result;
+  if (!is_list(inputs)) throw TypeError("the inputs of a function are a list of variables");
+  for (const nb::handle item : inputs) result.inputs.push_back(to_input(item));
+  FunctionOptions options;
+  options.updates = to_pairs(updates, "updates");
+  options.givens = to_pairs(givens, "givens");
+  options.name = std::move(name).value_or("");
+  options.allow_input_downcast = allow_input_downcast;
+  options.no_default_updates = no_default_updates;
+  if (on_unused_input) {
+    options.on_unused_input = choice<UnusedInput>(
+        *on_unused_input, "on_unused_input",
+        {{"raise", UnusedInput::raise}, {"warn", UnusedInput::warn}, {"ignore", UnusedInput::ignore}});
+  }
+  OutputList list = to_outputs(outputs);
+  const nb::gil_scoped_release no_gil;
+  result.function = function(result.inputs, std::move(list), std::move(options), here());
+  return result;
+}
+
+std::string name_of_input(const In& in) { return in.name.empty() ? in.variable.name() : in.name; }
+
+/// The input that a keyword names.
+std::size_t named_input(const Callable& f, const std::string& name) {
+  std::optional<std::size_t> found;
+  for (std::size_t i = 0; i < f.inputs.size(); ++i) {
+    if (name_of_input(f.inputs[i]) != name) continue;
+    if (found) throw TypeError(f.function.name() + ": two inputs are called '" + name + "'; call with positions");
+    found = i;
+  }
+  if (!found) throw TypeError(f.function.name() + ": there is no input called '" + name + "'");
+  return *found;
+}
+
+/// The arguments in the order of the inputs, cut where nothing is given any more: the function itself names what is
+/// missing.
+std::vector<Argument> ordered(const Callable& f, const nb::args& args, const nb::kwargs& kwargs) {
+  std::vector<std::optional<Argument>> given(std::max(f.inputs.size(), args.size()));
+  const auto take = [&](std::size_t i, nb::handle value) {
+    given[i] = i < f.inputs.size() ? to_argument(value, f.inputs[i].variable.type(), f.inputs[i].strict)
+                                   : Argument(to_array(value));
+  };
+  for (std::size_t i = 0; i < args.size(); ++i) take(i, args[i]);
+  for (const auto [key, value] : kwargs) {
+    const auto name = nb::cast<std::string>(key);
+    const std::size_t i = named_input(f, name);
+    if (given[i]) throw TypeError(f.function.name() + ": the input '" + name + "' is given by position and by name");
+    take(i, value);
+  }
+  std::vector<Argument> arguments;
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    if (!given[i] && f.inputs[i].value) given[i].emplace(*f.inputs[i].value);
+    if (!given[i]) break;
+    arguments.push_back(*std::move(given[i]));
+  }
+  return arguments;
+}
+
+nb::object call(const Callable& f, const nb::args& args, const nb::kwargs& kwargs) {
+  const std::vector<Argument> arguments = ordered(f, args, kwargs);
+  // The call gets a copy, so that the last reference to a Python object is dropped here, with the GIL.
+  const Outputs outputs = [&] {
+    const nb::gil_scoped_release no_gil;
+    return f.function.call(arguments);
+  }();
+  if (!outputs.is_list()) return to_numpy(outputs.only());
+  nb::list result;
+  for (const Array& array : outputs) result.append(to_numpy(array));
+  return result;
+}
+
+/// A method without the GIL: it may wait for a call that needs the GIL to end.
+template <auto Method>
+auto unlocked() {
+  return [](const Callable& f) {
+    const nb::gil_scoped_release no_gil;
+    return (f.function.*Method)();
+  };
+}
+
+void bind_input_output(nb::module_& m) {
+  nb::class_<In>(m, "In", "An input with its own rules.")
+      .def(
+          "__init__",
+          [](In* self, const Variable& variable, std::optional<std::string> name, nb::handle value, bool strict,
+             std::optional<bool> allow_downcast) {
+            In in(variable);
+            in.name = std::move(name).value_or("");
+            if (!value.is_none()) {
+              // A copy, and already by the rules for values: a later change of the caller's array is not seen.
+              const Argument argument = to_argument(value, variable.type(), strict);
+              const Array& array = argument.array();
+              const bool converts =
+                  argument.is_number() && !strict && is_float(variable.dtype()) && !is_complex(array.dtype());
+              in.value = converts ? array.astype(variable.dtype()) : array.copy();
+            }
+            in.strict = strict;
+            in.allow_downcast = allow_downcast;
+            new (self) In(std::move(in));
+          },
+          "variable"_a, "name"_a = nb::none(), "value"_a = nb::none(), "strict"_a = false,
+          "allow_downcast"_a = nb::none(),
+          "name: for calls by keyword (else the variable's); value: default; strict: no conversion at all; "
+          "allow_downcast: as "
+          "allow_input_downcast of function.")
+      .def_prop_ro("variable", [](const In& in) { return in.variable; })
+      .def_prop_ro("name", &name_of_input);
+  nb::class_<Out>(m, "Out", "An output with its own rules.")
+      .def(nb::init<const Variable&, bool>(), "variable"_a, "borrow"_a = false,
+           "borrow: the array may share memory with the function's own; it is valid until the next call.")
+      .def_prop_ro("variable", [](const Out& out) { return out.variable; });
+}
+
+void bind_kernel(nb::module_& m) {
+  nb::class_<KernelInfo>(m, "KernelInfo", "One generated kernel of a function.")
+      .def_ro("name", &KernelInfo::name, "Family and hash of the code.")
+      .def_ro("source", &KernelInfo::source, "The kernel's own text; CUDA C++, or C++ for the CPU.")
+      .def_ro("unit", &KernelInfo::unit, "Byte for byte what the compiler gets.")
+      .def_ro("expression", &KernelInfo::expression, "The kernel in the graph's language.")
+      .def_ro("lines", &KernelInfo::lines, "The user's lines that it computes.")
+      .def_ro("target", &KernelInfo::target, "'cpu', 'cuda:sm_90'.")
+      .def("ptx", &KernelInfo::ptx, nb::call_guard<nb::gil_scoped_release>(),
+           "PTX, for 'cuda:sm_XX' targets, by NVRTC; DeviceError if it cannot be found.")
+      .def("assembly", &KernelInfo::assembly, nb::call_guard<nb::gil_scoped_release>(),
+           "Assembly, for the target 'cpu', by LLVM.")
+      .def(
+          "cubin",
+          [](const KernelInfo& kernel) {
+            const std::vector<std::byte> bytes = [&] {
+              const nb::gil_scoped_release no_gil;
+              return kernel.cubin();
+            }();
+            return nb::bytes(bytes.data(), bytes.size());
+          },
+          "Machine code, for 'cuda:sm_XX' targets, as bytes.")
+      .def("__repr__", [](const KernelInfo& kernel) {
+        return "<croton.KernelInfo " + kernel.name + " for " + kernel.target + ">";
+      });
+  nb::class_<CallCounts>(m, "CallCounts", "What ran in a function so far.")
+      .def_ro("calls", &CallCounts::calls)
+      .def_ro("kernels", &CallCounts::kernels, "Launches of compiled kernels.")
+      .def_ro("products", &CallCounts::products, "Matrix products.")
+      .def_ro("reference_kernels", &CallCounts::reference_kernels, "Kernels run by the reference evaluator.")
+      .def_ro("compiled", &CallCounts::compiled, "Kernels compiled.")
+      .def_ro("cached", &CallCounts::cached, "Kernels taken from the cache on disk.")
+      .def_ro("product_library", &CallCounts::product_library)
+      .def_ro("compiler", &CallCounts::compiler);
+}
+
+void bind_callable(nb::module_& m) {
+  nb::class_<Callable>(m, "Function", "A compiled function.")
+      .def("__call__", &call, "args"_a, "kwargs"_a,
+           "Calls with arrays, numbers or lists, by position or name. Outputs are NumPy arrays: one, or a list if a "
+           "list was asked "
+           "for. A call that raises has changed nothing.")
+      .def(
+          "copy", [](const Callable& f) { return Callable{f.function.copy(), f.inputs}; },
+          "Another function of the same code with its own working memory; shared variables stay shared.")
+      .def("graph", unlocked<&Function::graph>(), "The graph after rewriting, as text; with the user's lines.")
+      .def("rewrites", unlocked<&Function::rewrites>(), "The rewrite rules that fired, by group, with counts.")
+      .def("plan", unlocked<&Function::plan>(), "Steps, buffers and lifetimes.")
+      .def(
+          "kernels",
+          [](const Callable& f, const std::string& target) {
+            const nb::gil_scoped_release no_gil;
+            return f.function.kernels(target);
+          },
+          "target"_a = "",
+          "The kernels as they run (default) or for a target: 'cpu', 'cuda:sm_90'. No device is needed.")
+      .def(
+          "source",
+          [](const Callable& f, const std::string& target) {
+            const nb::gil_scoped_release no_gil;
+            return f.function.source(target);
+          },
+          "target"_a = "", "Everything the compiler gets, for all kernels.")
+      .def("counts", unlocked<&Function::counts>(), "What ran so far.")
+      .def_prop_ro("product_count", unlocked<&Function::product_count>(), "The number of matrix products in one call.")
+      .def_prop_ro("name", [](const Callable& f) { return f.function.name(); })
+      .def_prop_ro(
+          "inputs",
+          [](const Callable& f) {
+            nb::list inputs;
+            for (const In& in : f.inputs) inputs.append(nb::cast(in.variable));
+            return inputs;
+          },
+          "The input variables, in order.")
+      .def("__repr__", [](const Callable& f) {
+        std::string inputs;
+        for (const In& in : f.inputs)
+          inputs += (inputs.empty() ? "" : ", ") + (name_of_input(in).empty() ? "_" : name_of_input(in));
+        return "<croton.Function " + f.function.name() + "(" + inputs + ")>";
+      });
+}
+
+}  // namespace
+
+void bind_functions(nb::module_& m) {
+  bind_input_output(m);
+  bind_kernel(m);
+  bind_callable(m);
+  m.def("function", &compile, "inputs"_a, "outputs"_a = nb::none(), "updates"_a = nb::none(), "givens"_a = nb::none(),
+        "allow_input_downcast"_a = nb::none(), "name"_a = nb::none(), "on_unused_input"_a = nb::none(),
+        "no_default_updates"_a = false,
+        "Compiles a function from inputs to outputs (one, or a list). updates: new values of shared variables, "
+        "{shared: expression} "
+        "or pairs, all computed from the old values. givens: {variable: what stands in its place}. "
+        "allow_input_downcast: False or "
+        "None only conversions that lose nothing (None: also a float for a float32 scalar while floatX is float32), "
+        "True any. "
+        "on_unused_input: 'raise', 'warn' or 'ignore'.");
+  m.def("grad", &gradient, "cost"_a, "wrt"_a, "consider_constant"_a = nb::none(), "disconnected_inputs"_a = "raise",
+        "The gradient of a scalar cost with respect to a variable, or to each of a list. disconnected_inputs: 'raise', "
+        "'warn' or "
+        "'ignore'.");
+  m.def(
+      "debugprint",
+      [](nb::handle object) {
+        return nb::isinstance<Callable>(object) ? debugprint(nb::cast<const Callable&>(object).function)
+                                                : debugprint(to_variable(object));
+      },
+      "x"_a, "The graph of a variable or function as an indented tree.");
+}
+
+}  // namespace croton::python

@@ -1,0 +1,110 @@
+#include "operands.hpp"
+
+#include <limits>
+#include <string>
+
+#include "arrays.hpp"
+#include "where.hpp"
+
+namespace croton::python {
+namespace {
+
+std::string shown(nb::handle object) { return nb::cast<std::string>(nb::str(object.type().attr("__name__"))); }
+
+bool is_sequence(nb::handle object) { return PyList_Check(object.ptr()) || PyTuple_Check(object.ptr()); }
+
+/// A whole number that is no bool: Python's, or one of NumPy.
+bool is_whole(nb::handle object) { return PyIndex_Check(object.ptr()) && !PyBool_Check(object.ptr()); }
+
+int to_int(nb::handle object, const char* what) {
+  if (!is_whole(object)) throw TypeError(std::string(what) + " is a whole number, not " + shown(object));
+  const Py_ssize_t value = PyNumber_AsSsize_t(object.ptr(), nullptr);
+  if (value < std::numeric_limits<int>::min() || value > std::numeric_limits<int>::max()) {
+    throw ValueError(std::string(what) + " of " + std::to_string(value));
+  }
+  return static_cast<int>(value);
+}
+
+std::optional<Operand> to_bound(nb::handle object) {
+  if (object.is_none()) return std::nullopt;
+  if (nb::isinstance<Variable>(object)) return to_operand(object);
+  if (!is_whole(object))
+    throw TypeError("a bound of a slice is a whole number, a variable or None, not " + shown(object));
+  return Operand(static_cast<long>(PyNumber_AsSsize_t(object.ptr(), nullptr)), here());
+}
+
+SliceSpec to_spec(nb::handle object) {
+  if (object.is_none()) return SliceSpec(SliceSpec::Kind::new_axis, here());
+  if (object.ptr() == Py_Ellipsis) return SliceSpec(SliceSpec::Kind::ellipsis, here());
+  if (nb::isinstance<Variable>(object)) return SliceSpec(nb::cast<Variable>(object), here());
+  if (PySlice_Check(object.ptr())) {
+    return slice(to_bound(object.attr("start")), to_bound(object.attr("stop")), to_bound(object.attr("step")), here());
+  }
+  if (is_whole(object) && !nb::hasattr(object, "__len__")) return SliceSpec(to_int(object, "an index"), here());
+  throw TypeError("an index is a whole number, a slice, None, ... or a variable, not " + shown(object));
+}
+
+}  // namespace
+
+bool is_operand(nb::handle object) {
+  if (nb::isinstance<Variable>(object) || is_number(object) || is_sequence(object)) return true;
+  return PyObject_CheckBuffer(object.ptr()) != 0 && !PyBytes_Check(object.ptr()) && !PyByteArray_Check(object.ptr());
+}
+
+Operand to_operand(nb::handle object) {
+  if (nb::isinstance<Variable>(object)) return Operand(nb::cast<Variable>(object), here());
+  if (is_sequence(object)) {
+    for (const nb::handle item : object) {
+      if (nb::isinstance<Variable>(item))
+        throw TypeError("a list with variables is no operand; numbers and arrays are");
+    }
+  }
+  if (!is_number(object)) return Operand(to_array(object), here());
+  const Array number = number_array(object);
+  switch (number.dtype()) {
+    case DType::bool_:
+      return Operand(number.at<bool>(), here());
+    case DType::int64:
+      return Operand(static_cast<long>(number.at<std::int64_t>()), here());
+    case DType::uint64:
+      return Operand(static_cast<unsigned long>(number.at<std::uint64_t>()), here());
+    case DType::float64:
+      return Operand(number.at<double>(), here());
+    default:
+      return Operand(number, here());
+  }
+}
+
+Variable to_variable(nb::handle object) { return to_operand(object).variable; }
+
+std::vector<int> to_axes(nb::handle object) {
+  if (!is_sequence(object)) return {to_int(object, "an axis")};
+  std::vector<int> axes;
+  for (const nb::handle item : object) axes.push_back(to_int(item, "an axis"));
+  return axes;
+}
+
+std::vector<Operand> to_sizes(nb::handle object) {
+  if (!is_sequence(object)) return {to_operand(object)};
+  std::vector<Operand> sizes;
+  for (const nb::handle item : object) sizes.push_back(to_operand(item));
+  return sizes;
+}
+
+std::vector<SliceSpec> to_index(nb::handle object) {
+  if (!PyTuple_Check(object.ptr())) return {to_spec(object)};
+  std::vector<SliceSpec> specs;
+  for (const nb::handle item : object) specs.push_back(to_spec(item));
+  return specs;
+}
+
+ReduceOptions to_reduce_options(nb::handle axis, bool keepdims, nb::handle dtype, nb::handle acc_dtype) {
+  ReduceOptions options;
+  if (!axis.is_none()) options.axis = to_axes(axis);
+  options.keepdims = keepdims;
+  options.dtype = to_optional_dtype(dtype);
+  options.acc_dtype = to_optional_dtype(acc_dtype);
+  return options;
+}
+
+}  // namespace croton::python

@@ -1,0 +1,240 @@
+// The functions of <croton/ops.hpp> and <croton/nnet.hpp>; many are methods of Variable too.
+#include <croton/nnet.hpp>
+#include <croton/ops.hpp>
+
+#include "arrays.hpp"
+#include "bindings.hpp"
+#include "operands.hpp"
+#include "where.hpp"
+
+namespace croton::python {
+namespace {
+
+struct UnaryRow {
+  const char* name;
+  Variable (*f)(Operand);
+  const char* doc;
+};
+
+struct BinaryRow {
+  const char* name;
+  Variable (*f)(Operand, Operand);
+  const char* doc;
+};
+
+struct ReduceRow {
+  const char* name;
+  Variable (*f)(Operand, const ReduceOptions&);
+  const char* doc;
+};
+
+constexpr UnaryRow unary_rows[] = {
+    {"exp", &exp,
+     "e to the power x. Integers become float32 (up to 16 bits) or float64, here and in the functions below."},
+    {"exp2", &exp2, "2 to the power x."},
+    {"expm1", &expm1, "exp(x) - 1, precise near 0."},
+    {"log", &log, "The natural logarithm."},
+    {"log2", &log2, "The logarithm to base 2."},
+    {"log10", &log10, "The logarithm to base 10."},
+    {"log1p", &log1p, "log(1 + x), precise near 0."},
+    {"sqrt", &sqrt, "The square root."},
+    {"rsqrt", &rsqrt, "1 / sqrt(x)."},
+    {"reciprocal", &reciprocal, "1 / x."},
+    {"sin", &sin, "The sine."},
+    {"cos", &cos, "The cosine."},
+    {"tan", &tan, "The tangent."},
+    {"tanh", &tanh, "The hyperbolic tangent."},
+    {"sinh", &sinh, "The hyperbolic sine."},
+    {"cosh", &cosh, "The hyperbolic cosine."},
+    {"erf", &erf, "The error function."},
+    {"erfc", &erfc, "1 - erf(x), precise for large x."},
+    {"sigmoid", &sigmoid, "1 / (1 + exp(-x))."},
+    {"softplus", &softplus, "log(1 + exp(x))."},
+    {"sqr", &sqr, "x * x."},
+    {"abs", &abs, "The absolute value."},
+    {"sgn", &sgn, "-1, 0 or 1; nan stays nan. TypeError for bool."},
+    {"floor", &floor, "The nearest whole number below."},
+    {"ceil", &ceil, "The nearest whole number above."},
+    {"trunc", &trunc, "The nearest whole number towards zero."},
+    {"round", &round, "The nearest whole number; half to even, as NumPy."},
+    {"isnan", &isnan, "True where x is nan."},
+    {"isinf", &isinf, "True where x is infinite."},
+    {"zeros_like", &zeros_like, "Zeros of x's shape and dtype."},
+    {"ones_like", &ones_like, "Ones of x's shape and dtype."},
+};
+
+constexpr BinaryRow binary_rows[] = {
+    {"floor_divide", &floor_divide, "The quotient rounded towards minus infinity; x // 0 is 0 for integers."},
+    {"pow", &pow, "a to the power b; 0^0 = 1. Integers stay integers."},
+    {"maximum", &maximum, "The larger one; nan if either is nan."},
+    {"minimum", &minimum, "The smaller one; nan if either is nan."},
+    {"eq", &eq, "Elementwise equality, as bool."},
+    {"neq", &neq, "Elementwise inequality, as bool."},
+    {"dot", &dot, "The matrix product; vectors are rows on the left and columns on the right, a scalar multiplies."},
+};
+
+constexpr ReduceRow reduce_rows[] = {
+    {"sum", &sum,
+     "The sum over axes (all if None). Integers are summed in 64 bits; floats along a fixed pairwise tree."},
+    {"prod", &prod, "The product over axes."},
+    {"mean", &mean, "sum / count; integers give float64. Of no elements: nan."},
+    {"var", &var, "The biased variance (ddof = 0) by two passes."},
+    {"max", &max, "The largest element; nan if there is one."},
+    {"min", &min, "The smallest element; nan if there is one."},
+    {"all", &all, "True if all are."},
+    {"any", &any, "True if any is."},
+    {"argmax", &argmax, "Index (int64) of the first largest element; without axis: into the flattened variable."},
+    {"argmin", &argmin, "Index (int64) of the first smallest element; without axis: into the flattened variable."},
+};
+
+void bind_elementwise(nb::module_& m) {
+  for (const UnaryRow& row : unary_rows) {
+    m.def(row.name, [f = row.f](nb::handle x) { return f(to_operand(x)); }, "x"_a, row.doc);
+  }
+  for (const BinaryRow& row : binary_rows) {
+    m.def(
+        row.name, [f = row.f](nb::handle a, nb::handle b) { return f(to_operand(a), to_operand(b)); }, "a"_a, "b"_a,
+        row.doc);
+  }
+  m.def(
+      "clip",
+      [](nb::handle x, nb::handle low, nb::handle high) {
+        return clip(to_operand(x), to_operand(low), to_operand(high));
+      },
+      "x"_a, "low"_a, "high"_a, "min(max(x, low), high).");
+  m.def(
+      "where",
+      [](nb::handle condition, nb::handle a, nb::handle b) {
+        return where(to_operand(condition), to_operand(a), to_operand(b));
+      },
+      "condition"_a, "a"_a, "b"_a, "a where the condition holds, else b; both are computed.");
+  m.def(
+      "cast", [](nb::handle x, nb::handle dtype) { return cast(to_operand(x), to_dtype(dtype)); }, "x"_a, "dtype"_a,
+      "Conversion; float to integer truncates towards zero and saturates, nan gives 0.");
+  m.def(
+      "add_n",
+      [](nb::list terms) {
+        std::vector<Variable> variables;
+        for (const nb::handle term : terms) variables.push_back(to_variable(term));
+        return add_n(variables, here());
+      },
+      "terms"_a, "The sum of variables of one shape.");
+}
+
+void bind_reductions(nb::module_& m) {
+  for (const ReduceRow& row : reduce_rows) {
+    m.def(
+        row.name,
+        [f = row.f](nb::handle x, nb::handle axis, nb::handle dtype, bool keepdims, nb::handle acc_dtype) {
+          return f(to_operand(x), to_reduce_options(axis, keepdims, dtype, acc_dtype));
+        },
+        "x"_a, "axis"_a = nb::none(), "dtype"_a = nb::none(), "keepdims"_a = false, "acc_dtype"_a = nb::none(),
+        row.doc);
+  }
+}
+
+void bind_views(nb::module_& m) {
+  m.def(
+      "dimshuffle",
+      [](nb::handle x, nb::args pattern) {
+        std::vector<int> axes;
+        const nb::handle first = pattern.size() == 1 ? nb::handle(pattern[0]) : nb::handle();
+        const bool nested = first.is_valid() && (PyList_Check(first.ptr()) || PyTuple_Check(first.ptr()));
+        for (const nb::handle entry : nested ? first : nb::handle(pattern)) {
+          const bool is_new = PyUnicode_Check(entry.ptr()) && nb::cast<std::string>(entry) == "x";
+          axes.push_back(is_new ? broadcast_axis : to_axes(entry).at(0));
+          if (!is_new && axes.back() < 0)
+            throw ValueError("dimshuffle takes axes from 0 and 'x', not " + std::to_string(axes.back()));
+        }
+        return dimshuffle(to_operand(x), axes);
+      },
+      "x"_a, "pattern"_a,
+      "Axis i of the result is axis pattern[i] of x, or a new one where it is 'x'; axes left out must have the stated "
+      "size 1.");
+  m.def(
+      "transpose",
+      [](nb::handle x, nb::handle axes) {
+        return transpose(to_operand(x), axes.is_none() ? std::vector<int>() : to_axes(axes));
+      },
+      "x"_a, "axes"_a = nb::none(), "The axes reversed, or in the given order.");
+  m.def(
+      "reshape", [](nb::handle x, nb::handle shape) { return reshape(to_operand(x), to_sizes(shape)); }, "x"_a,
+      "shape"_a, "The same elements in C order; one size may be -1, and sizes may be symbolic.");
+  m.def(
+      "flatten", [](nb::handle x, int ndim) { return flatten(to_operand(x), ndim); }, "x"_a, "ndim"_a = 1,
+      "The same elements with ndim dimensions: the last ones become one.");
+  m.def(
+      "expand_dims", [](nb::handle x, int axis) { return expand_dims(to_operand(x), axis); }, "x"_a, "axis"_a,
+      "A new axis of size 1 at that position.");
+  m.def(
+      "squeeze", [](nb::handle x, int axis) { return squeeze(to_operand(x), axis); }, "x"_a, "axis"_a,
+      "Without that axis, which must have the stated size 1.");
+}
+
+void bind_generators(nb::module_& m) {
+  m.def(
+      "alloc", [](nb::handle value, nb::args shape) { return alloc(to_operand(value), to_sizes(shape)); }, "value"_a,
+      "shape"_a, "The value repeated to the shape: alloc(0, 2, n).");
+  m.def(
+      "zeros",
+      [](nb::handle shape, nb::handle dtype) { return zeros(to_sizes(shape), to_optional_dtype(dtype), here()); },
+      "shape"_a, "dtype"_a = nb::none(), "Zeros of the shape; floatX unless a dtype is given.");
+  m.def(
+      "ones",
+      [](nb::handle shape, nb::handle dtype) { return ones(to_sizes(shape), to_optional_dtype(dtype), here()); },
+      "shape"_a, "dtype"_a = nb::none(), "Ones of the shape; floatX unless a dtype is given.");
+  m.def(
+      "arange",
+      [](nb::handle start, nb::handle stop, nb::handle step) {
+        if (stop.is_none() && step.is_none()) return arange(to_operand(start));
+        const Operand from = stop.is_none() ? Operand(0, here()) : to_operand(start);
+        const Operand to = to_operand(stop.is_none() ? start : stop);
+        return arange(from, to, step.is_none() ? Operand(1, here()) : to_operand(step));
+      },
+      "start"_a, "stop"_a = nb::none(), "step"_a = nb::none(),
+      "start, start+step, ... below stop, in the promoted dtype (whole numbers: int64); arange(n) counts from 0.");
+}
+
+void bind_nnet(nb::module_& m) {
+  m.def(
+      "softmax", [](nb::handle x, int axis) { return nnet::softmax(to_operand(x), axis); }, "x"_a, "axis"_a = -1,
+      "exp(x) / sum(exp(x)) along the axis, computed as exp(x - max): finite for all finite x.");
+  m.def(
+      "log_softmax", [](nb::handle x, int axis) { return nnet::log_softmax(to_operand(x), axis); }, "x"_a,
+      "axis"_a = -1, "x - log(sum(exp(x))) along the axis, computed with the maximum subtracted.");
+  m.def(
+      "logsumexp", [](nb::handle x, int axis, bool keepdims) { return nnet::logsumexp(to_operand(x), axis, keepdims); },
+      "x"_a, "axis"_a = -1, "keepdims"_a = false,
+      "log(sum(exp(x))) along the axis, computed with the maximum subtracted.");
+  m.def(
+      "relu", [](nb::handle x, double alpha) { return nnet::relu(to_operand(x), alpha); }, "x"_a, "alpha"_a = 0.0,
+      "0.5 (x + |x|); its gradient at exactly 0 is 0.5. alpha: slope below 0.");
+  m.def("sigmoid", [](nb::handle x) { return nnet::sigmoid(to_operand(x)); }, "x"_a, "1 / (1 + exp(-x)).");
+  m.def("softplus", [](nb::handle x) { return nnet::softplus(to_operand(x)); }, "x"_a, "log(1 + exp(x)).");
+  m.def(
+      "categorical_crossentropy",
+      [](nb::handle p, nb::handle target) { return nnet::categorical_crossentropy(to_operand(p), to_operand(target)); },
+      "p"_a, "target"_a,
+      "Per row of p (probabilities along the last axis): -log(p[target]) for integer targets, -sum(target * log(p)) "
+      "for targets "
+      "of the shape of p. On a softmax it is computed from the logits, without overflow.");
+  m.def(
+      "binary_crossentropy",
+      [](nb::handle p, nb::handle target) { return nnet::binary_crossentropy(to_operand(p), to_operand(target)); },
+      "p"_a, "target"_a, "-(t log(p) + (1 - t) log(1 - p)), elementwise; on a sigmoid it is computed from the logits.");
+  m.def(
+      "layer_norm", [](nb::handle x, double eps) { return nnet::layer_norm(to_operand(x), eps); }, "x"_a,
+      "eps"_a = 1e-5, "(x - mean) / sqrt(var + eps) with mean and biased variance over the last axis.");
+}
+
+}  // namespace
+
+void bind_operations(nb::module_& m, nb::module_& nnet) {
+  bind_elementwise(m);
+  bind_reductions(m);
+  bind_views(m);
+  bind_generators(m);
+  bind_nnet(nnet);
+}
+
+}  // namespace croton::python

@@ -1,0 +1,164 @@
+#!/usr/bin/env python3
+"""Writes expected.hpp: values of the elementwise functions from an independent source.
+
+Floats come from mpmath (50 digits, then one rounding to double), integers from Python's own arithmetic. Run it again after
+adding a function, and commit the result:
+
+    python3 tests/ops/make_expected.py > tests/ops/expected.hpp
+"""
+
+import math
+
+import mpmath
+from mpmath import mp, mpf
+
+mp.dps = 50
+
+INF, NAN = float("inf"), float("nan")
+
+EVERYWHERE = [-700.0, -20.25, -4.0, -1.5, -1.0, -0.75, -0.1, -1e-5, -1e-300, 1e-300, 1e-17, 1e-5, 0.1, 0.5, 0.6931471805599453,
+              0.75, 1.0, 1.25, 2.0, 3.141592653589793, 4.0, 10.0, 20.25, 100.5, 700.0]
+POSITIVE = [5e-324, 1e-308, 1e-300, 1e-17, 1e-5, 0.1, 0.5, 0.9999999, 1.0, 1.0000001, 1.25, 2.0, 2.718281828459045, 3.0, 10.0, 1000.0, 1e17,
+            1e300, 1.7976931348623157e308]
+ABOVE_MINUS_ONE = [-0.9999999, -0.75, -0.1, -1e-5, -1e-17, -1e-300, 1e-300, 1e-17, 1e-5, 0.1, 1.0, 10.0, 1e17, 1e300]
+SMALL_AND_NEGATIVE = [-3.0, -0.25, 0.25, 0.1, 3.0, 1e-300, 1e300]
+
+UNARY = {
+    "exp": (mpmath.exp, EVERYWHERE),
+    "exp2": (lambda x: mpf(2) ** x, EVERYWHERE),
+    "expm1": (mpmath.expm1, EVERYWHERE),
+    "log": (mpmath.log, POSITIVE),
+    "log2": (lambda x: mpmath.log(x) / mpmath.log(2), POSITIVE),
+    "log10": (lambda x: mpmath.log(x) / mpmath.log(10), POSITIVE),
+    "log1p": (mpmath.log1p, ABOVE_MINUS_ONE),
+    "sqrt": (mpmath.sqrt, POSITIVE),
+    "rsqrt": (lambda x: 1 / mpmath.sqrt(x), POSITIVE),
+    "reciprocal": (lambda x: 1 / x, SMALL_AND_NEGATIVE),
+    "sin": (mpmath.sin, EVERYWHERE + [1e22, -1e5]),
+    "cos": (mpmath.cos, EVERYWHERE + [1e22, -1e5]),
+    "tan": (mpmath.tan, EVERYWHERE + [1e5]),
+    "sinh": (mpmath.sinh, EVERYWHERE),
+    "cosh": (mpmath.cosh, EVERYWHERE),
+    "tanh": (mpmath.tanh, EVERYWHERE),
+    "erf": (mpmath.erf, EVERYWHERE),
+    "erfc": (mpmath.erfc, EVERYWHERE),
+    "sigmoid": (lambda x: 1 / (1 + mpmath.exp(-x)), EVERYWHERE),
+    "softplus": (lambda x: mpmath.log1p(mpmath.exp(x)), EVERYWHERE),
+    "sqr": (lambda x: x * x, SMALL_AND_NEGATIVE[:5]),
+    "abs": (abs, EVERYWHERE),
+    "sgn": (mpmath.sign, EVERYWHERE),
+    "floor": (mpmath.floor, EVERYWHERE),
+    "ceil": (lambda x: like(x, mpmath.ceil(x)), EVERYWHERE),
+    "trunc": (lambda x: like(x, mpmath.sign(x) * mpmath.floor(abs(x))), EVERYWHERE),
+    "round": (lambda x: mpf(round(float(x))), [-2.5, -1.5, -0.75, 0.25, 0.75, 1.5, 2.5, 3.5, 1e17]),
+}
+
+BINARY_POINTS = [(7.0, 2.0), (-7.0, 2.0), (7.0, -2.0), (-7.0, -2.0), (5.5, 1.25), (-5.5, 1.25), (0.3, 0.1), (1.0, 0.1), (1e17, 3.0),
+                 (-1e-5, 7.0), (1.5, 1.5)]
+BINARY = {
+    "add": (lambda x, y: x + y, BINARY_POINTS),
+    "sub": (lambda x, y: x - y, BINARY_POINTS),
+    "mul": (lambda x, y: x * y, BINARY_POINTS),
+    "true_divide": (lambda x, y: x / y, BINARY_POINTS),
+    "floor_divide": (lambda x, y: mpmath.floor(x / y), [p for p in BINARY_POINTS if p[0] < 1e17]),
+    "mod": (lambda x, y: x - mpmath.floor(x / y) * y, BINARY_POINTS),
+    "pow": (lambda x, y: x ** y, [(2.0, 10.0), (2.0, -3.5), (0.1, 0.1), (1.0000001, 1e7), (10.0, 300.0), (10.0, -300.5), (1e-300, 0.5),
+                                  (0.75, 2000.0)]),
+}
+
+INTEGERS = [-128, -127, -7, -3, -2, -1, 0, 1, 2, 3, 5, 7, 126, 127]
+
+
+def wrap8(x):
+    return (x + 128) % 256 - 128
+
+
+def integer_power(a, b):
+    if b < 0:
+        return {1: 1, -1: 1 if b % 2 == 0 else -1}.get(a, 0)
+    return a ** b
+
+
+INTEGER = {
+    "add": lambda a, b: a + b,
+    "sub": lambda a, b: a - b,
+    "mul": lambda a, b: a * b,
+    "floor_divide": lambda a, b: a // b if b else 0,
+    "mod": lambda a, b: a % b if b else 0,
+    "pow": integer_power,
+    "maximum": max,
+    "minimum": min,
+    "and": lambda a, b: a & b,
+    "or": lambda a, b: a | b,
+    "xor": lambda a, b: a ^ b,
+}
+
+# What IEEE 754 or C99 annex F says, or, for // and %, what Python does.
+SPECIAL_UNARY = [
+    ("exp", INF, INF), ("exp", -INF, 0.0), ("exp", NAN, NAN), ("exp", 1000.0, INF), ("expm1", -INF, -1.0), ("expm1", -0.0, -0.0),
+    ("log", 0.0, -INF), ("log", -1.0, NAN), ("log", INF, INF), ("log1p", -1.0, -INF), ("log1p", -0.0, -0.0), ("log1p", -2.0, NAN),
+    ("sqrt", -1.0, NAN), ("sqrt", -0.0, -0.0), ("rsqrt", 0.0, INF), ("reciprocal", 0.0, INF), ("reciprocal", -0.0, -INF),
+    ("sin", INF, NAN), ("cos", -INF, NAN), ("tan", -0.0, -0.0), ("tanh", INF, 1.0), ("tanh", -INF, -1.0), ("tanh", -0.0, -0.0),
+    ("erf", INF, 1.0), ("erfc", -INF, 2.0), ("erfc", INF, 0.0), ("sigmoid", -INF, 0.0), ("sigmoid", INF, 1.0), ("sigmoid", -1000.0, 0.0),
+    ("softplus", -INF, 0.0), ("softplus", INF, INF), ("softplus", 1000.0, 1000.0), ("softplus", NAN, NAN), ("abs", -0.0, 0.0),
+    ("abs", -INF, INF), ("sgn", NAN, NAN), ("sgn", -INF, -1.0), ("floor", -0.0, -0.0), ("floor", -INF, -INF), ("ceil", -0.5, -0.0),
+    ("trunc", -0.5, -0.0), ("round", -0.5, -0.0), ("round", 0.5, 0.0), ("round", NAN, NAN), ("neg", 0.0, -0.0),
+]
+SPECIAL_BINARY = [
+    ("maximum", NAN, 1.0, NAN), ("maximum", 1.0, NAN, NAN), ("minimum", NAN, 1.0, NAN), ("minimum", -INF, INF, -INF),
+    ("floor_divide", 5.5, 0.0, INF), ("floor_divide", -5.5, 0.0, -INF), ("floor_divide", 0.0, 0.0, NAN), ("mod", 5.5, 0.0, NAN),
+    ("mod", -5.0, INF, INF), ("mod", 5.0, INF, 5.0), ("floor_divide", -5.0, INF, -1.0), ("floor_divide", 5.0, INF, 0.0),
+    ("mod", INF, 2.0, NAN), ("floor_divide", INF, 2.0, NAN), ("mod", -4.0, 2.0, 0.0), ("mod", 4.0, -2.0, -0.0),
+    ("pow", 0.0, 0.0, 1.0), ("pow", NAN, 0.0, 1.0), ("pow", 1.0, NAN, 1.0), ("pow", -8.0, 0.5, NAN), ("pow", -2.0, 3.0, -8.0),
+    ("pow", -2.0, INF, INF), ("pow", -INF, 3.0, -INF), ("pow", -0.0, -3.0, -INF), ("pow", 0.5, INF, 0.0),
+    ("true_divide", 1.0, 0.0, INF), ("true_divide", 0.0, 0.0, NAN), ("true_divide", -1.0, 0.0, -INF),
+]
+
+
+def like(x, value):
+    """mpmath knows no -0: rounding to an integer keeps the sign."""
+    value = float(value)
+    return math.copysign(value, float(x)) if value == 0 else value
+
+
+def text(x):
+    x = float(x)
+    if x != x:
+        return "not_a_number"
+    if x in (INF, -INF):
+        return ("-" if x < 0 else "") + "infinity"
+    return x.hex()
+
+
+def main():
+    print("// Made by make_expected.py; do not edit. Floats: mpmath with 50 digits, rounded once. Integers: Python's.")
+    print("#pragma once\n\n#include <limits>\n#include <string_view>\n")
+    print("namespace croton_test {\n")
+    print("inline constexpr double infinity = std::numeric_limits<double>::infinity();")
+    print("inline constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();\n")
+    print("struct ExpectedUnary {\n  std::string_view op;\n  double x, value;\n};")
+    print("struct ExpectedBinary {\n  std::string_view op;\n  double x, y, value;\n};")
+    print("/// Of int8 operands; the value is wrapped to int8.")
+    print("struct ExpectedInteger {\n  std::string_view op;\n  int x, y, value;\n};\n")
+    print("inline constexpr ExpectedUnary expected_unary[] = {")
+    for name, (function, points) in UNARY.items():
+        for x in points:
+            print(f'    {{"{name}", {text(x)}, {text(function(mpf(x)))}}},')
+    for name, x, value in SPECIAL_UNARY:
+        print(f'    {{"{name}", {text(x)}, {text(value)}}},')
+    print("};\n\ninline constexpr ExpectedBinary expected_binary[] = {")
+    for name, (function, points) in BINARY.items():
+        for x, y in points:
+            print(f'    {{"{name}", {text(x)}, {text(y)}, {text(function(mpf(x), mpf(y)))}}},')
+    for name, x, y, value in SPECIAL_BINARY:
+        print(f'    {{"{name}", {text(x)}, {text(y)}, {text(value)}}},')
+    print("};\n\ninline constexpr ExpectedInteger expected_integer[] = {")
+    for name, function in INTEGER.items():
+        for a in INTEGERS:
+            row = ", ".join(f'{{"{name}", {a}, {b}, {wrap8(function(a, b))}}}' for b in INTEGERS)
+            print(f"    {row},")
+    print("};\n\n}  // namespace croton_test")
+
+
+if __name__ == "__main__":
+    main()

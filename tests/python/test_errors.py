@@ -1,0 +1,112 @@
+"""Errors: Croton's kinds as Python's, and messages that name what was met."""
+
+import builtins
+
+import numpy as np
+import pytest
+
+import croton
+import croton.tensor as T
+
+X = T.fmatrix("x")
+
+
+def test_classes():
+    for name, native in [("TypeError", TypeError), ("ValueError", ValueError), ("ShapeError", ValueError),
+                         ("IndexError", IndexError), ("DisconnectedInputError", ValueError),
+                         ("FileError", OSError), ("OutOfMemory", MemoryError),
+                         ("DeviceError", RuntimeError), ("AssertionError", AssertionError),
+                         ("NotImplementedError", NotImplementedError), ("ConfigError", Exception)]:
+        kind = getattr(croton, name)
+        assert issubclass(kind, croton.Error) and issubclass(kind, native), name
+        assert kind.__module__ == "croton" and kind.__doc__
+    assert issubclass(croton.ShapeError, croton.ValueError)
+    assert not issubclass(croton.InternalError, croton.Error)
+
+
+def test_a_star_import_hides_nothing_of_python():
+    scope = {}
+    exec("from croton import *", scope)
+    assert not [name for name in scope if name != "__builtins__" and hasattr(builtins, name)]
+
+
+def refused(kind, message, function, *arguments, **named):
+    with pytest.raises(kind) as error:
+        function(*arguments, **named)
+    assert message in str(error.value)
+
+
+def test_variables_have_no_truth_length_or_items():
+    refused(croton.TypeError, "truth value", bool, X)
+    refused(croton.TypeError, "x.shape[0]", len, X)
+    refused(croton.TypeError, "iterated", list, X)
+    refused(TypeError, "", float, X)
+    refused(TypeError, "", lambda: 1 in X)
+    refused(TypeError, "", lambda: [1, 2][X])
+
+
+def test_operands():
+    refused(TypeError, "unsupported operand", lambda: X + "a")
+    refused(TypeError, "unsupported operand", lambda: None * X)
+    refused(croton.TypeError, "str", T.exp, "a")
+    refused(TypeError, "NoneType", T.exp, None)
+    refused(croton.TypeError, "variables", lambda: X + [X, X])
+    refused(croton.TypeError, "dtype", lambda: X + np.array(["a"]))
+    refused(croton.TypeError, "dtype object", lambda: X + np.array([None]))
+    refused(croton.ValueError, "64 bits", lambda: X + 2**64)
+    refused(croton.TypeError, "float32", T.cast, X, "floot")
+    refused(croton.TypeError, "dtype", X.astype, "x")
+
+
+def test_indices_and_axes():
+    refused(croton.TypeError, "index", lambda: X[1.5])
+    refused(croton.TypeError, "index", lambda: X[True])
+    refused(croton.TypeError, "", lambda: X[0, 0, 0])
+    refused(croton.TypeError, "bound", lambda: X[0:1.5])
+    refused(croton.TypeError, "axis 5", X.sum, axis=5)
+    refused(croton.TypeError, "axis", X.sum, axis="0")
+    refused(croton.ValueError, "dimshuffle", X.dimshuffle, -1)
+    refused(IndexError, "", croton.function([X], X[3]), np.zeros((2, 2), np.float32))
+
+
+def test_gradients():
+    cost = X.sum()
+    refused(croton.TypeError, "0-d", croton.grad, X, X)
+    refused(croton.DisconnectedInputError, "q", croton.grad, cost, T.fscalar("q"))
+    refused(croton.ValueError, "'raise'", croton.grad, cost, X, disconnected_inputs="no")
+
+
+def test_functions():
+    y = T.fmatrix("y")
+    refused(croton.ValueError, "y", croton.function, [X], y)
+    refused(croton.TypeError, "list", croton.function, X, X)
+    refused(croton.TypeError, "str", croton.function, ["x"], X)
+    refused(croton.TypeError, "pairs", croton.function, [X], X, updates=[X])
+    refused(croton.TypeError, "shared", croton.function, [X], X, updates=[(X, X)])
+    refused(croton.TypeError, "dtype", croton.function, [], updates={croton.shared(np.float32(0)): T.dscalar("d")})
+    refused(croton.ValueError, "'ignore'", croton.function, [X], X, on_unused_input="no")
+
+
+def test_calls():
+    y = T.fmatrix("y")
+    f = croton.function([X, y], X + y, name="total")
+    a = np.zeros((2, 3), np.float32)
+    refused(croton.TypeError, "y", f, a)
+    refused(croton.TypeError, "3 arguments", f, a, a, a)
+    refused(croton.TypeError, "'z'", f, a, z=a)
+    refused(croton.TypeError, "by position and by name", f, a, x=a)
+    refused(croton.ShapeError, "", f, a, np.zeros((2, 4), np.float32))
+    refused(croton.TypeError, "float64", f, a, a.astype(float))
+    refused(croton.TypeError, "dimension", f, a, 3)
+    refused(croton.TypeError, "str", f, a, "b")
+    refused(croton.ValueError, "cuda:sm_XX", f.kernels, "amd")
+    refused(croton.ValueError, "sm_90", f.kernels()[0].ptx)
+
+
+def test_a_call_that_raises_changes_nothing():
+    t, total = T.ivector("t"), croton.shared(np.float32(0))
+    loss = T.nnet.categorical_crossentropy(T.nnet.softmax(X), t).sum()
+    f = croton.function([X, t], loss, updates=[(total, total + loss)])
+    with pytest.raises(IndexError):
+        f(np.zeros((1, 3), np.float32), [3])
+    assert total.get_value() == 0

@@ -1,0 +1,161 @@
+#!/usr/bin/env python3
+"""Compiles and runs the C++ examples of Markdown files and compares what they print with what the files say.
+
+A line `<!-- run -->` marks the ```cpp block below it as a program; the ```text block right after that one, if there is
+one, is its output. `<!-- compile -->` asks for compilation only. A block without `main` is put into one, with the usual
+headers and `namespace ct = croton` in front; its first line counts as line 1 of program.cpp in messages.
+
+    tools/check_snippets.py --build build/release docs/first_hour.md     against a build folder
+    tools/check_snippets.py --prefix ~/croton docs/first_hour.md         against an installed Croton
+    ... --update                                                         writes what was printed into the files
+"""
+
+import argparse
+import difflib
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+MARK = re.compile(r"^<!-- (run|compile) -->$")
+FENCE = re.compile(r"^```(\w*)$")
+
+WRAPPED = """#include <croton/croton.hpp>
+
+#include <cmath>
+#include <cstdio>
+#include <iostream>
+#include <vector>
+
+namespace ct = croton;
+
+int main() {{
+#line 1 "program.cpp"
+{}
+}}
+"""
+
+
+class Snippet:
+    def __init__(self, file, line, action, code, output):
+        self.file, self.line, self.action, self.code = file, line, action, code
+        self.output = output  # (first line, end line) of the text block's inside, or None
+
+    def name(self):
+        return f"{self.file}:{self.line}"
+
+    def program(self):
+        text = "\n".join(self.code)
+        return text + "\n" if re.search(r"\bint main\(", text) else WRAPPED.format(text)
+
+
+def block_at(lines, at):
+    """(language, first line inside, line of the closing fence) of the fenced block that opens at `at`, or None."""
+    opening = FENCE.match(lines[at]) if at < len(lines) else None
+    if not opening:
+        return None
+    end = at + 1
+    while end < len(lines) and lines[end] != "```":
+        end += 1
+    if end == len(lines):
+        sys.exit(f"line {at + 1}: a block has no end")
+    return opening.group(1), at + 1, end
+
+
+def snippets_of(file, lines):
+    found = []
+    for at, line in enumerate(lines):
+        mark = MARK.match(line)
+        if not mark:
+            continue
+        code = block_at(lines, at + 1)
+        if code is None or code[0] != "cpp":
+            sys.exit(f"{file}:{at + 1}: a ```cpp block must follow the mark")
+        text = block_at(lines, code[2] + 1)
+        output = text[1:] if text and text[0] == "text" else None
+        found.append(Snippet(file, at + 2, mark.group(1), lines[code[1] : code[2]], output))
+    return found
+
+
+class Checker:
+    def __init__(self, options, folder):
+        self.options, self.folder = options, pathlib.Path(folder)
+        prefix = (options.prefix or options.build).resolve()
+        self.include = prefix / "include" if options.prefix else ROOT / "include"
+        libraries = sorted(prefix.glob("lib*/**/libcroton.so"))
+        if not libraries:
+            sys.exit(f"there is no libcroton.so below {prefix}")
+        self.library = libraries[0].parent
+        self.environment = dict(os.environ)
+        # Neither the user's settings nor the user's cache take part.
+        self.environment.setdefault("CROTON_FLAGS", f"cache_dir={self.folder}/cache")
+        self.environment["XDG_CONFIG_HOME"] = str(self.folder)
+        (self.folder / "cache").mkdir(mode=0o700)
+
+    def run(self, command):
+        return subprocess.run(command, capture_output=True, text=True, cwd=self.folder, env=self.environment, timeout=600)
+
+    def check(self, snippet):
+        """(what is wrong or "", what was printed)."""
+        source, program = self.folder / "program.cpp", self.folder / "program"
+        source.write_text(snippet.program())
+        compiler = [self.options.cxx, "-std=c++20", f"-I{self.include}", str(source), "-o", str(program)]
+        compiler += [f"-L{self.library}", "-lcroton", f"-Wl,-rpath,{self.library}"]
+        compiled = self.run(compiler)
+        if compiled.returncode != 0:
+            return "does not compile\n" + compiled.stderr, ""
+        if snippet.action == "compile":
+            return "", ""
+        result = self.run([str(program)])
+        if result.returncode != 0:
+            return f"ended with status {result.returncode}\n{result.stdout}{result.stderr}", result.stdout
+        return "", result.stdout
+
+
+def check_file(checker, file, update):
+    """The number of snippets that are wrong, and of all."""
+    lines = file.read_text().split("\n")
+    snippets = snippets_of(file, lines)
+    wrong = 0
+    for snippet in reversed(snippets):  # from the end, so that updates do not move what comes before
+        fault, printed = checker.check(snippet)
+        found = [line.rstrip() for line in printed.rstrip().splitlines()]
+        if not fault and snippet.output is not None:
+            first, end = snippet.output
+            if update:
+                lines[first:end] = found
+            elif found != lines[first:end]:
+                diff = difflib.unified_diff(lines[first:end], found, "expected", "printed", lineterm="")
+                fault = "prints something else\n" + "\n".join(diff)
+        if fault:
+            wrong += 1
+            print(f"{snippet.name()}: {fault}")
+    if update:
+        file.write_text("\n".join(lines))
+    return wrong, len(snippets)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    where = parser.add_mutually_exclusive_group(required=True)
+    where.add_argument("--build", type=pathlib.Path, help="a build folder of this checkout")
+    where.add_argument("--prefix", type=pathlib.Path, help="where Croton is installed")
+    parser.add_argument("--cxx", default=os.environ.get("CXX", "c++"), help="the C++ compiler")
+    parser.add_argument("--update", action="store_true", help="write what was printed into the files")
+    parser.add_argument("files", nargs="+", type=pathlib.Path)
+    options = parser.parse_args()
+    wrong = total = 0
+    with tempfile.TemporaryDirectory() as folder:
+        checker = Checker(options, folder)
+        for file in options.files:
+            counts = check_file(checker, file, options.update)
+            wrong, total = wrong + counts[0], total + counts[1]
+    print(f"{total} snippets, {wrong} wrong")
+    return 1 if wrong or total == 0 else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
