@@ -2,7 +2,8 @@
 """Compiles and runs the C++ examples of Markdown files and compares what they print with what the files say.
 
 A line `<!-- run -->` marks the ```cpp block below it as a program; the ```text block right after that one, if there is
-one, is its output. `<!-- compile -->` asks for compilation only. A block without `main` is put into one, with the usual
+one, is its output. `<!-- compile -->` asks for compilation only, `<!-- from examples/hello.cpp -->` that the block is
+part of that file, word for word. A block without `main` is put into one, with the usual
 headers and `namespace ct = croton` in front; its first line counts as line 1 of program.cpp in messages.
 
     tools/check_snippets.py --build build/release docs/first_hour.md     against a build folder
@@ -20,7 +21,7 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-MARK = re.compile(r"^<!-- (run|compile) -->$")
+MARK = re.compile(r"^<!-- (run|compile|from \S+) -->$")
 FENCE = re.compile(r"^```(\w*)$")
 
 WRAPPED = """#include <croton/croton.hpp>
@@ -100,6 +101,9 @@ class Checker:
 
     def check(self, snippet):
         """(what is wrong or "", what was printed)."""
+        if snippet.action.startswith("from "):
+            file = ROOT / snippet.action.removeprefix("from ")
+            return ("" if "\n".join(snippet.code) in file.read_text() else f"is not part of {file.name}"), ""
         source, program = self.folder / "program.cpp", self.folder / "program"
         source.write_text(snippet.program())
         compiler = [self.options.cxx, "-std=c++20", f"-I{self.include}", str(source), "-o", str(program)]
@@ -123,7 +127,7 @@ def check_file(checker, file, update):
     for snippet in reversed(snippets):  # from the end, so that updates do not move what comes before
         fault, printed = checker.check(snippet)
         found = [line.rstrip() for line in printed.rstrip().splitlines()]
-        if not fault and snippet.output is not None:
+        if not fault and snippet.action == "run" and snippet.output is not None:
             first, end = snippet.output
             if update:
                 lines[first:end] = found

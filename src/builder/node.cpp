@@ -83,6 +83,7 @@ Node::~Node() {
 }
 
 std::string describe(std::source_location where) {
+  if (where.line() == 0) return "line unknown";  // made through a binding that has no C++ line
   std::string_view file = where.file_name();
   file = file.substr(file.find_last_of('/') + 1);
   return fmt::format("{}:{}", file, where.line());

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <functional>
 
 #include "base/config.hpp"
 #include "builder/gradient_context.hpp"
@@ -107,6 +108,24 @@ Variable where_chosen(const GradientContext& c, const Variable& chosen) {
   return croton::where(chosen, c.gradient, zeros_like(c.gradient));
 }
 
+/// f(a, b) where integers wrap: in signed arithmetic an overflow would be undefined.
+template <class F, class T>
+T wrapped(F f, T a, T b) {
+  if constexpr (std::is_integral_v<T>) {
+    return static_cast<T>(f(static_cast<std::uint64_t>(a), static_cast<std::uint64_t>(b)));
+  } else {
+    return f(a, b);
+  }
+}
+template <class T>
+T negated(T x) {
+  if constexpr (std::is_integral_v<T>) {
+    return wrapped(std::minus<>{}, T{0}, x);
+  } else {
+    return -x;
+  }
+}
+
 template <class T>
 T python_mod(T a, T b) {
   if constexpr (std::is_floating_point_v<T>) {
@@ -203,9 +222,9 @@ const std::vector<Row>& rows() {
   static const double ln2 = 0.6931471805599453, ln10 = 2.302585092994046;
   static const std::vector<Row> table = {
       // -- arithmetic
-      {"add", 2, same, "{0} + {1}", in_own<XY(x + y)>, G({g, g}), "a + b", 1, true},
-      {"sub", 2, same, "{0} - {1}", in_own<XY(x - y)>, G({g, -g}), "a - b"},
-      {"mul", 2, same, "{0} * {1}", in_own<XY(x * y)>, G({g * Y, g * x}), "a b", 1, true},
+      {"add", 2, same, "{0} + {1}", in_own<Lambda<[](auto x, auto y) { return wrapped(std::plus<>{}, x, y); }>, 2>, G({g, g}), "a + b", 1, true},
+      {"sub", 2, same, "{0} - {1}", in_own<Lambda<[](auto x, auto y) { return wrapped(std::minus<>{}, x, y); }>, 2>, G({g, -g}), "a - b"},
+      {"mul", 2, same, "{0} * {1}", in_own<Lambda<[](auto x, auto y) { return wrapped(std::multiplies<>{}, x, y); }>, 2>, G({g * Y, g * x}), "a b", 1, true},
       {"true_divide", 2, floats_only, "{0} / {1}", in_double<XY(x / y)>, G({g / Y, -g * x / (Y * Y)}), "a / b", 4},
       {"floor_divide", 2, same, "ct::floor_divide({0}, {1})", in_own<XY(python_div(x, y))>, zero,
        "a / b rounded towards minus infinity", 8},
@@ -220,9 +239,9 @@ const std::vector<Row>& rows() {
       {"minimum", 2, same, "ct::minimum({0}, {1})",
        in_own<XY(extreme(x, y, [](auto p, auto q) { return p < q; }))>,
        G({where_chosen(c, eq(c.output, x)), where_chosen(c, neq(c.output, x))}), "the smaller one; nan if either is", 2, true},
-      {"neg", 1, no_bool, "-{0}", in_own<X(-x)>, G({-g}), "-x"},
-      {"sqr", 1, same, "{0} * {0}", in_own<X(x * x)>, G({g * 2 * x}), "x x"},
-      {"abs", 1, same, "ct::abs({0})", in_own<Lambda<[](auto x) { return x < 0 ? -x : (x == 0 ? static_cast<decltype(x)>(0) : x); }>, 1>, G({g * sgn(x)}),
+      {"neg", 1, no_bool, "-{0}", in_own<X(negated(x))>, G({-g}), "-x"},
+      {"sqr", 1, same, "{0} * {0}", in_own<Lambda<[](auto x) { return wrapped(std::multiplies<>{}, x, x); }>, 1>, G({g * 2 * x}), "x x"},
+      {"abs", 1, same, "ct::abs({0})", in_own<Lambda<[](auto x) { return x < 0 ? negated(x) : (x == 0 ? static_cast<decltype(x)>(0) : x); }>, 1>, G({g * sgn(x)}),
        "|x|"},
       {"sgn", 1, no_bool, "ct::sgn({0})", in_own<Lambda<[](auto x) { return 0 < x ? decltype(x)(1) : x < 0 ? decltype(x)(-1) : x; }>, 1>,
        zero, "-1, 0 or 1; nan stays"},

@@ -26,6 +26,7 @@ namespace {
 constexpr std::int64_t grain_elements = 32768;
 
 std::string line_of(const expr::Origin& origin) {
+  if (origin.where.line() == 0) return origin.name.empty() ? "line unknown" : origin.name;
   std::string_view file = origin.where.file_name();
   file = file.substr(file.find_last_of('/') + 1);
   return fmt::format("{}{}{}:{}", origin.name, origin.name.empty() ? "" : ", ", file, origin.where.line());
