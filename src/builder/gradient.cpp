@@ -82,8 +82,9 @@ class Backward {
     const auto at = gradients_.find(node);
     if (at == gradients_.end()) return;
     const Variable gradient = at->second;
-    if (is_zero(gradient)) {
-      for (const Variable& input : node->inputs) add(input, gradient);
+    // Integers move in steps: what is computed in them has gradient zero, and is connected.
+    if (is_zero(gradient) || is_discrete(node->type.dtype)) {
+      for (const Variable& input : node->inputs) add(input, builder::scalar_constant(0, base::config().float_x(), node->where));
       return;
     }
     if (node->op->gradient == nullptr) {

@@ -275,6 +275,10 @@ class GraphParser {
     const bool index = lexer_.accept("in");
     if (!index) lexer_.expect("==");
     const NodeId right = size();
+    for (const NodeId id : {left, right}) {
+      const auto number = graph_.arena.scalar_value(id);  // an index may count from the end
+      if (number && number->i < 0 && !(index && id == left)) lexer_.error(fmt::format("a size of {}", number->i));
+    }
     const std::string why = lexer_.peek().kind == Token::Kind::text ? lexer_.next().text : "required";
     if (index) {
       checked([&] { graph_.arena.require_index(left, right, why); });

@@ -38,9 +38,6 @@ struct Call {
 struct Program {
   expr::Graph graph;
   std::vector<Call> calls;
-  /// Why nodes were stored or joined, for the printout.
-  std::vector<std::string> notes;
-
   std::size_t kernel_count() const;
   std::size_t product_count() const;
 };

@@ -28,6 +28,8 @@ int compile(const CrotonCompileRequest* request, CrotonSink output, CrotonSink m
   std::string said;
   try {
     llvm::LLVMContext context;
+    // Remarks such as "loop not vectorized" are for whoever tunes templates, not for the standard error of users.
+    context.setDiagnosticHandlerCallBack([](const llvm::DiagnosticInfo*, void*) {}, nullptr);
     const auto module = parse(*request, context, said);
     if (module != nullptr) {
       result = generate(*module, *request);

@@ -96,6 +96,21 @@ void register_contract(Registry& registry) {
 }  // namespace croton::ops
 
 namespace croton {
+namespace {
+
+/// The product of integer matrices, which no library has: a sum of products, exact modulo 2^64, in one kernel.
+Variable integer_product(Variable a, Variable b, std::source_location where) {
+  // A stated inner size of 1 would repeat beside an unknown one: a reshape demands that this be 1 too.
+  const bool one_a = a.type().broadcasts(1), one_b = b.type().broadcasts(0);
+  if (one_a && !one_b) b = reshape(Operand(b, where), {Operand(1, where), Operand(b.shape(1, where), where)});
+  if (one_b && !one_a) a = reshape(Operand(a, where), {Operand(a.shape(0, where), where), Operand(1, where)});
+  const Operand left(dimshuffle(Operand(a, where), {0, 1, broadcast_axis}), where);
+  const Operand right(dimshuffle(Operand(b, where), {broadcast_axis, 0, 1}), where);
+  const DType wide = is_unsigned_int(a.dtype()) ? DType::uint64 : DType::int64;
+  return sum(Operand(Operand(cast(left, wide), where) * Operand(cast(right, wide), where), where), ReduceOptions(1));
+}
+
+}  // namespace
 
 Variable dot(Operand a, Operand b) {
   Variable x = a.variable, y = b.variable;
@@ -119,7 +134,7 @@ Variable dot(Operand a, Operand b) {
   const DType compute = compute_dtype(dtype);
   const Variable left = cast(Operand(x.rank() == 1 ? dimshuffle(Operand(x, where), {broadcast_axis, 0}) : x, where), compute);
   const Variable right = cast(Operand(y.rank() == 1 ? dimshuffle(Operand(y, where), {0, broadcast_axis}) : y, where), compute);
-  Variable result = builder::apply("dot", {left, right}, {}, where);
+  Variable result = is_discrete(dtype) ? integer_product(left, right, where) : builder::apply("dot", {left, right}, {}, where);
   if (x.rank() == 1) result = dimshuffle(Operand(result, where), {1});
   if (y.rank() == 1) result = dimshuffle(Operand(result, where), {0});
   return cast(Operand(result, where), dtype);

@@ -101,6 +101,7 @@ bool has_one_dtype(const Arena& arena, const Term& pattern, NodeId node, const B
   const DType dtype = arena.type(node).dtype;
   // The arithmetic of an inner op is that of its operands, which are holes, constants or inner ops themselves.
   for (const Term& argument : pattern.arguments) {
+    if (pattern.text == "where" && &argument == &pattern.arguments[0]) continue;  // a condition of any dtype
     if (argument.form == Term::Form::name) {
       const NodeId bound = bindings.node(argument.text);
       if (!arena.scalar_value(bound) && arena.type(bound).dtype != dtype) return false;

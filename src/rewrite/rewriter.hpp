@@ -45,7 +45,6 @@ class Rewriter {
   std::unordered_map<const expr::Op*, std::vector<const CompiledRule*>> by_root_;
   std::unordered_map<expr::NodeId, expr::NodeId> simplified_;
   expr::Place place_ = 0;
-  int depth_ = 0;
 };
 
 }  // namespace croton::rewrite

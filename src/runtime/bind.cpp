@@ -9,7 +9,7 @@
 
 #include "base/memory.hpp"
 #include "base/shape.hpp"
-#include "expr/print.hpp"
+#include "expr/evaluate.hpp"
 #include "kernel/evaluate.hpp"
 #include "runtime/cpu/blas.hpp"
 #include "runtime/cpu/threads.hpp"
@@ -380,14 +380,14 @@ void BoundPlan::run_simulated(const Step& step) {
 }
 
 /// The same step by the reference evaluator: slow, and right.
-void BoundPlan::run_reference(const Step& step, CallArrays&, const std::vector<char*>& base) {
+void BoundPlan::run_reference(const Step& step) {
   const expr::Arena& arena = executable_->program.graph.arena;
   const auto view = [&](int b) {
     const codegen::Layout& layout = layouts_[static_cast<std::size_t>(b)];
     const DType dtype = arena.type(executable_->plan.buffers[static_cast<std::size_t>(b)].node).dtype;
     Sizes strides;
     for (const std::int64_t s : layout.strides) strides.push_back(s * static_cast<std::int64_t>(size_of(dtype)));
-    return Array::view_of(base[static_cast<std::size_t>(b)], dtype, layout.shape, strides);
+    return Array::view_of(base_[static_cast<std::size_t>(b)], dtype, layout.shape, strides);
   };
   std::vector<Array> reads;
   std::vector<Sizes> shapes;
@@ -401,7 +401,7 @@ void BoundPlan::fail(const Step& step) const {
   const std::uint32_t check = failure_[0];
   const auto value = static_cast<std::int64_t>(failure_[1] | (std::uint64_t{failure_[2]} << 32));
   const auto& checks = step.kernel->kernel->checks;
-  const std::string message = check >= 1 && check <= checks.size() ? fmt::format(fmt::runtime(checks[check - 1].message), value) : "a check failed";
+  const std::string message = check >= 1 && check <= checks.size() ? expr::fill_message(checks[check - 1].message, value) : "a check failed";
   std::string lines;
   for (const expr::Origin& origin : step.kernel->origins) {
     if (lines.size() < 200) lines += (lines.empty() ? "" : "; ") + line_of(origin);
@@ -461,7 +461,7 @@ void BoundPlan::run(CallArrays& arrays, RunCounts& counts) {
         run_kernel(*step);
         ++counts.kernels;
       } else {
-        run_reference(*step, arrays, base_);
+        run_reference(*step);
         ++counts.reference_kernels;
       }
       if (failure_[0] != 0) fail(*step);

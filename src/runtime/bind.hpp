@@ -66,7 +66,7 @@ class BoundPlan {
   void bind_product(const plan::Step& step);
   void run_kernel(const Step& step);
   void run_simulated(const Step& step);
-  void run_reference(const Step& step, CallArrays& arrays, const std::vector<char*>& base);
+  void run_reference(const Step& step);
   std::string describe(const CallArrays& arrays) const;
   [[noreturn]] void fail(const Step& step) const;
 

@@ -161,17 +161,17 @@ TEST_CASE("reductions of matrices", "[ops]") {
   const DType dtype = DType::float32;
   const std::vector<int> axes = GENERATE(from_range(subsets(2)));
   std::vector<Array> values;
-  for (const char* shape : {"1,1", "1,33", "32,1", "33,32", "3,1025", "1024,3", "1025,33", "5,20000", "20000,2"}) {
+  for (const char* shape : {"1,33", "32,1", "33,32", "3,1025", "1025,33", "5,20000", "20000,2"}) {
     values.push_back(Array::normal(dtype, sizes_of(shape), 13));
   }
-  if (axes.empty()) values.resize(5);
+  if (axes.empty()) values.resize(3);
   check_everywhere(ct::matrix("x", dtype), values, axes, false);
 }
 
 TEST_CASE("reductions of tensors over every subset of axes", "[ops]") {
   const std::vector<int> axes = GENERATE(from_range(subsets(3)));
   std::vector<Array> values;
-  for (const char* shape : {"2,3,4", "1,33,5", "33,1,32"}) values.push_back(Array::normal(DType::float32, sizes_of(shape), 17));
+  for (const char* shape : {"2,3,4", "33,2,32"}) values.push_back(Array::normal(DType::float32, sizes_of(shape), 17));
   check_everywhere(ct::ftensor3("x"), values, axes, true);
 }
 
@@ -196,7 +196,7 @@ TEST_CASE("long reductions of tensors", "[ops][slow]") {
   const int rank = GENERATE(3, 4);
   const std::vector<int> axes = GENERATE_COPY(from_range(subsets(rank)));
   std::vector<Array> values;
-  for (const char* shape : rank == 3 ? std::vector<const char*>{"33,1025,3", "2,3,20000", "1025,2,31"} : std::vector<const char*>{"7,33,5,64", "2,1025,3,33"}) {
+  for (const char* shape : rank == 3 ? std::vector<const char*>{"1,33,5", "33,1,32", "33,1025,3", "2,3,20000", "1025,2,31"} : std::vector<const char*>{"7,33,5,64", "2,1025,3,33"}) {
     values.push_back(Array::normal(DType::float32, sizes_of(shape), 17));
   }
   const auto x = rank == 3 ? ct::ftensor3("x") : ct::ftensor4("x");
