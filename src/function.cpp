@@ -25,7 +25,7 @@
 #include "runtime/cpu/blas.hpp"
 #include "runtime/cpu/compiler.hpp"
 #include "runtime/cpu/threads.hpp"
-#include "runtime/cuda/nvrtc.hpp"
+#include "runtime/cuda/compile.hpp"
 #include "runtime/cuda/toolkit.hpp"
 
 namespace croton {
@@ -530,6 +530,7 @@ std::vector<KernelInfo> Function::kernels(const std::string& target) const {
       info.lines.push_back(fmt::format("{}{}{}", describe(origin.where), origin.name.empty() ? "" : " ", origin.name));
     }
     info.target = where == "cuda" ? "cuda:sm_90" : where;
+    info.digest = text.digest;
     result.push_back(std::move(info));
   }
   return result;
@@ -549,8 +550,13 @@ std::string architecture(const KernelInfo& kernel) {
 }
 }  // namespace
 
-std::string KernelInfo::ptx() const { return runtime::cuda::Nvrtc::instance().compile(unit, architecture(*this)).ptx; }
-std::vector<std::byte> KernelInfo::cubin() const { return runtime::cuda::Nvrtc::instance().compile(unit, architecture(*this), {}, false).cubin; }
+std::string KernelInfo::ptx() const {
+  const auto code = runtime::cuda::compile(unit, digest, codegen::prelude(codegen::Target::cuda), architecture(*this), runtime::cuda::Form::ptx);
+  return {reinterpret_cast<const char*>(code.data()), code.size()};
+}
+std::vector<std::byte> KernelInfo::cubin() const {
+  return runtime::cuda::compile(unit, digest, codegen::prelude(codegen::Target::cuda), architecture(*this), runtime::cuda::Form::cubin);
+}
 std::string KernelInfo::assembly() const {
   if (target != "cpu") throw ValueError("assembly is for the cpu target; CUDA kernels have ptx()");
   return runtime::cpu::Compiler::instance().assembly(unit);

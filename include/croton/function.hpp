@@ -118,6 +118,7 @@ struct KernelInfo {
   std::vector<std::byte> cubin() const;
   std::string assembly() const;     ///< for the cpu target, by LLVM
   std::string target;               ///< "cpu", "cuda:sm_90"
+  std::string digest;               ///< hash of the text without comments
 };
 
 /// What ran in a function so far.

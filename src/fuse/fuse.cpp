@@ -3,73 +3,14 @@
 #include <algorithm>
 
 #include "fuse/lower.hpp"
+#include "fuse/product.hpp"
 #include "fuse/region.hpp"
 #include "expr/print.hpp"
 
 namespace croton::fuse {
-namespace {
 
 using expr::Arena;
 using expr::Kind;
-
-/// w + c * dot(a, b), w a shared variable that this value replaces: the product adds itself to w, no gradient is stored.
-bool fold_into_update(const expr::Graph& graph, const expr::Update& update, const std::vector<std::uint32_t>& uses, ProductCall& call) {
-  const Arena& arena = graph.arena;
-  const NodeId value = update.value;
-  const NodeId target = graph.inputs[update.input].node;
-  const std::string_view name = arena.op(value).name;
-  if (name != "add" && name != "sub") return false;
-  for (std::size_t i = 0; i < 2; ++i) {
-    if (arena.input(value, i) != target || (name == "sub" && i == 1)) continue;
-    NodeId term = arena.input(value, 1 - i);
-    double alpha = name == "sub" ? -1 : 1;
-    if (arena.op(term).name == "mul" && uses[term] <= 1) {
-      for (std::size_t k = 0; k < 2; ++k) {
-        if (const auto factor = arena.scalar_value(arena.input(term, k))) {
-          alpha *= factor->as_double();
-          term = arena.input(term, 1 - k);
-          break;
-        }
-      }
-    }
-    if (arena.op(term).kind != Kind::Contract || uses[term] > 1 || uses[value] > 1) return false;
-    if (!arena.same_shape(arena.type(term).shape, arena.type(target).shape)) return false;
-    call = {.result = value, .left = arena.input(term, 0), .right = arena.input(term, 1), .alpha = alpha, .beta = 1, .accumulate = target,
-            .origin = arena.origin(value)};
-    return true;
-  }
-  return false;
-}
-
-/// Products folded into updates become one `gemm` node in place of the map, so that regions see a call.
-void fold_updates(expr::Graph& graph) {
-  const std::vector<std::uint32_t> uses = expr::count_uses(graph);
-  for (expr::Update& update : graph.updates) {
-    ProductCall call;
-    if (!fold_into_update(graph, update, uses, call)) continue;
-    Arena& arena = graph.arena;
-    arena.set_origin(arena.origin_id(update.value));
-    update.value = arena.make("gemm", {call.accumulate, call.left, call.right}, {{"alpha", call.alpha}, {"beta", call.beta}},
-                              arena.node(update.value).place);
-  }
-}
-
-ProductCall product_call(const Arena& arena, NodeId id) {
-  ProductCall call{.result = id, .left = 0, .right = 0, .origin = arena.origin(id)};
-  if (arena.inputs(id).size() == 3) {
-    call.accumulate = arena.input(id, 0);
-    call.left = arena.input(id, 1);
-    call.right = arena.input(id, 2);
-    call.alpha = arena.attrs(id).real("alpha");
-    call.beta = arena.attrs(id).real("beta");
-  } else {
-    call.left = arena.input(id, 0);
-    call.right = arena.input(id, 1);
-  }
-  return call;
-}
-
-}  // namespace
 
 std::vector<bool> host_values(const expr::Graph& graph) {
   const Arena& arena = graph.arena;
@@ -114,7 +55,7 @@ Program fuse(expr::Graph graph, const Options& options) {
     if (item.region >= 0) {
       call.kernel = std::make_shared<KernelCall>(lower(g, regions, regions.regions[static_cast<std::size_t>(item.region)], host));
     } else {
-      call.product = std::make_shared<ProductCall>(product_call(g.arena, item.first));
+      call.product = std::make_shared<ProductCall>(product_call(g, regions.stored, item.first));
     }
     program.calls.push_back(std::move(call));
   }

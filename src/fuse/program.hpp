@@ -27,8 +27,13 @@ struct ProductCall {
   NodeId left, right;  // possibly views
   double alpha = 1, beta = 0;
   NodeId accumulate = expr::no_node;
-  expr::Origin origin;
+  expr::Origin origin = {};
+  std::shared_ptr<const KernelCall> small = {};  // the same by a generated kernel, for sizes below is_small
 };
+
+/// Whether a generated kernel beats a library on an m by k by n product: packing and dispatch cost a library more than so few
+/// multiplications (measured: an 8 by 8 by 8 product).
+inline bool is_small(std::int64_t m, std::int64_t k, std::int64_t n) { return m * n <= 256 && k <= 64 && m * n * k <= 4096; }
 
 struct Call {
   std::shared_ptr<KernelCall> kernel;    // one of the two

@@ -1,1 +1,1 @@
-set(SOURCES fuse.cpp lower.cpp region.cpp)
+set(SOURCES fuse.cpp lower.cpp product.cpp region.cpp)

@@ -83,6 +83,7 @@ class Planner {
       step.left = matrix(call.product->left);
       step.right = matrix(call.product->right);
       step.reads = {step.left.buffer, step.right.buffer};
+      for (const NodeId node : call.product->small->reads) step.small_reads.push_back(buffer_of(node));
       if (call.product->accumulate != expr::no_node) {
         step.accumulate = buffer_of(call.product->accumulate);
         step.reads.push_back(step.accumulate);

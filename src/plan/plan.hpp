@@ -35,6 +35,7 @@ struct Step {
   std::vector<int> writes;
   MatrixRef left, right;         // of a product
   int accumulate = -1;
+  std::vector<int> small_reads = {};  // of the product's generated kernel
   bool after_commit = false;     // overwrites a shared variable
   NodeId guard = expr::no_node;  // only needed where this holds (lazy branches)
 };

@@ -38,7 +38,7 @@ std::shared_ptr<const Executable> make_executable(fuse::Program program) {
   auto result = std::make_shared<Executable>();
   result->plan = plan::make_plan(program);
   for (const fuse::Call& call : program.calls) {
-    result->analyses.push_back(call.kernel ? codegen::analyse(*call.kernel->kernel) : nullptr);
+    result->analyses.push_back(codegen::analyse(call.kernel ? *call.kernel->kernel : *call.product->small->kernel));
   }
   const expr::Graph& graph = program.graph;
   result->host = fuse::host_values(graph);
@@ -89,6 +89,7 @@ std::vector<std::string> kernel_comment(const fuse::KernelCall& call) {
 
 struct BoundPlan::Step {
   const plan::Step* plan = nullptr;
+  std::vector<int> reads;  // buffers of a kernel
   // kernels
   const fuse::KernelCall* kernel = nullptr;
   cpu::KernelEntry entry;
@@ -108,7 +109,7 @@ BoundPlan::~BoundPlan() = default;
 
 BoundPlan::BoundPlan(std::shared_ptr<const Executable> executable, const CallArrays& arrays, bool simulated, RunCounts& counts)
     : executable_(std::move(executable)), simulated_(simulated) {
-  evaluate_sizes(arrays);
+  sizes_ = evaluate_sizes(arrays, false);
   check_requirements(arrays);
   find_layouts(arrays);
   allocate_temporaries();
@@ -117,10 +118,18 @@ BoundPlan::BoundPlan(std::shared_ptr<const Executable> executable, const CallArr
   for (const plan::Step& step : executable_->plan.steps) {
     steps_.push_back(std::make_unique<Step>());
     steps_.back()->plan = &step;
-    if (program.calls[static_cast<std::size_t>(step.call)].kernel) texts.push_back(bind_kernel(step));
+    const fuse::Call& call = program.calls[static_cast<std::size_t>(step.call)];
+    if (call.kernel) texts.push_back(bind_kernel(step, *call.kernel, step.reads));
+    else if (is_small(step, sizes_)) texts.push_back(bind_kernel(step, *call.product->small, step.small_reads));
     else bind_product(step);
   }
   if (!simulated_ && cpu::can_compile()) {
+    // A product that is small for other sizes of the arguments has its kernel compiled now, so that later sizes compile nothing.
+    const std::vector<std::int64_t> smallest = evaluate_sizes(arrays, true);
+    for (const plan::Step& step : executable_->plan.steps) {
+      const bool product = program.calls[static_cast<std::size_t>(step.call)].product != nullptr;
+      if (product && !is_small(step, sizes_) && is_small(step, smallest)) texts.push_back(small_product_text(step, sizes_));
+    }
     cpu::KernelCounts made;
     const std::vector<cpu::KernelEntry> entries = cpu::get_kernels(texts, made);
     counts.compiled += made.compiled;
@@ -134,10 +143,10 @@ BoundPlan::BoundPlan(std::shared_ptr<const Executable> executable, const CallArr
   spare_updates_.resize(executable_->plan.update_buffer.size());
 }
 
-void BoundPlan::evaluate_sizes(const CallArrays& arrays) {
+std::vector<std::int64_t> BoundPlan::evaluate_sizes(const CallArrays& arrays, bool smallest) const {
   const expr::Graph& graph = executable_->program.graph;
   const expr::Arena& arena = graph.arena;
-  sizes_.assign(arena.size(), 0);
+  std::vector<std::int64_t> sizes(arena.size(), 0);
   // Arguments and shared variables keep their own counts, as the graph's inputs are mixed.
   std::vector<const Array*> of_input;
   std::size_t argument = 0, shared = 0;
@@ -149,24 +158,26 @@ void BoundPlan::evaluate_sizes(const CallArrays& arrays) {
     if (!executable_->host[id]) continue;
     const expr::Op& op = arena.op(id);
     if (const auto value = arena.scalar_value(id)) {
-      sizes_[id] = value->as_int();
+      sizes[id] = value->as_int();
     } else if (op.name == "size") {
       const expr::Attrs& attrs = arena.attrs(id);
-      sizes_[id] = of_input[static_cast<std::size_t>(attrs.integer("input"))]->shape()[static_cast<std::size_t>(attrs.integer("axis"))];
+      const bool of_argument = graph.inputs[static_cast<std::size_t>(attrs.integer("input"))].role == expr::Role::argument;
+      sizes[id] = smallest && of_argument ? 1 : of_input[static_cast<std::size_t>(attrs.integer("input"))]->shape()[static_cast<std::size_t>(attrs.integer("axis"))];
     } else if (op.name == "input") {
-      sizes_[id] = of_input[static_cast<std::size_t>(arena.attrs(id).integer("index"))]->astype(DType::int64).item<std::int64_t>();
+      sizes[id] = of_input[static_cast<std::size_t>(arena.attrs(id).integer("index"))]->astype(DType::int64).item<std::int64_t>();
     } else {
       operands.clear();
       for (const NodeId input : arena.inputs(id)) {
-        operands.push_back(expr::Scalar::of_int(sizes_[input], arena.type(input).dtype));
+        operands.push_back(expr::Scalar::of_int(sizes[input], arena.type(input).dtype));
       }
       if (op.name == "cast") {
-        sizes_[id] = operands[0].cast(arena.type(id).dtype).i;
+        sizes[id] = operands[0].cast(arena.type(id).dtype).i;
       } else {
-        sizes_[id] = op.map->reference(operands, arena.type(id).dtype).as_int();
+        sizes[id] = op.map->reference(operands, arena.type(id).dtype).as_int();
       }
     }
   }
+  return sizes;
 }
 
 std::string BoundPlan::describe(const CallArrays& arrays) const {
@@ -260,13 +271,33 @@ void BoundPlan::allocate_temporaries() {
   if (total > 0) temporaries_ = base::allocate_shared_memory(static_cast<std::size_t>(total));
 }
 
-codegen::Text BoundPlan::bind_kernel(const plan::Step& plan_step) {
+/// Small products run as kernels.
+bool BoundPlan::is_small(const plan::Step& step, const std::vector<std::int64_t>& sizes) const {
+  const fuse::ProductCall& call = *executable_->program.calls[static_cast<std::size_t>(step.call)].product;
+  const expr::Arena& arena = executable_->program.graph.arena;
+  const auto size = [&](NodeId node, std::size_t axis) { return sizes[arena.representative(arena.type(node).shape[axis])]; };
+  return fuse::is_small(size(call.result, 0), size(call.left, 1), size(call.result, 1));
+}
+
+/// The text of a product's kernel for contiguous operands.
+codegen::Text BoundPlan::small_product_text(const plan::Step& step, const std::vector<std::int64_t>& sizes) const {
+  const fuse::KernelCall& call = *executable_->program.calls[static_cast<std::size_t>(step.call)].product->small;
+  const codegen::Analysis& analysis = *executable_->analyses[static_cast<std::size_t>(step.call)];
+  std::vector<std::int64_t> extents;
+  for (const NodeId extent : call.extents) extents.push_back(sizes[extent]);
+  std::vector<codegen::Layout> layouts;
+  for (const int b : step.small_reads) layouts.push_back(layouts_[static_cast<std::size_t>(b)]);
+  layouts.push_back(layouts_[static_cast<std::size_t>(step.writes[0])]);
+  return codegen::emit(analysis, codegen::specialise(analysis, extents, layouts).variant, codegen::Target::cpu, kernel_comment(call));
+}
+
+codegen::Text BoundPlan::bind_kernel(const plan::Step& plan_step, const fuse::KernelCall& call, const std::vector<int>& reads) {
   Step& step = *steps_.back();
-  const fuse::KernelCall& call = *executable_->program.calls[static_cast<std::size_t>(plan_step.call)].kernel;
   const codegen::Analysis& analysis = *executable_->analyses[static_cast<std::size_t>(plan_step.call)];
+  step.reads = reads;
   step.kernel = &call;
   for (const NodeId extent : call.extents) step.extents.push_back(sizes_[extent]);
-  std::vector<int> operands(plan_step.reads);
+  std::vector<int> operands(reads);
   operands.insert(operands.end(), plan_step.writes.begin(), plan_step.writes.end());
   std::vector<codegen::Layout> layouts;
   for (const int b : operands) layouts.push_back(layouts_[static_cast<std::size_t>(b)]);
@@ -368,7 +399,7 @@ void BoundPlan::run_kernel(const Step& step) {
 
 void BoundPlan::run_simulated(const Step& step) {
   const codegen::Analysis& analysis = *executable_->analyses[static_cast<std::size_t>(step.plan->call)];
-  std::vector<int> buffers(step.plan->reads);
+  std::vector<int> buffers(step.reads);
   buffers.insert(buffers.end(), step.plan->writes.begin(), step.plan->writes.end());
   std::vector<SimulatedOperand> operands;
   for (std::size_t i = 0; i < buffers.size(); ++i) {
@@ -391,7 +422,7 @@ void BoundPlan::run_reference(const Step& step) {
   };
   std::vector<Array> reads;
   std::vector<Sizes> shapes;
-  for (const int b : step.plan->reads) reads.push_back(view(b));
+  for (const int b : step.reads) reads.push_back(view(b));
   for (const int b : step.plan->writes) shapes.push_back(layouts_[static_cast<std::size_t>(b)].shape);
   const std::vector<Array> results = kernel::evaluate(*step.kernel->kernel, reads, step.extents, shapes);
   for (std::size_t i = 0; i < results.size(); ++i) view(step.plan->writes[i]).copy_from(results[i]);

@@ -19,7 +19,7 @@ namespace croton::runtime {
 struct Executable {
   fuse::Program program;
   plan::Plan plan;
-  std::vector<std::shared_ptr<const codegen::Analysis>> analyses;  // per call; null for products
+  std::vector<std::shared_ptr<const codegen::Analysis>> analyses;  // per call; of a product: its kernel for small sizes
   std::vector<bool> host;                 // graph nodes that the host evaluates
   std::vector<int> host_arguments;        // integer scalar arguments whose values are part of the key
   std::vector<bool> needs_contiguous;     // per argument: a product reads it
@@ -58,11 +58,14 @@ class BoundPlan {
     std::int64_t offset;  // in bytes
   };
 
-  void evaluate_sizes(const CallArrays& arrays);
+  /// The sizes of the graph; `smallest`: as if every size of an argument were 1.
+  std::vector<std::int64_t> evaluate_sizes(const CallArrays& arrays, bool smallest) const;
   void check_requirements(const CallArrays& arrays) const;
   void find_layouts(const CallArrays& arrays);
   void allocate_temporaries();
-  codegen::Text bind_kernel(const plan::Step& step);
+  codegen::Text bind_kernel(const plan::Step& step, const fuse::KernelCall& call, const std::vector<int>& reads);
+  bool is_small(const plan::Step& step, const std::vector<std::int64_t>& sizes) const;
+  codegen::Text small_product_text(const plan::Step& step, const std::vector<std::int64_t>& sizes) const;
   void bind_product(const plan::Step& step);
   void run_kernel(const Step& step);
   void run_simulated(const Step& step);

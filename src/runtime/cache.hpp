@@ -106,4 +106,7 @@ class KernelCache {
   Stats stats_;
 };
 
+/// The cache that the flags `cache` and `cache_dir` ask for; null where it is off. One object for each folder.
+KernelCache* configured_cache();
+
 }  // namespace croton::runtime

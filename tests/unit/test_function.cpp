@@ -30,3 +30,27 @@ TEST_CASE("reductions and rows") {
   CHECK(r[4].equals(Array(4.f)));
   CHECK(r[5].all_close(Array{{0.09003057f, 0.24472847f, 0.66524096f}, {0.00657326f, 0.01786798f, 0.97555875f}}));
 }
+
+TEST_CASE("small products are generated kernels, large ones are the library's") {
+  const auto a = ct::matrix("a"), b = ct::matrix("b");
+  const ct::Function f = ct::function({a, b}, ct::dot(a, ct::transpose(b)) * 2);
+  const Array x{{1.f, 2.f, 3.f}, {4.f, 5.f, 6.f}}, y{{1.f, 0.f, 1.f}, {0.f, 1.f, 0.f}};
+  CHECK(f(x, y).only().equals(Array{{8.f, 4.f}, {20.f, 10.f}}));
+  CHECK(f.counts().products == 0);
+  CHECK(f.counts().kernels == 2);
+  const Array big = Array::uniform(DType::float32, {40, 50}, 1), other = Array::uniform(DType::float32, {30, 50}, 2);
+  CHECK(f(big, other).only().shape() == ct::Sizes{40, 30});
+  CHECK(f.counts().products == 1);
+  // Nothing to add up gives zeros.
+  CHECK(f(Array::empty(DType::float32, {2, 0}), Array::empty(DType::float32, {3, 0})).only().equals(Array::zeros(DType::float32, {2, 3})));
+}
+
+TEST_CASE("a small product is added to the variable that it updates") {
+  const auto mode = GENERATE("run", "simulate");
+  const ct::change_flags flags{std::string("mode=") + mode};
+  const auto x = ct::matrix("x");
+  const auto w = ct::shared(Array{{1.f, 2.f}, {3.f, 4.f}}, {.name = "w"});
+  const ct::Function step = ct::function({x}, ct::OutputList{std::vector<ct::Out>{}}, {.updates = {{w, w - 0.5 * ct::dot(ct::transpose(x), x)}}});
+  step(Array{{2.f, 0.f}});
+  CHECK(w.get_value().equals(Array{{-1.f, 2.f}, {3.f, 4.f}}));
+}

@@ -3,11 +3,9 @@
 #include <croton/error.hpp>
 
 #include <cstring>
-#include <map>
 #include <mutex>
 #include <unordered_map>
 
-#include "base/config.hpp"
 #include "runtime/cache.hpp"
 #include "runtime/cpu/compiler.hpp"
 
@@ -16,17 +14,6 @@ namespace {
 
 // A payload is an object file, or the digest of the entry that has it: kernels compiled together share one object.
 constexpr char object_tag = 'O', reference_tag = 'R';
-
-KernelCache* disk_cache() {
-  const base::Flags& flags = base::config();
-  if (!flags.cache) return nullptr;
-  static std::mutex mutex;
-  static std::map<std::string, std::unique_ptr<KernelCache>> caches;
-  const std::lock_guard lock(mutex);
-  auto& cache = caches[flags.cache_dir];
-  if (!cache) cache = std::make_unique<KernelCache>(flags.cache_dir.empty() ? KernelCache::default_folder() : std::filesystem::path(flags.cache_dir));
-  return cache.get();
-}
 
 class Store {
  public:
@@ -61,7 +48,7 @@ class Store {
   }
 
   bool load_from_disk(const codegen::Text& text) {
-    KernelCache* cache = disk_cache();
+    KernelCache* cache = configured_cache();
     if (cache == nullptr) return false;
     std::string digest = key_of(text);
     auto payload = cache->find(digest);
@@ -101,7 +88,7 @@ class Store {
       if (!add(*text, *module)) throw InternalError("a compiled module lacks the kernel " + text->name);
       ++counts.compiled;
     }
-    KernelCache* cache = disk_cache();
+    KernelCache* cache = configured_cache();
     if (cache == nullptr) return;
     std::vector<std::byte> payload{std::byte{object_tag}};
     payload.insert(payload.end(), object.begin(), object.end());

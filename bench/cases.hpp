@@ -1,0 +1,23 @@
+// The workloads as Croton's functions, on arrays that are ready.
+#pragma once
+
+#include <croton/croton.hpp>
+
+#include <functional>
+#include <string_view>
+#include <vector>
+
+namespace bench {
+
+struct Case {
+  croton::Function function;
+  std::function<croton::Outputs()> call;        ///< one call; of a training step it gives the loss
+  std::vector<croton::SharedVariable> weights;  ///< what a training step updates, in the order of the inputs
+};
+
+/// Builds the graph and compiles it with croton::function; kernels may be compiled only by the first call.
+Case make_case(std::string_view workload, const std::vector<croton::Array>& inputs);
+/// The inputs of make_case.
+std::vector<croton::Array> case_inputs(std::string_view workload);
+
+}  // namespace bench

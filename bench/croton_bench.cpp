@@ -1,0 +1,234 @@
+// Runs the workloads of README.md on Croton and prints a JSON object, as the programs in peers/ do:
+//
+//   croton_bench [--threads 1] [--mode time|compile] [--workloads a,b] [--budget 0.5] [--json FILE]
+//
+// A result is checked before it is timed; one that is wrong has an "error" instead of a time, and the program then
+// ends with status 1. Mode compile times the first result; run it in a new process per workload.
+#include <croton/croton.hpp>
+
+#include <sched.h>
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <iostream>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "cases.hpp"
+#include "reference.hpp"
+#include "sampling.hpp"
+
+namespace {
+
+namespace ct = croton;
+using bench::now;
+
+struct Options {
+  int threads = 1;
+  double budget = 0.5;
+  bool compile = false;
+  std::string file = "-";
+  std::vector<std::string> workloads = {
+      "axpy_chain_1e3", "axpy_chain_1e6", "axpy_chain_1e7", "black_scholes", "softmax_rows",
+      "layernorm_rows", "reduce_sum_0",   "reduce_sum_1",   "reduce_sum_all", "transpose_add",
+      "mlp_step",       "logreg_step",    "call_arg",       "call_shared"};
+};
+
+std::vector<std::string> split(const std::string& list) {
+  std::vector<std::string> parts;
+  std::istringstream in(list);
+  for (std::string part; std::getline(in, part, ',');) parts.push_back(part);
+  return parts;
+}
+
+Options parse(const std::vector<std::string>& arguments) {
+  Options options;
+  for (std::size_t i = 0; i < arguments.size(); i += 2) {
+    const std::string& name = arguments[i];
+    if (i + 1 == arguments.size()) throw std::invalid_argument(name + " needs a value");
+    const std::string& value = arguments[i + 1];
+    if (name == "--threads") options.threads = std::stoi(value);
+    else if (name == "--budget") options.budget = std::stod(value);
+    else if (name == "--workloads") options.workloads = split(value);
+    else if (name == "--json") options.file = value;
+    else if (name == "--mode" && (value == "time" || value == "compile")) options.compile = value == "compile";
+    else throw std::invalid_argument(name + " " + value + ": see the top of croton_bench.cpp for what is accepted");
+  }
+  return options;
+}
+
+/// Keeps the process on the last `threads` of its cores, as the peers do.
+int pin(int threads) {
+  cpu_set_t all;
+  if (sched_getaffinity(0, sizeof all, &all) != 0) return threads;
+  cpu_set_t chosen;
+  CPU_ZERO(&chosen);
+  int count = 0;
+  for (int cpu = CPU_SETSIZE - 1; cpu >= 0 && count < threads; --cpu) {
+    if (!CPU_ISSET(cpu, &all)) continue;
+    CPU_SET(cpu, &chosen);
+    ++count;
+  }
+  sched_setaffinity(0, sizeof chosen, &chosen);
+  return count;
+}
+
+/// One object of the JSON text.
+class Record {
+ public:
+  void add(const std::string& name, double value) {
+    std::ostringstream text;
+    text.precision(10);
+    text << value;
+    add_raw(name, text.str());
+  }
+  void add(const std::string& name, const std::string& value) { add_raw(name, quoted(value)); }
+  void add_raw(const std::string& name, const std::string& text) {
+    text_ += (text_.empty() ? "" : ", ") + quoted(name) + ": " + text;
+  }
+  std::string text() const { return "{" + text_ + "}"; }
+
+ private:
+  static std::string quoted(const std::string& value) {
+    std::string result = "\"";
+    for (const char c : value) {
+      if (c == '"' || c == '\\') result += '\\';
+      result += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
+    }
+    return result + "\"";
+  }
+  std::string text_;
+};
+
+double largest(const std::vector<double>& values) {
+  double top = 1e-30;
+  for (const double v : values) top = std::max(top, std::abs(v));
+  return top;
+}
+
+/// max|got - want| / max|want|, of the worst result.
+double error_of(const std::vector<ct::Array>& got, const std::vector<std::vector<double>>& want) {
+  if (got.size() != want.size()) throw std::runtime_error("the number of results is wrong");
+  double worst = 0;
+  for (std::size_t r = 0; r < got.size(); ++r) {
+    if (got[r].size() != static_cast<std::int64_t>(want[r].size())) throw std::runtime_error("a result has a wrong size");
+    double off = 0;
+    for (std::size_t i = 0; i < want[r].size(); ++i) {
+      const double value = got[r].as_double(static_cast<std::int64_t>(i));
+      if (!std::isfinite(value)) throw std::runtime_error("a result is not finite");
+      off = std::max(off, std::abs(value - want[r][i]));
+    }
+    worst = std::max(worst, off / largest(want[r]));
+  }
+  return worst;
+}
+
+/// What the reference lists, of a case whose first call gave `first`.
+std::vector<ct::Array> results_of(const bench::Case& work, const ct::Outputs& first) {
+  if (work.weights.empty()) return first.arrays();
+  std::vector<float> losses{first.item<float>()};
+  while (static_cast<int>(losses.size()) < bench::checked_steps) losses.push_back(work.call().item<float>());
+  std::vector<ct::Array> results{ct::Array(losses)};
+  for (const ct::SharedVariable& w : work.weights) results.push_back(w.get_value());
+  return results;
+}
+
+/// The sum of the absolute values of all results, by which programs can be compared.
+double checksum_of(const std::vector<ct::Array>& results) {
+  double sum = 0;
+  for (const ct::Array& array : results) {
+    for (std::int64_t i = 0; i < array.size(); ++i) sum += std::abs(array.as_double(i));
+  }
+  return sum;
+}
+
+void check(const std::string& name, const std::vector<ct::Array>& results, Record& record) {
+  const double error = error_of(results, bench::reference(name)), allowed = bench::tolerance(name);
+  record.add("error_vs_reference", error);
+  record.add("checksum", checksum_of(results));
+  if (!(error <= allowed)) {
+    throw std::runtime_error("wrong result: error " + std::to_string(error) + ", allowed " + std::to_string(allowed));
+  }
+}
+
+void add_timing(const bench::Timing& timing, Record& record) {
+  record.add("median_s", timing.median);
+  record.add("p25_s", timing.lower_quartile);
+  record.add("p75_s", timing.upper_quartile);
+  record.add("min_s", timing.lowest);
+  record.add("samples", timing.samples);
+  record.add("inner", timing.calls_per_sample);
+}
+
+void run_one(const std::string& name, const Options& options, Record& record, Record& versions) {
+  const std::vector<ct::Array> inputs = bench::case_inputs(name);
+  const double start = now();
+  const bench::Case work = bench::make_case(name, inputs);
+  const double built = now();
+  const ct::Outputs first = work.call();
+  record.add("build_s", built - start);
+  record.add("first_call_s", now() - built);
+  const ct::CallCounts counts = work.function.counts();
+  record.add("compiled", static_cast<double>(counts.compiled));
+  record.add("cached", static_cast<double>(counts.cached));
+  if (options.compile) {
+    const double again = now();
+    work.call();
+    record.add("later_call_s", now() - again);
+    if (!work.weights.empty()) return;  // the same step is checked in mode time
+  }
+  check(name, results_of(work, first), record);
+  if (name == "mlp_step") versions.add("products", counts.product_library);
+  if (!options.compile) add_timing(bench::sample([&] { work.call(); }, options.budget), record);
+}
+
+/// True if every workload passed.
+bool run_all(const Options& options, Record& results, Record& versions) {
+  bool good = true;
+  for (const std::string& name : options.workloads) {
+    Record record;
+    try {
+      run_one(name, options, record, versions);
+    } catch (const std::exception& error) {
+      record.add("error", std::string(error.what()));
+      good = false;
+    }
+    std::cerr << "croton, threads " << options.threads << ", " << name << ": " << record.text() << "\n";
+    results.add_raw(name, record.text());
+  }
+  return good;
+}
+
+int run(Options options) {
+  options.threads = pin(options.threads);
+  ct::set_flag("threads", std::to_string(options.threads));
+  Record results, versions, all;
+  versions.add("croton", std::string(CROTON_BENCH_VERSION));
+  const bool good = run_all(options, results, versions);
+  all.add("peer", std::string("croton"));
+  all.add("threads", options.threads);
+  all.add("mode", std::string(options.compile ? "compile" : "time"));
+  all.add_raw("import_s", "null");  // the library is loaded before main; compilers are loaded in build_s and first_call_s
+  all.add_raw("versions", versions.text());
+  all.add_raw("results", results.text());
+  if (options.file == "-") {
+    std::cout << all.text() << "\n";
+  } else {
+    std::ofstream(options.file) << all.text() << "\n";
+  }
+  return good ? 0 : 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return run(parse({argv + 1, argv + argc}));
+  } catch (const std::exception& error) {
+    std::cerr << "croton_bench: " << error.what() << "\n";
+    return 2;
+  }
+}

@@ -1,0 +1,82 @@
+#include "inputs.hpp"
+
+#include <cmath>
+#include <stdexcept>
+#include <string>
+
+namespace bench {
+
+using croton::Array;
+using croton::DType;
+using croton::Sizes;
+
+namespace {
+
+Input uniform(std::uint64_t seed, double low, double high, Sizes shape, DType dtype = DType::float32) {
+  return {Input::Kind::uniform, dtype, std::move(shape), seed, low, high};
+}
+
+/// Class numbers 0 to 9.
+Input targets(std::uint64_t seed, std::int64_t count) { return {Input::Kind::targets, DType::int64, {count}, seed, 0, 10}; }
+
+Input zeros(Sizes shape) { return {Input::Kind::zeros, DType::float32, std::move(shape)}; }
+
+/// SplitMix64 (Steele, Lea, Flood 2014): value `i` of the seed, its upper 53 bits as a number in [0, 1).
+double splitmix(std::uint64_t seed, std::uint64_t i) {
+  std::uint64_t z = seed + (i + 1) * 0x9E3779B97F4A7C15u;
+  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
+  z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
+  z ^= z >> 31;
+  return static_cast<double>(z >> 11) * 0x1p-53;
+}
+
+std::int64_t count_of(const Sizes& shape) {
+  std::int64_t count = 1;
+  for (const std::int64_t size : shape) count *= size;
+  return count;
+}
+
+}  // namespace
+
+std::int64_t size_in_name(std::string_view workload) {
+  return static_cast<std::int64_t>(std::stod(std::string(workload.substr(workload.rfind('_') + 1))));
+}
+
+std::vector<Input> inputs_of(std::string_view name) {
+  if (name.starts_with("axpy_chain_")) return {uniform(101, -2, 2, {size_in_name(name)})};
+  if (name.starts_with("graph_")) return {uniform(1001, -1, 1, {1024})};
+  if (name.starts_with("reduce_sum_") || name == "transpose_add") return {uniform(401, 0, 1, {4096, 4096})};
+  if (name == "black_scholes") {
+    constexpr DType f64 = DType::float64;
+    const Sizes n{1'000'000};
+    return {uniform(201, 10, 100, n, f64), uniform(202, 10, 100, n, f64), uniform(203, 0.1, 2, n, f64)};
+  }
+  if (name == "softmax_rows") return {uniform(301, -4, 4, {4096, 1024})};
+  if (name == "layernorm_rows") {
+    return {uniform(302, -4, 4, {4096, 1024}), uniform(303, 0.5, 1.5, {1024}), uniform(304, -1, 1, {1024})};
+  }
+  if (name == "mlp_step") {
+    return {uniform(502, -0.05, 0.05, {1000, 1000}), uniform(503, -0.05, 0.05, {1000, 1000}),
+            uniform(504, -0.1, 0.1, {1000, 10}), uniform(501, -1, 1, {800, 1000}), targets(505, 800)};
+  }
+  if (name == "logreg_step") return {zeros({784, 10}), zeros({10}), uniform(601, 0, 1, {600, 784}), targets(602, 600)};
+  throw std::invalid_argument("no workload is called " + std::string(name));
+}
+
+Array array_of(const Input& input) {
+  if (input.kind == Input::Kind::zeros) return Array::zeros(input.dtype, input.shape);
+  return Array::uniform(input.dtype, input.shape, input.seed, input.low, input.high);
+}
+
+std::vector<double> values_of(const Input& input) {
+  std::vector<double> values(static_cast<std::size_t>(count_of(input.shape)));
+  if (input.kind == Input::Kind::zeros) return values;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const double value = input.low + (input.high - input.low) * splitmix(input.seed, i);
+    const bool rounds = input.dtype == DType::float32;
+    values[i] = input.kind == Input::Kind::targets ? std::floor(value) : rounds ? static_cast<float>(value) : value;
+  }
+  return values;
+}
+
+}  // namespace bench

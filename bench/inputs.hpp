@@ -1,0 +1,31 @@
+// The inputs of every workload: what README.md's table says, once for Croton's graphs and for the references.
+#pragma once
+
+#include <croton/array.hpp>
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+namespace bench {
+
+struct Input {
+  enum class Kind { uniform, targets, zeros };
+  Kind kind = Kind::uniform;
+  croton::DType dtype = croton::DType::float32;
+  croton::Sizes shape;
+  std::uint64_t seed = 0;
+  double low = 0, high = 1;
+};
+
+/// The inputs in the order of the table: first the weights that a training step updates, then the rest.
+std::vector<Input> inputs_of(std::string_view workload);
+/// The number at the end of a name: 1e6 of "axpy_chain_1e6".
+std::int64_t size_in_name(std::string_view workload);
+
+/// The input as Croton's library generates it.
+croton::Array array_of(const Input& input);
+/// The same elements from a generator of our own, so that a fault in the library's would be noticed.
+std::vector<double> values_of(const Input& input);
+
+}  // namespace bench

@@ -1,0 +1,17 @@
+// What the workloads must give, computed in float64 by plain loops that share nothing with Croton.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+namespace bench {
+
+/// How many training steps are checked.
+inline constexpr int checked_steps = 3;
+
+/// One list of elements per result. Of a training step: the losses of the first steps, then the weights after them.
+std::vector<std::vector<double>> reference(std::string_view workload);
+/// The largest error allowed: max|got - want| / max|want| of each result.
+double tolerance(std::string_view workload);
+
+}  // namespace bench

@@ -1,0 +1,127 @@
+#include "fuse/product.hpp"
+
+#include <algorithm>
+
+namespace croton::fuse {
+namespace {
+
+using expr::Arena;
+using expr::Kind;
+
+/// Whether the update has that form, and the product that it is then.
+bool fold_into_update(const expr::Graph& graph, const expr::Update& update, const std::vector<std::uint32_t>& uses, ProductCall& call) {
+  const Arena& arena = graph.arena;
+  const NodeId value = update.value;
+  const NodeId target = graph.inputs[update.input].node;
+  const std::string_view name = arena.op(value).name;
+  if (name != "add" && name != "sub") return false;
+  for (std::size_t i = 0; i < 2; ++i) {
+    if (arena.input(value, i) != target || (name == "sub" && i == 1)) continue;
+    NodeId term = arena.input(value, 1 - i);
+    double alpha = name == "sub" ? -1 : 1;
+    if (arena.op(term).name == "mul" && uses[term] <= 1) {
+      for (std::size_t k = 0; k < 2; ++k) {
+        if (const auto factor = arena.scalar_value(arena.input(term, k))) {
+          alpha *= factor->as_double();
+          term = arena.input(term, 1 - k);
+          break;
+        }
+      }
+    }
+    if (arena.op(term).kind != Kind::Contract || uses[term] > 1 || uses[value] > 1) return false;
+    if (!arena.same_shape(arena.type(term).shape, arena.type(target).shape)) return false;
+    call = {.result = value, .left = arena.input(term, 0), .right = arena.input(term, 1), .alpha = alpha, .beta = 1, .accumulate = target,
+            .origin = arena.origin(value)};
+    return true;
+  }
+  return false;
+}
+
+/// The product as a column kernel: result[i, j] = sum over k of left[i, k] right[k, j], side by side along j.
+KernelCall small_kernel(const expr::Graph& graph, const std::vector<bool>& stored, const ProductCall& product) {
+  const Arena& arena = graph.arena;
+  KernelCall call;
+  kernel::Kernel k;
+  Arena& body = k.body;
+  body.set_origin(body.add_origin(product.origin));
+  const expr::TypeId index_type = body.intern_type({DType::int64, {}});
+  const auto extent = [&](NodeId dim) {
+    dim = arena.representative(dim);
+    if (const auto number = arena.known(dim)) return body.integer(*number);
+    const auto at = std::ranges::find(call.extents, dim);
+    const auto number = static_cast<std::int64_t>(at - call.extents.begin());
+    if (at == call.extents.end()) call.extents.push_back(dim);
+    return body.make_typed(expr::op("extent"), {}, {{"k", number}}, index_type);
+  };
+  const auto add_axis = [&](NodeId dim, bool inner) {
+    k.axes.push_back({extent(dim), inner});
+    return body.make_typed(expr::op("axis"), {}, {{"k", static_cast<std::int64_t>(k.axes.size()) - 1}}, index_type);
+  };
+  const auto& shape = arena.type(product.result).shape;
+  const NodeId i = add_axis(shape[0], false), j = add_axis(shape[1], false), inner = add_axis(arena.type(product.left).shape[1], true);
+  /// An element of a matrix, read through the permutations in front of what is stored.
+  const auto load = [&](NodeId matrix, NodeId row, NodeId column) {
+    while (arena.op(matrix).kind == Kind::View && !stored[matrix]) {  // a permutation: other views are stored
+      std::swap(row, column);
+      matrix = arena.input(matrix, 0);
+    }
+    const auto at = std::ranges::find(call.reads, matrix);
+    const auto operand = static_cast<std::int64_t>(at - call.reads.begin());
+    if (at == call.reads.end()) {
+      call.reads.push_back(matrix);
+      k.operands.push_back({arena.type(matrix).dtype, 2, false});
+    }
+    const NodeId index[] = {row, column};
+    return body.make_typed(expr::op("load"), index, {{"operand", operand}}, body.intern_type({arena.type(matrix).dtype, {}}));
+  };
+  const DType dtype = arena.type(product.result).dtype;
+  k.stages.push_back({&expr::op("sum"), body.make("mul", {load(product.left, i, inner), load(product.right, inner, j)})});
+  NodeId value = body.make_typed(expr::op("result"), {}, {{"stage", std::int64_t{0}}}, body.intern_type({dtype, {}}));
+  const auto scaled = [&](NodeId x, double factor) {
+    return factor == 1 ? x : body.make("mul", {x, body.scalar(expr::Scalar::of_double(factor, dtype))});
+  };
+  value = scaled(value, product.alpha);
+  if (product.accumulate != expr::no_node) value = body.make("add", {scaled(load(product.accumulate, i, j), product.beta), value});
+  k.stores.push_back({static_cast<int>(k.operands.size()), {i, j}, value});
+  k.operands.push_back({dtype, 2, true});
+  k.family = kernel::Family::column;
+  k.extents = static_cast<int>(call.extents.size());
+  kernel::verify(k);
+  call.writes.push_back(product.result);
+  call.origins.push_back(product.origin);
+  call.kernel = std::make_shared<const kernel::Kernel>(std::move(k));
+  return call;
+}
+
+}  // namespace
+
+void fold_updates(expr::Graph& graph) {
+  const std::vector<std::uint32_t> uses = expr::count_uses(graph);
+  for (expr::Update& update : graph.updates) {
+    ProductCall call;
+    if (!fold_into_update(graph, update, uses, call)) continue;
+    Arena& arena = graph.arena;
+    arena.set_origin(arena.origin_id(update.value));
+    update.value = arena.make("gemm", {call.accumulate, call.left, call.right}, {{"alpha", call.alpha}, {"beta", call.beta}},
+                              arena.node(update.value).place);
+  }
+}
+
+ProductCall product_call(const expr::Graph& graph, const std::vector<bool>& stored, NodeId id) {
+  const Arena& arena = graph.arena;
+  ProductCall call{.result = id, .left = 0, .right = 0, .origin = arena.origin(id)};
+  if (arena.inputs(id).size() == 3) {
+    call.accumulate = arena.input(id, 0);
+    call.left = arena.input(id, 1);
+    call.right = arena.input(id, 2);
+    call.alpha = arena.attrs(id).real("alpha");
+    call.beta = arena.attrs(id).real("beta");
+  } else {
+    call.left = arena.input(id, 0);
+    call.right = arena.input(id, 1);
+  }
+  call.small = std::make_shared<const KernelCall>(small_kernel(graph, stored, call));
+  return call;
+}
+
+}  // namespace croton::fuse

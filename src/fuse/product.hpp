@@ -1,0 +1,15 @@
+// Products as the fuse stage sees them: folded into updates, and as kernels of their own for sizes where a library does not pay.
+#pragma once
+
+#include "fuse/program.hpp"
+
+namespace croton::fuse {
+
+/// w + c * dot(a, b), w a shared variable that this value replaces, becomes one gemm node: the product adds itself to w and no
+/// gradient is stored.
+void fold_updates(expr::Graph& graph);
+
+/// `stored`: the nodes that have buffers.
+ProductCall product_call(const expr::Graph& graph, const std::vector<bool>& stored, NodeId id);
+
+}  // namespace croton::fuse
