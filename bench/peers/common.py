@@ -1,0 +1,274 @@
+"""What the Python peers share: inputs, float64 references, timing, checks, the JSON that they print.
+
+A peer calls `settings()` first, because the number of threads must be known before its package is imported, and then
+`run(...)` with a function `build(name, weights, inputs)` that returns two functions: `call()`, one complete call, which
+gives a list of results (a training step: the list of its loss), and `weights()`, the list of the weights as they are now.
+"""
+import argparse
+import json
+import os
+import statistics
+import sys
+import time
+
+TIMED = ["axpy_chain_1e3", "axpy_chain_1e6", "axpy_chain_1e7", "black_scholes", "softmax_rows", "layernorm_rows",
+         "reduce_sum_0", "reduce_sum_1", "reduce_sum_all", "transpose_add", "mlp_step", "logreg_step", "call_arg",
+         "call_shared"]
+RATES = {"mlp_step": 0.1, "logreg_step": 0.13}  # of gradient descent
+CHECKED_STEPS = 3
+TOLERANCES = {"black_scholes": 1e-12, "mlp_step": 5e-4, "logreg_step": 1e-4, "gemm_1000": 1e-4}
+INTEREST, VOLATILITY = 0.02, 0.3  # of black_scholes
+
+
+def settings(peer):
+    """Reads the command line and restricts the process to its cores."""
+    parser = argparse.ArgumentParser(description=f"the workloads on {peer}")
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--mode", choices=["time", "compile"], default="time")
+    parser.add_argument("--workloads", type=lambda text: text.split(","), default=TIMED)
+    parser.add_argument("--budget", type=float, default=0.5, help="seconds of timing per workload")
+    parser.add_argument("--json", default="-", help="file of the result, - for the standard output")
+    options = parser.parse_args()
+    options.peer = peer
+    cores = sorted(os.sched_getaffinity(0))[-options.threads:]
+    os.sched_setaffinity(0, cores)
+    options.threads = len(cores)
+    for pool in ("OMP", "OPENBLAS", "MKL"):
+        os.environ[pool + "_NUM_THREADS"] = str(len(cores))
+    return options
+
+
+# ---- inputs: SplitMix64 (Steele, Lea, Flood 2014), the upper 53 bits as a number in [0, 1)
+
+
+def random_bits(seed, count):
+    import numpy as np
+    word = np.uint64
+    with np.errstate(over="ignore"):
+        z = np.arange(1, count + 1, dtype=word) * word(0x9E3779B97F4A7C15) + word(seed)
+        for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+            z = (z ^ (z >> word(shift))) * word(factor)
+    return (z ^ (z >> word(31))) >> word(11)
+
+
+def uniform(seed, low, high, *shape, dtype="float32"):
+    import math
+    u = random_bits(seed, math.prod(shape)) * 2.0**-53
+    return (low + (high - low) * u).astype(dtype).reshape(shape)
+
+
+def classes(seed, count):
+    return uniform(seed, 0, 10, count, dtype="float64").astype("int64")
+
+
+def inputs_of(name):
+    """(weights, inputs)"""
+    import numpy as np
+    if name.startswith("axpy_chain_"):
+        return [], [uniform(101, -2, 2, int(float(name.split("_")[2])))]
+    if name.startswith("graph_"):
+        return [], [uniform(1001, -1, 1, 1024)]
+    if name.startswith("reduce_sum_") or name == "transpose_add":
+        return [], [uniform(401, 0, 1, 4096, 4096)]
+    if name.startswith("call_"):
+        return [], [np.array([1, 2, 3], "float32")]
+    if name == "black_scholes":
+        ranges = {201: (10, 100), 202: (10, 100), 203: (0.1, 2)}
+        return [], [uniform(seed, *r, 10**6, dtype="float64") for seed, r in ranges.items()]
+    if name == "softmax_rows":
+        return [], [uniform(301, -4, 4, 4096, 1024)]
+    if name == "layernorm_rows":
+        return [], [uniform(302, -4, 4, 4096, 1024), uniform(303, 0.5, 1.5, 1024), uniform(304, -1, 1, 1024)]
+    if name == "mlp_step":
+        weights = [uniform(seed, -0.05, 0.05, 1000, 1000) for seed in (502, 503)] + [uniform(504, -0.1, 0.1, 1000, 10)]
+        return weights, [uniform(501, -1, 1, 800, 1000), classes(505, 800)]
+    if name == "logreg_step":
+        weights = [np.zeros((784, 10), "float32"), np.zeros(10, "float32")]
+        return weights, [uniform(601, 0, 1, 600, 784), classes(602, 600)]
+    if name == "gemm_1000":
+        return [], [uniform(901, -1, 1, 1000, 1000), uniform(902, -1, 1, 1000, 1000)]
+    raise KeyError(name)
+
+
+# ---- the work in NumPy: in float64 the reference of all, in float32 what peer_numpy.py times
+
+
+def fan_out(x, nodes, tanh):
+    """A chain of elementwise operations, every second of which reads the result of an older tanh too."""
+    values = [x]
+    for i in range(1, nodes + 1):
+        previous, kind = values[-1], i % 4
+        if kind == 1:
+            values.append(tanh(previous))
+            continue
+        older = values[1 + 4 * max(0, (i - 1) // 4 - 1 - 7 * i % 8)]
+        values.append({2: previous.__mul__, 3: previous.__sub__, 0: previous.__add__}[kind](older))
+    return values[-1]
+
+
+def cross_entropy(logits, targets):
+    """The mean loss and its gradient."""
+    import numpy as np
+    rows = np.arange(len(targets))
+    p = np.exp(logits - logits.max(axis=1, keepdims=True))
+    p /= p.sum(axis=1, keepdims=True)
+    loss = -np.log(p[rows, targets]).mean()
+    p[rows, targets] -= 1
+    return loss, p / p.dtype.type(len(targets))
+
+
+def descend(name, weights, gradients):
+    for w, g in zip(weights, gradients):
+        w -= w.dtype.type(RATES[name]) * g
+
+
+def mlp_step(weights, x, targets):
+    import numpy as np
+    w1, w2, w3 = weights
+    h1 = np.maximum(x @ w1, 0)
+    h2 = np.maximum(h1 @ w2, 0)
+    loss, d3 = cross_entropy(h2 @ w3, targets)
+    d2 = (d3 @ w3.T) * (h2 > 0)
+    d1 = (d2 @ w2.T) * (h1 > 0)
+    descend("mlp_step", weights, (x.T @ d1, h1.T @ d2, h2.T @ d3))
+    return loss
+
+
+def logreg_step(weights, x, targets):
+    w, b = weights
+    loss, d = cross_entropy(x @ w + b, targets)
+    descend("logreg_step", weights, (x.T @ d, d.sum(axis=0)))
+    return loss
+
+
+def black_scholes(s, k, t, log, exp, sqrt, erf):
+    root = VOLATILITY * sqrt(t)
+    d = (log(s / k) + (INTEREST + VOLATILITY**2 / 2) * t) / root
+    normal = lambda d: 0.5 * (1 + erf(d * 0.5**0.5))
+    discounted = k * exp(-INTEREST * t)
+    call = s * normal(d) - discounted * normal(d - root)
+    return [call, call - s + discounted]
+
+
+def softmax(x):
+    import numpy as np
+    e = np.exp(x - x.max(axis=1, keepdims=True))
+    return e / e.sum(axis=1, keepdims=True)
+
+
+def layer_norm(x, gamma, beta, sqrt):
+    d = x - x.mean(axis=1, keepdims=True)
+    return d / sqrt((d * d).mean(axis=1, keepdims=True) + 1e-5) * gamma + beta
+
+
+def numpy_work(name, weights, inputs):
+    """A function that does the work once and returns the list of results."""
+    import numpy as np
+    x = inputs[0]
+    if name in RATES:
+        step = {"mlp_step": mlp_step, "logreg_step": logreg_step}[name]
+        return lambda: [step(weights, *inputs)]
+    if name.startswith("axpy_chain_"):
+        return lambda: [np.tanh(1.5 * x + 0.25) * (1 / (1 + np.exp(-x))) + np.exp(-x * x)]
+    if name.startswith("graph_"):
+        return lambda: [fan_out(x, int(name.split("_")[1]), np.tanh)]
+    if name == "black_scholes":
+        from scipy.special import erf
+        return lambda: black_scholes(*inputs, np.log, np.exp, np.sqrt, erf)
+    return {"softmax_rows": lambda: [softmax(x)],
+            "layernorm_rows": lambda: [layer_norm(*inputs, np.sqrt)],
+            "reduce_sum_0": lambda: [x.sum(axis=0)],
+            "reduce_sum_1": lambda: [x.sum(axis=1)],
+            "reduce_sum_all": lambda: [x.sum()],
+            "transpose_add": lambda: [x + x.T],
+            "gemm_1000": lambda: [x @ inputs[1]],
+            "call_arg": lambda: [x * 2],
+            "call_shared": lambda: [x * 2]}[name]
+
+
+def reference(name):
+    """What a peer must return; of a training step the first losses, then the weights after them."""
+    widen = lambda arrays: [a.astype("float64") if a.dtype == "float32" else a for a in arrays]
+    weights, inputs = map(widen, inputs_of(name))
+    work = numpy_work(name, weights, inputs)
+    if name not in RATES:
+        return work()
+    return [[work()[0] for _ in range(CHECKED_STEPS)]] + weights
+
+
+# ---- checking and timing
+
+
+def worst_error(got, want):
+    """max|got - want| / max|want|, of the worst result."""
+    import numpy as np
+    worst = 0.0
+    for g, w in zip(got, want, strict=True):
+        g, w = np.asarray(g, "float64"), np.asarray(w, "float64")
+        if g.shape != w.shape or not np.isfinite(g).all():
+            raise ValueError(f"a result of shape {g.shape} is not finite or should have shape {w.shape}")
+        worst = max(worst, float(np.abs(g - w).max() / max(1e-30, np.abs(w).max())))
+    return worst
+
+
+def sample(call, budget):
+    """Seconds per call, from samples of at least 2 ms."""
+    def seconds(times):
+        start = time.perf_counter()
+        for _ in range(times):
+            call()
+        return time.perf_counter() - start
+    one = max(seconds(1), 1e-7)
+    times = min(max(int(2e-3 / one), 1), 20000)
+    seconds(min(3 * times, max(1, int(0.2 * budget / one))))
+    samples, end = [], time.perf_counter() + budget
+    while len(samples) < 5 or (time.perf_counter() < end and len(samples) < 400):
+        samples.append(seconds(times) / times)
+    low, middle, high = statistics.quantiles(samples, n=4, method="inclusive")
+    return {"median_s": middle, "p25_s": low, "p75_s": high, "min_s": min(samples), "samples": len(samples),
+            "inner": times}
+
+
+def run_one(options, build, name, record):
+    import numpy as np
+    given = inputs_of(name)
+    start = time.perf_counter()
+    call, weights = build(name, *given)
+    built = time.perf_counter()
+    first = call()
+    record.update(build_s=built - start, first_call_s=time.perf_counter() - built)
+    if options.mode == "compile":
+        again = time.perf_counter()
+        call()
+        record["later_call_s"] = time.perf_counter() - again
+        if name in RATES:
+            return  # the same step is checked in mode time
+    got = first
+    if name in RATES:
+        got = [[float(first[0])] + [float(call()[0]) for _ in range(CHECKED_STEPS - 1)]] + weights()
+    got = [np.array(g) for g in got]
+    record["error_vs_reference"] = error = worst_error(got, reference(name))
+    record["checksum"] = float(sum(np.abs(g.astype("float64")).sum() for g in got))
+    allowed = TOLERANCES.get(name, 2e-5)
+    if not error <= allowed:
+        raise ValueError(f"wrong result: error {error:.3g}, allowed {allowed:.3g}")
+    if options.mode == "time":
+        record.update(sample(call, options.budget))
+
+
+def run(options, build, versions, import_s):
+    """Prints the JSON object; the exit status is 1 if a workload failed."""
+    results = {}
+    for name in options.workloads:
+        record = results[name] = {}
+        try:
+            run_one(options, build, name, record)
+        except Exception as error:  # one workload that fails is a result, and the others still run
+            record["error"] = f"{type(error).__name__}: {error}"[:300]
+        print(f"{options.peer}, threads {options.threads}, {name}: {json.dumps(record)}", file=sys.stderr, flush=True)
+    text = json.dumps({"peer": options.peer, "threads": options.threads, "mode": options.mode, "import_s": import_s,
+                       "versions": versions, "results": results})
+    with (sys.stdout if options.json == "-" else open(options.json, "w")) as out:
+        print(text, file=out)
+        failed = any("error" in record for record in results.values())
+    sys.exit(1 if failed else 0)
