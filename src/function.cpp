@@ -94,6 +94,8 @@ class CompiledFunction {
   std::uint64_t calls_ = 0;
   runtime::CallArrays arrays_;
   std::vector<std::size_t> lock_order_;  // shared variables by id
+  std::vector<std::unique_lock<std::shared_mutex>> written_;  // of the present call
+  std::vector<std::shared_lock<std::shared_mutex>> read_;
 };
 
 // ---- compilation ------------------------------------------------------------------------------------------------------------
@@ -243,17 +245,18 @@ void CompiledFunction::take_arguments(std::span<const Argument> arguments) {
 std::vector<Array> CompiledFunction::call(std::span<const Argument> arguments) {
   apply_settings();
   const std::lock_guard lock(mutex_);
-  struct Release {  // nothing of the call is kept alive
-    runtime::CallArrays& arrays;
+  struct Release {  // nothing of the call is kept alive, and locks are given back; vectors keep their memory
+    CompiledFunction& self;
     ~Release() {
-      // Assigning keeps the vectors inside an Array, so that the next call allocates nothing for its arguments.
       static const Array nothing;
-      for (Array& argument : arrays.arguments) argument = nothing;
-      arrays.shared.clear();
-      arrays.updates.clear();
-      arrays.outputs.clear();
+      for (auto* arrays : {&self.arrays_.arguments, &self.arrays_.shared, &self.arrays_.updates}) {
+        for (Array& array : *arrays) array = nothing;
+      }
+      self.arrays_.outputs.clear();
+      self.written_.clear();
+      self.read_.clear();
     }
-  } release{arrays_};
+  } release{*this};
   take_arguments(arguments);
 
   // Shared variables are locked in the order of their ids, so that two calls never wait for each other in a circle.
@@ -262,15 +265,13 @@ std::vector<Array> CompiledFunction::call(std::span<const Argument> arguments) {
     for (std::size_t i = 0; i < shared.size(); ++i) lock_order_[i] = i;
     std::ranges::sort(lock_order_, {}, [&](std::size_t i) { return shared[i].node()->shared->id; });
   }
-  std::vector<std::unique_lock<std::shared_mutex>> written;
-  std::vector<std::shared_lock<std::shared_mutex>> read;
   for (const std::size_t i : lock_order_) {
     std::shared_mutex& mutex = shared[i].node()->shared->mutex;
-    if (std::ranges::find(update_of, i) != update_of.end()) written.emplace_back(mutex);
-    else read.emplace_back(mutex);
+    if (std::ranges::find(update_of, i) != update_of.end()) written_.emplace_back(mutex);
+    else read_.emplace_back(mutex);
   }
-  arrays_.shared.clear();
-  for (const Variable& v : shared) arrays_.shared.push_back(v.node()->shared->value);
+  arrays_.shared.resize(shared.size());
+  for (std::size_t i = 0; i < shared.size(); ++i) arrays_.shared[i] = shared[i].node()->shared->value;
 
   if (reference) {
     // The graph's inputs in its own order: arguments and shared variables may be mixed.
@@ -280,6 +281,7 @@ std::vector<Array> CompiledFunction::call(std::span<const Argument> arguments) {
       inputs_in_order.push_back(input.role == expr::Role::argument ? arrays_.arguments[argument++] : arrays_.shared[state++]);
     }
     const std::vector<Array> results = expr::evaluate(*graph, inputs_in_order);
+    arrays_.updates.clear();
     for (std::size_t i = 0; i < results.size(); ++i) {
       (i < graph->outputs.size() ? arrays_.outputs : arrays_.updates).push_back(results[i].copy());
     }

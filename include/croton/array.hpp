@@ -132,6 +132,8 @@ class Array {
   std::string to_string() const;
 
  private:
+  struct Blank {};
+  explicit Array(Blank) {}  // to be filled in by a function of this class; costs no allocation
   void check_typed_access(DType expected) const;  ///< TypeError
   void check_plain_access(DType expected) const;  ///< and ValueError unless contiguous and aligned
   void item_into(DType to, void* value) const;

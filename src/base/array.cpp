@@ -172,7 +172,7 @@ Array::Array() : shape_{0}, strides_{element_size(DType::float32)} {}
 
 Array Array::empty(DType dtype, Sizes shape) {
   const std::size_t bytes = base::byte_count(shape, dtype);
-  Array result;
+  Array result{Blank{}};
   result.owner_ = base::allocate_shared_memory(bytes);
   result.data_ = result.owner_.get();
   result.strides_ = base::c_strides(shape, dtype);

@@ -12,6 +12,9 @@ using expr::Kind;
 // A map this cheap, on operands that are stored anyway, is computed again where it is used: storing and reading it back costs more.
 constexpr int cheap_cost = 10;
 
+// Views of views of views are read through one another by recursion, here and in lowering: after so many one is stored.
+constexpr int max_view_depth = 200;
+
 /// How an element of a source is found from the element of a node that uses it: per dimension of the source, which dimension of
 /// the user's iteration space indexes it, or repeated (size 1).
 constexpr int repeated = -1;
@@ -42,6 +45,7 @@ class Finder {
   Regions run() {
     must_store();
     find_cheap();
+    bound_depth();
     for (NodeId id = 0; id < arena_.size(); ++id) {
       if (computed_[id]) place(id);
     }
@@ -100,6 +104,17 @@ class Finder {
       if (arena_.op(id).map != nullptr) cost[id] += arena_.op(id).map->cost;
       if (!from_stored) cost[id] = cheap_cost + 1;
       cheap_[id] = options_.join && (kind == Kind::Map || kind == Kind::Check) && from_stored && cost[id] <= cheap_cost && loads[id] <= 2;
+    }
+  }
+
+  void bound_depth() {
+    std::vector<int> depth(arena_.size(), 0);
+    for (NodeId id = 0; id < arena_.size(); ++id) {
+      if (!computed_[id] || is_leaf(id) || host_[id] || !is_virtual(id)) continue;
+      for (const NodeId input : arena_.inputs(id)) depth[id] = std::max(depth[id], depth[input] + 1);
+      if (depth[id] < max_view_depth) continue;
+      must_store_[id] = true;
+      depth[id] = 0;
     }
   }
 

@@ -446,9 +446,21 @@ void BoundPlan::run(CallArrays& arrays, RunCounts& counts) {
   const expr::Arena& arena = graph.arena;
   const bool compiled = steps_.empty() || cpu::can_compile();
 
-  // Everything that may fail to be allocated comes first.
-  arrays.outputs.assign(graph.outputs.size(), Array());
-  arrays.updates.assign(graph.updates.size(), Array());
+  const auto is_own = [&](int b, Buffer::Role role, std::size_t i) {
+    return b >= 0 && plan.buffers[static_cast<std::size_t>(b)].role == role && static_cast<std::size_t>(plan.buffers[static_cast<std::size_t>(b)].number) == i;
+  };
+  // Everything that may fail to be allocated comes first. Outputs are the only memory that a steady call allocates.
+  arrays.outputs.clear();
+  arrays.outputs.reserve(graph.outputs.size());
+  for (std::size_t i = 0; i < graph.outputs.size(); ++i) {
+    const int b = plan.output_buffer[i];
+    if (is_own(b, Buffer::Role::output, i)) {
+      arrays.outputs.push_back(Array::empty(arena.type(graph.outputs[i]).dtype, layouts_[static_cast<std::size_t>(b)].shape));
+    } else {
+      arrays.outputs.emplace_back();  // filled in below
+    }
+  }
+  arrays.updates.resize(graph.updates.size());
   for (std::size_t b = 0; b < plan.buffers.size(); ++b) {
     const Buffer& buffer = plan.buffers[b];
     const auto number = static_cast<std::size_t>(buffer.number);
@@ -457,10 +469,7 @@ void BoundPlan::run(CallArrays& arrays, RunCounts& counts) {
       case Buffer::Role::shared: base_[b] = const_cast<char*>(static_cast<const char*>(std::as_const(arrays.shared[number]).raw())); break;
       case Buffer::Role::constant: base_[b] = const_cast<char*>(static_cast<const char*>(std::as_const(graph.constants[number]).raw())); break;
       case Buffer::Role::temporary: base_[b] = static_cast<char*>(temporaries_.get()) + temporary_offset_[b]; break;
-      case Buffer::Role::output:
-        arrays.outputs[number] = Array::empty(arena.type(buffer.node).dtype, layouts_[b].shape);
-        base_[b] = static_cast<char*>(arrays.outputs[number].raw());
-        break;
+      case Buffer::Role::output: base_[b] = static_cast<char*>(arrays.outputs[number].raw()); break;
       case Buffer::Role::update: {
         if (buffer.in_place_of >= 0) break;
         Array& memory = spare_updates_[number];
@@ -526,9 +535,6 @@ void BoundPlan::run(CallArrays& arrays, RunCounts& counts) {
       case Buffer::Role::output: return arrays.outputs[number].copy();
       default: return arrays.updates[number].copy();
     }
-  };
-  const auto is_own = [&](int b, Buffer::Role role, std::size_t i) {
-    return b >= 0 && plan.buffers[static_cast<std::size_t>(b)].role == role && static_cast<std::size_t>(plan.buffers[static_cast<std::size_t>(b)].number) == i;
   };
   for (std::size_t i = 0; i < graph.outputs.size(); ++i) {
     if (!is_own(plan.output_buffer[i], Buffer::Role::output, i)) arrays.outputs[i] = value_of(graph.outputs[i], plan.output_buffer[i]);

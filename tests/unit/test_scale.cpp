@@ -58,6 +58,14 @@ TEST_CASE("a chain of 20,000 gives what it should") {
   CHECK(f(Array{5.f, -3.f}).only().all_close(Array{1.f, 1.f}));
 }
 
+TEST_CASE("a chain of 5,000 slices does not recurse") {
+  const auto x = ct::vector("x");
+  ct::Variable y = x;
+  for (int i = 0; i < 5'000; ++i) y = y[ct::slice(1, {})];
+  const ct::Function f = ct::function({x}, y + 1);
+  CHECK(f(Array::arange(0, 5003, 1, ct::DType::float32)).only().equals(Array{5001.f, 5002.f, 5003.f}));
+}
+
 TEST_CASE("a line added to the program leaves kernels as they are") {
   const auto x = ct::vector("x");
   const ct::Function first = ct::function({x}, ct::tanh(x) * 3);
