@@ -3,7 +3,7 @@
 namespace ct {
 
 constexpr index chunk_elements = 64;
-constexpr index tile_points = 64;
+constexpr index tile_points = 256;
 
 // One value for each point of a tile.
 template <class T>
@@ -25,7 +25,17 @@ struct TileTeam {
       const index end = begin + chunk_elements < n ? begin + chunk_elements : n;
       State state[tile_points];
       for (index t = 0; t < width; ++t) state[t] = C::identity();
-      for (index k = begin; k < end; ++k) {
+      index k = begin;
+      // Four elements a pass keep the states in registers for four steps; their order stays.
+      for (; k + 4 <= end; k += 4) {
+#pragma clang loop vectorize(assume_safety)
+        for (index t = 0; t < width; ++t) {
+          State s = state[t];
+          for (index i = 0; i < 4; ++i) s = C::join(s, C::lift(value(t, k + i), k + i));
+          state[t] = s;
+        }
+      }
+      for (; k < end; ++k) {
 #pragma clang loop vectorize(assume_safety)
         for (index t = 0; t < width; ++t) state[t] = C::join(state[t], C::lift(value(t, k), k));
       }

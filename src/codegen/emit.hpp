@@ -39,6 +39,6 @@ std::string prelude(Target target, bool simulator = false);
 /// Split kernels: elements of one part, as part_elements of the templates.
 inline constexpr std::int64_t part_elements = 16 * 1024;
 /// Column kernels on the CPU: points of one tile, as tile_points of the template.
-inline constexpr std::int64_t tile_points = 64;
+inline constexpr std::int64_t tile_points = 256;
 
 }  // namespace croton::codegen
