@@ -11,7 +11,7 @@ esac
 
 check_system "${build_packages[@]}"
 absent=$(missing_packages "${build_packages[@]}")
-announce "Quick start: packages, build, demo" 400 5 "$build_download_mb" "$build_disk_mb" "$absent"
+announce "Quick start: packages, build, demo" 400 6 "$build_download_mb" "$build_disk_mb" "$absent"
 # shellcheck disable=SC2086
 install_packages $absent
 

@@ -36,7 +36,7 @@ make_venv() {
 
 check_system "${build_packages[@]}" "${test_packages[@]}"
 absent=$(missing_packages "${build_packages[@]}" "${test_packages[@]}")
-announce "Tests: packages, Python packages (80 MB), build, tests" 1500 20 "$all_download_mb" "$all_disk_mb" "$absent"
+announce "Tests: packages, Python packages (80 MB), build, tests" 1500 10 "$all_download_mb" "$all_disk_mb" "$absent"
 # shellcheck disable=SC2086
 install_packages $absent
 make_venv
