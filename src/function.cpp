@@ -100,7 +100,9 @@ class CompiledFunction {
 
 // ---- compilation ------------------------------------------------------------------------------------------------------------
 
-std::shared_ptr<CompiledFunction> compile(const std::string& name, const builder::ImportRequest& request) {
+/// `on_import` sees which inputs the graph uses before anything else is done.
+std::shared_ptr<CompiledFunction> compile(const std::string& name, const builder::ImportRequest& request,
+                                          const std::function<void(const std::vector<bool>&)>& on_import) {
   const base::Flags& flags = base::config();
   auto result = std::make_shared<CompiledFunction>();
   StageLog log(name);
@@ -110,6 +112,7 @@ std::shared_ptr<CompiledFunction> compile(const std::string& name, const builder
 
   // The user's expressions become a graph; sizes become nodes.
   builder::Imported imported = builder::import(request);
+  on_import(imported.used);
   expr::Graph graph = std::move(imported.graph);
   verify(graph);
   log.done("graph", [&] { return expr::print(graph, {.origins = true}); });
@@ -444,21 +447,21 @@ Function function(std::vector<In> inputs, OutputList outputs, FunctionOptions op
   }
   if (!options.no_default_updates) add_default_updates(request);
 
-  // Which inputs are used is found on import, which compile does too; a second look is cheap beside compiling.
-  const builder::Imported used = builder::import(request);
   const base::Flags& flags = base::config();
   const UnusedInput on_unused = options.on_unused_input.value_or(flags.on_unused_input == base::UnusedInput::raise   ? UnusedInput::raise
                                                                  : flags.on_unused_input == base::UnusedInput::warn ? UnusedInput::warn
                                                                                                                     : UnusedInput::ignore);
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    if (used.used[i] || on_unused == UnusedInput::ignore) continue;
-    const std::string message = fmt::format("{}: nothing depends on the input {}; leave it out, or pass on_unused_input = UnusedInput::ignore",
-                                            in_line(where), describe(inputs[i].variable));
-    if (on_unused == UnusedInput::raise) throw ValueError(message);
-    std::cerr << "croton: warning: " << message << "\n";
-  }
+  const auto check_unused = [&](const std::vector<bool>& used) {
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      if (used[i] || on_unused == UnusedInput::ignore) continue;
+      const std::string message = fmt::format("{}: nothing depends on the input {}; leave it out, or pass on_unused_input = UnusedInput::ignore",
+                                              in_line(where), describe(inputs[i].variable));
+      if (on_unused == UnusedInput::raise) throw ValueError(message);
+      std::cerr << "croton: warning: " << message << "\n";
+    }
+  };
 
-  auto compiled = detail::compile(options.name.empty() ? "function" : options.name, request);
+  auto compiled = detail::compile(options.name.empty() ? "function" : options.name, request, check_unused);
   for (const In& in : inputs) {
     compiled->inputs.push_back({in.variable, in.name.empty() ? in.variable.name() : in.name, in.value, in.strict,
                                 in.allow_downcast ? in.allow_downcast : options.allow_input_downcast});

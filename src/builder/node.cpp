@@ -9,6 +9,7 @@
 #include <unordered_set>
 
 #include "base/config.hpp"
+#include "base/source_place.hpp"
 #include "builder/gradient_context.hpp"
 #include "expr/print.hpp"
 
@@ -84,9 +85,7 @@ Node::~Node() {
 
 std::string describe(std::source_location where) {
   if (where.line() == 0) return "line unknown";  // made through a binding that has no C++ line
-  std::string_view file = where.file_name();
-  file = file.substr(file.find_last_of('/') + 1);
-  return fmt::format("{}:{}", file, where.line());
+  return base::file_and_line(where);
 }
 
 std::string describe(const Variable& v) {

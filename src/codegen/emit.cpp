@@ -10,6 +10,7 @@
 #include <set>
 
 #include "base/hash.hpp"
+#include "base/source_place.hpp"
 #include "codegen/embedded.hpp"
 
 namespace croton::codegen {
@@ -100,9 +101,7 @@ class Emitter {
   std::string origin_of(NodeId id) const {
     const expr::Origin& origin = body_.origin(id);
     if (origin.where.line() == 0) return "";
-    std::string_view file = origin.where.file_name();
-    file = file.substr(file.find_last_of('/') + 1);
-    return harmless(fmt::format("{}{}{}:{}", origin.name, origin.name.empty() ? "" : ", ", file, origin.where.line()));
+    return harmless(fmt::format("{}{}{}", origin.name, origin.name.empty() ? "" : ", ", base::file_and_line(origin.where)));
   }
 
   // ---- parameters ----------------------------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <atomic>
 
+#include "base/source_place.hpp"
 #include "expr/print.hpp"
 
 namespace croton::expr {
@@ -17,10 +18,7 @@ std::atomic<std::uint64_t> node_count{0};
 std::string place_of(const Origin& origin) {
   std::string text;
   if (!origin.name.empty()) text += " of " + origin.name;
-  if (origin.where.line() != 0) {
-    const std::string_view file = origin.where.file_name();
-    text += fmt::format(" ({}:{})", file.substr(file.find_last_of('/') + 1), origin.where.line());
-  }
+  if (origin.where.line() != 0) text += fmt::format(" ({})", base::file_and_line(origin.where));
   return text;
 }
 

@@ -6,6 +6,8 @@
 #include <cctype>
 #include <set>
 
+#include "base/source_place.hpp"
+
 namespace croton::expr {
 namespace {
 
@@ -161,9 +163,7 @@ std::string print(const Graph& graph, const PrintOptions& options) {
     if (options.origins) {
       const Origin& origin = arena.origin(id);
       if (origin.where.line() != 0) {
-        std::string_view file = origin.where.file_name();
-        file = file.substr(file.find_last_of('/') + 1);
-        text += fmt::format("  # {}{}{}:{}", origin.name, origin.name.empty() ? "" : " ", file, origin.where.line());
+        text += fmt::format("  # {}{}{}", origin.name, origin.name.empty() ? "" : " ", base::file_and_line(origin.where));
       }
     }
     text += '\n';

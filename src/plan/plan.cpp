@@ -8,6 +8,7 @@
 #include <map>
 #include <set>
 
+#include "base/source_place.hpp"
 #include "expr/print.hpp"
 
 namespace croton::plan {
@@ -236,11 +237,9 @@ class Planner {
       for (const NodeId dim : arena_.type(b.node).shape) {
         if (!host[arena_.representative(dim)]) {
           const expr::Origin& origin = arena_.origin(b.node);
-          std::string_view file = origin.where.file_name();
-          file = file.substr(file.find_last_of('/') + 1);
-          throw NotImplementedError(fmt::format("{} ({}:{}): a size that is only known after computing is not implemented yet; pass it as an "
+          throw NotImplementedError(fmt::format("{} ({}): a size that is only known after computing is not implemented yet; pass it as an "
                                                 "integer argument",
-                                                arena_.op(b.node).name, file, origin.where.line()));
+                                                arena_.op(b.node).name, base::file_and_line(origin.where)));
         }
       }
     }

@@ -9,6 +9,7 @@
 
 #include "base/memory.hpp"
 #include "base/shape.hpp"
+#include "base/source_place.hpp"
 #include "expr/evaluate.hpp"
 #include "kernel/evaluate.hpp"
 #include "runtime/cpu/blas.hpp"
@@ -27,9 +28,7 @@ constexpr std::int64_t grain_elements = 32768;
 
 std::string line_of(const expr::Origin& origin) {
   if (origin.where.line() == 0) return origin.name.empty() ? "line unknown" : origin.name;
-  std::string_view file = origin.where.file_name();
-  file = file.substr(file.find_last_of('/') + 1);
-  return fmt::format("{}{}{}:{}", origin.name, origin.name.empty() ? "" : ", ", file, origin.where.line());
+  return fmt::format("{}{}{}", origin.name, origin.name.empty() ? "" : ", ", base::file_and_line(origin.where));
 }
 
 }  // namespace
@@ -125,10 +124,10 @@ BoundPlan::BoundPlan(std::shared_ptr<const Executable> executable, const CallArr
   }
   if (!simulated_ && cpu::can_compile()) {
     // A product that is small for other sizes of the arguments has its kernel compiled now, so that later sizes compile nothing.
-    const std::vector<std::int64_t> smallest = evaluate_sizes(arrays, true);
+    const std::vector<std::int64_t> smallest = program.product_count() > 0 ? evaluate_sizes(arrays, true) : sizes_;
     for (const plan::Step& step : executable_->plan.steps) {
       const bool product = program.calls[static_cast<std::size_t>(step.call)].product != nullptr;
-      if (product && !is_small(step, sizes_) && is_small(step, smallest)) texts.push_back(small_product_text(step, sizes_));
+      if (product && !is_small(step, sizes_) && is_small(step, smallest)) texts.push_back(small_product_text(step));
     }
     cpu::KernelCounts made;
     const std::vector<cpu::KernelEntry> entries = cpu::get_kernels(texts, made);
@@ -280,15 +279,24 @@ bool BoundPlan::is_small(const plan::Step& step, const std::vector<std::int64_t>
 }
 
 /// The text of a product's kernel for contiguous operands.
-codegen::Text BoundPlan::small_product_text(const plan::Step& step, const std::vector<std::int64_t>& sizes) const {
+codegen::Text BoundPlan::small_product_text(const plan::Step& step) const {
   const fuse::KernelCall& call = *executable_->program.calls[static_cast<std::size_t>(step.call)].product->small;
   const codegen::Analysis& analysis = *executable_->analyses[static_cast<std::size_t>(step.call)];
+  std::vector<int> operands(step.small_reads);
+  operands.push_back(step.writes[0]);
+  return codegen::emit(analysis, launch_of(analysis, extents_of(call), operands).variant, codegen::Target::cpu, kernel_comment(call));
+}
+
+std::vector<std::int64_t> BoundPlan::extents_of(const fuse::KernelCall& call) const {
   std::vector<std::int64_t> extents;
-  for (const NodeId extent : call.extents) extents.push_back(sizes[extent]);
+  for (const NodeId extent : call.extents) extents.push_back(sizes_[extent]);
+  return extents;
+}
+
+codegen::Launch BoundPlan::launch_of(const codegen::Analysis& analysis, std::span<const std::int64_t> extents, std::span<const int> operands) const {
   std::vector<codegen::Layout> layouts;
-  for (const int b : step.small_reads) layouts.push_back(layouts_[static_cast<std::size_t>(b)]);
-  layouts.push_back(layouts_[static_cast<std::size_t>(step.writes[0])]);
-  return codegen::emit(analysis, codegen::specialise(analysis, extents, layouts).variant, codegen::Target::cpu, kernel_comment(call));
+  for (const int b : operands) layouts.push_back(layouts_[static_cast<std::size_t>(b)]);
+  return codegen::specialise(analysis, extents, layouts);
 }
 
 codegen::Text BoundPlan::bind_kernel(const plan::Step& plan_step, const fuse::KernelCall& call, const std::vector<int>& reads) {
@@ -296,12 +304,10 @@ codegen::Text BoundPlan::bind_kernel(const plan::Step& plan_step, const fuse::Ke
   const codegen::Analysis& analysis = *executable_->analyses[static_cast<std::size_t>(plan_step.call)];
   step.reads = reads;
   step.kernel = &call;
-  for (const NodeId extent : call.extents) step.extents.push_back(sizes_[extent]);
+  step.extents = extents_of(call);
   std::vector<int> operands(reads);
   operands.insert(operands.end(), plan_step.writes.begin(), plan_step.writes.end());
-  std::vector<codegen::Layout> layouts;
-  for (const int b : operands) layouts.push_back(layouts_[static_cast<std::size_t>(b)]);
-  const codegen::Launch launch = codegen::specialise(analysis, step.extents, layouts);
+  const codegen::Launch launch = launch_of(analysis, step.extents, operands);
   codegen::Text text = codegen::emit(analysis, launch.variant, codegen::Target::cpu, kernel_comment(call));
 
   step.parameters.assign(text.parameters.size(), 0);

@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -65,7 +66,10 @@ class BoundPlan {
   void allocate_temporaries();
   codegen::Text bind_kernel(const plan::Step& step, const fuse::KernelCall& call, const std::vector<int>& reads);
   bool is_small(const plan::Step& step, const std::vector<std::int64_t>& sizes) const;
-  codegen::Text small_product_text(const plan::Step& step, const std::vector<std::int64_t>& sizes) const;
+  codegen::Text small_product_text(const plan::Step& step) const;
+  std::vector<std::int64_t> extents_of(const fuse::KernelCall& call) const;
+  /// The variant, sizes and strides for operands that lie in these buffers.
+  codegen::Launch launch_of(const codegen::Analysis& analysis, std::span<const std::int64_t> extents, std::span<const int> operands) const;
   void bind_product(const plan::Step& step);
   void run_kernel(const Step& step);
   void run_simulated(const Step& step);
