@@ -66,17 +66,20 @@ struct KeyHash {
   }
 };
 
+constexpr std::size_t max_bound_plans = 1024;
+
 class CompiledFunction {
  public:
   std::string name;
   std::vector<InputRules> inputs;
   bool single = false;
-  std::vector<Variable> shared;          // in the order of the graph
-  std::vector<std::size_t> update_of;    // per update: index in `shared`
+  std::vector<Variable> shared;        // in the order of the graph
+  std::vector<std::size_t> update_of;  // per update: index in `shared`
   std::shared_ptr<const runtime::Executable> executable;
   std::shared_ptr<const expr::Graph> graph;  // after rewriting, for the reference mode and for print
   std::vector<rewrite::GroupReport> reports;
   bool reference = false, simulated = false;  // mode
+  std::string schedule;                       // overrides
 
   std::shared_ptr<CompiledFunction> copy() const;
   std::vector<Array> call(std::span<const Argument> arguments);
@@ -93,12 +96,13 @@ class CompiledFunction {
   runtime::RunCounts run_counts_;
   std::uint64_t calls_ = 0;
   runtime::CallArrays arrays_;
-  std::vector<std::size_t> lock_order_;  // shared variables by id
+  std::vector<std::size_t> lock_order_;                       // shared variables by id
   std::vector<std::unique_lock<std::shared_mutex>> written_;  // of the present call
   std::vector<std::shared_lock<std::shared_mutex>> read_;
 };
 
-// ---- compilation ------------------------------------------------------------------------------------------------------------
+// ---- compilation
+// ------------------------------------------------------------------------------------------------------------
 
 /// `on_import` sees which inputs the graph uses before anything else is done.
 std::shared_ptr<CompiledFunction> compile(const std::string& name, const builder::ImportRequest& request,
@@ -134,6 +138,8 @@ std::shared_ptr<CompiledFunction> compile(const std::string& name, const builder
   result->executable = runtime::make_executable(std::move(program));
   log.done("plan", [&] { return plan::print(result->executable->plan, result->executable->program); });
 
+  codegen::choose_schedule(kernel::Family::pointwise, flags.schedule);  // raises for one that cannot be read
+  result->schedule = flags.schedule;
   result->name = name;
   result->shared = std::move(imported.shared);
   result->reference = flags.mode == base::RunMode::reference;
@@ -145,7 +151,8 @@ std::shared_ptr<CompiledFunction> compile(const std::string& name, const builder
   return result;
 }
 
-// ---- calls ----------------------------------------------------------------------------------------------------------------------
+// ---- calls
+// ----------------------------------------------------------------------------------------------------------------------
 
 std::shared_ptr<CompiledFunction> CompiledFunction::copy() const {
   auto other = std::make_shared<CompiledFunction>();
@@ -159,6 +166,7 @@ std::shared_ptr<CompiledFunction> CompiledFunction::copy() const {
   other->reports = reports;
   other->reference = reference;
   other->simulated = simulated;
+  other->schedule = schedule;
   return other;
 }
 
@@ -172,14 +180,19 @@ runtime::BoundPlan& CompiledFunction::bind(const runtime::CallArrays& arrays) {
     }
   }
   for (const Array& array : arrays.shared) key_.insert(key_.end(), array.shape().begin(), array.shape().end());
-  for (const int i : executable->host_arguments) {
-    key_.push_back(arrays.arguments[static_cast<std::size_t>(i)].astype(DType::int64).item<std::int64_t>());
-  }
+  for (const runtime::InputRef input : executable->host_inputs)
+    key_.push_back(arrays.of(input).astype(DType::int64).item<std::int64_t>());
   if (last_ != nullptr && key_ == last_key_) return *last_;
+  // A program whose sizes never repeat must not fill the memory with plans for them.
+  if (bound_.size() >= max_bound_plans) {
+    bound_.clear();
+    last_ = nullptr;
+  }
   auto& plan = bound_[key_];
   if (!plan) {
     try {
-      plan = std::make_unique<runtime::BoundPlan>(executable, arrays, simulated, run_counts_);
+      const runtime::BindOptions options{simulated ? runtime::Engine::simulated : runtime::Engine::compiled, schedule};
+      plan = std::make_unique<runtime::BoundPlan>(executable, arrays, options, run_counts_);
     } catch (...) {
       bound_.erase(key_);
       throw;
@@ -190,7 +203,8 @@ runtime::BoundPlan& CompiledFunction::bind(const runtime::CallArrays& arrays) {
   return *plan;
 }
 
-/// Hands flags to the parts of the runtime that keep settings of their own, where they have changed since the last time.
+/// Hands flags to the parts of the runtime that keep settings of their own, where they have changed since the last
+/// time.
 void apply_settings() {
   static std::atomic<const base::Flags*> applied{nullptr};
   const base::Flags* flags = &base::config();
@@ -236,7 +250,8 @@ void CompiledFunction::take_arguments(std::span<const Argument> arguments) {
     }
     // Kernels take strides in whole elements; products, and the simulated GPU, take rows without gaps.
     const auto item = static_cast<std::int64_t>(size_of(array.dtype()));
-    bool needs_copy = reinterpret_cast<std::uintptr_t>(std::as_const(array).raw()) % static_cast<std::uintptr_t>(item) != 0;
+    bool needs_copy =
+        reinterpret_cast<std::uintptr_t>(std::as_const(array).raw()) % static_cast<std::uintptr_t>(item) != 0;
     if (!array.is_contiguous()) {
       needs_copy = needs_copy || executable->needs_contiguous[i] || simulated;
       for (const std::int64_t stride : array.strides()) needs_copy = needs_copy || stride % item != 0;
@@ -270,8 +285,10 @@ std::vector<Array> CompiledFunction::call(std::span<const Argument> arguments) {
   }
   for (const std::size_t i : lock_order_) {
     std::shared_mutex& mutex = shared[i].node()->shared->mutex;
-    if (std::ranges::find(update_of, i) != update_of.end()) written_.emplace_back(mutex);
-    else read_.emplace_back(mutex);
+    if (std::ranges::find(update_of, i) != update_of.end())
+      written_.emplace_back(mutex);
+    else
+      read_.emplace_back(mutex);
   }
   arrays_.shared.resize(shared.size());
   for (std::size_t i = 0; i < shared.size(); ++i) arrays_.shared[i] = shared[i].node()->shared->value;
@@ -281,7 +298,8 @@ std::vector<Array> CompiledFunction::call(std::span<const Argument> arguments) {
     std::vector<Array> inputs_in_order;
     std::size_t argument = 0, state = 0;
     for (const expr::GraphInput& input : graph->inputs) {
-      inputs_in_order.push_back(input.role == expr::Role::argument ? arrays_.arguments[argument++] : arrays_.shared[state++]);
+      inputs_in_order.push_back(input.role == expr::Role::argument ? arrays_.arguments[argument++]
+                                                                   : arrays_.shared[state++]);
     }
     const std::vector<Array> results = expr::evaluate(*graph, inputs_in_order);
     arrays_.updates.clear();
@@ -334,7 +352,8 @@ Array convert(const InputRules& rules, const Argument& argument) {
   const Type& type = rules.variable.type();
   const Array& array = argument.array();
   const auto refuse = [&](const std::string& why) {
-    throw TypeError(fmt::format("{} was given {}: {}", describe(rules.variable), Type{array.dtype(), array.shape()}.to_string(), why));
+    throw TypeError(fmt::format("{} was given {}: {}", describe(rules.variable),
+                                Type{array.dtype(), array.shape()}.to_string(), why));
   };
   if (array.rank() != static_cast<int>(type.rank())) {
     refuse(fmt::format("it takes {} dimension(s), not {}", type.rank(), array.rank()));
@@ -348,9 +367,11 @@ Array convert(const InputRules& rules, const Argument& argument) {
   if (array.dtype() == type.dtype) return array;
   if (rules.strict) refuse("the input is strict: pass exactly its dtype");
   if (is_complex(array.dtype())) refuse("complex numbers are not taken; pass real and imaginary parts");
-  if (rules.allow_downcast.value_or(false) || can_cast_safely(array.dtype(), type.dtype)) return array.astype(type.dtype);
+  if (rules.allow_downcast.value_or(false) || can_cast_safely(array.dtype(), type.dtype))
+    return array.astype(type.dtype);
   if (argument.is_number() && !rules.allow_downcast.has_value()) {
-    const bool float_literal = is_float(array.dtype()) && type.dtype == DType::float32 && base::config().float_x() == DType::float32;
+    const bool float_literal =
+        is_float(array.dtype()) && type.dtype == DType::float32 && base::config().float_x() == DType::float32;
     if (float_literal) return array.astype(type.dtype);
     if (is_discrete(array.dtype())) {
       // A whole number is taken where its value fits.
@@ -359,8 +380,9 @@ Array convert(const InputRules& rules, const Argument& argument) {
       refuse(fmt::format("the value does not fit into {}", name_of(type.dtype)));
     }
   }
-  refuse(fmt::format("converting {} to {} may lose precision; pass allow_input_downcast, or convert with .astype(DType::{})", name_of(array.dtype()),
-                     name_of(type.dtype), name_of(type.dtype)));
+  refuse(fmt::format(
+      "converting {} to {} may lose precision; pass allow_input_downcast, or convert with .astype(DType::{})",
+      name_of(array.dtype()), name_of(type.dtype), name_of(type.dtype)));
   return array;
 }
 
@@ -379,16 +401,20 @@ void check_update(const Variable& target, const Variable& value, std::source_loc
   }
   if (!value.defined()) throw TypeError(fmt::format("{}: the update of {} is empty", in_line(where), describe(target)));
   if (target.dtype() != value.dtype()) {
-    throw TypeError(fmt::format("{}: the update of {} has dtype {}; it must be {}: set floatX={}, or cast it with .astype(DType::{})", in_line(where),
-                                describe(target), name_of(value.dtype()), name_of(target.dtype()), name_of(target.dtype()), name_of(target.dtype())));
+    throw TypeError(fmt::format(
+        "{}: the update of {} has dtype {}; it must be {}: set floatX={}, or cast it with .astype(DType::{})",
+        in_line(where), describe(target), name_of(value.dtype()), name_of(target.dtype()), name_of(target.dtype()),
+        name_of(target.dtype())));
   }
   if (target.rank() != value.rank()) {
-    throw TypeError(fmt::format("{}: the update of {} has {} dimension(s)", in_line(where), describe(target), value.rank()));
+    throw TypeError(
+        fmt::format("{}: the update of {} has {} dimension(s)", in_line(where), describe(target), value.rank()));
   }
   for (int axis = 0; axis < target.rank(); ++axis) {
-    if (value.type().broadcasts(static_cast<std::size_t>(axis)) && !target.type().broadcasts(static_cast<std::size_t>(axis))) {
-      throw TypeError(fmt::format("{}: the update of {} is {}: its broadcastable axis {} does not fit the variable's", in_line(where), describe(target),
-                                  value.type().to_string(), axis));
+    if (value.type().broadcasts(static_cast<std::size_t>(axis)) &&
+        !target.type().broadcasts(static_cast<std::size_t>(axis))) {
+      throw TypeError(fmt::format("{}: the update of {} is {}: its broadcastable axis {} does not fit the variable's",
+                                  in_line(where), describe(target), value.type().to_string(), axis));
     }
   }
 }
@@ -404,7 +430,8 @@ void add_default_updates(builder::ImportRequest& request) {
     for (builder::Node* node : builder::topological_order(fresh)) {
       if (!node->shared || !node->shared->default_update.defined()) continue;
       const Variable target(node->shared_from_this());
-      const bool updated = std::ranges::any_of(request.updates, [&](const auto& update) { return update.first == target; });
+      const bool updated =
+          std::ranges::any_of(request.updates, [&](const auto& update) { return update.first == target; });
       if (updated) continue;
       request.updates.emplace_back(target, node->shared->default_update);
       roots.push_back(node->shared->default_update);
@@ -419,43 +446,52 @@ Function function(std::vector<In> inputs, OutputList outputs, FunctionOptions op
   for (const In& in : inputs) {
     if (!in.variable.defined()) throw TypeError(fmt::format("{}: an input is an empty Variable", in_line(where)));
     if (in.variable.node()->shared) {
-      throw TypeError(fmt::format("{}: {} is a shared variable; use givens to replace it", in_line(where), describe(in.variable)));
+      throw TypeError(
+          fmt::format("{}: {} is a shared variable; use givens to replace it", in_line(where), describe(in.variable)));
     }
     request.inputs.push_back(in.variable);
   }
   for (const Out& out : outputs.outputs) {
-    if (!out.variable.defined()) throw TypeError(fmt::format("{}: an output is an empty Variable; was the symbolic variable overwritten?", in_line(where)));
+    if (!out.variable.defined())
+      throw TypeError(
+          fmt::format("{}: an output is an empty Variable; was the symbolic variable overwritten?", in_line(where)));
     request.outputs.push_back(out.variable);
   }
   for (std::size_t i = 0; i < options.updates.size(); ++i) {
     const auto& [target, value] = options.updates[i];
     check_update(target, value, where);
     for (std::size_t j = 0; j < i; ++j) {
-      if (options.updates[j].first == target) throw ValueError(fmt::format("{}: {} is updated twice", in_line(where), describe(target)));
+      if (options.updates[j].first == target)
+        throw ValueError(fmt::format("{}: {} is updated twice", in_line(where), describe(target)));
     }
     request.updates.emplace_back(target, value);
   }
   for (const auto& [from, to] : options.givens) {
-    if (!from.defined() || !to.defined()) throw TypeError(fmt::format("{}: givens hold an empty Variable", in_line(where)));
+    if (!from.defined() || !to.defined())
+      throw TypeError(fmt::format("{}: givens hold an empty Variable", in_line(where)));
     if (from.type() != to.type()) {
-      throw TypeError(fmt::format("{}: givens: {} cannot stand in for {}: the types must be equal", in_line(where), describe(to), describe(from)));
+      throw TypeError(fmt::format("{}: givens: {} cannot stand in for {}: the types must be equal", in_line(where),
+                                  describe(to), describe(from)));
     }
     if (std::ranges::find(request.inputs, from) != request.inputs.end()) {
-      throw ValueError(fmt::format("{}: givens replace the input {}; leave it out of the inputs", in_line(where), describe(from)));
+      throw ValueError(
+          fmt::format("{}: givens replace the input {}; leave it out of the inputs", in_line(where), describe(from)));
     }
     request.givens.emplace_back(from, to);
   }
   if (!options.no_default_updates) add_default_updates(request);
 
   const base::Flags& flags = base::config();
-  const UnusedInput on_unused = options.on_unused_input.value_or(flags.on_unused_input == base::UnusedInput::raise   ? UnusedInput::raise
-                                                                 : flags.on_unused_input == base::UnusedInput::warn ? UnusedInput::warn
-                                                                                                                    : UnusedInput::ignore);
+  const UnusedInput on_unused =
+      options.on_unused_input.value_or(flags.on_unused_input == base::UnusedInput::raise  ? UnusedInput::raise
+                                       : flags.on_unused_input == base::UnusedInput::warn ? UnusedInput::warn
+                                                                                          : UnusedInput::ignore);
   const auto check_unused = [&](const std::vector<bool>& used) {
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       if (used[i] || on_unused == UnusedInput::ignore) continue;
-      const std::string message = fmt::format("{}: nothing depends on the input {}; leave it out, or pass on_unused_input = UnusedInput::ignore",
-                                              in_line(where), describe(inputs[i].variable));
+      const std::string message = fmt::format(
+          "{}: nothing depends on the input {}; leave it out, or pass on_unused_input = UnusedInput::ignore",
+          in_line(where), describe(inputs[i].variable));
       if (on_unused == UnusedInput::raise) throw ValueError(message);
       std::cerr << "croton: warning: " << message << "\n";
     }
@@ -486,7 +522,8 @@ Outputs Function::call_named(const std::map<std::string, Argument>& arguments) c
     if (at != arguments.end() && same_name > 1) {
       throw TypeError(fmt::format("{}: two inputs are called '{}'; call with positions", impl_->name, rules.name));
     }
-    if (at == arguments.end() && !rules.value) throw TypeError(fmt::format("{}: the input {} is missing", impl_->name, describe(rules.variable)));
+    if (at == arguments.end() && !rules.value)
+      throw TypeError(fmt::format("{}: the input {} is missing", impl_->name, describe(rules.variable)));
     if (at != arguments.end()) ++found;
     ordered.push_back(at != arguments.end() ? at->second : Argument(*rules.value));
   }
@@ -520,23 +557,42 @@ std::vector<KernelInfo> Function::kernels(const std::string& target) const {
   if (where != "cpu" && !cuda) throw ValueError(fmt::format("kernels(\"{}\"): targets are cpu and cuda:sm_XX", target));
   std::vector<KernelInfo> result;
   const runtime::Executable& executable = *impl_->executable;
-  for (std::size_t c = 0; c < executable.program.calls.size(); ++c) {
-    const fuse::Call& call = executable.program.calls[c];
-    if (!call.kernel) continue;
-    const codegen::Launch launch = codegen::default_launch(*executable.analyses[c]);
-    const codegen::Target to = cuda ? codegen::Target::cuda : codegen::Target::cpu;
-    const codegen::Text text = codegen::emit(*executable.analyses[c], launch.variant, to, runtime::kernel_comment(*call.kernel));
-    KernelInfo info;
-    info.name = text.name;
-    info.source = text.code;
-    info.unit = codegen::prelude(to) + text.code;
-    info.expression = kernel::print(*call.kernel->kernel);
-    for (const expr::Origin& origin : call.kernel->origins) {
-      info.lines.push_back(fmt::format("{}{}{}", describe(origin.where), origin.name.empty() ? "" : " ", origin.name));
+  for (const plan::Launch& launch : executable.plan.launches) {
+    std::vector<runtime::BoundKernel> kernels;
+    for (int step = launch.first_step; step < launch.end_step; ++step) {
+      const plan::Step& s = executable.plan.steps[static_cast<std::size_t>(step)];
+      const fuse::Call& call = executable.call_of(s);
+      if (!call.kernel) continue;
+      const codegen::Analysis& analysis = *executable.analyses[static_cast<std::size_t>(s.call)].front();
+      kernels.push_back({.call = call.kernel.get(),
+                         .analysis = &analysis,
+                         .operands = {},
+                         .extents = {},
+                         .launch = codegen::default_launch(analysis)});
     }
-    info.target = where == "cuda" ? "cuda:sm_90" : where;
-    info.digest = text.digest;
-    result.push_back(std::move(info));
+    if (kernels.empty()) continue;
+    const codegen::Target to = cuda ? codegen::Target::cuda : codegen::Target::cpu;
+    std::vector<std::size_t> count;
+    std::size_t next = 0;
+    const std::vector<codegen::Text> texts = runtime::emit_launch(kernels, to, count);
+    for (std::size_t t = 0; t < texts.size(); ++t) {
+      KernelInfo info;
+      info.name = texts[t].name;
+      info.source = texts[t].code;
+      info.unit = codegen::prelude(to) + texts[t].code;
+      for (std::size_t end = next + count[t]; next < end; ++next) {
+        info.expression += kernel::print(*kernels[next].call->kernel);
+        for (const expr::Origin& origin : kernels[next].call->origins) {
+          info.lines.push_back(
+              fmt::format("{}{}{}", describe(origin.where), origin.name.empty() ? "" : " ", origin.name));
+        }
+      }
+      info.target = where == "cuda" ? "cuda:sm_90" : where;
+      info.digest = texts[t].digest;
+      info.schedule =
+          codegen::print(codegen::choose_schedule(kernels[next - 1].analysis->kernel.family, impl_->schedule));
+      result.push_back(std::move(info));
+    }
   }
   return result;
 }
@@ -550,17 +606,20 @@ std::string Function::source(const std::string& target) const {
 
 namespace {
 std::string architecture(const KernelInfo& kernel) {
-  if (!kernel.target.starts_with("cuda:")) throw ValueError("PTX and cubin are for CUDA targets: ask for kernels(\"cuda:sm_90\")");
+  if (!kernel.target.starts_with("cuda:"))
+    throw ValueError("PTX and cubin are for CUDA targets: ask for kernels(\"cuda:sm_90\")");
   return kernel.target.substr(5);
 }
 }  // namespace
 
 std::string KernelInfo::ptx() const {
-  const auto code = runtime::cuda::compile(unit, digest, codegen::prelude(codegen::Target::cuda), architecture(*this), runtime::cuda::Form::ptx);
+  const auto code = runtime::cuda::compile(unit, digest, codegen::prelude(codegen::Target::cuda), architecture(*this),
+                                           runtime::cuda::Form::ptx);
   return {reinterpret_cast<const char*>(code.data()), code.size()};
 }
 std::vector<std::byte> KernelInfo::cubin() const {
-  return runtime::cuda::compile(unit, digest, codegen::prelude(codegen::Target::cuda), architecture(*this), runtime::cuda::Form::cubin);
+  return runtime::cuda::compile(unit, digest, codegen::prelude(codegen::Target::cuda), architecture(*this),
+                                runtime::cuda::Form::cubin);
 }
 std::string KernelInfo::assembly() const {
   if (target != "cpu") throw ValueError("assembly is for the cpu target; CUDA kernels have ptx()");
@@ -568,7 +627,8 @@ std::string KernelInfo::assembly() const {
 }
 
 const Array& Outputs::only() const {
-  if (arrays_.size() != 1) throw TypeError(fmt::format("the function gives {} outputs; take them by index", arrays_.size()));
+  if (arrays_.size() != 1)
+    throw TypeError(fmt::format("the function gives {} outputs; take them by index", arrays_.size()));
   return arrays_[0];
 }
 
@@ -598,7 +658,8 @@ void print_tree(const Variable& v, int depth, std::unordered_map<const builder::
   std::string label = node.name.empty() ? std::string(node.op->name) : node.name;
   if (v.is_constant() && v.rank() == 0) label = node.value.to_string();
   std::string attrs;
-  for (const auto& [key, value] : node.attrs.items()) attrs += fmt::format("{}{}={}", attrs.empty() ? "{" : ", ", key, expr::to_string(value));
+  for (const auto& [key, value] : node.attrs.items())
+    attrs += fmt::format("{}{}={}", attrs.empty() ? "{" : ", ", key, expr::to_string(value));
   if (!attrs.empty()) attrs += "}";
   text += fmt::format("{:{}}{}{} [id {}] {}\n", "", depth * 2, label, attrs, at->second, v.type().to_string());
   if (!fresh && !node.inputs.empty()) {

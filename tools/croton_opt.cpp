@@ -1,4 +1,5 @@
-// croton-opt: one stage of the compiler on a text, its result as text. For tests by hand, bug reports and reading along.
+// croton-opt: one stage of the compiler on a text, its result as text. For tests by hand, bug reports and reading
+// along.
 #include <croton/error.hpp>
 
 #include <fmt/format.h>
@@ -49,15 +50,24 @@ Options parse_arguments(int count, char** arguments) {
     };
     if (value("--rewrite=", options.rewrite)) continue;
     if (value("--codegen=", options.codegen)) {
-      if (options.codegen != "cpu" && options.codegen != "cuda") throw ValueError(fmt::format("--codegen={}: cpu or cuda is expected", options.codegen));
-    } else if (argument == "--ieee") options.ieee = true;
-    else if (argument == "--fuse") options.fuse = true;
-    else if (argument == "--evaluate") options.evaluate = true;
-    else if (argument == "--verify") options.verify = true;
-    else if (argument == "--kernel") options.kernel = true;
-    else if (argument == "--help") options.help = true;
-    else if (argument.starts_with("-")) throw ValueError(fmt::format("there is no option {}\n\n{}", argument, usage));
-    else options.file = argument;
+      if (options.codegen != "cpu" && options.codegen != "cuda")
+        throw ValueError(fmt::format("--codegen={}: cpu or cuda is expected", options.codegen));
+    } else if (argument == "--ieee")
+      options.ieee = true;
+    else if (argument == "--fuse")
+      options.fuse = true;
+    else if (argument == "--evaluate")
+      options.evaluate = true;
+    else if (argument == "--verify")
+      options.verify = true;
+    else if (argument == "--kernel")
+      options.kernel = true;
+    else if (argument == "--help")
+      options.help = true;
+    else if (argument.starts_with("-"))
+      throw ValueError(fmt::format("there is no option {}\n\n{}", argument, usage));
+    else
+      options.file = argument;
   }
   return options;
 }
@@ -77,7 +87,9 @@ std::string read(const std::string& file) {
 std::string generated(const kernel::Kernel& kernel, std::string_view target) {
   const auto analysis = codegen::analyse(kernel);
   const codegen::Launch launch = codegen::default_launch(*analysis);
-  return codegen::emit(*analysis, launch.variant, target == "cpu" ? codegen::Target::cpu : codegen::Target::cuda).code;
+  return codegen::emit({analysis.get(), &launch.variant},
+                       target == "cpu" ? codegen::Target::cpu : codegen::Target::cuda)
+      .code;
 }
 
 std::string of_kernel(const std::string& text, const Options& options) {
@@ -88,10 +100,12 @@ std::string of_kernel(const std::string& text, const Options& options) {
 std::string values(const expr::Graph& graph) {
   const std::vector<Array> inputs = text::random_inputs(graph, 1);
   std::ostringstream out;
-  for (std::size_t i = 0; i < inputs.size(); ++i) out << graph.inputs[i].name << " =\n" << inputs[i].to_string() << '\n';
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    out << graph.inputs[i].name << " =\n" << inputs[i].to_string() << '\n';
   const std::vector<Array> results = expr::evaluate(graph, inputs);
   const expr::Names names(graph);
-  for (std::size_t i = 0; i < results.size(); ++i) out << names(graph.roots()[i]) << " =\n" << results[i].to_string() << '\n';
+  for (std::size_t i = 0; i < results.size(); ++i)
+    out << names(graph.roots()[i]) << " =\n" << results[i].to_string() << '\n';
   return std::move(out).str();
 }
 

@@ -15,6 +15,8 @@
 #define CT_MEMBER __device__ __forceinline__
 #define CT_INLINE
 #define CT_KERNEL extern "C" __global__
+// Read where the launch put it, and not copied, however it is indexed.
+#define CT_PARAMETERS const __grid_constant__
 #define CT_SHARED __shared__
 #define CT_LAUNCH_BOUNDS(threads) __launch_bounds__(threads)
 

@@ -20,6 +20,7 @@
 #define CT_MEMBER __device__ inline __attribute__((always_inline))
 #define CT_INLINE
 #define CT_KERNEL extern "C" __global__
+#define CT_PARAMETERS const
 #define CT_SHARED __shared__
 #define CT_LAUNCH_BOUNDS(threads) __launch_bounds__(threads)
 

@@ -21,10 +21,10 @@ enum class UnusedInput { raise, warn, ignore };
 /// An input with its own rules; a plain Variable converts.
 struct In {
   Variable variable;
-  std::string name;                      ///< for named calls; empty: the variable's name
-  std::optional<Array> value;            ///< default
-  bool strict = false;                   ///< no conversion at all
-  std::optional<bool> allow_downcast;    ///< as FunctionOptions::allow_input_downcast, for this input
+  std::string name;                    ///< for named calls; empty: the variable's name
+  std::optional<Array> value;          ///< default
+  bool strict = false;                 ///< no conversion at all
+  std::optional<bool> allow_downcast;  ///< as FunctionOptions::allow_input_downcast, for this input
   In(const Variable& v) : variable(v) {}
 };
 
@@ -50,10 +50,11 @@ struct OutputList {
 
 struct FunctionOptions {
   std::vector<std::pair<Variable, Variable>> updates = {};  ///< (shared variable, new value); all see the old values
-  std::vector<std::pair<Variable, Variable>> givens = {};   ///< (variable, what stands in its place); types must be equal
+  std::vector<std::pair<Variable, Variable>> givens =
+      {};  ///< (variable, what stands in its place); types must be equal
   std::string name = {};
-  /// false or absent: only conversions that lose nothing (absent: also a C++ double for a float32 scalar while floatX is float32);
-  /// true: any.
+  /// false or absent: only conversions that lose nothing (absent: also a C++ double for a float32 scalar while floatX
+  /// is float32); true: any.
   std::optional<bool> allow_input_downcast = {};
   std::optional<UnusedInput> on_unused_input = {};
   bool no_default_updates = false;
@@ -67,7 +68,10 @@ class Outputs {
   /// The only output; TypeError if there are several or none.
   operator const Array&() const { return only(); }
   const Array& only() const;
-  template <class T> T item() const { return only().item<T>(); }
+  template <class T>
+  T item() const {
+    return only().item<T>();
+  }
   const Array& operator[](std::size_t i) const { return arrays_.at(i); }
   std::size_t size() const { return arrays_.size(); }
   bool is_list() const { return !single_; }
@@ -81,8 +85,8 @@ class Outputs {
 };
 std::ostream& operator<<(std::ostream& out, const Outputs& outputs);
 
-/// An argument of a call: an array, or a C++ number that converts by the rules for numbers. It refers to an array that outlives the call
-/// and keeps a temporary one.
+/// An argument of a call: an array, or a C++ number that converts by the rules for numbers. It refers to an array that
+/// outlives the call and keeps a temporary one.
 class Argument {
  public:
   Argument(const Array& a) : array_(&a) {}
@@ -109,26 +113,27 @@ class Argument {
 
 /// One generated kernel of a function.
 struct KernelInfo {
-  std::string name;                 ///< family and hash of the code
-  std::string source;               ///< the kernel's own text; CUDA C++ or C++ for the CPU
-  std::string unit;                 ///< byte for byte what the compiler gets: source with everything in front of it
-  std::string expression;           ///< the kernel in the graph's language
-  std::vector<std::string> lines;   ///< the user's lines that it computes: "train.cpp:12 loss"
-  std::string ptx() const;          ///< for "cuda:sm_XX" targets, by NVRTC; DeviceError if it cannot be found
+  std::string name;                ///< family and hash of the code
+  std::string source;              ///< the kernel's own text; CUDA C++ or C++ for the CPU
+  std::string unit;                ///< byte for byte what the compiler gets: source with everything in front of it
+  std::string expression;          ///< the kernel in the graph's language
+  std::vector<std::string> lines;  ///< the user's lines that it computes: "train.cpp:12 loss"
+  std::string ptx() const;         ///< for "cuda:sm_XX" targets, by NVRTC; DeviceError if it cannot be found
   std::vector<std::byte> cubin() const;
-  std::string assembly() const;     ///< for the cpu target, by LLVM
-  std::string target;               ///< "cpu", "cuda:sm_90"
-  std::string digest;               ///< hash of the text without comments
+  std::string assembly() const;  ///< for the cpu target, by LLVM
+  std::string target;            ///< "cpu", "cuda:sm_90"
+  std::string digest;            ///< hash of the text without comments
+  std::string schedule;          ///< how a launch is spread: "grain=32768 threads=256 blocks=2048"
 };
 
 /// What ran in a function so far.
 struct CallCounts {
   std::uint64_t calls = 0;
-  std::uint64_t kernels = 0;         ///< launches of compiled kernels
-  std::uint64_t products = 0;        ///< products by a library (or our own loop where there is none)
+  std::uint64_t kernels = 0;            ///< launches of compiled kernels
+  std::uint64_t products = 0;           ///< products by a library (or our own loop where there is none)
   std::uint64_t reference_kernels = 0;  ///< kernels run by the reference evaluator
-  std::uint64_t compiled = 0;        ///< kernels compiled
-  std::uint64_t cached = 0;          ///< kernels taken from the cache on disk
+  std::uint64_t compiled = 0;           ///< kernels compiled
+  std::uint64_t cached = 0;             ///< kernels taken from the cache on disk
   std::string product_library;
   std::string compiler;
 };
@@ -137,13 +142,14 @@ namespace detail {
 class CompiledFunction;
 }
 
-/// A compiled function. Copies share it; calls from several threads wait for each other (`copy()` gives one that does not).
+/// A compiled function. Copies share it; calls from several threads wait for each other (`copy()` gives one that does
+/// not).
 class Function {
  public:
   Function() = default;
 
-  /// Calls with the inputs in order. Raises what the conversion rules, the sizes or checks in the graph ask for; a call that raises
-  /// has changed nothing.
+  /// Calls with the inputs in order. Raises what the conversion rules, the sizes or checks in the graph ask for; a call
+  /// that raises has changed nothing.
   template <class... A>
   Outputs operator()(A&&... arguments) const {
     if constexpr (sizeof...(A) == 0) {
@@ -182,8 +188,9 @@ class Function {
   std::shared_ptr<detail::CompiledFunction> impl_;
 };
 
-/// Compiles a function from inputs to outputs, with updates of shared variables. The code is made for the sizes, strides and alignment
-/// classes that calls bring, when they first bring them; 50 different batch sizes need one compilation.
+/// Compiles a function from inputs to outputs, with updates of shared variables. The code is made for the sizes,
+/// strides and alignment classes that calls bring, when they first bring them; 50 different batch sizes need one
+/// compilation.
 Function function(std::vector<In> inputs, OutputList outputs, FunctionOptions options = {},
                   std::source_location where = std::source_location::current());
 

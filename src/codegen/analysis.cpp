@@ -17,9 +17,7 @@ struct Affine {
 
 class Analyser {
  public:
-  explicit Analyser(const Kernel& kernel) {
-    result_.kernel = kernel;
-  }
+  explicit Analyser(const Kernel& kernel) { result_.kernel = kernel; }
 
   Analysis run() {
     find_host();
@@ -28,7 +26,7 @@ class Analyser {
     for (const kernel::Store& store : result_.kernel.stores) add_access(store.operand, true, store.index);
     find_host();  // of the nodes that were added
     result_.inner = kernel::depends_on_inner(result_.kernel);
-    find_explicit_axes();
+    find_explicit();
     return std::move(result_);
   }
 
@@ -98,7 +96,8 @@ class Analyser {
   }
 
   void add_access(int operand, bool written, const std::vector<NodeId>& index) {
-    Access access{.operand = operand, .written = written, .affine = true, .index = index, .coefficient = {}, .offset = {}};
+    Access access{
+        .operand = operand, .written = written, .affine = true, .index = index, .coefficient = {}, .offset = {}};
     access.coefficient.assign(result_.kernel.axes.size(), std::vector<NodeId>(index.size(), expr::no_node));
     for (std::size_t d = 0; d < index.size() && access.affine; ++d) {
       const auto form = affine(index[d]);
@@ -110,8 +109,8 @@ class Analyser {
     result_.accesses.push_back(std::move(access));
   }
 
-  /// Axes that values, checks and other than affine indices use.
-  void find_explicit_axes() {
+  /// Axes and sizes that values, checks and other than affine indices use.
+  void find_explicit() {
     Kernel& kernel = result_.kernel;
     std::vector<bool> used(body().size(), false);
     for (const kernel::Stage& stage : kernel.stages) used[stage.value] = true;
@@ -123,11 +122,16 @@ class Analyser {
       }
     }
     result_.explicit_axes.assign(kernel.axes.size(), false);
+    result_.explicit_extents.assign(static_cast<std::size_t>(kernel.extents), false);
     for (NodeId id = static_cast<NodeId>(body().size()); id-- > 0;) {
       if (!used[id]) continue;
-      if (body().op(id).name == "axis") result_.explicit_axes[static_cast<std::size_t>(body().attrs(id).integer("k"))] = true;
+      if (body().op(id).name == "axis")
+        result_.explicit_axes[static_cast<std::size_t>(body().attrs(id).integer("k"))] = true;
+      if (body().op(id).name == "extent")
+        result_.explicit_extents[static_cast<std::size_t>(body().attrs(id).integer("k"))] = true;
       const auto load = result_.load_access.find(id);
-      const bool is_affine_load = load != result_.load_access.end() && result_.accesses[static_cast<std::size_t>(load->second)].affine;
+      const bool is_affine_load =
+          load != result_.load_access.end() && result_.accesses[static_cast<std::size_t>(load->second)].affine;
       const bool guarded = body().op(id).name == "load_if";
       if (is_affine_load) {
         if (guarded) used[body().input(id, 0)] = true;
@@ -166,6 +170,8 @@ std::vector<std::int64_t> Analysis::host_values(std::span<const std::int64_t> ex
   return values;
 }
 
-std::shared_ptr<const Analysis> analyse(const Kernel& kernel) { return std::make_shared<const Analysis>(Analyser(kernel).run()); }
+std::shared_ptr<const Analysis> analyse(const Kernel& kernel) {
+  return std::make_shared<const Analysis>(Analyser(kernel).run());
+}
 
 }  // namespace croton::codegen

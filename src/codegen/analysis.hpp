@@ -1,5 +1,6 @@
-// How a kernel touches memory. Each load and store whose index is affine in the axes becomes an Access with a stride per axis, found
-// on the host; the generated text then holds no index arithmetic but i * stride. Other accesses keep their index expressions.
+// How a kernel touches memory. Each load and store whose index is affine in the axes becomes an Access with a stride
+// per axis, found on the host; the generated text then holds no index arithmetic but i * stride. Other accesses keep
+// their index expressions.
 #pragma once
 
 #include "kernel/kernel.hpp"
@@ -28,11 +29,12 @@ struct Access {
 /// A kernel with its accesses. Owns a copy of the kernel: finding strides adds nodes to the body.
 struct Analysis {
   kernel::Kernel kernel;
-  std::vector<Access> accesses;         // loads in order of their nodes, then stores in order
-  std::map<NodeId, int> load_access;    // per load node
-  std::vector<bool> explicit_axes;      // the body uses the axis as a number: it may not be merged
-  std::vector<bool> host;               // per node: found from the extents alone
-  std::vector<bool> inner;              // per node: depends on an inner axis
+  std::vector<Access> accesses;        // loads in order of their nodes, then stores in order
+  std::map<NodeId, int> load_access;   // per load node
+  std::vector<bool> explicit_axes;     // the body uses the axis as a number: it may not be merged
+  std::vector<bool> explicit_extents;  // the body uses the size as a number
+  std::vector<bool> host;              // per node: found from the extents alone
+  std::vector<bool> inner;             // per node: depends on an inner axis
 
   /// All host nodes for the given extents; others are 0.
   std::vector<std::int64_t> host_values(std::span<const std::int64_t> extents) const;

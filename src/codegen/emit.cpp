@@ -20,8 +20,9 @@ using expr::Arena;
 using kernel::Family;
 
 std::string_view stored_type(DType t) {
-  static constexpr std::string_view names[] = {"bool",    "ct::i8",   "ct::i16",  "ct::i32", "ct::i64",  "ct::u8", "ct::u16",
-                                               "ct::u32", "ct::u64",  "ct::f16",  "ct::bf16", "float",   "double"};
+  static constexpr std::string_view names[] = {"bool",     "ct::i8",  "ct::i16", "ct::i32", "ct::i64",
+                                               "ct::u8",   "ct::u16", "ct::u32", "ct::u64", "ct::f16",
+                                               "ct::bf16", "float",   "double"};
   return names[static_cast<std::size_t>(t)];
 }
 /// In registers: 16-bit floats are computed in float.
@@ -31,7 +32,8 @@ std::string number(double value, DType dtype) {
   const std::string_view type = value_type(dtype);
   if (std::isnan(value)) return fmt::format("ct::nan<{}>()", type);
   if (std::isinf(value)) return fmt::format("{}ct::inf<{}>()", value < 0 ? "-" : "", type);
-  std::string text = compute_dtype(dtype) == DType::float32 ? fmt::format("{}", static_cast<float>(value)) : fmt::format("{}", value);
+  std::string text =
+      compute_dtype(dtype) == DType::float32 ? fmt::format("{}", static_cast<float>(value)) : fmt::format("{}", value);
   if (text.find_first_of(".e") == std::string::npos) text += ".0";
   if (compute_dtype(dtype) == DType::float32) text += 'f';
   return value < 0 || std::signbit(value) ? "(" + text + ")" : text;
@@ -42,15 +44,24 @@ std::string number(const expr::Scalar& value) {
   if (is_bool(value.dtype)) return value.i ? "true" : "false";
   if (value.dtype == DType::uint64) return fmt::format("{}ull", static_cast<std::uint64_t>(value.i));
   if (value.i == std::numeric_limits<std::int64_t>::min()) return "(-9223372036854775807ll - 1)";
-  const std::string digits = value.dtype == DType::int64 ? fmt::format("{}ll", value.i) : fmt::format("{}({})", stored_type(value.dtype), value.i);
+  const std::string digits = value.dtype == DType::int64 ? fmt::format("{}ll", value.i)
+                                                         : fmt::format("{}({})", stored_type(value.dtype), value.i);
   return value.i < 0 ? "(" + digits + ")" : digits;
 }
+
+std::string name_of(Target target) { return target == Target::cpu ? "cpu" : "cuda"; }
 
 /// Text of the user inside a // comment: printable ASCII, no backslash that could join the next line.
 std::string harmless(std::string_view text) {
   std::string result;
   for (const char c : text.substr(0, 160)) result += c >= ' ' && c < 127 && c != '\\' ? c : '?';
   return result;
+}
+
+std::string commented(const std::vector<std::string>& lines) {
+  std::string text;
+  for (const std::string& line : lines) text += "// " + harmless(line) + "\n";
+  return text;
 }
 
 class Emitter {
@@ -62,34 +73,54 @@ class Emitter {
     find_point_level();
   }
 
-  Text run(const std::vector<std::string>& comment) {
+  /// struct Params and struct Body, as they are hashed and as they are shown.
+  struct Functor {
+    std::string code, shown;
+    std::vector<Parameter> parameters;
+    std::size_t state_bytes = 0;
+  };
+
+  Functor functor() {
     parameters();
     line("struct Body {");
     indent_ = 2;
     line("const Params& p;");
     switch (kernel_.family) {
-      case Family::pointwise: emit_pointwise(); break;
-      case Family::row: emit_row(); break;
-      case Family::column: emit_column(); break;
-      case Family::split: emit_split(); break;
+      case Family::pointwise:
+        emit_pointwise();
+        break;
+      case Family::row:
+        emit_row();
+        break;
+      case Family::column:
+        emit_column();
+        break;
+      case Family::split:
+        emit_split();
+        break;
     }
     indent_ = 0;
     line("};");
+    return {code_, struct_ + "\n" + shown_, parameters_, kernel_.family == Family::split ? state_bytes() : 0};
+  }
+
+  Text run(const std::vector<std::string>& comment) {
+    Functor made = functor();
     Text text;
-    text.parameters = parameters_;
-    text.state_bytes = kernel_.family == Family::split ? state_bytes() : 0;
-    base::Digest digest = base::hash128(code_ + (target_ == Target::cpu ? "cpu" : "cuda"));
-    text.digest = base::to_hex(digest);
+    text.digest = base::to_hex(base::hash128(made.code + name_of(target_)));
     text.name = fmt::format("{}_{}", kernel::name_of(kernel_.family), text.digest.substr(0, 12));
-    for (const std::string& c : comment) text.code += "// " + harmless(c) + "\n";
+    text.code = commented(comment);
     // The entries are C functions at the top, which is where launchers look; the rest has a namespace of its own.
-    text.code += fmt::format("namespace {}_text {{\n\n", text.name) + struct_ + "\n" + shown_ +
+    text.code += fmt::format("namespace {}_text {{\n\n", text.name) + made.shown +
                  fmt::format("\n}}  // namespace {}_text\n\n", text.name) + entries(text.name);
+    text.parameters = std::move(made.parameters);
+    text.state_bytes = made.state_bytes;
     return text;
   }
 
  private:
-  // ---- text ------------------------------------------------------------------------------------------------------------
+  // ---- text
+  // ------------------------------------------------------------------------------------------------------------
 
   /// Code counts for the digest, comments do not: a line added to the user's program keeps the cache warm.
   void line(std::string_view code, std::string_view comment = "") {
@@ -101,10 +132,12 @@ class Emitter {
   std::string origin_of(NodeId id) const {
     const expr::Origin& origin = body_.origin(id);
     if (origin.where.line() == 0) return "";
-    return harmless(fmt::format("{}{}{}", origin.name, origin.name.empty() ? "" : ", ", base::file_and_line(origin.where)));
+    return harmless(
+        fmt::format("{}{}{}", origin.name, origin.name.empty() ? "" : ", ", base::file_and_line(origin.where)));
   }
 
-  // ---- parameters ----------------------------------------------------------------------------------------------------------
+  // ---- parameters
+  // ----------------------------------------------------------------------------------------------------------
 
   void parameters() {
     struct_ = "struct Params {\n";
@@ -131,12 +164,16 @@ class Emitter {
         add({Parameter::Kind::stride, static_cast<int>(a), static_cast<int>(m)}, fmt::format("ct::index s{}_{}", a, m));
       }
     }
-    for (int k = 0; k < kernel_.extents; ++k) add({Parameter::Kind::extent, 0, k}, fmt::format("ct::index e{}", k));
+    for (int k = 0; k < kernel_.extents; ++k) {
+      if (analysis_.explicit_extents[static_cast<std::size_t>(k)])
+        add({Parameter::Kind::extent, 0, k}, fmt::format("ct::index e{}", k));
+    }
     struct_ += "};\n";
     code_ += struct_;
   }
 
-  // ---- addresses and values ---------------------------------------------------------------------------------------------------
+  // ---- addresses and values
+  // ---------------------------------------------------------------------------------------------------
 
   /// A kernel axis as its index; it is alone in its merged axis, or it would not be asked for.
   std::string axis_name(std::int64_t k) const {
@@ -151,13 +188,19 @@ class Emitter {
     std::string text;
     const auto add = [&](const std::string& term) { text += (text.empty() ? "" : " + ") + term; };
     if (!access.affine) {
-      for (std::size_t d = 0; d < access.index.size(); ++d) add(fmt::format("{} * p.s{}_{}", operand(access.index[d]), a, d));
+      for (std::size_t d = 0; d < access.index.size(); ++d)
+        add(fmt::format("{} * p.s{}_{}", operand(access.index[d]), a, d));
     } else {
       for (std::size_t m = 0; m < axes_.size(); ++m) {
         switch (variant_.strides[static_cast<std::size_t>(a)][m]) {
-          case StrideClass::none: break;
-          case StrideClass::unit: add(fmt::format("i{}", m)); break;
-          case StrideClass::any: add(fmt::format("i{} * p.s{}_{}", m, a, m)); break;
+          case StrideClass::none:
+            break;
+          case StrideClass::unit:
+            add(fmt::format("i{}", m));
+            break;
+          case StrideClass::any:
+            add(fmt::format("i{} * p.s{}_{}", m, a, m));
+            break;
         }
       }
     }
@@ -165,7 +208,8 @@ class Emitter {
   }
 
   std::string read(int a) {
-    const DType dtype = kernel_.operands[static_cast<std::size_t>(analysis_.accesses[static_cast<std::size_t>(a)].operand)].dtype;
+    const DType dtype =
+        kernel_.operands[static_cast<std::size_t>(analysis_.accesses[static_cast<std::size_t>(a)].operand)].dtype;
     const std::string text = address(a);
     return compute_dtype(dtype) == dtype ? text : fmt::format("ct::to_float({})", text);
   }
@@ -194,7 +238,8 @@ class Emitter {
     const auto inputs = body_.inputs(id);
     if (op.name == "load") return read(analysis_.load_access.at(id));
     if (op.name == "load_if") {
-      return fmt::format("{} ? {} : {}(0)", operand(inputs[0]), read(analysis_.load_access.at(id)), value_type(body_.type(id).dtype));
+      return fmt::format("{} ? {} : {}(0)", operand(inputs[0]), read(analysis_.load_access.at(id)),
+                         value_type(body_.type(id).dtype));
     }
     if (op.name == "cast") {
       const DType to = body_.type(id).dtype;
@@ -227,22 +272,26 @@ class Emitter {
     return text;
   }
 
-  // ---- statements ------------------------------------------------------------------------------------------------------------------
+  // ---- statements
+  // ------------------------------------------------------------------------------------------------------------------
 
   /// Nodes that are the same for all elements of a point, and may be computed once in front of them.
   void find_point_level() {
-    const std::size_t fast = variant_.parallel.empty() ? 0 : static_cast<std::size_t>(variant_.parallel.back().axes.back());
+    const std::size_t fast =
+        variant_.parallel.empty() ? 0 : static_cast<std::size_t>(variant_.parallel.back().axes.back());
     point_level_.assign(body_.size(), true);
     for (NodeId id = 0; id < body_.size(); ++id) {
       bool level = !analysis_.inner[id];
       if (kernel_.family == Family::pointwise) level = false;
       if (kernel_.family == Family::column) {
         if (body_.op(id).name == "result") level = false;
-        if (body_.op(id).name == "axis" && body_.attrs(id).integer("k") == static_cast<std::int64_t>(fast)) level = false;
+        if (body_.op(id).name == "axis" && body_.attrs(id).integer("k") == static_cast<std::int64_t>(fast))
+          level = false;
         const auto load = analysis_.load_access.find(id);
         if (load != analysis_.load_access.end() && analysis_.accesses[static_cast<std::size_t>(load->second)].affine) {
           for (const int k : variant_.parallel.back().axes) {
-            if (analysis_.accesses[static_cast<std::size_t>(load->second)].moves(static_cast<std::size_t>(k))) level = false;
+            if (analysis_.accesses[static_cast<std::size_t>(load->second)].moves(static_cast<std::size_t>(k)))
+              level = false;
           }
         }
       }
@@ -256,7 +305,8 @@ class Emitter {
     return name != "const" && name != "axis" && name != "extent" && name != "result";
   }
 
-  /// Declares what the targets need and is not declared yet. `only_point_level`: the part that may stand in front of the elements.
+  /// Declares what the targets need and is not declared yet. `only_point_level`: the part that may stand in front of
+  /// the elements.
   void declare(const std::vector<NodeId>& targets, bool only_point_level) {
     std::set<NodeId> needed;
     std::vector<NodeId> pending(targets);
@@ -265,7 +315,8 @@ class Emitter {
       pending.pop_back();
       if (!has_name(id) || names_.contains(id) || !needed.insert(id).second) continue;
       const auto load = analysis_.load_access.find(id);
-      const bool affine = load != analysis_.load_access.end() && analysis_.accesses[static_cast<std::size_t>(load->second)].affine;
+      const bool affine =
+          load != analysis_.load_access.end() && analysis_.accesses[static_cast<std::size_t>(load->second)].affine;
       if (affine) {
         if (body_.op(id).name == "load_if") pending.push_back(body_.input(id, 0));
         continue;  // the address needs no index nodes
@@ -301,18 +352,21 @@ class Emitter {
 
   std::vector<NodeId> store_targets(const kernel::Store& store, int access) const {
     std::vector<NodeId> targets{store.value};
-    if (!analysis_.accesses[static_cast<std::size_t>(access)].affine) targets.insert(targets.end(), store.index.begin(), store.index.end());
+    if (!analysis_.accesses[static_cast<std::size_t>(access)].affine)
+      targets.insert(targets.end(), store.index.begin(), store.index.end());
     return targets;
   }
 
   void check(std::size_t c) {
     declare({kernel_.checks[c].condition, kernel_.checks[c].value}, false);
-    line(fmt::format("if (!{}) ct::report(p.failure, {}u, {});", operand(kernel_.checks[c].condition), c + 1, operand(kernel_.checks[c].value)));
+    line(fmt::format("if (!{}) ct::report(p.failure, {}u, {});", operand(kernel_.checks[c].condition), c + 1,
+                     operand(kernel_.checks[c].value)));
   }
 
   /// The stores and checks that run over the elements of a point, or (`by_element` false) once a point.
   bool by_element(const kernel::Store& store) const {
-    return std::ranges::any_of(store.index, [&](NodeId i) { return analysis_.inner[i]; }) || analysis_.inner[store.value];
+    return std::ranges::any_of(store.index, [&](NodeId i) { return analysis_.inner[i]; }) ||
+           analysis_.inner[store.value];
   }
   bool by_element(const kernel::Check& c) const { return analysis_.inner[c.condition] || analysis_.inner[c.value]; }
 
@@ -324,7 +378,8 @@ class Emitter {
     std::vector<NodeId> targets;
     for (std::size_t s = 0; s < kernel_.stores.size(); ++s) {
       if (by_element(kernel_.stores[s]) != elements) continue;
-      for (const NodeId target : store_targets(kernel_.stores[s], first + static_cast<int>(s))) targets.push_back(target);
+      for (const NodeId target : store_targets(kernel_.stores[s], first + static_cast<int>(s)))
+        targets.push_back(target);
     }
     declare(targets, false);  // all values first: an operand may be written in place
     for (std::size_t s = 0; s < kernel_.stores.size(); ++s) {
@@ -346,7 +401,8 @@ class Emitter {
     return targets;
   }
 
-  // ---- index variables ---------------------------------------------------------------------------------------------------------------
+  // ---- index variables
+  // ---------------------------------------------------------------------------------------------------------------
 
   /// i{first} ... i{first + count - 1} from a C-order position.
   void split_index(std::string position, std::size_t first, std::size_t count) {
@@ -372,7 +428,8 @@ class Emitter {
   }
 
   /// [&](k) { ... return value; }
-  void value_lambda(const std::string& head, const kernel::Stage& stage, const std::string& arguments, const std::string& tail) {
+  void value_lambda(const std::string& head, const kernel::Stage& stage, const std::string& arguments,
+                    const std::string& tail) {
     line(fmt::format("{}[&]({}) CT_INLINE {{", head, arguments));
     block([&] {
       inner_index();
@@ -384,16 +441,21 @@ class Emitter {
 
   void inner_index() { split_index("k", variant_.parallel.size(), variant_.inner.size()); }
 
-  // ---- families -------------------------------------------------------------------------------------------------------------------------
+  // ---- families
+  // -------------------------------------------------------------------------------------------------------------------------
 
   void emit_pointwise() {
     const std::size_t count = axes_.size();
-    line(fmt::format("CT_MEMBER ct::index width() const {{ return {}; }}", count == 0 ? "1" : fmt::format("p.n{}", count - 1)));
-    line(count <= 1 ? "CT_MEMBER void element(ct::index, ct::index column) const {" : "CT_MEMBER void element(ct::index row, ct::index column) const {");
+    line(fmt::format("CT_MEMBER ct::index width() const {{ return {}; }}",
+                     count == 0 ? "1" : fmt::format("p.n{}", count - 1)));
+    line(count <= 1 ? "CT_MEMBER void element(ct::index, ct::index column) const {"
+                    : "CT_MEMBER void element(ct::index row, ct::index column) const {");
     block([&] {
       if (count >= 2) split_index("row", 0, count - 1);
-      if (count >= 1) line(fmt::format("const ct::index i{} = column;", count - 1));
-      else line("(void)column;");
+      if (count >= 1)
+        line(fmt::format("const ct::index i{} = column;", count - 1));
+      else
+        line("(void)column;");
       // Without inner axes everything is "once a point", and the point is the element.
       stores_and_checks(false);
     });
@@ -410,8 +472,8 @@ class Emitter {
       for (std::size_t s = 0; s < kernel_.stages.size(); ++s) {
         available_stages_ = static_cast<int>(s);
         declare({kernel_.stages[s].value}, true);
-        value_lambda(fmt::format("const auto r{} = team.template reduce<{}>(length, ", s, combiner(kernel_.stages[s])), kernel_.stages[s],
-                     "ct::index k", ");");
+        value_lambda(fmt::format("const auto r{} = team.template reduce<{}>(length, ", s, combiner(kernel_.stages[s])),
+                     kernel_.stages[s], "ct::index k", ");");
       }
       available_stages_ = static_cast<int>(kernel_.stages.size());
       if (any_by_element(true)) {
@@ -436,7 +498,8 @@ class Emitter {
     const std::size_t fast = variant_.parallel.size() - 1;
     line(fmt::format("CT_MEMBER ct::index width() const {{ return p.n{}; }}", fast));
     line("template <class Team>");
-    line(fmt::format("CT_MEMBER void tile(const Team& team, ct::index{}, ct::index first) const {{", fast > 0 ? " row" : ""));
+    line(fmt::format("CT_MEMBER void tile(const Team& team, ct::index{}, ct::index first) const {{",
+                     fast > 0 ? " row" : ""));
     const std::string point = fmt::format("const ct::index i{} = first + t;", fast);
     block([&] {
       split_index("row", 0, fast);
@@ -444,7 +507,8 @@ class Emitter {
       for (std::size_t s = 0; s < kernel_.stages.size(); ++s) {
         available_stages_ = static_cast<int>(s);
         declare({kernel_.stages[s].value}, true);
-        line(fmt::format("const auto r{} = team.template reduce<{}>(length, [&](ct::index t, ct::index k) CT_INLINE {{", s, combiner(kernel_.stages[s])));
+        line(fmt::format("const auto r{} = team.template reduce<{}>(length, [&](ct::index t, ct::index k) CT_INLINE {{",
+                         s, combiner(kernel_.stages[s])));
         block([&] {
           line(point);
           line("(void)t;");
@@ -480,7 +544,8 @@ class Emitter {
   /// Bytes of all stages' states, each in a slot of 16.
   std::size_t state_bytes() const { return 16 * kernel_.stages.size(); }
   std::string parts_of(std::size_t s) const {
-    return fmt::format("reinterpret_cast<typename {}::State*>(p.workspace + {} * parts())", combiner(kernel_.stages[s]), 16 * s);
+    return fmt::format("reinterpret_cast<typename {}::State*>(p.workspace + {} * parts())", combiner(kernel_.stages[s]),
+                       16 * s);
   }
 
   void emit_split() {
@@ -491,12 +556,15 @@ class Emitter {
     block([&] {
       for (std::size_t s = 0; s < kernel_.stages.size(); ++s) {
         declare({kernel_.stages[s].value}, true);
-        line(fmt::format("const auto r{} = team.template combine<ct::Shifted<{}>>(count, [&](ct::index at) CT_INLINE {{", s, combiner(kernel_.stages[s])));
+        line(
+            fmt::format("const auto r{} = team.template combine<ct::Shifted<{}>>(count, [&](ct::index at) CT_INLINE {{",
+                        s, combiner(kernel_.stages[s])));
         block([&] {
           line("const ct::index k = first + at;");
           inner_index();
           declare({kernel_.stages[s].value}, false);
-          line(fmt::format("return ct::At<{}>{{{}, k}};", value_type(body_.type(kernel_.stages[s].value).dtype), operand(kernel_.stages[s].value)));
+          line(fmt::format("return ct::At<{}>{{{}, k}};", value_type(body_.type(kernel_.stages[s].value).dtype),
+                           operand(kernel_.stages[s].value)));
         });
         line("});");
         line(fmt::format("if (team.leads()) {}[part] = r{};", parts_of(s), s));
@@ -516,7 +584,8 @@ class Emitter {
     line("CT_MEMBER void finish() const {");
     block([&] {
       for (std::size_t s = 0; s < kernel_.stages.size(); ++s) {
-        line(fmt::format("const auto r{} = ct::split_total<{}>({}, parts());", s, combiner(kernel_.stages[s]), parts_of(s)));
+        line(fmt::format("const auto r{} = ct::split_total<{}>({}, parts());", s, combiner(kernel_.stages[s]),
+                         parts_of(s)));
       }
       available_stages_ = static_cast<int>(kernel_.stages.size());
       stores_and_checks(false);
@@ -546,8 +615,9 @@ class Emitter {
       }
       return text;
     }
-    text = fmt::format("CT_KERNEL void {0}(const {1}Params p, ct::index points) {{\n  ct::{2}({1}Body{{p}}, points);\n}}\n", name, space,
-                       split ? "split_parts" : family);
+    text = fmt::format(
+        "CT_KERNEL void {0}(const {1}Params p, ct::index points) {{\n  ct::{2}({1}Body{{p}}, points);\n}}\n", name,
+        space, split ? "split_parts" : family);
     if (split) {
       text += fmt::format(
           "CT_KERNEL void {0}_finish(const {1}Params p) {{\n"
@@ -583,17 +653,89 @@ std::string_view file(std::string_view path) {
 
 }  // namespace
 
-Text emit(const Analysis& analysis, const Variant& variant, Target target, const std::vector<std::string>& comment) {
-  return Emitter(analysis, variant, target).run(comment);
+Text emit(const Part& part, Target target) { return Emitter(*part.analysis, *part.variant, target).run(part.comment); }
+
+Text emit_group(std::span<const Part> parts, Target target) {
+  // The different functors, and which parts use them.
+  struct Body {
+    Emitter::Functor functor;
+    std::vector<int> parts;
+    std::vector<std::string> comment;
+  };
+  std::vector<Body> bodies;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    Emitter::Functor functor = Emitter(*parts[i].analysis, *parts[i].variant, target).functor();
+    auto at = std::ranges::find(bodies, functor.code, [](const Body& b) { return b.functor.code; });
+    if (at == bodies.end()) at = bodies.insert(at, {std::move(functor), {}, {}});
+    at->parts.push_back(static_cast<int>(i));
+    for (const std::string& line : parts[i].comment) {
+      if (std::ranges::find(at->comment, line) == at->comment.end()) at->comment.push_back(line);
+    }
+  }
+
+  Text text;
+  std::string hashed = name_of(target), functors, members, choice;
+  std::vector<int> order;  // of the parts in Params
+  for (std::size_t b = 0; b < bodies.size(); ++b) {
+    const Body& body = bodies[b];
+    hashed += body.functor.code + fmt::format(" {}", body.parts.size());
+    functors += commented(body.comment) +
+                fmt::format("namespace body{0} {{\n\n{1}\n}}  // namespace body{0}\n\n", b, body.functor.shown);
+    members += fmt::format("  body{0}::Params a{0}[{1}];\n", b, body.parts.size());
+    const std::string run =
+        fmt::format("ct::group_points(body{0}::Body{{p.a{0}[part - {1}]}}, first, last);", b, order.size());
+    for (const int part : body.parts) {
+      order.push_back(part);
+      for (Parameter parameter : body.functor.parameters) {
+        parameter.part = part;
+        text.parameters.push_back(parameter);
+      }
+    }
+    choice += b + 1 == bodies.size() ? fmt::format("    {}\n", run)
+                                     : fmt::format("    if (part < {}) return {}\n", order.size(), run);
+  }
+  for (const auto kind : {Parameter::Kind::last_tile, Parameter::Kind::points}) {
+    for (const int part : order) text.parameters.push_back({.kind = kind, .part = part});
+  }
+  text.digest = base::to_hex(base::hash128(hashed));
+  text.name = fmt::format("group_{}", text.digest.substr(0, 12));
+  const std::string space = text.name + "_text";
+  text.code = fmt::format(
+      "namespace {0} {{\n\n"
+      "{1}struct Params {{\n{2}  ct::index ends[{3}];\n  ct::index points[{3}];\n}};\n\n"
+      "struct Run {{\n"
+      "  const Params& p;\n"
+      "  CT_MEMBER void operator()(int part, ct::index first, ct::index last) const {{\n{4}  }}\n"
+      "}};\n\n"
+      "}}  // namespace {0}\n\n",
+      space, functors, members, order.size(), choice);
+  if (target == Target::cpu) {
+    text.code += fmt::format(
+        "extern \"C\" void {0}(const {1}::Params* p, ct::index begin, ct::index end) {{\n"
+        "  ct::group(p->ends, p->points, begin, end, {1}::Run{{*p}});\n"
+        "}}\n",
+        text.name, space);
+  } else {
+    text.code += fmt::format(
+        "CT_KERNEL void {0}(CT_PARAMETERS {1}::Params p, ct::index tiles) {{\n"
+        "  ct::group(p.ends, p.points, tiles, {1}::Run{{p}});\n"
+        "}}\n",
+        text.name, space);
+  }
+  return text;
 }
 
 std::string prelude(Target target, bool simulator) {
-  static constexpr std::string_view common[] = {"common/numeric.cuh", "common/math.cuh", "common/body.cuh", "common/combine.cuh"};
-  static constexpr std::string_view cpu[] = {"cpu/pointwise.hpp", "cpu/row.hpp", "cpu/column.hpp", "cpu/split.hpp"};
-  static constexpr std::string_view cuda[] = {"pointwise.cuh", "row.cuh", "column.cuh", "split.cuh"};
+  static constexpr std::string_view common[] = {"common/numeric.cuh", "common/math.cuh", "common/body.cuh",
+                                                "common/combine.cuh"};
+  static constexpr std::string_view cpu[] = {"cpu/pointwise.hpp", "cpu/row.hpp", "cpu/column.hpp", "cpu/split.hpp",
+                                             "cpu/group.hpp"};
+  static constexpr std::string_view cuda[] = {"pointwise.cuh", "row.cuh", "column.cuh", "split.cuh", "group.cuh"};
   std::string text;
   const auto add = [&](std::string_view path) { text += fmt::format("{}\n", file(path)); };
-  add(target == Target::cpu ? "cpu/device_cpu.hpp" : simulator ? "common/device_simulator.hpp" : "common/device_cuda.cuh");
+  add(target == Target::cpu ? "cpu/device_cpu.hpp"
+      : simulator           ? "common/device_simulator.hpp"
+                            : "common/device_cuda.cuh");
   for (const std::string_view path : common) add(path);
   for (const std::string_view path : target == Target::cpu ? cpu : cuda) add(path);
   return text;

@@ -2,39 +2,28 @@
 
 #include <algorithm>
 
+#include "expr/print.hpp"
 #include "fuse/lower.hpp"
 #include "fuse/product.hpp"
 #include "fuse/region.hpp"
-#include "expr/print.hpp"
 
 namespace croton::fuse {
 
 using expr::Arena;
 using expr::Kind;
 
-std::vector<bool> host_values(const expr::Graph& graph) {
-  const Arena& arena = graph.arena;
-  std::vector<bool> host(arena.size(), false);
-  for (NodeId id = 0; id < arena.size(); ++id) {
-    if (arena.type(id).rank() != 0 || !is_discrete(arena.type(id).dtype)) continue;
-    const expr::Op& op = arena.op(id);
-    if (op.name == "const" || op.name == "size") host[id] = true;
-    if (op.name == "input") host[id] = graph.inputs[static_cast<std::size_t>(arena.attrs(id).integer("index"))].role == expr::Role::argument;
-    if (op.kind == Kind::Map) host[id] = std::ranges::all_of(arena.inputs(id), [&](NodeId input) { return host[input]; });
-  }
-  return host;
-}
-
 Program fuse(expr::Graph graph, const Options& options) {
   Program program;
   program.graph = std::move(graph);
   if (options.join) fold_updates(program.graph);
   const expr::Graph& g = program.graph;
-  const Regions regions = find_regions(g, options);
-  const std::vector<bool> host = host_values(g);
+  program.host = host_values(g);
+  const HostValues& host = program.host;
+  const Regions regions = find_regions(g, host, options);
 
-  // Regions and products, the lower levels first: each finds what it reads already computed.
+  // Regions and products by segment, the lower levels first: each finds what it reads already computed.
   struct Item {
+    int segment;
     int level;
     NodeId first;
     int region;
@@ -43,17 +32,22 @@ Program fuse(expr::Graph graph, const Options& options) {
   for (std::size_t r = 0; r < regions.regions.size(); ++r) {
     const Region& region = regions.regions[r];
     const bool stores = std::ranges::any_of(region.members, [&](NodeId m) { return regions.stored[m]; });
-    if (stores) items.push_back({region.level, region.members.front(), static_cast<int>(r)});
+    if (stores) items.push_back({region.segment, region.level, region.members.front(), static_cast<int>(r)});
   }
   const std::vector<bool> needed = expr::reachable(g);
   for (NodeId id = 0; id < g.arena.size(); ++id) {
-    if (needed[id] && g.arena.op(id).kind == Kind::Contract) items.push_back({regions.level_of[id], id, -1});
+    if (needed[id] && g.arena.op(id).kind == Kind::Contract)
+      items.push_back({host.segment[id], regions.level_of[id], id, -1});
   }
-  std::ranges::sort(items, [](const Item& a, const Item& b) { return std::pair(a.level, a.first) < std::pair(b.level, b.first); });
+  std::ranges::sort(items, [](const Item& a, const Item& b) {
+    return std::tuple(a.segment, a.level, a.first) < std::tuple(b.segment, b.level, b.first);
+  });
   for (const Item& item : items) {
     Call call;
+    call.segment = item.segment;
     if (item.region >= 0) {
-      call.kernel = std::make_shared<KernelCall>(lower(g, regions, regions.regions[static_cast<std::size_t>(item.region)], host));
+      call.kernel =
+          std::make_shared<KernelCall>(lower(g, regions, regions.regions[static_cast<std::size_t>(item.region)], host));
     } else {
       call.product = std::make_shared<ProductCall>(product_call(g, regions.stored, item.first));
     }

@@ -16,7 +16,7 @@ using kernel::Kernel;
 
 class Lowering {
  public:
-  Lowering(const expr::Graph& graph, const Regions& regions, const Region& region, const std::vector<bool>& host)
+  Lowering(const expr::Graph& graph, const Regions& regions, const Region& region, const HostValues& host)
       : graph_(graph), arena_(graph.arena), regions_(regions), region_(region), host_(host) {
     for (const NodeId member : region.members) members_[member] = true;
   }
@@ -100,7 +100,9 @@ class Lowering {
   class Elements final : public expr::ElementContext {
    public:
     Elements(Lowering& lowering, NodeId node, std::vector<NodeId> at)
-        : ElementContext(lowering.body(), lowering.arena_.attrs(node), lowering.arena_.type(node).dtype), lowering_(lowering), node_(node) {
+        : ElementContext(lowering.body(), lowering.arena_.attrs(node), lowering.arena_.type(node).dtype),
+          lowering_(lowering),
+          node_(node) {
       index = std::move(at);
       for (const NodeId dim : lowering.arena_.type(node).shape) shape.push_back(lowering.extent(dim));
       for (const NodeId input : lowering.arena_.inputs(node)) {
@@ -111,7 +113,7 @@ class Lowering {
     NodeId read(std::size_t input, std::vector<NodeId> at) override {
       const NodeId node = lowering_.arena_.input(node_, input);
       // Bounds and sizes are found on the host, so that index arithmetic on them needs no loads.
-      if (at.empty() && lowering_.host_[node] && !lowering_.arena_.scalar_value(node)) {
+      if (at.empty() && lowering_.host_.known[node] && !lowering_.arena_.scalar_value(node)) {
         const NodeId value = lowering_.parameter(node);  // int64; the first input is what the element is made of
         return input == 0 ? body.cast(value, lowering_.arena_.type(node).dtype) : value;
       }
@@ -167,7 +169,8 @@ class Lowering {
         }
         return body().make(op, inputs, expr::Attrs(arena_.attrs(node)));
       }
-      case Kind::Reduce: return reduces(arena_, node) ? result(node) : only_element(node, at);
+      case Kind::Reduce:
+        return reduces(arena_, node) ? result(node) : only_element(node, at);
       case Kind::View:
       case Kind::Generate:
       case Kind::Join:
@@ -175,7 +178,8 @@ class Lowering {
         Elements context(*this, node, at);
         return op.element(context);
       }
-      default: throw InternalError(fmt::format("{} cannot be part of a kernel", op.name));
+      default:
+        throw InternalError(fmt::format("{} cannot be part of a kernel", op.name));
     }
   }
 
@@ -218,20 +222,22 @@ class Lowering {
       const NodeId input = arena_.input(node, 0);
       std::vector<NodeId> at;
       std::size_t next = 0;
-      for (const NodeId dim : arena_.type(input).shape) at.push_back(arena_.known(dim) == 1 ? body().integer(0) : axes_.at(next++));
+      for (const NodeId dim : arena_.type(input).shape)
+        at.push_back(arena_.known(dim) == 1 ? body().integer(0) : axes_.at(next++));
       const NodeId value = element(input, at);  // may make the stages that it needs, which come before
       stage = static_cast<std::int64_t>(kernel_.stages.size());
       kernel_.stages.push_back({&arena_.op(node), value});
       stages_[node] = stage;
     }
-    return body().make_typed(expr::op("result"), {}, {{"stage", stage}}, body().intern_type({arena_.type(node).dtype, {}}));
+    return body().make_typed(expr::op("result"), {}, {{"stage", stage}},
+                             body().intern_type({arena_.type(node).dtype, {}}));
   }
 
   const expr::Graph& graph_;
   const Arena& arena_;
   const Regions& regions_;
   const Region& region_;
-  const std::vector<bool>& host_;
+  const HostValues& host_;
   Kernel kernel_;
   KernelCall call_;
   std::vector<NodeId> axes_;
@@ -243,7 +249,7 @@ class Lowering {
 
 }  // namespace
 
-KernelCall lower(const expr::Graph& graph, const Regions& regions, const Region& region, const std::vector<bool>& host) {
+KernelCall lower(const expr::Graph& graph, const Regions& regions, const Region& region, const HostValues& host) {
   return Lowering(graph, regions, region, host).run();
 }
 

@@ -9,7 +9,8 @@ using expr::Arena;
 using expr::Kind;
 
 /// Whether the update has that form, and the product that it is then.
-bool fold_into_update(const expr::Graph& graph, const expr::Update& update, const std::vector<std::uint32_t>& uses, ProductCall& call) {
+bool fold_into_update(const expr::Graph& graph, const expr::Update& update, const std::vector<std::uint32_t>& uses,
+                      ProductCall& call) {
   const Arena& arena = graph.arena;
   const NodeId value = update.value;
   const NodeId target = graph.inputs[update.input].node;
@@ -30,15 +31,29 @@ bool fold_into_update(const expr::Graph& graph, const expr::Update& update, cons
     }
     if (arena.op(term).kind != Kind::Contract || uses[term] > 1 || uses[value] > 1) return false;
     if (!arena.same_shape(arena.type(term).shape, arena.type(target).shape)) return false;
-    call = {.result = value, .left = arena.input(term, 0), .right = arena.input(term, 1), .alpha = alpha, .beta = 1, .accumulate = target,
+    call = {.result = value,
+            .left = arena.input(term, 0),
+            .right = arena.input(term, 1),
+            .alpha = alpha,
+            .beta = 1,
+            .accumulate = target,
             .origin = arena.origin(value)};
     return true;
   }
   return false;
 }
 
-/// The product as a column kernel: result[i, j] = sum over k of left[i, k] right[k, j], side by side along j.
-KernelCall small_kernel(const expr::Graph& graph, const std::vector<bool>& stored, const ProductCall& product) {
+/// What is stored of a matrix that a product reads: permutations in front of it are read through, other views are
+/// stored.
+NodeId stored_matrix(const Arena& arena, const std::vector<bool>& stored, NodeId matrix, bool& transposed) {
+  for (transposed = false; arena.op(matrix).kind == Kind::View && !stored[matrix]; transposed = !transposed)
+    matrix = arena.input(matrix, 0);
+  return matrix;
+}
+
+/// The product as a kernel: result[i, j] = sum over k of left[i, k] right[k, j].
+KernelCall product_kernel(const expr::Graph& graph, const std::vector<bool>& stored, const ProductCall& product,
+                          GeneratedProduct form) {
   const Arena& arena = graph.arena;
   KernelCall call;
   kernel::Kernel k;
@@ -58,13 +73,19 @@ KernelCall small_kernel(const expr::Graph& graph, const std::vector<bool>& store
     return body.make_typed(expr::op("axis"), {}, {{"k", static_cast<std::int64_t>(k.axes.size()) - 1}}, index_type);
   };
   const auto& shape = arena.type(product.result).shape;
-  const NodeId i = add_axis(shape[0], false), j = add_axis(shape[1], false), inner = add_axis(arena.type(product.left).shape[1], true);
-  /// An element of a matrix, read through the permutations in front of what is stored.
+  NodeId i = expr::no_node, j = expr::no_node;
+  if (form == GeneratedProduct::along_columns) {
+    j = add_axis(shape[1], false);
+    i = add_axis(shape[0], false);
+  } else {
+    i = add_axis(shape[0], false);
+    j = add_axis(shape[1], false);
+  }
+  const NodeId inner = add_axis(arena.type(product.left).shape[1], true);
   const auto load = [&](NodeId matrix, NodeId row, NodeId column) {
-    while (arena.op(matrix).kind == Kind::View && !stored[matrix]) {  // a permutation: other views are stored
-      std::swap(row, column);
-      matrix = arena.input(matrix, 0);
-    }
+    bool transposed = false;
+    matrix = stored_matrix(arena, stored, matrix, transposed);
+    if (transposed) std::swap(row, column);
     const auto at = std::ranges::find(call.reads, matrix);
     const auto operand = static_cast<std::int64_t>(at - call.reads.begin());
     if (at == call.reads.end()) {
@@ -72,19 +93,22 @@ KernelCall small_kernel(const expr::Graph& graph, const std::vector<bool>& store
       k.operands.push_back({arena.type(matrix).dtype, 2, false});
     }
     const NodeId index[] = {row, column};
-    return body.make_typed(expr::op("load"), index, {{"operand", operand}}, body.intern_type({arena.type(matrix).dtype, {}}));
+    return body.make_typed(expr::op("load"), index, {{"operand", operand}},
+                           body.intern_type({arena.type(matrix).dtype, {}}));
   };
   const DType dtype = arena.type(product.result).dtype;
-  k.stages.push_back({&expr::op("sum"), body.make("mul", {load(product.left, i, inner), load(product.right, inner, j)})});
+  k.stages.push_back(
+      {&expr::op("sum"), body.make("mul", {load(product.left, i, inner), load(product.right, inner, j)})});
   NodeId value = body.make_typed(expr::op("result"), {}, {{"stage", std::int64_t{0}}}, body.intern_type({dtype, {}}));
   const auto scaled = [&](NodeId x, double factor) {
     return factor == 1 ? x : body.make("mul", {x, body.scalar(expr::Scalar::of_double(factor, dtype))});
   };
   value = scaled(value, product.alpha);
-  if (product.accumulate != expr::no_node) value = body.make("add", {scaled(load(product.accumulate, i, j), product.beta), value});
+  if (product.accumulate != expr::no_node)
+    value = body.make("add", {scaled(load(product.accumulate, i, j), product.beta), value});
   k.stores.push_back({static_cast<int>(k.operands.size()), {i, j}, value});
   k.operands.push_back({dtype, 2, true});
-  k.family = kernel::Family::column;
+  k.family = form == GeneratedProduct::sums ? kernel::Family::row : kernel::Family::column;
   k.extents = static_cast<int>(call.extents.size());
   kernel::verify(k);
   call.writes.push_back(product.result);
@@ -102,8 +126,8 @@ void fold_updates(expr::Graph& graph) {
     if (!fold_into_update(graph, update, uses, call)) continue;
     Arena& arena = graph.arena;
     arena.set_origin(arena.origin_id(update.value));
-    update.value = arena.make("gemm", {call.accumulate, call.left, call.right}, {{"alpha", call.alpha}, {"beta", call.beta}},
-                              arena.node(update.value).place);
+    update.value = arena.make("gemm", {call.accumulate, call.left, call.right},
+                              {{"alpha", call.alpha}, {"beta", call.beta}}, arena.node(update.value).place);
   }
 }
 
@@ -120,8 +144,21 @@ ProductCall product_call(const expr::Graph& graph, const std::vector<bool>& stor
     call.left = arena.input(id, 0);
     call.right = arena.input(id, 1);
   }
-  call.small = std::make_shared<const KernelCall>(small_kernel(graph, stored, call));
+  stored_matrix(arena, stored, call.left, call.left_transposed);
+  stored_matrix(arena, stored, call.right, call.right_transposed);
+  for (const auto form : {GeneratedProduct::along_rows, GeneratedProduct::along_columns, GeneratedProduct::sums}) {
+    call.generated.push_back(std::make_shared<const KernelCall>(product_kernel(graph, stored, call, form)));
+  }
   return call;
+}
+
+std::optional<GeneratedProduct> generated_product(const ProductCall& call, std::int64_t m, std::int64_t k,
+                                                  std::int64_t n) {
+  constexpr std::int64_t few = 2;
+  if (is_small_product(m, k, n)) return GeneratedProduct::along_rows;
+  if (n <= few) return call.left_transposed ? GeneratedProduct::along_columns : GeneratedProduct::sums;
+  if (m <= few) return call.right_transposed ? GeneratedProduct::sums : GeneratedProduct::along_rows;
+  return std::nullopt;
 }
 
 }  // namespace croton::fuse

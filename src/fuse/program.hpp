@@ -2,9 +2,11 @@
 #pragma once
 
 #include "expr/graph.hpp"
+#include "fuse/host.hpp"
 #include "kernel/kernel.hpp"
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,34 +17,48 @@ using expr::NodeId;
 /// One launch: a kernel with the graph's nodes for its operands and sizes.
 struct KernelCall {
   std::shared_ptr<const kernel::Kernel> kernel;
-  std::vector<NodeId> reads;    // as kernel.operands, the read ones
-  std::vector<NodeId> writes;   // the written ones
-  std::vector<NodeId> extents;  // int64 scalars of the graph, found on the host
+  std::vector<NodeId> reads;          // as kernel.operands, the read ones
+  std::vector<NodeId> writes;         // the written ones
+  std::vector<NodeId> extents;        // int64 scalars of the graph, found on the host
   std::vector<expr::Origin> origins;  // the user's lines that it computes
 };
 
-/// A matrix product result = beta * accumulate + alpha * left right, by a library or a generated kernel.
+/// A matrix product result = beta * accumulate + alpha * left right, by a library or, where that does not pay, by a
+/// generated kernel.
 struct ProductCall {
   NodeId result;
   NodeId left, right;  // possibly views
   double alpha = 1, beta = 0;
   NodeId accumulate = expr::no_node;
   expr::Origin origin = {};
-  std::shared_ptr<const KernelCall> small = {};  // the same by a generated kernel, for sizes below is_small
+  bool left_transposed = false, right_transposed = false;         // how they lie in memory
+  std::vector<std::shared_ptr<const KernelCall>> generated = {};  // by GeneratedProduct
 };
 
-/// Whether a generated kernel beats a library on an m by k by n product: packing and dispatch cost a library more than so few
-/// multiplications (measured: an 8 by 8 by 8 product).
-inline bool is_small(std::int64_t m, std::int64_t k, std::int64_t n) { return m * n <= 256 && k <= 64 && m * n * k <= 4096; }
+/// The kernels that may stand in for a product: sums side by side along the result's rows, along its columns, or each
+/// sum along the two operands' fast axes.
+enum class GeneratedProduct : std::uint8_t { along_rows, along_columns, sums };
+
+/// Whether an m by k by n product has so few multiplications that the packing and dispatch of a library cost more
+/// (measured: up to 8 by 8 by 8).
+inline bool is_small_product(std::int64_t m, std::int64_t k, std::int64_t n) {
+  return m * n <= 256 && k <= 64 && m * n * k <= 4096;
+}
+/// The kernel that beats a library on an m by k by n product, if one does: small ones, and skinny ones, where each
+/// element of the larger operand is used only once or twice.
+std::optional<GeneratedProduct> generated_product(const ProductCall& call, std::int64_t m, std::int64_t k,
+                                                  std::int64_t n);
 
 struct Call {
-  std::shared_ptr<KernelCall> kernel;    // one of the two
+  std::shared_ptr<KernelCall> kernel;  // one of the two
   std::shared_ptr<ProductCall> product;
+  int segment = 0;  // what it waits for: sizes read back at the end of all segments before
 };
 
 struct Program {
   expr::Graph graph;
-  std::vector<Call> calls;
+  HostValues host;
+  std::vector<Call> calls;  // segment by segment
   std::size_t kernel_count() const;
   std::size_t product_count() const;
 };
@@ -54,8 +70,5 @@ struct Options {
 
 Program fuse(expr::Graph graph, const Options& options = {});
 std::string print(const Program& program);
-
-/// For each node: whether the host can find its value from sizes and integer scalar arguments, without running anything.
-std::vector<bool> host_values(const expr::Graph& graph);
 
 }  // namespace croton::fuse

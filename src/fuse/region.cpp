@@ -9,33 +9,34 @@ namespace {
 using expr::Arena;
 using expr::Kind;
 
-// A map this cheap, on operands that are stored anyway, is computed again where it is used: storing and reading it back costs more.
+// A map this cheap, on operands that are stored anyway, is computed again where it is used: storing and reading it back
+// costs more.
 constexpr int cheap_cost = 10;
 
 // Views of views of views are read through one another by recursion, here and in lowering: after so many one is stored.
 constexpr int max_view_depth = 200;
 
-/// How an element of a source is found from the element of a node that uses it: per dimension of the source, which dimension of
-/// the user's iteration space indexes it, or repeated (size 1).
+/// How an element of a source is found from the element of a node that uses it: per dimension of the source, which
+/// dimension of the user's iteration space indexes it, or repeated (size 1).
 constexpr int repeated = -1;
 struct Source {
   NodeId node;
-  bool aligned = true;      // false: through a view that is not just a permutation
+  bool aligned = true;  // false: through a view that is not just a permutation
   std::vector<int> axes;
 };
 
 class Finder {
  public:
-  Finder(const expr::Graph& graph, const Options& options) : graph_(graph), arena_(graph.arena), options_(options) {
+  Finder(const expr::Graph& graph, const HostValues& host, const Options& options)
+      : graph_(graph), arena_(graph.arena), host_(host), options_(options) {
     const std::size_t count = arena_.size();
     result_.region_of.assign(count, -1);
     result_.stored.assign(count, false);
     result_.level_of.assign(count, 0);
-    needed_ = expr::reachable(graph);
-    host_ = host_values(graph);
     // A size that is only in a type needs no kernel.
     computed_.assign(count, false);
     for (const NodeId root : graph.roots()) computed_[root] = true;
+    for (const NodeId fresh : host_.fresh) computed_[fresh] = true;
     for (NodeId id = static_cast<NodeId>(count); id-- > 0;) {
       if (!computed_[id]) continue;
       for (const NodeId input : arena_.inputs(id)) computed_[input] = true;
@@ -61,7 +62,7 @@ class Finder {
   bool is_virtual(NodeId id) const {
     if (must_store_[id]) return false;
     const Kind kind = arena_.op(id).kind;
-    return kind == Kind::View || kind == Kind::Generate || kind == Kind::Join || cheap_[id] || (host_[id] && arena_.type(id).rank() == 0);
+    return kind == Kind::View || kind == Kind::Generate || kind == Kind::Join || cheap_[id] || host_.known[id];
   }
 
   void must_store() {
@@ -69,6 +70,7 @@ class Finder {
     for (const NodeId root : graph_.roots()) {
       if (!is_leaf(root)) must_store_[root] = true;
     }
+    for (const NodeId fresh : host_.fresh) must_store_[fresh] = true;
     for (NodeId id = 0; id < arena_.size(); ++id) {
       if (!computed_[id] || !is_call(id)) continue;
       must_store_[id] = true;
@@ -103,14 +105,15 @@ class Finder {
       }
       if (arena_.op(id).map != nullptr) cost[id] += arena_.op(id).map->cost;
       if (!from_stored) cost[id] = cheap_cost + 1;
-      cheap_[id] = options_.join && (kind == Kind::Map || kind == Kind::Check) && from_stored && cost[id] <= cheap_cost && loads[id] <= 2;
+      cheap_[id] = options_.join && (kind == Kind::Map || kind == Kind::Check) && from_stored &&
+                   cost[id] <= cheap_cost && loads[id] <= 2;
     }
   }
 
   void bound_depth() {
     std::vector<int> depth(arena_.size(), 0);
     for (NodeId id = 0; id < arena_.size(); ++id) {
-      if (!computed_[id] || is_leaf(id) || host_[id] || !is_virtual(id)) continue;
+      if (!computed_[id] || is_leaf(id) || host_.known[id] || !is_virtual(id)) continue;
       for (const NodeId input : arena_.inputs(id)) depth[id] = std::max(depth[id], depth[input] + 1);
       if (depth[id] < max_view_depth) continue;
       must_store_[id] = true;
@@ -120,7 +123,7 @@ class Finder {
 
   /// The computed nodes that `user` reads, with how it indexes them, views and cheap maps read through.
   void collect(NodeId node, std::vector<int> axes, bool aligned, std::vector<Source>& sources) const {
-    if (host_[node] && arena_.type(node).rank() == 0) return;  // passed as a number
+    if (host_.known_at_once(node)) return;  // passed as a number
     if (!is_virtual(node)) {
       if (!is_leaf(node)) sources.push_back({node, aligned, std::move(axes)});
       return;
@@ -195,8 +198,10 @@ class Finder {
     if (op.kind == Kind::Leaf || is_virtual(id)) return;
     if (is_call(id)) {
       std::vector<Source> sources;
-      for (const NodeId input : arena_.inputs(id)) collect(input, std::vector<int>(arena_.type(input).rank(), 0), false, sources);
-      for (const Source& s : sources) result_.level_of[id] = std::max(result_.level_of[id], result_.level_of[s.node] + 1);
+      for (const NodeId input : arena_.inputs(id))
+        collect(input, std::vector<int>(arena_.type(input).rank(), 0), false, sources);
+      for (const Source& s : sources)
+        result_.level_of[id] = std::max(result_.level_of[id], result_.level_of[s.node] + 1);
       return;
     }
     Candidate c{id, {}, {}, reduces(arena_, id)};
@@ -205,7 +210,8 @@ class Finder {
     c.space = space.sizes;
     if (c.reduces) {
       for (const std::int64_t axis : arena_.attrs(id).ints("axes")) {
-        if (space.axes[static_cast<std::size_t>(axis)] != repeated) c.inner.push_back(space.axes[static_cast<std::size_t>(axis)]);
+        if (space.axes[static_cast<std::size_t>(axis)] != repeated)
+          c.inner.push_back(space.axes[static_cast<std::size_t>(axis)]);
       }
     }
     if (op.kind == Kind::Reduce) {
@@ -225,7 +231,7 @@ class Finder {
 
   /// Where the candidate's dimensions lie in the region's space: -1 if it does not fit in; else the axis per dimension.
   std::optional<std::vector<int>> fit(const Candidate& c, const Region& region) const {
-    if (region.body_nodes >= options_.max_body_nodes) return std::nullopt;
+    if (region.body_nodes >= options_.max_body_nodes || region.segment != host_.segment[c.node]) return std::nullopt;
     if (c.reduces) {
       if (c.space != region.space || (!region.inner.empty() && region.inner != c.inner)) return std::nullopt;
       return identity(c.space);
@@ -234,12 +240,14 @@ class Finder {
     if (region.inner.empty() || c.space != without(region.space, region.inner)) return std::nullopt;
     std::vector<int> axes;
     for (std::size_t axis = 0; axis < region.space.size(); ++axis) {
-      if (!std::ranges::binary_search(region.inner, static_cast<std::int64_t>(axis))) axes.push_back(static_cast<int>(axis));
+      if (!std::ranges::binary_search(region.inner, static_cast<std::int64_t>(axis)))
+        axes.push_back(static_cast<int>(axis));
     }
     return axes;
   }
 
-  /// Whether a source that is a member of the region is read by the candidate at the point where the region computes it.
+  /// Whether a source that is a member of the region is read by the candidate at the point where the region computes
+  /// it.
   bool lines_up(const Source& source, const std::vector<int>& candidate_axes, const Region& region) const {
     if (!source.aligned) return false;
     const bool reduced = reduces(arena_, source.node);
@@ -250,14 +258,16 @@ class Finder {
       own = identity(space.sizes);
     } else {
       for (std::size_t axis = 0; axis < region.space.size(); ++axis) {
-        if (!std::ranges::binary_search(region.inner, static_cast<std::int64_t>(axis))) own.push_back(static_cast<int>(axis));
+        if (!std::ranges::binary_search(region.inner, static_cast<std::int64_t>(axis)))
+          own.push_back(static_cast<int>(axis));
       }
     }
     if (own.size() != space.sizes.size()) return false;
     for (std::size_t d = 0; d < shape.size(); ++d) {
       if (space.axes[d] == repeated) continue;
       if (source.axes[d] == repeated) return false;
-      if (candidate_axes[static_cast<std::size_t>(source.axes[d])] != own[static_cast<std::size_t>(space.axes[d])]) return false;
+      if (candidate_axes[static_cast<std::size_t>(source.axes[d])] != own[static_cast<std::size_t>(space.axes[d])])
+        return false;
     }
     return true;
   }
@@ -270,7 +280,8 @@ class Finder {
       if (r >= 0 && std::ranges::find(tried, r) == tried.end()) tried.push_back(r);
     }
     // The highest region first: only it can be at or above all the others.
-    std::ranges::sort(tried, std::ranges::greater{}, [&](int r) { return result_.regions[static_cast<std::size_t>(r)].level; });
+    std::ranges::sort(tried, std::ranges::greater{},
+                      [&](int r) { return result_.regions[static_cast<std::size_t>(r)].level; });
     // Siblings of the same space may be joined as well.
     if (const auto at = by_space_.find(c.space); at != by_space_.end()) {
       for (const int r : at->second) {
@@ -305,6 +316,7 @@ class Finder {
   int open_region(const Candidate& c, const std::vector<Source>& sources) {
     Region region;
     region.space = c.space;
+    region.segment = host_.segment[c.node];
     for (const Source& source : sources) region.level = std::max(region.level, result_.level_of[source.node] + 1);
     result_.regions.push_back(std::move(region));
     const int r = static_cast<int>(result_.regions.size()) - 1;
@@ -322,7 +334,8 @@ class Finder {
     result_.region_of[c.node] = r;
     result_.level_of[c.node] = region.level;
     bool after = c.reduces;
-    for (const Source& source : sources) after = after || (result_.region_of[source.node] == r && after_reduction_.contains(source.node));
+    for (const Source& source : sources)
+      after = after || (result_.region_of[source.node] == r && after_reduction_.contains(source.node));
     if (after) after_reduction_.insert(c.node);
   }
 
@@ -333,18 +346,21 @@ class Finder {
       if (must_store_[id]) result_.stored[id] = true;
       if (is_leaf(id) || is_virtual(id)) continue;
       std::vector<Source> sources;
-      for (const NodeId input : arena_.inputs(id)) collect(input, std::vector<int>(arena_.type(input).rank(), 0), false, sources);
+      for (const NodeId input : arena_.inputs(id))
+        collect(input, std::vector<int>(arena_.type(input).rank(), 0), false, sources);
       for (const Source& source : sources) {
-        if (result_.region_of[source.node] != result_.region_of[id] || result_.region_of[id] < 0) result_.stored[source.node] = true;
+        if (result_.region_of[source.node] != result_.region_of[id] || result_.region_of[id] < 0)
+          result_.stored[source.node] = true;
       }
     }
   }
 
   const expr::Graph& graph_;
   const Arena& arena_;
+  const HostValues& host_;
   Options options_;
   Regions result_;
-  std::vector<bool> needed_, computed_, must_store_, cheap_, host_;
+  std::vector<bool> computed_, must_store_, cheap_;
   std::set<NodeId> after_reduction_;
   std::map<std::vector<NodeId>, std::vector<int>> by_space_;
 };
@@ -354,9 +370,13 @@ class Finder {
 bool reduces(const Arena& arena, NodeId node) {
   if (arena.op(node).kind != Kind::Reduce) return false;
   const auto& shape = arena.type(arena.input(node, 0)).shape;
-  return std::ranges::any_of(arena.attrs(node).ints("axes"), [&](std::int64_t axis) { return arena.known(shape[static_cast<std::size_t>(axis)]) != 1; });
+  return std::ranges::any_of(arena.attrs(node).ints("axes"), [&](std::int64_t axis) {
+    return arena.known(shape[static_cast<std::size_t>(axis)]) != 1;
+  });
 }
 
-Regions find_regions(const expr::Graph& graph, const Options& options) { return Finder(graph, options).run(); }
+Regions find_regions(const expr::Graph& graph, const HostValues& host, const Options& options) {
+  return Finder(graph, host, options).run();
+}
 
 }  // namespace croton::fuse

@@ -1,10 +1,10 @@
 // Regions: which nodes of a graph go into one kernel.
 //
-// Every node that is computed (a map, a reduction) belongs to one region; views, generators and cheap maps belong to none, they are
-// read through. A region has an iteration space S and, once it holds a reduction over axes A of S, inner axes A: its members have the
-// shape S, or S without A. A node joins the region of an input if shapes and indices line up. Regions have levels, and what is read
-// from another region lies on a strictly lower level; so regions can never need each other in a circle, and finding them is one
-// pass over the nodes.
+// Every node that is computed (a map, a reduction) belongs to one region; views, generators and cheap maps belong to
+// none, they are read through. A region has an iteration space S and, once it holds a reduction over axes A of S, inner
+// axes A: its members have the shape S, or S without A. A node joins the region of an input if shapes and indices line
+// up. Regions have levels, and what is read from another region lies on a strictly lower level; so regions can never
+// need each other in a circle, and finding them is one pass over the nodes.
 #pragma once
 
 #include "fuse/program.hpp"
@@ -16,6 +16,7 @@ namespace croton::fuse {
 struct Region {
   std::vector<NodeId> space;
   expr::Ints inner;
+  int segment = 0;  // of all its members
   int level = 0;
   std::vector<NodeId> members;  // in order
   std::size_t body_nodes = 0;
@@ -23,14 +24,14 @@ struct Region {
 
 struct Regions {
   std::vector<Region> regions;
-  std::vector<int> region_of;       // per node; -1: none
-  std::vector<bool> stored;         // per node: has a buffer of its own
-  std::vector<int> level_of;        // of products, and of members their region's
+  std::vector<int> region_of;  // per node; -1: none
+  std::vector<bool> stored;    // per node: has a buffer of its own
+  std::vector<int> level_of;   // of products, and of members their region's
 };
 
 /// Whether the node is a reduction over more than stated sizes of 1: over those alone it is only another view.
 bool reduces(const expr::Arena& arena, NodeId node);
 
-Regions find_regions(const expr::Graph& graph, const Options& options);
+Regions find_regions(const expr::Graph& graph, const HostValues& host, const Options& options);
 
 }  // namespace croton::fuse

@@ -8,7 +8,6 @@
 #include <map>
 #include <set>
 
-#include "base/source_place.hpp"
 #include "expr/print.hpp"
 
 namespace croton::plan {
@@ -28,16 +27,18 @@ class Planner {
     results();
     donate_shared();
     order();
+    launches();
+    segments();
     lifetimes();
     in_place();
-    segments();
     return std::move(plan_);
   }
 
  private:
   int buffer_of(NodeId node) const {
     const auto at = buffers_.find(node);
-    if (at == buffers_.end()) throw InternalError(fmt::format("the plan has no buffer for a result of {}", arena_.op(node).name));
+    if (at == buffers_.end())
+      throw InternalError(fmt::format("the plan has no buffer for a result of {}", arena_.op(node).name));
     return at->second;
   }
   int add_buffer(Buffer::Role role, NodeId node, int number = 0) {
@@ -79,12 +80,16 @@ class Planner {
     Step step{.call = c, .reads = {}, .writes = {}, .left = {}, .right = {}};
     if (call.kernel) {
       for (const NodeId node : call.kernel->reads) step.reads.push_back(buffer_of(node));
-      for (const NodeId node : call.kernel->writes) step.writes.push_back(buffers_[node] = add_buffer(Buffer::Role::temporary, node));
+      for (const NodeId node : call.kernel->writes)
+        step.writes.push_back(buffers_[node] = add_buffer(Buffer::Role::temporary, node));
     } else {
       step.left = matrix(call.product->left);
       step.right = matrix(call.product->right);
       step.reads = {step.left.buffer, step.right.buffer};
-      for (const NodeId node : call.product->small->reads) step.small_reads.push_back(buffer_of(node));
+      for (const auto& generated : call.product->generated) {
+        auto& reads = step.generated_reads.emplace_back();
+        for (const NodeId node : generated->reads) reads.push_back(buffer_of(node));
+      }
       if (call.product->accumulate != expr::no_node) {
         step.accumulate = buffer_of(call.product->accumulate);
         step.reads.push_back(step.accumulate);
@@ -94,7 +99,8 @@ class Planner {
     plan_.steps.push_back(std::move(step));
   }
 
-  /// Outputs get memory of their own; an output that is an argument, a shared variable or another output again is copied when bound.
+  /// Outputs get memory of their own; an output that is an argument, a shared variable or another output again is
+  /// copied when bound.
   void results() {
     for (std::size_t i = 0; i < graph_.outputs.size(); ++i) {
       const NodeId node = graph_.outputs[i];
@@ -119,7 +125,8 @@ class Planner {
   std::vector<int> readers(int b) const {
     std::vector<int> steps;
     for (std::size_t s = 0; s < plan_.steps.size(); ++s) {
-      if (std::ranges::find(plan_.steps[s].reads, b) != plan_.steps[s].reads.end()) steps.push_back(static_cast<int>(s));
+      if (std::ranges::find(plan_.steps[s].reads, b) != plan_.steps[s].reads.end())
+        steps.push_back(static_cast<int>(s));
     }
     return steps;
   }
@@ -130,16 +137,21 @@ class Planner {
     return -1;
   }
 
-  /// Whether the step may write `to` into the memory of `from`: it reads each element before it writes it, and no other one.
+  /// Whether the step may write `to` into the memory of `from`: it reads each element before it writes it, and no other
+  /// one.
   bool element_by_element(const Step& step, int from, int to) const {
     const Call& call = program_.calls[static_cast<std::size_t>(step.call)];
-    const NodeId source = plan_.buffers[static_cast<std::size_t>(from)].node, target = plan_.buffers[static_cast<std::size_t>(to)].node;
-    if (arena_.type(source).dtype != arena_.type(target).dtype || !arena_.same_shape(arena_.type(source).shape, arena_.type(target).shape)) return false;
+    const NodeId source = plan_.buffers[static_cast<std::size_t>(from)].node,
+                 target = plan_.buffers[static_cast<std::size_t>(to)].node;
+    if (arena_.type(source).dtype != arena_.type(target).dtype ||
+        !arena_.same_shape(arena_.type(source).shape, arena_.type(target).shape))
+      return false;
     if (call.product) return step.accumulate == from && step.left.buffer != from && step.right.buffer != from;
     const kernel::Kernel& k = *call.kernel->kernel;
     if (k.family == kernel::Family::split) return false;
     const auto operand = std::ranges::find(step.reads, from) - step.reads.begin();
-    const auto written = static_cast<std::ptrdiff_t>(k.operands.size() - step.writes.size()) + (std::ranges::find(step.writes, to) - step.writes.begin());
+    const auto written = static_cast<std::ptrdiff_t>(k.operands.size() - step.writes.size()) +
+                         (std::ranges::find(step.writes, to) - step.writes.begin());
     const auto store = std::ranges::find(k.stores, static_cast<int>(written), &kernel::Store::operand);
     for (NodeId id = 0; id < k.body.size(); ++id) {
       const std::string_view name = k.body.op(id).name;
@@ -155,22 +167,26 @@ class Planner {
     return call.kernel && !call.kernel->kernel->checks.empty();
   }
 
-  /// An update is written over the old value where the step that computes it is the last to read that, and nothing else reads the result.
+  /// An update is written over the old value where the step that computes it is the last to read that, and nothing else
+  /// reads the result.
   void donate_shared() {
     std::set<int> chosen;  // steps that overwrite
     for (std::size_t i = 0; i < graph_.updates.size(); ++i) {
       const int b = plan_.update_buffer[i];
-      if (b < 0 || buffer(b).role != Buffer::Role::update || !readers(b).empty()) continue;
+      if (b < 0 || buffer(b).role != Buffer::Role::update || !readers(b).empty() ||
+          program_.host.is_fresh(buffer(b).node))
+        continue;
       if (std::ranges::count(plan_.update_buffer, b) > 1) continue;
       const int old = buffer_of(graph_.inputs[graph_.updates[i].input].node);
       const int s = writer(b);
       const Step& step = plan_.steps[static_cast<std::size_t>(s)];
       // A step with other results would move behind the commit point with them.
-      const bool only_updates = std::ranges::all_of(step.writes, [&](int w) { return buffer(w).role == Buffer::Role::update && readers(w).empty(); });
+      const bool only_updates = std::ranges::all_of(
+          step.writes, [&](int w) { return buffer(w).role == Buffer::Role::update && readers(w).empty(); });
       if (can_fail(step) || !only_updates || !element_by_element(step, old, b)) continue;
-      if (std::ranges::find(plan_.output_buffer, old) != plan_.output_buffer.end()) continue;  // the old value is an output
       const std::vector<int> others = readers(old);
-      const bool clash = std::ranges::any_of(others, [&](int r) { return r != s && chosen.contains(r); }) || reads_donated(step, old);
+      const bool clash =
+          std::ranges::any_of(others, [&](int r) { return r != s && chosen.contains(r); }) || reads_donated(step, old);
       if (clash) continue;
       buffer(b).in_place_of = old;
       donated_.insert(old);
@@ -181,7 +197,8 @@ class Planner {
 
   /// Whether the step reads a shared variable that another step overwrites.
   bool reads_donated(const Step& step, int except) const {
-    return std::ranges::any_of(step.reads, [&](int r) { return r != except && donated_.contains(r) && writer_of_donated(r) != &step; });
+    return std::ranges::any_of(
+        step.reads, [&](int r) { return r != except && donated_.contains(r) && writer_of_donated(r) != &step; });
   }
   const Step* writer_of_donated(int old) const {
     for (const Step& step : plan_.steps) {
@@ -192,10 +209,54 @@ class Planner {
     return nullptr;
   }
 
+  /// What overwrites shared variables comes last, its pointwise kernels side by side.
   void order() {
-    std::ranges::stable_partition(plan_.steps, [](const Step& step) { return !step.after_commit; });
+    const auto rank = [&](const Step& step) { return !step.after_commit ? 0 : !is_pointwise(step) ? 1 : 2; };
+    std::ranges::stable_sort(plan_.steps, {}, rank);
     const auto commit = std::ranges::find(plan_.steps, true, &Step::after_commit);
     plan_.commit_step = static_cast<int>(commit - plan_.steps.begin());
+  }
+  const Call& call_of(const Step& step) const { return program_.calls[static_cast<std::size_t>(step.call)]; }
+  bool is_pointwise(const Step& step) const {
+    const Call& call = call_of(step);
+    return call.kernel && call.kernel->kernel->family == kernel::Family::pointwise;
+  }
+
+  /// Updates that are written in place never read what another one writes (donate_shared), so that all of them may run
+  /// at once.
+  void launches() {
+    for (int s = 0; s < static_cast<int>(plan_.steps.size()); ++s) {
+      const auto joins = [&](int step) {
+        return step >= 0 && plan_.steps[static_cast<std::size_t>(step)].after_commit &&
+               is_pointwise(plan_.steps[static_cast<std::size_t>(step)]);
+      };
+      if (joins(s) && joins(s - 1))
+        plan_.launches.back().end_step = s + 1;
+      else
+        plan_.launches.push_back({s, s + 1});
+    }
+  }
+
+  /// Steps are in the order of their segments; those behind the commit point belong to the last one.
+  void segments() {
+    plan_.segments.resize(static_cast<std::size_t>(program_.host.segments));
+    std::size_t next = 0;
+    for (std::size_t k = 0; k < plan_.segments.size(); ++k) {
+      Segment& segment = plan_.segments[k];
+      segment.first_launch = static_cast<int>(next);
+      const bool last = k + 1 == plan_.segments.size();
+      for (; next < plan_.launches.size(); ++next) {
+        const Step& step = plan_.steps[static_cast<std::size_t>(plan_.launches[next].first_step)];
+        if (!last && (step.after_commit || call_of(step).segment > static_cast<int>(k))) break;
+        for (int s = plan_.launches[next].first_step; s < plan_.launches[next].end_step; ++s) {
+          for (const int b : plan_.steps[static_cast<std::size_t>(s)].writes) buffer(b).segment = static_cast<int>(k);
+        }
+      }
+      segment.end_launch = static_cast<int>(next);
+    }
+    for (const NodeId fresh : program_.host.fresh) {
+      plan_.segments[static_cast<std::size_t>(program_.host.segment[fresh])].fresh.push_back(buffer_of(fresh));
+    }
   }
 
   void lifetimes() {
@@ -208,6 +269,13 @@ class Planner {
       for (const int b : plan_.steps[s].reads) touch(b);
       for (const int b : plan_.steps[s].writes) touch(b);
     }
+    // A number that the host reads back stays until its segment has ended.
+    for (const Segment& segment : plan_.segments) {
+      for (const int b : segment.fresh) {
+        const int end = plan_.launches[static_cast<std::size_t>(segment.end_launch) - 1].end_step;
+        buffer(b).last_step = std::max(buffer(b).last_step, end - 1);
+      }
+    }
   }
 
   /// A temporary that dies where a result of its shape is born gives it its memory.
@@ -219,7 +287,8 @@ class Planner {
         if (buffer(to).role != Buffer::Role::temporary || buffer(to).in_place_of >= 0) continue;
         for (const int from : step.reads) {
           const Buffer& source = buffer(from);
-          if (source.role != Buffer::Role::temporary || source.last_step != static_cast<int>(s) || taken.contains(from)) continue;
+          if (source.role != Buffer::Role::temporary || source.last_step != static_cast<int>(s) || taken.contains(from))
+            continue;
           if (!element_by_element(step, from, to)) continue;
           const int root = source.in_place_of >= 0 ? source.in_place_of : from;
           buffer(to).in_place_of = root;
@@ -229,21 +298,6 @@ class Planner {
         }
       }
     }
-  }
-
-  void segments() {
-    const std::vector<bool> host = fuse::host_values(graph_);
-    for (const Buffer& b : plan_.buffers) {
-      for (const NodeId dim : arena_.type(b.node).shape) {
-        if (!host[arena_.representative(dim)]) {
-          const expr::Origin& origin = arena_.origin(b.node);
-          throw NotImplementedError(fmt::format("{} ({}): a size that is only known after computing is not implemented yet; pass it as an "
-                                                "integer argument",
-                                                arena_.op(b.node).name, base::file_and_line(origin.where)));
-        }
-      }
-    }
-    plan_.segments.push_back({0, static_cast<int>(plan_.steps.size()), {}});
   }
 
   const Program& program_;
@@ -279,21 +333,35 @@ std::string print(const Plan& plan, const Program& program) {
     for (const int b : buffers) joined += fmt::format("{}b{}", joined.empty() ? "" : ", ", b);
     return joined;
   };
-  for (std::size_t s = 0; s < plan.steps.size(); ++s) {
-    if (static_cast<int>(s) == plan.commit_step) text += "  -- commit: nothing below can fail --\n";
-    const Step& step = plan.steps[s];
-    const fuse::Call& call = program.calls[static_cast<std::size_t>(step.call)];
-    if (call.kernel) {
-      text += fmt::format("  {}: {} = {} kernel({})", s, list(step.writes), kernel::name_of(call.kernel->kernel->family), list(step.reads));
-      if (!call.kernel->kernel->checks.empty()) text += ", checks values";
-    } else {
-      const fuse::ProductCall& p = *call.product;
-      text += fmt::format("  {}: {} = {} b{}{} b{}{}", s, list(step.writes), p.alpha, step.left.buffer, step.left.transposed ? "^T" : "",
-                          step.right.buffer, step.right.transposed ? "^T" : "");
-      if (step.accumulate >= 0) text += fmt::format(" + {} b{}", p.beta, step.accumulate);
+  std::size_t segment = 0;
+  const auto end_segments = [&](std::size_t launch) {
+    for (; segment + 1 < plan.segments.size() && static_cast<int>(launch) == plan.segments[segment].end_launch;
+         ++segment) {
+      text += fmt::format("  -- read back {} --\n", list(plan.segments[segment].fresh));
     }
-    text += '\n';
+  };
+  for (std::size_t l = 0; l < plan.launches.size(); ++l) {
+    end_segments(l);
+    const Launch& launch = plan.launches[l];
+    if (launch.first_step == plan.commit_step) text += "  -- commit: nothing below can fail --\n";
+    if (launch.size() > 1) text += fmt::format("  one launch of {} kernels:\n", launch.size());
+    for (int s = launch.first_step; s < launch.end_step; ++s) {
+      const Step& step = plan.steps[static_cast<std::size_t>(s)];
+      const fuse::Call& call = program.calls[static_cast<std::size_t>(step.call)];
+      text += fmt::format("{}  {}: {} = ", launch.size() > 1 ? "  " : "", s, list(step.writes));
+      if (call.kernel) {
+        text += fmt::format("{} kernel({})", kernel::name_of(call.kernel->kernel->family), list(step.reads));
+        if (!call.kernel->kernel->checks.empty()) text += ", checks values";
+      } else {
+        const fuse::ProductCall& p = *call.product;
+        text += fmt::format("{} b{}{} b{}{}", p.alpha, step.left.buffer, step.left.transposed ? "^T" : "",
+                            step.right.buffer, step.right.transposed ? "^T" : "");
+        if (step.accumulate >= 0) text += fmt::format(" + {} b{}", p.beta, step.accumulate);
+      }
+      text += '\n';
+    }
   }
+  end_segments(plan.launches.size());
   return text;
 }
 

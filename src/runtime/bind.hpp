@@ -1,93 +1,84 @@
-// BoundPlan: a plan with numbers for its sizes: what a call with these sizes runs. Kernels of the variants that it needs are compiled
-// when it is made; a call then patches the addresses of arrays and runs prebound steps.
+// BoundPlan: a plan with numbers for its sizes: what a call with these sizes runs. Kernels of the variants that it
+// needs are compiled when it is made; a call then fills in the addresses of arrays and runs prebound launches.
+//
+// A plan whose sizes are not all known at the start is bound segment by segment: at the end of each the numbers that it
+// found are read back, and the next segment is bound to them, or found bound already.
 #pragma once
 
-#include "codegen/emit.hpp"
-#include "plan/plan.hpp"
-#include "runtime/cpu/kernels.hpp"
-
-#include <croton/array.hpp>
+#include "runtime/launch.hpp"
 
 #include <cstdint>
+#include <map>
 #include <memory>
-#include <span>
-#include <string>
+#include <variant>
 #include <vector>
 
 namespace croton::runtime {
 
-/// A program that can be bound: everything that does not depend on sizes. Shared by all bound plans of a function.
-struct Executable {
-  fuse::Program program;
-  plan::Plan plan;
-  std::vector<std::shared_ptr<const codegen::Analysis>> analyses;  // per call; of a product: its kernel for small sizes
-  std::vector<bool> host;                 // graph nodes that the host evaluates
-  std::vector<int> host_arguments;        // integer scalar arguments whose values are part of the key
-  std::vector<bool> needs_contiguous;     // per argument: a product reads it
-};
-std::shared_ptr<const Executable> make_executable(fuse::Program program);
-/// The lines above a kernel's text: its expression and the user's lines.
-std::vector<std::string> kernel_comment(const fuse::KernelCall& call);
-
-/// What calls have run; the caller owns it and guards it.
-struct RunCounts {
-  std::uint64_t kernels = 0, products = 0, reference_kernels = 0, compiled = 0, cached = 0;
+struct BindOptions {
+  Engine engine = Engine::compiled;  // where there is a compiler; else the reference evaluator
+  std::string schedule;              // overrides, see codegen/schedule.hpp
 };
 
-struct CallArrays {
-  std::vector<Array> arguments;  // converted; contiguous where needed
-  std::vector<Array> shared;     // current values
-  std::vector<Array> outputs;    // results
-  std::vector<Array> updates;    // new values of the updates; one that was written in place is the old array
+/// One segment of a plan, bound.
+class BoundSegment {
+ public:
+  /// `before`: the segment before, of which sizes and layouts are taken over; none for the first. `fresh`: what it
+  /// found.
+  BoundSegment(std::shared_ptr<const Executable> executable, int number, const BoundSegment* before,
+               std::span<const std::int64_t> fresh, const CallArrays& arrays, const BindOptions& options,
+               RunCounts& counts);
+
+  const SizeTable& sizes() const { return sizes_; }
+  Memory& memory() { return memory_; }
+  /// Memory for what this segment computes; everything that may fail to be allocated is allocated here.
+  void start(CallArrays& arrays);
+  /// Runs its launches. Throws what a failed check says.
+  void run(RunCounts& counts);
+  /// The numbers that are read back at its end.
+  std::vector<std::int64_t> read_fresh() const;
+  /// The next segment for these numbers.
+  BoundSegment& next(std::vector<std::int64_t> fresh, const CallArrays& arrays, const BindOptions& options,
+                     RunCounts& counts);
+
+ private:
+  void find_layouts(const CallArrays& arrays);
+  void allocate_temporaries();
+  void bind_launches(const CallArrays& arrays, const BindOptions& options, RunCounts& counts);
+  [[noreturn]] void fail(const KernelLaunch& launch) const;
+
+  struct BoundLaunch {
+    std::variant<std::unique_ptr<KernelLaunch>, std::unique_ptr<ProductLaunch>> what;
+    bool after_commit;
+  };
+
+  std::shared_ptr<const Executable> executable_;
+  int number_;
+  Engine engine_;
+  SizeTable sizes_;
+  Memory memory_;
+  std::vector<std::int64_t> temporary_offset_;  // per buffer
+  std::shared_ptr<void> temporaries_;
+  std::vector<BoundLaunch> launches_;
+  std::vector<Array> spare_updates_;  // memory of old values, used again
+  std::map<std::vector<std::int64_t>, std::unique_ptr<BoundSegment>> next_;
+  alignas(16) std::uint32_t failure_[4] = {};
 };
 
 class BoundPlan {
  public:
   /// Sizes and layouts from the arrays. ShapeError or IndexError for requirements that do not hold; OutOfMemory.
-  /// `simulated`: kernels run as CUDA text on the simulated GPU.
-  BoundPlan(std::shared_ptr<const Executable> executable, const CallArrays& arrays, bool simulated, RunCounts& counts);
-  ~BoundPlan();
+  BoundPlan(std::shared_ptr<const Executable> executable, const CallArrays& arrays, BindOptions options,
+            RunCounts& counts);
 
-  /// Runs all steps. If it throws, no shared variable has changed. Without a compiler kernels run in the reference evaluator.
+  /// Runs all steps. If it throws, no shared variable has changed. Without a compiler kernels run in the reference
+  /// evaluator.
   void run(CallArrays& arrays, RunCounts& counts);
 
  private:
-  struct Step;
-  struct Patch {
-    std::uint64_t* slot;
-    int buffer;
-    std::int64_t offset;  // in bytes
-  };
-
-  /// The sizes of the graph; `smallest`: as if every size of an argument were 1.
-  std::vector<std::int64_t> evaluate_sizes(const CallArrays& arrays, bool smallest) const;
-  void check_requirements(const CallArrays& arrays) const;
-  void find_layouts(const CallArrays& arrays);
-  void allocate_temporaries();
-  codegen::Text bind_kernel(const plan::Step& step, const fuse::KernelCall& call, const std::vector<int>& reads);
-  bool is_small(const plan::Step& step, const std::vector<std::int64_t>& sizes) const;
-  codegen::Text small_product_text(const plan::Step& step) const;
-  std::vector<std::int64_t> extents_of(const fuse::KernelCall& call) const;
-  /// The variant, sizes and strides for operands that lie in these buffers.
-  codegen::Launch launch_of(const codegen::Analysis& analysis, std::span<const std::int64_t> extents, std::span<const int> operands) const;
-  void bind_product(const plan::Step& step);
-  void run_kernel(const Step& step);
-  void run_simulated(const Step& step);
-  void run_reference(const Step& step);
-  std::string describe(const CallArrays& arrays) const;
-  [[noreturn]] void fail(const Step& step) const;
-
   std::shared_ptr<const Executable> executable_;
-  bool simulated_;
-  std::vector<std::int64_t> sizes_;                 // per graph node
-  std::vector<codegen::Layout> layouts_;            // per buffer
-  std::vector<std::int64_t> temporary_offset_;      // per buffer
-  std::shared_ptr<void> temporaries_;
-  std::vector<std::unique_ptr<Step>> steps_;
-  std::vector<Patch> patches_;
-  std::vector<Array> spare_updates_;                // memory of old values, used again
-  std::vector<char*> base_;                         // per buffer, of the present call
-  alignas(16) std::uint32_t failure_[4] = {};
+  BindOptions options_;
+  BoundSegment first_;
 };
 
 }  // namespace croton::runtime

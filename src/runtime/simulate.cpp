@@ -11,8 +11,10 @@
 namespace croton::runtime {
 namespace {
 
+bool is_split(const codegen::Text& text) { return text.state_bytes > 0; }
+
 /// Compiled texts of this process, by kernel name.
-std::shared_ptr<const simulator::Program> program_of(const codegen::Text& text, bool split) {
+std::shared_ptr<const simulator::Program> program_of(const codegen::Text& text) {
   static std::mutex mutex;
   static auto* programs = new std::map<std::string, std::shared_ptr<const simulator::Program>>;
   const std::lock_guard lock(mutex);
@@ -20,66 +22,77 @@ std::shared_ptr<const simulator::Program> program_of(const codegen::Text& text, 
   if (!program) {
     const std::string unit = codegen::prelude(codegen::Target::cuda, true) + text.code;
     std::vector<std::string> names{text.name};
-    if (split) names.push_back(text.name + "_finish");
+    if (is_split(text)) names.push_back(text.name + "_finish");
     program = std::make_shared<const simulator::Program>(simulator::compile(unit, names, true), unit);
   }
   return program;
 }
 
-}  // namespace
+class Run final : public SimulatedRun {
+ public:
+  Run(const SimulatedLaunch& request, std::uint32_t* failure) {
+    // An operand that is written in place of another one is one piece of memory on the device as well.
+    for (const SimulatedOperand& operand : request.operands) {
+      if (operand.bytes == 0) continue;
+      Piece& piece = pieces_[operand.host];
+      piece.written = piece.written || operand.written;
+      if (piece.device != nullptr) continue;
+      piece.bytes = operand.bytes;
+      piece.device = static_cast<char*>(memory_.allocate(operand.bytes));
+      memory_.copy_in(piece.device, {static_cast<const std::byte*>(operand.host), operand.bytes});
+    }
+    constexpr std::size_t failure_bytes = 3 * sizeof(std::uint32_t);
+    void* device_failure = memory_.allocate(failure_bytes);
+    memory_.copy_in(device_failure, {reinterpret_cast<const std::byte*>(failure), failure_bytes});
 
-void simulate(const SimulatedLaunch& request, std::uint32_t* failure) {
-  const codegen::Analysis& analysis = *request.analysis;
-  const codegen::Launch& launch = *request.launch;
-  const bool split = analysis.kernel.family == kernel::Family::split;
-  const codegen::Text text = codegen::emit(analysis, launch.variant, codegen::Target::cuda);
-  const auto program = program_of(text, split);
+    const codegen::Text& text = *request.text;
+    std::vector<std::uint64_t> parameters = request.parameters;
+    for (const SimulatedPointer& pointer : request.pointers) {
+      const auto at = pieces_.find(pointer.host);  // absent: no elements, never followed
+      parameters[pointer.parameter] =
+          at == pieces_.end() ? 0 : reinterpret_cast<std::uint64_t>(at->second.device + pointer.offset);
+    }
+    for (std::size_t i = 0; i < text.parameters.size(); ++i) {
+      using Kind = codegen::Parameter::Kind;
+      if (text.parameters[i].kind == Kind::failure) parameters[i] = reinterpret_cast<std::uint64_t>(device_failure);
+      if (text.parameters[i].kind != Kind::workspace) continue;
+      const auto parts = static_cast<std::size_t>(std::max<std::int64_t>(1, request.items));
+      parameters[i] = reinterpret_cast<std::uint64_t>(memory_.allocate(text.state_bytes * parts));
+    }
 
-  simulator::DeviceMemory memory;
-  // An operand that is written in place of another one is one piece of memory on the device as well.
-  std::map<void*, char*> device;
-  for (const SimulatedOperand& operand : request.operands) {
-    if (operand.bytes == 0 || device.contains(operand.host)) continue;
-    char* address = static_cast<char*>(memory.allocate(operand.bytes));
-    memory.copy_in(address, {static_cast<const std::byte*>(operand.host), operand.bytes});
-    device[operand.host] = address;
+    const auto program = program_of(text);
+    std::int64_t items = request.items;
+    void* arguments[] = {parameters.data(), &items};
+    const simulator::LaunchShape shape{.blocks = static_cast<unsigned>(request.blocks),
+                                       .threads = static_cast<unsigned>(request.threads)};
+    if (items > 0) simulator::launch(*program, text.name, shape, arguments, memory_, request.seed);
+    if (is_split(text)) {
+      simulator::launch(*program, text.name + "_finish", {.blocks = 1, .threads = 32}, std::span(arguments, 1), memory_,
+                        request.seed);
+    }
+    memory_.copy_out({reinterpret_cast<std::byte*>(failure), failure_bytes}, device_failure);
   }
-  constexpr std::size_t failure_bytes = 3 * sizeof(std::uint32_t);
-  void* device_failure = memory.allocate(failure_bytes);
-  memory.copy_in(device_failure, {reinterpret_cast<const std::byte*>(failure), failure_bytes});
-  void* workspace = split ? memory.allocate(text.state_bytes * static_cast<std::size_t>(std::max<std::int64_t>(1, request.points))) : nullptr;
 
-  std::vector<std::uint64_t> parameters;
-  for (const codegen::Parameter& parameter : text.parameters) {
-    const auto access = static_cast<std::size_t>(parameter.access), index = static_cast<std::size_t>(parameter.index);
-    using Kind = codegen::Parameter::Kind;
-    switch (parameter.kind) {
-      case Kind::pointer: {
-        const auto operand = static_cast<std::size_t>(analysis.accesses[access].operand);
-        const auto item = static_cast<std::int64_t>(size_of(analysis.kernel.operands[operand].dtype));
-        const auto at = device.find(request.operands[operand].host);
-        parameters.push_back(at == device.end() ? 0 : reinterpret_cast<std::uint64_t>(at->second + launch.offsets[access] * item));
-        break;
-      }
-      case Kind::failure: parameters.push_back(reinterpret_cast<std::uint64_t>(device_failure)); break;
-      case Kind::workspace: parameters.push_back(reinterpret_cast<std::uint64_t>(workspace)); break;
-      case Kind::size: parameters.push_back(static_cast<std::uint64_t>(launch.sizes[index])); break;
-      case Kind::stride: parameters.push_back(static_cast<std::uint64_t>(launch.strides[access][index])); break;
-      case Kind::extent: parameters.push_back(static_cast<std::uint64_t>(request.extents[index])); break;
+  void copy_out() noexcept override {
+    for (const auto& [host, piece] : pieces_) {
+      if (piece.written) memory_.copy_out({static_cast<std::byte*>(host), piece.bytes}, piece.device);
     }
   }
 
-  std::int64_t points = request.points;
-  void* arguments[] = {parameters.data(), &points};
-  // Two warps a block and few blocks: kernels walk the rest in their grid loops, which is part of what is tested.
-  const simulator::LaunchShape shape{.blocks = static_cast<unsigned>(std::clamp<std::int64_t>((points + 63) / 64, 1, 8)), .threads = 64};
-  if (points > 0) simulator::launch(*program, text.name, shape, arguments, memory, request.seed);
-  if (split) simulator::launch(*program, text.name + "_finish", {.blocks = 1, .threads = 32}, std::span(arguments, 1), memory, request.seed);
+ private:
+  struct Piece {
+    char* device = nullptr;
+    std::size_t bytes = 0;
+    bool written = false;
+  };
+  simulator::DeviceMemory memory_;
+  std::map<void*, Piece> pieces_;  // by their place on the host
+};
 
-  for (const SimulatedOperand& operand : request.operands) {
-    if (operand.written && operand.bytes > 0) memory.copy_out({static_cast<std::byte*>(operand.host), operand.bytes}, device.at(operand.host));
-  }
-  memory.copy_out({reinterpret_cast<std::byte*>(failure), failure_bytes}, device_failure);
+}  // namespace
+
+std::unique_ptr<SimulatedRun> simulate(const SimulatedLaunch& launch, std::uint32_t* failure) {
+  return std::make_unique<Run>(launch, failure);
 }
 
 }  // namespace croton::runtime

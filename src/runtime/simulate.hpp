@@ -1,31 +1,51 @@
-// One launch of a kernel's CUDA text on the simulated GPU: what mode=simulate runs in the place of compiled CPU code. Operands are copied
-// to memory of the simulated device and back, so that a wrong address is found and not followed.
+// One launch of a CUDA text on the simulated GPU: what mode=simulate runs in the place of compiled CPU code. Operands
+// are copied to memory of the simulated device and back, so that a wrong address is found and not followed.
 #pragma once
 
 #include "codegen/emit.hpp"
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
+#include <vector>
 
 namespace croton::runtime {
 
+/// A piece of host memory that the launch reads or writes.
 struct SimulatedOperand {
   void* host = nullptr;
   std::size_t bytes = 0;
   bool written = false;
 };
 
-struct SimulatedLaunch {
-  const codegen::Analysis* analysis = nullptr;
-  const codegen::Launch* launch = nullptr;
-  std::span<const std::int64_t> extents;
-  std::span<const SimulatedOperand> operands;  // as the kernel's
-  std::int64_t points = 0;                     // points, or parts of a split kernel
-  std::uint64_t seed = 0;                      // of the order of threads
+/// A parameter of the launch that points into an operand.
+struct SimulatedPointer {
+  std::size_t parameter;
+  void* host;           // where the operand begins
+  std::int64_t offset;  // in bytes
 };
 
-/// Runs it, with all checks of the simulator. `failure`: three words, as ct::Failure. DeviceError if the kernel does what no kernel may.
-void simulate(const SimulatedLaunch& launch, std::uint32_t* failure);
+struct SimulatedLaunch {
+  const codegen::Text* text = nullptr;
+  std::span<const SimulatedOperand> operands;
+  std::span<const SimulatedPointer> pointers;
+  std::vector<std::uint64_t> parameters;  // with holes for pointers, failure and workspace
+  std::int64_t items = 0;                 // points, parts of a split kernel, or tiles of a group
+  int blocks = 1, threads = 32;
+  std::uint64_t seed = 0;  // of the order of threads
+};
+
+/// A launch that has run; its results are still on the device.
+class SimulatedRun {
+ public:
+  virtual ~SimulatedRun() = default;
+  /// Copies what was written to the host. Cannot fail.
+  virtual void copy_out() noexcept = 0;
+};
+
+/// Runs it, with all checks of the simulator. `failure`: three words, as ct::Failure. DeviceError if the kernel does
+/// what no kernel may.
+std::unique_ptr<SimulatedRun> simulate(const SimulatedLaunch& launch, std::uint32_t* failure);
 
 }  // namespace croton::runtime

@@ -1,0 +1,25 @@
+// Several pointwise kernels in one launch, such as the updates of all parameters: a block a tile of points, in a loop
+// over the grid; tiles of the first kernel come first.
+namespace ct {
+
+constexpr index group_tile = 4096;
+
+// `ends`: after which tile each kernel ends; `points`: how many points each has.
+template <class Run>
+CT_DEVICE void group(const index* ends, const index* points, index tiles, const Run& run) {
+  int part = 0;
+  for (index tile = block_index(); tile < tiles; tile += block_count()) {
+    while (tile >= ends[part]) ++part;
+    const index first = (tile - (part == 0 ? 0 : ends[part - 1])) * group_tile, left = points[part] - first;
+    run(part, first, first + (left < group_tile ? left : group_tile));
+  }
+}
+
+// The points [first, last) of one of them, a thread each.
+template <class Body>
+CT_DEVICE void group_points(const Body& body, index first, index last) {
+  const index width = body.width();
+  for (index i = first + thread_index(); i < last; i += block_size()) body.element(i / width, i % width);
+}
+
+}  // namespace ct

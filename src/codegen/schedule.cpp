@@ -1,0 +1,103 @@
+#include "codegen/schedule.hpp"
+
+#include <croton/error.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+namespace croton::codegen {
+namespace {
+
+using kernel::Family;
+
+std::int64_t product(const Launch& launch, std::size_t first, std::size_t last) {
+  std::int64_t total = 1;
+  for (std::size_t m = first; m < last; ++m) total *= launch.sizes[m];
+  return total;
+}
+std::int64_t inner_count(const Launch& launch) {
+  return product(launch, launch.variant.parallel.size(), launch.sizes.size());
+}
+
+std::int64_t at_least_one(std::int64_t n) { return std::max<std::int64_t>(1, n); }
+std::int64_t ceiling(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+constexpr Family families[] = {Family::pointwise, Family::row, Family::column, Family::split};
+
+}  // namespace
+
+std::int64_t point_count(const Launch& launch) { return product(launch, 0, launch.variant.parallel.size()); }
+
+Work cpu_work(const Analysis& analysis, const Launch& launch, const Schedule& schedule) {
+  const std::int64_t points = point_count(launch), length = inner_count(launch);
+  switch (analysis.kernel.family) {
+    case Family::pointwise:
+      return {points, schedule.grain};
+    case Family::row:
+      return {points, at_least_one(schedule.grain / at_least_one(length))};
+    case Family::column: {
+      const std::int64_t width = launch.sizes[launch.variant.parallel.size() - 1];
+      return {width == 0 ? 0 : points / width * ceiling(width, tile_points),
+              at_least_one(schedule.grain / tile_points / at_least_one(length))};
+    }
+    case Family::split:
+      return {ceiling(length, part_elements), at_least_one(schedule.grain / part_elements)};
+  }
+  throw InternalError("a kernel of no family");
+}
+
+std::int64_t gpu_items(const Analysis& analysis, const Launch& launch) {
+  return analysis.kernel.family == Family::split ? ceiling(inner_count(launch), part_elements) : point_count(launch);
+}
+
+int gpu_blocks(Family family, std::int64_t items, const Schedule& schedule) {
+  const bool warps = family == Family::row || family == Family::split;
+  const std::int64_t per_block = warps ? schedule.threads / 32 : schedule.threads;
+  return static_cast<int>(std::clamp<std::int64_t>(ceiling(items, per_block), 1, schedule.blocks));
+}
+
+Schedule choose_schedule(Family family, std::string_view overrides) {
+  Schedule schedule;
+  while (!overrides.empty()) {
+    const std::string_view item = overrides.substr(0, overrides.find('+'));
+    overrides.remove_prefix(std::min(item.size() + 1, overrides.size()));
+    const auto refuse = [&](std::string_view why) {
+      throw ValueError(fmt::format(
+          "schedule={}: {}; write grain=N, threads=N or blocks=N, with a family in front where it is for one only "
+          "(pointwise, row, column, split), such as row.threads=128",
+          item, why));
+    };
+    const std::size_t equals = item.find('='), dot = item.find('.');
+    if (equals == std::string_view::npos) refuse("there is no '='");
+    bool applies = true;
+    std::string_view key = item.substr(0, equals);
+    if (dot < equals) {
+      const std::string_view name = key.substr(0, dot);
+      key.remove_prefix(dot + 1);
+      if (std::ranges::find(families, name, kernel::name_of) == std::end(families))
+        refuse(fmt::format("there is no family '{}'", name));
+      applies = name == kernel::name_of(family);
+    }
+    const std::string_view digits = item.substr(equals + 1);
+    int number = 0;
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+    if (error != std::errc() || end != digits.data() + digits.size() || number < 1)
+      refuse("the number must be 1 or more");
+    if (key == "threads" && (number % 32 != 0 || number > 1024))
+      refuse("threads come in whole warps: 32, 64, ... 1024");
+    if (key != "grain" && key != "threads" && key != "blocks") refuse(fmt::format("there is no '{}'", key));
+    if (!applies) continue;
+    if (key == "grain") schedule.grain = number;
+    if (key == "threads") schedule.threads = number;
+    if (key == "blocks") schedule.blocks = number;
+  }
+  return schedule;
+}
+
+std::string print(const Schedule& schedule) {
+  return fmt::format("grain={} threads={} blocks={}", schedule.grain, schedule.threads, schedule.blocks);
+}
+
+}  // namespace croton::codegen

@@ -1,0 +1,53 @@
+// Schedule: how the work of one launch is spread over a machine. The family of a kernel (kernel/kernel.hpp) fixes the
+// template and the order of every reduction, and so the bits of the result; a schedule changes neither. It is a plain
+// struct that anyone may override: CROTON_FLAGS=schedule=row.threads=128+grain=1000.
+//
+// A new family is a name in kernel::Family, a template in codegen_templates/ and codegen_templates/cpu/, a case in
+// emit.cpp, and its `work` here.
+#pragma once
+
+#include "codegen/variant.hpp"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace croton::codegen {
+
+struct Schedule {
+  std::int64_t grain = 32768;  // CPU: elements below which a second thread is not worth waking (about 30 microseconds)
+  int threads = 256;           // GPU: threads of a block, whole warps
+  int blocks = 2048;           // GPU: at most so many blocks; the kernel's loop over the grid takes the rest
+  auto operator<=>(const Schedule&) const = default;
+};
+
+/// What one launch has to do: items that may run in any order, and how many of them make a grain.
+struct Work {
+  std::int64_t items = 0;
+  std::int64_t grain = 1;
+};
+
+/// On the CPU an item is an element (pointwise), a point (row), a tile of neighbouring points (column) or a part
+/// (split).
+Work cpu_work(const Analysis& analysis, const Launch& launch, const Schedule& schedule);
+/// On a GPU an item is a point of the kernel, or a part (split).
+std::int64_t gpu_items(const Analysis& analysis, const Launch& launch);
+/// Elements of a pointwise kernel.
+std::int64_t point_count(const Launch& launch);
+/// Blocks for so many items: a thread an item for pointwise and column kernels, else a warp.
+int gpu_blocks(kernel::Family family, std::int64_t items, const Schedule& schedule);
+
+/// The family's schedule with overrides applied: "threads=128+row.blocks=64" (a name in front of the key is a family).
+/// ValueError for text that is not of that form, naming what there is.
+Schedule choose_schedule(kernel::Family family, std::string_view overrides);
+/// "grain=32768 threads=256 blocks=2048"
+std::string print(const Schedule& schedule);
+
+/// Split kernels: elements of one part, as part_elements of the templates.
+inline constexpr std::int64_t part_elements = 16 * 1024;
+/// Column kernels on the CPU: points of one tile, as tile_points of the template.
+inline constexpr std::int64_t tile_points = 256;
+/// Launches of several kernels: points of one item, as group_tile of the templates.
+inline constexpr std::int64_t group_tile = 4096;
+
+}  // namespace croton::codegen

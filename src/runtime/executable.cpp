@@ -1,0 +1,84 @@
+#include "runtime/executable.hpp"
+
+#include <fmt/format.h>
+
+#include "base/source_place.hpp"
+
+namespace croton::runtime {
+namespace {
+
+using plan::Buffer;
+
+/// Integer scalar inputs that sizes or kernels' numbers depend on; others may change freely from call to call.
+std::vector<InputRef> find_host_inputs(const Executable& executable) {
+  const expr::Graph& graph = executable.program.graph;
+  const expr::Arena& arena = graph.arena;
+  std::vector<bool> used(arena.size(), false);
+  for (const fuse::Call& call : executable.program.calls) {
+    if (!call.kernel) continue;
+    for (const NodeId extent : call.kernel->extents) used[extent] = true;
+  }
+  for (const Buffer& buffer : executable.plan.buffers) {
+    for (const NodeId dim : arena.type(buffer.node).shape) used[arena.representative(dim)] = true;
+  }
+  for (const expr::Requirement& r : arena.requirements()) used[r.left] = used[r.right] = true;
+  for (NodeId id = static_cast<NodeId>(arena.size()); id-- > 0;) {
+    if (!used[id] || executable.program.host.is_fresh(id)) continue;
+    for (const NodeId input : arena.inputs(id)) used[input] = true;
+  }
+  std::vector<InputRef> result;
+  for (std::size_t i = 0; i < graph.inputs.size(); ++i) {
+    const NodeId node = graph.inputs[i].node;
+    if (used[node] && executable.program.host.known[node]) result.push_back(executable.inputs[i]);
+  }
+  return result;
+}
+
+}  // namespace
+
+std::string line_of(const expr::Origin& origin) {
+  if (origin.where.line() == 0) return origin.name.empty() ? "line unknown" : origin.name;
+  return fmt::format("{}{}{}", origin.name, origin.name.empty() ? "" : ", ", base::file_and_line(origin.where));
+}
+
+std::shared_ptr<const Executable> make_executable(fuse::Program program) {
+  auto result = std::make_shared<Executable>();
+  result->plan = plan::make_plan(program);
+  result->program = std::move(program);
+  for (const fuse::Call& call : result->program.calls) {
+    auto& analyses = result->analyses.emplace_back();
+    if (call.kernel) analyses.push_back(codegen::analyse(*call.kernel->kernel));
+    if (!call.product) continue;
+    for (const auto& generated : call.product->generated) analyses.push_back(codegen::analyse(*generated->kernel));
+  }
+  std::size_t arguments = 0, shared = 0;
+  for (const expr::GraphInput& input : result->program.graph.inputs) {
+    const bool is_shared = input.role == expr::Role::shared;
+    result->inputs.push_back({is_shared, is_shared ? shared++ : arguments++});
+  }
+  result->host_inputs = find_host_inputs(*result);
+  result->needs_contiguous.assign(arguments, false);
+  for (const plan::Step& step : result->plan.steps) {
+    if (!result->call_of(step).product) continue;
+    for (const int b : step.reads) {
+      const Buffer& buffer = result->plan.buffers[static_cast<std::size_t>(b)];
+      if (buffer.role == Buffer::Role::argument)
+        result->needs_contiguous[static_cast<std::size_t>(buffer.number)] = true;
+    }
+  }
+  return result;
+}
+
+std::vector<std::string> kernel_comment(const fuse::KernelCall& call) {
+  std::vector<std::string> lines;
+  std::string text = kernel::print(*call.kernel);
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = text.find('\n', at);
+    lines.push_back(text.substr(at, end - at));
+    at = end == std::string::npos ? text.size() : end + 1;
+  }
+  for (const expr::Origin& origin : call.origins) lines.push_back("from " + line_of(origin));
+  return lines;
+}
+
+}  // namespace croton::runtime

@@ -1,0 +1,57 @@
+// Executable: everything of a compiled function that does not depend on sizes; what plans are bound from. And what a
+// call hands over.
+#pragma once
+
+#include "codegen/analysis.hpp"
+#include "plan/plan.hpp"
+
+#include <croton/array.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace croton::runtime {
+
+using expr::NodeId;
+
+/// An input of the graph as calls count it: arguments and shared variables each have numbers of their own.
+struct InputRef {
+  bool shared = false;
+  std::size_t number = 0;
+};
+
+struct Executable {
+  fuse::Program program;
+  plan::Plan plan;
+  /// Per call of the program: of its kernel, or of the kernels that may stand in for a product.
+  std::vector<std::vector<std::shared_ptr<const codegen::Analysis>>> analyses;
+  std::vector<InputRef> inputs;        // as graph.inputs
+  std::vector<InputRef> host_inputs;   // integer scalars whose values sizes depend on: part of a bound plan's key
+  std::vector<bool> needs_contiguous;  // per argument: a product reads it
+
+  const fuse::Call& call_of(const plan::Step& step) const { return program.calls[static_cast<std::size_t>(step.call)]; }
+};
+std::shared_ptr<const Executable> make_executable(fuse::Program program);
+
+/// The lines above a kernel's text: its expression and the user's lines.
+std::vector<std::string> kernel_comment(const fuse::KernelCall& call);
+/// "name, file:line" for messages.
+std::string line_of(const expr::Origin& origin);
+
+struct CallArrays {
+  std::vector<Array> arguments;  // converted; contiguous where needed
+  std::vector<Array> shared;     // current values
+  std::vector<Array> outputs;    // results
+  std::vector<Array> updates;    // new values of the updates; one that was written in place is the old array
+
+  const Array& of(InputRef input) const { return (input.shared ? shared : arguments)[input.number]; }
+};
+
+/// What calls have run; the caller owns it and guards it.
+struct RunCounts {
+  std::uint64_t kernels = 0, products = 0, reference_kernels = 0, compiled = 0, cached = 0;
+};
+
+}  // namespace croton::runtime

@@ -1,0 +1,98 @@
+// BoundLaunch: one launch of a plan with numbers for its sizes. It is bound once and run by every call: by compiled CPU
+// code, on the simulated GPU, in the reference evaluator, or by a library.
+#pragma once
+
+#include "codegen/emit.hpp"
+#include "runtime/cpu/blas.hpp"
+#include "runtime/cpu/kernels.hpp"
+#include "runtime/executable.hpp"
+#include "runtime/simulate.hpp"
+#include "runtime/sizes.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace croton::runtime {
+
+/// Where a launch finds its buffers: how each lies, and where it is in the present call.
+struct Memory {
+  std::vector<codegen::Layout> layouts;  // per buffer of the plan
+  std::vector<char*> base;
+};
+
+/// How kernels run.
+enum class Engine : std::uint8_t { compiled, simulated, reference };
+
+/// A kernel of a launch: the operands are buffers.
+struct BoundKernel {
+  const fuse::KernelCall* call = nullptr;
+  const codegen::Analysis* analysis = nullptr;
+  std::vector<int> operands;
+  std::vector<std::int64_t> extents;
+  codegen::Launch launch;
+};
+BoundKernel bind_kernel(const Executable& executable, const plan::Step& step, int generated, const SizeTable& sizes,
+                        const Memory& memory);
+/// The texts of kernels that are to run as one launch: one, unless their parameters are too many for that. `count`:
+/// kernels per text.
+std::vector<codegen::Text> emit_launch(std::span<const BoundKernel> kernels, codegen::Target target,
+                                       std::vector<std::size_t>& count);
+
+/// Kernels that run as one.
+class KernelLaunch {
+ public:
+  KernelLaunch(std::vector<BoundKernel> kernels, codegen::Text text, Engine engine, std::string_view schedule);
+
+  const codegen::Text& text() const { return text_; }
+  std::span<const BoundKernel> kernels() const { return kernels_; }
+  void set_entry(cpu::KernelEntry entry) { entry_ = entry; }
+  /// Runs it. A check that fails leaves its number and value in `failure` (three words, as ct::Failure). On the
+  /// simulated GPU results come back when it has run, or, if `pending` is there, when what is put there is told so.
+  void run(const Memory& memory, std::uint32_t* failure, std::vector<std::unique_ptr<SimulatedRun>>* pending = nullptr);
+
+ private:
+  struct Pointer {  // a parameter that every call fills in
+    std::size_t parameter;
+    int buffer;
+    std::int64_t offset;  // in bytes
+  };
+  void fill_parameters();
+  std::unique_ptr<SimulatedRun> run_simulated(const Memory& memory, std::uint32_t* failure) const;
+  void run_reference(const Memory& memory);
+
+  std::vector<BoundKernel> kernels_;
+  codegen::Text text_;
+  Engine engine_;
+  codegen::Schedule schedule_;
+  cpu::KernelEntry entry_;
+  std::vector<std::uint64_t> parameters_;
+  std::vector<Pointer> pointers_;
+  codegen::Work work_;
+  std::shared_ptr<void> workspace_;
+};
+
+/// A product by a library.
+class ProductLaunch {
+ public:
+  ProductLaunch(const Executable& executable, const plan::Step& step, const Memory& memory);
+  void run(const Memory& memory) const;
+
+ private:
+  const plan::Step* step_;
+  cpu::MatrixProduct product_;
+  std::int64_t result_bytes_ = 0;
+};
+
+/// m, k and n of the product of a step.
+struct ProductSizes {
+  std::int64_t m, k, n;
+};
+ProductSizes product_sizes(const Executable& executable, const plan::Step& step, const SizeTable& sizes);
+/// The kernel that stands in for it at these sizes; -1: none, a library does it.
+int generated_for(const Executable& executable, const plan::Step& step, const SizeTable& sizes);
+
+}  // namespace croton::runtime

@@ -1,0 +1,109 @@
+#include "runtime/sizes.hpp"
+
+#include <croton/error.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "expr/evaluate.hpp"
+
+namespace croton::runtime {
+namespace {
+
+using expr::Arena;
+
+std::int64_t find_size(const Executable& executable, const CallArrays& arrays, NodeId id, bool smallest,
+                       const SizeTable& sizes) {
+  const Arena& arena = executable.program.graph.arena;
+  const expr::Op& op = arena.op(id);
+  if (const auto value = arena.scalar_value(id)) return value->as_int();
+  if (op.name == "size") {
+    const InputRef input = executable.inputs[static_cast<std::size_t>(arena.attrs(id).integer("input"))];
+    if (smallest && !input.shared) return 1;
+    return arrays.of(input).shape()[static_cast<std::size_t>(arena.attrs(id).integer("axis"))];
+  }
+  if (op.name == "input") {
+    return arrays.of(executable.inputs[static_cast<std::size_t>(arena.attrs(id).integer("index"))])
+        .astype(DType::int64)
+        .item<std::int64_t>();
+  }
+  std::vector<expr::Scalar> operands;
+  for (const NodeId input : arena.inputs(id))
+    operands.push_back(expr::Scalar::of_int(sizes[input], arena.type(input).dtype));
+  if (op.name == "cast") return operands[0].cast(arena.type(id).dtype).i;
+  return op.map->reference(operands, arena.type(id).dtype).as_int();
+}
+
+std::string describe(const Executable& executable, const CallArrays& arrays) {
+  std::string text;
+  const expr::Graph& graph = executable.program.graph;
+  for (std::size_t i = 0; i < graph.inputs.size(); ++i) {
+    const expr::GraphInput& input = graph.inputs[i];
+    const Array& array = arrays.of(executable.inputs[i]);
+    text += fmt::format(
+        "{}{} is {} ({})", text.empty() ? "" : ", ", input.name.empty() ? "an unnamed input" : input.name,
+        Type{array.dtype(), array.shape()}.to_string(), line_of({"", graph.arena.origin(input.node).where}));
+  }
+  return text;
+}
+
+}  // namespace
+
+void find_sizes(const Executable& executable, const CallArrays& arrays, int segment, SizeTable& sizes) {
+  const fuse::HostValues& host = executable.program.host;
+  sizes.resize(executable.program.graph.arena.size(), 0);
+  for (NodeId id = 0; id < sizes.size(); ++id) {
+    if (host.known[id] && host.known_from[id] == segment && !host.is_fresh(id))
+      sizes[id] = find_size(executable, arrays, id, false, sizes);
+  }
+}
+
+SizeTable smallest_sizes(const Executable& executable, const CallArrays& arrays) {
+  const fuse::HostValues& host = executable.program.host;
+  SizeTable sizes(executable.program.graph.arena.size(), 0);
+  for (NodeId id = 0; id < sizes.size(); ++id) {
+    if (host.known[id]) sizes[id] = host.is_fresh(id) ? 1 : find_size(executable, arrays, id, true, sizes);
+  }
+  return sizes;
+}
+
+void check_requirements(const Executable& executable, const CallArrays& arrays, int segment, const SizeTable& sizes) {
+  const Arena& arena = executable.program.graph.arena;
+  const fuse::HostValues& host = executable.program.host;
+  for (const expr::Requirement& r : arena.requirements()) {
+    if (std::max(host.known_from[r.left], host.known_from[r.right]) != segment) continue;
+    const std::int64_t left = sizes[r.left], right = sizes[r.right];
+    if (r.kind == expr::Requirement::Kind::index) {
+      if (left >= -right && left < right) continue;
+      throw IndexError(fmt::format("{}: index {} of an axis of size {} ({}); {}", r.why, left, right,
+                                   line_of(arena.origin_of(r.origin)), describe(executable, arrays)));
+    }
+    if (left == right) continue;
+    throw ShapeError(fmt::format("{}: {} is not {} ({}); {}", r.why, left, right, line_of(arena.origin_of(r.origin)),
+                                 describe(executable, arrays)));
+  }
+  // Sizes that types state or ops computed must be sizes; and what has no elements has no largest one.
+  const auto is_new = [&](NodeId dim) { return host.known[dim] && host.known_from[dim] == segment; };
+  for (NodeId id = 0; id < arena.size(); ++id) {
+    for (const NodeId stated : arena.type(id).shape) {
+      const NodeId dim = arena.representative(stated);
+      if (is_new(dim) && sizes[dim] < 0) {
+        throw ShapeError(fmt::format("{} ({}): a size of {}; {}", arena.op(id).name, line_of(arena.origin(id)),
+                                     sizes[dim], describe(executable, arrays)));
+      }
+    }
+    const expr::Op& op = arena.op(id);
+    if (op.reduce == nullptr || !op.reduce->needs_elements) continue;
+    const auto& shape = arena.type(arena.input(id, 0)).shape;
+    for (const std::int64_t axis : arena.attrs(id).ints("axes")) {
+      const NodeId dim = arena.representative(shape[static_cast<std::size_t>(axis)]);
+      if (is_new(dim) && sizes[dim] == 0) {
+        throw ValueError(fmt::format("{} ({}): axis {} has no elements, and {} of nothing is not defined; {}", op.name,
+                                     line_of(arena.origin(id)), axis, op.name, describe(executable, arrays)));
+      }
+    }
+  }
+}
+
+}  // namespace croton::runtime

@@ -1,0 +1,23 @@
+// The numbers of a call: sizes of a graph found from those of the arrays, and the checks of what ops assume of them.
+#pragma once
+
+#include "runtime/executable.hpp"
+
+#include <cstdint>
+#include <vector>
+
+namespace croton::runtime {
+
+/// Values of the graph's host nodes, per node; 0 where not known yet.
+using SizeTable = std::vector<std::int64_t>;
+
+/// Fills in what the host knows from this segment on and not before. Fresh sizes of earlier segments must be there.
+void find_sizes(const Executable& executable, const CallArrays& arrays, int segment, SizeTable& sizes);
+
+/// The table as if every size of an argument, and every size found by computing, were 1.
+SizeTable smallest_sizes(const Executable& executable, const CallArrays& arrays);
+
+/// ShapeError, IndexError or ValueError for what must hold of sizes known from this segment on, and does not.
+void check_requirements(const Executable& executable, const CallArrays& arrays, int segment, const SizeTable& sizes);
+
+}  // namespace croton::runtime
