@@ -156,8 +156,12 @@ std::optional<GeneratedProduct> generated_product(const ProductCall& call, std::
                                                   std::int64_t n) {
   constexpr std::int64_t few = 2;
   if (is_small_product(m, k, n)) return GeneratedProduct::along_rows;
-  if (n <= few) return call.left_transposed ? GeneratedProduct::along_columns : GeneratedProduct::sums;
-  if (m <= few) return call.right_transposed ? GeneratedProduct::sums : GeneratedProduct::along_rows;
+  if (m > few && n > few) return std::nullopt;
+  // Each walks the larger operand along its fast axis, or does not pay.
+  const bool both_along_k = (!call.left_transposed || m == 1) && (call.right_transposed || n == 1);
+  if (both_along_k) return GeneratedProduct::sums;
+  if (n <= few && call.left_transposed) return GeneratedProduct::along_columns;
+  if (m <= few && !call.right_transposed) return GeneratedProduct::along_rows;
   return std::nullopt;
 }
 

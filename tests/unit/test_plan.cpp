@@ -317,5 +317,6 @@ TEST_CASE("skinny products are generated kernels, in every order of their operan
       }
     }
   }
-  CHECK(f.counts().products == 0);
+  // Only two columns that lie side by side, walked across, and their mirror image are left to a library.
+  CHECK(f.counts().products == (left == right ? 1 : 0));
 }

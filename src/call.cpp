@@ -1,0 +1,291 @@
+#include "call.hpp"
+
+#include <fmt/format.h>
+
+#include <atomic>
+
+#include "base/config.hpp"
+#include "builder/node.hpp"
+#include "builder/shared.hpp"
+#include "expr/evaluate.hpp"
+#include "runtime/cpu/blas.hpp"
+#include "runtime/cpu/compiler.hpp"
+#include "runtime/cpu/threads.hpp"
+#include "runtime/cuda/toolkit.hpp"
+
+namespace croton {
+namespace detail {
+
+using builder::describe;
+
+namespace {
+
+/// The array in the input's dtype, by the three states of casting.
+Array convert(const InputRules& rules, const Argument& argument) {
+  const Type& type = rules.variable.type();
+  const Array& array = argument.array();
+  const auto refuse = [&](const std::string& why) {
+    throw TypeError(fmt::format("{} was given {}: {}", describe(rules.variable),
+                                Type{array.dtype(), array.shape()}.to_string(), why));
+  };
+  if (array.rank() != static_cast<int>(type.rank())) {
+    refuse(fmt::format("it takes {} dimension(s), not {}", type.rank(), array.rank()));
+  }
+  for (std::size_t axis = 0; axis < type.rank(); ++axis) {
+    if (type.shape[axis] != unknown_size && type.shape[axis] != array.shape()[axis]) {
+      throw ShapeError(fmt::format("{} was given {}: axis {} must have size {}", describe(rules.variable),
+                                   Type{array.dtype(), array.shape()}.to_string(), axis, type.shape[axis]));
+    }
+  }
+  if (array.dtype() == type.dtype) return array;
+  if (rules.strict) refuse("the input is strict: pass exactly its dtype");
+  if (is_complex(array.dtype())) refuse("complex numbers are not taken; pass real and imaginary parts");
+  if (rules.allow_downcast.value_or(false) || can_cast_safely(array.dtype(), type.dtype))
+    return array.astype(type.dtype);
+  if (argument.is_number() && !rules.allow_downcast.has_value()) {
+    const bool float_literal =
+        is_float(array.dtype()) && type.dtype == DType::float32 && base::config().float_x() == DType::float32;
+    if (float_literal) return array.astype(type.dtype);
+    if (is_discrete(array.dtype())) {
+      // A whole number is taken where its value fits.
+      const Array converted = array.astype(type.dtype);
+      if (converted.as_double(0) == array.as_double(0)) return converted;
+      refuse(fmt::format("the value does not fit into {}", name_of(type.dtype)));
+    }
+  }
+  refuse(fmt::format(
+      "converting {} to {} may lose precision; pass allow_input_downcast, or convert with .astype(DType::{})",
+      name_of(array.dtype()), name_of(type.dtype), name_of(type.dtype)));
+  return array;
+}
+
+}  // namespace
+
+std::shared_ptr<CompiledFunction> CompiledFunction::copy() const {
+  auto other = std::make_shared<CompiledFunction>();
+  other->name = name;
+  other->inputs = inputs;
+  other->single = single;
+  other->shared = shared;
+  other->update_of = update_of;
+  other->executable = executable;
+  other->graph = graph;
+  other->reports = reports;
+  other->reference = reference;
+  other->simulated = simulated;
+  other->schedule = schedule;
+  return other;
+}
+
+runtime::BoundPlan& CompiledFunction::bind(const runtime::CallArrays& arrays) {
+  key_.clear();
+  for (const Array& array : arrays.arguments) {
+    key_.insert(key_.end(), array.shape().begin(), array.shape().end());
+    if (!array.is_contiguous()) {
+      key_.push_back(-2);  // no size: strides follow
+      key_.insert(key_.end(), array.strides().begin(), array.strides().end());
+    }
+  }
+  for (const Array& array : arrays.shared) key_.insert(key_.end(), array.shape().begin(), array.shape().end());
+  for (const runtime::InputRef input : executable->host_inputs)
+    key_.push_back(arrays.of(input).astype(DType::int64).item<std::int64_t>());
+  if (last_ != nullptr && key_ == last_key_) return *last_;
+  // A program whose sizes never repeat must not fill the memory with plans for them.
+  if (bound_.size() >= max_bound_plans) {
+    bound_.clear();
+    last_ = nullptr;
+  }
+  auto& plan = bound_[key_];
+  if (!plan) {
+    try {
+      const runtime::BindOptions options{simulated ? runtime::Engine::simulated : runtime::Engine::compiled, schedule};
+      plan = std::make_unique<runtime::BoundPlan>(executable, arrays, options, run_counts_);
+    } catch (...) {
+      bound_.erase(key_);
+      throw;
+    }
+  }
+  last_key_ = key_;
+  last_ = plan.get();
+  return *plan;
+}
+
+/// Hands flags to the parts of the runtime that keep settings of their own, where they have changed since the last
+/// time.
+void apply_settings() {
+  static std::atomic<const base::Flags*> applied{nullptr};
+  const base::Flags* flags = &base::config();
+  if (applied.load(std::memory_order_acquire) == flags) return;
+  if (flags->device != "auto" && flags->device != "cpu" && flags->device != "cpu0" && flags->device != "/cpu:0") {
+    throw DeviceError(fmt::format("device={}: there is no such device; this build has: cpu", flags->device));
+  }
+  runtime::cpu::ThreadPool::instance().set_threads(static_cast<int>(flags->threads));
+  runtime::cpu::Blas::configure(flags->blas);
+  runtime::cuda::set_cuda_root(flags->cuda_root);
+  applied.store(flags, std::memory_order_release);
+}
+
+/// Whether the array can be taken as it is.
+bool fits(const InputRules& rules, const Array& array) {
+  const Type& type = rules.variable.type();
+  if (array.dtype() != type.dtype || array.shape().size() != type.shape.size()) return false;
+  for (std::size_t axis = 0; axis < type.shape.size(); ++axis) {
+    if (type.shape[axis] != unknown_size && type.shape[axis] != array.shape()[axis]) return false;
+  }
+  return true;
+}
+
+/// The converted arguments, in memory that is kept from call to call.
+void CompiledFunction::take_arguments(std::span<const Argument> arguments) {
+  if (arguments.size() > inputs.size()) {
+    throw TypeError(fmt::format("{}: {} arguments for {} input(s)", name, arguments.size(), inputs.size()));
+  }
+  arrays_.arguments.resize(inputs.size());
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const InputRules& rules = inputs[i];
+    Array& array = arrays_.arguments[i];
+    if (i < arguments.size() && fits(rules, arguments[i].array())) {
+      array = arguments[i].array();
+    } else if (i < arguments.size()) {
+      array = convert(rules, arguments[i]);
+    } else if (rules.value) {
+      array = convert(rules, Argument(*rules.value));
+    } else {
+      throw TypeError(fmt::format("{}: the input {} is missing", name, builder::describe(rules.variable)));
+    }
+    // Kernels take strides in whole elements; products, and the simulated GPU, take rows without gaps.
+    const auto item = static_cast<std::int64_t>(size_of(array.dtype()));
+    bool needs_copy =
+        reinterpret_cast<std::uintptr_t>(std::as_const(array).raw()) % static_cast<std::uintptr_t>(item) != 0;
+    if (!array.is_contiguous()) {
+      needs_copy = needs_copy || executable->needs_contiguous[i] || simulated;
+      for (const std::int64_t stride : array.strides()) needs_copy = needs_copy || stride % item != 0;
+    }
+    if (needs_copy) array = array.copy();
+  }
+}
+
+std::vector<Array> CompiledFunction::call(std::span<const Argument> arguments) {
+  apply_settings();
+  const std::lock_guard lock(mutex_);
+  struct Release {  // nothing of the call is kept alive, and locks are given back; vectors keep their memory
+    CompiledFunction& self;
+    ~Release() {
+      static const Array nothing;
+      for (auto* arrays : {&self.arrays_.arguments, &self.arrays_.shared, &self.arrays_.updates}) {
+        for (Array& array : *arrays) array = nothing;
+      }
+      self.arrays_.outputs.clear();
+      self.written_.clear();
+      self.read_.clear();
+    }
+  } release{*this};
+  take_arguments(arguments);
+
+  // Shared variables are locked in the order of their ids, so that two calls never wait for each other in a circle.
+  if (lock_order_.size() != shared.size()) {
+    lock_order_.resize(shared.size());
+    for (std::size_t i = 0; i < shared.size(); ++i) lock_order_[i] = i;
+    std::ranges::sort(lock_order_, {}, [&](std::size_t i) { return shared[i].node()->shared->id; });
+  }
+  for (const std::size_t i : lock_order_) {
+    std::shared_mutex& mutex = shared[i].node()->shared->mutex;
+    if (std::ranges::find(update_of, i) != update_of.end())
+      written_.emplace_back(mutex);
+    else
+      read_.emplace_back(mutex);
+  }
+  arrays_.shared.resize(shared.size());
+  for (std::size_t i = 0; i < shared.size(); ++i) arrays_.shared[i] = shared[i].node()->shared->value;
+
+  if (reference) {
+    // The graph's inputs in its own order: arguments and shared variables may be mixed.
+    std::vector<Array> inputs_in_order;
+    std::size_t argument = 0, state = 0;
+    for (const expr::GraphInput& input : graph->inputs) {
+      inputs_in_order.push_back(input.role == expr::Role::argument ? arrays_.arguments[argument++]
+                                                                   : arrays_.shared[state++]);
+    }
+    const std::vector<Array> results = expr::evaluate(*graph, inputs_in_order);
+    arrays_.updates.clear();
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      (i < graph->outputs.size() ? arrays_.outputs : arrays_.updates).push_back(results[i].copy());
+    }
+  } else {
+    bind(arrays_).run(arrays_, run_counts_);
+  }
+  ++calls_;
+  // The commit point: new values of shared variables become theirs, all together.
+  for (std::size_t u = 0; u < update_of.size(); ++u) {
+    builder::SharedState& state = *shared[update_of[u]].node()->shared;
+    state.value = arrays_.updates[u];
+    ++state.version;
+  }
+  return std::move(arrays_.outputs);
+}
+
+CallCounts CompiledFunction::counts() const {
+  const std::lock_guard lock(mutex_);
+  CallCounts c;
+  c.calls = calls_;
+  c.kernels = run_counts_.kernels;
+  c.products = run_counts_.products;
+  c.reference_kernels = run_counts_.reference_kernels;
+  c.compiled = run_counts_.compiled;
+  c.cached = run_counts_.cached;
+  c.product_library = runtime::cpu::Blas::instance().name();
+  if (simulated) {
+    c.compiler = "none (CUDA text on the simulated GPU)";
+  } else if (!runtime::cpu::Compiler::available()) {
+    c.compiler = "none (the reference evaluator runs kernels)";
+  } else {
+    // Without the list of the processor's features.
+    const std::string identity = runtime::cpu::Compiler::instance().identity();
+    c.compiler = identity.substr(0, std::min(identity.find(" +"), identity.find(" -")));
+  }
+  return c;
+}
+
+}  // namespace detail
+
+using builder::describe;
+
+Outputs Function::call(std::span<const Argument> arguments) const {
+  if (!impl_) throw TypeError("an empty Function was called");
+  return Outputs(impl_->call(arguments), impl_->single);
+}
+
+Outputs Function::call_named(const std::map<std::string, Argument>& arguments) const {
+  if (!impl_) throw TypeError("an empty Function was called");
+  std::vector<Argument> ordered;
+  std::size_t found = 0;
+  for (const detail::InputRules& rules : impl_->inputs) {
+    std::size_t same_name = 0;
+    for (const detail::InputRules& other : impl_->inputs) same_name += other.name == rules.name ? 1 : 0;
+    const auto at = arguments.find(rules.name);
+    if (at != arguments.end() && same_name > 1) {
+      throw TypeError(fmt::format("{}: two inputs are called '{}'; call with positions", impl_->name, rules.name));
+    }
+    if (at == arguments.end() && !rules.value)
+      throw TypeError(fmt::format("{}: the input {} is missing", impl_->name, describe(rules.variable)));
+    if (at != arguments.end()) ++found;
+    ordered.push_back(at != arguments.end() ? at->second : Argument(*rules.value));
+  }
+  for (const auto& [name, value] : arguments) {
+    const bool known = std::ranges::any_of(impl_->inputs, [&](const auto& rules) { return rules.name == name; });
+    if (!known) throw TypeError(fmt::format("{}: there is no input called '{}'", impl_->name, name));
+  }
+  return call(ordered);
+}
+
+Function Function::copy() const { return Function(impl_->copy()); }
+const std::string& Function::name() const { return impl_->name; }
+CallCounts Function::counts() const { return impl_->counts(); }
+
+const Array& Outputs::only() const {
+  if (arrays_.size() != 1)
+    throw TypeError(fmt::format("the function gives {} outputs; take them by index", arrays_.size()));
+  return arrays_[0];
+}
+
+}  // namespace croton
