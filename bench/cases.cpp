@@ -22,7 +22,8 @@ Variable fan_out(const Variable& x, std::int64_t nodes) {
   for (std::int64_t i = 1; i <= nodes; ++i) {
     const Variable& p = v.back();
     const std::int64_t back = 1 + (7 * i) % 8;
-    const Variable& q = v[static_cast<std::size_t>(i % 4 == 1 ? 0 : 1 + 4 * std::max<std::int64_t>(0, (i - 1) / 4 - back))];
+    const Variable& q =
+        v[static_cast<std::size_t>(i % 4 == 1 ? 0 : 1 + 4 * std::max<std::int64_t>(0, (i - 1) / 4 - back))];
     v.push_back(i % 4 == 1 ? ct::tanh(p) : i % 4 == 2 ? p * q : i % 4 == 3 ? p - q : p + q);
   }
   return v.back();
@@ -34,9 +35,12 @@ Variable layer_norm(const Variable& x, const Variable& gamma, const Variable& be
 
 Case of_function(const ct::Function& f, Arrays inputs) {
   switch (inputs.size()) {
-    case 0: return {f, [f] { return f(); }, {}};
-    case 1: return {f, [f, x = inputs[0]] { return f(x); }, {}};
-    default: return {f, [f, in = std::move(inputs)] { return f(in[0], in[1], in[2]); }, {}};
+    case 0:
+      return {f, [f] { return f(); }, {}};
+    case 1:
+      return {f, [f, x = inputs[0]] { return f(x); }, {}};
+    default:
+      return {f, [f, in = std::move(inputs)] { return f(in[0], in[1], in[2]); }, {}};
   }
 }
 

@@ -31,10 +31,10 @@ struct Options {
   double budget = 0.5;
   bool compile = false;
   std::string file = "-";
-  std::vector<std::string> workloads = {
-      "axpy_chain_1e3", "axpy_chain_1e6", "axpy_chain_1e7", "black_scholes", "softmax_rows",
-      "layernorm_rows", "reduce_sum_0",   "reduce_sum_1",   "reduce_sum_all", "transpose_add",
-      "mlp_step",       "logreg_step",    "call_arg",       "call_shared"};
+  std::vector<std::string> workloads = {"axpy_chain_1e3", "axpy_chain_1e6", "axpy_chain_1e7", "black_scholes",
+                                        "softmax_rows",   "layernorm_rows", "reduce_sum_0",   "reduce_sum_1",
+                                        "reduce_sum_all", "transpose_add",  "mlp_step",       "logreg_step",
+                                        "call_arg",       "call_shared"};
 };
 
 std::vector<std::string> split(const std::string& list) {
@@ -50,12 +50,18 @@ Options parse(const std::vector<std::string>& arguments) {
     const std::string& name = arguments[i];
     if (i + 1 == arguments.size()) throw std::invalid_argument(name + " needs a value");
     const std::string& value = arguments[i + 1];
-    if (name == "--threads") options.threads = std::stoi(value);
-    else if (name == "--budget") options.budget = std::stod(value);
-    else if (name == "--workloads") options.workloads = split(value);
-    else if (name == "--json") options.file = value;
-    else if (name == "--mode" && (value == "time" || value == "compile")) options.compile = value == "compile";
-    else throw std::invalid_argument(name + " " + value + ": see the top of croton_bench.cpp for what is accepted");
+    if (name == "--threads")
+      options.threads = std::stoi(value);
+    else if (name == "--budget")
+      options.budget = std::stod(value);
+    else if (name == "--workloads")
+      options.workloads = split(value);
+    else if (name == "--json")
+      options.file = value;
+    else if (name == "--mode" && (value == "time" || value == "compile"))
+      options.compile = value == "compile";
+    else
+      throw std::invalid_argument(name + " " + value + ": see the top of croton_bench.cpp for what is accepted");
   }
   return options;
 }
@@ -114,7 +120,8 @@ double error_of(const std::vector<ct::Array>& got, const std::vector<std::vector
   if (got.size() != want.size()) throw std::runtime_error("the number of results is wrong");
   double worst = 0;
   for (std::size_t r = 0; r < got.size(); ++r) {
-    if (got[r].size() != static_cast<std::int64_t>(want[r].size())) throw std::runtime_error("a result has a wrong size");
+    if (got[r].size() != static_cast<std::int64_t>(want[r].size()))
+      throw std::runtime_error("a result has a wrong size");
     double off = 0;
     for (std::size_t i = 0; i < want[r].size(); ++i) {
       const double value = got[r].as_double(static_cast<std::int64_t>(i));
@@ -211,7 +218,8 @@ int run(Options options) {
   all.add("peer", std::string("croton"));
   all.add("threads", options.threads);
   all.add("mode", std::string(options.compile ? "compile" : "time"));
-  all.add_raw("import_s", "null");  // the library is loaded before main; compilers are loaded in build_s and first_call_s
+  all.add_raw("import_s",
+              "null");  // the library is loaded before main; compilers are loaded in build_s and first_call_s
   all.add_raw("versions", versions.text());
   all.add_raw("results", results.text());
   if (options.file == "-") {

@@ -17,7 +17,9 @@ Input uniform(std::uint64_t seed, double low, double high, Sizes shape, DType dt
 }
 
 /// Class numbers 0 to 9.
-Input targets(std::uint64_t seed, std::int64_t count) { return {Input::Kind::targets, DType::int64, {count}, seed, 0, 10}; }
+Input targets(std::uint64_t seed, std::int64_t count) {
+  return {Input::Kind::targets, DType::int64, {count}, seed, 0, 10};
+}
 
 Input zeros(Sizes shape) { return {Input::Kind::zeros, DType::float32, std::move(shape)}; }
 

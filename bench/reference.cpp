@@ -29,8 +29,10 @@ struct Matrix {
 #define CROTON_BENCH_WIDE
 #endif
 
-/// to[j] += sum over k of scale[k] * from[k * stride + j], for four k: the products need seconds if it is not vectorised.
-CROTON_BENCH_WIDE void add_four(double* to, const double* scale, const double* from, std::size_t stride, std::size_t n) {
+/// to[j] += sum over k of scale[k] * from[k * stride + j], for four k: the products need seconds if it is not
+/// vectorised.
+CROTON_BENCH_WIDE void add_four(double* to, const double* scale, const double* from, std::size_t stride,
+                                std::size_t n) {
   const double *a = from, *b = a + stride, *c = b + stride, *d = c + stride;
   for (std::size_t j = 0; j < n; ++j) {
     to[j] += scale[0] * a[j] + scale[1] * b[j] + scale[2] * c[j] + scale[3] * d[j];

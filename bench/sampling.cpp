@@ -33,10 +33,11 @@ Timing sample(const std::function<void()>& call, double budget) {
   seconds_of(call, std::min(3 * times, std::max(1, static_cast<int>(0.2 * budget / one))));
   std::vector<double> samples;
   const double end = now() + budget;
-  while (samples.size() < 5 || (now() < end && samples.size() < 400)) samples.push_back(seconds_of(call, times) / times);
+  while (samples.size() < 5 || (now() < end && samples.size() < 400))
+    samples.push_back(seconds_of(call, times) / times);
   std::sort(samples.begin(), samples.end());
-  return {quantile(samples, 0.5), quantile(samples, 0.25), quantile(samples, 0.75), samples.front(),
-          static_cast<int>(samples.size()), times};
+  return {quantile(samples, 0.5), quantile(samples, 0.25),          quantile(samples, 0.75),
+          samples.front(),        static_cast<int>(samples.size()), times};
 }
 
 }  // namespace bench

@@ -1,5 +1,5 @@
-// Column kernels on a GPU: one point a thread, neighbours along the fast axis side by side. The order of each reduction is that of
-// cpu/column.hpp: chunks of 64 elements in order, then chunks pairwise.
+// Column kernels on a GPU: one point a thread, neighbours along the fast axis side by side. The order of each reduction
+// is that of cpu/column.hpp: chunks of 64 elements in order, then chunks pairwise.
 namespace ct {
 
 constexpr index chunk_elements = 64;

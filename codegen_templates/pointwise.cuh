@@ -5,7 +5,8 @@ template <class Body>
 CT_DEVICE void pointwise(const Body& body, index points) {
   const index width = body.width();
   const index stride = index(block_count()) * block_size();
-  for (index i = index(block_index()) * block_size() + thread_index(); i < points; i += stride) body.element(i / width, i % width);
+  for (index i = index(block_index()) * block_size() + thread_index(); i < points; i += stride)
+    body.element(i / width, i % width);
 }
 
 }  // namespace ct

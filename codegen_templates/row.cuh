@@ -54,7 +54,8 @@ template <class Body>
 CT_DEVICE void row(const Body& body, index points) {
   const index warps = block_size() / lanes;
   const index stride = index(block_count()) * warps;
-  for (index point = index(block_index()) * warps + warp_index(); point < points; point += stride) body.point(WarpTeam{}, point);
+  for (index point = index(block_index()) * warps + warp_index(); point < points; point += stride)
+    body.point(WarpTeam{}, point);
 }
 
 }  // namespace ct

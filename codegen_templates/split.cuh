@@ -1,5 +1,5 @@
-// Long reductions on a GPU: a warp a part, each reduced into the workspace; then one thread of a second launch combines the parts in
-// the order of cpu/split.hpp.
+// Long reductions on a GPU: a warp a part, each reduced into the workspace; then one thread of a second launch combines
+// the parts in the order of cpu/split.hpp.
 namespace ct {
 
 constexpr index part_elements = 16 * block_elements;

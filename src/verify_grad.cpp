@@ -1,5 +1,5 @@
-// verify_grad: analytic gradients against differences of the compiled function itself. It compiles functions, so it stands
-// beside function.cpp and uses the public interface only.
+// verify_grad: analytic gradients against differences of the compiled function itself. It compiles functions, so it
+// stands beside function.cpp and uses the public interface only.
 #include <croton/function.hpp>
 #include <croton/grad.hpp>
 #include <croton/ops.hpp>
@@ -46,8 +46,9 @@ Variable weighed(const Variable& y, const Sizes& shape, std::uint64_t seed) {
   return sum(y * constant(Array::uniform(DType::float64, shape, seed, 0.5, 1.5)));
 }
 
-/// The derivative along one element by the central difference of fourth order, (8 (f(h) - f(-h)) - (f(2h) - f(-2h))) / 12h. Its
-/// own error is about h^4 |f^(5)| / 30, and that of rounding about 1e-16 |f| / h: with h = 1e-4 both are far below the tolerance.
+/// The derivative along one element by the central difference of fourth order, (8 (f(h) - f(-h)) - (f(2h) - f(-2h))) /
+/// 12h. Its own error is about h^4 |f^(5)| / 30, and that of rounding about 1e-16 |f| / h: with h = 1e-4 both are far
+/// below the tolerance.
 double difference(const Inputs& inputs, const Function& cost, double& element) {
   const double at = element, h = 1e-4 * std::max(1.0, std::abs(at));
   const auto shifted = [&](double steps) {
@@ -86,7 +87,8 @@ double verify_grad(const Build& f, const std::vector<Array>& points, int order, 
   Inputs inputs(points);
   if (inputs.differentiable.empty()) throw ValueError("verify_grad: none of the points is a float array");
   const Variable y = f(inputs.variables);
-  if (!is_float(y.dtype())) throw TypeError("verify_grad: the function gives " + y.type().to_string() + "; a float is needed");
+  if (!is_float(y.dtype()))
+    throw TypeError("verify_grad: the function gives " + y.type().to_string() + "; a float is needed");
   const Variable cost = weighed(cast(y, DType::float64), inputs.call(inputs.compile(y)).only().shape(), seed);
   const GradOptions options{.disconnected_inputs = Disconnected::ignore};
   const std::vector<Variable> gradients = grad(cost, inputs.differentiable, options);

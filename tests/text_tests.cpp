@@ -1,11 +1,12 @@
-// Runs the text tests of tests/text/*.test: input, stage and expected output side by side. Rules and rewritten graphs are also run:
-// both sides must agree in numbers, as text alone proves only that nothing changed.
+// Runs the text tests of tests/text/*.test: input, stage and expected output side by side. Rules and rewritten graphs
+// are also run: both sides must agree in numbers, as text alone proves only that nothing changed.
 //
 //   # a comment
 //   rule canonical:  x: f32[n], y: f32[n]   sub(x, neg(y))   =>   add(x, y)
-//     The left side, rewritten by the group of rules (or by all), must print as the right side does. `ieee` behind the group leaves
-//     out rules that change special values; `special` says that the two sides differ at some points, so that they are not run;
-//     `in=-200..200` says where the left side loses digits or overflows: drawn there, the two must differ and the right be finite.
+//     The left side, rewritten by the group of rules (or by all), must print as the right side does. `ieee` behind the
+//     group leaves out rules that change special values; `special` says that the two sides differ at some points, so
+//     that they are not run; `in=-200..200` says where the left side loses digits or overflows: drawn there, the two
+//     must differ and the right be finite.
 //
 //   graph canonical        a graph, rewritten by the group (parse: only read and printed again)
 //   program                a graph, rewritten by all groups and cut into kernels, which are run as well
@@ -77,7 +78,9 @@ std::vector<std::string> words_of(const std::string& text) {
   return words;
 }
 
-bool contains(const std::vector<std::string>& words, std::string_view word) { return std::ranges::find(words, word) != words.end(); }
+bool contains(const std::vector<std::string>& words, std::string_view word) {
+  return std::ranges::find(words, word) != words.end();
+}
 
 std::string shown(const std::vector<Array>& arrays) {
   std::string text;
@@ -88,7 +91,8 @@ std::string shown(const std::vector<Array>& arrays) {
 void demand_close(const std::vector<Array>& found, const std::vector<Array>& wanted, const std::string& what) {
   bool close = found.size() == wanted.size();
   for (std::size_t i = 0; i < found.size() && close; ++i) {
-    close = found[i].dtype() == wanted[i].dtype() && found[i].shape() == wanted[i].shape() && found[i].all_close(wanted[i], 1e-5, 1e-6);
+    close = found[i].dtype() == wanted[i].dtype() && found[i].shape() == wanted[i].shape() &&
+            found[i].all_close(wanted[i], 1e-5, 1e-6);
   }
   if (!close) throw ValueError(what + " differ in value:\n" + shown(found) + "but\n" + shown(wanted));
 }
@@ -126,7 +130,8 @@ void demand_gain(const expr::Graph& left, const expr::Graph& right, const std::s
   const double low = std::stod(range.substr(0, dots)), high = std::stod(range.substr(dots + 2));
   std::vector<Array> values = text::random_inputs(left, 7);
   for (std::size_t i = 0; i < values.size(); ++i) {
-    if (is_float(values[i].dtype())) values[i] = Array::uniform(values[i].dtype(), values[i].shape(), 11 + i, low, high);
+    if (is_float(values[i].dtype()))
+      values[i] = Array::uniform(values[i].dtype(), values[i].shape(), 11 + i, low, high);
   }
   const std::vector<Array> bad = expr::evaluate(left, values), good = expr::evaluate(right, values);
   bool finite = true, close = true;
@@ -140,7 +145,8 @@ void demand_gain(const expr::Graph& left, const expr::Graph& right, const std::s
 
 void run_rule(const std::string& line, rewrite::Fired& fired) {
   const std::size_t colon = line.find(':'), arrow = line.find("=>");
-  if (colon == std::string::npos || arrow == std::string::npos) throw ValueError("'rule group: declarations left => right' is expected");
+  if (colon == std::string::npos || arrow == std::string::npos)
+    throw ValueError("'rule group: declarations left => right' is expected");
   const std::vector<std::string> words = words_of(line.substr(0, colon));
   std::string expression;
   const std::string inputs = declarations(line.substr(colon + 1, arrow - colon - 1), expression);
@@ -148,7 +154,8 @@ void run_rule(const std::string& line, rewrite::Fired& fired) {
   const expr::Graph right = expr::parse_graph(inputs + "return " + trim(line.substr(arrow + 2)));
   const expr::Graph rewritten = text::rewrite(left, words.at(1), !contains(words, "ieee"), fired);
   demand_round_trip(rewritten);
-  const std::string found = expr::print(text::in_order_of_use(rewritten)), wanted = expr::print(text::in_order_of_use(right));
+  const std::string found = expr::print(text::in_order_of_use(rewritten)),
+                    wanted = expr::print(text::in_order_of_use(right));
   if (found != wanted) throw ValueError("found\n" + found + "but expected\n" + wanted);
   for (const std::string& word : words) {
     if (word.starts_with("in=")) demand_gain(left, right, word.substr(3));
@@ -177,7 +184,8 @@ fuse::Program program_of(const std::string& text, rewrite::Fired& fired) {
   const std::vector<Array> values = text::random_inputs(graph, 7);
   const std::vector<Array> wanted = expr::evaluate(graph, values);
   // Without joining every op is a kernel of its own: the same values, and other paths.
-  demand_close(text::evaluate(fuse::fuse(rewritten, {.join = false}), values), wanted, "the kernels of single ops and the graph");
+  demand_close(text::evaluate(fuse::fuse(rewritten, {.join = false}), values), wanted,
+               "the kernels of single ops and the graph");
   fuse::Program program = fuse::fuse(std::move(rewritten));
   for (const fuse::Call& call : program.calls) {
     if (call.kernel) demand_round_trip(*call.kernel->kernel);
@@ -189,9 +197,12 @@ fuse::Program program_of(const std::string& text, rewrite::Fired& fired) {
 std::string error_of(const std::string& text, const std::string& kind) {
   rewrite::Fired fired;
   try {
-    if (kind == "kernel") kernel::parse_kernel(text);
-    else if (kind == "evaluate") expr::evaluate(expr::parse_graph(text), text::random_inputs(expr::parse_graph(text), 7));
-    else expr::parse_graph(text);
+    if (kind == "kernel")
+      kernel::parse_kernel(text);
+    else if (kind == "evaluate")
+      expr::evaluate(expr::parse_graph(text), text::random_inputs(expr::parse_graph(text), 7));
+    else
+      expr::parse_graph(text);
   } catch (const Error& e) {  // an InternalError or anything else is a failure
     return e.what() + std::string("\n");
   }
@@ -205,7 +216,8 @@ std::string run_block(const std::string& head, const std::string& text, rewrite:
   if (stage == "program") return fuse::print(program_of(text, fired));
   if (stage == "count") {
     const fuse::Program program = program_of(text, fired);
-    return "kernels: " + std::to_string(program.kernel_count()) + ", products: " + std::to_string(program.product_count()) + '\n';
+    return "kernels: " + std::to_string(program.kernel_count()) +
+           ", products: " + std::to_string(program.product_count()) + '\n';
   }
   if (stage == "kernel") {
     const kernel::Kernel kernel = kernel::parse_kernel(text);
@@ -248,15 +260,18 @@ class File {
     try {
       f();
     } catch (const std::exception& e) {
-      outcome_.problems.push_back(path_.filename().string() + ":" + std::to_string(at + 1) + ": " + trim(lines_[at]) + "\n" + e.what());
+      outcome_.problems.push_back(path_.filename().string() + ":" + std::to_string(at + 1) + ": " + trim(lines_[at]) +
+                                  "\n" + e.what());
     }
   }
 
   Lines take_until(std::string_view mark, std::size_t& at) {
     Lines taken;
     for (; at < lines_.size() && trim(lines_[at]) != mark; ++at) taken.push_back(lines_[at]);
-    if (at < lines_.size()) ++at;
-    else outcome_.problems.push_back(path_.filename().string() + ": '" + std::string(mark) + "' is missing");
+    if (at < lines_.size())
+      ++at;
+    else
+      outcome_.problems.push_back(path_.filename().string() + ": '" + std::string(mark) + "' is missing");
     return taken;
   }
 
@@ -269,7 +284,8 @@ class File {
     guarded(start, [&] {
       found = run_block(head, joined(text), outcome_.fired);
       // Indentation is for readers.
-      if (lines_of(found) != lines_of(joined(expected)) && !update_) throw ValueError("found\n" + found + "but expected\n" + joined(expected));
+      if (lines_of(found) != lines_of(joined(expected)) && !update_)
+        throw ValueError("found\n" + found + "but expected\n" + joined(expected));
     });
     out_.push_back(lines_[start]);
     out_.insert(out_.end(), text.begin(), text.end());
@@ -292,7 +308,8 @@ const std::map<std::string, Outcome>& outcomes() {
     std::map<std::string, Outcome> result;
     for (const auto& entry : std::filesystem::directory_iterator(CROTON_TEST_TEXTS)) {
       if (entry.path().extension() != ".test") continue;
-      result[entry.path().stem().string()] = File(entry.path(), update != nullptr && std::string_view(update) == "1").run();
+      result[entry.path().stem().string()] =
+          File(entry.path(), update != nullptr && std::string_view(update) == "1").run();
     }
     return result;
   }();

@@ -52,7 +52,9 @@ bool takes_positive(const Graph& graph) {
   for (NodeId id = 0; id < graph.arena.size(); ++id) {
     const expr::Op& op = graph.arena.op(id);
     if (!needed[id]) continue;
-    if (op.map != nullptr && std::ranges::any_of(op.map->domains, [](const expr::Domain& d) { return d.low > -0.95; }) && op.name != "where") return true;
+    if (op.map != nullptr &&
+        std::ranges::any_of(op.map->domains, [](const expr::Domain& d) { return d.low > -0.95; }) && op.name != "where")
+      return true;
     if (op.name.starts_with("crossentropy")) return true;
   }
   return false;
@@ -91,7 +93,8 @@ Graph in_order_of_use(const Graph& graph) {
     for (const NodeId input : from.inputs(id)) inputs.push_back(to[input]);
     expr::TensorType type{from.type(id).dtype, {}};
     for (const NodeId dim : from.type(id).shape) type.shape.push_back(to[from.representative(dim)]);
-    to[id] = result.arena.make_typed(from.op(id), inputs, from.attrs(id), result.arena.intern_type(type), from.node(id).place);
+    to[id] = result.arena.make_typed(from.op(id), inputs, from.attrs(id), result.arena.intern_type(type),
+                                     from.node(id).place);
   };
   for (const expr::GraphInput& input : graph.inputs) {
     for (const NodeId dim : from.type(input.node).shape) move(from.representative(dim));
@@ -120,8 +123,9 @@ std::vector<Array> random_inputs(const Graph& graph, std::uint64_t seed) {
     const DType dtype = arena.type(input.node).dtype;
     const double high = is_float(dtype) ? 2 : is_bool(dtype) ? 1 : 3;
     ++seed;
-    inputs.push_back(is_bool(dtype) ? Array::uniform(DType::float64, shape, seed, -0.5, 1.5).astype(DType::int32).astype(dtype)
-                                    : Array::uniform(dtype, shape, seed, is_float(dtype) ? low : 0, high));
+    inputs.push_back(is_bool(dtype)
+                         ? Array::uniform(DType::float64, shape, seed, -0.5, 1.5).astype(DType::int32).astype(dtype)
+                         : Array::uniform(dtype, shape, seed, is_float(dtype) ? low : 0, high));
   }
   return inputs;
 }
@@ -130,14 +134,17 @@ namespace {
 
 class ProgramEvaluator {
  public:
-  ProgramEvaluator(const fuse::Program& program, std::span<const Array> inputs) : program_(program), graph_(program.graph), inputs_(inputs) {
+  ProgramEvaluator(const fuse::Program& program, std::span<const Array> inputs)
+      : program_(program), graph_(program.graph), inputs_(inputs) {
     for (std::size_t i = 0; i < inputs.size(); ++i) values_.insert_or_assign(graph_.inputs[i].node, inputs[i]);
   }
 
   std::vector<Array> run() {
     for (const fuse::Call& call : program_.calls) {
-      if (call.kernel) run_kernel(*call.kernel);
-      else run_product(*call.product);
+      if (call.kernel)
+        run_kernel(*call.kernel);
+      else
+        run_product(*call.product);
     }
     std::vector<Array> results;
     for (const NodeId root : graph_.roots()) results.push_back(value(root));
@@ -150,10 +157,12 @@ class ProgramEvaluator {
     if (const auto at = values_.find(id); at != values_.end()) return at->second;
     const expr::Op& op = graph_.arena.op(id);
     if (op.kind == expr::Kind::Leaf) return by_reference({id})[0];
-    if (op.name != "dimshuffle") throw InternalError("a program reads " + std::string(op.name) + ", which nothing has computed");
+    if (op.name != "dimshuffle")
+      throw InternalError("a program reads " + std::string(op.name) + ", which nothing has computed");
     Sizes shape;
     for (const NodeId dim : graph_.arena.type(id).shape) shape.push_back(number(dim));
-    return op.evaluate({graph_.arena.attrs(id), {value(graph_.arena.input(id, 0)).contiguous()}, graph_.arena.type(id).dtype, shape});
+    return op.evaluate(
+        {graph_.arena.attrs(id), {value(graph_.arena.input(id, 0)).contiguous()}, graph_.arena.type(id).dtype, shape});
   }
 
   std::vector<Array> by_reference(std::vector<NodeId> nodes) const {
@@ -183,7 +192,8 @@ class ProgramEvaluator {
     const Array left = value(call.left), right = value(call.right);
     const Sizes shape{left.shape(0), right.shape(1)};
     if (call.accumulate == expr::no_node) {
-      values_.insert_or_assign(call.result, expr::op("dot").evaluate({{}, {left.contiguous(), right.contiguous()}, dtype, shape}));
+      values_.insert_or_assign(call.result,
+                               expr::op("dot").evaluate({{}, {left.contiguous(), right.contiguous()}, dtype, shape}));
     } else {
       const expr::Attrs attrs{{"alpha", call.alpha}, {"beta", call.beta}};
       const std::vector<Array> inputs{value(call.accumulate).contiguous(), left.contiguous(), right.contiguous()};
@@ -199,6 +209,8 @@ class ProgramEvaluator {
 
 }  // namespace
 
-std::vector<Array> evaluate(const fuse::Program& program, std::span<const Array> inputs) { return ProgramEvaluator(program, inputs).run(); }
+std::vector<Array> evaluate(const fuse::Program& program, std::span<const Array> inputs) {
+  return ProgramEvaluator(program, inputs).run();
+}
 
 }  // namespace croton::text

@@ -12,13 +12,16 @@
 
 namespace croton::text {
 
-/// Runs "all" groups of rules, or the one of that name, until nothing changes; each result is verified. ValueError for other names.
+/// Runs "all" groups of rules, or the one of that name, until nothing changes; each result is verified. ValueError for
+/// other names.
 expr::Graph rewrite(expr::Graph graph, std::string_view stage, bool special_values, rewrite::Fired& fired);
 
-/// The graph with its nodes in the order in which the outputs need them: equal graphs then print equally, however they were made.
+/// The graph with its nodes in the order in which the outputs need them: equal graphs then print equally, however they
+/// were made.
 expr::Graph in_order_of_use(const expr::Graph& graph);
 
-/// An array for each input. Sizes that are not stated become 3, 4, 5, ..., those that must be equal being equal. Floats lie in
+/// An array for each input. Sizes that are not stated become 3, 4, 5, ..., those that must be equal being equal. Floats
+/// lie in
 /// [-2, 2), or in [0.1, 2) where the graph holds an op that takes positive numbers; integers in 0, 1, 2; bool in both.
 std::vector<Array> random_inputs(const expr::Graph& graph, std::uint64_t seed);
 

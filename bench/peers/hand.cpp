@@ -31,7 +31,8 @@ struct Free {
 };
 using Buffer = std::unique_ptr<float[], Free>;
 
-/// Memory in large pages where the system has them, as NumPy and Croton ask for: small ones cost more than the transfer.
+/// Memory in large pages where the system has them, as NumPy and Croton ask for: small ones cost more than the
+/// transfer.
 Buffer buffer(std::int64_t count) {
   constexpr std::size_t page = 2 << 20;
   const std::size_t bytes = (count * sizeof(float) + page) / page * page;
@@ -114,7 +115,8 @@ double softmax_reference(const float* x, std::int64_t i) {
 std::string comma(bool& first) { return std::exchange(first, false) ? "" : ",\n"; }
 
 template <class Kernel, class Reference>
-void report(const char* name, const float* x, std::int64_t n, Kernel kernel, Reference want, double budget, bool& first) {
+void report(const char* name, const float* x, std::int64_t n, Kernel kernel, Reference want, double budget,
+            bool& first) {
   const Buffer y = buffer(n);
   kernel(y.get(), x, n);
   double off = 0, top = 0, sum = 0;
@@ -124,7 +126,8 @@ void report(const char* name, const float* x, std::int64_t n, Kernel kernel, Ref
     top = std::max(top, std::abs(wanted));
     sum += std::abs(static_cast<double>(y[i]));
   }
-  std::printf("%s\"%s\": {\"error_vs_reference\": %.3g, \"checksum\": %.10g", comma(first).c_str(), name, off / top, sum);
+  std::printf("%s\"%s\": {\"error_vs_reference\": %.3g, \"checksum\": %.10g", comma(first).c_str(), name, off / top,
+              sum);
   if (!(off <= 2e-5 * top)) {
     std::printf(", \"error\": \"wrong result\"}");
     return;
@@ -170,10 +173,11 @@ struct Traffic {
 };
 
 void report_limits(bool reduced, double budget) {
-  const Traffic traffics[] = {{"axpy_chain_1e6", 4, 4},        {"softmax_rows", 16.78, 16.78}, {"layernorm_rows", 16.78, 16.78},
-                              {"black_scholes", 24, 16},       {"reduce_sum_0", 67.1, 0},      {"logreg_step", 1.88, 0},
-                              {"axpy_chain_1e7", 40, 40},      {"reduce_sum_1", 67.1, 0},      {"reduce_sum_all", 67.1, 0},
-                              {"transpose_add", 67.1, 67.1}};
+  const Traffic traffics[] = {{"axpy_chain_1e6", 4, 4},         {"softmax_rows", 16.78, 16.78},
+                              {"layernorm_rows", 16.78, 16.78}, {"black_scholes", 24, 16},
+                              {"reduce_sum_0", 67.1, 0},        {"logreg_step", 1.88, 0},
+                              {"axpy_chain_1e7", 40, 40},       {"reduce_sum_1", 67.1, 0},
+                              {"reduce_sum_all", 67.1, 0},      {"transpose_add", 67.1, 67.1}};
   bool first = true;
   for (const Traffic& t : traffics) {
     if (reduced && t.read_mb > 20) continue;
@@ -188,8 +192,10 @@ int main(int argc, char** argv) {
   const double budget = argc > 2 ? std::atof(argv[2]) : 0.5;
   const bool reduced = argc > 3;
   omp_set_num_threads(threads);
-  std::printf("{\"peer\": \"hand\", \"threads\": %d, \"mode\": \"time\", \"import_s\": null, \"versions\": {\"compiler\": \"GCC %s\"},\n",
-              threads, __VERSION__);
+  std::printf(
+      "{\"peer\": \"hand\", \"threads\": %d, \"mode\": \"time\", \"import_s\": null, \"versions\": {\"compiler\": "
+      "\"GCC %s\"},\n",
+      threads, __VERSION__);
   std::printf("\"results\": {");
   const std::int64_t largest = reduced ? 1'000'000 : 10'000'000;
   const Buffer x = uniform(101, largest, -2, 2), matrix = uniform(301, rows * columns, -4, 4);

@@ -12,12 +12,14 @@ CT_DEVICE T invert(T x) {
 // |x| of integers; that of the lowest one is itself, as in NumPy.
 template <class T>
 CT_DEVICE T abs(T x) {
-  if constexpr (is_signed_integer<T>) return x < 0 ? T(typename wide_unsigned<T>::type(0) - typename wide_unsigned<T>::type(x)) : x;
-  else return x;
+  if constexpr (is_signed_integer<T>)
+    return x < 0 ? T(typename wide_unsigned<T>::type(0) - typename wide_unsigned<T>::type(x)) : x;
+  else
+    return x;
 }
 
-// One word of memory in which a failed check leaves its number and the value at fault; 0 while all is well. The first one stays on
-// the CPU; on a GPU two checks that fail at once may mix, and the host then says only that a check failed.
+// One word of memory in which a failed check leaves its number and the value at fault; 0 while all is well. The first
+// one stays on the CPU; on a GPU two checks that fail at once may mix, and the host then says only that a check failed.
 struct Failure {
   unsigned int check;  // number of the check, from 1
   unsigned int low;    // the value

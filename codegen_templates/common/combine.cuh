@@ -1,10 +1,10 @@
-// Combiners of reductions, and the fixed trees in which they combine: the same on every device, so that results have the same
-// bits everywhere and for any number of threads.
+// Combiners of reductions, and the fixed trees in which they combine: the same on every device, so that results have
+// the same bits everywhere and for any number of threads.
 //
-// Elements are taken in blocks of 1024. Within a block, lane l of 32 combines elements l, l + 32, l + 64, ... in order; then lanes
-// combine in halves (l with l + 16, + 8, ..., + 1). Blocks combine as a binary counter counts (pairwise): the error of a float sum of n
-// elements is at most about (32 + 5 + log2(n / 1024)) half units in the last place of the sum of magnitudes
-// (N. Higham, The accuracy of floating point summation, 1993).
+// Elements are taken in blocks of 1024. Within a block, lane l of 32 combines elements l, l + 32, l + 64, ... in order;
+// then lanes combine in halves (l with l + 16, + 8, ..., + 1). Blocks combine as a binary counter counts (pairwise):
+// the error of a float sum of n elements is at most about (32 + 5 + log2(n / 1024)) half units in the last place of the
+// sum of magnitudes (N. Higham, The accuracy of floating point summation, 1993).
 #ifndef CT_COMBINE
 #define CT_COMBINE
 
@@ -35,8 +35,10 @@ template <class T>
 struct Max {
   typedef T State;
   CT_DEVICE State identity() {
-    if constexpr (is_float<T>) return -inf<T>();
-    else return lowest<T>();
+    if constexpr (is_float<T>)
+      return -inf<T>();
+    else
+      return lowest<T>();
   }
   CT_DEVICE State lift(T value, index) { return value; }
   CT_DEVICE State join(State a, State b) { return maximum(a, b); }
@@ -47,8 +49,10 @@ template <class T>
 struct Min {
   typedef T State;
   CT_DEVICE State identity() {
-    if constexpr (is_float<T>) return inf<T>();
-    else return highest<T>();
+    if constexpr (is_float<T>)
+      return inf<T>();
+    else
+      return highest<T>();
   }
   CT_DEVICE State lift(T value, index) { return value; }
   CT_DEVICE State join(State a, State b) { return minimum(a, b); }

@@ -1,5 +1,5 @@
-// Column kernels on the CPU: neighbouring points are reduced side by side, a tile of them at a time, so that memory is read along
-// its fast axis. The order of each reduction: chunks of 64 elements in order, then chunks pairwise.
+// Column kernels on the CPU: neighbouring points are reduced side by side, a tile of them at a time, so that memory is
+// read along its fast axis. The order of each reduction: chunks of 64 elements in order, then chunks pairwise.
 namespace ct {
 
 constexpr index chunk_elements = 64;

@@ -1,5 +1,6 @@
-// Elementwise kernels on the CPU: the points [begin, end) in C order, the last axis in a loop that vectorises. Points do not
-// depend on each other (an operand that is also written is read and written at the same point), which the pragma states.
+// Elementwise kernels on the CPU: the points [begin, end) in C order, the last axis in a loop that vectorises. Points
+// do not depend on each other (an operand that is also written is read and written at the same point), which the pragma
+// states.
 namespace ct {
 
 template <class Body>

@@ -9,7 +9,8 @@ struct SerialTeam {
     for (index l = 0; l < lanes; ++l) state[l] = C::identity();
     index k = begin;
     for (; k + lanes <= end; k += lanes) {
-      // Without these hints the 32 steps are unrolled before the vectoriser sees a loop, and stay scalar (3 to 5 times slower).
+      // Without these hints the 32 steps are unrolled before the vectoriser sees a loop, and stay scalar (3 to 5 times
+      // slower).
 #pragma clang loop vectorize(assume_safety) vectorize_width(32) interleave_count(1) unroll(disable)
       for (index l = 0; l < lanes; ++l) state[l] = C::join(state[l], C::lift(value(k + l), k + l));
     }

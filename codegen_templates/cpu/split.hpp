@@ -1,5 +1,5 @@
-// Long reductions on the CPU: fixed parts of 16 blocks, each reduced into the workspace, then all parts combined. A part is a whole
-// subtree of the tree in combine.cuh, so the result has the bits of one that is not split.
+// Long reductions on the CPU: fixed parts of 16 blocks, each reduced into the workspace, then all parts combined. A
+// part is a whole subtree of the tree in combine.cuh, so the result has the bits of one that is not split.
 namespace ct {
 
 constexpr index part_elements = 16 * block_elements;

@@ -1,5 +1,6 @@
 // Errors that Croton raises. A mistake of the caller is an `Error` or one of its kinds; a bug of Croton itself is an
-// `InternalError`, which asks for a report. The two never mix: a test fails where a user's mistake ends in an InternalError.
+// `InternalError`, which asks for a report. The two never mix: a test fails where a user's mistake ends in an
+// InternalError.
 #pragma once
 
 #include <source_location>

@@ -13,13 +13,14 @@ namespace croton {
 enum class Disconnected { raise, warn, ignore };
 
 struct GradOptions {
-  std::vector<Variable> consider_constant = {};   ///< the gradient does not flow through these
-  Disconnected disconnected_inputs = Disconnected::raise;  ///< raise DisconnectedInputError, or give zeros (with a warning)
+  std::vector<Variable> consider_constant = {};  ///< the gradient does not flow through these
+  Disconnected disconnected_inputs =
+      Disconnected::raise;  ///< raise DisconnectedInputError, or give zeros (with a warning)
 };
 
-/// The gradients of a scalar cost with respect to the variables, in their order; each has its variable's shape, and its dtype
-/// (floatX for integer variables). The same variable may be asked for twice. TypeError if the cost is not a 0-d float.
-/// Conventions at kinks follow Theano; they are listed in docs/gradients.md.
+/// The gradients of a scalar cost with respect to the variables, in their order; each has its variable's shape, and its
+/// dtype (floatX for integer variables). The same variable may be asked for twice. TypeError if the cost is not a 0-d
+/// float. Conventions at kinks follow Theano; they are listed in docs/gradients.md.
 std::vector<Variable> grad(const Variable& cost, const std::vector<Variable>& wrt, const GradOptions& options = {},
                            std::source_location where = std::source_location::current());
 Variable grad(const Variable& cost, const Variable& wrt, const GradOptions& options = {},
@@ -34,8 +35,9 @@ std::array<Variable, sizeof...(V)> grad(const Variable& cost, const V&... wrt) {
   return result;
 }
 
-/// Compares the gradient of sum(f(inputs) * r), r random and fixed, with central differences in float64 at the given points.
-/// Returns the largest relative error |a - n| / max(|a| + |n|, 1e-2); `order` 2 checks the gradient of the gradient too.
+/// Compares the gradient of sum(f(inputs) * r), r random and fixed, with central differences in float64 at the given
+/// points. Returns the largest relative error |a - n| / max(|a| + |n|, 1e-2); `order` 2 checks the gradient of the
+/// gradient too.
 double verify_grad(const std::function<Variable(const std::vector<Variable>&)>& f, const std::vector<Array>& points,
                    int order = 1, std::uint64_t seed = 1);
 

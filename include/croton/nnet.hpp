@@ -15,8 +15,9 @@ Variable logsumexp(Operand x, int axis = -1, bool keepdims = false);
 Variable relu(Operand x, double alpha = 0);
 Variable sigmoid(Operand x);
 Variable softplus(Operand x);
-/// Per row of `p` (probabilities along the last axis): -log(p[target]) for integer targets (one index a row; IndexError outside),
-/// -sum(target * log(p)) for targets of the shape of p. On a softmax it is computed from the logits, without overflow.
+/// Per row of `p` (probabilities along the last axis): -log(p[target]) for integer targets (one index a row; IndexError
+/// outside), -sum(target * log(p)) for targets of the shape of p. On a softmax it is computed from the logits, without
+/// overflow.
 Variable categorical_crossentropy(Operand p, Operand target);
 /// -(t log(p) + (1 - t) log(1 - p)), elementwise; on a sigmoid it is computed from the logits.
 Variable binary_crossentropy(Operand p, Operand target);

@@ -1,6 +1,6 @@
-// Operations on symbolic variables. Elementwise operations broadcast: trailing axes are aligned and a stated size of 1 (or a
-// missing axis) repeats; sizes that are unknown must be equal when the function is called. dtypes follow docs/types.md.
-// Every operation raises TypeError or ShapeError that names its arguments and their lines.
+// Operations on symbolic variables. Elementwise operations broadcast: trailing axes are aligned and a stated size of 1
+// (or a missing axis) repeats; sizes that are unknown must be equal when the function is called. dtypes follow
+// docs/types.md. Every operation raises TypeError or ShapeError that names its arguments and their lines.
 #pragma once
 
 #include <croton/variable.hpp>
@@ -11,7 +11,8 @@
 
 namespace croton {
 
-// ---- arithmetic: dtype is promote(a, b) -------------------------------------------------------------------------------
+// ---- arithmetic: dtype is promote(a, b)
+// -------------------------------------------------------------------------------
 Variable operator+(Operand a, Operand b);
 Variable operator-(Operand a, Operand b);
 Variable operator*(Operand a, Operand b);
@@ -33,7 +34,8 @@ Variable clip(Operand x, Operand low, Operand high);
 /// The sum of variables of one shape.
 Variable add_n(const std::vector<Variable>& terms, std::source_location where = std::source_location::current());
 
-// ---- comparison and logic: bool ----------------------------------------------------------------------------------------
+// ---- comparison and logic: bool
+// ----------------------------------------------------------------------------------------
 Variable operator<(Operand a, Operand b);
 Variable operator<=(Operand a, Operand b);
 Variable operator>(Operand a, Operand b);
@@ -52,7 +54,8 @@ Variable where(Operand condition, Operand a, Operand b);
 /// Theano's name of `where`.
 Variable switch_(Operand condition, Operand a, Operand b);
 
-// ---- functions of one variable: integers become float32 (up to 16 bits) or float64 ------------------------------------------
+// ---- functions of one variable: integers become float32 (up to 16 bits) or float64
+// ------------------------------------------
 Variable exp(Operand x);
 Variable exp2(Operand x);
 Variable expm1(Operand x);
@@ -75,7 +78,8 @@ Variable erfc(Operand x);
 Variable sigmoid(Operand x);
 /// log(1 + exp(x)).
 Variable softplus(Operand x);
-// ---- functions that keep the dtype -------------------------------------------------------------------------------------
+// ---- functions that keep the dtype
+// -------------------------------------------------------------------------------------
 Variable sqr(Operand x);
 Variable abs(Operand x);
 /// -1, 0 or 1; nan stays nan. TypeError for bool.
@@ -88,7 +92,8 @@ Variable round(Operand x);
 /// Conversion; float to integer truncates towards zero and saturates, nan gives 0.
 Variable cast(Operand x, DType dtype);
 
-// ---- reductions ---------------------------------------------------------------------------------------------------------
+// ---- reductions
+// ---------------------------------------------------------------------------------------------------------
 struct ReduceOptions {
   std::optional<std::vector<int>> axis;  ///< all axes if absent; negative ones count from the end
   bool keepdims = false;                 ///< leave reduced axes as size 1
@@ -99,7 +104,8 @@ struct ReduceOptions {
   ReduceOptions(std::vector<int> axes) : axis(std::move(axes)) {}
   ReduceOptions(std::optional<std::vector<int>> axes, bool keep) : axis(std::move(axes)), keepdims(keep) {}
 };
-/// Integers are summed in 64 bits; floats along a fixed pairwise tree, so that the result does not depend on the device.
+/// Integers are summed in 64 bits; floats along a fixed pairwise tree, so that the result does not depend on the
+/// device.
 Variable sum(Operand x, const ReduceOptions& options = {});
 Variable prod(Operand x, const ReduceOptions& options = {});
 /// sum / count; integers give float64. Of no elements: nan.
@@ -111,15 +117,18 @@ Variable max(Operand x, const ReduceOptions& options = {});
 Variable min(Operand x, const ReduceOptions& options = {});
 Variable all(Operand x, const ReduceOptions& options = {});
 Variable any(Operand x, const ReduceOptions& options = {});
-/// Index (int64) of the first largest element, of the first nan if there is one; without axis: into the flattened variable.
+/// Index (int64) of the first largest element, of the first nan if there is one; without axis: into the flattened
+/// variable.
 Variable argmax(Operand x, const ReduceOptions& options = {});
 Variable argmin(Operand x, const ReduceOptions& options = {});
 
-// ---- products ------------------------------------------------------------------------------------------------------------
+// ---- products
+// ------------------------------------------------------------------------------------------------------------
 /// The matrix product; vectors are rows on the left and columns on the right, a scalar multiplies.
 Variable dot(Operand a, Operand b);
 
-// ---- views ---------------------------------------------------------------------------------------------------------------
+// ---- views
+// ---------------------------------------------------------------------------------------------------------------
 /// The pattern entry that adds a broadcastable axis.
 inline constexpr int broadcast_axis = -1;
 /// Axis i of the result is axis pattern[i] of x, or new (broadcast_axis); axes left out must have the stated size 1.
@@ -132,11 +141,14 @@ Variable flatten(Operand x, int ndim = 1);
 Variable expand_dims(Operand x, int axis);
 Variable squeeze(Operand x, int axis);
 
-// ---- generators ------------------------------------------------------------------------------------------------------------
+// ---- generators
+// ------------------------------------------------------------------------------------------------------------
 /// `value` repeated to the shape.
 Variable alloc(Operand value, const std::vector<Operand>& shape);
-Variable zeros(const std::vector<Operand>& shape, std::optional<DType> dtype = {}, std::source_location where = std::source_location::current());
-Variable ones(const std::vector<Operand>& shape, std::optional<DType> dtype = {}, std::source_location where = std::source_location::current());
+Variable zeros(const std::vector<Operand>& shape, std::optional<DType> dtype = {},
+               std::source_location where = std::source_location::current());
+Variable ones(const std::vector<Operand>& shape, std::optional<DType> dtype = {},
+              std::source_location where = std::source_location::current());
 Variable zeros_like(Operand x);
 Variable ones_like(Operand x);
 /// 0, 1, ..., n-1 as int64.

@@ -9,8 +9,8 @@ namespace croton {
 
 struct SharedOptions {
   std::string name = {};
-  std::string target = {};   ///< device that stores it, always; empty: the configured device
-  bool borrow = false;  ///< keep the given array's memory instead of a copy
+  std::string target = {};  ///< device that stores it, always; empty: the configured device
+  bool borrow = false;      ///< keep the given array's memory instead of a copy
 };
 
 /// A variable whose value lives between calls. Its type is fixed (dtype and rank); sizes may change with set_value.
@@ -31,7 +31,8 @@ class SharedVariable : public Variable {
   explicit SharedVariable(std::shared_ptr<builder::Node> node) : Variable(std::move(node)) {}
 };
 
-/// A shared variable with a copy of the value; the type states no sizes. A 0-d value keeps its dtype (3 -> int64 needs Array(int64)).
+/// A shared variable with a copy of the value; the type states no sizes. A 0-d value keeps its dtype (3 -> int64 needs
+/// Array(int64)).
 SharedVariable shared(const Array& value, const SharedOptions& options = {},
                       std::source_location where = std::source_location::current());
 

@@ -86,9 +86,7 @@ template <> constexpr DType dtype_of<std::complex<double>>() { return DType::com
 
 /// A C++ type of elements: one that dtype_of knows.
 template <class T>
-concept Element = requires {
-  dtype_of<T>();
-};
+concept Element = requires { dtype_of<T>(); };
 
 /// Marks a size that is known only when a function is called.
 inline constexpr std::int64_t unknown_size = -1;

@@ -1,5 +1,5 @@
-// Variable: a node of the user's symbolic graph. Operations on variables build new variables; nothing is computed until a
-// function is compiled (function.hpp) or `eval` is called. Every variable knows the line of the program that made it.
+// Variable: a node of the user's symbolic graph. Operations on variables build new variables; nothing is computed until
+// a function is compiled (function.hpp) or `eval` is called. Every variable knows the line of the program that made it.
 #pragma once
 
 #include <croton/array.hpp>
@@ -28,7 +28,8 @@ class Variable;
 /// Value for an input, as given to `eval` and `givens`.
 using Binding = std::pair<Variable, Array>;
 
-/// A handle to a symbolic expression; copies are the same variable. `==` is identity; for elementwise equality use `eq`.
+/// A handle to a symbolic expression; copies are the same variable. `==` is identity; for elementwise equality use
+/// `eq`.
 class Variable {
  public:
   /// No variable; using it in an expression raises TypeError.
@@ -46,7 +47,8 @@ class Variable {
   bool defined() const { return node_ != nullptr; }
   bool is_constant() const;
 
-  /// The size of one axis (negative axes count from the end) as an int64 scalar; costs nothing, never computes the variable.
+  /// The size of one axis (negative axes count from the end) as an int64 scalar; costs nothing, never computes the
+  /// variable.
   Variable shape(int axis, std::source_location where = std::source_location::current()) const;
   /// All sizes, each an int64 scalar.
   std::vector<Variable> shape(std::source_location where = std::source_location::current()) const;
@@ -75,9 +77,9 @@ class Variable {
 
 std::ostream& operator<<(std::ostream& out, const Variable& variable);
 
-/// An argument of an operation: a variable, or a number or array that becomes a constant. The conversion notes the user's
-/// line. A whole number takes the smallest integer dtype that holds it; a real number is floatX (with floatX=float64: float32 where
-/// that is exact), so that `x_float32 * 0.1` stays float32 under floatX=float32.
+/// An argument of an operation: a variable, or a number or array that becomes a constant. The conversion notes the
+/// user's line. A whole number takes the smallest integer dtype that holds it; a real number is floatX (with
+/// floatX=float64: float32 where that is exact), so that `x_float32 * 0.1` stays float32 under floatX=float32.
 struct Operand {
   Variable variable;
   std::source_location where;
@@ -111,39 +113,52 @@ extern const SliceSpec ellipsis;
 /// A free input of the given type.
 Variable variable(Type type, std::string name = "", std::source_location where = std::source_location::current());
 /// A constant with a copy of the array.
-Variable constant(const Array& value, std::string name = "", std::source_location where = std::source_location::current());
+Variable constant(const Array& value, std::string name = "",
+                  std::source_location where = std::source_location::current());
 
 // Inputs by rank: dtype is floatX unless given. row is (1, ?), col is (?, 1): their size of 1 broadcasts.
-Variable scalar(std::string name = "", std::optional<DType> dtype = {}, std::source_location where = std::source_location::current());
-Variable vector(std::string name = "", std::optional<DType> dtype = {}, std::source_location where = std::source_location::current());
-Variable matrix(std::string name = "", std::optional<DType> dtype = {}, std::source_location where = std::source_location::current());
-Variable row(std::string name = "", std::optional<DType> dtype = {}, std::source_location where = std::source_location::current());
-Variable col(std::string name = "", std::optional<DType> dtype = {}, std::source_location where = std::source_location::current());
-Variable tensor3(std::string name = "", std::optional<DType> dtype = {}, std::source_location where = std::source_location::current());
-Variable tensor4(std::string name = "", std::optional<DType> dtype = {}, std::source_location where = std::source_location::current());
+Variable scalar(std::string name = "", std::optional<DType> dtype = {},
+                std::source_location where = std::source_location::current());
+Variable vector(std::string name = "", std::optional<DType> dtype = {},
+                std::source_location where = std::source_location::current());
+Variable matrix(std::string name = "", std::optional<DType> dtype = {},
+                std::source_location where = std::source_location::current());
+Variable row(std::string name = "", std::optional<DType> dtype = {},
+             std::source_location where = std::source_location::current());
+Variable col(std::string name = "", std::optional<DType> dtype = {},
+             std::source_location where = std::source_location::current());
+Variable tensor3(std::string name = "", std::optional<DType> dtype = {},
+                 std::source_location where = std::source_location::current());
+Variable tensor4(std::string name = "", std::optional<DType> dtype = {},
+                 std::source_location where = std::source_location::current());
 
 // Theano's prefixed names: b int8, w int16, i int32, l int64, f float32, d float64 (and u.. in dtype arguments).
-#define CROTON_DECLARE_INPUTS(prefix, element)                                                             \
-  inline Variable prefix##scalar(std::string name = "", std::source_location where = std::source_location::current()) { \
-    return scalar(std::move(name), DType::element, where);                                                  \
-  }                                                                                                         \
-  inline Variable prefix##vector(std::string name = "", std::source_location where = std::source_location::current()) { \
-    return vector(std::move(name), DType::element, where);                                                  \
-  }                                                                                                         \
-  inline Variable prefix##matrix(std::string name = "", std::source_location where = std::source_location::current()) { \
-    return matrix(std::move(name), DType::element, where);                                                  \
-  }                                                                                                         \
+#define CROTON_DECLARE_INPUTS(prefix, element)                                                                       \
+  inline Variable prefix##scalar(std::string name = "",                                                              \
+                                 std::source_location where = std::source_location::current()) {                     \
+    return scalar(std::move(name), DType::element, where);                                                           \
+  }                                                                                                                  \
+  inline Variable prefix##vector(std::string name = "",                                                              \
+                                 std::source_location where = std::source_location::current()) {                     \
+    return vector(std::move(name), DType::element, where);                                                           \
+  }                                                                                                                  \
+  inline Variable prefix##matrix(std::string name = "",                                                              \
+                                 std::source_location where = std::source_location::current()) {                     \
+    return matrix(std::move(name), DType::element, where);                                                           \
+  }                                                                                                                  \
   inline Variable prefix##row(std::string name = "", std::source_location where = std::source_location::current()) { \
-    return row(std::move(name), DType::element, where);                                                     \
-  }                                                                                                         \
+    return row(std::move(name), DType::element, where);                                                              \
+  }                                                                                                                  \
   inline Variable prefix##col(std::string name = "", std::source_location where = std::source_location::current()) { \
-    return col(std::move(name), DType::element, where);                                                     \
-  }                                                                                                         \
-  inline Variable prefix##tensor3(std::string name = "", std::source_location where = std::source_location::current()) { \
-    return tensor3(std::move(name), DType::element, where);                                                 \
-  }                                                                                                         \
-  inline Variable prefix##tensor4(std::string name = "", std::source_location where = std::source_location::current()) { \
-    return tensor4(std::move(name), DType::element, where);                                                 \
+    return col(std::move(name), DType::element, where);                                                              \
+  }                                                                                                                  \
+  inline Variable prefix##tensor3(std::string name = "",                                                             \
+                                  std::source_location where = std::source_location::current()) {                    \
+    return tensor3(std::move(name), DType::element, where);                                                          \
+  }                                                                                                                  \
+  inline Variable prefix##tensor4(std::string name = "",                                                             \
+                                  std::source_location where = std::source_location::current()) {                    \
+    return tensor4(std::move(name), DType::element, where);                                                          \
   }
 CROTON_DECLARE_INPUTS(b, int8)
 CROTON_DECLARE_INPUTS(w, int16)

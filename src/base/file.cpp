@@ -61,7 +61,7 @@ Descriptor open_at(int folder, const char* name, int flags, mode_t mode = 0) {
 }
 
 struct stat status_of(int descriptor, const fs::path& path) {
-  struct stat status {};
+  struct stat status{};
   if (guarded(FileCall::status, [&](std::size_t) { return ::fstat(descriptor, &status); }) != 0) fail("inspect", path);
   return status;
 }
@@ -207,7 +207,7 @@ class PrivatePath {
   std::vector<std::string> left_;  // last component first
   Descriptor here_;
   fs::path walked_;
-  struct stat status_ {};
+  struct stat status_{};
   int links_ = 0;
 };
 
@@ -246,7 +246,7 @@ std::pair<Descriptor, std::string> create_temporary(int folder, const fs::path& 
 }
 
 std::string world_writable_reason(const fs::path& path, bool sticky_helps) {
-  struct stat status {};
+  struct stat status{};
   if (guarded(FileCall::status, [&](std::size_t) { return ::stat(path.c_str(), &status); }) != 0) {
     return fmt::format("{} cannot be inspected: {}", path.string(), std::generic_category().message(errno));
   }
@@ -369,7 +369,7 @@ std::vector<Folder::Entry> Folder::all_entries() const {
     if (item == nullptr) return found;
     const std::string name = item->d_name;
     if (name == "." || name == "..") continue;
-    struct stat status {};
+    struct stat status{};
     const int result = guarded(FileCall::status, [&](std::size_t) {
       return ::fstatat(descriptor_.get(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW);
     });
@@ -392,7 +392,7 @@ std::size_t Folder::remove_abandoned(std::chrono::seconds age) const {
 }
 
 bool Folder::still_there() const {
-  struct stat named {};
+  struct stat named{};
   if (guarded(FileCall::status, [&](std::size_t) { return ::stat(path_.c_str(), &named); }) != 0) return false;
   const struct stat opened = status_of(descriptor_.get(), path_);
   return named.st_dev == opened.st_dev && named.st_ino == opened.st_ino;

@@ -1,5 +1,5 @@
-// Reverse-mode differentiation of the user's graph: one walk from the cost to the variables asked for, each op giving the
-// gradients of its inputs by its own row. Iterative: a chain of a million ops is fine.
+// Reverse-mode differentiation of the user's graph: one walk from the cost to the variables asked for, each op giving
+// the gradients of its inputs by its own row. Iterative: a chain of a million ops is fine.
 #include <croton/grad.hpp>
 #include <croton/ops.hpp>
 
@@ -19,9 +19,7 @@ namespace {
 using builder::Node;
 
 /// The constant 0 without axes stands for "connected, but zero", whatever the shape: comparisons and rounding give it.
-bool is_zero(const Variable& g) {
-  return g.is_constant() && g.rank() == 0 && g.node()->value.as_double(0) == 0;
-}
+bool is_zero(const Variable& g) { return g.is_constant() && g.rank() == 0 && g.node()->value.as_double(0) == 0; }
 
 /// Sums what broadcasting repeated, so that the gradient has the variable's shape.
 Variable unbroadcast(Variable gradient, const Type& type) {
@@ -84,11 +82,13 @@ class Backward {
     const Variable gradient = at->second;
     // Integers move in steps: what is computed in them has gradient zero, and is connected.
     if (is_zero(gradient) || is_discrete(node->type.dtype)) {
-      for (const Variable& input : node->inputs) add(input, builder::scalar_constant(0, base::config().float_x(), node->where));
+      for (const Variable& input : node->inputs)
+        add(input, builder::scalar_constant(0, base::config().float_x(), node->where));
       return;
     }
     if (node->op->gradient == nullptr) {
-      throw NotImplementedError(fmt::format("the gradient of {} is not implemented ({})", node->op->name, builder::describe(node->where)));
+      throw NotImplementedError(
+          fmt::format("the gradient of {} is not implemented ({})", node->op->name, builder::describe(node->where)));
     }
     const builder::OriginScope origin(node->where);
     // Whoever gave this node a gradient held a handle to it.
@@ -116,16 +116,19 @@ class Backward {
 
 }  // namespace
 
-std::vector<Variable> grad(const Variable& cost, const std::vector<Variable>& wrt, const GradOptions& options, std::source_location where) {
+std::vector<Variable> grad(const Variable& cost, const std::vector<Variable>& wrt, const GradOptions& options,
+                           std::source_location where) {
   if (cost.rank() != 0 || !is_float(cost.dtype())) {
-    throw TypeError(fmt::format("grad ({}): the cost must be a 0-d float, but {}; take its sum or mean", builder::describe(where), builder::describe(cost)));
+    throw TypeError(fmt::format("grad ({}): the cost must be a 0-d float, but {}; take its sum or mean",
+                                builder::describe(where), builder::describe(cost)));
   }
   const Backward backward(cost, wrt, options);
   std::vector<Variable> result;
   for (const Variable& v : wrt) {
     const Variable* found = backward.find(v);
     if (found == nullptr) {
-      const std::string message = fmt::format("grad ({}): the cost does not depend on {}", builder::describe(where), builder::describe(v));
+      const std::string message =
+          fmt::format("grad ({}): the cost does not depend on {}", builder::describe(where), builder::describe(v));
       if (options.disconnected_inputs == Disconnected::raise) {
         throw DisconnectedInputError(message + "; pass disconnected_inputs = Disconnected::ignore for zeros");
       }

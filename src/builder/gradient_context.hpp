@@ -13,7 +13,8 @@ struct GradientContext {
   const Variable& input(std::size_t i) const { return inputs[i]; }
 };
 
-/// While it lives, variables made on this thread are said to come from `where`: gradients lead to the line of their forward op.
+/// While it lives, variables made on this thread are said to come from `where`: gradients lead to the line of their
+/// forward op.
 class OriginScope {
  public:
   explicit OriginScope(std::source_location where);

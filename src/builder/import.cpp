@@ -66,7 +66,7 @@ class Importer {
           Node* to = resolve(input).node();
           const auto at = state.find(to);
           if (at == state.end()) {
-            push(input);  // may move the stack: `node` and `next` are not used after this
+            push(input);             // may move the stack: `node` and `next` are not used after this
           } else if (!at->second) {  // open, so below us on the stack
             throw ValueError(fmt::format("givens: a replacement depends on what it replaces ({})", describe(input)));
           }
@@ -109,7 +109,8 @@ class Importer {
       return;
     }
     if (node->op->kind == expr::Kind::Leaf) {
-      throw ValueError(fmt::format("function: the outputs need {}, which is neither an input, nor given, nor shared", describe(find_handle(node))));
+      throw ValueError(fmt::format("function: the outputs need {}, which is neither an input, nor given, nor shared",
+                                   describe(find_handle(node))));
     }
     std::vector<NodeId> inputs;
     for (const Variable& input : node->inputs) inputs.push_back(id_of(input));
@@ -127,7 +128,9 @@ class Importer {
   bool size_used(std::size_t input, const std::vector<bool>& needed) const {
     const expr::Arena& arena = result_.graph.arena;
     for (NodeId id = 0; id < arena.size(); ++id) {
-      if (needed[id] && arena.op(id).name == "size" && arena.attrs(id).integer("input") == static_cast<std::int64_t>(input)) return true;
+      if (needed[id] && arena.op(id).name == "size" &&
+          arena.attrs(id).integer("input") == static_cast<std::int64_t>(input))
+        return true;
     }
     return false;
   }

@@ -1,5 +1,5 @@
-// Import: the user's expressions become a Graph of the compiler's. Given variables are replaced on the way (`givens`), sizes become
-// nodes and what ops assume of them requirements, and every node keeps the user's name and line.
+// Import: the user's expressions become a Graph of the compiler's. Given variables are replaced on the way (`givens`),
+// sizes become nodes and what ops assume of them requirements, and every node keeps the user's name and line.
 #pragma once
 
 #include <croton/variable.hpp>

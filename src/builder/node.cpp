@@ -24,7 +24,8 @@ std::uint64_t next_serial() {
 /// Type rules over the user's graph: sizes are numbers or unknown.
 class BuilderInfer final : public expr::InferContext {
  public:
-  BuilderInfer(const expr::Op& op, const std::vector<Variable>& variables, const expr::Attrs& a, std::source_location where)
+  BuilderInfer(const expr::Op& op, const std::vector<Variable>& variables, const expr::Attrs& a,
+               std::source_location where)
       : InferContext(a, op.name), variables_(variables), where_(where) {
     for (const Variable& v : variables) inputs.push_back({v.dtype(), v.type().shape});
   }
@@ -91,7 +92,9 @@ std::string describe(std::source_location where) {
 std::string describe(const Variable& v) {
   std::string subject = v.name();
   if (subject.empty() && v.is_constant() && v.rank() == 0) subject = v.node()->value.to_string();
-  if (subject.empty()) subject = v.node()->op->kind == expr::Kind::Leaf ? "an unnamed variable" : fmt::format("{}(...)", v.node()->op->name);
+  if (subject.empty())
+    subject =
+        v.node()->op->kind == expr::Kind::Leaf ? "an unnamed variable" : fmt::format("{}(...)", v.node()->op->name);
   return fmt::format("{} is {} ({})", subject, v.type().to_string(), describe(v.where()));
 }
 
@@ -99,11 +102,13 @@ Variable apply(const expr::Op& op, const std::vector<Variable>& inputs, const ex
                std::source_location where) {
   for (const Variable& input : inputs) {
     if (!input.defined()) {
-      throw TypeError(fmt::format("{} ({}): an argument is an empty Variable; it was never given an expression", op.name, describe(where)));
+      throw TypeError(fmt::format("{} ({}): an argument is an empty Variable; it was never given an expression",
+                                  op.name, describe(where)));
     }
     if (is_complex(input.dtype())) {
-      throw NotImplementedError(fmt::format("{} ({}): {}: complex numbers are not implemented; use real and imaginary parts",
-                                            op.name, describe(where), describe(input)));
+      throw NotImplementedError(
+          fmt::format("{} ({}): {}: complex numbers are not implemented; use real and imaginary parts", op.name,
+                      describe(where), describe(input)));
     }
   }
   if (const std::source_location* forward = OriginScope::current()) where = *forward;
@@ -123,7 +128,9 @@ namespace {
 thread_local const std::source_location* current_origin = nullptr;
 }
 
-OriginScope::OriginScope(std::source_location where) : where_(where), outer_(current_origin) { current_origin = &where_; }
+OriginScope::OriginScope(std::source_location where) : where_(where), outer_(current_origin) {
+  current_origin = &where_;
+}
 OriginScope::~OriginScope() { current_origin = outer_; }
 const std::source_location* OriginScope::current() { return current_origin; }
 

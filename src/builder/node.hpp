@@ -33,7 +33,8 @@ struct Node : std::enable_shared_from_this<Node> {
   ~Node();
 };
 
-/// The variable of `op` over `inputs`, its type by the op's rule; TypeError or ShapeError that names the inputs and their lines.
+/// The variable of `op` over `inputs`, its type by the op's rule; TypeError or ShapeError that names the inputs and
+/// their lines.
 Variable apply(const expr::Op& op, const std::vector<Variable>& inputs, const expr::Attrs& attrs,
                std::source_location where);
 Variable apply(std::string_view op, const std::vector<Variable>& inputs, const expr::Attrs& attrs,

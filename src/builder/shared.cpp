@@ -22,7 +22,8 @@ builder::SharedState& state_of(const builder::Node* node) {
 SharedVariable shared(const Array& value, const SharedOptions& options, std::source_location where) {
   static std::atomic<std::uint64_t> next_id{0};
   if (!options.target.empty() && options.target != "cpu" && options.target != "cpu0") {
-    throw DeviceError(fmt::format("shared '{}' ({}): there is no device '{}'; this build has: cpu", options.name, builder::describe(where), options.target));
+    throw DeviceError(fmt::format("shared '{}' ({}): there is no device '{}'; this build has: cpu", options.name,
+                                  builder::describe(where), options.target));
   }
   // A variable without inputs, like those of `variable`, but with a state.
   Variable v = variable(Type{value.dtype(), Sizes(value.shape().size(), unknown_size)}, options.name, where);
@@ -45,10 +46,12 @@ Array SharedVariable::get_value(bool borrow) const {
 void SharedVariable::set_value(const Array& value, bool borrow) {
   builder::SharedState& state = state_of(node());
   if (value.rank() != rank()) {
-    throw TypeError(fmt::format("set_value: {} takes {} dimension(s), not {}", builder::describe(*this), rank(), value.rank()));
+    throw TypeError(
+        fmt::format("set_value: {} takes {} dimension(s), not {}", builder::describe(*this), rank(), value.rank()));
   }
   if (!can_cast_safely(value.dtype(), dtype())) {
-    throw TypeError(fmt::format("set_value: {} does not take {} without loss; convert it with .astype", builder::describe(*this), name_of(value.dtype())));
+    throw TypeError(fmt::format("set_value: {} does not take {} without loss; convert it with .astype",
+                                builder::describe(*this), name_of(value.dtype())));
   }
   Array fresh = value.dtype() == dtype() ? (borrow ? value.contiguous() : value.copy()) : value.astype(dtype());
   const std::unique_lock lock(state.mutex);

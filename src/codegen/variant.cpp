@@ -82,9 +82,9 @@ Launch specialise(const Analysis& analysis, std::span<const std::int64_t> extent
     for (std::size_t m = 0; m < all.size(); ++m) {
       const auto last = static_cast<std::size_t>(all[m]->axes.back());
       numbers.push_back(stride[a][last]);
-      classes.push_back(!access.moves(last)                      ? StrideClass::none
+      classes.push_back(!access.moves(last)                 ? StrideClass::none
                         : m == fast && stride[a][last] == 1 ? StrideClass::unit
-                                                                 : StrideClass::any);
+                                                            : StrideClass::any);
     }
   }
   return launch;

@@ -1,5 +1,5 @@
-// Variant: what of a kernel's text depends on the strides of its operands. Neighbouring axes that every access walks as one are
-// merged, and the fast axis may be known to have stride 1. Sizes do not matter: one variant serves every size.
+// Variant: what of a kernel's text depends on the strides of its operands. Neighbouring axes that every access walks as
+// one are merged, and the fast axis may be known to have stride 1. Sizes do not matter: one variant serves every size.
 #pragma once
 
 #include "codegen/analysis.hpp"
@@ -19,7 +19,8 @@ struct MergedAxis {
 
 struct Variant {
   std::vector<MergedAxis> parallel, inner;
-  std::vector<std::vector<StrideClass>> strides;  // [access][merged axis, parallel ones first]; empty for other than affine ones
+  std::vector<std::vector<StrideClass>>
+      strides;  // [access][merged axis, parallel ones first]; empty for other than affine ones
   auto operator<=>(const Variant&) const = default;
 };
 
@@ -33,9 +34,10 @@ struct Layout {
 /// What a launch passes for one variant.
 struct Launch {
   Variant variant;
-  std::vector<std::int64_t> sizes;                 // of the merged axes
-  std::vector<std::int64_t> offsets;               // per access, in elements (0 where not affine)
-  std::vector<std::vector<std::int64_t>> strides;  // per access: of the merged axes, or of the dimensions where not affine
+  std::vector<std::int64_t> sizes;    // of the merged axes
+  std::vector<std::int64_t> offsets;  // per access, in elements (0 where not affine)
+  std::vector<std::vector<std::int64_t>>
+      strides;  // per access: of the merged axes, or of the dimensions where not affine
 };
 
 /// Merges axes and classifies strides for the given sizes and layouts (one per operand).

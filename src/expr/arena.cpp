@@ -44,7 +44,8 @@ class ArenaInfer final : public InferContext {
   Dim value_of(std::size_t input) override {
     if (input >= nodes_.size()) type_error("an argument is missing");
     const NodeId id = nodes_[input];
-    if (arena_.type(id).rank() != 0 || !is_discrete(arena_.type(id).dtype)) type_error("a size or an index must be an integer scalar");
+    if (arena_.type(id).rank() != 0 || !is_discrete(arena_.type(id).dtype))
+      type_error("a size or an index must be an integer scalar");
     if (const auto value = arena_.scalar_value(id)) return arena_.integer(value->as_int());
     if (arena_.type(id).dtype == DType::int64) return id;
     return arena_.make("cast", {id}, {{"dtype", DType::int64}});
@@ -109,8 +110,8 @@ NodeId Arena::find_or_add(const Op& op, std::span<const NodeId> inputs, AttrsId 
   // The rule above may have added nodes, and `inputs` may point into our own storage.
   const std::vector<NodeId> held(inputs.begin(), inputs.end());
   const NodeId id = static_cast<NodeId>(nodes_.size());
-  nodes_.push_back({&op, static_cast<std::uint32_t>(inputs_.size()), static_cast<std::uint32_t>(held.size()), type, attrs,
-                    current_origin_, place});
+  nodes_.push_back({&op, static_cast<std::uint32_t>(inputs_.size()), static_cast<std::uint32_t>(held.size()), type,
+                    attrs, current_origin_, place});
   inputs_.insert(inputs_.end(), held.begin(), held.end());
   hashes_.push_back(hash);
   if (nodes_.size() * 2 > table_.size()) {
@@ -145,8 +146,10 @@ NodeId Arena::make_typed(const Op& op, std::span<const NodeId> inputs, const Att
 NodeId Arena::scalar(const Scalar& value) {
   static const Op& const_op = expr::op("const");
   Attrs attrs{{"dtype", value.dtype}};
-  if (!is_float(value.dtype)) attrs.set("value", value.i);
-  else attrs.set("value", std::isnan(value.d) ? std::numeric_limits<double>::quiet_NaN() : value.d);  // one nan for all
+  if (!is_float(value.dtype))
+    attrs.set("value", value.i);
+  else
+    attrs.set("value", std::isnan(value.d) ? std::numeric_limits<double>::quiet_NaN() : value.d);  // one nan for all
   return make_typed(const_op, {}, attrs, intern_type({value.dtype, {}}));
 }
 
@@ -243,7 +246,11 @@ void Arena::require_index(NodeId index, NodeId size, std::string_view why) {
     if (*i < -*n || *i >= *n) throw IndexError(fmt::format("{}: index {} of an axis of size {}", why, *i, *n));
     return;
   }
-  add_requirement({.left = index, .right = size, .why = std::string(why), .origin = current_origin_, .kind = Requirement::Kind::index});
+  add_requirement({.left = index,
+                   .right = size,
+                   .why = std::string(why),
+                   .origin = current_origin_,
+                   .kind = Requirement::Kind::index});
 }
 
 void Arena::add_requirement(Requirement r) {
@@ -252,7 +259,8 @@ void Arena::add_requirement(Requirement r) {
     current_origin_ = r.origin;
     require_equal(r.left, r.right, r.why);
     current_origin_ = kept;
-  } else if (r.guard != no_node || required_indices_.emplace(r.left, r.right).second) {  // nodes that are built again ask again
+  } else if (r.guard != no_node ||
+             required_indices_.emplace(r.left, r.right).second) {  // nodes that are built again ask again
     requirements_.push_back(std::move(r));
   }
 }

@@ -1,13 +1,14 @@
-// Arena: immutable, hash-consed nodes. Tensor expressions, scalar bodies of kernels, index maps and symbolic sizes are all
-// nodes of this one kind. Ids are topological (inputs come before users), so a pass is a loop over ids with a vector as its
-// memory, equal work is one node by construction, and a cycle cannot be written. Nothing here recurses over depth.
+// Arena: immutable, hash-consed nodes. Tensor expressions, scalar bodies of kernels, index maps and symbolic sizes are
+// all nodes of this one kind. Ids are topological (inputs come before users), so a pass is a loop over ids with a
+// vector as its memory, equal work is one node by construction, and a cycle cannot be written. Nothing here recurses
+// over depth.
 #pragma once
 
 #include "expr/op.hpp"
 
-#include <source_location>
 #include <deque>
 #include <set>
+#include <source_location>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -116,14 +117,15 @@ class Arena {
 
  private:
   struct Key;
-  NodeId find_or_add(const Op& op, std::span<const NodeId> inputs, AttrsId attrs, Place place, TypeId type, bool infer_type);
+  NodeId find_or_add(const Op& op, std::span<const NodeId> inputs, AttrsId attrs, Place place, TypeId type,
+                     bool infer_type);
   void grow_table();
 
   std::vector<Node> nodes_;
   std::vector<NodeId> inputs_;
-  std::vector<NodeId> table_;        // open addressing; no_node marks a free slot
+  std::vector<NodeId> table_;          // open addressing; no_node marks a free slot
   std::vector<std::uint64_t> hashes_;  // of each node
-  std::deque<TensorType> types_;     // deques: references stay valid while rules add more
+  std::deque<TensorType> types_;       // deques: references stay valid while rules add more
   std::unordered_multimap<std::uint64_t, TypeId> type_index_;
   std::deque<Attrs> attrs_;
   std::unordered_multimap<std::uint64_t, AttrsId> attrs_index_;

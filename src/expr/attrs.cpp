@@ -91,8 +91,8 @@ std::uint64_t Attrs::hash() const {
 }
 
 bool operator==(const Attrs& a, const Attrs& b) {
-  return std::ranges::equal(a.items_, b.items_,
-                            [](const auto& x, const auto& y) { return x.first == y.first && same(x.second, y.second); });
+  return std::ranges::equal(
+      a.items_, b.items_, [](const auto& x, const auto& y) { return x.first == y.first && same(x.second, y.second); });
 }
 
 std::string to_string(const AttrValue& value) {

@@ -18,7 +18,8 @@ using Ints = std::vector<std::int64_t>;
 /// `double` compares and hashes by its bits: two NaNs are the same attribute, 0.0 and -0.0 are not.
 using AttrValue = std::variant<std::int64_t, double, DType, Ints, std::string>;
 
-/// An attribute that is absent or of another kind than its op takes: our own mistake, unless the attributes come from a text.
+/// An attribute that is absent or of another kind than its op takes: our own mistake, unless the attributes come from a
+/// text.
 class AttrFault : public InternalError {
  public:
   explicit AttrFault(const std::string& text) : InternalError(text), fault(text) {}

@@ -30,7 +30,8 @@ class Broadcast {
     for (std::size_t back = 0; back < operand.shape().size(); ++back) {
       const std::int64_t size = operand.shape()[operand.shape().size() - 1 - back];
       const std::size_t axis = shape.size() - 1 - back;
-      if (size != 1 && size != shape[axis]) throw ShapeError(fmt::format("a size of {} where {} is needed", size, shape[axis]));
+      if (size != 1 && size != shape[axis])
+        throw ShapeError(fmt::format("a size of {} where {} is needed", size, shape[axis]));
       if (size != 1) steps_[axis] = step;
       step *= size;
     }
@@ -80,8 +81,8 @@ class Evaluator {
       for (std::size_t axis = 0; axis < type.rank(); ++axis) {
         const auto stated = arena_.scalar_value(type.shape[axis]);
         if (stated && stated->i != given.shape()[axis]) {
-          throw ShapeError(fmt::format("{} is {}, but axis {} of the array has size {}", graph_.inputs[i].name, type_text(arena_, type),
-                                       axis, given.shape()[axis]));
+          throw ShapeError(fmt::format("{} is {}, but axis {} of the array has size {}", graph_.inputs[i].name,
+                                       type_text(arena_, type), axis, given.shape()[axis]));
         }
       }
     }
@@ -174,7 +175,8 @@ class Evaluator {
     if (name == "input") return inputs_[static_cast<std::size_t>(attrs.integer("index"))].contiguous();
     if (name == "constant") return graph_.constants[static_cast<std::size_t>(attrs.integer("index"))].contiguous();
     if (name == "size") {
-      return Array(inputs_[static_cast<std::size_t>(attrs.integer("input"))].shape()[static_cast<std::size_t>(attrs.integer("axis"))]);
+      return Array(inputs_[static_cast<std::size_t>(attrs.integer("input"))]
+                       .shape()[static_cast<std::size_t>(attrs.integer("axis"))]);
     }
     throw InternalError(fmt::format("a graph does not hold {}", name));
   }
@@ -204,7 +206,9 @@ class Evaluator {
 
 }  // namespace
 
-std::vector<Array> evaluate(const Graph& graph, std::span<const Array> inputs) { return Evaluator(graph, inputs).run(); }
+std::vector<Array> evaluate(const Graph& graph, std::span<const Array> inputs) {
+  return Evaluator(graph, inputs).run();
+}
 
 std::uint64_t evaluated_nodes() { return node_count; }
 
@@ -215,14 +219,17 @@ Scalar element_of(const Array& array, std::int64_t position) {
     return Scalar::of_int(static_cast<std::int64_t>(array.data<std::uint64_t>()[at]), DType::uint64);
   }
   const double value = array.as_double(position);
-  return is_float(array.dtype()) ? Scalar::of_double(value, array.dtype()) : Scalar::of_int(static_cast<std::int64_t>(value), array.dtype());
+  return is_float(array.dtype()) ? Scalar::of_double(value, array.dtype())
+                                 : Scalar::of_int(static_cast<std::int64_t>(value), array.dtype());
 }
 
 Array array_of(std::span<const Scalar> values, DType dtype, const Sizes& shape) {
   Array wide = Array::empty(is_float(dtype) ? DType::float64 : DType::int64, shape);
   for (std::size_t i = 0; i < values.size(); ++i) {
-    if (is_float(dtype)) wide.data<double>()[i] = values[i].d;
-    else wide.data<std::int64_t>()[i] = values[i].i;
+    if (is_float(dtype))
+      wide.data<double>()[i] = values[i].d;
+    else
+      wide.data<std::int64_t>()[i] = values[i].i;
   }
   return wide.astype(dtype);
 }

@@ -1,5 +1,6 @@
-// The reference evaluator: runs a graph slowly and obviously, one Array per node, with the functions that each op brings along.
-// Everything else that computes is compared with it. Nothing of the compiler's rewriting, fusion or code generation is used.
+// The reference evaluator: runs a graph slowly and obviously, one Array per node, with the functions that each op
+// brings along. Everything else that computes is compared with it. Nothing of the compiler's rewriting, fusion or code
+// generation is used.
 #pragma once
 
 #include "expr/graph.hpp"
@@ -12,9 +13,10 @@
 
 namespace croton::expr {
 
-/// The outputs, then the values of the updates. `inputs`: one array for each of the graph's inputs, arguments and shared
-/// variables alike. Each node is rounded to its dtype. TypeError and ShapeError where an array does not fit its input, ShapeError
-/// and IndexError where a requirement on sizes does not hold, IndexError where a check in the graph fails.
+/// The outputs, then the values of the updates. `inputs`: one array for each of the graph's inputs, arguments and
+/// shared variables alike. Each node is rounded to its dtype. TypeError and ShapeError where an array does not fit its
+/// input, ShapeError and IndexError where a requirement on sizes does not hold, IndexError where a check in the graph
+/// fails.
 std::vector<Array> evaluate(const Graph& graph, std::span<const Array> inputs);
 
 /// How many nodes the evaluator has computed in this process: tests assert that compiled calls leave it alone.

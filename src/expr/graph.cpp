@@ -10,10 +10,10 @@ NodeId Graph::add_input(std::string name, const Type& type, Role role, Place pla
   TensorType sized{type.dtype, {}};
   for (std::size_t axis = 0; axis < type.shape.size(); ++axis) {
     const std::int64_t size = type.shape[axis];
-    sized.shape.push_back(size != unknown_size
-                              ? arena.integer(size)
-                              : arena.make_typed(size_op, {}, {{"input", index}, {"axis", static_cast<std::int64_t>(axis)}},
-                                                 size_type));
+    sized.shape.push_back(
+        size != unknown_size
+            ? arena.integer(size)
+            : arena.make_typed(size_op, {}, {{"input", index}, {"axis", static_cast<std::int64_t>(axis)}}, size_type));
   }
   const NodeId node = arena.make_typed(input_op, {}, {{"index", index}}, arena.intern_type(sized), place);
   inputs.push_back({std::move(name), node, role, place});
@@ -44,7 +44,8 @@ std::vector<bool> reachable(const Graph& graph) {
   std::vector<bool> needed(arena.size(), false);
   for (const NodeId root : graph.roots()) needed[root] = true;
   for (const Requirement& r : arena.requirements()) needed[r.left] = needed[r.right] = true;
-  // Ids are topological, so one pass from the last to the first marks all that is needed; sizes come before their users too.
+  // Ids are topological, so one pass from the last to the first marks all that is needed; sizes come before their users
+  // too.
   for (NodeId id = static_cast<NodeId>(arena.size()); id-- > 0;) {
     if (!needed[id]) continue;
     for (const NodeId input : arena.inputs(id)) needed[input] = true;

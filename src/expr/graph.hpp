@@ -1,4 +1,5 @@
-// Graph: an arena with its inputs, outputs and updates; what the builder's expressions become and what rewriting works on.
+// Graph: an arena with its inputs, outputs and updates; what the builder's expressions become and what rewriting works
+// on.
 #pragma once
 
 #include "expr/arena.hpp"

@@ -36,7 +36,9 @@ void Lexer::advance() {
   if (at_ >= text_.size()) return;
   const std::size_t start = at_;
   const char c = text_[at_];
-  const auto digit_at = [&](std::size_t i) { return i < text_.size() && std::isdigit(static_cast<unsigned char>(text_[i])); };
+  const auto digit_at = [&](std::size_t i) {
+    return i < text_.size() && std::isdigit(static_cast<unsigned char>(text_[i]));
+  };
   if (c == '\n') {
     token_.kind = Token::Kind::newline;
     ++at_;

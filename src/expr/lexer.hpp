@@ -21,7 +21,9 @@ class Lexer {
 
   const Token& peek() const { return token_; }
   Token next();
-  bool is(std::string_view symbol) const { return token_.kind != Token::Kind::end && token_.kind != Token::Kind::text && token_.text == symbol; }
+  bool is(std::string_view symbol) const {
+    return token_.kind != Token::Kind::end && token_.kind != Token::Kind::text && token_.text == symbol;
+  }
   /// Takes the symbol if it is next.
   bool accept(std::string_view symbol);
   void expect(std::string_view symbol);

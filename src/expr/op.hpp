@@ -1,5 +1,5 @@
-// Op: all that Croton knows of an operation, as a struct of functions and facts. Each op is written in one place (a row of
-// ops/elementwise.cpp or a file of ops/); the stages see this struct only and switch over `kind`, never over names.
+// Op: all that Croton knows of an operation, as a struct of functions and facts. Each op is written in one place (a row
+// of ops/elementwise.cpp or a file of ops/); the stages see this struct only and switch over `kind`, never over names.
 #pragma once
 
 #include <croton/array.hpp>
@@ -29,30 +29,31 @@ inline constexpr NodeId no_node = ~NodeId{0};
 
 /// What an op is to the stages.
 enum class Kind : std::uint8_t {
-  Leaf,        // inputs, constants, sizes; in kernel bodies axes, loads and stage results
-  Map,         // elementwise: a row of the table
-  Reduce,      // over axes, with an associative combiner
-  Cumulate,    // running combination along an axis
-  Generate,    // values from indices alone: arange, eye
-  View,        // another way to index the same elements: dimshuffle, reshape, slices
-  Join,        // piecewise index maps: concatenate, pad
-  Gather,      // reads at computed indices
-  Scatter,     // writes at computed indices
-  Compact,     // results whose size is found by computing them
+  Leaf,      // inputs, constants, sizes; in kernel bodies axes, loads and stage results
+  Map,       // elementwise: a row of the table
+  Reduce,    // over axes, with an associative combiner
+  Cumulate,  // running combination along an axis
+  Generate,  // values from indices alone: arange, eye
+  View,      // another way to index the same elements: dimshuffle, reshape, slices
+  Join,      // piecewise index maps: concatenate, pad
+  Gather,    // reads at computed indices
+  Scatter,   // writes at computed indices
+  Compact,   // results whose size is found by computing them
   Sort,
-  Contract,    // products of matrices
-  Window,      // convolutions, pooling
-  Call,        // other library routines
-  Expand,      // rewritten into other ops, after the stability rules have seen it
+  Contract,  // products of matrices
+  Window,    // convolutions, pooling
+  Call,      // other library routines
+  Expand,    // rewritten into other ops, after the stability rules have seen it
   Loop,
   Branch,
-  Host,        // callbacks of the user
-  Check,       // passes a value on if a condition holds
-  Transfer,    // to another device
+  Host,      // callbacks of the user
+  Check,     // passes a value on if a condition holds
+  Transfer,  // to another device
   Collective,
 };
 
-/// A size while types are inferred. In the builder: the number, or `unknown_size`. In an arena: the id of an int64 scalar node.
+/// A size while types are inferred. In the builder: the number, or `unknown_size`. In an arena: the id of an int64
+/// scalar node.
 using Dim = std::int64_t;
 
 struct InferredType {
@@ -71,7 +72,8 @@ class InferContext {
   /// The size as a number, if it is one.
   virtual std::optional<std::int64_t> known(Dim dim) const = 0;
   virtual Dim constant(std::int64_t value) = 0;
-  /// Both sizes must be equal (checked when the plan is bound where they are not known); returns the one to use from here on.
+  /// Both sizes must be equal (checked when the plan is bound where they are not known); returns the one to use from
+  /// here on.
   virtual Dim require_equal(Dim a, Dim b, std::string_view why) = 0;
   /// The value of an integer scalar input, as a size.
   virtual Dim value_of(std::size_t input) = 0;
@@ -115,7 +117,7 @@ struct MapInfo {
     DType operand;
   };
   Types (*types)(std::span<const DType> inputs);  // throws TypeError for dtypes that are not taken
-  std::string_view code;                           // C++ with {0}, {1}, ... for operands and {T} for the operands' type
+  std::string_view code;                          // C++ with {0}, {1}, ... for operands and {T} for the operands' type
   Scalar (*reference)(std::span<const Scalar> operands, DType result);
   bool commutative = false;
   int cost = 1;  // in additions, for the decision to recompute or to store
@@ -124,7 +126,7 @@ struct MapInfo {
 
 /// The facts of a reduction: how a combiner is spelled in templates and its reference.
 struct ReduceInfo {
-  std::string_view combiner;  // a struct of codegen_templates/common/combine.cuh
+  std::string_view combiner;    // a struct of codegen_templates/common/combine.cuh
   bool needs_elements = false;  // no identity: an empty axis is an error
   bool yields_index = false;    // the result is the position of the chosen element
 };
@@ -137,16 +139,16 @@ struct EvaluateContext {
   Sizes shape;  // of the result
 };
 
-/// What a View, Generate, Join or Check op sees when one element of it is asked for inside a kernel: the index and the sizes as
-/// nodes of the kernel's body. The op answers with a node, reading its inputs where it needs them.
+/// What a View, Generate, Join or Check op sees when one element of it is asked for inside a kernel: the index and the
+/// sizes as nodes of the kernel's body. The op answers with a node, reading its inputs where it needs them.
 class ElementContext {
  public:
   virtual ~ElementContext() = default;
   Arena& body;
   const Attrs& attrs;
-  DType dtype;                                    // of the result
-  std::vector<NodeId> index;                      // one per axis of the result
-  std::vector<NodeId> shape;                      // of the result
+  DType dtype;                // of the result
+  std::vector<NodeId> index;  // one per axis of the result
+  std::vector<NodeId> shape;  // of the result
   std::vector<std::vector<NodeId>> input_shapes;
 
   virtual NodeId read(std::size_t input, std::vector<NodeId> at) = 0;

@@ -181,7 +181,8 @@ class GraphParser {
       if (lexer_.is("constant")) return constant(name, dtype, sizes);
       names_[name] = value();  // the stated type is for readers; the rule of the op says it again
       if (graph_.arena.type(names_[name]).dtype != dtype) {
-        Lexer::error(fmt::format("'{}' is {}, not {}", name, graph_.arena.type_text(names_[name]), short_name_of(dtype)), first);
+        Lexer::error(
+            fmt::format("'{}' is {}, not {}", name, graph_.arena.type_text(names_[name]), short_name_of(dtype)), first);
       }
     } else {
       lexer_.expect("=");
@@ -261,7 +262,9 @@ class GraphParser {
     for (std::size_t i = 0; i < graph_.inputs.size(); ++i) {
       if (names_.contains(name) && graph_.inputs[i].node == names_[name] && graph_.inputs[i].role == Role::shared) {
         if (!fits(next, graph_.inputs[i].node)) {
-          Lexer::error(fmt::format("'{}' is {}, its update {}", name, graph_.arena.type_text(graph_.inputs[i].node), graph_.arena.type_text(next)), first);
+          Lexer::error(fmt::format("'{}' is {}, its update {}", name, graph_.arena.type_text(graph_.inputs[i].node),
+                                   graph_.arena.type_text(next)),
+                       first);
         }
         graph_.updates.push_back({i, next});
         return end_statement();
@@ -288,11 +291,14 @@ class GraphParser {
     end_statement();
   }
 
-  bool is_size(NodeId id) const { return graph_.arena.type(id).dtype == DType::int64 && graph_.arena.type(id).rank() == 0; }
+  bool is_size(NodeId id) const {
+    return graph_.arena.type(id).dtype == DType::int64 && graph_.arena.type(id).rank() == 0;
+  }
   NodeId size() {
     const Token first = lexer_.peek();
     const NodeId id = value();
-    if (const auto number = graph_.arena.scalar_value(id); number && is_discrete(number->dtype)) return graph_.arena.integer(number->as_int());
+    if (const auto number = graph_.arena.scalar_value(id); number && is_discrete(number->dtype))
+      return graph_.arena.integer(number->as_int());
     if (!is_size(id)) Lexer::error(fmt::format("{} is not a size", graph_.arena.type_text(id)), first);
     return id;
   }
@@ -319,19 +325,25 @@ class GraphParser {
     where.line = term.line;
     where.column = term.column;
     switch (term.form) {
-      case Term::Form::number: return graph_.arena.scalar(*term.value);
+      case Term::Form::number:
+        return graph_.arena.scalar(*term.value);
       case Term::Form::name: {
         const auto at = names_.find(term.text);
         if (at == names_.end()) Lexer::error(fmt::format("there is nothing called '{}'", term.text), where);
         return at->second;
       }
-      case Term::Form::computed: Lexer::error("braces belong into rules only", where);
-      case Term::Form::call: break;
+      case Term::Form::computed:
+        Lexer::error("braces belong into rules only", where);
+      case Term::Form::call:
+        break;
     }
     const Op* o = find_op(term.text);
-    if (o == nullptr || o->kind == Kind::Leaf) Lexer::error(fmt::format("there is no op called '{}'", term.text), where);
+    if (o == nullptr || o->kind == Kind::Leaf)
+      Lexer::error(fmt::format("there is no op called '{}'", term.text), where);
     if (!term.attr_holes.empty()) {
-      Lexer::error(fmt::format("{}: '{}' where the value of '{}' is expected", o->name, term.attr_holes[0].second, term.attr_holes[0].first), where);
+      Lexer::error(fmt::format("{}: '{}' where the value of '{}' is expected", o->name, term.attr_holes[0].second,
+                               term.attr_holes[0].first),
+                   where);
     }
     std::vector<NodeId> inputs;
     for (const Term& argument : term.arguments) inputs.push_back(node(argument));
@@ -357,7 +369,8 @@ std::optional<Scalar> parse_literal(Lexer& lexer) {
   return number(lexer, dtype).cast(dtype);
 }
 
-NodeId make_parsed(const Token& where, Arena& arena, const Op& op, std::span<const NodeId> inputs, const Attrs& attrs, Place place) {
+NodeId make_parsed(const Token& where, Arena& arena, const Op& op, std::span<const NodeId> inputs, const Attrs& attrs,
+                   Place place) {
   const bool fits = op.arity >= 0 ? inputs.size() == static_cast<std::size_t>(op.arity) : !inputs.empty();
   if (!fits) {
     const std::string wanted = op.arity >= 0 ? fmt::format("{} argument(s)", op.arity) : "at least one argument";

@@ -30,7 +30,8 @@ bool is_reserved(std::string_view name) {
 std::string identifier(std::string_view name) {
   std::string text;
   for (const char c : name) text += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
-  if (text.empty() || std::isdigit(static_cast<unsigned char>(text[0])) || is_reserved(text)) text = fmt::format("_{}", text);
+  if (text.empty() || std::isdigit(static_cast<unsigned char>(text[0])) || is_reserved(text))
+    text = fmt::format("_{}", text);
   return text;
 }
 
@@ -90,7 +91,8 @@ Names::Names(const Graph& graph) : graph_(graph), names_(graph.arena.size()) {
     } else if (arena.op(id).name == "size") {
       name_size(id);
       const NodeId known = arena.representative(id);
-      if (names_[id].empty()) names_[id] = arena.scalar_value(known) ? literal(*arena.scalar_value(known)) : names_[known];
+      if (names_[id].empty())
+        names_[id] = arena.scalar_value(known) ? literal(*arena.scalar_value(known)) : names_[known];
     } else if (arena.op(id).name == "constant") {
       std::string name = fmt::format("c{}", arena.attrs(id).integer("index"));
       while (!taken.insert(name).second) name += '_';
@@ -142,7 +144,8 @@ std::string print(const Graph& graph, const PrintOptions& options) {
         if (i == 64) {
           values += "...";
         } else {
-          values += is_float(value.dtype()) ? to_string(AttrValue(value.as_double(i))) : fmt::format("{}", value.as_double(i));
+          values += is_float(value.dtype()) ? to_string(AttrValue(value.as_double(i)))
+                                            : fmt::format("{}", value.as_double(i));
         }
       }
       text += fmt::format("{}: {} = constant({})\n", names(id), names.type(id), values);
@@ -163,7 +166,8 @@ std::string print(const Graph& graph, const PrintOptions& options) {
     if (options.origins) {
       const Origin& origin = arena.origin(id);
       if (origin.where.line() != 0) {
-        text += fmt::format("  # {}{}{}", origin.name, origin.name.empty() ? "" : " ", base::file_and_line(origin.where));
+        text +=
+            fmt::format("  # {}{}{}", origin.name, origin.name.empty() ? "" : " ", base::file_and_line(origin.where));
       }
     }
     text += '\n';
@@ -172,11 +176,13 @@ std::string print(const Graph& graph, const PrintOptions& options) {
     // Sizes that the declarations call by one name need no further word.
     const bool index = r.kind == Requirement::Kind::index;
     if (!index && names(r.left) == names(r.right)) continue;
-    text += fmt::format("require {} {} {} {}\n", names(r.left), index ? "in" : "==", names(r.right), to_string(AttrValue(r.why)));
+    text += fmt::format("require {} {} {} {}\n", names(r.left), index ? "in" : "==", names(r.right),
+                        to_string(AttrValue(r.why)));
   }
   if (!graph.outputs.empty()) {
     text += "return ";
-    for (std::size_t i = 0; i < graph.outputs.size(); ++i) text += fmt::format("{}{}", i > 0 ? ", " : "", names(graph.outputs[i]));
+    for (std::size_t i = 0; i < graph.outputs.size(); ++i)
+      text += fmt::format("{}{}", i > 0 ? ", " : "", names(graph.outputs[i]));
     text += '\n';
   }
   for (const Update& update : graph.updates) {

@@ -1,4 +1,5 @@
-// The text of graphs: one node a line, sizes as letters. It is the language of tests and rules as well; parse.hpp reads it back.
+// The text of graphs: one node a line, sizes as letters. It is the language of tests and rules as well; parse.hpp reads
+// it back.
 //
 //   x: f32[n, 784] = input
 //   w: f32[784, 10] = shared
@@ -14,7 +15,8 @@
 
 namespace croton::expr {
 
-/// Names the nodes of a graph as the printout does: inputs by name, sizes by letter, scalars as literals, the rest %0, %1, ...
+/// Names the nodes of a graph as the printout does: inputs by name, sizes by letter, scalars as literals, the rest %0,
+/// %1, ...
 class Names {
  public:
   explicit Names(const Graph& graph);

@@ -12,14 +12,22 @@ namespace {
 /// Wraps modulo 2^bits, as conversions between integer types do.
 std::int64_t wrap(std::int64_t value, DType to) {
   switch (to) {
-    case DType::bool_: return value != 0;
-    case DType::int8: return static_cast<std::int8_t>(value);
-    case DType::int16: return static_cast<std::int16_t>(value);
-    case DType::int32: return static_cast<std::int32_t>(value);
-    case DType::uint8: return static_cast<std::uint8_t>(value);
-    case DType::uint16: return static_cast<std::uint16_t>(value);
-    case DType::uint32: return static_cast<std::uint32_t>(value);
-    default: return value;
+    case DType::bool_:
+      return value != 0;
+    case DType::int8:
+      return static_cast<std::int8_t>(value);
+    case DType::int16:
+      return static_cast<std::int16_t>(value);
+    case DType::int32:
+      return static_cast<std::int32_t>(value);
+    case DType::uint8:
+      return static_cast<std::uint8_t>(value);
+    case DType::uint16:
+      return static_cast<std::uint16_t>(value);
+    case DType::uint32:
+      return static_cast<std::uint32_t>(value);
+    default:
+      return value;
   }
 }
 
@@ -27,31 +35,46 @@ template <class T>
 std::int64_t saturate(double value) {
   if (std::isnan(value)) return 0;
   // The limits as doubles may round up to one past the type, so compare with >=.
-  if (value >= static_cast<double>(std::numeric_limits<T>::max())) return static_cast<std::int64_t>(std::numeric_limits<T>::max());
-  if (value <= static_cast<double>(std::numeric_limits<T>::min())) return static_cast<std::int64_t>(std::numeric_limits<T>::min());
+  if (value >= static_cast<double>(std::numeric_limits<T>::max()))
+    return static_cast<std::int64_t>(std::numeric_limits<T>::max());
+  if (value <= static_cast<double>(std::numeric_limits<T>::min()))
+    return static_cast<std::int64_t>(std::numeric_limits<T>::min());
   return static_cast<std::int64_t>(static_cast<T>(value));
 }
 
 std::int64_t truncate(double value, DType to) {
   switch (to) {
-    case DType::bool_: return value != 0;
-    case DType::int8: return saturate<std::int8_t>(value);
-    case DType::int16: return saturate<std::int16_t>(value);
-    case DType::int32: return saturate<std::int32_t>(value);
-    case DType::uint8: return saturate<std::uint8_t>(value);
-    case DType::uint16: return saturate<std::uint16_t>(value);
-    case DType::uint32: return saturate<std::uint32_t>(value);
-    case DType::uint64: return saturate<std::uint64_t>(value);
-    default: return saturate<std::int64_t>(value);
+    case DType::bool_:
+      return value != 0;
+    case DType::int8:
+      return saturate<std::int8_t>(value);
+    case DType::int16:
+      return saturate<std::int16_t>(value);
+    case DType::int32:
+      return saturate<std::int32_t>(value);
+    case DType::uint8:
+      return saturate<std::uint8_t>(value);
+    case DType::uint16:
+      return saturate<std::uint16_t>(value);
+    case DType::uint32:
+      return saturate<std::uint32_t>(value);
+    case DType::uint64:
+      return saturate<std::uint64_t>(value);
+    default:
+      return saturate<std::int64_t>(value);
   }
 }
 
 double round_to(double value, DType to) {
   switch (to) {
-    case DType::float32: return static_cast<float>(value);
-    case DType::float16: return base::to_float(base::to_half(value));
-    case DType::bfloat16: return base::to_float(base::to_bfloat16(value));
-    default: return value;
+    case DType::float32:
+      return static_cast<float>(value);
+    case DType::float16:
+      return base::to_float(base::to_half(value));
+    case DType::bfloat16:
+      return base::to_float(base::to_bfloat16(value));
+    default:
+      return value;
   }
 }
 

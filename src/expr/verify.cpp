@@ -16,15 +16,18 @@ std::string broken_by_leaf(const Graph& graph, NodeId id) {
   const auto below = [](std::int64_t k, std::size_t count) { return k >= 0 && k < static_cast<std::int64_t>(count); };
   if (name == "input") {
     const std::int64_t index = attrs.integer("index");
-    if (!below(index, graph.inputs.size()) || graph.inputs[static_cast<std::size_t>(index)].node != id) return "an input leaf is in the list of inputs";
+    if (!below(index, graph.inputs.size()) || graph.inputs[static_cast<std::size_t>(index)].node != id)
+      return "an input leaf is in the list of inputs";
   } else if (name == "constant") {
     const std::int64_t index = attrs.integer("index");
     if (!below(index, graph.constants.size())) return "a constant leaf is in the list of constants";
-    if (graph.constants[static_cast<std::size_t>(index)].dtype() != arena.type(id).dtype) return "a constant has its array's dtype";
+    if (graph.constants[static_cast<std::size_t>(index)].dtype() != arena.type(id).dtype)
+      return "a constant has its array's dtype";
   } else if (name == "size") {
     const std::int64_t input = attrs.integer("input");
     if (!below(input, graph.inputs.size())) return "a size is of an input";
-    if (!below(attrs.integer("axis"), arena.type(graph.inputs[static_cast<std::size_t>(input)].node).rank())) return "a size is of an axis of its input";
+    if (!below(attrs.integer("axis"), arena.type(graph.inputs[static_cast<std::size_t>(input)].node).rank()))
+      return "a size is of an axis of its input";
   } else if (name != "const") {
     return fmt::format("a graph does not hold {}", name);
   }
@@ -38,12 +41,14 @@ std::string broken_by_type(const Arena& arena, Arena& scratch, NodeId id) {
   try {
     const TensorType again = scratch.infer(arena.op(id), inputs, arena.attrs(id));
     if (again.dtype != stated.dtype || again.rank() != stated.rank()) {
-      return fmt::format("a node has the type that its op's rule gives it ({}: {}, not {})", arena.op(id).name, arena.type_text(id),
-                         type_text(scratch, again));
+      return fmt::format("a node has the type that its op's rule gives it ({}: {}, not {})", arena.op(id).name,
+                         arena.type_text(id), type_text(scratch, again));
     }
     for (std::size_t axis = 0; axis < again.rank(); ++axis) {
       const auto was = arena.known(stated.shape[axis]), is = scratch.known(again.shape[axis]);
-      if (was && is && *was != *is) return fmt::format("a node has the sizes that its op's rule gives it ({}: {} along axis {}, not {})", arena.op(id).name, *was, axis, *is);
+      if (was && is && *was != *is)
+        return fmt::format("a node has the sizes that its op's rule gives it ({}: {} along axis {}, not {})",
+                           arena.op(id).name, *was, axis, *is);
     }
   } catch (const Error& e) {
     return fmt::format("a node's type follows from its op's rule ({})", e.what());
@@ -62,16 +67,19 @@ std::string broken_by_node(const Graph& graph, Arena& scratch, NodeId id) {
     if (const auto number = arena.known(dim); number && *number < 0) return "a size is not negative";
   }
   const Op& op = arena.op(id);
-  if (op.arity >= 0 && arena.inputs(id).size() != static_cast<std::size_t>(op.arity)) return fmt::format("{} has {} input(s)", op.name, op.arity);
+  if (op.arity >= 0 && arena.inputs(id).size() != static_cast<std::size_t>(op.arity))
+    return fmt::format("{} has {} input(s)", op.name, op.arity);
   return op.kind == Kind::Leaf ? broken_by_leaf(graph, id) : broken_by_type(arena, scratch, id);
 }
 
 std::string broken_by_update(const Graph& graph, const Update& update) {
   const Arena& arena = graph.arena;
-  if (update.input >= graph.inputs.size() || graph.inputs[update.input].role != Role::shared) return "an update is of a shared input";
+  if (update.input >= graph.inputs.size() || graph.inputs[update.input].role != Role::shared)
+    return "an update is of a shared input";
   const TensorType &variable = arena.type(graph.inputs[update.input].node), &value = arena.type(update.value);
   if (variable.dtype != value.dtype || variable.rank() != value.rank()) {
-    return fmt::format("an update has its variable's type ({}: {}, not {})", graph.inputs[update.input].name, type_text(arena, value), type_text(arena, variable));
+    return fmt::format("an update has its variable's type ({}: {}, not {})", graph.inputs[update.input].name,
+                       type_text(arena, value), type_text(arena, variable));
   }
   return "";
 }
@@ -83,7 +91,8 @@ std::string broken_promise(const Graph& graph) {
   for (std::size_t i = 0; i < graph.inputs.size(); ++i) {
     const NodeId node = graph.inputs[i].node;
     if (node >= arena.size() || arena.op(node).name != "input") return "an input is an input leaf";
-    if (arena.attrs(node).integer("index") != static_cast<std::int64_t>(i)) return "an input leaf knows its place in the list";
+    if (arena.attrs(node).integer("index") != static_cast<std::int64_t>(i))
+      return "an input leaf knows its place in the list";
   }
   for (const NodeId root : graph.roots()) {
     if (root >= arena.size()) return "outputs and updates are nodes";

@@ -1,12 +1,13 @@
-// Products as the fuse stage sees them: folded into updates, and as kernels of their own for sizes where a library does not pay.
+// Products as the fuse stage sees them: folded into updates, and as kernels of their own for sizes where a library does
+// not pay.
 #pragma once
 
 #include "fuse/program.hpp"
 
 namespace croton::fuse {
 
-/// w + c * dot(a, b), w a shared variable that this value replaces, becomes one gemm node: the product adds itself to w and no
-/// gradient is stored.
+/// w + c * dot(a, b), w a shared variable that this value replaces, becomes one gemm node: the product adds itself to w
+/// and no gradient is stored.
 void fold_updates(expr::Graph& graph);
 
 /// `stored`: the nodes that have buffers.

@@ -18,9 +18,16 @@ using Nodes = std::vector<NodeId>;
 
 class Evaluator {
  public:
-  Evaluator(const Kernel& kernel, std::span<const Array> reads, std::span<const std::int64_t> extents, std::span<const Sizes> shapes)
-      : kernel_(kernel), body_(kernel.body), extents_(extents), values_(body_.size()), index_(kernel.axes.size(), 0),
-        results_(kernel.stages.size()), stage_of_(stage_of(kernel)), by_inner_(depends_on_inner(kernel)) {
+  Evaluator(const Kernel& kernel, std::span<const Array> reads, std::span<const std::int64_t> extents,
+            std::span<const Sizes> shapes)
+      : kernel_(kernel),
+        body_(kernel.body),
+        extents_(extents),
+        values_(body_.size()),
+        index_(kernel.axes.size(), 0),
+        results_(kernel.stages.size()),
+        stage_of_(stage_of(kernel)),
+        by_inner_(depends_on_inner(kernel)) {
     check_arguments(reads, shapes);
     for (const Axis& axis : kernel.axes) sizes_.push_back(evaluate_node(axis.extent).as_int());
   }
@@ -29,7 +36,8 @@ class Evaluator {
     loop(false, 0, [&] { point(); });
     std::vector<Array> written;
     for (std::size_t p = 0; p < operands_.size(); ++p) {
-      if (kernel_.operands[p].written) written.push_back(expr::array_of(written_[p], kernel_.operands[p].dtype, operands_[p].shape));
+      if (kernel_.operands[p].written)
+        written.push_back(expr::array_of(written_[p], kernel_.operands[p].dtype, operands_[p].shape));
     }
     return written;
   }
@@ -47,7 +55,8 @@ class Evaluator {
     std::size_t read = 0, write = 0;
     for (std::size_t p = 0; p < kernel_.operands.size(); ++p) {
       const Operand& operand = kernel_.operands[p];
-      if (operand.written ? write >= shapes.size() : read >= reads.size()) throw ValueError(fmt::format("operand p{} is not given", p));
+      if (operand.written ? write >= shapes.size() : read >= reads.size())
+        throw ValueError(fmt::format("operand p{} is not given", p));
       Memory memory;
       if (operand.written) {
         memory.shape = shapes[write++];
@@ -55,11 +64,13 @@ class Evaluator {
         memory.array = reads[read++].contiguous();
         memory.shape = memory.array.shape();
         if (memory.array.dtype() != operand.dtype) {
-          throw TypeError(fmt::format("p{} is {}, but an array of {} is given", p, name_of(operand.dtype), name_of(memory.array.dtype())));
+          throw TypeError(fmt::format("p{} is {}, but an array of {} is given", p, name_of(operand.dtype),
+                                      name_of(memory.array.dtype())));
         }
       }
       if (memory.shape.size() != static_cast<std::size_t>(operand.rank)) {
-        throw ShapeError(fmt::format("p{} has {} dimension(s), but {} are given", p, operand.rank, memory.shape.size()));
+        throw ShapeError(
+            fmt::format("p{} has {} dimension(s), but {} are given", p, operand.rank, memory.shape.size()));
       }
       std::size_t count = operand.written ? 1 : 0;
       for (const std::int64_t size : memory.shape) count *= static_cast<std::size_t>(size);
@@ -90,8 +101,10 @@ class Evaluator {
 
   template <class F>
   void each(bool inner, const F& f) {
-    if (inner) loop(true, 0, f);
-    else f();
+    if (inner)
+      loop(true, 0, f);
+    else
+      f();
   }
 
   /// The checks that can be made once the first `stage` stages have run, and could not before.
@@ -99,7 +112,8 @@ class Evaluator {
     for (const Check& check : kernel_.checks) {
       if (std::max(stage_of_[check.condition], stage_of_[check.value]) != stage) continue;
       each(by_inner_[check.condition] || by_inner_[check.value], [&] {
-        if (evaluate_node(check.condition).i == 0) throw IndexError(expr::fill_message(check.message, evaluate_node(check.value).i));
+        if (evaluate_node(check.condition).i == 0)
+          throw IndexError(expr::fill_message(check.message, evaluate_node(check.value).i));
       });
     }
   }
@@ -110,7 +124,8 @@ class Evaluator {
     const DType dtype = body_.type(stage.value).dtype;
     const Array all = expr::array_of(values, dtype, {static_cast<std::int64_t>(values.size())});
     const expr::Attrs attrs{{"axes", expr::Ints{0}}};
-    return expr::element_of(stage.op->evaluate({attrs, {all}, stage.op->reduce->yields_index ? DType::int64 : dtype, {}}), 0);
+    return expr::element_of(
+        stage.op->evaluate({attrs, {all}, stage.op->reduce->yields_index ? DType::int64 : dtype, {}}), 0);
   }
 
   void run_store(const Store& store) {
@@ -123,7 +138,8 @@ class Evaluator {
     std::int64_t at = 0;
     for (std::size_t d = 0; d < index.size(); ++d) {
       const std::int64_t i = evaluate_node(index[d]).i, size = operands_[p].shape[d];
-      if (i < 0 || i >= size) throw IndexError(fmt::format("index {} of axis {} of p{}, which has size {}", i, d, p, size));
+      if (i < 0 || i >= size)
+        throw IndexError(fmt::format("index {} of axis {} of p{}, which has size {}", i, d, p, size));
       at = at * size + i;
     }
     return at;
@@ -172,7 +188,8 @@ class Evaluator {
     std::int64_t at = 0;
     for (std::size_t d = 0; d < index.size(); ++d) {
       const std::int64_t i = values_[index[d]].i, size = operands_[p].shape[d];
-      if (i < 0 || i >= size) throw IndexError(fmt::format("index {} of axis {} of p{}, which has size {}", i, d, p, size));
+      if (i < 0 || i >= size)
+        throw IndexError(fmt::format("index {} of axis {} of p{}, which has size {}", i, d, p, size));
       at = at * size + i;
     }
     return expr::element_of(operands_[p].array, at);
@@ -193,7 +210,8 @@ class Evaluator {
 
 }  // namespace
 
-std::vector<Array> evaluate(const Kernel& kernel, std::span<const Array> reads, std::span<const std::int64_t> extents, std::span<const Sizes> shapes) {
+std::vector<Array> evaluate(const Kernel& kernel, std::span<const Array> reads, std::span<const std::int64_t> extents,
+                            std::span<const Sizes> shapes) {
   return Evaluator(kernel, reads, extents, shapes).run();
 }
 

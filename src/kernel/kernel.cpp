@@ -10,10 +10,14 @@ namespace croton::kernel {
 
 std::string_view name_of(Family family) {
   switch (family) {
-    case Family::pointwise: return "pointwise";
-    case Family::row: return "row";
-    case Family::column: return "column";
-    case Family::split: return "split";
+    case Family::pointwise:
+      return "pointwise";
+    case Family::row:
+      return "row";
+    case Family::column:
+      return "column";
+    case Family::split:
+      return "split";
   }
   return "?";
 }
@@ -59,14 +63,16 @@ std::string broken_by_node(const Kernel& kernel, NodeId id) {
   if (name == "extent" && !exists("k", static_cast<std::size_t>(kernel.extents))) return "an extent exists";
   if (name == "result" && !exists("stage", kernel.stages.size())) return "a stage exists";
   if (name != "load" && name != "load_if") {
-    const bool known = body.op(id).kind == expr::Kind::Map || name == "const" || name == "axis" || name == "extent" || name == "result";
+    const bool known = body.op(id).kind == expr::Kind::Map || name == "const" || name == "axis" || name == "extent" ||
+                       name == "result";
     return known ? "" : "bodies hold elementwise ops and their own leaves only";
   }
   if (!exists("operand", kernel.operands.size())) return "an operand exists";
   const Operand& operand = kernel.operands[static_cast<std::size_t>(body.attrs(id).integer("operand"))];
   if (operand.written) return "loads read operands that are not written";
   const std::size_t guards = name == "load_if" ? 1 : 0;
-  if (body.inputs(id).size() != static_cast<std::size_t>(operand.rank) + guards) return "a load has an index for each dimension";
+  if (body.inputs(id).size() != static_cast<std::size_t>(operand.rank) + guards)
+    return "a load has an index for each dimension";
   if (guards == 1 && !is_bool(body.type(body.input(id, 0)).dtype)) return "a guard is bool";
   for (const NodeId index : body.inputs(id).subspan(guards)) {
     if (body.type(index).dtype != DType::int64) return "an index is int64";
@@ -76,11 +82,13 @@ std::string broken_by_node(const Kernel& kernel, NodeId id) {
 
 std::string broken_by_store(const Kernel& kernel, const Store& store, const std::vector<bool>& inner) {
   const expr::Arena& body = kernel.body;
-  if (store.operand < 0 || static_cast<std::size_t>(store.operand) >= kernel.operands.size()) return "an operand exists";
+  if (store.operand < 0 || static_cast<std::size_t>(store.operand) >= kernel.operands.size())
+    return "an operand exists";
   const Operand& operand = kernel.operands[static_cast<std::size_t>(store.operand)];
   if (!operand.written) return "stores write written operands";
   if (store.index.size() != static_cast<std::size_t>(operand.rank)) return "a store has an index for each dimension";
-  if (std::ranges::any_of(store.index, [&](NodeId i) { return body.type(i).dtype != DType::int64; })) return "an index is int64";
+  if (std::ranges::any_of(store.index, [&](NodeId i) { return body.type(i).dtype != DType::int64; }))
+    return "an index is int64";
   if (body.type(store.value).dtype != operand.dtype) return "a store has its operand's dtype";
   const bool by_inner = std::ranges::any_of(store.index, [&](NodeId i) { return inner[i]; });
   return by_inner || !inner[store.value] ? "" : "a store once a point has one value";
@@ -95,7 +103,8 @@ std::string broken_promise(const Kernel& kernel) {
   }
   for (const Axis& axis : kernel.axes) {
     const auto size = body.scalar_value(axis.extent);
-    if (size ? size->as_int() < 0 : body.op(axis.extent).name != "extent") return "an axis has a number or a size as its extent";
+    if (size ? size->as_int() < 0 : body.op(axis.extent).name != "extent")
+      return "an axis has a number or a size as its extent";
   }
   const std::vector<int> stage = stage_of(kernel);
   const std::vector<bool> inner = depends_on_inner(kernel);
@@ -111,7 +120,8 @@ std::string broken_promise(const Kernel& kernel) {
   }
   for (std::size_t p = 0; p < kernel.operands.size(); ++p) {
     if (kernel.operands[p].written && !stored[p]) return "what is written has a store";
-    if (p > 0 && kernel.operands[p - 1].written && !kernel.operands[p].written) return "read operands come before written ones";
+    if (p > 0 && kernel.operands[p - 1].written && !kernel.operands[p].written)
+      return "read operands come before written ones";
   }
   for (const Check& check : kernel.checks) {
     if (!is_bool(body.type(check.condition).dtype)) return "a check's condition is bool";

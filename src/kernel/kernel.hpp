@@ -1,8 +1,9 @@
-// Kernel: what one launch computes, as loops over axes around expressions of the same node kind as graphs. It knows nothing of
-// schedules, strides or devices.
+// Kernel: what one launch computes, as loops over axes around expressions of the same node kind as graphs. It knows
+// nothing of schedules, strides or devices.
 //
-// The axes are parallel (each point is computed on its own) or inner (walked within a point). First the stages run in order, each
-// reducing a value over all inner axes; then the stores that depend on inner axes run over them, the others once a point.
+// The axes are parallel (each point is computed on its own) or inner (walked within a point). First the stages run in
+// order, each reducing a value over all inner axes; then the stores that depend on inner axes run over them, the others
+// once a point.
 //
 //   kernel row [i0: e0, i1: 10 inner] (e0, p0: f32[2]) -> (p1: f32[2])
 //     v0 = p0[i0, i1]
@@ -25,7 +26,8 @@ namespace croton::kernel {
 
 using expr::NodeId;
 
-/// The schedule family: which template runs the kernel. Fixed when the kernel is made, and with it the order of every reduction.
+/// The schedule family: which template runs the kernel. Fixed when the kernel is made, and with it the order of every
+/// reduction.
 enum class Family : std::uint8_t {
   pointwise,  // no inner axes
   row,        // inner axes are the fast ones: a point's elements lie together

@@ -44,7 +44,8 @@ class KernelParser {
       statement();
       skip_newlines();
     }
-    if (const std::string promise = broken_promise(kernel_); !promise.empty()) lexer_.error("the kernel is not sound: " + promise);
+    if (const std::string promise = broken_promise(kernel_); !promise.empty())
+      lexer_.error("the kernel is not sound: " + promise);
     return std::move(kernel_);
   }
 
@@ -93,7 +94,8 @@ class KernelParser {
     lexer_.expect("->");
     lexer_.expect("(");
     operands(true);
-    for (std::size_t axis = 0; axis < kernel_.axes.size(); ++axis) kernel_.axes[axis].extent = axis_extent(extents[axis]);
+    for (std::size_t axis = 0; axis < kernel_.axes.size(); ++axis)
+      kernel_.axes[axis].extent = axis_extent(extents[axis]);
     end_line();
   }
 
@@ -109,7 +111,8 @@ class KernelParser {
       if (!written && kernel_.operands.empty() && lexer_.accept(fmt::format("e{}", kernel_.extents))) {
         if (++kernel_.extents > max_operands) lexer_.error("the kernel has too many sizes");
       } else {
-        if (static_cast<std::int64_t>(kernel_.operands.size()) == max_operands) lexer_.error("the kernel has too many operands");
+        if (static_cast<std::int64_t>(kernel_.operands.size()) == max_operands)
+          lexer_.error("the kernel has too many operands");
         lexer_.expect(fmt::format("p{}", kernel_.operands.size()));
         lexer_.expect(":");
         const DType dtype = expr::parse_dtype(lexer_);
@@ -128,8 +131,10 @@ class KernelParser {
     std::int64_t size = 0;
     const char* end = token.text.data() + token.text.size();
     const auto [at, error] = std::from_chars(token.text.data(), end, size);
-    if (token.kind == Token::Kind::number && error == std::errc() && at == end && size >= 0) return body().integer(size);
-    if (const auto e = number_after('e', token.text, static_cast<std::size_t>(kernel_.extents))) return leaf("extent", "k", *e);
+    if (token.kind == Token::Kind::number && error == std::errc() && at == end && size >= 0)
+      return body().integer(size);
+    if (const auto e = number_after('e', token.text, static_cast<std::size_t>(kernel_.extents)))
+      return leaf("extent", "k", *e);
     Lexer::error("a size or one of the extents is expected", token);
   }
 
@@ -163,11 +168,13 @@ class KernelParser {
   void stage(const Token& first) {
     const std::string& name = first.text;
     const auto number = static_cast<std::int64_t>(kernel_.stages.size());
-    if (name != fmt::format("r{}", number)) Lexer::error(fmt::format("'{}' where r{} is the next stage", name, number), first);
+    if (name != fmt::format("r{}", number))
+      Lexer::error(fmt::format("'{}' where r{} is the next stage", name, number), first);
     lexer_.expect("=");
     const Token op_name = lexer_.peek();
     const expr::Op* op = expr::find_op(lexer_.expect_name());
-    if (op == nullptr || op->kind != expr::Kind::Reduce) Lexer::error(fmt::format("'{}' is not the name of a reduction", op_name.text), op_name);
+    if (op == nullptr || op->kind != expr::Kind::Reduce)
+      Lexer::error(fmt::format("'{}' is not the name of a reduction", op_name.text), op_name);
     const NodeId of = value(0);
     kernel_.stages.push_back({op, of});
     values_[name] = leaf("result", "stage", number, op->reduce->yields_index ? DType::int64 : body().type(of).dtype);
@@ -198,7 +205,8 @@ class KernelParser {
     const int operand = known_operand(name, false);
     std::vector<NodeId> inputs = index(depth);
     const auto& [dtype, rank, written] = kernel_.operands[static_cast<std::size_t>(operand)];
-    if (inputs.size() != static_cast<std::size_t>(rank)) Lexer::error(fmt::format("{} indices of {}, which has rank {}", inputs.size(), name.text, rank), name);
+    if (inputs.size() != static_cast<std::size_t>(rank))
+      Lexer::error(fmt::format("{} indices of {}, which has rank {}", inputs.size(), name.text, rank), name);
     if (guard != expr::no_node) inputs.insert(inputs.begin(), guard);
     const expr::Op& op = expr::op(guard != expr::no_node ? "load_if" : "load");
     return body().make_typed(op, inputs, {{"operand", std::int64_t{operand}}}, body().intern_type({dtype, {}}));
@@ -221,13 +229,15 @@ class KernelParser {
     if (lexer_.is("[")) return load(where, expr::no_node, depth);
     if (const auto known = values_.find(name); known != values_.end()) return known->second;
     if (const auto axis = number_after('i', name, kernel_.axes.size())) return leaf("axis", "k", *axis);
-    if (const auto e = number_after('e', name, static_cast<std::size_t>(kernel_.extents))) return leaf("extent", "k", *e);
+    if (const auto e = number_after('e', name, static_cast<std::size_t>(kernel_.extents)))
+      return leaf("extent", "k", *e);
     Lexer::error(fmt::format("there is no value called '{}'", name), where);
   }
 
   NodeId call(const Token& name, int depth) {
     const expr::Op* op = expr::find_op(name.text);
-    if (op == nullptr || op->kind != expr::Kind::Map) Lexer::error(fmt::format("'{}' is not the name of an elementwise op", name.text), name);
+    if (op == nullptr || op->kind != expr::Kind::Map)
+      Lexer::error(fmt::format("'{}' is not the name of an elementwise op", name.text), name);
     lexer_.expect("(");
     std::vector<NodeId> inputs;
     expr::Attrs attrs;

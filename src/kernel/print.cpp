@@ -26,7 +26,8 @@ class Printer {
     }
     for (const Check& check : kernel_.checks) {
       define({check.condition, check.value});
-      line("check {}, {}, {}", value(check.condition), value(check.value), expr::to_string(expr::AttrValue(check.message)));
+      line("check {}, {}, {}", value(check.condition), value(check.value),
+           expr::to_string(expr::AttrValue(check.message)));
     }
     return std::move(text_);
   }
@@ -41,7 +42,8 @@ class Printer {
     std::string axes, reads, writes;
     const auto add = [](std::string& list, const std::string& item) { list += (list.empty() ? "" : ", ") + item; };
     for (std::size_t axis = 0; axis < kernel_.axes.size(); ++axis) {
-      add(axes, fmt::format("i{}: {}{}", axis, index({kernel_.axes[axis].extent}), kernel_.axes[axis].inner ? " inner" : ""));
+      add(axes,
+          fmt::format("i{}: {}{}", axis, index({kernel_.axes[axis].extent}), kernel_.axes[axis].inner ? " inner" : ""));
     }
     for (int e = 0; e < kernel_.extents; ++e) add(reads, fmt::format("e{}", e));
     for (std::size_t p = 0; p < kernel_.operands.size(); ++p) {
@@ -66,7 +68,8 @@ class Printer {
     for (NodeId id = 0; id <= last; ++id) {
       if (!needed[id] || done_[id]) continue;
       done_[id] = true;
-      const bool plain = body_.op(id).kind == expr::Kind::Leaf && body_.op(id).name != "load" && body_.op(id).name != "load_if";
+      const bool plain =
+          body_.op(id).kind == expr::Kind::Leaf && body_.op(id).name != "load" && body_.op(id).name != "load_if";
       if (plain) continue;
       const std::string right = statement(id);
       names_[id] = fmt::format("v{}", count_++);
@@ -79,7 +82,8 @@ class Printer {
     const std::string_view name = body_.op(id).name;
     if (name == "load") return fmt::format("p{}[{}]", body_.attrs(id).integer("operand"), index(inputs));
     if (name == "load_if") {
-      return fmt::format("if {}: p{}[{}]", value(inputs[0]), body_.attrs(id).integer("operand"), index(inputs.subspan(1)));
+      return fmt::format("if {}: p{}[{}]", value(inputs[0]), body_.attrs(id).integer("operand"),
+                         index(inputs.subspan(1)));
     }
     std::string arguments;
     for (const NodeId input : inputs) arguments += (arguments.empty() ? "" : ", ") + value(input);

@@ -15,7 +15,8 @@ using expr::EvaluateContext;
 using expr::InferContext;
 using expr::InferredType;
 
-// ---- dot: (m, k) by (k, n) of one dtype ----------------------------------------------------------------------------------------
+// ---- dot: (m, k) by (k, n) of one dtype
+// ----------------------------------------------------------------------------------------
 
 InferredType infer(InferContext& c) {
   const InferredType &a = c.inputs[0], &b = c.inputs[1];
@@ -34,7 +35,9 @@ Array evaluate(const EvaluateContext& c) {
     for (std::int64_t i = 0; i < m; ++i) {
       for (std::int64_t j = 0; j < n; ++j) {
         std::uint64_t total = 0;
-        for (std::int64_t p = 0; p < k; ++p) total += static_cast<std::uint64_t>(x.at<std::int64_t>(i, p)) * static_cast<std::uint64_t>(y.at<std::int64_t>(p, j));
+        for (std::int64_t p = 0; p < k; ++p)
+          total += static_cast<std::uint64_t>(x.at<std::int64_t>(i, p)) *
+                   static_cast<std::uint64_t>(y.at<std::int64_t>(p, j));
         out.at<std::int64_t>(i, j) = static_cast<std::int64_t>(total);
       }
     }
@@ -47,7 +50,8 @@ Array evaluate(const EvaluateContext& c) {
   for (std::int64_t i = 0; i < m; ++i) {
     for (std::int64_t p = 0; p < k; ++p) {
       const double left = xs[static_cast<std::size_t>(i * k + p)];
-      for (std::int64_t j = 0; j < n; ++j) os[static_cast<std::size_t>(i * n + j)] += left * ys[static_cast<std::size_t>(p * n + j)];
+      for (std::int64_t j = 0; j < n; ++j)
+        os[static_cast<std::size_t>(i * n + j)] += left * ys[static_cast<std::size_t>(p * n + j)];
     }
   }
   return out.astype(c.dtype);
@@ -57,7 +61,8 @@ std::vector<Variable> gradient(const GradientContext& c) {
   return {dot(c.gradient, transpose(c.input(1))), dot(transpose(c.input(0)), c.gradient)};
 }
 
-// ---- gemm: c, a, b -> beta c + alpha a b; made when kernels are formed, so it has no gradient ----------------------------------------
+// ---- gemm: c, a, b -> beta c + alpha a b; made when kernels are formed, so it has no gradient
+// ----------------------------------------
 
 InferredType infer_gemm(InferContext& c) {
   c.attrs.real("alpha");
@@ -77,7 +82,8 @@ Array evaluate_gemm(const EvaluateContext& c) {
   Array out = Array::empty(DType::float64, c.shape);
   for (std::int64_t i = 0; i < out.size(); ++i) {
     const auto at = static_cast<std::size_t>(i);
-    out.data<double>()[at] = c.attrs.real("beta") * base.data<double>()[at] + c.attrs.real("alpha") * product.data<double>()[at];
+    out.data<double>()[at] =
+        c.attrs.real("beta") * base.data<double>()[at] + c.attrs.real("alpha") * product.data<double>()[at];
   }
   return out.astype(c.dtype);
 }
@@ -85,11 +91,20 @@ Array evaluate_gemm(const EvaluateContext& c) {
 }  // namespace
 
 void register_contract(Registry& registry) {
-  static const expr::Op gemm{.name = "gemm", .kind = expr::Kind::Contract, .arity = 3, .doc = "beta c + alpha (a b)",
-                             .infer = infer_gemm, .evaluate = evaluate_gemm};
+  static const expr::Op gemm{.name = "gemm",
+                             .kind = expr::Kind::Contract,
+                             .arity = 3,
+                             .doc = "beta c + alpha (a b)",
+                             .infer = infer_gemm,
+                             .evaluate = evaluate_gemm};
   registry.add(gemm);
-  static const expr::Op op{.name = "dot", .kind = expr::Kind::Contract, .arity = 2, .doc = "the product of two matrices",
-                           .infer = infer, .gradient = gradient, .evaluate = evaluate};
+  static const expr::Op op{.name = "dot",
+                           .kind = expr::Kind::Contract,
+                           .arity = 2,
+                           .doc = "the product of two matrices",
+                           .infer = infer,
+                           .gradient = gradient,
+                           .evaluate = evaluate};
   registry.add(op);
 }
 
@@ -116,7 +131,8 @@ Variable dot(Operand a, Operand b) {
   Variable x = a.variable, y = b.variable;
   const std::source_location where = x.is_constant() ? b.where : a.where;
   const auto fail = [&](std::string_view message) {
-    throw TypeError(fmt::format("dot ({}): {}, {}: {}", builder::describe(where), builder::describe(a.variable), builder::describe(b.variable), message));
+    throw TypeError(fmt::format("dot ({}): {}, {}: {}", builder::describe(where), builder::describe(a.variable),
+                                builder::describe(b.variable), message));
   };
   if (x.rank() == 0 || y.rank() == 0) return a * b;
   if (x.rank() > 2 || y.rank() > 2) fail("vectors and matrices are taken");
@@ -124,17 +140,21 @@ Variable dot(Operand a, Operand b) {
   // Sizes first, so that the message shows the user's own types.
   const std::int64_t inner_x = x.type().shape.back(), inner_y = y.type().shape.front();
   if (inner_x != unknown_size && inner_y != unknown_size && inner_x != inner_y) {
-    throw ShapeError(fmt::format("dot ({}): {} but {}: the last axis of the left side must equal the first of the right side, {} is not {}",
-                                 builder::describe(where), builder::describe(x), builder::describe(y), inner_x, inner_y));
+    throw ShapeError(fmt::format(
+        "dot ({}): {} but {}: the last axis of the left side must equal the first of the right side, {} is not {}",
+        builder::describe(where), builder::describe(x), builder::describe(y), inner_x, inner_y));
   }
   x = cast(Operand(x, where), dtype);
   y = cast(Operand(y, where), dtype);
   if (x.rank() == 1 && y.rank() == 1) return sum(Operand(Operand(x, where) * Operand(y, where), where));
   // float16 products accumulate in float32, as reductions do.
   const DType compute = compute_dtype(dtype);
-  const Variable left = cast(Operand(x.rank() == 1 ? dimshuffle(Operand(x, where), {broadcast_axis, 0}) : x, where), compute);
-  const Variable right = cast(Operand(y.rank() == 1 ? dimshuffle(Operand(y, where), {0, broadcast_axis}) : y, where), compute);
-  Variable result = is_discrete(dtype) ? integer_product(left, right, where) : builder::apply("dot", {left, right}, {}, where);
+  const Variable left =
+      cast(Operand(x.rank() == 1 ? dimshuffle(Operand(x, where), {broadcast_axis, 0}) : x, where), compute);
+  const Variable right =
+      cast(Operand(y.rank() == 1 ? dimshuffle(Operand(y, where), {0, broadcast_axis}) : y, where), compute);
+  Variable result =
+      is_discrete(dtype) ? integer_product(left, right, where) : builder::apply("dot", {left, right}, {}, where);
   if (x.rank() == 1) result = dimshuffle(Operand(result, where), {1});
   if (y.rank() == 1) result = dimshuffle(Operand(result, where), {0});
   return cast(Operand(result, where), dtype);

@@ -1,6 +1,7 @@
-// The table of elementwise ops. A row is all there is to say of one: name, how many operands, types, C++ spelling (the same for
-// every device; functions of namespace ct are in codegen_templates/common/math.cuh), derivative, reference, test domain,
-// and a line of doc. Gradients are written with the public operators; the reference runs in int64, uint64 or double.
+// The table of elementwise ops. A row is all there is to say of one: name, how many operands, types, C++ spelling (the
+// same for every device; functions of namespace ct are in codegen_templates/common/math.cuh), derivative, reference,
+// test domain, and a line of doc. Gradients are written with the public operators; the reference runs in int64, uint64
+// or double.
 #include <croton/nnet.hpp>
 #include <croton/ops.hpp>
 
@@ -28,7 +29,8 @@ using DTypes = std::span<const DType>;
 using Gradient = std::vector<Variable> (*)(const GradientContext&);
 using Reference = Scalar (*)(std::span<const Scalar>, DType);
 
-// ---- types --------------------------------------------------------------------------------------------------------------
+// ---- types
+// --------------------------------------------------------------------------------------------------------------
 
 DType promoted(DTypes t) {
   DType result = t[0];
@@ -61,7 +63,8 @@ Types select(DTypes t) {
   return {result, result};
 }
 
-// ---- references -----------------------------------------------------------------------------------------------------------
+// ---- references
+// -----------------------------------------------------------------------------------------------------------
 
 template <class F, class Value, class Get, std::size_t... I>
 auto call(F f, std::span<const Scalar> x, Get get, std::index_sequence<I...>) {
@@ -80,7 +83,8 @@ Scalar to_scalar(R value, DType result) {
 
 template <class F, std::size_t N>
 Scalar in_double(std::span<const Scalar> x, DType result) {
-  return to_scalar(call<F, double>(F{}, x, [](const Scalar& s) { return s.as_double(); }, std::make_index_sequence<N>()), result);
+  return to_scalar(
+      call<F, double>(F{}, x, [](const Scalar& s) { return s.as_double(); }, std::make_index_sequence<N>()), result);
 }
 /// In the arithmetic of the operands' dtype.
 template <class F, std::size_t N>
@@ -88,7 +92,8 @@ Scalar in_own(std::span<const Scalar> x, DType result) {
   const DType t = x.back().dtype;
   const auto integer = [](const Scalar& s) { return s.i; };
   if (is_float(t)) return in_double<F, N>(x, result);
-  if (t == DType::uint64) return to_scalar(call<F, std::uint64_t>(F{}, x, integer, std::make_index_sequence<N>()), result);
+  if (t == DType::uint64)
+    return to_scalar(call<F, std::uint64_t>(F{}, x, integer, std::make_index_sequence<N>()), result);
   return to_scalar(call<F, std::int64_t>(F{}, x, integer, std::make_index_sequence<N>()), result);
 }
 template <class F, std::size_t N>
@@ -97,7 +102,8 @@ Scalar in_integers(std::span<const Scalar> x, DType result) {
   return to_scalar(call<F, std::int64_t>(F{}, x, integer, std::make_index_sequence<N>()), result);
 }
 
-// ---- gradients that several rows share --------------------------------------------------------------------------------------
+// ---- gradients that several rows share
+// --------------------------------------------------------------------------------------
 
 /// Zero, and connected: comparisons, rounding, tests.
 std::vector<Variable> zero(const GradientContext& c) {
@@ -146,7 +152,8 @@ T python_mod(T a, T b) {
 template <class T>
 T python_div(T a, T b) {
   if constexpr (std::is_floating_point_v<T>) {
-    // As Python: the quotient without its remainder, so that rounding of a / b never reaches the next integer (1 // 0.1 is 9).
+    // As Python: the quotient without its remainder, so that rounding of a / b never reaches the next integer (1 // 0.1
+    // is 9).
     if (b == 0) return a / b;
     const T r = std::fmod(a, b);
     const T quotient = (a - r) / b - (r != 0 && (r < 0) != (b < 0) ? 1 : 0), down = std::floor(quotient);
@@ -188,14 +195,18 @@ T extreme(T a, T b, Before before) {
 /// Rounded to a whole number; integers are whole already.
 template <class T, class Round>
 T whole(T x, Round round) {
-  if constexpr (std::is_floating_point_v<T>) return round(x);
-  else return x;
+  if constexpr (std::is_floating_point_v<T>)
+    return round(x);
+  else
+    return x;
 }
 
 template <auto F>
 struct Lambda {
   template <class... T>
-  auto operator()(T... x) const { return F(x...); }
+  auto operator()(T... x) const {
+    return F(x...);
+  }
 };
 
 struct Row {
@@ -211,8 +222,12 @@ struct Row {
   std::vector<Domain> domains = {};
 };
 
-#define G(...) [](const GradientContext& c) -> std::vector<Variable> { [[maybe_unused]] const Variable& g = c.gradient; \
-    [[maybe_unused]] const Variable& x = c.input(0); return __VA_ARGS__; }
+#define G(...)                                            \
+  [](const GradientContext& c) -> std::vector<Variable> { \
+    [[maybe_unused]] const Variable& g = c.gradient;      \
+    [[maybe_unused]] const Variable& x = c.input(0);      \
+    return __VA_ARGS__;                                   \
+  }
 #define X(expression) Lambda<[](auto x) { return expression; }>, 1
 #define XY(expression) Lambda<[](auto x, auto y) { return expression; }>, 2
 #define Y c.input(1)
@@ -222,29 +237,45 @@ const std::vector<Row>& rows() {
   static const double ln2 = 0.6931471805599453, ln10 = 2.302585092994046;
   static const std::vector<Row> table = {
       // -- arithmetic
-      {"add", 2, same, "{0} + {1}", in_own<Lambda<[](auto x, auto y) { return wrapped(std::plus<>{}, x, y); }>, 2>, G({g, g}), "a + b", 1, true},
-      {"sub", 2, same, "{0} - {1}", in_own<Lambda<[](auto x, auto y) { return wrapped(std::minus<>{}, x, y); }>, 2>, G({g, -g}), "a - b"},
-      {"mul", 2, same, "{0} * {1}", in_own<Lambda<[](auto x, auto y) { return wrapped(std::multiplies<>{}, x, y); }>, 2>, G({g * Y, g * x}), "a b", 1, true},
+      {"add", 2, same, "{0} + {1}", in_own<Lambda<[](auto x, auto y) { return wrapped(std::plus<>{}, x, y); }>, 2>,
+       G({g, g}), "a + b", 1, true},
+      {"sub", 2, same, "{0} - {1}", in_own<Lambda<[](auto x, auto y) { return wrapped(std::minus<>{}, x, y); }>, 2>,
+       G({g, -g}), "a - b"},
+      {"mul", 2, same, "{0} * {1}",
+       in_own<Lambda<[](auto x, auto y) { return wrapped(std::multiplies<>{}, x, y); }>, 2>, G({g * Y, g * x}), "a b",
+       1, true},
       {"true_divide", 2, floats_only, "{0} / {1}", in_double<XY(x / y)>, G({g / Y, -g * x / (Y * Y)}), "a / b", 4},
       {"floor_divide", 2, same, "ct::floor_divide({0}, {1})", in_own<XY(python_div(x, y))>, zero,
        "a / b rounded towards minus infinity", 8},
-      {"mod", 2, same, "ct::mod({0}, {1})", in_own<XY(python_mod(x, y))>,
-       G({g, -g * floor_divide(x, Y)}), "the remainder, with the divisor's sign", 8},
-      {"pow", 2, same, "ct::pow({0}, {1})", in_own<XY(power(x, y))>,
-       G({g * Y * croton::pow(x, Y - 1), g * c.output * croton::where(eq(x, 0), 0, croton::log(x))}), "a to the power b", 40, false,
+      {"mod", 2, same, "ct::mod({0}, {1})", in_own<XY(python_mod(x, y))>, G({g, -g * floor_divide(x, Y)}),
+       "the remainder, with the divisor's sign", 8},
+      {"pow",
+       2,
+       same,
+       "ct::pow({0}, {1})",
+       in_own<XY(power(x, y))>,
+       G({g * Y * croton::pow(x, Y - 1), g * c.output * croton::where(eq(x, 0), 0, croton::log(x))}),
+       "a to the power b",
+       40,
+       false,
        {{0.1, 3}, {-2, 2}}},
-      {"maximum", 2, same, "ct::maximum({0}, {1})",
-       in_own<XY(extreme(x, y, [](auto p, auto q) { return p > q; }))>,
-       G({where_chosen(c, eq(c.output, x)), where_chosen(c, neq(c.output, x))}), "the larger one; nan if either is", 2, true},
-      {"minimum", 2, same, "ct::minimum({0}, {1})",
-       in_own<XY(extreme(x, y, [](auto p, auto q) { return p < q; }))>,
-       G({where_chosen(c, eq(c.output, x)), where_chosen(c, neq(c.output, x))}), "the smaller one; nan if either is", 2, true},
+      {"maximum", 2, same, "ct::maximum({0}, {1})", in_own<XY(extreme(x, y, [](auto p, auto q) { return p > q; }))>,
+       G({where_chosen(c, eq(c.output, x)), where_chosen(c, neq(c.output, x))}), "the larger one; nan if either is", 2,
+       true},
+      {"minimum", 2, same, "ct::minimum({0}, {1})", in_own<XY(extreme(x, y, [](auto p, auto q) { return p < q; }))>,
+       G({where_chosen(c, eq(c.output, x)), where_chosen(c, neq(c.output, x))}), "the smaller one; nan if either is", 2,
+       true},
       {"neg", 1, no_bool, "-{0}", in_own<X(negated(x))>, G({-g}), "-x"},
-      {"sqr", 1, same, "{0} * {0}", in_own<Lambda<[](auto x) { return wrapped(std::multiplies<>{}, x, x); }>, 1>, G({g * 2 * x}), "x x"},
-      {"abs", 1, same, "ct::abs({0})", in_own<Lambda<[](auto x) { return x < 0 ? negated(x) : (x == 0 ? static_cast<decltype(x)>(0) : x); }>, 1>, G({g * sgn(x)}),
-       "|x|"},
-      {"sgn", 1, no_bool, "ct::sgn({0})", in_own<Lambda<[](auto x) { return 0 < x ? decltype(x)(1) : x < 0 ? decltype(x)(-1) : x; }>, 1>,
-       zero, "-1, 0 or 1; nan stays"},
+      {"sqr", 1, same, "{0} * {0}", in_own<Lambda<[](auto x) { return wrapped(std::multiplies<>{}, x, x); }>, 1>,
+       G({g * 2 * x}), "x x"},
+      {"abs", 1, same, "ct::abs({0})",
+       in_own<Lambda<[](auto x) { return x < 0 ? negated(x) : (x == 0 ? static_cast<decltype(x)>(0) : x); }>, 1>,
+       G({g * sgn(x)}), "|x|"},
+      {"sgn", 1, no_bool, "ct::sgn({0})",
+       in_own<Lambda<[](auto x) { return 0 < x   ? decltype(x)(1)
+                                         : x < 0 ? decltype(x)(-1)
+                                                 : x; }>, 1>, zero,
+       "-1, 0 or 1; nan stays"},
       // -- comparison and logic
       {"lt", 2, comparison, "{0} < {1}", in_own<XY(x < y)>, zero, "a < b"},
       {"le", 2, comparison, "{0} <= {1}", in_own<XY(x <= y)>, zero, "a <= b"},
@@ -258,48 +289,135 @@ const std::vector<Row>& rows() {
       {"or", 2, bits, "{0} | {1}", in_integers<XY(x | y)>, zero, "bitwise (bool: logical) or", 1, true},
       {"xor", 2, bits, "{0} ^ {1}", in_integers<XY(x ^ y)>, zero, "bitwise (bool: logical) exclusive or", 1, true},
       {"invert", 1, bits, "ct::invert({0})",
-       [](std::span<const Scalar> x, DType result) {
-         return Scalar::of_int(is_bool(result) ? !x[0].i : ~x[0].i, DType::int64).cast(result);
-       },
+       [](std::span<const Scalar> x,
+          DType result) { return Scalar::of_int(is_bool(result) ? !x[0].i : ~x[0].i, DType::int64).cast(result); },
        zero, "bitwise (bool: logical) not"},
-      {"where", 3, select, "{0} ? {1} : {2}",
+      {"where",
+       3,
+       select,
+       "{0} ? {1} : {2}",
        [](std::span<const Scalar> x, DType result) { return (x[0].as_double() != 0 ? x[1] : x[2]).cast(result); },
        [](const GradientContext& c) -> std::vector<Variable> {
          const Variable none = zeros_like(c.gradient);
-         return {zero(c)[0], croton::where(c.input(0), c.gradient, none),
-                 croton::where(c.input(0), none, c.gradient)};
+         return {zero(c)[0], croton::where(c.input(0), c.gradient, none), croton::where(c.input(0), none, c.gradient)};
        },
-       "the second operand where the first is not 0, else the third", 1, false, {{0, 1}, {-4, 4}, {-4, 4}}},
+       "the second operand where the first is not 0, else the third",
+       1,
+       false,
+       {{0, 1}, {-4, 4}, {-4, 4}}},
       // -- exponentials and logarithms
       {"exp", 1, real, "ct::exp({0})", in_double<X(std::exp(x))>, G({g * c.output}), "e to the power x", 12},
       {"exp2", 1, real, "ct::exp2({0})", in_double<X(std::exp2(x))>, G({g * c.output * ln2}), "2 to the power x", 12},
-      {"expm1", 1, real, "ct::expm1({0})", in_double<X(std::expm1(x))>, G({g * (c.output + 1)}), "exp(x) - 1, exact near 0", 16},
-      {"log", 1, real, "ct::log({0})", in_double<X(std::log(x))>, G({g / x}), "natural logarithm", 14, false, {{0.01, 10}}},
-      {"log2", 1, real, "ct::log2({0})", in_double<X(std::log2(x))>, G({g / (x * ln2)}), "logarithm to base 2", 14, false, {{0.01, 10}}},
-      {"log10", 1, real, "ct::log10({0})", in_double<X(std::log10(x))>, G({g / (x * ln10)}), "logarithm to base 10", 14, false, {{0.01, 10}}},
-      {"log1p", 1, real, "ct::log1p({0})", in_double<X(std::log1p(x))>, G({g / (1 + x)}), "log(1 + x), exact near 0", 16, false, {{-0.9, 10}}},
-      {"sqrt", 1, real, "ct::sqrt({0})", in_double<X(std::sqrt(x))>, G({0.5 * g / c.output}), "square root, correctly rounded", 6, false, {{0.01, 10}}},
-      {"rsqrt", 1, real, "ct::rsqrt({0})", in_double<X(1 / std::sqrt(x))>, G({-0.5 * g * c.output / x}), "1 / sqrt(x)", 8, false, {{0.01, 10}}},
-      {"reciprocal", 1, real, "ct::reciprocal({0})", in_double<X(1 / x)>, G({-g * sqr(c.output)}), "1 / x", 4, false, {{0.1, 10}}},
+      {"expm1", 1, real, "ct::expm1({0})", in_double<X(std::expm1(x))>, G({g * (c.output + 1)}),
+       "exp(x) - 1, exact near 0", 16},
+      {"log",
+       1,
+       real,
+       "ct::log({0})",
+       in_double<X(std::log(x))>,
+       G({g / x}),
+       "natural logarithm",
+       14,
+       false,
+       {{0.01, 10}}},
+      {"log2",
+       1,
+       real,
+       "ct::log2({0})",
+       in_double<X(std::log2(x))>,
+       G({g / (x * ln2)}),
+       "logarithm to base 2",
+       14,
+       false,
+       {{0.01, 10}}},
+      {"log10",
+       1,
+       real,
+       "ct::log10({0})",
+       in_double<X(std::log10(x))>,
+       G({g / (x * ln10)}),
+       "logarithm to base 10",
+       14,
+       false,
+       {{0.01, 10}}},
+      {"log1p",
+       1,
+       real,
+       "ct::log1p({0})",
+       in_double<X(std::log1p(x))>,
+       G({g / (1 + x)}),
+       "log(1 + x), exact near 0",
+       16,
+       false,
+       {{-0.9, 10}}},
+      {"sqrt",
+       1,
+       real,
+       "ct::sqrt({0})",
+       in_double<X(std::sqrt(x))>,
+       G({0.5 * g / c.output}),
+       "square root, correctly rounded",
+       6,
+       false,
+       {{0.01, 10}}},
+      {"rsqrt",
+       1,
+       real,
+       "ct::rsqrt({0})",
+       in_double<X(1 / std::sqrt(x))>,
+       G({-0.5 * g * c.output / x}),
+       "1 / sqrt(x)",
+       8,
+       false,
+       {{0.01, 10}}},
+      {"reciprocal",
+       1,
+       real,
+       "ct::reciprocal({0})",
+       in_double<X(1 / x)>,
+       G({-g * sqr(c.output)}),
+       "1 / x",
+       4,
+       false,
+       {{0.1, 10}}},
       // -- trigonometric and hyperbolic
       {"sin", 1, real, "ct::sin({0})", in_double<X(std::sin(x))>, G({g * croton::cos(x)}), "sine of x in radians", 16},
-      {"cos", 1, real, "ct::cos({0})", in_double<X(std::cos(x))>, G({-g * croton::sin(x)}), "cosine of x in radians", 16},
-      {"tan", 1, real, "ct::tan({0})", in_double<X(std::tan(x))>, G({g * (1 + sqr(c.output))}), "tangent of x in radians", 24, false, {{-1.4, 1.4}}},
+      {"cos", 1, real, "ct::cos({0})", in_double<X(std::cos(x))>, G({-g * croton::sin(x)}), "cosine of x in radians",
+       16},
+      {"tan",
+       1,
+       real,
+       "ct::tan({0})",
+       in_double<X(std::tan(x))>,
+       G({g * (1 + sqr(c.output))}),
+       "tangent of x in radians",
+       24,
+       false,
+       {{-1.4, 1.4}}},
       {"sinh", 1, real, "ct::sinh({0})", in_double<X(std::sinh(x))>, G({g * croton::cosh(x)}), "hyperbolic sine", 20},
       {"cosh", 1, real, "ct::cosh({0})", in_double<X(std::cosh(x))>, G({g * croton::sinh(x)}), "hyperbolic cosine", 20},
-      {"tanh", 1, real, "ct::tanh({0})", in_double<X(std::tanh(x))>, G({g * (1 - sqr(c.output))}), "hyperbolic tangent", 16},
-      {"erf", 1, real, "ct::erf({0})", in_double<X(std::erf(x))>, G({g * two_over_root_pi * croton::exp(-sqr(x))}), "error function", 20},
-      {"erfc", 1, real, "ct::erfc({0})", in_double<X(std::erfc(x))>, G({-g * two_over_root_pi * croton::exp(-sqr(x))}), "1 - erf(x), exact for large x", 24},
+      {"tanh", 1, real, "ct::tanh({0})", in_double<X(std::tanh(x))>, G({g * (1 - sqr(c.output))}), "hyperbolic tangent",
+       16},
+      {"erf", 1, real, "ct::erf({0})", in_double<X(std::erf(x))>, G({g * two_over_root_pi * croton::exp(-sqr(x))}),
+       "error function", 20},
+      {"erfc", 1, real, "ct::erfc({0})", in_double<X(std::erfc(x))>, G({-g * two_over_root_pi * croton::exp(-sqr(x))}),
+       "1 - erf(x), exact for large x", 24},
       // -- for networks
-      {"sigmoid", 1, real, "ct::sigmoid({0})", in_double<X(x >= 0 ? 1 / (1 + std::exp(-x)) : std::exp(x) / (1 + std::exp(x)))>,
+      {"sigmoid", 1, real, "ct::sigmoid({0})",
+       in_double<X(x >= 0 ? 1 / (1 + std::exp(-x)) : std::exp(x) / (1 + std::exp(x)))>,
        G({g * c.output * (1 - c.output)}), "1 / (1 + exp(-x))", 16},
-      {"softplus", 1, real, "ct::softplus({0})", in_double<X(0 < x ? x + std::log1p(std::exp(-x)) : std::log1p(std::exp(x)))>,
-       G({g * croton::sigmoid(x)}), "log(1 + exp(x))", 24},
+      {"softplus", 1, real, "ct::softplus({0})",
+       in_double<X(0 < x ? x + std::log1p(std::exp(-x)) : std::log1p(std::exp(x)))>, G({g * croton::sigmoid(x)}),
+       "log(1 + exp(x))", 24},
       // -- rounding
-      {"floor", 1, same, "ct::floor({0})", in_own<X(whole(x, [](double v) { return std::floor(v); }))>, zero, "the next integer below"},
-      {"ceil", 1, same, "ct::ceil({0})", in_own<X(whole(x, [](double v) { return std::ceil(v); }))>, zero, "the next integer above"},
-      {"trunc", 1, same, "ct::trunc({0})", in_own<X(whole(x, [](double v) { return std::trunc(v); }))>, zero, "the integer part"},
-      {"round", 1, same, "ct::rint({0})", in_own<X(whole(x, [](double v) { return std::nearbyint(v); }))>, zero, "the nearest integer, halves to even"},
+      {"floor", 1, same, "ct::floor({0})", in_own<X(whole(x, [](double v) { return std::floor(v); }))>, zero,
+       "the next integer below"},
+      {"ceil", 1, same, "ct::ceil({0})", in_own<X(whole(x, [](double v) { return std::ceil(v); }))>, zero,
+       "the next integer above"},
+      {"trunc", 1, same, "ct::trunc({0})", in_own<X(whole(x, [](double v) { return std::trunc(v); }))>, zero,
+       "the integer part"},
+      {"round", 1, same, "ct::rint({0})", in_own<X(whole(x, [](double v) { return std::nearbyint(v); }))>, zero,
+       "the nearest integer, halves to even"},
   };
   return table;
 }
@@ -343,7 +461,10 @@ std::vector<expr::Dim> broadcast_shape(InferContext& c, std::size_t rank) {
       if (axis < missing) continue;
       const expr::Dim dim = input.shape[axis - missing];
       if (c.known(dim) == 1) continue;
-      size = size ? c.require_equal(*size, dim, fmt::format("sizes along axis {} must be equal (only a stated size of 1 broadcasts)", axis)) : dim;
+      size = size ? c.require_equal(
+                        *size, dim,
+                        fmt::format("sizes along axis {} must be equal (only a stated size of 1 broadcasts)", axis))
+                  : dim;
     }
     shape.push_back(size ? *size : c.constant(1));
   }
@@ -377,7 +498,8 @@ void register_elementwise(Registry& registry) {
 
 }  // namespace croton::ops
 
-// ---- the C++ functions of the rows ------------------------------------------------------------------------------------------
+// ---- the C++ functions of the rows
+// ------------------------------------------------------------------------------------------
 
 namespace croton {
 namespace {

@@ -20,7 +20,8 @@ using expr::InferContext;
 using expr::InferredType;
 using expr::NodeId;
 
-// ---- arange: inputs count, start, step; the result has the dtype of start --------------------------------------------------
+// ---- arange: inputs count, start, step; the result has the dtype of start
+// --------------------------------------------------
 
 InferredType infer_arange(InferContext& c) {
   if (!c.inputs[1].shape.empty() || !c.inputs[2].shape.empty() || c.inputs[1].dtype != c.inputs[2].dtype) {
@@ -33,8 +34,10 @@ InferredType infer_arange(InferContext& c) {
 
 NodeId arange_element(ElementContext& c) {
   // Whole numbers are index arithmetic, which folds.
-  if (c.dtype == DType::int64) return c.body.size_arithmetic("add", c.read(1, {}), c.body.size_arithmetic("mul", c.index[0], c.read(2, {})));
-  if (c.dtype == DType::int64) return c.body.size_arithmetic("add", c.read(1, {}), c.body.size_arithmetic("mul", c.index[0], c.read(2, {})));
+  if (c.dtype == DType::int64)
+    return c.body.size_arithmetic("add", c.read(1, {}), c.body.size_arithmetic("mul", c.index[0], c.read(2, {})));
+  if (c.dtype == DType::int64)
+    return c.body.size_arithmetic("add", c.read(1, {}), c.body.size_arithmetic("mul", c.index[0], c.read(2, {})));
   const NodeId at = c.body.cast(c.index[0], compute_dtype(c.dtype));
   const NodeId value = c.body.make("add", {c.read(1, {}), c.body.make("mul", {at, c.read(2, {})})});
   return c.body.cast(value, c.dtype);
@@ -43,7 +46,8 @@ NodeId arange_element(ElementContext& c) {
 Array evaluate_arange(const EvaluateContext& c) {
   const double start = c.inputs[1].as_double(0), step = c.inputs[2].as_double(0);
   Array result = Array::empty(DType::float64, c.shape);
-  for (std::int64_t i = 0; i < result.size(); ++i) result.data<double>()[static_cast<std::size_t>(i)] = start + static_cast<double>(i) * step;
+  for (std::int64_t i = 0; i < result.size(); ++i)
+    result.data<double>()[static_cast<std::size_t>(i)] = start + static_cast<double>(i) * step;
   return result.astype(c.dtype);
 }
 
@@ -55,7 +59,8 @@ std::vector<Variable> arange_gradient(const GradientContext& c) {
   return result;
 }
 
-// ---- checked_index: index, size ------------------------------------------------------------------------------------------------
+// ---- checked_index: index, size
+// ------------------------------------------------------------------------------------------------
 
 InferredType infer_checked_index(InferContext& c) {
   c.attrs.text("message");
@@ -68,7 +73,8 @@ NodeId checked_index_element(ElementContext& c) {
   const NodeId index = c.read(0, c.index);
   const NodeId wide = c.body.cast(index, DType::int64);
   const NodeId size = c.body.cast(c.read(1, {}), DType::int64);
-  const NodeId inside = c.body.make("and", {c.body.make("ge", {wide, c.body.integer(0)}), c.body.make("lt", {wide, size})});
+  const NodeId inside =
+      c.body.make("and", {c.body.make("ge", {wide, c.body.integer(0)}), c.body.make("lt", {wide, size})});
   c.check(inside, wide, c.attrs.text("message"));
   return index;
 }
@@ -86,12 +92,22 @@ Array evaluate_checked_index(const EvaluateContext& c) {
 
 void register_generate(Registry& registry) {
   static const expr::Op ops[] = {
-      {.name = "arange", .kind = expr::Kind::Generate, .arity = 3, .doc = "count numbers: start, start + step, ...",
-       .infer = infer_arange, .gradient = arange_gradient, .evaluate = evaluate_arange, .element = arange_element},
-      {.name = "checked_index", .kind = expr::Kind::Check, .arity = 2, .doc = "the index, if 0 <= index < size everywhere",
+      {.name = "arange",
+       .kind = expr::Kind::Generate,
+       .arity = 3,
+       .doc = "count numbers: start, start + step, ...",
+       .infer = infer_arange,
+       .gradient = arange_gradient,
+       .evaluate = evaluate_arange,
+       .element = arange_element},
+      {.name = "checked_index",
+       .kind = expr::Kind::Check,
+       .arity = 2,
+       .doc = "the index, if 0 <= index < size everywhere",
        .infer = infer_checked_index,
        .gradient = [](const GradientContext&) { return std::vector<Variable>(2); },
-       .evaluate = evaluate_checked_index, .element = checked_index_element},
+       .evaluate = evaluate_checked_index,
+       .element = checked_index_element},
   };
   for (const expr::Op& op : ops) registry.add(op);
 }
@@ -102,9 +118,11 @@ namespace croton {
 
 Variable arange(Operand n) {
   if (!is_discrete(n.variable.dtype()) || n.variable.rank() != 0) {
-    throw TypeError(fmt::format("arange ({}): {}: the count must be an integer scalar", builder::describe(n.where), builder::describe(n.variable)));
+    throw TypeError(fmt::format("arange ({}): {}: the count must be an integer scalar", builder::describe(n.where),
+                                builder::describe(n.variable)));
   }
-  const Variable zero = builder::scalar_constant(0, DType::int64, n.where), one = builder::scalar_constant(1, DType::int64, n.where);
+  const Variable zero = builder::scalar_constant(0, DType::int64, n.where),
+                 one = builder::scalar_constant(1, DType::int64, n.where);
   return builder::apply("arange", {cast(Operand(maximum(n, 0)), DType::int64), zero, one}, {}, n.where);
 }
 

@@ -1,5 +1,6 @@
 // Functions for networks. softmax, log_softmax, logsumexp and the cross-entropy of integer targets are Expand ops: the
-// stability rules (rewrite/rules/stability.cpp) see them whole, then they become maps and reductions that fuse into row kernels.
+// stability rules (rewrite/rules/stability.cpp) see them whole, then they become maps and reductions that fuse into row
+// kernels.
 #include <croton/nnet.hpp>
 
 #include <fmt/format.h>
@@ -33,7 +34,8 @@ struct Build {
     const NodeId reduced = a.make(op, {x}, {{"axes", expr::Ints{axis}}});
     expr::Ints pattern;
     std::int64_t next = 0;
-    for (std::int64_t i = 0; i < static_cast<std::int64_t>(a.type(x).rank()); ++i) pattern.push_back(i == axis ? -1 : next++);
+    for (std::int64_t i = 0; i < static_cast<std::int64_t>(a.type(x).rank()); ++i)
+      pattern.push_back(i == axis ? -1 : next++);
     return a.make("dimshuffle", {reduced}, {{"pattern", pattern}});
   }
   NodeId drop(NodeId x, std::int64_t axis) {
@@ -48,11 +50,13 @@ struct Build {
     const auto rank = static_cast<std::int64_t>(a.type(p).rank());
     const NodeId size = a.type(p).shape.back();
     const NodeId checked =
-        a.make("checked_index", {target, size}, {{"message", std::string("categorical_crossentropy: a target of {} is not a class")}});
+        a.make("checked_index", {target, size},
+               {{"message", std::string("categorical_crossentropy: a target of {} is not a class")}});
     expr::Ints pattern;
     for (std::int64_t i = 0; i + 1 < rank; ++i) pattern.push_back(i);
     pattern.push_back(-1);
-    const NodeId column = a.make("dimshuffle", {a.make("cast", {checked}, {{"dtype", DType::int64}})}, {{"pattern", pattern}});
+    const NodeId column =
+        a.make("dimshuffle", {a.make("cast", {checked}, {{"dtype", DType::int64}})}, {{"pattern", pattern}});
     const NodeId classes = a.make("arange", {size, a.integer(0), a.integer(1)});
     return a.make("eq", {column, classes});
   }
@@ -74,7 +78,8 @@ InferredType infer_reduced(InferContext& c) {
   return result;
 }
 
-// ---- expansions: the maximum is subtracted, so that the largest exponent is 0 --------------------------------------------------
+// ---- expansions: the maximum is subtracted, so that the largest exponent is 0
+// --------------------------------------------------
 
 /// {x - max, log(sum(exp(x - max)))} with the axis kept.
 std::pair<NodeId, NodeId> shifted(Build& b, NodeId x, std::int64_t axis) {
@@ -122,7 +127,8 @@ NodeId expand_crossentropy_grad(Arena& arena, NodeId node) {
   for (std::int64_t i = 0; i < static_cast<std::int64_t>(arena.type(g).rank()); ++i) pattern.push_back(i);
   pattern.push_back(-1);
   const NodeId column = arena.make("dimshuffle", {g}, {{"pattern", pattern}});
-  return arena.make("where", {b.one_hot(arena.input(node, 2), p), b.map("neg", b.map("true_divide", column, p)), b.constant(0, p)});
+  return arena.make(
+      "where", {b.one_hot(arena.input(node, 2), p), b.map("neg", b.map("true_divide", column, p)), b.constant(0, p)});
 }
 /// logsumexp(z) - z[target], from logits.
 NodeId expand_crossentropy_logits(Arena& arena, NodeId node) {
@@ -155,21 +161,28 @@ InferredType infer_crossentropy(InferContext& c) {
   if (target.shape.size() + 1 != p.shape.size()) c.type_error("one target for each row of probabilities");
   InferredType rows{p.dtype, {}};
   for (std::size_t axis = 0; axis < target.shape.size(); ++axis) {
-    rows.shape.push_back(c.require_equal(p.shape[axis], target.shape[axis], "one target for each row of probabilities"));
+    rows.shape.push_back(
+        c.require_equal(p.shape[axis], target.shape[axis], "one target for each row of probabilities"));
   }
   return grad ? p : rows;
 }
 
-// ---- gradients -----------------------------------------------------------------------------------------------------------------
+// ---- gradients
+// -----------------------------------------------------------------------------------------------------------------
 
 Variable softmax_grad(const Variable& g, const Variable& s, const builder::Node& of) {
   return builder::apply("softmax_grad", {g, s}, {{"axis", of.attrs.integer("axis")}}, of.where);
 }
-ReduceOptions along(const GradientContext& c) { return {std::vector<int>{static_cast<int>(c.node.attrs.integer("axis"))}, true}; }
+ReduceOptions along(const GradientContext& c) {
+  return {std::vector<int>{static_cast<int>(c.node.attrs.integer("axis"))}, true};
+}
 
-std::vector<Variable> softmax_gradient(const GradientContext& c) { return {softmax_grad(c.gradient, c.output, c.node)}; }
+std::vector<Variable> softmax_gradient(const GradientContext& c) {
+  return {softmax_grad(c.gradient, c.output, c.node)};
+}
 std::vector<Variable> log_softmax_gradient(const GradientContext& c) {
-  return {c.gradient - nnet::softmax(c.input(0), static_cast<int>(c.node.attrs.integer("axis"))) * sum(c.gradient, along(c))};
+  return {c.gradient -
+          nnet::softmax(c.input(0), static_cast<int>(c.node.attrs.integer("axis"))) * sum(c.gradient, along(c))};
 }
 std::vector<Variable> logsumexp_gradient(const GradientContext& c) {
   const int axis = static_cast<int>(c.node.attrs.integer("axis"));
@@ -186,11 +199,13 @@ std::vector<Variable> crossentropy_gradient(const GradientContext& c) {
 /// Of -g / p at the target.
 std::vector<Variable> crossentropy_grad_gradient(const GradientContext& c) {
   const Variable &g = c.input(0), &p = c.input(1);
-  const Variable at_target = builder::apply("crossentropy_grad", {ones_like(g), p, c.input(2)}, {}, c.node.where);  // -1 / p there
+  const Variable at_target =
+      builder::apply("crossentropy_grad", {ones_like(g), p, c.input(2)}, {}, c.node.where);  // -1 / p there
   return {sum(c.gradient * at_target, ReduceOptions(-1)), c.gradient * expand_dims(g, -1) * sqr(at_target), Variable()};
 }
 
-// ---- references -------------------------------------------------------------------------------------------------------------------
+// ---- references
+// -------------------------------------------------------------------------------------------------------------------
 
 /// Calls `f(row, length, stride)` for each line of `x` (double, in place) along `axis`.
 template <class F>
@@ -200,27 +215,33 @@ Array along_lines(const Array& input, std::int64_t axis, F f) {
   for (int i = static_cast<int>(axis) + 1; i < x.rank(); ++i) inner *= x.shape(i);
   const std::int64_t length = x.shape(static_cast<int>(axis)), lines = length == 0 ? 0 : x.size() / length;
   double* data = x.size() == 0 ? nullptr : x.data<double>().data();
-  for (std::int64_t line = 0; line < lines; ++line) f(data + line / inner * inner * length + line % inner, length, inner);
+  for (std::int64_t line = 0; line < lines; ++line)
+    f(data + line / inner * inner * length + line % inner, length, inner);
   return x;
 }
 double log_total(const double* row, std::int64_t n, std::int64_t stride) {
   double top = row[0];
-  for (std::int64_t i = 0; i < n; ++i) top = row[i * stride] != row[i * stride] ? row[i * stride] : std::max(top, row[i * stride]);
+  for (std::int64_t i = 0; i < n; ++i)
+    top = row[i * stride] != row[i * stride] ? row[i * stride] : std::max(top, row[i * stride]);
   double total = 0;
   for (std::int64_t i = 0; i < n; ++i) total += std::exp(row[i * stride] - top);
   return top + std::log(total);
 }
 Array evaluate_softmax(const EvaluateContext& c) {
-  return along_lines(c.inputs[0], c.attrs.integer("axis"), [](double* row, std::int64_t n, std::int64_t stride) {
-           const double total = log_total(row, n, stride);
-           for (std::int64_t i = 0; i < n; ++i) row[i * stride] = std::exp(row[i * stride] - total);
-         }).astype(c.dtype);
+  return along_lines(c.inputs[0], c.attrs.integer("axis"),
+                     [](double* row, std::int64_t n, std::int64_t stride) {
+                       const double total = log_total(row, n, stride);
+                       for (std::int64_t i = 0; i < n; ++i) row[i * stride] = std::exp(row[i * stride] - total);
+                     })
+      .astype(c.dtype);
 }
 Array evaluate_log_softmax(const EvaluateContext& c) {
-  return along_lines(c.inputs[0], c.attrs.integer("axis"), [](double* row, std::int64_t n, std::int64_t stride) {
-           const double total = log_total(row, n, stride);
-           for (std::int64_t i = 0; i < n; ++i) row[i * stride] -= total;
-         }).astype(c.dtype);
+  return along_lines(c.inputs[0], c.attrs.integer("axis"),
+                     [](double* row, std::int64_t n, std::int64_t stride) {
+                       const double total = log_total(row, n, stride);
+                       for (std::int64_t i = 0; i < n; ++i) row[i * stride] -= total;
+                     })
+      .astype(c.dtype);
 }
 Array evaluate_logsumexp(const EvaluateContext& c) {
   const int axis = static_cast<int>(c.attrs.integer("axis"));
@@ -232,8 +253,15 @@ Array evaluate_logsumexp(const EvaluateContext& c) {
 }
 
 expr::Op expand_op(std::string_view name, int arity, std::string_view doc, decltype(expr::Op::infer) infer,
-                   decltype(expr::Op::gradient) gradient, decltype(expr::Op::expand) expand, decltype(expr::Op::evaluate) evaluate = nullptr) {
-  return {.name = name, .kind = expr::Kind::Expand, .arity = arity, .doc = doc, .infer = infer, .gradient = gradient, .expand = expand,
+                   decltype(expr::Op::gradient) gradient, decltype(expr::Op::expand) expand,
+                   decltype(expr::Op::evaluate) evaluate = nullptr) {
+  return {.name = name,
+          .kind = expr::Kind::Expand,
+          .arity = arity,
+          .doc = doc,
+          .infer = infer,
+          .gradient = gradient,
+          .expand = expand,
           .evaluate = evaluate};
 }
 
@@ -241,14 +269,22 @@ expr::Op expand_op(std::string_view name, int arity, std::string_view doc, declt
 
 void register_nnet(Registry& registry) {
   static const expr::Op ops[] = {
-      expand_op("softmax", 1, "exp(x) / sum(exp(x)) along an axis", infer_same, softmax_gradient, expand_softmax, evaluate_softmax),
-      expand_op("log_softmax", 1, "x - log(sum(exp(x))) along an axis", infer_same, log_softmax_gradient, expand_log_softmax, evaluate_log_softmax),
-      expand_op("logsumexp", 1, "log(sum(exp(x))) along an axis", infer_reduced, logsumexp_gradient, expand_logsumexp, evaluate_logsumexp),
-      expand_op("softmax_grad", 2, "(g - sum(g s)) s along an axis", infer_same, softmax_grad_gradient, expand_softmax_grad),
-      expand_op("crossentropy", 2, "-log of the target's probability, a row", infer_crossentropy, crossentropy_gradient, expand_crossentropy),
-      expand_op("crossentropy_grad", 3, "-g / p at the target, 0 elsewhere", infer_crossentropy, crossentropy_grad_gradient, expand_crossentropy_grad),
-      expand_op("crossentropy_logits", 2, "logsumexp(z) - z at the target", infer_crossentropy, nullptr, expand_crossentropy_logits),
-      expand_op("crossentropy_logits_grad", 3, "g (softmax(z) - one-hot target)", infer_crossentropy, nullptr, expand_crossentropy_logits_grad),
+      expand_op("softmax", 1, "exp(x) / sum(exp(x)) along an axis", infer_same, softmax_gradient, expand_softmax,
+                evaluate_softmax),
+      expand_op("log_softmax", 1, "x - log(sum(exp(x))) along an axis", infer_same, log_softmax_gradient,
+                expand_log_softmax, evaluate_log_softmax),
+      expand_op("logsumexp", 1, "log(sum(exp(x))) along an axis", infer_reduced, logsumexp_gradient, expand_logsumexp,
+                evaluate_logsumexp),
+      expand_op("softmax_grad", 2, "(g - sum(g s)) s along an axis", infer_same, softmax_grad_gradient,
+                expand_softmax_grad),
+      expand_op("crossentropy", 2, "-log of the target's probability, a row", infer_crossentropy, crossentropy_gradient,
+                expand_crossentropy),
+      expand_op("crossentropy_grad", 3, "-g / p at the target, 0 elsewhere", infer_crossentropy,
+                crossentropy_grad_gradient, expand_crossentropy_grad),
+      expand_op("crossentropy_logits", 2, "logsumexp(z) - z at the target", infer_crossentropy, nullptr,
+                expand_crossentropy_logits),
+      expand_op("crossentropy_logits_grad", 3, "g (softmax(z) - one-hot target)", infer_crossentropy, nullptr,
+                expand_crossentropy_logits_grad),
   };
   for (const expr::Op& op : ops) registry.add(op);
 }
@@ -278,7 +314,8 @@ Variable relu(Operand x, double alpha) {
   const Variable magnitude = abs(x);
   if (alpha == 0) return Operand(0.5, w) * Operand(x + Operand(magnitude, w), w);
   // alpha x below 0: 0.5 (1 + alpha) x + 0.5 (1 - alpha) |x|
-  return Operand(Operand(0.5 * (1 + alpha), w) * x, w) + Operand(Operand(0.5 * (1 - alpha), w) * Operand(magnitude, w), w);
+  return Operand(Operand(0.5 * (1 + alpha), w) * x, w) +
+         Operand(Operand(0.5 * (1 - alpha), w) * Operand(magnitude, w), w);
 }
 Variable sigmoid(Operand x) { return croton::sigmoid(x); }
 Variable softplus(Operand x) { return croton::softplus(x); }
@@ -286,11 +323,13 @@ Variable softplus(Operand x) { return croton::softplus(x); }
 Variable categorical_crossentropy(Operand p, Operand target) {
   const std::source_location w = p.where;
   const Variable &probabilities = p.variable, &t = target.variable;
-  if (is_integer(t.dtype()) && t.rank() + 1 == probabilities.rank()) return builder::apply("crossentropy", {probabilities, t}, {}, w);
+  if (is_integer(t.dtype()) && t.rank() + 1 == probabilities.rank())
+    return builder::apply("crossentropy", {probabilities, t}, {}, w);
   if (t.rank() != probabilities.rank()) {
-    throw TypeError(fmt::format("categorical_crossentropy ({}): {}, {}: the targets must be integer class numbers (one dimension less than "
-                                "the probabilities) or have the probabilities' shape",
-                                builder::describe(w), builder::describe(probabilities), builder::describe(t)));
+    throw TypeError(fmt::format(
+        "categorical_crossentropy ({}): {}, {}: the targets must be integer class numbers (one dimension less than "
+        "the probabilities) or have the probabilities' shape",
+        builder::describe(w), builder::describe(probabilities), builder::describe(t)));
   }
   return -sum(Operand(target * Operand(log(p), w), w), ReduceOptions(-1));
 }

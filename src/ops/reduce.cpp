@@ -1,6 +1,6 @@
 // Reductions over axes. A row: name, combiner (a struct of codegen_templates/common/combine.cuh), gradient, reference.
-// The result has the dtype of the input (argmax, argmin: int64): sums of integers in 64 bits, acc_dtype and the like are casts
-// that the C++ functions below put around.
+// The result has the dtype of the input (argmax, argmin: int64): sums of integers in 64 bits, acc_dtype and the like
+// are casts that the C++ functions below put around.
 #include <croton/ops.hpp>
 
 #include <fmt/format.h>
@@ -71,11 +71,14 @@ std::vector<Variable> prod_gradient(const GradientContext& c) {
   const Variable is_zero = eq(x, 0);
   const Variable zeros_there = sum(cast(is_zero, x.dtype()), axes);
   const Variable rest = prod(where(is_zero, ones_like(x), x), axes);
-  const Variable others = where(is_zero, where(eq(with_axes(zeros_there, c), 1), with_axes(rest, c), 0),
-                                where(eq(with_axes(zeros_there, c), 0), with_axes(rest, c) / where(is_zero, ones_like(x), x), 0));
+  const Variable others =
+      where(is_zero, where(eq(with_axes(zeros_there, c), 1), with_axes(rest, c), 0),
+            where(eq(with_axes(zeros_there, c), 0), with_axes(rest, c) / where(is_zero, ones_like(x), x), 0));
   return {with_axes(c.gradient, c) * others};
 }
-std::vector<Variable> zero_gradient(const GradientContext&) { return {builder::scalar_constant(0, base::config().float_x())}; }
+std::vector<Variable> zero_gradient(const GradientContext&) {
+  return {builder::scalar_constant(0, base::config().float_x())};
+}
 
 /// Walks the elements of each result, in order; `step(state, value, position)`.
 template <class Init, class Step, class Finish>
@@ -95,28 +98,38 @@ Array walk(const EvaluateContext& c, Init init, Step step, Finish finish) {
     auto state = init();
     for (std::int64_t k = 0; k < length; ++k) step(state, moved, r * length + k, k);
     const Scalar value = finish(state, length);
-    if (is_float(c.dtype)) out.data<double>()[static_cast<std::size_t>(r)] = value.as_double();
-    else out.data<std::int64_t>()[static_cast<std::size_t>(r)] = value.as_int();
+    if (is_float(c.dtype))
+      out.data<double>()[static_cast<std::size_t>(r)] = value.as_double();
+    else
+      out.data<std::int64_t>()[static_cast<std::size_t>(r)] = value.as_int();
   }
   return out.astype(c.dtype);
 }
 
 Scalar element(const Array& x, std::int64_t at) {
   if (is_float(x.dtype())) return Scalar::of_double(x.as_double(at), DType::float64);
-  if (x.dtype() == DType::uint64) return Scalar::of_int(static_cast<std::int64_t>(x.data<std::uint64_t>()[static_cast<std::size_t>(at)]), DType::uint64);
-  if (x.dtype() == DType::int64) return Scalar::of_int(x.data<std::int64_t>()[static_cast<std::size_t>(at)], DType::int64);
+  if (x.dtype() == DType::uint64)
+    return Scalar::of_int(static_cast<std::int64_t>(x.data<std::uint64_t>()[static_cast<std::size_t>(at)]),
+                          DType::uint64);
+  if (x.dtype() == DType::int64)
+    return Scalar::of_int(x.data<std::int64_t>()[static_cast<std::size_t>(at)], DType::int64);
   return Scalar::of_int(static_cast<std::int64_t>(x.as_double(at)), DType::int64);
 }
 
 template <bool product>
 Array evaluate_sum(const EvaluateContext& c) {
   return walk(
-      c, [&] { return is_float(c.dtype) ? Scalar::of_double(product, DType::float64) : Scalar::of_int(product, DType::int64); },
+      c,
+      [&] {
+        return is_float(c.dtype) ? Scalar::of_double(product, DType::float64) : Scalar::of_int(product, DType::int64);
+      },
       [&](Scalar& s, const Array& x, std::int64_t at, std::int64_t) {
         const Scalar v = element(x, at);
-        if (is_float(c.dtype)) s.d = product ? s.d * v.d : s.d + v.d;
-        else s.i = static_cast<std::int64_t>(product ? static_cast<std::uint64_t>(s.i) * static_cast<std::uint64_t>(v.i)
-                                                     : static_cast<std::uint64_t>(s.i) + static_cast<std::uint64_t>(v.i));
+        if (is_float(c.dtype))
+          s.d = product ? s.d * v.d : s.d + v.d;
+        else
+          s.i = static_cast<std::int64_t>(product ? static_cast<std::uint64_t>(s.i) * static_cast<std::uint64_t>(v.i)
+                                                  : static_cast<std::uint64_t>(s.i) + static_cast<std::uint64_t>(v.i));
       },
       [](const Scalar& s, std::int64_t) { return s; });
 }
@@ -174,12 +187,28 @@ void register_reduce(Registry& registry) {
   static const Row rows[] = {
       {"sum", {"Sum"}, sum_gradient, evaluate_sum<false>, "the sum over axes; 0 of nothing"},
       {"prod", {"Product"}, prod_gradient, evaluate_sum<true>, "the product over axes; 1 of nothing"},
-      {"max", {"Max", true}, extreme_gradient, evaluate_extreme<true, false>, "the largest over axes; nan if there is one"},
-      {"min", {"Min", true}, extreme_gradient, evaluate_extreme<false, false>, "the smallest over axes; nan if there is one"},
+      {"max",
+       {"Max", true},
+       extreme_gradient,
+       evaluate_extreme<true, false>,
+       "the largest over axes; nan if there is one"},
+      {"min",
+       {"Min", true},
+       extreme_gradient,
+       evaluate_extreme<false, false>,
+       "the smallest over axes; nan if there is one"},
       {"all", {"All"}, zero_gradient, evaluate_logical<true>, "whether all are true; true of nothing"},
       {"any", {"Any"}, zero_gradient, evaluate_logical<false>, "whether any is true; false of nothing"},
-      {"argmax", {"ArgMax", true, true}, zero_gradient, evaluate_extreme<true, true>, "where the first largest is; the first nan"},
-      {"argmin", {"ArgMin", true, true}, zero_gradient, evaluate_extreme<false, true>, "where the first smallest is; the first nan"},
+      {"argmax",
+       {"ArgMax", true, true},
+       zero_gradient,
+       evaluate_extreme<true, true>,
+       "where the first largest is; the first nan"},
+      {"argmin",
+       {"ArgMin", true, true},
+       zero_gradient,
+       evaluate_extreme<false, true>,
+       "where the first smallest is; the first nan"},
   };
   static std::vector<expr::Op> ops;
   ops.reserve(std::size(rows));
@@ -229,7 +258,8 @@ Variable accumulate(std::string_view op, const Operand& x, const ReduceOptions& 
   const DType own = x.variable.dtype();
   const DType wide = is_unsigned_int(own) ? DType::uint64 : is_discrete(own) ? DType::int64 : own;
   const DType result = options.dtype.value_or(wide);
-  const DType accumulator = options.acc_dtype.value_or(options.dtype ? compute_dtype(promote(wide, result)) : compute_dtype(wide));
+  const DType accumulator =
+      options.acc_dtype.value_or(options.dtype ? compute_dtype(promote(wide, result)) : compute_dtype(wide));
   return cast(Operand(reduce(op, Operand(cast(x, accumulator), x.where), options), x.where), result);
 }
 
@@ -250,7 +280,8 @@ Variable any(Operand x, const ReduceOptions& options) {
 
 Variable mean(Operand x, const ReduceOptions& options) {
   const DType own = is_discrete(x.variable.dtype()) ? DType::float64 : x.variable.dtype();
-  const DType accumulator = options.acc_dtype.value_or(options.dtype ? compute_dtype(*options.dtype) : compute_dtype(own));
+  const DType accumulator =
+      options.acc_dtype.value_or(options.dtype ? compute_dtype(*options.dtype) : compute_dtype(own));
   Variable count = constant(Array(std::int64_t{1}), "", x.where);
   for (const int axis : axes_of(x.variable, options, "mean")) {
     count = Operand(count, x.where) * Operand(x.variable.shape(axis, x.where), x.where);
@@ -258,7 +289,8 @@ Variable mean(Operand x, const ReduceOptions& options) {
   ReduceOptions inner = options;
   inner.dtype = inner.acc_dtype = std::nullopt;
   const Variable total = reduce("sum", Operand(cast(x, accumulator), x.where), inner);
-  return cast(Operand(Operand(total, x.where) / Operand(cast(Operand(count, x.where), accumulator), x.where), x.where), options.dtype.value_or(own));
+  return cast(Operand(Operand(total, x.where) / Operand(cast(Operand(count, x.where), accumulator), x.where), x.where),
+              options.dtype.value_or(own));
 }
 
 Variable var(Operand x, const ReduceOptions& options) {

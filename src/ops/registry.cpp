@@ -37,12 +37,14 @@ std::vector<std::int64_t> normal_axes(const std::vector<int>& axes, int rank, st
   std::vector<std::int64_t> result;
   for (const int axis : axes) {
     if (axis < -rank || axis >= rank) {
-      throw TypeError(fmt::format("{}: axis {} of a variable with {} dimension(s); {} to {} are there", op, axis, rank, -rank, rank - 1));
+      throw TypeError(fmt::format("{}: axis {} of a variable with {} dimension(s); {} to {} are there", op, axis, rank,
+                                  -rank, rank - 1));
     }
     result.push_back(axis < 0 ? axis + rank : axis);
   }
   std::ranges::sort(result);
-  if (std::ranges::adjacent_find(result) != result.end()) throw TypeError(fmt::format("{}: an axis is named twice", op));
+  if (std::ranges::adjacent_find(result) != result.end())
+    throw TypeError(fmt::format("{}: an axis is named twice", op));
   return result;
 }
 

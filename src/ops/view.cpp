@@ -1,5 +1,5 @@
-// Views: other ways to index the same elements. Each says, for an element of its result, which element of its input that is;
-// kernels read through these maps, so that a view costs nothing.
+// Views: other ways to index the same elements. Each says, for an element of its result, which element of its input
+// that is; kernels read through these maps, so that a view costs nothing.
 #include <croton/ops.hpp>
 
 #include <fmt/format.h>
@@ -24,7 +24,8 @@ using expr::InferContext;
 using expr::InferredType;
 using expr::NodeId;
 
-// ---- dimshuffle -----------------------------------------------------------------------------------------------------------
+// ---- dimshuffle
+// -----------------------------------------------------------------------------------------------------------
 
 InferredType infer_dimshuffle(InferContext& c) {
   const InferredType& x = c.inputs[0];
@@ -76,13 +77,16 @@ std::vector<Variable> dimshuffle_gradient(const GradientContext& c) {
   std::vector<int> inverse(static_cast<std::size_t>(c.input(0).rank()), broadcast_axis);
   std::vector<int> added;
   for (std::size_t i = 0; i < pattern.size(); ++i) {
-    if (pattern[i] == broadcast_axis) added.push_back(static_cast<int>(i));
-    else inverse[static_cast<std::size_t>(pattern[i])] = static_cast<int>(i);
+    if (pattern[i] == broadcast_axis)
+      added.push_back(static_cast<int>(i));
+    else
+      inverse[static_cast<std::size_t>(pattern[i])] = static_cast<int>(i);
   }
   return {dimshuffle(c.gradient, inverse)};
 }
 
-// ---- reshape: inputs x, size of each axis ---------------------------------------------------------------------------------
+// ---- reshape: inputs x, size of each axis
+// ---------------------------------------------------------------------------------
 
 Dim product(InferContext& c, std::span<const Dim> sizes) {
   Dim total = c.constant(1);
@@ -161,7 +165,8 @@ std::vector<Variable> reshape_gradient(const GradientContext& c) {
   return result;
 }
 
-// ---- alloc: inputs value, size of each axis -----------------------------------------------------------------------------------
+// ---- alloc: inputs value, size of each axis
+// -----------------------------------------------------------------------------------
 
 InferredType infer_alloc(InferContext& c) {
   InferredType result{c.inputs[0].dtype, {}};
@@ -171,7 +176,8 @@ InferredType infer_alloc(InferContext& c) {
   const std::size_t missing = result.shape.size() - value.size();
   for (std::size_t axis = 0; axis < value.size(); ++axis) {
     if (c.known(value[axis]) == 1) continue;
-    result.shape[missing + axis] = c.require_equal(result.shape[missing + axis], value[axis], "alloc repeats only stated sizes of 1");
+    result.shape[missing + axis] =
+        c.require_equal(result.shape[missing + axis], value[axis], "alloc repeats only stated sizes of 1");
   }
   return result;
 }
@@ -202,9 +208,10 @@ std::vector<Variable> alloc_gradient(const GradientContext& c) {
   return result;
 }
 
-// ---- subtensor: basic indexing ---------------------------------------------------------------------------------------------------
-// Attribute `spec`, four numbers an indexed axis: {kind: 0 index, 1 slice; has start; has stop; step}; the bounds given are
-// inputs 1, 2, ... in that order. New axes are dimshuffles that the C++ function adds.
+// ---- subtensor: basic indexing
+// --------------------------------------------------------------------------------------------------- Attribute `spec`,
+// four numbers an indexed axis: {kind: 0 index, 1 slice; has start; has stop; step}; the bounds given are inputs 1, 2,
+// ... in that order. New axes are dimshuffles that the C++ function adds.
 
 /// Arithmetic on sizes that is the same in type rules and in kernel bodies.
 template <class Apply, class Constant>
@@ -252,8 +259,10 @@ const expr::Ints& checked_spec(const InferContext& c, std::size_t rank, std::siz
   std::size_t wanted = 0;
   for (std::size_t i = 0; i < spec.size(); i += 4) {
     const auto is_bit = [](std::int64_t v) { return v == 0 || v == 1; };
-    const bool sound = is_bit(spec[i]) && is_bit(spec[i + 1]) && is_bit(spec[i + 2]) && (spec[i] == 1 || (spec[i + 1] == 1 && spec[i + 2] == 0));
-    if (!sound || spec[i + 3] == 0 || spec[i + 3] > max_step || spec[i + 3] < -max_step) c.type_error(fmt::format("the spec of axis {} is not sound", i / 4));
+    const bool sound = is_bit(spec[i]) && is_bit(spec[i + 1]) && is_bit(spec[i + 2]) &&
+                       (spec[i] == 1 || (spec[i + 1] == 1 && spec[i + 2] == 0));
+    if (!sound || spec[i + 3] == 0 || spec[i + 3] > max_step || spec[i + 3] < -max_step)
+      c.type_error(fmt::format("the spec of axis {} is not sound", i / 4));
     wanted += static_cast<std::size_t>(spec[i + 1] + spec[i + 2]);
   }
   if (wanted != bounds) c.type_error(fmt::format("the spec names {} bounds, but {} are given", wanted, bounds));
@@ -263,7 +272,8 @@ const expr::Ints& checked_spec(const InferContext& c, std::size_t rank, std::siz
 InferredType infer_subtensor(InferContext& c) {
   const InferredType& x = c.inputs[0];
   const expr::Ints& spec = checked_spec(c, x.shape.size(), c.inputs.size() - 1);
-  const Bounds bounds{[&](std::string_view op, Dim a, Dim b) { return c.apply(op, a, b); }, [&](std::int64_t v) { return c.constant(v); }};
+  const Bounds bounds{[&](std::string_view op, Dim a, Dim b) { return c.apply(op, a, b); },
+                      [&](std::int64_t v) { return c.constant(v); }};
   InferredType result{x.dtype, {}};
   std::size_t next = 1;
   for (std::size_t axis = 0; axis < x.shape.size(); ++axis) {
@@ -314,8 +324,10 @@ NodeId subtensor_element(ElementContext& c) {
   std::vector<NodeId> at;
   std::size_t next = 0;
   for (const AxisMap& map : axis_maps(c, c.input_shapes[0], 1)) {
-    at.push_back(map.index ? map.first
-                           : c.body.size_arithmetic("add", map.first, c.body.size_arithmetic("mul", c.index[next++], c.body.integer(map.step))));
+    at.push_back(map.index
+                     ? map.first
+                     : c.body.size_arithmetic(
+                           "add", map.first, c.body.size_arithmetic("mul", c.index[next++], c.body.integer(map.step))));
   }
   return c.read(0, at);
 }
@@ -379,11 +391,13 @@ InferredType infer_subtensor_grad(InferContext& c) {
   InferredType result{c.inputs[0].dtype, {}};
   const std::int64_t rank = c.attrs.integer("rank");
   if (rank < 0 || rank >= static_cast<std::int64_t>(c.inputs.size())) c.type_error("a size for each axis is expected");
-  const expr::Ints& spec = checked_spec(c, static_cast<std::size_t>(rank), c.inputs.size() - 1 - static_cast<std::size_t>(rank));
+  const expr::Ints& spec =
+      checked_spec(c, static_cast<std::size_t>(rank), c.inputs.size() - 1 - static_cast<std::size_t>(rank));
   std::size_t left = static_cast<std::size_t>(rank);
   for (std::size_t i = 0; i < spec.size(); i += 4) left -= spec[i] == 0 ? 1 : 0;
   if (c.inputs[0].shape.size() != left) c.type_error("the gradient has the shape of what was read");
-  for (std::int64_t axis = 0; axis < rank; ++axis) result.shape.push_back(c.value_of(static_cast<std::size_t>(axis) + 1));
+  for (std::int64_t axis = 0; axis < rank; ++axis)
+    result.shape.push_back(c.value_of(static_cast<std::size_t>(axis) + 1));
   return result;
 }
 
@@ -393,7 +407,9 @@ NodeId subtensor_grad_element(ElementContext& c) {
   const std::vector<AxisMap> maps = axis_maps(c, c.shape, 1 + rank);
   NodeId inside = expr::no_node;  // everywhere
   std::vector<NodeId> at;
-  const auto both = [&](NodeId condition) { inside = inside == expr::no_node ? condition : body.make("and", {inside, condition}); };
+  const auto both = [&](NodeId condition) {
+    inside = inside == expr::no_node ? condition : body.make("and", {inside, condition});
+  };
   std::size_t next = 0;
   for (std::size_t axis = 0; axis < rank; ++axis) {
     if (maps[axis].index) {
@@ -432,7 +448,8 @@ std::vector<Variable> subtensor_grad_gradient(const GradientContext& c) {
   return result;
 }
 
-// ---- shape_of: one size, as a value ----------------------------------------------------------------------------------------------
+// ---- shape_of: one size, as a value
+// ----------------------------------------------------------------------------------------------
 
 InferredType infer_shape_of(InferContext& c) {
   const std::int64_t axis = c.attrs.integer("axis");
@@ -443,7 +460,9 @@ NodeId expand_shape_of(Arena& arena, NodeId node) {
   const auto axis = static_cast<std::size_t>(arena.attrs(node).integer("axis"));
   return arena.representative(arena.type(arena.input(node, 0)).shape[axis]);
 }
-Array evaluate_shape_of(const EvaluateContext& c) { return Array(c.inputs[0].shape(static_cast<int>(c.attrs.integer("axis")))); }
+Array evaluate_shape_of(const EvaluateContext& c) {
+  return Array(c.inputs[0].shape(static_cast<int>(c.attrs.integer("axis"))));
+}
 
 }  // namespace
 
@@ -454,20 +473,53 @@ void register_view(Registry& registry) {
     ops.push_back(op);
     registry.add(ops.back());
   };
-  add({.name = "dimshuffle", .kind = expr::Kind::View, .doc = "axes in another order, axes of size 1 added or dropped",
-       .infer = infer_dimshuffle, .gradient = dimshuffle_gradient, .evaluate = evaluate_dimshuffle, .element = dimshuffle_element});
-  add({.name = "reshape", .kind = expr::Kind::View, .arity = -1, .doc = "the same elements in C order under other sizes",
-       .infer = infer_reshape, .gradient = reshape_gradient, .evaluate = evaluate_reshape, .element = reshape_element});
-  add({.name = "alloc", .kind = expr::Kind::View, .arity = -1, .doc = "a value repeated to a shape",
-       .infer = infer_alloc, .gradient = alloc_gradient, .evaluate = evaluate_alloc, .element = alloc_element});
-  add({.name = "subtensor", .kind = expr::Kind::View, .arity = -1, .doc = "basic indexing: positions and slices",
-       .infer = infer_subtensor, .gradient = subtensor_gradient, .evaluate = evaluate_subtensor, .element = subtensor_element});
-  add({.name = "subtensor_grad", .kind = expr::Kind::Join, .arity = -1, .doc = "the gradient of subtensor: its values among zeros",
-       .infer = infer_subtensor_grad, .gradient = subtensor_grad_gradient, .evaluate = evaluate_subtensor_grad,
+  add({.name = "dimshuffle",
+       .kind = expr::Kind::View,
+       .doc = "axes in another order, axes of size 1 added or dropped",
+       .infer = infer_dimshuffle,
+       .gradient = dimshuffle_gradient,
+       .evaluate = evaluate_dimshuffle,
+       .element = dimshuffle_element});
+  add({.name = "reshape",
+       .kind = expr::Kind::View,
+       .arity = -1,
+       .doc = "the same elements in C order under other sizes",
+       .infer = infer_reshape,
+       .gradient = reshape_gradient,
+       .evaluate = evaluate_reshape,
+       .element = reshape_element});
+  add({.name = "alloc",
+       .kind = expr::Kind::View,
+       .arity = -1,
+       .doc = "a value repeated to a shape",
+       .infer = infer_alloc,
+       .gradient = alloc_gradient,
+       .evaluate = evaluate_alloc,
+       .element = alloc_element});
+  add({.name = "subtensor",
+       .kind = expr::Kind::View,
+       .arity = -1,
+       .doc = "basic indexing: positions and slices",
+       .infer = infer_subtensor,
+       .gradient = subtensor_gradient,
+       .evaluate = evaluate_subtensor,
+       .element = subtensor_element});
+  add({.name = "subtensor_grad",
+       .kind = expr::Kind::Join,
+       .arity = -1,
+       .doc = "the gradient of subtensor: its values among zeros",
+       .infer = infer_subtensor_grad,
+       .gradient = subtensor_grad_gradient,
+       .evaluate = evaluate_subtensor_grad,
        .element = subtensor_grad_element});
-  add({.name = "shape_of", .kind = expr::Kind::Expand, .doc = "the size of one axis", .infer = infer_shape_of,
-       .gradient = [](const GradientContext&) { return std::vector<Variable>(1); }, .expand = expand_shape_of,
-       .evaluate = evaluate_shape_of, .expand_at_import = true});
+  add({.name = "shape_of",
+       .kind = expr::Kind::Expand,
+       .doc = "the size of one axis",
+       .infer = infer_shape_of,
+       .gradient = [](const GradientContext&) { return std::vector<Variable>(1); },
+       .expand = expand_shape_of,
+       .evaluate = evaluate_shape_of,
+       .expand_at_import = true});
 }
 
 }  // namespace croton::ops
@@ -489,7 +541,8 @@ Variable transpose(Operand x, const std::vector<int>& axes) {
     std::iota(pattern.rbegin(), pattern.rend(), 0);
   }
   if (static_cast<int>(pattern.size()) != x.variable.rank()) {
-    throw TypeError(fmt::format("transpose ({}): {} axes for {}", builder::describe(x.where), pattern.size(), builder::describe(x.variable)));
+    throw TypeError(fmt::format("transpose ({}): {} axes for {}", builder::describe(x.where), pattern.size(),
+                                builder::describe(x.variable)));
   }
   return dimshuffle(x, pattern);
 }
@@ -499,7 +552,8 @@ Variable Variable::T(std::source_location where) const { return transpose(Operan
 Variable Variable::shape(int axis, std::source_location where) const {
   const int at = axis < 0 ? axis + rank() : axis;
   if (at < 0 || at >= rank()) {
-    throw TypeError(fmt::format("shape({}) ({}): {} has no such axis", axis, builder::describe(where), builder::describe(*this)));
+    throw TypeError(
+        fmt::format("shape({}) ({}): {} has no such axis", axis, builder::describe(where), builder::describe(*this)));
   }
   const std::int64_t size = type().shape[static_cast<std::size_t>(at)];
   if (size != unknown_size) return constant(Array(size), "", where);
@@ -525,12 +579,15 @@ Variable reshape(Operand x, const std::vector<Operand>& shape) {
   for (std::size_t i = 0; i < shape.size(); ++i) {
     const Variable& size = shape[i].variable;
     if (!is_discrete(size.dtype()) || size.rank() != 0) {
-      throw TypeError(fmt::format("reshape ({}): a size must be an integer scalar, but {}", builder::describe(x.where), builder::describe(size)));
+      throw TypeError(fmt::format("reshape ({}): a size must be an integer scalar, but {}", builder::describe(x.where),
+                                  builder::describe(size)));
     }
     const bool minus_one = size.is_constant() && size.node()->value.as_double(0) == -1;
     if (minus_one && open) throw ShapeError(fmt::format("reshape ({}): two sizes of -1", builder::describe(x.where)));
-    if (minus_one) open = i;
-    else rest = floor_divide(Operand(rest, x.where), Operand(size, x.where));
+    if (minus_one)
+      open = i;
+    else
+      rest = floor_divide(Operand(rest, x.where), Operand(size, x.where));
     inputs.push_back(size);
   }
   if (open) inputs[*open + 1] = rest;
@@ -539,7 +596,8 @@ Variable reshape(Operand x, const std::vector<Operand>& shape) {
 
 Variable flatten(Operand x, int ndim) {
   if (ndim < 1 || (x.variable.rank() > 0 && ndim > x.variable.rank())) {
-    throw ValueError(fmt::format("flatten ({}): {} dimensions from {}", builder::describe(x.where), ndim, builder::describe(x.variable)));
+    throw ValueError(fmt::format("flatten ({}): {} dimensions from {}", builder::describe(x.where), ndim,
+                                 builder::describe(x.variable)));
   }
   std::vector<Operand> shape;
   for (int axis = 0; axis + 1 < ndim; ++axis) shape.emplace_back(x.variable.shape(axis, x.where), x.where);
@@ -568,8 +626,8 @@ Variable alloc(Operand value, const std::vector<Operand>& shape) {
   std::vector<Variable> inputs{value.variable};
   for (const Operand& size : shape) {
     if (!is_discrete(size.variable.dtype()) || size.variable.rank() != 0) {
-      throw TypeError(fmt::format("alloc ({}): a size must be an integer scalar, but {}", builder::describe(value.where),
-                                  builder::describe(size.variable)));
+      throw TypeError(fmt::format("alloc ({}): a size must be an integer scalar, but {}",
+                                  builder::describe(value.where), builder::describe(size.variable)));
     }
     inputs.push_back(size.variable);
   }
@@ -590,14 +648,17 @@ static Variable full_like(const Operand& x, double value) {
 Variable zeros_like(Operand x) { return full_like(x, 0); }
 Variable ones_like(Operand x) { return full_like(x, 1); }
 
-// ---- indexing -------------------------------------------------------------------------------------------------------------------------
+// ---- indexing
+// -------------------------------------------------------------------------------------------------------------------------
 
 SliceSpec::SliceSpec(int index, std::source_location w) : kind(Kind::index), start(Operand(index, w)), where(w) {}
-SliceSpec::SliceSpec(const Variable& index, std::source_location w) : kind(Kind::index), start(Operand(index, w)), where(w) {}
+SliceSpec::SliceSpec(const Variable& index, std::source_location w)
+    : kind(Kind::index), start(Operand(index, w)), where(w) {}
 const SliceSpec new_axis{SliceSpec::Kind::new_axis};
 const SliceSpec ellipsis{SliceSpec::Kind::ellipsis};
 
-SliceSpec slice(std::optional<Operand> start, std::optional<Operand> stop, std::optional<Operand> step, std::source_location where) {
+SliceSpec slice(std::optional<Operand> start, std::optional<Operand> stop, std::optional<Operand> step,
+                std::source_location where) {
   SliceSpec spec(SliceSpec::Kind::slice, where);
   spec.start = std::move(start);
   spec.stop = std::move(stop);
@@ -650,7 +711,8 @@ Variable Variable::at(std::vector<SliceSpec> specs, std::source_location where) 
     } else {
       std::int64_t step = 1;
       if (s.step) {
-        if (!s.step->variable.is_constant()) throw NotImplementedError("indexing (" + builder::describe(where) + "): a symbolic step; use a number");
+        if (!s.step->variable.is_constant())
+          throw NotImplementedError("indexing (" + builder::describe(where) + "): a symbolic step; use a number");
         step = static_cast<std::int64_t>(s.step->variable.node()->value.as_double(0));
         if (step == 0) throw ValueError("indexing (" + builder::describe(where) + "): a step of 0");
       }

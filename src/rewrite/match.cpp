@@ -89,8 +89,10 @@ CompiledRule compile(const Rule& rule) {
       compiled.roots.push_back(&expr::op(compiled.left.text));
     }
     const auto is_call = [](const Term& term) { return term.form == Term::Form::call; };
-    compiled.one_dtype = compiled.right && (compiled.right->form == Term::Form::call || std::ranges::any_of(compiled.left.arguments, is_call));
-    for (const std::string_view condition : split(rule.condition, ',')) compiled.conditions.push_back(expr::parse_term(condition));
+    compiled.one_dtype = compiled.right && (compiled.right->form == Term::Form::call ||
+                                            std::ranges::any_of(compiled.left.arguments, is_call));
+    for (const std::string_view condition : split(rule.condition, ','))
+      compiled.conditions.push_back(expr::parse_term(condition));
   } catch (const Error& e) {
     throw InternalError(fmt::format("rule {}: {}", rule.name, e.what()));
   }
@@ -116,13 +118,16 @@ bool match(const Arena& arena, const Term& pattern, NodeId node, Bindings& bindi
   switch (pattern.form) {
     case Term::Form::number: {
       const auto value = arena.scalar_value(node);
-      return value && value->as_double() == pattern.value->as_double() && (!pattern.typed_number || value->dtype == pattern.value->dtype);
+      return value && value->as_double() == pattern.value->as_double() &&
+             (!pattern.typed_number || value->dtype == pattern.value->dtype);
     }
     case Term::Form::name:
       if (pattern.constraint == "const" && !arena.scalar_value(node)) return false;
       return bind(bindings, pattern.text, node);
-    case Term::Form::computed: return false;
-    case Term::Form::call: break;
+    case Term::Form::computed:
+      return false;
+    case Term::Form::call:
+      break;
   }
   const expr::Op& op = arena.op(node);
   if (op.name != pattern.text || arena.inputs(node).size() != pattern.arguments.size()) return false;

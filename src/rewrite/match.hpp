@@ -23,7 +23,8 @@ struct CompiledRule {
   std::optional<expr::Term> right;  // absent where a function builds it
   std::vector<const expr::Op*> roots;
   std::vector<expr::Term> conditions;
-  /// The rule builds or looks into nested ops, whose arithmetic depends on the dtype: all that it matches must have the root's.
+  /// The rule builds or looks into nested ops, whose arithmetic depends on the dtype: all that it matches must have the
+  /// root's.
   bool one_dtype = false;
 };
 

@@ -7,7 +7,8 @@ namespace {
 
 using expr::NodeId;
 
-// A group is repeated while it changes something: a rule may make room for another one below it. Few rounds are ever needed.
+// A group is repeated while it changes something: a rule may make room for another one below it. Few rounds are ever
+// needed.
 constexpr int max_rounds = 12;
 
 }  // namespace
@@ -19,7 +20,8 @@ std::span<const Group> groups() {
       // Stability before expansion: softmax and cross-entropy must be seen whole.
       {"stability", "count of unstable forms", stability_rules()},
       {"expand", "count of Expand nodes", expand_rules()},
-      // Expansion leaves work for the canonical rules and for algebra, which would have hidden the unstable forms before.
+      // Expansion leaves work for the canonical rules and for algebra, which would have hidden the unstable forms
+      // before.
       {"canonical", "size, then canonical order", canonical_rules()},
       {"algebra", "cost of the nodes", algebra_rules()},
       // What only the generated code gains from, and what would hide forms from the rules above.
@@ -68,7 +70,8 @@ expr::Graph compact(const expr::Graph& graph) {
     expr::TensorType type{from.type(id).dtype, {}};
     for (const NodeId dim : from.type(id).shape) type.shape.push_back(to[from.representative(dim)]);
     result.arena.set_origin(result.arena.add_origin(from.origin(id)));
-    to[id] = result.arena.make_typed(from.op(id), inputs, from.attrs(id), result.arena.intern_type(type), from.node(id).place);
+    to[id] = result.arena.make_typed(from.op(id), inputs, from.attrs(id), result.arena.intern_type(type),
+                                     from.node(id).place);
   };
   // Sizes of inputs are leaves and come first in any order; an input's type may speak of another input's size.
   for (NodeId id = 0; id < from.size(); ++id) {

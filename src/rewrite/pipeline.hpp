@@ -8,8 +8,9 @@
 namespace croton::rewrite {
 
 struct Options {
-  bool special_values = true;   // rules that change results at special points may run
-  std::string_view optimizer = "fast_run";  // fast_run: all; fast_compile: what correctness needs; none: only what cannot be left out
+  bool special_values = true;  // rules that change results at special points may run
+  std::string_view optimizer =
+      "fast_run";  // fast_run: all; fast_compile: what correctness needs; none: only what cannot be left out
 };
 
 struct GroupReport {

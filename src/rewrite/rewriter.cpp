@@ -32,7 +32,8 @@ const std::vector<CompiledRule>& compiled(std::span<const Rule> rules) {
 
 }  // namespace
 
-Rewriter::Rewriter(expr::Graph& graph, const Group& group, bool special_values, Fired& fired) : graph_(graph), fired_(fired) {
+Rewriter::Rewriter(expr::Graph& graph, const Group& group, bool special_values, Fired& fired)
+    : graph_(graph), fired_(fired) {
   for (const CompiledRule& rule : compiled(group.rules)) {
     if (rule.rule->special_values && !special_values) continue;
     for (const expr::Op* root : rule.roots) by_root_[root].push_back(&rule);
@@ -78,7 +79,8 @@ NodeId Rewriter::make(std::string_view op, std::initializer_list<NodeId> inputs,
 
 NodeId Rewriter::constant(double value, NodeId like) {
   const DType dtype = arena().type(like).dtype;
-  return arena().scalar(is_float(dtype) ? expr::Scalar::of_double(value, dtype) : expr::Scalar::of_double(value, DType::float64).cast(dtype));
+  return arena().scalar(is_float(dtype) ? expr::Scalar::of_double(value, dtype)
+                                        : expr::Scalar::of_double(value, DType::float64).cast(dtype));
 }
 
 bool Rewriter::one_use(NodeId node) const { return node >= uses_.size() || uses_[node] <= 1; }
@@ -124,12 +126,18 @@ bool Rewriter::holds(const CompiledRule& rule, const Bindings& bindings) const {
     const NodeId node = bindings.node(condition.arguments.at(0).text);
     const DType dtype = arena.type(node).dtype;
     bool holds = false;
-    if (condition.text == "one_use") holds = one_use(node);
-    else if (condition.text == "float") holds = is_float(dtype);
-    else if (condition.text == "discrete") holds = is_discrete(dtype);
-    else if (condition.text == "bool") holds = is_bool(dtype);
-    else if (condition.text == "signed") holds = is_float(dtype) || is_signed_int(dtype);
-    else throw InternalError(fmt::format("rule {}: unknown condition {}", rule.rule->name, condition.text));
+    if (condition.text == "one_use")
+      holds = one_use(node);
+    else if (condition.text == "float")
+      holds = is_float(dtype);
+    else if (condition.text == "discrete")
+      holds = is_discrete(dtype);
+    else if (condition.text == "bool")
+      holds = is_bool(dtype);
+    else if (condition.text == "signed")
+      holds = is_float(dtype) || is_signed_int(dtype);
+    else
+      throw InternalError(fmt::format("rule {}: unknown condition {}", rule.rule->name, condition.text));
     if (!holds) return false;
   }
   return true;
@@ -137,9 +145,10 @@ bool Rewriter::holds(const CompiledRule& rule, const Bindings& bindings) const {
 
 NodeId Rewriter::build(const Term& term, const Bindings& bindings, DType dtype) {
   switch (term.form) {
-    case Term::Form::name: return bindings.node(term.text);
+    case Term::Form::name:
+      return bindings.node(term.text);
     case Term::Form::number:
-      return arena().scalar(term.typed_number   ? *term.value
+      return arena().scalar(term.typed_number ? *term.value
                             : is_float(dtype) ? expr::Scalar::of_double(term.value->as_double(), dtype)
                                               : term.value->cast(dtype));
     case Term::Form::computed: {
@@ -149,7 +158,8 @@ NodeId Rewriter::build(const Term& term, const Bindings& bindings, DType dtype) 
       for (const NodeId input : arena().inputs(node)) values.push_back(arena().scalar_value(input)->cast(dtype));
       return values.empty() ? node : arena().scalar(arena().op(node).map->reference(values, dtype));
     }
-    case Term::Form::call: break;
+    case Term::Form::call:
+      break;
   }
   std::vector<NodeId> inputs;
   for (const Term& argument : term.arguments) inputs.push_back(build(argument, bindings, dtype));

@@ -1,5 +1,6 @@
-// The rewriter applies one group of rules to a graph: a loop over the nodes in order, each built again over its rewritten inputs
-// and then simplified until no rule of its root op fires. New nodes join the same arena; what is no longer needed is left behind.
+// The rewriter applies one group of rules to a graph: a loop over the nodes in order, each built again over its
+// rewritten inputs and then simplified until no rule of its root op fires. New nodes join the same arena; what is no
+// longer needed is left behind.
 #pragma once
 
 #include "rewrite/match.hpp"

@@ -1,5 +1,5 @@
-// A rewrite rule is a row: a name, its text in the language of printed graphs with holes (`x`, `c:const`, `axis=A`), a condition,
-// and the reason. Where text ends, the right side is a function in the same row, with the same tests.
+// A rewrite rule is a row: a name, its text in the language of printed graphs with holes (`x`, `c:const`, `axis=A`), a
+// condition, and the reason. Where text ends, the right side is a function in the same row, with the same tests.
 #pragma once
 
 #include "expr/graph.hpp"

@@ -15,7 +15,8 @@ KernelCache* configured_cache() {
   const std::lock_guard lock(mutex);
   auto& cache = caches[flags.cache_dir];
   if (!cache) {
-    cache = std::make_unique<KernelCache>(flags.cache_dir.empty() ? KernelCache::default_folder() : std::filesystem::path(flags.cache_dir));
+    cache = std::make_unique<KernelCache>(flags.cache_dir.empty() ? KernelCache::default_folder()
+                                                                  : std::filesystem::path(flags.cache_dir));
   }
   return cache.get();
 }

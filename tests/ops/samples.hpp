@@ -1,5 +1,5 @@
-// Inputs and comparisons that the tests of operations share: awkward values of every dtype, awkward layouts in memory, and the
-// distance between two numbers in units of the last place of a dtype.
+// Inputs and comparisons that the tests of operations share: awkward values of every dtype, awkward layouts in memory,
+// and the distance between two numbers in units of the last place of a dtype.
 #pragma once
 
 #include <croton/croton.hpp>
@@ -24,11 +24,13 @@ using ct::Variable;
 using ct::expr::Scalar;
 
 /// All dtypes of elementwise work: no complex numbers.
-inline const std::vector<DType> real_dtypes = {DType::bool_,  DType::int8,   DType::int16,  DType::int32,   DType::int64,    DType::uint8,  DType::uint16,
-                                               DType::uint32, DType::uint64, DType::float16, DType::bfloat16, DType::float32, DType::float64};
+inline const std::vector<DType> real_dtypes = {
+    DType::bool_,  DType::int8,   DType::int16,   DType::int32,    DType::int64,   DType::uint8,  DType::uint16,
+    DType::uint32, DType::uint64, DType::float16, DType::bfloat16, DType::float32, DType::float64};
 
 /// Compiles under the given flags: mode=run, mode=simulate or mode=reference, with others after commas.
-inline ct::Function compile(const std::string& settings, std::vector<ct::In> inputs, const std::vector<Variable>& outputs) {
+inline ct::Function compile(const std::string& settings, std::vector<ct::In> inputs,
+                            const std::vector<Variable>& outputs) {
   const ct::change_flags flags(settings);
   return ct::function(std::move(inputs), outputs, {.on_unused_input = ct::UnusedInput::ignore});
 }
@@ -37,9 +39,12 @@ inline Scalar scalar_at(const Array& plain, std::int64_t at) {
   if (is_float(plain.dtype())) return Scalar::of_double(plain.as_double(at), plain.dtype());
   const auto i = static_cast<std::size_t>(at);
   switch (plain.dtype()) {
-    case DType::int64: return Scalar::of_int(plain.data<std::int64_t>()[i], DType::int64);
-    case DType::uint64: return Scalar::of_int(static_cast<std::int64_t>(plain.data<std::uint64_t>()[i]), DType::uint64);
-    default: return Scalar::of_int(static_cast<std::int64_t>(plain.as_double(at)), plain.dtype());
+    case DType::int64:
+      return Scalar::of_int(plain.data<std::int64_t>()[i], DType::int64);
+    case DType::uint64:
+      return Scalar::of_int(static_cast<std::int64_t>(plain.data<std::uint64_t>()[i]), DType::uint64);
+    default:
+      return Scalar::of_int(static_cast<std::int64_t>(plain.as_double(at)), plain.dtype());
   }
 }
 
@@ -58,7 +63,8 @@ inline double ulp_at(double x, DType dtype) {
   return std::ldexp(1.0, std::max(exponent, f.min_exponent) - f.digits);
 }
 
-/// 0 for equal values (nan equals nan; zeros of different sign differ by `zero_sign`), else the distance in ULP of the dtype.
+/// 0 for equal values (nan equals nan; zeros of different sign differ by `zero_sign`), else the distance in ULP of the
+/// dtype.
 inline double distance(const Scalar& got, const Scalar& wanted, DType dtype, double zero_sign = 1e30) {
   if (!is_float(dtype)) return got.i == wanted.i ? 0 : 1e30;
   const double a = got.d, b = wanted.d;
@@ -71,7 +77,8 @@ inline double distance(const Scalar& got, const Scalar& wanted, DType dtype, dou
                      : dtype == DType::float32  ? std::numeric_limits<float>::max()
                                                 : std::numeric_limits<double>::max();
   const auto finite = [&](double x) { return std::isinf(x) ? std::copysign(top, x) : x; };
-  return (std::abs(finite(a) / 2 - finite(b) / 2) / ulp_at(finite(b), dtype)) * 2 + (std::isinf(a) || std::isinf(b) ? 1 : 0);
+  return (std::abs(finite(a) / 2 - finite(b) / 2) / ulp_at(finite(b), dtype)) * 2 +
+         (std::isinf(a) || std::isinf(b) ? 1 : 0);
 }
 
 /// Equal bits, where any nan equals any nan: the sign and payload of a new nan are the processor's.
@@ -83,7 +90,8 @@ inline bool same_bits(const Array& a, const Array& b) {
   const std::size_t item = size_of(x.dtype());
   for (std::int64_t i = 0; i < x.size(); ++i) {
     const auto at = static_cast<std::size_t>(i) * item;
-    const bool equal = std::memcmp(static_cast<const char*>(x.raw()) + at, static_cast<const char*>(y.raw()) + at, item) == 0;
+    const bool equal =
+        std::memcmp(static_cast<const char*>(x.raw()) + at, static_cast<const char*>(y.raw()) + at, item) == 0;
     if (!equal && !(std::isnan(x.as_double(i)) && std::isnan(y.as_double(i)))) return false;
   }
   return true;
@@ -92,12 +100,18 @@ inline bool same_bits(const Array& a, const Array& b) {
 /// The values that break things, for each kind of dtype.
 inline std::vector<double> awkward_floats(DType dtype) {
   const double inf = std::numeric_limits<double>::infinity(), nan = std::nan("");
-  std::vector<double> v = {nan, inf,  -inf, 0.0, -0.0, 1,   -1,  2,    -2,    3,     0.5,  -0.5,  1.5,    -1.5,    2.5,  -2.5, 0.1,
-                           7,   -3.7, 1e-3, 10,  -20,  30.5, 88, -104, 60000, -1000, 1e-7, 1e-30, 1.00001, 0.99999, 1e30, -1e30};
+  std::vector<double> v = {nan,  inf, -inf, 0.0,   -0.0,  1,    -1,    2,       -2,      3,    0.5,
+                           -0.5, 1.5, -1.5, 2.5,   -2.5,  0.1,  7,     -3.7,    1e-3,    10,   -20,
+                           30.5, 88,  -104, 60000, -1000, 1e-7, 1e-30, 1.00001, 0.99999, 1e30, -1e30};
   const auto add = [&](double x) { v.insert(v.end(), {x, -x}); };
-  add(ulp_at(0, dtype));                                                            // the smallest denormal
-  add(dtype == DType::float16 ? 6.103515625e-05 : dtype == DType::float64 ? 2.2250738585072014e-308 : 1.1754943508222875e-38);  // the smallest normal
-  add(dtype == DType::float16 ? 65504 : dtype == DType::bfloat16 ? 3.3895313892515355e38 : dtype == DType::float32 ? 3.4028234663852886e38 : 1.7976931348623157e308);
+  add(ulp_at(0, dtype));  // the smallest denormal
+  add(dtype == DType::float16   ? 6.103515625e-05
+      : dtype == DType::float64 ? 2.2250738585072014e-308
+                                : 1.1754943508222875e-38);  // the smallest normal
+  add(dtype == DType::float16    ? 65504
+      : dtype == DType::bfloat16 ? 3.3895313892515355e38
+      : dtype == DType::float32  ? 3.4028234663852886e38
+                                 : 1.7976931348623157e308);
   add(dtype == DType::float64 ? 709.5 : 88.5);  // near the overflow of exp
   return v;
 }
@@ -140,15 +154,18 @@ inline std::pair<Array, Array> awkward_pairs(DType dtype, std::int64_t n, double
   };
   const Array noise = Array::uniform(DType::float64, {2 * n}, 7, low, high);
   if (is_float(dtype)) {
-    return pair_up(awkward_floats(dtype), [&](std::int64_t k) { return noise.as_double(k); }, [&](const auto& v) { return fill(v, dtype); });
+    return pair_up(
+        awkward_floats(dtype), [&](std::int64_t k) { return noise.as_double(k); },
+        [&](const auto& v) { return fill(v, dtype); });
   }
   const bool boolean = is_bool(dtype), no_sign = is_unsigned_int(dtype);
-  return pair_up(awkward_integers(dtype),
-                 [&](std::int64_t k) {
-                   const auto x = static_cast<std::int64_t>(noise.as_double(k) * 10);
-                   return boolean ? x & 1 : no_sign ? std::abs(x) : x;
-                 },
-                 [&](const auto& v) { return exactly(v, dtype); });
+  return pair_up(
+      awkward_integers(dtype),
+      [&](std::int64_t k) {
+        const auto x = static_cast<std::int64_t>(noise.as_double(k) * 10);
+        return boolean ? x & 1 : no_sign ? std::abs(x) : x;
+      },
+      [&](const auto& v) { return exactly(v, dtype); });
 }
 
 struct Layout {
@@ -173,7 +190,8 @@ inline std::vector<Layout> layouts_of(const Array& matrix) {
   tall.slice(0, 1, 3 * rows + 1, 3).copy_from(matrix);
   all.push_back({"every third row", tall.slice(0, 1, 3 * rows + 1, 3)});
   const Array owner = matrix.copy();
-  all.push_back({"read-only", Array::adopt(owner.owner(), const_cast<void*>(owner.raw()), owner.dtype(), owner.shape(), {}, false)});
+  all.push_back({"read-only",
+                 Array::adopt(owner.owner(), const_cast<void*>(owner.raw()), owner.dtype(), owner.shape(), {}, false)});
   const auto shifted = [&](std::int64_t bytes, const std::string& name) {
     const Array block = Array::zeros(DType::uint8, {static_cast<std::int64_t>(matrix.bytes()) + bytes + 1});
     char* at = static_cast<char*>(const_cast<void*>(block.raw())) + bytes;

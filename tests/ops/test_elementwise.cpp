@@ -1,6 +1,6 @@
-// Every elementwise op of the table, for every dtype that it takes, as compiled CPU code and as CUDA text on the simulated GPU:
-// values against the op's own reference, the references against an independent table (expected.hpp), awkward values, sizes and
-// layouts, and equal bits on both devices.
+// Every elementwise op of the table, for every dtype that it takes, as compiled CPU code and as CUDA text on the
+// simulated GPU: values against the op's own reference, the references against an independent table (expected.hpp),
+// awkward values, sizes and layouts, and equal bits on both devices.
 #include "expected.hpp"
 #include "samples.hpp"
 
@@ -26,11 +26,15 @@ std::vector<const expr::Op*> map_ops() {
 
 /// How far a result may be from the reference, in ULP of its dtype. What arithmetic gives exactly must be exact.
 double tolerance(std::string_view op, DType computed) {
-  static const std::map<std::string_view, double> transcendental = {
-      {"pow", 4},  {"exp", 4},  {"exp2", 4}, {"expm1", 4}, {"log", 4},  {"log2", 4}, {"log10", 4}, {"log1p", 4},   {"rsqrt", 2},   {"sin", 4},
-      {"cos", 4},  {"tan", 4},  {"sinh", 4}, {"cosh", 4},  {"tanh", 4}, {"erf", 4},  {"erfc", 4},  {"sigmoid", 4}, {"softplus", 4},
-      {"floor_divide", 1},  // of large quotients: math.cuh and the reference round them at different widths
-  };
+  static const std::map<std::string_view, double>
+      transcendental =
+          {
+              {"pow", 4},      {"exp", 4},          {"exp2", 4},  {"expm1", 4}, {"log", 4},  {"log2", 4},
+              {"log10", 4},    {"log1p", 4},        {"rsqrt", 2}, {"sin", 4},   {"cos", 4},  {"tan", 4},
+              {"sinh", 4},     {"cosh", 4},         {"tanh", 4},  {"erf", 4},   {"erfc", 4}, {"sigmoid", 4},
+              {"softplus", 4}, {"floor_divide", 1},  // of large quotients: math.cuh and the reference round them at
+                                                     // different widths
+          };
   if (!is_float(computed)) return 0;
   const auto at = transcendental.find(op);
   if (at == transcendental.end()) return 0;
@@ -56,7 +60,8 @@ Scalar reference(const expr::Op& op, const std::vector<Scalar>& operands, const 
 }
 
 /// The worst distance of `got` from the reference of `op`; says where in `note`.
-double worst_error(const expr::Op& op, const std::vector<Array>& operands, const expr::MapInfo::Types& types, const Array& got, std::string& note) {
+double worst_error(const expr::Op& op, const std::vector<Array>& operands, const expr::MapInfo::Types& types,
+                   const Array& got, std::string& note) {
   double worst = 0;
   // Which zero is larger is not defined by C and not kept by ours.
   const double zero_sign = op.name == "maximum" || op.name == "minimum" ? 0 : 1e30;
@@ -68,8 +73,10 @@ double worst_error(const expr::Op& op, const std::vector<Array>& operands, const
     if (error > worst) {
       worst = error;
       note = std::string(op.name) + "(";
-      for (const Scalar& v : values) note += (is_float(v.dtype) ? Catch::Detail::stringify(v.d) : std::to_string(v.i)) + ", ";
-      note += ") is " + (is_float(result.dtype) ? Catch::Detail::stringify(result.d) : std::to_string(result.i)) + ", the reference says " +
+      for (const Scalar& v : values)
+        note += (is_float(v.dtype) ? Catch::Detail::stringify(v.d) : std::to_string(v.i)) + ", ";
+      note += ") is " + (is_float(result.dtype) ? Catch::Detail::stringify(result.d) : std::to_string(result.i)) +
+              ", the reference says " +
               (is_float(wanted.dtype) ? Catch::Detail::stringify(wanted.d) : std::to_string(wanted.i));
     }
   }
@@ -82,14 +89,16 @@ TEST_CASE("references of elementwise ops agree with an independent source", "[op
   std::set<std::string_view> seen;
   for (const ExpectedUnary& row : expected_unary) {
     const std::vector<Scalar> x = {Scalar::of_double(row.x, DType::float64)};
-    const double error = distance(expr::op(row.op).map->reference(x, DType::float64), Scalar::of_double(row.value, DType::float64), DType::float64);
+    const double error = distance(expr::op(row.op).map->reference(x, DType::float64),
+                                  Scalar::of_double(row.value, DType::float64), DType::float64);
     INFO(row.op << "(" << row.x << ") should be " << row.value);
     CHECK(error <= (std::abs(row.value) < 1e-300 ? 4 : 2));
     seen.insert(row.op);
   }
   for (const ExpectedBinary& row : expected_binary) {
     const std::vector<Scalar> xy = {Scalar::of_double(row.x, DType::float64), Scalar::of_double(row.y, DType::float64)};
-    const double error = distance(expr::op(row.op).map->reference(xy, DType::float64), Scalar::of_double(row.value, DType::float64), DType::float64);
+    const double error = distance(expr::op(row.op).map->reference(xy, DType::float64),
+                                  Scalar::of_double(row.value, DType::float64), DType::float64);
     INFO(row.op << "(" << row.x << ", " << row.y << ") should be " << row.value);
     CHECK(error <= 2);
     seen.insert(row.op);
@@ -112,7 +121,9 @@ TEST_CASE("comparisons, tests and logic by their definition", "[ops]") {
   const auto mode = GENERATE("run", "simulate");
   const auto x = ct::fvector("x"), y = ct::fvector("y");
   const float inf = std::numeric_limits<float>::infinity(), nan = std::nanf("");
-  const auto f = compile(ieee + mode, {x, y}, {x < y, x <= y, x > y, x >= y, ct::eq(x, y), ct::neq(x, y), ct::isnan(x), ct::isinf(x), ct::where(x, x, y)});
+  const auto f =
+      compile(ieee + mode, {x, y},
+              {x<y, x <= y, x> y, x >= y, ct::eq(x, y), ct::neq(x, y), ct::isnan(x), ct::isinf(x), ct::where(x, x, y)});
   const auto r = f(Array{1.f, nan, nan, 0.f, -inf, 2.f}, Array{1.f, nan, 1.f, -0.f, inf, 1.f});
   const bool wanted[8][6] = {{0, 0, 0, 0, 1, 0}, {1, 0, 0, 1, 1, 0}, {0, 0, 0, 0, 0, 1}, {1, 0, 0, 1, 0, 1},
                              {1, 0, 0, 1, 0, 0}, {0, 1, 1, 0, 1, 1}, {0, 1, 1, 0, 0, 0}, {0, 0, 0, 0, 1, 0}};
@@ -210,7 +221,8 @@ void check_domains(DType dtype) {
     const auto run = compile(ieee + "run", ins, outputs), simulate = compile(ieee + "simulate", ins, outputs);
     const auto on_cpu = run.call(arguments), on_gpu = simulate.call(arguments);
     for (std::size_t k = 0, next = 0; k < ops.size(); ++k) {
-      const std::vector<Array> own(operands.begin() + static_cast<std::ptrdiff_t>(next), operands.begin() + static_cast<std::ptrdiff_t>(next) + ops[k]->arity);
+      const std::vector<Array> own(operands.begin() + static_cast<std::ptrdiff_t>(next),
+                                   operands.begin() + static_cast<std::ptrdiff_t>(next) + ops[k]->arity);
       next += own.size();
       const auto types = *types_of(*ops[k], std::vector<DType>(own.size(), dtype));
       std::string note;
@@ -225,7 +237,9 @@ void check_domains(DType dtype) {
 }  // namespace
 
 TEST_CASE("each function over its own domain", "[ops]") { check_domains(GENERATE(DType::float32, DType::float64)); }
-TEST_CASE("each function over its own domain, in 16 bits", "[ops][slow]") { check_domains(GENERATE(DType::float16, DType::bfloat16)); }
+TEST_CASE("each function over its own domain, in 16 bits", "[ops][slow]") {
+  check_domains(GENERATE(DType::float16, DType::bfloat16));
+}
 
 TEST_CASE("operands of two dtypes", "[ops]") {
   const std::string name = GENERATE("add", "maximum", "lt", "where");
@@ -274,7 +288,8 @@ TEST_CASE("casts between all dtypes truncate, saturate and round once", "[ops]")
   std::vector<Variable> outputs;
   for (const DType to : real_dtypes) outputs.push_back(ct::cast(x, to));
   const Array values = awkward_pairs(from, n, -300, 300).first;
-  const auto on_cpu = compile(ieee + "run", {x}, outputs)(values), on_gpu = compile(ieee + "simulate", {x}, outputs)(values);
+  const auto on_cpu = compile(ieee + "run", {x}, outputs)(values),
+             on_gpu = compile(ieee + "simulate", {x}, outputs)(values);
   for (std::size_t k = 0; k < outputs.size(); ++k) {
     INFO(ct::name_of(from) << " to " << ct::name_of(real_dtypes[k]));
     CHECK(same_bits(on_cpu[k], values.astype(real_dtypes[k])));
@@ -285,7 +300,9 @@ TEST_CASE("casts between all dtypes truncate, saturate and round once", "[ops]")
 TEST_CASE("casts of a few numbers by hand", "[ops]") {
   const auto mode = GENERATE("run", "simulate", "reference");
   const auto x = ct::dvector("x");
-  const auto f = compile(std::string("mode=") + mode, {x}, {ct::cast(x, DType::int8), ct::cast(x, DType::uint8), ct::cast(x, DType::bool_), ct::cast(x, DType::float16)});
+  const auto f = compile(
+      std::string("mode=") + mode, {x},
+      {ct::cast(x, DType::int8), ct::cast(x, DType::uint8), ct::cast(x, DType::bool_), ct::cast(x, DType::float16)});
   const auto r = f(Array{1.9, -1.9, 300.0, -300.0, std::nan(""), 0.1});
   CHECK(r[0].equals(exactly({1, -1, 127, -128, 0, 0}, DType::int8)));
   CHECK(r[1].equals(exactly({1, 0, 255, 0, 0, 0}, DType::uint8)));
@@ -308,13 +325,17 @@ TEST_CASE("0-d arrays", "[ops]") {
 
 TEST_CASE("rows, columns and scalars broadcast", "[ops]") {
   const auto mode = GENERATE("run", "simulate", "reference");
-  const auto [rows, columns] = GENERATE(table<std::int64_t, std::int64_t>({{3, 5}, {1, 1}, {0, 4}, {4, 0}, {33, 1025}, {1, 7}, {7, 1}}));
+  const auto [rows, columns] =
+      GENERATE(table<std::int64_t, std::int64_t>({{3, 5}, {1, 1}, {0, 4}, {4, 0}, {33, 1025}, {1, 7}, {7, 1}}));
   CAPTURE(mode, rows, columns);
   const auto m = ct::matrix("m"), r = ct::row("r"), c = ct::col("c"), s = ct::scalar("s"), v = ct::vector("v");
   const auto f = compile(std::string("mode=") + mode, {m, r, c, s, v},
-                         {m - r, m - c, m - s, r * c, ct::where(c > r, m, s), m + v, v - c, ct::dimshuffle(v, {ct::broadcast_axis, 0}) + c});
-  const Array a = Array::uniform(DType::float32, {rows, columns}, 1, -1), b = Array::uniform(DType::float32, {1, columns}, 2, -1),
-              d = Array::uniform(DType::float32, {rows, 1}, 3, -1), w = Array::uniform(DType::float32, {columns}, 4, -1);
+                         {m - r, m - c, m - s, r * c, ct::where(c > r, m, s), m + v, v - c,
+                          ct::dimshuffle(v, {ct::broadcast_axis, 0}) + c});
+  const Array a = Array::uniform(DType::float32, {rows, columns}, 1, -1),
+              b = Array::uniform(DType::float32, {1, columns}, 2, -1),
+              d = Array::uniform(DType::float32, {rows, 1}, 3, -1),
+              w = Array::uniform(DType::float32, {columns}, 4, -1);
   const auto got = f(a, b, d, Array(0.25f), w);
   bool right = true;
   for (std::int64_t i = 0; i < rows; ++i) {
@@ -345,9 +366,12 @@ TEST_CASE("inputs in every memory layout", "[ops]") {
   const DType dtype = GENERATE(DType::int8, DType::float16, DType::float32, DType::float64);
   CAPTURE(mode, ct::name_of(dtype));
   const auto x = ct::matrix("x", dtype), y = ct::matrix("y", dtype);
-  const auto f = compile("mode=" + mode, {x, y}, {x + y * 2, ct::maximum(x, y), ct::transpose(x) - ct::transpose(y), x});
-  for (const auto& [rows, columns] : std::vector<std::pair<std::int64_t, std::int64_t>>{{5, 37}, {1, 64}, {19, 1}, {0, 3}, {2, 0}}) {
-    const Array a = Array::uniform(dtype, {rows, columns}, 1, -50, 50), b = Array::uniform(dtype, {rows, columns}, 2, -50, 50);
+  const auto f =
+      compile("mode=" + mode, {x, y}, {x + y * 2, ct::maximum(x, y), ct::transpose(x) - ct::transpose(y), x});
+  for (const auto& [rows, columns] :
+       std::vector<std::pair<std::int64_t, std::int64_t>>{{5, 37}, {1, 64}, {19, 1}, {0, 3}, {2, 0}}) {
+    const Array a = Array::uniform(dtype, {rows, columns}, 1, -50, 50),
+                b = Array::uniform(dtype, {rows, columns}, 2, -50, 50);
     const auto wanted = f(a, b);
     for (const Layout& left : layouts_of(a)) {
       REQUIRE(left.array.equals(a));
@@ -384,7 +408,8 @@ TEST_CASE("a broadcast array of stride 0 and a long vector", "[ops]") {
   bool right = true;
   for (std::int64_t i = 0; i < values.size(); ++i) {
     const float value = values.at<float>(i);
-    right = right && (got.at<float>(i) == std::sqrt(value * value + 1) || got.at<float>(i) == std::sqrt(std::fma(value, value, 1.f)));
+    right = right && (got.at<float>(i) == std::sqrt(value * value + 1) ||
+                      got.at<float>(i) == std::sqrt(std::fma(value, value, 1.f)));
   }
   CHECK(right);
 }

@@ -1,5 +1,5 @@
-// Gradients: every differentiable op against differences in double precision (a fifth of them to the second order), and the
-// conventions at kinks and special points, one by one.
+// Gradients: every differentiable op against differences in double precision (a fifth of them to the second order), and
+// the conventions at kinks and special points, one by one.
 #include "samples.hpp"
 
 #include "builder/node.hpp"
@@ -22,9 +22,12 @@ struct Case {
   bool second_order = false;
 };
 
-Array real(const Sizes& shape, std::uint64_t seed, double low = -2, double high = 2) { return Array::uniform(DType::float64, shape, seed, low, high); }
+Array real(const Sizes& shape, std::uint64_t seed, double low = -2, double high = 2) {
+  return Array::uniform(DType::float64, shape, seed, low, high);
+}
 
-/// The ops of the table, at points of their domains; every fifth to the second order, and with an operand that broadcasts.
+/// The ops of the table, at points of their domains; every fifth to the second order, and with an operand that
+/// broadcasts.
 std::vector<Case> elementwise_cases() {
   std::vector<Case> all;
   for (const expr::Op* op : expr::all_ops()) {
@@ -36,8 +39,12 @@ std::vector<Case> elementwise_cases() {
       continue;
     }
     std::vector<Array> points;
-    for (std::size_t i = 0; i < dtypes.size(); ++i) points.push_back(real({3}, 5 + i, op->map->domains[i].low, op->map->domains[i].high));
-    all.push_back({std::string(op->name), [op](const Inputs& x) { return croton::builder::apply(*op, x, {}, std::source_location::current()); }, points, all.size() % 5 == 0});
+    for (std::size_t i = 0; i < dtypes.size(); ++i)
+      points.push_back(real({3}, 5 + i, op->map->domains[i].low, op->map->domains[i].high));
+    all.push_back(
+        {std::string(op->name),
+         [op](const Inputs& x) { return croton::builder::apply(*op, x, {}, std::source_location::current()); }, points,
+         all.size() % 5 == 0});
   }
   return all;
 }
@@ -46,37 +53,61 @@ std::vector<Case> other_cases() {
   using ct::broadcast_axis;
   using ct::ReduceOptions;
   using ct::slice;
-  const std::vector<Array> matrix = {real({3, 4}, 1)}, positive = {real({3, 4}, 2, 0.3, 2)}, pair = {real({3, 4}, 3), real({4, 2}, 4)};
+  const std::vector<Array> matrix = {real({3, 4}, 1)}, positive = {real({3, 4}, 2, 0.3, 2)},
+                           pair = {real({3, 4}, 3), real({4, 2}, 4)};
   const Array targets = Array{std::int64_t{1}, std::int64_t{0}, std::int64_t{3}};
   return {
-      {"cast down and up", [](const Inputs& x) { return ct::cast(ct::cast(x[0], DType::float64) * 2, DType::float64); }, matrix},
-      {"broadcast row", [](const Inputs& x) { return x[0] * ct::dimshuffle(x[1], {broadcast_axis, 0}); }, {real({3, 4}, 1), real({4}, 2)}, true},
-      {"broadcast column", [](const Inputs& x) { return x[0] / ct::dimshuffle(x[1], {0, broadcast_axis}); }, {real({3, 4}, 1), real({3}, 2, 1, 2)}},
-      {"broadcast scalar", [](const Inputs& x) { return ct::exp(x[0] * x[1]) + x[1]; }, {real({3, 4}, 1), real({}, 2)}, true},
+      {"cast down and up", [](const Inputs& x) { return ct::cast(ct::cast(x[0], DType::float64) * 2, DType::float64); },
+       matrix},
+      {"broadcast row",
+       [](const Inputs& x) { return x[0] * ct::dimshuffle(x[1], {broadcast_axis, 0}); },
+       {real({3, 4}, 1), real({4}, 2)},
+       true},
+      {"broadcast column",
+       [](const Inputs& x) { return x[0] / ct::dimshuffle(x[1], {0, broadcast_axis}); },
+       {real({3, 4}, 1), real({3}, 2, 1, 2)}},
+      {"broadcast scalar",
+       [](const Inputs& x) { return ct::exp(x[0] * x[1]) + x[1]; },
+       {real({3, 4}, 1), real({}, 2)},
+       true},
       {"broadcast missing axis", [](const Inputs& x) { return x[0] - ct::sqr(x[1]); }, {real({3, 4}, 1), real({4}, 2)}},
       {"clip", [](const Inputs& x) { return ct::clip(x[0], -1.03, 1.01); }, matrix},
       {"sum", [](const Inputs& x) { return ct::sqr(ct::sum(ct::sqr(x[0]), 1)); }, matrix, true},
       {"sum of all", [](const Inputs& x) { return ct::sum(ct::exp(x[0])); }, matrix},
-      {"sum keepdims", [](const Inputs& x) { return x[0] / ct::sum(x[0], ReduceOptions(std::vector<int>{0}, true)); }, positive},
+      {"sum keepdims", [](const Inputs& x) { return x[0] / ct::sum(x[0], ReduceOptions(std::vector<int>{0}, true)); },
+       positive},
       {"mean", [](const Inputs& x) { return ct::sqr(x[0] - ct::mean(x[0])); }, matrix},
       {"var", [](const Inputs& x) { return ct::sqrt(ct::var(x[0], 1)); }, matrix, true},
       {"prod", [](const Inputs& x) { return ct::prod(x[0], 1); }, positive, true},
       {"prod with a zero", [](const Inputs& x) { return ct::prod(x[0]); }, {Array{0., 2., 3.}}},
       {"max", [](const Inputs& x) { return ct::max(ct::sqr(x[0]), 0); }, matrix},
       {"min", [](const Inputs& x) { return ct::min(x[0], 1) * ct::max(x[0]); }, matrix},
-      {"all, any", [](const Inputs& x) { return x[0] * ct::cast(ct::any(x[0] > 0), DType::float64) + ct::cast(ct::all(x[0] > 0), DType::float64); }, matrix},
-      {"argmax, argmin", [](const Inputs& x) { return x[0] * ct::cast(ct::argmax(x[0]) - ct::argmin(x[0]), DType::float64); }, matrix},
+      {"all, any",
+       [](const Inputs& x) {
+         return x[0] * ct::cast(ct::any(x[0] > 0), DType::float64) + ct::cast(ct::all(x[0] > 0), DType::float64);
+       },
+       matrix},
+      {"argmax, argmin",
+       [](const Inputs& x) { return x[0] * ct::cast(ct::argmax(x[0]) - ct::argmin(x[0]), DType::float64); }, matrix},
       {"dot", [](const Inputs& x) { return ct::sqr(ct::dot(x[0], x[1])); }, pair, true},
-      {"dot of vectors", [](const Inputs& x) { return ct::dot(x[0], x[1]) * ct::dot(x[1], x[1]); }, {real({5}, 1), real({5}, 2)}},
-      {"dot matrix vector", [](const Inputs& x) { return ct::tanh(ct::dot(x[0], x[1])); }, {real({3, 4}, 1), real({4}, 2)}},
-      {"dot vector matrix", [](const Inputs& x) { return ct::tanh(ct::dot(x[1], x[0])); }, {real({3, 4}, 1), real({3}, 2)}},
+      {"dot of vectors",
+       [](const Inputs& x) { return ct::dot(x[0], x[1]) * ct::dot(x[1], x[1]); },
+       {real({5}, 1), real({5}, 2)}},
+      {"dot matrix vector",
+       [](const Inputs& x) { return ct::tanh(ct::dot(x[0], x[1])); },
+       {real({3, 4}, 1), real({4}, 2)}},
+      {"dot vector matrix",
+       [](const Inputs& x) { return ct::tanh(ct::dot(x[1], x[0])); },
+       {real({3, 4}, 1), real({3}, 2)}},
       {"dot of itself", [](const Inputs& x) { return ct::dot(x[0], ct::transpose(x[0])); }, matrix},
       {"transpose", [](const Inputs& x) { return ct::exp(ct::transpose(x[0])) * 2; }, matrix},
-      {"dimshuffle", [](const Inputs& x) { return ct::sqr(ct::dimshuffle(x[0], {1, broadcast_axis, 0})); }, matrix, true},
+      {"dimshuffle", [](const Inputs& x) { return ct::sqr(ct::dimshuffle(x[0], {1, broadcast_axis, 0})); }, matrix,
+       true},
       {"reshape", [](const Inputs& x) { return ct::sqr(ct::reshape(x[0], {2, -1})); }, matrix},
       {"slices", [](const Inputs& x) { return ct::sqr(x[0].at({slice(1, {}), slice({}, {}, -2)})); }, matrix, true},
       {"index", [](const Inputs& x) { return ct::exp(x[0][1]) * x[0].at({0, 2}); }, matrix},
-      {"overlapping slices", [](const Inputs& x) { return x[0].at({slice(1, {})}) * x[0].at({slice({}, -1)}); }, matrix},
+      {"overlapping slices", [](const Inputs& x) { return x[0].at({slice(1, {})}) * x[0].at({slice({}, -1)}); },
+       matrix},
       {"alloc", [](const Inputs& x) { return ct::sqr(ct::alloc(x[0], {2, 3, 4})); }, matrix},
       {"alloc of a scalar", [](const Inputs& x) { return ct::exp(ct::alloc(x[0], {2, 3})); }, {real({}, 1)}},
       {"arange", [](const Inputs& x) { return ct::sqr(ct::arange(3)) * x[0]; }, {real({}, 1)}},
@@ -86,12 +117,27 @@ std::vector<Case> other_cases() {
       {"logsumexp", [](const Inputs& x) { return ct::nnet::logsumexp(x[0], 0); }, matrix, true},
       {"logsumexp keepdims", [](const Inputs& x) { return x[0] - ct::nnet::logsumexp(x[0], -1, true); }, matrix},
       {"relu", [](const Inputs& x) { return ct::nnet::relu(x[0], 0.1) + ct::nnet::relu(x[0]); }, matrix},
-      {"cross-entropy of a softmax", [](const Inputs& x) { return ct::nnet::categorical_crossentropy(ct::nnet::softmax(x[0]), x[1]); }, {real({3, 4}, 1), targets}, true},
-      {"cross-entropy", [](const Inputs& x) { return ct::nnet::categorical_crossentropy(x[0], x[1]); }, {real({3, 4}, 1, 0.1, 0.9), targets}, true},
-      {"cross-entropy of distributions", [](const Inputs& x) { return ct::nnet::categorical_crossentropy(x[0], x[1]); }, {real({3, 4}, 1, 0.1, 0.9), real({3, 4}, 2, 0.1, 0.9)}},
-      {"binary cross-entropy", [](const Inputs& x) { return ct::nnet::binary_crossentropy(ct::sigmoid(x[0]), x[1]); }, {real({3, 4}, 1), real({3, 4}, 2, 0, 1)}, true},
+      {"cross-entropy of a softmax",
+       [](const Inputs& x) { return ct::nnet::categorical_crossentropy(ct::nnet::softmax(x[0]), x[1]); },
+       {real({3, 4}, 1), targets},
+       true},
+      {"cross-entropy",
+       [](const Inputs& x) { return ct::nnet::categorical_crossentropy(x[0], x[1]); },
+       {real({3, 4}, 1, 0.1, 0.9), targets},
+       true},
+      {"cross-entropy of distributions",
+       [](const Inputs& x) { return ct::nnet::categorical_crossentropy(x[0], x[1]); },
+       {real({3, 4}, 1, 0.1, 0.9), real({3, 4}, 2, 0.1, 0.9)}},
+      {"binary cross-entropy",
+       [](const Inputs& x) { return ct::nnet::binary_crossentropy(ct::sigmoid(x[0]), x[1]); },
+       {real({3, 4}, 1), real({3, 4}, 2, 0, 1)},
+       true},
       {"layer_norm", [](const Inputs& x) { return ct::nnet::layer_norm(x[0]); }, matrix, true},
-      {"a network", [](const Inputs& x) { return ct::nnet::log_softmax(ct::dot(ct::tanh(ct::dot(x[0], x[1])), ct::transpose(x[1]))); }, pair, true},
+      {"a network",
+       [](const Inputs& x) {
+         return ct::nnet::log_softmax(ct::dot(ct::tanh(ct::dot(x[0], x[1])), ct::transpose(x[1])));
+       },
+       pair, true},
   };
 }
 
@@ -105,7 +151,8 @@ TEST_CASE("gradients of elementwise ops", "[ops]") {
   const bool compiled = GENERATE(false, true);
   const ct::change_flags flags(compiled ? "mode=run" : "mode=reference");
   const std::vector<Case> cases = elementwise_cases();
-  for (std::size_t i = 0; i < cases.size(); i += compiled ? 6 : 1) {  // compiled, all of them take longer: see [slow] below
+  for (std::size_t i = 0; i < cases.size();
+       i += compiled ? 6 : 1) {  // compiled, all of them take longer: see [slow] below
     const Case& c = cases[i];
     INFO(c.name);
     CHECK(ct::verify_grad(c.f, c.points, c.second_order ? 2 : 1) < tolerance);
@@ -124,7 +171,8 @@ TEST_CASE("gradients of other ops", "[ops]") {
   const bool compiled = GENERATE(false, true);
   const ct::change_flags flags(compiled ? "mode=run" : "mode=reference");
   const std::vector<Case> cases = other_cases();
-  for (std::size_t i = 0; i < cases.size(); i += compiled ? 6 : 1) {  // compiled, all of them take longer: see [slow] below
+  for (std::size_t i = 0; i < cases.size();
+       i += compiled ? 6 : 1) {  // compiled, all of them take longer: see [slow] below
     const Case& c = cases[i];
     INFO(c.name);
     CHECK(ct::verify_grad(c.f, c.points, c.second_order ? 2 : 1) < tolerance);
@@ -132,7 +180,8 @@ TEST_CASE("gradients of other ops", "[ops]") {
 }
 
 TEST_CASE("gradients compiled, on the simulated GPU and without rewrites", "[ops][slow]") {
-  const ct::change_flags flags(GENERATE(as<std::string>(), "mode=run", "mode=simulate", "optimizer=none", "mode=reference,optimizer=none", "special_values=ieee"));
+  const ct::change_flags flags(GENERATE(as<std::string>(), "mode=run", "mode=simulate", "optimizer=none",
+                                        "mode=reference,optimizer=none", "special_values=ieee"));
   for (const auto& list : {elementwise_cases(), other_cases()}) {
     for (const Case& c : list) {
       INFO(c.name);
@@ -146,8 +195,10 @@ TEST_CASE("every op with a gradient is in the list above", "[ops]") {
   for (const auto& list : {elementwise_cases(), other_cases()}) {
     for (const Case& c : list) {
       Inputs inputs;
-      for (const Array& point : c.points) inputs.push_back(ct::variable({point.dtype(), Sizes(point.shape().size(), ct::unknown_size)}));
-      for (const croton::builder::Node* node : croton::builder::topological_order({c.f(inputs)})) seen.insert(node->op->name);
+      for (const Array& point : c.points)
+        inputs.push_back(ct::variable({point.dtype(), Sizes(point.shape().size(), ct::unknown_size)}));
+      for (const croton::builder::Node* node : croton::builder::topological_order({c.f(inputs)}))
+        seen.insert(node->op->name);
     }
   }
   // These appear in gradients only, which the second order tests.
@@ -197,7 +248,8 @@ TEST_CASE("gradients at ties and kinks", "[ops]") {
   CHECK(at(ct::pow(v, 1), Array{0.f, 2.f}).equals(Array{1.f, 1.f}));
   CHECK(at(ct::prod(v), Array{0.f, 2.f, 3.f}).equals(Array{6.f, 0.f, 0.f}));
   CHECK(at(ct::prod(v), Array{0.f, 2.f, 0.f}).equals(Array{0.f, 0.f, 0.f}));
-  CHECK(at(ct::sgn(v) + ct::floor(v) + ct::round(v) + ct::trunc(v) + ct::ceil(v), Array{0.f, 1.5f}).equals(Array{0.f, 0.f}));
+  CHECK(at(ct::sgn(v) + ct::floor(v) + ct::round(v) + ct::trunc(v) + ct::ceil(v), Array{0.f, 1.5f})
+            .equals(Array{0.f, 0.f}));
 }
 
 TEST_CASE("the gradient of a switch around a log", "[ops]") {
@@ -229,7 +281,8 @@ TEST_CASE("constants and connections", "[ops]") {
   CHECK_THROWS_AS(ct::grad(sq, v, {.consider_constant = {sq}}), ct::DisconnectedInputError);
   CHECK(value(ct::grad(sq, w, {.disconnected_inputs = ct::Disconnected::ignore})) == 0);
   const auto m = ct::matrix("m");
-  const auto zeros = compile(mode, {m, v}, {ct::grad(sq, m, {.disconnected_inputs = ct::Disconnected::ignore})})(Array::full(DType::float32, {2, 3}, 5), 1.f);
+  const auto zeros = compile(mode, {m, v}, {ct::grad(sq, m, {.disconnected_inputs = ct::Disconnected::ignore})})(
+      Array::full(DType::float32, {2, 3}, 5), 1.f);
   CHECK(zeros[0].equals(Array::zeros(DType::float32, {2, 3})));
   // Asked for twice: two results. By itself: 1.
   const auto twice = ct::grad(sq * w, std::vector<Variable>{v, v, w});
@@ -251,7 +304,8 @@ TEST_CASE("gradients through comparisons and integers are zero, but connected", 
   const Array value{0.5f, -2.f};
   CHECK(gradient_at(mode, v, ct::sum(ct::cast(v > 0, DType::float32)), value).equals(Array{0.f, 0.f}));
   CHECK(gradient_at(mode, v, ct::sum(ct::floor(v)), value).equals(Array{0.f, 0.f}));
-  CHECK(gradient_at(mode, v, ct::sum(ct::cast(ct::cast(v, DType::int32), DType::float32)), value).equals(Array{0.f, 0.f}));
+  CHECK(gradient_at(mode, v, ct::sum(ct::cast(ct::cast(v, DType::int32), DType::float32)), value)
+            .equals(Array{0.f, 0.f}));
   CHECK(gradient_at(mode, v, ct::cast(ct::argmax(v), DType::float32), value).equals(Array{0.f, 0.f}));
   CHECK(gradient_at(mode, v, ct::sum(v * (v > 0)), value).equals(Array{1.f, 0.f}));
   const auto i = ct::ivector("i");
@@ -273,7 +327,9 @@ TEST_CASE("gradients have the dtype and the shape of their variables", "[ops]") 
   CHECK(g[1].dtype() == DType::float32);
   CHECK(g[2].dtype() == DType::float16);
   const std::string mode = GENERATE(from_range(modes));
-  const auto result = compile(mode, {d, f, h, r, c}, g)(Array{1., 2.}, Array{3.f, 4.f}, Array{5.f, 6.f}.astype(DType::float16), Array{{1.f, 2.f, 3.f}}, Array{{4.f}, {5.f}});
+  const auto result =
+      compile(mode, {d, f, h, r, c}, g)(Array{1., 2.}, Array{3.f, 4.f}, Array{5.f, 6.f}.astype(DType::float16),
+                                        Array{{1.f, 2.f, 3.f}}, Array{{4.f}, {5.f}});
   CHECK(result[0].equals(Array{15., 24.}));
   CHECK(result[1].equals(Array{5.f, 12.f}));
   CHECK(result[2].equals(Array{3.f, 8.f}.astype(DType::float16)));
@@ -289,5 +345,6 @@ TEST_CASE("a gradient of a gradient, and a long chain", "[ops]") {
   CHECK(compile(mode, {x}, {y})(2.)[0].item<double>() == Approx(48));
   Variable chain = x;
   for (int i = 0; i < 3000; ++i) chain = chain * 1.001;
-  CHECK(compile(mode + std::string(",optimizer=fast_compile"), {x}, {ct::grad(chain, x)})(1.)[0].item<double>() == Approx(std::pow(static_cast<double>(1.001f), 3000)).epsilon(1e-3));
+  CHECK(compile(mode + std::string(",optimizer=fast_compile"), {x}, {ct::grad(chain, x)})(1.)[0].item<double>() ==
+        Approx(std::pow(static_cast<double>(1.001f), 3000)).epsilon(1e-3));
 }

@@ -1,5 +1,5 @@
-// Matrix products of all ranks and dtypes, of awkward sizes and layouts, in every mode, against three plain loops. The CUDA text of
-// products is a library's, so that modes agree within rounding, not bit for bit.
+// Matrix products of all ranks and dtypes, of awkward sizes and layouts, in every mode, against three plain loops. The
+// CUDA text of products is a library's, so that modes agree within rounding, not bit for bit.
 #include "samples.hpp"
 
 using namespace croton_test;
@@ -28,14 +28,16 @@ bool close(const Array& got, const Array& wanted, std::int64_t k, DType dtype) {
   const double unit = is_discrete(dtype) ? 0 : dtype == DType::float64 ? 0x1p-53 : 0x1p-24;
   const double storage = dtype == DType::float16 ? 0x1p-11 : dtype == DType::bfloat16 ? 0x1p-8 : 0;
   for (std::int64_t i = 0; i < got.size(); ++i) {
-    const double bound = static_cast<double>(k + 2) * unit * static_cast<double>(k) + storage * std::abs(wanted.as_double(i));
+    const double bound =
+        static_cast<double>(k + 2) * unit * static_cast<double>(k) + storage * std::abs(wanted.as_double(i));
     if (!(std::abs(got.as_double(i) - wanted.as_double(i)) <= bound)) return false;
   }
   return true;
 }
 
 Array matrix_of(DType dtype, std::int64_t m, std::int64_t n, std::uint64_t seed) {
-  if (is_discrete(dtype)) return Array::uniform(DType::float64, {m, n}, seed, is_unsigned_int(dtype) ? 0 : -3, 3.99).astype(dtype);
+  if (is_discrete(dtype))
+    return Array::uniform(DType::float64, {m, n}, seed, is_unsigned_int(dtype) ? 0 : -3, 3.99).astype(dtype);
   return Array::uniform(dtype, {m, n}, seed, -1, 1);
 }
 
@@ -47,7 +49,9 @@ TEST_CASE("products of matrices of many sizes", "[ops]") {
   CAPTURE(mode, ct::name_of(dtype));
   const auto a = ct::matrix("a", dtype), b = ct::matrix("b", dtype);
   const auto f = compile(mode, {a, b}, {ct::dot(a, b)});
-  const std::int64_t sizes[][3] = {{1, 1, 1}, {2, 3, 4}, {1, 50, 1}, {50, 1, 50}, {1, 7, 64}, {64, 7, 1}, {33, 65, 17}, {128, 30, 4}, {3, 1000, 5}, {0, 3, 4}, {3, 0, 4}, {3, 4, 0}, {0, 0, 0}};
+  const std::int64_t sizes[][3] = {{1, 1, 1},  {2, 3, 4},    {1, 50, 1},   {50, 1, 50},  {1, 7, 64},
+                                   {64, 7, 1}, {33, 65, 17}, {128, 30, 4}, {3, 1000, 5}, {0, 3, 4},
+                                   {3, 0, 4},  {3, 4, 0},    {0, 0, 0}};
   for (const auto& [m, k, n] : sizes) {
     const Array x = matrix_of(dtype, m, k, 1), y = matrix_of(dtype, k, n, 2);
     INFO(m << " x " << k << " by " << k << " x " << n);
@@ -61,7 +65,8 @@ TEST_CASE("products of matrices of many sizes", "[ops]") {
 
 TEST_CASE("products of every dtype", "[ops]") {
   const std::string mode = GENERATE(from_range(modes));
-  const DType dtype = GENERATE(DType::int8, DType::int32, DType::int64, DType::uint8, DType::float16, DType::bfloat16, DType::float32, DType::float64);
+  const DType dtype = GENERATE(DType::int8, DType::int32, DType::int64, DType::uint8, DType::float16, DType::bfloat16,
+                               DType::float32, DType::float64);
   CAPTURE(mode, ct::name_of(dtype));
   const auto a = ct::matrix("a", dtype), b = ct::matrix("b", dtype), v = ct::vector("v", dtype);
   const auto f = compile(mode, {a, b, v}, {ct::dot(a, b), ct::dot(a, v), ct::dot(v, b)});
@@ -79,7 +84,8 @@ TEST_CASE("products of two dtypes take the promoted one", "[ops]") {
   CHECK(ct::dot(a, b).dtype() == DType::float64);
   CHECK(ct::dot(c, b).dtype() == DType::float32);
   const auto f = compile(mode, {a, b, c}, {ct::dot(a, b), ct::dot(c, b), ct::dot(a, c)});
-  const Array x = matrix_of(DType::int32, 3, 4, 1), y = matrix_of(DType::float32, 4, 4, 2), z = matrix_of(DType::int8, 4, 4, 3);
+  const Array x = matrix_of(DType::int32, 3, 4, 1), y = matrix_of(DType::float32, 4, 4, 2),
+              z = matrix_of(DType::int8, 4, 4, 3);
   const auto r = f(x, y, z);
   CHECK(close(r[0], product(x, y), 4, DType::float64));
   CHECK(close(r[1], product(z, y), 16, DType::float32));
@@ -91,10 +97,12 @@ TEST_CASE("vectors and scalars in products", "[ops]") {
   const std::string mode = GENERATE(from_range(modes));
   CAPTURE(mode);
   const auto m = ct::matrix("m"), v = ct::vector("v"), w = ct::vector("w"), s = ct::scalar("s");
-  const auto f = compile(mode, {m, v, w, s}, {ct::dot(v, w), ct::dot(m, v), ct::dot(w, m), ct::dot(s, m), ct::dot(v, s), ct::dot(s, s)});
+  const auto f = compile(mode, {m, v, w, s},
+                         {ct::dot(v, w), ct::dot(m, v), ct::dot(w, m), ct::dot(s, m), ct::dot(v, s), ct::dot(s, s)});
   for (const std::int64_t n : {3, 1, 0, 40}) {
     INFO("size " << n);
-    const Array a = matrix_of(DType::float32, n, n, 1), x = matrix_of(DType::float32, n, 1, 2), y = matrix_of(DType::float32, 1, n, 3);
+    const Array a = matrix_of(DType::float32, n, n, 1), x = matrix_of(DType::float32, n, 1, 2),
+                y = matrix_of(DType::float32, 1, n, 3);
     const auto r = f(a, x.reshape({n}), y.reshape({n}), 2.f);
     CHECK(close(r[0], product(y, x).reshape({}), n, DType::float32));
     CHECK(close(r[1], product(a, x).reshape({n}), n, DType::float32));
@@ -111,7 +119,8 @@ TEST_CASE("vectors and scalars in products", "[ops]") {
     ct::dot(p, q);
     FAIL("sizes 4 and 5 do not fit");
   } catch (const ct::ShapeError& e) {
-    for (const char* part : {"p is f32[3, 4]", "q is f32[5, 2]", "test_products.cpp", "4 is not 5"}) CHECK_THAT(e.what(), Catch::Contains(part));
+    for (const char* part : {"p is f32[3, 4]", "q is f32[5, 2]", "test_products.cpp", "4 is not 5"})
+      CHECK_THAT(e.what(), Catch::Contains(part));
   }
 }
 
@@ -121,8 +130,10 @@ TEST_CASE("transposed, sliced and computed operands of products", "[ops]") {
   using ct::slice;
   const auto a = ct::matrix("a"), b = ct::matrix("b");
   const auto f = compile(mode, {a, b},
-                         {ct::dot(ct::transpose(a), b), ct::dot(b.T(), a), ct::dot(a, b.T()), ct::dot(ct::transpose(a), ct::transpose(b)[slice(0, 20)]),
-                          ct::dot(a[slice({}, {}, -1)].T(), b), ct::dot(ct::exp(a).T(), b * 2) + 1, ct::dot(a.at({slice(), slice(0, 3)}).T(), b), ct::maximum(ct::dot(a.T(), b), 0)});
+                         {ct::dot(ct::transpose(a), b), ct::dot(b.T(), a), ct::dot(a, b.T()),
+                          ct::dot(ct::transpose(a), ct::transpose(b)[slice(0, 20)]),
+                          ct::dot(a[slice({}, {}, -1)].T(), b), ct::dot(ct::exp(a).T(), b * 2) + 1,
+                          ct::dot(a.at({slice(), slice(0, 3)}).T(), b), ct::maximum(ct::dot(a.T(), b), 0)});
   const Array x = matrix_of(DType::float32, 20, 30, 1), y = matrix_of(DType::float32, 20, 30, 2);
   const auto r = f(x, y);
   CHECK(close(r[0], product(x.transpose(), y), 20, DType::float32));
@@ -134,7 +145,8 @@ TEST_CASE("transposed, sliced and computed operands of products", "[ops]") {
   for (double& v : powers.data<double>()) v = std::exp(v);
   const Array twice = product(powers.transpose(), y);
   bool right = true;
-  for (std::int64_t i = 0; i < twice.size(); ++i) right = right && std::abs(r[5].as_double(i) - (2 * twice.as_double(i) + 1)) < 1e-3;
+  for (std::int64_t i = 0; i < twice.size(); ++i)
+    right = right && std::abs(r[5].as_double(i) - (2 * twice.as_double(i) + 1)) < 1e-3;
   CHECK(right);
   CHECK(close(r[6], product(x.slice(1, 0, 3).transpose(), y), 20, DType::float32));
   right = true;
@@ -144,7 +156,8 @@ TEST_CASE("transposed, sliced and computed operands of products", "[ops]") {
 
 TEST_CASE("inputs of products in every memory layout", "[ops]") {
   const std::string mode = GENERATE(from_range(modes));
-  const auto [m, k, n] = GENERATE(table<std::int64_t, std::int64_t, std::int64_t>({{13, 21, 8}, {1, 16, 9}, {9, 16, 1}}));
+  const auto [m, k, n] =
+      GENERATE(table<std::int64_t, std::int64_t, std::int64_t>({{13, 21, 8}, {1, 16, 9}, {9, 16, 1}}));
   CAPTURE(mode, m, k, n);
   const auto a = ct::matrix("a"), b = ct::matrix("b");
   const auto f = compile(mode, {a, b}, {ct::dot(a, b), ct::dot(b.T(), a.T())});
@@ -163,8 +176,11 @@ TEST_CASE("sums, scales and updates around products", "[ops]") {
   const std::string mode = GENERATE(from_range(modes));
   CAPTURE(mode);
   const auto a = ct::matrix("a"), b = ct::matrix("b"), c = ct::matrix("c"), r = ct::row("r");
-  const auto f = compile(mode, {a, b, c, r}, {ct::dot(a, b) + c, ct::dot(a, b) * 2 - c * 3, c - 0.5 * ct::dot(a, b), ct::dot(a, b) + r, ct::dot(ct::dot(a, b), c.T())});
-  const Array x = matrix_of(DType::float32, 6, 7, 1), y = matrix_of(DType::float32, 7, 5, 2), z = matrix_of(DType::float32, 6, 5, 3), w = matrix_of(DType::float32, 1, 5, 4);
+  const auto f = compile(mode, {a, b, c, r},
+                         {ct::dot(a, b) + c, ct::dot(a, b) * 2 - c * 3, c - 0.5 * ct::dot(a, b), ct::dot(a, b) + r,
+                          ct::dot(ct::dot(a, b), c.T())});
+  const Array x = matrix_of(DType::float32, 6, 7, 1), y = matrix_of(DType::float32, 7, 5, 2),
+              z = matrix_of(DType::float32, 6, 5, 3), w = matrix_of(DType::float32, 1, 5, 4);
   const auto got = f(x, y, z, w);
   const Array p = product(x, y);
   bool right = true;
@@ -182,11 +198,13 @@ TEST_CASE("sums, scales and updates around products", "[ops]") {
 
   const auto weights = ct::shared(Array::full(DType::float32, {7, 5}, 1), {.name = "weights"});
   const ct::change_flags flags(mode);
-  const auto g = ct::function({a}, ct::dot(a, weights), {.updates = {{weights, weights - 0.5 * ct::dot(a.T(), ct::dot(a, weights))}}});
+  const auto g = ct::function({a}, ct::dot(a, weights),
+                              {.updates = {{weights, weights - 0.5 * ct::dot(a.T(), ct::dot(a, weights))}}});
   const Array first = g(x);
   CHECK(close(first, product(x, Array::full(DType::float32, {7, 5}, 1)), 7, DType::float32));
   const Array moved = product(x.transpose(), first);
-  for (std::int64_t i = 0; i < 35; ++i) CHECK(weights.get_value().as_double(i) == Approx(1 - 0.5 * moved.as_double(i)).margin(1e-5));
+  for (std::int64_t i = 0; i < 35; ++i)
+    CHECK(weights.get_value().as_double(i) == Approx(1 - 0.5 * moved.as_double(i)).margin(1e-5));
 }
 
 TEST_CASE("nan and inf go through products", "[ops]") {
@@ -201,7 +219,8 @@ TEST_CASE("nan and inf go through products", "[ops]") {
 TEST_CASE("bits of products do not depend on threads", "[ops]") {
   const auto a = ct::matrix("a"), b = ct::matrix("b");
   const auto f = ct::function({a, b}, ct::dot(a, b));
-  const auto [m, k, n] = GENERATE(table<std::int64_t, std::int64_t, std::int64_t>({{300, 257, 129}, {1, 3000, 700}, {2000, 33, 3}}));
+  const auto [m, k, n] =
+      GENERATE(table<std::int64_t, std::int64_t, std::int64_t>({{300, 257, 129}, {1, 3000, 700}, {2000, 33, 3}}));
   const Array x = matrix_of(DType::float32, m, k, 1), y = matrix_of(DType::float32, k, n, 2);
   const Array one = [&] {
     const ct::change_flags flags("threads=1");

@@ -1,5 +1,6 @@
-// Reductions over every subset of axes, of sizes around all the borders that their trees have (32 lanes, blocks of 1024, work split
-// over threads and teams), in every mode, against the reference evaluator and a plain loop; equal bits on every device.
+// Reductions over every subset of axes, of sizes around all the borders that their trees have (32 lanes, blocks of
+// 1024, work split over threads and teams), in every mode, against the reference evaluator and a plain loop; equal bits
+// on every device.
 #include "samples.hpp"
 
 using namespace croton_test;
@@ -19,7 +20,8 @@ std::vector<std::vector<int>> subsets(int rank) {
 
 /// All reductions of x over the axes; max and the like only where there are elements.
 std::vector<Variable> reductions(const Variable& x, const std::vector<int>& axes, bool extremes) {
-  std::vector<Variable> r = {ct::sum(x, axes), ct::prod(x, axes), ct::mean(x, axes), ct::var(x, axes), ct::all(x > 0, axes), ct::any(x > 2, axes)};
+  std::vector<Variable> r = {ct::sum(x, axes), ct::prod(x, axes),    ct::mean(x, axes),
+                             ct::var(x, axes), ct::all(x > 0, axes), ct::any(x > 2, axes)};
   if (extremes) {
     const std::vector<Variable> more = {ct::max(x, axes), ct::min(x, axes), ct::argmax(x, axes), ct::argmin(x, axes)};
     r.insert(r.end(), more.begin(), more.end());
@@ -42,12 +44,13 @@ std::vector<std::vector<double>> groups(const Array& x, const std::vector<int>& 
   const Array moved = x.transpose(order).copy();
   std::vector<std::vector<double>> all(static_cast<std::size_t>(results));
   const std::int64_t length = results == 0 ? 0 : moved.size() / results;
-  for (std::int64_t i = 0; i < moved.size(); ++i) all[static_cast<std::size_t>(i / length)].push_back(moved.as_double(i));
+  for (std::int64_t i = 0; i < moved.size(); ++i)
+    all[static_cast<std::size_t>(i / length)].push_back(moved.as_double(i));
   return all;
 }
 
-/// The bound of codegen_templates/common/combine.cuh for a float sum of n elements, of the sum of magnitudes; doubled for the
-/// rounding of the result and of what the caller does to it.
+/// The bound of codegen_templates/common/combine.cuh for a float sum of n elements, of the sum of magnitudes; doubled
+/// for the rounding of the result and of what the caller does to it.
 double sum_bound(double n, double magnitudes, DType dtype) {
   const double half_ulp = dtype == DType::float64 ? 0x1p-53 : 0x1p-24;
   return 2 * (37 + std::log2(std::max(n / 1024, 1.0))) * half_ulp * magnitudes;
@@ -79,7 +82,8 @@ void check_against_loop(const Array& x, const std::vector<int>& axes, const ct::
     worst = std::max(worst, std::abs(got[0].as_double(at) - static_cast<double>(sum)) / bound);
     const double p = static_cast<double>(product);
     if (std::abs(p) > 1e-30 && std::abs(p) < 1e30) {
-      worst = std::max(worst, std::abs(got[1].as_double(at) - p) / (std::abs(p) * (n + 2) * (t == DType::float64 ? 0x1p-53 : 0x1p-24)));
+      worst = std::max(worst, std::abs(got[1].as_double(at) - p) /
+                                  (std::abs(p) * (n + 2) * (t == DType::float64 ? 0x1p-53 : 0x1p-24)));
     }
     exact = exact && (got[4].as_double(at) != 0) == every && (got[5].as_double(at) != 0) == some;
     if (v.empty()) {
@@ -92,7 +96,8 @@ void check_against_loop(const Array& x, const std::vector<int>& axes, const ct::
     worst = std::max(worst, std::abs(got[2].as_double(at) - static_cast<double>(mean)) / (bound / n * 1.1 + 1e-300));
     // The mean's own error enters squared, beside the sum's.
     const double var = static_cast<double>(squares / v.size());
-    worst = std::max(worst, std::abs(got[3].as_double(at) - var) / (sum_bound(n, var, t) + 4 * std::pow(bound / n, 2) + 1e-300));
+    worst = std::max(
+        worst, std::abs(got[3].as_double(at) - var) / (sum_bound(n, var, t) + 4 * std::pow(bound / n, 2) + 1e-300));
     if (!extremes) continue;
     const auto largest = std::ranges::max_element(v), smallest = std::ranges::min_element(v);
     exact = exact && got[6].as_double(at) == *largest && got[7].as_double(at) == *smallest;
@@ -128,7 +133,8 @@ Sizes sizes_of(const std::string& text) {
 }
 
 /// Runs x through all modes for these axes, with one and two threads.
-void check_everywhere(const Variable& v, const std::vector<Array>& values, const std::vector<int>& axes, bool reference) {
+void check_everywhere(const Variable& v, const std::vector<Array>& values, const std::vector<int>& axes,
+                      bool reference) {
   const std::vector<Variable> outputs = reductions(v, axes, true);
   const auto run = compile("mode=run", {v}, outputs), simulate = compile("mode=simulate", {v}, outputs);
   for (const Array& x : values) {
@@ -144,7 +150,8 @@ void check_everywhere(const Variable& v, const std::vector<Array>& values, const
       check_same(on_cpu, run(x));
     }
     check_same(on_cpu, simulate(x));
-    if (reference) check_close(on_cpu, compile("mode=reference", {v}, outputs)(x), x.dtype() == DType::float64 ? 1e-12 : 2e-4);
+    if (reference)
+      check_close(on_cpu, compile("mode=reference", {v}, outputs)(x), x.dtype() == DType::float64 ? 1e-12 : 2e-4);
   }
 }
 
@@ -153,7 +160,8 @@ void check_everywhere(const Variable& v, const std::vector<Array>& values, const
 TEST_CASE("reductions of vectors around the borders of the trees", "[ops]") {
   const DType dtype = GENERATE(DType::float32, DType::float64);
   std::vector<Array> values;
-  for (const std::int64_t n : {1, 2, 31, 32, 33, 64, 1000, 1023, 1024, 1025, 2048, 3077, 20000}) values.push_back(Array::normal(dtype, {n}, 11));
+  for (const std::int64_t n : {1, 2, 31, 32, 33, 64, 1000, 1023, 1024, 1025, 2048, 3077, 20000})
+    values.push_back(Array::normal(dtype, {n}, 11));
   check_everywhere(ct::vector("x", dtype), values, {0}, true);
 }
 
@@ -183,11 +191,16 @@ TEST_CASE("reductions of four axes", "[ops]") {
 TEST_CASE("every subset of four axes, and double precision", "[ops][slow]") {
   SECTION("tensors") {
     const std::vector<int> axes = GENERATE(from_range(subsets(4)));
-    check_everywhere(ct::ftensor4("x"), {Array::normal(DType::float32, {2, 3, 4, 5}, 17), Array::normal(DType::float32, {3, 1, 33, 2}, 18)}, axes, true);
+    check_everywhere(
+        ct::ftensor4("x"),
+        {Array::normal(DType::float32, {2, 3, 4, 5}, 17), Array::normal(DType::float32, {3, 1, 33, 2}, 18)}, axes,
+        true);
   }
   SECTION("matrices") {
     const std::vector<int> axes = GENERATE(from_range(subsets(2)));
-    check_everywhere(ct::dmatrix("x"), {Array::normal(DType::float64, {33, 32}, 19), Array::normal(DType::float64, {3, 1025}, 20), Array::normal(DType::float64, {1025, 3}, 21)},
+    check_everywhere(ct::dmatrix("x"),
+                     {Array::normal(DType::float64, {33, 32}, 19), Array::normal(DType::float64, {3, 1025}, 20),
+                      Array::normal(DType::float64, {1025, 3}, 21)},
                      axes, false);
   }
 }
@@ -196,7 +209,9 @@ TEST_CASE("long reductions of tensors", "[ops][slow]") {
   const int rank = GENERATE(3, 4);
   const std::vector<int> axes = GENERATE_COPY(from_range(subsets(rank)));
   std::vector<Array> values;
-  for (const char* shape : rank == 3 ? std::vector<const char*>{"1,33,5", "33,1,32", "33,1025,3", "2,3,20000", "1025,2,31"} : std::vector<const char*>{"7,33,5,64", "2,1025,3,33"}) {
+  for (const char* shape : rank == 3
+                               ? std::vector<const char*>{"1,33,5", "33,1,32", "33,1025,3", "2,3,20000", "1025,2,31"}
+                               : std::vector<const char*>{"7,33,5,64", "2,1025,3,33"}) {
     values.push_back(Array::normal(DType::float32, sizes_of(shape), 17));
   }
   const auto x = rank == 3 ? ct::ftensor3("x") : ct::ftensor4("x");
@@ -207,11 +222,13 @@ namespace {
 void check_integers(const std::string& mode, DType dtype) {
   CAPTURE(mode, ct::name_of(dtype));
   const auto x = ct::matrix("x", dtype);
-  const auto f = compile("mode=" + mode, {x}, {ct::sum(x, 0), ct::prod(x, 1), ct::max(x, 1), ct::min(x, 0), ct::argmax(x), ct::argmin(x, 1), ct::all(x, 0), ct::any(x, 1),
-                                               ct::mean(x), ct::sum(x)});
+  const auto f = compile("mode=" + mode, {x},
+                         {ct::sum(x, 0), ct::prod(x, 1), ct::max(x, 1), ct::min(x, 0), ct::argmax(x), ct::argmin(x, 1),
+                          ct::all(x, 0), ct::any(x, 1), ct::mean(x), ct::sum(x)});
   const bool small = is_bool(dtype);
-  const Array a = small ? Array::uniform(DType::float64, {37, 5}, 2, 0, 2).astype(DType::int64).astype(DType::bool_)
-                        : Array::uniform(DType::float64, {37, 5}, 2, is_unsigned_int(dtype) ? 0 : -100, 100).astype(dtype);
+  const Array a =
+      small ? Array::uniform(DType::float64, {37, 5}, 2, 0, 2).astype(DType::int64).astype(DType::bool_)
+            : Array::uniform(DType::float64, {37, 5}, 2, is_unsigned_int(dtype) ? 0 : -100, 100).astype(dtype);
   const auto r = f(a);
   const DType wide = is_unsigned_int(dtype) ? DType::uint64 : DType::int64;
   CHECK(r[0].dtype() == wide);
@@ -236,8 +253,12 @@ void check_integers(const std::string& mode, DType dtype) {
       some = some || v != 0;
       if (static_cast<double>(v) > top) top = static_cast<double>(v), top_at = i * 5 + j;
     }
-    right = right && r[1].as_double(i) == static_cast<double>(is_unsigned_int(dtype) ? static_cast<double>(static_cast<std::uint64_t>(product)) : static_cast<double>(product));
-    right = right && r[2].as_double(i) == static_cast<double>(largest) && r[5].as_double(i) == static_cast<double>(smallest_at);
+    right =
+        right && r[1].as_double(i) == static_cast<double>(is_unsigned_int(dtype)
+                                                              ? static_cast<double>(static_cast<std::uint64_t>(product))
+                                                              : static_cast<double>(product));
+    right = right && r[2].as_double(i) == static_cast<double>(largest) &&
+            r[5].as_double(i) == static_cast<double>(smallest_at);
     right = right && (r[7].as_double(i) != 0) == some;
   }
   for (std::int64_t j = 0; j < 5; ++j) {
@@ -270,7 +291,8 @@ TEST_CASE("reductions of the other integers", "[ops][slow]") {
 TEST_CASE("integer sums do not overflow their inputs' dtype, and wrap in 64 bits", "[ops]") {
   const std::string mode = GENERATE("run", "simulate", "reference");
   const auto x = ct::bvector("x");
-  CHECK(compile("mode=" + mode, {x}, {ct::sum(x)})(Array::full(DType::int8, {3000}, 127))[0].item<std::int64_t>() == 381000);
+  CHECK(compile("mode=" + mode, {x}, {ct::sum(x)})(Array::full(DType::int8, {3000}, 127))[0].item<std::int64_t>() ==
+        381000);
   const auto y = ct::lvector("y");
   const std::int64_t top = std::numeric_limits<std::int64_t>::max();
   const auto r = compile("mode=" + mode, {y}, {ct::sum(y), ct::max(y), ct::prod(y)})(Array{top, std::int64_t{1}});
@@ -279,7 +301,8 @@ TEST_CASE("integer sums do not overflow their inputs' dtype, and wrap in 64 bits
   CHECK(r[2].item<std::int64_t>() == top);
   const auto z = ct::vector("z", DType::uint64);
   const std::uint64_t high = ~std::uint64_t{0};
-  CHECK(compile("mode=" + mode, {z}, {ct::max(z)})(Array{std::uint64_t{5}, high, high - 1})[0].item<std::uint64_t>() == high);
+  CHECK(compile("mode=" + mode, {z}, {ct::max(z)})(Array{std::uint64_t{5}, high, high - 1})[0].item<std::uint64_t>() ==
+        high);
 }
 
 TEST_CASE("16-bit floats accumulate in 32", "[ops]") {
@@ -342,7 +365,9 @@ TEST_CASE("reductions of nothing", "[ops]") {
   const std::string mode = GENERATE("run", "simulate", "reference");
   CAPTURE(mode);
   const auto x = ct::matrix("x");
-  const auto f = compile("mode=" + mode, {x}, {ct::sum(x, 0), ct::prod(x, 0), ct::mean(x, 0), ct::all(x > 0, 0), ct::any(x > 0, 0), ct::sum(x), ct::sum(x, 1)});
+  const auto f = compile(
+      "mode=" + mode, {x},
+      {ct::sum(x, 0), ct::prod(x, 0), ct::mean(x, 0), ct::all(x > 0, 0), ct::any(x > 0, 0), ct::sum(x), ct::sum(x, 1)});
   const auto r = f(Array::zeros(DType::float32, {0, 3}));
   CHECK(r[0].equals(Array{0.f, 0.f, 0.f}));
   CHECK(r[1].equals(Array{1.f, 1.f, 1.f}));
@@ -365,8 +390,10 @@ TEST_CASE("axes, keepdims and their errors", "[ops]") {
   const std::string mode = GENERATE("run", "simulate", "reference");
   const auto x = ct::ftensor3("x");
   ct::ReduceOptions keep(std::vector<int>{0, -1}, true);
-  const auto f = compile("mode=" + mode, {x}, {ct::sum(x, keep), x - ct::mean(x, ct::ReduceOptions(std::nullopt, true)), ct::sum(x, std::vector<int>{}), ct::sum(x, std::vector<int>{2, 0}),
-                                               x / ct::sum(x, ct::ReduceOptions(std::vector<int>{1}, true))});
+  const auto f =
+      compile("mode=" + mode, {x},
+              {ct::sum(x, keep), x - ct::mean(x, ct::ReduceOptions(std::nullopt, true)), ct::sum(x, std::vector<int>{}),
+               ct::sum(x, std::vector<int>{2, 0}), x / ct::sum(x, ct::ReduceOptions(std::vector<int>{1}, true))});
   const Array a = Array::uniform(DType::float32, {2, 3, 4}, 1, 1, 2);
   const auto r = f(a);
   CHECK(r[0].shape() == Sizes{1, 3, 1});
@@ -383,7 +410,8 @@ TEST_CASE("axes, keepdims and their errors", "[ops]") {
 TEST_CASE("bits of sums depend on no layout and no neighbour", "[ops]") {
   const std::string mode = GENERATE("run", "simulate");
   const auto x = ct::matrix("x");
-  const auto both = compile("mode=" + mode, {x}, {ct::sum(x, 0), ct::sum(x, 1), ct::sum(x), ct::max(x, 0), ct::argmax(x, 1)});
+  const auto both =
+      compile("mode=" + mode, {x}, {ct::sum(x, 0), ct::sum(x, 1), ct::sum(x), ct::max(x, 0), ct::argmax(x, 1)});
   const Array a = Array::normal(DType::float32, {70, 1100}, 5);
   const auto wanted = both(a);
   for (const Layout& layout : layouts_of(a)) {
@@ -393,7 +421,8 @@ TEST_CASE("bits of sums depend on no layout and no neighbour", "[ops]") {
   // Alone, or fused with what comes before and after: one tree.
   const auto alone = compile("mode=" + mode, {x}, {ct::sum(x, 0)});
   CHECK(same_bits(alone(a)[0], wanted[0]));
-  const auto fused = compile("mode=" + mode, {x}, {ct::sum(-(-x), 0) + 0, ct::exp(ct::sum(x * 1, 1)) * 0 + ct::sum(x, 1)});
+  const auto fused =
+      compile("mode=" + mode, {x}, {ct::sum(-(-x), 0) + 0, ct::exp(ct::sum(x * 1, 1)) * 0 + ct::sum(x, 1)});
   CHECK(same_bits(fused(a)[0], wanted[0]));
   CHECK(same_bits(fused(a)[1], wanted[1]));
 }
@@ -410,7 +439,8 @@ TEST_CASE("sums of float32 keep the documented bound", "[ops]") {
         sum += v;
         magnitudes += std::abs(v);
       }
-      const double bound = (37 + std::log2(std::max(static_cast<double>(n) / 1024, 1.0))) * 0x1p-24 * static_cast<double>(magnitudes);
+      const double bound =
+          (37 + std::log2(std::max(static_cast<double>(n) / 1024, 1.0))) * 0x1p-24 * static_cast<double>(magnitudes);
       CHECK(std::abs(static_cast<double>(f(a)[0].item<float>() - sum)) <= bound);
     }
   }

@@ -1,5 +1,5 @@
-// Views (transposed, reshaped, sliced, repeated) and generated arrays, fused into elementwise work and as outputs of their own, in
-// every mode, against plain loops by NumPy's rules.
+// Views (transposed, reshaped, sliced, repeated) and generated arrays, fused into elementwise work and as outputs of
+// their own, in every mode, against plain loops by NumPy's rules.
 #include "samples.hpp"
 
 #include <numeric>
@@ -36,7 +36,9 @@ std::optional<ct::Operand> operand(Bound bound) {
   if (!bound) return std::nullopt;
   return ct::Operand(static_cast<long>(*bound));
 }
-ct::SliceSpec slice_of(Bound start, Bound stop, Bound step) { return ct::slice(operand(start), operand(stop), operand(step)); }
+ct::SliceSpec slice_of(Bound start, Bound stop, Bound step) {
+  return ct::slice(operand(start), operand(stop), operand(step));
+}
 
 }  // namespace
 
@@ -48,7 +50,8 @@ TEST_CASE("slices with every sign of start, stop and step", "[ops]") {
   for (const std::int64_t step : {1, 2, 3, 50, -1, -2, -3, -50}) {
     std::vector<Variable> outputs;
     for (const Bound start : bounds) {
-      for (const Bound stop : bounds) outputs.push_back(x[slice_of(start, stop, step == 1 ? Bound{} : Bound{step})] * 1.5 + 1);
+      for (const Bound stop : bounds)
+        outputs.push_back(x[slice_of(start, stop, step == 1 ? Bound{} : Bound{step})] * 1.5 + 1);
     }
     const auto f = compile(mode, {x}, outputs);
     for (const std::int64_t n : {7, 1, 0, 5}) {
@@ -62,7 +65,8 @@ TEST_CASE("slices with every sign of start, stop and step", "[ops]") {
           for (std::size_t i = 0; right && i < wanted.size(); ++i) {
             right = result.at<float>(static_cast<std::int64_t>(i)) == 1.5f * static_cast<float>(wanted[i]) + 1;
           }
-          INFO("n " << n << ", " << (start ? std::to_string(*start) : "") << ":" << (stop ? std::to_string(*stop) : "") << ":" << step);
+          INFO("n " << n << ", " << (start ? std::to_string(*start) : "") << ":" << (stop ? std::to_string(*stop) : "")
+                    << ":" << step);
           CHECK(right);
         }
       }
@@ -85,7 +89,8 @@ TEST_CASE("slices with bounds known only when called", "[ops]") {
         const auto check = [&](const Array& got, std::int64_t step, float scale) {
           const auto wanted = positions(a, b, step, n);
           REQUIRE(got.shape() == Sizes{static_cast<std::int64_t>(wanted.size())});
-          for (std::size_t i = 0; i < wanted.size(); ++i) CHECK(got.at<float>(static_cast<std::int64_t>(i)) == scale * static_cast<float>(wanted[i]));
+          for (std::size_t i = 0; i < wanted.size(); ++i)
+            CHECK(got.at<float>(static_cast<std::int64_t>(i)) == scale * static_cast<float>(wanted[i]));
         };
         check(f[0], 1, 1);
         check(f[1], 2, 1);
@@ -103,10 +108,11 @@ TEST_CASE("indices, slices, ellipsis and new axes together", "[ops]") {
   using ct::slice;
   const auto x = ct::ftensor3("x");
   const auto i = ct::lscalar("i");
-  const auto f = compile(mode, {x, i},
-                         {x[1], x[-1] + 1, x.at({0, 1}), x.at({0, 1, 2}), x.at({ellipsis, 2}), x.at({ellipsis, slice({}, {}, -1)}), x.at({1, ellipsis, 0}),
-                          x.at({slice(), new_axis, 1}), x.at({new_axis, ellipsis, new_axis}), x[i], x.at({slice(1, {}), i}), x.at({ellipsis}),
-                          x.at({slice({}, {}, 2), slice({}, {}, -1), slice(1, 3)}) * 2});
+  const auto f = compile(
+      mode, {x, i},
+      {x[1], x[-1] + 1, x.at({0, 1}), x.at({0, 1, 2}), x.at({ellipsis, 2}), x.at({ellipsis, slice({}, {}, -1)}),
+       x.at({1, ellipsis, 0}), x.at({slice(), new_axis, 1}), x.at({new_axis, ellipsis, new_axis}), x[i],
+       x.at({slice(1, {}), i}), x.at({ellipsis}), x.at({slice({}, {}, 2), slice({}, {}, -1), slice(1, 3)}) * 2});
   const Array a = counted({2, 3, 4});
   const auto r = f(a, std::int64_t{-2});
   const auto at = [&](std::int64_t p, std::int64_t q, std::int64_t s) { return a.at<float>(p, q, s); };
@@ -125,7 +131,9 @@ TEST_CASE("indices, slices, ellipsis and new axes together", "[ops]") {
   CHECK(r[9].equals(a.row(0).copy()));
   CHECK(r[10].equals(Array{{at(1, 1, 0), at(1, 1, 1), at(1, 1, 2), at(1, 1, 3)}}));
   CHECK(r[11].equals(a));
-  CHECK(r[12].equals(Array{{at(0, 2, 1) * 2, at(0, 2, 2) * 2}, {at(0, 1, 1) * 2, at(0, 1, 2) * 2}, {at(0, 0, 1) * 2, at(0, 0, 2) * 2}}.reshape({1, 3, 2})));
+  CHECK(r[12].equals(
+      Array{{at(0, 2, 1) * 2, at(0, 2, 2) * 2}, {at(0, 1, 1) * 2, at(0, 1, 2) * 2}, {at(0, 0, 1) * 2, at(0, 0, 2) * 2}}
+          .reshape({1, 3, 2})));
 }
 
 TEST_CASE("indices outside their axis", "[ops]") {
@@ -185,7 +193,7 @@ TEST_CASE("transpose and dimshuffle", "[ops]") {
 
 TEST_CASE("what dimshuffle and transpose refuse", "[ops]") {
   const auto x = ct::matrix("x");
-  CHECK_THROWS_AS(ct::dimshuffle(x, {0}), ct::TypeError);           // drops an axis of unknown size
+  CHECK_THROWS_AS(ct::dimshuffle(x, {0}), ct::TypeError);  // drops an axis of unknown size
   CHECK_THROWS_AS(ct::dimshuffle(x, {0, 0, 1}), ct::TypeError);
   CHECK_THROWS_AS(ct::dimshuffle(x, {0, 2}), ct::TypeError);
   CHECK_THROWS_AS(ct::transpose(x, {0}), ct::TypeError);
@@ -198,8 +206,9 @@ TEST_CASE("squeeze, expand_dims, flatten", "[ops]") {
   const std::string mode = GENERATE(from_range(modes));
   CAPTURE(mode);
   const auto x = ct::ftensor3("x"), r = ct::row("r");
-  const auto f = compile(mode, {x, r}, {ct::flatten(x), ct::flatten(x, 2), ct::flatten(x * 2), ct::expand_dims(x, 1), ct::expand_dims(x, -1), ct::squeeze(r, 0) + 1,
-                                        ct::flatten(ct::transpose(x))});
+  const auto f = compile(mode, {x, r},
+                         {ct::flatten(x), ct::flatten(x, 2), ct::flatten(x * 2), ct::expand_dims(x, 1),
+                          ct::expand_dims(x, -1), ct::squeeze(r, 0) + 1, ct::flatten(ct::transpose(x))});
   for (const Sizes& shape : {Sizes{2, 3, 4}, Sizes{1, 1, 1}, Sizes{2, 0, 4}, Sizes{3, 7, 33}}) {
     const Array a = counted(shape), b = counted({1, 5});
     const auto got = f(a, b);
@@ -223,8 +232,10 @@ TEST_CASE("reshape", "[ops]") {
   CAPTURE(mode);
   const auto x = ct::matrix("x");
   const auto n = ct::lscalar("n");
-  const auto f = compile(mode, {x, n}, {ct::reshape(x, {-1}), ct::reshape(x, {2, -1}), ct::reshape(x, {-1, n}), ct::reshape(x * 2, {n, -1, 1}) + 1,
-                                        ct::reshape(x, {x.shape(1), x.shape(0)}), ct::reshape(ct::transpose(x), {-1, 2}), ct::transpose(ct::reshape(x, {-1, 2, n}))});
+  const auto f = compile(mode, {x, n},
+                         {ct::reshape(x, {-1}), ct::reshape(x, {2, -1}), ct::reshape(x, {-1, n}),
+                          ct::reshape(x * 2, {n, -1, 1}) + 1, ct::reshape(x, {x.shape(1), x.shape(0)}),
+                          ct::reshape(ct::transpose(x), {-1, 2}), ct::transpose(ct::reshape(x, {-1, 2, n}))});
   const Array a = counted({4, 6});
   const auto r = f(a, std::int64_t{3});
   CHECK(r[0].equals(a.reshape({24})));
@@ -235,7 +246,7 @@ TEST_CASE("reshape", "[ops]") {
   CHECK(r[4].equals(a.reshape({6, 4})));
   CHECK(r[5].equals(a.transpose().copy().reshape({12, 2})));
   CHECK(r[6].equals(a.reshape({4, 2, 3}).transpose().copy()));
-  CHECK_THROWS_AS(f(a, std::int64_t{5}), ct::ValueError);   // 24 is no multiple of 5
+  CHECK_THROWS_AS(f(a, std::int64_t{5}), ct::ValueError);  // 24 is no multiple of 5
   CHECK_THROWS_AS(f(counted({3, 3}), std::int64_t{3}), ct::ValueError);
   CHECK(f(a, std::int64_t{3})[0].equals(a.reshape({24})));  // the failed calls left nothing behind
   const auto g = compile(mode, {x}, {ct::reshape(x, {3, 4})});
@@ -257,8 +268,10 @@ TEST_CASE("alloc, zeros, ones and arange", "[ops]") {
   CAPTURE(mode);
   const auto s = ct::scalar("s"), v = ct::vector("v"), c = ct::col("c");
   const auto n = ct::lscalar("n");
-  const auto f = compile(mode, {s, v, c, n}, {ct::alloc(s, {n, 3}), ct::alloc(v, {n, v.size()}), ct::alloc(c, {c.shape(0), n}), ct::zeros({n}), ct::ones({2, n}, DType::int8),
-                                              ct::zeros_like(v) + ct::ones_like(v) * 2, ct::alloc(s, {2, 2}) * 2 + 1});
+  const auto f =
+      compile(mode, {s, v, c, n},
+              {ct::alloc(s, {n, 3}), ct::alloc(v, {n, v.size()}), ct::alloc(c, {c.shape(0), n}), ct::zeros({n}),
+               ct::ones({2, n}, DType::int8), ct::zeros_like(v) + ct::ones_like(v) * 2, ct::alloc(s, {2, 2}) * 2 + 1});
   for (const std::int64_t size : {2, 0, 5}) {
     const auto r = f(1.5f, Array{1.f, 2.f, 3.f}, Array{{4.f}, {5.f}}, size);
     CHECK(r[0].equals(Array::full(DType::float32, {size, 3}, 1.5)));
@@ -281,13 +294,16 @@ TEST_CASE("arange by NumPy's rules", "[ops]") {
   const std::string mode = GENERATE(from_range(modes));
   CAPTURE(mode);
   const auto a = ct::lscalar("a"), b = ct::lscalar("b");
-  const auto f = compile(mode, {a, b}, {ct::arange(b), ct::arange(a, b), ct::arange(a, b, 3), ct::arange(a, b, -2), ct::arange(b) * 2 + 1});
+  const auto f =
+      compile(mode, {a, b},
+              {ct::arange(b), ct::arange(a, b), ct::arange(a, b, 3), ct::arange(a, b, -2), ct::arange(b) * 2 + 1});
   CHECK(ct::arange(b).dtype() == DType::int64);
   for (std::int64_t start = -4; start <= 4; start += 2) {
     for (std::int64_t stop = -5; stop <= 7; stop += 3) {
       INFO(start << " to " << stop);
       const auto r = f(start, stop);
-      const auto check = [&](const Array& got, std::int64_t first, std::int64_t step, std::int64_t scale = 1, std::int64_t add = 0) {
+      const auto check = [&](const Array& got, std::int64_t first, std::int64_t step, std::int64_t scale = 1,
+                             std::int64_t add = 0) {
         std::vector<std::int64_t> wanted;
         for (std::int64_t i = first; step > 0 ? i < stop : i > stop; i += step) wanted.push_back(i * scale + add);
         CHECK(got.equals(Array(wanted)));
@@ -299,7 +315,8 @@ TEST_CASE("arange by NumPy's rules", "[ops]") {
       check(r[4], 0, 1, 2, 1);
     }
   }
-  const auto g = compile(mode, {a}, {ct::arange(0, 1.1, 0.25), ct::arange(0, 10) + a, ct::arange(0.0, -1.0), ct::arange(0, 1, 0.25)});
+  const auto g = compile(
+      mode, {a}, {ct::arange(0, 1.1, 0.25), ct::arange(0, 10) + a, ct::arange(0.0, -1.0), ct::arange(0, 1, 0.25)});
   const auto r = g(0L);
   CHECK(r[0].equals(Array{0.f, 0.25f, 0.5f, 0.75f, 1.f}));
   CHECK(r[1].equals(Array::arange(10)));
@@ -315,8 +332,10 @@ TEST_CASE("views of views of computed values", "[ops]") {
   const auto x = ct::matrix("x");
   const auto y = ct::exp(x);
   const auto chained = ct::transpose(ct::reshape(ct::transpose(y)[slice(1, -1)], {-1}).at({slice({}, {}, -2)}));
-  const auto f = compile(mode, {x}, {chained, ct::sum(y.at({slice({}, {}, 2), slice(1, {})}), 0), ct::sum(ct::transpose(y).at({0})), x[0] + x[-1],
-                                     x.at({slice(1, {})}) - x.at({slice({}, -1)})});
+  const auto f =
+      compile(mode, {x},
+              {chained, ct::sum(y.at({slice({}, {}, 2), slice(1, {})}), 0), ct::sum(ct::transpose(y).at({0})),
+               x[0] + x[-1], x.at({slice(1, {})}) - x.at({slice({}, -1)})});
   const Array a = Array::uniform(DType::float32, {5, 6}, 3);
   const auto r = f(a);
   // Columns 1 to 4 one after the other, then every second from the end.
@@ -326,7 +345,8 @@ TEST_CASE("views of views of computed values", "[ops]") {
     CHECK(r[0].at<float>(k) == Approx(std::exp(a.at<float>(at % 5, 1 + at / 5))));
   }
   for (std::int64_t j = 0; j < 5; ++j) {
-    CHECK(r[1].at<float>(j) == Approx(std::exp(a.at<float>(0, j + 1)) + std::exp(a.at<float>(2, j + 1)) + std::exp(a.at<float>(4, j + 1))));
+    CHECK(r[1].at<float>(j) ==
+          Approx(std::exp(a.at<float>(0, j + 1)) + std::exp(a.at<float>(2, j + 1)) + std::exp(a.at<float>(4, j + 1))));
   }
   for (std::int64_t j = 0; j < 6; ++j) CHECK(r[3].at<float>(j) == a.at<float>(0, j) + a.at<float>(4, j));
   CHECK(r[4].shape() == Sizes{4, 6});
@@ -338,8 +358,9 @@ TEST_CASE("sizes as values", "[ops]") {
   const std::string mode = GENERATE(from_range(modes));
   CAPTURE(mode);
   const auto x = ct::matrix("x"), y = ct::matrix("y");
-  const auto f = compile(mode, {x, y}, {x.shape(0), x.shape(1) * 2 + y.shape(0), x.size(), x / ct::cast(x.shape(0), DType::float32), ct::transpose(x).shape(0),
-                                        ct::reshape(x, {-1}).shape(0)});
+  const auto f = compile(mode, {x, y},
+                         {x.shape(0), x.shape(1) * 2 + y.shape(0), x.size(), x / ct::cast(x.shape(0), DType::float32),
+                          ct::transpose(x).shape(0), ct::reshape(x, {-1}).shape(0)});
   const auto r = f(counted({2, 3}), counted({5, 1}));
   CHECK(r[0].equals(Array(std::int64_t{2})));
   CHECK(r[1].equals(Array(std::int64_t{11})));

@@ -1,4 +1,5 @@
-// What a call allocates once its plan is bound: its result, and nothing else. Every operator new of the process is counted.
+// What a call allocates once its plan is bound: its result, and nothing else. Every operator new of the process is
+// counted.
 #include <croton/croton.hpp>
 
 #include <atomic>
@@ -27,7 +28,8 @@ using ct::DType;
 TEST_CASE("a steady call that only updates allocates nothing") {
   const auto x = ct::vector("x");
   const auto w = ct::shared(Array{1.f, 2.f, 3.f}, {.name = "w"});
-  const ct::Function step = ct::function({x}, ct::OutputList{std::vector<ct::Out>{}}, {.updates = {{w, w * 0.5 + ct::sum(x)}}});
+  const ct::Function step =
+      ct::function({x}, ct::OutputList{std::vector<ct::Out>{}}, {.updates = {{w, w * 0.5 + ct::sum(x)}}});
   const Array in{1.f, 2.f, 3.f};
   for (int i = 0; i < 3; ++i) step(in);
   const long before = news;

@@ -36,7 +36,8 @@ TEST_CASE("requirements are checked", "[evaluate]") {
   const expr::Graph sizes = expr::parse_graph("x: f32[a] = input\ny: f32[b] = input\nreturn add(x, y)");
   CHECK_THROWS_AS(expr::evaluate(sizes, std::vector{Array{1.f}, Array{1.f, 2.f}}), ShapeError);
   CHECK(expr::evaluate(sizes, std::vector{Array{1.f}, Array{2.f}})[0].item<float>() == 3);
-  const expr::Graph index = expr::parse_graph("x: f32[n] = input\ni: i64[] = input\nreturn subtensor(x, i, spec=[0, 1, 0, 1])");
+  const expr::Graph index =
+      expr::parse_graph("x: f32[n] = input\ni: i64[] = input\nreturn subtensor(x, i, spec=[0, 1, 0, 1])");
   CHECK(expr::evaluate(index, std::vector{Array{1.f, 2.f}, Array(std::int64_t{-1})})[0].item<float>() == 2);
   CHECK_THROWS_AS(expr::evaluate(index, std::vector{Array{1.f, 2.f}, Array(std::int64_t{2})}), IndexError);
   CHECK_THROWS_AS(expr::evaluate(index, std::vector{Array{1.f, 2.f}, Array(std::int64_t{-3})}), IndexError);
@@ -50,7 +51,8 @@ TEST_CASE("inputs must fit", "[evaluate]") {
 }
 
 TEST_CASE("an op without a reference is expanded, requirements and all", "[evaluate]") {
-  const expr::Graph graph = expr::parse_graph("z: f32[n, m] = input\nt: i32[n] = input\nreturn crossentropy_logits(z, t)");
+  const expr::Graph graph =
+      expr::parse_graph("z: f32[n, m] = input\nt: i32[n] = input\nreturn crossentropy_logits(z, t)");
   const Array z{{0.f, 0.f, 0.f}, {1000.f, 0.f, 0.f}};
   const Array loss = expr::evaluate(graph, std::vector{z, Array{2, 0}})[0];
   CHECK(loss.as_double(0) == Approx(std::log(3.0)));
@@ -84,11 +86,14 @@ TEST_CASE("a kernel is evaluated as its loops say", "[evaluate]") {
       "  p2[i0] = r2\n");
   const std::vector<std::int64_t> extents{2, 3};
   const std::vector<Sizes> shapes{{2, 3}, {2}};
-  const std::vector<Array> results = kernel::evaluate(softmax, std::vector{Array{{0.f, 0.f, 0.f}, {0.f, 1000.f, 0.f}}}, extents, shapes);
+  const std::vector<Array> results =
+      kernel::evaluate(softmax, std::vector{Array{{0.f, 0.f, 0.f}, {0.f, 1000.f, 0.f}}}, extents, shapes);
   CHECK(results[0].all_close(Array{{1 / 3.f, 1 / 3.f, 1 / 3.f}, {0.f, 1.f, 0.f}}));
   CHECK(results[1].equals(Array{std::int64_t{0}, std::int64_t{1}}));
   // Over nothing there is no largest.
-  CHECK_THROWS_AS(kernel::evaluate(softmax, std::vector{Array::zeros(DType::float32, {2, 0})}, std::vector<std::int64_t>{2, 0}, shapes), ValueError);
+  CHECK_THROWS_AS(kernel::evaluate(softmax, std::vector{Array::zeros(DType::float32, {2, 0})},
+                                   std::vector<std::int64_t>{2, 0}, shapes),
+                  ValueError);
 }
 
 TEST_CASE("checks, guards and bounds of a kernel", "[evaluate]") {
@@ -98,7 +103,8 @@ TEST_CASE("checks, guards and bounds of a kernel", "[evaluate]") {
       "  p2[i0] = p1[at]\n"
       "  check ge(at, i64 0), at, \"an index of {}\"\n");
   const auto run = [&](const kernel::Kernel& kernel, std::int64_t index) {
-    return kernel::evaluate(kernel, std::vector{Array{index}, Array{5.f, 7.f}}, std::vector<std::int64_t>{1}, std::vector<Sizes>{{1}});
+    return kernel::evaluate(kernel, std::vector{Array{index}, Array{5.f, 7.f}}, std::vector<std::int64_t>{1},
+                            std::vector<Sizes>{{1}});
   };
   CHECK(run(gather, 1)[0].item<float>() == 7);
   CHECK_THROWS_WITH(run(gather, -1), "an index of -1");

@@ -81,7 +81,7 @@ TEST_CASE("a private folder is created with mode 0700", "[file]") {
   TemporaryFolder folder;
   Folder::open_private(folder / "a/b/c");
   for (const char* name : {"a", "a/b", "a/b/c"}) {
-    struct stat status {};
+    struct stat status{};
     REQUIRE(stat((folder / name).c_str(), &status) == 0);
     CHECK((status.st_mode & 07777) == 0700);
   }

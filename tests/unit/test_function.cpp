@@ -1,5 +1,5 @@
-// Functions end to end: compiled, called, updated. The same programs run as compiled CPU code, in the reference evaluator and as CUDA
-// text on the simulated GPU.
+// Functions end to end: compiled, called, updated. The same programs run as compiled CPU code, in the reference
+// evaluator and as CUDA text on the simulated GPU.
 #include <croton/croton.hpp>
 
 #include "catch.hpp"
@@ -21,7 +21,8 @@ TEST_CASE("reductions and rows") {
   const auto mode = GENERATE("run", "reference", "simulate");
   const ct::change_flags flags{std::string("mode=") + mode};
   const auto m = ct::matrix("m");
-  const auto f = ct::function({m}, {ct::sum(m), ct::sum(m, 0), ct::max(m, 1), ct::argmax(m, 1), ct::mean(m), ct::nnet::softmax(m)});
+  const auto f = ct::function(
+      {m}, {ct::sum(m), ct::sum(m, 0), ct::max(m, 1), ct::argmax(m, 1), ct::mean(m), ct::nnet::softmax(m)});
   const auto r = f(Array{{1.f, 2.f, 3.f}, {4.f, 5.f, 9.f}});
   CHECK(r[0].equals(Array(24.f)));
   CHECK(r[1].equals(Array{5.f, 7.f, 12.f}));
@@ -42,7 +43,9 @@ TEST_CASE("small products are generated kernels, large ones are the library's") 
   CHECK(f(big, other).only().shape() == ct::Sizes{40, 30});
   CHECK(f.counts().products == 1);
   // Nothing to add up gives zeros.
-  CHECK(f(Array::empty(DType::float32, {2, 0}), Array::empty(DType::float32, {3, 0})).only().equals(Array::zeros(DType::float32, {2, 3})));
+  CHECK(f(Array::empty(DType::float32, {2, 0}), Array::empty(DType::float32, {3, 0}))
+            .only()
+            .equals(Array::zeros(DType::float32, {2, 3})));
 }
 
 TEST_CASE("a small product is added to the variable that it updates") {
@@ -50,7 +53,8 @@ TEST_CASE("a small product is added to the variable that it updates") {
   const ct::change_flags flags{std::string("mode=") + mode};
   const auto x = ct::matrix("x");
   const auto w = ct::shared(Array{{1.f, 2.f}, {3.f, 4.f}}, {.name = "w"});
-  const ct::Function step = ct::function({x}, ct::OutputList{std::vector<ct::Out>{}}, {.updates = {{w, w - 0.5 * ct::dot(ct::transpose(x), x)}}});
+  const ct::Function step = ct::function({x}, ct::OutputList{std::vector<ct::Out>{}},
+                                         {.updates = {{w, w - 0.5 * ct::dot(ct::transpose(x), x)}}});
   step(Array{{2.f, 0.f}});
   CHECK(w.get_value().equals(Array{{-1.f, 2.f}, {3.f, 4.f}}));
 }

@@ -28,7 +28,8 @@ struct Mlp {
     p = ct::nnet::softmax(ct::dot(h2, w3));
     loss = ct::mean(ct::nnet::categorical_crossentropy(p, y));
     const auto [g1, g2, g3] = ct::grad(loss, w1, w2, w3);
-    train = ct::function({x, y}, loss, {.updates = {{w1, w1 - 0.1 * g1}, {w2, w2 - 0.1 * g2}, {w3, w3 - 0.1 * g3}}, .name = "train"});
+    train = ct::function({x, y}, loss,
+                         {.updates = {{w1, w1 - 0.1 * g1}, {w2, w2 - 0.1 * g2}, {w3, w3 - 0.1 * g3}}, .name = "train"});
     predict = ct::function({x}, p, {.name = "predict"});
   }
 };
@@ -132,7 +133,8 @@ TEST_CASE("every CUDA text of the program is accepted by NVRTC") {
 }
 
 TEST_CASE("the loss path of the Theano program") {
-  // NumPy's seed 0, then X, y, w1, w2, w3 in this order; the first losses as an independent float32 NumPy run gives them.
+  // NumPy's seed 0, then X, y, w1, w2, w3 in this order; the first losses as an independent float32 NumPy run gives
+  // them.
   LegacyRandom numbers(0);
   const auto matrix = [&](int m, int n) {
     Array a = Array::empty(DType::float32, {m, n});

@@ -70,7 +70,6 @@ TEST_CASE("a line added to the program leaves kernels as they are") {
   const auto x = ct::vector("x");
   const ct::Function first = ct::function({x}, ct::tanh(x) * 3);
 
-
   const auto other_name = ct::vector("a name with */ and \\");
   const ct::Function second = ct::function({other_name}, ct::tanh(other_name) * 3);
   CHECK(first.kernels()[0].name == second.kernels()[0].name);

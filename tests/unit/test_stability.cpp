@@ -1,5 +1,5 @@
-// Losses and functions at extreme arguments: finite and right with the stability rules, forward and backward, fused and on the
-// simulated GPU; and what happens without the rules, so that we know that it is they who help.
+// Losses and functions at extreme arguments: finite and right with the stability rules, forward and backward, fused and
+// on the simulated GPU; and what happens without the rules, so that we know that it is they who help.
 #include <croton/croton.hpp>
 
 #include "catch.hpp"
@@ -14,9 +14,11 @@ using ct::Variable;
 
 namespace {
 
-const std::vector<std::string> modes = {"mode=run", "mode=simulate", "mode=reference", "mode=run,optimizer=fast_compile"};
+const std::vector<std::string> modes = {"mode=run", "mode=simulate", "mode=reference",
+                                        "mode=run,optimizer=fast_compile"};
 
-std::vector<Array> run(const std::string& flags, std::vector<ct::In> inputs, const std::vector<Variable>& outputs, const std::vector<Array>& values) {
+std::vector<Array> run(const std::string& flags, std::vector<ct::In> inputs, const std::vector<Variable>& outputs,
+                       const std::vector<Array>& values) {
   const ct::change_flags scope(flags);
   return ct::function(std::move(inputs), outputs)(std::as_const(values)[0]).arrays();
 }
@@ -51,11 +53,13 @@ TEST_CASE("cross-entropy of huge logits", "[stability]") {
   CHECK(r[0].all_close(Array{0.f, 2 * big, std::log(3.f)}, 1e-6));
   CHECK(r[1].item<float>() == Approx((2 * big + std::log(3.0)) / 3));
   const float third = 1.f / 3;
-  CHECK(r[2].all_close(Array{{0.f, 0.f, 0.f}, {third, -third, 0.f}, {third / 3, third / 3, third / 3 - third}}, 1e-6, 1e-7));
+  CHECK(r[2].all_close(Array{{0.f, 0.f, 0.f}, {third, -third, 0.f}, {third / 3, third / 3, third / 3 - third}}, 1e-6,
+                       1e-7));
   // With a bias and a product in front, as in a network.
   const auto x = ct::matrix("x");
-  const auto w = ct::shared(Array::full(DType::float32, {2, 3}, 1) , {.name = "w"});
-  const auto net_loss = ct::mean(ct::nnet::categorical_crossentropy(ct::nnet::softmax(ct::dot(x, w) * Array{1.f, -1.f, 2.f}), t));
+  const auto w = ct::shared(Array::full(DType::float32, {2, 3}, 1), {.name = "w"});
+  const auto net_loss =
+      ct::mean(ct::nnet::categorical_crossentropy(ct::nnet::softmax(ct::dot(x, w) * Array{1.f, -1.f, 2.f}), t));
   const auto g = ct::function({x, t}, {net_loss, ct::grad(net_loss, w)});
   const auto s = g(Array{{1e4f, 2e4f}, {-3e4f, 0.f}}, Array{1, 2});
   CHECK(s[0].item<float>() == Approx((9e4 + 9e4) / 2));
@@ -87,11 +91,13 @@ TEST_CASE("training with unscaled weights stays finite", "[stability]") {
   const ct::change_flags flags(mode);
   const auto x = ct::matrix("x");
   const auto y = ct::ivector("y");
-  const auto w1 = ct::shared(Array::normal(DType::float32, {50, 40}, 1), {.name = "w1"}), w2 = ct::shared(Array::normal(DType::float32, {40, 10}, 2), {.name = "w2"});
+  const auto w1 = ct::shared(Array::normal(DType::float32, {50, 40}, 1), {.name = "w1"}),
+             w2 = ct::shared(Array::normal(DType::float32, {40, 10}, 2), {.name = "w2"});
   const auto p = ct::nnet::softmax(ct::dot(ct::nnet::relu(ct::dot(x * 100, w1)), w2));
   const auto loss = ct::mean(ct::nnet::categorical_crossentropy(p, y));
   const auto gradients = ct::grad(loss, {w1, w2});
-  const auto train = ct::function({x, y}, loss, {.updates = {{w1, w1 - 0.1 * gradients[0]}, {w2, w2 - 0.1 * gradients[1]}}});
+  const auto train =
+      ct::function({x, y}, loss, {.updates = {{w1, w1 - 0.1 * gradients[0]}, {w2, w2 - 0.1 * gradients[1]}}});
   const Array data = Array::normal(DType::float32, {30, 50}, 3);
   const Array labels = Array::uniform(DType::float64, {30}, 4, 0, 10).astype(DType::int32);
   bool all_finite = true;
@@ -131,8 +137,10 @@ TEST_CASE("softplus, logsumexp and log_softmax far out", "[stability]") {
   CHECK(soft.as_double(0) > 0);
   CHECK(slope.all_close(Array{0.f, 0.5f, 1.f, 1.f}, 1e-6));
   const float inf = std::numeric_limits<float>::infinity();
-  for (const auto& [values, wanted] : std::vector<std::pair<Array, float>>{{Array{1e4f, 1e4f}, 1e4f + std::log(2.f)}, {Array{-1e4f, -1e4f}, -1e4f + std::log(2.f)},
-                                                                           {Array{1e4f, -1e4f}, 1e4f}, {Array{-inf, 0.f}, 0.f}}) {
+  for (const auto& [values, wanted] : std::vector<std::pair<Array, float>>{{Array{1e4f, 1e4f}, 1e4f + std::log(2.f)},
+                                                                           {Array{-1e4f, -1e4f}, -1e4f + std::log(2.f)},
+                                                                           {Array{1e4f, -1e4f}, 1e4f},
+                                                                           {Array{-inf, 0.f}, 0.f}}) {
     const auto [built_in, gradient] = both(mode, x, ct::nnet::logsumexp(x, 0), values);
     CHECK(built_in.item<float>() == Approx(wanted));
     CHECK(gradient.as_double(0) + gradient.as_double(1) == Approx(1));
@@ -155,7 +163,8 @@ TEST_CASE("small numbers are not rounded away", "[stability]") {
   const Array tiny{1e-10f, -1e-10f, 1e-20f};
   const auto same = [&](const Variable& y) { return both(mode, x, y, tiny); };
   const Array ones{1.f, 1.f, 1.f};
-  for (const Variable& y : {ct::log1p(x), ct::expm1(x), ct::log(1 + x), ct::log(x + 1), ct::exp(x) - 1, ct::sin(x), ct::tanh(x), ct::sinh(x)}) {
+  for (const Variable& y : {ct::log1p(x), ct::expm1(x), ct::log(1 + x), ct::log(x + 1), ct::exp(x) - 1, ct::sin(x),
+                            ct::tanh(x), ct::sinh(x)}) {
     INFO(ct::debugprint(y));
     const auto [value, slope] = same(y);
     CHECK(value.all_close(tiny, 1e-6, 0));
@@ -163,5 +172,6 @@ TEST_CASE("small numbers are not rounded away", "[stability]") {
   }
   CHECK(both(mode, x, ct::log(1 - x), tiny).first.all_close(Array{-1e-10f, 1e-10f, -1e-20f}, 1e-6, 0));
   // 1 - sigmoid(x) does not cancel.
-  CHECK(both(mode, x, 1 - ct::sigmoid(x), Array{50.f, 30.f, -50.f}).first.all_close(Array{1.9287498e-22f, 9.357623e-14f, 1.f}, 1e-5, 0));
+  CHECK(both(mode, x, 1 - ct::sigmoid(x), Array{50.f, 30.f, -50.f})
+            .first.all_close(Array{1.9287498e-22f, 9.357623e-14f, 1.f}, 1e-5, 0));
 }

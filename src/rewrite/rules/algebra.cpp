@@ -44,8 +44,10 @@ NodeId sum_of_repeated(Rewriter& r, NodeId root) {
   std::vector<NodeId> inputs{expr::no_node};
   for (std::size_t axis = 0; axis < arena.type(x).rank(); ++axis) {
     const NodeId size = arena.type(x).shape[axis];
-    if (std::ranges::binary_search(axes, static_cast<std::int64_t>(axis))) count = arena.size_arithmetic("mul", count, size);
-    else inputs.push_back(size);
+    if (std::ranges::binary_search(axes, static_cast<std::int64_t>(axis)))
+      count = arena.size_arithmetic("mul", count, size);
+    else
+      inputs.push_back(size);
   }
   inputs[0] = r.make("mul", {arena.input(x, 0), r.make("cast", {count}, {{"dtype", arena.type(root).dtype}})});
   return inputs.size() == 1 ? inputs[0] : r.make(expr::op("alloc"), inputs);
@@ -56,7 +58,8 @@ NodeId sum_of_repeated(Rewriter& r, NodeId root) {
 std::span<const Rule> algebra_rules() {
   static const Rule rules[] = {
       {"div-power-of-two", "true_divide", "", "exact, and a product is cheaper", false, divide_by_power_of_two},
-      {"div-div", "true_divide(true_divide(x, y), z) => true_divide(x, mul(y, z))", "float(x)", "a product is cheaper than a quotient"},
+      {"div-div", "true_divide(true_divide(x, y), z) => true_divide(x, mul(y, z))", "float(x)",
+       "a product is cheaper than a quotient"},
       {"sum-factor", "sum", "", "one product instead of many", false, factor_out_of_sum},
       {"sum-repeated", "sum", "", "nothing to add up", false, sum_of_repeated},
       {"sqr-neg", "sqr(neg(x)) => sqr(x)"},

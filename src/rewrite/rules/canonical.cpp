@@ -10,7 +10,9 @@ using expr::Arena;
 using expr::Kind;
 using expr::NodeId;
 
-std::vector<expr::Ints::value_type> pattern_of(const Arena& arena, NodeId node) { return arena.attrs(node).ints("pattern"); }
+std::vector<expr::Ints::value_type> pattern_of(const Arena& arena, NodeId node) {
+  return arena.attrs(node).ints("pattern");
+}
 
 /// A map over constants is a constant.
 NodeId fold(Rewriter& r, NodeId root) {
@@ -119,7 +121,8 @@ NodeId merge_dimshuffles(Rewriter& r, NodeId root) {
   if (arena.op(inner).name != "dimshuffle") return expr::no_node;
   const auto outer_pattern = pattern_of(arena, root), inner_pattern = pattern_of(arena, inner);
   expr::Ints merged;
-  for (const std::int64_t axis : outer_pattern) merged.push_back(axis < 0 ? -1 : inner_pattern[static_cast<std::size_t>(axis)]);
+  for (const std::int64_t axis : outer_pattern)
+    merged.push_back(axis < 0 ? -1 : inner_pattern[static_cast<std::size_t>(axis)]);
   return r.make("dimshuffle", {arena.input(inner, 0)}, {{"pattern", merged}});
 }
 
@@ -246,7 +249,8 @@ std::span<const Rule> canonical_rules() {
       {"sub-neg", "sub(x, neg(y)) => add(x, y)"},
       {"mul-neg", "mul(x, neg(y)) => neg(mul(x, y))"},
       {"div-neg", "true_divide(neg(x), y) => neg(true_divide(x, y))"},
-      {"mul-constants", "mul(mul(x, a:const), b:const) => mul(x, {mul(a, b)})", "float(x)", "rounds once instead of twice"},
+      {"mul-constants", "mul(mul(x, a:const), b:const) => mul(x, {mul(a, b)})", "float(x)",
+       "rounds once instead of twice"},
       {"add-constants", "add(add(x, a:const), b:const) => add(x, {add(a, b)})"},
       {"neg-mul-constant", "neg(mul(x, a:const)) => mul(x, {neg(a)})"},
       {"mul-minus-one", "mul(x, -1) => neg(x)"},
@@ -263,7 +267,8 @@ std::span<const Rule> canonical_rules() {
       {"log-exp", "log(exp(x)) => x", "float(x)", "but exp(x) may overflow", true},
       {"max-same", "maximum(x, x) => x"},
       {"min-same", "minimum(x, x) => x"},
-      // A gradient that is 0 where a condition fails stays 0 whatever it is multiplied with: where(x > 0, log(x), 0) has one at 0.
+      // A gradient that is 0 where a condition fails stays 0 whatever it is multiplied with: where(x > 0, log(x), 0)
+      // has one at 0.
       {"where-mul", "mul(where(c, x, 0), y) => where(c, mul(x, y), 0)", "", "but nan and inf times 0 are nan", true},
       {"where-div", "true_divide(where(c, x, 0), y) => where(c, true_divide(x, y), 0)", "", "but 0 / 0 is nan", true},
       {"where-same", "where(c, x, x) => x"},
@@ -271,12 +276,14 @@ std::span<const Rule> canonical_rules() {
       {"where-false", "where(0, x, y) => y"},
       {"not-not", "invert(invert(x)) => x"},
       {"cancel", "mul | true_divide", "", "x y / x is y, but 0 / 0 is nan", true, cancel_factors},
-      {"order", "add | mul | maximum | minimum | eq | neq | and | or | xor", "", "constants last, then by age", false, order_operands},
+      {"order", "add | mul | maximum | minimum | eq | neq | and | or | xor", "", "constants last, then by age", false,
+       order_operands},
       {"drop-broadcast", maps, "", "maps repeat their operands by themselves", false, drop_broadcast},
       {"same-view", "dimshuffle | reshape | alloc", "", "a view that changes nothing", false, identity_view},
       {"dimshuffles", "dimshuffle", "", "two shuffles are one", false, merge_dimshuffles},
       {"reshapes", "reshape", "", "only the last shape counts", false, merge_reshapes},
-      {"reduce-one", "sum | prod | max | min | all | any", "", "an axis of one element is its element", false, reduce_nothing},
+      {"reduce-one", "sum | prod | max | min | all | any", "", "an axis of one element is its element", false,
+       reduce_nothing},
   };
   return rules;
 }

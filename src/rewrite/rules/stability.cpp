@@ -1,5 +1,5 @@
-// Forms that overflow or cancel, replaced by forms that do not. Each rule is tested by value at an extreme point, and backward
-// too: gradients are built before rewriting, so their unstable forms are listed here as well.
+// Forms that overflow or cancel, replaced by forms that do not. Each rule is tested by value at an extreme point, and
+// backward too: gradients are built before rewriting, so their unstable forms are listed here as well.
 #include <algorithm>
 
 #include "rewrite/rewriter.hpp"
@@ -44,8 +44,10 @@ NodeId softmax_gradient_of_quotient(Rewriter& r, NodeId root) {
   NodeId g = arena.input(quotient, 0);
   const std::int64_t axis = arena.attrs(root).integer("axis");
   const DType dtype = arena.type(root).dtype;
-  if (arena.type(g).dtype != dtype) g = r.make("cast", {g}, {{"dtype", dtype}});  // sums are made in the dtype of their operand
-  if (!arena.same_shape(arena.type(g).shape, arena.type(s).shape)) {  // maps repeat their operands by themselves, sums do not
+  if (arena.type(g).dtype != dtype)
+    g = r.make("cast", {g}, {{"dtype", dtype}});  // sums are made in the dtype of their operand
+  if (!arena.same_shape(arena.type(g).shape,
+                        arena.type(s).shape)) {  // maps repeat their operands by themselves, sums do not
     std::vector<NodeId> repeated{g};
     for (const NodeId size : arena.type(s).shape) repeated.push_back(size);
     g = r.make(expr::op("alloc"), repeated);
@@ -53,7 +55,8 @@ NodeId softmax_gradient_of_quotient(Rewriter& r, NodeId root) {
   const NodeId total = r.make("sum", {g}, {{"axes", expr::Ints{axis}}});
   expr::Ints pattern;
   std::int64_t next = 0;
-  for (std::int64_t i = 0; i < static_cast<std::int64_t>(arena.type(s).rank()); ++i) pattern.push_back(i == axis ? -1 : next++);
+  for (std::int64_t i = 0; i < static_cast<std::int64_t>(arena.type(s).rank()); ++i)
+    pattern.push_back(i == axis ? -1 : next++);
   const NodeId kept = r.make("dimshuffle", {total}, {{"pattern", pattern}});
   const NodeId result = r.make("sub", {g, r.make("mul", {kept, s})});
   return negative ? r.make("neg", {result}) : result;
@@ -112,7 +115,8 @@ Factors factors_of(Rewriter& r, NodeId root) {
       pending.emplace_back(arena.input(node, 0), up);
       f.negative = !f.negative;
     } else {
-      (up ? f.above : f.below).push_back(arena.type(node).dtype == dtype ? node : r.make("cast", {node}, {{"dtype", dtype}}));
+      (up ? f.above : f.below)
+          .push_back(arena.type(node).dtype == dtype ? node : r.make("cast", {node}, {{"dtype", dtype}}));
     }
   }
   return f;
@@ -138,8 +142,8 @@ NodeId product(Rewriter& r, const Factors& f, NodeId root) {
   return f.negative ? r.make("neg", {total}) : total;
 }
 
-/// (a / p + b / q) p q is a q + b p: the gradient of binary cross-entropy, whose p or q underflows to 0. Done where each quotient
-/// of the sum loses a divisor.
+/// (a / p + b / q) p q is a q + b p: the gradient of binary cross-entropy, whose p or q underflows to 0. Done where
+/// each quotient of the sum loses a divisor.
 NodeId distribute_over_quotients(Rewriter& r, NodeId root) {
   Arena& arena = r.arena();
   if (!is_float(arena.type(root).dtype)) return expr::no_node;
@@ -175,10 +179,14 @@ NodeId distribute_over_quotients(Rewriter& r, NodeId root) {
 
 std::span<const Rule> stability_rules() {
   static const Rule rules[] = {
-      {"crossentropy-softmax", "crossentropy", "", "log of a probability that underflows to 0", false, crossentropy_of_softmax},
-      {"crossentropy-softmax-grad", "softmax_grad", "", "1 / p of a probability that underflows to 0", false, crossentropy_gradient_of_softmax},
-      {"log-softmax", "log(softmax(x, axis=A)) => log_softmax(x, axis=A)", "", "log of a probability that underflows to 0"},
-      {"log-softmax-grad", "softmax_grad", "", "1 / p of a probability that underflows to 0", false, softmax_gradient_of_quotient},
+      {"crossentropy-softmax", "crossentropy", "", "log of a probability that underflows to 0", false,
+       crossentropy_of_softmax},
+      {"crossentropy-softmax-grad", "softmax_grad", "", "1 / p of a probability that underflows to 0", false,
+       crossentropy_gradient_of_softmax},
+      {"log-softmax", "log(softmax(x, axis=A)) => log_softmax(x, axis=A)", "",
+       "log of a probability that underflows to 0"},
+      {"log-softmax-grad", "softmax_grad", "", "1 / p of a probability that underflows to 0", false,
+       softmax_gradient_of_quotient},
       {"softmax-by-hand", "true_divide", "", "exp overflows", false, softmax_by_hand},
       {"logsumexp-by-hand", "log", "", "exp overflows", false, logsumexp_by_hand},
       {"log-sigmoid", "log(sigmoid(x)) => neg(softplus(neg(x)))", "", "log of 0 for x below -90"},
@@ -188,7 +196,8 @@ std::span<const Rule> stability_rules() {
       {"log1p-sub", "log(sub(1, x)) => log1p(neg(x))", "float(x)", "1 - x rounds for small x"},
       {"expm1", "sub(exp(x), 1) => expm1(x)", "float(x)", "cancels for small x"},
       {"sigmoid-by-hand-3", "true_divide(exp(x), add(exp(x), 1)) => sigmoid(x)", "", "exp overflows"},
-      {"softplus-grad", "mul(exp(x), true_divide(y, add(exp(x), 1))) => mul(y, sigmoid(x))", "float(y)", "exp overflows"},
+      {"softplus-grad", "mul(exp(x), true_divide(y, add(exp(x), 1))) => mul(y, sigmoid(x))", "float(y)",
+       "exp overflows"},
       {"distribute", "mul", "", "a quotient by a probability that underflows to 0", true, distribute_over_quotients},
       {"sigmoid-by-hand", "true_divide(1, add(exp(neg(x)), 1)) => sigmoid(x)", "", "one function with good tails"},
       {"sigmoid-by-hand-2", "reciprocal(add(exp(neg(x)), 1)) => sigmoid(x)", "", "one function with good tails"},

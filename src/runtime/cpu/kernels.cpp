@@ -44,7 +44,11 @@ class Store {
  private:
   std::string key_of(const codegen::Text& text) {
     if (prelude_.empty()) prelude_ = codegen::prelude(codegen::Target::cpu);
-    return CacheKey().add("kernel", text.digest).add("prelude", prelude_).add("compiler", Compiler::instance().identity()).digest();
+    return CacheKey()
+        .add("kernel", text.digest)
+        .add("prelude", prelude_)
+        .add("compiler", Compiler::instance().identity())
+        .digest();
   }
 
   bool load_from_disk(const codegen::Text& text) {
@@ -109,6 +113,8 @@ class Store {
 
 bool can_compile(std::string* why) { return Compiler::available(why); }
 
-std::vector<KernelEntry> get_kernels(std::span<const codegen::Text> texts, KernelCounts& counts) { return Store::instance().get(texts, counts); }
+std::vector<KernelEntry> get_kernels(std::span<const codegen::Text> texts, KernelCounts& counts) {
+  return Store::instance().get(texts, counts);
+}
 
 }  // namespace croton::runtime::cpu

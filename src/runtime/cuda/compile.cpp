@@ -5,10 +5,14 @@
 
 namespace croton::runtime::cuda {
 
-std::vector<std::byte> compile(std::string_view unit, std::string_view digest, std::string_view prelude, const std::string& architecture, Form form) {
+std::vector<std::byte> compile(std::string_view unit, std::string_view digest, std::string_view prelude,
+                               const std::string& architecture, Form form) {
   const Nvrtc& nvrtc = Nvrtc::instance();
   CacheKey key;
-  key.add("kernel", digest).add("prelude", prelude).add("architecture", architecture).add("form", form == Form::ptx ? "ptx" : "cubin");
+  key.add("kernel", digest)
+      .add("prelude", prelude)
+      .add("architecture", architecture)
+      .add("form", form == Form::ptx ? "ptx" : "cubin");
   key.add("compiler", nvrtc.identity());
   for (const std::string& option : nvrtc.options()) key.add("option", option);
   KernelCache* cache = configured_cache();
