@@ -99,8 +99,9 @@ Callable compile(nb::handle inputs, nb::handle outputs, nb::handle updates, nb::
         {{"raise", UnusedInput::raise}, {"warn", UnusedInput::warn}, {"ignore", UnusedInput::ignore}});
   }
   OutputList list = to_outputs(outputs);
+  const Where where = here();  // asks Python, so before the GIL is let go
   const nb::gil_scoped_release no_gil;
-  result.function = function(result.inputs, std::move(list), std::move(options), here());
+  result.function = function(result.inputs, std::move(list), std::move(options), where);
   return result;
 }
 

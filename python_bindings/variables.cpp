@@ -132,8 +132,9 @@ Array evaluate(const Variable& x, nb::object values) {
       arguments.push_back(to_argument(value, inputs.back().variable.type()));
     }
   }
+  const Where where = here();
   const nb::gil_scoped_release no_gil;
-  return function(inputs, x, {.name = "eval", .on_unused_input = UnusedInput::ignore}, here()).call(arguments).only();
+  return function(inputs, x, {.name = "eval", .on_unused_input = UnusedInput::ignore}, where).call(arguments).only();
 }
 
 void add_methods(VariableClass& c) {
@@ -215,7 +216,7 @@ void bind_shared(nb::module_& m) {
       "A shared variable with a copy of the value (with borrow: its memory). Its type is the value's dtype and rank.");
 }
 
-using MakeInput = Variable (*)(std::string, std::optional<DType>, std::source_location);
+using MakeInput = Variable (*)(std::string, std::optional<DType>, Where);
 
 void bind_inputs(nb::module_& m) {
   const std::pair<const char*, MakeInput> kinds[] = {{"scalar", &scalar},  {"vector", &vector}, {"matrix", &matrix},

@@ -53,9 +53,8 @@ Array convert(const InputRules& rules, const Argument& argument) {
       refuse(fmt::format("the value does not fit into {}", name_of(type.dtype)));
     }
   }
-  refuse(fmt::format(
-      "converting {} to {} may lose precision; pass allow_input_downcast, or convert with .astype(DType::{})",
-      name_of(array.dtype()), name_of(type.dtype), name_of(type.dtype)));
+  refuse(fmt::format("converting {} to {} may lose precision; pass allow_input_downcast, or convert with astype to {}",
+                     name_of(array.dtype()), name_of(type.dtype), name_of(type.dtype)));
   return array;
 }
 

@@ -94,19 +94,19 @@ namespace {
 
 using builder::describe;
 
-std::string in_line(std::source_location where) { return fmt::format("function ({})", describe(where)); }
+std::string in_line(Where where) { return fmt::format("function ({})", describe(where)); }
 
-void check_update(const Variable& target, const Variable& value, std::source_location where) {
+void check_update(const Variable& target, const Variable& value, Where where) {
   if (!target.defined() || !target.node()->shared) {
     throw TypeError(fmt::format("{}: an update must change a shared variable, but {}", in_line(where),
                                 target.defined() ? describe(target) : "the variable is empty"));
   }
   if (!value.defined()) throw TypeError(fmt::format("{}: the update of {} is empty", in_line(where), describe(target)));
   if (target.dtype() != value.dtype()) {
-    throw TypeError(fmt::format(
-        "{}: the update of {} has dtype {}; it must be {}: set floatX={}, or cast it with .astype(DType::{})",
-        in_line(where), describe(target), name_of(value.dtype()), name_of(target.dtype()), name_of(target.dtype()),
-        name_of(target.dtype())));
+    throw TypeError(
+        fmt::format("{}: the update of {} has dtype {}; it must be {}: set floatX={}, or cast it with astype to {}",
+                    in_line(where), describe(target), name_of(value.dtype()), name_of(target.dtype()),
+                    name_of(target.dtype()), name_of(target.dtype())));
   }
   if (target.rank() != value.rank()) {
     throw TypeError(
@@ -143,8 +143,9 @@ void add_default_updates(builder::ImportRequest& request) {
 
 }  // namespace
 
-Function function(std::vector<In> inputs, OutputList outputs, FunctionOptions options, std::source_location where) {
+Function function(std::vector<In> inputs, OutputList outputs, FunctionOptions options, Where where) {
   builder::ImportRequest request;
+  request.where = where;
   for (const In& in : inputs) {
     if (!in.variable.defined()) throw TypeError(fmt::format("{}: an input is an empty Variable", in_line(where)));
     if (in.variable.node()->shared) {
@@ -191,9 +192,9 @@ Function function(std::vector<In> inputs, OutputList outputs, FunctionOptions op
   const auto check_unused = [&](const std::vector<bool>& used) {
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       if (used[i] || on_unused == UnusedInput::ignore) continue;
-      const std::string message = fmt::format(
-          "{}: nothing depends on the input {}; leave it out, or pass on_unused_input = UnusedInput::ignore",
-          in_line(where), describe(inputs[i].variable));
+      const std::string message =
+          fmt::format("{}: nothing depends on the input {}; leave it out, or pass on_unused_input=ignore",
+                      in_line(where), describe(inputs[i].variable));
       if (on_unused == UnusedInput::raise) throw ValueError(message);
       std::cerr << "croton: warning: " << message << "\n";
     }
@@ -208,14 +209,14 @@ Function function(std::vector<In> inputs, OutputList outputs, FunctionOptions op
   return Function(std::move(compiled));
 }
 
-Array Variable::eval(std::initializer_list<Binding> values) const {
+Array Variable::eval(std::initializer_list<Binding> values, Where where) const {
   std::vector<In> inputs;
   std::vector<Argument> arguments;
   for (const auto& [variable, array] : values) {
     inputs.emplace_back(variable);
     arguments.emplace_back(array);
   }
-  const Function f = function(inputs, *this, {.name = "eval", .on_unused_input = UnusedInput::ignore});
+  const Function f = function(inputs, *this, {.name = "eval", .on_unused_input = UnusedInput::ignore}, where);
   return f.call(arguments).only();
 }
 

@@ -3,7 +3,8 @@
 // InternalError.
 #pragma once
 
-#include <source_location>
+#include <croton/where.hpp>
+
 #include <stdexcept>
 #include <string>
 
@@ -84,7 +85,7 @@ class NotImplementedError : public Error {
 /// A bug in Croton: please report it with the text of `what()`.
 class InternalError : public std::logic_error {
  public:
-  explicit InternalError(const std::string& message, std::source_location where = std::source_location::current());
+  explicit InternalError(const std::string& message, Where where = std::source_location::current());
 };
 
 }  // namespace croton

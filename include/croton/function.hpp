@@ -192,7 +192,7 @@ class Function {
 /// strides and alignment classes that calls bring, when they first bring them; 50 different batch sizes need one
 /// compilation.
 Function function(std::vector<In> inputs, OutputList outputs, FunctionOptions options = {},
-                  std::source_location where = std::source_location::current());
+                  Where where = std::source_location::current());
 
 /// The user's graph as an indented tree, as Theano's debugprint.
 std::string debugprint(const Variable& variable);

@@ -22,14 +22,14 @@ struct GradOptions {
 /// dtype (floatX for integer variables). The same variable may be asked for twice. TypeError if the cost is not a 0-d
 /// float. Conventions at kinks follow Theano; they are listed in docs/gradients.md.
 std::vector<Variable> grad(const Variable& cost, const std::vector<Variable>& wrt, const GradOptions& options = {},
-                           std::source_location where = std::source_location::current());
+                           Where where = std::source_location::current());
 Variable grad(const Variable& cost, const Variable& wrt, const GradOptions& options = {},
-              std::source_location where = std::source_location::current());
+              Where where = std::source_location::current());
 /// `auto [gw, gb] = grad(cost, w, b);`
 template <class... V>
   requires(sizeof...(V) >= 2 && (std::derived_from<V, Variable> && ...))
-std::array<Variable, sizeof...(V)> grad(const Variable& cost, const V&... wrt) {
-  const std::vector<Variable> all = grad(cost, std::vector<Variable>{Variable(wrt)...});
+std::array<Variable, sizeof...(V)> grad(Operand cost, const V&... wrt) {  // an Operand notes the caller's line
+  const std::vector<Variable> all = grad(cost.variable, std::vector<Variable>{Variable(wrt)...}, {}, cost.where);
   std::array<Variable, sizeof...(V)> result;
   for (std::size_t i = 0; i < sizeof...(V); ++i) result[i] = all[i];
   return result;

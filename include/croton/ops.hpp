@@ -32,7 +32,7 @@ Variable minimum(Operand a, Operand b);
 /// min(max(x, low), high).
 Variable clip(Operand x, Operand low, Operand high);
 /// The sum of variables of one shape.
-Variable add_n(const std::vector<Variable>& terms, std::source_location where = std::source_location::current());
+Variable add_n(const std::vector<Variable>& terms, Where where = std::source_location::current());
 
 // ---- comparison and logic: bool
 // ----------------------------------------------------------------------------------------
@@ -146,9 +146,9 @@ Variable squeeze(Operand x, int axis);
 /// `value` repeated to the shape.
 Variable alloc(Operand value, const std::vector<Operand>& shape);
 Variable zeros(const std::vector<Operand>& shape, std::optional<DType> dtype = {},
-               std::source_location where = std::source_location::current());
+               Where where = std::source_location::current());
 Variable ones(const std::vector<Operand>& shape, std::optional<DType> dtype = {},
-              std::source_location where = std::source_location::current());
+              Where where = std::source_location::current());
 Variable zeros_like(Operand x);
 Variable ones_like(Operand x);
 /// 0, 1, ..., n-1 as int64.

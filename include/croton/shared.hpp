@@ -34,6 +34,6 @@ class SharedVariable : public Variable {
 /// A shared variable with a copy of the value; the type states no sizes. A 0-d value keeps its dtype (3 -> int64 needs
 /// Array(int64)).
 SharedVariable shared(const Array& value, const SharedOptions& options = {},
-                      std::source_location where = std::source_location::current());
+                      Where where = std::source_location::current());
 
 }  // namespace croton

@@ -4,12 +4,12 @@
 
 #include <croton/array.hpp>
 #include <croton/type.hpp>
+#include <croton/where.hpp>
 
 #include <initializer_list>
 #include <iosfwd>
 #include <memory>
 #include <optional>
-#include <source_location>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -42,27 +42,28 @@ class Variable {
   const std::string& name() const;
   /// Names the variable (for prints and errors) and returns it.
   Variable& named(std::string name);
-  std::source_location where() const;
+  /// The line of the program that made it.
+  Where where() const;
   explicit operator bool() const = delete;
   bool defined() const { return node_ != nullptr; }
   bool is_constant() const;
 
   /// The size of one axis (negative axes count from the end) as an int64 scalar; costs nothing, never computes the
   /// variable.
-  Variable shape(int axis, std::source_location where = std::source_location::current()) const;
+  Variable shape(int axis, Where where = std::source_location::current()) const;
   /// All sizes, each an int64 scalar.
-  std::vector<Variable> shape(std::source_location where = std::source_location::current()) const;
+  std::vector<Variable> shape(Where where = std::source_location::current()) const;
   /// The number of elements as an int64 scalar.
-  Variable size(std::source_location where = std::source_location::current()) const;
+  Variable size(Where where = std::source_location::current()) const;
   /// The axes reversed.
-  Variable T(std::source_location where = std::source_location::current()) const;
+  Variable T(Where where = std::source_location::current()) const;
   /// Basic indexing: `x[0]`, `x[slice(1, n)]`; further axes with `x.at({i, slice(0, 2)})`.
   Variable operator[](SliceSpec spec) const;
-  Variable at(std::vector<SliceSpec> specs, std::source_location where = std::source_location::current()) const;
-  Variable astype(DType dtype, std::source_location where = std::source_location::current()) const;
+  Variable at(std::vector<SliceSpec> specs, Where where = std::source_location::current()) const;
+  Variable astype(DType dtype, Where where = std::source_location::current()) const;
 
   /// Compiles and computes the variable for the given values of its inputs. The compiled function is not kept.
-  Array eval(std::initializer_list<Binding> values = {}) const;
+  Array eval(std::initializer_list<Binding> values = {}, Where where = std::source_location::current()) const;
 
   friend bool operator==(const Variable& a, const Variable& b) { return a.node_ == b.node_; }
 
@@ -82,83 +83,70 @@ std::ostream& operator<<(std::ostream& out, const Variable& variable);
 /// floatX=float64: float32 where that is exact), so that `x_float32 * 0.1` stays float32 under floatX=float32.
 struct Operand {
   Variable variable;
-  std::source_location where;
+  Where where;
 
-  Operand(const Variable& v, std::source_location w = std::source_location::current());
-  Operand(int value, std::source_location w = std::source_location::current());
-  Operand(long value, std::source_location w = std::source_location::current());
-  Operand(long long value, std::source_location w = std::source_location::current());
-  Operand(unsigned long value, std::source_location w = std::source_location::current());
-  Operand(bool value, std::source_location w = std::source_location::current());
-  Operand(double value, std::source_location w = std::source_location::current());
-  Operand(float value, std::source_location w = std::source_location::current());
-  Operand(const Array& value, std::source_location w = std::source_location::current());
+  Operand(const Variable& v, Where w = std::source_location::current());
+  Operand(int value, Where w = std::source_location::current());
+  Operand(long value, Where w = std::source_location::current());
+  Operand(long long value, Where w = std::source_location::current());
+  Operand(unsigned long value, Where w = std::source_location::current());
+  Operand(bool value, Where w = std::source_location::current());
+  Operand(double value, Where w = std::source_location::current());
+  Operand(float value, Where w = std::source_location::current());
+  Operand(const Array& value, Where w = std::source_location::current());
 };
 
 /// One entry of an index: a position, or start:stop:step with parts left out, or a new axis. Bounds may be symbolic.
 struct SliceSpec {
   enum class Kind { index, slice, new_axis, ellipsis } kind = Kind::index;
   std::optional<Operand> start, stop, step;
-  std::source_location where;
-  SliceSpec(int index, std::source_location w = std::source_location::current());
-  SliceSpec(const Variable& index, std::source_location w = std::source_location::current());
-  explicit SliceSpec(Kind k, std::source_location w = std::source_location::current()) : kind(k), where(w) {}
+  Where where;
+  SliceSpec(int index, Where w = std::source_location::current());
+  SliceSpec(const Variable& index, Where w = std::source_location::current());
+  explicit SliceSpec(Kind k, Where w = std::source_location::current()) : kind(k), where(w) {}
 };
 /// start:stop:step; std::nullopt leaves a bound out. Out-of-range bounds clip, negative ones count from the end.
 SliceSpec slice(std::optional<Operand> start = {}, std::optional<Operand> stop = {}, std::optional<Operand> step = {},
-                std::source_location where = std::source_location::current());
+                Where where = std::source_location::current());
 extern const SliceSpec new_axis;
 extern const SliceSpec ellipsis;
 
 /// A free input of the given type.
-Variable variable(Type type, std::string name = "", std::source_location where = std::source_location::current());
+Variable variable(Type type, std::string name = "", Where where = std::source_location::current());
 /// A constant with a copy of the array.
-Variable constant(const Array& value, std::string name = "",
-                  std::source_location where = std::source_location::current());
+Variable constant(const Array& value, std::string name = "", Where where = std::source_location::current());
 
 // Inputs by rank: dtype is floatX unless given. row is (1, ?), col is (?, 1): their size of 1 broadcasts.
-Variable scalar(std::string name = "", std::optional<DType> dtype = {},
-                std::source_location where = std::source_location::current());
-Variable vector(std::string name = "", std::optional<DType> dtype = {},
-                std::source_location where = std::source_location::current());
-Variable matrix(std::string name = "", std::optional<DType> dtype = {},
-                std::source_location where = std::source_location::current());
-Variable row(std::string name = "", std::optional<DType> dtype = {},
-             std::source_location where = std::source_location::current());
-Variable col(std::string name = "", std::optional<DType> dtype = {},
-             std::source_location where = std::source_location::current());
-Variable tensor3(std::string name = "", std::optional<DType> dtype = {},
-                 std::source_location where = std::source_location::current());
-Variable tensor4(std::string name = "", std::optional<DType> dtype = {},
-                 std::source_location where = std::source_location::current());
+Variable scalar(std::string name = "", std::optional<DType> dtype = {}, Where where = std::source_location::current());
+Variable vector(std::string name = "", std::optional<DType> dtype = {}, Where where = std::source_location::current());
+Variable matrix(std::string name = "", std::optional<DType> dtype = {}, Where where = std::source_location::current());
+Variable row(std::string name = "", std::optional<DType> dtype = {}, Where where = std::source_location::current());
+Variable col(std::string name = "", std::optional<DType> dtype = {}, Where where = std::source_location::current());
+Variable tensor3(std::string name = "", std::optional<DType> dtype = {}, Where where = std::source_location::current());
+Variable tensor4(std::string name = "", std::optional<DType> dtype = {}, Where where = std::source_location::current());
 
 // Theano's prefixed names: b int8, w int16, i int32, l int64, f float32, d float64 (and u.. in dtype arguments).
-#define CROTON_DECLARE_INPUTS(prefix, element)                                                                       \
-  inline Variable prefix##scalar(std::string name = "",                                                              \
-                                 std::source_location where = std::source_location::current()) {                     \
-    return scalar(std::move(name), DType::element, where);                                                           \
-  }                                                                                                                  \
-  inline Variable prefix##vector(std::string name = "",                                                              \
-                                 std::source_location where = std::source_location::current()) {                     \
-    return vector(std::move(name), DType::element, where);                                                           \
-  }                                                                                                                  \
-  inline Variable prefix##matrix(std::string name = "",                                                              \
-                                 std::source_location where = std::source_location::current()) {                     \
-    return matrix(std::move(name), DType::element, where);                                                           \
-  }                                                                                                                  \
-  inline Variable prefix##row(std::string name = "", std::source_location where = std::source_location::current()) { \
-    return row(std::move(name), DType::element, where);                                                              \
-  }                                                                                                                  \
-  inline Variable prefix##col(std::string name = "", std::source_location where = std::source_location::current()) { \
-    return col(std::move(name), DType::element, where);                                                              \
-  }                                                                                                                  \
-  inline Variable prefix##tensor3(std::string name = "",                                                             \
-                                  std::source_location where = std::source_location::current()) {                    \
-    return tensor3(std::move(name), DType::element, where);                                                          \
-  }                                                                                                                  \
-  inline Variable prefix##tensor4(std::string name = "",                                                             \
-                                  std::source_location where = std::source_location::current()) {                    \
-    return tensor4(std::move(name), DType::element, where);                                                          \
+#define CROTON_DECLARE_INPUTS(prefix, element)                                                            \
+  inline Variable prefix##scalar(std::string name = "", Where where = std::source_location::current()) {  \
+    return scalar(std::move(name), DType::element, where);                                                \
+  }                                                                                                       \
+  inline Variable prefix##vector(std::string name = "", Where where = std::source_location::current()) {  \
+    return vector(std::move(name), DType::element, where);                                                \
+  }                                                                                                       \
+  inline Variable prefix##matrix(std::string name = "", Where where = std::source_location::current()) {  \
+    return matrix(std::move(name), DType::element, where);                                                \
+  }                                                                                                       \
+  inline Variable prefix##row(std::string name = "", Where where = std::source_location::current()) {     \
+    return row(std::move(name), DType::element, where);                                                   \
+  }                                                                                                       \
+  inline Variable prefix##col(std::string name = "", Where where = std::source_location::current()) {     \
+    return col(std::move(name), DType::element, where);                                                   \
+  }                                                                                                       \
+  inline Variable prefix##tensor3(std::string name = "", Where where = std::source_location::current()) { \
+    return tensor3(std::move(name), DType::element, where);                                               \
+  }                                                                                                       \
+  inline Variable prefix##tensor4(std::string name = "", Where where = std::source_location::current()) { \
+    return tensor4(std::move(name), DType::element, where);                                               \
   }
 CROTON_DECLARE_INPUTS(b, int8)
 CROTON_DECLARE_INPUTS(w, int16)

@@ -267,7 +267,7 @@ Array load_npy(const std::filesystem::path& file) {
 
 void save_npy(const std::filesystem::path& file, const Array& array) {
   if (array.dtype() == DType::bfloat16)
-    throw TypeError("a .npy file cannot hold bfloat16: NumPy lacks it; astype(DType::float32) loses nothing");
+    throw TypeError("a .npy file cannot hold bfloat16: NumPy lacks it; astype to float32 loses nothing");
   if (array.shape().size() > most_axes)
     throw ShapeError(fmt::format("a .npy file holds at most {} axes, not {}", most_axes, array.rank()));
   if (std::filesystem::is_directory(file))

@@ -1,17 +1,22 @@
 // How a line of the user's program is written in messages, printouts and generated text.
 #pragma once
 
-#include <source_location>
+#include <croton/where.hpp>
+
 #include <string>
 #include <string_view>
 
 namespace croton::base {
 
-/// "train.cpp:12".
-inline std::string file_and_line(std::source_location where) {
-  std::string_view file = where.file_name();
-  file = file.substr(file.find_last_of('/') + 1);
-  return std::string(file) + ":" + std::to_string(where.line());
+/// "train.cpp:12", without the folder: that tells a reader little, and would make the text differ between machines.
+/// Always one line: Python lets a file be called anything.
+inline std::string file_and_line(Where where) {
+  const std::string_view file = where.file();
+  std::string text(file.substr(file.find_last_of('/') + 1));
+  for (char& c : text) {
+    if ((c >= 0 && c < ' ') || c == 127) c = '?';
+  }
+  return text + ":" + std::to_string(where.line());
 }
 
 }  // namespace croton::base

@@ -80,17 +80,16 @@ class Backward {
     const auto at = gradients_.find(node);
     if (at == gradients_.end()) return;
     const Variable gradient = at->second;
+    const builder::OriginScope origin(node->where);
     // Integers move in steps: what is computed in them has gradient zero, and is connected.
     if (is_zero(gradient) || is_discrete(node->type.dtype)) {
-      for (const Variable& input : node->inputs)
-        add(input, builder::scalar_constant(0, base::config().float_x(), node->where));
+      for (const Variable& input : node->inputs) add(input, builder::scalar_constant(0, base::config().float_x()));
       return;
     }
     if (node->op->gradient == nullptr) {
       throw NotImplementedError(
           fmt::format("the gradient of {} is not implemented ({})", node->op->name, builder::describe(node->where)));
     }
-    const builder::OriginScope origin(node->where);
     // Whoever gave this node a gradient held a handle to it.
     const builder::GradientContext context{*node, node->inputs, Variable(handles_.at(node)), gradient};
     const std::vector<Variable> parts = node->op->gradient(context);
@@ -117,12 +116,13 @@ class Backward {
 }  // namespace
 
 std::vector<Variable> grad(const Variable& cost, const std::vector<Variable>& wrt, const GradOptions& options,
-                           std::source_location where) {
+                           Where where) {
   if (cost.rank() != 0 || !is_float(cost.dtype())) {
     throw TypeError(fmt::format("grad ({}): the cost must be a 0-d float, but {}; take its sum or mean",
                                 builder::describe(where), builder::describe(cost)));
   }
   const Backward backward(cost, wrt, options);
+  const builder::OriginScope origin(where);
   std::vector<Variable> result;
   for (const Variable& v : wrt) {
     const Variable* found = backward.find(v);
@@ -130,7 +130,7 @@ std::vector<Variable> grad(const Variable& cost, const std::vector<Variable>& wr
       const std::string message =
           fmt::format("grad ({}): the cost does not depend on {}", builder::describe(where), builder::describe(v));
       if (options.disconnected_inputs == Disconnected::raise) {
-        throw DisconnectedInputError(message + "; pass disconnected_inputs = Disconnected::ignore for zeros");
+        throw DisconnectedInputError(message + "; pass disconnected_inputs=ignore for zeros");
       }
       if (options.disconnected_inputs == Disconnected::warn) std::cerr << "croton: warning: " << message << "\n";
     }
@@ -143,7 +143,7 @@ std::vector<Variable> grad(const Variable& cost, const std::vector<Variable>& wr
   return result;
 }
 
-Variable grad(const Variable& cost, const Variable& wrt, const GradOptions& options, std::source_location where) {
+Variable grad(const Variable& cost, const Variable& wrt, const GradOptions& options, Where where) {
   return grad(cost, std::vector<Variable>{wrt}, options, where)[0];
 }
 

@@ -14,18 +14,18 @@ struct GradientContext {
 };
 
 /// While it lives, variables made on this thread are said to come from `where`: gradients lead to the line of their
-/// forward op.
+/// forward op, and what an operation is composed of to the line of its caller. Of nested ones the outermost counts.
 class OriginScope {
  public:
-  explicit OriginScope(std::source_location where);
+  explicit OriginScope(Where where);
   ~OriginScope();
   OriginScope(const OriginScope&) = delete;
   OriginScope& operator=(const OriginScope&) = delete;
-  static const std::source_location* current();
+  static const Where* current();
 
  private:
-  std::source_location where_;
-  const std::source_location* outer_;
+  Where where_;
+  const Where* outer_;
 };
 
 }  // namespace croton::builder

@@ -23,7 +23,8 @@ class Importer {
   Imported run() {
     for (const Variable& input : request_.inputs) {
       if (!ids_.emplace(input.node(), add_leaf(input, expr::Role::argument)).second) {
-        throw ValueError(fmt::format("function: {} is listed twice among the inputs", describe(input)));
+        throw ValueError(fmt::format("function ({}): {} is listed twice among the inputs", describe(request_.where),
+                                     describe(input)));
       }
     }
     std::vector<Variable> roots = request_.outputs;
@@ -109,8 +110,9 @@ class Importer {
       return;
     }
     if (node->op->kind == expr::Kind::Leaf) {
-      throw ValueError(fmt::format("function: the outputs need {}, which is neither an input, nor given, nor shared",
-                                   describe(find_handle(node))));
+      throw ValueError(
+          fmt::format("function ({}): the outputs need {}, which is neither an input, nor given, nor shared",
+                      describe(request_.where), describe(find_handle(node))));
     }
     std::vector<NodeId> inputs;
     for (const Variable& input : node->inputs) inputs.push_back(id_of(input));

@@ -19,6 +19,7 @@ struct ImportRequest {
   std::vector<Variable> outputs;
   std::vector<std::pair<Variable, Variable>> updates;  // shared variable, new value
   std::vector<std::pair<Variable, Variable>> givens;   // replaced, by
+  Where where;                                         // of the call of function(), for messages
 };
 
 struct Imported {

@@ -24,8 +24,7 @@ std::uint64_t next_serial() {
 /// Type rules over the user's graph: sizes are numbers or unknown.
 class BuilderInfer final : public expr::InferContext {
  public:
-  BuilderInfer(const expr::Op& op, const std::vector<Variable>& variables, const expr::Attrs& a,
-               std::source_location where)
+  BuilderInfer(const expr::Op& op, const std::vector<Variable>& variables, const expr::Attrs& a, Where where)
       : InferContext(a, op.name), variables_(variables), where_(where) {
     for (const Variable& v : variables) inputs.push_back({v.dtype(), v.type().shape});
   }
@@ -61,7 +60,7 @@ class BuilderInfer final : public expr::InferContext {
     return fmt::format("{} ({}): {}: {}", op_name, describe(where_), fmt::join(parts, ", "), message);
   }
   const std::vector<Variable>& variables_;
-  std::source_location where_;
+  Where where_;
 };
 
 }  // namespace
@@ -84,10 +83,7 @@ Node::~Node() {
   draining = false;
 }
 
-std::string describe(std::source_location where) {
-  if (where.line() == 0) return "line unknown";  // made through a binding that has no C++ line
-  return base::file_and_line(where);
-}
+std::string describe(Where where) { return where.known() ? base::file_and_line(where) : "line unknown"; }
 
 std::string describe(const Variable& v) {
   std::string subject = v.name();
@@ -98,8 +94,7 @@ std::string describe(const Variable& v) {
   return fmt::format("{} is {} ({})", subject, v.type().to_string(), describe(v.where()));
 }
 
-Variable apply(const expr::Op& op, const std::vector<Variable>& inputs, const expr::Attrs& attrs,
-               std::source_location where) {
+Variable apply(const expr::Op& op, const std::vector<Variable>& inputs, const expr::Attrs& attrs, Where where) {
   for (const Variable& input : inputs) {
     if (!input.defined()) {
       throw TypeError(fmt::format("{} ({}): an argument is an empty Variable; it was never given an expression",
@@ -111,7 +106,7 @@ Variable apply(const expr::Op& op, const std::vector<Variable>& inputs, const ex
                       describe(where), describe(input)));
     }
   }
-  if (const std::source_location* forward = OriginScope::current()) where = *forward;
+  if (const Where* forward = OriginScope::current()) where = *forward;
   BuilderInfer context(op, inputs, attrs, where);
   const expr::InferredType type = op.infer(context);
   auto node = std::make_shared<Node>();
@@ -125,17 +120,16 @@ Variable apply(const expr::Op& op, const std::vector<Variable>& inputs, const ex
 }
 
 namespace {
-thread_local const std::source_location* current_origin = nullptr;
+thread_local const Where* current_origin = nullptr;
 }
 
-OriginScope::OriginScope(std::source_location where) : where_(where), outer_(current_origin) {
-  current_origin = &where_;
+OriginScope::OriginScope(Where where) : where_(where), outer_(current_origin) {
+  if (outer_ == nullptr) current_origin = &where_;
 }
 OriginScope::~OriginScope() { current_origin = outer_; }
-const std::source_location* OriginScope::current() { return current_origin; }
+const Where* OriginScope::current() { return current_origin; }
 
-Variable apply(std::string_view op, const std::vector<Variable>& inputs, const expr::Attrs& attrs,
-               std::source_location where) {
+Variable apply(std::string_view op, const std::vector<Variable>& inputs, const expr::Attrs& attrs, Where where) {
   return apply(expr::op(op), inputs, attrs, where);
 }
 
@@ -166,12 +160,12 @@ using builder::Node;
 
 namespace {
 
-std::shared_ptr<Node> leaf(std::string_view op, Type type, std::string name, std::source_location where) {
+std::shared_ptr<Node> leaf(std::string_view op, Type type, std::string name, Where where) {
   auto node = std::make_shared<Node>();
   node->type = std::move(type);
   node->op = &expr::op(op);
   node->name = std::move(name);
-  const std::source_location* forward = builder::OriginScope::current();
+  const Where* forward = builder::OriginScope::current();
   node->where = forward != nullptr ? *forward : where;
   node->serial = builder::next_serial();
   return node;
@@ -182,17 +176,17 @@ const Node& checked(const Node* node) {
   return *node;
 }
 
-Variable constant_of(Array value, std::source_location where) {
+Variable constant_of(Array value, Where where) {
   auto node = leaf("constant", Type{value.dtype(), value.shape()}, "", where);
   node->value = std::move(value);
   return Variable(std::move(node));
 }
 
-Variable integer_constant(std::int64_t value, std::source_location where) {
+Variable integer_constant(std::int64_t value, Where where) {
   return constant_of(Array(value).astype(smallest_int(value)), where);
 }
 
-Variable real_constant(double value, std::source_location where) {
+Variable real_constant(double value, Where where) {
   DType dtype = base::config().float_x();
   const bool exact_in_float32 = value != value || static_cast<double>(static_cast<float>(value)) == value;
   if (dtype == DType::float64 && exact_in_float32) dtype = DType::float32;
@@ -200,21 +194,21 @@ Variable real_constant(double value, std::source_location where) {
   return constant_of(Array(value).astype(dtype), where);
 }
 
-Variable of_rank(std::string name, std::optional<DType> dtype, Sizes shape, std::source_location where) {
+Variable of_rank(std::string name, std::optional<DType> dtype, Sizes shape, Where where) {
   return variable(Type{dtype.value_or(base::config().float_x()), std::move(shape)}, std::move(name), where);
 }
 
 }  // namespace
 
 namespace builder {
-Variable scalar_constant(double value, DType dtype, std::source_location where) {
+Variable scalar_constant(double value, DType dtype, Where where) {
   return constant_of(Array(value).astype(dtype), where);
 }
 }  // namespace builder
 
 const Type& Variable::type() const { return checked(node()).type; }
 const std::string& Variable::name() const { return checked(node()).name; }
-std::source_location Variable::where() const { return checked(node()).where; }
+Where Variable::where() const { return checked(node()).where; }
 bool Variable::is_constant() const { return checked(node()).op->name == "constant"; }
 Variable& Variable::named(std::string name) {
   checked(node());
@@ -222,52 +216,52 @@ Variable& Variable::named(std::string name) {
   return *this;
 }
 
-Operand::Operand(const Variable& v, std::source_location w) : variable(v), where(w) {}
-Operand::Operand(int value, std::source_location w) : variable(integer_constant(value, w)), where(w) {}
-Operand::Operand(long value, std::source_location w) : variable(integer_constant(value, w)), where(w) {}
-Operand::Operand(long long value, std::source_location w) : variable(integer_constant(value, w)), where(w) {}
-Operand::Operand(unsigned long value, std::source_location w) : variable(constant_of(Array(value), w)), where(w) {
+Operand::Operand(const Variable& v, Where w) : variable(v), where(w) {}
+Operand::Operand(int value, Where w) : variable(integer_constant(value, w)), where(w) {}
+Operand::Operand(long value, Where w) : variable(integer_constant(value, w)), where(w) {}
+Operand::Operand(long long value, Where w) : variable(integer_constant(value, w)), where(w) {}
+Operand::Operand(unsigned long value, Where w) : variable(constant_of(Array(value), w)), where(w) {
   if (value <= static_cast<unsigned long>(std::numeric_limits<std::int64_t>::max())) {
     variable = integer_constant(static_cast<std::int64_t>(value), w);
   }
 }
-Operand::Operand(bool value, std::source_location w) : variable(constant_of(Array(value), w)), where(w) {}
-Operand::Operand(double value, std::source_location w) : variable(real_constant(value, w)), where(w) {}
-Operand::Operand(float value, std::source_location w) : variable(real_constant(value, w)), where(w) {}
-Operand::Operand(const Array& value, std::source_location w) : variable(constant_of(value.copy(), w)), where(w) {}
+Operand::Operand(bool value, Where w) : variable(constant_of(Array(value), w)), where(w) {}
+Operand::Operand(double value, Where w) : variable(real_constant(value, w)), where(w) {}
+Operand::Operand(float value, Where w) : variable(real_constant(value, w)), where(w) {}
+Operand::Operand(const Array& value, Where w) : variable(constant_of(value.copy(), w)), where(w) {}
 
-Variable variable(Type type, std::string name, std::source_location where) {
+Variable variable(Type type, std::string name, Where where) {
   for (const std::int64_t size : type.shape) {
     if (size < unknown_size) throw ValueError(fmt::format("a size of {} in the type of '{}'", size, name));
   }
   return Variable(leaf("input", std::move(type), std::move(name), where));
 }
 
-Variable constant(const Array& value, std::string name, std::source_location where) {
+Variable constant(const Array& value, std::string name, Where where) {
   Variable v = constant_of(value.copy(), where);
   v.named(std::move(name));
   return v;
 }
 
-Variable scalar(std::string name, std::optional<DType> dtype, std::source_location where) {
+Variable scalar(std::string name, std::optional<DType> dtype, Where where) {
   return of_rank(std::move(name), dtype, {}, where);
 }
-Variable vector(std::string name, std::optional<DType> dtype, std::source_location where) {
+Variable vector(std::string name, std::optional<DType> dtype, Where where) {
   return of_rank(std::move(name), dtype, {unknown_size}, where);
 }
-Variable matrix(std::string name, std::optional<DType> dtype, std::source_location where) {
+Variable matrix(std::string name, std::optional<DType> dtype, Where where) {
   return of_rank(std::move(name), dtype, {unknown_size, unknown_size}, where);
 }
-Variable row(std::string name, std::optional<DType> dtype, std::source_location where) {
+Variable row(std::string name, std::optional<DType> dtype, Where where) {
   return of_rank(std::move(name), dtype, {1, unknown_size}, where);
 }
-Variable col(std::string name, std::optional<DType> dtype, std::source_location where) {
+Variable col(std::string name, std::optional<DType> dtype, Where where) {
   return of_rank(std::move(name), dtype, {unknown_size, 1}, where);
 }
-Variable tensor3(std::string name, std::optional<DType> dtype, std::source_location where) {
+Variable tensor3(std::string name, std::optional<DType> dtype, Where where) {
   return of_rank(std::move(name), dtype, Sizes(3, unknown_size), where);
 }
-Variable tensor4(std::string name, std::optional<DType> dtype, std::source_location where) {
+Variable tensor4(std::string name, std::optional<DType> dtype, Where where) {
   return of_rank(std::move(name), dtype, Sizes(4, unknown_size), where);
 }
 

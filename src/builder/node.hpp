@@ -20,7 +20,7 @@ struct Node : std::enable_shared_from_this<Node> {
   expr::Attrs attrs;
   std::vector<Variable> inputs;
   std::string name;
-  std::source_location where;
+  Where where;
   std::uint16_t place = 0;
   std::uint64_t serial = 0;  // order of creation: a topological order
   Array value;               // of a constant
@@ -35,17 +35,15 @@ struct Node : std::enable_shared_from_this<Node> {
 
 /// The variable of `op` over `inputs`, its type by the op's rule; TypeError or ShapeError that names the inputs and
 /// their lines.
-Variable apply(const expr::Op& op, const std::vector<Variable>& inputs, const expr::Attrs& attrs,
-               std::source_location where);
-Variable apply(std::string_view op, const std::vector<Variable>& inputs, const expr::Attrs& attrs,
-               std::source_location where);
+Variable apply(const expr::Op& op, const std::vector<Variable>& inputs, const expr::Attrs& attrs, Where where);
+Variable apply(std::string_view op, const std::vector<Variable>& inputs, const expr::Attrs& attrs, Where where);
 /// A 0-d constant of that dtype.
-Variable scalar_constant(double value, DType dtype, std::source_location where = std::source_location::current());
+Variable scalar_constant(double value, DType dtype, Where where = std::source_location::current());
 
 /// "x is f32[?, 784] (train.cpp:12)".
 std::string describe(const Variable& variable);
 /// "train.cpp:12".
-std::string describe(std::source_location where);
+std::string describe(Where where);
 
 /// All nodes that the given ones depend on and themselves, inputs first; iterative.
 std::vector<Node*> topological_order(const std::vector<Variable>& roots);

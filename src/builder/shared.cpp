@@ -19,7 +19,7 @@ builder::SharedState& state_of(const builder::Node* node) {
 
 }  // namespace
 
-SharedVariable shared(const Array& value, const SharedOptions& options, std::source_location where) {
+SharedVariable shared(const Array& value, const SharedOptions& options, Where where) {
   static std::atomic<std::uint64_t> next_id{0};
   if (!options.target.empty() && options.target != "cpu" && options.target != "cpu0") {
     throw DeviceError(fmt::format("shared '{}' ({}): there is no device '{}'; this build has: cpu", options.name,

@@ -131,7 +131,7 @@ class Emitter {
 
   std::string origin_of(NodeId id) const {
     const expr::Origin& origin = body_.origin(id);
-    if (origin.where.line() == 0) return "";
+    if (!origin.where.known()) return "";
     return harmless(
         fmt::format("{}{}{}", origin.name, origin.name.empty() ? "" : ", ", base::file_and_line(origin.where)));
   }

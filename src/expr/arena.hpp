@@ -8,7 +8,6 @@
 
 #include <deque>
 #include <set>
-#include <source_location>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -42,7 +41,7 @@ struct Node {
 /// Where in the user's program a node comes from.
 struct Origin {
   std::string name;  // of the variable, or empty
-  std::source_location where;
+  Where where;
 };
 
 /// Something that must hold of sizes when a plan is bound: left == right, or, for an index, -right <= left < right.

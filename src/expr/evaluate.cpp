@@ -18,7 +18,7 @@ std::atomic<std::uint64_t> node_count{0};
 std::string place_of(const Origin& origin) {
   std::string text;
   if (!origin.name.empty()) text += " of " + origin.name;
-  if (origin.where.line() != 0) text += fmt::format(" ({})", base::file_and_line(origin.where));
+  if (origin.where.known()) text += fmt::format(" ({})", base::file_and_line(origin.where));
   return text;
 }
 

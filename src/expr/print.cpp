@@ -165,7 +165,7 @@ std::string print(const Graph& graph, const PrintOptions& options) {
     if (arena.node(id).place != 0) text += fmt::format(" @{}", arena.node(id).place);
     if (options.origins) {
       const Origin& origin = arena.origin(id);
-      if (origin.where.line() != 0) {
+      if (origin.where.known()) {
         text +=
             fmt::format("  # {}{}{}", origin.name, origin.name.empty() ? "" : " ", base::file_and_line(origin.where));
       }

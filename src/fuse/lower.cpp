@@ -59,9 +59,9 @@ class Lowering {
 
   void note_origin(NodeId node) {
     const expr::Origin& origin = arena_.origin(node);
-    if (origin.where.line() == 0) return;
+    if (!origin.where.known()) return;
     for (const expr::Origin& known : call_.origins) {
-      if (known.where.line() == origin.where.line() && known.name == origin.name) return;
+      if (known.where == origin.where && known.name == origin.name) return;
     }
     call_.origins.push_back(origin);
   }
@@ -143,8 +143,11 @@ class Lowering {
   NodeId element(NodeId node, const std::vector<NodeId>& at) {
     const auto key = std::make_pair(node, std::make_pair(guard_, at));
     if (const auto known = elements_.find(key); known != elements_.end()) return known->second;
+    // The elements of the inputs are made on the way, and have lines of their own.
+    const expr::OriginId outer = body().current_origin();
     body().set_origin(body().add_origin(arena_.origin(node)));
     const NodeId value = compute(node, at);
+    body().set_origin(outer);
     elements_[key] = value;
     return value;
   }
@@ -154,7 +157,9 @@ class Lowering {
     const expr::Op& op = arena_.op(node);
     const bool here = members_.contains(node);
     if (op.name == "size") return extent(node);
-    if (op.kind == Kind::Leaf || op.kind == Kind::Contract || (regions_.stored[node] && !here)) return load(node, at);
+    // A number that the host has at once is computed again, even where it is also a result that another kernel stores.
+    const bool elsewhere = regions_.stored[node] && !here && !host_.known_at_once(node);
+    if (op.kind == Kind::Leaf || op.kind == Kind::Contract || elsewhere) return load(node, at);
     switch (op.kind) {
       case Kind::Map: {
         std::vector<NodeId> inputs;

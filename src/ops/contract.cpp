@@ -114,7 +114,7 @@ namespace croton {
 namespace {
 
 /// The product of integer matrices, which no library has: a sum of products, exact modulo 2^64, in one kernel.
-Variable integer_product(Variable a, Variable b, std::source_location where) {
+Variable integer_product(Variable a, Variable b, Where where) {
   // A stated inner size of 1 would repeat beside an unknown one: a reshape demands that this be 1 too.
   const bool one_a = a.type().broadcasts(1), one_b = b.type().broadcasts(0);
   if (one_a && !one_b) b = reshape(Operand(b, where), {Operand(1, where), Operand(b.shape(1, where), where)});
@@ -129,7 +129,7 @@ Variable integer_product(Variable a, Variable b, std::source_location where) {
 
 Variable dot(Operand a, Operand b) {
   Variable x = a.variable, y = b.variable;
-  const std::source_location where = x.is_constant() ? b.where : a.where;
+  const Where where = x.is_constant() ? b.where : a.where;
   const auto fail = [&](std::string_view message) {
     throw TypeError(fmt::format("dot ({}): {}, {}: {}", builder::describe(where), builder::describe(a.variable),
                                 builder::describe(b.variable), message));

@@ -121,12 +121,13 @@ Variable arange(Operand n) {
     throw TypeError(fmt::format("arange ({}): {}: the count must be an integer scalar", builder::describe(n.where),
                                 builder::describe(n.variable)));
   }
-  const Variable zero = builder::scalar_constant(0, DType::int64, n.where),
-                 one = builder::scalar_constant(1, DType::int64, n.where);
-  return builder::apply("arange", {cast(Operand(maximum(n, 0)), DType::int64), zero, one}, {}, n.where);
+  const builder::OriginScope origin(n.where);
+  const Variable zero = builder::scalar_constant(0, DType::int64), one = builder::scalar_constant(1, DType::int64);
+  return builder::apply("arange", {cast(maximum(n, 0), DType::int64), zero, one}, {}, n.where);
 }
 
 Variable arange(Operand start, Operand stop, Operand step) {
+  const builder::OriginScope origin(start.where);
   DType dtype = promote(promote(start.variable.dtype(), stop.variable.dtype()), step.variable.dtype());
   if (is_discrete(dtype)) dtype = DType::int64;
   const Variable a = cast(start, dtype), b = cast(stop, dtype), s = cast(step, dtype);

@@ -310,44 +310,40 @@ Variable logsumexp(Operand x, int axis, bool keepdims) {
   return keepdims ? expand_dims(Operand(result, x.where), axis) : result;
 }
 Variable relu(Operand x, double alpha) {
-  const std::source_location w = x.where;
-  const Variable magnitude = abs(x);
-  if (alpha == 0) return Operand(0.5, w) * Operand(x + Operand(magnitude, w), w);
+  const builder::OriginScope origin(x.where);
+  if (alpha == 0) return 0.5 * (x + abs(x));
   // alpha x below 0: 0.5 (1 + alpha) x + 0.5 (1 - alpha) |x|
-  return Operand(Operand(0.5 * (1 + alpha), w) * x, w) +
-         Operand(Operand(0.5 * (1 - alpha), w) * Operand(magnitude, w), w);
+  return 0.5 * (1 + alpha) * x + 0.5 * (1 - alpha) * abs(x);
 }
 Variable sigmoid(Operand x) { return croton::sigmoid(x); }
 Variable softplus(Operand x) { return croton::softplus(x); }
 
 Variable categorical_crossentropy(Operand p, Operand target) {
-  const std::source_location w = p.where;
+  const builder::OriginScope origin(p.where);
   const Variable &probabilities = p.variable, &t = target.variable;
   if (is_integer(t.dtype()) && t.rank() + 1 == probabilities.rank())
-    return builder::apply("crossentropy", {probabilities, t}, {}, w);
+    return builder::apply("crossentropy", {probabilities, t}, {}, p.where);
   if (t.rank() != probabilities.rank()) {
     throw TypeError(fmt::format(
         "categorical_crossentropy ({}): {}, {}: the targets must be integer class numbers (one dimension less than "
         "the probabilities) or have the probabilities' shape",
-        builder::describe(w), builder::describe(probabilities), builder::describe(t)));
+        builder::describe(p.where), builder::describe(probabilities), builder::describe(t)));
   }
-  return -sum(Operand(target * Operand(log(p), w), w), ReduceOptions(-1));
+  return -sum(target * log(p), ReduceOptions(-1));
 }
 
 Variable binary_crossentropy(Operand p, Operand target) {
-  const std::source_location w = p.where;
-  const Operand one(1, w);
-  const Variable when_true = target * Operand(log(p), w);
-  const Variable when_false = Operand(one - target, w) * Operand(log(Operand(one - p, w)), w);
-  return -(Operand(when_true, w) + Operand(when_false, w));
+  const builder::OriginScope origin(p.where);
+  const Variable when_true = target * log(p);
+  const Variable when_false = (1 - target) * log(1 - p);
+  return -(when_true + when_false);
 }
 
 Variable layer_norm(Operand x, double eps) {
-  const std::source_location w = x.where;
+  const builder::OriginScope origin(x.where);
   const ReduceOptions last(std::vector<int>{-1}, true);
-  const Operand centred(x - Operand(mean(x, last), w), w);
-  const Operand spread(mean(Operand(sqr(centred), w), last), w);
-  return centred / Operand(sqrt(Operand(spread + Operand(eps, w), w)), w);
+  const Variable centred = x - mean(x, last);
+  return centred / sqrt(mean(sqr(centred), last) + eps);
 }
 
 }  // namespace croton::nnet

@@ -253,6 +253,11 @@ Variable reduce(std::string_view op, const Operand& x, const ReduceOptions& opti
   return dimshuffle(Operand(result, x.where), pattern);
 }
 
+/// What all and any reduce.
+Operand truth(const Operand& x) {
+  return x.variable.dtype() == DType::bool_ ? x : Operand(neq(x, Operand(0, x.where)), x.where);
+}
+
 /// sum and prod: widen, reduce, convert.
 Variable accumulate(std::string_view op, const Operand& x, const ReduceOptions& options) {
   const DType own = x.variable.dtype();
@@ -271,12 +276,8 @@ Variable max(Operand x, const ReduceOptions& options) { return reduce("max", x, 
 Variable min(Operand x, const ReduceOptions& options) { return reduce("min", x, options); }
 Variable argmax(Operand x, const ReduceOptions& options) { return reduce("argmax", x, options); }
 Variable argmin(Operand x, const ReduceOptions& options) { return reduce("argmin", x, options); }
-Variable all(Operand x, const ReduceOptions& options) {
-  return reduce("all", x.variable.dtype() == DType::bool_ ? x : Operand(neq(x, 0), x.where), options);
-}
-Variable any(Operand x, const ReduceOptions& options) {
-  return reduce("any", x.variable.dtype() == DType::bool_ ? x : Operand(neq(x, 0), x.where), options);
-}
+Variable all(Operand x, const ReduceOptions& options) { return reduce("all", truth(x), options); }
+Variable any(Operand x, const ReduceOptions& options) { return reduce("any", truth(x), options); }
 
 Variable mean(Operand x, const ReduceOptions& options) {
   const DType own = is_discrete(x.variable.dtype()) ? DType::float64 : x.variable.dtype();

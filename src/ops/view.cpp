@@ -547,9 +547,9 @@ Variable transpose(Operand x, const std::vector<int>& axes) {
   return dimshuffle(x, pattern);
 }
 
-Variable Variable::T(std::source_location where) const { return transpose(Operand(*this, where)); }
+Variable Variable::T(Where where) const { return transpose(Operand(*this, where)); }
 
-Variable Variable::shape(int axis, std::source_location where) const {
+Variable Variable::shape(int axis, Where where) const {
   const int at = axis < 0 ? axis + rank() : axis;
   if (at < 0 || at >= rank()) {
     throw TypeError(
@@ -560,13 +560,13 @@ Variable Variable::shape(int axis, std::source_location where) const {
   return apply("shape_of", {*this}, {{"axis", std::int64_t{at}}}, where);
 }
 
-std::vector<Variable> Variable::shape(std::source_location where) const {
+std::vector<Variable> Variable::shape(Where where) const {
   std::vector<Variable> sizes;
   for (int axis = 0; axis < rank(); ++axis) sizes.push_back(shape(axis, where));
   return sizes;
 }
 
-Variable Variable::size(std::source_location where) const {
+Variable Variable::size(Where where) const {
   Variable total = constant(Array(std::int64_t{1}), "", where);
   for (const Variable& size : shape(where)) total = Operand(total, where) * Operand(size, where);
   return total;
@@ -634,10 +634,10 @@ Variable alloc(Operand value, const std::vector<Operand>& shape) {
   return apply("alloc", inputs, {}, value.where);
 }
 
-Variable zeros(const std::vector<Operand>& shape, std::optional<DType> dtype, std::source_location where) {
+Variable zeros(const std::vector<Operand>& shape, std::optional<DType> dtype, Where where) {
   return alloc(Operand(builder::scalar_constant(0, dtype.value_or(base::config().float_x()), where), where), shape);
 }
-Variable ones(const std::vector<Operand>& shape, std::optional<DType> dtype, std::source_location where) {
+Variable ones(const std::vector<Operand>& shape, std::optional<DType> dtype, Where where) {
   return alloc(Operand(builder::scalar_constant(1, dtype.value_or(base::config().float_x()), where), where), shape);
 }
 static Variable full_like(const Operand& x, double value) {
@@ -651,14 +651,19 @@ Variable ones_like(Operand x) { return full_like(x, 1); }
 // ---- indexing
 // -------------------------------------------------------------------------------------------------------------------------
 
-SliceSpec::SliceSpec(int index, std::source_location w) : kind(Kind::index), start(Operand(index, w)), where(w) {}
-SliceSpec::SliceSpec(const Variable& index, std::source_location w)
-    : kind(Kind::index), start(Operand(index, w)), where(w) {}
+SliceSpec::SliceSpec(int index, Where w) : kind(Kind::index), start(Operand(index, w)), where(w) {}
+SliceSpec::SliceSpec(const Variable& index, Where w) : kind(Kind::index), start(Operand(index, w)), where(w) {}
 const SliceSpec new_axis{SliceSpec::Kind::new_axis};
 const SliceSpec ellipsis{SliceSpec::Kind::ellipsis};
 
-SliceSpec slice(std::optional<Operand> start, std::optional<Operand> stop, std::optional<Operand> step,
-                std::source_location where) {
+SliceSpec slice(std::optional<Operand> start, std::optional<Operand> stop, std::optional<Operand> step, Where where) {
+  // A number becomes an Operand inside std::optional, and notes a line of that.
+  for (std::optional<Operand>* bound : {&start, &stop, &step}) {
+    if (*bound && (*bound)->variable.defined() && (*bound)->variable.is_constant() &&
+        (*bound)->variable.where() == (*bound)->where) {
+      (*bound)->variable.node()->where = where;
+    }
+  }
   SliceSpec spec(SliceSpec::Kind::slice, where);
   spec.start = std::move(start);
   spec.stop = std::move(stop);
@@ -667,11 +672,11 @@ SliceSpec slice(std::optional<Operand> start, std::optional<Operand> stop, std::
 }
 
 Variable Variable::operator[](SliceSpec spec) const {
-  const std::source_location w = spec.where;
+  const Where w = spec.where;
   return at({std::move(spec)}, w);
 }
 
-Variable Variable::at(std::vector<SliceSpec> specs, std::source_location where) const {
+Variable Variable::at(std::vector<SliceSpec> specs, Where where) const {
   using Kind = SliceSpec::Kind;
   const auto fail = [&](const std::string& message) {
     throw TypeError(fmt::format("indexing ({}): {}: {}", builder::describe(where), builder::describe(*this), message));

@@ -37,7 +37,7 @@ std::vector<InputRef> find_host_inputs(const Executable& executable) {
 }  // namespace
 
 std::string line_of(const expr::Origin& origin) {
-  if (origin.where.line() == 0) return origin.name.empty() ? "line unknown" : origin.name;
+  if (!origin.where.known()) return origin.name.empty() ? "line unknown" : origin.name;
   return fmt::format("{}{}{}", origin.name, origin.name.empty() ? "" : ", ", base::file_and_line(origin.where));
 }
 

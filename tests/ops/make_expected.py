@@ -132,6 +132,7 @@ def text(x):
 
 def main():
     print("// Made by make_expected.py; do not edit. Floats: mpmath with 50 digits, rounded once. Integers: Python's.")
+    print("// clang-format off")
     print("#pragma once\n\n#include <limits>\n#include <string_view>\n")
     print("namespace croton_test {\n")
     print("inline constexpr double infinity = std::numeric_limits<double>::infinity();")

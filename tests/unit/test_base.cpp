@@ -4,6 +4,7 @@
 
 #include "base/environment.hpp"
 #include "base/hash.hpp"
+#include "base/source_place.hpp"
 #include "catch.hpp"
 
 using namespace croton;
@@ -14,6 +15,23 @@ TEST_CASE("an internal error names its place without folders and asks for a repo
   const std::string expected =
       "the plan has no end\nThis is a bug in Croton at test_base.cpp:" + line + "; please report it.";
   CHECK(error.what() == expected);
+}
+
+Where line_of_call(Where where = std::source_location::current()) { return where; }
+
+TEST_CASE("a place is the caller's, and any program can make its own", "[base]") {
+  static_assert(sizeof(Where) == 16 && std::is_trivially_copyable_v<Where>);
+  const Where here = line_of_call();
+  CHECK(here.line() == __LINE__ - 1);
+  CHECK(here == Where(__FILE__, __LINE__ - 2));
+  CHECK(base::file_and_line(here) == "test_base.cpp:" + std::to_string(__LINE__ - 3));
+  CHECK((here.known() && !Where().known()));
+  const std::string copy = "train.py";  // equal by the text, not by the pointer
+  CHECK(Where("train.py", 3) == Where(copy.c_str(), 3));
+  CHECK_FALSE(Where("train.py", 3) == Where("train.py", 4));
+  CHECK_FALSE(Where("train.py", 3) == Where("test.py", 3));
+  CHECK(base::file_and_line(Where("/home/me/a\nb\t.py", 3)) == "a?b?.py:3");
+  CHECK(base::file_and_line(Where("<string>", 1)) == "<string>:1");
 }
 
 TEST_CASE("hashes are those of XXH3", "[base]") {

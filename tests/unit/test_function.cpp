@@ -58,3 +58,17 @@ TEST_CASE("a small product is added to the variable that it updates") {
   step(Array{{2.f, 0.f}});
   CHECK(w.get_value().equals(Array{{-1.f, 2.f}, {3.f, 4.f}}));
 }
+
+TEST_CASE("a size that is a result is also a number for kernels") {
+  const auto mode = GENERATE("run", "reference", "simulate");
+  const ct::change_flags flags{std::string("mode=") + mode};
+  const auto m = ct::matrix("m");
+  const auto count = m.shape(0) * m.shape(1);
+  const ct::Function f =
+      ct::function({m}, {ct::mean(m), count, ct::sum(m) / ct::cast(count, DType::float32), count + 1});
+  const auto r = f(Array{{1.f, 2.f, 3.f}, {4.f, 5.f, 9.f}});
+  CHECK(r[0].equals(Array(4.f)));
+  CHECK(r[1].equals(Array(std::int64_t{6})));
+  CHECK(r[2].equals(Array(4.f)));
+  CHECK(r[3].equals(Array(std::int64_t{7})));
+}

@@ -3,6 +3,7 @@
 #include <croton/croton.hpp>
 
 #include "base/memory.hpp"
+#include "builder/node.hpp"
 #include "catch.hpp"
 
 #include <atomic>
@@ -107,6 +108,80 @@ TEST_CASE("sizes that differ name the variables and the line", "[semantics]") {
   const auto p = ct::variable({DType::float32, {3, 2}}, "p"), q = ct::variable({DType::float32, {3, 4}}, "q");
   const std::string at_build = message_of<ct::ShapeError>([&] { p + q; });
   CHECK_THAT(at_build, Contains("p is f32[3, 2]") && Contains("q is f32[3, 4]") && Contains("test_semantics.cpp"));
+}
+
+TEST_CASE("all that an expression is composed of comes from the caller's line", "[semantics]") {
+  using namespace ct;
+  const Variable x = matrix("x"), i = imatrix("i"), v = vector("v"), t = lvector("t"), n = lscalar("n");
+  const SharedVariable w = shared(Array::zeros(DType::float32, {3, 3}));
+  const std::vector<Variable> made = {-x,
+                                      x / 2,
+                                      i / i,
+                                      i % 3,
+                                      pow(x, 2),
+                                      clip(x, 0, 1),
+                                      add_n({x, x, x}),
+                                      x > 0,
+                                      where(x > 0, x, 0),
+                                      cast(x, DType::int8),
+                                      sum(i),
+                                      prod(x, 0),
+                                      mean(x, ReduceOptions(std::vector<int>{0}, true)),
+                                      mean(i),
+                                      var(x),
+                                      max(x),
+                                      argmin(x),
+                                      all(i),
+                                      any(x, 1),
+                                      dot(x, w),
+                                      dot(i, i),
+                                      dot(i, imatrix("j") + 1),
+                                      dot(v, 2),
+                                      x.T(),
+                                      x.size(),
+                                      x.shape(0),
+                                      reshape(x, {n, -1}),
+                                      flatten(x),
+                                      flatten(x, 2),
+                                      expand_dims(x, 0),
+                                      squeeze(row(), 0),
+                                      zeros({n, 2}),
+                                      ones({2}),
+                                      alloc(3, {n}),
+                                      zeros_like(x),
+                                      ones_like(i),
+                                      arange(n),
+                                      arange(1, n),
+                                      arange(0.5, v[0], 2),
+                                      x[0],
+                                      x[slice({}, n, 2)],
+                                      x[slice(1, -1)],
+                                      x.at({new_axis, ellipsis, 1}),
+                                      x.astype(DType::float64),
+                                      nnet::softmax(x),
+                                      nnet::log_softmax(i),
+                                      nnet::logsumexp(x, 0, true),
+                                      nnet::relu(x),
+                                      nnet::relu(x, 0.1),
+                                      nnet::categorical_crossentropy(nnet::softmax(x), t),
+                                      nnet::categorical_crossentropy(x, x),
+                                      nnet::binary_crossentropy(nnet::sigmoid(x), 1),
+                                      nnet::layer_norm(x)};
+  std::vector<Variable> all_made = made;
+  for (const Variable& y : made) {
+    if (!is_float(y.dtype())) continue;
+    const Variable cost = sum(y * y) + sum(i / 3);
+    for (const Variable& g : grad(cost, {x, v, w, i}, {.disconnected_inputs = Disconnected::ignore}))
+      all_made.push_back(g);
+  }
+  const auto [gx, gw] = grad(sum(dot(x, w)), x, w);
+  all_made.insert(all_made.end(), {gx, gw});
+  for (const builder::Node* node : builder::topological_order(all_made)) {
+    INFO(node->op->name << " of " << node->where.file() << ":" << node->where.line());
+    CHECK(std::string_view(node->where.file()).ends_with("test_semantics.cpp"));
+  }
+  CHECK_THAT(message_of<ct::TypeError>([&] { grad(x, x, w); }), Contains("grad (test_semantics.cpp:"));
+  CHECK_THAT(message_of<ct::ValueError>([&] { x.eval(); }), Contains("function (test_semantics.cpp:"));
 }
 
 TEST_CASE("shared variables state no sizes", "[semantics]") {
