@@ -26,8 +26,8 @@ add_library(croton_settings INTERFACE)
 target_compile_options(croton_settings INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion
   -ffp-contract=off)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
-  # False alarms of GCC 12 about std::string and std::variant (GCC bugs 105651, 105562).
-  target_compile_options(croton_settings INTERFACE -Wno-restrict -Wno-maybe-uninitialized -Wno-stringop-overflow)
+  # False alarms of GCC 12 about std::string, std::variant and std::vector (GCC bugs 105651, 105562, 105329).
+  target_compile_options(croton_settings INTERFACE -Wno-restrict -Wno-maybe-uninitialized -Wno-stringop-overflow -Wno-array-bounds)
 endif()
 option(CROTON_WARNINGS_AS_ERRORS "Stop at the first warning" OFF)
 if(CROTON_WARNINGS_AS_ERRORS)

@@ -40,7 +40,7 @@ announce "Tests: packages, Python packages (80 MB), build, tests" 1500 10 "$all_
 # shellcheck disable=SC2086
 install_packages $absent
 make_venv
-build_release -DCROTON_BUILD_TESTS=ON -DCROTON_WITH_PYTHON=ON -DPython_EXECUTABLE="$root/build/venv/bin/python" --
+build_release -DCROTON_WARNINGS_AS_ERRORS=ON -DCROTON_BUILD_TESTS=ON -DCROTON_WITH_PYTHON=ON -DPython_EXECUTABLE="$root/build/venv/bin/python" --
 
 say "Running the tests"
 # As an activated environment, so that tests find its Python and its libraries.

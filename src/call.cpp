@@ -50,7 +50,7 @@ Array convert(const InputRules& rules, const Argument& argument) {
       // A whole number is taken where its value fits.
       const Array converted = array.astype(type.dtype);
       if (converted.as_double(0) == array.as_double(0)) return converted;
-      refuse(fmt::format("the value does not fit into {}", name_of(type.dtype)));
+      refuse(fmt::format("{} does not fit into {}", array.to_string(), name_of(type.dtype)));
     }
   }
   refuse(fmt::format("converting {} to {} may lose precision; pass allow_input_downcast, or convert with astype to {}",
@@ -137,7 +137,9 @@ bool fits(const InputRules& rules, const Array& array) {
 /// The converted arguments, in memory that is kept from call to call.
 void CompiledFunction::take_arguments(std::span<const Argument> arguments) {
   if (arguments.size() > inputs.size()) {
-    throw TypeError(fmt::format("{}: {} arguments for {} input(s)", name, arguments.size(), inputs.size()));
+    std::string taken;
+    for (const InputRules& rules : inputs) taken += (taken.empty() ? ": " : ", ") + describe(rules.variable);
+    throw TypeError(fmt::format("{}: {} arguments for {} input(s){}", name, arguments.size(), inputs.size(), taken));
   }
   arrays_.arguments.resize(inputs.size());
   for (std::size_t i = 0; i < inputs.size(); ++i) {
@@ -272,7 +274,12 @@ Outputs Function::call_named(const std::map<std::string, Argument>& arguments) c
   }
   for (const auto& [name, value] : arguments) {
     const bool known = std::ranges::any_of(impl_->inputs, [&](const auto& rules) { return rules.name == name; });
-    if (!known) throw TypeError(fmt::format("{}: there is no input called '{}'", impl_->name, name));
+    if (known) continue;
+    std::string names;
+    for (const detail::InputRules& rules : impl_->inputs)
+      names += fmt::format("{}'{}'", names.empty() ? "" : ", ", rules.name);
+    throw TypeError(fmt::format("{}: there is no input called '{}'; there are {}", impl_->name, name,
+                                names.empty() ? "none" : names));
   }
   return call(ordered);
 }

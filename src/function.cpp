@@ -109,8 +109,8 @@ void check_update(const Variable& target, const Variable& value, Where where) {
                     name_of(target.dtype()), name_of(target.dtype())));
   }
   if (target.rank() != value.rank()) {
-    throw TypeError(
-        fmt::format("{}: the update of {} has {} dimension(s)", in_line(where), describe(target), value.rank()));
+    throw TypeError(fmt::format("{}: the update of {} has {} dimension(s), not {}", in_line(where), describe(target),
+                                value.rank(), target.rank()));
   }
   for (int axis = 0; axis < target.rank(); ++axis) {
     if (value.type().broadcasts(static_cast<std::size_t>(axis)) &&
@@ -147,7 +147,10 @@ Function function(std::vector<In> inputs, OutputList outputs, FunctionOptions op
   builder::ImportRequest request;
   request.where = where;
   for (const In& in : inputs) {
-    if (!in.variable.defined()) throw TypeError(fmt::format("{}: an input is an empty Variable", in_line(where)));
+    if (!in.variable.defined()) {
+      throw TypeError(fmt::format("{}: input {} of {} is an empty Variable; it was never given an expression",
+                                  in_line(where), request.inputs.size() + 1, inputs.size()));
+    }
     if (in.variable.node()->shared) {
       throw TypeError(
           fmt::format("{}: {} is a shared variable; use givens to replace it", in_line(where), describe(in.variable)));
@@ -155,9 +158,10 @@ Function function(std::vector<In> inputs, OutputList outputs, FunctionOptions op
     request.inputs.push_back(in.variable);
   }
   for (const Out& out : outputs.outputs) {
-    if (!out.variable.defined())
-      throw TypeError(
-          fmt::format("{}: an output is an empty Variable; was the symbolic variable overwritten?", in_line(where)));
+    if (!out.variable.defined()) {
+      throw TypeError(fmt::format("{}: output {} of {} is an empty Variable; was the symbolic variable overwritten?",
+                                  in_line(where), request.outputs.size() + 1, outputs.outputs.size()));
+    }
     request.outputs.push_back(out.variable);
   }
   for (std::size_t i = 0; i < options.updates.size(); ++i) {

@@ -8,6 +8,7 @@
 #include "expr/print.hpp"
 #include "runtime/cpu/compiler.hpp"
 #include "runtime/cuda/compile.hpp"
+#include "runtime/cuda/dump.hpp"
 
 namespace croton {
 
@@ -28,9 +29,10 @@ std::string Function::rewrites() const {
 
 std::vector<KernelInfo> Function::kernels(const std::string& target) const {
   const std::string where = target.empty() ? "cpu" : target;
-  const bool cuda = where.starts_with("cuda");
+  const bool cuda = where == "cuda" || where.starts_with("cuda:");
   detail::apply_settings();
-  if (where != "cpu" && !cuda) throw ValueError(fmt::format("kernels(\"{}\"): targets are cpu and cuda:sm_XX", target));
+  if (where != "cpu" && !cuda)
+    throw ValueError(fmt::format("kernels(\"{}\"): targets are cpu and cuda:sm_XX, such as cuda:sm_90", target));
   std::vector<KernelInfo> result;
   const runtime::Executable& executable = *impl_->executable;
   for (const plan::Launch& launch : executable.plan.launches) {
@@ -52,6 +54,7 @@ std::vector<KernelInfo> Function::kernels(const std::string& target) const {
     std::size_t next = 0;
     const std::vector<codegen::Text> texts = runtime::emit_launch(kernels, to, count);
     for (std::size_t t = 0; t < texts.size(); ++t) {
+      if (cuda) runtime::cuda::dump(texts[t]);
       KernelInfo info;
       info.name = texts[t].name;
       info.source = texts[t].code;

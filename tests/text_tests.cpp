@@ -33,10 +33,12 @@
 #include <string>
 #include <vector>
 
+#include "codegen/emit.hpp"
 #include "expr/evaluate.hpp"
 #include "expr/parse.hpp"
 #include "expr/print.hpp"
 #include "expr/verify.hpp"
+#include "runtime/cuda/dump.hpp"
 #include "text_stages.hpp"
 
 namespace {
@@ -178,15 +180,27 @@ std::string rewritten_text(const std::string& text, const std::vector<std::strin
   return expr::print(text::in_order_of_use(rewritten));
 }
 
+/// For the test that compiles all CUDA texts (the flag dump_kernels).
+void dump_kernels(const fuse::Program& program) {
+  for (const fuse::Call& call : program.calls) {
+    if (!call.kernel) continue;
+    const auto analysis = codegen::analyse(*call.kernel->kernel);
+    const codegen::Launch launch = codegen::default_launch(*analysis);
+    runtime::cuda::dump(codegen::emit({analysis.get(), &launch.variant}, codegen::Target::cuda));
+  }
+}
+
 fuse::Program program_of(const std::string& text, rewrite::Fired& fired) {
   const expr::Graph graph = expr::parse_graph(text);
   expr::Graph rewritten = text::rewrite(graph, "all", true, fired);
   const std::vector<Array> values = text::random_inputs(graph, 7);
   const std::vector<Array> wanted = expr::evaluate(graph, values);
   // Without joining every op is a kernel of its own: the same values, and other paths.
-  demand_close(text::evaluate(fuse::fuse(rewritten, {.join = false}), values), wanted,
-               "the kernels of single ops and the graph");
+  const fuse::Program single = fuse::fuse(rewritten, {.join = false});
+  demand_close(text::evaluate(single, values), wanted, "the kernels of single ops and the graph");
+  dump_kernels(single);
   fuse::Program program = fuse::fuse(std::move(rewritten));
+  dump_kernels(program);
   for (const fuse::Call& call : program.calls) {
     if (call.kernel) demand_round_trip(*call.kernel->kernel);
   }

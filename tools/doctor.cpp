@@ -111,7 +111,18 @@ State check_blas() {
   cpu::Blas::configure(base::config().blas);
   std::string why;
   if (cpu::Blas::available(&why)) {
-    print(State::ok, "BLAS", cpu::Blas::instance().name());
+    const cpu::Blas& blas = cpu::Blas::instance();
+    std::string text = blas.name() + (blas.core().empty() ? "" : ", kernels for " + blas.core());
+#if defined(__x86_64__)
+    // A build that is older than the processor falls back to AVX2: products then take about twice as long.
+    const bool behind = blas.core() == "Haswell" || blas.core() == "Zen";
+    if (behind && __builtin_cpu_supports("avx512f")) {
+      text +=
+          "\nthis processor has AVX-512, which this version does not know of: set OPENBLAS_CORETYPE=SkylakeX in the\n"
+          "environment before the program starts, or install a newer one (pip install scipy-openblas32)";
+    }
+#endif
+    print(State::ok, "BLAS", text);
     return State::ok;
   }
   const bool asked_for = base::config().blas == "none";

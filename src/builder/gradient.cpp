@@ -117,9 +117,18 @@ class Backward {
 
 std::vector<Variable> grad(const Variable& cost, const std::vector<Variable>& wrt, const GradOptions& options,
                            Where where) {
+  const auto demand = [&](const Variable& v, std::string_view what) {
+    if (!v.defined())
+      throw TypeError(fmt::format("grad ({}): {} is an empty Variable; it was never given an expression",
+                                  builder::describe(where), what));
+  };
+  demand(cost, "the cost");
+  for (const Variable& v : wrt) demand(v, "a variable to differentiate by");
   if (cost.rank() != 0 || !is_float(cost.dtype())) {
-    throw TypeError(fmt::format("grad ({}): the cost must be a 0-d float, but {}; take its sum or mean",
-                                builder::describe(where), builder::describe(cost)));
+    const std::string_view hint =
+        is_float(cost.dtype()) ? "take its sum or mean" : "integers and bool have no gradient, so compute it in floats";
+    throw TypeError(fmt::format("grad ({}): the cost must be a 0-d float, but {}; {}", builder::describe(where),
+                                builder::describe(cost), hint));
   }
   const Backward backward(cost, wrt, options);
   const builder::OriginScope origin(where);

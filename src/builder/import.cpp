@@ -69,7 +69,9 @@ class Importer {
           if (at == state.end()) {
             push(input);             // may move the stack: `node` and `next` are not used after this
           } else if (!at->second) {  // open, so below us on the stack
-            throw ValueError(fmt::format("givens: a replacement depends on what it replaces ({})", describe(input)));
+            throw ValueError(
+                fmt::format("function ({}): givens: what stands in for {} depends on it; replace it by something else",
+                            describe(request_.where), describe(input)));
           }
           continue;
         }
@@ -116,12 +118,8 @@ class Importer {
     }
     std::vector<NodeId> inputs;
     for (const Variable& input : node->inputs) inputs.push_back(id_of(input));
-    try {
-      const NodeId id = graph.arena.make(*node->op, inputs, node->attrs, node->place);
-      ids_[node] = node->op->expand_at_import ? node->op->expand(graph.arena, id) : id;
-    } catch (const ShapeError& e) {
-      throw ShapeError(fmt::format("{} ({}): {}", node->op->name, describe(node->where), e.what()));
-    }
+    const NodeId id = graph.arena.make(*node->op, inputs, node->attrs, node->place);
+    ids_[node] = node->op->expand_at_import ? node->op->expand(graph.arena, id) : id;
   }
 
   /// The variable of a shared node, from whoever uses it.

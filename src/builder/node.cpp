@@ -95,20 +95,22 @@ std::string describe(const Variable& v) {
 }
 
 Variable apply(const expr::Op& op, const std::vector<Variable>& inputs, const expr::Attrs& attrs, Where where) {
+  const auto refuse_complex = [&](const std::string& what) {
+    throw NotImplementedError(
+        fmt::format("{} ({}): {}: complex numbers are not implemented; use real and imaginary parts", op.name,
+                    describe(where), what));
+  };
   for (const Variable& input : inputs) {
     if (!input.defined()) {
       throw TypeError(fmt::format("{} ({}): an argument is an empty Variable; it was never given an expression",
                                   op.name, describe(where)));
     }
-    if (is_complex(input.dtype())) {
-      throw NotImplementedError(
-          fmt::format("{} ({}): {}: complex numbers are not implemented; use real and imaginary parts", op.name,
-                      describe(where), describe(input)));
-    }
+    if (is_complex(input.dtype())) refuse_complex(describe(input));
   }
   if (const Where* forward = OriginScope::current()) where = *forward;
   BuilderInfer context(op, inputs, attrs, where);
   const expr::InferredType type = op.infer(context);
+  if (is_complex(type.dtype)) refuse_complex(fmt::format("{} to {}", describe(inputs[0]), name_of(type.dtype)));
   auto node = std::make_shared<Node>();
   node->type = {type.dtype, type.shape};
   node->op = &op;
@@ -216,7 +218,11 @@ Variable& Variable::named(std::string name) {
   return *this;
 }
 
-Operand::Operand(const Variable& v, Where w) : variable(v), where(w) {}
+Operand::Operand(const Variable& v, Where w) : variable(v), where(w) {
+  if (!v.defined())
+    throw TypeError(
+        fmt::format("an empty Variable is an operand ({}); it was never given an expression", builder::describe(w)));
+}
 Operand::Operand(int value, Where w) : variable(integer_constant(value, w)), where(w) {}
 Operand::Operand(long value, Where w) : variable(integer_constant(value, w)), where(w) {}
 Operand::Operand(long long value, Where w) : variable(integer_constant(value, w)), where(w) {}
@@ -232,7 +238,10 @@ Operand::Operand(const Array& value, Where w) : variable(constant_of(value.copy(
 
 Variable variable(Type type, std::string name, Where where) {
   for (const std::int64_t size : type.shape) {
-    if (size < unknown_size) throw ValueError(fmt::format("a size of {} in the type of '{}'", size, name));
+    if (size >= unknown_size) continue;
+    throw ValueError(
+        fmt::format("variable ({}): a size of {} in the type of '{}'; sizes are at least 0, or unknown_size",
+                    builder::describe(where), size, name));
   }
   return Variable(leaf("input", std::move(type), std::move(name), where));
 }

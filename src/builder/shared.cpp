@@ -50,8 +50,8 @@ void SharedVariable::set_value(const Array& value, bool borrow) {
         fmt::format("set_value: {} takes {} dimension(s), not {}", builder::describe(*this), rank(), value.rank()));
   }
   if (!can_cast_safely(value.dtype(), dtype())) {
-    throw TypeError(fmt::format("set_value: {} does not take {} without loss; convert it with .astype",
-                                builder::describe(*this), name_of(value.dtype())));
+    throw TypeError(fmt::format("set_value: {} does not take {} without loss; convert it with .astype(DType::{})",
+                                builder::describe(*this), name_of(value.dtype()), name_of(dtype())));
   }
   Array fresh = value.dtype() == dtype() ? (borrow ? value.contiguous() : value.copy()) : value.astype(dtype());
   const std::unique_lock lock(state.mutex);

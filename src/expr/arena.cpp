@@ -8,6 +8,7 @@
 #include <cmath>
 #include <limits>
 
+#include "base/source_place.hpp"
 #include "expr/print.hpp"
 
 namespace croton::expr {
@@ -39,6 +40,8 @@ class ArenaInfer final : public InferContext {
   std::optional<std::int64_t> known(Dim dim) const override { return arena_.known(static_cast<NodeId>(dim)); }
   Dim constant(std::int64_t value) override { return arena_.integer(value); }
   Dim require_equal(Dim a, Dim b, std::string_view why) override {
+    const auto x = number(a), y = number(b);
+    if (x && y && *x != *y) shape_error(fmt::format("{}: {} is not {}", why, *x, *y));
     return arena_.require_equal(static_cast<NodeId>(a), static_cast<NodeId>(b), why);
   }
   Dim value_of(std::size_t input) override {
@@ -54,6 +57,9 @@ class ArenaInfer final : public InferContext {
     return arena_.size_arithmetic(op, static_cast<NodeId>(a), static_cast<NodeId>(b));
   }
   void require_index(Dim index, Dim size, std::string_view why) override {
+    const auto i = number(index), n = number(size);
+    if (i && n && (*i < -*n || *i >= *n))
+      throw IndexError(describe() + fmt::format("{}: index {} of an axis of size {}", why, *i, *n));
     arena_.require_index(static_cast<NodeId>(index), static_cast<NodeId>(size), why);
   }
   void type_error(const std::string& message) const override { throw TypeError(describe() + message); }
@@ -61,9 +67,16 @@ class ArenaInfer final : public InferContext {
 
  private:
   std::string describe() const {
-    std::string text = fmt::format("{}:", op_name);
+    // The user's line, where the node comes from one: a mistake may be found only when rules have folded sizes.
+    const Where where = arena_.origin_of(arena_.current_origin()).where;
+    std::string text =
+        where.line() == 0 ? fmt::format("{}:", op_name) : fmt::format("{} ({}):", op_name, base::file_and_line(where));
     for (const NodeId id : nodes_) text += fmt::format(" {}", arena_.type_text(id));
     return text + ": ";
+  }
+
+  std::optional<std::int64_t> number(Dim dim) const {
+    return arena_.known(arena_.representative(static_cast<NodeId>(dim)));
   }
 
   Arena& arena_;

@@ -88,6 +88,18 @@ class Evaluator {
     }
   }
 
+  /// "x is f32[3] (train.cpp:12), ...", as given.
+  std::string describe_inputs() const {
+    std::string text;
+    for (std::size_t i = 0; i < inputs_.size(); ++i) {
+      const GraphInput& input = graph_.inputs[i];
+      text += fmt::format(
+          "{}{} is {}{}", text.empty() ? "" : ", ", input.name.empty() ? "an unnamed input" : input.name,
+          Type{inputs_[i].dtype(), inputs_[i].shape()}.to_string(), place_of({"", arena_.origin(input.node).where}));
+    }
+    return text;
+  }
+
   void check_requirements() {
     for (; checked_ < arena_.requirements().size(); ++checked_) {
       const Requirement r = arena_.requirements()[checked_];
@@ -95,10 +107,11 @@ class Evaluator {
       const std::int64_t left = number(r.left), right = number(r.right);
       const std::string where = place_of(arena_.origin_of(r.origin));
       if (r.kind == Requirement::Kind::equal && left != right) {
-        throw ShapeError(fmt::format("{}{}: {} is not {}", r.why, where, left, right));
+        throw ShapeError(fmt::format("{}{}: {} is not {}; {}", r.why, where, left, right, describe_inputs()));
       }
       if (r.kind == Requirement::Kind::index && (left < -right || left >= right)) {
-        throw IndexError(fmt::format("{}{}: index {} of an axis of size {}", r.why, where, left, right));
+        throw IndexError(
+            fmt::format("{}{}: index {} of an axis of size {}; {}", r.why, where, left, right, describe_inputs()));
       }
     }
   }

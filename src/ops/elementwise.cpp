@@ -429,7 +429,9 @@ Variable maximum(Operand a, Operand b) { return binary("maximum", a, b); }
 Variable minimum(Operand a, Operand b) { return binary("minimum", a, b); }
 Variable clip(Operand x, Operand low, Operand high) { return minimum(Operand(maximum(x, low), x.where), high); }
 Variable add_n(const std::vector<Variable>& terms, Where where) {
-  if (terms.empty()) throw ValueError("add_n of no variables: at least one is needed");
+  if (terms.empty())
+    throw ValueError(
+        fmt::format("add_n ({}): no variables are given; at least one is needed", builder::describe(where)));
   Variable total = terms[0];
   for (std::size_t i = 1; i < terms.size(); ++i) total = Operand(total, where) + Operand(terms[i], where);
   return total;

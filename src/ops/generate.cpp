@@ -36,8 +36,6 @@ NodeId arange_element(ElementContext& c) {
   // Whole numbers are index arithmetic, which folds.
   if (c.dtype == DType::int64)
     return c.body.size_arithmetic("add", c.read(1, {}), c.body.size_arithmetic("mul", c.index[0], c.read(2, {})));
-  if (c.dtype == DType::int64)
-    return c.body.size_arithmetic("add", c.read(1, {}), c.body.size_arithmetic("mul", c.index[0], c.read(2, {})));
   const NodeId at = c.body.cast(c.index[0], compute_dtype(c.dtype));
   const NodeId value = c.body.make("add", {c.read(1, {}), c.body.make("mul", {at, c.read(2, {})})});
   return c.body.cast(value, c.dtype);
@@ -128,6 +126,11 @@ Variable arange(Operand n) {
 
 Variable arange(Operand start, Operand stop, Operand step) {
   const builder::OriginScope origin(start.where);
+  for (const Operand* bound : {&start, &stop, &step}) {
+    if (bound->variable.rank() == 0) continue;
+    throw TypeError(fmt::format("arange ({}): start, stop and step must be scalars, but {}",
+                                builder::describe(start.where), builder::describe(bound->variable)));
+  }
   DType dtype = promote(promote(start.variable.dtype(), stop.variable.dtype()), step.variable.dtype());
   if (is_discrete(dtype)) dtype = DType::int64;
   const Variable a = cast(start, dtype), b = cast(stop, dtype), s = cast(step, dtype);

@@ -51,7 +51,8 @@ struct Build {
     const NodeId size = a.type(p).shape.back();
     const NodeId checked =
         a.make("checked_index", {target, size},
-               {{"message", std::string("categorical_crossentropy: a target of {} is not a class")}});
+               {{"message", std::string("categorical_crossentropy: a target of {} is not a class; classes count from 0 "
+                                        "to the size of the last axis less 1")}});
     expr::Ints pattern;
     for (std::int64_t i = 0; i + 1 < rank; ++i) pattern.push_back(i);
     pattern.push_back(-1);
@@ -297,7 +298,7 @@ namespace {
 Variable along_axis(std::string_view op, const Operand& x, int axis) {
   const DType own = x.variable.dtype();
   const Variable real = is_discrete(own) ? cast(x, base::config().float_x()) : x.variable;
-  const std::int64_t at = ops::normal_axes({axis}, x.variable.rank(), op)[0];
+  const std::int64_t at = ops::normal_axes({axis}, x.variable.rank(), op, x)[0];
   return builder::apply(op, {real}, {{"axis", at}}, x.where);
 }
 

@@ -231,18 +231,19 @@ void register_reduce(Registry& registry) {
 namespace croton {
 namespace {
 
-std::vector<int> axes_of(const Variable& x, const ReduceOptions& options, std::string_view op) {
+std::vector<int> axes_of(const Operand& operand, const ReduceOptions& options, std::string_view op) {
+  const Variable& x = operand.variable;
   if (!options.axis) {
     std::vector<int> all_axes(static_cast<std::size_t>(x.rank()));
     std::iota(all_axes.begin(), all_axes.end(), 0);
     return all_axes;
   }
-  const std::vector<std::int64_t> axes = ops::normal_axes(*options.axis, x.rank(), op);
+  const std::vector<std::int64_t> axes = ops::normal_axes(*options.axis, x.rank(), op, operand);
   return {axes.begin(), axes.end()};
 }
 
 Variable reduce(std::string_view op, const Operand& x, const ReduceOptions& options) {
-  const std::vector<int> axes = axes_of(x.variable, options, op);
+  const std::vector<int> axes = axes_of(x, options, op);
   Variable result = builder::apply(op, {x.variable}, {{"axes", expr::Ints(axes.begin(), axes.end())}}, x.where);
   if (!options.keepdims) return result;
   std::vector<int> pattern;
@@ -284,7 +285,7 @@ Variable mean(Operand x, const ReduceOptions& options) {
   const DType accumulator =
       options.acc_dtype.value_or(options.dtype ? compute_dtype(*options.dtype) : compute_dtype(own));
   Variable count = constant(Array(std::int64_t{1}), "", x.where);
-  for (const int axis : axes_of(x.variable, options, "mean")) {
+  for (const int axis : axes_of(x, options, "mean")) {
     count = Operand(count, x.where) * Operand(x.variable.shape(axis, x.where), x.where);
   }
   ReduceOptions inner = options;

@@ -6,6 +6,8 @@
 
 #include <algorithm>
 
+#include "builder/node.hpp"
+
 namespace croton::ops {
 
 const Registry& Registry::instance() {
@@ -33,18 +35,20 @@ const expr::Op* Registry::find(std::string_view name) const {
   return at == by_name_.end() ? nullptr : at->second;
 }
 
-std::vector<std::int64_t> normal_axes(const std::vector<int>& axes, int rank, std::string_view op) {
+std::vector<std::int64_t> normal_axes(const std::vector<int>& axes, int rank, std::string_view op, const Operand& x) {
+  const auto refuse = [&](const std::string& message) {
+    throw TypeError(
+        fmt::format("{} ({}): {}: {}", op, builder::describe(x.where), builder::describe(x.variable), message));
+  };
   std::vector<std::int64_t> result;
   for (const int axis : axes) {
-    if (axis < -rank || axis >= rank) {
-      throw TypeError(fmt::format("{}: axis {} of a variable with {} dimension(s); {} to {} are there", op, axis, rank,
-                                  -rank, rank - 1));
-    }
+    if (rank == 0) refuse(fmt::format("axis {}, where there are no axes", axis));
+    if (axis < -rank || axis >= rank) refuse(fmt::format("axis {}, where {} to {} are taken", axis, -rank, rank - 1));
     result.push_back(axis < 0 ? axis + rank : axis);
   }
   std::ranges::sort(result);
-  if (std::ranges::adjacent_find(result) != result.end())
-    throw TypeError(fmt::format("{}: an axis is named twice", op));
+  const auto twice = std::ranges::adjacent_find(result);
+  if (twice != result.end()) refuse(fmt::format("axis {} is named twice", *twice));
   return result;
 }
 

@@ -1,6 +1,8 @@
 // The list of all ops. Each file of ops/ adds its own; the list is made once, when an op is first asked for.
 #pragma once
 
+#include <croton/variable.hpp>
+
 #include "expr/op.hpp"
 
 #include <string_view>
@@ -33,6 +35,6 @@ void register_nnet(Registry& registry);
 /// The broadcast sizes of all inputs, aligned at the last axis.
 std::vector<expr::Dim> broadcast_shape(expr::InferContext& context, std::size_t rank);
 /// Axes by number with negative ones counted from the end; TypeError outside, or when named twice.
-std::vector<std::int64_t> normal_axes(const std::vector<int>& axes, int rank, std::string_view op);
+std::vector<std::int64_t> normal_axes(const std::vector<int>& axes, int rank, std::string_view op, const Operand& x);
 
 }  // namespace croton::ops

@@ -37,7 +37,9 @@ InferredType infer_dimshuffle(InferContext& c) {
       continue;
     }
     if (axis < 0 || axis >= static_cast<std::int64_t>(x.shape.size())) {
-      c.type_error(fmt::format("axis {} in the pattern of a variable with {} dimension(s)", axis, x.shape.size()));
+      c.type_error(fmt::format(
+          "axis {} in the pattern of a variable with {} dimension(s); its own, and -1 for a new one, are taken", axis,
+          x.shape.size()));
     }
     const auto at = static_cast<std::size_t>(axis);
     if (used[at]) c.type_error(fmt::format("axis {} twice in the pattern", axis));
@@ -98,7 +100,8 @@ InferredType infer_reshape(InferContext& c) {
   InferredType result{c.inputs[0].dtype, {}};
   for (std::size_t i = 1; i < c.inputs.size(); ++i) {
     const Dim size = c.value_of(i);
-    if (const auto number = c.known(size); number && *number < 0) c.shape_error(fmt::format("a size of {}", *number));
+    if (const auto number = c.known(size); number && *number < 0)
+      c.shape_error(fmt::format("a size of {}; sizes are at least 0, and one may be -1", *number));
     result.shape.push_back(size);
   }
   // Sizes that both sides share cancel, so that (n, 784) to (n, 28, 28) asks nothing of n.
@@ -170,14 +173,20 @@ std::vector<Variable> reshape_gradient(const GradientContext& c) {
 
 InferredType infer_alloc(InferContext& c) {
   InferredType result{c.inputs[0].dtype, {}};
-  for (std::size_t i = 1; i < c.inputs.size(); ++i) result.shape.push_back(c.value_of(i));
+  for (std::size_t i = 1; i < c.inputs.size(); ++i) {
+    const Dim size = c.value_of(i);
+    if (const auto number = c.known(size); number && *number < 0)
+      c.shape_error(fmt::format("a size of {}; sizes are at least 0", *number));
+    result.shape.push_back(size);
+  }
   const auto& value = c.inputs[0].shape;
   if (value.size() > result.shape.size()) c.shape_error("the value has more dimensions than the shape");
   const std::size_t missing = result.shape.size() - value.size();
   for (std::size_t axis = 0; axis < value.size(); ++axis) {
     if (c.known(value[axis]) == 1) continue;
-    result.shape[missing + axis] =
-        c.require_equal(result.shape[missing + axis], value[axis], "alloc repeats only stated sizes of 1");
+    result.shape[missing + axis] = c.require_equal(
+        result.shape[missing + axis], value[axis],
+        fmt::format("sizes along axis {} must be equal (only a stated size of 1 repeats)", missing + axis));
   }
   return result;
 }
@@ -541,8 +550,9 @@ Variable transpose(Operand x, const std::vector<int>& axes) {
     std::iota(pattern.rbegin(), pattern.rend(), 0);
   }
   if (static_cast<int>(pattern.size()) != x.variable.rank()) {
-    throw TypeError(fmt::format("transpose ({}): {} axes for {}", builder::describe(x.where), pattern.size(),
-                                builder::describe(x.variable)));
+    throw TypeError(fmt::format("transpose ({}): {}: {} axes are named, where each of its {} is to be",
+                                builder::describe(x.where), builder::describe(x.variable), pattern.size(),
+                                x.variable.rank()));
   }
   return dimshuffle(x, pattern);
 }
@@ -552,8 +562,9 @@ Variable Variable::T(Where where) const { return transpose(Operand(*this, where)
 Variable Variable::shape(int axis, Where where) const {
   const int at = axis < 0 ? axis + rank() : axis;
   if (at < 0 || at >= rank()) {
-    throw TypeError(
-        fmt::format("shape({}) ({}): {} has no such axis", axis, builder::describe(where), builder::describe(*this)));
+    throw TypeError(fmt::format("shape({}) ({}): {} has no such axis, only {}", axis, builder::describe(where),
+                                builder::describe(*this),
+                                rank() == 0 ? "the empty shape" : fmt::format("{} to {}", -rank(), rank() - 1)));
   }
   const std::int64_t size = type().shape[static_cast<std::size_t>(at)];
   if (size != unknown_size) return constant(Array(size), "", where);
@@ -572,6 +583,23 @@ Variable Variable::size(Where where) const {
   return total;
 }
 
+/// Where all numbers are known, the open size must be whole; later the message would not show what the user wrote.
+static void demand_divides(const Operand& x, const std::vector<Operand>& shape) {
+  std::int64_t elements = 1, others = 1;
+  for (const std::int64_t size : x.variable.type().shape) {
+    if (size == unknown_size || __builtin_mul_overflow(elements, size, &elements)) return;
+  }
+  for (const Operand& size : shape) {
+    if (!size.variable.is_constant()) return;
+    const auto number = size.variable.node()->value.astype(DType::int64).item<std::int64_t>();
+    if (number != -1 && __builtin_mul_overflow(others, number, &others)) return;
+  }
+  if (others <= 0 || elements % others == 0) return;
+  throw ShapeError(
+      fmt::format("reshape ({}): {}: {} elements do not divide into parts of {}, so that no size fits for -1",
+                  builder::describe(x.where), builder::describe(x.variable), elements, others));
+}
+
 Variable reshape(Operand x, const std::vector<Operand>& shape) {
   std::vector<Variable> inputs{x.variable};
   std::optional<std::size_t> open;
@@ -583,21 +611,27 @@ Variable reshape(Operand x, const std::vector<Operand>& shape) {
                                   builder::describe(size)));
     }
     const bool minus_one = size.is_constant() && size.node()->value.as_double(0) == -1;
-    if (minus_one && open) throw ShapeError(fmt::format("reshape ({}): two sizes of -1", builder::describe(x.where)));
+    if (minus_one && open)
+      throw ShapeError(fmt::format("reshape ({}): {}: two sizes of -1; one may be", builder::describe(x.where),
+                                   builder::describe(x.variable)));
     if (minus_one)
       open = i;
     else
       rest = floor_divide(Operand(rest, x.where), Operand(size, x.where));
     inputs.push_back(size);
   }
-  if (open) inputs[*open + 1] = rest;
+  if (open) {
+    demand_divides(x, shape);
+    inputs[*open + 1] = rest;
+  }
   return apply("reshape", inputs, {}, x.where);
 }
 
 Variable flatten(Operand x, int ndim) {
   if (ndim < 1 || (x.variable.rank() > 0 && ndim > x.variable.rank())) {
-    throw ValueError(fmt::format("flatten ({}): {} dimensions from {}", builder::describe(x.where), ndim,
-                                 builder::describe(x.variable)));
+    throw ValueError(fmt::format("flatten ({}): {}: {} dimensions, where 1 to {} can be had",
+                                 builder::describe(x.where), builder::describe(x.variable), ndim,
+                                 std::max(1, x.variable.rank())));
   }
   std::vector<Operand> shape;
   for (int axis = 0; axis + 1 < ndim; ++axis) shape.emplace_back(x.variable.shape(axis, x.where), x.where);
@@ -607,7 +641,7 @@ Variable flatten(Operand x, int ndim) {
 
 Variable expand_dims(Operand x, int axis) {
   const int rank = x.variable.rank() + 1;
-  const auto at = static_cast<std::ptrdiff_t>(ops::normal_axes({axis}, rank, "expand_dims")[0]);
+  const auto at = static_cast<std::ptrdiff_t>(ops::normal_axes({axis}, rank, "expand_dims", x)[0]);
   std::vector<int> pattern(static_cast<std::size_t>(rank - 1));
   std::iota(pattern.begin(), pattern.end(), 0);
   pattern.insert(pattern.begin() + at, broadcast_axis);
@@ -615,7 +649,11 @@ Variable expand_dims(Operand x, int axis) {
 }
 
 Variable squeeze(Operand x, int axis) {
-  const auto at = static_cast<std::ptrdiff_t>(ops::normal_axes({axis}, x.variable.rank(), "squeeze")[0]);
+  const auto at = static_cast<std::ptrdiff_t>(ops::normal_axes({axis}, x.variable.rank(), "squeeze", x)[0]);
+  if (!x.variable.type().broadcasts(static_cast<std::size_t>(at))) {
+    throw TypeError(fmt::format("squeeze ({}): {}: axis {} is not of the stated size 1", builder::describe(x.where),
+                                builder::describe(x.variable), at));
+  }
   std::vector<int> pattern(static_cast<std::size_t>(x.variable.rank()));
   std::iota(pattern.begin(), pattern.end(), 0);
   pattern.erase(pattern.begin() + at);
@@ -690,7 +728,7 @@ Variable Variable::at(std::vector<SliceSpec> specs, Where where) const {
     specs.erase(dots);
     specs.insert(specs.begin() + at, static_cast<std::size_t>(rank() - used), slice({}, {}, {}, where));
   }
-  if (std::ranges::find(specs, Kind::ellipsis, &SliceSpec::kind) != specs.end()) fail("two ellipses");
+  if (std::ranges::find(specs, Kind::ellipsis, &SliceSpec::kind) != specs.end()) fail("two ellipses; one may be");
 
   expr::Ints spec;
   std::vector<Variable> inputs{*this};
@@ -716,10 +754,18 @@ Variable Variable::at(std::vector<SliceSpec> specs, Where where) const {
     } else {
       std::int64_t step = 1;
       if (s.step) {
-        if (!s.step->variable.is_constant())
-          throw NotImplementedError("indexing (" + builder::describe(where) + "): a symbolic step; use a number");
-        step = static_cast<std::int64_t>(s.step->variable.node()->value.as_double(0));
-        if (step == 0) throw ValueError("indexing (" + builder::describe(where) + "): a step of 0");
+        const Variable& given = s.step->variable;
+        if (!is_integer(given.dtype()) || given.rank() != 0)
+          fail(fmt::format("a step must be a whole number, but {}", builder::describe(given)));
+        if (!given.is_constant()) {
+          throw NotImplementedError(
+              fmt::format("indexing ({}): {}: a symbolic step, {}, is not implemented; use a number",
+                          builder::describe(where), builder::describe(*this), builder::describe(given)));
+        }
+        step = given.node()->value.astype(DType::int64).item<std::int64_t>();
+        if (step == 0)
+          throw ValueError(fmt::format("indexing ({}): {}: a step of 0; any other whole number is taken",
+                                       builder::describe(where), builder::describe(*this)));
       }
       const std::int64_t has_start = add_bound(s.start);
       const std::int64_t has_stop = add_bound(s.stop);

@@ -448,3 +448,17 @@ TEST_CASE("sums of float32 keep the documented bound", "[ops]") {
   const Array many = Array::full(DType::float32, {1000000}, 0.1);
   CHECK(f(many)[0].item<float>() == Approx(1000000 * static_cast<double>(0.1f)).epsilon(1e-6));
 }
+
+// The texts go to the test that compiles them all (the flag dump_kernels); others of these tests run them.
+TEST_CASE("every reduction of every dtype has CUDA text in every family", "[ops]") {
+  const std::pair<std::vector<int>, std::string> families[] = {{{1}, "row_"}, {{0}, "column_"}, {{0, 1}, "split_"}};
+  for (const DType dtype : real_dtypes) {
+    const Variable x = ct::matrix("x", dtype);
+    for (const auto& [axes, family] : families) {
+      INFO(ct::name_of(dtype) << ", " << family);
+      const auto kernels = compile("mode=run", {x}, reductions(x, axes, true)).kernels("cuda:sm_90");
+      REQUIRE(!kernels.empty());
+      CHECK(kernels[0].name.starts_with(family));
+    }
+  }
+}

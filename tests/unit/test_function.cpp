@@ -2,7 +2,11 @@
 // evaluator and as CUDA text on the simulated GPU.
 #include <croton/croton.hpp>
 
+#include <filesystem>
+#include <iterator>
+
 #include "catch.hpp"
+#include "temporary_folder.hpp"
 
 namespace ct = croton;
 using ct::Array;
@@ -71,4 +75,22 @@ TEST_CASE("a size that is a result is also a number for kernels") {
   CHECK(r[1].equals(Array(std::int64_t{6})));
   CHECK(r[2].equals(Array(4.f)));
   CHECK(r[3].equals(Array(std::int64_t{7})));
+}
+
+TEST_CASE("dump_kernels writes the CUDA text of what is bound, and never fails a call") {
+  const croton::test::TemporaryFolder folder;
+  const ct::Variable x = ct::vector("x");
+  const ct::Function f = ct::function({x}, ct::exp(x) * 3 + 1);
+  const std::string mode = GENERATE("run", "simulate");
+  {
+    const ct::change_flags dump("mode=" + mode + ",dump_kernels=" + (folder / "texts").string());
+    const ct::Function g = ct::function({x}, ct::exp(x) * 3 + 1);
+    g(Array{1.f, 2.f});
+    g(Array{1.f, 2.f, 3.f});
+    const std::string name = g.kernels("cuda:sm_90")[0].name;
+    CHECK(croton::test::get_file(folder / "texts" / (name + ".cu")) == g.kernels("cuda:sm_90")[0].unit);
+    CHECK(std::distance(std::filesystem::directory_iterator(folder / "texts"), {}) == 1);
+  }
+  const ct::change_flags nowhere("warn=false,dump_kernels=/proc/nowhere");
+  CHECK(f(Array{0.f})[0].item<float>() == 4);
 }

@@ -104,6 +104,7 @@ struct BlasLoader {
   std::string identify() {
     if (auto config = symbol<const char* (*)()>(library, prefix + "openblas_get_config")) {
       const std::string text = config();  // "OpenBLAS 0.3.21 NO_LAPACKE DYNAMIC_ARCH ..."
+      if (auto core = symbol<const char* (*)()>(library, prefix + "openblas_get_corename")) blas.core_ = core();
       return text.find("USE64BITINT") != std::string::npos ? "" : text.substr(0, text.find(' ', text.find(' ') + 1));
     }
     if (auto set_interface = symbol<int (*)(int)>(library, "MKL_Set_Interface_Layer")) {

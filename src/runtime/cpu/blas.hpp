@@ -47,6 +47,8 @@ class Blas {
 
   /// For logs: "OpenBLAS 0.3.21 (libopenblas.so.0)", or "none".
   const std::string& name() const { return name_; }
+  /// The processor whose kernels OpenBLAS runs: "SkylakeX"; empty for other libraries.
+  const std::string& core() const { return core_; }
   /// The product on the calling thread, unsplit; without a library as gemm_fallback. The sizes must have been checked.
   void gemm(const MatrixProduct& product) const noexcept;
 
@@ -59,6 +61,7 @@ class Blas {
 
   std::string name_ = "none";
   std::string missing_;  // why there is no library
+  std::string core_;
   Sgemm sgemm_ = nullptr;
   Dgemm dgemm_ = nullptr;
 };
