@@ -47,6 +47,7 @@ struct WarpTeam {
     for (index k = lane_index(); k < n; k += lanes) store(k);
   }
 
+  CT_MEMBER void sync() const { warp_barrier(); }
   CT_MEMBER bool leads() const { return lane_index() == 0; }
 };
 

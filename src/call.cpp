@@ -109,8 +109,6 @@ runtime::BoundPlan& CompiledFunction::bind(const runtime::CallArrays& arrays) {
   return *plan;
 }
 
-/// Hands flags to the parts of the runtime that keep settings of their own, where they have changed since the last
-/// time.
 void apply_settings() {
   static std::atomic<const base::Flags*> applied{nullptr};
   const base::Flags* flags = &base::config();
@@ -172,7 +170,7 @@ std::vector<Array> CompiledFunction::call(std::span<const Argument> arguments) {
   struct Release {  // nothing of the call is kept alive, and locks are given back; vectors keep their memory
     CompiledFunction& self;
     ~Release() {
-      static const Array nothing;
+      static const Array nothing(0.f);  // without dimensions: assigning it allocates nothing, which could fail here
       for (auto* arrays : {&self.arrays_.arguments, &self.arrays_.shared, &self.arrays_.updates}) {
         for (Array& array : *arrays) array = nothing;
       }
@@ -213,7 +211,7 @@ std::vector<Array> CompiledFunction::call(std::span<const Argument> arguments) {
       (i < graph->outputs.size() ? arrays_.outputs : arrays_.updates).push_back(results[i].copy());
     }
   } else {
-    bind(arrays_).run(arrays_, run_counts_);
+    bind(arrays_).run(arrays_, workspace_, run_counts_);
   }
   ++calls_;
   // The commit point: new values of shared variables become theirs, all together.
@@ -251,16 +249,19 @@ CallCounts CompiledFunction::counts() const {
 
 using builder::describe;
 
+detail::CompiledFunction& Function::impl() const {
+  if (!impl_) throw TypeError("an empty Function was used; make one with function(inputs, outputs)");
+  return *impl_;
+}
+
 Outputs Function::call(std::span<const Argument> arguments) const {
-  if (!impl_) throw TypeError("an empty Function was called");
-  return Outputs(impl_->call(arguments), impl_->single);
+  return Outputs(impl().call(arguments), impl().single);
 }
 
 Outputs Function::call_named(const std::map<std::string, Argument>& arguments) const {
-  if (!impl_) throw TypeError("an empty Function was called");
   std::vector<Argument> ordered;
   std::size_t found = 0;
-  for (const detail::InputRules& rules : impl_->inputs) {
+  for (const detail::InputRules& rules : impl().inputs) {
     std::size_t same_name = 0;
     for (const detail::InputRules& other : impl_->inputs) same_name += other.name == rules.name ? 1 : 0;
     const auto at = arguments.find(rules.name);
@@ -284,9 +285,9 @@ Outputs Function::call_named(const std::map<std::string, Argument>& arguments) c
   return call(ordered);
 }
 
-Function Function::copy() const { return Function(impl_->copy()); }
-const std::string& Function::name() const { return impl_->name; }
-CallCounts Function::counts() const { return impl_->counts(); }
+Function Function::copy() const { return impl_ ? Function(impl_->copy()) : Function(); }
+const std::string& Function::name() const { return impl().name; }
+CallCounts Function::counts() const { return impl().counts(); }
 
 const Array& Outputs::only() const {
   if (arrays_.size() != 1)

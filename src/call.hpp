@@ -60,6 +60,7 @@ class CompiledFunction {
   runtime::RunCounts run_counts_;
   std::uint64_t calls_ = 0;
   runtime::CallArrays arrays_;
+  runtime::Workspace workspace_;
   std::vector<std::size_t> lock_order_;                       // shared variables by id
   std::vector<std::unique_lock<std::shared_mutex>> written_;  // of the present call
   std::vector<std::shared_lock<std::shared_mutex>> read_;

@@ -136,6 +136,7 @@ void add_default_updates(builder::ImportRequest& request) {
           std::ranges::any_of(request.updates, [&](const auto& update) { return update.first == target; });
       if (updated) continue;
       request.updates.emplace_back(target, node->shared->default_update);
+      request.givens.emplace_back(node->shared->self, target);
       roots.push_back(node->shared->default_update);
     }
   }

@@ -14,13 +14,13 @@ namespace croton {
 
 using builder::describe;
 
-std::string Function::graph() const { return expr::print(impl_->executable->program.graph, {.origins = true}); }
-std::string Function::plan() const { return plan::print(impl_->executable->plan, impl_->executable->program); }
-std::size_t Function::product_count() const { return impl_->executable->program.product_count(); }
+std::string Function::graph() const { return expr::print(impl().executable->program.graph, {.origins = true}); }
+std::string Function::plan() const { return plan::print(impl().executable->plan, impl().executable->program); }
+std::size_t Function::product_count() const { return impl().executable->program.product_count(); }
 
 std::string Function::rewrites() const {
   std::string text;
-  for (const rewrite::GroupReport& report : impl_->reports) {
+  for (const rewrite::GroupReport& report : impl().reports) {
     text += fmt::format("{} ({:.2f} ms, {} nodes)\n", report.group, report.milliseconds, report.nodes);
     for (const auto& [rule, count] : report.fired) text += fmt::format("  {:24} {}\n", rule, count);
   }
@@ -34,7 +34,7 @@ std::vector<KernelInfo> Function::kernels(const std::string& target) const {
   if (where != "cpu" && !cuda)
     throw ValueError(fmt::format("kernels(\"{}\"): targets are cpu and cuda:sm_XX, such as cuda:sm_90", target));
   std::vector<KernelInfo> result;
-  const runtime::Executable& executable = *impl_->executable;
+  const runtime::Executable& executable = *impl().executable;
   for (const plan::Launch& launch : executable.plan.launches) {
     std::vector<runtime::BoundKernel> kernels;
     for (int step = launch.first_step; step < launch.end_step; ++step) {
@@ -69,7 +69,7 @@ std::vector<KernelInfo> Function::kernels(const std::string& target) const {
       info.target = where == "cuda" ? "cuda:sm_90" : where;
       info.digest = texts[t].digest;
       info.schedule =
-          codegen::print(codegen::choose_schedule(kernels[next - 1].analysis->kernel.family, impl_->schedule));
+          codegen::print(codegen::choose_schedule(kernels[next - 1].analysis->kernel.family, impl().schedule));
       result.push_back(std::move(info));
     }
   }

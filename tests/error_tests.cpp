@@ -60,7 +60,7 @@ const std::filesystem::path& folder() {
 
 void put(const std::string& name, std::string_view content) { test::put_file(folder() / name, content); }
 
-// ---- the harness --------------------------------------------------------------------------------------------------
+// ---- the harness ----
 
 std::string kind_of(const Error& error) {
   if (dynamic_cast<const ShapeError*>(&error) != nullptr) return "ShapeError";
@@ -146,7 +146,7 @@ TEST_CASE("error texts", "[errors]") {
   }
 }
 
-// ---- the cases ----------------------------------------------------------------------------------------------------
+// ---- the cases ----
 
 namespace {
 

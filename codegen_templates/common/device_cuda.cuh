@@ -61,6 +61,9 @@ CT_DEVICE unsigned int warp_index() { return threadIdx.x >> 5; }
 // All threads of the block have come here, and see what the others wrote before.
 CT_DEVICE void barrier() { __syncthreads(); }
 
+// All lanes of the warp have come here, and see what the others wrote before.
+CT_DEVICE void warp_barrier() { __syncwarp(0xffffffffu); }
+
 // The value of the lane whose number differs in the bits of `mask`.
 template <class T>
 CT_DEVICE T shuffle_xor(T value, unsigned int mask) {

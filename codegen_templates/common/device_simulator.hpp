@@ -108,6 +108,7 @@ CT_OWN T shuffle(T value, unsigned int lane) {
   return internal::shuffle_from(value, lane & 31u);
 }
 CT_OWN unsigned int ballot(bool condition) { return croton_simulator_wait_ballot(condition); }
+CT_OWN void warp_barrier() { croton_simulator_wait_ballot(0); }
 
 CT_OWN unsigned int atomic_or(unsigned int* address, unsigned int bits) {
   return __atomic_fetch_or(address, bits, __ATOMIC_RELAXED);

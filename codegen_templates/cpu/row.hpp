@@ -48,6 +48,7 @@ struct SerialTeam {
     for (index k = 0; k < n; ++k) store(k);
   }
 
+  CT_MEMBER void sync() const {}
   CT_MEMBER bool leads() const { return true; }
 };
 

@@ -182,9 +182,10 @@ class Function {
   bool defined() const { return impl_ != nullptr; }
 
   explicit Function(std::shared_ptr<detail::CompiledFunction> impl) : impl_(std::move(impl)) {}
-  detail::CompiledFunction* impl() const { return impl_.get(); }
 
  private:
+  detail::CompiledFunction& impl() const;  // TypeError for an empty function
+
   std::shared_ptr<detail::CompiledFunction> impl_;
 };
 

@@ -4,7 +4,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <atomic>
+#include <unordered_map>
 
 #include "base/config.hpp"
 #include "builder/node.hpp"
@@ -53,7 +55,7 @@ void SharedVariable::set_value(const Array& value, bool borrow) {
     throw TypeError(fmt::format("set_value: {} does not take {} without loss; convert it with .astype(DType::{})",
                                 builder::describe(*this), name_of(value.dtype()), name_of(dtype())));
   }
-  Array fresh = value.dtype() == dtype() ? (borrow ? value.contiguous() : value.copy()) : value.astype(dtype());
+  Array fresh = value.dtype() == dtype() ? (borrow && value.writable() ? value.contiguous() : value.copy()) : value.astype(dtype());
   const std::unique_lock lock(state.mutex);
   state.value = std::move(fresh);
   ++state.version;
@@ -70,6 +72,26 @@ std::uint64_t SharedVariable::version() const {
   const std::shared_lock lock(state.mutex);
   return state.version;
 }
-void SharedVariable::set_default_update(const Variable& value) { state_of(node()).default_update = value; }
+void SharedVariable::set_default_update(const Variable& value) {
+  builder::SharedState& state = state_of(node());
+  if (!value.defined()) throw TypeError(fmt::format("the default update of {} is empty", builder::describe(*this)));
+  const Variable self = variable(type(), name(), where());
+  // What depends on the variable is built again over its stand-in.
+  std::unordered_map<const builder::Node*, Variable> again{{node(), self}};
+  for (const builder::Node* old : builder::topological_order({value})) {
+    const auto depends = [&](const Variable& input) { return again.contains(input.node()); };
+    if (old == node() || std::ranges::none_of(old->inputs, depends)) continue;
+    std::vector<Variable> inputs;
+    for (const Variable& input : old->inputs) inputs.push_back(depends(input) ? again.at(input.node()) : input);
+    const Variable copy = builder::apply(*old->op, inputs, old->attrs, old->where);
+    copy.node()->name = old->name;
+    copy.node()->place = old->place;
+    again[old] = copy;
+  }
+  const auto at = again.find(value.node());
+  const std::unique_lock lock(state.mutex);
+  state.default_update = at == again.end() ? value : at->second;
+  state.self = self;
+}
 
 }  // namespace croton

@@ -19,7 +19,8 @@ struct SharedState {
   bool pinned = false;
   std::uint64_t version = 0;
 
-  Variable default_update;
+  /// In terms of `self`, which stands for the variable: a state that held its own variable would never end.
+  Variable default_update, self;
 };
 
 }  // namespace croton::builder

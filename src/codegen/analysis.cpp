@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "expr/evaluate.hpp"
+
 namespace croton::codegen {
 namespace {
 
@@ -163,8 +165,9 @@ std::vector<std::int64_t> Analysis::host_values(std::span<const std::int64_t> ex
       values[id] = extents[static_cast<std::size_t>(body.attrs(id).integer("k"))];
     } else {
       operands.clear();
-      for (const NodeId input : body.inputs(id)) operands.push_back(expr::Scalar::of_int(values[input], DType::int64));
-      values[id] = body.op(id).map->reference(operands, body.type(id).dtype).as_int();
+      for (const NodeId input : body.inputs(id))
+        operands.push_back(expr::Scalar::of_int(values[input], body.type(input).dtype));
+      values[id] = expr::apply_map(body.op(id), operands, body.type(id).dtype).as_int();
     }
   }
   return values;

@@ -119,8 +119,7 @@ class Emitter {
   }
 
  private:
-  // ---- text
-  // ------------------------------------------------------------------------------------------------------------
+  // ---- text ----
 
   /// Code counts for the digest, comments do not: a line added to the user's program keeps the cache warm.
   void line(std::string_view code, std::string_view comment = "") {
@@ -136,8 +135,7 @@ class Emitter {
         fmt::format("{}{}{}", origin.name, origin.name.empty() ? "" : ", ", base::file_and_line(origin.where)));
   }
 
-  // ---- parameters
-  // ----------------------------------------------------------------------------------------------------------
+  // ---- parameters ----
 
   void parameters() {
     struct_ = "struct Params {\n";
@@ -172,8 +170,7 @@ class Emitter {
     code_ += struct_;
   }
 
-  // ---- addresses and values
-  // ---------------------------------------------------------------------------------------------------
+  // ---- addresses and values ----
 
   /// A kernel axis as its index; it is alone in its merged axis, or it would not be asked for.
   std::string axis_name(std::int64_t k) const {
@@ -272,8 +269,7 @@ class Emitter {
     return text;
   }
 
-  // ---- statements
-  // ------------------------------------------------------------------------------------------------------------------
+  // ---- statements ----
 
   /// Nodes that are the same for all elements of a point, and may be computed once in front of them.
   void find_point_level() {
@@ -401,8 +397,7 @@ class Emitter {
     return targets;
   }
 
-  // ---- index variables
-  // ---------------------------------------------------------------------------------------------------------------
+  // ---- index variables ----
 
   /// i{first} ... i{first + count - 1} from a C-order position.
   void split_index(std::string position, std::size_t first, std::size_t count) {
@@ -441,8 +436,7 @@ class Emitter {
 
   void inner_index() { split_index("k", variant_.parallel.size(), variant_.inner.size()); }
 
-  // ---- families
-  // -------------------------------------------------------------------------------------------------------------------------
+  // ---- families ----
 
   void emit_pointwise() {
     const std::size_t count = axes_.size();
@@ -486,6 +480,7 @@ class Emitter {
         line("});");
       }
       if (any_by_element(false)) {
+        line("team.sync();  // all have read what one of them may write");
         line("if (team.leads()) {");
         block([&] { stores_and_checks(false); });
         line("}");

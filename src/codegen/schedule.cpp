@@ -22,7 +22,7 @@ std::int64_t inner_count(const Launch& launch) {
 }
 
 std::int64_t at_least_one(std::int64_t n) { return std::max<std::int64_t>(1, n); }
-std::int64_t ceiling(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+std::int64_t ceiling(std::int64_t a, std::int64_t b) { return a == 0 ? 0 : (a - 1) / b + 1; }
 
 constexpr Family families[] = {Family::pointwise, Family::row, Family::column, Family::split};
 
@@ -60,9 +60,11 @@ int gpu_blocks(Family family, std::int64_t items, const Schedule& schedule) {
 
 Schedule choose_schedule(Family family, std::string_view overrides) {
   Schedule schedule;
-  while (!overrides.empty()) {
+  bool more = !overrides.empty();
+  while (more) {
     const std::string_view item = overrides.substr(0, overrides.find('+'));
-    overrides.remove_prefix(std::min(item.size() + 1, overrides.size()));
+    more = item.size() < overrides.size();
+    overrides.remove_prefix(item.size() + (more ? 1 : 0));
     const auto refuse = [&](std::string_view why) {
       throw ValueError(fmt::format(
           "schedule={}: {}; write grain=N, threads=N or blocks=N, with a family in front where it is for one only "

@@ -245,8 +245,10 @@ NodeId Arena::require_equal(NodeId a, NodeId b, std::string_view why) {
   const auto y = known(b);
   if (x && y) throw ShapeError(fmt::format("{}: {} is not {}", why, *x, *y));
   requirements_.push_back({.left = a, .right = b, .why = std::string(why), .origin = current_origin_});
-  // A number is the best representative, then the node that came first.
-  const bool keep_a = x || (!y && a < b);
+  // A number is the best representative, then the size of an input, which types may speak of before anything is
+  // computed, then the node that came first.
+  const auto rank = [&](NodeId dim) { return known(dim) ? 0 : op(dim).name == "size" ? 1 : 2; };
+  const bool keep_a = std::pair(rank(a), a) < std::pair(rank(b), b);
   const NodeId kept = keep_a ? a : b;
   same_dims_[keep_a ? b : a] = kept;
   return kept;

@@ -112,10 +112,10 @@ class Lowering {
     }
     NodeId read(std::size_t input, std::vector<NodeId> at) override {
       const NodeId node = lowering_.arena_.input(node_, input);
-      // Bounds and sizes are found on the host, so that index arithmetic on them needs no loads.
-      if (at.empty() && lowering_.host_.known[node] && !lowering_.arena_.scalar_value(node)) {
-        const NodeId value = lowering_.parameter(node);  // int64; the first input is what the element is made of
-        return input == 0 ? body.cast(value, lowering_.arena_.type(node).dtype) : value;
+      // Bounds and starts are found on the host, so that index arithmetic on them needs no loads. The first input is
+      // what the element is made of: a value, of which there may be a new one with every call.
+      if (input > 0 && at.empty() && lowering_.host_.known[node] && !lowering_.arena_.scalar_value(node)) {
+        return lowering_.parameter(node);
       }
       return lowering_.element(node, at);
     }
@@ -158,7 +158,7 @@ class Lowering {
     const bool here = members_.contains(node);
     if (op.name == "size") return extent(node);
     // A number that the host has at once is computed again, even where it is also a result that another kernel stores.
-    const bool elsewhere = regions_.stored[node] && !here && !host_.known_at_once(node);
+    const bool elsewhere = regions_.stored[node] && !here && (!host_.known_at_once(node) || regions_.deep[node]);
     if (op.kind == Kind::Leaf || op.kind == Kind::Contract || elsewhere) return load(node, at);
     switch (op.kind) {
       case Kind::Map: {

@@ -31,6 +31,8 @@ bool fold_into_update(const expr::Graph& graph, const expr::Update& update, cons
     }
     if (arena.op(term).kind != Kind::Contract || uses[term] > 1 || uses[value] > 1) return false;
     if (!arena.same_shape(arena.type(term).shape, arena.type(target).shape)) return false;
+    const DType dtype = arena.type(target).dtype;
+    if (arena.type(term).dtype != dtype || arena.type(value).dtype != dtype) return false;
     call = {.result = value,
             .left = arena.input(term, 0),
             .right = arena.input(term, 1),

@@ -12,6 +12,7 @@ using expr::Kind;
 // A map this cheap, on operands that are stored anyway, is computed again where it is used: storing and reading it back
 // costs more.
 constexpr int cheap_cost = 10;
+constexpr int max_cheap_loads = 2;
 
 // Views of views of views are read through one another by recursion, here and in lowering: after so many one is stored.
 constexpr int max_view_depth = 200;
@@ -33,6 +34,8 @@ class Finder {
     result_.region_of.assign(count, -1);
     result_.stored.assign(count, false);
     result_.level_of.assign(count, 0);
+    result_.deep.assign(count, false);
+    seen_.assign(count, 0);
     // A size that is only in a type needs no kernel.
     computed_.assign(count, false);
     for (const NodeId root : graph.roots()) computed_[root] = true;
@@ -100,31 +103,39 @@ class Finder {
       for (const NodeId input : arena_.inputs(id)) {
         const bool reduces = arena_.op(input).kind == Kind::Reduce || arena_.op(input).kind == Kind::Join;
         from_stored = from_stored && !reduces && cost[input] <= cheap_cost;
-        cost[id] += cost[input];
-        loads[id] += loads[input];
+        // Of no interest beyond the limits; shared operands count twice, so that sums of sums would overflow.
+        cost[id] = std::min(cost[id] + cost[input], cheap_cost + 1);
+        loads[id] = std::min(loads[id] + loads[input], max_cheap_loads + 1);
       }
       if (arena_.op(id).map != nullptr) cost[id] += arena_.op(id).map->cost;
       if (!from_stored) cost[id] = cheap_cost + 1;
       cheap_[id] = options_.join && (kind == Kind::Map || kind == Kind::Check) && from_stored &&
-                   cost[id] <= cheap_cost && loads[id] <= 2;
+                   cost[id] <= cheap_cost && loads[id] <= max_cheap_loads;
     }
   }
 
   void bound_depth() {
     std::vector<int> depth(arena_.size(), 0);
     for (NodeId id = 0; id < arena_.size(); ++id) {
-      if (!computed_[id] || is_leaf(id) || host_.known[id] || !is_virtual(id)) continue;
+      if (!computed_[id] || is_leaf(id) || !is_virtual(id)) continue;
       for (const NodeId input : arena_.inputs(id)) depth[id] = std::max(depth[id], depth[input] + 1);
       if (depth[id] < max_view_depth) continue;
-      must_store_[id] = true;
+      must_store_[id] = result_.deep[id] = true;
       depth[id] = 0;
     }
   }
 
   /// The computed nodes that `user` reads, with how it indexes them, views and cheap maps read through.
   void collect(NodeId node, std::vector<int> axes, bool aligned, std::vector<Source>& sources) const {
-    if (host_.known_at_once(node)) return;  // passed as a number
-    if (!is_virtual(node)) {
+    // What the host has at once is computed again even where it is stored as a result.
+    const bool again = is_virtual(node) || (host_.known_at_once(node) && !is_leaf(node) && !result_.deep[node]);
+    if (again && arena_.type(node).rank() == 0) {
+      // One element, whichever way leads to it: once is enough, and there may be very many ways.
+      if (seen_[node] == collection_) return;
+      seen_[node] = collection_;
+      return collect_inputs(node, {}, true, sources);
+    }
+    if (!again) {
       if (!is_leaf(node)) sources.push_back({node, aligned, std::move(axes)});
       return;
     }
@@ -198,6 +209,7 @@ class Finder {
     if (op.kind == Kind::Leaf || is_virtual(id)) return;
     if (is_call(id)) {
       std::vector<Source> sources;
+      ++collection_;
       for (const NodeId input : arena_.inputs(id))
         collect(input, std::vector<int>(arena_.type(input).rank(), 0), false, sources);
       for (const Source& s : sources)
@@ -206,6 +218,7 @@ class Finder {
     }
     Candidate c{id, {}, {}, reduces(arena_, id)};
     std::vector<Source> sources;
+    ++collection_;
     const Space space = space_of(arena_.type(op.kind == Kind::Reduce ? arena_.input(id, 0) : id).shape);
     c.space = space.sizes;
     if (c.reduces) {
@@ -346,6 +359,7 @@ class Finder {
       if (must_store_[id]) result_.stored[id] = true;
       if (is_leaf(id) || is_virtual(id)) continue;
       std::vector<Source> sources;
+      ++collection_;
       for (const NodeId input : arena_.inputs(id))
         collect(input, std::vector<int>(arena_.type(input).rank(), 0), false, sources);
       for (const Source& source : sources) {
@@ -360,6 +374,8 @@ class Finder {
   const HostValues& host_;
   Options options_;
   Regions result_;
+  mutable std::vector<std::uint32_t> seen_;  // per node: in which collection it was met last
+  std::uint32_t collection_ = 0;
   std::vector<bool> computed_, must_store_, cheap_;
   std::set<NodeId> after_reduction_;
   std::map<std::vector<NodeId>, std::vector<int>> by_space_;

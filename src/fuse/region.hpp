@@ -26,6 +26,7 @@ struct Regions {
   std::vector<Region> regions;
   std::vector<int> region_of;  // per node; -1: none
   std::vector<bool> stored;    // per node: has a buffer of its own
+  std::vector<bool> deep;      // stored because what it is made of is too deep to be computed again
   std::vector<int> level_of;   // of products, and of members their region's
 };
 

@@ -15,8 +15,7 @@ using expr::EvaluateContext;
 using expr::InferContext;
 using expr::InferredType;
 
-// ---- dot: (m, k) by (k, n) of one dtype
-// ----------------------------------------------------------------------------------------
+// ---- dot: (m, k) by (k, n) of one dtype ----
 
 InferredType infer(InferContext& c) {
   const InferredType &a = c.inputs[0], &b = c.inputs[1];
@@ -61,8 +60,7 @@ std::vector<Variable> gradient(const GradientContext& c) {
   return {dot(c.gradient, transpose(c.input(1))), dot(transpose(c.input(0)), c.gradient)};
 }
 
-// ---- gemm: c, a, b -> beta c + alpha a b; made when kernels are formed, so it has no gradient
-// ----------------------------------------
+// ---- gemm: c, a, b -> beta c + alpha a b; made when kernels are formed, so it has no gradient ----
 
 InferredType infer_gemm(InferContext& c) {
   c.attrs.real("alpha");

@@ -29,8 +29,7 @@ using DTypes = std::span<const DType>;
 using Gradient = std::vector<Variable> (*)(const GradientContext&);
 using Reference = Scalar (*)(std::span<const Scalar>, DType);
 
-// ---- types
-// --------------------------------------------------------------------------------------------------------------
+// ---- types ----
 
 DType promoted(DTypes t) {
   DType result = t[0];
@@ -63,8 +62,7 @@ Types select(DTypes t) {
   return {result, result};
 }
 
-// ---- references
-// -----------------------------------------------------------------------------------------------------------
+// ---- references ----
 
 template <class F, class Value, class Get, std::size_t... I>
 auto call(F f, std::span<const Scalar> x, Get get, std::index_sequence<I...>) {
@@ -102,8 +100,7 @@ Scalar in_integers(std::span<const Scalar> x, DType result) {
   return to_scalar(call<F, std::int64_t>(F{}, x, integer, std::make_index_sequence<N>()), result);
 }
 
-// ---- gradients that several rows share
-// --------------------------------------------------------------------------------------
+// ---- gradients that several rows share ----
 
 /// Zero, and connected: comparisons, rounding, tests.
 std::vector<Variable> zero(const GradientContext& c) {
@@ -397,8 +394,7 @@ void register_elementwise(Registry& registry) {
 
 }  // namespace croton::ops
 
-// ---- the C++ functions of the rows
-// ------------------------------------------------------------------------------------------
+// ---- the C++ functions of the rows ----
 
 namespace croton {
 namespace {

@@ -20,8 +20,7 @@ using expr::InferContext;
 using expr::InferredType;
 using expr::NodeId;
 
-// ---- arange: inputs count, start, step; the result has the dtype of start
-// --------------------------------------------------
+// ---- arange: inputs count, start, step; the result has the dtype of start ----
 
 InferredType infer_arange(InferContext& c) {
   if (!c.inputs[1].shape.empty() || !c.inputs[2].shape.empty() || c.inputs[1].dtype != c.inputs[2].dtype) {
@@ -57,8 +56,7 @@ std::vector<Variable> arange_gradient(const GradientContext& c) {
   return result;
 }
 
-// ---- checked_index: index, size
-// ------------------------------------------------------------------------------------------------
+// ---- checked_index: index, size ----
 
 InferredType infer_checked_index(InferContext& c) {
   c.attrs.text("message");

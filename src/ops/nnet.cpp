@@ -79,8 +79,7 @@ InferredType infer_reduced(InferContext& c) {
   return result;
 }
 
-// ---- expansions: the maximum is subtracted, so that the largest exponent is 0
-// --------------------------------------------------
+// ---- expansions: the maximum is subtracted, so that the largest exponent is 0 ----
 
 /// {x - max, log(sum(exp(x - max)))} with the axis kept.
 std::pair<NodeId, NodeId> shifted(Build& b, NodeId x, std::int64_t axis) {
@@ -168,8 +167,7 @@ InferredType infer_crossentropy(InferContext& c) {
   return grad ? p : rows;
 }
 
-// ---- gradients
-// -----------------------------------------------------------------------------------------------------------------
+// ---- gradients ----
 
 Variable softmax_grad(const Variable& g, const Variable& s, const builder::Node& of) {
   return builder::apply("softmax_grad", {g, s}, {{"axis", of.attrs.integer("axis")}}, of.where);
@@ -205,8 +203,7 @@ std::vector<Variable> crossentropy_grad_gradient(const GradientContext& c) {
   return {sum(c.gradient * at_target, ReduceOptions(-1)), c.gradient * expand_dims(g, -1) * sqr(at_target), Variable()};
 }
 
-// ---- references
-// -------------------------------------------------------------------------------------------------------------------
+// ---- references ----
 
 /// Calls `f(row, length, stride)` for each line of `x` (double, in place) along `axis`.
 template <class F>

@@ -24,8 +24,7 @@ using expr::InferContext;
 using expr::InferredType;
 using expr::NodeId;
 
-// ---- dimshuffle
-// -----------------------------------------------------------------------------------------------------------
+// ---- dimshuffle ----
 
 InferredType infer_dimshuffle(InferContext& c) {
   const InferredType& x = c.inputs[0];
@@ -87,8 +86,7 @@ std::vector<Variable> dimshuffle_gradient(const GradientContext& c) {
   return {dimshuffle(c.gradient, inverse)};
 }
 
-// ---- reshape: inputs x, size of each axis
-// ---------------------------------------------------------------------------------
+// ---- reshape: inputs x, size of each axis ----
 
 Dim product(InferContext& c, std::span<const Dim> sizes) {
   Dim total = c.constant(1);
@@ -168,8 +166,7 @@ std::vector<Variable> reshape_gradient(const GradientContext& c) {
   return result;
 }
 
-// ---- alloc: inputs value, size of each axis
-// -----------------------------------------------------------------------------------
+// ---- alloc: inputs value, size of each axis ----
 
 InferredType infer_alloc(InferContext& c) {
   InferredType result{c.inputs[0].dtype, {}};
@@ -217,8 +214,8 @@ std::vector<Variable> alloc_gradient(const GradientContext& c) {
   return result;
 }
 
-// ---- subtensor: basic indexing
-// --------------------------------------------------------------------------------------------------- Attribute `spec`,
+// ---- subtensor: basic indexing ----
+// Attribute `spec`,
 // four numbers an indexed axis: {kind: 0 index, 1 slice; has start; has stop; step}; the bounds given are inputs 1, 2,
 // ... in that order. New axes are dimshuffles that the C++ function adds.
 
@@ -457,8 +454,7 @@ std::vector<Variable> subtensor_grad_gradient(const GradientContext& c) {
   return result;
 }
 
-// ---- shape_of: one size, as a value
-// ----------------------------------------------------------------------------------------------
+// ---- shape_of: one size, as a value ----
 
 InferredType infer_shape_of(InferContext& c) {
   const std::int64_t axis = c.attrs.integer("axis");
@@ -686,8 +682,7 @@ static Variable full_like(const Operand& x, double value) {
 Variable zeros_like(Operand x) { return full_like(x, 0); }
 Variable ones_like(Operand x) { return full_like(x, 1); }
 
-// ---- indexing
-// -------------------------------------------------------------------------------------------------------------------------
+// ---- indexing ----
 
 SliceSpec::SliceSpec(int index, Where w) : kind(Kind::index), start(Operand(index, w)), where(w) {}
 SliceSpec::SliceSpec(const Variable& index, Where w) : kind(Kind::index), start(Operand(index, w)), where(w) {}

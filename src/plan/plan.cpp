@@ -162,9 +162,14 @@ class Planner {
     return true;
   }
 
-  bool can_fail(const Step& step) const {
+  /// Whether the step may run behind the commit point: it cannot fail, and nobody waits for what it writes.
+  bool may_run_last(const Step& step) const {
     const Call& call = program_.calls[static_cast<std::size_t>(step.call)];
-    return call.kernel && !call.kernel->kernel->checks.empty();
+    if (call.kernel && !call.kernel->kernel->checks.empty()) return false;
+    return std::ranges::all_of(step.writes, [&](int w) {
+      const Buffer& written = plan_.buffers[static_cast<std::size_t>(w)];
+      return written.role == Buffer::Role::update && readers(w).empty() && !program_.host.is_fresh(written.node);
+    });
   }
 
   /// An update is written over the old value where the step that computes it is the last to read that, and nothing else
@@ -173,17 +178,12 @@ class Planner {
     std::set<int> chosen;  // steps that overwrite
     for (std::size_t i = 0; i < graph_.updates.size(); ++i) {
       const int b = plan_.update_buffer[i];
-      if (b < 0 || buffer(b).role != Buffer::Role::update || !readers(b).empty() ||
-          program_.host.is_fresh(buffer(b).node))
-        continue;
+      if (b < 0 || buffer(b).role != Buffer::Role::update) continue;
       if (std::ranges::count(plan_.update_buffer, b) > 1) continue;
       const int old = buffer_of(graph_.inputs[graph_.updates[i].input].node);
       const int s = writer(b);
       const Step& step = plan_.steps[static_cast<std::size_t>(s)];
-      // A step with other results would move behind the commit point with them.
-      const bool only_updates = std::ranges::all_of(
-          step.writes, [&](int w) { return buffer(w).role == Buffer::Role::update && readers(w).empty(); });
-      if (can_fail(step) || !only_updates || !element_by_element(step, old, b)) continue;
+      if (!may_run_last(step) || !element_by_element(step, old, b)) continue;
       const std::vector<int> others = readers(old);
       const bool clash =
           std::ranges::any_of(others, [&](int r) { return r != s && chosen.contains(r); }) || reads_donated(step, old);
@@ -290,6 +290,7 @@ class Planner {
           if (source.role != Buffer::Role::temporary || source.last_step != static_cast<int>(s) || taken.contains(from))
             continue;
           if (!element_by_element(step, from, to)) continue;
+          if (program_.host.is_fresh(source.node)) continue;  // the host reads it when the segment has ended
           const int root = source.in_place_of >= 0 ? source.in_place_of : from;
           buffer(to).in_place_of = root;
           buffer(root).last_step = std::max(buffer(root).last_step, buffer(to).last_step);

@@ -30,8 +30,7 @@ std::int64_t read_integer(const char* address, DType dtype) {
 
 }  // namespace
 
-// ---- binding
-// ------------------------------------------------------------------------------------------------------------------
+// ---- binding ----
 
 BoundSegment::BoundSegment(std::shared_ptr<const Executable> executable, int number, const BoundSegment* before,
                            std::span<const std::int64_t> fresh, const CallArrays& arrays, const BindOptions& options,
@@ -48,7 +47,7 @@ BoundSegment::BoundSegment(std::shared_ptr<const Executable> executable, int num
   find_sizes(*executable_, arrays, number, sizes_);
   check_requirements(*executable_, arrays, number, sizes_);
   find_layouts(arrays);
-  allocate_temporaries();
+  place_temporaries();
   const plan::Segment& segment = plan.segments[static_cast<std::size_t>(number)];
   const bool has_work = segment.first_launch < segment.end_launch;
   if (engine_ == Engine::compiled && has_work && !cpu::can_compile()) engine_ = Engine::reference;
@@ -79,7 +78,7 @@ void BoundSegment::find_layouts(const CallArrays& arrays) {
 }
 
 /// First fit by lifetime: a temporary takes the lowest place that is free from its first step to its last.
-void BoundSegment::allocate_temporaries() {
+void BoundSegment::place_temporaries() {
   constexpr std::int64_t alignment = 64;
   const std::vector<Buffer>& buffers = executable_->plan.buffers;
   const expr::Arena& arena = executable_->program.graph.arena;
@@ -95,6 +94,7 @@ void BoundSegment::allocate_temporaries() {
     if (buffer.role != Buffer::Role::temporary || buffer.in_place_of >= 0 || buffer.segment != number_) continue;
     const std::int64_t bytes =
         static_cast<std::int64_t>(base::byte_count(memory_.layouts[b].shape, arena.type(buffer.node).dtype));
+    if (bytes > INT64_MAX / 2 - total) throw OutOfMemory(fmt::format("temporaries of more than {} bytes", total));
     const std::int64_t size = (bytes + alignment - 1) / alignment * alignment;
     std::ranges::sort(placed, {}, &Placed::begin);
     std::int64_t at = 0;
@@ -107,7 +107,7 @@ void BoundSegment::allocate_temporaries() {
     temporary_offset_[b] = at;
     total = std::max(total, at + size);
   }
-  if (total > 0) temporaries_ = base::allocate_shared_memory(static_cast<std::size_t>(total));
+  temporary_bytes_ = static_cast<std::size_t>(total);
 }
 
 void BoundSegment::bind_launches(const CallArrays& arrays, const BindOptions& options, RunCounts& counts) {
@@ -173,13 +173,22 @@ void BoundSegment::bind_launches(const CallArrays& arrays, const BindOptions& op
   for (std::size_t i = 0; i < made.size(); ++i) made[i]->set_entry(entries[i]);
 }
 
-// ---- calls
-// ---------------------------------------------------------------------------------------------------------------------
+// ---- calls ----
 
-void BoundSegment::start(CallArrays& arrays) {
+char* Workspace::block(std::size_t segment, std::size_t bytes) {
+  if (blocks_.size() <= segment) blocks_.resize(segment + 1);
+  Block& block = blocks_[segment];
+  if (block.bytes < bytes) {
+    block = {};  // what is in it is of no use: give it back before the larger one is asked for
+    block = {base::allocate_shared_memory(bytes), bytes};
+  }
+  return static_cast<char*>(block.memory.get());
+}
+
+void BoundSegment::start(CallArrays& arrays, Workspace& workspace) {
   const plan::Plan& plan = executable_->plan;
   const expr::Graph& graph = executable_->program.graph;
-  spare_updates_.resize(plan.update_buffer.size());
+  char* const temporaries = workspace.block(static_cast<std::size_t>(number_), temporary_bytes_);
   for (std::size_t b = 0; b < plan.buffers.size(); ++b) {
     const Buffer& buffer = plan.buffers[b];
     const auto number = static_cast<std::size_t>(buffer.number);
@@ -197,21 +206,16 @@ void BoundSegment::start(CallArrays& arrays) {
         base = address_of(graph.constants[number]);
         break;
       case Buffer::Role::temporary:
-        base = static_cast<char*>(temporaries_.get()) + temporary_offset_[b];
+        base = temporaries + temporary_offset_[b];
         break;
       case Buffer::Role::output:
         arrays.outputs[number] = Array::empty(dtype, memory_.layouts[b].shape);
         base = static_cast<char*>(arrays.outputs[number].raw());
         break;
-      case Buffer::Role::update: {
-        Array& memory = spare_updates_[number];
-        if (memory.dtype() != dtype || memory.shape() != memory_.layouts[b].shape || memory.owner().use_count() != 1) {
-          memory = Array::empty(dtype, memory_.layouts[b].shape);
-        }
-        arrays.updates[number] = memory;
-        base = static_cast<char*>(memory.raw());
+      case Buffer::Role::update:
+        arrays.updates[number] = Array::empty(dtype, memory_.layouts[b].shape);
+        base = address_of(arrays.updates[number]);
         break;
-      }
     }
   }
   for (std::size_t b = 0; b < plan.buffers.size(); ++b) {
@@ -226,11 +230,11 @@ void BoundSegment::start(CallArrays& arrays) {
 
 void BoundSegment::run(RunCounts& counts) {
   failure_[0] = 0;
-  std::vector<std::unique_ptr<SimulatedRun>>
+  std::vector<std::unique_ptr<PendingResult>>
       pending;  // results behind the commit point, where nothing may fail any more
   for (BoundLaunch& launch : launches_) {
     if (auto* product = std::get_if<std::unique_ptr<ProductLaunch>>(&launch.what)) {
-      if (engine_ == Engine::simulated && launch.after_commit) continue;  // below
+      if (engine_ != Engine::compiled && launch.after_commit) continue;  // below: products cannot fail
       (*product)->run(memory_);
       ++counts.products;
       continue;
@@ -240,8 +244,8 @@ void BoundSegment::run(RunCounts& counts) {
     ++(engine_ == Engine::reference ? counts.reference_kernels : counts.kernels);
     if (failure_[0] != 0) fail(kernel);
   }
-  if (engine_ != Engine::simulated) return;
-  for (const auto& result : pending) result->copy_out();
+  if (engine_ == Engine::compiled) return;
+  for (const auto& result : pending) result->write();
   for (BoundLaunch& launch : launches_) {
     auto* product = std::get_if<std::unique_ptr<ProductLaunch>>(&launch.what);
     if (product == nullptr || !launch.after_commit) continue;
@@ -292,7 +296,7 @@ BoundPlan::BoundPlan(std::shared_ptr<const Executable> executable, const CallArr
       options_(std::move(options)),
       first_(executable_, 0, nullptr, {}, arrays, options_, counts) {}
 
-void BoundPlan::run(CallArrays& arrays, RunCounts& counts) {
+void BoundPlan::run(CallArrays& arrays, Workspace& workspace, RunCounts& counts) {
   const plan::Plan& plan = executable_->plan;
   const expr::Graph& graph = executable_->program.graph;
   static const Array placeholder(0.f);  // without dimensions, so that a copy allocates nothing
@@ -300,11 +304,11 @@ void BoundPlan::run(CallArrays& arrays, RunCounts& counts) {
   arrays.updates.resize(graph.updates.size());
   BoundSegment* segment = &first_;
   for (std::size_t k = 0; k + 1 < plan.segments.size(); ++k) {
-    segment->start(arrays);
+    segment->start(arrays, workspace);
     segment->run(counts);
     segment = &segment->next(segment->read_fresh(), arrays, options_, counts);
   }
-  segment->start(arrays);
+  segment->start(arrays, workspace);
 
   // Results that no step of their own computes: inputs, constants and sizes as they are now, before anything is
   // overwritten; and those that repeat another result, whose memory is taken now and filled at the end.
@@ -313,8 +317,9 @@ void BoundPlan::run(CallArrays& arrays, RunCounts& counts) {
            static_cast<std::size_t>(plan.buffers[static_cast<std::size_t>(b)].number) == i;
   };
   struct Repeated {
-    Array* to;
-    const Array* from;
+    char* to;
+    const char* from;
+    std::size_t bytes;
   };
   std::vector<Repeated> repeated;
   const auto add = [&](Array& result, NodeId node, int b) {
@@ -341,7 +346,7 @@ void BoundPlan::run(CallArrays& arrays, RunCounts& counts) {
       default: {
         const Array& from = buffer.role == Buffer::Role::output ? arrays.outputs[number] : arrays.updates[number];
         result = Array::empty(dtype, from.shape());
-        repeated.push_back({&result, &from});
+        repeated.push_back({address_of(result), address_of(from), from.bytes()});
       }
     }
   };
@@ -354,7 +359,9 @@ void BoundPlan::run(CallArrays& arrays, RunCounts& counts) {
       add(arrays.updates[i], graph.updates[i].value, plan.update_buffer[i]);
   }
   segment->run(counts);
-  for (const Repeated& r : repeated) r.to->copy_from(*r.from);
+  for (const Repeated& r : repeated) {
+    if (r.bytes > 0) std::memcpy(r.to, r.from, r.bytes);
+  }
 }
 
 }  // namespace croton::runtime

@@ -20,6 +20,21 @@ struct BindOptions {
   std::string schedule;              // overrides, see codegen/schedule.hpp
 };
 
+/// Memory for the temporaries of a function's calls, a block a segment. One plan of a function runs at a time, so they
+/// all share it; it grows to what the largest needs.
+class Workspace {
+ public:
+  /// OutOfMemory.
+  char* block(std::size_t segment, std::size_t bytes);
+
+ private:
+  struct Block {
+    std::shared_ptr<void> memory;
+    std::size_t bytes = 0;
+  };
+  std::vector<Block> blocks_;
+};
+
 /// One segment of a plan, bound.
 class BoundSegment {
  public:
@@ -32,7 +47,7 @@ class BoundSegment {
   const SizeTable& sizes() const { return sizes_; }
   Memory& memory() { return memory_; }
   /// Memory for what this segment computes; everything that may fail to be allocated is allocated here.
-  void start(CallArrays& arrays);
+  void start(CallArrays& arrays, Workspace& workspace);
   /// Runs its launches. Throws what a failed check says.
   void run(RunCounts& counts);
   /// The numbers that are read back at its end.
@@ -43,7 +58,7 @@ class BoundSegment {
 
  private:
   void find_layouts(const CallArrays& arrays);
-  void allocate_temporaries();
+  void place_temporaries();
   void bind_launches(const CallArrays& arrays, const BindOptions& options, RunCounts& counts);
   [[noreturn]] void fail(const KernelLaunch& launch) const;
 
@@ -58,9 +73,8 @@ class BoundSegment {
   SizeTable sizes_;
   Memory memory_;
   std::vector<std::int64_t> temporary_offset_;  // per buffer
-  std::shared_ptr<void> temporaries_;
+  std::size_t temporary_bytes_ = 0;
   std::vector<BoundLaunch> launches_;
-  std::vector<Array> spare_updates_;  // memory of old values, used again
   std::map<std::vector<std::int64_t>, std::unique_ptr<BoundSegment>> next_;
   alignas(16) std::uint32_t failure_[4] = {};
 };
@@ -73,7 +87,7 @@ class BoundPlan {
 
   /// Runs all steps. If it throws, no shared variable has changed. Without a compiler kernels run in the reference
   /// evaluator.
-  void run(CallArrays& arrays, RunCounts& counts);
+  void run(CallArrays& arrays, Workspace& workspace, RunCounts& counts);
 
  private:
   std::shared_ptr<const Executable> executable_;

@@ -51,6 +51,7 @@ std::shared_ptr<const Executable> make_executable(fuse::Program program) {
     if (!call.product) continue;
     for (const auto& generated : call.product->generated) analyses.push_back(codegen::analyse(*generated->kernel));
   }
+  result->needed = expr::reachable(result->program.graph);
   std::size_t arguments = 0, shared = 0;
   for (const expr::GraphInput& input : result->program.graph.inputs) {
     const bool is_shared = input.role == expr::Role::shared;

@@ -27,6 +27,7 @@ struct Executable {
   plan::Plan plan;
   /// Per call of the program: of its kernel, or of the kernels that may stand in for a product.
   std::vector<std::vector<std::shared_ptr<const codegen::Analysis>>> analyses;
+  std::vector<bool> needed;            // per node of the graph
   std::vector<InputRef> inputs;        // as graph.inputs
   std::vector<InputRef> host_inputs;   // integer scalars whose values sizes depend on: part of a bound plan's key
   std::vector<bool> needs_contiguous;  // per argument: a product reads it

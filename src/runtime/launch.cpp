@@ -2,6 +2,8 @@
 
 #include <croton/error.hpp>
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstring>
 
@@ -16,6 +18,9 @@ namespace {
 
 // Few threads and blocks, so that kernels walk the rest in their grid loops, which is part of what is tested.
 constexpr codegen::Schedule simulated_schedule{.threads = 64, .blocks = 8};
+
+// Beyond this index arithmetic might overflow.
+constexpr std::int64_t max_elements = std::int64_t{1} << 62;
 
 DType dtype_of(const BoundKernel& kernel, std::size_t operand) {
   return kernel.analysis->kernel.operands[operand].dtype;
@@ -40,6 +45,13 @@ BoundKernel bind_kernel(const Executable& executable, const plan::Step& step, in
   std::vector<codegen::Layout> layouts;
   for (const int b : result.operands) layouts.push_back(memory.layouts[static_cast<std::size_t>(b)]);
   result.launch = codegen::specialise(*result.analysis, result.extents, layouts);
+  std::int64_t elements = 1;
+  for (const std::int64_t size : result.launch.sizes) {
+    if (__builtin_mul_overflow(elements, std::max<std::int64_t>(1, size), &elements) || elements > max_elements) {
+      throw ShapeError(fmt::format("a kernel would walk more than {} elements ({})", max_elements,
+                                   result.call->origins.empty() ? "line unknown" : line_of(result.call->origins[0])));
+    }
+  }
   return result;
 }
 
@@ -67,8 +79,8 @@ std::vector<codegen::Text> emit_launch(std::span<const BoundKernel> kernels, cod
     count.push_back(1);
     return {codegen::emit(parts[0], target)};
   }
-  codegen::Text text = codegen::emit_group(parts, target);
-  if (text.parameters.size() * sizeof(std::uint64_t) <= codegen::max_parameter_bytes) {
+  codegen::Text text = codegen::emit_group(parts, target);  // its entry takes the number of tiles besides
+  if ((text.parameters.size() + 1) * sizeof(std::uint64_t) <= codegen::max_parameter_bytes) {
     count.push_back(kernels.size());
     return {std::move(text)};
   }
@@ -140,14 +152,13 @@ void KernelLaunch::fill_parameters() {
 }
 
 void KernelLaunch::run(const Memory& memory, std::uint32_t* failure,
-                       std::vector<std::unique_ptr<SimulatedRun>>* pending) {
-  if (engine_ == Engine::reference) return run_reference(memory);
-  if (engine_ == Engine::simulated) {
-    auto result = run_simulated(memory, failure);
+                       std::vector<std::unique_ptr<PendingResult>>* pending) {
+  if (engine_ != Engine::compiled) {
+    auto result = engine_ == Engine::reference ? run_reference(memory) : run_simulated(memory, failure);
     if (pending != nullptr)
       pending->push_back(std::move(result));
     else
-      result->copy_out();
+      result->write();
     return;
   }
   for (const Pointer& pointer : pointers_) {
@@ -172,7 +183,7 @@ void KernelLaunch::run(const Memory& memory, std::uint32_t* failure,
   if (entry_.finish != nullptr) entry_.finish(parameters_.data());
 }
 
-std::unique_ptr<SimulatedRun> KernelLaunch::run_simulated(const Memory& memory, std::uint32_t* failure) const {
+std::unique_ptr<PendingResult> KernelLaunch::run_simulated(const Memory& memory, std::uint32_t* failure) const {
   std::vector<SimulatedOperand> operands;
   for (const BoundKernel& kernel : kernels_) {
     for (std::size_t i = 0; i < kernel.operands.size(); ++i) {
@@ -198,29 +209,50 @@ std::unique_ptr<SimulatedRun> KernelLaunch::run_simulated(const Memory& memory, 
                   failure);
 }
 
+namespace {
+
+/// Arrays in C order, and where their bytes go.
+class EvaluatedRun final : public PendingResult {
+ public:
+  void add(Array value, char* to) { results_.emplace_back(std::move(value), to); }
+  void write() noexcept override {
+    for (const auto& [value, to] : results_) {
+      if (value.bytes() > 0) std::memcpy(to, value.raw(), value.bytes());
+    }
+  }
+
+ private:
+  std::vector<std::pair<const Array, char*>> results_;
+};
+
+}  // namespace
+
 /// The same by the reference evaluator: slow, and right.
-void KernelLaunch::run_reference(const Memory& memory) {
+std::unique_ptr<PendingResult> KernelLaunch::run_reference(const Memory& memory) const {
+  auto run = std::make_unique<EvaluatedRun>();
   for (const BoundKernel& kernel : kernels_) {
-    const auto view = [&](std::size_t operand) {
-      const auto b = static_cast<std::size_t>(kernel.operands[operand]);
-      const DType dtype = dtype_of(kernel, operand);
-      Sizes strides;
-      for (const std::int64_t s : memory.layouts[b].strides)
-        strides.push_back(s * static_cast<std::int64_t>(size_of(dtype)));
-      return Array::view_of(memory.base[b], dtype, memory.layouts[b].shape, strides);
-    };
     std::vector<Array> reads;
     std::vector<Sizes> shapes;
     const std::size_t first_written = kernel.operands.size() - kernel.call->writes.size();
     for (std::size_t i = 0; i < kernel.operands.size(); ++i) {
-      if (i < first_written)
-        reads.push_back(view(i));
-      else
-        shapes.push_back(memory.layouts[static_cast<std::size_t>(kernel.operands[i])].shape);
+      const auto b = static_cast<std::size_t>(kernel.operands[i]);
+      if (i >= first_written) {
+        shapes.push_back(memory.layouts[b].shape);
+        continue;
+      }
+      const DType dtype = dtype_of(kernel, i);
+      Sizes strides;
+      for (const std::int64_t s : memory.layouts[b].strides)
+        strides.push_back(s * static_cast<std::int64_t>(size_of(dtype)));
+      reads.push_back(
+          Array::view_of(static_cast<const void*>(memory.base[b]), dtype, memory.layouts[b].shape, strides));
     }
     const std::vector<Array> results = kernel::evaluate(*kernel.call->kernel, reads, kernel.extents, shapes);
-    for (std::size_t i = 0; i < results.size(); ++i) view(first_written + i).copy_from(results[i]);
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      run->add(results[i].contiguous(), memory.base[static_cast<std::size_t>(kernel.operands[first_written + i])]);
+    }
   }
+  return run;
 }
 
 ProductLaunch::ProductLaunch(const Executable& executable, const plan::Step& step, const Memory& memory)

@@ -1,5 +1,5 @@
-// BoundLaunch: one launch of a plan with numbers for its sizes. It is bound once and run by every call: by compiled CPU
-// code, on the simulated GPU, in the reference evaluator, or by a library.
+// What a bound plan runs, with numbers for its sizes: kernels, by compiled CPU code, on the simulated GPU or in the
+// reference evaluator, and products by a library. Bound once, run by every call.
 #pragma once
 
 #include "codegen/emit.hpp"
@@ -50,9 +50,10 @@ class KernelLaunch {
   const codegen::Text& text() const { return text_; }
   std::span<const BoundKernel> kernels() const { return kernels_; }
   void set_entry(cpu::KernelEntry entry) { entry_ = entry; }
-  /// Runs it. A check that fails leaves its number and value in `failure` (three words, as ct::Failure). On the
-  /// simulated GPU results come back when it has run, or, if `pending` is there, when what is put there is told so.
-  void run(const Memory& memory, std::uint32_t* failure, std::vector<std::unique_ptr<SimulatedRun>>* pending = nullptr);
+  /// Runs it. A check that fails leaves its number and value in `failure` (three words, as ct::Failure). If `pending`
+  /// is there, what could fail halfway leaves its results there; compiled code cannot, and writes them at once.
+  void run(const Memory& memory, std::uint32_t* failure,
+           std::vector<std::unique_ptr<PendingResult>>* pending = nullptr);
 
  private:
   struct Pointer {  // a parameter that every call fills in
@@ -61,8 +62,8 @@ class KernelLaunch {
     std::int64_t offset;  // in bytes
   };
   void fill_parameters();
-  std::unique_ptr<SimulatedRun> run_simulated(const Memory& memory, std::uint32_t* failure) const;
-  void run_reference(const Memory& memory);
+  std::unique_ptr<PendingResult> run_simulated(const Memory& memory, std::uint32_t* failure) const;
+  std::unique_ptr<PendingResult> run_reference(const Memory& memory) const;
 
   std::vector<BoundKernel> kernels_;
   codegen::Text text_;

@@ -28,7 +28,7 @@ std::shared_ptr<const simulator::Program> program_of(const codegen::Text& text) 
   return program;
 }
 
-class Run final : public SimulatedRun {
+class Run final : public PendingResult {
  public:
   Run(const SimulatedLaunch& request, std::uint32_t* failure) {
     // An operand that is written in place of another one is one piece of memory on the device as well.
@@ -36,10 +36,11 @@ class Run final : public SimulatedRun {
       if (operand.bytes == 0) continue;
       Piece& piece = pieces_[operand.host];
       piece.written = piece.written || operand.written;
-      if (piece.device != nullptr) continue;
-      piece.bytes = operand.bytes;
-      piece.device = static_cast<char*>(memory_.allocate(operand.bytes));
-      memory_.copy_in(piece.device, {static_cast<const std::byte*>(operand.host), operand.bytes});
+      piece.bytes = std::max(piece.bytes, operand.bytes);
+    }
+    for (auto& [host, piece] : pieces_) {
+      piece.device = static_cast<char*>(memory_.allocate(piece.bytes));
+      memory_.copy_in(piece.device, {static_cast<const std::byte*>(host), piece.bytes});
     }
     constexpr std::size_t failure_bytes = 3 * sizeof(std::uint32_t);
     void* device_failure = memory_.allocate(failure_bytes);
@@ -73,7 +74,7 @@ class Run final : public SimulatedRun {
     memory_.copy_out({reinterpret_cast<std::byte*>(failure), failure_bytes}, device_failure);
   }
 
-  void copy_out() noexcept override {
+  void write() noexcept override {
     for (const auto& [host, piece] : pieces_) {
       if (piece.written) memory_.copy_out({static_cast<std::byte*>(host), piece.bytes}, piece.device);
     }
@@ -91,7 +92,7 @@ class Run final : public SimulatedRun {
 
 }  // namespace
 
-std::unique_ptr<SimulatedRun> simulate(const SimulatedLaunch& launch, std::uint32_t* failure) {
+std::unique_ptr<PendingResult> simulate(const SimulatedLaunch& launch, std::uint32_t* failure) {
   return std::make_unique<Run>(launch, failure);
 }
 

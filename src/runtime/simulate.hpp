@@ -3,6 +3,7 @@
 #pragma once
 
 #include "codegen/emit.hpp"
+#include "runtime/pending.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -36,16 +37,8 @@ struct SimulatedLaunch {
   std::uint64_t seed = 0;  // of the order of threads
 };
 
-/// A launch that has run; its results are still on the device.
-class SimulatedRun {
- public:
-  virtual ~SimulatedRun() = default;
-  /// Copies what was written to the host. Cannot fail.
-  virtual void copy_out() noexcept = 0;
-};
-
-/// Runs it, with all checks of the simulator. `failure`: three words, as ct::Failure. DeviceError if the kernel does
-/// what no kernel may.
-std::unique_ptr<SimulatedRun> simulate(const SimulatedLaunch& launch, std::uint32_t* failure);
+/// Runs it, with all checks of the simulator; results stay on the device until they are asked for. `failure`: three
+/// words, as ct::Failure. DeviceError if the kernel does what no kernel may.
+std::unique_ptr<PendingResult> simulate(const SimulatedLaunch& launch, std::uint32_t* failure);
 
 }  // namespace croton::runtime

@@ -13,6 +13,19 @@ namespace {
 
 using expr::Arena;
 
+std::string describe(const Executable& executable, const CallArrays& arrays) {
+  std::string text;
+  const expr::Graph& graph = executable.program.graph;
+  for (std::size_t i = 0; i < graph.inputs.size(); ++i) {
+    const expr::GraphInput& input = graph.inputs[i];
+    const Array& array = arrays.of(executable.inputs[i]);
+    text += fmt::format(
+        "{}{} is {} ({})", text.empty() ? "" : ", ", input.name.empty() ? "an unnamed input" : input.name,
+        Type{array.dtype(), array.shape()}.to_string(), line_of({"", graph.arena.origin(input.node).where}));
+  }
+  return text;
+}
+
 std::int64_t find_size(const Executable& executable, const CallArrays& arrays, NodeId id, bool smallest,
                        const SizeTable& sizes) {
   const Arena& arena = executable.program.graph.arena;
@@ -31,21 +44,15 @@ std::int64_t find_size(const Executable& executable, const CallArrays& arrays, N
   std::vector<expr::Scalar> operands;
   for (const NodeId input : arena.inputs(id))
     operands.push_back(expr::Scalar::of_int(sizes[input], arena.type(input).dtype));
-  if (op.name == "cast") return operands[0].cast(arena.type(id).dtype).i;
-  return op.map->reference(operands, arena.type(id).dtype).as_int();
-}
-
-std::string describe(const Executable& executable, const CallArrays& arrays) {
-  std::string text;
-  const expr::Graph& graph = executable.program.graph;
-  for (std::size_t i = 0; i < graph.inputs.size(); ++i) {
-    const expr::GraphInput& input = graph.inputs[i];
-    const Array& array = arrays.of(executable.inputs[i]);
-    text += fmt::format(
-        "{}{} is {} ({})", text.empty() ? "" : ", ", input.name.empty() ? "an unnamed input" : input.name,
-        Type{array.dtype(), array.shape()}.to_string(), line_of({"", graph.arena.origin(input.node).where}));
+  if (op.name == "mul" && arena.type(id).dtype == DType::int64) {
+    std::int64_t product = 0;
+    if (__builtin_mul_overflow(operands[0].cast(DType::int64).i, operands[1].cast(DType::int64).i, &product)) {
+      throw ShapeError(fmt::format("{} times {} is more than an index can count ({}); {}", operands[0].i, operands[1].i,
+                                   line_of(arena.origin(id)), describe(executable, arrays)));
+    }
+    return product;
   }
-  return text;
+  return expr::apply_map(op, operands, arena.type(id).dtype).as_int();
 }
 
 }  // namespace
@@ -86,6 +93,7 @@ void check_requirements(const Executable& executable, const CallArrays& arrays, 
   // Sizes that types state or ops computed must be sizes; and what has no elements has no largest one.
   const auto is_new = [&](NodeId dim) { return host.known[dim] && host.known_from[dim] == segment; };
   for (NodeId id = 0; id < arena.size(); ++id) {
+    if (!executable.needed[id]) continue;
     for (const NodeId stated : arena.type(id).shape) {
       const NodeId dim = arena.representative(stated);
       if (is_new(dim) && sizes[dim] < 0) {

@@ -197,8 +197,8 @@ TEST_CASE("every op with a gradient is in the list above", "[ops]") {
       Inputs inputs;
       for (const Array& point : c.points)
         inputs.push_back(ct::variable({point.dtype(), Sizes(point.shape().size(), ct::unknown_size)}));
-      for (const croton::builder::Node* node : croton::builder::topological_order({c.f(inputs)}))
-        seen.insert(node->op->name);
+      const std::vector<ct::Variable> roots{c.f(inputs)};  // keeps the nodes alive
+      for (const croton::builder::Node* node : croton::builder::topological_order(roots)) seen.insert(node->op->name);
     }
   }
   // These appear in gradients only, which the second order tests.

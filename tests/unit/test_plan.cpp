@@ -23,8 +23,7 @@ Array numbers(std::int64_t n) { return Array::arange(n).astype(DType::float32); 
 
 }  // namespace
 
-// ---- sizes found by computing
-// ---------------------------------------------------------------------------------------------------
+// ---- sizes found by computing ----
 
 TEST_CASE("a size that is found by computing ends a segment") {
   const auto mode = GENERATE("run", "reference", "simulate");
@@ -146,8 +145,7 @@ TEST_CASE("many different sizes found by computing compile once") {
   CHECK(f.counts().compiled == compiled);
 }
 
-// ---- launches of several kernels
-// ------------------------------------------------------------------------------------------------
+// ---- launches of several kernels ----
 
 namespace {
 
@@ -262,8 +260,7 @@ TEST_CASE("a result that repeats another one is allocated before anything is ove
   }
 }
 
-// ---- schedules
-// ------------------------------------------------------------------------------------------------------------------
+// ---- schedules ----
 
 TEST_CASE("a schedule can be overridden, and changes no bits") {
   const Array x = Array::normal(DType::float32, {37, 300}, 3);
@@ -287,8 +284,7 @@ TEST_CASE("a schedule can be overridden, and changes no bits") {
   }
 }
 
-// ---- products by generated kernels
-// --------------------------------------------------------------------------------------------------
+// ---- products by generated kernels ----
 
 TEST_CASE("skinny products are generated kernels, in every order of their operands") {
   const auto mode = GENERATE("run", "simulate");
@@ -319,4 +315,127 @@ TEST_CASE("skinny products are generated kernels, in every order of their operan
   }
   // Only two columns that lie side by side, walked across, and their mirror image are left to a library.
   CHECK(f.counts().products == (left == right ? 1 : 0));
+}
+
+// ---- what once went wrong ----
+
+TEST_CASE("the size of a shared variable that equals a computed one", "[plan]") {
+  const auto mode = GENERATE("run", "reference", "simulate");
+  const ct::change_flags flags{std::string("mode=") + mode};
+  const auto x = ct::vector("x");
+  const auto w = ct::shared(Array::arange(6), {.name = "w"});
+  const ct::Function f = ct::function({x}, ct::arange(x.shape(0) * 2) + w);
+  CHECK(f(numbers(3)).only().equals(Array::arange(0, 12, 2, DType::int64)));
+  CHECK_THROWS_AS(f(numbers(2)), ct::ShapeError);
+}
+
+TEST_CASE("an update that is also a size found by computing", "[plan]") {
+  const auto mode = GENERATE("run", "reference", "simulate");
+  const ct::change_flags flags{std::string("mode=") + mode};
+  const auto s = ct::scalar("s");
+  const auto n = ct::shared(Array(std::int64_t{0}), {.name = "n"});
+  const auto a = ct::shared(Array(0.f), {.name = "a"});
+  const auto size = ct::cast(s, DType::int64);
+  const ct::Function f = ct::function({s}, ct::arange(size), {.updates = {{n, size}, {a, a + s}}});
+  CHECK(f(3.f).only().shape() == ct::Sizes{3});
+  CHECK(n.get_value().item<std::int64_t>() == 3);
+  CHECK(a.get_value().item<float>() == 3);
+}
+
+TEST_CASE("a number that is read back is not written over before", "[plan]") {
+  const auto mode = GENERATE("run", "reference", "simulate");
+  const ct::change_flags flags{std::string("mode=") + mode};
+  const auto x = ct::vector("x");
+  const auto m = ct::matrix("m");
+  const auto n = ct::sum(ct::cast(x > 0, DType::int64));
+  const auto t = ct::cast(ct::sum(ct::dot(m, m)), DType::int64);
+  const ct::Function f = ct::function({x, m}, ct::arange(n) * (n * t));
+  CHECK(
+      f(Array{1.f, 1.f, 1.f}, Array{{3.f}}).only().equals(Array{std::int64_t{0}, std::int64_t{27}, std::int64_t{54}}));
+}
+
+TEST_CASE("a product in a lower precision is added to a variable in a higher one", "[plan]") {
+  const auto mode = GENERATE("run", "reference", "simulate");
+  const ct::change_flags flags{std::string("mode=") + mode};
+  const auto a = ct::matrix("a");
+  const auto w = ct::shared(Array::zeros(DType::float64, {2, 2}), {.name = "w"});
+  const ct::Function f =
+      ct::function({a}, ct::OutputList{std::vector<ct::Out>{}}, {.updates = {{w, w - 0.5 * ct::dot(a, a)}}});
+  f(Array{{1.f, 0.f}, {0.f, 2.f}});
+  CHECK(w.get_value().equals(Array{{-0.5, 0.0}, {0.0, -2.0}}));
+}
+
+TEST_CASE("the host's arithmetic casts as kernels do", "[plan]") {
+  const auto n = ct::variable({DType::int64, {}}, "n"), m = ct::variable({DType::uint64, {}}, "m");
+  const auto size = ct::cast(n < m, DType::int64) + 1;
+  const ct::Function f = ct::function({n, m}, {ct::arange(size), size});
+  const ct::Outputs r = f(Array(std::int64_t{-1}), Array(std::uint64_t{1}));
+  CHECK(r[0].shape() == ct::Sizes{r[1].item<std::int64_t>()});
+}
+
+TEST_CASE("arithmetic on numbers that share operands takes time in proportion", "[plan]") {
+  const auto mode = GENERATE("run", "reference");
+  const ct::change_flags flags{std::string("mode=") + mode};
+  const auto x = ct::vector("x");
+  ct::Variable k = ct::sum(ct::cast(x > 0, DType::int64));
+  for (int i = 0; i < 40; ++i) k = (k * k + k) & 7;
+  CHECK(ct::function({x}, ct::arange(k))(Array{1.f, 2.f}).only().shape()[0] < 8);
+  ct::Variable y = ct::arange(ct::sum(ct::cast(x > 0, DType::int64)));
+  for (int i = 0; i < 12; ++i) y = y[ct::slice(ct::floor_divide(y.shape(0), 2))];
+  CHECK(ct::function({x}, y)(Array{1.f, 2.f}).only().shape() == ct::Sizes{1});
+}
+
+TEST_CASE("long chains of integers do not recurse", "[plan]") {
+  const auto n = ct::variable({DType::int64, {}}, "n"), m = ct::variable({DType::int64, {}}, "m");
+  ct::Variable k = n;
+  std::int64_t wanted = 3;
+  for (int i = 0; i < 10000; ++i) {
+    k = k * m + n;
+    wanted = wanted * -1 + 3;
+  }
+  CHECK(ct::function({n, m}, k)(Array(std::int64_t{3}), Array(std::int64_t{-1})).only().item<std::int64_t>() == wanted);
+}
+
+TEST_CASE("read-only memory is never borrowed to be written", "[plan]") {
+  static const float fixed[4] = {1, 2, 3, 4};
+  auto w = ct::shared(Array::zeros(DType::float32, {4}), {.name = "w"});
+  w.set_value(Array::view_of(static_cast<const void*>(fixed), DType::float32, {4}), true);
+  ct::function({}, ct::OutputList{std::vector<ct::Out>{}}, {.updates = {{w, w + 1}}})();
+  CHECK(w.get_value().equals(Array{2.f, 3.f, 4.f, 5.f}));
+  CHECK(fixed[0] == 1);
+}
+
+TEST_CASE("operands that begin at one address", "[plan]") {
+  const auto mode = GENERATE("run", "reference", "simulate");
+  const ct::change_flags flags{std::string("mode=") + mode};
+  const auto x = ct::vector("x"), y = ct::vector("y");
+  const Array a = numbers(6);
+  const ct::Outputs r = ct::function({x, y}, {x * 2, ct::sum(y * 3)})(a.slice(0, 0, 1), a);
+  CHECK(r[0].equals(Array{0.f}));
+  CHECK(r[1].item<float>() == 45);
+}
+
+TEST_CASE("more elements than an index can count", "[plan]") {
+  const auto mode = GENERATE("run", "simulate");
+  const ct::change_flags flags{std::string("mode=") + mode};
+  const auto n = ct::variable({DType::int64, {}}, "n");
+  const auto i = ct::cast(ct::arange(n), DType::float32);
+  const ct::Function f = ct::function({n}, ct::sum(ct::dimshuffle(i, {-1, 0}) * ct::dimshuffle(i, {0, -1}) + 1));
+  CHECK(f(Array(std::int64_t{3})).only().item<float>() == 18);
+  CHECK_THROWS_AS(f(Array(std::int64_t{1} << 32)), ct::ShapeError);
+}
+
+TEST_CASE("an integer that is only a value does not bind anew", "[plan]") {
+  const auto k = ct::variable({DType::int64, {}}, "k"), n = ct::variable({DType::int64, {}}, "n");
+  const ct::Function f = ct::function({k, n}, ct::alloc(k, {n}));
+  for (std::int64_t i = 0; i < 3; ++i) {
+    CHECK(f(Array(i), Array(std::int64_t{2})).only().equals(Array{i, i}));
+  }
+}
+
+TEST_CASE("an empty function says so", "[plan]") {
+  const ct::Function empty;
+  CHECK_THROWS_AS(empty.plan(), ct::TypeError);
+  CHECK_THROWS_AS(empty.counts(), ct::TypeError);
+  CHECK_FALSE(empty.copy().defined());
 }

@@ -35,8 +35,7 @@ std::string message_of(F f) {
 
 }  // namespace
 
-// ---- types
-// -----------------------------------------------------------------------------------------------------------------
+// ---- types ----
 
 TEST_CASE("types of sums of two dtypes", "[semantics]") {
   const auto sum = [](DType a, DType b) { return (of(a) + of(b)).dtype(); };
@@ -95,8 +94,7 @@ TEST_CASE("types of functions, quotients and reductions", "[semantics]") {
   CHECK(f(Array{std::uint8_t{1}}).only().equals(Array{std::uint8_t{255}}));  // wraps
 }
 
-// ---- broadcasting
-// ----------------------------------------------------------------------------------------------------------
+// ---- broadcasting ----
 
 TEST_CASE("sizes that differ name the variables and the line", "[semantics]") {
   const ct::change_flags flags(GENERATE(from_range(modes)));
@@ -195,8 +193,7 @@ TEST_CASE("shared variables state no sizes", "[semantics]") {
   CHECK_THROWS_AS(ct::function({r}, std::vector<Variable>{}, {.updates = {{s, r}}}), ct::TypeError);
 }
 
-// ---- updates and givens
-// ----------------------------------------------------------------------------------------------------
+// ---- updates and givens ----
 
 TEST_CASE("updates see old values", "[semantics]") {
   const ct::change_flags flags(GENERATE(from_range(modes)));
@@ -272,8 +269,7 @@ TEST_CASE("givens", "[semantics]") {
   CHECK_THROWS_AS(ct::function({}, x, {.givens = {{x, ct::scalar("t")}}}), ct::TypeError);
 }
 
-// ---- arguments
-// -------------------------------------------------------------------------------------------------------------
+// ---- arguments ----
 
 TEST_CASE("the three states of casting", "[semantics]") {
   const auto x = ct::fvector("x");
@@ -355,8 +351,7 @@ TEST_CASE("one output, lists of outputs, none", "[semantics]") {
   CHECK(ct::function({}, ct::constant(Array{1, 2}))().only().equals(Array{1, 2}));
 }
 
-// ---- aliasing
-// --------------------------------------------------------------------------------------------------------------
+// ---- aliasing ----
 
 TEST_CASE("outputs share memory with nothing", "[semantics]") {
   const ct::change_flags flags(GENERATE(from_range(modes)));
@@ -431,8 +426,7 @@ TEST_CASE("set_value", "[semantics]") {
   CHECK(s.get_value().equals(Array{1.f, 3.f}));
 }
 
-// ---- calls that fail
-// ---------------------------------------------------------------------------------------------------------
+// ---- calls that fail ----
 
 TEST_CASE("a call that raises has changed nothing", "[semantics]") {
   const ct::change_flags flags(GENERATE(from_range(modes)));
@@ -517,8 +511,7 @@ TEST_CASE("an allocation that fails in a simulated launch changes nothing", "[se
   check_failing_allocations("mode=simulate");
 }
 
-// ---- threads
-// -------------------------------------------------------------------------------------------------------------------
+// ---- threads ----
 
 TEST_CASE("one function called from many threads", "[semantics]") {
   const auto x = ct::vector("x");
