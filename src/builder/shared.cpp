@@ -55,7 +55,8 @@ void SharedVariable::set_value(const Array& value, bool borrow) {
     throw TypeError(fmt::format("set_value: {} does not take {} without loss; convert it with .astype(DType::{})",
                                 builder::describe(*this), name_of(value.dtype()), name_of(dtype())));
   }
-  Array fresh = value.dtype() == dtype() ? (borrow && value.writable() ? value.contiguous() : value.copy()) : value.astype(dtype());
+  Array fresh = value.dtype() == dtype() ? (borrow && value.writable() ? value.contiguous() : value.copy())
+                                         : value.astype(dtype());
   const std::unique_lock lock(state.mutex);
   state.value = std::move(fresh);
   ++state.version;

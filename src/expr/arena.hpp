@@ -115,7 +115,6 @@ class Arena {
   std::string type_text(NodeId id) const;
 
  private:
-  struct Key;
   NodeId find_or_add(const Op& op, std::span<const NodeId> inputs, AttrsId attrs, Place place, TypeId type,
                      bool infer_type);
   void grow_table();
