@@ -10,7 +10,9 @@ namespace croton {
 struct SharedOptions {
   std::string name = {};
   std::string target = {};  ///< device that stores it, always; empty: the configured device
-  bool borrow = false;      ///< keep the given array's memory instead of a copy
+  /// Keep the given array's memory instead of a copy. Functions then write into it; it must belong to this variable alone,
+  /// and not be an argument of a function that updates it.
+  bool borrow = false;
 };
 
 /// A variable whose value lives between calls. Its type is fixed (dtype and rank); sizes may change with set_value.

@@ -147,15 +147,15 @@ Array gradient_at(const std::string& mode, const Variable& x, const Variable& co
 
 }  // namespace
 
-TEST_CASE("gradients of elementwise ops", "[ops]") {
+TEST_CASE("gradients of all ops", "[ops]") {
   const bool compiled = GENERATE(false, true);
   const ct::change_flags flags(compiled ? "mode=run" : "mode=reference");
-  const std::vector<Case> cases = elementwise_cases();
-  for (std::size_t i = 0; i < cases.size();
-       i += compiled ? 6 : 1) {  // compiled, all of them take longer: see [slow] below
-    const Case& c = cases[i];
-    INFO(c.name);
-    CHECK(ct::verify_grad(c.f, c.points, c.second_order ? 2 : 1) < tolerance);
+  const std::size_t every = compiled ? 6 : 1;  // compiled, all of them take longer: see [slow] below
+  for (const auto& list : {elementwise_cases(), other_cases()}) {
+    for (std::size_t i = 0; i < list.size(); i += every) {
+      INFO(list[i].name);
+      CHECK(ct::verify_grad(list[i].f, list[i].points, list[i].second_order ? 2 : 1) < tolerance);
+    }
   }
 }
 
@@ -164,18 +164,6 @@ TEST_CASE("gradients of elementwise ops to the second order", "[ops][slow]") {
   for (const Case& c : elementwise_cases()) {
     INFO(c.name);
     CHECK(ct::verify_grad(c.f, c.points, 2, 9) < tolerance);
-  }
-}
-
-TEST_CASE("gradients of other ops", "[ops]") {
-  const bool compiled = GENERATE(false, true);
-  const ct::change_flags flags(compiled ? "mode=run" : "mode=reference");
-  const std::vector<Case> cases = other_cases();
-  for (std::size_t i = 0; i < cases.size();
-       i += compiled ? 6 : 1) {  // compiled, all of them take longer: see [slow] below
-    const Case& c = cases[i];
-    INFO(c.name);
-    CHECK(ct::verify_grad(c.f, c.points, c.second_order ? 2 : 1) < tolerance);
   }
 }
 
