@@ -7,6 +7,7 @@
 #include <croton/error.hpp>
 #include <cstring>
 #include <filesystem>
+#include <iostream>
 #include <numeric>
 #include <thread>
 
@@ -413,6 +414,22 @@ TEST_CASE("objects that end after the driver are silent", "[cuda]") {
     fake.fail(entry, 1, result::deinitialized);
   }
   SUCCEED();
+}
+
+TEST_CASE("the process may end with devices open and objects in static storage", "[cuda]") {
+  FakeCuda fake;
+  std::cout.flush();  // the child ends like a program, and would print it again
+  const int status = test::run_child([] {
+    const auto device = Device::get(0);
+    static Stream stream(device);
+    static Buffer buffer(stream, 1000);
+    static PinnedMemory pinned(device, 16);
+    static Event event(device);
+    copy_in(stream, buffer.data(), bytes_of(counted(100)));
+    std::exit(0);  // unlike a return here, this ends objects in static storage
+    return 1;
+  });
+  CHECK(status == 0);
 }
 
 // ---- kernels ----

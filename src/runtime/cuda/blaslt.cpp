@@ -213,6 +213,7 @@ BlasLt::BlasLt(std::shared_ptr<Device> device, Where where)
 
 BlasLt::~BlasLt() {
   choices_.reset();
+  device_->driver().cuCtxSetCurrent.function(device_->context());  // the library frees memory of the device
   library_.Destroy.function(static_cast<Handle>(handle_));
 }
 

@@ -35,6 +35,7 @@ OpenDevices& open_devices() {
                                   driver.explain(result::no_device)));
   }
   std::vector<std::string> names;
+  names.reserve(static_cast<std::size_t>(count));
   for (int i = 0; i < count; ++i) names.push_back(fmt::format("cuda{}", i));
   throw DeviceError(
       fmt::format("cuda{}: there is no such device; this machine has: {}", index, fmt::join(names, ", ")));

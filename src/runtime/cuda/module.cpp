@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <string_view>
 #include <utility>
 
@@ -49,7 +50,7 @@ Module::Module(std::shared_ptr<Device> owner, std::span<const std::byte> code, W
   std::array<char, 8192> log{};
   std::array<int, 2> options{flag::jit_error_log, flag::jit_error_log_bytes};
   // Sizes stand where the pointers of other options do.
-  std::array<void*, 2> values{log.data(), reinterpret_cast<void*>(log.size() - 1)};
+  std::array<void*, 2> values{log.data(), std::bit_cast<void*>(log.size() - 1)};
   const auto& entry = device.driver().cuModuleLoadDataEx;
   const Result code_of_call = device.attempt(entry, where, &state->handle, image, static_cast<unsigned>(options.size()),
                                              options.data(), values.data());

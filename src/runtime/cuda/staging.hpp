@@ -19,7 +19,7 @@ class Device;
 /// Part of a Device, for one direction. Calls of several threads run one after another.
 class Staging {
  public:
-  static constexpr std::size_t slot_count = 4, slot_bytes = std::size_t{1} << 20;
+  static constexpr std::size_t slot_count = 4, slot_bytes = std::size_t{512} << 10;
 
   explicit Staging(Device& device) : device_(device) {}
   ~Staging();

@@ -1,7 +1,6 @@
 #include "runtime/cuda/stream.hpp"
 
-#include <croton/error.hpp>
-
+#include <bit>
 #include <utility>
 
 namespace croton::runtime::cuda {
@@ -81,7 +80,7 @@ double Event::milliseconds_since(const Event& start, Where where) const {
 
 Buffer::Buffer(Stream stream, std::size_t bytes, Where where) : stream_(std::move(stream)), size_(bytes) {
   if (bytes == 0) return;
-  data_ = reinterpret_cast<std::byte*>(stream_.device().allocate(bytes, stream_.handle(), where));
+  data_ = std::bit_cast<std::byte*>(stream_.device().allocate(bytes, stream_.handle(), where));
 }
 
 Buffer::~Buffer() {
