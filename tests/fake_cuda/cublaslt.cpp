@@ -1,6 +1,6 @@
 // A cuBLASLt whose products are plain loops over columns, put into streams of the fake driver.
 #include <cstring>
-#include <memory>
+#include <set>
 #include <type_traits>
 
 #include "fake_cuda/control.hpp"
@@ -35,15 +35,24 @@ constexpr std::size_t workspace_wanted = 4096;
 // What an Algorithm of this library holds.
 enum AlgorithmPart : std::size_t { split_k, scheme, alignment, workspace };
 
+// Those that were not destroyed.
+template <class T>
+std::set<T*>& all_of() {
+  static auto& all = *new std::set<T*>;
+  return all;
+}
+
 template <class T>
 Status make(T** handle) {
   *handle = new T;
+  all_of<T>().insert(*handle);
   fake_cuda::count_live("blaslt", 1);
   return status::success;
 }
 
 template <class T>
 Status destroy(T* handle) {
+  if (all_of<T>().erase(handle) == 0) return status::invalid_value;
   delete handle;
   fake_cuda::count_live("blaslt", -1);
   return status::success;

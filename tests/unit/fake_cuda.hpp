@@ -4,7 +4,9 @@
 
 #include <croton/where.hpp>
 
-#include <map>
+#include <cstddef>
+#include <exception>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -81,6 +83,7 @@ inline std::vector<std::byte> fake_cubin(const std::vector<std::string>& kernels
       "\x7f"
       "ELF\n";
   for (const std::string& kernel : kernels) text += "kernel " + kernel + "\n";
+  text += '\0';  // machine code knows its size; this does by its end
   const auto bytes = std::as_bytes(std::span(text));
   return {bytes.begin(), bytes.end()};
 }

@@ -3,10 +3,11 @@
 #include "runtime/cuda/blaslt.hpp"
 
 #include <croton/error.hpp>
-#include <cstring>
-#include <filesystem>
 #include <set>
+#include <span>
 #include <sstream>
+#include <string>
+#include <vector>
 
 #include "contains.hpp"
 #include "fake_cuda.hpp"

@@ -8,8 +8,13 @@
 #include <cstring>
 #include <filesystem>
 #include <iostream>
+#include <memory>
 #include <numeric>
+#include <optional>
+#include <span>
+#include <string>
 #include <thread>
+#include <vector>
 
 #include "contains.hpp"
 #include "fake_cuda.hpp"

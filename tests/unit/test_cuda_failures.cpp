@@ -4,9 +4,13 @@
 #include <array>
 #include <bit>
 #include <croton/error.hpp>
-#include <optional>
+#include <functional>
+#include <memory>
 #include <set>
+#include <span>
 #include <sstream>
+#include <string>
+#include <vector>
 
 #include "contains.hpp"
 #include "fake_cuda.hpp"
