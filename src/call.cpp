@@ -11,6 +11,7 @@
 #include "runtime/cpu/blas.hpp"
 #include "runtime/cpu/compiler.hpp"
 #include "runtime/cpu/threads.hpp"
+#include "runtime/cuda/driver.hpp"
 #include "runtime/cuda/toolkit.hpp"
 
 namespace croton {
@@ -119,6 +120,7 @@ void apply_settings() {
   runtime::cpu::ThreadPool::instance().set_threads(static_cast<int>(flags->threads));
   runtime::cpu::Blas::configure(flags->blas);
   runtime::cuda::set_cuda_root(flags->cuda_root);
+  runtime::cuda::set_driver_library(flags->cuda_driver);
   applied.store(flags, std::memory_order_release);
 }
 

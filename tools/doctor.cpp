@@ -8,6 +8,7 @@
 #include <array>
 #include <cstdio>
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -20,6 +21,9 @@
 #include "runtime/cpu/blas.hpp"
 #include "runtime/cpu/compiler.hpp"
 #include "runtime/cpu/threads.hpp"
+#include "runtime/cuda/blaslt.hpp"
+#include "runtime/cuda/device.hpp"
+#include "runtime/cuda/driver.hpp"
 #include "runtime/cuda/nvrtc.hpp"
 #include "runtime/cuda/toolkit.hpp"
 
@@ -146,8 +150,56 @@ State check_nvrtc() {
   return State::missing;
 }
 
+std::string describe_device(int index) {
+  const std::shared_ptr<cuda::Device> device = cuda::Device::open(index);
+  const cuda::DeviceFacts& facts = device->facts();
+  return fmt::format("cuda{}: {}, compute capability {}.{}, {}, {} multiprocessors, PCI {}", index, facts.name,
+                     facts.major, facts.minor, bytes_text(facts.memory_bytes), facts.multiprocessors, facts.pci_id);
+}
+
 State check_driver() {
-  print(State::missing, "CUDA driver", "not looked for: this version does not run kernels on GPUs yet");
+  cuda::set_cuda_root(base::config().cuda_root);
+  cuda::set_driver_library(base::config().cuda_driver);
+  std::string why;
+  if (!cuda::Driver::available(&why)) {
+    // One that is not installed is missing; one that is there and refuses is to be put right.
+    const bool hidden = cuda::toolkit_hidden();
+    if (hidden) why = "the flag cuda_root is none: CUDA is done without";
+    const State state = cuda::Driver::found() ? State::wrong : State::missing;
+    print(state, "CUDA driver", why);
+    return state;
+  }
+  const cuda::Driver& driver = cuda::Driver::instance();
+  const int count = driver.device_count();
+  State state = count == 0 ? State::missing : State::ok;
+  std::string text =
+      fmt::format("for CUDA {}.{}, at {}", driver.version().first, driver.version().second, driver.path().string());
+  if (count == 0) {
+    text +=
+        "\nno device: there is no GPU, or none that this process may see (look at nvidia-smi and "
+        "CUDA_VISIBLE_DEVICES)";
+  }
+  for (int i = 0; i < count; ++i) {
+    try {
+      text += "\n" + describe_device(i);
+    } catch (const Error& error) {
+      text += fmt::format("\ncuda{}: {}", i, error.what());
+      state = State::wrong;
+    }
+  }
+  if (state == State::ok) text += "\nthis version does not run kernels on GPUs yet";
+  print(state, "CUDA driver", text);
+  return state;
+}
+
+State check_blaslt() {
+  std::string why;
+  if (cuda::BlasLt::available(&why)) {
+    print(State::ok, "cuBLASLt", cuda::BlasLt::installed());
+    return State::ok;
+  }
+  if (cuda::toolkit_hidden()) why = "the flag cuda_root is none: CUDA is done without";
+  print(State::missing, "cuBLASLt", why);
   return State::missing;
 }
 
@@ -189,6 +241,7 @@ int doctor() {
                          {"BLAS", check_blas},
                          {"kernel cache", check_cache},
                          {"NVRTC", check_nvrtc},
+                         {"cuBLASLt", check_blaslt},
                          {"CUDA driver", check_driver}};
   bool wrong = false, flags_are_right = true;
   for (const Part& part : parts) {

@@ -1,3 +1,4 @@
-set(SOURCES bind.cpp cache.cpp configured_cache.cpp executable.cpp launch.cpp library.cpp simulate.cpp sizes.cpp cpu/blas.cpp cpu/compiler.cpp cpu/kernels.cpp cpu/threads.cpp cuda/compile.cpp cuda/dump.cpp cuda/nvrtc.cpp cuda/toolkit.cpp
+set(SOURCES bind.cpp cache.cpp configured_cache.cpp executable.cpp launch.cpp library.cpp simulate.cpp sizes.cpp cpu/blas.cpp cpu/compiler.cpp cpu/kernels.cpp cpu/threads.cpp cuda/blaslt.cpp cuda/compile.cpp cuda/device.cpp cuda/driver.cpp cuda/dump.cpp cuda/module.cpp cuda/nvrtc.cpp
+            cuda/staging.cpp cuda/stream.cpp cuda/target.cpp cuda/toolkit.cpp cuda/transfer.cpp
             simulator/callbacks.cpp simulator/checks.cpp simulator/compiler.cpp simulator/driver.cpp simulator/fiber.cpp
             simulator/memory.cpp simulator/threads.cpp)

@@ -1,0 +1,54 @@
+// A CUDA driver and a cuBLASLt for tests: shared libraries with the real entry points, in which device memory is host
+// memory. They check what a real device would let pass or punish late: every address against a table, the order of
+// streams, pinned memory that changes or goes before its copy has run, objects that are never released. What they find
+// is a *fault*; a test ends with none.
+//
+// Work runs when it is put into a stream, or, with `delay` on, only when something waits for it, so that a missing wait
+// is found. Kernels are host functions with fixed names (kernels.cpp).
+//
+// Any call can be made to fail. For whole programs the environment does that, with settings as below and failures as
+// ENTRY=CODE: FAKE_CUDA=devices=0,cuInit=100
+#pragma once
+
+#include <functional>
+
+#include "runtime/cuda/driver_types.hpp"
+
+extern "C" {
+
+/// Forgets objects, settings, failures to come and faults; not the counts of failures that happened.
+void fake_cuda_reset();
+/// devices, version (13000), memory (bytes of a device), pools, peers, delay, split_k_only (cuBLASLt).
+void fake_cuda_set(const char* setting, long long value);
+/// The nth call from now of that entry returns `code` and does nothing else; so do the `count - 1` after it. A code
+/// that loses the device does.
+void fake_cuda_fail(const char* entry, long long nth, long long count, int code);
+/// Calls since reset, and failures made so since the process began.
+long long fake_cuda_calls(const char* entry);
+long long fake_cuda_failures(const char* entry);
+/// Objects not released: contexts, streams, events, allocations, pinned, modules, blaslt.
+long long fake_cuda_live(const char* kind);
+/// What was done wrong, a line each.
+const char* fake_cuda_faults();
+/// The entries of both libraries that were loaded, a line each.
+const char* fake_cuda_entries();
+}
+
+// For the fake cuBLASLt, which runs its products in the fake driver's streams.
+namespace fake_cuda {
+
+/// Counts a call; what it must return, where a failure was asked for.
+int enter(const char* entry);
+void register_entry(const char* entry);
+void count_live(const char* kind, long long change);
+/// False for a stream that there is not.
+bool enqueue(croton::runtime::cuda::StreamHandle stream, std::function<void()> work);
+/// Whether the bytes are in device memory that may be used; a fault if not.
+bool require_device_memory(const void* at, std::size_t bytes, const char* by);
+long long setting(const char* name);
+
+struct Registration {
+  explicit Registration(const char* entry) { register_entry(entry); }
+};
+
+}  // namespace fake_cuda

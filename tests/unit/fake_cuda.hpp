@@ -1,0 +1,104 @@
+// Puts the fake driver (tests/fake_cuda) in the place of libcuda for one test. It is loaded, not linked: its symbols
+// must not stand in the way of the real ones.
+#pragma once
+
+#include <croton/where.hpp>
+
+#include <cstddef>
+#include <exception>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "catch.hpp"
+#include "fake_cuda/control.hpp"
+#include "runtime/cuda/driver.hpp"
+#include "runtime/cuda/toolkit.hpp"
+
+namespace croton::test {
+
+/// The user's line in all of these tests.
+inline constexpr Where user_line("/home/user/train.py", 7);
+
+class FakeCuda {
+ public:
+  FakeCuda() {
+    control<decltype(fake_cuda_reset)>("fake_cuda_reset")();
+    runtime::cuda::set_cuda_root(CROTON_FAKE_CUDA_FOLDER);
+    runtime::cuda::set_driver_library(path());
+  }
+  ~FakeCuda() {
+    runtime::cuda::set_driver_library("");
+    runtime::cuda::set_cuda_root(root_before_);
+  }
+  FakeCuda(const FakeCuda&) = delete;
+  FakeCuda& operator=(const FakeCuda&) = delete;
+
+  static std::string path() { return CROTON_FAKE_CUDA_FOLDER "/libcroton_fake_cuda.so"; }
+  /// A driver that is started anew: a table is kept for each name of the file.
+  static void start_anew() {
+    static std::string folder = CROTON_FAKE_CUDA_FOLDER "/";
+    folder += "./";
+    runtime::cuda::set_driver_library(folder + "libcroton_fake_cuda.so");
+  }
+
+  void reset() { control<decltype(fake_cuda_reset)>("fake_cuda_reset")(); }
+  void set(const char* setting, long long value) { control<decltype(fake_cuda_set)>("fake_cuda_set")(setting, value); }
+  void fail(const std::string& entry, long long nth, int code, long long count = 1) {
+    control<decltype(fake_cuda_fail)>("fake_cuda_fail")(entry.c_str(), nth, count, code);
+  }
+  long long calls(const std::string& entry) {
+    return control<decltype(fake_cuda_calls)>("fake_cuda_calls")(entry.c_str());
+  }
+  long long failures(const std::string& entry) {
+    return control<decltype(fake_cuda_failures)>("fake_cuda_failures")(entry.c_str());
+  }
+  long long live(const char* kind) { return control<decltype(fake_cuda_live)>("fake_cuda_live")(kind); }
+  std::string faults() { return control<decltype(fake_cuda_faults)>("fake_cuda_faults")(); }
+  std::string entries() { return control<decltype(fake_cuda_entries)>("fake_cuda_entries")(); }
+
+  /// What was never released: "2 streams, 1 events"; empty where all is well.
+  std::string leaks() {
+    std::string text;
+    for (const char* kind : {"contexts", "streams", "events", "allocations", "pinned", "modules", "blaslt"}) {
+      if (const long long count = live(kind); count != 0) text += std::to_string(count) + " " + kind + ", ";
+    }
+    return text;
+  }
+
+ private:
+  template <class Function>
+  static Function* control(const char* name) {
+    static runtime::SharedLibrary library(
+        {"the fake driver", {"libcroton_fake_cuda.so"}, {CROTON_FAKE_CUDA_FOLDER}, false, "the tests"});
+    return library.function<Function>(name);
+  }
+
+  std::string root_before_ = runtime::cuda::cuda_root();
+};
+
+/// Code of the fake device that holds these kernels.
+inline std::vector<std::byte> fake_cubin(const std::vector<std::string>& kernels) {
+  std::string text =
+      "\x7f"
+      "ELF\n";
+  for (const std::string& kernel : kernels) text += "kernel " + kernel + "\n";
+  text += '\0';  // machine code knows its size; this does by its end
+  const auto bytes = std::as_bytes(std::span(text));
+  return {bytes.begin(), bytes.end()};
+}
+
+/// The message of the croton::Error that `body` raises; "" if it raises none. `Kind` is the type that it must have.
+template <class Kind, class Body>
+std::string error_of(const Body& body) {
+  try {
+    body();
+  } catch (const Kind& error) {
+    return error.what();
+  } catch (const std::exception& error) {
+    return std::string("another type of error: ") + error.what();
+  }
+  return "";
+}
+
+}  // namespace croton::test
