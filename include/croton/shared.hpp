@@ -10,8 +10,8 @@ namespace croton {
 struct SharedOptions {
   std::string name = {};
   std::string target = {};  ///< device that stores it, always; empty: the configured device
-  /// Keep the given array's memory instead of a copy. Functions then write into it; it must belong to this variable alone,
-  /// and not be an argument of a function that updates it.
+  /// Keep the given array's memory instead of a copy. Functions then write into it; it must belong to this variable
+  /// alone, and not be an argument of a function that updates it.
   bool borrow = false;
 };
 
