@@ -35,11 +35,15 @@ class Run final : public SimulatedRun {
     for (const SimulatedOperand& operand : request.operands) {
       if (operand.bytes == 0) continue;
       Piece& piece = pieces_[operand.host];
-      piece.written = piece.written || operand.written;
+      (operand.written ? piece.written : piece.read) = true;
       if (piece.device != nullptr) continue;
       piece.bytes = operand.bytes;
       piece.device = static_cast<char*>(memory_.allocate(operand.bytes));
       memory_.copy_in(piece.device, {static_cast<const std::byte*>(operand.host), operand.bytes});
+    }
+    // What is only written holds nothing that the kernel may read; its bytes stay for what the kernel leaves alone.
+    for (const auto& [host, piece] : pieces_) {
+      if (!piece.read) memory_.forget(piece.device);
     }
     constexpr std::size_t failure_bytes = 3 * sizeof(std::uint32_t);
     void* device_failure = memory_.allocate(failure_bytes);
@@ -83,6 +87,7 @@ class Run final : public SimulatedRun {
   struct Piece {
     char* device = nullptr;
     std::size_t bytes = 0;
+    bool read = false;
     bool written = false;
   };
   simulator::DeviceMemory memory_;
