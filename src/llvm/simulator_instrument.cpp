@@ -2,12 +2,14 @@
 
 #include <llvm/ADT/STLExtras.h>
 #include <llvm/ADT/SmallVector.h>
+#include <llvm/Analysis/CFG.h>
 #include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/IntrinsicInst.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace croton::llvm_part {
 namespace {
@@ -42,6 +44,7 @@ Instrumenter::Instrumenter(llvm::Module& module, llvm::StringRef own_prefix, llv
   local_access_ = module.getOrInsertFunction("croton_simulator_local_access", nothing, pointer, size, word, word,
                                              pointer, size);
   at_ = module.getOrInsertFunction("croton_simulator_at", nothing, word);
+  turn_ = module.getOrInsertFunction("croton_simulator_turn", nothing, word);
 }
 
 template <class Visit>
@@ -66,6 +69,20 @@ void Instrumenter::check_blocks() {
 
 void Instrumenter::check_accesses() {
   each_instruction([&](llvm::Instruction& instruction) { visit(instruction); });
+  count_turns();
+}
+
+void Instrumenter::count_turns() {
+  for (llvm::Function& function : module_) {
+    if (function.isDeclaration() || function.getName().starts_with(own_prefix_)) continue;
+    llvm::SmallVector<std::pair<const llvm::BasicBlock*, const llvm::BasicBlock*>, 8> edges;
+    llvm::FindFunctionBackedges(function, edges);
+    for (const auto& [from, to] : edges) {
+      auto* jump = const_cast<llvm::Instruction*>(from->getTerminator());
+      llvm::IRBuilder<> builder(jump);
+      builder.CreateCall(turn_, {place_of(*jump, builder)});
+    }
+  }
 }
 
 void Instrumenter::visit(llvm::Instruction& instruction) {

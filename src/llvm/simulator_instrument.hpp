@@ -4,6 +4,7 @@
 //  - A local array at an index that is not known becomes `croton_simulator_local_access`, with the array's bounds; other
 //    locals and constants need no check.
 //  - Before a wait for other threads stands `croton_simulator_at(place)`.
+//  - Where a loop goes back to its beginning stands `croton_simulator_turn(place)`, so that one without an end is found.
 //  - Places are numbers from 1. `croton_simulator_places` says what they stand for: how many there are, then the lines
 //    of each, that of the access first, then those that called the inlined function, then 0.
 #pragma once
@@ -27,11 +28,12 @@ class Instrumenter {
 
   /// Block moves: structs and arrays as a whole.
   void check_blocks();
-  /// All other accesses, and waits.
+  /// All other accesses, waits and loops.
   void check_accesses();
   void add_places();
 
  private:
+  void count_turns();
   void visit(llvm::Instruction& instruction);
   void check(llvm::Instruction& instruction, llvm::Value* pointer, llvm::Type* type, llvm::Align alignment,
              std::uint32_t kind);
@@ -48,7 +50,7 @@ class Instrumenter {
   llvm::Module& module_;
   const llvm::DataLayout& layout_;
   llvm::StringRef own_prefix_, wait_prefix_;
-  llvm::FunctionCallee access_, local_access_, at_;
+  llvm::FunctionCallee access_, local_access_, at_, turn_;
   llvm::DenseMap<const llvm::DILocation*, std::uint32_t> places_;
   std::vector<std::uint32_t> lines_;
 };

@@ -245,9 +245,9 @@ void prepare_for_simulator(llvm::Module& module, llvm::ModuleAnalysisManager& an
     llvm::ModulePassManager inliner;
     inliner.addPass(llvm::AlwaysInlinerPass(/*InsertLifetime=*/false));
     inliner.run(module, analyses);
-    describe_bounds(module, bounds);
     // References to locals become the locals; what is no access of memory in the end needs no check.
     run_on_functions(module, analyses, llvm::PromotePass());
+    describe_bounds(module, bounds);
   }
 
   const SharedLayout layout = lay_out(module, checked ? guard_gap : 0);

@@ -14,13 +14,24 @@ namespace {
 bool is_split(const codegen::Text& text) { return text.state_bytes > 0; }
 
 /// Compiled texts of this process, by kernel name.
+struct Programs {
+  std::mutex mutex;
+  std::map<std::string, std::shared_ptr<const simulator::Program>> by_name;
+  std::function<std::string(std::string)> change;
+
+  static Programs& instance() {
+    static auto* programs = new Programs;
+    return *programs;
+  }
+};
+
 std::shared_ptr<const simulator::Program> program_of(const codegen::Text& text) {
-  static std::mutex mutex;
-  static auto* programs = new std::map<std::string, std::shared_ptr<const simulator::Program>>;
-  const std::lock_guard lock(mutex);
-  auto& program = (*programs)[text.name];
+  Programs& programs = Programs::instance();
+  const std::lock_guard lock(programs.mutex);
+  auto& program = programs.by_name[text.name];
   if (!program) {
-    const std::string unit = codegen::prelude(codegen::Target::cuda, true) + text.code;
+    std::string unit = codegen::prelude(codegen::Target::cuda, true) + text.code;
+    if (programs.change) unit = programs.change(std::move(unit));
     std::vector<std::string> names{text.name};
     if (is_split(text)) names.push_back(text.name + "_finish");
     program = std::make_shared<const simulator::Program>(simulator::compile(unit, names, true), unit);
@@ -98,6 +109,13 @@ class Run final : public SimulatedRun {
 
 std::unique_ptr<SimulatedRun> simulate(const SimulatedLaunch& launch, std::uint32_t* failure) {
   return std::make_unique<Run>(launch, failure);
+}
+
+void change_simulated_texts(std::function<std::string(std::string)> change) {
+  Programs& programs = Programs::instance();
+  const std::lock_guard lock(programs.mutex);
+  programs.by_name.clear();
+  programs.change = std::move(change);
 }
 
 }  // namespace croton::runtime

@@ -47,6 +47,8 @@ void fence() { block().fence(); }
 // Named as a wait, since only a thread with a fiber of its own can end in the middle.
 void wait_stop(unsigned trap) { block().stop(trap != 0 ? Finding::Kind::trap : Finding::Kind::assertion); }
 
+void turn(unsigned place) { block().turn(place); }
+
 void at(unsigned place) { block().thread().place = place; }
 
 void access(void* address, unsigned long long size, unsigned kind, unsigned place) {
@@ -78,6 +80,7 @@ std::span<const std::pair<std::string, void*>> callbacks() {
       named("wait_warp", &wait_warp),
       named("fence", &fence),
       named("wait_stop", &wait_stop),
+      named("turn", &turn),
       named("at", &at),
       named("access", &access),
       named("local_access", &local_access),

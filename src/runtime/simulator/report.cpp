@@ -52,6 +52,8 @@ std::string describe(const Finding& finding, const Program& program, const Acces
     case Finding::Kind::grid_barrier:
       return fmt::format(
           "a grid barrier in a launch that is not cooperative, {}; its blocks need not run at the same time", line);
+    case Finding::Kind::endless:
+      return fmt::format("a loop that does not seem to end, {}", line);
     case Finding::Kind::assertion:
       return fmt::format("an assertion does not hold, {}", line);
     case Finding::Kind::trap:

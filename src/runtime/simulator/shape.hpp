@@ -15,8 +15,8 @@ struct Limits {
   static constexpr std::size_t shared_bytes_per_block = 227 * 1024;
   static constexpr std::size_t shared_alignment = 1024;
   static constexpr std::size_t parameter_bytes = 32764;
-  // What may run at once, for grid barriers.
-  static constexpr unsigned multiprocessors = 16;
+  // What may run at once, for grid barriers. Few, since each thread has a stack, and a process about 65,000 mappings.
+  static constexpr unsigned multiprocessors = 8;
   static constexpr unsigned threads_per_multiprocessor = 2048;
   static constexpr unsigned blocks_per_multiprocessor = 32;
 };

@@ -14,6 +14,9 @@ constexpr unsigned all_lanes = 0xffffffffu;
 // A thread that asks for the same address so often in a row waits for somebody, and lets the others go on.
 constexpr std::uint64_t spins_in_a_row = 64;
 
+// How many steps a thread may take, and what a turn of a loop, an access and a wait count: a second or two of each.
+constexpr std::uint64_t most_steps = std::uint64_t{1} << 28, turn_steps = 1, access_steps = 8, wait_steps = 128;
+
 thread_local Block* current_block = nullptr;
 
 bool is_in_warp(Wait wait) { return wait == Wait::shuffle || wait == Wait::ballot || wait == Wait::warp; }
@@ -109,6 +112,7 @@ void Block::start_threads() {
     thread.wait = Wait::nothing;
     thread.spin_address = 0;
     thread.spins = 0;
+    thread.steps = 0;
     prepare(thread, &Block::run_thread, &thread);
   }
   ready_ = order_.numbers(size_);
@@ -143,6 +147,7 @@ void Block::run_as_loop() {
   const unsigned first = order_.below(size_);
   for (unsigned i = 0; i < size_; ++i) {
     running_ = &threads_[(first + i) % size_];
+    running_->steps = 0;
     entry_(arguments_);
   }
 }
@@ -174,6 +179,7 @@ void Block::pause() { Fiber::switch_to(is_loop() ? threads_[0].fiber : running_-
 // ---- Called by threads
 
 unsigned Block::wait_for_block(const void* site, unsigned condition) {
+  running_->steps += wait_steps;
   running_->wait = Wait::barrier;
   running_->site = site;
   running_->value = condition;
@@ -193,6 +199,7 @@ unsigned long long Block::wait_for_warp(Wait wait, const void* site, unsigned lo
   Thread& thread = *running_;
   if ((mask >> thread.index % warp_size & 1u) == 0) stop(Finding::Kind::outside_own_mask, mask);
   if (wait == Wait::shuffle && (mask >> lane & 1u) == 0) stop(Finding::Kind::shuffle_from_outside, lane);
+  thread.steps += wait_steps;
   thread.wait = wait;
   thread.site = site;
   thread.value = value;
@@ -207,9 +214,16 @@ void Block::fence() {
 }
 
 void Block::check_access(const Access& access) {
+  running_->steps += access_steps;
+  spin(access);  // first: the access follows its check at once
   finding_ = checker_->check({running_->index, running_->stack}, access);
   if (finding_) pause();  // and never come back: the access does not happen
-  spin(access);
+}
+
+void Block::turn(unsigned place) {
+  if ((running_->steps += turn_steps) < most_steps) return;
+  running_->place = place;
+  stop(Finding::Kind::endless);
 }
 
 void Block::spin(const Access& access) {

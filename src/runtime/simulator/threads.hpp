@@ -31,6 +31,7 @@ struct Thread {
   unsigned long long result = 0;  // what it gets
   std::uintptr_t spin_address = 0;
   std::uint64_t spins = 0;  // atomic accesses of that address in a row
+  std::uint64_t steps = 0;  // what it has done so far, roughly: only to find loops without an end
   Range stack;
   Fiber fiber;
 };
@@ -66,6 +67,7 @@ class Block {
   unsigned long long wait_for_warp(Wait wait, const void* site, unsigned long long value, unsigned lane,
                                    unsigned mask);
   void fence();
+  void turn(unsigned place);
   void check_access(const Access& access);
   void check_local(const Access& access, std::uintptr_t object, std::size_t size);
   void stop(Finding::Kind kind, std::size_t number = 0);
