@@ -20,7 +20,8 @@ constexpr const char* help_text =
     "  --blocks B, --threads T    sizes of the grid and of a block: 8, or 8x2 or 8x2x1 (default 1)\n"
     "  --shared BYTES             dynamic shared memory\n"
     "  --cooperative              all blocks run at the same time, for grid barriers\n"
-    "  --arg TYPE:COUNT:CONTENT   an array in device memory; CONTENT is random, zeros, arange or empty (never written)\n"
+    "  --arg TYPE:COUNT:CONTENT   an array in device memory; CONTENT is random, zeros, arange or empty (never "
+    "written)\n"
     "  --arg TYPE=NUMBER          a number; TYPE is f32, f64, i8 to i64, u8 to u64, bool\n"
     "  --seed S                   another order of blocks and threads (default 0)\n"
     "  --seeds N                  the N orders from there on, results of the last\n"
@@ -115,7 +116,8 @@ CudaArgument array_argument(DType dtype, const std::string& count, const std::st
   if (content == "zeros") return Array::zeros(dtype, {size});
   if (content == "arange") return Array::arange(size).astype(dtype);
   if (content == "empty") return CudaArgument::output(Array::zeros(dtype, {size}));
-  if (content != "random") throw Misuse(fmt::format("an array holds random, zeros, arange or empty, not '{}'", content));
+  if (content != "random")
+    throw Misuse(fmt::format("an array holds random, zeros, arange or empty, not '{}'", content));
   const double highest = is_float(dtype) ? 1 : 100;
   return Array::uniform(dtype, {size}, seed, 0, highest);
 }

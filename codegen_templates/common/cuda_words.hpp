@@ -1,7 +1,7 @@
 // The words of CUDA C++ that people write in their own kernels, for Croton's CUDA simulator: index variables, barriers,
 // warp functions, atomics, vector types, math. Stands behind device_simulator.hpp, numeric.cuh and math.cuh where a
-// user's text is simulated; generated kernels need none of it. Mathematics has the bits of math.cuh, which are not those
-// of a GPU's own functions.
+// user's text is simulated; generated kernels need none of it. Mathematics has the bits of math.cuh, which are not
+// those of a GPU's own functions.
 #ifndef CT_CUDA_WORDS
 #define CT_CUDA_WORDS
 
@@ -33,21 +33,13 @@ typedef unsigned long uintptr_t;
 
 // --- Vectors ---------------------------------------------------------------------------------------------------------
 
-#define CT_VECTORS(element, name, align2, align4)                                                         \
-  struct name##1 {                                                                                        \
-    element x;                                                                                            \
-  };                                                                                                      \
-  struct __align__(align2) name##2 {                                                                      \
-    element x, y;                                                                                         \
-  };                                                                                                      \
-  struct name##3 {                                                                                        \
-    element x, y, z;                                                                                      \
-  };                                                                                                      \
-  struct __align__(align4) name##4 {                                                                      \
-    element x, y, z, w;                                                                                   \
-  };                                                                                                      \
-  CT_OWN name##2 make_##name##2(element x, element y) { return name##2 {x, y}; }                          \
-  CT_OWN name##3 make_##name##3(element x, element y, element z) { return name##3 {x, y, z}; }            \
+#define CT_VECTORS(element, name, align2, align4)                                              \
+  struct name##1 { element x; };                                                               \
+  struct __align__(align2) name##2 { element x, y; };                                          \
+  struct name##3 { element x, y, z; };                                                         \
+  struct __align__(align4) name##4 { element x, y, z, w; };                                    \
+  CT_OWN name##2 make_##name##2(element x, element y) { return name##2 {x, y}; }               \
+  CT_OWN name##3 make_##name##3(element x, element y, element z) { return name##3 {x, y, z}; } \
   CT_OWN name##4 make_##name##4(element x, element y, element z, element w) { return name##4 {x, y, z, w}; }
 CT_VECTORS(signed char, char, 2, 4)
 CT_VECTORS(unsigned char, uchar, 2, 4)
@@ -130,8 +122,12 @@ CT_OWN T __shfl_xor_sync(unsigned int mask, T value, int bits, int width = 32) {
 CT_OWN unsigned int __ballot_sync(unsigned int mask, int condition) {
   return croton_simulator_wait_ballot(condition != 0, mask);
 }
-CT_OWN int __any_sync(unsigned int mask, int condition) { return croton_simulator_wait_ballot(condition != 0, mask) != 0u; }
-CT_OWN int __all_sync(unsigned int mask, int condition) { return croton_simulator_wait_ballot(condition == 0, mask) == 0u; }
+CT_OWN int __any_sync(unsigned int mask, int condition) {
+  return croton_simulator_wait_ballot(condition != 0, mask) != 0u;
+}
+CT_OWN int __all_sync(unsigned int mask, int condition) {
+  return croton_simulator_wait_ballot(condition == 0, mask) == 0u;
+}
 
 // --- Atomics: of the whole device, without order to other accesses; they return the old value ------------------------
 
@@ -168,16 +164,16 @@ CT_OWN unsigned int atomicInc(unsigned int* address, unsigned int last) {
 }
 CT_OWN unsigned int atomicDec(unsigned int* address, unsigned int last) {
   unsigned int old = __atomic_load_n(address, __ATOMIC_RELAXED);
-  while (!__atomic_compare_exchange_n(address, &old, old == 0u || old > last ? last : old - 1u, false,
-                                      __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+  while (!__atomic_compare_exchange_n(address, &old, old == 0u || old > last ? last : old - 1u, false, __ATOMIC_RELAXED,
+                                      __ATOMIC_RELAXED)) {
   }
   return old;
 }
 
 // --- Arithmetic ------------------------------------------------------------------------------------------------------
 
-#define CT_ORDERED(type)                                          \
-  CT_OWN type min(type a, type b) { return b < a ? b : a; }       \
+#define CT_ORDERED(type)                                    \
+  CT_OWN type min(type a, type b) { return b < a ? b : a; } \
   CT_OWN type max(type a, type b) { return a < b ? b : a; }
 CT_ORDERED(int)
 CT_ORDERED(unsigned int)
@@ -196,8 +192,8 @@ CT_OWN double min(double a, double b) { return fmin(a, b); }
 CT_OWN double max(double a, double b) { return fmax(a, b); }
 CT_OWN int abs(int x) { return x < 0 ? -x : x; }
 
-#define CT_FUNCTION(name)                                          \
-  CT_OWN float name##f(float x) { return ct::name(x); }            \
+#define CT_FUNCTION(name)                               \
+  CT_OWN float name##f(float x) { return ct::name(x); } \
   CT_OWN double name(double x) { return ct::name(x); }
 CT_FUNCTION(exp)
 CT_FUNCTION(log)

@@ -29,8 +29,8 @@
 #define CT_OWN CT_DEVICE __attribute__((nodebug))
 
 extern "C" {
-// The same for the whole life of a thread, hence `const`. Axes 0 to 2: x, y, z of the thread in its block; then those of
-// the block in the grid, of the block's size, of the grid's size. The number of a thread counts along x first.
+// The same for the whole life of a thread, hence `const`. Axes 0 to 2: x, y, z of the thread in its block; then those
+// of the block in the grid, of the block's size, of the grid's size. The number of a thread counts along x first.
 __device__ __attribute__((const)) unsigned int croton_simulator_axis(unsigned int which);
 __device__ __attribute__((const)) unsigned int croton_simulator_thread_number();
 // A kernel whose text calls none of the functions named ..._wait_... needs no fibers.
@@ -94,8 +94,8 @@ CT_OWN T shuffle_from(T value, unsigned int lane, unsigned int mask = 0xffffffff
     return __builtin_bit_cast(
         T, (unsigned int)croton_simulator_wait_shuffle(__builtin_bit_cast(unsigned int, value), lane, mask));
   } else {
-    return __builtin_bit_cast(
-        T, croton_simulator_wait_shuffle(__builtin_bit_cast(unsigned long long, value), lane, mask));
+    return __builtin_bit_cast(T,
+                              croton_simulator_wait_shuffle(__builtin_bit_cast(unsigned long long, value), lane, mask));
   }
 }
 }  // namespace internal
@@ -158,13 +158,13 @@ constexpr Sizes<Parameters...> sizes_of(void (*)(Parameters...)) {
 }  // namespace ct
 
 // What follows the name is the kernel: an instance of a template may have commas.
-#define CT_SIMULATOR_ENTRY(name, ...)                                                                                 \
-  extern "C" {                                                                                                        \
-  extern __device__ const decltype(ct::internal::sizes_of(__VA_ARGS__)) croton_simulator_parameters_##name;           \
-  __device__ const decltype(ct::internal::sizes_of(__VA_ARGS__)) croton_simulator_parameters_##name =                 \
-      ct::internal::sizes_of(__VA_ARGS__);                                                                            \
-  __device__ __attribute__((nodebug)) void croton_simulator_entry_##name(void** arguments) {                          \
-    ct::internal::call(__VA_ARGS__, arguments);                                                                       \
-  }                                                                                                                   \
+#define CT_SIMULATOR_ENTRY(name, ...)                                                                       \
+  extern "C" {                                                                                              \
+  extern __device__ const decltype(ct::internal::sizes_of(__VA_ARGS__)) croton_simulator_parameters_##name; \
+  __device__ const decltype(ct::internal::sizes_of(__VA_ARGS__)) croton_simulator_parameters_##name =       \
+      ct::internal::sizes_of(__VA_ARGS__);                                                                  \
+  __device__ __attribute__((nodebug)) void croton_simulator_entry_##name(void** arguments) {                \
+    ct::internal::call(__VA_ARGS__, arguments);                                                             \
+  }                                                                                                         \
   }
 #endif

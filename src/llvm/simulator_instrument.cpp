@@ -9,6 +9,7 @@
 #include <llvm/IR/IntrinsicInst.h>
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 namespace croton::llvm_part {
@@ -41,8 +42,8 @@ Instrumenter::Instrumenter(llvm::Module& module, llvm::StringRef own_prefix, llv
   auto* word = llvm::Type::getInt32Ty(context);
   auto* size = llvm::Type::getInt64Ty(context);
   access_ = module.getOrInsertFunction("croton_simulator_access", nothing, pointer, size, word, word);
-  local_access_ = module.getOrInsertFunction("croton_simulator_local_access", nothing, pointer, size, word, word,
-                                             pointer, size);
+  local_access_ =
+      module.getOrInsertFunction("croton_simulator_local_access", nothing, pointer, size, word, word, pointer, size);
   at_ = module.getOrInsertFunction("croton_simulator_at", nothing, word);
   turn_ = module.getOrInsertFunction("croton_simulator_turn", nothing, word);
 }
@@ -118,25 +119,37 @@ void Instrumenter::check_block(llvm::MemIntrinsic& move, llvm::Value* pointer, l
   emit(move, pointer, builder.CreateZExtOrTrunc(move.getLength(), builder.getInt64Ty()), alignment, kind);
 }
 
-// Whether the access is to a local variable of which all is known. Else `object` is the local array that it is to, if
-// it is to one.
-bool Instrumenter::is_known_local(const llvm::Value* pointer, const llvm::Value* size, llvm::Value*& object,
+// The bytes of a local, a parameter or a constant, where they are known.
+std::optional<std::uint64_t> Instrumenter::size_of(const llvm::Value* object) const {
+  if (const auto* local = llvm::dyn_cast<llvm::AllocaInst>(object)) {
+    const auto size = local->getAllocationSize(layout_);
+    if (size && !size->isScalable()) return size->getFixedValue();
+  }
+  if (const auto* constant = llvm::dyn_cast<llvm::GlobalVariable>(object))
+    return layout_.getTypeAllocSize(constant->getValueType()).getFixedValue();
+  if (const auto* argument = llvm::dyn_cast<llvm::Argument>(object))
+    return layout_.getTypeAllocSize(argument->getParamByValType()).getFixedValue();
+  return std::nullopt;
+}
+
+// Whether nothing can be wrong with an access of a local or a constant. Else `object` is the one that it is to, if it
+// is to one.
+bool Instrumenter::needs_no_check(const llvm::Value* pointer, const llvm::Value* size, llvm::Value*& object,
                                   std::uint64_t& object_size) const {
   llvm::SmallVector<const llvm::Value*, 4> objects;
   llvm::getUnderlyingObjects(pointer, objects, nullptr, 0);
-  if (llvm::all_of(objects, is_constant)) return true;
   if (!llvm::all_of(objects, [](const llvm::Value* o) { return is_local(o) || is_constant(o); })) return false;
+  if (objects.size() != 1) return llvm::any_of(objects, is_constant);  // of locals at least the stack is known
+  const std::optional<std::uint64_t> bytes = size_of(objects[0]);
+  if (!bytes) return true;
   llvm::APInt offset(layout_.getIndexTypeSizeInBits(pointer->getType()), 0);
   const llvm::Value* base = pointer->stripAndAccumulateConstantOffsets(layout_, offset, /*AllowNonInbounds=*/true);
-  const auto* array = llvm::dyn_cast<llvm::AllocaInst>(objects[0]);
-  const auto bytes = array != nullptr ? array->getAllocationSize(layout_) : std::nullopt;
-  if (objects.size() != 1 || !bytes || bytes->isScalable()) return true;
-  object_size = bytes->getFixedValue();
   const auto* known_size = llvm::dyn_cast<llvm::ConstantInt>(size);
-  if (base == array && known_size != nullptr && !offset.isNegative() &&
-      offset.getZExtValue() + known_size->getZExtValue() <= object_size)
+  if (base == objects[0] && known_size != nullptr && !offset.isNegative() &&
+      offset.getZExtValue() + known_size->getZExtValue() <= *bytes)
     return true;
-  object = const_cast<llvm::AllocaInst*>(array);
+  object = const_cast<llvm::Value*>(objects[0]);
+  object_size = *bytes;
   return false;
 }
 
@@ -144,7 +157,7 @@ void Instrumenter::emit(llvm::Instruction& instruction, llvm::Value* pointer, ll
                         std::uint32_t kind) {
   llvm::Value* object = nullptr;
   std::uint64_t object_size = 0;
-  if (is_known_local(pointer, size, object, object_size)) return;
+  if (needs_no_check(pointer, size, object, object_size)) return;
   llvm::IRBuilder<> builder(&instruction);
   const auto known = static_cast<std::uint32_t>(std::min<std::uint64_t>(alignment.value(), 1u << 20));
   llvm::Value* const what = builder.getInt32(kind | known << alignment_shift);

@@ -1,10 +1,12 @@
 // Calls before accesses of memory: `croton_simulator_access(address, size, kind, place)`. Our own calls instead of
 // ThreadSanitizerPass: every size is covered, the place and the alignment that the code relies on come along, and the
 // call stands before the access even where a write follows a read.
-//  - A local array at an index that is not known becomes `croton_simulator_local_access`, with the array's bounds; other
+//  - A local array at an index that is not known becomes `croton_simulator_local_access`, with the array's bounds;
+//  other
 //    locals and constants need no check.
 //  - Before a wait for other threads stands `croton_simulator_at(place)`.
-//  - Where a loop goes back to its beginning stands `croton_simulator_turn(place)`, so that one without an end is found.
+//  - Where a loop goes back to its beginning stands `croton_simulator_turn(place)`, so that one without an end is
+//  found.
 //  - Places are numbers from 1. `croton_simulator_places` says what they stand for: how many there are, then the lines
 //    of each, that of the access first, then those that called the inlined function, then 0.
 #pragma once
@@ -17,6 +19,7 @@
 #include <llvm/IR/Module.h>
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace croton::llvm_part {
@@ -40,7 +43,8 @@ class Instrumenter {
   void check_block(llvm::MemIntrinsic& move, llvm::Value* pointer, llvm::Align alignment, std::uint32_t kind);
   void emit(llvm::Instruction& instruction, llvm::Value* pointer, llvm::Value* size, llvm::Align alignment,
             std::uint32_t kind);
-  bool is_known_local(const llvm::Value* pointer, const llvm::Value* size, llvm::Value*& object,
+  std::optional<std::uint64_t> size_of(const llvm::Value* object) const;
+  bool needs_no_check(const llvm::Value* pointer, const llvm::Value* size, llvm::Value*& object,
                       std::uint64_t& object_size) const;
   llvm::Value* place_of(const llvm::Instruction& instruction, llvm::IRBuilder<>& builder);
 

@@ -156,9 +156,8 @@ bool may_spin(const llvm::Module& module) {
     if (const auto* update = llvm::dyn_cast<llvm::AtomicRMWInst>(&instruction)) return !update->use_empty();
     return llvm::isa<llvm::AtomicCmpXchgInst>(instruction);
   };
-  return llvm::any_of(module.functions(), [&](const llvm::Function& function) {
-    return llvm::any_of(llvm::instructions(function), asks);
-  });
+  return llvm::any_of(module.functions(),
+                      [&](const llvm::Function& function) { return llvm::any_of(llvm::instructions(function), asks); });
 }
 
 void add_constant(llvm::Module& module, llvm::Constant* value, const llvm::Twine& name) {

@@ -33,11 +33,25 @@ std::string words() {
 
 // Headers whose words the simulator has by itself are left out; lines keep their numbers.
 std::string without_known_headers(const std::string& text) {
-  static constexpr std::string_view known[] = {
-      "cuda.h",   "cuda_runtime.h", "device_launch_parameters.h", "cooperative_groups.h", "math_constants.h",
-      "cstdio",   "stdio.h",        "cstdint",                    "stdint.h",             "cmath",
-      "math.h",   "cassert",        "assert.h",                   "cfloat",               "float.h",
-      "climits",  "limits.h",       "cstddef",                    "stddef.h"};
+  static constexpr std::string_view known[] = {"cuda.h",
+                                               "cuda_runtime.h",
+                                               "device_launch_parameters.h",
+                                               "cooperative_groups.h",
+                                               "math_constants.h",
+                                               "cstdio",
+                                               "stdio.h",
+                                               "cstdint",
+                                               "stdint.h",
+                                               "cmath",
+                                               "math.h",
+                                               "cassert",
+                                               "assert.h",
+                                               "cfloat",
+                                               "float.h",
+                                               "climits",
+                                               "limits.h",
+                                               "cstddef",
+                                               "stddef.h"};
   std::string result;
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t end = std::min(text.find('\n', at), text.size());
@@ -67,8 +81,8 @@ class Arguments {
     for (std::size_t i = 0; i < arguments.size(); ++i) {
       const CudaArgument& argument = arguments[i];
       if (argument.bytes() != kernel.parameter_sizes[i]) {
-        throw ValueError(fmt::format("parameter {} of kernel {} has {} bytes, but the argument is {} of {} bytes", i + 1,
-                                     name, kernel.parameter_sizes[i],
+        throw ValueError(fmt::format("parameter {} of kernel {} has {} bytes, but the argument is {} of {} bytes",
+                                     i + 1, name, kernel.parameter_sizes[i],
                                      argument.is_array() ? "a pointer" : "a number", argument.bytes()));
       }
       if (argument.is_array()) device_[i] = put(argument);
@@ -123,6 +137,9 @@ struct CudaText::State {
   std::map<std::string, std::shared_ptr<const Program>> programs;  // by kernel
 
   std::shared_ptr<const Program> program(const std::string& kernel) {
+    const std::string name = kernel.substr(0, kernel.find('<'));
+    if (name.empty() || text.find(name) == std::string::npos)
+      throw ValueError(fmt::format("{} has no kernel '{}'", file, kernel));
     const std::lock_guard lock(mutex);
     auto& program = programs[kernel];
     if (program == nullptr) {

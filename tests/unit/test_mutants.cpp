@@ -28,9 +28,9 @@ namespace {
 // ---- What breaks a template
 
 struct Mutant {
-  std::string line;     // what the line was, and what it is now
+  std::string line;  // what the line was, and what it is now
   std::string broken;
-  std::string text;     // of the whole file
+  std::string text;  // of the whole file
 
   std::string name() const { return line + "  =>  " + broken; }
 };
@@ -99,7 +99,8 @@ bool is_code(const std::string& line) {
 }
 
 bool is_statement(const std::string& line) {
-  static const std::regex kept(R"(return\b|const\b|constexpr\b|typename\b|unsigned\b|index\b|int\b|Counter|T |CT_|\}|break)");
+  static const std::regex kept(
+      R"(return\b|const\b|constexpr\b|typename\b|unsigned\b|index\b|int\b|Counter|T |CT_|\}|break)");
   return line.ends_with(';') && !std::regex_search(line, kept, std::regex_constants::match_continuous);
 }
 
@@ -183,17 +184,18 @@ std::vector<Program> row_programs() {
   const auto m = ct::matrix("m");
   const Array wide = with_special_rows(numbers({20, 2500})), narrow = with_special_rows(numbers({70, 37}));
   const auto b = m > 0.999f;
-  return {program(ct::function({m}, ct::sum(m, 1)), {wide, narrow}),
-          program(ct::function({m}, ct::argmax(m, 1)), {wide, narrow}),
-          program(ct::function({m}, ct::nnet::softmax(m)), {narrow, numbers({9, 1100})}),
-          program(ct::function({m}, ct::max(m, 1)), {wide, narrow}),
-          program(ct::function({m}, ct::min(m, 1)), {wide, narrow}),
-          program(ct::function({m}, ct::argmin(m, 1)), {wide, narrow}),
-          program(ct::function({m}, ct::prod(m, 1)), {narrow}),
-          program(ct::function({m}, ct::any(b, 1)), {wide, narrow}),
-          program(ct::function({m}, ct::all(m > -0.995f, 1)), {wide, narrow}),
-          program(ct::function({m}, ct::max(ct::cast(m * 100, DType::int8), 1)), {with_special_rows(numbers({9, 40}))}),
-          program(ct::function({m}, ct::min(ct::cast(m * 100, DType::int8), 1)), {with_special_rows(numbers({9, 40}))})};
+  return {
+      program(ct::function({m}, ct::sum(m, 1)), {wide, narrow}),
+      program(ct::function({m}, ct::argmax(m, 1)), {wide, narrow}),
+      program(ct::function({m}, ct::nnet::softmax(m)), {narrow, numbers({9, 1100})}),
+      program(ct::function({m}, ct::max(m, 1)), {wide, narrow}),
+      program(ct::function({m}, ct::min(m, 1)), {wide, narrow}),
+      program(ct::function({m}, ct::argmin(m, 1)), {wide, narrow}),
+      program(ct::function({m}, ct::prod(m, 1)), {narrow}),
+      program(ct::function({m}, ct::any(b, 1)), {wide, narrow}),
+      program(ct::function({m}, ct::all(m > -0.995f, 1)), {wide, narrow}),
+      program(ct::function({m}, ct::max(ct::cast(m * 100, DType::int8), 1)), {with_special_rows(numbers({9, 40}))}),
+      program(ct::function({m}, ct::min(ct::cast(m * 100, DType::int8), 1)), {with_special_rows(numbers({9, 40}))})};
 }
 
 std::vector<Program> column_programs() {
@@ -214,8 +216,8 @@ std::vector<Program> split_programs() {
 std::vector<Program> group_programs() {
   auto a = ct::shared(numbers({50, 300})), b = ct::shared(numbers({100})), c = ct::shared(numbers({9000}));
   const auto x = ct::scalar("x");
-  const ct::Function step = ct::function({x}, ct::OutputList{std::vector<ct::Out>{}},
-                                         {.updates = {{a, a * x}, {b, b + x}, {c, c * x}}});
+  const ct::Function step =
+      ct::function({x}, ct::OutputList{std::vector<ct::Out>{}}, {.updates = {{a, a * x}, {b, b + x}, {c, c * x}}});
   return {[=]() mutable {
     a.set_value(numbers({50, 300}));
     b.set_value(numbers({100}));
@@ -230,7 +232,8 @@ std::vector<Program> group_programs() {
 enum class Fate { reported, different, survived, does_not_compile };
 
 bool same(const std::vector<Array>& a, const std::vector<Array>& b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const Array& x, const Array& y) { return x.same_bits(y); });
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](const Array& x, const Array& y) { return x.same_bits(y); });
 }
 
 Fate fate_of(const std::vector<Program>& programs, const std::vector<std::vector<Array>>& right) {
@@ -283,9 +286,9 @@ TEST_CASE("broken templates are caught", "[simulator][slow]") {
   std::vector<Program> trees = row_programs();
   for (const Program& p : split_programs()) trees.push_back(p);
   trees.push_back(column_programs()[0]);
-  const std::vector<Template> templates = {
-      {"pointwise.cuh", pointwise_programs()}, {"row.cuh", row_programs()},     {"column.cuh", column_programs()},
-      {"split.cuh", split_programs()},         {"group.cuh", group_programs()}, {"common/combine.cuh", trees}};
+  const std::vector<Template> templates = {{"pointwise.cuh", pointwise_programs()}, {"row.cuh", row_programs()},
+                                           {"column.cuh", column_programs()},       {"split.cuh", split_programs()},
+                                           {"group.cuh", group_programs()},         {"common/combine.cuh", trees}};
   std::map<Fate, int> count;
   int equivalent = 0;
   std::string survivors;

@@ -52,9 +52,8 @@ void AccessChecker::start(unsigned block) {
 
 AccessChecker::Found AccessChecker::locate(const Accessor& accessor, const Access& access) {
   if (shared_.holds(access.address, 1)) {
-    const bool inside = std::any_of(shared_variables_.begin(), shared_variables_.end(), [&](const Range& range) {
-      return range.holds(access.address, access.size);
-    });
+    const bool inside = std::any_of(shared_variables_.begin(), shared_variables_.end(),
+                                    [&](const Range& range) { return range.holds(access.address, access.size); });
     return {inside, shared_.begin, &shared_written_, &shared_shadow_};
   }
   if (accessor.stack.holds(access.address, access.size)) return {.in_bounds = true};
@@ -75,8 +74,8 @@ std::optional<Finding> AccessChecker::check(const Accessor& accessor, const Acce
 
   const std::size_t offset = access.address - found.begin;
   // A struct that is copied as a whole may have holes that nobody writes.
-  if (access.reads() && !(access.is_block() ? found.written->any(offset, access.size)
-                                            : found.written->all(offset, access.size)))
+  if (access.reads() &&
+      !(access.is_block() ? found.written->any(offset, access.size) : found.written->all(offset, access.size)))
     return wrong(Finding::Kind::uninitialised);
   // To CUDA a volatile access is a relaxed atomic one; in shared memory it is what old code took for a barrier.
   const bool is_strong = access.is_atomic() || (access.is_volatile() && !is_shared(access.address));
@@ -107,11 +106,8 @@ std::optional<Finding> AccessChecker::find_race(Shadow& shadow, std::size_t offs
   };
   const auto conflicts = [&](const Mark& mark) { return !(mark.is_strong && is_strong) && !is_over(mark); };
   const auto race_with = [&](const Mark& mark, bool other_writes) {
-    return Finding{.kind = Finding::Kind::race,
-                   .access = access,
-                   .thread = thread,
-                   .other = mark,
-                   .other_writes = other_writes};
+    return Finding{
+        .kind = Finding::Kind::race, .access = access, .thread = thread, .other = mark, .other_writes = other_writes};
   };
   for (Cell& cell : shadow.cells(offset, access.size)) {
     if (conflicts(cell.write)) return race_with(cell.write, true);
@@ -187,8 +183,7 @@ std::string AccessChecker::describe_place(std::uintptr_t address, std::size_t si
       name = i < program_.shared_variables().size() ? "the shared variable " + program_.shared_variables()[i].name
                                                     : "the dynamic shared memory";
     }
-    return nearest == nullptr ? "the kernel has no shared memory there"
-                              : describe_range(*nearest, name, address, size);
+    return nearest == nullptr ? "the kernel has no shared memory there" : describe_range(*nearest, name, address, size);
   }
   const auto& pieces = launch_.pieces();
   const auto nearest = std::min_element(pieces.begin(), pieces.end(), [&](const auto& a, const auto& b) {
@@ -200,8 +195,8 @@ std::string AccessChecker::describe_place(std::uintptr_t address, std::size_t si
     if (is_mapped(address)) return "that is memory of the host, which the device cannot reach: copy it to the device";
   }
   if (nearest == pieces.end()) return "the device has no allocation";
-  const std::string name =
-      nearest->name.empty() ? "the allocation at " + hexadecimal(nearest->range.begin) : "the variable " + nearest->name;
+  const std::string name = nearest->name.empty() ? "the allocation at " + hexadecimal(nearest->range.begin)
+                                                 : "the variable " + nearest->name;
   return describe_range(nearest->range, name, address, size);
 }
 

@@ -50,7 +50,7 @@ struct Finding {
     shuffle_from_outside,  // reads the value of a lane that the mask does not name
     outside_own_mask,      // the mask does not name the lane that calls
     grid_barrier,          // in a launch whose blocks need not run at the same time
-    endless,  // more steps than any kernel takes
+    endless,               // more steps than any kernel takes
     assertion,
     trap,
   };

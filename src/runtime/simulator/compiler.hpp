@@ -20,8 +20,8 @@ namespace croton::runtime::simulator {
 
 /// Compiles a text to an object file, which may be kept in a cache (key: text, kernel names, `checked`,
 /// cpu::Compiler::identity()). `kernels` are the names of the kernels to be launched, "sum<float>" for an instance of a
-/// template. `checked` puts a call before every access of memory. InternalError where the text does not compile, ValueError
-/// where it is the user's.
+/// template. `checked` puts a call before every access of memory. InternalError where the text does not compile,
+/// ValueError where it is the user's.
 std::vector<std::byte> compile(std::string_view text, std::span<const std::string> kernels, bool checked,
                                bool users_text = false);
 
@@ -67,7 +67,8 @@ class Program {
   const std::vector<SharedVariable>& shared_variables() const { return shared_variables_; }
   const std::vector<DeviceVariable>& device_variables() const { return device_variables_; }
 
-  /// "line 12: `text of it`", and the lines that called the function of that line, for a place as the code numbers them.
+  /// "line 12: `text of it`", and the lines that called the function of that line, for a place as the code numbers
+  /// them.
   std::string describe_place(unsigned place) const;
 
  private:

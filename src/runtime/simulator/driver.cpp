@@ -28,9 +28,7 @@ bool fits(const std::array<unsigned, 3>& sizes, const std::array<unsigned, 3>& l
   return true;
 }
 
-std::uint64_t product(const std::array<unsigned, 3>& sizes) {
-  return std::uint64_t{sizes[0]} * sizes[1] * sizes[2];
-}
+std::uint64_t product(const std::array<unsigned, 3>& sizes) { return std::uint64_t{sizes[0]} * sizes[1] * sizes[2]; }
 
 // What the kernel's own variables take, without what guards them in checked programs.
 std::size_t variable_bytes(const Program& program) {
@@ -50,19 +48,19 @@ void check_shape(const std::string& name, const Program::Kernel& kernel, const L
                  std::size_t variables) {
   if (!fits(shape.grid(), Limits::blocks) || !fits(shape.block(), Limits::threads) ||
       product(shape.block()) > Limits::threads_per_block || product(shape.grid()) > Limits::blocks[0]) {
-    throw DeviceError(
-        fmt::format("kernel {} cannot run as {} blocks of {} threads: a launch needs at least one block (at most {}, {} "
-                    "and {} along x, y and z), and 1 to {} threads in it",
-                    name, text_of(shape.grid()), text_of(shape.block()), Limits::blocks[0], Limits::blocks[1],
-                    Limits::blocks[2], Limits::threads_per_block));
+    throw DeviceError(fmt::format(
+        "kernel {} cannot run as {} blocks of {} threads: a launch needs at least one block (at most {}, {} "
+        "and {} along x, y and z), and 1 to {} threads in it",
+        name, text_of(shape.grid()), text_of(shape.block()), Limits::blocks[0], Limits::blocks[1], Limits::blocks[2],
+        Limits::threads_per_block));
   }
   if (kernel.most_threads != 0 && shape.thread_count() > kernel.most_threads) {
     throw DeviceError(fmt::format("kernel {} cannot run in blocks of {} threads: its __launch_bounds__ allow {}", name,
                                   shape.thread_count(), kernel.most_threads));
   }
   if (kernel.parameter_bytes > Limits::parameter_bytes) {
-    throw DeviceError(fmt::format("kernel {} has {} bytes of parameters: a launch has {}", name,
-                                  kernel.parameter_bytes, Limits::parameter_bytes));
+    throw DeviceError(fmt::format("kernel {} has {} bytes of parameters: a launch has {}", name, kernel.parameter_bytes,
+                                  Limits::parameter_bytes));
   }
   if (shape.dynamic_shared > Limits::shared_bytes_per_block ||
       variables + shape.dynamic_shared > Limits::shared_bytes_per_block) {
@@ -169,11 +167,10 @@ class Run {
 
   [[noreturn]] void report_missing(const std::vector<Block*>& blocks, const std::vector<Block::State>& states) const {
     std::size_t waiting = 0, gone = 0;
-    for (std::size_t i = 0; i < states.size(); ++i)
-      (states[i] == Block::State::at_grid_barrier ? waiting : gone) = i;
-    fail(*blocks[waiting], fmt::format("divergent grid barrier: {}, but block {} has left the kernel",
-                                       blocks[waiting]->describe_first_wait(),
-                                       simulator::name_of(shape_.grid(), blocks[gone]->index())));
+    for (std::size_t i = 0; i < states.size(); ++i) (states[i] == Block::State::at_grid_barrier ? waiting : gone) = i;
+    fail(*blocks[waiting],
+         fmt::format("divergent grid barrier: {}, but block {} has left the kernel",
+                     blocks[waiting]->describe_first_wait(), simulator::name_of(shape_.grid(), blocks[gone]->index())));
   }
 
   std::string name_;

@@ -85,8 +85,8 @@ class BlockOrder {
   Time settled_all_ = 0;                              // what fences before the last barrier published of all threads
   std::shared_ptr<const std::vector<Time>> settled_;  // ... and of each
 
-  Knowledge known_;                                        // by the whole block
-  std::vector<std::unique_ptr<Knowledge>> thread_known_;   // learnt since the last barrier
+  Knowledge known_;                                       // by the whole block
+  std::vector<std::unique_ptr<Knowledge>> thread_known_;  // learnt since the last barrier
   bool has_thread_known_ = false;
 };
 

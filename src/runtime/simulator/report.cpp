@@ -29,14 +29,12 @@ std::string describe(const Finding& finding, const Program& program, const Acces
   const Access& access = finding.access;
   const std::string what = fmt::format("{} of {} bytes at {:#x}", verb(access), access.size, access.address);
   const std::string line = program.describe_place(access.place);
-  const auto where = [&] {
-    return checker == nullptr ? "" : checker->describe_place(access.address, access.size);
-  };
+  const auto where = [&] { return checker == nullptr ? "" : checker->describe_place(access.address, access.size); };
   switch (finding.kind) {
     case Finding::Kind::out_of_bounds:
       return fmt::format("out-of-bounds {}, {}; {}", what, line, where());
     case Finding::Kind::local_out_of_bounds:
-      return fmt::format("out-of-bounds {}, {}; it is outside a local array of {} bytes", what, line, finding.number);
+      return fmt::format("out-of-bounds {}, {}; it is outside a local or constant array of {} bytes", what, line, finding.number);
     case Finding::Kind::misaligned:
       return fmt::format("misaligned {}, {}; it must be a multiple of {}", what, line, access.alignment());
     case Finding::Kind::uninitialised:

@@ -245,16 +245,13 @@ void Block::spin(const Access& access) {
 
 void Block::check_local(const Access& access, std::uintptr_t object, std::size_t size) {
   if (Range{object, size}.holds(access.address, access.size)) return;
-  finding_ = Finding{.kind = Finding::Kind::local_out_of_bounds,
-                     .access = access,
-                     .thread = running_->index,
-                     .number = size};
+  finding_ =
+      Finding{.kind = Finding::Kind::local_out_of_bounds, .access = access, .thread = running_->index, .number = size};
   pause();
 }
 
 void Block::stop(Finding::Kind kind, std::size_t number) {
-  finding_ = Finding{
-      .kind = kind, .access = {.place = running_->place}, .thread = running_->index, .number = number};
+  finding_ = Finding{.kind = kind, .access = {.place = running_->place}, .thread = running_->index, .number = number};
   pause();
 }
 
@@ -352,8 +349,8 @@ std::string Block::describe_stuck() const {
   const auto in_warp =
       std::find_if(threads_.begin(), threads_.end(), [](const Thread& thread) { return is_in_warp(thread.wait); });
   if (in_warp != threads_.end()) return describe_stuck_warp(*in_warp);
-  const auto waiting = std::find_if(threads_.begin(), threads_.end(),
-                                    [](const Thread& thread) { return thread.wait != Wait::exited; });
+  const auto waiting =
+      std::find_if(threads_.begin(), threads_.end(), [](const Thread& thread) { return thread.wait != Wait::exited; });
   const auto other = std::find_if(threads_.begin(), threads_.end(), [&](const Thread& thread) {
     return thread.wait != waiting->wait || thread.site != waiting->site;
   });

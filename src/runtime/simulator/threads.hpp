@@ -64,8 +64,7 @@ class Block {
   std::byte* shared_memory() const { return shared_memory_; }
   unsigned wait_for_block(const void* site, unsigned condition);
   void wait_for_grid(const void* site);
-  unsigned long long wait_for_warp(Wait wait, const void* site, unsigned long long value, unsigned lane,
-                                   unsigned mask);
+  unsigned long long wait_for_warp(Wait wait, const void* site, unsigned long long value, unsigned lane, unsigned mask);
   void fence();
   void turn(unsigned place);
   void check_access(const Access& access);
