@@ -1,6 +1,7 @@
 #include "runtime/simulate.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -39,6 +40,12 @@ std::shared_ptr<const simulator::Program> program_of(const codegen::Text& text) 
   return program;
 }
 
+bool texts_are_changed() {
+  Programs& programs = Programs::instance();
+  const std::lock_guard lock(programs.mutex);
+  return static_cast<bool>(programs.change);
+}
+
 class Run final : public SimulatedRun {
  public:
   Run(const SimulatedLaunch& request, std::uint32_t* failure) {
@@ -54,7 +61,10 @@ class Run final : public SimulatedRun {
     }
     // What is only written holds nothing that the kernel may read; its bytes stay for what the kernel leaves alone.
     for (const auto& [host, piece] : pieces_) {
-      if (!piece.read) memory_.forget(piece.device);
+      if (piece.read) continue;
+      memory_.forget(piece.device);
+      // What a broken text leaves out must not be there from the run before.
+      if (texts_are_changed()) std::memset(piece.device, 0xab, piece.bytes);
     }
     constexpr std::size_t failure_bytes = 3 * sizeof(std::uint32_t);
     void* device_failure = memory_.allocate(failure_bytes);
@@ -76,14 +86,17 @@ class Run final : public SimulatedRun {
     }
 
     const auto program = program_of(text);
+    // A changed text may go on for ever; none of the tests' programs comes near this.
+    const std::uint64_t most_steps = texts_are_changed() ? 1 << 20 : simulator::LaunchShape{}.most_steps;
     std::int64_t items = request.items;
     void* arguments[] = {parameters.data(), &items};
     const simulator::LaunchShape shape{.blocks = static_cast<unsigned>(request.blocks),
-                                       .threads = static_cast<unsigned>(request.threads)};
+                                       .threads = static_cast<unsigned>(request.threads),
+                                       .most_steps = most_steps};
     if (items > 0) simulator::launch(*program, text.name, shape, arguments, memory_, request.seed);
     if (is_split(text)) {
-      simulator::launch(*program, text.name + "_finish", {.blocks = 1, .threads = 32}, std::span(arguments, 1), memory_,
-                        request.seed);
+      simulator::launch(*program, text.name + "_finish", {.blocks = 1, .threads = 32, .most_steps = most_steps},
+                        std::span(arguments, 1), memory_, request.seed);
     }
     memory_.copy_out({reinterpret_cast<std::byte*>(failure), failure_bytes}, device_failure);
   }

@@ -165,8 +165,8 @@ Program program(const ct::Function& function, std::vector<Array> inputs) {
 
 Array with_special_rows(Array m) {
   for (std::int64_t j = 0; j < m.shape(1); ++j) {
-    m.at<float>(1, j) = -5.0f - static_cast<float>(j % 7);
-    m.at<float>(2, j) = 5.0f + static_cast<float>(j % 5);
+    m.at<float>(1, j) = -5.0f - static_cast<float>((j + 3) % 7);
+    m.at<float>(2, j) = 5.0f + static_cast<float>((j + 2) % 5);
     m.at<float>(3, j) = 0.0f;
   }
   m.at<float>(4, 17) = m.at<float>(4, 5) = std::numeric_limits<float>::quiet_NaN();
@@ -180,50 +180,66 @@ std::vector<Program> pointwise_programs() {
           program(ct::function({m}, ct::transpose(m) * 2), {numbers({30, 41})})};
 }
 
+// All lanes of a warp need what it has reduced.
+Program everywhere(const ct::Variable& of_rows, const ct::Variable& m, const Array& input) {
+  const auto column = ct::transpose(ct::transpose(m) + ct::cast(of_rows, DType::float32));
+  return program(ct::function({m}, {of_rows, column}), {input});
+}
+
 std::vector<Program> row_programs() {
   const auto m = ct::matrix("m");
-  const Array wide = with_special_rows(numbers({20, 2500})), narrow = with_special_rows(numbers({70, 37}));
+  const Array wide = with_special_rows(numbers({20, 2500})), narrow = with_special_rows(numbers({70, 25}));
+  const Array small = numbers({9, 40}, 0, 1);
   const auto b = m > 0.999f;
-  return {
-      program(ct::function({m}, ct::sum(m, 1)), {wide, narrow}),
-      program(ct::function({m}, ct::argmax(m, 1)), {wide, narrow}),
-      program(ct::function({m}, ct::nnet::softmax(m)), {narrow, numbers({9, 1100})}),
-      program(ct::function({m}, ct::max(m, 1)), {wide, narrow}),
-      program(ct::function({m}, ct::min(m, 1)), {wide, narrow}),
-      program(ct::function({m}, ct::argmin(m, 1)), {wide, narrow}),
-      program(ct::function({m}, ct::prod(m, 1)), {narrow}),
-      program(ct::function({m}, ct::any(b, 1)), {wide, narrow}),
-      program(ct::function({m}, ct::all(m > -0.995f, 1)), {wide, narrow}),
-      program(ct::function({m}, ct::max(ct::cast(m * 100, DType::int8), 1)), {with_special_rows(numbers({9, 40}))}),
-      program(ct::function({m}, ct::min(ct::cast(m * 100, DType::int8), 1)), {with_special_rows(numbers({9, 40}))})};
+  return {program(ct::function({m}, ct::sum(m, 1)), {wide, narrow}),
+          program(ct::function({m}, ct::argmax(m, 1)), {wide, narrow}),
+          program(ct::function({m}, ct::nnet::softmax(m)), {narrow, numbers({9, 1100})}),
+          program(ct::function({m}, ct::max(m, 1)), {wide, narrow}),
+          program(ct::function({m}, ct::min(m, 1)), {wide, narrow}),
+          program(ct::function({m}, ct::argmin(m, 1)), {wide, narrow}),
+          program(ct::function({m}, ct::prod(m, 1)), {narrow}),
+          program(ct::function({m}, ct::any(b, 1)), {wide, narrow}),
+          program(ct::function({m}, ct::all(m > -0.995f, 1)), {wide, narrow}),
+          everywhere(ct::argmax(m, 1), m, narrow),
+          everywhere(ct::any(b, 1), m, wide),
+          everywhere(ct::max(ct::cast(m * 100, DType::int8), 1), m, small),
+          everywhere(ct::max(ct::cast(m * 100, DType::int16), 1), m, small),
+          everywhere(ct::max(ct::cast(m * 100, DType::uint8), 1), m, small),
+          everywhere(ct::max(ct::cast(m * 100, DType::uint16), 1), m, small)};
 }
 
 std::vector<Program> column_programs() {
   const auto m = ct::matrix("m");
   const Array tall = numbers({300, 700});
-  return {program(ct::function({m}, ct::sum(m, 0)), {tall, numbers({3, 70})}),
+  const auto t = ct::tensor3("t");
+  return {program(ct::function({m}, ct::sum(m, 0)), {tall, numbers({3, 70}), numbers({0, 70})}),
+          program(ct::function({t}, ct::sum(t, 1)), {numbers({11, 70, 13})}),
           program(ct::function({m}, ct::argmin(m, 0)), {tall}),
+          program(ct::function({m}, m - ct::max(m, 0)), {numbers({130, 70})}),
           program(ct::function({m}, ct::transpose(ct::nnet::softmax(ct::transpose(m)))), {numbers({140, 70})})};
 }
 
 std::vector<Program> split_programs() {
   const auto v = ct::vector("v");
-  const Array longer = numbers({150'000}), several = numbers({600'000});
+  const Array longer = numbers({40'000}), several = numbers({300'000});
   return {program(ct::function({v}, ct::sum(v)), {longer, numbers({5}), several}),
           program(ct::function({v}, ct::argmax(v)), {longer}), program(ct::function({v}, ct::max(v)), {longer})};
 }
 
 std::vector<Program> group_programs() {
-  auto a = ct::shared(numbers({50, 300})), b = ct::shared(numbers({100})), c = ct::shared(numbers({9000}));
+  auto a = ct::shared(numbers({88, 512})), b = ct::shared(numbers({100})), c = ct::shared(numbers({9000})),
+       d = ct::shared(numbers({30, 50}));
+  const auto e = ct::shared(numbers({50, 30}));
   const auto x = ct::scalar("x");
-  const ct::Function step =
-      ct::function({x}, ct::OutputList{std::vector<ct::Out>{}}, {.updates = {{a, a * x}, {b, b + x}, {c, c * x}}});
+  const ct::Function step = ct::function({x}, ct::OutputList{std::vector<ct::Out>{}},
+                                         {.updates = {{a, a * x}, {b, b + x}, {c, c * x}, {d, d + ct::transpose(e)}}});
   return {[=]() mutable {
-    a.set_value(numbers({50, 300}));
+    a.set_value(numbers({88, 512}));
     b.set_value(numbers({100}));
     c.set_value(numbers({9000}));
+    d.set_value(numbers({30, 50}));
     step(Array(2.5f));
-    return std::vector<Array>{a.get_value().copy(), b.get_value().copy(), c.get_value().copy()};
+    return std::vector<Array>{a.get_value().copy(), b.get_value().copy(), c.get_value().copy(), d.get_value().copy()};
   }};
 }
 
@@ -256,7 +272,55 @@ struct Equivalent {
 };
 
 constexpr Equivalent equivalents[] = {
-    {"EQUIVALENTS", ""},
+    {"const auto state = block<C>(k, k + block_elements < n ? k + block_elements : n, value);  =>  const auto state = "
+     "block<C>(k, k + block_elements <= n",
+     "both ends are the same where they are equal"},
+    {"if (n <= block_elements) return state;", "only a shortcut: a counter of one block gives that block"},
+    {"if (k + block_elements >= n) break;  =>  if (k + block_elements > n)",
+     "one more block, of no elements: identity"},
+    {"if (k + block_elements >= n) break;  =>  if (k - block_elements >= n)", "more blocks of no elements: identity"},
+    {"CT_MEMBER bool leads() const { return lane_index() == 0; }  =>  CT_MEMBER bool leads() const { return "
+     "lane_index() == 1; }",
+     "all lanes have the result"},
+    {"for (index begin = 0; begin < n; begin += chunk_elements) {  =>  for (index begin = 0; begin <= n;",
+     "one more chunk, of no elements: identity"},
+    {"const index end = begin + chunk_elements < n ? begin + chunk_elements : n;  =>  const index end = begin + "
+     "chunk_elements <= n",
+     "both ends are the same where they are equal"},
+    {"body.part(WarpTeam{}, part, first, left < part_elements ? left : part_elements);  =>  body.part(WarpTeam{}, "
+     "part, first, left <= part_elements",
+     "both lengths are the same where they are equal"},
+    {"constexpr index group_tile = 4096;  =>  constexpr index group_tile = 4097;",
+     "tiles are longer, and all points are still in one"},
+    {"run(part, first, first + (left < group_tile ? left : group_tile));  =>  run(part, first, first + (left <= "
+     "group_tile",
+     "both lengths are the same where they are equal"},
+    {"CT_DEVICE State identity() { return State{T(0), -1}; }  =>  CT_DEVICE State identity() { return State{T(1), -1}; "
+     "}",
+     "a state without a position has no value"},
+    {"CT_DEVICE State identity() { return State{T(0), -1}; }  =>  CT_DEVICE State identity() { return State{T(0), -2}; "
+     "}",
+     "any negative position means none"},
+    {"if (a_nan || b_nan) return a_nan && (!b_nan || a.position < b.position);  =>  if (a_nan || b_nan) return a_nan "
+     "&& (!b_nan || a.position <= b.position)",
+     "positions differ"},
+    {"if (a.value == b.value) return a.position < b.position;  =>  if (a.value == b.value) return a.position <= "
+     "b.position",
+     "positions differ"},
+    {"return largest ? b.value < a.value : a.value < b.value;  =>  return largest ? b.value <= a.value",
+     "equal values have been decided before"},
+    {"return largest ? b.value < a.value : a.value < b.value;  =>  return largest ? b.value < a.value : a.value <= "
+     "b.value",
+     "equal values have been decided before"},
+    {"typename C::State stack[44];", "room for 2^43 blocks is as good as for 2^44"},
+    {"for (++level; level < 44 && (count >> level); ++level) {  =>  for (++level; level <= 44",
+     "no count has that bit"},
+    {"for (++level; level < 44 && (count >> level); ++level) {  =>  for (++level; level < 44 || (count >> level)",
+     "only a shortcut: bits above are 0"},
+    {"for (++level; level < 44 && (count >> level); ++level) {  =>  for (++level; level < 44 && (count << level)",
+     "only a shortcut: bits above are 0"},
+    {"for (++level; level < 44 && (count >> level); ++level) {  =>  for (++level; level < 45", "no count has that bit"},
+    {"for (++level; level < 44 && (count >> level); ++level) {  =>  for (++level; level < 43", "no count has that bit"},
 };
 
 bool is_equivalent(const std::string& name) {

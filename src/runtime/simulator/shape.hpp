@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <string>
 
 namespace croton::runtime::simulator {
@@ -28,6 +29,9 @@ struct LaunchShape {
   std::size_t dynamic_shared = 0;  // bytes of shared memory besides the kernel's own variables
   bool cooperative = false;        // all blocks run at the same time, and may meet at grid barriers
   std::array<unsigned, 2> more_blocks{1, 1}, more_threads{1, 1};  // along y and z
+
+  // After which a thread counts as one that does not end: turns of loops; an access counts 8, a wait 128.
+  std::uint64_t most_steps = std::uint64_t{1} << 28;
 
   std::array<unsigned, 3> grid() const { return {blocks, more_blocks[0], more_blocks[1]}; }
   std::array<unsigned, 3> block() const { return {threads, more_threads[0], more_threads[1]}; }

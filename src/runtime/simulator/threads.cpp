@@ -14,8 +14,8 @@ constexpr unsigned all_lanes = 0xffffffffu;
 // A thread that asks for the same address so often in a row waits for somebody, and lets the others go on.
 constexpr std::uint64_t spins_in_a_row = 64;
 
-// How many steps a thread may take, and what a turn of a loop, an access and a wait count: a second or two of each.
-constexpr std::uint64_t most_steps = std::uint64_t{1} << 28, turn_steps = 1, access_steps = 8, wait_steps = 128;
+// What a turn of a loop, an access and a wait count; LaunchShape::most_steps is a few seconds of each.
+constexpr std::uint64_t turn_steps = 1, access_steps = 8, wait_steps = 128;
 
 thread_local Block* current_block = nullptr;
 
@@ -221,7 +221,8 @@ void Block::check_access(const Access& access) {
 }
 
 void Block::turn(unsigned place) {
-  if ((running_->steps += turn_steps) < most_steps) return;
+  running_->steps += turn_steps;
+  if (running_->steps < shape_.most_steps) return;
   running_->place = place;
   stop(Finding::Kind::endless);
 }
