@@ -1,4 +1,4 @@
-// The tool `croton`: a demo, the flags, the kernel cache, and what Croton finds on this machine.
+// The tool `croton`: a demo, the simulator, the flags, the kernel cache, and what Croton finds on this machine.
 //
 // Exit status: 0 right, 1 something went wrong (a message says what), 2 the command line was not understood.
 #include <croton/croton.hpp>
@@ -16,6 +16,7 @@
 #include "doctor.hpp"
 #include "kernel_cache.hpp"
 #include "mlp_digits.hpp"
+#include "simulate.hpp"
 
 namespace croton::tool {
 namespace {
@@ -26,6 +27,7 @@ constexpr const char* help_text =
     "usage: croton COMMAND\n"
     "  demo mlp [options]   compile and train a small network, show the generated code (--help: its options)\n"
     "  doctor               what Croton finds on this machine, and how to get what is missing\n"
+    "  simulate FILE ...    run a CUDA kernel of your own in the simulator (--help: its options)\n"
     "  flags [--markdown]   all flags: values, who set them, what they mean\n"
     "  cache [list|clear]   the compiled kernels on disk\n"
     "  --version, --help\n";
@@ -109,8 +111,9 @@ struct Command {
   int (*run)(const Arguments&);
 };
 
-constexpr std::array<Command, 8> commands{{{"demo", demo},
+constexpr std::array<Command, 9> commands{{{"demo", demo},
                                            {"doctor", examine},
+                                           {"simulate", simulate},
                                            {"flags", show_flags},
                                            {"cache", show_cache},
                                            {"--version", print_version},

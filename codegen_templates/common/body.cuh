@@ -27,10 +27,11 @@ struct Failure {
 };
 
 CT_DEVICE void report(Failure* failure, unsigned int check, i64 value) {
-  if (failure->check != 0) return;
-  failure->low = u32(u64(value));
-  failure->high = u32(u64(value) >> 32);
-  failure->check = check;
+  volatile Failure* const word = failure;  // several threads may come here at once
+  if (word->check != 0) return;
+  word->low = u32(u64(value));
+  word->high = u32(u64(value) >> 32);
+  word->check = check;
 }
 
 }  // namespace ct

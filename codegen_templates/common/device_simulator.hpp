@@ -13,7 +13,8 @@
 #define __global__ __attribute__((device))
 #define __shared__ __attribute__((shared))
 #define __forceinline__ inline __attribute__((always_inline))
-#define __launch_bounds__(...)
+// Clang knows the real attribute for GPUs only; the simulator reads the annotation.
+#define __launch_bounds__(...) __attribute__((annotate("croton_launch_bounds", __VA_ARGS__)))
 #define __align__(bytes) __attribute__((aligned(bytes)))
 
 #define CT_DEVICE static __device__ __forceinline__
@@ -28,15 +29,19 @@
 #define CT_OWN CT_DEVICE __attribute__((nodebug))
 
 extern "C" {
-// The same for the whole life of a thread, hence `const`.
-__device__ __attribute__((const)) unsigned int croton_simulator_thread_index();
-__device__ __attribute__((const)) unsigned int croton_simulator_block_size();
-__device__ __attribute__((const)) unsigned int croton_simulator_block_index();
-__device__ __attribute__((const)) unsigned int croton_simulator_block_count();
+// The same for the whole life of a thread, hence `const`. Axes 0 to 2: x, y, z of the thread in its block; then those
+// of the block in the grid, of the block's size, of the grid's size. The number of a thread counts along x first.
+__device__ __attribute__((const)) unsigned int croton_simulator_axis(unsigned int which);
+__device__ __attribute__((const)) unsigned int croton_simulator_thread_number();
 // A kernel whose text calls none of the functions named ..._wait_... needs no fibers.
-__device__ void croton_simulator_wait_barrier();
-__device__ unsigned long long croton_simulator_wait_shuffle(unsigned long long bits, unsigned int lane);
-__device__ unsigned int croton_simulator_wait_ballot(unsigned int condition);
+__device__ unsigned int croton_simulator_wait_barrier(unsigned int condition);  // how many threads say yes
+__device__ void croton_simulator_wait_grid();
+__device__ unsigned long long croton_simulator_wait_shuffle(unsigned long long bits, unsigned int lane,
+                                                            unsigned int mask);
+__device__ unsigned int croton_simulator_wait_ballot(unsigned int condition, unsigned int mask);
+__device__ void croton_simulator_wait_warp(unsigned int mask);
+__device__ void croton_simulator_wait_stop(unsigned int trap);  // 0: an assertion
+__device__ void croton_simulator_fence();
 }
 
 namespace ct {
@@ -69,27 +74,28 @@ CT_OWN unsigned long long multiply_high(unsigned long long a, unsigned long long
 
 // --- Who am I --------------------------------------------------------------------------------------------------------
 
-CT_OWN unsigned int thread_index() { return croton_simulator_thread_index(); }
-CT_OWN unsigned int block_size() { return croton_simulator_block_size(); }
-CT_OWN unsigned int block_index() { return croton_simulator_block_index(); }
-CT_OWN unsigned int block_count() { return croton_simulator_block_count(); }
-CT_OWN unsigned int lane_index() { return croton_simulator_thread_index() & 31u; }
-CT_OWN unsigned int warp_index() { return croton_simulator_thread_index() >> 5; }
+CT_OWN unsigned int thread_index() { return croton_simulator_axis(0); }
+CT_OWN unsigned int block_size() { return croton_simulator_axis(6); }
+CT_OWN unsigned int block_index() { return croton_simulator_axis(3); }
+CT_OWN unsigned int block_count() { return croton_simulator_axis(9); }
+CT_OWN unsigned int lane_index() { return croton_simulator_thread_number() & 31u; }
+CT_OWN unsigned int warp_index() { return croton_simulator_thread_number() >> 5; }
 
 // --- Working together ------------------------------------------------------------------------------------------------
 
-CT_OWN void barrier() { croton_simulator_wait_barrier(); }
+CT_OWN void barrier() { croton_simulator_wait_barrier(0u); }
 
 namespace internal {
 // Values of 32 and 64 bits as the 64 bits that the simulator passes between lanes.
 template <class T>
-CT_OWN T shuffle_from(T value, unsigned int lane) {
+CT_OWN T shuffle_from(T value, unsigned int lane, unsigned int mask = 0xffffffffu) {
   static_assert(sizeof(T) == 4 || sizeof(T) == 8, "shuffles take values of 4 and 8 bytes");
   if constexpr (sizeof(T) == 4) {
     return __builtin_bit_cast(
-        T, (unsigned int)croton_simulator_wait_shuffle(__builtin_bit_cast(unsigned int, value), lane));
+        T, (unsigned int)croton_simulator_wait_shuffle(__builtin_bit_cast(unsigned int, value), lane, mask));
   } else {
-    return __builtin_bit_cast(T, croton_simulator_wait_shuffle(__builtin_bit_cast(unsigned long long, value), lane));
+    return __builtin_bit_cast(T,
+                              croton_simulator_wait_shuffle(__builtin_bit_cast(unsigned long long, value), lane, mask));
   }
 }
 }  // namespace internal
@@ -107,8 +113,8 @@ template <class T>
 CT_OWN T shuffle(T value, unsigned int lane) {
   return internal::shuffle_from(value, lane & 31u);
 }
-CT_OWN unsigned int ballot(bool condition) { return croton_simulator_wait_ballot(condition); }
-CT_OWN void warp_barrier() { croton_simulator_wait_ballot(0); }
+CT_OWN unsigned int ballot(bool condition) { return croton_simulator_wait_ballot(condition, 0xffffffffu); }
+CT_OWN void warp_barrier() { croton_simulator_wait_warp(0xffffffffu); }
 
 CT_OWN unsigned int atomic_or(unsigned int* address, unsigned int bits) {
   return __atomic_fetch_or(address, bits, __ATOMIC_RELAXED);
@@ -116,7 +122,7 @@ CT_OWN unsigned int atomic_or(unsigned int* address, unsigned int bits) {
 CT_OWN unsigned int atomic_add(unsigned int* address, unsigned int value) {
   return __atomic_fetch_add(address, value, __ATOMIC_RELAXED);
 }
-CT_OWN void memory_fence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
+CT_OWN void memory_fence() { croton_simulator_fence(); }
 
 template <class T>
 CT_OWN T* dynamic_shared() {
@@ -138,18 +144,28 @@ template <class... Parameters>
 CT_OWN void call(void (*kernel)(Parameters...), void** arguments) {
   call(kernel, arguments, __make_integer_seq<Numbers, unsigned int, sizeof...(Parameters)>());
 }
+// How many parameters a kernel has, and the bytes of each.
 template <class... Parameters>
-constexpr unsigned int count_parameters(void (*)(Parameters...)) {
-  return sizeof...(Parameters);
+struct Sizes {
+  unsigned int count = sizeof...(Parameters);
+  unsigned int bytes[sizeof...(Parameters) + 1] = {sizeof(Parameters)..., 0u};
+};
+template <class... Parameters>
+constexpr Sizes<Parameters...> sizes_of(void (*)(Parameters...)) {
+  return {};
 }
 }  // namespace internal
 
 }  // namespace ct
 
-#define CT_SIMULATOR_ENTRY(kernel)                                                                             \
-  extern "C" {                                                                                                 \
-  extern __device__ const unsigned int croton_simulator_parameters_##kernel;                                   \
-  __device__ const unsigned int croton_simulator_parameters_##kernel = ct::internal::count_parameters(kernel); \
-  __device__ void croton_simulator_entry_##kernel(void** arguments) { ct::internal::call(kernel, arguments); } \
+// What follows the name is the kernel: an instance of a template may have commas.
+#define CT_SIMULATOR_ENTRY(name, ...)                                                                       \
+  extern "C" {                                                                                              \
+  extern __device__ const decltype(ct::internal::sizes_of(__VA_ARGS__)) croton_simulator_parameters_##name; \
+  __device__ const decltype(ct::internal::sizes_of(__VA_ARGS__)) croton_simulator_parameters_##name =       \
+      ct::internal::sizes_of(__VA_ARGS__);                                                                  \
+  __device__ __attribute__((nodebug)) void croton_simulator_entry_##name(void** arguments) {                \
+    ct::internal::call(__VA_ARGS__, arguments);                                                             \
+  }                                                                                                         \
   }
 #endif

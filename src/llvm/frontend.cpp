@@ -41,7 +41,9 @@ std::vector<std::string> cc1_arguments(const CrotonCompileRequest& request) {
   } else {
     // Device code for the host's triple: kernels become ordinary functions, and `__shared__` is understood.
     add({"-aux-triple", host.triple, "-fcuda-is-device", "-x", "cuda"});
-    if (request.mode == croton_mode_simulator_checked) add({"-debug-info-kind=line-tables-only"});
+    // A local that nobody has given a value shows: floats are nan, integers 0xaaaaaaaa.
+    if (request.mode == croton_mode_simulator_checked)
+      add({"-debug-info-kind=line-tables-only", "-ftrivial-auto-var-init=pattern"});
   }
   add({"-main-file-name", file_name, file_name});
   return all;

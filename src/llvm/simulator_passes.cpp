@@ -3,48 +3,48 @@
 //  offset`, so that each block in flight has its own. The
 //    optimiser could turn a kernel's only use of a scalar into a local otherwise, since Clang says that kernels do not
 //    recurse.
-//  - Before each load, store, atomic and block move whose object is not known to be a local or a constant stands a call
-//    `croton_simulator_access(address, size, kind, line)`. Our own calls instead of ThreadSanitizerPass: every size is
-//    covered, the line and the alignment that the code relies on come along, and the call stands before the access even
-//    where a write follows a read.
-//  - Before a wait for other threads stands `croton_simulator_at(line)`.
-//  - `croton_simulator_program` tells the simulator what it needs to know: {traits, shared bytes, n, offset 1, size 1,
-//  ...}, and
-//    `croton_simulator_names` the names of those n variables, a line each.
+//  - Accesses of memory are reported before they happen (simulator_instrument.hpp).
+//  - `croton_simulator_program` tells the simulator what it needs to know: {traits, shared bytes, number of shared
+//    variables, number of device variables, then offset and size of each of the former, size of each of the latter},
+//    `croton_simulator_names` their names, a line each, `croton_simulator_variables` the addresses of device variables.
+//  - `croton_simulator_bounds_NAME` is what __launch_bounds__ of kernel NAME allow (0: nothing was said). The device
+//    header writes it as an annotation, since Clang knows launch bounds only for GPUs.
 #include "simulator_passes.hpp"
 
 #include <llvm/ADT/DenseMap.h>
 #include <llvm/ADT/STLExtras.h>
-#include <llvm/ADT/SmallVector.h>
-#include <llvm/Analysis/ValueTracking.h>
 #include <llvm/Demangle/Demangle.h>
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/DebugInfo.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InstIterator.h>
-#include <llvm/IR/IntrinsicInst.h>
+#include <llvm/IR/Instructions.h>
 #include <llvm/IR/Module.h>
 #include <llvm/IR/ReplaceConstant.h>
 #include <llvm/Support/Alignment.h>
 #include <llvm/Transforms/IPO/AlwaysInliner.h>
 #include <llvm/Transforms/Scalar/SROA.h>
+#include <llvm/Transforms/Utils/Mem2Reg.h>
 
 #include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
+
+#include "simulator_instrument.hpp"
 
 namespace croton::llvm_part {
 namespace {
 
 constexpr llvm::StringRef entry_prefix = "croton_simulator_entry_";
+constexpr llvm::StringRef own_prefix = "croton_simulator_";
 constexpr llvm::StringRef wait_prefix = "croton_simulator_wait_";
 constexpr std::uint64_t least_alignment = 16;
-constexpr std::uint64_t guard_gap =
-    64;  // around shared variables of checked programs: a wrong index meets nobody's bytes
+// Around shared variables of checked programs: a wrong index meets nobody's bytes.
+constexpr std::uint64_t guard_gap = 64;
 
-// The kind of an access (and, above, the alignment that the code relies on), and what a program does.
-constexpr std::uint32_t writes = 1, atomic = 2, alignment_shift = 8;
-constexpr std::uint64_t trait_waits = 1, trait_checked = 2;
+// What a program does.
+constexpr std::uint64_t trait_waits = 1, trait_checked = 2, trait_spins = 4;
 
 // ---- Shared variables
 
@@ -58,6 +58,7 @@ struct SharedLayout {
   std::vector<SharedVariable> variables;                 // of a size known at compile time
   std::vector<llvm::GlobalVariable*> dynamic_variables;  // all at `bytes`
   std::uint64_t bytes = 0;                               // of the former, rounded up
+  std::vector<llvm::GlobalVariable*> device_variables;   // of the whole program
 };
 
 SharedLayout lay_out(llvm::Module& module, std::uint64_t gap) {
@@ -68,7 +69,11 @@ SharedLayout lay_out(llvm::Module& module, std::uint64_t gap) {
       layout.dynamic_variables.push_back(&variable);  // nothing else in a kernel's text is defined elsewhere
       continue;
     }
-    if (variable.isConstant() || !llvm::isa<llvm::UndefValue>(variable.getInitializer())) continue;
+    if (variable.isConstant() || variable.getName().starts_with("llvm.")) continue;
+    if (!llvm::isa<llvm::UndefValue>(variable.getInitializer())) {
+      layout.device_variables.push_back(&variable);
+      continue;
+    }
     const std::uint64_t size = module.getDataLayout().getTypeAllocSize(variable.getValueType());
     const std::uint64_t alignment = std::max<std::uint64_t>(variable.getAlign().valueOrOne().value(), least_alignment);
     const std::uint64_t offset = llvm::alignTo(layout.bytes, alignment);
@@ -136,98 +141,6 @@ void allow_moving_queries(llvm::Module& module) {
   }
 }
 
-// ---- Checks
-
-// Whether each object that the pointer may point into is a local of this thread or a variable of the module.
-bool needs_no_check(const llvm::Value* pointer) {
-  llvm::SmallVector<const llvm::Value*, 4> objects;
-  llvm::getUnderlyingObjects(pointer, objects);
-  return llvm::all_of(objects, [](const llvm::Value* object) {
-    const auto* argument = llvm::dyn_cast<llvm::Argument>(object);
-    return llvm::isa<llvm::AllocaInst, llvm::GlobalVariable>(object) ||
-           (argument != nullptr && argument->hasByValAttr());
-  });
-}
-
-class Instrumenter {
- public:
-  explicit Instrumenter(llvm::Module& module) : layout_(module.getDataLayout()) {
-    llvm::LLVMContext& context = module.getContext();
-    auto* nothing = llvm::Type::getVoidTy(context);
-    auto* pointer = llvm::PointerType::get(context, 0);
-    auto* word = llvm::Type::getInt32Ty(context);
-    access_ = module.getOrInsertFunction("croton_simulator_access", nothing, pointer, llvm::Type::getInt64Ty(context),
-                                         word, word);
-    at_ = module.getOrInsertFunction("croton_simulator_at", nothing, word);
-  }
-
-  void run(llvm::Function& function) {
-    llvm::SmallVector<llvm::Instruction*, 64> instructions;
-    for (llvm::Instruction& instruction : llvm::instructions(function)) instructions.push_back(&instruction);
-    for (llvm::Instruction* instruction : instructions) visit(*instruction);
-  }
-
- private:
-  void visit(llvm::Instruction& instruction) {
-    if (auto* load = llvm::dyn_cast<llvm::LoadInst>(&instruction)) {
-      check(instruction, load->getPointerOperand(), load->getType(), load->getAlign(), load->isAtomic() ? atomic : 0u);
-    } else if (auto* store = llvm::dyn_cast<llvm::StoreInst>(&instruction)) {
-      check(instruction, store->getPointerOperand(), store->getValueOperand()->getType(), store->getAlign(),
-            writes | (store->isAtomic() ? atomic : 0u));
-    } else if (auto* update = llvm::dyn_cast<llvm::AtomicRMWInst>(&instruction)) {
-      check(instruction, update->getPointerOperand(), update->getType(), update->getAlign(), writes | atomic);
-    } else if (auto* exchange = llvm::dyn_cast<llvm::AtomicCmpXchgInst>(&instruction)) {
-      check(instruction, exchange->getPointerOperand(), exchange->getNewValOperand()->getType(), exchange->getAlign(),
-            writes | atomic);
-    } else if (auto* move = llvm::dyn_cast<llvm::MemIntrinsic>(&instruction)) {
-      if (auto* transfer = llvm::dyn_cast<llvm::MemTransferInst>(move)) {
-        check_block(*move, transfer->getRawSource(), transfer->getSourceAlign().valueOrOne(), 0);
-      }
-      check_block(*move, move->getRawDest(), move->getDestAlign().valueOrOne(), writes);
-    } else if (auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction)) {
-      const llvm::Function* callee = call->getCalledFunction();
-      if (callee == nullptr || !callee->getName().starts_with(wait_prefix)) return;
-      llvm::IRBuilder<> builder(call);
-      builder.CreateCall(at_, {line_of(*call, builder)});
-    }
-  }
-
-  void check(llvm::Instruction& instruction, llvm::Value* pointer, llvm::Type* type, llvm::Align alignment,
-             std::uint32_t kind) {
-    llvm::IRBuilder<> builder(&instruction);
-    emit(instruction, pointer, builder.getInt64(layout_.getTypeStoreSize(type).getFixedValue()), alignment, kind);
-  }
-
-  void check_block(llvm::MemIntrinsic& move, llvm::Value* pointer, llvm::Align alignment, std::uint32_t kind) {
-    llvm::IRBuilder<> builder(&move);
-    emit(move, pointer, builder.CreateZExtOrTrunc(move.getLength(), builder.getInt64Ty()), alignment, kind);
-  }
-
-  void emit(llvm::Instruction& instruction, llvm::Value* pointer, llvm::Value* size, llvm::Align alignment,
-            std::uint32_t kind) {
-    if (needs_no_check(pointer)) return;
-    llvm::IRBuilder<> builder(&instruction);
-    const auto known = static_cast<std::uint32_t>(std::min<std::uint64_t>(alignment.value(), 1u << 20));
-    builder.CreateCall(
-        access_, {pointer, size, builder.getInt32(kind | known << alignment_shift), line_of(instruction, builder)});
-  }
-
-  static llvm::Value* line_of(const llvm::Instruction& instruction, llvm::IRBuilder<>& builder) {
-    return builder.getInt32(instruction.getDebugLoc() ? instruction.getDebugLoc().getLine() : 0);
-  }
-
-  const llvm::DataLayout& layout_;
-  llvm::FunctionCallee access_;
-  llvm::FunctionCallee at_;
-};
-
-void instrument(llvm::Module& module) {
-  Instrumenter instrumenter(module);
-  for (llvm::Function& function : module) {
-    if (!function.isDeclaration() && !function.getName().starts_with(entry_prefix)) instrumenter.run(function);
-  }
-}
-
 // ---- What the simulator is told
 
 bool calls_waits(const llvm::Module& module) {
@@ -236,43 +149,120 @@ bool calls_waits(const llvm::Module& module) {
   });
 }
 
+// Whether a thread may wait for another one's write: by a lock, or by a read that is repeated.
+bool may_spin(const llvm::Module& module) {
+  const auto asks = [](const llvm::Instruction& instruction) {
+    if (const auto* load = llvm::dyn_cast<llvm::LoadInst>(&instruction)) return load->isVolatile() || load->isAtomic();
+    if (const auto* update = llvm::dyn_cast<llvm::AtomicRMWInst>(&instruction)) return !update->use_empty();
+    return llvm::isa<llvm::AtomicCmpXchgInst>(instruction);
+  };
+  return llvm::any_of(module.functions(),
+                      [&](const llvm::Function& function) { return llvm::any_of(llvm::instructions(function), asks); });
+}
+
+void add_constant(llvm::Module& module, llvm::Constant* value, const llvm::Twine& name) {
+  new llvm::GlobalVariable(module, value->getType(), true, llvm::GlobalValue::ExternalLinkage, value, name);
+}
+
 void describe(llvm::Module& module, const SharedLayout& layout, bool checked) {
-  std::vector<std::uint64_t> numbers = {(calls_waits(module) ? trait_waits : 0ull) | (checked ? trait_checked : 0ull),
-                                        layout.bytes, layout.variables.size()};
+  const llvm::DataLayout& data = module.getDataLayout();
+  std::vector<std::uint64_t> numbers = {(calls_waits(module) ? trait_waits : 0ull) | (checked ? trait_checked : 0ull) |
+                                            (may_spin(module) ? trait_spins : 0ull),
+                                        layout.bytes, layout.variables.size(), layout.device_variables.size()};
   std::string names;
   for (const SharedVariable& shared : layout.variables) {
     numbers.insert(numbers.end(), {shared.offset, shared.size});
     names += llvm::demangle(shared.variable->getName().str()) + "\n";
   }
+  auto* pointer = llvm::PointerType::get(module.getContext(), 0);
+  std::vector<llvm::Constant*> addresses;
+  for (llvm::GlobalVariable* variable : layout.device_variables) {
+    numbers.push_back(data.getTypeAllocSize(variable->getValueType()));
+    names += llvm::demangle(variable->getName().str()) + "\n";
+    addresses.push_back(variable);
+  }
+  addresses.push_back(llvm::ConstantPointerNull::get(pointer));  // never empty, so that it has an address
   llvm::LLVMContext& context = module.getContext();
-  const auto add = [&](llvm::Constant* value, const char* name) {
-    new llvm::GlobalVariable(module, value->getType(), true, llvm::GlobalValue::ExternalLinkage, value, name);
-  };
-  add(llvm::ConstantDataArray::get(context, llvm::ArrayRef(numbers)), "croton_simulator_program");
-  add(llvm::ConstantDataArray::getString(context, names), "croton_simulator_names");
+  add_constant(module, llvm::ConstantDataArray::get(context, llvm::ArrayRef(numbers)), "croton_simulator_program");
+  add_constant(module, llvm::ConstantDataArray::getString(context, names), "croton_simulator_names");
+  add_constant(module, llvm::ConstantArray::get(llvm::ArrayType::get(pointer, addresses.size()), addresses),
+               "croton_simulator_variables");
 }
 
-// Locals that Clang keeps in memory become values first: what is no access in the end needs no check.
-void simplify(llvm::Module& module, llvm::ModuleAnalysisManager& analyses) {
+// ---- Launch bounds
+
+using Bounds = llvm::DenseMap<const llvm::Function*, std::uint32_t>;
+
+// The annotation `croton_launch_bounds` of each function that has one, and its first argument.
+Bounds launch_bounds(llvm::Module& module) {
+  Bounds bounds;
+  llvm::GlobalVariable* annotations = module.getNamedGlobal("llvm.global.annotations");
+  if (annotations == nullptr) return bounds;
+  for (const llvm::Use& use : annotations->getInitializer()->operands()) {
+    const auto* entry = llvm::cast<llvm::ConstantStruct>(use.get());
+    const auto* function = llvm::dyn_cast<llvm::Function>(entry->getOperand(0)->stripPointerCasts());
+    const auto* name = llvm::dyn_cast<llvm::GlobalVariable>(entry->getOperand(1)->stripPointerCasts());
+    const auto* arguments = llvm::dyn_cast<llvm::GlobalVariable>(entry->getOperand(4)->stripPointerCasts());
+    if (function == nullptr || name == nullptr || arguments == nullptr) continue;
+    const auto* text = llvm::dyn_cast<llvm::ConstantDataSequential>(name->getInitializer());
+    if (text == nullptr || !text->isCString() || text->getAsCString() != "croton_launch_bounds") continue;
+    const auto* first = llvm::dyn_cast<llvm::ConstantInt>(arguments->getInitializer()->getAggregateElement(0u));
+    if (first != nullptr) bounds[function] = static_cast<std::uint32_t>(first->getZExtValue());
+  }
+  return bounds;
+}
+
+// Entries call their kernel, and what the device header does around it is inlined by now.
+void describe_bounds(llvm::Module& module, const Bounds& bounds) {
+  std::vector<std::pair<std::string, std::uint32_t>> found;
+  for (const llvm::Function& function : module) {
+    if (function.isDeclaration() || !function.getName().starts_with(entry_prefix)) continue;
+    std::uint32_t most = 0;
+    for (const llvm::Instruction& instruction : llvm::instructions(function)) {
+      const auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction);
+      if (call != nullptr && call->getCalledFunction() != nullptr) most = bounds.lookup(call->getCalledFunction());
+    }
+    found.emplace_back(function.getName().substr(entry_prefix.size()).str(), most);
+  }
+  for (const auto& [kernel, most] : found)
+    add_constant(module, llvm::ConstantInt::get(llvm::Type::getInt32Ty(module.getContext()), most),
+                 "croton_simulator_bounds_" + kernel);
+}
+
+template <class Pass>
+void run_on_functions(llvm::Module& module, llvm::ModuleAnalysisManager& analyses, Pass pass) {
   llvm::ModulePassManager passes;
-  passes.addPass(llvm::AlwaysInlinerPass(/*InsertLifetime=*/false));
-  passes.addPass(llvm::createModuleToFunctionPassAdaptor(llvm::SROAPass(llvm::SROAOptions::ModifyCFG)));
+  passes.addPass(llvm::createModuleToFunctionPassAdaptor(std::move(pass)));
   passes.run(module, analyses);
 }
 
 }  // namespace
 
 void prepare_for_simulator(llvm::Module& module, llvm::ModuleAnalysisManager& analyses, bool checked) {
-  if (checked) simplify(module, analyses);
+  if (checked) {
+    const Bounds bounds = launch_bounds(module);
+    llvm::ModulePassManager inliner;
+    inliner.addPass(llvm::AlwaysInlinerPass(/*InsertLifetime=*/false));
+    inliner.run(module, analyses);
+    // References to locals become the locals; what is no access of memory in the end needs no check.
+    run_on_functions(module, analyses, llvm::PromotePass());
+    describe_bounds(module, bounds);
+  }
 
   const SharedLayout layout = lay_out(module, checked ? guard_gap : 0);
   describe(module, layout, checked);
   ArenaBase arena(module);
   for (const SharedVariable& shared : layout.variables) replace_by_arena(*shared.variable, shared.offset, arena);
   for (llvm::GlobalVariable* variable : layout.dynamic_variables) replace_by_arena(*variable, layout.bytes, arena);
-
   allow_moving_queries(module);
-  if (checked) instrument(module);
+  if (checked) {
+    Instrumenter instrumenter(module, own_prefix, wait_prefix);
+    // Structs move as a whole before SROA takes them apart, and with them what a kernel reads beyond what it uses.
+    instrumenter.check_blocks();
+    run_on_functions(module, analyses, llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
+    instrumenter.check_accesses();
+    instrumenter.add_places();
+  }
   llvm::StripDebugInfo(module);
   analyses.clear();  // the code was changed behind its back
 }

@@ -7,8 +7,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace croton::runtime {
@@ -40,5 +42,9 @@ struct SimulatedLaunch {
 /// Runs it, with all checks of the simulator; results stay on the device until they are asked for. `failure`: three
 /// words, as ct::Failure. DeviceError if the kernel does what no kernel may.
 std::unique_ptr<PendingResult> simulate(const SimulatedLaunch& launch, std::uint32_t* failure);
+
+/// For tests of the templates: `change` is applied to each text before the simulator compiles it, from now on; what was
+/// compiled is forgotten. An empty function ends it.
+void change_simulated_texts(std::function<std::string(std::string)> change);
 
 }  // namespace croton::runtime

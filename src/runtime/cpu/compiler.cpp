@@ -174,6 +174,7 @@ std::string Compiler::run(std::string_view source, const CompileOptions& options
   std::string output;
   std::string messages;
   if (api_.compile(&request, sink_into(output), sink_into(messages)) != 0) {
+    if (options.users_text) throw ValueError("the text does not compile:\n" + messages);
     throw InternalError("generated code does not compile:\n" + messages + "\n" +
                         excerpt(source, lines_named(messages)));
   }

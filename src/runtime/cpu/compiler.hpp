@@ -27,6 +27,8 @@ struct CompileOptions {
     simulator_checked,  // the same, with a call before every access of memory
   };
   Mode mode = Mode::cpu;
+  /// Whether the text was written by a user: then it is the user's mistake (ValueError) where it does not compile.
+  bool users_text = false;
   /// Prefer vectors of 512 bits over 256. Unset: where the processor has AVX-512BW and VL.
   std::optional<bool> vectorize_512;
 };

@@ -11,27 +11,54 @@ namespace {
 
 Block& block() { return *Block::current(); }
 
-unsigned thread_index() { return block().thread().index; }
-unsigned block_size() { return block().size(); }
-unsigned block_index() { return block().index(); }
-unsigned block_count() { return block().count(); }
+// 0 to 2: x, y, z of the thread in its block; then of the block in the grid, of the block's size, of the grid's.
+unsigned axis(unsigned which) { return block().axis(which); }
+unsigned thread_number() { return block().thread().index; }
 void* shared_base() { return block().shared_memory(); }
 
-// The place of the call tells whether threads wait at the same one.
-void wait_barrier() { block().wait_for_block(__builtin_return_address(0)); }
-
-unsigned long long wait_shuffle(unsigned long long bits, unsigned lane) {
-  return block().wait_for_warp(Wait::shuffle, __builtin_return_address(0), bits, lane);
+// What tells whether threads wait at the same place of the text: where the program is checked, the number that the code
+// gave before; else the address of the call, which is the best there is (the compiler may merge two calls).
+const void* site_of_call(const void* return_address) {
+  const Thread& thread = block().thread();
+  return thread.place != 0 ? reinterpret_cast<const void*>(std::uintptr_t{thread.place}) : return_address;
 }
 
-unsigned wait_ballot(unsigned condition) {
-  return static_cast<unsigned>(block().wait_for_warp(Wait::ballot, __builtin_return_address(0), condition, 0));
+unsigned wait_barrier(unsigned condition) {
+  return block().wait_for_block(site_of_call(__builtin_return_address(0)), condition);
 }
 
-void at(unsigned line) { block().thread().line = line; }
+void wait_grid() { block().wait_for_grid(site_of_call(__builtin_return_address(0))); }
 
-void access(void* address, unsigned long long size, unsigned kind, unsigned line) {
-  block().check_access({reinterpret_cast<std::uintptr_t>(address), size, kind, line});
+unsigned long long wait_shuffle(unsigned long long bits, unsigned lane, unsigned mask) {
+  return block().wait_for_warp(Wait::shuffle, site_of_call(__builtin_return_address(0)), bits, lane, mask);
+}
+
+unsigned wait_ballot(unsigned condition, unsigned mask) {
+  return static_cast<unsigned>(
+      block().wait_for_warp(Wait::ballot, site_of_call(__builtin_return_address(0)), condition, 0, mask));
+}
+
+void wait_warp(unsigned mask) {
+  block().wait_for_warp(Wait::warp, site_of_call(__builtin_return_address(0)), 0, 0, mask);
+}
+
+void fence() { block().fence(); }
+
+// Named as a wait, since only a thread with a fiber of its own can end in the middle.
+void wait_stop(unsigned trap) { block().stop(trap != 0 ? Finding::Kind::trap : Finding::Kind::assertion); }
+
+void turn(unsigned place) { block().turn(place); }
+
+void at(unsigned place) { block().thread().place = place; }
+
+void access(void* address, unsigned long long size, unsigned kind, unsigned place) {
+  block().check_access({reinterpret_cast<std::uintptr_t>(address), size, kind, place});
+}
+
+void local_access(void* address, unsigned long long size, unsigned kind, unsigned place, void* object,
+                  unsigned long long object_size) {
+  block().check_local({reinterpret_cast<std::uintptr_t>(address), size, kind, place},
+                      reinterpret_cast<std::uintptr_t>(object), object_size);
 }
 
 template <typename Result, typename... Parameters>
@@ -43,16 +70,20 @@ std::pair<std::string, void*> named(const char* name, Result (*function)(Paramet
 
 std::span<const std::pair<std::string, void*>> callbacks() {
   static const std::vector<std::pair<std::string, void*>> all = {
-      named("thread_index", &thread_index),
-      named("block_size", &block_size),
-      named("block_index", &block_index),
-      named("block_count", &block_count),
+      named("axis", &axis),
+      named("thread_number", &thread_number),
       named("shared_base", &shared_base),
       named("wait_barrier", &wait_barrier),
+      named("wait_grid", &wait_grid),
       named("wait_shuffle", &wait_shuffle),
       named("wait_ballot", &wait_ballot),
+      named("wait_warp", &wait_warp),
+      named("fence", &fence),
+      named("wait_stop", &wait_stop),
+      named("turn", &turn),
       named("at", &at),
       named("access", &access),
+      named("local_access", &local_access),
   };
   return all;
 }

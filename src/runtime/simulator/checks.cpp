@@ -1,15 +1,141 @@
 #include "runtime/simulator/checks.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
+#include <cstdio>
+
+#include "runtime/simulator/fiber.hpp"
 
 namespace croton::runtime::simulator {
+
+LaunchState::LaunchState(const Program& program, const std::vector<Allocation>& allocations, unsigned blocks)
+    : grid_barriers_(blocks) {
+  const auto add = [&](Range range, const std::string& name, std::shared_ptr<WrittenBytes> written) {
+    pieces_.push_back({range, name, std::move(written), std::make_unique<Shadow>(range.size)});
+  };
+  for (const Allocation& allocation : allocations) add(allocation.range, "", allocation.written);
+  for (const Program::DeviceVariable& variable : program.device_variables()) {
+    auto written = std::make_shared<WrittenBytes>(variable.range.size);
+    written->set(0, variable.range.size);  // without a value in the text it begins as zero
+    add(variable.range, variable.name, std::move(written));
+  }
+  std::sort(pieces_.begin(), pieces_.end(),
+            [](const Piece& a, const Piece& b) { return a.range.begin < b.range.begin; });
+}
+
+LaunchState::Piece* LaunchState::find(std::uintptr_t address, std::size_t size) {
+  if (last_ < pieces_.size() && pieces_[last_].range.holds(address, size)) return &pieces_[last_];
+  const auto next = std::upper_bound(pieces_.begin(), pieces_.end(), address,
+                                     [](std::uintptr_t a, const Piece& piece) { return a < piece.range.begin; });
+  if (next == pieces_.begin() || !(next - 1)->range.holds(address, size)) return nullptr;
+  last_ = static_cast<std::size_t>(next - 1 - pieces_.begin());
+  return &pieces_[last_];
+}
+
+AccessChecker::AccessChecker(const Program& program, LaunchState& launch, unsigned threads, Range shared,
+                             std::size_t dynamic_shared)
+    : program_(program),
+      launch_(launch),
+      order_(threads, launch.grid_barriers()),
+      shared_(shared),
+      shared_written_(shared.size),
+      shared_shadow_(shared.size) {
+  for (const Program::SharedVariable& variable : program.shared_variables())
+    shared_variables_.push_back({shared.begin + variable.offset, variable.size});
+  shared_variables_.push_back({shared.begin + program.shared_bytes(), dynamic_shared});
+}
+
+void AccessChecker::start(unsigned block) {
+  block_ = block;
+  order_.start(block);
+  shared_written_.clear();
+}
+
+AccessChecker::Found AccessChecker::locate(const Accessor& accessor, const Access& access) {
+  if (shared_.holds(access.address, 1)) {
+    const bool inside = std::any_of(shared_variables_.begin(), shared_variables_.end(),
+                                    [&](const Range& range) { return range.holds(access.address, access.size); });
+    return {inside, shared_.begin, &shared_written_, &shared_shadow_};
+  }
+  if (accessor.stack.holds(access.address, access.size)) return {.in_bounds = true};
+  if (LaunchState::Piece* piece = launch_.find(access.address, access.size))
+    return {true, piece->range.begin, piece->written.get(), piece->shadow.get()};
+  return {};
+}
+
+std::optional<Finding> AccessChecker::check(const Accessor& accessor, const Access& access) {
+  if (access.size == 0) return std::nullopt;
+  const auto wrong = [&](Finding::Kind kind) {
+    return Finding{.kind = kind, .access = access, .thread = accessor.thread};
+  };
+  const Found found = locate(accessor, access);
+  if (!found.in_bounds) return wrong(Finding::Kind::out_of_bounds);
+  if (access.alignment() > 1 && access.address % access.alignment() != 0) return wrong(Finding::Kind::misaligned);
+  if (found.written == nullptr) return std::nullopt;
+
+  const std::size_t offset = access.address - found.begin;
+  // A struct that is copied as a whole may have holes that nobody writes.
+  if (access.reads() &&
+      !(access.is_block() ? found.written->any(offset, access.size) : found.written->all(offset, access.size)))
+    return wrong(Finding::Kind::uninitialised);
+  // To CUDA a volatile access is a relaxed atomic one; in shared memory it is what old code took for a barrier.
+  const bool is_strong = access.is_atomic() || (access.is_volatile() && !is_shared(access.address));
+  if (is_strong) pass_on(accessor.thread, access);
+  if (auto race = find_race(*found.shadow, offset, accessor.thread, access, is_strong)) return race;
+  if (access.writes()) found.written->set(offset, access.size);
+  return std::nullopt;
+}
+
+void AccessChecker::pass_on(unsigned thread, const Access& access) {
+  const auto left = launch_.released().find(access.address);
+  if (left != launch_.released().end()) order_.acquire(thread, left->second);
+  if (!access.writes()) return;
+  Knowledge released;
+  order_.release(thread, released);
+  if (released.empty()) return;
+  Knowledge& all = launch_.released()[access.address];
+  for (const auto& [block, past] : released) all[block].add(past);
+}
+
+std::optional<Finding> AccessChecker::find_race(Shadow& shadow, std::size_t offset, unsigned thread,
+                                                const Access& access, bool is_strong) {
+  const bool shared = &shadow == &shared_shadow_;
+  const Mark own = {block_, static_cast<std::uint16_t>(thread), is_strong, order_.now(), access.place};
+  const auto is_over = [&](const Mark& mark) {
+    if (mark.time == 0 || (shared && mark.block != block_)) return true;  // shared memory of an earlier block
+    return order_.is_before(mark.block, mark.thread, mark.time, thread);
+  };
+  const auto conflicts = [&](const Mark& mark) { return !(mark.is_strong && is_strong) && !is_over(mark); };
+  const auto race_with = [&](const Mark& mark, bool other_writes) {
+    return Finding{
+        .kind = Finding::Kind::race, .access = access, .thread = thread, .other = mark, .other_writes = other_writes};
+  };
+  for (Cell& cell : shadow.cells(offset, access.size)) {
+    if (conflicts(cell.write)) return race_with(cell.write, true);
+    if (access.writes()) {
+      for (const Mark& read : cell.reads) {
+        if (conflicts(read)) return race_with(read, false);
+      }
+      cell.write = own;
+      // A reader that does not happen before this write (both are atomic) may still race with a later one.
+      for (Mark& read : cell.reads) {
+        if (is_over(read)) read = Mark{};
+      }
+      continue;
+    }
+    Mark& first = cell.reads[0];
+    Mark& second = cell.reads[1];
+    if (is_over(first)) {
+      first = own;
+    } else if (is_over(second) || (second.block == first.block && second.thread / 32 == first.thread / 32)) {
+      second = own;  // a reader of another warp is worth more than a second one of the same
+    }
+  }
+  return std::nullopt;
+}
+
 namespace {
 
-constexpr unsigned warp_size = 32;
-
-// How far the bytes of the access reach outside a piece of memory, and on which side.
+// How far an address lies outside a piece of memory, and on which side.
 struct Distance {
   std::size_t bytes;
   bool before;
@@ -23,104 +149,29 @@ Distance distance(const Range& range, std::uintptr_t address) {
 
 std::string describe_range(const Range& range, const std::string& name, std::uintptr_t address, std::size_t size) {
   const auto [bytes, before] = distance(range, address);
-  if (before) return fmt::format("{} of {} bytes, which begins {} bytes after the address", name, range.size, bytes);
-  if (address < range.begin + range.size) {
-    return fmt::format("{} of {} bytes, which ends after {} of the {} bytes", name, range.size,
-                       range.begin + range.size - address, size);
+  if (range.holds(address, size)) {
+    return "it is at byte " + std::to_string(address - range.begin) + " of " + name + " of " +
+           std::to_string(range.size) + " bytes";
   }
-  return fmt::format("{} of {} bytes, which ends {} bytes before the address", name, range.size, bytes);
+  const std::string what = "nearest is " + name + " of " + std::to_string(range.size) + " bytes, which ";
+  if (before) return what + "begins " + std::to_string(bytes) + " bytes after the address";
+  if (address < range.begin + range.size) {
+    return what + "ends after " + std::to_string(range.begin + range.size - address) + " of the " +
+           std::to_string(size) + " bytes";
+  }
+  return what + "ends " + std::to_string(bytes) + " bytes before the address";
 }
 
-const char* verb(const Access& access) {
-  if (access.is_atomic()) return "atomic access";
-  return access.writes() ? "write" : "read";
+std::string hexadecimal(std::uintptr_t address) {
+  char digits[2 * sizeof address + 3];
+  std::snprintf(digits, sizeof digits, "%#zx", static_cast<std::size_t>(address));
+  return digits;
 }
 
 }  // namespace
 
-AccessChecker::AccessChecker(const Program& program, std::vector<Range> allocations, Range shared,
-                             std::size_t dynamic_shared)
-    : program_(program), allocations_(std::move(allocations)), shared_(shared), history_(shared.size) {
-  for (const Program::SharedVariable& variable : program.shared_variables()) {
-    shared_variables_.push_back({shared.begin + variable.offset, variable.size});
-  }
-  shared_variables_.push_back({shared.begin + program.shared_bytes(), dynamic_shared});
-}
-
-std::optional<Finding> AccessChecker::check(const Accessor& accessor, const Access& access) {
-  if (access.size == 0) return std::nullopt;
-  if (!is_in_bounds(accessor, access)) {
-    return Finding{.kind = Finding::Kind::out_of_bounds, .access = access, .thread = accessor.thread};
-  }
-  if (access.alignment() > 1 && access.address % access.alignment() != 0) {
-    return Finding{.kind = Finding::Kind::misaligned, .access = access, .thread = accessor.thread};
-  }
-  if (shared_.holds(access.address, access.size)) return find_race(accessor, access);
-  return std::nullopt;
-}
-
-bool AccessChecker::is_in_bounds(const Accessor& accessor, const Access& access) {
-  const auto holds = [&](const Range& range) { return range.holds(access.address, access.size); };
-  if (shared_.holds(access.address, 1)) return std::any_of(shared_variables_.begin(), shared_variables_.end(), holds);
-  if (holds(accessor.stack)) return true;
-  if (last_allocation_ < allocations_.size() && holds(allocations_[last_allocation_])) return true;
-  const auto found = std::find_if(allocations_.begin(), allocations_.end(), holds);
-  if (found == allocations_.end()) return false;
-  last_allocation_ = static_cast<std::size_t>(found - allocations_.begin());
-  return true;
-}
-
-bool AccessChecker::conflicts(const Mark& mark, const Accessor& accessor, const Access& access) const {
-  if (mark.generation != generation_ || mark.thread == accessor.thread) return false;
-  if (mark.block_epoch != accessor.block_epoch) return false;
-  const bool same_warp = mark.thread / warp_size == accessor.thread / warp_size;
-  if (same_warp && mark.warp_epoch != accessor.warp_epoch) return false;
-  return !(mark.is_atomic && access.is_atomic());
-}
-
-std::optional<Finding> AccessChecker::find_race(const Accessor& accessor, const Access& access) {
-  const Mark own = {generation_,
-                    accessor.block_epoch,
-                    accessor.warp_epoch,
-                    access.line,
-                    static_cast<std::uint16_t>(accessor.thread),
-                    access.is_atomic()};
-  for (std::size_t byte = 0; byte < access.size; ++byte) {
-    ByteHistory& history = history_[access.address - shared_.begin + byte];
-    const auto race_with = [&](const Mark& mark, bool other_writes) {
-      return Finding{Finding::Kind::race, access, accessor.thread, mark.thread, mark.line, other_writes};
-    };
-    if (conflicts(history.write, accessor, access)) return race_with(history.write, true);
-    if (access.writes()) {
-      for (const Mark& read : history.reads) {
-        if (conflicts(read, accessor, access)) return race_with(read, false);
-      }
-    }
-    remember(history, own, access.writes());
-  }
-  return std::nullopt;
-}
-
-void AccessChecker::remember(ByteHistory& history, const Mark& mark, bool writes) const {
-  if (writes) {
-    history.write = mark;
-    return;
-  }
-  const auto is_current = [&](const Mark& read) {
-    return read.generation == mark.generation && read.block_epoch == mark.block_epoch;
-  };
-  Mark& first = history.reads[0];
-  Mark& second = history.reads[1];
-  if (!is_current(first) || first.thread == mark.thread) {
-    first = mark;
-  } else if (!is_current(second) || second.thread == mark.thread ||
-             second.thread / warp_size == first.thread / warp_size) {
-    second = mark;  // a reader of another warp is worth more than a second one of the same: no exchange orders it
-  }
-}
-
 std::string AccessChecker::describe_place(std::uintptr_t address, std::size_t size) const {
-  if (shared_.holds(address, 1)) {
+  if (is_shared(address)) {
     const Range* nearest = nullptr;
     std::string name;
     for (std::size_t i = 0; i < shared_variables_.size(); ++i) {
@@ -132,32 +183,21 @@ std::string AccessChecker::describe_place(std::uintptr_t address, std::size_t si
       name = i < program_.shared_variables().size() ? "the shared variable " + program_.shared_variables()[i].name
                                                     : "the dynamic shared memory";
     }
-    if (nearest == nullptr) return "the kernel has no shared memory there";
-    return "nearest is " + describe_range(*nearest, name, address, size);
+    return nearest == nullptr ? "the kernel has no shared memory there" : describe_range(*nearest, name, address, size);
   }
-  const auto nearest = std::min_element(allocations_.begin(), allocations_.end(), [&](const Range& a, const Range& b) {
-    return distance(a, address).bytes < distance(b, address).bytes;
+  const auto& pieces = launch_.pieces();
+  const auto nearest = std::min_element(pieces.begin(), pieces.end(), [&](const auto& a, const auto& b) {
+    return distance(a.range, address).bytes < distance(b.range, address).bytes;
   });
-  if (nearest == allocations_.end()) return "the device has no allocation";
-  return "nearest is " +
-         describe_range(*nearest, fmt::format("the allocation at {:#x}", nearest->begin), address, size);
-}
-
-std::string AccessChecker::describe(const Finding& finding) const {
-  const Access& access = finding.access;
-  const std::string what = fmt::format("{} of {} bytes at {:#x}", verb(access), access.size, access.address);
-  const std::string line = program_.describe_line(access.line);
-  switch (finding.kind) {
-    case Finding::Kind::out_of_bounds:
-      return fmt::format("out-of-bounds {}, {}; {}", what, line, describe_place(access.address, access.size));
-    case Finding::Kind::misaligned:
-      return fmt::format("misaligned {}, {}; it must be a multiple of {}", what, line, access.alignment());
-    case Finding::Kind::race:
-      return fmt::format("race in shared memory: {}, {}; thread {} {} there with no barrier between, {}", what, line,
-                         finding.other_thread, finding.other_writes ? "wrote" : "read",
-                         program_.describe_line(finding.other_line));
+  const bool is_near = nearest != pieces.end() && distance(nearest->range, address).bytes < 4096;
+  if (!is_near) {
+    if (Stacks::holds(address)) return "that is a local variable of another thread, which only that thread can reach";
+    if (is_mapped(address)) return "that is memory of the host, which the device cannot reach: copy it to the device";
   }
-  return what;
+  if (nearest == pieces.end()) return "the device has no allocation";
+  const std::string name = nearest->name.empty() ? "the allocation at " + hexadecimal(nearest->range.begin)
+                                                 : "the variable " + nearest->name;
+  return describe_range(nearest->range, name, address, size);
 }
 
 }  // namespace croton::runtime::simulator

@@ -1,94 +1,134 @@
 // Judges every access of memory by simulated threads, before it happens: whether it lies in memory of the device, is
-// aligned as the code relies on, and, in shared memory, whether another thread's access is ordered before it by a
-// barrier or a warp's exchange.
+// aligned as the code relies on, reads what somebody has written, and whether conflicting accesses of other threads
+// happen before it (order.hpp).
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "runtime/simulator/compiler.hpp"
 #include "runtime/simulator/memory.hpp"
+#include "runtime/simulator/order.hpp"
+#include "runtime/simulator/shadow.hpp"
 
 namespace croton::runtime::simulator {
 
-/// As the code reports it (src/llvm/simulator_passes.cpp).
+/// As the code reports it (src/llvm/simulator_instrument.cpp).
 struct Access {
   std::uintptr_t address = 0;
   std::size_t size = 0;
-  unsigned kind = 0;  // bit 0: writes, bit 1: atomic, from bit 8: the alignment that the code relies on
-  unsigned line = 0;
+  unsigned kind = 0;  // the bits below; from bit 8 on the alignment that the code relies on
+  unsigned place = 0;
 
   bool writes() const { return (kind & 1u) != 0; }
   bool is_atomic() const { return (kind & 2u) != 0; }
+  bool is_volatile() const { return (kind & 4u) != 0; }
+  bool reads() const { return (kind & 8u) != 0; }
+  bool is_block() const { return (kind & 16u) != 0; }  // a struct or array as a whole, with what pads it
   std::size_t alignment() const { return kind >> 8; }
 };
 
-/// Who makes it, and how far that thread has come.
+/// Who makes it.
 struct Accessor {
   unsigned thread = 0;
-  std::uint32_t block_epoch = 0;  // barriers of the block so far
-  std::uint32_t warp_epoch = 0;   // exchanges of its warp so far
   Range stack;
 };
 
-/// What is wrong with an access. Plain data: it is made on the stack of a thread that is about to be abandoned.
+/// What is wrong. Plain data: it is made on the stack of a thread that is about to be abandoned.
 struct Finding {
-  enum class Kind { out_of_bounds, misaligned, race };
+  enum class Kind {
+    out_of_bounds,
+    local_out_of_bounds,
+    misaligned,
+    uninitialised,
+    race,
+    shuffle_from_outside,  // reads the value of a lane that the mask does not name
+    outside_own_mask,      // the mask does not name the lane that calls
+    grid_barrier,          // in a launch whose blocks need not run at the same time
+    endless,               // more steps than any kernel takes
+    assertion,
+    trap,
+  };
   Kind kind = Kind::out_of_bounds;
   Access access;
   unsigned thread = 0;
-  unsigned other_thread = 0;  // of a race
-  unsigned other_line = 0;
+  Mark other{};  // of a race
   bool other_writes = false;
+  std::size_t number = 0;  // the size of the local variable, the lane, the mask
 };
 
+/// What all blocks of one launch share: the device's memory and what is remembered of it.
+class LaunchState {
+ public:
+  LaunchState(const Program& program, const std::vector<Allocation>& allocations, unsigned blocks);
+
+  struct Piece {
+    Range range;
+    std::string name;  // of a variable of the program; empty for allocations
+    std::shared_ptr<WrittenBytes> written;
+    std::unique_ptr<Shadow> shadow;
+  };
+  /// The piece that holds all of it, or nullptr.
+  Piece* find(std::uintptr_t address, std::size_t size);
+  const std::vector<Piece>& pieces() const { return pieces_; }
+
+  std::vector<Time>& grid_barriers() { return grid_barriers_; }
+  /// What was left at addresses by atomic accesses.
+  std::unordered_map<std::uintptr_t, Knowledge>& released() { return released_; }
+
+ private:
+  std::vector<Piece> pieces_;  // by address
+  std::size_t last_ = 0;       // most accesses fall where the one before did
+  std::vector<Time> grid_barriers_;
+  std::unordered_map<std::uintptr_t, Knowledge> released_;
+};
+
+/// The checks of one block at a time.
 class AccessChecker {
  public:
   /// `shared` is the block's shared memory, of which the program's variables and `dynamic_shared` bytes after them are
   /// in use.
-  AccessChecker(const Program& program, std::vector<Range> allocations, Range shared, std::size_t dynamic_shared);
+  AccessChecker(const Program& program, LaunchState& launch, unsigned threads, Range shared,
+                std::size_t dynamic_shared);
 
   /// Forgets what the last block did.
-  void begin_block() { ++generation_; }
+  void start(unsigned block);
+  BlockOrder& order() { return order_; }
 
   /// Nothing where the access is right; then it is remembered.
   std::optional<Finding> check(const Accessor& accessor, const Access& access);
 
-  /// The finding in words, without kernel and block.
-  std::string describe(const Finding& finding) const;
+  /// Where an address lies, in words.
+  std::string describe_place(std::uintptr_t address, std::size_t size) const;
+  bool is_shared(std::uintptr_t address) const { return shared_.holds(address, 1); }
 
  private:
-  // One access of a byte of shared memory. Marks of an earlier block have an older generation.
-  struct Mark {
-    std::uint32_t generation = 0;
-    std::uint32_t block_epoch = 0;
-    std::uint32_t warp_epoch = 0;
-    std::uint32_t line = 0;
-    std::uint16_t thread = 0;
-    bool is_atomic = false;
-  };
-  // Two readers are enough: of any two different ones, one is not the thread that writes next.
-  struct ByteHistory {
-    Mark write;
-    Mark reads[2];
+  // Where an access falls; `written` is null for the stack, which is not looked at further.
+  struct Found {
+    bool in_bounds = false;
+    std::uintptr_t begin = 0;
+    WrittenBytes* written = nullptr;
+    Shadow* shadow = nullptr;
   };
 
-  bool is_in_bounds(const Accessor& accessor, const Access& access);
-  std::optional<Finding> find_race(const Accessor& accessor, const Access& access);
-  bool conflicts(const Mark& mark, const Accessor& accessor, const Access& access) const;
-  void remember(ByteHistory& history, const Mark& mark, bool writes) const;
-  std::string describe_place(std::uintptr_t address, std::size_t size) const;
+  Found locate(const Accessor& accessor, const Access& access);
+  std::optional<Finding> find_race(Shadow& shadow, std::size_t offset, unsigned thread, const Access& access,
+                                   bool is_strong);
+  void pass_on(unsigned thread, const Access& access);
 
   const Program& program_;
-  std::vector<Range> allocations_;
+  LaunchState& launch_;
+  BlockOrder order_;
+  unsigned block_ = 0;
   Range shared_;
   std::vector<Range> shared_variables_;
-  std::size_t last_allocation_ = 0;  // most accesses fall where the one before did
-  std::uint32_t generation_ = 0;
-  std::vector<ByteHistory> history_;  // per byte of shared memory
+  WrittenBytes shared_written_;
+  Shadow shared_shadow_;
 };
 
 }  // namespace croton::runtime::simulator

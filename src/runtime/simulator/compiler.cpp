@@ -1,5 +1,8 @@
 #include "runtime/simulator/compiler.hpp"
 
+#include <algorithm>
+#include <cctype>
+
 #include "runtime/cpu/compiler.hpp"
 #include "runtime/simulator/callbacks.hpp"
 
@@ -9,6 +12,7 @@ namespace {
 // As src/llvm/simulator_passes.cpp writes it.
 constexpr std::uint64_t trait_waits = 1;
 constexpr std::uint64_t trait_checked = 2;
+constexpr std::uint64_t trait_spins = 4;
 
 std::string_view trimmed(std::string_view line) {
   const auto first = line.find_first_not_of(" \t");
@@ -16,14 +20,31 @@ std::string_view trimmed(std::string_view line) {
   return line.substr(first, line.find_last_not_of(" \t\r") - first + 1);
 }
 
+// A kernel's name as part of another one.
+std::string identifier(std::string name) {
+  for (char& c : name) {
+    if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
+  }
+  return name;
+}
+
+std::string_view next_name(std::string_view& names) {
+  const std::size_t end = names.find('\n');
+  const std::string_view name = names.substr(0, end);
+  names.remove_prefix(end == std::string_view::npos ? names.size() : end + 1);
+  return name;
+}
+
 }  // namespace
 
-std::vector<std::byte> compile(std::string_view text, std::span<const std::string> kernels, bool checked) {
+std::vector<std::byte> compile(std::string_view text, std::span<const std::string> kernels, bool checked,
+                               bool users_text) {
   std::string whole(text);
   whole += "\n";  // entries come last, so that lines keep their numbers
-  for (const std::string& kernel : kernels) whole += "CT_SIMULATOR_ENTRY(" + kernel + ")\n";
+  for (const std::string& kernel : kernels) whole += "CT_SIMULATOR_ENTRY(" + identifier(kernel) + ", " + kernel + ")\n";
   cpu::CompileOptions options;
   options.mode = checked ? cpu::CompileOptions::Mode::simulator_checked : cpu::CompileOptions::Mode::simulator;
+  options.users_text = users_text;
   return cpu::Compiler::instance().compile(whole, options);
 }
 
@@ -34,16 +55,45 @@ Program::Program(std::span<const std::byte> object, std::string text)
   waits_ = (numbers[0] & trait_waits) != 0;
   checked_ = (numbers[0] & trait_checked) != 0;
   shared_bytes_ = numbers[1];
-  for (std::uint64_t i = 0; i < numbers[2]; ++i) {
-    const std::size_t end = names.find('\n');
-    shared_variables_.push_back({std::string(names.substr(0, end)), numbers[3 + 2 * i], numbers[4 + 2 * i]});
-    names.remove_prefix(end == std::string_view::npos ? names.size() : end + 1);
+  spins_ = (numbers[0] & trait_spins) != 0;
+  const std::uint64_t* next = numbers + 4;
+  for (std::uint64_t i = 0; i < numbers[2]; ++i, next += 2)
+    shared_variables_.push_back({std::string(next_name(names)), next[0], next[1]});
+  const auto* addresses = module_->get<const std::uintptr_t>("croton_simulator_variables");
+  for (std::uint64_t i = 0; i < numbers[3]; ++i, ++next)
+    device_variables_.push_back({std::string(next_name(names)), {addresses[i], next[0]}});
+  if (!checked_) return;
+  // The count, then the lines of each place with a 0 at its end.
+  const auto* lines = module_->get<const std::uint32_t>("croton_simulator_places");
+  const std::uint32_t count = *lines++;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const std::uint32_t* end = std::find(lines, lines + 1000, 0u);
+    places_.emplace_back(lines, end);
+    lines = end + 1;
   }
 }
 
 Program::Kernel Program::kernel(const std::string& name) const {
-  return {module_->get<void(void**)>("croton_simulator_entry_" + name),
-          *module_->get<const unsigned>("croton_simulator_parameters_" + name)};
+  const std::string id = identifier(name);
+  Kernel kernel;
+  kernel.entry = module_->get<void(void**)>("croton_simulator_entry_" + id);
+  // The count of parameters, then their sizes.
+  const auto* sizes = module_->get<const unsigned>("croton_simulator_parameters_" + id);
+  kernel.parameters = sizes[0];
+  kernel.parameter_sizes = {sizes + 1, sizes[0]};
+  for (const unsigned size : kernel.parameter_sizes) kernel.parameter_bytes += size;
+  if (checked_) kernel.most_threads = *module_->get<const unsigned>("croton_simulator_bounds_" + id);
+  return kernel;
+}
+
+std::string Program::describe_place(unsigned place) const {
+  if (place == 0 || place > places_.size()) return "line unknown";
+  constexpr std::size_t most_lines = 4;
+  const std::span<const std::uint32_t> lines = places_[place - 1];
+  std::string description;
+  for (std::size_t i = 0; i < std::min(lines.size(), most_lines); ++i)
+    description += (i == 0 ? "" : ", called from ") + describe_line(lines[i]);
+  return description;
 }
 
 std::string Program::describe_line(unsigned line) const {

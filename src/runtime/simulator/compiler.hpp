@@ -10,6 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include "runtime/simulator/range.hpp"
+
 namespace croton::runtime::cpu {
 class Module;
 }
@@ -17,9 +19,11 @@ class Module;
 namespace croton::runtime::simulator {
 
 /// Compiles a text to an object file, which may be kept in a cache (key: text, kernel names, `checked`,
-/// cpu::Compiler::identity()). `kernels` are the names of the kernels to be launched. `checked` puts a call before
-/// every access of memory. InternalError where the text does not compile.
-std::vector<std::byte> compile(std::string_view text, std::span<const std::string> kernels, bool checked);
+/// cpu::Compiler::identity()). `kernels` are the names of the kernels to be launched, "sum<float>" for an instance of a
+/// template. `checked` puts a call before every access of memory. InternalError where the text does not compile,
+/// ValueError where it is the user's.
+std::vector<std::byte> compile(std::string_view text, std::span<const std::string> kernels, bool checked,
+                               bool users_text = false);
 
 /// A loaded object file of compile(). Never changes, so that any number of launches may share it.
 class Program {
@@ -32,9 +36,18 @@ class Program {
     std::size_t size = 0;
   };
 
+  /// Of the whole program, not of a block: `__device__` variables.
+  struct DeviceVariable {
+    std::string name;
+    Range range;
+  };
+
   struct Kernel {
     Entry entry = nullptr;
     unsigned parameters = 0;
+    std::span<const unsigned> parameter_sizes;  // in bytes
+    std::size_t parameter_bytes = 0;
+    unsigned most_threads = 0;  // by __launch_bounds__; 0 where there is none, or the program is not checked
   };
 
   /// `text` is what was compiled, for messages that show a line; it may be left empty. DeviceError for damaged objects.
@@ -46,20 +59,30 @@ class Program {
   bool is_checked() const { return checked_; }
   /// Whether a kernel may wait for other threads of its block.
   bool waits() const { return waits_; }
+  /// Whether a kernel may ask again and again for what another thread writes: it uses locks, or reads that are atomic
+  /// or volatile.
+  bool spins() const { return spins_; }
   /// Bytes of shared memory without the part whose size is given at launch; that part begins there.
   std::size_t shared_bytes() const { return shared_bytes_; }
   const std::vector<SharedVariable>& shared_variables() const { return shared_variables_; }
+  const std::vector<DeviceVariable>& device_variables() const { return device_variables_; }
 
-  /// "line 12: `text of it`", as far as it is known.
-  std::string describe_line(unsigned line) const;
+  /// "line 12: `text of it`", and the lines that called the function of that line, for a place as the code numbers
+  /// them.
+  std::string describe_place(unsigned place) const;
 
  private:
+  std::string describe_line(unsigned line) const;
+
   std::shared_ptr<cpu::Module> module_;
   std::string text_;
   bool checked_ = false;
   bool waits_ = false;
+  bool spins_ = false;
   std::size_t shared_bytes_ = 0;
   std::vector<SharedVariable> shared_variables_;
+  std::vector<DeviceVariable> device_variables_;
+  std::vector<std::span<const std::uint32_t>> places_;  // the lines of each, from 0; the innermost comes first
 };
 
 }  // namespace croton::runtime::simulator

@@ -5,7 +5,9 @@
 
 #include <croton/error.hpp>
 #include <cstdlib>
+#include <iterator>
 #include <mutex>
+#include <set>
 #include <vector>
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -195,6 +197,11 @@ void Fiber::begin() {
 
 // ---- Stacks
 
+namespace {
+std::mutex kept_mutex;  // of the regions that are kept, and of the list of all
+constexpr std::size_t most_kept = 4;
+}  // namespace
+
 struct Stacks::Region {
   std::byte* begin = nullptr;
   unsigned prepared = 0;  // stacks whose memory is accessible
@@ -203,10 +210,24 @@ struct Stacks::Region {
     void* mapped = mmap(nullptr, size * most, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (mapped == MAP_FAILED) throw OutOfMemory("the CUDA simulator cannot reserve stacks for its threads");
     begin = static_cast<std::byte*>(mapped);
+    const std::lock_guard lock(kept_mutex);
+    all().insert(reinterpret_cast<std::uintptr_t>(begin));
   }
-  ~Region() { munmap(begin, size * most); }
+  ~Region() {
+    {
+      const std::lock_guard lock(kept_mutex);
+      all().erase(reinterpret_cast<std::uintptr_t>(begin));
+    }
+    munmap(begin, size * most);
+  }
   Region(const Region&) = delete;
   Region& operator=(const Region&) = delete;
+
+  // Where each region of the process begins. Never destroyed: regions may outlive any object with static storage.
+  static std::set<std::uintptr_t>& all() {
+    static auto* begins = new std::set<std::uintptr_t>;
+    return *begins;
+  }
 
   void prepare(unsigned count) {
     const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
@@ -217,11 +238,6 @@ struct Stacks::Region {
     }
   }
 };
-
-namespace {
-std::mutex kept_mutex;
-constexpr std::size_t most_kept = 4;
-}  // namespace
 
 Stacks::Stacks(unsigned count) {
   if (count > most) throw InternalError("more stacks than a block has threads");
@@ -244,6 +260,12 @@ Stacks::~Stacks() {
 std::vector<std::unique_ptr<Stacks::Region>>& Stacks::kept() {
   static std::vector<std::unique_ptr<Region>> regions;
   return regions;
+}
+
+bool Stacks::holds(std::uintptr_t address) {
+  const std::lock_guard lock(kept_mutex);
+  const auto next = Region::all().upper_bound(address);
+  return next != Region::all().begin() && address - *std::prev(next) < size * most;
 }
 
 std::byte* Stacks::bottom(unsigned number) const {

@@ -69,6 +69,9 @@ class Stacks {
   std::byte* bottom(unsigned number) const;
   std::size_t usable(unsigned number) const;
 
+  /// Whether an address lies in any stack of the process's simulated threads.
+  static bool holds(std::uintptr_t address);
+
  private:
   struct Region;
   static std::vector<std::unique_ptr<Region>>& kept();

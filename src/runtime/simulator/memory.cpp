@@ -30,8 +30,13 @@ void unmap(std::uintptr_t address, std::size_t bytes) {
 
 }  // namespace
 
+bool is_mapped(std::uintptr_t address) {
+  unsigned char resident = 0;
+  return mincore(reinterpret_cast<void*>(address / page_size() * page_size()), 1, &resident) == 0;
+}
+
 DeviceMemory::~DeviceMemory() {
-  for (const auto& [address, size] : sizes_) unmap(address, size);
+  for (const auto& [address, allocation] : allocations_) unmap(address, allocation.range.size);
 }
 
 void* DeviceMemory::allocate(std::size_t bytes) {
@@ -45,23 +50,26 @@ void* DeviceMemory::allocate(std::size_t bytes) {
     munmap(mapped, *whole);
     throw OutOfMemory("a simulated device cannot allocate " + std::to_string(bytes) + " bytes");
   }
+  const auto address = reinterpret_cast<std::uintptr_t>(first);
   const std::lock_guard lock(mutex_);
-  sizes_[reinterpret_cast<std::uintptr_t>(first)] = bytes;
+  allocations_[address] = {{address, bytes}, std::make_shared<WrittenBytes>(bytes)};
   return first;
 }
 
 void DeviceMemory::free(void* address) {
   const std::lock_guard lock(mutex_);
-  const auto found = sizes_.find(reinterpret_cast<std::uintptr_t>(address));
-  if (found == sizes_.end())
+  const auto found = allocations_.find(reinterpret_cast<std::uintptr_t>(address));
+  if (found == allocations_.end())
     throw InternalError("freed an address that no allocation of this simulated device begins at");
-  unmap(found->first, found->second);
-  sizes_.erase(found);
+  unmap(found->first, found->second.range.size);
+  allocations_.erase(found);
 }
 
 void DeviceMemory::copy_in(void* device, std::span<const std::byte> host) {
-  require(device, host.size(), "into");
-  if (!host.empty()) std::memcpy(device, host.data(), host.size());
+  const Allocation allocation = require(device, host.size(), "into");
+  if (host.empty()) return;
+  std::memcpy(device, host.data(), host.size());
+  allocation.written->set(reinterpret_cast<std::uintptr_t>(device) - allocation.range.begin, host.size());
 }
 
 void DeviceMemory::copy_out(std::span<std::byte> host, const void* device) const {
@@ -69,22 +77,24 @@ void DeviceMemory::copy_out(std::span<std::byte> host, const void* device) const
   if (!host.empty()) std::memcpy(host.data(), device, host.size());
 }
 
-std::vector<Range> DeviceMemory::allocations() const {
+void DeviceMemory::forget(void* address) { require(address, 1, "about").written->clear(); }
+
+std::vector<Allocation> DeviceMemory::allocations() const {
   const std::lock_guard lock(mutex_);
-  std::vector<Range> all;
-  for (const auto& [address, size] : sizes_) all.push_back({address, size});
+  std::vector<Allocation> all;
+  for (const auto& [address, allocation] : allocations_) all.push_back(allocation);
   return all;
 }
 
-void DeviceMemory::require(const void* device, std::size_t bytes, const char* what) const {
+Allocation DeviceMemory::require(const void* device, std::size_t bytes, const char* what) const {
   const auto address = reinterpret_cast<std::uintptr_t>(device);
   const std::lock_guard lock(mutex_);
-  auto next = sizes_.upper_bound(address);
-  if (next != sizes_.begin()) {
+  auto next = allocations_.upper_bound(address);
+  if (next != allocations_.begin()) {
     --next;
-    if (Range{next->first, next->second}.holds(address, bytes)) return;
+    if (next->second.range.holds(address, bytes)) return next->second;
   }
-  if (bytes == 0) return;
+  if (bytes == 0) return {};
   throw InternalError("a copy of " + std::to_string(bytes) + " bytes " + what +
                       " a simulated device does not lie inside one allocation");
 }

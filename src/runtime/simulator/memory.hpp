@@ -6,21 +6,23 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <span>
 #include <vector>
 
+#include "runtime/simulator/range.hpp"
+#include "runtime/simulator/shadow.hpp"
+
 namespace croton::runtime::simulator {
 
-/// A piece of memory by its address.
-struct Range {
-  std::uintptr_t begin = 0;
-  std::size_t size = 0;
-
-  bool holds(std::uintptr_t address, std::size_t bytes) const {
-    return address >= begin && bytes <= size && address - begin <= size - bytes;
-  }
+struct Allocation {
+  Range range;
+  std::shared_ptr<WrittenBytes> written;  // by copies and by kernels
 };
+
+/// Whether the address belongs to the process at all.
+bool is_mapped(std::uintptr_t address);
 
 class DeviceMemory {
  public:
@@ -40,14 +42,17 @@ class DeviceMemory {
   void copy_in(void* device, std::span<const std::byte> host);
   void copy_out(std::span<std::byte> host, const void* device) const;
 
+  /// Makes an allocation count as never written; its bytes stay.
+  void forget(void* address);
+
   /// All allocations, by address.
-  std::vector<Range> allocations() const;
+  std::vector<Allocation> allocations() const;
 
  private:
-  void require(const void* device, std::size_t bytes, const char* what) const;
+  Allocation require(const void* device, std::size_t bytes, const char* what) const;
 
   mutable std::mutex mutex_;
-  std::map<std::uintptr_t, std::size_t> sizes_;  // by address, as asked for
+  std::map<std::uintptr_t, Allocation> allocations_;  // by address; sizes as asked for
 };
 
 }  // namespace croton::runtime::simulator

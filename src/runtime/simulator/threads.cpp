@@ -4,12 +4,22 @@
 
 #include <algorithm>
 
+#include "runtime/simulator/report.hpp"
+
 namespace croton::runtime::simulator {
 namespace {
 
 constexpr unsigned warp_size = 32;
+constexpr unsigned all_lanes = 0xffffffffu;
+// A thread that asks for the same address so often in a row waits for somebody, and lets the others go on.
+constexpr std::uint64_t spins_in_a_row = 64;
+
+// What a turn of a loop, an access and a wait count; LaunchShape::most_steps is a few seconds of each.
+constexpr std::uint64_t turn_steps = 1, access_steps = 8, wait_steps = 128;
 
 thread_local Block* current_block = nullptr;
+
+bool is_in_warp(Wait wait) { return wait == Wait::shuffle || wait == Wait::ballot || wait == Wait::warp; }
 
 const char* name_of(Wait wait) {
   switch (wait) {
@@ -21,6 +31,10 @@ const char* name_of(Wait wait) {
       return "waits in a shuffle";
     case Wait::ballot:
       return "waits in a ballot";
+    case Wait::warp:
+      return "waits in a __syncwarp";
+    case Wait::grid:
+      return "waits at a grid barrier";
     case Wait::exited:
       return "has left the kernel";
   }
@@ -39,78 +53,109 @@ struct Block::Scope {
 
 Block* Block::current() { return current_block; }
 
-Block::Block(const Program& program, Program::Entry entry, void** arguments, unsigned count, unsigned size,
+Block::Block(const Program& program, Program::Entry entry, void** arguments, const LaunchShape& shape,
              std::byte* shared_memory, AccessChecker* checker, std::uint64_t seed)
     : program_(program),
       entry_(entry),
       arguments_(arguments),
-      count_(count),
-      size_(size),
+      shape_(shape),
+      size_(shape.thread_count()),
       shared_memory_(shared_memory),
       checker_(checker),
       order_(seed),
-      threads_(size),
-      warp_epochs_((size + warp_size - 1) / warp_size) {
-  // A checked thread must be able to stop in the middle, which only a fiber can.
-  if (program.waits() || program.is_checked()) stacks_ = std::make_unique<Stacks>(size);
-  for (unsigned i = 0; i < size; ++i) {
-    threads_[i].index = i;
-    if (uses_fibers()) threads_[i].stack = {reinterpret_cast<std::uintptr_t>(stacks_->bottom(i)), stacks_->usable(i)};
+      threads_(size_) {
+  for (unsigned i = 0; i < size_; ++i) threads_[i].index = i;
+  // Threads that never wait run in a loop; a checked one must be able to stop in the middle, so the loop is a fiber.
+  if (is_loop() && !program.is_checked()) return;
+  stacks_ = std::make_unique<Stacks>(is_loop() ? 1 : size_);
+  for (unsigned i = 0; i < size_; ++i) {
+    const unsigned number = is_loop() ? 0 : i;
+    threads_[i].stack = {reinterpret_cast<std::uintptr_t>(stacks_->bottom(number)), stacks_->usable(number)};
   }
 }
 
-std::optional<std::string> Block::run(unsigned index) {
-  const Scope scope(this);
+unsigned Block::axis(unsigned which) const {
+  switch (which / 3) {
+    case 0:
+      return coordinates(shape_.block(), running_->index)[which % 3];
+    case 1:
+      return coordinates_[which % 3];
+    case 2:
+      return shape_.block()[which % 3];
+    default:
+      return shape_.grid()[which % 3];
+  }
+}
+
+// ---- Scheduling
+
+void Block::start(unsigned index) {
   index_ = index;
-  if (checker_ != nullptr) checker_->begin_block();
-  if (uses_fibers()) return run_fibers();
-  run_as_loop();
-  return std::nullopt;
+  coordinates_ = coordinates(shape_.grid(), index);
+  finding_.reset();
+  if (checker_ != nullptr) checker_->start(index);
+  if (stacks_ != nullptr) start_threads();
+}
+
+void Block::start_threads() {
+  const auto prepare = [](Thread& thread, Fiber::Entry entry, void* argument) {
+    thread.fiber.prepare(reinterpret_cast<std::byte*>(thread.stack.begin), thread.stack.size, entry, argument);
+  };
+  spinning_.clear();
+  if (is_loop()) {
+    ready_ = {0};
+    threads_[0].wait = Wait::nothing;
+    prepare(threads_[0], &Block::run_all, this);
+    return;
+  }
+  for (Thread& thread : threads_) {
+    thread.wait = Wait::nothing;
+    thread.spin_address = 0;
+    thread.spins = 0;
+    thread.steps = 0;
+    prepare(thread, &Block::run_thread, &thread);
+  }
+  ready_ = order_.numbers(size_);
+}
+
+Block::State Block::advance() {
+  const Scope scope(this);
+  if (stacks_ == nullptr) {
+    run_as_loop();
+    return State::finished;
+  }
+  while (!ready_.empty()) {
+    run_ready();
+    if (finding_) return State::wrong;
+    const bool only_spins = spinning_.size() == ready_.size();
+    release();
+    if (finding_) return State::wrong;
+    if (only_spins && spinning_.size() == ready_.size()) return State::spinning;
+    order_.shuffle(ready_);
+  }
+  if (is_loop() || all_wait_for(Wait::exited)) return State::finished;
+  return all_wait_for(Wait::grid) ? State::at_grid_barrier : State::wrong;
+}
+
+bool Block::all_wait_for(Wait wait) const {
+  return std::all_of(threads_.begin(), threads_.end(), [&](const Thread& thread) {
+    return thread.wait == wait && (wait == Wait::exited || thread.site == threads_[0].site);
+  });
 }
 
 void Block::run_as_loop() {
   const unsigned first = order_.below(size_);
   for (unsigned i = 0; i < size_; ++i) {
     running_ = &threads_[(first + i) % size_];
+    running_->steps = 0;
     entry_(arguments_);
   }
 }
 
-// ---- Scheduling
-
-std::optional<std::string> Block::run_fibers() {
-  start_threads();
-  std::vector<unsigned> ready = order_.numbers(size_);
-  while (!ready.empty()) {
-    run_ready(ready);
-    if (finding_) {
-      return fmt::format("thread {}: {}", finding_->thread, checker_->describe(*finding_));
-    }
-    release(ready);
-    order_.shuffle(ready);
-  }
-  if (std::all_of(threads_.begin(), threads_.end(), [](const Thread& thread) { return thread.wait == Wait::exited; })) {
-    return std::nullopt;
-  }
-  return describe_stuck();
-}
-
-void Block::start_threads() {
-  block_epoch_ = 0;
-  std::fill(warp_epochs_.begin(), warp_epochs_.end(), 0u);
-  for (Thread& thread : threads_) {
-    thread.wait = Wait::nothing;
-    thread.fiber.prepare(reinterpret_cast<std::byte*>(thread.stack.begin), thread.stack.size, &Block::run_thread,
-                         &thread);
-  }
-}
-
-void Block::run_ready(const std::vector<unsigned>& ready) {
-  for (const unsigned index : ready) {
-    running_ = &threads_[index];
-    Fiber::switch_to(scheduler_, running_->fiber);
-    if (finding_) return;
-  }
+void Block::run_all(void* block) {
+  auto& self = *static_cast<Block*>(block);
+  self.run_as_loop();
+  self.pause();
 }
 
 void Block::run_thread(void* thread) {
@@ -120,110 +165,220 @@ void Block::run_thread(void* thread) {
   block.pause();
 }
 
-void Block::pause() { Fiber::switch_to(running_->fiber, scheduler_); }
+void Block::run_ready() {
+  spinning_.clear();
+  for (const unsigned index : ready_) {
+    running_ = &threads_[index];
+    Fiber::switch_to(scheduler_, running_->fiber);
+    if (finding_) return;
+  }
+}
 
-// ---- Waiting, on a fiber
+void Block::pause() { Fiber::switch_to(is_loop() ? threads_[0].fiber : running_->fiber, scheduler_); }
 
-void Block::wait_for_block(void* place) {
+// ---- Called by threads
+
+unsigned Block::wait_for_block(const void* site, unsigned condition) {
+  running_->steps += wait_steps;
   running_->wait = Wait::barrier;
-  running_->place = place;
+  running_->site = site;
+  running_->value = condition;
+  pause();
+  return static_cast<unsigned>(running_->result);
+}
+
+void Block::wait_for_grid(const void* site) {
+  if (!shape_.cooperative) stop(Finding::Kind::grid_barrier);
+  running_->wait = Wait::grid;
+  running_->site = site;
   pause();
 }
 
-unsigned long long Block::wait_for_warp(Wait wait, void* place, unsigned long long value, unsigned lane) {
+unsigned long long Block::wait_for_warp(Wait wait, const void* site, unsigned long long value, unsigned lane,
+                                        unsigned mask) {
   Thread& thread = *running_;
+  if ((mask >> thread.index % warp_size & 1u) == 0) stop(Finding::Kind::outside_own_mask, mask);
+  if (wait == Wait::shuffle && (mask >> lane & 1u) == 0) stop(Finding::Kind::shuffle_from_outside, lane);
+  thread.steps += wait_steps;
   thread.wait = wait;
-  thread.place = place;
+  thread.site = site;
   thread.value = value;
   thread.lane = lane;
+  thread.mask = mask;
   pause();
   return thread.result;
 }
 
+void Block::fence() {
+  if (checker_ != nullptr) checker_->order().fence(running_->index);
+}
+
 void Block::check_access(const Access& access) {
-  const Thread& thread = *running_;
-  const Accessor accessor = {thread.index, block_epoch_, warp_epochs_[thread.index / warp_size], thread.stack};
-  finding_ = checker_->check(accessor, access);
+  running_->steps += access_steps;
+  spin(access);  // first: the access follows its check at once
+  finding_ = checker_->check({running_->index, running_->stack}, access);
   if (finding_) pause();  // and never come back: the access does not happen
+}
+
+void Block::turn(unsigned place) {
+  running_->steps += turn_steps;
+  if (running_->steps < shape_.most_steps) return;
+  running_->place = place;
+  stop(Finding::Kind::endless);
+}
+
+void Block::spin(const Access& access) {
+  if (is_loop()) return;
+  Thread& thread = *running_;
+  if (!access.is_atomic() && !access.is_volatile()) {
+    thread.spin_address = 0;
+    return;
+  }
+  if (thread.spin_address != access.address) {
+    thread.spin_address = access.address;
+    thread.spins = 0;
+  }
+  if (++thread.spins % spins_in_a_row != 0) return;
+  spinning_.push_back(thread.index);
+  thread.place = access.place;
+  pause();
+}
+
+void Block::check_local(const Access& access, std::uintptr_t object, std::size_t size) {
+  if (Range{object, size}.holds(access.address, access.size)) return;
+  finding_ =
+      Finding{.kind = Finding::Kind::local_out_of_bounds, .access = access, .thread = running_->index, .number = size};
+  pause();
+}
+
+void Block::stop(Finding::Kind kind, std::size_t number) {
+  finding_ = Finding{.kind = kind, .access = {.place = running_->place}, .thread = running_->index, .number = number};
+  pause();
 }
 
 // ---- Letting threads go on, in the scheduler
 
-void Block::release(std::vector<unsigned>& released) {
-  released.clear();
-  if (release_barrier(released)) return;
-  for (unsigned warp = 0; warp * warp_size + warp_size <= size_; ++warp) release_warp(warp, released);
+void Block::release() {
+  ready_ = spinning_;
+  if (is_loop() || release_barrier()) return;
+  for (unsigned warp = 0; warp * warp_size < size_; ++warp) release_warp(warp);
 }
 
-bool Block::release_barrier(std::vector<unsigned>& released) {
-  for (const Thread& thread : threads_) {
-    if (thread.wait != Wait::barrier || thread.place != threads_[0].place) return false;
-  }
-  ++block_epoch_;
+bool Block::release_barrier() {
+  if (!all_wait_for(Wait::barrier)) return false;
+  if (checker_ != nullptr) checker_->order().barrier();
+  unsigned long long count = 0;
+  for (const Thread& thread : threads_) count += thread.value != 0 ? 1u : 0u;
   for (Thread& thread : threads_) {
     thread.wait = Wait::nothing;
-    released.push_back(thread.index);
+    thread.result = count;
+    ready_.push_back(thread.index);
   }
   return true;
 }
 
-void Block::release_warp(unsigned warp, std::vector<unsigned>& released) {
-  const unsigned first = warp * warp_size;
-  const Thread& leader = threads_[first];
-  if (leader.wait != Wait::shuffle && leader.wait != Wait::ballot) return;
-  for (unsigned i = first; i < first + warp_size; ++i) {
-    if (threads_[i].wait != leader.wait || threads_[i].place != leader.place) return;
-  }
-  exchange(first);
-  ++warp_epochs_[warp];
-  for (unsigned i = first; i < first + warp_size; ++i) {
-    threads_[i].wait = Wait::nothing;
-    released.push_back(i);
+void Block::leave_grid_barrier() {
+  if (checker_ != nullptr) checker_->order().barrier();
+  for (Thread& thread : threads_) thread.wait = Wait::nothing;
+  ready_ = order_.numbers(size_);
+}
+
+// Lanes of one warp may be in several exchanges at once, each among the lanes that its mask names.
+void Block::release_warp(unsigned warp) {
+  const unsigned first = warp * warp_size, last = std::min(first + warp_size, size_);
+  for (unsigned i = first; i < last; ++i) {
+    const Thread& leader = threads_[i];
+    if (!is_in_warp(leader.wait)) continue;
+    if (is_complete(first, leader)) exchange(first, leader.mask);
+    if (leader.mask == all_lanes) return;
   }
 }
 
-void Block::exchange(unsigned first) {
+bool Block::is_complete(unsigned first, const Thread& leader) const {
+  for (unsigned lane = 0; lane < warp_size; ++lane) {
+    if ((leader.mask >> lane & 1u) == 0) continue;
+    if (first + lane >= size_) return false;
+    const Thread& thread = threads_[first + lane];
+    if (thread.wait != leader.wait || thread.mask != leader.mask) return false;
+    // Lanes may meet in different __syncwarp of the text, but in one shuffle or vote only.
+    if (leader.wait != Wait::warp && thread.site != leader.site) return false;
+  }
+  return true;
+}
+
+void Block::exchange(unsigned first, unsigned mask) {
+  if (checker_ != nullptr) checker_->order().exchange(first, mask);
   unsigned long long votes = 0;
   for (unsigned lane = 0; lane < warp_size; ++lane) {
-    if (threads_[first + lane].value != 0) votes |= 1ull << lane;
+    if ((mask >> lane & 1u) != 0 && threads_[first + lane].value != 0) votes |= 1ull << lane;
   }
   for (unsigned lane = 0; lane < warp_size; ++lane) {
+    if ((mask >> lane & 1u) == 0) continue;
     Thread& thread = threads_[first + lane];
-    thread.result = thread.wait == Wait::ballot ? votes : threads_[first + thread.lane].value;
+    thread.result = thread.wait == Wait::shuffle ? threads_[first + thread.lane].value : votes;
+    thread.wait = Wait::nothing;
+    ready_.push_back(thread.index);
   }
 }
 
-// ---- Words for a block in which nobody can go on
+// ---- Words for what is wrong
 
 std::string Block::describe_wait(const Thread& thread) const {
-  std::string words = fmt::format("thread {} {}", thread.index, name_of(thread.wait));
-  if (thread.wait != Wait::exited && thread.line != 0) words += " (" + program_.describe_line(thread.line) + ")";
+  std::string words =
+      fmt::format("thread {} {}", simulator::name_of(shape_.block(), thread.index), name_of(thread.wait));
+  if (thread.wait != Wait::exited && thread.place != 0) words += " (" + program_.describe_place(thread.place) + ")";
   return words;
 }
 
-std::string Block::describe_stuck() const {
-  const auto waits_in_warp = [](const Thread& thread) {
-    return thread.wait == Wait::shuffle || thread.wait == Wait::ballot;
-  };
-  // A warp's exchange that cannot happen is the cause; others may wait at a barrier only because of it.
-  const auto stuck = std::find_if(threads_.begin(), threads_.end(), waits_in_warp);
-  const bool in_warp = stuck != threads_.end();
-  const unsigned first = in_warp ? stuck->index / warp_size * warp_size : 0;
-  const unsigned last = in_warp ? std::min(first + warp_size, size_) : size_;
-  if (in_warp && last - first < warp_size) {
-    return fmt::format(
-        "a shuffle or ballot in a warp of {} threads: {}, but all 32 lanes must take part; the block's size must be a "
-        "multiple of 32",
-        last - first, describe_wait(*stuck));
+std::string Block::describe_fault() const {
+  if (finding_) {
+    return fmt::format("thread {}: {}", simulator::name_of(shape_.block(), finding_->thread),
+                       describe(*finding_, program_, checker_, index_, shape_));
   }
-  const auto waiting = in_warp ? stuck : std::find_if(threads_.begin(), threads_.end(), [](const Thread& thread) {
-    return thread.wait != Wait::exited;
+  if (!spinning_.empty()) {
+    const Thread& thread = threads_[spinning_.front()];
+    return fmt::format(
+        "thread {}: spins for ever at address {:#x}, {}; what it waits for does not come{}",
+        simulator::name_of(shape_.block(), thread.index), thread.spin_address, program_.describe_place(thread.place),
+        shape_.cooperative ? "" : " (blocks need not run at the same time unless the launch is cooperative)");
+  }
+  return describe_stuck();
+}
+
+std::string Block::describe_stuck() const {
+  // A warp's exchange that cannot happen is the cause; others may wait at a barrier only because of it.
+  const auto in_warp =
+      std::find_if(threads_.begin(), threads_.end(), [](const Thread& thread) { return is_in_warp(thread.wait); });
+  if (in_warp != threads_.end()) return describe_stuck_warp(*in_warp);
+  const auto waiting =
+      std::find_if(threads_.begin(), threads_.end(), [](const Thread& thread) { return thread.wait != Wait::exited; });
+  const auto other = std::find_if(threads_.begin(), threads_.end(), [&](const Thread& thread) {
+    return thread.wait != waiting->wait || thread.site != waiting->site;
   });
-  const auto other = std::find_if(threads_.begin() + first, threads_.begin() + last, [&](const Thread& thread) {
-    return thread.wait != waiting->wait || thread.place != waiting->place;
-  });
-  return fmt::format("divergent {}: {}, but {}", in_warp ? "shuffle or ballot" : "barrier", describe_wait(*waiting),
-                     other != threads_.begin() + last ? describe_wait(*other) : "others do not come");
+  return fmt::format("divergent {}: {}, but {}", waiting->wait == Wait::grid ? "grid barrier" : "barrier",
+                     describe_wait(*waiting), other != threads_.end() ? describe_wait(*other) : "others do not come");
+}
+
+std::string Block::describe_stuck_warp(const Thread& waiting) const {
+  const unsigned first = waiting.index / warp_size * warp_size, last = std::min(first + warp_size, size_);
+  if (last - first < warp_size && waiting.mask >> (last - first) != 0) {
+    return fmt::format(
+        "a shuffle or ballot in a warp of {} threads: {}, but the lanes of its mask {:#010x} must all take part; the "
+        "block's size must be a multiple of 32",
+        last - first, describe_wait(waiting), waiting.mask);
+  }
+  for (unsigned i = first; i < last; ++i) {
+    const Thread& other = threads_[i];
+    if ((waiting.mask >> (i - first) & 1u) == 0) continue;
+    if (other.wait == waiting.wait && other.mask != waiting.mask) {
+      return fmt::format("divergent shuffle or ballot: {} with mask {:#010x}, but {} with mask {:#010x}",
+                         describe_wait(waiting), waiting.mask, describe_wait(other), other.mask);
+    }
+    if (other.wait != waiting.wait || other.site != waiting.site) {
+      return fmt::format("divergent shuffle or ballot: {}, but {}", describe_wait(waiting), describe_wait(other));
+    }
+  }
+  return fmt::format("divergent shuffle or ballot: {}, but others do not come", describe_wait(waiting));
 }
 
 }  // namespace croton::runtime::simulator

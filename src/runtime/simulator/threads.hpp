@@ -13,79 +13,104 @@
 #include "runtime/simulator/compiler.hpp"
 #include "runtime/simulator/fiber.hpp"
 #include "runtime/simulator/random_order.hpp"
+#include "runtime/simulator/shape.hpp"
 
 namespace croton::runtime::simulator {
 
 /// What a thread waits for, if anything.
-enum class Wait : std::uint8_t { nothing, barrier, shuffle, ballot, exited };
+enum class Wait : std::uint8_t { nothing, barrier, shuffle, ballot, warp, grid, exited };
 
 struct Thread {
   unsigned index = 0;
   Wait wait = Wait::nothing;
-  void* place = nullptr;          // the code that waits
-  unsigned line = 0;              // its line; 0 where the program is not checked
+  const void* site = nullptr;     // tells one barrier of the text from another
+  unsigned place = 0;             // where in the text; 0 where the program is not checked
   unsigned lane = 0;              // whose value a shuffle asks for
-  unsigned long long value = 0;   // given to a shuffle or ballot
+  unsigned mask = 0;              // the lanes that take part
+  unsigned long long value = 0;   // given to a shuffle or vote
   unsigned long long result = 0;  // what it gets
+  std::uintptr_t spin_address = 0;
+  std::uint64_t spins = 0;  // atomic accesses of that address in a row
+  std::uint64_t steps = 0;  // what it has done so far, roughly: only to find loops without an end
   Range stack;
   Fiber fiber;
 };
 
 class Block {
  public:
-  /// For `count` blocks of `size` threads. `checker` (may be null) judges accesses.
-  Block(const Program& program, Program::Entry entry, void** arguments, unsigned count, unsigned size,
+  enum class State { running, spinning, finished, at_grid_barrier, wrong };
+
+  /// For blocks of the shape. `checker` (may be null) judges accesses.
+  Block(const Program& program, Program::Entry entry, void** arguments, const LaunchShape& shape,
         std::byte* shared_memory, AccessChecker* checker, std::uint64_t seed);
 
-  /// Runs the block. Returns what went wrong, in words, or nothing; then the block's threads are abandoned.
-  std::optional<std::string> run(unsigned index);
+  void start(unsigned index);
+  /// Goes on until nobody can go on without another block. Once it is `wrong`, the threads are abandoned.
+  State advance();
+  void leave_grid_barrier();
+
+  /// What is wrong with a block that advance() calls so, or that spins or waits for ever, in words.
+  std::string describe_fault() const;
+  /// Who waits where, for a block at a grid barrier.
+  std::string describe_first_wait() const { return describe_wait(threads_[0]); }
+  unsigned index() const { return index_; }
 
   /// The block whose thread runs on this operating system thread.
   static Block* current();
 
   // For callbacks, on a fiber:
   Thread& thread() { return *running_; }
-  unsigned index() const { return index_; }
-  unsigned size() const { return size_; }
-  unsigned count() const { return count_; }
+  unsigned axis(unsigned which) const;
   std::byte* shared_memory() const { return shared_memory_; }
-  void wait_for_block(void* place);
-  unsigned long long wait_for_warp(Wait wait, void* place, unsigned long long value, unsigned lane);
+  unsigned wait_for_block(const void* site, unsigned condition);
+  void wait_for_grid(const void* site);
+  unsigned long long wait_for_warp(Wait wait, const void* site, unsigned long long value, unsigned lane, unsigned mask);
+  void fence();
+  void turn(unsigned place);
   void check_access(const Access& access);
+  void check_local(const Access& access, std::uintptr_t object, std::size_t size);
+  void stop(Finding::Kind kind, std::size_t number = 0);
 
  private:
   struct Scope;  // makes a block the current one
 
-  bool uses_fibers() const { return stacks_ != nullptr; }
+  bool is_loop() const { return !program_.waits() && !program_.spins(); }
   void run_as_loop();
-  std::optional<std::string> run_fibers();
   void start_threads();
-  void run_ready(const std::vector<unsigned>& ready);
-  void release(std::vector<unsigned>& released);
-  bool release_barrier(std::vector<unsigned>& released);
-  void release_warp(unsigned warp, std::vector<unsigned>& released);
-  void exchange(unsigned first);
-  void pause();
+  void run_ready();
   static void run_thread(void* thread);
-  std::string describe_stuck() const;
+  static void run_all(void* block);
+  void pause();
+  void spin(const Access& access);
+
+  void release();
+  bool release_barrier();
+  void release_warp(unsigned warp);
+  bool is_complete(unsigned first, const Thread& leader) const;
+  void exchange(unsigned first, unsigned mask);
+  bool all_wait_for(Wait wait) const;
+
   std::string describe_wait(const Thread& thread) const;
+  std::string describe_stuck() const;
+  std::string describe_stuck_warp(const Thread& waiting) const;
 
   const Program& program_;
   Program::Entry entry_;
   void** arguments_;
-  unsigned count_;
+  LaunchShape shape_;
   unsigned size_;
   std::byte* shared_memory_;
   AccessChecker* checker_;
   RandomOrder order_;
   unsigned index_ = 0;
+  std::array<unsigned, 3> coordinates_{};
 
   std::vector<Thread> threads_;
-  std::unique_ptr<Stacks> stacks_;  // none for programs whose threads never wait
+  std::unique_ptr<Stacks> stacks_;  // none for loops that nothing may stop
+  std::vector<unsigned> ready_;
+  std::vector<unsigned> spinning_;  // would go on, but let others go first
   Fiber scheduler_;
   Thread* running_ = nullptr;
-  std::uint32_t block_epoch_ = 0;
-  std::vector<std::uint32_t> warp_epochs_;
   std::optional<Finding> finding_;
 };
 

@@ -1,0 +1,75 @@
+// The CUDA simulator: runs CUDA kernels of your own on the host, thread by thread, and reports what no kernel may do.
+// No GPU and no CUDA toolkit are needed. docs/simulator.md says what is checked and how.
+#pragma once
+
+#include <croton/array.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <initializer_list>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace croton {
+
+/// An argument of a kernel: an array, which the kernel gets as a pointer to device memory, or a number.
+class CudaArgument {
+ public:
+  /// Copied to the device before the launch and back after it (unless it is read-only). ValueError if not contiguous.
+  CudaArgument(Array array);
+  template <Element T>
+  CudaArgument(T number) : bytes_(sizeof number) {
+    std::memcpy(value_.data(), &number, sizeof number);
+  }
+  /// An array that begins as memory that nobody has written: a kernel that reads it before it writes is reported.
+  static CudaArgument output(Array array);
+
+  bool is_array() const { return is_array_; }
+  bool is_output() const { return is_output_; }
+  const Array& array() const { return array_; }
+  const void* number() const { return value_.data(); }
+  std::size_t bytes() const { return bytes_; }  ///< of what the kernel gets: a pointer or the number
+
+ private:
+  Array array_;
+  bool is_array_ = false;
+  bool is_output_ = false;
+  std::array<unsigned char, 16> value_{};
+  std::size_t bytes_;
+};
+
+/// What stands between <<< and >>>, and the order in which the simulator runs blocks and threads.
+struct CudaLaunch {
+  std::string kernel;  ///< its name; "sum<float>" for an instance of a template
+  std::array<unsigned, 3> blocks{1, 1, 1};
+  std::array<unsigned, 3> threads{1, 1, 1};
+  std::size_t shared_bytes = 0;  ///< dynamic shared memory
+  bool cooperative = false;      ///< all blocks run at the same time, and may meet at grid barriers
+  std::uint64_t seed = 0;        ///< of the order; a correct kernel gives the same results for every one
+};
+
+/// The text of CUDA kernels. Compiled when a kernel is first launched; copies share what was compiled. Safe to use from
+/// several threads at once.
+class CudaText {
+ public:
+  /// `file` is what messages call it.
+  explicit CudaText(std::string text, std::string file = "kernel.cu");
+
+  /// Runs a kernel to its end. ValueError where the text does not compile or the arguments do not fit the kernel's
+  /// parameters; DeviceError with the report where the launch is beyond the limits of a GPU or the kernel does what no
+  /// kernel may: then no array has changed.
+  void launch(const CudaLaunch& launch, std::span<const CudaArgument> arguments) const;
+  void launch(const CudaLaunch& launch, std::initializer_list<CudaArgument> arguments) const {
+    this->launch(launch, std::span<const CudaArgument>(arguments.begin(), arguments.size()));
+  }
+
+ private:
+  struct State;
+  std::shared_ptr<State> state_;
+};
+
+}  // namespace croton

@@ -1,0 +1,63 @@
+#include "runtime/simulator/report.hpp"
+
+#include <fmt/format.h>
+
+namespace croton::runtime::simulator {
+namespace {
+
+const char* verb(const Access& access) {
+  if (access.is_atomic()) return "atomic access";
+  return access.writes() ? "write" : "read";
+}
+
+std::string describe_race(const Finding& finding, const std::string& what, const std::string& line,
+                          const Program& program, bool shared, unsigned own_block, const LaunchShape& shape) {
+  std::string other = "thread " + name_of(shape.block(), finding.other.thread);
+  if (finding.other.block != own_block) other += " of block " + name_of(shape.grid(), finding.other.block);
+  const char* missing = finding.other.block == own_block ? "no barrier between"
+                                                         : "nothing that orders them between (blocks wait for each "
+                                                           "other by a fence and an atomic, or a grid barrier)";
+  return fmt::format("race in {} memory: {}, {}; {} {} there with {}, {}", shared ? "shared" : "global", what, line,
+                     other, finding.other_writes ? "wrote" : "read", missing,
+                     program.describe_place(finding.other.place));
+}
+
+}  // namespace
+
+std::string describe(const Finding& finding, const Program& program, const AccessChecker* checker, unsigned own_block,
+                     const LaunchShape& shape) {
+  const Access& access = finding.access;
+  const std::string what = fmt::format("{} of {} bytes at {:#x}", verb(access), access.size, access.address);
+  const std::string line = program.describe_place(access.place);
+  const auto where = [&] { return checker == nullptr ? "" : checker->describe_place(access.address, access.size); };
+  switch (finding.kind) {
+    case Finding::Kind::out_of_bounds:
+      return fmt::format("out-of-bounds {}, {}; {}", what, line, where());
+    case Finding::Kind::local_out_of_bounds:
+      return fmt::format("out-of-bounds {}, {}; it is outside a local or constant array of {} bytes", what, line, finding.number);
+    case Finding::Kind::misaligned:
+      return fmt::format("misaligned {}, {}; it must be a multiple of {}", what, line, access.alignment());
+    case Finding::Kind::uninitialised:
+      return fmt::format("uninitialised {}, {}; nothing was written there yet; {}", what, line, where());
+    case Finding::Kind::race:
+      return describe_race(finding, what, line, program, checker != nullptr && checker->is_shared(access.address),
+                           own_block, shape);
+    case Finding::Kind::shuffle_from_outside:
+      return fmt::format("a shuffle reads lane {}, which its mask does not name, {}", finding.number, line);
+    case Finding::Kind::outside_own_mask:
+      return fmt::format("a shuffle, vote or __syncwarp whose mask {:#010x} does not name the lane that calls it, {}",
+                         finding.number, line);
+    case Finding::Kind::grid_barrier:
+      return fmt::format(
+          "a grid barrier in a launch that is not cooperative, {}; its blocks need not run at the same time", line);
+    case Finding::Kind::endless:
+      return fmt::format("a loop that does not seem to end, {}", line);
+    case Finding::Kind::assertion:
+      return fmt::format("an assertion does not hold, {}", line);
+    case Finding::Kind::trap:
+      return fmt::format("the kernel traps, {}", line);
+  }
+  return what;
+}
+
+}  // namespace croton::runtime::simulator

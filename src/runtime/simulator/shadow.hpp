@@ -1,0 +1,65 @@
+// What is remembered of memory, byte for byte or word for word: whether it was written since it was allocated, and who
+// accessed it last.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "runtime/simulator/order.hpp"
+
+namespace croton::runtime::simulator {
+
+/// Which bytes of a piece of memory have been written.
+class WrittenBytes {
+ public:
+  explicit WrittenBytes(std::size_t size) : written_(size, 0), missing_(size) {}
+
+  void set(std::size_t offset, std::size_t size);
+  void clear();
+  bool all(std::size_t offset, std::size_t size) const;
+  bool any(std::size_t offset, std::size_t size) const;
+
+ private:
+  std::vector<std::uint8_t> written_;
+  std::size_t missing_;  // bytes not written: most memory is whole, which needs no look
+};
+
+/// One access.
+struct Mark {
+  std::uint32_t block = 0;
+  std::uint16_t thread = 0;
+  bool is_strong = false;  // atomic, or as good as that
+  Time time = 0;           // 0: there was none
+  std::uint32_t place = 0;
+};
+
+/// The accesses of one word. Two readers are enough where one of any two is not the thread that writes next.
+struct Cell {
+  Mark write;
+  Mark reads[2];
+};
+
+/// The cells of a piece of memory: one for each 4 bytes, until somebody accesses less than that; then one for each.
+class Shadow {
+ public:
+  explicit Shadow(std::size_t size);
+
+  std::span<Cell> cells(std::size_t offset, std::size_t size);
+
+ private:
+  struct Free {
+    void operator()(Cell* cells) const { std::free(cells); }
+  };
+  static std::unique_ptr<Cell[], Free> zeroed(std::size_t count);
+  void refine();
+
+  std::size_t size_;
+  std::size_t grain_ = 4;
+  std::unique_ptr<Cell[], Free> cells_;  // of fresh pages, which cost nothing before they are touched
+};
+
+}  // namespace croton::runtime::simulator
