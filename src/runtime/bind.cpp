@@ -230,8 +230,8 @@ void BoundSegment::start(CallArrays& arrays, Workspace& workspace) {
 
 void BoundSegment::run(RunCounts& counts) {
   failure_[0] = 0;
-  std::vector<std::unique_ptr<PendingResult>>
-      pending;  // results behind the commit point, where nothing may fail any more
+  // Results behind the commit point, where nothing may fail any more.
+  std::vector<std::unique_ptr<PendingResult>> pending;
   for (BoundLaunch& launch : launches_) {
     if (auto* product = std::get_if<std::unique_ptr<ProductLaunch>>(&launch.what)) {
       if (engine_ != Engine::compiled && launch.after_commit) continue;  // below: products cannot fail
