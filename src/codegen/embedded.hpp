@@ -14,5 +14,7 @@ struct EmbeddedFile {
 
 /// All of them, sorted by path.
 std::span<const EmbeddedFile> embedded_files();
+/// The text of one; InternalError where there is none of that path.
+std::string_view embedded_file(std::string_view path);
 
 }  // namespace croton::codegen

@@ -639,14 +639,14 @@ class Emitter {
   int available_stages_ = 0;
 };
 
-std::string_view file(std::string_view path) {
+}  // namespace
+
+std::string_view embedded_file(std::string_view path) {
   for (const EmbeddedFile& embedded : embedded_files()) {
     if (embedded.path == path) return embedded.text;
   }
   throw InternalError(fmt::format("the template {} is not embedded", path));
 }
-
-}  // namespace
 
 Text emit(const Part& part, Target target) { return Emitter(*part.analysis, *part.variant, target).run(part.comment); }
 
@@ -727,7 +727,7 @@ std::string prelude(Target target, bool simulator) {
                                              "cpu/group.hpp"};
   static constexpr std::string_view cuda[] = {"pointwise.cuh", "row.cuh", "column.cuh", "split.cuh", "group.cuh"};
   std::string text;
-  const auto add = [&](std::string_view path) { text += fmt::format("{}\n", file(path)); };
+  const auto add = [&](std::string_view path) { text += fmt::format("{}\n", embedded_file(path)); };
   add(target == Target::cpu ? "cpu/device_cpu.hpp"
       : simulator           ? "common/device_simulator.hpp"
                             : "common/device_cuda.cuh");

@@ -45,7 +45,6 @@ class BoundSegment {
                RunCounts& counts);
 
   const SizeTable& sizes() const { return sizes_; }
-  Memory& memory() { return memory_; }
   /// Memory for what this segment computes; everything that may fail to be allocated is allocated here.
   void start(CallArrays& arrays, Workspace& workspace);
   /// Runs its launches. Throws what a failed check says.

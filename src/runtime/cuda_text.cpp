@@ -23,10 +23,7 @@ std::string words() {
   std::string text;
   for (const char* path :
        {"common/device_simulator.hpp", "common/numeric.cuh", "common/math.cuh", "common/cuda_words.hpp"}) {
-    const auto files = codegen::embedded_files();
-    const auto file = std::find_if(files.begin(), files.end(), [&](const auto& f) { return f.path == path; });
-    if (file == files.end()) throw InternalError(std::string(path) + " is not embedded");
-    text += std::string(file->text) + "\n";
+    text += std::string(codegen::embedded_file(path)) + "\n";
   }
   return text;
 }

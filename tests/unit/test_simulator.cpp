@@ -23,12 +23,7 @@ using croton::DeviceError;
 
 namespace {
 
-std::string template_file(const std::string& file) {
-  for (const auto& [name, text] : croton::codegen::embedded_files()) {
-    if (name == file) return std::string(text);
-  }
-  throw std::runtime_error(file + " is not embedded");
-}
+std::string template_file(const std::string& file) { return std::string(croton::codegen::embedded_file(file)); }
 
 // The texts below are CUDA: NVRTC takes each of them after device_cuda.cuh.
 std::string with_header(const std::string& text) { return template_file("common/device_simulator.hpp") + text; }
