@@ -4,12 +4,14 @@
 
 #include <croton/function.hpp>
 
+#include <map>
 #include <mutex>
 #include <shared_mutex>
 #include <unordered_map>
 
 #include "expr/graph.hpp"
 #include "rewrite/pipeline.hpp"
+#include "rewrite/place.hpp"
 #include "runtime/bind.hpp"
 
 namespace croton::detail {
@@ -32,6 +34,13 @@ struct KeyHash {
 
 constexpr std::size_t max_bound_plans = 1024;
 
+/// The function as it runs where the flags, and the homes of its shared variables, now say.
+struct Placed {
+  std::shared_ptr<const runtime::Executable> executable;
+  std::vector<rewrite::Placement> log;
+  std::unordered_map<std::vector<std::int64_t>, std::unique_ptr<runtime::BoundPlan>, KeyHash> bound;
+};
+
 class CompiledFunction {
  public:
   std::string name;
@@ -39,22 +48,28 @@ class CompiledFunction {
   bool single = false;
   std::vector<Variable> shared;        // in the order of the graph
   std::vector<std::size_t> update_of;  // per update: index in `shared`
-  std::shared_ptr<const runtime::Executable> executable;
-  std::shared_ptr<const expr::Graph> graph;  // after rewriting, for the reference mode and for print
+  std::shared_ptr<const expr::Graph> graph;  // after rewriting, before placement
   std::vector<rewrite::GroupReport> reports;
+  std::size_t max_body_nodes = 300;
+  bool join = true;  // fusion
   bool reference = false, simulated = false;  // mode
   std::string schedule;                       // overrides
 
   std::shared_ptr<CompiledFunction> copy() const;
   std::vector<Array> call(std::span<const Argument> arguments);
   CallCounts counts() const;
+  /// For a call from this thread now; made when first asked for.
+  Placed& placed();
 
  private:
-  runtime::BoundPlan& bind(const runtime::CallArrays& arrays);
-  void take_arguments(std::span<const Argument> arguments);
+  runtime::BoundPlan& bind(Placed& where, const runtime::CallArrays& arrays);
+  void place(Placed& to) const;
+  void take_arguments(std::span<const Argument> arguments, const runtime::Executable& executable);
 
   mutable std::mutex mutex_;
-  std::unordered_map<std::vector<std::int64_t>, std::unique_ptr<runtime::BoundPlan>, KeyHash> bound_;
+  std::map<std::vector<std::uint16_t>, Placed> placed_;
+  std::vector<std::uint16_t> place_key_, last_place_key_;
+  Placed* last_placed_ = nullptr;
   std::vector<std::int64_t> key_, last_key_;
   runtime::BoundPlan* last_ = nullptr;
   runtime::RunCounts run_counts_;

@@ -7,6 +7,7 @@
 #include <atomic>
 
 #include "base/config.hpp"
+#include "base/device_memory.hpp"
 #include "builder/node.hpp"
 
 namespace croton {
@@ -21,18 +22,17 @@ builder::SharedState& state_of(const builder::Node* node) {
 
 SharedVariable shared(const Array& value, const SharedOptions& options, Where where) {
   static std::atomic<std::uint64_t> next_id{0};
-  if (!options.target.empty() && options.target != "cpu" && options.target != "cpu0") {
-    throw DeviceError(fmt::format("shared '{}' ({}): there is no device '{}'; this build has: cpu", options.name,
-                                  builder::describe(where), options.target));
-  }
+  const std::uint16_t home = base::place_of_flag(options.target.empty() ? base::config().device : options.target);
+  base::DeviceMemory* const memory = base::device_memory(home);  // raises where there is no such device
   // A variable without inputs, like those of `variable`, but with a state.
   Variable v = variable(Type{value.dtype(), Sizes(value.shape().size(), unknown_size)}, options.name, where);
   v.node()->op = &expr::op("shared");
   v.node()->shared = std::make_shared<builder::SharedState>();
   builder::SharedState& state = *v.node()->shared;
   state.id = ++next_id;
-  state.value = options.borrow && value.writable() ? value.contiguous() : value.copy();
-  state.home = "cpu";
+  const Array kept = options.borrow && value.writable() ? value.contiguous() : value.copy();
+  state.value = base::moved_to(memory, kept);
+  state.home = home;
   state.pinned = !options.target.empty();
   return SharedVariable(v.handle());
 }
@@ -40,6 +40,7 @@ SharedVariable shared(const Array& value, const SharedOptions& options, Where wh
 Array SharedVariable::get_value(bool borrow) const {
   builder::SharedState& state = state_of(node());
   const std::shared_lock lock(state.mutex);
+  if (state.value.device_memory() != nullptr) return state.value.to_host();
   return borrow ? state.value : state.value.copy();
 }
 
@@ -55,14 +56,14 @@ void SharedVariable::set_value(const Array& value, bool borrow) {
   }
   Array fresh = value.dtype() == dtype() ? (borrow ? value.contiguous() : value.copy()) : value.astype(dtype());
   const std::unique_lock lock(state.mutex);
-  state.value = std::move(fresh);
+  state.value = base::moved_to(base::device_memory(state.home), fresh);
   ++state.version;
 }
 
 std::string SharedVariable::home() const {
   builder::SharedState& state = state_of(node());
   const std::shared_lock lock(state.mutex);
-  return state.home;
+  return state.value.device();
 }
 bool SharedVariable::pinned() const { return state_of(node()).pinned; }
 std::uint64_t SharedVariable::version() const {

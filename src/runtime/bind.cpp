@@ -22,7 +22,19 @@ namespace {
 // Segments are kept for so many different sets of numbers; more come from data, which need not repeat itself.
 constexpr std::size_t kept_segments = 64;
 
-char* address_of(const Array& array) { return const_cast<char*>(static_cast<const char*>(array.raw())); }
+char* address_of(const Array& array) { return static_cast<char*>(array.address()); }
+
+Array empty_array(Device* device, DType dtype, const Sizes& shape) {
+  return device != nullptr ? Array::empty_on(*device, dtype, shape) : Array::empty(dtype, shape);
+}
+
+/// A copy in the memory of `to`; null is the host.
+Array copied_to(Device* to, Device* from, const Array& value) {
+  const Array whole = from == nullptr ? value.contiguous() : value;
+  Array result = empty_array(to, value.dtype(), value.shape());
+  copy_between(to, address_of(result), from, address_of(whole), value.bytes());
+  return result;
+}
 
 std::int64_t read_integer(const char* address, DType dtype) {
   return Array::view_of(const_cast<char*>(address), dtype, {}, {}).astype(DType::int64).item<std::int64_t>();
@@ -36,7 +48,7 @@ std::int64_t read_integer(const char* address, DType dtype) {
 BoundSegment::BoundSegment(std::shared_ptr<const Executable> executable, int number, const BoundSegment* before,
                            std::span<const std::int64_t> fresh, const CallArrays& arrays, const BindOptions& options,
                            RunCounts& counts)
-    : executable_(std::move(executable)), number_(number), engine_(options.engine) {
+    : executable_(std::move(executable)), number_(number), engine_(options.engine), simulated_(options.simulated) {
   const plan::Plan& plan = executable_->plan;
   if (before != nullptr) {
     sizes_ = before->sizes_;
@@ -53,6 +65,10 @@ BoundSegment::BoundSegment(std::shared_ptr<const Executable> executable, int num
   const bool has_work = segment.first_launch < segment.end_launch;
   if (engine_ == Engine::compiled && has_work && !cpu::can_compile()) engine_ = Engine::reference;
   bind_launches(arrays, options, counts);
+}
+
+Device* BoundSegment::device_of(expr::Place place) const {
+  return place == 0 ? nullptr : &device_at(place, simulated_);
 }
 
 void BoundSegment::find_layouts(const CallArrays& arrays) {
@@ -75,6 +91,9 @@ void BoundSegment::find_layouts(const CallArrays& arrays) {
       }
     }
     memory_.layouts[b] = std::move(layout);
+    if (buffer.role == Buffer::Role::constant && buffer.place != 0) {
+      held_[b] = copied_to(device_of(buffer.place), nullptr, executable_->program.graph.constants[static_cast<std::size_t>(buffer.number)]);
+    }
   }
 }
 
@@ -88,14 +107,15 @@ void BoundSegment::allocate_temporaries() {
     std::int64_t begin, end;
     int first, last;
   };
-  std::vector<Placed> placed;
-  std::int64_t total = 0;
+  std::map<expr::Place, std::vector<Placed>> placed_on;
+  std::map<expr::Place, std::int64_t> totals;
   for (std::size_t b = 0; b < buffers.size(); ++b) {
     const Buffer& buffer = buffers[b];
     if (buffer.role != Buffer::Role::temporary || buffer.in_place_of >= 0 || buffer.segment != number_) continue;
     const std::int64_t bytes =
         static_cast<std::int64_t>(base::byte_count(memory_.layouts[b].shape, arena.type(buffer.node).dtype));
     const std::int64_t size = (bytes + alignment - 1) / alignment * alignment;
+    std::vector<Placed>& placed = placed_on[buffer.place];
     std::ranges::sort(placed, {}, &Placed::begin);
     std::int64_t at = 0;
     for (const Placed& other : placed) {
@@ -105,19 +125,23 @@ void BoundSegment::allocate_temporaries() {
     }
     placed.push_back({at, at + size, buffer.first_step, buffer.last_step});
     temporary_offset_[b] = at;
+    std::int64_t& total = totals[buffer.place];
     total = std::max(total, at + size);
   }
-  if (total > 0) temporaries_ = base::allocate_shared_memory(static_cast<std::size_t>(total));
+  for (const auto& [place, total] : totals) {
+    Device* device = device_of(place);
+    const auto bytes = static_cast<std::size_t>(total);
+    if (total > 0) temporaries_[place] = device != nullptr ? device->allocate(bytes) : base::allocate_shared_memory(bytes);
+  }
 }
 
 void BoundSegment::bind_launches(const CallArrays& arrays, const BindOptions& options, RunCounts& counts) {
   const plan::Plan& plan = executable_->plan;
   const plan::Segment& segment = plan.segments[static_cast<std::size_t>(number_)];
-  const codegen::Target target = engine_ == Engine::simulated ? codegen::Target::cuda : codegen::Target::cpu;
-  std::vector<KernelLaunch*> made;
-  std::vector<codegen::Text> texts;
-  const auto add_kernels = [&](std::vector<BoundKernel> kernels, bool after_commit) {
+  std::vector<KernelLaunch*> on_host;
+  const auto add_kernels = [&](std::vector<BoundKernel> kernels, Device* device) {
     std::vector<std::size_t> count;
+    const codegen::Target target = device != nullptr ? codegen::Target::cuda : codegen::Target::cpu;
     std::vector<codegen::Text> emitted = emit_launch(kernels, target, count);
     if (cuda::dumps()) {
       std::vector<std::size_t> same;
@@ -128,55 +152,88 @@ void BoundSegment::bind_launches(const CallArrays& arrays, const BindOptions& op
       const auto end = next + static_cast<std::ptrdiff_t>(count[t]);
       auto launch =
           std::make_unique<KernelLaunch>(std::vector<BoundKernel>(std::move_iterator(next), std::move_iterator(end)),
-                                         std::move(emitted[t]), engine_, options.schedule);
+                                         std::move(emitted[t]), engine_, device, options.schedule);
       next = end;
-      made.push_back(launch.get());
-      launches_.push_back({std::move(launch), after_commit});
+      if (device == nullptr) on_host.push_back(launch.get());
+      launches_.push_back({std::move(launch)});
     }
   };
   for (int l = segment.first_launch; l < segment.end_launch; ++l) {
     const plan::Launch& launch = plan.launches[static_cast<std::size_t>(l)];
     const plan::Step& first = plan.steps[static_cast<std::size_t>(launch.first_step)];
-    const bool product = executable_->call_of(first).product != nullptr;
-    const int generated = product ? generated_for(*executable_, first, sizes_) : -1;
-    if (product && generated < 0) {
-      launches_.push_back({std::make_unique<ProductLaunch>(*executable_, first, memory_), first.after_commit});
+    const fuse::Call& call = executable_->call_of(first);
+    Device* device = device_of(call.place);
+    if (call.transfer) {
+      Device* from = device_of(plan.buffers[static_cast<std::size_t>(first.reads[0])].place);
+      launches_.push_back({std::make_unique<TransferLaunch>(*executable_, first, from, device, memory_)});
+      continue;
+    }
+    const int generated = call.product ? generated_for(*executable_, first, sizes_) : -1;
+    if (call.product && generated < 0) {
+      launches_.push_back({std::make_unique<ProductLaunch>(*executable_, first, device, memory_)});
       continue;
     }
     std::vector<BoundKernel> kernels;
     for (int s = launch.first_step; s < launch.end_step; ++s) {
-      kernels.push_back(bind_kernel(*executable_, plan.steps[static_cast<std::size_t>(s)], generated, sizes_, memory_));
+      kernels.push_back(
+          bind_kernel(*executable_, plan.steps[static_cast<std::size_t>(s)], generated, sizes_, memory_));
     }
-    add_kernels(std::move(kernels), first.after_commit);
+    add_kernels(std::move(kernels), device);
   }
   if (engine_ != Engine::compiled) return;
 
-  for (const KernelLaunch* launch : made) texts.push_back(launch->text());
+  std::vector<codegen::Text> texts;
+  for (const KernelLaunch* launch : on_host) texts.push_back(launch->text());
   // A product that is small for other sizes of the arguments has its kernel compiled now, so that later sizes compile
   // nothing.
-  const SizeTable smallest = executable_->program.product_count() > 0 ? smallest_sizes(*executable_, arrays) : sizes_;
+  const SizeTable smallest =
+      executable_->program.product_count() > 0 ? smallest_sizes(*executable_, arrays) : sizes_;
   for (int l = segment.first_launch; l < segment.end_launch; ++l) {
     const plan::Step& step =
         plan.steps[static_cast<std::size_t>(plan.launches[static_cast<std::size_t>(l)].first_step)];
-    if (!executable_->call_of(step).product || generated_for(*executable_, step, sizes_) >= 0) continue;
+    const fuse::Call& call = executable_->call_of(step);
+    if (!call.product || call.place != 0 || generated_for(*executable_, step, sizes_) >= 0) continue;
     const auto [m, k, n] = product_sizes(*executable_, step, smallest);
     if (!fuse::is_small_product(m, k, n)) continue;
     const BoundKernel kernel =
         bind_kernel(*executable_, step, static_cast<int>(fuse::GeneratedProduct::along_rows), sizes_, memory_);
     std::vector<std::size_t> count;
-    texts.push_back(std::move(emit_launch(std::span(&kernel, 1), target, count).front()));
+    texts.push_back(std::move(emit_launch(std::span(&kernel, 1), codegen::Target::cpu, count).front()));
   }
+  if (texts.empty()) return;
   cpu::KernelCounts kernel_counts;
   const std::vector<cpu::KernelEntry> entries = cpu::get_kernels(texts, kernel_counts);
   counts.compiled += kernel_counts.compiled;
   counts.cached += kernel_counts.cached;
-  for (std::size_t i = 0; i < made.size(); ++i) made[i]->set_entry(entries[i]);
+  for (std::size_t i = 0; i < on_host.size(); ++i) on_host[i]->set_entry(entries[i]);
 }
 
 // ---- calls
 // ---------------------------------------------------------------------------------------------------------------------
 
-void BoundSegment::start(CallArrays& arrays) {
+/// The shared variable's copy on this device: sent if the value has changed since it was last here.
+void BoundSegment::send_copy(std::size_t b, CallArrays& arrays, RunCounts& counts) {
+  const plan::Plan& plan = executable_->plan;
+  const Buffer& buffer = plan.buffers[b];
+  const auto number = static_cast<std::size_t>(plan.buffers[static_cast<std::size_t>(buffer.number)].number);
+  const Array& value = arrays.shared[number];
+  SharedCopies& copies = *arrays.copies[number];
+  const std::lock_guard lock(copies.mutex);  // another call may read the variable at the same time
+  SharedCopies::Copy& copy = copies.by_place[buffer.place];
+  if (copy.version != arrays.versions[number] + 1) {  // 0: never sent
+    Device* to = device_of(buffer.place);
+    Array fresh = empty_array(to, value.dtype(), value.shape());
+    Device* from = device_of(plan.buffers[static_cast<std::size_t>(buffer.number)].place);
+    copy_between(to, address_of(fresh), from, address_of(value), value.bytes());
+    copy = {std::move(fresh), arrays.versions[number] + 1};
+    ++counts.transfers;
+    counts.transferred_bytes += value.bytes();
+  }
+  held_[b] = copy.array;
+  memory_.base[b] = address_of(copy.array);
+}
+
+void BoundSegment::start(CallArrays& arrays, RunCounts& counts) {
   const plan::Plan& plan = executable_->plan;
   const expr::Graph& graph = executable_->program.graph;
   spare_updates_.resize(plan.update_buffer.size());
@@ -186,6 +243,7 @@ void BoundSegment::start(CallArrays& arrays) {
     if (buffer.segment != number_ || buffer.in_place_of >= 0) continue;
     const DType dtype = graph.arena.type(buffer.node).dtype;
     char*& base = memory_.base[b];
+    Device* device = device_of(buffer.place);
     switch (buffer.role) {
       case Buffer::Role::argument:
         base = address_of(arrays.arguments[number]);
@@ -194,10 +252,13 @@ void BoundSegment::start(CallArrays& arrays) {
         base = address_of(arrays.shared[number]);
         break;
       case Buffer::Role::constant:
-        base = address_of(graph.constants[number]);
+        base = address_of(device != nullptr ? held_.at(b) : graph.constants[number]);
+        break;
+      case Buffer::Role::resident:
+        send_copy(b, arrays, counts);
         break;
       case Buffer::Role::temporary:
-        base = static_cast<char*>(temporaries_.get()) + temporary_offset_[b];
+        base = static_cast<char*>(temporaries_[buffer.place].get()) + temporary_offset_[b];
         break;
       case Buffer::Role::output:
         arrays.outputs[number] = Array::empty(dtype, memory_.layouts[b].shape);
@@ -205,11 +266,12 @@ void BoundSegment::start(CallArrays& arrays) {
         break;
       case Buffer::Role::update: {
         Array& memory = spare_updates_[number];
-        if (memory.dtype() != dtype || memory.shape() != memory_.layouts[b].shape || memory.owner().use_count() != 1) {
-          memory = Array::empty(dtype, memory_.layouts[b].shape);
+        if (memory.dtype() != dtype || memory.shape() != memory_.layouts[b].shape || memory.owner().use_count() != 1 ||
+            memory.device_memory() != device) {
+          memory = empty_array(device, dtype, memory_.layouts[b].shape);
         }
         arrays.updates[number] = memory;
-        base = static_cast<char*>(memory.raw());
+        base = address_of(memory);
         break;
       }
     }
@@ -226,27 +288,22 @@ void BoundSegment::start(CallArrays& arrays) {
 
 void BoundSegment::run(RunCounts& counts) {
   failure_[0] = 0;
-  std::vector<std::unique_ptr<SimulatedRun>>
-      pending;  // results behind the commit point, where nothing may fail any more
   for (BoundLaunch& launch : launches_) {
     if (auto* product = std::get_if<std::unique_ptr<ProductLaunch>>(&launch.what)) {
-      if (engine_ == Engine::simulated && launch.after_commit) continue;  // below
       (*product)->run(memory_);
       ++counts.products;
       continue;
     }
+    if (auto* transfer = std::get_if<std::unique_ptr<TransferLaunch>>(&launch.what)) {
+      (*transfer)->run(memory_);
+      ++counts.transfers;
+      counts.transferred_bytes += (*transfer)->bytes();
+      continue;
+    }
     KernelLaunch& kernel = *std::get<std::unique_ptr<KernelLaunch>>(launch.what);
-    kernel.run(memory_, failure_, launch.after_commit ? &pending : nullptr);
-    ++(engine_ == Engine::reference ? counts.reference_kernels : counts.kernels);
+    kernel.run(memory_, failure_);
+    ++(kernel.by_reference() ? counts.reference_kernels : counts.kernels);
     if (failure_[0] != 0) fail(kernel);
-  }
-  if (engine_ != Engine::simulated) return;
-  for (const auto& result : pending) result->copy_out();
-  for (BoundLaunch& launch : launches_) {
-    auto* product = std::get_if<std::unique_ptr<ProductLaunch>>(&launch.what);
-    if (product == nullptr || !launch.after_commit) continue;
-    (*product)->run(memory_);
-    ++counts.products;
   }
 }
 
@@ -269,7 +326,10 @@ std::vector<std::int64_t> BoundSegment::read_fresh() const {
   std::vector<std::int64_t> values;
   for (const int b : plan.segments[static_cast<std::size_t>(number_)].fresh) {
     const DType dtype = executable_->program.graph.arena.type(plan.buffers[static_cast<std::size_t>(b)].node).dtype;
-    values.push_back(read_integer(memory_.base[static_cast<std::size_t>(b)], dtype));
+    std::uint64_t bits = 0;  // of one integer, in whichever memory
+    const plan::Buffer& buffer = plan.buffers[static_cast<std::size_t>(b)];
+    copy_between(nullptr, &bits, device_of(buffer.place), memory_.base[static_cast<std::size_t>(b)], size_of(dtype));
+    values.push_back(read_integer(reinterpret_cast<const char*>(&bits), dtype));
   }
   return values;
 }
@@ -300,11 +360,11 @@ void BoundPlan::run(CallArrays& arrays, RunCounts& counts) {
   arrays.updates.resize(graph.updates.size());
   BoundSegment* segment = &first_;
   for (std::size_t k = 0; k + 1 < plan.segments.size(); ++k) {
-    segment->start(arrays);
+    segment->start(arrays, counts);
     segment->run(counts);
     segment = &segment->next(segment->read_fresh(), arrays, options_, counts);
   }
-  segment->start(arrays);
+  segment->start(arrays, counts);
 
   // Results that no step of their own computes: inputs, constants and sizes as they are now, before anything is
   // overwritten; and those that repeat another result, whose memory is taken now and filled at the end.
@@ -315,6 +375,7 @@ void BoundPlan::run(CallArrays& arrays, RunCounts& counts) {
   struct Repeated {
     Array* to;
     const Array* from;
+    Device* device;
   };
   std::vector<Repeated> repeated;
   const auto add = [&](Array& result, NodeId node, int b) {
@@ -328,20 +389,26 @@ void BoundPlan::run(CallArrays& arrays, RunCounts& counts) {
     }
     const Buffer& buffer = plan.buffers[static_cast<std::size_t>(b)];
     const auto number = static_cast<std::size_t>(buffer.number);
+    Device* device = segment->device_of(buffer.place);
     switch (buffer.role) {
       case Buffer::Role::argument:
         result = arrays.arguments[number].copy();
         break;
       case Buffer::Role::shared:
-        result = arrays.shared[number].copy();
+        result = copied_to(device, device, arrays.shared[number]);
         break;
       case Buffer::Role::constant:
-        result = graph.constants[number].copy();
+        result = copied_to(device, nullptr, graph.constants[number]);
         break;
+      case Buffer::Role::resident: {
+        const Buffer& source = plan.buffers[number];
+        result = copied_to(device, segment->device_of(source.place), arrays.shared[static_cast<std::size_t>(source.number)]);
+        break;
+      }
       default: {
         const Array& from = buffer.role == Buffer::Role::output ? arrays.outputs[number] : arrays.updates[number];
-        result = Array::empty(dtype, from.shape());
-        repeated.push_back({&result, &from});
+        result = empty_array(device, dtype, from.shape());
+        repeated.push_back({&result, &from, device});
       }
     }
   };
@@ -354,7 +421,7 @@ void BoundPlan::run(CallArrays& arrays, RunCounts& counts) {
       add(arrays.updates[i], graph.updates[i].value, plan.update_buffer[i]);
   }
   segment->run(counts);
-  for (const Repeated& r : repeated) r.to->copy_from(*r.from);
+  for (const Repeated& r : repeated) copy_between(r.device, address_of(*r.to), r.device, address_of(*r.from), r.from->bytes());
 }
 
 }  // namespace croton::runtime

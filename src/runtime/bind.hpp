@@ -17,6 +17,7 @@ namespace croton::runtime {
 
 struct BindOptions {
   Engine engine = Engine::compiled;  // where there is a compiler; else the reference evaluator
+  bool simulated = false;            // devices are simulated ones, whatever there is
   std::string schedule;              // overrides, see codegen/schedule.hpp
 };
 
@@ -30,9 +31,11 @@ class BoundSegment {
                RunCounts& counts);
 
   const SizeTable& sizes() const { return sizes_; }
+  /// Null for the host.
+  Device* device_of(expr::Place place) const;
   Memory& memory() { return memory_; }
   /// Memory for what this segment computes; everything that may fail to be allocated is allocated here.
-  void start(CallArrays& arrays);
+  void start(CallArrays& arrays, RunCounts& counts);
   /// Runs its launches. Throws what a failed check says.
   void run(RunCounts& counts);
   /// The numbers that are read back at its end.
@@ -43,22 +46,24 @@ class BoundSegment {
 
  private:
   void find_layouts(const CallArrays& arrays);
+  void send_copy(std::size_t buffer, CallArrays& arrays, RunCounts& counts);
   void allocate_temporaries();
   void bind_launches(const CallArrays& arrays, const BindOptions& options, RunCounts& counts);
   [[noreturn]] void fail(const KernelLaunch& launch) const;
 
   struct BoundLaunch {
-    std::variant<std::unique_ptr<KernelLaunch>, std::unique_ptr<ProductLaunch>> what;
-    bool after_commit;
+    std::variant<std::unique_ptr<KernelLaunch>, std::unique_ptr<ProductLaunch>, std::unique_ptr<TransferLaunch>> what;
   };
 
   std::shared_ptr<const Executable> executable_;
   int number_;
   Engine engine_;
+  bool simulated_;
   SizeTable sizes_;
   Memory memory_;
   std::vector<std::int64_t> temporary_offset_;  // per buffer
-  std::shared_ptr<void> temporaries_;
+  std::map<expr::Place, std::shared_ptr<void>> temporaries_;
+  std::map<std::size_t, Array> held_;           // per buffer: constants on devices, and copies that the call reads
   std::vector<BoundLaunch> launches_;
   std::vector<Array> spare_updates_;  // memory of old values, used again
   std::map<std::vector<std::int64_t>, std::unique_ptr<BoundSegment>> next_;

@@ -9,13 +9,15 @@
 #include "base/shape.hpp"
 #include "kernel/evaluate.hpp"
 #include "runtime/cpu/threads.hpp"
-#include "runtime/simulate.hpp"
 
 namespace croton::runtime {
 namespace {
 
-// Few threads and blocks, so that kernels walk the rest in their grid loops, which is part of what is tested.
+// On simulated devices few threads and blocks, so that kernels walk the rest in their grid loops, which is part of what
+// is tested.
 constexpr codegen::Schedule simulated_schedule{.threads = 64, .blocks = 8};
+
+constexpr std::size_t failure_bytes = 3 * sizeof(std::uint32_t);
 
 DType dtype_of(const BoundKernel& kernel, std::size_t operand) {
   return kernel.analysis->kernel.operands[operand].dtype;
@@ -78,25 +80,31 @@ std::vector<codegen::Text> emit_launch(std::span<const BoundKernel> kernels, cod
   return texts;
 }
 
-KernelLaunch::KernelLaunch(std::vector<BoundKernel> kernels, codegen::Text text, Engine engine,
+KernelLaunch::KernelLaunch(std::vector<BoundKernel> kernels, codegen::Text text, Engine engine, Device* device,
                            std::string_view schedule)
-    : kernels_(std::move(kernels)), text_(std::move(text)), engine_(engine) {
-  const kernel::Family family = kernels_[0].analysis->kernel.family;
-  schedule_ = codegen::choose_schedule(family, schedule);
-  if (engine == Engine::simulated && schedule.empty()) schedule_ = simulated_schedule;
+    : kernels_(std::move(kernels)), text_(std::move(text)), engine_(engine), device_(device) {
+  const codegen::Analysis& first = *kernels_[0].analysis;
+  schedule_ = codegen::choose_schedule(first.kernel.family, schedule);
+  const bool simulated = device != nullptr && device->facts().kind == DeviceFacts::Kind::simulated;
+  if (simulated && schedule.empty()) schedule_ = simulated_schedule;
   if (kernels_.size() > 1) {
     for (const BoundKernel& kernel : kernels_) work_.items += tiles_of(kernel);
     work_.grain = std::max<std::int64_t>(1, schedule_.grain / codegen::group_tile);
-  } else if (engine == Engine::simulated) {
-    work_.items = codegen::gpu_items(*kernels_[0].analysis, kernels_[0].launch);
+  } else if (device != nullptr) {
+    work_.items = codegen::gpu_items(first, kernels_[0].launch);
   } else {
-    work_ = codegen::cpu_work(*kernels_[0].analysis, kernels_[0].launch, schedule_);
+    work_ = codegen::cpu_work(first, kernels_[0].launch, schedule_);
   }
-  if (engine == Engine::compiled && text_.state_bytes > 0) {
-    workspace_ = base::allocate_shared_memory(static_cast<std::size_t>(std::max<std::int64_t>(1, work_.items)) *
-                                              text_.state_bytes);
+  const bool runs_text = device != nullptr || engine == Engine::compiled;
+  if (runs_text && text_.state_bytes > 0) {
+    const std::size_t bytes = static_cast<std::size_t>(std::max<std::int64_t>(1, work_.items)) * text_.state_bytes;
+    workspace_ = device != nullptr ? device->allocate(bytes) : base::allocate_shared_memory(bytes);
   }
-  if (engine != Engine::reference) fill_parameters();
+  if (device != nullptr) {
+    device->prepare(text_);
+    if (has_checks()) device_failure_ = device->allocate(failure_bytes);
+  }
+  if (runs_text) fill_parameters();
 }
 
 void KernelLaunch::fill_parameters() {
@@ -139,27 +147,20 @@ void KernelLaunch::fill_parameters() {
   }
 }
 
-void KernelLaunch::run(const Memory& memory, std::uint32_t* failure,
-                       std::vector<std::unique_ptr<SimulatedRun>>* pending) {
-  if (engine_ == Engine::reference) return run_reference(memory);
-  if (engine_ == Engine::simulated) {
-    auto result = run_simulated(memory, failure);
-    if (pending != nullptr)
-      pending->push_back(std::move(result));
-    else
-      result->copy_out();
-    return;
-  }
+void KernelLaunch::run(const Memory& memory, std::uint32_t* failure) {
+  if (device_ == nullptr && engine_ == Engine::reference) return run_reference(memory);
   for (const Pointer& pointer : pointers_) {
     parameters_[pointer.parameter] =
         reinterpret_cast<std::uint64_t>(memory.base[static_cast<std::size_t>(pointer.buffer)] + pointer.offset);
   }
-  if (!kernels_[0].analysis->kernel.checks.empty()) {
+  if (has_checks()) {
+    void* where = device_ != nullptr ? device_failure_.get() : failure;
     for (std::size_t i = 0; i < parameters_.size(); ++i) {
       if (text_.parameters[i].kind == codegen::Parameter::Kind::failure)
-        parameters_[i] = reinterpret_cast<std::uint64_t>(failure);
+        parameters_[i] = reinterpret_cast<std::uint64_t>(where);
     }
   }
+  if (device_ != nullptr) return run_on_device(failure);
   if (work_.items > 0) {
     cpu::ThreadPool::instance().parallel_for(
         work_.items, work_.grain,
@@ -172,30 +173,14 @@ void KernelLaunch::run(const Memory& memory, std::uint32_t* failure,
   if (entry_.finish != nullptr) entry_.finish(parameters_.data());
 }
 
-std::unique_ptr<SimulatedRun> KernelLaunch::run_simulated(const Memory& memory, std::uint32_t* failure) const {
-  std::vector<SimulatedOperand> operands;
-  for (const BoundKernel& kernel : kernels_) {
-    for (std::size_t i = 0; i < kernel.operands.size(); ++i) {
-      const auto b = static_cast<std::size_t>(kernel.operands[i]);
-      operands.push_back({memory.base[b], base::byte_count(memory.layouts[b].shape, dtype_of(kernel, i)),
-                          kernel.analysis->kernel.operands[i].written});
-    }
-  }
-  std::vector<SimulatedPointer> pointers;
-  for (const Pointer& pointer : pointers_)
-    pointers.push_back({pointer.parameter, memory.base[static_cast<std::size_t>(pointer.buffer)], pointer.offset});
-  const kernel::Family family = kernels_[0].analysis->kernel.family;
+void KernelLaunch::run_on_device(std::uint32_t* failure) {
+  if (has_checks()) device_->copy_in(device_failure_.get(), failure, failure_bytes);
   // A block takes a tile of a group.
-  const int blocks = kernels_.size() > 1 ? static_cast<int>(std::clamp<std::int64_t>(work_.items, 1, schedule_.blocks))
-                                         : codegen::gpu_blocks(family, work_.items, schedule_);
-  return simulate({.text = &text_,
-                   .operands = operands,
-                   .pointers = pointers,
-                   .parameters = parameters_,
-                   .items = work_.items,
-                   .blocks = blocks,
-                   .threads = schedule_.threads},
-                  failure);
+  const int blocks = kernels_.size() > 1
+                         ? static_cast<int>(std::clamp<std::int64_t>(work_.items, 1, schedule_.blocks))
+                         : codegen::gpu_blocks(kernels_[0].analysis->kernel.family, work_.items, schedule_);
+  device_->launch(text_, parameters_, work_.items, blocks, schedule_.threads);
+  if (has_checks()) device_->copy_out(failure, device_failure_.get(), failure_bytes);
 }
 
 /// The same by the reference evaluator: slow, and right.
@@ -223,8 +208,8 @@ void KernelLaunch::run_reference(const Memory& memory) {
   }
 }
 
-ProductLaunch::ProductLaunch(const Executable& executable, const plan::Step& step, const Memory& memory)
-    : step_(&step) {
+ProductLaunch::ProductLaunch(const Executable& executable, const plan::Step& step, Device* device, const Memory& memory)
+    : step_(&step), device_(device) {
   const fuse::ProductCall& call = *executable.call_of(step).product;
   const auto shape_of = [&](int b) -> const std::vector<std::int64_t>& {
     return memory.layouts[static_cast<std::size_t>(b)].shape;
@@ -252,9 +237,31 @@ void ProductLaunch::run(const Memory& memory) const {
   product.b = at(step_->right.buffer);
   product.c = at(step_->writes[0]);
   if (step_->accumulate >= 0 && at(step_->accumulate) != product.c && result_bytes_ > 0) {
-    std::memcpy(product.c, at(step_->accumulate), static_cast<std::size_t>(result_bytes_));
+    copy_between(device_, product.c, device_, at(step_->accumulate), static_cast<std::size_t>(result_bytes_));
   }
+  if (device_ != nullptr) return device_->gemm(product);
   cpu::gemm(product);
+}
+
+void copy_between(Device* to, void* target, Device* from, const void* source, std::size_t bytes) {
+  if (bytes == 0) return;
+  if (to != nullptr && from != nullptr) return to->copy_from(*from, target, source, bytes);
+  if (to != nullptr) return to->copy_in(target, source, bytes);
+  if (from != nullptr) return from->copy_out(target, source, bytes);
+  std::memcpy(target, source, bytes);
+}
+
+TransferLaunch::TransferLaunch(const Executable& executable, const plan::Step& step, Device* from, Device* to,
+                               const Memory& memory)
+    : step_(&step), from_(from), to_(to) {
+  const auto source = static_cast<std::size_t>(step.reads[0]);
+  const DType dtype = executable.program.graph.arena.type(executable.plan.buffers[source].node).dtype;
+  bytes_ = base::byte_count(memory.layouts[source].shape, dtype);
+}
+
+void TransferLaunch::run(const Memory& memory) const {
+  copy_between(to_, memory.base[static_cast<std::size_t>(step_->writes[0])], from_,
+               memory.base[static_cast<std::size_t>(step_->reads[0])], bytes_);
 }
 
 }  // namespace croton::runtime

@@ -43,8 +43,10 @@ class DeviceMemory {
   /// All allocations, by address.
   std::vector<Range> allocations() const;
 
- private:
+  /// InternalError unless the bytes lie in one allocation; `what` tells of the access: "copied into".
   void require(const void* device, std::size_t bytes, const char* what) const;
+
+ private:
 
   mutable std::mutex mutex_;
   std::map<std::uintptr_t, std::size_t> sizes_;  // by address, as asked for
