@@ -5,9 +5,12 @@
 #include <atomic>
 
 #include "base/config.hpp"
+#include "base/device_memory.hpp"
+#include "base/device_name.hpp"
 #include "builder/node.hpp"
 #include "builder/shared.hpp"
 #include "expr/evaluate.hpp"
+#include "expr/verify.hpp"
 #include "runtime/cpu/blas.hpp"
 #include "runtime/cpu/compiler.hpp"
 #include "runtime/cpu/threads.hpp"
@@ -68,16 +71,83 @@ std::shared_ptr<CompiledFunction> CompiledFunction::copy() const {
   other->single = single;
   other->shared = shared;
   other->update_of = update_of;
-  other->executable = executable;
   other->graph = graph;
   other->reports = reports;
   other->reference = reference;
   other->simulated = simulated;
+  other->join = join;
+  const std::lock_guard lock(mutex_);  // what was planned; not what was bound, which is a call's
+  for (const auto& [key, placed] : placed_) other->placed_[key] = {placed.executable, placed.log, placed.logged, {}};
   other->schedule = schedule;
   return other;
 }
 
-runtime::BoundPlan& CompiledFunction::bind(const runtime::CallArrays& arrays) {
+void CompiledFunction::read_devices() {
+  const std::uint64_t generation = base::config_generation();
+  const base::Flags& now = base::config();
+  if (devices_read_ && last_flags_ == &now && last_generation_ == generation) return;
+  const base::Flags& process = base::process_config();
+  const bool soft = now.allow_soft_placement;
+  scoped_ = 0;
+  // A scope of the call decides for all free work; the process's flag only for what no pinned input decides.
+  if (simulated) {
+    scoped_ = simulated_place;
+  } else if (now.device != process.device && now.device != "auto") {
+    scoped_ = runtime::place_of(now.device, soft);
+  }
+  fallback_ = runtime::place_of(process.device, soft);
+  last_flags_ = &now;
+  last_generation_ = generation;
+  devices_read_ = true;
+}
+
+Placed& CompiledFunction::placed() {
+  place_key_.clear();
+  if (!reference) {
+    read_devices();
+    place_key_.push_back(scoped_);
+    place_key_.push_back(fallback_);
+    for (const Variable& variable : shared) place_key_.push_back(variable.node()->shared->home);
+  }
+  if (last_placed_ != nullptr && place_key_ == last_place_key_) return *last_placed_;
+  const auto [at, fresh] = placed_.try_emplace(place_key_);
+  if (fresh) {
+    try {
+      place(at->second);
+    } catch (...) {
+      placed_.erase(at);
+      throw;
+    }
+  }
+  last_place_key_ = place_key_;
+  last_ = nullptr;
+  return *(last_placed_ = &at->second);
+}
+
+/// Places the graph by place_key_, and plans it.
+void CompiledFunction::place(Placed& to) const {
+  expr::Graph program_graph = *graph;
+  if (!reference) {
+    std::size_t next = 2;
+    for (expr::GraphInput& input : program_graph.inputs) {
+      if (input.role == expr::Role::shared) input.place = place_key_[next++];
+    }
+    rewrite::PlaceOptions options{.scoped = scoped_,
+                                  .fallback = fallback_,
+                                  .devices = {},
+                                  .soft = base::config().allow_soft_placement,
+                                  .homes_stay = simulated};
+    if (rewrite::uses_devices(program_graph, options)) {
+      options.devices = runtime::places();
+      if (simulated) options.devices.push_back(simulated_place);
+      program_graph = rewrite::place(program_graph, options, &to.log);
+      if (base::config().verify) expr::verify(program_graph);
+    }
+  }
+  to.executable = runtime::make_executable(fuse::fuse(std::move(program_graph), {.join = join}));
+}
+
+runtime::BoundPlan& CompiledFunction::bind(Placed& where, const runtime::CallArrays& arrays) {
   key_.clear();
   for (const Array& array : arrays.arguments) {
     key_.insert(key_.end(), array.shape().begin(), array.shape().end());
@@ -87,21 +157,21 @@ runtime::BoundPlan& CompiledFunction::bind(const runtime::CallArrays& arrays) {
     }
   }
   for (const Array& array : arrays.shared) key_.insert(key_.end(), array.shape().begin(), array.shape().end());
-  for (const runtime::InputRef input : executable->host_inputs)
+  for (const runtime::InputRef input : where.executable->host_inputs)
     key_.push_back(arrays.of(input).astype(DType::int64).item<std::int64_t>());
   if (last_ != nullptr && key_ == last_key_) return *last_;
   // A program whose sizes never repeat must not fill the memory with plans for them.
-  if (bound_.size() >= max_bound_plans) {
-    bound_.clear();
+  if (where.bound.size() >= max_bound_plans) {
+    where.bound.clear();
     last_ = nullptr;
   }
-  auto& plan = bound_[key_];
+  auto& plan = where.bound[key_];
   if (!plan) {
     try {
-      const runtime::BindOptions options{simulated ? runtime::Engine::simulated : runtime::Engine::compiled, schedule};
-      plan = std::make_unique<runtime::BoundPlan>(executable, arrays, options, run_counts_);
+      const runtime::BindOptions options{.simulated = simulated, .schedule = schedule};
+      plan = std::make_unique<runtime::BoundPlan>(where.executable, arrays, options, run_counts_);
     } catch (...) {
-      bound_.erase(key_);
+      where.bound.erase(key_);
       throw;
     }
   }
@@ -114,9 +184,7 @@ void apply_settings() {
   static std::atomic<const base::Flags*> applied{nullptr};
   const base::Flags* flags = &base::config();
   if (applied.load(std::memory_order_acquire) == flags) return;
-  if (flags->device != "auto" && flags->device != "cpu" && flags->device != "cpu0" && flags->device != "/cpu:0") {
-    throw DeviceError(fmt::format("device={}: there is no such device; this build has: cpu", flags->device));
-  }
+  runtime::place_of(flags->device, flags->allow_soft_placement);  // raises where there is no such device
   runtime::cpu::ThreadPool::instance().set_threads(static_cast<int>(flags->threads));
   runtime::cpu::Blas::configure(flags->blas);
   runtime::cuda::set_cuda_root(flags->cuda_root);
@@ -135,7 +203,7 @@ bool fits(const InputRules& rules, const Array& array) {
 }
 
 /// The converted arguments, in memory that is kept from call to call.
-void CompiledFunction::take_arguments(std::span<const Argument> arguments) {
+void CompiledFunction::take_arguments(std::span<const Argument> arguments, const runtime::Executable& executable) {
   if (arguments.size() > inputs.size()) {
     std::string taken;
     for (const InputRules& rules : inputs) taken += (taken.empty() ? ": " : ", ") + describe(rules.variable);
@@ -159,7 +227,7 @@ void CompiledFunction::take_arguments(std::span<const Argument> arguments) {
     bool needs_copy =
         reinterpret_cast<std::uintptr_t>(std::as_const(array).raw()) % static_cast<std::uintptr_t>(item) != 0;
     if (!array.is_contiguous()) {
-      needs_copy = needs_copy || executable->needs_contiguous[i] || simulated;
+      needs_copy = needs_copy || executable.needs_contiguous[i];
       for (const std::int64_t stride : array.strides()) needs_copy = needs_copy || stride % item != 0;
     }
     if (needs_copy) array = array.copy();
@@ -181,7 +249,6 @@ std::vector<Array> CompiledFunction::call(std::span<const Argument> arguments) {
       self.read_.clear();
     }
   } release{*this};
-  take_arguments(arguments);
 
   // Shared variables are locked in the order of their ids, so that two calls never wait for each other in a circle.
   if (lock_order_.size() != shared.size()) {
@@ -197,7 +264,20 @@ std::vector<Array> CompiledFunction::call(std::span<const Argument> arguments) {
       read_.emplace_back(mutex);
   }
   arrays_.shared.resize(shared.size());
-  for (std::size_t i = 0; i < shared.size(); ++i) arrays_.shared[i] = shared[i].node()->shared->value;
+  arrays_.copies.resize(shared.size());
+  arrays_.versions.resize(shared.size());
+  for (std::size_t i = 0; i < shared.size(); ++i) {
+    builder::SharedState& state = *shared[i].node()->shared;
+    arrays_.shared[i] = state.value;
+    arrays_.copies[i] = static_cast<runtime::SharedCopies*>(state.copies.get());
+    arrays_.versions[i] = state.version;
+  }
+  Placed& where = placed();  // the homes cannot change now that the variables are locked
+  if (std::ostream* log = placement_log(); log != nullptr && !where.logged) {
+    log_placement(*log, *this, where);
+    where.logged = true;
+  }
+  take_arguments(arguments, *where.executable);
 
   if (reference) {
     // The graph's inputs in its own order: arguments and shared variables may be mixed.
@@ -205,24 +285,38 @@ std::vector<Array> CompiledFunction::call(std::span<const Argument> arguments) {
     std::size_t argument = 0, state = 0;
     for (const expr::GraphInput& input : graph->inputs) {
       inputs_in_order.push_back(input.role == expr::Role::argument ? arrays_.arguments[argument++]
-                                                                   : arrays_.shared[state++]);
+                                                                   : arrays_.shared[state++].to_host());
     }
     const std::vector<Array> results = expr::evaluate(*graph, inputs_in_order);
     arrays_.updates.clear();
     for (std::size_t i = 0; i < results.size(); ++i) {
       (i < graph->outputs.size() ? arrays_.outputs : arrays_.updates).push_back(results[i].copy());
     }
+    for (std::size_t u = 0; u < update_of.size(); ++u) {
+      const builder::SharedState& target = *shared[update_of[u]].node()->shared;
+      if (target.pinned) arrays_.updates[u] = base::moved_to(base::device_memory(target.home), arrays_.updates[u]);
+    }
   } else {
-    bind(arrays_).run(arrays_, workspace_, run_counts_);
+    runtime::BoundPlan& plan = bind(where, arrays_);
+    plan.run(arrays_, workspace_, run_counts_);
+    if (std::ostream* log = placement_log()) log_call(*log, *this, run_counts_.transferred, where);
   }
   ++calls_;
   // The commit point: new values of shared variables become theirs, all together.
   for (std::size_t u = 0; u < update_of.size(); ++u) {
     builder::SharedState& state = *shared[update_of[u]].node()->shared;
+    // Where the new value was computed is the home from now on; what is pinned was sent home by the plan.
+    const base::DeviceMemory* memory = arrays_.updates[u].device_memory();
+    state.home = memory == nullptr ? 0 : memory->place();
     state.value = arrays_.updates[u];
     ++state.version;
   }
   return std::move(arrays_.outputs);
+}
+
+std::vector<runtime::Transferred> CompiledFunction::transferred() const {
+  const std::lock_guard lock(mutex_);
+  return run_counts_.transferred;
 }
 
 CallCounts CompiledFunction::counts() const {
@@ -234,6 +328,8 @@ CallCounts CompiledFunction::counts() const {
   c.reference_kernels = run_counts_.reference_kernels;
   c.compiled = run_counts_.compiled;
   c.cached = run_counts_.cached;
+  c.transfers = run_counts_.transfers;
+  c.transferred_bytes = run_counts_.transferred_bytes;
   c.product_library = runtime::cpu::Blas::instance().name();
   if (simulated) {
     c.compiler = "none (CUDA text on the simulated GPU)";

@@ -2,14 +2,18 @@
 // and run, and new values become those of the shared variables, all together.
 #pragma once
 
+#include <croton/device.hpp>
 #include <croton/function.hpp>
 
+#include <map>
 #include <mutex>
 #include <shared_mutex>
 #include <unordered_map>
 
+#include "base/config.hpp"
 #include "expr/graph.hpp"
 #include "rewrite/pipeline.hpp"
+#include "rewrite/place.hpp"
 #include "runtime/bind.hpp"
 
 namespace croton::detail {
@@ -31,30 +35,51 @@ struct KeyHash {
 };
 
 constexpr std::size_t max_bound_plans = 1024;
+inline constexpr expr::Place simulated_place = 257;  // cuda0
+
+/// The function as it runs where the flags, and the homes of its shared variables, now say.
+struct Placed {
+  std::shared_ptr<const runtime::Executable> executable;
+  std::vector<rewrite::Placement> log;  // empty where all is on the host
+  bool logged = false;
+  std::unordered_map<std::vector<std::int64_t>, std::unique_ptr<runtime::BoundPlan>, KeyHash> bound;
+};
 
 class CompiledFunction {
  public:
   std::string name;
   std::vector<InputRules> inputs;
   bool single = false;
-  std::vector<Variable> shared;        // in the order of the graph
-  std::vector<std::size_t> update_of;  // per update: index in `shared`
-  std::shared_ptr<const runtime::Executable> executable;
-  std::shared_ptr<const expr::Graph> graph;  // after rewriting, for the reference mode and for print
+  std::vector<Variable> shared;              // in the order of the graph
+  std::vector<std::size_t> update_of;        // per update: index in `shared`
+  std::shared_ptr<const expr::Graph> graph;  // after rewriting, before placement
   std::vector<rewrite::GroupReport> reports;
-  bool reference = false, simulated = false;  // mode
+  bool join = true;                           // fusion
+  bool reference = false, simulated = false;  // mode; a simulated function runs on the simulated cuda0
   std::string schedule;                       // overrides
 
   std::shared_ptr<CompiledFunction> copy() const;
   std::vector<Array> call(std::span<const Argument> arguments);
   CallCounts counts() const;
+  /// For a call from this thread now; made when first asked for.
+  Placed& placed();
+  /// Of the last call.
+  std::vector<runtime::Transferred> transferred() const;
 
  private:
-  runtime::BoundPlan& bind(const runtime::CallArrays& arrays);
-  void take_arguments(std::span<const Argument> arguments);
+  void read_devices();
+  runtime::BoundPlan& bind(Placed& where, const runtime::CallArrays& arrays);
+  void place(Placed& to) const;
+  void take_arguments(std::span<const Argument> arguments, const runtime::Executable& executable);
 
   mutable std::mutex mutex_;
-  std::unordered_map<std::vector<std::int64_t>, std::unique_ptr<runtime::BoundPlan>, KeyHash> bound_;
+  std::map<std::vector<std::uint16_t>, Placed> placed_;
+  std::vector<std::uint16_t> place_key_, last_place_key_;
+  Placed* last_placed_ = nullptr;
+  bool devices_read_ = false;  // what follows holds for these flags
+  const base::Flags* last_flags_ = nullptr;
+  std::uint64_t last_generation_ = 0;
+  expr::Place scoped_ = 0, fallback_ = 0;
   std::vector<std::int64_t> key_, last_key_;
   runtime::BoundPlan* last_ = nullptr;
   runtime::RunCounts run_counts_;
@@ -69,5 +94,16 @@ class CompiledFunction {
 /// Hands flags to the parts of the runtime that keep settings of their own, where they have changed since the last
 /// time.
 void apply_settings();
+
+// The placement log (devices.cpp).
+/// Where it goes now; null: nowhere.
+std::ostream* placement_log();
+void log_placement(std::ostream& out, const CompiledFunction& function, const Placed& placed);
+void log_call(std::ostream& out, const CompiledFunction& function, std::span<const runtime::Transferred> transfers,
+              const Placed& placed);
+/// A line for each op, in the order in which they run.
+std::string print_placement(const Placed& placed);
+/// Transfers in words.
+std::vector<TransferInfo> describe_transfers(std::span<const runtime::Transferred> transfers, const Placed& placed);
 
 }  // namespace croton::detail

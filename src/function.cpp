@@ -66,20 +66,27 @@ std::shared_ptr<CompiledFunction> compile(const std::string& name, const builder
   log.done("rewrites", [&] { return expr::print(graph, {.origins = true}); });
   result->graph = std::make_shared<const expr::Graph>(graph);
 
-  // Regions of the graph become kernels; the rest are products.
-  fuse::Program program = fuse::fuse(std::move(graph), {.join = flags.optimizer != base::OptimizerMode::none});
-  log.done("kernels", [&] { return fuse::print(program); });
+  result->name = name;
+  result->shared = std::move(imported.shared);
+  for (const Variable& variable : result->shared) {
+    builder::SharedState& state = *variable.node()->shared;
+    const std::unique_lock lock(state.mutex);
+    if (!state.copies) state.copies = std::make_shared<runtime::SharedCopies>();
+  }
+  result->join = flags.optimizer != base::OptimizerMode::none;
+  result->reference = flags.mode == base::RunMode::reference;
+  result->simulated = flags.mode == base::RunMode::simulate;
 
-  // Steps in order, buffers with lifetimes, in-place work. Text is made when the plan is bound to sizes.
-  result->executable = runtime::make_executable(std::move(program));
-  log.done("plan", [&] { return plan::print(result->executable->plan, result->executable->program); });
+  // The rest once per answer to where it runs (call.cpp): nodes are placed, transfers put between devices; regions of
+  // the graph become kernels; steps are put in order, with buffers and in-place work. Text is made when the plan is
+  // bound.
+  const runtime::Executable& executable = *result->placed().executable;
+  log.done("place", [&] { return print_placement(result->placed()); });
+  log.done("kernels", [&] { return fuse::print(executable.program); });
+  log.done("plan", [&] { return plan::print(executable.plan, executable.program); });
 
   codegen::choose_schedule(kernel::Family::pointwise, flags.schedule);  // raises for one that cannot be read
   result->schedule = flags.schedule;
-  result->name = name;
-  result->shared = std::move(imported.shared);
-  result->reference = flags.mode == base::RunMode::reference;
-  result->simulated = flags.mode == base::RunMode::simulate;
   for (const auto& [target, value] : request.updates) {
     const auto at = std::ranges::find(result->shared, target);
     result->update_of.push_back(static_cast<std::size_t>(at - result->shared.begin()));

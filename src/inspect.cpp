@@ -14,9 +14,14 @@ namespace croton {
 
 using builder::describe;
 
-std::string Function::graph() const { return expr::print(impl().executable->program.graph, {.origins = true}); }
-std::string Function::plan() const { return plan::print(impl().executable->plan, impl().executable->program); }
-std::size_t Function::product_count() const { return impl().executable->program.product_count(); }
+std::string Function::graph() const {
+  return expr::print(impl().placed().executable->program.graph, {.origins = true});
+}
+std::string Function::plan() const {
+  const auto executable = impl().placed().executable;
+  return plan::print(executable->plan, executable->program);
+}
+std::size_t Function::product_count() const { return impl().placed().executable->program.product_count(); }
 
 std::string Function::rewrites() const {
   std::string text;
@@ -27,14 +32,23 @@ std::string Function::rewrites() const {
   return text;
 }
 
+namespace {
+
+bool is_cuda(std::string_view target) { return target == "cuda" || target.starts_with("cuda:"); }
+
+expr::Place kernels_place(const runtime::Executable& executable, const plan::Launch& launch) {
+  return executable.call_of(executable.plan.steps[static_cast<std::size_t>(launch.first_step)]).place;
+}
+
+}  // namespace
+
 std::vector<KernelInfo> Function::kernels(const std::string& target) const {
-  const std::string where = target.empty() ? "cpu" : target;
-  const bool cuda = where == "cuda" || where.starts_with("cuda:");
   detail::apply_settings();
-  if (where != "cpu" && !cuda)
+  if (!target.empty() && target != "cpu" && !is_cuda(target))
     throw ValueError(fmt::format("kernels(\"{}\"): targets are cpu and cuda:sm_XX, such as cuda:sm_90", target));
   std::vector<KernelInfo> result;
-  const runtime::Executable& executable = *impl().executable;
+  const std::shared_ptr<const runtime::Executable> placed = impl().placed().executable;
+  const runtime::Executable& executable = *placed;
   for (const plan::Launch& launch : executable.plan.launches) {
     std::vector<runtime::BoundKernel> kernels;
     for (int step = launch.first_step; step < launch.end_step; ++step) {
@@ -49,6 +63,9 @@ std::vector<KernelInfo> Function::kernels(const std::string& target) const {
                          .launch = codegen::default_launch(analysis)});
     }
     if (kernels.empty()) continue;
+    const std::string where =
+        target.empty() ? runtime::target_of(kernels_place(executable, launch), impl().simulated) : target;
+    const bool cuda = is_cuda(where);
     const codegen::Target to = cuda ? codegen::Target::cuda : codegen::Target::cpu;
     std::vector<std::size_t> count;
     std::size_t next = 0;

@@ -22,6 +22,10 @@ namespace croton {
 /// Sizes or strides, one per dimension. Strides count bytes, as in NumPy; they may be negative or zero.
 using Sizes = std::vector<std::int64_t>;
 
+namespace base {
+class DeviceMemory;
+}
+
 /// An n-dimensional array of elements of one dtype. Copying an Array copies a reference, not the elements; `copy()`
 /// copies elements. A view keeps the memory it looks at alive, except one made by `view_of`, whose memory belongs to
 /// the caller. Sizes are checked (no overflow) before anything is allocated; memory that cannot be had raises
@@ -33,24 +37,22 @@ class Array {
 
   /// A vector of the values: Array{1.f, 2.f, 3.f} is float32 (3), Array{1, 2} is int32 (2).
   template <class T>
-    requires Element<T>
-  Array(std::initializer_list<T> values) : Array(std::span<const T>(values.begin(), values.size())) {}
+  requires Element<T> Array(std::initializer_list<T> values)
+      : Array(std::span<const T>(values.begin(), values.size())) {}
   /// A matrix of the rows, which must have equal lengths, else ShapeError: Array{{1.f, 2.f}, {3.f, 4.f}}.
   template <class T>
-    requires Element<T>
-  Array(std::initializer_list<std::initializer_list<T>> rows);
+  requires Element<T> Array(std::initializer_list<std::initializer_list<T>> rows);
   /// A vector with a copy of the values.
   template <class T>
-    requires Element<T>
+  requires Element<T>
   explicit Array(std::span<const T> values)
       : Array(copy_of(values.data(), dtype_of<T>(), {static_cast<std::int64_t>(values.size())})) {}
   template <class T>
-    requires(Element<T> && !std::same_as<T, bool>)
-  Array(const std::vector<T>& values) : Array(std::span<const T>(values)) {}
+  requires(Element<T> && !std::same_as<T, bool>) Array(const std::vector<T>& values)
+      : Array(std::span<const T>(values)) {}
   /// A 0-d array.
   template <class T>
-    requires Element<T>
-  Array(T scalar) : Array(copy_of(&scalar, dtype_of<T>(), {})) {}
+  requires Element<T> Array(T scalar) : Array(copy_of(&scalar, dtype_of<T>(), {})) {}
 
   /// Uninitialised elements, C order, 64-byte aligned.
   static Array empty(DType dtype, Sizes shape);
@@ -85,8 +87,8 @@ class Array {
   std::size_t bytes() const;  ///< size() * size_of(dtype())
   bool writable() const { return writable_; }
   bool is_contiguous() const;  ///< C order without gaps (arrays without elements too)
-  const void* raw() const { return data_; }
-  void* raw();  ///< ValueError if read-only
+  const void* raw() const;     ///< DeviceError if the elements are on a device
+  void* raw();                 ///< and ValueError if read-only
   const std::shared_ptr<void>& owner() const { return owner_; }
 
   /// The elements of a C-ordered array; TypeError if T is not its dtype, ValueError if not contiguous or not aligned.
@@ -110,6 +112,8 @@ class Array {
   /// The element at a C-order position, converted to double (complex: real part); any dtype.
   double as_double(std::int64_t position) const;
 
+  std::string device() const;        ///< where the elements are: "cpu", "cuda0"
+  Array to_host() const;             ///< itself if they are there, else a copy
   Array copy() const;                ///< C order, owning
   Array contiguous() const;          ///< itself if contiguous and 16-byte aligned, else a copy
   Array astype(DType dtype) const;   ///< converted copy; float to integer truncates and saturates, NaN gives 0
@@ -133,6 +137,11 @@ class Array {
   /// As NumPy prints: "[[1. 2.]\n [3. 4.]]", long arrays shortened with "...".
   std::string to_string() const;
 
+  // For the runtime: arrays of a device, in C order. Their elements are reached by to_host() alone.
+  static Array empty_on(base::DeviceMemory& memory, DType dtype, Sizes shape);
+  base::DeviceMemory* device_memory() const { return device_; }
+  void* address() const { return data_; }  ///< wherever that is
+
  private:
   struct Blank {};
   explicit Array(Blank) {}                        // to be filled in by a function of this class; costs no allocation
@@ -144,6 +153,7 @@ class Array {
 
   std::shared_ptr<void> owner_;
   void* data_ = nullptr;
+  base::DeviceMemory* device_ = nullptr;  // null: the host
   Sizes shape_;
   Sizes strides_;
   DType dtype_ = DType::float32;
@@ -151,8 +161,7 @@ class Array {
 };
 
 template <class T>
-  requires Element<T>
-Array::Array(std::initializer_list<std::initializer_list<T>> rows) {
+requires Element<T> Array::Array(std::initializer_list<std::initializer_list<T>> rows) {
   const std::size_t columns = rows.size() == 0 ? 0 : rows.begin()->size();
   *this = empty(dtype_of<T>(), {static_cast<std::int64_t>(rows.size()), static_cast<std::int64_t>(columns)});
   T* to = static_cast<T*>(data_);

@@ -1,6 +1,7 @@
 // Compiling symbolic expressions into functions, and looking into what was compiled.
 #pragma once
 
+#include <croton/device.hpp>
 #include <croton/shared.hpp>
 #include <croton/variable.hpp>
 
@@ -92,14 +93,12 @@ class Argument {
   Argument(const Array& a) : array_(&a) {}
   Argument(Array&& a) : own_(std::move(a)) {}
   template <class T>
-    requires std::is_arithmetic_v<T>
-  Argument(T value) : own_(Array(value)), number_(true) {}
+  requires std::is_arithmetic_v<T> Argument(T value) : own_(Array(value)), number_(true) {}
   template <class T>
-    requires(std::is_arithmetic_v<T> && !std::same_as<T, bool>)
-  Argument(const std::vector<T>& values) : own_(Array(values)) {}
+  requires(std::is_arithmetic_v<T> && !std::same_as<T, bool>) Argument(const std::vector<T>& values)
+      : own_(Array(values)) {}
   template <class T>
-    requires std::is_arithmetic_v<T>
-  Argument(std::initializer_list<T> values) : own_(Array(values)) {}
+  requires std::is_arithmetic_v<T> Argument(std::initializer_list<T> values) : own_(Array(values)) {}
   Argument(const Outputs& outputs) : array_(&outputs.only()) {}
 
   const Array& array() const { return array_ != nullptr ? *array_ : *own_; }
@@ -134,6 +133,8 @@ struct CallCounts {
   std::uint64_t reference_kernels = 0;  ///< kernels run by the reference evaluator
   std::uint64_t compiled = 0;           ///< kernels compiled
   std::uint64_t cached = 0;             ///< kernels taken from the cache on disk
+  std::uint64_t transfers = 0;          ///< copies from one device to another
+  std::uint64_t transferred_bytes = 0;
   std::string product_library;
   std::string compiler;
 };
@@ -179,6 +180,10 @@ class Function {
   std::size_t product_count() const;
   const std::string& name() const;
   CallCounts counts() const;
+  /// What the last call sent from one device to another, in order.
+  std::vector<TransferInfo> transfers() const;
+  /// Where each op runs for a call from this thread now, and why, in the order in which they run.
+  std::string placement() const;
   bool defined() const { return impl_ != nullptr; }
 
   explicit Function(std::shared_ptr<detail::CompiledFunction> impl) : impl_(std::move(impl)) {}

@@ -4,6 +4,7 @@
 
 #include "base/checked.hpp"
 #include "base/convert.hpp"
+#include "base/device_memory.hpp"
 #include "base/memory.hpp"
 #include "base/shape.hpp"
 #include "base/strided.hpp"
@@ -272,7 +273,37 @@ bool Array::is_contiguous() const {
   return contiguous;
 }
 
+const void* Array::raw() const {
+  if (device_ != nullptr) {
+    throw DeviceError(fmt::format("the elements of an array of shape {} are on {}; to_host() copies them",
+                                  shape_text(shape_), device_->name()));
+  }
+  return data_;
+}
+
+std::string Array::device() const { return device_ == nullptr ? "cpu" : device_->name(); }
+
+Array Array::to_host() const {
+  if (device_ == nullptr) return *this;
+  Array result = empty(dtype_, shape_);
+  device_->copy_out(result.data_, data_, bytes());
+  return result;
+}
+
+Array Array::empty_on(base::DeviceMemory& memory, DType dtype, Sizes shape) {
+  const std::size_t bytes = base::byte_count(shape, dtype);
+  Array result{Blank{}};
+  result.owner_ = memory.allocate(bytes);
+  result.data_ = result.owner_.get();
+  result.device_ = &memory;
+  result.strides_ = base::c_strides(shape, dtype);
+  result.shape_ = std::move(shape);
+  result.dtype_ = dtype;
+  return result;
+}
+
 void* Array::raw() {
+  std::as_const(*this).raw();  // raises if not on the host
   if (!writable_)
     throw ValueError(fmt::format("the {} array of shape {} is read-only; copy() gives one that is not", name_of(dtype_),
                                  shape_text(shape_)));
@@ -280,6 +311,7 @@ void* Array::raw() {
 }
 
 void Array::check_typed_access(DType expected) const {
+  raw();  // raises if not on the host
   if (expected != dtype_) {
     throw TypeError(fmt::format("the elements of an array of {} were asked for as {}; astype converts", name_of(dtype_),
                                 name_of(expected)));
@@ -324,14 +356,14 @@ void Array::item_into(DType to, void* value) const {
     throw ValueError(
         fmt::format("item() of an array of shape {}: it has {} elements, not one", shape_text(shape_), size()));
   }
-  base::convert_elements({}, {value, to, {}}, {data_, dtype_, {}});
+  base::convert_elements({}, {value, to, {}}, {raw(), dtype_, {}});
 }
 
 double Array::as_double(std::int64_t position) const {
   if (position < 0 || position >= size()) {
     throw IndexError(fmt::format("position {} in an array of {} elements", position, size()));
   }
-  const auto* at = static_cast<const std::byte*>(data_);
+  const auto* at = static_cast<const std::byte*>(raw());
   for (std::size_t axis = shape_.size(); axis-- > 0;) {
     at += position % shape_[axis] * strides_[axis];
     position /= shape_[axis];
@@ -343,7 +375,7 @@ double Array::as_double(std::int64_t position) const {
   return value;
 }
 
-Array Array::copy() const { return astype(dtype_); }
+Array Array::copy() const { return device_ == nullptr ? astype(dtype_) : to_host(); }
 
 Array Array::contiguous() const { return is_contiguous() && is_aligned(data_, 16) ? *this : copy(); }
 

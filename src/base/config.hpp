@@ -62,6 +62,9 @@ inline const Flags& config() {
   return detail::refresh_config_view();
 }
 
+/// Goes up whenever a flag of the process is set.
+inline std::uint64_t config_generation() { return detail::config_generation.load(std::memory_order_acquire); }
+
 /// The flags of the process, without the scopes of this thread: what worker threads see.
 const Flags& process_config();
 

@@ -11,6 +11,7 @@
 #include <unordered_set>
 
 #include "base/config.hpp"
+#include "builder/device_scope.hpp"
 #include "builder/gradient_context.hpp"
 
 namespace croton {
@@ -81,6 +82,7 @@ class Backward {
     if (at == gradients_.end()) return;
     const Variable gradient = at->second;
     const builder::OriginScope origin(node->where);
+    const builder::PlaceScope place(node->place);
     // Integers move in steps: what is computed in them has gradient zero, and is connected.
     if (is_zero(gradient) || is_discrete(node->type.dtype)) {
       for (const Variable& input : node->inputs) add(input, builder::scalar_constant(0, base::config().float_x()));

@@ -8,6 +8,7 @@
 #include <unordered_map>
 
 #include "builder/node.hpp"
+#include "builder/shared.hpp"
 
 namespace croton::builder {
 namespace {
@@ -103,6 +104,8 @@ class Importer {
     if (node->shared) {
       const Variable v = find_handle(node);
       ids_[node] = add_leaf(v, expr::Role::shared);
+      graph.inputs.back().place = node->shared->home;
+      graph.inputs.back().pinned = node->shared->pinned;
       result_.shared.push_back(v);
       return;
     }

@@ -10,6 +10,7 @@
 
 #include "base/config.hpp"
 #include "base/source_place.hpp"
+#include "builder/device_scope.hpp"
 #include "builder/gradient_context.hpp"
 #include "expr/print.hpp"
 
@@ -118,6 +119,7 @@ Variable apply(const expr::Op& op, const std::vector<Variable>& inputs, const ex
   node->inputs = inputs;
   node->where = where;
   node->serial = next_serial();
+  node->place = current_place();
   return Variable(std::move(node));
 }
 

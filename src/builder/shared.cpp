@@ -9,6 +9,7 @@
 #include <unordered_map>
 
 #include "base/config.hpp"
+#include "base/device_memory.hpp"
 #include "builder/node.hpp"
 
 namespace croton {
@@ -21,20 +22,42 @@ builder::SharedState& state_of(const builder::Node* node) {
 
 }  // namespace
 
+namespace {
+
+struct Home {
+  std::uint16_t place = 0;
+  base::DeviceMemory* memory = nullptr;
+};
+
+/// Where a new shared variable lies. ValueError or DeviceError that names it where there is no such device.
+Home home_of(const SharedOptions& options, Where where) {
+  const base::Flags& flags = base::config();
+  const auto name = [&] { return fmt::format("shared '{}' ({})", options.name, builder::describe(where)); };
+  try {
+    const std::uint16_t place = base::home_on(options.target.empty() ? flags.device : options.target);
+    return {place, base::device_memory(place)};
+  } catch (const DeviceError& error) {
+    if (flags.allow_soft_placement) return {};
+    throw DeviceError(fmt::format("{}: {}", name(), error.what()));
+  } catch (const ValueError& error) {
+    throw ValueError(fmt::format("{}: {}", name(), error.what()));
+  }
+}
+
+}  // namespace
+
 SharedVariable shared(const Array& value, const SharedOptions& options, Where where) {
   static std::atomic<std::uint64_t> next_id{0};
-  if (!options.target.empty() && options.target != "cpu" && options.target != "cpu0") {
-    throw DeviceError(fmt::format("shared '{}' ({}): there is no device '{}'; this build has: cpu", options.name,
-                                  builder::describe(where), options.target));
-  }
+  const Home home = home_of(options, where);
   // A variable without inputs, like those of `variable`, but with a state.
   Variable v = variable(Type{value.dtype(), Sizes(value.shape().size(), unknown_size)}, options.name, where);
   v.node()->op = &expr::op("shared");
   v.node()->shared = std::make_shared<builder::SharedState>();
   builder::SharedState& state = *v.node()->shared;
   state.id = ++next_id;
-  state.value = options.borrow && value.writable() ? value.contiguous() : value.copy();
-  state.home = "cpu";
+  const Array kept = options.borrow && value.writable() ? value.contiguous() : value.copy();
+  state.value = base::moved_to(home.memory, kept);
+  state.home = home.place;
   state.pinned = !options.target.empty();
   return SharedVariable(v.handle());
 }
@@ -42,6 +65,7 @@ SharedVariable shared(const Array& value, const SharedOptions& options, Where wh
 Array SharedVariable::get_value(bool borrow) const {
   builder::SharedState& state = state_of(node());
   const std::shared_lock lock(state.mutex);
+  if (state.value.device_memory() != nullptr) return state.value.to_host();
   return borrow ? state.value : state.value.copy();
 }
 
@@ -58,14 +82,14 @@ void SharedVariable::set_value(const Array& value, bool borrow) {
   Array fresh = value.dtype() == dtype() ? (borrow && value.writable() ? value.contiguous() : value.copy())
                                          : value.astype(dtype());
   const std::unique_lock lock(state.mutex);
-  state.value = std::move(fresh);
+  state.value = base::moved_to(base::device_memory(state.home), fresh);
   ++state.version;
 }
 
 std::string SharedVariable::home() const {
   builder::SharedState& state = state_of(node());
   const std::shared_lock lock(state.mutex);
-  return state.home;
+  return state.value.device();
 }
 bool SharedVariable::pinned() const { return state_of(node()).pinned; }
 std::uint64_t SharedVariable::version() const {

@@ -1,1 +1,1 @@
-set(SOURCES gradient.cpp import.cpp node.cpp shared.cpp)
+set(SOURCES device_scope.cpp gradient.cpp import.cpp node.cpp shared.cpp)

@@ -18,7 +18,8 @@ struct GraphInput {
   std::string name;
   NodeId node = no_node;  // a leaf `input` with attribute index
   Role role = Role::argument;
-  Place place = 0;
+  Place place = 0;      // where it lies
+  bool pinned = false;  // and stays, whatever is done with it
 };
 
 struct Update {

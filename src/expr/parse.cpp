@@ -8,6 +8,7 @@
 #include <limits>
 #include <map>
 
+#include "base/device_name.hpp"
 #include "expr/lexer.hpp"
 
 namespace croton::expr {
@@ -176,6 +177,8 @@ class GraphParser {
       lexer_.expect("=");
       if (lexer_.is("input") || lexer_.is("shared")) {
         declare(name, dtype, sizes, lexer_.next().text == "shared" ? Role::shared : Role::argument);
+        graph_.inputs.back().place = place();
+        graph_.inputs.back().pinned = lexer_.accept("pinned");
         return end_statement();
       }
       if (lexer_.is("constant")) return constant(name, dtype, sizes);
@@ -194,11 +197,20 @@ class GraphParser {
   /// A term, and where it is placed.
   NodeId value() {
     const Term term = parse_term(lexer_, 0);
-    if (!lexer_.accept("@")) return node(term);
-    const std::int64_t place = to_integer(lexer_, lexer_.peek().text);
-    if (place < 0 || place > std::numeric_limits<Place>::max()) lexer_.fail("a place");
-    lexer_.next();
-    return node(term, static_cast<Place>(place));
+    return node(term, place());
+  }
+
+  /// "@cuda0"; nothing is a free place.
+  Place place() {
+    if (!lexer_.accept("@")) return 0;
+    const Token name = lexer_.peek();
+    try {
+      const Place place = base::parse_device(name.text).place();
+      lexer_.next();
+      return place;
+    } catch (const ValueError&) {
+      lexer_.fail("the name of a device");
+    }
   }
 
   std::vector<std::string> size_list() {

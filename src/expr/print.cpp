@@ -6,10 +6,13 @@
 #include <cctype>
 #include <set>
 
+#include "base/device_name.hpp"
 #include "base/source_place.hpp"
 
 namespace croton::expr {
 namespace {
+
+std::string place_text(Place place) { return base::DeviceName::of_place(place).to_string(); }
 
 std::string size_letter(std::size_t k) {
   static constexpr std::string_view letters = "nmkpqrst";
@@ -132,6 +135,8 @@ std::string print(const Graph& graph, const PrintOptions& options) {
   for (const GraphInput& input : graph.inputs) {
     text += fmt::format("{}: {} = {}\n", names(input.node), names.type(input.node),
                         input.role == Role::shared ? "shared" : "input");
+    if (input.place != 0) text.insert(text.size() - 1, " @" + place_text(input.place));
+    if (input.pinned) text.insert(text.size() - 1, " pinned");
   }
   for (NodeId id = 0; id < arena.size(); ++id) {
     if (!needed[id]) continue;
@@ -162,7 +167,7 @@ std::string print(const Graph& graph, const PrintOptions& options) {
       arguments += fmt::format("{}={}", key, to_string(value));
     }
     text += fmt::format("{}: {} = {}({})", names(id), names.type(id), o.name, arguments);
-    if (arena.node(id).place != 0) text += fmt::format(" @{}", arena.node(id).place);
+    if (arena.node(id).place != 0) text += " @" + place_text(arena.node(id).place);
     if (options.origins) {
       const Origin& origin = arena.origin(id);
       if (origin.where.known()) {

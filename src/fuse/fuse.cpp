@@ -36,7 +36,7 @@ Program fuse(expr::Graph graph, const Options& options) {
   }
   const std::vector<bool> needed = expr::reachable(g);
   for (NodeId id = 0; id < g.arena.size(); ++id) {
-    if (needed[id] && g.arena.op(id).kind == Kind::Contract)
+    if (needed[id] && (g.arena.op(id).kind == Kind::Contract || g.arena.op(id).kind == Kind::Transfer))
       items.push_back({host.segment[id], regions.level_of[id], id, -1});
   }
   std::ranges::sort(items, [](const Item& a, const Item& b) {
@@ -45,9 +45,14 @@ Program fuse(expr::Graph graph, const Options& options) {
   for (const Item& item : items) {
     Call call;
     call.segment = item.segment;
+    call.place = g.arena.node(item.first).place;
+    call.members = item.region >= 0 ? regions.regions[static_cast<std::size_t>(item.region)].members
+                                    : std::vector<NodeId>{item.first};
     if (item.region >= 0) {
       call.kernel =
           std::make_shared<KernelCall>(lower(g, regions, regions.regions[static_cast<std::size_t>(item.region)], host));
+    } else if (g.arena.op(item.first).kind == Kind::Transfer) {
+      call.transfer = std::make_shared<TransferCall>(TransferCall{item.first, g.arena.input(item.first, 0)});
     } else {
       call.product = std::make_shared<ProductCall>(product_call(g, regions.stored, item.first));
     }
@@ -59,7 +64,12 @@ Program fuse(expr::Graph graph, const Options& options) {
 std::size_t Program::kernel_count() const {
   return static_cast<std::size_t>(std::ranges::count_if(calls, [](const Call& c) { return c.kernel != nullptr; }));
 }
-std::size_t Program::product_count() const { return calls.size() - kernel_count(); }
+std::size_t Program::product_count() const {
+  return static_cast<std::size_t>(std::ranges::count_if(calls, [](const Call& c) { return c.product != nullptr; }));
+}
+std::size_t Program::transfer_count() const {
+  return static_cast<std::size_t>(std::ranges::count_if(calls, [](const Call& c) { return c.transfer != nullptr; }));
+}
 
 std::string print(const Program& program) {
   const expr::Names names(program.graph);
@@ -74,6 +84,8 @@ std::string print(const Program& program) {
       text += fmt::format("{} = kernel({})", list(call.kernel->writes), list(call.kernel->reads));
       if (!call.kernel->extents.empty()) text += fmt::format(" sizes({})", list(call.kernel->extents));
       text += '\n' + kernel::print(*call.kernel->kernel);
+    } else if (call.transfer) {
+      text += fmt::format("{} = transfer({})\n", names(call.transfer->result), names(call.transfer->source));
     } else {
       const ProductCall& p = *call.product;
       text += fmt::format("{} = ", names(p.result));

@@ -49,10 +49,19 @@ inline bool is_small_product(std::int64_t m, std::int64_t k, std::int64_t n) {
 std::optional<GeneratedProduct> generated_product(const ProductCall& call, std::int64_t m, std::int64_t k,
                                                   std::int64_t n);
 
+/// A copy to another device.
+struct TransferCall {
+  NodeId result;
+  NodeId source;
+};
+
 struct Call {
-  std::shared_ptr<KernelCall> kernel;  // one of the two
+  std::shared_ptr<KernelCall> kernel;  // one of the three
   std::shared_ptr<ProductCall> product;
-  int segment = 0;  // what it waits for: sizes read back at the end of all segments before
+  std::shared_ptr<TransferCall> transfer;
+  expr::Place place = 0;        // the device that it runs on
+  std::vector<NodeId> members;  // what it computes
+  int segment = 0;              // what it waits for: sizes read back at the end of all segments before
 };
 
 struct Program {
@@ -61,6 +70,7 @@ struct Program {
   std::vector<Call> calls;  // segment by segment
   std::size_t kernel_count() const;
   std::size_t product_count() const;
+  std::size_t transfer_count() const;
 };
 
 struct Options {

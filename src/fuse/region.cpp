@@ -60,7 +60,7 @@ class Finder {
  private:
   bool is_leaf(NodeId id) const { return arena_.op(id).kind == Kind::Leaf; }
   bool is_view(NodeId id) const { return arena_.op(id).kind == Kind::View; }
-  bool is_call(NodeId id) const { return arena_.op(id).kind == Kind::Contract; }
+  bool is_call(NodeId id) const { return arena_.op(id).kind == Kind::Contract || arena_.op(id).kind == Kind::Transfer; }
   /// Read through where it is used, unless it must be stored.
   bool is_virtual(NodeId id) const {
     if (must_store_[id]) return false;
@@ -80,8 +80,8 @@ class Finder {
       for (const NodeId input : arena_.inputs(id)) {
         // A product reads permuted operands itself; any other view is made a matrix of its own.
         NodeId base = input;
-        while (is_view(base) && !must_store_[base] && arena_.op(base).name == "dimshuffle" &&
-               arena_.type(arena_.input(base, 0)).rank() == 2) {
+        while (arena_.op(id).kind == Kind::Contract && is_view(base) && !must_store_[base] &&
+               arena_.op(base).name == "dimshuffle" && arena_.type(arena_.input(base, 0)).rank() == 2) {
           base = arena_.input(base, 0);
         }
         if (!is_leaf(base)) must_store_[base] = true;
@@ -244,7 +244,9 @@ class Finder {
 
   /// Where the candidate's dimensions lie in the region's space: -1 if it does not fit in; else the axis per dimension.
   std::optional<std::vector<int>> fit(const Candidate& c, const Region& region) const {
-    if (region.body_nodes >= options_.max_body_nodes || region.segment != host_.segment[c.node]) return std::nullopt;
+    if (region.body_nodes >= options_.max_body_nodes || region.segment != host_.segment[c.node] ||
+        region.place != arena_.node(c.node).place)
+      return std::nullopt;
     if (c.reduces) {
       if (c.space != region.space || (!region.inner.empty() && region.inner != c.inner)) return std::nullopt;
       return identity(c.space);
@@ -330,6 +332,7 @@ class Finder {
     Region region;
     region.space = c.space;
     region.segment = host_.segment[c.node];
+    region.place = arena_.node(c.node).place;
     for (const Source& source : sources) region.level = std::max(region.level, result_.level_of[source.node] + 1);
     result_.regions.push_back(std::move(region));
     const int r = static_cast<int>(result_.regions.size()) - 1;

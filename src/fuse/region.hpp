@@ -16,7 +16,8 @@ namespace croton::fuse {
 struct Region {
   std::vector<NodeId> space;
   expr::Ints inner;
-  int segment = 0;  // of all its members
+  int segment = 0;        // of all its members
+  expr::Place place = 0;  // of all its members
   int level = 0;
   std::vector<NodeId> members;  // in order
   std::size_t body_nodes = 0;

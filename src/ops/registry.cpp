@@ -20,6 +20,7 @@ const Registry& Registry::instance() {
     register_generate(all);
     register_contract(all);
     register_nnet(all);
+    register_transfer(all);
     return all;
   }();
   return registry;

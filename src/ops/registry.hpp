@@ -31,6 +31,7 @@ void register_view(Registry& registry);
 void register_generate(Registry& registry);
 void register_contract(Registry& registry);
 void register_nnet(Registry& registry);
+void register_transfer(Registry& registry);
 
 /// The broadcast sizes of all inputs, aligned at the last axis.
 std::vector<expr::Dim> broadcast_shape(expr::InferContext& context, std::size_t rank);

@@ -8,6 +8,7 @@
 #include <map>
 #include <set>
 
+#include "base/device_name.hpp"
 #include "expr/print.hpp"
 
 namespace croton::plan {
@@ -42,7 +43,7 @@ class Planner {
     return at->second;
   }
   int add_buffer(Buffer::Role role, NodeId node, int number = 0) {
-    plan_.buffers.push_back({.role = role, .node = node, .number = number});
+    plan_.buffers.push_back({.role = role, .node = node, .number = number, .place = arena_.node(node).place});
     return static_cast<int>(plan_.buffers.size()) - 1;
   }
   Buffer& buffer(int b) { return plan_.buffers[static_cast<std::size_t>(b)]; }
@@ -82,6 +83,17 @@ class Planner {
       for (const NodeId node : call.kernel->reads) step.reads.push_back(buffer_of(node));
       for (const NodeId node : call.kernel->writes)
         step.writes.push_back(buffers_[node] = add_buffer(Buffer::Role::temporary, node));
+    } else if (call.transfer) {
+      const int source = buffer_of(call.transfer->source);
+      const Buffer::Role role = buffer(source).role;
+      if (role == Buffer::Role::shared || role == Buffer::Role::constant) {
+        // Copies of what outlives the call are kept on the device, and sent again only when the value has changed.
+        buffers_[call.transfer->result] = add_buffer(Buffer::Role::resident, call.transfer->result, source);
+        return;
+      }
+      step.reads = {source};
+      step.writes.push_back(buffers_[call.transfer->result] =
+                                add_buffer(Buffer::Role::temporary, call.transfer->result));
     } else {
       step.left = matrix(call.product->left);
       step.right = matrix(call.product->right);
@@ -146,6 +158,7 @@ class Planner {
     if (arena_.type(source).dtype != arena_.type(target).dtype ||
         !arena_.same_shape(arena_.type(source).shape, arena_.type(target).shape))
       return false;
+    if (call.transfer || plan_.buffers[static_cast<std::size_t>(from)].place != call.place) return false;
     if (call.product) return step.accumulate == from && step.left.buffer != from && step.right.buffer != from;
     const kernel::Kernel& k = *call.kernel->kernel;
     if (k.family == kernel::Family::split) return false;
@@ -211,7 +224,10 @@ class Planner {
 
   /// What overwrites shared variables comes last, its pointwise kernels side by side.
   void order() {
-    const auto rank = [&](const Step& step) { return !step.after_commit ? 0 : !is_pointwise(step) ? 1 : 2; };
+    const auto rank = [&](const Step& step) {
+      if (!step.after_commit) return std::pair(0, expr::Place{0});
+      return std::pair(is_pointwise(step) ? 2 : 1, call_of(step).place);
+    };
     std::ranges::stable_sort(plan_.steps, {}, rank);
     const auto commit = std::ranges::find(plan_.steps, true, &Step::after_commit);
     plan_.commit_step = static_cast<int>(commit - plan_.steps.begin());
@@ -230,7 +246,8 @@ class Planner {
         return step >= 0 && plan_.steps[static_cast<std::size_t>(step)].after_commit &&
                is_pointwise(plan_.steps[static_cast<std::size_t>(step)]);
       };
-      if (joins(s) && joins(s - 1))
+      const auto place = [&](int step) { return call_of(plan_.steps[static_cast<std::size_t>(step)]).place; };
+      if (joins(s) && joins(s - 1) && place(s) == place(s - 1))
         plan_.launches.back().end_step = s + 1;
       else
         plan_.launches.push_back({s, s + 1});
@@ -271,6 +288,7 @@ class Planner {
     }
     // A number that the host reads back stays until its segment has ended.
     for (const Segment& segment : plan_.segments) {
+      if (segment.end_launch == 0) continue;  // inputs alone
       for (const int b : segment.fresh) {
         const int end = plan_.launches[static_cast<std::size_t>(segment.end_launch) - 1].end_step;
         buffer(b).last_step = std::max(buffer(b).last_step, end - 1);
@@ -310,7 +328,8 @@ class Planner {
 };
 
 std::string_view name_of(Buffer::Role role) {
-  static constexpr std::string_view names[] = {"argument", "shared", "constant", "temporary", "output", "update"};
+  static constexpr std::string_view names[] = {"argument", "shared", "constant", "temporary",
+                                               "output",   "update", "resident"};
   return names[static_cast<std::size_t>(role)];
 }
 
@@ -324,6 +343,7 @@ std::string print(const Plan& plan, const Program& program) {
   for (std::size_t b = 0; b < plan.buffers.size(); ++b) {
     const Buffer& buffer = plan.buffers[b];
     text += fmt::format("  b{}: {} {} {}", b, names.type(buffer.node), name_of(buffer.role), names(buffer.node));
+    if (buffer.place != 0) text += " on " + base::DeviceName::of_place(buffer.place).to_string();
     if (buffer.in_place_of >= 0) text += fmt::format(" in place of b{}", buffer.in_place_of);
     if (buffer.first_step >= 0) text += fmt::format(", steps {} to {}", buffer.first_step, buffer.last_step);
     text += '\n';
@@ -349,10 +369,13 @@ std::string print(const Plan& plan, const Program& program) {
     for (int s = launch.first_step; s < launch.end_step; ++s) {
       const Step& step = plan.steps[static_cast<std::size_t>(s)];
       const fuse::Call& call = program.calls[static_cast<std::size_t>(step.call)];
-      text += fmt::format("{}  {}: {} = ", launch.size() > 1 ? "  " : "", s, list(step.writes));
+      text += fmt::format("{}  {}: {}{} = ", launch.size() > 1 ? "  " : "", s, list(step.writes),
+                          call.place == 0 ? "" : " on " + base::DeviceName::of_place(call.place).to_string());
       if (call.kernel) {
         text += fmt::format("{} kernel({})", kernel::name_of(call.kernel->kernel->family), list(step.reads));
         if (!call.kernel->kernel->checks.empty()) text += ", checks values";
+      } else if (call.transfer) {
+        text += fmt::format("transfer({})", list(step.reads));
       } else {
         const fuse::ProductCall& p = *call.product;
         text += fmt::format("{} b{}{} b{}{}", p.alpha, step.left.buffer, step.left.transposed ? "^T" : "",

@@ -18,12 +18,13 @@ namespace croton::plan {
 using expr::NodeId;
 
 struct Buffer {
-  enum class Role : std::uint8_t { argument, shared, constant, temporary, output, update };
+  enum class Role : std::uint8_t { argument, shared, constant, temporary, output, update, resident };
   Role role = Role::temporary;
   NodeId node = expr::no_node;
-  int number = 0;        // which argument, shared variable, constant, output or update
-  int in_place_of = -1;  // shares the memory of this buffer
-  int segment = 0;       // in which it is given memory
+  int number = 0;         // which argument, shared variable, constant, output or update; resident: of what buffer
+  expr::Place place = 0;  // the device that has it
+  int in_place_of = -1;   // shares the memory of this buffer
+  int segment = 0;        // in which it is given memory
   int first_step = -1, last_step = -1;
 };
 

@@ -22,7 +22,19 @@ namespace {
 // Segments are kept for so many different sets of numbers; more come from data, which need not repeat itself.
 constexpr std::size_t kept_segments = 64;
 
-char* address_of(const Array& array) { return const_cast<char*>(static_cast<const char*>(array.raw())); }
+char* address_of(const Array& array) { return static_cast<char*>(array.address()); }
+
+Array empty_array(Device* device, DType dtype, const Sizes& shape) {
+  return device != nullptr ? Array::empty_on(*device, dtype, shape) : Array::empty(dtype, shape);
+}
+
+/// A copy in the memory of `to`; null is the host.
+Array copied_to(Device* to, Device* from, const Array& value) {
+  const Array whole = from == nullptr ? value.contiguous() : value;
+  Array result = empty_array(to, value.dtype(), value.shape());
+  copy_between(to, address_of(result), from, address_of(whole), value.bytes());
+  return result;
+}
 
 std::int64_t read_integer(const char* address, DType dtype) {
   return Array::view_of(const_cast<char*>(address), dtype, {}, {}).astype(DType::int64).item<std::int64_t>();
@@ -44,6 +56,9 @@ BoundSegment::BoundSegment(std::shared_ptr<const Executable> executable, int num
     for (std::size_t i = 0; i < found.size(); ++i)
       sizes_[plan.buffers[static_cast<std::size_t>(found[i])].node] = fresh[i];
   }
+  for (const Buffer& buffer : plan.buffers) {
+    if (buffer.place != 0) devices_.try_emplace(buffer.place, &device_at(buffer.place, options.simulated));
+  }
   find_sizes(*executable_, arrays, number, sizes_);
   check_requirements(*executable_, arrays, number, sizes_);
   find_layouts(arrays);
@@ -53,6 +68,8 @@ BoundSegment::BoundSegment(std::shared_ptr<const Executable> executable, int num
   if (engine_ == Engine::compiled && has_work && !cpu::can_compile()) engine_ = Engine::reference;
   bind_launches(arrays, options, counts);
 }
+
+Device* BoundSegment::device_of(expr::Place place) const { return place == 0 ? nullptr : devices_.at(place); }
 
 void BoundSegment::find_layouts(const CallArrays& arrays) {
   const expr::Arena& arena = executable_->program.graph.arena;
@@ -74,6 +91,10 @@ void BoundSegment::find_layouts(const CallArrays& arrays) {
       }
     }
     memory_.layouts[b] = std::move(layout);
+    if (buffer.role == Buffer::Role::constant && buffer.place != 0) {
+      held_[b] = copied_to(device_of(buffer.place), nullptr,
+                           executable_->program.graph.constants[static_cast<std::size_t>(buffer.number)]);
+    }
   }
 }
 
@@ -87,15 +108,17 @@ void BoundSegment::place_temporaries() {
     std::int64_t begin, end;
     int first, last;
   };
-  std::vector<Placed> placed;
-  std::int64_t total = 0;
+  std::map<expr::Place, std::vector<Placed>> placed_on;
+  std::map<expr::Place, std::int64_t> totals;
   for (std::size_t b = 0; b < buffers.size(); ++b) {
     const Buffer& buffer = buffers[b];
     if (buffer.role != Buffer::Role::temporary || buffer.in_place_of >= 0 || buffer.segment != number_) continue;
     const std::int64_t bytes =
         static_cast<std::int64_t>(base::byte_count(memory_.layouts[b].shape, arena.type(buffer.node).dtype));
+    std::int64_t& total = totals[buffer.place];
     if (bytes > INT64_MAX / 2 - total) throw OutOfMemory(fmt::format("temporaries of more than {} bytes", total));
     const std::int64_t size = (bytes + alignment - 1) / alignment * alignment;
+    std::vector<Placed>& placed = placed_on[buffer.place];
     std::ranges::sort(placed, {}, &Placed::begin);
     std::int64_t at = 0;
     for (const Placed& other : placed) {
@@ -107,17 +130,17 @@ void BoundSegment::place_temporaries() {
     temporary_offset_[b] = at;
     total = std::max(total, at + size);
   }
-  temporary_bytes_ = static_cast<std::size_t>(total);
+  for (const auto& [place, total] : totals) temporaries_[place].bytes = static_cast<std::size_t>(total);
 }
 
 void BoundSegment::bind_launches(const CallArrays& arrays, const BindOptions& options, RunCounts& counts) {
   const plan::Plan& plan = executable_->plan;
   const plan::Segment& segment = plan.segments[static_cast<std::size_t>(number_)];
-  const codegen::Target target = engine_ == Engine::simulated ? codegen::Target::cuda : codegen::Target::cpu;
-  std::vector<KernelLaunch*> made;
-  std::vector<codegen::Text> texts;
-  const auto add_kernels = [&](std::vector<BoundKernel> kernels, bool after_commit) {
+  std::vector<KernelLaunch*> on_host;
+  const auto add_kernels = [&](std::vector<BoundKernel> kernels, Device* device, bool after_commit) {
     std::vector<std::size_t> count;
+    const codegen::Target target =
+        device != nullptr && device->runs_cuda() ? codegen::Target::cuda : codegen::Target::cpu;
     std::vector<codegen::Text> emitted = emit_launch(kernels, target, count);
     if (cuda::dumps()) {
       std::vector<std::size_t> same;
@@ -128,73 +151,119 @@ void BoundSegment::bind_launches(const CallArrays& arrays, const BindOptions& op
       const auto end = next + static_cast<std::ptrdiff_t>(count[t]);
       auto launch =
           std::make_unique<KernelLaunch>(std::vector<BoundKernel>(std::move_iterator(next), std::move_iterator(end)),
-                                         std::move(emitted[t]), engine_, options.schedule);
+                                         std::move(emitted[t]), engine_, device, options.schedule, counts);
       next = end;
-      made.push_back(launch.get());
+      if (!launch->runs_cuda()) on_host.push_back(launch.get());
+      fails_late_ = fails_late_ || (after_commit && launch->may_fail());
       launches_.push_back({std::move(launch), after_commit});
     }
   };
   for (int l = segment.first_launch; l < segment.end_launch; ++l) {
     const plan::Launch& launch = plan.launches[static_cast<std::size_t>(l)];
     const plan::Step& first = plan.steps[static_cast<std::size_t>(launch.first_step)];
-    const bool product = executable_->call_of(first).product != nullptr;
-    const int generated = product ? generated_for(*executable_, first, sizes_) : -1;
-    if (product && generated < 0) {
-      launches_.push_back({std::make_unique<ProductLaunch>(*executable_, first, memory_), first.after_commit});
+    const fuse::Call& call = executable_->call_of(first);
+    Device* device = device_of(call.place);
+    if (call.transfer) {
+      Device* from = device_of(plan.buffers[static_cast<std::size_t>(first.reads[0])].place);
+      launches_.push_back(
+          {std::make_unique<TransferLaunch>(*executable_, first, from, device, memory_), first.after_commit});
+      continue;
+    }
+    const int generated = call.product ? generated_for(*executable_, first, sizes_) : -1;
+    if (call.product && generated < 0) {
+      launches_.push_back({std::make_unique<ProductLaunch>(*executable_, first, device, memory_), first.after_commit});
       continue;
     }
     std::vector<BoundKernel> kernels;
     for (int s = launch.first_step; s < launch.end_step; ++s) {
       kernels.push_back(bind_kernel(*executable_, plan.steps[static_cast<std::size_t>(s)], generated, sizes_, memory_));
     }
-    add_kernels(std::move(kernels), first.after_commit);
+    add_kernels(std::move(kernels), device, first.after_commit);
   }
   if (engine_ != Engine::compiled) return;
 
-  for (const KernelLaunch* launch : made) texts.push_back(launch->text());
+  std::vector<codegen::Text> texts;
+  for (const KernelLaunch* launch : on_host) texts.push_back(launch->text());
   // A product that is small for other sizes of the arguments has its kernel compiled now, so that later sizes compile
   // nothing.
   const SizeTable smallest = executable_->program.product_count() > 0 ? smallest_sizes(*executable_, arrays) : sizes_;
   for (int l = segment.first_launch; l < segment.end_launch; ++l) {
     const plan::Step& step =
         plan.steps[static_cast<std::size_t>(plan.launches[static_cast<std::size_t>(l)].first_step)];
-    if (!executable_->call_of(step).product || generated_for(*executable_, step, sizes_) >= 0) continue;
+    const fuse::Call& call = executable_->call_of(step);
+    if (!call.product || call.place != 0 || generated_for(*executable_, step, sizes_) >= 0) continue;
     const auto [m, k, n] = product_sizes(*executable_, step, smallest);
     if (!fuse::is_small_product(m, k, n)) continue;
     const BoundKernel kernel =
         bind_kernel(*executable_, step, static_cast<int>(fuse::GeneratedProduct::along_rows), sizes_, memory_);
     std::vector<std::size_t> count;
-    texts.push_back(std::move(emit_launch(std::span(&kernel, 1), target, count).front()));
+    texts.push_back(std::move(emit_launch(std::span(&kernel, 1), codegen::Target::cpu, count).front()));
   }
+  if (texts.empty()) return;
   cpu::KernelCounts kernel_counts;
   const std::vector<cpu::KernelEntry> entries = cpu::get_kernels(texts, kernel_counts);
   counts.compiled += kernel_counts.compiled;
   counts.cached += kernel_counts.cached;
-  for (std::size_t i = 0; i < made.size(); ++i) made[i]->set_entry(entries[i]);
+  for (std::size_t i = 0; i < on_host.size(); ++i) on_host[i]->set_entry(entries[i]);
 }
 
 // ---- calls ----
 
-char* Workspace::block(std::size_t segment, std::size_t bytes) {
+void Undo::keep(Device* device, char* address, std::size_t bytes) {
+  if (bytes == 0) return;
+  Kept value{device, address, bytes, base::allocate_shared_memory(bytes)};
+  copy_between(nullptr, value.copy.get(), device, address, bytes);
+  kept_.push_back(std::move(value));
+}
+
+void Undo::put_back() noexcept {
+  for (const Kept& value : kept_) copy_between(value.device, value.address, nullptr, value.copy.get(), value.bytes);
+}
+
+char* Workspace::block(Device* device, std::size_t segment, std::size_t bytes) {
   if (blocks_.size() <= segment) blocks_.resize(segment + 1);
-  Block& block = blocks_[segment];
+  Block& block = blocks_[segment][device];
   if (block.bytes < bytes) {
     block = {};  // what is in it is of no use: give it back before the larger one is asked for
-    block = {base::allocate_shared_memory(bytes), bytes};
+    block = {device != nullptr ? device->allocate(bytes) : base::allocate_shared_memory(bytes), bytes};
   }
   return static_cast<char*>(block.memory.get());
 }
 
-void BoundSegment::start(CallArrays& arrays, Workspace& workspace) {
+/// The shared variable's copy on this device: sent if the value has changed since it was last here.
+void BoundSegment::send_copy(std::size_t b, CallArrays& arrays, RunCounts& counts) {
+  const plan::Plan& plan = executable_->plan;
+  const Buffer& buffer = plan.buffers[b];
+  const auto number = static_cast<std::size_t>(plan.buffers[static_cast<std::size_t>(buffer.number)].number);
+  const Array& value = arrays.shared[number];
+  SharedCopies& copies = *arrays.copies[number];
+  const std::lock_guard lock(copies.mutex);  // another call may read the variable at the same time
+  Device* to = device_of(buffer.place);
+  SharedCopies::Copy& copy = copies.by_device[to];
+  if (copy.version != arrays.versions[number] + 1) {  // 0: never sent
+    Array fresh = empty_array(to, value.dtype(), value.shape());
+    Device* from = device_of(plan.buffers[static_cast<std::size_t>(buffer.number)].place);
+    copy_between(to, address_of(fresh), from, address_of(value), value.bytes());
+    copy = {std::move(fresh), arrays.versions[number] + 1};
+    counts.add({buffer.node, plan.buffers[static_cast<std::size_t>(buffer.number)].place, buffer.place,
+                Transferred::Kind::shared, value.bytes()});
+  }
+  held_[b] = copy.array;
+  memory_.base[b] = address_of(copy.array);
+}
+
+void BoundSegment::start(CallArrays& arrays, Workspace& workspace, RunCounts& counts) {
   const plan::Plan& plan = executable_->plan;
   const expr::Graph& graph = executable_->program.graph;
-  char* const temporaries = workspace.block(static_cast<std::size_t>(number_), temporary_bytes_);
+  for (auto& [place, block] : temporaries_)
+    block.address = workspace.block(device_of(place), static_cast<std::size_t>(number_), block.bytes);
   for (std::size_t b = 0; b < plan.buffers.size(); ++b) {
     const Buffer& buffer = plan.buffers[b];
     const auto number = static_cast<std::size_t>(buffer.number);
     if (buffer.segment != number_ || buffer.in_place_of >= 0) continue;
     const DType dtype = graph.arena.type(buffer.node).dtype;
     char*& base = memory_.base[b];
+    Device* device = device_of(buffer.place);
     switch (buffer.role) {
       case Buffer::Role::argument:
         base = address_of(arrays.arguments[number]);
@@ -203,17 +272,20 @@ void BoundSegment::start(CallArrays& arrays, Workspace& workspace) {
         base = address_of(arrays.shared[number]);
         break;
       case Buffer::Role::constant:
-        base = address_of(graph.constants[number]);
+        base = address_of(device != nullptr ? held_.at(b) : graph.constants[number]);
+        break;
+      case Buffer::Role::resident:
+        send_copy(b, arrays, counts);
         break;
       case Buffer::Role::temporary:
-        base = temporaries + temporary_offset_[b];
+        base = temporaries_.at(buffer.place).address + temporary_offset_[b];
         break;
       case Buffer::Role::output:
         arrays.outputs[number] = Array::empty(dtype, memory_.layouts[b].shape);
-        base = static_cast<char*>(arrays.outputs[number].raw());
+        base = address_of(arrays.outputs[number]);
         break;
       case Buffer::Role::update:
-        arrays.updates[number] = Array::empty(dtype, memory_.layouts[b].shape);
+        arrays.updates[number] = empty_array(device, dtype, memory_.layouts[b].shape);
         base = address_of(arrays.updates[number]);
         break;
     }
@@ -230,27 +302,41 @@ void BoundSegment::start(CallArrays& arrays, Workspace& workspace) {
 
 void BoundSegment::run(RunCounts& counts) {
   failure_[0] = 0;
-  // Results behind the commit point, where nothing may fail any more.
-  std::vector<std::unique_ptr<PendingResult>> pending;
-  for (BoundLaunch& launch : launches_) {
-    if (auto* product = std::get_if<std::unique_ptr<ProductLaunch>>(&launch.what)) {
-      if (engine_ != Engine::compiled && launch.after_commit) continue;  // below: products cannot fail
-      (*product)->run(memory_);
-      ++counts.products;
-      continue;
+  Undo undo;
+  try {
+    for (BoundLaunch& launch : launches_) {
+      if (launch.after_commit && fails_late_ && undo.empty()) keep_updates(undo);
+      run(launch, counts);
     }
-    KernelLaunch& kernel = *std::get<std::unique_ptr<KernelLaunch>>(launch.what);
-    kernel.run(memory_, failure_, launch.after_commit ? &pending : nullptr);
-    ++(engine_ == Engine::reference ? counts.reference_kernels : counts.kernels);
-    if (failure_[0] != 0) fail(kernel);
+  } catch (...) {
+    undo.put_back();
+    throw;
   }
-  if (engine_ == Engine::compiled) return;
-  for (const auto& result : pending) result->write();
-  for (BoundLaunch& launch : launches_) {
-    auto* product = std::get_if<std::unique_ptr<ProductLaunch>>(&launch.what);
-    if (product == nullptr || !launch.after_commit) continue;
+}
+
+void BoundSegment::run(BoundLaunch& launch, RunCounts& counts) {
+  if (auto* product = std::get_if<std::unique_ptr<ProductLaunch>>(&launch.what)) {
     (*product)->run(memory_);
     ++counts.products;
+  } else if (auto* transfer = std::get_if<std::unique_ptr<TransferLaunch>>(&launch.what)) {
+    (*transfer)->run(memory_);
+    counts.add((*transfer)->record());
+  } else {
+    KernelLaunch& kernel = *std::get<std::unique_ptr<KernelLaunch>>(launch.what);
+    kernel.run(memory_, failure_);
+    ++(kernel.by_reference() ? counts.reference_kernels : counts.kernels);
+    if (failure_[0] != 0) fail(kernel);
+  }
+}
+
+/// The values that are about to be overwritten.
+void BoundSegment::keep_updates(Undo& undo) const {
+  const std::vector<Buffer>& buffers = executable_->plan.buffers;
+  for (std::size_t b = 0; b < buffers.size(); ++b) {
+    const Buffer& buffer = buffers[b];
+    if (buffer.segment != number_ || buffer.role != Buffer::Role::update || buffer.in_place_of < 0) continue;
+    const DType dtype = executable_->program.graph.arena.type(buffer.node).dtype;
+    undo.keep(device_of(buffer.place), memory_.base[b], base::byte_count(memory_.layouts[b].shape, dtype));
   }
 }
 
@@ -273,7 +359,10 @@ std::vector<std::int64_t> BoundSegment::read_fresh() const {
   std::vector<std::int64_t> values;
   for (const int b : plan.segments[static_cast<std::size_t>(number_)].fresh) {
     const DType dtype = executable_->program.graph.arena.type(plan.buffers[static_cast<std::size_t>(b)].node).dtype;
-    values.push_back(read_integer(memory_.base[static_cast<std::size_t>(b)], dtype));
+    std::uint64_t bits = 0;  // of one integer, in whichever memory
+    const plan::Buffer& buffer = plan.buffers[static_cast<std::size_t>(b)];
+    copy_between(nullptr, &bits, device_of(buffer.place), memory_.base[static_cast<std::size_t>(b)], size_of(dtype));
+    values.push_back(read_integer(reinterpret_cast<const char*>(&bits), dtype));
   }
   return values;
 }
@@ -302,13 +391,14 @@ void BoundPlan::run(CallArrays& arrays, Workspace& workspace, RunCounts& counts)
   static const Array placeholder(0.f);  // without dimensions, so that a copy allocates nothing
   arrays.outputs.assign(graph.outputs.size(), placeholder);
   arrays.updates.resize(graph.updates.size());
+  counts.transferred.clear();
   BoundSegment* segment = &first_;
   for (std::size_t k = 0; k + 1 < plan.segments.size(); ++k) {
-    segment->start(arrays, workspace);
+    segment->start(arrays, workspace, counts);
     segment->run(counts);
     segment = &segment->next(segment->read_fresh(), arrays, options_, counts);
   }
-  segment->start(arrays, workspace);
+  segment->start(arrays, workspace, counts);
 
   // Results that no step of their own computes: inputs, constants and sizes as they are now, before anything is
   // overwritten; and those that repeat another result, whose memory is taken now and filled at the end.
@@ -317,9 +407,9 @@ void BoundPlan::run(CallArrays& arrays, Workspace& workspace, RunCounts& counts)
            static_cast<std::size_t>(plan.buffers[static_cast<std::size_t>(b)].number) == i;
   };
   struct Repeated {
-    char* to;
-    const char* from;
-    std::size_t bytes;
+    Array* to;
+    const Array* from;
+    Device* device;
   };
   std::vector<Repeated> repeated;
   const auto add = [&](Array& result, NodeId node, int b) {
@@ -333,20 +423,27 @@ void BoundPlan::run(CallArrays& arrays, Workspace& workspace, RunCounts& counts)
     }
     const Buffer& buffer = plan.buffers[static_cast<std::size_t>(b)];
     const auto number = static_cast<std::size_t>(buffer.number);
+    Device* device = segment->device_of(buffer.place);
     switch (buffer.role) {
       case Buffer::Role::argument:
         result = arrays.arguments[number].copy();
         break;
       case Buffer::Role::shared:
-        result = arrays.shared[number].copy();
+        result = copied_to(device, device, arrays.shared[number]);
         break;
       case Buffer::Role::constant:
-        result = graph.constants[number].copy();
+        result = copied_to(device, nullptr, graph.constants[number]);
         break;
+      case Buffer::Role::resident: {
+        const Buffer& source = plan.buffers[number];
+        result =
+            copied_to(device, segment->device_of(source.place), arrays.shared[static_cast<std::size_t>(source.number)]);
+        break;
+      }
       default: {
         const Array& from = buffer.role == Buffer::Role::output ? arrays.outputs[number] : arrays.updates[number];
-        result = Array::empty(dtype, from.shape());
-        repeated.push_back({address_of(result), address_of(from), from.bytes()});
+        result = empty_array(device, dtype, from.shape());
+        repeated.push_back({&result, &from, device});
       }
     }
   };
@@ -359,9 +456,8 @@ void BoundPlan::run(CallArrays& arrays, Workspace& workspace, RunCounts& counts)
       add(arrays.updates[i], graph.updates[i].value, plan.update_buffer[i]);
   }
   segment->run(counts);
-  for (const Repeated& r : repeated) {
-    if (r.bytes > 0) std::memcpy(r.to, r.from, r.bytes);
-  }
+  for (const Repeated& r : repeated)
+    copy_between(r.device, address_of(*r.to), r.device, address_of(*r.from), r.from->bytes());
 }
 
 }  // namespace croton::runtime

@@ -17,22 +17,42 @@ namespace croton::runtime {
 
 struct BindOptions {
   Engine engine = Engine::compiled;  // where there is a compiler; else the reference evaluator
+  bool simulated = false;            // devices are simulated ones, whatever there is
   std::string schedule;              // overrides, see codegen/schedule.hpp
 };
 
-/// Memory for the temporaries of a function's calls, a block a segment. One plan of a function runs at a time, so they
-/// all share it; it grows to what the largest needs.
+/// Memory for the temporaries of a function's calls, a block for each segment and device. One plan of a function runs
+/// at a time, so they all share it; it grows to what the largest needs.
 class Workspace {
  public:
   /// OutOfMemory.
-  char* block(std::size_t segment, std::size_t bytes);
+  char* block(Device* device, std::size_t segment, std::size_t bytes);
 
  private:
   struct Block {
     std::shared_ptr<void> memory;
     std::size_t bytes = 0;
   };
-  std::vector<Block> blocks_;
+  std::vector<std::map<Device*, Block>> blocks_;  // by segment
+};
+
+/// Values of shared variables before they were overwritten. Behind the commit point of a plan nothing fails on the host
+/// or on a GPU that is not lost; the reference evaluator and a simulated GPU may run out of memory there.
+class Undo {
+ public:
+  /// OutOfMemory.
+  void keep(Device* device, char* address, std::size_t bytes);
+  void put_back() noexcept;
+  bool empty() const { return kept_.empty(); }
+
+ private:
+  struct Kept {
+    Device* device;
+    char* address;
+    std::size_t bytes;
+    std::shared_ptr<void> copy;
+  };
+  std::vector<Kept> kept_;
 };
 
 /// One segment of a plan, bound.
@@ -45,8 +65,10 @@ class BoundSegment {
                RunCounts& counts);
 
   const SizeTable& sizes() const { return sizes_; }
+  /// Null for the host.
+  Device* device_of(expr::Place place) const;
   /// Memory for what this segment computes; everything that may fail to be allocated is allocated here.
-  void start(CallArrays& arrays, Workspace& workspace);
+  void start(CallArrays& arrays, Workspace& workspace, RunCounts& counts);
   /// Runs its launches. Throws what a failed check says.
   void run(RunCounts& counts);
   /// The numbers that are read back at its end.
@@ -58,22 +80,32 @@ class BoundSegment {
  private:
   void find_layouts(const CallArrays& arrays);
   void place_temporaries();
+  void send_copy(std::size_t buffer, CallArrays& arrays, RunCounts& counts);
   void bind_launches(const CallArrays& arrays, const BindOptions& options, RunCounts& counts);
   [[noreturn]] void fail(const KernelLaunch& launch) const;
 
   struct BoundLaunch {
-    std::variant<std::unique_ptr<KernelLaunch>, std::unique_ptr<ProductLaunch>> what;
+    std::variant<std::unique_ptr<KernelLaunch>, std::unique_ptr<ProductLaunch>, std::unique_ptr<TransferLaunch>> what;
     bool after_commit;
   };
+  void run(BoundLaunch& launch, RunCounts& counts);
+  void keep_updates(Undo& undo) const;
 
   std::shared_ptr<const Executable> executable_;
   int number_;
   Engine engine_;
+  std::map<expr::Place, Device*> devices_;  // of the plan
   SizeTable sizes_;
   Memory memory_;
   std::vector<std::int64_t> temporary_offset_;  // per buffer
-  std::size_t temporary_bytes_ = 0;
+  struct Temporaries {
+    std::size_t bytes = 0;
+    char* address = nullptr;  // in the present call
+  };
+  std::map<expr::Place, Temporaries> temporaries_;
+  std::map<std::size_t, Array> held_;  // per buffer: constants on devices, and copies that the call reads
   std::vector<BoundLaunch> launches_;
+  bool fails_late_ = false;  // a launch behind the commit point may fail
   std::map<std::vector<std::int64_t>, std::unique_ptr<BoundSegment>> next_;
   alignas(16) std::uint32_t failure_[4] = {};
 };

@@ -60,7 +60,7 @@ std::shared_ptr<const Executable> make_executable(fuse::Program program) {
   result->host_inputs = find_host_inputs(*result);
   result->needs_contiguous.assign(arguments, false);
   for (const plan::Step& step : result->plan.steps) {
-    if (!result->call_of(step).product) continue;
+    if (result->call_of(step).kernel) continue;
     for (const int b : step.reads) {
       const Buffer& buffer = result->plan.buffers[static_cast<std::size_t>(b)];
       if (buffer.role == Buffer::Role::argument)

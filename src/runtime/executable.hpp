@@ -8,7 +8,9 @@
 #include <croton/array.hpp>
 
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -30,7 +32,7 @@ struct Executable {
   std::vector<bool> needed;            // per node of the graph
   std::vector<InputRef> inputs;        // as graph.inputs
   std::vector<InputRef> host_inputs;   // integer scalars whose values sizes depend on: part of a bound plan's key
-  std::vector<bool> needs_contiguous;  // per argument: a product reads it
+  std::vector<bool> needs_contiguous;  // per argument: a product or a transfer reads it
 
   const fuse::Call& call_of(const plan::Step& step) const { return program.calls[static_cast<std::size_t>(step.call)]; }
 };
@@ -41,18 +43,47 @@ std::vector<std::string> kernel_comment(const fuse::KernelCall& call);
 /// "name, file:line" for messages.
 std::string line_of(const expr::Origin& origin);
 
+/// Copies of a shared variable's value on other devices than its home. They are sent again when the value has changed.
+struct SharedCopies {
+  struct Copy {
+    Array array;
+    std::uint64_t version = 0;
+  };
+  std::mutex mutex;
+  std::map<base::DeviceMemory*, Copy> by_device;
+};
+
 struct CallArrays {
-  std::vector<Array> arguments;  // converted; contiguous where needed
-  std::vector<Array> shared;     // current values
-  std::vector<Array> outputs;    // results
-  std::vector<Array> updates;    // new values of the updates; one that was written in place is the old array
+  std::vector<Array> arguments;         // converted; contiguous where needed
+  std::vector<Array> shared;            // current values, each on its home
+  std::vector<SharedCopies*> copies;    // of the shared variables
+  std::vector<std::uint64_t> versions;  // of their values
+  std::vector<Array> outputs;           // results
+  std::vector<Array> updates;           // new values of the updates; one that was written in place is the old array
 
   const Array& of(InputRef input) const { return (input.shared ? shared : arguments)[input.number]; }
+};
+
+/// A copy from one device to another.
+struct Transferred {
+  enum class Kind : std::uint8_t { input, shared, value, output };
+  NodeId node;  // on the device that it went to
+  expr::Place from, to;
+  Kind kind;
+  std::size_t bytes;
 };
 
 /// What calls have run; the caller owns it and guards it.
 struct RunCounts {
   std::uint64_t kernels = 0, products = 0, reference_kernels = 0, compiled = 0, cached = 0;
+  std::uint64_t transfers = 0, transferred_bytes = 0;
+  std::vector<Transferred> transferred;  // by the last call, in order
+
+  void add(const Transferred& transfer) {
+    ++transfers;
+    transferred_bytes += transfer.bytes;
+    transferred.push_back(transfer);
+  }
 };
 
 }  // namespace croton::runtime

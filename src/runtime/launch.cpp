@@ -11,16 +11,18 @@
 #include "base/shape.hpp"
 #include "kernel/evaluate.hpp"
 #include "runtime/cpu/threads.hpp"
-#include "runtime/simulate.hpp"
 
 namespace croton::runtime {
 namespace {
 
-// Few threads and blocks, so that kernels walk the rest in their grid loops, which is part of what is tested.
+// On simulated devices few threads and blocks, so that kernels walk the rest in their grid loops, which is part of what
+// is tested.
 constexpr codegen::Schedule simulated_schedule{.threads = 64, .blocks = 8};
 
 // Beyond this index arithmetic might overflow.
 constexpr std::int64_t max_elements = std::int64_t{1} << 62;
+
+constexpr std::size_t failure_bytes = 3 * sizeof(std::uint32_t);
 
 DType dtype_of(const BoundKernel& kernel, std::size_t operand) {
   return kernel.analysis->kernel.operands[operand].dtype;
@@ -90,25 +92,33 @@ std::vector<codegen::Text> emit_launch(std::span<const BoundKernel> kernels, cod
   return texts;
 }
 
-KernelLaunch::KernelLaunch(std::vector<BoundKernel> kernels, codegen::Text text, Engine engine,
-                           std::string_view schedule)
-    : kernels_(std::move(kernels)), text_(std::move(text)), engine_(engine) {
-  const kernel::Family family = kernels_[0].analysis->kernel.family;
-  schedule_ = codegen::choose_schedule(family, schedule);
-  if (engine == Engine::simulated && schedule.empty()) schedule_ = simulated_schedule;
+KernelLaunch::KernelLaunch(std::vector<BoundKernel> kernels, codegen::Text text, Engine engine, Device* device,
+                           std::string_view schedule, RunCounts& counts)
+    : kernels_(std::move(kernels)), text_(std::move(text)), engine_(engine), device_(device) {
+  const codegen::Analysis& first = *kernels_[0].analysis;
+  schedule_ = codegen::choose_schedule(first.kernel.family, schedule);
+  const bool simulated = device != nullptr && device->facts().kind == DeviceFacts::Kind::simulated;
+  if (simulated && schedule.empty()) schedule_ = simulated_schedule;
   if (kernels_.size() > 1) {
     for (const BoundKernel& kernel : kernels_) work_.items += tiles_of(kernel);
     work_.grain = std::max<std::int64_t>(1, schedule_.grain / codegen::group_tile);
-  } else if (engine == Engine::simulated) {
-    work_.items = codegen::gpu_items(*kernels_[0].analysis, kernels_[0].launch);
+  } else if (runs_cuda()) {
+    work_.items = codegen::gpu_items(first, kernels_[0].launch);
   } else {
-    work_ = codegen::cpu_work(*kernels_[0].analysis, kernels_[0].launch, schedule_);
+    work_ = codegen::cpu_work(first, kernels_[0].launch, schedule_);
   }
-  if (engine == Engine::compiled && text_.state_bytes > 0) {
-    workspace_ = base::allocate_shared_memory(static_cast<std::size_t>(std::max<std::int64_t>(1, work_.items)) *
-                                              text_.state_bytes);
+  if (by_reference()) return;
+  if (text_.state_bytes > 0) {
+    workspace_bytes_ = static_cast<std::size_t>(std::max<std::int64_t>(1, work_.items)) * text_.state_bytes;
+    workspace_ =
+        device != nullptr ? device->allocate(workspace_bytes_) : base::allocate_shared_memory(workspace_bytes_);
   }
-  if (engine != Engine::reference) fill_parameters();
+  if (runs_cuda()) {
+    if (device->prepare(text_)) ++counts.compiled;
+    if (has_checks()) device_failure_ = device->allocate(failure_bytes);
+    operands_.reserve(kernels_.size() * 4 + 2);
+  }
+  fill_parameters();
 }
 
 void KernelLaunch::fill_parameters() {
@@ -151,26 +161,20 @@ void KernelLaunch::fill_parameters() {
   }
 }
 
-void KernelLaunch::run(const Memory& memory, std::uint32_t* failure,
-                       std::vector<std::unique_ptr<PendingResult>>* pending) {
-  if (engine_ != Engine::compiled) {
-    auto result = engine_ == Engine::reference ? run_reference(memory) : run_simulated(memory, failure);
-    if (pending != nullptr)
-      pending->push_back(std::move(result));
-    else
-      result->write();
-    return;
-  }
+void KernelLaunch::run(const Memory& memory, std::uint32_t* failure) {
+  if (by_reference()) return run_reference(memory);
   for (const Pointer& pointer : pointers_) {
     parameters_[pointer.parameter] =
         reinterpret_cast<std::uint64_t>(memory.base[static_cast<std::size_t>(pointer.buffer)] + pointer.offset);
   }
-  if (!kernels_[0].analysis->kernel.checks.empty()) {
+  if (has_checks()) {
+    void* where = runs_cuda() ? device_failure_.get() : failure;
     for (std::size_t i = 0; i < parameters_.size(); ++i) {
       if (text_.parameters[i].kind == codegen::Parameter::Kind::failure)
-        parameters_[i] = reinterpret_cast<std::uint64_t>(failure);
+        parameters_[i] = reinterpret_cast<std::uint64_t>(where);
     }
   }
+  if (runs_cuda()) return run_on_device(memory, failure);
   if (work_.items > 0) {
     cpu::ThreadPool::instance().parallel_for(
         work_.items, work_.grain,
@@ -183,53 +187,40 @@ void KernelLaunch::run(const Memory& memory, std::uint32_t* failure,
   if (entry_.finish != nullptr) entry_.finish(parameters_.data());
 }
 
-std::unique_ptr<PendingResult> KernelLaunch::run_simulated(const Memory& memory, std::uint32_t* failure) const {
-  std::vector<SimulatedOperand> operands;
+bool KernelLaunch::may_fail() const {
+  return device_ != nullptr ? device_->facts().kind == DeviceFacts::Kind::simulated : engine_ == Engine::reference;
+}
+
+void KernelLaunch::run_on_device(const Memory& memory, std::uint32_t* failure) {
+  operands_.clear();
   for (const BoundKernel& kernel : kernels_) {
     for (std::size_t i = 0; i < kernel.operands.size(); ++i) {
       const auto b = static_cast<std::size_t>(kernel.operands[i]);
-      operands.push_back({memory.base[b], base::byte_count(memory.layouts[b].shape, dtype_of(kernel, i)),
-                          kernel.analysis->kernel.operands[i].written});
+      const bool written = kernel.analysis->kernel.operands[i].written;
+      operands_.push_back(
+          {memory.base[b], base::byte_count(memory.layouts[b].shape, dtype_of(kernel, i)), !written, written});
     }
   }
-  std::vector<SimulatedPointer> pointers;
-  for (const Pointer& pointer : pointers_)
-    pointers.push_back({pointer.parameter, memory.base[static_cast<std::size_t>(pointer.buffer)], pointer.offset});
-  const kernel::Family family = kernels_[0].analysis->kernel.family;
+  if (workspace_bytes_ > 0) operands_.push_back({workspace_.get(), workspace_bytes_, false, true});
+  if (has_checks()) {
+    operands_.push_back({device_failure_.get(), failure_bytes, true, true});
+    device_->copy_in(device_failure_.get(), failure, failure_bytes);
+  }
   // A block takes a tile of a group.
-  const int blocks = kernels_.size() > 1 ? static_cast<int>(std::clamp<std::int64_t>(work_.items, 1, schedule_.blocks))
-                                         : codegen::gpu_blocks(family, work_.items, schedule_);
-  return simulate({.text = &text_,
-                   .operands = operands,
-                   .pointers = pointers,
+  const int blocks = kernels_.size() > 1
+                         ? static_cast<int>(std::clamp<std::int64_t>(work_.items, 1, schedule_.blocks))
+                         : codegen::gpu_blocks(kernels_[0].analysis->kernel.family, work_.items, schedule_);
+  device_->launch({.text = &text_,
                    .parameters = parameters_,
                    .items = work_.items,
                    .blocks = blocks,
-                   .threads = schedule_.threads},
-                  failure);
+                   .threads = schedule_.threads,
+                   .operands = operands_});
+  if (has_checks()) device_->copy_out(failure, device_failure_.get(), failure_bytes);
 }
 
-namespace {
-
-/// Arrays in C order, and where their bytes go.
-class EvaluatedRun final : public PendingResult {
- public:
-  void add(Array value, char* to) { results_.emplace_back(std::move(value), to); }
-  void write() noexcept override {
-    for (const auto& [value, to] : results_) {
-      if (value.bytes() > 0) std::memcpy(to, value.raw(), value.bytes());
-    }
-  }
-
- private:
-  std::vector<std::pair<const Array, char*>> results_;
-};
-
-}  // namespace
-
 /// The same by the reference evaluator: slow, and right.
-std::unique_ptr<PendingResult> KernelLaunch::run_reference(const Memory& memory) const {
-  auto run = std::make_unique<EvaluatedRun>();
+void KernelLaunch::run_reference(const Memory& memory) const {
   for (const BoundKernel& kernel : kernels_) {
     std::vector<Array> reads;
     std::vector<Sizes> shapes;
@@ -249,14 +240,15 @@ std::unique_ptr<PendingResult> KernelLaunch::run_reference(const Memory& memory)
     }
     const std::vector<Array> results = kernel::evaluate(*kernel.call->kernel, reads, kernel.extents, shapes);
     for (std::size_t i = 0; i < results.size(); ++i) {
-      run->add(results[i].contiguous(), memory.base[static_cast<std::size_t>(kernel.operands[first_written + i])]);
+      const Array value = results[i].contiguous();
+      char* to = memory.base[static_cast<std::size_t>(kernel.operands[first_written + i])];
+      if (value.bytes() > 0) std::memcpy(to, std::as_const(value).raw(), value.bytes());
     }
   }
-  return run;
 }
 
-ProductLaunch::ProductLaunch(const Executable& executable, const plan::Step& step, const Memory& memory)
-    : step_(&step) {
+ProductLaunch::ProductLaunch(const Executable& executable, const plan::Step& step, Device* device, const Memory& memory)
+    : step_(&step), device_(device) {
   const fuse::ProductCall& call = *executable.call_of(step).product;
   const auto shape_of = [&](int b) -> const std::vector<std::int64_t>& {
     return memory.layouts[static_cast<std::size_t>(b)].shape;
@@ -274,6 +266,7 @@ ProductLaunch::ProductLaunch(const Executable& executable, const plan::Step& ste
   p.lda = std::max<std::int64_t>(1, shape_of(step.left.buffer)[1]);
   p.ldb = std::max<std::int64_t>(1, shape_of(step.right.buffer)[1]);
   p.ldc = std::max<std::int64_t>(1, p.n);
+  if (device != nullptr) device->prepare(p);
   result_bytes_ = p.m * p.n * static_cast<std::int64_t>(size_of(p.dtype));
 }
 
@@ -284,9 +277,39 @@ void ProductLaunch::run(const Memory& memory) const {
   product.b = at(step_->right.buffer);
   product.c = at(step_->writes[0]);
   if (step_->accumulate >= 0 && at(step_->accumulate) != product.c && result_bytes_ > 0) {
-    std::memcpy(product.c, at(step_->accumulate), static_cast<std::size_t>(result_bytes_));
+    copy_between(device_, product.c, device_, at(step_->accumulate), static_cast<std::size_t>(result_bytes_));
   }
+  if (device_ != nullptr) return device_->gemm(product);
   cpu::gemm(product);
+}
+
+void copy_between(Device* to, void* target, Device* from, const void* source, std::size_t bytes) {
+  if (bytes == 0) return;
+  if (to != nullptr && from != nullptr) return to->copy_from(*from, target, source, bytes);
+  if (to != nullptr) return to->copy_in(target, source, bytes);
+  if (from != nullptr) return from->copy_out(target, source, bytes);
+  std::memcpy(target, source, bytes);
+}
+
+TransferLaunch::TransferLaunch(const Executable& executable, const plan::Step& step, Device* from, Device* to,
+                               const Memory& memory)
+    : step_(&step), from_(from), to_(to) {
+  using Role = plan::Buffer::Role;
+  const auto at = [&](int b) -> const plan::Buffer& { return executable.plan.buffers[static_cast<std::size_t>(b)]; };
+  const plan::Buffer &source = at(step.reads[0]), &target = at(step.writes[0]);
+  record_.node = target.node;
+  record_.from = source.place;
+  record_.to = target.place;
+  record_.kind = target.role == Role::output     ? Transferred::Kind::output
+                 : source.role == Role::argument ? Transferred::Kind::input
+                                                 : Transferred::Kind::value;
+  record_.bytes = base::byte_count(memory.layouts[static_cast<std::size_t>(step.reads[0])].shape,
+                                   executable.program.graph.arena.type(source.node).dtype);
+}
+
+void TransferLaunch::run(const Memory& memory) const {
+  copy_between(to_, memory.base[static_cast<std::size_t>(step_->writes[0])], from_,
+               memory.base[static_cast<std::size_t>(step_->reads[0])], record_.bytes);
 }
 
 }  // namespace croton::runtime

@@ -1,12 +1,11 @@
-// What a bound plan runs, with numbers for its sizes: kernels, by compiled CPU code, on the simulated GPU or in the
-// reference evaluator, and products by a library. Bound once, run by every call.
+// What a bound plan runs, with numbers for its sizes: kernels, products and transfers, on the host or on a device.
 #pragma once
 
 #include "codegen/emit.hpp"
 #include "runtime/cpu/blas.hpp"
 #include "runtime/cpu/kernels.hpp"
+#include "runtime/device.hpp"
 #include "runtime/executable.hpp"
-#include "runtime/simulate.hpp"
 #include "runtime/sizes.hpp"
 
 #include <cstdint>
@@ -18,14 +17,14 @@
 
 namespace croton::runtime {
 
-/// Where a launch finds its buffers: how each lies, and where it is in the present call.
+/// Where a launch finds its buffers: how each lies, and where it is in the present call, in the memory of its device.
 struct Memory {
   std::vector<codegen::Layout> layouts;  // per buffer of the plan
   std::vector<char*> base;
 };
 
-/// How kernels run.
-enum class Engine : std::uint8_t { compiled, simulated, reference };
+/// How kernels of the host run; those of a device run there.
+enum class Engine : std::uint8_t { compiled, reference };
 
 /// A kernel of a launch: the operands are buffers.
 struct BoundKernel {
@@ -45,15 +44,19 @@ std::vector<codegen::Text> emit_launch(std::span<const BoundKernel> kernels, cod
 /// Kernels that run as one.
 class KernelLaunch {
  public:
-  KernelLaunch(std::vector<BoundKernel> kernels, codegen::Text text, Engine engine, std::string_view schedule);
+  /// `device`: null for the host.
+  KernelLaunch(std::vector<BoundKernel> kernels, codegen::Text text, Engine engine, Device* device,
+               std::string_view schedule, RunCounts& counts);
 
   const codegen::Text& text() const { return text_; }
   std::span<const BoundKernel> kernels() const { return kernels_; }
   void set_entry(cpu::KernelEntry entry) { entry_ = entry; }
-  /// Runs it. A check that fails leaves its number and value in `failure` (three words, as ct::Failure). If `pending`
-  /// is there, what could fail halfway leaves its results there; compiled code cannot, and writes them at once.
-  void run(const Memory& memory, std::uint32_t* failure,
-           std::vector<std::unique_ptr<PendingResult>>* pending = nullptr);
+  bool by_reference() const { return !runs_cuda() && engine_ == Engine::reference; }
+  bool runs_cuda() const { return device_ != nullptr && device_->runs_cuda(); }
+  /// Whether running it may fail although nothing is wrong with it: for want of host memory.
+  bool may_fail() const;
+  /// Runs it. A check that fails leaves its number and value in `failure` (three words, as ct::Failure).
+  void run(const Memory& memory, std::uint32_t* failure);
 
  private:
   struct Pointer {  // a parameter that every call fills in
@@ -62,31 +65,50 @@ class KernelLaunch {
     std::int64_t offset;  // in bytes
   };
   void fill_parameters();
-  std::unique_ptr<PendingResult> run_simulated(const Memory& memory, std::uint32_t* failure) const;
-  std::unique_ptr<PendingResult> run_reference(const Memory& memory) const;
+  bool has_checks() const { return !kernels_[0].analysis->kernel.checks.empty(); }
+  void run_on_device(const Memory& memory, std::uint32_t* failure);
+  void run_reference(const Memory& memory) const;
 
   std::vector<BoundKernel> kernels_;
   codegen::Text text_;
   Engine engine_;
+  Device* device_;
   codegen::Schedule schedule_;
   cpu::KernelEntry entry_;
   std::vector<std::uint64_t> parameters_;
   std::vector<Pointer> pointers_;
   codegen::Work work_;
-  std::shared_ptr<void> workspace_;
+  std::shared_ptr<void> workspace_, device_failure_;
+  std::size_t workspace_bytes_ = 0;
+  std::vector<Operand> operands_;  // of the present call, on a device
 };
 
 /// A product by a library.
 class ProductLaunch {
  public:
-  ProductLaunch(const Executable& executable, const plan::Step& step, const Memory& memory);
+  ProductLaunch(const Executable& executable, const plan::Step& step, Device* device, const Memory& memory);
   void run(const Memory& memory) const;
 
  private:
   const plan::Step* step_;
+  Device* device_;
   cpu::MatrixProduct product_;
   std::int64_t result_bytes_ = 0;
 };
+
+/// A copy from one device to another; null is the host.
+class TransferLaunch {
+ public:
+  TransferLaunch(const Executable& executable, const plan::Step& step, Device* from, Device* to, const Memory& memory);
+  void run(const Memory& memory) const;
+  const Transferred& record() const { return record_; }
+
+ private:
+  const plan::Step* step_;
+  Device *from_, *to_;
+  Transferred record_;
+};
+void copy_between(Device* to, void* target, Device* from, const void* source, std::size_t bytes);
 
 /// m, k and n of the product of a step.
 struct ProductSizes {

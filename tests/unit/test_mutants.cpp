@@ -17,7 +17,7 @@
 
 #include "catch.hpp"
 #include "codegen/embedded.hpp"
-#include "runtime/simulate.hpp"
+#include "runtime/simulator/device.hpp"
 
 namespace ct = croton;
 using ct::Array;
@@ -339,7 +339,7 @@ std::string replaced(std::string unit, const std::string& from, const std::strin
 }
 
 struct Restore {
-  ~Restore() { croton::runtime::change_simulated_texts({}); }
+  ~Restore() { croton::runtime::simulator::change_texts({}); }
 };
 
 }  // namespace
@@ -361,11 +361,11 @@ TEST_CASE("broken templates are caught", "[simulator][slow]") {
     const auto file = std::find_if(files.begin(), files.end(), [&](const auto& f) { return f.path == which.file; });
     REQUIRE(file != files.end());
     const std::string text(file->text);
-    croton::runtime::change_simulated_texts({});
+    croton::runtime::simulator::change_texts({});
     std::vector<std::vector<Array>> right;
     for (const Program& p : which.programs) right.push_back(p());
     for (const Mutant& mutant : mutants_of(text)) {
-      croton::runtime::change_simulated_texts(
+      croton::runtime::simulator::change_texts(
           [&](std::string unit) { return replaced(std::move(unit), text, mutant.text); });
       const Fate fate = fate_of(which.programs, right);
       if (fate == Fate::survived && is_equivalent(mutant.name())) {

@@ -180,7 +180,7 @@ class Run {
 }  // namespace
 
 void launch(const Program& program, const std::string& kernel, const LaunchShape& shape,
-            std::span<void* const> arguments, const DeviceMemory& memory, std::uint64_t seed) {
+            std::span<void* const> arguments, const std::vector<Allocation>& memory, std::uint64_t seed) {
   const Program::Kernel found = program.kernel(kernel);
   if (found.parameters != arguments.size()) {
     throw InternalError(
@@ -189,7 +189,7 @@ void launch(const Program& program, const std::string& kernel, const LaunchShape
   check_shape(kernel, found, shape, variable_bytes(program));
 
   std::optional<LaunchState> state;
-  if (program.is_checked()) state.emplace(program, memory.allocations(), shape.block_count());
+  if (program.is_checked()) state.emplace(program, memory, shape.block_count());
   LaunchState* checked = state ? &*state : nullptr;
   std::vector<void*> pointers(arguments.begin(), arguments.end());
   const RandomOrder order(seed);

@@ -12,14 +12,19 @@
 
 namespace croton::runtime::simulator {
 
-/// Runs a kernel to its end. `arguments` are pointers to the arguments, as cuLaunchKernel takes them. The order of
-/// blocks and threads follows from `seed`; results of a correct kernel do not depend on it.
+/// Runs a kernel to its end, with the memory that it may touch. `arguments` are pointers to the arguments, as
+/// cuLaunchKernel takes them. The order of blocks and threads follows from `seed`; results of a correct kernel do not
+/// depend on it.
 ///
 /// DeviceError where the shape is beyond the limits, where threads wait for others that do not come, and, for checked
 /// programs, where an access is out of bounds, misaligned, reads what nobody wrote, or races: then it names kernel,
 /// block, thread, address and line, the access itself has not happened, and what the kernel wrote before stays.
 /// Several threads may launch at once.
 void launch(const Program& program, const std::string& kernel, const LaunchShape& shape,
-            std::span<void* const> arguments, const DeviceMemory& memory, std::uint64_t seed = 0);
+            std::span<void* const> arguments, const std::vector<Allocation>& memory, std::uint64_t seed = 0);
+inline void launch(const Program& program, const std::string& kernel, const LaunchShape& shape,
+                   std::span<void* const> arguments, const DeviceMemory& memory, std::uint64_t seed = 0) {
+  launch(program, kernel, shape, arguments, memory.allocations(), seed);
+}
 
 }  // namespace croton::runtime::simulator

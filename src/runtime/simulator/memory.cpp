@@ -28,6 +28,11 @@ void unmap(std::uintptr_t address, std::size_t bytes) {
   munmap(reinterpret_cast<void*>(address - page_size()), *pages_for(bytes) + 2 * page_size());
 }
 
+std::string outside(const char* what, std::size_t bytes) {
+  return std::string("out of bounds on a simulated device: ") + what + ", " + std::to_string(bytes) +
+         " bytes, does not lie inside one allocation";
+}
+
 }  // namespace
 
 bool is_mapped(std::uintptr_t address) {
@@ -79,6 +84,36 @@ void DeviceMemory::copy_out(std::span<std::byte> host, const void* device) const
 
 void DeviceMemory::forget(void* address) { require(address, 1, "about").written->clear(); }
 
+Allocation DeviceMemory::piece(void* address, std::size_t bytes, bool known) const {
+  const Allocation whole = require(address, bytes, "about");
+  const auto begin = reinterpret_cast<std::uintptr_t>(address);
+  Allocation part{{begin, bytes}, std::make_shared<WrittenBytes>(bytes)};
+  if (known) part.written->copy(0, *whole.written, begin - whole.range.begin, bytes);
+  return part;
+}
+
+void DeviceMemory::set_written(const Allocation& piece) {
+  const Allocation whole = require(reinterpret_cast<void*>(piece.range.begin), piece.range.size, "about");
+  whole.written->copy(piece.range.begin - whole.range.begin, *piece.written, 0, piece.range.size);
+}
+
+void DeviceMemory::check_read(const void* address, std::size_t bytes, const char* what) const {
+  if (bytes == 0) return;
+  const std::lock_guard lock(mutex_);
+  const Allocation* found = find(address, bytes);
+  if (found == nullptr) throw DeviceError(outside(what, bytes));
+  if (!found->written->all(reinterpret_cast<std::uintptr_t>(address) - found->range.begin, bytes))
+    throw DeviceError(std::string("uninitialised read on a simulated device: ") + what);
+}
+
+void DeviceMemory::check_written(void* address, std::size_t bytes, const char* what) {
+  if (bytes == 0) return;
+  const std::lock_guard lock(mutex_);
+  const Allocation* found = find(address, bytes);
+  if (found == nullptr) throw DeviceError(outside(what, bytes));
+  found->written->set(reinterpret_cast<std::uintptr_t>(address) - found->range.begin, bytes);
+}
+
 std::vector<Allocation> DeviceMemory::allocations() const {
   const std::lock_guard lock(mutex_);
   std::vector<Allocation> all;
@@ -86,14 +121,17 @@ std::vector<Allocation> DeviceMemory::allocations() const {
   return all;
 }
 
-Allocation DeviceMemory::require(const void* device, std::size_t bytes, const char* what) const {
+const Allocation* DeviceMemory::find(const void* device, std::size_t bytes) const {
   const auto address = reinterpret_cast<std::uintptr_t>(device);
+  const auto next = allocations_.upper_bound(address);
+  if (next == allocations_.begin()) return nullptr;
+  const Allocation& before = std::prev(next)->second;
+  return before.range.holds(address, bytes) ? &before : nullptr;
+}
+
+Allocation DeviceMemory::require(const void* device, std::size_t bytes, const char* what) const {
   const std::lock_guard lock(mutex_);
-  auto next = allocations_.upper_bound(address);
-  if (next != allocations_.begin()) {
-    --next;
-    if (next->second.range.holds(address, bytes)) return next->second;
-  }
+  if (const Allocation* found = find(device, bytes)) return *found;
   if (bytes == 0) return {};
   throw InternalError("a copy of " + std::to_string(bytes) + " bytes " + what +
                       " a simulated device does not lie inside one allocation");

@@ -44,11 +44,22 @@ class DeviceMemory {
 
   /// Makes an allocation count as never written; its bytes stay.
   void forget(void* address);
+  /// A part of an allocation for one launch: with what is known to be written there, or, without `known`, nothing.
+  /// InternalError unless the bytes lie in one allocation.
+  Allocation piece(void* address, std::size_t bytes, bool known) const;
+  /// Takes over what is known of such a part after the launch.
+  void set_written(const Allocation& piece);
+  /// Accesses by others than kernels. DeviceError, with `what`, where the bytes do not lie in one allocation or, to be
+  /// read, were never written.
+  void check_read(const void* address, std::size_t bytes, const char* what) const;
+  void check_written(void* address, std::size_t bytes, const char* what);
 
   /// All allocations, by address.
   std::vector<Allocation> allocations() const;
 
  private:
+  /// The allocation that the bytes lie in.
+  const Allocation* find(const void* device, std::size_t bytes) const;
   Allocation require(const void* device, std::size_t bytes, const char* what) const;
 
   mutable std::mutex mutex_;

@@ -19,6 +19,17 @@ void WrittenBytes::clear() {
   missing_ = written_.size();
 }
 
+void WrittenBytes::copy(std::size_t offset, const WrittenBytes& from, std::size_t from_offset, std::size_t size) {
+  if (missing_ == 0 && from.missing_ == 0) return;
+  const auto target = written_.begin() + static_cast<std::ptrdiff_t>(offset);
+  const auto end = target + static_cast<std::ptrdiff_t>(size);
+  const auto missing = [&] { return static_cast<std::size_t>(std::count(target, end, std::uint8_t{0})); };
+  missing_ -= missing();
+  const auto source = from.written_.begin() + static_cast<std::ptrdiff_t>(from_offset);
+  std::copy(source, source + static_cast<std::ptrdiff_t>(size), target);
+  missing_ += missing();
+}
+
 bool WrittenBytes::all(std::size_t offset, std::size_t size) const {
   return missing_ == 0 || std::memchr(written_.data() + offset, 0, size) == nullptr;
 }

@@ -20,6 +20,8 @@ class WrittenBytes {
 
   void set(std::size_t offset, std::size_t size);
   void clear();
+  /// What `from` knows of `size` bytes, for those from `offset` on.
+  void copy(std::size_t offset, const WrittenBytes& from, std::size_t from_offset, std::size_t size);
   bool all(std::size_t offset, std::size_t size) const;
   bool any(std::size_t offset, std::size_t size) const;
 

@@ -1,0 +1,36 @@
+#include "base/device_memory.hpp"
+
+#include <atomic>
+
+#include "base/device_name.hpp"
+
+namespace croton::base {
+namespace {
+
+std::atomic<DeviceMemory* (*)(std::uint16_t)> lookup_function{nullptr};
+
+}  // namespace
+
+DeviceMemory* device_memory(std::uint16_t place) {
+  if (place == 0 || place == DeviceName{}.place()) return nullptr;
+  return lookup_function.load()(place);
+}
+
+void set_device_lookup(DeviceMemory* (*lookup)(std::uint16_t place)) { lookup_function.store(lookup); }
+
+std::uint16_t home_on(const std::string& device) {
+  if (device == "auto") return 0;
+  const std::uint16_t place = parse_device(device).place();
+  return place == DeviceName{}.place() ? 0 : place;
+}
+
+Array moved_to(DeviceMemory* memory, const Array& array) {
+  if (array.device_memory() == memory) return array;
+  if (memory == nullptr) return array.to_host();
+  const Array host = array.to_host().contiguous();
+  Array result = Array::empty_on(*memory, array.dtype(), array.shape());
+  memory->copy_in(result.address(), host.raw(), host.bytes());
+  return result;
+}
+
+}  // namespace croton::base

@@ -1,0 +1,23 @@
+// The device scope of the calling thread: nodes made meanwhile are asked for there.
+#pragma once
+
+#include <cstdint>
+
+namespace croton::builder {
+
+/// The place of new nodes; 0: free.
+std::uint16_t current_place();
+
+/// While it lives, new nodes of this thread have that place; 0 changes nothing.
+class PlaceScope {
+ public:
+  explicit PlaceScope(std::uint16_t place);
+  ~PlaceScope();
+  PlaceScope(const PlaceScope&) = delete;
+  PlaceScope& operator=(const PlaceScope&) = delete;
+
+ private:
+  std::uint16_t outer_;
+};
+
+}  // namespace croton::builder

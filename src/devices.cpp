@@ -1,0 +1,186 @@
+// Devices as programs see them, and the placement log.
+#include <croton/config.hpp>
+#include <croton/device.hpp>
+#include <croton/error.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <iostream>
+#include <mutex>
+
+#include "base/device_name.hpp"
+#include "base/source_place.hpp"
+#include "call.hpp"
+#include "expr/print.hpp"
+#include "runtime/device.hpp"
+
+namespace croton {
+namespace {
+
+std::atomic<std::ostream*> log_stream{nullptr};
+
+std::string name_of(expr::Place place) {
+  return (place == 0 ? base::DeviceName{} : base::DeviceName::of_place(place)).to_string();
+}
+
+std::string_view name_of(DeviceInfo::Kind kind) {
+  static constexpr std::string_view names[] = {"host", "real", "simulated", "logical"};
+  return names[static_cast<std::size_t>(kind)];
+}
+
+DeviceInfo info_of(const runtime::DeviceFacts& facts) {
+  DeviceInfo info;
+  info.name = facts.name.to_string();
+  info.kind = static_cast<DeviceInfo::Kind>(facts.kind);
+  info.title = facts.title;
+  info.memory = facts.memory;
+  if (facts.major > 0) info.compute_capability = fmt::format("{}.{}", facts.major, facts.minor);
+  info.pci = facts.pci;
+  return info;
+}
+
+/// What a node is called in the log: by the user's name for it, else by its line.
+std::string title_of(const expr::Graph& graph, expr::NodeId node) {
+  for (const expr::GraphInput& input : graph.inputs) {
+    if (input.node == node && !input.name.empty()) return input.name;
+  }
+  const expr::Origin& origin = graph.arena.origin(node);
+  if (!origin.name.empty()) return origin.name;
+  return origin.where.known() ? base::file_and_line(origin.where) : std::string(graph.arena.op(node).name);
+}
+
+/// The place of a node in the order of the plan: that of the step that computes it or, where it is computed inside of
+/// others, of the first that reads it.
+std::vector<int> steps_of(const runtime::Executable& executable) {
+  const expr::Arena& arena = executable.program.graph.arena;
+  constexpr int none = INT32_MAX;
+  std::vector<int> step(arena.size(), none);
+  for (std::size_t s = 0; s < executable.plan.steps.size(); ++s) {
+    for (const expr::NodeId node : executable.call_of(executable.plan.steps[s]).members)
+      step[node] = static_cast<int>(s);
+  }
+  std::vector<int> first = step;
+  for (expr::NodeId id = static_cast<expr::NodeId>(arena.size()); id-- > 0;) {
+    for (const expr::NodeId input : arena.inputs(id)) {
+      if (step[input] == none) first[input] = std::min(first[input], first[id]);
+    }
+  }
+  return first;
+}
+
+}  // namespace
+
+std::string DeviceInfo::to_string() const {
+  std::string text = fmt::format("{}: {}", name, title);
+  if (kind == Kind::simulated || kind == Kind::logical) text += fmt::format(" ({})", name_of(kind));
+  if (memory > 0) text += fmt::format(", {:.1f} GiB", static_cast<double>(memory) / (1 << 30));
+  if (!compute_capability.empty()) text += ", compute capability " + compute_capability;
+  if (!pci.empty()) text += ", PCI " + pci;
+  return text;
+}
+
+std::vector<DeviceInfo> devices() {
+  detail::apply_settings();
+  std::vector<DeviceInfo> all;
+  for (const runtime::DeviceFacts& facts : runtime::list_devices()) all.push_back(info_of(facts));
+  return all;
+}
+
+void use(const std::string& device) {
+  const std::string name = device == "auto" ? device : base::parse_device(device).to_string();
+  runtime::place_of(name, base::config().allow_soft_placement);  // raises where there is no such device
+  set_flag("device", name);
+  if (!base::config().print_active_device) return;
+  for (const DeviceInfo& info : devices()) {
+    if (info.name != name) continue;
+    std::cerr << fmt::format("Mapped name None to device {}: {} ({})\n", info.name, info.title,
+                             info.pci.empty() ? name_of(info.kind) : info.pci);
+  }
+}
+
+void log_device_placement(std::ostream* stream) { log_stream.store(stream); }
+
+std::vector<TransferInfo> Function::transfers() const {
+  const std::vector<runtime::Transferred> last = impl().transferred();
+  return detail::describe_transfers(last, impl().placed());
+}
+
+std::string Function::placement() const { return detail::print_placement(impl().placed()); }
+
+namespace detail {
+
+std::ostream* placement_log() {
+  if (std::ostream* stream = log_stream.load(std::memory_order_relaxed)) return stream;
+  return base::config().log_device_placement ? &std::cerr : nullptr;
+}
+
+std::string print_placement(const Placed& placed) {
+  const runtime::Executable& executable = *placed.executable;
+  const expr::Graph& graph = executable.program.graph;
+  const std::vector<int> steps = steps_of(executable);
+  struct Line {
+    int step;
+    expr::NodeId node;
+    std::string reason;
+  };
+  std::vector<Line> lines;
+  if (placed.log.empty()) {  // all on the host, because nothing asked for anything else
+    for (expr::NodeId id = 0; id < graph.arena.size(); ++id) {
+      if (graph.arena.op(id).kind != expr::Kind::Leaf) lines.push_back({steps[id], id, "default"});
+    }
+  }
+  for (const rewrite::Placement& p : placed.log) lines.push_back({steps[p.node], p.node, p.reason});
+  std::erase_if(lines, [](const Line& line) { return line.step == INT32_MAX && line.reason != "transfer"; });
+  std::ranges::stable_sort(
+      lines, {}, [](const Line& line) { return std::pair(line.step == INT32_MAX ? -1 : line.step, line.node); });
+  std::string text;
+  for (const Line& line : lines) {
+    const expr::Node& node = graph.arena.node(line.node);
+    std::string what(node.op->name), on = name_of(node.place), reason = line.reason;
+    if (node.op->kind == expr::Kind::Transfer) {
+      on = fmt::format("{} -> {}", name_of(graph.arena.node(graph.arena.input(line.node, 0)).place), on);
+      const bool kept =
+          graph.arena.op(graph.arena.input(line.node, 0)).kind == expr::Kind::Leaf && line.step == INT32_MAX;
+      reason = kept ? "sent when it has changed" : "sent by every call";
+    }
+    text += fmt::format(
+        "  {}: ({}): {}  [{}]\n",
+        title_of(graph, node.op->kind == expr::Kind::Transfer ? graph.arena.input(line.node, 0) : line.node), what, on,
+        reason);
+  }
+  return text;
+}
+
+void log_placement(std::ostream& out, const CompiledFunction& function, const Placed& placed) {
+  std::string text = "devices:\n";
+  for (const DeviceInfo& info : devices()) text += "  " + info.to_string() + "\n";
+  out << text << fmt::format("{} runs here:\n", function.name) << print_placement(placed) << std::flush;
+}
+
+void log_call(std::ostream& out, const CompiledFunction& function, std::span<const runtime::Transferred> transfers,
+              const Placed& placed) {
+  static constexpr std::string_view kinds[] = {"input", "shared variable", "value", "output"};
+  std::string text;
+  for (const TransferInfo& t : describe_transfers(transfers, placed)) {
+    text += fmt::format("{}: {} {}: {} -> {}, {} bytes\n", function.name, kinds[static_cast<std::size_t>(t.kind)],
+                        t.what, t.from, t.to, t.bytes);
+  }
+  out << text << std::flush;
+}
+
+std::vector<TransferInfo> describe_transfers(std::span<const runtime::Transferred> transfers, const Placed& placed) {
+  const expr::Graph& graph = placed.executable->program.graph;
+  std::vector<TransferInfo> result;
+  for (const runtime::Transferred& t : transfers) {
+    const expr::NodeId source =
+        graph.arena.op(t.node).kind == expr::Kind::Transfer ? graph.arena.input(t.node, 0) : t.node;
+    result.push_back(
+        {title_of(graph, source), name_of(t.from), name_of(t.to), t.bytes, static_cast<TransferInfo::Kind>(t.kind)});
+  }
+  return result;
+}
+
+}  // namespace detail
+}  // namespace croton

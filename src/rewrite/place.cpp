@@ -1,0 +1,303 @@
+#include "rewrite/place.hpp"
+
+#include <croton/error.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/device_name.hpp"
+#include "base/source_place.hpp"
+
+namespace croton::rewrite {
+namespace {
+
+using base::DeviceName;
+using expr::Arena;
+using expr::Kind;
+using expr::NodeId;
+using expr::Place;
+
+constexpr std::int64_t unstated_size = 1000;
+constexpr std::int64_t most_bytes = INT64_MAX / 4;
+
+/// A place as placed graphs have it: the first CPU is the host.
+Place normal(Place place) { return place == DeviceName{}.place() ? host_place : place; }
+
+std::string name_of(Place place) {
+  return (place == host_place ? DeviceName{} : DeviceName::of_place(place)).to_string();
+}
+
+class Placer {
+ public:
+  Placer(const expr::Graph& graph, const PlaceOptions& options, std::vector<Placement>* log)
+      : from_(graph), arena_(graph.arena), options_(options), log_(log), decisions_(arena_.size()) {}
+
+  expr::Graph run() {
+    decide();
+    demand();
+    make_all();
+    for (const expr::Requirement& r : arena_.requirements()) {
+      expr::Requirement moved = r;
+      moved.left = number(r.left);
+      moved.right = number(r.right);
+      if (r.guard != expr::no_node) moved.guard = number(r.guard);
+      moved.origin = to().add_origin(arena_.origin_of(r.origin));
+      to().add_requirement(std::move(moved));
+    }
+    for (const NodeId output : from_.outputs) result_.outputs.push_back(at(output, host_place));
+    for (const expr::Update& update : from_.updates)
+      result_.updates.push_back({update.input, at(update.value, place_of_update(update))});
+    return std::move(result_);
+  }
+
+ private:
+  struct Decision {
+    bool needed = false;
+    bool anywhere = false;  // a scalar made of sizes and numbers alone: made wherever it is needed
+    bool has_pin = false;   // an input was pinned, or asked to be sent
+    Place place = host_place;
+    Place pin = host_place;
+    std::string reason;
+    std::vector<std::pair<Place, NodeId>> made;  // where its value is needed, and the node that has it there
+  };
+
+  Arena& to() { return result_.arena; }
+
+  // ---- where nodes run ----
+
+  void decide() {
+    const std::vector<bool> needed = expr::reachable(from_);
+    for (const expr::GraphInput& input : from_.inputs) {
+      Decision& d = decisions_[input.node];
+      d.place = d.pin = normal(input.place);
+      d.has_pin = input.pinned;
+    }
+    for (NodeId id = 0; id < arena_.size(); ++id) {
+      if (needed[id]) decide(id);
+    }
+  }
+
+  void decide(NodeId id) {
+    const expr::Op& op = arena_.op(id);
+    Decision& d = decisions_[id];
+    d.needed = true;
+    if (op.kind == Kind::Leaf) {
+      d.anywhere = op.name != "input";
+      return;
+    }
+    const auto inputs = arena_.inputs(id);
+    d.anywhere = arena_.node(id).place == 0 && op.kind == Kind::Map && arena_.type(id).rank() == 0 &&
+                 std::ranges::all_of(inputs, [&](NodeId input) { return decisions_[input].anywhere; });
+    if (d.anywhere) return;
+    // The pin of the heaviest input that has one is handed on.
+    std::int64_t heaviest = -1;
+    for (const NodeId input : inputs) {
+      if (!decisions_[input].has_pin || bytes(input) <= heaviest) continue;
+      heaviest = bytes(input);
+      d.has_pin = true;
+      d.pin = decisions_[input].pin;
+    }
+    const Place stated = arena_.node(id).place;
+    std::string missing;
+    if (stated != 0 && is_there(stated)) {
+      d.place = normal(stated);
+      d.reason = op.kind == Kind::Transfer ? "transfer" : "device_scope";
+      if (op.kind == Kind::Transfer) {
+        d.has_pin = true;
+        d.pin = d.place;
+      }
+      return;
+    }
+    if (stated != 0) {
+      if (!options_.soft) refuse(id);
+      missing = fmt::format("there is no {}: ", name_of(stated));
+    }
+    if (options_.scoped != 0) {
+      d.place = normal(options_.scoped);
+      d.reason = missing + "change_flags";
+    } else if (d.has_pin) {
+      d.place = d.pin;
+      d.reason = missing + "pinned input";
+    } else {
+      d.place = normal(options_.fallback);
+      d.reason = missing + "default";
+    }
+  }
+
+  bool is_there(Place place) const {
+    return normal(place) == host_place || std::ranges::find(options_.devices, place) != options_.devices.end();
+  }
+
+  [[noreturn]] void refuse(NodeId id) const {
+    std::string there = "cpu";
+    for (const Place place : options_.devices) there += ", " + name_of(place);
+    const expr::Origin& origin = arena_.origin(id);
+    throw DeviceError(fmt::format(
+        "{}{} ({}) was asked for on {}, which is not there; there are: {} (allow_soft_placement=true lets it run "
+        "on one of them)",
+        arena_.op(id).name, origin.name.empty() ? "" : " " + origin.name,
+        origin.where.known() ? base::file_and_line(origin.where) : "line unknown", name_of(arena_.node(id).place),
+        there));
+  }
+
+  std::int64_t bytes(NodeId id) const {
+    auto total = static_cast<std::int64_t>(size_of(arena_.type(id).dtype));
+    for (const NodeId dim : arena_.type(id).shape) {
+      const std::int64_t size = arena_.known(arena_.representative(dim)).value_or(unstated_size);
+      total = size > 0 && total > most_bytes / size ? most_bytes : total * size;
+    }
+    return total;
+  }
+
+  // ---- where values are needed: from the results back ----
+
+  void demand() {
+    for (const NodeId output : from_.outputs) demand(output, host_place);
+    for (const expr::Update& update : from_.updates) demand(update.value, place_of_update(update));
+    for (const expr::Requirement& r : arena_.requirements()) {
+      demand_number(r.left);
+      demand_number(r.right);
+      if (r.guard != expr::no_node) demand_number(r.guard);
+    }
+    for (const expr::GraphInput& input : from_.inputs) demand(input.node, decisions_[input.node].place);
+    for (auto id = static_cast<NodeId>(arena_.size()); id-- > 0;) {
+      // What is sent somewhere is first made where it is made.
+      if (!decisions_[id].made.empty() && !decisions_[id].anywhere) demand(id, decisions_[id].place);
+      // A size may stand for an equal one that comes later: that one's inputs have had their turn, so it is left alone.
+      for (const NodeId dim : arena_.type(id).shape) {
+        if (!decisions_[id].made.empty()) demand_number(dim);
+      }
+      for (std::size_t m = 0; m < decisions_[id].made.size(); ++m) {
+        const Place place = decisions_[id].made[m].first;
+        if (!runs_at(id, place)) continue;
+        for (std::size_t i = 0; i < arena_.inputs(id).size(); ++i)
+          demand(arena_.input(id, i), input_place(id, i, place));
+      }
+    }
+  }
+
+  void demand(NodeId id, Place place) {
+    auto& made = decisions_[id].made;
+    if (std::ranges::find(made, place, &std::pair<Place, NodeId>::first) == made.end())
+      made.emplace_back(place, expr::no_node);
+  }
+  /// Sizes, bounds and indices are numbers of the host; those that a device computes are read back from there.
+  Place place_of_number(NodeId id) const { return decisions_[id].anywhere ? host_place : decisions_[id].place; }
+  void demand_number(NodeId id) { demand(id, place_of_number(id)); }
+
+  bool runs_at(NodeId id, Place place) const { return decisions_[id].anywhere || decisions_[id].place == place; }
+
+  Place place_of_update(const expr::Update& update) const {
+    const expr::GraphInput& target = from_.inputs[update.input];
+    const Decision& value = decisions_[update.value];
+    return target.pinned || options_.homes_stay || value.anywhere ? normal(target.place) : value.place;
+  }
+
+  /// Where node `id`, running at `place`, reads its input: there, or on the host what is a number to it.
+  Place input_place(NodeId id, std::size_t i, Place place) const {
+    const expr::Op& op = arena_.op(id);
+    const NodeId input = arena_.input(id, i);
+    const bool viewed = op.kind == Kind::View && i == 0;
+    const bool number = op.kind != Kind::Map && op.kind != Kind::Transfer && !viewed &&
+                        arena_.type(input).rank() == 0 && is_discrete(arena_.type(input).dtype);
+    return number ? place_of_number(input) : place;
+  }
+
+  // ---- the new graph: inputs first ----
+
+  void make_all() {
+    result_.constants = from_.constants;
+    // Sizes are leaves that types need before anything else is made.
+    for (NodeId id = 0; id < arena_.size(); ++id) {
+      if (arena_.op(id).name == "size" || arena_.scalar_value(id)) make(id, host_place);
+    }
+    for (NodeId id = 0; id < arena_.size(); ++id) {
+      for (std::size_t m = 0; m < decisions_[id].made.size(); ++m) {
+        const Place place = decisions_[id].made[m].first;
+        if (runs_at(id, place)) decisions_[id].made[m].second = make(id, place);
+      }
+      for (auto& [place, node] : decisions_[id].made) {
+        if (node == expr::no_node) node = send(id, place);
+      }
+    }
+    for (const expr::GraphInput& input : from_.inputs) {
+      result_.inputs.push_back(input);
+      result_.inputs.back().place = decisions_[input.node].place;
+      result_.inputs.back().node = at(input.node, decisions_[input.node].place);
+    }
+  }
+
+  NodeId make(NodeId id, Place place) {
+    const expr::Op& op = arena_.op(id);
+    if (op.kind == Kind::Transfer) return at(arena_.input(id, 0), place);  // it is where it was asked to be
+    std::vector<NodeId> inputs;
+    for (std::size_t i = 0; i < arena_.inputs(id).size(); ++i)
+      inputs.push_back(at(arena_.input(id, i), input_place(id, i, place)));
+    expr::TensorType type{arena_.type(id).dtype, {}};
+    for (const NodeId dim : arena_.type(id).shape) {
+      const NodeId equal = arena_.representative(dim);
+      type.shape.push_back(is_made(equal) ? number(equal) : number(dim));
+    }
+    to().set_origin(to().add_origin(arena_.origin(id)));
+    const std::size_t before = to().size();
+    const NodeId result = to().make_typed(op, inputs, arena_.attrs(id), to().intern_type(type), place);
+    if (op.kind != Kind::Leaf && result >= before) note(result, decisions_[id].reason);
+    return result;
+  }
+
+  NodeId send(NodeId id, Place place) {
+    const NodeId source = at(id, decisions_[id].place);
+    to().set_origin(to().origin_id(source));
+    const NodeId result =
+        to().make_typed(expr::op("transfer"), std::span(&source, 1), {}, to().node(source).type, place);
+    note(result, "transfer");
+    return result;
+  }
+
+  bool is_made(NodeId id) const {
+    const auto& made = decisions_[id].made;
+    const auto found = std::ranges::find(made, place_of_number(id), &std::pair<Place, NodeId>::first);
+    return (found != made.end() && found->second != expr::no_node) || arena_.op(id).name == "size" ||
+           arena_.scalar_value(id);
+  }
+  NodeId number(NodeId id) { return at(id, place_of_number(id)); }
+
+  NodeId at(NodeId id, Place place) {
+    for (const auto& [where, node] : decisions_[id].made) {
+      if (where == place && node != expr::no_node) return node;
+    }
+    if (arena_.op(id).kind == Kind::Leaf && decisions_[id].anywhere) return make(id, place);
+    throw InternalError(fmt::format("placement: %{} is needed on {}, and was not made there", id, name_of(place)));
+  }
+
+  void note(NodeId node, std::string reason) {
+    if (log_ != nullptr) log_->push_back({node, std::move(reason)});
+  }
+
+  const expr::Graph& from_;
+  const Arena& arena_;
+  const PlaceOptions& options_;
+  std::vector<Placement>* log_;
+  std::vector<Decision> decisions_;
+  expr::Graph result_;
+};
+
+}  // namespace
+
+bool uses_devices(const expr::Graph& graph, const PlaceOptions& options) {
+  if (normal(options.scoped) != host_place || normal(options.fallback) != host_place) return true;
+  for (const expr::GraphInput& input : graph.inputs) {
+    if (normal(input.place) != host_place) return true;
+  }
+  for (NodeId id = 0; id < graph.arena.size(); ++id) {
+    if (normal(graph.arena.node(id).place) != host_place || graph.arena.op(id).kind == Kind::Transfer) return true;
+  }
+  return false;
+}
+
+expr::Graph place(const expr::Graph& graph, const PlaceOptions& options, std::vector<Placement>* log) {
+  return Placer(graph, options, log).run();
+}
+
+}  // namespace croton::rewrite

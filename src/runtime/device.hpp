@@ -1,0 +1,84 @@
+// Device: what the runtime asks of a machine that has memory of its own. The host is the place that has none of these:
+// its memory is the process's, its kernels and products are those of runtime/cpu/.
+#pragma once
+
+#include "base/device_memory.hpp"
+#include "base/device_name.hpp"
+#include "codegen/emit.hpp"
+#include "expr/arena.hpp"
+#include "runtime/cpu/blas.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace croton::runtime {
+
+struct DeviceFacts {
+  enum class Kind : std::uint8_t { host, real, simulated, logical };
+  base::DeviceName name;
+  Kind kind = Kind::host;
+  std::string title;         // as its maker calls it
+  std::size_t memory = 0;    // in bytes
+  int major = 0, minor = 0;  // compute capability
+  std::string pci;           // "0000:17:00.0"
+};
+
+/// A piece of a device's memory that a launch uses, and how.
+struct Operand {
+  void* address = nullptr;
+  std::size_t bytes = 0;
+  bool read = false, written = false;
+};
+
+/// One launch of a text: its main kernel and, if it is a split one, the kernel that finishes.
+struct DeviceLaunch {
+  const codegen::Text* text = nullptr;
+  std::span<std::uint64_t> parameters;  // as the text lists them, with addresses of the device
+  std::int64_t items = 0;               // points, parts of a split kernel, or tiles of a group
+  int blocks = 1, threads = 32;
+  std::span<const Operand> operands;  // all memory that its kernels may touch
+};
+
+/// Work of a device runs in the order in which it was asked for, and may run on after a function has returned; copies
+/// to the host wait for what was asked for before.
+class Device : public base::DeviceMemory {
+ public:
+  virtual const DeviceFacts& facts() const = 0;
+  std::string name() const final { return facts().name.to_string(); }
+  std::uint16_t place() const final { return facts().name.place(); }
+
+  /// Whether kernels are CUDA text; else they are CPU code that the runtime runs in the device's memory.
+  virtual bool runs_cuda() const = 0;
+  /// From another device; by way of the host where there is no other.
+  virtual void copy_from(Device& other, void* to, const void* from, std::size_t bytes);
+
+  /// Makes the text ready to run, compiling it where that has not been done, so that a launch has nothing left to fail
+  /// for but the kernel itself. Returns whether it was compiled now.
+  virtual bool prepare(const codegen::Text& text) = 0;
+  virtual void launch(const DeviceLaunch& launch) = 0;
+  /// Makes a product ready: an algorithm, memory to work in. Its pointers are not looked at.
+  virtual void prepare(const cpu::MatrixProduct& product) = 0;
+  /// A product whose operands are here.
+  virtual void gemm(const cpu::MatrixProduct& product) = 0;
+};
+
+/// The place that a value of the flag `device` names: that of the host is cpu's number. "auto" is the first real GPU,
+/// else the host. DeviceError, which lists what there is, where it is not there; with `soft` that is as "auto".
+expr::Place place_of(const std::string& device, bool soft);
+/// Those that there are besides the host.
+std::vector<expr::Place> places();
+/// The device of a place that is not the host. DeviceError that lists those that are. `simulated`: a simulated one,
+/// whether or not the flags say that there is any.
+Device& device_at(expr::Place place, bool simulated = false);
+/// What code is made for there: "cpu", "cuda:sm_90".
+std::string target_of(expr::Place place, bool simulated = false);
+/// All there are, the host first.
+std::vector<DeviceFacts> list_devices();
+/// "cpu, cuda0 (simulated), cuda1 (simulated)"
+std::string describe_devices();
+
+}  // namespace croton::runtime

@@ -1,0 +1,157 @@
+#include "runtime/simulator/device.hpp"
+
+#include <croton/error.hpp>
+
+#include <fmt/format.h>
+
+#include <cstring>
+#include <map>
+#include <mutex>
+
+#include "runtime/simulator/driver.hpp"
+
+namespace croton::runtime::simulator {
+namespace {
+
+bool is_split(const codegen::Text& text) { return text.state_bytes > 0; }
+
+/// Compiled texts of this process, by kernel name: all simulated devices run the same code.
+struct Programs {
+  std::mutex mutex;
+  std::map<std::string, std::shared_ptr<const Program>> by_name;
+  std::function<std::string(std::string)> change;
+
+  static Programs& instance() {
+    static auto* programs = new Programs;
+    return *programs;
+  }
+};
+
+/// The program, and whether it was compiled now.
+std::pair<std::shared_ptr<const Program>, bool> program_of(const codegen::Text& text) {
+  Programs& programs = Programs::instance();
+  const std::lock_guard lock(programs.mutex);
+  if (const auto found = programs.by_name.find(text.name); found != programs.by_name.end())
+    return {found->second, false};
+  std::string unit = codegen::prelude(codegen::Target::cuda, true) + text.code;
+  if (programs.change) unit = programs.change(std::move(unit));
+  std::vector<std::string> names{text.name};
+  if (is_split(text)) names.push_back(text.name + "_finish");
+  auto program = std::make_shared<const Program>(compile(unit, names, true), unit);
+  programs.by_name[text.name] = program;
+  return {std::move(program), true};
+}
+
+bool texts_are_changed() {
+  Programs& programs = Programs::instance();
+  const std::lock_guard lock(programs.mutex);
+  return static_cast<bool>(programs.change);
+}
+
+class SimulatedDevice final : public Device {
+ public:
+  explicit SimulatedDevice(int index) {
+    facts_.name = {base::DeviceName::Kind::cuda, index};
+    facts_.kind = DeviceFacts::Kind::simulated;
+    facts_.title = "simulated GPU";
+    facts_.memory = std::size_t{1} << 34;
+    facts_.major = 9;
+  }
+
+  const DeviceFacts& facts() const override { return facts_; }
+  bool runs_cuda() const override { return true; }
+
+  std::shared_ptr<void> allocate(std::size_t bytes) override {
+    // The owner keeps the memory's table alive: arrays may outlive the device's other users.
+    return {memory_->allocate(bytes), [memory = memory_](void* p) { memory->free(p); }};
+  }
+  void copy_in(void* to, const void* host, std::size_t bytes) override {
+    memory_->copy_in(to, {static_cast<const std::byte*>(host), bytes});
+  }
+  void copy_out(void* host, const void* from, std::size_t bytes) override {
+    memory_->copy_out({static_cast<std::byte*>(host), bytes}, from);
+  }
+
+  bool prepare(const codegen::Text& text) override { return program_of(text).second; }
+
+  void launch(const DeviceLaunch& launch) override {
+    const auto program = program_of(*launch.text).first;
+    const std::vector<Allocation> pieces = pieces_of(launch);
+    // A changed text may go on for ever; none of the tests' programs comes near this.
+    const std::uint64_t most_steps = texts_are_changed() ? 1 << 20 : LaunchShape{}.most_steps;
+    std::int64_t items = launch.items;
+    void* arguments[] = {launch.parameters.data(), &items};
+    const LaunchShape shape{.blocks = static_cast<unsigned>(launch.blocks),
+                            .threads = static_cast<unsigned>(launch.threads),
+                            .most_steps = most_steps};
+    if (items > 0) simulator::launch(*program, launch.text->name, shape, arguments, pieces);
+    if (is_split(*launch.text)) {
+      simulator::launch(*program, launch.text->name + "_finish", {.blocks = 1, .threads = 32, .most_steps = most_steps},
+                        std::span(arguments, 1), pieces);
+    }
+    for (const Allocation& piece : pieces) memory_->set_written(piece);
+  }
+
+  void prepare(const cpu::MatrixProduct&) override {}
+
+  void gemm(const cpu::MatrixProduct& product) override {
+    // The host's BLAS, on this device's memory: one access for each operand, checked as a kernel's would be.
+    const bool ta = product.transpose_a, tb = product.transpose_b;
+    const auto bytes = [&](std::int64_t rows, std::int64_t columns, std::int64_t stride) {
+      if (rows <= 0 || columns <= 0) return std::size_t{0};
+      return static_cast<std::size_t>((rows - 1) * stride + columns) * size_of(product.dtype);
+    };
+    const std::size_t a = bytes(ta ? product.k : product.m, ta ? product.m : product.k, product.lda);
+    const std::size_t b = bytes(tb ? product.n : product.k, tb ? product.k : product.n, product.ldb);
+    const std::size_t c = bytes(product.m, product.n, product.ldc);
+    memory_->check_read(product.a, a, "the left operand of a product");
+    memory_->check_read(product.b, b, "the right operand of a product");
+    if (product.beta != 0) memory_->check_read(product.c, c, "the result of a product, which adds to it");
+    if (overlap(product.c, c, product.a, a) || overlap(product.c, c, product.b, b))
+      throw DeviceError("race on a simulated device: the result of a product overlaps one of its operands");
+    memory_->check_written(product.c, c, "the result of a product");
+    cpu::gemm(product);
+  }
+
+ private:
+  static bool overlap(const void* a, std::size_t a_bytes, const void* b, std::size_t b_bytes) {
+    const auto first = reinterpret_cast<std::uintptr_t>(a), second = reinterpret_cast<std::uintptr_t>(b);
+    return first < second + b_bytes && second < first + a_bytes;
+  }
+
+  /// The memory that the launch may touch. What it only writes holds nothing that it may read.
+  std::vector<Allocation> pieces_of(const DeviceLaunch& launch) const {
+    std::map<void*, Operand> operands;  // one written in place of another is one piece
+    for (const Operand& operand : launch.operands) {
+      if (operand.bytes == 0) continue;
+      Operand& piece = operands[operand.address];
+      piece.address = operand.address;
+      piece.bytes = std::max(piece.bytes, operand.bytes);
+      piece.read = piece.read || operand.read;
+      piece.written = piece.written || operand.written;
+    }
+    std::vector<Allocation> pieces;
+    for (const auto& [address, operand] : operands) {
+      pieces.push_back(memory_->piece(address, operand.bytes, operand.read));
+      // What a broken text leaves out must not be there from the run before.
+      if (!operand.read && texts_are_changed()) std::memset(address, 0xab, operand.bytes);
+    }
+    return pieces;
+  }
+
+  DeviceFacts facts_;
+  std::shared_ptr<simulator::DeviceMemory> memory_ = std::make_shared<simulator::DeviceMemory>();
+};
+
+}  // namespace
+
+std::unique_ptr<Device> make_device(int index) { return std::make_unique<SimulatedDevice>(index); }
+
+void change_texts(std::function<std::string(std::string)> change) {
+  Programs& programs = Programs::instance();
+  const std::lock_guard lock(programs.mutex);
+  programs.by_name.clear();
+  programs.change = std::move(change);
+}
+
+}  // namespace croton::runtime::simulator

@@ -1,0 +1,347 @@
+// Pins, flags, scopes and transfers on simulated devices: where work runs, what is sent, and what comes out of it.
+#include <croton/config.hpp>
+#include <croton/croton.hpp>
+#include <croton/device.hpp>
+#include <croton/grad.hpp>
+#include <croton/nnet.hpp>
+
+#include <sstream>
+#include <thread>
+
+#include "base/device_name.hpp"
+#include "catch.hpp"
+#include "contains.hpp"
+
+namespace ct = croton;
+using ct::Array;
+using ct::DType;
+using ct::TransferInfo;
+
+namespace {
+
+std::vector<double> values(const Array& array) {
+  std::vector<double> result;
+  for (std::int64_t i = 0; i < array.size(); ++i) result.push_back(array.as_double(i));
+  return result;
+}
+
+/// Whether a step of the plan runs there.
+bool runs_on(const ct::Function& f, const std::string& device) {
+  return f.plan().find(" on " + device + " = ") != std::string::npos;
+}
+
+std::vector<TransferInfo> of_kind(const ct::Function& f, TransferInfo::Kind kind) {
+  std::vector<TransferInfo> result;
+  for (const TransferInfo& t : f.transfers()) {
+    if (t.kind == kind) result.push_back(t);
+  }
+  return result;
+}
+
+}  // namespace
+
+TEST_CASE("devices have many names") {
+  using croton::base::parse_device;
+  for (const char* first : {"cuda", "cuda0", "gpu", "gpu0", "gpu,0", "gpu:0", "/gpu:0", "GPU:0", "/cuda:0"})
+    CHECK(parse_device(first).to_string() == "cuda0");
+  for (const char* first : {"cpu", "cpu0", "/cpu:0", "cpu:0", "CPU"}) CHECK(parse_device(first).to_string() == "cpu");
+  CHECK(parse_device("/gpu:3").to_string() == "cuda3");
+  CHECK(parse_device("cpu2").to_string() == "cpu2");
+  for (const char* wrong :
+       {"", "tpu", "cuda-1", "cuda0x", "cuda:", "cuda999", "0", "/", "cuda 0", "cuda100000000000000000000"})
+    CHECK_THROWS_AS(parse_device(wrong), ct::ValueError);
+}
+
+TEST_CASE("the devices that there are") {
+  CHECK(ct::devices().size() >= 1);
+  CHECK(ct::devices()[0].name == "cpu");
+  const ct::change_flags two{"cuda_simulator=2"};
+  const auto devices = ct::devices();
+  REQUIRE(devices.size() == 3);
+  CHECK(devices[2].name == "cuda1");
+  CHECK(devices[2].kind == ct::DeviceInfo::Kind::simulated);
+  CHECK(devices[2].compute_capability == "9.0");
+  CHECK_THAT(devices[1].to_string(), contains("cuda0: ") && contains("(simulated)"));
+}
+
+TEST_CASE("a pinned variable draws work to its device; the flag of a call moves it") {
+  const ct::change_flags two{"cuda_simulator=2"};
+  Array host{1.f, 2.f, 3.f};
+  const auto x = ct::shared(host, {.name = "x", .target = "gpu"});
+  CHECK(x.home() == "cuda0");
+  CHECK(x.pinned());
+  host.data<float>()[0] = 100;
+  CHECK(values(x.get_value()) == std::vector<double>{1, 2, 3});
+
+  const ct::Function f = ct::function({}, x * 2);
+  const Array first = f();
+  CHECK(first.dtype() == DType::float32);
+  CHECK(first.device() == "cpu");
+  CHECK(first.to_string() == "[2. 4. 6.]");
+  REQUIRE(f.kernels().size() == 1);
+  CHECK(f.kernels()[0].target == "cuda:sm_90");
+  CHECK_THAT(f.kernels()[0].source, contains("CT_KERNEL"));
+  CHECK(runs_on(f, "cuda0"));
+  // Only the result was sent: to the host.
+  REQUIRE(f.transfers().size() == 1);
+  CHECK(f.transfers()[0].kind == TransferInfo::Kind::output);
+  CHECK(f.transfers()[0].from == "cuda0");
+  CHECK(f.transfers()[0].to == "cpu");
+  CHECK(f.transfers()[0].bytes == 12);
+
+  {
+    const ct::change_flags on{"device=cuda1"};
+    CHECK(Array(f()).to_string() == "[2. 4. 6.]");
+    CHECK(runs_on(f, "cuda1"));
+    const auto sent = of_kind(f, TransferInfo::Kind::shared);
+    REQUIRE(sent.size() == 1);  // three elements, from device to device
+    CHECK(sent[0].what == "x");
+    CHECK(sent[0].from == "cuda0");
+    CHECK(sent[0].to == "cuda1");
+    CHECK(sent[0].bytes == 12);
+    CHECK(f.transfers().size() == 2);
+    // A second call sends only its result, and compiles nothing.
+    const auto before = f.counts();
+    CHECK(Array(f()).to_string() == "[2. 4. 6.]");
+    CHECK(f.transfers().size() == 1);
+    CHECK(of_kind(f, TransferInfo::Kind::output).size() == 1);
+    CHECK(f.counts().compiled == before.compiled);
+    CHECK(f.counts().transfers == before.transfers + 1);
+  }
+  // The scope is over, and nothing has moved.
+  CHECK(x.home() == "cuda0");
+  const auto before = f.counts();
+  CHECK(Array(f()).to_string() == "[2. 4. 6.]");
+  CHECK(f.transfers().size() == 1);
+  CHECK(f.counts().compiled == before.compiled);
+  CHECK(runs_on(f, "cuda0"));
+}
+
+TEST_CASE("a copy on another device is sent again only when the variable has changed") {
+  const ct::change_flags two{"cuda_simulator=2"};
+  auto x = ct::shared(Array{1.f, 2.f}, {.name = "x", .target = "cuda0"});
+  const ct::Function f = ct::function({}, x + 1);
+  const ct::Function g = ct::function({}, ct::sum(x));
+  const ct::change_flags on{"device=cuda1"};
+  f();
+  CHECK(of_kind(f, TransferInfo::Kind::shared).size() == 1);
+  // Another function finds the copy.
+  CHECK(Array(g()).item<float>() == 3);
+  CHECK(of_kind(g, TransferInfo::Kind::shared).empty());
+  x.set_value(Array{5.f, 6.f});
+  CHECK(values(f()) == std::vector<double>{6, 7});
+  CHECK(of_kind(f, TransferInfo::Kind::shared).size() == 1);
+  CHECK(Array(g()).item<float>() == 11);
+  CHECK(of_kind(g, TransferInfo::Kind::shared).empty());
+}
+
+TEST_CASE("flags of a scope end with it, also after an exception, nested and per thread") {
+  const ct::change_flags two{"cuda_simulator=2"};
+  const auto x = ct::shared(Array{1.f, 2.f}, {.name = "x", .target = "cuda0"});
+  const auto n = ct::lscalar("n");
+  const ct::Function f = ct::function({n}, x[n]);
+  try {
+    const ct::change_flags on{"device=cuda1"};
+    f(5);
+    FAIL("there is no element 5");
+  } catch (const ct::IndexError&) {
+  }
+  CHECK(Array(f(1)).item<float>() == 2);
+  CHECK_FALSE(runs_on(f, "cuda1"));
+  {
+    const ct::change_flags outer{"device=cuda1"};
+    {
+      const ct::change_flags inner{"device=cpu"};
+      f(1);
+      CHECK_FALSE(runs_on(f, "cuda0"));
+    }
+    CHECK(runs_on(f, "cuda1"));
+    bool elsewhere = true;
+    std::thread([&] {
+      const ct::change_flags here{"cuda_simulator=2"};  // scopes are of a thread
+      elsewhere = runs_on(f, "cuda1");
+    }).join();
+    CHECK_FALSE(elsewhere);
+  }
+  CHECK(runs_on(f, "cuda0"));
+}
+
+TEST_CASE("use() makes a device the default for what comes later") {
+  const ct::change_flags two{"cuda_simulator=2,print_active_device=false"};
+  const auto before = ct::shared(Array{1.f}, {.name = "before"});
+  const std::string device = ct::flag("device");
+  ct::use("gpu,1");
+  const auto after = ct::shared(Array{1.f}, {.name = "after"});
+  const auto v = ct::vector("v");
+  const ct::Function f = ct::function({v}, ct::exp(v));
+  CHECK(runs_on(f, "cuda1"));
+  CHECK(Array(f(Array{0.f})).item<float>() == 1);
+  CHECK(of_kind(f, TransferInfo::Kind::input).size() == 1);
+  ct::set_flag("device", device);
+  CHECK(before.home() == "cpu");
+  CHECK(after.home() == "cuda1");
+  CHECK_FALSE(after.pinned());
+  CHECK_THROWS_WITH(ct::use("cuda7"), contains("no device cuda7") && contains("cuda0 (simulated), cuda1 (simulated)"));
+  CHECK(ct::flag("device") == device);
+}
+
+TEST_CASE("device scopes nest; the innermost counts; what was built outside is free") {
+  const ct::change_flags two{"cuda_simulator=2"};
+  const auto a = ct::matrix("a"), b = ct::matrix("b");
+  ct::Variable left, right, sum;
+  {
+    const ct::device_scope outer("/gpu:0");
+    left = ct::dot(a, a);
+    {
+      const ct::device_scope inner("/gpu:1");
+      right = ct::dot(b, b);
+    }
+    const ct::device_scope host("/cpu:0");
+    sum = left + right;
+  }
+  const ct::Function f = ct::function({a, b}, sum);
+  const ct::Function one = ct::function({a, b}, ct::dot(a, a) + ct::dot(b, b));
+  const Array x = Array::uniform(DType::float32, {17, 17}, 1), y = Array::uniform(DType::float32, {17, 17}, 2);
+  // The same library on the host and in simulated memory: the same bits.
+  CHECK(values(f(x, y)) == values(one(x, y)));
+  CHECK(runs_on(f, "cuda0"));
+  CHECK(runs_on(f, "cuda1"));
+  CHECK(of_kind(f, TransferInfo::Kind::input).size() == 2);
+  const auto sent = of_kind(f, TransferInfo::Kind::value);
+  REQUIRE(sent.size() == 2);
+  for (const TransferInfo& t : sent) {
+    CHECK(t.to == "cpu");
+    CHECK(t.bytes == 17 * 17 * 4);
+  }
+  CHECK(of_kind(f, TransferInfo::Kind::output).empty());
+  CHECK(one.transfers().empty());
+}
+
+TEST_CASE("gradients run where their op runs") {
+  const ct::change_flags two{"cuda_simulator=2"};
+  const auto x = ct::matrix("x");
+  const auto w = ct::shared(Array::uniform(DType::float32, {5, 3}, 3), {.name = "w"});
+  ct::Variable h;
+  {
+    const ct::device_scope on("cuda1");
+    h = ct::tanh(ct::dot(x, w));
+  }
+  const auto loss = ct::sum(h * h);
+  const ct::Function f = ct::function({x}, ct::grad(loss, w));
+  const std::string placement = f.placement();
+  std::size_t products = 0;
+  std::istringstream lines(placement);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.find("(dot)") == std::string::npos) continue;
+    ++products;
+    CHECK_THAT(line, contains("cuda1"));
+  }
+  CHECK(products == 2);
+  const Array in = Array::uniform(DType::float32, {4, 5}, 4);
+  const ct::change_flags reference{"mode=reference"};
+  const ct::Function g = ct::function({x}, ct::grad(loss, w));
+  const auto got = values(f(in)), expected = values(g(in));
+  REQUIRE(got.size() == expected.size());
+  for (std::size_t i = 0; i < got.size(); ++i) CHECK(got[i] == Approx(expected[i]).epsilon(1e-5));
+}
+
+TEST_CASE("transfer() moves a value, and its gradient back") {
+  const ct::change_flags two{"cuda_simulator=2"};
+  const auto x = ct::vector("x");
+  const auto moved = ct::transfer(x * 2, "cuda1");
+  const ct::Function f = ct::function({x}, ct::exp(moved));
+  CHECK(runs_on(f, "cuda1"));  // what is free goes to what was sent
+  CHECK(values(f(Array{0.f, 1.f}))[0] == 1);
+  const ct::Function g = ct::function({x}, ct::grad(ct::sum(moved * moved), x));
+  CHECK(values(g(Array{1.f, 3.f})) == std::vector<double>{8, 24});
+  // Nothing to do where it is there already.
+  const ct::Function here = ct::function({x}, ct::transfer(x, "cpu") + 1);
+  CHECK(here.plan().find("transfer") == std::string::npos);
+  CHECK(values(here(Array{1.f})) == std::vector<double>{2});
+}
+
+TEST_CASE("a device that is not there is an error with the user's line, or soft placement") {
+  const ct::change_flags two{"cuda_simulator=2"};
+  const auto x = ct::vector("x");
+  ct::Variable y;
+  {
+    const ct::device_scope on("cuda5");
+    y = ct::exp(x);
+    y.named("y");
+  }
+  CHECK_THROWS_AS(ct::function({x}, y), ct::DeviceError);
+  CHECK_THROWS_WITH(ct::function({x}, y), contains("test_devices.cpp:") && contains("cuda5") &&
+                                              contains("cpu, cuda0, cuda1") && contains("allow_soft_placement"));
+  CHECK_THROWS_WITH(ct::shared(Array{1.f}, {.name = "w", .target = "cuda5"}),
+                    contains("shared 'w'") && contains("no device cuda5"));
+  const ct::change_flags soft{"allow_soft_placement=true"};
+  const ct::Function f = ct::function({x}, y);
+  CHECK(values(f(Array{0.f})) == std::vector<double>{1});
+  CHECK_THAT(f.placement(), contains("there is no cuda5"));
+  {
+    const ct::change_flags hard{"allow_soft_placement=false"};
+    CHECK_THROWS_AS(
+        [&] {
+          const ct::change_flags on{"device=cuda5"};
+          f(Array{0.f});
+        }(),
+        ct::DeviceError);
+  }
+}
+
+TEST_CASE("updates: a pinned variable's new value goes home, another's home moves") {
+  const ct::change_flags two{"cuda_simulator=2"};
+  const auto pinned = ct::shared(Array{1.f, 2.f}, {.name = "pinned", .target = "cuda0"});
+  const auto loose = ct::shared(Array{1.f, 2.f}, {.name = "loose"});
+  const ct::Function step =
+      ct::function({}, ct::OutputList{std::vector<ct::Out>{}}, {.updates = {{pinned, pinned * 2}, {loose, loose * 3}}});
+  {
+    const ct::change_flags on{"device=cuda1"};
+    step();
+    step();
+  }
+  CHECK(pinned.home() == "cuda0");
+  CHECK(loose.home() == "cuda1");
+  CHECK(values(pinned.get_value()) == std::vector<double>{4, 8});
+  CHECK(values(loose.get_value()) == std::vector<double>{9, 18});
+  // In place on its device: nothing is sent.
+  const ct::Function there =
+      ct::function({}, ct::OutputList{std::vector<ct::Out>{}}, {.updates = {{pinned, pinned + 1}}});
+  there();
+  CHECK(there.transfers().empty());
+  CHECK_THAT(there.plan(), contains("in place of"));
+  CHECK(values(pinned.get_value()) == std::vector<double>{5, 9});
+}
+
+TEST_CASE("arrays on devices are reached by copies alone") {
+  const ct::change_flags two{"cuda_simulator=2"};
+  const auto w = ct::shared(Array{1.f, 2.f}, {.name = "w", .target = "cuda0"});
+  const ct::Function f = ct::function({}, w);
+  CHECK(Array(f()).device() == "cpu");
+  CHECK(values(w.get_value(true)) == std::vector<double>{1, 2});
+}
+
+TEST_CASE("the placement log names every op, its device and the reason, and every transfer with its bytes") {
+  const ct::change_flags two{"cuda_simulator=2"};
+  const auto x = ct::shared(Array{1.f, 2.f, 3.f}, {.name = "x", .target = "cuda0"});
+  const ct::Function f = ct::function({}, x * 2, {.name = "twice"});
+  std::ostringstream log;
+  ct::log_device_placement(log);
+  {
+    const ct::change_flags on{"device=cuda1"};
+    f();
+    const std::string first = log.str();
+    CHECK_THAT(first, contains("devices:") && contains("cuda1: ") && contains("twice runs here:"));
+    CHECK_THAT(first, contains("(mul): cuda1  [change_flags]"));
+    CHECK_THAT(first, contains("twice: shared variable x: cuda0 -> cuda1, 12 bytes"));
+    CHECK_THAT(first, contains("cuda1 -> cpu, 12 bytes"));
+    log.str("");
+    f();
+    CHECK(log.str().find("shared variable") == std::string::npos);
+    CHECK(log.str().find("runs here") == std::string::npos);
+  }
+  ct::log_device_placement(nullptr);
+  log.str("");
+  f();
+  CHECK(log.str().empty());
+}
