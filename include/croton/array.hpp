@@ -37,22 +37,24 @@ class Array {
 
   /// A vector of the values: Array{1.f, 2.f, 3.f} is float32 (3), Array{1, 2} is int32 (2).
   template <class T>
-  requires Element<T> Array(std::initializer_list<T> values)
-      : Array(std::span<const T>(values.begin(), values.size())) {}
+    requires Element<T>
+  Array(std::initializer_list<T> values) : Array(std::span<const T>(values.begin(), values.size())) {}
   /// A matrix of the rows, which must have equal lengths, else ShapeError: Array{{1.f, 2.f}, {3.f, 4.f}}.
   template <class T>
-  requires Element<T> Array(std::initializer_list<std::initializer_list<T>> rows);
+    requires Element<T>
+  Array(std::initializer_list<std::initializer_list<T>> rows);
   /// A vector with a copy of the values.
   template <class T>
-  requires Element<T>
+    requires Element<T>
   explicit Array(std::span<const T> values)
       : Array(copy_of(values.data(), dtype_of<T>(), {static_cast<std::int64_t>(values.size())})) {}
   template <class T>
-  requires(Element<T> && !std::same_as<T, bool>) Array(const std::vector<T>& values)
-      : Array(std::span<const T>(values)) {}
+    requires(Element<T> && !std::same_as<T, bool>)
+  Array(const std::vector<T>& values) : Array(std::span<const T>(values)) {}
   /// A 0-d array.
   template <class T>
-  requires Element<T> Array(T scalar) : Array(copy_of(&scalar, dtype_of<T>(), {})) {}
+    requires Element<T>
+  Array(T scalar) : Array(copy_of(&scalar, dtype_of<T>(), {})) {}
 
   /// Uninitialised elements, C order, 64-byte aligned.
   static Array empty(DType dtype, Sizes shape);
@@ -161,7 +163,8 @@ class Array {
 };
 
 template <class T>
-requires Element<T> Array::Array(std::initializer_list<std::initializer_list<T>> rows) {
+  requires Element<T>
+Array::Array(std::initializer_list<std::initializer_list<T>> rows) {
   const std::size_t columns = rows.size() == 0 ? 0 : rows.begin()->size();
   *this = empty(dtype_of<T>(), {static_cast<std::int64_t>(rows.size()), static_cast<std::int64_t>(columns)});
   T* to = static_cast<T*>(data_);

@@ -93,12 +93,14 @@ class Argument {
   Argument(const Array& a) : array_(&a) {}
   Argument(Array&& a) : own_(std::move(a)) {}
   template <class T>
-  requires std::is_arithmetic_v<T> Argument(T value) : own_(Array(value)), number_(true) {}
+    requires std::is_arithmetic_v<T>
+  Argument(T value) : own_(Array(value)), number_(true) {}
   template <class T>
-  requires(std::is_arithmetic_v<T> && !std::same_as<T, bool>) Argument(const std::vector<T>& values)
-      : own_(Array(values)) {}
+    requires(std::is_arithmetic_v<T> && !std::same_as<T, bool>)
+  Argument(const std::vector<T>& values) : own_(Array(values)) {}
   template <class T>
-  requires std::is_arithmetic_v<T> Argument(std::initializer_list<T> values) : own_(Array(values)) {}
+    requires std::is_arithmetic_v<T>
+  Argument(std::initializer_list<T> values) : own_(Array(values)) {}
   Argument(const Outputs& outputs) : array_(&outputs.only()) {}
 
   const Array& array() const { return array_ != nullptr ? *array_ : *own_; }

@@ -60,15 +60,11 @@ std::vector<Case> other_cases() {
       {"cast down and up", [](const Inputs& x) { return ct::cast(ct::cast(x[0], DType::float64) * 2, DType::float64); },
        matrix},
       {"broadcast row",
-       [](const Inputs& x) {
-         return x[0] * ct::dimshuffle(x[1], {broadcast_axis, 0});
-       },
+       [](const Inputs& x) { return x[0] * ct::dimshuffle(x[1], {broadcast_axis, 0}); },
        {real({3, 4}, 1), real({4}, 2)},
        true},
       {"broadcast column",
-       [](const Inputs& x) {
-         return x[0] / ct::dimshuffle(x[1], {0, broadcast_axis});
-       },
+       [](const Inputs& x) { return x[0] / ct::dimshuffle(x[1], {0, broadcast_axis}); },
        {real({3, 4}, 1), real({3}, 2, 1, 2)}},
       {"broadcast scalar",
        [](const Inputs& x) { return ct::exp(x[0] * x[1]) + x[1]; },
@@ -105,38 +101,15 @@ std::vector<Case> other_cases() {
        {real({3, 4}, 1), real({3}, 2)}},
       {"dot of itself", [](const Inputs& x) { return ct::dot(x[0], ct::transpose(x[0])); }, matrix},
       {"transpose", [](const Inputs& x) { return ct::exp(ct::transpose(x[0])) * 2; }, matrix},
-      {"dimshuffle",
-       [](const Inputs& x) {
-         return ct::sqr(ct::dimshuffle(x[0], {1, broadcast_axis, 0}));
-       },
-       matrix, true},
-      {"reshape",
-       [](const Inputs& x) {
-         return ct::sqr(ct::reshape(x[0], {2, -1}));
-       },
-       matrix},
-      {"slices",
-       [](const Inputs& x) {
-         return ct::sqr(x[0].at({slice(1, {}), slice({}, {}, -2)}));
-       },
-       matrix, true},
-      {"index",
-       [](const Inputs& x) {
-         return ct::exp(x[0][1]) * x[0].at({0, 2});
-       },
-       matrix},
+      {"dimshuffle", [](const Inputs& x) { return ct::sqr(ct::dimshuffle(x[0], {1, broadcast_axis, 0})); }, matrix,
+       true},
+      {"reshape", [](const Inputs& x) { return ct::sqr(ct::reshape(x[0], {2, -1})); }, matrix},
+      {"slices", [](const Inputs& x) { return ct::sqr(x[0].at({slice(1, {}), slice({}, {}, -2)})); }, matrix, true},
+      {"index", [](const Inputs& x) { return ct::exp(x[0][1]) * x[0].at({0, 2}); }, matrix},
       {"overlapping slices", [](const Inputs& x) { return x[0].at({slice(1, {})}) * x[0].at({slice({}, -1)}); },
        matrix},
-      {"alloc",
-       [](const Inputs& x) {
-         return ct::sqr(ct::alloc(x[0], {2, 3, 4}));
-       },
-       matrix},
-      {"alloc of a scalar",
-       [](const Inputs& x) {
-         return ct::exp(ct::alloc(x[0], {2, 3}));
-       },
-       {real({}, 1)}},
+      {"alloc", [](const Inputs& x) { return ct::sqr(ct::alloc(x[0], {2, 3, 4})); }, matrix},
+      {"alloc of a scalar", [](const Inputs& x) { return ct::exp(ct::alloc(x[0], {2, 3})); }, {real({}, 1)}},
       {"arange", [](const Inputs& x) { return ct::sqr(ct::arange(3)) * x[0]; }, {real({}, 1)}},
       {"softmax", [](const Inputs& x) { return ct::nnet::softmax(x[0]); }, matrix, true},
       {"softmax along rows", [](const Inputs& x) { return ct::sqr(ct::nnet::softmax(x[0], 0)); }, matrix},
