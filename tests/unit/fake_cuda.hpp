@@ -48,6 +48,10 @@ class FakeCuda {
   void fail(const std::string& entry, long long nth, int code, long long count = 1) {
     control<decltype(fake_cuda_fail)>("fake_cuda_fail")(entry.c_str(), nth, count, code);
   }
+  /// Who runs texts that the fake NVRTC compiled.
+  void set_runner(const fake_cuda::Runner& runner) {
+    control<decltype(fake_cuda_set_runner)>("fake_cuda_set_runner")(runner);
+  }
   long long calls(const std::string& entry) {
     return control<decltype(fake_cuda_calls)>("fake_cuda_calls")(entry.c_str());
   }
