@@ -731,6 +731,7 @@ ERROR_CASE(calls, eval_without_a_value) {
 }
 ERROR_CASE(calls, unknown_device) {
 #line 1 "user.cpp"
+  change_flags without_gpus("cuda_root=none");
   SharedVariable w = shared(Array{1.f, 2.f}, {.name = "w", .target = "cuda0"});
 }
 
