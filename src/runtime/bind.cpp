@@ -94,8 +94,9 @@ void BoundSegment::find_layouts(const CallArrays& arrays) {
     memory_.layouts[b] = std::move(layout);
     if (buffer.role == Buffer::Role::constant && buffer.place != 0) {
       held_[b] = with_lines(arena.origin(buffer.node), [&] {
-        return copied_to(device_of(buffer.place), nullptr,
-                         executable_->program.graph.constants[static_cast<std::size_t>(buffer.number)]);
+        const auto number = static_cast<std::size_t>(buffer.number);
+        return executable_->constants.get(*device_of(buffer.place), number,
+                                          executable_->program.graph.constants[number]);
       });
     }
   }

@@ -24,7 +24,19 @@ struct InputRef {
   std::size_t number = 0;
 };
 
+/// Copies of a program's constants in the memory of devices, made when a plan first needs them there.
+class ConstantCopies {
+ public:
+  /// OutOfMemory, DeviceError.
+  Array get(base::DeviceMemory& device, std::size_t number, const Array& value) const;
+
+ private:
+  mutable std::mutex mutex_;
+  mutable std::map<std::pair<base::DeviceMemory*, std::size_t>, Array> copies_;
+};
+
 struct Executable {
+  ConstantCopies constants;
   fuse::Program program;
   plan::Plan plan;
   /// Per call of the program: of its kernel, or of the kernels that may stand in for a product.
