@@ -230,6 +230,8 @@ void bind_kernel(nb::module_& m) {
       .def_ro("reference_kernels", &CallCounts::reference_kernels, "Kernels run by the reference evaluator.")
       .def_ro("compiled", &CallCounts::compiled, "Kernels compiled.")
       .def_ro("cached", &CallCounts::cached, "Kernels taken from the cache on disk.")
+      .def_ro("transfers", &CallCounts::transfers, "Copies from one device to another.")
+      .def_ro("transferred_bytes", &CallCounts::transferred_bytes)
       .def_ro("product_library", &CallCounts::product_library)
       .def_ro("compiler", &CallCounts::compiler);
 }
@@ -262,6 +264,9 @@ void bind_callable(nb::module_& m) {
           },
           "target"_a = "", "Everything the compiler gets, for all kernels.")
       .def("counts", unlocked<&Function::counts>(), "What ran so far.")
+      .def("transfers", unlocked<&Function::transfers>(), "What the last call sent from device to device, in order.")
+      .def("devices", unlocked<&Function::devices>(), "The devices that work of a call from this thread now runs on.")
+      .def("placement", unlocked<&Function::placement>(), "Where each op runs now, and why, in the order of the plan.")
       .def_prop_ro("product_count", unlocked<&Function::product_count>(), "The number of matrix products in one call.")
       .def_prop_ro("name", [](const Callable& f) { return f.function.name(); })
       .def_prop_ro(

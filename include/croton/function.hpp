@@ -184,6 +184,8 @@ class Function {
   CallCounts counts() const;
   /// What the last call sent from one device to another, in order.
   std::vector<TransferInfo> transfers() const;
+  /// The devices that work of a call from this thread now runs on.
+  std::vector<std::string> devices() const;
   /// Where each op runs for a call from this thread now, and why, in the order in which they run.
   std::string placement() const;
   bool defined() const { return impl_ != nullptr; }
