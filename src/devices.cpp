@@ -78,7 +78,7 @@ std::vector<int> steps_of(const runtime::Executable& executable) {
 
 std::string DeviceInfo::to_string() const {
   std::string text = fmt::format("{}: {}", name, title);
-  if (kind == Kind::simulated || kind == Kind::logical) text += fmt::format(" ({})", name_of(kind));
+  if (kind == Kind::logical) text += fmt::format(" ({})", name_of(kind));
   if (memory > 0) text += fmt::format(", {:.1f} GiB", static_cast<double>(memory) / (1 << 30));
   if (!compute_capability.empty()) text += ", compute capability " + compute_capability;
   if (!pci.empty()) text += ", PCI " + pci;

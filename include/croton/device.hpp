@@ -29,7 +29,7 @@ struct DeviceInfo {
   std::size_t memory = 0;          ///< in bytes
   std::string compute_capability;  ///< "9.0"; empty for the host
   std::string pci;                 ///< "0000:17:00.0"; empty where there is none
-  /// "cuda0: simulated GPU (simulated), 16.0 GiB, compute capability 9.0"
+  /// "cuda0: simulated GPU, 16.0 GiB, compute capability 9.0"
   std::string to_string() const;
 };
 

@@ -11,6 +11,7 @@
 #include "base/device_name.hpp"
 #include "catch.hpp"
 #include "contains.hpp"
+#include "runtime/device.hpp"
 
 namespace ct = croton;
 using ct::Array;
@@ -61,7 +62,7 @@ TEST_CASE("the devices that there are") {
   CHECK(devices[2].name == "cuda1");
   CHECK(devices[2].kind == ct::DeviceInfo::Kind::simulated);
   CHECK(devices[2].compute_capability == "9.0");
-  CHECK_THAT(devices[1].to_string(), contains("cuda0: ") && contains("(simulated)"));
+  CHECK_THAT(devices[1].to_string(), contains("cuda0: simulated GPU, "));
 }
 
 TEST_CASE("a pinned variable draws work to its device; the flag of a call moves it") {
@@ -344,4 +345,69 @@ TEST_CASE("the placement log names every op, its device and the reason, and ever
   log.str("");
   f();
   CHECK(log.str().empty());
+}
+
+// ---- a product on a simulated device is one access for each operand ----
+
+namespace {
+
+using croton::runtime::cpu::MatrixProduct;
+
+/// Memory of the simulated cuda0 with the values; without them nothing is written there.
+std::shared_ptr<void> put(croton::runtime::Device& device, std::size_t count, bool written = true) {
+  const std::vector<float> values(count, 1.f);
+  auto memory = device.allocate(count * sizeof(float));
+  if (written) device.copy_in(memory.get(), values.data(), count * sizeof(float));
+  return memory;
+}
+
+MatrixProduct product_of(void* a, void* b, void* c) {
+  MatrixProduct p;
+  p.dtype = DType::float32;
+  p.m = 3, p.k = 4, p.n = 5;
+  p.lda = 4, p.ldb = 5, p.ldc = 5;
+  p.a = a, p.b = b, p.c = c;
+  return p;
+}
+
+}  // namespace
+
+TEST_CASE("products on a simulated device are checked: bounds, what nobody wrote, what overlaps") {
+  auto& device = croton::runtime::device_at(257, true);
+  const auto a = put(device, 12), b = put(device, 20), c = put(device, 15, false);
+  MatrixProduct p = product_of(a.get(), b.get(), c.get());
+  device.gemm(p);
+  float result[15];
+  device.copy_out(result, c.get(), sizeof result);
+  for (const float value : result) CHECK(value == 4);
+  p.beta = 1;
+  p.alpha = -1;
+  device.gemm(p);  // in place: 4 - 4
+  device.copy_out(result, c.get(), sizeof result);
+  for (const float value : result) CHECK(value == 0);
+
+  const auto expect = [&](MatrixProduct wrong, const std::string& what) {
+    CHECK_THROWS_AS(device.gemm(wrong), ct::DeviceError);
+    CHECK_THROWS_WITH(device.gemm(wrong), contains(what));
+  };
+  p = product_of(a.get(), b.get(), c.get());
+  p.lda = 5;  // the last row ends behind the memory
+  expect(p, "out of bounds on a simulated device: the left operand");
+  p = product_of(a.get(), b.get(), c.get());
+  p.ldc = 6;
+  expect(p, "out of bounds on a simulated device: the result");
+  p = product_of(a.get(), b.get(), c.get());
+  p.transpose_b = true;
+  p.ldb = 4;
+  CHECK_NOTHROW(device.gemm(p));
+  const auto blank = put(device, 20, false);
+  expect(product_of(a.get(), blank.get(), c.get()), "uninitialised read on a simulated device: the right operand");
+  p = product_of(a.get(), b.get(), put(device, 15, false).get());
+  const auto fresh = put(device, 15, false);
+  p.c = fresh.get();
+  p.beta = 1;
+  expect(p, "uninitialised read on a simulated device: the result");
+  expect(product_of(a.get(), b.get(), b.get()), "race on a simulated device");
+  float host[15] = {};
+  expect(product_of(a.get(), b.get(), host), "out of bounds on a simulated device: the result");
 }

@@ -510,6 +510,9 @@ TEST_CASE("an allocation that fails changes nothing", "[semantics]") { check_fai
 TEST_CASE("an allocation that fails in a simulated launch changes nothing", "[semantics]") {
   check_failing_allocations("mode=simulate");
 }
+TEST_CASE("an allocation that fails on a device changes nothing", "[semantics]") {
+  check_failing_allocations("cuda_simulator=1,device=cuda0");
+}
 
 // ---- threads ----
 
