@@ -31,10 +31,10 @@ void bind_devices(nb::module_& m) {
       .def_prop_ro(
           "kind",
           [](const TransferInfo& transfer) {
-            static constexpr const char* names[] = {"input", "shared", "value", "output"};
+            static constexpr const char* names[] = {"input", "shared", "value", "output", "constant"};
             return names[static_cast<std::size_t>(transfer.kind)];
           },
-          "'input', 'shared', 'value' or 'output'.")
+          "'input', 'shared', 'value', 'output' or 'constant'.")
       .def("__repr__", [](const TransferInfo& t) {
         return "<croton.TransferInfo " + t.what + ": " + t.from + " -> " + t.to + ", " + std::to_string(t.bytes) +
                " bytes>";

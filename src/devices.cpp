@@ -172,7 +172,7 @@ void log_placement(std::ostream& out, const CompiledFunction& function, const Pl
 
 void log_call(std::ostream& out, const CompiledFunction& function, std::span<const runtime::Transferred> transfers,
               const Placed& placed) {
-  static constexpr std::string_view kinds[] = {"input", "shared variable", "value", "output"};
+  static constexpr std::string_view kinds[] = {"input", "shared variable", "value", "output", "constant"};
   std::string text;
   for (const TransferInfo& t : describe_transfers(transfers, placed)) {
     text += fmt::format("{}: {} {}: {} -> {}, {} bytes\n", function.name, kinds[static_cast<std::size_t>(t.kind)],

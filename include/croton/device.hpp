@@ -65,7 +65,7 @@ inline void log_device_placement(std::ostream& stream) { log_device_placement(&s
 
 /// A copy from one device to another that a call made.
 struct TransferInfo {
-  enum class Kind { input, shared, value, output };
+  enum class Kind { input, shared, value, output, constant };
   std::string what;  ///< the variable's name, or its line
   std::string from, to;
   std::size_t bytes = 0;

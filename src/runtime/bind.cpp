@@ -91,10 +91,6 @@ void BoundSegment::find_layouts(const CallArrays& arrays) {
       }
     }
     memory_.layouts[b] = std::move(layout);
-    if (buffer.role == Buffer::Role::constant && buffer.place != 0) {
-      held_[b] = copied_to(device_of(buffer.place), nullptr,
-                           executable_->program.graph.constants[static_cast<std::size_t>(buffer.number)]);
-    }
   }
 }
 
@@ -230,6 +226,22 @@ char* Workspace::block(Device* device, std::size_t segment, std::size_t bytes) {
   return static_cast<char*>(block.memory.get());
 }
 
+/// The constant's copy on this device, sent when it is first asked for.
+void BoundSegment::send_constant(std::size_t b, RunCounts& counts) {
+  const Buffer& buffer = executable_->plan.buffers[b];
+  Device* to = device_of(buffer.place);
+  DeviceConstants& constants = *executable_->device_constants;
+  const std::lock_guard lock(constants.mutex);  // copies of a function share them
+  const auto key = std::pair<int, base::DeviceMemory*>(buffer.number, to);
+  auto found = constants.arrays.find(key);
+  if (found == constants.arrays.end()) {
+    const Array& value = executable_->program.graph.constants[static_cast<std::size_t>(buffer.number)];
+    found = constants.arrays.emplace(key, copied_to(to, nullptr, value)).first;
+    counts.add({buffer.node, 0, buffer.place, Transferred::Kind::constant, value.bytes()});
+  }
+  memory_.base[b] = address_of(found->second);
+}
+
 /// The shared variable's copy on this device: sent if the value has changed since it was last here.
 void BoundSegment::send_copy(std::size_t b, CallArrays& arrays, RunCounts& counts) {
   const plan::Plan& plan = executable_->plan;
@@ -272,7 +284,10 @@ void BoundSegment::start(CallArrays& arrays, Workspace& workspace, RunCounts& co
         base = address_of(arrays.shared[number]);
         break;
       case Buffer::Role::constant:
-        base = address_of(device != nullptr ? held_.at(b) : graph.constants[number]);
+        if (device == nullptr)
+          base = address_of(graph.constants[number]);
+        else
+          send_constant(b, counts);
         break;
       case Buffer::Role::resident:
         send_copy(b, arrays, counts);

@@ -5,6 +5,7 @@
 #include <croton/grad.hpp>
 #include <croton/nnet.hpp>
 
+#include <iostream>
 #include <sstream>
 #include <thread>
 
@@ -312,6 +313,32 @@ TEST_CASE("updates: a pinned variable's new value goes home, another's home move
   CHECK(there.transfers().empty());
   CHECK_THAT(there.plan(), contains("in place of"));
   CHECK(values(pinned.get_value()) == std::vector<double>{5, 9});
+}
+
+TEST_CASE("a constant is sent once, whatever the sizes of calls") {
+  const ct::change_flags two{"cuda_simulator=2,device=cuda1"};
+  const auto x = ct::matrix("x");
+  const auto table = ct::constant(Array{1.f, 2.f, 3.f});
+  const ct::Function f = ct::function({x}, x * table);
+  f(Array::full(DType::float32, {2, 3}, 1));
+  REQUIRE(of_kind(f, TransferInfo::Kind::constant).size() == 1);
+  CHECK(of_kind(f, TransferInfo::Kind::constant)[0].bytes == 12);
+  CHECK(values(f(Array::full(DType::float32, {1, 3}, 2))) == std::vector<double>{2, 4, 6});
+  CHECK(of_kind(f, TransferInfo::Kind::constant).empty());
+  const ct::Function g = f.copy();
+  g(Array::full(DType::float32, {2, 3}, 1));
+  CHECK(of_kind(g, TransferInfo::Kind::constant).empty());
+}
+
+TEST_CASE("use() says which device that is") {
+  const ct::change_flags two{"cuda_simulator=2"};
+  const std::string device = ct::flag("device");
+  std::ostringstream said;
+  std::streambuf* const before = std::cerr.rdbuf(said.rdbuf());
+  ct::use("gpu,0");
+  std::cerr.rdbuf(before);
+  ct::set_flag("device", device);
+  CHECK(said.str() == "Mapped name None to device cuda0: simulated GPU (simulated)\n");
 }
 
 TEST_CASE("arrays on devices are reached by copies alone") {
