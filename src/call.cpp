@@ -96,6 +96,7 @@ void CompiledFunction::read_devices() {
     scoped_ = runtime::place_of(now.device, soft);
   }
   fallback_ = runtime::place_of(process.device, soft);
+  device_set_ = runtime::device_set();
   last_flags_ = &now;
   last_generation_ = generation;
   devices_read_ = true;
@@ -125,6 +126,7 @@ Placed& CompiledFunction::find_placed() {
     read_devices();
     place_key_.push_back(scoped_);
     place_key_.push_back(fallback_);
+    place_key_.push_back(simulated ? 0 : device_set_);
     for (const Variable& variable : shared) place_key_.push_back(variable.node()->shared->home);
   }
   if (last_placed_ != nullptr && place_key_ == last_place_key_) return *last_placed_;
@@ -146,7 +148,7 @@ Placed& CompiledFunction::find_placed() {
 void CompiledFunction::place(Placed& to) const {
   expr::Graph program_graph = *graph;
   if (!reference) {
-    std::size_t next = 2;
+    std::size_t next = 3;  // behind what read_devices() found
     for (expr::GraphInput& input : program_graph.inputs) {
       if (input.role == expr::Role::shared) input.place = place_key_[next++];
     }

@@ -82,6 +82,7 @@ class CompiledFunction {
   const base::Flags* last_flags_ = nullptr;
   std::uint64_t last_generation_ = 0;
   expr::Place scoped_ = 0, fallback_ = 0;
+  std::uint16_t device_set_ = 0;
   std::vector<std::int64_t> key_, last_key_;
   runtime::BoundPlan* last_ = nullptr;
   runtime::RunCounts run_counts_;

@@ -7,6 +7,7 @@
 // compiler's own messages speak of user.cpp too. A PLAIN_CASE has no symbolic variable, so that there is no line to
 // name.
 #include "catch.hpp"
+#include "folders.hpp"
 
 #include <croton/croton.hpp>
 
@@ -77,7 +78,7 @@ std::string kind_of(const Error& error) {
 
 /// The lines of a case's program, from this file.
 std::vector<std::string> program_of(const Case& c) {
-  static const std::string all = test::get_file(CROTON_SOURCE_FOLDER "/tests/error_tests.cpp");
+  static const std::string all = test::get_file(test::source_folder() + "/tests/error_tests.cpp");
   const std::string head = "_CASE(" + c.group + ", " + c.name + ") {\n#line 1 \"user.cpp\"\n";
   const std::size_t start = all.find(head);
   if (start == std::string::npos)
@@ -139,7 +140,7 @@ TEST_CASE("error texts", "[errors]") {
   }
   const char* update = std::getenv("CROTON_UPDATE_EXPECTED");
   for (const auto& [group, text] : found) {
-    const std::filesystem::path path = std::filesystem::path(CROTON_SOURCE_FOLDER) / "tests/errors" / (group + ".txt");
+    const std::filesystem::path path = std::filesystem::path(test::source_folder()) / "tests/errors" / (group + ".txt");
     if (update != nullptr && std::string_view(update) == "1") std::ofstream(path) << text;
     INFO(path.string() << " (CROTON_UPDATE_EXPECTED=1 writes it anew)");
     CHECK(test::get_file(path) == text);
@@ -730,7 +731,34 @@ ERROR_CASE(calls, eval_without_a_value) {
 }
 ERROR_CASE(calls, unknown_device) {
 #line 1 "user.cpp"
-  SharedVariable w = shared(Array{1.f, 2.f}, {.name = "w", .target = "cuda0"});
+  change_flags scope("cuda_simulator=2");
+  SharedVariable w = shared(Array{1.f, 2.f}, {.name = "w", .target = "cuda7"});
+}
+
+ERROR_CASE(calls, scope_of_a_device_that_is_not_there) {
+#line 1 "user.cpp"
+  change_flags scope("cuda_simulator=2");
+  Variable x = vector("x"), y;
+  {
+    device_scope on("cuda7");
+    y = exp(x).named("y");
+  }
+  function({x}, y);
+}
+
+PLAIN_CASE(calls, device_of_a_call_that_is_not_there) {
+#line 1 "user.cpp"
+  change_flags scope("cuda_simulator=2");
+  Variable x = vector("x");
+  Function f = function({x}, x + 1);
+  change_flags on("device=cuda7");
+  f(Array{1.f});
+}
+
+PLAIN_CASE(calls, use_of_a_device_that_is_not_there) {
+#line 1 "user.cpp"
+  change_flags scope("cuda_simulator=2");
+  use("gpu,2");
 }
 
 PLAIN_CASE(flags, unknown_name) {

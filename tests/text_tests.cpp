@@ -22,6 +22,7 @@
 //
 // With CROTON_UPDATE_EXPECTED=1 in the environment the lines between `expect` and `end` are replaced by what was found.
 #include "catch.hpp"
+#include "folders.hpp"
 
 #include <croton/error.hpp>
 
@@ -344,7 +345,7 @@ const std::map<std::string, Outcome>& outcomes() {
   static const std::map<std::string, Outcome> all = [] {
     const char* update = std::getenv("CROTON_UPDATE_EXPECTED");
     std::map<std::string, Outcome> result;
-    for (const auto& entry : std::filesystem::directory_iterator(CROTON_TEST_TEXTS)) {
+    for (const auto& entry : std::filesystem::directory_iterator(croton::test::source_folder() + "/tests/text")) {
       if (entry.path().extension() != ".test") continue;
       result[entry.path().stem().string()] =
           File(entry.path(), update != nullptr && std::string_view(update) == "1").run();

@@ -12,6 +12,7 @@
 #include "expr/evaluate.hpp"
 #include "runtime/cpu/blas.hpp"
 #include "runtime/cuda/dump.hpp"
+#include "runtime/user_line.hpp"
 
 namespace croton::runtime {
 
@@ -145,9 +146,12 @@ void BoundSegment::bind_launches(const CallArrays& arrays, const BindOptions& op
     auto next = kernels.begin();
     for (std::size_t t = 0; t < emitted.size(); ++t) {
       const auto end = next + static_cast<std::ptrdiff_t>(count[t]);
-      auto launch =
-          std::make_unique<KernelLaunch>(std::vector<BoundKernel>(std::move_iterator(next), std::move_iterator(end)),
-                                         std::move(emitted[t]), engine_, device, options.schedule, counts);
+      const std::vector<expr::Origin>& origins = next->call->origins;
+      auto launch = with_lines(origins, [&] {
+        return std::make_unique<KernelLaunch>(
+            std::vector<BoundKernel>(std::move_iterator(next), std::move_iterator(end)), std::move(emitted[t]), engine_,
+            device, options.schedule, counts);
+      });
       next = end;
       if (!launch->runs_cuda()) on_host.push_back(launch.get());
       fails_late_ = fails_late_ || (after_commit && launch->may_fail());
@@ -165,10 +169,15 @@ void BoundSegment::bind_launches(const CallArrays& arrays, const BindOptions& op
           {std::make_unique<TransferLaunch>(*executable_, first, from, device, memory_), first.after_commit});
       continue;
     }
-    const int generated = call.product ? generated_for(*executable_, first, sizes_) : -1;
+    int generated = call.product ? generated_for(*executable_, first, sizes_) : -1;
     if (call.product && generated < 0) {
-      launches_.push_back({std::make_unique<ProductLaunch>(*executable_, first, device, memory_), first.after_commit});
-      continue;
+      auto product = with_lines(call.product->origin,
+                                [&] { return std::make_unique<ProductLaunch>(*executable_, first, device, memory_); });
+      if (product->has_routine()) {
+        launches_.push_back({std::move(product), first.after_commit});
+        continue;
+      }
+      generated = generated_always(*executable_, first, sizes_);
     }
     std::vector<BoundKernel> kernels;
     for (int s = launch.first_step; s < launch.end_step; ++s) {
@@ -213,7 +222,13 @@ void Undo::keep(Device* device, char* address, std::size_t bytes) {
 }
 
 void Undo::put_back() noexcept {
-  for (const Kept& value : kept_) copy_between(value.device, value.address, nullptr, value.copy.get(), value.bytes);
+  for (const Kept& value : kept_) {
+    try {
+      copy_between(value.device, value.address, nullptr, value.copy.get(), value.bytes);
+    } catch (const Error& error) {
+      value.device->lose(error.what());
+    }
+  }
 }
 
 char* Workspace::block(Device* device, std::size_t segment, std::size_t bytes) {
@@ -242,6 +257,16 @@ void BoundSegment::send_constant(std::size_t b, RunCounts& counts) {
   memory_.base[b] = address_of(found->second);
 }
 
+/// The value, which must lie where the plan takes it to be: names of devices mean others when flags change.
+const Array& BoundSegment::at_home(const Array& value, const Device* home, NodeId node) const {
+  if (value.device_memory() == home) return value;
+  throw DeviceError(
+      fmt::format("{} lies on another {} than the one that the flags now name: it was put there while mode, "
+                  "cuda_simulator, cuda_driver or logical_devices had other values. Give them back those values, or "
+                  "move it: x.set_value(x.get_value())",
+                  lines_of(executable_->program.graph.arena.origin(node)), value.device()));
+}
+
 /// The shared variable's copy on this device: sent if the value has changed since it was last here.
 void BoundSegment::send_copy(std::size_t b, CallArrays& arrays, RunCounts& counts) {
   const plan::Plan& plan = executable_->plan;
@@ -255,7 +280,7 @@ void BoundSegment::send_copy(std::size_t b, CallArrays& arrays, RunCounts& count
   if (copy.version != arrays.versions[number] + 1) {  // 0: never sent
     Array fresh = empty_array(to, value.dtype(), value.shape());
     Device* from = device_of(plan.buffers[static_cast<std::size_t>(buffer.number)].place);
-    copy_between(to, address_of(fresh), from, address_of(value), value.bytes());
+    copy_between(to, address_of(fresh), from, address_of(at_home(value, from, buffer.node)), value.bytes());
     copy = {std::move(fresh), arrays.versions[number] + 1};
     counts.add({buffer.node, plan.buffers[static_cast<std::size_t>(buffer.number)].place, buffer.place,
                 Transferred::Kind::shared, value.bytes()});
@@ -281,7 +306,7 @@ void BoundSegment::start(CallArrays& arrays, Workspace& workspace, RunCounts& co
         base = address_of(arrays.arguments[number]);
         break;
       case Buffer::Role::shared:
-        base = address_of(arrays.shared[number]);
+        base = address_of(at_home(arrays.shared[number], device, buffer.node));
         break;
       case Buffer::Role::constant:
         if (device == nullptr)
@@ -318,27 +343,35 @@ void BoundSegment::start(CallArrays& arrays, Workspace& workspace, RunCounts& co
 void BoundSegment::run(RunCounts& counts) {
   failure_[0] = 0;
   Undo undo;
+  bool overwritten = false;
   try {
     for (BoundLaunch& launch : launches_) {
       if (launch.after_commit && fails_late_ && undo.empty()) keep_updates(undo);
       run(launch, counts);
+      overwritten = overwritten || launch.after_commit;
     }
   } catch (...) {
     undo.put_back();
+    if (overwritten && undo.empty()) give_up();
     throw;
   }
 }
 
+void BoundSegment::give_up() const noexcept {
+  for (const auto& [place, device] : devices_)
+    device->lose("a call failed when it had overwritten some of its shared variables, and not all");
+}
+
 void BoundSegment::run(BoundLaunch& launch, RunCounts& counts) {
   if (auto* product = std::get_if<std::unique_ptr<ProductLaunch>>(&launch.what)) {
-    (*product)->run(memory_);
+    with_lines((*product)->origin(), [&] { (*product)->run(memory_); });
     ++counts.products;
   } else if (auto* transfer = std::get_if<std::unique_ptr<TransferLaunch>>(&launch.what)) {
-    (*transfer)->run(memory_);
+    with_lines((*transfer)->origin(), [&] { (*transfer)->run(memory_); });
     counts.add((*transfer)->record());
   } else {
     KernelLaunch& kernel = *std::get<std::unique_ptr<KernelLaunch>>(launch.what);
-    kernel.run(memory_, failure_);
+    with_lines(kernel.origins(), [&] { kernel.run(memory_, failure_); });
     ++(kernel.by_reference() ? counts.reference_kernels : counts.kernels);
     if (failure_[0] != 0) fail(kernel);
   }
@@ -362,11 +395,7 @@ void BoundSegment::fail(const KernelLaunch& launch) const {
   const auto& checks = call.kernel->checks;
   const std::string message =
       check >= 1 && check <= checks.size() ? expr::fill_message(checks[check - 1].message, value) : "a check failed";
-  std::string lines;
-  for (const expr::Origin& origin : call.origins) {
-    if (lines.size() < 200) lines += (lines.empty() ? "" : "; ") + line_of(origin);
-  }
-  throw IndexError(fmt::format("{} ({})", message, lines));
+  throw IndexError(fmt::format("{} ({})", message, lines_of(call.origins)));
 }
 
 std::vector<std::int64_t> BoundSegment::read_fresh() const {
@@ -471,8 +500,13 @@ void BoundPlan::run(CallArrays& arrays, Workspace& workspace, RunCounts& counts)
       add(arrays.updates[i], graph.updates[i].value, plan.update_buffer[i]);
   }
   segment->run(counts);
-  for (const Repeated& r : repeated)
-    copy_between(r.device, address_of(*r.to), r.device, address_of(*r.from), r.from->bytes());
+  try {
+    for (const Repeated& r : repeated)
+      copy_between(r.device, address_of(*r.to), r.device, address_of(*r.from), r.from->bytes());
+  } catch (...) {
+    segment->give_up();
+    throw;
+  }
 }
 
 }  // namespace croton::runtime

@@ -71,6 +71,8 @@ class BoundSegment {
   void start(CallArrays& arrays, Workspace& workspace, RunCounts& counts);
   /// Runs its launches. Throws what a failed check says.
   void run(RunCounts& counts);
+  /// Makes the devices of the plan count as lost: some values there are overwritten, and not all that should be.
+  void give_up() const noexcept;
   /// The numbers that are read back at its end.
   std::vector<std::int64_t> read_fresh() const;
   /// The next segment for these numbers.
@@ -81,6 +83,7 @@ class BoundSegment {
   void find_layouts(const CallArrays& arrays);
   void place_temporaries();
   void send_constant(std::size_t buffer, RunCounts& counts);
+  const Array& at_home(const Array& value, const Device* home, NodeId node) const;
   void send_copy(std::size_t buffer, CallArrays& arrays, RunCounts& counts);
   void bind_launches(const CallArrays& arrays, const BindOptions& options, RunCounts& counts);
   [[noreturn]] void fail(const KernelLaunch& launch) const;

@@ -7,6 +7,7 @@
 #include "codegen/emit.hpp"
 #include "expr/arena.hpp"
 #include "runtime/cpu/blas.hpp"
+#include "runtime/memory_account.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -43,6 +44,9 @@ struct DeviceLaunch {
   std::span<const Operand> operands;  // all memory that its kernels may touch
 };
 
+/// What it took to make a text ready to run.
+enum class Prepared : std::uint8_t { before, from_cache, compiled };
+
 /// Work of a device runs in the order in which it was asked for, and may run on after a function has returned; copies
 /// to the host wait for what was asked for before.
 class Device : public base::DeviceMemory {
@@ -51,23 +55,32 @@ class Device : public base::DeviceMemory {
   std::string name() const final { return facts().name.to_string(); }
   std::uint16_t place() const final { return facts().name.place(); }
 
-  /// Whether kernels are CUDA text; else they are CPU code that the runtime runs in the device's memory.
+  virtual MemoryUse memory_use() const = 0;
+
+  /// Whether kernels are CUDA text; else they are CPU code that the runtime runs in the device's memory, which is the
+  /// host's.
   virtual bool runs_cuda() const = 0;
   /// From another device; by way of the host where there is no other.
   virtual void copy_from(Device& other, void* to, const void* from, std::size_t bytes);
 
-  /// Makes the text ready to run, compiling it where that has not been done, so that a launch has nothing left to fail
-  /// for but the kernel itself. Returns whether it was compiled now.
-  virtual bool prepare(const codegen::Text& text) = 0;
+  /// Makes the text ready to run in blocks of so many threads, compiling it where that has not been done, so that a
+  /// launch has nothing left to fail for but the kernel itself.
+  virtual Prepared prepare(const codegen::Text& text, int threads) = 0;
   virtual void launch(const DeviceLaunch& launch) = 0;
-  /// Makes a product ready: an algorithm, memory to work in. Its pointers are not looked at.
-  virtual void prepare(const cpu::MatrixProduct& product) = 0;
+  /// Makes a product ready: an algorithm, memory to work in. Its pointers are not looked at. False where the device has
+  /// no routine for it: a generated kernel has to serve.
+  virtual bool prepare(const cpu::MatrixProduct& product) = 0;
   /// A product whose operands are here.
   virtual void gemm(const cpu::MatrixProduct& product) = 0;
+
+  /// A call failed when it had begun to overwrite values on this device, and nobody has the old ones: where that can be
+  /// remembered, every later use raises DeviceError with the reason.
+  virtual void lose(const std::string& why) noexcept;
 };
 
 /// The place that a value of the flag `device` names: that of the host is cpu's number. "auto" is the first real GPU,
-/// else the host. DeviceError, which lists what there is, where it is not there; with `soft` that is as "auto".
+/// else the host. DeviceError, which lists what there is, where it is not there; with `soft` that is as "auto". The
+/// driver is looked for only where a GPU, or "auto", is asked for.
 expr::Place place_of(const std::string& device, bool soft);
 /// Those that there are besides the host.
 std::vector<expr::Place> places();
@@ -80,5 +93,8 @@ std::string target_of(expr::Place place, bool simulated = false);
 std::vector<DeviceFacts> list_devices();
 /// "cpu, cuda0 (simulated), cuda1 (simulated)"
 std::string describe_devices();
+/// A number for what the names of devices stand for under the present flags: real GPUs or simulated ones, whole or
+/// split. What was made for one must not be used for another.
+std::uint16_t device_set();
 
 }  // namespace croton::runtime

@@ -72,6 +72,11 @@ int generated_for(const Executable& executable, const plan::Step& step, const Si
   return form ? static_cast<int>(*form) : -1;
 }
 
+int generated_always(const Executable& executable, const plan::Step& step, const SizeTable& sizes) {
+  const int chosen = generated_for(executable, step, sizes);
+  return chosen >= 0 ? chosen : static_cast<int>(fuse::GeneratedProduct::along_rows);
+}
+
 std::vector<codegen::Text> emit_launch(std::span<const BoundKernel> kernels, codegen::Target target,
                                        std::vector<std::size_t>& count) {
   std::vector<codegen::Part> parts;
@@ -113,12 +118,23 @@ KernelLaunch::KernelLaunch(std::vector<BoundKernel> kernels, codegen::Text text,
     workspace_ =
         device != nullptr ? device->allocate(workspace_bytes_) : base::allocate_shared_memory(workspace_bytes_);
   }
-  if (runs_cuda()) {
-    if (device->prepare(text_)) ++counts.compiled;
-    if (has_checks()) device_failure_ = device->allocate(failure_bytes);
-    operands_.reserve(kernels_.size() * 4 + 2);
-  }
+  if (runs_cuda()) prepare_device(counts);
   fill_parameters();
+}
+
+void KernelLaunch::prepare_device(RunCounts& counts) {
+  switch (device_->prepare(text_, schedule_.threads)) {
+    case Prepared::before:
+      break;
+    case Prepared::from_cache:
+      ++counts.cached;
+      break;
+    case Prepared::compiled:
+      ++counts.compiled;
+      break;
+  }
+  if (has_checks()) device_failure_ = device_->allocate(failure_bytes);
+  operands_.reserve(kernels_.size() * 4 + 2);
 }
 
 void KernelLaunch::fill_parameters() {
@@ -188,7 +204,7 @@ void KernelLaunch::run(const Memory& memory, std::uint32_t* failure) {
 }
 
 bool KernelLaunch::may_fail() const {
-  return device_ != nullptr ? device_->facts().kind == DeviceFacts::Kind::simulated : engine_ == Engine::reference;
+  return runs_cuda() ? device_->facts().kind == DeviceFacts::Kind::simulated : by_reference();
 }
 
 void KernelLaunch::run_on_device(const Memory& memory, std::uint32_t* failure) {
@@ -248,7 +264,7 @@ void KernelLaunch::run_reference(const Memory& memory) const {
 }
 
 ProductLaunch::ProductLaunch(const Executable& executable, const plan::Step& step, Device* device, const Memory& memory)
-    : step_(&step), device_(device) {
+    : step_(&step), device_(device), origin_(&executable.call_of(step).product->origin) {
   const fuse::ProductCall& call = *executable.call_of(step).product;
   const auto shape_of = [&](int b) -> const std::vector<std::int64_t>& {
     return memory.layouts[static_cast<std::size_t>(b)].shape;
@@ -266,7 +282,7 @@ ProductLaunch::ProductLaunch(const Executable& executable, const plan::Step& ste
   p.lda = std::max<std::int64_t>(1, shape_of(step.left.buffer)[1]);
   p.ldb = std::max<std::int64_t>(1, shape_of(step.right.buffer)[1]);
   p.ldc = std::max<std::int64_t>(1, p.n);
-  if (device != nullptr) device->prepare(p);
+  if (device != nullptr) has_routine_ = device->prepare(p);
   result_bytes_ = p.m * p.n * static_cast<std::int64_t>(size_of(p.dtype));
 }
 
@@ -293,10 +309,11 @@ void copy_between(Device* to, void* target, Device* from, const void* source, st
 
 TransferLaunch::TransferLaunch(const Executable& executable, const plan::Step& step, Device* from, Device* to,
                                const Memory& memory)
-    : step_(&step), from_(from), to_(to) {
+    : step_(&step), origin_(nullptr), from_(from), to_(to) {
   using Role = plan::Buffer::Role;
   const auto at = [&](int b) -> const plan::Buffer& { return executable.plan.buffers[static_cast<std::size_t>(b)]; };
   const plan::Buffer &source = at(step.reads[0]), &target = at(step.writes[0]);
+  origin_ = &executable.program.graph.arena.origin(target.node);
   record_.node = target.node;
   record_.from = source.place;
   record_.to = target.place;

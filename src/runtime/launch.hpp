@@ -53,6 +53,7 @@ class KernelLaunch {
   void set_entry(cpu::KernelEntry entry) { entry_ = entry; }
   bool by_reference() const { return !runs_cuda() && engine_ == Engine::reference; }
   bool runs_cuda() const { return device_ != nullptr && device_->runs_cuda(); }
+  std::span<const expr::Origin> origins() const { return kernels_[0].call->origins; }
   /// Whether running it may fail although nothing is wrong with it: for want of host memory.
   bool may_fail() const;
   /// Runs it. A check that fails leaves its number and value in `failure` (three words, as ct::Failure).
@@ -64,6 +65,7 @@ class KernelLaunch {
     int buffer;
     std::int64_t offset;  // in bytes
   };
+  void prepare_device(RunCounts& counts);
   void fill_parameters();
   bool has_checks() const { return !kernels_[0].analysis->kernel.checks.empty(); }
   void run_on_device(const Memory& memory, std::uint32_t* failure);
@@ -87,11 +89,16 @@ class KernelLaunch {
 class ProductLaunch {
  public:
   ProductLaunch(const Executable& executable, const plan::Step& step, Device* device, const Memory& memory);
+  /// Whether the device has a routine for it: if not, a generated kernel runs in its place.
+  bool has_routine() const { return has_routine_; }
+  const expr::Origin& origin() const { return *origin_; }
   void run(const Memory& memory) const;
 
  private:
   const plan::Step* step_;
   Device* device_;
+  const expr::Origin* origin_;
+  bool has_routine_ = true;
   cpu::MatrixProduct product_;
   std::int64_t result_bytes_ = 0;
 };
@@ -101,10 +108,12 @@ class TransferLaunch {
  public:
   TransferLaunch(const Executable& executable, const plan::Step& step, Device* from, Device* to, const Memory& memory);
   void run(const Memory& memory) const;
+  const expr::Origin& origin() const { return *origin_; }
   const Transferred& record() const { return record_; }
 
  private:
   const plan::Step* step_;
+  const expr::Origin* origin_;
   Device *from_, *to_;
   Transferred record_;
 };
@@ -117,5 +126,7 @@ struct ProductSizes {
 ProductSizes product_sizes(const Executable& executable, const plan::Step& step, const SizeTable& sizes);
 /// The kernel that stands in for it at these sizes; -1: none, a library does it.
 int generated_for(const Executable& executable, const plan::Step& step, const SizeTable& sizes);
+/// The one for where there is no library.
+int generated_always(const Executable& executable, const plan::Step& step, const SizeTable& sizes);
 
 }  // namespace croton::runtime

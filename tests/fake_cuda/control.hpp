@@ -1,24 +1,51 @@
-// A CUDA driver and a cuBLASLt for tests: shared libraries with the real entry points, in which device memory is host
-// memory. They check what a real device would let pass or punish late: every address against a table, the order of
-// streams, pinned memory that changes or goes before its copy has run, objects that are never released. What they find
-// is a *fault*; a test ends with none.
+// A CUDA driver, a cuBLASLt and an NVRTC for tests: shared libraries with the real entry points, in which device memory
+// is host memory. They check what a real device would let pass or punish late: every address against a table, the order
+// of streams, pinned memory that changes or goes before its copy has run, objects that are never released. What they
+// find is a *fault*; a test ends with none.
 //
 // Work runs when it is put into a stream, or, with `delay` on, only when something waits for it, so that a missing wait
-// is found. Kernels are host functions with fixed names (kernels.cpp).
+// is found. Kernels are host functions with fixed names (kernels.cpp), or texts: what the NVRTC makes holds the text,
+// and a launch of it is done by the runner that the test has set.
 //
 // Any call can be made to fail. For whole programs the environment does that, with settings as below and failures as
 // ENTRY=CODE: FAKE_CUDA=devices=0,cuInit=100
 #pragma once
 
+#include <cstdint>
 #include <functional>
+#include <string>
+#include <vector>
 
 #include "runtime/cuda/driver_types.hpp"
 
+namespace fake_cuda {
+
+/// A piece of the memory of a device.
+struct Memory {
+  std::uintptr_t begin = 0;
+  std::size_t bytes = 0;
+};
+
+/// A launch, run in the order of its stream with all memory that the device has then. "" if it went well; else what was
+/// wrong, which is a fault and loses the device.
+using Launch = std::function<std::string(const std::vector<Memory>&)>;
+/// Makes a launch of a kernel from the text that it was compiled from; the parameters must be copied.
+using Runner = std::function<Launch(const std::string& text, const std::string& kernel, unsigned blocks,
+                                    unsigned threads, void** parameters)>;
+
+/// Stands in code in front of the text that it was made from.
+inline constexpr const char* text_mark = "---- text ----\n";
+
+}  // namespace fake_cuda
+
 extern "C" {
 
+/// Who runs texts from now on, also after reset.
+void fake_cuda_set_runner(const fake_cuda::Runner& runner);
 /// Forgets objects, settings, failures to come and faults; not the counts of failures that happened.
 void fake_cuda_reset();
-/// devices, version (13000), memory (bytes of a device), pools, peers, delay, split_k_only (cuBLASLt).
+/// devices, version (13000), capability (90), memory (bytes of a device), pools, peers, delay, max_threads (of a block
+/// of any kernel, 1024), split_k_only (cuBLASLt).
 void fake_cuda_set(const char* setting, long long value);
 /// The nth call from now of that entry returns `code` and does nothing else; so do the `count - 1` after it. A code
 /// that loses the device does.

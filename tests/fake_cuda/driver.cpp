@@ -79,6 +79,7 @@ class AddressSpace {
 struct Function {
   int device = 0;
   std::string name;
+  std::shared_ptr<const std::string> text;  // that it was compiled from, where the code has it
   std::array<int, 16> attributes{};
 };
 
@@ -116,6 +117,7 @@ struct State {
   std::map<std::uintptr_t, std::size_t> pinned_bytes;
   std::string faults, text;
   AddressSpace space;
+  fake_cuda::Runner runner;
 };
 
 State& state() {
@@ -124,8 +126,8 @@ State& state() {
 }
 
 void set_defaults() {
-  state().settings = {{"devices", 2}, {"version", 13000}, {"memory", 1LL << 30}, {"pools", 1},
-                      {"peers", 1},   {"delay", 0},       {"split_k_only", 0}};
+  state().settings = {{"devices", 2}, {"version", 13000},  {"memory", 1LL << 30}, {"pools", 1},         {"peers", 1},
+                      {"delay", 0},   {"split_k_only", 0}, {"capability", 90},    {"max_threads", 1024}};
   const char* text = std::getenv("FAKE_CUDA");
   std::istringstream list(text == nullptr ? "" : text);
   for (std::string item; std::getline(list, item, ',');) {
@@ -211,6 +213,15 @@ bool usable(Pointer pointer, std::size_t bytes, const char* by) {
   return true;
 }
 
+// What kernels of the device may touch now, in the order of its stream.
+std::vector<fake_cuda::Memory> memory_of(int device) {
+  std::vector<fake_cuda::Memory> all;
+  for (const auto& [begin, allocation] : state().allocations)
+    if (allocation->device == device && allocation->allocated && !allocation->gone)
+      all.push_back({begin, allocation->bytes});
+  return all;
+}
+
 bool is_pinned(const void* at, std::size_t bytes) {
   const auto place = reinterpret_cast<std::uintptr_t>(at);
   auto after = state().pinned_bytes.upper_bound(place);
@@ -294,6 +305,11 @@ void fake_cuda_reset() {
   s.faults.clear();
   set_defaults();
   s.initialised = true;  // drivers that were started before stay so
+}
+
+void fake_cuda_set_runner(const fake_cuda::Runner& runner) {
+  const std::lock_guard lock(state().mutex);
+  state().runner = runner;
 }
 
 void fake_cuda_set(const char* setting, long long value) {
@@ -457,8 +473,8 @@ ENTRY(cuDeviceGetAttribute, int* value, int which, int device)
     case attribute::max_threads_per_block: *value = 1024; break;
     case attribute::multiprocessors: *value = 132; break;
     case attribute::l2_bytes: *value = 50 << 20; break;
-    case attribute::capability_major: *value = 9; break;
-    case attribute::capability_minor: *value = 0; break;
+    case attribute::capability_major: *value = static_cast<int>(state().settings["capability"] / 10); break;
+    case attribute::capability_minor: *value = static_cast<int>(state().settings["capability"] % 10); break;
     case attribute::shared_bytes_per_block: *value = 227 << 10; break;
     case attribute::memory_pools: *value = static_cast<int>(state().settings["pools"]); break;
     default: return result::invalid_value;
@@ -716,9 +732,13 @@ CONTEXT_ENTRY(cuMemsetD8Async, Pointer to, unsigned char value, std::size_t byte
 }
 
 // Machine code of the fake device is "\x7f" "ELF" and lines "kernel NAME"; PTX has ".entry NAME(". A PTX with the word
-// "mistake" in it does not compile.
+// "mistake" in it does not compile. Behind a mark both may hold the text that they were made from.
 CONTEXT_ENTRY(cuModuleLoadDataEx, ModuleHandle* handle, const void* image, unsigned count, int* options, void** values)
-  const std::string text(static_cast<const char*>(image));
+  const std::string whole(static_cast<const char*>(image));
+  const std::size_t mark = whole.find(fake_cuda::text_mark);
+  const std::string text = whole.substr(0, mark);
+  std::shared_ptr<const std::string> source;
+  if (mark != whole.npos) source = std::make_shared<const std::string>(whole.substr(mark + std::strlen(fake_cuda::text_mark)));
   const bool machine_code = text.starts_with("\x7f" "ELF");
   if (!machine_code && (!text.starts_with(".version") || text.find("mistake") != text.npos)) {
     if (count == 2 && options[0] == flag::jit_error_log && options[1] == flag::jit_error_log_bytes)
@@ -731,7 +751,8 @@ CONTEXT_ENTRY(cuModuleLoadDataEx, ModuleHandle* handle, const void* image, unsig
     auto function = std::make_unique<Function>();
     function->device = current_device();
     function->name = name;
-    function->attributes[function_attribute::max_threads] = 1024;
+    function->text = source;
+    function->attributes[function_attribute::max_threads] = static_cast<int>(state().settings["max_threads"]);
     function->attributes[function_attribute::shared_bytes] = 1024;
     function->attributes[function_attribute::local_bytes] = 16;
     function->attributes[function_attribute::registers] = 32;
@@ -774,8 +795,20 @@ CONTEXT_ENTRY(cuLaunchKernel, FunctionHandle handle, unsigned blocks, unsigned b
   if (stream == nullptr || stream->device != function.device) return result::invalid_handle;
   if (blocks == 0 || blocks_y != 1 || blocks_z != 1 || threads == 0 || threads_y != 1 || threads_z != 1 || extra != nullptr)
     return result::invalid_value;
-  if (threads > 1024 || static_cast<int>(shared) > function.attributes[function_attribute::max_dynamic_shared_bytes])
+  if (static_cast<int>(threads) > function.attributes[function_attribute::max_threads]) return result::launch_out_of_resources;
+  if (static_cast<int>(shared) > function.attributes[function_attribute::max_dynamic_shared_bytes])
     return result::launch_out_of_resources;
+  if (function.text != nullptr) {
+    if (!state().runner) return result::invalid_image;
+    auto launch = state().runner(*function.text, function.name, blocks, threads, arguments);
+    put(*stream, [launch = std::move(launch), name = function.name, device = stream->device] {
+      const std::string wrong = launch(memory_of(device));
+      if (wrong.empty()) return;
+      fault(name + ": " + wrong);
+      state().devices[static_cast<std::size_t>(device)].lost = result::illegal_address;
+    });
+    return result::success;
+  }
   const fake_cuda::HostKernel kernel = fake_cuda::host_kernel(function.name, arguments);
   if (!kernel) return result::invalid_image;
   put(*stream, [kernel, device = stream->device] {

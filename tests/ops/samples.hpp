@@ -4,6 +4,7 @@
 
 #include <croton/croton.hpp>
 
+#include "backends.hpp"
 #include "catch.hpp"
 #include "expr/op.hpp"
 
@@ -28,11 +29,41 @@ inline const std::vector<DType> real_dtypes = {
     DType::bool_,  DType::int8,   DType::int16,   DType::int32,    DType::int64,   DType::uint8,  DType::uint16,
     DType::uint32, DType::uint64, DType::float16, DType::bfloat16, DType::float32, DType::float64};
 
-/// Compiles under the given flags: mode=run, mode=simulate or mode=reference, with others after commas.
-inline ct::Function compile(const std::string& settings, std::vector<ct::In> inputs,
-                            const std::vector<Variable>& outputs) {
+/// A function whose flags hold during its calls too: that is when `device` is read.
+class Compiled {
+ public:
+  Compiled(ct::Function function, std::string settings)
+      : function_(std::move(function)), settings_(std::move(settings)) {}
+
+  template <class... Arguments>
+  ct::Outputs operator()(const Arguments&... arguments) const {
+    const ct::change_flags flags(settings_);
+    return function_(arguments...);
+  }
+  ct::Outputs call(const std::vector<ct::Argument>& arguments) const {
+    const ct::change_flags flags(settings_);
+    return function_.call(arguments);
+  }
+  ct::CallCounts counts() const { return function_.counts(); }
+  auto kernels(const std::string& target) const { return function_.kernels(target); }
+
+ private:
+  ct::Function function_;
+  std::string settings_;
+};
+
+/// Compiles under the given flags: one of backends(), with others after commas.
+inline Compiled compile(const std::string& settings, std::vector<ct::In> inputs, const std::vector<Variable>& outputs) {
   const ct::change_flags flags(settings);
-  return ct::function(std::move(inputs), outputs, {.on_unused_input = ct::UnusedInput::ignore});
+  return {ct::function(std::move(inputs), outputs, {.on_unused_input = ct::UnusedInput::ignore}), settings};
+}
+
+/// The same on every back-end that runs CUDA text.
+inline std::vector<Compiled> compile_for_gpus(const std::string& settings, const std::vector<ct::In>& inputs,
+                                              const std::vector<Variable>& outputs) {
+  std::vector<Compiled> all;
+  for (const std::string& backend : gpu_backends()) all.push_back(compile(settings + backend, inputs, outputs));
+  return all;
 }
 
 inline Scalar scalar_at(const Array& plain, std::int64_t at) {

@@ -12,7 +12,7 @@ namespace expr = croton::expr;
 namespace {
 
 constexpr double tolerance = 1e-5;
-const std::vector<std::string> modes = {"mode=run", "mode=simulate", "mode=reference"};
+const std::vector<std::string> modes = backends();
 using Inputs = std::vector<Variable>;
 
 struct Case {

@@ -6,7 +6,7 @@ using namespace croton_test;
 
 namespace {
 
-const std::vector<std::string> modes = {"mode=run", "mode=simulate", "mode=reference"};
+const std::vector<std::string> modes = backends();
 
 /// The product of matrices in double.
 Array product(const Array& a, const Array& b) {

@@ -136,7 +136,8 @@ Sizes sizes_of(const std::string& text) {
 void check_everywhere(const Variable& v, const std::vector<Array>& values, const std::vector<int>& axes,
                       bool reference) {
   const std::vector<Variable> outputs = reductions(v, axes, true);
-  const auto run = compile("mode=run", {v}, outputs), simulate = compile("mode=simulate", {v}, outputs);
+  const auto run = compile("mode=run", {v}, outputs);
+  const auto on_gpus = compile_for_gpus("", {v}, outputs);
   for (const Array& x : values) {
     const std::string shape = ct::Type{x.dtype(), x.shape()}.to_string();
     INFO("shape " << shape << ", axes " << Catch::Detail::stringify(axes));
@@ -149,7 +150,7 @@ void check_everywhere(const Variable& v, const std::vector<Array>& values, const
       const ct::change_flags two("threads=2");
       check_same(on_cpu, run(x));
     }
-    check_same(on_cpu, simulate(x));
+    for (const auto& f : on_gpus) check_same(on_cpu, f(x));
     if (reference)
       check_close(on_cpu, compile("mode=reference", {v}, outputs)(x), x.dtype() == DType::float64 ? 1e-12 : 2e-4);
   }
@@ -222,7 +223,7 @@ namespace {
 void check_integers(const std::string& mode, DType dtype) {
   CAPTURE(mode, ct::name_of(dtype));
   const auto x = ct::matrix("x", dtype);
-  const auto f = compile("mode=" + mode, {x},
+  const auto f = compile(mode, {x},
                          {ct::sum(x, 0), ct::prod(x, 1), ct::max(x, 1), ct::min(x, 0), ct::argmax(x), ct::argmin(x, 1),
                           ct::all(x, 0), ct::any(x, 1), ct::mean(x), ct::sum(x)});
   const bool small = is_bool(dtype);
@@ -280,40 +281,38 @@ void check_integers(const std::string& mode, DType dtype) {
 }  // namespace
 
 TEST_CASE("reductions of integers and bool", "[ops]") {
-  const std::string mode = GENERATE("run", "simulate", "reference");
+  const std::string mode = GENERATE(from_range(backends()));
   check_integers(mode, GENERATE(DType::bool_, DType::int8, DType::int64, DType::uint64));
 }
 TEST_CASE("reductions of the other integers", "[ops][slow]") {
-  const std::string mode = GENERATE("run", "simulate", "reference");
+  const std::string mode = GENERATE(from_range(backends()));
   check_integers(mode, GENERATE(DType::int16, DType::int32, DType::uint8, DType::uint16, DType::uint32));
 }
 
 TEST_CASE("integer sums do not overflow their inputs' dtype, and wrap in 64 bits", "[ops]") {
-  const std::string mode = GENERATE("run", "simulate", "reference");
+  const std::string mode = GENERATE(from_range(backends()));
   const auto x = ct::bvector("x");
-  CHECK(compile("mode=" + mode, {x}, {ct::sum(x)})(Array::full(DType::int8, {3000}, 127))[0].item<std::int64_t>() ==
-        381000);
+  CHECK(compile(mode, {x}, {ct::sum(x)})(Array::full(DType::int8, {3000}, 127))[0].item<std::int64_t>() == 381000);
   const auto y = ct::lvector("y");
   const std::int64_t top = std::numeric_limits<std::int64_t>::max();
-  const auto r = compile("mode=" + mode, {y}, {ct::sum(y), ct::max(y), ct::prod(y)})(Array{top, std::int64_t{1}});
+  const auto r = compile(mode, {y}, {ct::sum(y), ct::max(y), ct::prod(y)})(Array{top, std::int64_t{1}});
   CHECK(r[0].item<std::int64_t>() == std::numeric_limits<std::int64_t>::min());
   CHECK(r[1].item<std::int64_t>() == top);
   CHECK(r[2].item<std::int64_t>() == top);
   const auto z = ct::vector("z", DType::uint64);
   const std::uint64_t high = ~std::uint64_t{0};
-  CHECK(compile("mode=" + mode, {z}, {ct::max(z)})(Array{std::uint64_t{5}, high, high - 1})[0].item<std::uint64_t>() ==
-        high);
+  CHECK(compile(mode, {z}, {ct::max(z)})(Array{std::uint64_t{5}, high, high - 1})[0].item<std::uint64_t>() == high);
 }
 
 TEST_CASE("16-bit floats accumulate in 32", "[ops]") {
-  const std::string mode = GENERATE("run", "simulate", "reference");
+  const std::string mode = GENERATE(from_range(backends()));
   const DType dtype = GENERATE(DType::float16, DType::bfloat16);
   const auto x = ct::vector("x", dtype);
-  const auto f = compile("mode=" + mode, {x}, {ct::sum(x), ct::mean(x), ct::max(x), ct::sum(x, [] {
-                                                 ct::ReduceOptions o;
-                                                 o.dtype = DType::float64;
-                                                 return o;
-                                               }())});
+  const auto f = compile(mode, {x}, {ct::sum(x), ct::mean(x), ct::max(x), ct::sum(x, [] {
+                                       ct::ReduceOptions o;
+                                       o.dtype = DType::float64;
+                                       return o;
+                                     }())});
   const auto r = f(Array::full(dtype, {4096}, 0.5));
   CHECK(r[0].dtype() == dtype);
   CHECK(r[0].as_double(0) == 2048);  // float16 sums of 0.5 would stop at 1024
@@ -324,11 +323,11 @@ TEST_CASE("16-bit floats accumulate in 32", "[ops]") {
 }
 
 TEST_CASE("nan wins, the first of equals is found", "[ops]") {
-  const std::string mode = GENERATE("run", "simulate", "reference");
+  const std::string mode = GENERATE(from_range(backends()));
   const DType dtype = GENERATE(DType::float16, DType::float32, DType::float64);
   CAPTURE(mode, ct::name_of(dtype));
   const auto x = ct::vector("x", dtype);
-  const auto f = compile("mode=" + mode, {x}, {ct::max(x), ct::min(x), ct::argmax(x), ct::argmin(x), ct::sum(x)});
+  const auto f = compile(mode, {x}, {ct::max(x), ct::min(x), ct::argmax(x), ct::argmin(x), ct::sum(x)});
   const double nan = std::nan(""), inf = std::numeric_limits<double>::infinity();
   for (const std::int64_t n : {5, 40, 1500, 5000}) {
     for (const std::int64_t at : {std::int64_t{0}, n / 2, n - 1}) {
@@ -354,7 +353,7 @@ TEST_CASE("nan wins, the first of equals is found", "[ops]") {
     CHECK(same[3].item<std::int64_t>() == 0);
   }
   const auto m = ct::matrix("m", dtype);
-  const auto g = compile("mode=" + mode, {m}, {ct::max(m, 0), ct::argmax(m, 0), ct::min(m, 1)});
+  const auto g = compile(mode, {m}, {ct::max(m, 0), ct::argmax(m, 0), ct::min(m, 1)});
   const auto s = g(Array{{1., nan, 3.}, {1., 2., 5.}, {0., 9., 5.}}.astype(dtype));
   CHECK(same_bits(s[0], Array{1., nan, 5.}.astype(dtype)));
   CHECK(s[1].equals(Array{std::int64_t{0}, std::int64_t{0}, std::int64_t{1}}));
@@ -362,11 +361,11 @@ TEST_CASE("nan wins, the first of equals is found", "[ops]") {
 }
 
 TEST_CASE("reductions of nothing", "[ops]") {
-  const std::string mode = GENERATE("run", "simulate", "reference");
+  const std::string mode = GENERATE(from_range(backends()));
   CAPTURE(mode);
   const auto x = ct::matrix("x");
   const auto f = compile(
-      "mode=" + mode, {x},
+      mode, {x},
       {ct::sum(x, 0), ct::prod(x, 0), ct::mean(x, 0), ct::all(x > 0, 0), ct::any(x > 0, 0), ct::sum(x), ct::sum(x, 1)});
   const auto r = f(Array::zeros(DType::float32, {0, 3}));
   CHECK(r[0].equals(Array{0.f, 0.f, 0.f}));
@@ -377,21 +376,21 @@ TEST_CASE("reductions of nothing", "[ops]") {
   CHECK(r[5].equals(Array(0.f)));
   CHECK(r[6].shape() == Sizes{0});
   for (const auto reduce : {ct::max, ct::min, ct::argmax, ct::argmin}) {
-    const auto g = compile("mode=" + mode, {x}, {reduce(x, ct::ReduceOptions(0))});
+    const auto g = compile(mode, {x}, {reduce(x, ct::ReduceOptions(0))});
     CHECK_THROWS_AS(g(Array::zeros(DType::float32, {0, 3})), ct::ValueError);
     CHECK(g(Array::zeros(DType::float32, {3, 0}))[0].shape() == Sizes{0});  // no result, so nothing is missing
-    const auto whole = compile("mode=" + mode, {x}, {reduce(x, {})});
+    const auto whole = compile(mode, {x}, {reduce(x, {})});
     CHECK_THROWS_AS(whole(Array::zeros(DType::float32, {0, 3})), ct::ValueError);
     CHECK_THROWS_AS(whole(Array::zeros(DType::float32, {3, 0})), ct::ValueError);
   }
 }
 
 TEST_CASE("axes, keepdims and their errors", "[ops]") {
-  const std::string mode = GENERATE("run", "simulate", "reference");
+  const std::string mode = GENERATE(from_range(backends()));
   const auto x = ct::ftensor3("x");
   ct::ReduceOptions keep(std::vector<int>{0, -1}, true);
   const auto f =
-      compile("mode=" + mode, {x},
+      compile(mode, {x},
               {ct::sum(x, keep), x - ct::mean(x, ct::ReduceOptions(std::nullopt, true)), ct::sum(x, std::vector<int>{}),
                ct::sum(x, std::vector<int>{2, 0}), x / ct::sum(x, ct::ReduceOptions(std::vector<int>{1}, true))});
   const Array a = Array::uniform(DType::float32, {2, 3, 4}, 1, 1, 2);
@@ -408,10 +407,9 @@ TEST_CASE("axes, keepdims and their errors", "[ops]") {
 }
 
 TEST_CASE("bits of sums depend on no layout and no neighbour", "[ops]") {
-  const std::string mode = GENERATE("run", "simulate");
+  const std::string mode = GENERATE(from_range(compiled_backends()));
   const auto x = ct::matrix("x");
-  const auto both =
-      compile("mode=" + mode, {x}, {ct::sum(x, 0), ct::sum(x, 1), ct::sum(x), ct::max(x, 0), ct::argmax(x, 1)});
+  const auto both = compile(mode, {x}, {ct::sum(x, 0), ct::sum(x, 1), ct::sum(x), ct::max(x, 0), ct::argmax(x, 1)});
   const Array a = Array::normal(DType::float32, {70, 1100}, 5);
   const auto wanted = both(a);
   for (const Layout& layout : layouts_of(a)) {
@@ -419,18 +417,17 @@ TEST_CASE("bits of sums depend on no layout and no neighbour", "[ops]") {
     check_same(wanted, both(layout.array));
   }
   // Alone, or fused with what comes before and after: one tree.
-  const auto alone = compile("mode=" + mode, {x}, {ct::sum(x, 0)});
+  const auto alone = compile(mode, {x}, {ct::sum(x, 0)});
   CHECK(same_bits(alone(a)[0], wanted[0]));
-  const auto fused =
-      compile("mode=" + mode, {x}, {ct::sum(-(-x), 0) + 0, ct::exp(ct::sum(x * 1, 1)) * 0 + ct::sum(x, 1)});
+  const auto fused = compile(mode, {x}, {ct::sum(-(-x), 0) + 0, ct::exp(ct::sum(x * 1, 1)) * 0 + ct::sum(x, 1)});
   CHECK(same_bits(fused(a)[0], wanted[0]));
   CHECK(same_bits(fused(a)[1], wanted[1]));
 }
 
 TEST_CASE("sums of float32 keep the documented bound", "[ops]") {
-  const std::string mode = GENERATE("run", "simulate");
+  const std::string mode = GENERATE(from_range(compiled_backends()));
   const auto x = ct::fvector("x");
-  const auto f = compile("mode=" + mode, {x}, {ct::sum(x)});
+  const auto f = compile(mode, {x}, {ct::sum(x)});
   for (const std::int64_t n : {100, 1024, 100000}) {
     for (const double low : {0.0, -1.0}) {
       const Array a = Array::uniform(DType::float32, {n}, 9, low, 1);

@@ -9,7 +9,7 @@ using namespace croton_test;
 
 namespace {
 
-const std::vector<std::string> modes = {"mode=run", "mode=simulate", "mode=reference"};
+const std::vector<std::string> modes = backends();
 using Bound = std::optional<std::int64_t>;
 
 /// 0, 1, 2, ... in C order, so that each element tells where it came from.

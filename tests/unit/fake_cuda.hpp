@@ -12,6 +12,7 @@
 
 #include "catch.hpp"
 #include "fake_cuda/control.hpp"
+#include "folders.hpp"
 #include "runtime/cuda/driver.hpp"
 #include "runtime/cuda/toolkit.hpp"
 
@@ -24,7 +25,7 @@ class FakeCuda {
  public:
   FakeCuda() {
     control<decltype(fake_cuda_reset)>("fake_cuda_reset")();
-    runtime::cuda::set_cuda_root(CROTON_FAKE_CUDA_FOLDER);
+    runtime::cuda::set_cuda_root(fake_cuda_folder());
     runtime::cuda::set_driver_library(path());
   }
   ~FakeCuda() {
@@ -34,18 +35,22 @@ class FakeCuda {
   FakeCuda(const FakeCuda&) = delete;
   FakeCuda& operator=(const FakeCuda&) = delete;
 
-  static std::string path() { return CROTON_FAKE_CUDA_FOLDER "/libcroton_fake_cuda.so"; }
+  static std::string path() { return fake_cuda_folder() + "/libcroton_fake_cuda.so"; }
   /// A driver that is started anew: a table is kept for each name of the file.
   static void start_anew() {
-    static std::string folder = CROTON_FAKE_CUDA_FOLDER "/";
-    folder += "./";
-    runtime::cuda::set_driver_library(folder + "libcroton_fake_cuda.so");
+    static std::string name = fake_cuda_folder() + "/";
+    name += "./";
+    runtime::cuda::set_driver_library(name + "libcroton_fake_cuda.so");
   }
 
   void reset() { control<decltype(fake_cuda_reset)>("fake_cuda_reset")(); }
   void set(const char* setting, long long value) { control<decltype(fake_cuda_set)>("fake_cuda_set")(setting, value); }
   void fail(const std::string& entry, long long nth, int code, long long count = 1) {
     control<decltype(fake_cuda_fail)>("fake_cuda_fail")(entry.c_str(), nth, count, code);
+  }
+  /// Who runs texts that the fake NVRTC compiled.
+  void set_runner(const fake_cuda::Runner& runner) {
+    control<decltype(fake_cuda_set_runner)>("fake_cuda_set_runner")(runner);
   }
   long long calls(const std::string& entry) {
     return control<decltype(fake_cuda_calls)>("fake_cuda_calls")(entry.c_str());
@@ -70,7 +75,7 @@ class FakeCuda {
   template <class Function>
   static Function* control(const char* name) {
     static runtime::SharedLibrary library(
-        {"the fake driver", {"libcroton_fake_cuda.so"}, {CROTON_FAKE_CUDA_FOLDER}, false, "the tests"});
+        {"the fake driver", {"libcroton_fake_cuda.so"}, {fake_cuda_folder()}, false, "the tests"});
     return library.function<Function>(name);
   }
 

@@ -15,6 +15,7 @@
 #include "base/config_file.hpp"
 #include "base/flag_table.hpp"
 #include "catch.hpp"
+#include "folders.hpp"
 #include "contains.hpp"
 #include "temporary_folder.hpp"
 
@@ -365,7 +366,7 @@ TEST_CASE("only absolute folders of the user are searched", "[config]") {
 }
 
 TEST_CASE("docs/flags.md is the table", "[config]") {
-  const auto file = fs::path(__FILE__).parent_path() / "../../docs/flags.md";
+  const auto file = fs::path(croton::test::source_folder()) / "docs/flags.md";
   if (std::getenv("CROTON_UPDATE_DOCS") != nullptr) std::ofstream(file) << base::flags_markdown();
   CHECK(croton::test::get_file(file) == base::flags_markdown());
 }

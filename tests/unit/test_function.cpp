@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <iterator>
 
+#include "backends.hpp"
 #include "catch.hpp"
 #include "temporary_folder.hpp"
 
@@ -13,8 +14,8 @@ using ct::Array;
 using ct::DType;
 
 TEST_CASE("a function of a vector") {
-  const auto mode = GENERATE("run", "reference", "simulate");
-  const ct::change_flags flags{std::string("mode=") + mode};
+  const std::string mode = GENERATE(from_range(croton_test::backends()));
+  const ct::change_flags flags(mode);
   const auto x = ct::vector("x");
   const auto f = ct::function({x}, x * 2);
   CHECK(f(Array{1.f, 2.f, 3.f}).only().equals(Array{2.f, 4.f, 6.f}));
@@ -22,8 +23,8 @@ TEST_CASE("a function of a vector") {
 }
 
 TEST_CASE("reductions and rows") {
-  const auto mode = GENERATE("run", "reference", "simulate");
-  const ct::change_flags flags{std::string("mode=") + mode};
+  const std::string mode = GENERATE(from_range(croton_test::backends()));
+  const ct::change_flags flags(mode);
   const auto m = ct::matrix("m");
   const auto f = ct::function(
       {m}, {ct::sum(m), ct::sum(m, 0), ct::max(m, 1), ct::argmax(m, 1), ct::mean(m), ct::nnet::softmax(m)});
@@ -53,8 +54,8 @@ TEST_CASE("small products are generated kernels, large ones are the library's") 
 }
 
 TEST_CASE("a small product is added to the variable that it updates") {
-  const auto mode = GENERATE("run", "simulate");
-  const ct::change_flags flags{std::string("mode=") + mode};
+  const std::string mode = GENERATE(from_range(croton_test::compiled_backends()));
+  const ct::change_flags flags(mode);
   const auto x = ct::matrix("x");
   const auto w = ct::shared(Array{{1.f, 2.f}, {3.f, 4.f}}, {.name = "w"});
   const ct::Function step = ct::function({x}, ct::OutputList{std::vector<ct::Out>{}},
@@ -64,8 +65,8 @@ TEST_CASE("a small product is added to the variable that it updates") {
 }
 
 TEST_CASE("a size that is a result is also a number for kernels") {
-  const auto mode = GENERATE("run", "reference", "simulate");
-  const ct::change_flags flags{std::string("mode=") + mode};
+  const std::string mode = GENERATE(from_range(croton_test::backends()));
+  const ct::change_flags flags(mode);
   const auto m = ct::matrix("m");
   const auto count = m.shape(0) * m.shape(1);
   const ct::Function f =
@@ -81,9 +82,9 @@ TEST_CASE("dump_kernels writes the CUDA text of what is bound, and never fails a
   const croton::test::TemporaryFolder folder;
   const ct::Variable x = ct::vector("x");
   const ct::Function f = ct::function({x}, ct::exp(x) * 3 + 1);
-  const std::string mode = GENERATE("run", "simulate");
+  const std::string mode = GENERATE(from_range(croton_test::compiled_backends()));
   {
-    const ct::change_flags dump("mode=" + mode + ",dump_kernels=" + (folder / "texts").string());
+    const ct::change_flags dump(mode + ",dump_kernels=" + (folder / "texts").string());
     const ct::Function g = ct::function({x}, ct::exp(x) * 3 + 1);
     g(Array{1.f, 2.f});
     g(Array{1.f, 2.f, 3.f});

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <set>
 
+#include "backends.hpp"
 #include "base/memory.hpp"
 #include "catch.hpp"
 #include "expr/evaluate.hpp"
@@ -69,18 +70,18 @@ TEST_CASE("a training step is 8 products and at most 7 kernels, none of which on
 
 TEST_CASE("training lowers the loss, and compiled code, simulated CUDA and the reference agree") {
   const Array x = Array::normal(DType::float32, {50, 20}, 7), y = labels(50, 7);
-  std::vector<double> losses[3];
-  int m = 0;
-  for (const char* mode : {"run", "simulate", "reference"}) {
-    const ct::change_flags flags{std::string("mode=") + mode};
+  std::vector<std::vector<double>> losses;
+  for (const std::string& mode : croton_test::backends()) {
+    const ct::change_flags flags(mode);
     const Mlp mlp = small();
-    for (int step = 0; step < 10; ++step) losses[m].push_back(mlp.train(x, y).item<double>());
-    ++m;
+    losses.emplace_back();
+    for (int step = 0; step < 10; ++step) losses.back().push_back(mlp.train(x, y).item<double>());
   }
   CHECK(losses[0].back() < losses[0].front());
   for (std::size_t step = 0; step < 10; ++step) {
     CHECK(losses[0][step] == losses[1][step]);  // the same text, the same bits
-    CHECK(losses[0][step] == Approx(losses[2][step]).epsilon(1e-4));
+    for (std::size_t other = 2; other < losses.size(); ++other)
+      CHECK(losses[0][step] == Approx(losses[other][step]).epsilon(1e-4));
   }
 }
 

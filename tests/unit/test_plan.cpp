@@ -1,6 +1,7 @@
 // Plans: sizes that are found by computing, launches of several kernels, schedules, products by generated kernels.
 #include <croton/croton.hpp>
 
+#include "backends.hpp"
 #include "base/memory.hpp"
 #include "catch.hpp"
 #include "contains.hpp"
@@ -26,8 +27,8 @@ Array numbers(std::int64_t n) { return Array::arange(n).astype(DType::float32); 
 // ---- sizes found by computing ----
 
 TEST_CASE("a size that is found by computing ends a segment") {
-  const auto mode = GENERATE("run", "reference", "simulate");
-  const ct::change_flags flags{std::string("mode=") + mode};
+  const std::string mode = GENERATE(from_range(croton_test::backends()));
+  const ct::change_flags flags(mode);
   const auto x = ct::vector("x");
   const auto positive = ct::sum(ct::cast(x > 0, DType::int64));
   const ct::Function f = ct::function({x}, {ct::arange(positive) * 2, ct::sum(x)});
@@ -60,8 +61,8 @@ TEST_CASE("the plan shows where numbers are read back") {
 }
 
 TEST_CASE("sizes of sizes, in several segments") {
-  const auto mode = GENERATE("run", "reference", "simulate");
-  const ct::change_flags flags{std::string("mode=") + mode};
+  const std::string mode = GENERATE(from_range(croton_test::backends()));
+  const ct::change_flags flags(mode);
   const auto x = ct::vector("x");
   const auto n = ct::sum(ct::cast(x > 0, DType::int64));
   const auto m = ct::sum(ct::arange(n));
@@ -77,8 +78,8 @@ TEST_CASE("sizes of sizes, in several segments") {
 }
 
 TEST_CASE("bounds that are found by computing") {
-  const auto mode = GENERATE("run", "reference", "simulate");
-  const ct::change_flags flags{std::string("mode=") + mode};
+  const std::string mode = GENERATE(from_range(croton_test::backends()));
+  const ct::change_flags flags(mode);
   const auto x = ct::vector("x");
   const auto best = ct::argmax(x);
   const ct::Function f = ct::function({x}, {x[best], x[ct::slice(0, best)], ct::sum(x[ct::slice(best)])});
@@ -89,8 +90,8 @@ TEST_CASE("bounds that are found by computing") {
 }
 
 TEST_CASE("an index that is found by computing is checked") {
-  const auto mode = GENERATE("run", "reference", "simulate");
-  const ct::change_flags flags{std::string("mode=") + mode};
+  const std::string mode = GENERATE(from_range(croton_test::backends()));
+  const ct::change_flags flags(mode);
   const auto x = ct::vector("x");
   const auto w = ct::shared(Array(0.f), {.name = "w"});
   const auto at = ct::cast(ct::sum(x), DType::int64);
@@ -102,8 +103,8 @@ TEST_CASE("an index that is found by computing is checked") {
 }
 
 TEST_CASE("a size that must fit one found by computing is checked") {
-  const auto mode = GENERATE("run", "reference", "simulate");
-  const ct::change_flags flags{std::string("mode=") + mode};
+  const std::string mode = GENERATE(from_range(croton_test::backends()));
+  const ct::change_flags flags(mode);
   const auto x = ct::vector("x"), y = ct::vector("y");
   const auto w = ct::shared(Array(0.f), {.name = "w"});
   const auto n = ct::sum(ct::cast(x > 0, DType::int64));
@@ -114,8 +115,8 @@ TEST_CASE("a size that must fit one found by computing is checked") {
 }
 
 TEST_CASE("an integer shared variable gives a size, as it is at the call") {
-  const auto mode = GENERATE("run", "reference", "simulate");
-  const ct::change_flags flags{std::string("mode=") + mode};
+  const std::string mode = GENERATE(from_range(croton_test::backends()));
+  const ct::change_flags flags(mode);
   auto n = ct::shared(Array(std::int64_t{2}), {.name = "n"});
   const ct::Function f = ct::function({}, ct::arange(n), {.updates = {{n, n + 1}}});
   for (std::int64_t size = 2; size < 5; ++size) CHECK(f().only().shape() == ct::Sizes{size});
@@ -124,8 +125,8 @@ TEST_CASE("an integer shared variable gives a size, as it is at the call") {
 }
 
 TEST_CASE("an arange over numbers with a fraction") {
-  const auto mode = GENERATE("run", "reference", "simulate");
-  const ct::change_flags flags{std::string("mode=") + mode};
+  const std::string mode = GENERATE(from_range(croton_test::backends()));
+  const ct::change_flags flags(mode);
   const auto stop = ct::scalar("stop");
   const ct::Function f = ct::function({stop}, ct::arange(0.f, stop, 0.5f));
   CHECK(f(1.75f).only().equals(Array{0.f, 0.5f, 1.f, 1.5f}));
@@ -199,8 +200,8 @@ TEST_CASE("the updates of all parameters are one launch") {
 TEST_CASE("updates in one launch give what each gives alone") {
   const Array x{0.5f, 0.25f};
   std::vector<std::vector<Array>> found;
-  for (const char* mode : {"run", "simulate", "reference"}) {
-    const ct::change_flags flags{std::string("mode=") + mode};
+  for (const std::string& mode : croton_test::backends()) {
+    const ct::change_flags flags(mode);
     const Adam adam;
     for (int i = 0; i < 3; ++i) adam.step(x);
     std::vector<Array> values;
@@ -211,6 +212,8 @@ TEST_CASE("updates in one launch give what each gives alone") {
   for (std::size_t i = 0; i < found[0].size(); ++i) {
     CHECK(found[0][i].same_bits(found[1][i]));
     CHECK(found[0][i].all_close(found[2][i], 1e-4, 1e-6));
+    for (std::size_t device = 3; device < found.size(); ++device)
+      CHECK(found[0][i].all_close(found[device][i], 1e-4, 1e-6));
   }
 }
 
@@ -226,8 +229,8 @@ TEST_CASE("a launch has as many kernels as its parameters have room for") {
 }
 
 TEST_CASE("updates that read each other's old values") {
-  const auto mode = GENERATE("run", "reference", "simulate");
-  const ct::change_flags flags{std::string("mode=") + mode};
+  const std::string mode = GENERATE(from_range(croton_test::backends()));
+  const ct::change_flags flags(mode);
   const auto a = ct::shared(Array{1.f, 2.f}, {.name = "a"}), b = ct::shared(Array{10.f, 20.f}, {.name = "b"}),
              c = ct::shared(Array{5.f, 5.f}, {.name = "c"});
   const ct::Function f = ct::function({}, {a, b + 0}, {.updates = {{a, b}, {b, b + 1}, {c, a * c}}});
@@ -287,8 +290,8 @@ TEST_CASE("a schedule can be overridden, and changes no bits") {
 // ---- products by generated kernels ----
 
 TEST_CASE("skinny products are generated kernels, in every order of their operands") {
-  const auto mode = GENERATE("run", "simulate");
-  const ct::change_flags flags{std::string("mode=") + mode};
+  const std::string mode = GENERATE(from_range(croton_test::compiled_backends()));
+  const ct::change_flags flags(mode);
   const auto a = ct::matrix("a"), b = ct::matrix("b");
   const bool left = GENERATE(false, true), right = GENERATE(false, true);
   const ct::Function f = ct::function({a, b}, ct::dot(left ? ct::transpose(a) : a, right ? ct::transpose(b) : b));
@@ -320,8 +323,8 @@ TEST_CASE("skinny products are generated kernels, in every order of their operan
 // ---- what once went wrong ----
 
 TEST_CASE("the size of a shared variable that equals a computed one", "[plan]") {
-  const auto mode = GENERATE("run", "reference", "simulate");
-  const ct::change_flags flags{std::string("mode=") + mode};
+  const std::string mode = GENERATE(from_range(croton_test::backends()));
+  const ct::change_flags flags(mode);
   const auto x = ct::vector("x");
   const auto w = ct::shared(Array::arange(6), {.name = "w"});
   const ct::Function f = ct::function({x}, ct::arange(x.shape(0) * 2) + w);
@@ -330,8 +333,8 @@ TEST_CASE("the size of a shared variable that equals a computed one", "[plan]") 
 }
 
 TEST_CASE("an update that is also a size found by computing", "[plan]") {
-  const auto mode = GENERATE("run", "reference", "simulate");
-  const ct::change_flags flags{std::string("mode=") + mode};
+  const std::string mode = GENERATE(from_range(croton_test::backends()));
+  const ct::change_flags flags(mode);
   const auto s = ct::scalar("s");
   const auto n = ct::shared(Array(std::int64_t{0}), {.name = "n"});
   const auto a = ct::shared(Array(0.f), {.name = "a"});
@@ -343,8 +346,8 @@ TEST_CASE("an update that is also a size found by computing", "[plan]") {
 }
 
 TEST_CASE("a number that is read back is not written over before", "[plan]") {
-  const auto mode = GENERATE("run", "reference", "simulate");
-  const ct::change_flags flags{std::string("mode=") + mode};
+  const std::string mode = GENERATE(from_range(croton_test::backends()));
+  const ct::change_flags flags(mode);
   const auto x = ct::vector("x");
   const auto m = ct::matrix("m");
   const auto n = ct::sum(ct::cast(x > 0, DType::int64));
@@ -355,8 +358,8 @@ TEST_CASE("a number that is read back is not written over before", "[plan]") {
 }
 
 TEST_CASE("a product in a lower precision is added to a variable in a higher one", "[plan]") {
-  const auto mode = GENERATE("run", "reference", "simulate");
-  const ct::change_flags flags{std::string("mode=") + mode};
+  const std::string mode = GENERATE(from_range(croton_test::backends()));
+  const ct::change_flags flags(mode);
   const auto a = ct::matrix("a");
   const auto w = ct::shared(Array::zeros(DType::float64, {2, 2}), {.name = "w"});
   const ct::Function f =
@@ -374,8 +377,8 @@ TEST_CASE("the host's arithmetic casts as kernels do", "[plan]") {
 }
 
 TEST_CASE("arithmetic on numbers that share operands takes time in proportion", "[plan]") {
-  const auto mode = GENERATE("run", "reference");
-  const ct::change_flags flags{std::string("mode=") + mode};
+  const auto mode = GENERATE("mode=run", "mode=reference");
+  const ct::change_flags flags(mode);
   const auto x = ct::vector("x");
   ct::Variable k = ct::sum(ct::cast(x > 0, DType::int64));
   for (int i = 0; i < 40; ++i) k = (k * k + k) & 7;
@@ -406,8 +409,8 @@ TEST_CASE("read-only memory is never borrowed to be written", "[plan]") {
 }
 
 TEST_CASE("operands that begin at one address", "[plan]") {
-  const auto mode = GENERATE("run", "reference", "simulate");
-  const ct::change_flags flags{std::string("mode=") + mode};
+  const std::string mode = GENERATE(from_range(croton_test::backends()));
+  const ct::change_flags flags(mode);
   const auto x = ct::vector("x"), y = ct::vector("y");
   const Array a = numbers(6);
   const ct::Outputs r = ct::function({x, y}, {x * 2, ct::sum(y * 3)})(a.slice(0, 0, 1), a);
@@ -416,8 +419,8 @@ TEST_CASE("operands that begin at one address", "[plan]") {
 }
 
 TEST_CASE("more elements than an index can count", "[plan]") {
-  const auto mode = GENERATE("run", "simulate");
-  const ct::change_flags flags{std::string("mode=") + mode};
+  const std::string mode = GENERATE(from_range(croton_test::compiled_backends()));
+  const ct::change_flags flags(mode);
   const auto n = ct::variable({DType::int64, {}}, "n");
   const auto i = ct::cast(ct::arange(n), DType::float32);
   const ct::Function f = ct::function({n}, ct::sum(ct::dimshuffle(i, {-1, 0}) * ct::dimshuffle(i, {0, -1}) + 1));

@@ -4,6 +4,7 @@
 
 #include "base/memory.hpp"
 #include "builder/node.hpp"
+#include "backends.hpp"
 #include "catch.hpp"
 
 #include <atomic>
@@ -19,7 +20,7 @@ using ct::Variable;
 
 namespace {
 
-const std::vector<std::string> modes = {"mode=run", "mode=simulate", "mode=reference"};
+const std::vector<std::string> modes = croton_test::backends();
 Variable of(DType dtype) { return ct::vector("x", dtype); }
 
 template <class E, class F>

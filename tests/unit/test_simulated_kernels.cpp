@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "catch.hpp"
+#include "folders.hpp"
 
 using croton::Array;
 using croton::CudaArgument;
@@ -83,7 +84,7 @@ void read_line(Kernel& kernel, const std::string& line) {
 
 // Of each case the broken kernel and the right one.
 std::vector<std::pair<Kernel, Kernel>> read_cases() {
-  std::ifstream file(CROTON_SOURCE_FOLDER "/tests/simulator/kernels.txt");
+  std::ifstream file(croton::test::source_folder() + "/tests/simulator/kernels.txt");
   std::vector<std::pair<Kernel, Kernel>> cases;
   for (std::string line; std::getline(file, line);) {
     if (line.starts_with("## ")) {

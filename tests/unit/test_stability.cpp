@@ -2,6 +2,7 @@
 // on the simulated GPU; and what happens without the rules, so that we know that it is they who help.
 #include <croton/croton.hpp>
 
+#include "backends.hpp"
 #include "catch.hpp"
 
 #include <cmath>
@@ -14,8 +15,8 @@ using ct::Variable;
 
 namespace {
 
-const std::vector<std::string> modes = {"mode=run", "mode=simulate", "mode=reference",
-                                        "mode=run,optimizer=fast_compile"};
+const std::vector<std::string> modes =
+    croton_test::with_devices({"mode=run", "mode=simulate", "mode=reference", "mode=run,optimizer=fast_compile"});
 
 std::vector<Array> run(const std::string& flags, std::vector<ct::In> inputs, const std::vector<Variable>& outputs,
                        const std::vector<Array>& values) {
@@ -67,7 +68,7 @@ TEST_CASE("cross-entropy of huge logits", "[stability]") {
 }
 
 TEST_CASE("the same loss without rules overflows", "[stability]") {
-  const std::string mode = GENERATE("mode=run", "mode=simulate", "mode=reference");
+  const std::string mode = GENERATE(from_range(croton_test::backends()));
   const auto z = ct::matrix("z");
   const auto t = ct::ivector("t");
   const Array logits{{5e4f, -5e4f, 0.f}}, targets{1};
@@ -87,7 +88,7 @@ TEST_CASE("the same loss without rules overflows", "[stability]") {
 }
 
 TEST_CASE("training with unscaled weights stays finite", "[stability]") {
-  const std::string mode = GENERATE("mode=run", "mode=simulate");
+  const std::string mode = GENERATE(from_range(croton_test::compiled_backends()));
   const ct::change_flags flags(mode);
   const auto x = ct::matrix("x");
   const auto y = ct::ivector("y");
@@ -109,7 +110,7 @@ TEST_CASE("training with unscaled weights stays finite", "[stability]") {
 
 TEST_CASE("log of a sigmoid, and binary cross-entropy", "[stability]") {
   // Their gradients need the cancellation of the canonical rules, which fast_compile leaves out.
-  const std::string mode = GENERATE("mode=run", "mode=simulate", "mode=reference");
+  const std::string mode = GENERATE(from_range(croton_test::backends()));
   CAPTURE(mode);
   const auto x = ct::vector("x");
   const Array values{-100.f, 100.f, 0.f, -1000.f, 1000.f};

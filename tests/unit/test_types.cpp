@@ -12,6 +12,7 @@
 
 #include "base/half.hpp"
 #include "catch.hpp"
+#include "folders.hpp"
 #include "contains.hpp"
 
 using croton::can_cast_safely;
@@ -123,7 +124,7 @@ TEST_CASE("the smallest integer dtype of a constant", "[types]") {
 }
 
 TEST_CASE("docs/types.md is what promote does", "[types]") {
-  const auto file = std::filesystem::path(__FILE__).parent_path() / "../../docs/types.md";
+  const auto file = std::filesystem::path(croton::test::source_folder()) / "docs/types.md";
   if (std::getenv("CROTON_UPDATE_DOCS") != nullptr) std::ofstream(file) << types_page();
   std::ifstream in(file);
   std::ostringstream text;

@@ -6,7 +6,8 @@
 namespace croton::runtime::cuda {
 
 std::vector<std::byte> compile(std::string_view unit, std::string_view digest, std::string_view prelude,
-                               const std::string& architecture, Form form) {
+                               const std::string& architecture, Form form, bool* from_cache) {
+  if (from_cache != nullptr) *from_cache = false;
   const Nvrtc& nvrtc = Nvrtc::instance();
   CacheKey key;
   key.add("kernel", digest)
@@ -17,7 +18,10 @@ std::vector<std::byte> compile(std::string_view unit, std::string_view digest, s
   for (const std::string& option : nvrtc.options()) key.add("option", option);
   KernelCache* cache = configured_cache();
   if (cache != nullptr) {
-    if (auto found = cache->find(key.digest())) return *found;
+    if (auto found = cache->find(key.digest())) {
+      if (from_cache != nullptr) *from_cache = true;
+      return *found;
+    }
   }
   const Nvrtc::Result result = nvrtc.compile(unit, architecture, {}, form == Form::ptx);
   std::vector<std::byte> code = result.cubin;

@@ -11,8 +11,9 @@ namespace croton::runtime::cuda {
 enum class Form { cubin, ptx };
 
 /// The code of one kernel for an architecture ("sm_90"). `digest` stands for the text without its comments; `unit` is
-/// the whole text. DeviceError where NVRTC cannot be found or does not know the architecture.
+/// the whole text. `from_cache` (may be null) receives whether the cache had it. DeviceError where NVRTC cannot be
+/// found or does not know the architecture.
 std::vector<std::byte> compile(std::string_view unit, std::string_view digest, std::string_view prelude,
-                               const std::string& architecture, Form form);
+                               const std::string& architecture, Form form, bool* from_cache = nullptr);
 
 }  // namespace croton::runtime::cuda

@@ -144,6 +144,15 @@ void Device::check(Result code, const char* call, Where where) {
   throw DeviceError(message);
 }
 
+void Device::lose(const std::string& why) noexcept {
+  try {
+    const std::lock_guard lock(mutex_);
+    if (loss_.empty()) loss_ = why;
+  } catch (...) {  // without the reason, then
+  }
+  lost_.store(true, std::memory_order_release);
+}
+
 void Device::note(const char* call, Result code) noexcept {
   if (!loses_device(code) || lost()) return;
   try {

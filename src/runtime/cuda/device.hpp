@@ -68,6 +68,8 @@ class Device {
 
   /// True once an error has made the device unusable for the rest of the process.
   bool lost() const { return lost_.load(std::memory_order_acquire); }
+  /// Makes it so, where what is in its memory can no longer be relied on.
+  void lose(const std::string& why) noexcept;
 
   DeviceMemoryCounters memory_counters() const;
   /// Bytes that the pool holds, with what was freed and is kept for reuse.

@@ -60,12 +60,14 @@ class SimulatedDevice final : public Device {
   }
 
   const DeviceFacts& facts() const override { return facts_; }
+  MemoryUse memory_use() const override { return account_->use(); }
   bool runs_cuda() const override { return true; }
 
   std::shared_ptr<void> allocate(std::size_t bytes) override {
     base::check_allocation(bytes);
     // The owner keeps the memory's table alive: arrays may outlive the device's other users.
-    return {memory_->allocate(bytes), [memory = memory_](void* p) { memory->free(p); }};
+    std::shared_ptr<void> piece(memory_->allocate(bytes), [memory = memory_](void* p) { memory->free(p); });
+    return on_account(account_, std::move(piece), bytes);
   }
   void copy_in(void* to, const void* host, std::size_t bytes) override {
     memory_->copy_in(to, {static_cast<const std::byte*>(host), bytes});
@@ -74,7 +76,9 @@ class SimulatedDevice final : public Device {
     memory_->copy_out({static_cast<std::byte*>(host), bytes}, from);
   }
 
-  bool prepare(const codegen::Text& text) override { return program_of(text).second; }
+  Prepared prepare(const codegen::Text& text, int) override {
+    return program_of(text).second ? Prepared::compiled : Prepared::before;
+  }
 
   void launch(const DeviceLaunch& launch) override {
     const auto program = program_of(*launch.text).first;
@@ -94,7 +98,7 @@ class SimulatedDevice final : public Device {
     for (const Allocation& piece : pieces) memory_->set_written(piece);
   }
 
-  void prepare(const cpu::MatrixProduct&) override {}
+  bool prepare(const cpu::MatrixProduct&) override { return true; }
 
   void gemm(const cpu::MatrixProduct& product) override {
     // The host's BLAS, on this device's memory: one access for each operand, checked as a kernel's would be.
@@ -143,6 +147,7 @@ class SimulatedDevice final : public Device {
 
   DeviceFacts facts_;
   std::shared_ptr<simulator::DeviceMemory> memory_ = std::make_shared<simulator::DeviceMemory>();
+  std::shared_ptr<MemoryAccount> account_ = std::make_shared<MemoryAccount>();
 };
 
 }  // namespace

@@ -1,0 +1,243 @@
+#include "runtime/cuda/gpu.hpp"
+
+#include <croton/error.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdio>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <unordered_map>
+
+#include "base/config.hpp"
+#include "runtime/cuda/blaslt.hpp"
+#include "runtime/cuda/compile.hpp"
+#include "runtime/cuda/module.hpp"
+#include "runtime/cuda/nvrtc.hpp"
+#include "runtime/cuda/target.hpp"
+#include "runtime/cuda/toolkit.hpp"
+#include "runtime/cuda/transfer.hpp"
+
+namespace croton::runtime::cuda {
+namespace {
+
+constexpr unsigned finish_threads = 32;  // a warp puts the parts of a split kernel together
+
+/// Why there is no driver, in one line.
+std::string short_reason() {
+  if (toolkit_hidden()) return "real GPUs are hidden by cuda_root=none";
+  if (!Driver::found()) return "no NVIDIA driver is installed";
+  std::string why;
+  Driver::available(&why);
+  return why.substr(0, why.find('\n'));
+}
+
+void warn_once(const std::string& why) {
+  static std::atomic<bool> warned{false};
+  if (!base::config().warn || warned.exchange(true)) return;
+  const std::string text = fmt::format(
+      "croton: warning: products on GPUs run in generated kernels, which is slower than cuBLASLt: {}\n", why);
+  std::fputs(text.c_str(), stderr);
+}
+
+struct LoadedKernel {
+  Kernel main;
+  std::optional<Kernel> finish;
+};
+
+/// What this folder calls a device: inside of Gpu that name is its base.
+using Driven = Device;
+
+class Gpu final : public runtime::Device {
+ public:
+  Gpu(std::shared_ptr<Driven> device, runtime::DeviceFacts facts)
+      : device_(std::move(device)), stream_(device_), facts_(std::move(facts)) {}
+
+  const runtime::DeviceFacts& facts() const override { return facts_; }
+  MemoryUse memory_use() const override { return account_->use(); }
+  bool runs_cuda() const override { return true; }
+
+  // ---- memory ----
+
+  std::shared_ptr<void> allocate(std::size_t bytes) override {
+    // An array without elements has an address too.
+    auto buffer = std::make_shared<Buffer>(stream_, std::max<std::size_t>(bytes, 1));
+    std::byte* address = buffer->data();
+    return on_account(account_, {std::move(buffer), address}, bytes);
+  }
+
+  void copy_in(void* to, const void* host, std::size_t bytes) override {
+    cuda::copy_in(stream_, to, {static_cast<const std::byte*>(host), bytes});
+  }
+
+  void copy_out(void* host, const void* from, std::size_t bytes) override {
+    cuda::copy_out(stream_, {static_cast<std::byte*>(host), bytes}, from);
+  }
+
+  void copy_from(runtime::Device& other, void* to, const void* from, std::size_t bytes) override {
+    auto* source = dynamic_cast<Gpu*>(&other);
+    if (source == nullptr) return runtime::Device::copy_from(other, to, from, bytes);
+    if (source == this) return copy_within(stream_, to, from, bytes);
+    Event written(source->device_), read(device_);
+    written.record(source->stream_);
+    stream_.wait(written);
+    try {
+      if (source->device_ == device_) {
+        copy_within(stream_, to, from, bytes);
+      } else {
+        reach(*source->device_);
+        copy_peer(stream_, to, *source->device_, from, bytes);
+      }
+      read.record(stream_);
+      source->stream_.wait(read);
+    } catch (...) {
+      // The copy may run without an event that keeps its source in place.
+      device_->release(device_->driver().cuStreamSynchronize, stream_.handle());
+      throw;
+    }
+  }
+
+  // ---- kernels ----
+
+  Prepared prepare(const codegen::Text& text, int threads) override {
+    bool from_cache = false, made = false;
+    const LoadedKernel* kernel = find(text.name);
+    if (kernel == nullptr) {
+      LoadedKernel fresh = load(text, from_cache);
+      const std::lock_guard lock(kernels_mutex_);  // another thread may have been faster: its kernel is the same
+      kernel = &kernels_.try_emplace(text.name, std::move(fresh)).first->second;
+      made = true;
+    }
+    if (const int most = kernel->main.facts().threads_per_block; threads > most) {
+      throw DeviceError(fmt::format(
+          "{} runs on {} with at most {} threads a block, because of the {} registers of a thread; the schedule asks "
+          "for {}: set the flag schedule=threads={}",
+          text.name, device_->title(), most, kernel->main.facts().registers, threads, most / 32 * 32));
+    }
+    if (!made) return Prepared::before;
+    return from_cache ? Prepared::from_cache : Prepared::compiled;
+  }
+
+  void launch(const DeviceLaunch& launch) override {
+    const LoadedKernel* kernel = find(launch.text->name);
+    if (kernel == nullptr) throw InternalError("a launch of a kernel that was not prepared: " + launch.text->name);
+    if (launch.items > 0) {
+      const LaunchShape shape{static_cast<unsigned>(launch.blocks), static_cast<unsigned>(launch.threads)};
+      kernel->main.launch(stream_, shape, launch.parameters, launch.items);
+    }
+    if (kernel->finish) kernel->finish->launch(stream_, {1, finish_threads}, launch.parameters, std::nullopt);
+  }
+
+  // ---- products ----
+
+  bool prepare(const MatrixProduct& product) override {
+    if (product.dtype != DType::float32 && product.dtype != DType::float64) return false;
+    const std::lock_guard lock(products_mutex_);
+    try {
+      if (!library_) library_ = std::make_unique<BlasLt>(device_);
+      const std::size_t bytes = library_->workspace_bytes(product);
+      if (bytes > workspace_.size()) workspace_ = Buffer(stream_, bytes);
+      return true;
+    } catch (const DeviceError& error) {
+      // There is no library, or it has no way to do this one. OutOfMemory, and a lost device, are the caller's.
+      if (device_->lost()) throw;
+      warn_once(error.what());
+      return false;
+    }
+  }
+
+  void gemm(const MatrixProduct& product) override {
+    const std::lock_guard lock(products_mutex_);  // the workspace stays until the product stands in the stream
+    library_->gemm(stream_, product, workspace_.data());
+  }
+
+  void lose(const std::string& why) noexcept override { device_->lose(why); }
+
+ private:
+  const LoadedKernel* find(const std::string& name) {
+    const std::lock_guard lock(kernels_mutex_);
+    const auto found = kernels_.find(name);
+    return found == kernels_.end() ? nullptr : &found->second;
+  }
+
+  LoadedKernel load(const codegen::Text& text, bool& from_cache) {
+    const std::string prelude = codegen::prelude(codegen::Target::cuda);
+    const CompileTarget target = choose_target(device_->facts(), Nvrtc::instance().architectures());
+    const std::vector<std::byte> code =
+        compile(prelude + text.code, text.digest, prelude, target.architecture, target.form, &from_cache);
+    const Module module(device_, code);
+    LoadedKernel kernel{module.kernel(text.name), std::nullopt};
+    if (text.state_bytes > 0) kernel.finish = module.kernel(text.name + "_finish");
+    return kernel;
+  }
+
+  /// Lets copies go directly, where the machine allows it; else the driver takes them through the host.
+  void reach(Driven& peer) {
+    const std::lock_guard lock(peers_mutex_);
+    bool& asked = peers_[&peer];
+    if (!asked) device_->enable_peer_access(peer);
+    asked = true;
+  }
+
+  const std::shared_ptr<Driven> device_;
+  const Stream stream_;
+  const runtime::DeviceFacts facts_;
+  const std::shared_ptr<MemoryAccount> account_ = std::make_shared<MemoryAccount>();
+
+  std::mutex kernels_mutex_;
+  std::unordered_map<std::string, LoadedKernel> kernels_;  // by name; none is ever taken out
+
+  std::mutex products_mutex_;
+  std::unique_ptr<BlasLt> library_;
+  Buffer workspace_;
+
+  std::mutex peers_mutex_;
+  std::map<const Driven*, bool> peers_;
+};
+
+}  // namespace
+
+const FoundGpus& find_gpus() {
+  struct Found {
+    std::mutex mutex;
+    std::map<std::pair<std::string, std::string>, FoundGpus> by_flags;
+  };
+  static auto& found = *new Found;
+  const base::Flags& flags = base::config();
+  const std::lock_guard lock(found.mutex);
+  const auto [at, fresh] = found.by_flags.try_emplace({flags.cuda_driver, flags.cuda_root});
+  FoundGpus& gpus = at->second;
+  if (!fresh) return gpus;
+  set_cuda_root(flags.cuda_root);
+  set_driver_library(flags.cuda_driver);
+  gpus.driver = flags.cuda_driver;
+  try {
+    if (Driver::available()) gpus.count = Driver::instance().device_count();
+    if (gpus.count == 0) gpus.why = Driver::available() ? "the driver finds no GPU" : short_reason();
+  } catch (const Error& error) {  // the driver is there, and cannot count
+    gpus.why = error.what();
+  }
+  return gpus;
+}
+
+std::unique_ptr<runtime::Device> make_device(int number, int gpu, int part, int parts) {
+  const base::Flags& flags = base::config();
+  set_cuda_root(flags.cuda_root);
+  set_driver_library(flags.cuda_driver);
+  std::shared_ptr<Device> device = Device::get(gpu);
+  const DeviceFacts& known = device->facts();
+  runtime::DeviceFacts facts;
+  facts.name = {base::DeviceName::Kind::cuda, number};
+  facts.kind = parts > 1 ? runtime::DeviceFacts::Kind::logical : runtime::DeviceFacts::Kind::real;
+  facts.title = parts > 1 ? fmt::format("{}, part {} of {}", known.name, part + 1, parts) : known.name;
+  facts.memory = known.memory_bytes;
+  facts.major = known.major;
+  facts.minor = known.minor;
+  facts.pci = known.pci_id;
+  return std::make_unique<Gpu>(std::move(device), std::move(facts));
+}
+
+}  // namespace croton::runtime::cuda

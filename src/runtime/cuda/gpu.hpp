@@ -1,0 +1,42 @@
+// A GPU, or a logical part of one, as a device of the runtime: one stream, memory from the device's pool, kernels by
+// NVRTC, products by cuBLASLt.
+//
+// All work of a Gpu goes into its one stream, and the order of that stream is why memory may be used as it is:
+// - a temporary, a result or an argument that ends while kernels still read it: the memory goes back to the pool in the
+//   order of the stream, behind them;
+// - the workspace of a function, which the next call uses again, and that of products, which all products share: the
+//   next use stands behind the last one;
+// - a copy from the host: the data is taken into pinned memory before copy_in returns, and a piece of that is used
+// again
+//   when an event behind the copy out of it has passed (staging.hpp); the host's memory may change at once;
+// - a copy to the host waits for the stream up to itself;
+// - a copy from another Gpu: this stream waits for an event at the end of the other one, which has then written the
+//   source; and the other one waits for an event behind the copy, so that it neither overwrites the source nor gives it
+//   back before.
+// Two Gpus that are parts of one physical device are two streams like any others.
+//
+// What a launch or a product needs is there when prepare() has returned: code loaded and looked at, an algorithm
+// chosen, workspace taken. What is left to fail is the driver itself.
+#pragma once
+
+#include "runtime/device.hpp"
+
+#include <memory>
+#include <string>
+
+namespace croton::runtime::cuda {
+
+struct FoundGpus {
+  int count = 0;
+  std::string why;     // in a few words, where there is none
+  std::string driver;  // the flag cuda_driver that was in force
+};
+
+/// The GPUs that the driver finds under the present flags cuda_driver and cuda_root. It is asked once for each of their
+/// values; where there is no driver that costs a search for a library.
+const FoundGpus& find_gpus();
+
+/// cuda<number>: part `part` of `parts` of the GPU that the driver calls `gpu`. DeviceError where it cannot be used.
+std::unique_ptr<runtime::Device> make_device(int number, int gpu, int part, int parts);
+
+}  // namespace croton::runtime::cuda

@@ -1,0 +1,37 @@
+// The back-ends that results are compared on, as settings for croton::change_flags that hold while a function is
+// compiled and while it is called. The environment variable CROTON_TEST_DEVICES adds devices: with "cuda0", every test
+// that goes through these lists runs on the first GPU too.
+#pragma once
+
+#include <cstdlib>
+#include <sstream>
+#include <string>
+#include <vector>
+
+namespace croton_test {
+
+using Backends = std::vector<std::string>;
+
+/// "device=cuda0" and so on, for each name in CROTON_TEST_DEVICES; none where it is not set.
+inline Backends devices() {
+  const char* names = std::getenv("CROTON_TEST_DEVICES");
+  std::istringstream list(names == nullptr ? "" : names);
+  Backends all;
+  for (std::string name; std::getline(list, name, ',');) all.push_back("device=" + name);
+  return all;
+}
+
+/// `first`, then the devices.
+inline Backends with_devices(Backends first) {
+  for (std::string& device : devices()) first.push_back(std::move(device));
+  return first;
+}
+
+/// What runs CUDA text: the simulator and the devices.
+inline Backends gpu_backends() { return with_devices({"mode=simulate"}); }
+/// What runs compiled kernels.
+inline Backends compiled_backends() { return with_devices({"mode=run", "mode=simulate"}); }
+/// All, with the reference evaluator.
+inline Backends backends() { return with_devices({"mode=run", "mode=simulate", "mode=reference"}); }
+
+}  // namespace croton_test

@@ -1,0 +1,26 @@
+// Where the tests' files are. The build knows; the environment says otherwise where programs run on a machine that did
+// not build them (scripts/gpu_check.sh).
+#pragma once
+
+#include <cstdlib>
+#include <string>
+
+namespace croton::test {
+
+/// The value of the environment variable, else `built`.
+inline std::string folder_of(const char* variable, const char* built) {
+  const char* moved = std::getenv(variable);
+  return moved != nullptr ? moved : built;
+}
+
+#ifdef CROTON_SOURCE_FOLDER
+/// The root of the repository.
+inline std::string source_folder() { return folder_of("CROTON_TEST_SOURCE_FOLDER", CROTON_SOURCE_FOLDER); }
+#endif
+
+#ifdef CROTON_FAKE_CUDA_FOLDER
+/// The folder of the fake driver (fake_cuda/).
+inline std::string fake_cuda_folder() { return folder_of("CROTON_TEST_FAKE_CUDA_FOLDER", CROTON_FAKE_CUDA_FOLDER); }
+#endif
+
+}  // namespace croton::test
