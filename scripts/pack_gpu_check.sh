@@ -31,7 +31,7 @@ say "Packing headers"
 include=$work/dependencies/include config=$work/dependencies/lib/cmake/fmt
 mkdir -p "$include" "$config"
 header_folder() { # of a header that the compiler finds
-  dirname "$(echo "#include <$1>" | "${CXX:-c++}" -M -x c++ - | tr ' \\' '\n\n' | grep "/$1$")"
+  dirname "$(echo "#include <$1>" | "${CXX:-c++}" -M -x c++ - | tr ' ' '\n' | grep "/$1$")"
 }
 cp -r "$(header_folder fmt/format.h)" "$include/fmt"
 cp -r "$(header_folder catch2/catch.hpp 2>/dev/null || header_folder catch2/catch_all.hpp)" "$include/catch2"

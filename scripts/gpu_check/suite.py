@@ -47,7 +47,7 @@ def failures_of(output):
 def result_of(test, done):
     skip = properties(test).get("SKIP_RETURN_CODE")
     expected = properties(test).get("PASS_REGULAR_EXPRESSION")
-    good = any(re.search(e, done.output) for e in expected) if expected else done.good
+    good = any(re.search(e, done.output, re.S) for e in expected) if expected else done.good
     result = {"name": test["name"], "seconds": round(done.seconds, 1),
               "status": "skipped" if done.status == skip else "passed" if good and not done.timed_out else "failed"}
     if match := re.search(r"(\d+) assertions? in (\d+) test cases?|test cases: *(\d+)", done.output):
