@@ -4,7 +4,7 @@
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
-[ $# -eq 0 ] || { echo "usage: scripts/pack_gpu_check.sh   (fills gpu_check_pack/ for scripts/gpu_check.sh)" && exit 2; }
+[ $# -eq 0 ] || { echo "usage: scripts/pack_gpu_check.sh   (fills gpu_check_pack/)" && exit 2; }
 build=$root/build/gpu_check pack=$root/gpu_check_pack most_mib=60
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -24,8 +24,9 @@ for library in libstdc++.so.6 libgcc_s.so.1; do # for systems whose own are olde
   cp -L "$("${CXX:-c++}" -print-file-name=$library)" "$work/programs/lib/gcc/"
 done
 find "$work/programs" -type f -exec strip {} +
-ctest --test-dir "$build" --show-only=json-v1 | sed -e "s|$build|@BUILD@|g" -e "s|$root|@SOURCE@|g" >"$work/programs/tests.json"
-if grep -q '"@SOURCE@/build' "$work/programs/tests.json"; then fail "the list of tests names another build folder"; fi
+list=$work/programs/tests.json
+ctest --test-dir "$build" --show-only=json-v1 | sed -e "s|$build|@BUILD@|g" -e "s|$root|@SOURCE@|g" >"$list"
+if grep -q '"@SOURCE@/build' "$list"; then fail "the list of tests names another build folder"; fi
 
 say "Packing headers"
 include=$work/dependencies/include config=$work/dependencies/lib/cmake/fmt
@@ -50,7 +51,8 @@ done
 printf '{"digest": "%s", "commit": "%s"}\n' "$(python3 "$root/scripts/gpu_check/digest.py" "$root")" \
   "$(git -C "$root" describe --always --dirty 2>/dev/null || echo unknown)" >"$pack/pack.json"
 
-tracked=$(cd "$root" && git ls-files -co --exclude-standard -z | du -c --apparent-size -k --files0-from=- | tail -1 | cut -f1)
+tracked=$(cd "$root" && git ls-files -co --exclude-standard -z | du -ck --apparent-size --files0-from=- | tail -1)
+tracked=${tracked%%[[:space:]]*}
 packed=$(du -s --apparent-size -k "$pack" | cut -f1)
 say "gpu_check_pack: $((packed / 1024)) MiB; with the tree $(((tracked + packed) / 1024)) of at most $most_mib MiB"
 [ $((tracked + packed)) -lt $((most_mib * 1024)) ] || fail "that is more than may travel"

@@ -1,9 +1,9 @@
 """What the peers on a GPU share: inputs, references in float64, timing, checks, the lines of JSON that they print.
 
 The rules are those of croton_gpu_bench (bench/README.md, "On a GPU"). A peer calls `start(name, package)` and then
-`run(options, versions, variants, build, wait)`, where `build(workload, variant, weights, inputs)` moves the NumPy arrays
-to the device and returns `(step, results)`: `step()` starts the work once, `results()` gives the list of its results as
-NumPy arrays.
+`run(options, versions, variants, build, wait)`, where `build(workload, variant, weights, inputs)` moves the NumPy
+arrays to the device and returns `(step, results)`: `step()` starts the work once, `results()` gives the list of its
+results as NumPy arrays.
 """
 import argparse
 import importlib.util

@@ -1,10 +1,11 @@
-"""PyTorch on a GPU: eager, and under torch.compile in its default mode and with CUDA graphs; max-autotune on request."""
+"""PyTorch on a GPU: eager, and under torch.compile in its default mode and with CUDA graphs; others on request."""
 import gpu_common as common
 
 options = common.start("torch", "torch")
 import torch
 
 torch.set_float32_matmul_precision("highest")  # float32 products in float32, as all programs here
+torch.set_grad_enabled(False)  # torch.func.grad works all the same
 device = "cuda" if torch.cuda.is_available() else "cpu"
 wait = torch.cuda.synchronize if device == "cuda" else lambda: None
 
@@ -52,8 +53,7 @@ def build(name, variant, weights, inputs):
     def step():
         if variant != "eager":
             torch.compiler.cudagraph_mark_step_begin()  # the last result may be overwritten
-        with torch.no_grad():
-            last[:] = [function(*arguments)]
+        last[:] = [function(*arguments)]
     return step, results
 
 

@@ -20,7 +20,7 @@ from parts import Parts
 from report import Report
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-LIMITS = {"machine": 20, "programs": 200, "tests": 200, "benchmark": 200, "sanitizers": 120}  # seconds at most
+LIMITS = {"machine": 20, "programs": 200, "tests": 180, "benchmark": 260, "sanitizers": 120}  # seconds at most
 
 
 def limit(text):

@@ -29,7 +29,7 @@ class Done:
 
 
 def run(command, limit, env=None, cwd=None):
-    """Runs the program with all that it starts; after `limit` seconds all of it is ended. Output is kept in any case."""
+    """Runs the program; after `limit` seconds it is ended with all that it started. Output is kept in any case."""
     begin = time.monotonic()
     with tempfile.TemporaryFile() as out:
         try:

@@ -3,7 +3,8 @@ import hashlib
 import os
 import sys
 
-PARTS = ["CMakeLists.txt", "cmake", "src", "include", "codegen_templates", "tests", "bench", "tools", "examples", "data"]
+PARTS = ["CMakeLists.txt", "cmake", "src", "include", "codegen_templates", "tests", "bench", "tools", "examples",
+         "data"]
 ENDINGS = (".cpp", ".hpp", ".def", ".cu", ".cuh", ".txt", ".cmake", ".in", ".map", ".csv", ".test")
 
 

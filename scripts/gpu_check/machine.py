@@ -25,8 +25,8 @@ def gpus():
 def tool(name):
     """The path of a program of the CUDA toolkit, or None."""
     homes = [os.environ.get("CUDA_HOME"), os.environ.get("CUDA_PATH"), "/usr/local/cuda"]
-    return shutil.which(name) or next((found for home in homes if home and (found := shutil.which(
-        name, path=os.path.join(home, "bin")))), None)
+    folders = [os.path.join(home, part) for home in homes if home for part in ("bin", "compute-sanitizer")]
+    return shutil.which(name) or shutil.which(name, path=os.pathsep.join(folders))
 
 
 def first_match(path, start):

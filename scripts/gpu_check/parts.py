@@ -29,7 +29,7 @@ class Parts:
         return min(self.limits[name], self.left() - sum(0.1 * self.limits[part] for part in later))
 
     def run(self, name, function):
-        """Calls `function(seconds)`, which returns what it found or raises Failed. A part without a limit is left out."""
+        """Calls `function(seconds)`, which returns what it found or raises Failed. One without a limit is left out."""
         if name not in self.limits:
             return
         limit = self.limit_of(name)

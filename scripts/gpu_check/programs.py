@@ -52,7 +52,9 @@ def from_pack(root, pack, work):
     programs = Programs(root, os.path.join(work, "programs"), "unpacked")
     done = programs.starts()
     if not done.good:  # an older libstdc++ than the one they were built with: take that along
-        programs.env["LD_LIBRARY_PATH"] = os.path.join(programs.folder, "lib/gcc")
+        before = programs.env.get("LD_LIBRARY_PATH")
+        own = os.path.join(programs.folder, "lib/gcc")
+        programs.env["LD_LIBRARY_PATH"] = own + os.pathsep + before if before else own
         programs.how += ", with the pack's libstdc++"
         done = programs.starts()
     if not done.good:

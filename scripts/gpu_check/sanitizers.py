@@ -1,5 +1,6 @@
 """compute-sanitizer over a program that launches every kind of kernel (tests/ops/test_every_kernel.cpp)."""
 import concurrent.futures
+import os
 import re
 
 from commands import run
@@ -39,7 +40,10 @@ def run_all(programs, device, flags, limit):
     sanitizer = tool("compute-sanitizer")
     if not sanitizer:
         raise Failed("compute-sanitizer is not installed")
-    env = dict(programs.env, CROTON_TEST_DEVICES=device, CROTON_FLAGS=",".join(filter(None, ["cache=false", flags])))
+    cache = os.path.join(programs.folder, "test_cache")  # where the tests left these kernels compiled
+    os.makedirs(cache, mode=0o700, exist_ok=True)
+    env = dict(programs.env, CROTON_TEST_DEVICES=device,
+               CROTON_FLAGS=",".join(filter(None, ["cache_dir=" + cache, flags])))
     program = [programs.path("croton_op_tests"), "[every_kernel]"]
 
     def one(name):

@@ -44,6 +44,28 @@ def failures_of(output):
     return found or [{"case": "", "first": "\n".join(output.strip().splitlines()[-6:])}]
 
 
+def cases_of(test, env):
+    """The commands of its test cases, a process each: a kernel that loses the device spoils one case only."""
+    program, *rest = test["command"]
+    if rest[:1] != ["-#"]:
+        return [test["command"]]
+    listed = run([program, *rest, "--list-test-names-only"], 30, env)  # its status is the number of cases
+    names = [line.strip() for line in listed.output.splitlines() if line.strip()]
+    return [[program, re.sub(r'([\\\[\],"*~])', r"\\\1", name)] for name in names] or [test["command"]]
+
+
+def merged(results):
+    """The result of an entry of ctest from those of its cases."""
+    if len(results) == 1:
+        return results[0]
+    first = dict(results[0], seconds=round(sum(r["seconds"] for r in results), 1), cases=len(results))
+    for status in ("not run", "failed"):
+        if bad := [r for r in results if r["status"] == status]:
+            failures = [f for r in bad for f in r.get("failures", [])]
+            first.update(status=status, why=f"{bad[0]['why']}; {len(bad)} of {len(results)}", failures=failures[:20])
+    return first
+
+
 def result_of(test, done):
     skip = properties(test).get("SKIP_RETURN_CODE")
     expected = properties(test).get("PASS_REGULAR_EXPRESSION")
@@ -68,19 +90,25 @@ def run_all(programs, device, flags, names, jobs, limit):
         os.makedirs(os.path.join(programs.folder, folder), mode=0o700, exist_ok=True)
     results, log = [], []
 
-    def one(test):
+    def one(test, command):
         left = end - time.monotonic()
         if left < 1:
-            return {"name": test["name"], "status": "not run", "why": "no time was left"}
-        done = run(test["command"], min(left, ONE_TEST_S), environment(test, programs, device, flags),
+            return {"name": test["name"], "seconds": 0, "status": "not run", "why": "no time was left"}
+        done = run(command, min(left, ONE_TEST_S), environment(test, programs, device, flags),
                    os.path.join(programs.folder, "tests"))
-        log.append(f"---- {test['name']}: {' '.join(test['command'])}\n{done.output}")
-        return result_of(test, done)
+        log.append(f"---- {test['name']}: {' '.join(command)}\n{done.output}")
+        result = result_of(test, done)
+        for failure in result.get("failures", []):  # a crash leaves no name behind
+            failure["case"] = failure["case"] or (command[1] if command != test["command"] else "")
+        return result
 
     later = [t for t in chosen if properties(t).get("DEPENDS")]
     for group in ([t for t in chosen if t not in later], later):
         with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-            results += pool.map(one, group)
+            cases = pool.map(lambda t: cases_of(t, environment(t, programs, device, flags)), group)
+            futures = [[pool.submit(one, test, command) for command in commands]
+                       for test, commands in zip(group, cases)]
+            results += [merged([f.result() for f in found]) for found in futures]
     counts = {status: sum(r["status"] == status for r in results)
               for status in ("passed", "failed", "skipped", "not run")}
     fields = {"device": device, "counts": counts, "results": results, "left_out": left_out, "log": "\n".join(log)}

@@ -93,8 +93,8 @@ def benchmark_lines(part):
         return
     copy = next((r["median"] for r in ceilings if r["ceiling"] == "copy"), None)
     again = timed(found, "croton again")
-    yield from ("", "Calls one after the other with one wait at the end of a sample of at least 20; single calls with a "
-                "wait each in the second column. Medians; in brackets the tenths where over 3 % away. Products are "
+    yield from ("", "Calls one after the other with one wait at the end of a sample of at least 20; single calls with "
+                "a wait each in the second column. Medians; in brackets the tenths where over 3 % away. Products are "
                 "float32 without TF32 everywhere. *peer / Croton* over 1: Croton is faster. Differences below *again* "
                 "(the second run of Croton over the first) are noise.", "",
                 "| workload | Croton | each waited for | of copy ceiling | again | peers, and peer / Croton | "
@@ -120,8 +120,8 @@ LINES = {"machine": machine_lines, "tests": tests_lines, "sanitizers": sanitizer
 
 def markdown(data):
     lines = [f"# GPU check, {data['date']}: {data['status']}", "",
-             f"Device {data['device']}; {data.get('seconds', '?')} of {data['total_s']} seconds. What is checked and how "
-             "to read it: docs/gpu_check.md.", "", "| part | status | seconds |", "|---|---|---|"]
+             f"Device {data['device']}; {data.get('seconds', '?')} of {data['total_s']} seconds. What is checked and "
+             "how to read it: docs/gpu_check.md.", "", "| part | status | seconds |", "|---|---|---|"]
     for name, part in data["parts"].items():
         why = f": {cut(part['why'])}" if "why" in part else ""
         lines.append(f"| {name} | {part.get('status')}{why} | {part.get('seconds', '-')} |")

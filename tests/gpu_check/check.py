@@ -1,5 +1,5 @@
-"""Runs scripts/gpu_check.sh without a GPU, and looks at its reports: stand-ins for nvidia-smi and compute-sanitizer, the
-fake driver for the ceilings, the CPU for the workloads.
+"""Runs scripts/gpu_check.sh without a GPU, and looks at its reports: stand-ins for nvidia-smi and compute-sanitizer,
+the fake driver for the ceilings, the CPU for the workloads.
 
     python3 tests/gpu_check/check.py BUILD_FOLDER
 """
