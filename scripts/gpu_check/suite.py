@@ -102,7 +102,8 @@ def run_all(programs, device, flags, names, jobs, limit):
             failure["case"] = failure["case"] or (command[1] if command != test["command"] else "")
         return result
 
-    later = [t for t in chosen if properties(t).get("DEPENDS")]
+    here = {t["name"] for t in chosen}
+    later = [t for t in chosen if here.intersection(properties(t).get("DEPENDS", []))]
     for group in ([t for t in chosen if t not in later], later):
         with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
             cases = pool.map(lambda t: cases_of(t, environment(t, programs, device, flags)), group)
