@@ -15,6 +15,7 @@ namespace bench::gpu {
 struct Work {
   croton::Function step;                        ///< without arguments and outputs
   std::vector<croton::SharedVariable> results;  ///< what a step writes
+  double build_s = 0;                           ///< seconds for the graph and croton::function
   double bytes = 0;                             ///< that a step must read and write at least; 0 where products count
   double flop = 0;                              ///< of matrix products
   /// How far the results are from a reference in float64 after `checked_steps()` steps: |got - want| / |want| over all

@@ -5,6 +5,7 @@ everything passed.
 """
 import argparse
 import os
+import shutil
 import signal
 import sys
 import tempfile
@@ -77,15 +78,20 @@ def main():
     limits = {name: seconds for name, seconds in (LIMITS | dict(options.limit)).items() if seconds > 0}
     parts = Parts(options.total, limits, report)
 
+    work = tempfile.mkdtemp(prefix="croton-gpu-check-")
+
     def stop(number, frame):
         commands.end_all()
+        shutil.rmtree(work, ignore_errors=True)
         report.finish(f"stopped by {signal.Signals(number).name}", time.monotonic() - begin)
         os._exit(128 + number)
 
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, stop)
-    with tempfile.TemporaryDirectory(prefix="croton-gpu-check-") as work:
+    try:
         check(options, parts, work)
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
     found = report.data["parts"]
     good = all(found.get(name, {}).get("status") == "passed" for name in limits)
     report.finish("passed" if good else "failed", time.monotonic() - begin)

@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import tarfile
+import time
 
 import digest
 from commands import run
@@ -73,9 +74,9 @@ def build(root, pack, work, limit):
     generator = ["-G", "Ninja"] if shutil.which("ninja") else []
     configure = ["cmake", "-S", root, "-B", folder, *generator, "-DCMAKE_BUILD_TYPE=Release", "-DCROTON_WITH_LLVM=OFF",
                  "-DCMAKE_PREFIX_PATH=" + prefix, "-DCMAKE_CXX_FLAGS=-isystem " + os.path.join(prefix, "include")]
-    log = ""
+    log, end = "", time.monotonic() + limit
     for command in (configure, ["cmake", "--build", folder, "-j", str(len(os.sched_getaffinity(0)))]):
-        done = run(command, limit)
+        done = run(command, end - time.monotonic())
         log += done.output
         if not done.good:
             raise Failed(f"{command[0]} {command[1]} {done.why()}", tail=done.tail(), log=log)
