@@ -15,8 +15,8 @@
 #include "base/config_file.hpp"
 #include "base/flag_table.hpp"
 #include "catch.hpp"
-#include "folders.hpp"
 #include "contains.hpp"
+#include "folders.hpp"
 #include "temporary_folder.hpp"
 
 using croton::change_flags;

@@ -2,9 +2,9 @@
 // updates, givens, casting of arguments, aliasing, calls that fail half-way, and threads.
 #include <croton/croton.hpp>
 
+#include "backends.hpp"
 #include "base/memory.hpp"
 #include "builder/node.hpp"
-#include "backends.hpp"
 #include "catch.hpp"
 
 #include <atomic>
