@@ -199,6 +199,15 @@ void bind_input_output(nb::module_& m) {
 }
 
 void bind_kernel(nb::module_& m) {
+  nb::class_<KernelFacts>(m, "KernelFacts", "What the compiler says of one entry of a CUDA kernel.")
+      .def_ro("entry", &KernelFacts::entry, "The kernel's name; long reductions have a second one, NAME_finish.")
+      .def_ro("registers", &KernelFacts::registers, "Registers of a thread.")
+      .def_ro("shared_bytes", &KernelFacts::shared_bytes, "Static shared memory of a block.")
+      .def_ro("stack_bytes", &KernelFacts::stack_bytes, "Local memory of a thread.")
+      .def_ro("spill_store_bytes", &KernelFacts::spill_store_bytes, "Registers written to local memory.")
+      .def_ro("spill_load_bytes", &KernelFacts::spill_load_bytes, "Registers read back.")
+      .def_ro("constant_bytes", &KernelFacts::constant_bytes, "Parameters and constants.")
+      .def("__repr__", [](const KernelFacts& facts) { return to_string(facts); });
   nb::class_<KernelInfo>(m, "KernelInfo", "One generated kernel of a function.")
       .def_ro("name", &KernelInfo::name, "Family and hash of the code.")
       .def_ro("source", &KernelInfo::source, "The kernel's own text; CUDA C++, or C++ for the CPU.")
@@ -208,6 +217,12 @@ void bind_kernel(nb::module_& m) {
       .def_ro("target", &KernelInfo::target, "'cpu', 'cuda:sm_90'.")
       .def("ptx", &KernelInfo::ptx, nb::call_guard<nb::gil_scoped_release>(),
            "PTX, for 'cuda:sm_XX' targets, by NVRTC; DeviceError if it cannot be found.")
+      .def("facts", &KernelInfo::facts, nb::call_guard<nb::gil_scoped_release>(),
+           "Registers and memory of each entry, for 'cuda:sm_XX' targets.")
+      .def("sass", &KernelInfo::sass, nb::call_guard<nb::gil_scoped_release>(),
+           "The GPU's instructions, by nvdisasm; DeviceError if it cannot be found.")
+      .def("annotated_sass", &KernelInfo::annotated_sass, nb::call_guard<nb::gil_scoped_release>(),
+           "The lines of source, each with the instructions that came from it.")
       .def("assembly", &KernelInfo::assembly, nb::call_guard<nb::gil_scoped_release>(),
            "Assembly, for the target 'cpu', by LLVM.")
       .def(

@@ -1,6 +1,7 @@
 // Looking inside a compiled function: its graph, plan and kernels, and the texts that compilers get.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <unordered_map>
 
 #include "builder/node.hpp"
@@ -9,10 +10,14 @@
 #include "runtime/cpu/compiler.hpp"
 #include "runtime/cuda/compile.hpp"
 #include "runtime/cuda/dump.hpp"
+#include "runtime/cuda/facts.hpp"
+#include "runtime/cuda/nvdisasm.hpp"
+#include "runtime/cuda/sass.hpp"
 
 namespace croton {
 
 using builder::describe;
+using runtime::cuda::Form;
 
 std::string Function::graph() const { return expr::print(impl().executable->program.graph, {.origins = true}); }
 std::string Function::plan() const { return plan::print(impl().executable->plan, impl().executable->program); }
@@ -86,19 +91,38 @@ std::string Function::source(const std::string& target) const {
 namespace {
 std::string architecture(const KernelInfo& kernel) {
   if (!kernel.target.starts_with("cuda:"))
-    throw ValueError("PTX and cubin are for CUDA targets: ask for kernels(\"cuda:sm_90\")");
+    throw ValueError("PTX, cubin, facts and SASS are for CUDA targets: ask for kernels(\"cuda:sm_90\")");
   return kernel.target.substr(5);
 }
 }  // namespace
 
-std::string KernelInfo::ptx() const {
-  const auto code = runtime::cuda::compile(unit, digest, codegen::prelude(codegen::Target::cuda), architecture(*this),
-                                           runtime::cuda::Form::ptx);
-  return {reinterpret_cast<const char*>(code.data()), code.size()};
+namespace {
+
+std::vector<std::byte> compiled(const KernelInfo& kernel, runtime::cuda::Form form) {
+  return runtime::cuda::compile(kernel.unit, kernel.digest, codegen::prelude(codegen::Target::cuda),
+                                architecture(kernel), form, kernel.name);
 }
-std::vector<std::byte> KernelInfo::cubin() const {
-  return runtime::cuda::compile(unit, digest, codegen::prelude(codegen::Target::cuda), architecture(*this),
-                                runtime::cuda::Form::cubin);
+std::string text_of(const std::vector<std::byte>& bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+}  // namespace
+
+std::string KernelInfo::ptx() const { return text_of(compiled(*this, Form::ptx)); }
+std::vector<std::byte> KernelInfo::cubin() const { return compiled(*this, Form::cubin); }
+std::vector<KernelFacts> KernelInfo::facts() const {
+  return runtime::cuda::read_facts(text_of(compiled(*this, Form::facts)));
+}
+std::string KernelInfo::sass() const {
+  namespace cuda = runtime::cuda;
+  return cuda::print_sass(cuda::parse_sass(cuda::disassemble(compiled(*this, Form::cubin), false)));
+}
+std::string KernelInfo::annotated_sass() const {
+  namespace cuda = runtime::cuda;
+  const std::string_view prelude = std::string_view(unit).substr(0, unit.size() - source.size());
+  const auto prelude_lines = static_cast<int>(std::ranges::count(prelude, '\n'));
+  const std::string listing = cuda::disassemble(compiled(*this, Form::lined_cubin), true);
+  return cuda::annotate(cuda::parse_sass(listing), source, prelude_lines);
 }
 std::string KernelInfo::assembly() const {
   if (target != "cpu") throw ValueError("assembly is for the cpu target; CUDA kernels have ptx()");
