@@ -56,7 +56,7 @@ std::vector<Text> read_texts(const std::filesystem::path& folder) {
   std::vector<Text> texts;
   if (!std::filesystem::is_directory(folder)) return texts;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
-    if (entry.path().extension() != ".cu") continue;
+    if (entry.path().extension() != ".cu" || entry.path().stem().string().ends_with("_main")) continue;
     std::ifstream file(entry.path(), std::ios::binary);
     const std::string unit(std::istreambuf_iterator<char>(file), {});
     if (!unit.starts_with(prelude)) {

@@ -14,6 +14,7 @@
 
 #include "base/config.hpp"
 #include "doctor.hpp"
+#include "inspect.hpp"
 #include "kernel_cache.hpp"
 #include "mlp_digits.hpp"
 #include "simulate.hpp"
@@ -27,6 +28,7 @@ constexpr const char* help_text =
     "usage: croton COMMAND\n"
     "  demo mlp [options]   compile and train a small network, show the generated code (--help: its options)\n"
     "  doctor               what Croton finds on this machine, and how to get what is missing\n"
+    "  inspect NAME ...     graph, plan and kernels of an example or a file, for any GPU (--help: its options)\n"
     "  simulate FILE ...    run a CUDA kernel of your own in the simulator (--help: its options)\n"
     "  flags [--markdown]   all flags: values, who set them, what they mean\n"
     "  cache [list|clear]   the compiled kernels on disk\n"
@@ -111,15 +113,16 @@ struct Command {
   int (*run)(const Arguments&);
 };
 
-constexpr std::array<Command, 9> commands{{{"demo", demo},
-                                           {"doctor", examine},
-                                           {"simulate", simulate},
-                                           {"flags", show_flags},
-                                           {"cache", show_cache},
-                                           {"--version", print_version},
-                                           {"--help", print_help},
-                                           {"-h", print_help},
-                                           {"help", print_help}}};
+constexpr std::array<Command, 10> commands{{{"demo", demo},
+                                            {"doctor", examine},
+                                            {"inspect", inspect},
+                                            {"simulate", simulate},
+                                            {"flags", show_flags},
+                                            {"cache", show_cache},
+                                            {"--version", print_version},
+                                            {"--help", print_help},
+                                            {"-h", print_help},
+                                            {"help", print_help}}};
 
 int run(const Arguments& arguments) {
   if (arguments.empty()) return refuse("a command is missing");

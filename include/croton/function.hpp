@@ -145,6 +145,12 @@ struct KernelInfo {
   std::string target;            ///< "cpu", "cuda:sm_90"
   std::string digest;            ///< hash of the text without comments
   std::string schedule;          ///< how a launch is spread: "grain=32768 threads=256 blocks=2048"
+  std::string launch;            ///< of sizes that stand for any: "1009 x 1013: 127 blocks of 256 threads"
+};
+
+/// How kernels are shown that do not run.
+struct KernelOptions {
+  std::string schedule = {};  ///< overrides as of the flag schedule, besides those that the function has
 };
 
 /// What ran in a function so far.
@@ -193,7 +199,10 @@ class Function {
   /// Steps, buffers and lifetimes.
   std::string plan() const;
   /// The kernels as they run (default) or for a target: "cpu", "cuda:sm_90". No device is needed.
-  std::vector<KernelInfo> kernels(const std::string& target = "") const;
+  std::vector<KernelInfo> kernels(const std::string& target = "", const KernelOptions& options = {}) const;
+  /// What overrides of the schedule (as of the flag schedule) would change: for each kernel its schedule and launch
+  /// before and after, and for a CUDA target its facts, where there is NVRTC. Results never change.
+  std::string schedule_difference(const std::string& target, const std::string& schedule) const;
   /// Everything the compiler gets, for all kernels.
   std::string source(const std::string& target = "") const;
   /// Number of matrix products in one call.

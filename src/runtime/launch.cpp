@@ -94,7 +94,7 @@ KernelLaunch::KernelLaunch(std::vector<BoundKernel> kernels, codegen::Text text,
                            std::string_view schedule)
     : kernels_(std::move(kernels)), text_(std::move(text)), engine_(engine) {
   const kernel::Family family = kernels_[0].analysis->kernel.family;
-  schedule_ = codegen::choose_schedule(family, schedule);
+  schedule_ = codegen::choose_schedule(family, schedule, text_.name);
   if (engine == Engine::simulated && schedule.empty()) schedule_ = simulated_schedule;
   if (kernels_.size() > 1) {
     for (const BoundKernel& kernel : kernels_) work_.items += tiles_of(kernel);

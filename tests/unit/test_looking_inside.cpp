@@ -6,6 +6,7 @@
 
 #include "base/process.hpp"
 #include "catch.hpp"
+#include "kernels_of_each_family.hpp"
 #include "runtime/cuda/cubin.hpp"
 #include "runtime/cuda/facts.hpp"
 #include "runtime/cuda/nvdisasm.hpp"
@@ -34,15 +35,7 @@ ct::Function softmax_rows() {
   return ct::function({x}, ct::nnet::softmax(x, 1));
 }
 
-/// One kernel of each family.
-std::vector<ct::Function> one_of_each_family() {
-  const auto x = ct::matrix("x");
-  const auto a = ct::shared(ct::Array::zeros(ct::DType::float32, {8}), {.name = "a"});
-  const auto b = ct::shared(ct::Array::zeros(ct::DType::float32, {9}), {.name = "b"});
-  return {ct::function({x}, ct::exp(x)), softmax_rows(), ct::function({x}, ct::sum(x, 0)),
-          ct::function({x}, ct::sum(x)),
-          ct::function({}, ct::OutputList(std::vector<ct::Variable>{}), {.updates = {{a, a * 2.f}, {b, b * 2.f}}})};
-}
+using ct::test::one_of_each_family;
 
 constexpr std::string_view log_of_two = R"(ptxas info    : 64 bytes gmem, 152 bytes cmem[4]
 ptxas info    : Compiling entry function 'split_0053_finish' for 'sm_75'
