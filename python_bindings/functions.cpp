@@ -215,6 +215,8 @@ void bind_kernel(nb::module_& m) {
       .def_ro("expression", &KernelInfo::expression, "The kernel in the graph's language.")
       .def_ro("lines", &KernelInfo::lines, "The user's lines that it computes.")
       .def_ro("target", &KernelInfo::target, "'cpu', 'cuda:sm_90'.")
+      .def_ro("schedule", &KernelInfo::schedule, "How a launch is spread.")
+      .def_ro("launch", &KernelInfo::launch, "The launch of sizes that stand for any.")
       .def("ptx", &KernelInfo::ptx, nb::call_guard<nb::gil_scoped_release>(),
            "PTX, for 'cuda:sm_XX' targets, by NVRTC; DeviceError if it cannot be found.")
       .def("facts", &KernelInfo::facts, nb::call_guard<nb::gil_scoped_release>(),
@@ -263,12 +265,20 @@ void bind_callable(nb::module_& m) {
       .def("plan", unlocked<&Function::plan>(), "Steps, buffers and lifetimes.")
       .def(
           "kernels",
-          [](const Callable& f, const std::string& target) {
+          [](const Callable& f, const std::string& target, const std::string& schedule) {
             const nb::gil_scoped_release no_gil;
-            return f.function.kernels(target);
+            return f.function.kernels(target, {.schedule = schedule});
           },
-          "target"_a = "",
-          "The kernels as they run (default) or for a target: 'cpu', 'cuda:sm_90'. No device is needed.")
+          "target"_a = "", "schedule"_a = "",
+          "The kernels as they run (default) or for a target: 'cpu', 'cuda:sm_90'. No device is needed. schedule: "
+          "overrides, as of the flag of that name.")
+      .def(
+          "schedule_difference",
+          [](const Callable& f, const std::string& target, const std::string& schedule) {
+            const nb::gil_scoped_release no_gil;
+            return f.function.schedule_difference(target, schedule);
+          },
+          "target"_a, "schedule"_a, "What overrides of the schedule would change, kernel by kernel. Results never do.")
       .def(
           "source",
           [](const Callable& f, const std::string& target) {
