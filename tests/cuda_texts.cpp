@@ -243,12 +243,13 @@ int run(const Options& options) {
   fmt::print("\n{}", table);
   if (!options.facts.empty()) {
     std::ofstream(options.facts) << fmt::format(
-        "# Facts of kernels\n\nWhat NVRTC {}.{} says of {} of the {} kernels that the tests make: registers of a "
-        "thread, "
-        "its stack in local memory,\nand registers that it spilled. No GPU was needed. Written by\n\n"
+        "# Facts of kernels\n\nWhat NVRTC {}.{} says of {} of the {} distinct kernels that tests had written{}: "
+        "registers "
+        "of a thread, its stack in\nlocal memory, and registers that it spilled. No GPU was needed. Written by\n\n"
         "```\nctest -L fast && build/release/bin/croton_cuda_texts build/release/cuda_texts{} --facts "
         "docs/kernel_facts.md {}\n```\n\n{}",
-        nvrtc.version().first, nvrtc.version().second, texts.size(), all.size(), options.covering ? " --covering" : "",
+        nvrtc.version().first, nvrtc.version().second, texts.size(), all.size(),
+        options.covering ? ", which use every form between them" : "", options.covering ? " --covering" : "",
         fmt::join(options.architectures, " "), table);
   }
   return status;

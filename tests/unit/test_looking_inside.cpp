@@ -141,6 +141,13 @@ TEST_CASE("bytes that are no cubin are refused, wherever they are cut or changed
   }
 }
 
+TEST_CASE("a log that says nothing of the cubin is no source of facts") {
+  if (!have(Nvrtc::available)) return;
+  const std::vector<std::byte> cubin = softmax_rows().kernels("cuda:sm_90")[0].cubin();
+  CHECK_THROWS_AS(collect_facts("", cubin), croton::DeviceError);
+  CHECK_THROWS_AS(collect_facts(log_of_two, cubin), croton::DeviceError);
+}
+
 TEST_CASE("facts of every family, and what the cubin says of them") {
   if (!have(Nvrtc::available)) return;
   for (const char* target : {"cuda:sm_75", "cuda:sm_90", "cuda:sm_120"}) {

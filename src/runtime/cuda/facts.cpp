@@ -67,12 +67,15 @@ std::vector<KernelFacts> parse_log(std::string_view log) {
 
 std::vector<KernelFacts> collect_facts(std::string_view log, std::span<const std::byte> cubin) {
   std::vector<KernelFacts> all = parse_log(log);
-  for (const CubinEntry& entry : read_cubin(cubin)) {
-    const auto at = std::ranges::find(all, entry.name, &KernelFacts::entry);
-    if (at == all.end() || at->registers == 0)
-      throw DeviceError(fmt::format("the log of this NVRTC does not say how {} was compiled:\n{}", entry.name, log));
-    at->constant_bytes = static_cast<std::int64_t>(entry.constant_bytes);
+  const std::vector<CubinEntry> entries = read_cubin(cubin);
+  bool understood = !all.empty();
+  for (KernelFacts& facts : all) {
+    const auto at = std::ranges::find(entries, facts.entry, &CubinEntry::name);
+    understood = understood && at != entries.end() && facts.registers > 0;
+    if (understood) facts.constant_bytes = static_cast<std::int64_t>(at->constant_bytes);
   }
+  if (!understood)
+    throw DeviceError(fmt::format("the log of this NVRTC does not say how its kernels were compiled:\n{}", log));
   std::ranges::sort(all, {}, &KernelFacts::entry);
   return all;
 }

@@ -16,7 +16,7 @@ namespace croton::runtime::cuda {
 std::vector<KernelFacts> parse_log(std::string_view log);
 
 /// What the log says, and the constants of the cubin, which newer compilers do not log. In the order of names.
-/// DeviceError where the log lacks an entry of the cubin.
+/// DeviceError for a log that says nothing of the cubin's kernels.
 std::vector<KernelFacts> collect_facts(std::string_view log, std::span<const std::byte> cubin);
 
 /// As they are kept in the kernel cache: a line each, without times, so that equal kernels have equal entries.

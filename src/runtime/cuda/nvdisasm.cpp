@@ -2,6 +2,9 @@
 
 #include <croton/error.hpp>
 
+#include <algorithm>
+#include <utility>
+
 #include <fmt/format.h>
 
 #include "base/environment.hpp"
@@ -33,8 +36,9 @@ ProgramSearch find_nvdisasm() {
   ProgramSearch search;
   std::vector<fs::path> folders = program_folders("cuda_nvdisasm");
   if (search_system()) {
-    const std::vector<fs::path> more = path_folders();
-    folders.insert(folders.end(), more.begin(), more.end());
+    for (fs::path& folder : path_folders()) {
+      if (std::ranges::find(folders, folder) == folders.end()) folders.push_back(std::move(folder));
+    }
   }
   for (const fs::path& folder : folders) {
     const fs::path file = folder / "nvdisasm";
