@@ -15,6 +15,7 @@
 #include "runtime/cpu/compiler.hpp"
 #include "runtime/cpu/threads.hpp"
 #include "runtime/cuda/driver.hpp"
+#include "runtime/cuda/nvtx.hpp"
 #include "runtime/cuda/toolkit.hpp"
 
 namespace croton {
@@ -257,6 +258,7 @@ void CompiledFunction::take_arguments(std::span<const Argument> arguments, const
 std::vector<Array> CompiledFunction::call(std::span<const Argument> arguments) {
   apply_settings();
   const std::lock_guard lock(mutex_);
+  const runtime::cuda::NvtxRange range(name);
   struct Release {  // nothing of the call is kept alive, and locks are given back; vectors keep their memory
     CompiledFunction& self;
     ~Release() {

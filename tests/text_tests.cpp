@@ -188,8 +188,10 @@ void dump_kernels(const fuse::Program& program) {
   for (const fuse::Call& call : program.calls) {
     if (!call.kernel) continue;
     const auto analysis = codegen::analyse(*call.kernel->kernel);
-    const codegen::Launch launch = codegen::default_launch(*analysis);
-    runtime::cuda::dump(codegen::emit({analysis.get(), &launch.variant}, codegen::Target::cuda));
+    const std::vector<std::int64_t> extents = codegen::default_extents(*analysis);
+    const runtime::BoundKernel kernel{
+        call.kernel.get(), analysis.get(), {}, extents, codegen::default_launch(*analysis, extents)};
+    runtime::cuda::dump(std::span(&kernel, 1));
   }
 }
 

@@ -14,6 +14,7 @@
 
 #include "base/config.hpp"
 #include "doctor.hpp"
+#include "inspect.hpp"
 #include "kernel_cache.hpp"
 #include "mlp_digits.hpp"
 #include "simulate.hpp"
@@ -28,6 +29,7 @@ constexpr const char* help_text =
     "  demo mlp [options]   compile and train a small network, show the generated code (--help: its options)\n"
     "  devices              what programs can run on: name, memory, compute capability\n"
     "  doctor               what Croton finds on this machine, and how to get what is missing\n"
+    "  inspect NAME ...     graph, plan and kernels of an example or a file, for any GPU (--help: its options)\n"
     "  simulate FILE ...    run a CUDA kernel of your own in the simulator (--help: its options)\n"
     "  flags [--markdown]   all flags: values, who set them, what they mean\n"
     "  cache [list|clear]   the compiled kernels on disk\n"
@@ -123,9 +125,10 @@ struct Command {
   int (*run)(const Arguments&);
 };
 
-constexpr std::array<Command, 10> commands{{{"demo", demo},
-                                            {"devices", show_devices},
-                                            {"doctor", examine},
+constexpr std::array<Command, 11> commands{{{"demo", demo},
+                                           {"devices", show_devices},
+                                           {"doctor", examine},
+                                           {"inspect", inspect},
                                             {"simulate", simulate},
                                             {"flags", show_flags},
                                             {"cache", show_cache},

@@ -139,10 +139,7 @@ void BoundSegment::bind_launches(const CallArrays& arrays, const BindOptions& op
     const codegen::Target target =
         device != nullptr && device->runs_cuda() ? codegen::Target::cuda : codegen::Target::cpu;
     std::vector<codegen::Text> emitted = emit_launch(kernels, target, count);
-    if (cuda::dumps()) {
-      std::vector<std::size_t> same;
-      for (const codegen::Text& text : emit_launch(kernels, codegen::Target::cuda, same)) cuda::dump(text);
-    }
+    cuda::dump(kernels, device != nullptr && device->runs_cuda() ? device->architecture() : "sm_90");
     auto next = kernels.begin();
     for (std::size_t t = 0; t < emitted.size(); ++t) {
       const auto end = next + static_cast<std::ptrdiff_t>(count[t]);
