@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <vector>
 
 namespace bench {
 
@@ -14,5 +15,20 @@ struct Timing {
 double now();
 /// Calls for about `budget` seconds after a warm-up.
 Timing sample(const std::function<void()>& call, double budget);
+
+/// Of work on a device, which a call may only start: the median, and the values below which a tenth and nine tenths
+/// lie.
+struct Spread {
+  double median = 0, low = 0, high = 0;
+  int samples = 0, calls_per_sample = 0;
+};
+
+/// Samples of at least 20 calls one after the other and 5 ms, each waited for once at its end.
+Spread sample_waiting_once(const std::function<void()>& call, const std::function<void()>& wait, double budget);
+/// Single calls, each waited for.
+Spread sample_waiting_always(const std::function<void()>& call, const std::function<void()>& wait, double budget);
+
+/// The value below which the share `q` of the sorted samples lies, interpolated.
+double quantile(const std::vector<double>& sorted, double q);
 
 }  // namespace bench

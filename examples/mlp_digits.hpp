@@ -129,14 +129,21 @@ inline double train_epoch(const ct::Function& train, const Set& set, int batch) 
 
 // ---- what happened ------------------------------------------------------------------------------------------------
 
-inline void tell_where() {
+inline void tell_where(const ct::Function& f) {
   for (const ct::FlagInfo& flag : ct::flags()) {
     if (flag.name == "mode" && flag.value != "run") {
       std::cout << "           mode is " << flag.value << " (" << flag.origin << "): " << flag.doc << "\n";
     }
     if (flag.name != "device") continue;
-    std::cout << "Ran on:    the CPU: the flag device is " << flag.value << " (" << flag.origin
-              << "), and this version has no other device\n";
+    for (const std::string& name : f.devices()) {
+      for (const ct::DeviceInfo& device : ct::devices()) {
+        if (device.name != name) continue;
+        std::cout << "Ran on:    " << device.to_string() << ": the flag device is " << flag.value << " (" << flag.origin
+                  << ")\n";
+        if (device.kind == ct::DeviceInfo::Kind::simulated)
+          std::cout << "           (simulated: the times above say nothing about a GPU)\n";
+      }
+    }
   }
 }
 
@@ -225,7 +232,7 @@ inline int run(const Settings& settings) {
 
   std::cout << text("Time:      %.2f s for %d epochs, %.2f ms each, compilation included\n", seconds, settings.epochs,
                     1000 * seconds / settings.epochs);
-  tell_where();
+  tell_where(model.train);
   tell_counts(model.train);
   tell_counts(model.accuracy);
   show_kernel(model.train);

@@ -19,6 +19,8 @@ void bind_errors(nb::module_& m);
 void bind_flags(nb::module_& m);
 /// Variable, SharedVariable, inputs and constants.
 void bind_variables(nb::module_& m);
+/// The devices of this machine, device scopes, transfers.
+void bind_devices(nb::module_& m);
 /// The functions of <croton/ops.hpp> and <croton/nnet.hpp>.
 void bind_operations(nb::module_& m, nb::module_& nnet);
 /// The data of <croton/io.hpp>.

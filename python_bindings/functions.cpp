@@ -199,6 +199,15 @@ void bind_input_output(nb::module_& m) {
 }
 
 void bind_kernel(nb::module_& m) {
+  nb::class_<KernelFacts>(m, "KernelFacts", "What the compiler says of one entry of a CUDA kernel.")
+      .def_ro("entry", &KernelFacts::entry, "The kernel's name; long reductions have a second one, NAME_finish.")
+      .def_ro("registers", &KernelFacts::registers, "Registers of a thread.")
+      .def_ro("shared_bytes", &KernelFacts::shared_bytes, "Static shared memory of a block.")
+      .def_ro("stack_bytes", &KernelFacts::stack_bytes, "Local memory of a thread.")
+      .def_ro("spill_store_bytes", &KernelFacts::spill_store_bytes, "Registers written to local memory.")
+      .def_ro("spill_load_bytes", &KernelFacts::spill_load_bytes, "Registers read back.")
+      .def_ro("constant_bytes", &KernelFacts::constant_bytes, "Parameters and constants.")
+      .def("__repr__", [](const KernelFacts& facts) { return to_string(facts); });
   nb::class_<KernelInfo>(m, "KernelInfo", "One generated kernel of a function.")
       .def_ro("name", &KernelInfo::name, "Family and hash of the code.")
       .def_ro("source", &KernelInfo::source, "The kernel's own text; CUDA C++, or C++ for the CPU.")
@@ -206,8 +215,16 @@ void bind_kernel(nb::module_& m) {
       .def_ro("expression", &KernelInfo::expression, "The kernel in the graph's language.")
       .def_ro("lines", &KernelInfo::lines, "The user's lines that it computes.")
       .def_ro("target", &KernelInfo::target, "'cpu', 'cuda:sm_90'.")
+      .def_ro("schedule", &KernelInfo::schedule, "How a launch is spread.")
+      .def_ro("launch", &KernelInfo::launch, "The launch of sizes that stand for any.")
       .def("ptx", &KernelInfo::ptx, nb::call_guard<nb::gil_scoped_release>(),
            "PTX, for 'cuda:sm_XX' targets, by NVRTC; DeviceError if it cannot be found.")
+      .def("facts", &KernelInfo::facts, nb::call_guard<nb::gil_scoped_release>(),
+           "Registers and memory of each entry, for 'cuda:sm_XX' targets.")
+      .def("sass", &KernelInfo::sass, nb::call_guard<nb::gil_scoped_release>(),
+           "The GPU's instructions, by nvdisasm; DeviceError if it cannot be found.")
+      .def("annotated_sass", &KernelInfo::annotated_sass, nb::call_guard<nb::gil_scoped_release>(),
+           "The lines of source, each with the instructions that came from it.")
       .def("assembly", &KernelInfo::assembly, nb::call_guard<nb::gil_scoped_release>(),
            "Assembly, for the target 'cpu', by LLVM.")
       .def(
@@ -230,6 +247,8 @@ void bind_kernel(nb::module_& m) {
       .def_ro("reference_kernels", &CallCounts::reference_kernels, "Kernels run by the reference evaluator.")
       .def_ro("compiled", &CallCounts::compiled, "Kernels compiled.")
       .def_ro("cached", &CallCounts::cached, "Kernels taken from the cache on disk.")
+      .def_ro("transfers", &CallCounts::transfers, "Copies from one device to another.")
+      .def_ro("transferred_bytes", &CallCounts::transferred_bytes)
       .def_ro("product_library", &CallCounts::product_library)
       .def_ro("compiler", &CallCounts::compiler);
 }
@@ -248,12 +267,20 @@ void bind_callable(nb::module_& m) {
       .def("plan", unlocked<&Function::plan>(), "Steps, buffers and lifetimes.")
       .def(
           "kernels",
-          [](const Callable& f, const std::string& target) {
+          [](const Callable& f, const std::string& target, const std::string& schedule) {
             const nb::gil_scoped_release no_gil;
-            return f.function.kernels(target);
+            return f.function.kernels(target, {.schedule = schedule});
           },
-          "target"_a = "",
-          "The kernels as they run (default) or for a target: 'cpu', 'cuda:sm_90'. No device is needed.")
+          "target"_a = "", "schedule"_a = "",
+          "The kernels as they run (default) or for a target: 'cpu', 'cuda:sm_90'. No device is needed. schedule: "
+          "overrides, as of the flag of that name.")
+      .def(
+          "schedule_difference",
+          [](const Callable& f, const std::string& target, const std::string& schedule) {
+            const nb::gil_scoped_release no_gil;
+            return f.function.schedule_difference(target, schedule);
+          },
+          "target"_a, "schedule"_a, "What overrides of the schedule would change, kernel by kernel. Results never do.")
       .def(
           "source",
           [](const Callable& f, const std::string& target) {
@@ -262,6 +289,9 @@ void bind_callable(nb::module_& m) {
           },
           "target"_a = "", "Everything the compiler gets, for all kernels.")
       .def("counts", unlocked<&Function::counts>(), "What ran so far.")
+      .def("transfers", unlocked<&Function::transfers>(), "What the last call sent from device to device, in order.")
+      .def("devices", unlocked<&Function::devices>(), "The devices that work of a call from this thread now runs on.")
+      .def("placement", unlocked<&Function::placement>(), "Where each op runs now, and why, in the order of the plan.")
       .def_prop_ro("product_count", unlocked<&Function::product_count>(), "The number of matrix products in one call.")
       .def_prop_ro("name", [](const Callable& f) { return f.function.name(); })
       .def_prop_ro(

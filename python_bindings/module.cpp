@@ -10,6 +10,7 @@ NB_MODULE(_croton, m) {
   bind_errors(m);
   bind_flags(m);
   bind_variables(m);
+  bind_devices(m);
   bind_operations(m, nnet);
   bind_functions(m);
   bind_data(io);

@@ -15,6 +15,7 @@
 #include "runtime/cpu/compiler.hpp"
 #include "runtime/cpu/threads.hpp"
 #include "runtime/cuda/driver.hpp"
+#include "runtime/cuda/nvtx.hpp"
 #include "runtime/cuda/toolkit.hpp"
 
 namespace croton {
@@ -102,7 +103,25 @@ void CompiledFunction::read_devices() {
   devices_read_ = true;
 }
 
+/// Shared variables are locked in the order of their ids, so that two calls never wait for each other in a circle.
+const std::vector<std::size_t>& CompiledFunction::lock_order() {
+  if (lock_order_.size() != shared.size()) {
+    lock_order_.resize(shared.size());
+    for (std::size_t i = 0; i < shared.size(); ++i) lock_order_[i] = i;
+    std::ranges::sort(lock_order_, {}, [&](std::size_t i) { return shared[i].node()->shared->id; });
+  }
+  return lock_order_;
+}
+
 Placed& CompiledFunction::placed() {
+  const std::lock_guard lock(mutex_);
+  std::vector<std::shared_lock<std::shared_mutex>> read;  // homes stay as they are
+  for (const std::size_t i : lock_order()) read.emplace_back(shared[i].node()->shared->mutex);
+  return find_placed();
+}
+
+/// With the function and its shared variables locked.
+Placed& CompiledFunction::find_placed() {
   place_key_.clear();
   if (!reference) {
     read_devices();
@@ -239,6 +258,7 @@ void CompiledFunction::take_arguments(std::span<const Argument> arguments, const
 std::vector<Array> CompiledFunction::call(std::span<const Argument> arguments) {
   apply_settings();
   const std::lock_guard lock(mutex_);
+  const runtime::cuda::NvtxRange range(name);
   struct Release {  // nothing of the call is kept alive, and locks are given back; vectors keep their memory
     CompiledFunction& self;
     ~Release() {
@@ -252,13 +272,7 @@ std::vector<Array> CompiledFunction::call(std::span<const Argument> arguments) {
     }
   } release{*this};
 
-  // Shared variables are locked in the order of their ids, so that two calls never wait for each other in a circle.
-  if (lock_order_.size() != shared.size()) {
-    lock_order_.resize(shared.size());
-    for (std::size_t i = 0; i < shared.size(); ++i) lock_order_[i] = i;
-    std::ranges::sort(lock_order_, {}, [&](std::size_t i) { return shared[i].node()->shared->id; });
-  }
-  for (const std::size_t i : lock_order_) {
+  for (const std::size_t i : lock_order()) {
     std::shared_mutex& mutex = shared[i].node()->shared->mutex;
     if (std::ranges::find(update_of, i) != update_of.end())
       written_.emplace_back(mutex);
@@ -274,7 +288,7 @@ std::vector<Array> CompiledFunction::call(std::span<const Argument> arguments) {
     arrays_.copies[i] = static_cast<runtime::SharedCopies*>(state.copies.get());
     arrays_.versions[i] = state.version;
   }
-  Placed& where = placed();  // the homes cannot change now that the variables are locked
+  Placed& where = find_placed();  // the homes cannot change now that the variables are locked
   if (std::ostream* log = placement_log(); log != nullptr && !where.logged) {
     log_placement(*log, *this, where);
     where.logged = true;
@@ -309,7 +323,9 @@ std::vector<Array> CompiledFunction::call(std::span<const Argument> arguments) {
     builder::SharedState& state = *shared[update_of[u]].node()->shared;
     // Where the new value was computed is the home from now on; what is pinned was sent home by the plan.
     const base::DeviceMemory* memory = arrays_.updates[u].device_memory();
-    state.home = memory == nullptr ? 0 : memory->place();
+    const std::uint16_t home = memory == nullptr ? 0 : memory->place();
+    if (home != state.home) arrays_.copies[update_of[u]]->by_device.erase(arrays_.updates[u].device_memory());
+    state.home = home;
     state.value = arrays_.updates[u];
     ++state.version;
   }

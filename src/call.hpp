@@ -68,6 +68,8 @@ class CompiledFunction {
 
  private:
   void read_devices();
+  const std::vector<std::size_t>& lock_order();
+  Placed& find_placed();
   runtime::BoundPlan& bind(Placed& where, const runtime::CallArrays& arrays);
   void place(Placed& to) const;
   void take_arguments(std::span<const Argument> arguments, const runtime::Executable& executable);

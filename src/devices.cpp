@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <atomic>
 #include <iostream>
-#include <mutex>
+#include <set>
 
 #include "base/device_name.hpp"
 #include "base/source_place.hpp"
@@ -20,6 +20,7 @@ namespace croton {
 namespace {
 
 std::atomic<std::ostream*> log_stream{nullptr};
+std::atomic<bool> header_written{false};
 
 std::string name_of(expr::Place place) {
   return (place == 0 ? base::DeviceName{} : base::DeviceName::of_place(place)).to_string();
@@ -51,12 +52,13 @@ std::string title_of(const expr::Graph& graph, expr::NodeId node) {
   return origin.where.known() ? base::file_and_line(origin.where) : std::string(graph.arena.op(node).name);
 }
 
+constexpr int no_step = INT32_MAX;
+
 /// The place of a node in the order of the plan: that of the step that computes it or, where it is computed inside of
 /// others, of the first that reads it.
 std::vector<int> steps_of(const runtime::Executable& executable) {
   const expr::Arena& arena = executable.program.graph.arena;
-  constexpr int none = INT32_MAX;
-  std::vector<int> step(arena.size(), none);
+  std::vector<int> step(arena.size(), no_step);
   for (std::size_t s = 0; s < executable.plan.steps.size(); ++s) {
     for (const expr::NodeId node : executable.call_of(executable.plan.steps[s]).members)
       step[node] = static_cast<int>(s);
@@ -64,7 +66,9 @@ std::vector<int> steps_of(const runtime::Executable& executable) {
   std::vector<int> first = step;
   for (expr::NodeId id = static_cast<expr::NodeId>(arena.size()); id-- > 0;) {
     for (const expr::NodeId input : arena.inputs(id)) {
-      if (step[input] == none) first[input] = std::min(first[input], first[id]);
+      // A copy that is kept has no step, and is there before the first one.
+      if (step[input] == no_step && arena.op(input).kind != expr::Kind::Transfer)
+        first[input] = std::min(first[input], first[id]);
     }
   }
   return first;
@@ -74,7 +78,7 @@ std::vector<int> steps_of(const runtime::Executable& executable) {
 
 std::string DeviceInfo::to_string() const {
   std::string text = fmt::format("{}: {}", name, title);
-  if (kind == Kind::simulated || kind == Kind::logical) text += fmt::format(" ({})", name_of(kind));
+  if (kind == Kind::logical) text += fmt::format(" ({})", name_of(kind));
   if (memory > 0) text += fmt::format(", {:.1f} GiB", static_cast<double>(memory) / (1 << 30));
   if (!compute_capability.empty()) text += ", compute capability " + compute_capability;
   if (!pci.empty()) text += ", PCI " + pci;
@@ -100,11 +104,25 @@ void use(const std::string& device) {
   }
 }
 
-void log_device_placement(std::ostream* stream) { log_stream.store(stream); }
+void log_device_placement(std::ostream* stream) {
+  header_written.store(false);
+  log_stream.store(stream);
+}
 
 std::vector<TransferInfo> Function::transfers() const {
   const std::vector<runtime::Transferred> last = impl().transferred();
   return detail::describe_transfers(last, impl().placed());
+}
+
+std::vector<std::string> Function::devices() const {
+  std::set<expr::Place> places;
+  const auto executable = impl().placed().executable;
+  for (const plan::Step& step : executable->plan.steps) {
+    if (!executable->call_of(step).transfer) places.insert(executable->call_of(step).place);
+  }
+  std::vector<std::string> names;
+  for (const expr::Place place : places) names.push_back(name_of(place));
+  return names;
 }
 
 std::string Function::placement() const { return detail::print_placement(impl().placed()); }
@@ -119,49 +137,42 @@ std::ostream* placement_log() {
 std::string print_placement(const Placed& placed) {
   const runtime::Executable& executable = *placed.executable;
   const expr::Graph& graph = executable.program.graph;
-  const std::vector<int> steps = steps_of(executable);
-  struct Line {
-    int step;
-    expr::NodeId node;
-    std::string reason;
-  };
-  std::vector<Line> lines;
-  if (placed.log.empty()) {  // all on the host, because nothing asked for anything else
-    for (expr::NodeId id = 0; id < graph.arena.size(); ++id) {
-      if (graph.arena.op(id).kind != expr::Kind::Leaf) lines.push_back({steps[id], id, "default"});
-    }
+  const expr::Arena& arena = graph.arena;
+  std::vector<std::string_view> reasons(arena.size());
+  for (const rewrite::Placement& p : placed.log) reasons[p.node] = p.reason;
+  // Transfers without a step are copies that are kept: they come first, as they are there before the first step.
+  std::vector<int> steps = steps_of(executable);
+  std::vector<expr::NodeId> order;
+  for (expr::NodeId id = 0; id < arena.size(); ++id) {
+    const bool kept = arena.op(id).kind == expr::Kind::Transfer && steps[id] == no_step && !reasons[id].empty();
+    if (kept) steps[id] = -1;
+    if (arena.op(id).kind != expr::Kind::Leaf && steps[id] != no_step) order.push_back(id);
   }
-  for (const rewrite::Placement& p : placed.log) lines.push_back({steps[p.node], p.node, p.reason});
-  std::erase_if(lines, [](const Line& line) { return line.step == INT32_MAX && line.reason != "transfer"; });
-  std::ranges::stable_sort(
-      lines, {}, [](const Line& line) { return std::pair(line.step == INT32_MAX ? -1 : line.step, line.node); });
+  std::ranges::stable_sort(order, {}, [&](expr::NodeId id) { return steps[id]; });
   std::string text;
-  for (const Line& line : lines) {
-    const expr::Node& node = graph.arena.node(line.node);
-    std::string what(node.op->name), on = name_of(node.place), reason = line.reason;
-    if (node.op->kind == expr::Kind::Transfer) {
-      on = fmt::format("{} -> {}", name_of(graph.arena.node(graph.arena.input(line.node, 0)).place), on);
-      const bool kept =
-          graph.arena.op(graph.arena.input(line.node, 0)).kind == expr::Kind::Leaf && line.step == INT32_MAX;
-      reason = kept ? "sent when it has changed" : "sent by every call";
-    }
-    text += fmt::format(
-        "  {}: ({}): {}  [{}]\n",
-        title_of(graph, node.op->kind == expr::Kind::Transfer ? graph.arena.input(line.node, 0) : line.node), what, on,
-        reason);
+  for (const expr::NodeId id : order) {
+    const bool sent = arena.op(id).kind == expr::Kind::Transfer;
+    const expr::NodeId source = sent ? arena.input(id, 0) : id;
+    // What was joined since placement (a product with its sum) has the reason of what it was made of.
+    std::string_view reason = reasons[id];
+    for (std::size_t i = arena.inputs(id).size(); reason.empty() && i-- > 0;) reason = reasons[arena.input(id, i)];
+    if (reason.empty()) reason = "default";
+    if (sent) reason = steps[id] < 0 ? "sent when it has changed" : "sent by every call";
+    text += fmt::format("  {}: ({}): {}{}  [{}]\n", title_of(graph, source), arena.op(id).name,
+                        sent ? name_of(arena.node(source).place) + " -> " : "", name_of(arena.node(id).place), reason);
   }
   return text;
 }
 
 void log_placement(std::ostream& out, const CompiledFunction& function, const Placed& placed) {
-  std::string text = "devices:\n";
-  for (const DeviceInfo& info : devices()) text += "  " + info.to_string() + "\n";
+  std::string text;
+  if (!header_written.exchange(true)) text = fmt::format("devices: {}\n", runtime::describe_devices());
   out << text << fmt::format("{} runs here:\n", function.name) << print_placement(placed) << std::flush;
 }
 
 void log_call(std::ostream& out, const CompiledFunction& function, std::span<const runtime::Transferred> transfers,
               const Placed& placed) {
-  static constexpr std::string_view kinds[] = {"input", "shared variable", "value", "output"};
+  static constexpr std::string_view kinds[] = {"input", "shared variable", "value", "output", "constant"};
   std::string text;
   for (const TransferInfo& t : describe_transfers(transfers, placed)) {
     text += fmt::format("{}: {} {}: {} -> {}, {} bytes\n", function.name, kinds[static_cast<std::size_t>(t.kind)],

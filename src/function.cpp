@@ -31,7 +31,7 @@ class StageLog {
     const double ms = std::chrono::duration<double, std::milli>(now - last_).count();
     const base::Flags& flags = base::config();
     if (flags.print_timings) std::cerr << fmt::format("croton: {}: {:10} {:8.3f} ms\n", name_, stage, ms);
-    if (base::prints_stage(flags, stage)) std::cerr << fmt::format("---- {}: {}\n{}", name_, stage, text());
+    if (base::has_word(flags.print, stage)) std::cerr << fmt::format("---- {}: {}\n{}", name_, stage, text());
     last_ = std::chrono::steady_clock::now();
   }
 

@@ -1,6 +1,8 @@
 // Looking inside a compiled function: its graph, plan and kernels, and the texts that compilers get.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <unordered_map>
 
 #include "builder/node.hpp"
@@ -9,10 +11,16 @@
 #include "runtime/cpu/compiler.hpp"
 #include "runtime/cuda/compile.hpp"
 #include "runtime/cuda/dump.hpp"
+#include "runtime/cuda/facts.hpp"
+#include "runtime/cuda/nvdisasm.hpp"
+#include "runtime/cuda/nvrtc.hpp"
+#include "runtime/cuda/sass.hpp"
+#include "shown_kernels.hpp"
 
 namespace croton {
 
 using builder::describe;
+using runtime::cuda::Form;
 
 std::string Function::graph() const {
   return expr::print(impl().placed().executable->program.graph, {.origins = true});
@@ -23,74 +31,134 @@ std::string Function::plan() const {
 }
 std::size_t Function::product_count() const { return impl().placed().executable->program.product_count(); }
 
-std::string Function::rewrites() const {
-  std::string text;
-  for (const rewrite::GroupReport& report : impl().reports) {
-    text += fmt::format("{} ({:.2f} ms, {} nodes)\n", report.group, report.milliseconds, report.nodes);
-    for (const auto& [rule, count] : report.fired) text += fmt::format("  {:24} {}\n", rule, count);
-  }
-  return text;
-}
+std::string Function::rewrites() const { return rewrite::print(impl().reports); }
 
 namespace {
 
+/// Overrides with more behind them, which win.
+std::string joined(const std::string& schedule, const std::string& more) {
+  return schedule + (schedule.empty() || more.empty() ? "" : "+") + more;
+}
+
 bool is_cuda(std::string_view target) { return target == "cuda" || target.starts_with("cuda:"); }
 
-expr::Place kernels_place(const runtime::Executable& executable, const plan::Launch& launch) {
+/// The kernels of one launch, for sizes that stand for any.
+std::vector<runtime::BoundKernel> show_launch(const runtime::Executable& executable, const plan::Launch& launch,
+                                              bool small) {
+  std::vector<runtime::BoundKernel> kernels;
+  for (int step = launch.first_step; step < launch.end_step; ++step) {
+    const plan::Step& s = executable.plan.steps[static_cast<std::size_t>(step)];
+    const fuse::Call& call = executable.call_of(s);
+    if (!call.kernel) continue;
+    const codegen::Analysis& analysis = *executable.analyses[static_cast<std::size_t>(s.call)].front();
+    std::vector<std::int64_t> extents = codegen::default_extents(analysis, small);
+    codegen::Launch sizes = codegen::default_launch(analysis, extents);
+    kernels.push_back({call.kernel.get(), &analysis, {}, std::move(extents), std::move(sizes)});
+  }
+  return kernels;
+}
+
+/// How the kernels of one text are launched with these sizes.
+std::string print_launch(std::span<const runtime::BoundKernel> kernels, const codegen::Schedule& schedule, bool cuda) {
+  std::string sizes;
+  std::int64_t items = 0;
+  for (const runtime::BoundKernel& kernel : kernels) {
+    sizes += fmt::format("{}{}", sizes.empty() ? "" : ", ", fmt::join(kernel.launch.sizes, " x "));
+    const std::int64_t points = codegen::point_count(kernel.launch);
+    items += kernels.size() > 1 ? (points + codegen::group_tile - 1) / codegen::group_tile
+                                : codegen::gpu_items(*kernel.analysis, kernel.launch);
+  }
+  if (sizes.empty()) sizes = "one element";
+  if (cuda) {
+    const kernel::Family family = kernels[0].analysis->kernel.family;
+    const std::int64_t blocks = kernels.size() > 1 ? std::clamp<std::int64_t>(items, 1, schedule.blocks)
+                                                   : codegen::gpu_blocks(family, items, schedule);
+    return fmt::format("{}: {} blocks of {} threads", sizes, blocks, schedule.threads);
+  }
+  const codegen::Work work = kernels.size() > 1
+                                 ? codegen::Work{items, std::max<std::int64_t>(1, schedule.grain / codegen::group_tile)}
+                                 : codegen::cpu_work(*kernels[0].analysis, kernels[0].launch, schedule);
+  return fmt::format("{}: {} work items, at least {} a thread", sizes, work.items, work.grain);
+}
+
+void dump_small(const runtime::Executable& executable, const plan::Launch& launch,
+                const std::vector<runtime::BoundKernel>& shown, const std::string& architecture) {
+  // Programs for a try need no more than a million elements, if the text is the same for so few.
+  std::vector<runtime::BoundKernel> small = show_launch(executable, launch, true);
+  const bool same = std::ranges::equal(
+      small, shown, {}, [](const auto& k) { return k.launch.variant; }, [](const auto& k) { return k.launch.variant; });
+  runtime::cuda::dump(same ? small : shown, architecture);
+}
+
+expr::Place place_of(const runtime::Executable& executable, const plan::Launch& launch) {
   return executable.call_of(executable.plan.steps[static_cast<std::size_t>(launch.first_step)]).place;
 }
 
 }  // namespace
 
-std::vector<KernelInfo> Function::kernels(const std::string& target) const {
-  detail::apply_settings();
+std::vector<KernelInfo> detail::show_kernels(const runtime::Executable& executable, const std::string& target,
+                                             std::string_view schedule, bool simulated) {
   if (!target.empty() && target != "cpu" && !is_cuda(target))
     throw ValueError(fmt::format("kernels(\"{}\"): targets are cpu and cuda:sm_XX, such as cuda:sm_90", target));
   std::vector<KernelInfo> result;
-  const std::shared_ptr<const runtime::Executable> placed = impl().placed().executable;
-  const runtime::Executable& executable = *placed;
   for (const plan::Launch& launch : executable.plan.launches) {
-    std::vector<runtime::BoundKernel> kernels;
-    for (int step = launch.first_step; step < launch.end_step; ++step) {
-      const plan::Step& s = executable.plan.steps[static_cast<std::size_t>(step)];
-      const fuse::Call& call = executable.call_of(s);
-      if (!call.kernel) continue;
-      const codegen::Analysis& analysis = *executable.analyses[static_cast<std::size_t>(s.call)].front();
-      kernels.push_back({.call = call.kernel.get(),
-                         .analysis = &analysis,
-                         .operands = {},
-                         .extents = {},
-                         .launch = codegen::default_launch(analysis)});
-    }
+    const std::vector<runtime::BoundKernel> kernels = show_launch(executable, launch, false);
     if (kernels.empty()) continue;
-    const std::string where =
-        target.empty() ? runtime::target_of(kernels_place(executable, launch), impl().simulated) : target;
+    const std::string where = target.empty() ? runtime::target_of(place_of(executable, launch), simulated)
+                                             : (target == "cuda" ? "cuda:sm_90" : target);
     const bool cuda = is_cuda(where);
     const codegen::Target to = cuda ? codegen::Target::cuda : codegen::Target::cpu;
+    if (cuda) dump_small(executable, launch, kernels, where.substr(5));
     std::vector<std::size_t> count;
     std::size_t next = 0;
-    const std::vector<codegen::Text> texts = runtime::emit_launch(kernels, to, count);
-    for (std::size_t t = 0; t < texts.size(); ++t) {
-      if (cuda) runtime::cuda::dump(texts[t]);
+    std::span<const runtime::BoundKernel> rest(kernels);
+    for (const codegen::Text& text : runtime::emit_launch(kernels, to, count)) {
+      const std::span<const runtime::BoundKernel> own = rest.first(count[next++]);
+      rest = rest.subspan(own.size());
       KernelInfo info;
-      info.name = texts[t].name;
-      info.source = texts[t].code;
-      info.unit = codegen::prelude(to) + texts[t].code;
-      for (std::size_t end = next + count[t]; next < end; ++next) {
-        info.expression += kernel::print(*kernels[next].call->kernel);
-        for (const expr::Origin& origin : kernels[next].call->origins) {
+      info.name = text.name;
+      info.source = text.code;
+      info.unit = codegen::prelude(to) + text.code;
+      for (const runtime::BoundKernel& kernel : own) {
+        info.expression += kernel::print(*kernel.call->kernel);
+        for (const expr::Origin& origin : kernel.call->origins) {
           info.lines.push_back(
               fmt::format("{}{}{}", describe(origin.where), origin.name.empty() ? "" : " ", origin.name));
         }
       }
-      info.target = where == "cuda" ? "cuda:sm_90" : where;
-      info.digest = texts[t].digest;
-      info.schedule =
-          codegen::print(codegen::choose_schedule(kernels[next - 1].analysis->kernel.family, impl().schedule));
+      info.target = where;
+      info.digest = text.digest;
+      const codegen::Schedule chosen = codegen::choose_schedule(own[0].analysis->kernel.family, schedule, text.name);
+      info.schedule = codegen::print(chosen);
+      info.launch = print_launch(own, chosen, cuda);
       result.push_back(std::move(info));
     }
   }
   return result;
+}
+
+std::vector<KernelInfo> Function::kernels(const std::string& target, const KernelOptions& options) const {
+  detail::apply_settings();
+  return detail::show_kernels(*impl().placed().executable, target, joined(impl().schedule, options.schedule),
+                              impl().simulated);
+}
+
+std::string Function::schedule_difference(const std::string& target, const std::string& schedule) const {
+  const std::vector<KernelInfo> before = kernels(target), after = kernels(target, {.schedule = schedule});
+  const bool facts = !before.empty() && is_cuda(before[0].target) && runtime::cuda::Nvrtc::available();
+  std::string text;
+  for (std::size_t i = 0; i < before.size(); ++i) {
+    const auto line = [&](const std::string& from, const std::string& to) {
+      text += from == to ? fmt::format("  {} (unchanged)\n", from) : fmt::format("- {}\n+ {}\n", from, to);
+    };
+    text += before[i].name + "\n";
+    line(before[i].schedule, after[i].schedule);
+    line(before[i].launch, after[i].launch);
+    if (!facts) continue;
+    const std::vector<KernelFacts> old_facts = before[i].facts(), new_facts = after[i].facts();
+    for (std::size_t e = 0; e < old_facts.size(); ++e) line(to_string(old_facts[e]), to_string(new_facts[e]));
+  }
+  return text;
 }
 
 std::string Function::source(const std::string& target) const {
@@ -103,19 +171,38 @@ std::string Function::source(const std::string& target) const {
 namespace {
 std::string architecture(const KernelInfo& kernel) {
   if (!kernel.target.starts_with("cuda:"))
-    throw ValueError("PTX and cubin are for CUDA targets: ask for kernels(\"cuda:sm_90\")");
+    throw ValueError("PTX, cubin, facts and SASS are for CUDA targets: ask for kernels(\"cuda:sm_90\")");
   return kernel.target.substr(5);
 }
 }  // namespace
 
-std::string KernelInfo::ptx() const {
-  const auto code = runtime::cuda::compile(unit, digest, codegen::prelude(codegen::Target::cuda), architecture(*this),
-                                           runtime::cuda::Form::ptx);
-  return {reinterpret_cast<const char*>(code.data()), code.size()};
+namespace {
+
+std::vector<std::byte> compiled(const KernelInfo& kernel, runtime::cuda::Form form) {
+  return runtime::cuda::compile(kernel.unit, kernel.digest, codegen::prelude(codegen::Target::cuda),
+                                architecture(kernel), form, kernel.name);
 }
-std::vector<std::byte> KernelInfo::cubin() const {
-  return runtime::cuda::compile(unit, digest, codegen::prelude(codegen::Target::cuda), architecture(*this),
-                                runtime::cuda::Form::cubin);
+std::string text_of(const std::vector<std::byte>& bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+}  // namespace
+
+std::string KernelInfo::ptx() const { return text_of(compiled(*this, Form::ptx)); }
+std::vector<std::byte> KernelInfo::cubin() const { return compiled(*this, Form::cubin); }
+std::vector<KernelFacts> KernelInfo::facts() const {
+  return runtime::cuda::read_facts(text_of(compiled(*this, Form::facts)));
+}
+std::string KernelInfo::sass() const {
+  namespace cuda = runtime::cuda;
+  return cuda::print_sass(cuda::parse_sass(cuda::disassemble(compiled(*this, Form::cubin), false)));
+}
+std::string KernelInfo::annotated_sass() const {
+  namespace cuda = runtime::cuda;
+  const std::string_view prelude = std::string_view(unit).substr(0, unit.size() - source.size());
+  const auto prelude_lines = static_cast<int>(std::ranges::count(prelude, '\n'));
+  const std::string listing = cuda::disassemble(compiled(*this, Form::lined_cubin), true);
+  return cuda::annotate(cuda::parse_sass(listing), source, prelude_lines);
 }
 std::string KernelInfo::assembly() const {
   if (target != "cpu") throw ValueError("assembly is for the cpu target; CUDA kernels have ptx()");

@@ -1,12 +1,13 @@
 // Compiles the CUDA text of every kernel that the tests have made (the flag dump_kernels) with NVRTC, which needs no
 // GPU.
 //
-//   croton_cuda_texts FOLDER [--least N] [--quick] [--covering] [ARCHITECTURE ...]
+//   croton_cuda_texts FOLDER [--least N] [--quick] [--covering] [--facts FILE] [ARCHITECTURE ...]
 //
 // Each kernel has names of its own, so that many of them stand behind one prelude as one program. --least: fewer texts
 // are a failure, so that nothing passes by compiling nothing. --quick: with little optimisation, in a fifth of the
-// time. --covering: only texts that use a function, type or form that none before them uses. Exit status: 0 all
-// compile, 1 something does not, 2 bad arguments, 77 not run, as there is no NVRTC.
+// time. --covering: only texts that use a function, type or form that none before them uses. Without --quick a table of
+// facts is printed: registers, stacks and spills by family; --facts writes it to a file, as Markdown. Exit status: 0
+// all compile, 1 something does not, 2 bad arguments, 77 not run, as there is no NVRTC.
 #include <croton/error.hpp>
 
 #include <algorithm>
@@ -29,6 +30,7 @@
 
 #include "base/config.hpp"
 #include "codegen/emit.hpp"
+#include "runtime/cuda/facts.hpp"
 #include "runtime/cuda/nvrtc.hpp"
 #include "runtime/cuda/toolkit.hpp"
 
@@ -47,8 +49,59 @@ struct Options {
   std::filesystem::path folder;
   std::size_t least = 1;
   bool covering = false, quick = false;
+  std::filesystem::path facts;
   std::vector<std::string> architectures;
 };
+
+/// What the compiler says of the kernels of one family.
+struct FamilyFacts {
+  std::size_t kernels = 0, stacks = 0, spills = 0;
+  croton::KernelFacts most_registers, largest_stack, most_spilled;
+};
+using Facts = std::map<std::string, FamilyFacts>;
+
+/// Takes the facts out of a log, and leaves the warnings.
+std::string take_facts(const std::string& log, Facts& to) {
+  for (const croton::KernelFacts& facts : croton::runtime::cuda::parse_log(log)) {
+    FamilyFacts& family =
+        to[facts.entry.ends_with("_finish") ? "split, second launch" : facts.entry.substr(0, facts.entry.find('_'))];
+    const auto spilled = [](const croton::KernelFacts& f) { return f.spill_store_bytes + f.spill_load_bytes; };
+    ++family.kernels;
+    if (facts.stack_bytes > 0) ++family.stacks;
+    if (spilled(facts) > 0) ++family.spills;
+    if (facts.registers > family.most_registers.registers) family.most_registers = facts;
+    if (facts.stack_bytes > family.largest_stack.stack_bytes) family.largest_stack = facts;
+    if (spilled(facts) > spilled(family.most_spilled)) family.most_spilled = facts;
+  }
+  std::string rest;
+  for (std::size_t at = 0; at < log.size();) {
+    const std::size_t end = std::min(log.find('\n', at), log.size());
+    const std::string line = log.substr(at, end - at);
+    const bool fact = line.empty() || line.starts_with("ptxas info") || line.starts_with("ptxas   ") ||
+                      line.find(" bytes stack frame") != std::string::npos;
+    if (!fact) rest += line + "\n";
+    at = end + 1;
+  }
+  return rest;
+}
+
+std::string facts_table(const std::map<std::string, Facts>& by_architecture) {
+  std::string table =
+      "| Architecture | Family | Entries | Most registers | With a stack | Largest stack, bytes | That spill | Most "
+      "spilled, bytes |\n|---|---|---|---|---|---|---|---|\n";
+  for (const auto& [architecture, facts] : by_architecture) {
+    for (const auto& [family, f] : facts) {
+      const auto named = [](std::int64_t number, const croton::KernelFacts& of) {
+        return number == 0 ? std::string("0") : fmt::format("{} ({})", number, of.entry);
+      };
+      table += fmt::format("| {} | {} | {} | {} | {} | {} | {} | {} |\n", architecture, family, f.kernels,
+                           named(f.most_registers.registers, f.most_registers), f.stacks,
+                           named(f.largest_stack.stack_bytes, f.largest_stack), f.spills,
+                           named(f.most_spilled.spill_store_bytes + f.most_spilled.spill_load_bytes, f.most_spilled));
+    }
+  }
+  return table;
+}
 
 /// All texts of the folder, by name.
 std::vector<Text> read_texts(const std::filesystem::path& folder) {
@@ -56,7 +109,7 @@ std::vector<Text> read_texts(const std::filesystem::path& folder) {
   std::vector<Text> texts;
   if (!std::filesystem::is_directory(folder)) return texts;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
-    if (entry.path().extension() != ".cu") continue;
+    if (entry.path().extension() != ".cu" || entry.path().stem().string().ends_with("_main")) continue;
     std::ifstream file(entry.path(), std::ios::binary);
     const std::string unit(std::istreambuf_iterator<char>(file), {});
     if (!unit.starts_with(prelude)) {
@@ -113,13 +166,15 @@ std::vector<std::string> quick_options(const std::string& architecture) {
 /// Compiles everything for one architecture, one program after another as NVRTC has one lock for all of it; gives the
 /// faults.
 std::vector<std::string> compile_all(const std::vector<Text>& texts, const std::string& architecture,
-                                     const std::vector<std::string>& options) {
+                                     const std::vector<std::string>& options, Facts& facts) {
   const std::string prelude = croton::codegen::prelude(croton::codegen::Target::cuda);
   std::vector<std::string> faults;
-  const auto fault_of = [&](const std::string& code) -> std::string {
+  const auto fault_of = [&](const std::string& code, bool together) -> std::string {
     try {
       const Nvrtc::Result result = Nvrtc::instance().compile(prelude + code, architecture, options, false);
-      return result.cubin.empty() ? "NVRTC gave no cubin" : result.log;  // warnings count
+      Facts ignored;  // of texts that are compiled alone after they were compiled together
+      const std::string warnings = take_facts(result.log, together ? facts : ignored);
+      return result.cubin.empty() ? "NVRTC gave no cubin" : warnings;  // warnings count
     } catch (const std::exception& e) {
       return e.what();
     }
@@ -128,10 +183,10 @@ std::vector<std::string> compile_all(const std::vector<Text>& texts, const std::
     const std::size_t last = std::min(texts.size(), first + kernels_a_program), before = faults.size();
     std::string code;
     for (std::size_t i = first; i < last; ++i) code += texts[i].code + "\n";
-    const std::string together = fault_of(code);
+    const std::string together = fault_of(code, true);
     if (together.empty()) continue;
     for (std::size_t i = first; i < last; ++i) {
-      const std::string alone = fault_of(texts[i].code);
+      const std::string alone = fault_of(texts[i].code, false);
       if (!alone.empty()) faults.push_back(texts[i].name + ": " + alone);
     }
     if (faults.size() == before) {
@@ -162,6 +217,7 @@ int run(const Options& options) {
   const std::vector<Text> texts = options.covering ? covering(all) : all;
   const std::vector<std::string> known = nvrtc.architectures();
   int status = 0;
+  std::map<std::string, Facts> facts;
   for (const std::string& architecture : options.architectures) {
     if (std::ranges::find(known, architecture) == known.end()) {
       fmt::print("{}: NOT RUN: NVRTC {}.{} does not know it\n", architecture, nvrtc.version().first,
@@ -169,15 +225,32 @@ int run(const Options& options) {
       continue;
     }
     const auto start = std::chrono::steady_clock::now();
-    const std::vector<std::string> extra = options.quick ? quick_options(architecture) : std::vector<std::string>{};
-    const std::vector<std::string> faults = compile_all(texts, architecture, extra);
+    const std::vector<std::string> extra =
+        options.quick ? quick_options(architecture) : std::vector<std::string>{"--ptxas-options=--verbose"};
+    Facts& found = facts[architecture];
+    const std::vector<std::string> faults = compile_all(texts, architecture, extra, found);
+    if (options.quick) found.clear();  // of code that is hardly optimised
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     fmt::print("{}: {} texts by NVRTC {}.{}{} in {:.1f} s, {} at fault\n", architecture, texts.size(),
-               nvrtc.version().first, nvrtc.version().second, extra.empty() ? "" : " " + extra[0], seconds,
-               faults.size());
+               nvrtc.version().first, nvrtc.version().second, options.quick && !extra.empty() ? " " + extra[0] : "",
+               seconds, faults.size());
     std::fflush(stdout);
     for (const std::string& fault : faults) fmt::print("\n{}\n", fault);
     if (!faults.empty()) status = 1;
+  }
+  if (options.quick) return status;
+  const std::string table = facts_table(facts);
+  fmt::print("\n{}", table);
+  if (!options.facts.empty()) {
+    std::ofstream(options.facts) << fmt::format(
+        "# Facts of kernels\n\nWhat NVRTC {}.{} says of {} of the {} distinct kernels that tests had written{}: "
+        "registers "
+        "of a thread, its stack in\nlocal memory, and registers that it spilled. No GPU was needed. Written by\n\n"
+        "```\nctest -L fast && build/release/bin/croton_cuda_texts build/release/cuda_texts{} --facts "
+        "docs/kernel_facts.md {}\n```\n\n{}",
+        nvrtc.version().first, nvrtc.version().second, texts.size(), all.size(),
+        options.covering ? ", which use every form between them" : "", options.covering ? " --covering" : "",
+        fmt::join(options.architectures, " "), table);
   }
   return status;
 }
@@ -196,6 +269,8 @@ int main(int argc, char** argv) try {
     } else if (word == "--least" && i + 1 < words.size()) {
       const std::string& number = words[++i];
       std::from_chars(number.data(), number.data() + number.size(), options.least);
+    } else if (word == "--facts" && i + 1 < words.size()) {
+      options.facts = words[++i];
     } else if (word.starts_with("sm_")) {
       options.architectures.push_back(word);
     } else if (options.folder.empty() && !word.starts_with("-")) {
@@ -206,7 +281,9 @@ int main(int argc, char** argv) try {
     }
   }
   if (options.folder.empty()) {
-    fmt::print(stderr, "usage: croton_cuda_texts FOLDER [--least N] [--quick] [--covering] [ARCHITECTURE ...]\n");
+    fmt::print(
+        stderr,
+        "usage: croton_cuda_texts FOLDER [--least N] [--quick] [--covering] [--facts FILE] [ARCHITECTURE ...]\n");
     return 2;
   }
   if (options.architectures.empty()) options.architectures = {"sm_90"};

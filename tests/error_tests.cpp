@@ -731,8 +731,34 @@ ERROR_CASE(calls, eval_without_a_value) {
 }
 ERROR_CASE(calls, unknown_device) {
 #line 1 "user.cpp"
-  change_flags without_gpus("cuda_root=none");
-  SharedVariable w = shared(Array{1.f, 2.f}, {.name = "w", .target = "cuda0"});
+  change_flags scope("cuda_simulator=2");
+  SharedVariable w = shared(Array{1.f, 2.f}, {.name = "w", .target = "cuda7"});
+}
+
+ERROR_CASE(calls, scope_of_a_device_that_is_not_there) {
+#line 1 "user.cpp"
+  change_flags scope("cuda_simulator=2");
+  Variable x = vector("x"), y;
+  {
+    device_scope on("cuda7");
+    y = exp(x).named("y");
+  }
+  function({x}, y);
+}
+
+PLAIN_CASE(calls, device_of_a_call_that_is_not_there) {
+#line 1 "user.cpp"
+  change_flags scope("cuda_simulator=2");
+  Variable x = vector("x");
+  Function f = function({x}, x + 1);
+  change_flags on("device=cuda7");
+  f(Array{1.f});
+}
+
+PLAIN_CASE(calls, use_of_a_device_that_is_not_there) {
+#line 1 "user.cpp"
+  change_flags scope("cuda_simulator=2");
+  use("gpu,2");
 }
 
 PLAIN_CASE(flags, unknown_name) {

@@ -11,6 +11,8 @@
 //   graph canonical        a graph, rewritten by the group (parse: only read and printed again)
 //   program                a graph, rewritten by all groups and cut into kernels, which are run as well
 //   count                  the same, but only how many kernels and products there are
+//   place WORDS            a graph with every node on a device (devices=cuda0+cuda1 scoped=cuda1 fallback=cuda0 soft),
+//                          and why; its kernels, products and transfers are run as well
 //   kernel                 a kernel, read and printed again
 //   error graph            what the parser has against the text (error kernel, error rewrite likewise)
 //     ...
@@ -186,8 +188,10 @@ void dump_kernels(const fuse::Program& program) {
   for (const fuse::Call& call : program.calls) {
     if (!call.kernel) continue;
     const auto analysis = codegen::analyse(*call.kernel->kernel);
-    const codegen::Launch launch = codegen::default_launch(*analysis);
-    runtime::cuda::dump(codegen::emit({analysis.get(), &launch.variant}, codegen::Target::cuda));
+    const std::vector<std::int64_t> extents = codegen::default_extents(*analysis);
+    const runtime::BoundKernel kernel{
+        call.kernel.get(), analysis.get(), {}, extents, codegen::default_launch(*analysis, extents)};
+    runtime::cuda::dump(std::span(&kernel, 1));
   }
 }
 
@@ -209,11 +213,32 @@ fuse::Program program_of(const std::string& text, rewrite::Fired& fired) {
   return program;
 }
 
+std::string placed_text(const std::string& text, std::span<const std::string> words) {
+  const expr::Graph graph = expr::parse_graph(text);
+  demand_round_trip(graph);
+  std::vector<rewrite::Placement> log;
+  const expr::Graph placed = text::place(graph, words, &log);
+  demand_round_trip(placed);
+  const std::vector<Array> values = text::random_inputs(graph, 7);
+  const std::vector<Array> wanted = expr::evaluate(graph, values);
+  demand_close(expr::evaluate(placed, values), wanted, "the graph before and after");
+  const fuse::Program program = fuse::fuse(placed);
+  demand_close(text::evaluate(program, values), wanted, "the kernels and the graph");
+  std::string result = expr::print(placed);
+  const expr::Names names(placed);
+  for (const rewrite::Placement& p : log) result += names(p.node) + ": " + p.reason + '\n';
+  return result + "kernels: " + std::to_string(program.kernel_count()) +
+         ", products: " + std::to_string(program.product_count()) +
+         ", transfers: " + std::to_string(program.transfer_count()) + '\n';
+}
+
 std::string error_of(const std::string& text, const std::string& kind) {
   rewrite::Fired fired;
   try {
     if (kind == "kernel")
       kernel::parse_kernel(text);
+    else if (kind.starts_with("place:"))
+      text::place(expr::parse_graph(text), std::vector{kind.substr(6)});
     else if (kind == "evaluate")
       expr::evaluate(expr::parse_graph(text), text::random_inputs(expr::parse_graph(text), 7));
     else
@@ -229,6 +254,7 @@ std::string run_block(const std::string& head, const std::string& text, rewrite:
   const std::string& stage = words.at(0);
   if (stage == "graph") return rewritten_text(text, words, fired);
   if (stage == "program") return fuse::print(program_of(text, fired));
+  if (stage == "place") return placed_text(text, std::span(words).subspan(1));
   if (stage == "count") {
     const fuse::Program program = program_of(text, fired);
     return "kernels: " + std::to_string(program.kernel_count()) +
@@ -240,7 +266,7 @@ std::string run_block(const std::string& head, const std::string& text, rewrite:
     return kernel::print(kernel);
   }
   if (stage == "error") return error_of(text, words.at(1));
-  throw ValueError("'" + stage + "' where rule, graph, program, count, kernel or error is expected");
+  throw ValueError("'" + stage + "' where rule, graph, program, count, place, kernel or error is expected");
 }
 
 /// One file; with `update` its expectations are what was found.

@@ -2,7 +2,8 @@
 """Compiles and runs the C++ examples of Markdown files and compares what they print with what the files say.
 
 A line `<!-- run -->` marks the ```cpp block below it as a program; the ```text block right after that one, if there is
-one, is its output. `<!-- compile -->` asks for compilation only, `<!-- from examples/hello.cpp -->` that the block is
+one, is its output. `<!-- run where NVRTC 13.0, nvdisasm at -->` runs it only where `croton doctor` says each of these
+words, as what a compiler makes is not what another makes; elsewhere it is named as not run. `<!-- compile -->` asks for compilation only, `<!-- from examples/hello.cpp -->` that the block is
 part of that file, word for word. A block without `main` is put into one, with the usual
 headers and `namespace ct = croton` in front; its first line counts as line 1 of program.cpp in messages.
 
@@ -21,7 +22,7 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-MARK = re.compile(r"^<!-- (run|compile|from \S+) -->$")
+MARK = re.compile(r"^<!-- (run|run where .+|compile|from \S+) -->$")
 FENCE = re.compile(r"^```(\w*)$")
 
 WRAPPED = """#include <croton/croton.hpp>
@@ -95,6 +96,17 @@ class Checker:
         self.environment.setdefault("CROTON_FLAGS", f"cache_dir={self.folder}/cache")
         self.environment["XDG_CONFIG_HOME"] = str(self.folder)
         (self.folder / "cache").mkdir(mode=0o700)
+        self.doctor = None
+        self.tool = prefix / "bin" / "croton"
+
+    def missing(self, snippet):
+        """The first thing that the snippet needs and that this machine lacks, or nothing."""
+        if not snippet.action.startswith("run where "):
+            return ""
+        if self.doctor is None:
+            self.doctor = " ".join(self.run([str(self.tool), "doctor"]).stdout.split())
+        needs = snippet.action.removeprefix("run where ").split(", ")
+        return next((need for need in needs if need not in self.doctor), "")
 
     def run(self, command):
         return subprocess.run(command, capture_output=True, text=True, cwd=self.folder, env=self.environment, timeout=600)
@@ -125,9 +137,12 @@ def check_file(checker, file, update):
     snippets = snippets_of(file, lines)
     wrong = 0
     for snippet in reversed(snippets):  # from the end, so that updates do not move what comes before
+        if missing := checker.missing(snippet):
+            print(f"{snippet.name()}: NOT RUN: croton doctor does not say '{missing}'")
+            continue
         fault, printed = checker.check(snippet)
         found = [line.rstrip() for line in printed.rstrip().splitlines()]
-        if not fault and snippet.action == "run" and snippet.output is not None:
+        if not fault and snippet.action.startswith("run") and snippet.output is not None:
             first, end = snippet.output
             if update:
                 lines[first:end] = found

@@ -14,6 +14,7 @@
 
 #include "base/config.hpp"
 #include "doctor.hpp"
+#include "inspect.hpp"
 #include "kernel_cache.hpp"
 #include "mlp_digits.hpp"
 #include "simulate.hpp"
@@ -26,7 +27,9 @@ using Arguments = std::vector<std::string>;
 constexpr const char* help_text =
     "usage: croton COMMAND\n"
     "  demo mlp [options]   compile and train a small network, show the generated code (--help: its options)\n"
+    "  devices              what programs can run on: name, memory, compute capability\n"
     "  doctor               what Croton finds on this machine, and how to get what is missing\n"
+    "  inspect NAME ...     graph, plan and kernels of an example or a file, for any GPU (--help: its options)\n"
     "  simulate FILE ...    run a CUDA kernel of your own in the simulator (--help: its options)\n"
     "  flags [--markdown]   all flags: values, who set them, what they mean\n"
     "  cache [list|clear]   the compiled kernels on disk\n"
@@ -96,6 +99,17 @@ int show_cache(const Arguments& arguments) {
 
 int examine(const Arguments& arguments) { return arguments.empty() ? doctor() : refuse_word("doctor", arguments[0]); }
 
+int show_devices(const Arguments& arguments) {
+  if (!arguments.empty()) return refuse_word("devices", arguments[0]);
+  const std::vector<DeviceInfo> all = devices();
+  for (const DeviceInfo& device : all) std::cout << device.to_string() << "\n";
+  if (all.size() == 1) {
+    std::cout
+        << "There is no GPU (`croton doctor` tells why); CROTON_FLAGS=cuda_simulator=2 makes two simulated ones.\n";
+  }
+  return 0;
+}
+
 int print_version(const Arguments&) {
   std::cout << "croton " << CROTON_VERSION << "\n";
   return 0;
@@ -111,15 +125,17 @@ struct Command {
   int (*run)(const Arguments&);
 };
 
-constexpr std::array<Command, 9> commands{{{"demo", demo},
+constexpr std::array<Command, 11> commands{{{"demo", demo},
+                                           {"devices", show_devices},
                                            {"doctor", examine},
-                                           {"simulate", simulate},
-                                           {"flags", show_flags},
-                                           {"cache", show_cache},
-                                           {"--version", print_version},
-                                           {"--help", print_help},
-                                           {"-h", print_help},
-                                           {"help", print_help}}};
+                                           {"inspect", inspect},
+                                            {"simulate", simulate},
+                                            {"flags", show_flags},
+                                            {"cache", show_cache},
+                                            {"--version", print_version},
+                                            {"--help", print_help},
+                                            {"-h", print_help},
+                                            {"help", print_help}}};
 
 int run(const Arguments& arguments) {
   if (arguments.empty()) return refuse("a command is missing");

@@ -6,6 +6,7 @@
 
 #include <fstream>
 #include <iostream>
+#include <iterator>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -27,6 +28,7 @@ Reads a graph (or with --kernel a kernel) from the file or standard input, takes
 
   --rewrite=GROUP   rewrite by all groups of rules (all) or one: canonical, stability, expand, algebra, specialise
   --ieee            leave out rules that change results at special points
+  --place=WORDS     put every node on a device: "devices=cuda0+cuda1 scoped=cuda1 fallback=cuda0 soft"
   --fuse            cut into kernels and products, and print these
   --codegen=TARGET  print the generated text of each kernel: cpu or cuda
   --evaluate        print the values of the outputs for random inputs, by the reference evaluator
@@ -35,7 +37,7 @@ Reads a graph (or with --kernel a kernel) from the file or standard input, takes
 )";
 
 struct Options {
-  std::string rewrite, codegen, file;
+  std::string rewrite, place, codegen, file;
   bool ieee = false, fuse = false, evaluate = false, verify = false, kernel = false, help = false;
 };
 
@@ -48,7 +50,7 @@ Options parse_arguments(int count, char** arguments) {
       to = argument.substr(name.size());
       return true;
     };
-    if (value("--rewrite=", options.rewrite)) continue;
+    if (value("--rewrite=", options.rewrite) || value("--place=", options.place)) continue;
     if (value("--codegen=", options.codegen)) {
       if (options.codegen != "cpu" && options.codegen != "cuda")
         throw ValueError(fmt::format("--codegen={}: cpu or cuda is expected", options.codegen));
@@ -114,9 +116,14 @@ std::string of_graph(const std::string& text, const Options& options) {
   if (options.verify) expr::verify(graph);
   rewrite::Fired fired;
   if (!options.rewrite.empty()) graph = text::rewrite(std::move(graph), options.rewrite, !options.ieee, fired);
+  if (!options.place.empty()) {
+    std::istringstream in(options.place);
+    const std::vector<std::string> words{std::istream_iterator<std::string>(in), {}};
+    graph = text::place(graph, words);
+  }
   if (options.evaluate) return values(graph);
   if (!options.fuse && options.codegen.empty()) {
-    const bool silent = options.verify && options.rewrite.empty();
+    const bool silent = options.verify && options.rewrite.empty() && options.place.empty();
     return silent ? "" : expr::print(graph);
   }
   const fuse::Program program = fuse::fuse(std::move(graph));

@@ -24,7 +24,9 @@
 #include "runtime/cuda/blaslt.hpp"
 #include "runtime/cuda/device.hpp"
 #include "runtime/cuda/driver.hpp"
+#include "runtime/cuda/nvdisasm.hpp"
 #include "runtime/cuda/nvrtc.hpp"
+#include "runtime/cuda/nvtx.hpp"
 #include "runtime/cuda/toolkit.hpp"
 
 namespace croton::tool {
@@ -192,6 +194,17 @@ State check_driver() {
   return state;
 }
 
+State check_profiling() {
+  std::string why;
+  const bool disassembler = cuda::can_disassemble(&why);
+  const std::string ranges = cuda::has_nvtx()
+                                 ? "NVTX is built in (the flag nvtx names functions in a profile)"
+                                 : "NVTX is not built in: its headers were missing when Croton was configured";
+  print(disassembler && cuda::has_nvtx() ? State::ok : State::missing, "profiling",
+        ranges + "\n" + (disassembler ? "nvdisasm at " + cuda::find_nvdisasm().path.string() : why));
+  return State::ok;
+}
+
 State check_blaslt() {
   std::string why;
   if (cuda::BlasLt::available(&why)) {
@@ -241,6 +254,7 @@ int doctor() {
                          {"BLAS", check_blas},
                          {"kernel cache", check_cache},
                          {"NVRTC", check_nvrtc},
+                         {"profiling", check_profiling},
                          {"cuBLASLt", check_blaslt},
                          {"CUDA driver", check_driver}};
   bool wrong = false, flags_are_right = true;

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <string>
 
+#include "base/device_name.hpp"
 #include "expr/evaluate.hpp"
 #include "expr/verify.hpp"
 #include "kernel/evaluate.hpp"
@@ -82,6 +84,35 @@ Graph rewrite(Graph graph, std::string_view stage, bool special_values, rewrite:
   throw ValueError("there is no group of rules called '" + std::string(stage) + "': " + names);
 }
 
+Graph place(const Graph& graph, std::span<const std::string> words, std::vector<rewrite::Placement>* log) {
+  rewrite::PlaceOptions options;
+  for (const std::string& word : words) {
+    const auto value = [&](std::string_view name) -> std::optional<std::string> {
+      return word.starts_with(name) ? std::optional(word.substr(name.size())) : std::nullopt;
+    };
+    if (const auto scoped = value("scoped=")) {
+      options.scoped = base::parse_device(*scoped).place();
+    } else if (const auto fallback = value("fallback=")) {
+      options.fallback = base::parse_device(*fallback).place();
+    } else if (const auto devices = value("devices=")) {
+      for (std::size_t at = 0; at <= devices->size();) {
+        const std::size_t end = std::min(devices->find('+', at), devices->size());
+        options.devices.push_back(base::parse_device(devices->substr(at, end - at)).place());
+        at = end + 1;
+      }
+    } else if (word == "soft") {
+      options.soft = true;
+    } else if (word == "stay") {
+      options.homes_stay = true;
+    } else {
+      throw ValueError("'" + word + "' where devices=, scoped=, fallback=, soft or stay is expected");
+    }
+  }
+  Graph placed = rewrite::place(graph, options, log);
+  expr::verify(placed);
+  return placed;
+}
+
 Graph in_order_of_use(const Graph& graph) {
   const Arena& from = graph.arena;
   Graph result;
@@ -143,6 +174,8 @@ class ProgramEvaluator {
     for (const fuse::Call& call : program_.calls) {
       if (call.kernel)
         run_kernel(*call.kernel);
+      else if (call.transfer)
+        values_.insert_or_assign(call.transfer->result, value(call.transfer->source));
       else
         run_product(*call.product);
     }

@@ -4,9 +4,11 @@
 #include "expr/graph.hpp"
 #include "fuse/program.hpp"
 #include "rewrite/pipeline.hpp"
+#include "rewrite/place.hpp"
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -15,6 +17,11 @@ namespace croton::text {
 /// Runs "all" groups of rules, or the one of that name, until nothing changes; each result is verified. ValueError for
 /// other names.
 expr::Graph rewrite(expr::Graph graph, std::string_view stage, bool special_values, rewrite::Fired& fired);
+
+/// Places the graph. Words: devices=cuda0+cuda1 (those there are besides the host), scoped=cuda1, fallback=cuda0, soft,
+/// stay. ValueError for others.
+expr::Graph place(const expr::Graph& graph, std::span<const std::string> words,
+                  std::vector<rewrite::Placement>* log = nullptr);
 
 /// The graph with its nodes in the order in which the outputs need them: equal graphs then print equally, however they
 /// were made.

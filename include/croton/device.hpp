@@ -29,7 +29,7 @@ struct DeviceInfo {
   std::size_t memory = 0;          ///< in bytes
   std::string compute_capability;  ///< "9.0"; empty for the host
   std::string pci;                 ///< "0000:17:00.0"; empty where there is none
-  /// "cuda0: simulated GPU (simulated), 16.0 GiB, compute capability 9.0"
+  /// "cuda0: simulated GPU, 16.0 GiB, compute capability 9.0"
   std::string to_string() const;
 };
 
@@ -65,7 +65,7 @@ inline void log_device_placement(std::ostream& stream) { log_device_placement(&s
 
 /// A copy from one device to another that a call made.
 struct TransferInfo {
-  enum class Kind { input, shared, value, output };
+  enum class Kind { input, shared, value, output, constant };
   std::string what;  ///< the variable's name, or its line
   std::string from, to;
   std::size_t bytes = 0;

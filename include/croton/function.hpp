@@ -5,6 +5,8 @@
 #include <croton/shared.hpp>
 #include <croton/variable.hpp>
 
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <iosfwd>
 #include <map>
@@ -112,6 +114,19 @@ class Argument {
   bool number_ = false;
 };
 
+/// What the compiler says of one entry of a CUDA kernel, for one architecture.
+struct KernelFacts {
+  std::string entry;                   ///< the kernel's name; long reductions have a second one, NAME_finish
+  std::int64_t registers = 0;          ///< of a thread
+  std::int64_t shared_bytes = 0;       ///< static shared memory of a block
+  std::int64_t stack_bytes = 0;        ///< of a thread, in local memory: arrays that found no place in registers
+  std::int64_t spill_store_bytes = 0;  ///< registers written to local memory, as there were too few
+  std::int64_t spill_load_bytes = 0;   ///< and read back
+  std::int64_t constant_bytes = 0;     ///< what the driver reserves, the parameters, and constants of the code
+};
+/// One line: "row_1f0e: 40 registers, 0 bytes of static shared memory, ...".
+std::string to_string(const KernelFacts& facts);
+
 /// One generated kernel of a function.
 struct KernelInfo {
   std::string name;                ///< family and hash of the code
@@ -121,10 +136,22 @@ struct KernelInfo {
   std::vector<std::string> lines;  ///< the user's lines that it computes: "train.cpp:12 loss"
   std::string ptx() const;         ///< for "cuda:sm_XX" targets, by NVRTC; DeviceError if it cannot be found
   std::vector<std::byte> cubin() const;
+  /// Registers and memory of each entry, from the compiler's log; no device is needed. For "cuda:sm_XX" targets.
+  std::vector<KernelFacts> facts() const;
+  /// The instructions of the GPU, by nvdisasm; DeviceError, with the places searched, if it cannot be found.
+  std::string sass() const;
+  /// The lines of `source`, each with the instructions that came from it.
+  std::string annotated_sass() const;
   std::string assembly() const;  ///< for the cpu target, by LLVM
   std::string target;            ///< "cpu", "cuda:sm_90"
   std::string digest;            ///< hash of the text without comments
   std::string schedule;          ///< how a launch is spread: "grain=32768 threads=256 blocks=2048"
+  std::string launch;            ///< of sizes that stand for any: "1009 x 1013: 127 blocks of 256 threads"
+};
+
+/// How kernels are shown that do not run.
+struct KernelOptions {
+  std::string schedule = {};  ///< overrides as of the flag schedule, besides those that the function has
 };
 
 /// What ran in a function so far.
@@ -175,7 +202,10 @@ class Function {
   /// Steps, buffers and lifetimes.
   std::string plan() const;
   /// The kernels as they run (default) or for a target: "cpu", "cuda:sm_90". No device is needed.
-  std::vector<KernelInfo> kernels(const std::string& target = "") const;
+  std::vector<KernelInfo> kernels(const std::string& target = "", const KernelOptions& options = {}) const;
+  /// What overrides of the schedule (as of the flag schedule) would change: for each kernel its schedule and launch
+  /// before and after, and for a CUDA target its facts, where there is NVRTC. Results never change.
+  std::string schedule_difference(const std::string& target, const std::string& schedule) const;
   /// Everything the compiler gets, for all kernels.
   std::string source(const std::string& target = "") const;
   /// Number of matrix products in one call.
@@ -184,6 +214,8 @@ class Function {
   CallCounts counts() const;
   /// What the last call sent from one device to another, in order.
   std::vector<TransferInfo> transfers() const;
+  /// The devices that work of a call from this thread now runs on.
+  std::vector<std::string> devices() const;
   /// Where each op runs for a call from this thread now, and why, in the order in which they run.
   std::string placement() const;
   bool defined() const { return impl_ != nullptr; }

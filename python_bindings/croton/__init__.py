@@ -11,7 +11,9 @@
 from . import _croton, io, nnet, tensor
 from ._croton import *  # noqa: F403
 from .flags import change_flags, config
+from .scopes import device, device_scope
 
 # The exceptions are croton.TypeError and so on; `from croton import *` must not hide Python's own, nor its functions.
 __all__ = ["Function", "In", "Out", "SharedVariable", "Variable", "change_flags", "config", "constant", "debugprint",
-           "function", "grad", "io", "nnet", "shared", "tensor"]
+           "device", "device_scope", "devices", "function", "grad", "io", "nnet", "shared", "tensor", "transfer",
+           "use"]

@@ -140,10 +140,10 @@ const Flags& refresh_config_view() {
 
 const Flags& process_config() { return *registry().view({}).flags; }
 
-bool prints_stage(const Flags& flags, std::string_view stage) {
-  if (flags.print.empty()) return false;
-  const auto stages = split_words(flags.print, "+");
-  return std::any_of(stages.begin(), stages.end(), [stage](std::string_view s) { return s == "all" || s == stage; });
+bool has_word(std::string_view list, std::string_view word) {
+  if (list.empty()) return false;
+  const auto words = split_words(list, "+");
+  return std::any_of(words.begin(), words.end(), [word](std::string_view w) { return w == "all" || w == word; });
 }
 
 std::string flags_markdown() {

@@ -68,8 +68,8 @@ inline std::uint64_t config_generation() { return detail::config_generation.load
 /// The flags of the process, without the scopes of this thread: what worker threads see.
 const Flags& process_config();
 
-/// True if the flag `print` asks for the stage.
-bool prints_stage(const Flags& flags, std::string_view stage);
+/// True if the value of a flag of kind list ("graph+plan") holds the word, or the word all.
+bool has_word(std::string_view list, std::string_view word);
 
 /// docs/flags.md: what `croton flags --markdown` writes.
 std::string flags_markdown();

@@ -253,6 +253,10 @@ void set_memory_keep_limit(std::size_t bytes) noexcept { pool().set_keep_limit(b
 
 MemoryCounters memory_counters() noexcept { return pool().counters(); }
 
+void check_allocation(std::size_t bytes) {
+  if (pool().should_fail()) raise_out_of_memory(bytes);
+}
+
 FailAllocation::FailAllocation(std::int64_t nth, std::int64_t count) noexcept { pool().plan_failures(nth, count); }
 
 FailAllocation::~FailAllocation() { pool().plan_failures(0, 0); }

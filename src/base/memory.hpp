@@ -19,6 +19,9 @@ void release_memory(void* block, std::size_t bytes) noexcept;
 /// A block that goes back when its last reference does.
 std::shared_ptr<void> allocate_shared_memory(std::size_t bytes);
 
+/// For memory that comes from elsewhere, of a device: OutOfMemory where a test wants this allocation to fail.
+void check_allocation(std::size_t bytes);
+
 /// Gives all kept blocks back to the system.
 void trim_memory() noexcept;
 /// The most bytes of freed blocks that are kept: by default a quarter of the machine's memory (none under

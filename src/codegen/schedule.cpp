@@ -58,7 +58,31 @@ int gpu_blocks(Family family, std::int64_t items, const Schedule& schedule) {
   return static_cast<int>(std::clamp<std::int64_t>(ceiling(items, per_block), 1, schedule.blocks));
 }
 
-Schedule choose_schedule(Family family, std::string_view overrides) {
+namespace {
+
+/// Whether a text may be the beginning of a digest; of a kernel's name, if a family and _ stand in front.
+bool is_kernel(std::string_view text) {
+  const std::size_t mark = text.find('_');
+  if (mark != text.npos) {
+    const std::string_view family = text.substr(0, mark);
+    if (family != "group" && std::ranges::find(families, family, kernel::name_of) == std::end(families)) return false;
+    text.remove_prefix(mark + 1);
+  } else if (text.size() < 4) {
+    return false;
+  }
+  return !text.empty() && text.find_first_not_of("0123456789abcdef") == text.npos;
+}
+
+/// Whether what stands in front of a key means this kernel.
+bool names(std::string_view text, Family family, std::string_view kernel_name) {
+  if (text == kernel::name_of(family)) return true;
+  if (!is_kernel(text)) return false;
+  return kernel_name.starts_with(text) || kernel_name.substr(kernel_name.find('_') + 1).starts_with(text);
+}
+
+}  // namespace
+
+Schedule choose_schedule(Family family, std::string_view overrides, std::string_view kernel_name) {
   Schedule schedule;
   bool more = !overrides.empty();
   while (more) {
@@ -68,7 +92,9 @@ Schedule choose_schedule(Family family, std::string_view overrides) {
     const auto refuse = [&](std::string_view why) {
       throw ValueError(fmt::format(
           "schedule={}: {}; write grain=N, threads=N or blocks=N, with a family in front where it is for one only "
-          "(pointwise, row, column, split), such as row.threads=128",
+          "(pointwise, row, column, split), such as row.threads=128, or the beginning of a kernel's name or digest, "
+          "such "
+          "as row_1a2b3c.threads=128",
           item, why));
     };
     const std::size_t equals = item.find('='), dot = item.find('.');
@@ -78,9 +104,9 @@ Schedule choose_schedule(Family family, std::string_view overrides) {
     if (dot < equals) {
       const std::string_view name = key.substr(0, dot);
       key.remove_prefix(dot + 1);
-      if (std::ranges::find(families, name, kernel::name_of) == std::end(families))
-        refuse(fmt::format("there is no family '{}'", name));
-      applies = name == kernel::name_of(family);
+      if (std::ranges::find(families, name, kernel::name_of) == std::end(families) && !is_kernel(name))
+        refuse(fmt::format("there is no family '{}', and no kernel can have that name", name));
+      applies = names(name, family, kernel_name);
     }
     const std::string_view digits = item.substr(equals + 1);
     int number = 0;

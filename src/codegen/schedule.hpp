@@ -37,9 +37,10 @@ std::int64_t point_count(const Launch& launch);
 /// Blocks for so many items: a thread an item for pointwise and column kernels, else a warp.
 int gpu_blocks(kernel::Family family, std::int64_t items, const Schedule& schedule);
 
-/// The family's schedule with overrides applied: "threads=128+row.blocks=64" (a name in front of the key is a family).
-/// ValueError for text that is not of that form, naming what there is.
-Schedule choose_schedule(kernel::Family family, std::string_view overrides);
+/// The family's schedule with overrides applied: "threads=128+row.blocks=64+row_1a2b3c.threads=256". What stands in
+/// front of a key is a family, or the beginning of a kernel's name (from the family's _ on) or of its digest (four
+/// digits or more). ValueError for text that is not of that form, naming what there is.
+Schedule choose_schedule(kernel::Family family, std::string_view overrides, std::string_view kernel_name = {});
 /// "grain=32768 threads=256 blocks=2048"
 std::string print(const Schedule& schedule);
 

@@ -90,12 +90,22 @@ Launch specialise(const Analysis& analysis, std::span<const std::int64_t> extent
   return launch;
 }
 
-Launch default_launch(const Analysis& analysis) {
-  const kernel::Kernel& kernel = analysis.kernel;
-  // Sizes that no two products of which are equal by chance.
-  static constexpr std::int64_t primes[] = {1009, 1013, 1019, 1021, 1031, 1033, 1039, 1049};
+std::vector<std::int64_t> default_extents(const Analysis& analysis, bool small) {
+  static constexpr std::int64_t large[] = {1009, 1013, 1019, 1021, 1031, 1033, 1039, 1049};
+  static constexpr std::int64_t three[] = {101, 103, 107}, many[] = {11, 13, 17, 19, 23, 29, 31, 37};
+  const auto count = static_cast<std::size_t>(analysis.kernel.extents);
+  const std::span<const std::int64_t> primes = !small || count < 3 ? std::span<const std::int64_t>(large)
+                                               : count == 3        ? std::span<const std::int64_t>(three)
+                                                                   : std::span<const std::int64_t>(many);
   std::vector<std::int64_t> extents;
-  for (int k = 0; k < kernel.extents; ++k) extents.push_back(primes[static_cast<std::size_t>(k) % std::size(primes)]);
+  for (std::size_t k = 0; k < count; ++k) extents.push_back(primes[k % primes.size()]);
+  return extents;
+}
+
+Launch default_launch(const Analysis& analysis) { return default_launch(analysis, default_extents(analysis)); }
+
+Launch default_launch(const Analysis& analysis, std::span<const std::int64_t> extents) {
+  const kernel::Kernel& kernel = analysis.kernel;
   const std::vector<std::int64_t> values = analysis.host_values(extents);
   std::vector<Layout> layouts;
   for (std::size_t operand = 0; operand < kernel.operands.size(); ++operand) {

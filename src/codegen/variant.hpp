@@ -42,7 +42,11 @@ struct Launch {
 
 /// Merges axes and classifies strides for the given sizes and layouts (one per operand).
 Launch specialise(const Analysis& analysis, std::span<const std::int64_t> extents, std::span<const Layout> operands);
-/// The variant for contiguous operands, with sizes that stand for any: what is shown before a call.
+/// Sizes that stand for any: no two products of them are equal by chance. `small` ones make operands of about a million
+/// elements.
+std::vector<std::int64_t> default_extents(const Analysis& analysis, bool small = false);
+/// The variant for contiguous operands of such sizes: what is shown before a call.
 Launch default_launch(const Analysis& analysis);
+Launch default_launch(const Analysis& analysis, std::span<const std::int64_t> extents);
 
 }  // namespace croton::codegen

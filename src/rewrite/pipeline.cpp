@@ -2,6 +2,8 @@
 
 #include <chrono>
 
+#include <fmt/format.h>
+
 namespace croton::rewrite {
 namespace {
 
@@ -95,6 +97,15 @@ expr::Graph compact(const expr::Graph& graph) {
   for (const NodeId output : graph.outputs) result.outputs.push_back(to[output]);
   for (const expr::Update& update : graph.updates) result.updates.push_back({update.input, to[update.value]});
   return result;
+}
+
+std::string print(std::span<const GroupReport> reports) {
+  std::string text;
+  for (const GroupReport& report : reports) {
+    text += fmt::format("{} ({:.2f} ms, {} nodes)\n", report.group, report.milliseconds, report.nodes);
+    for (const auto& [rule, count] : report.fired) text += fmt::format("  {:24} {}\n", rule, count);
+  }
+  return text;
 }
 
 }  // namespace croton::rewrite

@@ -4,6 +4,7 @@
 #include "rewrite/rewriter.hpp"
 
 #include <functional>
+#include <string>
 
 namespace croton::rewrite {
 
@@ -26,6 +27,8 @@ std::vector<GroupReport> run(expr::Graph& graph, const Options& options,
 /// One group until nothing changes.
 GroupReport run_group(expr::Graph& graph, const Group& group, const Options& options);
 std::span<const Group> groups();
+/// The rules that fired, by group, with counts.
+std::string print(std::span<const GroupReport> reports);
 
 /// The graph with only what is reachable, in a new arena.
 expr::Graph compact(const expr::Graph& graph);

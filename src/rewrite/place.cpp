@@ -89,7 +89,10 @@ class Placer {
     const auto inputs = arena_.inputs(id);
     d.anywhere = arena_.node(id).place == 0 && op.kind == Kind::Map && arena_.type(id).rank() == 0 &&
                  std::ranges::all_of(inputs, [&](NodeId input) { return decisions_[input].anywhere; });
-    if (d.anywhere) return;
+    if (d.anywhere) {
+      d.reason = "a number";
+      return;
+    }
     // The pin of the heaviest input that has one is handed on.
     std::int64_t heaviest = -1;
     for (const NodeId input : inputs) {
@@ -111,7 +114,7 @@ class Placer {
     }
     if (stated != 0) {
       if (!options_.soft) refuse(id);
-      missing = fmt::format("there is no {}: ", name_of(stated));
+      missing = fmt::format("there is no {}, so: ", name_of(stated));
     }
     if (options_.scoped != 0) {
       d.place = normal(options_.scoped);
@@ -231,6 +234,8 @@ class Placer {
   NodeId make(NodeId id, Place place) {
     const expr::Op& op = arena_.op(id);
     if (op.kind == Kind::Transfer) return at(arena_.input(id, 0), place);  // it is where it was asked to be
+    // Numbers go with every launch; arrays of constants lie on devices.
+    if (op.kind == Kind::Leaf && decisions_[id].anywhere && op.name != "constant") place = host_place;
     std::vector<NodeId> inputs;
     for (std::size_t i = 0; i < arena_.inputs(id).size(); ++i)
       inputs.push_back(at(arena_.input(id, i), input_place(id, i, place)));

@@ -92,13 +92,6 @@ void BoundSegment::find_layouts(const CallArrays& arrays) {
       }
     }
     memory_.layouts[b] = std::move(layout);
-    if (buffer.role == Buffer::Role::constant && buffer.place != 0) {
-      held_[b] = with_lines(arena.origin(buffer.node), [&] {
-        const auto number = static_cast<std::size_t>(buffer.number);
-        return executable_->constants.get(*device_of(buffer.place), number,
-                                          executable_->program.graph.constants[number]);
-      });
-    }
   }
 }
 
@@ -149,10 +142,7 @@ void BoundSegment::bind_launches(const CallArrays& arrays, const BindOptions& op
     const codegen::Target target =
         device != nullptr && device->runs_cuda() ? codegen::Target::cuda : codegen::Target::cpu;
     std::vector<codegen::Text> emitted = emit_launch(kernels, target, count);
-    if (cuda::dumps()) {
-      std::vector<std::size_t> same;
-      for (const codegen::Text& text : emit_launch(kernels, codegen::Target::cuda, same)) cuda::dump(text);
-    }
+    cuda::dump(kernels, device != nullptr && device->runs_cuda() ? device->architecture() : "sm_90");
     auto next = kernels.begin();
     for (std::size_t t = 0; t < emitted.size(); ++t) {
       const auto end = next + static_cast<std::ptrdiff_t>(count[t]);
@@ -251,6 +241,22 @@ char* Workspace::block(Device* device, std::size_t segment, std::size_t bytes) {
   return static_cast<char*>(block.memory.get());
 }
 
+/// The constant's copy on this device, sent when it is first asked for.
+void BoundSegment::send_constant(std::size_t b, RunCounts& counts) {
+  const Buffer& buffer = executable_->plan.buffers[b];
+  Device* to = device_of(buffer.place);
+  DeviceConstants& constants = *executable_->device_constants;
+  const std::lock_guard lock(constants.mutex);  // copies of a function share them
+  const auto key = std::pair<int, base::DeviceMemory*>(buffer.number, to);
+  auto found = constants.arrays.find(key);
+  if (found == constants.arrays.end()) {
+    const Array& value = executable_->program.graph.constants[static_cast<std::size_t>(buffer.number)];
+    found = constants.arrays.emplace(key, copied_to(to, nullptr, value)).first;
+    counts.add({buffer.node, 0, buffer.place, Transferred::Kind::constant, value.bytes()});
+  }
+  memory_.base[b] = address_of(found->second);
+}
+
 /// The value, which must lie where the plan takes it to be: names of devices mean others when flags change.
 const Array& BoundSegment::at_home(const Array& value, const Device* home, NodeId node) const {
   if (value.device_memory() == home) return value;
@@ -306,7 +312,10 @@ void BoundSegment::start(CallArrays& arrays, Workspace& workspace, RunCounts& co
         base = address_of(at_home(arrays.shared[number], device, buffer.node));
         break;
       case Buffer::Role::constant:
-        base = address_of(device != nullptr ? held_.at(b) : graph.constants[number]);
+        if (device == nullptr)
+          base = address_of(graph.constants[number]);
+        else
+          with_lines(graph.arena.origin(buffer.node), [&] { send_constant(b, counts); });
         break;
       case Buffer::Role::resident:
         with_lines(graph.arena.origin(buffer.node), [&] { send_copy(b, arrays, counts); });

@@ -82,6 +82,7 @@ class BoundSegment {
  private:
   void find_layouts(const CallArrays& arrays);
   void place_temporaries();
+  void send_constant(std::size_t buffer, RunCounts& counts);
   const Array& at_home(const Array& value, const Device* home, NodeId node) const;
   void send_copy(std::size_t buffer, CallArrays& arrays, RunCounts& counts);
   void bind_launches(const CallArrays& arrays, const BindOptions& options, RunCounts& counts);
@@ -107,7 +108,7 @@ class BoundSegment {
     std::vector<expr::Origin> for_what;  // some of them, for messages
   };
   std::map<expr::Place, Temporaries> temporaries_;
-  std::map<std::size_t, Array> held_;  // per buffer: constants on devices, and copies that the call reads
+  std::map<std::size_t, Array> held_;  // per buffer: copies that the call reads
   std::vector<BoundLaunch> launches_;
   bool fails_late_ = false;  // a launch behind the commit point may fail
   std::map<std::vector<std::int64_t>, std::unique_ptr<BoundSegment>> next_;

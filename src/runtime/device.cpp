@@ -104,6 +104,8 @@ void Device::copy_from(Device& other, void* to, const void* from, std::size_t by
   copy_in(to, staging.get(), bytes);
 }
 
+std::string Device::architecture() const { return fmt::format("sm_{}{}", facts().major, facts().minor); }
+
 void Device::lose(const std::string&) noexcept {}
 
 Device& device_at(expr::Place place, bool simulated) {
@@ -144,7 +146,7 @@ expr::Place place_of(const std::string& device, bool soft) {
 std::string target_of(expr::Place place, bool simulated) {
   if (place == 0) return "cpu";
   Device& device = device_at(place, simulated);
-  return device.runs_cuda() ? fmt::format("cuda:sm_{}{}", device.facts().major, device.facts().minor) : "cpu";
+  return device.runs_cuda() ? "cuda:" + device.architecture() : "cpu";
 }
 
 std::vector<expr::Place> places() {

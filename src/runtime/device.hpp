@@ -60,6 +60,8 @@ class Device : public base::DeviceMemory {
   /// Whether kernels are CUDA text; else they are CPU code that the runtime runs in the device's memory, which is the
   /// host's.
   virtual bool runs_cuda() const = 0;
+  /// Of a GPU: "sm_90".
+  std::string architecture() const;
   /// From another device; by way of the host where there is no other.
   virtual void copy_from(Device& other, void* to, const void* from, std::size_t bytes);
 

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "base/device_memory.hpp"
 #include "base/source_place.hpp"
 
 namespace croton::runtime {
@@ -69,14 +68,6 @@ std::shared_ptr<const Executable> make_executable(fuse::Program program) {
     }
   }
   return result;
-}
-
-Array ConstantCopies::get(base::DeviceMemory& device, std::size_t number, const Array& value) const {
-  const std::lock_guard lock(mutex_);
-  const auto found = copies_.find({&device, number});
-  if (found != copies_.end()) return found->second;
-  Array copy = base::moved_to(&device, value);
-  return copies_.emplace(std::pair(&device, number), std::move(copy)).first->second;
 }
 
 std::vector<std::string> kernel_comment(const fuse::KernelCall& call) {

@@ -12,6 +12,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace croton::runtime {
@@ -24,19 +25,13 @@ struct InputRef {
   std::size_t number = 0;
 };
 
-/// Copies of a program's constants in the memory of devices, made when a plan first needs them there.
-class ConstantCopies {
- public:
-  /// OutOfMemory, DeviceError.
-  Array get(base::DeviceMemory& device, std::size_t number, const Array& value) const;
-
- private:
-  mutable std::mutex mutex_;
-  mutable std::map<std::pair<base::DeviceMemory*, std::size_t>, Array> copies_;
+/// Constants on devices: sent once, for all calls.
+struct DeviceConstants {
+  std::mutex mutex;
+  std::map<std::pair<int, base::DeviceMemory*>, Array> arrays;  // by index in the graph
 };
 
 struct Executable {
-  ConstantCopies constants;
   fuse::Program program;
   plan::Plan plan;
   /// Per call of the program: of its kernel, or of the kernels that may stand in for a product.
@@ -45,6 +40,8 @@ struct Executable {
   std::vector<InputRef> inputs;        // as graph.inputs
   std::vector<InputRef> host_inputs;   // integer scalars whose values sizes depend on: part of a bound plan's key
   std::vector<bool> needs_contiguous;  // per argument: a product or a transfer reads it
+
+  std::shared_ptr<DeviceConstants> device_constants = std::make_shared<DeviceConstants>();
 
   const fuse::Call& call_of(const plan::Step& step) const { return program.calls[static_cast<std::size_t>(step.call)]; }
 };
@@ -78,7 +75,7 @@ struct CallArrays {
 
 /// A copy from one device to another.
 struct Transferred {
-  enum class Kind : std::uint8_t { input, shared, value, output };
+  enum class Kind : std::uint8_t { input, shared, value, output, constant };
   NodeId node;  // on the device that it went to
   expr::Place from, to;
   Kind kind;

@@ -11,6 +11,7 @@
 #include "base/shape.hpp"
 #include "kernel/evaluate.hpp"
 #include "runtime/cpu/threads.hpp"
+#include "runtime/cuda/nvtx.hpp"
 
 namespace croton::runtime {
 namespace {
@@ -101,7 +102,7 @@ KernelLaunch::KernelLaunch(std::vector<BoundKernel> kernels, codegen::Text text,
                            std::string_view schedule, RunCounts& counts)
     : kernels_(std::move(kernels)), text_(std::move(text)), engine_(engine), device_(device) {
   const codegen::Analysis& first = *kernels_[0].analysis;
-  schedule_ = codegen::choose_schedule(first.kernel.family, schedule);
+  schedule_ = codegen::choose_schedule(first.kernel.family, schedule, text_.name);
   const bool simulated = device != nullptr && device->facts().kind == DeviceFacts::Kind::simulated;
   if (simulated && schedule.empty()) schedule_ = simulated_schedule;
   if (kernels_.size() > 1) {
@@ -179,6 +180,7 @@ void KernelLaunch::fill_parameters() {
 
 void KernelLaunch::run(const Memory& memory, std::uint32_t* failure) {
   if (by_reference()) return run_reference(memory);
+  const cuda::NvtxRange range(text_.name);
   for (const Pointer& pointer : pointers_) {
     parameters_[pointer.parameter] =
         reinterpret_cast<std::uint64_t>(memory.base[static_cast<std::size_t>(pointer.buffer)] + pointer.offset);

@@ -152,3 +152,26 @@ def test_all_dtypes_go_in_and_out(dtype):
     a = np.array([[0, 1, 2], [3, 4, 5]]).astype(dtype)
     result = croton.function([x], x.T)(a)
     assert result.dtype == a.dtype and (result == a.T).all()
+
+
+def test_a_schedule_is_shown_before_it_is_used():
+    x = T.fmatrix("x")
+    f = croton.function([x], T.nnet.softmax(x))
+    (kernel,) = f.kernels("cuda:sm_90")
+    (other,) = f.kernels("cuda:sm_90", schedule=kernel.name + ".threads=64")
+    assert "threads=256" in kernel.schedule and "threads=64" in other.schedule
+    assert kernel.source == other.source and kernel.launch != other.launch
+    difference = f.schedule_difference("cuda:sm_90", "threads=64")
+    assert difference.startswith(kernel.name) and "of 64 threads" in difference
+
+
+def test_facts_of_a_kernel_need_nvrtc_or_say_so():
+    x = T.fmatrix("x")
+    (kernel,) = croton.function([x], x.sum(axis=1)).kernels("cuda:sm_90")
+    try:
+        (facts,) = kernel.facts()
+    except croton.DeviceError as error:
+        assert "NVRTC" in str(error)
+        return
+    assert facts.entry == kernel.name and facts.registers > 0
+    assert repr(facts).startswith(kernel.name + ": ")

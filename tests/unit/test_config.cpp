@@ -15,8 +15,8 @@
 #include "base/config_file.hpp"
 #include "base/flag_table.hpp"
 #include "catch.hpp"
-#include "folders.hpp"
 #include "contains.hpp"
+#include "folders.hpp"
 #include "temporary_folder.hpp"
 
 using croton::change_flags;
@@ -108,10 +108,10 @@ TEST_CASE("code sets flags, in usual forms", "[config]") {
   CHECK(base::config().cache);
   set_flag("print", "graph,kernels");
   CHECK(flag("print") == "graph+kernels");
-  CHECK(base::prints_stage(base::config(), "kernels"));
-  CHECK_FALSE(base::prints_stage(base::config(), "plan"));
+  CHECK(base::has_word(base::config().print, "kernels"));
+  CHECK_FALSE(base::has_word(base::config().print, "plan"));
   set_flag("print", "all");
-  CHECK(base::prints_stage(base::config(), "plan"));
+  CHECK(base::has_word(base::config().print, "plan"));
   set_flag("cuda_simulator", "016");
   CHECK(flag("cuda_simulator") == "16");
   CHECK(base::config().cuda_simulator == 16);

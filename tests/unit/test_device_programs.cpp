@@ -33,10 +33,10 @@ std::vector<double> values(const Array& array) {
 
 /// What a transfer was, in a line: "input a: cpu -> cuda0, 12 bytes".
 std::vector<std::string> transfers(const ct::Function& f) {
-  static constexpr const char* kinds[] = {"input", "shared", "value", "output"};
+  static constexpr const char* kinds[] = {"input", "shared", "value", "output", "constant"};
   std::vector<std::string> lines;
   for (const TransferInfo& t : f.transfers()) {
-    const std::string what = t.kind == Kind::value || t.kind == Kind::output ? "" : " " + t.what;
+    const std::string what = t.kind == Kind::input || t.kind == Kind::shared ? " " + t.what : "";
     lines.push_back(kinds[static_cast<int>(t.kind)] + what + ": " + t.from + " -> " + t.to + ", " +
                     std::to_string(t.bytes) + " bytes");
   }
@@ -282,7 +282,9 @@ TEST_CASE("a constant made in a scope is sent there once") {
     return Lines{"input x: cpu -> " + machine.first + ", " + std::to_string(rows * 200) + " bytes",
                  "output: " + machine.first + " -> cpu, " + std::to_string(rows * 160) + " bytes"};
   };
-  CHECK(run(30) == sent(30));
+  Lines first = sent(30);
+  first.insert(first.begin(), "constant: cpu -> " + machine.first + ", 8000 bytes");
+  CHECK(run(30) == first);
   const auto copies = [&] { return machine.is_fake() ? machine.cuda().calls("cuMemcpyHtoDAsync_v2") : 0; };
   const long long before = copies();
   CHECK(run(30) == sent(30));

@@ -6,6 +6,7 @@
 #include <croton/grad.hpp>
 #include <croton/nnet.hpp>
 
+#include <iostream>
 #include <sstream>
 #include <thread>
 
@@ -13,6 +14,7 @@
 #include "catch.hpp"
 #include "contains.hpp"
 #include "machines.hpp"
+#include "runtime/device.hpp"
 
 namespace ct = croton;
 using ct::Array;
@@ -64,7 +66,7 @@ TEST_CASE("the devices that there are") {
   CHECK(devices[2].name == "cuda1");
   CHECK(devices[2].kind == ct::DeviceInfo::Kind::simulated);
   CHECK(devices[2].compute_capability == "9.0");
-  CHECK_THAT(devices[1].to_string(), contains("cuda0: ") && contains("(simulated)"));
+  CHECK_THAT(devices[1].to_string(), contains("cuda0: simulated GPU, "));
 }
 
 TEST_CASE("a pinned variable draws work to its device; the flag of a call moves it") {
@@ -329,6 +331,32 @@ TEST_CASE("sizes may depend on a number that lies on a device") {
   CHECK(values(f()) == std::vector<double>{0, 2, 4, 6});
 }
 
+TEST_CASE("a constant is sent once, whatever the sizes of calls") {
+  const ct::change_flags two{"cuda_simulator=2,device=cuda1"};
+  const auto x = ct::matrix("x");
+  const auto table = ct::constant(Array{1.f, 2.f, 3.f});
+  const ct::Function f = ct::function({x}, x * table);
+  f(Array::full(DType::float32, {2, 3}, 1));
+  REQUIRE(of_kind(f, TransferInfo::Kind::constant).size() == 1);
+  CHECK(of_kind(f, TransferInfo::Kind::constant)[0].bytes == 12);
+  CHECK(values(f(Array::full(DType::float32, {1, 3}, 2))) == std::vector<double>{2, 4, 6});
+  CHECK(of_kind(f, TransferInfo::Kind::constant).empty());
+  const ct::Function g = f.copy();
+  g(Array::full(DType::float32, {2, 3}, 1));
+  CHECK(of_kind(g, TransferInfo::Kind::constant).empty());
+}
+
+TEST_CASE("use() says which device that is") {
+  const ct::change_flags two{"cuda_simulator=2"};
+  const std::string device = ct::flag("device");
+  std::ostringstream said;
+  std::streambuf* const before = std::cerr.rdbuf(said.rdbuf());
+  ct::use("gpu,0");
+  std::cerr.rdbuf(before);
+  ct::set_flag("device", device);
+  CHECK(said.str() == "Mapped name None to device cuda0: simulated GPU (simulated)\n");
+}
+
 TEST_CASE("arrays on devices are reached by copies alone") {
   const Machine machine(GENERATE(from_range(Machine::gpus())));
   const auto w = ct::shared(Array{1.f, 2.f}, {.name = "w", .target = "cuda0"});
@@ -347,7 +375,7 @@ TEST_CASE("the placement log names every op, its device and the reason, and ever
     const ct::change_flags on{"device=cuda1"};
     f();
     const std::string first = log.str();
-    CHECK_THAT(first, contains("devices:") && contains("cuda1: ") && contains("twice runs here:"));
+    CHECK_THAT(first, contains("devices: cpu, cuda0") && contains(", cuda1") && contains("twice runs here:"));
     CHECK_THAT(first, contains("(mul): cuda1  [change_flags]"));
     CHECK_THAT(first, contains("twice: shared variable x: cuda0 -> cuda1, 12 bytes"));
     CHECK_THAT(first, contains("cuda1 -> cpu, 12 bytes"));
@@ -360,4 +388,69 @@ TEST_CASE("the placement log names every op, its device and the reason, and ever
   log.str("");
   f();
   CHECK(log.str().empty());
+}
+
+// ---- a product on a simulated device is one access for each operand ----
+
+namespace {
+
+using croton::runtime::cpu::MatrixProduct;
+
+/// Memory of the simulated cuda0 with the values; without them nothing is written there.
+std::shared_ptr<void> put(croton::runtime::Device& device, std::size_t count, bool written = true) {
+  const std::vector<float> values(count, 1.f);
+  auto memory = device.allocate(count * sizeof(float));
+  if (written) device.copy_in(memory.get(), values.data(), count * sizeof(float));
+  return memory;
+}
+
+MatrixProduct product_of(void* a, void* b, void* c) {
+  MatrixProduct p;
+  p.dtype = DType::float32;
+  p.m = 3, p.k = 4, p.n = 5;
+  p.lda = 4, p.ldb = 5, p.ldc = 5;
+  p.a = a, p.b = b, p.c = c;
+  return p;
+}
+
+}  // namespace
+
+TEST_CASE("products on a simulated device are checked: bounds, what nobody wrote, what overlaps") {
+  auto& device = croton::runtime::device_at(257, true);
+  const auto a = put(device, 12), b = put(device, 20), c = put(device, 15, false);
+  MatrixProduct p = product_of(a.get(), b.get(), c.get());
+  device.gemm(p);
+  float result[15];
+  device.copy_out(result, c.get(), sizeof result);
+  for (const float value : result) CHECK(value == 4);
+  p.beta = 1;
+  p.alpha = -1;
+  device.gemm(p);  // in place: 4 - 4
+  device.copy_out(result, c.get(), sizeof result);
+  for (const float value : result) CHECK(value == 0);
+
+  const auto expect = [&](MatrixProduct wrong, const std::string& what) {
+    CHECK_THROWS_AS(device.gemm(wrong), ct::DeviceError);
+    CHECK_THROWS_WITH(device.gemm(wrong), contains(what));
+  };
+  p = product_of(a.get(), b.get(), c.get());
+  p.lda = 5;  // the last row ends behind the memory
+  expect(p, "out of bounds on a simulated device: the left operand");
+  p = product_of(a.get(), b.get(), c.get());
+  p.ldc = 6;
+  expect(p, "out of bounds on a simulated device: the result");
+  p = product_of(a.get(), b.get(), c.get());
+  p.transpose_b = true;
+  p.ldb = 4;
+  CHECK_NOTHROW(device.gemm(p));
+  const auto blank = put(device, 20, false);
+  expect(product_of(a.get(), blank.get(), c.get()), "uninitialised read on a simulated device: the right operand");
+  p = product_of(a.get(), b.get(), put(device, 15, false).get());
+  const auto fresh = put(device, 15, false);
+  p.c = fresh.get();
+  p.beta = 1;
+  expect(p, "uninitialised read on a simulated device: the result");
+  expect(product_of(a.get(), b.get(), b.get()), "race on a simulated device");
+  float host[15] = {};
+  expect(product_of(a.get(), b.get(), host), "out of bounds on a simulated device: the result");
 }

@@ -85,6 +85,39 @@ TEST_CASE("training lowers the loss, and compiled code, simulated CUDA and the r
   }
 }
 
+TEST_CASE("the flag alone moves training to a device") {
+  const Array x = Array::normal(DType::float32, {50, 20}, 7), y = labels(50, 7);
+  std::vector<double> host, there;
+  {
+    const Mlp mlp = small();
+    for (int step = 0; step < 10; ++step) host.push_back(mlp.train(x, y).item<double>());
+  }
+  const ct::change_flags flags{"cuda_simulator=1,device=cuda0"};
+  const Mlp mlp = small();
+  for (int step = 0; step < 10; ++step) there.push_back(mlp.train(x, y).item<double>());
+  CHECK(mlp.train.devices() == std::vector<std::string>{"cuda0"});
+  // The kernels' sums are in one order everywhere and the products are the host's library's, so the bits are equal; a
+  // GPU's own products would differ by rounding.
+  for (std::size_t i = 0; i < host.size(); ++i) CHECK(there[i] == Approx(host[i]).epsilon(1e-6));
+  CHECK(there.back() < there.front());
+  // Parameters never leave: two arguments are sent, and the loss comes back.
+  CHECK(mlp.train.transfers().size() == 3);
+  for (const auto& w : {mlp.w1, mlp.w2, mlp.w3}) CHECK(w.home() == "cuda0");
+
+  const std::uint64_t compiled = mlp.train.counts().compiled;
+  for (int n = 1; n <= 50; n += 7) {
+    const Array batch = Array::normal(DType::float32, {n, 20}, static_cast<unsigned>(n));
+    mlp.train(batch, labels(n, 7));
+  }
+  CHECK(mlp.train.counts().compiled <= compiled + 3);  // small products have kernels of their own
+
+  const Array before = mlp.w1.get_value();
+  Array wrong = labels(50, 7);
+  wrong.data<std::int32_t>()[49] = 7;
+  CHECK_THROWS_AS(mlp.train(x, wrong), ct::IndexError);
+  CHECK(mlp.w1.get_value().same_bits(before));
+}
+
 TEST_CASE("compiled calls leave the reference evaluator alone") {
   const Mlp mlp = small();
   const std::uint64_t before = ct::expr::evaluated_nodes();

@@ -345,7 +345,7 @@ struct Restore {
 }  // namespace
 
 TEST_CASE("broken templates are caught", "[simulator][slow]") {
-  const ct::change_flags flags{"mode=simulate"};
+  const ct::change_flags flags{"cuda_simulator=1,device=cuda0"};
   const Restore restore;
   std::vector<Program> trees = row_programs();
   for (const Program& p : split_programs()) trees.push_back(p);

@@ -2,9 +2,9 @@
 // updates, givens, casting of arguments, aliasing, calls that fail half-way, and threads.
 #include <croton/croton.hpp>
 
+#include "backends.hpp"
 #include "base/memory.hpp"
 #include "builder/node.hpp"
-#include "backends.hpp"
 #include "catch.hpp"
 
 #include <atomic>
@@ -510,6 +510,9 @@ void check_failing_allocations(const std::string& mode) {
 TEST_CASE("an allocation that fails changes nothing", "[semantics]") { check_failing_allocations("mode=run"); }
 TEST_CASE("an allocation that fails in a simulated launch changes nothing", "[semantics]") {
   check_failing_allocations("mode=simulate");
+}
+TEST_CASE("an allocation that fails on a device changes nothing", "[semantics]") {
+  check_failing_allocations("cuda_simulator=1,device=cuda0");
 }
 
 // ---- threads ----

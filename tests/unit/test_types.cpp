@@ -12,8 +12,8 @@
 
 #include "base/half.hpp"
 #include "catch.hpp"
-#include "folders.hpp"
 #include "contains.hpp"
+#include "folders.hpp"
 
 using croton::can_cast_safely;
 using croton::DType;

@@ -1,21 +1,50 @@
 #include "runtime/cuda/compile.hpp"
 
+#include <span>
+
+#include "base/config.hpp"
 #include "runtime/cache.hpp"
+#include "runtime/cuda/facts.hpp"
 #include "runtime/cuda/nvrtc.hpp"
 
 namespace croton::runtime::cuda {
+namespace {
+
+std::string_view name_of(Form form) {
+  static constexpr std::string_view names[] = {"cubin", "ptx", "cubin", "facts"};
+  return names[static_cast<std::size_t>(form)];
+}
+
+std::vector<std::byte> bytes_of(std::string_view text) {
+  const auto bytes = std::as_bytes(std::span(text));
+  return {bytes.begin(), bytes.end()};
+}
+
+/// The file that a table of lines names: the one that dump_kernels writes, so that profilers find it; else one that is
+/// nowhere. Always a full path, or the compiler would put the current folder in front.
+std::string file_of(std::string_view name) {
+  const std::string& folder = base::config().dump_kernels;
+  return (folder.empty() ? "/croton" : folder) + "/" + std::string(name) + ".cu";
+}
+
+}  // namespace
 
 std::vector<std::byte> compile(std::string_view unit, std::string_view digest, std::string_view prelude,
-                               const std::string& architecture, Form form, bool* from_cache) {
+                               const std::string& architecture, Form form, std::string_view name, bool* from_cache) {
   if (from_cache != nullptr) *from_cache = false;
   const Nvrtc& nvrtc = Nvrtc::instance();
+  const bool lines = form == Form::lined_cubin || (form != Form::facts && base::config().lineinfo);
+  std::vector<std::string> extra;
+  if (lines) extra.emplace_back("--generate-line-info");
+  if (form == Form::facts) extra.emplace_back("--ptxas-options=--verbose");
+  const std::string file = lines ? file_of(name) : "kernel.cu";
   CacheKey key;
-  key.add("kernel", digest)
-      .add("prelude", prelude)
-      .add("architecture", architecture)
-      .add("form", form == Form::ptx ? "ptx" : "cubin");
+  key.add("kernel", digest).add("prelude", prelude).add("architecture", architecture).add("form", name_of(form));
   key.add("compiler", nvrtc.identity());
   for (const std::string& option : nvrtc.options()) key.add("option", option);
+  for (const std::string& option : extra) key.add("option", option);
+  // Comments move lines, so with a table of lines all of the text counts.
+  if (lines) key.add("text", unit).add("file", file);
   KernelCache* cache = configured_cache();
   if (cache != nullptr) {
     if (auto found = cache->find(key.digest())) {
@@ -23,12 +52,11 @@ std::vector<std::byte> compile(std::string_view unit, std::string_view digest, s
       return *found;
     }
   }
-  const Nvrtc::Result result = nvrtc.compile(unit, architecture, {}, form == Form::ptx);
-  std::vector<std::byte> code = result.cubin;
-  if (form == Form::ptx) {
-    const auto* text = reinterpret_cast<const std::byte*>(result.ptx.data());
-    code.assign(text, text + result.ptx.size());
-  }
+  const Nvrtc::Result result = nvrtc.compile(unit, architecture, extra, form == Form::ptx, file);
+  const std::vector<std::byte> code = form == Form::ptx ? bytes_of(result.ptx)
+                                      : form == Form::facts
+                                          ? bytes_of(write_facts(collect_facts(result.log, result.cubin)))
+                                          : result.cubin;
   if (cache != nullptr) cache->store(key.digest(), code);
   return code;
 }

@@ -5,34 +5,85 @@
 #include <exception>
 #include <mutex>
 #include <set>
-#include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "base/config.hpp"
 #include "base/file.hpp"
+#include "codegen/standalone.hpp"
+#include "runtime/cuda/compile.hpp"
+#include "runtime/cuda/nvrtc.hpp"
 
 namespace croton::runtime::cuda {
+namespace {
 
-bool dumps() { return !base::config().dump_kernels.empty(); }
-
-void dump(const codegen::Text& text) noexcept {
+void warn_once(std::string_view reason) {
   static std::atomic<bool> warned{false};
+  if (!base::config().warn || warned.exchange(true)) return;
+  std::fprintf(stderr, "croton: warning: dump_kernels: %.*s; going on without that file\n",
+               static_cast<int>(reason.size()), reason.data());
+}
+
+/// Runs it, and takes a failure for a warning.
+template <class Work>
+void attempt(Work work) noexcept {
   try {
-    const std::string& folder = base::config().dump_kernels;
-    if (folder.empty()) return;
-    static std::mutex mutex;
-    static auto* written = new std::set<std::pair<std::string, std::string>>;  // folder and kernel
-    const std::lock_guard lock(mutex);
-    if (!written->emplace(folder, text.name).second) return;
-    const std::string unit = codegen::prelude(codegen::Target::cuda) + text.code;
-    // Published by a rename: other processes may write the same kernel now, and readers never see half of it.
-    base::Folder::open_private(folder).publish(text.name + ".cu", std::as_bytes(std::span(unit)));
-  } catch (const std::exception& error) {
-    if (!base::config().warn || warned.exchange(true)) return;
-    for (const char* part : {"croton: warning: dump_kernels: ", error.what(), "; going on without that file\n"})
-      std::fputs(part, stderr);
+    try {
+      work();
+    } catch (const std::exception& error) {
+      warn_once(error.what());
+    }
+  } catch (...) {  // even the warning failed
   }
+}
+
+/// Once for each folder and file: compiling twice would cost, and another process may read the file now.
+bool is_first(const std::string& folder, const std::string& file) {
+  static std::mutex mutex;
+  static auto* written = new std::set<std::pair<std::string, std::string>>;
+  const std::lock_guard lock(mutex);
+  return written->emplace(folder, file).second;
+}
+
+/// What of a launch belongs to one of its texts.
+void dump_text(const codegen::Text& text, std::span<const BoundKernel> kernels, const std::string& architecture) {
+  const base::Flags& flags = base::config();
+  const std::string unit = codegen::prelude(codegen::Target::cuda) + text.code;
+  const auto write = [&](std::string_view form, const std::string& ending, auto content) {
+    attempt([&] {
+      const std::string file = text.name + ending;
+      if (!base::has_word(flags.dump_forms, form) || !is_first(flags.dump_kernels, file)) return;
+      // Published by a rename: other processes may write the same kernel now, and readers never see half of it.
+      const auto made = content();
+      base::Folder::open_private(flags.dump_kernels).publish(file, std::as_bytes(std::span(made)));
+    });
+  };
+  write("text", ".cu", [&] { return unit; });
+  write("main", "_main.cu", [&] {
+    std::vector<codegen::StandalonePart> parts;
+    for (const BoundKernel& kernel : kernels) parts.push_back({kernel.analysis, &kernel.launch, kernel.extents});
+    return codegen::standalone_program(text, parts);
+  });
+  if (!base::has_word(flags.dump_forms, "ptx") && !base::has_word(flags.dump_forms, "cubin")) return;
+  if (!Nvrtc::available()) return;
+  const auto compiled = [&](Form form) {
+    return compile(unit, text.digest, codegen::prelude(codegen::Target::cuda), architecture, form, text.name);
+  };
+  write("ptx", ".ptx", [&] { return compiled(Form::ptx); });
+  write("cubin", ".cubin", [&] { return compiled(Form::cubin); });
+}
+
+}  // namespace
+
+void dump(std::span<const BoundKernel> kernels, const std::string& architecture) noexcept {
+  attempt([&] {
+    if (base::config().dump_kernels.empty()) return;
+    std::vector<std::size_t> count;
+    const std::vector<codegen::Text> texts = emit_launch(kernels, codegen::Target::cuda, count);
+    for (std::size_t t = 0; t < texts.size(); kernels = kernels.subspan(count[t++]))
+      dump_text(texts[t], kernels.first(count[t]), architecture);
+  });
 }
 
 }  // namespace croton::runtime::cuda

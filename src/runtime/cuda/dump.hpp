@@ -1,15 +1,17 @@
-// The flag dump_kernels: CUDA text in files, so that a compiler can be given every kernel that a program has made.
+// The flag dump_kernels: kernels as files, so that a compiler can be given every kernel that a program has made, and a
+// kernel be tried by itself.
 #pragma once
 
-#include "codegen/emit.hpp"
+#include <span>
+#include <string>
+
+#include "runtime/launch.hpp"
 
 namespace croton::runtime::cuda {
 
-/// Writes the whole unit (the real device's prelude and the text) to KERNEL.cu of the folder, unless this process has
-/// done so or the flag is empty. A failure is one warning; calls never fail by it.
-void dump(const codegen::Text& text) noexcept;
-
-/// Whether the flag asks for texts: they need not be made otherwise.
-bool dumps();
+/// Writes what the flag dump_forms asks for of each text of a launch, unless this process has done so or dump_kernels
+/// is empty: NAME.cu, what NVRTC gets; NAME_main.cu, a program around it, with the sizes of this launch; NAME.ptx and
+/// NAME.cubin for `architecture`, where there is NVRTC. A failure is one warning; calls never fail by it.
+void dump(std::span<const BoundKernel> kernels, const std::string& architecture = "sm_90") noexcept;
 
 }  // namespace croton::runtime::cuda

@@ -167,7 +167,7 @@ class Gpu final : public runtime::Device {
     const std::string prelude = codegen::prelude(codegen::Target::cuda);
     const CompileTarget target = choose_target(device_->facts(), Nvrtc::instance().architectures());
     const std::vector<std::byte> code =
-        compile(prelude + text.code, text.digest, prelude, target.architecture, target.form, &from_cache);
+        compile(prelude + text.code, text.digest, prelude, target.architecture, target.form, text.name, &from_cache);
     const Module module(device_, code);
     LoadedKernel kernel{module.kernel(text.name), std::nullopt};
     if (text.state_bytes > 0) kernel.finish = module.kernel(text.name + "_finish");

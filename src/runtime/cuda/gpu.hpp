@@ -7,8 +7,7 @@
 // - the workspace of a function, which the next call uses again, and that of products, which all products share: the
 //   next use stands behind the last one;
 // - a copy from the host: the data is taken into pinned memory before copy_in returns, and a piece of that is used
-// again
-//   when an event behind the copy out of it has passed (staging.hpp); the host's memory may change at once;
+//   again when an event behind the copy out of it has passed (staging.hpp); the host's memory may change at once;
 // - a copy to the host waits for the stream up to itself;
 // - a copy from another Gpu: this stream waits for an event at the end of the other one, which has then written the
 //   source; and the other one waits for an event behind the copy, so that it neither overwrites the source nor gives it

@@ -23,8 +23,6 @@ constexpr int success = 0;
 constexpr int error_invalid_option = 5;
 constexpr int error_compilation = 6;
 
-constexpr const char* program_name = "kernel.cu";
-
 using CreateProgram = int(Program*, const char* source, const char* name, int headers, const char* const* texts,
                           const char* const* names);
 using CompileProgram = int(Program, int options, const char* const* texts);
@@ -240,7 +238,8 @@ void Nvrtc::check_architecture(const std::string& arch) const {
 }
 
 Nvrtc::Result Nvrtc::compile(std::string_view source, const std::string& arch,
-                             std::span<const std::string> extra_options, bool want_ptx) const {
+                             std::span<const std::string> extra_options, bool want_ptx,
+                             const std::string& program_name) const {
   check_architecture(arch);
   std::vector<std::string> texts = options();
   texts.push_back("--gpu-architecture=" + arch);
@@ -252,7 +251,7 @@ Nvrtc::Result Nvrtc::compile(std::string_view source, const std::string& arch,
   const std::string terminated(source);
   const auto destroy = [this](Program* program) { functions_->destroy(program); };
   Program program = nullptr;
-  functions_->check(functions_->create(&program, terminated.c_str(), program_name, 0, nullptr, nullptr),
+  functions_->check(functions_->create(&program, terminated.c_str(), program_name.c_str(), 0, nullptr, nullptr),
                     "creating a program");
   const std::unique_ptr<Program, decltype(destroy)> owner(&program, destroy);
 

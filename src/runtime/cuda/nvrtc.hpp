@@ -57,8 +57,9 @@ class Nvrtc {
   /// Compiles one program for `arch` ("sm_90", "sm_90a" or "compute_90"). Several threads may compile at once, and they
   /// run in parallel. Throws DeviceError for an architecture that this compiler does not know, and InternalError, with
   /// the log and the lines that it speaks of, when the text does not compile: all text comes from Croton.
+  /// `program_name` is the file that messages and line tables name.
   Result compile(std::string_view source, const std::string& arch, std::span<const std::string> extra_options = {},
-                 bool want_ptx = true) const;
+                 bool want_ptx = true, const std::string& program_name = "kernel.cu") const;
 
  private:
   struct Functions;

@@ -43,9 +43,11 @@ std::vector<fs::path> folders_with_prefix(const fs::path& parent, std::string_vi
   return found;
 }
 
+enum class Kind { libraries, programs };
+
 class FolderList {
  public:
-  explicit FolderList(std::string_view wheel) : wheel_(wheel) {}
+  FolderList(std::string_view wheel, Kind kind) : wheel_(wheel), kind_(kind) {}
 
   void add(const fs::path& folder) {
     std::error_code error;
@@ -54,8 +56,9 @@ class FolderList {
     folders_.push_back(real);
   }
 
-  // A toolkit's folder, or the folder of libraries itself.
+  // What a toolkit's folder has.
   void add_toolkit(const fs::path& root) {
+    if (kind_ == Kind::programs) return add(root / "bin");
     add(root / "lib64");
     add(root / "targets" / target / "lib");
     add(root / "lib");
@@ -65,8 +68,9 @@ class FolderList {
   void add_site_packages(const fs::path& folder) {
     const fs::path nvidia = folder / "nvidia";
     if (!is_folder(nvidia)) return;
-    for (const fs::path& common : folders_with_prefix(nvidia, "cu1")) add(common / "lib");
-    add(nvidia / wheel_ / "lib");
+    const char* const leaf = kind_ == Kind::programs ? "bin" : "lib";
+    for (const fs::path& common : folders_with_prefix(nvidia, "cu1")) add(common / leaf);
+    add(nvidia / wheel_ / leaf);
   }
 
   void add_prefix(const fs::path& prefix) {
@@ -80,6 +84,7 @@ class FolderList {
 
  private:
   std::string_view wheel_;
+  Kind kind_;
   std::vector<fs::path> folders_;
 };
 
@@ -142,8 +147,10 @@ void add_library_folder(fs::path folder) {
   if (std::ranges::find(extra_folders, folder) == extra_folders.end()) extra_folders.push_back(std::move(folder));
 }
 
-std::vector<fs::path> library_folders(std::string_view wheel) {
-  FolderList list(wheel);
+namespace {
+
+std::vector<fs::path> find_folders(std::string_view wheel, Kind kind) {
+  FolderList list(wheel, kind);
   const std::string root = cuda_root();
   if (root == "none") return {};
   if (!root.empty()) {
@@ -167,6 +174,11 @@ std::vector<fs::path> library_folders(std::string_view wheel) {
   add_user_python(list);
   return list.take();
 }
+
+}  // namespace
+
+std::vector<fs::path> library_folders(std::string_view wheel) { return find_folders(wheel, Kind::libraries); }
+std::vector<fs::path> program_folders(std::string_view wheel) { return find_folders(wheel, Kind::programs); }
 
 bool search_system() { return cuda_root().empty(); }
 

@@ -26,7 +26,10 @@ void add_library_folder(std::filesystem::path folder);
 /// packages made for CUDA 12 ("cuda_nvrtc", "cublas", "cudnn", "nccl").
 std::vector<std::filesystem::path> library_folders(std::string_view wheel);
 
-/// Whether the system's loader may be asked too: not when the user chose a folder.
+/// The same for programs, such as nvdisasm: the folders `bin` of toolkits and packages.
+std::vector<std::filesystem::path> program_folders(std::string_view wheel);
+
+/// Whether the system's loader (for programs: PATH) may be asked too: not when the user chose a folder.
 bool search_system();
 
 }  // namespace croton::runtime::cuda

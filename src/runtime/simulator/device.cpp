@@ -8,6 +8,7 @@
 #include <map>
 #include <mutex>
 
+#include "base/memory.hpp"
 #include "runtime/simulator/driver.hpp"
 
 namespace croton::runtime::simulator {
@@ -63,6 +64,7 @@ class SimulatedDevice final : public Device {
   bool runs_cuda() const override { return true; }
 
   std::shared_ptr<void> allocate(std::size_t bytes) override {
+    base::check_allocation(bytes);
     // The owner keeps the memory's table alive: arrays may outlive the device's other users.
     std::shared_ptr<void> piece(memory_->allocate(bytes), [memory = memory_](void* p) { memory->free(p); });
     return on_account(account_, std::move(piece), bytes);

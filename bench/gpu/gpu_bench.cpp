@@ -1,0 +1,174 @@
+// Croton on a GPU, by the rules of README.md, "On a GPU":
+//
+//   croton_gpu_bench [--device cuda0] [--workloads a,b] [--budget 1] [--scale 1] [--ceilings 1] [--copy-mib 2048]
+//
+// Prints a line of JSON for each thing as soon as it is known, so that a run that is stopped has said what it found:
+// first the versions, then the ceilings of the device, then the workloads. A result is checked before it is timed; one
+// that is wrong, or was computed elsewhere than on the device, has an "error". The exit status is 1 if there was one.
+#include <croton/croton.hpp>
+
+#include <cstdint>
+#include <exception>
+#include <iostream>
+#include <memory>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "gpu/ceilings.hpp"
+#include "gpu/record.hpp"
+#include "gpu/workloads.hpp"
+#include "runtime/cuda/blaslt.hpp"
+#include "runtime/cuda/device.hpp"
+#include "runtime/cuda/toolkit.hpp"
+#include "sampling.hpp"
+
+namespace {
+
+namespace ct = croton;
+namespace cuda = croton::runtime::cuda;
+using bench::gpu::Record;
+
+struct Options {
+  std::string device = "cuda0";
+  std::vector<std::string> workloads = bench::gpu::names();
+  double budget = 1;
+  std::int64_t scale = 1;
+  bool ceilings = true;
+  std::size_t copy_mib = 2048;
+};
+
+std::vector<std::string> split(const std::string& list) {
+  std::vector<std::string> parts;
+  std::istringstream in(list);
+  for (std::string part; std::getline(in, part, ',');) parts.push_back(part);
+  return parts;
+}
+
+Options parse(const std::vector<std::string>& arguments) {
+  Options options;
+  for (std::size_t i = 0; i < arguments.size(); i += 2) {
+    const std::string& name = arguments[i];
+    if (i + 1 == arguments.size()) throw std::invalid_argument(name + " needs a value");
+    const std::string& value = arguments[i + 1];
+    if (name == "--device")
+      options.device = value;
+    else if (name == "--workloads")
+      options.workloads = split(value);
+    else if (name == "--budget")
+      options.budget = std::stod(value);
+    else if (name == "--scale")
+      options.scale = std::stoll(value);
+    else if (name == "--ceilings")
+      options.ceilings = value != "0";
+    else if (name == "--copy-mib")
+      options.copy_mib = std::stoull(value);
+    else
+      throw std::invalid_argument(name + " is not known: see the top of gpu_bench.cpp for what is accepted");
+  }
+  return options;
+}
+
+void print(const Record& record) { std::cout << record.text() << std::endl; }
+
+/// The number of "cuda1"; none for other devices.
+int number_of(const std::string& device) { return device.starts_with("cuda") ? std::stoi("0" + device.substr(4)) : -1; }
+
+/// Waits for all work of a real device. A simulated one and the CPU are done when a call returns.
+std::function<void()> wait_for(const std::string& device) {
+  if (number_of(device) < 0 || ct::flag("cuda_simulator") != "0") return [] {};
+  return [opened = cuda::Device::get(number_of(device))] { opened->synchronize(); };
+}
+
+void print_versions(const Options& options) {
+  Record record;
+  record.add("program", "croton").add("croton", CROTON_BENCH_VERSION).add("device", options.device);
+  if (number_of(options.device) >= 0 && ct::flag("cuda_simulator") == "0") {
+    const cuda::DeviceFacts& facts = cuda::Device::get(number_of(options.device))->facts();
+    record.add("name", facts.name).add("multiprocessors", facts.multiprocessors);
+    record.add("l2_bytes", static_cast<double>(facts.l2_bytes));
+    if (cuda::BlasLt::available()) record.add("cublaslt", cuda::BlasLt::installed());
+  }
+  print(record);
+}
+
+void print_ceiling(const std::string& name, const std::string& unit, const std::function<bench::gpu::Rate()>& measure) {
+  Record record;
+  record.add("program", "croton").add("ceiling", name).add("unit", unit);
+  try {
+    const bench::gpu::Rate rate = measure();
+    record.add("median", rate.median).add("p10", rate.low).add("p90", rate.high).add("samples", rate.samples);
+  } catch (const std::exception& error) {
+    record.add("error", error.what());
+  }
+  print(record);
+}
+
+void print_ceilings(const Options& options) {
+  const int device = number_of(options.device);
+  if (!options.ceilings || device < 0) return;
+  print_ceiling("copy", "bytes/s", [&] { return bench::gpu::copy_rate(device, options.copy_mib << 20); });
+  const std::int64_t n = 8192 / options.scale;
+  print_ceiling("product_float32", "flop/s", [&] { return bench::gpu::product_rate(device, n, false); });
+  print_ceiling("product_tf32", "flop/s", [&] { return bench::gpu::product_rate(device, n, true); });
+}
+
+void add_timing(const bench::Spread& timing, const std::string& prefix, Record& record) {
+  record.add(prefix + "median_s", timing.median).add(prefix + "p10_s", timing.low).add(prefix + "p90_s", timing.high);
+  record.add(prefix + "samples", timing.samples).add(prefix + "calls_per_sample", timing.calls_per_sample);
+}
+
+/// True if the result was right.
+bool run_one(const std::string& name, const Options& options, const std::function<void()>& wait) {
+  Record record;
+  record.add("program", "croton").add("workload", name);
+  bool good = true;
+  try {
+    const bench::gpu::Work work = bench::gpu::make(name, options.scale);
+    const double start = bench::now();
+    work.step();
+    wait();
+    record.add("build_s", work.build_s).add("first_call_s", bench::now() - start);
+    record.add("bytes", work.bytes).add("flop", work.flop);
+    for (int i = 1; i < work.checked_steps; ++i) work.step();
+    const double error = work.error();
+    record.add("error_vs_float64", error).add("tolerance", work.tolerance);
+    if (!(error <= work.tolerance)) throw std::runtime_error("wrong result: error " + std::to_string(error));
+    work.step();
+    const std::string home = work.results[0].home();
+    record.add("home", home);
+    if (home != options.device) throw std::runtime_error("the result lies on " + home + ", not on " + options.device);
+    add_timing(bench::sample_waiting_once([&] { work.step(); }, wait, options.budget), "", record);
+    add_timing(bench::sample_waiting_always([&] { work.step(); }, wait, options.budget / 4), "synced_", record);
+  } catch (const std::exception& error) {
+    record.add("error", error.what());
+    good = false;
+  }
+  print(record);
+  return good;
+}
+
+int run(const Options& options) {
+  // Set by the library when a function is called; here they count before that.
+  cuda::set_cuda_root(ct::flag("cuda_root"));
+  cuda::set_driver_library(ct::flag("cuda_driver"));
+  print_versions(options);
+  print_ceilings(options);
+  ct::set_flag("device", options.device);
+  const std::function<void()> wait = wait_for(options.device);
+  bool good = true;
+  for (const std::string& name : options.workloads) good = run_one(name, options, wait) && good;
+  return good ? 0 : 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return run(parse({argv + 1, argv + argc}));
+  } catch (const std::exception& error) {
+    print(Record().add("program", "croton").add("error", error.what()));
+    return 2;
+  }
+}

@@ -1,0 +1,34 @@
+// The workloads of README.md, "On a GPU", on Croton's public interface: what is read and written is kept in shared
+// variables, so that between calls nothing travels between the host and the device.
+#pragma once
+
+#include <croton/croton.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace bench::gpu {
+
+struct Work {
+  croton::Function step;                        ///< without arguments and outputs
+  std::vector<croton::SharedVariable> results;  ///< what a step writes
+  double build_s = 0;                           ///< seconds for the graph and croton::function
+  double bytes = 0;                             ///< that a step must read and write at least; 0 where products count
+  double flop = 0;                              ///< of matrix products
+  /// How far the results are from a reference in float64 after `checked_steps()` steps: |got - want| / |want| over all
+  /// elements, or over a fixed part of them where there are very many.
+  std::function<double()> error;
+  int checked_steps = 1;
+  double tolerance = 1e-5;
+};
+
+/// The names of all workloads, in the order of the report.
+std::vector<std::string> names();
+/// Makes the inputs and compiles. `scale` divides the number of rows or elements (not of mlp_step), for trials on small
+/// machines. Throws std::invalid_argument for a name that is not one of names().
+Work make(std::string_view name, std::int64_t scale);
+
+}  // namespace bench::gpu

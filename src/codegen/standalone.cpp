@@ -1,0 +1,131 @@
+#include "codegen/standalone.hpp"
+
+#include <croton/error.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "codegen/embedded.hpp"
+
+namespace croton::codegen {
+namespace {
+
+// In front of and behind an operand whose indices are only known when the kernel runs.
+constexpr std::int64_t margin = std::int64_t{1} << 20;
+
+std::string_view type_of(DType dtype) { return is_bool(dtype) ? "boolean" : short_name_of(dtype); }
+
+/// The elements that an operand needs: [first, end), element 0 being the one that the operand's address names.
+struct Range {
+  std::int64_t first = 0, end = 1;
+};
+
+Range range_of(const StandalonePart& part, int operand) {
+  Range range;
+  for (std::size_t a = 0; a < part.analysis->accesses.size(); ++a) {
+    const Access& access = part.analysis->accesses[a];
+    if (access.operand != operand) continue;
+    if (!access.affine) {
+      range = {std::min(range.first, -margin), std::max(range.end, margin)};
+      continue;
+    }
+    std::int64_t low = part.launch->offsets[a], high = low;
+    for (std::size_t m = 0; m < part.launch->sizes.size(); ++m) {
+      const std::int64_t reach = std::max<std::int64_t>(0, part.launch->sizes[m] - 1) * part.launch->strides[a][m];
+      (reach < 0 ? low : high) += reach;
+    }
+    range = {std::min(range.first, low), std::max(range.end, high + 1)};
+  }
+  return range;
+}
+
+std::int64_t tiles_of(const StandalonePart& part) { return (point_count(*part.launch) + group_tile - 1) / group_tile; }
+
+/// A parameter that is a number.
+std::int64_t number_of(const Parameter& parameter, const StandalonePart& part, std::int64_t& last_tile) {
+  const auto access = static_cast<std::size_t>(parameter.access), index = static_cast<std::size_t>(parameter.index);
+  switch (parameter.kind) {
+    case Parameter::Kind::size:
+      return part.launch->sizes[index];
+    case Parameter::Kind::stride:
+      return part.launch->strides[access][index];
+    case Parameter::Kind::extent:
+      return part.extents[index];
+    case Parameter::Kind::last_tile:
+      return last_tile += tiles_of(part);
+    case Parameter::Kind::points:
+      return point_count(*part.launch);
+    case Parameter::Kind::pointer:
+    case Parameter::Kind::failure:
+    case Parameter::Kind::workspace:
+      break;
+  }
+  throw InternalError("a parameter that is an address was asked for its number");
+}
+
+}  // namespace
+
+std::string standalone_program(const Text& text, std::span<const StandalonePart> parts) {
+  const kernel::Family family = parts[0].analysis->kernel.family;
+  const bool group = parts.size() > 1, split = text.state_bytes > 0;
+  std::int64_t items = 0;
+  for (const StandalonePart& part : parts) items += group ? tiles_of(part) : gpu_items(*part.analysis, *part.launch);
+  const Schedule schedule = choose_schedule(family, "");
+  const std::int64_t blocks =
+      group ? std::clamp<std::int64_t>(items, 1, schedule.blocks) : gpu_blocks(family, items, schedule);
+
+  std::string operands, parameters;
+  std::vector<std::size_t> first_operand;
+  std::size_t count = 0;
+  for (std::size_t p = 0; p < parts.size(); ++p) {
+    first_operand.push_back(count);
+    const std::vector<kernel::Operand>& list = parts[p].analysis->kernel.operands;
+    for (std::size_t i = 0; i < list.size(); ++i, ++count) {
+      const Range range = range_of(parts[p], static_cast<int>(i));
+      operands += fmt::format("      {{Type::{}, {}, {}, {}}},\n", type_of(list[i].dtype), range.end, -range.first,
+                              list[i].written);
+    }
+  }
+  std::int64_t last_tile = 0;
+  for (const Parameter& parameter : text.parameters) {
+    const StandalonePart& part = parts[static_cast<std::size_t>(parameter.part)];
+    if (parameter.kind == Parameter::Kind::pointer) {
+      const auto access = static_cast<std::size_t>(parameter.access);
+      const auto operand = static_cast<std::size_t>(part.analysis->accesses[access].operand);
+      const auto item = static_cast<std::int64_t>(size_of(part.analysis->kernel.operands[operand].dtype));
+      parameters += fmt::format("      {{Kind::pointer, {}, {}}},\n",
+                                first_operand[static_cast<std::size_t>(parameter.part)] + operand,
+                                part.launch->offsets[access] * item);
+    } else if (parameter.kind == Parameter::Kind::failure || parameter.kind == Parameter::Kind::workspace) {
+      // The word of failed checks comes first, the partial results of a long reduction behind it.
+      parameters +=
+          fmt::format("      {{Kind::scratch, 0, {}}},\n", parameter.kind == Parameter::Kind::failure ? 0 : 64);
+    } else {
+      parameters += fmt::format("      {{Kind::number, 0, {}}},\n", number_of(parameter, part, last_tile));
+    }
+  }
+  std::string program = fmt::format("// nvcc -arch=sm_90 -fmad=false {}_main.cu\n", text.name);
+  program += prelude(Target::cuda) + text.code;
+  program += fmt::format("\nstatic_assert(sizeof({}_text::Params) == {}, \"the host passes other parameters\");\n\n",
+                         text.name, text.parameters.size() * sizeof(std::uint64_t));
+  program += standalone_mark;
+  program += embedded_file("standalone.cuh");
+  const std::string finish = split ? fmt::format("reinterpret_cast<const void*>(&{}_finish)", text.name) : "nullptr";
+  return program +
+         fmt::format(
+             "\nint main(int count, char** words) {{\n"
+             "  using namespace standalone;\n"
+             "  const Program program{{\n"
+             "      \"{0}\",\n      reinterpret_cast<const void*>(&{0}),\n      {1},\n"
+             "      {{  // type, elements, elements in front of the first, whether it is written\n{2}      }},\n"
+             "      {{  // in the order of Params\n{3}      }},\n"
+             "      {4}, {5}, {6}, {7}}};  // scratch bytes, items, blocks, threads\n"
+             "  return run(program, count, words);\n"
+             "}}\n",
+             text.name, finish, operands, parameters,
+             64 + static_cast<std::int64_t>(text.state_bytes) * std::max<std::int64_t>(1, items), items, blocks,
+             schedule.threads);
+}
+
+}  // namespace croton::codegen

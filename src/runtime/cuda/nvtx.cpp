@@ -1,0 +1,50 @@
+#include "runtime/cuda/nvtx.hpp"
+
+#include "base/config.hpp"
+#include "base/environment.hpp"
+
+#ifdef CROTON_WITH_NVTX
+#include <nvtx3/nvToolsExt.h>
+#endif
+
+namespace croton::runtime::cuda {
+
+#ifdef CROTON_WITH_NVTX
+
+namespace {
+
+/// Ranges of Croton stand apart from those of the program.
+nvtxDomainHandle_t domain() {
+  static const nvtxDomainHandle_t made = nvtxDomainCreateA("Croton");
+  return made;
+}
+
+}  // namespace
+
+bool has_nvtx() { return true; }
+
+NvtxRange::NvtxRange(const std::string& name) {
+  // The library is named by the environment, which a program with more rights than its caller must not follow.
+  if (!base::config().nvtx || base::secure_execution()) return;
+  nvtxEventAttributes_t attributes{};
+  attributes.version = NVTX_VERSION;
+  attributes.size = NVTX_EVENT_ATTRIB_STRUCT_SIZE;
+  attributes.messageType = NVTX_MESSAGE_TYPE_ASCII;
+  attributes.message.ascii = name.c_str();
+  nvtxDomainRangePushEx(domain(), &attributes);
+  open_ = true;
+}
+
+NvtxRange::~NvtxRange() {
+  if (open_) nvtxDomainRangePop(domain());
+}
+
+#else
+
+bool has_nvtx() { return false; }
+NvtxRange::NvtxRange(const std::string&) {}
+NvtxRange::~NvtxRange() = default;
+
+#endif
+
+}  // namespace croton::runtime::cuda

@@ -1,0 +1,25 @@
+// Named ranges for profilers, through NVTX: its headers load the library that a profiler names in the environment, and
+// without one a range costs next to nothing. They are found when Croton is configured; built without them, ranges do
+// nothing.
+#pragma once
+
+#include <string>
+
+namespace croton::runtime::cuda {
+
+/// Whether this build has NVTX.
+bool has_nvtx();
+
+/// A range of this thread from its construction to its end, while the flag `nvtx` is on. Ranges nest.
+class NvtxRange {
+ public:
+  explicit NvtxRange(const std::string& name);
+  ~NvtxRange();
+  NvtxRange(const NvtxRange&) = delete;
+  NvtxRange& operator=(const NvtxRange&) = delete;
+
+ private:
+  bool open_ = false;
+};
+
+}  // namespace croton::runtime::cuda

@@ -1,0 +1,75 @@
+// Overrides of schedules: for all kernels, a family, one kernel. Results never change by them.
+#include <croton/croton.hpp>
+
+#include "catch.hpp"
+#include "codegen/schedule.hpp"
+#include "contains.hpp"
+#include "kernels_of_each_family.hpp"
+
+namespace ct = croton;
+using croton::codegen::choose_schedule;
+using croton::kernel::Family;
+
+TEST_CASE("an override is for all kernels, a family or one kernel") {
+  const auto threads = [](std::string_view overrides) {
+    return choose_schedule(Family::row, overrides, "row_1a2b3c4d5e6f").threads;
+  };
+  CHECK(threads("") == 256);
+  CHECK(threads("threads=64") == 64);
+  CHECK(threads("row.threads=64+column.threads=32") == 64);
+  CHECK(threads("row_1a2b3c.threads=64") == 64);
+  CHECK(threads("row_1a2b3c4d5e6f.threads=64") == 64);
+  CHECK(threads("1a2b.threads=64") == 64);
+  CHECK(threads("row_1a2b3d.threads=64") == 256);
+  CHECK(threads("column_1a2b3c.threads=64") == 256);
+  CHECK(threads("row_1.threads=64+threads=96") == 96);
+  CHECK(choose_schedule(Family::pointwise, "group_12.blocks=7", "group_123456789abc").blocks == 7);
+  const auto message = [](std::string_view overrides) {
+    try {
+      choose_schedule(Family::row, overrides, "row_1a2b3c4d5e6f");
+    } catch (const ct::ValueError& error) {
+      return std::string(error.what());
+    }
+    return std::string("none");
+  };
+  for (const char* wrong : {"roe.threads=64", "1a2.threads=64", "row_xyz.threads=64", "row_.threads=64", ".threads=64"})
+    CHECK_THAT(message(wrong), contains("there is no family '") && contains("row_1a2b3c.threads=128"));
+  CHECK_THAT(message("1a2b.threads=65"), contains("whole warps"));
+}
+
+TEST_CASE("a schedule for one kernel is shown, and differences are told") {
+  const auto x = ct::matrix("x");
+  const ct::Function f = ct::function({x}, {ct::nnet::softmax(x, 1), ct::sum(x, 0)});
+  const auto before = f.kernels("cuda:sm_90");
+  REQUIRE(before.size() == 2);
+  const std::string one = before[0].name.substr(0, before[0].name.size() - 4) + ".threads=64";
+  const auto after = f.kernels("cuda:sm_90", {.schedule = one});
+  CHECK_THAT(after[0].schedule, contains("threads=64"));
+  CHECK(after[1].schedule == before[1].schedule);
+  CHECK(after[0].source == before[0].source);
+  const std::string difference = f.schedule_difference("cuda:sm_90", one);
+  CHECK_THAT(difference,
+             contains(before[0].name + "\n- grain=32768 threads=256 blocks=2048\n+ grain=32768 threads=64"));
+  CHECK_THAT(difference, contains("blocks of 256 threads\n+ "));
+  CHECK_THAT(difference, contains(before[1].name + "\n  grain=32768 threads=256 blocks=2048 (unchanged)\n"));
+  CHECK_THAT(f.schedule_difference("cpu", "grain=64"),
+             contains("at least 32 a thread\n+ ") && contains("at least 1 a thread"));
+  CHECK_THROWS_AS(f.schedule_difference("cpu", "grain"), ct::ValueError);
+}
+
+TEST_CASE("results have the same bits under every schedule") {
+  const ct::Array x = ct::Array::uniform(ct::DType::float32, {67, 1031}, 1, -2, 2);
+  for (const std::string mode : {"run", "simulate"}) {
+    const ct::change_flags flags("mode=" + mode);
+    const std::vector<ct::Function> plain = ct::test::one_of_each_family();
+    for (std::size_t i = 0; i + 1 < plain.size(); ++i) {
+      const ct::Array expected = plain[i](x);
+      const std::string name = plain[i].kernels(mode == "run" ? "cpu" : "cuda")[0].name;
+      for (const std::string& one : {name + ".threads=32+" + name + ".grain=1",
+                                     name + ".threads=512+" + name + ".blocks=3+" + name + ".grain=100000"}) {
+        const ct::change_flags schedule("schedule=" + one);
+        CHECK(ct::test::one_of_each_family()[i](x).only().same_bits(expected));
+      }
+    }
+  }
+}
