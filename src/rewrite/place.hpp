@@ -34,7 +34,7 @@ struct Placement {
 /// that was asked for on another one. The log has a line for each node that computes or moves something.
 expr::Graph place(const expr::Graph& graph, const PlaceOptions& options, std::vector<Placement>* log = nullptr);
 
-/// Whether any node or input is anywhere but on the host: else there is nothing to place.
+/// Whether any node was asked for somewhere, or an input is not on the host: else there is nothing to place.
 bool uses_devices(const expr::Graph& graph, const PlaceOptions& options);
 
 }  // namespace croton::rewrite

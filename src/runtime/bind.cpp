@@ -98,6 +98,7 @@ void BoundSegment::find_layouts(const CallArrays& arrays) {
 /// First fit by lifetime: a temporary takes the lowest place that is free from its first step to its last.
 void BoundSegment::place_temporaries() {
   constexpr std::int64_t alignment = 64;
+  constexpr std::size_t most_lines = 4;
   const std::vector<Buffer>& buffers = executable_->plan.buffers;
   const expr::Arena& arena = executable_->program.graph.arena;
   temporary_offset_.assign(buffers.size(), 0);
@@ -126,6 +127,8 @@ void BoundSegment::place_temporaries() {
     placed.push_back({at, at + size, buffer.first_step, buffer.last_step});
     temporary_offset_[b] = at;
     total = std::max(total, at + size);
+    std::vector<expr::Origin>& origins = temporaries_[buffer.place].for_what;
+    if (origins.size() < most_lines) origins.push_back(arena.origin(buffer.node));
   }
   for (const auto& [place, total] : totals) temporaries_[place].bytes = static_cast<std::size_t>(total);
 }
@@ -289,8 +292,11 @@ void BoundSegment::send_copy(std::size_t b, CallArrays& arrays, RunCounts& count
 void BoundSegment::start(CallArrays& arrays, Workspace& workspace, RunCounts& counts) {
   const plan::Plan& plan = executable_->plan;
   const expr::Graph& graph = executable_->program.graph;
-  for (auto& [place, block] : temporaries_)
-    block.address = workspace.block(device_of(place), static_cast<std::size_t>(number_), block.bytes);
+  for (auto& [place, block] : temporaries_) {
+    block.address = with_lines(block.for_what, [&, place = place] {
+      return workspace.block(device_of(place), static_cast<std::size_t>(number_), block.bytes);
+    });
+  }
   for (std::size_t b = 0; b < plan.buffers.size(); ++b) {
     const Buffer& buffer = plan.buffers[b];
     const auto number = static_cast<std::size_t>(buffer.number);
@@ -309,10 +315,10 @@ void BoundSegment::start(CallArrays& arrays, Workspace& workspace, RunCounts& co
         if (device == nullptr)
           base = address_of(graph.constants[number]);
         else
-          send_constant(b, counts);
+          with_lines(graph.arena.origin(buffer.node), [&] { send_constant(b, counts); });
         break;
       case Buffer::Role::resident:
-        send_copy(b, arrays, counts);
+        with_lines(graph.arena.origin(buffer.node), [&] { send_copy(b, arrays, counts); });
         break;
       case Buffer::Role::temporary:
         base = temporaries_.at(buffer.place).address + temporary_offset_[b];
@@ -322,7 +328,8 @@ void BoundSegment::start(CallArrays& arrays, Workspace& workspace, RunCounts& co
         base = address_of(arrays.outputs[number]);
         break;
       case Buffer::Role::update:
-        arrays.updates[number] = empty_array(device, dtype, memory_.layouts[b].shape);
+        arrays.updates[number] = with_lines(graph.arena.origin(buffer.node),
+                                            [&] { return empty_array(device, dtype, memory_.layouts[b].shape); });
         base = address_of(arrays.updates[number]);
         break;
     }
@@ -402,7 +409,9 @@ std::vector<std::int64_t> BoundSegment::read_fresh() const {
     const DType dtype = executable_->program.graph.arena.type(plan.buffers[static_cast<std::size_t>(b)].node).dtype;
     std::uint64_t bits = 0;  // of one integer, in whichever memory
     const plan::Buffer& buffer = plan.buffers[static_cast<std::size_t>(b)];
-    copy_between(nullptr, &bits, device_of(buffer.place), memory_.base[static_cast<std::size_t>(b)], size_of(dtype));
+    with_lines(executable_->program.graph.arena.origin(buffer.node), [&] {
+      copy_between(nullptr, &bits, device_of(buffer.place), memory_.base[static_cast<std::size_t>(b)], size_of(dtype));
+    });
     values.push_back(read_integer(reinterpret_cast<const char*>(&bits), dtype));
   }
   return values;
@@ -453,7 +462,7 @@ void BoundPlan::run(CallArrays& arrays, Workspace& workspace, RunCounts& counts)
     Device* device;
   };
   std::vector<Repeated> repeated;
-  const auto add = [&](Array& result, NodeId node, int b) {
+  const auto add_here = [&](Array& result, NodeId node, int b) {
     const DType dtype = graph.arena.type(node).dtype;
     if (b < 0) {
       const auto value = graph.arena.scalar_value(node);
@@ -487,6 +496,9 @@ void BoundPlan::run(CallArrays& arrays, Workspace& workspace, RunCounts& counts)
         repeated.push_back({&result, &from, device});
       }
     }
+  };
+  const auto add = [&](Array& result, NodeId node, int b) {
+    with_lines(graph.arena.origin(node), [&] { add_here(result, node, b); });
   };
   for (std::size_t i = 0; i < graph.outputs.size(); ++i) {
     if (!is_own(plan.output_buffer[i], Buffer::Role::output, i))

@@ -104,7 +104,8 @@ class BoundSegment {
   std::vector<std::int64_t> temporary_offset_;  // per buffer
   struct Temporaries {
     std::size_t bytes = 0;
-    char* address = nullptr;  // in the present call
+    char* address = nullptr;             // in the present call
+    std::vector<expr::Origin> for_what;  // some of them, for messages
   };
   std::map<expr::Place, Temporaries> temporaries_;
   std::map<std::size_t, Array> held_;  // per buffer: copies that the call reads

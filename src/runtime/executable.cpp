@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/device_memory.hpp"
 #include "base/source_place.hpp"
 
 namespace croton::runtime {
