@@ -86,20 +86,22 @@ std::shared_ptr<CompiledFunction> CompiledFunction::copy() const {
 void CompiledFunction::read_devices() {
   const std::uint64_t generation = base::config_generation();
   const base::Flags& now = base::config();
-  if (devices_read_ && last_flags_ == &now && last_generation_ == generation) return;
+  const std::string& scope = base::scoped_device();
+  if (devices_read_ && last_flags_ == &now && last_generation_ == generation && last_scope_ == scope) return;
   const base::Flags& process = base::process_config();
   const bool soft = now.allow_soft_placement;
   scoped_ = 0;
   // A scope of the call decides for all free work; the process's flag only for what no pinned input decides.
   if (simulated) {
     scoped_ = simulated_place;
-  } else if (now.device != process.device && now.device != "auto") {
-    scoped_ = runtime::place_of(now.device, soft);
+  } else if (!scope.empty() && scope != "auto") {
+    scoped_ = runtime::place_of(scope, soft);
   }
   fallback_ = runtime::place_of(process.device, soft);
   device_set_ = runtime::device_set();
   last_flags_ = &now;
   last_generation_ = generation;
+  last_scope_ = scope;
   devices_read_ = true;
 }
 

@@ -81,6 +81,7 @@ class CompiledFunction {
   bool devices_read_ = false;  // what follows holds for these flags
   const base::Flags* last_flags_ = nullptr;
   std::uint64_t last_generation_ = 0;
+  std::string last_scope_;
   expr::Place scoped_ = 0, fallback_ = 0;
   std::uint16_t device_set_ = 0;
   std::vector<std::int64_t> key_, last_key_;

@@ -28,8 +28,8 @@ def environment(test, programs, device, flags):
     for setting in properties(test).get("ENVIRONMENT", []):
         name, value = setting.split("=", 1)
         env[name] = value
-    if flags:
-        env["CROTON_FLAGS"] = ",".join(part for part in (env.get("CROTON_FLAGS"), flags) if part)
+    # Where a test does not speak of devices it is about the CPU, which is not the default where there is a GPU.
+    env["CROTON_FLAGS"] = ",".join(filter(None, ["device=cpu", env.get("CROTON_FLAGS"), flags]))
     return env
 
 

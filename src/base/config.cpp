@@ -42,10 +42,25 @@ struct Change {
   std::string value;
 };
 
+/// Of the scopes that this thread is in, the innermost value of `device`.
+std::string& thread_device() {
+  thread_local std::string device;
+  return device;
+}
+
 /// The changes of the scopes that this thread is in, outermost first.
 std::vector<Change>& thread_changes() {
   thread_local std::vector<Change> changes;
   return changes;
+}
+
+void find_scoped_device() {
+  static const std::size_t index = flag_index("device", "change_flags");
+  std::string& device = thread_device();
+  device.clear();
+  for (const Change& change : thread_changes()) {
+    if (change.flag == index) device = change.value;
+  }
 }
 
 void apply_assignments(Settings& settings, const std::vector<FlagAssignment>& assignments) {
@@ -170,6 +185,8 @@ std::string flags_markdown() {
   return page;
 }
 
+const std::string& scoped_device() { return thread_device(); }
+
 void reload_config() { registry().load(); }
 
 }  // namespace croton::base
@@ -196,10 +213,12 @@ change_flags::change_flags(std::string_view settings) {
   }
   base::detail::config_view = base::registry().view(changes);  // may raise: the last step that does
   base::thread_changes().swap(changes);
+  base::find_scoped_device();
 }
 
 change_flags::~change_flags() {
   std::erase_if(base::thread_changes(), [this](const Change& change) { return change.scope == scope_; });
+  base::find_scoped_device();
   base::detail::config_view.generation = 0;  // no generation: looked up again when next asked for
 }
 

@@ -62,6 +62,10 @@ inline const Flags& config() {
   return detail::refresh_config_view();
 }
 
+/// The value that a scope of this thread (change_flags) has given the flag `device`; empty: none has. A scope says
+/// something by being there, also where it says what the process says.
+const std::string& scoped_device();
+
 /// Goes up whenever a flag of the process is set.
 inline std::uint64_t config_generation() { return detail::config_generation.load(std::memory_order_acquire); }
 

@@ -171,6 +171,23 @@ TEST_CASE("flags of a scope end with it, also after an exception, nested and per
   CHECK(runs_on(f, "cuda0"));
 }
 
+TEST_CASE("a scope says something also where it says what the process says") {
+  const ct::change_flags two{"cuda_simulator=2"};
+  const std::string before = ct::flag("device");
+  ct::set_flag("device", "cpu");
+  const auto x = ct::shared(Array{1.f, 2.f}, {.name = "x", .target = "cuda0"});
+  const ct::Function f = ct::function({}, x * 2);
+  CHECK(f.devices() == std::vector<std::string>{"cuda0"});
+  {
+    const ct::change_flags on{"device=cpu"};
+    CHECK(f.devices() == std::vector<std::string>{"cpu"});
+    const ct::change_flags off{"device=auto"};  // says nothing
+    CHECK(f.devices() == std::vector<std::string>{"cuda0"});
+  }
+  CHECK(f.devices() == std::vector<std::string>{"cuda0"});
+  ct::set_flag("device", before);
+}
+
 TEST_CASE("use() makes a device the default for what comes later") {
   const Machine machine(GENERATE(from_range(Machine::gpus())));
   const ct::change_flags quiet{"print_active_device=false"};
