@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <tuple>
 
 #include "base/device_name.hpp"
 #include "expr/print.hpp"
@@ -222,11 +223,13 @@ class Planner {
     return nullptr;
   }
 
-  /// What overwrites shared variables comes last, its pointwise kernels side by side.
+  /// What overwrites shared variables comes last: first on devices, as what runs on the host cannot fail; on each its
+  /// pointwise kernels side by side.
   void order() {
     const auto rank = [&](const Step& step) {
-      if (!step.after_commit) return std::pair(0, expr::Place{0});
-      return std::pair(is_pointwise(step) ? 2 : 1, call_of(step).place);
+      if (!step.after_commit) return std::tuple(0, false, expr::Place{0});
+      const expr::Place place = call_of(step).place;
+      return std::tuple(place != 0 ? 1 : 2, is_pointwise(step), place);
     };
     std::ranges::stable_sort(plan_.steps, {}, rank);
     const auto commit = std::ranges::find(plan_.steps, true, &Step::after_commit);

@@ -38,6 +38,7 @@ std::int64_t find_size(const Executable& executable, const CallArrays& arrays, N
   }
   if (op.name == "input") {
     return arrays.of(executable.inputs[static_cast<std::size_t>(arena.attrs(id).integer("index"))])
+        .to_host()
         .astype(DType::int64)
         .item<std::int64_t>();
   }

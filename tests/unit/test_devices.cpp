@@ -366,6 +366,14 @@ TEST_CASE("use() says which device that is") {
   CHECK(said.str() == "Mapped name None to device cuda0: simulated GPU (simulated)\n");
 }
 
+TEST_CASE("sizes may depend on a number that lies on a device") {
+  const Machine machine(GENERATE(from_range(Machine::all())));
+  const auto n = ct::shared(Array(std::int64_t{3}), {.name = "n", .target = machine.first});
+  const ct::Function f = ct::function({}, ct::arange(n) * 2, {.updates = {{n, n + 1}}});
+  CHECK(values(f()) == std::vector<double>{0, 2, 4});
+  CHECK(values(f()) == std::vector<double>{0, 2, 4, 6});
+}
+
 TEST_CASE("arrays on devices are reached by copies alone") {
   const Machine machine(GENERATE(from_range(Machine::gpus())));
   const auto w = ct::shared(Array{1.f, 2.f}, {.name = "w", .target = "cuda0"});

@@ -41,6 +41,7 @@ struct Training {
   ct::SharedVariable b = ct::shared(Array::uniform(DType::float32, {9}, 2), {.name = "b", .target = "cuda0"});
   ct::SharedVariable far = ct::shared(Array::uniform(DType::float32, {9}, 3), {.name = "far", .target = "cuda1"});
   ct::SharedVariable count = ct::shared(Array(0.f), {.name = "count", .target = "cuda0"});
+  ct::SharedVariable here = ct::shared(Array{1.f, 2.f}, {.name = "here", .target = "cpu"});
   ct::Function step;
 
   Training() {
@@ -50,7 +51,7 @@ struct Training {
     const auto loss = ct::sum(h * h) + ct::sum(h[i]);
     const auto g = ct::grad(loss, {w, b});
     step = ct::function({x, i}, std::vector<ct::Variable>{loss, h},
-                        {.updates = {{w, w - 0.1 * g[0]}, {b, b - 0.1 * g[1]}, {count, count + 1}}});
+                        {.updates = {{w, w - 0.1 * g[0]}, {b, b - 0.1 * g[1]}, {count, count + 1}, {here, here * 2}}});
   }
   std::vector<Array> run(std::int64_t row = 3) {
     const ct::Outputs out = step(Array::uniform(DType::float32, {30, 12}, 4), row);
@@ -201,6 +202,7 @@ TEST_CASE("every call of the driver made to fail in turn changes nothing") {
       CAPTURE(entry, nth, count, delayed);
       training->change_far();
       const auto before = training->state();
+      const auto here = values(training->here.get_value());
       gpus->cuda().fail(entry, nth, result::unknown);
       const std::string message = error_of<ct::DeviceError>([&] { training->run(); });
       if (message.empty()) {
@@ -208,6 +210,7 @@ TEST_CASE("every call of the driver made to fail in turn changes nothing") {
         continue;
       }
       CHECK_THAT(message, contains("test_gpu.cpp:"));
+      CHECK(values(training->here.get_value()) == here);
       auto after = before;
       const std::string later = error_of<ct::DeviceError>([&] {
         after = training->state();
