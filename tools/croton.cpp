@@ -126,9 +126,9 @@ struct Command {
 };
 
 constexpr std::array<Command, 11> commands{{{"demo", demo},
-                                           {"devices", show_devices},
-                                           {"doctor", examine},
-                                           {"inspect", inspect},
+                                            {"devices", show_devices},
+                                            {"doctor", examine},
+                                            {"inspect", inspect},
                                             {"simulate", simulate},
                                             {"flags", show_flags},
                                             {"cache", show_cache},

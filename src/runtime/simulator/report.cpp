@@ -34,7 +34,8 @@ std::string describe(const Finding& finding, const Program& program, const Acces
     case Finding::Kind::out_of_bounds:
       return fmt::format("out-of-bounds {}, {}; {}", what, line, where());
     case Finding::Kind::local_out_of_bounds:
-      return fmt::format("out-of-bounds {}, {}; it is outside a local or constant array of {} bytes", what, line, finding.number);
+      return fmt::format("out-of-bounds {}, {}; it is outside a local or constant array of {} bytes", what, line,
+                         finding.number);
     case Finding::Kind::misaligned:
       return fmt::format("misaligned {}, {}; it must be a multiple of {}", what, line, access.alignment());
     case Finding::Kind::uninitialised:
