@@ -13,6 +13,18 @@
 
 namespace croton::test {
 
+/// The process's flag `device` is auto for as long as it lives, whatever the tests are run under.
+class ProcessDevice {
+ public:
+  ProcessDevice() : before_(flag("device")) { set_flag("device", "auto"); }
+  ~ProcessDevice() { set_flag("device", before_); }
+  ProcessDevice(const ProcessDevice&) = delete;
+  ProcessDevice& operator=(const ProcessDevice&) = delete;
+
+ private:
+  const std::string before_;
+};
+
 /// GPUs of the fake driver, under a driver that is started anew, for as long as it lives.
 class FakeGpus {
  public:
@@ -23,6 +35,7 @@ class FakeGpus {
   const std::string& flags() const { return flags_; }
 
  private:
+  ProcessDevice device_;
   FakeCuda cuda_;
   std::string flags_;
   std::optional<change_flags> scope_;
@@ -55,6 +68,7 @@ class Machine {
 
  private:
   const Kind kind_;
+  ProcessDevice device_;
   std::unique_ptr<FakeGpus> fake_;
   std::string flags_;
   std::optional<change_flags> scope_;
