@@ -96,6 +96,8 @@ void CompiledFunction::read_devices() {
     scoped_ = runtime::place_of(now.device, soft);
   }
   fallback_ = runtime::place_of(process.device, soft);
+  // What is asked for in the graph is there or not, by these.
+  there_ = static_cast<std::uint16_t>(runtime::places().size() * 2 + (soft ? 1 : 0));
   last_flags_ = &now;
   last_generation_ = generation;
   devices_read_ = true;
@@ -125,6 +127,7 @@ Placed& CompiledFunction::find_placed() {
     read_devices();
     place_key_.push_back(scoped_);
     place_key_.push_back(fallback_);
+    place_key_.push_back(there_);
     for (const Variable& variable : shared) place_key_.push_back(variable.node()->shared->home);
   }
   if (last_placed_ != nullptr && place_key_ == last_place_key_) return *last_placed_;
@@ -145,8 +148,16 @@ Placed& CompiledFunction::find_placed() {
 /// Places the graph by place_key_, and plans it.
 void CompiledFunction::place(Placed& to) const {
   expr::Graph program_graph = *graph;
-  if (!reference) {
-    std::size_t next = 2;
+  if (reference) {  // all of it runs on the host, whatever was asked for
+    for (expr::GraphInput& input : program_graph.inputs) {
+      input.place = 0;
+      input.pinned = false;
+    }
+    rewrite::PlaceOptions options;
+    options.soft = true;
+    if (rewrite::uses_devices(program_graph, options)) program_graph = rewrite::place(program_graph, options);
+  } else {
+    std::size_t next = 3;
     for (expr::GraphInput& input : program_graph.inputs) {
       if (input.role == expr::Role::shared) input.place = place_key_[next++];
     }
@@ -263,6 +274,7 @@ std::vector<Array> CompiledFunction::call(std::span<const Argument> arguments) {
         for (Array& array : *arrays) array = nothing;
       }
       self.arrays_.outputs.clear();
+      self.arrays_.held.clear();
       self.written_.clear();
       self.read_.clear();
     }
@@ -285,8 +297,8 @@ std::vector<Array> CompiledFunction::call(std::span<const Argument> arguments) {
     arrays_.versions[i] = state.version;
   }
   Placed& where = find_placed();  // the homes cannot change now that the variables are locked
-  if (std::ostream* log = placement_log(); log != nullptr && !where.logged) {
-    log_placement(*log, *this, where);
+  if (!where.logged && logs_placement()) {
+    log_placement(*this, where);
     where.logged = true;
   }
   take_arguments(arguments, *where.executable);
@@ -310,8 +322,8 @@ std::vector<Array> CompiledFunction::call(std::span<const Argument> arguments) {
     }
   } else {
     runtime::BoundPlan& plan = bind(where, arrays_);
+    last_run_ = where.executable;
     plan.run(arrays_, workspace_, run_counts_);
-    if (std::ostream* log = placement_log()) log_call(*log, *this, run_counts_.transferred, where);
   }
   ++calls_;
   // The commit point: new values of shared variables become theirs, all together.
@@ -322,15 +334,17 @@ std::vector<Array> CompiledFunction::call(std::span<const Argument> arguments) {
     const std::uint16_t home = memory == nullptr ? 0 : memory->place();
     if (home != state.home) arrays_.copies[update_of[u]]->by_device.erase(arrays_.updates[u].device_memory());
     state.home = home;
-    state.value = arrays_.updates[u];
+    state.value = std::move(arrays_.updates[u]);  // a copy might want memory
     ++state.version;
   }
+  if (!reference && logs_placement()) log_call(*this, run_counts_.transferred, *where.executable);
   return std::move(arrays_.outputs);
 }
 
-std::vector<runtime::Transferred> CompiledFunction::transferred() const {
+std::vector<TransferInfo> CompiledFunction::transfers() const {
   const std::lock_guard lock(mutex_);
-  return run_counts_.transferred;
+  if (!last_run_) return {};
+  return describe_transfers(run_counts_.transferred, *last_run_);
 }
 
 CallCounts CompiledFunction::counts() const {

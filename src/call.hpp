@@ -64,7 +64,7 @@ class CompiledFunction {
   /// For a call from this thread now; made when first asked for.
   Placed& placed();
   /// Of the last call.
-  std::vector<runtime::Transferred> transferred() const;
+  std::vector<TransferInfo> transfers() const;
 
  private:
   void read_devices();
@@ -82,9 +82,11 @@ class CompiledFunction {
   const base::Flags* last_flags_ = nullptr;
   std::uint64_t last_generation_ = 0;
   expr::Place scoped_ = 0, fallback_ = 0;
+  std::uint16_t there_ = 0;
   std::vector<std::int64_t> key_, last_key_;
   runtime::BoundPlan* last_ = nullptr;
   runtime::RunCounts run_counts_;
+  std::shared_ptr<const runtime::Executable> last_run_;  // whose nodes run_counts_.transferred names
   std::uint64_t calls_ = 0;
   runtime::CallArrays arrays_;
   runtime::Workspace workspace_;
@@ -98,14 +100,15 @@ class CompiledFunction {
 void apply_settings();
 
 // The placement log (devices.cpp).
-/// Where it goes now; null: nowhere.
-std::ostream* placement_log();
-void log_placement(std::ostream& out, const CompiledFunction& function, const Placed& placed);
-void log_call(std::ostream& out, const CompiledFunction& function, std::span<const runtime::Transferred> transfers,
-              const Placed& placed);
+/// Whether anybody wants it now. What a stream throws while it is written to is not the call's error.
+bool logs_placement();
+void log_placement(const CompiledFunction& function, const Placed& placed) noexcept;
+void log_call(const CompiledFunction& function, std::span<const runtime::Transferred> transfers,
+              const runtime::Executable& executable) noexcept;
 /// A line for each op, in the order in which they run.
 std::string print_placement(const Placed& placed);
 /// Transfers in words.
-std::vector<TransferInfo> describe_transfers(std::span<const runtime::Transferred> transfers, const Placed& placed);
+std::vector<TransferInfo> describe_transfers(std::span<const runtime::Transferred> transfers,
+                                             const runtime::Executable& executable);
 
 }  // namespace croton::detail

@@ -64,6 +64,10 @@ class SimulatedDevice final : public Device {
 
   std::shared_ptr<void> allocate(std::size_t bytes) override {
     base::check_allocation(bytes);
+    if (bytes > facts_.memory) {
+      throw OutOfMemory(fmt::format("{} bytes of memory of {} could not be allocated; it has {}", bytes,
+                                    facts_.name.to_string(), facts_.memory));
+    }
     // The owner keeps the memory's table alive: arrays may outlive the device's other users.
     return {memory_->allocate(bytes), [memory = memory_](void* p) { memory->free(p); }};
   }
@@ -72,6 +76,11 @@ class SimulatedDevice final : public Device {
   }
   void copy_out(void* host, const void* from, std::size_t bytes) override {
     memory_->copy_out({static_cast<std::byte*>(host), bytes}, from);
+  }
+  void copy_from(Device& other, void* to, const void* from, std::size_t bytes) override {
+    // Memory of another simulated device can be read as it is; a detour could fail for want of memory.
+    if (other.facts().kind == DeviceFacts::Kind::simulated) return copy_in(to, from, bytes);
+    Device::copy_from(other, to, from, bytes);
   }
 
   bool prepare(const codegen::Text& text) override { return program_of(text).second; }
