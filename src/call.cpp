@@ -77,6 +77,7 @@ std::shared_ptr<CompiledFunction> CompiledFunction::copy() const {
   other->reference = reference;
   other->simulated = simulated;
   other->join = join;
+  other->names_devices = names_devices;
   const std::lock_guard lock(mutex_);  // what was planned; not what was bound, which is a call's
   for (const auto& [key, placed] : placed_) other->placed_[key] = {placed.executable, placed.log, placed.logged, {}};
   other->schedule = schedule;
@@ -99,6 +100,8 @@ void CompiledFunction::read_devices() {
   }
   fallback_ = runtime::place_of(process.device, soft);
   device_set_ = runtime::device_set();
+  // What is asked for in the graph is there or not, by these. A graph that asks for nothing asks no driver either.
+  there_ = names_devices ? static_cast<std::uint16_t>(runtime::places().size() * 2 + (soft ? 1 : 0)) : 0;
   last_flags_ = &now;
   last_generation_ = generation;
   last_scope_ = scope;
@@ -130,6 +133,7 @@ Placed& CompiledFunction::find_placed() {
     place_key_.push_back(scoped_);
     place_key_.push_back(fallback_);
     place_key_.push_back(simulated ? 0 : device_set_);
+    place_key_.push_back(there_);
     for (const Variable& variable : shared) place_key_.push_back(variable.node()->shared->home);
   }
   if (last_placed_ != nullptr && place_key_ == last_place_key_) return *last_placed_;
@@ -150,8 +154,16 @@ Placed& CompiledFunction::find_placed() {
 /// Places the graph by place_key_, and plans it.
 void CompiledFunction::place(Placed& to) const {
   expr::Graph program_graph = *graph;
-  if (!reference) {
-    std::size_t next = 3;  // behind what read_devices() found
+  if (reference) {  // all of it runs on the host, whatever was asked for
+    for (expr::GraphInput& input : program_graph.inputs) {
+      input.place = 0;
+      input.pinned = false;
+    }
+    rewrite::PlaceOptions options;
+    options.soft = true;
+    if (rewrite::uses_devices(program_graph, options)) program_graph = rewrite::place(program_graph, options);
+  } else {
+    std::size_t next = 4;  // behind what read_devices() found
     for (expr::GraphInput& input : program_graph.inputs) {
       if (input.role == expr::Role::shared) input.place = place_key_[next++];
     }
@@ -269,6 +281,7 @@ std::vector<Array> CompiledFunction::call(std::span<const Argument> arguments) {
         for (Array& array : *arrays) array = nothing;
       }
       self.arrays_.outputs.clear();
+      self.arrays_.held.clear();
       self.written_.clear();
       self.read_.clear();
     }
@@ -291,8 +304,8 @@ std::vector<Array> CompiledFunction::call(std::span<const Argument> arguments) {
     arrays_.versions[i] = state.version;
   }
   Placed& where = find_placed();  // the homes cannot change now that the variables are locked
-  if (std::ostream* log = placement_log(); log != nullptr && !where.logged) {
-    log_placement(*log, *this, where);
+  if (!where.logged && logs_placement()) {
+    log_placement(*this, where);
     where.logged = true;
   }
   take_arguments(arguments, *where.executable);
@@ -316,8 +329,8 @@ std::vector<Array> CompiledFunction::call(std::span<const Argument> arguments) {
     }
   } else {
     runtime::BoundPlan& plan = bind(where, arrays_);
+    last_run_ = where.executable;
     plan.run(arrays_, workspace_, run_counts_);
-    if (std::ostream* log = placement_log()) log_call(*log, *this, run_counts_.transferred, where);
   }
   ++calls_;
   // The commit point: new values of shared variables become theirs, all together.
@@ -328,15 +341,17 @@ std::vector<Array> CompiledFunction::call(std::span<const Argument> arguments) {
     const std::uint16_t home = memory == nullptr ? 0 : memory->place();
     if (home != state.home) arrays_.copies[update_of[u]]->by_device.erase(arrays_.updates[u].device_memory());
     state.home = home;
-    state.value = arrays_.updates[u];
+    std::swap(state.value, arrays_.updates[u]);  // wants no memory, now or in the next call
     ++state.version;
   }
+  if (!reference && logs_placement()) log_call(*this, run_counts_.transferred, *where.executable);
   return std::move(arrays_.outputs);
 }
 
-std::vector<runtime::Transferred> CompiledFunction::transferred() const {
+std::vector<TransferInfo> CompiledFunction::transfers() const {
   const std::lock_guard lock(mutex_);
-  return run_counts_.transferred;
+  if (!last_run_) return {};
+  return describe_transfers(run_counts_.transferred, *last_run_);
 }
 
 CallCounts CompiledFunction::counts() const {

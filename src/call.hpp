@@ -55,6 +55,7 @@ class CompiledFunction {
   std::shared_ptr<const expr::Graph> graph;  // after rewriting, before placement
   std::vector<rewrite::GroupReport> reports;
   bool join = true;                           // fusion
+  bool names_devices = false;                 // in scopes or transfers
   bool reference = false, simulated = false;  // mode; a simulated function runs on the simulated cuda0
   std::string schedule;                       // overrides
 
@@ -64,7 +65,7 @@ class CompiledFunction {
   /// For a call from this thread now; made when first asked for.
   Placed& placed();
   /// Of the last call.
-  std::vector<runtime::Transferred> transferred() const;
+  std::vector<TransferInfo> transfers() const;
 
  private:
   void read_devices();
@@ -83,10 +84,11 @@ class CompiledFunction {
   std::uint64_t last_generation_ = 0;
   std::string last_scope_;
   expr::Place scoped_ = 0, fallback_ = 0;
-  std::uint16_t device_set_ = 0;
+  std::uint16_t device_set_ = 0, there_ = 0;
   std::vector<std::int64_t> key_, last_key_;
   runtime::BoundPlan* last_ = nullptr;
   runtime::RunCounts run_counts_;
+  std::shared_ptr<const runtime::Executable> last_run_;  // whose nodes run_counts_.transferred names
   std::uint64_t calls_ = 0;
   runtime::CallArrays arrays_;
   runtime::Workspace workspace_;
@@ -100,14 +102,15 @@ class CompiledFunction {
 void apply_settings();
 
 // The placement log (devices.cpp).
-/// Where it goes now; null: nowhere.
-std::ostream* placement_log();
-void log_placement(std::ostream& out, const CompiledFunction& function, const Placed& placed);
-void log_call(std::ostream& out, const CompiledFunction& function, std::span<const runtime::Transferred> transfers,
-              const Placed& placed);
+/// Whether anybody wants it now. What a stream throws while it is written to is not the call's error.
+bool logs_placement();
+void log_placement(const CompiledFunction& function, const Placed& placed) noexcept;
+void log_call(const CompiledFunction& function, std::span<const runtime::Transferred> transfers,
+              const runtime::Executable& executable) noexcept;
 /// A line for each op, in the order in which they run.
 std::string print_placement(const Placed& placed);
 /// Transfers in words.
-std::vector<TransferInfo> describe_transfers(std::span<const runtime::Transferred> transfers, const Placed& placed);
+std::vector<TransferInfo> describe_transfers(std::span<const runtime::Transferred> transfers,
+                                             const runtime::Executable& executable);
 
 }  // namespace croton::detail

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <atomic>
 #include <iostream>
+#include <mutex>
 #include <set>
 
 #include "base/device_name.hpp"
@@ -19,8 +20,30 @@
 namespace croton {
 namespace {
 
-std::atomic<std::ostream*> log_stream{nullptr};
-std::atomic<bool> header_written{false};
+// Functions of several threads write to one stream, each text as a whole; and a stream that was taken away is not
+// written to any more.
+struct Log {
+  std::mutex mutex;
+  std::atomic<std::ostream*> stream{nullptr};
+  bool header_written = false;
+};
+Log& the_log() {
+  static auto& log = *new Log;  // never destroyed: functions may be called by destructors of static objects
+  return log;
+}
+
+/// Writes what `text` makes, where anybody wants it.
+template <class Text>
+void write_log(Text&& text) noexcept {
+  try {
+    Log& log = the_log();
+    const std::lock_guard lock(log.mutex);
+    std::ostream* stream = log.stream.load();
+    if (stream == nullptr && base::config().log_device_placement) stream = &std::cerr;
+    if (stream != nullptr) *stream << text(log) << std::flush;
+  } catch (...) {  // of the stream, or for want of memory: the call goes on
+  }
+}
 
 std::string name_of(expr::Place place) {
   return (place == 0 ? base::DeviceName{} : base::DeviceName::of_place(place)).to_string();
@@ -105,14 +128,13 @@ void use(const std::string& device) {
 }
 
 void log_device_placement(std::ostream* stream) {
-  header_written.store(false);
-  log_stream.store(stream);
+  Log& log = the_log();
+  const std::lock_guard lock(log.mutex);
+  log.header_written = false;
+  log.stream.store(stream);
 }
 
-std::vector<TransferInfo> Function::transfers() const {
-  const std::vector<runtime::Transferred> last = impl().transferred();
-  return detail::describe_transfers(last, impl().placed());
-}
+std::vector<TransferInfo> Function::transfers() const { return impl().transfers(); }
 
 std::vector<std::string> Function::devices() const {
   std::set<expr::Place> places;
@@ -129,9 +151,8 @@ std::string Function::placement() const { return detail::print_placement(impl().
 
 namespace detail {
 
-std::ostream* placement_log() {
-  if (std::ostream* stream = log_stream.load(std::memory_order_relaxed)) return stream;
-  return base::config().log_device_placement ? &std::cerr : nullptr;
+bool logs_placement() {
+  return the_log().stream.load(std::memory_order_relaxed) != nullptr || base::config().log_device_placement;
 }
 
 std::string print_placement(const Placed& placed) {
@@ -164,25 +185,32 @@ std::string print_placement(const Placed& placed) {
   return text;
 }
 
-void log_placement(std::ostream& out, const CompiledFunction& function, const Placed& placed) {
-  std::string text;
-  if (!header_written.exchange(true)) text = fmt::format("devices: {}\n", runtime::describe_devices());
-  out << text << fmt::format("{} runs here:\n", function.name) << print_placement(placed) << std::flush;
+void log_placement(const CompiledFunction& function, const Placed& placed) noexcept {
+  write_log([&](Log& log) {
+    std::string text;
+    if (!log.header_written) text = fmt::format("devices: {}\n", runtime::describe_devices());
+    text += fmt::format("{} runs here:\n", function.name) + print_placement(placed);
+    log.header_written = true;
+    return text;
+  });
 }
 
-void log_call(std::ostream& out, const CompiledFunction& function, std::span<const runtime::Transferred> transfers,
-              const Placed& placed) {
+void log_call(const CompiledFunction& function, std::span<const runtime::Transferred> transfers,
+              const runtime::Executable& executable) noexcept {
   static constexpr std::string_view kinds[] = {"input", "shared variable", "value", "output", "constant"};
-  std::string text;
-  for (const TransferInfo& t : describe_transfers(transfers, placed)) {
-    text += fmt::format("{}: {} {}: {} -> {}, {} bytes\n", function.name, kinds[static_cast<std::size_t>(t.kind)],
-                        t.what, t.from, t.to, t.bytes);
-  }
-  out << text << std::flush;
+  write_log([&](Log&) {
+    std::string text;
+    for (const TransferInfo& t : describe_transfers(transfers, executable)) {
+      text += fmt::format("{}: {} {}: {} -> {}, {} bytes\n", function.name, kinds[static_cast<std::size_t>(t.kind)],
+                          t.what, t.from, t.to, t.bytes);
+    }
+    return text;
+  });
 }
 
-std::vector<TransferInfo> describe_transfers(std::span<const runtime::Transferred> transfers, const Placed& placed) {
-  const expr::Graph& graph = placed.executable->program.graph;
+std::vector<TransferInfo> describe_transfers(std::span<const runtime::Transferred> transfers,
+                                             const runtime::Executable& executable) {
+  const expr::Graph& graph = executable.program.graph;
   std::vector<TransferInfo> result;
   for (const runtime::Transferred& t : transfers) {
     const expr::NodeId source =

@@ -74,6 +74,7 @@ std::shared_ptr<CompiledFunction> compile(const std::string& name, const builder
     if (!state.copies) state.copies = std::make_shared<runtime::SharedCopies>();
   }
   result->join = flags.optimizer != base::OptimizerMode::none;
+  result->names_devices = rewrite::uses_devices(graph, {});
   result->reference = flags.mode == base::RunMode::reference;
   result->simulated = flags.mode == base::RunMode::simulate;
 

@@ -2,22 +2,37 @@
 
 #include <croton/device.hpp>
 
+#include <vector>
+
 #include "base/device_name.hpp"
 
 namespace croton {
 namespace builder {
 namespace {
 
-thread_local std::uint16_t current = 0;
+/// The scopes that this thread is in, outermost first. They need not end in the order in which they were begun.
+struct Open {
+  const PlaceScope* scope;
+  std::uint16_t place;
+};
+std::vector<Open>& open_scopes() {
+  thread_local std::vector<Open> scopes;
+  return scopes;
+}
 
 }  // namespace
 
-std::uint16_t current_place() { return current; }
-
-PlaceScope::PlaceScope(std::uint16_t place) : outer_(current) {
-  if (place != 0) current = place;
+std::uint16_t current_place() {
+  const std::vector<Open>& scopes = open_scopes();
+  return scopes.empty() ? 0 : scopes.back().place;
 }
-PlaceScope::~PlaceScope() { current = outer_; }
+
+PlaceScope::PlaceScope(std::uint16_t place) {
+  if (place != 0) open_scopes().push_back({this, place});
+}
+PlaceScope::~PlaceScope() {
+  std::erase_if(open_scopes(), [this](const Open& open) { return open.scope == this; });
+}
 
 }  // namespace builder
 

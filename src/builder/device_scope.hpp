@@ -15,9 +15,6 @@ class PlaceScope {
   ~PlaceScope();
   PlaceScope(const PlaceScope&) = delete;
   PlaceScope& operator=(const PlaceScope&) = delete;
-
- private:
-  std::uint16_t outer_;
 };
 
 }  // namespace croton::builder

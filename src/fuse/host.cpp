@@ -49,6 +49,11 @@ class Finder {
     for (NodeId id = 0; id < arena_.size(); ++id) {
       if (!needed_[id]) continue;
       for (const NodeId dim : arena_.type(id).shape) wanted[arena_.representative(dim)] = true;
+      // What is read from another device is a number that its launch is given: a start, a bound, an index.
+      for (const NodeId input : arena_.inputs(id)) {
+        if (arena_.op(id).kind != Kind::Transfer && arena_.node(input).place != arena_.node(id).place)
+          wanted[input] = wanted[input] || is_integer_scalar(arena_, input);
+      }
     }
     for (const expr::Requirement& r : arena_.requirements()) wanted[r.left] = wanted[r.right] = true;
     for (NodeId id = static_cast<NodeId>(arena_.size()); id-- > 0;) {

@@ -210,8 +210,13 @@ class Finder {
     if (is_call(id)) {
       std::vector<Source> sources;
       ++collection_;
-      for (const NodeId input : arena_.inputs(id))
-        collect(input, std::vector<int>(arena_.type(input).rank(), 0), false, sources);
+      for (const NodeId input : arena_.inputs(id)) {
+        // What is sent has been stored, also a number that kernels would compute again.
+        if (must_store_[input])
+          sources.push_back({input, false, {}});
+        else
+          collect(input, std::vector<int>(arena_.type(input).rank(), 0), false, sources);
+      }
       for (const Source& s : sources)
         result_.level_of[id] = std::max(result_.level_of[id], result_.level_of[s.node] + 1);
       return;

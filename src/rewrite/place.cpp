@@ -296,7 +296,8 @@ bool uses_devices(const expr::Graph& graph, const PlaceOptions& options) {
     if (normal(input.place) != host_place) return true;
   }
   for (NodeId id = 0; id < graph.arena.size(); ++id) {
-    if (graph.arena.node(id).place != 0 || graph.arena.op(id).kind == Kind::Transfer) return true;
+    // Also what was asked for on the host: in a placed graph that has the place 0.
+    if (graph.arena.node(id).place != host_place || graph.arena.op(id).kind == Kind::Transfer) return true;
   }
   return false;
 }

@@ -104,27 +104,34 @@ void BoundSegment::place_temporaries() {
   temporary_offset_.assign(buffers.size(), 0);
   struct Placed {
     std::int64_t begin, end;
-    int first, last;
+    int last;
   };
   std::map<expr::Place, std::vector<Placed>> placed_on;
   std::map<expr::Place, std::int64_t> totals;
+  std::vector<std::size_t> temporaries;
   for (std::size_t b = 0; b < buffers.size(); ++b) {
     const Buffer& buffer = buffers[b];
-    if (buffer.role != Buffer::Role::temporary || buffer.in_place_of >= 0 || buffer.segment != number_) continue;
+    if (buffer.role == Buffer::Role::temporary && buffer.in_place_of < 0 && buffer.segment == number_)
+      temporaries.push_back(b);
+  }
+  // In the order in which they are born, so that those that have died are forgotten.
+  std::ranges::stable_sort(temporaries, {}, [&](std::size_t b) { return buffers[b].first_step; });
+  for (const std::size_t b : temporaries) {
+    const Buffer& buffer = buffers[b];
     const std::int64_t bytes =
         static_cast<std::int64_t>(base::byte_count(memory_.layouts[b].shape, arena.type(buffer.node).dtype));
     std::int64_t& total = totals[buffer.place];
     if (bytes > INT64_MAX / 2 - total) throw OutOfMemory(fmt::format("temporaries of more than {} bytes", total));
     const std::int64_t size = (bytes + alignment - 1) / alignment * alignment;
     std::vector<Placed>& placed = placed_on[buffer.place];
+    std::erase_if(placed, [&](const Placed& other) { return other.last < buffer.first_step; });
     std::ranges::sort(placed, {}, &Placed::begin);
     std::int64_t at = 0;
     for (const Placed& other : placed) {
-      if (other.last < buffer.first_step || other.first > buffer.last_step) continue;
       if (other.begin - at >= size) break;
       at = std::max(at, other.end);
     }
-    placed.push_back({at, at + size, buffer.first_step, buffer.last_step});
+    placed.push_back({at, at + size, buffer.last_step});
     temporary_offset_[b] = at;
     total = std::max(total, at + size);
     std::vector<expr::Origin>& origins = temporaries_[buffer.place].for_what;
@@ -285,7 +292,7 @@ void BoundSegment::send_copy(std::size_t b, CallArrays& arrays, RunCounts& count
     counts.add({buffer.node, plan.buffers[static_cast<std::size_t>(buffer.number)].place, buffer.place,
                 Transferred::Kind::shared, value.bytes()});
   }
-  held_[b] = copy.array;
+  arrays.held.push_back(copy.array);
   memory_.base[b] = address_of(copy.array);
 }
 
@@ -462,13 +469,13 @@ void BoundPlan::run(CallArrays& arrays, Workspace& workspace, RunCounts& counts)
     Device* device;
   };
   std::vector<Repeated> repeated;
-  const auto add_here = [&](Array& result, NodeId node, int b) {
+  const auto add_here = [&](Array& result, NodeId node, int b, expr::Place home) {
     const DType dtype = graph.arena.type(node).dtype;
     if (b < 0) {
       const auto value = graph.arena.scalar_value(node);
       const Array number =
           value && is_float(value->dtype) ? Array(value->d) : Array(value ? value->i : segment->sizes()[node]);
-      result = number.astype(dtype);
+      result = base::moved_to(segment->device_of(home), number.astype(dtype));
       return;
     }
     const Buffer& buffer = plan.buffers[static_cast<std::size_t>(b)];
@@ -485,9 +492,9 @@ void BoundPlan::run(CallArrays& arrays, Workspace& workspace, RunCounts& counts)
         result = copied_to(device, nullptr, graph.constants[number]);
         break;
       case Buffer::Role::resident: {
-        const Buffer& source = plan.buffers[number];
-        result =
-            copied_to(device, segment->device_of(source.place), arrays.shared[static_cast<std::size_t>(source.number)]);
+        const Array& value = arrays.shared[static_cast<std::size_t>(plan.buffers[number].number)];
+        result = empty_array(device, dtype, value.shape());
+        copy_between(device, address_of(result), device, segment->address(b), value.bytes());
         break;
       }
       default: {
@@ -497,16 +504,17 @@ void BoundPlan::run(CallArrays& arrays, Workspace& workspace, RunCounts& counts)
       }
     }
   };
-  const auto add = [&](Array& result, NodeId node, int b) {
-    with_lines(graph.arena.origin(node), [&] { add_here(result, node, b); });
+  const auto add = [&](Array& result, NodeId node, int b, expr::Place home) {
+    with_lines(graph.arena.origin(node), [&] { add_here(result, node, b, home); });
   };
   for (std::size_t i = 0; i < graph.outputs.size(); ++i) {
     if (!is_own(plan.output_buffer[i], Buffer::Role::output, i))
-      add(arrays.outputs[i], graph.outputs[i], plan.output_buffer[i]);
+      add(arrays.outputs[i], graph.outputs[i], plan.output_buffer[i], 0);
   }
   for (std::size_t i = 0; i < graph.updates.size(); ++i) {
-    if (!is_own(plan.update_buffer[i], Buffer::Role::update, i))
-      add(arrays.updates[i], graph.updates[i].value, plan.update_buffer[i]);
+    if (is_own(plan.update_buffer[i], Buffer::Role::update, i)) continue;
+    const expr::Update& update = graph.updates[i];
+    add(arrays.updates[i], update.value, plan.update_buffer[i], graph.inputs[update.input].place);
   }
   segment->run(counts);
   try {

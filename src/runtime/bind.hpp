@@ -67,6 +67,8 @@ class BoundSegment {
   const SizeTable& sizes() const { return sizes_; }
   /// Null for the host.
   Device* device_of(expr::Place place) const;
+  /// Where a buffer is in the present call.
+  const char* address(int buffer) const { return memory_.base[static_cast<std::size_t>(buffer)]; }
   /// Memory for what this segment computes; everything that may fail to be allocated is allocated here.
   void start(CallArrays& arrays, Workspace& workspace, RunCounts& counts);
   /// Runs its launches. Throws what a failed check says.
@@ -108,7 +110,6 @@ class BoundSegment {
     std::vector<expr::Origin> for_what;  // some of them, for messages
   };
   std::map<expr::Place, Temporaries> temporaries_;
-  std::map<std::size_t, Array> held_;  // per buffer: copies that the call reads
   std::vector<BoundLaunch> launches_;
   bool fails_late_ = false;  // a launch behind the commit point may fail
   std::map<std::vector<std::int64_t>, std::unique_ptr<BoundSegment>> next_;

@@ -29,7 +29,8 @@ std::vector<InputRef> find_host_inputs(const Executable& executable) {
   std::vector<InputRef> result;
   for (std::size_t i = 0; i < graph.inputs.size(); ++i) {
     const NodeId node = graph.inputs[i].node;
-    if (used[node] && executable.program.host.known[node]) result.push_back(executable.inputs[i]);
+    // One that lies on a device is read back from there: a fresh size, known later.
+    if (used[node] && executable.program.host.known_at_once(node)) result.push_back(executable.inputs[i]);
   }
   return result;
 }

@@ -67,6 +67,7 @@ struct CallArrays {
   std::vector<Array> shared;            // current values, each on its home
   std::vector<SharedCopies*> copies;    // of the shared variables
   std::vector<std::uint64_t> versions;  // of their values
+  std::vector<Array> held;              // copies of shared variables that the call reads
   std::vector<Array> outputs;           // results
   std::vector<Array> updates;           // new values of the updates; one that was written in place is the old array
 

@@ -65,6 +65,10 @@ class SimulatedDevice final : public Device {
 
   std::shared_ptr<void> allocate(std::size_t bytes) override {
     base::check_allocation(bytes);
+    if (bytes > facts_.memory) {
+      throw OutOfMemory(fmt::format("{} bytes of memory of {} could not be allocated; it has {}", bytes,
+                                    facts_.name.to_string(), facts_.memory));
+    }
     // The owner keeps the memory's table alive: arrays may outlive the device's other users.
     std::shared_ptr<void> piece(memory_->allocate(bytes), [memory = memory_](void* p) { memory->free(p); });
     return on_account(account_, std::move(piece), bytes);
@@ -74,6 +78,11 @@ class SimulatedDevice final : public Device {
   }
   void copy_out(void* host, const void* from, std::size_t bytes) override {
     memory_->copy_out({static_cast<std::byte*>(host), bytes}, from);
+  }
+  void copy_from(Device& other, void* to, const void* from, std::size_t bytes) override {
+    // Memory of another simulated device can be read as it is; a detour could fail for want of memory.
+    if (other.facts().kind == DeviceFacts::Kind::simulated) return copy_in(to, from, bytes);
+    Device::copy_from(other, to, from, bytes);
   }
 
   Prepared prepare(const codegen::Text& text, int) override {

@@ -56,8 +56,14 @@ void* DeviceMemory::allocate(std::size_t bytes) {
     throw OutOfMemory("a simulated device cannot allocate " + std::to_string(bytes) + " bytes");
   }
   const auto address = reinterpret_cast<std::uintptr_t>(first);
-  const std::lock_guard lock(mutex_);
-  allocations_[address] = {{address, bytes}, std::make_shared<WrittenBytes>(bytes)};
+  try {
+    Allocation fresh{{address, bytes}, std::make_shared<WrittenBytes>(bytes)};
+    const std::lock_guard lock(mutex_);
+    allocations_.emplace(address, std::move(fresh));
+  } catch (const std::bad_alloc&) {  // what is remembered of memory takes as much again
+    munmap(mapped, *whole);
+    throw OutOfMemory("a simulated device cannot allocate " + std::to_string(bytes) + " bytes");
+  }
   return first;
 }
 
