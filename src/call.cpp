@@ -334,7 +334,7 @@ std::vector<Array> CompiledFunction::call(std::span<const Argument> arguments) {
     const std::uint16_t home = memory == nullptr ? 0 : memory->place();
     if (home != state.home) arrays_.copies[update_of[u]]->by_device.erase(arrays_.updates[u].device_memory());
     state.home = home;
-    state.value = std::move(arrays_.updates[u]);  // a copy might want memory
+    std::swap(state.value, arrays_.updates[u]);  // a copy might want memory
     ++state.version;
   }
   if (!reference && logs_placement()) log_call(*this, run_counts_.transferred, *where.executable);
