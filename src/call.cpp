@@ -163,9 +163,12 @@ void CompiledFunction::place(Placed& to) const {
     options.soft = true;
     if (rewrite::uses_devices(program_graph, options)) program_graph = rewrite::place(program_graph, options);
   } else {
-    std::size_t next = 4;  // behind what read_devices() found
+    std::size_t next = 0;
     for (expr::GraphInput& input : program_graph.inputs) {
-      if (input.role == expr::Role::shared) input.place = place_key_[next++];
+      if (input.role != expr::Role::shared) continue;
+      const builder::SharedState& state = *shared[next++].node()->shared;
+      input.place = state.home;
+      input.bytes = state.value.bytes();
     }
     rewrite::PlaceOptions options{.scoped = scoped_,
                                   .fallback = fallback_,
@@ -174,7 +177,8 @@ void CompiledFunction::place(Placed& to) const {
                                   .homes_stay = simulated};
     if (rewrite::uses_devices(program_graph, options)) {
       options.devices = runtime::places();
-      if (simulated) options.devices.push_back(simulated_place);
+      if (simulated && std::ranges::find(options.devices, simulated_place) == options.devices.end())
+        options.devices.push_back(simulated_place);
       program_graph = rewrite::place(program_graph, options, &to.log);
       if (base::config().verify) expr::verify(program_graph);
     }

@@ -55,8 +55,11 @@ SharedVariable shared(const Array& value, const SharedOptions& options, Where wh
   v.node()->shared = std::make_shared<builder::SharedState>();
   builder::SharedState& state = *v.node()->shared;
   state.id = ++next_id;
-  const Array kept = options.borrow && value.writable() ? value.contiguous() : value.copy();
-  state.value = base::moved_to(home.memory, kept);
+  if (home.memory != nullptr) {
+    state.value = base::moved_to(home.memory, value);  // a copy of its own
+  } else {
+    state.value = options.borrow && value.writable() ? value.contiguous() : value.copy();
+  }
   state.home = home.place;
   state.pinned = !options.target.empty();
   return SharedVariable(v.handle());

@@ -16,7 +16,7 @@ NodeId Graph::add_input(std::string name, const Type& type, Role role, Place pla
             : arena.make_typed(size_op, {}, {{"input", index}, {"axis", static_cast<std::int64_t>(axis)}}, size_type));
   }
   const NodeId node = arena.make_typed(input_op, {}, {{"index", index}}, arena.intern_type(sized), place);
-  inputs.push_back({std::move(name), node, role, place});
+  inputs.push_back({.name = std::move(name), .node = node, .role = role, .place = place});
   return node;
 }
 

@@ -58,6 +58,7 @@ class Placer {
     bool has_pin = false;   // an input was pinned, or asked to be sent
     Place place = host_place;
     Place pin = host_place;
+    std::int64_t bytes = 0;  // of an input, where that is known
     std::string reason;
     std::vector<std::pair<Place, NodeId>> made;  // where its value is needed, and the node that has it there
   };
@@ -72,6 +73,7 @@ class Placer {
       Decision& d = decisions_[input.node];
       d.place = d.pin = normal(input.place);
       d.has_pin = input.pinned;
+      d.bytes = static_cast<std::int64_t>(std::min(input.bytes, static_cast<std::size_t>(most_bytes)));
     }
     for (NodeId id = 0; id < arena_.size(); ++id) {
       if (needed[id]) decide(id);
@@ -145,6 +147,7 @@ class Placer {
   }
 
   std::int64_t bytes(NodeId id) const {
+    if (decisions_[id].bytes > 0) return decisions_[id].bytes;
     auto total = static_cast<std::int64_t>(size_of(arena_.type(id).dtype));
     for (const NodeId dim : arena_.type(id).shape) {
       const std::int64_t size = arena_.known(arena_.representative(dim)).value_or(unstated_size);

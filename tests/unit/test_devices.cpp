@@ -122,6 +122,15 @@ TEST_CASE("a pinned variable draws work to its device; the flag of a call moves 
   CHECK(runs_on(f, "cuda0"));
 }
 
+TEST_CASE("of several pinned inputs the one with the most bytes draws the work") {
+  const Machine machine(GENERATE(from_range(Machine::all())));
+  const auto small = ct::shared(Array::full(DType::float32, {1, 100}, 1), {.name = "small", .target = machine.first});
+  const auto large = ct::shared(Array::full(DType::float32, {100, 50}, 2), {.name = "large", .target = machine.second});
+  const ct::Function f = ct::function({}, ct::dot(small, large));
+  CHECK(f.devices() == std::vector<std::string>{machine.second});
+  CHECK(values(f()) == std::vector<double>(50, 200));
+}
+
 TEST_CASE("a copy on another device is sent again only when the variable has changed") {
   const Machine machine(GENERATE(from_range(Machine::gpus())));
   auto x = ct::shared(Array{1.f, 2.f}, {.name = "x", .target = "cuda0"});

@@ -1,0 +1,350 @@
+// What a call does with a bound plan: buffers get their addresses, launches run, and everything that may fail does so
+// before a shared variable changes.
+#include <croton/error.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/memory.hpp"
+#include "base/shape.hpp"
+#include "expr/evaluate.hpp"
+#include "runtime/bind.hpp"
+#include "runtime/user_line.hpp"
+
+namespace croton::runtime {
+
+using plan::Buffer;
+
+namespace {
+
+// Segments are kept for so many different sets of numbers; more come from data, which need not repeat itself.
+constexpr std::size_t kept_segments = 64;
+
+char* address_of(const Array& array) { return static_cast<char*>(array.address()); }
+
+Array empty_array(Device* device, DType dtype, const Sizes& shape) {
+  return device != nullptr ? Array::empty_on(*device, dtype, shape) : Array::empty(dtype, shape);
+}
+
+/// A copy in the memory of `to`; null is the host.
+Array copied_to(Device* to, Device* from, const Array& value) {
+  const Array whole = from == nullptr ? value.contiguous() : value;
+  Array result = empty_array(to, value.dtype(), value.shape());
+  copy_between(to, address_of(result), from, address_of(whole), value.bytes());
+  return result;
+}
+
+std::int64_t read_integer(const char* address, DType dtype) {
+  return Array::view_of(const_cast<char*>(address), dtype, {}, {}).astype(DType::int64).item<std::int64_t>();
+}
+
+}  // namespace
+
+void Undo::keep(Device* device, char* address, std::size_t bytes) {
+  if (bytes == 0) return;
+  Kept value{device, address, bytes, base::allocate_shared_memory(bytes)};
+  copy_between(nullptr, value.copy.get(), device, address, bytes);
+  kept_.push_back(std::move(value));
+}
+
+void Undo::put_back() noexcept {
+  for (const Kept& value : kept_) {
+    try {
+      copy_between(value.device, value.address, nullptr, value.copy.get(), value.bytes);
+    } catch (const Error& error) {
+      value.device->lose(error.what());
+    }
+  }
+}
+
+char* Workspace::block(Device* device, std::size_t segment, std::size_t bytes) {
+  if (blocks_.size() <= segment) blocks_.resize(segment + 1);
+  Block& block = blocks_[segment][device];
+  if (block.bytes < bytes) {
+    block = {};  // what is in it is of no use: give it back before the larger one is asked for
+    block = {device != nullptr ? device->allocate(bytes) : base::allocate_shared_memory(bytes), bytes};
+  }
+  return static_cast<char*>(block.memory.get());
+}
+
+/// The constant's copy on this device, sent when it is first asked for.
+void BoundSegment::send_constant(std::size_t b, RunCounts& counts) {
+  const Buffer& buffer = executable_->plan.buffers[b];
+  Device* to = device_of(buffer.place);
+  DeviceConstants& constants = *executable_->device_constants;
+  const std::lock_guard lock(constants.mutex);  // copies of a function share them
+  const auto key = std::pair<int, base::DeviceMemory*>(buffer.number, to);
+  auto found = constants.arrays.find(key);
+  if (found == constants.arrays.end()) {
+    const Array& value = executable_->program.graph.constants[static_cast<std::size_t>(buffer.number)];
+    found = constants.arrays.emplace(key, copied_to(to, nullptr, value)).first;
+    counts.add({buffer.node, 0, buffer.place, Transferred::Kind::constant, value.bytes()});
+  }
+  memory_.base[b] = address_of(found->second);
+}
+
+/// The value, which must lie where the plan takes it to be: names of devices mean others when flags change.
+const Array& BoundSegment::at_home(const Array& value, const Device* home, NodeId node) const {
+  if (value.device_memory() == home) return value;
+  throw DeviceError(
+      fmt::format("{} lies on another {} than the one that the flags now name: it was put there while mode, "
+                  "cuda_simulator, cuda_driver or logical_devices had other values. Give them back those values, or "
+                  "move it: x.set_value(x.get_value())",
+                  lines_of(executable_->program.graph.arena.origin(node)), value.device()));
+}
+
+/// The shared variable's copy on this device: sent if the value has changed since it was last here.
+void BoundSegment::send_copy(std::size_t b, CallArrays& arrays, RunCounts& counts) {
+  const plan::Plan& plan = executable_->plan;
+  const Buffer& buffer = plan.buffers[b];
+  const auto number = static_cast<std::size_t>(plan.buffers[static_cast<std::size_t>(buffer.number)].number);
+  const Array& value = arrays.shared[number];
+  SharedCopies& copies = *arrays.copies[number];
+  const std::lock_guard lock(copies.mutex);  // another call may read the variable at the same time
+  Device* to = device_of(buffer.place);
+  SharedCopies::Copy& copy = copies.by_device[to];
+  if (copy.version != arrays.versions[number] + 1) {  // 0: never sent
+    Array fresh = empty_array(to, value.dtype(), value.shape());
+    Device* from = device_of(plan.buffers[static_cast<std::size_t>(buffer.number)].place);
+    copy_between(to, address_of(fresh), from, address_of(at_home(value, from, buffer.node)), value.bytes());
+    copy = {std::move(fresh), arrays.versions[number] + 1};
+    counts.add({buffer.node, plan.buffers[static_cast<std::size_t>(buffer.number)].place, buffer.place,
+                Transferred::Kind::shared, value.bytes()});
+  }
+  arrays.held.push_back(copy.array);
+  memory_.base[b] = address_of(copy.array);
+}
+
+void BoundSegment::start(CallArrays& arrays, Workspace& workspace, RunCounts& counts) {
+  const plan::Plan& plan = executable_->plan;
+  const expr::Graph& graph = executable_->program.graph;
+  for (auto& [place, block] : temporaries_) {
+    block.address = with_lines(block.for_what, [&, place = place] {
+      return workspace.block(device_of(place), static_cast<std::size_t>(number_), block.bytes);
+    });
+  }
+  for (std::size_t b = 0; b < plan.buffers.size(); ++b) {
+    const Buffer& buffer = plan.buffers[b];
+    const auto number = static_cast<std::size_t>(buffer.number);
+    if (buffer.segment != number_ || buffer.in_place_of >= 0) continue;
+    const DType dtype = graph.arena.type(buffer.node).dtype;
+    char*& base = memory_.base[b];
+    Device* device = device_of(buffer.place);
+    switch (buffer.role) {
+      case Buffer::Role::argument:
+        base = address_of(arrays.arguments[number]);
+        break;
+      case Buffer::Role::shared:
+        base = address_of(at_home(arrays.shared[number], device, buffer.node));
+        break;
+      case Buffer::Role::constant:
+        if (device == nullptr)
+          base = address_of(graph.constants[number]);
+        else
+          with_lines(graph.arena.origin(buffer.node), [&] { send_constant(b, counts); });
+        break;
+      case Buffer::Role::resident:
+        with_lines(graph.arena.origin(buffer.node), [&] { send_copy(b, arrays, counts); });
+        break;
+      case Buffer::Role::temporary:
+        base = temporaries_.at(buffer.place).address + temporary_offset_[b];
+        break;
+      case Buffer::Role::output:
+        arrays.outputs[number] = Array::empty(dtype, memory_.layouts[b].shape);
+        base = address_of(arrays.outputs[number]);
+        break;
+      case Buffer::Role::update:
+        arrays.updates[number] = with_lines(graph.arena.origin(buffer.node),
+                                            [&] { return empty_array(device, dtype, memory_.layouts[b].shape); });
+        base = address_of(arrays.updates[number]);
+        break;
+    }
+  }
+  for (std::size_t b = 0; b < plan.buffers.size(); ++b) {
+    const Buffer& buffer = plan.buffers[b];
+    if (buffer.segment != number_ || buffer.in_place_of < 0) continue;
+    memory_.base[b] = memory_.base[static_cast<std::size_t>(buffer.in_place_of)];
+    const Buffer& home = plan.buffers[static_cast<std::size_t>(buffer.in_place_of)];
+    if (buffer.role == Buffer::Role::update)
+      arrays.updates[static_cast<std::size_t>(buffer.number)] = arrays.shared[static_cast<std::size_t>(home.number)];
+  }
+}
+
+void BoundSegment::run(RunCounts& counts) {
+  failure_[0] = 0;
+  Undo undo;
+  bool overwritten = false;
+  try {
+    for (BoundLaunch& launch : launches_) {
+      if (launch.after_commit && fails_late_ && undo.empty()) keep_updates(undo);
+      run(launch, counts);
+      overwritten = overwritten || launch.after_commit;
+    }
+  } catch (...) {
+    undo.put_back();
+    if (overwritten && undo.empty()) give_up();
+    throw;
+  }
+}
+
+void BoundSegment::give_up() const noexcept {
+  for (const auto& [place, device] : devices_)
+    device->lose("a call failed when it had overwritten some of its shared variables, and not all");
+}
+
+void BoundSegment::run(BoundLaunch& launch, RunCounts& counts) {
+  if (auto* product = std::get_if<std::unique_ptr<ProductLaunch>>(&launch.what)) {
+    with_lines((*product)->origin(), [&] { (*product)->run(memory_); });
+    ++counts.products;
+  } else if (auto* transfer = std::get_if<std::unique_ptr<TransferLaunch>>(&launch.what)) {
+    with_lines((*transfer)->origin(), [&] { (*transfer)->run(memory_); });
+    counts.add((*transfer)->record());
+  } else {
+    KernelLaunch& kernel = *std::get<std::unique_ptr<KernelLaunch>>(launch.what);
+    with_lines(kernel.origins(), [&] { kernel.run(memory_, failure_); });
+    ++(kernel.by_reference() ? counts.reference_kernels : counts.kernels);
+    if (failure_[0] != 0) fail(kernel);
+  }
+}
+
+/// The values that are about to be overwritten.
+void BoundSegment::keep_updates(Undo& undo) const {
+  const std::vector<Buffer>& buffers = executable_->plan.buffers;
+  for (std::size_t b = 0; b < buffers.size(); ++b) {
+    const Buffer& buffer = buffers[b];
+    if (buffer.segment != number_ || buffer.role != Buffer::Role::update || buffer.in_place_of < 0) continue;
+    const DType dtype = executable_->program.graph.arena.type(buffer.node).dtype;
+    undo.keep(device_of(buffer.place), memory_.base[b], base::byte_count(memory_.layouts[b].shape, dtype));
+  }
+}
+
+void BoundSegment::fail(const KernelLaunch& launch) const {
+  const std::uint32_t check = failure_[0];
+  const auto value = static_cast<std::int64_t>(failure_[1] | (std::uint64_t{failure_[2]} << 32));
+  const fuse::KernelCall& call = *launch.kernels()[0].call;
+  const auto& checks = call.kernel->checks;
+  const std::string message =
+      check >= 1 && check <= checks.size() ? expr::fill_message(checks[check - 1].message, value) : "a check failed";
+  throw IndexError(fmt::format("{} ({})", message, lines_of(call.origins)));
+}
+
+std::vector<std::int64_t> BoundSegment::read_fresh() const {
+  const plan::Plan& plan = executable_->plan;
+  std::vector<std::int64_t> values;
+  for (const int b : plan.segments[static_cast<std::size_t>(number_)].fresh) {
+    const DType dtype = executable_->program.graph.arena.type(plan.buffers[static_cast<std::size_t>(b)].node).dtype;
+    std::uint64_t bits = 0;  // of one integer, in whichever memory
+    const plan::Buffer& buffer = plan.buffers[static_cast<std::size_t>(b)];
+    with_lines(executable_->program.graph.arena.origin(buffer.node), [&] {
+      copy_between(nullptr, &bits, device_of(buffer.place), memory_.base[static_cast<std::size_t>(b)], size_of(dtype));
+    });
+    values.push_back(read_integer(reinterpret_cast<const char*>(&bits), dtype));
+  }
+  return values;
+}
+
+BoundSegment& BoundSegment::next(std::vector<std::int64_t> fresh, const CallArrays& arrays, const BindOptions& options,
+                                 RunCounts& counts) {
+  const auto at = next_.find(fresh);
+  if (at != next_.end()) {
+    at->second->memory_.base = memory_.base;  // of the present call; what comes after sets its own
+    return *at->second;
+  }
+  auto bound = std::make_unique<BoundSegment>(executable_, number_ + 1, this, fresh, arrays, options, counts);
+  if (next_.size() >= kept_segments) next_.clear();
+  return *next_.emplace(std::move(fresh), std::move(bound)).first->second;
+}
+
+BoundPlan::BoundPlan(std::shared_ptr<const Executable> executable, const CallArrays& arrays, BindOptions options,
+                     RunCounts& counts)
+    : executable_(std::move(executable)),
+      options_(std::move(options)),
+      first_(executable_, 0, nullptr, {}, arrays, options_, counts) {}
+
+void BoundPlan::run(CallArrays& arrays, Workspace& workspace, RunCounts& counts) {
+  const plan::Plan& plan = executable_->plan;
+  const expr::Graph& graph = executable_->program.graph;
+  static const Array placeholder(0.f);  // without dimensions, so that a copy allocates nothing
+  arrays.outputs.assign(graph.outputs.size(), placeholder);
+  arrays.updates.resize(graph.updates.size());
+  counts.transferred.clear();
+  BoundSegment* segment = &first_;
+  for (std::size_t k = 0; k + 1 < plan.segments.size(); ++k) {
+    segment->start(arrays, workspace, counts);
+    segment->run(counts);
+    segment = &segment->next(segment->read_fresh(), arrays, options_, counts);
+  }
+  segment->start(arrays, workspace, counts);
+
+  // Results that no step of their own computes: inputs, constants and sizes as they are now, before anything is
+  // overwritten; and those that repeat another result, whose memory is taken now and filled at the end.
+  const auto is_own = [&](int b, Buffer::Role role, std::size_t i) {
+    return b >= 0 && plan.buffers[static_cast<std::size_t>(b)].role == role &&
+           static_cast<std::size_t>(plan.buffers[static_cast<std::size_t>(b)].number) == i;
+  };
+  struct Repeated {
+    Array* to;
+    const Array* from;
+    Device* device;
+  };
+  std::vector<Repeated> repeated;
+  const auto add_here = [&](Array& result, NodeId node, int b, expr::Place home) {
+    const DType dtype = graph.arena.type(node).dtype;
+    if (b < 0) {
+      const auto value = graph.arena.scalar_value(node);
+      const Array number =
+          value && is_float(value->dtype) ? Array(value->d) : Array(value ? value->i : segment->sizes()[node]);
+      result = base::moved_to(segment->device_of(home), number.astype(dtype));
+      return;
+    }
+    const Buffer& buffer = plan.buffers[static_cast<std::size_t>(b)];
+    const auto number = static_cast<std::size_t>(buffer.number);
+    Device* device = segment->device_of(buffer.place);
+    switch (buffer.role) {
+      case Buffer::Role::argument:
+        result = arrays.arguments[number].copy();
+        break;
+      case Buffer::Role::shared:
+        result = copied_to(device, device, arrays.shared[number]);
+        break;
+      case Buffer::Role::constant:
+        result = copied_to(device, nullptr, graph.constants[number]);
+        break;
+      case Buffer::Role::resident: {
+        const Array& value = arrays.shared[static_cast<std::size_t>(plan.buffers[number].number)];
+        result = empty_array(device, dtype, value.shape());
+        copy_between(device, address_of(result), device, segment->address(b), value.bytes());
+        break;
+      }
+      default: {
+        const Array& from = buffer.role == Buffer::Role::output ? arrays.outputs[number] : arrays.updates[number];
+        result = empty_array(device, dtype, from.shape());
+        repeated.push_back({&result, &from, device});
+      }
+    }
+  };
+  const auto add = [&](Array& result, NodeId node, int b, expr::Place home) {
+    with_lines(graph.arena.origin(node), [&] { add_here(result, node, b, home); });
+  };
+  for (std::size_t i = 0; i < graph.outputs.size(); ++i) {
+    if (!is_own(plan.output_buffer[i], Buffer::Role::output, i))
+      add(arrays.outputs[i], graph.outputs[i], plan.output_buffer[i], 0);
+  }
+  for (std::size_t i = 0; i < graph.updates.size(); ++i) {
+    if (is_own(plan.update_buffer[i], Buffer::Role::update, i)) continue;
+    const expr::Update& update = graph.updates[i];
+    add(arrays.updates[i], update.value, plan.update_buffer[i], graph.inputs[update.input].place);
+  }
+  segment->run(counts);
+  try {
+    for (const Repeated& r : repeated)
+      copy_between(r.device, address_of(*r.to), r.device, address_of(*r.from), r.from->bytes());
+  } catch (...) {
+    segment->give_up();
+    throw;
+  }
+}
+
+}  // namespace croton::runtime
