@@ -57,11 +57,17 @@ fake_cuda::Launch launch_in_simulator(const std::string& text, const std::string
   };
 }
 
-std::size_t bytes_in_use(const std::string& device) {
-  return runtime::device_at(base::parse_device(device).place()).memory_use().bytes_in_use;
-}
+std::size_t bytes_in_use(const std::string& device) { return device_called(device).memory_use().bytes_in_use; }
 
 }  // namespace
+
+std::vector<double> values(const Array& array) {
+  std::vector<double> all;
+  for (std::int64_t i = 0; i < array.size(); ++i) all.push_back(array.as_double(i));
+  return all;
+}
+
+runtime::Device& device_called(const std::string& name) { return runtime::device_at(base::parse_device(name).place()); }
 
 FakeGpus::FakeGpus(const std::vector<std::pair<std::string, long long>>& settings, const std::string& more_flags) {
   static std::string folder = fake_cuda_folder() + "/";

@@ -2,6 +2,7 @@
 // driver, for which texts are run by the simulator's programs. One body serves them all.
 #pragma once
 
+#include <croton/array.hpp>
 #include <croton/config.hpp>
 
 #include <memory>
@@ -10,8 +11,14 @@
 #include <vector>
 
 #include "fake_cuda.hpp"
+#include "runtime/device.hpp"
 
 namespace croton::test {
+
+/// All elements, in C order.
+std::vector<double> values(const Array& array);
+
+runtime::Device& device_called(const std::string& name);
 
 /// The process's flag `device` is auto for as long as it lives, whatever the tests are run under.
 class ProcessDevice {

@@ -21,15 +21,10 @@ using ct::Variable;
 using ct::test::error_of;
 using ct::test::FakeGpus;
 using ct::test::Machine;
+using ct::test::values;
 using Kind = ct::TransferInfo::Kind;
 
 namespace {
-
-std::vector<double> values(const Array& array) {
-  std::vector<double> all;
-  for (std::int64_t i = 0; i < array.size(); ++i) all.push_back(array.as_double(i));
-  return all;
-}
 
 /// What a transfer was, in a line: "input a: cpu -> cuda0, 12 bytes".
 std::vector<std::string> transfers(const ct::Function& f) {

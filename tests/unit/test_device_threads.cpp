@@ -12,16 +12,11 @@ namespace ct = croton;
 using ct::Array;
 using ct::DType;
 using ct::test::Machine;
+using ct::test::values;
 
 namespace {
 
 constexpr int thread_count = 4, rounds = 8;
-
-std::vector<double> values(const Array& array) {
-  std::vector<double> all;
-  for (std::int64_t i = 0; i < array.size(); ++i) all.push_back(array.as_double(i));
-  return all;
-}
 
 /// Runs `body(number of the thread)` in several threads, which see the machine's devices. True if none raised.
 template <class Body>

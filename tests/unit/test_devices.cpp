@@ -21,14 +21,9 @@ using ct::Array;
 using ct::DType;
 using ct::TransferInfo;
 using ct::test::Machine;
+using ct::test::values;
 
 namespace {
-
-std::vector<double> values(const Array& array) {
-  std::vector<double> result;
-  for (std::int64_t i = 0; i < array.size(); ++i) result.push_back(array.as_double(i));
-  return result;
-}
 
 /// Whether a step of the plan runs there.
 bool runs_on(const ct::Function& f, const std::string& device) {

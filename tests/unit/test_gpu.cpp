@@ -20,19 +20,11 @@ using ct::DType;
 using ct::test::error_of;
 using ct::test::FakeGpus;
 using ct::test::Machine;
+using ct::test::device_called;
+using ct::test::values;
 namespace result = ct::runtime::cuda::result;
 
 namespace {
-
-std::vector<double> values(const Array& array) {
-  std::vector<double> all;
-  for (std::int64_t i = 0; i < array.size(); ++i) all.push_back(array.as_double(i));
-  return all;
-}
-
-ct::runtime::Device& device(const std::string& name) {
-  return ct::runtime::device_at(ct::base::parse_device(name).place());
-}
 
 /// A step of training on cuda0 with all kinds of work: kernels, products, a reduction in parts, an index that may be
 /// wrong, transfers from and to the host and from cuda1, updates in place and not.
@@ -101,7 +93,7 @@ TEST_CASE("real devices are named with what they are") {
 }
 
 TEST_CASE("why there is no GPU is said in a few words") {
-  const auto error = [] { return error_of<ct::DeviceError>([] { device("cuda0"); }); };
+  const auto error = [] { return error_of<ct::DeviceError>([] { device_called("cuda0"); }); };
   {
     FakeGpus none({{"devices", 0}});
     CHECK_THAT(error(), contains("there is no device cuda0; there is: cpu (the driver finds no GPU; the flag"));

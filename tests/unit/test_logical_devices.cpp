@@ -18,18 +18,10 @@ using ct::runtime::parse_split;
 using ct::test::error_of;
 using ct::test::FakeGpus;
 using ct::test::Machine;
+using ct::test::device_called;
+using ct::test::values;
 
 namespace {
-
-std::vector<double> values(const Array& array) {
-  std::vector<double> all;
-  for (std::int64_t i = 0; i < array.size(); ++i) all.push_back(array.as_double(i));
-  return all;
-}
-
-ct::runtime::Device& device(const std::string& name) {
-  return ct::runtime::device_at(ct::base::parse_device(name).place());
-}
 
 std::string names() {
   std::string all;
@@ -74,7 +66,7 @@ TEST_CASE("parts are numbered through, the host is cpu0") {
     const ct::change_flags flags{"logical_devices=cpu:3,cuda_root=none"};
     CHECK(names() == "cpu cpu1 cpu2");
     CHECK(ct::devices()[2].kind == ct::DeviceInfo::Kind::logical);
-    CHECK_THAT(error_of<ct::DeviceError>([] { device("cpu3"); }),
+    CHECK_THAT(error_of<ct::DeviceError>([] { device_called("cpu3"); }),
                contains("there is no device cpu3; there are: cpu, cpu1 (logical), cpu2 (logical)") &&
                    contains("logical_devices=cpu:4 makes cpu0 to cpu3"));
     CHECK(ct::shared(Array{1.f}, {.target = "cpu0"}).home() == "cpu");
@@ -98,7 +90,7 @@ TEST_CASE("parts are numbered through, the host is cpu0") {
 
 TEST_CASE("each part has an account of its memory") {
   const Machine machine(GENERATE(from_range(Machine::all())));
-  const auto &first = device(machine.first), &second = device(machine.second);
+  const auto &first = device_called(machine.first), &second = device_called(machine.second);
   const auto before = first.memory_use(), other = second.memory_use();
   {
     const auto x = ct::shared(Array::zeros(DType::float32, {1000}), {.target = machine.first});
