@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "cases.hpp"
+#include "record.hpp"
 #include "reference.hpp"
 #include "sampling.hpp"
 
@@ -25,6 +26,8 @@ namespace {
 
 namespace ct = croton;
 using bench::now;
+using bench::Record;
+using bench::split;
 
 struct Options {
   int threads = 1;
@@ -36,13 +39,6 @@ struct Options {
                                         "reduce_sum_all", "transpose_add",  "mlp_step",       "logreg_step",
                                         "call_arg",       "call_shared"};
 };
-
-std::vector<std::string> split(const std::string& list) {
-  std::vector<std::string> parts;
-  std::istringstream in(list);
-  for (std::string part; std::getline(in, part, ',');) parts.push_back(part);
-  return parts;
-}
 
 Options parse(const std::vector<std::string>& arguments) {
   Options options;
@@ -81,33 +77,6 @@ int pin(int threads) {
   sched_setaffinity(0, sizeof chosen, &chosen);
   return count;
 }
-
-/// One object of the JSON text.
-class Record {
- public:
-  void add(const std::string& name, double value) {
-    std::ostringstream text;
-    text.precision(10);
-    text << value;
-    add_raw(name, text.str());
-  }
-  void add(const std::string& name, const std::string& value) { add_raw(name, quoted(value)); }
-  void add_raw(const std::string& name, const std::string& text) {
-    text_ += (text_.empty() ? "" : ", ") + quoted(name) + ": " + text;
-  }
-  std::string text() const { return "{" + text_ + "}"; }
-
- private:
-  static std::string quoted(const std::string& value) {
-    std::string result = "\"";
-    for (const char c : value) {
-      if (c == '"' || c == '\\') result += '\\';
-      result += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
-    }
-    return result + "\"";
-  }
-  std::string text_;
-};
 
 double largest(const std::vector<double>& values) {
   double top = 1e-30;

@@ -17,8 +17,8 @@
 #include <vector>
 
 #include "gpu/ceilings.hpp"
-#include "gpu/record.hpp"
 #include "gpu/workloads.hpp"
+#include "record.hpp"
 #include "runtime/cuda/blaslt.hpp"
 #include "runtime/cuda/device.hpp"
 #include "runtime/cuda/toolkit.hpp"
@@ -28,7 +28,8 @@ namespace {
 
 namespace ct = croton;
 namespace cuda = croton::runtime::cuda;
-using bench::gpu::Record;
+using bench::Record;
+using bench::split;
 
 struct Options {
   std::string device = "cuda0";
@@ -38,13 +39,6 @@ struct Options {
   bool ceilings = true;
   std::size_t copy_mib = 2048;
 };
-
-std::vector<std::string> split(const std::string& list) {
-  std::vector<std::string> parts;
-  std::istringstream in(list);
-  for (std::string part; std::getline(in, part, ',');) parts.push_back(part);
-  return parts;
-}
 
 Options parse(const std::vector<std::string>& arguments) {
   Options options;
