@@ -64,20 +64,18 @@ std::string print_launch(std::span<const runtime::BoundKernel> kernels, const co
   std::int64_t items = 0;
   for (const runtime::BoundKernel& kernel : kernels) {
     sizes += fmt::format("{}{}", sizes.empty() ? "" : ", ", fmt::join(kernel.launch.sizes, " x "));
-    const std::int64_t points = codegen::point_count(kernel.launch);
-    items += kernels.size() > 1 ? (points + codegen::group_tile - 1) / codegen::group_tile
-                                : codegen::gpu_items(*kernel.analysis, kernel.launch);
+    items +=
+        kernels.size() > 1 ? codegen::group_tiles(kernel.launch) : codegen::gpu_items(*kernel.analysis, kernel.launch);
   }
   if (sizes.empty()) sizes = "one element";
   if (cuda) {
     const kernel::Family family = kernels[0].analysis->kernel.family;
-    const std::int64_t blocks = kernels.size() > 1 ? std::clamp<std::int64_t>(items, 1, schedule.blocks)
-                                                   : codegen::gpu_blocks(family, items, schedule);
+    const int blocks =
+        kernels.size() > 1 ? codegen::group_blocks(items, schedule) : codegen::gpu_blocks(family, items, schedule);
     return fmt::format("{}: {} blocks of {} threads", sizes, blocks, schedule.threads);
   }
-  const codegen::Work work = kernels.size() > 1
-                                 ? codegen::Work{items, std::max<std::int64_t>(1, schedule.grain / codegen::group_tile)}
-                                 : codegen::cpu_work(*kernels[0].analysis, kernels[0].launch, schedule);
+  const codegen::Work work = kernels.size() > 1 ? codegen::group_work(items, schedule)
+                                                : codegen::cpu_work(*kernels[0].analysis, kernels[0].launch, schedule);
   return fmt::format("{}: {} work items, at least {} a thread", sizes, work.items, work.grain);
 }
 

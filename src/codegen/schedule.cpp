@@ -52,6 +52,16 @@ std::int64_t gpu_items(const Analysis& analysis, const Launch& launch) {
   return analysis.kernel.family == Family::split ? ceiling(inner_count(launch), part_elements) : point_count(launch);
 }
 
+int group_blocks(std::int64_t tiles, const Schedule& schedule) {
+  return static_cast<int>(std::clamp<std::int64_t>(tiles, 1, schedule.blocks));
+}
+
+std::int64_t group_tiles(const Launch& launch) { return (point_count(launch) + group_tile - 1) / group_tile; }
+
+Work group_work(std::int64_t tiles, const Schedule& schedule) {
+  return {tiles, std::max<std::int64_t>(1, schedule.grain / group_tile)};
+}
+
 int gpu_blocks(Family family, std::int64_t items, const Schedule& schedule) {
   const bool warps = family == Family::row || family == Family::split;
   const std::int64_t per_block = warps ? schedule.threads / 32 : schedule.threads;

@@ -36,6 +36,8 @@ std::int64_t gpu_items(const Analysis& analysis, const Launch& launch);
 std::int64_t point_count(const Launch& launch);
 /// Blocks for so many items: a thread an item for pointwise and column kernels, else a warp.
 int gpu_blocks(kernel::Family family, std::int64_t items, const Schedule& schedule);
+/// Of a launch of several kernels: a block takes a tile.
+int group_blocks(std::int64_t tiles, const Schedule& schedule);
 
 /// The family's schedule with overrides applied: "threads=128+row.blocks=64+row_1a2b3c.threads=256". What stands in
 /// front of a key is a family, or the beginning of a kernel's name (from the family's _ on) or of its digest (four
@@ -50,5 +52,9 @@ inline constexpr std::int64_t part_elements = 16 * 1024;
 inline constexpr std::int64_t tile_points = 256;
 /// Launches of several kernels: points of one item, as group_tile of the templates.
 inline constexpr std::int64_t group_tile = 4096;
+/// The tiles of one of them.
+std::int64_t group_tiles(const Launch& launch);
+/// Tiles for CPU threads.
+Work group_work(std::int64_t tiles, const Schedule& schedule);
 
 }  // namespace croton::codegen

@@ -40,8 +40,6 @@ Range range_of(const StandalonePart& part, int operand) {
   return range;
 }
 
-std::int64_t tiles_of(const StandalonePart& part) { return (point_count(*part.launch) + group_tile - 1) / group_tile; }
-
 /// A parameter that is a number.
 std::int64_t number_of(const Parameter& parameter, const StandalonePart& part, std::int64_t& last_tile) {
   const auto access = static_cast<std::size_t>(parameter.access), index = static_cast<std::size_t>(parameter.index);
@@ -53,7 +51,7 @@ std::int64_t number_of(const Parameter& parameter, const StandalonePart& part, s
     case Parameter::Kind::extent:
       return part.extents[index];
     case Parameter::Kind::last_tile:
-      return last_tile += tiles_of(part);
+      return last_tile += group_tiles(*part.launch);
     case Parameter::Kind::points:
       return point_count(*part.launch);
     case Parameter::Kind::pointer:
@@ -70,10 +68,10 @@ std::string standalone_program(const Text& text, std::span<const StandalonePart>
   const kernel::Family family = parts[0].analysis->kernel.family;
   const bool group = parts.size() > 1, split = text.state_bytes > 0;
   std::int64_t items = 0;
-  for (const StandalonePart& part : parts) items += group ? tiles_of(part) : gpu_items(*part.analysis, *part.launch);
+  for (const StandalonePart& part : parts)
+    items += group ? group_tiles(*part.launch) : gpu_items(*part.analysis, *part.launch);
   const Schedule schedule = choose_schedule(family, "");
-  const std::int64_t blocks =
-      group ? std::clamp<std::int64_t>(items, 1, schedule.blocks) : gpu_blocks(family, items, schedule);
+  const std::int64_t blocks = group ? group_blocks(items, schedule) : gpu_blocks(family, items, schedule);
 
   std::string operands, parameters;
   std::vector<std::size_t> first_operand;

@@ -29,10 +29,6 @@ DType dtype_of(const BoundKernel& kernel, std::size_t operand) {
   return kernel.analysis->kernel.operands[operand].dtype;
 }
 
-std::int64_t tiles_of(const BoundKernel& kernel) {
-  return (codegen::point_count(kernel.launch) + codegen::group_tile - 1) / codegen::group_tile;
-}
-
 }  // namespace
 
 BoundKernel bind_kernel(const Executable& executable, const plan::Step& step, int generated, const SizeTable& sizes,
@@ -106,8 +102,9 @@ KernelLaunch::KernelLaunch(std::vector<BoundKernel> kernels, codegen::Text text,
   const bool simulated = device != nullptr && device->facts().kind == DeviceFacts::Kind::simulated;
   if (simulated && schedule.empty()) schedule_ = simulated_schedule;
   if (kernels_.size() > 1) {
-    for (const BoundKernel& kernel : kernels_) work_.items += tiles_of(kernel);
-    work_.grain = std::max<std::int64_t>(1, schedule_.grain / codegen::group_tile);
+    std::int64_t tiles = 0;
+    for (const BoundKernel& kernel : kernels_) tiles += codegen::group_tiles(kernel.launch);
+    work_ = codegen::group_work(tiles, schedule_);
   } else if (runs_cuda()) {
     work_.items = codegen::gpu_items(first, kernels_[0].launch);
   } else {
@@ -168,7 +165,7 @@ void KernelLaunch::fill_parameters() {
         value = kernel.extents[index];
         break;
       case Kind::last_tile:
-        value = last_tile += tiles_of(kernel);
+        value = last_tile += codegen::group_tiles(kernel.launch);
         break;
       case Kind::points:
         value = codegen::point_count(kernel.launch);
@@ -224,9 +221,8 @@ void KernelLaunch::run_on_device(const Memory& memory, std::uint32_t* failure) {
     operands_.push_back({device_failure_.get(), failure_bytes, true, true});
     device_->copy_in(device_failure_.get(), failure, failure_bytes);
   }
-  // A block takes a tile of a group.
   const int blocks = kernels_.size() > 1
-                         ? static_cast<int>(std::clamp<std::int64_t>(work_.items, 1, schedule_.blocks))
+                         ? codegen::group_blocks(work_.items, schedule_)
                          : codegen::gpu_blocks(kernels_[0].analysis->kernel.family, work_.items, schedule_);
   device_->launch({.text = &text_,
                    .parameters = parameters_,
