@@ -4,8 +4,10 @@
 #include <nanobind/nanobind.h>
 // Here, so that no part can forget one: the same cast would then mean another thing in it.
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 namespace croton::python {
@@ -21,8 +23,10 @@ void bind_flags(nb::module_& m);
 void bind_variables(nb::module_& m);
 /// The devices of this machine, device scopes, transfers.
 void bind_devices(nb::module_& m);
-/// The functions of <croton/ops.hpp> and <croton/nnet.hpp>.
-void bind_operations(nb::module_& m, nb::module_& nnet);
+/// The functions of <croton/ops.hpp>.
+void bind_operations(nb::module_& m);
+/// The functions of <croton/nnet.hpp>, <croton/activations.hpp> and <croton/losses.hpp>.
+void bind_nnet(nb::module_& nnet);
 /// The data of <croton/io.hpp>.
 void bind_data(nb::module_& io);
 /// grad, function, Function, KernelInfo.

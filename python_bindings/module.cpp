@@ -11,7 +11,8 @@ NB_MODULE(_croton, m) {
   bind_flags(m);
   bind_variables(m);
   bind_devices(m);
-  bind_operations(m, nnet);
+  bind_operations(m);
+  bind_nnet(nnet);
   bind_functions(m);
   bind_data(io);
 }

@@ -1,5 +1,4 @@
-// The functions of <croton/ops.hpp> and <croton/nnet.hpp>; many are methods of Variable too.
-#include <croton/nnet.hpp>
+// The functions of <croton/ops.hpp>; many are methods of Variable too.
 #include <croton/ops.hpp>
 
 #include "arrays.hpp"
@@ -78,13 +77,15 @@ constexpr ReduceRow reduce_rows[] = {
      "The sum over axes (all if None). Integers are summed in 64 bits; floats along a fixed pairwise tree."},
     {"prod", &prod, "The product over axes."},
     {"mean", &mean, "sum / count; integers give float64. Of no elements: nan."},
-    {"var", &var, "The biased variance (ddof = 0) by two passes."},
     {"max", &max, "The largest element; nan if there is one."},
     {"min", &min, "The smallest element; nan if there is one."},
     {"all", &all, "True if all are."},
     {"any", &any, "True if any is."},
     {"argmax", &argmax, "Index (int64) of the first largest element; without axis: into the flattened variable."},
     {"argmin", &argmin, "Index (int64) of the first smallest element; without axis: into the flattened variable."},
+    {"ptp", &ptp, "max - min."},
+    {"logsumexp", &logsumexp, "log(sum(exp(x))) with the maximum subtracted first."},
+    {"count_nonzero", &count_nonzero, "How many elements are not 0, int64."},
 };
 
 void bind_elementwise(nb::module_& m) {
@@ -131,6 +132,30 @@ void bind_reductions(nb::module_& m) {
         "x"_a, "axis"_a = nb::none(), "dtype"_a = nb::none(), "keepdims"_a = false, "acc_dtype"_a = nb::none(),
         row.doc);
   }
+  constexpr std::pair<const char*, Variable (*)(Operand, const ReduceOptions&, double)> spreads[] = {{"var", &var},
+                                                                                                     {"std", &std}};
+  for (const auto& [name, f] : spreads) {
+    m.def(
+        name,
+        [f = f](nb::handle x, nb::handle axis, double ddof, bool keepdims, nb::handle dtype) {
+          return f(to_operand(x), to_reduce_options(axis, keepdims, dtype, nb::none()), ddof);
+        },
+        "x"_a, "axis"_a = nb::none(), "ddof"_a = 0.0, "keepdims"_a = false, "dtype"_a = nb::none(),
+        "var: sum((x - mean)^2) / (count - ddof), by two passes; std: its square root.");
+  }
+  m.def(
+      "norm",
+      [](nb::handle x, double ord, nb::handle axis, bool keepdims) {
+        return norm(to_operand(x), ord, to_reduce_options(axis, keepdims, nb::none(), nb::none()));
+      },
+      "x"_a, "ord"_a = 2.0, "axis"_a = nb::none(), "keepdims"_a = false,
+      "(sum |x|^ord)^(1 / ord) over the axes; inf: max |x|, -inf: min |x|, 0: how many are not 0.");
+  m.def(
+      "max_and_argmax",
+      [](nb::handle x, nb::handle axis, bool keepdims) {
+        return max_and_argmax(to_operand(x), to_reduce_options(axis, keepdims, nb::none(), nb::none()));
+      },
+      "x"_a, "axis"_a = nb::none(), "keepdims"_a = false, "(max, argmax).");
 }
 
 void bind_views(nb::module_& m) {
@@ -195,46 +220,13 @@ void bind_generators(nb::module_& m) {
       "start, start+step, ... below stop, in the promoted dtype (whole numbers: int64); arange(n) counts from 0.");
 }
 
-void bind_nnet(nb::module_& m) {
-  m.def(
-      "softmax", [](nb::handle x, int axis) { return nnet::softmax(to_operand(x), axis); }, "x"_a, "axis"_a = -1,
-      "exp(x) / sum(exp(x)) along the axis, computed as exp(x - max): finite for all finite x.");
-  m.def(
-      "log_softmax", [](nb::handle x, int axis) { return nnet::log_softmax(to_operand(x), axis); }, "x"_a,
-      "axis"_a = -1, "x - log(sum(exp(x))) along the axis, computed with the maximum subtracted.");
-  m.def(
-      "logsumexp", [](nb::handle x, int axis, bool keepdims) { return nnet::logsumexp(to_operand(x), axis, keepdims); },
-      "x"_a, "axis"_a = -1, "keepdims"_a = false,
-      "log(sum(exp(x))) along the axis, computed with the maximum subtracted.");
-  m.def(
-      "relu", [](nb::handle x, double alpha) { return nnet::relu(to_operand(x), alpha); }, "x"_a, "alpha"_a = 0.0,
-      "0.5 (x + |x|); its gradient at exactly 0 is 0.5. alpha: slope below 0.");
-  m.def("sigmoid", [](nb::handle x) { return nnet::sigmoid(to_operand(x)); }, "x"_a, "1 / (1 + exp(-x)).");
-  m.def("softplus", [](nb::handle x) { return nnet::softplus(to_operand(x)); }, "x"_a, "log(1 + exp(x)).");
-  m.def(
-      "categorical_crossentropy",
-      [](nb::handle p, nb::handle target) { return nnet::categorical_crossentropy(to_operand(p), to_operand(target)); },
-      "p"_a, "target"_a,
-      "Per row of p (probabilities along the last axis): -log(p[target]) for integer targets, -sum(target * log(p)) "
-      "for targets "
-      "of the shape of p. On a softmax it is computed from the logits, without overflow.");
-  m.def(
-      "binary_crossentropy",
-      [](nb::handle p, nb::handle target) { return nnet::binary_crossentropy(to_operand(p), to_operand(target)); },
-      "p"_a, "target"_a, "-(t log(p) + (1 - t) log(1 - p)), elementwise; on a sigmoid it is computed from the logits.");
-  m.def(
-      "layer_norm", [](nb::handle x, double eps) { return nnet::layer_norm(to_operand(x), eps); }, "x"_a,
-      "eps"_a = 1e-5, "(x - mean) / sqrt(var + eps) with mean and biased variance over the last axis.");
-}
-
 }  // namespace
 
-void bind_operations(nb::module_& m, nb::module_& nnet) {
+void bind_operations(nb::module_& m) {
   bind_elementwise(m);
   bind_reductions(m);
   bind_views(m);
   bind_generators(m);
-  bind_nnet(nnet);
 }
 
 }  // namespace croton::python

@@ -1,6 +1,7 @@
 // Everything of Croton: symbolic tensor expressions, compiled.
 #pragma once
 
+#include <croton/activations.hpp>
 #include <croton/array.hpp>
 #include <croton/config.hpp>
 #include <croton/device.hpp>
@@ -8,6 +9,7 @@
 #include <croton/function.hpp>
 #include <croton/grad.hpp>
 #include <croton/io.hpp>
+#include <croton/losses.hpp>
 #include <croton/nnet.hpp>
 #include <croton/ops.hpp>
 #include <croton/shared.hpp>

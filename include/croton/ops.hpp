@@ -7,6 +7,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace croton {
@@ -110,8 +111,10 @@ Variable sum(Operand x, const ReduceOptions& options = {});
 Variable prod(Operand x, const ReduceOptions& options = {});
 /// sum / count; integers give float64. Of no elements: nan.
 Variable mean(Operand x, const ReduceOptions& options = {});
-/// Biased variance (ddof = 0) by two passes.
-Variable var(Operand x, const ReduceOptions& options = {});
+/// sum((x - mean)^2) / (count - ddof), by two passes; nan (or inf) where count <= ddof.
+Variable var(Operand x, const ReduceOptions& options = {}, double ddof = 0);
+/// sqrt(var).
+Variable std(Operand x, const ReduceOptions& options = {}, double ddof = 0);
 /// nan if there is one; an axis without elements raises ValueError when called.
 Variable max(Operand x, const ReduceOptions& options = {});
 Variable min(Operand x, const ReduceOptions& options = {});
@@ -121,6 +124,18 @@ Variable any(Operand x, const ReduceOptions& options = {});
 /// variable.
 Variable argmax(Operand x, const ReduceOptions& options = {});
 Variable argmin(Operand x, const ReduceOptions& options = {});
+/// max - min: nan if there is one; an axis without elements raises ValueError when called.
+Variable ptp(Operand x, const ReduceOptions& options = {});
+/// (sum |x|^order)^(1 / order) over the axes, all if none are named. Order infinity is max |x|, -infinity min |x|, 0
+/// the count of elements that are not 0. (Of matrices that is the entrywise norm; order 2 is Frobenius's.)
+Variable norm(Operand x, double order = 2, const ReduceOptions& options = {});
+/// log(sum(exp(x))) over the axes, the maximum being subtracted first: finite for finite x; an axis
+/// without elements raises ValueError when called.
+Variable logsumexp(Operand x, const ReduceOptions& options = {});
+/// How many elements are not 0, int64.
+Variable count_nonzero(Operand x, const ReduceOptions& options = {});
+/// {max, argmax}, as Theano's max_and_argmax.
+std::pair<Variable, Variable> max_and_argmax(Operand x, const ReduceOptions& options = {});
 
 // ---- products
 // ------------------------------------------------------------------------------------------------------------

@@ -309,9 +309,10 @@ Variable logsumexp(Operand x, int axis, bool keepdims) {
 }
 Variable relu(Operand x, double alpha) {
   const builder::OriginScope origin(x.where);
-  if (alpha == 0) return 0.5 * (x + abs(x));
+  const Variable v = is_discrete(x.variable.dtype()) ? cast(x, base::config().float_x()) : x.variable;
+  if (alpha == 0) return builder::number(0.5, v) * (v + abs(v));
   // alpha x below 0: 0.5 (1 + alpha) x + 0.5 (1 - alpha) |x|
-  return 0.5 * (1 + alpha) * x + 0.5 * (1 - alpha) * abs(x);
+  return builder::number(0.5 * (1 + alpha), v) * v + builder::number(0.5 * (1 - alpha), v) * abs(v);
 }
 Variable sigmoid(Operand x) { return croton::sigmoid(x); }
 Variable softplus(Operand x) { return croton::softplus(x); }
@@ -341,7 +342,7 @@ Variable layer_norm(Operand x, double eps) {
   const builder::OriginScope origin(x.where);
   const ReduceOptions last(std::vector<int>{-1}, true);
   const Variable centred = x - mean(x, last);
-  return centred / sqrt(mean(sqr(centred), last) + eps);
+  return centred / sqrt(mean(sqr(centred), last) + builder::number(eps, centred));
 }
 
 }  // namespace croton::nnet

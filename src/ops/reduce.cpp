@@ -1,11 +1,13 @@
 // Reductions over axes. A row: name, combiner (a struct of codegen_templates/common/combine.cuh), gradient, reference.
 // The result has the dtype of the input (argmax, argmin: int64): sums of integers in 64 bits, acc_dtype and the like
 // are casts that the C++ functions below put around.
+#include <croton/nnet.hpp>
 #include <croton/ops.hpp>
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include "base/config.hpp"
@@ -242,16 +244,27 @@ std::vector<int> axes_of(const Operand& operand, const ReduceOptions& options, s
   return {axes.begin(), axes.end()};
 }
 
-Variable reduce(std::string_view op, const Operand& x, const ReduceOptions& options) {
-  const std::vector<int> axes = axes_of(x, options, op);
-  Variable result = builder::apply(op, {x.variable}, {{"axes", expr::Ints(axes.begin(), axes.end())}}, x.where);
-  if (!options.keepdims) return result;
+/// The reduced axes back, of size 1.
+Variable with_kept_axes(const Operand& reduced, const std::vector<int>& axes, int rank) {
   std::vector<int> pattern;
   int next = 0;
-  for (int axis = 0; axis < x.variable.rank(); ++axis) {
+  for (int axis = 0; axis < rank; ++axis)
     pattern.push_back(std::ranges::binary_search(axes, axis) ? broadcast_axis : next++);
-  }
-  return dimshuffle(Operand(result, x.where), pattern);
+  return dimshuffle(reduced, pattern);
+}
+
+/// How many elements each result is made of.
+Variable element_count(const Operand& x, const ReduceOptions& options, std::string_view op) {
+  Variable count = constant(Array(std::int64_t{1}), "", x.where);
+  for (const int axis : axes_of(x, options, op))
+    count = Operand(count, x.where) * Operand(x.variable.shape(axis, x.where), x.where);
+  return count;
+}
+
+Variable reduce(std::string_view op, const Operand& x, const ReduceOptions& options) {
+  const std::vector<int> axes = axes_of(x, options, op);
+  const Variable result = builder::apply(op, {x.variable}, {{"axes", expr::Ints(axes.begin(), axes.end())}}, x.where);
+  return options.keepdims ? with_kept_axes(Operand(result, x.where), axes, x.variable.rank()) : result;
 }
 
 /// What all and any reduce.
@@ -284,10 +297,7 @@ Variable mean(Operand x, const ReduceOptions& options) {
   const DType own = is_discrete(x.variable.dtype()) ? DType::float64 : x.variable.dtype();
   const DType accumulator =
       options.acc_dtype.value_or(options.dtype ? compute_dtype(*options.dtype) : compute_dtype(own));
-  Variable count = constant(Array(std::int64_t{1}), "", x.where);
-  for (const int axis : axes_of(x, options, "mean")) {
-    count = Operand(count, x.where) * Operand(x.variable.shape(axis, x.where), x.where);
-  }
+  const Variable count = element_count(x, options, "mean");
   ReduceOptions inner = options;
   inner.dtype = inner.acc_dtype = std::nullopt;
   const Variable total = reduce("sum", Operand(cast(x, accumulator), x.where), inner);
@@ -295,11 +305,61 @@ Variable mean(Operand x, const ReduceOptions& options) {
               options.dtype.value_or(own));
 }
 
-Variable var(Operand x, const ReduceOptions& options) {
+Variable var(Operand x, const ReduceOptions& options, double ddof) {
+  const builder::OriginScope origin(x.where);
   ReduceOptions kept = options;
   kept.keepdims = true;
-  const Variable centred = Operand(x.variable, x.where) - Operand(mean(x, kept), x.where);
-  return mean(Operand(sqr(Operand(centred, x.where)), x.where), options);
+  const Variable squares = sqr(x - mean(x, kept));
+  if (ddof == 0) return mean(squares, options);
+  const DType result = options.dtype.value_or(squares.dtype());
+  const Variable count = cast(element_count(x, options, "var"), compute_dtype(result));
+  return cast(sum(squares, options) / maximum(count - builder::number(ddof, count), 0), result);
+}
+Variable std(Operand x, const ReduceOptions& options, double ddof) {
+  const builder::OriginScope origin(x.where);
+  return sqrt(var(x, options, ddof));
+}
+
+Variable ptp(Operand x, const ReduceOptions& options) {
+  const builder::OriginScope origin(x.where);
+  return max(x, options) - min(x, options);
+}
+
+Variable norm(Operand x, double order, const ReduceOptions& options) {
+  const builder::OriginScope origin(x.where);
+  const Variable v = is_discrete(x.variable.dtype()) ? cast(x, base::config().float_x()) : x.variable;
+  if (std::isinf(order)) return order > 0 ? max(abs(v), options) : min(abs(v), options);
+  if (order == 0) return sum(cast(neq(v, 0), v.dtype()), options);
+  if (order == 1) return sum(abs(v), options);
+  if (order == 2) return sqrt(sum(sqr(v), options));
+  return pow(sum(pow(abs(v), builder::number(order, v)), options), builder::number(1 / order, v));
+}
+
+Variable logsumexp(Operand x, const ReduceOptions& options) {
+  const builder::OriginScope origin(x.where);
+  const std::vector<int> axes = axes_of(x, options, "logsumexp");
+  // The axes go last and become one, which is what the op of networks, and the rules about it, know.
+  std::vector<int> order;
+  std::vector<Operand> shape;
+  for (int axis = 0; axis < x.variable.rank(); ++axis) {
+    if (std::ranges::binary_search(axes, axis)) continue;
+    order.push_back(axis);
+    shape.emplace_back(x.variable.shape(axis));
+  }
+  order.insert(order.end(), axes.begin(), axes.end());
+  shape.emplace_back(element_count(x, options, "logsumexp"));
+  const Variable result = nnet::logsumexp(
+      axes.size() == 1 && axes[0] + 1 == x.variable.rank() ? x.variable : reshape(dimshuffle(x, order), shape));
+  return options.keepdims ? with_kept_axes(result, axes, x.variable.rank()) : result;
+}
+
+Variable count_nonzero(Operand x, const ReduceOptions& options) {
+  const builder::OriginScope origin(x.where);
+  return sum(neq(x, 0), options);
+}
+
+std::pair<Variable, Variable> max_and_argmax(Operand x, const ReduceOptions& options) {
+  return {max(x, options), argmax(x, options)};
 }
 
 }  // namespace croton

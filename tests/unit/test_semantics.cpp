@@ -165,7 +165,13 @@ TEST_CASE("all that an expression is composed of comes from the caller's line", 
                                       nnet::categorical_crossentropy(nnet::softmax(x), t),
                                       nnet::categorical_crossentropy(x, x),
                                       nnet::binary_crossentropy(nnet::sigmoid(x), 1),
-                                      nnet::layer_norm(x)};
+                                      nnet::layer_norm(x),
+                                      nnet::gelu(x),
+                                      nnet::log_cosh(x, x),
+                                      nnet::kl_divergence(x, x),
+                                      logsumexp(x),
+                                      norm(x, 3),
+                                      var(x, {}, 1)};
   std::vector<Variable> all_made = made;
   for (const Variable& y : made) {
     if (!is_float(y.dtype())) continue;

@@ -1,0 +1,63 @@
+// Losses. Theano's (in nnet.hpp: categorical_crossentropy, binary_crossentropy) take probabilities; these take the
+// prediction first and the target second as well, and follow Keras's formulas: one number for each sample, the mean (or
+// sum, where said) over the last axis. Reduce them with mean or sum. Prediction and target broadcast against each other
+// but where said otherwise; integers are computed in floatX.
+#pragma once
+
+#include <croton/ops.hpp>
+
+namespace croton::nnet {
+
+/// mean((p - t)^2).
+Variable mean_squared_error(Operand prediction, Operand target);
+/// mean(|p - t|).
+Variable mean_absolute_error(Operand prediction, Operand target);
+/// 100 mean(|p - t| / max(|t|, 1e-7)).
+Variable mean_absolute_percentage_error(Operand prediction, Operand target);
+/// mean((log(1 + max(p, 1e-7)) - log(1 + max(t, 1e-7)))^2).
+Variable mean_squared_logarithmic_error(Operand prediction, Operand target);
+/// mean of 0.5 e^2 where |e| <= delta, delta |e| - 0.5 delta^2 beyond, e = p - t (Huber 1964).
+Variable huber(Operand prediction, Operand target, double delta = 1);
+/// mean(log(cosh(p - t))), without overflow.
+Variable log_cosh(Operand prediction, Operand target);
+/// mean(max(1 - t p, 0)) of targets -1 and 1.
+Variable hinge(Operand prediction, Operand target);
+/// mean(max(1 - t p, 0)^2) of targets -1 and 1.
+Variable squared_hinge(Operand prediction, Operand target);
+/// max(1 + max((1 - t) p) - sum(t p), 0), of one-hot targets.
+Variable categorical_hinge(Operand prediction, Operand target);
+/// sum(t log(t / p)), both clipped to 1e-7 ... 1.
+Variable kl_divergence(Operand prediction, Operand target);
+/// mean(p - t log(p + 1e-7)).
+Variable poisson(Operand prediction, Operand target);
+/// -sum(p t) / (|p| |t|) along `axis`, the norms being at least 1e-6: -1 where they point the same way.
+Variable cosine_similarity(Operand prediction, Operand target, int axis = -1);
+
+/// -(t log(sigmoid(z)) + (1 - t) log(1 - sigmoid(z))), elementwise, from logits z, without overflow.
+Variable sigmoid_binary_crossentropy(Operand logits, Operand target);
+/// -log(softmax(z)[target]) for integer targets (one a row), -sum(t log(softmax(z))) for targets of the shape of z,
+/// along the last axis.
+Variable softmax_crossentropy(Operand logits, Operand target);
+/// (1 - p_t)^gamma times the binary cross-entropy of probabilities p, times alpha for targets of 1 and 1 - alpha for
+/// those of 0 where alpha is given (Lin et al. 2017, arXiv:1708.02002); elementwise. p is clipped to 1e-7 ... 1 - 1e-7.
+Variable binary_focal_crossentropy(Operand p, Operand target, double gamma = 2, std::optional<double> alpha = {});
+/// -sum(alpha (1 - p)^gamma t log(p)) along the last axis, of probabilities and one-hot targets.
+Variable categorical_focal_crossentropy(Operand p, Operand target, double gamma = 2, double alpha = 0.25);
+/// 1 - 2 sum(p t) / (sum(p) + sum(t)) over all axes (a scalar); 1e-7 is added above and below.
+Variable dice(Operand prediction, Operand target);
+/// 1 - sum(p t) / (sum(p t) + alpha sum(p (1 - t)) + beta sum((1 - p) t)) over all axes (Salehi et al. 2017,
+/// arXiv:1706.05721).
+Variable tversky(Operand prediction, Operand target, double alpha = 0.5, double beta = 0.5);
+
+/// softmax(x + b) of each row.
+Variable softmax_with_bias(Operand x, Operand b);
+/// Theano's: {-log(softmax(x + b)[y]), softmax(x + b), argmax(x + b)} of each row.
+struct CrossentropySoftmaxArgmax {
+  Variable crossentropy, softmax, argmax;
+};
+CrossentropySoftmaxArgmax crossentropy_softmax_argmax_1hot_with_bias(Operand x, Operand b, Operand target);
+/// [i, j]: how often class i (of `actual`) was predicted as j; int64, (n, n) with n = `classes`. Integers in 0 to n -
+/// 1; others count nowhere.
+Variable confusion_matrix(Operand actual, Operand prediction, Operand classes);
+
+}  // namespace croton::nnet

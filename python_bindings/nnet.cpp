@@ -1,0 +1,200 @@
+// The functions of <croton/nnet.hpp>, <croton/activations.hpp> and <croton/losses.hpp>.
+#include <croton/activations.hpp>
+#include <croton/losses.hpp>
+#include <croton/nnet.hpp>
+
+#include "bindings.hpp"
+#include "operands.hpp"
+
+namespace croton::python {
+namespace {
+
+struct ActivationRow {
+  const char* name;
+  Variable (*f)(Operand);
+  const char* doc;
+};
+
+/// Activations with one number and its default.
+struct ParameterRow {
+  const char* name;
+  Variable (*f)(Operand, double);
+  const char* parameter;
+  double value;
+  const char* doc;
+};
+
+struct LossRow {
+  const char* name;
+  Variable (*f)(Operand, Operand);
+  const char* doc;
+};
+
+constexpr ActivationRow activation_rows[] = {
+    {"sigmoid", &nnet::sigmoid, "1 / (1 + exp(-x))."},
+    {"softplus", &nnet::softplus, "log(1 + exp(x))."},
+    {"linear", &nnet::linear, "x."},
+    {"relu6", &nnet::relu6, "min(max(x, 0), 6)."},
+    {"selu", &nnet::selu, "The scaled elu whose outputs normalise themselves."},
+    {"silu", &nnet::silu, "x sigmoid(x)."},
+    {"swish", &nnet::swish, "x sigmoid(x)."},
+    {"mish", &nnet::mish, "x tanh(softplus(x))."},
+    {"softsign", &nnet::softsign, "x / (1 + |x|)."},
+    {"hard_sigmoid", &nnet::hard_sigmoid, "clip(0.2 x + 0.5, 0, 1)."},
+    {"ultra_fast_sigmoid", &nnet::ultra_fast_sigmoid, "A piecewise approximation of the sigmoid, within 0.025 of it."},
+    {"hard_silu", &nnet::hard_silu, "x relu6(x + 3) / 6."},
+    {"hard_swish", &nnet::hard_swish, "x relu6(x + 3) / 6."},
+    {"hard_tanh", &nnet::hard_tanh, "clip(x, -1, 1)."},
+    {"log_sigmoid", &nnet::log_sigmoid, "log(sigmoid(x)), without overflow."},
+    {"exponential", &nnet::exponential, "exp(x)."},
+    {"tanh_shrink", &nnet::tanh_shrink, "x - tanh(x)."},
+    {"sparse_plus", &nnet::sparse_plus, "0 below -1, x above 1, (x + 1)^2 / 4 between."},
+    {"sparse_sigmoid", &nnet::sparse_sigmoid, "clip((x + 1) / 2, 0, 1)."},
+};
+
+constexpr ParameterRow parameter_rows[] = {
+    {"relu", &nnet::relu, "alpha", 0, "0.5 (x + |x|); its gradient at exactly 0 is 0.5. alpha: slope below 0."},
+    {"leaky_relu", &nnet::leaky_relu, "negative_slope", 0.2,
+     "max(x, 0) + negative_slope min(x, 0); its gradient at 0 is the slope below."},
+    {"elu", &nnet::elu, "alpha", 1, "x where x > 0, alpha (exp(x) - 1) below."},
+    {"celu", &nnet::celu, "alpha", 1, "x where x > 0, alpha (exp(x / alpha) - 1) below."},
+    {"squareplus", &nnet::squareplus, "b", 4, "0.5 (x + sqrt(x^2 + b))."},
+    {"soft_shrink", &nnet::soft_shrink, "threshold", 0.5, "sgn(x) max(|x| - threshold, 0)."},
+    {"hard_shrink", &nnet::hard_shrink, "threshold", 0.5, "x where |x| > threshold, else 0."},
+};
+
+constexpr LossRow loss_rows[] = {
+    {"mean_squared_error", &nnet::mean_squared_error, "mean((p - t)^2) over the last axis, as all means below."},
+    {"mean_absolute_error", &nnet::mean_absolute_error, "mean(|p - t|)."},
+    {"mean_absolute_percentage_error", &nnet::mean_absolute_percentage_error, "100 mean(|p - t| / max(|t|, 1e-7))."},
+    {"mean_squared_logarithmic_error", &nnet::mean_squared_logarithmic_error, "mean((log(1 + p) - log(1 + t))^2)."},
+    {"log_cosh", &nnet::log_cosh, "mean(log(cosh(p - t))), without overflow."},
+    {"hinge", &nnet::hinge, "mean(max(1 - t p, 0)) of targets -1 and 1."},
+    {"squared_hinge", &nnet::squared_hinge, "mean(max(1 - t p, 0)^2) of targets -1 and 1."},
+    {"categorical_hinge", &nnet::categorical_hinge, "max(1 + max((1 - t) p) - sum(t p), 0) of one-hot targets."},
+    {"kl_divergence", &nnet::kl_divergence, "sum(t log(t / p)), both clipped to 1e-7 ... 1."},
+    {"poisson", &nnet::poisson, "mean(p - t log(p + 1e-7))."},
+    {"sigmoid_binary_crossentropy", &nnet::sigmoid_binary_crossentropy,
+     "The binary cross-entropy of sigmoid(p), elementwise, without overflow."},
+    {"softmax_crossentropy", &nnet::softmax_crossentropy,
+     "The cross-entropy of softmax(p) along the last axis, of integer or one-hot targets."},
+    {"dice", &nnet::dice, "1 - 2 sum(p t) / (sum(p) + sum(t)) over all axes."},
+};
+
+void bind_activations(nb::module_& m) {
+  for (const ActivationRow& row : activation_rows)
+    m.def(row.name, [f = row.f](nb::handle x) { return f(to_operand(x)); }, "x"_a, row.doc);
+  for (const ParameterRow& row : parameter_rows) {
+    m.def(
+        row.name, [f = row.f](nb::handle x, double value) { return f(to_operand(x), value); }, "x"_a,
+        nb::arg(row.parameter) = row.value, row.doc);
+  }
+  m.def(
+      "prelu", [](nb::handle x, nb::handle slope) { return nnet::prelu(to_operand(x), to_operand(slope)); }, "x"_a,
+      "slope"_a, "max(x, 0) + slope min(x, 0) with a slope that is learnt.");
+  m.def(
+      "gelu", [](nb::handle x, bool approximate) { return nnet::gelu(to_operand(x), approximate); }, "x"_a,
+      "approximate"_a = false, "x Phi(x), Phi being the normal distribution function; approximate: by tanh.");
+  m.def(
+      "threshold",
+      [](nb::handle x, double threshold, double value) { return nnet::threshold(to_operand(x), threshold, value); },
+      "x"_a, "threshold"_a, "value"_a = 0.0, "x where x > threshold, else value.");
+  m.def(
+      "softmin", [](nb::handle x, int axis) { return nnet::softmin(to_operand(x), axis); }, "x"_a, "axis"_a = -1,
+      "softmax(-x) along the axis.");
+  m.def(
+      "glu", [](nb::handle x, int axis) { return nnet::glu(to_operand(x), axis); }, "x"_a, "axis"_a = -1,
+      "a sigmoid(b), a and b being the halves of x along the axis.");
+}
+
+void bind_losses(nb::module_& m) {
+  for (const LossRow& row : loss_rows) {
+    m.def(
+        row.name, [f = row.f](nb::handle p, nb::handle t) { return f(to_operand(p), to_operand(t)); }, "prediction"_a,
+        "target"_a, row.doc);
+  }
+  m.def(
+      "huber",
+      [](nb::handle p, nb::handle t, double delta) { return nnet::huber(to_operand(p), to_operand(t), delta); },
+      "prediction"_a, "target"_a, "delta"_a = 1.0,
+      "mean of 0.5 e^2 where |e| <= delta, delta |e| - 0.5 delta^2 beyond, e = p - t.");
+  m.def(
+      "cosine_similarity",
+      [](nb::handle p, nb::handle t, int axis) { return nnet::cosine_similarity(to_operand(p), to_operand(t), axis); },
+      "prediction"_a, "target"_a, "axis"_a = -1, "-sum(p t) / (|p| |t|) along the axis.");
+  m.def(
+      "binary_focal_crossentropy",
+      [](nb::handle p, nb::handle t, double gamma, std::optional<double> alpha) {
+        return nnet::binary_focal_crossentropy(to_operand(p), to_operand(t), gamma, alpha);
+      },
+      "p"_a, "target"_a, "gamma"_a = 2.0, "alpha"_a = nb::none(),
+      "The binary cross-entropy of probabilities times (1 - p_t)^gamma, elementwise.");
+  m.def(
+      "categorical_focal_crossentropy",
+      [](nb::handle p, nb::handle t, double gamma, double alpha) {
+        return nnet::categorical_focal_crossentropy(to_operand(p), to_operand(t), gamma, alpha);
+      },
+      "p"_a, "target"_a, "gamma"_a = 2.0, "alpha"_a = 0.25, "-sum(alpha (1 - p)^gamma t log(p)) along the last axis.");
+  m.def(
+      "tversky",
+      [](nb::handle p, nb::handle t, double alpha, double beta) {
+        return nnet::tversky(to_operand(p), to_operand(t), alpha, beta);
+      },
+      "prediction"_a, "target"_a, "alpha"_a = 0.5, "beta"_a = 0.5,
+      "1 - sum(p t) / (sum(p t) + alpha sum(p (1 - t)) + beta sum((1 - p) t)).");
+  m.def(
+      "softmax_with_bias",
+      [](nb::handle x, nb::handle b) { return nnet::softmax_with_bias(to_operand(x), to_operand(b)); }, "x"_a, "b"_a,
+      "softmax(x + b) of each row.");
+  m.def(
+      "crossentropy_softmax_argmax_1hot_with_bias",
+      [](nb::handle x, nb::handle b, nb::handle target) {
+        const auto all =
+            nnet::crossentropy_softmax_argmax_1hot_with_bias(to_operand(x), to_operand(b), to_operand(target));
+        return std::make_tuple(all.crossentropy, all.softmax, all.argmax);
+      },
+      "x"_a, "b"_a, "target"_a, "(-log(softmax(x + b)[target]), softmax(x + b), argmax(x + b)) of each row.");
+  m.def(
+      "confusion_matrix",
+      [](nb::handle actual, nb::handle prediction, nb::handle classes) {
+        return nnet::confusion_matrix(to_operand(actual), to_operand(prediction), to_operand(classes));
+      },
+      "actual"_a, "prediction"_a, "classes"_a, "[i, j]: how often class i was predicted as j.");
+}
+
+void bind_softmax_and_others(nb::module_& m) {
+  m.def(
+      "softmax", [](nb::handle x, int axis) { return nnet::softmax(to_operand(x), axis); }, "x"_a, "axis"_a = -1,
+      "exp(x) / sum(exp(x)) along the axis, computed as exp(x - max): finite for all finite x.");
+  m.def(
+      "log_softmax", [](nb::handle x, int axis) { return nnet::log_softmax(to_operand(x), axis); }, "x"_a,
+      "axis"_a = -1, "x - log(sum(exp(x))) along the axis, computed with the maximum subtracted.");
+  m.def(
+      "logsumexp", [](nb::handle x, int axis, bool keepdims) { return nnet::logsumexp(to_operand(x), axis, keepdims); },
+      "x"_a, "axis"_a = -1, "keepdims"_a = false,
+      "log(sum(exp(x))) along the axis, computed with the maximum subtracted.");
+  m.def(
+      "categorical_crossentropy",
+      [](nb::handle p, nb::handle target) { return nnet::categorical_crossentropy(to_operand(p), to_operand(target)); },
+      "p"_a, "target"_a,
+      "Per row of p (probabilities along the last axis): -log(p[target]) for integer targets, -sum(target * log(p)) "
+      "for targets "
+      "of the shape of p. On a softmax it is computed from the logits, without overflow.");
+  m.def(
+      "binary_crossentropy",
+      [](nb::handle p, nb::handle target) { return nnet::binary_crossentropy(to_operand(p), to_operand(target)); },
+      "p"_a, "target"_a, "-(t log(p) + (1 - t) log(1 - p)), elementwise; on a sigmoid it is computed from the logits.");
+  m.def(
+      "layer_norm", [](nb::handle x, double eps) { return nnet::layer_norm(to_operand(x), eps); }, "x"_a,
+      "eps"_a = 1e-5, "(x - mean) / sqrt(var + eps) with mean and biased variance over the last axis.");
+}
+
+}  // namespace
+
+void bind_nnet(nb::module_& m) {
+  bind_softmax_and_others(m);
+  bind_activations(m);
+  bind_losses(m);
+}
+
+}  // namespace croton::python

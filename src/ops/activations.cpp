@@ -1,0 +1,198 @@
+// Activations, composed of elementwise ops: fusion makes one kernel of each.
+#include <croton/activations.hpp>
+#include <croton/error.hpp>
+#include <croton/nnet.hpp>
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <numbers>
+
+#include "base/config.hpp"
+#include "builder/gradient_context.hpp"
+#include "ops/registry.hpp"
+
+namespace croton::nnet {
+namespace {
+
+using builder::number;
+
+/// x in floats.
+Variable real(const Operand& x) {
+  return is_discrete(x.variable.dtype()) ? cast(x, base::config().float_x()) : x.variable;
+}
+
+/// The part below 0, so that what is computed of it alone cannot overflow where it is not chosen.
+Variable below_zero(const Variable& x) { return minimum(x, 0); }
+
+}  // namespace
+
+Variable linear(Operand x) { return x.variable; }
+
+Variable leaky_relu(Operand x, double negative_slope) {
+  const builder::OriginScope origin(x.where);
+  const Variable v = real(x);
+  return where(v > 0, v, number(negative_slope, v) * v);
+}
+
+Variable prelu(Operand x, Operand slope) {
+  const builder::OriginScope origin(x.where);
+  const Variable v = real(x);
+  return where(v > 0, v, slope * v);
+}
+
+Variable relu6(Operand x) {
+  const builder::OriginScope origin(x.where);
+  return clip(real(x), 0, 6);
+}
+
+Variable elu(Operand x, double alpha) {
+  const builder::OriginScope origin(x.where);
+  const Variable v = real(x);
+  return where(v > 0, v, number(alpha, v) * expm1(below_zero(v)));
+}
+
+Variable selu(Operand x) {
+  const builder::OriginScope origin(x.where);
+  const Variable v = elu(x, 1.6732632423543772);
+  return number(1.0507009873554805, v) * v;
+}
+
+Variable celu(Operand x, double alpha) {
+  const builder::OriginScope origin(x.where);
+  const Variable v = real(x);
+  return where(v > 0, v, number(alpha, v) * expm1(below_zero(v) / number(alpha, v)));
+}
+
+Variable gelu(Operand x, bool approximate) {
+  const builder::OriginScope origin(x.where);
+  const Variable v = real(x);
+  // erfc, not 1 + erf: exact far below 0.
+  if (!approximate) return number(0.5, v) * v * erfc(v * number(-std::numbers::sqrt2 / 2, v));
+  // 0.5 (1 + tanh(u)) is sigmoid(2 u), which is exact far below 0.
+  // Far out it is 0 or 1 long before the cube, and with it the slope, overflows.
+  const Variable near = clip(v, -100, 100), scale = number(2 * std::sqrt(2 / std::numbers::pi), v);
+  return v * croton::sigmoid(scale * near * (1 + number(0.044715, v) * sqr(near)));
+}
+
+Variable silu(Operand x) {
+  const builder::OriginScope origin(x.where);
+  const Variable v = real(x);
+  return v * croton::sigmoid(v);
+}
+Variable swish(Operand x) { return silu(x); }
+
+Variable mish(Operand x) {
+  const builder::OriginScope origin(x.where);
+  const Variable v = real(x);
+  return v * tanh(croton::softplus(v));
+}
+
+Variable softsign(Operand x) {
+  const builder::OriginScope origin(x.where);
+  const Variable v = real(x);
+  return v / (1 + abs(v));
+}
+
+Variable hard_sigmoid(Operand x) {
+  const builder::OriginScope origin(x.where);
+  const Variable v = real(x);
+  return clip(number(0.2, v) * v + number(0.5, v), 0, 1);
+}
+
+Variable ultra_fast_sigmoid(Operand x) {
+  // Three pieces in |x| / 2: a hyperbola, a line, a constant.
+  const builder::OriginScope origin(x.where);
+  const Variable v = real(x), half = number(0.5, v) * abs(v);
+  const Variable near = number(1.5, v) * half / (1 + half);
+  const Variable middle = number(0.935409070603099, v) + number(0.0458812946797165, v) * (half - number(1.7, v));
+  const Variable z = where(half < number(1.7, v), near, where(half < 3, middle, number(0.99505475368673, v)));
+  return number(0.5, v) * (where(v < 0, -z, z) + 1);
+}
+
+Variable hard_silu(Operand x) {
+  const builder::OriginScope origin(x.where);
+  const Variable v = real(x);
+  return v * relu6(v + 3) / 6;
+}
+Variable hard_swish(Operand x) { return hard_silu(x); }
+
+Variable hard_tanh(Operand x) {
+  const builder::OriginScope origin(x.where);
+  return clip(real(x), -1, 1);
+}
+
+Variable log_sigmoid(Operand x) {
+  const builder::OriginScope origin(x.where);
+  return -croton::softplus(-real(x));
+}
+
+Variable exponential(Operand x) { return exp(x); }
+
+Variable squareplus(Operand x, double b) {
+  const builder::OriginScope origin(x.where);
+  const Variable v = real(x), far = number(1e9, v);
+  // Far out the root is |x|, and the square overflows.
+  const Variable root = maximum(abs(v), sqrt(sqr(clip(v, -far, far)) + number(b, v)));
+  // Below 0 the sum cancels; b / (root - x) / 2 is the same number.
+  return where(v > 0, number(0.5, v) * (v + root), number(0.5 * b, v) / (root - below_zero(v)));
+}
+
+Variable tanh_shrink(Operand x) {
+  const builder::OriginScope origin(x.where);
+  const Variable v = real(x);
+  return v - tanh(v);
+}
+
+Variable soft_shrink(Operand x, double threshold) {
+  const builder::OriginScope origin(x.where);
+  const Variable v = real(x), t = number(threshold, v);
+  return where(v > t, v - t, where(v < -t, v + t, zeros_like(v)));
+}
+
+Variable hard_shrink(Operand x, double threshold) {
+  const builder::OriginScope origin(x.where);
+  const Variable v = real(x);
+  return where(abs(v) > number(threshold, v), v, zeros_like(v));
+}
+
+Variable threshold(Operand x, double threshold, double value) {
+  const builder::OriginScope origin(x.where);
+  const Variable v = real(x);
+  return where(v > number(threshold, v), v, number(value, v));
+}
+
+Variable sparse_plus(Operand x) {
+  const builder::OriginScope origin(x.where);
+  const Variable v = real(x);
+  return where(v > 1, v, number(0.25, v) * sqr(clip(v, -1, 1) + 1));
+}
+
+Variable sparse_sigmoid(Operand x) {
+  const builder::OriginScope origin(x.where);
+  const Variable v = real(x);
+  return clip(number(0.5, v) * (v + 1), 0, 1);
+}
+
+Variable softmin(Operand x, int axis) {
+  const builder::OriginScope origin(x.where);
+  return softmax(-real(x), axis);
+}
+
+Variable glu(Operand x, int axis) {
+  const builder::OriginScope origin(x.where);
+  const Variable v = real(x);
+  const auto at = static_cast<std::size_t>(ops::normal_axes({axis}, v.rank(), "glu", x)[0]);
+  const std::int64_t size = v.type().shape[at];
+  if (size != unknown_size && size % 2 != 0) {
+    throw ShapeError(fmt::format("glu ({}): {}: axis {} has {} elements, which has no halves",
+                                 builder::describe(x.where), builder::describe(x.variable), at, size));
+  }
+  const Variable half = floor_divide(v.shape(static_cast<int>(at)), 2);
+  std::vector<SliceSpec> first(at, slice()), second = first;
+  first.push_back(slice({}, half));
+  second.push_back(slice(half, {}));
+  return v.at(first) * croton::sigmoid(v.at(second));
+}
+
+}  // namespace croton::nnet

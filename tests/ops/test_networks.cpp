@@ -1,0 +1,475 @@
+// Activations, losses and the reductions that are composed of others, against their formulas in long double, far out as
+// well as near 0, with their gradients.
+#include "samples.hpp"
+
+#include <functional>
+#include <numbers>
+
+using namespace croton_test;
+namespace nnet = croton::nnet;
+
+namespace {
+
+using Real = long double;
+
+struct Activation {
+  std::string name;
+  std::function<Variable(const Variable&)> f;
+  std::function<Real(Real)> formula;
+  bool kink_free = true;  // differences can check the gradient anywhere
+};
+
+Real sigmoid(Real x) { return 1 / (1 + std::exp(-x)); }
+Real softplus(Real x) { return x > 100 ? x : std::log1p(std::exp(x)); }
+Real clamp(Real x, Real low, Real high) { return std::min(std::max(x, low), high); }
+
+std::vector<Activation> activations() {
+  const Real selu_alpha = 1.6732632423543772848L, selu_scale = 1.0507009873554804934L;
+  return {
+      {"linear", [](const Variable& x) { return nnet::linear(x); }, [](Real x) { return x; }},
+      {"relu", [](const Variable& x) { return nnet::relu(x); }, [](Real x) { return std::max<Real>(x, 0); }, false},
+      {"leaky_relu", [](const Variable& x) { return nnet::leaky_relu(x, 0.25); },
+       [](Real x) { return x > 0 ? x : x / 4; }, false},
+      {"prelu", [](const Variable& x) { return nnet::prelu(x, ct::constant(Array(0.25f))); },
+       [](Real x) { return x > 0 ? x : x / 4; }, false},
+      {"relu6", [](const Variable& x) { return nnet::relu6(x); }, [](Real x) { return clamp(x, 0, 6); }, false},
+      {"elu", [](const Variable& x) { return nnet::elu(x, 0.5); }, [](Real x) { return x > 0 ? x : std::expm1(x) / 2; },
+       false},
+      {"selu", [](const Variable& x) { return nnet::selu(x); },
+       [=](Real x) { return selu_scale * (x > 0 ? x : selu_alpha * std::expm1(x)); }, false},
+      {"celu", [](const Variable& x) { return nnet::celu(x, 2); },
+       [](Real x) { return x > 0 ? x : 2 * std::expm1(x / 2); }},
+      {"gelu", [](const Variable& x) { return nnet::gelu(x); },
+       [](Real x) { return x / 2 * std::erfc(-x / std::numbers::sqrt2_v<Real>); }},
+      {"gelu by tanh", [](const Variable& x) { return nnet::gelu(x, true); },
+       [](Real x) { return x * sigmoid(2 * std::sqrt(2 / std::numbers::pi_v<Real>) * (x + 0.044715L * x * x * x)); }},
+      {"silu", [](const Variable& x) { return nnet::silu(x); }, [](Real x) { return x * sigmoid(x); }},
+      {"swish", [](const Variable& x) { return nnet::swish(x); }, [](Real x) { return x * sigmoid(x); }},
+      {"mish", [](const Variable& x) { return nnet::mish(x); }, [](Real x) { return x * std::tanh(softplus(x)); }},
+      {"softsign", [](const Variable& x) { return nnet::softsign(x); }, [](Real x) { return x / (1 + std::abs(x)); }},
+      {"sigmoid", [](const Variable& x) { return nnet::sigmoid(x); }, sigmoid},
+      {"softplus", [](const Variable& x) { return nnet::softplus(x); }, softplus},
+      {"hard_sigmoid", [](const Variable& x) { return nnet::hard_sigmoid(x); },
+       [](Real x) { return clamp(0.2L * x + 0.5L, 0, 1); }, false},
+      {"hard_silu", [](const Variable& x) { return nnet::hard_silu(x); },
+       [](Real x) { return x * clamp(x + 3, 0, 6) / 6; }, false},
+      {"hard_swish", [](const Variable& x) { return nnet::hard_swish(x); },
+       [](Real x) { return x * clamp(x + 3, 0, 6) / 6; }, false},
+      {"hard_tanh", [](const Variable& x) { return nnet::hard_tanh(x); }, [](Real x) { return clamp(x, -1, 1); },
+       false},
+      {"log_sigmoid", [](const Variable& x) { return nnet::log_sigmoid(x); }, [](Real x) { return -softplus(-x); }},
+      {"exponential", [](const Variable& x) { return nnet::exponential(clip(x, -80, 80)); },
+       [](Real x) { return std::exp(clamp(x, -80, 80)); }, false},
+      {"squareplus", [](const Variable& x) { return nnet::squareplus(x); },
+       [](Real x) { return x > 0 ? (x + std::hypot(x, Real{2})) / 2 : 2 / (std::hypot(x, Real{2}) - x); }},
+      {"tanh_shrink", [](const Variable& x) { return nnet::tanh_shrink(x); }, [](Real x) { return x - std::tanh(x); }},
+      {"soft_shrink", [](const Variable& x) { return nnet::soft_shrink(x); },
+       [](Real x) { return x > 0.5L    ? x - 0.5L
+                           : x < -0.5L ? x + 0.5L
+                                       : 0; }, false},
+      {"hard_shrink", [](const Variable& x) { return nnet::hard_shrink(x); },
+       [](Real x) { return std::abs(x) > 0.5L ? x : 0; }, false},
+      {"threshold", [](const Variable& x) { return nnet::threshold(x, 1, -2); }, [](Real x) { return x > 1 ? x : -2; },
+       false},
+      {"sparse_plus", [](const Variable& x) { return nnet::sparse_plus(x); },
+       [](Real x) { return x > 1    ? x
+                           : x < -1 ? 0
+                                    : (x + 1) * (x + 1) / 4; }, false},
+      {"sparse_sigmoid", [](const Variable& x) { return nnet::sparse_sigmoid(x); },
+       [](Real x) { return clamp((x + 1) / 2, 0, 1); }, false},
+  };
+}
+
+/// Near 0, at the kinks of some, and far out.
+const std::vector<double> points = {-1e30, -1e5, -300, -88, -20, -6,  -3, -2.5, -1, -0.7, -0.5, -1e-3, -1e-20,
+                                    0,     1e-3, 0.5,  0.7, 1,   2.5, 3,  6,    20, 88,   300,  1e5,   1e30};
+
+bool all_finite(const Array& x) {
+  for (std::int64_t i = 0; i < x.size(); ++i) {
+    if (!std::isfinite(x.as_double(i))) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+TEST_CASE("activations are their formulas, and finite with their gradients", "[networks]") {
+  const std::string mode = GENERATE(from_range(backends()));
+  const DType dtype = GENERATE(DType::float32, DType::float64);
+  CAPTURE(mode, ct::name_of(dtype));
+  const Variable x = ct::vector("x", dtype);
+  std::vector<Variable> outputs;
+  for (const Activation& a : activations()) {
+    const Variable y = a.f(x);
+    REQUIRE(y.dtype() == dtype);
+    outputs.push_back(y);
+    outputs.push_back(ct::grad(ct::sum(y), x));
+  }
+  const Array at = fill(points, dtype);
+  const auto results = compile(mode, {x}, outputs)(at);
+  const auto all = activations();
+  // The functions they are made of are exact to a few ULP; the largest sum of such errors is mish's.
+  const double tolerance = dtype == DType::float32 ? 1e-5 : 1e-13;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    INFO(all[i].name);
+    const Array &value = results[2 * i], &slope = results[2 * i + 1];
+    for (std::int64_t k = 0; k < at.size(); ++k) {
+      const Real point = at.as_double(k), exact = all[i].formula(point);
+      if (std::abs(exact) > (dtype == DType::float32 ? 3e38L : 1e308L) || all[i].name == "gelu by tanh") continue;
+      INFO("at " << static_cast<double>(point));
+      const double smallest = dtype == DType::float32 ? 1e-37 : 1e-300;
+      // tanh_shrink and the like cancel near 0, where their terms' size counts.
+      const double scale = std::max({static_cast<double>(std::abs(exact)), smallest,
+                                     all[i].name == "tanh_shrink" ? std::abs(static_cast<double>(point)) : 0.0});
+      CHECK(std::abs(value.as_double(k) - static_cast<double>(exact)) <= tolerance * scale);
+    }
+    CHECK(all_finite(slope));
+  }
+}
+
+TEST_CASE("gradients of activations by differences", "[networks]") {
+  for (const Activation& a : activations()) {
+    INFO(a.name);
+    const auto f = [&](const std::vector<Variable>& x) { return a.f(x[0]); };
+    // No kink within reach of a difference.
+    const Array smooth = Array{-3.3, -1.7, -0.8, -0.3, 0.2, 0.6, 1.3, 2.2, 4.4};
+    CHECK(ct::verify_grad(f, {smooth}, a.kink_free ? 2 : 1) < 1e-5);
+  }
+  const auto glu = [](const std::vector<Variable>& x) { return nnet::glu(x[0]); };
+  CHECK(ct::verify_grad(glu, {Array::uniform(DType::float64, {3, 4}, 1, -2, 2)}, 2) < 1e-5);
+  const auto softmin = [](const std::vector<Variable>& x) { return nnet::softmin(x[0], 0); };
+  CHECK(ct::verify_grad(softmin, {Array::uniform(DType::float64, {3, 4}, 1, -2, 2)}) < 1e-5);
+  const auto prelu = [](const std::vector<Variable>& x) { return nnet::prelu(x[0], x[1]); };
+  CHECK(ct::verify_grad(prelu, {Array{{-1.5, 2.0}, {0.5, -0.25}}, Array{0.25, 0.5}}) < 1e-5);
+}
+
+TEST_CASE("glu, softmin and the fast sigmoid", "[networks]") {
+  const std::string mode = GENERATE(from_range(backends()));
+  CAPTURE(mode);
+  const Variable x = ct::dmatrix("x");
+  const auto f = compile(mode, {x}, {nnet::glu(x), nnet::glu(x, 0), nnet::softmin(x), nnet::ultra_fast_sigmoid(x)});
+  const Array a = Array::uniform(DType::float64, {4, 6}, 3, -8, 8);
+  const auto r = f(a);
+  REQUIRE(r[0].shape() == Sizes{4, 3});
+  REQUIRE(r[1].shape() == Sizes{2, 6});
+  for (std::int64_t i = 0; i < 4; ++i) {
+    double total = 0;
+    for (std::int64_t j = 0; j < 6; ++j) total += std::exp(-a.at<double>(i, j));
+    for (std::int64_t j = 0; j < 6; ++j) {
+      const double v = a.at<double>(i, j);
+      CHECK(std::as_const(r[2]).at<double>(i, j) == Approx(std::exp(-v) / total).epsilon(1e-13));
+      CHECK(std::abs(std::as_const(r[3]).at<double>(i, j) - 1 / (1 + std::exp(-v))) < 0.025);
+      if (j < 3) {
+        const double gate = 1 / (1 + std::exp(-a.at<double>(i, j + 3)));
+        CHECK(std::as_const(r[0]).at<double>(i, j) == Approx(v * gate).epsilon(1e-13));
+      }
+      if (i < 2) {
+        const double gate = 1 / (1 + std::exp(-a.at<double>(i + 2, j)));
+        CHECK(std::as_const(r[1]).at<double>(i, j) == Approx(v * gate).epsilon(1e-13));
+      }
+    }
+  }
+  CHECK(f(Array::zeros(DType::float64, {0, 6}))[0].shape() == Sizes{0, 3});
+  CHECK_THROWS_AS(f(Array::zeros(DType::float64, {4, 5})), ct::ShapeError);
+  CHECK_THROWS_AS(nnet::glu(ct::variable({DType::float32, {2, 3}}, "y")), ct::ShapeError);
+}
+
+namespace {
+
+struct Loss {
+  std::string name;
+  std::function<Variable(const Variable&, const Variable&)> f;
+  /// Of one row.
+  std::function<double(const std::vector<double>& p, const std::vector<double>& t)> formula;
+};
+
+double mean_over(const std::vector<double>& p, const std::vector<double>& t,
+                 const std::function<double(double, double)>& of) {
+  double total = 0;
+  for (std::size_t i = 0; i < p.size(); ++i) total += of(p[i], t[i]);
+  return total / static_cast<double>(p.size());
+}
+
+std::vector<Loss> losses() {
+  using Row = const std::vector<double>&;
+  const auto mean_loss = [](std::string name, auto f, std::function<double(double, double)> of) {
+    return Loss{std::move(name), f, [of](Row p, Row t) { return mean_over(p, t, of); }};
+  };
+  using V = const Variable&;
+  return {
+      mean_loss(
+          "mean_squared_error", [](V p, V t) { return nnet::mean_squared_error(p, t); },
+          [](double p, double t) { return (p - t) * (p - t); }),
+      mean_loss(
+          "mean_absolute_error", [](V p, V t) { return nnet::mean_absolute_error(p, t); },
+          [](double p, double t) { return std::abs(p - t); }),
+      mean_loss(
+          "mean_absolute_percentage_error", [](V p, V t) { return nnet::mean_absolute_percentage_error(p, t); },
+          [](double p, double t) { return 100 * std::abs(p - t) / std::max(std::abs(t), 1e-7); }),
+      mean_loss(
+          "mean_squared_logarithmic_error", [](V p, V t) { return nnet::mean_squared_logarithmic_error(p, t); },
+          [](double p, double t) {
+            return std::pow(std::log1p(std::max(p, 1e-7)) - std::log1p(std::max(t, 1e-7)), 2);
+          }),
+      mean_loss(
+          "huber", [](V p, V t) { return nnet::huber(p, t, 0.3); },
+          [](double p, double t) {
+            const double e = std::abs(p - t);
+            return e <= 0.3 ? e * e / 2 : 0.3 * e - 0.045;
+          }),
+      mean_loss(
+          "log_cosh", [](V p, V t) { return nnet::log_cosh(p * 3, t); },
+          [](double p, double t) { return std::log(std::cosh(3 * p - t)); }),
+      mean_loss(
+          "hinge", [](V p, V t) { return nnet::hinge(p, 2 * t - 1); },
+          [](double p, double t) { return std::max(1 - (2 * t - 1) * p, 0.0); }),
+      mean_loss(
+          "squared_hinge", [](V p, V t) { return nnet::squared_hinge(p, 2 * t - 1); },
+          [](double p, double t) { return std::pow(std::max(1 - (2 * t - 1) * p, 0.0), 2); }),
+      {"categorical_hinge", [](V p, V t) { return nnet::categorical_hinge(p, t); },
+       [](Row p, Row t) {
+         double wrong = -1e300, right = 0;
+         for (std::size_t i = 0; i < p.size(); ++i) {
+           wrong = std::max(wrong, (1 - t[i]) * p[i]);
+           right += t[i] * p[i];
+         }
+         return std::max(1 + wrong - right, 0.0);
+       }},
+      {"kl_divergence", [](V p, V t) { return nnet::kl_divergence(p, t); },
+       [](Row p, Row t) {
+         return static_cast<double>(p.size()) * mean_over(p, t, [](double q, double u) {
+                  u = std::clamp(u, 1e-7, 1.0);
+                  return u * std::log(u / std::clamp(q, 1e-7, 1.0));
+                });
+       }},
+      mean_loss(
+          "poisson", [](V p, V t) { return nnet::poisson(p, t); },
+          [](double p, double t) { return p - t * std::log(p + 1e-7); }),
+      {"cosine_similarity", [](V p, V t) { return nnet::cosine_similarity(p, t); },
+       [](Row p, Row t) {
+         double pt = 0, pp = 0, tt = 0;
+         for (std::size_t i = 0; i < p.size(); ++i) {
+           pt += p[i] * t[i];
+           pp += p[i] * p[i];
+           tt += t[i] * t[i];
+         }
+         return -pt / std::sqrt(pp * tt);
+       }},
+      {"softmax_crossentropy", [](V p, V t) { return nnet::softmax_crossentropy(5 * p, t); },
+       [](Row p, Row t) {
+         double total = 0, loss = 0;
+         for (const double v : p) total += std::exp(5 * v);
+         for (std::size_t i = 0; i < p.size(); ++i) loss -= t[i] * (5 * p[i] - std::log(total));
+         return loss;
+       }},
+      mean_loss(
+          "sigmoid_binary_crossentropy",
+          [](V p, V t) { return ct::mean(nnet::sigmoid_binary_crossentropy(9 * p - 4, t), -1); },
+          [](double p, double t) {
+            const double q = 1 / (1 + std::exp(4 - 9 * p));
+            return -(t * std::log(q) + (1 - t) * std::log1p(-q));
+          }),
+      mean_loss(
+          "binary_focal_crossentropy",
+          [](V p, V t) { return ct::mean(nnet::binary_focal_crossentropy(p, t, 1.5, 0.3), -1); },
+          [](double p, double t) {
+            const double right = t * p + (1 - t) * (1 - p);
+            return (t * 0.3 + (1 - t) * 0.7) * std::pow(1 - right, 1.5) *
+                   -(t * std::log(p) + (1 - t) * std::log(1 - p));
+          }),
+      {"categorical_focal_crossentropy", [](V p, V t) { return nnet::categorical_focal_crossentropy(p, t); },
+       [](Row p, Row t) {
+         double loss = 0;
+         for (std::size_t i = 0; i < p.size(); ++i) loss -= 0.25 * (1 - p[i]) * (1 - p[i]) * t[i] * std::log(p[i]);
+         return loss;
+       }},
+  };
+}
+
+}  // namespace
+
+TEST_CASE("losses are their formulas", "[networks]") {
+  const std::string mode = GENERATE(from_range(backends()));
+  CAPTURE(mode);
+  const Variable p = ct::dmatrix("p"), t = ct::dmatrix("t");
+  const auto all = losses();
+  std::vector<Variable> outputs;
+  for (const Loss& loss : all) outputs.push_back(loss.f(p, t));
+  outputs.push_back(nnet::dice(p, t));
+  outputs.push_back(nnet::tversky(p, t, 0.3, 0.6));
+  const auto f = compile(mode, {p, t}, outputs);
+  const Array predicted = Array::uniform(DType::float64, {5, 7}, 1, 0.01, 0.99);
+  // One-hot rows, and one of shares.
+  Array target = Array::zeros(DType::float64, {5, 7});
+  for (std::int64_t i = 0; i < 4; ++i) target.at<double>(i, (3 * i) % 7) = 1;
+  for (std::int64_t j = 0; j < 7; ++j) target.at<double>(4, j) = static_cast<double>(j) / 21;
+  const auto results = f(predicted, target);
+  for (std::size_t l = 0; l < all.size(); ++l) {
+    INFO(all[l].name);
+    REQUIRE(results[l].shape() == Sizes{5});
+    for (std::int64_t i = 0; i < 5; ++i) {
+      std::vector<double> row, wanted;
+      for (std::int64_t j = 0; j < 7; ++j) {
+        row.push_back(predicted.at<double>(i, j));
+        wanted.push_back(target.at<double>(i, j));
+      }
+      CHECK(results[l].as_double(i) == Approx(all[l].formula(row, wanted)).epsilon(1e-12).margin(1e-14));
+    }
+  }
+  double both = 0, sum_p = 0, sum_t = 0;
+  for (std::int64_t i = 0; i < predicted.size(); ++i) {
+    both += predicted.as_double(i) * target.as_double(i);
+    sum_p += predicted.as_double(i);
+    sum_t += target.as_double(i);
+  }
+  CHECK(results[all.size()].item<double>() == Approx(1 - (2 * both + 1e-7) / (sum_p + sum_t + 1e-7)));
+  CHECK(results[all.size() + 1].item<double>() ==
+        Approx(1 - (both + 1e-7) / (both + 0.3 * (sum_p - both) + 0.6 * (sum_t - both) + 1e-7)));
+}
+
+TEST_CASE("gradients of losses by differences", "[networks]") {
+  const Array target{{0., 1., 0.}, {1., 0., 0.}};
+  for (const Loss& loss : losses()) {
+    INFO(loss.name);
+    const auto f = [&](const std::vector<Variable>& x) { return loss.f(x[0], ct::constant(target)); };
+    CHECK(ct::verify_grad(f, {Array::uniform(DType::float64, {2, 3}, 4, 0.1, 0.9)}) < 1e-5);
+  }
+  const auto dice = [&](const std::vector<Variable>& x) { return nnet::dice(x[0], x[1]); };
+  CHECK(ct::verify_grad(dice,
+                        {Array::uniform(DType::float64, {2, 3}, 4, 0.1, 0.9), Array{{0.1, 1., 0.}, {0.9, 0.2, 0.}}},
+                        2) < 1e-5);
+}
+
+TEST_CASE("losses from logits are finite far out, with their gradients", "[networks]") {
+  const std::string mode = GENERATE(from_range(backends()));
+  CAPTURE(mode);
+  const Variable z = ct::fvector("z"), t = ct::fvector("t"), m = ct::fmatrix("m");
+  const Variable y = ct::ivector("y");
+  const Variable binary = nnet::sigmoid_binary_crossentropy(z, t), rows = nnet::softmax_crossentropy(m, y),
+                 cosh = nnet::log_cosh(ct::expand_dims(z, 1), 0);
+  const auto f = compile(
+      mode, {z, t, m, y},
+      {binary, ct::grad(ct::sum(binary), z), rows, ct::grad(ct::sum(rows), m), cosh, ct::grad(ct::sum(cosh), z)});
+  const Array logits{-1e30f, -300.f, -1e-4f, 0.f, 300.f, 1e30f};
+  const auto r = f(logits, Array{0.f, 1.f, 1.f, 0.f, 1.f, 0.f}, Array{{1e30f, -1e30f}, {0.f, 300.f}}, Array{1, 1});
+  const double log2 = std::numbers::ln2;
+  CHECK(r[0].all_close(Array{0.f, 300.f, static_cast<float>(log2 + 5e-5), static_cast<float>(log2), 0.f, 1e30f}, 1e-6));
+  CHECK(r[1].all_close(Array{0.f, -1.f, -0.500025f, 0.5f, 0.f, 1.f}, 1e-6));
+  CHECK(r[2].all_close(Array{2e30f, 0.f}, 1e-6));
+  CHECK(r[3].all_close(Array{{1.f, -1.f}, {0.f, 0.f}}, 1e-6));
+  CHECK(r[4].all_close(Array{1e30f, static_cast<float>(300 - log2), 5e-9f, 0.f, static_cast<float>(300 - log2), 1e30f},
+                       1e-6));
+  CHECK(r[5].all_close(Array{-1.f, -1.f, -1e-4f, 0.f, 1.f, 1.f}, 1e-5));
+}
+
+TEST_CASE("Theano's cross-entropy of three results, and the confusion matrix", "[networks]") {
+  const std::string mode = GENERATE(from_range(backends()));
+  CAPTURE(mode);
+  const Variable x = ct::dmatrix("x"), b = ct::dvector("b"), n = ct::lscalar("n");
+  const Variable y = ct::lvector("y"), guess = ct::lvector("guess");
+  const auto [nll, p, best] = nnet::crossentropy_softmax_argmax_1hot_with_bias(x, b, y);
+  const auto f = compile(mode, {x, b, y}, {nll, p, best, nnet::softmax_with_bias(x, b)});
+  const auto r = f(Array{{1., 2., 3.}, {5., 0., 1.}}, Array{0., 2., 0.}, Array{std::int64_t{1}, std::int64_t{2}});
+  const double total = std::exp(1.) + std::exp(4.) + std::exp(3.), other = std::exp(5.) + std::exp(2.) + std::exp(1.);
+  CHECK(r[0].all_close(Array{std::log(total) - 4, std::log(other) - 1}, 1e-12));
+  CHECK(r[1].as_double(2) == Approx(std::exp(3.) / total));
+  CHECK(r[2].equals(Array{std::int64_t{1}, std::int64_t{0}}));
+  CHECK(r[3].same_bits(r[1]));
+  const auto confusion = compile(mode, {y, guess, n}, {nnet::confusion_matrix(y, guess, n)});
+  using I = std::int64_t;
+  const Array actual{I{0}, I{2}, I{1}, I{2}, I{2}, I{7}}, predicted{I{0}, I{2}, I{0}, I{1}, I{2}, I{0}};
+  CHECK(confusion(actual, predicted, Array(I{3}))[0].equals(
+      Array{{I{1}, I{0}, I{0}}, {I{1}, I{0}, I{0}}, {I{0}, I{1}, I{2}}}));
+}
+
+TEST_CASE("std, ptp, norm, logsumexp and counts over any axes", "[networks]") {
+  const std::string mode = GENERATE(from_range(backends()));
+  CAPTURE(mode);
+  const Variable x = ct::dtensor3("x");
+  const Array a = Array::uniform(DType::float64, {3, 4, 5}, 9, -2, 3);
+  const double inf = std::numeric_limits<double>::infinity();
+  for (const std::vector<int>& axes : std::vector<std::vector<int>>{{0}, {1}, {2}, {0, 1}, {0, 2}, {1, 2}, {0, 1, 2}}) {
+    for (const bool keep : {false, true}) {
+      const ct::ReduceOptions o(axes, keep);
+      const auto f =
+          compile(mode, {x},
+                  {ct::std(x, o), ct::var(x, o, 1), ct::ptp(x, o), ct::norm(x, 2, o), ct::norm(x, 1, o),
+                   ct::norm(x, 3, o), ct::norm(x, inf, o), ct::norm(x, -inf, o), ct::norm(ct::round(x), 0, o),
+                   ct::logsumexp(x, o), ct::count_nonzero(ct::round(x), o), ct::max_and_argmax(x, o).second});
+      const auto r = f(a);
+      std::vector<int> order;
+      Sizes shape;
+      for (int axis = 0; axis < 3; ++axis) {
+        const bool reduced = std::ranges::find(axes, axis) != axes.end();
+        if (!reduced) order.push_back(axis);
+        if (!reduced || keep) shape.push_back(reduced ? 1 : a.shape(axis));
+      }
+      const std::size_t kept = order.size();
+      order.insert(order.end(), axes.begin(), axes.end());
+      const Array moved = a.transpose(order).copy();
+      std::int64_t results = 1;
+      for (std::size_t i = 0; i < kept; ++i) results *= moved.shape(static_cast<int>(i));
+      const std::int64_t n = moved.size() / results;
+      for (const Array& array : r) REQUIRE(array.shape() == shape);
+      for (std::int64_t k = 0; k < results; ++k) {
+        double sum = 0, low = inf, high = -inf, one = 0, two = 0, three = 0, smallest = inf, exps = 0;
+        std::int64_t some = 0, best = 0;
+        for (std::int64_t i = 0; i < n; ++i) {
+          const double v = moved.as_double(k * n + i);
+          if (v > high) best = i;
+          sum += v;
+          low = std::min(low, v);
+          high = std::max(high, v);
+          one += std::abs(v);
+          two += v * v;
+          three += std::pow(std::abs(v), 3);
+          smallest = std::min(smallest, std::abs(v));
+          exps += std::exp(v);
+          some += std::nearbyint(v) != 0;
+        }
+        double squares = 0;
+        for (std::int64_t i = 0; i < n; ++i)
+          squares += std::pow(moved.as_double(k * n + i) - sum / static_cast<double>(n), 2);
+        const double wanted[] = {std::sqrt(squares / static_cast<double>(n)),
+                                 squares / static_cast<double>(n - 1),
+                                 high - low,
+                                 std::sqrt(two),
+                                 one,
+                                 std::cbrt(three),
+                                 std::max(high, -low),
+                                 smallest,
+                                 static_cast<double>(some),
+                                 std::log(exps),
+                                 static_cast<double>(some),
+                                 static_cast<double>(best)};
+        for (std::size_t i = 0; i < std::size(wanted); ++i) {
+          INFO("result " << i);
+          CHECK(r[i].as_double(k) == Approx(wanted[i]).epsilon(1e-12));
+        }
+      }
+    }
+  }
+  const auto extremes = compile(mode, {x}, {ct::logsumexp(x), ct::logsumexp(x, ct::ReduceOptions({0, 2}))});
+  CHECK(extremes(Array::full(DType::float64, {2, 1, 2}, 1e300))[0].item<double>() == 1e300);
+  CHECK(extremes(Array::full(DType::float64, {2, 1, 2}, -inf))[1].as_double(0) == -inf);
+  CHECK_THROWS_AS(extremes(Array::zeros(DType::float64, {0, 3, 2})), ct::ValueError);
+  const auto few = compile(mode, {x}, {ct::var(x, ct::ReduceOptions(0), 1), ct::var(x, ct::ReduceOptions(0), 2)});
+  const auto r = few(Array::full(DType::float64, {1, 2, 1}, 1));
+  CHECK(std::isnan(r[0].as_double(0)));
+  CHECK(std::isnan(r[1].as_double(0)));
+}
+
+TEST_CASE("gradients of composed reductions", "[networks]") {
+  const Array a = Array::uniform(DType::float64, {2, 3, 2}, 5, 0.3, 2);
+  const auto check = [&](auto f, int order = 1) {
+    CHECK(ct::verify_grad([&](const std::vector<Variable>& x) { return f(x[0]); }, {a}, order) < 1e-5);
+  };
+  const ct::ReduceOptions two({0, 2});
+  check([&](const Variable& x) { return ct::std(x, two); }, 2);
+  check([&](const Variable& x) { return ct::var(x, two, 1); });
+  check([&](const Variable& x) { return ct::ptp(x, two); });
+  check([&](const Variable& x) { return ct::norm(x, 2, two); }, 2);
+  check([&](const Variable& x) { return ct::norm(x, 3, two); });
+  check([&](const Variable& x) { return ct::norm(x, 1); });
+  check([&](const Variable& x) { return ct::logsumexp(x, two); }, 2);
+}
