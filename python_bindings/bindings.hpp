@@ -27,6 +27,8 @@ void bind_devices(nb::module_& m);
 void bind_operations(nb::module_& m);
 /// The functions of <croton/nnet.hpp>, <croton/activations.hpp> and <croton/losses.hpp>.
 void bind_nnet(nb::module_& nnet);
+/// KernelOp, OpFromGraph, clone.
+void bind_user_ops(nb::module_& m);
 /// The data of <croton/io.hpp>.
 void bind_data(nb::module_& io);
 /// grad, function, Function, KernelInfo.

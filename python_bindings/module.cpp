@@ -13,6 +13,7 @@ NB_MODULE(_croton, m) {
   bind_devices(m);
   bind_operations(m);
   bind_nnet(nnet);
+  bind_user_ops(m);
   bind_functions(m);
   bind_data(io);
 }

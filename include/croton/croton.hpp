@@ -11,6 +11,7 @@
 #include <croton/io.hpp>
 #include <croton/losses.hpp>
 #include <croton/nnet.hpp>
+#include <croton/op.hpp>
 #include <croton/ops.hpp>
 #include <croton/shared.hpp>
 #include <croton/type.hpp>

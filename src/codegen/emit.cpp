@@ -101,7 +101,9 @@ class Emitter {
     }
     indent_ = 0;
     line("};");
-    return {code_, struct_ + "\n" + shown_, parameters_, kernel_.family == Family::split ? state_bytes() : 0};
+    const std::string support = support_text();
+    return {support + code_, support + struct_ + "\n" + shown_, parameters_,
+            kernel_.family == Family::split ? state_bytes() : 0};
   }
 
   Text run(const std::vector<std::string>& comment) {
@@ -133,6 +135,17 @@ class Emitter {
     if (!origin.where.known()) return "";
     return harmless(
         fmt::format("{}{}{}", origin.name, origin.name.empty() ? "" : ", ", base::file_and_line(origin.where)));
+  }
+
+  /// What operations of the user bring along, each text once.
+  std::string support_text() const {
+    std::set<std::string_view> texts;
+    for (NodeId id = 0; id < body_.size(); ++id) {
+      if (body_.op(id).map != nullptr) texts.insert(body_.op(id).map->support);
+    }
+    std::string all;
+    for (const std::string_view text : texts) all += text;
+    return all;
   }
 
   // ---- parameters ----
@@ -647,6 +660,8 @@ std::string_view embedded_file(std::string_view path) {
   }
   throw InternalError(fmt::format("the template {} is not embedded", path));
 }
+
+bool has_text_of_user(std::string_view code) { return code.find("CT_DEVICE auto user_") != code.npos; }
 
 Text emit(const Part& part, Target target) { return Emitter(*part.analysis, *part.variant, target).run(part.comment); }
 

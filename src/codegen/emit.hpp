@@ -42,6 +42,9 @@ struct Text {
 };
 
 Text emit(const Part& part, Target target);
+/// Whether code has the body of an operation of the user in it (croton/op.hpp): if that does not compile, the mistake
+/// is the user's.
+bool has_text_of_user(std::string_view code);
 /// One text for several pointwise kernels without checks. Tiles of `group_tile` points are its items.
 Text emit_group(std::span<const Part> parts, Target target);
 /// The most that the parameters of a launch may take, in bytes, on every GPU. A group that needs more is cut.

@@ -8,6 +8,7 @@
 #include "expr/attrs.hpp"
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -116,12 +117,14 @@ struct MapInfo {
     DType result;
     DType operand;
   };
-  Types (*types)(std::span<const DType> inputs);  // throws TypeError for dtypes that are not taken
-  std::string_view code;                          // C++ with {0}, {1}, ... for operands and {T} for the operands' type
-  Scalar (*reference)(std::span<const Scalar> operands, DType result);
+  std::function<Types(std::span<const DType> inputs)> types;  // throws TypeError for dtypes that are not taken
+  std::string_view code;  // C++ with {0}, {1}, ... for operands and {T} for the operands' type
+  std::function<Scalar(std::span<const Scalar> operands, DType result)> reference;
   bool commutative = false;
   int cost = 1;  // in additions, for the decision to recompute or to store
   std::vector<Domain> domains;
+  std::string_view support = "";  // text that `code` needs in front of the kernel
+  bool foldable = true;           // the reference may be asked for the value of constants
 };
 
 /// The facts of a reduction: how a combiner is spelled in templates and its reference.

@@ -18,6 +18,8 @@ class Registry {
   void add(const expr::Op& op);
   const expr::Op* find(std::string_view name) const;
   std::span<const expr::Op* const> all() const { return ops_; }
+  /// An operation of the user: found by its name from now on, and in no list. It must live as long as the program.
+  static void add_of_user(const expr::Op& op);
 
  private:
   std::vector<const expr::Op*> ops_;

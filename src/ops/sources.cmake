@@ -1,1 +1,1 @@
-set(SOURCES activations.cpp contract.cpp elementwise.cpp generate.cpp leaf.cpp losses.cpp nnet.cpp reduce.cpp registry.cpp transfer.cpp view.cpp)
+set(SOURCES activations.cpp contract.cpp elementwise.cpp from_graph.cpp generate.cpp kernel_op.cpp leaf.cpp losses.cpp nnet.cpp reduce.cpp registry.cpp transfer.cpp view.cpp)

@@ -123,7 +123,7 @@ bool match(const Arena& arena, const Term& pattern, NodeId node, Bindings& bindi
     }
     case Term::Form::name:
       if (pattern.constraint == "const" && !arena.scalar_value(node)) return false;
-      return bind(bindings, pattern.text, node);
+      return rewrite::bind(bindings, pattern.text, node);
     case Term::Form::computed:
       return false;
     case Term::Form::call:

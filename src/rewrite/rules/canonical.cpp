@@ -26,7 +26,7 @@ NodeId fold(Rewriter& r, NodeId root) {
     values.push_back(*value);
     dtypes.push_back(value->dtype);
   }
-  if (values.empty()) return expr::no_node;
+  if (values.empty() || !op.map->foldable) return expr::no_node;
   const DType result = arena.type(root).dtype;
   if (op.name != "cast") {
     const DType operand = op.map->types(dtypes).operand;
