@@ -7,9 +7,11 @@
 #include <croton/error.hpp>
 #include <croton/function.hpp>
 #include <croton/grad.hpp>
+#include <croton/indexing.hpp>
 #include <croton/io.hpp>
 #include <croton/nnet.hpp>
 #include <croton/ops.hpp>
 #include <croton/shared.hpp>
 #include <croton/type.hpp>
 #include <croton/variable.hpp>
+#include <croton/views.hpp>
