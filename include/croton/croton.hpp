@@ -8,6 +8,7 @@
 #include <croton/error.hpp>
 #include <croton/function.hpp>
 #include <croton/grad.hpp>
+#include <croton/indexing.hpp>
 #include <croton/io.hpp>
 #include <croton/losses.hpp>
 #include <croton/nnet.hpp>
@@ -16,3 +17,4 @@
 #include <croton/shared.hpp>
 #include <croton/type.hpp>
 #include <croton/variable.hpp>
+#include <croton/views.hpp>

@@ -57,7 +57,7 @@ class Variable {
   Variable size(Where where = std::source_location::current()) const;
   /// The axes reversed.
   Variable T(Where where = std::source_location::current()) const;
-  /// Basic indexing: `x[0]`, `x[slice(1, n)]`; further axes with `x.at({i, slice(0, 2)})`.
+  /// Indexing: `x[0]`, `x[slice(1, n)]`, `x[rows]`; further axes with `x.at({i, slice(0, 2)})`. See SliceSpec.
   Variable operator[](SliceSpec spec) const;
   Variable at(std::vector<SliceSpec> specs, Where where = std::source_location::current()) const;
   Variable astype(DType dtype, Where where = std::source_location::current()) const;
@@ -96,13 +96,20 @@ struct Operand {
   Operand(const Array& value, Where w = std::source_location::current());
 };
 
-/// One entry of an index: a position, or start:stop:step with parts left out, or a new axis. Bounds may be symbolic.
+/// One entry of an index: a position, or start:stop:step with parts left out, or a new axis, or an integer array of
+/// positions. Bounds and steps may be symbolic; negative positions count from the end.
+///
+/// Several arrays are broadcast against each other and read together, as in NumPy: `x.at({rows, columns})` pairs them.
+/// Their axes stand where the first of them stood, or in front where something else than arrays and positions lies
+/// between them. A bool array of k dimensions takes k axes and stands for the positions where it is true. A position
+/// outside its axis raises IndexError when the function is called.
 struct SliceSpec {
   enum class Kind { index, slice, new_axis, ellipsis } kind = Kind::index;
   std::optional<Operand> start, stop, step;
   Where where;
   SliceSpec(int index, Where w = std::source_location::current());
   SliceSpec(const Variable& index, Where w = std::source_location::current());
+  SliceSpec(const Array& index, Where w = std::source_location::current());
   explicit SliceSpec(Kind k, Where w = std::source_location::current()) : kind(k), where(w) {}
 };
 /// start:stop:step; std::nullopt leaves a bound out. Out-of-range bounds clip, negative ones count from the end.

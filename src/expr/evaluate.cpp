@@ -258,8 +258,13 @@ Scalar apply_map(const Op& op, std::span<const Scalar> operands, DType result) {
   return op.map->reference(cast, result);
 }
 
-std::string fill_message(std::string_view message, std::int64_t value) {
+std::string fill_message(std::string_view message, std::int64_t value, std::span<const std::int64_t> sizes) {
   std::string text(message);
+  for (std::size_t k = 0; k < sizes.size(); ++k) {
+    const std::string hole = fmt::format("{{e{}}}", k);
+    if (const std::size_t at = text.find(hole); at != std::string::npos)
+      text.replace(at, hole.size(), std::to_string(sizes[k]));
+  }
   if (const std::size_t hole = text.find("{}"); hole != std::string::npos) text.replace(hole, 2, std::to_string(value));
   return text;
 }

@@ -128,6 +128,9 @@ class Lowering {
       return body.make("where", {guard, value, zero});
     }
     void check(NodeId condition, NodeId value, std::string message) override {
+      // What is not read need not hold.
+      if (const NodeId guard = lowering_.guard_; guard != expr::no_node)
+        condition = body.make("or", {body.make("invert", {guard}), condition});
       for (const kernel::Check& known : lowering_.kernel_.checks) {
         if (known.condition == condition) return;
       }
@@ -180,6 +183,7 @@ class Lowering {
       case Kind::View:
       case Kind::Generate:
       case Kind::Join:
+      case Kind::Gather:
       case Kind::Check: {
         Elements context(*this, node, at);
         return op.element(context);

@@ -31,6 +31,9 @@ const Registry& Registry::instance() {
     register_elementwise(all);
     register_reduce(all);
     register_view(all);
+    register_subtensor(all);
+    register_join(all);
+    register_gather(all);
     register_generate(all);
     register_contract(all);
     register_nnet(all);

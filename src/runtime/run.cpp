@@ -225,8 +225,9 @@ void BoundSegment::fail(const KernelLaunch& launch) const {
   const auto value = static_cast<std::int64_t>(failure_[1] | (std::uint64_t{failure_[2]} << 32));
   const fuse::KernelCall& call = *launch.kernels()[0].call;
   const auto& checks = call.kernel->checks;
-  const std::string message =
-      check >= 1 && check <= checks.size() ? expr::fill_message(checks[check - 1].message, value) : "a check failed";
+  const std::string message = check >= 1 && check <= checks.size()
+                                  ? expr::fill_message(checks[check - 1].message, value, launch.kernels()[0].extents)
+                                  : "a check failed";
   throw IndexError(fmt::format("{} ({})", message, lines_of(call.origins)));
 }
 

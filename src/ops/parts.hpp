@@ -1,0 +1,20 @@
+// Small steps that several composed operations share.
+#pragma once
+
+#include <croton/variable.hpp>
+
+#include <optional>
+#include <string_view>
+#include <vector>
+
+namespace croton::ops {
+
+/// start:stop:step along one axis, all of the others.
+Variable part_along(const Variable& x, int axis, std::optional<Operand> start, std::optional<Operand> stop,
+                    std::optional<Operand> step = {});
+/// TypeError of the operation `op` on `x` unless the number is an integer scalar.
+void demand_whole(std::string_view op, const Operand& x, std::string_view what, const Operand& number);
+/// specify_shape with a reason of its own.
+Variable stated(const Variable& x, const std::vector<std::optional<Operand>>& shape, std::string_view why);
+
+}  // namespace croton::ops
