@@ -11,5 +11,6 @@
 #include <croton/nnet.hpp>
 #include <croton/ops.hpp>
 #include <croton/shared.hpp>
+#include <croton/sorting.hpp>
 #include <croton/type.hpp>
 #include <croton/variable.hpp>

@@ -70,7 +70,8 @@ matrices = _several(_croton.matrix)
 
 def _add_methods():
     """What x.sum() and the like do: the function of the same name with x as first argument."""
-    names = "all any argmax argmin clip dimshuffle dot flatten max mean min prod round squeeze sum transpose var"
+    names = """all any argmax argmin argsort clip cumprod cumsum dimshuffle dot flatten max mean min nonzero prod
+               repeat round sort squeeze sum transpose var"""
     for name in names.split():
         setattr(Variable, name, _method(getattr(_croton, name)))
     Variable.reshape = lambda self, *shape: _croton.reshape(self, shape[0] if len(shape) == 1 else shape)

@@ -1,1 +1,2 @@
-set(SOURCES contract.cpp elementwise.cpp generate.cpp leaf.cpp nnet.cpp reduce.cpp registry.cpp transfer.cpp view.cpp)
+set(SOURCES computed.cpp contract.cpp cumulate.cpp elementwise.cpp generate.cpp leaf.cpp lines.cpp nnet.cpp reduce.cpp registry.cpp
+            scatter.cpp sort.cpp transfer.cpp view.cpp)
