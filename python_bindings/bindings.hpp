@@ -33,6 +33,8 @@ void bind_user_ops(nb::module_& m);
 void bind_joins(nb::module_& m);
 /// The functions of <croton/indexing.hpp>.
 void bind_indexing(nb::module_& m);
+/// The functions of <croton/sorting.hpp>.
+void bind_sorting(nb::module_& m);
 /// The data of <croton/io.hpp>.
 void bind_data(nb::module_& io);
 /// grad, function, Function, KernelInfo.

@@ -70,13 +70,6 @@ void bind_joining(nb::module_& m) {
       },
       "x"_a, "reps"_a, "ndim"_a = nb::none(), "x repeated as a whole, reps[i] times along axis i.");
   m.def(
-      "repeat",
-      [](nb::handle x, nb::handle repeats, nb::handle axis) {
-        return repeat(to_operand(x), to_operand(repeats), to_optional_axis(axis));
-      },
-      "x"_a, "repeats"_a, "axis"_a = nb::none(),
-      "Each element so many times in a row along the axis; without axis: of the flattened variable.");
-  m.def(
       "roll",
       [](nb::handle x, nb::handle shift, nb::handle axis) {
         return roll(to_operand(x), to_operand(shift), to_optional_axis(axis));

@@ -16,6 +16,7 @@ NB_MODULE(_croton, m) {
   bind_user_ops(m);
   bind_joins(m);
   bind_indexing(m);
+  bind_sorting(m);
   bind_functions(m);
   bind_data(io);
 }

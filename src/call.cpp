@@ -364,6 +364,7 @@ CallCounts CompiledFunction::counts() const {
   c.calls = calls_;
   c.kernels = run_counts_.kernels;
   c.products = run_counts_.products;
+  c.routines = run_counts_.routines;
   c.reference_kernels = run_counts_.reference_kernels;
   c.compiled = run_counts_.compiled;
   c.cached = run_counts_.cached;

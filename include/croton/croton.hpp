@@ -15,6 +15,7 @@
 #include <croton/op.hpp>
 #include <croton/ops.hpp>
 #include <croton/shared.hpp>
+#include <croton/sorting.hpp>
 #include <croton/type.hpp>
 #include <croton/variable.hpp>
 #include <croton/views.hpp>

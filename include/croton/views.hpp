@@ -30,8 +30,6 @@ std::vector<Variable> split_evenly(Operand x, int count, int axis = 0);
 
 /// x repeated as a whole, repeats[i] times along axis i; missing axes are added on the left of the shorter one.
 Variable tile(Operand x, const std::vector<Operand>& repeats);
-/// Each element `repeats` times in a row along the axis; without axis: of the flattened variable.
-Variable repeat(Operand x, Operand repeats, std::optional<int> axis = {});
 /// Elements moved by `shift` (any integer) along the axis, round its end; without axis: of the flattened variable.
 Variable roll(Operand x, Operand shift, std::optional<int> axis = {});
 /// The order along these axes reversed (all axes if absent).

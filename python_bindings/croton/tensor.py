@@ -70,8 +70,8 @@ matrices = _several(_croton.matrix)
 
 def _add_methods():
     """What x.sum() and the like do: the function of the same name with x as first argument."""
-    names = """all any argmax argmin choose clip diagonal diff dimshuffle dot flatten max mean min prod repeat round
-               squeeze sum swapaxes take trace transpose var"""
+    names = """all any argmax argmin argsort choose clip cumprod cumsum diagonal diff dimshuffle dot flatten max
+               mean min nonzero prod repeat round sort squeeze sum swapaxes take trace transpose var"""
     for name in names.split():
         setattr(Variable, name, _method(getattr(_croton, name)))
     Variable.reshape = lambda self, *shape: _croton.reshape(self, shape[0] if len(shape) == 1 else shape)

@@ -14,10 +14,6 @@
 #include "codegen/embedded.hpp"
 
 namespace croton::codegen {
-namespace {
-
-using expr::Arena;
-using kernel::Family;
 
 std::string_view stored_type(DType t) {
   static constexpr std::string_view names[] = {"bool",     "ct::i8",  "ct::i16", "ct::i32", "ct::i64",
@@ -25,6 +21,18 @@ std::string_view stored_type(DType t) {
                                                "ct::bf16", "float",   "double"};
   return names[static_cast<std::size_t>(t)];
 }
+
+std::string harmless(std::string_view text) {
+  std::string result;
+  for (const char c : text.substr(0, 160)) result += c >= ' ' && c < 127 && c != '\\' ? c : '?';
+  return result;
+}
+
+namespace {
+
+using expr::Arena;
+using kernel::Family;
+
 /// In registers: 16-bit floats are computed in float.
 std::string_view value_type(DType t) { return stored_type(compute_dtype(t)); }
 
@@ -50,13 +58,6 @@ std::string number(const expr::Scalar& value) {
 }
 
 std::string name_of(Target target) { return target == Target::cpu ? "cpu" : "cuda"; }
-
-/// Text of the user inside a // comment: printable ASCII, no backslash that could join the next line.
-std::string harmless(std::string_view text) {
-  std::string result;
-  for (const char c : text.substr(0, 160)) result += c >= ' ' && c < 127 && c != '\\' ? c : '?';
-  return result;
-}
 
 std::string commented(const std::vector<std::string>& lines) {
   std::string text;

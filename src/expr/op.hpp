@@ -25,6 +25,7 @@ struct GradientContext;
 namespace croton::expr {
 
 class Arena;
+struct RoutineInfo;  // routine.hpp
 using NodeId = std::uint32_t;
 inline constexpr NodeId no_node = ~NodeId{0};
 
@@ -179,7 +180,8 @@ struct Op {
   NodeId (*element)(ElementContext&) = nullptr;
   const MapInfo* map = nullptr;
   const ReduceInfo* reduce = nullptr;
-  bool expand_at_import = false;  // sizes: known as soon as the types are
+  const RoutineInfo* routine = nullptr;  // runs as a fixed sequence of launches
+  bool expand_at_import = false;         // sizes: known as soon as the types are
 };
 
 /// The op of that name (InternalError if there is none), or null.

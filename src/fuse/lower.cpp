@@ -162,8 +162,7 @@ class Lowering {
     if (op.name == "size") return extent(node);
     // A number that the host has at once is computed again, even where it is also a result that another kernel stores.
     const bool elsewhere = regions_.stored[node] && !here && (!host_.known_at_once(node) || regions_.deep[node]);
-    if (op.kind == Kind::Leaf || op.kind == Kind::Contract || op.kind == Kind::Transfer || elsewhere)
-      return load(node, at);
+    if (op.kind == Kind::Leaf || is_call(op) || elsewhere) return load(node, at);
     switch (op.kind) {
       case Kind::Map: {
         std::vector<NodeId> inputs;

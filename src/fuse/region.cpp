@@ -66,7 +66,7 @@ class Finder {
  private:
   bool is_leaf(NodeId id) const { return arena_.op(id).kind == Kind::Leaf; }
   bool is_view(NodeId id) const { return arena_.op(id).kind == Kind::View; }
-  bool is_call(NodeId id) const { return arena_.op(id).kind == Kind::Contract || arena_.op(id).kind == Kind::Transfer; }
+  bool is_call(NodeId id) const { return fuse::is_call(arena_.op(id)); }
   /// Read through where it is used, unless it must be stored.
   bool is_virtual(NodeId id) const {
     if (must_store_[id]) return false;
@@ -429,6 +429,10 @@ class Finder {
 };
 
 }  // namespace
+
+bool is_call(const expr::Op& op) {
+  return op.kind == Kind::Contract || op.kind == Kind::Transfer || op.routine != nullptr;
+}
 
 bool reduces(const Arena& arena, NodeId node) {
   if (arena.op(node).kind != Kind::Reduce) return false;

@@ -1,6 +1,7 @@
 // x[...]: a list of specs becomes a subtensor, a gather where there are arrays, and a dimshuffle where there are new
 // axes. set_subtensor and inc_subtensor walk that way back.
 #include <croton/indexing.hpp>
+#include <croton/sorting.hpp>
 #include <croton/views.hpp>
 
 #include <fmt/format.h>
@@ -19,33 +20,14 @@ using builder::apply;
 using builder::describe;
 using Kind = SliceSpec::Kind;
 
-/// The positions where a mask is true, one vector an axis.
-std::vector<Variable> positions_of_mask(const Variable& mask, const Variable& x, Where where) {
-  if (!mask.is_constant()) {
-    throw NotImplementedError(
-        fmt::format("indexing ({}): {}: a mask that is computed, {}, is not implemented; use where, or a constant mask",
-                    describe(where), describe(x), describe(mask)));
-  }
-  const Array values = mask.node()->value.contiguous();
-  std::vector<std::vector<std::int64_t>> found(values.shape().size());
-  for (std::int64_t n = 0; n < values.size(); ++n) {
-    if (values.as_double(n) == 0) continue;
-    std::int64_t rest = n;
-    for (std::size_t d = found.size(); d-- > 0; rest /= values.shape()[d]) found[d].push_back(rest % values.shape()[d]);
-  }
-  std::vector<Variable> positions;
-  for (const auto& along : found) positions.push_back(constant(Array(along), "", where));
-  return positions;
-}
-
 /// One indexing expression while it is built.
 class Indexing {
  public:
   Indexing(const Variable& x, Where where) : x_(x), where_(where) {}
 
   Variable run(std::vector<SliceSpec> specs) {
-    expand_masks(specs);
     expand_ellipsis(specs);
+    expand_masks(specs);
     const bool arrays = std::ranges::any_of(specs, is_array);
     std::vector<SliceSpec> basic;
     std::vector<Variable> indices;
@@ -86,39 +68,47 @@ class Indexing {
     fail(fmt::format("an index must be an integer scalar or array, but {}", describe(index.variable)));
   }
 
-  void expand_masks(std::vector<SliceSpec>& specs) const {
-    for (std::size_t i = 0; i < specs.size(); ++i) {
-      if (!is_array(specs[i]) || !is_bool(specs[i].start->variable.dtype())) continue;
-      const Variable mask = specs[i].start->variable;
-      if (mask.rank() > x_.rank())
-        fail(fmt::format("a mask of {} dimensions, where there are {}", mask.rank(), x_.rank()));
-      demand_mask_sizes(specs, i, mask);
-      std::vector<SliceSpec> positions;
-      for (const Variable& along : positions_of_mask(mask, x_, where_)) positions.emplace_back(along, where_);
-      specs.erase(specs.begin() + static_cast<std::ptrdiff_t>(i));
-      specs.insert(specs.begin() + static_cast<std::ptrdiff_t>(i), positions.begin(), positions.end());
-      i += positions.size() - 1;
-    }
+  static bool is_mask(const SliceSpec& s) { return is_array(s) && is_bool(s.start->variable.dtype()); }
+  /// How many axes of x it speaks of.
+  static int axes_of(const SliceSpec& s) {
+    if (is_mask(s)) return s.start->variable.rank();
+    return s.kind == Kind::index || s.kind == Kind::slice ? 1 : 0;
   }
 
-  /// A mask has the sizes of its axes, as far as they are stated.
-  void demand_mask_sizes(const std::vector<SliceSpec>& specs, std::size_t mask_at, const Variable& mask) const {
-    std::size_t axis = 0;
-    for (std::size_t i = 0; i < mask_at; ++i) {
-      if (specs[i].kind == Kind::ellipsis) return;
-      if (specs[i].kind != Kind::new_axis) ++axis;
+  /// A mask is the positions where it is true: an integer array for each of its axes.
+  void expand_masks(std::vector<SliceSpec>& specs) const {
+    std::vector<SliceSpec> expanded;
+    int axis = 0;
+    for (const SliceSpec& s : specs) {
+      if (is_mask(s)) {
+        for (const Variable& positions : nonzero(Operand(sized_mask(s.start->variable, axis), where_)))
+          expanded.emplace_back(positions, where_);
+      } else {
+        expanded.push_back(s);
+      }
+      axis += axes_of(s);
     }
-    for (std::size_t d = 0; d < mask.type().rank() && axis + d < x_.type().rank(); ++d) {
-      const std::int64_t size = x_.type().shape[axis + d], own = mask.type().shape[d];
-      if (size == unknown_size || own == unknown_size || size == own) continue;
-      throw IndexError(fmt::format("indexing ({}): {}: a mask of size {} for axis {} of size {}", describe(where_),
-                                   describe(x_), own, axis + d, size));
+    specs = std::move(expanded);
+  }
+
+  /// The mask, which must have the sizes of its axes of x: at once or when the function is called.
+  Variable sized_mask(const Variable& mask, int axis) const {
+    std::vector<std::optional<Operand>> sizes;
+    for (int d = 0; d < mask.rank(); ++d) {
+      const std::int64_t own = mask.type().shape[static_cast<std::size_t>(d)],
+                         size = x_.type().shape[static_cast<std::size_t>(axis + d)];
+      if (size != unknown_size && own != unknown_size && size != own) {
+        throw IndexError(fmt::format("indexing ({}): {}: a mask of size {} for axis {} of size {}", describe(where_),
+                                     describe(x_), own, axis + d, size));
+      }
+      sizes.emplace_back(Operand(x_.shape(axis + d, where_), where_));
     }
+    return ops::stated(mask, sizes, "a mask must have the sizes of the axes that it chooses from");
   }
 
   void expand_ellipsis(std::vector<SliceSpec>& specs) const {
-    const auto used =
-        std::ranges::count_if(specs, [](const SliceSpec& s) { return s.kind == Kind::index || s.kind == Kind::slice; });
+    int used = 0;
+    for (const SliceSpec& s : specs) used += axes_of(s);
     if (used > x_.rank()) fail(fmt::format("{} indices for {} dimension(s)", used, x_.rank()));
     const auto dots = std::ranges::find(specs, Kind::ellipsis, &SliceSpec::kind);
     if (dots != specs.end()) {

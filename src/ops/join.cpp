@@ -263,16 +263,12 @@ Variable tile(Operand x, const std::vector<Operand>& repeats) {
   return reshape(alloc(dimshuffle(wide, pattern), whole), merged);
 }
 
-Variable repeat(Operand x, Operand repeats, std::optional<int> axis) {
-  const builder::OriginScope origin(x.where);
-  if (!axis) return repeat(flatten(x), repeats, 0);
-  const int at = one_axis(*axis, x.variable.rank(), "repeat", x);
-  ops::demand_whole("repeat", x, "the number of repetitions", repeats);
-  const Variable n = maximum(cast(repeats, DType::int64), 0);
-  std::vector<Operand> merged = shape_of(x.variable), wide = merged;
-  wide.insert(wide.begin() + at + 1, n);
-  merged[static_cast<std::size_t>(at)] = x.variable.shape(at) * n;
-  return reshape(alloc(expand_dims(x, at + 1), wide), merged);
+Variable ops::repeat_each(const Variable& x, const Variable& times, int axis) {
+  std::vector<Operand> merged = shape_of(x), wide = merged;
+  const Variable n = cast(times, DType::int64);
+  wide.insert(wide.begin() + axis + 1, n);
+  merged[static_cast<std::size_t>(axis)] = x.shape(axis) * n;
+  return reshape(alloc(expand_dims(x, axis + 1), wide), merged);
 }
 
 Variable roll(Operand x, Operand shift, std::optional<int> axis) {

@@ -12,6 +12,8 @@ namespace croton::ops {
 /// start:stop:step along one axis, all of the others.
 Variable part_along(const Variable& x, int axis, std::optional<Operand> start, std::optional<Operand> stop,
                     std::optional<Operand> step = {});
+/// Each slice along the axis so many times in a row, an integer scalar.
+Variable repeat_each(const Variable& x, const Variable& times, int axis);
 /// TypeError of the operation `op` on `x` unless the number is an integer scalar.
 void demand_whole(std::string_view op, const Operand& x, std::string_view what, const Operand& number);
 /// specify_shape with a reason of its own.

@@ -38,6 +38,10 @@ const Registry& Registry::instance() {
     register_contract(all);
     register_nnet(all);
     register_transfer(all);
+    register_lines(all);
+    register_cumulate(all);
+    register_sort(all);
+    register_scatter(all);
     return all;
   }();
   return registry;

@@ -37,6 +37,10 @@ void register_generate(Registry& registry);
 void register_contract(Registry& registry);
 void register_nnet(Registry& registry);
 void register_transfer(Registry& registry);
+void register_lines(Registry& registry);
+void register_cumulate(Registry& registry);
+void register_sort(Registry& registry);
+void register_scatter(Registry& registry);
 
 /// The broadcast sizes of all inputs, aligned at the last axis.
 std::vector<expr::Dim> broadcast_shape(expr::InferContext& context, std::size_t rank);

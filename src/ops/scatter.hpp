@@ -1,13 +1,13 @@
-// Writing at computed positions of the first axis.
+// Writing at computed rows.
 #pragma once
 
 #include <croton/variable.hpp>
 
 namespace croton::ops {
 
-/// x (n, rest...) with row y[i] of y (m, rest...) written, or with `inc` added, at row positions[i]; `positions` is an
-/// int64 vector (m) of numbers from 0 to n - 1, made sure before. Of positions that are there twice the last is
-/// written; all are added. One dtype.
-Variable scatter(const Variable& x, const Variable& positions, const Variable& y, bool inc);
+/// x (n, ...) with the rows y (m, ...) put at rows idx (int64, m), or added to those with `inc`. Where a row is named
+/// again, the last one stays, or all are added in their order: the bits are the same on every device. Rows outside x
+/// are passed over, so that whoever wants an error checks idx. dtypes of x and y are equal.
+Variable scatter(const Variable& x, const Variable& idx, const Variable& y, bool inc);
 
 }  // namespace croton::ops

@@ -149,6 +149,7 @@ void BoundSegment::start(CallArrays& arrays, Workspace& workspace, RunCounts& co
         with_lines(graph.arena.origin(buffer.node), [&] { send_copy(b, arrays, counts); });
         break;
       case Buffer::Role::temporary:
+      case Buffer::Role::workspace:
         base = temporaries_.at(buffer.place).address + temporary_offset_[b];
         break;
       case Buffer::Role::output:
@@ -201,6 +202,9 @@ void BoundSegment::run(BoundLaunch& launch, RunCounts& counts) {
   } else if (auto* transfer = std::get_if<std::unique_ptr<TransferLaunch>>(&launch.what)) {
     with_lines((*transfer)->origin(), [&] { (*transfer)->run(memory_); });
     counts.add((*transfer)->record());
+  } else if (auto* routine = std::get_if<std::unique_ptr<RoutineLaunch>>(&launch.what)) {
+    with_lines((*routine)->origin(), [&] { (*routine)->run(memory_); });
+    ++counts.routines;
   } else {
     KernelLaunch& kernel = *std::get<std::unique_ptr<KernelLaunch>>(launch.what);
     with_lines(kernel.origins(), [&] { kernel.run(memory_, failure_); });

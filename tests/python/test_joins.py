@@ -308,10 +308,22 @@ def test_gradients_of_joins_and_indexing():
     np.testing.assert_array_equal(gradient(T.set_subtensor(x[1], 5), weights[:3]), put(weights[:3], 1, 0))
 
 
-def test_masks_and_other_refusals():
-    x, mask = T.fmatrix("x"), T.vector("mask", dtype="bool")
-    with pytest.raises(NotImplementedError, match="mask"):
-        x[mask]
+@pytest.mark.parametrize("mode", MODES)
+def test_masks(mode):
+    x, v = T.fmatrix("x"), T.vector("v", dtype="bool")
+    rows, chosen = np.array([True, False, True]), M > 2
+    y = T.set_subtensor(x[x > 2], 0)
+    results = computed(mode, [x[x > 2], x[v], x[v, 1:], x[..., x[0] > 1], y, croton.grad(T.sqr(x[x > 2]).sum(), x)],
+                       (x, M), (v, rows))
+    expected = [M[chosen], M[rows], M[rows, 1:], M[..., M[0] > 1], np.where(chosen, 0, M), np.where(chosen, 2 * M, 0)]
+    for result, value in zip(results, expected):
+        np.testing.assert_array_equal(result, value)
+    with pytest.raises((croton.ShapeError, croton.IndexError)):
+        computed(mode, x[v], (x, M), (v, np.array([True, True])))
+
+
+def test_other_refusals():
+    x = T.fmatrix("x")
     with pytest.raises(TypeError):
         x[T.fvector("f")]
     with pytest.raises(TypeError):
