@@ -15,6 +15,8 @@ const Registry& Registry::instance() {
     Registry all;
     register_leaf(all);
     register_elementwise(all);
+    register_functions(all);
+    register_special(all);
     register_reduce(all);
     register_view(all);
     register_generate(all);
