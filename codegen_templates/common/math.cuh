@@ -284,8 +284,12 @@ CT_DEVICE T round_half_even(T x) {
 // trunc(x + 0.5) would be wrong just below 0.5 and for large odd integers.
 template <class T>
 CT_DEVICE T round_half_away(T x) {
-  const T magnitude = abs(x), whole = trunc(magnitude);
-  return internal::with_sign_of(magnitude - whole >= T(0.5) ? whole + T(1) : whole, x);
+  if constexpr (is_float<T>) {
+    const T magnitude = abs(x), whole = trunc(magnitude);
+    return internal::with_sign_of(magnitude - whole >= T(0.5) ? whole + T(1) : whole, x);
+  } else {
+    return x;
+  }
 }
 
 // --- Exponentials --------------------------------------------------------------------------------

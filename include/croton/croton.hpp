@@ -5,6 +5,7 @@
 #include <croton/array.hpp>
 #include <croton/config.hpp>
 #include <croton/device.hpp>
+#include <croton/elementwise.hpp>
 #include <croton/error.hpp>
 #include <croton/function.hpp>
 #include <croton/grad.hpp>

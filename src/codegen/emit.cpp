@@ -737,8 +737,8 @@ Text emit_group(std::span<const Part> parts, Target target) {
 }
 
 std::string prelude(Target target, bool simulator) {
-  static constexpr std::string_view common[] = {"common/numeric.cuh", "common/math.cuh", "common/body.cuh",
-                                                "common/combine.cuh"};
+  static constexpr std::string_view common[] = {"common/numeric.cuh", "common/math.cuh", "common/special.cuh",
+                                                "common/body.cuh", "common/combine.cuh"};
   static constexpr std::string_view cpu[] = {"cpu/pointwise.hpp", "cpu/row.hpp", "cpu/column.hpp", "cpu/split.hpp",
                                              "cpu/group.hpp"};
   static constexpr std::string_view cuda[] = {"pointwise.cuh", "row.cuh", "column.cuh", "split.cuh", "group.cuh"};

@@ -29,6 +29,8 @@ const Registry& Registry::instance() {
     Registry all;
     register_leaf(all);
     register_elementwise(all);
+    register_functions(all);
+    register_special(all);
     register_reduce(all);
     register_view(all);
     register_subtensor(all);
