@@ -2,6 +2,7 @@
 #pragma once
 
 #include <croton/array.hpp>
+#include <croton/complex.hpp>
 #include <croton/config.hpp>
 #include <croton/device.hpp>
 #include <croton/error.hpp>

@@ -21,6 +21,7 @@ const Registry& Registry::instance() {
     register_contract(all);
     register_nnet(all);
     register_transfer(all);
+    register_complex(all);
     return all;
   }();
   return registry;
