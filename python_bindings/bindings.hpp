@@ -35,6 +35,8 @@ void bind_joins(nb::module_& m);
 void bind_indexing(nb::module_& m);
 /// The functions of <croton/sorting.hpp>.
 void bind_sorting(nb::module_& m);
+/// The functions of <croton/complex.hpp>.
+void bind_complex(nb::module_& m);
 /// The data of <croton/io.hpp>.
 void bind_data(nb::module_& io);
 /// grad, function, Function, KernelInfo.

@@ -177,8 +177,8 @@ void bind_input_output(nb::module_& m) {
               // A copy, and already by the rules for values: a later change of the caller's array is not seen.
               const Argument argument = to_argument(value, variable.type(), strict);
               const Array& array = argument.array();
-              const bool converts =
-                  argument.is_number() && !strict && is_float(variable.dtype()) && !is_complex(array.dtype());
+              const bool converts = argument.is_number() && !strict && !is_discrete(variable.dtype()) &&
+                                    (is_complex(variable.dtype()) || !is_complex(array.dtype()));
               in.value = converts ? array.astype(variable.dtype()) : array.copy();
             }
             in.strict = strict;

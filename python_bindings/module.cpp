@@ -17,6 +17,7 @@ NB_MODULE(_croton, m) {
   bind_joins(m);
   bind_indexing(m);
   bind_sorting(m);
+  bind_complex(m);
   bind_functions(m);
   bind_data(io);
 }

@@ -1,5 +1,6 @@
 #include "operands.hpp"
 
+#include <complex>
 #include <limits>
 #include <string>
 
@@ -77,7 +78,7 @@ Operand to_operand(nb::handle object) {
     case DType::float64:
       return Operand(number.at<double>(), here());
     default:
-      return Operand(number, here());
+      return Operand(number.at<std::complex<double>>(), here());
   }
 }
 

@@ -193,12 +193,17 @@ ERROR_CASE(building, unnamed) {
 ERROR_CASE(building, complex_numbers) {
 #line 1 "user.cpp"
   Variable z = vector("z", DType::complex64);
-  exp(z);
+  z < 1;
 }
-ERROR_CASE(building, cast_to_complex) {
+ERROR_CASE(building, complex_extreme) {
 #line 1 "user.cpp"
-  Variable x = vector("x");
-  x.astype(DType::complex128);
+  Variable z = zvector("z");
+  max(z);
+}
+ERROR_CASE(building, cast_of_complex) {
+#line 1 "user.cpp"
+  Variable z = vector("z", DType::complex64);
+  z.astype(DType::float32);
 }
 ERROR_CASE(building, empty_variable) {
 #line 1 "user.cpp"

@@ -3,6 +3,7 @@
 
 #include <croton/activations.hpp>
 #include <croton/array.hpp>
+#include <croton/complex.hpp>
 #include <croton/config.hpp>
 #include <croton/device.hpp>
 #include <croton/elementwise.hpp>

@@ -5,6 +5,7 @@
 #include <croton/shared.hpp>
 #include <croton/variable.hpp>
 
+#include <complex>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -97,6 +98,7 @@ class Argument {
   template <class T>
     requires std::is_arithmetic_v<T>
   Argument(T value) : own_(Array(value)), number_(true) {}
+  Argument(std::complex<double> value) : own_(Array(value)), number_(true) {}
   template <class T>
     requires(std::is_arithmetic_v<T> && !std::same_as<T, bool>)
   Argument(const std::vector<T>& values) : own_(Array(values)) {}

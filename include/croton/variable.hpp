@@ -6,6 +6,7 @@
 #include <croton/type.hpp>
 #include <croton/where.hpp>
 
+#include <complex>
 #include <initializer_list>
 #include <iosfwd>
 #include <memory>
@@ -80,7 +81,8 @@ std::ostream& operator<<(std::ostream& out, const Variable& variable);
 
 /// An argument of an operation: a variable, or a number or array that becomes a constant. The conversion notes the
 /// user's line. A whole number takes the smallest integer dtype that holds it; a real number is floatX (with
-/// floatX=float64: float32 where that is exact), so that `x_float32 * 0.1` stays float32 under floatX=float32.
+/// floatX=float64: float32 where that is exact), so that `x_float32 * 0.1` stays float32 under floatX=float32. A
+/// complex number is complex64 (with floatX=float64: where that is exact, else complex128).
 struct Operand {
   Variable variable;
   Where where;
@@ -93,6 +95,9 @@ struct Operand {
   Operand(bool value, Where w = std::source_location::current());
   Operand(double value, Where w = std::source_location::current());
   Operand(float value, Where w = std::source_location::current());
+  Operand(std::complex<double> value, Where w = std::source_location::current());
+  Operand(std::complex<float> value, Where w = std::source_location::current())
+      : Operand(std::complex<double>(value), w) {}
   Operand(const Array& value, Where w = std::source_location::current());
 };
 
@@ -132,7 +137,8 @@ Variable col(std::string name = "", std::optional<DType> dtype = {}, Where where
 Variable tensor3(std::string name = "", std::optional<DType> dtype = {}, Where where = std::source_location::current());
 Variable tensor4(std::string name = "", std::optional<DType> dtype = {}, Where where = std::source_location::current());
 
-// Theano's prefixed names: b int8, w int16, i int32, l int64, f float32, d float64 (and u.. in dtype arguments).
+// Theano's prefixed names: b int8, w int16, i int32, l int64, f float32, d float64, c complex64, z complex128 (and u..
+// in dtype arguments).
 #define CROTON_DECLARE_INPUTS(prefix, element)                                                            \
   inline Variable prefix##scalar(std::string name = "", Where where = std::source_location::current()) {  \
     return scalar(std::move(name), DType::element, where);                                                \
@@ -161,6 +167,8 @@ CROTON_DECLARE_INPUTS(i, int32)
 CROTON_DECLARE_INPUTS(l, int64)
 CROTON_DECLARE_INPUTS(f, float32)
 CROTON_DECLARE_INPUTS(d, float64)
+CROTON_DECLARE_INPUTS(c, complex64)
+CROTON_DECLARE_INPUTS(z, complex128)
 #undef CROTON_DECLARE_INPUTS
 
 }  // namespace croton

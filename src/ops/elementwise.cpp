@@ -4,6 +4,7 @@
 
 #include <deque>
 
+#include "base/convert.hpp"
 #include "ops/rows.hpp"
 
 namespace croton::ops {
@@ -189,6 +190,8 @@ const std::vector<Row>& rows() {
 }
 // clang-format on
 
+}  // namespace
+
 InferredType infer_map(InferContext& c) {
   std::vector<DType> dtypes;
   std::size_t rank = 0;
@@ -199,6 +202,11 @@ InferredType infer_map(InferContext& c) {
   InferredType result;
   if (c.op_name == "cast") {
     result.dtype = c.attrs.dtype("dtype");
+    try {
+      base::check_conversion(result.dtype, dtypes[0]);
+    } catch (const TypeError& e) {
+      c.type_error(e.what());
+    }
   } else {
     try {
       result.dtype = expr::op(c.op_name).map->types(dtypes).result;
@@ -210,11 +218,14 @@ InferredType infer_map(InferContext& c) {
   return result;
 }
 
+namespace {
+
 Scalar cast_reference(std::span<const Scalar> x, DType result) { return x[0].cast(result); }
 std::vector<Variable> cast_gradient(const GradientContext& c) {
-  if (!is_float(c.output.dtype())) return zero(c);
+  if (is_discrete(c.output.dtype())) return zero(c);
   const DType to = c.input(0).dtype();
-  return {cast(c.gradient, is_float(to) ? to : base::config().float_x())};
+  if (is_complex(c.gradient.dtype()) && !is_complex(to)) return {c.gradient};  // its real part will be taken
+  return {cast(c.gradient, is_discrete(to) ? base::config().float_x() : to)};
 }
 
 }  // namespace
@@ -245,6 +256,7 @@ void register_rows(Registry& registry, const std::vector<Row>& rows) {
     std::vector<Domain> domains = row.domains;
     domains.resize(static_cast<std::size_t>(row.arity), domains.empty() ? Domain{} : domains[0]);
     facts.push_back({row.types, row.code, row.reference, row.commutative, row.cost, std::move(domains)});
+    facts.back().complex = complex_info(row.name);
     expr::Op op;
     op.name = row.name;
     op.kind = Kind::Map;

@@ -44,6 +44,7 @@ const Registry& Registry::instance() {
     register_cumulate(all);
     register_sort(all);
     register_scatter(all);
+    register_complex(all);
     return all;
   }();
   return registry;

@@ -43,6 +43,12 @@ void register_lines(Registry& registry);
 void register_cumulate(Registry& registry);
 void register_sort(Registry& registry);
 void register_scatter(Registry& registry);
+void register_complex(Registry& registry);
+
+/// The type rule of elementwise ops.
+expr::InferredType infer_map(expr::InferContext& context);
+/// What the elementwise op of that name does with complex numbers; null if it does not take them.
+const expr::ComplexInfo* complex_info(std::string_view op);
 
 /// The broadcast sizes of all inputs, aligned at the last axis.
 std::vector<expr::Dim> broadcast_shape(expr::InferContext& context, std::size_t rank);

@@ -19,6 +19,7 @@
 namespace croton::ops {
 
 using builder::GradientContext;
+using builder::number;
 using expr::Domain;
 using expr::InferContext;
 using expr::InferredType;
@@ -106,10 +107,6 @@ Scalar in_integers(std::span<const Scalar> x, DType result) {
 /// Zero, and connected: comparisons, rounding, tests.
 inline std::vector<Variable> zero(const GradientContext& c) {
   return std::vector<Variable>(c.inputs.size(), builder::scalar_constant(0, base::config().float_x()));
-}
-/// `value` in the dtype of a gradient: a plain double would be rounded to floatX.
-inline Variable number(double value, const Variable& gradient) {
-  return builder::scalar_constant(value, gradient.dtype());
 }
 /// The half-open share of maximum and minimum: where both are equal the first operand gets it all.
 inline Variable where_chosen(const GradientContext& c, const Variable& chosen) {

@@ -300,7 +300,7 @@ void BoundPlan::run(CallArrays& arrays, Workspace& workspace, RunCounts& counts)
     if (b < 0) {
       const auto value = graph.arena.scalar_value(node);
       const Array number =
-          value && is_float(value->dtype) ? Array(value->d) : Array(value ? value->i : segment->sizes()[node]);
+          value ? expr::array_of(std::span(&*value, 1), value->dtype, {}) : Array(segment->sizes()[node]);
       result = base::moved_to(segment->device_of(home), number.astype(dtype));
       return;
     }
