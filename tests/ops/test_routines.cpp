@@ -545,7 +545,7 @@ TEST_CASE("routines in updates: a call that fails has changed nothing", "[ops]")
   const std::string mode = GENERATE(from_range(modes));
   CAPTURE(mode);
   const ct::change_flags flags(mode);
-  const auto s = ct::shared(Array{3.f, 1.f, 2.f}, "s");
+  const auto s = ct::shared(Array{3.f, 1.f, 2.f}, {.name = "s"});
   const auto rows = ct::lvector("rows");
   const auto f = ct::function({rows}, {ct::cumsum(s), ct::bincount(rows)}, {.updates = {{s, ct::cumsum(ct::sort(s))}}});
   auto got = f(Array{std::int64_t{0}, std::int64_t{2}});
