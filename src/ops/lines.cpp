@@ -29,14 +29,17 @@ InferredType infer_pick(InferContext& c) {
 
 NodeId pick_element(ElementContext& c) {
   const NodeId at = c.read(1, c.index);
-  return c.read_if(c.body.make("ge", {at, c.body.integer(0)}), 0, {at});
+  // A position that fails a check of the same kernel comes here too: the check stops the call, not the read.
+  const NodeId inside =
+      c.body.make("and", {c.body.make("ge", {at, c.body.integer(0)}), c.body.make("lt", {at, c.input_shapes[0][0]})});
+  return c.read_if(inside, 0, {at});
 }
 
 Array evaluate_pick(const EvaluateContext& c) {
   const auto at = c.inputs[1].data<std::int64_t>();
   std::vector<expr::Scalar> result(at.size(), expr::Scalar::of_int(0, DType::int64).cast(c.dtype));
   for (std::size_t i = 0; i < at.size(); ++i) {
-    if (at[i] >= 0) result[i] = expr::element_of(c.inputs[0], at[i]);
+    if (at[i] >= 0 && at[i] < c.inputs[0].size()) result[i] = expr::element_of(c.inputs[0], at[i]);
   }
   return expr::array_of(result, c.dtype, c.shape);
 }
@@ -95,7 +98,7 @@ void register_lines(Registry& registry) {
   static const expr::Op op{.name = "pick",
                            .kind = expr::Kind::View,
                            .arity = 2,
-                           .doc = "elements of a vector at positions; 0 where they are negative",
+                           .doc = "elements of a vector at positions; 0 where they lie outside",
                            .infer = infer_pick,
                            .gradient = pick_gradient,
                            .evaluate = evaluate_pick,

@@ -17,7 +17,7 @@ std::size_t line_axis(const expr::InferContext& context, std::size_t input);
 /// x and the axis (0 or more); without an axis the flattened x. A 0-d variable is a vector of one. TypeError.
 std::pair<Variable, int> flat_or_axis(const Operand& x, std::optional<int> axis, std::string_view op);
 
-/// x[at], x being a vector and `at` int64 of any shape: positions must lie in x, or below 0, which give 0. Its gradient
+/// x[at], x being a vector and `at` int64 of any shape: 0 where a position lies outside x. Its gradient
 /// adds up where positions repeat.
 Variable pick(const Variable& x, const Variable& at);
 /// x[at] along an axis, `at` an int64 vector of positions that lie in it; along the first axis also -1, which gives

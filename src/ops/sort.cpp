@@ -35,18 +35,18 @@ InferredType infer_argsort(InferContext& c) {
 RoutineWork argsort_work(const RoutineSizes& s) {
   const Lines lines(s.result, s.attrs.integer("axis"));
   RoutineWork work;
-  work.numbers = {lines.length, lines.inner, s.attrs.integer_or("descending", 0)};
+  const std::int64_t count = lines.outer * lines.inner;
+  work.numbers = {count, lines.length, lines.inner, s.attrs.integer_or("descending", 0)};
   if (lines.count() == 0) return work;
-  const std::int64_t runs = (lines.length - 1) / run_elements + 1;
   std::int64_t merges = 0;
   for (std::int64_t width = run_elements; width < lines.length; width *= 2) ++merges;
-  // The last merge leaves the positions in the result.
-  const std::int64_t odd = merges % 2;
-  work.phases.push_back({.phase = odd, .items = lines.outer * runs * lines.inner, .cost = 256});
+  // Pairs of buffers take turns, and the last merge leaves the positions in the result.
+  const auto parts = [&](std::int64_t size) { return count * ((lines.length - 1) / size + 1); };
+  work.phases.push_back({.phase = merges % 2, .items = parts(run_elements), .cost = 256});
   for (std::int64_t m = 0; m < merges; ++m)
     work.phases.push_back(
-        {.phase = 2 + (merges - 1 - m) % 2, .items = lines.count(), .step = run_elements << m, .cost = 16});
-  if (merges > 0) work.workspace_bytes = lines.count() * static_cast<std::int64_t>(sizeof(std::int64_t));
+        {.phase = 2 + (merges - 1 - m) % 2, .items = parts(2 * run_elements), .step = run_elements << m, .cost = 256});
+  work.workspace_bytes = lines.count() * static_cast<std::int64_t>(sizeof(std::int64_t) + 2 * size_of(s.dtypes[0]));
   return work;
 }
 
@@ -109,7 +109,7 @@ Array evaluate_search(const EvaluateContext& c) {
 }  // namespace
 
 void register_sort(Registry& registry) {
-  static const expr::RoutineInfo sorting{"routines/sort.cuh", "ct::ArgSort<{0}>", "length inner descending",
+  static const expr::RoutineInfo sorting{"routines/sort.cuh", "ct::ArgSort<{0}>", "lines length inner descending",
                                          argsort_work};
   static const expr::RoutineInfo searching{"routines/search.cuh", "ct::SearchSorted<{0}>", "length right", search_work};
   static const expr::Op ops[] = {
