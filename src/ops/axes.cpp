@@ -127,6 +127,9 @@ Variable specify_shape(Operand x, const std::vector<std::optional<Operand>>& sha
     throw TypeError(fmt::format("specify_shape ({}): {}: {} sizes, where each of its {} axes has one",
                                 describe(x.where), describe(x.variable), shape.size(), x.variable.rank()));
   }
+  for (const std::optional<Operand>& size : shape) {
+    if (size) ops::take_line(*size, x.where);
+  }
   return ops::stated(x.variable, shape, "the size that was stated must be the size that is there");
 }
 

@@ -98,7 +98,10 @@ Variable trace(Operand x, Operand offset, int axis1, int axis2) {
   return sum(diagonal(x, offset, axis1, axis2), ReduceOptions(-1));
 }
 
-Variable fill_diagonal(Operand x, Operand value) { return fill_diagonal_offset(x, value, 0); }
+Variable fill_diagonal(Operand x, Operand value) {
+  const builder::OriginScope origin(x.where);
+  return fill_diagonal_offset(x, value, 0);
+}
 
 Variable fill_diagonal_offset(Operand x, Operand value, Operand offset) {
   const builder::OriginScope origin(x.where);

@@ -120,6 +120,18 @@ Variable part_along(const Variable& x, int axis, std::optional<Operand> start, s
   return x.at(std::move(specs));
 }
 
+Variable size_arithmetic(std::string_view op, const Variable& a, const Variable& b) {
+  if (!a.is_constant() || !b.is_constant())
+    return builder::apply(op, {cast(a, DType::int64), cast(b, DType::int64)}, {}, a.where());
+  const auto number = [](const Variable& v) { return v.node()->value.astype(DType::int64).item<std::int64_t>(); };
+  return constant(Array(expr::apply_integers(op, number(a), number(b))), "", a.where());
+}
+
+void take_line(const Operand& number, Where where) {
+  const Variable& v = number.variable;
+  if (v.defined() && v.is_constant() && v.where() == number.where) v.node()->where = where;
+}
+
 void demand_whole(std::string_view op, const Operand& x, std::string_view what, const Operand& number) {
   if (number.variable.rank() == 0 && is_integer(number.variable.dtype())) return;
   throw TypeError(fmt::format("{} ({}): {}: {} must be an integer scalar, but {}", op, builder::describe(x.where),
@@ -143,6 +155,10 @@ std::vector<Operand> shape_of(const Variable& x) {
   std::vector<Operand> shape;
   for (const Variable& size : x.shape()) shape.emplace_back(size);
   return shape;
+}
+
+Variable at_least_0(const Operand& number) {
+  return ops::size_arithmetic("maximum", number.variable, builder::scalar_constant(0, DType::int64));
 }
 
 /// The parts in the dtype of all together; TypeError where there is none.
@@ -203,7 +219,7 @@ std::vector<Variable> split(Operand x, const std::vector<Operand>& sizes, int ax
     if (size.variable.is_constant() && size.variable.node()->value.as_double(0) < 0)
       throw ValueError(fmt::format("split ({}): {}: a size of {}; sizes are at least 0", describe(x.where),
                                    describe(x.variable), size.variable.node()->value.to_string()));
-    total = total + size.variable;
+    total = ops::size_arithmetic("add", total, size.variable);
   }
   std::vector<std::optional<Operand>> shape(static_cast<std::size_t>(x.variable.rank()));
   shape[static_cast<std::size_t>(at)] = cast(total, DType::int64);
@@ -211,7 +227,7 @@ std::vector<Variable> split(Operand x, const std::vector<Operand>& sizes, int ax
   std::vector<Variable> parts;
   Variable start = builder::scalar_constant(0, DType::int64);
   for (const Operand& size : sizes) {
-    const Variable end = start + size.variable;
+    const Variable end = ops::size_arithmetic("add", start, size.variable);
     const Variable part = part_along(whole, at, start, end);
     shape[static_cast<std::size_t>(at)] = size;
     const bool is_number = size.variable.is_constant();
@@ -239,7 +255,7 @@ std::vector<Variable> split_evenly(Operand x, int count, int axis) {
     throw ValueError(fmt::format("split_evenly ({}): {}: {} parts; at least 1 can be had", describe(x.where),
                                  describe(x.variable), count));
   const int at = one_axis(axis, x.variable.rank(), "split_evenly", x);
-  const Variable size = floor_divide(x.variable.shape(at), count);
+  const Variable size = ops::size_arithmetic("floor_divide", x.variable.shape(at), Operand(count).variable);
   return split(x, std::vector<Operand>(static_cast<std::size_t>(count), Operand(size)), axis);
 }
 
@@ -255,10 +271,10 @@ Variable tile(Operand x, const std::vector<Operand>& repeats) {
     const Operand times = r < 0 ? Operand(1) : repeats[static_cast<std::size_t>(r)];
     ops::demand_whole("tile", x, "a number of repetitions", times);
     pattern.insert(pattern.end(), {broadcast_axis, axis});
-    const Variable size = wide.shape(axis), n = maximum(cast(times, DType::int64), 0);
+    const Variable size = wide.shape(axis), n = at_least_0(times);
     whole.emplace_back(n);
     whole.emplace_back(size);
-    merged.emplace_back(n * size);
+    merged.emplace_back(ops::size_arithmetic("mul", n, size));
   }
   return reshape(alloc(dimshuffle(wide, pattern), whole), merged);
 }
@@ -267,7 +283,7 @@ Variable ops::repeat_each(const Variable& x, const Variable& times, int axis) {
   std::vector<Operand> merged = shape_of(x), wide = merged;
   const Variable n = cast(times, DType::int64);
   wide.insert(wide.begin() + axis + 1, n);
-  merged[static_cast<std::size_t>(axis)] = x.shape(axis) * n;
+  merged[static_cast<std::size_t>(axis)] = ops::size_arithmetic("mul", x.shape(axis), n);
   return reshape(alloc(expand_dims(x, axis + 1), wide), merged);
 }
 
@@ -296,7 +312,8 @@ namespace {
 
 /// Which element of an axis of n stands at each of the positions -before, ..., n - 1 + after.
 Variable padded_positions(const Variable& n, const Variable& before, const Variable& after, PadMode mode) {
-  const Variable at = arange(n + before + after) - before;
+  const Variable end = ops::size_arithmetic("add", before, n);
+  const Variable at = arange(ops::size_arithmetic("add", end, after)) - before;
   if (mode == PadMode::edge || mode == PadMode::wrap) return at;
   // There and back again; of one element there is no way back.
   const Variable period = mode == PadMode::reflect ? 2 * n - 2 : 2 * n;
@@ -321,18 +338,21 @@ Variable pad(Operand x, const std::vector<std::pair<Operand, Operand>>& widths, 
     const auto& [first, second] = widths[static_cast<std::size_t>(i)];
     for (const Operand& width : {first, second}) {
       ops::demand_whole("pad", x, "a width", width);
+      ops::take_line(width, x.where);
       if (width.variable.is_constant() && width.variable.node()->value.as_double(0) < 0)
         throw ValueError(fmt::format("pad ({}): {}: a width of {}; widths are at least 0", describe(x.where),
                                      describe(x.variable), width.variable.node()->value.to_string()));
     }
-    const Variable before = cast(first, DType::int64), after = cast(second, DType::int64), n = x.variable.shape(axis);
+    const Variable &before = first.variable, &after = second.variable;
+    const Variable n = x.variable.shape(axis);
     const auto is_zero = [](const Operand& width) {
       return width.variable.is_constant() && width.variable.node()->value.as_double(0) == 0;
     };
     if (is_zero(first) && is_zero(second)) continue;
     if (mode == PadMode::constant) {
-      shape[static_cast<std::size_t>(axis)] = n + before + after;
-      inside[static_cast<std::size_t>(axis)] = slice(before, before + n);
+      const Variable end = ops::size_arithmetic("add", before, n);
+      shape[static_cast<std::size_t>(axis)] = ops::size_arithmetic("add", end, after);
+      inside[static_cast<std::size_t>(axis)] = slice(before, end);
     } else {
       const IndexMode index_mode = mode == PadMode::wrap ? IndexMode::wrap : IndexMode::clip;
       result = take(result, padded_positions(n, before, after, mode), axis, index_mode);

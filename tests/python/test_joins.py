@@ -130,6 +130,8 @@ def test_ranges(mode):
             np.testing.assert_allclose(result, expected, rtol=1e-14)
         if count > 1:
             assert results[0][-1] == 3.0
+    for got, wanted in ((T.mgrid[0:2, 1:n:2], np.mgrid[0:2, 1:7:2]), (T.ogrid[:2, 1:n:2], np.ogrid[:2, 1:7:2])):
+        check(mode, list(zip(got, wanted)), (n, 7))
     u, v = T.fvector("u"), T.ivector("v")
     p, q = np.arange(3, dtype=np.float32), np.arange(2, dtype=np.int32)
     check(mode, list(zip(T.meshgrid(u, v) + T.meshgrid(u, v, indexing="ij"),
@@ -213,6 +215,11 @@ def test_integer_arrays_as_indices(mode):
         (T.concatenate([x[i], x * 2])[1:5:3] + 1, np.concatenate([M[at], M * 2])[1:5:3] + 1),
     ]
     check(mode, cases, (x, M), (t, A), (i, at), (k, small))
+    check(mode, [(T.sum(x[i] * 2, 1), (M[at] * 2).sum(1)), (T.max(t[:, i, k]), A[:, at, small].max()),
+                 (T.sum(T.concatenate([x, x[i]]), 0), np.concatenate([M, M[at]]).sum(0))],
+          (x, M), (t, A), (i, at), (k, small))
+    with pytest.raises(IndexError, match="index 7"):
+        computed(mode, T.sum(T.concatenate([x, x[i]]), 0), (x, M), (i, [0, 7]))
     for bad, axis, size in ((3, 0, 3), (-4, 0, 3)):
         line = "" if mode == "reference" else ".*test_joins.py"
         with pytest.raises(IndexError, match=f"index {bad} is out of bounds for axis {axis} of size {size}{line}"):
