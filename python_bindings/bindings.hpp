@@ -23,6 +23,8 @@ void bind_variables(nb::module_& m);
 void bind_devices(nb::module_& m);
 /// The functions of <croton/ops.hpp> and <croton/nnet.hpp>.
 void bind_operations(nb::module_& m, nb::module_& nnet);
+/// The functions of <croton/elementwise.hpp>.
+void bind_elementwise_functions(nb::module_& m);
 /// The data of <croton/io.hpp>.
 void bind_data(nb::module_& io);
 /// grad, function, Function, KernelInfo.

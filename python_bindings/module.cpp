@@ -12,6 +12,7 @@ NB_MODULE(_croton, m) {
   bind_variables(m);
   bind_devices(m);
   bind_operations(m, nnet);
+  bind_elementwise_functions(m);
   bind_functions(m);
   bind_data(io);
 }
