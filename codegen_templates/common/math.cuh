@@ -557,15 +557,15 @@ CT_DEVICE T true_divide(T x, T y) {
 
 namespace internal {
 
-// C's rules for pow around the power of the magnitude: pow(x, 0) = pow(1, y) = 1 even for nan, a negative base wants an
-// integer exponent.
+// C's rules for pow around the power of the magnitude: pow(x, 0) = pow(1, y) = 1 even for nan, pow(x, 1) = x, a negative
+// base wants an integer exponent.
 template <class T>
 CT_DEVICE T pow_special(T x, T y, T of_magnitude) {
   const T half = y * T(0.5), a = abs(x);
   const bool whole = trunc(y) == y, odd = whole && trunc(half) != half;
   const T result = odd ? with_sign_of(of_magnitude, x) : of_magnitude;
   const bool one = x == T(1) || y == T(0) || (a == T(1) && abs(y) == inf<T>());
-  return one ? T(1) : x < T(0) && !whole && a != inf<T>() ? nan<T>() : result;
+  return one ? T(1) : y == T(1) ? x : x < T(0) && !whole && a != inf<T>() ? nan<T>() : result;
 }
 
 }  // namespace internal
