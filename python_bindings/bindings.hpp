@@ -37,6 +37,8 @@ void bind_indexing(nb::module_& m);
 void bind_sorting(nb::module_& m);
 /// The functions of <croton/complex.hpp>.
 void bind_complex(nb::module_& m);
+/// The functions of <croton/elementwise.hpp>.
+void bind_elementwise_functions(nb::module_& m);
 /// The data of <croton/io.hpp>.
 void bind_data(nb::module_& io);
 /// grad, function, Function, KernelInfo.

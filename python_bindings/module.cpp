@@ -18,6 +18,7 @@ NB_MODULE(_croton, m) {
   bind_indexing(m);
   bind_sorting(m);
   bind_complex(m);
+  bind_elementwise_functions(m);
   bind_functions(m);
   bind_data(io);
 }

@@ -56,7 +56,6 @@ constexpr UnaryRow unary_rows[] = {
     {"floor", &floor, "The nearest whole number below."},
     {"ceil", &ceil, "The nearest whole number above."},
     {"trunc", &trunc, "The nearest whole number towards zero."},
-    {"round", &round, "The nearest whole number; half to even, as NumPy."},
     {"isnan", &isnan, "True where x is nan."},
     {"isinf", &isinf, "True where x is infinite."},
     {"zeros_like", &zeros_like, "Zeros of x's shape and dtype."},

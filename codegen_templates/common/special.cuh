@@ -3,7 +3,7 @@
 //  - Every function is a template that computes in double and rounds once at the end: results of float are as good as
 //    exact, and a kernel that does not use a function only parses it.
 //  - Polynomials were fitted as in math.cuh; comments give the function, the interval and the largest relative error.
-// Accuracy is asserted by tests/unit/test_math.cpp and measured by tools/ulp (docs/ulp.md).
+// Accuracy is measured and asserted against MPFR by tests/ulp (docs/ulp.md).
 #ifndef CT_SPECIAL
 #define CT_SPECIAL
 
@@ -273,8 +273,9 @@ CT_DEVICE T polygamma(T order, T given) {
     series = fma(c[j], term, series);
     term *= (s + double(2 * j + 1)) * (s + double(2 * j + 2)) * u;
   }
-  sum += pow(b, -n) * fma(v, 0.5 + series, 1.0 / n);
-  const double result = gamma(s) * sum;
+  // The power in halves: times n! it need not underflow.
+  const double factor = gamma(s), half = pow(b, -0.5 * n);
+  const double result = fma(factor, sum, factor * half * fma(v, 0.5 + series, 1.0 / n) * half);
   return T(n - 2.0 * floor(n * 0.5) == 0.0 ? -result : result);
 }
 

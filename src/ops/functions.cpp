@@ -3,6 +3,8 @@
 // spellings.
 #include <croton/elementwise.hpp>
 
+#include <fmt/format.h>
+
 #include <bit>
 
 #include "ops/rows.hpp"
@@ -33,11 +35,8 @@ Types wide_real(DTypes t) {
     throw TypeError("16-bit floats are not taken; cast them to float32 first");
   return result;
 }
-/// A float and an exponent that is an integer.
-Types scaled(DTypes t) {
-  if (!is_discrete(t[1])) throw TypeError("the exponent must be an integer");
-  return real(t.first(1));
-}
+/// The exponent does not count. (Constants become floats while compiling, so that croton::ldexp looks at its dtype.)
+Types scaled(DTypes t) { return real(t.first(1)); }
 Types exponent(DTypes t) { return {DType::int32, real(t).operand}; }
 
 // ---- references ----
@@ -110,11 +109,15 @@ int binary_exponent(double x) {
   return e;
 }
 double scaled_by(double x, double n) {
+  if (std::isnan(n)) return n;
   return std::ldexp(x, static_cast<int>(std::fmin(std::fmax(std::trunc(n), -5000), 5000)));
 }
 
 // ---- gradients ----
 
+Variable scaled_by_two(const Variable& x, const Variable& exponent) {
+  return builder::apply("ldexp", {x, exponent}, {}, x.where());
+}
 /// a / b, and 0 where b is 0.
 Variable quotient_or_zero(const Variable& a, const Variable& b) {
   return croton::where(eq(b, 0), 0, a / croton::where(eq(b, 0), 1, b));
@@ -183,7 +186,7 @@ const std::vector<Row>& rows() {
       {"heaviside", 2, real, "{0} != {0} ? {0} : {0} == 0 ? {1} : {T}({0} > 0)", in_double<XY(x != x ? x : x == 0 ? y : 0 < x ? 1 : 0)>,
        G({zeros_like(x), where_chosen(c, eq(x, 0))}), "0 for negative a, b at 0, 1 for positive a", 3},
       // -- powers of two
-      {"ldexp", 2, scaled, "ct::ldexp({0}, {1})", in_double<XY(scaled_by(x, y))>, G({croton::ldexp(g, Y), zeros_like(Y)}), "a times 2 to the power b, an integer", 8},
+      {"ldexp", 2, scaled, "ct::ldexp({0}, {1})", in_double<XY(scaled_by(x, y))>, G({scaled_by_two(g, Y), zeros_like(Y)}), "a times 2 to the power b, an integer", 8},
       {"frexp_mantissa", 1, real, "ct::frexp_mantissa({0})", in_double<X(mantissa(x))>,
        G({croton::ldexp(g, -croton::frexp(x).second)}), "the m of x = m 2^e, of magnitude 1/2 to 1", 6, false, {{1.1, 1.9}}},
       {"frexp_exponent", 1, exponent, "ct::frexp_exponent({0})", in_double<X(binary_exponent(x))>, zero, "the e of x = m 2^e", 6},
@@ -246,7 +249,12 @@ Variable nextafter(Operand a, Operand b) { return binary("nextafter", a, b); }
 Variable fmax(Operand a, Operand b) { return binary("fmax", a, b); }
 Variable fmin(Operand a, Operand b) { return binary("fmin", a, b); }
 Variable heaviside(Operand x, Operand at_zero) { return binary("heaviside", x, at_zero); }
-Variable ldexp(Operand x, Operand exponent) { return binary("ldexp", x, exponent); }
+Variable ldexp(Operand x, Operand exponent) {
+  if (!is_discrete(exponent.variable.dtype()))
+    throw TypeError(fmt::format("ldexp ({}): {}: the exponent must be an integer", builder::describe(x.where),
+                                builder::describe(exponent.variable)));
+  return binary("ldexp", x, exponent);
+}
 std::pair<Variable, Variable> frexp(Operand x) { return {unary("frexp_mantissa", x), unary("frexp_exponent", x)}; }
 Variable left_shift(Operand a, Operand b) { return binary("left_shift", a, b); }
 Variable right_shift(Operand a, Operand b) { return binary("right_shift", a, b); }

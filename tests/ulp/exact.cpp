@@ -67,7 +67,9 @@ Exact sin_pi(const Exact& x) {
   return r;
 }
 Exact sinc(const Exact& x) { return mpfr_zero_p(x.get()) ? Exact(1) : sin_pi(x) / (pi() * x); }
-Exact log1mexp(const Exact& x) { return log(negative(one<mpfr_expm1>(x))); }
+Exact log1mexp(const Exact& x) {
+  return less(x, -1) ? one<mpfr_log1p>(negative(exp(x))) : log(negative(one<mpfr_expm1>(x)));
+}
 Exact xlogx(const Exact& x) { return mpfr_zero_p(x.get()) ? Exact(0) : x * log(x); }
 Exact deg2rad(const Exact& x) { return x * pi() / Exact(180); }
 Exact rad2deg(const Exact& x) { return x * Exact(180) / pi(); }
