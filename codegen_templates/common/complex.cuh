@@ -40,16 +40,15 @@ template <class T>
 CT_DEVICE complex<T> operator*(complex<T> a, complex<T> b) {
   return complex<T>(a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re);
 }
-// Divided by the larger part first, so that no square overflows; by 0 both parts are.
+// Divided by the larger part first, so that no square overflows. By 0 both parts are divided.
 template <class T>
 CT_DEVICE complex<T> operator/(complex<T> a, complex<T> b) {
-  const bool real = abs(b.re) >= abs(b.im);
-  const T large = real ? b.re : b.im, small = real ? b.im : b.re;
-  const bool zero = large == T(0);
-  const T ratio = zero ? T(0) : small / large, divisor = zero ? abs(large) : large + small * ratio;
+  const bool zero = b.re == T(0) && b.im == T(0), real = abs(b.re) >= abs(b.im);
+  const T large = real ? b.re : b.im, small = real ? b.im : b.re, ratio = small / large;
   const T first = real ? a.re : a.im, second = real ? a.im : a.re;
-  const T im = second - first * ratio;
-  return complex<T>((first + second * ratio) / divisor, (real ? im : -im) / divisor);
+  const T divisor = zero ? abs(b.re) : large + small * ratio;
+  const T re = zero ? a.re : first + second * ratio, im = zero ? a.im : second - first * ratio;
+  return complex<T>(re / divisor, (real ? im : -im) / divisor);
 }
 template <class T>
 CT_DEVICE bool operator==(complex<T> a, complex<T> b) {
