@@ -89,19 +89,19 @@ KernelOp::KernelOp(Definition d, Where where) {
   op.facts.support = op.support;
   op.facts.cost = op.definition.cost;
   op.facts.domains.resize(op.definition.operands.size());
-  op.facts.types = [result = op.definition.result](std::span<const DType> inputs) {
+  op.facts.real_types = [result = op.definition.result](std::span<const DType> inputs) {
     DType operand = inputs[0];
     for (const DType other : inputs.subspan(1)) operand = promote(operand, other);
     return MapInfo::Types{result.value_or(operand), operand};
   };
   if (op.definition.reference) {
-    op.facts.reference = [&op](std::span<const Scalar> operands, DType dtype) {
+    op.facts.real_reference = [&op](std::span<const Scalar> operands, DType dtype) {
       std::vector<double> values;
       for (const Scalar& operand : operands) values.push_back(operand.as_double());
       return Scalar::of_double(op.definition.reference(values), DType::float64).cast(dtype);
     };
   } else {
-    op.facts.reference = [&op](std::span<const Scalar>, DType) -> Scalar {
+    op.facts.real_reference = [&op](std::span<const Scalar>, DType) -> Scalar {
       throw NotImplementedError(
           fmt::format("the operation {} has no reference in C++, which mode=reference runs", op.definition.name));
     };

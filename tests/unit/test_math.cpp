@@ -181,7 +181,7 @@ const Unary unary_table[] = {
     UNARY(atan, std::atan(x), -10, 10, 1.5, 1.5),
     UNARY(sinh, std::sinh(x), -90, 90, 1.8, 1.8),
     UNARY(cosh, std::cosh(x), -90, 90, 1.5, 1.5),
-    UNARY(tanh, std::tanh(x), -10, 10, 1.6, 2.0),
+    UNARY(tanh, std::tanh(x), -10, 10, 1.6, 1.5),
     UNARY(asinh, std::asinh(x), -1e9, 1e9, 0.51, 2.0),
     UNARY(acosh, std::acosh(x), 1, 1e9, 0.51, 2.0),
     UNARY(atanh, std::atanh(x), -1, 1, 0.51, 2.0),

@@ -36,7 +36,8 @@ std::string types_page() {
           "which NumPy\n"
           "lacks, follows them in spirit: it holds every int8, uint8 and bool, but not every float16. A constant "
           "written as a plain\n"
-          "number takes the smallest dtype that holds it before these rules apply.\n\n"
+          "number takes the smallest dtype that holds it before these rules apply. What complex numbers can be used for "
+          "is said in\n[complex.md](complex.md).\n\n"
           "Short names, as in printed graphs:";
   for (const DType t : all_dtypes())
     page << (t == DType::bool_ ? " " : ", ") << short_name_of(t) << " (" << name_of(t) << ")";
