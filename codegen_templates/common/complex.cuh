@@ -1,7 +1,7 @@
 // Complex numbers of generated kernels: the same text and the same bits on every device. A device header, numeric.cuh
 // and math.cuh stand in front of this text, whose real functions it is written with.
-//  - Products are (ac - bd, ad + bc) and quotients Smith's (1962), as NumPy's: an infinity times a number with a zero or
-//  infinite part may be nan, where annex G of C99 would look for the infinity.
+//  - Products are (ac - bd, ad + bc) and quotients Smith's (1962), as NumPy's: an infinity times a number with a zero
+//  or infinite part may be nan, where annex G of C99 would look for the infinity.
 //  - Functions are computed in double, also those of complex<float>: one text, and no overflow on the way. Their values
 //  at zeros, infinities and nans and their branch cuts are those of annex G, in which sin, cos, tan and their inverses
 //  are their hyperbolic sisters turned by i.
@@ -40,16 +40,15 @@ template <class T>
 CT_DEVICE complex<T> operator*(complex<T> a, complex<T> b) {
   return complex<T>(a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re);
 }
-// Divided by the larger part first, so that no square overflows; by 0 both parts are.
+// Divided by the larger part first, so that no square overflows. By 0 both parts are divided.
 template <class T>
 CT_DEVICE complex<T> operator/(complex<T> a, complex<T> b) {
-  const bool real = abs(b.re) >= abs(b.im);
-  const T large = real ? b.re : b.im, small = real ? b.im : b.re;
-  const bool zero = large == T(0);
-  const T ratio = zero ? T(0) : small / large, divisor = zero ? abs(large) : large + small * ratio;
+  const bool zero = b.re == T(0) && b.im == T(0), real = abs(b.re) >= abs(b.im);
+  const T large = real ? b.re : b.im, small = real ? b.im : b.re, ratio = small / large;
   const T first = real ? a.re : a.im, second = real ? a.im : a.re;
-  const T im = second - first * ratio;
-  return complex<T>((first + second * ratio) / divisor, (real ? im : -im) / divisor);
+  const T divisor = zero ? abs(b.re) : large + small * ratio;
+  const T re = zero ? a.re : first + second * ratio, im = zero ? a.im : second - first * ratio;
+  return complex<T>(re / divisor, (real ? im : -im) / divisor);
 }
 template <class T>
 CT_DEVICE bool operator==(complex<T> a, complex<T> b) {
@@ -220,7 +219,8 @@ CT_DEVICE c128 acos_of(f64 x, f64 y) {
   const f64 re = 2.0 * atan2(r.minus.re, r.plus.re);
   const f64 im = asinh(r.plus.re * r.minus.im - r.plus.im * r.minus.re);
   const bool huge = is_huge(x, y);
-  return c128(x == 0.0 ? half_pi(x) : huge ? atan2(abs(y), x) : re, with_sign_of(abs(huge ? log_of_twice(x, y) : im), -y));
+  return c128(x == 0.0 ? half_pi(x) : huge ? atan2(abs(y), x) : re,
+              with_sign_of(abs(huge ? log_of_twice(x, y) : im), -y));
 }
 CT_DEVICE c128 acosh_of(f64 x, f64 y) {
   const c128 w = acos_of(x, y);  // turned by i into the right half plane

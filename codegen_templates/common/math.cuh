@@ -557,8 +557,8 @@ CT_DEVICE T true_divide(T x, T y) {
 
 namespace internal {
 
-// C's rules for pow around the power of the magnitude: pow(x, 0) = pow(1, y) = 1 even for nan, pow(x, 1) = x, a negative
-// base wants an integer exponent.
+// C's rules for pow around the power of the magnitude: pow(x, 0) = pow(1, y) = 1 even for nan, pow(x, 1) = x, a
+// negative base wants an integer exponent.
 template <class T>
 CT_DEVICE T pow_special(T x, T y, T of_magnitude) {
   const T half = y * T(0.5), a = abs(x);

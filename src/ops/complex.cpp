@@ -124,6 +124,8 @@ std::vector<Variable> arccosh_gradient(const GradientContext& c) {
   const Variable& z = c.input(0);
   return {c.gradient / (sqrt(z - 1) * sqrt(z + 1))};
 }
+/// The real formula takes the hypotenuse of 1 and z, so as not to overflow.
+std::vector<Variable> arcsinh_gradient(const GradientContext& c) { return {c.gradient / sqrt(sqr(c.input(0)) + 1)}; }
 /// What of g turns z, scaled by 1 / |z|: moving along z changes nothing.
 std::vector<Variable> sgn_gradient(const GradientContext& c) {
   const Variable &z = c.input(0), &s = c.output, &g = c.gradient;
@@ -186,7 +188,7 @@ const std::map<std::string_view, ComplexInfo>& infos() {
       {"sinh", {same, unary<F(std::sinh(z))>}},
       {"cosh", {same, unary<F(std::cosh(z))>}},
       {"tanh", {same, unary<F(std::tanh(z))>}},
-      {"arcsinh", {same, unary<F(std::asinh(z))>}},
+      {"arcsinh", {same, unary<F(std::asinh(z))>, true, arcsinh_gradient}},
       {"arccosh", {same, unary<F(std::acosh(z))>, true, arccosh_gradient}},
       {"arctanh", {same, unary<F(std::atanh(z))>}},
       {"real", {to_part, to_real<[](Complex z) { return z.real(); }>}},

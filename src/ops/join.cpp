@@ -281,7 +281,7 @@ Variable tile(Operand x, const std::vector<Operand>& repeats) {
 
 Variable ops::repeat_each(const Variable& x, const Variable& times, int axis) {
   std::vector<Operand> merged = shape_of(x), wide = merged;
-  const Variable n = cast(times, DType::int64);
+  const Variable n = times.is_constant() ? at_least_0(times) : cast(times, DType::int64);
   wide.insert(wide.begin() + axis + 1, n);
   merged[static_cast<std::size_t>(axis)] = ops::size_arithmetic("mul", x.shape(axis), n);
   return reshape(alloc(expand_dims(x, axis + 1), wide), merged);

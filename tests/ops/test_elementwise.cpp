@@ -40,6 +40,7 @@ double tolerance(std::string_view op, DType computed) {
       {"logaddexp", 1e5}, {"logaddexp2", 1e5}, {"gammaln", 1e4}, {"psi", 1e4}, {"j0", 1e3}, {"j1", 1e3},
   };
   // clang-format on
+  if (op == "angle" || op == "complex_from_polar") return 4;
   if (!is_float(computed)) return 0;
   const auto at = transcendental.find(op);
   if (at == transcendental.end()) return 0;
@@ -91,7 +92,8 @@ double worst_error(const expr::Op& op, const std::vector<Array>& operands, const
 }  // namespace
 
 TEST_CASE("references of elementwise ops agree with an independent source", "[ops]") {
-  std::set<std::string_view> seen;
+  std::set<std::string_view> seen = {"real",  "imag",    "conj",  // test_complex.cpp
+                                     "angle", "complex", "complex_from_polar"};
   for (const ExpectedUnary& row : expected_unary) {
     const std::vector<Scalar> x = {Scalar::of_double(row.x, DType::float64)};
     const double error = distance(expr::op(row.op).map->reference(x, DType::float64),

@@ -346,6 +346,8 @@ TEMPLATE_TEST_CASE("special values of functions are exact", "[math]", float, dou
       CASE(sgn(-zero), -zero),
       CASE(sgn(nan), nan),
       CASE(sqr(T(-3)), 9),
+      CASE(pow(T(12), T(1)), 12),
+      CASE(pow(-zero, T(1)), -zero),
       CASE(maximum(nan, T(1)), nan),
       CASE(maximum(T(1), nan), nan),
       CASE(minimum(nan, T(1)), nan),

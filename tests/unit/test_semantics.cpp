@@ -206,7 +206,24 @@ TEST_CASE("all that an expression is composed of comes from the caller's line", 
                                       nnet::kl_divergence(x, x),
                                       logsumexp(x),
                                       norm(x, 3),
-                                      var(x, {}, 1)};
+                                      var(x, {}, 1),
+                                      isclose(x, i, 0.1, 0.1, true),
+                                      allclose(x, x),
+                                      nan_to_num(x),
+                                      round(x, 2),
+                                      round(i, -1),
+                                      iround(x),
+                                      float_power(x, i),
+                                      fill(x, v),
+                                      isposinf(x),
+                                      isneginf(x),
+                                      modf(x).first,
+                                      divmod(x, 3).second,
+                                      frexp(x).first,
+                                      sinc(x),
+                                      erfcx(x),
+                                      i1(x),
+                                      hypot(x, x)};
   std::vector<Variable> all_made = made;
   for (const Variable& y : made) {
     if (!is_float(y.dtype())) continue;
