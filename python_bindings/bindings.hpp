@@ -23,9 +23,13 @@ void bind_variables(nb::module_& m);
 void bind_devices(nb::module_& m);
 /// The functions of <croton/ops.hpp> and <croton/nnet.hpp>.
 void bind_operations(nb::module_& m, nb::module_& nnet);
+/// The functions of <croton/products.hpp>.
+void bind_products(nb::module_& m);
+/// The functions of <croton/grad.hpp>.
+void bind_gradients(nb::module_& m);
 /// The data of <croton/io.hpp>.
 void bind_data(nb::module_& io);
-/// grad, function, Function, KernelInfo.
+/// function, Function, KernelInfo.
 void bind_functions(nb::module_& m);
 
 }  // namespace croton::python

@@ -12,6 +12,8 @@ NB_MODULE(_croton, m) {
   bind_variables(m);
   bind_devices(m);
   bind_operations(m, nnet);
+  bind_products(m);
+  bind_gradients(m);
   bind_functions(m);
   bind_data(io);
 }

@@ -10,6 +10,7 @@
 #include <croton/io.hpp>
 #include <croton/nnet.hpp>
 #include <croton/ops.hpp>
+#include <croton/products.hpp>
 #include <croton/shared.hpp>
 #include <croton/type.hpp>
 #include <croton/variable.hpp>

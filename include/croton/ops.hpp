@@ -3,6 +3,7 @@
 // docs/types.md. Every operation raises TypeError or ShapeError that names its arguments and their lines.
 #pragma once
 
+#include <croton/products.hpp>
 #include <croton/variable.hpp>
 
 #include <optional>
@@ -121,11 +122,6 @@ Variable any(Operand x, const ReduceOptions& options = {});
 /// variable.
 Variable argmax(Operand x, const ReduceOptions& options = {});
 Variable argmin(Operand x, const ReduceOptions& options = {});
-
-// ---- products
-// ------------------------------------------------------------------------------------------------------------
-/// The matrix product; vectors are rows on the left and columns on the right, a scalar multiplies.
-Variable dot(Operand a, Operand b);
 
 // ---- views
 // ---------------------------------------------------------------------------------------------------------------

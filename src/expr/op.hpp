@@ -17,6 +17,8 @@
 namespace croton {
 class Variable;
 namespace builder {
+struct BatchContext;
+struct Batched;
 struct GradientContext;
 }
 }  // namespace croton
@@ -177,6 +179,9 @@ struct Op {
   const MapInfo* map = nullptr;
   const ReduceInfo* reduce = nullptr;
   bool expand_at_import = false;  // sizes: known as soon as the types are
+  /// The op applied once for each position of a new leading axis that some inputs have (builder/batch.hpp). Maps and
+  /// reductions need none.
+  builder::Batched (*batch)(const builder::BatchContext&) = nullptr;
 };
 
 /// The op of that name (InternalError if there is none), or null.

@@ -19,6 +19,7 @@ const Registry& Registry::instance() {
     register_view(all);
     register_generate(all);
     register_contract(all);
+    register_gradient_marks(all);
     register_nnet(all);
     register_transfer(all);
     return all;

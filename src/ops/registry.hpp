@@ -30,6 +30,7 @@ void register_reduce(Registry& registry);
 void register_view(Registry& registry);
 void register_generate(Registry& registry);
 void register_contract(Registry& registry);
+void register_gradient_marks(Registry& registry);
 void register_nnet(Registry& registry);
 void register_transfer(Registry& registry);
 

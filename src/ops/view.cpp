@@ -10,6 +10,7 @@
 #include "base/config.hpp"
 #include "builder/gradient_context.hpp"
 #include "expr/arena.hpp"
+#include "ops/batch_rules.hpp"
 #include "ops/registry.hpp"
 
 namespace croton::ops {
@@ -484,7 +485,8 @@ void register_view(Registry& registry) {
        .infer = infer_dimshuffle,
        .gradient = dimshuffle_gradient,
        .evaluate = evaluate_dimshuffle,
-       .element = dimshuffle_element});
+       .element = dimshuffle_element,
+       .batch = batch_dimshuffle});
   add({.name = "reshape",
        .kind = expr::Kind::View,
        .arity = -1,
@@ -492,7 +494,8 @@ void register_view(Registry& registry) {
        .infer = infer_reshape,
        .gradient = reshape_gradient,
        .evaluate = evaluate_reshape,
-       .element = reshape_element});
+       .element = reshape_element,
+       .batch = batch_reshape});
   add({.name = "alloc",
        .kind = expr::Kind::View,
        .arity = -1,
@@ -500,7 +503,8 @@ void register_view(Registry& registry) {
        .infer = infer_alloc,
        .gradient = alloc_gradient,
        .evaluate = evaluate_alloc,
-       .element = alloc_element});
+       .element = alloc_element,
+       .batch = batch_alloc});
   add({.name = "subtensor",
        .kind = expr::Kind::View,
        .arity = -1,
@@ -508,7 +512,8 @@ void register_view(Registry& registry) {
        .infer = infer_subtensor,
        .gradient = subtensor_gradient,
        .evaluate = evaluate_subtensor,
-       .element = subtensor_element});
+       .element = subtensor_element,
+       .batch = batch_subtensor});
   add({.name = "subtensor_grad",
        .kind = expr::Kind::Join,
        .arity = -1,
@@ -516,7 +521,8 @@ void register_view(Registry& registry) {
        .infer = infer_subtensor_grad,
        .gradient = subtensor_grad_gradient,
        .evaluate = evaluate_subtensor_grad,
-       .element = subtensor_grad_element});
+       .element = subtensor_grad_element,
+       .batch = batch_subtensor_grad});
   add({.name = "shape_of",
        .kind = expr::Kind::Expand,
        .doc = "the size of one axis",
@@ -524,7 +530,8 @@ void register_view(Registry& registry) {
        .gradient = [](const GradientContext&) { return std::vector<Variable>(1); },
        .expand = expand_shape_of,
        .evaluate = evaluate_shape_of,
-       .expand_at_import = true});
+       .expand_at_import = true,
+       .batch = batch_shape_of});
 }
 
 }  // namespace croton::ops
