@@ -6,12 +6,6 @@ namespace croton::python {
 
 bool is_list(nb::handle object) { return PyList_Check(object.ptr()) || PyTuple_Check(object.ptr()); }
 
-std::vector<Variable> to_variables(nb::handle list) {
-  std::vector<Variable> variables;
-  for (const nb::handle item : list) variables.push_back(to_variable(item));
-  return variables;
-}
-
 std::vector<std::pair<Variable, Variable>> to_pairs(nb::handle object, const char* what) {
   std::vector<std::pair<Variable, Variable>> pairs;
   if (object.is_none()) return pairs;

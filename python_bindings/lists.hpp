@@ -10,12 +10,12 @@
 #include <vector>
 
 #include "bindings.hpp"
+#include "operands.hpp"
 
 namespace croton::python {
 
 /// Whether the object is a list or a tuple.
 bool is_list(nb::handle object);
-std::vector<Variable> to_variables(nb::handle list);
 /// Pairs of variables from a dict, a list of pairs, or None. `what` is named in errors.
 std::vector<std::pair<Variable, Variable>> to_pairs(nb::handle object, const char* what);
 
