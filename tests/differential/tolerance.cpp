@@ -1,0 +1,326 @@
+#include "tolerance.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <set>
+
+#include "builder/node.hpp"
+#include "expr/evaluate.hpp"
+#include "random.hpp"
+
+namespace differential {
+namespace {
+
+using ct::expr::Kind;
+
+constexpr int samples = 6;
+// Errors are this many times as large in the runs, and the tolerance this many times the movement: six runs see less
+// than the worst case.
+constexpr double amplitude = 4, margin = 2;
+
+struct Format {
+  int digits, least_exponent;
+};
+Format format_of(DType dtype) {
+  switch (dtype) {
+    case DType::float16:
+      return {11, -13};
+    case DType::bfloat16:
+      return {8, -125};
+    case DType::float32:
+      return {24, -125};
+    default:
+      return {53, -1021};
+  }
+}
+
+/// The width of the last place at x, denormals included.
+double ulp_at(double x, DType dtype) {
+  const Format f = format_of(dtype);
+  int exponent = f.least_exponent;
+  if (x != 0 && std::isfinite(x)) std::frexp(x, &exponent);
+  return std::ldexp(1.0, std::max(exponent, f.least_exponent) - f.digits);
+}
+
+/// What an op's result may be off by: units in the last place of the result, and half units of each operand (backward
+/// error), for results that are no numbers by choice.
+struct OpError {
+  double result = 0, operands = 0;
+};
+
+OpError error_of(const ct::expr::Op& op) {
+  static const std::set<std::string_view> choices{"neg",   "abs",  "sgn",     "maximum", "minimum", "where",
+                                                  "floor", "ceil", "trunc",   "round",   "max",     "min",
+                                                  "argmax", "argmin", "all", "any"};
+  static const std::set<std::string_view> rounded{"add", "sub", "mul", "true_divide", "sqr", "sqrt", "cast"};
+  if (choices.contains(op.name)) return {};
+  switch (op.kind) {
+    case Kind::Map:
+      return {rounded.contains(op.name) ? 0.5 : 4.0, 0};
+    case Kind::View:
+    case Kind::Join:
+    case Kind::Gather:
+    case Kind::Sort:
+    case Kind::Compact:
+    case Kind::Check:
+    case Kind::Transfer:
+    case Kind::Leaf:
+      return {};
+    case Kind::Generate:
+      return {1, 0};
+    default:
+      // A sum of n numbers along the tree of combine.cuh, or in any order that a library takes: some half units of
+      // each term.
+      return {4, 8};
+  }
+}
+
+/// Whole numbers so small that sums and products of them are exact.
+bool is_whole(const Array& array) {
+  if (ct::is_discrete(array.dtype())) return true;
+  const double limit = std::ldexp(1.0, format_of(array.dtype()).digits - 2);
+  for (std::int64_t i = 0; i < array.size(); ++i) {
+    const double x = array.as_double(i);
+    if (!(std::abs(x) < limit) || x != std::trunc(x)) return false;
+  }
+  return true;
+}
+
+bool is_finite(const Array& array) {
+  if (!ct::is_float(array.dtype())) return true;
+  for (std::int64_t i = 0; i < array.size(); ++i) {
+    if (!std::isfinite(array.as_double(i))) return false;
+  }
+  return true;
+}
+
+/// Each element moved by 0.5 to 1 times `units` last places, either way; `wild`: what is not finite becomes anything.
+Array moved(const Array& array, double units, bool wild, int sample, Random& random) {
+  static constexpr double inf = std::numeric_limits<double>::infinity();
+  static constexpr double anything[samples] = {1, -2.5, 0, inf, std::numeric_limits<double>::quiet_NaN(), 1e30};
+  Array out = Array::empty(DType::float64, array.shape());
+  double* to = array.size() == 0 ? nullptr : out.data<double>().data();
+  for (std::int64_t i = 0; i < array.size(); ++i) {
+    const double x = array.as_double(i);
+    if (!std::isfinite(x)) {
+      to[i] = wild ? anything[sample] : x;
+      continue;
+    }
+    const double size = random.between(0.5, 1) * units * ulp_at(x, array.dtype());
+    to[i] = x + (random.chance(0.5) ? size : -size);
+  }
+  return out.astype(array.dtype());
+}
+
+struct NodeState {
+  Array truth;
+  Array runs[samples];  // of the same memory where nothing moves
+  bool lost = false;    // some run fails, or finds another size: nothing that depends on it is compared
+  bool whole = false;
+};
+
+bool same_memory(const Array& a, const Array& b) { return a.address() == b.address(); }
+
+class Runs {
+ public:
+  Runs(const NodeValues& leaves, Freedom freedom, std::uint64_t seed)
+      : leaves_(leaves), freedom_(freedom), random_(seed) {}
+
+  const NodeState& of(const ct::builder::Node* node) const { return states_.at(node); }
+
+  void run(const ct::builder::Node& node) {
+    NodeState& state = states_[&node];
+    if (node.op->kind == Kind::Leaf) {
+      const auto leaf = leaves_.find(&node);
+      state.truth = leaf != leaves_.end() ? leaf->second : node.value;
+      state.whole = is_whole(state.truth);
+      const bool wild = freedom_ == Freedom::special && !is_finite(state.truth);
+      for (int k = 0; k < samples; ++k)
+        state.runs[k] = wild ? moved(state.truth, 0, true, k, random_) : state.truth;
+      return;
+    }
+    std::vector<Array> inputs;
+    std::vector<const NodeState*> from;
+    bool whole = true, finite = true;
+    for (const Variable& input : node.inputs) {
+      from.push_back(&states_.at(input.node()));
+      inputs.push_back(from.back()->truth);
+      whole = whole && from.back()->whole;
+      state.lost = state.lost || from.back()->lost;
+    }
+    state.truth = compute(node, inputs);
+    const bool floats = ct::is_float(state.truth.dtype());
+    state.whole = is_whole(state.truth);
+    OpError error = error_of(*node.op);
+    const bool arithmetic = error.operands > 0 || error.result < 1;
+    if (!floats || (whole && state.whole && arithmetic)) error = {};
+    bool wild = false;
+    if (freedom_ != Freedom::none && floats && !is_finite(state.truth)) {
+      for (const Array& input : inputs) finite = finite && is_finite(input);
+      wild = freedom_ == Freedom::special || finite;
+    }
+    for (int k = 0; k < samples && !state.lost; ++k) run_again(node, from, error, wild, k, state);
+    if (state.lost) std::fill(std::begin(state.runs), std::end(state.runs), state.truth);
+  }
+
+ private:
+  void run_again(const ct::builder::Node& node, const std::vector<const NodeState*>& from, OpError error, bool wild,
+                 int k, NodeState& state) {
+    std::vector<Array> inputs;
+    bool same = true;
+    for (const NodeState* input : from) {
+      inputs.push_back(input->runs[k]);
+      same = same && same_memory(input->runs[k], input->truth);
+      if (error.operands > 0 && ct::is_float(inputs.back().dtype())) {
+        inputs.back() = moved(inputs.back(), amplitude * 0.5 * error.operands, false, k, random_);
+        same = false;
+      }
+    }
+    if (same) {
+      state.runs[k] = state.truth;
+    } else {
+      try {
+        state.runs[k] = compute(node, inputs);
+      } catch (const ct::Error&) {
+        state.lost = true;
+        return;
+      }
+      state.lost = state.runs[k].shape() != state.truth.shape();
+    }
+    if (!state.lost && (error.result > 0 || wild))
+      state.runs[k] = moved(state.runs[k], amplitude * error.result, wild, k, random_);
+  }
+
+  const NodeValues& leaves_;
+  Freedom freedom_;
+  Random random_;
+  std::map<const ct::builder::Node*, NodeState> states_;
+};
+
+/// How far the runs are from the truth at one element.
+double spread(const NodeState& state, std::int64_t i) {
+  constexpr double inf = std::numeric_limits<double>::infinity();
+  if (!ct::is_float(state.truth.dtype())) {
+    const auto truth = ct::expr::element_of(state.truth, i);
+    for (const Array& run : state.runs) {
+      if (ct::expr::element_of(run, i).i != truth.i) return inf;
+    }
+    return 0;
+  }
+  const double truth = state.truth.as_double(i);
+  double most = 0;
+  for (const Array& run : state.runs) {
+    const double x = run.as_double(i);
+    if (std::isfinite(truth) && std::isfinite(x))
+      most = std::max(most, std::abs(x - truth));
+    else if (!(std::isnan(x) && std::isnan(truth)) && x != truth)
+      return inf;
+  }
+  return margin * most;
+}
+
+std::string text_of(const Array& array, std::int64_t i) {
+  if (ct::is_float(array.dtype())) return fmt::format("{:.9g}", array.as_double(i));
+  const auto value = ct::expr::element_of(array, i);
+  return array.dtype() == DType::uint64 ? fmt::format("{}", static_cast<std::uint64_t>(value.i))
+                                        : fmt::format("{}", value.i);
+}
+
+}  // namespace
+
+Array compute(const ct::builder::Node& node, const std::vector<Array>& inputs) {
+  ct::expr::Graph graph;
+  std::vector<ct::expr::NodeId> operands;
+  std::vector<Array> arguments;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const Variable& input = node.inputs[i];
+    if (input.is_constant()) {
+      operands.push_back(graph.add_constant(inputs[i]));
+    } else {
+      operands.push_back(graph.add_input("", input.type(), ct::expr::Role::argument));
+      arguments.push_back(inputs[i]);
+    }
+  }
+  graph.outputs = {graph.arena.make(*node.op, operands, node.attrs)};
+  return ct::expr::evaluate(graph, arguments)[0];
+}
+
+const Array& Values::of(const Variable& variable) {
+  for (const ct::builder::Node* node : ct::builder::topological_order({variable})) {
+    if (known.contains(node)) continue;
+    std::vector<Array> inputs;
+    for (const Variable& input : node->inputs) inputs.push_back(known.at(input.node()));
+    known[node] = node->op->kind == Kind::Leaf ? node->value : compute(*node, inputs);
+  }
+  return known.at(variable.node());
+}
+
+std::vector<Expected> expect(const std::vector<Variable>& roots, const NodeValues& leaves, Freedom freedom,
+                             std::uint64_t seed) {
+  Runs runs(leaves, freedom, seed);
+  for (const ct::builder::Node* node : ct::builder::topological_order(roots)) runs.run(*node);
+  std::vector<Expected> result;
+  for (const Variable& root : roots) {
+    const NodeState& state = runs.of(root.node());
+    Expected expected{state.truth, {}};
+    for (std::int64_t i = 0; i < state.truth.size(); ++i)
+      expected.tolerance.push_back(state.lost ? std::numeric_limits<double>::infinity() : spread(state, i));
+    result.push_back(std::move(expected));
+  }
+  return result;
+}
+
+std::string Difference::text() const {
+  return fmt::format("element {} is {}, not {}{}", position, got, expected,
+                     tolerance > 0 ? fmt::format(" (give or take {:.3g})", tolerance) : "");
+}
+
+std::optional<Difference> compare(const Array& got, const Expected& expected, Compared& count) {
+  const Array& truth = expected.value;
+  if (got.dtype() != truth.dtype() || got.rank() != truth.rank())
+    return Difference{0, std::string(name_of(got.dtype())), std::string(name_of(truth.dtype())), 0};
+  if (got.shape() != truth.shape()) {
+    // A size that hangs on a comparison may come out otherwise.
+    if (!expected.tolerance.empty() && std::isinf(expected.tolerance[0])) return std::nullopt;
+    return Difference{0, fmt::format("of shape ({})", fmt::join(got.shape(), ", ")),
+                      fmt::format("({})", fmt::join(truth.shape(), ", ")), 0};
+  }
+  const Array plain = got.contiguous();
+  for (std::int64_t i = 0; i < truth.size(); ++i) {
+    const double tolerance = expected.tolerance[static_cast<std::size_t>(i)];
+    ++count.elements;
+    if (std::isinf(tolerance)) {
+      ++count.ambiguous;
+      continue;
+    }
+    bool close;
+    if (ct::is_float(truth.dtype())) {
+      const double x = plain.as_double(i), y = truth.as_double(i);
+      close = (std::isnan(x) && std::isnan(y)) || x == y || std::abs(x - y) <= tolerance;
+    } else {
+      close = ct::expr::element_of(plain, i).i == ct::expr::element_of(truth, i).i;
+    }
+    if (!close) return Difference{i, text_of(plain, i), text_of(truth, i), tolerance};
+  }
+  return std::nullopt;
+}
+
+bool same_bits(const Array& a, const Array& b) {
+  if (a.dtype() != b.dtype() || a.shape() != b.shape()) return false;
+  const Array x = a.contiguous(), y = b.contiguous();
+  if (x.same_bits(y)) return true;
+  if (!ct::is_float(x.dtype())) return false;
+  const std::size_t item = size_of(x.dtype());
+  for (std::int64_t i = 0; i < x.size(); ++i) {
+    const auto at = static_cast<std::size_t>(i) * item;
+    const bool equal =
+        std::memcmp(static_cast<const char*>(x.address()) + at, static_cast<const char*>(y.address()) + at, item) == 0;
+    if (!equal && !(std::isnan(x.as_double(i)) && std::isnan(y.as_double(i)))) return false;
+  }
+  return true;
+}
+
+}  // namespace differential
