@@ -11,6 +11,10 @@ CT_DEVICE i16 from_lane(i16 state, unsigned int mask) { return i16(shuffle_xor(i
 CT_DEVICE u8 from_lane(u8 state, unsigned int mask) { return u8(shuffle_xor(int(state), mask)); }
 CT_DEVICE u16 from_lane(u16 state, unsigned int mask) { return u16(shuffle_xor(int(state), mask)); }
 template <class T>
+CT_DEVICE complex<T> from_lane(complex<T> state, unsigned int mask) {
+  return complex<T>(shuffle_xor(state.re, mask), shuffle_xor(state.im, mask));
+}
+template <class T>
 CT_DEVICE Placed<T> from_lane(Placed<T> state, unsigned int mask) {
   return Placed<T>{from_lane(state.value, mask), shuffle_xor(state.position, mask)};
 }

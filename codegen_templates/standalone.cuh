@@ -9,7 +9,7 @@
 
 namespace standalone {
 
-enum class Type { boolean, i8, i16, i32, i64, u8, u16, u32, u64, f16, bf16, f32, f64 };
+enum class Type { boolean, i8, i16, i32, i64, u8, u16, u32, u64, f16, bf16, f32, f64, c64, c128 };
 enum class Kind { pointer, scratch, number };
 
 struct Operand {
@@ -34,7 +34,7 @@ struct Program {
 };
 
 inline int size_of(Type type) {
-  constexpr int sizes[] = {1, 1, 2, 4, 8, 1, 2, 4, 8, 2, 2, 4, 8};
+  constexpr int sizes[] = {1, 1, 2, 4, 8, 1, 2, 4, 8, 2, 2, 4, 8, 8, 16};
   return sizes[static_cast<int>(type)];
 }
 
@@ -52,7 +52,9 @@ inline unsigned long long sample(Type type, unsigned long long i) {
     case Type::f16: return 0x3800u | (random & 0x3ffu);
     case Type::bf16: return 0x3f00u | (random & 0x7fu);
     case Type::f32: return 0x3f000000u | (random & 0x7fffffu);
-    case Type::f64: return 0x3fe0000000000000ull | (static_cast<unsigned long long>(random) << 20);
+    case Type::c64: return 0x3f0000003f000000ull | (random & 0x7fffffu);
+    case Type::f64:
+    case Type::c128: return 0x3fe0000000000000ull | (static_cast<unsigned long long>(random) << 20);  // the real part
     default: return random & 1u;
   }
 }
@@ -65,14 +67,16 @@ inline double value_of(Type type, const unsigned char* at) {
     return static_cast<double>(both.f);
   };
   switch (type) {
-    case Type::f32: return as_float(static_cast<unsigned int>(bits));
+    case Type::f32:
+    case Type::c64: return as_float(static_cast<unsigned int>(bits));  // of a complex number its real part
     case Type::bf16: return as_float(static_cast<unsigned int>(bits) << 16);
     case Type::f16: {
       const unsigned int sign = static_cast<unsigned int>(bits >> 15) << 31, rest = static_cast<unsigned int>(bits & 0x7fff);
       if (rest >= 0x7c00) return as_float(sign | 0x7f800000u | (rest & 0x3ff) << 13);
       return as_float(sign | rest << 13) * as_float(0x77800000u);  // the exponents differ by 112
     }
-    case Type::f64: {
+    case Type::f64:
+    case Type::c128: {
       union { unsigned long long u; double f; } both = {bits};
       return both.f;
     }

@@ -113,7 +113,7 @@ Argument number_argument(nb::handle object) {
     case DType::float64:
       return array.at<double>();
     default:
-      return array;  // complex
+      return array.at<std::complex<double>>();
   }
 }
 
@@ -195,7 +195,7 @@ Argument to_argument(nb::handle object, const Type& type, bool exact) {
   if (is_number(object) && (!PyFloat_Check(object.ptr()) || PyFloat_CheckExact(object.ptr())))
     return number_argument(object);
   Array array = to_array(object);
-  if (exact || array.dtype() == type.dtype || is_complex(array.dtype()) || is_complex(type.dtype)) return array;
+  if (exact || array.dtype() == type.dtype || is_complex(array.dtype()) != is_complex(type.dtype)) return array;
   Array converted = array.astype(type.dtype);
   return converted.astype(array.dtype()).same_bits(array) ? std::move(converted) : std::move(array);
 }

@@ -27,6 +27,18 @@ void bind_devices(nb::module_& m);
 void bind_operations(nb::module_& m);
 /// The functions of <croton/nnet.hpp>, <croton/activations.hpp> and <croton/losses.hpp>.
 void bind_nnet(nb::module_& nnet);
+/// KernelOp, OpFromGraph, clone.
+void bind_user_ops(nb::module_& m);
+/// The functions of <croton/views.hpp>.
+void bind_joins(nb::module_& m);
+/// The functions of <croton/indexing.hpp>.
+void bind_indexing(nb::module_& m);
+/// The functions of <croton/sorting.hpp>.
+void bind_sorting(nb::module_& m);
+/// The functions of <croton/complex.hpp>.
+void bind_complex(nb::module_& m);
+/// The functions of <croton/elementwise.hpp>.
+void bind_elementwise_functions(nb::module_& m);
 /// The data of <croton/io.hpp>.
 void bind_data(nb::module_& io);
 /// grad, function, Function, KernelInfo.

@@ -177,8 +177,8 @@ void bind_input_output(nb::module_& m) {
               // A copy, and already by the rules for values: a later change of the caller's array is not seen.
               const Argument argument = to_argument(value, variable.type(), strict);
               const Array& array = argument.array();
-              const bool converts =
-                  argument.is_number() && !strict && is_float(variable.dtype()) && !is_complex(array.dtype());
+              const bool converts = argument.is_number() && !strict && !is_discrete(variable.dtype()) &&
+                                    (is_complex(variable.dtype()) || !is_complex(array.dtype()));
               in.value = converts ? array.astype(variable.dtype()) : array.copy();
             }
             in.strict = strict;
@@ -244,6 +244,7 @@ void bind_kernel(nb::module_& m) {
       .def_ro("calls", &CallCounts::calls)
       .def_ro("kernels", &CallCounts::kernels, "Launches of compiled kernels.")
       .def_ro("products", &CallCounts::products, "Matrix products.")
+      .def_ro("routines", &CallCounts::routines, "Running sums, sorts and the like, of several launches each.")
       .def_ro("reference_kernels", &CallCounts::reference_kernels, "Kernels run by the reference evaluator.")
       .def_ro("compiled", &CallCounts::compiled, "Kernels compiled.")
       .def_ro("cached", &CallCounts::cached, "Kernels taken from the cache on disk.")

@@ -13,6 +13,12 @@ NB_MODULE(_croton, m) {
   bind_devices(m);
   bind_operations(m);
   bind_nnet(nnet);
+  bind_user_ops(m);
+  bind_joins(m);
+  bind_indexing(m);
+  bind_sorting(m);
+  bind_complex(m);
+  bind_elementwise_functions(m);
   bind_functions(m);
   bind_data(io);
 }

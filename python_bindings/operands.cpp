@@ -1,5 +1,6 @@
 #include "operands.hpp"
 
+#include <complex>
 #include <limits>
 #include <string>
 
@@ -41,7 +42,13 @@ SliceSpec to_spec(nb::handle object) {
     return slice(to_bound(object.attr("start")), to_bound(object.attr("stop")), to_bound(object.attr("step")), here());
   }
   if (is_whole(object) && !nb::hasattr(object, "__len__")) return SliceSpec(to_int(object, "an index"), here());
-  throw TypeError("an index is a whole number, a slice, None, ... or a variable, not " + shown(object));
+  if (is_operand(object) && !is_number(object)) {
+    const Operand index = to_operand(object);
+    const bool none = PyList_Check(object.ptr()) && nb::len(object) == 0;
+    return none ? SliceSpec(Array::zeros(DType::int64, {0}), here()) : SliceSpec(index.variable, here());
+  }
+  throw TypeError("an index is a whole number, a slice, None, ..., an array, a list or a variable, not " +
+                  shown(object));
 }
 
 }  // namespace
@@ -71,11 +78,18 @@ Operand to_operand(nb::handle object) {
     case DType::float64:
       return Operand(number.at<double>(), here());
     default:
-      return Operand(number, here());
+      return Operand(number.at<std::complex<double>>(), here());
   }
 }
 
 Variable to_variable(nb::handle object) { return to_operand(object).variable; }
+
+std::vector<Variable> to_variables(nb::handle object) {
+  std::vector<Variable> variables;
+  if (!is_sequence(object)) throw TypeError("a list or tuple of variables is needed, not " + shown(object));
+  for (const nb::handle item : object) variables.push_back(to_variable(item));
+  return variables;
+}
 
 std::vector<int> to_axes(nb::handle object) {
   if (!is_sequence(object)) return {to_int(object, "an axis")};
@@ -89,6 +103,11 @@ std::vector<Operand> to_sizes(nb::handle object) {
   std::vector<Operand> sizes;
   for (const nb::handle item : object) sizes.push_back(to_operand(item));
   return sizes;
+}
+
+std::vector<Operand> to_each_size(nb::handle object) {
+  const bool plain = is_number(object) || nb::isinstance<Variable>(object) || is_sequence(object);
+  return to_sizes(plain ? nb::object(nb::borrow(object)) : object.attr("tolist")());
 }
 
 std::vector<SliceSpec> to_index(nb::handle object) {

@@ -15,11 +15,15 @@ Operand to_operand(nb::handle object);
 bool is_operand(nb::handle object);
 /// A variable; numbers and arrays become constants.
 Variable to_variable(nb::handle object);
+/// A list or tuple of variables, numbers and arrays.
+std::vector<Variable> to_variables(nb::handle object);
 /// One or several whole numbers, as axes.
 std::vector<int> to_axes(nb::handle object);
 /// Sizes: one, or a list or tuple of them; symbolic ones too.
 std::vector<Operand> to_sizes(nb::handle object);
-/// The entries of x[...]: whole numbers, slices, None, Ellipsis, variables; one or a tuple.
+/// The same, an array being a list of its elements.
+std::vector<Operand> to_each_size(nb::handle object);
+/// The entries of x[...]: whole numbers, slices, None, Ellipsis, variables, arrays, lists; one or a tuple.
 std::vector<SliceSpec> to_index(nb::handle object);
 ReduceOptions to_reduce_options(nb::handle axis, bool keepdims, nb::handle dtype, nb::handle acc_dtype);
 

@@ -1,5 +1,6 @@
 // The functions of <croton/ops.hpp>; many are methods of Variable too.
 #include <croton/ops.hpp>
+#include <croton/views.hpp>
 
 #include "arrays.hpp"
 #include "bindings.hpp"
@@ -55,7 +56,6 @@ constexpr UnaryRow unary_rows[] = {
     {"floor", &floor, "The nearest whole number below."},
     {"ceil", &ceil, "The nearest whole number above."},
     {"trunc", &trunc, "The nearest whole number towards zero."},
-    {"round", &round, "The nearest whole number; half to even, as NumPy."},
     {"isnan", &isnan, "True where x is nan."},
     {"isinf", &isinf, "True where x is infinite."},
     {"zeros_like", &zeros_like, "Zeros of x's shape and dtype."},
@@ -189,11 +189,15 @@ void bind_views(nb::module_& m) {
       "flatten", [](nb::handle x, int ndim) { return flatten(to_operand(x), ndim); }, "x"_a, "ndim"_a = 1,
       "The same elements with ndim dimensions: the last ones become one.");
   m.def(
-      "expand_dims", [](nb::handle x, int axis) { return expand_dims(to_operand(x), axis); }, "x"_a, "axis"_a,
-      "A new axis of size 1 at that position.");
+      "expand_dims", [](nb::handle x, nb::handle axis) { return expand_dims(to_operand(x), to_axes(axis)); }, "x"_a,
+      "axis"_a, "New axes of size 1 at these positions of the result.");
   m.def(
-      "squeeze", [](nb::handle x, int axis) { return squeeze(to_operand(x), axis); }, "x"_a, "axis"_a,
-      "Without that axis, which must have the stated size 1.");
+      "squeeze",
+      [](nb::handle x, nb::handle axis) {
+        return axis.is_none() ? squeeze(to_operand(x)) : squeeze(to_operand(x), to_axes(axis));
+      },
+      "x"_a, "axis"_a = nb::none(),
+      "Without these axes, which must have the stated size 1; None: without all that have it.");
 }
 
 void bind_generators(nb::module_& m) {

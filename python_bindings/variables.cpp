@@ -1,5 +1,6 @@
 // Variable and SharedVariable with Python's operators, and the functions that make inputs, constants and shared
 // variables.
+#include <croton/complex.hpp>
 #include <croton/function.hpp>
 #include <croton/ops.hpp>
 #include <croton/shared.hpp>
@@ -121,6 +122,8 @@ void add_properties(VariableClass& c) {
   c.def_prop_ro("size", [](const Variable& x) { return x.size(here()); }, "The number of elements as an int64 scalar.");
   c.def_prop_ro("T", [](const Variable& x) { return x.T(here()); }, "The axes reversed.");
   c.def_prop_ro("is_constant", &Variable::is_constant);
+  c.def_prop_ro("real", [](const Variable& z) { return real(Operand(z, here())); }, "The real part.");
+  c.def_prop_ro("imag", [](const Variable& z) { return imag(Operand(z, here())); }, "The imaginary part.");
 }
 
 Array evaluate(const Variable& x, nb::object values) {
@@ -148,6 +151,7 @@ void add_methods(VariableClass& c) {
       "eval", [](const Variable& x, nb::object values) { return to_numpy(evaluate(x, std::move(values))); },
       "values"_a = nb::none(),
       "Compiles and computes the variable for {input: value}. The compiled function is not kept.");
+  c.def("conj", [](const Variable& z) { return conj(Operand(z, here())); }, "x - iy for x + iy.");
   c.def("__str__", [](const Variable& x) {
     std::ostringstream out;
     out << x;
@@ -162,8 +166,9 @@ void add_methods(VariableClass& c) {
 Array shared_value(const SharedVariable& x, nb::handle value) {
   const Argument argument = to_argument(value, x.type());
   const Array& array = argument.array();
-  const Array converted = argument.is_number() && !is_complex(array.dtype()) ? array.astype(x.dtype()) : array;
-  const bool fits = is_float(x.dtype()) || converted.astype(array.dtype()).same_bits(array);
+  if (is_complex(array.dtype()) && !is_complex(x.dtype())) return array;  // set_value says what is wrong
+  const Array converted = argument.is_number() ? array.astype(x.dtype()) : array;
+  const bool fits = !is_discrete(x.dtype()) || converted.astype(array.dtype()).same_bits(array);
   return argument.is_number() && fits ? converted : array;
 }
 
@@ -222,8 +227,9 @@ void bind_inputs(nb::module_& m) {
   const std::pair<const char*, MakeInput> kinds[] = {{"scalar", &scalar},  {"vector", &vector}, {"matrix", &matrix},
                                                      {"row", &row},        {"col", &col},       {"tensor3", &tensor3},
                                                      {"tensor4", &tensor4}};
-  const std::pair<const char*, DType> prefixes[] = {{"b", DType::int8},  {"w", DType::int16},   {"i", DType::int32},
-                                                    {"l", DType::int64}, {"f", DType::float32}, {"d", DType::float64}};
+  const std::pair<const char*, DType> prefixes[] = {
+      {"b", DType::int8},    {"w", DType::int16},   {"i", DType::int32},     {"l", DType::int64},
+      {"f", DType::float32}, {"d", DType::float64}, {"c", DType::complex64}, {"z", DType::complex128}};
   for (const auto& [kind, make] : kinds) {
     m.def(
         kind,
@@ -237,7 +243,8 @@ void bind_inputs(nb::module_& m) {
             [make = make, dtype = dtype](std::optional<std::string> name) {
               return make(std::move(name).value_or(""), dtype, here());
             },
-            "name"_a = nb::none(), "An input: b int8, w int16, i int32, l int64, f float32, d float64.");
+            "name"_a = nb::none(),
+            "An input: b int8, w int16, i int32, l int64, f float32, d float64, c complex64, z complex128.");
     }
   }
   m.def(

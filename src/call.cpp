@@ -44,12 +44,13 @@ Array convert(const InputRules& rules, const Argument& argument) {
   }
   if (array.dtype() == type.dtype) return array;
   if (rules.strict) refuse("the input is strict: pass exactly its dtype");
-  if (is_complex(array.dtype())) refuse("complex numbers are not taken; pass real and imaginary parts");
+  if (is_complex(array.dtype()) && !is_complex(type.dtype))
+    refuse("complex numbers are not taken; pass the part that is meant");
   if (rules.allow_downcast.value_or(false) || can_cast_safely(array.dtype(), type.dtype))
     return array.astype(type.dtype);
   if (argument.is_number() && !rules.allow_downcast.has_value()) {
-    const bool float_literal =
-        is_float(array.dtype()) && type.dtype == DType::float32 && base::config().float_x() == DType::float32;
+    const bool single = type.dtype == DType::float32 || type.dtype == DType::complex64;
+    const bool float_literal = !is_discrete(array.dtype()) && single && base::config().float_x() == DType::float32;
     if (float_literal) return array.astype(type.dtype);
     if (is_discrete(array.dtype())) {
       // A whole number is taken where its value fits.
@@ -364,6 +365,7 @@ CallCounts CompiledFunction::counts() const {
   c.calls = calls_;
   c.kernels = run_counts_.kernels;
   c.products = run_counts_.products;
+  c.routines = run_counts_.routines;
   c.reference_kernels = run_counts_.reference_kernels;
   c.compiled = run_counts_.compiled;
   c.cached = run_counts_.cached;

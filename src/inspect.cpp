@@ -15,6 +15,7 @@
 #include "runtime/cuda/nvdisasm.hpp"
 #include "runtime/cuda/nvrtc.hpp"
 #include "runtime/cuda/sass.hpp"
+#include "runtime/routine.hpp"
 #include "shown_kernels.hpp"
 
 namespace croton {
@@ -92,6 +93,26 @@ expr::Place place_of(const runtime::Executable& executable, const plan::Launch& 
   return executable.call_of(executable.plan.steps[static_cast<std::size_t>(launch.first_step)]).place;
 }
 
+KernelInfo show_routine(const runtime::Executable& executable, const plan::Step& step, const std::string& where,
+                        std::string_view schedule) {
+  const codegen::Target to = is_cuda(where) ? codegen::Target::cuda : codegen::Target::cpu;
+  const codegen::RoutinePart part = runtime::routine_part(executable, step);
+  const codegen::Text text = codegen::emit_routine(part, to);
+  if (is_cuda(where)) runtime::cuda::dump(text, where.substr(5));
+  const expr::Origin& origin = executable.call_of(step).routine->origin;
+  KernelInfo info;
+  info.name = text.name;
+  info.source = text.code;
+  info.unit = codegen::prelude(to) + text.code;
+  info.expression = part.comment.front() + "\n";
+  info.lines = {fmt::format("{}{}{}", describe(origin.where), origin.name.empty() ? "" : " ", origin.name)};
+  info.target = where;
+  info.digest = text.digest;
+  info.schedule = codegen::print(codegen::choose_schedule(kernel::Family::pointwise, schedule, text.name));
+  info.launch = "a fixed sequence of launches, as its sizes ask for";
+  return info;
+}
+
 }  // namespace
 
 std::vector<KernelInfo> detail::show_kernels(const runtime::Executable& executable, const std::string& target,
@@ -100,12 +121,17 @@ std::vector<KernelInfo> detail::show_kernels(const runtime::Executable& executab
     throw ValueError(fmt::format("kernels(\"{}\"): targets are cpu and cuda:sm_XX, such as cuda:sm_90", target));
   std::vector<KernelInfo> result;
   for (const plan::Launch& launch : executable.plan.launches) {
-    const std::vector<runtime::BoundKernel> kernels = show_launch(executable, launch, false);
-    if (kernels.empty()) continue;
     const std::string where = target.empty() ? runtime::target_of(place_of(executable, launch), simulated)
                                              : (target == "cuda" ? "cuda:sm_90" : target);
     const bool cuda = is_cuda(where);
     const codegen::Target to = cuda ? codegen::Target::cuda : codegen::Target::cpu;
+    const plan::Step& first = executable.plan.steps[static_cast<std::size_t>(launch.first_step)];
+    if (executable.call_of(first).routine) {
+      result.push_back(show_routine(executable, first, where, schedule));
+      continue;
+    }
+    const std::vector<runtime::BoundKernel> kernels = show_launch(executable, launch, false);
+    if (kernels.empty()) continue;
     if (cuda) dump_small(executable, launch, kernels, where.substr(5));
     std::vector<std::size_t> count;
     std::size_t next = 0;

@@ -1,5 +1,6 @@
 // verify_grad: analytic gradients against differences of the compiled function itself. It compiles functions, so it
 // stands beside function.cpp and uses the public interface only.
+#include <croton/complex.hpp>
 #include <croton/function.hpp>
 #include <croton/grad.hpp>
 #include <croton/ops.hpp>
@@ -7,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <complex>
 #include <limits>
 
 namespace croton {
@@ -14,7 +16,8 @@ namespace {
 
 using Build = std::function<Variable(const std::vector<Variable>&)>;
 
-/// The inputs of the check: float points become float64, others stay as they are and are not differentiated.
+/// The inputs of the check: float points become float64, complex ones complex128, others stay as they are and are not
+/// differentiated.
 struct Inputs {
   std::vector<Variable> variables, differentiable;
   std::vector<Array> values;
@@ -22,8 +25,8 @@ struct Inputs {
 
   explicit Inputs(const std::vector<Array>& points) {
     for (const Array& point : points) {
-      const bool real = is_float(point.dtype());
-      values.push_back(real ? point.astype(DType::float64).copy() : point);
+      const bool real = !is_discrete(point.dtype());
+      values.push_back(real ? point.astype(promote(point.dtype(), DType::float64)) : point);
       Type type{values.back().dtype(), Sizes(point.shape().size(), unknown_size)};
       variables.push_back(variable(std::move(type), "x" + std::to_string(variables.size())));
       if (!real) continue;
@@ -41,8 +44,16 @@ struct Inputs {
   Outputs call(const Function& f) const { return f.call(std::vector<Argument>(values.begin(), values.end())); }
 };
 
+/// The parts of a complex number as two floats, as they lie in memory: so does a gradient.
+std::span<double> elements_of(Array& array) {
+  if (!is_complex(array.dtype())) return array.data<double>();
+  return {reinterpret_cast<double*>(array.data<std::complex<double>>().data()),
+          2 * static_cast<std::size_t>(array.size())};
+}
+
 /// sum(y r) with fixed numbers r in [0.5, 1.5): none is near 0, so that no element of y goes unseen.
 Variable weighed(const Variable& y, const Sizes& shape, std::uint64_t seed) {
+  if (is_complex(y.dtype())) return weighed(real(y), shape, seed) + weighed(imag(y), shape, seed + 100);
   return sum(y * constant(Array::uniform(DType::float64, shape, seed, 0.5, 1.5)));
 }
 
@@ -71,10 +82,12 @@ double verify_first_order(Inputs& inputs, const Variable& cost, const std::vecto
   double worst = 0;
   for (std::size_t i = 0; i < gradients.size(); ++i) {
     Array& value = inputs.values[inputs.differentiable_at[i]];
-    const std::span<double> elements = value.data<double>();
+    const std::span<double> elements = elements_of(value);
+    Array gradient = analytic[i].copy();
+    const std::span<double> analytic_elements = elements_of(gradient);
     for (std::size_t k = 0; k < elements.size(); ++k) {
       const double numeric = difference(inputs, f, elements[k]);
-      worst = std::max(worst, relative_error(analytic[i].as_double(static_cast<std::int64_t>(k)), numeric));
+      worst = std::max(worst, relative_error(analytic_elements[k], numeric));
     }
   }
   return worst;
@@ -87,9 +100,10 @@ double verify_grad(const Build& f, const std::vector<Array>& points, int order, 
   Inputs inputs(points);
   if (inputs.differentiable.empty()) throw ValueError("verify_grad: none of the points is a float array");
   const Variable y = f(inputs.variables);
-  if (!is_float(y.dtype()))
+  if (is_discrete(y.dtype()))
     throw TypeError("verify_grad: the function gives " + y.type().to_string() + "; a float is needed");
-  const Variable cost = weighed(cast(y, DType::float64), inputs.call(inputs.compile(y)).only().shape(), seed);
+  const Variable cost =
+      weighed(cast(y, promote(y.dtype(), DType::float64)), inputs.call(inputs.compile(y)).only().shape(), seed);
   const GradOptions options{.disconnected_inputs = Disconnected::ignore};
   const std::vector<Variable> gradients = grad(cost, inputs.differentiable, options);
   const double error = verify_first_order(inputs, cost, gradients);

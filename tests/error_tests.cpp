@@ -193,12 +193,17 @@ ERROR_CASE(building, unnamed) {
 ERROR_CASE(building, complex_numbers) {
 #line 1 "user.cpp"
   Variable z = vector("z", DType::complex64);
-  exp(z);
+  z < 1;
 }
-ERROR_CASE(building, cast_to_complex) {
+ERROR_CASE(building, complex_extreme) {
 #line 1 "user.cpp"
-  Variable x = vector("x");
-  x.astype(DType::complex128);
+  Variable z = zvector("z");
+  max(z);
+}
+ERROR_CASE(building, cast_of_complex) {
+#line 1 "user.cpp"
+  Variable z = vector("z", DType::complex64);
+  z.astype(DType::float32);
 }
 ERROR_CASE(building, empty_variable) {
 #line 1 "user.cpp"
@@ -406,6 +411,80 @@ ERROR_CASE(building, crossentropy_sizes) {
   Variable p = variable({DType::float32, {32, 10}}, "p");
   Variable t = variable({DType::int64, {16}}, "t");
   nnet::categorical_crossentropy(p, t);
+}
+ERROR_CASE(indexing, nothing_to_write_to) {
+#line 1 "user.cpp"
+  Variable x = fmatrix("x");
+  Variable y = exp(x).named("y");
+  set_subtensor(y, 0);
+}
+ERROR_CASE(indexing, too_much_to_write) {
+#line 1 "user.cpp"
+  Variable x = fmatrix("x");
+  Variable y = fmatrix("y");
+  inc_subtensor(x[0], y);
+}
+ERROR_CASE(indexing, part_of_another_size) {
+#line 1 "user.cpp"
+  Variable x = variable({DType::float32, {3, 4}}, "x");
+  Variable y = variable({DType::float32, {5}}, "y");
+  set_subtensor(x[0], y);
+}
+ERROR_CASE(indexing, positions_that_are_no_integers) {
+#line 1 "user.cpp"
+  Variable x = fmatrix("x");
+  Variable i = fvector("i");
+  x[i];
+}
+ERROR_CASE(indexing, positions_that_do_not_pair) {
+#line 1 "user.cpp"
+  Variable x = fmatrix("x");
+  Variable i = variable({DType::int64, {2}}, "i");
+  Variable j = variable({DType::int64, {3}}, "j");
+  x.at({i, j});
+}
+ERROR_CASE(indexing, position_outside) {
+#line 1 "user.cpp"
+  Variable x = fmatrix("x");
+  Variable i = lvector("i");
+  Variable y = x.at({slice(), i});
+  y.eval({{x, Array{{1.f, 2.f}}}, {i, Array{std::int64_t{0}, std::int64_t{-3}}}});
+}
+ERROR_CASE(indexing, mask_of_another_size) {
+#line 1 "user.cpp"
+  Variable x = variable({DType::float32, {3}}, "x");
+  Variable mask = variable({DType::bool_, {2}}, "mask");
+  x[mask];
+}
+ERROR_CASE(indexing, parts_of_other_sizes) {
+#line 1 "user.cpp"
+  Variable x = variable({DType::float32, {3, 4}}, "x");
+  Variable y = variable({DType::float32, {3, 5}}, "y");
+  concatenate({x, y});
+}
+ERROR_CASE(indexing, parts_of_other_ranks) {
+#line 1 "user.cpp"
+  Variable x = fmatrix("x");
+  Variable y = fvector("y");
+  concatenate({x, y});
+}
+ERROR_CASE(indexing, split_that_does_not_add_up) {
+#line 1 "user.cpp"
+  Variable x = variable({DType::float32, {5}}, "x");
+  split(x, {2, 2});
+}
+ERROR_CASE(indexing, padding_nothing) {
+#line 1 "user.cpp"
+  Variable x = fvector("x");
+  Variable y = pad(x, {{1, 1}}, PadMode::edge);
+  y.eval({{x, Array::zeros(DType::float32, {0})}});
+}
+ERROR_CASE(indexing, step_of_zero) {
+#line 1 "user.cpp"
+  Variable x = fvector("x");
+  Variable n = lscalar("n");
+  Variable y = x[slice({}, {}, n)];
+  y.eval({{x, Array{1.f, 2.f}}, {n, std::int64_t{0}}});
 }
 
 ERROR_CASE(gradients, of_a_vector) {

@@ -176,6 +176,8 @@ class ProgramEvaluator {
         run_kernel(*call.kernel);
       else if (call.transfer)
         values_.insert_or_assign(call.transfer->result, value(call.transfer->source));
+      else if (call.routine)
+        run_routine(*call.routine);
       else
         run_product(*call.product);
     }
@@ -218,6 +220,17 @@ class ProgramEvaluator {
     }
     const std::vector<Array> written = kernel::evaluate(*call.kernel, reads, extents, shapes);
     for (std::size_t i = 0; i < written.size(); ++i) values_.insert_or_assign(call.writes[i], written[i]);
+  }
+
+  void run_routine(const fuse::RoutineCall& call) {
+    std::vector<Array> inputs;
+    for (const NodeId read : call.reads) inputs.push_back(value(read).contiguous());
+    Sizes shape;
+    for (const NodeId dim : graph_.arena.type(call.result).shape) shape.push_back(number(dim));
+    values_.insert_or_assign(call.result, graph_.arena.op(call.result)
+                                              .evaluate({graph_.arena.attrs(call.result), std::move(inputs),
+                                                         graph_.arena.type(call.result).dtype, shape})
+                                              .contiguous());
   }
 
   void run_product(const fuse::ProductCall& call) {

@@ -6,6 +6,7 @@
 #include <croton/type.hpp>
 
 #include <algorithm>
+#include <complex>
 #include <concepts>
 #include <cstdint>
 #include <filesystem>
@@ -61,6 +62,7 @@ class Array {
   static Array zeros(DType dtype, Sizes shape);
   /// Every element `value`, converted to dtype.
   static Array full(DType dtype, Sizes shape, double value);
+  static Array full(DType dtype, Sizes shape, std::complex<double> value);  ///< TypeError if dtype is real
   /// 0, 1, ..., n-1 (or start, start+step, ... below stop), NumPy's element count.
   static Array arange(std::int64_t n, DType dtype = DType::int64);
   static Array arange(double start, double stop, double step, DType dtype);
@@ -113,6 +115,7 @@ class Array {
   T item() const;
   /// The element at a C-order position, converted to double (complex: real part); any dtype.
   double as_double(std::int64_t position) const;
+  std::complex<double> as_complex(std::int64_t position) const;  ///< the same as a complex number
 
   std::string device() const;        ///< where the elements are: "cpu", "cuda0"
   Array to_host() const;             ///< itself if they are there, else a copy

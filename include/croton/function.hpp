@@ -5,6 +5,7 @@
 #include <croton/shared.hpp>
 #include <croton/variable.hpp>
 
+#include <complex>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -97,6 +98,7 @@ class Argument {
   template <class T>
     requires std::is_arithmetic_v<T>
   Argument(T value) : own_(Array(value)), number_(true) {}
+  Argument(std::complex<double> value) : own_(Array(value)), number_(true) {}
   template <class T>
     requires(std::is_arithmetic_v<T> && !std::same_as<T, bool>)
   Argument(const std::vector<T>& values) : own_(Array(values)) {}
@@ -159,6 +161,7 @@ struct CallCounts {
   std::uint64_t calls = 0;
   std::uint64_t kernels = 0;            ///< launches of compiled kernels
   std::uint64_t products = 0;           ///< products by a library (or our own loop where there is none)
+  std::uint64_t routines = 0;           ///< running sums, sorts and the like, of several launches each
   std::uint64_t reference_kernels = 0;  ///< kernels run by the reference evaluator
   std::uint64_t compiled = 0;           ///< kernels compiled
   std::uint64_t cached = 0;             ///< kernels taken from the cache on disk

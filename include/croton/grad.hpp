@@ -19,8 +19,9 @@ struct GradOptions {
 };
 
 /// The gradients of a scalar cost with respect to the variables, in their order; each has its variable's shape, and its
-/// dtype (floatX for integer variables). The same variable may be asked for twice. TypeError if the cost is not a 0-d
-/// float. Conventions at kinks follow Theano; they are listed in docs/gradients.md.
+/// dtype (floatX for integer variables); that of a complex x + iy is dC/dx + i dC/dy. The same variable may be asked
+/// for twice. TypeError if the cost is not a 0-d float. Conventions at kinks follow Theano; they are listed in
+/// docs/gradients.md.
 std::vector<Variable> grad(const Variable& cost, const std::vector<Variable>& wrt, const GradOptions& options = {},
                            Where where = std::source_location::current());
 Variable grad(const Variable& cost, const Variable& wrt, const GradOptions& options = {},
@@ -36,8 +37,8 @@ std::array<Variable, sizeof...(V)> grad(Operand cost, const V&... wrt) {  // an 
 }
 
 /// Compares the gradient of sum(f(inputs) * r), r random and fixed, with central differences in float64 at the given
-/// points. Returns the largest relative error |a - n| / max(|a| + |n|, 1e-2); `order` 2 checks the gradient of the
-/// gradient too.
+/// points (complex ones: in complex128, over real and imaginary parts). Returns the largest relative error
+/// |a - n| / max(|a| + |n|, 1e-2); `order` 2 checks the gradient of the gradient too.
 double verify_grad(const std::function<Variable(const std::vector<Variable>&)>& f, const std::vector<Array>& points,
                    int order = 1, std::uint64_t seed = 1);
 

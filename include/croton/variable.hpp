@@ -6,6 +6,7 @@
 #include <croton/type.hpp>
 #include <croton/where.hpp>
 
+#include <complex>
 #include <initializer_list>
 #include <iosfwd>
 #include <memory>
@@ -57,7 +58,7 @@ class Variable {
   Variable size(Where where = std::source_location::current()) const;
   /// The axes reversed.
   Variable T(Where where = std::source_location::current()) const;
-  /// Basic indexing: `x[0]`, `x[slice(1, n)]`; further axes with `x.at({i, slice(0, 2)})`.
+  /// Indexing: `x[0]`, `x[slice(1, n)]`, `x[rows]`; further axes with `x.at({i, slice(0, 2)})`. See SliceSpec.
   Variable operator[](SliceSpec spec) const;
   Variable at(std::vector<SliceSpec> specs, Where where = std::source_location::current()) const;
   Variable astype(DType dtype, Where where = std::source_location::current()) const;
@@ -80,7 +81,8 @@ std::ostream& operator<<(std::ostream& out, const Variable& variable);
 
 /// An argument of an operation: a variable, or a number or array that becomes a constant. The conversion notes the
 /// user's line. A whole number takes the smallest integer dtype that holds it; a real number is floatX (with
-/// floatX=float64: float32 where that is exact), so that `x_float32 * 0.1` stays float32 under floatX=float32.
+/// floatX=float64: float32 where that is exact), so that `x_float32 * 0.1` stays float32 under floatX=float32. A
+/// complex number is complex64 (with floatX=float64: where that is exact, else complex128).
 struct Operand {
   Variable variable;
   Where where;
@@ -93,16 +95,26 @@ struct Operand {
   Operand(bool value, Where w = std::source_location::current());
   Operand(double value, Where w = std::source_location::current());
   Operand(float value, Where w = std::source_location::current());
+  Operand(std::complex<double> value, Where w = std::source_location::current());
+  Operand(std::complex<float> value, Where w = std::source_location::current())
+      : Operand(std::complex<double>(value), w) {}
   Operand(const Array& value, Where w = std::source_location::current());
 };
 
-/// One entry of an index: a position, or start:stop:step with parts left out, or a new axis. Bounds may be symbolic.
+/// One entry of an index: a position, or start:stop:step with parts left out, or a new axis, or an integer array of
+/// positions. Bounds and steps may be symbolic; negative positions count from the end.
+///
+/// Several arrays are broadcast against each other and read together, as in NumPy: `x.at({rows, columns})` pairs them.
+/// Their axes stand where the first of them stood, or in front where something else than arrays and positions lies
+/// between them. A bool array of k dimensions takes k axes and stands for the positions where it is true. A position
+/// outside its axis raises IndexError when the function is called.
 struct SliceSpec {
   enum class Kind { index, slice, new_axis, ellipsis } kind = Kind::index;
   std::optional<Operand> start, stop, step;
   Where where;
   SliceSpec(int index, Where w = std::source_location::current());
   SliceSpec(const Variable& index, Where w = std::source_location::current());
+  SliceSpec(const Array& index, Where w = std::source_location::current());
   explicit SliceSpec(Kind k, Where w = std::source_location::current()) : kind(k), where(w) {}
 };
 /// start:stop:step; std::nullopt leaves a bound out. Out-of-range bounds clip, negative ones count from the end.
@@ -125,7 +137,8 @@ Variable col(std::string name = "", std::optional<DType> dtype = {}, Where where
 Variable tensor3(std::string name = "", std::optional<DType> dtype = {}, Where where = std::source_location::current());
 Variable tensor4(std::string name = "", std::optional<DType> dtype = {}, Where where = std::source_location::current());
 
-// Theano's prefixed names: b int8, w int16, i int32, l int64, f float32, d float64 (and u.. in dtype arguments).
+// Theano's prefixed names: b int8, w int16, i int32, l int64, f float32, d float64, c complex64, z complex128 (and u..
+// in dtype arguments).
 #define CROTON_DECLARE_INPUTS(prefix, element)                                                            \
   inline Variable prefix##scalar(std::string name = "", Where where = std::source_location::current()) {  \
     return scalar(std::move(name), DType::element, where);                                                \
@@ -154,6 +167,8 @@ CROTON_DECLARE_INPUTS(i, int32)
 CROTON_DECLARE_INPUTS(l, int64)
 CROTON_DECLARE_INPUTS(f, float32)
 CROTON_DECLARE_INPUTS(d, float64)
+CROTON_DECLARE_INPUTS(c, complex64)
+CROTON_DECLARE_INPUTS(z, complex128)
 #undef CROTON_DECLARE_INPUTS
 
 }  // namespace croton

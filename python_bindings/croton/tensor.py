@@ -68,9 +68,31 @@ vectors = _several(_croton.vector)
 matrices = _several(_croton.matrix)
 
 
+class _Grid:
+    """mgrid[0:3, 0:n]: the numbers of each range along an axis of its own, in arrays of one shape (ogrid: of size 1
+    along the other axes)."""
+
+    def __init__(self, whole):
+        self._whole = whole
+
+    def __getitem__(self, ranges):
+        ranges = ranges if isinstance(ranges, tuple) else (ranges,)
+        vectors = [_croton.arange(0 if r.start is None else r.start, r.stop, 1 if r.step is None else r.step)
+                   for r in ranges]
+        if self._whole:
+            return _croton.meshgrid(*vectors, indexing="ij")
+        rank = len(vectors)
+        return [_croton.shape_padleft(_croton.shape_padright(v, rank - 1 - i), i) for i, v in enumerate(vectors)]
+
+
+mgrid = _Grid(True)
+ogrid = _Grid(False)
+
+
 def _add_methods():
     """What x.sum() and the like do: the function of the same name with x as first argument."""
-    names = "all any argmax argmin clip dimshuffle dot flatten max mean min prod round squeeze sum transpose var"
+    names = """all any argmax argmin argsort choose clip cumprod cumsum diagonal diff dimshuffle dot flatten max
+               mean min nonzero prod repeat round sort squeeze sum swapaxes take trace transpose var"""
     for name in names.split():
         setattr(Variable, name, _method(getattr(_croton, name)))
     Variable.reshape = lambda self, *shape: _croton.reshape(self, shape[0] if len(shape) == 1 else shape)

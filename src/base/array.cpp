@@ -194,6 +194,13 @@ Array Array::full(DType dtype, Sizes shape, double value) {
   return result;
 }
 
+Array Array::full(DType dtype, Sizes shape, std::complex<double> value) {
+  base::check_conversion(dtype, DType::complex128);
+  Array result = empty(dtype, std::move(shape));
+  fill(result, DType::complex128, &value);
+  return result;
+}
+
 Array Array::arange(std::int64_t n, DType dtype) {
   Array counted = empty(DType::int64, {std::max<std::int64_t>(n, 0)});
   const std::span<std::int64_t> values = counted.data<std::int64_t>();
@@ -359,19 +366,34 @@ void Array::item_into(DType to, void* value) const {
   base::convert_elements({}, {value, to, {}}, {raw(), dtype_, {}});
 }
 
+namespace {
+
+/// The address of the element at a C-order position.
+const std::byte* at_position(const Array& array, std::int64_t position) {
+  if (position < 0 || position >= array.size()) {
+    throw IndexError(fmt::format("position {} in an array of {} elements", position, array.size()));
+  }
+  const auto* at = static_cast<const std::byte*>(array.raw());
+  for (std::size_t axis = array.shape().size(); axis-- > 0;) {
+    at += position % array.shape()[axis] * array.strides()[axis];
+    position /= array.shape()[axis];
+  }
+  return at;
+}
+
+}  // namespace
+
 double Array::as_double(std::int64_t position) const {
-  if (position < 0 || position >= size()) {
-    throw IndexError(fmt::format("position {} in an array of {} elements", position, size()));
-  }
-  const auto* at = static_cast<const std::byte*>(raw());
-  for (std::size_t axis = shape_.size(); axis-- > 0;) {
-    at += position % shape_[axis] * strides_[axis];
-    position /= shape_[axis];
-  }
   // The real part lies first in a complex number.
   const DType part = is_complex(dtype_) ? (dtype_ == DType::complex64 ? DType::float32 : DType::float64) : dtype_;
   double value = 0;
-  base::convert_elements({}, {&value, DType::float64, {}}, {at, part, {}});
+  base::convert_elements({}, {&value, DType::float64, {}}, {at_position(*this, position), part, {}});
+  return value;
+}
+
+std::complex<double> Array::as_complex(std::int64_t position) const {
+  std::complex<double> value;
+  base::convert_elements({}, {&value, DType::complex128, {}}, {at_position(*this, position), dtype_, {}});
   return value;
 }
 

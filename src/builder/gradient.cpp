@@ -1,5 +1,6 @@
 // Reverse-mode differentiation of the user's graph: one walk from the cost to the variables asked for, each op giving
 // the gradients of its inputs by its own row. Iterative: a chain of a million ops is fine.
+#include <croton/complex.hpp>
 #include <croton/grad.hpp>
 #include <croton/ops.hpp>
 
@@ -20,7 +21,7 @@ namespace {
 using builder::Node;
 
 /// The constant 0 without axes stands for "connected, but zero", whatever the shape: comparisons and rounding give it.
-bool is_zero(const Variable& g) { return g.is_constant() && g.rank() == 0 && g.node()->value.as_double(0) == 0; }
+bool is_zero(const Variable& g) { return g.is_constant() && g.rank() == 0 && g.node()->value.as_complex(0) == 0.0; }
 
 /// Sums what broadcasting repeated, so that the gradient has the variable's shape.
 Variable unbroadcast(Variable gradient, const Type& type) {
@@ -41,7 +42,26 @@ Variable unbroadcast(Variable gradient, const Type& type) {
   return dimshuffle(gradient, pattern);
 }
 
-DType gradient_dtype(DType dtype) { return is_float(dtype) ? dtype : base::config().float_x(); }
+DType gradient_dtype(DType dtype) { return is_discrete(dtype) ? base::config().float_x() : dtype; }
+
+/// The gradients of the inputs of a node. That of a complex x + iy is dC/dx + i dC/dy, so where the node is
+/// differentiable as a function of complex numbers with derivative d, g becomes g conj(d). The op's formula gives g d,
+/// and conj(conj(g) d) is wanted. What moves elements is the same either way.
+std::vector<Variable> input_gradients(const builder::GradientContext& context) {
+  const expr::Op& op = *context.node.op;
+  const expr::ComplexInfo* complex = op.map == nullptr ? nullptr : op.map->complex;
+  const auto rule = complex != nullptr && complex->gradient != nullptr &&
+                            std::ranges::any_of(context.inputs, is_complex, &Variable::dtype)
+                        ? complex->gradient
+                        : op.gradient;
+  const bool computes = op.kind == expr::Kind::Map ? complex != nullptr && complex->holomorphic : op.takes_complex;
+  if (!is_complex(context.node.type.dtype) || !computes) return rule(context);
+  std::vector<Variable> parts = rule({context.node, context.inputs, context.output, conj(context.gradient)});
+  for (Variable& part : parts) {
+    if (part.defined()) part = conj(part);
+  }
+  return parts;
+}
 
 class Backward {
  public:
@@ -94,7 +114,7 @@ class Backward {
     }
     // Whoever gave this node a gradient held a handle to it.
     const builder::GradientContext context{*node, node->inputs, Variable(handles_.at(node)), gradient};
-    const std::vector<Variable> parts = node->op->gradient(context);
+    const std::vector<Variable> parts = input_gradients(context);
     for (std::size_t i = 0; i < node->inputs.size() && i < parts.size(); ++i) {
       if (parts[i].defined()) add(node->inputs[i], parts[i]);
     }
@@ -102,6 +122,7 @@ class Backward {
 
   void add(const Variable& input, Variable part) {
     if (!depends_.contains(input.node())) return;
+    if (is_complex(part.dtype()) && !is_complex(input.dtype())) part = real(part);
     if (!is_zero(part)) part = unbroadcast(cast(part, gradient_dtype(input.dtype())), input.type());
     const auto [at, fresh] = gradients_.try_emplace(input.node(), part);
     handles_[input.node()] = input.handle();
@@ -127,8 +148,10 @@ std::vector<Variable> grad(const Variable& cost, const std::vector<Variable>& wr
   demand(cost, "the cost");
   for (const Variable& v : wrt) demand(v, "a variable to differentiate by");
   if (cost.rank() != 0 || !is_float(cost.dtype())) {
-    const std::string_view hint =
-        is_float(cost.dtype()) ? "take its sum or mean" : "integers and bool have no gradient, so compute it in floats";
+    const std::string_view hint = is_float(cost.dtype())     ? "take its sum or mean"
+                                  : is_complex(cost.dtype()) ? "take its real part or its absolute value"
+                                                             : "integers and bool have no gradient, so compute it in "
+                                                               "floats";
     throw TypeError(fmt::format("grad ({}): the cost must be a 0-d float, but {}; {}", builder::describe(where),
                                 builder::describe(cost), hint));
   }

@@ -96,22 +96,16 @@ std::string describe(const Variable& v) {
 }
 
 Variable apply(const expr::Op& op, const std::vector<Variable>& inputs, const expr::Attrs& attrs, Where where) {
-  const auto refuse_complex = [&](const std::string& what) {
-    throw NotImplementedError(
-        fmt::format("{} ({}): {}: complex numbers are not implemented; use real and imaginary parts", op.name,
-                    describe(where), what));
-  };
   for (const Variable& input : inputs) {
     if (!input.defined()) {
       throw TypeError(fmt::format("{} ({}): an argument is an empty Variable; it was never given an expression",
                                   op.name, describe(where)));
     }
-    if (is_complex(input.dtype())) refuse_complex(describe(input));
   }
   if (const Where* forward = OriginScope::current()) where = *forward;
   BuilderInfer context(op, inputs, attrs, where);
+  expr::refuse_complex(op, context);
   const expr::InferredType type = op.infer(context);
-  if (is_complex(type.dtype)) refuse_complex(fmt::format("{} to {}", describe(inputs[0]), name_of(type.dtype)));
   auto node = std::make_shared<Node>();
   node->type = {type.dtype, type.shape};
   node->op = &op;
@@ -198,6 +192,13 @@ Variable real_constant(double value, Where where) {
   return constant_of(Array(value).astype(dtype), where);
 }
 
+Variable complex_constant(std::complex<double> value, Where where) {
+  const Array wide(value);
+  const Array narrow = wide.astype(DType::complex64);
+  const bool exact = narrow.astype(DType::complex128).same_bits(wide) || value != value;
+  return constant_of(exact || base::config().float_x() != DType::float64 ? narrow : wide, where);
+}
+
 Variable of_rank(std::string name, std::optional<DType> dtype, Sizes shape, Where where) {
   return variable(Type{dtype.value_or(base::config().float_x()), std::move(shape)}, std::move(name), where);
 }
@@ -236,6 +237,7 @@ Operand::Operand(unsigned long value, Where w) : variable(constant_of(Array(valu
 Operand::Operand(bool value, Where w) : variable(constant_of(Array(value), w)), where(w) {}
 Operand::Operand(double value, Where w) : variable(real_constant(value, w)), where(w) {}
 Operand::Operand(float value, Where w) : variable(real_constant(value, w)), where(w) {}
+Operand::Operand(std::complex<double> value, Where w) : variable(complex_constant(value, w)), where(w) {}
 Operand::Operand(const Array& value, Where w) : variable(constant_of(value.copy(), w)), where(w) {}
 
 Variable variable(Type type, std::string name, Where where) {

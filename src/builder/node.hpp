@@ -25,6 +25,7 @@ struct Node : std::enable_shared_from_this<Node> {
   std::uint64_t serial = 0;  // order of creation: a topological order
   Array value;               // of a constant
   std::shared_ptr<SharedState> shared;
+  std::shared_ptr<const expr::Op> own_op;  // keeps `op` where it is no op of the registry
 
   Node() = default;
   Node(const Node&) = delete;

@@ -14,17 +14,37 @@
 #include "codegen/embedded.hpp"
 
 namespace croton::codegen {
+
+std::string_view stored_type(DType t) {
+  static constexpr std::string_view names[] = {"bool",
+                                               "ct::i8",
+                                               "ct::i16",
+                                               "ct::i32",
+                                               "ct::i64",
+                                               "ct::u8",
+                                               "ct::u16",
+                                               "ct::u32",
+                                               "ct::u64",
+                                               "ct::f16",
+                                               "ct::bf16",
+                                               "float",
+                                               "double",
+                                               "ct::complex<float>",
+                                               "ct::complex<double>"};
+  return names[static_cast<std::size_t>(t)];
+}
+
+std::string harmless(std::string_view text) {
+  std::string result;
+  for (const char c : text.substr(0, 160)) result += c >= ' ' && c < 127 && c != '\\' ? c : '?';
+  return result;
+}
+
 namespace {
 
 using expr::Arena;
 using kernel::Family;
 
-std::string_view stored_type(DType t) {
-  static constexpr std::string_view names[] = {"bool",     "ct::i8",  "ct::i16", "ct::i32", "ct::i64",
-                                               "ct::u8",   "ct::u16", "ct::u32", "ct::u64", "ct::f16",
-                                               "ct::bf16", "float",   "double"};
-  return names[static_cast<std::size_t>(t)];
-}
 /// In registers: 16-bit floats are computed in float.
 std::string_view value_type(DType t) { return stored_type(compute_dtype(t)); }
 
@@ -41,6 +61,10 @@ std::string number(double value, DType dtype) {
 
 std::string number(const expr::Scalar& value) {
   if (is_float(value.dtype)) return number(value.d, value.dtype);
+  if (is_complex(value.dtype)) {
+    const DType part = value.dtype == DType::complex64 ? DType::float32 : DType::float64;
+    return fmt::format("{}({}, {})", stored_type(value.dtype), number(value.d, part), number(value.im, part));
+  }
   if (is_bool(value.dtype)) return value.i ? "true" : "false";
   if (value.dtype == DType::uint64) return fmt::format("{}ull", static_cast<std::uint64_t>(value.i));
   if (value.i == std::numeric_limits<std::int64_t>::min()) return "(-9223372036854775807ll - 1)";
@@ -50,13 +74,6 @@ std::string number(const expr::Scalar& value) {
 }
 
 std::string name_of(Target target) { return target == Target::cpu ? "cpu" : "cuda"; }
-
-/// Text of the user inside a // comment: printable ASCII, no backslash that could join the next line.
-std::string harmless(std::string_view text) {
-  std::string result;
-  for (const char c : text.substr(0, 160)) result += c >= ' ' && c < 127 && c != '\\' ? c : '?';
-  return result;
-}
 
 std::string commented(const std::vector<std::string>& lines) {
   std::string text;
@@ -101,7 +118,9 @@ class Emitter {
     }
     indent_ = 0;
     line("};");
-    return {code_, struct_ + "\n" + shown_, parameters_, kernel_.family == Family::split ? state_bytes() : 0};
+    const std::string support = support_text();
+    return {support + code_, support + struct_ + "\n" + shown_, parameters_,
+            kernel_.family == Family::split ? state_bytes() : 0};
   }
 
   Text run(const std::vector<std::string>& comment) {
@@ -133,6 +152,17 @@ class Emitter {
     if (!origin.where.known()) return "";
     return harmless(
         fmt::format("{}{}{}", origin.name, origin.name.empty() ? "" : ", ", base::file_and_line(origin.where)));
+  }
+
+  /// What operations of the user bring along, each text once.
+  std::string support_text() const {
+    std::set<std::string_view> texts;
+    for (NodeId id = 0; id < body_.size(); ++id) {
+      if (body_.op(id).map != nullptr) texts.insert(body_.op(id).map->support);
+    }
+    std::string all;
+    for (const std::string_view text : texts) all += text;
+    return all;
   }
 
   // ---- parameters ----
@@ -648,6 +678,8 @@ std::string_view embedded_file(std::string_view path) {
   throw InternalError(fmt::format("the template {} is not embedded", path));
 }
 
+bool has_text_of_user(std::string_view code) { return code.find("CT_DEVICE auto user_") != code.npos; }
+
 Text emit(const Part& part, Target target) { return Emitter(*part.analysis, *part.variant, target).run(part.comment); }
 
 Text emit_group(std::span<const Part> parts, Target target) {
@@ -721,8 +753,8 @@ Text emit_group(std::span<const Part> parts, Target target) {
 }
 
 std::string prelude(Target target, bool simulator) {
-  static constexpr std::string_view common[] = {"common/numeric.cuh", "common/math.cuh", "common/body.cuh",
-                                                "common/combine.cuh"};
+  static constexpr std::string_view common[] = {"common/numeric.cuh", "common/math.cuh", "common/special.cuh",
+                                                "common/complex.cuh", "common/body.cuh", "common/combine.cuh"};
   static constexpr std::string_view cpu[] = {"cpu/pointwise.hpp", "cpu/row.hpp", "cpu/column.hpp", "cpu/split.hpp",
                                              "cpu/group.hpp"};
   static constexpr std::string_view cuda[] = {"pointwise.cuh", "row.cuh", "column.cuh", "split.cuh", "group.cuh"};

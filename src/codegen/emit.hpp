@@ -11,6 +11,7 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace croton::codegen {
@@ -42,10 +43,18 @@ struct Text {
 };
 
 Text emit(const Part& part, Target target);
+/// Whether code has the body of an operation of the user in it (croton/op.hpp): if that does not compile, the mistake
+/// is the user's.
+bool has_text_of_user(std::string_view code);
 /// One text for several pointwise kernels without checks. Tiles of `group_tile` points are its items.
 Text emit_group(std::span<const Part> parts, Target target);
 /// The most that the parameters of a launch may take, in bytes, on every GPU. A group that needs more is cut.
 inline constexpr std::size_t max_parameter_bytes = 4096;
+
+/// How a dtype is spelled in texts, as it is stored: "float", "ct::f16".
+std::string_view stored_type(DType dtype);
+/// Text of the user inside a // comment: printable ASCII, no backslash that could join the next line.
+std::string harmless(std::string_view text);
 
 /// The text in front of every kernel of that family: device header, numbers, functions, combiners, template.
 std::string prelude(Target target, bool simulator = false);

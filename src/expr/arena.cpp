@@ -140,6 +140,7 @@ NodeId Arena::find_or_add(const Op& op, std::span<const NodeId> inputs, AttrsId 
 
 TensorType Arena::infer(const Op& op, std::span<const NodeId> inputs, const Attrs& attrs) {
   ArenaInfer context(*this, op, inputs, attrs);
+  refuse_complex(op, context);
   const InferredType inferred = op.infer(context);
   return {inferred.dtype, {inferred.shape.begin(), inferred.shape.end()}};
 }
@@ -159,10 +160,12 @@ NodeId Arena::make_typed(const Op& op, std::span<const NodeId> inputs, const Att
 NodeId Arena::scalar(const Scalar& value) {
   static const Op& const_op = expr::op("const");
   Attrs attrs{{"dtype", value.dtype}};
-  if (!is_float(value.dtype))
+  const auto one_nan = [](double x) { return std::isnan(x) ? std::numeric_limits<double>::quiet_NaN() : x; };
+  if (is_discrete(value.dtype))
     attrs.set("value", value.i);
   else
-    attrs.set("value", std::isnan(value.d) ? std::numeric_limits<double>::quiet_NaN() : value.d);  // one nan for all
+    attrs.set("value", one_nan(value.d));
+  if (is_complex(value.dtype)) attrs.set("imag", one_nan(value.im));
   return make_typed(const_op, {}, attrs, intern_type({value.dtype, {}}));
 }
 
@@ -171,6 +174,7 @@ std::optional<Scalar> Arena::scalar_value(NodeId id) const {
   if (&op(id) != &const_op) return std::nullopt;
   const Attrs& a = attrs(id);
   const DType dtype = a.dtype("dtype");
+  if (is_complex(dtype)) return Scalar::of_complex({a.real("value"), a.real("imag")}, dtype);
   return is_float(dtype) ? Scalar::of_double(a.real("value"), dtype) : Scalar::of_int(a.integer("value"), dtype);
 }
 

@@ -172,7 +172,6 @@ class Evaluator {
   Array compute(NodeId id) {
     const Op& op = arena_.op(id);
     if (op.kind == Kind::Leaf) return leaf(id);
-    if (is_complex(arena_.type(id).dtype)) throw NotImplementedError(fmt::format("{} of complex numbers", op.name));
     std::vector<Array> inputs;
     for (const NodeId input : arena_.inputs(id)) inputs.push_back(*values_[input]);
     if (op.map != nullptr) return map(id, inputs);
@@ -231,15 +230,21 @@ Scalar element_of(const Array& array, std::int64_t position) {
   if (array.dtype() == DType::uint64) {
     return Scalar::of_int(static_cast<std::int64_t>(array.data<std::uint64_t>()[at]), DType::uint64);
   }
+  if (is_complex(array.dtype())) return Scalar::of_complex(array.as_complex(position), array.dtype());
   const double value = array.as_double(position);
   return is_float(array.dtype()) ? Scalar::of_double(value, array.dtype())
                                  : Scalar::of_int(static_cast<std::int64_t>(value), array.dtype());
 }
 
 Array array_of(std::span<const Scalar> values, DType dtype, const Sizes& shape) {
-  Array wide = Array::empty(is_float(dtype) ? DType::float64 : DType::int64, shape);
+  Array wide = Array::empty(is_complex(dtype) ? DType::complex128
+                            : is_float(dtype) ? DType::float64
+                                              : DType::int64,
+                            shape);
   for (std::size_t i = 0; i < values.size(); ++i) {
-    if (is_float(dtype))
+    if (is_complex(dtype))
+      wide.data<std::complex<double>>()[i] = values[i].as_complex();
+    else if (is_float(dtype))
       wide.data<double>()[i] = values[i].d;
     else
       wide.data<std::int64_t>()[i] = values[i].i;
@@ -258,8 +263,13 @@ Scalar apply_map(const Op& op, std::span<const Scalar> operands, DType result) {
   return op.map->reference(cast, result);
 }
 
-std::string fill_message(std::string_view message, std::int64_t value) {
+std::string fill_message(std::string_view message, std::int64_t value, std::span<const std::int64_t> sizes) {
   std::string text(message);
+  for (std::size_t k = 0; k < sizes.size(); ++k) {
+    const std::string hole = fmt::format("{{e{}}}", k);
+    if (const std::size_t at = text.find(hole); at != std::string::npos)
+      text.replace(at, hole.size(), std::to_string(sizes[k]));
+  }
   if (const std::size_t hole = text.find("{}"); hole != std::string::npos) text.replace(hole, 2, std::to_string(value));
   return text;
 }

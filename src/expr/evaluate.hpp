@@ -27,7 +27,8 @@ Scalar element_of(const Array& array, std::int64_t position);
 Array array_of(std::span<const Scalar> values, DType dtype, const Sizes& shape);
 /// The op's reference on operands cast to the dtype in which it computes.
 Scalar apply_map(const Op& op, std::span<const Scalar> operands, DType result);
-/// `message` with the first {} replaced. Not a format string: messages may come from texts.
-std::string fill_message(std::string_view message, std::int64_t value);
+/// `message` with the first {} replaced, and {e3} by size 3 of those that a launch was given. Not a format string:
+/// messages may come from texts.
+std::string fill_message(std::string_view message, std::int64_t value, std::span<const std::int64_t> sizes = {});
 
 }  // namespace croton::expr

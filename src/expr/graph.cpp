@@ -21,7 +21,8 @@ NodeId Graph::add_input(std::string name, const Type& type, Role role, Place pla
 }
 
 NodeId Graph::add_constant(const Array& value) {
-  if (value.rank() == 0 && !is_complex(value.dtype())) {
+  if (value.rank() == 0) {
+    if (is_complex(value.dtype())) return arena.scalar(Scalar::of_complex(value.as_complex(0), value.dtype()));
     if (is_float(value.dtype())) return arena.scalar(Scalar::of_double(value.as_double(0), value.dtype()));
     return arena.scalar(Scalar::of_int(value.astype(DType::int64).item<std::int64_t>(), value.dtype()));
   }

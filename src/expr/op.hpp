@@ -7,7 +7,9 @@
 
 #include "expr/attrs.hpp"
 
+#include <complex>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -24,6 +26,7 @@ struct GradientContext;
 namespace croton::expr {
 
 class Arena;
+struct RoutineInfo;  // routine.hpp
 using NodeId = std::uint32_t;
 inline constexpr NodeId no_node = ~NodeId{0};
 
@@ -89,18 +92,23 @@ class InferContext {
   InferContext(const Attrs& a, std::string_view name) : attrs(a), op_name(name) {}
 };
 
-/// One scalar, in the arithmetic of its dtype: integers and bool in i or u (unsigned), floats in d.
+/// One scalar, in the arithmetic of its dtype: integers and bool in i or u (unsigned), floats in d, complex numbers in
+/// d and im.
 struct Scalar {
   DType dtype = DType::float64;
   std::int64_t i = 0;
   double d = 0;
+  double im = 0;
 
   static Scalar of_double(double value, DType dtype);
   static Scalar of_int(std::int64_t value, DType dtype);
+  static Scalar of_complex(std::complex<double> value, DType dtype);
   /// Converted by the rule of Array::astype and rounded to what `to` can hold.
   Scalar cast(DType to) const;
+  /// Nan for a complex number that is not real: it equals no number.
   double as_double() const;
-  std::int64_t as_int() const { return is_float(dtype) ? cast(DType::int64).i : i; }
+  std::complex<double> as_complex() const { return {is_complex(dtype) ? d : as_double(), im}; }
+  std::int64_t as_int() const { return is_discrete(dtype) ? i : cast(DType::int64).i; }
 };
 
 /// The interval in which an op's input is drawn for tests and rule checks.
@@ -109,6 +117,8 @@ struct Domain {
   double high = 4;
 };
 
+struct ComplexInfo;
+
 /// The facts of an elementwise op.
 struct MapInfo {
   /// Result dtype and the dtype that the operands are cast to before the body computes.
@@ -116,12 +126,33 @@ struct MapInfo {
     DType result;
     DType operand;
   };
-  Types (*types)(std::span<const DType> inputs);  // throws TypeError for dtypes that are not taken
-  std::string_view code;                          // C++ with {0}, {1}, ... for operands and {T} for the operands' type
-  Scalar (*reference)(std::span<const Scalar> operands, DType result);
+  using TypeRule = std::function<Types(std::span<const DType> inputs)>;
+  using Reference = std::function<Scalar(std::span<const Scalar> operands, DType result)>;
+
+  TypeRule real_types;    // of operands that are not complex; throws TypeError for dtypes that are not taken
+  std::string_view code;  // C++ with {0}, {1}, ... for operands and {T} for the operands' type
+  Reference real_reference;
   bool commutative = false;
   int cost = 1;  // in additions, for the decision to recompute or to store
   std::vector<Domain> domains;
+  const ComplexInfo* complex = nullptr;  // null: complex operands are not taken
+  std::string_view support = "";         // text that `code` needs in front of the kernel
+  bool foldable = true;                  // the reference may be asked for the value of constants
+
+  /// By the rule for operands of these dtypes; TypeError where they are not taken.
+  Types types(std::span<const DType> inputs) const;
+  Scalar reference(std::span<const Scalar> operands, DType result) const;
+};
+
+/// What an elementwise op does with complex operands; its code is the same.
+struct ComplexInfo {
+  MapInfo::TypeRule types;
+  MapInfo::Reference reference;  // in double
+  /// Differentiable as a function of complex numbers: the gradient follows from the formula for real ones. Else the
+  /// op's gradient is written for complex numbers.
+  bool holomorphic = true;
+  /// In place of the op's own gradient, where another formula is needed.
+  std::vector<Variable> (*gradient)(const builder::GradientContext&) = nullptr;
 };
 
 /// The facts of a reduction: how a combiner is spelled in templates and its reference.
@@ -176,8 +207,14 @@ struct Op {
   NodeId (*element)(ElementContext&) = nullptr;
   const MapInfo* map = nullptr;
   const ReduceInfo* reduce = nullptr;
-  bool expand_at_import = false;  // sizes: known as soon as the types are
+  const RoutineInfo* routine = nullptr;  // runs as a fixed sequence of launches
+  bool expand_at_import = false;         // sizes: known as soon as the types are
+  bool takes_complex = false;  // of those that compute; what moves elements and elementwise ops need not say it
 };
+
+/// Raises the TypeError of an op that has complex inputs and does not take them. Elementwise ops have rules of their
+/// own (MapInfo).
+void refuse_complex(const Op& op, const InferContext& context);
 
 /// The op of that name (InternalError if there is none), or null.
 const Op& op(std::string_view name);

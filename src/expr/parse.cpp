@@ -9,6 +9,7 @@
 #include <map>
 
 #include "base/device_name.hpp"
+#include "expr/evaluate.hpp"
 #include "expr/lexer.hpp"
 
 namespace croton::expr {
@@ -60,6 +61,16 @@ Scalar number(Lexer& lexer, std::optional<DType> dtype) {
   }
   lexer.next();
   return value;
+}
+
+/// "(1.0, -0.5)", or a real number.
+Scalar complex_number(Lexer& lexer, DType dtype) {
+  if (!lexer.accept("(")) return number(lexer, DType::float64).cast(dtype);
+  const double real = number(lexer, DType::float64).d;
+  lexer.expect(",");
+  const double imaginary = number(lexer, DType::float64).d;
+  lexer.expect(")");
+  return Scalar::of_complex({real, imaginary}, dtype);
 }
 
 AttrValue attr_value(Lexer& lexer) {
@@ -256,13 +267,14 @@ class GraphParser {
       count *= shape.back();
       if (count > max_constant_elements) lexer_.error("the constant has too many elements");
     }
-    Array value = Array::empty(DType::float64, shape);
+    const DType wide = is_complex(dtype) ? DType::complex128 : DType::float64;
+    std::vector<Scalar> values;
     for (std::int64_t i = 0; i < count; ++i) {
       if (i > 0) lexer_.expect(",");
-      value.data<double>()[static_cast<std::size_t>(i)] = number(lexer_, DType::float64).d;
+      values.push_back(is_complex(dtype) ? complex_number(lexer_, wide) : number(lexer_, wide));
     }
     lexer_.expect(")");
-    names_[name] = graph_.add_constant(value.astype(dtype));
+    names_[name] = graph_.add_constant(array_of(values, wide, shape).astype(dtype));
     end_statement();
   }
 
@@ -377,7 +389,7 @@ DType parse_dtype(Lexer& lexer) {
 std::optional<Scalar> parse_literal(Lexer& lexer) {
   if (lexer.peek().kind != Token::Kind::name || !is_dtype_name(lexer.peek().text)) return std::nullopt;
   const DType dtype = parse_dtype(lexer);
-  if (is_complex(dtype)) lexer.error("there are no complex constants");
+  if (is_complex(dtype)) return complex_number(lexer, dtype);
   return number(lexer, dtype).cast(dtype);
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <complex>
 #include <set>
 
 #include "base/device_name.hpp"
@@ -38,9 +39,16 @@ std::string identifier(std::string_view name) {
   return text;
 }
 
+/// "(1.0, -0.5)": real and imaginary part.
+std::string complex_text(std::complex<double> z) {
+  return fmt::format("({}, {})", to_string(AttrValue(z.real())), to_string(AttrValue(z.imag())));
+}
+
 }  // namespace
 
 std::string literal(const Scalar& value) {
+  if (is_complex(value.dtype))
+    return fmt::format("{} {}", short_name_of(value.dtype), complex_text({value.d, value.im}));
   const AttrValue payload = is_float(value.dtype) ? AttrValue(value.d) : AttrValue(value.i);
   return fmt::format("{} {}", short_name_of(value.dtype), to_string(payload));
 }
@@ -149,8 +157,9 @@ std::string print(const Graph& graph, const PrintOptions& options) {
         if (i == 64) {
           values += "...";
         } else {
-          values += is_float(value.dtype()) ? to_string(AttrValue(value.as_double(i)))
-                                            : fmt::format("{}", value.as_double(i));
+          values += is_complex(value.dtype()) ? complex_text(value.as_complex(i))
+                    : is_float(value.dtype()) ? to_string(AttrValue(value.as_double(i)))
+                                              : fmt::format("{}", value.as_double(i));
         }
       }
       text += fmt::format("{}: {} = constant({})\n", names(id), names.type(id), values);

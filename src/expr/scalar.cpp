@@ -1,7 +1,11 @@
 #include "expr/op.hpp"
 
+#include "base/convert.hpp"
 #include "base/half.hpp"
 
+#include <croton/error.hpp>
+
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
@@ -82,15 +86,66 @@ double round_to(double value, DType to) {
 
 Scalar Scalar::of_double(double value, DType dtype) { return {dtype, 0, round_to(value, dtype)}; }
 Scalar Scalar::of_int(std::int64_t value, DType dtype) { return {dtype, value, 0}; }
+Scalar Scalar::of_complex(std::complex<double> value, DType dtype) {
+  const DType part = dtype == DType::complex64 ? DType::float32 : DType::float64;
+  return {dtype, 0, round_to(value.real(), part), round_to(value.imag(), part)};
+}
 
 double Scalar::as_double() const {
   if (is_float(dtype)) return d;
+  if (is_complex(dtype)) return im == 0 ? d : std::numeric_limits<double>::quiet_NaN();
   return dtype == DType::uint64 ? static_cast<double>(static_cast<std::uint64_t>(i)) : static_cast<double>(i);
 }
 
 Scalar Scalar::cast(DType to) const {
+  if (is_complex(to)) return of_complex(as_complex(), to);
+  if (is_complex(dtype)) {
+    base::check_conversion(to, dtype);
+    return of_int(d != 0 || im != 0, to);
+  }
   if (is_float(to)) return of_double(as_double(), to);
   return of_int(is_float(dtype) ? truncate(d, to) : wrap(i, to), to);
+}
+
+namespace {
+
+bool any_complex(std::span<const Scalar> values) {
+  return std::ranges::any_of(values, [](const Scalar& value) { return is_complex(value.dtype); });
+}
+
+/// Kinds whose results are elements of their inputs.
+bool moves_elements(Kind kind) {
+  switch (kind) {
+    case Kind::View:
+    case Kind::Join:
+    case Kind::Gather:
+    case Kind::Compact:
+    case Kind::Check:
+    case Kind::Transfer:
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+MapInfo::Types MapInfo::types(std::span<const DType> inputs) const {
+  if (std::ranges::none_of(inputs, is_complex)) return real_types(inputs);
+  if (complex == nullptr) throw TypeError("complex numbers are not taken; take real, imag, abs or angle of them");
+  return complex->types(inputs);
+}
+
+Scalar MapInfo::reference(std::span<const Scalar> operands, DType result) const {
+  const bool by_complex = complex != nullptr && complex->reference != nullptr && any_complex(operands);
+  return (by_complex ? complex->reference : real_reference)(operands, result);
+}
+
+void refuse_complex(const Op& op, const InferContext& context) {
+  const auto complex = [](const InferredType& input) { return is_complex(input.dtype); };
+  if (std::ranges::none_of(context.inputs, complex)) return;
+  if (op.kind == Kind::Map || op.takes_complex || op.expand_at_import || moves_elements(op.kind)) return;
+  context.type_error("complex numbers are not taken; take real, imag, abs or angle of them");
 }
 
 std::int64_t apply_integers(std::string_view name, std::int64_t a, std::int64_t b) {

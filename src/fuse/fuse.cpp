@@ -21,7 +21,7 @@ Program fuse(expr::Graph graph, const Options& options) {
   const HostValues& host = program.host;
   const Regions regions = find_regions(g, host, options);
 
-  // Regions and products by segment, the lower levels first: each finds what it reads already computed.
+  // Regions, products and other calls by segment, the lower levels first: each finds what it reads already computed.
   struct Item {
     int segment;
     int level;
@@ -36,8 +36,7 @@ Program fuse(expr::Graph graph, const Options& options) {
   }
   const std::vector<bool> needed = expr::reachable(g);
   for (NodeId id = 0; id < g.arena.size(); ++id) {
-    if (needed[id] && (g.arena.op(id).kind == Kind::Contract || g.arena.op(id).kind == Kind::Transfer))
-      items.push_back({host.segment[id], regions.level_of[id], id, -1});
+    if (needed[id] && is_call(g.arena.op(id))) items.push_back({host.segment[id], regions.level_of[id], id, -1});
   }
   std::ranges::sort(items, [](const Item& a, const Item& b) {
     return std::tuple(a.segment, a.level, a.first) < std::tuple(b.segment, b.level, b.first);
@@ -53,6 +52,10 @@ Program fuse(expr::Graph graph, const Options& options) {
           std::make_shared<KernelCall>(lower(g, regions, regions.regions[static_cast<std::size_t>(item.region)], host));
     } else if (g.arena.op(item.first).kind == Kind::Transfer) {
       call.transfer = std::make_shared<TransferCall>(TransferCall{item.first, g.arena.input(item.first, 0)});
+    } else if (g.arena.op(item.first).routine != nullptr) {
+      const auto reads = g.arena.inputs(item.first);
+      call.routine = std::make_shared<RoutineCall>(
+          RoutineCall{item.first, {reads.begin(), reads.end()}, g.arena.origin(item.first)});
     } else {
       call.product = std::make_shared<ProductCall>(product_call(g, regions.stored, item.first));
     }
@@ -70,6 +73,9 @@ std::size_t Program::product_count() const {
 std::size_t Program::transfer_count() const {
   return static_cast<std::size_t>(std::ranges::count_if(calls, [](const Call& c) { return c.transfer != nullptr; }));
 }
+std::size_t Program::routine_count() const {
+  return static_cast<std::size_t>(std::ranges::count_if(calls, [](const Call& c) { return c.routine != nullptr; }));
+}
 
 std::string print(const Program& program) {
   const expr::Names names(program.graph);
@@ -86,6 +92,9 @@ std::string print(const Program& program) {
       text += '\n' + kernel::print(*call.kernel->kernel);
     } else if (call.transfer) {
       text += fmt::format("{} = transfer({})\n", names(call.transfer->result), names(call.transfer->source));
+    } else if (call.routine) {
+      text += fmt::format("{} = {}({})\n", names(call.routine->result),
+                          program.graph.arena.op(call.routine->result).name, list(call.routine->reads));
     } else {
       const ProductCall& p = *call.product;
       text += fmt::format("{} = ", names(p.result));

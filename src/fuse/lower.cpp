@@ -128,6 +128,9 @@ class Lowering {
       return body.make("where", {guard, value, zero});
     }
     void check(NodeId condition, NodeId value, std::string message) override {
+      // What is not read need not hold.
+      if (const NodeId guard = lowering_.guard_; guard != expr::no_node)
+        condition = body.make("or", {body.make("invert", {guard}), condition});
       for (const kernel::Check& known : lowering_.kernel_.checks) {
         if (known.condition == condition) return;
       }
@@ -159,8 +162,7 @@ class Lowering {
     if (op.name == "size") return extent(node);
     // A number that the host has at once is computed again, even where it is also a result that another kernel stores.
     const bool elsewhere = regions_.stored[node] && !here && (!host_.known_at_once(node) || regions_.deep[node]);
-    if (op.kind == Kind::Leaf || op.kind == Kind::Contract || op.kind == Kind::Transfer || elsewhere)
-      return load(node, at);
+    if (op.kind == Kind::Leaf || is_call(op) || elsewhere) return load(node, at);
     switch (op.kind) {
       case Kind::Map: {
         std::vector<NodeId> inputs;
@@ -180,6 +182,7 @@ class Lowering {
       case Kind::View:
       case Kind::Generate:
       case Kind::Join:
+      case Kind::Gather:
       case Kind::Check: {
         Elements context(*this, node, at);
         return op.element(context);

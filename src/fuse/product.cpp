@@ -15,7 +15,7 @@ bool fold_into_update(const expr::Graph& graph, const expr::Update& update, cons
   const NodeId value = update.value;
   const NodeId target = graph.inputs[update.input].node;
   const std::string_view name = arena.op(value).name;
-  if (name != "add" && name != "sub") return false;
+  if ((name != "add" && name != "sub") || is_complex(arena.type(value).dtype)) return false;
   for (std::size_t i = 0; i < 2; ++i) {
     if (arena.input(value, i) != target || (name == "sub" && i == 1)) continue;
     NodeId term = arena.input(value, 1 - i);

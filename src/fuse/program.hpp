@@ -1,4 +1,5 @@
-// Program: what a graph is cut into. Kernels, products and other calls in an order that respects what each needs.
+// Program: what a graph is cut into. Kernels, products, routines and other calls in an order that respects what each
+// needs.
 #pragma once
 
 #include "expr/graph.hpp"
@@ -55,10 +56,18 @@ struct TransferCall {
   NodeId source;
 };
 
+/// A running sum, a sort, ...: a fixed sequence of launches (expr/routine.hpp).
+struct RoutineCall {
+  NodeId result;
+  std::vector<NodeId> reads;
+  expr::Origin origin;
+};
+
 struct Call {
-  std::shared_ptr<KernelCall> kernel;  // one of the three
+  std::shared_ptr<KernelCall> kernel;  // one of the four
   std::shared_ptr<ProductCall> product;
   std::shared_ptr<TransferCall> transfer;
+  std::shared_ptr<RoutineCall> routine;
   expr::Place place = 0;        // the device that it runs on
   std::vector<NodeId> members;  // what it computes
   int segment = 0;              // what it waits for: sizes read back at the end of all segments before
@@ -71,6 +80,7 @@ struct Program {
   std::size_t kernel_count() const;
   std::size_t product_count() const;
   std::size_t transfer_count() const;
+  std::size_t routine_count() const;
 };
 
 struct Options {

@@ -17,6 +17,11 @@ constexpr int max_cheap_loads = 2;
 // Views of views of views are read through one another by recursion, here and in lowering: after so many one is stored.
 constexpr int max_view_depth = 200;
 
+// An element of a join reads each of its parts under a condition of its own, and joins of joins multiply these reads:
+// beyond so many the parts are stored first. A join that several nodes read is stored from the lower number on.
+constexpr int max_join_reads = 48;
+constexpr int max_shared_join_reads = 8;
+
 /// How an element of a source is found from the element of a node that uses it: per dimension of the source, which
 /// dimension of the user's iteration space indexes it, or repeated (size 1).
 constexpr int repeated = -1;
@@ -49,6 +54,7 @@ class Finder {
   Regions run() {
     must_store();
     find_cheap();
+    bound_reads();
     bound_depth();
     for (NodeId id = 0; id < arena_.size(); ++id) {
       if (computed_[id]) place(id);
@@ -60,12 +66,13 @@ class Finder {
  private:
   bool is_leaf(NodeId id) const { return arena_.op(id).kind == Kind::Leaf; }
   bool is_view(NodeId id) const { return arena_.op(id).kind == Kind::View; }
-  bool is_call(NodeId id) const { return arena_.op(id).kind == Kind::Contract || arena_.op(id).kind == Kind::Transfer; }
+  bool is_call(NodeId id) const { return fuse::is_call(arena_.op(id)); }
   /// Read through where it is used, unless it must be stored.
   bool is_virtual(NodeId id) const {
     if (must_store_[id]) return false;
     const Kind kind = arena_.op(id).kind;
-    return kind == Kind::View || kind == Kind::Generate || kind == Kind::Join || cheap_[id] || host_.known[id];
+    return kind == Kind::View || kind == Kind::Generate || kind == Kind::Join || kind == Kind::Gather || cheap_[id] ||
+           host_.known[id];
   }
 
   void must_store() {
@@ -101,8 +108,9 @@ class Finder {
       }
       bool from_stored = kind == Kind::Map || kind == Kind::Check || kind == Kind::View || kind == Kind::Generate;
       for (const NodeId input : arena_.inputs(id)) {
-        const bool reduces = arena_.op(input).kind == Kind::Reduce || arena_.op(input).kind == Kind::Join;
-        from_stored = from_stored && !reduces && cost[input] <= cheap_cost;
+        const Kind read = arena_.op(input).kind;
+        const bool again = read != Kind::Reduce && read != Kind::Join && read != Kind::Gather;
+        from_stored = from_stored && again && cost[input] <= cheap_cost;
         // Of no interest beyond the limits; shared operands count twice, so that sums of sums would overflow.
         cost[id] = std::min(cost[id] + cost[input], cheap_cost + 1);
         loads[id] = std::min(loads[id] + loads[input], max_cheap_loads + 1);
@@ -111,6 +119,37 @@ class Finder {
       if (!from_stored) cost[id] = cheap_cost + 1;
       cheap_[id] = options_.join && (kind == Kind::Map || kind == Kind::Check) && from_stored &&
                    cost[id] <= cheap_cost && loads[id] <= max_cheap_loads;
+    }
+  }
+
+  void bound_reads() {
+    std::vector<int> reads(arena_.size(), 0), users(arena_.size(), 0);
+    for (NodeId id = 0; id < arena_.size(); ++id) {
+      if (!computed_[id]) continue;
+      for (const NodeId input : arena_.inputs(id)) ++users[input];
+    }
+    for (NodeId id = 0; id < arena_.size(); ++id) {
+      if (!computed_[id] || arena_.type(id).rank() == 0) continue;
+      reads[id] = 1;
+      const bool joins = arena_.op(id).kind == Kind::Join || arena_.op(id).kind == Kind::Gather;
+      if (is_leaf(id) || (!joins && !is_virtual(id))) continue;
+      const auto total = [&] {
+        int sum = 0;
+        for (const NodeId input : arena_.inputs(id)) sum = std::min(sum + reads[input], max_join_reads + 1);
+        return std::max(sum, 1);
+      };
+      reads[id] = total();
+      if (!joins) continue;
+      if (reads[id] > max_join_reads) {
+        for (const NodeId input : arena_.inputs(id)) {
+          if (reads[input] <= 1) continue;
+          must_store_[input] = true;
+          reads[input] = 1;
+        }
+        reads[id] = total();
+      }
+      must_store_[id] = must_store_[id] || reads[id] > (users[id] > 1 ? max_shared_join_reads : max_join_reads);
+      if (must_store_[id]) reads[id] = 1;
     }
   }
 
@@ -154,7 +193,7 @@ class Finder {
           if (pattern[d] >= 0) inner[static_cast<std::size_t>(pattern[d])] = axes[d];
         }
         collect(input, std::move(inner), aligned, sources);
-      } else if (kind == Kind::Map || kind == Kind::Check || name == "alloc") {
+      } else if (kind == Kind::Map || kind == Kind::Check || name == "alloc" || name == "specify_shape") {
         collect(input, broadcast(input, axes), aligned, sources);
       } else {
         collect(input, std::vector<int>(arena_.type(input).rank(), repeated), false, sources);
@@ -390,6 +429,10 @@ class Finder {
 };
 
 }  // namespace
+
+bool is_call(const expr::Op& op) {
+  return op.kind == Kind::Contract || op.kind == Kind::Transfer || op.routine != nullptr;
+}
 
 bool reduces(const Arena& arena, NodeId node) {
   if (arena.op(node).kind != Kind::Reduce) return false;

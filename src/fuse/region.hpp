@@ -28,8 +28,11 @@ struct Regions {
   std::vector<int> region_of;  // per node; -1: none
   std::vector<bool> stored;    // per node: has a buffer of its own
   std::vector<bool> deep;      // stored because what it is made of is too deep to be computed again
-  std::vector<int> level_of;   // of products, and of members their region's
+  std::vector<int> level_of;   // of products and other calls, and of members their region's
 };
+
+/// Whether the op runs as a call of its own: a product, a transfer, a routine.
+bool is_call(const expr::Op& op);
 
 /// Whether the node is a reduction over more than stated sizes of 1: over those alone it is only another view.
 bool reduces(const expr::Arena& arena, NodeId node);

@@ -113,7 +113,7 @@ class Evaluator {
       if (std::max(stage_of_[check.condition], stage_of_[check.value]) != stage) continue;
       each(by_inner_[check.condition] || by_inner_[check.value], [&] {
         if (evaluate_node(check.condition).i == 0)
-          throw IndexError(expr::fill_message(check.message, evaluate_node(check.value).i));
+          throw IndexError(expr::fill_message(check.message, evaluate_node(check.value).i, extents_));
       });
     }
   }

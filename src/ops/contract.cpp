@@ -1,4 +1,5 @@
 // Products of matrices.
+#include <croton/complex.hpp>
 #include <croton/ops.hpp>
 
 #include <fmt/format.h>
@@ -123,6 +124,22 @@ Variable integer_product(Variable a, Variable b, Where where) {
   return sum(Operand(Operand(cast(left, wide), where) * Operand(cast(right, wide), where), where), ReduceOptions(1));
 }
 
+/// The product of complex matrices, by up to four real ones: (a + ib)(c + id) = ac - bd + i(ad + bc). Each is a product
+/// of a library, or a kernel, like any other.
+Variable complex_product(const Operand& x, const Operand& y) {
+  const auto times = [&](const Variable& a, const Variable& b) {
+    return dot(Operand(a, x.where), Operand(b, x.where));
+  };
+  const Variable a = real(x), c = real(y);
+  if (!is_complex(x.variable.dtype()))
+    return complex(Operand(times(a, c), x.where), Operand(times(a, imag(y)), x.where));
+  if (!is_complex(y.variable.dtype()))
+    return complex(Operand(times(a, c), x.where), Operand(times(imag(x), c), x.where));
+  const Variable b = imag(x), d = imag(y);
+  return complex(Operand(Operand(times(a, c), x.where) - Operand(times(b, d), x.where), x.where),
+                 Operand(Operand(times(a, d), x.where) + Operand(times(b, c), x.where), x.where));
+}
+
 }  // namespace
 
 Variable dot(Operand a, Operand b) {
@@ -142,6 +159,8 @@ Variable dot(Operand a, Operand b) {
         "dot ({}): {} but {}: the last axis of the left side must equal the first of the right side, {} is not {}",
         builder::describe(where), builder::describe(x), builder::describe(y), inner_x, inner_y));
   }
+  if (is_complex(dtype) && x.rank() + y.rank() > 2)
+    return cast(Operand(complex_product(Operand(x, where), Operand(y, where)), where), dtype);
   x = cast(Operand(x, where), dtype);
   y = cast(Operand(y, where), dtype);
   if (x.rank() == 1 && y.rank() == 1) return sum(Operand(Operand(x, where) * Operand(y, where), where));

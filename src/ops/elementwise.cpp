@@ -1,115 +1,18 @@
-// The table of elementwise ops. A row is all there is to say of one: name, how many operands, types, C++ spelling (the
-// same for every device; functions of namespace ct are in codegen_templates/common/math.cuh), derivative, reference,
-// test domain, and a line of doc. Gradients are written with the public operators; the reference runs in int64, uint64
-// or double.
-#include <croton/nnet.hpp>
-#include <croton/ops.hpp>
-
+// The table of elementwise ops: arithmetic, comparison, logic, and the functions that everybody uses. The rarer ones
+// are in functions.cpp and special.cpp; rows.hpp says what a row is.
 #include <fmt/format.h>
 
-#include <cmath>
-#include <functional>
+#include <deque>
 
-#include "base/config.hpp"
-#include "builder/gradient_context.hpp"
-#include "ops/registry.hpp"
+#include "base/convert.hpp"
+#include "ops/rows.hpp"
 
 namespace croton::ops {
 namespace {
 
-using builder::GradientContext;
-using expr::Domain;
 using expr::InferContext;
 using expr::InferredType;
 using expr::Kind;
-using expr::MapInfo;
-using expr::Scalar;
-using Types = MapInfo::Types;
-using DTypes = std::span<const DType>;
-using Gradient = std::vector<Variable> (*)(const GradientContext&);
-using Reference = Scalar (*)(std::span<const Scalar>, DType);
-
-// ---- types ----
-
-DType promoted(DTypes t) {
-  DType result = t[0];
-  for (const DType other : t.subspan(1)) result = promote(result, other);
-  return result;
-}
-
-Types same(DTypes t) { return {promoted(t), promoted(t)}; }
-Types no_bool(DTypes t) {
-  if (is_bool(t[0])) throw TypeError("bool is not taken; use ~ for 'not', or cast to an integer");
-  return same(t);
-}
-/// Functions with real results: small integers become float32, wider ones float64, whatever floatX is.
-Types real(DTypes t) {
-  DType result = promoted(t);
-  if (is_discrete(result)) result = size_of(result) <= 2 ? DType::float32 : DType::float64;
-  return {result, result};
-}
-Types floats_only(DTypes t) {
-  if (is_discrete(promoted(t))) throw TypeError("integers are not taken; cast them to a float first");
-  return same(t);
-}
-Types comparison(DTypes t) { return {DType::bool_, promoted(t)}; }
-Types bits(DTypes t) {
-  if (!is_discrete(promoted(t))) throw TypeError("only integers and bool are taken");
-  return same(t);
-}
-Types select(DTypes t) {
-  const DType result = promote(t[1], t[2]);
-  return {result, result};
-}
-
-// ---- references ----
-
-template <class F, class Value, class Get, std::size_t... I>
-auto call(F f, std::span<const Scalar> x, Get get, std::index_sequence<I...>) {
-  return f(static_cast<Value>(get(x[I]))...);
-}
-
-template <class R>
-Scalar to_scalar(R value, DType result) {
-  if (is_float(result)) return Scalar::of_double(static_cast<double>(value), result);
-  if constexpr (std::is_floating_point_v<R>) {
-    return Scalar::of_double(value, DType::float64).cast(result);
-  } else {
-    return Scalar::of_int(static_cast<std::int64_t>(value), DType::int64).cast(result);
-  }
-}
-
-template <class F, std::size_t N>
-Scalar in_double(std::span<const Scalar> x, DType result) {
-  return to_scalar(
-      call<F, double>(F{}, x, [](const Scalar& s) { return s.as_double(); }, std::make_index_sequence<N>()), result);
-}
-/// In the arithmetic of the operands' dtype.
-template <class F, std::size_t N>
-Scalar in_own(std::span<const Scalar> x, DType result) {
-  const DType t = x.back().dtype;
-  const auto integer = [](const Scalar& s) { return s.i; };
-  if (is_float(t)) return in_double<F, N>(x, result);
-  if (t == DType::uint64)
-    return to_scalar(call<F, std::uint64_t>(F{}, x, integer, std::make_index_sequence<N>()), result);
-  return to_scalar(call<F, std::int64_t>(F{}, x, integer, std::make_index_sequence<N>()), result);
-}
-template <class F, std::size_t N>
-Scalar in_integers(std::span<const Scalar> x, DType result) {
-  const auto integer = [](const Scalar& s) { return s.i; };
-  return to_scalar(call<F, std::int64_t>(F{}, x, integer, std::make_index_sequence<N>()), result);
-}
-
-// ---- gradients that several rows share ----
-
-/// Zero, and connected: comparisons, rounding, tests.
-std::vector<Variable> zero(const GradientContext& c) {
-  return std::vector<Variable>(c.inputs.size(), builder::scalar_constant(0, base::config().float_x()));
-}
-/// The half-open share of maximum and minimum: where both are equal the first operand gets it all.
-Variable where_chosen(const GradientContext& c, const Variable& chosen) {
-  return croton::where(chosen, c.gradient, zeros_like(c.gradient));
-}
 
 /// f(a, b) where integers wrap: in signed arithmetic an overflow would be undefined.
 template <class F, class T>
@@ -198,37 +101,6 @@ T whole(T x, Round round) {
     return x;
 }
 
-template <auto F>
-struct Lambda {
-  template <class... T>
-  auto operator()(T... x) const {
-    return F(x...);
-  }
-};
-
-struct Row {
-  std::string_view name;
-  int arity;
-  Types (*types)(DTypes);
-  std::string_view code;
-  Reference reference;
-  Gradient gradient;
-  std::string_view doc;
-  int cost = 1;
-  bool commutative = false;
-  std::vector<Domain> domains = {};
-};
-
-#define G(...)                                            \
-  [](const GradientContext& c) -> std::vector<Variable> { \
-    [[maybe_unused]] const Variable& g = c.gradient;      \
-    [[maybe_unused]] const Variable& x = c.input(0);      \
-    return __VA_ARGS__;                                   \
-  }
-#define X(expression) Lambda<[](auto x) { return expression; }>, 1
-#define XY(expression) Lambda<[](auto x, auto y) { return expression; }>, 2
-#define Y c.input(1)
-
 // clang-format off
 const std::vector<Row>& rows() {
   static const double two_over_root_pi = 1.1283791670955126;  // 2 / sqrt(pi)
@@ -285,11 +157,11 @@ const std::vector<Row>& rows() {
        "the second operand where the first is not 0, else the third", 1, false, {{0, 1}, {-4, 4}, {-4, 4}}},
       // -- exponentials and logarithms
       {"exp", 1, real, "ct::exp({0})", in_double<X(std::exp(x))>, G({g * c.output}), "e to the power x", 12},
-      {"exp2", 1, real, "ct::exp2({0})", in_double<X(std::exp2(x))>, G({g * c.output * ln2}), "2 to the power x", 12},
+      {"exp2", 1, real, "ct::exp2({0})", in_double<X(std::exp2(x))>, G({g * c.output * number(ln2, g)}), "2 to the power x", 12},
       {"expm1", 1, real, "ct::expm1({0})", in_double<X(std::expm1(x))>, G({g * (c.output + 1)}), "exp(x) - 1, exact near 0", 16},
       {"log", 1, real, "ct::log({0})", in_double<X(std::log(x))>, G({g / x}), "natural logarithm", 14, false, {{0.01, 10}}},
-      {"log2", 1, real, "ct::log2({0})", in_double<X(std::log2(x))>, G({g / (x * ln2)}), "logarithm to base 2", 14, false, {{0.01, 10}}},
-      {"log10", 1, real, "ct::log10({0})", in_double<X(std::log10(x))>, G({g / (x * ln10)}), "logarithm to base 10", 14, false, {{0.01, 10}}},
+      {"log2", 1, real, "ct::log2({0})", in_double<X(std::log2(x))>, G({g / (x * number(ln2, g))}), "logarithm to base 2", 14, false, {{0.01, 10}}},
+      {"log10", 1, real, "ct::log10({0})", in_double<X(std::log10(x))>, G({g / (x * number(ln10, g))}), "logarithm to base 10", 14, false, {{0.01, 10}}},
       {"log1p", 1, real, "ct::log1p({0})", in_double<X(std::log1p(x))>, G({g / (1 + x)}), "log(1 + x), exact near 0", 16, false, {{-0.9, 10}}},
       {"sqrt", 1, real, "ct::sqrt({0})", in_double<X(std::sqrt(x))>, G({0.5 * g / c.output}), "square root, correctly rounded", 6, false, {{0.01, 10}}},
       {"rsqrt", 1, real, "ct::rsqrt({0})", in_double<X(1 / std::sqrt(x))>, G({-0.5 * g * c.output / x}), "1 / sqrt(x)", 8, false, {{0.01, 10}}},
@@ -301,8 +173,8 @@ const std::vector<Row>& rows() {
       {"sinh", 1, real, "ct::sinh({0})", in_double<X(std::sinh(x))>, G({g * croton::cosh(x)}), "hyperbolic sine", 20},
       {"cosh", 1, real, "ct::cosh({0})", in_double<X(std::cosh(x))>, G({g * croton::sinh(x)}), "hyperbolic cosine", 20},
       {"tanh", 1, real, "ct::tanh({0})", in_double<X(std::tanh(x))>, G({g * (1 - sqr(c.output))}), "hyperbolic tangent", 16},
-      {"erf", 1, real, "ct::erf({0})", in_double<X(std::erf(x))>, G({g * two_over_root_pi * croton::exp(-sqr(x))}), "error function", 20},
-      {"erfc", 1, real, "ct::erfc({0})", in_double<X(std::erfc(x))>, G({-g * two_over_root_pi * croton::exp(-sqr(x))}), "1 - erf(x), exact for large x", 24},
+      {"erf", 1, real, "ct::erf({0})", in_double<X(std::erf(x))>, G({g * number(two_over_root_pi, g) * croton::exp(-sqr(x))}), "error function", 20},
+      {"erfc", 1, real, "ct::erfc({0})", in_double<X(std::erfc(x))>, G({-g * number(two_over_root_pi, g) * croton::exp(-sqr(x))}), "1 - erf(x), exact for large x", 24},
       // -- for networks
       {"sigmoid", 1, real, "ct::sigmoid({0})", in_double<X(x >= 0 ? 1 / (1 + std::exp(-x)) : std::exp(x) / (1 + std::exp(x)))>,
        G({g * c.output * (1 - c.output)}), "1 / (1 + exp(-x))", 16},
@@ -318,6 +190,8 @@ const std::vector<Row>& rows() {
 }
 // clang-format on
 
+}  // namespace
+
 InferredType infer_map(InferContext& c) {
   std::vector<DType> dtypes;
   std::size_t rank = 0;
@@ -328,6 +202,11 @@ InferredType infer_map(InferContext& c) {
   InferredType result;
   if (c.op_name == "cast") {
     result.dtype = c.attrs.dtype("dtype");
+    try {
+      base::check_conversion(result.dtype, dtypes[0]);
+    } catch (const TypeError& e) {
+      c.type_error(e.what());
+    }
   } else {
     try {
       result.dtype = expr::op(c.op_name).map->types(dtypes).result;
@@ -339,11 +218,14 @@ InferredType infer_map(InferContext& c) {
   return result;
 }
 
+namespace {
+
 Scalar cast_reference(std::span<const Scalar> x, DType result) { return x[0].cast(result); }
 std::vector<Variable> cast_gradient(const GradientContext& c) {
-  if (!is_float(c.output.dtype())) return zero(c);
+  if (is_discrete(c.output.dtype())) return zero(c);
   const DType to = c.input(0).dtype();
-  return {cast(c.gradient, is_float(to) ? to : base::config().float_x())};
+  if (is_complex(c.gradient.dtype()) && !is_complex(to)) return {c.gradient};  // its real part will be taken
+  return {cast(c.gradient, is_discrete(to) ? base::config().float_x() : to)};
 }
 
 }  // namespace
@@ -367,16 +249,14 @@ std::vector<expr::Dim> broadcast_shape(InferContext& c, std::size_t rank) {
   return shape;
 }
 
-void register_elementwise(Registry& registry) {
-  // Ops and their facts live as long as the program; rows() is complete when this runs, so that addresses stay.
-  static std::vector<MapInfo> facts;
-  static std::vector<expr::Op> ops;
-  facts.reserve(rows().size() + 1);
-  ops.reserve(rows().size() + 1);
-  const auto add = [&](const Row& row) {
+void register_rows(Registry& registry, const std::vector<Row>& rows) {
+  static std::deque<MapInfo> facts;
+  static std::deque<expr::Op> ops;
+  for (const Row& row : rows) {
     std::vector<Domain> domains = row.domains;
     domains.resize(static_cast<std::size_t>(row.arity), domains.empty() ? Domain{} : domains[0]);
     facts.push_back({row.types, row.code, row.reference, row.commutative, row.cost, std::move(domains)});
+    facts.back().complex = complex_info(row.name);
     expr::Op op;
     op.name = row.name;
     op.kind = Kind::Map;
@@ -386,10 +266,13 @@ void register_elementwise(Registry& registry) {
     op.gradient = row.gradient;
     op.map = &facts.back();
     ops.push_back(op);
-  };
-  for (const Row& row : rows()) add(row);
-  add({"cast", 1, same, "", cast_reference, cast_gradient, "conversion to another dtype"});
-  for (const expr::Op& op : ops) registry.add(op);
+    registry.add(ops.back());
+  }
+}
+
+void register_elementwise(Registry& registry) {
+  register_rows(registry, rows());
+  register_rows(registry, {{"cast", 1, same, "", cast_reference, cast_gradient, "conversion to another dtype"}});
 }
 
 }  // namespace croton::ops

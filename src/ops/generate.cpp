@@ -8,6 +8,7 @@
 #include "builder/gradient_context.hpp"
 #include "expr/arena.hpp"
 #include "expr/evaluate.hpp"
+#include "ops/gather.hpp"
 #include "ops/registry.hpp"
 
 namespace croton::ops {
@@ -56,7 +57,7 @@ std::vector<Variable> arange_gradient(const GradientContext& c) {
   return result;
 }
 
-// ---- checked_index: index, size ----
+// ---- checked_index: index, size; with `from_end` negative ones count from the end ----
 
 InferredType infer_checked_index(InferContext& c) {
   c.attrs.text("message");
@@ -69,19 +70,25 @@ NodeId checked_index_element(ElementContext& c) {
   const NodeId index = c.read(0, c.index);
   const NodeId wide = c.body.cast(index, DType::int64);
   const NodeId size = c.body.cast(c.read(1, {}), DType::int64);
-  const NodeId inside =
-      c.body.make("and", {c.body.make("ge", {wide, c.body.integer(0)}), c.body.make("lt", {wide, size})});
-  c.check(inside, wide, c.attrs.text("message"));
-  return index;
+  const NodeId zero = c.body.integer(0);
+  const bool from_end = c.attrs.integer_or("from_end", 0) != 0;
+  const NodeId at =
+      from_end ? c.body.make("where", {c.body.make("lt", {wide, zero}), c.body.make("add", {wide, size}), wide}) : wide;
+  const NodeId inside = c.body.make("and", {c.body.make("ge", {at, zero}), c.body.make("lt", {at, size})});
+  c.check(inside, wide, name_size(c.attrs.text("message"), c.body, size));
+  return from_end ? c.body.cast(at, c.dtype) : index;
 }
 
 Array evaluate_checked_index(const EvaluateContext& c) {
   const std::int64_t size = c.inputs[1].astype(DType::int64).item<std::int64_t>();
-  const Array wide = c.inputs[0].astype(DType::int64);
-  for (const std::int64_t index : wide.data<std::int64_t>()) {
-    if (index < 0 || index >= size) throw IndexError(expr::fill_message(c.attrs.text("message"), index));
+  const bool from_end = c.attrs.integer_or("from_end", 0) != 0;
+  Array wide = c.inputs[0].astype(DType::int64);
+  for (std::int64_t& index : wide.data<std::int64_t>()) {
+    const std::int64_t at = from_end && index < 0 ? index + size : index;
+    if (at < 0 || at >= size) throw IndexError(expr::fill_message(name_size(c.attrs.text("message"), size), index));
+    index = at;
   }
-  return c.inputs[0];
+  return wide.astype(c.dtype);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // Reductions over axes. A row: name, combiner (a struct of codegen_templates/common/combine.cuh), gradient, reference.
 // The result has the dtype of the input (argmax, argmin: int64): sums of integers in 64 bits, acc_dtype and the like
 // are casts that the C++ functions below put around.
+#include <croton/complex.hpp>
 #include <croton/nnet.hpp>
 #include <croton/ops.hpp>
 
@@ -95,12 +96,15 @@ Array walk(const EvaluateContext& c, Init init, Step step, Finish finish) {
   const Array moved = x.transpose(order).copy();
   const std::int64_t results = std::accumulate(c.shape.begin(), c.shape.end(), std::int64_t{1}, std::multiplies<>());
   const std::int64_t length = results == 0 ? 0 : moved.size() / results;
-  Array out = Array::empty(is_float(c.dtype) ? DType::float64 : DType::int64, c.shape);
+  const DType wide = is_complex(c.dtype) ? DType::complex128 : is_float(c.dtype) ? DType::float64 : DType::int64;
+  Array out = Array::empty(wide, c.shape);
   for (std::int64_t r = 0; r < results; ++r) {
     auto state = init();
     for (std::int64_t k = 0; k < length; ++k) step(state, moved, r * length + k, k);
     const Scalar value = finish(state, length);
-    if (is_float(c.dtype))
+    if (is_complex(c.dtype))
+      out.data<std::complex<double>>()[static_cast<std::size_t>(r)] = value.as_complex();
+    else if (is_float(c.dtype))
       out.data<double>()[static_cast<std::size_t>(r)] = value.as_double();
     else
       out.data<std::int64_t>()[static_cast<std::size_t>(r)] = value.as_int();
@@ -109,6 +113,7 @@ Array walk(const EvaluateContext& c, Init init, Step step, Finish finish) {
 }
 
 Scalar element(const Array& x, std::int64_t at) {
+  if (is_complex(x.dtype())) return Scalar::of_complex(x.as_complex(at), DType::complex128);
   if (is_float(x.dtype())) return Scalar::of_double(x.as_double(at), DType::float64);
   if (x.dtype() == DType::uint64)
     return Scalar::of_int(static_cast<std::int64_t>(x.data<std::uint64_t>()[static_cast<std::size_t>(at)]),
@@ -118,16 +123,25 @@ Scalar element(const Array& x, std::int64_t at) {
   return Scalar::of_int(static_cast<std::int64_t>(x.as_double(at)), DType::int64);
 }
 
+/// Part by part: std::complex looks for infinities that are lost so.
+std::complex<double> multiplied(std::complex<double> a, std::complex<double> b) {
+  return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
+}
+
 template <bool product>
 Array evaluate_sum(const EvaluateContext& c) {
   return walk(
       c,
       [&] {
+        if (is_complex(c.dtype)) return Scalar::of_complex(product, DType::complex128);
         return is_float(c.dtype) ? Scalar::of_double(product, DType::float64) : Scalar::of_int(product, DType::int64);
       },
       [&](Scalar& s, const Array& x, std::int64_t at, std::int64_t) {
         const Scalar v = element(x, at);
-        if (is_float(c.dtype))
+        if (is_complex(c.dtype))
+          s = Scalar::of_complex(product ? multiplied(s.as_complex(), v.as_complex()) : s.as_complex() + v.as_complex(),
+                                 DType::complex128);
+        else if (is_float(c.dtype))
           s.d = product ? s.d * v.d : s.d + v.d;
         else
           s.i = static_cast<std::int64_t>(product ? static_cast<std::uint64_t>(s.i) * static_cast<std::uint64_t>(v.i)
@@ -170,7 +184,7 @@ Array evaluate_logical(const EvaluateContext& c) {
   return walk(
       c, [] { return Scalar::of_int(all_of, DType::int64); },
       [](Scalar& s, const Array& x, std::int64_t at, std::int64_t) {
-        const bool v = element(x, at).as_double() != 0;
+        const bool v = element(x, at).cast(DType::bool_).i != 0;
         s.i = all_of ? (s.i != 0 && v) : (s.i != 0 || v);
       },
       [](const Scalar& s, std::int64_t) { return s; });
@@ -223,6 +237,7 @@ void register_reduce(Registry& registry) {
     op.gradient = row.gradient;
     op.evaluate = row.evaluate;
     op.reduce = &row.info;
+    op.takes_complex = !row.info.needs_elements;  // extremes need an order
     ops.push_back(op);
     registry.add(ops.back());
   }
@@ -307,6 +322,8 @@ Variable mean(Operand x, const ReduceOptions& options) {
 
 Variable var(Operand x, const ReduceOptions& options, double ddof) {
   const builder::OriginScope origin(x.where);
+  // Of complex numbers: the mean of |x - mean|^2.
+  if (is_complex(x.variable.dtype())) return var(real(x), options, ddof) + var(imag(x), options, ddof);
   ReduceOptions kept = options;
   kept.keepdims = true;
   const Variable squares = sqr(x - mean(x, kept));

@@ -5,22 +5,46 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <mutex>
+#include <shared_mutex>
 
 #include "builder/node.hpp"
 
 namespace croton::ops {
+namespace {
+
+struct OpsOfUser {
+  std::shared_mutex mutex;
+  std::unordered_map<std::string_view, const expr::Op*> by_name;
+  static OpsOfUser& instance() {
+    static OpsOfUser all;
+    return all;
+  }
+};
+
+}  // namespace
 
 const Registry& Registry::instance() {
   static const Registry registry = [] {
     Registry all;
     register_leaf(all);
     register_elementwise(all);
+    register_functions(all);
+    register_special(all);
     register_reduce(all);
     register_view(all);
+    register_subtensor(all);
+    register_join(all);
+    register_gather(all);
     register_generate(all);
     register_contract(all);
     register_nnet(all);
     register_transfer(all);
+    register_lines(all);
+    register_cumulate(all);
+    register_sort(all);
+    register_scatter(all);
+    register_complex(all);
     return all;
   }();
   return registry;
@@ -32,8 +56,18 @@ void Registry::add(const expr::Op& op) {
 }
 
 const expr::Op* Registry::find(std::string_view name) const {
-  const auto at = by_name_.find(name);
-  return at == by_name_.end() ? nullptr : at->second;
+  if (const auto at = by_name_.find(name); at != by_name_.end()) return at->second;
+  OpsOfUser& others = OpsOfUser::instance();
+  const std::shared_lock lock(others.mutex);
+  const auto at = others.by_name.find(name);
+  return at == others.by_name.end() ? nullptr : at->second;
+}
+
+void Registry::add_of_user(const expr::Op& op) {
+  OpsOfUser& others = OpsOfUser::instance();
+  const std::unique_lock lock(others.mutex);
+  if (!others.by_name.emplace(op.name, &op).second)
+    throw InternalError(fmt::format("two operations of the user are called {}", op.name));
 }
 
 std::vector<std::int64_t> normal_axes(const std::vector<int>& axes, int rank, std::string_view op, const Operand& x) {

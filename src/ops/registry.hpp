@@ -18,6 +18,8 @@ class Registry {
   void add(const expr::Op& op);
   const expr::Op* find(std::string_view name) const;
   std::span<const expr::Op* const> all() const { return ops_; }
+  /// An operation of the user: found by its name from now on, and in no list. It must live as long as the program.
+  static void add_of_user(const expr::Op& op);
 
  private:
   std::vector<const expr::Op*> ops_;
@@ -26,12 +28,27 @@ class Registry {
 
 void register_leaf(Registry& registry);
 void register_elementwise(Registry& registry);
+void register_functions(Registry& registry);
+void register_special(Registry& registry);
 void register_reduce(Registry& registry);
 void register_view(Registry& registry);
+void register_subtensor(Registry& registry);
+void register_join(Registry& registry);
+void register_gather(Registry& registry);
 void register_generate(Registry& registry);
 void register_contract(Registry& registry);
 void register_nnet(Registry& registry);
 void register_transfer(Registry& registry);
+void register_lines(Registry& registry);
+void register_cumulate(Registry& registry);
+void register_sort(Registry& registry);
+void register_scatter(Registry& registry);
+void register_complex(Registry& registry);
+
+/// The type rule of elementwise ops.
+expr::InferredType infer_map(expr::InferContext& context);
+/// What the elementwise op of that name does with complex numbers; null if it does not take them.
+const expr::ComplexInfo* complex_info(std::string_view op);
 
 /// The broadcast sizes of all inputs, aligned at the last axis.
 std::vector<expr::Dim> broadcast_shape(expr::InferContext& context, std::size_t rank);

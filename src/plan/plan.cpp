@@ -95,6 +95,10 @@ class Planner {
       step.reads = {source};
       step.writes.push_back(buffers_[call.transfer->result] =
                                 add_buffer(Buffer::Role::temporary, call.transfer->result));
+    } else if (call.routine) {
+      for (const NodeId node : call.routine->reads) step.reads.push_back(buffer_of(node));
+      step.writes.push_back(buffers_[call.routine->result] = add_buffer(Buffer::Role::temporary, call.routine->result));
+      step.workspace = add_buffer(Buffer::Role::workspace, call.routine->result);
     } else {
       step.left = matrix(call.product->left);
       step.right = matrix(call.product->right);
@@ -159,7 +163,8 @@ class Planner {
     if (arena_.type(source).dtype != arena_.type(target).dtype ||
         !arena_.same_shape(arena_.type(source).shape, arena_.type(target).shape))
       return false;
-    if (call.transfer || plan_.buffers[static_cast<std::size_t>(from)].place != call.place) return false;
+    if (call.transfer || call.routine || plan_.buffers[static_cast<std::size_t>(from)].place != call.place)
+      return false;
     if (call.product) return step.accumulate == from && step.left.buffer != from && step.right.buffer != from;
     const kernel::Kernel& k = *call.kernel->kernel;
     if (k.family == kernel::Family::split) return false;
@@ -269,7 +274,9 @@ class Planner {
         const Step& step = plan_.steps[static_cast<std::size_t>(plan_.launches[next].first_step)];
         if (!last && (step.after_commit || call_of(step).segment > static_cast<int>(k))) break;
         for (int s = plan_.launches[next].first_step; s < plan_.launches[next].end_step; ++s) {
-          for (const int b : plan_.steps[static_cast<std::size_t>(s)].writes) buffer(b).segment = static_cast<int>(k);
+          const Step& in = plan_.steps[static_cast<std::size_t>(s)];
+          for (const int b : in.writes) buffer(b).segment = static_cast<int>(k);
+          if (in.workspace >= 0) buffer(in.workspace).segment = static_cast<int>(k);
         }
       }
       segment.end_launch = static_cast<int>(next);
@@ -288,6 +295,7 @@ class Planner {
       };
       for (const int b : plan_.steps[s].reads) touch(b);
       for (const int b : plan_.steps[s].writes) touch(b);
+      if (plan_.steps[s].workspace >= 0) touch(plan_.steps[s].workspace);
     }
     // A number that the host reads back stays until its segment has ended.
     for (const Segment& segment : plan_.segments) {
@@ -332,7 +340,7 @@ class Planner {
 
 std::string_view name_of(Buffer::Role role) {
   static constexpr std::string_view names[] = {"argument", "shared", "constant", "temporary",
-                                               "output",   "update", "resident"};
+                                               "output",   "update", "resident", "workspace"};
   return names[static_cast<std::size_t>(role)];
 }
 
@@ -345,7 +353,9 @@ std::string print(const Plan& plan, const Program& program) {
   std::string text = "buffers\n";
   for (std::size_t b = 0; b < plan.buffers.size(); ++b) {
     const Buffer& buffer = plan.buffers[b];
-    text += fmt::format("  b{}: {} {} {}", b, names.type(buffer.node), name_of(buffer.role), names(buffer.node));
+    text += buffer.role == Buffer::Role::workspace
+                ? fmt::format("  b{}: workspace of {}", b, names(buffer.node))
+                : fmt::format("  b{}: {} {} {}", b, names.type(buffer.node), name_of(buffer.role), names(buffer.node));
     if (buffer.place != 0) text += " on " + base::DeviceName::of_place(buffer.place).to_string();
     if (buffer.in_place_of >= 0) text += fmt::format(" in place of b{}", buffer.in_place_of);
     if (buffer.first_step >= 0) text += fmt::format(", steps {} to {}", buffer.first_step, buffer.last_step);
@@ -379,6 +389,8 @@ std::string print(const Plan& plan, const Program& program) {
         if (!call.kernel->kernel->checks.empty()) text += ", checks values";
       } else if (call.transfer) {
         text += fmt::format("transfer({})", list(step.reads));
+      } else if (call.routine) {
+        text += fmt::format("{} routine({})", program.graph.arena.op(call.routine->result).name, list(step.reads));
       } else {
         const fuse::ProductCall& p = *call.product;
         text += fmt::format("{} b{}{} b{}{}", p.alpha, step.left.buffer, step.left.transposed ? "^T" : "",

@@ -18,10 +18,11 @@ namespace croton::plan {
 using expr::NodeId;
 
 struct Buffer {
-  enum class Role : std::uint8_t { argument, shared, constant, temporary, output, update, resident };
+  enum class Role : std::uint8_t { argument, shared, constant, temporary, output, update, resident, workspace };
   Role role = Role::temporary;
   NodeId node = expr::no_node;
-  int number = 0;         // which argument, shared variable, constant, output or update; resident: of what buffer
+  int number = 0;         // which argument, shared variable, constant, output or update; resident: of what buffer;
+                          // workspace: bytes are found when it is bound, `node` is the routine's result
   expr::Place place = 0;  // the device that has it
   int in_place_of = -1;   // shares the memory of this buffer
   int segment = 0;        // in which it is given memory
@@ -40,6 +41,7 @@ struct Step {
   std::vector<int> writes;
   MatrixRef left, right;  // of a product
   int accumulate = -1;
+  int workspace = -1;                                  // of a routine
   std::vector<std::vector<int>> generated_reads = {};  // of the product's generated kernels
   bool after_commit = false;                           // overwrites a shared variable
   NodeId guard = expr::no_node;                        // only needed where this holds (lazy branches)

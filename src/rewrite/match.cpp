@@ -1,5 +1,7 @@
 #include "rewrite/match.hpp"
 
+#include "rewrite/complex_rules.hpp"
+
 #include <croton/error.hpp>
 
 #include <fmt/format.h>
@@ -78,6 +80,7 @@ NodeId Bindings::node(std::string_view name) const {
 
 CompiledRule compile(const Rule& rule) {
   CompiledRule compiled{.rule = &rule, .left = {}, .right = {}, .roots = {}, .conditions = {}};
+  compiled.for_complex = holds_for_complex(rule.name);
   try {
     const std::size_t arrow = rule.text.find("=>");
     const std::string_view left = trim(rule.text.substr(0, arrow));
@@ -118,12 +121,12 @@ bool match(const Arena& arena, const Term& pattern, NodeId node, Bindings& bindi
   switch (pattern.form) {
     case Term::Form::number: {
       const auto value = arena.scalar_value(node);
-      return value && value->as_double() == pattern.value->as_double() &&
+      return value && value->as_complex() == pattern.value->as_complex() &&
              (!pattern.typed_number || value->dtype == pattern.value->dtype);
     }
     case Term::Form::name:
       if (pattern.constraint == "const" && !arena.scalar_value(node)) return false;
-      return bind(bindings, pattern.text, node);
+      return rewrite::bind(bindings, pattern.text, node);
     case Term::Form::computed:
       return false;
     case Term::Form::call:

@@ -26,6 +26,7 @@ struct CompiledRule {
   /// The rule builds or looks into nested ops, whose arithmetic depends on the dtype: all that it matches must have the
   /// root's.
   bool one_dtype = false;
+  bool for_complex = false;  // holds_for_complex
 };
 
 /// InternalError that names the rule if its text is at fault.

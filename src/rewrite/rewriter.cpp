@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <deque>
 #include <mutex>
 
@@ -103,7 +104,10 @@ NodeId Rewriter::simplify(NodeId node) {
 NodeId Rewriter::try_rules(NodeId node) {
   const auto rules = by_root_.find(&arena().op(node));
   if (rules == by_root_.end()) return expr::no_node;
+  const auto is_complex_node = [&](NodeId id) { return is_complex(arena().type(id).dtype); };
+  const bool complex = is_complex_node(node) || std::ranges::any_of(arena().inputs(node), is_complex_node);
   for (const CompiledRule* rule : rules->second) {
+    if (complex && !rule->for_complex) continue;
     NodeId replacement = expr::no_node;
     Bindings bindings;
     if (!rule->left.text.empty() && !match(arena(), rule->left, node, bindings)) continue;

@@ -1,2 +1,2 @@
-set(SOURCES match.cpp pipeline.cpp place.cpp rewriter.cpp rules/algebra.cpp rules/canonical.cpp rules/expand.cpp rules/specialise.cpp
+set(SOURCES complex_rules.cpp match.cpp pipeline.cpp place.cpp rewriter.cpp rules/algebra.cpp rules/canonical.cpp rules/expand.cpp rules/specialise.cpp
             rules/stability.cpp)

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "base/config.hpp"
 #include "base/shape.hpp"
 #include "runtime/cuda/dump.hpp"
 #include "runtime/user_line.hpp"
@@ -32,6 +33,7 @@ BoundSegment::BoundSegment(std::shared_ptr<const Executable> executable, int num
   find_sizes(*executable_, arrays, number, sizes_);
   check_requirements(*executable_, arrays, number, sizes_);
   find_layouts(arrays);
+  find_workspaces();
   place_temporaries();
   const plan::Segment& segment = plan.segments[static_cast<std::size_t>(number)];
   const bool has_work = segment.first_launch < segment.end_launch;
@@ -48,7 +50,7 @@ void BoundSegment::find_layouts(const CallArrays& arrays) {
   memory_.base.resize(buffers.size());
   for (std::size_t b = 0; b < buffers.size(); ++b) {
     const Buffer& buffer = buffers[b];
-    if (buffer.segment != number_) continue;
+    if (buffer.segment != number_ || buffer.role == Buffer::Role::workspace) continue;
     std::vector<std::int64_t> shape;
     for (const NodeId dim : arena.type(buffer.node).shape) shape.push_back(sizes_[arena.representative(dim)]);
     base::byte_count(shape, arena.type(buffer.node).dtype);  // raises before anything is allocated
@@ -62,6 +64,23 @@ void BoundSegment::find_layouts(const CallArrays& arrays) {
     }
     memory_.layouts[b] = std::move(layout);
   }
+}
+
+/// A routine's workspace is laid out in bytes, once its operands are.
+void BoundSegment::find_workspaces() {
+  const plan::Plan& plan = executable_->plan;
+  for (const plan::Step& step : plan.steps) {
+    if (step.workspace < 0 || plan.buffers[static_cast<std::size_t>(step.workspace)].segment != number_) continue;
+    memory_.layouts[static_cast<std::size_t>(step.workspace)] =
+        codegen::Layout::contiguous({routine_work(*executable_, step, memory_).workspace_bytes});
+  }
+}
+
+std::size_t BoundSegment::bytes_of(std::size_t b) const {
+  const Buffer& buffer = executable_->plan.buffers[b];
+  const Sizes& shape = memory_.layouts[b].shape;
+  if (buffer.role == Buffer::Role::workspace) return static_cast<std::size_t>(shape[0]);
+  return base::byte_count(shape, executable_->program.graph.arena.type(buffer.node).dtype);
 }
 
 /// First fit by lifetime: a temporary takes the lowest place that is free from its first step to its last.
@@ -80,15 +99,14 @@ void BoundSegment::place_temporaries() {
   std::vector<std::size_t> temporaries;
   for (std::size_t b = 0; b < buffers.size(); ++b) {
     const Buffer& buffer = buffers[b];
-    if (buffer.role == Buffer::Role::temporary && buffer.in_place_of < 0 && buffer.segment == number_)
-      temporaries.push_back(b);
+    const bool is_temporary = buffer.role == Buffer::Role::temporary || buffer.role == Buffer::Role::workspace;
+    if (is_temporary && buffer.in_place_of < 0 && buffer.segment == number_) temporaries.push_back(b);
   }
   // In the order in which they are born, so that those that have died are forgotten.
   std::ranges::stable_sort(temporaries, {}, [&](std::size_t b) { return buffers[b].first_step; });
   for (const std::size_t b : temporaries) {
     const Buffer& buffer = buffers[b];
-    const std::int64_t bytes =
-        static_cast<std::int64_t>(base::byte_count(memory_.layouts[b].shape, arena.type(buffer.node).dtype));
+    const auto bytes = static_cast<std::int64_t>(bytes_of(b));
     std::int64_t& total = totals[buffer.place];
     if (bytes > INT64_MAX / 2 - total) throw OutOfMemory(fmt::format("temporaries of more than {} bytes", total));
     const std::int64_t size = (bytes + alignment - 1) / alignment * alignment;
@@ -113,6 +131,7 @@ void BoundSegment::bind_launches(const CallArrays& arrays, const BindOptions& op
   const plan::Plan& plan = executable_->plan;
   const plan::Segment& segment = plan.segments[static_cast<std::size_t>(number_)];
   std::vector<KernelLaunch*> on_host;
+  std::vector<RoutineLaunch*> routines_on_host;
   const auto add_kernels = [&](std::vector<BoundKernel> kernels, Device* device, bool after_commit) {
     std::vector<std::size_t> count;
     const codegen::Target target =
@@ -145,6 +164,17 @@ void BoundSegment::bind_launches(const CallArrays& arrays, const BindOptions& op
           {std::make_unique<TransferLaunch>(*executable_, first, from, device, memory_), first.after_commit});
       continue;
     }
+    if (call.routine) {
+      auto routine = with_lines(call.routine->origin, [&] {
+        return std::make_unique<RoutineLaunch>(*executable_, first, engine_, device, options.schedule, memory_, counts);
+      });
+      if (!base::config().dump_kernels.empty())
+        cuda::dump(codegen::emit_routine(routine_part(*executable_, first), codegen::Target::cuda),
+                   routine->runs_cuda() ? device->architecture() : "sm_90");
+      if (!routine->runs_cuda()) routines_on_host.push_back(routine.get());
+      launches_.push_back({std::move(routine), first.after_commit});
+      continue;
+    }
     int generated = call.product ? generated_for(*executable_, first, sizes_) : -1;
     if (call.product && generated < 0) {
       auto product = with_lines(call.product->origin,
@@ -165,6 +195,7 @@ void BoundSegment::bind_launches(const CallArrays& arrays, const BindOptions& op
 
   std::vector<codegen::Text> texts;
   for (const KernelLaunch* launch : on_host) texts.push_back(launch->text());
+  for (const RoutineLaunch* launch : routines_on_host) texts.push_back(launch->text());
   // A product that is small for other sizes of the arguments has its kernel compiled now, so that later sizes compile
   // nothing.
   const SizeTable smallest = executable_->program.product_count() > 0 ? smallest_sizes(*executable_, arrays) : sizes_;
@@ -186,6 +217,7 @@ void BoundSegment::bind_launches(const CallArrays& arrays, const BindOptions& op
   counts.compiled += kernel_counts.compiled;
   counts.cached += kernel_counts.cached;
   for (std::size_t i = 0; i < on_host.size(); ++i) on_host[i]->set_entry(entries[i]);
+  for (std::size_t i = 0; i < routines_on_host.size(); ++i) routines_on_host[i]->set_entry(entries[on_host.size() + i]);
 }
 
 }  // namespace croton::runtime

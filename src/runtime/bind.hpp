@@ -6,6 +6,7 @@
 #pragma once
 
 #include "runtime/launch.hpp"
+#include "runtime/routine.hpp"
 
 #include <cstdint>
 #include <map>
@@ -83,6 +84,8 @@ class BoundSegment {
 
  private:
   void find_layouts(const CallArrays& arrays);
+  void find_workspaces();
+  std::size_t bytes_of(std::size_t buffer) const;
   void place_temporaries();
   void send_constant(std::size_t buffer, RunCounts& counts);
   const Array& at_home(const Array& value, const Device* home, NodeId node) const;
@@ -91,7 +94,9 @@ class BoundSegment {
   [[noreturn]] void fail(const KernelLaunch& launch) const;
 
   struct BoundLaunch {
-    std::variant<std::unique_ptr<KernelLaunch>, std::unique_ptr<ProductLaunch>, std::unique_ptr<TransferLaunch>> what;
+    std::variant<std::unique_ptr<KernelLaunch>, std::unique_ptr<ProductLaunch>, std::unique_ptr<TransferLaunch>,
+                 std::unique_ptr<RoutineLaunch>>
+        what;
     bool after_commit;
   };
   void run(BoundLaunch& launch, RunCounts& counts);

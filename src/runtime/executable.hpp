@@ -39,7 +39,7 @@ struct Executable {
   std::vector<bool> needed;            // per node of the graph
   std::vector<InputRef> inputs;        // as graph.inputs
   std::vector<InputRef> host_inputs;   // integer scalars whose values sizes depend on: part of a bound plan's key
-  std::vector<bool> needs_contiguous;  // per argument: a product or a transfer reads it
+  std::vector<bool> needs_contiguous;  // per argument: a product, a transfer or a routine reads it
 
   std::shared_ptr<DeviceConstants> device_constants = std::make_shared<DeviceConstants>();
 
@@ -85,7 +85,7 @@ struct Transferred {
 
 /// What calls have run; the caller owns it and guards it.
 struct RunCounts {
-  std::uint64_t kernels = 0, products = 0, reference_kernels = 0, compiled = 0, cached = 0;
+  std::uint64_t kernels = 0, products = 0, routines = 0, reference_kernels = 0, compiled = 0, cached = 0;
   std::uint64_t transfers = 0, transferred_bytes = 0;
   std::vector<Transferred> transferred;  // by the last call, in order
 

@@ -94,13 +94,30 @@ std::vector<codegen::Text> emit_launch(std::span<const BoundKernel> kernels, cod
   return texts;
 }
 
+codegen::Schedule choose_launch_schedule(kernel::Family family, const Device* device, std::string_view overrides,
+                                         std::string_view kernel_name) {
+  const bool simulated = device != nullptr && device->facts().kind == DeviceFacts::Kind::simulated;
+  return simulated && overrides.empty() ? simulated_schedule : codegen::choose_schedule(family, overrides, kernel_name);
+}
+
+void count_prepared(Prepared prepared, RunCounts& counts) {
+  switch (prepared) {
+    case Prepared::before:
+      break;
+    case Prepared::from_cache:
+      ++counts.cached;
+      break;
+    case Prepared::compiled:
+      ++counts.compiled;
+      break;
+  }
+}
+
 KernelLaunch::KernelLaunch(std::vector<BoundKernel> kernels, codegen::Text text, Engine engine, Device* device,
                            std::string_view schedule, RunCounts& counts)
     : kernels_(std::move(kernels)), text_(std::move(text)), engine_(engine), device_(device) {
   const codegen::Analysis& first = *kernels_[0].analysis;
-  schedule_ = codegen::choose_schedule(first.kernel.family, schedule, text_.name);
-  const bool simulated = device != nullptr && device->facts().kind == DeviceFacts::Kind::simulated;
-  if (simulated && schedule.empty()) schedule_ = simulated_schedule;
+  schedule_ = choose_launch_schedule(first.kernel.family, device, schedule, text_.name);
   if (kernels_.size() > 1) {
     std::int64_t tiles = 0;
     for (const BoundKernel& kernel : kernels_) tiles += codegen::group_tiles(kernel.launch);
@@ -121,16 +138,7 @@ KernelLaunch::KernelLaunch(std::vector<BoundKernel> kernels, codegen::Text text,
 }
 
 void KernelLaunch::prepare_device(RunCounts& counts) {
-  switch (device_->prepare(text_, schedule_.threads)) {
-    case Prepared::before:
-      break;
-    case Prepared::from_cache:
-      ++counts.cached;
-      break;
-    case Prepared::compiled:
-      ++counts.compiled;
-      break;
-  }
+  count_prepared(device_->prepare(text_, schedule_.threads), counts);
   if (has_checks()) device_failure_ = device_->allocate(failure_bytes);
   operands_.reserve(kernels_.size() * 4 + 2);
 }

@@ -1,4 +1,5 @@
-// What a bound plan runs, with numbers for its sizes: kernels, products and transfers, on the host or on a device.
+// What a bound plan runs, with numbers for its sizes: kernels, products, transfers and (routine.hpp) routines, on the
+// host or on a device.
 #pragma once
 
 #include "codegen/emit.hpp"
@@ -40,6 +41,12 @@ BoundKernel bind_kernel(const Executable& executable, const plan::Step& step, in
 /// kernels per text.
 std::vector<codegen::Text> emit_launch(std::span<const BoundKernel> kernels, codegen::Target target,
                                        std::vector<std::size_t>& count);
+
+/// The schedule of a family with overrides applied; on simulated devices, where nothing is overridden, one of few
+/// threads.
+codegen::Schedule choose_launch_schedule(kernel::Family family, const Device* device, std::string_view overrides,
+                                         std::string_view kernel_name);
+void count_prepared(Prepared prepared, RunCounts& counts);
 
 /// Kernels that run as one.
 class KernelLaunch {

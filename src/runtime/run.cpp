@@ -149,6 +149,7 @@ void BoundSegment::start(CallArrays& arrays, Workspace& workspace, RunCounts& co
         with_lines(graph.arena.origin(buffer.node), [&] { send_copy(b, arrays, counts); });
         break;
       case Buffer::Role::temporary:
+      case Buffer::Role::workspace:
         base = temporaries_.at(buffer.place).address + temporary_offset_[b];
         break;
       case Buffer::Role::output:
@@ -201,6 +202,9 @@ void BoundSegment::run(BoundLaunch& launch, RunCounts& counts) {
   } else if (auto* transfer = std::get_if<std::unique_ptr<TransferLaunch>>(&launch.what)) {
     with_lines((*transfer)->origin(), [&] { (*transfer)->run(memory_); });
     counts.add((*transfer)->record());
+  } else if (auto* routine = std::get_if<std::unique_ptr<RoutineLaunch>>(&launch.what)) {
+    with_lines((*routine)->origin(), [&] { (*routine)->run(memory_); });
+    ++counts.routines;
   } else {
     KernelLaunch& kernel = *std::get<std::unique_ptr<KernelLaunch>>(launch.what);
     with_lines(kernel.origins(), [&] { kernel.run(memory_, failure_); });
@@ -225,8 +229,9 @@ void BoundSegment::fail(const KernelLaunch& launch) const {
   const auto value = static_cast<std::int64_t>(failure_[1] | (std::uint64_t{failure_[2]} << 32));
   const fuse::KernelCall& call = *launch.kernels()[0].call;
   const auto& checks = call.kernel->checks;
-  const std::string message =
-      check >= 1 && check <= checks.size() ? expr::fill_message(checks[check - 1].message, value) : "a check failed";
+  const std::string message = check >= 1 && check <= checks.size()
+                                  ? expr::fill_message(checks[check - 1].message, value, launch.kernels()[0].extents)
+                                  : "a check failed";
   throw IndexError(fmt::format("{} ({})", message, lines_of(call.origins)));
 }
 
@@ -295,7 +300,7 @@ void BoundPlan::run(CallArrays& arrays, Workspace& workspace, RunCounts& counts)
     if (b < 0) {
       const auto value = graph.arena.scalar_value(node);
       const Array number =
-          value && is_float(value->dtype) ? Array(value->d) : Array(value ? value->i : segment->sizes()[node]);
+          value ? expr::array_of(std::span(&*value, 1), value->dtype, {}) : Array(segment->sizes()[node]);
       result = base::moved_to(segment->device_of(home), number.astype(dtype));
       return;
     }

@@ -53,6 +53,40 @@ UNARY = {
     "round": (lambda x: mpf(round(float(x))), [-2.5, -1.5, -0.75, 0.25, 0.75, 1.5, 2.5, 3.5, 1e17]),
 }
 
+INSIDE_ONE = [-0.9999999, -0.75, -0.5, -0.1, -1e-5, -1e-300, 1e-300, 1e-17, 1e-5, 0.1, 0.5, 0.75, 0.9999999]
+NEAR = [-20.25, -4.5, -1.5, -0.75, -0.1, -1e-5, -1e-17, 1e-300, 1e-17, 1e-5, 0.1, 0.5, 0.75, 1.25, 1.5, 2.25, 2.5, 3.141592653589793,
+        7.5, 9.75, 10.0, 12.5, 20.25]
+FACTORIALS = NEAR + [60.25, 170.5, -170.5]
+UNARY |= {
+    "arcsin": (mpmath.asin, INSIDE_ONE),
+    "arccos": (mpmath.acos, INSIDE_ONE),
+    "arctan": (mpmath.atan, EVERYWHERE),
+    "arcsinh": (mpmath.asinh, EVERYWHERE),
+    "arccosh": (mpmath.acosh, [1.0, 1.0000001, 1.25, 2.0, 10.0, 700.0, 1e17, 1e300]),
+    "arctanh": (mpmath.atanh, INSIDE_ONE),
+    "sinc": (mpmath.sincpi, NEAR),
+    "cbrt": (lambda x: mpmath.sign(x) * mpmath.root(abs(x), 3), EVERYWHERE),
+    "exp10": (lambda x: mpf(10) ** x, NEAR + [300.5, -300.5]),
+    "log1mexp": (lambda x: mpmath.log(-mpmath.expm1(x)), [-700.0, -20.25, -1.5, -0.75, -0.5, -1e-5, -1e-17, -1e-300]),
+    "xlogx": (lambda x: x * mpmath.log(x), POSITIVE),
+    "round_half_away_from_zero": (lambda x: like(x, mpmath.sign(x) * mpmath.floor(abs(x) + 0.5)),
+                                  [-2.5, -1.5, -0.75, 0.25, 0.5, 0.49999999999999994, 2.5, 3.5, 1e17]),
+    "frexp_mantissa": (lambda x: mpmath.frexp(x)[0], EVERYWHERE),
+    "erfinv": (mpmath.erfinv, INSIDE_ONE),
+    "erfcinv": (lambda x: inverse_erfc(x), [1e-300, 1e-17, 1e-5, 0.1, 0.5, 0.75, 0.9999999, 1.25, 1.9, 1.9999999]),
+    "erfcx": (lambda x: mpmath.exp(x * x) * mpmath.erfc(x), NEAR + [-26.5, 700.0]),
+    "gamma": (mpmath.gamma, FACTORIALS),
+    "gammaln": (lambda x: mpmath.log(abs(mpmath.gamma(x))), FACTORIALS + [1e17, 1e300]),
+    "psi": (mpmath.digamma, FACTORIALS + [1e17, 1e300]),
+    "tri_gamma": (lambda x: mpmath.psi(1, x), FACTORIALS[6:] + [-1.5, -4.5, 1e17]),
+    "i0": (lambda x: mpmath.besseli(0, x), NEAR + [700.0, -700.0]),
+    "i1": (lambda x: mpmath.besseli(1, x), NEAR + [700.0, -700.0]),
+    "j0": (lambda x: mpmath.besselj(0, x), NEAR + [700.0]),
+    "j1": (lambda x: mpmath.besselj(1, x), NEAR + [700.0, -700.0]),
+    "deg2rad": (lambda x: x * mpmath.pi / 180, [-90.0, 0.1, 57.0, 180.0, 360.0]),
+    "rad2deg": (lambda x: x * 180 / mpmath.pi, [-1.5, 0.1, 1.0, 3.0]),
+}
+
 BINARY_POINTS = [(7.0, 2.0), (-7.0, 2.0), (7.0, -2.0), (-7.0, -2.0), (5.5, 1.25), (-5.5, 1.25), (0.3, 0.1), (1.0, 0.1), (1e17, 3.0),
                  (-1e-5, 7.0), (1.5, 1.5)]
 BINARY = {
@@ -64,6 +98,21 @@ BINARY = {
     "mod": (lambda x, y: x - mpmath.floor(x / y) * y, BINARY_POINTS),
     "pow": (lambda x, y: x ** y, [(2.0, 10.0), (2.0, -3.5), (0.1, 0.1), (1.0000001, 1e7), (10.0, 300.0), (10.0, -300.5), (1e-300, 0.5),
                                   (0.75, 2000.0)]),
+}
+
+BINARY |= {
+    "arctan2": (mpmath.atan2, BINARY_POINTS),
+    "hypot": (mpmath.hypot, BINARY_POINTS + [(1e300, 1e300), (3e-300, 4e-300)]),
+    "logaddexp": (lambda x, y: mpmath.log(mpmath.exp(x) + mpmath.exp(y)), BINARY_POINTS[:8] + [(700.0, -20.25), (-700.0, -701.5)]),
+    "logaddexp2": (lambda x, y: mpmath.log(mpf(2) ** x + mpf(2) ** y) / mpmath.log(2), BINARY_POINTS[:8] + [(700.0, 700.5)]),
+    "xlogy0": (lambda x, y: x * mpmath.log(y), [(2.0, 3.0), (-2.0, 0.1), (1e-300, 1e300), (0.5, 1e-5)]),
+    "xlog1py": (lambda x, y: x * mpmath.log1p(y), [(2.0, 3.0), (-2.0, -0.75), (1.0, 1e-17), (0.5, 1e-5)]),
+    "fmod": (lambda x, y: mpmath.sign(x) * (abs(x) - mpmath.floor(abs(x) / abs(y)) * abs(y)), BINARY_POINTS),
+    "copysign": (lambda x, y: abs(x) * mpmath.sign(y), BINARY_POINTS),
+    "polygamma": (lambda n, x: mpmath.psi(int(n), x), [(0.0, 1.5), (1.0, 0.1), (2.0, 0.5), (2.0, 7.25), (3.0, 1.0), (5.0, 30.5), (20.0, 2.5),
+                                                     (2.0, -1.25), (3.0, -4.75), (100.0, 3.0)]),
+    "nextafter": (lambda x, y: math.nextafter(float(x), float(y)), BINARY_POINTS + [(0.0, 1.0), (0.0, -1.0), (1e-300, 0.0)]),
+    "ldexp": (lambda x, y: x * mpf(2) ** y, [(0.75, 3.0), (-0.75, -1074.0), (1e-300, 2000.0), (1.5, -1060.0), (1e300, -2040.0)]),
 }
 
 INTEGERS = [-128, -127, -7, -3, -2, -1, 0, 1, 2, 3, 5, 7, 126, 127]
@@ -93,6 +142,19 @@ INTEGER = {
     "xor": lambda a, b: a ^ b,
 }
 
+INTEGER |= {
+    "fmod": lambda a, b: int(math.fmod(a, b)) if b else 0,
+    "left_shift": lambda a, b: a << b if 0 <= b < 8 else 0,
+    "right_shift": lambda a, b: a >> b if 0 <= b < 8 else a >> 7,
+    "gcd": math.gcd,
+    "lcm": math.lcm,
+    "fmax": max,
+    "fmin": min,
+    "logical_and": lambda a, b: int(a != 0 and b != 0),
+    "logical_or": lambda a, b: int(a != 0 or b != 0),
+    "logical_xor": lambda a, b: int((a != 0) != (b != 0)),
+}
+
 # What IEEE 754 or C99 annex F says, or, for // and %, what Python does.
 SPECIAL_UNARY = [
     ("exp", INF, INF), ("exp", -INF, 0.0), ("exp", NAN, NAN), ("exp", 1000.0, INF), ("expm1", -INF, -1.0), ("expm1", -0.0, -0.0),
@@ -115,10 +177,44 @@ SPECIAL_BINARY = [
 ]
 
 
+SPECIAL_UNARY += [
+    ("arcsin", 2.0, NAN), ("arcsin", -0.0, -0.0), ("arccos", 1.0, 0.0), ("arccos", -2.0, NAN), ("arctan", -0.0, -0.0),
+    ("arctan", INF, math.pi / 2), ("arcsinh", -INF, -INF), ("arccosh", 0.5, NAN), ("arccosh", INF, INF), ("arctanh", 1.0, INF),
+    ("arctanh", -1.0, -INF), ("arctanh", 1.5, NAN), ("sinc", 0.0, 1.0), ("sinc", 3.0, 0.0), ("cbrt", -0.0, -0.0), ("cbrt", -INF, -INF),
+    ("exp10", -INF, 0.0), ("exp10", 400.0, INF), ("log1mexp", 0.0, -INF), ("log1mexp", 1.0, NAN), ("log1mexp", -INF, -0.0),
+    ("xlogx", 0.0, 0.0), ("xlogx", -1.0, NAN), ("xlogx", INF, INF), ("round_half_away_from_zero", -0.5, -1.0),
+    ("round_half_away_from_zero", -0.25, -0.0), ("round_half_away_from_zero", NAN, NAN), ("frexp_mantissa", INF, INF),
+    ("frexp_mantissa", -0.0, -0.0), ("frexp_mantissa", 5e-324, 0.5), ("erfinv", 1.0, INF), ("erfinv", -1.0, -INF), ("erfinv", 1.5, NAN),
+    ("erfinv", -0.0, -0.0), ("erfcinv", 0.0, INF), ("erfcinv", 2.0, -INF), ("erfcinv", -0.5, NAN), ("erfcinv", 1.0, 0.0),
+    ("erfcx", INF, 0.0), ("erfcx", -30.0, INF), ("erfcx", 0.0, 1.0), ("gamma", 0.0, INF), ("gamma", -0.0, -INF), ("gamma", -3.0, NAN),
+    ("gamma", INF, INF), ("gamma", -INF, NAN), ("gamma", 172.0, INF), ("gamma", 5.0, 24.0), ("gammaln", 1.0, 0.0), ("gammaln", 2.0, 0.0),
+    ("gammaln", 0.0, INF), ("gammaln", -3.0, INF), ("gammaln", -INF, INF), ("psi", 0.0, -INF), ("psi", -0.0, INF), ("psi", -2.0, NAN),
+    ("psi", INF, INF), ("tri_gamma", 0.0, INF), ("tri_gamma", -1.0, INF), ("tri_gamma", INF, 0.0), ("i0", INF, INF), ("i0", 0.0, 1.0),
+    ("i1", -INF, -INF), ("i1", -0.0, -0.0), ("j0", INF, 0.0), ("j0", 0.0, 1.0), ("j1", INF, 0.0), ("j1", -0.0, -0.0), ("j0", NAN, NAN),
+]
+SPECIAL_BINARY += [
+    ("arctan2", 0.0, -1.0, math.pi), ("arctan2", -0.0, -1.0, -math.pi), ("arctan2", INF, -INF, 3 * math.pi / 4), ("arctan2", 0.0, 0.0, 0.0),
+    ("hypot", INF, NAN, INF), ("hypot", NAN, 1.0, NAN), ("hypot", 0.0, -0.0, 0.0), ("logaddexp", -INF, -INF, -INF), ("logaddexp", INF, INF, INF),
+    ("logaddexp", INF, -INF, INF), ("logaddexp2", -INF, -INF, -INF), ("logaddexp2", 3.0, 3.0, 4.0), ("xlogy0", 0.0, 0.0, 0.0),
+    ("xlogy0", 0.0, NAN, 0.0), ("xlogy0", 1.0, 0.0, -INF), ("xlog1py", 0.0, -1.0, 0.0), ("fmod", 5.0, INF, 5.0), ("fmod", 5.0, 0.0, NAN),
+    ("fmod", -4.0, 2.0, -0.0), ("copysign", NAN, 1.0, NAN), ("copysign", -3.0, 0.0, 3.0), ("copysign", 3.0, -0.0, -3.0), ("fmax", NAN, 1.0, 1.0),
+    ("fmax", 1.0, NAN, 1.0), ("fmin", NAN, 1.0, 1.0), ("fmin", NAN, NAN, NAN), ("fmin", -INF, 1.0, -INF), ("heaviside", -2.0, 7.0, 0.0),
+    ("heaviside", 0.0, 7.0, 7.0), ("heaviside", -0.0, 0.5, 0.5), ("heaviside", 2.0, 7.0, 1.0), ("heaviside", NAN, 7.0, NAN),
+    ("nextafter", 1.0, 1.0, 1.0), ("nextafter", NAN, 1.0, NAN), ("nextafter", 1.7976931348623157e308, INF, INF), ("polygamma", 0.5, 1.0, NAN),
+    ("polygamma", 1.0, 0.0, INF), ("polygamma", -1.0, 1.0, NAN), ("ldexp", 1.0, 5000.0, INF), ("ldexp", -1.0, -5000.0, -0.0),
+]
+
+
 def like(x, value):
     """mpmath knows no -0: rounding to an integer keeps the sign."""
     value = float(value)
     return math.copysign(value, float(x)) if value == 0 else value
+
+
+def inverse_erfc(x):
+    """By the inverse of erf in as many digits as 1 - x needs."""
+    with mpmath.workdps(400):
+        return mpmath.erfinv(1 - x)
 
 
 def text(x):

@@ -68,6 +68,7 @@ inline std::vector<Compiled> compile_for_gpus(const std::string& settings, const
 
 inline Scalar scalar_at(const Array& plain, std::int64_t at) {
   if (is_float(plain.dtype())) return Scalar::of_double(plain.as_double(at), plain.dtype());
+  if (is_complex(plain.dtype())) return Scalar::of_complex(plain.as_complex(at), plain.dtype());
   const auto i = static_cast<std::size_t>(at);
   switch (plain.dtype()) {
     case DType::int64:
@@ -97,6 +98,13 @@ inline double ulp_at(double x, DType dtype) {
 /// 0 for equal values (nan equals nan; zeros of different sign differ by `zero_sign`), else the distance in ULP of the
 /// dtype.
 inline double distance(const Scalar& got, const Scalar& wanted, DType dtype, double zero_sign = 1e30) {
+  if (is_complex(dtype)) {  // the larger one of the parts
+    const DType part = dtype == DType::complex64 ? DType::float32 : DType::float64;
+    const auto of = [&](double a, double b) {
+      return distance(Scalar::of_double(a, part), Scalar::of_double(b, part), part, zero_sign);
+    };
+    return std::max(of(got.d, wanted.d), of(got.im, wanted.im));
+  }
   if (!is_float(dtype)) return got.i == wanted.i ? 0 : 1e30;
   const double a = got.d, b = wanted.d;
   if (std::isnan(a) || std::isnan(b)) return std::isnan(a) && std::isnan(b) ? 0 : 1e30;
@@ -117,6 +125,11 @@ inline bool same_bits(const Array& a, const Array& b) {
   if (a.dtype() != b.dtype() || a.shape() != b.shape()) return false;
   const Array x = a.copy(), y = b.copy();
   if (x.same_bits(y)) return true;
+  if (is_complex(x.dtype())) {  // part by part
+    const DType part = x.dtype() == DType::complex64 ? DType::float32 : DType::float64;
+    const Sizes parts = {2 * x.size()};
+    return same_bits(Array::view_of(x.raw(), part, parts), Array::view_of(y.raw(), part, parts));
+  }
   if (!is_float(x.dtype())) return false;
   const std::size_t item = size_of(x.dtype());
   for (std::int64_t i = 0; i < x.size(); ++i) {

@@ -31,7 +31,8 @@ Array real(const Sizes& shape, std::uint64_t seed, double low = -2, double high 
 std::vector<Case> elementwise_cases() {
   std::vector<Case> all;
   for (const expr::Op* op : expr::all_ops()) {
-    if (op->kind != expr::Kind::Map || op->name == "cast") continue;
+    // polygamma is not differentiated by its order; it is in the other list.
+    if (op->kind != expr::Kind::Map || op->name == "cast" || op->name == "polygamma") continue;
     const std::vector<DType> dtypes(static_cast<std::size_t>(op->arity), DType::float64);
     try {
       if (!is_float(op->map->types(dtypes).result)) continue;
@@ -71,6 +72,8 @@ std::vector<Case> other_cases() {
        {real({3, 4}, 1), real({}, 2)},
        true},
       {"broadcast missing axis", [](const Inputs& x) { return x[0] - ct::sqr(x[1]); }, {real({3, 4}, 1), real({4}, 2)}},
+      {"polygamma", [](const Inputs& x) { return ct::polygamma(1, x[0]) + ct::polygamma(3, x[0]); }, positive, true},
+      {"ldexp", [](const Inputs& x) { return ct::ldexp(ct::sqr(x[0]), Array{2, -1, 0, 1}); }, matrix, true},
       {"clip", [](const Inputs& x) { return ct::clip(x[0], -1.03, 1.01); }, matrix},
       {"sum", [](const Inputs& x) { return ct::sqr(ct::sum(ct::sqr(x[0]), 1)); }, matrix, true},
       {"sum of all", [](const Inputs& x) { return ct::sum(ct::exp(x[0])); }, matrix},
@@ -111,6 +114,46 @@ std::vector<Case> other_cases() {
       {"alloc", [](const Inputs& x) { return ct::sqr(ct::alloc(x[0], {2, 3, 4})); }, matrix},
       {"alloc of a scalar", [](const Inputs& x) { return ct::exp(ct::alloc(x[0], {2, 3})); }, {real({}, 1)}},
       {"arange", [](const Inputs& x) { return ct::sqr(ct::arange(3)) * x[0]; }, {real({}, 1)}},
+      {"concatenate",
+       [](const Inputs& x) { return ct::sqr(ct::concatenate({x[0], x[1], x[0]})); },
+       {real({3, 4}, 1), real({2, 4}, 2)},
+       true},
+      {"stack and split",
+       [](const Inputs& x) {
+         const auto parts = ct::split(ct::stack({x[0], ct::sqr(x[0])}, 1), {1, 2}, 0);
+         return parts[0] * parts[1];
+       },
+       matrix},
+      {"tile and repeat", [](const Inputs& x) { return ct::exp(ct::tile(x[0], {2, 1})) * ct::repeat(x[0], 2, 0); },
+       matrix},
+      {"roll, flip and diff",
+       [](const Inputs& x) {
+         return ct::sqr(ct::roll(x[0], 3, 1)) * ct::flip(x[0]) + ct::diff(ct::sqr(ct::pad(x[0], {{0, 1}})));
+       },
+       matrix, true},
+      {"pad by reflection",
+       [](const Inputs& x) { return ct::sqr(ct::pad(x[0], {{2, 1}, {5, 4}}, ct::PadMode::reflect)); }, matrix},
+      {"set_subtensor",
+       [](const Inputs& x) { return ct::sqr(ct::set_subtensor(x[0].at({slice(1, {}), slice({}, {}, -2)}), x[1])); },
+       {real({3, 4}, 1), real({2}, 2)},
+       true},
+      {"inc_subtensor",
+       [](const Inputs& x) { return ct::sqr(ct::inc_subtensor(x[0][1], x[1] * x[1])); },
+       {real({3, 4}, 1), real({4}, 2)},
+       true},
+      {"a step that is a variable", [](const Inputs& x) { return ct::sqr(x[0][slice({}, {}, x[0].shape(0) - 5)]); },
+       matrix, true},
+      {"positions", [](const Inputs& x) { return ct::sqr(x[0].at({Array{2, 0, 2}, Array{{1}, {-1}}})); }, matrix, true},
+      {"take_along_axis",
+       [](const Inputs& x) { return ct::exp(ct::take_along_axis(x[0], Array{{0, 0}, {3, 1}, {-1, 2}}, 1)); }, matrix},
+      {"set_subtensor at positions",
+       [](const Inputs& x) { return ct::sqr(ct::set_subtensor(x[0][Array{2, 0, 2}], x[1])); },
+       {real({3, 4}, 1), real({3, 4}, 2)},
+       true},
+      {"diagonals",
+       [](const Inputs& x) { return ct::dot(ct::diag(ct::diagonal(ct::sqr(x[0]), 1)), ct::tril(x[0], 1)); }, matrix,
+       true},
+      {"linspace", [](const Inputs& x) { return ct::sqr(ct::linspace(x[0], x[1], 4)); }, {real({}, 1), real({}, 2)}},
       {"softmax", [](const Inputs& x) { return ct::nnet::softmax(x[0]); }, matrix, true},
       {"softmax along rows", [](const Inputs& x) { return ct::sqr(ct::nnet::softmax(x[0], 0)); }, matrix},
       {"log_softmax", [](const Inputs& x) { return ct::nnet::log_softmax(x[0]); }, matrix, true},
@@ -191,7 +234,9 @@ TEST_CASE("every op with a gradient is in the list above", "[ops]") {
   }
   // These appear in gradients only, which the second order tests.
   const std::set<std::string_view> inner = {"softmax_grad", "crossentropy_grad", "checked_index", "subtensor_grad"};
-  const std::set<std::string_view> elsewhere = {"transfer"};  // unit/test_devices.cpp
+  const std::set<std::string_view> elsewhere = {"transfer",  // unit/test_devices.cpp
+                                                "cumsum",   "cumprod", "linear_recurrence",
+                                                "pick",     "scatter"};  // test_routines.cpp
   for (const expr::Op* op : expr::all_ops()) {
     if (op->gradient == nullptr || inner.contains(op->name) || elsewhere.contains(op->name)) continue;
     if (op->kind == expr::Kind::Map && !seen.contains(op->name)) {

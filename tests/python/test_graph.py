@@ -151,7 +151,7 @@ def test_generators():
 
 
 def test_inputs_of_all_ranks_and_dtypes():
-    dtypes = dict(b="int8", w="int16", i="int32", l="int64", f="float32", d="float64")
+    dtypes = dict(b="int8", w="int16", i="int32", l="int64", f="float32", d="float64", c="complex64", z="complex128")
     ranks = dict(scalar=0, vector=1, matrix=2, row=2, col=2, tensor3=3, tensor4=4)
     for kind, rank in ranks.items():
         for prefix, dtype in dtypes.items():

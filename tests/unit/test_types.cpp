@@ -31,13 +31,15 @@ std::vector<DType> all_dtypes() {
 /// docs/types.md: the result of promote for every pair.
 std::string types_page() {
   std::ostringstream page;
-  page << "# Element types\n\n"
-          "What two operands of different dtypes give. The rules are NumPy's for arrays, which are Theano's; bfloat16, "
-          "which NumPy\n"
-          "lacks, follows them in spirit: it holds every int8, uint8 and bool, but not every float16. A constant "
-          "written as a plain\n"
-          "number takes the smallest dtype that holds it before these rules apply.\n\n"
-          "Short names, as in printed graphs:";
+  page
+      << "# Element types\n\n"
+         "What two operands of different dtypes give. The rules are NumPy's for arrays, which are Theano's; bfloat16, "
+         "which NumPy\n"
+         "lacks, follows them in spirit: it holds every int8, uint8 and bool, but not every float16. A constant "
+         "written as a plain\n"
+         "number takes the smallest dtype that holds it before these rules apply. What complex numbers can be used for "
+         "is said in\n[complex.md](complex.md).\n\n"
+         "Short names, as in printed graphs:";
   for (const DType t : all_dtypes())
     page << (t == DType::bool_ ? " " : ", ") << short_name_of(t) << " (" << name_of(t) << ")";
   page << ".\n\n|   |";

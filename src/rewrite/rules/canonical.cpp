@@ -26,7 +26,7 @@ NodeId fold(Rewriter& r, NodeId root) {
     values.push_back(*value);
     dtypes.push_back(value->dtype);
   }
-  if (values.empty()) return expr::no_node;
+  if (values.empty() || !op.map->foldable) return expr::no_node;
   const DType result = arena.type(root).dtype;
   if (op.name != "cast") {
     const DType operand = op.map->types(dtypes).operand;
@@ -113,6 +113,15 @@ NodeId identity_view(Rewriter& r, NodeId root) {
     return pattern.size() == arena.type(x).rank() ? x : expr::no_node;
   }
   return arena.same_shape(arena.type(x).shape, arena.type(root).shape) ? x : expr::no_node;
+}
+
+/// x[:, :] is x.
+NodeId whole_part(Rewriter& r, NodeId root) {
+  const expr::Ints& spec = r.arena().attrs(root).ints("spec");
+  for (std::size_t i = 0; i < spec.size(); i += 4) {
+    if (spec[i] != 1 || spec[i + 1] != 0 || spec[i + 2] != 0 || spec[i + 3] != 1) return expr::no_node;
+  }
+  return r.arena().input(root, 0);
 }
 
 NodeId merge_dimshuffles(Rewriter& r, NodeId root) {
@@ -279,7 +288,9 @@ std::span<const Rule> canonical_rules() {
       {"order", "add | mul | maximum | minimum | eq | neq | and | or | xor", "", "constants last, then by age", false,
        order_operands},
       {"drop-broadcast", maps, "", "maps repeat their operands by themselves", false, drop_broadcast},
-      {"same-view", "dimshuffle | reshape | alloc", "", "a view that changes nothing", false, identity_view},
+      {"same-view", "dimshuffle | reshape | alloc | specify_shape", "", "a view that changes nothing", false,
+       identity_view},
+      {"whole-part", "subtensor", "", "all of it", false, whole_part},
       {"dimshuffles", "dimshuffle", "", "two shuffles are one", false, merge_dimshuffles},
       {"reshapes", "reshape", "", "only the last shape counts", false, merge_reshapes},
       {"reduce-one", "sum | prod | max | min | all | any", "", "an axis of one element is its element", false,

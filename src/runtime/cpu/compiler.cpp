@@ -8,6 +8,7 @@
 #include <mutex>
 #include <set>
 
+#include "codegen/emit.hpp"
 #include "llvm/croton_api.hpp"
 
 namespace croton::runtime::cpu {
@@ -175,8 +176,10 @@ std::string Compiler::run(std::string_view source, const CompileOptions& options
   std::string messages;
   if (api_.compile(&request, sink_into(output), sink_into(messages)) != 0) {
     if (options.users_text) throw ValueError("the text does not compile:\n" + messages);
-    throw InternalError("generated code does not compile:\n" + messages + "\n" +
-                        excerpt(source, lines_named(messages)));
+    const std::string shown = messages + "\n" + excerpt(source, lines_named(messages));
+    if (codegen::has_text_of_user(source))
+      throw ValueError("a kernel with the text of an operation of yours (KernelOp) does not compile:\n" + shown);
+    throw InternalError("generated code does not compile:\n" + shown);
   }
   return output;
 }

@@ -60,11 +60,12 @@ void dump_text(const codegen::Text& text, std::span<const BoundKernel> kernels, 
     });
   };
   write("text", ".cu", [&] { return unit; });
-  write("main", "_main.cu", [&] {
-    std::vector<codegen::StandalonePart> parts;
-    for (const BoundKernel& kernel : kernels) parts.push_back({kernel.analysis, &kernel.launch, kernel.extents});
-    return codegen::standalone_program(text, parts);
-  });
+  if (!kernels.empty())
+    write("main", "_main.cu", [&] {
+      std::vector<codegen::StandalonePart> parts;
+      for (const BoundKernel& kernel : kernels) parts.push_back({kernel.analysis, &kernel.launch, kernel.extents});
+      return codegen::standalone_program(text, parts);
+    });
   if (!base::has_word(flags.dump_forms, "ptx") && !base::has_word(flags.dump_forms, "cubin")) return;
   if (!Nvrtc::available()) return;
   const auto compiled = [&](Form form) {
@@ -75,6 +76,12 @@ void dump_text(const codegen::Text& text, std::span<const BoundKernel> kernels, 
 }
 
 }  // namespace
+
+void dump(const codegen::Text& text, const std::string& architecture) noexcept {
+  attempt([&] {
+    if (!base::config().dump_kernels.empty()) dump_text(text, {}, architecture);
+  });
+}
 
 void dump(std::span<const BoundKernel> kernels, const std::string& architecture) noexcept {
   attempt([&] {

@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "codegen/emit.hpp"
 #include "runtime/cuda/toolkit.hpp"
 
 namespace croton::runtime::cuda {
@@ -259,9 +260,12 @@ Nvrtc::Result Nvrtc::compile(std::string_view source, const std::string& arch,
   Result result;
   result.log = functions_->fetch_text(program, functions_->log_size, functions_->log, "reading the log");
   if (outcome == error_compilation || outcome == error_invalid_option) {
-    throw InternalError(fmt::format("generated CUDA code does not compile for {} (NVRTC {}.{}, options {}):\n{}", arch,
-                                    version_.first, version_.second, fmt::join(texts, " "),
-                                    explain_failure(source, program_name, result.log)));
+    const std::string explained =
+        fmt::format("does not compile for {} (NVRTC {}.{}, options {}):\n{}", arch, version_.first, version_.second,
+                    fmt::join(texts, " "), explain_failure(source, program_name, result.log));
+    if (codegen::has_text_of_user(source))
+      throw ValueError("a kernel with the text of an operation of yours (KernelOp) " + explained);
+    throw InternalError("generated CUDA code " + explained);
   }
   if (outcome != success) {
     throw DeviceError(fmt::format("NVRTC failed for {}: {}\n{}", arch, functions_->error_text(outcome), result.log));

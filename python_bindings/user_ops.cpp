@@ -1,0 +1,111 @@
+// Operations of the user: <croton/op.hpp>.
+#include <croton/op.hpp>
+
+#include "arrays.hpp"
+#include "bindings.hpp"
+#include "operands.hpp"
+#include "where.hpp"
+
+namespace croton::python {
+namespace {
+
+std::vector<Operand> to_operands(nb::args arguments) {
+  std::vector<Operand> operands;
+  for (const nb::handle argument : arguments) operands.push_back(to_operand(argument));
+  return operands;
+}
+
+/// None in a list of gradients is an empty Variable.
+std::vector<Variable> to_gradients(nb::handle list) {
+  std::vector<Variable> gradients;
+  for (const nb::handle item : list) gradients.push_back(item.is_none() ? Variable() : to_variable(item));
+  return gradients;
+}
+
+/// A Python function that C++ may copy and drop on any thread.
+using Callable = std::shared_ptr<const nb::object>;
+Callable keep(nb::object function) {
+  return {new nb::object(std::move(function)), [](const nb::object* held) {
+            const nb::gil_scoped_acquire gil;
+            delete held;
+          }};
+}
+
+}  // namespace
+
+void bind_user_ops(nb::module_& m) {
+  nb::class_<KernelOp>(m, "KernelOp",
+                       "An elementwise operation whose body is C++ text: `operands` are its names, `body` stands "
+                       "between the braces of a function of them, all of type T. It is compiled into the kernels of "
+                       "every device and fuses there. gradient(inputs, output, g) gives a gradient (or None) for each "
+                       "operand; reference(*floats) is the same in Python, for mode=reference.")
+      .def(
+          "__init__",
+          [](KernelOp* self, std::string name, std::vector<std::string> operands, std::string body, nb::handle result,
+             nb::object gradient, nb::object reference, int cost) {
+            KernelOp::Definition d{.name = std::move(name),
+                                   .operands = std::move(operands),
+                                   .body = std::move(body),
+                                   .result = to_optional_dtype(result),
+                                   .cost = cost};
+            if (!gradient.is_none()) {
+              d.gradient = [gradient = keep(gradient)](const std::vector<Variable>& inputs, const Variable& output,
+                                                       const Variable& g) {
+                const nb::gil_scoped_acquire gil;
+                return to_gradients((*gradient)(inputs, output, g));
+              };
+            }
+            if (!reference.is_none()) {
+              d.reference = [reference = keep(reference)](std::span<const double> at) {
+                const nb::gil_scoped_acquire gil;
+                nb::list values;
+                for (const double value : at) values.append(value);
+                return nb::cast<double>((*reference)(*values));
+              };
+            }
+            new (self) KernelOp(std::move(d), here());
+          },
+          "name"_a, "operands"_a, "body"_a, "result"_a = nb::none(), "gradient"_a = nb::none(),
+          "reference"_a = nb::none(), "cost"_a = 10)
+      .def("__call__", [](const KernelOp& op, nb::args arguments) { return op.apply(to_operands(arguments)); });
+
+  nb::class_<OpFromGraph>(m, "OpFromGraph",
+                          "A graph as an operation: each call copies it with the arguments in the places of the "
+                          "inputs. gradient(inputs, outputs, gs) replaces the graph's own; it gives a gradient (or "
+                          "None) for each input.")
+      .def(
+          "__init__",
+          [](OpFromGraph* self, nb::list inputs, nb::list outputs, nb::object gradient, std::string name) {
+            OpFromGraph::Options options{.name = std::move(name), .gradient = {}};
+            if (!gradient.is_none()) {
+              options.gradient = [gradient = keep(gradient)](const std::vector<Variable>& in,
+                                                             const std::vector<Variable>& out,
+                                                             const std::vector<Variable>& g) {
+                const nb::gil_scoped_acquire gil;
+                return to_gradients((*gradient)(in, out, g));
+              };
+            }
+            new (self) OpFromGraph(to_gradients(inputs), to_gradients(outputs), std::move(options), here());
+          },
+          "inputs"_a, "outputs"_a, "gradient"_a = nb::none(), "name"_a = "")
+      .def("__call__", [](const OpFromGraph& op, nb::args arguments) -> nb::object {
+        const std::vector<Variable> outputs = op.apply(to_operands(arguments));
+        return outputs.size() == 1 ? nb::cast(outputs[0]) : nb::cast(outputs);
+      });
+
+  m.def(
+      "clone",
+      [](nb::handle output, nb::handle replace) -> nb::object {
+        std::vector<std::pair<Variable, Variable>> pairs;
+        const bool is_dict = PyDict_Check(replace.ptr());
+        for (const nb::handle pair : is_dict ? nb::cast<nb::dict>(replace).items() : nb::cast<nb::list>(replace))
+          pairs.emplace_back(to_variable(pair[0]), to_variable(pair[1]));
+        if (!PyList_Check(output.ptr()) && !PyTuple_Check(output.ptr()))
+          return nb::cast(clone(to_variable(output), pairs, here()));
+        return nb::cast(clone(to_gradients(output), pairs, here()));
+      },
+      "output"_a, "replace"_a,
+      "The expression (or list of them) with some variables replaced, all at once: {old: new} or pairs.");
+}
+
+}  // namespace croton::python

@@ -1,0 +1,26 @@
+// Small steps that several composed operations share.
+#pragma once
+
+#include <croton/variable.hpp>
+
+#include <optional>
+#include <string_view>
+#include <vector>
+
+namespace croton::ops {
+
+/// start:stop:step along one axis, all of the others.
+Variable part_along(const Variable& x, int axis, std::optional<Operand> start, std::optional<Operand> stop,
+                    std::optional<Operand> step = {});
+/// Each slice along the axis so many times in a row, an integer scalar.
+Variable repeat_each(const Variable& x, const Variable& times, int axis);
+/// TypeError of the operation `op` on `x` unless the number is an integer scalar.
+void demand_whole(std::string_view op, const Operand& x, std::string_view what, const Operand& number);
+/// `a op b` of sizes, a number where both are: types then state the result.
+Variable size_arithmetic(std::string_view op, const Variable& a, const Variable& b);
+/// Numbers that become Operands inside std::pair or std::optional note a line of that: they get this one.
+void take_line(const Operand& number, Where where);
+/// specify_shape with a reason of its own.
+Variable stated(const Variable& x, const std::vector<std::optional<Operand>>& shape, std::string_view why);
+
+}  // namespace croton::ops

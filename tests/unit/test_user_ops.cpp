@@ -1,0 +1,223 @@
+// Operations of the user: elementwise bodies as text that fuse, graphs as operations, copies of graphs.
+#include <croton/croton.hpp>
+
+#include "../backends.hpp"
+#include "../catch.hpp"
+
+#include <cmath>
+#include <thread>
+
+namespace ct = croton;
+using ct::Array;
+using ct::DType;
+using ct::Variable;
+using Variables = std::vector<Variable>;
+
+namespace {
+
+ct::KernelOp gate() {
+  return ct::KernelOp(
+      {.name = "gate",
+       .operands = {"x", "limit"},
+       .body = "  // Below the limit a tenth.\n  return x > limit ? exp(x) : T(0.1) * x;",
+       .gradient =
+           [](const Variables& in, const Variable& out, const Variable& g) {
+             return Variables{g * ct::where(in[0] > in[1], out, ct::Array(0.1)), Variable()};
+           },
+       .reference = [](std::span<const double> v) { return v[0] > v[1] ? std::exp(v[0]) : 0.1 * v[0]; }});
+}
+
+template <class F>
+std::string message_of(F f) {
+  try {
+    f();
+  } catch (const ct::Error& e) {
+    return e.what();
+  }
+  return "no error";
+}
+
+}  // namespace
+
+TEST_CASE("a body given as text fuses, broadcasts and has a gradient", "[user_ops]") {
+  const std::string mode = GENERATE(from_range(croton_test::backends()));
+  const DType dtype = GENERATE(DType::float16, DType::float32, DType::float64);
+  CAPTURE(mode, ct::name_of(dtype));
+  const ct::change_flags flags(mode);
+  const ct::KernelOp op = gate();
+  const Variable x = ct::matrix("x", dtype), limit = ct::vector("limit", dtype);
+  const Variable y = op(x, limit);
+  CHECK(y.dtype() == dtype);
+  const Variable total = ct::sum(ct::sqr(y + 1));
+  const ct::Function f = ct::function({x, limit}, {y, total, ct::grad(total, x)});
+  const Array a = Array{{-1., 0.5, 2.}, {1., 0.25, -3.}}.astype(dtype), l = Array{0., 0.5, 0.}.astype(dtype);
+  const auto r = f(a, l);
+  const double tolerance = dtype == DType::float16 ? 2e-3 : dtype == DType::float32 ? 1e-6 : 1e-14;
+  double wanted_total = 0;
+  for (std::int64_t i = 0; i < 6; ++i) {
+    const double v = a.as_double(i), bound = l.as_double(i % 3);
+    const double value = v > bound ? std::exp(v) : 0.1 * v, slope = v > bound ? value : 0.1;
+    wanted_total += (value + 1) * (value + 1);
+    CHECK(r[0].as_double(i) == Approx(value).epsilon(tolerance));
+    CHECK(r[2].as_double(i) == Approx(2 * (value + 1) * slope).epsilon(4 * tolerance));
+  }
+  CHECK(r[1].as_double(0) == Approx(wanted_total).epsilon(4 * tolerance));
+  CHECK(f(Array::zeros(dtype, {0, 3}), l)[0].shape() == ct::Sizes{0, 3});
+}
+
+TEST_CASE("a body given as text is part of one kernel", "[user_ops]") {
+  const ct::KernelOp op = gate();
+  const Variable x = ct::vector("x");
+  const ct::Function f = ct::function({x}, ct::tanh(op(x * 2, 1) + 1));
+  const auto kernels = f.kernels("cuda:sm_90");
+  REQUIRE(kernels.size() == 1);
+  CHECK(kernels[0].source.find("user_gate_") != std::string::npos);
+  CHECK(kernels[0].source.find("Below the limit") != std::string::npos);
+  CHECK(f.graph().find("gate_") != std::string::npos);
+}
+
+TEST_CASE("two operations of one name, and the result's dtype", "[user_ops]") {
+  const std::string mode = GENERATE(from_range(croton_test::compiled_backends()));
+  const ct::change_flags flags(mode);
+  const ct::KernelOp twice({.name = "f", .operands = {"x"}, .body = "return x + x;"}),
+      is_big({.name = "f", .operands = {"x"}, .body = "return x > T(3);", .result = DType::bool_});
+  const Variable x = ct::vector("x"), n = ct::lvector("n");
+  const ct::Function f = ct::function({x, n}, {twice(x), is_big(twice(x)), twice(n)});
+  const auto r = f(Array{1.f, 2.f}, Array{std::int64_t{4}, std::int64_t{1} << 60});
+  CHECK(r[0].equals(Array{2.f, 4.f}));
+  CHECK(r[1].equals(Array{false, true}));
+  CHECK(r[2].equals(Array{std::int64_t{8}, std::int64_t{1} << 61}));
+}
+
+TEST_CASE("what KernelOp refuses", "[user_ops]") {
+  const auto made = [](ct::KernelOp::Definition d) { return message_of([&] { ct::KernelOp op(std::move(d)); }); };
+  CHECK(made({.name = "a b", .operands = {"x"}, .body = "return x;"}).find("must be a C++ identifier") !=
+        std::string::npos);
+  CHECK(made({.name = "f", .operands = {"x", "x"}, .body = "return x;"}).find("used twice") != std::string::npos);
+  CHECK(made({.name = "f", .operands = {"T"}, .body = "return 1;"}).find("used twice") != std::string::npos);
+  CHECK(made({.name = "f", .operands = {}, .body = "return 1;"}).find("at least one operand") != std::string::npos);
+  CHECK(made({.name = "f", .operands = {"x"}, .body = " \n"}).find("body is empty") != std::string::npos);
+  const ct::KernelOp plain({.name = "plain", .operands = {"x"}, .body = "return x * x;"});
+  const Variable x = ct::vector("x");
+  CHECK(message_of([&] { plain(x, x); }).find("2 operand(s) are given, where 1 are taken") != std::string::npos);
+  CHECK_THROWS_AS(ct::grad(ct::sum(plain(x)), x), ct::NotImplementedError);
+  {
+    const ct::change_flags flags("mode=reference");
+    CHECK_THROWS_AS(ct::function({x}, plain(x))(Array{1.f}), ct::NotImplementedError);
+  }
+  const ct::KernelOp broken({.name = "broken", .operands = {"x"}, .body = "return y;"});
+  const std::string message = message_of([&] { ct::function({x}, broken(x))(Array{1.f}); });
+  CHECK(message.find("undeclared identifier 'y'") != std::string::npos);
+}
+
+TEST_CASE("constants through an operation of the user", "[user_ops]") {
+  // Without a reference nothing can be folded; with one it is.
+  const ct::KernelOp without({.name = "without", .operands = {"x"}, .body = "return x * x;"});
+  const Variable x = ct::vector("x");
+  const ct::Function f = ct::function({x}, x + without(ct::constant(Array(3.f))) + gate()(Array(-1.f), 0));
+  CHECK(f(Array{1.f}).only().all_close(Array{9.9f}, 1e-6));
+}
+
+TEST_CASE("operations of the user are made and used by several threads", "[user_ops]") {
+  std::vector<float> results(4);
+  std::vector<std::thread> threads;
+  for (std::size_t t = 0; t < results.size(); ++t) {
+    threads.emplace_back([&, t] {
+      const ct::KernelOp op({.name = "sum_of", .operands = {"a", "b"}, .body = "return a + b;"});
+      const Variable x = ct::vector("x");
+      results[t] = ct::function({x}, op(x, static_cast<int>(t)))(Array{1.f}).only().item<float>();
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  CHECK(results == std::vector<float>{1, 2, 3, 4});
+}
+
+TEST_CASE("a graph as an operation", "[user_ops]") {
+  const std::string mode = GENERATE(from_range(croton_test::backends()));
+  const ct::change_flags flags(mode);
+  const Variable a = ct::dvector("a"), b = ct::dvector("b");
+  const Variable w = ct::shared(Array{2., 3.}, {.name = "w"});
+  const ct::OpFromGraph op({a, b}, {a * b + w, ct::sum(a)});
+  const Variable x = ct::dvector("x"), y = ct::dvector("y");
+  const auto first = op.apply({x, y}), second = op.apply({first[0], x});
+  const Variable cost = ct::sum(second[0]) + second[1];
+  const ct::Function f = ct::function({x, y}, {second[0], second[1], ct::grad(cost, x)});
+  const auto r = f(Array{1., 2.}, Array{5., 7.});
+  // first = x y + w = (7, 17); second = first x + w
+  CHECK(r[0].equals(Array{9., 37.}));
+  CHECK(r[1].item<double>() == 24);
+  // d/dx (x (x y + w) + x y + w) = 2 x y + w + y
+  CHECK(r[2].equals(Array{2 * 1 * 5 + 2. + 5, 2 * 2 * 7 + 3. + 7}));
+}
+
+TEST_CASE("a graph with a gradient of its own", "[user_ops]") {
+  const std::string mode = GENERATE(from_range(croton_test::backends()));
+  const ct::change_flags flags(mode);
+  const Variable a = ct::dvector("a"), b = ct::dvector("b");
+  // The straight-through estimator, and a second output whose gradient is tripled.
+  const ct::OpFromGraph op(
+      {a, b}, {ct::round(a), a * b},
+      {.name = "straight", .gradient = [](const Variables& in, const Variables&, const Variables& g) {
+         return Variables{g[0] + 3 * g[1] * in[1], 3 * g[1] * in[0]};
+       }});
+  const Variable x = ct::dvector("x"), y = ct::dvector("y");
+  const auto out = op.apply({x * x, y});
+  const Variable cost = ct::sum(out[0] * out[1]);
+  const auto g = ct::grad(cost, {x, y});
+  const ct::Function f = ct::function({x, y}, {out[0], g[0], g[1]});
+  const auto r = f(Array{1.2, 2.}, Array{5., 7.});
+  CHECK(r[0].equals(Array{1., 4.}));
+  // u = x^2: d/du = v + 3 round(u) y, v = u y; times 2 x. d/dy = 3 round(u) u.
+  CHECK(r[1].all_close(Array{(1.44 * 5 + 3 * 1 * 5) * 2.4, (4 * 7. + 3 * 4 * 7) * 4}, 1e-12));
+  CHECK(r[2].all_close(Array{3 * 1.44, 3 * 4 * 4.}, 1e-12));
+  // The gradient is an expression like any other: its own gradient follows.
+  const Variable again = ct::grad(ct::sum(g[1]), x);
+  CHECK(ct::function({x, y}, again, {.on_unused_input = ct::UnusedInput::ignore})(Array{1.2, 2.}, Array{5., 7.})
+            .only()
+            .all_close(Array{(3 * 1.44 + 3 * 1) * 2.4, (3 * 4 + 3 * 4) * 4.}, 1e-12));
+}
+
+TEST_CASE("the gradient lives as long as what was made with it", "[user_ops]") {
+  Variable x = ct::dvector("x"), y;
+  {
+    const Variable a = ct::dvector("a");
+    const ct::OpFromGraph op({a}, {ct::floor(a)},
+                             {.gradient = [](const Variables&, const Variables&, const Variables& g) { return g; }});
+    y = op(x);
+  }
+  const Variable copy = ct::clone(y, {{x, x * 2}});
+  CHECK(ct::function({x}, {y, ct::grad(ct::sum(copy), x)})(Array{1.5})[1].equals(Array{2.}));
+}
+
+TEST_CASE("what OpFromGraph and clone refuse", "[user_ops]") {
+  const Variable a = ct::dvector("a"), m = ct::dmatrix("m"), f = ct::fvector("f");
+  CHECK(message_of([&] { ct::OpFromGraph op({a}, {}); }).find("no outputs") != std::string::npos);
+  CHECK(message_of([&] { ct::OpFromGraph op({a, a}, {a}); }).find("twice") != std::string::npos);
+  CHECK(message_of([&] { ct::OpFromGraph op({a + 1}, {a}); }).find("inputs are variables") != std::string::npos);
+  const ct::OpFromGraph op({a}, {a * 2}, {.name = "twice"});
+  CHECK(message_of([&] { op(m); }).find("m is f64[?, ?]") != std::string::npos);
+  CHECK(message_of([&] { op(f); }).find("dtype and number of dimensions must agree") != std::string::npos);
+  CHECK(message_of([&] { op(a, a); }).find("2 argument(s) are given, where 1 are taken") != std::string::npos);
+  const ct::OpFromGraph two({a}, {a, a});
+  CHECK(message_of([&] { two(a); }).find("`apply` gives them all") != std::string::npos);
+  const ct::OpFromGraph wrong(
+      {a}, {a}, {.gradient = [](const Variables&, const Variables&, const Variables&) { return Variables{}; }});
+  CHECK(message_of([&] { ct::grad(ct::sum(wrong(a)), a); }).find("gave 0 variable(s) for 1 input(s)") !=
+        std::string::npos);
+  CHECK_THROWS_AS(ct::clone(a * 2, {{a, m}}), ct::TypeError);
+  CHECK_THROWS_AS(ct::clone(a * 2, {{a, a}, {a, a}}), ct::ValueError);
+}
+
+TEST_CASE("clone replaces at once and keeps names and sharing", "[user_ops]") {
+  const Variable x = ct::dscalar("x"), y = ct::dscalar("y");
+  Variable s = x + y;
+  s.named("s");
+  const Variable other = ct::exp(y);
+  const auto copies = ct::clone(std::vector<Variable>{s * s, other, x}, {{x, y}, {y, x * 3}});
+  CHECK(copies[2] == y);
+  const ct::Function f = ct::function({x, y}, {copies[0], copies[1]});
+  const auto r = f(2., 5.);
+  CHECK(r[0].item<double>() == 121);
+  CHECK(r[1].item<double>() == Approx(std::exp(6.)));
+  CHECK(ct::clone(std::vector<Variable>{other}, {{x, y}})[0] == other);
+}
