@@ -51,7 +51,8 @@ Case make_case(std::uint64_t seed, std::uint64_t number, bool special) {
   profile.smooth = !special && number % 5 == 2;
   // Every op in a tenth of the graphs and a little more.
   deal(op_rows(), number, op_rows().size() / 9 + 1, profile.deal);
-  deal(function_rows(), number, 2, profile.deal);
+  deal(rows_of_ops(), number, rows_of_ops().size() / 8 + 1, profile.deal);
+  deal(function_rows(), number, 1, profile.deal);
   deal(pattern_rules(), number, 1, profile.patterns);
   profile.steps = 8;
   return Generator(seed * 1'000'003 + number, profile).run();
@@ -76,7 +77,8 @@ std::vector<Setting> settings_of(std::uint64_t batch, std::uint64_t seed, bool s
       settings.push_back({"no rules", "mode=run,optimizer=none" + values, Freedom::none});
       break;
     default:
-      if (has_rules_off) settings.push_back({"some rules", mode + ",rules_off=" + some_rules(random) + values, freedom});
+      if (has_rules_off)
+        settings.push_back({"some rules", mode + ",rules_off=" + some_rules(random) + values, freedom});
   }
   return settings;
 }
@@ -84,7 +86,8 @@ std::vector<Setting> settings_of(std::uint64_t batch, std::uint64_t seed, bool s
 Campaign run_campaign(const CampaignOptions& options) {
   Campaign campaign;
   std::uint64_t done = 0;
-  for (std::uint64_t first = options.first, b = 0; first < options.first + options.graphs; first += options.batch, ++b) {
+  for (std::uint64_t first = options.first, b = 0; first < options.first + options.graphs;
+       first += options.batch, ++b) {
     if (b % options.parts != options.part) continue;
     const std::uint64_t end = std::min(first + options.batch, options.first + options.graphs);
     const bool special = first / options.batch % special_period == special_period - 1;
@@ -96,7 +99,8 @@ Campaign run_campaign(const CampaignOptions& options) {
     }
     campaign.tally.seconds["generate"] += static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
     const auto settings = settings_of(first / options.batch, options.seed, special, options.simulate);
-    for (Failure& failure : run_batch(batch, settings, {}, campaign.tally)) campaign.failures.push_back(std::move(failure));
+    for (Failure& failure : run_batch(batch, settings, {}, campaign.tally))
+      campaign.failures.push_back(std::move(failure));
     for (Prepared& p : batch) {
       if (!p.test.smooth) continue;
       if (auto failure = check_gradients(p, campaign.tally)) campaign.failures.push_back(std::move(*failure));

@@ -31,8 +31,7 @@ Built build(const Case& test, const std::string& prefix) {
     built.shared.emplace_back();
     if (node.is_leaf()) {
       built.nodes.push_back(make_leaf(node.leaf, prefix + "x" + std::to_string(i)));
-      if (node.leaf.role == Leaf::Role::shared)
-        built.shared.back() = ct::SharedVariable(built.nodes.back().handle());
+      if (node.leaf.role == Leaf::Role::shared) built.shared.back() = ct::SharedVariable(built.nodes.back().handle());
       continue;
     }
     Operands operands;

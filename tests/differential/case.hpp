@@ -38,7 +38,7 @@ struct Row {
   /// Chooses operands and parameters among what there is; false if nothing fits.
   bool (*sample)(Generator& generator, struct Step& step);
   Variable (*make)(const Operands& in, const Parameters& p) = nullptr;
-  std::string_view code = "";         // the text of `make`: C++ with in[0], p.list, p.n[0], p.real[0], p.dtype
+  std::string_view code = "";        // the text of `make`: C++ with in[0], p.list, p.n[0], p.real[0], p.dtype
   const ct::expr::Op* op = nullptr;  // applied as it is, where there is no `make`
 };
 

@@ -34,6 +34,7 @@ void note_kernels(const ct::fuse::Program& program, Names& names) {
       if (call.product->left_transposed || call.product->right_transposed) names.insert("product of a transpose");
     }
     if (call.transfer) names.insert("transfer");
+    if (call.routine) names.insert(fmt::format("routine {}", program.graph.arena.op(call.routine->result).name));
     if (!call.kernel) continue;
     const ct::kernel::Kernel& kernel = *call.kernel->kernel;
     const std::string family(ct::kernel::name_of(kernel.family));
@@ -106,8 +107,10 @@ std::vector<std::string> Coverage::rare_ops(std::uint64_t least) const {
     if (op->kind == Kind::Leaf) continue;
     const auto at = ops.find(std::string(op->name));
     const std::uint64_t count = at == ops.end() ? 0 : at->second;
-    if (count == 0) rare.push_back(fmt::format("no sampler for {}", op->name));
-    else if (count < least) rare.push_back(fmt::format("{} in {} graphs only", op->name, count));
+    if (count == 0)
+      rare.push_back(fmt::format("no sampler for {}", op->name));
+    else if (count < least)
+      rare.push_back(fmt::format("{} in {} graphs only", op->name, count));
   }
   return rare;
 }

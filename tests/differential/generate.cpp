@@ -13,8 +13,8 @@ namespace {
 
 constexpr std::int64_t most_elements = 3000;
 
-const DType all_dtypes[] = {DType::bool_,   DType::int8,    DType::int16,    DType::int32,   DType::int64,
-                            DType::uint8,   DType::uint16,  DType::uint32,   DType::uint64,  DType::float16,
+const DType all_dtypes[] = {DType::bool_,    DType::int8,    DType::int16,  DType::int32,  DType::int64,
+                            DType::uint8,    DType::uint16,  DType::uint32, DType::uint64, DType::float16,
                             DType::bfloat16, DType::float32, DType::float64};
 
 std::int64_t elements(const ct::Sizes& shape) {
@@ -34,8 +34,8 @@ double awkward_float(Random& random, DType dtype) {
                        : dtype == DType::bfloat16 ? 9.183549615799121e-41
                        : dtype == DType::float32  ? 1.401298464324817e-45
                                                   : 4.9406564584124654e-324;
-  const double values[] = {nan, inf, -inf, 0, -0.0, 1, -1, 2, 0.5, -0.5, 1.5, 2.5, -2.5, top, -top, least, -least,
-                           1e-7, -20, 30.5, 88, -104, 1000};
+  const double values[] = {nan,  inf, -inf, 0,     -0.0,   1,    -1,  2,    0.5, -0.5, 1.5, 2.5,
+                           -2.5, top, -top, least, -least, 1e-7, -20, 30.5, 88,  -104, 1000};
   return random.of(values);
 }
 
@@ -94,9 +94,9 @@ int Generator::find(const Accept& accept) {
 }
 
 int Generator::operand(bool (*takes)(DType), int least_rank, int most_rank) {
-  const int node = random.chance(0.15) ? -1 : find([&](int i) {
-    return takes(dtype(i)) && rank(i) >= least_rank && rank(i) <= most_rank;
-  });
+  const int node = random.chance(0.15)
+                       ? -1
+                       : find([&](int i) { return takes(dtype(i)) && rank(i) >= least_rank && rank(i) <= most_rank; });
   if (node >= 0) return node;
   static constexpr int ranks[] = {0, 1, 1, 1, 2, 2, 2, 2, 3, 3, 4};
   const int rank = std::clamp(random.of(ranks), least_rank, most_rank);
@@ -144,7 +144,11 @@ Array Generator::numbers(DType dtype, const ct::Sizes& shape, std::optional<ct::
     return out.astype(dtype);
   }
   Array out = Array::empty(DType::int64, shape);
-  const std::int64_t low = ct::is_signed_int(dtype) ? -9 : 0, high = ct::is_bool(dtype) ? 1 : 12;
+  std::int64_t low = ct::is_signed_int(dtype) ? -9 : 0, high = ct::is_bool(dtype) ? 1 : 12;
+  if (domain && !ct::is_bool(dtype)) {
+    low = std::max(low, static_cast<std::int64_t>(std::ceil(domain->low)));
+    high = std::max(low, static_cast<std::int64_t>(std::floor(domain->high)));
+  }
   for (std::int64_t i = 0; i < out.size(); ++i) {
     std::int64_t x = random.whole(low, high);
     if (special && !ct::is_bool(dtype) && random.chance(0.3)) x = awkward_integer(random, dtype);
@@ -170,11 +174,26 @@ int Generator::input(DType dtype, const ct::Sizes& shape, std::optional<ct::expr
   return add_leaf(std::move(leaf));
 }
 
+int Generator::shared(DType dtype, const ct::Sizes& shape) {
+  Leaf leaf;
+  leaf.role = Leaf::Role::shared;
+  leaf.value = numbers(dtype, shape);
+  leaf.type = {dtype, ct::Sizes(shape.size(), ct::unknown_size)};
+  return add_leaf(std::move(leaf));
+}
+
 int Generator::constant(const Array& value) {
   Leaf leaf;
   leaf.role = Leaf::Role::constant;
   leaf.value = value;
   leaf.type = {value.dtype(), value.shape()};
+  return add_leaf(std::move(leaf));
+}
+
+int Generator::argument(const Array& value) {
+  Leaf leaf;
+  leaf.value = value;
+  leaf.type = {value.dtype(), ct::Sizes(value.shape().size(), ct::unknown_size)};
   return add_leaf(std::move(leaf));
 }
 
@@ -192,7 +211,8 @@ int Generator::within(int node, const ct::expr::Domain& domain) {
   if (profile_.special && random.chance(0.5)) return node;
   const Array& x = value(node);
   bool inside = true;
-  for (std::int64_t i = 0; i < x.size() && inside; ++i) inside = x.as_double(i) >= domain.low && x.as_double(i) <= domain.high;
+  for (std::int64_t i = 0; i < x.size() && inside; ++i)
+    inside = x.as_double(i) >= domain.low && x.as_double(i) <= domain.high;
   if (inside) return node;
   if (!ct::is_float(x.dtype()) || random.chance(0.3)) {
     const ct::expr::Domain whole{std::max(domain.low, -9.0), std::min(domain.high, 9.0)};
@@ -231,6 +251,7 @@ int Generator::add(const Step& step) {
     item.variable = differential::make(step, operands);
     if (!item.variable.defined()) return -1;
     item.value = values_.of(item.variable);
+    if (ct::is_complex(item.value.dtype())) return -1;  // tests/ops has tests of their own for these
     // What is a constant or one of the operands again is no step.
     if (item.variable.is_constant() || std::ranges::find(operands, item.variable) != operands.end()) return -1;
     if (!is_useful(item.value, step)) return -1;
@@ -266,7 +287,12 @@ void Generator::choose_outputs() {
 void Generator::choose_updates() {
   for (int leaf = 0; leaf < count(); ++leaf) {
     if (!is_leaf(leaf) || case_.nodes[static_cast<std::size_t>(leaf)].leaf.role != Leaf::Role::shared) continue;
-    const int value = find([&](int i) {
+    // A step of gradient descent is what shared variables are for.
+    const int descent = find([&](int i) {
+      const Step& step = case_.nodes[static_cast<std::size_t>(i)].step;
+      return !is_leaf(i) && step.row->name == "weight_step" && step.inputs[0] == leaf;
+    });
+    const int value = descent >= 0 ? descent : find([&](int i) {
       return !is_leaf(i) && dtype(i) == dtype(leaf) && rank(i) == rank(leaf) &&
              this->value(i).shape() == this->value(leaf).shape() &&
              std::ranges::find(variable(i).type().shape, 1) == variable(i).type().shape.end();

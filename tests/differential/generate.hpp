@@ -18,9 +18,9 @@ namespace differential {
 
 /// What a graph is for.
 struct Profile {
-  bool special = false;         // inputs hold nan, infinities, extreme integers
-  bool smooth = false;          // float64 throughout, for gradients against differences
-  std::vector<const Row*> deal;  // rows that it must try
+  bool special = false;                            // inputs hold nan, infinities, extreme integers
+  bool smooth = false;                             // float64 throughout, for gradients against differences
+  std::vector<const Row*> deal;                    // rows that it must try
   std::vector<const ct::rewrite::Rule*> patterns;  // rules whose left side it must try to hold
   std::size_t steps = 14;                          // that it has at least
 };
@@ -50,7 +50,11 @@ class Generator {
   int beside(int like, bool (*takes)(DType));
   /// ... of exactly that shape and dtype.
   int input(DType dtype, const ct::Sizes& shape, std::optional<ct::expr::Domain> domain = {});
+  /// A shared variable.
+  int shared(DType dtype, const ct::Sizes& shape);
   int constant(const Array& value);
+  /// An argument of unknown sizes.
+  int argument(const Array& value);
   DType some_dtype(bool (*takes)(DType));
   std::int64_t some_size();
   /// Numbers for an input.

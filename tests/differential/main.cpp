@@ -24,7 +24,7 @@ using namespace differential;
 constexpr std::string_view usage =
     "croton_differential [--graphs N] [--first N] [--seed N] [--jobs N] [--batch N] [--simulate 0|1]\n"
     "                    [--report FILE.json] [--every-rule 0|1] [--most-failures N] [--shrink N]\n"
-    "croton_differential --planted N [--seed N] [--jobs N]   finds the planted bugs, each among N graphs at most\n"
+    "croton_differential --planted N [--seed N]            finds the planted bugs, each among N graphs at most\n"
     "croton_differential --show NUMBER [--seed N]            prints the program of one graph\n";
 
 struct Arguments {
@@ -45,18 +45,30 @@ Arguments parse(int argc, char** argv) {
       continue;
     }
     const std::uint64_t number = std::stoull(value);
-    if (name == "--graphs") a.campaign.graphs = number;
-    else if (name == "--first") a.campaign.first = number;
-    else if (name == "--seed") a.campaign.seed = number;
-    else if (name == "--jobs") a.jobs = std::max<std::uint64_t>(1, number);
-    else if (name == "--batch") a.campaign.batch = std::max<std::uint64_t>(1, number);
-    else if (name == "--simulate") a.campaign.simulate = number != 0;
-    else if (name == "--every-rule") a.every_rule = number != 0;
-    else if (name == "--most-failures") a.campaign.most_failures = number;
-    else if (name == "--shrink") a.shrink = number;
-    else if (name == "--planted") a.planted = number;
-    else if (name == "--show") a.shows = true, a.show = number;
-    else throw std::invalid_argument(name);
+    if (name == "--graphs")
+      a.campaign.graphs = number;
+    else if (name == "--first")
+      a.campaign.first = number;
+    else if (name == "--seed")
+      a.campaign.seed = number;
+    else if (name == "--jobs")
+      a.jobs = std::max<std::uint64_t>(1, number);
+    else if (name == "--batch")
+      a.campaign.batch = std::max<std::uint64_t>(1, number);
+    else if (name == "--simulate")
+      a.campaign.simulate = number != 0;
+    else if (name == "--every-rule")
+      a.every_rule = number != 0;
+    else if (name == "--most-failures")
+      a.campaign.most_failures = number;
+    else if (name == "--shrink")
+      a.shrink = number;
+    else if (name == "--planted")
+      a.planted = number;
+    else if (name == "--show")
+      a.shows = true, a.show = number;
+    else
+      throw std::invalid_argument(name);
   }
   return a;
 }
@@ -66,7 +78,8 @@ Report work(const CampaignOptions& options, int attempts) {
   Report report{std::move(campaign.tally), std::move(campaign.coverage), {}};
   for (const Failure& failure : campaign.failures) {
     const Failure least = shrink(failure, attempts);
-    report.found.push_back({least.setting.name, least.what, program_of(least), failure.test.seed, least.test.nodes.size()});
+    report.found.push_back(
+        {least.setting.name, least.what, program_of(least), failure.test.seed, least.test.nodes.size()});
   }
   return report;
 }
@@ -85,7 +98,9 @@ Report run_in_processes(const Arguments& a) {
         options.progress = [&](std::uint64_t done, std::size_t failures) {
           const auto all = static_cast<double>(a.campaign.graphs) / static_cast<double>(a.jobs);
           const auto filled = static_cast<std::size_t>(40 * std::min(1.0, static_cast<double>(done) / all));
-          std::cerr << fmt::format("\r[{:40}] {} of {} graphs, {} failures", std::string(filled, '#'), std::min(done * a.jobs, a.campaign.graphs), a.campaign.graphs, failures) << std::flush;
+          std::cerr << fmt::format("\r[{:40}] {} of {} graphs, {} failures", std::string(filled, '#'),
+                                   std::min(done * a.jobs, a.campaign.graphs), a.campaign.graphs, failures)
+                    << std::flush;
         };
       }
       const Report report = work(options, static_cast<int>(a.shrink));
@@ -111,7 +126,8 @@ Report run_in_processes(const Arguments& a) {
 }
 
 int show(const Arguments& a) {
-  const Failure as_if{make_case(a.campaign.seed, a.show, false), {"run", "mode=run", Freedom::special}, Fault::value, "a graph", 0, 0};
+  const Failure as_if{
+      make_case(a.campaign.seed, a.show, false), {"run", "mode=run", Freedom::special}, Fault::value, "a graph", 0, 0};
   std::cout << program_of(as_if);
   return 0;
 }
@@ -129,11 +145,12 @@ int main(int argc, char** argv) {
   ct::set_flag("threads", "1");  // results do not depend on it, and a process works on each core
   croton::runtime::simulator::compile_together(true);
   if (a.shows) return show(a);
-  if (a.planted > 0) return find_planted(a.campaign.seed, a.planted, a.jobs) ? 0 : 1;
+  if (a.planted > 0) return find_planted(a.campaign.seed, a.planted) ? 0 : 1;
   const Report report = run_in_processes(a);
   std::cout << summary(report);
   for (const Found& found : report.found) {
-    std::cout << fmt::format("\n==== {} (graph of seed {}, reduced to {} nodes): {}\n{}", found.setting, found.seed, found.nodes, found.what, found.program);
+    std::cout << fmt::format("\n==== {} (graph of seed {}, reduced to {} nodes): {}\n{}", found.setting, found.seed,
+                             found.nodes, found.what, found.program);
   }
   const std::vector<std::string> missing = shortfalls(report, a.every_rule);
   for (const std::string& what : missing) std::cout << "not reached: " << what << "\n";

@@ -6,6 +6,6 @@
 namespace differential {
 
 /// Whether each planted bug is found among at most `graphs` graphs; prints which after how many.
-bool find_planted(std::uint64_t seed, std::uint64_t graphs, std::uint64_t jobs);
+bool find_planted(std::uint64_t seed, std::uint64_t graphs);
 
 }  // namespace differential

@@ -28,7 +28,8 @@ std::string json_text(std::string_view text) {
 template <class Value>
 std::string object(const std::map<std::string, Value>& values) {
   std::string text = "{";
-  for (const auto& [name, value] : values) text += fmt::format("{}{}: {}", text.size() > 1 ? ", " : "", json_text(name), value);
+  for (const auto& [name, value] : values)
+    text += fmt::format("{}{}: {}", text.size() > 1 ? ", " : "", json_text(name), value);
   return text + "}";
 }
 
@@ -70,17 +71,22 @@ void Report::merge(const Report& other) {
 std::vector<std::string> shortfalls(const Report& report, bool every_rule) {
   std::vector<std::string> missing;
   const std::uint64_t graphs = report.coverage.nodes.size();
-  if (report.coverage.median() < 12) missing.push_back(fmt::format("the median graph has {} nodes, not 12", report.coverage.median()));
+  if (report.coverage.median() < 12)
+    missing.push_back(fmt::format("the median graph has {} nodes, not 12", report.coverage.median()));
   // 200 graphs of 2,000; of many more graphs, not a fixed share.
-  for (const std::string& rare : report.coverage.rare_ops(std::min<std::uint64_t>(200, graphs / 10))) missing.push_back(rare);
+  for (const std::string& rare : report.coverage.rare_ops(std::min<std::uint64_t>(200, graphs / 10)))
+    missing.push_back(rare);
   if (every_rule) {
-    for (const std::string& rule : report.coverage.silent_rules()) missing.push_back("the rule " + rule + " never fired");
+    for (const std::string& rule : report.coverage.silent_rules())
+      missing.push_back("the rule " + rule + " never fired");
   }
-  for (const std::string_view family : {"pointwise", "row", "column", "split", "product", "group of kernels", "in place"}) {
+  for (const std::string_view family :
+       {"pointwise", "row", "column", "split", "product", "group of kernels", "in place"}) {
     if (graphs >= 1000 && !report.coverage.kernels.contains(std::string(family)))
       missing.push_back(fmt::format("no {} among the kernels", family));
   }
-  if (ambiguous_share(report) > 0.1) missing.push_back(fmt::format("{:.1f} % of all elements say nothing", 100 * ambiguous_share(report)));
+  if (ambiguous_share(report) > 0.1)
+    missing.push_back(fmt::format("{:.1f} % of all elements say nothing", 100 * ambiguous_share(report)));
   return missing;
 }
 
@@ -92,7 +98,8 @@ std::string summary(const Report& report) {
   const auto silent = c.silent_rules();
   if (!silent.empty()) text += fmt::format("rules that never fired\n  {}\n", fmt::join(silent, ", "));
   text += "kernels and steps, with the number of graphs\n" + counts(c.kernels);
-  text += fmt::format("{} launches of kernels, {} products by a library\n", report.tally.kernels, report.tally.products);
+  text +=
+      fmt::format("{} launches of kernels, {} products by a library\n", report.tally.kernels, report.tally.products);
   text += "milliseconds of the processor for a graph\n";
   for (const auto& [name, seconds] : report.tally.seconds) {
     const auto at = report.tally.graphs.find(name);
@@ -100,8 +107,10 @@ std::string summary(const Report& report) {
     text += fmt::format("  {} {:.1f}", name, 1000 * seconds / static_cast<double>(std::max<std::uint64_t>(1, graphs)));
     text += at == report.tally.graphs.end() ? "\n" : fmt::format(" ({} graphs)\n", graphs);
   }
-  text += fmt::format("{} elements compared, {:.2f} % of them say nothing; {} calls with wrong sizes, {} gradients against differences\n",
-                      report.tally.compared.elements, 100 * ambiguous_share(report), report.tally.probes, report.tally.gradients);
+  text += fmt::format(
+      "{} elements compared, {:.2f} % of them say nothing; {} calls with wrong sizes, {} gradients against "
+      "differences\n",
+      report.tally.compared.elements, 100 * ambiguous_share(report), report.tally.probes, report.tally.gradients);
   text += fmt::format("{} failures\n", report.found.size());
   return text;
 }
@@ -109,15 +118,18 @@ std::string summary(const Report& report) {
 std::string json(const Report& report) {
   std::string failures;
   for (const Found& found : report.found) {
-    failures += fmt::format("{}{{\"setting\": {}, \"seed\": {}, \"what\": {}, \"nodes\": {}, \"program\": {}}}", failures.empty() ? "" : ", ",
-                            json_text(found.setting), found.seed, json_text(found.what), found.nodes, json_text(found.program));
+    failures += fmt::format("{}{{\"setting\": {}, \"seed\": {}, \"what\": {}, \"nodes\": {}, \"program\": {}}}",
+                            failures.empty() ? "" : ", ", json_text(found.setting), found.seed, json_text(found.what),
+                            found.nodes, json_text(found.program));
   }
   return fmt::format(
-      "{{\"graphs\": {}, \"median_nodes\": {}, \"most_nodes\": {}, \"ops\": {}, \"rules\": {}, \"kernels\": {}, \"seconds\": {}, "
+      "{{\"graphs\": {}, \"median_nodes\": {}, \"most_nodes\": {}, \"ops\": {}, \"rules\": {}, \"kernels\": {}, "
+      "\"seconds\": {}, "
       "\"elements\": {}, \"ambiguous\": {}, \"probes\": {}, \"gradients\": {}, \"failures\": [{}]}}\n",
-      report.coverage.nodes.size(), report.coverage.median(), report.coverage.most(), object(report.coverage.ops), object(report.coverage.rules),
-      object(report.coverage.kernels), object(report.tally.seconds), report.tally.compared.elements, report.tally.compared.ambiguous,
-      report.tally.probes, report.tally.gradients, failures);
+      report.coverage.nodes.size(), report.coverage.median(), report.coverage.most(), object(report.coverage.ops),
+      object(report.coverage.rules), object(report.coverage.kernels), object(report.tally.seconds),
+      report.tally.compared.elements, report.tally.compared.ambiguous, report.tally.probes, report.tally.gradients,
+      failures);
 }
 
 void write(const Report& report, std::ostream& to) {
@@ -134,7 +146,9 @@ void write(const Report& report, std::ostream& to) {
   to << "launches " << report.tally.kernels << " -\nproducts " << report.tally.products << " -\n";
   to << "probes " << report.tally.probes << " -\ngradients " << report.tally.gradients << " -\n";
   for (const Found& found : report.found) {
-    to << "failure " << found.seed << ' ' << found.setting << '\n' << found.nodes << '\n' << found.what.size() << ' ' << found.program.size() << '\n'
+    to << "failure " << found.seed << ' ' << found.setting << '\n'
+       << found.nodes << '\n'
+       << found.what.size() << ' ' << found.program.size() << '\n'
        << found.what << found.program << '\n';
   }
 }

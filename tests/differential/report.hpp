@@ -1,4 +1,5 @@
-// What a campaign says at its end: to the terminal, to a JSON file, and from a worker process to the one that started it.
+// What a campaign says at its end: to the terminal, to a JSON file, and from a worker process to the one that started
+// it.
 #pragma once
 
 #include "campaign.hpp"

@@ -10,9 +10,11 @@ namespace differential {
 
 /// Map ops of the table.
 const std::vector<const Row*>& op_rows();
+/// Functions that reach the other ops of the table.
+const std::vector<const Row*>& rows_of_ops();
 /// Functions, whatever they are composed of.
 const std::vector<const Row*>& function_rows();
-/// Both.
+/// All of these.
 const std::vector<const Row*>& all_rows();
 /// low + width * sigmoid(x), in the dtype of x: brings numbers into the domain of a function.
 const Row& squash_row();

@@ -134,8 +134,9 @@ std::optional<Failure> probe_sizes(const Together& together, std::span<Prepared*
     } catch (const ct::Error& e) {
       return Failure{p.test, setting, Fault::requirement, fmt::format("another error than ShapeError: {}", e.what())};
     }
-    return Failure{p.test, setting, Fault::requirement,
-                   fmt::format("x{} with axis {} of {} elements is taken", i, axis, shape[static_cast<std::size_t>(axis)])};
+    return Failure{
+        p.test, setting, Fault::requirement,
+        fmt::format("x{} with axis {} of {} elements is taken", i, axis, shape[static_cast<std::size_t>(axis)])};
   }
   return std::nullopt;
 }
@@ -297,12 +298,14 @@ std::optional<Failure> check_gradients(Prepared& p, Tally& tally) {
     const double numeric = (near_forward + near_backward) / 2;
     const double size = std::max({std::abs(numeric), std::abs(exact), 1e-3 * std::abs(middle), 1e-3});
     // Kinks and jumps: the slopes to both sides, and from near and far, must agree.
-    const double doubt = std::max({std::abs(forward - backward), std::abs(near_forward - near_backward),
-                                   std::abs(forward - near_forward)});
+    const double doubt = std::max(
+        {std::abs(forward - backward), std::abs(near_forward - near_backward), std::abs(forward - near_forward)});
     if (!std::isfinite(doubt) || doubt > 1e-3 * size) continue;
     ++tally.gradients;
     if (std::isfinite(exact) && std::abs(exact - numeric) <= 1e-2 * size) continue;
-    Failure failure{p.test, {"gradient", "", Freedom::none}, Fault::gradient,
+    Failure failure{p.test,
+                    {"gradient", "", Freedom::none},
+                    Fault::gradient,
                     fmt::format("the gradient with respect to x{} along a direction is {:.9g}, differences give {:.9g}",
                                 leaf, exact, numeric)};
     failure.root = static_cast<int>(leaf);

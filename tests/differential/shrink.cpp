@@ -53,7 +53,8 @@ class Shrinker {
     const std::size_t outputs = whole.outputs.size();
     for (std::size_t i = 0; i < outputs + whole.updates.size(); ++i) {
       // The root that differed comes first.
-      const std::size_t root = best_.root < 0 ? i : (i + static_cast<std::size_t>(best_.root)) % (outputs + whole.updates.size());
+      const std::size_t root =
+          best_.root < 0 ? i : (i + static_cast<std::size_t>(best_.root)) % (outputs + whole.updates.size());
       Case one = whole;
       one.outputs.clear();
       one.updates.clear();
@@ -91,7 +92,8 @@ class Shrinker {
       } catch (const std::exception&) {
         continue;
       }
-      if (std::ranges::find(test.outputs, static_cast<int>(i)) != test.outputs.end() && test.outputs.size() == 1) continue;
+      if (std::ranges::find(test.outputs, static_cast<int>(i)) != test.outputs.end() && test.outputs.size() == 1)
+        continue;
       accept(test);
     }
   }
@@ -160,13 +162,15 @@ class Shrinker {
       if (!best_.test.nodes[i].is_leaf()) continue;
       const Array value = best_.test.nodes[i].leaf.value;
       if (value.size() == 0) continue;
-      std::vector<Array> simpler{Array::zeros(value.dtype(), value.shape()), Array::full(value.dtype(), value.shape(), 1)};
+      std::vector<Array> simpler{Array::zeros(value.dtype(), value.shape()),
+                                 Array::full(value.dtype(), value.shape(), 1)};
       if (ct::is_float(value.dtype())) {
         for (const double digits : {1.0, 16.0}) {
           Array rounded = Array::empty(DType::float64, value.shape());
           for (std::int64_t k = 0; k < value.size(); ++k) {
             const double x = value.as_double(k);
-            rounded.data<double>()[static_cast<std::size_t>(k)] = std::isfinite(x) ? std::round(x * digits) / digits : x;
+            rounded.data<double>()[static_cast<std::size_t>(k)] =
+                std::isfinite(x) ? std::round(x * digits) / digits : x;
           }
           simpler.push_back(rounded.astype(value.dtype()));
         }

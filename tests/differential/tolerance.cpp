@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -52,9 +53,9 @@ struct OpError {
 };
 
 OpError error_of(const ct::expr::Op& op) {
-  static const std::set<std::string_view> choices{"neg",   "abs",  "sgn",     "maximum", "minimum", "where",
-                                                  "floor", "ceil", "trunc",   "round",   "max",     "min",
-                                                  "argmax", "argmin", "all", "any"};
+  static const std::set<std::string_view> choices{"neg",    "abs",    "sgn",   "maximum", "minimum", "where",
+                                                  "floor",  "ceil",   "trunc", "round",   "max",     "min",
+                                                  "argmax", "argmin", "all",   "any"};
   static const std::set<std::string_view> rounded{"add", "sub", "mul", "true_divide", "sqr", "sqrt", "cast"};
   if (choices.contains(op.name)) return {};
   switch (op.kind) {
@@ -78,9 +79,19 @@ OpError error_of(const ct::expr::Op& op) {
   }
 }
 
+/// The parts of complex numbers as numbers of their own; others as they are.
+Array as_reals(const Array& array) {
+  if (!ct::is_complex(array.dtype())) return array;
+  ct::Sizes shape = array.shape();
+  shape.push_back(2);
+  return Array::adopt(array.owner(), array.address(),
+                      array.dtype() == DType::complex64 ? DType::float32 : DType::float64, shape);
+}
+
 /// Whole numbers so small that sums and products of them are exact.
 bool is_whole(const Array& array) {
   if (ct::is_discrete(array.dtype())) return true;
+  if (ct::is_complex(array.dtype())) return false;
   const double limit = std::ldexp(1.0, format_of(array.dtype()).digits - 2);
   for (std::int64_t i = 0; i < array.size(); ++i) {
     const double x = array.as_double(i);
@@ -97,22 +108,64 @@ bool is_finite(const Array& array) {
   return true;
 }
 
-/// Each element moved by 0.5 to 1 times `units` last places, either way; `wild`: what is not finite becomes anything.
-Array moved(const Array& array, double units, bool wild, int sample, Random& random) {
+/// Elements that may become anything; empty: none.
+using Wild = std::vector<bool>;
+
+/// Each element moved by 0.5 to 1 times `units` last places, either way.
+Array moved(const Array& array, double units, const Wild& wild, int sample, Random& random) {
   static constexpr double inf = std::numeric_limits<double>::infinity();
+  if (ct::is_complex(array.dtype())) {
+    const Array parts = moved(as_reals(array), units, {}, sample, random);
+    return Array::adopt(parts.owner(), parts.address(), array.dtype(), array.shape());
+  }
   static constexpr double anything[samples] = {1, -2.5, 0, inf, std::numeric_limits<double>::quiet_NaN(), 1e30};
   Array out = Array::empty(DType::float64, array.shape());
   double* to = array.size() == 0 ? nullptr : out.data<double>().data();
   for (std::int64_t i = 0; i < array.size(); ++i) {
     const double x = array.as_double(i);
+    if (!wild.empty() && wild[static_cast<std::size_t>(i)]) {
+      to[i] = anything[sample];
+      continue;
+    }
     if (!std::isfinite(x)) {
-      to[i] = wild ? anything[sample] : x;
+      to[i] = x;
       continue;
     }
     const double size = random.between(0.5, 1) * units * ulp_at(x, array.dtype());
     to[i] = x + (random.chance(0.5) ? size : -size);
   }
   return out.astype(array.dtype());
+}
+
+/// The element of an operand that element i of an elementwise result of that shape reads.
+std::int64_t operand_position(const Array& operand, const ct::Sizes& shape, std::int64_t i) {
+  std::int64_t at = 0, step = 1;
+  for (std::size_t back = 1; back <= shape.size(); ++back) {
+    const std::int64_t size = shape[shape.size() - back], index = i % size;
+    i /= size;
+    if (back > operand.shape().size()) continue;
+    const std::int64_t own = operand.shape()[operand.shape().size() - back];
+    if (own != 1) at += index * step;
+    step *= own;
+  }
+  return at;
+}
+
+/// What a rewrite may change besides rounding.
+Wild wild_elements(const ct::builder::Node& node, const Array& truth, const std::vector<Array>& inputs,
+                   Freedom freedom) {
+  if (freedom == Freedom::none || !ct::is_float(truth.dtype()) || is_finite(truth)) return {};
+  Wild wild(static_cast<std::size_t>(truth.size()), false);
+  const bool finite = std::ranges::all_of(inputs, is_finite);
+  for (std::int64_t i = 0; i < truth.size(); ++i) {
+    if (std::isfinite(truth.as_double(i))) continue;
+    const auto operand_is_finite = [&](const Array& input) {
+      return !ct::is_float(input.dtype()) || std::isfinite(input.as_double(operand_position(input, truth.shape(), i)));
+    };
+    wild[static_cast<std::size_t>(i)] = freedom == Freedom::special || finite ||
+                                        (node.op->kind == Kind::Map && std::ranges::all_of(inputs, operand_is_finite));
+  }
+  return wild;
 }
 
 struct NodeState {
@@ -137,14 +190,14 @@ class Runs {
       const auto leaf = leaves_.find(&node);
       state.truth = leaf != leaves_.end() ? leaf->second : node.value;
       state.whole = is_whole(state.truth);
-      const bool wild = freedom_ == Freedom::special && !is_finite(state.truth);
+      const Wild wild = wild_elements(node, state.truth, {}, freedom_ == Freedom::special ? freedom_ : Freedom::none);
       for (int k = 0; k < samples; ++k)
-        state.runs[k] = wild ? moved(state.truth, 0, true, k, random_) : state.truth;
+        state.runs[k] = wild.empty() ? state.truth : moved(state.truth, 0, wild, k, random_);
       return;
     }
     std::vector<Array> inputs;
     std::vector<const NodeState*> from;
-    bool whole = true, finite = true;
+    bool whole = true;
     for (const Variable& input : node.inputs) {
       from.push_back(&states_.at(input.node()));
       inputs.push_back(from.back()->truth);
@@ -152,30 +205,26 @@ class Runs {
       state.lost = state.lost || from.back()->lost;
     }
     state.truth = compute(node, inputs);
-    const bool floats = ct::is_float(state.truth.dtype());
+    const bool floats = !ct::is_discrete(state.truth.dtype());
     state.whole = is_whole(state.truth);
     OpError error = error_of(*node.op);
     const bool arithmetic = error.operands > 0 || error.result < 1;
     if (!floats || (whole && state.whole && arithmetic)) error = {};
-    bool wild = false;
-    if (freedom_ != Freedom::none && floats && !is_finite(state.truth)) {
-      for (const Array& input : inputs) finite = finite && is_finite(input);
-      wild = freedom_ == Freedom::special || finite;
-    }
+    const Wild wild = wild_elements(node, state.truth, inputs, freedom_);
     for (int k = 0; k < samples && !state.lost; ++k) run_again(node, from, error, wild, k, state);
     if (state.lost) std::fill(std::begin(state.runs), std::end(state.runs), state.truth);
   }
 
  private:
-  void run_again(const ct::builder::Node& node, const std::vector<const NodeState*>& from, OpError error, bool wild,
-                 int k, NodeState& state) {
+  void run_again(const ct::builder::Node& node, const std::vector<const NodeState*>& from, OpError error,
+                 const Wild& wild, int k, NodeState& state) {
     std::vector<Array> inputs;
     bool same = true;
     for (const NodeState* input : from) {
       inputs.push_back(input->runs[k]);
       same = same && same_memory(input->runs[k], input->truth);
-      if (error.operands > 0 && ct::is_float(inputs.back().dtype())) {
-        inputs.back() = moved(inputs.back(), amplitude * 0.5 * error.operands, false, k, random_);
+      if (error.operands > 0 && !ct::is_discrete(inputs.back().dtype())) {
+        inputs.back() = moved(inputs.back(), amplitude * 0.5 * error.operands, {}, k, random_);
         same = false;
       }
     }
@@ -190,7 +239,7 @@ class Runs {
       }
       state.lost = state.runs[k].shape() != state.truth.shape();
     }
-    if (!state.lost && (error.result > 0 || wild))
+    if (!state.lost && (error.result > 0 || !wild.empty()))
       state.runs[k] = moved(state.runs[k], amplitude * error.result, wild, k, random_);
   }
 
