@@ -280,6 +280,9 @@ void Generator::choose_outputs() {
     for (const int input : node.step.inputs) used[static_cast<std::size_t>(input)] = true;
   }
   for (int i = 0; i < count(); ++i) {
+    // What nothing but an update needs can be computed in the variable's own memory.
+    const bool updates = std::ranges::any_of(case_.updates, [&](const Update& update) { return update.value == i; });
+    if (updates && random.chance(0.8)) continue;
     if (!is_leaf(i) && (!used[static_cast<std::size_t>(i)] || random.chance(0.1))) case_.outputs.push_back(i);
   }
 }
@@ -312,8 +315,8 @@ Case Generator::run() {
     if (steps >= profile_.steps) break;
     try_row(*random.of(all_rows()));
   }
-  choose_outputs();
   choose_updates();
+  choose_outputs();
   if (case_.outputs.empty()) case_.outputs.push_back(0);
   return case_.pruned();
 }

@@ -17,6 +17,7 @@ class Shrinker {
     keep_one_root();
     for (std::size_t before = 0; attempts_ > 0 && before != size();) {
       before = size();
+      fewer_roots();
       cut();
       bypass();
       plain_leaves();
@@ -65,9 +66,16 @@ class Shrinker {
       }
       if (accept(one)) return;
     }
-    for (std::size_t i = 0; i < outputs && best_.test.outputs.size() > 1; ++i) {
+  }
+
+  void fewer_roots() {
+    for (std::size_t i = best_.test.updates.size(); i-- > 0;) {
       Case fewer = best_.test;
-      if (i >= fewer.outputs.size()) break;
+      fewer.updates.erase(fewer.updates.begin() + static_cast<std::ptrdiff_t>(i));
+      accept(fewer);
+    }
+    for (std::size_t i = best_.test.outputs.size(); i-- > 0 && best_.test.outputs.size() > 1;) {
+      Case fewer = best_.test;
       fewer.outputs.erase(fewer.outputs.begin() + static_cast<std::ptrdiff_t>(i));
       accept(fewer);
     }

@@ -46,10 +46,10 @@ double ulp_at(double x, DType dtype) {
   return std::ldexp(1.0, std::max(exponent, f.least_exponent) - f.digits);
 }
 
-/// What an op's result may be off by: units in the last place of the result, and half units of each operand (backward
-/// error), for results that are no numbers by choice.
+/// What an op's result may be off by: units in the last place of the result, half units of each operand (backward
+/// error), and units in the last place of 1.
 struct OpError {
-  double result = 0, operands = 0;
+  double result = 0, operands = 0, ones = 0;
 };
 
 OpError error_of(const ct::expr::Op& op) {
@@ -57,10 +57,14 @@ OpError error_of(const ct::expr::Op& op) {
                                                   "floor",  "ceil",   "trunc", "round",   "max",     "min",
                                                   "argmax", "argmin", "all",   "any"};
   static const std::set<std::string_view> rounded{"add", "sub", "mul", "true_divide", "sqr", "sqrt", "cast"};
+  // Maximum subtracted, then the logarithm of a sum that is at least 1: the error is that of numbers near 1.
+  static const std::set<std::string_view> of_logarithms{"log_softmax", "logsumexp", "crossentropy_logits"};
   if (choices.contains(op.name)) return {};
+  if (of_logarithms.contains(op.name)) return {4, 8, 4};
   switch (op.kind) {
     case Kind::Map:
-      return {rounded.contains(op.name) ? 0.5 : 4.0, 0};
+      // Functions near their zeros are as exact as their operands.
+      return rounded.contains(op.name) ? OpError{0.5, 0} : OpError{4, 1};
     case Kind::View:
     case Kind::Join:
     case Kind::Gather:
@@ -111,11 +115,11 @@ bool is_finite(const Array& array) {
 /// Elements that may become anything; empty: none.
 using Wild = std::vector<bool>;
 
-/// Each element moved by 0.5 to 1 times `units` last places, either way.
-Array moved(const Array& array, double units, const Wild& wild, int sample, Random& random) {
+/// Each element moved by 0.5 to 1 times `units` last places, and `ones` last places of 1, either way.
+Array moved(const Array& array, double units, double ones, const Wild& wild, int sample, Random& random) {
   static constexpr double inf = std::numeric_limits<double>::infinity();
   if (ct::is_complex(array.dtype())) {
-    const Array parts = moved(as_reals(array), units, {}, sample, random);
+    const Array parts = moved(as_reals(array), units, ones, {}, sample, random);
     return Array::adopt(parts.owner(), parts.address(), array.dtype(), array.shape());
   }
   static constexpr double anything[samples] = {1, -2.5, 0, inf, std::numeric_limits<double>::quiet_NaN(), 1e30};
@@ -131,7 +135,7 @@ Array moved(const Array& array, double units, const Wild& wild, int sample, Rand
       to[i] = x;
       continue;
     }
-    const double size = random.between(0.5, 1) * units * ulp_at(x, array.dtype());
+    const double size = random.between(0.5, 1) * (units * ulp_at(x, array.dtype()) + ones * ulp_at(1, array.dtype()));
     to[i] = x + (random.chance(0.5) ? size : -size);
   }
   return out.astype(array.dtype());
@@ -168,6 +172,46 @@ Wild wild_elements(const ct::builder::Node& node, const Array& truth, const std:
   return wild;
 }
 
+/// Partial sums and products may leave the range of the dtype in one order and not in another: where the sum of the
+/// magnitudes does, or the product of the large or of the small factors, the result may be anything.
+void add_partial_overflows(const ct::builder::Node& node, const Array& truth, const std::vector<Array>& inputs,
+                           Wild& wild) {
+  if (!ct::is_float(truth.dtype())) return;
+  const bool product = node.op->name == "prod" || node.op->name == "cumprod";
+  bool large = product;
+  const auto magnitudes = [&](bool of_small) {
+    std::vector<Array> result;
+    for (const Array& input : inputs) {
+      if (!ct::is_float(input.dtype())) {
+        result.push_back(input);
+        continue;
+      }
+      Array out = Array::empty(DType::float64, input.shape());
+      for (std::int64_t i = 0; i < out.size(); ++i) {
+        double x = std::abs(input.as_double(i));
+        if (!std::isfinite(x)) x = product ? 1 : 0;
+        large = large || x > 200;
+        if (product) x = of_small ? (x == 0 ? 1 : std::min(x, 1.0)) : std::max(x, 1.0);
+        out.data<double>()[static_cast<std::size_t>(i)] = x;
+      }
+      result.push_back(out.astype(input.dtype()));
+    }
+    return result;
+  };
+  for (const bool of_small : {false, true}) {
+    const std::vector<Array> changed = magnitudes(of_small);
+    if (!large || (of_small && !product)) return;
+    const Array most = compute(node, changed);
+    if (most.shape() != truth.shape()) return;
+    for (std::int64_t i = 0; i < most.size(); ++i) {
+      const double x = most.as_double(i);
+      if (of_small ? x >= std::ldexp(1.0, format_of(truth.dtype()).least_exponent) : std::isfinite(x)) continue;
+      wild.resize(static_cast<std::size_t>(truth.size()), false);
+      wild[static_cast<std::size_t>(i)] = true;
+    }
+  }
+}
+
 struct NodeState {
   Array truth;
   Array runs[samples];  // of the same memory where nothing moves
@@ -192,7 +236,7 @@ class Runs {
       state.whole = is_whole(state.truth);
       const Wild wild = wild_elements(node, state.truth, {}, freedom_ == Freedom::special ? freedom_ : Freedom::none);
       for (int k = 0; k < samples; ++k)
-        state.runs[k] = wild.empty() ? state.truth : moved(state.truth, 0, wild, k, random_);
+        state.runs[k] = wild.empty() ? state.truth : moved(state.truth, 0, 0, wild, k, random_);
       return;
     }
     std::vector<Array> inputs;
@@ -210,7 +254,9 @@ class Runs {
     OpError error = error_of(*node.op);
     const bool arithmetic = error.operands > 0 || error.result < 1;
     if (!floats || (whole && state.whole && arithmetic)) error = {};
-    const Wild wild = wild_elements(node, state.truth, inputs, freedom_);
+    Wild wild = wild_elements(node, state.truth, inputs, freedom_);
+    if (error.operands > 0 && node.op->kind != Kind::Map && node.op->kind != Kind::Expand)
+      add_partial_overflows(node, state.truth, inputs, wild);
     for (int k = 0; k < samples && !state.lost; ++k) run_again(node, from, error, wild, k, state);
     if (state.lost) std::fill(std::begin(state.runs), std::end(state.runs), state.truth);
   }
@@ -224,7 +270,7 @@ class Runs {
       inputs.push_back(input->runs[k]);
       same = same && same_memory(input->runs[k], input->truth);
       if (error.operands > 0 && !ct::is_discrete(inputs.back().dtype())) {
-        inputs.back() = moved(inputs.back(), amplitude * 0.5 * error.operands, {}, k, random_);
+        inputs.back() = moved(inputs.back(), amplitude * 0.5 * error.operands, 0, {}, k, random_);
         same = false;
       }
     }
@@ -240,7 +286,7 @@ class Runs {
       state.lost = state.runs[k].shape() != state.truth.shape();
     }
     if (!state.lost && (error.result > 0 || !wild.empty()))
-      state.runs[k] = moved(state.runs[k], amplitude * error.result, wild, k, random_);
+      state.runs[k] = moved(state.runs[k], amplitude * error.result, amplitude * error.ones, wild, k, random_);
   }
 
   const NodeValues& leaves_;
