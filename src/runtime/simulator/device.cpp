@@ -21,26 +21,55 @@ struct Programs {
   std::mutex mutex;
   std::map<std::string, std::shared_ptr<const Program>> by_name;
   std::function<std::string(std::string)> change;
+  bool together = false;
+  std::map<std::string, codegen::Text> waiting;  // by name; compiled when one is launched
 
   static Programs& instance() {
     static auto* programs = new Programs;
     return *programs;
   }
+
+  void compile_all(std::span<const codegen::Text* const> texts) {
+    std::string unit = codegen::prelude(codegen::Target::cuda, true);
+    std::vector<std::string> names;
+    for (const codegen::Text* text : texts) {
+      unit += text->code;
+      names.push_back(text->name);
+      if (is_split(*text)) names.push_back(text->name + "_finish");
+    }
+    if (change) unit = change(std::move(unit));
+    const auto program = std::make_shared<const Program>(compile(unit, names, true), unit);
+    for (const codegen::Text* text : texts) by_name[text->name] = program;
+  }
+
+  /// Those of one family, which is the beginning of the name: they need the same of the simulator's threads.
+  void compile_waiting(const std::string& name) {
+    const std::string family = name.substr(0, name.find('_') + 1);
+    std::vector<const codegen::Text*> texts;
+    for (const auto& [other, text] : waiting) {
+      if (other.starts_with(family)) texts.push_back(&text);
+    }
+    compile_all(texts);
+    std::erase_if(waiting, [&](const auto& item) { return item.first.starts_with(family); });
+  }
 };
 
-/// The program, and whether it was compiled now.
-std::pair<std::shared_ptr<const Program>, bool> program_of(const codegen::Text& text) {
+/// Whether it is compiled now; it may be left for later.
+bool prepare_program(const codegen::Text& text) {
   Programs& programs = Programs::instance();
   const std::lock_guard lock(programs.mutex);
-  if (const auto found = programs.by_name.find(text.name); found != programs.by_name.end())
-    return {found->second, false};
-  std::string unit = codegen::prelude(codegen::Target::cuda, true) + text.code;
-  if (programs.change) unit = programs.change(std::move(unit));
-  std::vector<std::string> names{text.name};
-  if (is_split(text)) names.push_back(text.name + "_finish");
-  auto program = std::make_shared<const Program>(compile(unit, names, true), unit);
-  programs.by_name[text.name] = program;
-  return {std::move(program), true};
+  if (programs.by_name.contains(text.name)) return false;
+  if (programs.together) return programs.waiting.emplace(text.name, text).second;
+  const codegen::Text* one = &text;
+  programs.compile_all(std::span(&one, 1));
+  return true;
+}
+
+std::shared_ptr<const Program> program_of(const codegen::Text& text) {
+  Programs& programs = Programs::instance();
+  const std::lock_guard lock(programs.mutex);
+  if (programs.waiting.contains(text.name)) programs.compile_waiting(text.name);
+  return programs.by_name.at(text.name);
 }
 
 bool texts_are_changed() {
@@ -86,11 +115,11 @@ class SimulatedDevice final : public Device {
   }
 
   Prepared prepare(const codegen::Text& text, int) override {
-    return program_of(text).second ? Prepared::compiled : Prepared::before;
+    return prepare_program(text) ? Prepared::compiled : Prepared::before;
   }
 
   void launch(const DeviceLaunch& launch) override {
-    const auto program = program_of(*launch.text).first;
+    const auto program = program_of(*launch.text);
     const std::vector<Allocation> pieces = pieces_of(launch);
     // A changed text may go on for ever; none of the tests' programs comes near this.
     const std::uint64_t most_steps = texts_are_changed() ? 1 << 20 : LaunchShape{}.most_steps;
@@ -169,6 +198,12 @@ void change_texts(std::function<std::string(std::string)> change) {
   const std::lock_guard lock(programs.mutex);
   programs.by_name.clear();
   programs.change = std::move(change);
+}
+
+void compile_together(bool together) {
+  Programs& programs = Programs::instance();
+  const std::lock_guard lock(programs.mutex);
+  programs.together = together;
 }
 
 }  // namespace croton::runtime::simulator

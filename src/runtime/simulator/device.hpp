@@ -15,4 +15,9 @@ std::unique_ptr<Device> make_device(int index);
 /// For tests: every unit that is compiled from now on is what `change` makes of it; none: as it is.
 void change_texts(std::function<std::string(std::string)> change);
 
+/// For tests of many kernels: while it holds, texts are compiled when one of them is launched, all of a family that
+/// wait as one program, since a program costs milliseconds however little it holds. A text that does not compile is
+/// then found late, behind a commit point perhaps.
+void compile_together(bool together);
+
 }  // namespace croton::runtime::simulator

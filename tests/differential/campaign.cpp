@@ -1,0 +1,126 @@
+#include "campaign.hpp"
+
+#include <fmt/format.h>
+
+#include <ctime>
+
+#include "patterns.hpp"
+#include "rewrite/pipeline.hpp"
+#include "rows.hpp"
+
+namespace differential {
+namespace {
+
+constexpr std::uint64_t special_period = 4;  // every fourth batch has special values
+
+bool knows_flag(std::string_view name) {
+  for (const ct::FlagInfo& flag : ct::flags()) {
+    if (flag.name == name) return true;
+  }
+  return false;
+}
+
+/// Some rules by name, joined by ':'.
+std::string some_rules(Random& random) {
+  std::string names;
+  for (const ct::rewrite::Group& group : ct::rewrite::groups()) {
+    for (const ct::rewrite::Rule& rule : group.rules) {
+      if (group.name != "expand" && random.chance(0.3)) names += (names.empty() ? "" : ":") + std::string(rule.name);
+    }
+  }
+  return names;
+}
+
+/// `count` of the rows for the graph of that number, so that all come equally often, in an order that changes.
+template <class T>
+void deal(const std::vector<T>& rows, std::uint64_t number, std::size_t count, std::vector<T>& to) {
+  for (std::size_t i = 0; i < count && !rows.empty(); ++i) {
+    const std::uint64_t position = number * count + i, round = position / rows.size();
+    // A stride without a common factor visits every row once a round.
+    static constexpr std::uint64_t strides[] = {1, 101, 211, 307, 401, 503};
+    const std::uint64_t stride = strides[round % 6] % rows.size() == 0 ? 1 : strides[round % 6];
+    to.push_back(rows[(position % rows.size() * stride + round * 17) % rows.size()]);
+  }
+}
+
+}  // namespace
+
+Case make_case(std::uint64_t seed, std::uint64_t number, bool special) {
+  Profile profile;
+  profile.special = special;
+  profile.smooth = !special && number % 5 == 2;
+  // Every op in a tenth of the graphs and a little more.
+  deal(op_rows(), number, op_rows().size() / 9 + 1, profile.deal);
+  deal(rows_of_ops(), number, rows_of_ops().size() / 8 + 1, profile.deal);
+  deal(function_rows(), number, 1, profile.deal);
+  deal(pattern_rules(), number, 1, profile.patterns);
+  profile.steps = 8;
+  // What only importing finds out (a size of 0 that is known then) is an error of the program's, as it should be.
+  for (std::uint64_t salt = 0;; ++salt) {
+    Case made = Generator(seed * 1'000'003 + number + (salt << 40), profile).run();
+    try {
+      Coverage().observe(prepare(made));
+      return made;
+    } catch (const ct::InternalError&) {
+      throw;
+    } catch (const ct::Error&) {
+      if (salt > 8) throw;
+    }
+  }
+}
+
+std::vector<Setting> settings_of(std::uint64_t batch, std::uint64_t seed, bool special, bool simulate) {
+  const std::string values = special ? ",special_values=ieee" : ",special_values=theano";
+  const Freedom freedom = special ? Freedom::overflow : Freedom::special;
+  std::vector<Setting> settings{{"run", "mode=run" + values, freedom}};
+  if (simulate) settings.push_back({"simulate", "mode=simulate" + values, freedom});
+  settings.push_back({"reference", "mode=reference" + values, freedom});
+  static const bool has_rules_off = knows_flag("rules_off");
+  // Kernels of single ops are many, and compiling is what takes time: compiled in some batches, else by the evaluator.
+  Random random(seed + batch);
+  const std::string mode = batch % 2 == 0 ? "mode=reference" : "mode=run";
+  switch (batch / 2 % 5) {
+    case 0:
+    case 1:
+      settings.push_back({"fast_compile", mode + ",optimizer=fast_compile" + values, freedom});
+      break;
+    case 2:
+      settings.push_back({"no rules", "mode=run,optimizer=none" + values, Freedom::none});
+      break;
+    default:
+      if (has_rules_off)
+        settings.push_back({"some rules", mode + ",rules_off=" + some_rules(random) + values, freedom});
+  }
+  return settings;
+}
+
+Campaign run_campaign(const CampaignOptions& options) {
+  Campaign campaign;
+  std::uint64_t done = 0;
+  for (std::uint64_t first = options.first, b = 0; first < options.first + options.graphs;
+       first += options.batch, ++b) {
+    if (b % options.parts != options.part) continue;
+    const std::uint64_t end = std::min(first + options.batch, options.first + options.graphs);
+    const bool special = first / options.batch % special_period == special_period - 1;
+    std::vector<Prepared> batch;
+    const std::clock_t start = std::clock();
+    for (std::uint64_t number = first; number < end; ++number) {
+      batch.push_back(prepare(make_case(options.seed, number, special), fmt::format("g{}_", number)));
+      campaign.coverage.observe(batch.back());
+    }
+    campaign.tally.seconds["generate"] += static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
+    const auto settings = settings_of(first / options.batch, options.seed, special, options.simulate);
+    for (Failure& failure : run_batch(batch, settings, {}, campaign.tally))
+      campaign.failures.push_back(std::move(failure));
+    for (Prepared& p : batch) {
+      if (!p.test.smooth) continue;
+      if (auto failure = check_gradients(p, campaign.tally)) campaign.failures.push_back(std::move(*failure));
+    }
+    done += end - first;
+    if (options.progress) options.progress(done, campaign.failures.size());
+    if (campaign.failures.size() >= options.most_failures) break;
+  }
+  return campaign;
+}
+
+}  // namespace differential

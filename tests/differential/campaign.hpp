@@ -1,0 +1,37 @@
+// A campaign: so many graphs from a seed, in batches, with what they reached and what failed.
+#pragma once
+
+#include "coverage.hpp"
+#include "generate.hpp"
+#include "run.hpp"
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace differential {
+
+struct CampaignOptions {
+  std::uint64_t seed = 1;
+  std::uint64_t first = 0, graphs = 2000;  // which graphs of the seed
+  std::size_t batch = 25;
+  std::uint64_t part = 0, parts = 1;  // of the batches, the ones that this process does
+  bool simulate = true;
+  std::size_t most_failures = 20;  // then it ends
+  std::function<void(std::uint64_t graphs, std::size_t failures)> progress;
+};
+
+struct Campaign {
+  Tally tally;
+  Coverage coverage;
+  std::vector<Failure> failures;
+};
+
+/// The graph of that number: what it is for, and how it is run, follow from the numbers alone.
+Case make_case(std::uint64_t seed, std::uint64_t number, bool special);
+/// The settings of a batch. The first runs on the CPU with all rules.
+std::vector<Setting> settings_of(std::uint64_t batch, std::uint64_t seed, bool special, bool simulate);
+
+Campaign run_campaign(const CampaignOptions& options);
+
+}  // namespace differential

@@ -1,0 +1,102 @@
+#include "case.hpp"
+
+#include <cstring>
+
+#include "builder/node.hpp"
+
+namespace differential {
+
+Variable make(const Step& step, const Operands& operands) {
+  if (step.row->op != nullptr)
+    return ct::builder::apply(*step.row->op, operands, step.p.attrs, std::source_location::current());
+  return step.row->make(operands, step.p);
+}
+
+Variable make_leaf(const Leaf& leaf, const std::string& name) {
+  switch (leaf.role) {
+    case Leaf::Role::constant:
+      return ct::constant(leaf.value);
+    case Leaf::Role::shared:
+      return ct::shared(leaf.value, {.name = name});
+    case Leaf::Role::argument:
+      break;
+  }
+  return ct::variable(leaf.type, name);
+}
+
+Built build(const Case& test, const std::string& prefix) {
+  Built built;
+  for (std::size_t i = 0; i < test.nodes.size(); ++i) {
+    const Node& node = test.nodes[i];
+    built.shared.emplace_back();
+    if (node.is_leaf()) {
+      built.nodes.push_back(make_leaf(node.leaf, prefix + "x" + std::to_string(i)));
+      if (node.leaf.role == Leaf::Role::shared) built.shared.back() = ct::SharedVariable(built.nodes.back().handle());
+      continue;
+    }
+    Operands operands;
+    for (const int input : node.step.inputs) operands.push_back(built.nodes[static_cast<std::size_t>(input)]);
+    built.nodes.push_back(make(node.step, operands));
+  }
+  return built;
+}
+
+Case Case::pruned() const {
+  std::vector<bool> needed(nodes.size(), false);
+  const auto need = [&](int node) { needed[static_cast<std::size_t>(node)] = true; };
+  for (const int output : outputs) need(output);
+  for (const Update& update : updates) {
+    need(update.leaf);
+    need(update.value);
+  }
+  for (std::size_t i = nodes.size(); i-- > 0;) {
+    if (!needed[i]) continue;
+    for (const int input : nodes[i].step.inputs) need(input);
+  }
+  Case result;
+  result.seed = seed;
+  result.special = special;
+  result.smooth = smooth;
+  std::vector<int> to(nodes.size(), -1);
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    if (!needed[i]) continue;
+    to[i] = static_cast<int>(result.nodes.size());
+    result.nodes.push_back(nodes[i]);
+    for (int& input : result.nodes.back().step.inputs) input = to[static_cast<std::size_t>(input)];
+  }
+  for (const int output : outputs) result.outputs.push_back(to[static_cast<std::size_t>(output)]);
+  for (const Update& update : updates)
+    result.updates.push_back({to[static_cast<std::size_t>(update.leaf)], to[static_cast<std::size_t>(update.value)]});
+  return result;
+}
+
+Array laid_out(const Leaf& leaf) {
+  const Array& plain = leaf.value;
+  if (plain.rank() == 0) return plain;
+  switch (leaf.layout) {
+    case Layout::transposed:
+      return plain.transpose().copy().transpose();
+    case Layout::backwards: {
+      const auto turned = [](const Array& a) { return a.slice(0, -1, -a.shape(0) - 1, -1); };
+      return turned(turned(plain).copy());
+    }
+    case Layout::gaps: {
+      ct::Sizes wide = plain.shape();
+      wide.back() = 2 * wide.back() + 1;
+      const Array block = Array::zeros(plain.dtype(), wide);
+      Array view = block.slice(plain.rank() - 1, 1, wide.back(), 2);
+      view.copy_from(plain);
+      return view;
+    }
+    case Layout::unaligned: {
+      const Array block = Array::zeros(DType::uint8, {static_cast<std::int64_t>(plain.bytes()) + 1});
+      char* at = static_cast<char*>(block.address()) + 1;
+      if (plain.bytes() > 0) std::memcpy(at, plain.raw(), plain.bytes());
+      return Array::adopt(block.owner(), at, plain.dtype(), plain.shape());
+    }
+    default:
+      return plain;
+  }
+}
+
+}  // namespace differential

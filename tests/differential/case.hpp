@@ -1,0 +1,95 @@
+// Case: one random graph as a list of steps, each a call of a function over earlier nodes. It is what the generator
+// makes, what shrinking edits and what is printed as a program; Variables are built from it anew for every function.
+#pragma once
+
+#include <croton/croton.hpp>
+
+#include "expr/attrs.hpp"
+#include "expr/op.hpp"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace differential {
+
+namespace ct = croton;
+using ct::Array;
+using ct::DType;
+using ct::Variable;
+
+/// What a step is given besides its operands.
+struct Parameters {
+  std::vector<int> list;        // axes, patterns
+  std::vector<std::int64_t> n;  // numbers
+  std::vector<double> real;
+  DType dtype = DType::float32;
+  ct::expr::Attrs attrs;  // of an op that is applied as it is
+};
+
+using Operands = std::vector<Variable>;
+class Generator;
+
+/// A function of the public interface, or an op of the table.
+struct Row {
+  std::string_view name;
+  /// Chooses operands and parameters among what there is; false if nothing fits.
+  bool (*sample)(Generator& generator, struct Step& step);
+  Variable (*make)(const Operands& in, const Parameters& p) = nullptr;
+  std::string_view code = "";        // the text of `make`: C++ with in[0], p.list, p.n[0], p.real[0], p.dtype
+  const ct::expr::Op* op = nullptr;  // applied as it is, where there is no `make`
+};
+
+struct Step {
+  const Row* row = nullptr;
+  std::vector<int> inputs;
+  Parameters p;
+};
+
+enum class Layout { plain, transposed, backwards, gaps, unaligned, count };
+
+struct Leaf {
+  enum class Role { argument, shared, constant } role = Role::argument;
+  ct::Type type;  // with the sizes that are stated
+  Array value;    // in C order
+  Layout layout = Layout::plain;
+};
+
+/// A leaf, or a step over earlier nodes.
+struct Node {
+  Leaf leaf;
+  Step step;
+  bool is_leaf() const { return step.row == nullptr; }
+};
+
+struct Update {
+  int leaf, value;
+};
+
+struct Case {
+  std::uint64_t seed = 0;
+  bool special = false;  // inputs hold nan, infinities and extreme integers
+  bool smooth = false;   // float64 and differentiable almost everywhere: gradients are compared with differences
+  std::vector<Node> nodes;
+  std::vector<int> outputs;
+  std::vector<Update> updates;
+
+  /// Without the nodes that neither outputs nor updates need.
+  Case pruned() const;
+};
+
+/// The Variables of a case, node by node.
+struct Built {
+  std::vector<Variable> nodes;
+  std::vector<ct::SharedVariable> shared;  // by node; empty for others
+};
+
+Variable make(const Step& step, const Operands& operands);
+Variable make_leaf(const Leaf& leaf, const std::string& name);
+Built build(const Case& test, const std::string& prefix = "");
+/// The leaf's value as it lies in memory.
+Array laid_out(const Leaf& leaf);
+
+}  // namespace differential

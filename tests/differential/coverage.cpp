@@ -1,0 +1,137 @@
+#include "coverage.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "builder/import.hpp"
+#include "builder/node.hpp"
+#include "fuse/program.hpp"
+#include "plan/plan.hpp"
+#include "rewrite/pipeline.hpp"
+
+namespace differential {
+namespace {
+
+using ct::expr::Kind;
+using Names = std::set<std::string>;
+
+void note_ops(const ct::expr::Graph& graph, Names& names) {
+  const std::vector<bool> needed = ct::expr::reachable(graph);
+  for (ct::expr::NodeId id = 0; id < graph.arena.size(); ++id) {
+    if (needed[id]) names.emplace(graph.arena.op(id).name);
+  }
+}
+
+/// "row", "row: sum", "product", "group of kernels", ...
+void note_kernels(const ct::fuse::Program& program, Names& names) {
+  for (const ct::fuse::Call& call : program.calls) {
+    if (call.product) {
+      names.insert("product");
+      if (call.product->accumulate != ct::expr::no_node) names.insert("product that adds");
+      if (!call.product->generated.empty()) names.insert("product with generated stand-ins");
+      if (call.product->left_transposed || call.product->right_transposed) names.insert("product of a transpose");
+    }
+    if (call.transfer) names.insert("transfer");
+    if (call.routine) names.insert(fmt::format("routine {}", program.graph.arena.op(call.routine->result).name));
+    if (!call.kernel) continue;
+    const ct::kernel::Kernel& kernel = *call.kernel->kernel;
+    const std::string family(ct::kernel::name_of(kernel.family));
+    names.insert(family);
+    for (const ct::kernel::Stage& stage : kernel.stages) names.insert(fmt::format("{}: {}", family, stage.op->name));
+    if (!kernel.checks.empty()) names.insert(family + " with checks");
+    if (kernel.stages.size() > 1) names.insert(family + " of several stages");
+  }
+  const ct::plan::Plan plan = ct::plan::make_plan(program);
+  for (const ct::plan::Launch& launch : plan.launches) {
+    if (launch.size() > 1) names.insert("group of kernels");
+  }
+  for (const ct::plan::Buffer& buffer : plan.buffers) {
+    if (buffer.in_place_of >= 0) names.insert("in place");
+  }
+  if (plan.segments.size() > 1) names.insert("several segments");
+}
+
+}  // namespace
+
+void Coverage::observe(const Prepared& p) {
+  Names op_names, rule_names, kernel_names;
+  std::size_t count = 0;
+  for (const ct::builder::Node* node : ct::builder::topological_order(p.roots)) {
+    op_names.emplace(node->op->name);
+    count += node->op->kind != Kind::Leaf;
+  }
+  nodes.push_back(count);
+  ct::builder::ImportRequest request;
+  for (std::size_t i = 0; i < p.test.nodes.size(); ++i) {
+    const Node& node = p.test.nodes[i];
+    if (node.is_leaf() && node.leaf.role == Leaf::Role::argument) request.inputs.push_back(p.built.nodes[i]);
+  }
+  request.outputs.assign(p.roots.begin(), p.roots.begin() + static_cast<std::ptrdiff_t>(p.test.outputs.size()));
+  for (const Update& update : p.test.updates) {
+    request.updates.emplace_back(p.built.nodes[static_cast<std::size_t>(update.leaf)],
+                                 p.built.nodes[static_cast<std::size_t>(update.value)]);
+  }
+  ct::expr::Graph graph = ct::builder::import(request).graph;
+  const ct::rewrite::Options options{.special_values = !p.test.special, .optimizer = "fast_run"};
+  ct::rewrite::run(graph, options, [&](const ct::rewrite::GroupReport& report, const ct::expr::Graph& now) {
+    note_ops(now, op_names);
+    for (const auto& [rule, fired] : report.fired) {
+      if (fired > 0) rule_names.insert(fmt::format("{}/{}", report.group, rule));
+    }
+  });
+  const ct::fuse::Program program = ct::fuse::fuse(std::move(graph));
+  for (const ct::fuse::Call& call : program.calls) {
+    if (call.product && call.product->accumulate != ct::expr::no_node) op_names.insert("gemm");
+  }
+  note_ops(program.graph, op_names);
+  note_kernels(program, kernel_names);
+  for (const std::string& name : op_names) ++ops[name];
+  for (const std::string& name : rule_names) ++rules[name];
+  for (const std::string& name : kernel_names) ++kernels[name];
+}
+
+std::size_t Coverage::median() const {
+  if (nodes.empty()) return 0;
+  std::vector<std::size_t> sorted = nodes;
+  std::ranges::nth_element(sorted, sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2));
+  return sorted[sorted.size() / 2];
+}
+
+std::size_t Coverage::most() const { return nodes.empty() ? 0 : std::ranges::max(nodes); }
+
+std::vector<std::string> Coverage::rare_ops(std::uint64_t least) const {
+  std::vector<std::string> rare;
+  for (const ct::expr::Op* op : ct::expr::all_ops()) {
+    if (op->kind == Kind::Leaf) continue;
+    const auto at = ops.find(std::string(op->name));
+    const std::uint64_t count = at == ops.end() ? 0 : at->second;
+    if (count == 0)
+      rare.push_back(fmt::format("no sampler for {}", op->name));
+    else if (count < least)
+      rare.push_back(fmt::format("{} in {} graphs only", op->name, count));
+  }
+  return rare;
+}
+
+std::vector<std::string> Coverage::silent_rules() const {
+  std::vector<std::string> silent;
+  std::set<std::string> seen;
+  for (const ct::rewrite::Group& group : ct::rewrite::groups()) {
+    for (const ct::rewrite::Rule& rule : group.rules) {
+      const std::string name = fmt::format("{}/{}", group.name, rule.name);
+      if (!rules.contains(name) && seen.insert(name).second) silent.push_back(name);
+    }
+  }
+  return silent;
+}
+
+void Coverage::merge(const Coverage& other) {
+  for (const auto& [name, count] : other.ops) ops[name] += count;
+  for (const auto& [name, count] : other.rules) rules[name] += count;
+  for (const auto& [name, count] : other.kernels) kernels[name] += count;
+  nodes.insert(nodes.end(), other.nodes.begin(), other.nodes.end());
+}
+
+}  // namespace differential

@@ -1,0 +1,30 @@
+// What the graphs reached: every op (built or made by a rule), every rule, every family of kernels and kind of step.
+#pragma once
+
+#include "run.hpp"
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace differential {
+
+class Coverage {
+ public:
+  /// Counts the graph: as it is built, after every group of rules, and as it is cut into kernels.
+  void observe(const Prepared& prepared);
+
+  std::map<std::string, std::uint64_t> ops, rules, kernels;  // name -> graphs
+  std::vector<std::size_t> nodes;                            // of each graph, leaves left out
+
+  std::size_t median() const;
+  std::size_t most() const;
+  /// Ops of the table, leaves left out, that too few graphs have; and rules that never fired.
+  std::vector<std::string> rare_ops(std::uint64_t least) const;
+  std::vector<std::string> silent_rules() const;
+  void merge(const Coverage& other);
+};
+
+}  // namespace differential

@@ -1,0 +1,95 @@
+// The generator: typed random graphs over all rows. Every step is computed by the reference evaluator as soon as it is
+// made, so that the choices to come know the values: operands whose sizes fit, indices that exist, numbers in the
+// domain of a function. A step that raises is taken back.
+#pragma once
+
+#include "case.hpp"
+#include "random.hpp"
+#include "tolerance.hpp"
+
+#include <functional>
+#include <optional>
+
+namespace croton::rewrite {
+struct Rule;
+}
+
+namespace differential {
+
+/// What a graph is for.
+struct Profile {
+  bool special = false;                            // inputs hold nan, infinities, extreme integers
+  bool smooth = false;                             // float64 throughout, for gradients against differences
+  std::vector<const Row*> deal;                    // rows that it must try
+  std::vector<const ct::rewrite::Rule*> patterns;  // rules whose left side it must try to hold
+  std::size_t steps = 14;                          // that it has at least
+};
+
+class Generator {
+ public:
+  Generator(std::uint64_t seed, const Profile& profile);
+  Case run();
+
+  // What samplers ask for. Nodes are numbers, -1 is none.
+  Random random;
+  const Profile& profile() const { return profile_; }
+  int count() const { return static_cast<int>(items_.size()); }
+  const Variable& variable(int node) const { return items_[static_cast<std::size_t>(node)].variable; }
+  const Array& value(int node) const { return items_[static_cast<std::size_t>(node)].value; }
+  DType dtype(int node) const { return value(node).dtype(); }
+  int rank(int node) const { return value(node).rank(); }
+  bool is_leaf(int node) const { return case_.nodes[static_cast<std::size_t>(node)].is_leaf(); }
+  bool is_constant(int node) const { return variable(node).is_constant(); }
+
+  using Accept = std::function<bool(int)>;
+  /// One of the nodes that are accepted, later ones more often.
+  int find(const Accept& accept);
+  /// One of them, or now and then, and where there is none, a new input.
+  int operand(bool (*takes)(DType), int least_rank = 0, int most_rank = 4);
+  /// A node of a dtype that is taken whose sizes broadcast with those of `like`, or a new input.
+  int beside(int like, bool (*takes)(DType));
+  /// ... of exactly that shape and dtype.
+  int input(DType dtype, const ct::Sizes& shape, std::optional<ct::expr::Domain> domain = {});
+  /// A shared variable.
+  int shared(DType dtype, const ct::Sizes& shape);
+  int constant(const Array& value);
+  /// An argument of unknown sizes.
+  int argument(const Array& value);
+  DType some_dtype(bool (*takes)(DType));
+  std::int64_t some_size();
+  /// Numbers for an input.
+  Array numbers(DType dtype, const ct::Sizes& shape, std::optional<ct::expr::Domain> domain = {});
+  /// The node, or a new one of the same shape whose numbers are in the domain.
+  int within(int node, const ct::expr::Domain& domain);
+  /// Adds the step; -1 if it raises, or its values are of no use.
+  int add(const Step& step);
+  bool sizes_fit(int a, int b) const;
+
+ private:
+  struct Item {
+    Variable variable;
+    Array value;
+  };
+  int add_leaf(Leaf leaf);
+  void try_row(const Row& row);
+  bool is_useful(const Array& value, const Step& step) const;
+  void choose_outputs();
+  void choose_updates();
+
+  Profile profile_;
+  Case case_;
+  std::vector<Item> items_;
+  Values values_;
+  ct::Sizes sizes_;  // of this graph
+  DType float_;      // its favourite dtype
+  bool has_shared_;
+};
+
+inline bool any_dtype(DType t) { return !ct::is_complex(t); }
+inline bool float_dtype(DType t) { return ct::is_float(t); }
+inline bool wide_float(DType t) { return t == DType::float32 || t == DType::float64; }
+inline bool integer_dtype(DType t) { return ct::is_integer(t); }
+inline bool number_dtype(DType t) { return ct::is_integer(t) || ct::is_float(t); }
+inline bool bool_dtype(DType t) { return ct::is_bool(t); }
+
+}  // namespace differential

@@ -1,0 +1,84 @@
+#include "hooks.hpp"
+
+#include <dlfcn.h>
+
+#include <stdexcept>
+
+#include "codegen/emit.hpp"
+#include "rewrite/pipeline.hpp"
+#include "runtime/sizes.hpp"
+
+namespace differential {
+
+Hooks& hooks() {
+  static auto* all = new Hooks;
+  return *all;
+}
+
+namespace {
+
+/// The library's own function of that (mangled) name.
+template <class Function>
+Function* next(const char* name) {
+  void* found = dlsym(RTLD_NEXT, name);
+  if (found == nullptr) throw std::runtime_error(std::string("the library has no ") + name);
+  return reinterpret_cast<Function*>(found);
+}
+
+}  // namespace
+}  // namespace differential
+
+namespace croton {
+
+using differential::hooks;
+using differential::next;
+
+namespace expr {
+const Op* find_op(std::string_view name) {
+  static const auto original =
+      next<const Op*(std::string_view)>("_ZN6croton4expr7find_opESt17basic_string_viewIcSt11char_traitsIcEE");
+  const Op* found = original(name);
+  return hooks().op ? hooks().op(found) : found;
+}
+}  // namespace expr
+
+namespace codegen {
+std::string prelude(Target target, bool simulator) {
+  static const auto original = next<std::string(Target, bool)>("_ZN6croton7codegen7preludeB5cxx11ENS0_6TargetEb");
+  std::string text = original(target, simulator);
+  return hooks().prelude ? hooks().prelude(std::move(text)) : text;
+}
+
+Text emit(const Part& part, Target target) {
+  static const auto original = next<Text(const Part&, Target)>("_ZN6croton7codegen4emitERKNS0_4PartENS0_6TargetE");
+  Text text = original(part, target);
+  if (hooks().text) hooks().text(text.code, target);
+  return text;
+}
+}  // namespace codegen
+
+namespace plan {
+Plan make_plan(const fuse::Program& program) {
+  static const auto original = next<Plan(const fuse::Program&)>("_ZN6croton4plan9make_planERKNS_4fuse7ProgramE");
+  Plan plan = original(program);
+  if (hooks().plan) hooks().plan(plan);
+  return plan;
+}
+}  // namespace plan
+
+namespace rewrite {
+std::span<const Group> groups() {
+  static const auto original = next<std::span<const Group>()>("_ZN6croton7rewrite6groupsEv");
+  return hooks().groups != nullptr ? std::span<const Group>(*hooks().groups) : original();
+}
+}  // namespace rewrite
+
+namespace runtime {
+void check_requirements(const Executable& executable, const CallArrays& arrays, int segment, const SizeTable& sizes) {
+  static const auto original = next<void(const Executable&, const CallArrays&, int, const SizeTable&)>(
+      "_ZN6croton7runtime18check_requirementsERKNS0_10ExecutableERKNS0_10CallArraysEiRKSt6vectorIlSaIlEE");
+  if (!hooks().skip_requirements) original(executable, arrays, segment, sizes);
+}
+}  // namespace runtime
+
+}  // namespace croton

@@ -1,0 +1,28 @@
+// Functions of the library that this program puts itself in front of, so that bugs can be planted without a line in the
+// product: the dynamic linker takes a program's function before a library's of the same name. Without hooks each
+// passes on what the library says.
+#pragma once
+
+#include "codegen/emit.hpp"
+#include "expr/op.hpp"
+#include "plan/plan.hpp"
+#include "rewrite/rule.hpp"
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace differential {
+
+struct Hooks {
+  std::function<const croton::expr::Op*(const croton::expr::Op*)> op;
+  std::function<std::string(std::string)> prelude;                  // of every kernel
+  std::function<void(std::string&, croton::codegen::Target)> text;  // of one kernel
+  std::function<void(croton::plan::Plan&)> plan;
+  const std::vector<croton::rewrite::Group>* groups = nullptr;
+  bool skip_requirements = false;
+};
+
+Hooks& hooks();
+
+}  // namespace differential

@@ -1,0 +1,15 @@
+// A case as a C++ program of its own, for whoever mends what it shows.
+#pragma once
+
+#include "run.hpp"
+
+#include <string>
+
+namespace differential {
+
+/// The program prints what the element is and what it must be, and returns 1 if they differ.
+std::string program_of(const Failure& failure);
+/// The text of one call, with these names for its operands.
+std::string call_text(const Step& step, const std::vector<std::string>& operands);
+
+}  // namespace differential

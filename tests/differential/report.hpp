@@ -1,0 +1,36 @@
+// What a campaign says at its end: to the terminal, to a JSON file, and from a worker process to the one that started
+// it.
+#pragma once
+
+#include "campaign.hpp"
+
+#include <iosfwd>
+#include <string>
+#include <vector>
+
+namespace differential {
+
+struct Found {
+  std::string setting, what, program;
+  std::uint64_t seed = 0;
+  std::size_t nodes = 0;  // after reduction
+};
+
+struct Report {
+  Tally tally;
+  Coverage coverage;
+  std::vector<Found> found;
+  void merge(const Report& other);
+};
+
+/// What a campaign must have reached; empty where it has.
+std::vector<std::string> shortfalls(const Report& report, bool every_rule);
+
+std::string summary(const Report& report);
+std::string json(const Report& report);
+
+/// Lines of "kind count name", and failures with their programs.
+void write(const Report& report, std::ostream& to);
+Report read(std::istream& from);
+
+}  // namespace differential

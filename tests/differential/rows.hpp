@@ -1,0 +1,25 @@
+// The rows from which graphs are made: every elementwise op of the table by itself, and the functions of the public
+// interface, one line each. An op that no row reaches fails the run, so that a new one cannot be forgotten.
+#pragma once
+
+#include "case.hpp"
+
+#include <vector>
+
+namespace differential {
+
+/// Map ops of the table.
+const std::vector<const Row*>& op_rows();
+/// Functions that reach the other ops of the table.
+const std::vector<const Row*>& rows_of_ops();
+/// Functions, whatever they are composed of.
+const std::vector<const Row*>& function_rows();
+/// All of these.
+const std::vector<const Row*>& all_rows();
+/// low + width * sigmoid(x), in the dtype of x: brings numbers into the domain of a function.
+const Row& squash_row();
+/// Any op, applied as it is (patterns of rules).
+const Row& row_of(const ct::expr::Op& op);
+const Row* find_row(std::string_view name);
+
+}  // namespace differential

@@ -1,0 +1,421 @@
+#include "tolerance.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <set>
+
+#include "builder/node.hpp"
+#include "expr/evaluate.hpp"
+#include "random.hpp"
+
+namespace differential {
+namespace {
+
+using ct::expr::Kind;
+
+constexpr int samples = 6;
+// Errors are this many times as large in the runs, and the tolerance this many times the movement: six runs see less
+// than the worst case.
+constexpr double amplitude = 4, margin = 2;
+
+struct Format {
+  int digits, least_exponent;
+};
+Format format_of(DType dtype) {
+  switch (dtype) {
+    case DType::float16:
+      return {11, -13};
+    case DType::bfloat16:
+      return {8, -125};
+    case DType::float32:
+      return {24, -125};
+    default:
+      return {53, -1021};
+  }
+}
+
+/// The width of the last place at x, denormals included.
+double ulp_at(double x, DType dtype) {
+  const Format f = format_of(dtype);
+  int exponent = f.least_exponent;
+  if (x != 0 && std::isfinite(x)) std::frexp(x, &exponent);
+  return std::ldexp(1.0, std::max(exponent, f.least_exponent) - f.digits);
+}
+
+/// What an op's result may be off by: units in the last place of the result, half units of each operand (backward
+/// error), and units in the last place of 1.
+struct OpError {
+  double result = 0, operands = 0, ones = 0;
+};
+
+OpError error_of(const ct::expr::Op& op) {
+  static const std::set<std::string_view> choices{"neg",    "abs",    "sgn",   "maximum", "minimum", "where",
+                                                  "floor",  "ceil",   "trunc", "round",   "max",     "min",
+                                                  "argmax", "argmin", "all",   "any"};
+  static const std::set<std::string_view> rounded{"add", "sub", "mul", "true_divide", "sqr", "sqrt", "cast"};
+  // Maximum subtracted, then the logarithm of a sum that is at least 1: the error is that of numbers near 1.
+  static const std::set<std::string_view> of_logarithms{"log_softmax", "logsumexp", "crossentropy_logits"};
+  if (choices.contains(op.name)) return {};
+  if (of_logarithms.contains(op.name)) return {4, 8, 4};
+  switch (op.kind) {
+    case Kind::Map:
+      // Functions near their zeros are as exact as their operands.
+      return rounded.contains(op.name) ? OpError{0.5, 0} : OpError{4, 1};
+    case Kind::View:
+    case Kind::Join:
+    case Kind::Gather:
+    case Kind::Sort:
+    case Kind::Compact:
+    case Kind::Check:
+    case Kind::Transfer:
+    case Kind::Leaf:
+      return {};
+    case Kind::Generate:
+      return {1, 0};
+    default:
+      // A sum of n numbers along the tree of combine.cuh, or in any order that a library takes: some half units of
+      // each term.
+      return {4, 8};
+  }
+}
+
+/// The parts of complex numbers as numbers of their own; others as they are.
+Array as_reals(const Array& array) {
+  if (!ct::is_complex(array.dtype())) return array;
+  ct::Sizes shape = array.shape();
+  shape.push_back(2);
+  return Array::adopt(array.owner(), array.address(),
+                      array.dtype() == DType::complex64 ? DType::float32 : DType::float64, shape);
+}
+
+/// Whole numbers so small that sums and products of them are exact.
+bool is_whole(const Array& array) {
+  if (ct::is_discrete(array.dtype())) return true;
+  if (ct::is_complex(array.dtype())) return false;
+  const double limit = std::ldexp(1.0, format_of(array.dtype()).digits - 2);
+  for (std::int64_t i = 0; i < array.size(); ++i) {
+    const double x = array.as_double(i);
+    if (!(std::abs(x) < limit) || x != std::trunc(x)) return false;
+  }
+  return true;
+}
+
+bool is_finite(const Array& array) {
+  if (!ct::is_float(array.dtype())) return true;
+  for (std::int64_t i = 0; i < array.size(); ++i) {
+    if (!std::isfinite(array.as_double(i))) return false;
+  }
+  return true;
+}
+
+/// Elements that may become anything; empty: none.
+using Wild = std::vector<bool>;
+
+/// Each element moved by 0.5 to 1 times `units` last places, and `ones` last places of 1, either way.
+Array moved(const Array& array, double units, double ones, const Wild& wild, int sample, Random& random) {
+  static constexpr double inf = std::numeric_limits<double>::infinity();
+  if (ct::is_complex(array.dtype())) {
+    const Array parts = moved(as_reals(array), units, ones, {}, sample, random);
+    return Array::adopt(parts.owner(), parts.address(), array.dtype(), array.shape());
+  }
+  static constexpr double anything[samples] = {1, -2.5, 0, inf, std::numeric_limits<double>::quiet_NaN(), 1e30};
+  Array out = Array::empty(DType::float64, array.shape());
+  double* to = array.size() == 0 ? nullptr : out.data<double>().data();
+  for (std::int64_t i = 0; i < array.size(); ++i) {
+    const double x = array.as_double(i);
+    if (!wild.empty() && wild[static_cast<std::size_t>(i)]) {
+      to[i] = anything[sample];
+      continue;
+    }
+    if (!std::isfinite(x)) {
+      to[i] = x;
+      continue;
+    }
+    const double size = random.between(0.5, 1) * (units * ulp_at(x, array.dtype()) + ones * ulp_at(1, array.dtype()));
+    to[i] = x + (random.chance(0.5) ? size : -size);
+  }
+  return out.astype(array.dtype());
+}
+
+/// The element of an operand that element i of an elementwise result of that shape reads.
+std::int64_t operand_position(const Array& operand, const ct::Sizes& shape, std::int64_t i) {
+  std::int64_t at = 0, step = 1;
+  for (std::size_t back = 1; back <= shape.size(); ++back) {
+    const std::int64_t size = shape[shape.size() - back], index = i % size;
+    i /= size;
+    if (back > operand.shape().size()) continue;
+    const std::int64_t own = operand.shape()[operand.shape().size() - back];
+    if (own != 1) at += index * step;
+    step *= own;
+  }
+  return at;
+}
+
+/// What a rewrite may change besides rounding.
+Wild wild_elements(const ct::builder::Node& node, const Array& truth, const std::vector<Array>& inputs,
+                   Freedom freedom) {
+  if (freedom == Freedom::none || !ct::is_float(truth.dtype()) || is_finite(truth)) return {};
+  Wild wild(static_cast<std::size_t>(truth.size()), false);
+  const bool finite = std::ranges::all_of(inputs, is_finite);
+  for (std::int64_t i = 0; i < truth.size(); ++i) {
+    if (std::isfinite(truth.as_double(i))) continue;
+    const auto operand_is_finite = [&](const Array& input) {
+      return !ct::is_float(input.dtype()) || std::isfinite(input.as_double(operand_position(input, truth.shape(), i)));
+    };
+    wild[static_cast<std::size_t>(i)] = freedom == Freedom::special || finite ||
+                                        (node.op->kind == Kind::Map && std::ranges::all_of(inputs, operand_is_finite));
+  }
+  return wild;
+}
+
+/// Partial sums and products may leave the range of the dtype in one order and not in another: where the sum of the
+/// magnitudes does, or the product of the large or of the small factors, the result may be anything.
+void add_partial_overflows(const ct::builder::Node& node, const Array& truth, const std::vector<Array>& inputs,
+                           Wild& wild) {
+  if (!ct::is_float(truth.dtype())) return;
+  const bool product = node.op->name == "prod" || node.op->name == "cumprod";
+  bool large = product;
+  const auto magnitudes = [&](bool of_small) {
+    std::vector<Array> result;
+    for (const Array& input : inputs) {
+      if (!ct::is_float(input.dtype())) {
+        result.push_back(input);
+        continue;
+      }
+      Array out = Array::empty(DType::float64, input.shape());
+      for (std::int64_t i = 0; i < out.size(); ++i) {
+        double x = std::abs(input.as_double(i));
+        if (!std::isfinite(x)) x = product ? 1 : 0;
+        large = large || x > 200;
+        if (product) x = of_small ? (x == 0 ? 1 : std::min(x, 1.0)) : std::max(x, 1.0);
+        out.data<double>()[static_cast<std::size_t>(i)] = x;
+      }
+      result.push_back(out.astype(input.dtype()));
+    }
+    return result;
+  };
+  for (const bool of_small : {false, true}) {
+    const std::vector<Array> changed = magnitudes(of_small);
+    if (!large || (of_small && !product)) return;
+    const Array most = compute(node, changed);
+    if (most.shape() != truth.shape()) return;
+    for (std::int64_t i = 0; i < most.size(); ++i) {
+      const double x = most.as_double(i);
+      if (of_small ? x >= std::ldexp(1.0, format_of(truth.dtype()).least_exponent) : std::isfinite(x)) continue;
+      wild.resize(static_cast<std::size_t>(truth.size()), false);
+      wild[static_cast<std::size_t>(i)] = true;
+    }
+  }
+}
+
+struct NodeState {
+  Array truth;
+  Array runs[samples];  // of the same memory where nothing moves
+  bool lost = false;    // some run fails, or finds another size: nothing that depends on it is compared
+  bool whole = false;
+};
+
+bool same_memory(const Array& a, const Array& b) { return a.address() == b.address(); }
+
+class Runs {
+ public:
+  Runs(const NodeValues& leaves, Freedom freedom, std::uint64_t seed)
+      : leaves_(leaves), freedom_(freedom), random_(seed) {}
+
+  const NodeState& of(const ct::builder::Node* node) const { return states_.at(node); }
+
+  void run(const ct::builder::Node& node) {
+    NodeState& state = states_[&node];
+    if (node.op->kind == Kind::Leaf) {
+      const auto leaf = leaves_.find(&node);
+      state.truth = leaf != leaves_.end() ? leaf->second : node.value;
+      state.whole = is_whole(state.truth);
+      const Wild wild = wild_elements(node, state.truth, {}, freedom_ == Freedom::special ? freedom_ : Freedom::none);
+      for (int k = 0; k < samples; ++k)
+        state.runs[k] = wild.empty() ? state.truth : moved(state.truth, 0, 0, wild, k, random_);
+      return;
+    }
+    std::vector<Array> inputs;
+    std::vector<const NodeState*> from;
+    bool whole = true;
+    for (const Variable& input : node.inputs) {
+      from.push_back(&states_.at(input.node()));
+      inputs.push_back(from.back()->truth);
+      whole = whole && from.back()->whole;
+      state.lost = state.lost || from.back()->lost;
+    }
+    state.truth = compute(node, inputs);
+    const bool floats = !ct::is_discrete(state.truth.dtype());
+    state.whole = is_whole(state.truth);
+    OpError error = error_of(*node.op);
+    const bool arithmetic = error.operands > 0 || error.result < 1;
+    if (!floats || (whole && state.whole && arithmetic)) error = {};
+    Wild wild = wild_elements(node, state.truth, inputs, freedom_);
+    if (error.operands > 0 && node.op->kind != Kind::Map && node.op->kind != Kind::Expand)
+      add_partial_overflows(node, state.truth, inputs, wild);
+    for (int k = 0; k < samples && !state.lost; ++k) run_again(node, from, error, wild, k, state);
+    if (state.lost) std::fill(std::begin(state.runs), std::end(state.runs), state.truth);
+  }
+
+ private:
+  void run_again(const ct::builder::Node& node, const std::vector<const NodeState*>& from, OpError error,
+                 const Wild& wild, int k, NodeState& state) {
+    std::vector<Array> inputs;
+    bool same = true;
+    for (const NodeState* input : from) {
+      inputs.push_back(input->runs[k]);
+      same = same && same_memory(input->runs[k], input->truth);
+      if (error.operands > 0 && !ct::is_discrete(inputs.back().dtype())) {
+        inputs.back() = moved(inputs.back(), amplitude * 0.5 * error.operands, 0, {}, k, random_);
+        same = false;
+      }
+    }
+    if (same) {
+      state.runs[k] = state.truth;
+    } else {
+      try {
+        state.runs[k] = compute(node, inputs);
+      } catch (const ct::Error&) {
+        state.lost = true;
+        return;
+      }
+      state.lost = state.runs[k].shape() != state.truth.shape();
+    }
+    if (!state.lost && (error.result > 0 || !wild.empty()))
+      state.runs[k] = moved(state.runs[k], amplitude * error.result, amplitude * error.ones, wild, k, random_);
+  }
+
+  const NodeValues& leaves_;
+  Freedom freedom_;
+  Random random_;
+  std::map<const ct::builder::Node*, NodeState> states_;
+};
+
+/// How far the runs are from the truth at one element.
+double spread(const NodeState& state, std::int64_t i) {
+  constexpr double inf = std::numeric_limits<double>::infinity();
+  if (!ct::is_float(state.truth.dtype())) {
+    const auto truth = ct::expr::element_of(state.truth, i);
+    for (const Array& run : state.runs) {
+      if (ct::expr::element_of(run, i).i != truth.i) return inf;
+    }
+    return 0;
+  }
+  const double truth = state.truth.as_double(i);
+  double most = 0;
+  for (const Array& run : state.runs) {
+    const double x = run.as_double(i);
+    if (std::isfinite(truth) && std::isfinite(x))
+      most = std::max(most, std::abs(x - truth));
+    else if (!(std::isnan(x) && std::isnan(truth)) && x != truth)
+      return inf;
+  }
+  return margin * most;
+}
+
+std::string text_of(const Array& array, std::int64_t i) {
+  if (ct::is_float(array.dtype())) return fmt::format("{:.9g}", array.as_double(i));
+  const auto value = ct::expr::element_of(array, i);
+  return array.dtype() == DType::uint64 ? fmt::format("{}", static_cast<std::uint64_t>(value.i))
+                                        : fmt::format("{}", value.i);
+}
+
+}  // namespace
+
+Array compute(const ct::builder::Node& node, const std::vector<Array>& inputs) {
+  ct::expr::Graph graph;
+  std::vector<ct::expr::NodeId> operands;
+  std::vector<Array> arguments;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const Variable& input = node.inputs[i];
+    if (input.is_constant()) {
+      operands.push_back(graph.add_constant(inputs[i]));
+    } else {
+      operands.push_back(graph.add_input("", input.type(), ct::expr::Role::argument));
+      arguments.push_back(inputs[i]);
+    }
+  }
+  graph.outputs = {graph.arena.make(*node.op, operands, node.attrs)};
+  return ct::expr::evaluate(graph, arguments)[0];
+}
+
+const Array& Values::of(const Variable& variable) {
+  for (const ct::builder::Node* node : ct::builder::topological_order({variable})) {
+    if (known.contains(node)) continue;
+    std::vector<Array> inputs;
+    for (const Variable& input : node->inputs) inputs.push_back(known.at(input.node()));
+    known[node] = node->op->kind == Kind::Leaf ? node->value : compute(*node, inputs);
+  }
+  return known.at(variable.node());
+}
+
+std::vector<Expected> expect(const std::vector<Variable>& roots, const NodeValues& leaves, Freedom freedom,
+                             std::uint64_t seed) {
+  Runs runs(leaves, freedom, seed);
+  for (const ct::builder::Node* node : ct::builder::topological_order(roots)) runs.run(*node);
+  std::vector<Expected> result;
+  for (const Variable& root : roots) {
+    const NodeState& state = runs.of(root.node());
+    Expected expected{state.truth, {}};
+    for (std::int64_t i = 0; i < state.truth.size(); ++i)
+      expected.tolerance.push_back(state.lost ? std::numeric_limits<double>::infinity() : spread(state, i));
+    result.push_back(std::move(expected));
+  }
+  return result;
+}
+
+std::string Difference::text() const {
+  return fmt::format("element {} is {}, not {}{}", position, got, expected,
+                     tolerance > 0 ? fmt::format(" (give or take {:.3g})", tolerance) : "");
+}
+
+std::optional<Difference> compare(const Array& got, const Expected& expected, Compared& count) {
+  const Array& truth = expected.value;
+  if (got.dtype() != truth.dtype() || got.rank() != truth.rank())
+    return Difference{0, std::string(name_of(got.dtype())), std::string(name_of(truth.dtype())), 0};
+  if (got.shape() != truth.shape()) {
+    // A size that hangs on a comparison may come out otherwise.
+    if (!expected.tolerance.empty() && std::isinf(expected.tolerance[0])) return std::nullopt;
+    return Difference{0, fmt::format("of shape ({})", fmt::join(got.shape(), ", ")),
+                      fmt::format("({})", fmt::join(truth.shape(), ", ")), 0};
+  }
+  const Array plain = got.contiguous();
+  for (std::int64_t i = 0; i < truth.size(); ++i) {
+    const double tolerance = expected.tolerance[static_cast<std::size_t>(i)];
+    ++count.elements;
+    if (std::isinf(tolerance)) {
+      ++count.ambiguous;
+      continue;
+    }
+    bool close;
+    if (ct::is_float(truth.dtype())) {
+      const double x = plain.as_double(i), y = truth.as_double(i);
+      close = (std::isnan(x) && std::isnan(y)) || x == y || std::abs(x - y) <= tolerance;
+    } else {
+      close = ct::expr::element_of(plain, i).i == ct::expr::element_of(truth, i).i;
+    }
+    if (!close) return Difference{i, text_of(plain, i), text_of(truth, i), tolerance};
+  }
+  return std::nullopt;
+}
+
+bool same_bits(const Array& a, const Array& b) {
+  if (a.dtype() != b.dtype() || a.shape() != b.shape()) return false;
+  const Array x = a.contiguous(), y = b.contiguous();
+  if (x.same_bits(y)) return true;
+  if (!ct::is_float(x.dtype())) return false;
+  const std::size_t item = size_of(x.dtype());
+  for (std::int64_t i = 0; i < x.size(); ++i) {
+    const auto at = static_cast<std::size_t>(i) * item;
+    const bool equal =
+        std::memcmp(static_cast<const char*>(x.address()) + at, static_cast<const char*>(y.address()) + at, item) == 0;
+    if (!equal && !(std::isnan(x.as_double(i)) && std::isnan(y.as_double(i)))) return false;
+  }
+  return true;
+}
+
+}  // namespace differential

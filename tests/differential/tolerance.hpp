@@ -1,0 +1,68 @@
+// What the results of a graph must be, and how far they may be off.
+//
+// The graph, as the user wrote it, is computed node by node by the reference functions of the ops. It is then computed
+// again a few times, every node's value moved by a random share of the error that its op may make: some units in the
+// last place of its dtype, and for sums, products of matrices and the like a relative change of every operand
+// (backward error). What the outputs move by is what rounding anywhere in the graph can do to them: the condition of
+// every op is taken into account, and where a comparison, a rounding or an index jumps between the runs, or a number
+// becomes infinite in some, the element says nothing and is not compared. (The method is stochastic arithmetic:
+// J. Vignes, A stochastic arithmetic for reliable scientific computation, 1993.)
+#pragma once
+
+#include "case.hpp"
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace differential {
+
+/// Which elements a rewrite may change besides rounding.
+enum class Freedom {
+  none,      // no rules run
+  overflow,  // stable forms: what is infinite or nan although all operands are finite may become a number
+  special,   // special_values=theano: whatever depends on an infinity or a nan
+};
+
+/// The value of an output and, element by element, how far a result may be from it (infinite: not compared).
+struct Expected {
+  Array value;
+  std::vector<double> tolerance;
+};
+
+using NodeValues = std::map<const ct::builder::Node*, Array>;
+
+/// One op on arrays, by the reference evaluator; raises what it raises.
+Array compute(const ct::builder::Node& node, const std::vector<Array>& inputs);
+
+/// Values of leaves are put in by the caller; `value_of` computes what is missing.
+class Values {
+ public:
+  NodeValues known;
+  const Array& of(const Variable& variable);
+};
+
+/// For each root; `leaves` has the values of arguments and shared variables.
+std::vector<Expected> expect(const std::vector<Variable>& roots, const NodeValues& leaves, Freedom freedom,
+                             std::uint64_t seed);
+
+struct Difference {
+  std::int64_t position;
+  std::string got, expected;
+  double tolerance;
+  std::string text() const;
+};
+
+/// How many elements were compared, and how many said nothing.
+struct Compared {
+  std::uint64_t elements = 0, ambiguous = 0;
+};
+
+/// The first element that is too far off.
+std::optional<Difference> compare(const Array& got, const Expected& expected, Compared& count);
+
+/// Equal bits, any nan being like any other.
+bool same_bits(const Array& a, const Array& b);
+
+}  // namespace differential
