@@ -374,12 +374,6 @@ ERROR_CASE(building, slice_step_float) {
   Variable x = vector("x");
   x[slice(0, 5, 1.5)];
 }
-ERROR_CASE(building, slice_step_symbolic) {
-#line 1 "user.cpp"
-  Variable x = vector("x");
-  Variable step = lscalar("step");
-  x[slice(0, 5, step)];
-}
 ERROR_CASE(building, two_ellipses) {
 #line 1 "user.cpp"
   Variable x = matrix("x");

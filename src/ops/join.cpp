@@ -221,6 +221,12 @@ std::vector<Variable> split(Operand x, const std::vector<Operand>& sizes, int ax
                                    describe(x.variable), size.variable.node()->value.to_string()));
     total = ops::size_arithmetic("add", total, size.variable);
   }
+  const std::int64_t whole_size = x.variable.type().shape[static_cast<std::size_t>(at)];
+  if (whole_size != unknown_size && total.is_constant() && total.node()->value.item<std::int64_t>() != whole_size) {
+    throw ShapeError(fmt::format("split ({}): {}: sizes that add up to {}, where axis {} has size {}",
+                                 describe(x.where), describe(x.variable), total.node()->value.to_string(), at,
+                                 whole_size));
+  }
   std::vector<std::optional<Operand>> shape(static_cast<std::size_t>(x.variable.rank()));
   shape[static_cast<std::size_t>(at)] = cast(total, DType::int64);
   const Variable whole = ops::stated(x.variable, shape, "the sizes of a split must add up to the size of its axis");

@@ -164,6 +164,10 @@ void BoundSegment::bind_launches(const CallArrays& arrays, const BindOptions& op
           {std::make_unique<TransferLaunch>(*executable_, first, from, device, memory_), first.after_commit});
       continue;
     }
+    if (call.host) {
+      launches_.push_back({std::make_unique<HostLaunch>(*executable_, first, sizes_), first.after_commit});
+      continue;
+    }
     if (call.routine) {
       auto routine = with_lines(call.routine->origin, [&] {
         return std::make_unique<RoutineLaunch>(*executable_, first, engine_, device, options.schedule, memory_, counts);
