@@ -242,11 +242,10 @@ class Function {
 Function function(std::vector<In> inputs, OutputList outputs, FunctionOptions options = {},
                   Where where = std::source_location::current());
 
-/// The function of a graph that is given as text, as `Function::graph` writes it: arguments in the order of the text,
-/// shared variables of zeros. For graphs kept in files, such as those that mode=verify writes. ValueError with line and
-/// column for a text that is none.
-Function function_of_graph(const std::string& text, FunctionOptions options = {},
-                           Where where = std::source_location::current());
+/// The function of a graph that is given as text, as `Function::graph` writes it, without shared variables; its inputs
+/// are in the order of the text. For graphs kept in files, such as the programs that mode=verify writes. ValueError,
+/// with line and column, for a text that is no graph; TypeError for one with shared variables.
+Function function_of_graph(const std::string& text, Where where = std::source_location::current());
 
 /// The user's graph as an indented tree, as Theano's debugprint.
 std::string debugprint(const Variable& variable);
