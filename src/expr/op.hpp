@@ -19,6 +19,8 @@
 namespace croton {
 class Variable;
 namespace builder {
+struct BatchContext;
+struct Batched;
 struct GradientContext;
 }
 }  // namespace croton
@@ -220,6 +222,9 @@ struct Op {
   const RoutineInfo* routine = nullptr;  // runs as a fixed sequence of launches
   bool expand_at_import = false;         // sizes: known as soon as the types are
   bool takes_complex = false;  // of those that compute; what moves elements and elementwise ops need not say it
+  /// The op applied once for each position of a new leading axis that some inputs have (builder/batch.hpp). Maps and
+  /// reductions need none.
+  builder::Batched (*batch)(const builder::BatchContext&) = nullptr;
 };
 
 /// Raises the TypeError of an op that has complex inputs and does not take them. Elementwise ops have rules of their

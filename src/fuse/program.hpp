@@ -25,7 +25,8 @@ struct KernelCall {
 };
 
 /// A matrix product result = beta * accumulate + alpha * left right, by a library or, where that does not pay, by a
-/// generated kernel.
+/// generated kernel. The last two axes are the matrices'; one product for each index of the others, along all of which an
+/// operand may have the stated size 1: then it is the same in each.
 struct ProductCall {
   NodeId result;
   NodeId left, right;  // possibly views
@@ -33,6 +34,7 @@ struct ProductCall {
   NodeId accumulate = expr::no_node;
   expr::Origin origin = {};
   bool left_transposed = false, right_transposed = false;         // how they lie in memory
+  bool left_repeated = false, right_repeated = false;             // one matrix for all products of a batch
   std::vector<std::shared_ptr<const KernelCall>> generated = {};  // by GeneratedProduct
 };
 

@@ -9,6 +9,7 @@
 
 #include "builder/gradient_context.hpp"
 #include "expr/arena.hpp"
+#include "ops/batch_rules.hpp"
 #include "ops/gather.hpp"
 #include "ops/parts.hpp"
 #include "ops/registry.hpp"
@@ -109,7 +110,8 @@ void register_join(Registry& registry) {
                            .infer = infer_concatenate,
                            .gradient = concatenate_gradient,
                            .evaluate = evaluate_concatenate,
-                           .element = concatenate_element};
+                           .element = concatenate_element,
+                           .batch = builder::batch_along_axis};
   registry.add(op);
 }
 

@@ -11,6 +11,7 @@
 
 #include "base/device_name.hpp"
 #include "expr/print.hpp"
+#include "fuse/product.hpp"
 
 namespace croton::plan {
 namespace {
@@ -67,10 +68,9 @@ class Planner {
   MatrixRef matrix(NodeId node) const {
     MatrixRef ref;
     while (!buffers_.contains(node)) {
-      if (arena_.op(node).name != "dimshuffle" || arena_.type(arena_.input(node, 0)).rank() != 2) {
-        throw InternalError(fmt::format("a product reads {}, which is not stored", arena_.op(node).name));
-      }
-      ref.transposed = !ref.transposed;  // of two axes there is one other order
+      const std::optional<bool> swapped = fuse::matrix_view(arena_, node);
+      if (!swapped) throw InternalError(fmt::format("a product reads {}, which is not stored", arena_.op(node).name));
+      ref.transposed ^= *swapped;
       node = arena_.input(node, 0);
     }
     ref.buffer = buffer_of(node);
