@@ -2,6 +2,7 @@
 // Python's class too: `except ValueError` catches a croton.ShapeError. InternalError, a bug of Croton, is not a
 // croton.Error.
 #include <croton/error.hpp>
+#include <croton/verification.hpp>
 
 #include <array>
 #include <exception>
@@ -27,7 +28,7 @@ bool is(const std::exception& error) {
 }
 
 // Bases first: classes are made from the top, and errors matched from the bottom.
-std::array<ErrorClass, 14> classes{{
+std::array<ErrorClass, 16> classes{{
     {"Error", "Base of every error caused by how Croton is called.", nullptr, nullptr, is<Error>},
     {"InternalError", "A bug in Croton: please report it with its message.", nullptr, &PyExc_RuntimeError,
      is<InternalError>},
@@ -46,6 +47,10 @@ std::array<ErrorClass, 14> classes{{
      is<AssertionError>},
     {"NotImplementedError", "Something asked for that Croton does not do yet.", "Error", &PyExc_NotImplementedError,
      is<NotImplementedError>},
+    {"VerificationError", "mode=verify: a function gave another result than its graph as it was written.", "Error", nullptr,
+     is<VerificationError>},
+    {"NanError", "nan_guard: an op made a NaN, an infinity or a number that is too large.", "Error",
+     &PyExc_ArithmeticError, is<NanError>},
     {"ShapeError", "Sizes that do not fit together.", "ValueError", nullptr, is<ShapeError>},
     {"DisconnectedInputError", "A gradient asked for a variable that the cost does not depend on.", "ValueError",
      nullptr, is<DisconnectedInputError>},

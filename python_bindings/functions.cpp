@@ -1,5 +1,6 @@
 // function, and compiled functions as Python callables. The GIL is free while Croton compiles and computes.
 #include <croton/function.hpp>
+#include <croton/verification.hpp>
 
 #include "arrays.hpp"
 #include "bindings.hpp"
@@ -209,6 +210,23 @@ void bind_kernel(nb::module_& m) {
       .def_ro("compiler", &CallCounts::compiler);
 }
 
+void bind_verification(nb::module_& m) {
+  nb::class_<OutputCheck>(m, "OutputCheck", "One result of a call under mode=verify, against double precision.")
+      .def_ro("name", &OutputCheck::name)
+      .def_prop_ro("dtype", [](const OutputCheck& check) { return std::string(name_of(check.dtype)); })
+      .def_prop_ro("shape", [](const OutputCheck& check) { return nb::tuple(nb::cast(check.shape)); })
+      .def_ro("fused_ulp", &OutputCheck::fused_ulp, "The largest error, in units in the last place.")
+      .def_ro("unfused_ulp", &OutputCheck::unfused_ulp, "The same of the graph as it was written, one kernel an op.")
+      .def_ro("allowed_ulp", &OutputCheck::allowed_ulp, "What rounding may do where fused_ulp was found.")
+      .def_prop_ro("index", [](const OutputCheck& check) { return nb::tuple(nb::cast(check.index)); })
+      .def_ro("exact", &OutputCheck::exact)
+      .def_ro("fused", &OutputCheck::fused)
+      .def_ro("unfused", &OutputCheck::unfused);
+  nb::class_<Verification>(m, "Verification", "What a call under mode=verify found.")
+      .def_ro("outputs", &Verification::outputs, "Outputs, then updates.")
+      .def("__str__", &Verification::to_string);
+}
+
 void bind_callable(nb::module_& m) {
   nb::class_<Callable>(m, "Function", "A compiled function.")
       .def("__call__", &call, "args"_a, "kwargs"_a,
@@ -245,6 +263,7 @@ void bind_callable(nb::module_& m) {
           },
           "target"_a = "", "Everything the compiler gets, for all kernels.")
       .def("counts", unlocked<&Function::counts>(), "What ran so far.")
+      .def("verification", unlocked<&Function::verification>(), "What the last call under mode=verify found.")
       .def("transfers", unlocked<&Function::transfers>(), "What the last call sent from device to device, in order.")
       .def("devices", unlocked<&Function::devices>(), "The devices that work of a call from this thread now runs on.")
       .def("placement", unlocked<&Function::placement>(), "Where each op runs now, and why, in the order of the plan.")
@@ -271,6 +290,7 @@ void bind_callable(nb::module_& m) {
 void bind_functions(nb::module_& m) {
   bind_input_output(m);
   bind_kernel(m);
+  bind_verification(m);
   bind_callable(m);
   m.def("function", &compile, "inputs"_a, "outputs"_a = nb::none(), "updates"_a = nb::none(), "givens"_a = nb::none(),
         "allow_input_downcast"_a = nb::none(), "name"_a = nb::none(), "on_unused_input"_a = nb::none(),

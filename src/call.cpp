@@ -11,12 +11,14 @@
 #include "builder/shared.hpp"
 #include "expr/evaluate.hpp"
 #include "expr/verify.hpp"
+#include "nan_guard.hpp"
 #include "runtime/cpu/blas.hpp"
 #include "runtime/cpu/compiler.hpp"
 #include "runtime/cpu/threads.hpp"
 #include "runtime/cuda/driver.hpp"
 #include "runtime/cuda/nvtx.hpp"
 #include "runtime/cuda/toolkit.hpp"
+#include "verification.hpp"
 
 namespace croton {
 namespace detail {
@@ -79,6 +81,10 @@ std::shared_ptr<CompiledFunction> CompiledFunction::copy() const {
   other->simulated = simulated;
   other->join = join;
   other->names_devices = names_devices;
+  other->written = written;
+  other->nan_guard = nan_guard;
+  other->verified = verified;
+  other->rewriting = rewriting;
   const std::lock_guard lock(mutex_);  // what was planned; not what was bound, which is a call's
   for (const auto& [key, placed] : placed_) other->placed_[key] = {placed.executable, placed.log, placed.logged, {}};
   other->schedule = schedule;
@@ -184,7 +190,7 @@ void CompiledFunction::place(Placed& to) const {
       if (base::config().verify) expr::verify(program_graph);
     }
   }
-  to.executable = runtime::make_executable(fuse::fuse(std::move(program_graph), {.join = join}));
+  to.executable = runtime::make_executable(fuse::fuse(std::move(program_graph), {.join = join, .nan_guard = nan_guard}));
 }
 
 runtime::BoundPlan& CompiledFunction::bind(Placed& where, const runtime::CallArrays& arrays) {
@@ -274,6 +280,70 @@ void CompiledFunction::take_arguments(std::span<const Argument> arguments, const
   }
 }
 
+/// The values of the graph's inputs on the host, in its own order: arguments and shared variables may be mixed.
+std::vector<Array> CompiledFunction::inputs_in_order() const {
+  std::vector<Array> inputs_of_graph;
+  std::size_t argument = 0, state = 0;
+  for (const expr::GraphInput& input : graph->inputs) {
+    inputs_of_graph.push_back(input.role == expr::Role::argument ? arrays_.arguments[argument++]
+                                                                 : arrays_.shared[state++].to_host());
+  }
+  return inputs_of_graph;
+}
+
+void CompiledFunction::run_by_reference() {
+  const std::vector<Array> given = inputs_in_order();
+  if (written && !nan_guard.empty()) check_every_node({name, *written, given, nan_guard});
+  const std::vector<Array> results = expr::evaluate(*graph, given);
+  arrays_.updates.clear();
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    (i < graph->outputs.size() ? arrays_.outputs : arrays_.updates).push_back(results[i].copy());
+  }
+  for (std::size_t u = 0; u < update_of.size(); ++u) {
+    const builder::SharedState& target = *shared[update_of[u]].node()->shared;
+    if (target.pinned) arrays_.updates[u] = base::moved_to(base::device_memory(target.home), arrays_.updates[u]);
+  }
+}
+
+void CompiledFunction::run_plan(Placed& where) {
+  if (verified) {
+    // In-place work writes over copies, so that a result that is refused has changed nothing.
+    for (const std::size_t i : update_of) {
+      Array& value = arrays_.shared[i];
+      value = base::moved_to(value.device_memory(), value.to_host().copy());
+    }
+  }
+  runtime::BoundPlan& plan = bind(where, arrays_);
+  last_run_ = where.executable;
+  try {
+    plan.run(arrays_, workspace_, run_counts_);
+  } catch (const runtime::GuardFailure& failure) {
+    raise_nan_error({name, *written, inputs_in_order(), nan_guard}, failure);
+  }
+}
+
+/// The results of the call, which has not changed anything yet, against the graph as it was written.
+void CompiledFunction::verify(const Placed& where) {
+  CallToVerify call{.name = name, .written = *written, .rewriting = rewriting, .rewrites_specials = false, .inputs = {}, .results = {}, .how = {}};
+  for (const rewrite::GroupReport& report : reports) call.rewrites_specials = call.rewrites_specials || !report.fired.empty();
+  std::size_t argument = 0, state = 0;
+  for (const expr::GraphInput& input : graph->inputs) {
+    call.inputs.push_back(input.role == expr::Role::argument
+                              ? arrays_.arguments[argument++]
+                              : shared[state++].node()->shared->value.to_host());
+  }
+  for (const Array& output : arrays_.outputs) call.results.push_back(output.to_host());
+  for (const Array& update : arrays_.updates) call.results.push_back(update.to_host());
+  call.how = {.join = join, .schedule = schedule};
+  for (const fuse::Call& work : where.executable->program.calls) call.how.place = std::max(call.how.place, work.place);
+  verification_ = verify_call(call);
+}
+
+Verification CompiledFunction::verification() const {
+  const std::lock_guard lock(mutex_);
+  return verification_;
+}
+
 std::vector<Array> CompiledFunction::call(std::span<const Argument> arguments) {
   apply_settings();
   const std::lock_guard lock(mutex_);
@@ -315,28 +385,11 @@ std::vector<Array> CompiledFunction::call(std::span<const Argument> arguments) {
   }
   take_arguments(arguments, *where.executable);
 
-  if (reference) {
-    // The graph's inputs in its own order: arguments and shared variables may be mixed.
-    std::vector<Array> inputs_in_order;
-    std::size_t argument = 0, state = 0;
-    for (const expr::GraphInput& input : graph->inputs) {
-      inputs_in_order.push_back(input.role == expr::Role::argument ? arrays_.arguments[argument++]
-                                                                   : arrays_.shared[state++].to_host());
-    }
-    const std::vector<Array> results = expr::evaluate(*graph, inputs_in_order);
-    arrays_.updates.clear();
-    for (std::size_t i = 0; i < results.size(); ++i) {
-      (i < graph->outputs.size() ? arrays_.outputs : arrays_.updates).push_back(results[i].copy());
-    }
-    for (std::size_t u = 0; u < update_of.size(); ++u) {
-      const builder::SharedState& target = *shared[update_of[u]].node()->shared;
-      if (target.pinned) arrays_.updates[u] = base::moved_to(base::device_memory(target.home), arrays_.updates[u]);
-    }
-  } else {
-    runtime::BoundPlan& plan = bind(where, arrays_);
-    last_run_ = where.executable;
-    plan.run(arrays_, workspace_, run_counts_);
-  }
+  if (reference)
+    run_by_reference();
+  else
+    run_plan(where);
+  if (verified) verify(where);
   ++calls_;
   // The commit point: new values of shared variables become theirs, all together.
   for (std::size_t u = 0; u < update_of.size(); ++u) {
@@ -428,6 +481,7 @@ Outputs Function::call_named(const std::map<std::string, Argument>& arguments) c
 Function Function::copy() const { return impl_ ? Function(impl_->copy()) : Function(); }
 const std::string& Function::name() const { return impl().name; }
 CallCounts Function::counts() const { return impl().counts(); }
+Verification Function::verification() const { return impl().verification(); }
 
 const Array& Outputs::only() const {
   if (arrays_.size() != 1)

@@ -4,6 +4,7 @@
 
 #include <croton/device.hpp>
 #include <croton/function.hpp>
+#include <croton/verification.hpp>
 
 #include <map>
 #include <mutex>
@@ -58,6 +59,11 @@ class CompiledFunction {
   bool names_devices = false;                 // in scopes or transfers
   bool reference = false, simulated = false;  // mode; a simulated function runs on the simulated cuda0
   std::string schedule;                       // overrides
+  // The verifying modes.
+  std::shared_ptr<const expr::Graph> written;  // as imported; null without them
+  std::string nan_guard;                       // what kernels may not store
+  bool verified = false;                       // mode=verify
+  rewrite::Options rewriting;
 
   std::shared_ptr<CompiledFunction> copy() const;
   std::vector<Array> call(std::span<const Argument> arguments);
@@ -66,6 +72,7 @@ class CompiledFunction {
   Placed& placed();
   /// Of the last call.
   std::vector<TransferInfo> transfers() const;
+  Verification verification() const;
 
  private:
   void read_devices();
@@ -73,6 +80,10 @@ class CompiledFunction {
   Placed& find_placed();
   runtime::BoundPlan& bind(Placed& where, const runtime::CallArrays& arrays);
   void place(Placed& to) const;
+  std::vector<Array> inputs_in_order() const;
+  void run_by_reference();
+  void run_plan(Placed& where);
+  void verify(const Placed& where);
   void take_arguments(std::span<const Argument> arguments, const runtime::Executable& executable);
 
   mutable std::mutex mutex_;
@@ -90,6 +101,7 @@ class CompiledFunction {
   runtime::RunCounts run_counts_;
   std::shared_ptr<const runtime::Executable> last_run_;  // whose nodes run_counts_.transferred names
   std::uint64_t calls_ = 0;
+  Verification verification_;
   runtime::CallArrays arrays_;
   runtime::Workspace workspace_;
   std::vector<std::size_t> lock_order_;                       // shared variables by id

@@ -12,6 +12,7 @@
 #include "builder/node.hpp"
 #include "builder/shared.hpp"
 #include "call.hpp"
+#include "expr/parse.hpp"
 #include "expr/print.hpp"
 #include "expr/verify.hpp"
 #include "fuse/program.hpp"
@@ -40,9 +41,8 @@ class StageLog {
   std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
 };
 
-/// `on_import` sees which inputs the graph uses before anything else is done.
-std::shared_ptr<CompiledFunction> compile(const std::string& name, const builder::ImportRequest& request,
-                                          const std::function<void(const std::vector<bool>&)>& on_import) {
+/// From the user's expressions as a graph in which sizes are nodes (builder/import.hpp) to a function.
+std::shared_ptr<CompiledFunction> compile(const std::string& name, builder::Imported imported) {
   const base::Flags& flags = base::config();
   auto result = std::make_shared<CompiledFunction>();
   StageLog log(name);
@@ -50,11 +50,11 @@ std::shared_ptr<CompiledFunction> compile(const std::string& name, const builder
     if (flags.verify) expr::verify(graph);
   };
 
-  // The user's expressions become a graph; sizes become nodes.
-  builder::Imported imported = builder::import(request);
-  on_import(imported.used);
   expr::Graph graph = std::move(imported.graph);
   verify(graph);
+  result->verified = flags.mode == base::RunMode::verify;
+  result->nan_guard = flags.nan_guard;
+  if (result->verified || !result->nan_guard.empty()) result->written = std::make_shared<const expr::Graph>(graph);
   log.done("graph", [&] { return expr::print(graph, {.origins = true}); });
 
   // Canonical form, stability, expansion, algebra.
@@ -63,6 +63,7 @@ std::shared_ptr<CompiledFunction> compile(const std::string& name, const builder
                                               : flags.optimizer == base::OptimizerMode::fast_compile ? "fast_compile"
                                                                                                      : "none",
                                  .off = rewrite::rule_names(flags.rules_off)};
+  result->rewriting = options;
   result->reports = rewrite::run(graph, options, [&](const rewrite::GroupReport&, const expr::Graph& g) { verify(g); });
   log.done("rewrites", [&] { return expr::print(graph, {.origins = true}); });
   result->graph = std::make_shared<const expr::Graph>(graph);
@@ -89,9 +90,11 @@ std::shared_ptr<CompiledFunction> compile(const std::string& name, const builder
 
   codegen::choose_schedule(kernel::Family::pointwise, flags.schedule);  // raises for one that cannot be read
   result->schedule = flags.schedule;
-  for (const auto& [target, value] : request.updates) {
-    const auto at = std::ranges::find(result->shared, target);
-    result->update_of.push_back(static_cast<std::size_t>(at - result->shared.begin()));
+  // Shared variables are numbered as they stand among the inputs.
+  for (const expr::Update& update : result->graph->updates) {
+    const auto before = std::span(result->graph->inputs).first(update.input);
+    result->update_of.push_back(
+        static_cast<std::size_t>(std::ranges::count(before, expr::Role::shared, &expr::GraphInput::role)));
   }
   return result;
 }
@@ -203,23 +206,40 @@ Function function(std::vector<In> inputs, OutputList outputs, FunctionOptions op
       options.on_unused_input.value_or(flags.on_unused_input == base::UnusedInput::raise  ? UnusedInput::raise
                                        : flags.on_unused_input == base::UnusedInput::warn ? UnusedInput::warn
                                                                                           : UnusedInput::ignore);
-  const auto check_unused = [&](const std::vector<bool>& used) {
-    for (std::size_t i = 0; i < inputs.size(); ++i) {
-      if (used[i] || on_unused == UnusedInput::ignore) continue;
-      const std::string message =
-          fmt::format("{}: nothing depends on the input {}; leave it out, or pass on_unused_input=ignore",
-                      in_line(where), describe(inputs[i].variable));
-      if (on_unused == UnusedInput::raise) throw ValueError(message);
-      std::cerr << "croton: warning: " << message << "\n";
-    }
-  };
+  builder::Imported imported = builder::import(request);
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (imported.used[i] || on_unused == UnusedInput::ignore) continue;
+    const std::string message =
+        fmt::format("{}: nothing depends on the input {}; leave it out, or pass on_unused_input=ignore", in_line(where),
+                    describe(inputs[i].variable));
+    if (on_unused == UnusedInput::raise) throw ValueError(message);
+    std::cerr << "croton: warning: " << message << "\n";
+  }
 
-  auto compiled = detail::compile(options.name.empty() ? "function" : options.name, request, check_unused);
+  auto compiled = detail::compile(options.name.empty() ? "function" : options.name, std::move(imported));
   for (const In& in : inputs) {
     compiled->inputs.push_back({in.variable, in.name.empty() ? in.variable.name() : in.name, in.value, in.strict,
                                 in.allow_downcast ? in.allow_downcast : options.allow_input_downcast});
   }
   compiled->single = outputs.single;
+  return Function(std::move(compiled));
+}
+
+Function function_of_graph(const std::string& text, Where where) {
+  builder::Imported imported{expr::parse_graph(text), {}, {}};
+  std::vector<detail::InputRules> inputs;
+  for (const expr::GraphInput& input : imported.graph.inputs) {
+    if (input.role == expr::Role::shared) {
+      throw TypeError(fmt::format("function_of_graph ({}): {} is a shared variable, of which the text has no value",
+                                  describe(where), input.name));
+    }
+    const Variable v = variable(expr::static_type(imported.graph.arena, input.node), input.name, where);
+    inputs.push_back({v, input.name, {}, false, {}});
+  }
+  const bool single = imported.graph.outputs.size() == 1;
+  auto compiled = detail::compile("graph", std::move(imported));
+  compiled->inputs = std::move(inputs);
+  compiled->single = single;
   return Function(std::move(compiled));
 }
 

@@ -21,4 +21,5 @@
 #include <croton/sorting.hpp>
 #include <croton/type.hpp>
 #include <croton/variable.hpp>
+#include <croton/verification.hpp>
 #include <croton/views.hpp>

@@ -176,6 +176,8 @@ namespace detail {
 class CompiledFunction;
 }
 
+struct Verification;  // verification.hpp
+
 /// A compiled function. Copies share it; calls from several threads wait for each other (`copy()` gives one that does
 /// not).
 class Function {
@@ -216,6 +218,8 @@ class Function {
   std::size_t product_count() const;
   const std::string& name() const;
   CallCounts counts() const;
+  /// What the last call under mode=verify found; empty before one.
+  Verification verification() const;
   /// What the last call sent from one device to another, in order.
   std::vector<TransferInfo> transfers() const;
   /// The devices that work of a call from this thread now runs on.
@@ -237,6 +241,11 @@ class Function {
 /// compilation.
 Function function(std::vector<In> inputs, OutputList outputs, FunctionOptions options = {},
                   Where where = std::source_location::current());
+
+/// The function of a graph that is given as text, as `Function::graph` writes it, without shared variables; its inputs
+/// are in the order of the text. For graphs kept in files, such as the programs that mode=verify writes. ValueError,
+/// with line and column, for a text that is no graph; TypeError for one with shared variables.
+Function function_of_graph(const std::string& text, Where where = std::source_location::current());
 
 /// The user's graph as an indented tree, as Theano's debugprint.
 std::string debugprint(const Variable& variable);

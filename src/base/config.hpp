@@ -14,7 +14,7 @@
 namespace croton::base {
 
 enum class MathMode { accurate, fast };
-enum class RunMode { run, reference, simulate };
+enum class RunMode { run, reference, simulate, verify };
 enum class OptimizerMode { fast_run, fast_compile, none };
 enum class SpecialValues { theano, ieee };
 enum class UnusedInput { raise, warn, ignore };

@@ -15,6 +15,7 @@
 #include "builder/device_scope.hpp"
 #include "builder/gradient.hpp"
 #include "builder/gradient_context.hpp"
+#include "builder/gradient_line.hpp"
 
 namespace croton {
 namespace {
@@ -112,7 +113,7 @@ class Backward {
     const auto at = gradients_.find(node);
     if (at == gradients_.end()) return;
     const Variable gradient = at->second;
-    const builder::OriginScope origin(node->where);
+    const builder::OriginScope origin(builder::in_gradient_of(node->op->name, node->where));
     const builder::PlaceScope place(node->place);
     // Integers move in steps: what is computed in them has gradient zero, and is connected.
     if (is_zero(gradient) || is_discrete(node->type.dtype)) {

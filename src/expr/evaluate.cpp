@@ -52,8 +52,8 @@ class Broadcast {
 
 class Evaluator {
  public:
-  Evaluator(const Graph& graph, std::span<const Array> inputs)
-      : graph_(graph), arena_(graph.arena), inputs_(inputs), values_(arena_.size()) {
+  Evaluator(const Graph& graph, std::span<const Array> inputs, const NodeObserver& observer = {})
+      : graph_(graph), arena_(graph.arena), inputs_(inputs), observer_(observer), values_(arena_.size()) {
     check_inputs();
   }
 
@@ -144,10 +144,18 @@ class Evaluator {
       if (missing.empty()) {
         values_[id] = expanded != no_node ? values_[expanded] : compute(id);
         ++node_count;
+        if (observer_) show(id, expanded);
       }
       stack.insert(stack.end(), missing.begin(), missing.end());
     }
     return *values_[root];
+  }
+
+  void show(NodeId id, NodeId expanded) const {
+    static const Array nothing;
+    std::vector<Array> inputs;
+    for (const NodeId input : arena_.inputs(id)) inputs.push_back(values_[input].value_or(nothing));
+    observer_({arena_, id, expanded, inputs, *values_[id]});
   }
 
   bool known(NodeId id) {
@@ -212,6 +220,7 @@ class Evaluator {
   const Graph& graph_;
   Arena arena_;  // a copy: expansions add to it
   std::span<const Array> inputs_;
+  const NodeObserver observer_;
   std::vector<std::optional<Array>> values_;
   std::unordered_map<NodeId, NodeId> expanded_;
   std::size_t checked_ = 0;  // requirements
@@ -221,6 +230,10 @@ class Evaluator {
 
 std::vector<Array> evaluate(const Graph& graph, std::span<const Array> inputs) {
   return Evaluator(graph, inputs).run();
+}
+
+std::vector<Array> evaluate(const Graph& graph, std::span<const Array> inputs, const NodeObserver& observer) {
+  return Evaluator(graph, inputs, observer).run();
 }
 
 std::uint64_t evaluated_nodes() { return node_count; }

@@ -6,6 +6,7 @@
 #include "expr/graph.hpp"
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -18,6 +19,17 @@ namespace croton::expr {
 /// input, ShapeError and IndexError where a requirement on sizes does not hold, IndexError where a check in the graph
 /// fails.
 std::vector<Array> evaluate(const Graph& graph, std::span<const Array> inputs);
+
+/// A node whose value has been found. `arena` is the evaluator's own: nodes beyond the graph's are those of expansions.
+struct EvaluatedNode {
+  const Arena& arena;
+  NodeId node;
+  NodeId expansion;               // which node's value it took over; no_node: it was computed
+  std::span<const Array> inputs;  // of a node that was expanded those that were needed; others are of size 0
+  const Array& value;
+};
+using NodeObserver = std::function<void(const EvaluatedNode&)>;
+std::vector<Array> evaluate(const Graph& graph, std::span<const Array> inputs, const NodeObserver& observer);
 
 /// How many nodes the evaluator has computed in this process: tests assert that compiled calls leave it alone.
 std::uint64_t evaluated_nodes();

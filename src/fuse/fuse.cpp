@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "expr/print.hpp"
+#include "fuse/guard.hpp"
 #include "fuse/lower.hpp"
 #include "fuse/product.hpp"
 #include "fuse/region.hpp"
@@ -15,7 +16,9 @@ using expr::Kind;
 Program fuse(expr::Graph graph, const Options& options) {
   Program program;
   program.graph = std::move(graph);
-  if (options.join) fold_updates(program.graph);
+  const bool guarded = !options.nan_guard.empty();
+  // What is guarded is looked at before it overwrites anything, so no product adds itself to a variable.
+  if (options.join && !guarded) fold_updates(program.graph);
   const expr::Graph& g = program.graph;
   program.host = host_values(g);
   const HostValues& host = program.host;
@@ -65,6 +68,7 @@ Program fuse(expr::Graph graph, const Options& options) {
     }
     program.calls.push_back(std::move(call));
   }
+  if (guarded) guard_values(program, options.nan_guard);
   return program;
 }
 

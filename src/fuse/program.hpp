@@ -103,6 +103,7 @@ struct Program {
 struct Options {
   bool join = true;  // false: every op its own kernel (optimizer=none)
   std::size_t max_body_nodes = 300;
+  std::string nan_guard = {};  // what kernels may not store (guard.hpp); empty: nothing is checked
 };
 
 Program fuse(expr::Graph graph, const Options& options = {});

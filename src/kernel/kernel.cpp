@@ -112,7 +112,7 @@ std::string broken_promise(const Kernel& kernel) {
     if (kernel.stages[s].op->kind != expr::Kind::Reduce) return "a stage reduces";
     if (stage[kernel.stages[s].value] > static_cast<int>(s)) return "a stage uses earlier results only";
   }
-  if (kernel.stores.empty()) return "a kernel stores something";
+  if (kernel.stores.empty() && kernel.checks.empty()) return "a kernel stores or checks something";
   std::vector<bool> stored(kernel.operands.size(), false);
   for (const Store& store : kernel.stores) {
     if (std::string promise = broken_by_store(kernel, store, inner); !promise.empty()) return promise;

@@ -21,6 +21,8 @@ std::vector<GroupReport> run(expr::Graph& graph, const Options& options,
 /// One group until nothing changes.
 GroupReport run_group(expr::Graph& graph, const Group& group, const Options& options);
 std::span<const Group> groups();
+/// For tests: these rules run before all others; none: no more. Not while another thread compiles.
+void plant_rules(std::span<const Rule> rules);
 /// The names in a text ("log1p+expm1"). ConfigError, with the nearest name, for one that no rule has.
 std::vector<std::string_view> rule_names(std::string_view text);
 /// The rules that fired, by group, with counts.

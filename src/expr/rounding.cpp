@@ -1,0 +1,215 @@
+#include "expr/rounding.hpp"
+
+#include <croton/error.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <optional>
+
+#include "expr/evaluate.hpp"
+
+namespace croton::expr {
+namespace {
+
+constexpr double unbounded = std::numeric_limits<double>::infinity();
+// Of our elementwise functions; docs/ulp.md has their errors.
+constexpr double map_units = 4;
+
+double distance(const Scalar& a, const Scalar& b) {
+  if (is_complex(a.dtype)) return std::abs(a.as_complex() - b.as_complex());
+  const double x = a.as_double(), y = b.as_double();
+  if (x == y || (std::isnan(x) && std::isnan(y))) return 0;
+  const double d = std::abs(x - y);
+  return std::isnan(d) ? unbounded : d;
+}
+
+double size_of_value(const Scalar& a) { return is_complex(a.dtype) ? std::abs(a.as_complex()) : std::abs(a.as_double()); }
+
+/// The array as if it had that shape, by NumPy's rules.
+Array broadcast(const Array& array, const Sizes& shape) {
+  const Array whole = array.contiguous();
+  Sizes strides(shape.size(), 0);
+  for (std::size_t back = 1; back <= array.shape().size(); ++back) {
+    const std::size_t axis = shape.size() - back;
+    if (whole.shape()[whole.shape().size() - back] != 1) strides[axis] = whole.strides()[whole.shape().size() - back];
+  }
+  return Array::view_of(whole.raw(), whole.dtype(), shape, strides).copy();
+}
+
+/// A scalar that was moved: floats by `by` in one of four directions, integers by whole numbers.
+Scalar moved(const Scalar& x, double by, int direction) {
+  const double sign = direction % 2 == 0 ? 1 : -1;
+  if (is_complex(x.dtype)) {
+    const std::complex<double> step = direction < 2 ? std::complex<double>(sign * by) : std::complex<double>(0, sign * by);
+    return Scalar::of_complex(x.as_complex() + step, x.dtype);
+  }
+  if (is_bool(x.dtype)) return Scalar::of_int(1 - x.i, x.dtype);
+  if (is_discrete(x.dtype)) {
+    const double whole = std::min(std::ceil(by), 1e9);
+    return Scalar::of_int(x.i + static_cast<std::int64_t>(sign * whole), x.dtype);
+  }
+  return Scalar::of_double(x.d + sign * by, x.dtype);
+}
+
+class Bounds {
+ public:
+  explicit Bounds(double unit) : unit_(unit) {}
+
+  void see(const EvaluatedNode& at) {
+    if (at.expansion != no_node) {
+      bounds_.emplace(at.node, of(at.expansion));
+      return;
+    }
+    const Op& op = at.arena.op(at.node);
+    if (op.kind == Kind::Leaf) {
+      bounds_.emplace(at.node, Array::zeros(DType::float64, at.value.shape()));
+      return;
+    }
+    bounds_.emplace(at.node, op.map != nullptr ? map(at, op) : whole(at, op));
+  }
+  const Array& of(NodeId node) const { return bounds_.at(node); }
+
+ private:
+  /// An elementwise op: the farthest that any one of its moved inputs takes the value, summed over the inputs.
+  Array map(const EvaluatedNode& at, const Op& op) const {
+    const DType dtype = at.arena.type(at.node).dtype;
+    std::vector<Array> values, errors;
+    for (std::size_t k = 0; k < at.inputs.size(); ++k) {
+      values.push_back(broadcast(at.inputs[k], at.value.shape()));
+      errors.push_back(broadcast(of(at.arena.input(at.node, k)), at.value.shape()));
+    }
+    const bool rounds = !is_discrete(dtype);
+    Array result = Array::zeros(DType::float64, at.value.shape());
+    std::vector<Scalar> operands(values.size());
+    for (std::int64_t i = 0; i < result.size(); ++i) {
+      const Scalar value = element_of(at.value, i);
+      double bound = rounds ? map_units * unit_ * size_of_value(value) : 0;
+      for (std::size_t k = 0; k < values.size(); ++k) operands[k] = element_of(values[k], i);
+      for (std::size_t k = 0; k < values.size(); ++k) {
+        const double error = errors[k].as_double(i);
+        if (error == 0) continue;
+        const Scalar exact = operands[k];
+        double farthest = 0;
+        for (int direction = 0; direction < (is_complex(exact.dtype) ? 4 : 2); ++direction) {
+          operands[k] = moved(exact, error, direction);
+          farthest = std::max(farthest, distance(apply_map(op, operands, dtype), value));
+        }
+        operands[k] = exact;
+        bound += farthest;
+      }
+      if (!(bound <= std::numeric_limits<double>::max())) bound = unbounded;
+      if (rounds && !std::isfinite(size_of_value(value))) bound = bound == unbounded ? unbounded : 0;
+      result.data<double>()[static_cast<std::size_t>(i)] = bound;
+    }
+    return result;
+  }
+
+  /// Any other op. One that moves elements moves their bounds; sums and products are judged on absolute values.
+  Array whole(const EvaluatedNode& at, const Op& op) const {
+    const Sizes& shape = at.value.shape();
+    const DType dtype = at.arena.type(at.node).dtype;
+    std::vector<Array> errors;
+    double largest = 0;
+    std::int64_t terms = 1;
+    for (std::size_t k = 0; k < at.inputs.size(); ++k) {
+      errors.push_back(of(at.arena.input(at.node, k)));
+      double here = 0;
+      for (std::int64_t i = 0; i < errors[k].size(); ++i) here = std::max(here, errors[k].as_double(i));
+      // A position or a size that may be another one: anything may come out.
+      if (here > 0 && is_discrete(at.inputs[k].dtype())) return Array::full(DType::float64, shape, unbounded);
+      largest = std::max(largest, here);
+      terms = std::max(terms, at.inputs[k].size());
+    }
+    const bool moves = op.kind == Kind::View || op.kind == Kind::Join || op.kind == Kind::Gather ||
+                       op.kind == Kind::Check || op.kind == Kind::Transfer || op.kind == Kind::Generate;
+    const auto evaluate = [&](const auto& change) {
+      std::vector<Array> inputs;
+      for (std::size_t k = 0; k < at.inputs.size(); ++k)
+        inputs.push_back(is_discrete(at.inputs[k].dtype()) ? at.inputs[k] : changed(at.inputs[k], errors[k], change));
+      return op.evaluate({at.arena.attrs(at.node), std::move(inputs), dtype, shape}).contiguous();
+    };
+    if (largest == 0 && (moves || is_discrete(dtype))) return Array::zeros(DType::float64, shape);
+    if (largest == unbounded) return Array::full(DType::float64, shape, unbounded);
+    if (moves) return magnitudes(evaluate([](const Scalar&, double error, std::int64_t) { return error; }));
+    if (is_discrete(dtype)) {
+      for (const int sign : {1, -1}) {
+        const Array other = evaluate([&](const Scalar& x, double error, std::int64_t i) {
+          return x.as_double() + (i % 2 == 0 ? sign : -sign) * error;
+        });
+        if (!other.equals(at.value)) return Array::full(DType::float64, shape, unbounded);
+      }
+      return Array::zeros(DType::float64, shape);
+    }
+    const Array sizes = magnitudes(evaluate([](const Scalar& x, double, std::int64_t) { return size_of_value(x); }));
+    const Array more =
+        magnitudes(evaluate([](const Scalar& x, double error, std::int64_t) { return size_of_value(x) + error; }));
+    const double units = unit_ * (2 + std::log2(static_cast<double>(terms)));
+    Array result = Array::zeros(DType::float64, shape);
+    for (std::int64_t i = 0; i < result.size(); ++i) {
+      const double bound = std::abs(more.as_double(i) - sizes.as_double(i)) + largest +
+                           units * std::max(sizes.as_double(i), size_of_value(element_of(at.value, i)));
+      result.data<double>()[static_cast<std::size_t>(i)] = bound <= std::numeric_limits<double>::max() ? bound : unbounded;
+    }
+    return result;
+  }
+
+  template <class Change>
+  static Array changed(const Array& values, const Array& errors, const Change& change) {
+    std::vector<Scalar> result;
+    for (std::int64_t i = 0; i < values.size(); ++i) {
+      const double value = change(element_of(values, i), errors.as_double(i), i);
+      result.push_back(is_complex(values.dtype()) ? Scalar::of_complex(value, values.dtype())
+                                                  : Scalar::of_double(value, values.dtype()));
+    }
+    return array_of(result, values.dtype(), values.shape());
+  }
+  static Array magnitudes(const Array& values) {
+    Array result = Array::empty(DType::float64, values.shape());
+    for (std::int64_t i = 0; i < values.size(); ++i)
+      result.data<double>()[static_cast<std::size_t>(i)] = size_of_value(element_of(values, i));
+    return result;
+  }
+
+  double unit_;
+  std::map<NodeId, Array> bounds_;
+};
+
+}  // namespace
+
+std::vector<Bounded> evaluate_bounded(const Graph& graph, std::span<const Array> inputs, double unit) {
+  Bounds bounds(unit);
+  const std::vector<Array> values = evaluate(graph, inputs, [&](const EvaluatedNode& at) { bounds.see(at); });
+  const std::vector<NodeId> roots = graph.roots();
+  std::vector<Bounded> result;
+  for (std::size_t i = 0; i < roots.size(); ++i) result.push_back({values[i].contiguous(), bounds.of(roots[i])});
+  return result;
+}
+
+double unit_roundoff(DType dtype) {
+  switch (dtype) {
+    case DType::float16:
+      return 0x1p-11;
+    case DType::bfloat16:
+      return 0x1p-8;
+    case DType::float32:
+    case DType::complex64:
+      return 0x1p-24;
+    default:
+      return 0x1p-53;
+  }
+}
+
+double unit_roundoff(const Graph& graph) {
+  double unit = unit_roundoff(DType::float64);
+  const std::vector<bool> needed = reachable(graph);
+  for (NodeId id = 0; id < graph.arena.size(); ++id) {
+    const DType dtype = graph.arena.type(id).dtype;
+    if (needed[id] && (is_float(dtype) || is_complex(dtype))) unit = std::max(unit, unit_roundoff(dtype));
+  }
+  return unit;
+}
+
+}  // namespace croton::expr

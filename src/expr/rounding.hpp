@@ -1,0 +1,33 @@
+// How far rounding may move the results of a graph: a running error bound (Wilkinson 1963; Higham 2002, section 3.3),
+// found while the graph is evaluated in double precision. Each node's bound is what the bounds of its inputs make of
+// its value, found by computing it again with each input moved by its bound, and its own rounding on top: a few units
+// for an elementwise function, (2 + log2 n) units of the sum of the absolute values for a sum of n terms, as our trees
+// of additions promise. Where a decision (a comparison, a position) hangs on a value that may have moved, the bound is
+// infinite: nothing can be said then.
+#pragma once
+
+#include "expr/graph.hpp"
+
+#include <croton/array.hpp>
+
+#include <span>
+#include <vector>
+
+namespace croton::expr {
+
+/// A root's value and the bound of each of its elements (float64, of the value's shape).
+struct Bounded {
+  Array value;
+  Array bound;
+};
+
+/// The outputs, then the updates, of a graph in double precision, with bounds for a run whose floats have the unit
+/// roundoff `unit` (2^-24 for float32). Inputs are taken to be exact.
+std::vector<Bounded> evaluate_bounded(const Graph& graph, std::span<const Array> inputs, double unit);
+
+/// The unit roundoff of a float dtype, or of the parts of a complex one.
+double unit_roundoff(DType dtype);
+/// The largest of a graph's dtypes; that of float64 where it has no floats.
+double unit_roundoff(const Graph& graph);
+
+}  // namespace croton::expr

@@ -1,0 +1,82 @@
+#include "expr/widen.hpp"
+
+#include <croton/error.hpp>
+
+namespace croton::expr {
+namespace {
+
+class Widener {
+ public:
+  explicit Widener(const Graph& graph) : graph_(graph), from_(graph.arena), to_(from_.size(), no_node) {}
+
+  Graph run() {
+    // Inputs first, with their sizes; all else follows in order.
+    for (const GraphInput& input : graph_.inputs) add_input(input);
+    const std::vector<bool> needed = reachable(graph_);
+    for (NodeId id = 0; id < from_.size(); ++id) {
+      if (needed[id] && to_[id] == no_node) to_[id] = widen(id);
+    }
+    for (const NodeId output : graph_.outputs) result_.outputs.push_back(root(output));
+    for (const Update& update : graph_.updates) result_.updates.push_back({update.input, root(update.value)});
+    return std::move(result_);
+  }
+
+ private:
+  void add_input(const GraphInput& input) {
+    Type type = static_type(from_, input.node);
+    type.dtype = wide(type.dtype);
+    result_.arena.set_origin(result_.arena.add_origin(from_.origin(input.node)));
+    to_[input.node] = result_.add_input(input.name, type, input.role);
+  }
+
+  NodeId widen(NodeId id) {
+    Arena& arena = result_.arena;
+    arena.set_origin(arena.add_origin(from_.origin(id)));
+    const Op& op = from_.op(id);
+    const Attrs& attrs = from_.attrs(id);
+    if (const auto value = from_.scalar_value(id)) {
+      Scalar scalar = *value;
+      scalar.dtype = wide(scalar.dtype);
+      return arena.scalar(scalar);
+    }
+    if (op.name == "size") {
+      const GraphInput& input = result_.inputs[static_cast<std::size_t>(attrs.integer("input"))];
+      return arena.type(input.node).shape[static_cast<std::size_t>(attrs.integer("axis"))];
+    }
+    if (op.name == "constant") {
+      const Array& value = graph_.constants[static_cast<std::size_t>(attrs.integer("index"))];
+      return result_.add_constant(value.astype(wide(value.dtype())));
+    }
+    std::vector<NodeId> inputs;
+    for (const NodeId input : from_.inputs(id)) inputs.push_back(to_[input]);
+    try {
+      Attrs raised = attrs;
+      for (const auto& [name, value] : attrs.items()) {
+        if (const auto* dtype = std::get_if<DType>(&value)) raised.set(name, wide(*dtype));
+      }
+      return arena.make(op, inputs, raised);
+    } catch (const TypeError&) {
+      for (std::size_t i = 0; i < inputs.size(); ++i)
+        inputs[i] = arena.cast(inputs[i], from_.type(from_.input(id, i)).dtype);
+      const NodeId narrow = arena.make(op, inputs, attrs);
+      return arena.cast(narrow, wide(arena.type(narrow).dtype));
+    }
+  }
+
+  NodeId root(NodeId id) { return result_.arena.cast(to_[id], wide(from_.type(id).dtype)); }
+
+  const Graph& graph_;
+  const Arena& from_;
+  Graph result_;
+  std::vector<NodeId> to_;
+};
+
+}  // namespace
+
+DType wide(DType dtype) {
+  return is_float(dtype) ? DType::float64 : is_complex(dtype) ? DType::complex128 : dtype;
+}
+
+Graph widened(const Graph& graph) { return Widener(graph).run(); }
+
+}  // namespace croton::expr

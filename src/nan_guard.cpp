@@ -1,0 +1,146 @@
+#include "nan_guard.hpp"
+
+#include <croton/verification.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <optional>
+
+#include "base/config.hpp"
+#include "builder/gradient_line.hpp"
+#include "builder/node.hpp"
+#include "expr/evaluate.hpp"
+
+namespace croton::detail {
+namespace {
+
+using expr::NodeId;
+
+/// What there is in an array, by the kinds of the flag.
+struct Contents {
+  std::int64_t nan = 0, inf = 0, big = 0, zeros = 0, negatives = 0, first_bad = -1;
+  double min = std::numeric_limits<double>::infinity(), max = -min;  // of the finite ones; absolute of complex ones
+
+  Contents(const Array& array, std::string_view kinds) {
+    if (is_discrete(array.dtype())) {
+      for (std::int64_t i = 0; i < array.size(); ++i) note(array.as_double(i));
+      return;
+    }
+    const bool no_nan = base::has_word(kinds, "nan"), no_inf = base::has_word(kinds, "inf"),
+               no_big = base::has_word(kinds, "big");
+    for (std::int64_t i = 0; i < array.size(); ++i) {
+      const std::complex<double> value = array.as_complex(i);
+      const bool is_nan = std::isnan(value.real()) || std::isnan(value.imag());
+      const bool is_inf = !is_nan && (std::isinf(value.real()) || std::isinf(value.imag()));
+      const bool is_big = !is_nan && std::abs(value) > 1e10;
+      nan += is_nan ? 1 : 0;
+      inf += is_inf ? 1 : 0;
+      big += is_big && !is_inf ? 1 : 0;
+      if (first_bad < 0 && ((is_nan && no_nan) || (is_inf && (no_inf || no_big)) || (is_big && no_big))) first_bad = i;
+      if (!is_nan && !is_inf) note(is_complex(array.dtype()) ? std::abs(value) : value.real());
+    }
+  }
+  bool bad() const { return first_bad >= 0; }
+
+  /// "2 nan and 1 inf of 6 elements, the first at [0, 1]".
+  std::string faults(const Array& array) const {
+    std::string text;
+    const auto add = [&](std::int64_t count, std::string_view what) {
+      if (count > 0) text += fmt::format("{}{} {}", text.empty() ? "" : " and ", count, what);
+    };
+    add(nan, "nan");
+    add(inf, "inf");
+    add(big, "beyond 1e10");
+    return fmt::format("{} of {} element{}, the first at [{}]", text, array.size(), array.size() == 1 ? "" : "s", index(array));
+  }
+  /// "-1 to 3, 1 zero, 2 negative".
+  std::string range() const {
+    if (min > max) return "no finite element";
+    return fmt::format("{:.6g} to {:.6g}, {} zero, {} negative", min, max, zeros, negatives) +
+           (nan + inf > 0 ? fmt::format(", {} nan, {} inf", nan, inf) : "");
+  }
+
+ private:
+  void note(double value) {
+    min = std::min(min, value);
+    max = std::max(max, value);
+    zeros += value == 0 ? 1 : 0;
+    negatives += value < 0 ? 1 : 0;
+  }
+  std::string index(const Array& array) const {
+    std::vector<std::int64_t> at(array.shape().size());
+    std::int64_t rest = first_bad;
+    for (std::size_t axis = at.size(); axis-- > 0;) {
+      at[axis] = rest % array.shape()[axis];
+      rest /= array.shape()[axis];
+    }
+    return fmt::format("{}", fmt::join(at, ", "));
+  }
+};
+
+/// "log (z, train.cpp:12)", "mul in the gradient of log (train.cpp:12)".
+std::string name_of_node(const expr::Arena& arena, NodeId node) {
+  const expr::Origin& origin = arena.origin(node);
+  const std::string_view gradient = builder::gradient_of(origin.where);
+  const std::string in_gradient = gradient.empty() ? "" : fmt::format(" in the gradient of {}", gradient);
+  const std::string line = builder::describe(origin.where);
+  const bool leaf = arena.op(node).kind == expr::Kind::Leaf;
+  if (leaf) return fmt::format("{} ({})", origin.name.empty() ? std::string(arena.op(node).name) : origin.name, line);
+  return fmt::format("{}{} ({}{}{})", arena.op(node).name, in_gradient, origin.name, origin.name.empty() ? "" : ", ", line);
+}
+
+/// The first node whose value is bad while its inputs are well, in the order in which the user's graph was built.
+struct Found {
+  NodeId node = expr::no_node;
+  std::vector<Array> inputs;
+  Array value;
+};
+std::optional<Found> find_first(const GuardedCall& call) {
+  std::optional<Found> first;
+  expr::evaluate(call.written, call.inputs, [&](const expr::EvaluatedNode& at) {
+    if (at.node >= call.written.arena.size() || (first && first->node < at.node)) return;
+    if (!Contents(at.value, call.kinds).bad()) return;
+    const bool inherited =
+        std::ranges::any_of(at.inputs, [&](const Array& input) { return Contents(input, call.kinds).bad(); });
+    if (inherited) return;
+    first = Found{at.node, {at.inputs.begin(), at.inputs.end()}, at.value};
+  });
+  return first;
+}
+
+std::string describe(const GuardedCall& call, const Found& found) {
+  const expr::Arena& arena = call.written.arena;
+  const Contents contents(found.value, call.kinds);
+  const std::string shape = Type{found.value.dtype(), found.value.shape()}.to_string();
+  const bool leaf = arena.op(found.node).kind == expr::Kind::Leaf;
+  std::string text = fmt::format("{}: nan_guard: {} {} {} ({})", call.name, name_of_node(arena, found.node),
+                                 leaf ? "holds" : "made", contents.faults(found.value), shape);
+  for (std::size_t i = 0; i < found.inputs.size(); ++i) {
+    text += fmt::format("\n  of {}, {}: {}", name_of_node(arena, arena.input(found.node, i)),
+                        Type{found.inputs[i].dtype(), found.inputs[i].shape()}.to_string(),
+                        Contents(found.inputs[i], "").range());
+  }
+  return text;
+}
+
+}  // namespace
+
+void raise_nan_error(const GuardedCall& call, const runtime::GuardFailure& failure) {
+  if (const auto found = find_first(call)) throw NanError(describe(call, *found));
+  const expr::Arena& arena = failure.executable->program.graph.arena;
+  std::string text = fmt::format(
+      "{}: nan_guard: a kernel met it in {}; run node by node, as the graph was written, none of its nodes is at fault, "
+      "so the rewritten or fused form is (mode=verify compares the two). The kernel:",
+      call.name, name_of_node(arena, failure.node));
+  for (const std::string& line : runtime::kernel_comment(*failure.kernel)) text += "\n  " + line;
+  throw NanError(text);
+}
+
+void check_every_node(const GuardedCall& call) {
+  if (const auto found = find_first(call)) throw NanError(describe(call, *found));
+}
+
+}  // namespace croton::detail
