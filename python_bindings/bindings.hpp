@@ -39,9 +39,13 @@ void bind_sorting(nb::module_& m);
 void bind_complex(nb::module_& m);
 /// The functions of <croton/elementwise.hpp>.
 void bind_elementwise_functions(nb::module_& m);
+/// The functions of <croton/products.hpp>.
+void bind_products(nb::module_& m);
+/// The functions of <croton/grad.hpp>.
+void bind_gradients(nb::module_& m);
 /// The data of <croton/io.hpp>.
 void bind_data(nb::module_& io);
-/// grad, function, Function, KernelInfo.
+/// function, Function, KernelInfo.
 void bind_functions(nb::module_& m);
 
 }  // namespace croton::python

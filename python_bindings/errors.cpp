@@ -27,7 +27,7 @@ bool is(const std::exception& error) {
 }
 
 // Bases first: classes are made from the top, and errors matched from the bottom.
-std::array<ErrorClass, 13> classes{{
+std::array<ErrorClass, 14> classes{{
     {"Error", "Base of every error caused by how Croton is called.", nullptr, nullptr, is<Error>},
     {"InternalError", "A bug in Croton: please report it with its message.", nullptr, &PyExc_RuntimeError,
      is<InternalError>},
@@ -49,6 +49,8 @@ std::array<ErrorClass, 13> classes{{
     {"ShapeError", "Sizes that do not fit together.", "ValueError", nullptr, is<ShapeError>},
     {"DisconnectedInputError", "A gradient asked for a variable that the cost does not depend on.", "ValueError",
      nullptr, is<DisconnectedInputError>},
+    {"NullTypeGradError", "A gradient that is not defined reached a variable of wrt.", "TypeError", nullptr,
+     is<NullTypeGradError>},
 }};
 
 nb::tuple bases_of(const ErrorClass& row) {

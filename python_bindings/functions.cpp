@@ -1,9 +1,9 @@
-// grad and function, and compiled functions as Python callables. The GIL is free while Croton compiles and computes.
+// function, and compiled functions as Python callables. The GIL is free while Croton compiles and computes.
 #include <croton/function.hpp>
-#include <croton/grad.hpp>
 
 #include "arrays.hpp"
 #include "bindings.hpp"
+#include "lists.hpp"
 #include "operands.hpp"
 #include "where.hpp"
 
@@ -15,38 +15,6 @@ struct Callable {
   Function function;
   std::vector<In> inputs;
 };
-
-template <class T>
-T choice(const std::string& text, const char* option, std::initializer_list<std::pair<const char*, T>> values) {
-  std::string accepted;
-  for (const auto& [name, value] : values) {
-    if (text == name) return value;
-    accepted += (accepted.empty() ? "'" : ", '") + std::string(name) + "'";
-  }
-  throw ValueError(std::string(option) + " is one of " + accepted + ", not '" + text + "'");
-}
-
-std::vector<Variable> to_variables(nb::handle list) {
-  std::vector<Variable> variables;
-  for (const nb::handle item : list) variables.push_back(to_variable(item));
-  return variables;
-}
-
-bool is_list(nb::handle object) { return PyList_Check(object.ptr()) || PyTuple_Check(object.ptr()); }
-
-nb::object gradient(nb::handle cost, nb::handle wrt, nb::handle consider_constant,
-                    const std::string& disconnected_inputs) {
-  GradOptions options;
-  if (!consider_constant.is_none()) {
-    options.consider_constant =
-        is_list(consider_constant) ? to_variables(consider_constant) : std::vector{to_variable(consider_constant)};
-  }
-  options.disconnected_inputs = choice<Disconnected>(
-      disconnected_inputs, "disconnected_inputs",
-      {{"raise", Disconnected::raise}, {"warn", Disconnected::warn}, {"ignore", Disconnected::ignore}});
-  if (!is_list(wrt)) return nb::cast(grad(to_variable(cost), to_variable(wrt), options, here()));
-  return nb::cast(grad(to_variable(cost), to_variables(wrt), options, here()));
-}
 
 In to_input(nb::handle object) {
   if (nb::isinstance<In>(object)) return nb::cast<In>(object);
@@ -65,20 +33,6 @@ OutputList to_outputs(nb::handle object) {
   std::vector<Out> outputs;
   for (const nb::handle item : object) outputs.push_back(to_output(item));
   return outputs;
-}
-
-/// Pairs of variables from a dict, a list of pairs, or None.
-std::vector<std::pair<Variable, Variable>> to_pairs(nb::handle object, const char* what) {
-  std::vector<std::pair<Variable, Variable>> pairs;
-  if (object.is_none()) return pairs;
-  const nb::object items = nb::isinstance<nb::dict>(object) ? nb::object(object.attr("items")()) : nb::borrow(object);
-  for (const nb::handle item : items) {
-    if (!is_list(item) || nb::len(item) != 2 || !nb::isinstance<Variable>(item[0])) {
-      throw TypeError(std::string(what) + " is a dict or a list of pairs (variable, expression)");
-    }
-    pairs.emplace_back(nb::cast<Variable>(item[0]), to_variable(item[1]));
-  }
-  return pairs;
 }
 
 Callable compile(nb::handle inputs, nb::handle outputs, nb::handle updates, nb::handle givens,
@@ -245,6 +199,7 @@ void bind_kernel(nb::module_& m) {
       .def_ro("kernels", &CallCounts::kernels, "Launches of compiled kernels.")
       .def_ro("products", &CallCounts::products, "Matrix products.")
       .def_ro("routines", &CallCounts::routines, "Running sums, sorts and the like, of several launches each.")
+      .def_ro("callbacks", &CallCounts::callbacks, "Results of functions of the user (HostOp).")
       .def_ro("reference_kernels", &CallCounts::reference_kernels, "Kernels run by the reference evaluator.")
       .def_ro("compiled", &CallCounts::compiled, "Kernels compiled.")
       .def_ro("cached", &CallCounts::cached, "Kernels taken from the cache on disk.")
@@ -327,10 +282,6 @@ void bind_functions(nb::module_& m) {
         "None only conversions that lose nothing (None: also a float for a float32 scalar while floatX is float32), "
         "True any. "
         "on_unused_input: 'raise', 'warn' or 'ignore'.");
-  m.def("grad", &gradient, "cost"_a, "wrt"_a, "consider_constant"_a = nb::none(), "disconnected_inputs"_a = "raise",
-        "The gradient of a scalar cost with respect to a variable, or to each of a list. disconnected_inputs: 'raise', "
-        "'warn' or "
-        "'ignore'.");
   m.def(
       "debugprint",
       [](nb::handle object) {

@@ -19,6 +19,8 @@ NB_MODULE(_croton, m) {
   bind_sorting(m);
   bind_complex(m);
   bind_elementwise_functions(m);
+  bind_products(m);
+  bind_gradients(m);
   bind_functions(m);
   bind_data(io);
 }

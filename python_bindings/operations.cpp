@@ -69,7 +69,6 @@ constexpr BinaryRow binary_rows[] = {
     {"minimum", &minimum, "The smaller one; nan if either is nan."},
     {"eq", &eq, "Elementwise equality, as bool."},
     {"neq", &neq, "Elementwise inequality, as bool."},
-    {"dot", &dot, "The matrix product; vectors are rows on the left and columns on the right, a scalar multiplies."},
 };
 
 constexpr ReduceRow reduce_rows[] = {

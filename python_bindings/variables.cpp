@@ -41,7 +41,7 @@ void add_operators(VariableClass& c) {
   add_operator(c, "floordiv", &floor_divide, "The quotient rounded towards minus infinity; x // 0 is 0 for integers.");
   add_operator(c, "mod", [](Operand a, Operand b) { return a % b; }, "The remainder with the sign of the divisor.");
   add_operator(c, "pow", &pow, "a to the power b.");
-  add_operator(c, "matmul", &dot, "The matrix product.");
+  add_operator(c, "matmul", &matmul, "NumPy's matmul: axes before the last two broadcast.");
   add_operator(c, "and", [](Operand a, Operand b) { return a & b; }, "Bitwise on integers, logical on bool.");
   add_operator(c, "or", [](Operand a, Operand b) { return a | b; }, "Bitwise on integers, logical on bool.");
   add_operator(c, "xor", [](Operand a, Operand b) { return a ^ b; }, "Bitwise on integers, logical on bool.");

@@ -366,6 +366,7 @@ CallCounts CompiledFunction::counts() const {
   c.kernels = run_counts_.kernels;
   c.products = run_counts_.products;
   c.routines = run_counts_.routines;
+  c.callbacks = run_counts_.callbacks;
   c.reference_kernels = run_counts_.reference_kernels;
   c.compiled = run_counts_.compiled;
   c.cached = run_counts_.cached;

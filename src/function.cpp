@@ -61,7 +61,8 @@ std::shared_ptr<CompiledFunction> compile(const std::string& name, const builder
   const rewrite::Options options{.special_values = flags.special_values == base::SpecialValues::theano,
                                  .optimizer = flags.optimizer == base::OptimizerMode::fast_run       ? "fast_run"
                                               : flags.optimizer == base::OptimizerMode::fast_compile ? "fast_compile"
-                                                                                                     : "none"};
+                                                                                                     : "none",
+                                 .off = rewrite::rule_names(flags.rules_off)};
   result->reports = rewrite::run(graph, options, [&](const rewrite::GroupReport&, const expr::Graph& g) { verify(g); });
   log.done("rewrites", [&] { return expr::print(graph, {.origins = true}); });
   result->graph = std::make_shared<const expr::Graph>(graph);

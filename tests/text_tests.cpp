@@ -23,6 +23,7 @@
 // With CROTON_UPDATE_EXPECTED=1 in the environment the lines between `expect` and `end` are replaced by what was found.
 #include "catch.hpp"
 #include "folders.hpp"
+#include "rule_lines.hpp"
 
 #include <croton/error.hpp>
 
@@ -47,6 +48,9 @@
 namespace {
 
 using namespace croton;
+using croton::test::contains;
+using croton::test::trim;
+using croton::test::words_of;
 using Lines = std::vector<std::string>;
 
 struct Outcome {
@@ -54,12 +58,6 @@ struct Outcome {
   rewrite::Fired fired;
   std::size_t tests = 0;
 };
-
-std::string trim(std::string_view text) {
-  const std::size_t first = text.find_first_not_of(" \t\r");
-  if (first == std::string_view::npos) return "";
-  return std::string(text.substr(first, text.find_last_not_of(" \t\r") - first + 1));
-}
 
 Lines lines_of(const std::string& text) {
   Lines lines;
@@ -74,17 +72,6 @@ std::string joined(const Lines& lines) {
   std::string text;
   for (const std::string& line : lines) text += line + '\n';
   return text;
-}
-
-std::vector<std::string> words_of(const std::string& text) {
-  std::istringstream in(text);
-  std::vector<std::string> words;
-  for (std::string word; in >> word;) words.push_back(word);
-  return words;
-}
-
-bool contains(const std::vector<std::string>& words, std::string_view word) {
-  return std::ranges::find(words, word) != words.end();
 }
 
 std::string shown(const std::vector<Array>& arrays) {
@@ -112,23 +99,6 @@ void demand_round_trip(const kernel::Kernel& kernel) {
   if (once != again) throw ValueError("read back, the kernel\n" + once + "prints as\n" + again);
 }
 
-/// "x: f32[n], y: f32[n]  expression" as the text of a graph; `rest` is set to the expression.
-std::string declarations(const std::string& text, std::string& rest) {
-  std::string result;
-  std::size_t at = 0;
-  while (true) {
-    const std::size_t colon = text.find(':', at), close = text.find(']', at);
-    if (colon == std::string::npos || close == std::string::npos || colon > close) break;
-    result += trim(std::string_view(text).substr(at, close + 1 - at)) + " = input\n";
-    at = close + 1;
-    const std::size_t comma = text.find_first_not_of(' ', at);
-    if (comma == std::string::npos || text[comma] != ',') break;
-    at = comma + 1;
-  }
-  rest = trim(std::string_view(text).substr(at));
-  return result;
-}
-
 /// In "low..high" the left side goes wrong, the right does not.
 void demand_gain(const expr::Graph& left, const expr::Graph& right, const std::string& range) {
   const std::size_t dots = range.find("..");
@@ -149,14 +119,10 @@ void demand_gain(const expr::Graph& left, const expr::Graph& right, const std::s
 }
 
 void run_rule(const std::string& line, rewrite::Fired& fired) {
-  const std::size_t colon = line.find(':'), arrow = line.find("=>");
-  if (colon == std::string::npos || arrow == std::string::npos)
-    throw ValueError("'rule group: declarations left => right' is expected");
-  const std::vector<std::string> words = words_of(line.substr(0, colon));
-  std::string expression;
-  const std::string inputs = declarations(line.substr(colon + 1, arrow - colon - 1), expression);
-  const expr::Graph left = expr::parse_graph(inputs + "return " + expression);
-  const expr::Graph right = expr::parse_graph(inputs + "return " + trim(line.substr(arrow + 2)));
+  const croton::test::RuleLine rule = croton::test::parse_rule_line(line);
+  const std::vector<std::string>& words = rule.words;
+  const expr::Graph left = expr::parse_graph(rule.left_graph());
+  const expr::Graph right = expr::parse_graph(rule.right_graph());
   const expr::Graph rewritten = text::rewrite(left, words.at(1), !contains(words, "ieee"), fired);
   demand_round_trip(rewritten);
   const std::string found = expr::print(text::in_order_of_use(rewritten)),

@@ -16,6 +16,7 @@
 #include "expr/parse.hpp"
 #include "expr/print.hpp"
 #include "expr/verify.hpp"
+#include "rewrite_programs.hpp"
 #include "text_stages.hpp"
 
 namespace {
@@ -28,6 +29,8 @@ Reads a graph (or with --kernel a kernel) from the file or standard input, takes
 
   --rewrite=GROUP   rewrite by all groups of rules (all) or one: canonical, stability, expand, algebra, specialise
   --ieee            leave out rules that change results at special points
+  --off=RULES       leave out the rules of these names, joined by +
+  --rules           print the table of all rules that stands in docs/rewrites.md
   --place=WORDS     put every node on a device: "devices=cuda0+cuda1 scoped=cuda1 fallback=cuda0 soft"
   --fuse            cut into kernels and products, and print these
   --codegen=TARGET  print the generated text of each kernel: cpu or cuda
@@ -37,8 +40,8 @@ Reads a graph (or with --kernel a kernel) from the file or standard input, takes
 )";
 
 struct Options {
-  std::string rewrite, place, codegen, file;
-  bool ieee = false, fuse = false, evaluate = false, verify = false, kernel = false, help = false;
+  std::string rewrite, place, codegen, file, off;
+  bool rules = false, ieee = false, fuse = false, evaluate = false, verify = false, kernel = false, help = false;
 };
 
 Options parse_arguments(int count, char** arguments) {
@@ -50,12 +53,15 @@ Options parse_arguments(int count, char** arguments) {
       to = argument.substr(name.size());
       return true;
     };
-    if (value("--rewrite=", options.rewrite) || value("--place=", options.place)) continue;
+    if (value("--rewrite=", options.rewrite) || value("--place=", options.place) || value("--off=", options.off))
+      continue;
     if (value("--codegen=", options.codegen)) {
       if (options.codegen != "cpu" && options.codegen != "cuda")
         throw ValueError(fmt::format("--codegen={}: cpu or cuda is expected", options.codegen));
     } else if (argument == "--ieee")
       options.ieee = true;
+    else if (argument == "--rules")
+      options.rules = true;
     else if (argument == "--fuse")
       options.fuse = true;
     else if (argument == "--evaluate")
@@ -115,7 +121,8 @@ std::string of_graph(const std::string& text, const Options& options) {
   expr::Graph graph = expr::parse_graph(text);
   if (options.verify) expr::verify(graph);
   rewrite::Fired fired;
-  if (!options.rewrite.empty()) graph = text::rewrite(std::move(graph), options.rewrite, !options.ieee, fired);
+  if (!options.rewrite.empty())
+    graph = text::rewrite(std::move(graph), options.rewrite, !options.ieee, fired, rewrite::rule_names(options.off));
   if (!options.place.empty()) {
     std::istringstream in(options.place);
     const std::vector<std::string> words{std::istream_iterator<std::string>(in), {}};
@@ -142,6 +149,10 @@ int main(int count, char** arguments) {
     const Options options = parse_arguments(count, arguments);
     if (options.help) {
       std::cout << usage;
+      return 0;
+    }
+    if (options.rules) {
+      std::cout << tool::rules_markdown();
       return 0;
     }
     const std::string text = read(options.file);

@@ -64,8 +64,9 @@ bool takes_positive(const Graph& graph) {
 
 }  // namespace
 
-Graph rewrite(Graph graph, std::string_view stage, bool special_values, rewrite::Fired& fired) {
-  const rewrite::Options options{.special_values = special_values};
+Graph rewrite(Graph graph, std::string_view stage, bool special_values, rewrite::Fired& fired,
+              const std::vector<std::string_view>& off) {
+  const rewrite::Options options{.special_values = special_values, .off = off};
   if (stage == "all") {
     const auto check = [](const rewrite::GroupReport&, const Graph& after) { expr::verify(after); };
     for (const rewrite::GroupReport& report : rewrite::run(graph, options, check)) add(fired, report.fired);

@@ -14,9 +14,10 @@
 
 namespace croton::text {
 
-/// Runs "all" groups of rules, or the one of that name, until nothing changes; each result is verified. ValueError for
-/// other names.
-expr::Graph rewrite(expr::Graph graph, std::string_view stage, bool special_values, rewrite::Fired& fired);
+/// Runs "all" groups of rules, or the one of that name, until nothing changes, without the rules that are `off`; each
+/// result is verified. ValueError for other names of groups.
+expr::Graph rewrite(expr::Graph graph, std::string_view stage, bool special_values, rewrite::Fired& fired,
+                    const std::vector<std::string_view>& off = {});
 
 /// Places the graph. Words: devices=cuda0+cuda1 (those there are besides the host), scoped=cuda1, fallback=cuda0, soft,
 /// stay. ValueError for others.

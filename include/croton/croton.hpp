@@ -16,6 +16,7 @@
 #include <croton/nnet.hpp>
 #include <croton/op.hpp>
 #include <croton/ops.hpp>
+#include <croton/products.hpp>
 #include <croton/shared.hpp>
 #include <croton/sorting.hpp>
 #include <croton/type.hpp>

@@ -46,6 +46,12 @@ class DisconnectedInputError : public ValueError {
   using ValueError::ValueError;
 };
 
+/// A gradient that is not defined reached a variable of `wrt`.
+class NullTypeGradError : public TypeError {
+ public:
+  using TypeError::TypeError;
+};
+
 /// A flag, file or environment variable with a name or value that is not understood.
 class ConfigError : public Error {
  public:

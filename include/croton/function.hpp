@@ -162,6 +162,7 @@ struct CallCounts {
   std::uint64_t kernels = 0;            ///< launches of compiled kernels
   std::uint64_t products = 0;           ///< products by a library (or our own loop where there is none)
   std::uint64_t routines = 0;           ///< running sums, sorts and the like, of several launches each
+  std::uint64_t callbacks = 0;          ///< results of functions of the user (HostOp)
   std::uint64_t reference_kernels = 0;  ///< kernels run by the reference evaluator
   std::uint64_t compiled = 0;           ///< kernels compiled
   std::uint64_t cached = 0;             ///< kernels taken from the cache on disk

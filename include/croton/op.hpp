@@ -64,6 +64,57 @@ class KernelOp {
   const expr::Op* op_;
 };
 
+/// A function of C++ as an operation. It runs on the host, whatever device the rest is on; arguments are sent there.
+/// Rewrites do not look into it, and nothing fuses with it.
+///
+///     const HostOp median({.name = "median",
+///                          .results = [](const std::vector<Variable>& in) {
+///                            return std::vector<HostOp::Result>{{in[0].dtype(), {in[0].shape(0)}}};
+///                          },
+///                          .compute = [](const std::vector<Array>& in) { return
+///                          std::vector<Array>{row_medians(in[0])}; }});
+///     Variable m = median(x);
+class HostOp {
+ public:
+  /// dtype and sizes of a result. Sizes may be symbolic: expressions of the inputs' sizes or values.
+  struct Result {
+    DType dtype = DType::float32;
+    std::vector<Operand> shape;
+  };
+  struct Definition {
+    std::string name;  ///< an identifier; it stands in printed graphs and messages
+    /// The types of the results, found when the operation is applied. It raises TypeError for what it does not take.
+    std::function<std::vector<Result>(const std::vector<Variable>& inputs)> results;
+    /// The values. The arrays given are contiguous and read-only, and lie in memory of the call: copy what outlives it.
+    /// Their number, dtypes and shapes are compared with what `results` said. What it raises ends the call, and nothing
+    /// has changed. Calls of one function never overlap; those of several may.
+    std::function<std::vector<Array>(const std::vector<Array>& inputs)> compute;
+    /// As OpFromGraph's. Without it `grad` raises NotImplementedError where it meets the operation.
+    std::function<std::vector<Variable>(const std::vector<Variable>& inputs, const std::vector<Variable>& outputs,
+                                        const std::vector<Variable>& gradients)>
+        gradient = {};
+    /// Whether equal inputs give equal results: then equal applications are computed once. Either way nothing is
+    /// computed that nobody uses.
+    bool pure = true;
+  };
+  /// ValueError where the name is no identifier or a function is missing. The operation stays for the life of the
+  /// process.
+  explicit HostOp(Definition definition, Where where = std::source_location::current());
+
+  std::vector<Variable> apply(const std::vector<Operand>& arguments,
+                              Where where = std::source_location::current()) const;
+  /// The only result: TypeError where there are several.
+  template <class... Operands>
+  Variable operator()(Operand first, const Operands&... others) const {
+    return only(apply({first, Operand(others, first.where)...}, first.where), first.where);
+  }
+
+ private:
+  static Variable only(const std::vector<Variable>& results, Where where);
+  std::shared_ptr<const Definition> definition_;
+  const expr::Op* op_;
+};
+
 /// A graph as an operation: `inputs` are stand-ins for the arguments, and each call copies the graph with arguments in
 /// their places, so that rewrites and fusion see what is inside. Shared variables and constants are part of it.
 class OpFromGraph {

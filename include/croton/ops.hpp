@@ -3,6 +3,7 @@
 // docs/types.md. Every operation raises TypeError or ShapeError that names its arguments and their lines.
 #pragma once
 
+#include <croton/products.hpp>
 #include <croton/variable.hpp>
 
 #include <optional>
@@ -136,11 +137,6 @@ Variable logsumexp(Operand x, const ReduceOptions& options = {});
 Variable count_nonzero(Operand x, const ReduceOptions& options = {});
 /// {max, argmax}, as Theano's max_and_argmax.
 std::pair<Variable, Variable> max_and_argmax(Operand x, const ReduceOptions& options = {});
-
-// ---- products
-// ------------------------------------------------------------------------------------------------------------
-/// The matrix product; vectors are rows on the left and columns on the right, a scalar multiplies.
-Variable dot(Operand a, Operand b);
 
 // ---- views
 // ---------------------------------------------------------------------------------------------------------------

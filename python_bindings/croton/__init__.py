@@ -14,6 +14,6 @@ from .flags import change_flags, config
 from .scopes import device, device_scope
 
 # The exceptions are croton.TypeError and so on; `from croton import *` must not hide Python's own, nor its functions.
-__all__ = ["Function", "In", "KernelOp", "OpFromGraph", "Out", "SharedVariable", "Variable", "change_flags", "clone",
-           "config", "constant", "debugprint", "device", "device_scope", "devices", "function", "grad", "io", "nnet", "shared", "tensor", "transfer",
-           "use"]
+__all__ = ["Function", "HostOp", "In", "KernelOp", "Lop", "OpFromGraph", "Out", "Rop", "SharedVariable", "Variable",
+           "change_flags", "clone", "config", "constant", "debugprint", "device", "device_scope", "devices", "function",
+           "grad", "hessian", "io", "jacobian", "nnet", "shared", "tensor", "transfer", "use"]

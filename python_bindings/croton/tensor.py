@@ -7,7 +7,7 @@ from ._croton import Variable, constant
 
 # Everything that makes or transforms variables has the same name here and in C++.
 _NOT_OPERATIONS = {"debugprint", "flag", "flags", "function", "io", "nnet", "set_flag"}
-_OPERATIONS = [name for name in dir(_croton) if name[0].islower() and name not in _NOT_OPERATIONS]
+_OPERATIONS = [name for name in dir(_croton) if name[0].islower() and name not in _NOT_OPERATIONS] + ["Lop", "Rop"]
 globals().update({name: getattr(_croton, name) for name in _OPERATIONS})
 
 

@@ -29,6 +29,9 @@ inline constexpr std::array<FlagRow, flag_count> flag_rows{{
 #undef CROTON_FLAG
 }};
 
+/// The least number of insertions, deletions and replacements that make one text the other (Levenshtein 1965).
+std::size_t edit_distance(std::string_view a, std::string_view b);
+
 /// The index of a flag. ConfigError, which starts with `origin` and names the nearest flag, if there is none of that
 /// name.
 std::size_t flag_index(std::string_view name, std::string_view origin);

@@ -6,13 +6,14 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
+#include <exception>
 #include <iostream>
 #include <unordered_map>
 #include <unordered_set>
 
 #include "base/config.hpp"
 #include "builder/device_scope.hpp"
+#include "builder/gradient.hpp"
 #include "builder/gradient_context.hpp"
 
 namespace croton {
@@ -65,17 +66,21 @@ std::vector<Variable> input_gradients(const builder::GradientContext& context) {
 
 class Backward {
  public:
-  Backward(const Variable& cost, const std::vector<Variable>& wrt, const GradOptions& options) {
+  Backward(const std::vector<builder::Seed>& seeds, const std::vector<Variable>& wrt, const GradOptions& options) {
     for (const Variable& v : options.consider_constant) constants_.insert(v.node());
-    for (const Variable& v : wrt) {
-      wanted_.insert(v.node());
-      constants_.erase(v.node());
+    for (const Variable& v : wrt) wanted_.insert(v.node());
+    std::vector<Variable> roots;
+    for (const builder::Seed& seed : seeds) roots.push_back(seed.variable);
+    for (const auto& [variable, gradient] : options.known_grads) {
+      roots.push_back(variable);
+      known_.insert(variable.node());
     }
-    order_ = builder::topological_order({cost});
-    handles_[cost.node()] = cost.handle();
+    order_ = builder::topological_order(roots);
     mark();
-    if (!depends_.contains(cost.node())) return;
-    gradients_[cost.node()] = builder::scalar_constant(1, cost.dtype(), cost.where());
+    for (const builder::Seed& seed : seeds) add(seed.variable, seed.gradient);
+    for (const auto& [variable, gradient] : options.known_grads) {
+      if (depends_.contains(variable.node())) put(variable, gradient);
+    }
     for (auto at = order_.rbegin(); at != order_.rend(); ++at) step(*at);
   }
 
@@ -83,9 +88,14 @@ class Backward {
     const auto at = gradients_.find(v.node());
     return at == gradients_.end() ? nullptr : &at->second;
   }
+  /// Why the gradient of that variable is not defined; null where it is.
+  std::exception_ptr fault(const Variable& v) const {
+    const auto at = faults_.find(v.node());
+    return at == faults_.end() ? nullptr : at->second;
+  }
 
  private:
-  /// The nodes through which some wanted variable reaches the cost.
+  /// The nodes through which some wanted variable reaches a root.
   void mark() {
     for (const Node* node : order_) {
       bool depends = wanted_.contains(node);
@@ -98,6 +108,7 @@ class Backward {
 
   void step(Node* node) {
     if (node->op->kind == expr::Kind::Leaf || constants_.contains(node) || !depends_.contains(node)) return;
+    if (const auto fault = faults_.find(node); fault != faults_.end()) return spoil(*node, fault->second);
     const auto at = gradients_.find(node);
     if (at == gradients_.end()) return;
     const Variable gradient = at->second;
@@ -108,20 +119,37 @@ class Backward {
       for (const Variable& input : node->inputs) add(input, builder::scalar_constant(0, base::config().float_x()));
       return;
     }
-    if (node->op->gradient == nullptr) {
-      throw NotImplementedError(
-          fmt::format("the gradient of {} is not implemented ({})", node->op->name, builder::describe(node->where)));
-    }
     // Whoever gave this node a gradient held a handle to it.
     const builder::GradientContext context{*node, node->inputs, Variable(handles_.at(node)), gradient};
-    const std::vector<Variable> parts = input_gradients(context);
+    std::vector<Variable> parts;
+    try {
+      if (node->op->gradient == nullptr) {
+        throw NotImplementedError(
+            fmt::format("the gradient of {} is not implemented ({})", node->op->name, builder::describe(node->where)));
+      }
+      parts = input_gradients(context);
+    } catch (const NotImplementedError&) {  // of interest only if it reaches a variable that is wanted
+      return spoil(*node, std::current_exception());
+    } catch (const NullTypeGradError&) {
+      return spoil(*node, std::current_exception());
+    }
     for (std::size_t i = 0; i < node->inputs.size() && i < parts.size(); ++i) {
       if (parts[i].defined()) add(node->inputs[i], parts[i]);
     }
   }
 
-  void add(const Variable& input, Variable part) {
-    if (!depends_.contains(input.node())) return;
+  /// A gradient that is not defined makes those of all inputs so.
+  void spoil(const Node& node, const std::exception_ptr& fault) {
+    for (const Variable& input : node.inputs) {
+      if (depends_.contains(input.node()) && !known_.contains(input.node())) faults_.try_emplace(input.node(), fault);
+    }
+  }
+
+  void add(const Variable& input, const Variable& part) {
+    if (depends_.contains(input.node()) && !known_.contains(input.node())) put(input, part);
+  }
+
+  void put(const Variable& input, Variable part) {
     if (is_complex(part.dtype()) && !is_complex(input.dtype())) part = real(part);
     if (!is_zero(part)) part = unbroadcast(cast(part, gradient_dtype(input.dtype())), input.type());
     const auto [at, fresh] = gradients_.try_emplace(input.node(), part);
@@ -131,22 +159,75 @@ class Backward {
   }
 
   std::vector<Node*> order_;
-  std::unordered_set<const Node*> wanted_, constants_, depends_;
+  std::unordered_set<const Node*> wanted_, constants_, known_, depends_;
   std::unordered_map<const Node*, Variable> gradients_;
+  std::unordered_map<const Node*, std::exception_ptr> faults_;
   std::unordered_map<const Node*, std::shared_ptr<Node>> handles_;
 };
 
+/// What there is where the outputs do not depend on the variable.
+Variable disconnected(std::string_view op, std::string_view subject, const Variable& v, const GradOptions& options,
+                      Where where) {
+  const std::string message =
+      fmt::format("{} ({}): {} not depend on {}", op, builder::describe(where), subject, builder::describe(v));
+  if (options.disconnected_inputs == Disconnected::raise)
+    throw DisconnectedInputError(message + "; pass disconnected_inputs=ignore for zeros");
+  if (options.disconnected_inputs == Disconnected::warn) std::cerr << "croton: warning: " << message << "\n";
+  if (options.return_disconnected == ReturnDisconnected::none) return {};
+  return zeros_like(cast(v, gradient_dtype(v.dtype())));
+}
+
 }  // namespace
+
+namespace builder {
+
+void demand_defined(std::string_view op, const Variable& v, std::string_view what, Where where) {
+  if (v.defined()) return;
+  throw TypeError(
+      fmt::format("{} ({}): {} is an empty Variable; it was never given an expression", op, describe(where), what));
+}
+
+std::vector<Variable> gradients(std::string_view op, const std::vector<Seed>& seeds, const std::vector<Variable>& wrt,
+                                const GradOptions& options, Where where) {
+  for (const Variable& v : wrt) demand_defined(op, v, "a variable to differentiate by", where);
+  for (const Variable& v : options.consider_constant) demand_defined(op, v, "a variable to consider constant", where);
+  for (const auto& [variable, gradient] : options.known_grads) {
+    demand_defined(op, variable, "a variable with a known gradient", where);
+    demand_defined(op, gradient, "a known gradient", where);
+    const auto fits = [](std::int64_t a, std::int64_t b) { return a == unknown_size || b == unknown_size || a == b; };
+    if (!std::ranges::equal(variable.type().shape, gradient.type().shape, fits)) {
+      throw TypeError(fmt::format("{} ({}): a gradient has the shape of its variable, but {} for {}", op,
+                                  describe(where), describe(gradient), describe(variable)));
+    }
+  }
+  const Backward backward(seeds, wrt, options);
+  const OriginScope origin(where);
+  const bool one = op == "grad" && options.known_grads.empty();
+  std::vector<Variable> result;
+  for (const Variable& v : wrt) {
+    if (const std::exception_ptr fault = backward.fault(v)) {
+      if (options.null_gradients == NullGradients::raise) std::rethrow_exception(fault);
+      result.emplace_back();
+      continue;
+    }
+    const Variable* found = backward.find(v);
+    if (found == nullptr)
+      result.push_back(disconnected(op, one ? "the cost does" : "the outputs do", v, options, where));
+    else if (!is_zero(*found) || v.rank() == 0)
+      result.push_back(cast(*found, gradient_dtype(v.dtype())));
+    else
+      result.push_back(zeros_like(cast(v, gradient_dtype(v.dtype()))));
+  }
+  return result;
+}
+
+}  // namespace builder
 
 std::vector<Variable> grad(const Variable& cost, const std::vector<Variable>& wrt, const GradOptions& options,
                            Where where) {
-  const auto demand = [&](const Variable& v, std::string_view what) {
-    if (!v.defined())
-      throw TypeError(fmt::format("grad ({}): {} is an empty Variable; it was never given an expression",
-                                  builder::describe(where), what));
-  };
-  demand(cost, "the cost");
-  for (const Variable& v : wrt) demand(v, "a variable to differentiate by");
+  if (!cost.defined() && !options.known_grads.empty()) return builder::gradients("grad", {}, wrt, options, where);
+  builder::demand_defined("grad", cost, "the cost", where);
+  for (const Variable& v : wrt) builder::demand_defined("grad", v, "a variable to differentiate by", where);
   if (cost.rank() != 0 || !is_float(cost.dtype())) {
     const std::string_view hint = is_float(cost.dtype())     ? "take its sum or mean"
                                   : is_complex(cost.dtype()) ? "take its real part or its absolute value"
@@ -155,26 +236,8 @@ std::vector<Variable> grad(const Variable& cost, const std::vector<Variable>& wr
     throw TypeError(fmt::format("grad ({}): the cost must be a 0-d float, but {}; {}", builder::describe(where),
                                 builder::describe(cost), hint));
   }
-  const Backward backward(cost, wrt, options);
-  const builder::OriginScope origin(where);
-  std::vector<Variable> result;
-  for (const Variable& v : wrt) {
-    const Variable* found = backward.find(v);
-    if (found == nullptr) {
-      const std::string message =
-          fmt::format("grad ({}): the cost does not depend on {}", builder::describe(where), builder::describe(v));
-      if (options.disconnected_inputs == Disconnected::raise) {
-        throw DisconnectedInputError(message + "; pass disconnected_inputs=ignore for zeros");
-      }
-      if (options.disconnected_inputs == Disconnected::warn) std::cerr << "croton: warning: " << message << "\n";
-    }
-    if (found != nullptr && (!is_zero(*found) || v.rank() == 0)) {
-      result.push_back(cast(*found, gradient_dtype(v.dtype())));
-    } else {
-      result.push_back(zeros_like(cast(v, gradient_dtype(v.dtype()))));
-    }
-  }
-  return result;
+  return builder::gradients("grad", {{cost, builder::scalar_constant(1, cost.dtype(), cost.where())}}, wrt, options,
+                            where);
 }
 
 Variable grad(const Variable& cost, const Variable& wrt, const GradOptions& options, Where where) {

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <atomic>
 
+#include "base/shape.hpp"
 #include "base/source_place.hpp"
 #include "expr/print.hpp"
 
@@ -177,7 +178,7 @@ class Evaluator {
     if (op.map != nullptr) return map(id, inputs);
     if (op.evaluate == nullptr) throw InternalError(fmt::format("{} has no reference", op.name));
     for (Array& input : inputs) input = input.contiguous();
-    return op.evaluate({arena_.attrs(id), std::move(inputs), arena_.type(id).dtype, shape_of(id)}).contiguous();
+    return op.evaluate({arena_.attrs(id), std::move(inputs), arena_.type(id).dtype, shape_of(id), &op}).contiguous();
   }
 
   Array leaf(NodeId id) const {
@@ -261,6 +262,25 @@ Scalar apply_map(const Op& op, std::span<const Scalar> operands, DType result) {
     for (std::size_t k = op.name == "where" ? 1 : 0; k < cast.size(); ++k) cast[k] = cast[k].cast(operand);
   }
   return op.map->reference(cast, result);
+}
+
+Array host_result(const Op& op, const Attrs& attrs, const std::vector<Array>& given, DType dtype, const Sizes& shape,
+                  std::string_view line) {
+  const auto output = static_cast<std::size_t>(attrs.integer("output"));
+  const auto promised = static_cast<std::size_t>(attrs.integer("outputs"));
+  const std::string who = line.empty() ? std::string(op.name) : fmt::format("{} ({})", op.name, line);
+  if (given.size() != promised)
+    throw TypeError(fmt::format("{}: gave {} result(s), where {} were promised", who, given.size(), promised));
+  const Array& value = given[output];
+  if (value.dtype() != dtype) {
+    throw TypeError(
+        fmt::format("{}: result {} is {}, where {} was promised", who, output, name_of(value.dtype()), name_of(dtype)));
+  }
+  if (value.shape() != shape) {
+    throw ShapeError(fmt::format("{}: result {} has the shape {}, where {} was promised", who, output,
+                                 base::shape_text(value.shape()), base::shape_text(shape)));
+  }
+  return value;
 }
 
 std::string fill_message(std::string_view message, std::int64_t value, std::span<const std::int64_t> sizes) {

@@ -24,6 +24,10 @@ std::uint64_t evaluated_nodes();
 
 /// One element of an array (C order) as a scalar of its dtype, and the array of scalars of one dtype.
 Scalar element_of(const Array& array, std::int64_t position);
+/// The result that a Host node stands for, among those that the callback gave; TypeError or ShapeError where it is not
+/// what was promised. `line`: the user's, for messages.
+Array host_result(const Op& op, const Attrs& attrs, const std::vector<Array>& given, DType dtype, const Sizes& shape,
+                  std::string_view line);
 Array array_of(std::span<const Scalar> values, DType dtype, const Sizes& shape);
 /// The op's reference on operands cast to the dtype in which it computes.
 Scalar apply_map(const Op& op, std::span<const Scalar> operands, DType result);

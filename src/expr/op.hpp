@@ -19,6 +19,8 @@
 namespace croton {
 class Variable;
 namespace builder {
+struct BatchContext;
+struct Batched;
 struct GradientContext;
 }
 }  // namespace croton
@@ -26,6 +28,7 @@ struct GradientContext;
 namespace croton::expr {
 
 class Arena;
+struct Op;
 struct RoutineInfo;  // routine.hpp
 using NodeId = std::uint32_t;
 inline constexpr NodeId no_node = ~NodeId{0};
@@ -162,12 +165,20 @@ struct ReduceInfo {
   bool yields_index = false;    // the result is the position of the chosen element
 };
 
+/// The facts of a callback of the user's. A node is one result of an application: its inputs are the arguments and then
+/// the sizes of that result; its attributes are `output`, which one it is, `outputs`, how many there are, and
+/// `application`, 0 where equal arguments give equal results.
+struct HostInfo {
+  std::function<std::vector<Array>(const std::vector<Array>& arguments)> compute;
+};
+
 /// What the reference evaluation of a non-elementwise op sees.
 struct EvaluateContext {
   const Attrs& attrs;
   std::vector<Array> inputs;
   DType dtype;
-  Sizes shape;  // of the result
+  Sizes shape;             // of the result
+  const Op* op = nullptr;  // that is evaluated, of an operation of the user's
 };
 
 /// What a View, Generate, Join or Check op sees when one element of it is asked for inside a kernel: the index and the
@@ -207,9 +218,13 @@ struct Op {
   NodeId (*element)(ElementContext&) = nullptr;
   const MapInfo* map = nullptr;
   const ReduceInfo* reduce = nullptr;
+  const HostInfo* host = nullptr;
   const RoutineInfo* routine = nullptr;  // runs as a fixed sequence of launches
   bool expand_at_import = false;         // sizes: known as soon as the types are
   bool takes_complex = false;  // of those that compute; what moves elements and elementwise ops need not say it
+  /// The op applied once for each position of a new leading axis that some inputs have (builder/batch.hpp). Maps and
+  /// reductions need none.
+  builder::Batched (*batch)(const builder::BatchContext&) = nullptr;
 };
 
 /// Raises the TypeError of an op that has complex inputs and does not take them. Elementwise ops have rules of their

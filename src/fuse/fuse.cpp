@@ -52,6 +52,10 @@ Program fuse(expr::Graph graph, const Options& options) {
           std::make_shared<KernelCall>(lower(g, regions, regions.regions[static_cast<std::size_t>(item.region)], host));
     } else if (g.arena.op(item.first).kind == Kind::Transfer) {
       call.transfer = std::make_shared<TransferCall>(TransferCall{item.first, g.arena.input(item.first, 0)});
+    } else if (g.arena.op(item.first).kind == Kind::Host) {
+      const auto arguments = host_arguments(g.arena, item.first);
+      call.host = std::make_shared<HostCall>(
+          HostCall{item.first, {arguments.begin(), arguments.end()}, g.arena.origin(item.first)});
     } else if (g.arena.op(item.first).routine != nullptr) {
       const auto reads = g.arena.inputs(item.first);
       call.routine = std::make_shared<RoutineCall>(
@@ -62,6 +66,10 @@ Program fuse(expr::Graph graph, const Options& options) {
     program.calls.push_back(std::move(call));
   }
   return program;
+}
+
+std::span<const NodeId> host_arguments(const Arena& arena, NodeId node) {
+  return arena.inputs(node).first(arena.inputs(node).size() - arena.type(node).rank());
 }
 
 std::size_t Program::kernel_count() const {
@@ -92,6 +100,9 @@ std::string print(const Program& program) {
       text += '\n' + kernel::print(*call.kernel->kernel);
     } else if (call.transfer) {
       text += fmt::format("{} = transfer({})\n", names(call.transfer->result), names(call.transfer->source));
+    } else if (call.host) {
+      text += fmt::format("{} = host {}({})\n", names(call.host->result),
+                          program.graph.arena.op(call.host->result).name, list(call.host->arguments));
     } else if (call.routine) {
       text += fmt::format("{} = {}({})\n", names(call.routine->result),
                           program.graph.arena.op(call.routine->result).name, list(call.routine->reads));

@@ -29,7 +29,7 @@ bool fold_into_update(const expr::Graph& graph, const expr::Update& update, cons
         }
       }
     }
-    if (arena.op(term).kind != Kind::Contract || uses[term] > 1 || uses[value] > 1) return false;
+    if (arena.op(term).name != "dot" || uses[term] > 1 || uses[value] > 1) return false;
     if (!arena.same_shape(arena.type(term).shape, arena.type(target).shape)) return false;
     const DType dtype = arena.type(target).dtype;
     if (arena.type(term).dtype != dtype || arena.type(value).dtype != dtype) return false;
@@ -45,15 +45,24 @@ bool fold_into_update(const expr::Graph& graph, const expr::Update& update, cons
   return false;
 }
 
-/// What is stored of a matrix that a product reads: permutations in front of it are read through, other views are
-/// stored.
-NodeId stored_matrix(const Arena& arena, const std::vector<bool>& stored, NodeId matrix, bool& transposed) {
-  for (transposed = false; arena.op(matrix).kind == Kind::View && !stored[matrix]; transposed = !transposed)
-    matrix = arena.input(matrix, 0);
-  return matrix;
+/// Whether what is stored of a matrix lies the other way round in memory; views that are not stored are read through.
+bool lies_transposed(const Arena& arena, const std::vector<bool>& stored, NodeId matrix) {
+  bool transposed = false;
+  for (; arena.op(matrix).kind == Kind::View && !stored[matrix]; matrix = arena.input(matrix, 0))
+    transposed ^= matrix_view(arena, matrix).value();
+  return transposed;
 }
 
-/// The product as a kernel: result[i, j] = sum over k of left[i, k] right[k, j].
+/// Whether all axes of the batch have the stated size 1, and those of the result do not.
+bool is_repeated(const Arena& arena, NodeId operand, NodeId result) {
+  const auto ones = [&](NodeId node) {
+    const auto& shape = arena.type(node).shape;
+    return std::all_of(shape.begin(), shape.end() - 2, [&](NodeId dim) { return arena.known(dim) == 1; });
+  };
+  return ones(operand) && !ones(result);
+}
+
+/// The product as a kernel: result[..., i, j] = sum over k of left[..., i, k] right[..., k, j].
 KernelCall product_kernel(const expr::Graph& graph, const std::vector<bool>& stored, const ProductCall& product,
                           GeneratedProduct form) {
   const Arena& arena = graph.arena;
@@ -75,26 +84,40 @@ KernelCall product_kernel(const expr::Graph& graph, const std::vector<bool>& sto
     return body.make_typed(expr::op("axis"), {}, {{"k", static_cast<std::int64_t>(k.axes.size()) - 1}}, index_type);
   };
   const auto& shape = arena.type(product.result).shape;
+  const std::size_t rank = shape.size();
+  std::vector<NodeId> at;  // of the result
+  for (std::size_t axis = 0; axis + 2 < rank; ++axis) at.push_back(add_axis(shape[axis], false));
   NodeId i = expr::no_node, j = expr::no_node;
   if (form == GeneratedProduct::along_columns) {
-    j = add_axis(shape[1], false);
-    i = add_axis(shape[0], false);
+    j = add_axis(shape[rank - 1], false);
+    i = add_axis(shape[rank - 2], false);
   } else {
-    i = add_axis(shape[0], false);
-    j = add_axis(shape[1], false);
+    i = add_axis(shape[rank - 2], false);
+    j = add_axis(shape[rank - 1], false);
   }
-  const NodeId inner = add_axis(arena.type(product.left).shape[1], true);
+  at.insert(at.end(), {i, j});
+  const NodeId inner = add_axis(arena.type(product.left).shape[rank - 1], true);
   const auto load = [&](NodeId matrix, NodeId row, NodeId column) {
-    bool transposed = false;
-    matrix = stored_matrix(arena, stored, matrix, transposed);
-    if (transposed) std::swap(row, column);
-    const auto at = std::ranges::find(call.reads, matrix);
-    const auto operand = static_cast<std::int64_t>(at - call.reads.begin());
-    if (at == call.reads.end()) {
-      call.reads.push_back(matrix);
-      k.operands.push_back({arena.type(matrix).dtype, 2, false});
+    std::vector<NodeId> index = at;
+    for (std::size_t axis = 0; axis + 2 < rank; ++axis) {
+      if (arena.known(arena.type(matrix).shape[axis]) == 1) index[axis] = body.integer(0);
     }
-    const NodeId index[] = {row, column};
+    index[rank - 2] = row;
+    index[rank - 1] = column;
+    for (; arena.op(matrix).kind == Kind::View && !stored[matrix]; matrix = arena.input(matrix, 0)) {
+      const expr::Ints& pattern = arena.attrs(matrix).ints("pattern");
+      std::vector<NodeId> within(arena.type(arena.input(matrix, 0)).rank());
+      for (std::size_t axis = 0; axis < pattern.size(); ++axis) {
+        if (pattern[axis] >= 0) within[static_cast<std::size_t>(pattern[axis])] = index[axis];
+      }
+      index = std::move(within);
+    }
+    const auto known = std::ranges::find(call.reads, matrix);
+    const auto operand = static_cast<std::int64_t>(known - call.reads.begin());
+    if (known == call.reads.end()) {
+      call.reads.push_back(matrix);
+      k.operands.push_back({arena.type(matrix).dtype, static_cast<int>(index.size()), false});
+    }
     return body.make_typed(expr::op("load"), index, {{"operand", operand}},
                            body.intern_type({arena.type(matrix).dtype, {}}));
   };
@@ -108,8 +131,8 @@ KernelCall product_kernel(const expr::Graph& graph, const std::vector<bool>& sto
   value = scaled(value, product.alpha);
   if (product.accumulate != expr::no_node)
     value = body.make("add", {scaled(load(product.accumulate, i, j), product.beta), value});
-  k.stores.push_back({static_cast<int>(k.operands.size()), {i, j}, value});
-  k.operands.push_back({dtype, 2, true});
+  k.stores.push_back({static_cast<int>(k.operands.size()), at, value});
+  k.operands.push_back({dtype, static_cast<int>(rank), true});
   k.family = form == GeneratedProduct::sums ? kernel::Family::row : kernel::Family::column;
   k.extents = static_cast<int>(call.extents.size());
   kernel::verify(k);
@@ -120,6 +143,19 @@ KernelCall product_kernel(const expr::Graph& graph, const std::vector<bool>& sto
 }
 
 }  // namespace
+
+std::optional<bool> matrix_view(const Arena& arena, NodeId node) {
+  if (arena.op(node).name != "dimshuffle") return std::nullopt;
+  const expr::Ints& pattern = arena.attrs(node).ints("pattern");
+  const std::size_t rank = arena.type(arena.input(node, 0)).rank();
+  if (rank < 2 || pattern.size() < rank) return std::nullopt;
+  const std::size_t added = pattern.size() - rank;
+  expr::Ints axes(pattern.size(), -1);
+  for (std::size_t axis = 0; axis < rank; ++axis) axes[added + axis] = static_cast<std::int64_t>(axis);
+  if (pattern == axes) return false;
+  std::swap(axes[pattern.size() - 2], axes[pattern.size() - 1]);
+  return pattern == axes ? std::optional(true) : std::nullopt;
+}
 
 void fold_updates(expr::Graph& graph) {
   const std::vector<std::uint32_t> uses = expr::count_uses(graph);
@@ -136,7 +172,7 @@ void fold_updates(expr::Graph& graph) {
 ProductCall product_call(const expr::Graph& graph, const std::vector<bool>& stored, NodeId id) {
   const Arena& arena = graph.arena;
   ProductCall call{.result = id, .left = 0, .right = 0, .origin = arena.origin(id)};
-  if (arena.inputs(id).size() == 3) {
+  if (arena.op(id).name == "gemm") {
     call.accumulate = arena.input(id, 0);
     call.left = arena.input(id, 1);
     call.right = arena.input(id, 2);
@@ -146,8 +182,10 @@ ProductCall product_call(const expr::Graph& graph, const std::vector<bool>& stor
     call.left = arena.input(id, 0);
     call.right = arena.input(id, 1);
   }
-  stored_matrix(arena, stored, call.left, call.left_transposed);
-  stored_matrix(arena, stored, call.right, call.right_transposed);
+  call.left_transposed = lies_transposed(arena, stored, call.left);
+  call.right_transposed = lies_transposed(arena, stored, call.right);
+  call.left_repeated = is_repeated(arena, call.left, id);
+  call.right_repeated = is_repeated(arena, call.right, id);
   for (const auto form : {GeneratedProduct::along_rows, GeneratedProduct::along_columns, GeneratedProduct::sums}) {
     call.generated.push_back(std::make_shared<const KernelCall>(product_kernel(graph, stored, call, form)));
   }

@@ -10,6 +10,10 @@ namespace croton::fuse {
 /// and no gradient is stored.
 void fold_updates(expr::Graph& graph);
 
+/// Whether a product reads the node's input in its place: only new leading axes, which change nothing in memory, and
+/// perhaps the last two swapped. True: they are.
+std::optional<bool> matrix_view(const expr::Arena& arena, NodeId node);
+
 /// `stored`: the nodes that have buffers.
 ProductCall product_call(const expr::Graph& graph, const std::vector<bool>& stored, NodeId id);
 

@@ -25,7 +25,8 @@ struct KernelCall {
 };
 
 /// A matrix product result = beta * accumulate + alpha * left right, by a library or, where that does not pay, by a
-/// generated kernel.
+/// generated kernel. The last two axes are the matrices'; one product for each index of the others, along all of which an
+/// operand may have the stated size 1: then it is the same in each.
 struct ProductCall {
   NodeId result;
   NodeId left, right;  // possibly views
@@ -33,6 +34,7 @@ struct ProductCall {
   NodeId accumulate = expr::no_node;
   expr::Origin origin = {};
   bool left_transposed = false, right_transposed = false;         // how they lie in memory
+  bool left_repeated = false, right_repeated = false;             // one matrix for all products of a batch
   std::vector<std::shared_ptr<const KernelCall>> generated = {};  // by GeneratedProduct
 };
 
@@ -63,11 +65,26 @@ struct RoutineCall {
   expr::Origin origin;
 };
 
+/// One result of a callback of the user's, which runs on the host. Arguments that are numbers known from sizes alone
+/// are no buffers.
+struct HostCall {
+  NodeId result;
+  std::vector<NodeId> arguments;
+  expr::Origin origin;
+};
+/// The arguments among the inputs of a Host node.
+std::span<const NodeId> host_arguments(const expr::Arena& arena, NodeId node);
+/// Whether a node is a scalar constant or a size: a number that has no buffer.
+inline bool is_number(const expr::Arena& arena, NodeId node) {
+  return arena.scalar_value(node).has_value() || arena.op(node).name == "size";
+}
+
 struct Call {
-  std::shared_ptr<KernelCall> kernel;  // one of the four
+  std::shared_ptr<KernelCall> kernel;  // one of the five
   std::shared_ptr<ProductCall> product;
   std::shared_ptr<TransferCall> transfer;
   std::shared_ptr<RoutineCall> routine;
+  std::shared_ptr<HostCall> host;
   expr::Place place = 0;        // the device that it runs on
   std::vector<NodeId> members;  // what it computes
   int segment = 0;              // what it waits for: sizes read back at the end of all segments before

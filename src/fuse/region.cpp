@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 
+#include "fuse/product.hpp"
+
 namespace croton::fuse {
 namespace {
 
@@ -84,13 +86,12 @@ class Finder {
     for (NodeId id = 0; id < arena_.size(); ++id) {
       if (!computed_[id] || !is_call(id)) continue;
       must_store_[id] = true;
-      for (const NodeId input : arena_.inputs(id)) {
-        // A product reads permuted operands itself; any other view is made a matrix of its own.
+      const bool host = arena_.op(id).kind == Kind::Host;  // its other inputs are sizes
+      for (const NodeId input : host ? host_arguments(arena_, id) : arena_.inputs(id)) {
+        // A product reads transposed operands itself; any other view is made a matrix of its own.
         NodeId base = input;
-        while (arena_.op(id).kind == Kind::Contract && is_view(base) && !must_store_[base] &&
-               arena_.op(base).name == "dimshuffle" && arena_.type(arena_.input(base, 0)).rank() == 2) {
+        while (arena_.op(id).kind == Kind::Contract && !must_store_[base] && matrix_view(arena_, base))
           base = arena_.input(base, 0);
-        }
         if (!is_leaf(base)) must_store_[base] = true;
       }
     }
@@ -431,7 +432,7 @@ class Finder {
 }  // namespace
 
 bool is_call(const expr::Op& op) {
-  return op.kind == Kind::Contract || op.kind == Kind::Transfer || op.routine != nullptr;
+  return op.kind == Kind::Contract || op.kind == Kind::Transfer || op.kind == Kind::Host || op.routine != nullptr;
 }
 
 bool reduces(const Arena& arena, NodeId node) {

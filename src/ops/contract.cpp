@@ -1,10 +1,13 @@
-// Products of matrices.
-#include <croton/complex.hpp>
+// Products of matrices, and of batches of them: the ops. What users call is in products.cpp.
 #include <croton/ops.hpp>
+#include <croton/products.hpp>
 
 #include <fmt/format.h>
 
-#include "base/config.hpp"
+#include <algorithm>
+#include <numeric>
+
+#include "builder/batch.hpp"
 #include "builder/gradient_context.hpp"
 #include "ops/registry.hpp"
 
@@ -26,39 +29,84 @@ InferredType infer(InferContext& c) {
   return {a.dtype, {a.shape[0], b.shape[1]}};
 }
 
-Array evaluate(const EvaluateContext& c) {
-  const Array &a = c.inputs[0], &b = c.inputs[1];
-  const std::int64_t m = a.shape(0), k = a.shape(1), n = b.shape(1);
-  if (is_discrete(c.dtype)) {
-    const Array x = a.astype(DType::int64).copy(), y = b.astype(DType::int64).copy();
-    Array out = Array::zeros(DType::int64, {m, n});
+/// Adds up in T; integers wrap.
+template <class T>
+Array products(const EvaluateContext& c, DType wide) {
+  const Array x = c.inputs[0].astype(wide).copy(), y = c.inputs[1].astype(wide).copy();
+  Array out = Array::zeros(wide, c.shape);
+  if (out.size() == 0 || x.size() == 0) return out.astype(c.dtype);
+  const std::int64_t m = c.shape.end()[-2], n = c.shape.back(), k = x.shape().back();
+  const std::int64_t batch = out.size() / (m * n);
+  const bool repeats_x = x.size() == m * k, repeats_y = y.size() == k * n;
+  for (std::int64_t index = 0; index < batch; ++index) {
+    const T* left = x.data<T>().data() + (repeats_x ? 0 : index * m * k);
+    const T* right = y.data<T>().data() + (repeats_y ? 0 : index * k * n);
+    T* to = out.data<T>().data() + index * m * n;
     for (std::int64_t i = 0; i < m; ++i) {
-      for (std::int64_t j = 0; j < n; ++j) {
-        std::uint64_t total = 0;
-        for (std::int64_t p = 0; p < k; ++p)
-          total += static_cast<std::uint64_t>(x.at<std::int64_t>(i, p)) *
-                   static_cast<std::uint64_t>(y.at<std::int64_t>(p, j));
-        out.at<std::int64_t>(i, j) = static_cast<std::int64_t>(total);
+      for (std::int64_t p = 0; p < k; ++p) {
+        for (std::int64_t j = 0; j < n; ++j) to[i * n + j] += left[i * k + p] * right[p * n + j];
       }
-    }
-    return out.astype(c.dtype);
-  }
-  const Array x = a.astype(DType::float64).copy(), y = b.astype(DType::float64).copy();
-  Array out = Array::zeros(DType::float64, {m, n});
-  const auto xs = x.data<double>(), ys = y.data<double>();
-  const auto os = out.data<double>();
-  for (std::int64_t i = 0; i < m; ++i) {
-    for (std::int64_t p = 0; p < k; ++p) {
-      const double left = xs[static_cast<std::size_t>(i * k + p)];
-      for (std::int64_t j = 0; j < n; ++j)
-        os[static_cast<std::size_t>(i * n + j)] += left * ys[static_cast<std::size_t>(p * n + j)];
     }
   }
   return out.astype(c.dtype);
 }
 
+Array evaluate(const EvaluateContext& c) {
+  return is_discrete(c.dtype) ? products<std::uint64_t>(c, DType::uint64) : products<double>(c, DType::float64);
+}
+
 std::vector<Variable> gradient(const GradientContext& c) {
   return {dot(c.gradient, transpose(c.input(1))), dot(transpose(c.input(0)), c.gradient)};
+}
+
+// ---- batched_dot: (..., m, k) by (..., k, n) of one dtype and rank ----
+
+/// The axes before the matrices are equal on both sides, or all have the stated size 1 on one: then its matrix is used
+/// for all.
+InferredType infer_batched(InferContext& c) {
+  const InferredType &a = c.inputs[0], &b = c.inputs[1];
+  const std::size_t rank = a.shape.size();
+  if (rank < 3 || b.shape.size() != rank)
+    c.type_error("batched_dot of the graph takes batches of matrices of one rank");
+  if (a.dtype != b.dtype) c.type_error("both sides must have one dtype");
+  c.require_equal(a.shape[rank - 1], b.shape[rank - 2],
+                  "the last axis of the left side must equal the last but one of the right side");
+  const auto repeats = [&](const InferredType& x) {
+    return std::all_of(x.shape.begin(), x.shape.end() - 2, [&](expr::Dim dim) { return c.known(dim) == 1; });
+  };
+  InferredType result{a.dtype, repeats(a) ? b.shape : a.shape};
+  if (!repeats(a) && !repeats(b)) {
+    for (std::size_t axis = 0; axis + 2 < rank; ++axis) {
+      result.shape[axis] = c.require_equal(a.shape[axis], b.shape[axis],
+                                           fmt::format("sizes along axis {} of the batch must be equal", axis));
+    }
+  }
+  result.shape[rank - 2] = a.shape[rank - 2];
+  result.shape[rank - 1] = b.shape[rank - 1];
+  return result;
+}
+
+Variable swapped(const Variable& x) {
+  std::vector<int> axes(static_cast<std::size_t>(x.rank()));
+  std::iota(axes.begin(), axes.end(), 0);
+  std::swap(axes.end()[-1], axes.end()[-2]);
+  return transpose(x, axes);
+}
+
+std::vector<Variable> batched_gradient(const GradientContext& c) {  // grad sums over what was repeated
+  const auto times = [&](const Variable& a, const Variable& b) {
+    return builder::apply("batched_dot", {a, b}, {}, c.node.where);
+  };
+  return {times(c.gradient, swapped(c.input(1))), times(swapped(c.input(0)), c.gradient)};
+}
+
+/// Products with one more axis in front of some operands.
+builder::Batched batch_products(const builder::BatchContext& c) {
+  std::vector<Variable> sides = c.inputs;
+  for (std::size_t i = 0; i < 2; ++i) {
+    if (!c.batched[i] && c.node.inputs[i].rank() > 2) sides[i] = expand_dims(sides[i], 0);
+  }
+  return {matmul(sides[0], sides[1])};
 }
 
 // ---- gemm: c, a, b -> beta c + alpha a b; made when kernels are formed, so it has no gradient ----
@@ -103,78 +151,18 @@ void register_contract(Registry& registry) {
                            .doc = "the product of two matrices",
                            .infer = infer,
                            .gradient = gradient,
-                           .evaluate = evaluate};
+                           .evaluate = evaluate,
+                           .batch = batch_products};
   registry.add(op);
+  static const expr::Op batched{.name = "batched_dot",
+                                .kind = expr::Kind::Contract,
+                                .arity = 2,
+                                .doc = "the products of the matrices of two batches",
+                                .infer = infer_batched,
+                                .gradient = batched_gradient,
+                                .evaluate = evaluate,
+                                .batch = batch_products};
+  registry.add(batched);
 }
 
 }  // namespace croton::ops
-
-namespace croton {
-namespace {
-
-/// The product of integer matrices, which no library has: a sum of products, exact modulo 2^64, in one kernel.
-Variable integer_product(Variable a, Variable b, Where where) {
-  // A stated inner size of 1 would repeat beside an unknown one: a reshape demands that this be 1 too.
-  const bool one_a = a.type().broadcasts(1), one_b = b.type().broadcasts(0);
-  if (one_a && !one_b) b = reshape(Operand(b, where), {Operand(1, where), Operand(b.shape(1, where), where)});
-  if (one_b && !one_a) a = reshape(Operand(a, where), {Operand(a.shape(0, where), where), Operand(1, where)});
-  const Operand left(dimshuffle(Operand(a, where), {0, 1, broadcast_axis}), where);
-  const Operand right(dimshuffle(Operand(b, where), {broadcast_axis, 0, 1}), where);
-  const DType wide = is_unsigned_int(a.dtype()) ? DType::uint64 : DType::int64;
-  return sum(Operand(Operand(cast(left, wide), where) * Operand(cast(right, wide), where), where), ReduceOptions(1));
-}
-
-/// The product of complex matrices, by up to four real ones: (a + ib)(c + id) = ac - bd + i(ad + bc). Each is a product
-/// of a library, or a kernel, like any other.
-Variable complex_product(const Operand& x, const Operand& y) {
-  const auto times = [&](const Variable& a, const Variable& b) {
-    return dot(Operand(a, x.where), Operand(b, x.where));
-  };
-  const Variable a = real(x), c = real(y);
-  if (!is_complex(x.variable.dtype()))
-    return complex(Operand(times(a, c), x.where), Operand(times(a, imag(y)), x.where));
-  if (!is_complex(y.variable.dtype()))
-    return complex(Operand(times(a, c), x.where), Operand(times(imag(x), c), x.where));
-  const Variable b = imag(x), d = imag(y);
-  return complex(Operand(Operand(times(a, c), x.where) - Operand(times(b, d), x.where), x.where),
-                 Operand(Operand(times(a, d), x.where) + Operand(times(b, c), x.where), x.where));
-}
-
-}  // namespace
-
-Variable dot(Operand a, Operand b) {
-  Variable x = a.variable, y = b.variable;
-  const Where where = x.is_constant() ? b.where : a.where;
-  const auto fail = [&](std::string_view message) {
-    throw TypeError(fmt::format("dot ({}): {}, {}: {}", builder::describe(where), builder::describe(a.variable),
-                                builder::describe(b.variable), message));
-  };
-  if (x.rank() == 0 || y.rank() == 0) return a * b;
-  if (x.rank() > 2 || y.rank() > 2) fail("vectors and matrices are taken");
-  const DType dtype = promote(x.dtype(), y.dtype());
-  // Sizes first, so that the message shows the user's own types.
-  const std::int64_t inner_x = x.type().shape.back(), inner_y = y.type().shape.front();
-  if (inner_x != unknown_size && inner_y != unknown_size && inner_x != inner_y) {
-    throw ShapeError(fmt::format(
-        "dot ({}): {} but {}: the last axis of the left side must equal the first of the right side, {} is not {}",
-        builder::describe(where), builder::describe(x), builder::describe(y), inner_x, inner_y));
-  }
-  if (is_complex(dtype) && x.rank() + y.rank() > 2)
-    return cast(Operand(complex_product(Operand(x, where), Operand(y, where)), where), dtype);
-  x = cast(Operand(x, where), dtype);
-  y = cast(Operand(y, where), dtype);
-  if (x.rank() == 1 && y.rank() == 1) return sum(Operand(Operand(x, where) * Operand(y, where), where));
-  // float16 products accumulate in float32, as reductions do.
-  const DType compute = compute_dtype(dtype);
-  const Variable left =
-      cast(Operand(x.rank() == 1 ? dimshuffle(Operand(x, where), {broadcast_axis, 0}) : x, where), compute);
-  const Variable right =
-      cast(Operand(y.rank() == 1 ? dimshuffle(Operand(y, where), {0, broadcast_axis}) : y, where), compute);
-  Variable result =
-      is_discrete(dtype) ? integer_product(left, right, where) : builder::apply("dot", {left, right}, {}, where);
-  if (x.rank() == 1) result = dimshuffle(Operand(result, where), {1});
-  if (y.rank() == 1) result = dimshuffle(Operand(result, where), {0});
-  return cast(Operand(result, where), dtype);
-}
-
-}  // namespace croton

@@ -7,6 +7,7 @@
 #include "builder/gradient_context.hpp"
 #include "expr/evaluate.hpp"
 #include "expr/routine.hpp"
+#include "ops/batch_rules.hpp"
 #include "ops/lines.hpp"
 #include "ops/registry.hpp"
 
@@ -184,14 +185,16 @@ void register_cumulate(Registry& registry) {
        .infer = infer_cumulate,
        .gradient = cumsum_gradient,
        .evaluate = evaluate_cumulate<false>,
-       .routine = &sums},
+       .routine = &sums,
+       .batch = builder::batch_along_axis},
       {.name = "cumprod",
        .kind = expr::Kind::Cumulate,
        .doc = "running products along an axis",
        .infer = infer_cumulate,
        .gradient = cumprod_gradient,
        .evaluate = evaluate_cumulate<true>,
-       .routine = &products},
+       .routine = &products,
+       .batch = builder::batch_along_axis},
       {.name = "linear_recurrence",
        .kind = expr::Kind::Cumulate,
        .arity = 2,
@@ -199,7 +202,8 @@ void register_cumulate(Registry& registry) {
        .infer = infer_recurrence,
        .gradient = recurrence_gradient,
        .evaluate = evaluate_recurrence,
-       .routine = &recurrences},
+       .routine = &recurrences,
+       .batch = builder::batch_along_axis},
   };
   for (const expr::Op& op : ops) registry.add(op);
 }

@@ -13,6 +13,7 @@
 #include "builder/gradient_context.hpp"
 #include "expr/arena.hpp"
 #include "expr/evaluate.hpp"
+#include "ops/batch_rules.hpp"
 #include "ops/registry.hpp"
 #include "ops/scatter.hpp"
 
@@ -293,7 +294,8 @@ void register_gather(Registry& registry) {
                            .infer = infer_gather,
                            .gradient = gather_gradient,
                            .evaluate = evaluate_gather,
-                           .element = gather_element};
+                           .element = gather_element,
+                           .batch = batch_gather};
   registry.add(op);
 }
 

@@ -8,6 +8,7 @@
 #include "builder/gradient_context.hpp"
 #include "expr/arena.hpp"
 #include "expr/evaluate.hpp"
+#include "ops/batch_rules.hpp"
 #include "ops/gather.hpp"
 #include "ops/registry.hpp"
 
@@ -102,7 +103,8 @@ void register_generate(Registry& registry) {
        .infer = infer_arange,
        .gradient = arange_gradient,
        .evaluate = evaluate_arange,
-       .element = arange_element},
+       .element = arange_element,
+       .batch = batch_arange},
       {.name = "checked_index",
        .kind = expr::Kind::Check,
        .arity = 2,
@@ -110,7 +112,8 @@ void register_generate(Registry& registry) {
        .infer = infer_checked_index,
        .gradient = [](const GradientContext&) { return std::vector<Variable>(2); },
        .evaluate = evaluate_checked_index,
-       .element = checked_index_element},
+       .element = checked_index_element,
+       .batch = batch_checked_index},
   };
   for (const expr::Op& op : ops) registry.add(op);
 }

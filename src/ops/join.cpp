@@ -9,6 +9,7 @@
 
 #include "builder/gradient_context.hpp"
 #include "expr/arena.hpp"
+#include "ops/batch_rules.hpp"
 #include "ops/gather.hpp"
 #include "ops/parts.hpp"
 #include "ops/registry.hpp"
@@ -109,7 +110,8 @@ void register_join(Registry& registry) {
                            .infer = infer_concatenate,
                            .gradient = concatenate_gradient,
                            .evaluate = evaluate_concatenate,
-                           .element = concatenate_element};
+                           .element = concatenate_element,
+                           .batch = builder::batch_along_axis};
   registry.add(op);
 }
 
@@ -220,6 +222,12 @@ std::vector<Variable> split(Operand x, const std::vector<Operand>& sizes, int ax
       throw ValueError(fmt::format("split ({}): {}: a size of {}; sizes are at least 0", describe(x.where),
                                    describe(x.variable), size.variable.node()->value.to_string()));
     total = ops::size_arithmetic("add", total, size.variable);
+  }
+  const std::int64_t whole_size = x.variable.type().shape[static_cast<std::size_t>(at)];
+  if (whole_size != unknown_size && total.is_constant() && total.node()->value.item<std::int64_t>() != whole_size) {
+    throw ShapeError(fmt::format("split ({}): {}: sizes that add up to {}, where axis {} has size {}",
+                                 describe(x.where), describe(x.variable), total.node()->value.to_string(), at,
+                                 whole_size));
   }
   std::vector<std::optional<Operand>> shape(static_cast<std::size_t>(x.variable.rank()));
   shape[static_cast<std::size_t>(at)] = cast(total, DType::int64);

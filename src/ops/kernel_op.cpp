@@ -4,15 +4,14 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <atomic>
-#include <cctype>
 #include <deque>
 #include <mutex>
 #include <set>
 
 #include "base/hash.hpp"
 #include "builder/gradient_context.hpp"
+#include "ops/identifier.hpp"
 #include "ops/registry.hpp"
 
 namespace croton {
@@ -37,21 +36,15 @@ UserOp& new_op() {
   return all.emplace_back();
 }
 
-bool is_identifier(const std::string& text) {
-  const auto is_letter = [](char c) { return std::isalpha(static_cast<unsigned char>(c)) || c == '_'; };
-  return !text.empty() && is_letter(text[0]) &&
-         std::ranges::all_of(text, [&](char c) { return is_letter(c) || std::isdigit(static_cast<unsigned char>(c)); });
-}
-
 void check(const KernelOp::Definition& d, Where where) {
   const auto fail = [&](const std::string& message) {
     throw ValueError(fmt::format("KernelOp '{}' ({}): {}", d.name, builder::describe(where), message));
   };
-  if (!is_identifier(d.name)) fail("the name must be a C++ identifier");
+  if (!ops::is_identifier(d.name)) fail("the name must be a C++ identifier");
   if (d.operands.empty()) fail("at least one operand is needed");
   std::set<std::string> names = {"T"};
   for (const std::string& operand : d.operands) {
-    if (!is_identifier(operand)) fail(fmt::format("the operand '{}' must be a C++ identifier", operand));
+    if (!ops::is_identifier(operand)) fail(fmt::format("the operand '{}' must be a C++ identifier", operand));
     if (!names.insert(operand).second)
       fail(fmt::format("the name '{}' is used twice; T is the operands' type", operand));
   }

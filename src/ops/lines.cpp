@@ -7,6 +7,7 @@
 #include "builder/gradient_context.hpp"
 #include "expr/arena.hpp"
 #include "expr/evaluate.hpp"
+#include "ops/batch_rules.hpp"
 #include "ops/registry.hpp"
 #include "ops/scatter.hpp"
 
@@ -102,7 +103,8 @@ void register_lines(Registry& registry) {
                            .infer = infer_pick,
                            .gradient = pick_gradient,
                            .evaluate = evaluate_pick,
-                           .element = pick_element};
+                           .element = pick_element,
+                           .batch = batch_pick};
   registry.add(op);
 }
 

@@ -9,6 +9,7 @@
 #include <cmath>
 
 #include "base/config.hpp"
+#include "builder/batch.hpp"
 #include "builder/gradient_context.hpp"
 #include "expr/arena.hpp"
 #include "ops/registry.hpp"
@@ -252,7 +253,7 @@ Array evaluate_logsumexp(const EvaluateContext& c) {
 
 expr::Op expand_op(std::string_view name, int arity, std::string_view doc, decltype(expr::Op::infer) infer,
                    decltype(expr::Op::gradient) gradient, decltype(expr::Op::expand) expand,
-                   decltype(expr::Op::evaluate) evaluate = nullptr) {
+                   decltype(expr::Op::evaluate) evaluate = nullptr, decltype(expr::Op::batch) batch = nullptr) {
   return {.name = name,
           .kind = expr::Kind::Expand,
           .arity = arity,
@@ -260,7 +261,8 @@ expr::Op expand_op(std::string_view name, int arity, std::string_view doc, declt
           .infer = infer,
           .gradient = gradient,
           .expand = expand,
-          .evaluate = evaluate};
+          .evaluate = evaluate,
+          .batch = batch};
 }
 
 }  // namespace
@@ -268,21 +270,21 @@ expr::Op expand_op(std::string_view name, int arity, std::string_view doc, declt
 void register_nnet(Registry& registry) {
   static const expr::Op ops[] = {
       expand_op("softmax", 1, "exp(x) / sum(exp(x)) along an axis", infer_same, softmax_gradient, expand_softmax,
-                evaluate_softmax),
+                evaluate_softmax, builder::batch_along_axis),
       expand_op("log_softmax", 1, "x - log(sum(exp(x))) along an axis", infer_same, log_softmax_gradient,
-                expand_log_softmax, evaluate_log_softmax),
+                expand_log_softmax, evaluate_log_softmax, builder::batch_along_axis),
       expand_op("logsumexp", 1, "log(sum(exp(x))) along an axis", infer_reduced, logsumexp_gradient, expand_logsumexp,
-                evaluate_logsumexp),
+                evaluate_logsumexp, builder::batch_along_axis),
       expand_op("softmax_grad", 2, "(g - sum(g s)) s along an axis", infer_same, softmax_grad_gradient,
-                expand_softmax_grad),
+                expand_softmax_grad, nullptr, builder::batch_along_axis),
       expand_op("crossentropy", 2, "-log of the target's probability, a row", infer_crossentropy, crossentropy_gradient,
-                expand_crossentropy),
+                expand_crossentropy, nullptr, builder::batch_each),
       expand_op("crossentropy_grad", 3, "-g / p at the target, 0 elsewhere", infer_crossentropy,
-                crossentropy_grad_gradient, expand_crossentropy_grad),
+                crossentropy_grad_gradient, expand_crossentropy_grad, nullptr, builder::batch_each),
       expand_op("crossentropy_logits", 2, "logsumexp(z) - z at the target", infer_crossentropy, nullptr,
-                expand_crossentropy_logits),
+                expand_crossentropy_logits, nullptr, builder::batch_each),
       expand_op("crossentropy_logits_grad", 3, "g (softmax(z) - one-hot target)", infer_crossentropy, nullptr,
-                expand_crossentropy_logits_grad),
+                expand_crossentropy_logits_grad, nullptr, builder::batch_each),
   };
   for (const expr::Op& op : ops) registry.add(op);
 }

@@ -38,6 +38,7 @@ const Registry& Registry::instance() {
     register_gather(all);
     register_generate(all);
     register_contract(all);
+    register_gradient_marks(all);
     register_nnet(all);
     register_transfer(all);
     register_lines(all);

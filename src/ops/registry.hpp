@@ -37,6 +37,7 @@ void register_join(Registry& registry);
 void register_gather(Registry& registry);
 void register_generate(Registry& registry);
 void register_contract(Registry& registry);
+void register_gradient_marks(Registry& registry);
 void register_nnet(Registry& registry);
 void register_transfer(Registry& registry);
 void register_lines(Registry& registry);

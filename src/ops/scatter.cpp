@@ -7,6 +7,7 @@
 #include "builder/gradient_context.hpp"
 #include "expr/evaluate.hpp"
 #include "expr/routine.hpp"
+#include "ops/batch_rules.hpp"
 #include "ops/lines.hpp"
 #include "ops/registry.hpp"
 
@@ -117,7 +118,8 @@ void register_scatter(Registry& registry) {
                            .infer = infer,
                            .gradient = gradient,
                            .evaluate = evaluate,
-                           .routine = &routine};
+                           .routine = &routine,
+                           .batch = batch_scatter};
   registry.add(op);
 }
 

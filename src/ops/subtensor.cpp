@@ -13,6 +13,7 @@
 #include "builder/gradient_context.hpp"
 #include "expr/arena.hpp"
 #include "expr/evaluate.hpp"
+#include "ops/batch_rules.hpp"
 #include "ops/registry.hpp"
 
 namespace croton::ops {
@@ -356,7 +357,8 @@ void register_subtensor(Registry& registry) {
        .infer = infer_subtensor,
        .gradient = subtensor_gradient,
        .evaluate = evaluate_subtensor,
-       .element = subtensor_element},
+       .element = subtensor_element,
+       .batch = batch_subtensor},
       {.name = "subtensor_grad",
        .kind = expr::Kind::Join,
        .arity = -1,
@@ -364,7 +366,8 @@ void register_subtensor(Registry& registry) {
        .infer = infer_subtensor_grad,
        .gradient = subtensor_grad_gradient,
        .evaluate = evaluate_subtensor_grad,
-       .element = subtensor_grad_element},
+       .element = subtensor_grad_element,
+       .batch = batch_subtensor_grad},
       {.name = "set_subtensor",
        .kind = expr::Kind::Join,
        .arity = -1,
@@ -372,7 +375,8 @@ void register_subtensor(Registry& registry) {
        .infer = infer_set_subtensor,
        .gradient = set_subtensor_gradient<false>,
        .evaluate = evaluate_set_subtensor<false>,
-       .element = set_subtensor_element<false>},
+       .element = set_subtensor_element<false>,
+       .batch = batch_set_subtensor},
       {.name = "inc_subtensor",
        .kind = expr::Kind::Join,
        .arity = -1,
@@ -380,7 +384,8 @@ void register_subtensor(Registry& registry) {
        .infer = infer_set_subtensor,
        .gradient = set_subtensor_gradient<true>,
        .evaluate = evaluate_set_subtensor<true>,
-       .element = set_subtensor_element<true>},
+       .element = set_subtensor_element<true>,
+       .batch = batch_set_subtensor},
   };
   for (const expr::Op& op : ops) registry.add(op);
 }

@@ -10,6 +10,7 @@
 #include "base/config.hpp"
 #include "builder/gradient_context.hpp"
 #include "expr/arena.hpp"
+#include "ops/batch_rules.hpp"
 #include "ops/registry.hpp"
 
 namespace croton::ops {
@@ -265,7 +266,8 @@ void register_view(Registry& registry) {
        .infer = infer_dimshuffle,
        .gradient = dimshuffle_gradient,
        .evaluate = evaluate_dimshuffle,
-       .element = dimshuffle_element});
+       .element = dimshuffle_element,
+       .batch = batch_dimshuffle});
   add({.name = "reshape",
        .kind = expr::Kind::View,
        .arity = -1,
@@ -273,7 +275,8 @@ void register_view(Registry& registry) {
        .infer = infer_reshape,
        .gradient = reshape_gradient,
        .evaluate = evaluate_reshape,
-       .element = reshape_element});
+       .element = reshape_element,
+       .batch = batch_reshape});
   add({.name = "alloc",
        .kind = expr::Kind::View,
        .arity = -1,
@@ -281,7 +284,8 @@ void register_view(Registry& registry) {
        .infer = infer_alloc,
        .gradient = alloc_gradient,
        .evaluate = evaluate_alloc,
-       .element = alloc_element});
+       .element = alloc_element,
+       .batch = batch_alloc});
   add({.name = "specify_shape",
        .kind = expr::Kind::View,
        .arity = -1,
@@ -289,7 +293,8 @@ void register_view(Registry& registry) {
        .infer = infer_specify_shape,
        .gradient = specify_shape_gradient,
        .evaluate = [](const EvaluateContext& c) { return c.inputs[0]; },
-       .element = [](ElementContext& c) { return c.read(0, c.index); }});
+       .element = [](ElementContext& c) { return c.read(0, c.index); },
+       .batch = batch_specify_shape});
   add({.name = "shape_of",
        .kind = expr::Kind::Expand,
        .doc = "the size of one axis",
@@ -297,7 +302,8 @@ void register_view(Registry& registry) {
        .gradient = [](const GradientContext&) { return std::vector<Variable>(1); },
        .expand = expand_shape_of,
        .evaluate = evaluate_shape_of,
-       .expand_at_import = true});
+       .expand_at_import = true,
+       .batch = batch_shape_of});
 }
 
 }  // namespace croton::ops

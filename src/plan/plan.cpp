@@ -11,6 +11,7 @@
 
 #include "base/device_name.hpp"
 #include "expr/print.hpp"
+#include "fuse/product.hpp"
 
 namespace croton::plan {
 namespace {
@@ -67,10 +68,9 @@ class Planner {
   MatrixRef matrix(NodeId node) const {
     MatrixRef ref;
     while (!buffers_.contains(node)) {
-      if (arena_.op(node).name != "dimshuffle" || arena_.type(arena_.input(node, 0)).rank() != 2) {
-        throw InternalError(fmt::format("a product reads {}, which is not stored", arena_.op(node).name));
-      }
-      ref.transposed = !ref.transposed;  // of two axes there is one other order
+      const std::optional<bool> swapped = fuse::matrix_view(arena_, node);
+      if (!swapped) throw InternalError(fmt::format("a product reads {}, which is not stored", arena_.op(node).name));
+      ref.transposed ^= *swapped;
       node = arena_.input(node, 0);
     }
     ref.buffer = buffer_of(node);
@@ -95,6 +95,11 @@ class Planner {
       step.reads = {source};
       step.writes.push_back(buffers_[call.transfer->result] =
                                 add_buffer(Buffer::Role::temporary, call.transfer->result));
+    } else if (call.host) {
+      for (const NodeId node : call.host->arguments) {
+        if (!fuse::is_number(arena_, node)) step.reads.push_back(buffer_of(node));
+      }
+      step.writes.push_back(buffers_[call.host->result] = add_buffer(Buffer::Role::temporary, call.host->result));
     } else if (call.routine) {
       for (const NodeId node : call.routine->reads) step.reads.push_back(buffer_of(node));
       step.writes.push_back(buffers_[call.routine->result] = add_buffer(Buffer::Role::temporary, call.routine->result));
@@ -163,7 +168,7 @@ class Planner {
     if (arena_.type(source).dtype != arena_.type(target).dtype ||
         !arena_.same_shape(arena_.type(source).shape, arena_.type(target).shape))
       return false;
-    if (call.transfer || call.routine || plan_.buffers[static_cast<std::size_t>(from)].place != call.place)
+    if (call.transfer || call.routine || call.host || plan_.buffers[static_cast<std::size_t>(from)].place != call.place)
       return false;
     if (call.product) return step.accumulate == from && step.left.buffer != from && step.right.buffer != from;
     const kernel::Kernel& k = *call.kernel->kernel;
@@ -389,6 +394,8 @@ std::string print(const Plan& plan, const Program& program) {
         if (!call.kernel->kernel->checks.empty()) text += ", checks values";
       } else if (call.transfer) {
         text += fmt::format("transfer({})", list(step.reads));
+      } else if (call.host) {
+        text += fmt::format("host {}({})", program.graph.arena.op(call.host->result).name, list(step.reads));
       } else if (call.routine) {
         text += fmt::format("{} routine({})", program.graph.arena.op(call.routine->result).name, list(step.reads));
       } else {

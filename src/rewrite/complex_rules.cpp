@@ -13,7 +13,9 @@ std::span<const std::string_view> complex_rules() {
       "pow-one",        "pow-zero",       "pow-two",       "sqr-neg",          "where-mul",
       "where-div",      "where-same",     "where-true",    "where-false",      "order",
       "drop-broadcast", "same-view",      "dimshuffles",   "reshapes",         "reduce-one",
-      "expand",         "sum-repeated",
+      "expand",         "sum-repeated",   "allocs",        "map-repeated",     "view-repeated",
+      "whole-part",     "subtensors",     "subtensor-map", "reduce-reduce",    "reduce-dimshuffle",
+      "where-add",      "where-not",      "where-then",    "where-else",       "where-mul-else",
   };
   return names;
 }

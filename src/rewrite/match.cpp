@@ -102,16 +102,20 @@ CompiledRule compile(const Rule& rule) {
   return compiled;
 }
 
-bool has_one_dtype(const Arena& arena, const Term& pattern, NodeId node, const Bindings& bindings) {
-  const DType dtype = arena.type(node).dtype;
-  // The arithmetic of an inner op is that of its operands, which are holes, constants or inner ops themselves.
-  for (const Term& argument : pattern.arguments) {
-    if (pattern.text == "where" && &argument == &pattern.arguments[0]) continue;  // a condition of any dtype
-    if (argument.form == Term::Form::name) {
-      const NodeId bound = bindings.node(argument.text);
-      if (!arena.scalar_value(bound) && arena.type(bound).dtype != dtype) return false;
-    } else if (argument.form == Term::Form::call && !has_one_dtype(arena, argument, node, bindings)) {
-      return false;
+bool has_one_dtype(const Arena& arena, const Bindings& bindings) {
+  for (const NodeId node : bindings.calls) {
+    const expr::Op& op = arena.op(node);
+    const DType own = arena.type(node).dtype;
+    // What is compared has a dtype of its own.
+    bool free = op.kind == expr::Kind::Map ? is_bool(own) : op.reduce != nullptr && op.reduce->yields_index;
+    DType dtype = own;
+    const auto inputs = arena.inputs(node);
+    for (std::size_t i = op.name == "where" ? 1 : 0; i < inputs.size(); ++i) {
+      if (arena.scalar_value(inputs[i])) continue;
+      const DType operand = arena.type(inputs[i]).dtype;
+      if (free) dtype = operand;
+      if (operand != dtype) return false;
+      free = false;
     }
   }
   return true;
@@ -135,6 +139,7 @@ bool match(const Arena& arena, const Term& pattern, NodeId node, Bindings& bindi
   const expr::Op& op = arena.op(node);
   if (op.name != pattern.text || arena.inputs(node).size() != pattern.arguments.size()) return false;
   if (!match_attrs(arena, pattern, node, bindings)) return false;
+  bindings.calls.push_back(node);
   const Bindings before = bindings;
   const auto in_order = [&](bool swapped) {
     for (std::size_t i = 0; i < pattern.arguments.size(); ++i) {

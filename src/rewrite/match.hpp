@@ -13,6 +13,7 @@ namespace croton::rewrite {
 struct Bindings {
   std::vector<std::pair<std::string_view, expr::NodeId>> nodes;
   std::vector<std::pair<std::string_view, expr::AttrValue>> attrs;
+  std::vector<expr::NodeId> calls;  // the nodes that the ops of the pattern matched
   expr::NodeId node(std::string_view name) const;
 };
 
@@ -32,8 +33,9 @@ struct CompiledRule {
 /// InternalError that names the rule if its text is at fault.
 CompiledRule compile(const Rule& rule);
 
-/// Whether all nodes that the pattern matched, constants and conditions of `where` apart, have the dtype of `node`.
-bool has_one_dtype(const expr::Arena& arena, const expr::Term& pattern, expr::NodeId node, const Bindings& bindings);
+/// Whether each node that an op of the pattern matched computes in one dtype, which is its own unless it compares or
+/// finds a position; constants and the conditions of `where` apart.
+bool has_one_dtype(const expr::Arena& arena, const Bindings& bindings);
 
 /// Whether the node is of the pattern's form; commutative ops are tried both ways round.
 bool match(const expr::Arena& arena, const expr::Term& pattern, expr::NodeId node, Bindings& bindings);

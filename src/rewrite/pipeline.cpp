@@ -1,8 +1,13 @@
 #include "rewrite/pipeline.hpp"
 
+#include <croton/error.hpp>
+
+#include <algorithm>
 #include <chrono>
 
 #include <fmt/format.h>
+
+#include "base/flag_table.hpp"
 
 namespace croton::rewrite {
 namespace {
@@ -36,7 +41,7 @@ GroupReport run_group(expr::Graph& graph, const Group& group, const Options& opt
   GroupReport report{.group = group.name, .fired = {}};
   const auto start = std::chrono::steady_clock::now();
   for (int round = 0; round < max_rounds; ++round) {
-    Rewriter rewriter(graph, group, options.special_values, report.fired);
+    Rewriter rewriter(graph, group, options, report.fired);
     if (!rewriter.run()) break;
   }
   report.milliseconds = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
@@ -97,6 +102,28 @@ expr::Graph compact(const expr::Graph& graph) {
   for (const NodeId output : graph.outputs) result.outputs.push_back(to[output]);
   for (const expr::Update& update : graph.updates) result.updates.push_back({update.input, to[update.value]});
   return result;
+}
+
+std::vector<std::string_view> rule_names(std::string_view text) {
+  std::vector<std::string_view> names = base::split_words(text, "+");
+  for (std::string_view& name : names) {
+    std::string_view nearest;
+    std::size_t least = ~std::size_t{0};
+    for (const Group& group : groups()) {
+      if (group.name == "expand") continue;  // kernels cannot do without
+      for (const Rule& rule : group.rules) {
+        const std::size_t distance = base::edit_distance(name.substr(0, 64), rule.name);
+        if (distance < least) nearest = rule.name;
+        least = std::min(least, distance);
+      }
+    }
+    if (nearest != name) {
+      throw ConfigError(fmt::format("rules_off: there is no rewrite rule \"{}\"; the nearest is \"{}\"",
+                                    base::shown_text(name), nearest));
+    }
+    name = nearest;
+  }
+  return names;
 }
 
 std::string print(std::span<const GroupReport> reports) {

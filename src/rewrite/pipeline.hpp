@@ -8,12 +8,6 @@
 
 namespace croton::rewrite {
 
-struct Options {
-  bool special_values = true;  // rules that change results at special points may run
-  std::string_view optimizer =
-      "fast_run";  // fast_run: all; fast_compile: what correctness needs; none: only what cannot be left out
-};
-
 struct GroupReport {
   std::string_view group;
   Fired fired;
@@ -27,6 +21,8 @@ std::vector<GroupReport> run(expr::Graph& graph, const Options& options,
 /// One group until nothing changes.
 GroupReport run_group(expr::Graph& graph, const Group& group, const Options& options);
 std::span<const Group> groups();
+/// The names in a text ("log1p+expm1"). ConfigError, with the nearest name, for one that no rule has.
+std::vector<std::string_view> rule_names(std::string_view text);
 /// The rules that fired, by group, with counts.
 std::string print(std::span<const GroupReport> reports);
 

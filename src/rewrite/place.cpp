@@ -95,6 +95,11 @@ class Placer {
       d.reason = "a number";
       return;
     }
+    if (op.kind == Kind::Host) {
+      d.place = host_place;
+      d.reason = "host callback";
+      return;
+    }
     // The pin of the heaviest input that has one is handed on.
     std::int64_t heaviest = -1;
     for (const NodeId input : inputs) {
@@ -204,9 +209,10 @@ class Placer {
   Place input_place(NodeId id, std::size_t i, Place place) const {
     const expr::Op& op = arena_.op(id);
     const NodeId input = arena_.input(id, i);
-    const bool viewed = op.kind == Kind::View && i == 0;
-    const bool number = op.kind != Kind::Map && op.kind != Kind::Transfer && !viewed &&
-                        arena_.type(input).rank() == 0 && is_discrete(arena_.type(input).dtype);
+    const bool value = (op.kind == Kind::View && i == 0) ||
+                       (op.kind == Kind::Host && i + arena_.type(id).rank() < arena_.inputs(id).size());
+    const bool number = op.kind != Kind::Map && op.kind != Kind::Transfer && !value && arena_.type(input).rank() == 0 &&
+                        is_discrete(arena_.type(input).dtype);
     return number ? place_of_number(input) : place;
   }
 

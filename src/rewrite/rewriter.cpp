@@ -33,10 +33,11 @@ const std::vector<CompiledRule>& compiled(std::span<const Rule> rules) {
 
 }  // namespace
 
-Rewriter::Rewriter(expr::Graph& graph, const Group& group, bool special_values, Fired& fired)
+Rewriter::Rewriter(expr::Graph& graph, const Group& group, const Options& options, Fired& fired)
     : graph_(graph), fired_(fired) {
   for (const CompiledRule& rule : compiled(group.rules)) {
-    if (rule.rule->special_values && !special_values) continue;
+    if (rule.rule->special_values && !options.special_values) continue;
+    if (std::ranges::find(options.off, rule.rule->name) != options.off.end()) continue;
     for (const expr::Op* root : rule.roots) by_root_[root].push_back(&rule);
   }
 }
@@ -46,6 +47,11 @@ bool Rewriter::run() {
   const std::vector<bool> needed = expr::reachable(graph_);
   uses_ = expr::count_uses(graph_);
   const auto count = static_cast<NodeId>(arena.size());
+  readers_.assign(count, expr::no_node);
+  for (NodeId id = 0; id < count; ++id) {
+    if (!needed[id]) continue;
+    for (const NodeId input : arena.inputs(id)) readers_[input] = id;
+  }
   std::vector<NodeId> to(count);
   bool changed = false;
   std::vector<NodeId> inputs;
@@ -61,10 +67,13 @@ bool Rewriter::run() {
     arena.set_origin(arena.origin_id(id));
     place_ = arena.node(id).place;
     const NodeId fresh = moved ? arena.make(arena.op(id), inputs, expr::Attrs(arena.attrs(id)), place_) : id;
+    position_ = id;
+    if (fresh >= uses_.size()) uses_.resize(fresh + 1, 0);
+    if (fresh != id) uses_[fresh] += uses_[id];
     to[id] = simplify(fresh);
     changed = changed || to[id] != id;
     if (to[id] >= uses_.size()) uses_.resize(to[id] + 1, 0);
-    if (to[id] != id) uses_[to[id]] += uses_[id];
+    if (to[id] != fresh) uses_[to[id]] += uses_[id];
   }
   for (NodeId& output : graph_.outputs) output = to[output];
   for (expr::Update& update : graph_.updates) update.value = to[update.value];
@@ -72,7 +81,10 @@ bool Rewriter::run() {
 }
 
 NodeId Rewriter::make(const expr::Op& op, std::span<const NodeId> inputs, const expr::Attrs& attrs) {
-  return simplify(arena().make(op, inputs, attrs, place_));
+  ++depth_;
+  const NodeId node = simplify(arena().make(op, inputs, attrs, place_));
+  --depth_;
+  return node;
 }
 NodeId Rewriter::make(std::string_view op, std::initializer_list<NodeId> inputs, const expr::Attrs& attrs) {
   return make(expr::op(op), std::span<const NodeId>(inputs.begin(), inputs.size()), attrs);
@@ -85,6 +97,10 @@ NodeId Rewriter::constant(double value, NodeId like) {
 }
 
 bool Rewriter::one_use(NodeId node) const { return node >= uses_.size() || uses_[node] <= 1; }
+
+NodeId Rewriter::only_reader() const {
+  return inside_rule() || uses_[position_] != 1 ? expr::no_node : readers_[position_];
+}
 
 NodeId Rewriter::simplify(NodeId node) {
   if (const auto known = simplified_.find(node); known != simplified_.end()) return known->second;
@@ -111,7 +127,7 @@ NodeId Rewriter::try_rules(NodeId node) {
     NodeId replacement = expr::no_node;
     Bindings bindings;
     if (!rule->left.text.empty() && !match(arena(), rule->left, node, bindings)) continue;
-    if (rule->one_dtype && !has_one_dtype(arena(), rule->left, node, bindings)) continue;
+    if (rule->one_dtype && !has_one_dtype(arena(), bindings)) continue;
     if (!holds(*rule, bindings)) continue;
     replacement = rule->rule->apply != nullptr ? rule->rule->apply(*this, node)
                                                : build(*rule->right, bindings, arena().type(node).dtype);
@@ -136,7 +152,7 @@ bool Rewriter::holds(const CompiledRule& rule, const Bindings& bindings) const {
       holds = is_float(dtype);
     else if (condition.text == "discrete")
       holds = is_discrete(dtype);
-    else if (condition.text == "bool")
+    else if (condition.text == "logical")
       holds = is_bool(dtype);
     else if (condition.text == "signed")
       holds = is_float(dtype) || is_signed_int(dtype);

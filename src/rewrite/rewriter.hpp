@@ -14,9 +14,16 @@ namespace croton::rewrite {
 /// How often each rule fired.
 using Fired = std::map<std::string_view, std::size_t>;
 
+struct Options {
+  bool special_values = true;  // rules that change results at special points may run
+  std::string_view optimizer =
+      "fast_run";  // fast_run: all; fast_compile: what correctness needs; none: only what cannot be left out
+  std::vector<std::string_view> off = {};  // names of rules that do not run
+};
+
 class Rewriter {
  public:
-  Rewriter(expr::Graph& graph, const Group& group, bool special_values, Fired& fired);
+  Rewriter(expr::Graph& graph, const Group& group, const Options& options, Fired& fired);
 
   /// One pass; true if anything changed.
   bool run();
@@ -31,6 +38,11 @@ class Rewriter {
   expr::NodeId constant(double value, expr::NodeId like);
   /// At most one reader: rewriting it away saves it.
   bool one_use(expr::NodeId node) const;
+  /// Whether the node that is simplified now was made by a rule, and stands nowhere in the graph yet.
+  bool inside_rule() const { return depth_ > 0; }
+  /// The node that reads the one which is simplified now, if it stands in the graph and has one reader. A rule about
+  /// whole chains of ops leaves all but the last to it.
+  expr::NodeId only_reader() const;
 
  private:
   expr::NodeId simplify(expr::NodeId node);
@@ -43,6 +55,9 @@ class Rewriter {
   expr::Graph& graph_;
   Fired& fired_;
   std::vector<std::uint32_t> uses_;
+  std::vector<expr::NodeId> readers_;      // of each node of the graph before the pass, the last one
+  expr::NodeId position_ = expr::no_node;  // in that graph
+  int depth_ = 0;                          // of rules that make nodes
   std::unordered_map<const expr::Op*, std::vector<const CompiledRule*>> by_root_;
   std::unordered_map<expr::NodeId, expr::NodeId> simplified_;
   expr::Place place_ = 0;

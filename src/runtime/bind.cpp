@@ -164,6 +164,10 @@ void BoundSegment::bind_launches(const CallArrays& arrays, const BindOptions& op
           {std::make_unique<TransferLaunch>(*executable_, first, from, device, memory_), first.after_commit});
       continue;
     }
+    if (call.host) {
+      launches_.push_back({std::make_unique<HostLaunch>(*executable_, first, sizes_), first.after_commit});
+      continue;
+    }
     if (call.routine) {
       auto routine = with_lines(call.routine->origin, [&] {
         return std::make_unique<RoutineLaunch>(*executable_, first, engine_, device, options.schedule, memory_, counts);
@@ -177,8 +181,9 @@ void BoundSegment::bind_launches(const CallArrays& arrays, const BindOptions& op
     }
     int generated = call.product ? generated_for(*executable_, first, sizes_) : -1;
     if (call.product && generated < 0) {
-      auto product = with_lines(call.product->origin,
-                                [&] { return std::make_unique<ProductLaunch>(*executable_, first, device, memory_); });
+      auto product = with_lines(call.product->origin, [&] {
+        return std::make_unique<ProductLaunch>(*executable_, first, device, product_sizes(*executable_, first, sizes_));
+      });
       if (product->has_routine()) {
         launches_.push_back({std::move(product), first.after_commit});
         continue;
@@ -204,7 +209,7 @@ void BoundSegment::bind_launches(const CallArrays& arrays, const BindOptions& op
         plan.steps[static_cast<std::size_t>(plan.launches[static_cast<std::size_t>(l)].first_step)];
     const fuse::Call& call = executable_->call_of(step);
     if (!call.product || call.place != 0 || generated_for(*executable_, step, sizes_) >= 0) continue;
-    const auto [m, k, n] = product_sizes(*executable_, step, smallest);
+    const auto [m, k, n, batch] = product_sizes(*executable_, step, smallest);
     if (!fuse::is_small_product(m, k, n)) continue;
     const BoundKernel kernel =
         bind_kernel(*executable_, step, static_cast<int>(fuse::GeneratedProduct::along_rows), sizes_, memory_);

@@ -5,6 +5,7 @@
 // found are read back, and the next segment is bound to them, or found bound already.
 #pragma once
 
+#include "runtime/host_call.hpp"
 #include "runtime/launch.hpp"
 #include "runtime/routine.hpp"
 
@@ -95,7 +96,7 @@ class BoundSegment {
 
   struct BoundLaunch {
     std::variant<std::unique_ptr<KernelLaunch>, std::unique_ptr<ProductLaunch>, std::unique_ptr<TransferLaunch>,
-                 std::unique_ptr<RoutineLaunch>>
+                 std::unique_ptr<RoutineLaunch>, std::unique_ptr<HostLaunch>>
         what;
     bool after_commit;
   };
@@ -116,7 +117,8 @@ class BoundSegment {
   };
   std::map<expr::Place, Temporaries> temporaries_;
   std::vector<BoundLaunch> launches_;
-  bool fails_late_ = false;  // a launch behind the commit point may fail
+  HostResults host_results_;  // of callbacks, in the present run
+  bool fails_late_ = false;   // a launch behind the commit point may fail
   std::map<std::vector<std::int64_t>, std::unique_ptr<BoundSegment>> next_;
   alignas(16) std::uint32_t failure_[4] = {};
 };

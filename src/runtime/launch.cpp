@@ -60,11 +60,14 @@ ProductSizes product_sizes(const Executable& executable, const plan::Step& step,
   const auto size = [&](NodeId node, std::size_t axis) {
     return sizes[arena.representative(arena.type(node).shape[axis])];
   };
-  return {size(call.result, 0), size(call.left, 1), size(call.result, 1)};
+  const std::size_t rank = arena.type(call.result).rank();
+  std::int64_t batch = 1;
+  for (std::size_t axis = 0; axis + 2 < rank; ++axis) batch *= size(call.result, axis);
+  return {size(call.result, rank - 2), size(call.left, rank - 1), size(call.result, rank - 1), batch};
 }
 
 int generated_for(const Executable& executable, const plan::Step& step, const SizeTable& sizes) {
-  const auto [m, k, n] = product_sizes(executable, step, sizes);
+  const auto [m, k, n, batch] = product_sizes(executable, step, sizes);
   const auto form = fuse::generated_product(*executable.call_of(step).product, m, k, n);
   return form ? static_cast<int>(*form) : -1;
 }
@@ -269,27 +272,28 @@ void KernelLaunch::run_reference(const Memory& memory) const {
   }
 }
 
-ProductLaunch::ProductLaunch(const Executable& executable, const plan::Step& step, Device* device, const Memory& memory)
+ProductLaunch::ProductLaunch(const Executable& executable, const plan::Step& step, Device* device,
+                             const ProductSizes& sizes)
     : step_(&step), device_(device), origin_(&executable.call_of(step).product->origin) {
   const fuse::ProductCall& call = *executable.call_of(step).product;
-  const auto shape_of = [&](int b) -> const std::vector<std::int64_t>& {
-    return memory.layouts[static_cast<std::size_t>(b)].shape;
-  };
   cpu::MatrixProduct& p = product_;
-  const int result = step.writes[0];
   p.dtype = executable.program.graph.arena.type(call.result).dtype;
   p.transpose_a = step.left.transposed;
   p.transpose_b = step.right.transposed;
-  p.m = shape_of(result)[0];
-  p.n = shape_of(result)[1];
-  p.k = shape_of(step.left.buffer)[p.transpose_a ? 0 : 1];
+  p.m = sizes.m;
+  p.n = sizes.n;
+  p.k = sizes.k;
   p.alpha = call.alpha;
   p.beta = call.beta;
-  p.lda = std::max<std::int64_t>(1, shape_of(step.left.buffer)[1]);
-  p.ldb = std::max<std::int64_t>(1, shape_of(step.right.buffer)[1]);
+  p.lda = std::max<std::int64_t>(1, p.transpose_a ? p.m : p.k);
+  p.ldb = std::max<std::int64_t>(1, p.transpose_b ? p.k : p.n);
   p.ldc = std::max<std::int64_t>(1, p.n);
+  p.batch = sizes.batch;
+  p.stride_a = call.left_repeated ? 0 : p.m * p.k;
+  p.stride_b = call.right_repeated ? 0 : p.k * p.n;
+  p.stride_c = p.m * p.n;
   if (device != nullptr) has_routine_ = device->prepare(p);
-  result_bytes_ = p.m * p.n * static_cast<std::int64_t>(size_of(p.dtype));
+  result_bytes_ = p.batch * p.m * p.n * static_cast<std::int64_t>(size_of(p.dtype));
 }
 
 void ProductLaunch::run(const Memory& memory) const {

@@ -92,10 +92,16 @@ class KernelLaunch {
   std::vector<Operand> operands_;  // of the present call, on a device
 };
 
+/// m, k and n of the product of a step, and how many there are of it.
+struct ProductSizes {
+  std::int64_t m, k, n, batch;
+};
+ProductSizes product_sizes(const Executable& executable, const plan::Step& step, const SizeTable& sizes);
+
 /// A product by a library.
 class ProductLaunch {
  public:
-  ProductLaunch(const Executable& executable, const plan::Step& step, Device* device, const Memory& memory);
+  ProductLaunch(const Executable& executable, const plan::Step& step, Device* device, const ProductSizes& sizes);
   /// Whether the device has a routine for it: if not, a generated kernel runs in its place.
   bool has_routine() const { return has_routine_; }
   const expr::Origin& origin() const { return *origin_; }
@@ -126,11 +132,6 @@ class TransferLaunch {
 };
 void copy_between(Device* to, void* target, Device* from, const void* source, std::size_t bytes);
 
-/// m, k and n of the product of a step.
-struct ProductSizes {
-  std::int64_t m, k, n;
-};
-ProductSizes product_sizes(const Executable& executable, const plan::Step& step, const SizeTable& sizes);
 /// The kernel that stands in for it at these sizes; -1: none, a library does it.
 int generated_for(const Executable& executable, const plan::Step& step, const SizeTable& sizes);
 /// The one for where there is no library.

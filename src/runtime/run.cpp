@@ -175,6 +175,7 @@ void BoundSegment::start(CallArrays& arrays, Workspace& workspace, RunCounts& co
 
 void BoundSegment::run(RunCounts& counts) {
   failure_[0] = 0;
+  host_results_.clear();
   Undo undo;
   bool overwritten = false;
   try {
@@ -183,6 +184,7 @@ void BoundSegment::run(RunCounts& counts) {
       run(launch, counts);
       overwritten = overwritten || launch.after_commit;
     }
+    host_results_.clear();
   } catch (...) {
     undo.put_back();
     if (overwritten && undo.empty()) give_up();
@@ -205,6 +207,9 @@ void BoundSegment::run(BoundLaunch& launch, RunCounts& counts) {
   } else if (auto* routine = std::get_if<std::unique_ptr<RoutineLaunch>>(&launch.what)) {
     with_lines((*routine)->origin(), [&] { (*routine)->run(memory_); });
     ++counts.routines;
+  } else if (auto* host = std::get_if<std::unique_ptr<HostLaunch>>(&launch.what)) {
+    (*host)->run(memory_, host_results_);
+    ++counts.callbacks;
   } else {
     KernelLaunch& kernel = *std::get<std::unique_ptr<KernelLaunch>>(launch.what);
     with_lines(kernel.origins(), [&] { kernel.run(memory_, failure_); });

@@ -20,6 +20,8 @@ struct MatrixLayoutTag {
   int type = 0;
   std::uint64_t rows = 0, columns = 0;
   std::int64_t leading = 0;
+  std::int32_t batch = 1;
+  std::int64_t stride = 0;
 };
 struct PreferenceTag {
   std::uint64_t workspace = 0;
@@ -61,17 +63,27 @@ Status destroy(T* handle) {
 template <class T>
 struct Operand {
   const T* data;
-  std::uint64_t rows, columns, leading;
+  std::uint64_t rows, columns, leading, batch, stride;
   bool transposed;
   T at(std::uint64_t row, std::uint64_t column) const {
     return transposed ? data[row * leading + column] : data[column * leading + row];
   }
-  std::size_t bytes() const { return ((columns - 1) * leading + rows) * sizeof(T); }
+  std::size_t bytes() const { return ((batch - 1) * stride + (columns - 1) * leading + rows) * sizeof(T); }
+  Operand next(std::uint64_t number) const {
+    Operand one = *this;
+    one.data += number * stride;
+    return one;
+  }
 };
 
 template <class T>
 Operand<T> operand(const void* data, const MatrixLayoutTag& layout, bool transposed) {
-  return {static_cast<const T*>(data), layout.rows, layout.columns, static_cast<std::uint64_t>(layout.leading),
+  return {static_cast<const T*>(data),
+          layout.rows,
+          layout.columns,
+          static_cast<std::uint64_t>(layout.leading),
+          static_cast<std::uint64_t>(layout.batch),
+          static_cast<std::uint64_t>(layout.stride),
           transposed};
 }
 
@@ -79,21 +91,24 @@ template <class T>
 bool put_product(const DescriptionTag& description, const void* alpha_at, const void* a_at,
                  const MatrixLayoutTag& a_layout, const void* b_at, const MatrixLayoutTag& b_layout,
                  const void* beta_at, void* d_at, const MatrixLayoutTag& d_layout, StreamHandle stream) {
-  const auto a = operand<T>(a_at, a_layout, description.transpose_a);
-  const auto b = operand<T>(b_at, b_layout, description.transpose_b);
-  const auto d = operand<T>(d_at, d_layout, false);
+  const auto first = operand<T>(a_at, a_layout, description.transpose_a);
+  const auto second = operand<T>(b_at, b_layout, description.transpose_b);
+  const auto result = operand<T>(d_at, d_layout, false);
   const T alpha = *static_cast<const T*>(alpha_at), beta = *static_cast<const T*>(beta_at);
-  const std::uint64_t depth = a.transposed ? a.rows : a.columns;
+  const std::uint64_t depth = first.transposed ? first.rows : first.columns;
   return fake_cuda::enqueue(stream, [=] {
-    for (const Operand<T>& one : {a, b, d}) {
+    for (const Operand<T>& one : {first, second, result}) {
       if (!fake_cuda::require_device_memory(one.data, one.bytes(), "cublasLtMatmul")) return;
     }
-    for (std::uint64_t column = 0; column < d.columns; ++column) {
-      for (std::uint64_t row = 0; row < d.rows; ++row) {
-        T sum = 0;
-        for (std::uint64_t i = 0; i < depth; ++i) sum += a.at(row, i) * b.at(i, column);
-        T& out = static_cast<T*>(d_at)[column * d.leading + row];
-        out = beta == 0 ? alpha * sum : alpha * sum + beta * out;
+    for (std::uint64_t number = 0; number < result.batch; ++number) {
+      const Operand<T> a = first.next(number), b = second.next(number), d = result.next(number);
+      for (std::uint64_t column = 0; column < d.columns; ++column) {
+        for (std::uint64_t row = 0; row < d.rows; ++row) {
+          T sum = 0;
+          for (std::uint64_t i = 0; i < depth; ++i) sum += a.at(row, i) * b.at(i, column);
+          T& out = const_cast<T*>(d.data)[column * d.leading + row];
+          out = beta == 0 ? alpha * sum : alpha * sum + beta * out;
+        }
       }
     }
   });
@@ -145,8 +160,14 @@ ENTRY(MatmulDescSetAttribute, Description handle, int which, const void* value, 
 ENTRY(MatrixLayoutCreate, MatrixLayout* handle, int type, std::uint64_t rows, std::uint64_t columns, std::int64_t leading)
   if (rows == 0 || columns == 0 || leading < static_cast<std::int64_t>(rows)) return status::invalid_value;
   make(handle);
-  **handle = {type, rows, columns, leading};
+  **handle = {type, rows, columns, leading, 1, 0};
   return status::success;
+}
+ENTRY(MatrixLayoutSetAttribute, MatrixLayout handle, int which, const void* value, std::size_t bytes)
+  if (which == layout_batch_count && bytes == sizeof handle->batch) std::memcpy(&handle->batch, value, bytes);
+  else if (which == layout_batch_stride && bytes == sizeof handle->stride) std::memcpy(&handle->stride, value, bytes);
+  else return status::invalid_value;
+  return handle->batch >= 1 ? status::success : status::invalid_value;
 }
 ENTRY(MatrixLayoutDestroy, MatrixLayout handle) return destroy(handle); }
 
@@ -170,7 +191,7 @@ ENTRY(MatmulAlgoGetHeuristic, Handle, Description description, MatrixLayout a, M
   const std::uint64_t b_columns = description->transpose_b ? b->rows : b->columns;
   const bool wide = description->compute == compute_float64;
   const int type = wide ? data_float64 : data_float32;
-  if (asked < 3 || c != d || a_rows != d->rows || b_columns != d->columns || a_columns != b_rows || a->type != type ||
+  if (asked < 3 || c != d || a_rows != d->rows || b_columns != d->columns || a_columns != b_rows || a->batch != d->batch || b->batch != d->batch || a->type != type ||
       b->type != type || d->type != type || description->scale != type) return status::invalid_value;
   candidates[0] = {{{4, 2, 16, workspace_wanted}}, workspace_wanted, status::success, 1, {}};
   candidates[1] = {{{1, 0, 16, 0}}, 0, status::not_supported, 1, {}};

@@ -103,6 +103,10 @@ std::vector<Case> other_cases() {
        [](const Inputs& x) { return ct::tanh(ct::dot(x[1], x[0])); },
        {real({3, 4}, 1), real({3}, 2)}},
       {"dot of itself", [](const Inputs& x) { return ct::dot(x[0], ct::transpose(x[0])); }, matrix},
+      {"batched_dot",
+       [](const Inputs& x) { return ct::batched_dot(x[0], x[1]); },
+       {real({2, 2, 3}, 1), real({2, 3, 2}, 2)},
+       true},
       {"transpose", [](const Inputs& x) { return ct::exp(ct::transpose(x[0])) * 2; }, matrix},
       {"dimshuffle", [](const Inputs& x) { return ct::sqr(ct::dimshuffle(x[0], {1, broadcast_axis, 0})); }, matrix,
        true},
@@ -235,8 +239,16 @@ TEST_CASE("every op with a gradient is in the list above", "[ops]") {
   // These appear in gradients only, which the second order tests.
   const std::set<std::string_view> inner = {"softmax_grad", "crossentropy_grad", "checked_index", "subtensor_grad"};
   const std::set<std::string_view> elsewhere = {"transfer",  // unit/test_devices.cpp
-                                                "cumsum",   "cumprod", "linear_recurrence",
-                                                "pick",     "scatter"};  // test_routines.cpp
+                                                "cumsum",
+                                                "cumprod",
+                                                "linear_recurrence",
+                                                "pick",
+                                                "scatter",  // test_routines.cpp
+                                                "disconnected_grad",
+                                                "zero_grad",
+                                                "grad_clip",
+                                                "grad_scale",
+                                                "undefined_grad"};  // test_derivatives.cpp
   for (const expr::Op* op : expr::all_ops()) {
     if (op->gradient == nullptr || inner.contains(op->name) || elsewhere.contains(op->name)) continue;
     if (op->kind == expr::Kind::Map && !seen.contains(op->name)) {

@@ -143,6 +143,48 @@ TEST_CASE("large products are split along rows and columns and stay right", "[bl
     }
 }
 
+TEST_CASE("a batch is each of its products", "[blas]") {
+  const std::int64_t sizes[][4] = {{3, 4, 5, 7}, {64, 64, 64, 40}, {300, 200, 50, 3}, {1, 9, 1000, 200}, {2, 2, 2, 0}};
+  for (const auto& [m, n, k, batch] : sizes) {
+    for (const int repeated : {0, 1, 2}) {
+      INFO(batch << " times " << m << " x " << k << " x " << n << ", repeated: " << repeated);
+      const auto numbers = [](std::int64_t count, int seed) {
+        std::vector<double> values(static_cast<std::size_t>(count));
+        for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<double>((i * 7 + seed) % 13) - 6;
+        return values;
+      };
+      const std::vector<double> a = numbers(batch * m * k + m * k, 1), b = numbers(batch * k * n + k * n, 2);
+      std::vector<double> c = numbers(batch * (m * n + 2), 3), wanted = c;
+      MatrixProduct p{.dtype = DType::float64,
+                      .m = m,
+                      .n = n,
+                      .k = k,
+                      .a = a.data(),
+                      .lda = k,
+                      .b = b.data(),
+                      .ldb = n,
+                      .beta = 1,
+                      .c = c.data(),
+                      .ldc = n};
+      MatrixProduct all = p;
+      all.batch = batch;
+      all.stride_a = repeated == 1 ? 0 : m * k;
+      all.stride_b = repeated == 2 ? 0 : k * n;
+      all.stride_c = m * n + 2;
+      for (std::int64_t index = 0; index < batch; ++index) {
+        p.a = a.data() + index * all.stride_a;
+        p.b = b.data() + index * all.stride_b;
+        p.c = wanted.data() + index * all.stride_c;
+        gemm_fallback(p);
+      }
+      gemm(all);
+      CHECK(c == wanted);
+    }
+  }
+  MatrixProduct overlapping{.m = 2, .n = 2, .k = 2, .lda = 2, .ldb = 2, .ldc = 2, .batch = 2};
+  CHECK_THROWS_AS(gemm(overlapping), croton::InternalError);
+}
+
 TEST_CASE("the bits of a product do not depend on the number of threads", "[blas]") {
   for (const char* library : {"auto", "none"}) {
     WithLibrary with(library);

@@ -44,21 +44,25 @@ std::vector<T> numbers(std::size_t n, int seed) {
   return values;
 }
 
-/// The product by its definition, on the host.
+/// The products by their definition, on the host.
 template <class T>
 std::vector<T> expected(const MatrixProduct& p, const std::vector<T>& a, const std::vector<T>& b, std::vector<T> c) {
-  const auto at = [](const std::vector<T>& x, bool transposed, std::int64_t leading, std::int64_t i, std::int64_t j) {
-    return x[static_cast<std::size_t>(transposed ? j * leading + i : i * leading + j)];
+  const auto at = [](const std::vector<T>& x, std::int64_t from, bool transposed, std::int64_t leading, std::int64_t i,
+                     std::int64_t j) {
+    return x[static_cast<std::size_t>(from + (transposed ? j * leading + i : i * leading + j))];
   };
-  for (std::int64_t i = 0; i < p.m; ++i) {
-    for (std::int64_t j = 0; j < p.n; ++j) {
-      T sum = 0;
-      if (p.alpha != 0) {
-        for (std::int64_t k = 0; k < p.k; ++k)
-          sum += at(a, p.transpose_a, p.lda, i, k) * at(b, p.transpose_b, p.ldb, k, j);
+  for (std::int64_t index = 0; index < p.batch; ++index) {
+    for (std::int64_t i = 0; i < p.m; ++i) {
+      for (std::int64_t j = 0; j < p.n; ++j) {
+        T sum = 0;
+        if (p.alpha != 0) {
+          for (std::int64_t k = 0; k < p.k; ++k)
+            sum += at(a, index * p.stride_a, p.transpose_a, p.lda, i, k) *
+                   at(b, index * p.stride_b, p.transpose_b, p.ldb, k, j);
+        }
+        T& out = c[static_cast<std::size_t>(index * p.stride_c + i * p.ldc + j)];
+        out = static_cast<T>(p.alpha) * sum + (p.beta == 0 ? T{0} : static_cast<T>(p.beta) * out);
       }
-      T& out = c[static_cast<std::size_t>(i * p.ldc + j)];
-      out = static_cast<T>(p.alpha) * sum + (p.beta == 0 ? T{0} : static_cast<T>(p.beta) * out);
     }
   }
   return c;
@@ -66,12 +70,12 @@ std::vector<T> expected(const MatrixProduct& p, const std::vector<T>& a, const s
 
 template <class T>
 void check_product(BlasLt& blas, const Stream& stream, MatrixProduct p, std::size_t shift = 0) {
-  const auto count = [](std::int64_t rows, std::int64_t leading) {
-    return static_cast<std::size_t>(rows * leading) + 1;
+  const auto count = [&](std::int64_t rows, std::int64_t leading, std::int64_t stride) {
+    return static_cast<std::size_t>(rows * leading + std::max<std::int64_t>(0, p.batch - 1) * stride) + 1;
   };
-  const auto a = numbers<T>(count(p.transpose_a ? p.k : p.m, p.lda), 1);
-  const auto b = numbers<T>(count(p.transpose_b ? p.n : p.k, p.ldb), 2);
-  const auto c = numbers<T>(count(p.m, p.ldc), 3);
+  const auto a = numbers<T>(count(p.transpose_a ? p.k : p.m, p.lda, p.stride_a), 1);
+  const auto b = numbers<T>(count(p.transpose_b ? p.n : p.k, p.ldb, p.stride_b), 2);
+  const auto c = numbers<T>(count(p.m, p.ldc, p.stride_c), 3);
   const auto bytes = [&](const std::vector<T>& x) { return (x.size() + shift) * sizeof(T); };
   const Buffer da(stream, bytes(a)), db(stream, bytes(b)), dc(stream, bytes(c));
   p.dtype = dtype_of<T>;
@@ -119,6 +123,42 @@ TEST_CASE("products in all forms", "[blaslt]") {
     // One row or column: leading dimensions mean nothing there.
     check_product<float>(blas, stream, {.m = 1, .n = 1, .k = 1, .lda = 1, .ldb = 1, .ldc = 1});
     check_product<double>(blas, stream, {.m = 1, .n = 6, .k = 2, .lda = 2, .ldb = 6, .ldc = 6});
+  }
+  CHECK(fake.leaks() == "");
+  CHECK(fake.faults() == "");
+}
+
+TEST_CASE("batches of products", "[blaslt]") {
+  FakeCuda fake;
+  {
+    const auto device = Device::open(0);
+    const Stream stream(device);
+    BlasLt blas(device);
+    for (const std::int64_t batch : {0, 1, 3}) {
+      for (const int repeated : {0, 1, 2}) {
+        for (const bool transposed : {false, true}) {
+          const MatrixProduct p{.transpose_a = transposed,
+                                .transpose_b = transposed,
+                                .m = 3,
+                                .n = 4,
+                                .k = 5,
+                                .alpha = 2,
+                                .lda = transposed ? 3 : 5,
+                                .ldb = transposed ? 5 : 4,
+                                .beta = batch == 3 ? -0.5 : 0,
+                                .ldc = 4,
+                                .batch = batch,
+                                .stride_a = repeated == 1 ? 0 : 15,
+                                .stride_b = repeated == 2 ? 0 : 20 + 1,
+                                .stride_c = 12 + 3};
+          check_product<float>(blas, stream, p);
+          check_product<double>(blas, stream, p);
+          MatrixProduct nothing = p;  // no terms: zeros, or beta C
+          nothing.k = 0;
+          check_product<float>(blas, stream, nothing);
+        }
+      }
+    }
   }
   CHECK(fake.leaks() == "");
   CHECK(fake.faults() == "");

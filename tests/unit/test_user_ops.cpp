@@ -221,3 +221,134 @@ TEST_CASE("clone replaces at once and keeps names and sharing", "[user_ops]") {
   CHECK(r[1].item<double>() == Approx(std::exp(6.)));
   CHECK(ct::clone(std::vector<Variable>{other}, {{x, y}})[0] == other);
 }
+
+namespace {
+
+/// Sums and largest elements of rows, by a loop; counts its calls.
+ct::HostOp row_facts(int& calls, bool pure = true) {
+  return ct::HostOp(
+      {.name = "row_facts",
+       .results =
+           [](const Variables& in) {
+             const Variable rows = in[0].shape(0);
+             return std::vector<ct::HostOp::Result>{{in[0].dtype(), {rows}}, {DType::int64, {rows, 2}}};
+           },
+       .compute =
+           [&calls](const std::vector<Array>& in) {
+             ++calls;
+             const std::int64_t rows = in[0].shape(0), columns = in[0].shape(1);
+             Array sums = Array::zeros(in[0].dtype(), {rows}), facts = Array::zeros(DType::int64, {rows, 2});
+             for (std::int64_t i = 0; i < rows; ++i) {
+               double sum = 0;
+               for (std::int64_t j = 0; j < columns; ++j) sum += in[0].as_double(i * columns + j) * in[1].as_double(0);
+               sums.slice(0, i, i + 1).copy_from(Array(std::vector<double>{sum}).astype(in[0].dtype()));
+               facts.at<std::int64_t>(i, 0) = i;
+               facts.at<std::int64_t>(i, 1) = columns;
+             }
+             return std::vector<Array>{sums, facts};
+           },
+       .gradient =
+           [](const Variables& in, const Variables&, const Variables& g) {
+             return Variables{ct::dimshuffle(g[0], {0, ct::broadcast_axis}) * in[1] * ct::ones_like(in[0]), Variable()};
+           },
+       .pure = pure});
+}
+
+}  // namespace
+
+TEST_CASE("a function of the user runs on the host, once for all its results", "[user_ops]") {
+  const std::string mode = GENERATE(from_range(croton_test::backends()));
+  CAPTURE(mode);
+  const ct::change_flags flags(mode);
+  int calls = 0;
+  const ct::HostOp op = row_facts(calls);
+  const Variable x = ct::dmatrix("x"), s = ct::dscalar("s");
+  const auto facts = op.apply({ct::exp(x), s});
+  const Variable cost = ct::sum(facts[0] * facts[0]);
+  const ct::Function f = ct::function({x, s}, {facts[0] + 1, facts[1], ct::grad(cost, x)});
+  const Array a{{0., 1., -1.}, {0.5, 0., 2.}};
+  const auto r = f(a, 2.);
+  for (std::int64_t i = 0; i < 2; ++i) {
+    double sum = 0;
+    for (std::int64_t j = 0; j < 3; ++j) sum += 2 * std::exp(a.at<double>(i, j));
+    CHECK(r[0].as_double(i) == Approx(sum + 1));
+    CHECK(r[1].as_double(2 * i) == static_cast<double>(i));
+    CHECK(r[1].as_double(2 * i + 1) == 3);
+    for (std::int64_t j = 0; j < 3; ++j)
+      CHECK(r[2].as_double(3 * i + j) == Approx(2 * sum * 2 * std::exp(a.at<double>(i, j))));
+  }
+  if (mode != "mode=reference") CHECK(calls == 1);
+  CHECK(f(Array::zeros(DType::float64, {0, 3}), 1.)[1].shape() == ct::Sizes{0, 2});
+}
+
+TEST_CASE("functions of the user between devices", "[user_ops]") {
+  const ct::change_flags flags("cuda_simulator=1,device=cuda0,log_device_placement=false");
+  int calls = 0;
+  const ct::HostOp op = row_facts(calls);
+  const Variable x = ct::fmatrix("x");
+  const Variable w = ct::shared(Array::full(DType::float32, {2}, 1), {.name = "w"});
+  const Variable y = op.apply({ct::tanh(x), 1.0})[0];
+  const ct::Function f = ct::function({x}, ct::sum(y), {.updates = {{w, w + y}}});
+  CHECK(f(Array{{0.f, 1.f}, {2.f, 0.f}}).only().as_double(0) == Approx(std::tanh(1.) + std::tanh(2.)));
+  CHECK(calls == 1);
+  CHECK(static_cast<const ct::SharedVariable&>(w).get_value().as_double(1) == Approx(1 + std::tanh(2.)));
+  CHECK(f.counts().callbacks == 1);
+}
+
+TEST_CASE("equal applications are computed once, unless they are not pure", "[user_ops]") {
+  const Variable x = ct::dmatrix("x");
+  int pure_calls = 0, other_calls = 0;
+  const ct::HostOp pure = row_facts(pure_calls), other = row_facts(other_calls, false);
+  const ct::Function f = ct::function({x}, {pure.apply({x, 1.0})[0], pure.apply({x, 1.0})[0], other.apply({x, 1.0})[0],
+                                            other.apply({x, 1.0})[0], other.apply({x, 1.0})[1]});
+  f(Array{{1., 2.}});
+  CHECK(pure_calls == 1);
+  CHECK(other_calls == 3);
+  other.apply({x, 1.0});  // used by nobody
+  f(Array{{1., 2.}});
+  CHECK(other_calls == 6);
+}
+
+TEST_CASE("a function of the user that fails changes nothing", "[user_ops]") {
+  const ct::HostOp fails(
+      {.name = "fails",
+       .results =
+           [](const Variables& in) { return std::vector<ct::HostOp::Result>{{in[0].dtype(), {in[0].shape(0)}}}; },
+       .compute = [](const std::vector<Array>& in) -> std::vector<Array> {
+         if (in[0].as_double(0) < 0) throw ct::ValueError("a negative first element");
+         if (in[0].as_double(0) == 0) return {};
+         if (in[0].as_double(0) == 1) return {in[0].astype(DType::int32)};
+         return {Array::zeros(DType::float32, {7})};
+       }});
+  const Variable x = ct::fvector("x");
+  const auto w = ct::shared(Array{1.f, 2.f}, {.name = "w"}), v = ct::shared(Array{5.f, 5.f}, {.name = "v"});
+  const ct::Function f = ct::function({x}, ct::sum(x), {.updates = {{w, w + 1}, {v, v + fails(x)}}});
+  CHECK(message_of([&] { f(Array{-1.f, 0.f}); }).find("a negative first element") != std::string::npos);
+  CHECK(message_of([&] { f(Array{0.f, 0.f}); }).find("gave 0 result(s), where 1 were promised") != std::string::npos);
+  CHECK(message_of([&] { f(Array{1.f, 0.f}); }).find("result 0 is int32, where float32 was promised") !=
+        std::string::npos);
+  const std::string shape = message_of([&] { f(Array{2.f, 0.f}); });
+  CHECK(shape.find("has the shape [7], where [2] was promised") != std::string::npos);
+  CHECK(shape.find("test_user_ops.cpp:") != std::string::npos);
+  CHECK(w.get_value().equals(Array{1.f, 2.f}));
+  CHECK(v.get_value().equals(Array{5.f, 5.f}));
+  CHECK_THROWS_AS(ct::grad(ct::sum(fails(x)), x), ct::NotImplementedError);
+  CHECK_THROWS_AS(ct::HostOp({.name = "f g", .results = {}, .compute = {}}), ct::ValueError);
+  CHECK_THROWS_AS(ct::HostOp({.name = "f", .results = {}, .compute = {}}), ct::ValueError);
+}
+
+TEST_CASE("sizes that a function of the user promises may be computed", "[user_ops]") {
+  const ct::HostOp head(
+      {.name = "head",
+       .results = [](const Variables& in) { return std::vector<ct::HostOp::Result>{{in[0].dtype(), {in[1]}}}; },
+       .compute =
+           [](const std::vector<Array>& in) {
+             return std::vector<Array>{in[0].slice(0, 0, in[1].item<std::int64_t>()).copy()};
+           }});
+  const Variable x = ct::fvector("x");
+  const Variable count = ct::sum(ct::cast(x > 0, DType::int64));
+  const ct::Function f = ct::function({x}, {head(x, count) * 2, head(x, x.shape(0))});
+  const auto r = f(Array{1.f, -1.f, 3.f});
+  CHECK(r[0].equals(Array{2.f, -2.f}));
+  CHECK(r[1].equals(Array{1.f, -1.f, 3.f}));
+}

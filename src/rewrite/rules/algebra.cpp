@@ -1,8 +1,7 @@
 // Algebra that makes the graph cheaper.
-#include <algorithm>
 #include <cmath>
 
-#include "rewrite/rewriter.hpp"
+#include "rewrite/rules/functions.hpp"
 
 namespace croton::rewrite {
 namespace {
@@ -20,37 +19,16 @@ NodeId divide_by_power_of_two(Rewriter& r, NodeId root) {
   return r.make("mul", {arena.input(root, 0), r.constant(1 / divisor->d, root)});
 }
 
-/// sum(x c) is c sum(x): one product instead of many.
-NodeId factor_out_of_sum(Rewriter& r, NodeId root) {
+/// where(c, exp(x), exp(y)) is exp(where(c, x, y)).
+NodeId where_of_maps(Rewriter& r, NodeId root) {
   Arena& arena = r.arena();
-  const NodeId product = arena.input(root, 0);
-  if (arena.op(product).name != "mul" || !r.one_use(product) || !is_float(arena.type(root).dtype)) return expr::no_node;
-  for (std::size_t i = 0; i < 2; ++i) {
-    const NodeId factor = arena.input(product, i), rest = arena.input(product, 1 - i);
-    if (arena.type(rest).dtype != arena.type(root).dtype) continue;
-    if (!arena.scalar_value(factor) || !arena.same_shape(arena.type(rest).shape, arena.type(product).shape)) continue;
-    return r.make("mul", {r.make("sum", {rest}, expr::Attrs(arena.attrs(root))), factor});
-  }
-  return expr::no_node;
-}
-
-/// The sum of a repeated value is the value times how often it is there.
-NodeId sum_of_repeated(Rewriter& r, NodeId root) {
-  Arena& arena = r.arena();
-  const NodeId x = arena.input(root, 0);
-  if (arena.op(x).name != "alloc" || arena.type(arena.input(x, 0)).rank() != 0) return expr::no_node;
-  const expr::Ints axes = arena.attrs(root).ints("axes");
-  NodeId count = arena.integer(1);
-  std::vector<NodeId> inputs{expr::no_node};
-  for (std::size_t axis = 0; axis < arena.type(x).rank(); ++axis) {
-    const NodeId size = arena.type(x).shape[axis];
-    if (std::ranges::binary_search(axes, static_cast<std::int64_t>(axis)))
-      count = arena.size_arithmetic("mul", count, size);
-    else
-      inputs.push_back(size);
-  }
-  inputs[0] = r.make("mul", {arena.input(x, 0), r.make("cast", {count}, {{"dtype", arena.type(root).dtype}})});
-  return inputs.size() == 1 ? inputs[0] : r.make(expr::op("alloc"), inputs);
+  const NodeId a = arena.input(root, 1), b = arena.input(root, 2);
+  if (arena.op(a).kind != expr::Kind::Map || &arena.op(a) != &arena.op(b) || arena.inputs(a).size() != 1)
+    return expr::no_node;
+  const NodeId x = arena.input(a, 0), y = arena.input(b, 0);
+  const bool same = arena.type(x).dtype == arena.type(y).dtype && arena.type(a).dtype == arena.type(b).dtype;
+  if (!same || !r.one_use(a) || !r.one_use(b)) return expr::no_node;
+  return r.make(arena.op(a), std::vector{r.make("where", {arena.input(root, 0), x, y})}, expr::Attrs(arena.attrs(a)));
 }
 
 }  // namespace
@@ -60,11 +38,35 @@ std::span<const Rule> algebra_rules() {
       {"div-power-of-two", "true_divide", "", "exact, and a product is cheaper", false, divide_by_power_of_two},
       {"div-div", "true_divide(true_divide(x, y), z) => true_divide(x, mul(y, z))", "float(x)",
        "a product is cheaper than a quotient"},
-      {"sum-factor", "sum", "", "one product instead of many", false, factor_out_of_sum},
-      {"sum-repeated", "sum", "", "nothing to add up", false, sum_of_repeated},
-      {"sqr-neg", "sqr(neg(x)) => sqr(x)"},
+      {"div-by-div", "true_divide(x, true_divide(y, z)) => true_divide(mul(x, z), y)", "float(x)",
+       "a product is cheaper than a quotient, but y / z may be infinite or 0", true},
+      {"div-rsqrt", "true_divide(x, rsqrt(y)) => mul(x, sqrt(y))", "float(x)",
+       "a product is cheaper than a quotient; but y may be -0", true},
       {"mul-reciprocal", "mul(x, reciprocal(y)) => true_divide(x, y)", "float(x)", "one rounding less"},
-      {"rsqrt", "reciprocal(sqrt(x)) => rsqrt(x)"},
+      {"rsqrt", "reciprocal(sqrt(x)) => rsqrt(x)", "", "one function"},
+      {"reciprocal-exp", "reciprocal(exp(x)) => exp(neg(x))", "float(x)", "no quotient; but exp(x) may overflow", true},
+      {"div-exp", "true_divide(x, exp(y)) => mul(x, exp(neg(y)))", "float(x)", "no quotient; but exp(y) may overflow",
+       true},
+      {"sqrt-exp", "sqrt(exp(x)) => exp(mul(x, 0.5))", "float(x)", "one function less; but exp(x) may overflow", true},
+      {"log-sqrt", "log(sqrt(x)) => mul(log(x), 0.5)", "float(x)", "a product for a root"},
+      {"sqr-neg", "sqr(neg(x)) => sqr(x)", "", "the sign does not count"},
+      {"where-maps", "where", "", "one function instead of two", false, where_of_maps},
+      {"sum-neg", "sum(neg(x), axes=A) => neg(sum(x, axes=A))", "", "one sign instead of many"},
+      {"sum-factor", "sum", "", "one product instead of many; but sum(x) may overflow", true, factor_out_of_sum},
+      {"sum-repeated", "sum", "", "nothing to add up; but nan 0 times is nan", true, sum_of_repeated},
+      {"max-neg", "max(neg(x), axes=A) => neg(min(x, axes=A))", "float(x)", "one sign instead of many"},
+      {"min-neg", "min(neg(x), axes=A) => neg(max(x, axes=A))", "float(x)", "one sign instead of many"},
+      {"argmax-neg", "argmax(neg(x), axes=A) => argmin(x, axes=A)", "float(x)", "no signs"},
+      {"argmin-neg", "argmin(neg(x), axes=A) => argmax(x, axes=A)", "float(x)", "no signs"},
+      {"all-not", "all(invert(x), axes=A) => invert(any(x, axes=A))", "logical(x)", "one not instead of many"},
+      {"any-not", "any(invert(x), axes=A) => invert(all(x, axes=A))", "logical(x)", "one not instead of many"},
+      {"subtensor-map", "subtensor", "", "only what is asked for is computed", false, subtensor_of_map},
+      {"subtensor-reduce", "subtensor", "", "only what is asked for is computed", false, subtensor_of_reduce},
+      {"subtensor-dot", "subtensor", "", "only what is asked for is computed", false, subtensor_of_product},
+      {"dot-zeros", "dot", "", "nothing to compute; but nan and inf times 0 are nan", true, product_with_zeros},
+      {"dot-outer", "dot", "", "nothing to add up, and a map fuses", false, outer_product},
+      {"dot-scaled", "dot", "", "the factor goes into the routine, or is applied to the result", false, scaled_product},
+      {"dot-dot", "dot", "", "fewer multiplications in the other order", false, chain_of_products},
   };
   return rules;
 }

@@ -1,7 +1,8 @@
 // One form for equal things: constants folded, neutral elements and double work gone, views merged.
 #include <algorithm>
 
-#include "rewrite/rewriter.hpp"
+#include "rewrite/nary.hpp"
+#include "rewrite/rules/functions.hpp"
 
 namespace croton::rewrite {
 namespace {
@@ -115,15 +116,6 @@ NodeId identity_view(Rewriter& r, NodeId root) {
   return arena.same_shape(arena.type(x).shape, arena.type(root).shape) ? x : expr::no_node;
 }
 
-/// x[:, :] is x.
-NodeId whole_part(Rewriter& r, NodeId root) {
-  const expr::Ints& spec = r.arena().attrs(root).ints("spec");
-  for (std::size_t i = 0; i < spec.size(); i += 4) {
-    if (spec[i] != 1 || spec[i + 1] != 0 || spec[i + 2] != 0 || spec[i + 3] != 1) return expr::no_node;
-  }
-  return r.arena().input(root, 0);
-}
-
 NodeId merge_dimshuffles(Rewriter& r, NodeId root) {
   Arena& arena = r.arena();
   const NodeId inner = arena.input(root, 0);
@@ -135,35 +127,63 @@ NodeId merge_dimshuffles(Rewriter& r, NodeId root) {
   return r.make("dimshuffle", {arena.input(inner, 0)}, {{"pattern", merged}});
 }
 
+/// reshape(reshape(x)) is reshape(x), and so it is of a view that only adds or leaves out axes of size 1.
 NodeId merge_reshapes(Rewriter& r, NodeId root) {
   Arena& arena = r.arena();
   const NodeId inner = arena.input(root, 0);
-  if (arena.op(inner).name != "reshape") return expr::no_node;
+  if (arena.op(inner).name == "dimshuffle") {
+    auto pattern = pattern_of(arena, inner);
+    std::erase(pattern, -1);
+    if (!std::ranges::is_sorted(pattern)) return expr::no_node;
+  } else if (arena.op(inner).name != "reshape") {
+    return expr::no_node;
+  }
   std::vector<NodeId> inputs(arena.inputs(root).begin(), arena.inputs(root).end());
   inputs[0] = arena.input(inner, 0);
   return r.make(arena.op(root), inputs);
 }
 
-/// A reduction over axes of size 1, or over none, only drops them.
-NodeId reduce_nothing(Rewriter& r, NodeId root) {
+/// What is repeated twice is repeated once.
+NodeId merge_allocs(Rewriter& r, NodeId root) {
   Arena& arena = r.arena();
-  const NodeId x = arena.input(root, 0);
-  if (arena.op(root).reduce->yields_index) return expr::no_node;
-  expr::Ints left, dropped;
-  for (const std::int64_t axis : arena.attrs(root).ints("axes")) {
-    const bool one = arena.known(arena.type(x).shape[static_cast<std::size_t>(axis)]) == 1;
-    (one ? dropped : left).push_back(axis);
+  const NodeId inner = arena.input(root, 0);
+  if (arena.op(inner).name != "alloc") return expr::no_node;
+  std::vector<NodeId> inputs(arena.inputs(root).begin(), arena.inputs(root).end());
+  inputs[0] = arena.input(inner, 0);
+  return r.make(arena.op(root), inputs);
+}
+
+NodeId repeated_scalar(const Arena& arena, NodeId node) {
+  if (arena.type(node).rank() == 0) return node;
+  const bool repeats = arena.op(node).name == "alloc" && arena.type(arena.input(node, 0)).rank() == 0;
+  return repeats ? arena.input(node, 0) : expr::no_node;
+}
+
+/// `scalar` with the sizes of `root`.
+NodeId repeat(Rewriter& r, NodeId scalar, NodeId root) {
+  std::vector<NodeId> inputs{scalar};
+  for (const NodeId size : r.arena().type(root).shape) inputs.push_back(r.arena().representative(size));
+  return inputs.size() == 1 ? scalar : r.make(expr::op("alloc"), inputs);
+}
+
+/// A view of a repeated scalar is the scalar repeated otherwise.
+NodeId view_of_repeated(Rewriter& r, NodeId root) {
+  const NodeId x = r.arena().input(root, 0);
+  if (r.arena().type(x).rank() == 0) return expr::no_node;
+  const NodeId scalar = repeated_scalar(r.arena(), x);
+  return scalar == expr::no_node ? expr::no_node : repeat(r, scalar, root);
+}
+
+/// A map of repeated scalars is computed once and repeated.
+NodeId map_of_repeated(Rewriter& r, NodeId root) {
+  Arena& arena = r.arena();
+  if (arena.type(root).rank() == 0) return expr::no_node;
+  std::vector<NodeId> scalars;
+  for (const NodeId input : arena.inputs(root)) {
+    scalars.push_back(repeated_scalar(arena, input));
+    if (scalars.back() == expr::no_node) return expr::no_node;
   }
-  if (!left.empty() && dropped.empty()) return expr::no_node;
-  expr::Ints pattern;
-  for (std::int64_t axis = 0; axis < static_cast<std::int64_t>(arena.type(x).rank()); ++axis) {
-    if (!std::ranges::binary_search(dropped, axis)) pattern.push_back(axis);
-  }
-  const NodeId squeezed = r.make("dimshuffle", {x}, {{"pattern", pattern}});
-  if (left.empty()) return squeezed;
-  expr::Ints moved;
-  for (const std::int64_t axis : left) moved.push_back(std::ranges::find(pattern, axis) - pattern.begin());
-  return r.make(arena.op(root), std::vector{squeezed}, {{"axes", moved}});
+  return repeat(r, r.make(arena.op(root), scalars, expr::Attrs(arena.attrs(root))), root);
 }
 
 /// cast(cast(x)) is one cast where the first loses nothing.
@@ -176,58 +196,6 @@ NodeId merge_casts(Rewriter& r, NodeId root) {
   const NodeId x = arena.input(inner, 0);
   if (!can_cast_safely(arena.type(x).dtype, arena.type(inner).dtype)) return expr::no_node;
   return r.make("cast", {x}, {{"dtype", to}});
-}
-
-/// Shared factors above and below the line cancel, and signs gather at the front: one pass over the whole product.
-NodeId cancel_factors(Rewriter& r, NodeId root) {
-  constexpr std::size_t max_factors = 32;
-  Arena& arena = r.arena();
-  const DType dtype = arena.type(root).dtype;
-  if (!is_float(dtype)) return expr::no_node;
-  std::vector<NodeId> above, below;
-  bool negative = false;
-  std::vector<std::pair<NodeId, bool>> pending{{root, true}};
-  bool divides = false;
-  while (!pending.empty()) {
-    const auto [node, up] = pending.back();
-    pending.pop_back();
-    const std::string_view name = arena.op(node).name;
-    const bool open = above.size() + below.size() + pending.size() < max_factors && arena.type(node).dtype == dtype;
-    if (open && name == "mul") {
-      pending.emplace_back(arena.input(node, 0), up);
-      pending.emplace_back(arena.input(node, 1), up);
-    } else if (open && name == "true_divide") {
-      pending.emplace_back(arena.input(node, 0), up);
-      pending.emplace_back(arena.input(node, 1), !up);
-      divides = true;
-    } else if (open && name == "neg") {
-      pending.emplace_back(arena.input(node, 0), up);
-      negative = !negative;
-    } else {
-      // A factor of another dtype would multiply its like in that dtype.
-      const NodeId factor = arena.type(node).dtype == dtype ? node : r.make("cast", {node}, {{"dtype", dtype}});
-      (up ? above : below).push_back(factor);
-    }
-  }
-  if (!divides) return expr::no_node;
-  bool cancelled = false;
-  std::erase_if(above, [&](NodeId factor) {
-    const auto at = std::ranges::find(below, factor);
-    if (at == below.end() || arena.scalar_value(factor)) return false;
-    below.erase(at);
-    cancelled = true;
-    return true;
-  });
-  if (!cancelled) return expr::no_node;
-  const auto product = [&](const std::vector<NodeId>& factors) {
-    if (factors.empty()) return r.constant(1, root);
-    NodeId total = factors[0];
-    for (std::size_t i = 1; i < factors.size(); ++i) total = r.make("mul", {total, factors[i]});
-    return total;
-  };
-  NodeId result = product(above);
-  if (!below.empty()) result = r.make("true_divide", {result, product(below)});
-  return negative ? r.make("neg", {result}) : result;
 }
 
 }  // namespace
@@ -256,45 +224,123 @@ std::span<const Rule> canonical_rules() {
       {"neg-neg", "neg(neg(x)) => x"},
       {"add-neg", "add(x, neg(y)) => sub(x, y)"},
       {"sub-neg", "sub(x, neg(y)) => add(x, y)"},
+      {"neg-sub", "neg(sub(x, y)) => sub(y, x)", "", "but -(x - x) is -0", true},
       {"mul-neg", "mul(x, neg(y)) => neg(mul(x, y))"},
       {"div-neg", "true_divide(neg(x), y) => neg(true_divide(x, y))"},
-      {"mul-constants", "mul(mul(x, a:const), b:const) => mul(x, {mul(a, b)})", "float(x)",
-       "rounds once instead of twice"},
+      {"div-by-neg", "true_divide(x, neg(y)) => neg(true_divide(x, y))"},
+      {"mul-constants", "mul(mul(x, a:const), b:const) => mul(x, {mul(a, b)})", "", "rounds once instead of twice"},
       {"add-constants", "add(add(x, a:const), b:const) => add(x, {add(a, b)})"},
       {"neg-mul-constant", "neg(mul(x, a:const)) => mul(x, {neg(a)})"},
       {"mul-minus-one", "mul(x, -1) => neg(x)"},
+      {"floor-divide-one", "floor_divide(x, 1) => x", "discrete(x)"},
+      {"zero-floor-divide", "floor_divide(0, x) => 0", "discrete(x)", "0 // 0 is 0"},
+      {"mod-one", "mod(x, 1) => 0", "discrete(x)"},
+      {"zero-mod", "mod(0, x) => 0", "discrete(x)", "0 % 0 is 0"},
       {"pow-one", "pow(x, 1) => x"},
       {"pow-zero", "pow(x, 0) => 1"},
+      {"one-pow", "pow(1, x) => 1"},
       {"pow-two", "pow(x, 2) => sqr(x)"},
       {"pow-minus-one", "pow(x, -1) => reciprocal(x)", "float(x)"},
+      {"pow-minus-two", "pow(x, -2) => reciprocal(sqr(x))", "float(x)", "but x x may overflow", true},
       {"pow-half", "pow(x, 0.5) => sqrt(x)", "float(x)", "but (-inf)^0.5 is inf and (-0)^0.5 is 0", true},
+      {"pow-minus-half", "pow(x, -0.5) => rsqrt(x)", "float(x)", "but (-inf)^-0.5 is 0 and (-0)^-0.5 is inf", true},
+      {"two-pow", "pow(2, x) => exp2(x)", "float(x)", "one function instead of two"},
+      {"pow-exp", "pow(exp(x), c:const) => exp(mul(x, c))", "float(x)", "but exp(x) may overflow", true},
+      {"reciprocal-reciprocal", "reciprocal(reciprocal(x)) => x", "float(x)", "but 1 / x may overflow", true},
+      {"reciprocal-div", "reciprocal(true_divide(x, y)) => true_divide(y, x)", "float(x)", "but x / y may overflow",
+       true},
+      {"div-reciprocal", "true_divide(x, reciprocal(y)) => mul(x, y)", "float(x)", "but 1 / y may overflow", true},
       {"mul-self", "mul(x, x) => sqr(x)"},
       {"sqrt-sqr", "sqrt(sqr(x)) => abs(x)", "float(x)", "but x x may overflow", true},
+      {"sqr-sqrt", "sqr(sqrt(x)) => where(ge(x, 0), x, nan)", "float(x)", "but of -0 it is 0", true},
       {"sqr-abs", "sqr(abs(x)) => sqr(x)"},
       {"abs-abs", "abs(abs(x)) => abs(x)"},
       {"abs-neg", "abs(neg(x)) => abs(x)", "signed(x)"},
+      {"abs-sqr", "abs(sqr(x)) => sqr(x)", "float(x)", "integers wrap"},
+      {"abs-exp", "abs(exp(x)) => exp(x)", "float(x)"},
+      {"abs-sigmoid", "abs(sigmoid(x)) => sigmoid(x)", "float(x)"},
+      {"mul-abs", "mul(abs(x), abs(y)) => abs(mul(x, y))", "float(x)", "one op less; integers wrap"},
+      {"div-abs", "true_divide(abs(x), abs(y)) => abs(true_divide(x, y))", "float(x)", "one op less"},
+      {"sgn-sgn", "sgn(sgn(x)) => sgn(x)"},
       {"log-exp", "log(exp(x)) => x", "float(x)", "but exp(x) may overflow", true},
+      {"log2-exp2", "log2(exp2(x)) => x", "float(x)", "but exp2(x) may overflow", true},
+      {"log1p-expm1", "log1p(expm1(x)) => x", "float(x)", "but expm1(x) may overflow", true},
+      {"exp-log", "exp(log(x)) => where(ge(x, 0), x, nan)", "float(x)", "log is nan below 0"},
+      {"exp2-log2", "exp2(log2(x)) => where(ge(x, 0), x, nan)", "float(x)", "log2 is nan below 0"},
+      {"expm1-log1p", "expm1(log1p(x)) => where(ge(x, -1), x, nan)", "float(x)", "log1p is nan below -1"},
+      {"exp-log1p", "exp(log1p(x)) => where(ge(x, -1), add(x, 1), nan)", "float(x)", "log1p is nan below -1"},
+      {"floor-whole", "floor(x) => x", "discrete(x)"},
+      {"ceil-whole", "ceil(x) => x", "discrete(x)"},
+      {"trunc-whole", "trunc(x) => x", "discrete(x)"},
+      {"round-whole", "round(x) => x", "discrete(x)"},
       {"max-same", "maximum(x, x) => x"},
       {"min-same", "minimum(x, x) => x"},
+      {"max-constants", "maximum(maximum(x, a:const), b:const) => maximum(x, {maximum(a, b)})"},
+      {"min-constants", "minimum(minimum(x, a:const), b:const) => minimum(x, {minimum(a, b)})"},
+      {"maximum-neg", "maximum(neg(x), neg(y)) => neg(minimum(x, y))", "float(x)", "one sign instead of two"},
+      {"minimum-neg", "minimum(neg(x), neg(y)) => neg(maximum(x, y))", "float(x)", "one sign instead of two"},
       // A gradient that is 0 where a condition fails stays 0 whatever it is multiplied with: where(x > 0, log(x), 0)
       // has one at 0.
       {"where-mul", "mul(where(c, x, 0), y) => where(c, mul(x, y), 0)", "", "but nan and inf times 0 are nan", true},
       {"where-div", "true_divide(where(c, x, 0), y) => where(c, true_divide(x, y), 0)", "", "but 0 / 0 is nan", true},
+      {"where-mul-else", "mul(where(c, 0, x), y) => where(c, 0, mul(x, y))", "", "but nan and inf times 0 are nan",
+       true},
+      {"where-div-else", "true_divide(where(c, 0, x), y) => where(c, 0, true_divide(x, y))", "", "but 0 / 0 is nan",
+       true},
+      {"where-add", "add(where(c, x, 0), where(c, 0, y)) => where(c, x, y)", "",
+       "each of them is 0 where the other is not"},
       {"where-same", "where(c, x, x) => x"},
       {"where-true", "where(1, x, y) => x"},
       {"where-false", "where(0, x, y) => y"},
+      {"where-not", "where(invert(c), x, y) => where(c, y, x)", "logical(c)"},
+      {"where-then", "where(c, where(c, x, y), z) => where(c, x, z)"},
+      {"where-else", "where(c, x, where(c, y, z)) => where(c, x, z)"},
       {"not-not", "invert(invert(x)) => x"},
+      {"not-eq", "invert(eq(x, y)) => neq(x, y)"},
+      {"not-neq", "invert(neq(x, y)) => eq(x, y)"},
+      {"not-lt", "invert(lt(x, y)) => ge(x, y)", "discrete(x)", "nan is neither"},
+      {"not-le", "invert(le(x, y)) => gt(x, y)", "discrete(x)", "nan is neither"},
+      {"not-gt", "invert(gt(x, y)) => le(x, y)", "discrete(x)", "nan is neither"},
+      {"not-ge", "invert(ge(x, y)) => lt(x, y)", "discrete(x)", "nan is neither"},
+      {"lt-self", "lt(x, x) => 0"},
+      {"gt-self", "gt(x, x) => 0"},
+      {"le-self", "le(x, x) => 1", "", "but nan is not", true},
+      {"ge-self", "ge(x, x) => 1", "", "but nan is not", true},
+      {"eq-self", "eq(x, x) => 1", "", "but nan is not", true},
+      {"neq-self", "neq(x, x) => 0", "", "but nan is", true},
+      {"neq-false", "neq(x, 0) => x", "logical(x)"},
+      {"eq-false", "eq(x, 0) => invert(x)", "logical(x)"},
+      {"and-same", "and(x, x) => x"},
+      {"or-same", "or(x, x) => x"},
+      {"xor-same", "xor(x, x) => 0"},
+      {"and-zero", "and(x, 0) => 0"},
+      {"or-zero", "or(x, 0) => x"},
+      {"xor-zero", "xor(x, 0) => x"},
+      {"and-true", "and(x, 1) => x", "logical(x)"},
+      {"or-true", "or(x, 1) => 1", "logical(x)"},
       {"cancel", "mul | true_divide", "", "x y / x is y, but 0 / 0 is nan", true, cancel_factors},
+      {"cancel-powers", "mul | true_divide", "", "x^a / x is x^(a - 1), but 0 / 0 is nan", true, cancel_powers},
+      {"collect-constants", "mul | true_divide", "", "one constant for a whole product", false, collect_constants},
+      {"cancel-terms", "add | sub | neg", "", "x + y - x is y, but inf - inf is nan", true, cancel_terms},
+      {"collect-terms", "add | sub | neg", "", "one term for equal ones in a whole sum", false, collect_terms},
       {"order", "add | mul | maximum | minimum | eq | neq | and | or | xor", "", "constants last, then by age", false,
        order_operands},
       {"drop-broadcast", maps, "", "maps repeat their operands by themselves", false, drop_broadcast},
+      {"map-repeated", maps, "", "a repeated value is computed once", false, map_of_repeated},
       {"same-view", "dimshuffle | reshape | alloc | specify_shape", "", "a view that changes nothing", false,
        identity_view},
-      {"whole-part", "subtensor", "", "all of it", false, whole_part},
+      {"whole-part", "subtensor", "", "all of it", false, whole_subtensor},
       {"dimshuffles", "dimshuffle", "", "two shuffles are one", false, merge_dimshuffles},
       {"reshapes", "reshape", "", "only the last shape counts", false, merge_reshapes},
+      {"allocs", "alloc", "", "only the last sizes count", false, merge_allocs},
+      {"view-repeated", "dimshuffle | reshape | subtensor", "", "all elements are the same", false, view_of_repeated},
+      {"subtensors", "subtensor", "", "one index instead of two", false, subtensor_of_subtensor},
       {"reduce-one", "sum | prod | max | min | all | any", "", "an axis of one element is its element", false,
        reduce_nothing},
+      {"reduce-reduce", "sum | prod | max | min | all | any", "", "one pass over the elements", false,
+       reduce_of_reduce},
+      {"reduce-dimshuffle", "sum | prod | max | min | all | any | argmax | argmin", "", "read in the order of memory",
+       false, reduce_of_dimshuffle},
   };
   return rules;
 }

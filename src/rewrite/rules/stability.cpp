@@ -2,7 +2,7 @@
 // backward too: gradients are built before rewriting, so their unstable forms are listed here as well.
 #include <algorithm>
 
-#include "rewrite/rewriter.hpp"
+#include "rewrite/nary.hpp"
 
 namespace croton::rewrite {
 namespace {
@@ -72,7 +72,7 @@ NodeId softmax_by_hand(Rewriter& r, NodeId root) {
   total = arena.input(total, 0);
   if (arena.op(total).name != "sum" || arena.input(total, 0) != e) return expr::no_node;
   const expr::Ints axes = arena.attrs(total).ints("axes");
-  if (axes.size() != 1) return expr::no_node;
+  if (axes.size() != 1 || !is_float(arena.type(arena.input(e, 0)).dtype)) return expr::no_node;
   std::int64_t next = 0;
   for (std::int64_t i = 0; i < static_cast<std::int64_t>(pattern.size()); ++i) {
     if (pattern[static_cast<std::size_t>(i)] != (i == axes[0] ? -1 : next++)) return expr::no_node;
@@ -81,14 +81,62 @@ NodeId softmax_by_hand(Rewriter& r, NodeId root) {
   return r.make("softmax", {arena.input(e, 0)}, {{"axis", axes[0]}});
 }
 
-/// log(sum(exp(x))) along one axis.
+/// log(sum(exp(x))) over several axes, one after another.
+NodeId log_sum_exp(Rewriter& r, NodeId x, const expr::Ints& axes) {
+  for (std::size_t i = axes.size(); i-- > 0;) x = r.make("logsumexp", {x}, {{"axis", axes[i]}});
+  return x;
+}
+
 NodeId logsumexp_by_hand(Rewriter& r, NodeId root) {
   Arena& arena = r.arena();
   const NodeId total = arena.input(root, 0);
   if (arena.op(total).name != "sum" || arena.op(arena.input(total, 0)).name != "exp") return expr::no_node;
   const expr::Ints axes = arena.attrs(total).ints("axes");
-  if (axes.size() != 1) return expr::no_node;
-  return r.make("logsumexp", {arena.input(arena.input(total, 0), 0)}, {{"axis", axes[0]}});
+  if (!is_float(arena.type(arena.input(arena.input(total, 0), 0)).dtype)) return expr::no_node;
+  return axes.empty() ? expr::no_node : log_sum_exp(r, arena.input(arena.input(total, 0), 0), axes);
+}
+
+/// The gradient of log(sum(exp(x))): exp(x) times g / sum(exp(x)), repeated along the axes of the sum, is softmax(x) g.
+NodeId logsumexp_gradient_by_hand(Rewriter& r, NodeId root) {
+  Arena& arena = r.arena();
+  for (std::size_t i = 0; i < 2; ++i) {
+    const NodeId e = arena.input(root, i);
+    NodeId quotient = arena.input(root, 1 - i);
+    if (arena.op(e).name != "exp") continue;
+    if (arena.op(quotient).name == "alloc") quotient = arena.input(quotient, 0);
+    expr::Ints pattern;
+    const bool shuffled = arena.op(quotient).name == "dimshuffle";
+    if (shuffled) {
+      pattern = arena.attrs(quotient).ints("pattern");
+      quotient = arena.input(quotient, 0);
+    }
+    if (arena.op(quotient).name != "true_divide") continue;
+    NodeId g = arena.input(quotient, 0);
+    const NodeId total = arena.input(quotient, 1), x = arena.input(e, 0);
+    if (arena.op(total).name != "sum" || arena.input(total, 0) != e) continue;
+    if (!is_float(arena.type(x).dtype)) continue;
+    const auto rank = static_cast<std::int64_t>(arena.type(e).rank());
+    const expr::Ints axes = arena.attrs(total).ints("axes");
+    expr::Ints wanted;  // of a dimshuffle that puts the axes back
+    std::int64_t next = 0;
+    for (std::int64_t axis = 0; axis < rank; ++axis)
+      wanted.push_back(std::ranges::binary_search(axes, axis) ? -1 : next++);
+    if (!shuffled) {
+      for (std::int64_t axis = 0; axis < next; ++axis) pattern.push_back(axis);
+    }
+    if (axes.empty() || static_cast<std::int64_t>(pattern.size()) > rank) continue;
+    pattern.insert(pattern.begin(), static_cast<std::size_t>(rank) - pattern.size(), -1);
+    if (pattern != wanted || arena.type(g).dtype != arena.type(root).dtype) continue;
+    if (arena.type(g).rank() != 0) {
+      if (arena.type(g).rank() != arena.type(total).rank()) continue;
+      g = r.make("dimshuffle", {g}, {{"pattern", wanted}});
+    }
+    const auto all_summed = [&] { return r.make("dimshuffle", {log_sum_exp(r, x, axes)}, {{"pattern", wanted}}); };
+    const NodeId softmax = axes.size() == 1 ? r.make("softmax", {x}, {{"axis", axes[0]}})
+                                            : r.make("exp", {r.make("sub", {x, all_summed()})});
+    return r.make("mul", {softmax, g});
+  }
+  return expr::no_node;
 }
 
 /// What a product multiplies and divides by, and its sign.
@@ -142,6 +190,53 @@ NodeId product(Rewriter& r, const Factors& f, NodeId root) {
   return f.negative ? r.make("neg", {total}) : total;
 }
 
+/// sigmoid(-x) exp(x) is sigmoid(x), and so is exp(x) / (1 + exp(x)), wherever they stand in a product.
+NodeId sigmoid_times_exp(Rewriter& r, NodeId root) {
+  Arena& arena = r.arena();
+  if (!is_float(arena.type(root).dtype)) return expr::no_node;
+  const auto is_negative_of = [&](NodeId a, NodeId b) {
+    return arena.op(a).name == "neg" && arena.input(a, 0) == b && is_float(arena.type(b).dtype);  // unsigned ones wrap
+  };
+  const auto is_one_plus = [&](NodeId sum, NodeId e) {
+    if (arena.op(sum).name != "add") return false;
+    const NodeId a = arena.input(sum, 0), b = arena.input(sum, 1);
+    const auto one = arena.scalar_value(a == e ? b : a);
+    return (a == e || b == e) && one && one->as_double() == 1;
+  };
+  Factors f = factors_of(r, root);
+  for (std::size_t i = 0; i < f.above.size(); ++i) {
+    const NodeId e = f.above[i];
+    if (arena.op(e).name != "exp") continue;
+    const NodeId y = arena.input(e, 0);
+    const auto is_of_minus = [&](NodeId s) {
+      if (arena.op(s).name != "sigmoid") return false;
+      return is_negative_of(arena.input(s, 0), y) || is_negative_of(y, arena.input(s, 0));
+    };
+    const auto sigmoid = std::ranges::find_if(f.above, [&](NodeId s) {
+      return is_of_minus(s) || (arena.op(s).name == "sqr" && is_of_minus(arena.input(s, 0)));
+    });
+    if (sigmoid != f.above.end()) {
+      f.above[i] = r.make("sigmoid", {y});
+      if (arena.op(*sigmoid).name == "sqr")
+        *sigmoid = arena.input(*sigmoid, 0);
+      else
+        f.above.erase(sigmoid);
+      return product(r, f, root);
+    }
+    const auto divisor = std::ranges::find_if(f.below, [&](NodeId d) {
+      return is_one_plus(d, e) || (arena.op(d).name == "sqr" && is_one_plus(arena.input(d, 0), e));
+    });
+    if (divisor == f.below.end()) continue;
+    f.above[i] = r.make("sigmoid", {y});
+    if (arena.op(*divisor).name == "sqr")
+      *divisor = arena.input(*divisor, 0);
+    else
+      f.below.erase(divisor);
+    return product(r, f, root);
+  }
+  return expr::no_node;
+}
+
 /// (a / p + b / q) p q is a q + b p: the gradient of binary cross-entropy, whose p or q underflows to 0. Done where
 /// each quotient of the sum loses a divisor.
 NodeId distribute_over_quotients(Rewriter& r, NodeId root) {
@@ -189,18 +284,44 @@ std::span<const Rule> stability_rules() {
        softmax_gradient_of_quotient},
       {"softmax-by-hand", "true_divide", "", "exp overflows", false, softmax_by_hand},
       {"logsumexp-by-hand", "log", "", "exp overflows", false, logsumexp_by_hand},
+      {"logsumexp-grad", "mul", "", "exp overflows", false, logsumexp_gradient_by_hand},
+      {"log-mean-exp", "log(true_divide(sum(exp(x), axes=A), n)) => sub(log(sum(exp(x), axes=A)), log(n))", "",
+       "exp overflows"},
+      {"log-add-exp", "log(add(exp(x), exp(y))) => add(maximum(x, y), softplus(neg(abs(sub(x, y)))))", "float(x)",
+       "exp overflows; but of two equal infinities it is nan", true},
       {"log-sigmoid", "log(sigmoid(x)) => neg(softplus(neg(x)))", "", "log of 0 for x below -90"},
+      {"log1p-minus-sigmoid", "log1p(neg(sigmoid(x))) => neg(softplus(x))", "", "log of 0 for x above 17"},
       {"one-minus-sigmoid", "sub(1, sigmoid(x)) => sigmoid(neg(x))", "", "cancels for x above 17"},
       {"softplus-by-hand", "log1p(exp(x)) => softplus(x)", "", "exp overflows"},
       {"log1p", "log(add(x, 1)) => log1p(x)", "float(x)", "1 + x rounds for small x"},
       {"log1p-sub", "log(sub(1, x)) => log1p(neg(x))", "float(x)", "1 - x rounds for small x"},
       {"expm1", "sub(exp(x), 1) => expm1(x)", "float(x)", "cancels for small x"},
-      {"sigmoid-by-hand-3", "true_divide(exp(x), add(exp(x), 1)) => sigmoid(x)", "", "exp overflows"},
-      {"softplus-grad", "mul(exp(x), true_divide(y, add(exp(x), 1))) => mul(y, sigmoid(x))", "float(y)",
-       "exp overflows"},
-      {"distribute", "mul", "", "a quotient by a probability that underflows to 0", true, distribute_over_quotients},
+      {"expm1-add", "add(exp(x), -1) => expm1(x)", "float(x)", "cancels for small x"},
+      {"one-minus-exp", "sub(1, exp(x)) => neg(expm1(x))", "float(x)", "cancels for small x"},
+      {"erfc", "sub(1, erf(x)) => erfc(x)", "float(x)", "cancels for x above 2"},
+      {"one-plus-erf", "add(erf(x), 1) => erfc(neg(x))", "float(x)", "cancels for x below -2"},
+      {"erf-minus-one", "sub(erf(x), 1) => neg(erfc(x))", "float(x)", "cancels for x above 2"},
+      {"one-minus-erfc", "sub(1, erfc(x)) => erf(x)", "float(x)", "cancels for small x"},
+      {"erfc-minus-one", "sub(erfc(x), 1) => neg(erf(x))", "float(x)", "cancels for small x"},
       {"sigmoid-by-hand", "true_divide(1, add(exp(neg(x)), 1)) => sigmoid(x)", "", "one function with good tails"},
       {"sigmoid-by-hand-2", "reciprocal(add(exp(neg(x)), 1)) => sigmoid(x)", "", "one function with good tails"},
+      {"sigmoid-by-hand-3", "true_divide(exp(x), add(exp(x), 1)) => sigmoid(x)", "", "exp overflows"},
+      {"sigmoid-of-minus", "true_divide(1, add(exp(x), 1)) => sigmoid(neg(x))", "float(x)",
+       "one function with good tails"},
+      {"sigmoid-of-minus-2", "reciprocal(add(exp(x), 1)) => sigmoid(neg(x))", "float(x)",
+       "one function with good tails"},
+      {"div-one-plus-exp-neg", "true_divide(y, add(exp(neg(x)), 1)) => mul(y, sigmoid(x))", "float(y)",
+       "a factor that does not overflow"},
+      {"div-one-plus-exp", "true_divide(y, add(exp(x), 1)) => mul(y, sigmoid(neg(x)))", "float(y)",
+       "a factor that does not overflow"},
+      {"sigmoid-exp", "mul | true_divide", "", "exp overflows", false, sigmoid_times_exp},
+      {"sigmoid-of-difference", "true_divide(exp(x), add(exp(x), exp(y))) => sigmoid(sub(x, y))", "float(x)",
+       "exp overflows"},
+      {"log-add-exp-grad", "mul(exp(x), true_divide(g, add(exp(x), exp(y)))) => mul(g, sigmoid(sub(x, y)))", "float(x)",
+       "exp overflows"},
+      {"cancel-unstable", "mul | true_divide", "", "x y / x is y, whose x may underflow, but 0 / 0 is nan", true,
+       cancel_factors},
+      {"distribute", "mul", "", "a quotient by a probability that underflows to 0", true, distribute_over_quotients},
   };
   return rules;
 }

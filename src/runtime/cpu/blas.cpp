@@ -342,14 +342,26 @@ std::int64_t parts_of(std::int64_t size, std::int64_t largest) {
   return parts;
 }
 
+/// Product number `index` of a batch.
+MatrixProduct product_of(const MatrixProduct& batch, std::int64_t index) {
+  MatrixProduct p = batch;
+  p.batch = 1;
+  p.a = at(p.a, p.dtype, index * p.stride_a);
+  p.b = at(p.b, p.dtype, index * p.stride_b);
+  p.c = at(p.c, p.dtype, index * p.stride_c);
+  return p;
+}
+
 struct Blocks {
   const Blas* blas;
   const MatrixProduct* product;
   std::int64_t rows, columns;  // of a block; the last ones are smaller
   std::int64_t row_blocks, column_blocks;
 
+  std::int64_t count() const { return product->batch * row_blocks * column_blocks; }
   void run(std::int64_t index) const {
-    const MatrixProduct& p = *product;
+    const MatrixProduct p = product_of(*product, index / (row_blocks * column_blocks));
+    index %= row_blocks * column_blocks;
     const std::int64_t i = index / column_blocks * rows, j = index % column_blocks * columns;
     if (i < p.m && j < p.n) blas->gemm(block_of(p, i, std::min(rows, p.m - i), j, std::min(columns, p.n - j)));
   }
@@ -381,22 +393,21 @@ MatrixProduct checked(const MatrixProduct& product) {
   MatrixProduct p = product;
   if (p.dtype != DType::float32 && p.dtype != DType::float64)
     refuse(std::string(name_of(p.dtype)) + " is not supported");
-  if (p.m < 0 || p.n < 0 || p.k < 0) refuse("a size is negative");
+  if (p.m < 0 || p.n < 0 || p.k < 0 || p.batch < 0) refuse("a size is negative");
   const auto a_rows = p.transpose_a ? p.k : p.m, a_columns = p.transpose_a ? p.m : p.k;
   const auto b_rows = p.transpose_b ? p.n : p.k, b_columns = p.transpose_b ? p.k : p.n;
   check_stored("A", p.lda, a_rows, a_columns);
   check_stored("B", p.ldb, b_rows, b_columns);
   check_stored("C", p.ldc, p.m, p.n);
+  if (p.batch > 1 && p.m > 0 && p.stride_c < (p.m - 1) * p.ldc + p.n) refuse("the results of a batch overlap");
   p.lda = valid_ld(p.lda, a_rows, a_columns);
   p.ldb = valid_ld(p.ldb, b_rows, b_columns);
   p.ldc = valid_ld(p.ldc, p.m, p.n);
   return p;
 }
 
-/// m n k < limit, without overflow.
-bool is_small(const MatrixProduct& p) {
-  return static_cast<double>(p.m) * static_cast<double>(p.n) * static_cast<double>(p.k) <
-         static_cast<double>(split_work);
+double work_of(const MatrixProduct& p) {  // without overflow
+  return static_cast<double>(p.m) * static_cast<double>(p.n) * static_cast<double>(p.k);
 }
 
 }  // namespace
@@ -404,14 +415,22 @@ bool is_small(const MatrixProduct& p) {
 void gemm(const MatrixProduct& product) {
   const MatrixProduct p = checked(product);
   const Blas& blas = Blas::instance();
-  if (is_small(p)) return blas.gemm(p);
-  const Blocks blocks = blocks_of(blas, p);
-  const std::int64_t count = blocks.row_blocks * blocks.column_blocks;
-  // Each thread takes the next block that is left, not a share of its own: the bits are the same whoever computes a
+  const double work = work_of(p);
+  if (work * static_cast<double>(p.batch) < split_work) {
+    for (std::int64_t index = 0; index < p.batch; ++index) blas.gemm(product_of(p, index));
+    return;
+  }
+  const Blocks blocks = work < split_work ? Blocks{&blas, &p, p.m, p.n, 1, 1} : blocks_of(blas, p);
+  const std::int64_t count = blocks.count();
+  // Of small products some at once: about a tenth of what is worth another thread.
+  const auto some = static_cast<std::int64_t>(std::max(1.0, split_work / 10.0 / std::max(work, 1.0)));
+  // Each thread takes the next blocks that are left, not a share of its own: the bits are the same whoever computes a
   // block, and a thread that starts late, or has its core taken away, keeps nobody waiting for more than one block.
   std::atomic<std::int64_t> next{0};
   ThreadPool::instance().parallel_for(count, 1, [&](std::int64_t, std::int64_t) {
-    for (std::int64_t index; (index = next.fetch_add(1, std::memory_order_relaxed)) < count;) blocks.run(index);
+    for (std::int64_t first; (first = next.fetch_add(some, std::memory_order_relaxed)) < count;) {
+      for (std::int64_t index = first; index < std::min(first + some, count); ++index) blocks.run(index);
+    }
   });
 }
 

@@ -15,7 +15,8 @@ namespace croton::runtime::cpu {
 
 /// C = alpha op(A) op(B) + beta C, where op transposes if asked for, op(A) is m x k, op(B) is k x n and C is m x n, all
 /// stored by rows. lda, ldb, ldc count the elements from one stored row to the next. C overlaps neither A nor B. As in
-/// BLAS, A and B are not read if alpha is 0 or k is 0, and C is not read if beta is 0.
+/// BLAS, A and B are not read if alpha is 0 or k is 0, and C is not read if beta is 0. There are `batch` such products,
+/// whose matrices lie `stride_` elements apart; 0: the same one for all.
 struct MatrixProduct {
   DType dtype = DType::float32;  ///< float32 or float64, of A, B, C, alpha and beta
   bool transpose_a = false;
@@ -31,6 +32,8 @@ struct MatrixProduct {
   double beta = 0;
   void* c = nullptr;
   std::int64_t ldc = 0;
+  std::int64_t batch = 1;
+  std::int64_t stride_a = 0, stride_b = 0, stride_c = 0;
 };
 
 /// The library that products run in. All functions may be called from any thread.
@@ -49,7 +52,8 @@ class Blas {
   const std::string& name() const { return name_; }
   /// The processor whose kernels OpenBLAS runs: "SkylakeX"; empty for other libraries.
   const std::string& core() const { return core_; }
-  /// The product on the calling thread, unsplit; without a library as gemm_fallback. The sizes must have been checked.
+  /// One product (`batch` is not looked at) on the calling thread, unsplit; without a library as gemm_fallback. The
+  /// sizes must have been checked.
   void gemm(const MatrixProduct& product) const noexcept;
 
  private:
@@ -66,10 +70,10 @@ class Blas {
   Dgemm dgemm_ = nullptr;
 };
 
-/// The product on the thread pool. Throws InternalError if dtype, a size or a leading dimension is not valid.
+/// The products on the thread pool. Throws InternalError if dtype, a size or a leading dimension is not valid.
 void gemm(const MatrixProduct& product);
 
-/// The product by a plain blocked loop on the calling thread: right, in a fixed order of operations, and slow.
+/// One product by a plain blocked loop on the calling thread: right, in a fixed order of operations, and slow.
 void gemm_fallback(const MatrixProduct& product) noexcept;
 
 }  // namespace croton::runtime::cpu

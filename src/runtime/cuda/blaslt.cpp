@@ -106,6 +106,7 @@ struct BlasLt::Key {
   bool transpose_a, transpose_b, aligned;
   Precision precision;
   std::int64_t m, n, k, lda, ldb, ldc;
+  std::int64_t batch, stride_a, stride_b, stride_c;  // strides are 0 where there is one product only
 
   bool operator==(const Key&) const = default;
 };
@@ -136,7 +137,8 @@ struct BlasLt::Choices {
       std::uint64_t hash = static_cast<std::uint64_t>(key.dtype) << 4 | static_cast<std::uint64_t>(key.precision) << 3 |
                            std::uint64_t{key.transpose_a} << 2 | std::uint64_t{key.transpose_b} << 1 |
                            std::uint64_t{key.aligned};
-      for (const std::int64_t number : {key.m, key.n, key.k, key.lda, key.ldb, key.ldc}) {
+      for (const std::int64_t number :
+           {key.m, key.n, key.k, key.lda, key.ldb, key.ldc, key.batch, key.stride_a, key.stride_b, key.stride_c}) {
         hash = base::hash_combine(hash, static_cast<std::uint64_t>(number));
       }
       return hash;
@@ -152,10 +154,25 @@ struct BlasLt::Form {
   MatrixProduct product;
   std::size_t zero_bytes = 0;  // of a vector of zeros that stands for A and B
 
-  bool empty() const { return product.m == 0 || product.n == 0; }
+  bool empty() const { return product.m == 0 || product.n == 0 || product.batch == 0; }
   Key key(bool aligned, Precision precision) const {
-    return {product.dtype, product.transpose_a, product.transpose_b, aligned,     precision,  product.m,
-            product.n,     product.k,           product.lda,         product.ldb, product.ldc};
+    const MatrixProduct& p = product;
+    const auto stride = [&](std::int64_t elements) { return p.batch > 1 ? elements : 0; };
+    return {p.dtype,
+            p.transpose_a,
+            p.transpose_b,
+            aligned,
+            precision,
+            p.m,
+            p.n,
+            p.k,
+            p.lda,
+            p.ldb,
+            p.ldc,
+            p.batch,
+            stride(p.stride_a),
+            stride(p.stride_b),
+            stride(p.stride_c)};
   }
 };
 
@@ -181,7 +198,9 @@ std::string text_of(DType dtype, std::int64_t m, std::int64_t n, std::int64_t k)
 }
 
 bool is_aligned(const MatrixProduct& p) {
-  return (pointer_of(p.a) | pointer_of(p.b) | pointer_of(p.c)) % vector_bytes == 0;
+  const auto item = static_cast<std::int64_t>(size_of(p.dtype));
+  const std::int64_t strides = p.batch > 1 ? (p.stride_a | p.stride_b | p.stride_c) * item : 0;
+  return (pointer_of(p.a) | pointer_of(p.b) | pointer_of(p.c)) % vector_bytes == 0 && strides % vector_bytes == 0;
 }
 
 }  // namespace
@@ -198,6 +217,7 @@ BlasLt::Form BlasLt::form_of(const MatrixProduct& given) {
   form.product.alpha = 0;
   form.product.transpose_a = form.product.transpose_b = false;
   form.product.k = form.product.lda = 1;
+  form.product.stride_a = form.product.stride_b = 0;
   form.product.ldb = p.n;
   form.zero_bytes = rounded_up(static_cast<std::size_t>(std::max(p.m, p.n)) * size_of(p.dtype));
   return form;
@@ -268,13 +288,20 @@ std::shared_ptr<const BlasLt::Choice> BlasLt::make_choice(const Key& key, Where 
   };
   if (key.transpose_b) set_transposed(description_transpose_a);
   if (key.transpose_a) set_transposed(description_transpose_b);
-  const auto make_layout = [&](MatrixLayout* layout, std::int64_t rows, std::int64_t columns, std::int64_t leading) {
+  const auto make_layout = [&](MatrixLayout* layout, std::int64_t rows, std::int64_t columns, std::int64_t leading,
+                               std::int64_t stride) {
     call(library_.MatrixLayoutCreate, layout, data, static_cast<std::uint64_t>(columns),
          static_cast<std::uint64_t>(rows), leading);
+    if (key.batch == 1) return;
+    const auto batch = static_cast<std::int32_t>(key.batch);
+    call(library_.MatrixLayoutSetAttribute, *layout, layout_batch_count, static_cast<const void*>(&batch),
+         sizeof batch);
+    call(library_.MatrixLayoutSetAttribute, *layout, layout_batch_stride, static_cast<const void*>(&stride),
+         sizeof stride);
   };
-  make_layout(&choice->first, key.transpose_b ? key.n : key.k, key.transpose_b ? key.k : key.n, key.ldb);
-  make_layout(&choice->second, key.transpose_a ? key.k : key.m, key.transpose_a ? key.m : key.k, key.lda);
-  make_layout(&choice->result, key.m, key.n, key.ldc);
+  make_layout(&choice->first, key.transpose_b ? key.n : key.k, key.transpose_b ? key.k : key.n, key.ldb, key.stride_b);
+  make_layout(&choice->second, key.transpose_a ? key.k : key.m, key.transpose_a ? key.m : key.k, key.lda, key.stride_a);
+  make_layout(&choice->result, key.m, key.n, key.ldc, key.stride_c);
 
   Preference preference = nullptr;
   call(library_.MatmulPreferenceCreate, &preference);

@@ -41,6 +41,7 @@ inline constexpr int data_float32 = 0, data_float64 = 1;                        
 inline constexpr int compute_float32 = 68, compute_float64 = 70, compute_tf32 = 77;  // cublasComputeType_t
 inline constexpr int description_transpose_a = 3, description_transpose_b = 4;
 inline constexpr std::int32_t transpose = 1;  // cublasOperation_t
+inline constexpr int layout_batch_count = 5, layout_batch_stride = 6;
 inline constexpr int preference_workspace_bytes = 1, preference_reduction_schemes = 3, preference_alignment_a = 5;
 inline constexpr int config_split_k = 2, config_reduction_scheme = 3;
 

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
+#include <limits>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -135,6 +136,7 @@ class Gpu final : public runtime::Device {
 
   bool prepare(const MatrixProduct& product) override {
     if (product.dtype != DType::float32 && product.dtype != DType::float64) return false;
+    if (product.batch > std::numeric_limits<std::int32_t>::max()) return false;
     const std::lock_guard lock(products_mutex_);
     try {
       if (!library_) library_ = std::make_unique<BlasLt>(device_);

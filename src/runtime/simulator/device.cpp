@@ -112,13 +112,14 @@ class SimulatedDevice final : public Device {
   void gemm(const cpu::MatrixProduct& product) override {
     // The host's BLAS, on this device's memory: one access for each operand, checked as a kernel's would be.
     const bool ta = product.transpose_a, tb = product.transpose_b;
-    const auto bytes = [&](std::int64_t rows, std::int64_t columns, std::int64_t stride) {
-      if (rows <= 0 || columns <= 0) return std::size_t{0};
-      return static_cast<std::size_t>((rows - 1) * stride + columns) * size_of(product.dtype);
+    const auto bytes = [&](std::int64_t rows, std::int64_t columns, std::int64_t leading, std::int64_t stride) {
+      if (rows <= 0 || columns <= 0 || product.batch <= 0) return std::size_t{0};
+      return static_cast<std::size_t>((product.batch - 1) * stride + (rows - 1) * leading + columns) *
+             size_of(product.dtype);
     };
-    const std::size_t a = bytes(ta ? product.k : product.m, ta ? product.m : product.k, product.lda);
-    const std::size_t b = bytes(tb ? product.n : product.k, tb ? product.k : product.n, product.ldb);
-    const std::size_t c = bytes(product.m, product.n, product.ldc);
+    const std::size_t a = bytes(ta ? product.k : product.m, ta ? product.m : product.k, product.lda, product.stride_a);
+    const std::size_t b = bytes(tb ? product.n : product.k, tb ? product.k : product.n, product.ldb, product.stride_b);
+    const std::size_t c = bytes(product.m, product.n, product.ldc, product.stride_c);
     memory_->check_read(product.a, a, "the left operand of a product");
     memory_->check_read(product.b, b, "the right operand of a product");
     if (product.beta != 0) memory_->check_read(product.c, c, "the result of a product, which adds to it");

@@ -1,0 +1,22 @@
+#include "lists.hpp"
+
+#include "operands.hpp"
+
+namespace croton::python {
+
+bool is_list(nb::handle object) { return PyList_Check(object.ptr()) || PyTuple_Check(object.ptr()); }
+
+std::vector<std::pair<Variable, Variable>> to_pairs(nb::handle object, const char* what) {
+  std::vector<std::pair<Variable, Variable>> pairs;
+  if (object.is_none()) return pairs;
+  const nb::object items = nb::isinstance<nb::dict>(object) ? nb::object(object.attr("items")()) : nb::borrow(object);
+  for (const nb::handle item : items) {
+    if (!is_list(item) || nb::len(item) != 2 || !nb::isinstance<Variable>(item[0])) {
+      throw TypeError(std::string(what) + " is a dict or a list of pairs (variable, expression)");
+    }
+    pairs.emplace_back(nb::cast<Variable>(item[0]), to_variable(item[1]));
+  }
+  return pairs;
+}
+
+}  // namespace croton::python

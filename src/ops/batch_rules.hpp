@@ -1,0 +1,22 @@
+// What views, generators, reads and writes at positions become when an input of theirs has one more axis in front (builder/batch.hpp).
+#pragma once
+
+#include "builder/batch.hpp"
+
+namespace croton::ops {
+
+builder::Batched batch_dimshuffle(const builder::BatchContext& context);
+builder::Batched batch_reshape(const builder::BatchContext& context);
+builder::Batched batch_alloc(const builder::BatchContext& context);
+builder::Batched batch_subtensor(const builder::BatchContext& context);
+builder::Batched batch_subtensor_grad(const builder::BatchContext& context);
+builder::Batched batch_set_subtensor(const builder::BatchContext& context);
+builder::Batched batch_specify_shape(const builder::BatchContext& context);
+builder::Batched batch_gather(const builder::BatchContext& context);
+builder::Batched batch_pick(const builder::BatchContext& context);
+builder::Batched batch_scatter(const builder::BatchContext& context);
+builder::Batched batch_shape_of(const builder::BatchContext& context);
+builder::Batched batch_arange(const builder::BatchContext& context);
+builder::Batched batch_checked_index(const builder::BatchContext& context);
+
+}  // namespace croton::ops

@@ -1,0 +1,77 @@
+#include "ops/custom_gradient.hpp"
+
+#include <croton/error.hpp>
+#include <croton/ops.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "builder/gradient_context.hpp"
+#include "expr/arena.hpp"
+
+namespace croton::ops {
+namespace {
+
+using builder::GradientContext;
+
+/// Inputs: the output that it passes on, all outputs, all arguments. Attributes: which output, how many there are.
+struct WithGradient : expr::Op {
+  std::string graph_name;
+  OpFromGraph::Gradient function;
+};
+
+std::vector<Variable> gradient(const GradientContext& c) {
+  const auto& op = static_cast<const WithGradient&>(*c.node.op);
+  const auto which = static_cast<std::size_t>(c.node.attrs.integer("output"));
+  const auto count = static_cast<std::ptrdiff_t>(c.node.attrs.integer("outputs"));
+  const std::vector<Variable> outputs(c.inputs.begin() + 1, c.inputs.begin() + 1 + count);
+  const std::vector<Variable> arguments(c.inputs.begin() + 1 + count, c.inputs.end());
+  // The function is linear in the gradients: those of the other outputs come by their own identities.
+  std::vector<Variable> gradients;
+  for (const Variable& output : outputs) gradients.push_back(zeros_like(output));
+  gradients[which] = c.gradient;
+  const std::vector<Variable> parts = op.function(arguments, outputs, gradients);
+  if (parts.size() != arguments.size()) {
+    throw ValueError(fmt::format("the gradient of {} ({}) gave {} variable(s) for {} input(s)", op.graph_name,
+                                 builder::describe(c.node.where), parts.size(), arguments.size()));
+  }
+  std::vector<Variable> result(c.inputs.size());
+  std::ranges::copy(parts, result.begin() + 1 + count);
+  return result;
+}
+
+}  // namespace
+
+std::shared_ptr<const expr::Op> gradient_carrier(OpFromGraph::Gradient function, std::string name) {
+  auto op = std::make_shared<WithGradient>();
+  op->graph_name = std::move(name);
+  op->function = std::move(function);
+  op->name = "with_gradient";
+  op->kind = expr::Kind::Expand;
+  op->arity = -1;
+  op->doc = "the first input, with a gradient of the user's";
+  op->infer = [](expr::InferContext& c) { return c.inputs[0]; };
+  op->gradient = gradient;
+  op->expand = [](expr::Arena& arena, expr::NodeId node) { return arena.input(node, 0); };
+  op->expand_at_import = true;
+  op->takes_complex = true;
+  return op;
+}
+
+std::vector<Variable> with_gradient(const std::vector<Variable>& results, const std::vector<Variable>& arguments,
+                                    std::shared_ptr<const expr::Op> carrier, Where where) {
+  std::vector<Variable> carried;
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    std::vector<Variable> inputs{results[i]};
+    inputs.insert(inputs.end(), results.begin(), results.end());
+    inputs.insert(inputs.end(), arguments.begin(), arguments.end());
+    carried.push_back(builder::apply(
+        *carrier, inputs,
+        {{"output", static_cast<std::int64_t>(i)}, {"outputs", static_cast<std::int64_t>(results.size())}}, where));
+    carried.back().node()->own_op = carrier;
+  }
+  return carried;
+}
+
+}  // namespace croton::ops

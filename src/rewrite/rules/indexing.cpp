@@ -1,0 +1,155 @@
+// Basic indexing: one subtensor for several, and of what is computed, only what is asked for.
+#include <algorithm>
+
+#include "rewrite/rules/functions.hpp"
+
+namespace croton::rewrite {
+
+using expr::Arena;
+using expr::Attrs;
+using expr::Ints;
+using expr::Kind;
+using expr::NodeId;
+
+namespace {
+
+/// How one axis is indexed: by a number, or by a slice.
+struct Axis {
+  bool index = false;
+  std::optional<NodeId> start, stop;  // an index has its number in start
+  std::int64_t step = 1;
+  bool is_whole() const { return !index && !start && !stop && step == 1; }
+};
+
+/// Of a subtensor, one for each axis of what it reads.
+std::vector<Axis> axes_of(const Arena& arena, NodeId subtensor) {
+  const Ints& spec = arena.attrs(subtensor).ints("spec");
+  std::vector<Axis> axes(arena.type(arena.input(subtensor, 0)).rank());
+  std::size_t next = 1;
+  for (std::size_t i = 0; 4 * i < spec.size(); ++i) {
+    axes[i].index = spec[4 * i] == 0;
+    if (spec[4 * i + 1] != 0) axes[i].start = arena.input(subtensor, next++);
+    if (spec[4 * i + 2] != 0) axes[i].stop = arena.input(subtensor, next++);
+    axes[i].step = spec[4 * i + 3];
+    const auto first = axes[i].start ? arena.known(*axes[i].start) : std::nullopt;
+    if (!axes[i].index && axes[i].step > 0 && first == 0) axes[i].start.reset();
+  }
+  return axes;
+}
+
+NodeId make_subtensor(Rewriter& r, NodeId x, std::span<const Axis> axes) {
+  while (!axes.empty() && axes.back().is_whole()) axes = axes.first(axes.size() - 1);
+  if (axes.empty()) return x;
+  Ints spec;
+  std::vector<NodeId> inputs{x};
+  for (const Axis& axis : axes) {
+    spec.insert(spec.end(), {axis.index ? 0 : 1, axis.start ? 1 : 0, axis.stop ? 1 : 0, axis.step});
+    if (axis.start) inputs.push_back(*axis.start);
+    if (axis.stop) inputs.push_back(*axis.stop);
+  }
+  return r.make(expr::op("subtensor"), inputs, {{"spec", spec}});
+}
+
+/// `outer` of what `inner` leaves, as one: where one of them takes all, and of numbers that count from the front.
+std::optional<Axis> merged(Arena& arena, const Axis& inner, const Axis& outer) {
+  if (inner.is_whole()) return outer;
+  if (outer.is_whole()) return inner;
+  if (inner.stop || inner.step != 1 || outer.step < 1) return std::nullopt;
+  const auto sum = [&](const std::optional<NodeId>& bound) -> std::optional<NodeId> {
+    const auto a = arena.known(*inner.start), b = bound ? arena.known(*bound) : 0;
+    constexpr std::int64_t most = std::int64_t{1} << 40;
+    if (!a || !b || *a < 0 || *b < 0 || *a > most || *b > most) return std::nullopt;
+    return arena.integer(*a + *b);
+  };
+  Axis result = outer;
+  result.start = sum(outer.start);
+  if (outer.stop) result.stop = sum(outer.stop);
+  if (!result.start || (outer.stop && !result.stop)) return std::nullopt;
+  return result;
+}
+
+}  // namespace
+
+/// x[:] is x.
+NodeId whole_subtensor(Rewriter& r, NodeId root) {
+  const Arena& arena = r.arena();
+  return std::ranges::all_of(axes_of(arena, root), &Axis::is_whole) ? arena.input(root, 0) : expr::no_node;
+}
+
+/// x[i][j] is x[i, j], and x[2:][3:] is x[5:].
+NodeId subtensor_of_subtensor(Rewriter& r, NodeId root) {
+  Arena& arena = r.arena();
+  const NodeId inner = arena.input(root, 0);
+  if (arena.op(inner).name != "subtensor") return expr::no_node;
+  std::vector<Axis> axes = axes_of(arena, inner);
+  const std::vector<Axis> outer = axes_of(arena, root);
+  std::size_t next = 0;
+  for (Axis& axis : axes) {
+    if (axis.index) continue;
+    const auto both = merged(arena, axis, outer[next++]);
+    if (!both) return expr::no_node;
+    axis = *both;
+  }
+  const NodeId result = make_subtensor(r, arena.input(inner, 0), axes);
+  // Sizes that are not numbers may come out as other, if equal, arithmetic.
+  return arena.same_shape(arena.type(result).shape, arena.type(root).shape) ? result : expr::no_node;
+}
+
+/// exp(x)[i] is exp(x[i]), where nobody else needs exp(x).
+NodeId subtensor_of_map(Rewriter& r, NodeId root) {
+  Arena& arena = r.arena();
+  const NodeId map = arena.input(root, 0);
+  if (arena.op(map).kind != Kind::Map || !r.one_use(map)) return expr::no_node;
+  std::vector<NodeId> operands(arena.inputs(map).begin(), arena.inputs(map).end());
+  for (const NodeId operand : operands) {
+    if (arena.type(operand).rank() != 0 && !arena.same_shape(arena.type(operand).shape, arena.type(map).shape))
+      return expr::no_node;
+  }
+  const std::vector<Axis> axes = axes_of(arena, root);
+  for (NodeId& operand : operands) {
+    if (arena.type(operand).rank() != 0) operand = make_subtensor(r, operand, axes);
+  }
+  return r.make(arena.op(map), operands, Attrs(arena.attrs(map)));
+}
+
+/// sum(x, 1)[i] is sum(x[i], 0), where nobody else needs the sum.
+NodeId subtensor_of_reduce(Rewriter& r, NodeId root) {
+  Arena& arena = r.arena();
+  const NodeId reduced = arena.input(root, 0);
+  if (arena.op(reduced).kind != Kind::Reduce || !r.one_use(reduced)) return expr::no_node;
+  const NodeId x = arena.input(reduced, 0);
+  const std::vector<Axis> outer = axes_of(arena, root);
+  const Ints old = arena.attrs(reduced).ints("axes");
+  std::vector<Axis> axes(arena.type(x).rank());
+  Ints moved;
+  std::size_t next = 0;
+  std::int64_t at = 0;
+  for (std::size_t axis = 0; axis < axes.size(); ++axis) {
+    if (std::ranges::binary_search(old, static_cast<std::int64_t>(axis)))
+      moved.push_back(at);
+    else
+      axes[axis] = outer[next++];
+    if (!axes[axis].index) ++at;
+  }
+  return r.make(arena.op(reduced), std::vector{make_subtensor(r, x, axes)}, {{"axes", moved}});
+}
+
+/// dot(a, b)[i, j:] is the product of a row and some columns, where nobody else needs the whole.
+NodeId subtensor_of_product(Rewriter& r, NodeId root) {
+  Arena& arena = r.arena();
+  const NodeId product = arena.input(root, 0);
+  if (arena.op(product).name != "dot" || !r.one_use(product)) return expr::no_node;
+  const std::vector<Axis> axes = axes_of(arena, root);
+  NodeId left = make_subtensor(r, arena.input(product, 0), std::vector{axes[0]});
+  NodeId right = make_subtensor(r, arena.input(product, 1), std::vector{Axis{}, axes[1]});
+  if (axes[0].index) left = r.make("dimshuffle", {left}, {{"pattern", Ints{-1, 0}}});
+  if (axes[1].index) right = r.make("dimshuffle", {right}, {{"pattern", Ints{0, -1}}});
+  const NodeId part = r.make("dot", {left, right});
+  if (!axes[0].index && !axes[1].index) return part;
+  Ints pattern;
+  if (!axes[0].index) pattern.push_back(0);
+  if (!axes[1].index) pattern.push_back(1);
+  return r.make("dimshuffle", {part}, {{"pattern", pattern}});
+}
+
+}  // namespace croton::rewrite

@@ -1,0 +1,103 @@
+// Products of matrices.
+#include "rewrite/rules/functions.hpp"
+
+namespace croton::rewrite {
+
+using expr::Arena;
+using expr::Ints;
+using expr::NodeId;
+
+namespace {
+
+/// What is in memory anyway: an input or a constant, maybe seen through views.
+bool is_stored(const Arena& arena, NodeId x) {
+  while (arena.op(x).name == "dimshuffle") x = arena.input(x, 0);
+  return arena.op(x).kind == expr::Kind::Leaf;
+}
+
+NodeId zeros(Rewriter& r, NodeId like) {
+  std::vector<NodeId> inputs{r.constant(0, like)};
+  for (const NodeId size : r.arena().type(like).shape) inputs.push_back(r.arena().representative(size));
+  return r.make(expr::op("alloc"), inputs);
+}
+
+/// Whether (m, k) by (k, n) by (n, p) needs fewer multiplications from the right than from the left, if that can be
+/// told.
+bool cheaper_from_right(const Arena& arena, NodeId m, NodeId k, NodeId n, NodeId p) {
+  // A column at the end makes both products those of a matrix and a column.
+  if (arena.known(p) == 1) return arena.known(n) != 1 && arena.known(m) != 1;
+  const auto a = arena.known(m), b = arena.known(k), c = arena.known(n), d = arena.known(p);
+  if (!a || !b || !c || !d) return false;
+  const auto work = [](std::int64_t x, std::int64_t y, std::int64_t z) {
+    return static_cast<double>(x) * static_cast<double>(y) * static_cast<double>(z);
+  };
+  return work(*b, *c, *d) + work(*a, *b, *d) < work(*a, *b, *c) + work(*a, *c, *d);
+}
+
+}  // namespace
+
+/// A product of two views that only transpose is a product of the originals, transposed: dot(a.T, b.T).T = dot(b, a).
+NodeId transpose_of_product(Rewriter& r, NodeId root) {
+  Arena& arena = r.arena();
+  const NodeId product = arena.input(root, 0);
+  if (arena.op(product).name != "dot" || arena.attrs(root).ints("pattern") != Ints{1, 0} || !r.one_use(product))
+    return expr::no_node;
+  const auto transposed = [&](NodeId x) { return r.make("dimshuffle", {x}, {{"pattern", Ints{1, 0}}}); };
+  return r.make("dot", {transposed(arena.input(product, 1)), transposed(arena.input(product, 0))});
+}
+
+/// dot(c a, b) is c dot(a, b), where a is in memory: else c costs nothing in the kernel that makes c a.
+NodeId scaled_product(Rewriter& r, NodeId root) {
+  Arena& arena = r.arena();
+  for (std::size_t i = 0; i < 2; ++i) {
+    const NodeId scaled = arena.input(root, i);
+    const std::string_view name = arena.op(scaled).name;
+    const NodeId factor = name == "mul" ? arena.input(scaled, 1) : expr::no_node;
+    if (name != "neg" && (name != "mul" || !arena.scalar_value(factor))) continue;
+    const NodeId x = arena.input(scaled, 0);
+    if (!is_stored(arena, x) || arena.type(x).dtype != arena.type(root).dtype || !r.one_use(scaled)) continue;
+    std::vector<NodeId> sides(arena.inputs(root).begin(), arena.inputs(root).end());
+    sides[i] = x;
+    const NodeId product = r.make(arena.op(root), sides);
+    return name == "neg" ? r.make("neg", {product}) : r.make("mul", {product, factor});
+  }
+  return expr::no_node;
+}
+
+/// A product with zeros is zeros.
+NodeId product_with_zeros(Rewriter& r, NodeId root) {
+  Arena& arena = r.arena();
+  for (const NodeId side : arena.inputs(root)) {
+    if (arena.op(side).name != "alloc") continue;
+    const auto value = arena.scalar_value(arena.input(side, 0));
+    if (value && value->as_double() == 0) return zeros(r, root);
+  }
+  return expr::no_node;
+}
+
+/// (m, 1) by (1, n) has nothing to add up: a map, which fuses.
+NodeId outer_product(Rewriter& r, NodeId root) {
+  Arena& arena = r.arena();
+  const NodeId a = arena.input(root, 0), b = arena.input(root, 1);
+  return arena.known(arena.type(a).shape[1]) == 1 ? r.make("mul", {a, b}) : expr::no_node;
+}
+
+/// dot(dot(a, b), c) in the order that needs fewer multiplications.
+NodeId chain_of_products(Rewriter& r, NodeId root) {
+  Arena& arena = r.arena();
+  const NodeId left = arena.input(root, 0), right = arena.input(root, 1);
+  const auto shape = [&](NodeId x, std::size_t axis) { return arena.type(x).shape[axis]; };
+  if (arena.op(left).name == "dot" && r.one_use(left)) {
+    const NodeId a = arena.input(left, 0), b = arena.input(left, 1);
+    if (cheaper_from_right(arena, shape(a, 0), shape(a, 1), shape(b, 1), shape(right, 1)))
+      return r.make("dot", {a, r.make("dot", {b, right})});
+  }
+  if (arena.op(right).name == "dot" && r.one_use(right)) {
+    const NodeId b = arena.input(right, 0), c = arena.input(right, 1);
+    if (cheaper_from_right(arena, shape(c, 1), shape(b, 1), shape(left, 1), shape(left, 0)))  // the mirror image
+      return r.make("dot", {r.make("dot", {left, b}), c});
+  }
+  return expr::no_node;
+}
+
+}  // namespace croton::rewrite

@@ -1,0 +1,153 @@
+// Reductions: over fewer axes, over the axes of what a view shows, and of fewer elements.
+#include <algorithm>
+
+#include "rewrite/rules/functions.hpp"
+
+namespace croton::rewrite {
+
+using expr::Arena;
+using expr::Ints;
+using expr::NodeId;
+
+namespace {
+
+bool contains(const Ints& axes, std::size_t axis) {
+  return std::ranges::binary_search(axes, static_cast<std::int64_t>(axis));
+}
+
+/// The dimshuffle of `x` that leaves out `dropped`, which are stated to be 1.
+NodeId without_axes(Rewriter& r, NodeId x, const Ints& dropped) {
+  Ints pattern;
+  for (std::size_t axis = 0; axis < r.arena().type(x).rank(); ++axis) {
+    if (!contains(dropped, axis)) pattern.push_back(static_cast<std::int64_t>(axis));
+  }
+  return r.make("dimshuffle", {x}, {{"pattern", pattern}});
+}
+
+/// Whether the axis of a node of `rank` dimensions is one that `operand`, aligned at the end, lacks or only repeats.
+bool repeats(const Arena& arena, NodeId operand, std::size_t axis, std::size_t rank) {
+  const auto& shape = arena.type(operand).shape;
+  return axis + shape.size() < rank || arena.known(shape[axis + shape.size() - rank]) == 1;
+}
+
+}  // namespace
+
+/// A reduction over axes of size 1, or over none, only drops them.
+NodeId reduce_nothing(Rewriter& r, NodeId root) {
+  Arena& arena = r.arena();
+  const NodeId x = arena.input(root, 0);
+  Ints left, dropped;
+  for (const std::int64_t axis : arena.attrs(root).ints("axes")) {
+    const bool one = arena.known(arena.type(x).shape[static_cast<std::size_t>(axis)]) == 1;
+    (one ? dropped : left).push_back(axis);
+  }
+  if (!left.empty() && dropped.empty()) return expr::no_node;
+  const NodeId squeezed = without_axes(r, x, dropped);
+  if (left.empty()) return squeezed;
+  Ints moved;
+  for (const std::int64_t axis : left)
+    moved.push_back(axis - (std::ranges::lower_bound(dropped, axis) - dropped.begin()));
+  return r.make(arena.op(root), std::vector{squeezed}, {{"axes", moved}});
+}
+
+/// sum(sum(x)) is one sum over the axes of both.
+NodeId reduce_of_reduce(Rewriter& r, NodeId root) {
+  Arena& arena = r.arena();
+  const NodeId inner = arena.input(root, 0);
+  if (&arena.op(inner) != &arena.op(root) || !r.one_use(inner)) return expr::no_node;
+  const NodeId x = arena.input(inner, 0);
+  Ints axes = arena.attrs(inner).ints("axes");
+  Ints kept;
+  for (std::size_t axis = 0; axis < arena.type(x).rank(); ++axis) {
+    if (!contains(axes, axis)) kept.push_back(static_cast<std::int64_t>(axis));
+  }
+  for (const std::int64_t axis : arena.attrs(root).ints("axes")) axes.push_back(kept[static_cast<std::size_t>(axis)]);
+  std::ranges::sort(axes);
+  return r.make(arena.op(root), std::vector{x}, {{"axes", axes}});
+}
+
+/// sum(x.T, 1) is sum(x, 0): the order of the elements is a matter of the axes reduced, and what is left is shuffled.
+NodeId reduce_of_dimshuffle(Rewriter& r, NodeId root) {
+  Arena& arena = r.arena();
+  const NodeId view = arena.input(root, 0);
+  if (arena.op(view).name != "dimshuffle") return expr::no_node;
+  const Ints pattern = arena.attrs(view).ints("pattern"), outer = arena.attrs(root).ints("axes");
+  Ints axes;
+  for (const std::int64_t axis : outer) {
+    if (pattern[static_cast<std::size_t>(axis)] >= 0) axes.push_back(pattern[static_cast<std::size_t>(axis)]);
+  }
+  // A position counts along the axes in their order.
+  if (arena.op(root).reduce->yields_index && (outer.size() != 1 || axes.empty())) return expr::no_node;
+  std::ranges::sort(axes);
+  const NodeId reduced = r.make(arena.op(root), std::vector{arena.input(view, 0)}, {{"axes", axes}});
+  Ints left;
+  for (std::size_t i = 0; i < pattern.size(); ++i) {
+    if (contains(outer, i)) continue;
+    const std::int64_t from = pattern[i];
+    left.push_back(from < 0 ? -1 : from - (std::ranges::lower_bound(axes, from) - axes.begin()));
+  }
+  return r.make("dimshuffle", {reduced}, {{"pattern", left}});
+}
+
+/// sum(x c) is c sum(x), and sum(x / c) is sum(x) / c, where c is the same along the axes of the sum: one product
+/// instead of many.
+NodeId factor_out_of_sum(Rewriter& r, NodeId root) {
+  Arena& arena = r.arena();
+  const NodeId product = arena.input(root, 0);
+  const DType dtype = arena.type(root).dtype;
+  const bool divides = arena.op(product).name == "true_divide";
+  if ((arena.op(product).name != "mul" && !divides) || !r.one_use(product) || is_bool(dtype)) return expr::no_node;
+  const Ints axes = arena.attrs(root).ints("axes");
+  const std::size_t rank = arena.type(product).rank();
+  for (std::size_t i = 0; i < 2; ++i) {
+    const NodeId factor = arena.input(product, i), rest = arena.input(product, 1 - i);
+    if (arena.type(rest).dtype != dtype || (divides && i == 0)) continue;
+    if (arena.type(factor).dtype != dtype && !arena.scalar_value(factor)) continue;
+    if (!arena.same_shape(arena.type(rest).shape, arena.type(product).shape)) continue;
+    const auto constant_along = [&](std::int64_t axis) {
+      return repeats(arena, factor, static_cast<std::size_t>(axis), rank);
+    };
+    if (!std::ranges::all_of(axes, constant_along)) continue;
+    const auto missing = static_cast<std::int64_t>(rank - arena.type(factor).rank());
+    Ints dropped;
+    for (const std::int64_t axis : axes) {
+      if (axis >= missing) dropped.push_back(axis - missing);
+    }
+    const NodeId left = dropped.empty() ? factor : without_axes(r, factor, dropped);
+    return r.make(arena.op(product).name, {r.make("sum", {rest}, expr::Attrs(arena.attrs(root))), left});
+  }
+  return expr::no_node;
+}
+
+/// The sum of a repeated value is the value times how often it is there.
+NodeId sum_of_repeated(Rewriter& r, NodeId root) {
+  Arena& arena = r.arena();
+  const NodeId x = arena.input(root, 0);
+  const DType dtype = arena.type(root).dtype;
+  if (arena.op(x).name != "alloc" || is_bool(dtype)) return expr::no_node;
+  const NodeId value = arena.input(x, 0);
+  const Ints axes = arena.attrs(root).ints("axes");
+  const std::size_t rank = arena.type(x).rank(), missing = rank - arena.type(value).rank();
+  NodeId count = arena.integer(1);
+  Ints inner;
+  std::vector<NodeId> sizes;
+  bool any = false;
+  for (std::size_t axis = 0; axis < rank; ++axis) {
+    if (!contains(axes, axis)) {
+      sizes.push_back(arena.type(x).shape[axis]);
+      continue;
+    }
+    if (axis >= missing) inner.push_back(static_cast<std::int64_t>(axis - missing));
+    if (!repeats(arena, value, axis, rank)) continue;
+    count = arena.size_arithmetic("mul", count, arena.type(x).shape[axis]);
+    any = true;
+  }
+  if (!any) return expr::no_node;
+  const NodeId once = inner.empty() ? value : r.make("sum", {value}, {{"axes", inner}});
+  const NodeId total = r.make("mul", {once, r.make("cast", {count}, {{"dtype", dtype}})});
+  if (arena.same_shape(arena.type(total).shape, sizes)) return total;
+  sizes.insert(sizes.begin(), total);
+  return r.make(expr::op("alloc"), sizes);
+}
+
+}  // namespace croton::rewrite

@@ -1,0 +1,188 @@
+// What must hold of all rewrite rules alike, tried on every line `rule ...` of tests/text: both sides have the same
+// value in every dtype that is accepted, a rule that is off by name leaves the graph as it was, each fires in a program
+// that was not written for it alone, and docs/rewrites.md is true.
+#include "catch.hpp"
+#include "folders.hpp"
+#include "rule_lines.hpp"
+
+#include <croton/config.hpp>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <set>
+
+#include "expr/evaluate.hpp"
+#include "expr/parse.hpp"
+#include "expr/print.hpp"
+#include "rewrite_programs.hpp"
+#include "text_stages.hpp"
+
+namespace {
+
+using namespace croton;
+using croton::test::RuleLine;
+
+std::vector<RuleLine> all_rule_lines() {
+  std::vector<RuleLine> all;
+  for (const auto& entry : std::filesystem::directory_iterator(croton::test::source_folder() + "/tests/text")) {
+    std::ifstream in(entry.path());
+    for (std::string line; std::getline(in, line);) {
+      if (line.starts_with("rule ")) all.push_back(croton::test::parse_rule_line(line));
+    }
+  }
+  return all;
+}
+
+/// The text with every f32, of variables and constants, in another dtype.
+std::string in_dtype(std::string text, const std::string& dtype) {
+  for (std::size_t at = text.find("f32"); at != std::string::npos; at = text.find("f32", at + dtype.size()))
+    text.replace(at, 3, dtype);
+  return text;
+}
+
+/// The inputs of text::random_inputs, but integers of that dtype over all of 8 bits.
+std::vector<Array> inputs_of(const expr::Graph& graph, DType wide, std::uint64_t seed) {
+  std::vector<Array> inputs = text::random_inputs(graph, seed);
+  for (Array& input : inputs) {
+    if (input.dtype() != wide || !is_integer(wide)) continue;
+    const bool is_unsigned = is_unsigned_int(wide);
+    input = Array::uniform(DType::float64, input.shape(), ++seed, is_unsigned ? 0 : -128, is_unsigned ? 256 : 128)
+                .astype(DType::int64)
+                .astype(wide);
+  }
+  return inputs;
+}
+
+double tolerance(DType dtype) {
+  if (!is_float(dtype)) return 0;
+  return dtype == DType::float64 ? 1e-9 : dtype == DType::float32 ? 1e-4 : dtype == DType::float16 ? 3e-2 : 0.2;
+}
+
+struct Counted {
+  int tried = 0, rewritten = 0;
+};
+
+/// One line in one dtype: the graph before and after the group, at random points. Nothing where the dtype is not taken.
+Counted compare(const RuleLine& line, const std::string& dtype_name, DType dtype) {
+  expr::Graph graph;
+  try {
+    graph = expr::parse_graph(in_dtype(line.left_graph(), dtype_name));
+  } catch (const Error&) {
+    return {};  // an op or a constant that this dtype has not
+  }
+  rewrite::Fired fired;
+  const expr::Graph rewritten =
+      text::rewrite(graph, line.words.at(1), !croton::test::contains(line.words, "ieee"), fired);
+  for (const std::uint64_t seed : {3u, 8u}) {
+    // What stability rules are for would show: exp(100) of an int8 overflows on one side.
+    const bool wide = line.words.at(1) != "stability";
+    const std::vector<Array> values = wide ? inputs_of(graph, dtype, seed) : text::random_inputs(graph, seed);
+    const std::vector<Array> before = expr::evaluate(graph, values), after = expr::evaluate(rewritten, values);
+    for (std::size_t i = 0; i < before.size(); ++i) {
+      CHECK(before[i].dtype() == after[i].dtype());
+      CHECK(before[i].shape() == after[i].shape());
+      const double near = tolerance(is_float(before[i].dtype()) && is_float(dtype) ? dtype : before[i].dtype());
+      const bool same = before[i].all_close(after[i], near, near / 10);
+      INFO(expr::print(graph) << "becomes\n"
+                              << expr::print(rewritten) << before[i].to_string() << "\n"
+                              << after[i].to_string());
+      CHECK(same);
+    }
+  }
+  return {1, fired.empty() ? 0 : 1};
+}
+
+}  // namespace
+
+TEST_CASE("rules: both sides agree in every dtype") {
+  const std::vector<std::pair<std::string, DType>> dtypes = {
+      {"f64", DType::float64}, {"f32", DType::float32}, {"f16", DType::float16}, {"i8", DType::int8},
+      {"i32", DType::int32},   {"i64", DType::int64},   {"u8", DType::uint8},    {"bool", DType::bool_}};
+  Counted all;
+  for (const RuleLine& line : all_rule_lines()) {
+    if (croton::test::contains(line.words, "special")) continue;
+    INFO(line.words.at(1) << ": " << line.left);
+    for (const auto& [name, dtype] : dtypes) {
+      INFO(name);
+      const Counted counted = compare(line, name, dtype);
+      all.tried += counted.tried;
+      all.rewritten += counted.rewritten;
+    }
+  }
+  CHECK(all.tried > 900);
+  CHECK(all.rewritten > 700);
+}
+
+TEST_CASE("rules: one that is off by name does nothing") {
+  std::set<std::string_view> seen, unchanged;
+  for (const RuleLine& line : all_rule_lines()) {
+    const expr::Graph graph = expr::parse_graph(line.left_graph());
+    const std::string& group = line.words.at(1);
+    const bool special_values = !croton::test::contains(line.words, "ieee");
+    rewrite::Fired fired;
+    text::rewrite(graph, group, special_values, fired);
+    for (const auto& [rule, count] : fired) {
+      INFO(rule << ": " << line.left);
+      rewrite::Fired without;
+      const expr::Graph left = text::rewrite(graph, group, special_values, without, {rule});
+      CHECK(without[rule] == 0);
+      seen.insert(rule);
+      // Where no other rule has a say, the text stays.
+      without.erase(rule);
+      if (fired.size() > 1 || !without.empty()) continue;
+      CHECK(expr::print(text::in_order_of_use(left)) == expr::print(text::in_order_of_use(graph)));
+      unchanged.insert(rule);
+    }
+  }
+  for (const rewrite::Group& group : rewrite::groups()) {
+    for (const rewrite::Rule& rule : group.rules) {
+      if (group.name == "expand") continue;  // kernels cannot do without: no name for rules_off
+      INFO(rule.name);
+      CHECK(seen.contains(rule.name));
+    }
+  }
+  CHECK(unchanged.size() > 100);
+}
+
+TEST_CASE("rules: names are known") {
+  CHECK(rewrite::rule_names("log1p+expm1") == std::vector<std::string_view>{"log1p", "expm1"});
+  CHECK(rewrite::rule_names("").empty());
+  CHECK_THROWS_AS(rewrite::rule_names("expand"), ConfigError);
+  CHECK_THROWS_WITH(rewrite::rule_names("lg1p"),
+                    "rules_off: there is no rewrite rule \"lg1p\"; the nearest is \"log1p\"");
+  std::set<std::string_view> names, groups;
+  for (const rewrite::Group& group : rewrite::groups()) {
+    if (!groups.insert(group.name).second) continue;
+    for (const rewrite::Rule& rule : group.rules) {
+      INFO(rule.name);
+      CHECK(names.insert(rule.name).second);
+    }
+  }
+}
+
+TEST_CASE("rules: each fires in some program") {
+  const rewrite::Fired fired = tool::fired_in_programs();
+  for (const rewrite::Group& group : rewrite::groups()) {
+    for (const rewrite::Rule& rule : group.rules) {
+      INFO(group.name << ": " << rule.name);
+      CHECK(fired.contains(rule.name));
+    }
+  }
+}
+
+TEST_CASE("rules: docs/rewrites.md is the table") {
+  const std::string path = croton::test::source_folder() + "/docs/rewrites.md";
+  std::ifstream in(path);
+  std::ostringstream page;
+  page << in.rdbuf();
+  const std::string text = page.str(), begin = "<!-- rules: begin -->\n", end = "<!-- rules: end -->";
+  const std::size_t from = text.find(begin), to = text.find(end);
+  REQUIRE((from != std::string::npos && to != std::string::npos));
+  const std::size_t start = from + begin.size();
+  const std::string table = tool::rules_markdown();
+  if (std::getenv("CROTON_UPDATE_DOCS") != nullptr)
+    std::ofstream(path) << text.substr(0, start) << table << text.substr(to);
+  else
+    CHECK(text.substr(start, to - start) == table);
+}
