@@ -11,10 +11,10 @@ from table import ROWS
 # Make inputs, constants and functions; look at the machine; or belong to compiling: they compute nothing.
 _KINDS = ["scalar", "vector", "matrix", "row", "col", "tensor3", "tensor4"]
 NO_OPERATIONS = {prefix + kind for prefix in ["", *"bwilfdcz"] for kind in _KINDS} | {
-    "scalars", "vectors", "matrices", "variable", "constant", "as_tensor_variable", "shared", "grad", "clone", "devices",
+    "scalars", "vectors", "matrices", "variable", "constant", "as_tensor_variable", "shared", "clone", "devices",
     "use", "transfer", "nnet", "Variable"}
 
-for table in ["elementwise", "complex", "reductions", "shapes", "indexing", "routines", "products", "nnet"]:
+for table in ["elementwise", "complex", "reductions", "shapes", "indexing", "routines", "products", "gradients", "nnet"]:
     importlib.import_module("table_" + table)
 
 

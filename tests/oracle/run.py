@@ -20,7 +20,7 @@ import croton.tensor as T
 
 import gradients
 import operations
-from compare import fault, wide
+from compare import fault, self_test, wide
 from known_faults import known
 from samples import LAYOUTS, REALS, One, generator, placed
 from table import ROWS, Call, Row, floats
@@ -96,7 +96,7 @@ def repro(case, arrays, mode):
 
 class Tally:
     def __init__(self):
-        self.good, self.bad, self.dtypes = Counter(), [], defaultdict(set)
+        self.good, self.bad = Counter(), {}  # bad: the first fault of each case
         self.stepped_round = Counter()
 
     def add(self, case, backend, arrays, problem):
@@ -105,7 +105,7 @@ class Tally:
         elif known(case.row.name, case.dtype, problem):
             self.stepped_round[case.row.name] += 1
         else:
-            self.bad.append(f"{case.label}: {problem}\n      " + repro(case, arrays, backend))
+            self.bad.setdefault((case.label, backend), f"{case.label}: {problem}\n      " + repro(case, arrays, backend))
 
 
 def compiled(mode, variables, outputs):
@@ -238,6 +238,7 @@ def main():
     options.add_argument("--least", type=int, default=0)
     options.add_argument("--progress", action="store_true")
     options = options.parse_args()
+    self_test()
     rows = [row for row in ROWS if not options.only or row.name in options.only]
     tally, started = Tally(), time.time()
     missing = operations.without_row() if not options.only else []
@@ -255,15 +256,14 @@ def main():
         backends[backend] += count
     print(f"\n{total} samples of {len(counts)} operations agree ({', '.join(f'{b}: {n}' for b, n in backends.items())}); "
           f"{len(found_gradients)} gradients; {sum(tally.stepped_round.values())} known faults; {time.time() - started:.0f} s")
-    for name in missing:
-        tally.bad.append(f"{name} has no row in the table, and is not in operations.py")
-    tally.bad += wrong
+    problems = list(tally.bad.values()) + wrong
+    problems += [f"{name} has no row in the table, and is not in operations.py" for name in missing]
     if total < options.least:
-        tally.bad.append(f"fewer than {options.least} samples")
-    for problem in tally.bad[:200]:
+        problems.append(f"fewer than {options.least} samples")
+    for problem in problems:
         print(f"\nFAILED {problem}")
-    if tally.bad:
-        print(f"\n{len(tally.bad)} samples failed")
+    if problems:
+        print(f"\n{len(problems)} failed")
         return 1
     records = options.records or os.environ.get("CROTON_OP_RECORDS")
     if records:

@@ -7,8 +7,8 @@ from samples import awkward, between, only, plain, unit, whole
 from table import FILLED, MATRIX, TENSOR3, always, call, floats, row, twice
 
 DTYPES = ["float64", "float32", "float16"]
-NEAR = dict(ulp=8, why="a few functions of 4 ULP, one after the other")
-CANCELS = dict(ulp=16, absolute=2e-6, why="differences of numbers near each other: the absolute error is small")
+NEAR = dict(result=floats, ulp=8, why="a few functions of 4 ULP, one after the other")
+CANCELS = dict(result=floats, ulp=16, absolute=2e-6, why="differences of numbers near each other: the absolute error is small")
 
 
 def sigmoid(x):
@@ -40,7 +40,9 @@ ACTIVATIONS = {
     "sparse_sigmoid": lambda x: np.clip((x + 1) / 2, 0, 1)}
 for name, function in ACTIVATIONS.items():
     for shapes in (MATRIX, TENSOR3):
-        row("nnet." + name, function, plain, shapes=shapes, dtypes=DTYPES, interval=(-0.9, 0.9), **CANCELS)
+        # Compositions round between their steps, so in 16 bits x - tanh(x) is right to a part of x only.
+        dtypes = DTYPES[:2] if name == "tanh_shrink" else DTYPES
+        row("nnet." + name, function, plain, shapes=shapes, dtypes=dtypes, interval=(-0.9, 0.9), **CANCELS)
 
 
 def ultra_fast(x):
