@@ -3,6 +3,7 @@
 
 #include "arrays.hpp"
 #include "bindings.hpp"
+#include "lists.hpp"
 #include "operands.hpp"
 #include "where.hpp"
 
@@ -20,6 +21,38 @@ std::vector<Variable> to_gradients(nb::handle list) {
   std::vector<Variable> gradients;
   for (const nb::handle item : list) gradients.push_back(item.is_none() ? Variable() : to_variable(item));
   return gradients;
+}
+
+nb::list spread(const std::vector<Variable>& variables) {
+  nb::list list;
+  for (const Variable& variable : variables) list.append(nb::cast(variable));
+  return list;
+}
+
+/// (dtype, shape), or a list of such pairs.
+std::vector<HostOp::Result> to_results(nb::object given) {
+  std::vector<HostOp::Result> results;
+  const auto add = [&](nb::handle pair) {
+    if (!PyTuple_Check(pair.ptr()) || nb::len(pair) != 2)
+      throw TypeError("the types of results are pairs (dtype, shape), or a list of pairs");
+    results.push_back({to_dtype(pair[0]), to_sizes(pair[1])});
+  };
+  if (PyList_Check(given.ptr())) {
+    for (const nb::handle pair : given) add(pair);
+  } else {
+    add(given);
+  }
+  return results;
+}
+
+std::vector<Array> to_arrays(nb::object given) {
+  std::vector<Array> arrays;
+  if (is_list(given)) {
+    for (const nb::handle item : given) arrays.push_back(to_array(item).copy());
+  } else {
+    arrays.push_back(to_array(given).copy());  // its memory is Python's
+  }
+  return arrays;
 }
 
 /// A Python function that C++ may copy and drop on any thread.
@@ -93,15 +126,47 @@ void bind_user_ops(nb::module_& m) {
         return outputs.size() == 1 ? nb::cast(outputs[0]) : nb::cast(outputs);
       });
 
+  nb::class_<HostOp>(
+      m, "HostOp",
+      "A Python function as an operation; it runs on the host. results(*variables) gives the types of the "
+      "results: a pair (dtype, shape) or a list of them, with sizes that may be symbolic. "
+      "compute(*arrays) gives the values: an array or a list. gradient(inputs, outputs, gs) gives a "
+      "gradient (or None) for each input. pure: equal inputs give equal results.")
+      .def(
+          "__init__",
+          [](HostOp* self, std::string name, nb::object results, nb::object compute, nb::object gradient, bool pure) {
+            HostOp::Definition d{.name = std::move(name), .results = {}, .compute = {}, .pure = pure};
+            d.results = [results = keep(results)](const std::vector<Variable>& inputs) {
+              const nb::gil_scoped_acquire gil;
+              return to_results((*results)(*spread(inputs)));
+            };
+            d.compute = [compute = keep(compute)](const std::vector<Array>& inputs) {
+              const nb::gil_scoped_acquire gil;
+              nb::list arrays;
+              for (const Array& input : inputs) arrays.append(to_numpy(input.copy()));  // Python may keep it
+              return to_arrays((*compute)(*arrays));
+            };
+            if (!gradient.is_none()) {
+              d.gradient = [gradient = keep(gradient)](const std::vector<Variable>& in,
+                                                       const std::vector<Variable>& out,
+                                                       const std::vector<Variable>& g) {
+                const nb::gil_scoped_acquire gil;
+                return to_gradients((*gradient)(in, out, g));
+              };
+            }
+            new (self) HostOp(std::move(d), here());
+          },
+          "name"_a, "results"_a, "compute"_a, "gradient"_a = nb::none(), "pure"_a = true)
+      .def("__call__", [](const HostOp& op, nb::args arguments) -> nb::object {
+        const std::vector<Variable> outputs = op.apply(to_operands(arguments), here());
+        return outputs.size() == 1 ? nb::cast(outputs[0]) : nb::cast(outputs);
+      });
+
   m.def(
       "clone",
       [](nb::handle output, nb::handle replace) -> nb::object {
-        std::vector<std::pair<Variable, Variable>> pairs;
-        const bool is_dict = PyDict_Check(replace.ptr());
-        for (const nb::handle pair : is_dict ? nb::cast<nb::dict>(replace).items() : nb::cast<nb::list>(replace))
-          pairs.emplace_back(to_variable(pair[0]), to_variable(pair[1]));
-        if (!PyList_Check(output.ptr()) && !PyTuple_Check(output.ptr()))
-          return nb::cast(clone(to_variable(output), pairs, here()));
+        const auto pairs = to_pairs(replace, "replace");
+        if (!is_list(output)) return nb::cast(clone(to_variable(output), pairs, here()));
         return nb::cast(clone(to_gradients(output), pairs, here()));
       },
       "output"_a, "replace"_a,

@@ -52,3 +52,41 @@ def test_clone():
     assert croton.function([x, y], croton.clone(e, {x: y + 1}), on_unused_input="ignore")(100.0, 3.0) == 12.0
     both = croton.clone([e, y], [(y, x)])
     assert croton.function([x], both)(3.0) == [9.0, 3.0]
+
+
+@pytest.mark.parametrize("mode", ["run", "simulate", "reference"])
+def test_host_op(mode):
+    calls = []
+
+    def compute(x, y):
+        calls.append(x)
+        return [np.sort(x) * y, np.array(x.shape[0])]
+
+    op = croton.HostOp("sorted_scaled", lambda x, y: [(x.dtype, [x.shape[0]]), ("int64", [])], compute,
+                       gradient=lambda inputs, outputs, gs: [None, (gs[0] * outputs[0] / inputs[1]).sum()])
+    x, y = T.dvector("x"), T.dscalar("y")
+    with croton.change_flags(mode=mode):
+        ordered, count = op(x * 2, y)
+        f = croton.function([x, y], [ordered, count, croton.grad(ordered.sum(), y)])
+        values, n, slope = f([3.0, 1.0, 2.0], 10.0)
+    assert values.tolist() == [20.0, 40.0, 60.0]
+    assert n == 3
+    assert slope == 12.0
+    assert calls[0].tolist() == [6.0, 2.0, 4.0]  # kept by Python: a copy
+
+
+def test_errors_of_host_op():
+    x = T.dvector("x")
+
+    def raises(x):
+        raise RuntimeError("from the function")
+
+    same = lambda x: (x.dtype, [x.shape[0]])  # noqa: E731
+    with pytest.raises(RuntimeError, match="from the function"):
+        croton.function([x], croton.HostOp("f", same, raises)(x))([1.0])
+    with pytest.raises(croton.ShapeError, match="where \\(1,\\) was promised"):
+        croton.function([x], croton.HostOp("f", same, lambda x: np.zeros(3))(x))([1.0])
+    with pytest.raises(croton.TypeError, match="float64 was promised"):
+        croton.function([x], croton.HostOp("f", same, lambda x: x.astype("int32"))(x))([1.0])
+    with pytest.raises(croton.TypeError, match="pairs"):
+        croton.HostOp("f", lambda x: x.dtype, lambda x: x)(x)
