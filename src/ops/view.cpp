@@ -410,7 +410,11 @@ Variable flatten(Operand x, int ndim) {
   }
   std::vector<Operand> shape;
   for (int axis = 0; axis + 1 < ndim; ++axis) shape.emplace_back(x.variable.shape(axis, x.where), x.where);
-  shape.emplace_back(-1, x.where);
+  // Of an array without elements -1 would not say which size it stands for.
+  Variable last = ndim > 1 ? x.variable.shape(ndim - 1, x.where) : Variable();
+  for (int axis = ndim; ndim > 1 && axis < x.variable.rank(); ++axis)
+    last = Operand(last, x.where) * Operand(x.variable.shape(axis, x.where), x.where);
+  shape.push_back(ndim > 1 ? Operand(last, x.where) : Operand(-1, x.where));
   return reshape(x, shape);
 }
 

@@ -1,0 +1,73 @@
+"""Is a result right? Its dtype, its shape, and the distance of its numbers from the exact ones."""
+
+import numpy as np
+
+
+def wide(array):
+    """As precise as NumPy has it, so that the reference is rounded once: at the comparison."""
+    array = np.asarray(array)
+    wider = {"float16": np.float64, "float32": np.float64, "float64": np.longdouble, "complex64": np.complex128,
+             "complex128": np.clongdouble}.get(array.dtype.name)
+    return array if wider is None else array.astype(wider)
+
+
+def distance(got, wanted):
+    """In ULP of the dtype of `got`, per element: 0 for equal values and two nans, inf where one only is nan. An overflow
+    counts from the largest finite number."""
+    info = np.finfo(got.dtype)
+    wanted = np.asarray(wanted)
+    with np.errstate(all="ignore"):
+        rounded = wanted.astype(got.dtype)
+        top = np.longdouble(info.max)
+        a, b = np.clip(got.astype(np.longdouble), -top, top), np.clip(wanted.astype(np.longdouble), -top, top)
+        place = np.spacing(np.minimum(np.abs(rounded), info.max)).astype(np.longdouble)
+        far = np.abs(a - b) / np.where(np.isnan(place) | (place <= 0), 1, place)
+    # Where the wide value lies halfway between two numbers, to its own precision, either one is right.
+    tie = (rounded != wanted) & (far <= 0.501)
+    same = tie | (got == rounded) | (np.isnan(got) & np.isnan(rounded))
+    far = np.where(same, 0, np.where(np.isnan(got) | np.isnan(rounded), np.inf, far))
+    infinite = np.isinf(got) & np.isinf(rounded) & (got != rounded)
+    return np.where(infinite, np.inf, far)
+
+
+def fault(got, wanted, ulp=0, absolute=0.0, zero_sign=False):
+    """None, or what is wrong with `got`, the exact value being `wanted`: at most `ulp` units of the last place, or
+    `absolute`, are allowed between them."""
+    wanted = np.asarray(wanted)
+    if got.shape != wanted.shape:
+        return f"the shape is {got.shape}, not {wanted.shape}"
+    if got.dtype.kind == "c":
+        # By the larger part: a small part beside a large one is as uncertain as that one.
+        eps = float(np.finfo(got.dtype).eps)
+        with np.errstate(all="ignore"):
+            exact = wanted.astype(np.complex128)
+            error = np.abs(got.astype(np.complex128) - exact)
+            near = error <= np.maximum(max(ulp, 1) * eps * np.abs(exact), absolute)
+        bad = ~(near | (got == wanted.astype(got.dtype)) | (np.isnan(got) & np.isnan(exact)))
+    elif got.dtype.kind == "f":
+        bad = distance(got, wanted) > ulp
+        if absolute:
+            with np.errstate(all="ignore"):
+                bad &= ~(np.abs(got.astype(np.longdouble) - wanted) <= absolute)
+        if zero_sign:
+            bad |= (got == 0) & (wanted == 0) & (np.signbit(got) != np.signbit(wanted))
+    else:
+        bad = got != wanted
+    if not bad.any():
+        return None
+    at = tuple(int(i) for i in np.argwhere(bad)[0])
+    return f"{int(bad.sum())} of {got.size} elements differ, first at {at}: {got[at]!r}, not {wanted[at]!r}"
+
+
+def self_test():
+    """The comparison sees what it should: an oracle that accepts everything would be quiet too."""
+    right = np.array([1.0, np.nan, np.inf, -0.0, 5e-324, 1e308])
+    assert fault(right, right.astype(np.longdouble), zero_sign=True) is None
+    for at, wrong in enumerate([np.nextafter(1.0, 2), 0.0, -np.inf, 0.0, 1e-323, np.inf]):
+        broken = right.copy()
+        broken[at] = wrong
+        assert fault(broken, right, zero_sign=True), f"{wrong} passes for {right[at]}"
+    assert fault(right[:1] * (1 + 2**-50), right[:1], ulp=2) and not fault(right[:1] * (1 + 2**-50), right[:1], ulp=4)
+    assert fault(right, right[:, None]) and fault(np.array([1, 2]), np.array([1, 3])) and fault(np.array([True]), np.array([False]))
+    z = np.array([1 + 2j, complex(np.nan, 0)])
+    assert fault(z, z) is None and fault(z, z + [1e-10, 0]) and fault(z, np.array([1 + 2j, 0]))

@@ -1,0 +1,94 @@
+"""The table: a row for each public operation. Rows are added by the modules table_*.py."""
+
+from dataclasses import dataclass, field
+from typing import Any, Callable
+
+import numpy as np
+
+from samples import REALS, awkward
+
+
+@dataclass
+class Call:
+    """What stands behind the variables in a call; the same for ours and for the reference."""
+
+    args: tuple = ()
+    kwargs: dict = field(default_factory=dict)
+
+    def __str__(self):
+        return ", ".join([repr(a) for a in self.args] + [f"{k}={v!r}" for k, v in self.kwargs.items()])
+
+
+def call(*args, **kwargs):
+    return Call(args, kwargs)
+
+
+@dataclass
+class Row:
+    name: str  # of croton.tensor; "nnet." in front for those of croton.nnet
+    reference: Callable  # on NumPy arrays, with the arguments of the call
+    draws: tuple = (awkward,)  # of each operand
+    shapes: tuple = ()  # each a tuple with the shape of each operand; all of one rank
+    calls: list = field(default_factory=lambda: [Call()])
+    dtypes: list = field(default_factory=lambda: list(REALS))  # all that are sampled
+    result: Any = None  # dtype of the result by the dtype of the first operand; None: the reference's
+    ulp: Any = 0  # a number, or one for each dtype
+    absolute: float = 0.0  # tolerance, allowed instead of ulp
+    why: str = ""  # the reason for a tolerance that is not 0
+    differs: str = ""  # what NumPy does otherwise, on purpose
+    build: Callable | None = None  # (function, *variables, *args, **kwargs); None: the plain call
+    layouts: bool = True
+    wide: bool = True  # may the reference compute in wider numbers?
+    zero_sign: bool = False  # must zeros have the sign of the reference's?
+    interval: tuple = (0.3, 0.9)  # where gradients are checked
+    differentiable: bool = True  # False: not by definition, or not by its first operand
+    refusals: list = field(default_factory=list)  # (arrays, args): what raises, when built or called
+
+    def tolerance(self, dtype):
+        return self.ulp.get(str(dtype), 0) if isinstance(self.ulp, dict) else self.ulp
+
+
+ROWS: list[Row] = []
+SAME = {}  # other names of an operation
+
+
+def row(name, reference, *draws, **facts):
+    """Adds a row. `name` may be several words: other names of the same operation get rows of their own."""
+    for each in name.split():
+        ROWS.append(Row(each, reference, draws or (awkward,), **facts))
+
+
+def floats(dtype):
+    """Functions with real results: small integers give float32, others float64."""
+    dtype = np.dtype(dtype)
+    return dtype.name if dtype.kind in "fc" else "float32" if dtype.itemsize <= 2 else "float64"
+
+
+def same(dtype):
+    return np.dtype(dtype).name
+
+
+def sums(dtype):
+    kind = np.dtype(dtype).kind
+    return {"i": "int64", "b": "int64", "u": "uint64"}.get(kind, np.dtype(dtype).name)
+
+
+def means(dtype):
+    return np.dtype(dtype).name if np.dtype(dtype).kind in "fc" else "float64"
+
+
+def always(name):
+    return lambda _: name
+
+
+# Shapes that most rows share: a full one first, which is the one that is placed awkwardly in memory.
+MATRIX = (((5, 11),), ((0, 3),), ((1, 1),), ((3, 0),), ((2, 5),))
+FILLED = (((5, 7),), ((1, 1),), ((2, 5),), ((1, 9),))  # for what needs elements
+VECTOR = (((17,),), ((0,),), ((1,),), ((5,),))
+FILLED_VECTOR = (((17,),), ((1,),), ((6,),))
+SCALAR = (((),), ((),), ((),))
+TENSOR3 = (((2, 3, 4),), ((1, 0, 2),), ((1, 1, 1),))
+
+
+def twice(shapes, times=2):
+    return tuple(s * times for s in shapes)

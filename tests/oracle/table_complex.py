@@ -1,0 +1,31 @@
+"""Complex numbers: what only they have, and what elementwise functions, sums and products do with them."""
+
+import numpy as np
+
+from samples import COMPLEX, awkward, between, plain
+from table import FILLED, MATRIX, always, call, row, twice
+
+FINITE = between(-3, 3)
+CLOSE = dict(ulp=8, why="relative to |z|; NumPy's complex functions are of some ULP themselves")
+
+for name in "real imag conj".split():
+    row(name, getattr(np, name), plain, shapes=MATRIX, dtypes=COMPLEX + ["float64", "float32", "int32"], wide=False,
+        differentiable=False)
+row("angle", np.angle, plain, shapes=MATRIX, dtypes=COMPLEX + ["float64", "float32"], ulp=4, differentiable=False,
+    why="arctan2's")
+row("complex", lambda re, im: re + np.complex64(1j) * im, plain, plain, shapes=twice(MATRIX), dtypes=["float64", "float32"],
+    result=lambda d: "complex64" if d == "float32" else "complex128", differentiable=False)
+row("complex_from_polar", lambda r, t: r * np.exp(np.clongdouble(1j) * t), plain, plain, shapes=twice(MATRIX),
+    dtypes=["float64", "float32"], result=lambda d: "complex64" if d == "float32" else "complex128", differentiable=False,
+    **CLOSE)
+for names, function in {"add": np.add, "sub": np.subtract, "mul": np.multiply, "true_div": np.true_divide}.items():
+    row(names, function, FINITE, FINITE, shapes=twice(MATRIX), dtypes=COMPLEX, differentiable=False, **CLOSE)
+for name in "exp log sqrt sin cos tan sinh cosh tanh reciprocal".split():
+    row(name, getattr(np, name), FINITE, shapes=MATRIX, dtypes=COMPLEX, differentiable=False, **CLOSE)
+for names, function in {"abs absolute": np.abs, "neg negative": np.negative, "sqr square": np.square}.items():
+    row(names, function, FINITE, shapes=MATRIX, dtypes=COMPLEX, differentiable=False, **CLOSE)
+for names, function in {"eq equal": np.equal, "neq not_equal": np.not_equal}.items():
+    row(names, function, plain, plain, shapes=twice(MATRIX), dtypes=COMPLEX, differentiable=False)
+for name in "sum prod mean".split():
+    row(name, getattr(np, name), FINITE, shapes=FILLED, dtypes=COMPLEX, differentiable=False, ulp=64,
+        absolute=1e-6, why="rounds once a step", calls=[call(), call(axis=0), call(axis=1, keepdims=True)])

@@ -1,0 +1,213 @@
+"""Elementwise functions. References are NumPy's and SciPy's, in wider numbers where these have them."""
+
+import numpy as np
+import scipy.special as sp
+
+from samples import COMPLEX, FLOATS, INTEGERS, REALS, awkward, between, one, only, plain, positive, unit, whole
+from table import MATRIX, SCALAR, TENSOR3, always, call, floats, row, same, twice
+
+BITS = INTEGERS + ["bool"]
+NUMBERS = FLOATS + INTEGERS  # without bool
+REAL = ["float64", "float32", "float16", "int32", "int8", "uint8", "int64", "uint64", "bool"]
+PAIRS = twice(MATRIX)
+BROADCAST = (((5, 11), (one, 11)), ((5, 4), (one, 4)), ((0, 3), (one, 3)))
+FOUR = dict(ulp=4, why="the accuracy promised for functions that are no arithmetic (docs/numerics.md)")
+
+
+def through_double(function):
+    """SciPy's functions know float64; narrower operands are exact in it."""
+    def reference(*arrays):
+        return function(*[np.asarray(a, np.float64) for a in arrays])
+    return reference
+
+
+# --- one operand: real functions ---------------------------------------------------------------------------------
+for name in "exp exp2 expm1 log log2 log10 log1p sin cos tan sinh cosh tanh arcsin arccos arctan arcsinh arctanh cbrt".split():
+    row(name, getattr(np, name), shapes=MATRIX, dtypes=REAL, result=floats, **FOUR)
+row("arccosh", np.arccosh, shapes=MATRIX, dtypes=REAL, result=floats, interval=(1.2, 3), **FOUR)
+row("sqrt", np.sqrt, shapes=MATRIX, dtypes=REAL, result=floats)
+row("rsqrt", lambda x: 1 / np.sqrt(x), shapes=MATRIX, dtypes=REAL, result=floats, ulp=2, why="1 / sqrt(x) rounds twice")
+row("reciprocal inv", lambda x: 1 / x, shapes=MATRIX, dtypes=FLOATS)
+row("exp10", lambda x: np.power(np.longdouble(10), x), shapes=MATRIX, dtypes=REAL, result=floats, **FOUR)
+row("deg2rad radians", lambda x: x * (np.longdouble("3.14159265358979323846") / 180), shapes=MATRIX, dtypes=REAL,
+    result=floats, ulp=2, why="a product with a rounded number")
+row("rad2deg degrees", lambda x: x * (180 / np.longdouble("3.14159265358979323846")), shapes=MATRIX, dtypes=REAL,
+    result=floats, ulp=2, why="a product with a rounded number")
+row("sinc", lambda x: np.sinc(x), between(-6, 6), shapes=MATRIX, dtypes=FLOATS, ulp=8, absolute=1e-15,
+    why="NumPy's own sin(pi x) is off near whole numbers")
+for name in "erf erfc erfcx".split():
+    row(name, through_double(getattr(sp, name)), between(-5, 5), shapes=MATRIX, dtypes=REAL, result=floats, wide=False,
+        ulp=24, why="SciPy's erfc and erfcx are of some ULP; tests/ulp has the exact values")
+row("erfinv", through_double(sp.erfinv), between(-0.99, 0.99, (0, 1)), shapes=MATRIX, dtypes=FLOATS, wide=False, result=floats, ulp=16,
+    why="SciPy's is of some ULP itself")
+row("erfcinv", through_double(sp.erfcinv), between(0.01, 1.99, (0, 2)), shapes=MATRIX, dtypes=FLOATS, wide=False, result=floats, ulp=32,
+    absolute=4e-16, why="SciPy's is of some ULP itself; absolute near 1")
+row("gamma", through_double(sp.gamma), between(0.1, 20, (1, 12)), shapes=MATRIX, dtypes=REAL, result=floats, wide=False,
+    ulp=16, why="SciPy's is of some ULP itself", differs="of negative whole numbers NumPy's kin give inf or raise; nan here")
+row("gammaln", through_double(sp.gammaln), between(2.2, 50, (3, 50)), shapes=MATRIX, dtypes=NUMBERS, result=floats,
+    wide=False, ulp=16, why="near the zeros at 1 and 2 only the absolute error is small", interval=(2.5, 4))
+row("psi digamma", through_double(sp.psi), between(1.6, 50, (2, 50)), shapes=MATRIX, dtypes=NUMBERS, result=floats,
+    wide=False, ulp=16, why="near its zero at 1.46 only the absolute error is small", interval=(1.6, 4))
+row("tri_gamma", through_double(lambda x: sp.polygamma(1, x)), between(0.2, 50, (1, 50)), shapes=MATRIX, dtypes=NUMBERS,
+    result=floats, wide=False, ulp=16, why="SciPy's is of some ULP itself")
+for name in "i0 i1".split():
+    row(name, through_double(getattr(sp, name)), between(-9, 9), shapes=MATRIX, dtypes=NUMBERS, result=floats,
+        wide=False, ulp=16, why="SciPy's is of some ULP itself")
+for name in "j0 j1".split():
+    row(name, through_double(getattr(sp, name)), between(-9, 9), shapes=MATRIX, dtypes=FLOATS, wide=False, result=floats, ulp=16,
+        absolute=1e-15, why="near zeros only the absolute error is small")
+row("sigmoid", lambda x: 1 / (1 + np.exp(-x)), shapes=MATRIX, dtypes=REAL, result=floats, **FOUR)
+row("softplus", lambda x: np.logaddexp(0, x), shapes=MATRIX, dtypes=REAL, result=floats, **FOUR)
+row("log1mexp", lambda x: np.where(x < -0.7, np.log1p(-np.exp(x)), np.log(-np.expm1(x))), between(-30, -1e-3, (-9, -1)),
+    shapes=MATRIX, dtypes=FLOATS, interval=(-3, -0.2), **FOUR)
+row("xlogx", lambda x: np.where(x == 0, 0, x * np.log(np.where(x == 0, 1, x))), shapes=MATRIX, dtypes=FLOATS, **FOUR)
+
+# --- one operand: exact ------------------------------------------------------------------------------------------
+row("abs abs_ absolute", np.abs, shapes=MATRIX, dtypes=REAL, interval=(-0.9, 0.9))
+row("neg negative", np.negative, shapes=MATRIX, dtypes=NUMBERS, zero_sign=True)
+row("positive", lambda x: x, shapes=MATRIX, dtypes=REAL, zero_sign=True, differs="NumPy refuses bool")
+row("sqr square", np.square, shapes=MATRIX, dtypes=REAL, result=same, differs="NumPy's square of bool is bool too")
+row("sgn sign", np.sign, shapes=MATRIX, dtypes=NUMBERS)
+for name in "floor ceil trunc".split():
+    row(name, getattr(np, name), shapes=MATRIX, dtypes=REAL, zero_sign=True)
+row("rint", np.rint, shapes=MATRIX, dtypes=REAL, zero_sign=True, result=same, differs="NumPy makes floats of integers")
+row("fix", np.trunc, shapes=MATRIX, dtypes=REAL, zero_sign=True, result=same)
+row("round", np.round, shapes=MATRIX, dtypes=FLOATS + INTEGERS, zero_sign=True)
+row("round", lambda x, d: np.round(np.float64(x), d), between(-99, 99), shapes=MATRIX, dtypes=["float64"], wide=False,
+    calls=[call(1), call(2), call(-1)], ulp=1, why="x * 10^d / 10^d")
+row("round_half_away_from_zero", lambda x: np.trunc(x + np.copysign(0.5, x)), between(-99, 99), shapes=MATRIX, dtypes=NUMBERS,
+    result=same)
+row("iround", lambda x: np.round(x).astype(np.int64), between(-99, 99), shapes=MATRIX, dtypes=REAL,
+    result=always("int64"), differentiable=False)
+for name in "isnan isinf isfinite".split():
+    row(name, getattr(np, name), shapes=MATRIX, dtypes=REAL, result=always("bool"), wide=False)
+for name in "isposinf isneginf signbit".split():
+    row(name, getattr(np, name), shapes=MATRIX, dtypes=FLOATS, result=always("bool"), wide=False)
+row("logical_not", np.logical_not, shapes=MATRIX, dtypes=REAL)
+row("invert bitwise_not", np.invert, shapes=MATRIX, dtypes=BITS)
+row("bitwise_count", np.bitwise_count, shapes=MATRIX, dtypes=BITS)
+row("zeros_like empty_like", np.zeros_like, shapes=MATRIX, dtypes=REAL, wide=False)
+row("ones_like", np.ones_like, shapes=MATRIX, dtypes=REAL, wide=False)
+row("nan_to_num", np.nan_to_num, shapes=MATRIX, dtypes=FLOATS, wide=False,
+    calls=[call(), call(nan=1.5), call(nan=2.0, posinf=7.0, neginf=-7.0)])
+row("modf", np.modf, shapes=MATRIX, dtypes=FLOATS, wide=False, zero_sign=True)
+row("frexp", np.frexp, shapes=MATRIX, dtypes=FLOATS, wide=False, differentiable=False)
+
+# --- two operands: arithmetic ------------------------------------------------------------------------------------
+TWO = (awkward, awkward)
+for name, function in {"add": np.add, "sub subtract": np.subtract, "mul multiply": np.multiply}.items():
+    for shapes, dtypes in ((PAIRS, [d for d in REAL if d != "bool"]), (BROADCAST, ["float32", "int32"])):
+        row(name, function, *TWO, shapes=shapes, dtypes=dtypes)
+row("true_div true_divide", np.true_divide, *TWO, shapes=PAIRS, dtypes=FLOATS)
+row("true_div true_divide", np.true_divide, *TWO, shapes=PAIRS, dtypes=["int32", "int8", "uint64"], wide=False,
+    result=always("float32"), ulp=1, why="the exact quotient rounded twice",
+    differs="integers give floatX, and NumPy float64")
+
+
+def whole_quotient(a, b):
+    """Theano's: of integers by 0 it is 0."""
+    if np.asarray(a).dtype.kind not in "iub":
+        return np.floor_divide(a, b)
+    return np.where(b == 0, 0, np.floor_divide(a, np.where(b == 0, 1, b)))
+
+
+def whole_remainder(a, b):
+    if np.asarray(a).dtype.kind not in "iub":
+        return np.remainder(a, b)
+    return np.where(b == 0, 0, np.remainder(a, np.where(b == 0, 1, b)))
+
+
+ZERO = "an integer divided by 0 gives 0 without a warning, as NumPy's value"
+row("floor_div floor_divide int_div", whole_quotient, *TWO, shapes=PAIRS, wide=False, differs=ZERO,
+    dtypes=[d for d in REAL if d not in ("bool", "float16")])
+row("mod remainder", whole_remainder, *TWO, shapes=PAIRS, wide=False, differs=ZERO,
+    dtypes=[d for d in REAL if d not in ("bool", "float16")])
+row("divmod", lambda a, b: (whole_quotient(a, b), whole_remainder(a, b)), *TWO, shapes=PAIRS, wide=False, differs=ZERO,
+    dtypes=["float64", "float32", "int32", "uint8"])
+row("fmod", lambda a, b: np.where(b == 0, 0, np.fmod(a, np.where(b == 0, 1, b))) if a.dtype.kind in "iu" else np.fmod(a, b),
+    *TWO, shapes=PAIRS, wide=False, dtypes=["float64", "float32"] + INTEGERS[:5], differs=ZERO)
+
+
+def power(a, b):
+    """Theano's: integers stay integers, and of a negative exponent only 1 and -1 leave something."""
+    if np.asarray(a).dtype.kind not in "iu":
+        return np.power(a, b)
+    sign = np.where(b % 2 == 0, np.ones_like(a), a)
+    inverse = np.where(a == 1, np.ones_like(a), np.where((a.dtype.kind == "i") & (a + 1 == 0), sign, np.zeros_like(a)))
+    return np.where(b < 0, inverse, np.power(a, np.where(b < 0, 0, b).astype(b.dtype)))
+
+
+row("pow power", power, *TWO, shapes=PAIRS, dtypes=FLOATS + ["int32", "int8", "uint8", "int64"], **FOUR,
+    differs="a negative exponent of integers gives 0 (1 of 1), where NumPy raises")
+row("float_power", lambda a, b: np.power(a.astype(np.longdouble), b.astype(np.longdouble)), *TWO, shapes=PAIRS,
+    dtypes=["float64", "float32", "int32"], result=always("float64"), **FOUR)
+for name in "arctan2 hypot logaddexp logaddexp2".split():
+    row(name, getattr(np, name), *TWO, shapes=PAIRS, dtypes=FLOATS, ulp=4,
+        absolute=3e-7 if name.startswith("log") else 0, why="arctan2, hypot: 4 ULP; logarithms: absolute near 0")
+row("xlogy0", through_double(sp.xlogy), positive, positive, shapes=PAIRS, dtypes=FLOATS, wide=False, result=floats, ulp=8,
+    why="SciPy's log, times a")
+row("xlog1py", through_double(sp.xlog1py), positive, positive, shapes=PAIRS, dtypes=FLOATS, wide=False, result=floats, ulp=8,
+    why="SciPy's log1p, times a")
+row("polygamma", lambda n, x: sp.polygamma(n, np.float64(x)), whole(1, 4, "int32"), positive, shapes=PAIRS,
+    dtypes=["float64", "float32"], wide=False, ulp=64, why="as docs/ulp.md", result=always("float64"))
+
+# --- two operands: choices and neighbours ------------------------------------------------------------------------
+for name in "maximum minimum fmax fmin".split():
+    for shapes, dtypes in ((PAIRS, REAL), (BROADCAST, ["float32", "int32"])):
+        row(name, getattr(np, name), *TWO, shapes=shapes, dtypes=dtypes)
+row("copysign", np.copysign, *TWO, shapes=PAIRS, dtypes=FLOATS, zero_sign=True)
+row("nextafter", np.nextafter, *TWO, shapes=PAIRS, dtypes=["float64", "float32"], wide=False, differentiable=False)
+row("heaviside", np.heaviside, *TWO, shapes=PAIRS, dtypes=FLOATS)
+row("ldexp", lambda x, e: np.ldexp(x, e), awkward, whole(-12, 12, "int32"), shapes=PAIRS, dtypes=["float64", "float32"])
+row("fill", lambda a, b: np.broadcast_to(b, a.shape), *TWO, shapes=PAIRS, dtypes=REAL, differentiable=False)
+for names, function in {"lt less": np.less, "le less_equal": np.less_equal, "gt greater": np.greater,
+                        "ge greater_equal": np.greater_equal, "eq equal": np.equal, "neq not_equal": np.not_equal}.items():
+    row(names, function, *TWO, shapes=PAIRS, dtypes=["float64", "float32", "int8", "int64", "uint64", "bool"],
+        result=always("bool"))
+for name in "logical_and logical_or logical_xor".split():
+    row(name, getattr(np, name), *TWO, shapes=PAIRS, dtypes=["float64", "int8", "uint64", "bool"], result=always("bool"))
+row("isclose", np.isclose, *TWO, shapes=PAIRS, dtypes=["float64", "float32"], wide=False, result=always("bool"),
+    calls=[call(), call(rtol=0.5, atol=0.1), call(equal_nan=True)])
+row("allclose", lambda a, b, **o: np.array(np.allclose(a, b, **o)), plain, plain, shapes=PAIRS, dtypes=["float64"],
+    calls=[call(), call(rtol=10.0, atol=1.0)], result=always("bool"))
+
+# --- whole numbers -----------------------------------------------------------------------------------------------
+for names, function in {"and_ bitwise_and": np.bitwise_and, "or_ bitwise_or": np.bitwise_or,
+                        "xor bitwise_xor": np.bitwise_xor}.items():
+    row(names, function, *TWO, shapes=PAIRS, dtypes=BITS)
+for name in "left_shift right_shift".split():
+    row(name, getattr(np, name), awkward, between(0, 7), shapes=PAIRS, dtypes=INTEGERS,
+        differs="shifts by no bit of the type are defined; here they stay inside")
+for name in "gcd lcm".split():
+    row(name, getattr(np, name), plain, plain, shapes=PAIRS, dtypes=["int32", "int64", "uint8", "int16"])
+
+# --- three operands, casts, scalars ------------------------------------------------------------------------------
+for shapes, dtypes in ((twice(MATRIX, 3), REAL), ((((5, 11), (5, 11), (one, 11)), ((0, 3), (0, 3), (one, 3))), ["int32"])):
+    row("where switch", np.where, only("bool", awkward), awkward, awkward, shapes=shapes, dtypes=dtypes)
+row("clip", lambda x, low, high: np.minimum(np.maximum(x, low), high), awkward, shapes=MATRIX,
+    dtypes=[d for d in REAL if d not in ("bool", "uint8", "uint64")], calls=[call(-1, 1), call(2, -2)])
+
+
+def cast(x, dtype):
+    """Truncates, saturates, nan gives 0: in steps that NumPy defines."""
+    dtype = np.dtype(dtype)
+    if x.dtype.kind != "f" or dtype.kind not in "iu":
+        return x.astype(dtype)
+    low, high = (int(v) for v in (np.iinfo(dtype).min, np.iinfo(dtype).max))
+    exact = [0 if v != v else max(low, min(high, high if v == np.inf else low if v == -np.inf else int(v)))
+             for v in x.ravel().tolist()]
+    return np.array(exact, dtype).reshape(x.shape)
+
+
+row("cast", cast, shapes=MATRIX, dtypes=REAL, wide=False, calls=[call(d) for d in REAL], zero_sign=True,
+    differs="float to integer saturates and nan gives 0; NumPy's is undefined")
+row("add_n", lambda x, y: x + y + x, *TWO, shapes=PAIRS, dtypes=["float32", "float64", "int32"], ulp=1, wide=False,
+    why="a sum of three rounds twice", build=lambda f, x, y: f([x, y, x]))
+
+# Scalars and tensors of three axes, of a few of them.
+for names, function in {"exp": np.exp, "sqrt": np.sqrt}.items():
+    for shapes in (SCALAR, TENSOR3):
+        row(names, function, shapes=shapes, dtypes=["float64", "float32", "int32"], result=floats, **FOUR)
+for names, function in {"add": np.add, "maximum": np.maximum, "lt": np.less}.items():
+    for shapes in (SCALAR, TENSOR3):
+        row(names, function, *TWO, shapes=twice(shapes), dtypes=["float64", "float32", "int8"])

@@ -1,0 +1,73 @@
+"""Reductions over axes."""
+
+import numpy as np
+import scipy.special as sp
+
+from samples import FLOATS, INTEGERS, REALS, awkward, between, plain, positive, with_ties
+from table import FILLED, MATRIX, TENSOR3, VECTOR, always, call, floats, means, row, same, sums
+
+AXES = [call(), call(axis=0), call(axis=1), call(axis=-1, keepdims=True), call(axis=(0, 1)), call(axis=0, keepdims=True)]
+AXES3 = [call(), call(axis=1), call(axis=(0, 2)), call(axis=-1, keepdims=True), call(axis=(1, -1))]
+FILLED3 = (((2, 3, 4),), ((1, 1, 1),), ((3, 1, 5),))
+NARROW = {"float16": 2, "float32": 40, "float64": 40}
+ADDED = dict(ulp=NARROW, absolute=2e-5, why="added in the dtype, float16 in float32, along a tree: one rounding a level")
+NUMBERS = ["float32", "float64", "float16", "int32", "int8", "uint64", "bool"]
+EMPTY = np.zeros((0, 3)), np.zeros((3, 0))
+
+
+def whole(function):
+    """NumPy's, in 64 bits for integers: wider than its own sum of small ones on some systems."""
+    def reference(x, **options):
+        return function(x.astype(sums(x.dtype)) if x.dtype.kind in "iub" else x, **options)
+    return reference
+
+
+for shapes, calls in ((MATRIX, AXES), (TENSOR3, AXES3)):
+    row("sum", whole(np.sum), plain, shapes=shapes, calls=calls, dtypes=NUMBERS, result=sums, **ADDED)
+    row("mean", np.mean, plain, shapes=shapes, calls=calls, dtypes=NUMBERS, result=means, **ADDED)
+    row("prod", whole(np.prod), between(0.5, 1.5, (1, 3)), shapes=shapes, calls=calls, dtypes=NUMBERS, result=sums, ulp=64,
+        why="one rounding a step")
+    for name in "var std".split():
+        row(name, getattr(np, name), plain, shapes=shapes, calls=calls + [call(axis=0, ddof=1)], dtypes=NUMBERS,
+            result=means, ulp={"float16": 4, "float32": 80, "float64": 80}, absolute=2e-5,
+            why="two passes, one rounding a level; absolute where all are equal")
+    row("count_nonzero", lambda x, **o: np.asarray(np.count_nonzero(x, **o)), shapes=shapes, calls=calls, dtypes=NUMBERS,
+        result=always("int64"))
+    for name in "all any".split():
+        row(name, getattr(np, name), between(-1, 1, (0, 2)), shapes=shapes, calls=calls, dtypes=["bool", "int8", "float32"],
+            result=always("bool"), differs="NumPy's take every dtype too")
+for shapes, calls in ((FILLED, AXES), (FILLED3, AXES3)):
+    for draw in (awkward, with_ties):
+        for name in "max min".split():
+            row(name, getattr(np, name), draw, shapes=shapes, calls=calls, dtypes=NUMBERS, interval=(-3, 3),
+                refusals=[([EMPTY[0]], call(axis=0)), ([EMPTY[0]], call()), ([np.ones((2, 3))], call(axis=2)),
+                          ([np.ones((2, 3))], call(axis=(0, 0)))])
+    row("ptp", np.ptp, plain, shapes=shapes, calls=[c for c in calls if not isinstance(c.kwargs.get("axis"), tuple)],
+        dtypes=FLOATS + ["int32", "int64"], ulp=1, why="a difference of exact numbers")
+ONE_AXIS = [call(), call(axis=0), call(axis=1), call(axis=-1, keepdims=True)]
+for draw in (awkward, with_ties):
+    for name in "argmax argmin".split():
+        row(name, getattr(np, name), draw, shapes=FILLED, calls=ONE_AXIS, dtypes=NUMBERS, result=always("int64"),
+            refusals=[([EMPTY[0]], call(axis=0)), ([np.ones((2, 3))], call(axis=-3))])
+    row("max_and_argmax", lambda x, **o: (np.max(x, **o), np.argmax(x, **o)), draw, shapes=FILLED, calls=ONE_AXIS,
+        dtypes=["float32", "int32"], differentiable=False)
+LOGSUM = dict(dtypes=["float64", "float32"], ulp=16, absolute=1e-6, why="an exponential, a sum and a logarithm")
+row("logsumexp", sp.logsumexp, plain, shapes=FILLED, calls=AXES, wide=True, **LOGSUM)
+row("nnet.logsumexp", lambda x, axis=-1, keepdims=False: sp.logsumexp(x, axis=axis, keepdims=keepdims), plain, shapes=FILLED,
+    calls=[call(), call(axis=0), call(axis=1, keepdims=True)], **LOGSUM)
+
+
+def norm(x, ord=2.0, axis=None, keepdims=False):
+    """Of all elements where there is no axis, as Theano's; NumPy's is one of matrices then."""
+    a = np.abs(x)
+    if ord == np.inf:
+        return a.max(axis=axis, keepdims=keepdims)
+    if ord == -np.inf:
+        return a.min(axis=axis, keepdims=keepdims)
+    if ord == 0:
+        return (a != 0).sum(axis=axis, keepdims=keepdims).astype(x.dtype)
+    return (a ** ord).sum(axis=axis, keepdims=keepdims) ** (1 / np.longdouble(ord))
+
+
+row("norm", norm, plain, shapes=FILLED, dtypes=["float64", "float32"], ulp=16, why="powers, a sum and a root",
+    calls=[call(), call(axis=0), call(1.0), call(3.0, axis=1), call(np.inf, axis=0), call(-np.inf), call(0.0, axis=1)])
