@@ -72,7 +72,7 @@ void bind_products_with_jacobians(nb::module_& m) {
         return like(wrt, Lop(one_or_more(f), one_or_more(wrt), points(eval_points),
                              options_of(consider_constant, disconnected_inputs), here()));
       },
-      "f"_a, "wrt"_a, "eval_points"_a, "consider_constant"_a = nb::none(), "disconnected_inputs"_a = "raise",
+      "f"_a, "wrt"_a, "eval_points"_a.none(), "consider_constant"_a = nb::none(), "disconnected_inputs"_a = "raise",
       "The eval points times the Jacobian of f, from the left: the gradients of (f * eval_points).sum().");
   m.def(
       "Rop",
@@ -80,7 +80,7 @@ void bind_products_with_jacobians(nb::module_& m) {
         return like(f, Rop(one_or_more(f), one_or_more(wrt), points(eval_points),
                            options_of(nb::none(), disconnected_inputs), here()));
       },
-      "f"_a, "wrt"_a, "eval_points"_a, "disconnected_inputs"_a = "raise",
+      "f"_a, "wrt"_a, "eval_points"_a.none(), "disconnected_inputs"_a = "raise",
       "The Jacobian of f times the eval points, from the right: the derivative of f along them. None: that variable "
       "does not move.");
   m.def(

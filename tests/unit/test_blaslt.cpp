@@ -268,7 +268,9 @@ TEST_CASE("every call of cuBLASLt made to fail in turn", "[blaslt]") {
                .b = memory.data() + 64,
                .ldb = 4,
                .c = memory.data() + 128,
-               .ldc = 4},
+               .ldc = 4,
+               .batch = 2,
+               .stride_c = 16},
               Precision::full, user_line);
   };
   product();
