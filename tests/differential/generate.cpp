@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "builder/node.hpp"
+#include "known_faults.hpp"
 #include "patterns.hpp"
 #include "rows.hpp"
 
@@ -254,7 +255,7 @@ int Generator::add(const Step& step) {
     if (ct::is_complex(item.value.dtype())) return -1;  // tests/ops has tests of their own for these
     // What is a constant or one of the operands again is no step.
     if (item.variable.is_constant() || std::ranges::find(operands, item.variable) != operands.end()) return -1;
-    if (!is_useful(item.value, step)) return -1;
+    if (!is_useful(item.value, step) || has_known_fault(item.variable, values_.known)) return -1;
     items_.push_back(std::move(item));
   } catch (const ct::InternalError&) {
     throw;

@@ -5,7 +5,8 @@
 #include <algorithm>
 #include <istream>
 #include <ostream>
-#include <sstream>
+
+#include "known_faults.hpp"
 
 namespace differential {
 namespace {
@@ -111,6 +112,7 @@ std::string summary(const Report& report) {
       "{} elements compared, {:.2f} % of them say nothing; {} calls with wrong sizes, {} gradients against "
       "differences\n",
       report.tally.compared.elements, 100 * ambiguous_share(report), report.tally.probes, report.tally.gradients);
+  for (const KnownFault& fault : known_faults()) text += fmt::format("known and stepped around: {}\n", fault.what);
   text += fmt::format("{} failures\n", report.found.size());
   return text;
 }

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <ctime>
 
@@ -80,7 +81,14 @@ std::optional<Failure> compare_all(Prepared& p, const Setting& setting, const Re
   return std::nullopt;
 }
 
+/// Products may be a library's, whose bits depend on where its operands lie; so does what products feed.
+bool has_product(const Prepared& p) {
+  return std::ranges::any_of(ct::builder::topological_order(p.roots),
+                             [](const ct::builder::Node* node) { return node->op->kind == ct::expr::Kind::Contract; });
+}
+
 std::optional<Failure> compare_bits(const Prepared& p, const Setting& setting, const Results& a, const Results& b) {
+  if (has_product(p)) return std::nullopt;
   for (std::size_t i = 0; i < a.size(); ++i) {
     if (!same_bits(a[i], b[i]))
       return Failure{p.test, setting, Fault::bits, "the simulator's bits are not the CPU's", static_cast<int>(i), 0};
