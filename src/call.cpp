@@ -190,7 +190,8 @@ void CompiledFunction::place(Placed& to) const {
       if (base::config().verify) expr::verify(program_graph);
     }
   }
-  to.executable = runtime::make_executable(fuse::fuse(std::move(program_graph), {.join = join, .nan_guard = nan_guard}));
+  to.executable =
+      runtime::make_executable(fuse::fuse(std::move(program_graph), {.join = join, .nan_guard = nan_guard}));
 }
 
 runtime::BoundPlan& CompiledFunction::bind(Placed& where, const runtime::CallArrays& arrays) {
@@ -324,13 +325,19 @@ void CompiledFunction::run_plan(Placed& where) {
 
 /// The results of the call, which has not changed anything yet, against the graph as it was written.
 void CompiledFunction::verify(const Placed& where) {
-  CallToVerify call{.name = name, .written = *written, .rewriting = rewriting, .rewrites_specials = false, .inputs = {}, .results = {}, .how = {}};
-  for (const rewrite::GroupReport& report : reports) call.rewrites_specials = call.rewrites_specials || !report.fired.empty();
+  CallToVerify call{.name = name,
+                    .written = *written,
+                    .rewriting = rewriting,
+                    .rewrites_specials = false,
+                    .inputs = {},
+                    .results = {},
+                    .how = {}};
+  for (const rewrite::GroupReport& report : reports)
+    call.rewrites_specials = call.rewrites_specials || !report.fired.empty();
   std::size_t argument = 0, state = 0;
   for (const expr::GraphInput& input : graph->inputs) {
-    call.inputs.push_back(input.role == expr::Role::argument
-                              ? arrays_.arguments[argument++]
-                              : shared[state++].node()->shared->value.to_host());
+    call.inputs.push_back(input.role == expr::Role::argument ? arrays_.arguments[argument++]
+                                                             : shared[state++].node()->shared->value.to_host());
   }
   for (const Array& output : arrays_.outputs) call.results.push_back(output.to_host());
   for (const Array& update : arrays_.updates) call.results.push_back(update.to_host());

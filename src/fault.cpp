@@ -149,7 +149,8 @@ std::optional<FaultyStep> wrong_step(const expr::Graph& rewritten, std::span<con
     if (call.kernel) {
       for (const std::string& line : runtime::kernel_comment(*call.kernel)) step.text += "  " + line + "\n";
     } else {
-      step.text = fmt::format("  {} ({})\n", graph.arena.op(roots[0]).name, runtime::line_of(graph.arena.origin(roots[0])));
+      step.text =
+          fmt::format("  {} ({})\n", graph.arena.op(roots[0]).name, runtime::line_of(graph.arena.origin(roots[0])));
     }
     return step;
   }
@@ -173,7 +174,8 @@ std::string array_text(const Array& array) {
   for (std::int64_t i = 0; i < array.size(); ++i) {
     values += values.empty() ? "" : ", ";
     if (is_complex(dtype))
-      values += fmt::format("{{{}, {}}}", number_text(array.as_complex(i).real()), number_text(array.as_complex(i).imag()));
+      values +=
+          fmt::format("{{{}, {}}}", number_text(array.as_complex(i).real()), number_text(array.as_complex(i).imag()));
     else if (dtype == DType::uint64)
       values += fmt::format("{}u", static_cast<std::uint64_t>(expr::element_of(array, i).i));
     else if (is_discrete(dtype))
@@ -194,12 +196,14 @@ std::string program_text(const GraphPart& part, const std::string& title, const 
   std::string comment = "// ";
   for (const char c : title) comment += c == '\n' ? std::string("\n// ") : std::string(1, c);
   return fmt::format(
-      "{}\n#include <croton/croton.hpp>\n\n#include <cmath>\n#include <complex>\n#include <cstdint>\n#include <iostream>\n"
+      "{}\n#include <croton/croton.hpp>\n\n#include <cmath>\n#include <complex>\n#include <cstdint>\n#include "
+      "<iostream>\n"
       "#include <vector>\n\n"
       "int main() {{\n  const croton::change_flags flags{{\"{}\"}};\n"
       "  const auto f = croton::function_of_graph(R\"graph(\n{})graph\");\n{}"
       "  try {{\n    std::cout << f({}) << \"\\n\" << f.verification().to_string();\n"
-      "  }} catch (const croton::VerificationError& error) {{\n    std::cout << error.what() << \"\\n\";\n    return 1;\n  }}\n}}\n",
+      "  }} catch (const croton::VerificationError& error) {{\n    std::cout << error.what() << \"\\n\";\n    return "
+      "1;\n  }}\n}}\n",
       comment, flags, expr::print(part.graph), arrays, arguments);
 }
 
@@ -209,10 +213,11 @@ std::string write_program(const GraphPart& part, const std::string& title, const
     const base::Flags& flags = base::config();
     const std::filesystem::path folder = !flags.dump_kernels.empty() ? std::filesystem::path(flags.dump_kernels)
                                          : !flags.cache_dir.empty()  ? std::filesystem::path(flags.cache_dir) / "faults"
-                                                                     : runtime::KernelCache::default_folder() / "faults";
+                                                                    : runtime::KernelCache::default_folder() / "faults";
     std::string settings = fmt::format("mode=verify,optimizer={},special_values={}", call.rewriting.optimizer,
                                        call.rewriting.special_values ? "theano" : "ieee");
-    if (call.how.place != 0) settings += fmt::format(",device={},cuda_simulator={}", flag("device"), flag("cuda_simulator"));
+    if (call.how.place != 0)
+      settings += fmt::format(",device={},cuda_simulator={}", flag("device"), flag("cuda_simulator"));
     const std::string text = program_text(part, title, settings);
     const std::string file = fmt::format("fault_{}.cpp", base::to_hex(base::hash128(text)).substr(0, 12));
     base::Folder::open_private(folder).publish(file, std::as_bytes(std::span(text)));
@@ -237,8 +242,8 @@ std::string describe_fault(const CallToVerify& call, const Expected& expected, b
     expr::Graph rewritten = call.written;
     rewrite::run(rewritten, options);
     if (!expected.agrees(expr::evaluate(rewritten, call.inputs), true)) {
-      const GraphPart whole = cut_graph(call.written, call.written.roots(), [](NodeId) { return false; },
-                                        values_of_nodes(call.written, call.inputs));
+      const GraphPart whole = cut_graph(
+          call.written, call.written.roots(), [](NodeId) { return false; }, values_of_nodes(call.written, call.inputs));
       const std::string title = "at fault: the rewriting, but no rule that can be switched off";
       return title + "\n" + write_program(whole, title, call);
     }

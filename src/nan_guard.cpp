@@ -54,7 +54,8 @@ struct Contents {
     add(nan, "nan");
     add(inf, "inf");
     add(big, "beyond 1e10");
-    return fmt::format("{} of {} element{}, the first at [{}]", text, array.size(), array.size() == 1 ? "" : "s", index(array));
+    return fmt::format("{} of {} element{}, the first at [{}]", text, array.size(), array.size() == 1 ? "" : "s",
+                       index(array));
   }
   /// "-1 to 3, 1 zero, 2 negative".
   std::string range() const {
@@ -89,7 +90,8 @@ std::string name_of_node(const expr::Arena& arena, NodeId node) {
   const std::string line = builder::describe(origin.where);
   const bool leaf = arena.op(node).kind == expr::Kind::Leaf;
   if (leaf) return fmt::format("{} ({})", origin.name.empty() ? std::string(arena.op(node).name) : origin.name, line);
-  return fmt::format("{}{} ({}{}{})", arena.op(node).name, in_gradient, origin.name, origin.name.empty() ? "" : ", ", line);
+  return fmt::format("{}{} ({}{}{})", arena.op(node).name, in_gradient, origin.name, origin.name.empty() ? "" : ", ",
+                     line);
 }
 
 /// The first node whose value is bad while its inputs are well, in the order in which the user's graph was built.
@@ -132,7 +134,8 @@ void raise_nan_error(const GuardedCall& call, const runtime::GuardFailure& failu
   if (const auto found = find_first(call)) throw NanError(describe(call, *found));
   const expr::Arena& arena = failure.executable->program.graph.arena;
   std::string text = fmt::format(
-      "{}: nan_guard: a kernel met it in {}; run node by node, as the graph was written, none of its nodes is at fault, "
+      "{}: nan_guard: a kernel met it in {}; run node by node, as the graph was written, none of its nodes is at "
+      "fault, "
       "so the rewritten or fused form is (mode=verify compares the two). The kernel:",
       call.name, name_of_node(arena, failure.node));
   for (const std::string& line : runtime::kernel_comment(*failure.kernel)) text += "\n  " + line;

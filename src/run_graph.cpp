@@ -60,11 +60,13 @@ std::vector<Array> values_of_nodes(const expr::Graph& graph, std::span<const Arr
   return values;
 }
 
-GraphPart cut_graph(const expr::Graph& graph, std::span<const NodeId> roots,
-                    const std::function<bool(NodeId)>& ends_at, std::span<const Array> values) {
+GraphPart cut_graph(const expr::Graph& graph, std::span<const NodeId> roots, const std::function<bool(NodeId)>& ends_at,
+                    std::span<const Array> values) {
   const expr::Arena& from = graph.arena;
   std::vector<bool> needed(from.size(), false);
-  const auto ends = [&](NodeId id) { return from.op(id).name == "input" || from.op(id).name == "constant" || ends_at(id); };
+  const auto ends = [&](NodeId id) {
+    return from.op(id).name == "input" || from.op(id).name == "constant" || ends_at(id);
+  };
   for (const NodeId root : roots) needed[root] = true;
   for (NodeId id = static_cast<NodeId>(from.size()); id-- > 0;) {
     if (!needed[id] || ends(id)) continue;
@@ -77,7 +79,8 @@ GraphPart cut_graph(const expr::Graph& graph, std::span<const NodeId> roots,
   for (NodeId id = 0; id < from.size(); ++id) {
     if (!needed[id] || !ends(id) || from.scalar_value(id)) continue;
     to.set_origin(to.add_origin(from.origin(id)));
-    if (from.op(id).name == "input") input_of[from.attrs(id).integer("index")] = static_cast<std::int64_t>(part.inputs.size());
+    if (from.op(id).name == "input")
+      input_of[from.attrs(id).integer("index")] = static_cast<std::int64_t>(part.inputs.size());
     std::string name = from.origin(id).name;
     if (name.empty() || std::ranges::find(part.graph.inputs, name, &expr::GraphInput::name) != part.graph.inputs.end())
       name = "x" + std::to_string(part.inputs.size());
@@ -91,10 +94,9 @@ GraphPart cut_graph(const expr::Graph& graph, std::span<const NodeId> roots,
       moved[id] = to.scalar(*value);
     } else if (from.op(id).name == "size") {
       const auto at = input_of.find(from.attrs(id).integer("input"));
-      moved[id] = at != input_of.end()
-                      ? to.type(part.graph.inputs[static_cast<std::size_t>(at->second)].node)
-                            .shape[static_cast<std::size_t>(from.attrs(id).integer("axis"))]
-                      : to.integer(values[id].item<std::int64_t>());
+      moved[id] = at != input_of.end() ? to.type(part.graph.inputs[static_cast<std::size_t>(at->second)].node)
+                                             .shape[static_cast<std::size_t>(from.attrs(id).integer("axis"))]
+                                       : to.integer(values[id].item<std::int64_t>());
     } else {
       std::vector<NodeId> inputs;
       for (const NodeId input : from.inputs(id)) inputs.push_back(moved[input]);
@@ -124,9 +126,11 @@ std::map<NodeId, std::vector<std::pair<std::size_t, int>>> axes_by_size(const Gr
 }  // namespace
 
 GraphPart cut_sizes(GraphPart part, const std::function<bool(const GraphPart&)>& shows) {
-  const auto try_cut = [&](const std::vector<std::pair<std::size_t, int>>& axes, std::int64_t first, std::int64_t last) {
+  const auto try_cut = [&](const std::vector<std::pair<std::size_t, int>>& axes, std::int64_t first,
+                           std::int64_t last) {
     GraphPart smaller = part;
-    for (const auto& [input, axis] : axes) smaller.inputs[input] = smaller.inputs[input].slice(axis, first, last).copy();
+    for (const auto& [input, axis] : axes)
+      smaller.inputs[input] = smaller.inputs[input].slice(axis, first, last).copy();
     try {
       if (!shows(smaller)) return false;
     } catch (const Error&) {

@@ -14,9 +14,9 @@
 namespace croton::detail {
 
 struct GraphRun {
-  bool join = true;         // kernels of several ops
-  bool reference = false;   // kernels run in their reference evaluator
-  expr::Place place = 0;    // the device
+  bool join = true;        // kernels of several ops
+  bool reference = false;  // kernels run in their reference evaluator
+  expr::Place place = 0;   // the device
   std::string schedule = {};
 };
 

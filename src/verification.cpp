@@ -86,7 +86,8 @@ std::string name_of_root(const expr::Graph& graph, std::size_t i) {
   const expr::NodeId node = update ? graph.updates[i - graph.outputs.size()].value : graph.outputs[i];
   const expr::Origin& origin = graph.arena.origin(node);
   const std::string line = builder::describe(origin.where);
-  if (update) return fmt::format("update of {} ({})", graph.inputs[graph.updates[i - graph.outputs.size()].input].name, line);
+  if (update)
+    return fmt::format("update of {} ({})", graph.inputs[graph.updates[i - graph.outputs.size()].input].name, line);
   return fmt::format("output {} ({}{}{})", i, origin.name, origin.name.empty() ? "" : ", ", line);
 }
 
@@ -128,9 +129,9 @@ std::optional<std::string> Expected::fault(std::size_t i, const Array& got, bool
     const bool fits = is_discrete(got.dtype()) || (finite(exact, at) && magnitude(exact, at) <= max);
     if (!fits || !finite(got, at)) {
       // Beyond the numbers of its dtype, where the plain evaluation in that dtype is the judge.
-      const bool same = finite(got, at) == finite(narrow, at) &&
-                        (finite(got, at) || got.as_double(at) == narrow.as_double(at) ||
-                         std::isnan(got.as_double(at)) == std::isnan(narrow.as_double(at)));
+      const bool same =
+          finite(got, at) == finite(narrow, at) && (finite(got, at) || got.as_double(at) == narrow.as_double(at) ||
+                                                    std::isnan(got.as_double(at)) == std::isnan(narrow.as_double(at)));
       const bool better = finite(got, at) ? forgiving || (finite(exact, at) && distance(got, exact, at) <= may)
                                           : !finite(narrow, at) && !std::isnan(got.as_double(at));
       if (!same && !better) return say(at, "");
@@ -139,7 +140,9 @@ std::optional<std::string> Expected::fault(std::size_t i, const Array& got, bool
     const double error = distance(got, exact, at);
     if (error <= may || error / std::max(may, 1e-300) <= most) continue;
     most = error / std::max(may, 1e-300);
-    worst = say(at, is_discrete(got.dtype()) ? "" : fmt::format(": an error of {:.3g}, of which rounding may make {:.3g}", error, may));
+    worst = say(at, is_discrete(got.dtype())
+                        ? ""
+                        : fmt::format(": an error of {:.3g}, of which rounding may make {:.3g}", error, may));
   }
   return worst;
 }
@@ -177,7 +180,8 @@ Verification verify_call(const CallToVerify& call) {
   Verification result;
   for (std::size_t i = 0; i < call.results.size(); ++i) {
     const Array& fused = call.results[i];
-    OutputCheck check{.name = name_of_root(call.written, i), .dtype = fused.dtype(), .shape = fused.shape(), .index = {}};
+    OutputCheck check{
+        .name = name_of_root(call.written, i), .dtype = fused.dtype(), .shape = fused.shape(), .index = {}};
     const Expected::Largest most = expected.largest(i, fused);
     check.fused_ulp = most.ulp;
     check.allowed_ulp = most.allowed_ulp;
@@ -210,7 +214,8 @@ Verification verify_call(const CallToVerify& call) {
 namespace croton {
 
 std::string Verification::to_string() const {
-  std::string text = fmt::format("{:40} {:>12} {:>12} {:>12}\n", "largest error in ULP of", "fused", "unfused", "allowed");
+  std::string text =
+      fmt::format("{:40} {:>12} {:>12} {:>12}\n", "largest error in ULP of", "fused", "unfused", "allowed");
   for (const OutputCheck& check : outputs) {
     text += fmt::format("{:40} {:12.3g} {:12.3g} {:12.3g}  at [{}]\n", check.name, check.fused_ulp, check.unfused_ulp,
                         check.allowed_ulp, fmt::join(check.index, ", "));

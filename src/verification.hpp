@@ -35,8 +35,8 @@ class Expected {
  public:
   Expected(const expr::Graph& graph, std::span<const Array> inputs);
 
-  /// How result `i` differs from what it may be; nothing where it does not. `forgiving`: a finite number may stand where
-  /// NaN or an infinity is expected.
+  /// How result `i` differs from what it may be; nothing where it does not. `forgiving`: a finite number may stand
+  /// where NaN or an infinity is expected.
   std::optional<std::string> fault(std::size_t i, const Array& got, bool forgiving) const;
   bool agrees(std::span<const Array> got, bool forgiving) const;
   /// The largest error of result `i` in ULP, its element, and what is allowed there.

@@ -34,5 +34,11 @@ CT_DEVICE void report(Failure* failure, unsigned int check, i64 value) {
   word->check = check;
 }
 
+// The number of a check that failed is kept in a register, the largest of several, until the work item ends.
+CT_DEVICE void note(unsigned int& bad, bool passes, unsigned int check) {
+  const unsigned int here = passes ? 0u : check;
+  bad = bad < here ? here : bad;
+}
+
 }  // namespace ct
 #endif

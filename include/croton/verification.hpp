@@ -26,14 +26,14 @@ class NanError : public Error {
 
 /// One output of a call, or the new value of a shared variable, against the same in double precision.
 struct OutputCheck {
-  std::string name;          ///< "output 0 (loss, train.cpp:12)", "update of w"
+  std::string name;  ///< "output 0 (loss, train.cpp:12)", "update of w"
   DType dtype = DType::float32;
   Sizes shape;
-  double fused_ulp = 0;      ///< largest error, in units in the last place of the exact value in this dtype
-  double unfused_ulp = 0;    ///< the same of the graph as it was written, one kernel for each op
-  double allowed_ulp = 0;    ///< what rounding may do, at the element where fused_ulp was found
-  Sizes index;               ///< that element
-  double exact = 0;          ///< its value in double precision; of complex numbers the absolute value of the error only
+  double fused_ulp = 0;    ///< largest error, in units in the last place of the exact value in this dtype
+  double unfused_ulp = 0;  ///< the same of the graph as it was written, one kernel for each op
+  double allowed_ulp = 0;  ///< what rounding may do, at the element where fused_ulp was found
+  Sizes index;             ///< that element
+  double exact = 0;        ///< its value in double precision; of complex numbers the absolute value of the error only
   double fused = 0;
   double unfused = 0;
 };

@@ -12,6 +12,7 @@
 #include "base/hash.hpp"
 #include "base/source_place.hpp"
 #include "codegen/embedded.hpp"
+#include "kernel/guard.hpp"
 
 namespace croton::codegen {
 
@@ -102,6 +103,7 @@ class Emitter {
     line("struct Body {");
     indent_ = 2;
     line("const Params& p;");
+    if (guarded()) line("mutable unsigned int bad = 0;", "the check that failed");
     switch (kernel_.family) {
       case Family::pointwise:
         emit_pointwise();
@@ -383,8 +385,15 @@ class Emitter {
     return targets;
   }
 
+  static bool is_guard(const kernel::Check& c) { return c.message == kernel::guard_message; }
+  bool guarded() const { return std::ranges::any_of(kernel_.checks, is_guard); }
+
   void check(std::size_t c) {
     declare({kernel_.checks[c].condition, kernel_.checks[c].value}, false);
+    if (is_guard(kernel_.checks[c])) {
+      line(fmt::format("ct::note(bad, {}, {}u);", operand(kernel_.checks[c].condition), c + 1));
+      return;
+    }
     line(fmt::format("if (!{}) ct::report(p.failure, {}u, {});", operand(kernel_.checks[c].condition), c + 1,
                      operand(kernel_.checks[c].value)));
   }
@@ -618,37 +627,35 @@ class Emitter {
     line("}");
   }
 
+  /// Runs `call`, in which {} is the body.
+  std::string run_body(const std::string& space, std::string_view call) const {
+    const std::string body = fmt::format("{}Body{{p}}", space);
+    if (!guarded()) return fmt::format("  {};\n", fmt::format(fmt::runtime(call), body));
+    return fmt::format("  const {} body{{p}};\n  {};\n  if (body.bad != 0) ct::report(p.failure, body.bad, 0);\n",
+                       space + "Body", fmt::format(fmt::runtime(call), "body"));
+  }
+
   std::string entries(const std::string& name) const {
-    const std::string family(kernel::name_of(kernel_.family));
     const bool split = kernel_.family == Family::split;
+    const std::string family = split ? "split_parts" : std::string(kernel::name_of(kernel_.family));
     const std::string space = name + "_text::";
     std::string text;
     if (target_ == Target::cpu) {
-      text = fmt::format(
-          "extern \"C\" void {0}(const {1}Params* arguments, ct::index begin, ct::index end) {{\n"
-          "  const {1}Params p = *arguments;\n"
-          "  ct::{2}({1}Body{{p}}, begin, end);\n"
-          "}}\n",
-          name, space, split ? "split_parts" : family);
-      if (split) {
-        text += fmt::format(
-            "extern \"C\" void {0}_finish(const {1}Params* arguments) {{\n"
-            "  const {1}Params p = *arguments;\n"
-            "  {1}Body{{p}}.finish();\n"
-            "}}\n",
-            name, space);
-      }
+      const auto entry = [&](std::string_view head, std::string_view call) {
+        text += fmt::format("extern \"C\" void {}{} {{\n  const {}Params p = *arguments;\n{}}}\n", name,
+                            fmt::format(fmt::runtime(head), space), space, run_body(space, call));
+      };
+      entry("(const {}Params* arguments, ct::index begin, ct::index end)", "ct::" + family + "({}, begin, end)");
+      if (split) entry("_finish(const {}Params* arguments)", "{}.finish()");
       return text;
     }
-    text = fmt::format(
-        "CT_KERNEL void {0}(const {1}Params p, ct::index points) {{\n  ct::{2}({1}Body{{p}}, points);\n}}\n", name,
-        space, split ? "split_parts" : family);
+    text = fmt::format("CT_KERNEL void {}(const {}Params p, ct::index points) {{\n{}}}\n", name, space,
+                       run_body(space, "ct::" + family + "({}, points)"));
     if (split) {
       text += fmt::format(
-          "CT_KERNEL void {0}_finish(const {1}Params p) {{\n"
-          "  if (ct::block_index() == 0 && ct::thread_index() == 0) {1}Body{{p}}.finish();\n"
-          "}}\n",
-          name, space);
+          "CT_KERNEL void {}_finish(const {}Params p) {{\n"
+          "  if (ct::block_index() != 0 || ct::thread_index() != 0) return;\n{}}}\n",
+          name, space, run_body(space, "{}.finish()"));
     }
     return text;
   }

@@ -26,7 +26,9 @@ double distance(const Scalar& a, const Scalar& b) {
   return std::isnan(d) ? unbounded : d;
 }
 
-double size_of_value(const Scalar& a) { return is_complex(a.dtype) ? std::abs(a.as_complex()) : std::abs(a.as_double()); }
+double size_of_value(const Scalar& a) {
+  return is_complex(a.dtype) ? std::abs(a.as_complex()) : std::abs(a.as_double());
+}
 
 /// The array as if it had that shape, by NumPy's rules.
 Array broadcast(const Array& array, const Sizes& shape) {
@@ -43,7 +45,8 @@ Array broadcast(const Array& array, const Sizes& shape) {
 Scalar moved(const Scalar& x, double by, int direction) {
   const double sign = direction % 2 == 0 ? 1 : -1;
   if (is_complex(x.dtype)) {
-    const std::complex<double> step = direction < 2 ? std::complex<double>(sign * by) : std::complex<double>(0, sign * by);
+    const std::complex<double> step =
+        direction < 2 ? std::complex<double>(sign * by) : std::complex<double>(0, sign * by);
     return Scalar::of_complex(x.as_complex() + step, x.dtype);
   }
   if (is_bool(x.dtype)) return Scalar::of_int(1 - x.i, x.dtype);
@@ -132,7 +135,9 @@ class Bounds {
       return op.evaluate({at.arena.attrs(at.node), std::move(inputs), dtype, shape}).contiguous();
     };
     if (largest == 0 && (moves || is_discrete(dtype))) return Array::zeros(DType::float64, shape);
-    if (largest == unbounded) return Array::full(DType::float64, shape, unbounded);
+    // Nothing is known of callbacks of the user.
+    if (largest == 0 && op.evaluate == nullptr) return Array::zeros(DType::float64, shape);
+    if (largest == unbounded || op.evaluate == nullptr) return Array::full(DType::float64, shape, unbounded);
     if (moves) return magnitudes(evaluate([](const Scalar&, double error, std::int64_t) { return error; }));
     if (is_discrete(dtype)) {
       for (const int sign : {1, -1}) {
@@ -151,7 +156,8 @@ class Bounds {
     for (std::int64_t i = 0; i < result.size(); ++i) {
       const double bound = std::abs(more.as_double(i) - sizes.as_double(i)) + largest +
                            units * std::max(sizes.as_double(i), size_of_value(element_of(at.value, i)));
-      result.data<double>()[static_cast<std::size_t>(i)] = bound <= std::numeric_limits<double>::max() ? bound : unbounded;
+      result.data<double>()[static_cast<std::size_t>(i)] =
+          bound <= std::numeric_limits<double>::max() ? bound : unbounded;
     }
     return result;
   }

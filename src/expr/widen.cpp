@@ -73,9 +73,7 @@ class Widener {
 
 }  // namespace
 
-DType wide(DType dtype) {
-  return is_float(dtype) ? DType::float64 : is_complex(dtype) ? DType::complex128 : dtype;
-}
+DType wide(DType dtype) { return is_float(dtype) ? DType::float64 : is_complex(dtype) ? DType::complex128 : dtype; }
 
 Graph widened(const Graph& graph) { return Widener(graph).run(); }
 

@@ -45,7 +45,7 @@ class Guard {
 /// The values of a kernel that a guard looks at: what it stores (numbered from 0), and loads (-1 is operand 0).
 void add_check(Kernel& kernel, const Guard& guard, NodeId value, std::int64_t number) {
   const NodeId condition = guard.passes(kernel.body, value);
-  kernel.checks.push_back({condition, kernel.body.integer(number), std::string(guard_message)});
+  kernel.checks.push_back({condition, kernel.body.integer(number), std::string(kernel::guard_message)});
 }
 
 void guard_stores(KernelCall& call, const Guard& guard) {
@@ -101,8 +101,7 @@ Call checking_call(const Program& program, const Guard& guard, const Call& of, N
       extent = kernel.body.make_typed(expr::op("extent"), {}, {{"k", static_cast<std::int64_t>(k)}}, index_type);
     }
     kernel.axes.push_back({extent});
-    index.push_back(
-        kernel.body.make_typed(expr::op("axis"), {}, {{"k", static_cast<std::int64_t>(axis)}}, index_type));
+    index.push_back(kernel.body.make_typed(expr::op("axis"), {}, {{"k", static_cast<std::int64_t>(axis)}}, index_type));
   }
   kernel.extents = static_cast<int>(call.extents.size());
   kernel.operands.push_back({type.dtype, static_cast<int>(type.rank()), false});
@@ -147,7 +146,7 @@ void guard_values(Program& program, std::string_view kinds) {
 
 NodeId guarded_node(const KernelCall& call, std::size_t check) {
   const kernel::Check& found = call.kernel->checks[check];
-  if (found.message != guard_message) return expr::no_node;
+  if (found.message != kernel::guard_message) return expr::no_node;
   const std::int64_t number = call.kernel->body.scalar_value(found.value)->as_int();
   if (number < 0) return call.reads[static_cast<std::size_t>(-1 - number)];
   const int first = static_cast<int>(call.reads.size());

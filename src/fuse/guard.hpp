@@ -2,16 +2,15 @@
 #pragma once
 
 #include "fuse/program.hpp"
+#include "kernel/guard.hpp"
 
 #include <string_view>
 
 namespace croton::fuse {
 
-/// The message of these checks, by which they are told from those of the user's program.
-inline constexpr std::string_view guard_message = "nan_guard";
-
 /// Adds a check to each kernel for each float that it stores, and for each result of a product, a routine or a
-/// callback that it reads; such results that no kernel reads get a kernel that only checks. `kinds`: of the flag nan_guard.
+/// callback that it reads; such results that no kernel reads get a kernel that only checks. `kinds`: of the flag
+/// nan_guard.
 void guard_values(Program& program, std::string_view kinds);
 
 /// The node of the graph that check `check` of the kernel looks at; no_node where it is not one of these.

@@ -1,4 +1,5 @@
-// What a plan throws when a kernel meets a value that nan_guard refuses; the function that runs it makes an error of it.
+// What a plan throws when a kernel meets a value that nan_guard refuses; the function that runs it makes an error of
+// it.
 #pragma once
 
 #include "runtime/executable.hpp"

@@ -236,7 +236,7 @@ void BoundSegment::fail(const KernelLaunch& launch) const {
   const auto value = static_cast<std::int64_t>(failure_[1] | (std::uint64_t{failure_[2]} << 32));
   const fuse::KernelCall& call = *launch.kernels()[0].call;
   const auto& checks = call.kernel->checks;
-  if (check >= 1 && check <= checks.size() && checks[check - 1].message == fuse::guard_message)
+  if (check >= 1 && check <= checks.size() && checks[check - 1].message == kernel::guard_message)
     throw GuardFailure{executable_, &call, fuse::guarded_node(call, check - 1)};
   const std::string message = check >= 1 && check <= checks.size()
                                   ? expr::fill_message(checks[check - 1].message, value, launch.kernels()[0].extents)

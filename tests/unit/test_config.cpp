@@ -137,7 +137,7 @@ TEST_CASE("wrong names and values are told what would be right", "[config]") {
   CHECK_THAT(message([] { set_flag("cache_dir", "relative/folder"); }), contains("accepted: an absolute path"));
   CHECK_THAT(message([] { set_flag("device", std::string("c\0pu", 4)); }), contains("c\\x00pu"));
   CHECK_THAT(message([] { change_flags scope("mode=fast"); }),
-             contains("change_flags: the flag mode") && contains("run, reference or simulate"));
+             contains("change_flags: the flag mode") && contains("run, reference, simulate or verify"));
 }
 
 TEST_CASE("scopes change flags for their thread and time", "[config]") {

@@ -11,8 +11,8 @@
 #include "machines.hpp"
 
 namespace ct = croton;
-using ct::Array;
 using Catch::Matchers::ContainsSubstring;
+using ct::Array;
 
 namespace {
 
@@ -40,7 +40,8 @@ std::string line(ct::Where where = std::source_location::current()) {
 TEST_CASE("the first op that made a nan is named, with its line and what it was made from") {
   const ct::change_flags flags{"nan_guard=all"};
   const auto x = ct::vector("x");
-  const std::string at = line(); const auto y = ct::log(x);
+  const std::string at = line();
+  const auto y = ct::log(x);
   const auto f = ct::function({x}, ct::exp(y) * 2 + 1, {.name = "f"});
   CHECK(f(Array{1.f, 2.f}).only().all_close(Array{3.f, 5.f}));
   const std::string text = message(f, Array{1.f, -1.f, 0.5f, -2.f});
@@ -52,11 +53,13 @@ TEST_CASE("the first op that made a nan is named, with its line and what it was 
 TEST_CASE("an op of a gradient is named with its forward op") {
   const ct::change_flags flags{"nan_guard=all"};
   const auto x = ct::vector("x");
-  const std::string at = line(); const auto cost = ct::sum(ct::sqrt(x));
+  const std::string at = line();
+  const auto cost = ct::sum(ct::sqrt(x));
   const auto f = ct::function({x}, ct::grad(cost, x));
   CHECK(f(Array{1.f, 4.f}).only().all_close(Array{0.5f, 0.25f}));
   const std::string text = message(f, Array{1.f, 0.f});
-  CHECK_THAT(text, ContainsSubstring("in the gradient of sqrt (" + at + ") made 1 inf of 2 elements, the first at [1]"));
+  CHECK_THAT(text,
+             ContainsSubstring("in the gradient of sqrt (" + at + ") made 1 inf of 2 elements, the first at [1]"));
 }
 
 TEST_CASE("kinds: nan, inf and big are looked for by themselves") {
@@ -140,7 +143,8 @@ TEST_CASE("every family of kernels is guarded") {
         ct::sqrt(x) - ct::max(x, ct::ReduceOptions(std::vector<int>{1}, true))}) {
     const auto f = ct::function({x}, y);
     CHECK(message(f, Array::full(ct::DType::float32, {70, 300}, 1.0)) == "nothing was raised");
-    CHECK_THAT(message(f, bad), ContainsSubstring("sqrt") && ContainsSubstring("made 1 nan of 21000 elements, the first at [69, 299]"));
+    CHECK_THAT(message(f, bad),
+               ContainsSubstring("sqrt") && ContainsSubstring("made 1 nan of 21000 elements, the first at [69, 299]"));
   }
 }
 

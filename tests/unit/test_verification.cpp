@@ -17,9 +17,9 @@
 #include "runtime/simulator/device.hpp"
 
 namespace ct = croton;
+using Catch::Matchers::ContainsSubstring;
 using ct::Array;
 using ct::DType;
-using Catch::Matchers::ContainsSubstring;
 
 namespace {
 
@@ -119,11 +119,13 @@ TEST_CASE("a wrong rule is named, and cut down to a program that shows it") {
   const auto w = ct::shared(numbers({6, 5}), {.name = "w"});
   const auto n = ct::shared(Array(0.f), {.name = "n"});
   const auto h = ct::tanh(ct::dot(x, w) * 2.f);
-  const auto f = ct::function({x, y}, ct::sum(ct::exp(h) + y), {.updates = {{w, w * 0.5f}, {n, n + 1.f}}, .name = "step"});
+  const auto f =
+      ct::function({x, y}, ct::sum(ct::exp(h) + y), {.updates = {{w, w * 0.5f}, {n, n + 1.f}}, .name = "step"});
   const Array before = w.get_value();
   const std::string text = message(f, numbers({9, 6}), numbers({9, 5}));
   CHECK_THAT(text, ContainsSubstring("step: output 0 (") && ContainsSubstring(" is exact") &&
-                       ContainsSubstring("at fault: the rewrite rule \"tanh-is-sigmoid\" (tanh(x) => sigmoid(x); group planted)"));
+                       ContainsSubstring(
+                           "at fault: the rewrite rule \"tanh-is-sigmoid\" (tanh(x) => sigmoid(x); group planted)"));
   CHECK(w.get_value().same_bits(before));
   CHECK(n.get_value().item<double>() == 0);
 
