@@ -23,7 +23,7 @@ constexpr Row rows[] = {
     {"batched_dot", &batched_dot, "dot(a[i], b[i]) for each i of the first axis."},
     {"outer", &outer, "a[i] * b[j] of all elements, in C order: a matrix."},
     {"inner", &inner, "The sum over the last axis of both; a scalar multiplies."},
-    {"vdot", &vdot, "The sum of the products of all elements, in C order."},
+    {"vdot", &vdot, "The sum of the products conj(a) b of all elements, in C order."},
     {"kron", &kron, "The Kronecker product: blocks a[i, j] * b."},
 };
 

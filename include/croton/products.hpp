@@ -35,7 +35,7 @@ Variable batched_tensordot(Operand a, Operand b, const std::vector<int>& a_axes,
 Variable outer(Operand a, Operand b);
 /// The sum over the last axis of both; a scalar multiplies.
 Variable inner(Operand a, Operand b);
-/// The sum of the products of all elements, in C order: a scalar.
+/// The sum of the products conj(a) b of all elements, in C order: a scalar.
 Variable vdot(Operand a, Operand b);
 /// The Kronecker product: blocks a[i, j] * b. The lower rank is filled up with axes of size 1 in front.
 Variable kron(Operand a, Operand b);

@@ -334,9 +334,10 @@ Variable inner(Operand a, Operand b) {
 
 Variable vdot(Operand a, Operand b) {
   const OriginScope origin(line_of(a, b));
-  if (a.variable.rank() == 0 && b.variable.rank() == 0) return a * b;
+  const Variable left = conj(a);
+  if (left.rank() == 0 && b.variable.rank() == 0) return Operand(left, a.where) * b;
   const auto line = [](const Variable& x) { return x.rank() == 0 ? expand_dims(x, 0) : flat(x); };
-  return dot(line(a.variable), line(b.variable));
+  return dot(line(left), line(b.variable));
 }
 
 Variable kron(Operand a, Operand b) {

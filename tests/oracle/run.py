@@ -1,4 +1,4 @@
-"""Runs every row of the table against NumPy and SciPy: `python run.py [--only NAME ...] [--records FILE] [--list]`.
+"""Runs every row of the table against NumPy and SciPy: `python run.py [--only NAME ...] [--records FOLDER]`.
 
 Rows that are fed with the same arrays become outputs of one compiled function, so that thousands of samples need few
 compilations. A sample is one call of one operation on one set of arrays, compared as a whole. Prints the samples of
@@ -29,6 +29,7 @@ np.seterr(all="ignore")
 warnings.simplefilter("ignore")  # of NumPy, about nan and empty arrays
 GROUP = 10  # outputs of one function: dozens of pointers in one loop compile slowly
 FLAGS = {"special_values": "ieee"}  # x * 0 stays what it is
+SIMULATED = {"float32", "int32", "bool", "complex64"}
 
 
 @dataclass
@@ -112,9 +113,9 @@ def compiled(mode, variables, outputs):
     return croton.function(variables, outputs, on_unused_input="ignore")
 
 
-def run_group(cases, sets, shapes, mode, tally):
+def run_group(cases, sets, shapes, mode, tally, **flags):
     """All cases as outputs of one function; one by one where that does not work."""
-    with croton.change_flags(mode=mode, **FLAGS):
+    with croton.change_flags(mode=mode, **FLAGS, **flags):
         variables = variables_of(sets[0], shapes)
         outputs, spans, working = [], [], []
         for case in cases:
@@ -139,7 +140,7 @@ def run_group(cases, sets, shapes, mode, tally):
                 tally.add(cases[0], mode, sets[0], f"raised {type(error).__name__}: {error}")
                 return
             for case in cases:
-                run_group([case], sets, shapes, mode, tally)
+                run_group([case], sets, shapes, mode, tally, **flags)
 
 
 def sets_of(row, dtype):
@@ -167,7 +168,8 @@ def groups(rows):
     return found
 
 
-def run_samples(rows, tally, progress):
+def run_samples(rows, tally, progress, texts):
+    written = set()  # operations of which a CUDA text has been written, for NVRTC
     for (dtype, shapes, _, _), cases in groups(rows).items():
         sets = sets_of(cases[0].row, dtype)
         for first in range(0, len(cases), GROUP):
@@ -177,12 +179,12 @@ def run_samples(rows, tally, progress):
             # A share on the other back-ends: one full set of arrays.
             run_group(part, sets[:1], shapes[0], "reference", tally)
             if dtype in SIMULATED:
-                run_group(part, sets[-1:], shapes[0], "simulate", tally)
+                new = {case.row.name for case in part} - written if texts else set()
+                flags = {"dump_kernels": texts, "dump_forms": "text"} if new else {}
+                run_group(part, sets[-1:], shapes[0], "simulate", tally, **flags)
+                written |= new
             if progress:
                 print(f"{time.time() - started:6.2f} s  {', '.join(dict.fromkeys(c.row.name for c in part))} of {dtype}", flush=True)
-
-
-SIMULATED = {"float32", "int32", "bool", "complex64"}
 
 
 def run_refusals(rows, tally):
@@ -234,15 +236,16 @@ def write_records(path, tally, rows, found_gradients):
 def main():
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--only", nargs="*", default=[])
-    options.add_argument("--records")
+    options.add_argument("--records", help="a folder for what docs/ops.md is made from (tools/op_page.py)")
     options.add_argument("--least", type=int, default=0)
+    options.add_argument("--texts", default="", help="a folder for CUDA texts, one at least of each operation")
     options.add_argument("--progress", action="store_true")
     options = options.parse_args()
     self_test()
     rows = [row for row in ROWS if not options.only or row.name in options.only]
     tally, started = Tally(), time.time()
     missing = operations.without_row() if not options.only else []
-    run_samples(rows, tally, options.progress)
+    run_samples(rows, tally, options.progress, options.texts)
     run_refusals(rows, tally)
     found_gradients, wrong = gradients.check_all(rows)
     counts = Counter()
@@ -265,10 +268,9 @@ def main():
     if problems:
         print(f"\n{len(problems)} failed")
         return 1
-    records = options.records or os.environ.get("CROTON_OP_RECORDS")
-    if records:
-        os.makedirs(records, exist_ok=True)
-        write_records(os.path.join(records, "oracle.txt"), tally, rows, found_gradients)
+    if options.records:
+        os.makedirs(options.records, exist_ok=True)
+        write_records(os.path.join(options.records, "oracle.txt"), tally, rows, found_gradients)
     return 0
 
 

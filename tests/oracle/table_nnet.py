@@ -78,7 +78,7 @@ for shapes in (FILLED, (((2, 3, 4),),)):
     row("nnet.softmax", lambda x, axis=-1: sp.softmax(x, axis), plain, shapes=shapes, calls=AXIS, **SOFT)
     row("nnet.softmin", lambda x, axis=-1: sp.softmax(-x, axis), plain, shapes=shapes, calls=AXIS, **SOFT)
     row("nnet.log_softmax", lambda x, axis=-1: sp.log_softmax(x, axis), between(-100, 100), shapes=shapes, calls=AXIS,
-        **(SOFT | dict(absolute=1e-4)))
+        **(SOFT | dict(absolute=1e-4, dtypes=DTYPES[:2])))
 WITH_BIAS = (((5, 7), (7,)), ((1, 3), (3,)), ((2, 1), (1,)))
 row("nnet.softmax_with_bias", lambda x, b: sp.softmax(x + b, -1), plain, plain, shapes=WITH_BIAS, **(SOFT | dict(absolute=1e-6, dtypes=DTYPES[:2])))
 
@@ -95,7 +95,7 @@ row("nnet.layer_norm", lambda x, eps=1e-5: (x - x.mean(-1, keepdims=True)) / np.
 
 # --- losses ------------------------------------------------------------------------------------------------------
 PAIRS, EPS = twice(FILLED), 1e-7
-LOSS = dict(dtypes=DTYPES[:2], ulp=64, absolute=1e-5, why="a mean of functions of 4 ULP")
+LOSS = dict(dtypes=DTYPES[:2], result=floats, ulp=64, absolute=1e-5, why="a mean of functions of 4 ULP")
 
 
 def mean(x):
