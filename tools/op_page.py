@@ -1,15 +1,14 @@
 #!/usr/bin/env python3
 """Writes docs/ops.md from the records that tests leave: a row for each public operation, and what is missing.
 
-    PYTHONPATH=build/release/python build/venv/bin/python tools/op_page.py build/release/op_records [--check] [--out docs/ops.md]
+    PYTHONPATH=build/release/python build/venv/bin/python tools/op_page.py build/release/op_records [--check]
 
 A record is a line `operation back-end dtype what count`, `what` being one of
     numpy              so many calls agree with NumPy or SciPy; the back-end `refusal`: so many mistakes were refused
     accepts            these dtypes (separated by commas) are taken
     gradient:yes|zero|none  its gradient, checked by differences to the order `count`
-    reference          so many elements agree with the operation's own reference (C++ tests, by the name of the op)
-    text               NVRTC compiled every text that tests made (the operation is `*`)
---check compares with the committed page. Exits with 1 where that differs, or where an operation of WANTED is missing."""
+--check compares with the committed page. Exits with 1 where that differs, or where an operation of WANTED is
+missing."""
 
 import argparse
 import re
@@ -19,63 +18,77 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 
-# What "the full set of everyday operations" means: NumPy's and Theano's names; `wanted=ours` where Croton has another name.
+# What "the full set of everyday operations" means: NumPy's and Theano's names; `wanted=ours` where Croton has another
+# name.
 WANTED = {
-    "Elementwise": """add subtract multiply true_divide floor_divide remainder mod divmod fmod power float_power negative positive
-        absolute abs fabs=abs sign sgn rint round round_half_away_from_zero iround fix floor ceil trunc exp exp2 exp10 expm1 log log2 log10 log1p
-        sqrt rsqrt cbrt square sqr reciprocal inv sin cos tan arcsin arccos arctan arctan2 sinh cosh tanh arcsinh arccosh
-        arctanh hypot deg2rad radians rad2deg degrees sinc logaddexp logaddexp2 log1mexp xlogx xlogy0 xlog1py maximum minimum
-        fmax fmin clip heaviside copysign nextafter signbit ldexp frexp modf isnan isinf isfinite isposinf isneginf nan_to_num
-        isclose allclose where switch cast fill second=fill lt le gt ge eq neq less less_equal greater greater_equal equal
-        not_equal logical_and logical_or logical_xor logical_not and_ or_ xor invert bitwise_and bitwise_or bitwise_xor
-        bitwise_not bitwise_count left_shift right_shift gcd lcm zeros_like ones_like identity_like=eye""",
+    "Elementwise": """
+        add subtract multiply true_divide floor_divide remainder mod divmod fmod power float_power negative
+        positive absolute abs fabs=abs sign sgn rint round round_half_away_from_zero iround fix floor ceil
+        trunc exp exp2 exp10 expm1 log log2 log10 log1p sqrt rsqrt cbrt square sqr reciprocal inv sin cos
+        tan arcsin arccos arctan arctan2 sinh cosh tanh arcsinh arccosh arctanh hypot deg2rad radians
+        rad2deg degrees sinc logaddexp logaddexp2 log1mexp xlogx xlogy0 xlog1py maximum minimum fmax fmin
+        clip heaviside copysign nextafter signbit ldexp frexp modf isnan isinf isfinite isposinf isneginf
+        nan_to_num isclose allclose where switch cast fill second=fill lt le gt ge eq neq less less_equal
+        greater greater_equal equal not_equal logical_and logical_or logical_xor logical_not and_ or_ xor
+        invert bitwise_and bitwise_or bitwise_xor bitwise_not bitwise_count left_shift right_shift gcd lcm
+        zeros_like ones_like identity_like=eye""",
     "Special functions": "erf erfc erfinv erfcinv erfcx gamma gammaln psi digamma tri_gamma polygamma i0 i1 j0 j1",
     "Complex numbers": "real imag conj angle complex complex_from_polar",
     "Reductions": "sum prod mean var std max min argmax argmin max_and_argmax all any ptp norm logsumexp count_nonzero",
-    "Products": """dot matmul batched_dot batched_tensordot tensordot outer inner vdot matrix_power kron""",
-    "Views and axes": """dimshuffle transpose reshape flatten ravel=flatten expand_dims squeeze atleast_1d atleast_2d atleast_3d
-        atleast_Nd moveaxis swapaxes shape_padleft shape_padright shape_padaxis broadcast_to specify_shape addbroadcast
-        unbroadcast patternbroadcast diagonal diag flip""",
+    "Products": """
+        dot matmul batched_dot batched_tensordot tensordot outer inner vdot matrix_power kron einsum""",
+    "Views and axes": """
+        dimshuffle transpose reshape flatten ravel=flatten expand_dims squeeze atleast_1d atleast_2d
+        atleast_3d atleast_Nd moveaxis swapaxes shape_padleft shape_padright shape_padaxis broadcast_to
+        specify_shape addbroadcast unbroadcast patternbroadcast diagonal diag flip""",
     "Joins and repetition": "concatenate join stack split tile repeat roll pad diff",
-    "Made from sizes": """alloc zeros ones full full_like empty empty_like arange linspace logspace geomspace meshgrid mgrid ogrid
-        eye identity tri tril triu trace fill_diagonal fill_diagonal_offset one_hot to_one_hot""",
-    "Indexing": """getitem=Variable.__getitem__ take take_along_axis choose set_subtensor inc_subtensor ravel_multi_index
-        unravel_index inverse_permutation""",
-    "Running sums, sorting, computed sizes": """cumsum cumprod sort argsort topk argtopk topk_and_argtopk searchsorted nonzero
-        flatnonzero nonzero_values compress extract unique bincount""",
-    "Activations": " ".join("nnet." + n for n in """sigmoid ultra_fast_sigmoid hard_sigmoid softplus softmax log_softmax
-        softmin softsign relu relu6 leaky_relu prelu elu selu celu gelu silu swish mish hard_silu hard_swish hard_tanh
-        log_sigmoid exponential linear glu squareplus soft_shrink hard_shrink tanh_shrink threshold sparse_plus sparse_sigmoid""".split()),
-    "Losses": " ".join("nnet." + n for n in """categorical_crossentropy binary_crossentropy sigmoid_binary_crossentropy
-        softmax_crossentropy crossentropy_softmax_argmax_1hot_with_bias softmax_with_bias binary_focal_crossentropy
+    "Made from sizes": """
+        alloc zeros ones full full_like empty empty_like arange linspace logspace geomspace meshgrid mgrid
+        ogrid eye identity tri tril triu trace fill_diagonal fill_diagonal_offset one_hot to_one_hot""",
+    "Indexing": """
+        getitem=Variable.__getitem__ take take_along_axis choose set_subtensor inc_subtensor
+        ravel_multi_index unravel_index inverse_permutation""",
+    "Running sums, sorting, computed sizes": """
+        cumsum cumprod sort argsort topk argtopk topk_and_argtopk searchsorted nonzero flatnonzero
+        nonzero_values compress extract unique bincount""",
+    "Activations": " ".join("nnet." + n for n in """
+        sigmoid ultra_fast_sigmoid hard_sigmoid softplus softmax log_softmax softmin softsign relu relu6
+        leaky_relu prelu elu selu celu gelu silu swish mish hard_silu hard_swish hard_tanh log_sigmoid
+        exponential linear glu squareplus soft_shrink hard_shrink tanh_shrink threshold sparse_plus
+        sparse_sigmoid""".split()),
+    "Losses": " ".join("nnet." + n for n in """
+        categorical_crossentropy binary_crossentropy sigmoid_binary_crossentropy softmax_crossentropy
+        crossentropy_softmax_argmax_1hot_with_bias softmax_with_bias binary_focal_crossentropy
         categorical_focal_crossentropy mean_squared_error mean_absolute_error mean_absolute_percentage_error
-        mean_squared_logarithmic_error huber log_cosh hinge squared_hinge categorical_hinge kl_divergence poisson
-        cosine_similarity dice tversky logsumexp layer_norm confusion_matrix""".split()),
+        mean_squared_logarithmic_error huber log_cosh hinge squared_hinge categorical_hinge kl_divergence
+        poisson cosine_similarity dice tversky logsumexp layer_norm confusion_matrix""".split()),
 }
 
+WANTED["Gradient tools"] = """
+    grad jacobian hessian Rop Lop hessian_times_vector disconnected_grad zero_grad consider_constant grad_clip grad_scale
+    undefined_grad subgraph_grad vectorize"""
 BACKENDS = {"run": "CPU", "simulate": "simulated CUDA", "reference": "reference"}
 DTYPES = {"bool": ["bool"], "int": ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"],
           "float": ["float16", "bfloat16", "float32", "float64"], "complex": ["complex64", "complex128"]}
 # Names that differ between Python and C++.
-CPP_NAMES = {"xor": "xor_", "switch": "switch_", "topk_and_argtopk": "topk_and_argtopk", "Variable.__getitem__": "Variable::at",
-             "floor_div": "floor_divide", "abs_": "abs"}
+CPP_NAMES = {
+    "xor": "xor_", "switch": "switch_", "topk_and_argtopk": "topk_and_argtopk", "Variable.__getitem__": "Variable::at",
+    "floor_div": "floor_divide", "abs_": "abs"
+}
 
 
 class Operation:
     def __init__(self):
-        self.numpy, self.refusals, self.reference, self.backends = 0, 0, 0, set()
+        self.numpy, self.refusals, self.backends = 0, 0, set()
         self.accepts, self.kind, self.order = [], None, 0
 
 
 def read(folder):
-    """{name: Operation}, and how many texts NVRTC has compiled."""
-    operations, texts = defaultdict(Operation), 0
+    """{name: Operation}."""
+    operations = defaultdict(Operation)
     for file in sorted(Path(folder).glob("*.txt")):
         for line in file.read_text().splitlines():
             name, backend, dtype, what, count = line.split()
-            if what == "text":
-                texts += int(count)
-                continue
             op = operations[name]
             if what == "numpy" and backend == "refusal":
                 op.refusals += int(count)
@@ -84,16 +97,13 @@ def read(folder):
                 op.backends.add(backend)
             elif what == "accepts":
                 op.accepts = [] if dtype == "-" else dtype.split(",")
-            elif what == "reference":
-                op.reference += int(count)
-                op.backends.add(backend)
             elif what.startswith("gradient:"):
                 op.order = max(op.order, int(count))
                 if op.kind in (None, "none"):
                     op.kind = what.partition(":")[2]
             else:
                 raise SystemExit(f"{file}: '{line}' is no record")
-    return operations, texts
+    return operations
 
 
 def described(dtypes):
@@ -111,7 +121,7 @@ def cpp_functions():
     return set(re.findall(r"^(?:inline |constexpr )*[\w:<>, ]+[ &](\w+)\(", text, re.M))
 
 
-def row(name, op, function, known, nvrtc):
+def row(name, op, function, known):
     plain = name.removeprefix("nnet.")
     cpp = CPP_NAMES.get(name, plain)
     if "::" not in cpp:
@@ -122,8 +132,6 @@ def row(name, op, function, known, nvrtc):
     doc = doc.split(". ")[0].rstrip(".").replace("|", "\\|").replace("*", "\\*")
     gradient = {"yes": f"order {op.order}", "zero": "zero", "none": "-", None: "-"}[op.kind]
     backends = [BACKENDS.get(b, b) for b in sorted(op.backends, key=["run", "simulate", "reference"].index)]
-    if "simulate" in op.backends and nvrtc:
-        backends.append("NVRTC")
     missing = [word for word, there in (("no NumPy samples", op.numpy), ("no dtypes", op.accepts),
                *((f"not on {BACKENDS[b]}", b in op.backends) for b in BACKENDS)) if not there]
     cells = [f"`{name}`", f"`{cpp}`" if cpp != "-" else "-", doc, described(op.accepts), gradient, ", ".join(backends),
@@ -131,24 +139,26 @@ def row(name, op, function, known, nvrtc):
     return "| " + " | ".join(cells) + " |", not missing
 
 
-HEAD = "| Python | C++ | | dtypes | gradient | compared on | NumPy samples | refusals | status |\n|---|---|---|---|---|---|---|---|---|\n"
+HEAD = ("| Python | C++ | | dtypes | gradient | compared on | NumPy samples | refusals | status |\n"
+        "|---|---|---|---|---|---|---|---|---|\n")
 INTRODUCTION = """# Operations
 
-All public operations, written by `tools/op_page.py` from the records of a test run (`ctest -L fast`; it compares this page with
-them). Python names are of `croton.tensor` and `croton.nnet`; methods of a Variable and operators do the same.
+All public operations, written by `tools/op_page.py` from the records of a test run (`ctest -R '^operations$'` runs the
+test and compares this page with it). Python names are of `croton.tensor` and `croton.nnet`;
+methods of a Variable and operators do the same.
 
 - *dtypes*: of the first operand. *int*: all eight, *float*: float16, bfloat16, float32, float64.
 - *gradient*: "order 2": it and its own gradient agree with differences; "order 1": only it; "zero": it is zero and
   connected; "-": the result is not differentiated.
 - *compared on*: where results were compared with NumPy's: compiled for the CPU, CUDA text in the simulator, the
-  reference evaluator. *NVRTC*: the same text compiles for a GPU.
-- *NumPy samples*: calls of the operation on sets of arrays that agreed with NumPy or SciPy (tests/oracle says how far they
-  may differ, and where Croton differs on purpose). *Refusals*: mistakes that raise.
+  reference evaluator. One text at least of each operation goes to the test `cuda_texts`, where NVRTC compiles it.
+- *NumPy samples*: calls of the operation on sets of arrays that agreed with NumPy or SciPy (tests/oracle says how far
+  they may differ, and where Croton differs on purpose). *Refusals*: mistakes that raise.
 
 """
 
 
-def page(operations, nvrtc):
+def page(operations):
     """The text, and a list of what is missing."""
     sys.path.insert(0, str(ROOT / "tests/oracle"))
     import operations as public
@@ -165,7 +175,7 @@ def page(operations, nvrtc):
             elif ours != theirs and ours in seen:
                 continue
             elif ours not in seen:
-                text, complete = row(ours, operations[ours], public.find(ours), known, nvrtc)
+                text, complete = row(ours, operations[ours], public.find(ours), known)
                 lines.append(text + "\n")
                 if not complete:
                     holes.append(f"{ours} (not complete)")
@@ -175,7 +185,7 @@ def page(operations, nvrtc):
     if rest:
         lines.append(f"## Others\n\n{HEAD}")
         for name in rest:
-            text, complete = row(name, operations[name], public.find(name), known, nvrtc)
+            text, complete = row(name, operations[name], public.find(name), known)
             lines.append(text + "\n")
             if not complete:
                 holes.append(f"{name} (not complete)")
@@ -192,10 +202,10 @@ def main():
     options.add_argument("--out", default=str(ROOT / "docs/ops.md"))
     options.add_argument("--check", action="store_true")
     options = options.parse_args()
-    operations, texts = read(options.records)
+    operations = read(options.records)
     if not any(op.numpy for op in operations.values()):
         raise SystemExit(f"{options.records}: no records; run the test `oracle` first")
-    text, holes = page(operations, texts > 0)
+    text, holes = page(operations)
     for hole in holes:
         print(f"MISSING: {hole}")
     out = Path(options.out)
@@ -204,12 +214,10 @@ def main():
         print(f"{out}: written")
         return 1 if holes else 0
     committed = out.read_text() if out.exists() else ""
-    if not texts:  # where NVRTC is not installed, what it would have done cannot be said
-        print("NOT COMPARED: the column on NVRTC, which was not there")
-        committed = committed.replace(", NVRTC |", " |")
     if committed != text:
         import difflib
-        print("\n".join(difflib.unified_diff(committed.splitlines(), text.splitlines(), str(out), "the records", lineterm="", n=0)))
+        print("\n".join(
+            difflib.unified_diff(committed.splitlines(), text.splitlines(), str(out), "the records", lineterm="", n=0)))
         print(f"\n{out} is not what the tests found; write it by tools/op_page.py {options.records}")
         return 1
     return 1 if holes else 0

@@ -12,8 +12,8 @@ def wide(array):
 
 
 def distance(got, wanted):
-    """In ULP of the dtype of `got`, per element: 0 for equal values and two nans, inf where one only is nan. An overflow
-    counts from the largest finite number."""
+    """In ULP of the dtype of `got`, per element: 0 for equal values and two nans, inf where one only is nan. An
+    overflow counts from the largest finite number."""
     info = np.finfo(got.dtype)
     wanted = np.asarray(wanted)
     with np.errstate(all="ignore"):
@@ -68,6 +68,7 @@ def self_test():
         broken[at] = wrong
         assert fault(broken, right, zero_sign=True), f"{wrong} passes for {right[at]}"
     assert fault(right[:1] * (1 + 2**-50), right[:1], ulp=2) and not fault(right[:1] * (1 + 2**-50), right[:1], ulp=4)
-    assert fault(right, right[:, None]) and fault(np.array([1, 2]), np.array([1, 3])) and fault(np.array([True]), np.array([False]))
+    assert fault(right, right[:, None]) and fault(np.array([1, 2]), np.array([1, 3])) and fault(
+        np.array([True]), np.array([False]))
     z = np.array([1 + 2j, complex(np.nan, 0)])
     assert fault(z, z) is None and fault(z, z + [1e-10, 0]) and fault(z, np.array([1 + 2j, 0]))

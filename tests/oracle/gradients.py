@@ -1,5 +1,5 @@
-"""The gradient of every row, to the second order, against differences in float64. On the reference evaluator, which compiles
-nothing: compiled gradients are the tests' of C++."""
+"""The gradient of every row, to the second order, against differences in float64. On the reference evaluator, which
+compiles nothing: compiled gradients are the tests' of C++."""
 
 import numpy as np
 
@@ -15,7 +15,7 @@ FLAGS = {"mode": "reference", "special_values": "ieee"}
 
 
 def points(row, random):
-    """Small arrays: of the table for positions and the like, of the row's interval for those that are differentiated."""
+    """Of the table for positions and the like, of the row's interval for those that are differentiated."""
     arrays = []
     for draw, shape in zip(row.draws, row.shapes[0]):
         shape = tuple(shape)
@@ -50,7 +50,7 @@ def largest_difference(f, arrays, which, exact, weights, step):
 
 
 def check(row):
-    """(kind, order): "yes", "zero" or "none", and to which order it was checked; raises AssertionError where it is wrong."""
+    """(kind, order): "yes", "zero" or "none", and to which order it was checked; AssertionError where it is wrong."""
     random = generator("gradients", row.name)
     arrays = points(row, random)
     with croton.change_flags(**FLAGS):

@@ -1,5 +1,5 @@
-"""Faults of Croton that the oracle has found and that are not mended yet; it steps around them and counts them. Each: the
-operation, its dtypes (or None for all), a part of the message, and the reason."""
+"""Faults of Croton that the oracle has found and that are not mended yet; it steps around them and counts them. Each:
+the operation, its dtypes (or None for all), a part of the message, and the reason."""
 
 FAULTS = []
 

@@ -14,7 +14,9 @@ NO_OPERATIONS = {prefix + kind for prefix in ["", *"bwilfdcz"] for kind in _KIND
     "scalars", "vectors", "matrices", "variable", "constant", "as_tensor_variable", "shared", "clone", "devices",
     "use", "transfer", "nnet", "Variable"}
 
-for table in ["elementwise", "complex", "reductions", "shapes", "indexing", "routines", "products", "gradients", "nnet"]:
+for table in [
+        "elementwise", "complex", "reductions", "shapes", "indexing", "routines", "products", "gradients", "nnet"
+]:
     importlib.import_module("table_" + table)
 
 

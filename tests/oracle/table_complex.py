@@ -9,15 +9,15 @@ FINITE = between(-3, 3)
 CLOSE = dict(ulp=8, why="relative to |z|; NumPy's complex functions are of some ULP themselves")
 
 for name in "real imag conj".split():
-    row(name, getattr(np, name), plain, shapes=MATRIX, dtypes=COMPLEX + ["float64", "float32", "int32"], wide=False,
-        differentiable=False)
-row("angle", np.angle, plain, shapes=MATRIX, dtypes=COMPLEX + ["float64", "float32"], ulp=4, differentiable=False,
+    row(name, getattr(np, name), plain, shapes=MATRIX, dtypes=COMPLEX + ["float64", "float32", "int32"], wide=False)
+row("angle", np.angle, plain, shapes=MATRIX, dtypes=COMPLEX + ["float64", "float32"], ulp=4,
     why="arctan2's")
-row("complex", lambda re, im: re + np.complex64(1j) * im, plain, plain, shapes=twice(MATRIX), dtypes=["float64", "float32"],
-    result=lambda d: "complex64" if d == "float32" else "complex128", differentiable=False)
+row("complex", lambda re, im: re + np.complex64(1j) * im, plain, plain, shapes=twice(MATRIX),
+    dtypes=["float64", "float32"], result=lambda d: "complex64"
+    if d == "float32" else "complex128", differentiable=False)
 row("complex_from_polar", lambda r, t: r * np.exp(np.clongdouble(1j) * t), plain, plain, shapes=twice(MATRIX),
-    dtypes=["float64", "float32"], result=lambda d: "complex64" if d == "float32" else "complex128", differentiable=False,
-    **CLOSE)
+    dtypes=["float64", "float32"], result=lambda d: "complex64"
+    if d == "float32" else "complex128", differentiable=False, **CLOSE)
 for names, function in {"add": np.add, "sub": np.subtract, "mul": np.multiply, "true_div": np.true_divide}.items():
     row(names, function, FINITE, FINITE, shapes=twice(MATRIX), dtypes=COMPLEX, differentiable=False, **CLOSE)
 for name in "exp log sqrt sin cos tan sinh cosh tanh reciprocal".split():

@@ -22,7 +22,9 @@ def through_double(function):
 
 
 # --- one operand: real functions ---------------------------------------------------------------------------------
-for name in "exp exp2 expm1 log log2 log10 log1p sin cos tan sinh cosh tanh arcsin arccos arctan arcsinh arctanh cbrt".split():
+FUNCTIONS = """exp exp2 expm1 log log2 log10 log1p sin cos tan sinh cosh tanh arcsin arccos arctan arcsinh arctanh
+               cbrt"""
+for name in FUNCTIONS.split():
     row(name, getattr(np, name), shapes=MATRIX, dtypes=REAL, result=floats, **FOUR)
 row("arccosh", np.arccosh, shapes=MATRIX, dtypes=REAL, result=floats, interval=(1.2, 3), **FOUR)
 row("sqrt", np.sqrt, shapes=MATRIX, dtypes=REAL, result=floats)
@@ -38,12 +40,13 @@ row("sinc", lambda x: np.sinc(x), between(-6, 6), shapes=MATRIX, dtypes=FLOATS, 
 for name in "erf erfc erfcx".split():
     row(name, through_double(getattr(sp, name)), between(-5, 5), shapes=MATRIX, dtypes=REAL, result=floats, wide=False,
         ulp=24, why="SciPy's erfc and erfcx are of some ULP; tests/ulp has the exact values")
-row("erfinv", through_double(sp.erfinv), between(-0.99, 0.99, (0, 1)), shapes=MATRIX, dtypes=FLOATS, wide=False, result=floats, ulp=16,
-    why="SciPy's is of some ULP itself")
-row("erfcinv", through_double(sp.erfcinv), between(0.01, 1.99, (0, 2)), shapes=MATRIX, dtypes=FLOATS, wide=False, result=floats, ulp=32,
-    absolute=4e-16, why="SciPy's is of some ULP itself; absolute near 1")
-row("gamma", through_double(sp.gamma), between(0.1, 20, (1, 12)), shapes=MATRIX, dtypes=REAL, result=floats, wide=False,
-    ulp=16, why="SciPy's is of some ULP itself", differs="of negative whole numbers NumPy's kin give inf or raise; nan here")
+row("erfinv", through_double(sp.erfinv), between(-0.99, 0.99, (0, 1)), shapes=MATRIX, dtypes=FLOATS, wide=False,
+    result=floats, ulp=16, why="SciPy's is of some ULP itself")
+row("erfcinv", through_double(sp.erfcinv), between(0.01, 1.99, (0, 2)), shapes=MATRIX, dtypes=FLOATS, wide=False,
+    result=floats, ulp=32, absolute=4e-16, why="SciPy's is of some ULP itself; absolute near 1")
+row("gamma", through_double(sp.gamma), between(0.1, 20,
+                                               (1, 12)), shapes=MATRIX, dtypes=REAL, result=floats, wide=False, ulp=16,
+    why="SciPy's is of some ULP itself", differs="of negative whole numbers NumPy's kin give inf or raise; nan here")
 row("gammaln", through_double(sp.gammaln), between(2.2, 50, (3, 50)), shapes=MATRIX, dtypes=NUMBERS, result=floats,
     wide=False, ulp=16, why="near the zeros at 1 and 2 only the absolute error is small", interval=(2.5, 4))
 row("psi digamma", through_double(sp.psi), between(1.6, 50, (2, 50)), shapes=MATRIX, dtypes=NUMBERS, result=floats,
@@ -54,8 +57,8 @@ for name in "i0 i1".split():
     row(name, through_double(getattr(sp, name)), between(-9, 9), shapes=MATRIX, dtypes=NUMBERS, result=floats,
         wide=False, ulp=16, why="SciPy's is of some ULP itself")
 for name in "j0 j1".split():
-    row(name, through_double(getattr(sp, name)), between(-9, 9), shapes=MATRIX, dtypes=FLOATS, wide=False, result=floats, ulp=16,
-        absolute=1e-15, why="near zeros only the absolute error is small")
+    row(name, through_double(getattr(sp, name)), between(-9, 9), shapes=MATRIX, dtypes=FLOATS, wide=False,
+        result=floats, ulp=16, absolute=1e-15, why="near zeros only the absolute error is small")
 row("sigmoid", lambda x: 1 / (1 + np.exp(-x)), shapes=MATRIX, dtypes=REAL, result=floats, **FOUR)
 row("softplus", lambda x: np.logaddexp(0, x), shapes=MATRIX, dtypes=REAL, result=floats, **FOUR)
 row("log1mexp", lambda x: np.where(x < -0.7, np.log1p(-np.exp(x)), np.log(-np.expm1(x))), between(-30, -1e-3, (-9, -1)),
@@ -75,8 +78,8 @@ row("fix", np.trunc, shapes=MATRIX, dtypes=REAL, zero_sign=True, result=same)
 row("round", np.round, shapes=MATRIX, dtypes=FLOATS + INTEGERS, zero_sign=True)
 row("round", lambda x, d: np.round(np.float64(x), d), between(-99, 99), shapes=MATRIX, dtypes=["float64"], wide=False,
     calls=[call(1), call(2), call(-1)], ulp=1, why="x * 10^d / 10^d")
-row("round_half_away_from_zero", lambda x: np.trunc(x + np.copysign(0.5, x)), between(-99, 99), shapes=MATRIX, dtypes=NUMBERS,
-    result=same)
+row("round_half_away_from_zero", lambda x: np.trunc(x + np.copysign(0.5, x)), between(-99, 99), shapes=MATRIX,
+    dtypes=NUMBERS, result=same)
 row("iround", lambda x: np.round(x).astype(np.int64), between(-99, 99), shapes=MATRIX, dtypes=REAL,
     result=always("int64"), differentiable=False)
 for name in "isnan isinf isfinite".split():
@@ -124,8 +127,9 @@ row("mod remainder", whole_remainder, *TWO, shapes=PAIRS, wide=False, differs=ZE
     dtypes=[d for d in REAL if d not in ("bool", "float16")])
 row("divmod", lambda a, b: (whole_quotient(a, b), whole_remainder(a, b)), *TWO, shapes=PAIRS, wide=False, differs=ZERO,
     dtypes=["float64", "float32", "int32", "uint8"])
-row("fmod", lambda a, b: np.where(b == 0, 0, np.fmod(a, np.where(b == 0, 1, b))) if a.dtype.kind in "iu" else np.fmod(a, b),
-    *TWO, shapes=PAIRS, wide=False, dtypes=["float64", "float32"] + INTEGERS[:5], differs=ZERO)
+row("fmod", lambda a, b: np.where(b == 0, 0, np.fmod(a, np.where(b == 0, 1, b)))
+    if a.dtype.kind in "iu" else np.fmod(a, b), *TWO, shapes=PAIRS, wide=False,
+    dtypes=["float64", "float32"] + INTEGERS[:5], differs=ZERO)
 
 
 def power(a, b):
@@ -144,10 +148,10 @@ row("float_power", lambda a, b: np.power(a.astype(np.longdouble), b.astype(np.lo
 for name in "arctan2 hypot logaddexp logaddexp2".split():
     row(name, getattr(np, name), *TWO, shapes=PAIRS, dtypes=FLOATS, ulp=4,
         absolute=3e-7 if name.startswith("log") else 0, why="arctan2, hypot: 4 ULP; logarithms: absolute near 0")
-row("xlogy0", through_double(sp.xlogy), positive, positive, shapes=PAIRS, dtypes=FLOATS, wide=False, result=floats, ulp=8,
-    why="SciPy's log, times a")
-row("xlog1py", through_double(sp.xlog1py), positive, positive, shapes=PAIRS, dtypes=FLOATS, wide=False, result=floats, ulp=8,
-    why="SciPy's log1p, times a")
+row("xlogy0", through_double(sp.xlogy), positive, positive, shapes=PAIRS, dtypes=FLOATS, wide=False, result=floats,
+    ulp=8, why="SciPy's log, times a")
+row("xlog1py", through_double(sp.xlog1py), positive, positive, shapes=PAIRS, dtypes=FLOATS, wide=False, result=floats,
+    ulp=8, why="SciPy's log1p, times a")
 row("polygamma", lambda n, x: sp.polygamma(n, np.float64(x)), whole(1, 4, "int32"), positive, shapes=PAIRS,
     dtypes=["float64", "float32"], wide=False, ulp=64, why="as docs/ulp.md", result=always("float64"))
 
@@ -159,13 +163,16 @@ row("copysign", np.copysign, *TWO, shapes=PAIRS, dtypes=FLOATS, zero_sign=True)
 row("nextafter", np.nextafter, *TWO, shapes=PAIRS, dtypes=["float64", "float32"], wide=False, differentiable=False)
 row("heaviside", np.heaviside, *TWO, shapes=PAIRS, dtypes=FLOATS)
 row("ldexp", lambda x, e: np.ldexp(x, e), awkward, whole(-12, 12, "int32"), shapes=PAIRS, dtypes=["float64", "float32"])
-row("fill", lambda a, b: np.broadcast_to(b, a.shape), *TWO, shapes=PAIRS, dtypes=REAL, differentiable=False)
-for names, function in {"lt less": np.less, "le less_equal": np.less_equal, "gt greater": np.greater,
-                        "ge greater_equal": np.greater_equal, "eq equal": np.equal, "neq not_equal": np.not_equal}.items():
+row("fill", lambda a, b: np.broadcast_to(b, a.shape), *TWO, shapes=PAIRS, dtypes=REAL)
+for names, function in {
+        "lt less": np.less, "le less_equal": np.less_equal, "gt greater": np.greater,
+        "ge greater_equal": np.greater_equal, "eq equal": np.equal, "neq not_equal": np.not_equal
+}.items():
     row(names, function, *TWO, shapes=PAIRS, dtypes=["float64", "float32", "int8", "int64", "uint64", "bool"],
         result=always("bool"))
 for name in "logical_and logical_or logical_xor".split():
-    row(name, getattr(np, name), *TWO, shapes=PAIRS, dtypes=["float64", "int8", "uint64", "bool"], result=always("bool"))
+    row(name, getattr(np, name), *TWO, shapes=PAIRS, dtypes=["float64", "int8", "uint64", "bool"],
+        result=always("bool"))
 row("isclose", np.isclose, *TWO, shapes=PAIRS, dtypes=["float64", "float32"], wide=False, result=always("bool"),
     calls=[call(), call(rtol=0.5, atol=0.1), call(equal_nan=True)])
 row("allclose", lambda a, b, **o: np.array(np.allclose(a, b, **o)), plain, plain, shapes=PAIRS, dtypes=["float64"],
@@ -182,7 +189,8 @@ for name in "gcd lcm".split():
     row(name, getattr(np, name), plain, plain, shapes=PAIRS, dtypes=["int32", "int64", "uint8", "int16"])
 
 # --- three operands, casts, scalars ------------------------------------------------------------------------------
-for shapes, dtypes in ((twice(MATRIX, 3), REAL), ((((5, 11), (5, 11), (one, 11)), ((0, 3), (0, 3), (one, 3))), ["int32"])):
+for shapes, dtypes in ((twice(MATRIX,
+                              3), REAL), ((((5, 11), (5, 11), (one, 11)), ((0, 3), (0, 3), (one, 3))), ["int32"])):
     row("where switch", np.where, only("bool", awkward), awkward, awkward, shapes=shapes, dtypes=dtypes)
 row("clip", lambda x, low, high: np.minimum(np.maximum(x, low), high), awkward, shapes=MATRIX,
     dtypes=[d for d in REAL if d not in ("bool", "uint8", "uint64")], calls=[call(-1, 1), call(2, -2)])

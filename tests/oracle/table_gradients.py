@@ -12,18 +12,21 @@ VALUE = dict(dtypes=["float64", "float32", "float16"], differentiable=False)
 for name in "disconnected_grad zero_grad consider_constant undefined_grad".split():
     row(name, lambda x: x, shapes=MATRIX, **VALUE)
 row("grad_clip", lambda x, *a: x, shapes=MATRIX, calls=[call(-1, 1)], **VALUE)
-row("grad_clip", lambda x: np.clip(3 * x * x, -1, 1), plain, shapes=MATRIX, build=lambda f, x: T.grad(T.sum(f(x, -1, 1) ** 3), x), differentiable=False,
-    **CLOSE)
+row("grad_clip", lambda x: np.clip(3 * x * x, -1, 1), plain, shapes=MATRIX,
+    build=lambda f, x: T.grad(T.sum(f(x, -1, 1)**3), x), differentiable=False, **CLOSE)
 row("grad_scale", lambda x, m: x, shapes=MATRIX, calls=[call(2.0)], **VALUE)
-row("grad_scale", lambda x: 6 * x * x, plain, shapes=MATRIX, build=lambda f, x: T.grad(T.sum(f(x, 2.0) ** 3), x), differentiable=False, **CLOSE)
+row("grad_scale", lambda x: 6 * x * x, plain, shapes=MATRIX, build=lambda f, x: T.grad(T.sum(f(x, 2.0)**3), x),
+    differentiable=False, **CLOSE)
 row("grad", lambda x: 3 * x * x, plain, shapes=MATRIX, build=lambda f, x: f(T.sum(x ** 3), x), **CLOSE)
 row("jacobian", lambda x: np.diag(np.cos(x)), plain, shapes=VECTOR, build=lambda f, x: f(T.sin(x), x), **CLOSE)
 row("hessian", lambda x: np.diag(6 * x), plain, shapes=VECTOR, build=lambda f, x: f(T.sum(x ** 3), x), **CLOSE)
 for name in "Lop Rop".split():
-    row(name, lambda x, v: np.cos(x) * v, plain, plain, shapes=twice(MATRIX), build=lambda f, x, v: f(T.sin(x), x, v), **CLOSE)
-row("hessian_times_vector", lambda x, v: 6 * x * v, plain, plain, shapes=twice(MATRIX), build=lambda f, x, v: f(T.sum(x ** 3), x, v), **CLOSE)
-row("vectorize", lambda x: x.sum(1), plain, shapes=(((4, 3),), ((1, 2),)), dtypes=["float64", "float32"], ulp=16, absolute=1e-6, why="a sum",
-    build=lambda f, x: (lambda v: f(T.sum(v), {v: x}))(T.vector(dtype=x.dtype)))
+    row(name, lambda x, v: np.cos(x) * v, plain, plain, shapes=twice(MATRIX), build=lambda f, x, v: f(T.sin(x), x, v),
+        **CLOSE)
+row("hessian_times_vector", lambda x, v: 6 * x * v, plain, plain, shapes=twice(MATRIX),
+    build=lambda f, x, v: f(T.sum(x**3), x, v), **CLOSE)
+row("vectorize", lambda x: x.sum(1), plain, shapes=(((4, 3), ), ((1, 2), )), dtypes=["float64", "float32"], ulp=16,
+    absolute=1e-6, why="a sum", build=lambda f, x: (lambda v: f(T.sum(v), {v: x}))(T.vector(dtype=x.dtype)))
 
 
 def through_part(f, x):

@@ -16,36 +16,63 @@ def at(*index):
     return call(index)
 
 
-SLICES = [at(1), at(-2), at(slice(1, None)), at(slice(None, None, -1)), at(slice(4, 0, -2), slice(1, 5)), at(Ellipsis, 2),
-          at(None, 3, None), at(slice(-9, 99)), at(slice(3, 3)), at(2, -1), at(slice(None), slice(6, None, -3))]
-ARRAYS = [at([3, 0, 3, -1]), at(slice(None), [1, -7]), at([0, 4], [6, -1]), at([[0], [2]], [1, 5, 1]), at([1, 2], slice(2, 4)),
-          at(None, [0, 1], slice(1, 3))]
+SLICES = [
+    at(1),
+    at(-2),
+    at(slice(1, None)),
+    at(slice(None, None, -1)),
+    at(slice(4, 0, -2), slice(1, 5)),
+    at(Ellipsis, 2),
+    at(None, 3, None),
+    at(slice(-9, 99)),
+    at(slice(3, 3)),
+    at(2, -1),
+    at(slice(None), slice(6, None, -3))
+]
+ARRAYS = [
+    at([3, 0, 3, -1]),
+    at(slice(None), [1, -7]),
+    at([0, 4], [6, -1]),
+    at([[0], [2]], [1, 5, 1]),
+    at([1, 2], slice(2, 4)),
+    at(None, [0, 1], slice(1, 3))
+]
 
 
 def getitem(x, index):
     return x[tuple(np.array(i) if isinstance(i, list) else i for i in index)]
 
 
-row("Variable.__getitem__", getitem, shapes=FULL, calls=SLICES + ARRAYS, dtypes=DTYPES, build=lambda f, x, i: getitem(x, i), **EXACT,
-    refusals=[([BAD], at(2)), ([BAD], at(0, -4)), ([BAD], at([0, 2])), ([BAD], at(0, 0, 0)), ([BAD], at(slice(None), [3]))])
-row("Variable.__getitem__", lambda x, i: x[i], awkward, whole(-5, 4), shapes=(((5, 7), (6,)), ((5, 7), (2, 3)), ((5, 7), (0,)))[:1],
-    dtypes=DTYPES, build=lambda f, x, i: x[i], **EXACT)
-row("Variable.__getitem__", lambda x, m: x[m], awkward, only("bool", plain), shapes=(((5, 7), (5, 7)), ((1, 1), (1, 1)), ((0, 2), (0, 2))),
-    dtypes=DTYPES, build=lambda f, x, m: x[m], **EXACT)
+row(
+    "Variable.__getitem__", getitem, shapes=FULL, calls=SLICES + ARRAYS, dtypes=DTYPES,
+    build=lambda f, x, i: getitem(x, i), **EXACT, refusals=[([BAD], at(2)), ([BAD], at(0, -4)), ([BAD], at([0, 2])),
+                                                            ([BAD], at(0, 0, 0)), ([BAD], at(slice(None), [3]))])
+row("Variable.__getitem__", lambda x, i: x[i], awkward, whole(-5, 4),
+    shapes=(((5, 7), (6, )), ((5, 7), (2, 3)), ((5, 7), (0, )))[:1], dtypes=DTYPES, build=lambda f, x, i: x[i], **EXACT)
+row("Variable.__getitem__", lambda x, m: x[m], awkward, only("bool", plain),
+    shapes=(((5, 7), (5, 7)), ((1, 1), (1, 1)), ((0, 2), (0, 2))), dtypes=DTYPES, build=lambda f, x, m: x[m], **EXACT)
 
 INDICES = whole(-4, 4)
 MODES = [call(), call(axis=0), call(axis=0, mode="wrap"), call(axis=1, mode="clip"), call(mode="wrap")]
-row("take", np.take, awkward, whole(-5, 4), shapes=(((5, 7), (4,)), ((5, 5), (9,)), ((5, 5), (0,))), calls=MODES, dtypes=DTYPES, **EXACT,
-    refusals=[([BAD, np.array([2])], call(axis=0)), ([BAD, np.array([7])], call()), ([BAD, np.array([0])], call(axis=2))])
-row("take", np.take, awkward, whole(-99, 99), shapes=(((5, 7), (2, 3)), ((1, 1), (1, 4))), calls=[call(axis=1, mode="wrap"),
-    call(axis=0, mode="clip")], dtypes=DTYPES, **EXACT)
+row(
+    "take", np.take, awkward, whole(-5, 4), shapes=(((5, 7), (4, )), ((5, 5), (9, )), ((5, 5), (0, ))), calls=MODES,
+    dtypes=DTYPES, **EXACT, refusals=[([BAD, np.array([2])], call(axis=0)), ([BAD, np.array([7])], call()),
+                                      ([BAD, np.array([0])], call(axis=2))])
+row("take", np.take, awkward, whole(-99, 99), shapes=(((5, 7), (2, 3)), ((1, 1), (1, 4))),
+    calls=[call(axis=1, mode="wrap"), call(axis=0, mode="clip")], dtypes=DTYPES, **EXACT)
 for axis in (0, 1):
     row("take_along_axis", np.take_along_axis, awkward, whole(-3, 2), shapes=(((3, 3), (3, 3)), ((3, 3), (3, 3))),
         calls=[call(axis)], dtypes=DTYPES, **EXACT)
 row("choose", lambda a, x, y, z, **o: np.choose(a, [x, y, z], **o), whole(0, 2), awkward, awkward, awkward,
     shapes=twice(MATRIX, 4), calls=[call(), call(mode="clip")], dtypes=["float32", "int8"], result=None,
     build=lambda f, a, x, y, z, **o: f(a, [x, y, z], **o), **EXACT)
-PARTS = [at(1), at(slice(1, None)), at(slice(None, None, -2)), at(slice(None), 3), at(slice(None, None, -1), slice(0, 7, 3))]
+PARTS = [
+    at(1),
+    at(slice(1, None)),
+    at(slice(None, None, -2)),
+    at(slice(None), 3),
+    at(slice(None, None, -1), slice(0, 7, 3))
+]
 
 
 def replaced(x, index, value, add=False):
@@ -58,14 +85,17 @@ def replaced(x, index, value, add=False):
 
 
 for name, add in {"set_subtensor": False, "inc_subtensor": True}.items():
-    row(name, lambda x, i, v, add=add: replaced(x, i, v, add), plain, shapes=FULL, dtypes=["float32", "float64", "int8", "int64"],
-        calls=[call(c.args[0], v) for c in PARTS for v in (2, 1)], build=lambda f, x, i, v: f(x[i], v), wide=False)
-    row(name, lambda x, i, v, add=add: replaced(x, i, v, add), plain, whole(-5, 4), plain, shapes=(((5,), (5,), (5,)), ((5,), (9,), (9,))),
-        dtypes=["float64", "int8", "int64"], build=lambda f, x, i, v: f(x[i], v), wide=False, ulp=8, absolute=1e-14,
-        why="what repeats adds up, in another order", refusals=[([np.ones(3), np.array([3]), np.ones(1)], call())])
+    row(name, lambda x, i, v, add=add: replaced(x, i, v, add), plain, shapes=FULL,
+        dtypes=["float32", "float64", "int8", "int64"], calls=[call(c.args[0], v) for c in PARTS for v in (2, 1)],
+        build=lambda f, x, i, v: f(x[i], v), wide=False)
+    row(name, lambda x, i, v, add=add: replaced(x, i, v, add), plain, whole(-5, 4), plain,
+        shapes=(((5, ), (5, ), (5, )), ((5, ), (9, ), (9, ))), dtypes=["float64", "int8", "int64"],
+        build=lambda f, x, i, v: f(x[i], v), wide=False, ulp=8, absolute=1e-14,
+        why="what repeats adds up, in another order", refusals=[([np.ones(3), np.array([3]),
+                                                                  np.ones(1)], call())])
 row("ravel_multi_index", lambda i, j, dims, **o: np.ravel_multi_index((i, j), dims, **o), whole(0, 3), whole(0, 4),
     shapes=twice(VECTOR), calls=[call((4, 5)), call((4, 5), mode="wrap")], dtypes=["int64"], wide=False,
     build=lambda f, i, j, dims, **o: f([i, j], dims, **o), refusals=[([np.array([4]), np.array([0])], call((4, 5)))])
-row("unravel_index", np.unravel_index, whole(0, 19), shapes=VECTOR, calls=[call((4, 5)), call((2, 2, 5))], dtypes=["int64"],
-    wide=False, refusals=[([np.array([20])], call((4, 5)))])
+row("unravel_index", np.unravel_index, whole(0, 19), shapes=VECTOR, calls=[call((4, 5)), call((2, 2, 5))],
+    dtypes=["int64"], wide=False, refusals=[([np.array([20])], call((4, 5)))])
 row("inverse_permutation", np.argsort, permutation, shapes=VECTOR, dtypes=["int64"], wide=False)

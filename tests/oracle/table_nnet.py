@@ -8,7 +8,8 @@ from table import FILLED, MATRIX, TENSOR3, always, call, floats, row, twice
 
 DTYPES = ["float64", "float32", "float16"]
 NEAR = dict(result=floats, ulp=8, why="a few functions of 4 ULP, one after the other")
-CANCELS = dict(result=floats, ulp=16, absolute=2e-6, why="differences of numbers near each other: the absolute error is small")
+CANCELS = dict(result=floats, ulp=16, absolute=2e-6,
+               why="differences of numbers near each other: the absolute error is small")
 
 
 def sigmoid(x):
@@ -31,13 +32,17 @@ def negative_part(x, f):
 ALPHA, SCALE = np.longdouble("1.6732632423543772"), np.longdouble("1.0507009873554805")
 ACTIVATIONS = {
     "sigmoid": sigmoid, "softplus": softplus, "linear": lambda x: x, "exponential": np.exp,
-    "relu6": lambda x: np.minimum(relu(x), 6), "selu": lambda x: SCALE * negative_part(x, lambda v: ALPHA * np.expm1(v)),
-    "silu": lambda x: x * sigmoid(x), "swish": lambda x: x * sigmoid(x), "mish": lambda x: x * np.tanh(softplus(x)),
-    "softsign": lambda x: x / (1 + np.abs(x)), "hard_sigmoid": lambda x: np.clip(x / 5 + 0.5, 0, 1),
+    "relu6": lambda x: np.minimum(relu(x), 6),
+    "selu": lambda x: SCALE * negative_part(x, lambda v: ALPHA * np.expm1(v)), "silu": lambda x: x * sigmoid(x),
+    "swish": lambda x: x * sigmoid(x), "mish": lambda x: x * np.tanh(softplus(x)), "softsign": lambda x: x /
+    (1 + np.abs(x)), "hard_sigmoid": lambda x: np.clip(x / 5 + 0.5, 0, 1),
     "hard_silu": lambda x: x * np.clip(x + 3, 0, 6) / 6, "hard_swish": lambda x: x * np.clip(x + 3, 0, 6) / 6,
-    "hard_tanh": lambda x: np.clip(x, -1, 1), "log_sigmoid": lambda x: -softplus(-x), "tanh_shrink": lambda x: x - np.tanh(x),
-    "sparse_plus": lambda x: np.where(x <= -1, 0, np.where(x >= 1, x, (x + 1) ** 2 / 4)),
-    "sparse_sigmoid": lambda x: np.clip((x + 1) / 2, 0, 1)}
+    "hard_tanh": lambda x: np.clip(x, -1, 1), "log_sigmoid": lambda x: -softplus(-x),
+    "tanh_shrink": lambda x: x - np.tanh(x),
+    "sparse_plus": lambda x: np.where(x <= -1, 0, np.where(x >= 1, x,
+                                                           (x + 1)**2 / 4)), "sparse_sigmoid": lambda x: np.clip(
+                                                               (x + 1) / 2, 0, 1)
+}
 for name, function in ACTIVATIONS.items():
     for shapes in (MATRIX, TENSOR3):
         # Compositions round between their steps, so in 16 bits x - tanh(x) is right to a part of x only.
@@ -48,28 +53,35 @@ for name, function in ACTIVATIONS.items():
 def ultra_fast(x):
     """Theano's pieces: parabolas up to |x| = 1.7 and 3 of x / 2, and a line from there on."""
     h = np.abs(x) / 2
-    z = np.where(h < 1.7, 1.5 * h / (1 + h), np.where(h < 3, 0.935409070603099 + 0.0458812946797165 * (h - 1.7), 0.99505475368673))
+    z = np.where(h < 1.7, 1.5 * h / (1 + h),
+                 np.where(h < 3, 0.935409070603099 + 0.0458812946797165 * (h - 1.7), 0.99505475368673))
     return 0.5 * (np.sign(x) * z + 1)
 
 
-row("nnet.ultra_fast_sigmoid", ultra_fast, plain, shapes=MATRIX, dtypes=["float64", "float32"], interval=(0.2, 2), ulp=16, absolute=2e-7,
-    why="constants of 15 digits")
+row("nnet.ultra_fast_sigmoid", ultra_fast, plain, shapes=MATRIX, dtypes=["float64", "float32"], interval=(0.2, 2),
+    ulp=16, absolute=2e-7, why="constants of 15 digits")
 PARAMETERS = {
     "relu": (lambda x, alpha=0: np.where(x > 0, x, alpha * x), [call(), call(0.25)]),
-    "leaky_relu": (lambda x, s=0.2: np.where(x > 0, x, np.longdouble(s) * x), [call(), call(0.25)]),
+    "leaky_relu": (lambda x, s=0.2: np.where(x > 0, x,
+                                             np.longdouble(s) * x), [call(), call(0.25)]),
     "elu": (lambda x, a=1: negative_part(x, lambda v: a * np.expm1(v)), [call(), call(0.5)]),
-    "celu": (lambda x, a=1: negative_part(x, lambda v: a * np.expm1(v / a)), [call(), call(0.5)]),
-    "squareplus": (lambda x, b=4: (x + np.sqrt(x * x + b)) / 2, [call(), call(1.0)]),
-    "soft_shrink": (lambda x, t=0.5: np.sign(x) * np.maximum(np.abs(x) - t, 0), [call(), call(1.0)]),
-    "hard_shrink": (lambda x, t=0.5: np.where(np.abs(x) > t, x, 0), [call(), call(1.0)]),
+    "celu": (lambda x, a=1: negative_part(x, lambda v: a * np.expm1(v / a)),
+             [call(), call(0.5)]), "squareplus": (lambda x, b=4: (x + np.sqrt(x * x + b)) / 2, [call(),
+                                                                                                call(1.0)]),
+    "soft_shrink": (lambda x, t=0.5: np.sign(x) * np.maximum(np.abs(x) - t, 0),
+                    [call(),
+                     call(1.0)]), "hard_shrink": (lambda x, t=0.5: np.where(np.abs(x) > t, x, 0), [call(),
+                                                                                                   call(1.0)]),
     "threshold": (lambda x, t, v=0: np.where(x > t, x, v), [call(0.5), call(1.0, -2.0)]),
-    "gelu": (lambda x, approximate=False: 0.5 * x * (1 + np.tanh(np.sqrt(2 / np.longdouble(np.pi)) * (x + np.longdouble("0.044715") * x ** 3)))
-             if approximate else (x * sp.ndtr(np.float64(x))), [call(), call(approximate=True)])}
+    "gelu": (lambda x, approximate=False: 0.5 * x *
+             (1 + np.tanh(np.sqrt(2 / np.longdouble(np.pi)) * (x + np.longdouble("0.044715") * x**3)))
+             if approximate else (x * sp.ndtr(np.float64(x))), [call(), call(approximate=True)])
+}
 for name, (function, calls) in PARAMETERS.items():
     row("nnet." + name, function, plain, shapes=MATRIX, calls=calls, dtypes=DTYPES, interval=(0.55, 0.95), **CANCELS)
 row("nnet.prelu", lambda x, s: np.where(x > 0, x, s * x), plain, unit, shapes=twice(MATRIX), dtypes=DTYPES, **NEAR)
-row("nnet.glu", lambda x, axis=-1: (lambda a, b: a * sigmoid(b))(*np.split(x, 2, axis)), plain, shapes=(((4, 6),), ((2, 2),), ((0, 4),)),
-    calls=[call(), call(axis=0)], dtypes=DTYPES, **NEAR)
+row("nnet.glu", lambda x, axis=-1: (lambda a, b: a * sigmoid(b))(*np.split(x, 2, axis)), plain,
+    shapes=(((4, 6), ), ((2, 2), ), ((0, 4), )), calls=[call(), call(axis=0)], dtypes=DTYPES, **NEAR)
 
 # --- softmax -----------------------------------------------------------------------------------------------------
 SOFT = dict(dtypes=DTYPES, ulp=16, absolute=3e-7, why="exponentials, a sum and a quotient")
@@ -80,7 +92,8 @@ for shapes in (FILLED, (((2, 3, 4),),)):
     row("nnet.log_softmax", lambda x, axis=-1: sp.log_softmax(x, axis), between(-100, 100), shapes=shapes, calls=AXIS,
         **(SOFT | dict(absolute=1e-4, dtypes=DTYPES[:2])))
 WITH_BIAS = (((5, 7), (7,)), ((1, 3), (3,)), ((2, 1), (1,)))
-row("nnet.softmax_with_bias", lambda x, b: sp.softmax(x + b, -1), plain, plain, shapes=WITH_BIAS, **(SOFT | dict(absolute=1e-6, dtypes=DTYPES[:2])))
+row("nnet.softmax_with_bias", lambda x, b: sp.softmax(x + b, -1), plain, plain, shapes=WITH_BIAS,
+    **(SOFT | dict(absolute=1e-6, dtypes=DTYPES[:2])))
 
 
 def with_argmax(x, b, y):
@@ -89,9 +102,11 @@ def with_argmax(x, b, y):
 
 
 row("nnet.crossentropy_softmax_argmax_1hot_with_bias", with_argmax, plain, plain, whole(0, 2),
-    shapes=(((5, 3), (3,), (5,)), ((1, 3), (3,), (1,))), dtypes=["float64", "float32"], ulp=16, absolute=3e-6, why="a softmax")
-row("nnet.layer_norm", lambda x, eps=1e-5: (x - x.mean(-1, keepdims=True)) / np.sqrt(x.var(-1, keepdims=True) + eps), plain,
-    shapes=FILLED, calls=[call(), call(0.1)], dtypes=DTYPES[:2], ulp=64, absolute=5e-6, why="differences from a mean")
+    shapes=(((5, 3), (3, ), (5, )), ((1, 3), (3, ), (1, ))), dtypes=["float64",
+                                                                     "float32"], ulp=16, absolute=3e-6, why="a softmax")
+row("nnet.layer_norm", lambda x, eps=1e-5: (x - x.mean(-1, keepdims=True)) / np.sqrt(x.var(-1, keepdims=True) + eps),
+    plain, shapes=FILLED, calls=[call(),
+                                 call(0.1)], dtypes=DTYPES[:2], ulp=64, absolute=5e-6, why="differences from a mean")
 
 # --- losses ------------------------------------------------------------------------------------------------------
 PAIRS, EPS = twice(FILLED), 1e-7
@@ -120,14 +135,17 @@ def hot(dtype, shape, random):
 loss("mean_squared_error", lambda p, t: mean((p - t) ** 2))
 loss("mean_absolute_error", lambda p, t: mean(np.abs(p - t)))
 loss("mean_absolute_percentage_error", lambda p, t: 100 * mean(np.abs(p - t) / np.maximum(np.abs(t), EPS)), absolute=0)
-loss("mean_squared_logarithmic_error", lambda p, t: mean((np.log1p(np.maximum(p, EPS)) - np.log1p(np.maximum(t, EPS))) ** 2))
+loss("mean_squared_logarithmic_error", lambda p, t: mean(
+    (np.log1p(np.maximum(p, EPS)) - np.log1p(np.maximum(t, EPS)))**2))
 loss("huber", lambda p, t, d=1.0: mean(np.where(np.abs(p - t) <= d, (p - t) ** 2 / 2, d * np.abs(p - t) - d * d / 2)),
      calls=[call(), call(0.5)])
 loss("log_cosh", lambda p, t: mean(np.logaddexp(p - t, t - p) - np.log(np.longdouble(2))))
 loss("hinge", lambda p, t: mean(np.maximum(1 - t * p, 0)), target=SIGNS)
 loss("squared_hinge", lambda p, t: mean(np.maximum(1 - t * p, 0) ** 2), target=SIGNS)
-loss("categorical_hinge", lambda p, t: np.maximum(1 + ((1 - t) * p).max(-1) - (t * p).sum(-1), 0), target=hot, interval=(-0.9, 0.5))
-loss("kl_divergence", lambda p, t: (np.clip(t, EPS, 1) * np.log(np.clip(t, EPS, 1) / np.clip(p, EPS, 1))).sum(-1), unit, unit)
+loss("categorical_hinge", lambda p, t: np.maximum(1 + ((1 - t) * p).max(-1) - (t * p).sum(-1), 0), target=hot,
+     interval=(-0.9, 0.5))
+loss("kl_divergence", lambda p, t: (np.clip(t, EPS, 1) * np.log(np.clip(t, EPS, 1) / np.clip(p, EPS, 1))).sum(-1), unit,
+     unit)
 loss("poisson", lambda p, t: mean(p - t * np.log(p + EPS)), unit, unit)
 loss("cosine_similarity", lambda p, t, axis=-1: -(p * t).sum(axis) / (np.maximum(np.sqrt((p * p).sum(axis)), 1e-6)
      * np.maximum(np.sqrt((t * t).sum(axis)), 1e-6)), calls=[call(), call(axis=0)])
@@ -137,8 +155,8 @@ loss("softmax_crossentropy", lambda z, t: -(t * sp.log_softmax(z, -1)).sum(-1), 
 loss("categorical_crossentropy", lambda p, t: -(t * np.log(p)).sum(-1), unit, hot)
 CLASSES = (((5, 3), (5,)), ((1, 3), (1,)), ((0, 3), (0,)))
 for name, logs in {"softmax_crossentropy": lambda z: sp.log_softmax(z, -1), "categorical_crossentropy": np.log}.items():
-    row("nnet." + name, lambda z, y, logs=logs: -np.take_along_axis(logs(z), y[:, None], 1)[:, 0], unit, whole(0, 2), shapes=CLASSES,
-        refusals=[([np.full((2, 3), 0.5), np.array([0, 3])], call())], **LOSS)
+    row("nnet." + name, lambda z, y, logs=logs: -np.take_along_axis(logs(z), y[:, None], 1)[:, 0], unit, whole(0, 2),
+        shapes=CLASSES, refusals=[([np.full((2, 3), 0.5), np.array([0, 3])], call())], **LOSS)
 
 
 def focal(p, t, gamma=2.0, alpha=None):
@@ -149,11 +167,15 @@ def focal(p, t, gamma=2.0, alpha=None):
 
 
 loss("binary_focal_crossentropy", focal, unit, between(0, 1, (0, 1)), calls=[call(), call(gamma=1.0, alpha=0.25)])
-loss("categorical_focal_crossentropy", lambda p, t, gamma=2.0, alpha=0.25: (alpha * (1 - clipped(p)) ** gamma * -t * np.log(clipped(p))).sum(-1),
-     unit, hot, calls=[call(), call(gamma=1.0, alpha=1.0)])
+loss("categorical_focal_crossentropy", lambda p, t, gamma=2.0, alpha=0.25:
+     (alpha *
+      (1 - clipped(p))**gamma * -t * np.log(clipped(p))).sum(-1), unit, hot, calls=[call(),
+                                                                                    call(gamma=1.0, alpha=1.0)])
 loss("dice", lambda p, t: 1 - (2 * (p * t).sum() + EPS) / (p.sum() + t.sum() + EPS), unit, unit)
-loss("tversky", lambda p, t, alpha=0.5, beta=0.5: 1 - ((p * t).sum() + EPS) / ((p * t).sum() + alpha * (p * (1 - t)).sum()
-     + beta * ((1 - p) * t).sum() + EPS), unit, unit, calls=[call(), call(alpha=0.3, beta=0.7)])
+loss(
+    "tversky", lambda p, t, alpha=0.5, beta=0.5: 1 - ((p * t).sum() + EPS) /
+    ((p * t).sum() + alpha * (p * (1 - t)).sum() + beta *
+     ((1 - p) * t).sum() + EPS), unit, unit, calls=[call(), call(alpha=0.3, beta=0.7)])
 
 
 def confusion(actual, prediction, n):
@@ -162,5 +184,5 @@ def confusion(actual, prediction, n):
     return out
 
 
-row("nnet.confusion_matrix", confusion, whole(0, 3), whole(0, 3), shapes=(((17,), (17,)), ((0,), (0,))), calls=[call(4)], dtypes=["int64"],
-    wide=False)
+row("nnet.confusion_matrix", confusion, whole(0, 3), whole(0, 3), shapes=(((17, ), (17, )), ((0, ), (0, ))),
+    calls=[call(4)], dtypes=["int64"], wide=False)

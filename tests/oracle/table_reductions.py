@@ -6,11 +6,19 @@ import scipy.special as sp
 from samples import FLOATS, INTEGERS, REALS, awkward, between, plain, positive, with_ties
 from table import FILLED, MATRIX, TENSOR3, VECTOR, always, call, floats, means, row, same, sums
 
-AXES = [call(), call(axis=0), call(axis=1), call(axis=-1, keepdims=True), call(axis=(0, 1)), call(axis=0, keepdims=True)]
+AXES = [
+    call(),
+    call(axis=0),
+    call(axis=1),
+    call(axis=-1, keepdims=True),
+    call(axis=(0, 1)),
+    call(axis=0, keepdims=True)
+]
 AXES3 = [call(), call(axis=1), call(axis=(0, 2)), call(axis=-1, keepdims=True), call(axis=(1, -1))]
 FILLED3 = (((2, 3, 4),), ((1, 1, 1),), ((3, 1, 5),))
 NARROW = {"float16": 2, "float32": 40, "float64": 40}
-ADDED = dict(ulp=NARROW, absolute=2e-5, why="added in the dtype, float16 in float32, along a tree: one rounding a level")
+ADDED = dict(ulp=NARROW, absolute=2e-5,
+             why="added in the dtype, float16 in float32, along a tree: one rounding a level")
 NUMBERS = ["float32", "float64", "float16", "int32", "int8", "uint64", "bool"]
 EMPTY = np.zeros((0, 3)), np.zeros((3, 0))
 
@@ -25,17 +33,17 @@ def whole(function):
 for shapes, calls in ((MATRIX, AXES), (TENSOR3, AXES3)):
     row("sum", whole(np.sum), plain, shapes=shapes, calls=calls, dtypes=NUMBERS, result=sums, **ADDED)
     row("mean", np.mean, plain, shapes=shapes, calls=calls, dtypes=NUMBERS, result=means, **ADDED)
-    row("prod", whole(np.prod), between(0.5, 1.5, (1, 3)), shapes=shapes, calls=calls, dtypes=NUMBERS, result=sums, ulp=64,
-        why="one rounding a step")
+    row("prod", whole(np.prod), between(0.5, 1.5, (1, 3)), shapes=shapes, calls=calls, dtypes=NUMBERS, result=sums,
+        ulp=64, why="one rounding a step")
     for name in "var std".split():
         row(name, getattr(np, name), plain, shapes=shapes, calls=calls + [call(axis=0, ddof=1)], dtypes=NUMBERS,
             result=means, ulp={"float16": 4, "float32": 80, "float64": 80}, absolute=2e-5,
             why="two passes, one rounding a level; absolute where all are equal")
-    row("count_nonzero", lambda x, **o: np.asarray(np.count_nonzero(x, **o)), shapes=shapes, calls=calls, dtypes=NUMBERS,
-        result=always("int64"))
+    row("count_nonzero", lambda x, **o: np.asarray(np.count_nonzero(x, **o)), shapes=shapes, calls=calls,
+        dtypes=NUMBERS, result=always("int64"))
     for name in "all any".split():
-        row(name, getattr(np, name), between(-1, 1, (0, 2)), shapes=shapes, calls=calls, dtypes=["bool", "int8", "float32"],
-            result=always("bool"), differs="NumPy's take every dtype too")
+        row(name, getattr(np, name), between(-1, 1, (0, 2)), shapes=shapes, calls=calls,
+            dtypes=["bool", "int8", "float32"], result=always("bool"), differs="NumPy's take every dtype too")
 for shapes, calls in ((FILLED, AXES), (FILLED3, AXES3)):
     for draw in (awkward, with_ties):
         for name in "max min".split():
@@ -53,8 +61,8 @@ for draw in (awkward, with_ties):
         dtypes=["float32", "int32"], differentiable=False)
 LOGSUM = dict(dtypes=["float64", "float32"], ulp=16, absolute=1e-6, why="an exponential, a sum and a logarithm")
 row("logsumexp", sp.logsumexp, plain, shapes=FILLED, calls=AXES, wide=True, **LOGSUM)
-row("nnet.logsumexp", lambda x, axis=-1, keepdims=False: sp.logsumexp(x, axis=axis, keepdims=keepdims), plain, shapes=FILLED,
-    calls=[call(), call(axis=0), call(axis=1, keepdims=True)], **LOGSUM)
+row("nnet.logsumexp", lambda x, axis=-1, keepdims=False: sp.logsumexp(x, axis=axis, keepdims=keepdims), plain,
+    shapes=FILLED, calls=[call(), call(axis=0), call(axis=1, keepdims=True)], **LOGSUM)
 
 
 def norm(x, ord=2.0, axis=None, keepdims=False):
@@ -69,5 +77,12 @@ def norm(x, ord=2.0, axis=None, keepdims=False):
     return (a ** ord).sum(axis=axis, keepdims=keepdims) ** (1 / np.longdouble(ord))
 
 
-row("norm", norm, plain, shapes=FILLED, dtypes=["float64", "float32"], result=same, ulp=16, why="powers, a sum and a root",
-    calls=[call(), call(axis=0), call(1.0), call(3.0, axis=1), call(np.inf, axis=0), call(-np.inf), call(0.0, axis=1)])
+row("norm", norm, plain, shapes=FILLED, dtypes=["float64",
+                                                "float32"], result=same, ulp=16, why="powers, a sum and a root",
+    calls=[call(),
+           call(axis=0),
+           call(1.0),
+           call(3.0, axis=1),
+           call(np.inf, axis=0),
+           call(-np.inf),
+           call(0.0, axis=1)])

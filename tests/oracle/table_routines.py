@@ -17,12 +17,14 @@ def counted(dtype):
 
 for name in "cumsum cumprod".split():
     row(name, lambda x, f=getattr(np, name), **o: f(x, dtype=counted(x.dtype) if x.dtype.kind in "iub" else None, **o),
-        between(-2, 2) if name == "cumsum" else between(0.5, 1.5, (1, 2)), shapes=MATRIX, calls=AXES, dtypes=DTYPES, result=counted,
-        ulp={"float16": 64, "float32": 64, "float64": 64}, absolute=2e-2 if False else 3e-5, why="one rounding a step",
+        between(-2, 2) if name == "cumsum" else between(0.5, 1.5, (1, 2)), shapes=MATRIX, calls=AXES, dtypes=DTYPES,
+        result=counted, ulp={"float16": 64, "float32": 64,
+                             "float64": 64}, absolute=2e-2 if False else 3e-5, why="one rounding a step",
         differs="the dtype stays; NumPy's int8 gives int64", refusals=[([BAD], call(axis=2))])
 for draw in (awkward, with_ties):
     row("sort", np.sort, draw, shapes=MATRIX, calls=AXES, dtypes=DTYPES, refusals=[([BAD], call(axis=2))], **EXACT)
-    row("argsort", lambda x, **o: np.argsort(x, kind="stable", **o), draw, shapes=MATRIX, calls=AXES, dtypes=DTYPES, **EXACT)
+    row("argsort", lambda x, **o: np.argsort(x, kind="stable", **o), draw, shapes=MATRIX, calls=AXES, dtypes=DTYPES,
+        **EXACT)
 
 
 def top(x, k, axis=-1):
@@ -44,8 +46,8 @@ TALL = (((5, 7),), ((2, 5),), ((1, 3),))
 row("topk", values_of, between(-99, 99), shapes=TALL, calls=KTH, dtypes=["float32", "float64", "int64"], **EXACT,
     differs="NumPy has partition only")
 for name, reference in {"argtopk": top, "topk_and_argtopk": lambda *a, **o: (values_of(*a, **o), top(*a, **o))}.items():
-    row(name, reference, between(-99, 99, (-10000, 10000)), shapes=TALL, calls=KTH, dtypes=["float32", "float64", "int64"],
-        differentiable=False, **EXACT)
+    row(name, reference, between(-99, 99, (-10000, 10000)), shapes=TALL, calls=KTH,
+        dtypes=["float32", "float64", "int64"], differentiable=False, **EXACT)
 SEARCH = (((9,), (6,)), ((0,), (3,)), ((1,), (1,)), ((5,), (0,)))
 row("searchsorted", np.searchsorted, sorted_draw, plain, shapes=SEARCH, calls=[call(), call(side="right")],
     dtypes=["float32", "float64", "int8", "int64", "uint64"], layouts=False, **EXACT)
@@ -58,12 +60,14 @@ row("compress", lambda x, c, **o: np.compress(c, x, **o), awkward, CONDITION, sh
     calls=[call(axis=0)], dtypes=DTYPES, build=lambda f, x, c, **o: f(c, x, **o), **EXACT)
 row("extract", lambda x, c: np.extract(c, x), awkward, CONDITION, shapes=twice(MATRIX), dtypes=DTYPES,
     build=lambda f, x, c: f(c, x), **EXACT)
-row("repeat", lambda x, n: np.repeat(x, n, axis=0), awkward, whole(0, 3), shapes=(((5, 3), (5,)), ((1, 2), (1,)), ((0, 2), (0,))), dtypes=DTYPES,
-    build=lambda f, x, n: f(x, n, axis=0), **EXACT)
+row("repeat", lambda x, n: np.repeat(x, n, axis=0), awkward, whole(0, 3),
+    shapes=(((5, 3), (5, )), ((1, 2), (1, )), ((0, 2), (0, ))), dtypes=DTYPES, build=lambda f, x, n: f(x, n, axis=0),
+    **EXACT)
 for draw in (plain, between(-1, 1)):
     row("unique", lambda x, **o: np.unique(x, **o), draw, shapes=VECTOR, dtypes=["float32", "int8", "int64", "bool"],
-        calls=[call(), call(return_index=True), call(return_counts=True, return_inverse=True)], differentiable=False, **EXACT)
-row("bincount", np.bincount, whole(0, 9, "int64"), shapes=VECTOR, calls=[call(), call(minlength=20)], dtypes=["int64"], **EXACT,
-    refusals=[([np.array([-1])], call())])
-row("bincount", lambda x, w: np.bincount(x, w), whole(0, 9, "int64"), only("float64", plain), shapes=twice(VECTOR)[:1], dtypes=["int64"],
-    ulp=4, absolute=1e-14, why="added in another order", wide=False, differentiable=False)
+        calls=[call(), call(return_index=True),
+               call(return_counts=True, return_inverse=True)], differentiable=False, **EXACT)
+row("bincount", np.bincount, whole(0, 9, "int64"), shapes=VECTOR, calls=[call(), call(minlength=20)], dtypes=["int64"],
+    **EXACT, refusals=[([np.array([-1])], call())])
+row("bincount", lambda x, w: np.bincount(x, w), whole(0, 9, "int64"), only("float64", plain), shapes=twice(VECTOR)[:1],
+    dtypes=["int64"], ulp=4, absolute=1e-14, why="added in another order", wide=False, differentiable=False)

@@ -36,15 +36,15 @@ moves("flatten", lambda x, ndim=1: x.reshape(x.shape[:ndim - 1] + (int(np.prod(x
       [call(), call(2), call(3)])
 moves("flatten", lambda x: x.ravel(), MATRIX)
 moves("expand_dims", np.expand_dims, MATRIX, [call(0), call(1), call(-1), call((0, 2))], refusals=[([BAD], call(4))])
-moves("squeeze", lambda x, axis=None: np.squeeze(x, 1 if axis is None else axis), (((5, one, 3),), ((0, one, 2),)), [call(), call(1)],
-      refusals=[([BAD], call(0))])
+moves("squeeze", lambda x, axis=None: np.squeeze(x, 1 if axis is None else axis), (((5, one, 3), ), ((0, one, 2), )),
+      [call(), call(1)], refusals=[([BAD], call(0))])
 for n in (1, 2, 3):
     reference = (lambda n: lambda x: x[(None,) * max(n - x.ndim, 0)])(n)
     for shapes in (SCALAR, VECTOR, MATRIX):
         moves(f"atleast_{n}d", reference, shapes, dtypes=["float32", "int8"],
               differs="new axes stand in front; NumPy's atleast_3d puts some behind" if n == 3 else "")
-moves("atleast_Nd", lambda x, n, left=True: x[(None,) * (n - x.ndim)] if left else x[(...,) + (None,) * (n - x.ndim)], MATRIX,
-      [call(3), call(4, left=False)])
+moves("atleast_Nd", lambda x, n, left=True: x[(None, ) * (n - x.ndim)]
+      if left else x[(..., ) + (None, ) * (n - x.ndim)], MATRIX, [call(3), call(4, left=False)])
 moves("moveaxis", np.moveaxis, TENSOR3, [call(0, 2), call(-1, 0), call((0, 1), (2, 0))], refusals=[([BAD], call(0, 2))])
 moves("swapaxes", np.swapaxes, TENSOR3, [call(0, 2), call(-1, 1)], refusals=[([BAD], call(0, 2))])
 moves("shape_padleft", lambda x, n=1: x[(None,) * n], MATRIX, [call(), call(2)])
@@ -78,9 +78,13 @@ for names, reference in {"concatenate": np.concatenate, "stack": np.stack}.items
 joined("concatenate", lambda *a, **k: of_list(np.concatenate, *a, **k), of_list, THREE, [call()])
 joined("join", lambda x, y, z, axis: np.concatenate([x, y, z], axis), lambda f, x, y, z, axis: f(axis, x, y, z), SQUARE,
        [call(0), call(1)])
-moves("split", lambda x, sizes, axis=0: tuple(np.split(x, np.cumsum(sizes)[:-1] if isinstance(sizes, list) else sizes, axis)),
-      (((6, 4),), ((6, 4),)), [call([1, 2, 3]), call(3), call([4, 0], axis=1), call(2, axis=1)],
-      build=lambda f, x, sizes, axis=0: f(x, sizes, axis=axis), refusals=[([BAD], call([1, 2])), ([BAD], call(2, axis=1))])
+moves("split",
+      lambda x, sizes, axis=0: tuple(np.split(x,
+                                              np.cumsum(sizes)[:-1]
+                                              if isinstance(sizes, list) else sizes, axis)), (((6, 4), ), ((6, 4), )),
+      [call([1, 2, 3]), call(3), call([4, 0], axis=1), call(2, axis=1)],
+      build=lambda f, x, sizes, axis=0: f(x, sizes, axis=axis), refusals=[([BAD], call([1, 2])),
+                                                                          ([BAD], call(2, axis=1))])
 moves("tile", np.tile, MATRIX, [call((2, 3)), call((2, 1, 2)), call(3), call((0, 1))])
 moves("repeat", np.repeat, MATRIX, [call(3), call(2, axis=0), call(2, axis=1), call(0, axis=1)],
       refusals=[([BAD], call(2, axis=2)), ([BAD], call(-1))])
@@ -88,9 +92,11 @@ moves("roll", np.roll, MATRIX, [call(3), call(-2, axis=0), call(7, axis=1)], ref
 moves("flip", np.flip, MATRIX, [call(), call(0), call(1), call((0, 1))], refusals=[([BAD], call(2))])
 WIDTHS = [call(1), call((2, 0)), call(((1, 2), (0, 3)))]
 moves("pad", np.pad, MATRIX, WIDTHS)
-moves("pad", lambda x, w, mode: np.pad(x, w, mode), FILLED, [call(w.args[0], mode=m) for w in WIDTHS[:2] for m in
-      ("edge", "reflect", "symmetric", "wrap")] + [call(((11, 12), (0, 13)), mode="reflect")], dtypes=["float32", "int8"],
-      refusals=[([BAD], call(((1, 1), (1, 1), (1, 1)), mode="edge")), ([np.ones((0, 2))], call(1, mode="edge"))])
+moves("pad", lambda x, w, mode: np.pad(x, w, mode), FILLED,
+      [call(w.args[0], mode=m) for w in WIDTHS[:2]
+       for m in ("edge", "reflect", "symmetric", "wrap")] + [call(((11, 12), (0, 13)), mode="reflect")],
+      dtypes=["float32", "int8"], refusals=[([BAD], call(((1, 1), (1, 1), (1, 1)), mode="edge")),
+                                            ([np.ones((0, 2))], call(1, mode="edge"))])
 
 # --- filled arrays and ranges ------------------------------------------------------------------------------------
 SIZE = (whole(0, 6, "int64"), whole(0, 6, "int64"))
@@ -100,26 +106,29 @@ FLOATX = "without a dtype floatX (float32); NumPy's is float64"
 
 def made(name, reference, calls, *draws, shapes=None, **facts):
     draws = draws or SIZE
-    row(name, reference, *draws, shapes=shapes or tuple((((),) * len(draws)) for _ in range(5)), calls=list(calls), **(MADE | facts))
+    row(name, reference, *draws, shapes=shapes or tuple((((), ) * len(draws)) for _ in range(5)), calls=list(calls),
+        **(MADE | facts))
 
 
 for name in "zeros ones".split():
-    made(name, lambda n, m, dtype="float32", f=getattr(np, name): f((n, m), dtype), [call(), call(dtype="int8"), call(dtype="bool")],
-         build=lambda f, n, m, **k: f((n, m), **k), differs=FLOATX)
+    made(name, lambda n, m, dtype="float32", f=getattr(np, name): f((n, m), dtype),
+         [call(), call(dtype="int8"), call(dtype="bool")], build=lambda f, n, m, **k: f((n, m), **k), differs=FLOATX)
 made("empty", lambda n, m, dtype="float32": np.zeros((n, m), dtype), [call(), call(dtype="int64")],
      build=lambda f, n, m, **k: f((n, m), **k), differs="zeros, so that nothing is read before it is written")
-made("full", lambda n, m, value, dtype: np.full((n, m), value, dtype), [call(7, dtype="int16"), call(1.5, dtype="float64")],
-     build=lambda f, n, m, value, dtype: f((n, m), value, dtype=dtype))
+made("full", lambda n, m, value, dtype: np.full((n, m), value, dtype),
+     [call(7, dtype="int16"), call(1.5, dtype="float64")], build=lambda f, n, m, value, dtype: f(
+         (n, m), value, dtype=dtype))
 made("alloc", lambda n, m, value: np.full((n, m), value, "float32"), [call(2.5)], build=lambda f, n, m, v: f(v, n, m))
-moves("full_like", lambda x, v, dtype=None: np.full_like(x, v, dtype=dtype), MATRIX, [call(3), call(1, dtype="float64")],
-      dtypes=REALS, differentiable=False)
+moves("full_like", lambda x, v, dtype=None: np.full_like(x, v, dtype=dtype), MATRIX,
+      [call(3), call(1, dtype="float64")], dtypes=REALS)
 made("arange", lambda n, m: np.arange(n, n + m), [call()], build=lambda f, n, m: f(n, n + m))
 made("arange", lambda n, m, step: np.arange(n, 3 * m, step), [call(1), call(2), call(3), call(-1)],
      build=lambda f, n, m, step: f(n, 3 * m, step))
 COLUMNS = [call(), call(k=1), call(k=-2), call(dtype="int32")]
 for name in "eye tri".split():
     made(name, lambda n, m, f=getattr(np, name), **o: f(n, m, **({"dtype": "float32"} | o)), COLUMNS, differs=FLOATX)
-made("identity", lambda n, dtype="float32": np.identity(n, dtype), [call(), call(dtype="int8")], SIZE[0], differs=FLOATX)
+made("identity", lambda n, dtype="float32": np.identity(n, dtype), [call(), call(dtype="int8")], SIZE[0],
+     differs=FLOATX)
 ENDS = (only("float64", between(-3, 3)), only("float64", between(1, 9)))
 RANGE = dict(dtypes=["float64"], wide=True, differentiable=True)
 
@@ -136,10 +145,11 @@ made("logspace", spaced(np.logspace), COUNTS + [call(num=5, base=2.0)], *ENDS, r
      why="a power of a rounded exponent")
 made("geomspace", spaced(np.geomspace), COUNTS, ENDS[1], ENDS[1], result=always("float64"), ulp=64,
      why="a power of a rounded quotient")
-row("meshgrid", lambda x, y, **o: tuple(np.meshgrid(x, y, **o)), awkward, awkward, shapes=(((3,), (4,)), ((0,), (2,)), ((1,), (1,))),
-    calls=[call(), call(indexing="ij")], **EXACT)
+row("meshgrid", lambda x, y, **o: tuple(np.meshgrid(x, y, **o)), awkward, awkward,
+    shapes=(((3, ), (4, )), ((0, ), (2, )), ((1, ), (1, ))), calls=[call(), call(indexing="ij")], **EXACT)
 for name in "mgrid ogrid".split():
-    made(name, lambda n, m, g=getattr(np, name): tuple(g[0:n, 1:m + 1:2]), [call()], build=lambda g, n, m: g[0:n, 1:m + 1:2])
+    made(name, lambda n, m, g=getattr(np, name): tuple(g[0:n, 1:m + 1:2]), [call()],
+         build=lambda g, n, m: g[0:n, 1:m + 1:2])
 
 # --- diagonals ---------------------------------------------------------------------------------------------------
 OFFSETS = [call(), call(1), call(-2), call(9)]
@@ -151,8 +161,9 @@ moves("diag", np.diag, MATRIX, [call(), call(1), call(-1)])
 moves("diagonal", np.diagonal, MATRIX, [call(), call(1), call(-1)])
 moves("diagonal", np.diagonal, TENSOR3, [call(0, 0, 2), call(1, 1, 2), call(-1, 2, 0)], dtypes=["float32", "int8"],
       refusals=[([BAD], call(0, 0, 0)), ([BAD], call(0, 0, 2))])
-row("trace", lambda x, *a: np.trace(x.astype("int64") if x.dtype.kind in "i" else x, *a), plain, shapes=MATRIX, calls=[call(), call(1), call(-1)],
-    dtypes=["float64", "float32", "int32", "int8"], ulp=8, absolute=1e-6, why="a sum")
+row("trace", lambda x, *a: np.trace(x.astype("int64") if x.dtype.kind in "i" else x, *a), plain, shapes=MATRIX,
+    calls=[call(), call(1), call(-1)], dtypes=["float64", "float32", "int32",
+                                               "int8"], ulp=8, absolute=1e-6, why="a sum")
 
 
 def fill_diagonal(x, value):
@@ -169,11 +180,15 @@ def fill_offset(x, value, offset):
     return x
 
 
-row("fill_diagonal", fill_diagonal, plain, shapes=(((4, 4),), ((3, 6),), ((1, 1),)), calls=[call(2), call(5)], dtypes=REALS[:-1])
-row("fill_diagonal_offset", fill_offset, plain, shapes=MATRIX, calls=[call(2, 0), call(5, 2), call(1, -1)], dtypes=REALS[:-1])
+row("fill_diagonal", fill_diagonal, plain, shapes=(((4, 4), ), ((3, 6), ), ((1, 1), )), calls=[call(2),
+                                                                                               call(5)],
+    dtypes=REALS[:-1])
+row("fill_diagonal_offset", fill_offset, plain, shapes=MATRIX, calls=[call(2, 0), call(5, 2),
+                                                                      call(1, -1)], dtypes=REALS[:-1])
 for name in "one_hot to_one_hot".split():
-    row(name, lambda y, n, dtype="float32": np.eye(n, dtype=dtype)[y], whole(0, 4), shapes=VECTOR, calls=[call(5), call(7, dtype="int8")],
-        wide=False, dtypes=["int64"], differentiable=False, refusals=[([np.array([1, 5])], call(5))])
-row("diff", np.diff, plain, shapes=(((5, 7),), ((1, 3),), ((3, 1),)), calls=[call(), call(axis=0), call(n=2), call(n=3, axis=0)],
-    dtypes=FLOATS + ["int32", "int8", "uint8", "bool"], ulp={"float16": 1, "float32": 0, "float64": 0}, wide=False,
-    why="differences of differences round each time")
+    row(name, lambda y, n, dtype="float32": np.eye(n, dtype=dtype)[y], whole(0, 4), shapes=VECTOR,
+        calls=[call(5), call(7, dtype="int8")], wide=False, dtypes=["int64"], differentiable=False,
+        refusals=[([np.array([1, 5])], call(5))])
+row("diff", np.diff, plain, shapes=(((5, 7), ), ((1, 3), ), ((3, 1), )),
+    calls=[call(), call(axis=0), call(n=2), call(n=3, axis=0)], dtypes=FLOATS + ["int32", "int8", "uint8", "bool"],
+    ulp={"float16": 1, "float32": 0, "float64": 0}, wide=False, why="differences of differences round each time")
