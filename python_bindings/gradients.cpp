@@ -90,7 +90,7 @@ void bind_products_with_jacobians(nb::module_& m) {
         return like(wrt, hessian_times_vector(to_variable(cost), one_or_more(wrt), one_or_more(vectors),
                                               options_of(consider_constant, disconnected_inputs), here()));
       },
-      "cost"_a, "wrt"_a, "vectors"_a, "consider_constant"_a = nb::none(), "disconnected_inputs"_a = "raise",
+      "cost"_a.none(), "wrt"_a, "vectors"_a, "consider_constant"_a = nb::none(), "disconnected_inputs"_a = "raise",
       "The Hessian of a scalar cost times vectors of the variables' shapes, without the Hessian.");
 }
 
@@ -143,9 +143,9 @@ void bind_marks(nb::module_& m) {
 
 void bind_gradients(nb::module_& m) {
   m.def(
-      "grad", &gradient, "cost"_a, "wrt"_a, "consider_constant"_a = nb::none(), "disconnected_inputs"_a = "raise",
-      "add_names"_a = true, "known_grads"_a = nb::none(), "return_disconnected"_a = "zero",
-      "null_gradients"_a = "raise",
+      "grad", &gradient, "cost"_a.none(), "wrt"_a, "consider_constant"_a = nb::none(),
+      "disconnected_inputs"_a = "raise", "add_names"_a = true, "known_grads"_a = nb::none(),
+      "return_disconnected"_a = "zero", "null_gradients"_a = "raise",
       "The gradient of a scalar cost with respect to a variable, or to each of a list. disconnected_inputs: 'raise', "
       "'warn' or 'ignore'. known_grads: gradients that are given, by variable; with these the cost may be None. "
       "return_disconnected: 'zero' or 'None'. null_gradients: 'raise', or 'return' for None. add_names does nothing.");
