@@ -45,10 +45,12 @@ void deal(const std::vector<T>& rows, std::uint64_t number, std::size_t count, s
 
 }  // namespace
 
-Case make_case(std::uint64_t seed, std::uint64_t number, bool special) {
+bool is_smooth(std::uint64_t number, bool special) { return !special && number % 5 == 2; }
+
+Case make_case(std::uint64_t seed, std::uint64_t number, bool special, bool smooth) {
   Profile profile;
   profile.special = special;
-  profile.smooth = !special && number % 5 == 2;
+  profile.smooth = smooth;
   // Every op in a tenth of the graphs and a little more.
   deal(op_rows(), number, op_rows().size() / 9 + 1, profile.deal);
   deal(rows_of_ops(), number, rows_of_ops().size() / 8 + 1, profile.deal);
@@ -62,7 +64,7 @@ Case make_case(std::uint64_t seed, std::uint64_t number, bool special) {
       Coverage().observe(prepare(made));
       return made;
     } catch (const ct::InternalError&) {
-      throw;
+      return made;  // a fault, which the run finds again
     } catch (const ct::Error&) {
       if (salt > 8) throw;
     }
@@ -101,17 +103,27 @@ Campaign run_campaign(const CampaignOptions& options) {
        first += options.batch, ++b) {
     if (b % options.parts != options.part) continue;
     const std::uint64_t end = std::min(first + options.batch, options.first + options.graphs);
-    const bool special = first / options.batch % special_period == special_period - 1;
+    const bool special = !options.only_gradients && first / options.batch % special_period == special_period - 1;
     std::vector<Prepared> batch;
     const std::clock_t start = std::clock();
     for (std::uint64_t number = first; number < end; ++number) {
-      batch.push_back(prepare(make_case(options.seed, number, special), fmt::format("g{}_", number)));
-      campaign.coverage.observe(batch.back());
+      batch.push_back(
+          prepare(make_case(options.seed, number, special, options.only_gradients || is_smooth(number, special)),
+                  fmt::format("g{}_", number)));
+      try {
+        campaign.coverage.observe(batch.back());
+      } catch (const ct::InternalError& e) {
+        const Setting cpu = settings_of(0, options.seed, special, false)[0];
+        campaign.failures.push_back({batch.back().test, cpu, Fault::error, fmt::format("raises {}", e.what())});
+        batch.pop_back();
+      }
     }
     campaign.tally.seconds["generate"] += static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
     const auto settings = settings_of(first / options.batch, options.seed, special, options.simulate);
-    for (Failure& failure : run_batch(batch, settings, {}, campaign.tally))
-      campaign.failures.push_back(std::move(failure));
+    if (!options.only_gradients) {
+      for (Failure& failure : run_batch(batch, settings, {}, campaign.tally))
+        campaign.failures.push_back(std::move(failure));
+    }
     for (Prepared& p : batch) {
       if (!p.test.smooth) continue;
       if (auto failure = check_gradients(p, campaign.tally)) campaign.failures.push_back(std::move(*failure));

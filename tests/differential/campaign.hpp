@@ -17,6 +17,7 @@ struct CampaignOptions {
   std::size_t batch = 25;
   std::uint64_t part = 0, parts = 1;  // of the batches, the ones that this process does
   bool simulate = true;
+  bool only_gradients = false;     // against differences, by the reference evaluator; nothing is compiled
   std::size_t most_failures = 20;  // then it ends
   std::function<void(std::uint64_t graphs, std::size_t failures)> progress;
 };
@@ -28,7 +29,9 @@ struct Campaign {
 };
 
 /// The graph of that number: what it is for, and how it is run, follow from the numbers alone.
-Case make_case(std::uint64_t seed, std::uint64_t number, bool special);
+Case make_case(std::uint64_t seed, std::uint64_t number, bool special, bool smooth);
+/// Whether that graph is for gradients.
+bool is_smooth(std::uint64_t number, bool special);
 /// The settings of a batch. The first runs on the CPU with all rules.
 std::vector<Setting> settings_of(std::uint64_t batch, std::uint64_t seed, bool special, bool simulate);
 

@@ -132,7 +132,7 @@ int Generator::beside(int like, bool (*takes)(DType)) {
 }
 
 Array Generator::numbers(DType dtype, const ct::Sizes& shape, std::optional<ct::expr::Domain> domain) {
-  const bool special = profile_.special && random.chance(0.6), whole = random.chance(0.12);
+  const bool special = profile_.special && random.chance(0.6), whole = !profile_.smooth && random.chance(0.12);
   if (ct::is_float(dtype)) {
     const auto [low, high] = domain.value_or(ct::expr::Domain{-3, 3});
     Array out = Array::empty(DType::float64, shape);

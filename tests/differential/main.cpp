@@ -23,7 +23,8 @@ using namespace differential;
 
 constexpr std::string_view usage =
     "croton_differential [--graphs N] [--first N] [--seed N] [--jobs N] [--batch N] [--simulate 0|1]\n"
-    "                    [--report FILE.json] [--every-rule 0|1] [--most-failures N] [--shrink N]\n"
+    "                    [--report FILE.json] [--every-rule 0|1] [--most-failures N] [--shrink N] [--only-gradients "
+    "0|1]\n"
     "croton_differential --planted N [--seed N]            finds the planted bugs, each among N graphs at most\n"
     "croton_differential --show NUMBER [--seed N]            prints the program of one graph\n";
 
@@ -59,6 +60,8 @@ Arguments parse(int argc, char** argv) {
       a.campaign.simulate = number != 0;
     else if (name == "--every-rule")
       a.every_rule = number != 0;
+    else if (name == "--only-gradients")
+      a.campaign.only_gradients = number != 0;
     else if (name == "--most-failures")
       a.campaign.most_failures = number;
     else if (name == "--shrink")
@@ -126,8 +129,12 @@ Report run_in_processes(const Arguments& a) {
 }
 
 int show(const Arguments& a) {
-  const Failure as_if{
-      make_case(a.campaign.seed, a.show, false), {"run", "mode=run", Freedom::special}, Fault::value, "a graph", 0, 0};
+  const Failure as_if{make_case(a.campaign.seed, a.show, false, is_smooth(a.show, false)),
+                      {"run", "mode=run", Freedom::special},
+                      Fault::value,
+                      "a graph",
+                      0,
+                      0};
   std::cout << program_of(as_if);
   return 0;
 }

@@ -166,6 +166,7 @@ class Shrinker {
 
   /// Whole numbers, the same number everywhere, zeros.
   void simpler_numbers() {
+    if (best_.fault == Fault::gradient) return;  // simple numbers are where kinks are
     for (std::size_t i = 0; i < best_.test.nodes.size(); ++i) {
       if (!best_.test.nodes[i].is_leaf()) continue;
       const Array value = best_.test.nodes[i].leaf.value;
