@@ -86,12 +86,13 @@ GraphPart part_of_rule(const CallToVerify& call) {
   const auto shows = [&](const GraphPart& part) {
     return !keeps_meaning(part.graph, part.inputs, call.rewriting, Expected(part.graph, part.inputs));
   };
+  const std::vector<bool> needed = expr::reachable(call.written);
   const std::vector<Array> values = values_of_nodes(call.written, call.inputs);
   const expr::Arena& arena = call.written.arena;
   const std::vector<NodeId> roots = call.written.roots();
   std::vector<NodeId> candidates;
   for (NodeId id = 0; id < arena.size() && candidates.size() < most_cones; ++id) {
-    if (values[id].dtype() == arena.type(id).dtype && arena.op(id).kind != expr::Kind::Leaf) candidates.push_back(id);
+    if (needed[id] && arena.op(id).kind != expr::Kind::Leaf) candidates.push_back(id);
   }
   GraphPart best = cut_graph(call.written, roots, [](NodeId) { return false; }, values);
   for (const NodeId id : candidates) {

@@ -81,10 +81,9 @@ GraphPart cut_graph(const expr::Graph& graph, std::span<const NodeId> roots, con
     to.set_origin(to.add_origin(from.origin(id)));
     if (from.op(id).name == "input")
       input_of[from.attrs(id).integer("index")] = static_cast<std::int64_t>(part.inputs.size());
-    std::string name = from.origin(id).name;
-    if (name.empty() || std::ranges::find(part.graph.inputs, name, &expr::GraphInput::name) != part.graph.inputs.end())
-      name = "x" + std::to_string(part.inputs.size());
-    moved[id] = part.graph.add_input(name, static_type(from, id), expr::Role::argument);
+    // Names of the user's may be anything, and the text of the part is read back.
+    moved[id] =
+        part.graph.add_input("x" + std::to_string(part.inputs.size()), static_type(from, id), expr::Role::argument);
     part.inputs.push_back(values[id]);
   }
   for (NodeId id = 0; id < from.size(); ++id) {

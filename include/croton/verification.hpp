@@ -33,7 +33,7 @@ struct OutputCheck {
   double unfused_ulp = 0;  ///< the same of the graph as it was written, one kernel for each op
   double allowed_ulp = 0;  ///< what rounding may do, at the element where fused_ulp was found
   Sizes index;             ///< that element
-  double exact = 0;        ///< its value in double precision; of complex numbers the absolute value of the error only
+  double exact = 0;        ///< its value in double precision; of complex numbers the real part, here and below
   double fused = 0;
   double unfused = 0;
 };
