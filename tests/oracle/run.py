@@ -87,7 +87,7 @@ def check(case, arrays, results):
         got = np.asarray(got)
         if got.dtype != dtype:
             return f"the dtype is {got.dtype}, not {dtype}"
-        problem = fault(got, exact, case.row.tolerance(got.dtype), case.row.absolute, case.row.zero_sign)
+        problem = fault(got, exact, case.row.tolerance(got.dtype), case.row.margin(got.dtype), case.row.zero_sign)
         if problem:
             return problem
     return None

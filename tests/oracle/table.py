@@ -33,7 +33,7 @@ class Row:
     dtypes: list = field(default_factory=lambda: list(REALS))  # all that are sampled
     result: Any = None  # dtype of the result by the dtype of the first operand; None: the reference's
     ulp: Any = 0  # a number, or one for each dtype
-    absolute: float = 0.0  # tolerance, allowed instead of ulp
+    absolute: float = 0.0  # allowed instead of ulp, in units of the precision at 1 (of float32 for narrower ones)
     why: str = ""  # the reason for a tolerance that is not 0
     differs: str = ""  # what NumPy does otherwise, on purpose
     build: Callable | None = None  # (function, *variables, *args, **kwargs); None: the plain call
@@ -47,9 +47,13 @@ class Row:
     def tolerance(self, dtype):
         return self.ulp.get(str(dtype), 0) if isinstance(self.ulp, dict) else self.ulp
 
+    def margin(self, dtype):
+        if dtype.kind not in "fc":
+            return 0.0
+        return self.absolute * float(min(np.finfo(dtype).eps, np.finfo(np.float32).eps))
+
 
 ROWS: list[Row] = []
-SAME = {}  # other names of an operation
 
 
 def row(name, reference, *draws, **facts):

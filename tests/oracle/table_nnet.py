@@ -3,12 +3,12 @@
 import numpy as np
 import scipy.special as sp
 
-from samples import awkward, between, only, plain, unit, whole
-from table import FILLED, MATRIX, TENSOR3, always, call, floats, row, twice
+from samples import between, plain, unit, whole
+from table import FILLED, MATRIX, TENSOR3, call, floats, row, twice
 
 DTYPES = ["float64", "float32", "float16"]
 NEAR = dict(result=floats, ulp=8, why="a few functions of 4 ULP, one after the other")
-CANCELS = dict(result=floats, ulp=16, absolute=2e-6,
+CANCELS = dict(result=floats, ulp=16, absolute=16,
                why="differences of numbers near each other: the absolute error is small")
 
 
@@ -31,17 +31,24 @@ def negative_part(x, f):
 
 ALPHA, SCALE = np.longdouble("1.6732632423543772"), np.longdouble("1.0507009873554805")
 ACTIVATIONS = {
-    "sigmoid": sigmoid, "softplus": softplus, "linear": lambda x: x, "exponential": np.exp,
+    "sigmoid": sigmoid,
+    "softplus": softplus,
+    "linear": lambda x: x,
+    "exponential": np.exp,
     "relu6": lambda x: np.minimum(relu(x), 6),
-    "selu": lambda x: SCALE * negative_part(x, lambda v: ALPHA * np.expm1(v)), "silu": lambda x: x * sigmoid(x),
-    "swish": lambda x: x * sigmoid(x), "mish": lambda x: x * np.tanh(softplus(x)), "softsign": lambda x: x /
-    (1 + np.abs(x)), "hard_sigmoid": lambda x: np.clip(x / 5 + 0.5, 0, 1),
-    "hard_silu": lambda x: x * np.clip(x + 3, 0, 6) / 6, "hard_swish": lambda x: x * np.clip(x + 3, 0, 6) / 6,
-    "hard_tanh": lambda x: np.clip(x, -1, 1), "log_sigmoid": lambda x: -softplus(-x),
+    "selu": lambda x: SCALE * negative_part(x, lambda v: ALPHA * np.expm1(v)),
+    "silu": lambda x: x * sigmoid(x),
+    "swish": lambda x: x * sigmoid(x),
+    "mish": lambda x: x * np.tanh(softplus(x)),
+    "softsign": lambda x: x / (1 + np.abs(x)),
+    "hard_sigmoid": lambda x: np.clip(x / 5 + 0.5, 0, 1),
+    "hard_silu": lambda x: x * np.clip(x + 3, 0, 6) / 6,
+    "hard_swish": lambda x: x * np.clip(x + 3, 0, 6) / 6,
+    "hard_tanh": lambda x: np.clip(x, -1, 1),
+    "log_sigmoid": lambda x: -softplus(-x),
     "tanh_shrink": lambda x: x - np.tanh(x),
-    "sparse_plus": lambda x: np.where(x <= -1, 0, np.where(x >= 1, x,
-                                                           (x + 1)**2 / 4)), "sparse_sigmoid": lambda x: np.clip(
-                                                               (x + 1) / 2, 0, 1)
+    "sparse_plus": lambda x: np.where(x <= -1, 0, np.where(x >= 1, x, (x + 1)**2 / 4)),
+    "sparse_sigmoid": lambda x: np.clip((x + 1) / 2, 0, 1),
 }
 for name, function in ACTIVATIONS.items():
     for shapes in (MATRIX, TENSOR3):
@@ -59,11 +66,10 @@ def ultra_fast(x):
 
 
 row("nnet.ultra_fast_sigmoid", ultra_fast, plain, shapes=MATRIX, dtypes=["float64", "float32"], interval=(0.2, 2),
-    ulp=16, absolute=2e-7, why="constants of 15 digits")
+    ulp=16, absolute=8, why="constants of 15 digits")
 PARAMETERS = {
     "relu": (lambda x, alpha=0: np.where(x > 0, x, alpha * x), [call(), call(0.25)]),
-    "leaky_relu": (lambda x, s=0.2: np.where(x > 0, x,
-                                             np.longdouble(s) * x), [call(), call(0.25)]),
+    "leaky_relu": (lambda x, s=0.2: np.where(x > 0, x, np.longdouble(s) * x), [call(), call(0.25)]),
     "elu": (lambda x, a=1: negative_part(x, lambda v: a * np.expm1(v)), [call(), call(0.5)]),
     "celu": (lambda x, a=1: negative_part(x, lambda v: a * np.expm1(v / a)),
              [call(), call(0.5)]), "squareplus": (lambda x, b=4: (x + np.sqrt(x * x + b)) / 2, [call(),
@@ -84,16 +90,16 @@ row("nnet.glu", lambda x, axis=-1: (lambda a, b: a * sigmoid(b))(*np.split(x, 2,
     shapes=(((4, 6), ), ((2, 2), ), ((0, 4), )), calls=[call(), call(axis=0)], dtypes=DTYPES, **NEAR)
 
 # --- softmax -----------------------------------------------------------------------------------------------------
-SOFT = dict(dtypes=DTYPES, ulp=16, absolute=3e-7, why="exponentials, a sum and a quotient")
+SOFT = dict(dtypes=DTYPES, ulp=16, absolute=4, why="exponentials, a sum and a quotient")
 AXIS = [call(), call(axis=0), call(axis=1)]
 for shapes in (FILLED, (((2, 3, 4),),)):
     row("nnet.softmax", lambda x, axis=-1: sp.softmax(x, axis), plain, shapes=shapes, calls=AXIS, **SOFT)
     row("nnet.softmin", lambda x, axis=-1: sp.softmax(-x, axis), plain, shapes=shapes, calls=AXIS, **SOFT)
     row("nnet.log_softmax", lambda x, axis=-1: sp.log_softmax(x, axis), between(-100, 100), shapes=shapes, calls=AXIS,
-        **(SOFT | dict(absolute=1e-4, dtypes=DTYPES[:2])))
+        **(SOFT | dict(absolute=1000, dtypes=DTYPES[:2])))
 WITH_BIAS = (((5, 7), (7,)), ((1, 3), (3,)), ((2, 1), (1,)))
 row("nnet.softmax_with_bias", lambda x, b: sp.softmax(x + b, -1), plain, plain, shapes=WITH_BIAS,
-    **(SOFT | dict(absolute=1e-6, dtypes=DTYPES[:2])))
+    **(SOFT | dict(absolute=8, dtypes=DTYPES[:2])))
 
 
 def with_argmax(x, b, y):
@@ -103,14 +109,14 @@ def with_argmax(x, b, y):
 
 row("nnet.crossentropy_softmax_argmax_1hot_with_bias", with_argmax, plain, plain, whole(0, 2),
     shapes=(((5, 3), (3, ), (5, )), ((1, 3), (3, ), (1, ))), dtypes=["float64",
-                                                                     "float32"], ulp=16, absolute=3e-6, why="a softmax")
+                                                                     "float32"], ulp=16, absolute=32, why="a softmax")
 row("nnet.layer_norm", lambda x, eps=1e-5: (x - x.mean(-1, keepdims=True)) / np.sqrt(x.var(-1, keepdims=True) + eps),
     plain, shapes=FILLED, calls=[call(),
-                                 call(0.1)], dtypes=DTYPES[:2], ulp=64, absolute=5e-6, why="differences from a mean")
+                                 call(0.1)], dtypes=DTYPES[:2], ulp=64, absolute=50, why="differences from a mean")
 
 # --- losses ------------------------------------------------------------------------------------------------------
 PAIRS, EPS = twice(FILLED), 1e-7
-LOSS = dict(dtypes=DTYPES[:2], result=floats, ulp=64, absolute=1e-5, why="a mean of functions of 4 ULP")
+LOSS = dict(dtypes=DTYPES[:2], result=floats, ulp=64, absolute=100, why="a mean of functions of 4 ULP")
 
 
 def mean(x):
