@@ -17,7 +17,8 @@ namespace {
 struct Axis {
   bool index = false;
   std::optional<NodeId> start, stop;  // an index has its number in start
-  std::int64_t step = 1;
+  std::int64_t step = 1;              // 0: it is step_input
+  std::optional<NodeId> step_input = {};
   bool is_whole() const { return !index && !start && !stop && step == 1; }
 };
 
@@ -30,6 +31,7 @@ std::vector<Axis> axes_of(const Arena& arena, NodeId subtensor) {
     axes[i].index = spec[4 * i] == 0;
     if (spec[4 * i + 1] != 0) axes[i].start = arena.input(subtensor, next++);
     if (spec[4 * i + 2] != 0) axes[i].stop = arena.input(subtensor, next++);
+    if (!axes[i].index && spec[4 * i + 3] == 0) axes[i].step_input = arena.input(subtensor, next++);
     axes[i].step = spec[4 * i + 3];
     const auto first = axes[i].start ? arena.known(*axes[i].start) : std::nullopt;
     if (!axes[i].index && axes[i].step > 0 && first == 0) axes[i].start.reset();
@@ -37,17 +39,24 @@ std::vector<Axis> axes_of(const Arena& arena, NodeId subtensor) {
   return axes;
 }
 
-NodeId make_subtensor(Rewriter& r, NodeId x, std::span<const Axis> axes) {
+/// The inputs and the spec of x[axes]; no spec where that is x.
+std::pair<std::vector<NodeId>, Ints> written(NodeId x, std::span<const Axis> axes) {
   while (!axes.empty() && axes.back().is_whole()) axes = axes.first(axes.size() - 1);
-  if (axes.empty()) return x;
   Ints spec;
   std::vector<NodeId> inputs{x};
   for (const Axis& axis : axes) {
-    spec.insert(spec.end(), {axis.index ? 0 : 1, axis.start ? 1 : 0, axis.stop ? 1 : 0, axis.step});
+    const std::int64_t kind = axis.index ? 0 : axis.step_input ? 2 : 1;
+    spec.insert(spec.end(), {kind, axis.start ? 1 : 0, axis.stop ? 1 : 0, axis.step});
     if (axis.start) inputs.push_back(*axis.start);
     if (axis.stop) inputs.push_back(*axis.stop);
+    if (axis.step_input) inputs.push_back(*axis.step_input);
   }
-  return r.make(expr::op("subtensor"), inputs, {{"spec", spec}});
+  return {std::move(inputs), std::move(spec)};
+}
+
+NodeId make_subtensor(Rewriter& r, NodeId x, std::span<const Axis> axes) {
+  const auto [inputs, spec] = written(x, axes);
+  return spec.empty() ? x : r.make(expr::op("subtensor"), inputs, {{"spec", spec}});
 }
 
 /// `outer` of what `inner` leaves, as one: where one of them takes all, and of numbers that count from the front.
@@ -90,9 +99,13 @@ NodeId subtensor_of_subtensor(Rewriter& r, NodeId root) {
     if (!both) return expr::no_node;
     axis = *both;
   }
-  const NodeId result = make_subtensor(r, arena.input(inner, 0), axes);
-  // Sizes that are not numbers may come out as other, if equal, arithmetic.
-  return arena.same_shape(arena.type(result).shape, arena.type(root).shape) ? result : expr::no_node;
+  // Sizes that are not numbers may come out as other, if equal, arithmetic. That is found out before rules see the new
+  // node: each of a long chain would try to merge with all that came before it.
+  const auto [inputs, spec] = written(arena.input(inner, 0), axes);
+  if (spec.empty()) return inputs[0];
+  const NodeId plain = arena.make(expr::op("subtensor"), inputs, {{"spec", spec}}, arena.node(root).place);
+  if (!arena.same_shape(arena.type(plain).shape, arena.type(root).shape)) return expr::no_node;
+  return r.make(expr::op("subtensor"), inputs, {{"spec", spec}});
 }
 
 /// exp(x)[i] is exp(x[i]), where nobody else needs exp(x).
