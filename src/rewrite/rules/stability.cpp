@@ -247,7 +247,7 @@ NodeId distribute_over_quotients(Rewriter& r, NodeId root) {
     const NodeId sum = outer.above[i];
     const std::string_view name = arena.op(sum).name;
     if (name != "add" && name != "sub") continue;
-    std::vector<NodeId> terms;
+    std::vector<Factors> terms;
     bool helps = false, all = true;
     for (const NodeId term : {arena.input(sum, 0), arena.input(sum, 1)}) {
       if (arena.type(term).dtype != arena.type(root).dtype) break;
@@ -260,10 +260,11 @@ NodeId distribute_over_quotients(Rewriter& r, NodeId root) {
       helps = helps || cancelled;
       all = all && (cancelled || !divides);
       f.below.insert(f.below.end(), outer.below.begin(), outer.below.end());
-      terms.push_back(product(r, f, root));
+      terms.push_back(std::move(f));
     }
+    // Nodes are made only where it helps: most products are none of these.
     if (terms.size() != 2 || !helps || !all) continue;
-    NodeId result = r.make(name, {terms[0], terms[1]});
+    NodeId result = r.make(name, {product(r, terms[0], root), product(r, terms[1], root)});
     if (outer.negative) result = r.make("neg", {result});
     if (arena.same_shape(arena.type(result).shape, arena.type(root).shape)) return result;
   }
