@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "base/config.hpp"
 #include "builder/batch.hpp"
@@ -245,7 +246,16 @@ Array evaluate_log_softmax(const EvaluateContext& c) {
 Array evaluate_logsumexp(const EvaluateContext& c) {
   const int axis = static_cast<int>(c.attrs.integer("axis"));
   const Array totals = along_lines(c.inputs[0], axis, [](double* row, std::int64_t n, std::int64_t stride) {
-    const double total = log_total(row, n, stride);
+    double total = log_total(row, n, stride);
+    // Where the largest is infinite it is the answer, as of all that are -inf.
+    bool any_nan = false, any_inf = false, all_minus = true;
+    for (std::int64_t i = 0; i < n; ++i) {
+      any_nan = any_nan || std::isnan(row[i * stride]);
+      any_inf = any_inf || row[i * stride] == std::numeric_limits<double>::infinity();
+      all_minus = all_minus && row[i * stride] == -std::numeric_limits<double>::infinity();
+    }
+    if (!any_nan && (any_inf || all_minus))
+      total = std::copysign(std::numeric_limits<double>::infinity(), any_inf ? 1 : -1);
     for (std::int64_t i = 0; i < n; ++i) row[i * stride] = total;
   });
   return totals.slice(axis, 0, 1).copy().reshape(c.shape).astype(c.dtype);

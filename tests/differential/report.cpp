@@ -74,9 +74,8 @@ std::vector<std::string> shortfalls(const Report& report, bool every_rule) {
   const std::uint64_t graphs = report.coverage.nodes.size();
   if (report.coverage.median() < 12)
     missing.push_back(fmt::format("the median graph has {} nodes, not 12", report.coverage.median()));
-  // 200 graphs of 2,000; of many more graphs, not a fixed share.
-  for (const std::string& rare : report.coverage.rare_ops(std::min<std::uint64_t>(200, graphs / 10)))
-    missing.push_back(rare);
+  // 200 graphs of 2,000 and more; few graphs say little of the share.
+  for (const std::string& rare : report.coverage.rare_ops(graphs >= 2000 ? 200 : graphs / 25)) missing.push_back(rare);
   if (every_rule) {
     for (const std::string& rule : report.coverage.silent_rules())
       missing.push_back("the rule " + rule + " never fired");

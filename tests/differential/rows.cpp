@@ -354,6 +354,7 @@ const std::vector<Row>& functions_of_ops() {
       {"argmax", reduced_any, MAKE(ct::argmax(in[0], ReduceOptions(p.list, p.n[0] != 0)))},
       {"argmin", reduced_any, MAKE(ct::argmin(in[0], ReduceOptions(p.list, p.n[0] != 0)))},
       {"dot", matrices, MAKE(ct::dot(in[0], in[1]))},
+      {"batched_dot", matrices, MAKE(ct::matmul(ct::stack({in[0], in[0]}), ct::stack({in[1], in[1]})))},
       {"weight_step", weight_step, MAKE(in[0] - ct::cast(0.1, in[0].dtype()) * ct::dot(in[1], in[2]))},
       {"dimshuffle", shuffle, MAKE(ct::dimshuffle(in[0], p.list))},
       {"reshape", two_sizes, MAKE(ct::reshape(in[0], {static_cast<long>(p.n[0]), static_cast<long>(p.n[1])}))},

@@ -283,7 +283,7 @@ std::span<const Rule> stability_rules() {
        "log of a probability that underflows to 0"},
       {"log-softmax-grad", "softmax_grad", "", "1 / p of a probability that underflows to 0", false,
        softmax_gradient_of_quotient},
-      {"softmax-by-hand", "true_divide", "", "exp overflows", false, softmax_by_hand},
+      {"softmax-by-hand", "true_divide", "", "exp overflows", true, softmax_by_hand},
       {"logsumexp-by-hand", "log", "", "exp overflows", false, logsumexp_by_hand},
       {"logsumexp-grad", "mul", "", "exp overflows", false, logsumexp_gradient_by_hand},
       {"log-mean-exp", "log(true_divide(sum(exp(x), axes=A), n)) => sub(log(sum(exp(x), axes=A)), log(n))", "",
