@@ -291,16 +291,17 @@ void Generator::choose_outputs() {
 void Generator::choose_updates() {
   for (int leaf = 0; leaf < count(); ++leaf) {
     if (!is_leaf(leaf) || case_.nodes[static_cast<std::size_t>(leaf)].leaf.role != Leaf::Role::shared) continue;
-    // A step of gradient descent is what shared variables are for.
-    const int descent = find([&](int i) {
-      const Step& step = case_.nodes[static_cast<std::size_t>(i)].step;
-      return !is_leaf(i) && step.row->name == "weight_step" && step.inputs[0] == leaf;
-    });
-    const int value = descent >= 0 ? descent : find([&](int i) {
+    const auto fits = [&](int i) {
       return !is_leaf(i) && dtype(i) == dtype(leaf) && rank(i) == rank(leaf) &&
              this->value(i).shape() == this->value(leaf).shape() &&
              std::ranges::find(variable(i).type().shape, 1) == variable(i).type().shape.end();
+    };
+    // A step of gradient descent is what shared variables are for.
+    const int descent = find([&](int i) {
+      const Step& step = case_.nodes[static_cast<std::size_t>(i)].step;
+      return fits(i) && step.row->name == "weight_step" && step.inputs[0] == leaf;
     });
+    const int value = descent >= 0 ? descent : find(fits);
     if (value >= 0) case_.updates.push_back({leaf, value});
   }
 }
