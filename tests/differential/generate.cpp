@@ -292,8 +292,8 @@ void Generator::choose_updates() {
   for (int leaf = 0; leaf < count(); ++leaf) {
     if (!is_leaf(leaf) || case_.nodes[static_cast<std::size_t>(leaf)].leaf.role != Leaf::Role::shared) continue;
     const auto fits = [&](int i) {
-      return !is_leaf(i) && dtype(i) == dtype(leaf) && rank(i) == rank(leaf) &&
-             this->value(i).shape() == this->value(leaf).shape() &&
+      return !is_leaf(i) && variable(i).dtype() == variable(leaf).dtype() &&
+             variable(i).rank() == variable(leaf).rank() && this->value(i).shape() == this->value(leaf).shape() &&
              std::ranges::find(variable(i).type().shape, 1) == variable(i).type().shape.end();
     };
     // A step of gradient descent is what shared variables are for.
