@@ -4,7 +4,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <atomic>
+#include <cctype>
 #include <deque>
 #include <mutex>
 #include <set>
@@ -34,6 +36,31 @@ UserOp& new_op() {
   static auto& all = *new std::deque<UserOp>;  // never destroyed: its functions may be Python's, which ends first
   const std::lock_guard lock(mutex);
   return all.emplace_back();
+}
+
+/// Declarations of the functions of generated code that the body names: compilers of CUDA have functions of the same
+/// names outside, and a directive would leave both to choose from.
+std::string declared(std::string_view body) {
+  const auto is_part = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
+  std::set<std::string_view> words, names;
+  for (std::size_t at = 0; at < body.size();) {
+    std::size_t end = at;
+    while (end < body.size() && is_part(body[end])) ++end;
+    if (end > at) words.insert(body.substr(at, end - at));
+    at = std::max(end, at + 1);
+  }
+  for (const expr::Op* op : expr::all_ops()) {
+    if (op->map == nullptr) continue;
+    const std::string_view code = op->map->code;
+    for (std::size_t at = code.find("ct::"); at != code.npos; at = code.find("ct::", at + 4)) {
+      std::size_t end = at + 4;
+      while (end < code.size() && is_part(code[end])) ++end;
+      if (words.contains(code.substr(at + 4, end - at - 4))) names.insert(code.substr(at + 4, end - at - 4));
+    }
+  }
+  std::string text;
+  for (const std::string_view name : names) text += fmt::format("  using ct::{};\n", name);
+  return text;
 }
 
 void check(const KernelOp::Definition& d, Where where) {
@@ -68,7 +95,7 @@ KernelOp::KernelOp(Definition d, Where where) {
     parameters += fmt::format("{}T {}", i > 0 ? ", " : "", d.operands[i]);
     holes += fmt::format("{}{{{}}}", i > 0 ? ", " : "", i);
   }
-  const std::string text = fmt::format("({}) {{\n  using namespace ct;\n{}\n}}", parameters, d.body);
+  const std::string text = fmt::format("({}) {{\n{}{}\n}}", parameters, declared(d.body), d.body);
   // Named after its text, so that kernels with it are found in the cache by the next process.
   const std::string function = fmt::format("user_{}_{}", d.name, base::to_hex(base::hash128(text)).substr(0, 8));
   static std::atomic<int> count{0};
