@@ -34,8 +34,8 @@ class KernelOp {
     std::string name;                   ///< an identifier; it stands in printed graphs and in generated code
     std::vector<std::string> operands;  ///< their names in the text
     /// What stands between the braces of a C++ function of the operands, all of type T: `return x * x;`. The functions
-    /// of codegen_templates/common that ops use (exp, tanh, maximum ...) may be called by their plain names; no header is
-    /// there, and nothing of CUDA, so that the text runs everywhere.
+    /// of codegen_templates/common that ops use (exp, tanh, maximum ...) may be called by their plain names; no header
+    /// is there, and nothing of CUDA, so that the text runs everywhere.
     std::string body;
     /// dtype of the result; else that of the operands. T is the operands' promoted dtype; float for 16-bit floats.
     std::optional<DType> result = {};
