@@ -6,21 +6,10 @@
 
 #include "bindings.hpp"
 #include "operands.hpp"
+#include "rows.hpp"
 
 namespace croton::python {
 namespace {
-
-struct UnaryRow {
-  const char* name;
-  Variable (*f)(Operand);
-  const char* doc;
-};
-
-struct BinaryRow {
-  const char* name;
-  Variable (*f)(Operand, Operand);
-  const char* doc;
-};
 
 constexpr UnaryRow unary_rows[] = {
     {"arcsin", &arcsin, "The angle whose sine is x, in radians; nan outside of [-1, 1]."},
@@ -173,14 +162,8 @@ void bind_pairs(nb::module_& m) {
 }  // namespace
 
 void bind_elementwise_functions(nb::module_& m) {
-  for (const UnaryRow& row : unary_rows) {
-    m.def(row.name, [f = row.f](nb::handle x) { return f(to_operand(x)); }, "x"_a, row.doc);
-  }
-  for (const BinaryRow& row : binary_rows) {
-    m.def(
-        row.name, [f = row.f](nb::handle a, nb::handle b) { return f(to_operand(a), to_operand(b)); }, "a"_a, "b"_a,
-        row.doc);
-  }
+  bind_rows(m, unary_rows);
+  bind_rows(m, binary_rows);
   bind_rounding(m);
   bind_closeness(m);
   bind_pairs(m);

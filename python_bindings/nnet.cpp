@@ -5,15 +5,10 @@
 
 #include "bindings.hpp"
 #include "operands.hpp"
+#include "rows.hpp"
 
 namespace croton::python {
 namespace {
-
-struct ActivationRow {
-  const char* name;
-  Variable (*f)(Operand);
-  const char* doc;
-};
 
 /// Activations with one number and its default.
 struct ParameterRow {
@@ -24,13 +19,7 @@ struct ParameterRow {
   const char* doc;
 };
 
-struct LossRow {
-  const char* name;
-  Variable (*f)(Operand, Operand);
-  const char* doc;
-};
-
-constexpr ActivationRow activation_rows[] = {
+constexpr UnaryRow activation_rows[] = {
     {"sigmoid", &nnet::sigmoid, "1 / (1 + exp(-x))."},
     {"softplus", &nnet::softplus, "log(1 + exp(x))."},
     {"linear", &nnet::linear, "x."},
@@ -63,7 +52,7 @@ constexpr ParameterRow parameter_rows[] = {
     {"hard_shrink", &nnet::hard_shrink, "threshold", 0.5, "x where |x| > threshold, else 0."},
 };
 
-constexpr LossRow loss_rows[] = {
+constexpr BinaryRow loss_rows[] = {
     {"mean_squared_error", &nnet::mean_squared_error, "mean((p - t)^2) over the last axis, as all means below."},
     {"mean_absolute_error", &nnet::mean_absolute_error, "mean(|p - t|)."},
     {"mean_absolute_percentage_error", &nnet::mean_absolute_percentage_error, "100 mean(|p - t| / max(|t|, 1e-7))."},
@@ -82,8 +71,7 @@ constexpr LossRow loss_rows[] = {
 };
 
 void bind_activations(nb::module_& m) {
-  for (const ActivationRow& row : activation_rows)
-    m.def(row.name, [f = row.f](nb::handle x) { return f(to_operand(x)); }, "x"_a, row.doc);
+  bind_rows(m, activation_rows);
   for (const ParameterRow& row : parameter_rows) {
     m.def(
         row.name, [f = row.f](nb::handle x, double value) { return f(to_operand(x), value); }, "x"_a,
@@ -108,11 +96,7 @@ void bind_activations(nb::module_& m) {
 }
 
 void bind_losses(nb::module_& m) {
-  for (const LossRow& row : loss_rows) {
-    m.def(
-        row.name, [f = row.f](nb::handle p, nb::handle t) { return f(to_operand(p), to_operand(t)); }, "prediction"_a,
-        "target"_a, row.doc);
-  }
+  bind_rows(m, loss_rows, "prediction", "target");
   m.def(
       "huber",
       [](nb::handle p, nb::handle t, double delta) { return nnet::huber(to_operand(p), to_operand(t), delta); },

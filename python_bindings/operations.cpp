@@ -5,22 +5,11 @@
 #include "arrays.hpp"
 #include "bindings.hpp"
 #include "operands.hpp"
+#include "rows.hpp"
 #include "where.hpp"
 
 namespace croton::python {
 namespace {
-
-struct UnaryRow {
-  const char* name;
-  Variable (*f)(Operand);
-  const char* doc;
-};
-
-struct BinaryRow {
-  const char* name;
-  Variable (*f)(Operand, Operand);
-  const char* doc;
-};
 
 struct ReduceRow {
   const char* name;
@@ -88,14 +77,8 @@ constexpr ReduceRow reduce_rows[] = {
 };
 
 void bind_elementwise(nb::module_& m) {
-  for (const UnaryRow& row : unary_rows) {
-    m.def(row.name, [f = row.f](nb::handle x) { return f(to_operand(x)); }, "x"_a, row.doc);
-  }
-  for (const BinaryRow& row : binary_rows) {
-    m.def(
-        row.name, [f = row.f](nb::handle a, nb::handle b) { return f(to_operand(a), to_operand(b)); }, "a"_a, "b"_a,
-        row.doc);
-  }
+  bind_rows(m, unary_rows);
+  bind_rows(m, binary_rows);
   m.def(
       "clip",
       [](nb::handle x, nb::handle low, nb::handle high) {

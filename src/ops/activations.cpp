@@ -8,19 +8,15 @@
 #include <cmath>
 #include <numbers>
 
-#include "base/config.hpp"
 #include "builder/gradient_context.hpp"
+#include "ops/parts.hpp"
 #include "ops/registry.hpp"
 
 namespace croton::nnet {
 namespace {
 
 using builder::number;
-
-/// x in floats.
-Variable real(const Operand& x) {
-  return is_discrete(x.variable.dtype()) ? cast(x, base::config().float_x()) : x.variable;
-}
+using ops::in_floats;
 
 /// The part below 0, so that what is computed of it alone cannot overflow where it is not chosen.
 Variable below_zero(const Variable& x) { return minimum(x, 0); }
@@ -31,24 +27,24 @@ Variable linear(Operand x) { return x.variable; }
 
 Variable leaky_relu(Operand x, double negative_slope) {
   const builder::OriginScope origin(x.where);
-  const Variable v = real(x);
+  const Variable v = in_floats(x);
   return where(v > 0, v, number(negative_slope, v) * v);
 }
 
 Variable prelu(Operand x, Operand slope) {
   const builder::OriginScope origin(x.where);
-  const Variable v = real(x);
+  const Variable v = in_floats(x);
   return where(v > 0, v, slope * v);
 }
 
 Variable relu6(Operand x) {
   const builder::OriginScope origin(x.where);
-  return clip(real(x), 0, 6);
+  return clip(in_floats(x), 0, 6);
 }
 
 Variable elu(Operand x, double alpha) {
   const builder::OriginScope origin(x.where);
-  const Variable v = real(x);
+  const Variable v = in_floats(x);
   return where(v > 0, v, number(alpha, v) * expm1(below_zero(v)));
 }
 
@@ -60,13 +56,13 @@ Variable selu(Operand x) {
 
 Variable celu(Operand x, double alpha) {
   const builder::OriginScope origin(x.where);
-  const Variable v = real(x);
+  const Variable v = in_floats(x);
   return where(v > 0, v, number(alpha, v) * expm1(below_zero(v) / number(alpha, v)));
 }
 
 Variable gelu(Operand x, bool approximate) {
   const builder::OriginScope origin(x.where);
-  const Variable v = real(x);
+  const Variable v = in_floats(x);
   // erfc, not 1 + erf: exact far below 0.
   if (!approximate) return number(0.5, v) * v * erfc(v * number(-std::numbers::sqrt2 / 2, v));
   // 0.5 (1 + tanh(u)) is sigmoid(2 u), which is exact far below 0.
@@ -77,33 +73,33 @@ Variable gelu(Operand x, bool approximate) {
 
 Variable silu(Operand x) {
   const builder::OriginScope origin(x.where);
-  const Variable v = real(x);
+  const Variable v = in_floats(x);
   return v * croton::sigmoid(v);
 }
 Variable swish(Operand x) { return silu(x); }
 
 Variable mish(Operand x) {
   const builder::OriginScope origin(x.where);
-  const Variable v = real(x);
+  const Variable v = in_floats(x);
   return v * tanh(croton::softplus(v));
 }
 
 Variable softsign(Operand x) {
   const builder::OriginScope origin(x.where);
-  const Variable v = real(x);
+  const Variable v = in_floats(x);
   return v / (1 + abs(v));
 }
 
 Variable hard_sigmoid(Operand x) {
   const builder::OriginScope origin(x.where);
-  const Variable v = real(x);
+  const Variable v = in_floats(x);
   return clip(number(0.2, v) * v + number(0.5, v), 0, 1);
 }
 
 Variable ultra_fast_sigmoid(Operand x) {
   // Three pieces in |x| / 2: a hyperbola, a line, a constant.
   const builder::OriginScope origin(x.where);
-  const Variable v = real(x), half = number(0.5, v) * abs(v);
+  const Variable v = in_floats(x), half = number(0.5, v) * abs(v);
   const Variable near = number(1.5, v) * half / (1 + half);
   const Variable middle = number(0.935409070603099, v) + number(0.0458812946797165, v) * (half - number(1.7, v));
   const Variable z = where(half < number(1.7, v), near, where(half < 3, middle, number(0.99505475368673, v)));
@@ -112,26 +108,26 @@ Variable ultra_fast_sigmoid(Operand x) {
 
 Variable hard_silu(Operand x) {
   const builder::OriginScope origin(x.where);
-  const Variable v = real(x);
+  const Variable v = in_floats(x);
   return v * relu6(v + 3) / 6;
 }
 Variable hard_swish(Operand x) { return hard_silu(x); }
 
 Variable hard_tanh(Operand x) {
   const builder::OriginScope origin(x.where);
-  return clip(real(x), -1, 1);
+  return clip(in_floats(x), -1, 1);
 }
 
 Variable log_sigmoid(Operand x) {
   const builder::OriginScope origin(x.where);
-  return -croton::softplus(-real(x));
+  return -croton::softplus(-in_floats(x));
 }
 
 Variable exponential(Operand x) { return exp(x); }
 
 Variable squareplus(Operand x, double b) {
   const builder::OriginScope origin(x.where);
-  const Variable v = real(x), far = number(1e9, v);
+  const Variable v = in_floats(x), far = number(1e9, v);
   // Far out the root is |x|, and the square overflows.
   const Variable root = maximum(abs(v), sqrt(sqr(clip(v, -far, far)) + number(b, v)));
   // Below 0 the sum cancels; b / (root - x) / 2 is the same number.
@@ -140,48 +136,48 @@ Variable squareplus(Operand x, double b) {
 
 Variable tanh_shrink(Operand x) {
   const builder::OriginScope origin(x.where);
-  const Variable v = real(x);
+  const Variable v = in_floats(x);
   return v - tanh(v);
 }
 
 Variable soft_shrink(Operand x, double threshold) {
   const builder::OriginScope origin(x.where);
-  const Variable v = real(x), t = number(threshold, v);
+  const Variable v = in_floats(x), t = number(threshold, v);
   return where(v > t, v - t, where(v < -t, v + t, zeros_like(v)));
 }
 
 Variable hard_shrink(Operand x, double threshold) {
   const builder::OriginScope origin(x.where);
-  const Variable v = real(x);
+  const Variable v = in_floats(x);
   return where(abs(v) > number(threshold, v), v, zeros_like(v));
 }
 
 Variable threshold(Operand x, double threshold, double value) {
   const builder::OriginScope origin(x.where);
-  const Variable v = real(x);
+  const Variable v = in_floats(x);
   return where(v > number(threshold, v), v, number(value, v));
 }
 
 Variable sparse_plus(Operand x) {
   const builder::OriginScope origin(x.where);
-  const Variable v = real(x);
+  const Variable v = in_floats(x);
   return where(v > 1, v, number(0.25, v) * sqr(clip(v, -1, 1) + 1));
 }
 
 Variable sparse_sigmoid(Operand x) {
   const builder::OriginScope origin(x.where);
-  const Variable v = real(x);
+  const Variable v = in_floats(x);
   return clip(number(0.5, v) * (v + 1), 0, 1);
 }
 
 Variable softmin(Operand x, int axis) {
   const builder::OriginScope origin(x.where);
-  return softmax(-real(x), axis);
+  return softmax(-in_floats(x), axis);
 }
 
 Variable glu(Operand x, int axis) {
   const builder::OriginScope origin(x.where);
-  const Variable v = real(x);
+  const Variable v = in_floats(x);
   const auto at = static_cast<std::size_t>(ops::normal_axes({axis}, v.rank(), "glu", x)[0]);
   const std::int64_t size = v.type().shape[at];
   if (size != unknown_size && size % 2 != 0) {

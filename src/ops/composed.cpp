@@ -6,11 +6,14 @@
 #include <cmath>
 #include <limits>
 
+#include "base/config.hpp"
 #include "builder/gradient_context.hpp"
+#include "ops/parts.hpp"
 
 namespace croton {
 namespace {
 
+using builder::number;
 using builder::OriginScope;
 
 Variable as_float(const Variable& x) {
@@ -25,10 +28,11 @@ double largest(DType dtype) {
                                     : std::numeric_limits<double>::max();
 }
 
-/// `value` as a constant of x's dtype, whatever floatX is.
-Variable number_like(double value, const Variable& x) { return cast(constant(Array(value)), x.dtype()); }
-
 }  // namespace
+
+Variable ops::in_floats(const Operand& x) {
+  return is_discrete(x.variable.dtype()) ? cast(x, base::config().float_x()) : x.variable;
+}
 
 Variable float_power(Operand a, Operand b) {
   const OriginScope origin(a.where);
@@ -41,7 +45,7 @@ Variable round(Operand x, Rounding mode) {
 Variable round(Operand x, int decimals) {
   const OriginScope origin(x.where);
   if (decimals == 0 || (is_discrete(x.variable.dtype()) && decimals > 0)) return round(x);
-  const Variable scale = number_like(std::pow(10.0, std::abs(decimals)), as_float(x.variable));
+  const Variable scale = number(std::pow(10.0, std::abs(decimals)), as_float(x.variable));
   if (decimals > 0) return round(x * scale) / scale;
   return cast(round(as_float(x.variable) / scale) * scale, x.variable.dtype());
 }
@@ -71,15 +75,15 @@ Variable nan_to_num(Operand x, double nan, std::optional<double> posinf, std::op
   const Variable& v = x.variable;
   if (is_discrete(v.dtype())) return v;
   const double top = largest(v.dtype());
-  const Variable infinite = where(v > 0, number_like(posinf.value_or(top), v), number_like(neginf.value_or(-top), v));
-  return where(isnan(v), number_like(nan, v), where(isinf(v), infinite, v));
+  const Variable infinite = where(v > 0, number(posinf.value_or(top), v), number(neginf.value_or(-top), v));
+  return where(isnan(v), number(nan, v), where(isinf(v), infinite, v));
 }
 
 Variable isclose(Operand a, Operand b, double rtol, double atol, bool equal_nan) {
   const OriginScope origin(a.where);
   const Variable x = as_float(a.variable), y = as_float(b.variable);
   const Variable wide = x.dtype() == y.dtype() ? x : x + y;  // of the dtype in which they are compared
-  const Variable bound = number_like(atol, wide) + number_like(rtol, wide) * abs(y);
+  const Variable bound = number(atol, wide) + number(rtol, wide) * abs(y);
   const Variable close = ((abs(x - y) <= bound) & isfinite(y)) | eq(x, y);
   return equal_nan ? close | (isnan(x) & isnan(y)) : close;
 }

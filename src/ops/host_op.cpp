@@ -6,8 +6,6 @@
 #include <fmt/format.h>
 
 #include <atomic>
-#include <deque>
-#include <mutex>
 
 #include "builder/gradient_context.hpp"
 #include "expr/evaluate.hpp"
@@ -25,15 +23,6 @@ struct HostOperation : expr::Op {
   expr::HostInfo facts;
   std::shared_ptr<const expr::Op> carrier;  // of the gradient
 };
-
-/// Nodes, graphs and functions point to it, so that it stays for good; and it is never destroyed, as its functions may
-/// be Python's, which ends first.
-HostOperation& new_op() {
-  static std::mutex mutex;
-  static auto& all = *new std::deque<HostOperation>;
-  const std::lock_guard lock(mutex);
-  return all.emplace_back();
-}
 
 expr::InferredType infer(expr::InferContext& c) {
   expr::InferredType result{c.attrs.dtype("dtype"), {}};
@@ -65,7 +54,7 @@ HostOp::HostOp(Definition definition, Where where) : definition_(std::make_share
   if (!definition_->results) fail("`results`, which gives the types of the results, is missing");
   if (!definition_->compute) fail("`compute`, which gives the values, is missing");
   static std::atomic<int> count{0};
-  HostOperation& op = new_op();
+  auto& op = ops::new_op_of_user<HostOperation>();
   op.own_name = fmt::format("{}_h{}", definition_->name, ++count);
   op.name = op.own_name;
   op.kind = expr::Kind::Host;

@@ -7,8 +7,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cctype>
-#include <deque>
-#include <mutex>
 #include <set>
 
 #include "base/hash.hpp"
@@ -29,14 +27,6 @@ struct UserOp : expr::Op {
   std::string own_name, code, support;  // what the views of the op and its facts show
   KernelOp::Definition definition;
 };
-
-/// Nodes, graphs and functions point to it, so that it stays for good.
-UserOp& new_op() {
-  static std::mutex mutex;
-  static auto& all = *new std::deque<UserOp>;  // never destroyed: its functions may be Python's, which ends first
-  const std::lock_guard lock(mutex);
-  return all.emplace_back();
-}
 
 /// Declarations of the functions of generated code that the body names: compilers of CUDA have functions of the same
 /// names outside, and a directive would leave both to choose from.
@@ -100,7 +90,7 @@ KernelOp::KernelOp(Definition d, Where where) {
   const std::string function = fmt::format("user_{}_{}", d.name, base::to_hex(base::hash128(text)).substr(0, 8));
   static std::atomic<int> count{0};
 
-  UserOp& op = new_op();
+  auto& op = ops::new_op_of_user<UserOp>();
   op.own_name = fmt::format("{}_{}", d.name, ++count);
   op.support = fmt::format("template <class T>\nCT_DEVICE auto {}{}\n", function, text);
   op.code = fmt::format("{}<{{T}}>({})", function, holes);

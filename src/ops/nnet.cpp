@@ -7,12 +7,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
-#include "base/config.hpp"
 #include "builder/batch.hpp"
 #include "builder/gradient_context.hpp"
 #include "expr/arena.hpp"
+#include "ops/parts.hpp"
 #include "ops/registry.hpp"
 
 namespace croton::ops {
@@ -219,10 +218,15 @@ Array along_lines(const Array& input, std::int64_t axis, F f) {
     f(data + line / inner * inner * length + line % inner, length, inner);
   return x;
 }
-double log_total(const double* row, std::int64_t n, std::int64_t stride) {
+/// nan if there is one.
+double largest(const double* row, std::int64_t n, std::int64_t stride) {
   double top = row[0];
   for (std::int64_t i = 0; i < n; ++i)
     top = row[i * stride] != row[i * stride] ? row[i * stride] : std::max(top, row[i * stride]);
+  return top;
+}
+double log_total(const double* row, std::int64_t n, std::int64_t stride) {
+  const double top = largest(row, n, stride);
   double total = 0;
   for (std::int64_t i = 0; i < n; ++i) total += std::exp(row[i * stride] - top);
   return top + std::log(total);
@@ -246,16 +250,8 @@ Array evaluate_log_softmax(const EvaluateContext& c) {
 Array evaluate_logsumexp(const EvaluateContext& c) {
   const int axis = static_cast<int>(c.attrs.integer("axis"));
   const Array totals = along_lines(c.inputs[0], axis, [](double* row, std::int64_t n, std::int64_t stride) {
-    double total = log_total(row, n, stride);
-    // Where the largest is infinite it is the answer, as of all that are -inf.
-    bool any_nan = false, any_inf = false, all_minus = true;
-    for (std::int64_t i = 0; i < n; ++i) {
-      any_nan = any_nan || std::isnan(row[i * stride]);
-      any_inf = any_inf || row[i * stride] == std::numeric_limits<double>::infinity();
-      all_minus = all_minus && row[i * stride] == -std::numeric_limits<double>::infinity();
-    }
-    if (!any_nan && (any_inf || all_minus))
-      total = std::copysign(std::numeric_limits<double>::infinity(), any_inf ? 1 : -1);
+    // An infinite one is the answer itself.
+    const double top = largest(row, n, stride), total = std::isinf(top) ? top : log_total(row, n, stride);
     for (std::int64_t i = 0; i < n; ++i) row[i * stride] = total;
   });
   return totals.slice(axis, 0, 1).copy().reshape(c.shape).astype(c.dtype);
@@ -305,10 +301,8 @@ namespace croton::nnet {
 namespace {
 
 Variable along_axis(std::string_view op, const Operand& x, int axis) {
-  const DType own = x.variable.dtype();
-  const Variable real = is_discrete(own) ? cast(x, base::config().float_x()) : x.variable;
   const std::int64_t at = ops::normal_axes({axis}, x.variable.rank(), op, x)[0];
-  return builder::apply(op, {real}, {{"axis", at}}, x.where);
+  return builder::apply(op, {ops::in_floats(x)}, {{"axis", at}}, x.where);
 }
 
 }  // namespace
@@ -321,7 +315,7 @@ Variable logsumexp(Operand x, int axis, bool keepdims) {
 }
 Variable relu(Operand x, double alpha) {
   const builder::OriginScope origin(x.where);
-  const Variable v = is_discrete(x.variable.dtype()) ? cast(x, base::config().float_x()) : x.variable;
+  const Variable v = ops::in_floats(x);
   if (alpha == 0) return builder::number(0.5, v) * (v + abs(v));
   // alpha x below 0: 0.5 (1 + alpha) x + 0.5 (1 - alpha) |x|
   return builder::number(0.5 * (1 + alpha), v) * v + builder::number(0.5 * (1 - alpha), v) * abs(v);

@@ -9,6 +9,8 @@
 
 namespace croton::ops {
 
+/// x, integers and bool as floatX.
+Variable in_floats(const Operand& x);
 /// start:stop:step along one axis, all of the others.
 Variable part_along(const Variable& x, int axis, std::optional<Operand> start, std::optional<Operand> stop,
                     std::optional<Operand> step = {});

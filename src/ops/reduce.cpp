@@ -13,6 +13,7 @@
 
 #include "base/config.hpp"
 #include "builder/gradient_context.hpp"
+#include "ops/parts.hpp"
 #include "ops/registry.hpp"
 
 namespace croton::ops {
@@ -43,15 +44,19 @@ InferredType infer(InferContext& c) {
   return result;
 }
 
-/// A result of the reduction with the reduced axes back, broadcastable against the input.
-Variable with_axes(const Variable& reduced, const GradientContext& c) {
-  const expr::Ints& axes = c.node.attrs.ints("axes");
+/// A reduction over `axes` (in order) with the reduced axes back, of size 1.
+template <class Axes>
+Variable with_kept_axes(const Operand& reduced, const Axes& axes, int rank) {
   std::vector<int> pattern;
   int next = 0;
-  for (int axis = 0; axis < c.input(0).rank(); ++axis) {
+  for (int axis = 0; axis < rank; ++axis)
     pattern.push_back(std::ranges::binary_search(axes, axis) ? broadcast_axis : next++);
-  }
   return dimshuffle(reduced, pattern);
+}
+
+/// A result of the node broadcastable against its input.
+Variable with_axes(const Variable& reduced, const GradientContext& c) {
+  return with_kept_axes(reduced, c.node.attrs.ints("axes"), c.input(0).rank());
 }
 
 Variable spread(const Variable& value, const Variable& like) {
@@ -259,15 +264,6 @@ std::vector<int> axes_of(const Operand& operand, const ReduceOptions& options, s
   return {axes.begin(), axes.end()};
 }
 
-/// The reduced axes back, of size 1.
-Variable with_kept_axes(const Operand& reduced, const std::vector<int>& axes, int rank) {
-  std::vector<int> pattern;
-  int next = 0;
-  for (int axis = 0; axis < rank; ++axis)
-    pattern.push_back(std::ranges::binary_search(axes, axis) ? broadcast_axis : next++);
-  return dimshuffle(reduced, pattern);
-}
-
 /// How many elements each result is made of.
 Variable element_count(const Operand& x, const ReduceOptions& options, std::string_view op) {
   Variable count = constant(Array(std::int64_t{1}), "", x.where);
@@ -279,7 +275,7 @@ Variable element_count(const Operand& x, const ReduceOptions& options, std::stri
 Variable reduce(std::string_view op, const Operand& x, const ReduceOptions& options) {
   const std::vector<int> axes = axes_of(x, options, op);
   const Variable result = builder::apply(op, {x.variable}, {{"axes", expr::Ints(axes.begin(), axes.end())}}, x.where);
-  return options.keepdims ? with_kept_axes(Operand(result, x.where), axes, x.variable.rank()) : result;
+  return options.keepdims ? ops::with_kept_axes(Operand(result, x.where), axes, x.variable.rank()) : result;
 }
 
 /// What all and any reduce.
@@ -344,7 +340,7 @@ Variable ptp(Operand x, const ReduceOptions& options) {
 
 Variable norm(Operand x, double order, const ReduceOptions& options) {
   const builder::OriginScope origin(x.where);
-  const Variable v = is_discrete(x.variable.dtype()) ? cast(x, base::config().float_x()) : x.variable;
+  const Variable v = ops::in_floats(x);
   if (std::isinf(order)) return order > 0 ? max(abs(v), options) : min(abs(v), options);
   if (order == 0) return sum(cast(neq(v, 0), v.dtype()), options);
   if (order == 1) return sum(abs(v), options);
@@ -367,7 +363,7 @@ Variable logsumexp(Operand x, const ReduceOptions& options) {
   shape.emplace_back(element_count(x, options, "logsumexp"));
   const Variable result = nnet::logsumexp(
       axes.size() == 1 && axes[0] + 1 == x.variable.rank() ? x.variable : reshape(dimshuffle(x, order), shape));
-  return options.keepdims ? with_kept_axes(result, axes, x.variable.rank()) : result;
+  return options.keepdims ? ops::with_kept_axes(result, axes, x.variable.rank()) : result;
 }
 
 Variable count_nonzero(Operand x, const ReduceOptions& options) {

@@ -5,6 +5,8 @@
 
 #include "expr/op.hpp"
 
+#include <deque>
+#include <mutex>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
@@ -50,6 +52,16 @@ void register_complex(Registry& registry);
 expr::InferredType infer_map(expr::InferContext& context);
 /// What the elementwise op of that name does with complex numbers; null if it does not take them.
 const expr::ComplexInfo* complex_info(std::string_view op);
+
+/// A new op of the user's. Nodes, graphs and functions point to it, so that it stays for good; it is never destroyed,
+/// as its functions may be Python's, which ends first.
+template <class T>
+T& new_op_of_user() {
+  static std::mutex mutex;
+  static auto& all = *new std::deque<T>;
+  const std::lock_guard lock(mutex);
+  return all.emplace_back();
+}
 
 /// The broadcast sizes of all inputs, aligned at the last axis.
 std::vector<expr::Dim> broadcast_shape(expr::InferContext& context, std::size_t rank);
