@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <tuple>
 
 #include "base/source_place.hpp"
 #include "expr/print.hpp"
@@ -282,6 +283,18 @@ void Arena::add_requirement(Requirement r) {
              required_indices_.emplace(r.left, r.right).second) {  // nodes that are built again ask again
     requirements_.push_back(std::move(r));
   }
+}
+
+void Arena::renew_requirements(std::span<const NodeId> to) {
+  std::set<std::tuple<NodeId, NodeId, NodeId, Requirement::Kind>> seen;
+  std::vector<Requirement> renewed;
+  for (Requirement& r : requirements_) {
+    for (NodeId* node : {&r.left, &r.right, &r.guard}) {
+      if (*node < to.size()) *node = to[*node];
+    }
+    if (seen.emplace(r.left, r.right, r.guard, r.kind).second) renewed.push_back(std::move(r));
+  }
+  requirements_ = std::move(renewed);
 }
 
 OriginId Arena::add_origin(Origin origin) {

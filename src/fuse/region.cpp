@@ -49,7 +49,7 @@ class Finder {
     for (const NodeId fresh : host_.fresh) computed_[fresh] = true;
     for (NodeId id = static_cast<NodeId>(count); id-- > 0;) {
       if (!computed_[id]) continue;
-      for (const NodeId input : arena_.inputs(id)) computed_[input] = true;
+      for (const NodeId input : value_inputs(arena_, id)) computed_[input] = true;
     }
   }
 
@@ -273,7 +273,7 @@ class Finder {
       }
     }
     if (op.kind == Kind::Reduce) {
-      collect(arena_.input(id, 0), space.axes, true, sources);
+      for (const NodeId input : value_inputs(arena_, id)) collect(input, space.axes, true, sources);
     } else {
       collect_inputs(id, space.axes, true, sources);
     }
@@ -408,7 +408,7 @@ class Finder {
       if (is_leaf(id) || is_virtual(id)) continue;
       std::vector<Source> sources;
       ++collection_;
-      for (const NodeId input : arena_.inputs(id))
+      for (const NodeId input : value_inputs(arena_, id))
         collect(input, std::vector<int>(arena_.type(input).rank(), 0), false, sources);
       for (const Source& source : sources) {
         if (result_.region_of[source.node] != result_.region_of[id] || result_.region_of[id] < 0)
@@ -441,6 +441,12 @@ bool reduces(const Arena& arena, NodeId node) {
   return std::ranges::any_of(arena.attrs(node).ints("axes"), [&](std::int64_t axis) {
     return arena.known(shape[static_cast<std::size_t>(axis)]) != 1;
   });
+}
+
+std::span<const NodeId> value_inputs(const Arena& arena, NodeId node) {
+  const expr::Op& op = arena.op(node);
+  const bool constant = op.reduce != nullptr && op.reduce->yields_index && !reduces(arena, node);
+  return constant ? std::span<const NodeId>{} : arena.inputs(node);
 }
 
 Regions find_regions(const expr::Graph& graph, const HostValues& host, const Options& options) {

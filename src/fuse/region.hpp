@@ -37,6 +37,9 @@ bool is_call(const expr::Op& op);
 /// Whether the node is a reduction over more than stated sizes of 1: over those alone it is only another view.
 bool reduces(const expr::Arena& arena, NodeId node);
 
+/// The inputs that elements of the node are made of: none for the position of an extreme among one, which is 0.
+std::span<const NodeId> value_inputs(const expr::Arena& arena, NodeId node);
+
 Regions find_regions(const expr::Graph& graph, const HostValues& host, const Options& options);
 
 }  // namespace croton::fuse

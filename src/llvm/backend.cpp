@@ -10,6 +10,7 @@
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/Target/TargetMachine.h>
 
+#include <algorithm>
 #include <stdexcept>
 
 #include "host_target.hpp"
@@ -27,13 +28,14 @@ llvm::PipelineTuningOptions tuning(bool vectorise) {
   return options;
 }
 
-void optimise(llvm::Module& module, llvm::TargetMachine& machine, std::int32_t mode) {
-  const bool for_cpu = mode == croton_mode_cpu;
+void optimise(llvm::Module& module, llvm::TargetMachine& machine, const CrotonCompileRequest& request) {
+  const bool for_cpu = request.mode == croton_mode_cpu;
+  const bool quick = request.level == 0;
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager call_graph;
   llvm::ModuleAnalysisManager modules;
-  llvm::PassBuilder builder(&machine, tuning(for_cpu));
+  llvm::PassBuilder builder(&machine, tuning(for_cpu && !quick));
 
   // Registered before the builder's own, which would otherwise assume that every libm function is there.
   llvm::TargetLibraryInfoImpl libraries(llvm::Triple(module.getTargetTriple()));
@@ -44,9 +46,14 @@ void optimise(llvm::Module& module, llvm::TargetMachine& machine, std::int32_t m
   builder.registerLoopAnalyses(loops);
   builder.crossRegisterProxies(loops, functions, call_graph, modules);
 
-  if (!for_cpu) prepare_for_simulator(module, modules, mode == croton_mode_simulator_checked);
-  builder.buildPerModuleDefaultPipeline(for_cpu ? llvm::OptimizationLevel::O3 : llvm::OptimizationLevel::O1)
-      .run(module, modules);
+  if (!for_cpu) prepare_for_simulator(module, modules, request.mode == croton_mode_simulator_checked);
+  const std::int32_t level = for_cpu ? request.level : std::min(request.level, 1);
+  llvm::ModulePassManager passes =
+      quick ? builder.buildO0DefaultPipeline(llvm::OptimizationLevel::O0)
+            : builder.buildPerModuleDefaultPipeline(level == 1   ? llvm::OptimizationLevel::O1
+                                                    : level == 2 ? llvm::OptimizationLevel::O2
+                                                                 : llvm::OptimizationLevel::O3);
+  passes.run(module, modules);
 }
 
 }  // namespace
@@ -54,7 +61,8 @@ void optimise(llvm::Module& module, llvm::TargetMachine& machine, std::int32_t m
 std::string generate(llvm::Module& module, const CrotonCompileRequest& request) {
   const auto machine = make_target_machine(request.mode != croton_mode_cpu);
   module.setDataLayout(machine->createDataLayout());
-  optimise(module, *machine, request.mode);
+  if (request.level == 0) machine->setOptLevel(llvm::CodeGenOptLevel::None);
+  optimise(module, *machine, request);
 
   llvm::SmallVector<char, 0> bytes;
   llvm::raw_svector_ostream stream(bytes);

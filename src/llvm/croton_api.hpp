@@ -31,6 +31,7 @@ struct CrotonCompileRequest {
   std::int32_t mode;    // CrotonMode
   std::int32_t output;  // CrotonOutput
   std::int32_t width;   // CrotonWidth: how wide vectors are preferred
+  std::int32_t level;   // 0 to 3: how hard the optimiser works; the simulator's code is optimised to level 1 at most
 };
 
 /// Functions may be called from several threads at once. Those that return an int give 0 for success; then `messages`
@@ -55,7 +56,7 @@ struct CrotonLlvmApi {
 }
 
 /// Raised whenever a struct above changes.
-inline constexpr std::int32_t croton_llvm_api_version = 1;
+inline constexpr std::int32_t croton_llvm_api_version = 2;
 
 /// The name and type of the only function that libcroton_llvm.so exports.
 inline constexpr const char* croton_llvm_entry_name = "croton_llvm_api";

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "builder/batch.hpp"
 #include "builder/gradient_context.hpp"
@@ -84,14 +85,14 @@ InferredType infer_reduced(InferContext& c) {
 
 /// {x - max, log(sum(exp(x - max)))} with the axis kept.
 std::pair<NodeId, NodeId> shifted(Build& b, NodeId x, std::int64_t axis) {
-  const NodeId centred = b.map("sub", x, b.reduce("max", x, axis));
+  const NodeId centred = b.map("sub", x, b.reduce("max_or_lowest", x, axis));
   return {centred, b.map("log", b.reduce("sum", b.map("exp", centred), axis))};
 }
 
 NodeId expand_softmax(Arena& arena, NodeId node) {
   Build b{arena};
   const NodeId x = arena.input(node, 0);
-  const NodeId e = b.map("exp", b.map("sub", x, b.reduce("max", x, axis_of(arena, node))));
+  const NodeId e = b.map("exp", b.map("sub", x, b.reduce("max_or_lowest", x, axis_of(arena, node))));
   return b.map("true_divide", e, b.reduce("sum", e, axis_of(arena, node)));
 }
 NodeId expand_log_softmax(Arena& arena, NodeId node) {
@@ -104,7 +105,7 @@ NodeId expand_logsumexp(Arena& arena, NodeId node) {
   Build b{arena};
   const NodeId x = arena.input(node, 0);
   const std::int64_t axis = axis_of(arena, node);
-  const NodeId top = b.reduce("max", x, axis);
+  const NodeId top = b.reduce("max_or_lowest", x, axis);
   const NodeId safe = arena.make("where", {b.map("isinf", top), b.constant(0, x), top});
   const NodeId total = b.map("log", b.reduce("sum", b.map("exp", b.map("sub", x, safe)), axis));
   return b.drop(b.map("add", total, safe), axis);
@@ -225,33 +226,35 @@ double largest(const double* row, std::int64_t n, std::int64_t stride) {
     top = row[i * stride] != row[i * stride] ? row[i * stride] : std::max(top, row[i * stride]);
   return top;
 }
-double log_total(const double* row, std::int64_t n, std::int64_t stride) {
+/// Subtracts the largest; gives the sum of the exponentials of what is left.
+double shift(double* row, std::int64_t n, std::int64_t stride) {
   const double top = largest(row, n, stride);
   double total = 0;
-  for (std::int64_t i = 0; i < n; ++i) total += std::exp(row[i * stride] - top);
-  return top + std::log(total);
+  for (std::int64_t i = 0; i < n; ++i) total += std::exp(row[i * stride] -= top);
+  return total;
 }
 Array evaluate_softmax(const EvaluateContext& c) {
   return along_lines(c.inputs[0], c.attrs.integer("axis"),
                      [](double* row, std::int64_t n, std::int64_t stride) {
-                       const double total = log_total(row, n, stride);
-                       for (std::int64_t i = 0; i < n; ++i) row[i * stride] = std::exp(row[i * stride] - total);
+                       const double total = shift(row, n, stride);
+                       for (std::int64_t i = 0; i < n; ++i) row[i * stride] = std::exp(row[i * stride]) / total;
                      })
       .astype(c.dtype);
 }
 Array evaluate_log_softmax(const EvaluateContext& c) {
   return along_lines(c.inputs[0], c.attrs.integer("axis"),
                      [](double* row, std::int64_t n, std::int64_t stride) {
-                       const double total = log_total(row, n, stride);
-                       for (std::int64_t i = 0; i < n; ++i) row[i * stride] -= total;
+                       const double log_total = std::log(shift(row, n, stride));
+                       for (std::int64_t i = 0; i < n; ++i) row[i * stride] -= log_total;
                      })
       .astype(c.dtype);
 }
 Array evaluate_logsumexp(const EvaluateContext& c) {
   const int axis = static_cast<int>(c.attrs.integer("axis"));
+  if (c.inputs[0].shape(axis) == 0) return Array::full(c.dtype, c.shape, -std::numeric_limits<double>::infinity());
   const Array totals = along_lines(c.inputs[0], axis, [](double* row, std::int64_t n, std::int64_t stride) {
     // An infinite one is the answer itself.
-    const double top = largest(row, n, stride), total = std::isinf(top) ? top : log_total(row, n, stride);
+    const double top = largest(row, n, stride), total = std::isinf(top) ? top : top + std::log(shift(row, n, stride));
     for (std::int64_t i = 0; i < n; ++i) row[i * stride] = total;
   });
   return totals.slice(axis, 0, 1).copy().reshape(c.shape).astype(c.dtype);

@@ -155,12 +155,16 @@ Array evaluate_sum(const EvaluateContext& c) {
       [](const Scalar& s, std::int64_t) { return s; });
 }
 
-template <bool largest, bool index>
+template <bool largest, bool index, bool of_nothing = false>
 Array evaluate_extreme(const EvaluateContext& c) {
   struct State {
     Scalar value;
     std::int64_t position = -1;
   };
+  for (const std::int64_t axis : c.attrs.ints("axes")) {
+    if (!of_nothing && c.inputs[0].shape(static_cast<int>(axis)) == 0)
+      throw ValueError(fmt::format("{}: axis {} has no elements", index ? "argmax or argmin" : "max or min", axis));
+  }
   return walk(
       c, [] { return State{}; },
       [&](State& s, const Array& x, std::int64_t at, std::int64_t k) {
@@ -179,7 +183,7 @@ Array evaluate_extreme(const EvaluateContext& c) {
         if (s.position < 0 || better()) s = {v, k};
       },
       [&](const State& s, std::int64_t) {
-        if (s.position < 0) throw ValueError("max, min, argmax or argmin of an axis without elements");
+        if (of_nothing && s.position < 0) return Scalar::of_double(-std::numeric_limits<double>::infinity(), c.dtype);
         return index ? Scalar::of_int(s.position, DType::int64) : s.value;
       });
 }
@@ -213,6 +217,7 @@ void register_reduce(Registry& registry) {
        extreme_gradient,
        evaluate_extreme<true, false>,
        "the largest over axes; nan if there is one"},
+      {"max_or_lowest", {"Max"}, extreme_gradient, evaluate_extreme<true, false, true>, "max; -inf of nothing"},
       {"min",
        {"Min", true},
        extreme_gradient,
@@ -242,7 +247,7 @@ void register_reduce(Registry& registry) {
     op.gradient = row.gradient;
     op.evaluate = row.evaluate;
     op.reduce = &row.info;
-    op.takes_complex = !row.info.needs_elements;  // extremes need an order
+    op.takes_complex = row.evaluate != evaluate_extreme<true, false, true> && !row.info.needs_elements;
     ops.push_back(op);
     registry.add(ops.back());
   }

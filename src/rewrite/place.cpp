@@ -262,6 +262,8 @@ class Placer {
 
   NodeId send(NodeId id, Place place) {
     const NodeId source = at(id, decisions_[id].place);
+    // What was asked to be sent may be a number: that has no memory, and goes with every launch.
+    if (to().scalar_value(source) || to().op(source).name == "size") return source;
     to().set_origin(to().origin_id(source));
     const NodeId result =
         to().make_typed(expr::op("transfer"), std::span(&source, 1), {}, to().node(source).type, place);

@@ -77,6 +77,7 @@ bool Rewriter::run() {
   }
   for (NodeId& output : graph_.outputs) output = to[output];
   for (expr::Update& update : graph_.updates) update.value = to[update.value];
+  arena.renew_requirements(to);
   return changed;
 }
 

@@ -20,12 +20,12 @@ bool knows_flag(std::string_view name) {
   return false;
 }
 
-/// Some rules by name, joined by ':'.
+/// Some rules by name, joined by '+'.
 std::string some_rules(Random& random) {
   std::string names;
   for (const ct::rewrite::Group& group : ct::rewrite::groups()) {
     for (const ct::rewrite::Rule& rule : group.rules) {
-      if (group.name != "expand" && random.chance(0.3)) names += (names.empty() ? "" : ":") + std::string(rule.name);
+      if (group.name != "expand" && random.chance(0.3)) names += (names.empty() ? "" : "+") + std::string(rule.name);
     }
   }
   return names;
@@ -47,13 +47,12 @@ void deal(const std::vector<T>& rows, std::uint64_t number, std::size_t count, s
 
 bool is_smooth(std::uint64_t number, bool special) { return !special && number % 5 == 2; }
 
-Case make_case(std::uint64_t seed, std::uint64_t number, bool special, bool smooth) {
+Case make_case(std::uint64_t seed, std::uint64_t number, bool special, bool smooth, std::uint64_t share) {
   Profile profile;
   profile.special = special;
   profile.smooth = smooth;
-  // Every op in a tenth of the graphs and a little more.
-  deal(op_rows(), number, op_rows().size() / 9 + 1, profile.deal);
-  deal(rows_of_ops(), number, rows_of_ops().size() / 8 + 1, profile.deal);
+  deal(op_rows(), number, op_rows().size() / share + 1, profile.deal);
+  deal(rows_of_ops(), number, rows_of_ops().size() / share + 1, profile.deal);
   deal(function_rows(), number, 1, profile.deal);
   deal(pattern_rules(), number, 1, profile.patterns);
   profile.steps = 8;
@@ -72,13 +71,15 @@ Case make_case(std::uint64_t seed, std::uint64_t number, bool special, bool smoo
 }
 
 std::vector<Setting> settings_of(std::uint64_t batch, std::uint64_t seed, bool special, bool simulate) {
-  const std::string values = special ? ",special_values=ieee" : ",special_values=theano";
+  std::string values = special ? ",special_values=ieee" : ",special_values=theano";
   const Freedom freedom = special ? Freedom::overflow : Freedom::special;
+  // Compiling is what takes time: only some batches are optimised as programs of users are.
+  values += batch % 8 == 5 ? ",llvm_level=3" : ",llvm_level=0";
   std::vector<Setting> settings{{"run", "mode=run" + values, freedom}};
   if (simulate) settings.push_back({"simulate", "mode=simulate" + values, freedom});
   settings.push_back({"reference", "mode=reference" + values, freedom});
   static const bool has_rules_off = knows_flag("rules_off");
-  // Kernels of single ops are many, and compiling is what takes time: compiled in some batches, else by the evaluator.
+  // Kernels of single ops are many: compiled in some batches, else run by the evaluator.
   Random random(seed + batch);
   const std::string mode = batch % 2 == 0 ? "mode=reference" : "mode=run";
   switch (batch / 2 % 5) {
@@ -107,9 +108,9 @@ Campaign run_campaign(const CampaignOptions& options) {
     std::vector<Prepared> batch;
     const std::clock_t start = std::clock();
     for (std::uint64_t number = first; number < end; ++number) {
-      batch.push_back(
-          prepare(make_case(options.seed, number, special, options.only_gradients || is_smooth(number, special)),
-                  fmt::format("g{}_", number)));
+      batch.push_back(prepare(
+          make_case(options.seed, number, special, options.only_gradients || is_smooth(number, special), options.share),
+          fmt::format("g{}_", number)));
       try {
         campaign.coverage.observe(batch.back());
       } catch (const ct::InternalError& e) {

@@ -10,6 +10,7 @@
 #include "fuse/program.hpp"
 #include "plan/plan.hpp"
 #include "rewrite/pipeline.hpp"
+#include "rewrite/place.hpp"
 
 namespace differential {
 namespace {
@@ -81,7 +82,7 @@ void Coverage::observe(const Prepared& p) {
       if (fired > 0) rule_names.insert(fmt::format("{}/{}", report.group, rule));
     }
   });
-  const ct::fuse::Program program = ct::fuse::fuse(std::move(graph));
+  const ct::fuse::Program program = ct::fuse::fuse(ct::rewrite::place(graph, {}, nullptr));
   for (const ct::fuse::Call& call : program.calls) {
     if (call.product && call.product->accumulate != ct::expr::no_node) op_names.insert("gemm");
   }

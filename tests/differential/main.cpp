@@ -22,7 +22,7 @@ namespace {
 using namespace differential;
 
 constexpr std::string_view usage =
-    "croton_differential [--graphs N] [--first N] [--seed N] [--jobs N] [--batch N] [--simulate 0|1]\n"
+    "croton_differential [--graphs N] [--first N] [--seed N] [--jobs N] [--batch N] [--share N] [--simulate 0|1]\n"
     "                    [--report FILE.json] [--every-rule 0|1] [--most-failures N] [--shrink N] [--only-gradients "
     "0|1]\n"
     "croton_differential --planted N [--seed N]            finds the planted bugs, each among N graphs at most\n"
@@ -56,6 +56,8 @@ Arguments parse(int argc, char** argv) {
       a.jobs = std::max<std::uint64_t>(1, number);
     else if (name == "--batch")
       a.campaign.batch = std::max<std::uint64_t>(1, number);
+    else if (name == "--share")
+      a.campaign.share = std::max<std::uint64_t>(1, number);
     else if (name == "--simulate")
       a.campaign.simulate = number != 0;
     else if (name == "--every-rule")
@@ -129,7 +131,7 @@ Report run_in_processes(const Arguments& a) {
 }
 
 int show(const Arguments& a) {
-  const Failure as_if{make_case(a.campaign.seed, a.show, false, is_smooth(a.show, false)),
+  const Failure as_if{make_case(a.campaign.seed, a.show, false, is_smooth(a.show, false), a.campaign.share),
                       {"run", "mode=run", Freedom::special},
                       Fault::value,
                       "a graph",

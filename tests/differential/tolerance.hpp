@@ -41,6 +41,9 @@ class Values {
  public:
   NodeValues known;
   const Array& of(const Variable& variable);
+
+ private:
+  std::vector<Variable> asked_;  // kept: another node at the address of one that is gone would have its value
 };
 
 /// For each root; `leaves` has the values of arguments and shared variables.

@@ -31,6 +31,8 @@ struct CompileOptions {
   bool users_text = false;
   /// Prefer vectors of 512 bits over 256. Unset: where the processor has AVX-512BW and VL.
   std::optional<bool> vectorize_512;
+  /// How hard the optimiser works, from 0 to 3 (the flag llvm_level).
+  int level = 3;
 };
 
 /// Loaded native code. The addresses are good until the last owner lets go of it.

@@ -6,6 +6,7 @@
 #include <mutex>
 #include <unordered_map>
 
+#include "base/config.hpp"
 #include "runtime/cache.hpp"
 #include "runtime/cpu/compiler.hpp"
 
@@ -24,9 +25,10 @@ class Store {
 
   std::vector<KernelEntry> get(std::span<const codegen::Text> texts, KernelCounts& counts) {
     const std::lock_guard lock(mutex_);
+    level_ = static_cast<int>(base::config().llvm_level);
     std::vector<const codegen::Text*> missing;
     for (const codegen::Text& text : texts) {
-      if (entries_.contains(text.name)) continue;
+      if (entries_.contains(name_of(text))) continue;
       if (load_from_disk(text)) {
         ++counts.cached;
       } else {
@@ -37,17 +39,21 @@ class Store {
     }
     if (!missing.empty()) compile(missing, counts);
     std::vector<KernelEntry> result;
-    for (const codegen::Text& text : texts) result.push_back(entries_.at(text.name));
+    for (const codegen::Text& text : texts) result.push_back(entries_.at(name_of(text)));
     return result;
   }
 
  private:
+  /// Kernels are kept apart by the level to which they were optimised.
+  std::string name_of(const codegen::Text& text) const { return text.name + static_cast<char>('0' + level_); }
+
   std::string key_of(const codegen::Text& text) {
     if (prelude_.empty()) prelude_ = codegen::prelude(codegen::Target::cpu);
     return CacheKey()
         .add("kernel", text.digest)
         .add("prelude", prelude_)
         .add("compiler", Compiler::instance().identity())
+        .add("level", std::to_string(level_))
         .digest();
   }
 
@@ -77,14 +83,16 @@ class Store {
     entry.run = reinterpret_cast<decltype(entry.run)>(module.symbol(text.name));
     entry.finish = reinterpret_cast<decltype(entry.finish)>(module.symbol(text.name + "_finish"));
     if (entry.run == nullptr) return false;
-    entries_[text.name] = entry;
+    entries_[name_of(text)] = entry;
     return true;
   }
 
   void compile(const std::vector<const codegen::Text*>& missing, KernelCounts& counts) {
     std::string unit = codegen::prelude(codegen::Target::cpu);
     for (const codegen::Text* text : missing) unit += text->code + "\n";
-    const std::vector<std::byte> object = Compiler::instance().compile(unit);
+    CompileOptions options;
+    options.level = level_;
+    const std::vector<std::byte> object = Compiler::instance().compile(unit, options);
     const auto module = Compiler::instance().load(object);
     const std::string first = key_of(*missing.front());
     modules_[first] = module;
@@ -104,6 +112,7 @@ class Store {
   }
 
   std::mutex mutex_;
+  int level_ = 3;  // of the call under way
   std::string prelude_;
   std::unordered_map<std::string, KernelEntry> entries_;
   std::unordered_map<std::string, std::shared_ptr<Module>> modules_;  // by the digest of the entry that has the object

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "base/config.hpp"
 #include "runtime/cpu/compiler.hpp"
 #include "runtime/simulator/callbacks.hpp"
 
@@ -45,6 +46,7 @@ std::vector<std::byte> compile(std::string_view text, std::span<const std::strin
   cpu::CompileOptions options;
   options.mode = checked ? cpu::CompileOptions::Mode::simulator_checked : cpu::CompileOptions::Mode::simulator;
   options.users_text = users_text;
+  options.level = static_cast<int>(base::config().llvm_level);
   return cpu::Compiler::instance().compile(whole, options);
 }
 
