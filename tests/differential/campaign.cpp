@@ -55,7 +55,7 @@ Case make_case(std::uint64_t seed, std::uint64_t number, bool special, bool smoo
   deal(rows_of_ops(), number, rows_of_ops().size() / share + 1, profile.deal);
   deal(function_rows(), number, 1, profile.deal);
   deal(pattern_rules(), number, 1, profile.patterns);
-  profile.steps = share > 9 ? 3 : 8;
+  profile.steps = share > 9 ? 5 : 8;
   // What only importing finds out (a size of 0 that is known then) is an error of the program's, as it should be.
   for (std::uint64_t salt = 0;; ++salt) {
     Case made = Generator(seed * 1'000'003 + number + (salt << 40), profile).run();

@@ -27,10 +27,7 @@ std::int64_t elements(const ct::Sizes& shape) {
 double awkward_float(Random& random, DType dtype) {
   constexpr double inf = std::numeric_limits<double>::infinity();
   static const double nan = std::nan("");
-  const double top = dtype == DType::float16    ? 65504
-                     : dtype == DType::bfloat16 ? 3.3895313892515355e38
-                     : dtype == DType::float32  ? 3.4028234663852886e38
-                                                : 1.7976931348623157e308;
+  const double top = largest(dtype);
   const double least = dtype == DType::float16    ? 5.9604644775390625e-08
                        : dtype == DType::bfloat16 ? 9.183549615799121e-41
                        : dtype == DType::float32  ? 1.401298464324817e-45

@@ -103,8 +103,14 @@ const std::vector<const ct::rewrite::Rule*>& pattern_rules() {
 
 bool plant(Generator& g, const ct::rewrite::Rule& rule) {
   const Term left = ct::rewrite::compile(rule).left;
+  const auto asks = [&](std::string_view condition) {
+    return rule.condition.find(condition) != std::string_view::npos;
+  };
   for (int attempt = 0; attempt < 5; ++attempt) {
-    const DType dtype = g.some_dtype(attempt < 3 ? float_dtype : any_dtype);
+    const DType dtype = g.some_dtype(asks("logical")    ? bool_dtype
+                                     : asks("discrete") ? integer_dtype
+                                     : attempt < 3      ? float_dtype
+                                                        : any_dtype);
     ct::Sizes shape;
     const int rank = static_cast<int>(g.random.whole(1, 3));
     for (int axis = 0; axis < rank; ++axis) shape.push_back(axis < 2 ? g.some_size() : 2);

@@ -57,6 +57,10 @@ bool one_float(Generator& g, Step& step) {
   step.inputs = {g.operand(float_dtype)};
   return true;
 }
+bool one_float_matrix(Generator& g, Step& step) {
+  step.inputs = {g.operand(float_dtype, 2, 2)};
+  return true;
+}
 bool one_of_any(Generator& g, Step& step) {
   step.inputs = {g.operand(any_dtype)};
   return true;
@@ -494,6 +498,20 @@ const std::vector<Row>& functions() {
       {"binary_crossentropy_grad", pair_of_floats, MAKE(ct::grad(ct::sum(ct::nnet::binary_crossentropy(ct::sigmoid(in[0]), in[1])), in[0]))},
       {"quotient_of_products", pair_of_floats, MAKE(in[0] * in[1] / (ct::sqr(in[1]) + 1) * (ct::sqr(in[1]) + 1) / in[1])},
       {"sum_times_constant", reduced_floats, MAKE(ct::sum(in[0] * ct::cast(3, in[0].dtype()), ReduceOptions(p.list, p.n[0] != 0)))},
+      {"constants_of_product", pair_of_floats, MAKE((ct::cast(3, in[0].dtype()) * in[0]) * (in[1] * ct::cast(5, in[0].dtype())))},
+      {"sum_less_term", pair_of_floats, MAKE(in[0] + in[1] - in[0])},
+      {"shared_product", pair_of_floats, MAKE([&] { const Variable product = in[0] * in[1]; return product / in[0] + product; }())},
+      {"reshaped_twice", two_sizes, MAKE(ct::reshape(ct::reshape(in[0], {static_cast<long>(p.n[0]), static_cast<long>(p.n[1])}), {-1L}))},
+      {"sum_of_sums", matrix_of_numbers, MAKE(ct::sum(ct::sum(in[0], ReduceOptions(0)), ReduceOptions(0)))},
+      {"logsumexp_by_hand_grad", one_float_matrix, MAKE(ct::grad(ct::sum(ct::log(ct::sum(ct::exp(in[0]), ReduceOptions(-1)))), in[0]))},
+      {"sigmoid_by_exp", one_float, MAKE(ct::exp(in[0]) * ct::sigmoid(-in[0]))},
+      {"choice_of_squares", three_numbers, MAKE(ct::where(in[0] > in[1], ct::sqr(in[1]), ct::sqr(in[2])))},
+      {"rows_of_product", matrices, MAKE(ct::dot(in[0], in[1])[ct::slice(0, 2)])},
+      {"dot_of_zeros", matrices, MAKE(ct::dot(ct::zeros_like(in[0]), in[1]))},
+      {"dot_scaled", matrices, MAKE(ct::dot(in[0] * ct::cast(2, in[0].dtype()), in[1]))},
+      {"dot_of_dot", matrices, MAKE(ct::dot(ct::dot(in[0], in[1]), ct::sum(in[1], ReduceOptions(0))))},
+      {"cube", one_float, MAKE(ct::pow(in[0], ct::cast(3, in[0].dtype())))},
+      {"power_of_halves", one_float, MAKE(ct::pow(ct::abs(in[0]), ct::cast(1.5, in[0].dtype())))},
       {"by_power_of_two", one_float, MAKE(in[0] / ct::cast(4, in[0].dtype()))},
   };
   return rows;

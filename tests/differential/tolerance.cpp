@@ -115,29 +115,37 @@ bool is_finite(const Array& array) {
 /// Elements that may become anything; empty: none.
 using Wild = std::vector<bool>;
 
+/// How far elements are moved, and which way: the second of a pair of runs goes the other way everywhere.
+struct Draw {
+  int sample;
+  Random &sizes, &signs;
+};
+
 /// Each element moved by 0.5 to 1 times `units` last places, and `ones` last places of 1, either way.
-Array moved(const Array& array, double units, double ones, const Wild& wild, int sample, Random& random) {
+Array moved(const Array& array, double units, double ones, const Wild& wild, Draw draw) {
   static constexpr double inf = std::numeric_limits<double>::infinity();
   if (ct::is_complex(array.dtype())) {
-    const Array parts = moved(as_reals(array), units, ones, {}, sample, random);
+    const Array parts = moved(as_reals(array), units, ones, {}, draw);
     return Array::adopt(parts.owner(), parts.address(), array.dtype(), array.shape());
   }
   static constexpr double anything[samples] = {1,    -2.5, 0,   inf, std::numeric_limits<double>::quiet_NaN(),
                                                1e30, -inf, 3e-5};
+  const double top = largest(array.dtype());
   Array out = Array::empty(DType::float64, array.shape());
   double* to = array.size() == 0 ? nullptr : out.data<double>().data();
   for (std::int64_t i = 0; i < array.size(); ++i) {
     const double x = array.as_double(i);
     if (!wild.empty() && wild[static_cast<std::size_t>(i)]) {
-      to[i] = anything[sample];
+      to[i] = anything[draw.sample];
       continue;
     }
     if (!std::isfinite(x)) {
       to[i] = x;
       continue;
     }
-    const double size = random.between(0.5, 1) * (units * ulp_at(x, array.dtype()) + ones * ulp_at(1, array.dtype()));
-    to[i] = x + (random.chance(0.5) != (sample % 2 == 1) ? size : -size);
+    double size = draw.sizes.between(0.5, 1) * (units * ulp_at(x, array.dtype()) + ones * ulp_at(1, array.dtype()));
+    if (draw.signs.chance(0.5) == (draw.sample % 2 == 1)) size = -size;
+    to[i] = std::abs(x + size) <= top ? x + size : x - size;
   }
   return out.astype(array.dtype());
 }
@@ -238,6 +246,7 @@ struct NodeState {
   Array runs[samples];  // of the same memory where nothing moves
   bool lost = false;    // some run fails, or finds another size: nothing that depends on it is compared
   bool whole = false;
+  double own = 0;  // units in the last place by which its op may be off, at least
 };
 
 bool same_memory(const Array& a, const Array& b) { return a.address() == b.address(); }
@@ -245,7 +254,7 @@ bool same_memory(const Array& a, const Array& b) { return a.address() == b.addre
 class Runs {
  public:
   Runs(const NodeValues& leaves, Freedom freedom, std::uint64_t seed)
-      : leaves_(leaves), freedom_(freedom), random_(seed) {}
+      : leaves_(leaves), freedom_(freedom), sizes_(seed), signs_(~seed) {}
 
   const NodeState& of(const ct::builder::Node* node) const { return states_.at(node); }
 
@@ -257,7 +266,7 @@ class Runs {
       state.whole = is_whole(state.truth);
       const Wild wild = wild_elements(node, state.truth, {}, freedom_ == Freedom::special ? freedom_ : Freedom::none);
       for (int k = 0; k < samples; ++k)
-        state.runs[k] = wild.empty() ? state.truth : moved(state.truth, 0, 0, wild, k, random_);
+        state.runs[k] = wild.empty() ? state.truth : moved(state.truth, 0, 0, wild, {k, sizes_, signs_});
       return;
     }
     std::vector<Array> inputs;
@@ -279,16 +288,31 @@ class Runs {
     Wild wild = wild_elements(node, state.truth, inputs, freedom_);
     if (error.operands > 0 && node.op->kind != Kind::Map && node.op->kind != Kind::Expand)
       add_partial_overflows(node, state.truth, inputs, wild);
-    Random start = random_;
+    state.own = error.result;
+    Random signs = signs_;
+    if (node.op->name == "true_divide" || node.op->name == "reciprocal") add_poles(*from.back(), state.truth, wild);
     for (int k = 0; k < samples && !state.lost; ++k) {
-      if (k % 2 == 0) start = random_;
-      random_ = start;  // both of a pair draw the same numbers
+      if (k % 2 == 0) signs = signs_;
+      signs_ = signs;
       run_again(node, from, error, wild, k, state);
     }
     if (state.lost) std::fill(std::begin(state.runs), std::end(state.runs), state.truth);
   }
 
  private:
+  /// A divisor that may be on either side of 0 may be 0 itself, and then the quotient is anything.
+  static void add_poles(const NodeState& divisor, const Array& quotient, Wild& wild) {
+    if (!ct::is_float(divisor.truth.dtype())) return;
+    for (std::int64_t i = 0; i < quotient.size(); ++i) {
+      const std::int64_t at = operand_position(divisor.truth, quotient.shape(), i);
+      const double truth = divisor.truth.as_double(at);
+      const auto crosses = [&](const Array& run) { return truth != 0 && run.as_double(at) * truth <= 0; };
+      if (!std::ranges::any_of(divisor.runs, crosses)) continue;
+      wild.resize(static_cast<std::size_t>(quotient.size()), false);
+      wild[static_cast<std::size_t>(i)] = true;
+    }
+  }
+
   void run_again(const ct::builder::Node& node, const std::vector<const NodeState*>& from, OpError error,
                  const Wild& wild, int k, NodeState& state) {
     std::vector<Array> inputs;
@@ -297,7 +321,7 @@ class Runs {
       inputs.push_back(input->runs[k]);
       same = same && same_memory(input->runs[k], input->truth);
       if (error.operands > 0 && !ct::is_discrete(inputs.back().dtype())) {
-        inputs.back() = moved(inputs.back(), amplitude * 0.5 * error.operands, 0, {}, k, random_);
+        inputs.back() = moved(inputs.back(), amplitude * 0.5 * error.operands, 0, {}, {k, sizes_, signs_});
         same = false;
       }
     }
@@ -313,12 +337,12 @@ class Runs {
       state.lost = state.runs[k].shape() != state.truth.shape();
     }
     if (!state.lost && (error.result > 0 || !wild.empty()))
-      state.runs[k] = moved(state.runs[k], amplitude * error.result, amplitude * error.ones, wild, k, random_);
+      state.runs[k] = moved(state.runs[k], amplitude * error.result, amplitude * error.ones, wild, {k, sizes_, signs_});
   }
 
   const NodeValues& leaves_;
   Freedom freedom_;
-  Random random_;
+  Random sizes_, signs_;
   std::map<const ct::builder::Node*, NodeState> states_;
 };
 
@@ -341,7 +365,8 @@ double spread(const NodeState& state, std::int64_t i) {
     else if (!(std::isnan(x) && std::isnan(truth)) && x != truth)
       return inf;
   }
-  return margin * most;
+  // The movements of a few runs may cancel by chance.
+  return std::isfinite(truth) ? std::max(margin * most, amplitude * state.own * ulp_at(truth, state.truth.dtype())) : 0;
 }
 
 std::string text_of(const Array& array, std::int64_t i) {
@@ -352,6 +377,19 @@ std::string text_of(const Array& array, std::int64_t i) {
 }
 
 }  // namespace
+
+double largest(DType dtype) {
+  switch (dtype) {
+    case DType::float16:
+      return 65504;
+    case DType::bfloat16:
+      return 0x1.FEp127;
+    case DType::float32:
+      return std::numeric_limits<float>::max();
+    default:
+      return std::numeric_limits<double>::max();
+  }
+}
 
 Array compute(const ct::builder::Node& node, const std::vector<Array>& inputs) {
   ct::expr::Graph graph;

@@ -31,6 +31,9 @@ struct Expected {
   std::vector<double> tolerance;
 };
 
+/// The largest finite number of a float dtype.
+double largest(DType dtype);
+
 using NodeValues = std::map<const ct::builder::Node*, Array>;
 
 /// One op on arrays, by the reference evaluator; raises what it raises.

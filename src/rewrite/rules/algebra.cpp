@@ -37,7 +37,7 @@ std::span<const Rule> algebra_rules() {
   static const Rule rules[] = {
       {"div-power-of-two", "true_divide", "", "exact, and a product is cheaper", false, divide_by_power_of_two},
       {"div-div", "true_divide(true_divide(x, y), z) => true_divide(x, mul(y, z))", "float(x)",
-       "a product is cheaper than a quotient"},
+       "a product is cheaper than a quotient, but y z may overflow", true},
       {"div-by-div", "true_divide(x, true_divide(y, z)) => true_divide(mul(x, z), y)", "float(x)",
        "a product is cheaper than a quotient, but y / z may be infinite or 0", true},
       {"div-rsqrt", "true_divide(x, rsqrt(y)) => mul(x, sqrt(y))", "float(x)",
@@ -66,7 +66,7 @@ std::span<const Rule> algebra_rules() {
       {"dot-zeros", "dot", "", "nothing to compute; but nan and inf times 0 are nan", true, product_with_zeros},
       {"dot-outer", "dot", "", "nothing to add up, and a map fuses", false, outer_product},
       {"dot-scaled", "dot", "", "the factor goes into the routine, or is applied to the result", false, scaled_product},
-      {"dot-dot", "dot", "", "fewer multiplications in the other order", false, chain_of_products},
+      {"dot-dot", "dot", "", "fewer multiplications in the other order; but inf 0 is nan", true, chain_of_products},
   };
   return rules;
 }
