@@ -1,0 +1,82 @@
+// Small graphs in which random testing (docs/differential.md) found a fault, on every back-end.
+#include "samples.hpp"
+
+using namespace croton_test;
+
+TEST_CASE("a number is transferred to a device", "[ops]") {
+  const Variable x = ct::matrix("x");
+  const Variable number = ct::constant(Array(std::int64_t{7}));
+  for (const std::string device : {"cpu", "cuda0"}) {
+    const ct::change_flags flags("cuda_simulator=1");
+    const auto f = ct::function({x}, {ct::transfer(number, device), ct::transfer(x.shape(1), device)});
+    const auto results = f(Array::zeros(DType::float32, {2, 5}));
+    CHECK(results[0].item<std::int64_t>() == 7);
+    CHECK(results[1].item<std::int64_t>() == 5);
+  }
+}
+
+TEST_CASE("a size that must equal another is computed by what rules expand", "[ops]") {
+  const std::string mode = GENERATE(from_range(backends()));
+  const Variable x = ct::matrix("x");
+  const Variable where = ct::flatnonzero(ct::nnet::logsumexp(x, 1));
+  const auto f = compile(mode, {x}, {ct::dot(where, x)});
+  const Array ones = Array::full(DType::float32, {3, 2}, 1.0);
+  const auto results = f(ones);
+  CHECK(results[0].as_double(0) == 3);  // (0, 1, 2) . (1, 1, 1)
+  const Array with_zero = Array(std::vector<float>{1, 1, 0, -0x1p60f, 1, 1}).reshape({3, 2});
+  CHECK_THROWS_AS(f(with_zero), ct::ShapeError);  // one of the three is 0
+}
+
+TEST_CASE("the place of an extreme among one, after another reduction", "[ops]") {
+  const std::string mode = GENERATE(from_range(backends()));
+  const Variable x = ct::variable({DType::int8, {1, ct::unknown_size, ct::unknown_size}}, "x");
+  const Variable largest = ct::max(x, ct::ReduceOptions(std::vector<int>{1, 2}, true));
+  const auto f = compile(mode, {x}, {ct::argmin(largest, ct::ReduceOptions(std::vector<int>{0, 2})), largest});
+  const auto results = f(Array::full(DType::int8, {1, 2, 3}, 9));
+  CHECK(results[0].item<std::int64_t>() == 0);
+  CHECK(results[1].as_double(0) == 9);
+}
+
+TEST_CASE("functions along an axis without elements", "[ops]") {
+  const std::string mode = GENERATE(from_range(backends()));
+  const Variable x = ct::matrix("x");
+  const auto f = compile(mode, {x}, {ct::nnet::softmax(x, 1), ct::nnet::log_softmax(x, 1), ct::nnet::logsumexp(x, 1)});
+  const auto empty = f(Array::zeros(DType::float32, {3, 0}));
+  CHECK(empty[0].shape() == Sizes{3, 0});
+  CHECK(empty[1].shape() == Sizes{3, 0});
+  REQUIRE(empty[2].shape() == Sizes{3});
+  for (int i = 0; i < 3; ++i) CHECK(empty[2].as_double(i) == -std::numeric_limits<double>::infinity());
+  CHECK(f(Array::zeros(DType::float32, {0, 3}))[2].shape() == Sizes{0});
+}
+
+TEST_CASE("an extreme of nothing is an error, also where there is no result", "[ops]") {
+  const std::string mode = GENERATE(from_range(backends()));
+  const Variable x = ct::matrix("x");
+  for (const Variable& result : {ct::max(x, 0), ct::argmin(x, 0)}) {
+    const auto f = compile(mode, {x}, {result});
+    CHECK_THROWS_AS(f(Array::zeros(DType::float32, {0, 0})), ct::ValueError);
+    CHECK(f(Array::zeros(DType::float32, {2, 0}))[0].shape() == Sizes{0});
+  }
+}
+
+TEST_CASE("the reference of softmax keeps the last digits beside large numbers", "[ops]") {
+  const std::string mode = GENERATE(from_range(backends()));
+  const Variable x = ct::dvector("x");
+  const auto f = compile(mode, {x}, {ct::nnet::softmax(x)});
+  const double got = f(Array(std::vector<double>{149, 121}))[0].as_double(0);
+  CHECK(std::abs(got - 1 / (1 + std::exp(-28.0))) <= 0x1p-52);
+}
+
+TEST_CASE("results do not depend on how hard LLVM works", "[ops]") {
+  const Variable x = ct::matrix("x");
+  const std::vector<Variable> results{ct::nnet::log_softmax(ct::tanh(x) * 3, 1), ct::sum(x * x, 0), ct::dot(x, x.T())};
+  const Array a = Array::uniform(DType::float32, {37, 70}, 3, -2, 2);
+  for (const std::string mode : {"mode=run", "mode=simulate"}) {
+    const auto usual = compile(mode, {x}, results)(a);
+    for (const std::string level : {"0", "1", "2"}) {
+      const auto f = compile(mode + ",cache=false,llvm_level=" + level, {x}, results);
+      const auto quick = f(a);
+      for (std::size_t i = 0; i < results.size(); ++i) CHECK(same_bits(quick[i], usual[i]));
+    }
+  }
+}
