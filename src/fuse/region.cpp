@@ -257,6 +257,8 @@ class Finder {
         else
           collect(input, std::vector<int>(arena_.type(input).rank(), 0), false, sources);
       }
+      // What only sends a leaf comes before everything, so that kernels are the same wherever inputs lie.
+      if (op.kind == Kind::Transfer) result_.level_of[id] = -1;
       for (const Source& s : sources)
         result_.level_of[id] = std::max(result_.level_of[id], result_.level_of[s.node] + 1);
       return;

@@ -133,8 +133,28 @@ std::complex<double> multiplied(std::complex<double> a, std::complex<double> b) 
   return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
 }
 
+/// A sum of floats with what its additions have rounded off (A. Neumaier, Rundungsfehleranalyse einiger Verfahren zur
+/// Summation endlicher Summen, 1974): what others are measured by should not grow worse with the number of terms.
+struct CompensatedSum {
+  double total = 0, lost = 0;
+  void add(double x) {
+    const double next = total + x;
+    lost += std::abs(total) >= std::abs(x) ? (total - next) + x : (x - next) + total;
+    total = next;
+  }
+  double value() const { return std::isfinite(total) ? total + lost : total; }
+};
+
+Array evaluate_float_sum(const EvaluateContext& c) {
+  return walk(
+      c, [] { return CompensatedSum{}; },
+      [](CompensatedSum& s, const Array& x, std::int64_t at, std::int64_t) { s.add(x.as_double(at)); },
+      [](const CompensatedSum& s, std::int64_t) { return Scalar::of_double(s.value(), DType::float64); });
+}
+
 template <bool product>
 Array evaluate_sum(const EvaluateContext& c) {
+  if (!product && is_float(c.dtype) && is_float(c.inputs[0].dtype())) return evaluate_float_sum(c);
   return walk(
       c,
       [&] {

@@ -5,7 +5,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <deque>
+#include <limits>
 #include <mutex>
 
 namespace croton::rewrite {
@@ -29,6 +31,21 @@ const std::vector<CompiledRule>& compiled(std::span<const Rule> rules) {
     for (const Rule& rule : rules) at->second.push_back(compile(rule));
   }
   return at->second;
+}
+
+/// Whether finite constants gave a finite one, and a product has not lost digits below the normal numbers: x times 1e30
+/// times 1e30 may be a number where x times their product is not.
+bool keeps_range(std::string_view op, const expr::Scalar& value, const std::vector<expr::Scalar>& from) {
+  if (!is_float(value.dtype)) return true;
+  const auto is = [&](auto property) {
+    return std::ranges::all_of(from, [&](const expr::Scalar& s) { return property(s.as_double()); });
+  };
+  const double x = std::abs(value.as_double());
+  if (is([](double y) { return std::isfinite(y); }) && !std::isfinite(x)) return false;
+  const double least = value.dtype == DType::float16   ? 0x1p-14
+                       : value.dtype == DType::float64 ? std::numeric_limits<double>::min()
+                                                       : std::numeric_limits<float>::min();
+  return op != "mul" || x >= least || std::isnan(x) || !is([](double y) { return y != 0; });
 }
 
 }  // namespace
@@ -173,17 +190,25 @@ NodeId Rewriter::build(const Term& term, const Bindings& bindings, DType dtype) 
                             : is_float(dtype) ? expr::Scalar::of_double(term.value->as_double(), dtype)
                                               : term.value->cast(dtype));
     case Term::Form::computed: {
-      // Arithmetic on constants: the node folds at once, as its inputs are constants.
-      const NodeId node = build(term.arguments[0], bindings, dtype);
+      // Arithmetic on constants.
+      const Term& call = term.arguments[0];
       std::vector<expr::Scalar> values;
-      for (const NodeId input : arena().inputs(node)) values.push_back(arena().scalar_value(input)->cast(dtype));
-      return values.empty() ? node : arena().scalar(arena().op(node).map->reference(values, dtype));
+      for (const Term& argument : call.arguments) {
+        const NodeId node = build(argument, bindings, dtype);
+        if (node == expr::no_node) return node;
+        values.push_back(arena().scalar_value(node)->cast(dtype));
+      }
+      const expr::Scalar value = expr::op(call.text).map->reference(values, dtype);
+      return keeps_range(call.text, value, values) ? arena().scalar(value) : expr::no_node;
     }
     case Term::Form::call:
       break;
   }
   std::vector<NodeId> inputs;
-  for (const Term& argument : term.arguments) inputs.push_back(build(argument, bindings, dtype));
+  for (const Term& argument : term.arguments) {
+    inputs.push_back(build(argument, bindings, dtype));
+    if (inputs.back() == expr::no_node) return expr::no_node;
+  }
   expr::Attrs attrs = term.attrs;
   for (const auto& [name, hole] : term.attr_holes) {
     for (const auto& [bound, value] : bindings.attrs) {

@@ -161,7 +161,7 @@ int main(int argc, char** argv) {
     std::cout << fmt::format("\n==== {} (graph of seed {}, reduced to {} nodes): {}\n{}", found.setting, found.seed,
                              found.nodes, found.what, found.program);
   }
-  const std::vector<std::string> missing = shortfalls(report, a.every_rule);
+  const std::vector<std::string> missing = shortfalls(report, a.campaign.share, a.every_rule);
   for (const std::string& what : missing) std::cout << "not reached: " << what << "\n";
   if (!a.report.empty()) std::ofstream(a.report) << json(report);
   return report.found.empty() && missing.empty() ? 0 : 1;

@@ -69,13 +69,14 @@ void Report::merge(const Report& other) {
   found.insert(found.end(), other.found.begin(), other.found.end());
 }
 
-std::vector<std::string> shortfalls(const Report& report, bool every_rule) {
+std::vector<std::string> shortfalls(const Report& report, std::uint64_t share, bool every_rule) {
   std::vector<std::string> missing;
   const std::uint64_t graphs = report.coverage.nodes.size();
   if (report.coverage.median() < 12)
     missing.push_back(fmt::format("the median graph has {} nodes, not 12", report.coverage.median()));
-  // 200 graphs of 2,000 and more; few graphs say little of the share.
-  for (const std::string& rare : report.coverage.rare_ops(graphs >= 2000 ? 200 : graphs / 25)) missing.push_back(rare);
+  // Half of what is dealt, as not everything that is dealt fits.
+  const std::uint64_t least = std::min<std::uint64_t>(200, graphs / (2 * share));
+  for (const std::string& rare : report.coverage.rare_ops(least)) missing.push_back(rare);
   if (every_rule) {
     for (const std::string& rule : report.coverage.silent_rules())
       missing.push_back("the rule " + rule + " never fired");

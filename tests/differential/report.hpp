@@ -23,8 +23,8 @@ struct Report {
   void merge(const Report& other);
 };
 
-/// What a campaign must have reached; empty where it has.
-std::vector<std::string> shortfalls(const Report& report, bool every_rule);
+/// What a campaign must have reached, where every op was dealt to one in `share` graphs; empty where it has.
+std::vector<std::string> shortfalls(const Report& report, std::uint64_t share, bool every_rule);
 
 std::string summary(const Report& report);
 std::string json(const Report& report);

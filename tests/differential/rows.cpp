@@ -502,6 +502,7 @@ const std::vector<Row>& functions() {
       {"sum_less_term", pair_of_floats, MAKE(in[0] + in[1] - in[0])},
       {"shared_product", pair_of_floats, MAKE([&] { const Variable product = in[0] * in[1]; return product / in[0] + product; }())},
       {"reshaped_twice", two_sizes, MAKE(ct::reshape(ct::reshape(in[0], {static_cast<long>(p.n[0]), static_cast<long>(p.n[1])}), {-1L}))},
+      {"index_of_index", indexed, MAKE(in[0][static_cast<int>(p.n[0])][0])},
       {"sum_of_sums", matrix_of_numbers, MAKE(ct::sum(ct::sum(in[0], ReduceOptions(0)), ReduceOptions(0)))},
       {"logsumexp_by_hand_grad", one_float_matrix, MAKE(ct::grad(ct::sum(ct::log(ct::sum(ct::exp(in[0]), ReduceOptions(-1)))), in[0]))},
       {"sigmoid_by_exp", one_float, MAKE(ct::exp(in[0]) * ct::sigmoid(-in[0]))},

@@ -56,11 +56,15 @@ OpError error_of(const ct::expr::Op& op) {
   static const std::set<std::string_view> choices{"neg",    "abs",    "sgn",   "maximum", "minimum",      "where",
                                                   "floor",  "ceil",   "trunc", "round",   "max",          "min",
                                                   "argmax", "argmin", "all",   "any",     "max_or_lowest"};
-  static const std::set<std::string_view> rounded{"add", "sub", "mul", "true_divide", "sqr", "sqrt", "cast"};
+  static const std::set<std::string_view> rounded{"mul", "true_divide", "sqr", "sqrt", "cast"};
   // Maximum subtracted, then the logarithm of a sum that is at least 1: the error is that of numbers near 1.
   static const std::set<std::string_view> of_logarithms{"log_softmax", "logsumexp", "crossentropy_logits"};
   if (choices.contains(op.name)) return {};
   if (of_logarithms.contains(op.name)) return {4, 8, 4};
+  // Sums are put in another order: (x + a) + b is x + (a + b), whose constant may be larger than the sum.
+  if (op.name == "add" || op.name == "sub") return {0.5, 0.5};
+  // Exact to digits of their largest values, not near their zeros far out.
+  if (op.name == "j0" || op.name == "j1") return {4, 1, 1};
   switch (op.kind) {
     case Kind::Map:
       // Functions near their zeros are as exact as their operands.
@@ -286,6 +290,7 @@ class Runs {
     const bool arithmetic = node.op->kind == Kind::Map ? error.result < 1 : error.operands > 0;
     if (!floats || (whole && state.whole && arithmetic)) error = {};
     Wild wild = wild_elements(node, state.truth, inputs, freedom_);
+    if (freedom_ != Freedom::none && node.op->kind == Kind::Map) add_doubtful(from, state.truth, wild);
     if (error.operands > 0 && node.op->kind != Kind::Map && node.op->kind != Kind::Expand)
       add_partial_overflows(node, state.truth, inputs, wild);
     state.own = error.result;
@@ -296,10 +301,31 @@ class Runs {
       signs_ = signs;
       run_again(node, from, error, wild, k, state);
     }
+    if (!state.lost) add_coincidences(node, from, state);
     if (state.lost) std::fill(std::begin(state.runs), std::end(state.runs), state.truth);
   }
 
  private:
+  /// Where an operand is not finite in truth, but is in some run, so that what becomes of it is nobody's promise.
+  static void add_doubtful(const std::vector<const NodeState*>& from, const Array& result, Wild& wild) {
+    if (!ct::is_float(result.dtype()) || is_finite(result)) return;
+    for (std::int64_t i = 0; i < result.size(); ++i) {
+      if (std::isfinite(result.as_double(i))) continue;
+      const auto finite_in = [&](int run) {
+        return std::ranges::all_of(from, [&](const NodeState* operand) {
+          const Array& values = operand->runs[run];
+          return !ct::is_float(values.dtype()) ||
+                 std::isfinite(values.as_double(operand_position(values, result.shape(), i)));
+        });
+      };
+      bool finite = false;
+      for (int run = 0; run < samples && !finite; ++run) finite = finite_in(run);
+      if (!finite) continue;
+      wild.resize(static_cast<std::size_t>(result.size()), false);
+      wild[static_cast<std::size_t>(i)] = true;
+    }
+  }
+
   /// A divisor that may be on either side of 0 may be 0 itself, and then the quotient is anything.
   static void add_poles(const NodeState& divisor, const Array& quotient, Wild& wild) {
     if (!ct::is_float(divisor.truth.dtype())) return;
@@ -310,6 +336,38 @@ class Runs {
       if (!std::ranges::any_of(divisor.runs, crosses)) continue;
       wild.resize(static_cast<std::size_t>(quotient.size()), false);
       wild[static_cast<std::size_t>(i)] = true;
+    }
+  }
+
+  /// Numbers that may be equal are so in no run, where each is moved by itself: then the answer is yes in one run and
+  /// no in the next.
+  static void add_coincidences(const ct::builder::Node& node, const std::vector<const NodeState*>& from,
+                               NodeState& state) {
+    static const std::set<std::string_view> of_zero{"cast", "logical_not", "logical_and", "logical_or", "logical_xor"};
+    const bool compares = node.op->name == "eq" || node.op->name == "neq";
+    if (!ct::is_bool(state.truth.dtype()) || !(compares || of_zero.contains(node.op->name))) return;
+    const auto value = [&](std::size_t input, int run, std::int64_t i) {
+      const Array& values = run < 0 ? from[input]->truth : from[input]->runs[run];
+      return values.as_double(operand_position(values, state.truth.shape(), i));
+    };
+    const auto may_be_zero = [&](std::size_t input, std::int64_t i) {
+      bool below = false, above = false, moves = false;
+      for (int run = -1; run < samples; ++run) {
+        const double x = compares ? value(0, run, i) - value(1, run, i) : value(input, run, i);
+        below = below || x <= 0;
+        above = above || x >= 0;
+        moves = moves || x != 0;
+      }
+      return below && above && moves;
+    };
+    for (std::int64_t i = 0; i < state.truth.size(); ++i) {
+      bool either = false;
+      for (std::size_t input = 0; input < (compares ? 1 : from.size()); ++input)
+        either = either || (!ct::is_complex(from[input]->truth.dtype()) && may_be_zero(input, i));
+      for (int k = 0; either && k < samples; ++k) {
+        if (same_memory(state.runs[k], state.truth)) state.runs[k] = state.truth.copy();
+        state.runs[k].data<bool>()[static_cast<std::size_t>(i)] = k % 2 == 1;
+      }
     }
   }
 

@@ -80,3 +80,37 @@ TEST_CASE("results do not depend on how hard LLVM works", "[ops]") {
     }
   }
 }
+
+TEST_CASE("a chain of products with an axis of size 0 has an end", "[ops]") {
+  const std::string mode = GENERATE(from_range(backends()));
+  const Variable a = ct::variable({DType::float32, {2, 3}}, "a"), b = ct::variable({DType::float32, {3, 0}}, "b");
+  const Variable c = ct::variable({DType::float32, {0, 1}}, "c");
+  const auto f = compile(mode, {a, b, c}, {ct::dot(ct::dot(a, b), c), ct::dot(a, ct::dot(b, c))});
+  const Array zeros = Array::zeros(DType::float32, {2, 1});
+  const auto results = f(Array::full(DType::float32, {2, 3}, 1), Array::zeros(DType::float32, {3, 0}),
+                         Array::zeros(DType::float32, {0, 1}));
+  CHECK(same_bits(results[0], zeros));
+  CHECK(same_bits(results[1], zeros));
+}
+
+TEST_CASE("constants of a product do not become infinite or 0", "[ops]") {
+  const std::string mode = GENERATE(from_range(backends()));
+  const Variable x = ct::fvector("x");
+  const auto f = compile(mode, {x}, {x * 3e30f * 3e30f, x * 3e-30f * 3e-30f});
+  const auto results = f(Array(std::vector<float>{0, 1e-30f, 1e30f}));
+  CHECK(results[0].as_double(0) == 0);
+  CHECK(results[0].as_double(1) == Approx(9e30).epsilon(1e-6));
+  CHECK(results[1].as_double(2) == Approx(9e-30).epsilon(1e-6));
+}
+
+TEST_CASE("kernels are the same wherever inputs lie", "[ops]") {
+  // 16 bits are rounded where kernels end, so that other kernels would have other bits.
+  const Variable x = ct::matrix("x", DType::bfloat16);
+  const Variable part = x[ct::slice(31, 9, -2)];
+  const Variable slope = ct::grad(ct::sum(ct::log(ct::sum(ct::exp(part), -1))), part);
+  const Array a = Array::uniform(DType::float32, {20, 2}, 1, -3, 3).astype(DType::bfloat16);
+  const std::string ieee = ",special_values=ieee";
+  const auto here = compile("mode=run" + ieee, {x}, {slope})(a),
+             there = compile("mode=simulate" + ieee, {x}, {slope})(a);
+  CHECK(same_bits(here[0], there[0]));
+}

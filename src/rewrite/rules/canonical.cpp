@@ -154,9 +154,9 @@ NodeId merge_allocs(Rewriter& r, NodeId root) {
 }
 
 NodeId repeated_scalar(const Arena& arena, NodeId node) {
-  if (arena.type(node).rank() == 0) return node;
-  const bool repeats = arena.op(node).name == "alloc" && arena.type(arena.input(node, 0)).rank() == 0;
-  return repeats ? arena.input(node, 0) : expr::no_node;
+  while (arena.type(node).rank() > 0 && (arena.op(node).name == "alloc" || arena.op(node).name == "dimshuffle"))
+    node = arena.input(node, 0);
+  return arena.type(node).rank() == 0 ? node : expr::no_node;
 }
 
 /// `scalar` with the sizes of `root`.
@@ -174,10 +174,16 @@ NodeId view_of_repeated(Rewriter& r, NodeId root) {
   return scalar == expr::no_node ? expr::no_node : repeat(r, scalar, root);
 }
 
-/// A map of repeated scalars is computed once and repeated.
+/// A map of repeated scalars, or of one repeated operand, is computed once and repeated.
 NodeId map_of_repeated(Rewriter& r, NodeId root) {
   Arena& arena = r.arena();
   if (arena.type(root).rank() == 0) return expr::no_node;
+  const auto operands = arena.inputs(root);
+  if (operands.size() == 1 && arena.op(operands[0]).name == "alloc") {
+    std::vector<NodeId> inputs(arena.inputs(operands[0]).begin(), arena.inputs(operands[0]).end());
+    inputs[0] = r.make(arena.op(root), std::vector{inputs[0]}, expr::Attrs(arena.attrs(root)));
+    return r.make(expr::op("alloc"), inputs);
+  }
   std::vector<NodeId> scalars;
   for (const NodeId input : arena.inputs(root)) {
     scalars.push_back(repeated_scalar(arena, input));

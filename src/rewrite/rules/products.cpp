@@ -24,10 +24,9 @@ NodeId zeros(Rewriter& r, NodeId like) {
 /// Whether (m, k) by (k, n) by (n, p) needs fewer multiplications from the right than from the left, if that can be
 /// told.
 bool cheaper_from_right(const Arena& arena, NodeId m, NodeId k, NodeId n, NodeId p) {
-  // A column at the end makes both products those of a matrix and a column.
-  if (arena.known(p) == 1) return arena.known(n) != 1 && arena.known(m) != 1;
   const auto a = arena.known(m), b = arena.known(k), c = arena.known(n), d = arena.known(p);
-  if (!a || !b || !c || !d) return false;
+  // A column at the end makes both products those of a matrix and a column.
+  if (!a || !b || !c || !d) return d == 1 && c != 1 && a != 1;
   const auto work = [](std::int64_t x, std::int64_t y, std::int64_t z) {
     return static_cast<double>(x) * static_cast<double>(y) * static_cast<double>(z);
   };
