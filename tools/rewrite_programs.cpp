@@ -67,11 +67,11 @@ Program sigmoids_by_hand() {
 
 /// Logarithms of probabilities, as they are written by those who have no log1mexp.
 Program logarithms() {
-  const auto x = vector("x"), y = vector("y");
+  const auto x = vector("x"), y = vector("y"), z = vector("z");
   const Variable p = exp(-x), tail = erfc(x);
-  return {{x, y},
+  return {{x, y, z},
           {log(1 - p), log1p(-p), log(-expm1(y)), log(expm1(x)), log(exp(x) + 1e-6), log2(exp2(x) + exp2(y)), log(tail),
-           log(0.5 * erfc(-x / 1.4142135)), log(erfc(y) / 2), exp(sqr(x)) * tail, erfcx(y) * exp(-sqr(y)),
+           log(0.5 * erfc(-x / 1.4142135)), log(erfc(y) / 2), exp(sqr(z)) * erfc(z), erfcx(y) * exp(-sqr(y)),
            exp(log1mexp(y)), exp(logaddexp(x, y)), logaddexp(x, x), logaddexp(y, 0)}};
 }
 

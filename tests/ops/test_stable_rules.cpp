@@ -98,7 +98,7 @@ struct PreciseForm {
 
 std::vector<PreciseForm> precise_forms() {
   using V = const Variable&;
-  const double slope_at_0 = 2 / std::sqrt(std::acos(-1.0)), root_half = std::sqrt(0.5);
+  const double slope_at_0 = 2 / std::sqrt(std::acos(-1.0));
   const auto log1mexp = [](double x) { return x < -1 ? std::log1p(-std::exp(x)) : std::log(-std::expm1(x)); };
   const auto log1mexp_slope = [](double x) { return std::exp(x) / std::expm1(x); };
   const auto itself = [](double x) { return x; };
@@ -108,24 +108,26 @@ std::vector<PreciseForm> precise_forms() {
       {"log(1 - exp(-x))", [](V x) { return ct::log(1 - ct::exp(-x)); }, 50, [&](double x) { return log1mexp(-x); },
        [&](double x) { return -log1mexp_slope(-x); }},
       {"log(expm1(x))", [](V x) { return ct::log(ct::expm1(x)); }, 800, itself, constant(1)},
-      {"log(exp(x) - 1)", [](V x) { return ct::log(ct::exp(x) - 1); }, 1e-9, [](double x) { return std::log(x); },
-       [](double x) { return 1 / x; }},
+      {"log(exp(x) - 1)", [](V x) { return ct::log(ct::exp(x) - 1); }, 1e-9,
+       [](double x) { return std::log(std::expm1(x)); }, [](double x) { return std::exp(x) / std::expm1(x); }},
       {"log(exp(x) + 3)", [](V x) { return ct::log(ct::exp(x) + 3); }, 800, itself, constant(1)},
       {"log(exp(x) + 3)", [](V x) { return ct::log(ct::exp(x) + 3); }, -800, constant(std::log(3)), constant(0)},
       {"log(exp(x) + exp(x - 2))", [](V x) { return ct::log(ct::exp(x) + ct::exp(x - 2)); }, 800,
        [](double x) { return x + std::log1p(std::exp(-2)); }, constant(1)},
       {"log2(exp2(x) + exp2(x - 1))", [](V x) { return ct::log2(ct::exp2(x) + ct::exp2(x - 1)); }, 2000,
        [](double x) { return x + std::log2(1.5); }, constant(1)},
-      {"exp(x x) erfc(x)", [](V x) { return ct::exp(x * x) * ct::erfc(x); }, 30, erfcx_of_large,
+      {"exp(x x) erfc(x)", [](V x) { return ct::exp(ct::sqr(x)) * ct::erfc(x); }, 30, erfcx_of_large,
        [=](double x) { return 2 * x * erfcx_of_large(x) - slope_at_0; }, 4},
       {"log(erfc(x))", [](V x) { return ct::log(ct::erfc(x)); }, 30, log_erfc,
        [=](double x) { return -slope_at_0 / erfcx_of_large(x); }},
       {"log(erfc(x))", [](V x) { return ct::log(ct::erfc(x)); }, -30, constant(std::log(2)), constant(0)},
-      {"log(erfc(x))", [](V x) { return ct::log(ct::erfc(x)); }, 1e-12, [=](double x) { return -slope_at_0 * x; },
-       constant(-slope_at_0)},
-      {"log(erfc(-x / sqrt(2)) / 2)", [=](V x) { return ct::log(0.5 * ct::erfc(-x * root_half)); }, -60,
-       [=](double x) { return log_erfc(-x * root_half) - std::log(2); },
-       [=](double x) { return root_half * slope_at_0 / erfcx_of_large(-x * root_half); }},
+      {"log(erfc(x))", [](V x) { return ct::log(ct::erfc(x)); }, 1e-12,
+       [](double x) { return std::log1p(-std::erf(x)); },
+       [=](double x) { return -slope_at_0 * std::exp(-x * x) / std::erfc(x); }},
+      // The logarithm of a normal distribution, but for a factor of x that floatX would round.
+      {"log(erfc(-0.75 x) / 2)", [](V x) { return ct::log(0.5 * ct::erfc(-0.75 * x)); }, -60,
+       [=](double x) { return log_erfc(-0.75 * x) - std::log(2); },
+       [=](double x) { return 0.75 * slope_at_0 / erfcx_of_large(-0.75 * x); }},
   };
   for (const double x : {-50.0, -1e-30, -0.5}) {
     all.push_back({"log(1 - exp(x))", [](V v) { return ct::log(1 - ct::exp(v)); }, x, log1mexp, log1mexp_slope});
