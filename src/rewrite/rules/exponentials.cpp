@@ -82,8 +82,7 @@ bool is_exp_of_square(const Arena& arena, NodeId e, NodeId x, bool negative) {
 NodeId sigmoid_times_exp(Rewriter& r, NodeId root) {
   Arena& arena = r.arena();
   static const expr::Op &exp = expr::op("exp"), &exp2 = expr::op("exp2");
-  if (!is_float(arena.type(root).dtype) || (!has_factor(arena, root, exp) && !has_factor(arena, root, exp2)))
-    return expr::no_node;
+  if (!is_float(arena.type(root).dtype) || !has_factor(arena, root, {&exp, &exp2})) return expr::no_node;
   Factors f = factors_of(r, root);
   for (std::size_t i = 0; i < f.above.size(); ++i) {
     const NodeId e = f.above[i];
@@ -114,7 +113,7 @@ NodeId sigmoid_times_exp(Rewriter& r, NodeId root) {
 NodeId exp_over_expm1(Rewriter& r, NodeId root) {
   Arena& arena = r.arena();
   static const expr::Op& expm1 = expr::op("expm1");
-  if (!is_float(arena.type(root).dtype) || !has_factor(arena, root, expm1)) return expr::no_node;
+  if (!is_float(arena.type(root).dtype) || !has_factor(arena, root, {&expm1})) return expr::no_node;
   Factors f = factors_of(r, root);
   const auto exponent_of = [&](NodeId d) { return &arena.op(d) == &expm1 ? arena.input(d, 0) : expr::no_node; };
   for (auto e = f.above.begin(); e != f.above.end(); ++e) {
@@ -134,7 +133,7 @@ NodeId exp_over_expm1(Rewriter& r, NodeId root) {
 NodeId exp_times_exp_of_minus(Rewriter& r, NodeId root) {
   Arena& arena = r.arena();
   static const expr::Op& exp = expr::op("exp");
-  if (!is_float(arena.type(root).dtype) || !has_factor(arena, root, exp)) return expr::no_node;
+  if (!is_float(arena.type(root).dtype) || !has_factor(arena, root, {&exp})) return expr::no_node;
   Factors f = factors_of(r, root);
   for (auto e = f.above.begin(); e != f.above.end(); ++e) {
     const auto is_inverse = [&](NodeId other) {
@@ -153,7 +152,7 @@ NodeId exp_times_exp_of_minus(Rewriter& r, NodeId root) {
 NodeId erfc_times_exp(Rewriter& r, NodeId root) {
   Arena& arena = r.arena();
   static const expr::Op& erfc = expr::op("erfc");
-  if (!is_float(arena.type(root).dtype) || !has_factor(arena, root, erfc)) return expr::no_node;
+  if (!is_float(arena.type(root).dtype) || !has_factor(arena, root, {&erfc})) return expr::no_node;
   Factors f = factors_of(r, root);
   for (auto* side : {&f.above, &f.below}) {
     auto* const opposite = side == &f.above ? &f.below : &f.above;

@@ -38,15 +38,17 @@ Factors factors_of(Rewriter& r, NodeId root) {
   return f;
 }
 
-bool has_factor(const Arena& arena, NodeId root, const expr::Op& op) {
-  static const expr::Op* const open[] = {&expr::op("mul"), &expr::op("true_divide"), &expr::op("neg")};
+bool has_factor(const Arena& arena, NodeId root, std::initializer_list<const expr::Op*> ops) {
+  static const expr::Op *const mul = &expr::op("mul"), *const divide = &expr::op("true_divide"),
+                               *const neg = &expr::op("neg");
   std::array<NodeId, 2 * max_factors> pending;
   std::size_t count = 1;
   pending[0] = root;
   for (std::size_t visited = 0; count > 0 && visited < 2 * max_factors; ++visited) {
     const NodeId node = pending[--count];
-    if (&arena.op(node) == &op) return true;
-    if (std::ranges::find(open, &arena.op(node)) == std::end(open)) continue;
+    const expr::Op* const op = &arena.op(node);
+    if (std::ranges::find(ops, op) != ops.end()) return true;
+    if (op != mul && op != divide && op != neg) continue;
     for (const NodeId input : arena.inputs(node)) {
       if (count < pending.size()) pending[count++] = input;
     }

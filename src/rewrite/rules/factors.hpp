@@ -13,8 +13,8 @@ struct Factors {
 /// Of `root`, a few at most: what is left of a longer product is one factor.
 Factors factors_of(Rewriter& rewriter, expr::NodeId root);
 
-/// Whether one of them is made by `op`. Most products have no such factor, and this makes and stores nothing.
-bool has_factor(const expr::Arena& arena, expr::NodeId root, const expr::Op& op);
+/// Whether one of them is made by one of `ops`. Most products have no such factor, and this makes and stores nothing.
+bool has_factor(const expr::Arena& arena, expr::NodeId root, std::initializer_list<const expr::Op*> ops);
 
 /// Takes from `f` what stands on both sides of its line; how many.
 int cancel(Factors& f);
