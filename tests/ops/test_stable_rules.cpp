@@ -158,6 +158,21 @@ TEST_CASE("logarithms and products of exponentials, in both precisions") {
   }
 }
 
+TEST_CASE("infinities, nan and zeros come out as written under special_values=ieee") {
+  const auto inf = std::numeric_limits<double>::infinity(), nan = std::nan("");
+  for (const PreciseForm& form : precise_forms()) {
+    INFO(form.name);
+    const auto x = ct::dvector("x");
+    const Variable y = form.f(x);
+    const Array points{inf, -inf, nan, 0.0, -0.0};
+    const auto with = compile("mode=reference,special_values=ieee", {x}, {y, ct::grad(ct::sum(y), x)})(points);
+    const auto without = compile("mode=reference,optimizer=none", {x}, {y, ct::grad(ct::sum(y), x)})(points);
+    CHECK(with[0].all_close(without[0], 1e-12, 1e-12));
+    // A gradient divides by 1 - exp(0), and a zero may change its sign.
+    CHECK(with[1].slice(0, 0, 3).all_close(without[1].slice(0, 0, 3), 1e-12, 1e-12));
+  }
+}
+
 TEST_CASE("the largest of what rises with x, where rounding makes several equal") {
   const std::string mode = GENERATE(from_range(backends()));
   CAPTURE(mode);
