@@ -65,6 +65,16 @@ Program sigmoids_by_hand() {
            log1p(-sigmoid(x)), exp(x) / (exp(x) + exp(y)), log(exp(x) + exp(y))}};
 }
 
+/// Logarithms of probabilities, as they are written by those who have no log1mexp.
+Program logarithms() {
+  const auto x = vector("x"), y = vector("y"), z = vector("z");
+  const Variable p = exp(-x), tail = erfc(x);
+  return {{x, y, z},
+          {log(1 - p), log1p(-p), log(-expm1(y)), log(expm1(x)), log(exp(x) + 1e-6), log2(exp2(x) + exp2(y)), log(tail),
+           log(0.5 * erfc(-x / 1.4142135)), log(erfc(y) / 2), exp(sqr(z)) * erfc(z), erfcx(y) * exp(-sqr(y)),
+           exp(log1mexp(y)), exp(logaddexp(x, y)), logaddexp(x, x), logaddexp(y, 0)}};
+}
+
 Program distributions() {
   const auto x = vector("x"), mu = scalar("mu"), sigma = scalar("sigma");
   const Variable z = (x - mu) / sigma;
@@ -210,6 +220,17 @@ Program views() {
        zeros_like(m) + exp(ones_like(m)), m + alloc(x, {m.shape(0), m.shape(1)})}};
 }
 
+/// What unrolled loops and padding leave: parts put together and taken apart again, and written one after another.
+Program joins() {
+  const auto x = vector("x"), y = vector("y"), state = matrix("state");
+  const Variable both = concatenate({x, y}), half = state[slice(0, 3)];
+  const Variable written = set_subtensor(state[1], x), added = inc_subtensor(state[2], x);
+  return {{x, y, state},
+          {both[slice(x.shape(0), {})], concatenate({half, state[slice(3, 6)]}), roll(roll(x, 1), -1), written[1],
+           set_subtensor(written[1], 2 * x), set_subtensor(state[0], state[0] + x), added[2],
+           inc_subtensor(zeros({6, 4})[2], x), set_subtensor(state[slice()], 2 * state)}};
+}
+
 Program parts() {
   const auto m = matrix("m"), w = matrix("w");
   return {{m, w}, {exp(m)[1], sum(sqr(m), 1)[2], dot(m, w)[0], (m * 2).at({0, 1})}};
@@ -250,6 +271,7 @@ constexpr Program (*programs[])() = {logistic_regression,
                                      autoencoder,
                                      softmax_by_hand,
                                      sigmoids_by_hand,
+                                     logarithms,
                                      distributions,
                                      kernels_of_statistics,
                                      neutral_elements,
@@ -260,6 +282,7 @@ constexpr Program (*programs[])() = {logistic_regression,
                                      logic,
                                      choices,
                                      views,
+                                     joins,
                                      parts,
                                      reductions,
                                      products,

@@ -16,6 +16,8 @@ std::span<const std::string_view> complex_rules() {
       "expand",         "sum-repeated",   "allocs",        "map-repeated",     "view-repeated",
       "whole-part",     "subtensors",     "subtensor-map", "reduce-reduce",    "reduce-dimshuffle",
       "where-add",      "where-not",      "where-then",    "where-else",       "where-mul-else",
+      "read-back",      "part-of-join",   "join",          "write-all",        "write-same",
+      "write-again",    "write-zeros",
   };
   return names;
 }

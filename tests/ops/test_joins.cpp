@@ -51,6 +51,36 @@ TEST_CASE("joins and gathers move the bits of every dtype from every layout", "[
   }
 }
 
+TEST_CASE("parts of joins and of what was written are had directly, and raise as before") {
+  const std::string mode = GENERATE(from_range(modes));
+  CAPTURE(mode);
+  const auto x = ct::matrix("x"), y = ct::matrix("y");
+  const auto v = ct::vector("v");
+  const auto k = ct::lscalar("k");
+  const Variable rows = ct::set_subtensor(x[1], v), again = ct::set_subtensor(rows[1], 2 * rows[1]);
+  const auto f = compile(
+      mode, {x, y, v, k},
+      {ct::concatenate({x, y})[ct::slice(x.shape(0), {})], ct::concatenate({x[ct::slice({}, k)], x[ct::slice(k, {})]}),
+       rows[1], again, ct::set_subtensor(x[0], x[0] + v), ct::set_subtensor(x[ct::slice()], y)});
+  const Array a{{1.f, 2.f}, {3.f, 4.f}}, b{{5.f, 6.f}, {7.f, 8.f}}, c{10.f, 20.f};
+  for (const std::int64_t at : {-7, -1, 0, 1, 9}) {
+    const auto r = f(a, b, c, Array(at));
+    CHECK(r[0].equals(b));
+    CHECK(r[1].equals(a));
+    CHECK(r[2].equals(c));
+    CHECK(r[3].equals(Array{{1.f, 2.f}, {20.f, 40.f}}));
+    CHECK(r[4].equals(Array{{11.f, 22.f}, {3.f, 4.f}}));
+    CHECK(r[5].equals(b));
+  }
+  const auto part = compile(mode, {x, y}, {ct::concatenate({x, y})[ct::slice(x.shape(0), {})]});
+  CHECK_THROWS_AS(part(a, Array{{1.f, 2.f, 3.f}}), ct::ShapeError);
+  const auto row = compile(mode, {x, v}, {rows[1]});
+  CHECK_THROWS_AS(row(Array{{1.f, 2.f}}, c), ct::IndexError);
+  CHECK_THROWS_AS(row(a, Array{1.f}), ct::ShapeError);
+  const auto all = compile(mode, {x, y}, {ct::set_subtensor(x[ct::slice()], y)});
+  CHECK_THROWS_AS(all(a, Array{{1.f, 2.f}}), ct::ShapeError);
+}
+
 TEST_CASE("adding to a part leaves the rest as it was, to the bit", "[ops]") {
   const std::string mode = GENERATE(from_range(modes));
   CAPTURE(mode);

@@ -78,6 +78,116 @@ TEST_CASE("forms that overflow or cancel, at extreme points") {
   }
 }
 
+namespace {
+
+/// exp(x x) erfc(x) of large x, by its asymptotic series.
+double erfcx_of_large(double x) {
+  double term = 1, sum = 1;
+  for (int k = 1; k < 12; ++k) sum += term *= -(2 * k - 1) / (2 * x * x);
+  return sum / (x * std::sqrt(std::acos(-1.0)));
+}
+
+/// At points that lie outside in both precisions. `value` and `gradient` of the number that x is in that precision.
+struct PreciseForm {
+  std::string name;
+  std::function<Variable(const Variable&)> f;
+  double x;
+  std::function<double(double)> value, gradient;
+  double margin = 0;  // of the gradient, in units of rounding: where it is a difference
+};
+
+std::vector<PreciseForm> precise_forms() {
+  using V = const Variable&;
+  const double slope_at_0 = 2 / std::sqrt(std::acos(-1.0));
+  const auto log1mexp = [](double x) { return x < -1 ? std::log1p(-std::exp(x)) : std::log(-std::expm1(x)); };
+  const auto log1mexp_slope = [](double x) { return std::exp(x) / std::expm1(x); };
+  const auto itself = [](double x) { return x; };
+  const auto constant = [](double c) { return [c](double) { return c; }; };
+  const auto log_erfc = [](double x) { return std::log(erfcx_of_large(x)) - x * x; };
+  std::vector<PreciseForm> all = {
+      {"log(1 - exp(-x))", [](V x) { return ct::log(1 - ct::exp(-x)); }, 50, [&](double x) { return log1mexp(-x); },
+       [&](double x) { return -log1mexp_slope(-x); }},
+      {"log(expm1(x))", [](V x) { return ct::log(ct::expm1(x)); }, 800, itself, constant(1)},
+      {"log(exp(x) - 1)", [](V x) { return ct::log(ct::exp(x) - 1); }, 1e-9,
+       [](double x) { return std::log(std::expm1(x)); }, [](double x) { return std::exp(x) / std::expm1(x); }},
+      {"log(exp(x) + 3)", [](V x) { return ct::log(ct::exp(x) + 3); }, 800, itself, constant(1)},
+      {"log(exp(x) + 3)", [](V x) { return ct::log(ct::exp(x) + 3); }, -800, constant(std::log(3)), constant(0)},
+      {"log(exp(x) + exp(x - 2))", [](V x) { return ct::log(ct::exp(x) + ct::exp(x - 2)); }, 800,
+       [](double x) { return x + std::log1p(std::exp(-2)); }, constant(1)},
+      {"log2(exp2(x) + exp2(x - 1))", [](V x) { return ct::log2(ct::exp2(x) + ct::exp2(x - 1)); }, 2000,
+       [](double x) { return x + std::log2(1.5); }, constant(1)},
+      {"exp(x x) erfc(x)", [](V x) { return ct::exp(ct::sqr(x)) * ct::erfc(x); }, 30, erfcx_of_large,
+       [=](double x) { return 2 * x * erfcx_of_large(x) - slope_at_0; }, 4},
+      {"log(erfc(x))", [](V x) { return ct::log(ct::erfc(x)); }, 30, log_erfc,
+       [=](double x) { return -slope_at_0 / erfcx_of_large(x); }},
+      {"log(erfc(x))", [](V x) { return ct::log(ct::erfc(x)); }, -30, constant(std::log(2)), constant(0)},
+      {"log(erfc(x))", [](V x) { return ct::log(ct::erfc(x)); }, 1e-12,
+       [](double x) { return std::log1p(-std::erf(x)); },
+       [=](double x) { return -slope_at_0 * std::exp(-x * x) / std::erfc(x); }},
+      // The logarithm of a normal distribution, but for a factor of x that floatX would round.
+      {"log(erfc(-0.75 x) / 2)", [](V x) { return ct::log(0.5 * ct::erfc(-0.75 * x)); }, -60,
+       [=](double x) { return log_erfc(-0.75 * x) - std::log(2); },
+       [=](double x) { return 0.75 * slope_at_0 / erfcx_of_large(-0.75 * x); }},
+  };
+  for (const double x : {-50.0, -1e-30, -0.5}) {
+    all.push_back({"log(1 - exp(x))", [](V v) { return ct::log(1 - ct::exp(v)); }, x, log1mexp, log1mexp_slope});
+    all.push_back({"log1p(-exp(x))", [](V v) { return ct::log1p(-ct::exp(v)); }, x, log1mexp, log1mexp_slope});
+    all.push_back({"log(-expm1(x))", [](V v) { return ct::log(-ct::expm1(v)); }, x, log1mexp, log1mexp_slope});
+  }
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("logarithms and products of exponentials, in both precisions") {
+  const std::string mode = GENERATE(from_range(backends()));
+  // Under fast_compile the canonical rules do not help.
+  const std::string optimizer = GENERATE("fast_run", "fast_compile");
+  const DType dtype = GENERATE(DType::float32, DType::float64);
+  const double unit = dtype == DType::float32 ? 0x1p-23 : 0x1p-52;
+  CAPTURE(mode, optimizer, name_of(dtype));
+  for (const PreciseForm& form : precise_forms()) {
+    INFO(form.name << " at " << form.x);
+    const auto v = ct::vector("x", dtype);
+    const Variable y = form.f(v);
+    const Array at = Array{form.x}.astype(dtype);
+    const double x = at.as_double(0);
+    const auto r = compile(mode + ",optimizer=" + optimizer, {v}, {y, ct::grad(ct::sum(y), v)})(at);
+    CHECK(r[0].as_double(0) == Approx(form.value(x)).epsilon(32 * unit).margin(0));
+    CHECK(r[1].as_double(0) == Approx(form.gradient(x)).epsilon(32 * unit).margin(form.margin * unit));
+  }
+}
+
+TEST_CASE("infinities, nan and zeros come out as written under special_values=ieee") {
+  const auto inf = std::numeric_limits<double>::infinity(), nan = std::nan("");
+  for (const PreciseForm& form : precise_forms()) {
+    INFO(form.name);
+    const auto x = ct::dvector("x");
+    const Variable y = form.f(x);
+    const Array points{inf, -inf, nan, 0.0, -0.0};
+    const auto with = compile("mode=reference,special_values=ieee", {x}, {y, ct::grad(ct::sum(y), x)})(points);
+    const auto without = compile("mode=reference,optimizer=none", {x}, {y, ct::grad(ct::sum(y), x)})(points);
+    CHECK(with[0].all_close(without[0], 1e-12, 1e-12));
+    // A gradient divides by 1 - exp(0), and a zero may change its sign.
+    CHECK(with[1].slice(0, 0, 3).all_close(without[1].slice(0, 0, 3), 1e-12, 1e-12));
+  }
+}
+
+TEST_CASE("the largest of what rises with x, where rounding makes several equal") {
+  const std::string mode = GENERATE(from_range(backends()));
+  CAPTURE(mode);
+  const auto x = ct::matrix("x");
+  const Array values{{30.f, 40.f, 35.f}, {-300.f, -200.f, -400.f}};
+  const std::vector<Variable> all = {ct::argmax(ct::nnet::softmax(x), 1), ct::argmax(ct::nnet::log_softmax(x), 1),
+                                     ct::argmax(ct::sigmoid(x), 1),       ct::argmax(ct::tanh(x), 1),
+                                     ct::argmax(ct::exp(x), 1),           ct::argmin(ct::sigmoid(-x), 1)};
+  const auto found = compile(mode, {x}, all)(values);
+  for (std::size_t i = 0; i < all.size(); ++i) CHECK(found[i].equals(Array{std::int64_t{1}, std::int64_t{1}}));
+  // With the values that the functions have, the first of the equal ones.
+  const auto as_written = compile(mode + ",special_values=ieee", {x}, {all[2]})(values);
+  CHECK(as_written[0].equals(Array{std::int64_t{0}, std::int64_t{0}}));
+}
+
 TEST_CASE("sums of exponentials over axes, at extreme points") {
   const std::string mode = GENERATE(from_range(backends()));
   CAPTURE(mode);

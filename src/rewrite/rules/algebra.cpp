@@ -50,6 +50,7 @@ std::span<const Rule> algebra_rules() {
       {"sqrt-exp", "sqrt(exp(x)) => exp(mul(x, 0.5))", "float(x)", "one function less; but exp(x) may overflow", true},
       {"log-sqrt", "log(sqrt(x)) => mul(log(x), 0.5)", "float(x)", "a product for a root"},
       {"sqr-neg", "sqr(neg(x)) => sqr(x)", "", "the sign does not count"},
+      {"logaddexp-zero", "logaddexp(x, 0) => softplus(x)", "float(x)", "one function"},
       {"where-maps", "where", "", "one function instead of two", false, where_of_maps},
       {"sum-neg", "sum(neg(x), axes=A) => neg(sum(x, axes=A))", "", "one sign instead of many"},
       {"sum-factor", "sum", "", "one product instead of many; but sum(x) may overflow", true, factor_out_of_sum},

@@ -7,11 +7,34 @@
 namespace croton::rewrite {
 
 // reductions.cpp
+expr::NodeId extreme_of_rising(Rewriter& rewriter, expr::NodeId root);
 expr::NodeId reduce_nothing(Rewriter& rewriter, expr::NodeId root);
 expr::NodeId reduce_of_reduce(Rewriter& rewriter, expr::NodeId root);
 expr::NodeId reduce_of_dimshuffle(Rewriter& rewriter, expr::NodeId root);
 expr::NodeId factor_out_of_sum(Rewriter& rewriter, expr::NodeId root);
 expr::NodeId sum_of_repeated(Rewriter& rewriter, expr::NodeId root);
+
+// exponentials.cpp
+/// sigmoid(-x) exp(x) is sigmoid(x), and exp(x) / (exp(x) + exp(y)) is sigmoid(x - y), wherever they stand in a
+/// product.
+expr::NodeId sigmoid_times_exp(Rewriter& rewriter, expr::NodeId root);
+/// exp(x) / expm1(x) is -1 / expm1(-x).
+expr::NodeId exp_over_expm1(Rewriter& rewriter, expr::NodeId root);
+/// exp(x) exp(-x) is 1.
+expr::NodeId exp_times_exp_of_minus(Rewriter& rewriter, expr::NodeId root);
+/// exp(x x) erfc(x) is erfcx(x), and exp(-x x) / erfc(x) is 1 / erfcx(x).
+expr::NodeId erfc_times_exp(Rewriter& rewriter, expr::NodeId root);
+/// log(exp(x) + c) is logaddexp(x, log(c)).
+expr::NodeId log_of_exp_and_constant(Rewriter& rewriter, expr::NodeId root);
+
+// joins.cpp
+expr::NodeId shorter_join(Rewriter& rewriter, expr::NodeId root);
+expr::NodeId subtensor_of_join(Rewriter& rewriter, expr::NodeId root);
+expr::NodeId write_to_all(Rewriter& rewriter, expr::NodeId root);
+expr::NodeId write_what_is_there(Rewriter& rewriter, expr::NodeId root);
+expr::NodeId write_again(Rewriter& rewriter, expr::NodeId root);
+expr::NodeId write_among_zeros(Rewriter& rewriter, expr::NodeId root);
+expr::NodeId read_what_was_written(Rewriter& rewriter, expr::NodeId root);
 
 // indexing.cpp
 expr::NodeId whole_subtensor(Rewriter& rewriter, expr::NodeId root);

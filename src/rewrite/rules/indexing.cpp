@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "rewrite/rules/functions.hpp"
+#include "rewrite/rules/part.hpp"
 
 namespace croton::rewrite {
 
@@ -11,27 +12,18 @@ using expr::Ints;
 using expr::Kind;
 using expr::NodeId;
 
-namespace {
-
-/// How one axis is indexed: by a number, or by a slice.
-struct Axis {
-  bool index = false;
-  std::optional<NodeId> start, stop;  // an index has its number in start
-  std::int64_t step = 1;              // 0: it is step_input
-  std::optional<NodeId> step_input = {};
-  bool is_whole() const { return !index && !start && !stop && step == 1; }
-};
-
-/// Of a subtensor, one for each axis of what it reads.
-std::vector<Axis> axes_of(const Arena& arena, NodeId subtensor) {
-  const Ints& spec = arena.attrs(subtensor).ints("spec");
-  std::vector<Axis> axes(arena.type(arena.input(subtensor, 0)).rank());
-  std::size_t next = 1;
+std::vector<Axis> axes_of(const Arena& arena, NodeId node) {
+  const Ints& spec = arena.attrs(node).ints("spec");
+  const std::string_view op = arena.op(node).name;
+  const bool reads = op == "subtensor", is_gradient = op == "subtensor_grad";
+  const std::size_t rank = is_gradient ? arena.type(node).rank() : arena.type(arena.input(node, 0)).rank();
+  std::size_t next = reads ? 1 : is_gradient ? 1 + rank : 2;
+  std::vector<Axis> axes(rank);
   for (std::size_t i = 0; 4 * i < spec.size(); ++i) {
     axes[i].index = spec[4 * i] == 0;
-    if (spec[4 * i + 1] != 0) axes[i].start = arena.input(subtensor, next++);
-    if (spec[4 * i + 2] != 0) axes[i].stop = arena.input(subtensor, next++);
-    if (!axes[i].index && spec[4 * i + 3] == 0) axes[i].step_input = arena.input(subtensor, next++);
+    if (spec[4 * i + 1] != 0) axes[i].start = arena.input(node, next++);
+    if (spec[4 * i + 2] != 0) axes[i].stop = arena.input(node, next++);
+    if (!axes[i].index && spec[4 * i + 3] == 0) axes[i].step_input = arena.input(node, next++);
     axes[i].step = spec[4 * i + 3];
     const auto first = axes[i].start ? arena.known(*axes[i].start) : std::nullopt;
     if (!axes[i].index && axes[i].step > 0 && first == 0) axes[i].start.reset();
@@ -39,7 +31,17 @@ std::vector<Axis> axes_of(const Arena& arena, NodeId subtensor) {
   return axes;
 }
 
-/// The inputs and the spec of x[axes]; no spec where that is x.
+bool take_all(const Arena& arena, std::span<const Axis> axes, std::span<const NodeId> shape) {
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    Axis axis = axes[i];
+    const auto stop = axis.stop ? arena.known(*axis.stop) : std::nullopt, size = arena.known(shape[i]);
+    const bool at_end = axis.stop && (arena.same_dim(*axis.stop, shape[i]) || (stop && size && *stop >= *size));
+    if (at_end) axis.stop.reset();
+    if (!axis.is_whole()) return false;
+  }
+  return true;
+}
+
 std::pair<std::vector<NodeId>, Ints> written(NodeId x, std::span<const Axis> axes) {
   while (!axes.empty() && axes.back().is_whole()) axes = axes.first(axes.size() - 1);
   Ints spec;
@@ -58,6 +60,8 @@ NodeId make_subtensor(Rewriter& r, NodeId x, std::span<const Axis> axes) {
   const auto [inputs, spec] = written(x, axes);
   return spec.empty() ? x : r.make(expr::op("subtensor"), inputs, {{"spec", spec}});
 }
+
+namespace {
 
 /// `outer` of what `inner` leaves, as one: where one of them takes all, and of numbers that count from the front.
 std::optional<Axis> merged(Arena& arena, const Axis& inner, const Axis& outer) {
@@ -82,7 +86,8 @@ std::optional<Axis> merged(Arena& arena, const Axis& inner, const Axis& outer) {
 /// x[:] is x.
 NodeId whole_subtensor(Rewriter& r, NodeId root) {
   const Arena& arena = r.arena();
-  return std::ranges::all_of(axes_of(arena, root), &Axis::is_whole) ? arena.input(root, 0) : expr::no_node;
+  const NodeId x = arena.input(root, 0);
+  return take_all(arena, axes_of(arena, root), arena.type(x).shape) ? x : expr::no_node;
 }
 
 /// x[i][j] is x[i, j], and x[2:][3:] is x[5:].

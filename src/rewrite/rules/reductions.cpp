@@ -89,6 +89,22 @@ NodeId reduce_of_dimshuffle(Rewriter& r, NodeId root) {
   return r.make("dimshuffle", {reduced}, {{"pattern", left}});
 }
 
+/// argmax(softmax(x)) is argmax(x): what rises with x is largest where x is.
+NodeId extreme_of_rising(Rewriter& r, NodeId root) {
+  Arena& arena = r.arena();
+  const NodeId y = arena.input(root, 0);
+  const std::string_view name = arena.op(y).name;
+  const Ints& axes = arena.attrs(root).ints("axes");
+  if (name == "softmax" || name == "log_softmax") {
+    if (axes.size() != 1 || axes[0] != arena.attrs(y).integer("axis")) return expr::no_node;
+  } else if (name != "sigmoid" && name != "softplus" && name != "tanh" && name != "exp") {
+    return expr::no_node;
+  }
+  const NodeId x = arena.input(y, 0);
+  if (!is_float(arena.type(x).dtype) || arena.type(x).dtype != arena.type(y).dtype) return expr::no_node;
+  return r.make(arena.op(root), std::vector{x}, expr::Attrs(arena.attrs(root)));
+}
+
 /// sum(x c) is c sum(x), and sum(x / c) is sum(x) / c, where c is the same along the axes of the sum: one product
 /// instead of many.
 NodeId factor_out_of_sum(Rewriter& r, NodeId root) {

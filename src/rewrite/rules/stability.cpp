@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "rewrite/nary.hpp"
+#include "rewrite/rules/factors.hpp"
+#include "rewrite/rules/functions.hpp"
 
 namespace croton::rewrite {
 namespace {
@@ -139,104 +141,6 @@ NodeId logsumexp_gradient_by_hand(Rewriter& r, NodeId root) {
   return expr::no_node;
 }
 
-/// What a product multiplies and divides by, and its sign.
-struct Factors {
-  std::vector<NodeId> above, below;
-  bool negative = false;
-};
-
-Factors factors_of(Rewriter& r, NodeId root) {
-  constexpr std::size_t max_factors = 16;
-  Arena& arena = r.arena();
-  const DType dtype = arena.type(root).dtype;
-  Factors f;
-  std::vector<std::pair<NodeId, bool>> pending{{root, true}};
-  while (!pending.empty()) {
-    const auto [node, up] = pending.back();
-    pending.pop_back();
-    const std::string_view name = arena.op(node).name;
-    const bool open = f.above.size() + f.below.size() + pending.size() < max_factors && arena.type(node).dtype == dtype;
-    if (open && (name == "mul" || name == "true_divide")) {
-      pending.emplace_back(arena.input(node, 0), up);
-      pending.emplace_back(arena.input(node, 1), name == "mul" ? up : !up);
-    } else if (open && name == "neg") {
-      pending.emplace_back(arena.input(node, 0), up);
-      f.negative = !f.negative;
-    } else {
-      (up ? f.above : f.below)
-          .push_back(arena.type(node).dtype == dtype ? node : r.make("cast", {node}, {{"dtype", dtype}}));
-    }
-  }
-  return f;
-}
-
-/// Takes from `f` what stands on both sides of its line; how many.
-int cancel(Factors& f) {
-  int cancelled = 0;
-  std::erase_if(f.above, [&](NodeId factor) {
-    const auto at = std::ranges::find(f.below, factor);
-    if (at == f.below.end()) return false;
-    f.below.erase(at);
-    ++cancelled;
-    return true;
-  });
-  return cancelled;
-}
-
-NodeId product(Rewriter& r, const Factors& f, NodeId root) {
-  NodeId total = f.above.empty() ? r.constant(1, root) : f.above[0];
-  for (std::size_t i = 1; i < f.above.size(); ++i) total = r.make("mul", {total, f.above[i]});
-  for (const NodeId divisor : f.below) total = r.make("true_divide", {total, divisor});
-  return f.negative ? r.make("neg", {total}) : total;
-}
-
-/// sigmoid(-x) exp(x) is sigmoid(x), and so is exp(x) / (1 + exp(x)), wherever they stand in a product.
-NodeId sigmoid_times_exp(Rewriter& r, NodeId root) {
-  Arena& arena = r.arena();
-  if (!is_float(arena.type(root).dtype)) return expr::no_node;
-  const auto is_negative_of = [&](NodeId a, NodeId b) {
-    return arena.op(a).name == "neg" && arena.input(a, 0) == b && is_float(arena.type(b).dtype);  // unsigned ones wrap
-  };
-  const auto is_one_plus = [&](NodeId sum, NodeId e) {
-    if (arena.op(sum).name != "add") return false;
-    const NodeId a = arena.input(sum, 0), b = arena.input(sum, 1);
-    const auto one = arena.scalar_value(a == e ? b : a);
-    return (a == e || b == e) && one && one->as_double() == 1;
-  };
-  Factors f = factors_of(r, root);
-  for (std::size_t i = 0; i < f.above.size(); ++i) {
-    const NodeId e = f.above[i];
-    if (arena.op(e).name != "exp") continue;
-    const NodeId y = arena.input(e, 0);
-    const auto is_of_minus = [&](NodeId s) {
-      if (arena.op(s).name != "sigmoid") return false;
-      return is_negative_of(arena.input(s, 0), y) || is_negative_of(y, arena.input(s, 0));
-    };
-    const auto sigmoid = std::ranges::find_if(f.above, [&](NodeId s) {
-      return is_of_minus(s) || (arena.op(s).name == "sqr" && is_of_minus(arena.input(s, 0)));
-    });
-    if (sigmoid != f.above.end()) {
-      f.above[i] = r.make("sigmoid", {y});
-      if (arena.op(*sigmoid).name == "sqr")
-        *sigmoid = arena.input(*sigmoid, 0);
-      else
-        f.above.erase(sigmoid);
-      return product(r, f, root);
-    }
-    const auto divisor = std::ranges::find_if(f.below, [&](NodeId d) {
-      return is_one_plus(d, e) || (arena.op(d).name == "sqr" && is_one_plus(arena.input(d, 0), e));
-    });
-    if (divisor == f.below.end()) continue;
-    f.above[i] = r.make("sigmoid", {y});
-    if (arena.op(*divisor).name == "sqr")
-      *divisor = arena.input(*divisor, 0);
-    else
-      f.below.erase(divisor);
-    return product(r, f, root);
-  }
-  return expr::no_node;
-}
-
 /// (a / p + b / q) p q is a q + b p: the gradient of binary cross-entropy, whose p or q underflows to 0. Done where
 /// each quotient of the sum loses a divisor.
 NodeId distribute_over_quotients(Rewriter& r, NodeId root) {
@@ -288,22 +192,40 @@ std::span<const Rule> stability_rules() {
       {"logsumexp-grad", "mul", "", "exp overflows", true, logsumexp_gradient_by_hand},
       {"log-mean-exp", "log(true_divide(sum(exp(x), axes=A), n)) => sub(log(sum(exp(x), axes=A)), log(n))", "",
        "exp overflows; but n may be -0", true},
-      {"log-add-exp", "log(add(exp(x), exp(y))) => add(maximum(x, y), softplus(neg(abs(sub(x, y)))))", "float(x)",
-       "exp overflows; but of two equal infinities it is nan", true},
+      {"log-add-exp", "log(add(exp(x), exp(y))) => logaddexp(x, y)", "float(x), float(y)", "exp overflows"},
+      {"log2-add-exp2", "log2(add(exp2(x), exp2(y))) => logaddexp2(x, y)", "float(x), float(y)", "exp2 overflows"},
       {"log-sigmoid", "log(sigmoid(x)) => neg(softplus(neg(x)))", "", "log of 0 for x below -90"},
       {"log1p-minus-sigmoid", "log1p(neg(sigmoid(x))) => neg(softplus(x))", "", "log of 0 for x above 17"},
       {"one-minus-sigmoid", "sub(1, sigmoid(x)) => sigmoid(neg(x))", "", "cancels for x above 17"},
       {"softplus-by-hand", "log1p(exp(x)) => softplus(x)", "", "exp overflows"},
+      // What 1 - exp(x) has become, and as it is written; far below 0 -expm1(x) is 1.
+      {"log1mexp", "log(neg(expm1(x))) => log1mexp(x)", "float(x)", "log of 1 for x far below 0"},
+      {"log1mexp-log1p", "log1p(neg(exp(x))) => log1mexp(x)", "float(x)", "log of 0 for x near 0"},
+      {"log-expm1", "log(expm1(x)) => add(x, log1mexp(neg(x)))", "float(x)", "exp overflows"},
       {"log1p", "log(add(x, 1)) => log1p(x)", "float(x)", "1 + x rounds for small x"},
       {"log1p-sub", "log(sub(1, x)) => log1p(neg(x))", "float(x)", "1 - x rounds for small x"},
+      {"log-exp-constant", "log | log2", "", "exp overflows", false, log_of_exp_and_constant},
       {"expm1", "sub(exp(x), 1) => expm1(x)", "float(x)", "cancels for small x"},
       {"expm1-add", "add(exp(x), -1) => expm1(x)", "float(x)", "cancels for small x"},
       {"one-minus-exp", "sub(1, exp(x)) => neg(expm1(x))", "float(x)", "cancels for small x"},
+      {"one-minus-exp-add", "add(neg(exp(x)), 1) => neg(expm1(x))", "float(x)", "cancels for small x"},
+      {"expm1-plus-one", "add(expm1(x), 1) => exp(x)", "float(x)", "cancels for x far below 0"},
+      {"exp-over-expm1", "true_divide | mul", "", "exp overflows", true, exp_over_expm1},
+      {"exp-times-exp-neg", "mul | true_divide", "", "exp overflows", true, exp_times_exp_of_minus},
       {"erfc", "sub(1, erf(x)) => erfc(x)", "float(x)", "cancels for x above 2"},
       {"one-plus-erf", "add(erf(x), 1) => erfc(neg(x))", "float(x)", "cancels for x below -2"},
       {"erf-minus-one", "sub(erf(x), 1) => neg(erfc(x))", "float(x)", "cancels for x above 2"},
       {"one-minus-erfc", "sub(1, erfc(x)) => erf(x)", "float(x)", "cancels for small x"},
       {"erfc-minus-one", "sub(erfc(x), 1) => neg(erf(x))", "float(x)", "cancels for small x"},
+      {"erfcx", "mul | true_divide", "", "exp(x x) overflows where erfc(x) underflows", true, erfc_times_exp},
+      {"erfcx-exp", "mul(erfcx(x), exp(neg(sqr(x)))) => erfc(x)", "float(x)", "erfcx overflows for x far below 0",
+       true},
+      {"log-erfc", "log(erfc(x)) => where(ge(x, 1), sub(log(erfcx(x)), sqr(x)), log1p(neg(erf(x))))", "float(x)",
+       "log of 0 for x above 10"},
+      // As the logarithm of a normal distribution has it.
+      {"log-erfc-mul", "log(mul(erfc(x), c:const)) => add(log(erfc(x)), {log(c)})", "float(x)", "erfc underflows"},
+      {"log-erfc-div", "log(true_divide(erfc(x), c:const)) => sub(log(erfc(x)), {log(c)})", "float(x)",
+       "erfc underflows; but c may be -0", true},
       {"sigmoid-by-hand", "true_divide(1, add(exp(neg(x)), 1)) => sigmoid(x)", "", "one function with good tails"},
       {"sigmoid-by-hand-2", "reciprocal(add(exp(neg(x)), 1)) => sigmoid(x)", "", "one function with good tails"},
       {"sigmoid-by-hand-3", "true_divide(exp(x), add(exp(x), 1)) => sigmoid(x)", "", "exp overflows", true},
@@ -316,13 +238,13 @@ std::span<const Rule> stability_rules() {
       {"div-one-plus-exp", "true_divide(y, add(exp(x), 1)) => mul(y, sigmoid(neg(x)))", "float(y)",
        "a factor that does not overflow"},
       {"sigmoid-exp", "mul | true_divide", "", "exp overflows", true, sigmoid_times_exp},
-      {"sigmoid-of-difference", "true_divide(exp(x), add(exp(x), exp(y))) => sigmoid(sub(x, y))", "float(x)",
-       "exp overflows", true},
-      {"log-add-exp-grad", "mul(exp(x), true_divide(g, add(exp(x), exp(y)))) => mul(g, sigmoid(sub(x, y)))", "float(x)",
-       "exp overflows", true},
       {"cancel-unstable", "mul | true_divide", "", "x y / x is y, whose x may underflow, but 0 / 0 is nan", true,
        cancel_factors},
       {"distribute", "mul", "", "a quotient by a probability that underflows to 0", true, distribute_over_quotients},
+      {"argmax-rising", "argmax | argmin", "",
+       "which x is largest, where rounding makes several of its images equal; "
+       "but these may be nan for an infinite x",
+       true, extreme_of_rising},
   };
   return rules;
 }
