@@ -237,7 +237,7 @@ void register_reduce(Registry& registry) {
        extreme_gradient,
        evaluate_extreme<true, false>,
        "the largest over axes; nan if there is one"},
-      {"max_or_lowest", {"Max"}, extreme_gradient, evaluate_extreme<true, false, true>, "max; -inf of nothing"},
+      {"max_or_lowest", {"Max"}, nullptr, evaluate_extreme<true, false, true>, "max; -inf of nothing"},
       {"min",
        {"Min", true},
        extreme_gradient,

@@ -195,10 +195,15 @@ std::vector<Outcome> run_setting(std::span<Prepared* const> cases, const Setting
   return outcomes;
 }
 
-/// Whether the extreme of a reduction is there more than once: every one of them gets the whole gradient, by
-/// convention, which is no slope.
-bool has_ties(const Values& values) {
+/// Whether there is a root of 0, or the extreme of a reduction more than once: every one of them gets the whole
+/// gradient, by convention, which is no slope.
+bool has_kinks(const Values& values) {
   for (const auto& [node, value] : values.known) {
+    if (node->op->name == "sqrt") {
+      for (std::int64_t i = 0; i < value.size(); ++i) {
+        if (value.as_double(i) == 0) return true;
+      }
+    }
     if (node->op->name != "max" && node->op->name != "min") continue;
     const Array& x = values.known.at(node->inputs[0].node());
     for (std::int64_t i = 0; i < value.size(); ++i) {
@@ -319,7 +324,7 @@ std::optional<Failure> check_gradients(Prepared& p, Tally& tally) {
       values.known = p.leaves;
       const Array& g = values.of(slope);
       for (std::int64_t i = 0; i < at.size(); ++i) exact += g.as_double(i) * direction.as_double(i);
-      if (has_ties(values)) continue;
+      if (has_kinks(values)) continue;
       middle = cost_at(0);
       forward = (cost_at(h) - middle) / h;
       backward = (middle - cost_at(-h)) / h;

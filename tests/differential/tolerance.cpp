@@ -148,6 +148,9 @@ Array moved(const Array& array, double units, double ones, const Wild& wild, Dra
       continue;
     }
     double size = draw.sizes.between(0.5, 1) * (units * ulp_at(x, array.dtype()) + ones * ulp_at(1, array.dtype()));
+    // Below the normal numbers products lose digits, and others in another order.
+    const double least = std::ldexp(1.0, format_of(array.dtype()).least_exponent - 1);
+    if (units > 0 && x != 0 && std::abs(x) < least) size = least;
     if (draw.signs.chance(0.5) == (draw.sample % 2 == 1)) size = -size;
     to[i] = std::abs(x + size) <= top ? x + size : x - size;
   }

@@ -452,7 +452,7 @@ TEST_CASE("std, ptp, norm, logsumexp and counts over any axes", "[networks]") {
   const auto extremes = compile(mode, {x}, {ct::logsumexp(x), ct::logsumexp(x, ct::ReduceOptions({0, 2}))});
   CHECK(extremes(Array::full(DType::float64, {2, 1, 2}, 1e300))[0].item<double>() == 1e300);
   CHECK(extremes(Array::full(DType::float64, {2, 1, 2}, -inf))[1].as_double(0) == -inf);
-  CHECK_THROWS_AS(extremes(Array::zeros(DType::float64, {0, 3, 2})), ct::ValueError);
+  CHECK(extremes(Array::zeros(DType::float64, {0, 3, 2}))[0].item<double>() == -inf);  // log(0)
   const auto few = compile(mode, {x}, {ct::var(x, ct::ReduceOptions(0), 1), ct::var(x, ct::ReduceOptions(0), 2)});
   const auto r = few(Array::full(DType::float64, {1, 2, 1}, 1));
   CHECK(std::isnan(r[0].as_double(0)));
