@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Writes docs/ops.md from the records that tests leave: a row for each public operation, and what is missing.
+"""Writes docs/ops.md from the records that tests leave: a row for each public operation, one for each op of graphs, and
+what is missing.
 
     PYTHONPATH=build/release/python build/venv/bin/python tools/op_page.py build/release/op_records [--check]
 
@@ -7,8 +8,14 @@ A record is a line `operation back-end dtype what count`, `what` being one of
     numpy              so many calls agree with NumPy or SciPy; the back-end `refusal`: so many mistakes were refused
     accepts            these dtypes (separated by commas) are taken
     gradient:yes|zero|none  its gradient, checked by differences to the order `count`
---check compares with the committed page. Exits with 1 where that differs, or where an operation of WANTED is
-missing."""
+or, of the C++ tests, whose operations are the ops of graphs with "op:" before them,
+    op                 there is such an op; it has a gradient to check (count 1), or none (0)
+    runs               it was part of a program that gave results on that back-end or device
+    special            the same, with nan or an infinity among the arguments
+    gradient           part of a function whose gradient agrees with differences to the order `count`
+    batch              part of an expression that was made one for a batch, which agrees with one value at a time
+--check compares with the committed page. Exits with 1 where that differs, where an operation of WANTED is missing, or
+where something is not complete."""
 
 import argparse
 import re
@@ -68,6 +75,7 @@ WANTED["Gradient tools"] = """
     grad jacobian hessian Rop Lop hessian_times_vector disconnected_grad zero_grad consider_constant grad_clip grad_scale
     undefined_grad subgraph_grad vectorize"""
 BACKENDS = {"run": "CPU", "simulate": "simulated CUDA", "reference": "reference"}
+DEVICES = {"cuda0": "simulated device", "cpu1": "part of the host"}
 DTYPES = {"bool": ["bool"], "int": ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"],
           "float": ["float16", "bfloat16", "float32", "float64"], "complex": ["complex64", "complex128"]}
 # Names that differ between Python and C++.
@@ -83,12 +91,43 @@ class Operation:
         self.accepts, self.kind, self.order = [], None, 0
 
 
+class GraphOp:
+    """What the C++ tests did with an op of graphs."""
+    def __init__(self):
+        self.has_gradient = self.batch = self.special = False
+        self.dtypes, self.order = defaultdict(set), 0
+
+    def take(self, backend, dtype, what, count):
+        """A record; whether it is one."""
+        if what == "op":
+            self.has_gradient = count > 0
+        elif what == "runs":
+            self.dtypes[backend].add(dtype)
+        elif what == "special":
+            self.special = True
+        elif what == "gradient":
+            self.order = max(self.order, count)
+        elif what == "batch":
+            self.batch = True
+        else:
+            return False
+        return True
+
+    def missing(self, is_mark):
+        words = [f"not on {name}" for backend, name in (BACKENDS | DEVICES).items() if not self.dtypes[backend]]
+        return words + ["no gradient by differences"] * (self.has_gradient and not self.order and not is_mark)
+
+
 def read(folder):
-    """{name: Operation}."""
-    operations = defaultdict(Operation)
+    """{name: Operation}, {name: GraphOp}."""
+    operations, graph_ops = defaultdict(Operation), defaultdict(GraphOp)
     for file in sorted(Path(folder).glob("*.txt")):
         for line in file.read_text().splitlines():
             name, backend, dtype, what, count = line.split()
+            if name.startswith("op:"):
+                if not graph_ops[name[3:]].take(backend, dtype, what, int(count)):
+                    raise SystemExit(f"{file}: '{line}' is no record")
+                continue
             op = operations[name]
             if what == "numpy" and backend == "refusal":
                 op.refusals += int(count)
@@ -103,7 +142,7 @@ def read(folder):
                     op.kind = what.partition(":")[2]
             else:
                 raise SystemExit(f"{file}: '{line}' is no record")
-    return operations
+    return operations, graph_ops
 
 
 def described(dtypes):
@@ -143,9 +182,9 @@ HEAD = ("| Python | C++ | | dtypes | gradient | compared on | NumPy samples | re
         "|---|---|---|---|---|---|---|---|---|\n")
 INTRODUCTION = """# Operations
 
-All public operations, written by `tools/op_page.py` from the records of a test run (`ctest -R '^operations$'` runs the
-test and compares this page with it). Python names are of `croton.tensor` and `croton.nnet`;
-methods of a Variable and operators do the same.
+All public operations, and at the end the ops that they are made of; written by `tools/op_page.py` from the records of a
+test run (`ctest -R '^operations$'` runs the tests and compares this page with what they found). Python names are of
+`croton.tensor` and `croton.nnet`; methods of a Variable and operators do the same.
 
 - *dtypes*: of the first operand. *int*: all eight, *float*: float16, bfloat16, float32, float64.
 - *gradient*: "order 2": it and its own gradient agree with differences; "order 1": only it; "zero": it is zero and
@@ -158,7 +197,46 @@ methods of a Variable and operators do the same.
 """
 
 
-def page(operations):
+GRAPH_HEAD = """## Ops of graphs
+
+What the operations above are made of, under the names that `debugprint` shows; from the tests in C++ (tests/ops), which
+compare results on every back-end with references of their own.
+
+- *dtypes*: of the first operand, in programs that ran both on the CPU and as CUDA text in the simulator.
+- *gradient*: of functions with the op, against differences to that order in float64 (complex128); "-": it has none.
+- *batch*: it was part of an expression that `vectorize` made one for a batch.
+- *special values*: nan and infinities were among the arguments.
+- *ran on*: it was part of programs that gave results there, and depended on an argument: "simulated device" is the
+  simulator as the device cuda0, "part of the host" the device cpu1.
+
+| op | dtypes | gradient | batch | special values | ran on | status |
+|---|---|---|---|---|---|---|
+"""
+# Ops that users' graphs do not have: where they come from, and what runs them.
+NOT_IN_USERS_GRAPHS = {
+    "crossentropy_logits": "made by a rule, `ctest -R rules`",
+    "crossentropy_logits_grad": "made by a rule, `ctest -R rules`",
+    "gemm": "made when products join sums, `ctest -R '^products$'`",
+    "max_or_lowest": "softmax is made of it",
+    "transfer": "made when devices are chosen, `ctest -R '^devices$'`",
+}
+# Their gradient is not that of their value.
+MARKS = {"disconnected_grad", "zero_grad", "grad_clip", "grad_scale", "undefined_grad"}
+
+
+def graph_row(name, op):
+    """The row, and whether nothing is missing."""
+    dtypes = op.dtypes["run"] & op.dtypes["simulate"]
+    missing = op.missing(name in MARKS) if name not in NOT_IN_USERS_GRAPHS else []
+    gradient = f"order {op.order}" if op.order else "on purpose another" if name in MARKS else "-"
+    places = [word for backend, word in (BACKENDS | DEVICES).items() if op.dtypes[backend]]
+    status = NOT_IN_USERS_GRAPHS.get(name) or ", ".join(missing) or "complete"
+    cells = [f"`{name}`", described(dtypes), gradient, "yes" if op.batch else "-", "yes" if op.special else "-",
+             ", ".join(places) or "-", status]
+    return "| " + " | ".join(cells) + " |\n", not missing
+
+
+def page(operations, graph_ops):
     """The text, and a list of what is missing."""
     sys.path.insert(0, str(ROOT / "tests/oracle"))
     import operations as public
@@ -192,7 +270,13 @@ def page(operations):
         lines.append("\n")
     total = sum(op.numpy for op in operations.values())
     checked = sum(op.order > 0 for op in operations.values())
-    lines.append(f"{len(names)} operations; {total} NumPy samples; {checked} gradients checked.\n")
+    lines.append(f"{len(names)} operations; {total} NumPy samples; {checked} gradients checked.\n\n")
+    lines.append(GRAPH_HEAD)
+    for name, op in sorted(graph_ops.items()):
+        text, complete = graph_row(name, op)
+        lines.append(text)
+        if not complete:
+            holes.append(f"the op {name} of graphs (not complete)")
     return INTRODUCTION + "".join(lines), holes
 
 
@@ -202,10 +286,10 @@ def main():
     options.add_argument("--out", default=str(ROOT / "docs/ops.md"))
     options.add_argument("--check", action="store_true")
     options = options.parse_args()
-    operations = read(options.records)
-    if not any(op.numpy for op in operations.values()):
-        raise SystemExit(f"{options.records}: no records; run the test `oracle` first")
-    text, holes = page(operations)
+    operations, graph_ops = read(options.records)
+    if not any(op.numpy for op in operations.values()) or not graph_ops:
+        raise SystemExit(f"{options.records}: no records; run `ctest -R '^(oracle|ops_on_cuda0|ops_on_cpu1)$'` first")
+    text, holes = page(operations, graph_ops)
     for hole in holes:
         print(f"MISSING: {hole}")
     out = Path(options.out)

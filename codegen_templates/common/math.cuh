@@ -41,10 +41,10 @@ CT_DEVICE double with_sign_of(double magnitude, double sign) {
   return double_from_bits(bits_of(magnitude) | (bits_of(sign) & 0x8000000000000000ull));
 }
 
-// x = n * ln 2 + r with |r| <= ln 2 / 2; low bits of `n_bits` hold n. Wants |x| < 2^20.
+// x = n * ln 2 + r with |r| <= ln 2 / 2, expm1(r) = high + rest; low bits of `n_bits` hold n. Wants |x| < 2^20.
 template <class T, class Bits>
 struct ExpParts {
-  T expm1_r;
+  T high, rest, expm1_r;  // `high` is r but for the low bits of ln 2, and exact; expm1_r is the rounded sum
   Bits n_bits;
 };
 
@@ -62,7 +62,8 @@ CT_DEVICE ExpParts<float, u32> exp_parts(float x) {
   q = fma(q, r, 0.04166825f);
   q = fma(q, r, 0.1666652f);
   q = fma(q, r, 0.49999994f);
-  return {high + fma(r * r, q, low), bits_of(t)};  // `high` is exact: r itself, rounded, enters only in small terms
+  const float rest = fma(r * r, q, low);  // r itself, rounded, enters only in small terms
+  return {high, rest, high + rest, bits_of(t)};
 }
 
 CT_DEVICE ExpParts<double, u64> exp_parts(double x) {
@@ -81,7 +82,8 @@ CT_DEVICE ExpParts<double, u64> exp_parts(double x) {
   q = fma(q, r, 0.041666666666525985);
   q = fma(q, r, 0.16666666666666413);
   q = fma(q, r, 0.5000000000000011);
-  return {high + fma(r * r, q, low), bits_of(t)};  // `high` is exact: r itself, rounded, enters only in small terms
+  const double rest = fma(r * r, q, low);  // r itself, rounded, enters only in small terms
+  return {high, rest, high + rest, bits_of(t)};
 }
 
 // 2^e for the e whose biased value stands in the low bits.
@@ -341,19 +343,20 @@ CT_DEVICE double exp2(double x) {
   return internal::scale(internal::exp2_of_fraction(f), bits_of(t) - internal::double_magic + 2046u);
 }
 
-// 2^n expm1(r) + (2^n - 1), with half of 2^n, which does not overflow before the result does.
+// 2^n expm1(r) + (2^n - 1), with half of 2^n, which does not overflow before the result does. Where r < 0 < n, the sum
+// is smaller than what is added: the part of expm1(r) that is exact goes first.
 CT_DEVICE float expm1(float x) {
   const float low = x < -20.0f ? -20.0f : x;
   const auto parts = internal::exp_parts(low > 89.0f ? 89.0f : low);
   const float half = internal::power_of_two(parts.n_bits - internal::float_magic + 126u);
-  const float result = 2.0f * fma(parts.expm1_r, half, half - 0.5f);
+  const float result = 2.0f * fma(parts.rest, half, fma(parts.high, half, half - 0.5f));
   return abs(x) < 1e-8f ? x : result;
 }
 CT_DEVICE double expm1(double x) {
   const double low = x < -40.0 ? -40.0 : x;
   const auto parts = internal::exp_parts(low > 710.0 ? 710.0 : low);
   const double half = internal::power_of_two(parts.n_bits - internal::double_magic + 1022u);
-  const double result = 2.0 * fma(parts.expm1_r, half, half - 0.5);
+  const double result = 2.0 * fma(parts.rest, half, fma(parts.high, half, half - 0.5));
   return abs(x) < 1e-17 ? x : result;
 }
 

@@ -130,8 +130,8 @@ Variable ptp(Operand x, const ReduceOptions& options = {});
 /// (sum |x|^order)^(1 / order) over the axes, all if none are named. Order infinity is max |x|, -infinity min |x|, 0
 /// the count of elements that are not 0. (Of matrices that is the entrywise norm; order 2 is Frobenius's.)
 Variable norm(Operand x, double order = 2, const ReduceOptions& options = {});
-/// log(sum(exp(x))) over the axes, the maximum being subtracted first: finite for finite x; an axis
-/// without elements raises ValueError when called.
+/// log(sum(exp(x))) over the axes, the maximum being subtracted first: finite for finite x; -infinity of an axis
+/// without elements.
 Variable logsumexp(Operand x, const ReduceOptions& options = {});
 /// How many elements are not 0, int64.
 Variable count_nonzero(Operand x, const ReduceOptions& options = {});

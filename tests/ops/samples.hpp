@@ -7,6 +7,7 @@
 #include "backends.hpp"
 #include "catch.hpp"
 #include "expr/op.hpp"
+#include "ops/records.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -29,33 +30,43 @@ inline const std::vector<DType> real_dtypes = {
     DType::bool_,  DType::int8,   DType::int16,   DType::int32,    DType::int64,   DType::uint8,  DType::uint16,
     DType::uint32, DType::uint64, DType::float16, DType::bfloat16, DType::float32, DType::float64};
 
-/// A function whose flags hold during its calls too: that is when `device` is read.
+/// A function whose flags hold during its calls too: that is when `device` is read. Calls leave records.
 class Compiled {
  public:
-  Compiled(ct::Function function, std::string settings)
-      : function_(std::move(function)), settings_(std::move(settings)) {}
+  Compiled(ct::Function function, std::string settings, Ops ops)
+      : function_(std::move(function)), settings_(std::move(settings)), ops_(std::move(ops)) {}
 
   template <class... Arguments>
   ct::Outputs operator()(const Arguments&... arguments) const {
-    const ct::change_flags flags(settings_);
-    return function_(arguments...);
+    return call_recorded((holds_special(arguments) || ...), [&] { return function_(arguments...); });
   }
   ct::Outputs call(const std::vector<ct::Argument>& arguments) const {
-    const ct::change_flags flags(settings_);
-    return function_.call(arguments);
+    const bool special = std::ranges::any_of(arguments, [](const ct::Argument& a) { return holds_special(a.array()); });
+    return call_recorded(special, [&] { return function_.call(arguments); });
   }
   ct::CallCounts counts() const { return function_.counts(); }
   auto kernels(const std::string& target) const { return function_.kernels(target); }
 
  private:
+  template <class Call>
+  ct::Outputs call_recorded(bool special, Call call) const {
+    const ct::change_flags flags(settings_);
+    ct::Outputs results = call();
+    Records::all().add(ops_, "runs");
+    if (special) Records::all().add(ops_, "special");
+    return results;
+  }
+
   ct::Function function_;
   std::string settings_;
+  Ops ops_;
 };
 
 /// Compiles under the given flags: one of backends(), with others after commas.
 inline Compiled compile(const std::string& settings, std::vector<ct::In> inputs, const std::vector<Variable>& outputs) {
   const ct::change_flags flags(settings);
-  return {ct::function(std::move(inputs), outputs, {.on_unused_input = ct::UnusedInput::ignore}), settings};
+  return {ct::function(std::move(inputs), outputs, {.on_unused_input = ct::UnusedInput::ignore}), settings,
+          ops_of(outputs)};
 }
 
 /// The same on every back-end that runs CUDA text.

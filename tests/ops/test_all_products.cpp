@@ -461,6 +461,6 @@ TEST_CASE("gradients of products of all ranks", "[ops]") {
     std::vector<Array> points;
     for (const Sizes& shape : c.shapes) points.push_back(real(shape, ++seed));
     INFO(c.name);
-    CHECK(ct::verify_grad(c.f, points, c.second ? 2 : 1) < 1e-5);
+    CHECK(grad_error(c.f, points, c.second ? 2 : 1) < 1e-5);
   }
 }

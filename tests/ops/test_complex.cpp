@@ -487,7 +487,7 @@ TEST_CASE("complex gradients against differences", "[ops]") {
   const std::size_t every = compiled ? 8 : 1;  // compiled, all of them take long
   for (std::size_t i = 0; i < cases.size(); i += every) {
     INFO(cases[i].name);
-    CHECK(ct::verify_grad(cases[i].f, cases[i].points, cases[i].order) < 1e-5);
+    CHECK(grad_error(cases[i].f, cases[i].points, cases[i].order) < 1e-5);
   }
 }
 

@@ -295,6 +295,8 @@ TEST_CASE("vectorize is the expression for each of a batch", "[ops]") {
         REQUIRE(got.rank() == wanted.rank() + 1);
         CHECK(got.slice(0, index, index + 1).copy().reshape(wanted.shape()).all_close(wanted, 1e-12, 1e-12));
       }
+      const ct::change_flags flags(mode);
+      Records::all().add(ops_of({y}), "batch");
     }
   }
 }

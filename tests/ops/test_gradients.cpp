@@ -201,7 +201,7 @@ TEST_CASE("gradients of all ops", "[ops]") {
   for (const auto& list : {elementwise_cases(), other_cases()}) {
     for (std::size_t i = 0; i < list.size(); i += every) {
       INFO(list[i].name);
-      CHECK(ct::verify_grad(list[i].f, list[i].points, list[i].second_order ? 2 : 1) < tolerance);
+      CHECK(grad_error(list[i].f, list[i].points, list[i].second_order ? 2 : 1) < tolerance);
     }
   }
 }
@@ -210,7 +210,7 @@ TEST_CASE("gradients of elementwise ops to the second order", "[ops][slow]") {
   const ct::change_flags flags("mode=reference");
   for (const Case& c : elementwise_cases()) {
     INFO(c.name);
-    CHECK(ct::verify_grad(c.f, c.points, 2, 9) < tolerance);
+    CHECK(grad_error(c.f, c.points, 2, 9) < tolerance);
   }
 }
 
@@ -220,7 +220,7 @@ TEST_CASE("gradients compiled, on the simulated GPU and without rewrites", "[ops
   for (const auto& list : {elementwise_cases(), other_cases()}) {
     for (const Case& c : list) {
       INFO(c.name);
-      CHECK(ct::verify_grad(c.f, c.points, c.second_order ? 2 : 1, 3) < tolerance);
+      CHECK(grad_error(c.f, c.points, c.second_order ? 2 : 1, 3) < tolerance);
     }
   }
 }
@@ -236,8 +236,9 @@ TEST_CASE("every op with a gradient is in the list above", "[ops]") {
       for (const croton::builder::Node* node : croton::builder::topological_order(roots)) seen.insert(node->op->name);
     }
   }
-  // These appear in gradients only, which the second order tests.
-  const std::set<std::string_view> inner = {"softmax_grad", "crossentropy_grad", "checked_index", "subtensor_grad"};
+  // These appear in gradients only, which the second order tests, or when others are expanded.
+  const std::set<std::string_view> inner = {"softmax_grad", "crossentropy_grad", "checked_index", "subtensor_grad",
+                                            "max_or_lowest"};
   const std::set<std::string_view> elsewhere = {"transfer",  // unit/test_devices.cpp
                                                 "cumsum",
                                                 "cumprod",
@@ -259,6 +260,21 @@ TEST_CASE("every op with a gradient is in the list above", "[ops]") {
     }
     INFO(op->name);
     CHECK(seen.contains(op->name));
+  }
+}
+
+TEST_CASE("ops of gradients give on every back-end what the reference evaluator gives", "[ops]") {
+  const std::string mode = GENERATE(from_range(modes));
+  CAPTURE(mode);
+  const Variable x = ct::matrix("x", DType::float64);
+  std::vector<Variable> outputs = {ct::cumprod(x, 1), ct::nnet::log_softmax(x), ct::specify_shape(x, {3, std::nullopt}),
+                                   x.at({ct::slice(1, {}), ct::slice({}, {}, -2)})};
+  for (std::size_t i = 0; i < 4; ++i) outputs.push_back(ct::grad(ct::sum(ct::sqr(outputs[i])), x));
+  const Array point = real({3, 4}, 1);
+  const auto wanted = compile("mode=reference", {x}, outputs)(point), got = compile(mode, {x}, outputs)(point);
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    INFO("output " << i);
+    CHECK(got[i].all_close(wanted[i], 1e-12, 1e-12));
   }
 }
 

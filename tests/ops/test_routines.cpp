@@ -521,7 +521,7 @@ void check_gradients(std::size_t every, bool second) {
   };
   for (std::size_t i = 0; i < cases.size(); i += every) {
     INFO(cases[i].name);
-    CHECK(ct::verify_grad(cases[i].f, cases[i].points, second ? cases[i].order : 1) < 1e-5);
+    CHECK(grad_error(cases[i].f, cases[i].points, second ? cases[i].order : 1) < 1e-5);
   }
 }
 
