@@ -521,7 +521,9 @@ std::optional<Difference> compare(const Array& got, const Expected& expected, Co
     bool close;
     if (ct::is_float(truth.dtype())) {
       const double x = plain.as_double(i), y = truth.as_double(i);
-      close = (std::isnan(x) && std::isnan(y)) || x == y || std::abs(x - y) <= tolerance;
+      close =
+          (std::isnan(x) && std::isnan(y)) || x == y || std::abs(x - y) <= tolerance ||
+          (std::isinf(x) && std::isfinite(y) && (y < 0) == (x < 0) && std::abs(y) + tolerance > largest(truth.dtype()));
     } else {
       close = ct::expr::element_of(plain, i).i == ct::expr::element_of(truth, i).i;
     }

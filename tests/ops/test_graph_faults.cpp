@@ -114,3 +114,12 @@ TEST_CASE("kernels are the same wherever inputs lie", "[ops]") {
              there = compile("mode=simulate" + ieee, {x}, {slope})(a);
   CHECK(same_bits(here[0], there[0]));
 }
+
+TEST_CASE("a batch of products without columns", "[ops]") {
+  const std::string mode = GENERATE(from_range(backends()));
+  const Variable a = ct::tensor3("a"), b = ct::tensor3("b");
+  const auto f = compile(mode, {a, b}, {ct::matmul(a, b), ct::matmul(ct::transpose(b, {0, 2, 1}), b)});
+  const auto results = f(Array::zeros(DType::float32, {2, 3, 65}), Array::zeros(DType::float32, {2, 65, 0}));
+  CHECK(results[0].shape() == Sizes{2, 3, 0});
+  CHECK(results[1].shape() == Sizes{2, 0, 0});
+}

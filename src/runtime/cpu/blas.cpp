@@ -399,7 +399,7 @@ MatrixProduct checked(const MatrixProduct& product) {
   check_stored("A", p.lda, a_rows, a_columns);
   check_stored("B", p.ldb, b_rows, b_columns);
   check_stored("C", p.ldc, p.m, p.n);
-  if (p.batch > 1 && p.m > 0 && p.stride_c < (p.m - 1) * p.ldc + p.n) refuse("the results of a batch overlap");
+  if (p.batch > 1 && p.m > 0 && p.n > 0 && p.stride_c < (p.m - 1) * p.ldc + p.n) refuse("the results of a batch overlap");
   p.lda = valid_ld(p.lda, a_rows, a_columns);
   p.ldb = valid_ld(p.ldb, b_rows, b_columns);
   p.ldc = valid_ld(p.ldc, p.m, p.n);
