@@ -292,7 +292,8 @@ void Arena::renew_requirements(std::span<const NodeId> to) {
     for (NodeId* node : {&r.left, &r.right, &r.guard}) {
       if (*node < to.size()) *node = to[*node];
     }
-    if (seen.emplace(r.left, r.right, r.guard, r.kind).second) renewed.push_back(std::move(r));
+    const bool holds = r.kind == Requirement::Kind::equal && r.left == r.right;
+    if (!holds && seen.emplace(r.left, r.right, r.guard, r.kind).second) renewed.push_back(std::move(r));
   }
   requirements_ = std::move(renewed);
 }

@@ -103,7 +103,8 @@ class Arena {
   /// Takes over a requirement of another arena (its nodes are already translated).
   void add_requirement(Requirement requirement);
   const std::vector<Requirement>& requirements() const { return requirements_; }
-  /// Requirements speak of `to[node]` in place of each node that has one; what is said twice is said once.
+  /// Requirements speak of `to[node]` in place of each node that has one; what is said twice is said once, and what holds
+  /// always not at all.
   void renew_requirements(std::span<const NodeId> to);
 
   /// New nodes are said to come from here until the next call.
