@@ -18,7 +18,7 @@ namespace {
 using ct::expr::Kind;
 
 constexpr int samples = 8;  // in pairs that move the same way and the other
-// Errors are this many times as large in the runs, and the tolerance this many times the movement: six runs see less
+// Errors are this many times as large in the runs, and the tolerance this many times the movement: eight runs see less
 // than the worst case.
 constexpr double amplitude = 4, margin = 4;
 
