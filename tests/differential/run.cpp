@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <ctime>
+#include <set>
 
 #include "builder/import.hpp"
 #include "builder/node.hpp"
@@ -199,9 +200,11 @@ std::vector<Outcome> run_setting(std::span<Prepared* const> cases, const Setting
 /// gradient, by convention, which is no slope.
 bool has_kinks(const Values& values) {
   for (const auto& [node, value] : values.known) {
-    if (node->op->name == "sqrt") {
-      for (std::int64_t i = 0; i < value.size(); ++i) {
-        if (value.as_double(i) == 0) return true;
+    static const std::set<std::string_view> roots{"sqrt", "cbrt", "pow"};
+    if (roots.contains(node->op->name)) {
+      const Array& of = values.known.at(node->inputs[0].node());
+      for (std::int64_t i = 0; i < of.size(); ++i) {
+        if (of.as_double(i) == 0) return true;
       }
     }
     if (node->op->name != "max" && node->op->name != "min") continue;
@@ -317,7 +320,7 @@ std::optional<Failure> check_gradients(Prepared& p, Tally& tally) {
       values.known[x.node()] = moved;
       return values.of(cost).as_double(0);
     };
-    double exact = 0, middle, forward, backward, near_forward, near_backward;
+    double exact = 0, middle, forward, backward, near_forward, near_backward, nearest;
     constexpr double h = 1e-5;
     try {
       Values values;
@@ -330,14 +333,15 @@ std::optional<Failure> check_gradients(Prepared& p, Tally& tally) {
       backward = (middle - cost_at(-h)) / h;
       near_forward = (cost_at(h / 4) - middle) / (h / 4);
       near_backward = (middle - cost_at(-h / 4)) / (h / 4);
+      nearest = (cost_at(h / 1024) - middle) / (h / 1024);
     } catch (const ct::Error&) {
       continue;
     }
     const double numeric = (near_forward + near_backward) / 2;
     const double size = std::max({std::abs(numeric), std::abs(exact), 1e-3 * std::abs(middle), 1e-3});
     // Kinks and jumps: the slopes to both sides, and from near and far, must agree.
-    const double doubt = std::max(
-        {std::abs(forward - backward), std::abs(near_forward - near_backward), std::abs(forward - near_forward)});
+    const double doubt = std::max({std::abs(forward - backward), std::abs(near_forward - near_backward),
+                                   std::abs(forward - near_forward), std::abs(near_forward - nearest)});
     if (!std::isfinite(doubt) || doubt > 1e-3 * size) continue;
     ++tally.gradients;
     if (std::isfinite(exact) && std::abs(exact - numeric) <= 1e-2 * size) continue;
