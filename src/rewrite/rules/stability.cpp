@@ -185,7 +185,7 @@ std::span<const Rule> stability_rules() {
        crossentropy_gradient_of_softmax},
       {"log-softmax", "log(softmax(x, axis=A)) => log_softmax(x, axis=A)", "",
        "log of a probability that underflows to 0"},
-      {"log-softmax-grad", "softmax_grad", "", "1 / p of a probability that underflows to 0", false,
+      {"log-softmax-grad", "softmax_grad", "", "1 / p of a probability that underflows to 0; but inf 0 is nan", true,
        softmax_gradient_of_quotient},
       {"softmax-by-hand", "true_divide", "", "exp overflows", true, softmax_by_hand},
       {"logsumexp-by-hand", "log", "", "exp overflows", false, logsumexp_by_hand},
