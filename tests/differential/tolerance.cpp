@@ -153,7 +153,9 @@ Array moved(const Array& array, double units, double ones, const Wild& wild, Dra
     if (units > 0 && x != 0 && std::abs(x) < least) size = least;
     if (draw.signs.chance(0.5) == (draw.sample % 2 == 1)) size = -size;
     to[i] = std::abs(x + size) <= top ? x + size : x - size;
-    if (ones == 0 && to[i] * x <= 0) to[i] = 0;  // probabilities do not become negative
+    // Probabilities do not become negative, and 0 may be what underflowed.
+    if (ones == 0 && to[i] * x < 0) to[i] = 0;
+    if (x == 0) to[i] = std::abs(size);
   }
   return out.astype(array.dtype());
 }
