@@ -30,12 +30,11 @@ llvm::PipelineTuningOptions tuning(bool vectorise) {
 
 void optimise(llvm::Module& module, llvm::TargetMachine& machine, const CrotonCompileRequest& request) {
   const bool for_cpu = request.mode == croton_mode_cpu;
-  const bool quick = request.level == 0;
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager call_graph;
   llvm::ModuleAnalysisManager modules;
-  llvm::PassBuilder builder(&machine, tuning(for_cpu && !quick));
+  llvm::PassBuilder builder(&machine, tuning(for_cpu));
 
   // Registered before the builder's own, which would otherwise assume that every libm function is there.
   llvm::TargetLibraryInfoImpl libraries(llvm::Triple(module.getTargetTriple()));
@@ -47,13 +46,10 @@ void optimise(llvm::Module& module, llvm::TargetMachine& machine, const CrotonCo
   builder.crossRegisterProxies(loops, functions, call_graph, modules);
 
   if (!for_cpu) prepare_for_simulator(module, modules, request.mode == croton_mode_simulator_checked);
-  const std::int32_t level = for_cpu ? request.level : std::min(request.level, 1);
-  llvm::ModulePassManager passes =
-      quick ? builder.buildO0DefaultPipeline(llvm::OptimizationLevel::O0)
-            : builder.buildPerModuleDefaultPipeline(level == 1   ? llvm::OptimizationLevel::O1
-                                                    : level == 2 ? llvm::OptimizationLevel::O2
-                                                                 : llvm::OptimizationLevel::O3);
-  passes.run(module, modules);
+  const llvm::OptimizationLevel levels[] = {llvm::OptimizationLevel::O0, llvm::OptimizationLevel::O1,
+                                            llvm::OptimizationLevel::O2, llvm::OptimizationLevel::O3};
+  builder.buildPerModuleDefaultPipeline(levels[for_cpu ? request.level : std::min(request.level, 1)])
+      .run(module, modules);
 }
 
 }  // namespace

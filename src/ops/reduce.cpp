@@ -228,6 +228,7 @@ void register_reduce(Registry& registry) {
     decltype(expr::Op::gradient) gradient;
     decltype(expr::Op::evaluate) evaluate;
     std::string_view doc;
+    bool needs_order = false;  // which complex numbers have not
   };
   static const Row rows[] = {
       {"sum", {"Sum"}, sum_gradient, evaluate_sum<false>, "the sum over axes; 0 of nothing"},
@@ -236,25 +237,29 @@ void register_reduce(Registry& registry) {
        {"Max", true},
        extreme_gradient,
        evaluate_extreme<true, false>,
-       "the largest over axes; nan if there is one"},
-      {"max_or_lowest", {"Max"}, nullptr, evaluate_extreme<true, false, true>, "max; -inf of nothing"},
+       "the largest over axes; nan if there is one",
+       true},
+      {"max_or_lowest", {"Max"}, nullptr, evaluate_extreme<true, false, true>, "max; -inf of nothing", true},
       {"min",
        {"Min", true},
        extreme_gradient,
        evaluate_extreme<false, false>,
-       "the smallest over axes; nan if there is one"},
+       "the smallest over axes; nan if there is one",
+       true},
       {"all", {"All"}, zero_gradient, evaluate_logical<true>, "whether all are true; true of nothing"},
       {"any", {"Any"}, zero_gradient, evaluate_logical<false>, "whether any is true; false of nothing"},
       {"argmax",
        {"ArgMax", true, true},
        zero_gradient,
        evaluate_extreme<true, true>,
-       "where the first largest is; the first nan"},
+       "where the first largest is; the first nan",
+       true},
       {"argmin",
        {"ArgMin", true, true},
        zero_gradient,
        evaluate_extreme<false, true>,
-       "where the first smallest is; the first nan"},
+       "where the first smallest is; the first nan",
+       true},
   };
   static std::vector<expr::Op> ops;
   ops.reserve(std::size(rows));
@@ -267,7 +272,7 @@ void register_reduce(Registry& registry) {
     op.gradient = row.gradient;
     op.evaluate = row.evaluate;
     op.reduce = &row.info;
-    op.takes_complex = row.evaluate != evaluate_extreme<true, false, true> && !row.info.needs_elements;
+    op.takes_complex = !row.needs_order;
     ops.push_back(op);
     registry.add(ops.back());
   }

@@ -82,8 +82,9 @@ bool is_exp_of_square(const Arena& arena, NodeId e, NodeId x, bool negative) {
 NodeId sigmoid_times_exp(Rewriter& r, NodeId root) {
   Arena& arena = r.arena();
   static const expr::Op &exp = expr::op("exp"), &exp2 = expr::op("exp2");
-  if (!is_float(arena.type(root).dtype) || !has_factor(arena, root, {&exp, &exp2})) return expr::no_node;
-  Factors f = factors_of(r, root);
+  auto factors = factors_with(r, root, {&exp, &exp2});
+  if (!factors) return expr::no_node;
+  Factors& f = *factors;
   for (std::size_t i = 0; i < f.above.size(); ++i) {
     const NodeId e = f.above[i];
     if (&arena.op(e) != &exp && &arena.op(e) != &exp2) continue;
@@ -113,8 +114,9 @@ NodeId sigmoid_times_exp(Rewriter& r, NodeId root) {
 NodeId exp_over_expm1(Rewriter& r, NodeId root) {
   Arena& arena = r.arena();
   static const expr::Op& expm1 = expr::op("expm1");
-  if (!is_float(arena.type(root).dtype) || !has_factor(arena, root, {&expm1})) return expr::no_node;
-  Factors f = factors_of(r, root);
+  auto factors = factors_with(r, root, {&expm1});
+  if (!factors) return expr::no_node;
+  Factors& f = *factors;
   const auto exponent_of = [&](NodeId d) { return &arena.op(d) == &expm1 ? arena.input(d, 0) : expr::no_node; };
   for (auto e = f.above.begin(); e != f.above.end(); ++e) {
     if (!is_op(arena, *e, "exp") || !is_float(arena.type(arena.input(*e, 0)).dtype)) continue;
@@ -133,8 +135,9 @@ NodeId exp_over_expm1(Rewriter& r, NodeId root) {
 NodeId exp_times_exp_of_minus(Rewriter& r, NodeId root) {
   Arena& arena = r.arena();
   static const expr::Op& exp = expr::op("exp");
-  if (!is_float(arena.type(root).dtype) || !has_factor(arena, root, {&exp})) return expr::no_node;
-  Factors f = factors_of(r, root);
+  auto factors = factors_with(r, root, {&exp});
+  if (!factors) return expr::no_node;
+  Factors& f = *factors;
   for (auto e = f.above.begin(); e != f.above.end(); ++e) {
     const auto is_inverse = [&](NodeId other) {
       return &arena.op(other) == &exp && are_opposite(arena, arena.input(other, 0), arena.input(*e, 0));
@@ -152,8 +155,9 @@ NodeId exp_times_exp_of_minus(Rewriter& r, NodeId root) {
 NodeId erfc_times_exp(Rewriter& r, NodeId root) {
   Arena& arena = r.arena();
   static const expr::Op& erfc = expr::op("erfc");
-  if (!is_float(arena.type(root).dtype) || !has_factor(arena, root, {&erfc})) return expr::no_node;
-  Factors f = factors_of(r, root);
+  auto factors = factors_with(r, root, {&erfc});
+  if (!factors) return expr::no_node;
+  Factors& f = *factors;
   for (auto* side : {&f.above, &f.below}) {
     auto* const opposite = side == &f.above ? &f.below : &f.above;
     for (NodeId& c : *side) {

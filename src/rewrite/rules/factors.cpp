@@ -12,6 +12,25 @@ namespace {
 
 constexpr std::size_t max_factors = 16;
 
+/// Whether a factor of `root` is made by one of `ops`.
+bool has_factor(const Arena& arena, NodeId root, std::initializer_list<const expr::Op*> ops) {
+  static const expr::Op *const mul = &expr::op("mul"), *const divide = &expr::op("true_divide"),
+                               *const neg = &expr::op("neg");
+  std::array<NodeId, 2 * max_factors> pending;
+  std::size_t count = 1;
+  pending[0] = root;
+  for (std::size_t visited = 0; count > 0 && visited < 2 * max_factors; ++visited) {
+    const NodeId node = pending[--count];
+    const expr::Op* const op = &arena.op(node);
+    if (std::ranges::find(ops, op) != ops.end()) return true;
+    if (op != mul && op != divide && op != neg) continue;
+    for (const NodeId input : arena.inputs(node)) {
+      if (count < pending.size()) pending[count++] = input;
+    }
+  }
+  return false;
+}
+
 }  // namespace
 
 Factors factors_of(Rewriter& r, NodeId root) {
@@ -38,22 +57,9 @@ Factors factors_of(Rewriter& r, NodeId root) {
   return f;
 }
 
-bool has_factor(const Arena& arena, NodeId root, std::initializer_list<const expr::Op*> ops) {
-  static const expr::Op *const mul = &expr::op("mul"), *const divide = &expr::op("true_divide"),
-                               *const neg = &expr::op("neg");
-  std::array<NodeId, 2 * max_factors> pending;
-  std::size_t count = 1;
-  pending[0] = root;
-  for (std::size_t visited = 0; count > 0 && visited < 2 * max_factors; ++visited) {
-    const NodeId node = pending[--count];
-    const expr::Op* const op = &arena.op(node);
-    if (std::ranges::find(ops, op) != ops.end()) return true;
-    if (op != mul && op != divide && op != neg) continue;
-    for (const NodeId input : arena.inputs(node)) {
-      if (count < pending.size()) pending[count++] = input;
-    }
-  }
-  return false;
+std::optional<Factors> factors_with(Rewriter& r, NodeId root, std::initializer_list<const expr::Op*> ops) {
+  if (!is_float(r.arena().type(root).dtype) || !has_factor(r.arena(), root, ops)) return std::nullopt;
+  return factors_of(r, root);
 }
 
 int cancel(Factors& f) {

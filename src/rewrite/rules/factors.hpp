@@ -13,8 +13,9 @@ struct Factors {
 /// Of `root`, a few at most: what is left of a longer product is one factor.
 Factors factors_of(Rewriter& rewriter, expr::NodeId root);
 
-/// Whether one of them is made by one of `ops`. Most products have no such factor, and this makes and stores nothing.
-bool has_factor(const expr::Arena& arena, expr::NodeId root, std::initializer_list<const expr::Op*> ops);
+/// The same of a product of floats of which one factor is made by one of `ops`. Most products have no such factor: then
+/// there is nothing, and nothing is made or stored.
+std::optional<Factors> factors_with(Rewriter& rewriter, expr::NodeId root, std::initializer_list<const expr::Op*> ops);
 
 /// Takes from `f` what stands on both sides of its line; how many.
 int cancel(Factors& f);
