@@ -70,9 +70,9 @@ std::string print_launch(std::span<const runtime::BoundKernel> kernels, const co
   }
   if (sizes.empty()) sizes = "one element";
   if (cuda) {
-    const kernel::Family family = kernels[0].analysis->kernel.family;
-    const int blocks =
-        kernels.size() > 1 ? codegen::group_blocks(items, schedule) : codegen::gpu_blocks(family, items, schedule);
+    const int blocks = kernels.size() > 1
+                           ? codegen::tile_blocks(items, schedule)
+                           : codegen::gpu_blocks(*kernels[0].analysis, kernels[0].launch.variant, items, schedule);
     return fmt::format("{}: {} blocks of {} threads", sizes, blocks, schedule.threads);
   }
   const codegen::Work work = kernels.size() > 1 ? codegen::group_work(items, schedule)

@@ -106,7 +106,10 @@ class Emitter {
     if (guarded()) line("mutable unsigned int bad = 0;", "the check that failed");
     switch (kernel_.family) {
       case Family::pointwise:
-        emit_pointwise();
+        if (variant_.tiled())
+          emit_tiles();
+        else
+          emit_pointwise();
         break;
       case Family::row:
         emit_row();
@@ -236,10 +239,14 @@ class Emitter {
     return fmt::format("p.p{}[{}]", a, text.empty() ? "0" : text);
   }
 
+  DType dtype_of(int a) const {
+    return kernel_.operands[static_cast<std::size_t>(analysis_.accesses[static_cast<std::size_t>(a)].operand)].dtype;
+  }
+  bool is_staged(int a) const { return variant_.tiled() && variant_.staged[static_cast<std::size_t>(a)]; }
+
   std::string read(int a) {
-    const DType dtype =
-        kernel_.operands[static_cast<std::size_t>(analysis_.accesses[static_cast<std::size_t>(a)].operand)].dtype;
-    const std::string text = address(a);
+    const DType dtype = dtype_of(a);
+    const std::string text = is_staged(a) ? fmt::format("tile.t{}[at]", a) : address(a);
     return compute_dtype(dtype) == dtype ? text : fmt::format("ct::to_float({})", text);
   }
 
@@ -439,9 +446,15 @@ class Emitter {
   // ---- index variables ----
 
   /// i{first} ... i{first + count - 1} from a C-order position.
-  void split_index(std::string position, std::size_t first, std::size_t count) {
-    for (std::size_t m = first + count; m-- > first;) {
-      if (m == first) {
+  void split_index(const std::string& position, std::size_t first, std::size_t count) {
+    std::vector<std::size_t> axes;
+    for (std::size_t m = first; m < first + count; ++m) axes.push_back(m);
+    split_index(position, axes);
+  }
+  void split_index(std::string position, const std::vector<std::size_t>& axes) {
+    for (std::size_t k = axes.size(); k-- > 0;) {
+      const std::size_t m = axes[k];
+      if (k == 0) {
         line(fmt::format("const ct::index i{} = {};", m, position));
       } else {
         line(fmt::format("const ct::index i{} = {} % p.n{};", m, position, m));
@@ -490,6 +503,38 @@ class Emitter {
       else
         line("(void)column;");
       // Without inner axes everything is "once a point", and the point is the element.
+      stores_and_checks(false);
+    });
+    line("}");
+  }
+
+  /// `fetch` copies what is staged into the place `at` of a tile, `element` uses it.
+  void emit_tiles() {
+    const std::size_t down = static_cast<std::size_t>(variant_.tile_axis), across = axes_.size() - 1;
+    std::vector<std::size_t> others;
+    for (std::size_t m = 0; m < across; ++m) {
+      if (m != down) others.push_back(m);
+    }
+    line(fmt::format("CT_MEMBER ct::index height() const {{ return p.n{}; }}", down));
+    line(fmt::format("CT_MEMBER ct::index width() const {{ return p.n{}; }}", across));
+    line("struct Tile {");
+    for (int a = 0; a < static_cast<int>(variant_.staged.size()); ++a) {
+      if (is_staged(a)) line(fmt::format("  {} t{}[ct::tile_elements];", stored_type(dtype_of(a)), a));
+    }
+    line("};");
+    const std::string point =
+        fmt::format("ct::index{}, ct::index i{}, ct::index i{}, int at", others.empty() ? "" : " outer", down, across);
+    line(fmt::format("CT_MEMBER void fetch(Tile& tile, {}) const {{", point));
+    block([&] {
+      split_index("outer", others);
+      for (int a = 0; a < static_cast<int>(variant_.staged.size()); ++a) {
+        if (is_staged(a)) line(fmt::format("tile.t{}[at] = {};", a, address(a)));
+      }
+    });
+    line("}");
+    line(fmt::format("CT_MEMBER void element(const Tile& tile, {}) const {{", point));
+    block([&] {
+      split_index("outer", others);
       stores_and_checks(false);
     });
     line("}");
@@ -637,7 +682,9 @@ class Emitter {
 
   std::string entries(const std::string& name) const {
     const bool split = kernel_.family == Family::split;
-    const std::string family = split ? "split_parts" : std::string(kernel::name_of(kernel_.family));
+    const std::string family = split              ? "split_parts"
+                               : variant_.tiled() ? "pointwise_tiles"
+                                                  : std::string(kernel::name_of(kernel_.family));
     const std::string space = name + "_text::";
     std::string text;
     if (target_ == Target::cpu) {
@@ -698,7 +745,8 @@ Text emit_group(std::span<const Part> parts, Target target) {
   };
   std::vector<Body> bodies;
   for (std::size_t i = 0; i < parts.size(); ++i) {
-    Emitter::Functor functor = Emitter(*parts[i].analysis, *parts[i].variant, target).functor();
+    const Variant variant = parts[i].variant->without_tiles();
+    Emitter::Functor functor = Emitter(*parts[i].analysis, variant, target).functor();
     auto at = std::ranges::find(bodies, functor.code, [](const Body& b) { return b.functor.code; });
     if (at == bodies.end()) at = bodies.insert(at, {std::move(functor), {}, {}});
     at->parts.push_back(static_cast<int>(i));
@@ -762,9 +810,10 @@ Text emit_group(std::span<const Part> parts, Target target) {
 std::string prelude(Target target, bool simulator) {
   static constexpr std::string_view common[] = {"common/numeric.cuh", "common/math.cuh", "common/special.cuh",
                                                 "common/complex.cuh", "common/body.cuh", "common/combine.cuh"};
-  static constexpr std::string_view cpu[] = {"cpu/pointwise.hpp", "cpu/row.hpp", "cpu/column.hpp", "cpu/split.hpp",
-                                             "cpu/group.hpp"};
-  static constexpr std::string_view cuda[] = {"pointwise.cuh", "row.cuh", "column.cuh", "split.cuh", "group.cuh"};
+  static constexpr std::string_view cpu[] = {"cpu/pointwise.hpp", "cpu/tiles.hpp", "cpu/row.hpp",
+                                             "cpu/column.hpp",    "cpu/split.hpp", "cpu/group.hpp"};
+  static constexpr std::string_view cuda[] = {"pointwise.cuh", "tiles.cuh", "row.cuh",
+                                              "column.cuh",    "split.cuh", "group.cuh"};
   std::string text;
   const auto add = [&](std::string_view path) { text += fmt::format("{}\n", embedded_file(path)); };
   add(target == Target::cpu ? "cpu/device_cpu.hpp"

@@ -30,10 +30,28 @@ constexpr Family families[] = {Family::pointwise, Family::row, Family::column, F
 
 std::int64_t point_count(const Launch& launch) { return product(launch, 0, launch.variant.parallel.size()); }
 
+namespace {
+
+/// Of a variant with tiles.
+std::int64_t tile_count(const Launch& launch, std::int64_t side) {
+  std::int64_t count = 1;
+  const std::size_t axes = launch.variant.parallel.size();
+  for (std::size_t m = 0; m < axes; ++m) {
+    const bool tiled = m + 1 == axes || static_cast<int>(m) == launch.variant.tile_axis;
+    count *= tiled ? ceiling(launch.sizes[m], side) : launch.sizes[m];
+  }
+  return count;
+}
+
+}  // namespace
+
 Work cpu_work(const Analysis& analysis, const Launch& launch, const Schedule& schedule) {
   const std::int64_t points = point_count(launch), length = inner_count(launch);
   switch (analysis.kernel.family) {
     case Family::pointwise:
+      if (launch.variant.tiled()) {
+        return {tile_count(launch, cpu_tile_side), at_least_one(schedule.grain / (cpu_tile_side * cpu_tile_side))};
+      }
       return {points, schedule.grain};
     case Family::row:
       return {points, at_least_one(schedule.grain / at_least_one(length))};
@@ -49,11 +67,16 @@ Work cpu_work(const Analysis& analysis, const Launch& launch, const Schedule& sc
 }
 
 std::int64_t gpu_items(const Analysis& analysis, const Launch& launch) {
+  if (launch.variant.tiled()) return tile_count(launch, gpu_tile_side);
   return analysis.kernel.family == Family::split ? ceiling(inner_count(launch), part_elements) : point_count(launch);
 }
 
-int group_blocks(std::int64_t tiles, const Schedule& schedule) {
+int tile_blocks(std::int64_t tiles, const Schedule& schedule) {
   return static_cast<int>(std::clamp<std::int64_t>(tiles, 1, schedule.blocks));
+}
+
+int thread_blocks(std::int64_t items, const Schedule& schedule) {
+  return tile_blocks(ceiling(items, schedule.threads), schedule);
 }
 
 std::int64_t group_tiles(const Launch& launch) { return (point_count(launch) + group_tile - 1) / group_tile; }
@@ -62,10 +85,11 @@ Work group_work(std::int64_t tiles, const Schedule& schedule) {
   return {tiles, std::max<std::int64_t>(1, schedule.grain / group_tile)};
 }
 
-int gpu_blocks(Family family, std::int64_t items, const Schedule& schedule) {
+int gpu_blocks(const Analysis& analysis, const Variant& variant, std::int64_t items, const Schedule& schedule) {
+  if (variant.tiled()) return tile_blocks(items, schedule);
+  const Family family = analysis.kernel.family;
   const bool warps = family == Family::row || family == Family::split;
-  const std::int64_t per_block = warps ? schedule.threads / 32 : schedule.threads;
-  return static_cast<int>(std::clamp<std::int64_t>(ceiling(items, per_block), 1, schedule.blocks));
+  return warps ? tile_blocks(ceiling(items, schedule.threads / 32), schedule) : thread_blocks(items, schedule);
 }
 
 namespace {

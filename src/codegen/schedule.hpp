@@ -27,17 +27,19 @@ struct Work {
   std::int64_t grain = 1;
 };
 
-/// On the CPU an item is an element (pointwise), a point (row), a tile of neighbouring points (column) or a part
-/// (split).
+/// On the CPU an item is an element (pointwise) or a tile of them (Variant::tile_axis), a point (row), a tile of
+/// neighbouring points (column) or a part (split).
 Work cpu_work(const Analysis& analysis, const Launch& launch, const Schedule& schedule);
-/// On a GPU an item is a point of the kernel, or a part (split).
+/// On a GPU an item is a point of the kernel, a tile of them (Variant::tile_axis), or a part (split).
 std::int64_t gpu_items(const Analysis& analysis, const Launch& launch);
 /// Elements of a pointwise kernel.
 std::int64_t point_count(const Launch& launch);
-/// Blocks for so many items: a thread an item for pointwise and column kernels, else a warp.
-int gpu_blocks(kernel::Family family, std::int64_t items, const Schedule& schedule);
-/// Of a launch of several kernels: a block takes a tile.
-int group_blocks(std::int64_t tiles, const Schedule& schedule);
+/// Blocks for so many items: a thread an item for pointwise and column kernels, a block a tile of points, else a warp.
+int gpu_blocks(const Analysis& analysis, const Variant& variant, std::int64_t items, const Schedule& schedule);
+/// Of a launch whose items are threads.
+int thread_blocks(std::int64_t items, const Schedule& schedule);
+/// Of a launch whose items are tiles, such as one of several kernels: a block takes a tile.
+int tile_blocks(std::int64_t tiles, const Schedule& schedule);
 
 /// The family's schedule with overrides applied: "threads=128+row.blocks=64+row_1a2b3c.threads=256". What stands in
 /// front of a key is a family, or the beginning of a kernel's name (from the family's _ on) or of its digest (four
@@ -48,6 +50,8 @@ std::string print(const Schedule& schedule);
 
 /// Split kernels: elements of one part, as part_elements of the templates.
 inline constexpr std::int64_t part_elements = 16 * 1024;
+/// Tiles of pointwise kernels have so many points along each of their two axes, as tile_side of the templates.
+inline constexpr std::int64_t cpu_tile_side = 64, gpu_tile_side = 32;
 /// Column kernels on the CPU: points of one tile, as tile_points of the template.
 inline constexpr std::int64_t tile_points = 256;
 /// Launches of several kernels: points of one item, as group_tile of the templates.

@@ -71,7 +71,8 @@ std::string standalone_program(const Text& text, std::span<const StandalonePart>
   for (const StandalonePart& part : parts)
     items += group ? group_tiles(*part.launch) : gpu_items(*part.analysis, *part.launch);
   const Schedule schedule = choose_schedule(family, "");
-  const std::int64_t blocks = group ? group_blocks(items, schedule) : gpu_blocks(family, items, schedule);
+  const std::int64_t blocks =
+      group ? tile_blocks(items, schedule) : gpu_blocks(*parts[0].analysis, parts[0].launch->variant, items, schedule);
 
   std::string operands, parameters;
   std::vector<std::size_t> first_operand;

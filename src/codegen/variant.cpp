@@ -1,6 +1,7 @@
 #include "codegen/variant.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 
 namespace croton::codegen {
 
@@ -10,6 +11,51 @@ Layout Layout::contiguous(std::vector<std::int64_t> shape) {
   for (std::size_t d = layout.shape.size(); d-- > 1;) layout.strides[d - 1] = layout.strides[d] * layout.shape[d];
   return layout;
 }
+
+Variant Variant::without_tiles() const {
+  Variant plain = *this;
+  plain.tile_axis = -1;
+  plain.staged.clear();
+  return plain;
+}
+
+namespace {
+
+// Fewer than these along an axis, and reading a line of memory for each element costs little.
+constexpr std::int64_t least_tiled = 8;
+// What a tile may take per point: 32 KiB of the shared memory of a GPU, where a tile has 1056 elements.
+constexpr std::size_t most_staged_bytes = 32;
+
+/// Whether all points read it, and read no more than is there.
+bool reads_every_point(const Analysis& analysis, std::size_t access) {
+  if (analysis.accesses[access].written || !analysis.accesses[access].affine) return false;
+  return std::ranges::none_of(analysis.load_access, [&](const auto& load) {
+    return load.second == static_cast<int>(access) && analysis.kernel.body.op(load.first).name == "load_if";
+  });
+}
+
+/// Sets tile_axis and staged.
+void choose_tiles(const Analysis& analysis, Launch& launch) {
+  Variant& variant = launch.variant;
+  if (analysis.kernel.family != kernel::Family::pointwise || variant.parallel.size() < 2) return;
+  const std::size_t fast = variant.parallel.size() - 1;
+  if (launch.sizes[fast] < least_tiled) return;
+  std::size_t bytes = 0;
+  for (std::size_t a = 0; a < analysis.accesses.size(); ++a) {
+    if (!reads_every_point(analysis, a) || std::abs(launch.strides[a][fast]) <= 1) continue;
+    for (std::size_t m = 0; m < fast; ++m) {
+      if (launch.strides[a][m] != 1 || launch.sizes[m] < least_tiled) continue;
+      if (variant.tiled() && variant.tile_axis != static_cast<int>(m)) continue;
+      bytes += size_of(analysis.kernel.operands[static_cast<std::size_t>(analysis.accesses[a].operand)].dtype);
+      if (bytes > most_staged_bytes) return;
+      variant.tile_axis = static_cast<int>(m);
+      variant.staged.resize(analysis.accesses.size());
+      variant.staged[a] = true;
+    }
+  }
+}
+
+}  // namespace
 
 Launch specialise(const Analysis& analysis, std::span<const std::int64_t> extents, std::span<const Layout> operands) {
   const kernel::Kernel& kernel = analysis.kernel;
@@ -87,6 +133,7 @@ Launch specialise(const Analysis& analysis, std::span<const std::int64_t> extent
                                                             : StrideClass::any);
     }
   }
+  choose_tiles(analysis, launch);
   return launch;
 }
 

@@ -1,5 +1,6 @@
 // Variant: what of a kernel's text depends on the strides of its operands. Neighbouring axes that every access walks as
-// one are merged, and the fast axis may be known to have stride 1. Sizes do not matter: one variant serves every size.
+// one are merged, the fast axis may be known to have stride 1, and what lies along another axis may be read by tiles.
+// Any variant for these strides serves every size; the sizes only tell whether tiles are worth it.
 #pragma once
 
 #include "codegen/analysis.hpp"
@@ -21,6 +22,13 @@ struct Variant {
   std::vector<MergedAxis> parallel, inner;
   std::vector<std::vector<StrideClass>>
       strides;  // [access][merged axis, parallel ones first]; empty for other than affine ones
+  /// Pointwise kernels: the merged axis along which some reads have stride 1, while the fast axis takes them from one
+  /// line of memory to another. They are staged: a tile of both axes is copied along this one before it is used. -1:
+  /// there is none.
+  int tile_axis = -1;
+  std::vector<bool> staged;  // [access]; empty without tiles
+  bool tiled() const { return tile_axis >= 0; }
+  Variant without_tiles() const;
   auto operator<=>(const Variant&) const = default;
 };
 

@@ -232,9 +232,9 @@ void KernelLaunch::run_on_device(const Memory& memory, std::uint32_t* failure) {
     operands_.push_back({device_failure_.get(), failure_bytes, true, true});
     device_->copy_in(device_failure_.get(), failure, failure_bytes);
   }
-  const int blocks = kernels_.size() > 1
-                         ? codegen::group_blocks(work_.items, schedule_)
-                         : codegen::gpu_blocks(kernels_[0].analysis->kernel.family, work_.items, schedule_);
+  const int blocks = kernels_.size() > 1 ? codegen::tile_blocks(work_.items, schedule_)
+                                         : codegen::gpu_blocks(*kernels_[0].analysis, kernels_[0].launch.variant,
+                                                               work_.items, schedule_);
   device_->launch({.text = &text_,
                    .parameters = parameters_,
                    .items = work_.items,

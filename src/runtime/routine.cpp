@@ -93,7 +93,7 @@ void RoutineLaunch::run_phases(const Memory& memory) {
       device_->launch({.text = &text_,
                        .parameters = parameters_,
                        .items = phase.items,
-                       .blocks = codegen::gpu_blocks(kernel::Family::pointwise, phase.items, schedule_),
+                       .blocks = codegen::thread_blocks(phase.items, schedule_),
                        .threads = schedule_.threads,
                        .operands = operands_});
       // What the first launch has written, the next ones may read.

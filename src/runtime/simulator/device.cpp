@@ -69,6 +69,8 @@ std::shared_ptr<const Program> program_of(const codegen::Text& text) {
   Programs& programs = Programs::instance();
   const std::lock_guard lock(programs.mutex);
   if (programs.waiting.contains(text.name)) programs.compile_waiting(text.name);
+  const codegen::Text* one = &text;
+  if (!programs.by_name.contains(text.name)) programs.compile_all(std::span(&one, 1));  // texts have changed since
   return programs.by_name.at(text.name);
 }
 
