@@ -259,9 +259,10 @@ Program products() {
 Program inference() {
   const auto b = vector("b", DType::bool_);
   const auto x = vector("x"), y = vector("y");
-  const auto a = matrix("a"), w = matrix("w");
-  return {{b, x, y, a, w},
-          {where(b, exp(x), exp(y)), dot(2 * a, w), dot(dot(a, a), y), dot(x, dot(w, w)), a[slice(0, {})]},
+  const auto a = matrix("a"), w = matrix("w"), p = matrix("p");
+  return {{b, x, y, a, w, p},
+          {where(b, exp(x), exp(y)), dot(2 * a, w), dot(dot(a, a), y), dot(x, dot(w, w)), dot(p, dot(p, dot(p, p))),
+           a[slice(0, {})]},
           false};
 }
 

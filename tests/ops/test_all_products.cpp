@@ -445,6 +445,10 @@ TEST_CASE("gradients of products of all ranks", "[ops]") {
       {"vdot", [](const Inputs& x) { return ct::vdot(x[0], x[1]); }, {{2, 3}, {3, 2}}},
       {"kron", [](const Inputs& x) { return ct::kron(x[0], x[1]); }, {{2, 3}, {2, 2}}, true},
       {"matrix_power", [](const Inputs& x) { return ct::matrix_power(x[0], 5); }, {{2, 2}}, true},
+      {"power by hand",
+       [](const Inputs& x) { return ct::dot(ct::dot(ct::dot(ct::dot(x[0], x[0]), x[0]), x[0]), x[0]); },
+       {{2, 2}},
+       true},
       {"powers of a batch", [](const Inputs& x) { return ct::matrix_power(x[0], 2); }, {{2, 2, 2}}},
       {"power 0", [](const Inputs& x) { return ct::matrix_power(x[0], 0) + x[0]; }, {{2, 2}}},
       {"einsum",
@@ -463,4 +467,27 @@ TEST_CASE("gradients of products of all ranks", "[ops]") {
     INFO(c.name);
     CHECK(grad_error(c.f, points, c.second ? 2 : 1) < 1e-5);
   }
+}
+
+TEST_CASE("a power written as a chain of products", "[ops]") {
+  const std::string mode = GENERATE(from_range(backends()));
+  const Variable a = ct::dmatrix("a");
+  Variable power = a, from_right = a;
+  for (int k = 1; k < 11; ++k) {
+    power = ct::dot(power, a);
+    from_right = ct::dot(a, from_right);
+  }
+  const auto f = compile(mode, {a}, {power, from_right + 1});
+  const Array steps = Array(std::vector<double>{1, 1, 1, 0}).reshape({2, 2});  // its powers are Fibonacci's numbers
+  const auto results = f(steps);
+  const double fibonacci[] = {144, 89, 89, 55};
+  for (int i = 0; i < 4; ++i) {
+    CHECK(results[0].as_double(i) == fibonacci[i]);
+    CHECK(results[1].as_double(i) == fibonacci[i] + 1);
+  }
+  CHECK(f(Array::zeros(DType::float64, {0, 0}))[0].shape() == Sizes{0, 0});
+  CHECK_THROWS_AS(f(Array::zeros(DType::float64, {2, 3})), ct::ShapeError);
+  const std::string rewrites = ct::function({a}, power).rewrites();
+  CAPTURE(rewrites);
+  CHECK(rewrites.find("dot-powers") != std::string::npos);
 }

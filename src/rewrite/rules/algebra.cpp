@@ -68,6 +68,7 @@ std::span<const Rule> algebra_rules() {
       {"dot-outer", "dot", "", "nothing to add up, and a map fuses", false, outer_product},
       {"dot-scaled", "dot", "", "the factor goes into the routine, or is applied to the result", false, scaled_product},
       {"dot-dot", "dot", "", "fewer multiplications in the other order; but inf 0 is nan", true, chain_of_products},
+      {"dot-powers", "dot", "", "powers by squaring need fewer products; but inf 0 is nan", true, power_by_squaring},
   };
   return rules;
 }

@@ -49,5 +49,6 @@ expr::NodeId scaled_product(Rewriter& rewriter, expr::NodeId root);
 expr::NodeId product_with_zeros(Rewriter& rewriter, expr::NodeId root);
 expr::NodeId outer_product(Rewriter& rewriter, expr::NodeId root);
 expr::NodeId chain_of_products(Rewriter& rewriter, expr::NodeId root);
+expr::NodeId power_by_squaring(Rewriter& rewriter, expr::NodeId root);
 
 }  // namespace croton::rewrite

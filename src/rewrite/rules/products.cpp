@@ -1,4 +1,8 @@
 // Products of matrices.
+#include <algorithm>
+#include <bit>
+#include <unordered_map>
+
 #include "rewrite/rules/functions.hpp"
 
 namespace croton::rewrite {
@@ -97,6 +101,72 @@ NodeId chain_of_products(Rewriter& r, NodeId root) {
       return r.make("dot", {r.make("dot", {left, b}), c});
   }
   return expr::no_node;
+}
+
+namespace {
+
+/// A product of nothing but one matrix, however it is bracketed.
+struct Power {
+  NodeId base = expr::no_node;
+  std::int64_t exponent = 0;
+  std::vector<NodeId> products;  // each once; the root is the last
+};
+
+/// What `root` multiplies; base is no_node if that is not one matrix. Products that others read count as matrices, as
+/// they are computed in any case.
+Power power_of(const Rewriter& r, const Arena& arena, NodeId root) {
+  const auto is_inside = [&](NodeId x) { return arena.op(x).name == "dot" && (x == root || r.one_use(x)); };
+  Power power;
+  std::unordered_map<NodeId, std::int64_t> exponents;
+  std::vector<NodeId> pending{root};
+  while (!pending.empty()) {
+    const NodeId x = pending.back();
+    if (exponents.contains(x)) {
+      pending.pop_back();
+    } else if (!is_inside(x)) {
+      if (power.base != expr::no_node && power.base != x) return {};
+      power.base = x;
+      exponents[x] = 1;
+    } else {
+      std::int64_t exponent = 0;
+      bool ready = true;
+      for (const NodeId side : arena.inputs(x)) {
+        const auto known = exponents.find(side);
+        ready = ready && known != exponents.end();
+        if (known == exponents.end())
+          pending.push_back(side);
+        else if (__builtin_add_overflow(exponent, known->second, &exponent))
+          return {};
+      }
+      if (!ready) continue;
+      exponents[x] = power.exponent = exponent;
+      power.products.push_back(x);
+    }
+  }
+  return power;
+}
+
+}  // namespace
+
+/// a a a a is (a a) (a a): by squaring, a^n needs at most 2 log2(n) products.
+NodeId power_by_squaring(Rewriter& r, NodeId root) {
+  Arena& arena = r.arena();
+  const Power power = power_of(r, arena, root);
+  if (power.base == expr::no_node) return expr::no_node;
+  // The longest product of the chain speaks for all of it.
+  const NodeId reader = r.only_reader();
+  if (reader != expr::no_node && arena.op(reader).name == "dot" &&
+      std::ranges::find(arena.inputs(reader), power.base) != arena.inputs(reader).end())
+    return expr::no_node;
+  const auto n = static_cast<std::uint64_t>(power.exponent);
+  const auto needed = static_cast<std::size_t>(std::bit_width(n)) + static_cast<std::size_t>(std::popcount(n)) - 2;
+  if (needed >= power.products.size()) return expr::no_node;
+  NodeId square = power.base, result = expr::no_node;
+  for (std::uint64_t rest = n; rest != 0; rest >>= 1) {
+    if ((rest & 1) != 0) result = result == expr::no_node ? square : r.make("dot", {result, square});
+    if (rest != 1) square = r.make("dot", {square, square});
+  }
+  return result;
 }
 
 }  // namespace croton::rewrite
