@@ -105,6 +105,8 @@ Campaign run_campaign(const CampaignOptions& options) {
     if (b % options.parts != options.part) continue;
     const std::uint64_t end = std::min(first + options.batch, options.first + options.graphs);
     const bool special = !options.only_gradients && first / options.batch % special_period == special_period - 1;
+    const auto settings = settings_of(first / options.batch, options.seed, special, options.simulate);
+    const bool fast_compile = std::ranges::any_of(settings, [](const Setting& s) { return s.name == "fast_compile"; });
     std::vector<Prepared> batch;
     const std::clock_t start = std::clock();
     for (std::uint64_t number = first; number < end; ++number) {
@@ -112,7 +114,7 @@ Campaign run_campaign(const CampaignOptions& options) {
           make_case(options.seed, number, special, options.only_gradients || is_smooth(number, special), options.share),
           fmt::format("g{}_", number)));
       try {
-        campaign.coverage.observe(batch.back());
+        campaign.coverage.observe(batch.back(), fast_compile);
       } catch (const ct::InternalError& e) {
         const Setting cpu = settings_of(0, options.seed, special, false)[0];
         campaign.failures.push_back({batch.back().test, cpu, Fault::error, fmt::format("raises {}", e.what())});
@@ -120,7 +122,6 @@ Campaign run_campaign(const CampaignOptions& options) {
       }
     }
     campaign.tally.seconds["generate"] += static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
-    const auto settings = settings_of(first / options.batch, options.seed, special, options.simulate);
     if (!options.only_gradients) {
       for (Failure& failure : run_batch(batch, settings, {}, campaign.tally))
         campaign.failures.push_back(std::move(failure));

@@ -56,7 +56,7 @@ void note_kernels(const ct::fuse::Program& program, Names& names) {
 
 }  // namespace
 
-void Coverage::observe(const Prepared& p) {
+void Coverage::observe(const Prepared& p, bool fast_compile) {
   Names op_names, rule_names, kernel_names;
   std::size_t count = 0;
   for (const ct::builder::Node* node : ct::builder::topological_order(p.roots)) {
@@ -75,13 +75,17 @@ void Coverage::observe(const Prepared& p) {
                                  p.built.nodes[static_cast<std::size_t>(update.value)]);
   }
   ct::expr::Graph graph = ct::builder::import(request).graph;
-  const ct::rewrite::Options options{.special_values = !p.test.special, .optimizer = "fast_run"};
-  ct::rewrite::run(graph, options, [&](const ct::rewrite::GroupReport& report, const ct::expr::Graph& now) {
+  const auto note = [&](const ct::rewrite::GroupReport& report, const ct::expr::Graph& now) {
     note_ops(now, op_names);
     for (const auto& [rule, fired] : report.fired) {
       if (fired > 0) rule_names.insert(fmt::format("{}/{}", report.group, rule));
     }
-  });
+  };
+  ct::rewrite::run(graph, {.special_values = !p.test.special, .optimizer = "fast_run"}, note);
+  if (fast_compile) {
+    ct::expr::Graph other = ct::builder::import(request).graph;
+    ct::rewrite::run(other, {.special_values = !p.test.special, .optimizer = "fast_compile"}, note);
+  }
   const ct::fuse::Program program = ct::fuse::fuse(ct::rewrite::place(graph, {}, nullptr));
   for (const ct::fuse::Call& call : program.calls) {
     if (call.product && call.product->accumulate != ct::expr::no_node) op_names.insert("gemm");

@@ -13,8 +13,9 @@ namespace differential {
 
 class Coverage {
  public:
-  /// Counts the graph: as it is built, after every group of rules, and as it is cut into kernels.
-  void observe(const Prepared& prepared);
+  /// Counts the graph: as it is built, after every group of rules (of that optimizer too, if it runs under it), and as
+  /// it is cut into kernels.
+  void observe(const Prepared& prepared, bool fast_compile = false);
 
   std::map<std::string, std::uint64_t> ops, rules, kernels;  // name -> graphs
   std::vector<std::size_t> nodes;                            // of each graph, leaves left out

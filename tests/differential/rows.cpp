@@ -524,6 +524,7 @@ const std::vector<Row>& functions() {
       {"dot_scaled", matrices, MAKE(ct::dot(in[0] * ct::cast(2, in[0].dtype()), in[1]))},
       {"dot_of_dot", matrices, MAKE(ct::dot(ct::dot(in[0], in[1]), ct::sum(in[1], ReduceOptions(0))))},
       {"power_by_hand", one_float_matrix, MAKE([&] { const Variable m = ct::dot(in[0], ct::transpose(in[0])) / (1 + ct::sum(ct::sqr(in[0]))); return ct::dot(ct::dot(ct::dot(m, m), m), m); }())},
+      {"one_minus_exp", one_float, MAKE(-ct::exp(in[0]) + 1)},
       {"cube", one_float, MAKE(ct::pow(in[0], ct::cast(3, in[0].dtype())))},
       {"power_of_halves", one_float, MAKE(ct::pow(ct::abs(in[0]), ct::cast(1.5, in[0].dtype())))},
       {"by_power_of_two", one_float, MAKE(in[0] / ct::cast(4, in[0].dtype()))},
