@@ -57,6 +57,10 @@ std::vector<Input> inputs_of(std::string_view name) {
   if (name == "layernorm_rows") {
     return {uniform(302, -4, 4, {4096, 1024}), uniform(303, 0.5, 1.5, {1024}), uniform(304, -1, 1, {1024})};
   }
+  if (name == "matpow") {
+    const double bound = std::sqrt(3.0 / 1000);  // products of such matrices stay of the same size
+    return {uniform(901, -bound, bound, {1000, 1000}), uniform(902, -bound, bound, {1000, 1000})};
+  }
   if (name == "mlp_step") {
     return {uniform(502, -0.05, 0.05, {1000, 1000}), uniform(503, -0.05, 0.05, {1000, 1000}),
             uniform(504, -0.1, 0.1, {1000, 10}), uniform(501, -1, 1, {800, 1000}), targets(505, 800)};
