@@ -316,7 +316,7 @@ def run(options, build, versions, import_s, place=lambda array: array, cannot=()
     for name in options.workloads:
         record = results[name] = {}
         if name in cannot:
-            record["left_out"] = "not offered"
+            record["instead"] = "-"
             continue
         try:
             run_one(options, build, place, name, record)
