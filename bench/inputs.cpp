@@ -38,6 +38,11 @@ std::int64_t count_of(const Sizes& shape) {
   return count;
 }
 
+template <class T>
+Array converted(const std::vector<double>& values) {
+  return Array(std::vector<T>(values.begin(), values.end()));
+}
+
 }  // namespace
 
 std::int64_t size_in_name(std::string_view workload) {
@@ -72,6 +77,15 @@ std::vector<Input> inputs_of(std::string_view name) {
 Array array_of(const Input& input) {
   if (input.kind == Input::Kind::zeros) return Array::zeros(input.dtype, input.shape);
   return Array::uniform(input.dtype, input.shape, input.seed, input.low, input.high);
+}
+
+Array array_without_traces(const Input& input) {
+  const std::vector<double> values = values_of(input);
+  const bool wide = input.dtype == DType::float64, whole = input.dtype == DType::int64;
+  const Array flat = wide    ? converted<double>(values)
+                     : whole ? converted<std::int64_t>(values)
+                             : converted<float>(values);
+  return flat.reshape(input.shape);
 }
 
 std::vector<double> values_of(const Input& input) {
