@@ -63,8 +63,15 @@ class Progress:
     def begin(self, done, job):
         what = job.workloads[0] if len(job.workloads) == 1 else f"{len(job.workloads)} workloads"
         left = f", about {self.minutes_left(done):.0f} min left" if self.took else ""
-        print(f"[{done + 1}/{len(self.jobs)}{left}] {job.program}, {job.mode}, {job.threads} thread(s), {what} {job.state}",
-              file=sys.stderr, flush=True)
+        print(f"[{done + 1}/{len(self.jobs)}{left}] {job.program}, {job.mode}, {job.threads} thread(s), {what}",
+              job.state, file=sys.stderr, flush=True)
+
+    def end(self, job, seconds, found):
+        self.took[job] = seconds
+        for one in found:
+            trouble = one.record.get("error") or one.record.get("instead", "-")
+            if trouble != "-":
+                print(f"  {one.workload}: {trouble}", file=sys.stderr, flush=True)
 
 
 def measure(options, programs):
@@ -76,8 +83,9 @@ def measure(options, programs):
         if reason is None:
             progress.begin(done, job)
             start = time.monotonic()
-            found += programs.run(job, cache_of(job, programs.folder))
-            progress.took[job] = time.monotonic() - start
+            new = programs.run(job, cache_of(job, programs.folder))
+            progress.end(job, time.monotonic() - start, new)
+            found += new
         elif reason:
             found.append(Found(job, job.workloads[0], {"instead": reason}))
         if job.state == "warm":

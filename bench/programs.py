@@ -47,7 +47,7 @@ class Job:
 
 @dataclasses.dataclass(frozen=True)
 class Found:
-    """What a process said about one workload. `record` has figures, or "error", or "instead": what a table says there."""
+    """What a process said about one workload: figures, or an "error", or what a table says "instead"."""
     job: Job
     workload: str
     record: dict
@@ -71,8 +71,8 @@ class Programs:
     def command(self, job, out):
         if job.program == "hand":
             cores = sorted(os.sched_getaffinity(0))[-job.threads:]
-            command = ["taskset", "-c", ",".join(map(str, cores)), self.hand, str(job.threads), str(self.options.budget)]
-            return command + (["reduced"] if self.options.quick else [])
+            command = [self.hand, str(job.threads), str(self.options.budget)]
+            return ["taskset", "-c", ",".join(map(str, cores)), *command, *["reduced"] * self.options.quick]
         if job.program == "croton":
             command = [self.options.croton_bench]
         else:
@@ -121,7 +121,7 @@ def wait_for(command, env, limit, out):
 
 def environment(cache):
     """Ours, with the caches in the given folder and without settings that others would not have."""
-    prefixes = ("CROTON_", "JAX_", "XLA_", "TORCH", "TRITON_", "PYTENSOR", "NUMBA_", "ORT_", "OMP_", "MKL_", "OPENBLAS_")
+    prefixes = ("CROTON_", "JAX_", "XLA_", "TORCH", "TRITON_", "PYTENSOR", "NUMBA_", "OMP_", "MKL_", "OPENBLAS_")
     kept = {k: v for k, v in os.environ.items() if not k.startswith(prefixes)}
     places = {"CROTON_FLAGS": "cache_dir=", "PYTENSOR_FLAGS": "base_compiledir=", "JAX_COMPILATION_CACHE_DIR": "",
               "TORCHINDUCTOR_CACHE_DIR": "", "TRITON_CACHE_DIR": "", "NUMBA_CACHE_DIR": "", "XDG_CACHE_HOME": ""}

@@ -59,45 +59,45 @@ def call_lines(table, failures):
 
 def first_row(workload, program, states):
     """One program's times, cold and warm."""
-    def pair(key):
-        shown = [states[s][key] for s in ("cold", "warm") if s in states]
-        return ", ".join(seconds(v["median"]) if v and "median" in v else instead(v) for v in shown)
-    alone = lambda key: pair(key).split(", ")[0]
-    built = pair("build_s") if "median" in (states["cold"]["build_s"] or {}) else "-"
-    later = alone("later_call_s") if built != "-" else "-"
-    return [workload, title(program), alone("import_s") if built != "-" else "-", built, pair("first_result_s"), later]
+    cold = states["cold"]
+    show = lambda value: seconds(value["median"]) if value and "median" in value else instead(value)
+    pair = lambda key: ", ".join(show(state[key]) for state in states.values())
+    if "median" not in cold["first_result_s"]:
+        return [workload, title(program), "-", "-", instead(cold["first_result_s"]), "-"]
+    return [workload, title(program), show(cold["import_s"]), pair("build_s"), pair("first_result_s"),
+            show(cold["later_call_s"])]
 
 
 def first_lines(table, failures):
     yield from ("", "## Time to the first result, new process, 1 thread", "",
                 "Cold: empty caches; warm: a second process. Importing the package is apart and not included.", "")
     rows = [first_row(w, p, states) for w, programs in table.items() for p, states in programs.items()]
-    yield from table_of(["workload", "program", "import", "built: cold, warm", "first result: cold, warm", "later call"],
-                        rows)
+    head = ["workload", "program", "import", "built: cold, warm", "first result: cold, warm", "later call"]
+    yield from table_of(head, rows)
     yield from notes(failures)
 
 
 def memory_lines(table, failures):
     programs = list(next(iter(table.values())))
-    for key, heading, what in (
-            ("work_mib", "Memory of the work, MiB, 1 thread", "The most that was resident while building and calling six "
-             "times, less what was with the inputs alone."),
-            ("peak_mib", "Memory of the process, MiB, 1 thread", "The most that was resident, the program and its packages "
-             "included.")):
+    kinds = {"work_mib": ("the work", "less what was resident with the inputs alone"),
+             "peak_mib": ("the process", "the program and its packages included")}
+    for key, (whose, which) in kinds.items():
         rows = []
         for workload, cells in table.items():
             least = min((c[key] for c in cells.values() if c and key in c), default=None)
             show = lambda c: bold(f"{c[key]:.0f}", c[key] == least) if c and key in c else instead(c)
             rows.append([workload, *(show(cells.get(p)) for p in programs)])
-        yield from ("", f"## {heading}", "", what, "", *table_of(["workload", *map(title, programs)], rows))
+        yield from ("", f"## Memory of {whose}, MiB, 1 thread", "",
+                    f"The most that was resident while building and calling six times, {which}.", "")
+        yield from table_of(["workload", *map(title, programs)], rows)
     yield from notes(failures)
 
 
 def text_of(result):
     lines = [f"# Croton beside its peers, {result['date']}", "",
-             f"{result['machine']}. Median over {result['rounds']} round(s); ± is half the distance between the lowest and "
-             "the highest round, where over 3 %; the fastest is bold; \"-\": not offered. What is measured and how to read "
-             "it: bench/README.md.", "",
+             f"{result['machine']}. Median over {result['rounds']} round(s); ± is half the distance between the "
+             "lowest and the highest round, where over 3 %; the fastest is bold; - is not offered. What is measured and "
+             "how to read it: bench/README.md.", "",
              "Versions: " + ", ".join(f"{k} {v}" for k, v in result["versions"].items()) + ". "
              f"The hypervisor took {result['stolen_s']:.1f} s away during the {result['wall_s'] / 60:.0f} minutes."]
     if result["missing"]:

@@ -11,6 +11,7 @@ import argparse
 import contextlib
 import datetime
 import os
+import signal
 import sys
 import tempfile
 import time
@@ -57,8 +58,7 @@ def parse():
     cores = len(os.sched_getaffinity(0))
     workloads = list(dict.fromkeys([*TIMED, *COMPILED, *REMEMBERED]))
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--quick", action="store_true", help="a few workloads and peers, one round; saves nothing unless "
-                        "--out")
+    parser.add_argument("--quick", action="store_true", help="a few workloads and peers; saves nothing unless --out")
     parser.add_argument("--croton-bench", default=build, help="the program, if it is not in build/release/bin")
     parser.add_argument("--python", help="interpreter with bench/peers/requirements.txt; default: made by pip")
     parser.add_argument("--peers", type=some_of(list(KNOWN)), help=f"default: all: {','.join(KNOWN)}")
@@ -84,6 +84,7 @@ def parse():
 def main():
     options = parse()
     start, stolen = time.monotonic(), stolen_seconds()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended by a signal"))  # so that what was started is ended too
     with tempfile.TemporaryDirectory(prefix="croton-bench-") as folder:
         programs = Programs(options, folder)
         found = measure(options, programs)

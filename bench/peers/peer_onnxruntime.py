@@ -18,7 +18,8 @@ class Model:
 
     def __init__(self, inputs):
         self.nodes, self.constants = [], []
-        self.inputs = [helper.make_tensor_value_info(f"in{i}", TensorProto.FLOAT, a.shape) for i, a in enumerate(inputs)]
+        self.inputs = [helper.make_tensor_value_info(f"in{i}", TensorProto.FLOAT, array.shape)
+                       for i, array in enumerate(inputs)]
 
     def add(self, op, *operands, **attributes):
         name = f"v{len(self.nodes)}"
