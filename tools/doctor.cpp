@@ -120,12 +120,15 @@ State check_blas() {
     const cpu::Blas& blas = cpu::Blas::instance();
     std::string text = blas.name() + (blas.core().empty() ? "" : ", kernels for " + blas.core());
 #if defined(__x86_64__)
-    // A build that is older than the processor falls back to AVX2: products then take about twice as long.
+    // A build that is older than the processor, or a variable, may ask for AVX2: products then take about twice as
+    // long.
     const bool behind = blas.core() == "Haswell" || blas.core() == "Zen";
     if (behind && __builtin_cpu_supports("avx512f")) {
       text +=
-          "\nthis processor has AVX-512, which this version does not know of: set OPENBLAS_CORETYPE=SkylakeX in the\n"
-          "environment before the program starts, or install a newer one (pip install scipy-openblas32)";
+          std::getenv("OPENBLAS_CORETYPE") != nullptr
+              ? "\nthis processor has AVX-512, but OPENBLAS_CORETYPE is set in the environment: products are slower"
+              : "\nthis processor has AVX-512, which this version does not know of: set OPENBLAS_CORETYPE=SkylakeX in "
+                "the\nenvironment before the program starts, or install a newer one (pip install scipy-openblas32)";
     }
 #endif
     print(State::ok, "BLAS", text);

@@ -1091,9 +1091,10 @@ CT_DEVICE float erf(float x) {
   p = fma(p, c, 0.99943346f);
   return internal::with_sign_of(a < 1.0f ? fma(a, q, a) : p, x);
 }
-CT_DEVICE double erf(double x) {
-  const double a = abs(x), z = a * a, c = (a > 5.9375 ? 5.9375 : a) - 3.59375;
-  // erf(a) = a + a q(z) on [0, 1.25], relative error 2^-56.4.
+namespace internal {
+// erf(x) = x + x q(x^2) where |x| <= 1.25, relative error 2^-56.4.
+CT_DEVICE double erf_near_zero(double x) {
+  const double z = x * x;
   double q = -3.3409288075474072e-12;
   q = fma(q, z, 8.020810604074436e-11);
   q = fma(q, z, -1.1927817347783353e-09);
@@ -1108,6 +1109,12 @@ CT_DEVICE double erf(double x) {
   q = fma(q, z, 0.11283791670956289);
   q = fma(q, z, -0.37612638903183826);
   q = fma(q, z, 0.1283791670955126);
+  return fma(x, q, x);
+}
+}  // namespace internal
+
+CT_DEVICE double erf(double x) {
+  const double a = abs(x), c = (a > 5.9375 ? 5.9375 : a) - 3.59375;
   // erf(c + 3.59375) = p(c) on [1.25, 5.9375], absolute error 2^-56.1.
   double p = -1.2576425848039526e-19;
   p = fma(p, c, 3.557571537425516e-19);
@@ -1144,7 +1151,7 @@ CT_DEVICE double erf(double x) {
   p = fma(p, c, -9.978671434561384e-06);
   p = fma(p, c, 2.7766737905221908e-06);
   p = fma(p, c, 0.9999996271670344);
-  return internal::with_sign_of(a < 1.25 ? fma(a, q, a) : p, x);
+  return internal::with_sign_of(a < 1.25 ? internal::erf_near_zero(a) : p, x);
 }
 
 // exp(-a^2) q(t) / (1 + 2 a) with t = (a - 4) / (a + 4), the form of Shepherd and Laframboise (1981); 1 - erf(x) where
@@ -1179,7 +1186,7 @@ CT_DEVICE double erfc(double x) {
   const double power = internal::exp_of_negative(-z);
   const double tail = fma(power, -z_low, power) * (q / fma(2.0, a, 1.0));
   const double both = x < 0.0 ? 2.0 - tail : tail;
-  return abs(x) < 0.5 ? 1.0 - erf(x) : x == x ? both : x;
+  return abs(x) < 0.5 ? 1.0 - internal::erf_near_zero(x) : x == x ? both : x;
 }
 CT_DEVICE float erfc(float x) { return float(erfc(double(x))); }
 
