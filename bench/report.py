@@ -73,7 +73,7 @@ def first_lines(table, failures):
                 "Cold: empty caches; warm: a second process. Importing the package is apart and not included.", "")
     rows = [first_row(w, p, states) for w, programs in table.items() for p, states in programs.items()]
     head = ["workload", "program", "import", "built: cold, warm", "first result: cold, warm", "later call"]
-    yield from table_of(head, rows)
+    yield from table_of(head, [row for row in rows if row[4] != "-"])  # "-": the program has no means for it
     yield from notes(failures)
 
 
