@@ -124,7 +124,8 @@ def environment(cache):
     prefixes = ("CROTON_", "JAX_", "XLA_", "TORCH", "TRITON_", "PYTENSOR", "NUMBA_", "OMP_", "MKL_", "OPENBLAS_")
     kept = {k: v for k, v in os.environ.items() if not k.startswith(prefixes)}
     places = {"CROTON_FLAGS": "cache_dir=", "PYTENSOR_FLAGS": "base_compiledir=", "JAX_COMPILATION_CACHE_DIR": "",
-              "TORCHINDUCTOR_CACHE_DIR": "", "TRITON_CACHE_DIR": "", "NUMBA_CACHE_DIR": "", "XDG_CACHE_HOME": ""}
+              "TORCHINDUCTOR_CACHE_DIR": "", "TRITON_CACHE_DIR": "", "NUMBA_CACHE_DIR": "", "XDG_CACHE_HOME": "",
+              "TMPDIR": ""}  # where torch.compile keeps its precompiled headers
     for name, prefix in places.items():
         path = os.path.join(cache, name.lower())
         os.makedirs(path, mode=0o700, exist_ok=True)

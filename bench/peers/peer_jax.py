@@ -80,4 +80,5 @@ def build(name, weights, inputs):
     return lambda: [compiled(*inputs).block_until_ready()], None
 
 
-common.run(options, build, {"jax": jax.__version__}, import_s, place=jnp.array)
+common.run(options, build, {"jax": jax.__version__}, import_s,
+           place=lambda array: jnp.array(array).block_until_ready())
