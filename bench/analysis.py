@@ -83,12 +83,10 @@ def memory(found):
     table = {}
     workloads, programs = names(found, "memory")
     for workload, program in ((w, p) for w in workloads for p in programs):
-        for record in records(found, "memory", program, workload):
-            if "peak_mib" in record:
-                record = record | {"work_mib": record["peak_mib"] - record["inputs_mib"]}
-            keys = ("before_mib", "inputs_mib", "peak_mib", "work_mib")
-            cell = {key: record[key] for key in keys if key in record}
-            table.setdefault(workload, {})[program] = cell or summary([record], "peak_mib")
+        said = [record | {"work_mib": record["peak_mib"] - record["inputs_mib"]} if "peak_mib" in record else record
+                for record in records(found, "memory", program, workload)]
+        keys = ("before_mib", "inputs_mib", "peak_mib", "work_mib")
+        table.setdefault(workload, {})[program] = {key: summary(said, key) for key in keys}
     return table
 
 

@@ -25,7 +25,8 @@ def plan(options, peers):
                     extra = [] if program in ("croton", "hand") else [GEMM]
                     jobs.append(Job(program, "time", threads, (*chosen(TIMED), *extra), turn))
     if "memory" in options.modes:
-        jobs += [Job(program, "memory", 1, (workload,)) for workload in chosen(REMEMBERED) for program in programs]
+        jobs += [Job(program, "memory", 1, (workload,), turn) for workload in chosen(REMEMBERED) for turn in rounds
+                 for program in programs]
     if "compile" in options.modes:
         for workload in chosen(COMPILED):
             jobs += [Job(program, "compile", 1, (workload,), turn, state) for turn in rounds[:COMPILED[workload]]

@@ -84,9 +84,10 @@ def memory_lines(table, failures):
     for key, (whose, which) in kinds.items():
         rows = []
         for workload, cells in table.items():
-            least = min((c[key] for c in cells.values() if c and key in c), default=None)
-            show = lambda c: bold(f"{c[key]:.0f}", c[key] == least) if c and key in c else instead(c)
-            rows.append([workload, *(show(cells.get(p)) for p in programs)])
+            values = {p: cells[p][key]["median"] for p in programs if "median" in (cells[p][key] or {})}
+            least = min(values.values(), default=None)
+            rows.append([workload, *(bold(f"{values[p]:.0f}", values[p] == least) if p in values else
+                                     instead(cells[p][key]) for p in programs)])
         yield from ("", f"## Memory of {whose}, MiB, 1 thread", "",
                     f"The most that was resident while building and calling six times, {which}.", "")
         yield from table_of(["workload", *map(title, programs)], rows)
@@ -96,7 +97,7 @@ def memory_lines(table, failures):
 def text_of(result):
     lines = [f"# Croton beside its peers, {result['date']}", "",
              f"{result['machine']}. Median over {result['rounds']} round(s); ± is half the distance between the "
-             "lowest and the highest round, where over 3 %; the fastest is bold; - is not offered. What is measured and "
+             "lowest and the highest round, where over 3 %; the best is bold; - is not offered. What is measured and "
              "how to read it: bench/README.md.", "",
              "Versions: " + ", ".join(f"{k} {v}" for k, v in result["versions"].items()) + ". "
              f"The hypervisor took {result['stolen_s']:.1f} s away during the {result['wall_s'] / 60:.0f} minutes."]

@@ -2,11 +2,13 @@
 
 A peer calls `settings()` first, because the number of threads must be known before its package is imported, and then
 `run(...)` with a function `build(name, weights, inputs)` that returns two functions: `call()`, one complete call, which
-gives a list of results (a training step: the list of its loss), and `weights()`, the list of the weights as they are now.
+gives a list of results (a training step: the list of its loss), and `weights()`, the list of the weights as they are
+now.
 """
 import argparse
 import collections
 import ctypes
+import gc
 import json
 import os
 import statistics
@@ -223,6 +225,7 @@ def status_mib(key):
 
 def forget_peak():
     """Gives free memory back and starts VmHWM anew, so that what made the inputs does not count."""
+    gc.collect()  # JAX lets go of NumPy's arrays only then
     ctypes.CDLL(None).malloc_trim(0)
     with open("/proc/self/clear_refs", "w") as switch:
         switch.write("5")
