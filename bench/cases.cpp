@@ -39,6 +39,8 @@ Case of_function(const ct::Function& f, Arrays inputs) {
       return {f, [f] { return f(); }, {}};
     case 1:
       return {f, [f, x = inputs[0]] { return f(x); }, {}};
+    case 2:
+      return {f, [f, in = std::move(inputs)] { return f(in[0], in[1]); }, {}};
     default:
       return {f, [f, in = std::move(inputs)] { return f(in[0], in[1], in[2]); }, {}};
   }
@@ -89,6 +91,17 @@ Case logreg_step(const Arrays& inputs) {
   return training_step(x, y, ct::mean(ct::nnet::categorical_crossentropy(p, y)), {w, b}, 0.13, inputs);
 }
 
+/// A^10 + B^10, written as the nine products each that one would write.
+Case matpow(const Arrays& inputs) {
+  const Variable a = ct::matrix("a"), b = ct::matrix("b");
+  Variable p = a, q = b;
+  for (int i = 1; i < 10; ++i) {
+    p = ct::dot(p, a);
+    q = ct::dot(q, b);
+  }
+  return of_function(ct::function({a, b}, p + q), inputs);
+}
+
 Case layernorm_rows(const Arrays& inputs) {
   const Variable x = ct::matrix("x"), gamma = ct::vector("gamma"), beta = ct::vector("beta");
   return of_function(ct::function({x, gamma, beta}, layer_norm(x, gamma, beta)), inputs);
@@ -115,6 +128,7 @@ Case make_case(std::string_view name, const Arrays& inputs) {
   if (name == "reduce_sum_1") return of_one(inputs, [](const Variable& x) { return ct::sum(x, 1); });
   if (name == "reduce_sum_all") return of_one(inputs, [](const Variable& x) { return ct::sum(x); });
   if (name == "transpose_add") return of_one(inputs, [](const Variable& x) { return x + x.T(); });
+  if (name == "matpow") return matpow(inputs);
   if (name == "mlp_step") return mlp_step(inputs);
   if (name == "logreg_step") return logreg_step(inputs);
   if (name == "call_arg") return of_one(inputs, [](const Variable& x) { return x * 2; });

@@ -1,9 +1,10 @@
 // Runs the workloads of README.md on Croton and prints a JSON object, as the programs in peers/ do:
 //
-//   croton_bench [--threads 1] [--mode time|compile] [--workloads a,b] [--budget 0.5] [--json FILE]
+//   croton_bench [--threads 1] [--mode time|compile|memory] [--workloads a,b] [--budget 0.5] [--json FILE]
 //
 // A result is checked before it is timed; one that is wrong has an "error" instead of a time, and the program then
-// ends with status 1. Mode compile times the first result; run it in a new process per workload.
+// ends with status 1. Mode compile times the first result, mode memory tells the most memory of six calls; run them in
+// a new process per workload.
 #include <croton/croton.hpp>
 
 #include <sched.h>
@@ -18,6 +19,8 @@
 #include <vector>
 
 #include "cases.hpp"
+#include "inputs.hpp"
+#include "memory.hpp"
 #include "record.hpp"
 #include "reference.hpp"
 #include "sampling.hpp"
@@ -32,12 +35,12 @@ using bench::split;
 struct Options {
   int threads = 1;
   double budget = 0.5;
-  bool compile = false;
+  std::string mode = "time";
   std::string file = "-";
   std::vector<std::string> workloads = {"axpy_chain_1e3", "axpy_chain_1e6", "axpy_chain_1e7", "black_scholes",
                                         "softmax_rows",   "layernorm_rows", "reduce_sum_0",   "reduce_sum_1",
-                                        "reduce_sum_all", "transpose_add",  "mlp_step",       "logreg_step",
-                                        "call_arg",       "call_shared"};
+                                        "reduce_sum_all", "transpose_add",  "matpow",         "mlp_step",
+                                        "logreg_step",    "call_arg",       "call_shared"};
 };
 
 Options parse(const std::vector<std::string>& arguments) {
@@ -54,8 +57,8 @@ Options parse(const std::vector<std::string>& arguments) {
       options.workloads = split(value);
     else if (name == "--json")
       options.file = value;
-    else if (name == "--mode" && (value == "time" || value == "compile"))
-      options.compile = value == "compile";
+    else if (name == "--mode" && (value == "time" || value == "compile" || value == "memory"))
+      options.mode = value;
     else
       throw std::invalid_argument(name + " " + value + ": see the top of croton_bench.cpp for what is accepted");
   }
@@ -139,7 +142,22 @@ void add_timing(const bench::Timing& timing, Record& record) {
   record.add("inner", timing.calls_per_sample);
 }
 
+/// The memory that is resident before the inputs, with them, and at most while building and calling six times. The
+/// first result lives on during the later calls, as it does for whoever uses it.
+void measure_memory(const std::string& name, Record& record) {
+  record.add("before_mib", bench::resident_mib());
+  std::vector<ct::Array> inputs;
+  for (const bench::Input& input : bench::inputs_of(name)) inputs.push_back(bench::array_without_traces(input));
+  bench::forget_peak();
+  record.add("inputs_mib", bench::resident_mib());
+  const bench::Case work = bench::make_case(name, inputs);
+  const ct::Outputs first = work.call();
+  for (int i = 0; i < 5; ++i) work.call();
+  record.add("peak_mib", bench::peak_mib());
+}
+
 void run_one(const std::string& name, const Options& options, Record& record, Record& versions) {
+  if (options.mode == "memory") return measure_memory(name, record);
   const std::vector<ct::Array> inputs = bench::case_inputs(name);
   const double start = now();
   const bench::Case work = bench::make_case(name, inputs);
@@ -150,7 +168,7 @@ void run_one(const std::string& name, const Options& options, Record& record, Re
   const ct::CallCounts counts = work.function.counts();
   record.add("compiled", static_cast<double>(counts.compiled));
   record.add("cached", static_cast<double>(counts.cached));
-  if (options.compile) {
+  if (options.mode == "compile") {
     const double again = now();
     work.call();
     record.add("later_call_s", now() - again);
@@ -158,7 +176,7 @@ void run_one(const std::string& name, const Options& options, Record& record, Re
   }
   check(name, results_of(work, first), record);
   if (name == "mlp_step") versions.add("products", counts.product_library);
-  if (!options.compile) add_timing(bench::sample([&] { work.call(); }, options.budget), record);
+  if (options.mode == "time") add_timing(bench::sample([&] { work.call(); }, options.budget), record);
 }
 
 /// True if every workload passed.
@@ -186,7 +204,7 @@ int run(Options options) {
   const bool good = run_all(options, results, versions);
   all.add("peer", std::string("croton"));
   all.add("threads", options.threads);
-  all.add("mode", std::string(options.compile ? "compile" : "time"));
+  all.add("mode", options.mode);
   all.add_raw("import_s",
               "null");  // the library is loaded before main; compilers are loaded in build_s and first_call_s
   all.add_raw("versions", versions.text());

@@ -38,6 +38,11 @@ std::int64_t count_of(const Sizes& shape) {
   return count;
 }
 
+template <class T>
+Array converted(const std::vector<double>& values) {
+  return Array(std::vector<T>(values.begin(), values.end()));
+}
+
 }  // namespace
 
 std::int64_t size_in_name(std::string_view workload) {
@@ -57,6 +62,10 @@ std::vector<Input> inputs_of(std::string_view name) {
   if (name == "layernorm_rows") {
     return {uniform(302, -4, 4, {4096, 1024}), uniform(303, 0.5, 1.5, {1024}), uniform(304, -1, 1, {1024})};
   }
+  if (name == "matpow") {
+    const double bound = std::sqrt(3.0 / 1000);  // products of such matrices stay of the same size
+    return {uniform(901, -bound, bound, {1000, 1000}), uniform(902, -bound, bound, {1000, 1000})};
+  }
   if (name == "mlp_step") {
     return {uniform(502, -0.05, 0.05, {1000, 1000}), uniform(503, -0.05, 0.05, {1000, 1000}),
             uniform(504, -0.1, 0.1, {1000, 10}), uniform(501, -1, 1, {800, 1000}), targets(505, 800)};
@@ -68,6 +77,15 @@ std::vector<Input> inputs_of(std::string_view name) {
 Array array_of(const Input& input) {
   if (input.kind == Input::Kind::zeros) return Array::zeros(input.dtype, input.shape);
   return Array::uniform(input.dtype, input.shape, input.seed, input.low, input.high);
+}
+
+Array array_without_traces(const Input& input) {
+  const std::vector<double> values = values_of(input);
+  const bool wide = input.dtype == DType::float64, whole = input.dtype == DType::int64;
+  const Array flat = wide    ? converted<double>(values)
+                     : whole ? converted<std::int64_t>(values)
+                             : converted<float>(values);
+  return flat.reshape(input.shape);
 }
 
 std::vector<double> values_of(const Input& input) {

@@ -25,6 +25,8 @@ std::int64_t size_in_name(std::string_view workload);
 
 /// The input as Croton's library generates it.
 croton::Array array_of(const Input& input);
+/// The same array, made without others: Croton would keep their memory for its results.
+croton::Array array_without_traces(const Input& input);
 /// The same elements from a generator of our own, so that a fault in the library's would be noticed.
 std::vector<double> values_of(const Input& input);
 

@@ -2,9 +2,13 @@
 
 A peer calls `settings()` first, because the number of threads must be known before its package is imported, and then
 `run(...)` with a function `build(name, weights, inputs)` that returns two functions: `call()`, one complete call, which
-gives a list of results (a training step: the list of its loss), and `weights()`, the list of the weights as they are now.
+gives a list of results (a training step: the list of its loss), and `weights()`, the list of the weights as they are
+now.
 """
 import argparse
+import collections
+import ctypes
+import gc
 import json
 import os
 import statistics
@@ -12,28 +16,30 @@ import sys
 import time
 
 TIMED = ["axpy_chain_1e3", "axpy_chain_1e6", "axpy_chain_1e7", "black_scholes", "softmax_rows", "layernorm_rows",
-         "reduce_sum_0", "reduce_sum_1", "reduce_sum_all", "transpose_add", "mlp_step", "logreg_step", "call_arg",
-         "call_shared"]
+         "reduce_sum_0", "reduce_sum_1", "reduce_sum_all", "transpose_add", "matpow", "mlp_step", "logreg_step",
+         "call_arg", "call_shared"]
 RATES = {"mlp_step": 0.1, "logreg_step": 0.13}  # of gradient descent
 CHECKED_STEPS = 3
-TOLERANCES = {"black_scholes": 1e-12, "mlp_step": 5e-4, "logreg_step": 1e-4, "gemm_1000": 1e-4}
+TOLERANCES = {"black_scholes": 1e-12, "mlp_step": 5e-4, "logreg_step": 1e-4, "matpow": 1e-4, "gemm_1000": 1e-4}
 INTEREST, VOLATILITY = 0.02, 0.3  # of black_scholes
 
 
-def settings(peer):
+def settings(peer, variants=()):
     """Reads the command line and restricts the process to its cores."""
     parser = argparse.ArgumentParser(description=f"the workloads on {peer}")
     parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--mode", choices=["time", "compile"], default="time")
+    parser.add_argument("--mode", choices=["time", "compile", "memory"], default="time")
     parser.add_argument("--workloads", type=lambda text: text.split(","), default=TIMED)
     parser.add_argument("--budget", type=float, default=0.5, help="seconds of timing per workload")
     parser.add_argument("--json", default="-", help="file of the result, - for the standard output")
+    if variants:
+        parser.add_argument("--variant", choices=variants, default=variants[0])
     options = parser.parse_args()
-    options.peer = peer
+    options.peer = f"{peer}-{options.variant}" if variants else peer
     cores = sorted(os.sched_getaffinity(0))[-options.threads:]
     os.sched_setaffinity(0, cores)
     options.threads = len(cores)
-    for pool in ("OMP", "OPENBLAS", "MKL"):
+    for pool in ("OMP", "OPENBLAS", "MKL", "NUMBA"):
         os.environ[pool + "_NUM_THREADS"] = str(len(cores))
     return options
 
@@ -79,6 +85,9 @@ def inputs_of(name):
         return [], [uniform(301, -4, 4, 4096, 1024)]
     if name == "layernorm_rows":
         return [], [uniform(302, -4, 4, 4096, 1024), uniform(303, 0.5, 1.5, 1024), uniform(304, -1, 1, 1024)]
+    if name == "matpow":
+        bound = (3 / 1000)**0.5  # products of such matrices stay of the same size
+        return [], [uniform(seed, -bound, bound, 1000, 1000) for seed in (901, 902)]
     if name == "mlp_step":
         weights = [uniform(seed, -0.05, 0.05, 1000, 1000) for seed in (502, 503)] + [uniform(504, -0.1, 0.1, 1000, 10)]
         return weights, [uniform(501, -1, 1, 800, 1000), classes(505, 800)]
@@ -95,15 +104,23 @@ def inputs_of(name):
 
 def fan_out(x, nodes, tanh):
     """A chain of elementwise operations, every second of which reads the result of an older tanh too."""
-    values = [x]
+    recent = collections.deque([x], maxlen=36)  # nothing older is read
     for i in range(1, nodes + 1):
-        previous, kind = values[-1], i % 4
+        previous, kind = recent[-1], i % 4
         if kind == 1:
-            values.append(tanh(previous))
+            recent.append(tanh(previous))
             continue
-        older = values[1 + 4 * max(0, (i - 1) // 4 - 1 - 7 * i % 8)]
-        values.append({2: previous.__mul__, 3: previous.__sub__, 0: previous.__add__}[kind](older))
-    return values[-1]
+        older = recent[1 + 4 * max(0, (i - 1) // 4 - 1 - 7 * i % 8) - i]
+        recent.append({2: previous.__mul__, 3: previous.__sub__, 0: previous.__add__}[kind](older))
+    return recent[-1]
+
+
+def matpow(a, b):
+    """a^10 + b^10, written as nine products each."""
+    p, q = a, b
+    for _ in range(9):
+        p, q = p @ a, q @ b
+    return p + q
 
 
 def cross_entropy(logits, targets):
@@ -182,6 +199,7 @@ def numpy_work(name, weights, inputs):
             "reduce_sum_all": lambda: [x.sum()],
             "transpose_add": lambda: [x + x.T],
             "gemm_1000": lambda: [x @ inputs[1]],
+            "matpow": lambda: [matpow(*inputs)],
             "call_arg": lambda: [x * 2],
             "call_shared": lambda: [x * 2]}[name]
 
@@ -194,6 +212,23 @@ def reference(name):
     if name not in RATES:
         return work()
     return [[work()[0] for _ in range(CHECKED_STEPS)]] + weights
+
+
+# ---- memory
+
+
+def status_mib(key):
+    """MiB of this process: VmRSS, what is resident now; VmHWM, the most that was."""
+    with open("/proc/self/status") as status:
+        return next(int(line.split()[1]) / 1024 for line in status if line.startswith(key + ":"))
+
+
+def forget_peak():
+    """Gives free memory back and starts VmHWM anew, so that what made the inputs does not count."""
+    gc.collect()  # JAX lets go of NumPy's arrays only then
+    ctypes.CDLL(None).malloc_trim(0)
+    with open("/proc/self/clear_refs", "w") as switch:
+        switch.write("5")
 
 
 # ---- checking and timing
@@ -229,9 +264,30 @@ def sample(call, budget):
             "inner": times}
 
 
-def run_one(options, build, name, record):
+def placed(name, place):
+    """(weights, inputs) in the peer's own arrays."""
+    return [[place(array) for array in group] for group in inputs_of(name)]
+
+
+def measure_memory(build, place, name, record):
+    """Before the inputs, with them, and the most while building and calling six times; the first result lives on."""
+    record["before_mib"] = status_mib("VmRSS")
+    given = placed(name, place)
+    forget_peak()
+    record["inputs_mib"] = status_mib("VmRSS")
+    call, _ = build(name, *given)
+    first = call()
+    for _ in range(5):
+        call()
+    record["peak_mib"] = status_mib("VmHWM")
+    del first
+
+
+def run_one(options, build, place, name, record):
     import numpy as np
-    given = inputs_of(name)
+    if options.mode == "memory":
+        return measure_memory(build, place, name, record)
+    given = placed(name, place)
     start = time.perf_counter()
     call, weights = build(name, *given)
     built = time.perf_counter()
@@ -256,13 +312,17 @@ def run_one(options, build, name, record):
         record.update(sample(call, options.budget))
 
 
-def run(options, build, versions, import_s):
-    """Prints the JSON object; the exit status is 1 if a workload failed."""
+def run(options, build, versions, import_s, place=lambda array: array, cannot=()):
+    """Prints the JSON object; the exit status is 1 if a workload failed. `place` makes a NumPy array one of the peer's,
+    `cannot` has the workloads that the peer has no means for."""
     results = {}
     for name in options.workloads:
         record = results[name] = {}
+        if name in cannot:
+            record["instead"] = "-"
+            continue
         try:
-            run_one(options, build, name, record)
+            run_one(options, build, place, name, record)
         except Exception as error:  # one workload that fails is a result, and the others still run
             record["error"] = f"{type(error).__name__}: {error}"[:300]
         print(f"{options.peer}, threads {options.threads}, {name}: {json.dumps(record)}", file=sys.stderr, flush=True)

@@ -1,0 +1,114 @@
+"""What the processes said, as tables of numbers."""
+import statistics
+
+from programs import GEMM, title
+
+GFLOP = {"matpow": 36, "mlp_step": 8.05, "logreg_step": 0.0188}  # of matrix products, as the workload is written
+SAME = 1e-5  # by how much checksums of different programs may differ
+
+
+def records(found, mode, program, workload, threads=1, state=""):
+    """What a program said about a workload, one record for each round."""
+    return [f.record for f in found if (f.job.mode, f.job.program, f.workload, f.job.threads, f.job.state) ==
+            (mode, program, workload, threads, state)]
+
+
+def names(found, mode):
+    """(workloads, programs) of a mode in the order in which they ran; what only serves the limits is not among them."""
+    of_mode = [f for f in found if f.job.mode == mode]
+    workloads = dict.fromkeys(w for f in of_mode for w in f.job.workloads if w != GEMM)
+    return list(workloads), list(dict.fromkeys(f.job.program for f in of_mode if f.job.program != "hand"))
+
+
+def summary(said, key):
+    """Median, lowest and highest over the rounds; without any, what the table shows instead; None without records."""
+    values = [record[key] for record in said if key in record and "error" not in record]
+    if values:
+        return {"median": statistics.median(values), "low": min(values), "high": max(values)}
+    if any("error" in record for record in said):
+        return {"instead": "fails"}
+    return next(({"instead": record["instead"]} for record in said if "instead" in record), None)
+
+
+def limit_of(found, workload, threads):
+    """(seconds, why) that the machine needs at least; (None, "") where neither bytes nor products matter."""
+    bounds = []
+    moved = summary(records(found, "time", "hand", workload, threads), "transfer_s")
+    if moved and "low" in moved:
+        bounds.append((moved["low"], "bytes"))
+    products = [summary(records(found, "time", p, GEMM, threads), "median_s") for p in names(found, "time")[1]]
+    fastest = min((one["low"] for one in products if one and "low" in one), default=None)
+    if workload in GFLOP and fastest:
+        bounds.append((fastest * GFLOP[workload] / 2, "products"))  # one product: 2 GFLOP
+    return max(bounds, default=(None, ""))
+
+
+def calls(found):
+    """{threads: {workload: the times of each program, and what they mean}}"""
+    table = {}
+    workloads, programs = names(found, "time")
+    for threads in dict.fromkeys(f.job.threads for f in found if f.job.mode == "time"):
+        for workload in workloads:
+            times = {p: summary(records(found, "time", p, workload, threads), "median_s") for p in [*programs, "hand"]}
+            reused = summary(records(found, "time", "hand", workload, threads), "reused_s")
+            row = {"times": times, "hand_reused": reused}
+            row["limit_s"], row["limit_by"] = limit_of(found, workload, threads)
+            measured = {p: times[p]["median"] for p in programs if times[p] and "median" in times[p]}
+            row["fastest"] = min(measured, key=measured.get, default=None)
+            own = measured.pop("croton", None)
+            if own and measured:
+                row["best_peer"] = min(measured, key=measured.get)
+                row["peer_over_croton"] = measured[row["best_peer"]] / own
+            if own and row["limit_s"]:
+                row["croton_over_limit"] = own / row["limit_s"]
+            table.setdefault(threads, {})[workload] = row
+    return table
+
+
+def first_results(found):
+    """{workload: {program: {state: seconds to import, until it is built, to the first result, of a later call}}}"""
+    table = {}
+    workloads, programs = names(found, "compile")
+    for workload, program, state in ((w, p, s) for w in workloads for p in programs for s in ("cold", "warm")):
+        said = [record | {"first_result_s": record["build_s"] + record["first_call_s"]} if "first_call_s" in record
+                else record for record in records(found, "compile", program, workload, state=state)]
+        if said:
+            keys = ("import_s", "build_s", "first_result_s", "later_call_s")
+            table.setdefault(workload, {}).setdefault(program, {})[state] = {key: summary(said, key) for key in keys}
+    return table
+
+
+def memory(found):
+    """{workload: {program: MiB before the inputs, with them, at most, and what that is above the inputs}}"""
+    table = {}
+    workloads, programs = names(found, "memory")
+    for workload, program in ((w, p) for w in workloads for p in programs):
+        said = [record | {"work_mib": record["peak_mib"] - record["inputs_mib"]} if "peak_mib" in record else record
+                for record in records(found, "memory", program, workload)]
+        keys = ("before_mib", "inputs_mib", "peak_mib", "work_mib")
+        table.setdefault(workload, {})[program] = {key: summary(said, key) for key in keys}
+    return table
+
+
+def failures(found, mode, threads=1):
+    """Why cells of the table say "fails": one line each."""
+    return sorted({f"{title(f.job.program)}, {f.workload}: {f.record['error']}" for f in found
+                   if (f.job.mode, f.job.threads) == (mode, threads) and "error" in f.record})
+
+
+def faults(found):
+    """One line for each failure of ours, and for each workload on which the programs disagree."""
+    lines, sums = set(), {}
+    for f in found:
+        if "error" in f.record and f.job.program in ("croton", "hand"):
+            lines.add(f"{f.job.program}, {f.job.mode}, {f.job.threads} thread(s), {f.workload}: {f.record['error']}")
+        if "checksum" in f.record and "error" not in f.record:
+            sums.setdefault(f.workload, {})[f.job.program] = f.record["checksum"]
+    for workload, by_program in sums.items():
+        low, high = min(by_program.values()), max(by_program.values())
+        if high - low > SAME * high:
+            lines.add(f"{workload}: the programs disagree: {by_program}")
+    made = [f.record["compiled"] + f.record["cached"] for f in found if "compiled" in f.record]
+    if made and not any(made):
+        lines.add("croton compiled nothing: its compiler is missing, and the slow reference evaluator was measured")
+    return sorted(lines)
