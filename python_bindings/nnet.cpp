@@ -139,6 +139,20 @@ void bind_losses(nb::module_& m) {
       },
       "x"_a, "b"_a, "target"_a, "(-log(softmax(x + b)[target]), softmax(x + b), argmax(x + b)) of each row.");
   m.def(
+      "h_softmax",
+      [](nb::handle x, nb::handle w1, nb::handle b1, nb::handle w2, nb::handle b2, nb::handle outputs,
+         nb::handle target) {
+        const auto given = [](nb::handle value) {
+          return value.is_none() ? std::nullopt : std::optional<Operand>(to_operand(value));
+        };
+        return nnet::h_softmax(to_operand(x), to_operand(w1), to_operand(b1), to_operand(w2), to_operand(b2),
+                               given(outputs), given(target));
+      },
+      "x"_a, "w1"_a, "b1"_a, "w2"_a, "b2"_a, "outputs"_a = nb::none(), "target"_a = nb::none(),
+      "Probabilities of a two-level softmax: output o stands in class o // k of c classes of k outputs. x (n, d), w1 "
+      "(d, c), "
+      "b1 (c), w2 (c, d, k), b2 (c, k); of all outputs (n, outputs), or of the targets (n) alone.");
+  m.def(
       "confusion_matrix",
       [](nb::handle actual, nb::handle prediction, nb::handle classes) {
         return nnet::confusion_matrix(to_operand(actual), to_operand(prediction), to_operand(classes));

@@ -65,7 +65,7 @@ WANTED = {
         sparse_sigmoid""".split()),
     "Losses": " ".join("nnet." + n for n in """
         categorical_crossentropy binary_crossentropy sigmoid_binary_crossentropy softmax_crossentropy
-        crossentropy_softmax_argmax_1hot_with_bias softmax_with_bias binary_focal_crossentropy
+        crossentropy_softmax_argmax_1hot_with_bias softmax_with_bias h_softmax binary_focal_crossentropy
         categorical_focal_crossentropy mean_squared_error mean_absolute_error mean_absolute_percentage_error
         mean_squared_logarithmic_error huber log_cosh hinge squared_hinge categorical_hinge kl_divergence
         poisson cosine_similarity dice tversky logsumexp layer_norm confusion_matrix""".split()),

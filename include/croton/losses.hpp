@@ -56,6 +56,13 @@ struct CrossentropySoftmaxArgmax {
   Variable crossentropy, softmax, argmax;
 };
 CrossentropySoftmaxArgmax crossentropy_softmax_argmax_1hot_with_bias(Operand x, Operand b, Operand target);
+/// Theano's two-level hierarchical softmax (Morin and Bengio 2005). Outputs stand in c classes of k: a softmax of
+/// x w1 + b1 tells the class of output o, floor(o / k), and one of x w2[class] + b2[class] its place there, o mod k.
+/// x is (n, d), w1 (d, c), b1 (c), w2 (c, d, k) and b2 (c, k). Without targets the probabilities of all outputs, or of
+/// the first `outputs`, (n, outputs); with integer targets (n) in 0 to c k - 1 those of the targets alone, (n), which
+/// need n of the matrices in w2.
+Variable h_softmax(Operand x, Operand w1, Operand b1, Operand w2, Operand b2, std::optional<Operand> outputs = {},
+                   std::optional<Operand> target = {});
 /// [i, j]: how often class i (of `actual`) was predicted as j; int64, (n, n) with n = `classes`. Integers in 0 to n -
 /// 1; others count nowhere.
 Variable confusion_matrix(Operand actual, Operand prediction, Operand classes);

@@ -443,6 +443,55 @@ class Emitter {
     return targets;
   }
 
+  // ---- what a stage keeps for the elements ----
+
+  /// A value that the last stage computes and the elements need again, such as the exponentials of a softmax, waits
+  /// where the result will be: on a CPU that is cheaper than to compute it twice. The result may lie where an operand
+  /// lies, so nothing but this value may be read behind that stage. `value` is no_node where there is none.
+  struct Kept {
+    NodeId value = expr::no_node;
+    int access = -1;  // of the store
+  };
+
+  static constexpr int worth_keeping = 8;  // cost of an op (MapInfo) from which it is cheaper to store its result
+
+  Kept find_kept() const {
+    if (target_ != Target::cpu || kernel_.stages.empty() || !kernel_.checks.empty()) return {};
+    const auto is_by_element = [&](const kernel::Store& s) { return by_element(s); };
+    if (std::ranges::count_if(kernel_.stores, is_by_element) != 1) return {};
+    const auto store = std::ranges::find_if(kernel_.stores, is_by_element);
+    const DType dtype = kernel_.operands[static_cast<std::size_t>(store->operand)].dtype;
+    const std::size_t access =
+        analysis_.accesses.size() - kernel_.stores.size() + static_cast<std::size_t>(store - kernel_.stores.begin());
+    if (!analysis_.accesses[access].affine || compute_dtype(dtype) != dtype) return {};
+    const std::vector<bool> in_stage = needed_for(kernel_.stages.back().value, expr::no_node);
+    for (NodeId id = static_cast<NodeId>(body_.size()); id-- > 0;) {
+      const expr::MapInfo* map = body_.op(id).map;
+      if (!in_stage[id] || !analysis_.inner[id] || map == nullptr || map->cost < worth_keeping) continue;
+      if (body_.type(id).dtype != dtype || !needed_for(store->value, expr::no_node)[id]) continue;
+      const std::vector<bool> behind = needed_for(store->value, id);
+      bool reads = false;
+      for (const auto& [load, at] : analysis_.load_access) reads = reads || (behind[load] && analysis_.inner[load]);
+      if (!reads) return {id, static_cast<int>(access)};
+    }
+    return {};
+  }
+
+  /// The nodes that `root` is computed from, where `known` needs none.
+  std::vector<bool> needed_for(NodeId root, NodeId known) const {
+    std::vector<bool> needed(body_.size());
+    std::vector<NodeId> pending{root};
+    while (!pending.empty()) {
+      const NodeId id = pending.back();
+      pending.pop_back();
+      if (needed[id]) continue;
+      needed[id] = true;
+      if (id == known) continue;
+      for (const NodeId input : body_.inputs(id)) pending.push_back(input);
+    }
+    return needed;
+  }
+
   // ---- index variables ----
 
   /// i{first} ... i{first + count - 1} from a C-order position.
@@ -476,11 +525,12 @@ class Emitter {
 
   /// [&](k) { ... return value; }
   void value_lambda(const std::string& head, const kernel::Stage& stage, const std::string& arguments,
-                    const std::string& tail) {
+                    const std::string& tail, const Kept& kept) {
     line(fmt::format("{}[&]({}) CT_INLINE {{", head, arguments));
     block([&] {
       inner_index();
       declare({stage.value}, false);
+      if (kept.value != expr::no_node) line(fmt::format("{} = {};", address(kept.access), operand(kept.value)));
       line(fmt::format("return {};", operand(stage.value)));
     });
     line("}" + tail);
@@ -546,12 +596,13 @@ class Emitter {
     block([&] {
       if (variant_.parallel.empty()) line("(void)position;");
       split_index("position", 0, variant_.parallel.size());
+      const Kept kept = find_kept();
       line(fmt::format("const ct::index length = {};", product(variant_.parallel.size(), variant_.inner.size())));
       for (std::size_t s = 0; s < kernel_.stages.size(); ++s) {
         available_stages_ = static_cast<int>(s);
         declare({kernel_.stages[s].value}, true);
         value_lambda(fmt::format("const auto r{} = team.template reduce<{}>(length, ", s, combiner(kernel_.stages[s])),
-                     kernel_.stages[s], "ct::index k", ");");
+                     kernel_.stages[s], "ct::index k", ");", s + 1 == kernel_.stages.size() ? kept : Kept());
       }
       available_stages_ = static_cast<int>(kernel_.stages.size());
       if (any_by_element(true)) {
@@ -559,6 +610,11 @@ class Emitter {
         line("team.each(length, [&](ct::index k) CT_INLINE {");
         block([&] {
           inner_index();
+          if (kept.value != expr::no_node) {
+            const std::string name = fmt::format("v{}", next_value_++);
+            line(fmt::format("const auto {} = {};", name, read(kept.access)), "kept by the last reduction");
+            names_[kept.value] = name;
+          }
           stores_and_checks(true);
         });
         line("});");

@@ -1,4 +1,5 @@
 // Losses, composed of elementwise ops and reductions over the last axis: fusion makes one row kernel of each.
+#include <croton/indexing.hpp>
 #include <croton/losses.hpp>
 #include <croton/nnet.hpp>
 
@@ -155,6 +156,23 @@ CrossentropySoftmaxArgmax crossentropy_softmax_argmax_1hot_with_bias(Operand x, 
   const builder::OriginScope origin(x.where);
   const Variable logits = x + b, p = softmax(logits);
   return {categorical_crossentropy(p, target), p, argmax(logits, last)};
+}
+
+Variable h_softmax(Operand x, Operand w1, Operand b1, Operand w2, Operand b2, std::optional<Operand> outputs,
+                   std::optional<Operand> target) {
+  const builder::OriginScope origin(x.where);
+  const Variable of_class = softmax(dot(x, w1) + b1);
+  if (!target) {
+    const Variable inside = softmax(tensordot(x, w2, {1}, {1}) + b2);
+    const Variable all = flatten(expand_dims(of_class, -1) * inside, 2);
+    return outputs ? all.at({slice(), slice({}, *outputs)}) : all;
+  }
+  const Variable size = w2.variable.shape(2), which = floor_divide(*target, size);
+  const Variable logits = squeeze(matmul(expand_dims(x, 1), take(w2, which, 0)), 1) + take(b2, which, 0);
+  const auto picked = [](const Variable& p, const Variable& at) {
+    return squeeze(take_along_axis(p, expand_dims(at, -1), 1), 1);
+  };
+  return picked(of_class, which) * picked(softmax(logits), *target % size);
 }
 
 Variable confusion_matrix(Operand actual, Operand prediction, Operand classes) {

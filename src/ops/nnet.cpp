@@ -93,7 +93,9 @@ NodeId expand_softmax(Arena& arena, NodeId node) {
   Build b{arena};
   const NodeId x = arena.input(node, 0);
   const NodeId e = b.map("exp", b.map("sub", x, b.reduce("max_or_lowest", x, axis_of(arena, node))));
-  return b.map("true_divide", e, b.reduce("sum", e, axis_of(arena, node)));
+  // The sum is 1 or more, or nan: its reciprocal is a number, and a product for each element costs less than a
+  // quotient.
+  return b.map("mul", e, b.map("reciprocal", b.reduce("sum", e, axis_of(arena, node))));
 }
 NodeId expand_log_softmax(Arena& arena, NodeId node) {
   Build b{arena};

@@ -174,6 +174,8 @@ bool Rewriter::holds(const CompiledRule& rule, const Bindings& bindings) const {
       holds = is_bool(dtype);
     else if (condition.text == "signed")
       holds = is_float(dtype) || is_signed_int(dtype);
+    else if (condition.text == "same_shape")
+      holds = arena.same_shape(arena.type(node).shape, arena.type(bindings.node(condition.arguments.at(1).text)).shape);
     else
       throw InternalError(fmt::format("rule {}: unknown condition {}", rule.rule->name, condition.text));
     if (!holds) return false;

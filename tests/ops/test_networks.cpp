@@ -381,6 +381,58 @@ TEST_CASE("Theano's cross-entropy of three results, and the confusion matrix", "
       Array{{I{1}, I{0}, I{0}}, {I{1}, I{0}, I{0}}, {I{0}, I{1}, I{2}}}));
 }
 
+TEST_CASE("hierarchical softmax", "[networks]") {
+  const std::string mode = GENERATE(from_range(backends()));
+  CAPTURE(mode);
+  const Variable x = ct::dmatrix("x"), w1 = ct::dmatrix("w1"), b1 = ct::dvector("b1"), w2 = ct::dtensor3("w2"),
+                 b2 = ct::dmatrix("b2"), y = ct::lvector("y");
+  constexpr int samples = 4, features = 3, classes = 2, size = 5, outputs = 9;
+  const auto f = compile(mode, {x, w1, b1, w2, b2, y},
+                         {nnet::h_softmax(x, w1, b1, w2, b2, outputs), nnet::h_softmax(x, w1, b1, w2, b2, {}, y)});
+  const auto numbers = [](Sizes shape, int seed) {
+    return Array::uniform(DType::float64, std::move(shape), static_cast<std::uint64_t>(seed), -1, 1);
+  };
+  const Array a = numbers({samples, features}, 1), v1 = numbers({features, classes}, 2), c1 = numbers({classes}, 3),
+              v2 = numbers({classes, features, size}, 4), c2 = numbers({classes, size}, 5);
+  const std::vector<std::int64_t> targets{0, 8, 4, 5};
+  const auto r = f(a, v1, c1, v2, c2, Array(targets));
+  REQUIRE(r[0].shape() == Sizes{samples, outputs});
+  REQUIRE(r[1].shape() == Sizes{samples});
+  const auto normalised = [](std::vector<double> z) {
+    double total = 0;
+    for (double& e : z) total += e = std::exp(e);
+    for (double& e : z) e /= total;
+    return z;
+  };
+  for (int i = 0; i < samples; ++i) {
+    const auto affine = [&](double bias, const std::function<double(int)>& weight) {
+      for (int k = 0; k < features; ++k) bias += a.as_double(i * features + k) * weight(k);
+      return bias;
+    };
+    std::vector<double> of_class, probabilities;
+    for (int c = 0; c < classes; ++c)
+      of_class.push_back(affine(c1.as_double(c), [&](int k) { return v1.as_double(k * classes + c); }));
+    of_class = normalised(of_class);
+    for (int c = 0; c < classes; ++c) {
+      std::vector<double> inside;
+      for (int o = 0; o < size; ++o) {
+        inside.push_back(
+            affine(c2.as_double(c * size + o), [&](int k) { return v2.as_double((c * features + k) * size + o); }));
+      }
+      for (const double p : normalised(inside)) probabilities.push_back(of_class[static_cast<std::size_t>(c)] * p);
+    }
+    for (int o = 0; o < outputs; ++o)
+      CHECK(r[0].as_double(i * outputs + o) == Approx(probabilities[static_cast<std::size_t>(o)]).epsilon(1e-13));
+    const auto target = static_cast<std::size_t>(targets[static_cast<std::size_t>(i)]);
+    CHECK(r[1].as_double(i) == Approx(probabilities[target]).epsilon(1e-13));
+  }
+  const auto loss = [&](const std::vector<Variable>& in) {
+    return ct::log(nnet::h_softmax(in[0], in[1], in[2], in[3], in[4], {}, ct::constant(Array(targets))));
+  };
+  CHECK(grad_error(loss, {a, v1, c1, v2, c2}, 1) < 1e-6);
+  CHECK_THROWS_AS(f(a, v1, c1, v2, c2, Array(std::vector<std::int64_t>{0, 10, 4, 5})), ct::IndexError);
+}
+
 TEST_CASE("std, ptp, norm, logsumexp and counts over any axes", "[networks]") {
   const std::string mode = GENERATE(from_range(backends()));
   CAPTURE(mode);

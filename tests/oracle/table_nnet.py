@@ -110,6 +110,17 @@ def with_argmax(x, b, y):
 row("nnet.crossentropy_softmax_argmax_1hot_with_bias", with_argmax, plain, plain, whole(0, 2),
     shapes=(((5, 3), (3, ), (5, )), ((1, 3), (3, ), (1, ))), dtypes=["float64",
                                                                      "float32"], ulp=16, absolute=32, why="a softmax")
+
+
+def two_levels(x, w1, b1, w2, b2, outputs=7):
+    inside = sp.softmax(np.einsum("nd,cdk->nck", x, w2) + b2, -1)
+    return (sp.softmax(x @ w1 + b1, -1)[:, :, None] * inside).reshape(len(x), -1)[:, :outputs]
+
+
+row("nnet.h_softmax", two_levels, plain, plain, plain, plain, plain, dtypes=DTYPES[:2], calls=[call(7)], ulp=64,
+    absolute=64, shapes=(((5, 3), (3, 2), (2, ), (2, 3, 4), (2, 4)), ((1, 1), (1, 9), (9, ), (9, 1, 1), (9, 1))),
+    why="two softmaxes of products")
+
 row("nnet.layer_norm", lambda x, eps=1e-5: (x - x.mean(-1, keepdims=True)) / np.sqrt(x.var(-1, keepdims=True) + eps),
     plain, shapes=FILLED, calls=[call(),
                                  call(0.1)], dtypes=DTYPES[:2], ulp=64, absolute=50, why="differences from a mean")
