@@ -381,6 +381,39 @@ TEST_CASE("Theano's cross-entropy of three results, and the confusion matrix", "
       Array{{I{1}, I{0}, I{0}}, {I{1}, I{0}, I{0}}, {I{0}, I{1}, I{2}}}));
 }
 
+TEST_CASE("a softmax keeps its exponentials where the result goes, if nothing else is read behind them", "[networks]") {
+  const Variable x = ct::matrix("x"), y = ct::matrix("y");
+  const auto exponentials = [](const ct::Function& f) {
+    const std::string text = f.kernels("cpu").at(0).source;
+    int count = 0;
+    for (std::size_t at = text.find("ct::exp("); at != std::string::npos; at = text.find("ct::exp(", at + 1)) ++count;
+    return count;
+  };
+  const Variable s = nnet::softmax(x);
+  CHECK(exponentials(ct::function({x}, s)) == 1);
+  CHECK(exponentials(ct::function({x}, 2 * s + 1)) == 1);
+  CHECK(exponentials(ct::function({x}, s + x)) == 2);
+  CHECK(exponentials(ct::function({x, y}, s * y)) == 2);
+  CHECK(exponentials(ct::function({x}, {s, 2 * s})) == 2);
+  CHECK(exponentials(ct::function({x}, ct::cast(s, DType::float64))) == 2);
+
+  // Written over what it reads, with the bits of a GPU, which keeps nothing.
+  const Array start = Array::uniform(DType::float32, {5, 3000}, 9, -8, 8);
+  const auto after = [&](const std::string& mode, auto value) {
+    const ct::change_flags flags(mode);
+    const ct::SharedVariable w = ct::shared(start);
+    ct::FunctionOptions options;
+    options.updates.emplace_back(w, value(w));
+    ct::function({}, ct::OutputList{std::vector<ct::Out>{}}, options)();
+    return w.get_value().copy();
+  };
+  const auto alone = [](const Variable& w) { return nnet::softmax(w); };
+  const auto with_input = [](const Variable& w) { return nnet::softmax(w) + w; };
+  CHECK(after("mode=run", alone).same_bits(after("mode=simulate", alone)));
+  CHECK(after("mode=run", with_input).same_bits(after("mode=simulate", with_input)));
+  CHECK(after("mode=run", alone).same_bits(ct::function({x}, s)(start)[0]));
+}
+
 TEST_CASE("hierarchical softmax", "[networks]") {
   const std::string mode = GENERATE(from_range(backends()));
   CAPTURE(mode);
