@@ -236,14 +236,15 @@ CT_DEVICE T rint(T x) {
   return x;
 }
 
-// The larger one; nan if either is nan. Works for every arithmetic type.
+// The larger one; nan if either is nan. Works for every arithmetic type. The comparison of x with itself comes last:
+// LLVM 19 makes x != x ? x : x > 0 ? x : 0 of x = abs(z) into z > 0 ? x : 0 (tests/ops/test_graph_faults.cpp).
 template <class T>
 CT_DEVICE T maximum(T x, T y) {
-  return x != x ? x : x > y ? x : y;
+  return x > y ? x : x == x ? y : x;
 }
 template <class T>
 CT_DEVICE T minimum(T x, T y) {
-  return x != x ? x : x < y ? x : y;
+  return x < y ? x : x == x ? y : x;
 }
 template <class T>
 CT_DEVICE T clip(T x, T low, T high) {

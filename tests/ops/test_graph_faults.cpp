@@ -123,3 +123,27 @@ TEST_CASE("a batch of products without columns", "[ops]") {
   CHECK(results[0].shape() == Sizes{2, 3, 0});
   CHECK(results[1].shape() == Sizes{2, 0, 0});
 }
+
+TEST_CASE("the larger of a magnitude and 0, which LLVM 19 folds wrongly in one form", "[ops]") {
+  const std::string mode = GENERATE(from_range(backends()));
+  const int level = GENERATE(0, 1, 2, 3);
+  const ct::change_flags flags("llvm_level=" + std::to_string(level));
+  for (const DType dtype : {DType::float32, DType::float64}) {
+    const Variable x = ct::variable({dtype, {ct::unknown_size}}, "x");
+    const Variable a = ct::abs(x);
+    const auto f = compile(mode, {x},
+                           {ct::maximum(a, 0), ct::nnet::relu(a), ct::nnet::relu6(a), ct::clip(a, 0, 1),
+                            ct::minimum(-a, 0), ct::maximum(0, a), ct::minimum(0, -a)});
+    const std::vector<double> values{-2, 0.5, -0.5, 0, -7, 7, -std::numeric_limits<double>::infinity()};
+    const auto r = f(Array(values).astype(dtype));
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const double magnitude = std::abs(values[i]);
+      const auto at = static_cast<std::int64_t>(i);
+      CAPTURE(values[i], ct::name_of(dtype), level);
+      for (const std::size_t same : {0, 1, 5}) CHECK(r[same].as_double(at) == magnitude);
+      CHECK(r[2].as_double(at) == std::min(magnitude, 6.0));
+      CHECK(r[3].as_double(at) == std::min(magnitude, 1.0));
+      for (const std::size_t negative : {4, 6}) CHECK(r[negative].as_double(at) == -magnitude);
+    }
+  }
+}

@@ -79,7 +79,9 @@ TEST_CASE("training lowers the loss, and compiled code, simulated CUDA and the r
   }
   CHECK(losses[0].back() < losses[0].front());
   for (std::size_t step = 0; step < 10; ++step) {
-    CHECK(losses[0][step] == losses[1][step]);  // the same text, the same bits
+    // Kernels have the same bits; but on the simulated GPU weights that stay on the host are updated by a product and a
+    // difference, not by one product.
+    CHECK(losses[0][step] == Approx(losses[1][step]).epsilon(1e-6));
     for (std::size_t other = 2; other < losses.size(); ++other)
       CHECK(losses[0][step] == Approx(losses[other][step]).epsilon(1e-4));
   }

@@ -67,7 +67,9 @@ std::span<const Rule> algebra_rules() {
       {"subtensor-dot", "subtensor", "", "only what is asked for is computed", false, subtensor_of_product},
       {"dot-zeros", "dot", "", "nothing to compute; but nan and inf times 0 are nan", true, product_with_zeros},
       {"dot-outer", "dot", "", "nothing to add up, and a map fuses", false, outer_product},
-      {"dot-scaled", "dot", "", "the factor goes into the routine, or is applied to the result", false, scaled_product},
+      {"dot-scaled", "dot", "",
+       "the factor goes into the routine, or is applied to the result; but sums of unscaled products may overflow",
+       true, scaled_product},
       {"dot-dot", "dot", "", "fewer multiplications in the other order; but inf 0 is nan", true, chain_of_products},
       {"dot-powers", "dot", "", "powers by squaring need fewer products; but inf 0 is nan", true, power_by_squaring},
   };
