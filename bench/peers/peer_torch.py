@@ -16,13 +16,7 @@ EXPRESSIONS = {"axpy_chain": lambda x: torch.tanh(1.5 * x + 0.25) * torch.sigmoi
                "black_scholes": lambda *a: common.black_scholes(*a, torch.log, torch.exp, torch.sqrt, torch.erf),
                "softmax_rows": lambda x: torch.softmax(x, 1),
                "layernorm_rows": lambda x, *scale: torch.nn.functional.layer_norm(x, x.shape[1:], *scale, 1e-5),
-               "reduce_sum_0": lambda x: x.sum(0),
-               "reduce_sum_1": lambda x: x.sum(1),
-               "reduce_sum_all": lambda x: x.sum(),
-               "transpose_add": lambda x: x + x.T,
-               "gemm_1000": lambda a, b: a @ b,
-               "matpow": common.matpow,
-               "call_arg": lambda x: x * 2}
+               **common.PLAIN}
 
 
 def mlp_loss(weights, x, targets):

@@ -180,9 +180,8 @@ class Emitter {
     };
     for (std::size_t a = 0; a < analysis_.accesses.size(); ++a) {
       const Access& access = analysis_.accesses[a];
-      const DType dtype = kernel_.operands[static_cast<std::size_t>(access.operand)].dtype;
       add({Parameter::Kind::pointer, static_cast<int>(a), 0},
-          fmt::format("{}{}* p{}", access.written ? "" : "const ", stored_type(dtype), a));
+          fmt::format("{}{}* p{}", access.written ? "" : "const ", stored_type(dtype_of(static_cast<int>(a))), a));
     }
     if (!kernel_.checks.empty()) add({Parameter::Kind::failure}, "ct::Failure* failure");
     if (kernel_.family == Family::split) add({Parameter::Kind::workspace}, "char* workspace");
@@ -460,15 +459,16 @@ class Emitter {
     const auto is_by_element = [&](const kernel::Store& s) { return by_element(s); };
     if (std::ranges::count_if(kernel_.stores, is_by_element) != 1) return {};
     const auto store = std::ranges::find_if(kernel_.stores, is_by_element);
-    const DType dtype = kernel_.operands[static_cast<std::size_t>(store->operand)].dtype;
     const std::size_t access =
         analysis_.accesses.size() - kernel_.stores.size() + static_cast<std::size_t>(store - kernel_.stores.begin());
+    const DType dtype = dtype_of(static_cast<int>(access));
     if (!analysis_.accesses[access].affine || compute_dtype(dtype) != dtype) return {};
-    const std::vector<bool> in_stage = needed_for(kernel_.stages.back().value, expr::no_node);
+    const std::vector<bool> in_stage = needed_for(kernel_.stages.back().value, expr::no_node),
+                            in_store = needed_for(store->value, expr::no_node);
     for (NodeId id = static_cast<NodeId>(body_.size()); id-- > 0;) {
       const expr::MapInfo* map = body_.op(id).map;
-      if (!in_stage[id] || !analysis_.inner[id] || map == nullptr || map->cost < worth_keeping) continue;
-      if (body_.type(id).dtype != dtype || !needed_for(store->value, expr::no_node)[id]) continue;
+      if (!in_stage[id] || !in_store[id] || !analysis_.inner[id] || body_.type(id).dtype != dtype) continue;
+      if (map == nullptr || map->cost < worth_keeping) continue;
       const std::vector<bool> behind = needed_for(store->value, id);
       bool reads = false;
       for (const auto& [load, at] : analysis_.load_access) reads = reads || (behind[load] && analysis_.inner[load]);
