@@ -27,7 +27,8 @@ CT_DEVICE T bessel_series(T v, T x, T sign) {
   // does not.
   const bool large = v >= T(10);
   const T b = large ? v : T(10), half = large ? exp(T(0.5) * b * (log(h / b) + T(1))) : T(1);
-  const T factor = large ? T(1) / (sqrt(b) * gamma_star(T(1) / b)) : pow(h, v) / gamma(T(1) + v);
+  const T power = x < T(1e-300) ? pow(x, v) * exp2(-v) : pow(h, v);  // half of the least number is 0
+  const T factor = large ? T(1) / (sqrt(b) * gamma_star(T(1) / b)) : power / gamma(T(1) + v);
   return half > T(0) ? half * (factor * sum) * half : T(0);
 }
 
