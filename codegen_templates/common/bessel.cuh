@@ -23,13 +23,15 @@ CT_DEVICE T bessel_series(T v, T x, T sign) {
     term *= y / (T(k) * (v + T(k)));
     sum += term;
   }
-  // (x / 2)^v / Gamma(v + 1), from 10 on by Stirling, in two halves: it may underflow where its product with the sum
-  // does not.
-  const bool large = v >= T(10);
-  const T b = large ? v : T(10), half = large ? exp(T(0.5) * b * (log(h / b) + T(1))) : T(1);
+  // (x / 2)^v / Gamma(v + 1), from |v| = 10 on by Stirling, reflected below 0; in two halves, as it may leave the range
+  // where its product with the sum does not.
+  const bool large = abs(v) >= T(10);
+  const T b = large ? abs(v) : T(10), half = large ? exp(T(0.5) * v * (log(h / b) + T(1))) : T(1);
   const T power = x < T(1e-300) ? pow(x, v) * exp2(-v) : pow(h, v);  // half of the least number is 0
-  const T factor = large ? T(1) / (sqrt(b) * gamma_star(T(1) / b)) : power / gamma(T(1) + v);
-  return half > T(0) ? half * (factor * sum) * half : T(0);
+  const T star = gamma_star(T(1) / b), root = sqrt(b);
+  const T stirling = v > T(0) ? T(1) / (root * star) : sin_pi(v) * star / (T(-3.141592653589793) * root);
+  const T factor = large ? stirling : power / gamma(T(1) + v);
+  return half > T(0) ? half * (factor * sum) * half : abs(sum) < inf<T>() ? T(0) : sum;
 }
 
 // J_v(x) for 0 <= v < 2 and x >= 25: sqrt(2 / (pi x)) (p cos(w) - q sin(w)), w = x - (v / 2 + 1 / 4) pi.
@@ -51,9 +53,9 @@ CT_DEVICE T bessel_far(T v, T x) {
 template <class T>
 struct BesselPair {
   T v, low, high;
-  // One order down.
+  // One order down; at negative orders the values may overflow, with alternating signs.
   CT_MEMBER void descend(T x) {
-    const T next = fma(T(2) * v / x, low, -high);
+    const T step = T(2) * v / x, next = abs(low) < inf<T>() ? fma(step, low, -high) : step * low;
     high = low;
     low = next;
     v -= T(1);
