@@ -39,7 +39,9 @@ WANTED = {
         greater greater_equal equal not_equal logical_and logical_or logical_xor logical_not and_ or_ xor
         invert bitwise_and bitwise_or bitwise_xor bitwise_not bitwise_count left_shift right_shift gcd lcm
         zeros_like ones_like identity_like=eye""",
-    "Special functions": "erf erfc erfinv erfcinv erfcx gamma gammaln psi digamma tri_gamma polygamma i0 i1 j0 j1",
+    "Special functions": "erf erfc erfinv erfcinv erfcx gamma gammaln psi digamma tri_gamma polygamma "
+                         "gammainc gammaincc gammal gammau chi2sf i0 i1 j0 j1 "
+                         "jv iv",
     "Complex numbers": "real imag conj angle complex complex_from_polar",
     "Reductions": "sum prod mean var std max min argmax argmin max_and_argmax all any ptp norm logsumexp count_nonzero",
     "Products": """

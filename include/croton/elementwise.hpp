@@ -63,12 +63,28 @@ Variable psi(Operand x);
 Variable tri_gamma(Operand x);
 /// The derivative of psi of order n (0 to 100); nan for other n and for x below -100. It is not differentiated by n.
 Variable polygamma(Operand n, Operand x);
+/// The incomplete gamma functions, regularised: P(a, x), the integral of t^(a - 1) e^-t from 0 to x over gamma(a), and
+/// Q(a, x) = 1 - P(a, x), which is as good where it is small (DLMF 8.2). Special values as SciPy's: P(0, x) = 1 of
+/// positive x, P(a, 0) = 0, nan of negative operands and where both are 0 or infinite. They are differentiated by x
+/// only.
+Variable gammainc(Operand a, Operand x);
+Variable gammaincc(Operand a, Operand x);
+/// The same, not regularised: gamma(a) P(a, x), lower, and gamma(a) Q(a, x), upper.
+Variable gammal(Operand a, Operand x);
+Variable gammau(Operand a, Operand x);
+/// The probability that a chi-square variable of k degrees of freedom is above x: Q(k / 2, x / 2); 1 of negative x.
+Variable chi2sf(Operand x, Operand k);
 /// Modified Bessel functions of the first kind, of orders 0 and 1.
 Variable i0(Operand x);
 Variable i1(Operand x);
 /// Bessel functions of the first kind, of orders 0 and 1. From |x| = 8 on the absolute error is small (docs/ulp.md).
 Variable j0(Operand x);
 Variable j1(Operand x);
+/// The Bessel function and the modified one of the first kind of real order v (DLMF 10.2, 10.25); nan of negative x where
+/// v is no whole number, and of orders beyond 5000 unless the result is 0. docs/numerics.md says how exact they are. They
+/// are differentiated by x only.
+Variable jv(Operand v, Operand x);
+Variable iv(Operand v, Operand x);
 
 // ---- rounding and remainders: the dtype stays
 enum class Rounding { half_to_even, half_away_from_zero };

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 #include <numbers>
+#include <vector>
 
 namespace croton::ops::reference {
 namespace {
@@ -57,12 +58,115 @@ Wide hurwitz(Wide s, Wide x) {
   return sum;
 }
 
+/// log(gamma(1 + a)), exact to the last digits where a is small.
+Wide log_gamma_1p(Wide a) {
+  if (a > 0.1L) return std::lgamma(1 + a);
+  // The standard library's zeta is slow.
+  static const std::vector<Wide> zeta = [] {
+    std::vector<Wide> values;
+    for (int n = 0; n < 25; ++n) values.push_back(n < 2 ? 0 : std::riemann_zeta(static_cast<Wide>(n)));
+    return values;
+  }();
+  Wide sum = -std::numbers::egamma_v<Wide> * a, power = -a;
+  for (int n = 2; n < 25; ++n) sum += zeta[static_cast<std::size_t>(n)] * (power *= -a) / n;
+  return sum;
+}
+
+/// P(a, x) and Q(a, x); each by itself where it may be small.
+struct GammaParts {
+  Wide lower, upper;
+};
+/// For large a: Temme's uniform expansion (DLMF 8.12), two coefficients in closed form.
+GammaParts gamma_parts_of_large(Wide a, Wide x) {
+  const Wide m = (x - a) / a;
+  Wide half_square = m - std::log1p(m);
+  if (std::fabs(m) < 0.01L) {
+    half_square = 0;
+    for (int n = 20; n >= 2; --n) half_square += (n % 2 == 0 ? 1 : -1) * std::pow(m, static_cast<Wide>(n)) / n;
+  }
+  const Wide eta = std::copysign(std::sqrt(2 * half_square), m), z = eta * std::sqrt(a / 2);
+  const bool near = std::fabs(m) < 0.003L;
+  const Wide c0 = near ? -1 / 3.0L + eta / 12 - eta * eta * 2 / 135 + eta * eta * eta / 864 : 1 / m - 1 / eta;
+  const Wide c1 = near ? -1 / 540.0L - eta / 288 : 1 / (eta * eta * eta) - 1 / (m * m * m) - 1 / (m * m) - 1 / (12 * m);
+  const Wide rest = std::exp(-z * z) / std::sqrt(2 * pi * a) * (c0 + c1 / a);
+  return {std::erfc(-z) / 2 - rest, std::erfc(z) / 2 + rest};
+}
+/// Both are positive and finite.
+GammaParts gamma_parts(Wide a, Wide x) {
+  if (a >= 1e5L) return gamma_parts_of_large(a, x);
+  const Wide power = a * std::log(x) - x;
+  if (x < 1 && a < 0.1L) {
+    // DLMF 8.7.3: alternating, for small x.
+    Wide sum = 0, term = 1;
+    for (int k = 1; k < 30; ++k) sum += (term *= -x / k) / (a + k);
+    const Wide exponent = a * std::log(x) - log_gamma_1p(a), lower = std::exp(exponent) * (1 + a * sum);
+    return {lower, -std::expm1(exponent) - a * std::exp(exponent) * sum};
+  }
+  if (x < a + 1 && (a >= 1 || x < 1)) {
+    Wide sum = 1, term = 1;  // DLMF 8.7.1
+    for (int k = 1; term > sum * 1e-21L; ++k) sum += term *= x / (a + k);
+    const Wide lower = std::exp(power - std::lgamma(a + 1)) * sum;
+    return {lower, 1 - lower};
+  }
+  Wide rest = 0;  // the continued fraction of DLMF 8.9.2, from far inside
+  for (int k = 5000; k > 0; --k) rest = k * (a - k) / (x + 2 * k + 1 - a + rest);
+  const Wide upper = a * std::exp(power - log_gamma_1p(a)) / (x + 1 - a + rest);
+  return {1 - upper, upper};
+}
+/// SciPy's values at the borders: of the lower part, 1 or 0, or nan; -1 inside.
+double gamma_border(double a, double x) {
+  if (!(a >= 0 && x >= 0) || (a == 0 && x == 0) || (a == inf && x == inf)) return nan;
+  if (a == 0 || x == inf) return 1;
+  return a == inf || x == 0 ? 0 : -1;
+}
+
 /// The power series of I_n(x) / (x / 2)^n, n being 0 or 1: all terms are positive.
 Wide modified_bessel(int n, Wide x) {
   const Wide y = x * x / 4;
   Wide sum = 1, term = 1;
   for (int k = 1; term > sum * 1e-21L; ++k) sum += term *= y / (static_cast<Wide>(k) * (k + n));
   return sum;
+}
+
+/// (x / 2)^v times the sum of (sign x^2 / 4)^k / (k! gamma(v + k + 1)), for x where it does not cancel.
+Wide bessel_series(Wide v, Wide x, Wide sign) {
+  const Wide h = x / 2, y = sign * h * h;
+  Wide sum = 1, term = 1;
+  for (int k = 1; k <= -v || std::fabs(term) > std::fabs(sum) * 1e-21L; ++k) sum += term *= y / (k * (v + k));
+  if (v < 0) return std::pow(h, v) / std::tgamma(1 + v) * sum;
+  return std::exp(v * std::log(h) - std::lgamma(v + 1)) * sum;
+}
+/// J_v(x) of positive x. Between the series of small x and Hankel's of large x the standard library's J and Y.
+Wide bessel_j(Wide v, Wide x) {
+  if (v < 0 ? x < 2 : x * x / 4 < v + 1) return bessel_series(v, x, -1);
+  if (x <= 1000) {
+    const Wide a = std::fabs(v), j = std::cyl_bessel_j(a, x);
+    return v < 0 ? cos_pi(a) * j - sin_pi(a) * std::cyl_neumann(a, x) : j;
+  }
+  Wide p = 1, q = 0, term = 1;
+  for (int k = 1; k < 200 && std::fabs(term) > 1e-22L; k += 2) {
+    q += term *= (4 * v * v - (2 * k - 1) * (2 * k - 1)) / (8 * x * k);
+    p += term *= -(4 * v * v - (2 * k + 1) * (2 * k + 1)) / (8 * x * (k + 1));
+  }
+  const Wide turn = v / 2 + 0.25L, c = cos_pi(turn), s = sin_pi(turn), cosine = std::cos(x), sine = std::sin(x);
+  return std::sqrt(2 / (pi * x)) * (p * (cosine * c + sine * s) - q * (sine * c - cosine * s));
+}
+/// What J and I share; `alternates`: J_-n(x) is (-1)^n J_n(x).
+double bessel_of_order(double order, double given, bool alternates) {
+  if (std::isnan(order) || std::isnan(given) || (given < 0 && !is_whole(order))) return nan;
+  const double v = is_whole(order) ? std::fabs(order) : order, x = std::fabs(given);
+  const bool odd = std::fabs(std::fmod(order, 2)) == 1;
+  Wide value = 0;
+  if (x == 0) {
+    value = v == 0 ? 1 : v > 0 ? 0 : inf / std::tgamma(1 + static_cast<Wide>(v));
+  } else if (std::fabs(v) > 5000) {
+    value = v > 0 && x < 0.25 * v ? 0.0 : nan;
+  } else if (alternates ? x == inf : x > 800 + std::fabs(v)) {
+    value = alternates ? 0.0 : inf;
+  } else {
+    value = alternates ? bessel_j(v, x) : bessel_series(v, x, 1);
+  }
+  return static_cast<double>(odd && (given < 0) != (alternates && order < 0) ? -value : value);
 }
 
 }  // namespace
@@ -137,6 +241,29 @@ double polygamma(double n, double x) {
   return static_cast<double>(even ? -value : value);
 }
 
+double gammainc(double a, double x) {
+  const double border = gamma_border(a, x);
+  return border == -1 ? static_cast<double>(gamma_parts(a, x).lower) : border;
+}
+double gammaincc(double a, double x) {
+  const double border = gamma_border(a, x);
+  return border == -1 ? static_cast<double>(gamma_parts(a, x).upper) : 1 - border;
+}
+double chi2sf(double x, double k) { return k > 0 ? gammaincc(k / 2, x < 0 ? 0 : x / 2) : nan; }
+double gamma_pdf(double a, double x) {
+  if (!(a > 0) || std::isnan(x) || a == inf) return nan;
+  if (x < 0 || x == inf) return 0;
+  if (x == 0) return a < 1 ? inf : a == 1 ? 1 : 0;
+  const Wide wide = x, order = a;
+  if (a < 1e4) return static_cast<double>(std::exp((order - 1) * std::log(wide) - wide - std::lgamma(order)));
+  // Stirling: the exponent of x near a is small.
+  const Wide m = (wide - order) / order, u = 1 / order;
+  const Wide exponent =
+      std::fabs(m) < 1e-3L ? -m * m * (0.5L - m * (1 / 3.0L - m * (0.25L - m * (0.2L - m / 6)))) : std::log1p(m) - m;
+  const Wide stirling = u / 12 - u * u * u / 360;
+  return static_cast<double>(std::exp(order * exponent - stirling) * std::sqrt(order / (2 * pi)) / wide);
+}
+
 double i0(double x) { return std::fabs(x) > 800 ? inf : static_cast<double>(modified_bessel(0, x)); }
 double i1(double x) {
   if (std::fabs(x) > 800) return std::copysign(inf, x);
@@ -144,6 +271,9 @@ double i1(double x) {
 }
 double j0(double x) { return static_cast<double>(::j0l(static_cast<Wide>(x))); }
 double j1(double x) { return x == 0 ? x : static_cast<double>(::j1l(static_cast<Wide>(x))); }
+
+double jv(double v, double x) { return bessel_of_order(v, x, true); }
+double iv(double v, double x) { return bessel_of_order(v, x, false); }
 
 double log1mexp(double x) {
   const Wide wide = x;

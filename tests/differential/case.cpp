@@ -1,15 +1,31 @@
 #include "case.hpp"
 
 #include <cstring>
+#include <map>
 
 #include "builder/node.hpp"
 
 namespace differential {
 
-Variable make(const Step& step, const Operands& operands) {
-  if (step.row->op != nullptr)
-    return ct::builder::apply(*step.row->op, operands, step.p.attrs, std::source_location::current());
-  return step.row->make(operands, step.p);
+namespace {
+
+/// The operand by which the public function of an op cannot be differentiated, marked as it does.
+void mark_order(std::string_view op, Operands& operands) {
+  static const std::map<std::string_view, std::size_t> orders{
+      {"gammainc", 0}, {"gammaincc", 0}, {"chi2sf", 1}, {"gamma_pdf", 0}, {"polygamma", 0}, {"jv", 0}, {"iv", 0}};
+  const auto at = orders.find(op);
+  if (at == orders.end()) return;
+  Variable& order = operands[at->second];
+  if (!order.is_constant()) order = ct::undefined_grad(order);
+}
+
+}  // namespace
+
+Variable make(const Step& step, const Operands& given) {
+  if (step.row->op == nullptr) return step.row->make(given, step.p);
+  Operands operands = given;
+  mark_order(step.row->op->name, operands);
+  return ct::builder::apply(*step.row->op, operands, step.p.attrs, std::source_location::current());
 }
 
 Variable make_leaf(const Leaf& leaf, const std::string& name) {

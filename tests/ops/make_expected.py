@@ -100,6 +100,14 @@ BINARY = {
                                   (0.75, 2000.0)]),
 }
 
+# Small and large orders, both sides of the seams of the methods, tails.
+INCOMPLETE = [(1e-30, 1e-5), (1e-10, 0.5), (1e-5, 0.1), (0.05, 0.75), (0.5, 0.5), (0.75, 1e-5), (0.75, 1.25), (0.5, 12.5), (1.0, 1.0),
+              (1.0, 2.0), (2.5, 0.1), (2.5, 3.0), (2.5, 7.5), (9.75, 10.0), (10.0, 7.5), (12.5, 20.25), (60.25, 60.25), (60.25, 100.5),
+              (100.5, 60.25), (100.5, 12.5)]
+# Power series, recurrences, Hankel's expansion and orders above the argument; negative orders.
+ORDERS = [(0.0, 1.0), (0.5, 0.1), (1.0, 7.5), (2.0, -3.0), (3.0, -3.0), (2.5, 20.25), (7.25, 12.5), (20.0, 12.5), (60.25, 3.0), (1.5, 60.25),
+          (30.5, 60.25), (64.0, 60.25), (80.5, 60.25), (-0.5, 0.1), (-0.5, 1.5), (-3.0, 7.5), (-2.75, 1.5)]
+
 BINARY |= {
     "arctan2": (mpmath.atan2, BINARY_POINTS),
     "hypot": (mpmath.hypot, BINARY_POINTS + [(1e300, 1e300), (3e-300, 4e-300)]),
@@ -111,6 +119,12 @@ BINARY |= {
     "copysign": (lambda x, y: abs(x) * mpmath.sign(y), BINARY_POINTS),
     "polygamma": (lambda n, x: mpmath.psi(int(n), x), [(0.0, 1.5), (1.0, 0.1), (2.0, 0.5), (2.0, 7.25), (3.0, 1.0), (5.0, 30.5), (20.0, 2.5),
                                                      (2.0, -1.25), (3.0, -4.75), (100.0, 3.0)]),
+    "gammainc": (lambda a, x: mpmath.gammainc(a, 0, x, regularized=True), INCOMPLETE),
+    "gammaincc": (lambda a, x: mpmath.gammainc(a, x, mpmath.inf, regularized=True), INCOMPLETE),
+    "chi2sf": (lambda x, k: mpmath.gammainc(k / 2, x / 2, mpmath.inf, regularized=True), [(x, a) for a, x in INCOMPLETE]),
+    "gamma_pdf": (lambda a, x: x ** (a - 1) * mpmath.exp(-x) / mpmath.gamma(a), INCOMPLETE),
+    "jv": (mpmath.besselj, ORDERS),
+    "iv": (mpmath.besseli, ORDERS),
     "nextafter": (lambda x, y: math.nextafter(float(x), float(y)), BINARY_POINTS + [(0.0, 1.0), (0.0, -1.0), (1e-300, 0.0)]),
     "ldexp": (lambda x, y: x * mpf(2) ** y, [(0.75, 3.0), (-0.75, -1074.0), (1e-300, 2000.0), (1.5, -1060.0), (1e300, -2040.0)]),
 }
@@ -201,7 +215,17 @@ SPECIAL_BINARY += [
     ("fmax", 1.0, NAN, 1.0), ("fmin", NAN, 1.0, 1.0), ("fmin", NAN, NAN, NAN), ("fmin", -INF, 1.0, -INF), ("heaviside", -2.0, 7.0, 0.0),
     ("heaviside", 0.0, 7.0, 7.0), ("heaviside", -0.0, 0.5, 0.5), ("heaviside", 2.0, 7.0, 1.0), ("heaviside", NAN, 7.0, NAN),
     ("nextafter", 1.0, 1.0, 1.0), ("nextafter", NAN, 1.0, NAN), ("nextafter", 1.7976931348623157e308, INF, INF), ("polygamma", 0.5, 1.0, NAN),
-    ("polygamma", 1.0, 0.0, INF), ("polygamma", -1.0, 1.0, NAN), ("ldexp", 1.0, 5000.0, INF), ("ldexp", -1.0, -5000.0, -0.0),
+    ("gammainc", 0.0, 1.0, 1.0), ("gammainc", 0.0, 0.0, NAN),
+    ("gammainc", 2.0, 0.0, 0.0), ("gammainc", -1.0, 1.0, NAN), ("gammainc", 1.0, -1.0, NAN), ("gammainc", INF, 1.0, 0.0), ("gammainc", 1.0, INF, 1.0),
+    ("gammainc", INF, INF, NAN), ("gammainc", NAN, 1.0, NAN), ("gammainc", 1.0, NAN, NAN), ("gammaincc", 0.0, 1.0, 0.0), ("gammaincc", 0.0, 0.0, NAN),
+    ("gammaincc", 2.0, 0.0, 1.0), ("gammaincc", -1.0, 1.0, NAN), ("gammaincc", 1.0, -1.0, NAN), ("gammaincc", INF, 1.0, 1.0),
+    ("gammaincc", 1.0, INF, 0.0), ("gammaincc", INF, INF, NAN), ("chi2sf", -1.0, 2.0, 1.0), ("chi2sf", 0.0, 2.0, 1.0), ("chi2sf", 1.0, 0.0, NAN),
+    ("chi2sf", 1.0, -1.0, NAN), ("chi2sf", INF, 2.0, 0.0), ("chi2sf", 1.0, INF, 1.0), ("chi2sf", NAN, 1.0, NAN), ("gamma_pdf", 0.5, 0.0, INF),
+    ("gamma_pdf", 1.0, 0.0, 1.0), ("gamma_pdf", 2.0, 0.0, 0.0), ("gamma_pdf", 2.0, -1.0, 0.0), ("gamma_pdf", 2.0, INF, 0.0), ("gamma_pdf", 0.0, 1.0, NAN),
+    ("jv", 0.0, 0.0, 1.0), ("jv", 0.5, 0.0, 0.0), ("jv", -0.5, 0.0, INF),
+    ("jv", -1.5, 0.0, -INF), ("jv", 0.5, -1.0, NAN), ("jv", 2.5, INF, 0.0), ("jv", 1e5, 1.0, 0.0), ("jv", NAN, 1.0, NAN), ("jv", 1.0, NAN, NAN),
+    ("iv", 0.0, 0.0, 1.0), ("iv", 0.5, 0.0, 0.0), ("iv", -0.5, 0.0, INF), ("iv", 0.5, -1.0, NAN), ("iv", 1.0, -INF, -INF), ("iv", 2.5, INF, INF),
+    ("iv", 1e5, 1.0, 0.0), ("iv", NAN, 1.0, NAN), ("polygamma", 1.0, 0.0, INF), ("polygamma", -1.0, 1.0, NAN), ("ldexp", 1.0, 5000.0, INF), ("ldexp", -1.0, -5000.0, -0.0),
 ]
 
 

@@ -31,8 +31,10 @@ Array real(const Sizes& shape, std::uint64_t seed, double low = -2, double high 
 std::vector<Case> elementwise_cases() {
   std::vector<Case> all;
   for (const expr::Op* op : expr::all_ops()) {
-    // polygamma is not differentiated by its order; it is in the other list.
-    if (op->kind != expr::Kind::Map || op->name == "cast" || op->name == "polygamma") continue;
+    // Not differentiated by their order; they are in the other list.
+    static const std::set<std::string_view> of_an_order{"polygamma", "gammainc", "gammaincc", "chi2sf",
+                                                        "gamma_pdf", "jv",       "iv"};
+    if (op->kind != expr::Kind::Map || op->name == "cast" || of_an_order.contains(op->name)) continue;
     const std::vector<DType> dtypes(static_cast<std::size_t>(op->arity), DType::float64);
     try {
       if (!is_float(op->map->types(dtypes).result)) continue;
@@ -73,6 +75,11 @@ std::vector<Case> other_cases() {
        true},
       {"broadcast missing axis", [](const Inputs& x) { return x[0] - ct::sqr(x[1]); }, {real({3, 4}, 1), real({4}, 2)}},
       {"polygamma", [](const Inputs& x) { return ct::polygamma(1, x[0]) + ct::polygamma(3, x[0]); }, positive, true},
+      {"gammainc", [](const Inputs& x) { return ct::gammainc(2.5, x[0]) * ct::gammal(0.7, x[0]); }, positive, true},
+      {"gammaincc", [](const Inputs& x) { return ct::gammaincc(2.5, x[0]) * ct::gammau(0.7, x[0]); }, positive, true},
+      {"chi2sf", [](const Inputs& x) { return ct::chi2sf(x[0], 3); }, positive, true},
+      {"jv and iv", [](const Inputs& x) { return ct::jv(1.5, x[0]) * ct::iv(0.5, x[0]) + ct::jv(0, x[0]); }, positive,
+       true},
       {"ldexp", [](const Inputs& x) { return ct::ldexp(ct::sqr(x[0]), Array{2, -1, 0, 1}); }, matrix, true},
       {"clip", [](const Inputs& x) { return ct::clip(x[0], -1.03, 1.01); }, matrix},
       {"sum", [](const Inputs& x) { return ct::sqr(ct::sum(ct::sqr(x[0]), 1)); }, matrix, true},
@@ -237,8 +244,8 @@ TEST_CASE("every op with a gradient is in the list above", "[ops]") {
     }
   }
   // These appear in gradients only, which the second order tests, or when others are expanded.
-  const std::set<std::string_view> inner = {"softmax_grad", "crossentropy_grad", "checked_index", "subtensor_grad",
-                                            "max_or_lowest"};
+  const std::set<std::string_view> inner = {"softmax_grad",   "crossentropy_grad", "checked_index",
+                                            "subtensor_grad", "max_or_lowest",     "gamma_pdf"};
   const std::set<std::string_view> elsewhere = {"transfer",  // unit/test_devices.cpp
                                                 "cumsum",
                                                 "cumprod",

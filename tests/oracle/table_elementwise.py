@@ -155,6 +155,27 @@ row("xlog1py", through_double(sp.xlog1py), positive, positive, shapes=PAIRS, dty
 row("polygamma", lambda n, x: sp.polygamma(n, np.float64(x)), whole(1, 4, "int32"), positive, shapes=PAIRS,
     dtypes=["float64", "float32"], wide=False, ulp=64, why="as docs/ulp.md", result=always("float64"))
 
+def of_order(name, function, orders, arguments, swapped=False, **facts):
+    """Two rows: whole orders, whose gradient by the argument is checked; then orders of any kind."""
+    facts = dict(ulp=200, why="1e-13 is promised; SciPy's is of some ULP itself", shapes=PAIRS, wide=False) | facts
+    in_order = (lambda pair: pair[::-1]) if swapped else (lambda pair: pair)
+    row(name, through_double(function), *in_order((only("int32", orders), arguments)), dtypes=["float64", "float32"],
+        result=always("float64"), **facts)
+    row(name, through_double(function), *in_order((orders, arguments)), result=floats, differentiable=False,
+        dtypes=["float64", "float32", "float16", "int32"], **facts)
+
+
+for name, function in {"gammainc": sp.gammainc, "gammaincc": sp.gammaincc}.items():
+    of_order(name, function, between(0.5, 8, (1, 8)), between(0.2, 12, (1, 12)))
+for name, function in {"gammal": sp.gammainc, "gammau": sp.gammaincc}.items():
+    of_order(name, lambda a, x, function=function: function(a, x) * sp.gamma(a), between(0.5, 8, (1, 8)),
+             between(0.2, 12, (1, 12)), ulp={"float64": 200, "float32": 4, "float16": 4})
+of_order("chi2sf", lambda x, k: sp.gammaincc(k / 2, x / 2), between(1, 8, (1, 8)), between(0.2, 12, (1, 12)),
+         swapped=True)
+of_order("jv", sp.jv, between(-0.9, 12, (-3, 8)), between(0.2, 30, (1, 30)), ulp=400, absolute=20,
+         why="near zeros only the absolute error is small")
+of_order("iv", sp.iv, between(-0.9, 12, (-3, 8)), between(0.2, 30, (1, 30)), ulp=400)
+
 # --- two operands: choices and neighbours ------------------------------------------------------------------------
 for name in "maximum minimum fmax fmin".split():
     for shapes, dtypes in ((PAIRS, REAL), (BROADCAST, ["float32", "int32"])):

@@ -6,6 +6,7 @@ import math
 import numpy as np
 import pytest
 
+import croton
 import croton.tensor as T
 
 X = np.array([[0.5, -1.5, 2.0], [3.0, -0.25, 1.0]])
@@ -72,6 +73,21 @@ def test_special_functions():
     np.testing.assert_allclose(slope, -evaluated(T.j1, x), rtol=1e-8)
     slope = (evaluated(T.i0, x + h) - evaluated(T.i0, x - h)) / (2 * h)
     np.testing.assert_allclose(slope, evaluated(T.i1, x), rtol=1e-8)
+
+
+def test_functions_of_an_order():
+    x = np.array([0.5, 1.5, 4.25])
+    for ours, closed in [(lambda v: T.gammainc(1, v), -np.expm1(-x)), (lambda v: T.gammaincc(1, v), np.exp(-x)),
+                         (lambda v: T.gammal(2, v), 1 - (1 + x) * np.exp(-x)), (lambda v: T.iv(0, v), np.i0(x)),
+                         (lambda v: T.gammau(2, v), (1 + x) * np.exp(-x)), (lambda v: T.chi2sf(v, 2), np.exp(-x / 2)),
+                         (lambda v: T.jv(0.5, v), np.sqrt(2 / (np.pi * x)) * np.sin(x))]:
+        np.testing.assert_allclose(evaluated(ours, x), closed, rtol=1e-13)
+    a, v = T.dvector("a"), T.dvector("v")
+    slope = croton.grad(T.sum(T.gammainc(a, v)), v)
+    np.testing.assert_allclose(croton.function([a, v], slope)(np.array([1.0, 1.0, 2.0]), x),
+                               np.exp(-x) * np.array([1, 1, x[2]]), rtol=1e-13)
+    with pytest.raises(croton.NullTypeGradError, match="gammainc has no gradient by its order"):
+        croton.grad(T.sum(T.gammainc(a, v)), a)
 
 
 def test_rounding():

@@ -222,6 +222,11 @@ TEST_CASE("all that an expression is composed of comes from the caller's line", 
                                       frexp(x).first,
                                       sinc(x),
                                       erfcx(x),
+                                      gammal(i, x),
+                                      gammau(2, x),
+                                      chi2sf(x, i),
+                                      jv(i, x),
+                                      iv(2, x),
                                       i1(x),
                                       hypot(x, x)};
   std::vector<Variable> all_made = made;
