@@ -41,7 +41,7 @@ struct Max {
       return lowest<T>();
   }
   CT_DEVICE State lift(T value, index) { return value; }
-  CT_DEVICE State join(State a, State b) { return maximum(a, b); }
+  CT_DEVICE State join(State a, State b) { return maximum(b, a); }
   CT_DEVICE T finish(State a) { return a; }
 };
 
@@ -55,7 +55,7 @@ struct Min {
       return highest<T>();
   }
   CT_DEVICE State lift(T value, index) { return value; }
-  CT_DEVICE State join(State a, State b) { return minimum(a, b); }
+  CT_DEVICE State join(State a, State b) { return minimum(b, a); }
   CT_DEVICE T finish(State a) { return a; }
 };
 

@@ -236,15 +236,19 @@ CT_DEVICE T rint(T x) {
   return x;
 }
 
-// The larger one; nan if either is nan. Works for every arithmetic type. The comparison of x with itself comes last:
-// LLVM 19 makes x != x ? x : x > 0 ? x : 0 of x = abs(z) into z > 0 ? x : 0 (tests/ops/test_graph_faults.cpp).
+// The larger one; nan if either is nan, y if they are equal. Works for every arithmetic type. The first line is one
+// instruction of x86, which gives y where it cannot compare; x is then asked by itself, so that in a loop nothing of
+// that waits for y. Not x != x first: LLVM 19 makes x != x ? x : x > 0 ? x : 0 of x = abs(z) into z > 0 ? x : 0
+// (tests/ops/test_graph_faults.cpp).
 template <class T>
 CT_DEVICE T maximum(T x, T y) {
-  return x > y ? x : x == x ? y : x;
+  const T larger = x > y ? x : y;
+  return x == x ? larger : x;
 }
 template <class T>
 CT_DEVICE T minimum(T x, T y) {
-  return x < y ? x : x == x ? y : x;
+  const T smaller = x < y ? x : y;
+  return x == x ? smaller : x;
 }
 template <class T>
 CT_DEVICE T clip(T x, T low, T high) {

@@ -17,7 +17,7 @@ namespace {
 
 constexpr int max_threads = 1024;
 // Long enough to bridge the serial work between two kernels, short enough to leave the core to others soon.
-constexpr auto spin_time = std::chrono::microseconds(20);
+constexpr auto spin_time = std::chrono::microseconds(200);
 constexpr int pauses_between_clock_reads = 8;
 // How long the end of the process waits for a region of another thread; only a body that calls exit() makes it wait in
 // vain.
