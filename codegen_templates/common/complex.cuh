@@ -143,6 +143,18 @@ CT_DEVICE c128 log_of(f64 x, f64 y) {
   return c128(near_one ? 0.5 * log1p(excess) : far, atan2(y, x));
 }
 
+// Near 0 the sums with 1 would lose what there is.
+CT_DEVICE c128 expm1_of(f64 x, f64 y) {
+  const c128 power = exp_of(x, y);
+  const f64 half = sin(0.5 * y);
+  return c128(abs(x) <= 1.0 ? fma(expm1(x), cos(y), -2.0 * half * half) : power.re - 1.0, power.im);
+}
+CT_DEVICE c128 log1p_of(f64 x, f64 y) {
+  const c128 far = log_of(1.0 + x, y);
+  const bool near = abs(x) < 0.5 && abs(y) < 0.5;
+  return c128(near ? 0.5 * log1p(fma(x, x + 2.0, y * y)) : far.re, far.im);
+}
+
 CT_DEVICE c128 sqrt_of(f64 x, f64 y) {
   const Scale s = scale_for(x, y);
   const f64 a = x * s.up, b = y * s.up;
@@ -310,6 +322,14 @@ template <class T>
 CT_DEVICE complex<T> log10(complex<T> z) {
   const internal::c128 w = internal::log_of(f64(z.re), f64(z.im));
   return complex<T>(T(w.re * 0.4342944819032518), T(w.im * 0.4342944819032518));
+}
+template <class T>
+CT_DEVICE complex<T> expm1(complex<T> z) {
+  return complex<T>(internal::expm1_of(f64(z.re), f64(z.im)));
+}
+template <class T>
+CT_DEVICE complex<T> log1p(complex<T> z) {
+  return complex<T>(internal::log1p_of(f64(z.re), f64(z.im)));
 }
 template <class T>
 CT_DEVICE complex<T> sqrt(complex<T> z) {

@@ -112,6 +112,21 @@ Complex direction(Complex z) {
   return {nan, nan};
 }
 Complex scaled(Complex z, double factor) { return {z.real() * factor, z.imag() * factor}; }
+/// Near 0 the sums with 1 would lose what there is.
+Complex exp_less_one(Complex z) {
+  const Complex power = std::exp(z);
+  if (!(std::abs(z.real()) <= 1)) return power - 1.0;
+  const long double half = std::sin(0.5L * z.imag());
+  return {static_cast<double>(std::expm1(static_cast<long double>(z.real())) *
+                                  std::cos(static_cast<long double>(z.imag())) -
+                              2 * half * half),
+          power.imag()};
+}
+Complex log_of_one_more(Complex z) {
+  if (!(std::abs(z.real()) < 0.5 && std::abs(z.imag()) < 0.5)) return std::log(1.0 + z);
+  const long double x = z.real(), y = z.imag();
+  return {static_cast<double>(0.5L * std::log1p(x * (2 + x) + y * y)), std::atan2(z.imag(), 1 + z.real())};
+}
 
 constexpr double ln2 = std::numbers::ln2, ln10 = std::numbers::ln10;
 
@@ -177,6 +192,8 @@ const std::map<std::string_view, ComplexInfo>& infos() {
       {"log", {same, unary<F(std::log(z))>}},
       {"log2", {same, unary<F(scaled(std::log(z), 1 / ln2))>}},
       {"log10", {same, unary<F(scaled(std::log(z), 1 / ln10))>}},
+      {"expm1", {same, unary<exp_less_one>}},
+      {"log1p", {same, unary<log_of_one_more>}},
       {"sqrt", {same, unary<F(std::sqrt(z))>}},
       {"rsqrt", {same, unary<F(divided(1, std::sqrt(z)))>}},
       {"sin", {same, unary<F(std::sin(z))>}},

@@ -1,4 +1,5 @@
 // Elementwise functions that are a few others: what they are made of is charged to the caller's line.
+#include <croton/complex.hpp>
 #include <croton/elementwise.hpp>
 
 #include <fmt/format.h>
@@ -19,6 +20,12 @@ using builder::OriginScope;
 Variable as_float(const Variable& x) {
   const DType dtype = x.dtype();
   return is_discrete(dtype) ? cast(x, size_of(dtype) <= 2 ? DType::float32 : DType::float64) : x;
+}
+
+/// f of the real and of the imaginary part.
+template <class F>
+Variable of_parts(const Variable& z, F f) {
+  return complex(f(real(z)), f(imag(z)));
 }
 
 double largest(DType dtype) {
@@ -44,6 +51,8 @@ Variable round(Operand x, Rounding mode) {
 }
 Variable round(Operand x, int decimals) {
   const OriginScope origin(x.where);
+  if (is_complex(x.variable.dtype()))
+    return of_parts(x.variable, [&](const Variable& part) { return round(part, decimals); });
   if (decimals == 0 || (is_discrete(x.variable.dtype()) && decimals > 0)) return round(x);
   const Variable scale = number(std::pow(10.0, std::abs(decimals)), as_float(x.variable));
   if (decimals > 0) return round(x * scale) / scale;
@@ -74,6 +83,8 @@ Variable nan_to_num(Operand x, double nan, std::optional<double> posinf, std::op
   const OriginScope origin(x.where);
   const Variable& v = x.variable;
   if (is_discrete(v.dtype())) return v;
+  if (is_complex(v.dtype()))
+    return of_parts(v, [&](const Variable& part) { return nan_to_num(part, nan, posinf, neginf); });
   const double top = largest(v.dtype());
   const Variable infinite = where(v > 0, number(posinf.value_or(top), v), number(neginf.value_or(-top), v));
   return where(isnan(v), number(nan, v), where(isinf(v), infinite, v));
@@ -82,9 +93,9 @@ Variable nan_to_num(Operand x, double nan, std::optional<double> posinf, std::op
 Variable isclose(Operand a, Operand b, double rtol, double atol, bool equal_nan) {
   const OriginScope origin(a.where);
   const Variable x = as_float(a.variable), y = as_float(b.variable);
-  const Variable wide = x.dtype() == y.dtype() ? x : x + y;  // of the dtype in which they are compared
-  const Variable bound = number(atol, wide) + number(rtol, wide) * abs(y);
-  const Variable close = ((abs(x - y) <= bound) & isfinite(y)) | eq(x, y);
+  const Variable distance = abs(x - y);
+  const Variable bound = number(atol, distance) + number(rtol, distance) * abs(y);
+  const Variable close = ((distance <= bound) & isfinite(y)) | eq(x, y);
   return equal_nan ? close | (isnan(x) & isnan(y)) : close;
 }
 Variable allclose(Operand a, Operand b, double rtol, double atol, bool equal_nan) {

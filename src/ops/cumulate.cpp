@@ -1,4 +1,5 @@
 // Running sums and products, and the linear recurrence that the gradient of the latter needs.
+#include <croton/complex.hpp>
 #include <croton/ops.hpp>
 #include <croton/sorting.hpp>
 
@@ -223,7 +224,11 @@ Variable cumulate(std::string_view name, const Operand& x, std::optional<int> ax
 
 }  // namespace
 
-Variable cumsum(Operand x, std::optional<int> axis) { return cumulate("cumsum", x, axis); }
+Variable cumsum(Operand x, std::optional<int> axis) {
+  if (!is_complex(x.variable.dtype())) return cumulate("cumsum", x, axis);
+  const builder::OriginScope origin(x.where);
+  return complex(cumsum(real(x), axis), cumsum(imag(x), axis));
+}
 Variable cumprod(Operand x, std::optional<int> axis) { return cumulate("cumprod", x, axis); }
 
 }  // namespace croton

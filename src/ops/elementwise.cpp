@@ -1,5 +1,7 @@
 // The table of elementwise ops: arithmetic, comparison, logic, and the functions that everybody uses. The rarer ones
 // are in functions.cpp and special.cpp; rows.hpp says what a row is.
+#include <croton/elementwise.hpp>
+
 #include <fmt/format.h>
 
 #include <deque>
@@ -357,7 +359,7 @@ Variable sgn(Operand x) { return unary("sgn", x); }
 Variable floor(Operand x) { return unary("floor", x); }
 Variable ceil(Operand x) { return unary("ceil", x); }
 Variable trunc(Operand x) { return unary("trunc", x); }
-Variable round(Operand x) { return unary("round", x); }
+Variable round(Operand x) { return is_complex(x.variable.dtype()) ? round(x, 0) : unary("round", x); }
 Variable cast(Operand x, DType dtype) {
   if (x.variable.dtype() == dtype) return x.variable;
   return builder::apply("cast", {x.variable}, {{"dtype", dtype}}, x.where);

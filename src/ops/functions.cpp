@@ -218,6 +218,8 @@ Variable binary(std::string_view op, const Operand& a, const Operand& b) {
   return builder::apply(op, {a.variable, b.variable}, {}, a.variable.is_constant() ? b.where : a.where);
 }
 Variable unary(std::string_view op, const Operand& x) { return builder::apply(op, {x.variable}, {}, x.where); }
+/// What a logical function takes: of complex numbers whether they are not 0.
+Operand truth(const Operand& x) { return is_complex(x.variable.dtype()) ? Operand(cast(x, DType::bool_), x.where) : x; }
 
 }  // namespace
 
@@ -261,9 +263,9 @@ Variable right_shift(Operand a, Operand b) { return binary("right_shift", a, b);
 Variable gcd(Operand a, Operand b) { return binary("gcd", a, b); }
 Variable lcm(Operand a, Operand b) { return binary("lcm", a, b); }
 Variable bitwise_count(Operand x) { return unary("bitwise_count", x); }
-Variable logical_and(Operand a, Operand b) { return binary("logical_and", a, b); }
-Variable logical_or(Operand a, Operand b) { return binary("logical_or", a, b); }
-Variable logical_xor(Operand a, Operand b) { return binary("logical_xor", a, b); }
-Variable logical_not(Operand x) { return unary("logical_not", x); }
+Variable logical_and(Operand a, Operand b) { return binary("logical_and", truth(a), truth(b)); }
+Variable logical_or(Operand a, Operand b) { return binary("logical_or", truth(a), truth(b)); }
+Variable logical_xor(Operand a, Operand b) { return binary("logical_xor", truth(a), truth(b)); }
+Variable logical_not(Operand x) { return unary("logical_not", truth(x)); }
 
 }  // namespace croton

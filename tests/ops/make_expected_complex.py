@@ -20,6 +20,8 @@ UNARY = {
     "neg": (np.negative, POINTS), "sqr": (np.square, POINTS), "reciprocal": (lambda z: 1 / z, NONZERO), "abs": (np.abs, POINTS),
     "sgn": (np.sign, POINTS), "real": (np.real, POINTS), "imag": (np.imag, POINTS), "conj": (np.conj, POINTS),
     "angle": (np.angle, POINTS), "exp": (np.exp, POINTS), "exp2": (np.exp2, POINTS), "log": (np.log, NONZERO),
+    # NumPy's log1p is log(1 + z), which is not exact near 0.
+    "expm1": (np.expm1, POINTS), "log1p": (np.log1p, [z for z in POINTS if abs(z) > 1e-3]),
     "log2": (np.log2, NONZERO), "log10": (np.log10, NONZERO), "sqrt": (np.sqrt, POINTS), "rsqrt": (lambda z: 1 / np.sqrt(z), NONZERO),
     "sin": (np.sin, POINTS), "cos": (np.cos, POINTS), "tan": (np.tan, POINTS), "sinh": (np.sinh, POINTS), "cosh": (np.cosh, POINTS),
     "tanh": (np.tanh, POINTS), "isnan": (np.isnan, POINTS), "isinf": (np.isinf, POINTS),

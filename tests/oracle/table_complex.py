@@ -23,10 +23,18 @@ row("complex_from_polar", lambda r, t: r * np.exp(np.clongdouble(1j) * t), plain
     dtypes=["float64", "float32"], result=complex_of, differentiable=False, **CLOSE)
 for names, function in {"add": np.add, "sub": np.subtract, "mul": np.multiply, "true_div": np.true_divide}.items():
     row(names, function, FINITE, FINITE, shapes=twice(MATRIX), dtypes=COMPLEX, differentiable=False, **CLOSE)
-for name in "exp log sqrt sin cos tan sinh cosh tanh reciprocal".split():
+for name in "exp expm1 log sqrt sin cos tan sinh cosh tanh reciprocal".split():
     row(name, getattr(np, name), FINITE, shapes=MATRIX, dtypes=COMPLEX, differentiable=False, **CLOSE)
 for names, function in {"abs absolute": np.abs, "neg negative": np.negative, "sqr square": np.square}.items():
     row(names, function, FINITE, shapes=MATRIX, dtypes=COMPLEX, differentiable=False, **CLOSE)
+row("log1p", lambda z: np.log1p(z), between(-0.9, 3), shapes=MATRIX, dtypes=COMPLEX, differentiable=False, **CLOSE)
+row("round", np.round, FINITE, shapes=MATRIX, dtypes=COMPLEX, differentiable=False)
+row("cumsum", np.cumsum, FINITE, shapes=FILLED, dtypes=COMPLEX, differentiable=False, ulp=64, absolute=8,
+    why="rounds once a step", calls=[call(), call(axis=0), call(axis=1)])
+for name in "logical_and logical_or logical_xor isclose".split():
+    row(name, getattr(np, name), plain, plain, shapes=twice(MATRIX), dtypes=COMPLEX, differentiable=False)
+for name in "logical_not nan_to_num".split():
+    row(name, getattr(np, name), plain, shapes=MATRIX, dtypes=COMPLEX, differentiable=False)
 for names, function in {"eq equal": np.equal, "neq not_equal": np.not_equal}.items():
     row(names, function, plain, plain, shapes=twice(MATRIX), dtypes=COMPLEX, differentiable=False)
 for name in "sum prod mean".split():
