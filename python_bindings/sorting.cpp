@@ -45,19 +45,20 @@ void bind_sums_and_sorting(nb::module_& m) {
       },
       "x"_a, "axis"_a = -1, "kind"_a = nb::none(), "The positions (int64) that sort x; equal ones keep their order.");
   m.def(
-      "topk", [](nb::handle x, std::int64_t kth, Axis axis, bool) { return topk(to_operand(x), kth, axis); }, "x"_a,
-      "kth"_a, "axis"_a = -1, "sorted"_a = true,
+      "topk", [](nb::handle x, nb::handle kth, Axis axis, bool) { return topk(to_operand(x), to_operand(kth), axis); },
+      "x"_a, "kth"_a, "axis"_a = -1, "sorted"_a = true,
       "The kth largest elements, the largest first; for kth < 0 the -kth smallest, the smallest first.");
   m.def(
       "argtopk",
-      [](nb::handle x, std::int64_t kth, Axis axis, bool, nb::handle idx_dtype) {
-        return argtopk(to_operand(x), kth, axis, to_optional_dtype(idx_dtype));
+      [](nb::handle x, nb::handle kth, Axis axis, bool, nb::handle idx_dtype) {
+        return argtopk(to_operand(x), to_operand(kth), axis, to_optional_dtype(idx_dtype));
       },
       "x"_a, "kth"_a, "axis"_a = -1, "sorted"_a = true, "idx_dtype"_a = "int64", "Where the elements of topk are.");
   m.def(
       "topk_and_argtopk",
-      [](nb::handle x, std::int64_t kth, Axis axis, bool, nb::handle idx_dtype) {
-        const auto [values, positions] = topk_and_argtopk(to_operand(x), kth, axis, to_optional_dtype(idx_dtype));
+      [](nb::handle x, nb::handle kth, Axis axis, bool, nb::handle idx_dtype) {
+        const auto [values, positions] =
+            topk_and_argtopk(to_operand(x), to_operand(kth), axis, to_optional_dtype(idx_dtype));
         return nb::make_tuple(values, positions);
       },
       "x"_a, "kth"_a, "axis"_a = -1, "sorted"_a = true, "idx_dtype"_a = "int64", "(topk, argtopk).");

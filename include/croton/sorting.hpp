@@ -27,11 +27,13 @@ Variable sort(Operand x, std::optional<int> axis = -1);
 /// The positions (int64) along the axis that sort x.
 Variable argsort(Operand x, std::optional<int> axis = -1);
 /// The k largest along an axis, the largest first (nan before all), for k < 0 the -k smallest, the smallest first; of
-/// equal ones the first. ValueError for 0 or a stated size that is too small, ShapeError when called with one.
-Variable topk(Operand x, std::int64_t k, std::optional<int> axis = -1);
+/// equal ones the first. k is a number or an integer scalar variable (then both orders are computed, and k = 0 gives
+/// nothing). ValueError for 0 or a stated size that is too small, ShapeError when called with one; TypeError for a k
+/// that is no integer.
+Variable topk(Operand x, Operand k, std::optional<int> axis = -1);
 /// Where they are (int64, or `dtype`).
-Variable argtopk(Operand x, std::int64_t k, std::optional<int> axis = -1, std::optional<DType> dtype = {});
-std::pair<Variable, Variable> topk_and_argtopk(Operand x, std::int64_t k, std::optional<int> axis = -1,
+Variable argtopk(Operand x, Operand k, std::optional<int> axis = -1, std::optional<DType> dtype = {});
+std::pair<Variable, Variable> topk_and_argtopk(Operand x, Operand k, std::optional<int> axis = -1,
                                                std::optional<DType> dtype = {});
 
 // ---- searching ----

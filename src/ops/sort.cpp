@@ -147,24 +147,37 @@ struct Top {
   int axis;
 };
 
-Top top(std::string_view name, const Operand& x, std::int64_t k, std::optional<int> axis) {
+/// The `count` first of an order along the axis: a slice takes what there is, the reshape demands that there be so
+/// many.
+Variable first_of(const Variable& order, int axis, const Operand& count) {
+  std::vector<SliceSpec> specs(static_cast<std::size_t>(axis), slice());
+  specs.push_back(slice({}, count));
+  std::vector<Operand> shape;
+  for (int d = 0; d < order.rank(); ++d) shape.push_back(d == axis ? count : Operand(order.shape(d)));
+  return reshape(order.at(specs), shape);
+}
+
+Top top(std::string_view name, const Operand& x, const Operand& k, std::optional<int> axis) {
   const auto [lines, at] = ops::flat_or_axis(x, axis, name);
-  const std::int64_t count = k < 0 ? -k : k, size = lines.type().shape[static_cast<std::size_t>(at)];
+  const Variable& wanted = k.variable;
+  if (wanted.rank() != 0 || !is_discrete(wanted.dtype()) || is_bool(wanted.dtype())) {
+    throw TypeError(fmt::format("{} ({}): k is {}: an integer is wanted", name, builder::describe(x.where),
+                                builder::describe(wanted)));
+  }
+  if (!wanted.is_constant()) {
+    const Variable count = abs(cast(wanted, DType::int64));
+    const Variable order = where(wanted < 0, order_of(lines, at, false, x.where), order_of(lines, at, true, x.where));
+    return {lines, first_of(order, at, count), at};
+  }
+  const std::int64_t number = expr::element_of(wanted.node()->value, 0).i, count = number < 0 ? -number : number;
+  const std::int64_t size = lines.type().shape[static_cast<std::size_t>(at)];
   const auto refuse = [&](const std::string& why) {
     throw ValueError(
         fmt::format("{} ({}): {}: {}", name, builder::describe(x.where), builder::describe(x.variable), why));
   };
-  if (k == 0) refuse("k is 0; the k largest (k > 0) or -k smallest (k < 0) can be had");
+  if (number == 0) refuse("k is 0; the k largest (k > 0) or -k smallest (k < 0) can be had");
   if (size != unknown_size && count > size) refuse(fmt::format("{} of {} elements along axis {}", count, size, at));
-  std::vector<SliceSpec> specs(static_cast<std::size_t>(at), slice());
-  specs.push_back(slice({}, Operand(static_cast<long>(count))));
-  const Variable first = order_of(lines, at, k > 0, x.where).at(specs);
-  if (size != unknown_size) return {lines, first, at};
-  // A slice takes what there is; the reshape demands that there be so many.
-  std::vector<Operand> shape;
-  for (int d = 0; d < lines.rank(); ++d)
-    shape.push_back(d == at ? Operand(static_cast<long>(count)) : Operand(lines.shape(d)));
-  return {lines, reshape(first, shape), at};
+  return {lines, first_of(order_of(lines, at, number > 0, x.where), at, Operand(static_cast<long>(count))), at};
 }
 
 }  // namespace
@@ -181,14 +194,14 @@ Variable sort(Operand x, std::optional<int> axis) {
   return ops::take_in_lines(lines, order_of(lines, at, false, x.where), at);
 }
 
-Variable topk(Operand x, std::int64_t k, std::optional<int> axis) { return topk_and_argtopk(x, k, axis).first; }
+Variable topk(Operand x, Operand k, std::optional<int> axis) { return topk_and_argtopk(x, k, axis).first; }
 
-Variable argtopk(Operand x, std::int64_t k, std::optional<int> axis, std::optional<DType> dtype) {
+Variable argtopk(Operand x, Operand k, std::optional<int> axis, std::optional<DType> dtype) {
   const builder::OriginScope origin(x.where);
   return cast(top("argtopk", x, k, axis).positions, dtype.value_or(DType::int64));
 }
 
-std::pair<Variable, Variable> topk_and_argtopk(Operand x, std::int64_t k, std::optional<int> axis,
+std::pair<Variable, Variable> topk_and_argtopk(Operand x, Operand k, std::optional<int> axis,
                                                std::optional<DType> dtype) {
   const builder::OriginScope origin(x.where);
   const Top found = top("topk", x, k, axis);

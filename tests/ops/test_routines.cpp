@@ -244,6 +244,26 @@ TEST_CASE("the k largest and smallest", "[ops]") {
   CHECK_THROWS_AS(ct::topk(x, 1, 2), ct::TypeError);
 }
 
+TEST_CASE("as many of the largest or smallest as a variable says", "[ops]") {
+  const std::string mode = GENERATE(from_range(modes));
+  CAPTURE(mode);
+  const auto x = ct::dmatrix("x");
+  const auto k = ct::iscalar("k");
+  const auto [values, positions] = ct::topk_and_argtopk(x, k, 1);
+  const auto f = compile(mode, {x, k}, {values, positions, ct::grad(ct::sum(ct::sqr(values)), x)});
+  const Array value = Array{{3., 1., 2.}, {0., -1., 5.}};
+  const auto largest = f(value, 2), smallest = f(value, -1), none = f(value, 0);
+  CHECK(largest[0].equals(Array{{3., 2.}, {5., 0.}}));
+  CHECK(longs(largest[1]) == Longs{0, 2, 2, 0});
+  CHECK(largest[2].equals(Array{{6., 0., 4.}, {0., 0., 10.}}));
+  CHECK(smallest[0].equals(Array{{1.}, {-1.}}));
+  CHECK(smallest[2].equals(Array{{0., 2., 0.}, {0., -2., 0.}}));
+  CHECK(none[0].shape() == ct::Sizes{2, 0});
+  CHECK_THROWS_AS(f(value, 4), ct::ShapeError);
+  CHECK_THROWS_AS(ct::topk(x, ct::dscalar("k")), ct::TypeError);
+  CHECK_THROWS_AS(ct::topk(x, ct::lvector("k")), ct::TypeError);
+}
+
 TEST_CASE("where values belong in a sorted vector", "[ops]") {
   const std::string mode = GENERATE(from_range(modes));
   CAPTURE(mode);

@@ -73,6 +73,10 @@ def test_topk():
     np.testing.assert_array_equal(values, [[3, 1, np.nan, 5], [0, -1, 2, 1]])
     assert positions.dtype == np.int32
     np.testing.assert_array_equal(computed(lambda x: T.topk(x, -1), A)[0], [[1], [-1]])
+    x, k = T.matrix(), T.iscalar()
+    first = croton.function([x, k], T.topk(x, k, axis=0))
+    np.testing.assert_array_equal(first(np.array([[1, 5], [4, 2]], "float32"), 1), [[4, 5]])
+    np.testing.assert_array_equal(first(np.array([[1, 5], [4, 2]], "float32"), -1), [[1, 2]])
 
 
 def test_kinds():
