@@ -53,7 +53,9 @@ Program softmax_by_hand() {
   const auto x = matrix("x"), y = matrix("y"), g = matrix("g");
   const Variable p = exp(x) / sum(exp(x), columns);
   const Variable per_row = log(sum(exp(y), 1)), of_all = log(sum(exp(y)));
-  return {{x, y, g}, {p, -mean(log(p)), per_row, of_all, log(mean(exp(y), 1)), sum(g * log(sum(exp(x), columns)))}};
+  const Variable mean_kept = log(mean(exp(y), columns));
+  return {{x, y, g},
+          {p, -mean(log(p)), per_row, of_all, log(mean(exp(y), 1)), mean_kept, sum(g * log(sum(exp(x), columns)))}};
 }
 
 Program sigmoids_by_hand() {

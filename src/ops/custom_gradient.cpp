@@ -1,12 +1,14 @@
 #include "ops/custom_gradient.hpp"
 
 #include <croton/error.hpp>
+#include <croton/grad.hpp>
 #include <croton/ops.hpp>
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
+#include "builder/batch.hpp"
 #include "builder/gradient_context.hpp"
 #include "expr/arena.hpp"
 
@@ -41,6 +43,42 @@ std::vector<Variable> gradient(const GradientContext& c) {
   return result;
 }
 
+/// In a batch the function is asked for one element of it, and its answer becomes that of all.
+builder::Batched batch(const builder::BatchContext& c) {
+  const auto& op = static_cast<const WithGradient&>(*c.node.op);
+  const auto results = 1 + static_cast<std::size_t>(c.node.attrs.integer("outputs"));
+  std::vector<Variable> inputs;
+  for (std::size_t i = 0; i < c.inputs.size(); ++i) inputs.push_back(i < results ? c.repeated(i) : c.inputs[i]);
+  const std::vector<bool> batched(c.batched.begin() + static_cast<std::ptrdiff_t>(results), c.batched.end());
+  const auto of_batch = [function = op.function, batched](const std::vector<Variable>& arguments,
+                                                          const std::vector<Variable>& outputs,
+                                                          const std::vector<Variable>& gradients) {
+    std::vector<std::pair<Variable, Variable>> stand_ins;
+    const auto one_of = [&](const Variable& all) {
+      Type type = all.type();
+      type.shape.erase(type.shape.begin());
+      stand_ins.emplace_back(variable(type), all);
+      return stand_ins.back().first;
+    };
+    std::vector<Variable> own_arguments, own_outputs, own_gradients;
+    for (std::size_t i = 0; i < arguments.size(); ++i)
+      own_arguments.push_back(batched[i] ? one_of(arguments[i]) : arguments[i]);
+    for (const Variable& output : outputs) own_outputs.push_back(one_of(output));
+    for (const Variable& gradient : gradients) own_gradients.push_back(one_of(gradient));
+    std::vector<Variable> parts = function(own_arguments, own_outputs, own_gradients);
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      if (!parts[i].defined()) continue;
+      parts[i] = vectorize({parts[i]}, stand_ins)[0];
+      if (i < batched.size() && !batched[i]) parts[i] = sum(parts[i], 0);  // it is in every element of the batch
+    }
+    return parts;
+  };
+  const std::shared_ptr<const expr::Op> carrier = gradient_carrier(of_batch, op.graph_name);
+  const Variable value = builder::apply(*carrier, inputs, c.node.attrs, c.node.where);
+  value.node()->own_op = carrier;
+  return {value};
+}
+
 }  // namespace
 
 std::shared_ptr<const expr::Op> gradient_carrier(OpFromGraph::Gradient function, std::string name) {
@@ -56,6 +94,7 @@ std::shared_ptr<const expr::Op> gradient_carrier(OpFromGraph::Gradient function,
   op->expand = [](expr::Arena& arena, expr::NodeId node) { return arena.input(node, 0); };
   op->expand_at_import = true;
   op->takes_complex = true;
+  op->batch = batch;
   return op;
 }
 

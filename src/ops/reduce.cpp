@@ -2,8 +2,11 @@
 // The result has the dtype of the input (argmax, argmin: int64): sums of integers in 64 bits, acc_dtype and the like
 // are casts that the C++ functions below put around.
 #include <croton/complex.hpp>
+#include <croton/grad.hpp>
 #include <croton/nnet.hpp>
 #include <croton/ops.hpp>
+#include <croton/sorting.hpp>
+#include <croton/views.hpp>
 
 #include <fmt/format.h>
 
@@ -13,6 +16,7 @@
 
 #include "base/config.hpp"
 #include "builder/gradient_context.hpp"
+#include "ops/custom_gradient.hpp"
 #include "ops/parts.hpp"
 #include "ops/registry.hpp"
 
@@ -71,7 +75,29 @@ std::vector<Variable> extreme_gradient(const GradientContext& c) {
   const Variable chosen = eq(c.input(0), with_axes(c.output, c));
   return {where(chosen, with_axes(c.gradient, c), 0)};
 }
+/// For each element the product of all others, from the running products in front of it and behind it.
+Variable product_of_others(const Variable& x, const expr::Ints& axes) {
+  std::vector<int> order;
+  std::vector<Operand> moved, line, one;  // the shapes with the axes last, with one axis of them, and with one element
+  for (int axis = 0; axis < x.rank(); ++axis) {
+    if (!std::ranges::binary_search(axes, axis)) order.push_back(axis);
+  }
+  for (const int axis : order) line.emplace_back(x.shape(axis));
+  one = line;
+  for (const std::int64_t axis : axes) order.push_back(static_cast<int>(axis));
+  for (const int axis : order) moved.emplace_back(x.shape(axis));
+  line.emplace_back(-1);
+  one.emplace_back(1);
+  const Variable ones = alloc(builder::number(1, x), one), factors = reshape(dimshuffle(x, order), line);
+  const Variable before = cumprod(concatenate({ones, factors}, -1), -1).at({ellipsis, slice({}, -1)});
+  const Variable behind = flip(cumprod(flip(concatenate({factors, ones}, -1), {{-1}}), -1), {{-1}});
+  std::vector<int> back(order.size());
+  for (std::size_t i = 0; i < order.size(); ++i) back[static_cast<std::size_t>(order[i])] = static_cast<int>(i);
+  return dimshuffle(reshape(before * behind.at({ellipsis, slice(1)}), moved), back);
+}
+
 /// prod / x where no factor is zero; with one zero only that place gets the product of the others; with two, none does.
+/// This has no slope at the zeros, though the product of the others has: that is differentiated in its place.
 std::vector<Variable> prod_gradient(const GradientContext& c) {
   const Variable& x = c.input(0);
   const expr::Ints& list = c.node.attrs.ints("axes");
@@ -82,7 +108,14 @@ std::vector<Variable> prod_gradient(const GradientContext& c) {
   const Variable others =
       where(is_zero, where(eq(with_axes(zeros_there, c), 1), with_axes(rest, c), 0),
             where(eq(with_axes(zeros_there, c), 0), with_axes(rest, c) / where(is_zero, ones_like(x), x), 0));
-  return {with_axes(c.gradient, c) * others};
+  if (is_complex(x.dtype())) return {with_axes(c.gradient, c) * others};
+  const auto carrier = gradient_carrier(
+      [list](const std::vector<Variable>& inputs, const std::vector<Variable>&,
+             const std::vector<Variable>& gradients) {
+        return std::vector<Variable>{Lop(product_of_others(inputs[0], list), inputs[0], gradients[0])};
+      },
+      "prod");
+  return {with_axes(c.gradient, c) * with_gradient({others}, {x}, carrier, c.node.where)[0]};
 }
 std::vector<Variable> zero_gradient(const GradientContext&) {
   return {builder::scalar_constant(0, base::config().float_x())};
@@ -370,7 +403,7 @@ Variable ptp(Operand x, const ReduceOptions& options) {
 
 Variable norm(Operand x, double order, const ReduceOptions& options) {
   const builder::OriginScope origin(x.where);
-  const Variable v = ops::in_floats(x);
+  const Variable given = ops::in_floats(x), v = is_complex(given.dtype()) ? abs(given) : given;
   if (std::isinf(order)) return order > 0 ? max(abs(v), options) : min(abs(v), options);
   if (order == 0) return sum(cast(neq(v, 0), v.dtype()), options);
   if (order == 1) return sum(abs(v), options);

@@ -21,7 +21,7 @@ constexpr int samples = 12;  // in pairs that move the same way and the other
 // Errors are this many times as large in the runs, and the tolerance this many times the movement: a few runs see less
 // than the worst case. Movements are whole last places: with fewer or smaller ones those of x and of x + y in x + y - x
 // cancelled in all pairs for an element of one graph in 50,000.
-constexpr double amplitude = 6, margin = 3;
+constexpr double amplitude = 6, margin = 4;
 
 struct Format {
   int digits, least_exponent;
@@ -161,6 +161,23 @@ Array moved(const Array& array, double units, double ones, const Wild& wild, Dra
     // Probabilities do not become negative, and 0 may be what underflowed.
     if (ones == 0 && to[i] * x < 0) to[i] = 0;
     if (x == 0) to[i] = std::abs(size);
+  }
+  return out.astype(array.dtype());
+}
+
+/// The operand whose whole numbers are meant: beside them a power of a negative number, or an order, has no value.
+std::optional<std::size_t> order_operand(std::string_view op) {
+  static const std::map<std::string_view, std::size_t> operands{{"pow", 1}, {"polygamma", 0}, {"jv", 0}, {"iv", 0}};
+  const auto at = operands.find(op);
+  return at == operands.end() ? std::nullopt : std::optional(at->second);
+}
+
+/// `changed`, but for the whole numbers of `array`.
+Array with_whole_numbers_of(const Array& array, const Array& changed) {
+  Array out = Array::empty(DType::float64, array.shape());
+  for (std::int64_t i = 0; i < out.size(); ++i) {
+    const double x = array.as_double(i);
+    out.data<double>()[static_cast<std::size_t>(i)] = x == std::trunc(x) ? x : changed.as_double(i);
   }
   return out.astype(array.dtype());
 }
@@ -336,6 +353,7 @@ class Runs {
     state.own = error.result;
     Random signs = signs_;
     add_poles(node, from, state.truth, wild);
+    add_remainders(node, from, state.truth, wild);
     for (int k = 0; k < samples && !state.lost; ++k) {
       if (k % 2 == 0) signs = signs_;
       signs_ = signs;
@@ -379,7 +397,27 @@ class Runs {
     const bool takes_sign = node.op->name == "copysign" || node.op->name == "arctan2";
     for (std::int64_t i = 0; i < result.size(); ++i) {
       const std::int64_t at = operand_position(operand.truth, result.shape(), i);
-      if (!may_be_zero(operand, at) || (!takes_sign && operand.truth.as_double(at) == 0)) continue;
+      const double value = operand.truth.as_double(at);
+      const bool sign_of_nan = takes_sign && std::isnan(value);
+      if (!sign_of_nan && (!may_be_zero(operand, at) || (!takes_sign && value == 0))) continue;
+      wild.resize(static_cast<std::size_t>(result.size()), false);
+      wild[static_cast<std::size_t>(i)] = true;
+    }
+  }
+
+  /// The remainder of a quotient that is not known to a whole number may be anything.
+  static void add_remainders(const ct::builder::Node& node, const std::vector<const NodeState*>& from,
+                             const Array& result, Wild& wild) {
+    if ((node.op->name != "mod" && node.op->name != "fmod") || !ct::is_float(result.dtype())) return;
+    for (std::int64_t i = 0; i < result.size(); ++i) {
+      const auto known = [&](std::size_t k) {
+        const std::int64_t at = operand_position(from[k]->truth, result.shape(), i);
+        const double value = from[k]->truth.as_double(at);
+        return std::pair(value, ct::is_float(from[k]->truth.dtype()) ? spread(*from[k], at) : 0);
+      };
+      const auto [x, x_spread] = known(0);
+      const auto [y, y_spread] = known(1);
+      if (!(x_spread + std::abs(x / y) * y_spread > 0.1 * std::abs(y))) continue;
       wild.resize(static_cast<std::size_t>(result.size()), false);
       wild[static_cast<std::size_t>(i)] = true;
     }
@@ -404,10 +442,15 @@ class Runs {
         above = above || x >= 0;
         moves = moves || x != 0;
       }
-      return below && above && moves;
+      if (!moves || (below && above)) return moves;
+      const auto spread_of = [&](const NodeState& operand) {
+        return spread(operand, operand_position(operand.truth, state.truth.shape(), i));
+      };
+      return std::abs(at(from[0]->truth, i) - at(from[1]->truth, i)) <= spread_of(*from[0]) + spread_of(*from[1]);
     };
     const auto is_doubtful = [&](const NodeState* operand, std::int64_t i) {
       if (!ct::is_float(operand->truth.dtype())) return false;
+      if (node.op->name == "signbit" && std::isnan(at(operand->truth, i))) return true;  // nobody promises nan's sign
       const std::int64_t position = operand_position(operand->truth, state.truth.shape(), i);
       return std::isinf(spread(*operand, position)) || (asks_zero && may_be_zero(*operand, position));
     };
@@ -432,7 +475,10 @@ class Runs {
       inputs.push_back(input->runs[k]);
       same = same && same_memory(input->runs[k], input->truth);
       if (error.operands > 0 && !ct::is_discrete(inputs.back().dtype())) {
-        inputs.back() = moved(inputs.back(), amplitude * 0.5 * error.operands, 0, {}, {k, sizes_, signs_});
+        const Array before = inputs.back();
+        inputs.back() = moved(before, amplitude * 0.5 * error.operands, 0, {}, {k, sizes_, signs_});
+        if (inputs.size() - 1 == order_operand(node.op->name) && ct::is_float(before.dtype()))
+          inputs.back() = with_whole_numbers_of(before, inputs.back());
         same = false;
       }
     }

@@ -576,6 +576,19 @@ TEST_CASE("complex shared variables, updates and arguments", "[ops]") {
   CHECK_THROWS_AS(ct::function({x}, x * 2)(Complex(1)), ct::TypeError);
 }
 
+TEST_CASE("norms of complex numbers are those of their magnitudes", "[ops]") {
+  const std::string mode = GENERATE(from_range(backends()));
+  CAPTURE(mode);
+  const auto z = ct::zmatrix("z");
+  constexpr double inf = std::numeric_limits<double>::infinity();
+  const auto r = compile(mode, {z}, {ct::norm(z, 2, 0), ct::norm(z, 1, 0), ct::norm(z, inf), ct::norm(z, 3, 0)})(
+      complexes({{0, 1}, {3, 4}, {2, 0}, {0, 0}}, DType::complex128).reshape({2, 2}));
+  CHECK(r[0].all_close(Array{std::sqrt(5.), 5.}, 1e-15));
+  CHECK(r[1].equals(Array{3., 5.}));
+  CHECK(r[2].equals(Array(5.)));
+  CHECK(r[3].all_close(Array{std::cbrt(9.), 5.}, 1e-14));
+}
+
 TEST_CASE("what has no meaning for complex numbers is refused", "[ops]") {
   const auto z = ct::cvector("z");
   const auto refused = [](auto f) {

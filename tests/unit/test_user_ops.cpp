@@ -190,6 +190,27 @@ TEST_CASE("the gradient lives as long as what was made with it", "[user_ops]") {
   CHECK(ct::function({x}, {y, ct::grad(ct::sum(copy), x)})(Array{1.5})[1].equals(Array{2.}));
 }
 
+TEST_CASE("a gradient of one's own in a batch", "[user_ops]") {
+  const Variable a = ct::dvector("a"), b = ct::dscalar("b");
+  // 3 times what the gradient is, and of b the sum that it is.
+  const ct::OpFromGraph op(
+      {a, b}, {a * b}, {.name = "tripled", .gradient = [](const Variables& in, const Variables&, const Variables& g) {
+                          return Variables{3 * g[0] * in[1], 3 * ct::sum(g[0] * in[0])};
+                        }});
+  const Variable x = ct::dvector("x"), k = ct::dscalar("k"), all = ct::dmatrix("all"), ks = ct::dvector("ks");
+  const Variable y = op(x, k);
+  const Variable same = ct::vectorize({y}, {{x, all}})[0], own = ct::vectorize({y}, {{x, all}, {k, ks}})[0];
+  const auto of_same = ct::grad(ct::sum(ct::sqr(same)), {all, k}), of_own = ct::grad(ct::sum(ct::sqr(own)), {all, ks});
+  const ct::Function f = ct::function({all, k, ks}, {same, of_same[0], of_same[1], own, of_own[0], of_own[1]});
+  const auto r = f(Array{{1., 2.}, {3., -1.}}, 2.0, Array{2., 5.});
+  CHECK(r[0].equals(Array{{2., 4.}, {6., -2.}}));
+  CHECK(r[1].equals(Array{{24., 48.}, {72., -24.}}));  // 2 (2 x) 3 k
+  CHECK(r[2].item<double>() == 6 * 2 * (1 + 4 + 9 + 1));
+  CHECK(r[3].equals(Array{{2., 4.}, {15., -5.}}));
+  CHECK(r[4].equals(Array{{24., 48.}, {450., -150.}}));
+  CHECK(r[5].equals(Array{6 * 2 * 5., 6 * 5 * 10.}));
+}
+
 TEST_CASE("what OpFromGraph and clone refuse", "[user_ops]") {
   const Variable a = ct::dvector("a"), m = ct::dmatrix("m"), f = ct::fvector("f");
   CHECK(message_of([&] { ct::OpFromGraph op({a}, {}); }).find("no outputs") != std::string::npos);

@@ -108,10 +108,13 @@ NodeId identity_view(Rewriter& r, NodeId root) {
   const NodeId x = arena.input(root, 0);
   if (arena.op(root).name == "dimshuffle") {
     const auto pattern = pattern_of(arena, root);
+    const auto& shape = arena.type(x).shape;
+    if (pattern.size() != shape.size()) return expr::no_node;
     for (std::size_t i = 0; i < pattern.size(); ++i) {
-      if (pattern[i] != static_cast<std::int64_t>(i)) return expr::no_node;
+      const bool put_back = pattern[i] == -1 && arena.known(shape[i]) == 1;  // an axis of size 1 that is left out
+      if (pattern[i] != static_cast<std::int64_t>(i) && !put_back) return expr::no_node;
     }
-    return pattern.size() == arena.type(x).rank() ? x : expr::no_node;
+    return x;
   }
   return arena.same_shape(arena.type(x).shape, arena.type(root).shape) ? x : expr::no_node;
 }

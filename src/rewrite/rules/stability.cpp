@@ -98,7 +98,41 @@ NodeId logsumexp_by_hand(Rewriter& r, NodeId root) {
   return axes.empty() ? expr::no_node : log_sum_exp(r, arena.input(arena.input(total, 0), 0), axes);
 }
 
+/// The axes of a reduction put back: the pattern of the dimshuffle that keepdims makes.
+expr::Ints kept_pattern(const expr::Ints& axes, std::int64_t rank) {
+  expr::Ints pattern;
+  std::int64_t next = 0;
+  for (std::int64_t axis = 0; axis < rank; ++axis)
+    pattern.push_back(std::ranges::binary_search(axes, axis) ? -1 : next++);
+  return pattern;
+}
+
+/// exp(x) / sum(exp(x)) over any axes.
+NodeId softmax_over(Rewriter& r, NodeId x, const expr::Ints& axes, const expr::Ints& kept) {
+  if (axes.size() == 1) return r.make("softmax", {x}, {{"axis", axes[0]}});
+  const NodeId all_summed = r.make("dimshuffle", {log_sum_exp(r, x, axes)}, {{"pattern", kept}});
+  return r.make("exp", {r.make("sub", {x, all_summed})});
+}
+
+/// sum(g / D) over the axes whose sum of exp(x) is D, with these axes back: g, or nothing if it is no such sum.
+NodeId summed_over_total(const Arena& arena, NodeId sum, NodeId e) {
+  if (arena.op(sum).name != "sum") return expr::no_node;
+  const NodeId quotient = arena.input(sum, 0);
+  if (arena.op(quotient).name != "true_divide") return expr::no_node;
+  const NodeId g = arena.input(quotient, 0), kept = arena.input(quotient, 1);
+  if (arena.op(kept).name != "dimshuffle") return expr::no_node;
+  const NodeId total = arena.input(kept, 0);
+  if (arena.op(total).name != "sum" || arena.input(total, 0) != e) return expr::no_node;
+  const expr::Ints axes = arena.attrs(total).ints("axes");
+  const auto rank = static_cast<std::int64_t>(arena.type(e).rank());
+  if (arena.attrs(sum).ints("axes") != axes || arena.attrs(kept).ints("pattern") != kept_pattern(axes, rank))
+    return expr::no_node;
+  return arena.same_shape(arena.type(g).shape, arena.type(quotient).shape) ? g : expr::no_node;
+}
+
 /// The gradient of log(sum(exp(x))): exp(x) times g / sum(exp(x)), repeated along the axes of the sum, is softmax(x) g.
+/// With keepdims the sum has its axes back below the quotient, else g has above it; where the logarithm was repeated
+/// along them, the quotient is summed.
 NodeId logsumexp_gradient_by_hand(Rewriter& r, NodeId root) {
   Arena& arena = r.arena();
   for (std::size_t i = 0; i < 2; ++i) {
@@ -112,19 +146,31 @@ NodeId logsumexp_gradient_by_hand(Rewriter& r, NodeId root) {
       pattern = arena.attrs(quotient).ints("pattern");
       quotient = arena.input(quotient, 0);
     }
+    if (const NodeId all = summed_over_total(arena, quotient, e); all != expr::no_node && shuffled) {
+      const expr::Ints axes = arena.attrs(quotient).ints("axes");
+      const auto kept = kept_pattern(axes, static_cast<std::int64_t>(arena.type(e).rank()));
+      if (axes.empty() || pattern != kept || !is_float(arena.type(arena.input(e, 0)).dtype)) continue;
+      if (arena.type(quotient).dtype != arena.type(root).dtype) continue;
+      const NodeId sum = r.make("dimshuffle", {r.make("sum", {all}, {{"axes", axes}})}, {{"pattern", kept}});
+      return r.make("mul", {softmax_over(r, arena.input(e, 0), axes, kept), sum});
+    }
     if (arena.op(quotient).name != "true_divide") continue;
     NodeId g = arena.input(quotient, 0);
-    const NodeId total = arena.input(quotient, 1), x = arena.input(e, 0);
+    NodeId total = arena.input(quotient, 1);
+    const NodeId x = arena.input(e, 0), divisor = total;
+    const bool keeps = arena.op(total).name == "dimshuffle";
+    if (keeps) total = arena.input(total, 0);
     if (arena.op(total).name != "sum" || arena.input(total, 0) != e) continue;
     if (!is_float(arena.type(x).dtype)) continue;
     const auto rank = static_cast<std::int64_t>(arena.type(e).rank());
-    const expr::Ints axes = arena.attrs(total).ints("axes");
-    expr::Ints wanted;  // of a dimshuffle that puts the axes back
-    std::int64_t next = 0;
-    for (std::int64_t axis = 0; axis < rank; ++axis)
-      wanted.push_back(std::ranges::binary_search(axes, axis) ? -1 : next++);
+    const expr::Ints axes = arena.attrs(total).ints("axes"), wanted = kept_pattern(axes, rank);
+    if (keeps) {
+      if (shuffled || axes.empty() || arena.attrs(divisor).ints("pattern") != wanted) continue;
+      if (arena.type(g).dtype == arena.type(root).dtype) return r.make("mul", {softmax_over(r, x, axes, wanted), g});
+      continue;
+    }
     if (!shuffled) {
-      for (std::int64_t axis = 0; axis < next; ++axis) pattern.push_back(axis);
+      for (std::int64_t axis = 0; axis < rank - static_cast<std::int64_t>(axes.size()); ++axis) pattern.push_back(axis);
     }
     if (axes.empty() || static_cast<std::int64_t>(pattern.size()) > rank) continue;
     pattern.insert(pattern.begin(), static_cast<std::size_t>(rank) - pattern.size(), -1);
@@ -133,10 +179,7 @@ NodeId logsumexp_gradient_by_hand(Rewriter& r, NodeId root) {
       if (arena.type(g).rank() != arena.type(total).rank()) continue;
       g = r.make("dimshuffle", {g}, {{"pattern", wanted}});
     }
-    const auto all_summed = [&] { return r.make("dimshuffle", {log_sum_exp(r, x, axes)}, {{"pattern", wanted}}); };
-    const NodeId softmax = axes.size() == 1 ? r.make("softmax", {x}, {{"axis", axes[0]}})
-                                            : r.make("exp", {r.make("sub", {x, all_summed()})});
-    return r.make("mul", {softmax, g});
+    return r.make("mul", {softmax_over(r, x, axes, wanted), g});
   }
   return expr::no_node;
 }
@@ -190,8 +233,14 @@ std::span<const Rule> stability_rules() {
       {"softmax-by-hand", "true_divide", "", "exp overflows", true, softmax_by_hand},
       {"logsumexp-by-hand", "log", "", "exp overflows", false, logsumexp_by_hand},
       {"logsumexp-grad", "mul", "", "exp overflows", true, logsumexp_gradient_by_hand},
+      {"log-of-kept-sum", "log(dimshuffle(sum(x, axes=A), pattern=P)) => dimshuffle(log(sum(x, axes=A)), pattern=P)",
+       "", "rules about logarithms of sums see them through the axes that keepdims puts back"},
       {"log-mean-exp", "log(true_divide(sum(exp(x), axes=A), n)) => sub(log(sum(exp(x), axes=A)), log(n))", "",
        "exp overflows; but n may be -0", true},
+      {"log-mean-exp-kept",
+       "log(true_divide(dimshuffle(sum(exp(x), axes=A), pattern=P), n)) => "
+       "sub(dimshuffle(log(sum(exp(x), axes=A)), pattern=P), log(n))",
+       "", "exp overflows; but n may be -0", true},
       {"log-add-exp", "log(add(exp(x), exp(y))) => logaddexp(x, y)", "float(x), float(y)", "exp overflows"},
       {"log2-add-exp2", "log2(add(exp2(x), exp2(y))) => logaddexp2(x, y)", "float(x), float(y)", "exp2 overflows"},
       {"log-sigmoid", "log(sigmoid(x)) => neg(softplus(neg(x)))", "", "log of 0 for x below -90"},
