@@ -261,7 +261,9 @@ void bind_diagonals(nb::module_& m) {
   const auto hot = [](nb::handle y, nb::handle count, nb::handle dtype) {
     return one_hot(to_operand(y), to_operand(count), to_optional_dtype(dtype));
   };
-  const char* doc = "1 at the positions that integers say of a new last axis, 0 elsewhere; IndexError outside.";
+  const char* doc =
+      "1 at the positions that integers say of a new last axis (negative ones count from the end), 0 elsewhere; "
+      "IndexError outside.";
   m.def("one_hot", hot, "y"_a, "nb_class"_a, "dtype"_a = nb::none(), doc);
   m.def("to_one_hot", hot, "y"_a, "nb_class"_a, "dtype"_a = nb::none(), doc);
   m.def(

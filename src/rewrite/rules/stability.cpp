@@ -1,6 +1,7 @@
 // Forms that overflow or cancel, replaced by forms that do not. Each rule is tested by value at an extreme point, and
 // backward too: gradients are built before rewriting, so their unstable forms are listed here as well.
 #include <algorithm>
+#include <optional>
 
 #include "rewrite/nary.hpp"
 #include "rewrite/rules/factors.hpp"
@@ -107,79 +108,81 @@ expr::Ints kept_pattern(const expr::Ints& axes, std::int64_t rank) {
   return pattern;
 }
 
-/// exp(x) / sum(exp(x)) over any axes.
-NodeId softmax_over(Rewriter& r, NodeId x, const expr::Ints& axes, const expr::Ints& kept) {
-  if (axes.size() == 1) return r.make("softmax", {x}, {{"axis", axes[0]}});
-  const NodeId all_summed = r.make("dimshuffle", {log_sum_exp(r, x, axes)}, {{"pattern", kept}});
+/// A sum of exponentials, with or without the axes put back.
+struct Total {
+  expr::Ints axes, kept;  // kept: the pattern that puts them back
+  bool keeps;
+};
+std::optional<Total> total_of(const Arena& arena, NodeId node, NodeId e) {
+  const bool keeps = arena.op(node).name == "dimshuffle";
+  const NodeId sum = keeps ? arena.input(node, 0) : node;
+  if (arena.op(sum).name != "sum" || arena.input(sum, 0) != e) return std::nullopt;
+  const expr::Ints axes = arena.attrs(sum).ints("axes");
+  const expr::Ints kept = kept_pattern(axes, static_cast<std::int64_t>(arena.type(e).rank()));
+  if (axes.empty() || (keeps && arena.attrs(node).ints("pattern") != kept)) return std::nullopt;
+  return Total{axes, kept, keeps};
+}
+
+/// exp(x) / sum(exp(x)) over the axes of the total.
+NodeId softmax_over(Rewriter& r, NodeId x, const Total& total) {
+  if (total.axes.size() == 1) return r.make("softmax", {x}, {{"axis", total.axes[0]}});
+  const NodeId all_summed = r.make("dimshuffle", {log_sum_exp(r, x, total.axes)}, {{"pattern", total.kept}});
   return r.make("exp", {r.make("sub", {x, all_summed})});
 }
 
-/// sum(g / D) over the axes whose sum of exp(x) is D, with these axes back: g, or nothing if it is no such sum.
-NodeId summed_over_total(const Arena& arena, NodeId sum, NodeId e) {
-  if (arena.op(sum).name != "sum") return expr::no_node;
-  const NodeId quotient = arena.input(sum, 0);
-  if (arena.op(quotient).name != "true_divide") return expr::no_node;
-  const NodeId g = arena.input(quotient, 0), kept = arena.input(quotient, 1);
-  if (arena.op(kept).name != "dimshuffle") return expr::no_node;
-  const NodeId total = arena.input(kept, 0);
-  if (arena.op(total).name != "sum" || arena.input(total, 0) != e) return expr::no_node;
-  const expr::Ints axes = arena.attrs(total).ints("axes");
-  const auto rank = static_cast<std::int64_t>(arena.type(e).rank());
-  if (arena.attrs(sum).ints("axes") != axes || arena.attrs(kept).ints("pattern") != kept_pattern(axes, rank))
-    return expr::no_node;
-  return arena.same_shape(arena.type(g).shape, arena.type(quotient).shape) ? g : expr::no_node;
+/// What multiplies softmax(x) where `factor` multiplies e = exp(x): g of g / sum(e), in the forms that gradients of
+/// log(sum(e)) have. Repeated along the axes of the sum; with the axes put back below the quotient, or above it; or
+/// summed again, where the logarithm with its axes back was repeated along them.
+struct OverTotal {
+  NodeId g;
+  Total total;
+};
+std::optional<OverTotal> over_total(Rewriter& r, NodeId factor, NodeId e) {
+  Arena& arena = r.arena();
+  const auto rank = arena.type(e).rank();
+  if (arena.op(factor).name == "alloc") factor = arena.input(factor, 0);
+  expr::Ints pattern;
+  const bool shuffled = arena.op(factor).name == "dimshuffle";
+  if (shuffled) {
+    pattern = arena.attrs(factor).ints("pattern");
+    factor = arena.input(factor, 0);
+  } else {
+    for (std::size_t axis = 0; axis < arena.type(factor).rank(); ++axis)
+      pattern.push_back(static_cast<std::int64_t>(axis));
+  }
+  if (pattern.size() > rank) return std::nullopt;
+  pattern.insert(pattern.begin(), rank - pattern.size(), -1);  // as maps repeat what has fewer axes
+  const bool summed = arena.op(factor).name == "sum";
+  const NodeId quotient = summed ? arena.input(factor, 0) : factor;
+  if (arena.op(quotient).name != "true_divide") return std::nullopt;
+  const NodeId g = arena.input(quotient, 0);
+  const auto total = total_of(arena, arena.input(quotient, 1), e);
+  if (!total) return std::nullopt;
+  const auto put_back = [&](NodeId x) { return r.make("dimshuffle", {x}, {{"pattern", total->kept}}); };
+  if (summed) {
+    const bool same_axes = arena.attrs(factor).ints("axes") == total->axes && pattern == total->kept;
+    if (!total->keeps || !same_axes || !arena.same_shape(arena.type(g).shape, arena.type(quotient).shape))
+      return std::nullopt;
+    return OverTotal{put_back(r.make("sum", {g}, {{"axes", total->axes}})), *total};
+  }
+  if (total->keeps) return shuffled ? std::nullopt : std::optional(OverTotal{g, *total});
+  if (pattern != total->kept) return std::nullopt;
+  if (arena.type(g).rank() == 0) return OverTotal{g, *total};
+  if (arena.type(g).rank() != arena.type(quotient).rank()) return std::nullopt;
+  return OverTotal{put_back(g), *total};
 }
 
-/// The gradient of log(sum(exp(x))): exp(x) times g / sum(exp(x)), repeated along the axes of the sum, is softmax(x) g.
-/// With keepdims the sum has its axes back below the quotient, else g has above it; where the logarithm was repeated
-/// along them, the quotient is summed.
+/// The gradient of log(sum(exp(x))): exp(x) times g / sum(exp(x)) is softmax(x) g.
 NodeId logsumexp_gradient_by_hand(Rewriter& r, NodeId root) {
   Arena& arena = r.arena();
   for (std::size_t i = 0; i < 2; ++i) {
     const NodeId e = arena.input(root, i);
-    NodeId quotient = arena.input(root, 1 - i);
     if (arena.op(e).name != "exp") continue;
-    if (arena.op(quotient).name == "alloc") quotient = arena.input(quotient, 0);
-    expr::Ints pattern;
-    const bool shuffled = arena.op(quotient).name == "dimshuffle";
-    if (shuffled) {
-      pattern = arena.attrs(quotient).ints("pattern");
-      quotient = arena.input(quotient, 0);
-    }
-    if (const NodeId all = summed_over_total(arena, quotient, e); all != expr::no_node && shuffled) {
-      const expr::Ints axes = arena.attrs(quotient).ints("axes");
-      const auto kept = kept_pattern(axes, static_cast<std::int64_t>(arena.type(e).rank()));
-      if (axes.empty() || pattern != kept || !is_float(arena.type(arena.input(e, 0)).dtype)) continue;
-      if (arena.type(quotient).dtype != arena.type(root).dtype) continue;
-      const NodeId sum = r.make("dimshuffle", {r.make("sum", {all}, {{"axes", axes}})}, {{"pattern", kept}});
-      return r.make("mul", {softmax_over(r, arena.input(e, 0), axes, kept), sum});
-    }
-    if (arena.op(quotient).name != "true_divide") continue;
-    NodeId g = arena.input(quotient, 0);
-    NodeId total = arena.input(quotient, 1);
-    const NodeId x = arena.input(e, 0), divisor = total;
-    const bool keeps = arena.op(total).name == "dimshuffle";
-    if (keeps) total = arena.input(total, 0);
-    if (arena.op(total).name != "sum" || arena.input(total, 0) != e) continue;
+    const NodeId x = arena.input(e, 0);
     if (!is_float(arena.type(x).dtype)) continue;
-    const auto rank = static_cast<std::int64_t>(arena.type(e).rank());
-    const expr::Ints axes = arena.attrs(total).ints("axes"), wanted = kept_pattern(axes, rank);
-    if (keeps) {
-      if (shuffled || axes.empty() || arena.attrs(divisor).ints("pattern") != wanted) continue;
-      if (arena.type(g).dtype == arena.type(root).dtype) return r.make("mul", {softmax_over(r, x, axes, wanted), g});
-      continue;
-    }
-    if (!shuffled) {
-      for (std::int64_t axis = 0; axis < rank - static_cast<std::int64_t>(axes.size()); ++axis) pattern.push_back(axis);
-    }
-    if (axes.empty() || static_cast<std::int64_t>(pattern.size()) > rank) continue;
-    pattern.insert(pattern.begin(), static_cast<std::size_t>(rank) - pattern.size(), -1);
-    if (pattern != wanted || arena.type(g).dtype != arena.type(root).dtype) continue;
-    if (arena.type(g).rank() != 0) {
-      if (arena.type(g).rank() != arena.type(total).rank()) continue;
-      g = r.make("dimshuffle", {g}, {{"pattern", wanted}});
-    }
-    return r.make("mul", {softmax_over(r, x, axes, wanted), g});
+    const auto found = over_total(r, arena.input(root, 1 - i), e);
+    if (!found || arena.type(found->g).dtype != arena.type(root).dtype) continue;
+    return r.make("mul", {softmax_over(r, x, found->total), found->g});
   }
   return expr::no_node;
 }
