@@ -186,7 +186,12 @@ class Evaluator {
     if (op.map != nullptr) return map(id, inputs);
     if (op.evaluate == nullptr) throw InternalError(fmt::format("{} has no reference", op.name));
     for (Array& input : inputs) input = input.contiguous();
-    return op.evaluate({arena_.attrs(id), std::move(inputs), arena_.type(id).dtype, shape_of(id), &op}).contiguous();
+    try {
+      return op.evaluate({arena_.attrs(id), std::move(inputs), arena_.type(id).dtype, shape_of(id), &op}).contiguous();
+    } catch (const IndexError& e) {
+      if (op.kind != Kind::Gather && op.kind != Kind::Check) throw;
+      throw IndexError(fmt::format("{}{}; {}", e.what(), place_of(arena_.origin(id)), describe_inputs()));
+    }
   }
 
   Array leaf(NodeId id) const {

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <string>
 
 #include "base/memory.hpp"
 #include "base/shape.hpp"
@@ -13,6 +14,7 @@
 #include "fuse/guard.hpp"
 #include "runtime/bind.hpp"
 #include "runtime/guard_failure.hpp"
+#include "runtime/sizes.hpp"
 #include "runtime/user_line.hpp"
 
 namespace croton::runtime {
@@ -20,6 +22,11 @@ namespace croton::runtime {
 using plan::Buffer;
 
 namespace {
+
+/// A kernel met a position that is outside; whoever knows what the call was given makes an error of it.
+struct CheckFailure {
+  std::string message;
+};
 
 // Segments are kept for so many different sets of numbers; more come from data, which need not repeat itself.
 constexpr std::size_t kept_segments = 64;
@@ -241,7 +248,7 @@ void BoundSegment::fail(const KernelLaunch& launch) const {
   const std::string message = check >= 1 && check <= checks.size()
                                   ? expr::fill_message(checks[check - 1].message, value, launch.kernels()[0].extents)
                                   : "a check failed";
-  throw IndexError(fmt::format("{} ({})", message, lines_of(call.origins)));
+  throw CheckFailure{fmt::format("{} ({})", message, lines_of(call.origins))};
 }
 
 std::vector<std::int64_t> BoundSegment::read_fresh() const {
@@ -285,9 +292,16 @@ void BoundPlan::run(CallArrays& arrays, Workspace& workspace, RunCounts& counts)
   arrays.updates.resize(graph.updates.size());
   counts.transferred.clear();
   BoundSegment* segment = &first_;
+  const auto run = [&](BoundSegment& part) {
+    try {
+      part.run(counts);
+    } catch (const CheckFailure& failure) {
+      throw IndexError(fmt::format("{}; {}", failure.message, describe_inputs(*executable_, arrays)));
+    }
+  };
   for (std::size_t k = 0; k + 1 < plan.segments.size(); ++k) {
     segment->start(arrays, workspace, counts);
-    segment->run(counts);
+    run(*segment);
     segment = &segment->next(segment->read_fresh(), arrays, options_, counts);
   }
   segment->start(arrays, workspace, counts);
@@ -351,7 +365,7 @@ void BoundPlan::run(CallArrays& arrays, Workspace& workspace, RunCounts& counts)
     const expr::Update& update = graph.updates[i];
     add(arrays.updates[i], update.value, plan.update_buffer[i], graph.inputs[update.input].place);
   }
-  segment->run(counts);
+  run(*segment);
   try {
     for (const Repeated& r : repeated)
       copy_between(r.device, address_of(*r.to), r.device, address_of(*r.from), r.from->bytes());

@@ -9,11 +9,10 @@
 #include "expr/evaluate.hpp"
 
 namespace croton::runtime {
-namespace {
 
 using expr::Arena;
 
-std::string describe(const Executable& executable, const CallArrays& arrays) {
+std::string describe_inputs(const Executable& executable, const CallArrays& arrays) {
   std::string text;
   const expr::Graph& graph = executable.program.graph;
   for (std::size_t i = 0; i < graph.inputs.size(); ++i) {
@@ -25,6 +24,8 @@ std::string describe(const Executable& executable, const CallArrays& arrays) {
   }
   return text;
 }
+
+namespace {
 
 std::int64_t find_size(const Executable& executable, const CallArrays& arrays, NodeId id, bool smallest,
                        const SizeTable& sizes) {
@@ -49,7 +50,7 @@ std::int64_t find_size(const Executable& executable, const CallArrays& arrays, N
     std::int64_t product = 0;
     if (__builtin_mul_overflow(operands[0].cast(DType::int64).i, operands[1].cast(DType::int64).i, &product)) {
       throw ShapeError(fmt::format("{} times {} is more than an index can count ({}); {}", operands[0].i, operands[1].i,
-                                   line_of(arena.origin(id)), describe(executable, arrays)));
+                                   line_of(arena.origin(id)), describe_inputs(executable, arrays)));
     }
     return product;
   }
@@ -85,11 +86,11 @@ void check_requirements(const Executable& executable, const CallArrays& arrays, 
     if (r.kind == expr::Requirement::Kind::index) {
       if (left >= -right && left < right) continue;
       throw IndexError(fmt::format("{}: index {} of an axis of size {} ({}); {}", r.why, left, right,
-                                   line_of(arena.origin_of(r.origin)), describe(executable, arrays)));
+                                   line_of(arena.origin_of(r.origin)), describe_inputs(executable, arrays)));
     }
     if (left == right) continue;
     throw ShapeError(fmt::format("{}: {} is not {} ({}); {}", r.why, left, right, line_of(arena.origin_of(r.origin)),
-                                 describe(executable, arrays)));
+                                 describe_inputs(executable, arrays)));
   }
   // Sizes that types state or ops computed must be sizes; and what has no elements has no largest one.
   const auto is_new = [&](NodeId dim) { return host.known[dim] && host.known_from[dim] == segment; };
@@ -99,7 +100,7 @@ void check_requirements(const Executable& executable, const CallArrays& arrays, 
       const NodeId dim = arena.representative(stated);
       if (is_new(dim) && sizes[dim] < 0) {
         throw ShapeError(fmt::format("{} ({}): a size of {}; {}", arena.op(id).name, line_of(arena.origin(id)),
-                                     sizes[dim], describe(executable, arrays)));
+                                     sizes[dim], describe_inputs(executable, arrays)));
       }
     }
     const expr::Op& op = arena.op(id);
@@ -109,7 +110,7 @@ void check_requirements(const Executable& executable, const CallArrays& arrays, 
       const NodeId dim = arena.representative(shape[static_cast<std::size_t>(axis)]);
       if (is_new(dim) && sizes[dim] == 0) {
         throw ValueError(fmt::format("{} ({}): axis {} has no elements, and {} of nothing is not defined; {}", op.name,
-                                     line_of(arena.origin(id)), axis, op.name, describe(executable, arrays)));
+                                     line_of(arena.origin(id)), axis, op.name, describe_inputs(executable, arrays)));
       }
     }
   }

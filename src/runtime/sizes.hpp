@@ -4,6 +4,7 @@
 #include "runtime/executable.hpp"
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 namespace croton::runtime {
@@ -16,6 +17,9 @@ void find_sizes(const Executable& executable, const CallArrays& arrays, int segm
 
 /// The table as if every size of an argument, and every size found by computing, were 1.
 SizeTable smallest_sizes(const Executable& executable, const CallArrays& arrays);
+
+/// "x is f32[3] (train.cpp:12), ...": what the call was given, for messages.
+std::string describe_inputs(const Executable& executable, const CallArrays& arrays);
 
 /// ShapeError, IndexError or ValueError for what must hold of sizes known from this segment on, and does not.
 void check_requirements(const Executable& executable, const CallArrays& arrays, int segment, const SizeTable& sizes);
