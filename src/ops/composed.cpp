@@ -1,5 +1,4 @@
 // Elementwise functions that are a few others: what they are made of is charged to the caller's line.
-#include <croton/complex.hpp>
 #include <croton/elementwise.hpp>
 
 #include <fmt/format.h>
@@ -20,12 +19,6 @@ using builder::OriginScope;
 Variable as_float(const Variable& x) {
   const DType dtype = x.dtype();
   return is_discrete(dtype) ? cast(x, size_of(dtype) <= 2 ? DType::float32 : DType::float64) : x;
-}
-
-/// f of the real and of the imaginary part.
-template <class F>
-Variable of_parts(const Variable& z, F f) {
-  return complex(f(real(z)), f(imag(z)));
 }
 
 double largest(DType dtype) {
@@ -52,7 +45,7 @@ Variable round(Operand x, Rounding mode) {
 Variable round(Operand x, int decimals) {
   const OriginScope origin(x.where);
   if (is_complex(x.variable.dtype()))
-    return of_parts(x.variable, [&](const Variable& part) { return round(part, decimals); });
+    return ops::of_parts(x.variable, [&](const Variable& part) { return round(part, decimals); });
   if (decimals == 0 || (is_discrete(x.variable.dtype()) && decimals > 0)) return round(x);
   const Variable scale = number(std::pow(10.0, std::abs(decimals)), as_float(x.variable));
   if (decimals > 0) return round(x * scale) / scale;
@@ -84,7 +77,7 @@ Variable nan_to_num(Operand x, double nan, std::optional<double> posinf, std::op
   const Variable& v = x.variable;
   if (is_discrete(v.dtype())) return v;
   if (is_complex(v.dtype()))
-    return of_parts(v, [&](const Variable& part) { return nan_to_num(part, nan, posinf, neginf); });
+    return ops::of_parts(v, [&](const Variable& part) { return nan_to_num(part, nan, posinf, neginf); });
   const double top = largest(v.dtype());
   const Variable infinite = where(v > 0, number(posinf.value_or(top), v), number(neginf.value_or(-top), v));
   return where(isnan(v), number(nan, v), where(isinf(v), infinite, v));

@@ -1,5 +1,4 @@
 // Running sums and products, and the linear recurrence that the gradient of the latter needs.
-#include <croton/complex.hpp>
 #include <croton/ops.hpp>
 #include <croton/sorting.hpp>
 
@@ -10,6 +9,7 @@
 #include "expr/routine.hpp"
 #include "ops/batch_rules.hpp"
 #include "ops/lines.hpp"
+#include "ops/parts.hpp"
 #include "ops/registry.hpp"
 
 namespace croton::ops {
@@ -227,7 +227,7 @@ Variable cumulate(std::string_view name, const Operand& x, std::optional<int> ax
 Variable cumsum(Operand x, std::optional<int> axis) {
   if (!is_complex(x.variable.dtype())) return cumulate("cumsum", x, axis);
   const builder::OriginScope origin(x.where);
-  return complex(cumsum(real(x), axis), cumsum(imag(x), axis));
+  return ops::of_parts(x.variable, [&](const Variable& part) { return cumsum(part, axis); });
 }
 Variable cumprod(Operand x, std::optional<int> axis) { return cumulate("cumprod", x, axis); }
 

@@ -1,6 +1,7 @@
 // Small steps that several composed operations share.
 #pragma once
 
+#include <croton/complex.hpp>
 #include <croton/variable.hpp>
 
 #include <optional>
@@ -11,6 +12,11 @@ namespace croton::ops {
 
 /// x, integers and bool as floatX.
 Variable in_floats(const Operand& x);
+/// f of the real and of the imaginary part of complex numbers.
+template <class F>
+Variable of_parts(const Variable& z, F f) {
+  return complex(f(real(z)), f(imag(z)));
+}
 /// start:stop:step along one axis, all of the others.
 Variable part_along(const Variable& x, int axis, std::optional<Operand> start, std::optional<Operand> stop,
                     std::optional<Operand> step = {});

@@ -89,11 +89,12 @@ Variable product_of_others(const Variable& x, const expr::Ints& axes) {
   line.emplace_back(-1);
   one.emplace_back(1);
   const Variable ones = alloc(builder::number(1, x), one), factors = reshape(dimshuffle(x, order), line);
-  const Variable before = cumprod(concatenate({ones, factors}, -1), -1).at({ellipsis, slice({}, -1)});
+  const int last = factors.rank() - 1;
+  const Variable before = part_along(cumprod(concatenate({ones, factors}, -1), -1), last, {}, -1);
   const Variable behind = flip(cumprod(flip(concatenate({factors, ones}, -1), {{-1}}), -1), {{-1}});
   std::vector<int> back(order.size());
   for (std::size_t i = 0; i < order.size(); ++i) back[static_cast<std::size_t>(order[i])] = static_cast<int>(i);
-  return dimshuffle(reshape(before * behind.at({ellipsis, slice(1)}), moved), back);
+  return dimshuffle(reshape(before * part_along(behind, last, 1, {}), moved), back);
 }
 
 /// prod / x where no factor is zero; with one zero only that place gets the product of the others; with two, none does.

@@ -11,6 +11,7 @@
 #include "expr/evaluate.hpp"
 #include "expr/routine.hpp"
 #include "ops/lines.hpp"
+#include "ops/parts.hpp"
 #include "ops/registry.hpp"
 
 namespace croton::ops {
@@ -150,20 +151,15 @@ struct Top {
 /// The `count` first of an order along the axis: a slice takes what there is, the reshape demands that there be so
 /// many.
 Variable first_of(const Variable& order, int axis, const Operand& count) {
-  std::vector<SliceSpec> specs(static_cast<std::size_t>(axis), slice());
-  specs.push_back(slice({}, count));
   std::vector<Operand> shape;
   for (int d = 0; d < order.rank(); ++d) shape.push_back(d == axis ? count : Operand(order.shape(d)));
-  return reshape(order.at(specs), shape);
+  return reshape(ops::part_along(order, axis, {}, count), shape);
 }
 
 Top top(std::string_view name, const Operand& x, const Operand& k, std::optional<int> axis) {
   const auto [lines, at] = ops::flat_or_axis(x, axis, name);
+  ops::demand_whole(name, x, "k", k);
   const Variable& wanted = k.variable;
-  if (wanted.rank() != 0 || !is_discrete(wanted.dtype()) || is_bool(wanted.dtype())) {
-    throw TypeError(fmt::format("{} ({}): k is {}: an integer is wanted", name, builder::describe(x.where),
-                                builder::describe(wanted)));
-  }
   if (!wanted.is_constant()) {
     const Variable count = abs(cast(wanted, DType::int64));
     const Variable order = where(wanted < 0, order_of(lines, at, false, x.where), order_of(lines, at, true, x.where));

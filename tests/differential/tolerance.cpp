@@ -125,6 +125,11 @@ bool is_finite(const Array& array) {
 /// Elements that may become anything; empty: none.
 using Wild = std::vector<bool>;
 
+void mark(Wild& wild, const Array& result, std::int64_t i) {
+  wild.resize(static_cast<std::size_t>(result.size()), false);
+  wild[static_cast<std::size_t>(i)] = true;
+}
+
 /// How far elements are moved, and which way: the second of a pair of runs goes the other way everywhere.
 struct Draw {
   int sample;
@@ -267,8 +272,7 @@ void add_partial_overflows(const ct::builder::Node& node, const Array& truth, co
     for (std::int64_t i = 0; i < most.size(); ++i) {
       const double x = most.as_double(i);
       if (of_small ? x >= std::ldexp(1.0, format_of(truth.dtype()).least_exponent) : std::isfinite(x)) continue;
-      wild.resize(static_cast<std::size_t>(truth.size()), false);
-      wild[static_cast<std::size_t>(i)] = true;
+      mark(wild, truth, i);
     }
   }
 }
@@ -379,8 +383,7 @@ class Runs {
       bool finite = false;
       for (int run = 0; run < samples && !finite; ++run) finite = finite_in(run);
       if (!finite) continue;
-      wild.resize(static_cast<std::size_t>(result.size()), false);
-      wild[static_cast<std::size_t>(i)] = true;
+      mark(wild, result, i);
     }
   }
 
@@ -400,8 +403,7 @@ class Runs {
       const double value = operand.truth.as_double(at);
       const bool sign_of_nan = takes_sign && std::isnan(value);
       if (!sign_of_nan && (!may_be_zero(operand, at) || (!takes_sign && value == 0))) continue;
-      wild.resize(static_cast<std::size_t>(result.size()), false);
-      wild[static_cast<std::size_t>(i)] = true;
+      mark(wild, result, i);
     }
   }
 
@@ -418,8 +420,7 @@ class Runs {
       const auto [x, x_spread] = known(0);
       const auto [y, y_spread] = known(1);
       if (!(x_spread + std::abs(x / y) * y_spread > 0.1 * std::abs(y))) continue;
-      wild.resize(static_cast<std::size_t>(result.size()), false);
-      wild[static_cast<std::size_t>(i)] = true;
+      mark(wild, result, i);
     }
   }
 
