@@ -157,6 +157,8 @@ TEST_CASE("rules: names are known") {
     for (const rewrite::Rule& rule : group.rules) {
       INFO(rule.name);
       CHECK(names.insert(rule.name).second);
+      CHECK(!rule.reason.empty());
+      CHECK(!rule.reason.starts_with("but"));  // which says what it costs, and not why
     }
   }
 }

@@ -67,6 +67,13 @@ Program sigmoids_by_hand() {
            log1p(-sigmoid(x)), exp(x) / (exp(x) + exp(y)), log(exp(x) + exp(y))}};
 }
 
+/// The flux of ions through a membrane (Goldman 1943), and a coupling layer there and back.
+Program products_of_exponentials() {
+  const auto v = vector("v"), x = vector("x"), scale = vector("scale"), shift = vector("shift");
+  const Variable flux = v * exp(v) / expm1(v), there = x * exp(scale) + shift;
+  return {{v, x, scale, shift}, {flux, (there - shift) * exp(-scale)}};
+}
+
 /// Logarithms of probabilities, as they are written by those who have no log1mexp.
 Program logarithms() {
   const auto x = vector("x"), y = vector("y"), z = vector("z");
@@ -274,6 +281,7 @@ constexpr Program (*programs[])() = {logistic_regression,
                                      autoencoder,
                                      softmax_by_hand,
                                      sigmoids_by_hand,
+                                     products_of_exponentials,
                                      logarithms,
                                      distributions,
                                      kernels_of_statistics,

@@ -8,6 +8,7 @@
 
 #include <exception>
 #include <iostream>
+#include <span>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -16,6 +17,7 @@
 #include "builder/gradient.hpp"
 #include "builder/gradient_context.hpp"
 #include "builder/gradient_line.hpp"
+#include "builder/stable_form.hpp"
 
 namespace croton {
 namespace {
@@ -77,6 +79,7 @@ class Backward {
       known_.insert(variable.node());
     }
     order_ = builder::topological_order(roots);
+    replace_unstable();
     mark();
     for (const builder::Seed& seed : seeds) add(seed.variable, seed.gradient);
     for (const auto& [variable, gradient] : options.known_grads) {
@@ -101,10 +104,60 @@ class Backward {
     for (const Node* node : order_) {
       bool depends = wanted_.contains(node);
       if (!constants_.contains(node)) {
-        for (const Variable& input : node->inputs) depends = depends || depends_.contains(input.node());
+        for (const Variable& input : inputs_of(*node)) depends = depends || depends_.contains(input.node());
       }
       if (depends) depends_.insert(node);
     }
+  }
+
+  /// What the gradient of the node goes to: its stable form, or its inputs.
+  std::span<const Variable> inputs_of(const Node& node) const {
+    const auto form = forms_.find(&node);
+    return form == forms_.end() ? std::span<const Variable>(node.inputs) : std::span(&form->second, 1);
+  }
+
+  /// Finds the stable forms, and puts their nodes into the order in front of what they stand for.
+  void replace_unstable() {
+    if (order_.empty()) return;
+    const std::uint64_t last_of_user = order_.back()->serial;
+    std::vector<Node*> order;
+    for (Node* node : order_) {
+      const builder::PlaceScope place(node->place);
+      const Variable whole(node->shared_from_this()), form = builder::stable_form(whole);
+      if (form.defined()) {
+        std::unordered_set<const Node*> seen;
+        const auto own = reachable(form, seen, [&](const Node& n) { return n.serial > last_of_user; });
+        // What the form passes over must not be of interest by itself. It ends at what the form reads, which was seen.
+        const auto passed = reachable(whole, seen, [](const Node&) { return true; });
+        const auto of_interest = [&](const Node* n) {
+          return constants_.contains(n) || (n != node && (wanted_.contains(n) || known_.contains(n)));
+        };
+        if (std::ranges::none_of(passed, of_interest)) {
+          order.insert(order.end(), own.begin(), own.end());
+          forms_.emplace(node, form);
+        }
+      }
+      order.push_back(node);
+    }
+    order_ = std::move(order);
+  }
+
+  /// The nodes that `from` depends on, inputs first, as far as they are new to `seen` and `within` holds on the way.
+  template <class Within>
+  static std::vector<Node*> reachable(const Variable& from, std::unordered_set<const Node*>& seen, Within within) {
+    std::vector<Node*> found, pending;
+    const auto visit = [&](const Variable& v) {
+      if (seen.insert(v.node()).second && within(*v.node())) pending.push_back(v.node());
+    };
+    visit(from);
+    while (!pending.empty()) {
+      Node* node = pending.back();
+      pending.pop_back();
+      found.push_back(node);
+      for (const Variable& input : node->inputs) visit(input);
+    }
+    std::ranges::sort(found, {}, &Node::serial);
+    return found;
   }
 
   void step(Node* node) {
@@ -113,6 +166,7 @@ class Backward {
     const auto at = gradients_.find(node);
     if (at == gradients_.end()) return;
     const Variable gradient = at->second;
+    if (const auto form = forms_.find(node); form != forms_.end()) return add(form->second, gradient);
     const builder::OriginScope origin(builder::in_gradient_of(node->op->name, node->where));
     const builder::PlaceScope place(node->place);
     // Integers move in steps: what is computed in them has gradient zero, and is connected.
@@ -141,7 +195,7 @@ class Backward {
 
   /// A gradient that is not defined makes those of all inputs so.
   void spoil(const Node& node, const std::exception_ptr& fault) {
-    for (const Variable& input : node.inputs) {
+    for (const Variable& input : inputs_of(node)) {
       if (depends_.contains(input.node()) && !known_.contains(input.node())) faults_.try_emplace(input.node(), fault);
     }
   }
@@ -161,6 +215,7 @@ class Backward {
 
   std::vector<Node*> order_;
   std::unordered_set<const Node*> wanted_, constants_, known_, depends_;
+  std::unordered_map<const Node*, Variable> forms_;  // stable forms, in which the nodes are differentiated
   std::unordered_map<const Node*, Variable> gradients_;
   std::unordered_map<const Node*, std::exception_ptr> faults_;
   std::unordered_map<const Node*, std::shared_ptr<Node>> handles_;

@@ -214,12 +214,19 @@ class Evaluator {
     for (const std::int64_t size : shape) count *= size;
     std::vector<Broadcast> from;
     for (const Array& input : inputs) from.emplace_back(input, shape);
-    std::vector<Scalar> results, operands(inputs.size());
+    // In parts: a scalar takes many times the memory of an element.
+    constexpr std::int64_t part = 65536;
+    const Array result = Array::empty(dtype, {count});
+    std::vector<Scalar> values, operands(inputs.size());
     for (std::int64_t i = 0; i < count; ++i) {
       for (std::size_t k = 0; k < inputs.size(); ++k) operands[k] = element_of(inputs[k], from[k].position(i));
-      results.push_back(apply_map(arena_.op(id), operands, dtype));
+      values.push_back(apply_map(arena_.op(id), operands, dtype));
+      const auto size = static_cast<std::int64_t>(values.size());
+      if (size < part && i + 1 < count) continue;
+      result.slice(0, i + 1 - size, i + 1).copy_from(array_of(values, dtype, {size}));
+      values.clear();
     }
-    return array_of(results, dtype, shape);
+    return result.reshape(shape);
   }
 
   const Graph& graph_;

@@ -9,6 +9,7 @@
 #include <numbers>
 
 #include "builder/gradient_context.hpp"
+#include "ops/custom_gradient.hpp"
 #include "ops/parts.hpp"
 #include "ops/registry.hpp"
 
@@ -86,8 +87,14 @@ Variable mish(Operand x) {
 
 Variable softsign(Operand x) {
   const builder::OriginScope origin(x.where);
-  const Variable v = in_floats(x);
-  return v / (1 + abs(v));
+  const Variable v = in_floats(x), result = v / (1 + abs(v));
+  // 1 / (1 + |x|)^2: as a quotient it would be a difference that cancels for large x.
+  static const auto carrier = ops::gradient_carrier(
+      [](const std::vector<Variable>& inputs, const std::vector<Variable>&, const std::vector<Variable>& gradients) {
+        return std::vector<Variable>{gradients[0] * sqr(reciprocal(1 + abs(inputs[0])))};
+      },
+      "softsign");
+  return ops::with_gradient({result}, {v}, carrier, x.where)[0];
 }
 
 Variable hard_sigmoid(Operand x) {

@@ -30,6 +30,10 @@ InferredType infer_arange(InferContext& c) {
   }
   const expr::Dim count = c.value_of(0);
   if (const auto n = c.known(count); n && *n < 0) c.shape_error(fmt::format("a count of {}", *n));
+  if (c.inputs[2].dtype == DType::int64) {  // n // n is 1 for all n but 0
+    const expr::Dim step = c.value_of(2);
+    c.require_equal(c.apply("floor_divide", step, step), c.constant(1), "the step of arange must not be 0");
+  }
   return {c.inputs[1].dtype, {count}};
 }
 
@@ -139,6 +143,9 @@ Variable arange(Operand start, Operand stop, Operand step) {
     throw TypeError(fmt::format("arange ({}): start, stop and step must be scalars, but {}",
                                 builder::describe(start.where), builder::describe(bound->variable)));
   }
+  if (step.variable.is_constant() && step.variable.node()->value.as_double(0) == 0)
+    throw ValueError(
+        fmt::format("arange ({}): a step of 0; any other number is taken", builder::describe(start.where)));
   DType dtype = promote(promote(start.variable.dtype(), stop.variable.dtype()), step.variable.dtype());
   if (is_discrete(dtype)) dtype = DType::int64;
   const Variable a = cast(start, dtype), b = cast(stop, dtype), s = cast(step, dtype);

@@ -262,6 +262,17 @@ Variable Variable::at(std::vector<SliceSpec> specs, Where where) const {
 
 // ---- positions in C order ----
 
+namespace {
+
+/// Positions from 0 on: here negative ones are outside, as in NumPy.
+Variable from_start(const Operand& index, const Variable& size, std::string_view op) {
+  return builder::apply("checked_index", {cast(index, DType::int64), cast(size, DType::int64)},
+                        {{"message", fmt::format("{}: index {{}} is out of bounds for size {{size}}", op)}},
+                        index.where);
+}
+
+}  // namespace
+
 Variable ravel_multi_index(const std::vector<Variable>& indices, const std::vector<Operand>& shape, IndexMode mode,
                            Where where) {
   const builder::OriginScope origin(where);
@@ -278,7 +289,9 @@ Variable ravel_multi_index(const std::vector<Variable>& indices, const std::vect
     }
     ops::demand_whole("ravel_multi_index", index, "a size", shape[axis]);
     const Variable size = cast(shape[axis], DType::int64);
-    const Variable at = ops::normal_positions(index.variable, size, mode, static_cast<std::int64_t>(axis));
+    const Variable at = mode == IndexMode::raise
+                            ? from_start(index, size, "ravel_multi_index")
+                            : ops::normal_positions(index.variable, size, mode, static_cast<std::int64_t>(axis));
     position = axis == 0 ? at : position * size + at;
   }
   return position;
@@ -295,7 +308,7 @@ std::vector<Variable> unravel_index(Operand indices, const std::vector<Operand>&
     ops::demand_whole("unravel_index", indices, "a size", size);
     total = total * size.variable;
   }
-  Variable rest = ops::normal_positions(indices.variable, total, IndexMode::raise, 0);
+  Variable rest = from_start(indices, total, "unravel_index");
   std::vector<Variable> positions(shape.size());
   for (std::size_t axis = shape.size(); axis-- > 1;) {
     positions[axis] = rest % shape[axis].variable;

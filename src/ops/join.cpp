@@ -153,14 +153,16 @@ int one_axis(int axis, int rank, std::string_view op, const Operand& x) {
   return static_cast<int>(normal_axes({axis}, rank, op, x)[0]);
 }
 
+/// As int64; what is constant stays so, and types then state the size.
+Variable whole_number(const Variable& number) {
+  return number.is_constant() ? ops::size_arithmetic("add", number, builder::scalar_constant(0, DType::int64))
+                              : cast(number, DType::int64);
+}
+
 std::vector<Operand> shape_of(const Variable& x) {
   std::vector<Operand> shape;
   for (const Variable& size : x.shape()) shape.emplace_back(size);
   return shape;
-}
-
-Variable at_least_0(const Operand& number) {
-  return ops::size_arithmetic("maximum", number.variable, builder::scalar_constant(0, DType::int64));
 }
 
 /// The parts in the dtype of all together; TypeError where there is none.
@@ -238,8 +240,7 @@ std::vector<Variable> split(Operand x, const std::vector<Operand>& sizes, int ax
     const Variable end = ops::size_arithmetic("add", start, size.variable);
     const Variable part = part_along(whole, at, start, end);
     shape[static_cast<std::size_t>(at)] = size;
-    const bool is_number = size.variable.is_constant();
-    parts.push_back(is_number ? ops::stated(part, shape, "the part must have the size that was asked for") : part);
+    parts.push_back(ops::stated(part, shape, "the part must have the size that was asked for"));
     start = end;
   }
   return parts;
@@ -279,7 +280,10 @@ Variable tile(Operand x, const std::vector<Operand>& repeats) {
     const Operand times = r < 0 ? Operand(1) : repeats[static_cast<std::size_t>(r)];
     ops::demand_whole("tile", x, "a number of repetitions", times);
     pattern.insert(pattern.end(), {broadcast_axis, axis});
-    const Variable size = wide.shape(axis), n = at_least_0(times);
+    if (times.variable.is_constant() && times.variable.node()->value.as_double(0) < 0)
+      throw ValueError(fmt::format("tile ({}): {}: {} repetitions; they are at least 0", describe(x.where),
+                                   describe(x.variable), times.variable.node()->value.to_string()));
+    const Variable size = wide.shape(axis), n = whole_number(times.variable);
     whole.emplace_back(n);
     whole.emplace_back(size);
     merged.emplace_back(ops::size_arithmetic("mul", n, size));
@@ -289,7 +293,7 @@ Variable tile(Operand x, const std::vector<Operand>& repeats) {
 
 Variable ops::repeat_each(const Variable& x, const Variable& times, int axis) {
   std::vector<Operand> merged = shape_of(x), wide = merged;
-  const Variable n = times.is_constant() ? at_least_0(times) : cast(times, DType::int64);
+  const Variable n = whole_number(times);
   wide.insert(wide.begin() + axis + 1, n);
   merged[static_cast<std::size_t>(axis)] = ops::size_arithmetic("mul", x.shape(axis), n);
   return reshape(alloc(expand_dims(x, axis + 1), wide), merged);

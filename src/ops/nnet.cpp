@@ -206,6 +206,20 @@ std::vector<Variable> crossentropy_grad_gradient(const GradientContext& c) {
       builder::apply("crossentropy_grad", {ones_like(g), p, c.input(2)}, {}, c.node.where);  // -1 / p there
   return {sum(c.gradient * at_target, ReduceOptions(-1)), c.gradient * expand_dims(g, -1) * sqr(at_target), Variable()};
 }
+std::vector<Variable> crossentropy_logits_gradient(const GradientContext& c) {
+  return {builder::apply("crossentropy_logits_grad", {c.gradient, c.input(0), c.input(1)}, {}, c.node.where),
+          Variable()};
+}
+/// Of g (softmax(z) - one-hot).
+std::vector<Variable> crossentropy_logits_grad_gradient(const GradientContext& c) {
+  const Variable &g = c.input(0), &z = c.input(1), &up = c.gradient;
+  const Variable of_ones = builder::apply("crossentropy_logits_grad", {ones_like(g), z, c.input(2)}, {}, c.node.where);
+  const Variable s = nnet::softmax(z);
+  return {sum(up * of_ones, ReduceOptions(-1)),
+          builder::apply("softmax_grad", {up * expand_dims(g, -1), s}, {{"axis", std::int64_t{s.rank()} - 1}},
+                         c.node.where),
+          Variable()};
+}
 
 // ---- references ----
 
@@ -292,10 +306,10 @@ void register_nnet(Registry& registry) {
                 expand_crossentropy, nullptr, builder::batch_each),
       expand_op("crossentropy_grad", 3, "-g / p at the target, 0 elsewhere", infer_crossentropy,
                 crossentropy_grad_gradient, expand_crossentropy_grad, nullptr, builder::batch_each),
-      expand_op("crossentropy_logits", 2, "logsumexp(z) - z at the target", infer_crossentropy, nullptr,
-                expand_crossentropy_logits, nullptr, builder::batch_each),
-      expand_op("crossentropy_logits_grad", 3, "g (softmax(z) - one-hot target)", infer_crossentropy, nullptr,
-                expand_crossentropy_logits_grad, nullptr, builder::batch_each),
+      expand_op("crossentropy_logits", 2, "logsumexp(z) - z at the target", infer_crossentropy,
+                crossentropy_logits_gradient, expand_crossentropy_logits, nullptr, builder::batch_each),
+      expand_op("crossentropy_logits_grad", 3, "g (softmax(z) - one-hot target)", infer_crossentropy,
+                crossentropy_logits_grad_gradient, expand_crossentropy_logits_grad, nullptr, builder::batch_each),
   };
   for (const expr::Op& op : ops) registry.add(op);
 }

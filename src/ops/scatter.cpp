@@ -1,6 +1,7 @@
 // scatter: x, idx, the stable order of idx, y. The order is an input, so that one sort serves all that use it.
 #include "ops/scatter.hpp"
 
+#include <croton/complex.hpp>
 #include <croton/ops.hpp>
 #include <croton/sorting.hpp>
 
@@ -106,6 +107,9 @@ std::vector<Variable> gradient(const GradientContext& c) {
 }  // namespace
 
 Variable scatter(const Variable& x, const Variable& idx, const Variable& y, bool inc) {
+  if (is_complex(x.dtype())) {
+    return complex(scatter(real(x), idx, real(y), inc), scatter(imag(x), idx, imag(y), inc));
+  }
   return builder::apply("scatter", {x, idx, argsort(idx), y}, {{"inc", std::int64_t{inc}}}, x.where());
 }
 

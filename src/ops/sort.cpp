@@ -148,12 +148,11 @@ struct Top {
   int axis;
 };
 
-/// The `count` first of an order along the axis: a slice takes what there is, the reshape demands that there be so
-/// many.
+/// The `count` first of an order along the axis: a slice takes what there is, which must be so many.
 Variable first_of(const Variable& order, int axis, const Operand& count) {
-  std::vector<Operand> shape;
-  for (int d = 0; d < order.rank(); ++d) shape.push_back(d == axis ? count : Operand(order.shape(d)));
-  return reshape(ops::part_along(order, axis, {}, count), shape);
+  std::vector<std::optional<Operand>> shape(static_cast<std::size_t>(order.rank()));
+  shape[static_cast<std::size_t>(axis)] = count;
+  return ops::stated(ops::part_along(order, axis, {}, count), shape, "there must be as many elements as are wanted");
 }
 
 Top top(std::string_view name, const Operand& x, const Operand& k, std::optional<int> axis) {

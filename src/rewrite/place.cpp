@@ -55,7 +55,9 @@ class Placer {
   struct Decision {
     bool needed = false;
     bool anywhere = false;  // a scalar made of sizes and numbers alone: made wherever it is needed
-    bool has_pin = false;   // an input was pinned, or asked to be sent
+    bool number =
+        false;  // integer arithmetic: where a size or a bound needs it, the host does it, if a device does too
+    bool has_pin = false;  // an input was pinned, or asked to be sent
     Place place = host_place;
     Place pin = host_place;
     std::int64_t bytes = 0;  // of an input, where that is known
@@ -95,6 +97,8 @@ class Placer {
       d.reason = "a number";
       return;
     }
+    d.number = arena_.node(id).place == 0 && op.kind == Kind::Map && is_integer_scalar(id) &&
+               std::ranges::all_of(inputs, [&](NodeId input) { return is_integer_scalar(input); });
     if (op.kind == Kind::Host) {
       d.place = host_place;
       d.reason = "host callback";
@@ -135,6 +139,8 @@ class Placer {
     }
   }
 
+  bool is_integer_scalar(NodeId id) const { return arena_.type(id).rank() == 0 && is_discrete(arena_.type(id).dtype); }
+
   bool is_there(Place place) const {
     return normal(place) == host_place || std::ranges::find(options_.devices, place) != options_.devices.end();
   }
@@ -174,7 +180,8 @@ class Placer {
     for (const expr::GraphInput& input : from_.inputs) demand(input.node, decisions_[input.node].place);
     for (auto id = static_cast<NodeId>(arena_.size()); id-- > 0;) {
       // What is sent somewhere is first made where it is made.
-      if (!decisions_[id].made.empty() && !decisions_[id].anywhere) demand(id, decisions_[id].place);
+      const auto is_sent = [&](const auto& made) { return !runs_at(id, made.first); };
+      if (std::ranges::any_of(decisions_[id].made, is_sent)) demand(id, decisions_[id].place);
       // A size may stand for an equal one that comes later: that one's inputs have had their turn, so it is left alone.
       for (const NodeId dim : arena_.type(id).shape) {
         if (!decisions_[id].made.empty()) demand_number(dim);
@@ -194,10 +201,16 @@ class Placer {
       made.emplace_back(place, expr::no_node);
   }
   /// Sizes, bounds and indices are numbers of the host; those that a device computes are read back from there.
-  Place place_of_number(NodeId id) const { return decisions_[id].anywhere ? host_place : decisions_[id].place; }
+  Place place_of_number(NodeId id) const {
+    const Decision& d = decisions_[id];
+    return d.anywhere || d.number ? host_place : d.place;
+  }
   void demand_number(NodeId id) { demand(id, place_of_number(id)); }
 
-  bool runs_at(NodeId id, Place place) const { return decisions_[id].anywhere || decisions_[id].place == place; }
+  bool runs_at(NodeId id, Place place) const {
+    const Decision& d = decisions_[id];
+    return d.anywhere || d.place == place || (d.number && place == host_place);
+  }
 
   Place place_of_update(const expr::Update& update) const {
     const expr::GraphInput& target = from_.inputs[update.input];
@@ -213,7 +226,8 @@ class Placer {
                        (op.kind == Kind::Host && i + arena_.type(id).rank() < arena_.inputs(id).size());
     const bool number = op.kind != Kind::Map && op.kind != Kind::Transfer && !value && arena_.type(input).rank() == 0 &&
                         is_discrete(arena_.type(input).dtype);
-    return number ? place_of_number(input) : place;
+    const bool by_host = decisions_[id].number && place == host_place;
+    return number || by_host ? place_of_number(input) : place;
   }
 
   // ---- the new graph: inputs first ----
@@ -256,7 +270,8 @@ class Placer {
     to().set_origin(to().add_origin(arena_.origin(id)));
     const std::size_t before = to().size();
     const NodeId result = to().make_typed(op, inputs, arena_.attrs(id), to().intern_type(type), place);
-    if (op.kind != Kind::Leaf && result >= before) note(result, decisions_[id].reason);
+    const Decision& d = decisions_[id];
+    if (op.kind != Kind::Leaf && result >= before) note(result, d.number && place != d.place ? "a number" : d.reason);
     return result;
   }
 

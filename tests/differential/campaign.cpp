@@ -4,6 +4,7 @@
 
 #include <ctime>
 
+#include "hooks.hpp"
 #include "patterns.hpp"
 #include "rewrite/pipeline.hpp"
 #include "rows.hpp"
@@ -100,6 +101,7 @@ std::vector<Setting> settings_of(std::uint64_t batch, std::uint64_t seed, bool s
 
 Campaign run_campaign(const CampaignOptions& options) {
   Campaign campaign;
+  hooks().part = [&](const ct::codegen::Part& part) { campaign.coverage.observe(part); };
   std::uint64_t done = 0;
   for (std::uint64_t first = options.first, b = 0; first < options.first + options.graphs;
        first += options.batch, ++b) {
@@ -136,6 +138,7 @@ Campaign run_campaign(const CampaignOptions& options) {
     if (options.progress) options.progress(done, campaign.failures.size());
     if (campaign.failures.size() >= options.most_failures) break;
   }
+  hooks().part = nullptr;
   return campaign;
 }
 

@@ -16,7 +16,7 @@ struct CampaignOptions {
   std::uint64_t first = 0, graphs = 2000;  // which graphs of the seed
   std::size_t batch = 25;
   std::uint64_t part = 0, parts = 1;  // of the batches, the ones that this process does
-  std::uint64_t share = 9;  // every op is dealt to one in so many graphs
+  std::uint64_t share = 9;            // every op is dealt to one in so many graphs
   bool simulate = true;
   bool only_gradients = false;     // against differences, by the reference evaluator; nothing is compiled
   std::size_t most_failures = 20;  // then it ends

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <set>
 
 #include "builder/import.hpp"
@@ -54,6 +55,44 @@ void note_kernels(const ct::fuse::Program& program, Names& names) {
   if (plan.segments.size() > 1) names.insert("several segments");
 }
 
+constexpr std::array families{ct::kernel::Family::pointwise, ct::kernel::Family::row, ct::kernel::Family::column,
+                              ct::kernel::Family::split};
+
+/// What a text of a family may be: how it reads along its fast axis, and what became of its axes.
+constexpr std::array<std::string_view, 7> variants_of_a_family{
+    "reads with stride 1",         "reads with any stride", "reads one element again and again",
+    "reads at computed positions", "merged axes",           "several axes",
+    "an index as a number"};
+
+Names variants_of(const ct::codegen::Part& part) {
+  using ct::codegen::StrideClass;
+  const ct::codegen::Analysis& analysis = *part.analysis;
+  const ct::codegen::Variant& variant = *part.variant;
+  const std::size_t axes = variant.parallel.size() + variant.inner.size();
+  const bool along_points = analysis.kernel.family == ct::kernel::Family::column;
+  const std::size_t fast = along_points ? variant.parallel.size() : axes;  // and one less
+  Names names;
+  for (std::size_t a = 0; a < analysis.accesses.size(); ++a) {
+    if (analysis.accesses[a].written) continue;
+    if (!analysis.accesses[a].affine) names.emplace(variants_of_a_family[3]);
+    if (!analysis.accesses[a].affine || fast == 0) continue;
+    const StrideClass stride = variant.strides[a][fast - 1];
+    names.emplace(variants_of_a_family[stride == StrideClass::unit ? 0 : stride == StrideClass::any ? 1 : 2]);
+  }
+  const auto is_merged = [](const ct::codegen::MergedAxis& axis) { return axis.axes.size() > 1; };
+  if (std::ranges::any_of(variant.parallel, is_merged) || std::ranges::any_of(variant.inner, is_merged))
+    names.emplace(variants_of_a_family[4]);
+  if (axes > (along_points ? 2 : 1)) names.emplace(variants_of_a_family[5]);
+  if (std::ranges::find(analysis.explicit_axes, true) != analysis.explicit_axes.end())
+    names.emplace(variants_of_a_family[6]);
+  if (variant.tiled()) names.emplace("tiles");
+  return names;
+}
+
+std::string variant_name(ct::kernel::Family family, std::string_view what) {
+  return fmt::format("{}: {}", ct::kernel::name_of(family), what);
+}
+
 }  // namespace
 
 void Coverage::observe(const Prepared& p, bool fast_compile) {
@@ -97,6 +136,10 @@ void Coverage::observe(const Prepared& p, bool fast_compile) {
   for (const std::string& name : kernel_names) ++kernels[name];
 }
 
+void Coverage::observe(const ct::codegen::Part& part) {
+  for (const std::string& name : variants_of(part)) ++variants[variant_name(part.analysis->kernel.family, name)];
+}
+
 std::size_t Coverage::median() const {
   if (nodes.empty()) return 0;
   std::vector<std::size_t> sorted = nodes;
@@ -133,10 +176,34 @@ std::vector<std::string> Coverage::silent_rules() const {
   return silent;
 }
 
+std::vector<std::string> Coverage::missing_kernels() const {
+  std::vector<std::string> missing;
+  const auto want = [&](const std::map<std::string, std::uint64_t>& of, const std::string& name) {
+    if (!of.contains(name)) missing.push_back(name);
+  };
+  for (const ct::kernel::Family family : families) {
+    want(kernels, std::string(ct::kernel::name_of(family)));
+    for (const std::string_view what : variants_of_a_family) want(variants, variant_name(family, what));
+    for (const ct::expr::Op* op : ct::expr::all_ops()) {
+      if (op->kind == Kind::Reduce && family != ct::kernel::Family::pointwise)
+        want(kernels, variant_name(family, op->name));
+    }
+  }
+  want(variants, variant_name(ct::kernel::Family::pointwise, "tiles"));
+  for (const ct::expr::Op* op : ct::expr::all_ops()) {
+    if (op->routine != nullptr) want(kernels, fmt::format("routine {}", op->name));
+  }
+  for (const std::string_view step :
+       {"product", "product that adds", "product of a transpose", "group of kernels", "in place", "several segments"})
+    want(kernels, std::string(step));
+  return missing;
+}
+
 void Coverage::merge(const Coverage& other) {
   for (const auto& [name, count] : other.ops) ops[name] += count;
   for (const auto& [name, count] : other.rules) rules[name] += count;
   for (const auto& [name, count] : other.kernels) kernels[name] += count;
+  for (const auto& [name, count] : other.variants) variants[name] += count;
   nodes.insert(nodes.end(), other.nodes.begin(), other.nodes.end());
 }
 

@@ -53,6 +53,7 @@ Text emit(const Part& part, Target target) {
   static const auto original = next<Text(const Part&, Target)>("_ZN6croton7codegen4emitERKNS0_4PartENS0_6TargetE");
   Text text = original(part, target);
   if (hooks().text) hooks().text(text.code, target);
+  if (hooks().part) hooks().part(part);
   return text;
 }
 }  // namespace codegen

@@ -81,10 +81,9 @@ std::vector<std::string> shortfalls(const Report& report, std::uint64_t share, b
     for (const std::string& rule : report.coverage.silent_rules())
       missing.push_back("the rule " + rule + " never fired");
   }
-  for (const std::string_view family :
-       {"pointwise", "row", "column", "split", "product", "group of kernels", "in place"}) {
-    if (graphs >= 1000 && !report.coverage.kernels.contains(std::string(family)))
-      missing.push_back(fmt::format("no {} among the kernels", family));
+  if (graphs >= 1000) {
+    for (const std::string& kernel : report.coverage.missing_kernels())
+      missing.push_back(fmt::format("no {} among the kernels", kernel));
   }
   if (ambiguous_share(report) > 0.1)
     missing.push_back(fmt::format("{:.1f} % of all elements say nothing", 100 * ambiguous_share(report)));
@@ -99,6 +98,7 @@ std::string summary(const Report& report) {
   const auto silent = c.silent_rules();
   if (!silent.empty()) text += fmt::format("rules that never fired\n  {}\n", fmt::join(silent, ", "));
   text += "kernels and steps, with the number of graphs\n" + counts(c.kernels);
+  text += "what strides and sizes made of them, with the number of texts\n" + counts(c.variants);
   text +=
       fmt::format("{} launches of kernels, {} products by a library\n", report.tally.kernels, report.tally.products);
   text += "milliseconds of the processor for a graph\n";
@@ -126,12 +126,12 @@ std::string json(const Report& report) {
   }
   return fmt::format(
       "{{\"graphs\": {}, \"median_nodes\": {}, \"most_nodes\": {}, \"ops\": {}, \"rules\": {}, \"kernels\": {}, "
-      "\"seconds\": {}, "
+      "\"variants\": {}, \"seconds\": {}, "
       "\"elements\": {}, \"ambiguous\": {}, \"probes\": {}, \"gradients\": {}, \"failures\": [{}]}}\n",
       report.coverage.nodes.size(), report.coverage.median(), report.coverage.most(), object(report.coverage.ops),
-      object(report.coverage.rules), object(report.coverage.kernels), object(report.tally.seconds),
-      report.tally.compared.elements, report.tally.compared.ambiguous, report.tally.probes, report.tally.gradients,
-      failures);
+      object(report.coverage.rules), object(report.coverage.kernels), object(report.coverage.variants),
+      object(report.tally.seconds), report.tally.compared.elements, report.tally.compared.ambiguous,
+      report.tally.probes, report.tally.gradients, failures);
 }
 
 void write(const Report& report, std::ostream& to) {
@@ -141,6 +141,7 @@ void write(const Report& report, std::ostream& to) {
   counted("op", report.coverage.ops);
   counted("rule", report.coverage.rules);
   counted("kernel", report.coverage.kernels);
+  counted("variant", report.coverage.variants);
   counted("graphs", report.tally.graphs);
   for (const auto& [name, seconds] : report.tally.seconds) to << "seconds " << seconds << ' ' << name << '\n';
   for (const std::size_t nodes : report.coverage.nodes) to << "nodes " << nodes << " -\n";
@@ -163,6 +164,7 @@ Report read(std::istream& from) {
     if (kind == "op") report.coverage.ops[name] = count;
     if (kind == "rule") report.coverage.rules[name] = count;
     if (kind == "kernel") report.coverage.kernels[name] = count;
+    if (kind == "variant") report.coverage.variants[name] = count;
     if (kind == "graphs") report.tally.graphs[name] = count;
     if (kind == "seconds") report.tally.seconds[name] = std::stod(number);
     if (kind == "nodes") report.coverage.nodes.push_back(count);

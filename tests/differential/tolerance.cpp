@@ -358,6 +358,7 @@ class Runs {
     Random signs = signs_;
     add_poles(node, from, state.truth, wild);
     add_remainders(node, from, state.truth, wild);
+    add_near_whole(node, from, state.truth, wild);
     for (int k = 0; k < samples && !state.lost; ++k) {
       if (k % 2 == 0) signs = signs_;
       signs_ = signs;
@@ -404,6 +405,21 @@ class Runs {
       const bool sign_of_nan = takes_sign && std::isnan(value);
       if (!sign_of_nan && (!may_be_zero(operand, at) || (!takes_sign && value == 0))) continue;
       mark(wild, result, i);
+    }
+  }
+
+  /// Where an order, or the exponent of a negative number, may or may not be whole.
+  static void add_near_whole(const ct::builder::Node& node, const std::vector<const NodeState*>& from,
+                             const Array& result, Wild& wild) {
+    const auto order = order_operand(node.op->name);
+    if (!order || !ct::is_float(from[*order]->truth.dtype())) return;
+    const NodeState& orders = *from[*order];
+    for (std::int64_t i = 0; i < result.size(); ++i) {
+      const std::int64_t at = operand_position(orders.truth, result.shape(), i);
+      const double value = orders.truth.as_double(at), room = spread(orders, at);
+      const Array& base = from[0]->truth;
+      if (node.op->name == "pow" && !(base.as_double(operand_position(base, result.shape(), i)) < 0)) continue;
+      if (room > 0 && std::abs(value - std::round(value)) <= room) mark(wild, result, i);
     }
   }
 
@@ -543,6 +559,8 @@ Array compute(const ct::builder::Node& node, const std::vector<Array>& inputs) {
   return ct::expr::evaluate(graph, arguments)[0];
 }
 
+constexpr std::int64_t most_elements = 1'000'000;
+
 const Array& Values::of(const Variable& variable) {
   asked_.push_back(variable);
   for (const ct::builder::Node* node : ct::builder::topological_order({variable})) {
@@ -550,6 +568,7 @@ const Array& Values::of(const Variable& variable) {
     std::vector<Array> inputs;
     for (const Variable& input : node->inputs) inputs.push_back(known.at(input.node()));
     known[node] = node->op->kind == Kind::Leaf ? node->value : compute(*node, inputs);
+    if (known[node].size() > most_elements) throw ct::ValueError("more elements than a test should have");
   }
   return known.at(variable.node());
 }

@@ -431,6 +431,15 @@ TEST_CASE("the gradient of a complex variable is dC/dx + i dC/dy", "[ops]") {
   const auto g = ct::grad(ct::sum(ct::real(x * z)), x);
   CHECK(g.dtype() == DType::float64);
   CHECK(compile(mode, {x, z}, {g})(Array{1., 2., 3.}, values)[0].equals(Array{1., -0.5, 3.}));
+  // What is read, or written, at several positions.
+  const auto rows = ct::constant(Array{std::int64_t{0}, std::int64_t{1}, std::int64_t{1}});
+  CHECK(worst(gradient(ct::sum(ct::real(ct::sqr(z[rows])))), [&](auto i) {
+          return std::array{2.0, 4.0, 0.0}[static_cast<std::size_t>(i)] * std::conj(at(values, i));
+        }) <= 4);
+  CHECK(run(mode, z, ct::inc_subtensor(z[rows], std::complex<double>(0, 1)), values)
+            .equals(complexes({{1, 3}, {-0.5, 2.25}, {3, -4}})));
+  CHECK(run(mode, z, ct::set_subtensor(z[rows], std::complex<double>(2, 1)), values)
+            .equals(complexes({{2, 1}, {2, 1}, {3, -4}})));
   // At 0 abs, sgn and angle have no slope.
   const Array nought = complexes({{0, 0}});
   for (const Variable& cost : {ct::sum(ct::abs(z)), ct::sum(ct::angle(z)), ct::sum(ct::real(ct::sgn(z)))})

@@ -147,3 +147,40 @@ TEST_CASE("the larger of a magnitude and 0, which LLVM 19 folds wrongly in one f
     }
   }
 }
+
+TEST_CASE("sizes, steps and positions that are known when called are as bad as those that are known before", "[ops]") {
+  const std::string mode = GENERATE(from_range(backends()));
+  CAPTURE(mode);
+  const auto v = ct::dvector("v");
+  const auto n = ct::lscalar("n");
+  const auto sizes = ct::lvector("sizes");
+  const Array four{0., 1., 2., 3.};
+  const auto number = [](std::int64_t value) { return Array(value); };
+  // Negative sizes that add up: as bounds of slices they would count from the end.
+  const auto parts = compile(mode, {v, sizes}, ct::split(v, sizes, 3));
+  CHECK(parts(four, Array{std::int64_t{1}, std::int64_t{0}, std::int64_t{3}})[2].equals(Array{1., 2., 3.}));
+  CHECK_THROWS_AS(parts(four, Array{std::int64_t{3}, std::int64_t{-2}, std::int64_t{3}}), ct::ShapeError);
+  const auto rest = compile(mode, {v, n}, ct::split(v, {n, 4 - n}));
+  CHECK(rest(four, number(3))[1].equals(Array{3.}));
+  CHECK_THROWS_AS(rest(four, number(7)), ct::ShapeError);
+
+  CHECK_THROWS_AS(ct::tile(v, {-1}), ct::ValueError);
+  const auto tiled = compile(mode, {v, n}, {ct::tile(v, {n})});
+  CHECK(tiled(four, number(2))[0].size() == 8);
+  CHECK(tiled(four, number(0))[0].size() == 0);
+  CHECK_THROWS_AS(tiled(four, number(-1)), ct::ShapeError);
+
+  CHECK_THROWS_AS(ct::arange(0, 5, 0), ct::ValueError);
+  const auto steps = compile(mode, {n}, {ct::arange(0, 5, n)});
+  CHECK(steps(number(2))[0].size() == 3);
+  CHECK_THROWS_AS(steps(number(0)), ct::ShapeError);
+
+  const auto position = compile(mode, {sizes}, {ct::ravel_multi_index({sizes, sizes}, {2, 3})});
+  CHECK(position(Array{std::int64_t{1}})[0].equals(Array{std::int64_t{4}}));
+  CHECK_THROWS_AS(position(Array{std::int64_t{-1}}), ct::IndexError);
+  const auto positions = compile(mode, {sizes}, ct::unravel_index(sizes, {2, 3}));
+  CHECK(positions(Array{std::int64_t{5}})[1].equals(Array{std::int64_t{2}}));
+  CHECK_THROWS_AS(positions(Array{std::int64_t{-1}}), ct::IndexError);
+
+  CHECK_THROWS_WITH(compile(mode, {v}, {ct::topk(v, 9)})(four), Catch::Contains("as many elements as are wanted"));
+}

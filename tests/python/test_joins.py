@@ -169,7 +169,7 @@ def test_one_hot_and_positions(mode):
     check(mode, [
         (T.to_one_hot(i, 3), np.eye(3, dtype=np.float32)[at]),
         (T.one_hot(j, 4, "bool"), np.eye(4, dtype=bool)[two]),
-        (T.ravel_multi_index((i, i), (3, 4)), np.ravel_multi_index((at % 3, at % 4), (3, 4))),
+        (T.ravel_multi_index((i % 3, i % 4), (3, 4)), np.ravel_multi_index((at % 3, at % 4), (3, 4))),
         (T.ravel_multi_index((i, i), (3, 4), mode="clip"), np.ravel_multi_index((at, at), (3, 4), mode="clip")),
         (T.ravel_multi_index((i, i * 3), (3, 4), mode="wrap"), np.ravel_multi_index((at, at * 3), (3, 4), mode="wrap")),
         *zip(T.unravel_index(j, (2, 2)), np.unravel_index(two, (2, 2))),
@@ -177,6 +177,8 @@ def test_one_hot_and_positions(mode):
         (T.choose(i, [i * 0, i + 10, i * 2, i], mode="clip"), np.choose(at, [at * 0, at + 10, at * 2, at], mode="clip")),
         (T.choose(j, [1, 2, 3, 4]), np.choose(two, [1, 2, 3, 4]).astype(np.int8)),
     ], (i, at), (j, two))
+    with pytest.raises(IndexError, match="index -1 is out of bounds for size"):  # as NumPy, not as an index
+        computed(mode, T.ravel_multi_index((i, i), (3, 4)), (i, at))
     with pytest.raises(IndexError, match="index 3 is out of bounds for axis 1 of size 3"):
         computed(mode, T.to_one_hot(i, 3), (i, np.array([0, 3], np.int32)))
     with pytest.raises(IndexError):

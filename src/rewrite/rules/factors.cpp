@@ -12,10 +12,10 @@ namespace {
 
 constexpr std::size_t max_factors = 16;
 
-/// Whether a factor of `root` is made by one of `ops`.
+/// Whether a factor of `root`, or one that is squared, is made by one of `ops`.
 bool has_factor(const Arena& arena, NodeId root, std::initializer_list<const expr::Op*> ops) {
   static const expr::Op *const mul = &expr::op("mul"), *const divide = &expr::op("true_divide"),
-                               *const neg = &expr::op("neg");
+                               *const neg = &expr::op("neg"), *const sqr = &expr::op("sqr");
   std::array<NodeId, 2 * max_factors> pending;
   std::size_t count = 1;
   pending[0] = root;
@@ -23,7 +23,7 @@ bool has_factor(const Arena& arena, NodeId root, std::initializer_list<const exp
     const NodeId node = pending[--count];
     const expr::Op* const op = &arena.op(node);
     if (std::ranges::find(ops, op) != ops.end()) return true;
-    if (op != mul && op != divide && op != neg) continue;
+    if (op != mul && op != divide && op != neg && op != sqr) continue;
     for (const NodeId input : arena.inputs(node)) {
       if (count < pending.size()) pending[count++] = input;
     }

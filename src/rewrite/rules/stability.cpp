@@ -1,5 +1,5 @@
 // Forms that overflow or cancel, replaced by forms that do not. Each rule is tested by value at an extreme point, and
-// backward too: gradients are built before rewriting, so their unstable forms are listed here as well.
+// backward too: `grad` knows the forms that cannot be mended once they are differentiated (ops/stable_forms.cpp).
 #include <algorithm>
 #include <optional>
 
@@ -25,64 +25,17 @@ NodeId crossentropy_of_softmax(Rewriter& r, NodeId root) {
   return r.make("crossentropy_logits", {arena.input(p, 0), arena.input(root, 1)});
 }
 
-/// ... and its gradient: g (softmax(z) - one-hot), without the 1 / p that overflows.
-NodeId crossentropy_gradient_of_softmax(Rewriter& r, NodeId root) {
+/// log(p) where p is softmax(x), or parts of it, as of the classes that are right.
+NodeId log_of_parts_of_softmax(Rewriter& r, NodeId p) {
   Arena& arena = r.arena();
-  const NodeId g = arena.input(root, 0), s = arena.input(root, 1);
-  if (arena.op(s).name != "softmax" || !last_axis(arena, s)) return expr::no_node;
-  if (arena.op(g).name == "crossentropy_grad" && arena.input(g, 1) == s) {
-    return r.make("crossentropy_logits_grad", {arena.input(g, 0), arena.input(s, 0), arena.input(g, 2)});
-  }
-  return expr::no_node;
+  const expr::Op& op = arena.op(p);
+  if (op.name == "softmax") return r.make("log_softmax", {arena.input(p, 0)}, expr::Attrs(arena.attrs(p)));
+  if (op.kind != expr::Kind::Gather && op.kind != expr::Kind::View) return expr::no_node;
+  std::vector<NodeId> inputs(arena.inputs(p).begin(), arena.inputs(p).end());
+  inputs[0] = log_of_parts_of_softmax(r, inputs[0]);
+  return inputs[0] == expr::no_node ? expr::no_node : r.make(op, inputs, expr::Attrs(arena.attrs(p)));
 }
-
-/// The gradient of sum(t log(softmax(z))): g / s times ds is g - s sum(g).
-NodeId softmax_gradient_of_quotient(Rewriter& r, NodeId root) {
-  Arena& arena = r.arena();
-  const NodeId s = arena.input(root, 1);
-  NodeId quotient = arena.input(root, 0);
-  const bool negative = arena.op(quotient).name == "neg";
-  if (negative) quotient = arena.input(quotient, 0);
-  if (arena.op(quotient).name != "true_divide" || arena.input(quotient, 1) != s) return expr::no_node;
-  NodeId g = arena.input(quotient, 0);
-  const std::int64_t axis = arena.attrs(root).integer("axis");
-  const DType dtype = arena.type(root).dtype;
-  if (arena.type(g).dtype != dtype)
-    g = r.make("cast", {g}, {{"dtype", dtype}});  // sums are made in the dtype of their operand
-  if (!arena.same_shape(arena.type(g).shape,
-                        arena.type(s).shape)) {  // maps repeat their operands by themselves, sums do not
-    std::vector<NodeId> repeated{g};
-    for (const NodeId size : arena.type(s).shape) repeated.push_back(size);
-    g = r.make(expr::op("alloc"), repeated);
-  }
-  const NodeId total = r.make("sum", {g}, {{"axes", expr::Ints{axis}}});
-  expr::Ints pattern;
-  std::int64_t next = 0;
-  for (std::int64_t i = 0; i < static_cast<std::int64_t>(arena.type(s).rank()); ++i)
-    pattern.push_back(i == axis ? -1 : next++);
-  const NodeId kept = r.make("dimshuffle", {total}, {{"pattern", pattern}});
-  const NodeId result = r.make("sub", {g, r.make("mul", {kept, s})});
-  return negative ? r.make("neg", {result}) : result;
-}
-
-/// exp(x) / sum(exp(x)) along one axis, as users write softmax.
-NodeId softmax_by_hand(Rewriter& r, NodeId root) {
-  Arena& arena = r.arena();
-  const NodeId e = arena.input(root, 0);
-  NodeId total = arena.input(root, 1);
-  if (arena.op(e).name != "exp" || arena.op(total).name != "dimshuffle") return expr::no_node;
-  const expr::Ints pattern = arena.attrs(total).ints("pattern");
-  total = arena.input(total, 0);
-  if (arena.op(total).name != "sum" || arena.input(total, 0) != e) return expr::no_node;
-  const expr::Ints axes = arena.attrs(total).ints("axes");
-  if (axes.size() != 1 || !is_float(arena.type(arena.input(e, 0)).dtype)) return expr::no_node;
-  std::int64_t next = 0;
-  for (std::int64_t i = 0; i < static_cast<std::int64_t>(pattern.size()); ++i) {
-    if (pattern[static_cast<std::size_t>(i)] != (i == axes[0] ? -1 : next++)) return expr::no_node;
-  }
-  if (pattern.size() != arena.type(e).rank()) return expr::no_node;
-  return r.make("softmax", {arena.input(e, 0)}, {{"axis", axes[0]}});
-}
+NodeId log_of_softmax(Rewriter& r, NodeId root) { return log_of_parts_of_softmax(r, r.arena().input(root, 0)); }
 
 /// log(sum(exp(x))) over several axes, one after another.
 NodeId log_sum_exp(Rewriter& r, NodeId x, const expr::Ints& axes) {
@@ -130,95 +83,16 @@ NodeId softmax_over(Rewriter& r, NodeId x, const Total& total) {
   return r.make("exp", {r.make("sub", {x, all_summed})});
 }
 
-/// What multiplies softmax(x) where `factor` multiplies e = exp(x): g of g / sum(e), in the forms that gradients of
-/// log(sum(e)) have. Repeated along the axes of the sum; with the axes put back below the quotient, or above it; or
-/// summed again, where the logarithm with its axes back was repeated along them.
-struct OverTotal {
-  NodeId g;
-  Total total;
-};
-std::optional<OverTotal> over_total(Rewriter& r, NodeId factor, NodeId e) {
+/// The same as users write it. A total without its axes is repeated along the first ones, so these must be the ones
+/// that it was summed over.
+NodeId softmax_by_hand(Rewriter& r, NodeId root) {
   Arena& arena = r.arena();
-  const auto rank = arena.type(e).rank();
-  if (arena.op(factor).name == "alloc") factor = arena.input(factor, 0);
-  expr::Ints pattern;
-  const bool shuffled = arena.op(factor).name == "dimshuffle";
-  if (shuffled) {
-    pattern = arena.attrs(factor).ints("pattern");
-    factor = arena.input(factor, 0);
-  } else {
-    for (std::size_t axis = 0; axis < arena.type(factor).rank(); ++axis)
-      pattern.push_back(static_cast<std::int64_t>(axis));
-  }
-  if (pattern.size() > rank) return std::nullopt;
-  pattern.insert(pattern.begin(), rank - pattern.size(), -1);  // as maps repeat what has fewer axes
-  const bool summed = arena.op(factor).name == "sum";
-  const NodeId quotient = summed ? arena.input(factor, 0) : factor;
-  if (arena.op(quotient).name != "true_divide") return std::nullopt;
-  const NodeId g = arena.input(quotient, 0);
-  const auto total = total_of(arena, arena.input(quotient, 1), e);
-  if (!total) return std::nullopt;
-  const auto put_back = [&](NodeId x) { return r.make("dimshuffle", {x}, {{"pattern", total->kept}}); };
-  if (summed) {
-    const bool same_axes = arena.attrs(factor).ints("axes") == total->axes && pattern == total->kept;
-    if (!total->keeps || !same_axes || !arena.same_shape(arena.type(g).shape, arena.type(quotient).shape))
-      return std::nullopt;
-    return OverTotal{put_back(r.make("sum", {g}, {{"axes", total->axes}})), *total};
-  }
-  if (total->keeps) return shuffled ? std::nullopt : std::optional(OverTotal{g, *total});
-  if (pattern != total->kept) return std::nullopt;
-  if (arena.type(g).rank() == 0) return OverTotal{g, *total};
-  if (arena.type(g).rank() != arena.type(quotient).rank()) return std::nullopt;
-  return OverTotal{put_back(g), *total};
-}
-
-/// The gradient of log(sum(exp(x))): exp(x) times g / sum(exp(x)) is softmax(x) g.
-NodeId logsumexp_gradient_by_hand(Rewriter& r, NodeId root) {
-  Arena& arena = r.arena();
-  for (std::size_t i = 0; i < 2; ++i) {
-    const NodeId e = arena.input(root, i);
-    if (arena.op(e).name != "exp") continue;
-    const NodeId x = arena.input(e, 0);
-    if (!is_float(arena.type(x).dtype)) continue;
-    const auto found = over_total(r, arena.input(root, 1 - i), e);
-    if (!found || arena.type(found->g).dtype != arena.type(root).dtype) continue;
-    return r.make("mul", {softmax_over(r, x, found->total), found->g});
-  }
-  return expr::no_node;
-}
-
-/// (a / p + b / q) p q is a q + b p: the gradient of binary cross-entropy, whose p or q underflows to 0. Done where
-/// each quotient of the sum loses a divisor.
-NodeId distribute_over_quotients(Rewriter& r, NodeId root) {
-  Arena& arena = r.arena();
-  if (!is_float(arena.type(root).dtype)) return expr::no_node;
-  const Factors outer = factors_of(r, root);
-  for (std::size_t i = 0; i < outer.above.size() && outer.above.size() > 1; ++i) {
-    const NodeId sum = outer.above[i];
-    const std::string_view name = arena.op(sum).name;
-    if (name != "add" && name != "sub") continue;
-    std::vector<Factors> terms;
-    bool helps = false, all = true;
-    for (const NodeId term : {arena.input(sum, 0), arena.input(sum, 1)}) {
-      if (arena.type(term).dtype != arena.type(root).dtype) break;
-      Factors f = factors_of(r, term);
-      const bool divides = !f.below.empty();
-      for (std::size_t k = 0; k < outer.above.size(); ++k) {
-        if (k != i) f.above.push_back(outer.above[k]);
-      }
-      const bool cancelled = cancel(f) > 0;
-      helps = helps || cancelled;
-      all = all && (cancelled || !divides);
-      f.below.insert(f.below.end(), outer.below.begin(), outer.below.end());
-      terms.push_back(std::move(f));
-    }
-    // Nodes are made only where it helps: most products are none of these.
-    if (terms.size() != 2 || !helps || !all) continue;
-    NodeId result = r.make(name, {product(r, terms[0], root), product(r, terms[1], root)});
-    if (outer.negative) result = r.make("neg", {result});
-    if (arena.same_shape(arena.type(result).shape, arena.type(root).shape)) return result;
-  }
-  return expr::no_node;
+  const NodeId e = arena.input(root, 0);
+  if (arena.op(e).name != "exp" || !is_float(arena.type(arena.input(e, 0)).dtype)) return expr::no_node;
+  const auto total = total_of(arena, arena.input(root, 1), e);
+  if (!total || (!total->keeps && total->axes.back() + 1 != static_cast<std::int64_t>(total->axes.size())))
+    return expr::no_node;
+  return softmax_over(r, arena.input(e, 0), *total);
 }
 
 }  // namespace
@@ -227,15 +101,9 @@ std::span<const Rule> stability_rules() {
   static const Rule rules[] = {
       {"crossentropy-softmax", "crossentropy", "", "log of a probability that underflows to 0", false,
        crossentropy_of_softmax},
-      {"crossentropy-softmax-grad", "softmax_grad", "", "1 / p of a probability that underflows to 0", false,
-       crossentropy_gradient_of_softmax},
-      {"log-softmax", "log(softmax(x, axis=A)) => log_softmax(x, axis=A)", "",
-       "log of a probability that underflows to 0"},
-      {"log-softmax-grad", "softmax_grad", "", "1 / p of a probability that underflows to 0; but inf 0 is nan", true,
-       softmax_gradient_of_quotient},
+      {"log-softmax", "log", "", "log of a probability that underflows to 0", false, log_of_softmax},
       {"softmax-by-hand", "true_divide", "", "exp overflows", true, softmax_by_hand},
       {"logsumexp-by-hand", "log", "", "exp overflows", false, logsumexp_by_hand},
-      {"logsumexp-grad", "mul", "", "exp overflows", true, logsumexp_gradient_by_hand},
       {"log-of-kept-sum", "log(dimshuffle(sum(x, axes=A), pattern=P)) => dimshuffle(log(sum(x, axes=A)), pattern=P)",
        "", "rules about logarithms of sums see them through the axes that keepdims puts back"},
       {"log-mean-exp", "log(true_divide(sum(exp(x), axes=A), n)) => sub(log(sum(exp(x), axes=A)), log(n))", "",
@@ -260,7 +128,6 @@ std::span<const Rule> stability_rules() {
       {"expm1", "sub(exp(x), 1) => expm1(x)", "float(x)", "cancels for small x"},
       {"expm1-add", "add(exp(x), -1) => expm1(x)", "float(x)", "cancels for small x"},
       {"one-minus-exp", "sub(1, exp(x)) => neg(expm1(x))", "float(x)", "cancels for small x"},
-      {"one-minus-exp-add", "add(neg(exp(x)), 1) => neg(expm1(x))", "float(x)", "cancels for small x"},
       {"expm1-plus-one", "add(expm1(x), 1) => exp(x)", "float(x)", "cancels for x far below 0"},
       {"exp-over-expm1", "true_divide | mul", "", "exp overflows", true, exp_over_expm1},
       {"exp-times-exp-neg", "mul | true_divide", "", "exp overflows", true, exp_times_exp_of_minus},
@@ -292,7 +159,6 @@ std::span<const Rule> stability_rules() {
       {"sigmoid-exp", "mul | true_divide", "", "exp overflows", true, sigmoid_times_exp},
       {"cancel-unstable", "mul | true_divide", "", "x y / x is y, whose x may underflow, but 0 / 0 is nan", true,
        cancel_factors},
-      {"distribute", "mul", "", "a quotient by a probability that underflows to 0", true, distribute_over_quotients},
       {"argmax-rising", "argmax | argmin", "",
        "which x is largest, where rounding makes several of its images equal; "
        "but these may be nan for an infinite x",

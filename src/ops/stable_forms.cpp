@@ -1,0 +1,249 @@
+// Functions that are stable, written by hand in parts that are not: exp(x) / sum(exp(x)) is finite where exp(x)
+// overflows only if it is known as softmax(x). The stability rules (rewrite/rules/stability.cpp) know the values; but a
+// gradient by way of the parts is spread over the graph before any rule sees it, and 0 inf is nan in each of its terms.
+// So the forms are recognised before they are differentiated. Where a rule has the same form it makes the same
+// function, and value and gradient share it.
+#include "builder/stable_form.hpp"
+
+#include <croton/elementwise.hpp>
+#include <croton/nnet.hpp>
+#include <croton/ops.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <unordered_map>
+
+#include "builder/gradient_context.hpp"
+
+namespace croton::ops {
+namespace {
+
+using builder::number;
+
+bool is(const Variable& v, std::string_view op) { return v.node()->op->name == op; }
+const Variable& input(const Variable& v, std::size_t i = 0) { return v.node()->inputs[i]; }
+
+/// x of `op(x)`, if floats are in it.
+std::optional<Variable> inside(std::string_view op, const Variable& v) {
+  if (!is(v, op) || !is_float(input(v).dtype())) return std::nullopt;
+  return input(v);
+}
+
+std::optional<double> scalar(const Variable& v) {
+  if (!v.is_constant() || v.rank() != 0 || is_complex(v.dtype())) return std::nullopt;
+  return v.node()->value.as_double(0);
+}
+bool is_one(const Variable& v) { return scalar(v) == 1.0; }
+
+/// The expression itself where it has no stable form.
+Variable stable(const Variable& v) {
+  const Variable form = builder::stable_form(v);
+  return form.defined() ? form : v;
+}
+
+/// x of exp(x) + 1, in either order.
+std::optional<Variable> one_plus_exp(const Variable& v) {
+  if (!is(v, "add")) return std::nullopt;
+  if (is_one(input(v, 0))) return inside("exp", input(v, 1));
+  if (is_one(input(v, 1))) return inside("exp", input(v, 0));
+  return std::nullopt;
+}
+
+/// A sum of exponentials over axes, whether these were put back or not.
+struct Total {
+  Variable x;
+  std::vector<int> axes;
+  bool keeps;
+};
+std::optional<Total> total_of(const Variable& v) {
+  const bool shuffled = is(v, "dimshuffle");
+  const Variable& total = shuffled ? input(v) : v;
+  if (!is(total, "sum")) return std::nullopt;
+  const auto x = inside("exp", input(total));
+  if (!x) return std::nullopt;
+  const expr::Ints& axes = total.node()->attrs.ints("axes");
+  if (axes.empty()) return std::nullopt;
+  expr::Ints kept;
+  std::int64_t next = 0;
+  for (std::int64_t axis = 0; axis < x->rank(); ++axis)
+    kept.push_back(std::ranges::binary_search(axes, axis) ? broadcast_axis : next++);
+  if (shuffled && v.node()->attrs.ints("pattern") != kept) return std::nullopt;
+  return Total{*x, {axes.begin(), axes.end()}, shuffled};
+}
+
+Variable log_sum_exp(const Total& total) {
+  Variable result = total.x;
+  for (auto axis = total.axes.rbegin(); axis != total.axes.rend(); ++axis) result = nnet::logsumexp(result, *axis);
+  if (!total.keeps) return result;
+  for (const int axis : total.axes) result = expand_dims(result, axis);
+  return result;
+}
+
+/// exp(x) / total.
+Variable softmax_over(const Variable& x, Total total) {
+  // Without its axes the total is repeated along the first ones: those it was summed over, or else something different.
+  if (!total.keeps && total.axes.back() + 1 != static_cast<int>(total.axes.size())) return {};
+  if (total.axes.size() == 1) return nnet::softmax(x, total.axes[0]);
+  total.keeps = true;
+  return exp(x - log_sum_exp(total));
+}
+
+/// exp(x) / (exp(x) + other).
+Variable share_of(const Variable& x, const Variable& other) {
+  if (const auto y = inside("exp", other)) return sigmoid(x - *y);
+  const auto c = scalar(other);
+  if (!c || !(*c > 0)) return {};
+  return sigmoid(*c == 1 ? x : x - number(std::log(*c), x));
+}
+
+Variable of_quotient(const Variable& y) {
+  const Variable &a = input(y, 0), &b = input(y, 1);
+  const auto x = inside("exp", a), z = one_plus_exp(b);
+  if (z && x == z) return sigmoid(*x);
+  if (z) return is_one(a) ? sigmoid(-*z) : a * sigmoid(-*z);
+  if (!x) return {};
+  if (const auto total = total_of(b)) return total->x == *x ? softmax_over(*x, *total) : Variable();
+  if (is(b, "add")) {
+    for (std::size_t i = 0; i < 2; ++i) {
+      if (inside("exp", input(b, i)) == x) return share_of(*x, input(b, 1 - i));
+    }
+  }
+  const bool less_one = is(b, "sub") && inside("exp", input(b, 0)) == x && is_one(input(b, 1));
+  if (less_one || inside("expm1", b) == x) return number(-1, *x) / expm1(-*x);
+  return {};
+}
+
+Variable of_reciprocal(const Variable& y) {
+  const auto z = one_plus_exp(input(y));
+  return z ? sigmoid(-*z) : Variable();
+}
+
+Variable of_power(const Variable& y) {
+  const auto x = inside("exp", input(y, 0));
+  const auto c = scalar(input(y, 1));
+  return x && c ? exp(*x * number(*c, *x)) : Variable();
+}
+
+Variable of_root(const Variable& y) {
+  const auto x = inside("exp", input(y));
+  return x ? exp(*x * number(0.5, *x)) : Variable();
+}
+
+/// Whether v is x x, or (-x) x.
+bool is_square(const Variable& v, const Variable& x, bool negative) {
+  if (negative && is(v, "neg")) return is_square(input(v), x, false);
+  if (is(v, "mul")) {
+    const Variable &a = input(v, 0), &b = input(v, 1);
+    const auto is_minus_x = [&](const Variable& u) { return is(u, "neg") && input(u) == x; };
+    return negative ? (a == x && is_minus_x(b)) || (b == x && is_minus_x(a)) : a == x && b == x;
+  }
+  if (negative) return false;
+  return (is(v, "sqr") && input(v) == x) || (is(v, "pow") && input(v, 0) == x && scalar(input(v, 1)) == 2.0);
+}
+
+Variable of_product(const Variable& y) {
+  for (std::size_t i = 0; i < 2; ++i) {
+    const Variable &f = input(y, i), &other = input(y, 1 - i);
+    const auto exponent = inside("exp", other);
+    if (!exponent) continue;
+    if (const auto x = inside("erfcx", f); x && is_square(*exponent, *x, true)) return erfc(*x);
+    if (const auto x = inside("erfc", f); x && is_square(*exponent, *x, false)) return erfcx(*x);
+    if (const auto x = inside("sigmoid", f); x && is(*x, "neg") && input(*x) == *exponent) return sigmoid(*exponent);
+  }
+  return {};
+}
+
+/// log(1 - p).
+Variable log_of_rest(const Variable& p) {
+  if (const auto x = inside("exp", p)) return log1mexp(*x);
+  const auto x = inside("sigmoid", stable(p));
+  return x ? -softplus(*x) : Variable();
+}
+
+Variable log_of_sum(const Variable& a, const Variable& b) {
+  const auto x = inside("exp", a);
+  if (!x) return {};
+  if (const auto y = inside("exp", b)) return logaddexp(*x, *y);
+  const auto c = scalar(b);
+  if (!c || !(*c > 0)) return {};
+  return *c == 1 ? softplus(*x) : logaddexp(*x, number(std::log(*c), *x));
+}
+
+/// log(p) where p is softmax(x), or parts of it, as of the classes that are right.
+Variable log_of_softmax(const Variable& p) {
+  if (const auto x = inside("softmax", p)) {
+    return nnet::log_softmax(*x, static_cast<int>(p.node()->attrs.integer("axis")));
+  }
+  const expr::Op& op = *p.node()->op;
+  if (op.kind != expr::Kind::Gather && op.kind != expr::Kind::View) return {};
+  std::vector<Variable> inputs = p.node()->inputs;
+  inputs[0] = log_of_softmax(stable(inputs[0]));
+  return inputs[0].defined() ? builder::apply(op, inputs, p.node()->attrs, p.where()) : Variable();
+}
+
+Variable of_log(const Variable& y) {
+  const Variable p = stable(input(y));
+  if (const Variable form = log_of_softmax(p); form.defined()) return form;
+  if (const auto x = inside("sigmoid", p)) return -softplus(-*x);
+  if (const auto x = inside("expm1", p)) return *x + log1mexp(-*x);
+  if (const auto x = is(p, "neg") ? inside("expm1", input(p)) : std::nullopt) return log1mexp(*x);
+  if (const auto total = total_of(p)) return log_sum_exp(*total);
+  if (is(p, "true_divide")) {
+    if (const auto total = total_of(input(p, 0))) return log_sum_exp(*total) - log(input(p, 1));
+  }
+  if (is(p, "add")) {
+    const Variable form = log_of_sum(input(p, 0), input(p, 1));
+    return form.defined() ? form : log_of_sum(input(p, 1), input(p, 0));
+  }
+  if (is(p, "sub")) {
+    if (is_one(input(p, 0))) return log_of_rest(input(p, 1));
+    const auto x = inside("exp", input(p, 0));
+    if (x && is_one(input(p, 1))) return *x + log1mexp(-*x);
+  }
+  return {};
+}
+
+Variable of_log1p(const Variable& y) {
+  if (const auto x = inside("exp", input(y))) return softplus(*x);
+  return is(input(y), "neg") ? log_of_rest(input(input(y))) : Variable();
+}
+
+Variable of_log2(const Variable& y) {
+  if (!is(input(y), "add")) return {};
+  const auto a = inside("exp2", input(input(y), 0)), b = inside("exp2", input(input(y), 1));
+  return a && b ? logaddexp2(*a, *b) : Variable();
+}
+
+Variable of_crossentropy(const Variable& y) {
+  const Variable p = stable(input(y));
+  const auto z = inside("softmax", p);
+  if (!z || p.node()->attrs.integer("axis") + 1 != p.rank()) return {};
+  return builder::apply("crossentropy_logits", {*z, input(y, 1)}, {}, y.where());
+}
+
+}  // namespace
+}  // namespace croton::ops
+
+namespace croton::builder {
+
+Variable stable_form(const Variable& y) {
+  using Form = Variable (*)(const Variable&);
+  static const std::unordered_map<const expr::Op*, Form> forms = {{&expr::op("true_divide"), ops::of_quotient},
+                                                                  {&expr::op("reciprocal"), ops::of_reciprocal},
+                                                                  {&expr::op("pow"), ops::of_power},
+                                                                  {&expr::op("sqrt"), ops::of_root},
+                                                                  {&expr::op("mul"), ops::of_product},
+                                                                  {&expr::op("log"), ops::of_log},
+                                                                  {&expr::op("log1p"), ops::of_log1p},
+                                                                  {&expr::op("log2"), ops::of_log2},
+                                                                  {&expr::op("crossentropy"), ops::of_crossentropy}};
+  const auto at = forms.find(y.node()->op);
+  if (at == forms.end() || !is_float(y.dtype())) return {};
+  const OriginScope origin(y.where());
+  const Variable form = at->second(y);
+  // Operands of several dtypes: the parts compute in another one than the function would.
+  return form.defined() && form.dtype() == y.dtype() && form.rank() == y.rank() ? form : Variable();
+}
+
+}  // namespace croton::builder
