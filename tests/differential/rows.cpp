@@ -16,6 +16,9 @@ using ct::ReduceOptions;
 // The expression and its text: what runs is what is printed.
 #define MAKE(...) \
   [](const Operands& in, [[maybe_unused]] const Parameters& p) -> Variable { return __VA_ARGS__; }, #__VA_ARGS__
+// A function of complex numbers, made of real parts and read as such.
+#define COMPLEX(name) \
+  {"complex_" #name, pair_of_floats, MAKE([&] { const Variable z = ct::name(ct::complex(in[0], in[1])); return ct::real(z) - 2 * ct::imag(z); }())}
 
 // ---- samplers: each chooses operands and parameters for many rows ----
 
@@ -131,6 +134,9 @@ bool products(Generator& g, Step& step, int left_rank, int right_rank) {
   return true;
 }
 bool matrices(Generator& g, Step& step) { return products(g, step, 2, 2); }
+bool matrices_of_floats(Generator& g, Step& step) {
+  return matrices(g, step) && ct::is_float(g.dtype(step.inputs[0])) && ct::is_float(g.dtype(step.inputs[1]));
+}
 bool some_product(Generator& g, Step& step) {
   return products(g, step, 1 + static_cast<int>(g.random.below(2)), 1 + static_cast<int>(g.random.below(2)));
 }
@@ -414,6 +420,20 @@ const std::vector<Row>& functions() {
       {"count_nonzero", reduced_any, MAKE(ct::count_nonzero(in[0], ReduceOptions(p.list, p.n[0] != 0)))},
       // -- products
       {"dot_any", some_product, MAKE(ct::dot(in[0], in[1]))},
+      COMPLEX(exp), COMPLEX(exp2), COMPLEX(expm1), COMPLEX(log), COMPLEX(log2), COMPLEX(log10), COMPLEX(log1p), COMPLEX(sqrt),
+      COMPLEX(rsqrt), COMPLEX(reciprocal), COMPLEX(sqr), COMPLEX(sgn), COMPLEX(sin), COMPLEX(cos), COMPLEX(tan), COMPLEX(arcsin),
+      COMPLEX(arccos), COMPLEX(arctan), COMPLEX(sinh), COMPLEX(cosh), COMPLEX(tanh), COMPLEX(arcsinh), COMPLEX(arccosh),
+      COMPLEX(arctanh),
+      {"complex_abs", pair_of_floats, MAKE(ct::abs(ct::complex(in[0], in[1])))},
+      {"complex_divide", pair_of_floats, MAKE(ct::imag(ct::complex(in[0], in[1]) / ct::complex(in[1], in[0])))},
+      {"complex_pow", pair_of_floats, MAKE(ct::real(ct::pow(ct::complex(in[0], in[1]), ct::complex(in[1], 0.5))))},
+      {"complex_where", pair_of_floats, MAKE(ct::imag(ct::where(in[0] > 0, ct::complex(in[0], in[1]), ct::conj(ct::complex(in[1], in[0])))))},
+      {"complex_sum", pair_of_floats, MAKE([&] { const Variable z = ct::sum(ct::complex(in[0], in[1]), -1); return ct::real(z) + ct::imag(z); }())},
+      {"complex_mean", pair_of_floats, MAKE(ct::imag(ct::mean(ct::sqr(ct::complex(in[0], in[1])), 0)))},
+      {"complex_cumsum", pair_of_floats, MAKE(ct::imag(ct::cumsum(ct::complex(in[0], in[1]), 0)))},
+      {"complex_join", pair_of_floats, MAKE(ct::imag(ct::concatenate({ct::complex(in[0], in[1]), ct::conj(ct::complex(in[1], in[0]))}, 0)))},
+      {"complex_dot", matrices_of_floats, MAKE(ct::imag(ct::dot(ct::complex(in[0], -in[0]), ct::complex(in[1], in[1] + 1))))},
+      {"complex_grad", pair_of_floats, MAKE(ct::grad(ct::sum(ct::sqr(ct::abs(ct::complex(in[0], in[1]) * ct::complex(in[1], in[0])))), in[0]))},
       {"dot_transposed", matrices, MAKE(ct::transpose(ct::dot(ct::transpose(in[1]), ct::transpose(in[0]))))},
       // -- views
       {"transpose", permutation, MAKE(ct::transpose(in[0], p.list))},

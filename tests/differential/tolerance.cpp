@@ -53,13 +53,16 @@ struct OpError {
   double result = 0, operands = 0, ones = 0;
 };
 
-OpError error_of(const ct::expr::Op& op, DType dtype) {
+/// `complex`: of complex operands, or with a complex result.
+OpError error_of(const ct::expr::Op& op, DType dtype, bool complex) {
   static const std::set<std::string_view> choices{"neg",    "abs",    "sgn",   "maximum", "minimum",      "where",
                                                   "floor",  "ceil",   "trunc", "round",   "max",          "min",
                                                   "argmax", "argmin", "all",   "any",     "max_or_lowest"};
   static const std::set<std::string_view> marks{"disconnected_grad", "zero_grad", "undefined_grad", "grad_clip",
                                                 "grad_scale"};
   static const std::set<std::string_view> rounded{"mul", "true_divide", "sqr", "sqrt", "cast"};
+  static const std::set<std::string_view> parts{"real", "imag", "conj", "neg", "complex", "where", "eq", "neq"};
+  if (complex && op.kind == Kind::Map) return parts.contains(op.name) ? OpError{} : OpError{8, 2};
   // Maximum subtracted, then the logarithm of a sum that is at least 1: the error is that of numbers near 1.
   static const std::set<std::string_view> of_logarithms{"log_softmax", "logsumexp", "crossentropy_logits"};
   if (choices.contains(op.name) || marks.contains(op.name)) return {};
@@ -136,11 +139,26 @@ struct Draw {
   Random &sizes, &signs;
 };
 
-/// Each element moved by 0.5 to 1 times `units` last places, and `ones` last places of 1, either way.
-Array moved(const Array& array, double units, double ones, const Wild& wild, Draw draw) {
+/// The larger part of each complex number, for each of its parts: their errors are those of the number.
+std::vector<double> larger_parts(const Array& complex) {
+  std::vector<double> all;
+  for (std::int64_t i = 0; i < complex.size(); ++i) {
+    const auto z = ct::expr::element_of(complex, i).as_complex();
+    const double size = std::max(std::abs(z.real()), std::abs(z.imag()));
+    all.insert(all.end(), 2, std::isfinite(size) ? size : 0);
+  }
+  return all;
+}
+
+/// Each element moved by 0.5 to 1 times `units` last places, and `ones` last places of 1, either way. `sizes`: whose
+/// last places these are, if not its own.
+Array moved(const Array& array, double units, double ones, const Wild& wild, Draw draw,
+            const std::vector<double>& sizes = {}) {
   static constexpr double inf = std::numeric_limits<double>::infinity();
   if (ct::is_complex(array.dtype())) {
-    const Array parts = moved(as_reals(array), units, ones, {}, draw);
+    Wild both;
+    for (const bool one : wild) both.insert(both.end(), 2, one);
+    const Array parts = moved(as_reals(array), units, ones, both, draw, larger_parts(array));
     return Array::adopt(parts.owner(), parts.address(), array.dtype(), array.shape());
   }
   static constexpr double anything[] = {1, -2.5, 0, inf, std::numeric_limits<double>::quiet_NaN(), 1e30, -inf, 3e-5};
@@ -157,15 +175,16 @@ Array moved(const Array& array, double units, double ones, const Wild& wild, Dra
       to[i] = x;
       continue;
     }
-    double size = draw.sizes.between(0.5, 1) * (units * ulp_at(x, array.dtype()) + ones * ulp_at(1, array.dtype()));
+    const double of = sizes.empty() ? x : sizes[static_cast<std::size_t>(i)];
+    double size = draw.sizes.between(0.5, 1) * (units * ulp_at(of, array.dtype()) + ones * ulp_at(1, array.dtype()));
     // Below the normal numbers products lose digits, and others in another order.
     const double least = std::ldexp(1.0, format_of(array.dtype()).least_exponent - 1);
     if (units > 0 && x != 0 && std::abs(x) < least) size = least;
     if (draw.signs.chance(0.5) == (draw.sample % 2 == 1)) size = -size;
     to[i] = std::abs(x + size) <= top ? x + size : x - size;
     // Probabilities do not become negative, and 0 may be what underflowed.
-    if (ones == 0 && to[i] * x < 0) to[i] = 0;
-    if (x == 0) to[i] = std::abs(size);
+    if (sizes.empty() && ones == 0 && to[i] * x < 0) to[i] = 0;
+    if (x == 0) to[i] = sizes.empty() ? std::abs(size) : of == 0 ? 0 : size;
   }
   return out.astype(array.dtype());
 }
@@ -346,7 +365,9 @@ class Runs {
     state.truth = compute(node, inputs);
     const bool floats = !ct::is_discrete(state.truth.dtype());
     state.whole = is_whole(state.truth);
-    OpError error = error_of(*node.op, state.truth.dtype());
+    const auto is_complex = [](const NodeState* operand) { return ct::is_complex(operand->truth.dtype()); };
+    OpError error = error_of(*node.op, state.truth.dtype(),
+                             ct::is_complex(state.truth.dtype()) || std::ranges::any_of(from, is_complex));
     // What gives whole numbers of whole numbers without rounding.
     const bool arithmetic = node.op->kind == Kind::Map ? error.result < 1 : error.operands > 0;
     if (!floats || (whole && state.whole && arithmetic)) error = {};
