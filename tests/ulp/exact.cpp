@@ -202,7 +202,7 @@ const std::vector<Function>& functions() {
       {"erfinv", erfinv, nullptr, -1, 1, 2, 5},
       {"erfcinv", erfcinv, nullptr, 0, 2, 4, 6},
       {"gamma", one<mpfr_gamma>, nullptr, -20, 172, 5, 10},
-      {"gammaln", gammaln, nullptr, 0, 100, 6, 4, 0, -11.001, -2.26},
+      {"gammaln", gammaln, nullptr, 0, 100, 6, 4, 0, -10.001, -2.264},
       {"psi", one<mpfr_digamma>, nullptr, 0, 20, -1, -1, 0, -huge, 0},
       {"tri_gamma", tri_gamma, nullptr, 0, 20, -1, -1, 0, -huge, 0},
       {"i0", i0, nullptr, -715, 715, 6, 6},

@@ -72,7 +72,8 @@ std::span<const Rule> algebra_rules() {
       {"dot-scaled", "dot", "",
        "the factor goes into the routine, or is applied to the result; but sums of unscaled products may overflow",
        true, scaled_product},
-      {"dot-dot", "dot", "", "fewer multiplications in the other order; but inf 0 is nan", true, chain_of_products},
+      {"dot-dot", "dot", "", "fewer multiplications in the other order; but inf 0 is nan, and other sums may overflow",
+       true, chain_of_products},
       {"dot-powers", "dot", "", "powers by squaring need fewer products; but inf 0 is nan", true, power_by_squaring},
   };
   return rules;
