@@ -252,7 +252,7 @@ Program reductions() {
   return {{m, c, s, x, b},
           {sum(m.T(), 1), argmax(m.T(), 0), sum(-m, 0), sum(3 * m), sum(m * s, 1), sum(m / c, 1), mean(2 * m, 0),
            max(-m, 0), min(-m, 0), argmax(-m, 0), argmin(-m, 0), all(~b, 1), any(~b, 1), sum(c, 1),
-           sum(ones_like(m), 0), sum(alloc(x, {3, x.size()}), 0), prod(prod(m, 0))}};
+           sum(ones_like(m), 0), sum(alloc(x, {3, x.size()}), 0), max(alloc(x, {3, x.size()}), 0), prod(prod(m, 0))}};
 }
 
 Program products() {

@@ -15,6 +15,17 @@ std::vector<expr::Ints::value_type> pattern_of(const Arena& arena, NodeId node) 
   return arena.attrs(node).ints("pattern");
 }
 
+/// A size is at least 0.
+NodeId compare_size(Rewriter& r, NodeId root) {
+  Arena& arena = r.arena();
+  const std::string_view name = arena.op(root).name;
+  const NodeId size = arena.input(root, 0);
+  const auto bound = arena.scalar_value(arena.input(root, 1));
+  if (arena.op(size).name != "size" || !bound || !is_discrete(bound->dtype)) return expr::no_node;
+  if (name == "maximum") return bound->as_int() <= 0 && bound->dtype != DType::uint64 ? size : expr::no_node;
+  return bound->as_double() == 0 ? r.constant(name == "ge" ? 1 : 0, root) : expr::no_node;
+}
+
 /// A map over constants is a constant.
 NodeId fold(Rewriter& r, NodeId root) {
   Arena& arena = r.arena();
@@ -333,6 +344,7 @@ std::span<const Rule> canonical_rules() {
       {"not-ge", "invert(ge(x, y)) => lt(x, y)", "discrete(x)", "nan is neither"},
       {"lt-self", "lt(x, x) => 0", "", "nothing is less than itself, nan neither"},
       {"gt-self", "gt(x, x) => 0", "", "nothing is less than itself, nan neither"},
+      {"size-sign", "lt | ge | maximum", "", "sizes are at least 0", false, compare_size},
       {"le-self", "le(x, x) => 1", "", "nothing to compare; but nan is not", true},
       {"ge-self", "ge(x, x) => 1", "", "nothing to compare; but nan is not", true},
       {"eq-self", "eq(x, x) => 1", "", "nothing to compare; but nan is not", true},

@@ -12,7 +12,7 @@ expr::NodeId reduce_nothing(Rewriter& rewriter, expr::NodeId root);
 expr::NodeId reduce_of_reduce(Rewriter& rewriter, expr::NodeId root);
 expr::NodeId reduce_of_dimshuffle(Rewriter& rewriter, expr::NodeId root);
 expr::NodeId factor_out_of_sum(Rewriter& rewriter, expr::NodeId root);
-expr::NodeId sum_of_repeated(Rewriter& rewriter, expr::NodeId root);
+expr::NodeId reduce_of_repeated(Rewriter& rewriter, expr::NodeId root);
 
 // exponentials.cpp
 /// sigmoid(-x) exp(x) is sigmoid(x), and exp(x) / (exp(x) + exp(y)) is sigmoid(x - y), wherever they stand in a

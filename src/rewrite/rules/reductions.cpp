@@ -135,12 +135,16 @@ NodeId factor_out_of_sum(Rewriter& r, NodeId root) {
   return expr::no_node;
 }
 
-/// The sum of a repeated value is the value times how often it is there.
-NodeId sum_of_repeated(Rewriter& r, NodeId root) {
+/// The sum of a repeated value is the value times how often it is there, its product that power of it, and its largest
+/// the value itself.
+NodeId reduce_of_repeated(Rewriter& r, NodeId root) {
   Arena& arena = r.arena();
   const NodeId x = arena.input(root, 0);
   const DType dtype = arena.type(root).dtype;
-  if (arena.op(x).name != "alloc" || is_bool(dtype)) return expr::no_node;
+  const std::string_view name = arena.op(root).name;
+  const bool counts = name == "sum" || name == "prod";
+  if (arena.op(x).name != "alloc" || (counts && is_bool(dtype)) || arena.op(root).reduce->yields_index)
+    return expr::no_node;
   const NodeId value = arena.input(x, 0);
   const Ints axes = arena.attrs(root).ints("axes");
   const std::size_t rank = arena.type(x).rank(), missing = rank - arena.type(value).rank();
@@ -149,20 +153,23 @@ NodeId sum_of_repeated(Rewriter& r, NodeId root) {
   std::vector<NodeId> sizes;
   bool any = false;
   for (std::size_t axis = 0; axis < rank; ++axis) {
+    const NodeId size = arena.type(x).shape[axis];
     if (!contains(axes, axis)) {
-      sizes.push_back(arena.type(x).shape[axis]);
+      sizes.push_back(size);
       continue;
     }
     if (axis >= missing) inner.push_back(static_cast<std::int64_t>(axis - missing));
     if (!repeats(arena, value, axis, rank)) continue;
-    count = arena.size_arithmetic("mul", count, arena.type(x).shape[axis]);
+    // The largest of nothing is an error, and all of nothing is true.
+    if (!counts && arena.known(size).value_or(0) < 1) return expr::no_node;
+    count = arena.size_arithmetic("mul", count, size);
     any = true;
   }
   if (!any) return expr::no_node;
-  const NodeId once = inner.empty() ? value : r.make("sum", {value}, {{"axes", inner}});
-  const NodeId total = r.make("mul", {once, r.make("cast", {count}, {{"dtype", dtype}})});
-  if (arena.same_shape(arena.type(total).shape, sizes)) return total;
-  sizes.insert(sizes.begin(), total);
+  NodeId result = inner.empty() ? value : r.make(arena.op(root), std::vector{value}, {{"axes", inner}});
+  if (counts) result = r.make(name == "sum" ? "mul" : "pow", {result, r.make("cast", {count}, {{"dtype", dtype}})});
+  if (arena.same_shape(arena.type(result).shape, sizes)) return result;
+  sizes.insert(sizes.begin(), result);
   return r.make(expr::op("alloc"), sizes);
 }
 
