@@ -10,6 +10,7 @@ import croton.tensor as T
 
 import operations
 from dtypes import inputs_of
+from known_faults import known
 from samples import generator
 
 H1, H2 = 1e-6, 1e-5
@@ -151,5 +152,9 @@ def check_all(rows, taken):
                     key = f"{operand}:{dtype}"
                     mine[key] = better(mine[key], result) if key in mine else result
             except (AssertionError, croton.Error, ValueError, TypeError) as error:
-                wrong.append(f"the gradient of {row.name} ({dtype}): {type(error).__name__}: {error}")
+                problem = f"{type(error).__name__}: {error}"
+                if known(row.name, dtype, problem):
+                    mine[f"-:{dtype}"] = ("fault", 0)
+                else:
+                    wrong.append(f"the gradient of {row.name} ({dtype}): {problem}")
     return found, wrong

@@ -6,6 +6,7 @@ each operation, and a program for every one that fails."""
 
 import argparse
 import os
+import re
 import sys
 import time
 import warnings
@@ -30,8 +31,9 @@ from table import ROWS, Call, Row
 np.seterr(all="ignore")
 warnings.simplefilter("ignore")  # of NumPy, about nan and empty arrays
 GROUP = 10  # outputs of one function: dozens of pointers in one loop compile slowly
+QUICK = {"llvm_level": 0}  # for what is run once; the samples of the table are compiled as users' functions are
 FLAGS = {"special_values": "ieee"}  # x * 0 stays what it is
-MODES = ["reference"]
+MODES = ["reference", "run"]
 SIMULATED = {"float32", "int32", "bool", "complex64"}
 
 
@@ -42,6 +44,7 @@ class Case:
     dtype: str
     names: tuple  # the dtype of each operand
     label: str
+    ops: frozenset = frozenset()  # of the graph, where special values are put in
 
 
 def variables_of(arrays):
@@ -71,7 +74,7 @@ def expected(case, arrays):
     else:
         dtypes = [np.asarray(n).dtype.name for n in apply([a.astype(like(n)) for a, n in zip(arrays, case.names)])]
         # NumPy's functions of int8 are float16.
-        dtypes = ["float32" if dtype == "float16" and whole else dtype for dtype in dtypes]
+        dtypes = ["float32" if dtype == "float16" and whole and row.wide else dtype for dtype in dtypes]
     if row.wide and whole and dtypes[0] in ("float32", "float64"):
         arrays = [a.astype(np.float64) if i in varies else a for i, a in enumerate(arrays)]
     exact = apply([wide(a) for a in arrays] if row.wide else arrays)
@@ -114,8 +117,9 @@ class Tally:
         self.stepped_round = Counter()
         self.pairs = set()  # (operation, back-end, role of the operand, dtype) that agreed
         self.special = defaultdict(set)  # kinds of special values that were among the arguments
+        self.ops = set()  # of graphs, in programs that were right with such values
 
-    def add(self, case, backend, arrays, problem):
+    def add(self, case, backend, arrays, problem, what=""):
         name = case.row.name
         if problem is None:
             self.good[name, backend, case.dtype] += 1
@@ -124,15 +128,17 @@ class Tally:
             for role, at in slots(case.row):
                 self.pairs.add((name, backend, role, case.names[at[0]]))
             self.special[name] |= special.kinds(case, arrays, self.special[name])
+            if backend == "run":
+                self.ops |= case.ops
         elif known(name, case.dtype, problem):
             self.stepped_round[name] += 1
         else:
-            self.bad.setdefault((case.label, backend),
-                                f"{case.label}: {problem}\n      " + repro(case, arrays, backend))
+            label = f"{case.label} of {what}" if what else case.label
+            self.bad.setdefault((label, backend), f"{label}: {problem}\n      " + repro(case, arrays, backend))
 
 
-def run_group(cases, sets, shapes, mode, tally, by_set=None, **flags):
-    """All cases as outputs of one function; one by one where that does not work. `by_set` names one for each set."""
+def run_group(cases, sets, shapes, mode, tally, what=None, **flags):
+    """All cases as outputs of one function; one by one where that does not work. `what` names the sets in messages."""
     with croton.change_flags(mode=mode, **FLAGS, **flags):
         inputs, variables = inputs_of(cases[0].names, shapes)
         outputs, spans, working = [], [], []
@@ -150,16 +156,16 @@ def run_group(cases, sets, shapes, mode, tally, by_set=None, **flags):
         try:
             stored = [T.cast(y, STORED[y.dtype]) if y.dtype in STORED else y for y in outputs]
             function = croton.function(inputs, stored, on_unused_input="ignore")
-            for at, arrays in enumerate(sets):
+            for arrays, word in zip(sets, what or [""] * len(sets)):
                 results = [(value, y.dtype) for value, y in zip(function(*arrays), outputs)]
-                for case, (first, last) in zip([by_set[at]] if by_set else working, spans):
-                    tally.add(case, mode, arrays, check(case, arrays, results[first:last]))
+                for case, (first, last) in zip(working, spans):
+                    tally.add(case, mode, arrays, check(case, arrays, results[first:last]), word)
         except croton.Error as error:
             if len(cases) == 1:
                 tally.add(cases[0], mode, sets[0], f"raised {type(error).__name__}: {error}")
                 return
             for case in cases:
-                run_group([case], sets, shapes, mode, tally, by_set, **flags)
+                run_group([case], sets, shapes, mode, tally, what, **flags)
 
 
 def sets_of(row, dtype):
@@ -253,20 +259,30 @@ def run_other_dtypes(rows, taken, tally, modes):
         arrays = arrays_of(row, names, shapes, generator("others", names, shapes))
         for part in parts(cases):
             for mode in modes:
-                run_group(part, [arrays], shapes, mode, tally)
+                run_group(part, [arrays], shapes, mode, tally, **QUICK)
+
+
+def ops_of(row, names):
+    """The ops of the graph that a row builds."""
+    graphs = [croton.debugprint(y) for y in expression(row, row.calls[0], inputs_of(names, row.shapes[0])[1])]
+    return frozenset(re.findall(r"^ *([a-z]\w*)(?:\{.*?\})? \[id", "\n".join(graphs), re.M)) - {"input"}
 
 
 def run_special(rows, taken, tally, modes):
     """nan, infinities, -0 and the extreme integers, one at a time among plain numbers."""
+    found = defaultdict(list)
     for row, roles in zip(rows, taken):
         for dtype in special.dtypes(row, roles.get("", [])):
             names = tuple(dtypes_of(row, dtype))
-            arrays = arrays_of(row, names, row.shapes[0], generator("special", row.name, names))
-            sets = special.planted(row, arrays) if all(a.size for a in arrays) else {}
-            labels = [f"{row.name}({dtype}, {row.calls[0]}; {what})" for what in sets]
-            cases = [Case(row, row.calls[0], dtype, names, label) for label in labels]
-            for mode in modes if sets else []:
-                run_group(cases[:1], list(sets.values()), row.shapes[0], mode, tally, cases)
+            case = Case(row, row.calls[0], dtype, names, f"{row.name}({dtype}, {row.calls[0]})", ops_of(row, names))
+            found[names, row.shapes[0], tuple(id(d) for d in row.draws)].append(case)
+    for (names, shapes, _), cases in found.items():
+        row = cases[0].row
+        arrays = arrays_of(row, names, shapes, generator("special", names, shapes))
+        sets = special.planted(row, arrays) if all(a.size for a in arrays) else {}
+        for part in parts(cases) if sets else []:
+            for mode in modes:
+                run_group(part, list(sets.values()), shapes, mode, tally, list(sets), **QUICK)
 
 
 def run_refusals(rows, tally):
@@ -299,6 +315,8 @@ def write_records(path, tally, rows, taken, found_gradients):
         for name, kinds in sorted(tally.special.items()):
             for kind in sorted(kinds):
                 out.write(f"{name} - {kind} special 1\n")
+        for name in sorted(tally.ops):
+            out.write(f"op:{name} run - special 1\n")
         for name, operands in sorted(found_gradients.items()):
             for operand, (kind, order) in operands.items():
                 out.write(f"{name} reference {operand} gradient:{kind} {order}\n")

@@ -3,7 +3,7 @@
 import numpy as np
 import scipy.special as sp
 
-from samples import FLOATS, INTEGERS, awkward, between, one, only, plain, positive, whole
+from samples import COMPLEX, FLOATS, INTEGERS, awkward, between, one, only, plain, positive, whole
 from table import MATRIX, SCALAR, TENSOR3, always, call, floats, floatx, row, same, twice
 
 BITS = INTEGERS + ["bool"]
@@ -120,8 +120,8 @@ row("zeros_like empty_like", np.zeros_like, shapes=MATRIX, dtypes=REAL, wide=Fal
 row("ones_like", np.ones_like, shapes=MATRIX, dtypes=REAL, wide=False)
 row("nan_to_num", np.nan_to_num, shapes=MATRIX, dtypes=FLOATS, wide=False,
     calls=[call(), call(nan=1.5), call(nan=2.0, posinf=7.0, neginf=-7.0)])
-row("modf", np.modf, shapes=MATRIX, dtypes=FLOATS, wide=False, zero_sign=True)
-row("frexp", np.frexp, shapes=MATRIX, dtypes=FLOATS, wide=False)
+row("modf", np.modf, shapes=MATRIX, dtypes=FLOATS, wide=False, zero_sign=True, result=floats)
+row("frexp", np.frexp, shapes=MATRIX, dtypes=FLOATS, wide=False, result=lambda dtype: [floats(dtype), "int32"])
 
 # --- two operands: arithmetic ------------------------------------------------------------------------------------
 TWO = (awkward, awkward)
@@ -271,6 +271,9 @@ def cast(x, dtype):
 
 row("cast", cast, shapes=MATRIX, dtypes=REAL, wide=False, calls=[call(d) for d in REAL], zero_sign=True,
     differs="float to integer saturates and nan gives 0; NumPy's is undefined")
+row("cast", lambda x, dtype: x.astype(dtype), shapes=MATRIX, wide=False, calls=[call(d) for d in COMPLEX],
+    dtypes=["float64", "float32", "int32", "uint8", "bool", "complex64", "complex128"])
+row("cast", lambda x, _: x, shapes=MATRIX, calls=[call("bfloat16")], dtypes=REAL, result=always("bfloat16"))
 row("add_n", lambda x, y: x + y + x, *TWO, shapes=PAIRS, dtypes=["float32", "float64", "int32"], ulp=1, wide=False,
     why="a sum of three rounds twice", build=lambda f, x, y: f([x, y, x]))
 

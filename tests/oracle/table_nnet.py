@@ -93,7 +93,8 @@ PARAMETERS = {
 }
 for name, (function, calls) in PARAMETERS.items():
     row("nnet." + name, function, plain, shapes=MATRIX, calls=calls, dtypes=DTYPES, interval=(0.55, 0.95), **CANCELS)
-row("nnet.prelu", lambda x, s: np.where(x > 0, x, s * x), plain, unit, shapes=twice(MATRIX), dtypes=DTYPES, **NEAR)
+row("nnet.prelu", lambda x, s: np.where(x > 0, x, s * x), plain, unit, shapes=twice(MATRIX), dtypes=DTYPES,
+    interval=(-0.9, 0.9), **NEAR)
 row("nnet.glu", lambda x, axis=-1: (lambda a, b: a * sigmoid(b))(*np.split(x, 2, axis)), plain,
     shapes=(((4, 6), ), ((2, 2), ), ((0, 4), )), calls=[call(), call(axis=0)], dtypes=DTYPES, **(NEAR | dict(result=floatx)))
 
