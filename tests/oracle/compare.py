@@ -95,5 +95,8 @@ def self_test():
     assert fault(right[:1] * (1 + 2**-50), right[:1], ulp=2) and not fault(right[:1] * (1 + 2**-50), right[:1], ulp=4)
     assert fault(right, right[:, None]) and fault(np.array([1, 2]), np.array([1, 3])) and fault(
         np.array([True]), np.array([False]))
+    narrow = np.array([1.0, 0.0, np.inf, 2.0**127], np.float32)
+    assert fault(narrow, narrow * (1 + 2**-9), dtype="bfloat16") is None
+    assert fault(narrow, narrow * (1 + 2**-6), dtype="bfloat16", ulp=1) and fault(narrow, narrow * (1 + 2**-9))
     z = np.array([1 + 2j, complex(np.nan, 0)])
     assert fault(z, z) is None and fault(z, z + [1e-10, 0]) and fault(z, np.array([1 + 2j, 0]))

@@ -14,7 +14,8 @@ def complex_of(dtype):
 
 
 for name in "real imag conj".split():
-    row(name, getattr(np, name), plain, result=same if name == "conj" else None, shapes=MATRIX, dtypes=COMPLEX + ["float64", "float32", "int32"], wide=False)
+    row(name, getattr(np, name), plain, result=same if name == "conj" else None, shapes=MATRIX,
+        dtypes=COMPLEX + ["float64", "float32", "int32"], wide=False)
 
 
 def angles(dtype):

@@ -47,8 +47,9 @@ row("erfcinv", through_double(sp.erfcinv), between(0.01, 1.99, (0, 2)), shapes=M
 row("gamma", through_double(sp.gamma), between(0.1, 20,
                                                (1, 12)), shapes=MATRIX, dtypes=REAL, result=floats, wide=False, ulp=16,
     why="SciPy's is of some ULP itself", differs="of negative whole numbers NumPy's kin give inf or raise; nan here")
-row("gammaln", through_double(lambda x: np.where(x == -np.inf, np.inf, sp.gammaln(x))), between(2.2, 50, (3, 50)), shapes=MATRIX, dtypes=NUMBERS, result=floats,
-    wide=False, ulp=16, why="near the zeros at 1 and 2 only the absolute error is small", interval=(2.5, 4))
+row("gammaln", through_double(lambda x: np.where(x == -np.inf, np.inf, sp.gammaln(x))), between(2.2, 50, (3, 50)),
+    shapes=MATRIX, dtypes=NUMBERS, result=floats, wide=False, ulp=16,
+    why="near the zeros at 1 and 2 only the absolute error is small", interval=(2.5, 4))
 row("psi digamma", through_double(sp.psi), between(1.6, 50, (2, 50)), shapes=MATRIX, dtypes=NUMBERS, result=floats,
     wide=False, ulp=16, why="near its zero at 1.46 only the absolute error is small", interval=(1.6, 4))
 row("tri_gamma", through_double(lambda x: sp.polygamma(1, x)), between(0.2, 50, (1, 50)), shapes=MATRIX, dtypes=NUMBERS,
@@ -78,8 +79,8 @@ def oscillating(order):
 
 for name in "i0 i1".split():
     order = int(name[1])
-    row(name, through_double(lambda x, order=order: limit(sp.iv, np.inf)(order, x)), between(-9, 9), shapes=MATRIX, dtypes=NUMBERS, result=floats,
-        wide=False, ulp=16, why="SciPy's is of some ULP itself")
+    row(name, through_double(lambda x, order=order: limit(sp.iv, np.inf)(order, x)), between(-9, 9), shapes=MATRIX,
+        dtypes=NUMBERS, result=floats, wide=False, ulp=16, why="SciPy's is of some ULP itself")
 for name in "j0 j1".split():
     row(name, through_double(oscillating(int(name[1]))), between(-9, 9), shapes=MATRIX, dtypes=FLOATS, wide=False,
         result=floats, ulp=16, absolute=450, why="near zeros only the absolute error is small",
@@ -88,8 +89,8 @@ row("sigmoid", lambda x: 1 / (1 + np.exp(-x)), shapes=MATRIX, dtypes=REAL, resul
 row("softplus", lambda x: np.logaddexp(0, x), shapes=MATRIX, dtypes=REAL, result=floats, **FOUR)
 row("log1mexp", lambda x: np.where(x < -0.7, np.log1p(-np.exp(x)), np.log(-np.expm1(x))), between(-30, -1e-3, (-9, -1)),
     shapes=MATRIX, dtypes=FLOATS, interval=(-3, -0.2), result=floats, **FOUR)
-row("xlogx", lambda x: np.where(x == 0, 0, x * np.log(np.where(x == 0, 1, x))), shapes=MATRIX, dtypes=FLOATS, result=floats,
-    **FOUR)
+row("xlogx", lambda x: np.where(x == 0, 0, x * np.log(np.where(x == 0, 1, x))), shapes=MATRIX, dtypes=FLOATS,
+    result=floats, **FOUR)
 
 # --- one operand: exact ------------------------------------------------------------------------------------------
 row("abs abs_ absolute", np.abs, shapes=MATRIX, dtypes=REAL, interval=(-0.9, 0.9))
@@ -103,8 +104,9 @@ row("rint", np.rint, shapes=MATRIX, dtypes=REAL, zero_sign=True, result=same, di
 row("fix", np.trunc, shapes=MATRIX, dtypes=REAL, zero_sign=True, result=same)
 row("round", lambda x: np.round(x) if x.dtype.kind != "b" else x, shapes=MATRIX, dtypes=FLOATS + INTEGERS,
     zero_sign=True, result=same)
-row("round", lambda x, d: np.round(x, d) if x.dtype.kind != "b" else x, between(-99, 99), shapes=MATRIX, dtypes=["float64"],
-    calls=[call(1), call(2), call(-1)], result=same, ulp=1, coarse=103, why="x * 10^d / 10^d, in 16 bits rounded in between")
+row("round", lambda x, d: np.round(x, d) if x.dtype.kind != "b" else x, between(-99, 99), shapes=MATRIX,
+    dtypes=["float64"], calls=[call(1), call(2), call(-1)], result=same, ulp=1, coarse=103,
+    why="x * 10^d / 10^d, in 16 bits rounded in between")
 row("round_half_away_from_zero", lambda x: np.trunc(x + np.copysign(0.5, x)), between(-99, 99), shapes=MATRIX,
     dtypes=NUMBERS, result=same)
 row("iround", lambda x: cast(np.round(x), "int64"), between(-99, 99), shapes=MATRIX, dtypes=REAL,
@@ -183,8 +185,8 @@ def power(a, b):
 
 row("pow power", of_bools(power), *TWO, shapes=PAIRS, dtypes=FLOATS + ["int32", "int8", "uint8", "int64"], **FOUR,
     differs="a negative exponent of integers gives 0 (1 of 1), where NumPy raises")
-row("float_power", lambda a, b: np.power(*[x.astype(np.float64).astype(np.longdouble) for x in (a, b)]), *TWO, shapes=PAIRS,
-    dtypes=["float64", "float32", "int32"], result=always("float64"), **FOUR)
+row("float_power", lambda a, b: np.power(*[x.astype(np.float64).astype(np.longdouble) for x in (a, b)]), *TWO,
+    shapes=PAIRS, dtypes=["float64", "float32", "int32"], result=always("float64"), **FOUR)
 for name in "arctan2 hypot logaddexp logaddexp2".split():
     row(name, getattr(np, name), *TWO, shapes=PAIRS, dtypes=FLOATS, ulp=4,
         absolute=3 if name.startswith("log") else 0, why="arctan2, hypot: 4 ULP; logarithms: absolute near 0")
@@ -192,8 +194,9 @@ row("xlogy0", through_double(sp.xlogy), positive, positive, shapes=PAIRS, dtypes
     ulp=8, why="SciPy's log, times a")
 row("xlog1py", through_double(sp.xlog1py), positive, positive, shapes=PAIRS, dtypes=FLOATS, wide=False, result=floats,
     ulp=8, why="SciPy's log1p, times a")
-row("polygamma", lambda n, x: np.where((x < 0) & (np.floor(x) == x), np.nan, sp.polygamma(n, np.float64(x))), whole(1, 4, "int32"), positive, shapes=PAIRS,
-    dtypes=["float64", "float32"], wide=False, ulp=64, why="as docs/ulp.md", result=always("float64"))
+row("polygamma", lambda n, x: np.where((x < 0) & (np.floor(x) == x), np.nan, sp.polygamma(n, np.float64(x))),
+    whole(1, 4, "int32"), positive, shapes=PAIRS, dtypes=["float64", "float32"], wide=False, ulp=64,
+    why="as docs/ulp.md", result=always("float64"))
 
 def of_order(name, function, orders, arguments, swapped=False, **facts):
     """Two rows: whole orders, whose gradient by the argument is checked; then orders of any kind."""
@@ -210,8 +213,8 @@ for name, function in {"gammainc": sp.gammainc, "gammaincc": sp.gammaincc}.items
 for name, function in {"gammal": sp.gammainc, "gammau": sp.gammaincc}.items():
     of_order(name, lambda a, x, function=function: function(a, x) * sp.gamma(a), between(0.5, 8, (1, 8)),
              between(0.2, 12, (1, 12)), ulp={"float64": 200, "float32": 4, "float16": 4})
-of_order("chi2sf", lambda x, k: np.where(k == 0, np.nan, np.where(x < 0, 1, sp.gammaincc(k / 2, x / 2))), between(1, 8, (1, 8)), between(0.2, 12, (1, 12)),
-         swapped=True)
+of_order("chi2sf", lambda x, k: np.where(k == 0, np.nan, np.where(x < 0, 1, sp.gammaincc(k / 2, x / 2))),
+         between(1, 8, (1, 8)), between(0.2, 12, (1, 12)), swapped=True)
 of_order("jv", limit(sp.jv, 0), between(-0.9, 12, (-3, 8)), between(0.2, 30, (1, 30)), ulp=400, absolute=450,
          why="an absolute error below 1e-13 is promised")
 of_order("iv", limit(sp.iv, np.inf), between(-0.9, 12, (-3, 8)), between(0.2, 30, (1, 30)), ulp=400)
@@ -224,7 +227,8 @@ row("copysign", np.copysign, *TWO, shapes=PAIRS, dtypes=FLOATS, zero_sign=True)
 row("nextafter", lambda a, b: np.nextafter(*[x if x.dtype.kind == "f" else x.astype(floats(x.dtype)) for x in (a, b)]),
     *TWO, shapes=PAIRS, dtypes=["float64", "float32"], wide=False, result=floats)
 row("heaviside", np.heaviside, *TWO, shapes=PAIRS, dtypes=FLOATS)
-row("ldexp", lambda x, e: np.ldexp(x, e.astype(np.int64)), awkward, whole(-12, 12, "int32"), shapes=PAIRS, dtypes=["float64", "float32"])
+row("ldexp", lambda x, e: np.ldexp(x, e.astype(np.int64)), awkward, whole(-12, 12, "int32"), shapes=PAIRS,
+    dtypes=["float64", "float32"])
 row("fill", lambda a, b: np.broadcast_to(b, a.shape), *TWO, shapes=PAIRS, dtypes=REAL)
 for names, function in {
         "lt less": np.less, "le less_equal": np.less_equal, "gt greater": np.greater,

@@ -21,8 +21,10 @@ row("grad_scale", lambda x: 6 * x * x, plain, shapes=MATRIX, build=lambda f, x: 
     other_gradient=OTHER, **CLOSE)
 row("grad", lambda x: 3 * x * x, plain, shapes=MATRIX, build=lambda f, x: f(T.sum(x ** 3), x), **CLOSE)
 ZEROS = {"float32": "beside the diagonal it is nan for nan, as 0 * nan"}
-row("jacobian", lambda x: np.diag(np.cos(x)), plain, shapes=VECTOR, build=lambda f, x: f(T.sin(x), x), special=ZEROS, **CLOSE)
-row("hessian", lambda x: np.diag(6 * x), plain, shapes=VECTOR, build=lambda f, x: f(T.sum(x ** 3), x), special=ZEROS, **CLOSE)
+row("jacobian", lambda x: np.diag(np.cos(x)), plain, shapes=VECTOR, build=lambda f, x: f(T.sin(x), x), special=ZEROS,
+    **CLOSE)
+row("hessian", lambda x: np.diag(6 * x), plain, shapes=VECTOR, build=lambda f, x: f(T.sum(x ** 3), x), special=ZEROS,
+    **CLOSE)
 SEVERAL = dict(dtypes=["float64", "float32"], result=floatx, ulp=64, absolute=100, coarse=8,
                why="products and sums of a few functions, in 16 bits rounded in between")
 
@@ -51,7 +53,8 @@ row("grad", lambda x: np.concatenate([np.zeros_like(x[:1]), 2 * x[1:]]), plain, 
 row("grad", of_running_product, between(0.5, 1.5, (1, 3)), shapes=FILLED, **SEVERAL,
     build=lambda f, x: f(T.sum(T.cumprod(x, axis=1)), x))
 for name in "Lop Rop".split():
-    row(name, lambda x, v, name=name: (np.conj(np.cos(x)) if name == "Lop" else np.cos(x)) * v, plain, plain, shapes=twice(MATRIX), build=lambda f, x, v: f(T.sin(x), x, v),
+    row(name, lambda x, v, name=name: (np.conj(np.cos(x)) if name == "Lop" else np.cos(x)) * v, plain, plain,
+        shapes=twice(MATRIX), build=lambda f, x, v: f(T.sin(x), x, v),
         **(CLOSE | dict(result=floats if name == "Rop" else floatx)))
 row("hessian_times_vector", lambda x, v: 6 * x * v, plain, plain, shapes=twice(MATRIX),
     build=lambda f, x, v: f(T.sum(x**3), x, v), **CLOSE)

@@ -47,7 +47,8 @@ row(
     "Variable.__getitem__", getitem, shapes=FULL, calls=SLICES + ARRAYS, dtypes=DTYPES,
     build=lambda f, x, i: getitem(x, i), **EXACT, refusals=[([BAD], at(2)), ([BAD], at(0, -4)), ([BAD], at([0, 2])),
                                                             ([BAD], at(0, 0, 0)), ([BAD], at(slice(None), [3]))])
-row("Variable.__getitem__", lambda x, i: x[i], awkward, whole(-5, 4), shapes=(((5, 7), (6, )), ), dtypes=DTYPES, build=lambda f, x, i: x[i], **EXACT)
+row("Variable.__getitem__", lambda x, i: x[i], awkward, whole(-5, 4), shapes=(((5, 7), (6, )), ), dtypes=DTYPES,
+    build=lambda f, x, i: x[i], **EXACT)
 row("Variable.__getitem__", lambda x, m: x[m], awkward, only("bool", between(-1, 0), "positions"),
     shapes=(((5, 7), (5, 7)), ((1, 1), (1, 1)), ((0, 2), (0, 2))), dtypes=DTYPES, build=lambda f, x, m: x[m], **EXACT)
 
@@ -62,8 +63,8 @@ row("take", np.take, awkward, whole(-99, 99), shapes=(((5, 7), (2, 3)), ((1, 1),
 for axis in (0, 1):
     row("take_along_axis", np.take_along_axis, awkward, whole(-3, 2), shapes=(((3, 3), (3, 3)), ((3, 3), (3, 3))),
         calls=[call(axis)], dtypes=DTYPES, **EXACT)
-row("choose", lambda a, x, y, z, **o: np.choose(a.astype(np.int64), [x, y, z], **o), whole(0, 2), awkward, awkward, awkward,
-    shapes=twice(MATRIX, 4), calls=[call(), call(mode="clip")], dtypes=["float32", "int8"],
+row("choose", lambda a, x, y, z, **o: np.choose(a.astype(np.int64), [x, y, z], **o), whole(0, 2), awkward, awkward,
+    awkward, shapes=twice(MATRIX, 4), calls=[call(), call(mode="clip")], dtypes=["float32", "int8"],
     build=lambda f, a, x, y, z, **o: f(a, [x, y, z], **o), **EXACT)
 PARTS = [
     at(1),

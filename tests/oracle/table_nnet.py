@@ -80,8 +80,8 @@ PARAMETERS = {
     "leaky_relu": (lambda x, s=0.2: np.where(x > 0, x, np.longdouble(s) * x), [call(), call(0.25)]),
     "elu": (lambda x, a=1: negative_part(x, lambda v: a * np.expm1(v)), [call(), call(0.5)]),
     "celu": (lambda x, a=1: negative_part(x, lambda v: a * np.expm1(v / a)),
-             [call(), call(0.5)]), "squareplus": (lambda x, b=4: np.where(x == -np.inf, 0, (x + np.sqrt(x * x + b)) / 2), [call(),
-                                                                                                call(1.0)]),
+             [call(), call(0.5)]),
+    "squareplus": (lambda x, b=4: np.where(x == -np.inf, 0, (x + np.sqrt(x * x + b)) / 2), [call(), call(1.0)]),
     "soft_shrink": (lambda x, t=0.5: np.where(np.abs(x) > t, x - t * np.sign(x), 0),
                     [call(),
                      call(1.0)]), "hard_shrink": (lambda x, t=0.5: np.where(np.abs(x) > t, x, 0), [call(),
@@ -96,7 +96,8 @@ for name, (function, calls) in PARAMETERS.items():
 row("nnet.prelu", lambda x, s: np.where(x > 0, x, s * x), plain, unit, shapes=twice(MATRIX), dtypes=DTYPES,
     interval=(-0.9, 0.9), **NEAR)
 row("nnet.glu", lambda x, axis=-1: (lambda a, b: a * sigmoid(b))(*np.split(x, 2, axis)), plain,
-    shapes=(((4, 6), ), ((2, 2), ), ((0, 4), )), calls=[call(), call(axis=0)], dtypes=DTYPES, **(NEAR | dict(result=floatx)))
+    shapes=(((4, 6), ), ((2, 2), ), ((0, 4), )), calls=[call(), call(axis=0)], dtypes=DTYPES,
+    **(NEAR | dict(result=floatx)))
 
 # --- softmax -----------------------------------------------------------------------------------------------------
 SOFT = dict(dtypes=DTYPES, result=floatx, ulp=16, absolute=4, why="exponentials, a sum and a quotient")
@@ -127,8 +128,8 @@ def with_argmax(x, b, y):
 
 
 row("nnet.crossentropy_softmax_argmax_1hot_with_bias", with_argmax, plain, plain, whole(0, 2),
-    shapes=(((5, 3), (3, ), (5, )), ((1, 3), (3, ), (1, ))), dtypes=["float64",
-                                                                     "float32"], ulp=16, absolute=32, why="a softmax", left_out=LOGICAL, special=WRAPS,
+    shapes=(((5, 3), (3, ), (5, )), ((1, 3), (3, ), (1, ))), dtypes=DTYPES[:2], ulp=16, absolute=32, why="a softmax",
+    left_out=LOGICAL, special=WRAPS,
     result=lambda dtype: [floatx(dtype), floatx(dtype), "int64"])
 
 
@@ -137,13 +138,14 @@ def two_levels(x, w1, b1, w2, b2, outputs=7):
     return (sp.softmax(x @ w1 + b1, -1)[:, :, None] * inside).reshape(len(x), -1)[:, :outputs]
 
 
-row("nnet.h_softmax", two_levels, plain, plain, plain, plain, plain, dtypes=DTYPES[:2], result=floatx, left_out=LOGICAL, special=WRAPS, calls=[call(7)], ulp=64,
+row("nnet.h_softmax", two_levels, plain, plain, plain, plain, plain, dtypes=DTYPES[:2], result=floatx, left_out=LOGICAL,
+    special=WRAPS, calls=[call(7)], ulp=64,
     absolute=64, shapes=(((5, 3), (3, 2), (2, ), (2, 3, 4), (2, 4)), ((1, 1), (1, 9), (9, ), (9, 1, 1), (9, 1))),
     why="two softmaxes of products")
 
 row("nnet.layer_norm", lambda x, eps=1e-5: (x - x.mean(-1, keepdims=True)) / np.sqrt(x.var(-1, keepdims=True) + eps),
-    plain, shapes=FILLED, calls=[call(),
-                                 call(0.1)], dtypes=DTYPES[:2], result=means, ulp=64, absolute=50, why="differences from a mean")
+    plain, shapes=FILLED, calls=[call(), call(0.1)], dtypes=DTYPES[:2], result=means, ulp=64, absolute=50,
+    why="differences from a mean")
 
 # --- losses ------------------------------------------------------------------------------------------------------
 PAIRS, EPS = twice(FILLED), 1e-7
@@ -197,7 +199,8 @@ loss("categorical_crossentropy", lambda p, t: -(t * np.log(p)).sum(-1), unit, ho
 CLASSES = (((5, 3), (5,)), ((1, 3), (1,)), ((0, 3), (0,)))
 for name, logs in {"softmax_crossentropy": lambda z: log_softmax(z), "categorical_crossentropy": np.log}.items():
     row("nnet." + name, lambda z, y, logs=logs: -np.take_along_axis(logs(z), y[:, None], 1)[:, 0], unit, whole(0, 2),
-        shapes=CLASSES, refusals=[([np.full((2, 3), 0.5), np.array([0, 3])], call())], **(LOSS | dict(result=floatx if name.startswith("soft") else floats)))
+        shapes=CLASSES, refusals=[([np.full((2, 3), 0.5), np.array([0, 3])], call())],
+        **(LOSS | dict(result=floatx if name.startswith("soft") else floats)))
 
 
 def focal(p, t, gamma=2.0, alpha=None):

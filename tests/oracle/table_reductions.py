@@ -50,7 +50,8 @@ for shapes, calls in ((FILLED, AXES), (FILLED3, AXES3)):
             row(name, getattr(np, name), draw, shapes=shapes, calls=calls, dtypes=NUMBERS, interval=(-3, 3),
                 refusals=[([EMPTY[0]], call(axis=0)), ([EMPTY[0]], call()), ([np.ones((2, 3))], call(axis=2)),
                           ([np.ones((2, 3))], call(axis=(0, 0)))])
-    row("ptp", lambda x, **o: np.max(x, **o) - np.min(x, **o) if x.dtype.kind != "b" else np.max(x, **o) ^ np.min(x, **o), plain, shapes=shapes, calls=[c for c in calls if not isinstance(c.kwargs.get("axis"), tuple)],
+    row("ptp", lambda x, **o: (np.bitwise_xor if x.dtype.kind == "b" else np.subtract)(np.max(x, **o), np.min(x, **o)),
+        plain, shapes=shapes, calls=[c for c in calls if not isinstance(c.kwargs.get("axis"), tuple)],
         dtypes=FLOATS + ["int32", "int64"], ulp=1, why="a difference of exact numbers")
 ONE_AXIS = [call(), call(axis=0), call(axis=1), call(axis=-1, keepdims=True)]
 for draw in (awkward, with_ties):
@@ -59,7 +60,8 @@ for draw in (awkward, with_ties):
             refusals=[([EMPTY[0]], call(axis=0)), ([np.ones((2, 3))], call(axis=-3))])
     row("max_and_argmax", lambda x, **o: (np.max(x, **o), np.argmax(x, **o)), draw, shapes=FILLED, calls=ONE_AXIS,
         dtypes=["float32", "int32"])
-LOGSUM = dict(dtypes=["float64", "float32"], result=floatx, ulp=16, absolute=8, why="an exponential, a sum and a logarithm")
+LOGSUM = dict(dtypes=["float64", "float32"], result=floatx, ulp=16, absolute=8,
+              why="an exponential, a sum and a logarithm")
 row("logsumexp", sp.logsumexp, plain, shapes=FILLED, calls=AXES, wide=True, **LOGSUM)
 row("nnet.logsumexp", lambda x, axis=-1, keepdims=False: sp.logsumexp(x, axis=axis, keepdims=keepdims), plain,
     shapes=FILLED, calls=[call(), call(axis=0), call(axis=1, keepdims=True)], **LOGSUM)

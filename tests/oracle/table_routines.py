@@ -70,8 +70,8 @@ for draw in (plain, between(-1, 1)):
     row("unique", lambda x, **o: np.unique(x, **o), draw, shapes=VECTOR, dtypes=["float32", "int8", "int64", "bool"],
         calls=[call(), call(return_index=True),
                call(return_counts=True, return_inverse=True)], **EXACT)
-row("bincount", lambda x, **o: np.bincount(x.astype(np.int64), **o), whole(0, 9, "int64"), shapes=VECTOR, calls=[call(), call(minlength=20)], dtypes=["int64"],
-    **EXACT, refusals=[([np.array([-1])], call())])
+row("bincount", lambda x, **o: np.bincount(x.astype(np.int64), **o), whole(0, 9, "int64"), shapes=VECTOR,
+    calls=[call(), call(minlength=20)], dtypes=["int64"], **EXACT, refusals=[([np.array([-1])], call())])
 
 
 def summed(x, weights):
@@ -82,5 +82,5 @@ def summed(x, weights):
     return out
 
 
-row("bincount", summed, whole(0, 9), plain, shapes=twice(VECTOR)[:1], dtypes=["float64", "float32", "int64"], result=counted,
-    ulp=4, absolute=50, why="added in another order", differs="the sums have the dtype of the weights")
+row("bincount", summed, whole(0, 9), plain, shapes=twice(VECTOR)[:1], dtypes=["float64", "float32", "int64"],
+    result=counted, ulp=4, absolute=50, why="added in another order", differs="the sums have the dtype of the weights")

@@ -116,7 +116,8 @@ made("empty", lambda n, m, dtype="float32": np.zeros((int(n), int(m)), dtype), [
 made("full", lambda n, m, value, dtype: np.full((int(n), int(m)), value, dtype),
      [call(7, dtype="int16"), call(1.5, dtype="float64")], build=lambda f, n, m, value, dtype: f(
          (n, m), value, dtype=dtype))
-made("alloc", lambda n, m, value: np.full((int(n), int(m)), value, "float32"), [call(2.5)], build=lambda f, n, m, v: f(v, n, m))
+made("alloc", lambda n, m, value: np.full((int(n), int(m)), value, "float32"), [call(2.5)],
+     build=lambda f, n, m, v: f(v, n, m))
 moves("full_like", lambda x, v, dtype=None: np.full_like(x, v, dtype=dtype), MATRIX,
       [call(3), call(1, dtype="float64")], dtypes=REALS)
 made("arange", lambda n, m: np.arange(n, n + m), [call()], build=lambda f, n, m: f(n, n + m))
@@ -124,7 +125,8 @@ made("arange", lambda n, m, step: np.arange(n, 3 * m, step), [call(1), call(2), 
      build=lambda f, n, m, step: f(n, 3 * m, step))
 COLUMNS = [call(), call(k=1), call(k=-2), call(dtype="int32")]
 for name in "eye tri".split():
-    made(name, lambda n, m, f=getattr(np, name), **o: f(int(n), int(m), **({"dtype": "float32"} | o)), COLUMNS, differs=FLOATX)
+    made(name, lambda n, m, f=getattr(np, name), **o: f(int(n), int(m), **({"dtype": "float32"} | o)), COLUMNS,
+        differs=FLOATX)
 made("identity", lambda n, dtype="float32": np.identity(int(n), dtype), [call(), call(dtype="int8")], SIZE[0],
      differs=FLOATX)
 ENDS = (only("float64", between(-3, 3), "start"), only("float64", between(1, 9), "end"))
