@@ -266,9 +266,8 @@ def row(name, op, function, known, rows, faults):
     cpp = CPP_NAMES.get(name, plain)
     if "::" not in cpp:
         cpp = ("nnet::" if name.startswith("nnet.") else "") + cpp if cpp in known else "-"
-    doc = (function.__doc__ or "").strip().replace("\n", " ")
-    # nanobind puts the signature first.
-    doc = re.sub(r"^\w+\([^)]*\)( -> \S+)?\s*", "", doc)
+    doc = (function.__doc__ or "").strip()
+    doc = re.sub(r"^\w+\(.*\)( -> .*)?(\n|$)", "", doc).strip().replace("\n", " ")  # nanobind puts the signature first
     doc = doc.split(". ")[0].rstrip(".").replace("|", "\\|").replace("*", "\\*")
     backends = [BACKENDS.get(b, b) for b in sorted(op.backends, key=["run", "simulate", "reference"].index)]
     special, missing = special_of(op, rows)

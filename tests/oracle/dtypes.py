@@ -46,7 +46,7 @@ def inputs_of(names, shapes):
 
 
 def accepted(row, build):
-    """{role: [dtype]}, where `build(names, shapes)` makes the expression."""
+    """{role: [dtype]}, where `build(names)` makes the expression of operands of these dtypes."""
     found = {}
     for role, at in slots(row):
         for dtype in DTYPES:
@@ -59,8 +59,8 @@ def accepted(row, build):
     return found
 
 
-def like(dtype, of=LIKE):
-    return of.get(dtype, dtype)
+def like(dtype):
+    return LIKE.get(dtype, dtype)
 
 
 def result_dtype(name, names):

@@ -23,11 +23,6 @@ def kinds(case, arrays, seen):
     return found
 
 
-def wanted(taken):
-    """What must have been run, by the dtypes that an operation takes."""
-    return (set(FLOATS) if "float32" in taken else set()) | (set(INTEGERS) if "int32" in taken else set())
-
-
 def dtypes(row, taken):
     """Which dtypes to plant special values into: not where a row is of complex numbers, or says why not."""
     real = set(row.dtypes) & set(REALS)
