@@ -5,7 +5,7 @@ import scipy.special as sp
 
 import croton.tensor as T
 
-from samples import between, plain, whole
+from samples import between, plain, unit, whole
 from table import FILLED, MATRIX, VECTOR, call, floats, floatx, row, twice
 
 CLOSE = dict(dtypes=["float64", "float32"], result=floatx, ulp=8, why="sines and products of 4 ULP")
@@ -48,6 +48,9 @@ row("grad", of_softmax, plain, shapes=FILLED, build=lambda f, x: f(T.sum(T.nnet.
 row("grad", lambda z, y: sp.softmax(z, -1) - (y[:, None] == np.arange(z.shape[1])), plain, whole(0, 2),
     shapes=(((5, 3), (5, )), ((1, 3), (1, ))), **SEVERAL,
     build=lambda f, z, y: f(T.sum(T.nnet.softmax_crossentropy(z, y)), z))
+row("grad", lambda p, y: np.where(y[:, None] == np.arange(p.shape[1]), -1 / p, 0), unit, whole(0, 2),
+    shapes=(((5, 3), (5, )), ((1, 3), (1, ))), **SEVERAL,
+    build=lambda f, p, y: f(T.sum(T.nnet.categorical_crossentropy(p, y)), p))
 row("grad", lambda x: np.concatenate([np.zeros_like(x[:1]), 2 * x[1:]]), plain, shapes=FILLED, **SEVERAL,
     build=lambda f, x: f(T.sum(x[1:]**2), x))
 row("grad", of_running_product, between(0.5, 1.5, (1, 3)), shapes=FILLED, **SEVERAL,
