@@ -6,8 +6,12 @@ what is missing.
 
 A record is a line `operation back-end dtype what count`, `what` being one of
     numpy              so many calls agree with NumPy or SciPy; the back-end `refusal`: so many mistakes were refused
-    accepts            these dtypes (separated by commas) are taken
-    gradient:yes|zero|none  its gradient, checked by differences to the order `count`
+    accepts            `role:dtypes`: these (separated by commas) are taken by the operand of that role ("": all others)
+    compared           `role:dtype`: a result of an operand of that dtype agreed
+    special            the "dtype" is a kind of special values that were among the arguments
+    gradient:KIND      `operand:dtype`; yes, zero: checked by differences to the order `count`; undefined: the library
+                       says that there is none; none: no result is a float; fault: of tests/oracle/known_faults.py;
+                       other: on purpose not the slope of the value
 or, of the C++ tests, whose operations are the ops of graphs with "op:" before them,
     op                 there is such an op; it has a gradient to check (count 1), or none (0)
     runs               it was part of a program that gave results on that back-end or device
@@ -26,24 +30,24 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 
 # What "the full set of everyday operations" means: NumPy's and Theano's names; `wanted=ours` where Croton has another
-# name.
+# name. The elementwise functions of NumPy are its own list of ufuncs (wanted_names).
 WANTED = {
     "Elementwise": """
-        add subtract multiply true_divide floor_divide remainder mod divmod fmod power float_power negative
-        positive absolute abs fabs=abs sign sgn rint round round_half_away_from_zero iround fix floor ceil
-        trunc exp exp2 exp10 expm1 log log2 log10 log1p sqrt rsqrt cbrt square sqr reciprocal inv sin cos
-        tan arcsin arccos arctan arctan2 sinh cosh tanh arcsinh arccosh arctanh hypot deg2rad radians
-        rad2deg degrees sinc logaddexp logaddexp2 log1mexp xlogx xlogy0 xlog1py maximum minimum fmax fmin
-        clip heaviside copysign nextafter signbit ldexp frexp modf isnan isinf isfinite isposinf isneginf
-        nan_to_num isclose allclose where switch cast fill second=fill lt le gt ge eq neq less less_equal
-        greater greater_equal equal not_equal logical_and logical_or logical_xor logical_not and_ or_ xor
-        invert bitwise_and bitwise_or bitwise_xor bitwise_not bitwise_count left_shift right_shift gcd lcm
-        zeros_like ones_like identity_like=eye""",
+        add sub mul true_div int_div floor_div mod remainder divmod fmod pow power float_power neg negative positive
+        abs_ absolute abs fabs=abs sgn sign rint round round_half_to_even=rint round_half_away_from_zero iround fix
+        floor ceil trunc exp exp2 exp10 expm1 log log2 log10 log1p sqrt rsqrt cbrt sqr square inv reciprocal
+        sin cos tan arcsin arccos arctan arctan2 sinh cosh tanh arcsinh arccosh arctanh hypot deg2rad rad2deg
+        sinc logaddexp logaddexp2 log1mexp xlogx xlogy0 xlog1py maximum minimum fmax fmin clip heaviside copysign
+        nextafter signbit ldexp frexp modf isnan isinf isfinite isposinf isneginf nan_to_num isclose allclose
+        where switch cast fill second=fill lt le gt ge eq neq logical_and logical_or logical_xor logical_not
+        and_ or_ xor invert bitwise_and bitwise_or bitwise_xor bitwise_not bitwise_count left_shift right_shift
+        gcd lcm sigmoid softplus add_n zeros_like ones_like identity_like=eye""",
     "Special functions": "erf erfc erfinv erfcinv erfcx gamma gammaln psi digamma tri_gamma polygamma "
                          "gammainc gammaincc gammal gammau chi2sf i0 i1 j0 j1 "
                          "jv iv",
     "Complex numbers": "real imag conj angle complex complex_from_polar",
-    "Reductions": "sum prod mean var std max min argmax argmin max_and_argmax all any ptp norm logsumexp count_nonzero",
+    "Reductions": """
+        sum prod mean var std max min argmax argmin max_and_argmax all any ptp norm logsumexp count_nonzero""",
     "Products": """
         dot matmul batched_dot batched_tensordot tensordot outer inner vdot matrix_power kron einsum""",
     "Views and axes": """
@@ -60,22 +64,49 @@ WANTED = {
     "Running sums, sorting, computed sizes": """
         cumsum cumprod sort argsort topk argtopk topk_and_argtopk searchsorted nonzero flatnonzero
         nonzero_values compress extract unique bincount""",
+    # Theano's and Keras' (keras.activations, keras.losses), the latter with sparse_... for integer labels.
     "Activations": " ".join("nnet." + n for n in """
         sigmoid ultra_fast_sigmoid hard_sigmoid softplus softmax log_softmax softmin softsign relu relu6
         leaky_relu prelu elu selu celu gelu silu swish mish hard_silu hard_swish hard_tanh log_sigmoid
         exponential linear glu squareplus soft_shrink hard_shrink tanh_shrink threshold sparse_plus
-        sparse_sigmoid""".split()),
+        sparse_sigmoid""".split()) + " tanh",
     "Losses": " ".join("nnet." + n for n in """
-        categorical_crossentropy binary_crossentropy sigmoid_binary_crossentropy softmax_crossentropy
-        crossentropy_softmax_argmax_1hot_with_bias softmax_with_bias h_softmax binary_focal_crossentropy
-        categorical_focal_crossentropy mean_squared_error mean_absolute_error mean_absolute_percentage_error
-        mean_squared_logarithmic_error huber log_cosh hinge squared_hinge categorical_hinge kl_divergence
-        poisson cosine_similarity dice tversky logsumexp layer_norm confusion_matrix""".split()),
+        categorical_crossentropy sparse_categorical_crossentropy=nnet.categorical_crossentropy
+        binary_crossentropy sigmoid_binary_crossentropy softmax_crossentropy
+        crossentropy_softmax_argmax_1hot_with_bias
+        crossentropy_categorical_1hot=nnet.categorical_crossentropy softmax_with_bias h_softmax
+        binary_focal_crossentropy categorical_focal_crossentropy mean_squared_error mean_absolute_error
+        mean_absolute_percentage_error mean_squared_logarithmic_error huber log_cosh hinge squared_hinge
+        categorical_hinge kl_divergence poisson cosine_similarity dice tversky logsumexp layer_norm
+        confusion_matrix""".split()),
+    "Gradient tools": """
+        grad jacobian hessian Rop Lop hessian_times_vector disconnected_grad zero_grad consider_constant grad_clip
+        grad_scale undefined_grad subgraph_grad vectorize""",
+}
+# NumPy's ufuncs that have another name here.
+SYNONYMS = {"conjugate": "conj", "divide": "true_divide", "fabs": "abs"}
+NOT_HERE = {
+    "isnat": "there are no dates",
+    "spacing": "NumPy's distance to the next number; nextafter(abs(x), inf) - abs(x) has it",
+    "vecdot": "one of NumPy's products over last axes; einsum and matmul compute it",
+    "matvec": "one of NumPy's products over last axes; einsum and matmul compute it",
+    "vecmat": "one of NumPy's products over last axes; einsum and matmul compute it",
+    "nnet.ctc": "Keras' loss of sequences",
 }
 
-WANTED["Gradient tools"] = """
-    grad jacobian hessian Rop Lop hessian_times_vector disconnected_grad zero_grad consider_constant grad_clip grad_scale
-    undefined_grad subgraph_grad vectorize"""
+
+def wanted_names():
+    """WANTED, with all ufuncs of NumPy."""
+    import numpy
+    ufuncs = {f.__name__ for f in vars(numpy).values() if isinstance(f, numpy.ufunc)}
+    # Products are listed as such.
+    names = {family: wanted.split() for family, wanted in WANTED.items()}
+    listed = {name for family in names.values() for entry in family for name in entry.split("=")}
+    names["Elementwise"] += sorted(f"{name}={SYNONYMS[name]}" if name in SYNONYMS else name
+                                   for name in ufuncs - listed - set(NOT_HERE))
+    return names
+
+
 BACKENDS = {"run": "CPU", "simulate": "simulated CUDA", "reference": "reference"}
 DEVICES = {"cuda0": "simulated device", "cpu1": "part of the host"}
 DTYPES = {"bool": ["bool"], "int": ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"],
@@ -90,7 +121,33 @@ CPP_NAMES = {
 class Operation:
     def __init__(self):
         self.numpy, self.refusals, self.backends = 0, 0, set()
-        self.accepts, self.kind, self.order = [], None, 0
+        self.accepts = defaultdict(list)  # {role: dtypes}
+        self.compared = defaultdict(set)  # {(role, dtype): back-ends}
+        self.special, self.gradients = set(), {}  # {(operand, dtype): (kind, order)}
+
+    def take(self, backend, dtype, what, count):
+        """A record; whether it is one."""
+        role, _, plain = dtype.partition(":")
+        if what == "numpy" and backend == "refusal":
+            self.refusals += count
+        elif what == "numpy":
+            self.numpy += count
+            self.backends.add(backend)
+        elif what == "accepts":
+            self.accepts[role] += [d for d in plain.split(",") if d not in self.accepts[role]]
+        elif what == "compared":
+            self.compared[role, plain].add(backend)
+        elif what == "special":
+            self.special.add(dtype)
+        elif what.startswith("gradient:"):
+            self.gradients[role, plain] = (what.partition(":")[2], count)
+        else:
+            return False
+        return True
+
+    def agreed(self, role):
+        """The dtypes of an operand that were compared both compiled for the CPU and on the reference evaluator."""
+        return [d for d in self.accepts[role] if {"run", "reference"} <= self.compared[role, d]]
 
 
 class GraphOp:
@@ -115,9 +172,13 @@ class GraphOp:
             return False
         return True
 
-    def missing(self, is_mark):
+    def missing(self, is_mark, is_made):
         words = [f"not on {name}" for backend, name in (BACKENDS | DEVICES).items() if not self.dtypes[backend]]
-        return words + ["no gradient by differences"] * (self.has_gradient and not self.order and not is_mark)
+        words += ["no gradient by differences"] * (self.has_gradient and not self.order and not is_mark)
+        return words + ["no special values"] * (self.has_floats() and not self.special and not is_made)
+
+    def has_floats(self):
+        return bool(set(DTYPES["float"]) & set().union(*self.dtypes.values()))
 
 
 def read(folder):
@@ -130,21 +191,10 @@ def read(folder):
                 if not graph_ops[name[3:]].take(backend, dtype, what, int(count)):
                     raise SystemExit(f"{file}: '{line}' is no record")
                 continue
-            op = operations[name]
-            if what == "numpy" and backend == "refusal":
-                op.refusals += int(count)
-            elif what == "numpy":
-                op.numpy += int(count)
-                op.backends.add(backend)
-            elif what == "accepts":
-                op.accepts = [] if dtype == "-" else dtype.split(",")
-            elif what.startswith("gradient:"):
-                op.order = max(op.order, int(count))
-                if op.kind in (None, "none"):
-                    op.kind = what.partition(":")[2]
-            else:
+            if not operations[name].take(backend, dtype, what, int(count)):
                 raise SystemExit(f"{file}: '{line}' is no record")
-    return operations, graph_ops
+    # The oracle sees some that are no op of their own: constants' names and the like.
+    return operations, {name: op for name, op in graph_ops.items() if op.dtypes}
 
 
 def described(dtypes):
@@ -162,35 +212,124 @@ def cpp_functions():
     return set(re.findall(r"^(?:inline |constexpr )*[\w:<>, ]+[ &](\w+)\(", text, re.M))
 
 
-def row(name, op, function, known):
+def dtypes_of(op):
+    """Those that were compared: of most operands, then of those that have a part of their own."""
+    words = [described(op.agreed(""))] if "" in op.accepts else []
+    words += [f"{role}: {described(op.agreed(role))}" for role in sorted(op.accepts) if role]
+    return "; ".join(words) or "-"
+
+
+def of_family(found):
+    """{operand: (kind, order)} of one family of dtypes, in words."""
+    kinds = {kind for kind, _ in found.values()} - {"none"}
+    if not kinds:
+        return "-"
+    if "fault" in kinds:
+        return "known fault"
+    if kinds == {"other"}:
+        return "on purpose another"
+    if kinds == {"zero"}:
+        return "zero"
+    if "yes" not in kinds:
+        return "not defined"
+    text = f"order {min(order for kind, order in found.values() if kind == 'yes')}"
+    if "undefined" in kinds:
+        text += ", by " + " and ".join(operand for operand, (kind, _) in found.items() if kind == "yes") + " only"
+    return text
+
+
+def gradient_of(op):
+    families = {"real": {}, "complex": {}}
+    for (operand, dtype), found in op.gradients.items():
+        families["complex" if dtype == "complex128" else "real"][operand] = found
+    words = {family: of_family(found) for family, found in families.items() if found}
+    if len(set(words.values())) == 1:
+        return next(iter(words.values()))
+    return "; ".join(f"{family}: {text}" for family, text in words.items()) or "-"
+
+
+SPECIAL = {"floats": ("nan", "inf", "-inf", "-0"), "integers": ("largest", "lowest")}
+
+
+def special_of(op, rows):
+    """What was among the arguments, and what is missing."""
+    taken = op.accepts.get("", [])
+    wanted = [family for family, dtype in (("floats", "float32"), ("integers", "int32")) if dtype in taken]
+    seen = [family for family in wanted if op.special >= set(SPECIAL[family])]
+    excused = {family for row in rows for family, dtype in (("floats", "float32"), ("integers", "int32"))
+               if dtype in row.special}
+    return ", ".join(seen) or "-", [f"no special {family}" for family in wanted if family not in {*seen, *excused}]
+
+
+def row(name, op, function, known, rows, faults):
     plain = name.removeprefix("nnet.")
     cpp = CPP_NAMES.get(name, plain)
     if "::" not in cpp:
         cpp = ("nnet::" if name.startswith("nnet.") else "") + cpp if cpp in known else "-"
-    doc = (function.__doc__ or "").strip().replace("\n", " ")
-    # nanobind puts the signature first.
-    doc = re.sub(r"^\w+\([^)]*\)( -> \S+)?\s*", "", doc)
+    doc = (function.__doc__ or "").strip()
+    doc = re.sub(r"^\w+\(.*\)( -> .*)?(\n|$)", "", doc).strip().replace("\n", " ")  # nanobind puts the signature first
     doc = doc.split(". ")[0].rstrip(".").replace("|", "\\|").replace("*", "\\*")
-    gradient = {"yes": f"order {op.order}", "zero": "zero", "none": "-", None: "-"}[op.kind]
     backends = [BACKENDS.get(b, b) for b in sorted(op.backends, key=["run", "simulate", "reference"].index)]
-    missing = [word for word, there in (("no NumPy samples", op.numpy), ("no dtypes", op.accepts),
-               *((f"not on {BACKENDS[b]}", b in op.backends) for b in BACKENDS)) if not there]
-    cells = [f"`{name}`", f"`{cpp}`" if cpp != "-" else "-", doc, described(op.accepts), gradient, ", ".join(backends),
-             str(op.numpy), str(op.refusals or "-"), ", ".join(missing) or "complete"]
+    special, missing = special_of(op, rows)
+    if any("float32" in (dtypes or ["float32"]) for _, dtypes, _, _ in faults):
+        missing = []  # a special value may be the fault itself
+    missing += [word for word, there in (("no NumPy samples", op.numpy), ("no dtypes", op.accepts),
+                *((f"not on {BACKENDS[b]}", b in op.backends) for b in BACKENDS)) if not there]
+    allowed = {dtype for each in rows for dtype in each.left_out}
+    for _, dtypes, _, _ in faults:
+        allowed |= set(dtypes or [d for family in DTYPES.values() for d in family])
+    for role in op.accepts:
+        holes = [d for d in op.accepts[role] if d not in op.agreed(role) and (role or d not in allowed)]
+        missing += [f"{role + ': ' if role else ''}{', '.join(holes)} not compared"] * bool(holes)
+    if not op.gradients and any(set(op.accepts.get("", [])) & {"float64", "complex128"} for _ in rows):
+        missing.append("gradient not checked")
+    status = ", ".join(missing) or ("complete but for known faults" if faults else "complete")
+    cells = [f"`{name}`", f"`{cpp}`" if cpp != "-" else "-", doc, dtypes_of(op), gradient_of(op), special,
+             ", ".join(backends), str(op.numpy), str(op.refusals or "-"), status]
     return "| " + " | ".join(cells) + " |", not missing
 
 
-HEAD = ("| Python | C++ | | dtypes | gradient | compared on | NumPy samples | refusals | status |\n"
-        "|---|---|---|---|---|---|---|---|---|\n")
+def excuses(rows):
+    """What is left out, with the reason of the table."""
+    found = {}
+    for row in rows:
+        for what in ("left_out", "special"):
+            for dtype, why in getattr(row, what).items():
+                found.setdefault((what, why), {}).setdefault(row.name, []).append(dtype)
+    lines = []
+    for (what, why), names in found.items():
+        where = ", ".join(f"`{name}`" for name in names)
+        dtypes = ", ".join(dict.fromkeys(d for each in names.values() for d in each))
+        lines.append(f"- {where}: {'special values of ' if what == 'special' else ''}{dtypes} left out: {why}\n")
+    return lines
+
+
+def faults_of(known):
+    found = {}
+    for name, dtypes, _, why in known:
+        found.setdefault((dtypes, why), []).append(f"`{name}`")
+    return [f"- {', '.join(names)} of {', '.join(dtypes or ['all dtypes'])}: {why}\n"
+            for (dtypes, why), names in found.items()]
+
+
+HEAD = ("| Python | C++ | | dtypes | gradient | special | compared on | NumPy samples | refusals | status |\n"
+        "|---|---|---|---|---|---|---|---|---|---|\n")
 INTRODUCTION = """# Operations
 
 All public operations, and at the end the ops that they are made of; written by `tools/op_page.py` from the records of a
 test run (`ctest -R '^operations$'` runs the tests and compares this page with what they found). Python names are of
 `croton.tensor` and `croton.nnet`; methods of a Variable and operators do the same.
 
-- *dtypes*: of the first operand. *int*: all eight, *float*: float16, bfloat16, float32, float64.
-- *gradient*: "order 2": it and its own gradient agree with differences; "order 1": only it; "zero": it is zero and
-  connected; "-": the result is not differentiated.
+- *dtypes*: those of which results were compared with NumPy's, compiled for the CPU and on the reference evaluator. All
+  operands have it, but for those that are named by their role (positions, sizes, ...), which vary alone. A dtype that
+  is taken and was not compared is a hole, which fails the test. *int*: all eight, *float*: float16, bfloat16, float32,
+  float64, *complex*: complex64, complex128.
+- *gradient*: by each float operand, and by each complex one where the text says so. "order 2": it and its own gradient
+  agree with differences; "order 1": only it; "zero": it agrees, and is zero; "by b only": by the other operands the
+  library says that there is none; "-": neither operands nor results are floats that vary with each other; "on purpose
+  another": it is not the slope of the value, and has rows of its own.
+- *special*: "floats": nan, inf, -inf and -0 were among the arguments (with the flag special_values=ieee), each of them
+  in each operand that varies; "integers": the largest and the lowest.
 - *compared on*: where results were compared with NumPy's: compiled for the CPU, CUDA text in the simulator, the
   reference evaluator. One text at least of each operation goes to the test `cuda_texts`, where NVRTC compiles it.
 - *NumPy samples*: calls of the operation on sets of arrays that agreed with NumPy or SciPy (tests/oracle says how far
@@ -207,7 +346,7 @@ compare results on every back-end with references of their own.
 - *dtypes*: of the first operand, in programs that ran both on the CPU and as CUDA text in the simulator.
 - *gradient*: of functions with the op, against differences to that order in float64 (complex128); "-": it has none.
 - *batch*: it was part of an expression that `vectorize` made one for a batch.
-- *special values*: nan and infinities were among the arguments.
+- *special values*: nan and infinities were among the arguments, of these tests or of NumPy's samples above.
 - *ran on*: it was part of programs that gave results there, and depended on an argument: "simulated device" is the
   simulator as the device cuda0, "part of the host" the device cpu1.
 
@@ -222,6 +361,7 @@ NOT_IN_USERS_GRAPHS = {
     "max_or_lowest": "softmax is made of it",
     "transfer": "made when devices are chosen, `ctest -R '^devices$'`",
 }
+NO_SPECIAL_VALUES = {}
 # Their gradient is not that of their value.
 MARKS = {"disconnected_grad", "zero_grad", "grad_clip", "grad_scale", "undefined_grad"}
 
@@ -229,57 +369,77 @@ MARKS = {"disconnected_grad", "zero_grad", "grad_clip", "grad_scale", "undefined
 def graph_row(name, op):
     """The row, and whether nothing is missing."""
     dtypes = op.dtypes["run"] & op.dtypes["simulate"]
-    missing = op.missing(name in MARKS) if name not in NOT_IN_USERS_GRAPHS else []
+    missing = op.missing(name in MARKS, name in NO_SPECIAL_VALUES) if name not in NOT_IN_USERS_GRAPHS else []
     gradient = f"order {op.order}" if op.order else "on purpose another" if name in MARKS else "-"
     places = [word for backend, word in (BACKENDS | DEVICES).items() if op.dtypes[backend]]
     status = NOT_IN_USERS_GRAPHS.get(name) or ", ".join(missing) or "complete"
-    cells = [f"`{name}`", described(dtypes), gradient, "yes" if op.batch else "-", "yes" if op.special else "-",
+    special = "yes" if op.special else NO_SPECIAL_VALUES.get(name, "-") if op.has_floats() else "no floats"
+    cells = [f"`{name}`", described(dtypes), gradient, "yes" if op.batch else "-", special,
              ", ".join(places) or "-", status]
     return "| " + " | ".join(cells) + " |\n", not missing
 
 
-def page(operations, graph_ops):
-    """The text, and a list of what is missing."""
-    sys.path.insert(0, str(ROOT / "tests/oracle"))
-    import operations as public
-    names, known, holes, seen = set(public.names()), cpp_functions(), [], set()
-    lines = []
-    for family, wanted in WANTED.items():
-        lines.append(f"## {family}\n\n{HEAD}")
-        for entry in wanted.split():
+class Page:
+    """The text as it grows, and what is missing."""
+    def __init__(self, operations):
+        sys.path.insert(0, str(ROOT / "tests/oracle"))
+        import known_faults
+        import operations as public
+        from table import ROWS
+        self.operations, self.find, self.known = operations, public.find, cpp_functions()
+        self.names, self.seen, self.lines, self.holes = set(public.names()), set(), [], []
+        self.rows, self.faults = ROWS, known_faults.KNOWN
+
+    def add(self, name):
+        rows = [row for row in self.rows if row.name == name]
+        faults = [fault for fault in self.faults if fault[0] == name]
+        text, complete = row(name, self.operations[name], self.find(name), self.known, rows, faults)
+        self.lines.append(text + "\n")
+        self.holes += [f"{name} (not complete)"] * (not complete)
+
+    def family(self, title, wanted):
+        self.lines.append(f"## {title}\n\n{HEAD}")
+        for entry in wanted:
             theirs, _, ours = entry.partition("=")
             ours = ours or theirs
-            if ours not in names:
-                lines.append(f"| `{theirs}` | | | | | | | | MISSING |\n")
-                holes.append(theirs)
-            elif ours != theirs and ours in seen:
-                continue
-            elif ours not in seen:
-                text, complete = row(ours, operations[ours], public.find(ours), known)
-                lines.append(text + "\n")
-                if not complete:
-                    holes.append(f"{ours} (not complete)")
-            seen.add(ours)
-        lines.append("\n")
-    rest = sorted(names - seen)
-    if rest:
-        lines.append(f"## Others\n\n{HEAD}")
-        for name in rest:
-            text, complete = row(name, operations[name], public.find(name), known)
-            lines.append(text + "\n")
-            if not complete:
-                holes.append(f"{name} (not complete)")
-        lines.append("\n")
+            if ours not in self.names:
+                self.lines.append(f"| `{theirs}` | | | | | | | | | MISSING |\n")
+                self.holes.append(theirs)
+            elif ours not in self.seen:
+                self.add(ours)
+            self.seen.add(ours)
+        self.lines.append("\n")
+
+    def section(self, title, text, lines):
+        if lines:
+            self.lines.append(f"## {title}\n\n{text}\n\n" + "".join(lines) + "\n")
+
+
+def page(operations, graph_ops):
+    """The text, and a list of what is missing."""
+    out = Page(operations)
+    for family, names in wanted_names().items():
+        out.family(family, names)
+    if out.names - out.seen:
+        out.family("Others", sorted(out.names - out.seen))
     total = sum(op.numpy for op in operations.values())
-    checked = sum(op.order > 0 for op in operations.values())
-    lines.append(f"{len(names)} operations; {total} NumPy samples; {checked} gradients checked.\n\n")
-    lines.append(GRAPH_HEAD)
+    pairs = sum(len(op.agreed(role)) for op in operations.values() for role in list(op.accepts))
+    checked = sum(any(kind in ("yes", "zero") for kind, _ in op.gradients.values()) for op in operations.values())
+    out.lines.append(f"{len(out.names)} operations; {pairs} pairs of an operand and a dtype compared by {total} NumPy "
+                     f"samples; gradients of {checked} operations checked.\n\n")
+    out.section("Known faults", "What the samples found wrong and is not mended yet (tests/oracle/known_faults.py):",
+                faults_of(out.faults))
+    out.section("Left out", "What is taken and was not compared, by the table of tests/oracle:", excuses(out.rows))
+    out.holes += [f"{name} (is here, and NOT_HERE in tools/op_page.py)" for name in set(NOT_HERE) & out.names]
+    out.section("Not here", "What NumPy, Theano or Keras has, and Croton has not:",
+                [f"- `{name}`: {why}\n" for name, why in NOT_HERE.items()])
+    out.lines.append(GRAPH_HEAD)
     for name, op in sorted(graph_ops.items()):
         text, complete = graph_row(name, op)
-        lines.append(text)
+        out.lines.append(text)
         if not complete:
-            holes.append(f"the op {name} of graphs (not complete)")
-    return INTRODUCTION + "".join(lines), holes
+            out.holes.append(f"the op {name} of graphs (not complete)")
+    return INTRODUCTION + "".join(out.lines), out.holes
 
 
 def main():

@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from samples import rounded
+
 
 def wide(array):
     """As precise as NumPy has it, so that the reference is rounded once: at the comparison."""
@@ -11,28 +13,51 @@ def wide(array):
     return array if wider is None else array.astype(wider)
 
 
-def distance(got, wanted):
-    """In ULP of the dtype of `got`, per element: 0 for equal values and two nans, inf where one only is nan. An
-    overflow counts from the largest finite number."""
-    info = np.finfo(got.dtype)
+class Bfloat16:
+    """Its facts, which NumPy lacks; its numbers are kept as float32."""
+    eps, max = 2.0**-7, float.fromhex("0x1.fep127")
+
+    @staticmethod
+    def spacing(x):
+        return np.maximum(np.exp2(np.floor(np.log2(np.abs(x))) - 7), 2.0**-133)
+
+
+def facts(dtype):
+    return Bfloat16 if dtype == "bfloat16" else np.finfo(dtype)
+
+
+def narrowed(wide, dtype):
+    """Rounded to the dtype."""
+    return rounded(wide) if dtype == "bfloat16" else wide.astype(dtype)
+
+
+def spacing(x, dtype):
+    return Bfloat16.spacing(x) if dtype == "bfloat16" else np.spacing(x)
+
+
+def distance(got, wanted, dtype=None):
+    """In ULP of the dtype, by default that of `got`, per element: 0 for equal values and two nans, inf where one only
+    is nan. An overflow counts from the largest finite number."""
+    dtype = dtype or got.dtype
+    info = facts(dtype)
     wanted = np.asarray(wanted)
     with np.errstate(all="ignore"):
-        rounded = wanted.astype(got.dtype)
+        near = narrowed(wanted, dtype)
         top = np.longdouble(info.max)
         a, b = np.clip(got.astype(np.longdouble), -top, top), np.clip(wanted.astype(np.longdouble), -top, top)
-        place = np.spacing(np.minimum(np.abs(rounded), info.max)).astype(np.longdouble)
+        place = spacing(np.minimum(np.abs(near), near.dtype.type(info.max)), dtype).astype(np.longdouble)
         far = np.abs(a - b) / np.where(np.isnan(place) | (place <= 0), 1, place)
     # Where the wide value lies halfway between two numbers, to its own precision, either one is right.
-    tie = (rounded != wanted) & (far <= 0.501)
-    same = tie | (got == rounded) | (np.isnan(got) & np.isnan(rounded))
-    far = np.where(same, 0, np.where(np.isnan(got) | np.isnan(rounded), np.inf, far))
-    infinite = np.isinf(got) & np.isinf(rounded) & (got != rounded)
+    tie = (near != wanted) & (far <= 0.501)
+    same = tie | (got == near) | (np.isnan(got) & np.isnan(near))
+    far = np.where(same, 0, np.where(np.isnan(got) | np.isnan(near), np.inf, far))
+    infinite = np.isinf(got) & np.isinf(near) & (got != near)
     return np.where(infinite, np.inf, far)
 
 
-def fault(got, wanted, ulp=0, absolute=0.0, zero_sign=False):
-    """None, or what is wrong with `got`, the exact value being `wanted`: at most `ulp` units of the last place, or
-    `absolute`, are allowed between them."""
+def fault(got, wanted, ulp=0, absolute=0.0, zero_sign=False, dtype=None):
+    """None, or what is wrong with `got`, the exact value being `wanted`: at most `ulp` units of the last place of the
+    dtype (by default of `got`), or `absolute`, are allowed between them."""
     wanted = np.asarray(wanted)
     if got.shape != wanted.shape:
         return f"the shape is {got.shape}, not {wanted.shape}"
@@ -45,7 +70,7 @@ def fault(got, wanted, ulp=0, absolute=0.0, zero_sign=False):
             near = error <= np.maximum(max(ulp, 1) * eps * np.abs(exact), absolute)
         bad = ~(near | (got == wanted.astype(got.dtype)) | (np.isnan(got) & np.isnan(exact)))
     elif got.dtype.kind == "f":
-        bad = distance(got, wanted) > ulp
+        bad = distance(got, wanted, dtype) > ulp
         if absolute:
             with np.errstate(all="ignore"):
                 bad &= ~(np.abs(got.astype(np.longdouble) - wanted) <= absolute)
@@ -70,5 +95,8 @@ def self_test():
     assert fault(right[:1] * (1 + 2**-50), right[:1], ulp=2) and not fault(right[:1] * (1 + 2**-50), right[:1], ulp=4)
     assert fault(right, right[:, None]) and fault(np.array([1, 2]), np.array([1, 3])) and fault(
         np.array([True]), np.array([False]))
+    narrow = np.array([1.0, 0.0, np.inf, 2.0**127], np.float32)
+    assert fault(narrow, narrow * (1 + 2**-9), dtype="bfloat16") is None
+    assert fault(narrow, narrow * (1 + 2**-6), dtype="bfloat16", ulp=1) and fault(narrow, narrow * (1 + 2**-9))
     z = np.array([1 + 2j, complex(np.nan, 0)])
     assert fault(z, z) is None and fault(z, z + [1e-10, 0]) and fault(z, np.array([1 + 2j, 0]))

@@ -8,6 +8,7 @@ FLOATS = ["float64", "float32", "float16"]
 INTEGERS = ["int32", "int8", "int64", "uint8", "uint64", "int16", "uint16", "uint32"]
 REALS = FLOATS + INTEGERS + ["bool"]
 COMPLEX = ["complex128", "complex64"]
+DTYPES = REALS + ["bfloat16"] + COMPLEX
 
 
 class One(int):
@@ -54,11 +55,13 @@ def between(low, high, whole=None):
 
     def draw(dtype, shape, random):
         dtype = np.dtype(dtype)
+        first, last = whole or (low, high)
         if dtype.kind == "b":
-            return random.integers(0, 2, shape).astype(bool)
+            return random.integers(min(max(first, 0), 1), 2, shape).astype(bool)
         if dtype.kind in "iu":
-            first, last = whole or (low, high)
-            return random.integers(max(first, 0) if dtype.kind == "u" else first, last + 1, shape).astype(dtype)
+            if dtype.kind == "u":
+                first, last = max(first, 0), max(last, 0)
+            return random.integers(first, last + 1, shape).astype(dtype)
         x = random.uniform(low, high, shape)
         if dtype.kind == "c":
             x = x + 1j * random.uniform(low, high, shape)
@@ -69,33 +72,57 @@ def between(low, high, whole=None):
 
 
 plain = between(-4, 4, (-9, 9))
+finite = between(-3, 3)
 positive = between(0.3, 4, (1, 9))
 unit = between(0.05, 0.95, (0, 1))
 
 
-def only(dtype, draw):
-    """An operand whose dtype does not vary: positions, a condition."""
+def only(dtype, draw, role=""):
+    """An operand whose dtype does not vary with the others': positions, a condition."""
 
     def fixed(_, shape, random):
         return draw(dtype, shape, random)
 
-    fixed.fixed = True
+    fixed.fixed, fixed.draw, fixed.dtype = True, draw, dtype
+    fixed.role = role or ("condition" if dtype == "bool" else "positions" if dtype == "int64" else "order")
     return fixed
 
 
-def whole(first, last, dtype="int64"):
-    return only(dtype, between(first, last))
+def whole(first, last, dtype="int64", role=""):
+    return only(dtype, between(first, last), role)
+
+
+def rounded(array):
+    """float32 numbers as bfloat16 has them; NumPy has no such dtype."""
+    bits = np.asarray(array, np.float32).view(np.uint32)
+    near = (bits + np.uint32(0x7fff) + ((bits >> np.uint32(16)) & np.uint32(1))) & np.uint32(0xffff0000)
+    return np.where(np.isnan(array), np.float32(np.nan), near.view(np.float32))
+
+
+def drawn(draw, dtype, shape, random):
+    """Of any dtype; bfloat16 in float32. Complex numbers of all sizes overflow on the way to most results: these are
+    finite."""
+    draw = getattr(draw, "draw", draw)
+    if dtype == "bfloat16":
+        return rounded(draw("float32", shape, random))
+    if dtype in COMPLEX and draw is awkward:
+        return finite(dtype, shape, random)
+    return np.asarray(draw(dtype, shape, random))
 
 
 def sorted_draw(dtype, shape, random):
     return np.sort(plain(dtype, shape, random))
 
 
-def permutation(_, shape, random):
-    return random.permutation(shape[0])
+def sorted_awkward(dtype, shape, random):
+    return np.sort(awkward(dtype, shape, random))
 
 
-permutation.fixed = True
+def shuffled(dtype, shape, random):
+    return random.permutation(shape[0]).astype(dtype)
+
+
+permutation = only("int64", shuffled)
 
 
 def with_ties(dtype, shape, random):

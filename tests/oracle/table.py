@@ -5,6 +5,7 @@ from typing import Any, Callable
 
 import numpy as np
 
+from compare import facts
 from samples import REALS, awkward
 
 
@@ -31,9 +32,10 @@ class Row:
     shapes: tuple = ()  # each a tuple with the shape of each operand; all of one rank
     calls: list = field(default_factory=lambda: [Call()])
     dtypes: list = field(default_factory=lambda: list(REALS))  # all that are sampled
-    result: Any = None  # dtype of the result by the dtype of the first operand; None: the reference's
+    result: Any = None  # dtype of the result (or of each) by that of the operands that vary; None: the reference's
     ulp: Any = 0  # a number, or one for each dtype
     absolute: float = 0.0  # allowed instead of ulp, in units of the precision at 1 (of float32 for narrower ones)
+    coarse: float = 0.0  # the same of 16 bits, in units of their own precision: where steps are stored in between
     why: str = ""  # the reason for a tolerance that is not 0
     differs: str = ""  # what NumPy does otherwise, on purpose
     build: Callable | None = None  # (function, *variables, *args, **kwargs); None: the plain call
@@ -41,16 +43,21 @@ class Row:
     wide: bool = True  # may the reference compute in wider numbers?
     zero_sign: bool = False  # must zeros have the sign of the reference's?
     interval: tuple = (0.3, 0.9)  # where gradients are checked
-    differentiable: bool = True  # False: not by definition, or not by its first operand
+    other_gradient: str = ""  # why its gradient is not the slope of its value
+    left_out: dict = field(default_factory=dict)  # dtypes that are taken and not compared: why
+    special: dict = field(default_factory=dict)  # dtypes of whose special values none are put into it: why
     refusals: list = field(default_factory=list)  # (arrays, args): what raises, when built or called
 
     def tolerance(self, dtype):
-        return self.ulp.get(str(dtype), 0) if isinstance(self.ulp, dict) else self.ulp
+        """In ULP of the result's dtype; what a row does not state is as for the dtype of the same kind."""
+        if not isinstance(self.ulp, dict):
+            return self.ulp
+        other = {"bfloat16": "float16", "complex64": "float32", "complex128": "float64"}.get(dtype)
+        return self.ulp.get(dtype, self.ulp.get(other, 0))
 
     def margin(self, dtype):
-        if dtype.kind not in "fc":
-            return 0.0
-        return self.absolute * float(min(np.finfo(dtype).eps, np.finfo(np.float32).eps))
+        eps = float(facts(dtype).eps)
+        return max(self.absolute * min(eps, float(facts("float32").eps)), self.coarse * eps * (eps > 1e-4))
 
 
 ROWS: list[Row] = []
@@ -68,6 +75,17 @@ def floats(dtype):
     return dtype.name if dtype.kind in "fc" else "float32" if dtype.itemsize <= 2 else "float64"
 
 
+def floatx(dtype):
+    """Compositions with results of floatX for integers of any size, as a quotient of two has."""
+    dtype = np.dtype(dtype)
+    return dtype.name if dtype.kind in "fc" else "float32"
+
+
+def magnitudes(dtype):
+    """Real of complex numbers, and floatX of integers."""
+    return {"complex64": "float32", "complex128": "float64"}.get(np.dtype(dtype).name, floatx(dtype))
+
+
 def same(dtype):
     return np.dtype(dtype).name
 
@@ -79,6 +97,10 @@ def sums(dtype):
 
 def means(dtype):
     return np.dtype(dtype).name if np.dtype(dtype).kind in "fc" else "float64"
+
+
+def spreads(dtype):
+    return {"complex64": "float32", "complex128": "float64"}.get(np.dtype(dtype).name, means(dtype))
 
 
 def always(name):

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from samples import awkward, only, permutation, plain, whole
+from samples import awkward, between, only, permutation, plain, whole
 from table import MATRIX, VECTOR, call, row, twice
 
 EXACT = dict(wide=False, zero_sign=True)
@@ -47,9 +47,9 @@ row(
     "Variable.__getitem__", getitem, shapes=FULL, calls=SLICES + ARRAYS, dtypes=DTYPES,
     build=lambda f, x, i: getitem(x, i), **EXACT, refusals=[([BAD], at(2)), ([BAD], at(0, -4)), ([BAD], at([0, 2])),
                                                             ([BAD], at(0, 0, 0)), ([BAD], at(slice(None), [3]))])
-row("Variable.__getitem__", lambda x, i: x[i], awkward, whole(-5, 4),
-    shapes=(((5, 7), (6, )), ((5, 7), (2, 3)), ((5, 7), (0, )))[:1], dtypes=DTYPES, build=lambda f, x, i: x[i], **EXACT)
-row("Variable.__getitem__", lambda x, m: x[m], awkward, only("bool", plain),
+row("Variable.__getitem__", lambda x, i: x[i], awkward, whole(-5, 4), shapes=(((5, 7), (6, )), ), dtypes=DTYPES,
+    build=lambda f, x, i: x[i], **EXACT)
+row("Variable.__getitem__", lambda x, m: x[m], awkward, only("bool", between(-1, 0), "positions"),
     shapes=(((5, 7), (5, 7)), ((1, 1), (1, 1)), ((0, 2), (0, 2))), dtypes=DTYPES, build=lambda f, x, m: x[m], **EXACT)
 
 INDICES = whole(-4, 4)
@@ -63,8 +63,8 @@ row("take", np.take, awkward, whole(-99, 99), shapes=(((5, 7), (2, 3)), ((1, 1),
 for axis in (0, 1):
     row("take_along_axis", np.take_along_axis, awkward, whole(-3, 2), shapes=(((3, 3), (3, 3)), ((3, 3), (3, 3))),
         calls=[call(axis)], dtypes=DTYPES, **EXACT)
-row("choose", lambda a, x, y, z, **o: np.choose(a, [x, y, z], **o), whole(0, 2), awkward, awkward, awkward,
-    shapes=twice(MATRIX, 4), calls=[call(), call(mode="clip")], dtypes=["float32", "int8"], result=None,
+row("choose", lambda a, x, y, z, **o: np.choose(a.astype(np.int64), [x, y, z], **o), whole(0, 2), awkward, awkward,
+    awkward, shapes=twice(MATRIX, 4), calls=[call(), call(mode="clip")], dtypes=["float32", "int8"],
     build=lambda f, a, x, y, z, **o: f(a, [x, y, z], **o), **EXACT)
 PARTS = [
     at(1),
@@ -93,6 +93,10 @@ for name, add in {"set_subtensor": False, "inc_subtensor": True}.items():
         build=lambda f, x, i, v: f(x[i], v), wide=False, ulp=8, absolute=50,
         why="what repeats adds up, in another order", refusals=[([np.ones(3), np.array([3]),
                                                                   np.ones(1)], call())])
+for name, add in {"set_subtensor": False, "inc_subtensor": True}.items():
+    row(name, lambda x, m, v, add=add: replaced(x, m, v, add), plain, only("bool", between(-1, 0), "positions"),
+        shapes=(((5, 7), (5, 7)), ((1, 1), (1, 1)), ((0, 2), (0, 2))), dtypes=["float32", "float64", "int8", "int64"],
+        calls=[call(2)], build=lambda f, x, m, v: f(x[m], v), wide=False)
 row("ravel_multi_index", lambda i, j, dims, **o: np.ravel_multi_index((i, j), dims, **o), whole(0, 3), whole(0, 4),
     shapes=twice(VECTOR), calls=[call((4, 5)), call((4, 5), mode="wrap")], dtypes=["int64"], wide=False,
     build=lambda f, i, j, dims, **o: f([i, j], dims, **o), refusals=[([np.array([4]), np.array([0])], call((4, 5)))])

@@ -4,11 +4,11 @@ import numpy as np
 import scipy.special as sp
 
 from samples import between, plain, unit, whole
-from table import FILLED, MATRIX, TENSOR3, call, floats, row, twice
+from table import FILLED, MATRIX, TENSOR3, call, floats, floatx, magnitudes, means, row, same, twice
 
 DTYPES = ["float64", "float32", "float16"]
 NEAR = dict(result=floats, ulp=8, why="a few functions of 4 ULP, one after the other")
-CANCELS = dict(result=floats, ulp=16, absolute=16,
+CANCELS = dict(result=floatx, ulp=16, absolute=16,
                why="differences of numbers near each other: the absolute error is small")
 
 
@@ -27,6 +27,11 @@ def relu(x):
 def negative_part(x, f):
     """x where x > 0, else f(x); nan stays."""
     return np.where(x > 0, x, f(np.minimum(x, 0)))
+
+
+def rectified(x, alpha=0):
+    """Theano's formula is all that complex numbers have."""
+    return (x + np.abs(x)) / 2 if x.dtype.kind == "c" else np.where(x > 0, x, alpha * x)
 
 
 ALPHA, SCALE = np.longdouble("1.6732632423543772"), np.longdouble("1.0507009873554805")
@@ -50,11 +55,14 @@ ACTIVATIONS = {
     "sparse_plus": lambda x: np.where(x <= -1, 0, np.where(x >= 1, x, (x + 1)**2 / 4)),
     "sparse_sigmoid": lambda x: np.clip((x + 1) / 2, 0, 1),
 }
+# Of integers: those that are one function have its result, others floatX.
+RESULTS = {"linear": same, "sigmoid": floats, "softplus": floats, "exponential": floats}
 for name, function in ACTIVATIONS.items():
     for shapes in (MATRIX, TENSOR3):
         # Compositions round between their steps, so in 16 bits x - tanh(x) is right to a part of x only.
         dtypes = DTYPES[:2] if name == "tanh_shrink" else DTYPES
-        row("nnet." + name, function, plain, shapes=shapes, dtypes=dtypes, interval=(-0.9, 0.9), **CANCELS)
+        row("nnet." + name, function, plain, shapes=shapes, dtypes=dtypes, interval=(-0.9, 0.9),
+            coarse=name == "tanh_shrink", **(CANCELS | dict(result=RESULTS.get(name, floatx))))
 
 
 def ultra_fast(x):
@@ -66,15 +74,15 @@ def ultra_fast(x):
 
 
 row("nnet.ultra_fast_sigmoid", ultra_fast, plain, shapes=MATRIX, dtypes=["float64", "float32"], interval=(0.2, 2),
-    ulp=16, absolute=8, why="constants of 15 digits")
+    result=floatx, ulp=16, absolute=8, why="constants of 15 digits")
 PARAMETERS = {
-    "relu": (lambda x, alpha=0: np.where(x > 0, x, alpha * x), [call(), call(0.25)]),
+    "relu": (rectified, [call(), call(0.25)]),
     "leaky_relu": (lambda x, s=0.2: np.where(x > 0, x, np.longdouble(s) * x), [call(), call(0.25)]),
     "elu": (lambda x, a=1: negative_part(x, lambda v: a * np.expm1(v)), [call(), call(0.5)]),
     "celu": (lambda x, a=1: negative_part(x, lambda v: a * np.expm1(v / a)),
-             [call(), call(0.5)]), "squareplus": (lambda x, b=4: (x + np.sqrt(x * x + b)) / 2, [call(),
-                                                                                                call(1.0)]),
-    "soft_shrink": (lambda x, t=0.5: np.sign(x) * np.maximum(np.abs(x) - t, 0),
+             [call(), call(0.5)]),
+    "squareplus": (lambda x, b=4: np.where(x == -np.inf, 0, (x + np.sqrt(x * x + b)) / 2), [call(), call(1.0)]),
+    "soft_shrink": (lambda x, t=0.5: np.where(np.abs(x) > t, x - t * np.sign(x), 0),
                     [call(),
                      call(1.0)]), "hard_shrink": (lambda x, t=0.5: np.where(np.abs(x) > t, x, 0), [call(),
                                                                                                    call(1.0)]),
@@ -85,31 +93,44 @@ PARAMETERS = {
 }
 for name, (function, calls) in PARAMETERS.items():
     row("nnet." + name, function, plain, shapes=MATRIX, calls=calls, dtypes=DTYPES, interval=(0.55, 0.95), **CANCELS)
-row("nnet.prelu", lambda x, s: np.where(x > 0, x, s * x), plain, unit, shapes=twice(MATRIX), dtypes=DTYPES, **NEAR)
+row("nnet.prelu", lambda x, s: np.where(x > 0, x, s * x), plain, unit, shapes=twice(MATRIX), dtypes=DTYPES,
+    interval=(-0.9, 0.9), **NEAR)
 row("nnet.glu", lambda x, axis=-1: (lambda a, b: a * sigmoid(b))(*np.split(x, 2, axis)), plain,
-    shapes=(((4, 6), ), ((2, 2), ), ((0, 4), )), calls=[call(), call(axis=0)], dtypes=DTYPES, **NEAR)
+    shapes=(((4, 6), ), ((2, 2), ), ((0, 4), )), calls=[call(), call(axis=0)], dtypes=DTYPES,
+    **(NEAR | dict(result=floatx)))
 
 # --- softmax -----------------------------------------------------------------------------------------------------
-SOFT = dict(dtypes=DTYPES, ulp=16, absolute=4, why="exponentials, a sum and a quotient")
+SOFT = dict(dtypes=DTYPES, result=floatx, ulp=16, absolute=4, why="exponentials, a sum and a quotient")
 AXIS = [call(), call(axis=0), call(axis=1)]
+WRAPS = {"int32": "integers are added before they become floats, and sums of extreme ones wrap"}
+
+
+def log_softmax(x, axis=-1):
+    """Nan beside an infinity, where SciPy's is -inf."""
+    x = x - x.max(axis, keepdims=True)
+    return x - np.log(np.exp(x).sum(axis, keepdims=True))
+
+
 for shapes in (FILLED, (((2, 3, 4),),)):
     row("nnet.softmax", lambda x, axis=-1: sp.softmax(x, axis), plain, shapes=shapes, calls=AXIS, **SOFT)
     row("nnet.softmin", lambda x, axis=-1: sp.softmax(-x, axis), plain, shapes=shapes, calls=AXIS, **SOFT)
-    row("nnet.log_softmax", lambda x, axis=-1: sp.log_softmax(x, axis), between(-100, 100), shapes=shapes, calls=AXIS,
-        **(SOFT | dict(absolute=1000, dtypes=DTYPES[:2])))
+    row("nnet.log_softmax", log_softmax, between(-100, 100), shapes=shapes, calls=AXIS,
+        **(SOFT | dict(absolute=1000, coarse=1, dtypes=DTYPES[:2])))
+LOGICAL = {"bool": "a sum of two bool is a logical or"}
 WITH_BIAS = (((5, 7), (7,)), ((1, 3), (3,)), ((2, 1), (1,)))
 row("nnet.softmax_with_bias", lambda x, b: sp.softmax(x + b, -1), plain, plain, shapes=WITH_BIAS,
-    **(SOFT | dict(absolute=8, dtypes=DTYPES[:2])))
+    **(SOFT | dict(absolute=8, dtypes=DTYPES[:2], left_out=LOGICAL, special=WRAPS)))
 
 
 def with_argmax(x, b, y):
     z = x + b
-    return -np.take_along_axis(sp.log_softmax(z, -1), y[:, None], 1)[:, 0], sp.softmax(z, -1), np.argmax(z, -1)
+    return -np.take_along_axis(log_softmax(z), y[:, None], 1)[:, 0], sp.softmax(z, -1), np.argmax(z, -1)
 
 
 row("nnet.crossentropy_softmax_argmax_1hot_with_bias", with_argmax, plain, plain, whole(0, 2),
-    shapes=(((5, 3), (3, ), (5, )), ((1, 3), (3, ), (1, ))), dtypes=["float64",
-                                                                     "float32"], ulp=16, absolute=32, why="a softmax")
+    shapes=(((5, 3), (3, ), (5, )), ((1, 3), (3, ), (1, ))), dtypes=DTYPES[:2], ulp=16, absolute=32, why="a softmax",
+    left_out=LOGICAL, special=WRAPS,
+    result=lambda dtype: [floatx(dtype), floatx(dtype), "int64"])
 
 
 def two_levels(x, w1, b1, w2, b2, outputs=7):
@@ -117,17 +138,18 @@ def two_levels(x, w1, b1, w2, b2, outputs=7):
     return (sp.softmax(x @ w1 + b1, -1)[:, :, None] * inside).reshape(len(x), -1)[:, :outputs]
 
 
-row("nnet.h_softmax", two_levels, plain, plain, plain, plain, plain, dtypes=DTYPES[:2], calls=[call(7)], ulp=64,
+row("nnet.h_softmax", two_levels, plain, plain, plain, plain, plain, dtypes=DTYPES[:2], result=floatx, left_out=LOGICAL,
+    special=WRAPS, calls=[call(7)], ulp=64,
     absolute=64, shapes=(((5, 3), (3, 2), (2, ), (2, 3, 4), (2, 4)), ((1, 1), (1, 9), (9, ), (9, 1, 1), (9, 1))),
     why="two softmaxes of products")
 
 row("nnet.layer_norm", lambda x, eps=1e-5: (x - x.mean(-1, keepdims=True)) / np.sqrt(x.var(-1, keepdims=True) + eps),
-    plain, shapes=FILLED, calls=[call(),
-                                 call(0.1)], dtypes=DTYPES[:2], ulp=64, absolute=50, why="differences from a mean")
+    plain, shapes=FILLED, calls=[call(), call(0.1)], dtypes=DTYPES[:2], result=means, ulp=64, absolute=50,
+    why="differences from a mean")
 
 # --- losses ------------------------------------------------------------------------------------------------------
 PAIRS, EPS = twice(FILLED), 1e-7
-LOSS = dict(dtypes=DTYPES[:2], result=floats, ulp=64, absolute=100, why="a mean of functions of 4 ULP")
+LOSS = dict(dtypes=DTYPES[:2], result=magnitudes, ulp=64, absolute=100, why="a mean of functions of 4 ULP")
 
 
 def mean(x):
@@ -139,17 +161,20 @@ def loss(name, reference, prediction=plain, target=plain, calls=(call(),), **fac
 
 
 def clipped(x):
-    return np.clip(x, EPS, 1 - EPS)
+    """The bounds are floatX."""
+    return np.clip(x, np.float32(EPS), np.float32(1 - EPS))
 
 
-SIGNS = lambda dtype, shape, random: random.choice(np.array([-1, 1], dtype), shape)
+
+def SIGNS(dtype, shape, random):
+    return random.choice(np.array([0 if np.dtype(dtype).kind in "ub" else -1, 1], dtype), shape)
 
 
 def hot(dtype, shape, random):
     return np.eye(shape[-1], dtype=dtype)[random.integers(0, shape[-1], shape[:-1])]
 
 
-loss("mean_squared_error", lambda p, t: mean((p - t) ** 2))
+loss("mean_squared_error", lambda p, t: mean((p - t) ** 2), result=floatx)
 loss("mean_absolute_error", lambda p, t: mean(np.abs(p - t)))
 loss("mean_absolute_percentage_error", lambda p, t: 100 * mean(np.abs(p - t) / np.maximum(np.abs(t), EPS)), absolute=0)
 loss("mean_squared_logarithmic_error", lambda p, t: mean(
@@ -163,17 +188,19 @@ loss("categorical_hinge", lambda p, t: np.maximum(1 + ((1 - t) * p).max(-1) - (t
      interval=(-0.9, 0.5))
 loss("kl_divergence", lambda p, t: (np.clip(t, EPS, 1) * np.log(np.clip(t, EPS, 1) / np.clip(p, EPS, 1))).sum(-1), unit,
      unit)
-loss("poisson", lambda p, t: mean(p - t * np.log(p + EPS)), unit, unit)
+loss("poisson", lambda p, t: mean(p - t * np.log(p + EPS)), unit, unit, result=floatx)
 loss("cosine_similarity", lambda p, t, axis=-1: -(p * t).sum(axis) / (np.maximum(np.sqrt((p * p).sum(axis)), 1e-6)
      * np.maximum(np.sqrt((t * t).sum(axis)), 1e-6)), calls=[call(), call(axis=0)])
 loss("sigmoid_binary_crossentropy", lambda z, t: t * softplus(-z) + (1 - t) * softplus(z), target=unit)
-loss("binary_crossentropy", lambda p, t: -(t * np.log(p) + (1 - t) * np.log1p(-p)), unit, unit)
-loss("softmax_crossentropy", lambda z, t: -(t * sp.log_softmax(z, -1)).sum(-1), target=hot)
-loss("categorical_crossentropy", lambda p, t: -(t * np.log(p)).sum(-1), unit, hot)
+loss("binary_crossentropy", lambda p, t: -(t * np.log(p) + (1 - t) * np.log1p(-p)), unit, unit,
+     result=lambda dtype: "float64" if dtype == "uint16" else floats(dtype), differs="1 - target of uint16 is int32")
+loss("softmax_crossentropy", lambda z, t: -(t * log_softmax(z)).sum(-1), target=hot, result=floats)
+loss("categorical_crossentropy", lambda p, t: -(t * np.log(p)).sum(-1), unit, hot, result=floats)
 CLASSES = (((5, 3), (5,)), ((1, 3), (1,)), ((0, 3), (0,)))
-for name, logs in {"softmax_crossentropy": lambda z: sp.log_softmax(z, -1), "categorical_crossentropy": np.log}.items():
+for name, logs in {"softmax_crossentropy": lambda z: log_softmax(z), "categorical_crossentropy": np.log}.items():
     row("nnet." + name, lambda z, y, logs=logs: -np.take_along_axis(logs(z), y[:, None], 1)[:, 0], unit, whole(0, 2),
-        shapes=CLASSES, refusals=[([np.full((2, 3), 0.5), np.array([0, 3])], call())], **LOSS)
+        shapes=CLASSES, refusals=[([np.full((2, 3), 0.5), np.array([0, 3])], call())],
+        **(LOSS | dict(result=floatx if name.startswith("soft") else floats)))
 
 
 def focal(p, t, gamma=2.0, alpha=None):
@@ -188,17 +215,17 @@ loss("categorical_focal_crossentropy", lambda p, t, gamma=2.0, alpha=0.25:
      (alpha *
       (1 - clipped(p))**gamma * -t * np.log(clipped(p))).sum(-1), unit, hot, calls=[call(),
                                                                                     call(gamma=1.0, alpha=1.0)])
-loss("dice", lambda p, t: 1 - (2 * (p * t).sum() + EPS) / (p.sum() + t.sum() + EPS), unit, unit)
+loss("dice", lambda p, t: 1 - (2 * (p * t).sum() + EPS) / (p.sum() + t.sum() + EPS), unit, unit, result=floatx)
 loss(
     "tversky", lambda p, t, alpha=0.5, beta=0.5: 1 - ((p * t).sum() + EPS) /
     ((p * t).sum() + alpha * (p * (1 - t)).sum() + beta *
-     ((1 - p) * t).sum() + EPS), unit, unit, calls=[call(), call(alpha=0.3, beta=0.7)])
+     ((1 - p) * t).sum() + EPS), unit, unit, result=floatx, calls=[call(), call(alpha=0.3, beta=0.7)])
 
 
 def confusion(actual, prediction, n):
-    out = np.zeros((n, n), np.int64)
-    np.add.at(out, (actual, prediction), 1)
-    return out
+    """Labels are compared, so that they may be floats; others than 0 to n - 1 count nowhere."""
+    a, b = (np.arange(n)[:, None] == np.asarray(labels) for labels in (actual, prediction))
+    return a.astype(np.int64) @ b.T.astype(np.int64)
 
 
 row("nnet.confusion_matrix", confusion, whole(0, 3), whole(0, 3), shapes=(((17, ), (17, )), ((0, ), (0, ))),

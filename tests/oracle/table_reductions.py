@@ -4,7 +4,7 @@ import numpy as np
 import scipy.special as sp
 
 from samples import FLOATS, awkward, between, plain, with_ties
-from table import FILLED, MATRIX, TENSOR3, always, call, means, row, same, sums
+from table import FILLED, MATRIX, TENSOR3, always, call, floatx, magnitudes, means, row, spreads, sums
 
 AXES = [
     call(),
@@ -37,7 +37,7 @@ for shapes, calls in ((MATRIX, AXES), (TENSOR3, AXES3)):
         ulp=64, why="one rounding a step")
     for name in "var std".split():
         row(name, getattr(np, name), plain, shapes=shapes, calls=calls + [call(axis=0, ddof=1)], dtypes=NUMBERS,
-            result=means, ulp={"float16": 4, "float32": 80, "float64": 80}, absolute=170,
+            result=spreads, ulp={"float16": 4, "float32": 80, "float64": 80}, absolute=170,
             why="two passes, one rounding a level; absolute where all are equal")
     row("count_nonzero", lambda x, **o: np.asarray(np.count_nonzero(x, **o)), shapes=shapes, calls=calls,
         dtypes=NUMBERS, result=always("int64"))
@@ -50,7 +50,8 @@ for shapes, calls in ((FILLED, AXES), (FILLED3, AXES3)):
             row(name, getattr(np, name), draw, shapes=shapes, calls=calls, dtypes=NUMBERS, interval=(-3, 3),
                 refusals=[([EMPTY[0]], call(axis=0)), ([EMPTY[0]], call()), ([np.ones((2, 3))], call(axis=2)),
                           ([np.ones((2, 3))], call(axis=(0, 0)))])
-    row("ptp", np.ptp, plain, shapes=shapes, calls=[c for c in calls if not isinstance(c.kwargs.get("axis"), tuple)],
+    row("ptp", lambda x, **o: (np.bitwise_xor if x.dtype.kind == "b" else np.subtract)(np.max(x, **o), np.min(x, **o)),
+        plain, shapes=shapes, calls=[c for c in calls if not isinstance(c.kwargs.get("axis"), tuple)],
         dtypes=FLOATS + ["int32", "int64"], ulp=1, why="a difference of exact numbers")
 ONE_AXIS = [call(), call(axis=0), call(axis=1), call(axis=-1, keepdims=True)]
 for draw in (awkward, with_ties):
@@ -58,8 +59,9 @@ for draw in (awkward, with_ties):
         row(name, getattr(np, name), draw, shapes=FILLED, calls=ONE_AXIS, dtypes=NUMBERS, result=always("int64"),
             refusals=[([EMPTY[0]], call(axis=0)), ([np.ones((2, 3))], call(axis=-3))])
     row("max_and_argmax", lambda x, **o: (np.max(x, **o), np.argmax(x, **o)), draw, shapes=FILLED, calls=ONE_AXIS,
-        dtypes=["float32", "int32"], differentiable=False)
-LOGSUM = dict(dtypes=["float64", "float32"], ulp=16, absolute=8, why="an exponential, a sum and a logarithm")
+        dtypes=["float32", "int32"])
+LOGSUM = dict(dtypes=["float64", "float32"], result=floatx, ulp=16, absolute=8,
+              why="an exponential, a sum and a logarithm")
 row("logsumexp", sp.logsumexp, plain, shapes=FILLED, calls=AXES, wide=True, **LOGSUM)
 row("nnet.logsumexp", lambda x, axis=-1, keepdims=False: sp.logsumexp(x, axis=axis, keepdims=keepdims), plain,
     shapes=FILLED, calls=[call(), call(axis=0), call(axis=1, keepdims=True)], **LOGSUM)
@@ -78,7 +80,7 @@ def norm(x, ord=2.0, axis=None, keepdims=False):
 
 
 row("norm", norm, plain, shapes=FILLED, dtypes=["float64",
-                                                "float32"], result=same, ulp=16, why="powers, a sum and a root",
+                                                "float32"], result=magnitudes, ulp=16, why="powers, a sum and a root",
     calls=[call(),
            call(axis=0),
            call(1.0),

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from samples import awkward, between, only, plain, sorted_draw, whole, with_ties
+from samples import awkward, between, only, plain, sorted_awkward, sorted_draw, whole, with_ties
 from table import MATRIX, VECTOR, call, row, twice
 
 DTYPES = ["float32", "float64", "float16", "int8", "int64", "uint64", "bool"]
@@ -47,10 +47,13 @@ row("topk", values_of, between(-99, 99), shapes=TALL, calls=KTH, dtypes=["float3
     differs="NumPy has partition only")
 for name, reference in {"argtopk": top, "topk_and_argtopk": lambda *a, **o: (values_of(*a, **o), top(*a, **o))}.items():
     row(name, reference, between(-99, 99, (-10000, 10000)), shapes=TALL, calls=KTH,
-        dtypes=["float32", "float64", "int64"], differentiable=False, **EXACT)
+        dtypes=["float32", "float64", "int64"], **EXACT)
+SORTED = dict.fromkeys(["float32", "int32"], "its operand is sorted: special values are drawn with the others")
 SEARCH = (((9,), (6,)), ((0,), (3,)), ((1,), (1,)), ((5,), (0,)))
 row("searchsorted", np.searchsorted, sorted_draw, plain, shapes=SEARCH, calls=[call(), call(side="right")],
-    dtypes=["float32", "float64", "int8", "int64", "uint64"], layouts=False, **EXACT)
+    dtypes=["float32", "float64", "int8", "int64", "uint64"], layouts=False, special=SORTED, **EXACT)
+row("searchsorted", np.searchsorted, sorted_awkward, awkward, shapes=SEARCH, calls=[call(), call(side="right")],
+    dtypes=["float32", "float64", "int8", "int64", "int32"], layouts=False, special=SORTED, **EXACT)
 SPARSE = between(-1, 1, (-1, 1))
 row("nonzero", np.nonzero, SPARSE, shapes=MATRIX, dtypes=DTYPES, **EXACT)
 row("flatnonzero", np.flatnonzero, SPARSE, shapes=MATRIX, dtypes=DTYPES, **EXACT)
@@ -60,14 +63,24 @@ row("compress", lambda x, c, **o: np.compress(c, x, **o), awkward, CONDITION, sh
     calls=[call(axis=0)], dtypes=DTYPES, build=lambda f, x, c, **o: f(c, x, **o), **EXACT)
 row("extract", lambda x, c: np.extract(c, x), awkward, CONDITION, shapes=twice(MATRIX), dtypes=DTYPES,
     build=lambda f, x, c: f(c, x), **EXACT)
-row("repeat", lambda x, n: np.repeat(x, n, axis=0), awkward, whole(0, 3),
+row("repeat", lambda x, n: np.repeat(x, n.astype(np.int64), axis=0), awkward, whole(0, 3),
     shapes=(((5, 3), (5, )), ((1, 2), (1, )), ((0, 2), (0, ))), dtypes=DTYPES, build=lambda f, x, n: f(x, n, axis=0),
     **EXACT)
 for draw in (plain, between(-1, 1)):
     row("unique", lambda x, **o: np.unique(x, **o), draw, shapes=VECTOR, dtypes=["float32", "int8", "int64", "bool"],
         calls=[call(), call(return_index=True),
-               call(return_counts=True, return_inverse=True)], differentiable=False, **EXACT)
-row("bincount", np.bincount, whole(0, 9, "int64"), shapes=VECTOR, calls=[call(), call(minlength=20)], dtypes=["int64"],
-    **EXACT, refusals=[([np.array([-1])], call())])
-row("bincount", lambda x, w: np.bincount(x, w), whole(0, 9, "int64"), only("float64", plain), shapes=twice(VECTOR)[:1],
-    dtypes=["int64"], ulp=4, absolute=50, why="added in another order", wide=False, differentiable=False)
+               call(return_counts=True, return_inverse=True)], **EXACT)
+row("bincount", lambda x, **o: np.bincount(x.astype(np.int64), **o), whole(0, 9, "int64"), shapes=VECTOR,
+    calls=[call(), call(minlength=20)], dtypes=["int64"], **EXACT, refusals=[([np.array([-1])], call())])
+
+
+def summed(x, weights):
+    """In the dtype of the weights, where NumPy's gives float64."""
+    x = x.astype(np.int64)
+    out = np.zeros(x.max(initial=-1) + 1, counted(weights.dtype))
+    np.add.at(out, x, weights)
+    return out
+
+
+row("bincount", summed, whole(0, 9), plain, shapes=twice(VECTOR)[:1], dtypes=["float64", "float32", "int64"],
+    result=counted, ulp=4, absolute=50, why="added in another order", differs="the sums have the dtype of the weights")

@@ -97,8 +97,8 @@ moves("pad", lambda x, w, mode: np.pad(x, w, mode), FILLED,
                                             ([np.ones((0, 2))], call(1, mode="edge"))])
 
 # --- filled arrays and ranges ------------------------------------------------------------------------------------
-SIZE = (whole(0, 6, "int64"), whole(0, 6, "int64"))
-MADE = dict(wide=False, dtypes=["float32"], differentiable=False)
+SIZE = (whole(0, 6, role="sizes"), whole(0, 6, role="sizes"))
+MADE = dict(wide=False, dtypes=["float32"])
 FLOATX = "without a dtype floatX (float32); NumPy's is float64"
 
 
@@ -109,14 +109,15 @@ def made(name, reference, calls, *draws, shapes=None, **facts):
 
 
 for name in "zeros ones".split():
-    made(name, lambda n, m, dtype="float32", f=getattr(np, name): f((n, m), dtype),
+    made(name, lambda n, m, dtype="float32", f=getattr(np, name): f((int(n), int(m)), dtype),
          [call(), call(dtype="int8"), call(dtype="bool")], build=lambda f, n, m, **k: f((n, m), **k), differs=FLOATX)
-made("empty", lambda n, m, dtype="float32": np.zeros((n, m), dtype), [call(), call(dtype="int64")],
+made("empty", lambda n, m, dtype="float32": np.zeros((int(n), int(m)), dtype), [call(), call(dtype="int64")],
      build=lambda f, n, m, **k: f((n, m), **k), differs="zeros, so that nothing is read before it is written")
-made("full", lambda n, m, value, dtype: np.full((n, m), value, dtype),
+made("full", lambda n, m, value, dtype: np.full((int(n), int(m)), value, dtype),
      [call(7, dtype="int16"), call(1.5, dtype="float64")], build=lambda f, n, m, value, dtype: f(
          (n, m), value, dtype=dtype))
-made("alloc", lambda n, m, value: np.full((n, m), value, "float32"), [call(2.5)], build=lambda f, n, m, v: f(v, n, m))
+made("alloc", lambda n, m, value: np.full((int(n), int(m)), value, "float32"), [call(2.5)],
+     build=lambda f, n, m, v: f(v, n, m))
 moves("full_like", lambda x, v, dtype=None: np.full_like(x, v, dtype=dtype), MATRIX,
       [call(3), call(1, dtype="float64")], dtypes=REALS)
 made("arange", lambda n, m: np.arange(n, n + m), [call()], build=lambda f, n, m: f(n, n + m))
@@ -124,11 +125,11 @@ made("arange", lambda n, m, step: np.arange(n, 3 * m, step), [call(1), call(2), 
      build=lambda f, n, m, step: f(n, 3 * m, step))
 COLUMNS = [call(), call(k=1), call(k=-2), call(dtype="int32")]
 for name in "eye tri".split():
-    made(name, lambda n, m, f=getattr(np, name), **o: f(n, m, **({"dtype": "float32"} | o)), COLUMNS, differs=FLOATX)
-made("identity", lambda n, dtype="float32": np.identity(n, dtype), [call(), call(dtype="int8")], SIZE[0],
+    made(name, lambda n, m, f=getattr(np, name), **o: f(int(n), int(m), **({"dtype": "float32"} | o)), COLUMNS,
+        differs=FLOATX)
+made("identity", lambda n, dtype="float32": np.identity(int(n), dtype), [call(), call(dtype="int8")], SIZE[0],
      differs=FLOATX)
-ENDS = (only("float64", between(-3, 3)), only("float64", between(1, 9)))
-RANGE = dict(dtypes=["float64"], wide=True, differentiable=True)
+ENDS = (only("float64", between(-3, 3), "start"), only("float64", between(1, 9), "end"))
 
 
 def spaced(f):
@@ -146,8 +147,15 @@ made("geomspace", spaced(np.geomspace), COUNTS, ENDS[1], ENDS[1], result=always(
 row("meshgrid", lambda x, y, **o: tuple(np.meshgrid(x, y, **o)), awkward, awkward,
     shapes=(((3, ), (4, )), ((0, ), (2, )), ((1, ), (1, ))), calls=[call(), call(indexing="ij")], **EXACT)
 for name in "mgrid ogrid".split():
-    made(name, lambda n, m, g=getattr(np, name): tuple(g[0:n, 1:m + 1:2]), [call()],
-         build=lambda g, n, m: g[0:n, 1:m + 1:2])
+
+    def grid(n, m, sparse=name == "ogrid"):
+        dtypes = [np.result_type(np.int8 if x.dtype.kind in "uf" else np.int64, x.dtype) for x in (n, m)]
+        dtypes = [d if d.kind == "f" else np.int64 for d in dtypes]
+        ranges = [np.arange(n * 1).astype(dtypes[0]), np.arange(1, m * 1 + 1, 2).astype(dtypes[1])]
+        return tuple(np.meshgrid(*ranges, indexing="ij", sparse=sparse))
+
+    made(name, grid, [call()], build=lambda g, n, m: g[0:n, 1:m + 1:2],
+         differs="each part has the dtype of its own range, NumPy's one for all")
 
 # --- diagonals ---------------------------------------------------------------------------------------------------
 OFFSETS = [call(), call(1), call(-2), call(9)]
@@ -185,7 +193,7 @@ row("fill_diagonal_offset", fill_offset, plain, shapes=MATRIX, calls=[call(2, 0)
                                                                       call(1, -1)], dtypes=REALS[:-1])
 for name in "one_hot to_one_hot".split():
     row(name, lambda y, n, dtype="float32": np.eye(n, dtype=dtype)[y], whole(0, 4), shapes=VECTOR,
-        calls=[call(5), call(7, dtype="int8")], wide=False, dtypes=["int64"], differentiable=False,
+        calls=[call(5), call(7, dtype="int8")], wide=False, dtypes=["int64"],
         refusals=[([np.array([1, 5])], call(5))])
 row("diff", np.diff, plain, shapes=(((5, 7), ), ((1, 3), ), ((3, 1), )),
     calls=[call(), call(axis=0), call(n=2), call(n=3, axis=0)], dtypes=FLOATS + ["int32", "int8", "uint8", "bool"],
