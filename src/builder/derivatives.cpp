@@ -37,18 +37,19 @@ void check_points(std::string_view op, const std::vector<Variable>& variables, s
 void demand_float(std::string_view op, const Variable& v, Where where) {
   builder::demand_defined(op, v, "the expression", where);
   if (is_float(v.dtype())) return;
-  throw TypeError(fmt::format("{} ({}): {}: integers and bool have no derivatives, so compute it in floats", op,
-                              describe(where), describe(v)));
+  const std::string_view hint = is_complex(v.dtype())
+                                    ? "of complex numbers take the derivatives of their real and imaginary parts"
+                                    : "integers and bool have no derivatives, so compute it in floats";
+  throw TypeError(fmt::format("{} ({}): {}: {}", op, describe(where), describe(v), hint));
 }
 
 std::vector<Variable> times_left(std::string_view op, const std::vector<Variable>& f, const std::vector<Variable>& wrt,
                                  const std::vector<Variable>& points, const GradOptions& options, Where where) {
   std::vector<Seed> seeds;
   for (std::size_t i = 0; i < f.size(); ++i) {
-    if (is_float(f[i].dtype())) seeds.push_back({f[i], points[i]});
     // Integers are connected, with gradient zero.
-    else
-      seeds.push_back({f[i], builder::scalar_constant(0, DType::float32)});
+    const bool moves = !is_discrete(f[i].dtype());
+    seeds.push_back({f[i], moves ? points[i] : builder::scalar_constant(0, DType::float32)});
   }
   return builder::gradients(op, seeds, wrt, options, where);
 }

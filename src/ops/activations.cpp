@@ -88,6 +88,7 @@ Variable mish(Operand x) {
 Variable softsign(Operand x) {
   const builder::OriginScope origin(x.where);
   const Variable v = in_floats(x), result = v / (1 + abs(v));
+  if (is_complex(v.dtype())) return result;
   // 1 / (1 + |x|)^2: as a quotient it would be a difference that cancels for large x.
   static const auto carrier = ops::gradient_carrier(
       [](const std::vector<Variable>& inputs, const std::vector<Variable>&, const std::vector<Variable>& gradients) {

@@ -431,6 +431,9 @@ TEST_CASE("the gradient of a complex variable is dC/dx + i dC/dy", "[ops]") {
   const auto g = ct::grad(ct::sum(ct::real(x * z)), x);
   CHECK(g.dtype() == DType::float64);
   CHECK(compile(mode, {x, z}, {g})(Array{1., 2., 3.}, values)[0].equals(Array{1., -0.5, 3.}));
+  const auto v = ct::zvector("v");
+  const auto lop = compile(mode, {z, v}, {ct::Lop(ct::sqr(z), z, v)})(values, complexes({1, {0, 1}, 2}))[0];
+  CHECK(lop.all_close(complexes({{2, -4}, {0.5, -1}, {12, 16}}), 1e-12));  // v conj(2 z)
   // What is read, or written, at several positions.
   const auto rows = ct::constant(Array{std::int64_t{0}, std::int64_t{1}, std::int64_t{1}});
   CHECK(worst(gradient(ct::sum(ct::real(ct::sqr(z[rows])))), [&](auto i) {

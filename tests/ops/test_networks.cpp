@@ -381,6 +381,22 @@ TEST_CASE("Theano's cross-entropy of three results, and the confusion matrix", "
       Array{{I{1}, I{0}, I{0}}, {I{1}, I{0}, I{0}}, {I{0}, I{1}, I{2}}}));
 }
 
+TEST_CASE("the gradient of a cross-entropy by its probabilities", "[networks]") {
+  const std::string mode = GENERATE(from_range(backends()));
+  CAPTURE(mode);
+  const Variable p = ct::dmatrix("p"), y = ct::lvector("y");
+  const auto f = compile(mode, {p, y}, {ct::grad(ct::sum(nnet::categorical_crossentropy(p, y)), p)});
+  const Array at{{0.25, 0.75, 0.}, {0.5, 0.5, 0.}}, classes{std::int64_t{0}, std::int64_t{1}};
+  CHECK(f(at, classes)[0].equals(Array{{-4., 0., 0.}, {0., -2., 0.}}));
+  const ct::change_flags flags("special_values=ieee");
+  const auto ieee = compile(mode, {p, y}, {ct::grad(ct::sum(nnet::categorical_crossentropy(p, y)), p)});
+  const Array zero_and_nan{{0., 1., 1.}, {1., std::nan(""), 1.}};
+  const Array slope = ieee(zero_and_nan, classes)[0];
+  CHECK(slope.as_double(0) == -std::numeric_limits<double>::infinity());
+  CHECK(std::isnan(slope.as_double(4)));
+  CHECK(slope.as_double(5) == 0);
+}
+
 TEST_CASE("a softmax keeps its exponentials where the result goes, if nothing else is read behind them", "[networks]") {
   const Variable x = ct::matrix("x"), y = ct::matrix("y");
   const auto exponentials = [](const ct::Function& f) {

@@ -2,7 +2,6 @@
 docs/ops.md prints them. Each: the operation, its dtypes (or None for all), a part of the message, and the reason."""
 
 KNOWN = [
-    ("Lop", ("complex64", "complex128"), "elements differ", "0 for complex functions, where grad gives v conj(f')"),
     ("nnet.layer_norm", ("complex64", "complex128"), "elements differ",
      "divides by the root of the mean of (z - mean)^2, which is not var: that is the mean of |z - mean|^2"),
     ("nnet.softmax_crossentropy", ("int32", "int64", "uint32", "uint64"), "elements differ",
@@ -14,9 +13,6 @@ KNOWN = [
     ("nnet.prelu", ("int32", ), "elements differ", "integers are rounded to floatX, though the result is float64"),
     ("nnet.ultra_fast_sigmoid", ("float32", ), "elements differ", "of nan it is 0.9975"),
 ]
-KNOWN += [(name, ("complex128", ), "TypeError: scatter", "no gradient of complex numbers: scatter takes real ones")
-          for name in """pad diag diagonal trace Variable.__getitem__ take take_along_axis choose nonzero_values
-                         compress extract repeat""".split()]
 
 
 MET = set()  # those of KNOWN that were met: what is mended must leave the list
