@@ -310,6 +310,7 @@ Variable roll(Operand x, const std::vector<Operand>& shifts, const std::vector<i
   if ((shifts.size() != count && shifts.size() != 1) || (axes.size() != count && axes.size() != 1))
     throw TypeError(fmt::format("roll ({}): {}: {} shifts along {} axes; one serves for all, else there are as many",
                                 describe(x.where), describe(x.variable), shifts.size(), axes.size()));
+  for (const int axis : axes) one_axis(axis, x.variable.rank(), "roll", x);
   Variable result = x.variable;
   for (std::size_t i = 0; i < count; ++i)
     result = roll(Operand(result, x.where), shifts[shifts.size() == 1 ? 0 : i], axes[axes.size() == 1 ? 0 : i]);

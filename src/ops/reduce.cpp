@@ -392,8 +392,9 @@ template <class F>
 Variable computed_in_floats(std::string_view op, const Operand& x, const ReduceOptions& options, DType own, F f) {
   if (!options.dtype && !options.acc_dtype) return f(x, options);
   const DType result = options.dtype.value_or(own);
-  const DType wide = options.acc_dtype.value_or(compute_dtype(promote(own, result)));
+  DType wide = options.acc_dtype.value_or(compute_dtype(promote(own, result)));
   if (is_discrete(wide)) refuse(op, x, fmt::format("acc_dtype={}; it is computed in floats", name_of(wide)));
+  if (is_complex(x.variable.dtype())) wide = promote(wide, DType::complex64);
   return cast(f(Operand(cast(x, wide), x.where), ReduceOptions(options.axis, options.keepdims)), result);
 }
 

@@ -589,6 +589,22 @@ TEST_CASE("norms of complex numbers are those of their magnitudes", "[ops]") {
   CHECK(r[3].all_close(Array{std::cbrt(9.), 5.}, 1e-14));
 }
 
+TEST_CASE("spreads and norms of complex numbers are computed in acc_dtype", "[ops]") {
+  const std::string mode = GENERATE(from_range(backends()));
+  CAPTURE(mode);
+  const auto c = ct::cvector("c");
+  ct::ReduceOptions wide, both;
+  wide.acc_dtype = both.dtype = DType::float64;
+  const auto r = compile(mode, {c}, {ct::std(c, wide), ct::norm(c, 2, wide), ct::var(c, both)})(
+      complexes({{3e30, 0}, {0, 4e30}}, DType::complex64));
+  CHECK(r[0].dtype() == DType::float32);
+  CHECK(r[0].as_double(0) == Approx(2.5e30));
+  CHECK(r[1].dtype() == DType::float32);
+  CHECK(r[1].as_double(0) == Approx(5e30));
+  CHECK(r[2].dtype() == DType::float64);
+  CHECK(r[2].as_double(0) == Approx(6.25e60));
+}
+
 TEST_CASE("running products, sinc and float_power of complex numbers", "[ops]") {
   const std::string mode = GENERATE(from_range(backends()));
   const DType dtype = GENERATE(DType::complex64, DType::complex128);
