@@ -3,6 +3,7 @@
 
 #include "arrays.hpp"
 #include "bindings.hpp"
+#include "lists.hpp"
 #include "operands.hpp"
 #include "where.hpp"
 
@@ -72,10 +73,17 @@ void bind_joining(nb::module_& m) {
   m.def(
       "roll",
       [](nb::handle x, nb::handle shift, nb::handle axis) {
-        return roll(to_operand(x), to_operand(shift), to_optional_axis(axis));
+        if (!is_list(shift) && !is_list(axis)) return roll(to_operand(x), to_operand(shift), to_optional_axis(axis));
+        if (!axis.is_none()) return roll(to_operand(x), to_sizes(shift), to_axes(axis));
+        const Operand whole = to_operand(x);
+        std::vector<Operand> shape;
+        for (const Variable& size : whole.variable.shape(here())) shape.emplace_back(size, here());
+        return reshape(roll(flatten(whole), to_sizes(shift), std::vector<int>{0}), shape);
       },
       "x"_a, "shift"_a, "axis"_a = nb::none(),
-      "Elements moved along the axis, round its end; without axis: of the flattened variable.");
+      "Elements moved along the axis, round its end; without axis: of the flattened variable. Several shifts or axes, "
+      "one "
+      "of either serving for all of the other; an axis that is named twice is moved twice.");
   m.def(
       "flip",
       [](nb::handle x, nb::handle axis) {
@@ -97,7 +105,6 @@ void bind_joining(nb::module_& m) {
           if (ends.empty() || ends.size() > 2) throw ValueError("pad: a width is one number or (before, after)");
           widths.emplace_back(ends.front(), ends.back());
         };
-        const auto is_list = [](nb::handle h) { return PyList_Check(h.ptr()) || PyTuple_Check(h.ptr()); };
         if (is_list(pad_width) && nb::len(pad_width) > 0 && is_list(pad_width[0])) {
           for (const nb::handle entry : pad_width) add(entry);
         } else {

@@ -42,7 +42,6 @@ constexpr UnaryRow activation_rows[] = {
 };
 
 constexpr ParameterRow parameter_rows[] = {
-    {"relu", &nnet::relu, "alpha", 0, "0.5 (x + |x|); its gradient at exactly 0 is 0.5. alpha: slope below 0."},
     {"leaky_relu", &nnet::leaky_relu, "negative_slope", 0.2,
      "max(x, 0) + negative_slope min(x, 0); its gradient at 0 is the slope below."},
     {"elu", &nnet::elu, "alpha", 1, "x where x > 0, alpha (exp(x) - 1) below."},
@@ -67,11 +66,36 @@ constexpr BinaryRow loss_rows[] = {
      "The binary cross-entropy of sigmoid(p), elementwise, without overflow."},
     {"softmax_crossentropy", &nnet::softmax_crossentropy,
      "The cross-entropy of softmax(p) along the last axis, of integer or one-hot targets."},
-    {"dice", &nnet::dice, "1 - 2 sum(p t) / (sum(p) + sum(t)) over all axes."},
 };
+
+/// `alpha` is Theano's, the others are Keras's.
+Variable to_relu(nb::handle x, std::optional<double> alpha, std::optional<double> max_value,
+                 std::optional<double> negative_slope, double threshold) {
+  if (!max_value && !negative_slope && threshold == 0) return nnet::relu(to_operand(x), alpha.value_or(0));
+  if (alpha && negative_slope) throw TypeError("relu: alpha and negative_slope are the same; give one of them");
+  return nnet::relu(to_operand(x), nnet::ReluOptions{negative_slope.value_or(alpha.value_or(0)), max_value, threshold});
+}
+
+/// The axes of an argument that may be None.
+std::optional<std::vector<int>> to_some_axes(nb::handle axis) {
+  return axis.is_none() ? std::nullopt : std::optional(to_axes(axis));
+}
+
+std::optional<Operand> to_optional_operand(nb::handle object) {
+  return object.is_none() ? std::nullopt : std::optional(to_operand(object));
+}
 
 void bind_activations(nb::module_& m) {
   bind_rows(m, activation_rows);
+  m.def("relu", &to_relu, "x"_a, "alpha"_a = nb::none(), "max_value"_a = nb::none(), "negative_slope"_a = nb::none(),
+        "threshold"_a = 0.0,
+        "0.5 (x + |x|); its gradient at exactly 0 is 0.5. alpha: slope below 0. With Keras's arguments: min(x, "
+        "max_value) "
+        "where x > threshold, else negative_slope (x - threshold); the gradient at the threshold is negative_slope, at "
+        "max_value 0.");
+  m.def(
+      "sparsemax", [](nb::handle x, int axis) { return nnet::sparsemax(to_operand(x), axis); }, "x"_a, "axis"_a = -1,
+      "The probabilities nearest to x, max(x - tau, 0) with a sum of 1 along the axis; far ones are exactly 0.");
   for (const ParameterRow& row : parameter_rows) {
     m.def(
         row.name, [f = row.f](nb::handle x, double value) { return f(to_operand(x), value); }, "x"_a,
@@ -108,24 +132,60 @@ void bind_losses(nb::module_& m) {
       "prediction"_a, "target"_a, "axis"_a = -1, "-sum(p t) / (|p| |t|) along the axis.");
   m.def(
       "binary_focal_crossentropy",
-      [](nb::handle p, nb::handle t, double gamma, std::optional<double> alpha) {
-        return nnet::binary_focal_crossentropy(to_operand(p), to_operand(t), gamma, alpha);
+      [](nb::handle p, nb::handle t, double gamma, std::optional<double> alpha, bool from_logits,
+         double label_smoothing) {
+        return nnet::binary_focal_crossentropy(to_operand(p), to_operand(t), gamma, alpha,
+                                               {from_logits, label_smoothing});
       },
-      "p"_a, "target"_a, "gamma"_a = 2.0, "alpha"_a = nb::none(),
-      "The binary cross-entropy of probabilities times (1 - p_t)^gamma, elementwise.");
+      "p"_a, "target"_a, "gamma"_a = 2.0, "alpha"_a = nb::none(), "from_logits"_a = false, "label_smoothing"_a = 0.0,
+      "The binary cross-entropy of probabilities times (1 - p_t)^gamma, elementwise; options as "
+      "binary_crossentropy's.");
   m.def(
       "categorical_focal_crossentropy",
-      [](nb::handle p, nb::handle t, double gamma, double alpha) {
-        return nnet::categorical_focal_crossentropy(to_operand(p), to_operand(t), gamma, alpha);
+      [](nb::handle p, nb::handle t, double gamma, double alpha, bool from_logits, double label_smoothing) {
+        return nnet::categorical_focal_crossentropy(to_operand(p), to_operand(t), gamma, alpha,
+                                                    {from_logits, label_smoothing});
       },
-      "p"_a, "target"_a, "gamma"_a = 2.0, "alpha"_a = 0.25, "-sum(alpha (1 - p)^gamma t log(p)) along the last axis.");
+      "p"_a, "target"_a, "gamma"_a = 2.0, "alpha"_a = 0.25, "from_logits"_a = false, "label_smoothing"_a = 0.0,
+      "-sum(alpha (1 - p)^gamma t log(p)) along the last axis; options as categorical_crossentropy's.");
+  m.def(
+      "categorical_generalized_cross_entropy",
+      [](nb::handle p, nb::handle t, double q) {
+        return nnet::categorical_generalized_cross_entropy(to_operand(p), to_operand(t), q);
+      },
+      "p"_a, "target"_a, "q"_a = 0.5,
+      "(1 - p_t^q) / q along the last axis, p_t being the probability of the target, at least 1e-7; targets are "
+      "integers "
+      "or one-hot. ValueError for q outside of (0, 1].");
+  m.def(
+      "circle",
+      [](nb::handle embeddings, nb::handle labels, double gamma, double margin, bool remove_diagonal,
+         nb::handle ref_embeddings, nb::handle ref_labels) {
+        return nnet::circle(
+            to_operand(embeddings), to_operand(labels),
+            {gamma, margin, remove_diagonal, to_optional_operand(ref_embeddings), to_optional_operand(ref_labels)});
+      },
+      "embeddings"_a, "labels"_a, "gamma"_a = 80.0, "margin"_a = 0.4, "remove_diagonal"_a = true,
+      "ref_embeddings"_a = nb::none(), "ref_labels"_a = nb::none(),
+      "The circle loss of rows of length 1 with integer labels: softplus of the logsumexp of gamma (m + d) (d - m) "
+      "over "
+      "the cosine distances d to rows of the same label, and that of gamma max(1 + m - d, 0) (1 - m - d) over the "
+      "others; "
+      "0 where there are none of either. Rows are compared with each other, or with the references.");
+  m.def(
+      "dice",
+      [](nb::handle p, nb::handle t, nb::handle axis) {
+        return nnet::dice(to_operand(p), to_operand(t), to_some_axes(axis));
+      },
+      "prediction"_a, "target"_a, "axis"_a = nb::none(),
+      "1 - 2 sum(p t) / (sum(p) + sum(t)) over the axes, all if None.");
   m.def(
       "tversky",
-      [](nb::handle p, nb::handle t, double alpha, double beta) {
-        return nnet::tversky(to_operand(p), to_operand(t), alpha, beta);
+      [](nb::handle p, nb::handle t, double alpha, double beta, nb::handle axis) {
+        return nnet::tversky(to_operand(p), to_operand(t), alpha, beta, to_some_axes(axis));
       },
-      "prediction"_a, "target"_a, "alpha"_a = 0.5, "beta"_a = 0.5,
-      "1 - sum(p t) / (sum(p t) + alpha sum(p (1 - t)) + beta sum((1 - p) t)).");
+      "prediction"_a, "target"_a, "alpha"_a = 0.5, "beta"_a = 0.5, "axis"_a = nb::none(),
+      "1 - sum(p t) / (sum(p t) + alpha sum(p (1 - t)) + beta sum((1 - p) t)) over the axes, all if None.");
   m.def(
       "softmax_with_bias",
       [](nb::handle x, nb::handle b) { return nnet::softmax_with_bias(to_operand(x), to_operand(b)); }, "x"_a, "b"_a,
@@ -142,11 +202,8 @@ void bind_losses(nb::module_& m) {
       "h_softmax",
       [](nb::handle x, nb::handle w1, nb::handle b1, nb::handle w2, nb::handle b2, nb::handle outputs,
          nb::handle target) {
-        const auto given = [](nb::handle value) {
-          return value.is_none() ? std::nullopt : std::optional<Operand>(to_operand(value));
-        };
         return nnet::h_softmax(to_operand(x), to_operand(w1), to_operand(b1), to_operand(w2), to_operand(b2),
-                               given(outputs), given(target));
+                               to_optional_operand(outputs), to_optional_operand(target));
       },
       "x"_a, "w1"_a, "b1"_a, "w2"_a, "b2"_a, "outputs"_a = nb::none(), "target"_a = nb::none(),
       "Probabilities of a two-level softmax: output o stands in class o // k of c classes of k outputs. x (n, d), w1 "
@@ -162,26 +219,40 @@ void bind_losses(nb::module_& m) {
 
 void bind_softmax_and_others(nb::module_& m) {
   m.def(
-      "softmax", [](nb::handle x, int axis) { return nnet::softmax(to_operand(x), axis); }, "x"_a, "axis"_a = -1,
-      "exp(x) / sum(exp(x)) along the axis, computed as exp(x - max): finite for all finite x.");
+      "softmax", [](nb::handle x, nb::handle axis) { return nnet::softmax(to_operand(x), to_axes(axis)); }, "x"_a,
+      "axis"_a = -1,
+      "exp(x) / sum(exp(x)) along the axis, or over several, computed as exp(x - max): finite for all finite x.");
   m.def(
-      "log_softmax", [](nb::handle x, int axis) { return nnet::log_softmax(to_operand(x), axis); }, "x"_a,
-      "axis"_a = -1, "x - log(sum(exp(x))) along the axis, computed with the maximum subtracted.");
+      "log_softmax", [](nb::handle x, nb::handle axis) { return nnet::log_softmax(to_operand(x), to_axes(axis)); },
+      "x"_a, "axis"_a = -1,
+      "x - log(sum(exp(x))) along the axis, or over several, computed with the maximum subtracted.");
   m.def(
       "logsumexp", [](nb::handle x, int axis, bool keepdims) { return nnet::logsumexp(to_operand(x), axis, keepdims); },
       "x"_a, "axis"_a = -1, "keepdims"_a = false,
       "log(sum(exp(x))) along the axis, computed with the maximum subtracted.");
   m.def(
       "categorical_crossentropy",
-      [](nb::handle p, nb::handle target) { return nnet::categorical_crossentropy(to_operand(p), to_operand(target)); },
-      "p"_a, "target"_a,
+      [](nb::handle p, nb::handle target, bool from_logits, double label_smoothing,
+         std::optional<std::int64_t> ignore_class) {
+        return nnet::categorical_crossentropy(to_operand(p), to_operand(target),
+                                              {from_logits, label_smoothing, ignore_class});
+      },
+      "p"_a, "target"_a, "from_logits"_a = false, "label_smoothing"_a = 0.0, "ignore_class"_a = nb::none(),
       "Per row of p (probabilities along the last axis): -log(p[target]) for integer targets, -sum(target * log(p)) "
       "for targets "
-      "of the shape of p. On a softmax it is computed from the logits, without overflow.");
+      "of the shape of p. On a softmax, and of logits with from_logits, it is computed without overflow. "
+      "label_smoothing: s takes s of each target and spreads it over all classes. Integer targets of ignore_class give "
+      "0 "
+      "and no gradient.");
   m.def(
       "binary_crossentropy",
-      [](nb::handle p, nb::handle target) { return nnet::binary_crossentropy(to_operand(p), to_operand(target)); },
-      "p"_a, "target"_a, "-(t log(p) + (1 - t) log(1 - p)), elementwise; on a sigmoid it is computed from the logits.");
+      [](nb::handle p, nb::handle target, bool from_logits, double label_smoothing) {
+        return nnet::binary_crossentropy(to_operand(p), to_operand(target), {from_logits, label_smoothing});
+      },
+      "p"_a, "target"_a, "from_logits"_a = false, "label_smoothing"_a = 0.0,
+      "-(t log(p) + (1 - t) log(1 - p)), elementwise; on a sigmoid, and with from_logits, it is computed from the "
+      "logits. "
+      "label_smoothing: s makes targets (1 - s) t + s / 2.");
   m.def(
       "layer_norm", [](nb::handle x, double eps) { return nnet::layer_norm(to_operand(x), eps); }, "x"_a,
       "eps"_a = 1e-5, "(x - mean) / sqrt(var + eps) with mean and biased variance over the last axis.");

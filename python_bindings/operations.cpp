@@ -62,17 +62,23 @@ constexpr BinaryRow binary_rows[] = {
 
 constexpr ReduceRow reduce_rows[] = {
     {"sum", &sum,
-     "The sum over axes (all if None). Integers are summed in 64 bits; floats along a fixed pairwise tree."},
+     "The sum over axes (all if None). Integers are summed in 64 bits; floats along a fixed pairwise tree. dtype is "
+     "that "
+     "of the result, acc_dtype the one in which it is computed, here and below; without it, the one that holds both "
+     "x's "
+     "and the result's. TypeError for dtypes that mean nothing to a reduction."},
     {"prod", &prod, "The product over axes."},
     {"mean", &mean, "sum / count; integers give float64. Of no elements: nan."},
-    {"max", &max, "The largest element; nan if there is one."},
-    {"min", &min, "The smallest element; nan if there is one."},
-    {"all", &all, "True if all are."},
-    {"any", &any, "True if any is."},
-    {"argmax", &argmax, "Index (int64) of the first largest element; without axis: into the flattened variable."},
-    {"argmin", &argmin, "Index (int64) of the first smallest element; without axis: into the flattened variable."},
-    {"ptp", &ptp, "max - min."},
-    {"logsumexp", &logsumexp, "log(sum(exp(x))) with the maximum subtracted first."},
+    {"max", &max, "The largest element; nan if there is one. No acc_dtype is taken."},
+    {"min", &min, "The smallest element; nan if there is one. No acc_dtype is taken."},
+    {"all", &all, "True if all are. No dtype but bool is taken."},
+    {"any", &any, "True if any is. No dtype but bool is taken."},
+    {"argmax", &argmax,
+     "Index (int64, or the integer dtype) of the first largest element; without axis: into the flattened variable."},
+    {"argmin", &argmin,
+     "Index (int64, or the integer dtype) of the first smallest element; without axis: into the flattened variable."},
+    {"ptp", &ptp, "max - min, subtracted in acc_dtype, or in the dtype that holds x's and the result's."},
+    {"logsumexp", &logsumexp, "log(sum(exp(x))) with the maximum subtracted first, computed in a float acc_dtype."},
     {"count_nonzero", &count_nonzero, "How many elements are not 0, int64."},
 };
 
@@ -119,19 +125,23 @@ void bind_reductions(nb::module_& m) {
   for (const auto& [name, f] : spreads) {
     m.def(
         name,
-        [f = f](nb::handle x, nb::handle axis, double ddof, bool keepdims, nb::handle dtype) {
-          return f(to_operand(x), to_reduce_options(axis, keepdims, dtype, nb::none()), ddof);
+        [f = f](nb::handle x, nb::handle axis, double ddof, bool keepdims, nb::handle dtype, nb::handle acc_dtype) {
+          return f(to_operand(x), to_reduce_options(axis, keepdims, dtype, acc_dtype), ddof);
         },
         "x"_a, "axis"_a = nb::none(), "ddof"_a = 0.0, "keepdims"_a = false, "dtype"_a = nb::none(),
-        "var: sum((x - mean)^2) / (count - ddof), by two passes; std: its square root.");
+        "acc_dtype"_a = nb::none(),
+        "var: sum((x - mean)^2) / (count - ddof), by two passes; std: its square root. Computed in a float acc_dtype.");
   }
   m.def(
       "norm",
-      [](nb::handle x, double ord, nb::handle axis, bool keepdims) {
-        return norm(to_operand(x), ord, to_reduce_options(axis, keepdims, nb::none(), nb::none()));
+      [](nb::handle x, double ord, nb::handle axis, bool keepdims, nb::handle dtype, nb::handle acc_dtype) {
+        return norm(to_operand(x), ord, to_reduce_options(axis, keepdims, dtype, acc_dtype));
       },
-      "x"_a, "ord"_a = 2.0, "axis"_a = nb::none(), "keepdims"_a = false,
-      "(sum |x|^ord)^(1 / ord) over the axes; inf: max |x|, -inf: min |x|, 0: how many are not 0.");
+      "x"_a, "ord"_a = 2.0, "axis"_a = nb::none(), "keepdims"_a = false, "dtype"_a = nb::none(),
+      "acc_dtype"_a = nb::none(),
+      "(sum |x|^ord)^(1 / ord) over the axes, computed in a float acc_dtype; inf: max |x|, -inf: min |x|, 0: how many "
+      "are "
+      "not 0.");
   m.def(
       "max_and_argmax",
       [](nb::handle x, nb::handle axis, bool keepdims) {

@@ -24,6 +24,9 @@ constexpr Row rows[] = {
     {"outer", &outer, "a[i] * b[j] of all elements, in C order: a matrix."},
     {"inner", &inner, "The sum over the last axis of both; a scalar multiplies."},
     {"vdot", &vdot, "The sum of the products conj(a) b of all elements, in C order."},
+    {"vecdot", &vecdot, "sum(conj(a) b) over the last axis; the axes in front broadcast."},
+    {"matvec", &matvec, "The sum of a[..., i, j] b[..., j] over j; the axes in front broadcast."},
+    {"vecmat", &vecmat, "The sum of conj(a[..., i]) b[..., i, j] over i; the axes in front broadcast."},
     {"kron", &kron, "The Kronecker product: blocks a[i, j] * b."},
 };
 

@@ -24,11 +24,21 @@ using Axis = std::optional<int>;
 
 void bind_sums_and_sorting(nb::module_& m) {
   m.def(
-      "cumsum", [](nb::handle x, Axis axis) { return cumsum(to_operand(x), axis); }, "x"_a, "axis"_a = nb::none(),
-      "Running sums along an axis, or of the flattened x. The dtype stays; bool is counted in int64.");
+      "cumsum",
+      [](nb::handle x, Axis axis, nb::handle dtype, nb::handle acc_dtype) {
+        return cumsum(to_operand(x), axis, to_optional_dtype(dtype), to_optional_dtype(acc_dtype));
+      },
+      "x"_a, "axis"_a = nb::none(), "dtype"_a = nb::none(), "acc_dtype"_a = nb::none(),
+      "Running sums along an axis, or of the flattened x. The dtype stays unless one is given; bool is counted in "
+      "int64. "
+      "Added up in acc_dtype, or in the dtype that holds x's and the result's.");
   m.def(
-      "cumprod", [](nb::handle x, Axis axis) { return cumprod(to_operand(x), axis); }, "x"_a, "axis"_a = nb::none(),
-      "Running products along an axis, or of the flattened x; the gradient is exact with zeros.");
+      "cumprod",
+      [](nb::handle x, Axis axis, nb::handle dtype, nb::handle acc_dtype) {
+        return cumprod(to_operand(x), axis, to_optional_dtype(dtype), to_optional_dtype(acc_dtype));
+      },
+      "x"_a, "axis"_a = nb::none(), "dtype"_a = nb::none(), "acc_dtype"_a = nb::none(),
+      "Running products along an axis, or of the flattened x, dtypes as cumsum's; the gradient is exact with zeros.");
   m.def(
       "sort",
       [](nb::handle x, Axis axis, const std::optional<std::string>& kind) {

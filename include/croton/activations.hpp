@@ -1,6 +1,6 @@
-// Activations of neural networks, elementwise but for softmin and glu. Names are Keras's and Theano's; where the two
-// disagree the text says whose formula stands. Integers are computed in floatX. All are stable: no finite x makes an
-// overflow or a nan in the value or the gradient.
+// Activations of neural networks, elementwise but for softmin, sparsemax and glu. Names are Keras's and Theano's; where
+// the two disagree the text says whose formula stands. Integers are computed in floatX. All are stable: no finite x
+// makes an overflow or a nan in the value or the gradient.
 #pragma once
 
 #include <croton/ops.hpp>
@@ -9,7 +9,8 @@ namespace croton::nnet {
 
 /// x.
 Variable linear(Operand x);
-/// max(x, 0) + negative_slope min(x, 0); its gradient at 0 is 0 (Keras; `relu` follows Theano).
+/// max(x, 0) + negative_slope min(x, 0); its gradient at 0 is the slope below (`relu`, as Theano's, has the mean of
+/// both).
 Variable leaky_relu(Operand x, double negative_slope = 0.2);
 /// max(x, 0) + slope min(x, 0) with a slope that is learnt; it broadcasts against x (He et al. 2015,
 /// arXiv:1502.01852).
@@ -63,6 +64,10 @@ Variable sparse_plus(Operand x);
 Variable sparse_sigmoid(Operand x);
 /// softmax(-x) along `axis`.
 Variable softmin(Operand x, int axis = -1);
+/// The probabilities nearest to x, of which far ones are exactly 0: max(x - tau, 0) along `axis`, tau being such that
+/// they sum to 1 (Martins and Astudillo 2016, arXiv:1602.02068). The gradient is g less its mean over the elements that
+/// are not 0, and 0 for the others.
+Variable sparsemax(Operand x, int axis = -1);
 /// a sigmoid(b), a and b being the halves of x along `axis`, whose size must be even (Dauphin et al. 2016,
 /// arXiv:1612.08083).
 Variable glu(Operand x, int axis = -1);

@@ -13,6 +13,7 @@ Variable real(Operand z);
 Variable imag(Operand z);
 /// x - iy for z = x + iy. A real x is returned as it is.
 Variable conj(Operand z);
+inline Variable conjugate(Operand z) { return conj(z); }
 /// The angle atan2(y, x) of z = x + iy, in [-pi, pi]; 0 or pi for real numbers, nan of nan. Of integers: float32 (up to
 /// 16 bits) or float64. Its gradient at 0 is 0.
 Variable angle(Operand z);

@@ -25,7 +25,7 @@ Variable arctanh(Operand x);
 /// x pi / 180 and its inverse.
 Variable deg2rad(Operand x);
 Variable rad2deg(Operand x);
-/// sin(pi x) / (pi x), 1 at 0.
+/// sin(pi x) / (pi x), 1 at 0; of complex numbers too.
 Variable sinc(Operand x);
 
 // ---- roots, exponentials and logarithms, of a float
@@ -44,7 +44,7 @@ Variable logaddexp2(Operand a, Operand b);
 Variable xlogx(Operand x);
 Variable xlogy0(Operand a, Operand b);
 Variable xlog1py(Operand a, Operand b);
-/// a to the power b in float64 at least, also of integers.
+/// a to the power b in float64, also of integers; in complex128 if either is complex.
 Variable float_power(Operand a, Operand b);
 
 // ---- special functions, of a float
@@ -80,9 +80,9 @@ Variable i1(Operand x);
 /// Bessel functions of the first kind, of orders 0 and 1. From |x| = 8 on the absolute error is small (docs/ulp.md).
 Variable j0(Operand x);
 Variable j1(Operand x);
-/// The Bessel function and the modified one of the first kind of real order v (DLMF 10.2, 10.25); nan of negative x where
-/// v is no whole number, and of orders beyond 5000 unless the result is 0. docs/numerics.md says how exact they are. They
-/// are differentiated by x only.
+/// The Bessel function and the modified one of the first kind of real order v (DLMF 10.2, 10.25); nan of negative x
+/// where v is no whole number, and of orders beyond 5000 unless the result is 0. docs/numerics.md says how exact they
+/// are. They are differentiated by x only.
 Variable jv(Operand v, Operand x);
 Variable iv(Operand v, Operand x);
 
@@ -113,8 +113,15 @@ Variable isneginf(Operand x);
 Variable signbit(Operand x);
 /// The magnitude of a with the sign of b.
 Variable copysign(Operand a, Operand b);
-/// The next number from a in the direction of b. TypeError for float16 and bfloat16.
+/// The next number of the promoted dtype from a in the direction of b, as C's: b where they are equal. Its derivative
+/// by a is 1, by b 0.
 Variable nextafter(Operand a, Operand b);
+/// The distance from x to its next neighbour of larger magnitude, with the sign of x: nextafter(x, inf) - x of positive
+/// x, infinite of the largest number, nan of infinities; the least positive number of 0 and -0. (NumPy's, but for
+/// negative float16, of which NumPy's is positive.) Its derivative is 0.
+Variable spacing(Operand x);
+/// |x| as a float. TypeError for complex numbers: abs takes them.
+Variable fabs(Operand x);
 /// The larger (smaller) one; where one is nan, the other one. A tie gives the gradient to a.
 Variable fmax(Operand a, Operand b);
 Variable fmin(Operand a, Operand b);
@@ -155,6 +162,9 @@ inline Variable bitwise_and(Operand a, Operand b) { return a & b; }
 inline Variable bitwise_or(Operand a, Operand b) { return a | b; }
 inline Variable bitwise_xor(Operand a, Operand b) { return a ^ b; }
 inline Variable bitwise_not(Operand x) { return ~x; }
+inline Variable bitwise_invert(Operand x) { return ~x; }
+inline Variable bitwise_left_shift(Operand a, Operand b) { return left_shift(a, b); }
+inline Variable bitwise_right_shift(Operand a, Operand b) { return right_shift(a, b); }
 inline Variable invert(Operand x) { return ~x; }
 inline Variable and_(Operand a, Operand b) { return a & b; }
 inline Variable or_(Operand a, Operand b) { return a | b; }
@@ -167,6 +177,7 @@ inline Variable sub(Operand a, Operand b) { return a - b; }
 inline Variable multiply(Operand a, Operand b) { return a * b; }
 inline Variable mul(Operand a, Operand b) { return a * b; }
 inline Variable true_divide(Operand a, Operand b) { return a / b; }
+inline Variable divide(Operand a, Operand b) { return a / b; }
 inline Variable true_div(Operand a, Operand b) { return a / b; }
 inline Variable int_div(Operand a, Operand b) { return floor_divide(a, b); }
 inline Variable remainder(Operand a, Operand b) { return a % b; }
@@ -180,6 +191,13 @@ inline Variable absolute(Operand x) { return abs(x); }
 inline Variable sign(Operand x) { return sgn(x); }
 inline Variable square(Operand x) { return sqr(x); }
 inline Variable inv(Operand x) { return reciprocal(x); }
+inline Variable acos(Operand x) { return arccos(x); }
+inline Variable asin(Operand x) { return arcsin(x); }
+inline Variable atan(Operand x) { return arctan(x); }
+inline Variable atan2(Operand y, Operand x) { return arctan2(y, x); }
+inline Variable acosh(Operand x) { return arccosh(x); }
+inline Variable asinh(Operand x) { return arcsinh(x); }
+inline Variable atanh(Operand x) { return arctanh(x); }
 inline Variable radians(Operand x) { return deg2rad(x); }
 inline Variable degrees(Operand x) { return rad2deg(x); }
 inline Variable digamma(Operand x) { return psi(x); }

@@ -4,6 +4,7 @@
 // but where said otherwise; integers are computed in floatX.
 #pragma once
 
+#include <croton/nnet.hpp>
 #include <croton/ops.hpp>
 
 namespace croton::nnet {
@@ -39,15 +40,34 @@ Variable sigmoid_binary_crossentropy(Operand logits, Operand target);
 /// along the last axis.
 Variable softmax_crossentropy(Operand logits, Operand target);
 /// (1 - p_t)^gamma times the binary cross-entropy of probabilities p, times alpha for targets of 1 and 1 - alpha for
-/// those of 0 where alpha is given (Lin et al. 2017, arXiv:1708.02002); elementwise. p is clipped to 1e-7 ... 1 - 1e-7.
-Variable binary_focal_crossentropy(Operand p, Operand target, double gamma = 2, std::optional<double> alpha = {});
-/// -sum(alpha (1 - p)^gamma t log(p)) along the last axis, of probabilities and one-hot targets.
-Variable categorical_focal_crossentropy(Operand p, Operand target, double gamma = 2, double alpha = 0.25);
-/// 1 - 2 sum(p t) / (sum(p) + sum(t)) over all axes (a scalar); 1e-7 is added above and below.
-Variable dice(Operand prediction, Operand target);
-/// 1 - sum(p t) / (sum(p t) + alpha sum(p (1 - t)) + beta sum((1 - p) t)) over all axes (Salehi et al. 2017,
-/// arXiv:1706.05721).
-Variable tversky(Operand prediction, Operand target, double alpha = 0.5, double beta = 0.5);
+/// those of 0 where alpha is given (Lin et al. 2017, arXiv:1708.02002); elementwise. p is clipped to 1e-7 ... 1 - 1e-7,
+/// but not where it is made of logits.
+Variable binary_focal_crossentropy(Operand p, Operand target, double gamma = 2, std::optional<double> alpha = {},
+                                   const CrossentropyOptions& options = {});
+/// -sum(alpha (1 - p)^gamma t log(p)) along the last axis, of probabilities (clipped as above) and one-hot targets.
+Variable categorical_focal_crossentropy(Operand p, Operand target, double gamma = 2, double alpha = 0.25,
+                                        const CrossentropyOptions& options = {});
+/// (1 - p_t^q) / q, p_t being the probability of the target: sum(t p) along the last axis, or p[t] for integer targets
+/// (IndexError outside); between the cross-entropy (q towards 0) and 1 - p_t (q = 1). p is at least 1e-7. ValueError
+/// for q outside of (0, 1] (Zhang and Sabuncu 2018, arXiv:1805.07836).
+Variable categorical_generalized_cross_entropy(Operand p, Operand target, double q = 0.5);
+/// What the circle loss can be told.
+struct CircleOptions {
+  double gamma = 80, margin = 0.4;
+  bool remove_diagonal = true;  ///< row i of the references is no near one of row i
+  std::optional<Operand> reference_embeddings = {}, reference_labels = {};  ///< what rows are compared with
+};
+/// Of embeddings (n, d) of length 1 and integer labels (n), for each row softplus(logsumexp(gamma (m + d_p) (d_p - m))
+/// + logsumexp(gamma max(1 + m - d_n, 0) (1 - m - d_n))), m being the margin, d_p the cosine distances max(1 - e . r,
+/// 0) to the rows r of the same label and d_n those to the others; 0 where there are none of either. As Keras's, from
+/// Sun et al. 2020, arXiv:2002.10857.
+Variable circle(Operand embeddings, Operand labels, const CircleOptions& options = {});
+/// 1 - 2 sum(p t) / (sum(p) + sum(t)) over the axes (all: a scalar); 1e-7 is added above and below.
+Variable dice(Operand prediction, Operand target, const std::optional<std::vector<int>>& axis = {});
+/// 1 - sum(p t) / (sum(p t) + alpha sum(p (1 - t)) + beta sum((1 - p) t)) over the axes, all if none are named (Salehi
+/// et al. 2017, arXiv:1706.05721); 1e-7 is added above and below.
+Variable tversky(Operand prediction, Operand target, double alpha = 0.5, double beta = 0.5,
+                 const std::optional<std::vector<int>>& axis = {});
 
 /// softmax(x + b) of each row.
 Variable softmax_with_bias(Operand x, Operand b);

@@ -99,43 +99,52 @@ Variable cast(Operand x, DType dtype);
 struct ReduceOptions {
   std::optional<std::vector<int>> axis;  ///< all axes if absent; negative ones count from the end
   bool keepdims = false;                 ///< leave reduced axes as size 1
-  std::optional<DType> dtype;            ///< of the result: sum, prod, mean
-  std::optional<DType> acc_dtype;        ///< in which sums are accumulated
+  std::optional<DType> dtype;            ///< of the result
+  std::optional<DType> acc_dtype;        ///< in which it is computed before it becomes `dtype`
   ReduceOptions() = default;
   ReduceOptions(int one_axis) : axis(std::vector<int>{one_axis}) {}
   ReduceOptions(std::vector<int> axes) : axis(std::move(axes)) {}
   ReduceOptions(std::optional<std::vector<int>> axes, bool keep) : axis(std::move(axes)), keepdims(keep) {}
 };
+// Each reduction takes the dtypes that mean something to it and raises TypeError for others. Without acc_dtype, sums
+// and what is made of them are computed in the dtype that holds both x's and the result's; float16 and bfloat16 are
+// computed in float32, if that is asked for too.
+
 /// Integers are summed in 64 bits; floats along a fixed pairwise tree, so that the result does not depend on the
 /// device.
 Variable sum(Operand x, const ReduceOptions& options = {});
 Variable prod(Operand x, const ReduceOptions& options = {});
-/// sum / count; integers give float64. Of no elements: nan.
+/// sum / count; integers give float64. Of no elements: nan. An integer acc_dtype sums in it and divides in floats.
 Variable mean(Operand x, const ReduceOptions& options = {});
-/// sum((x - mean)^2) / (count - ddof), by two passes; nan (or inf) where count <= ddof.
+/// sum((x - mean)^2) / (count - ddof), by two passes; nan (or inf) where count <= ddof. TypeError for an integer
+/// acc_dtype.
 Variable var(Operand x, const ReduceOptions& options = {}, double ddof = 0);
 /// sqrt(var).
 Variable std(Operand x, const ReduceOptions& options = {}, double ddof = 0);
-/// nan if there is one; an axis without elements raises ValueError when called.
+/// nan if there is one; an axis without elements raises ValueError when called. TypeError for an acc_dtype: an element
+/// is chosen, and converted to `dtype`.
 Variable max(Operand x, const ReduceOptions& options = {});
 Variable min(Operand x, const ReduceOptions& options = {});
+/// bool. TypeError for another dtype, and for an acc_dtype.
 Variable all(Operand x, const ReduceOptions& options = {});
 Variable any(Operand x, const ReduceOptions& options = {});
-/// Index (int64) of the first largest element, of the first nan if there is one; without axis: into the flattened
-/// variable.
+/// Index (int64, or the integer `dtype`) of the first largest element, of the first nan if there is one; without axis:
+/// into the flattened variable. TypeError for a dtype that is no integer, and for an acc_dtype.
 Variable argmax(Operand x, const ReduceOptions& options = {});
 Variable argmin(Operand x, const ReduceOptions& options = {});
-/// max - min: nan if there is one; an axis without elements raises ValueError when called.
+/// max - min: nan if there is one; an axis without elements raises ValueError when called. The difference is taken in
+/// acc_dtype, else in the dtype that holds x's and the result's: with dtype=int16 that of int8 cannot overflow.
 Variable ptp(Operand x, const ReduceOptions& options = {});
 /// (sum |x|^order)^(1 / order) over the axes, all if none are named. Order infinity is max |x|, -infinity min |x|, 0
-/// the count of elements that are not 0. (Of matrices that is the entrywise norm; order 2 is Frobenius's.)
+/// the count of elements that are not 0. (Of matrices that is the entrywise norm; order 2 is Frobenius's.) TypeError
+/// for an integer acc_dtype.
 Variable norm(Operand x, double order = 2, const ReduceOptions& options = {});
 /// log(sum(exp(x))) over the axes, the maximum being subtracted first: finite for finite x; -infinity of an axis
-/// without elements.
+/// without elements. TypeError for an integer acc_dtype.
 Variable logsumexp(Operand x, const ReduceOptions& options = {});
 /// How many elements are not 0, int64.
 Variable count_nonzero(Operand x, const ReduceOptions& options = {});
-/// {max, argmax}, as Theano's max_and_argmax.
+/// {max, argmax}, as Theano's max_and_argmax. TypeError for a dtype: there are two results.
 std::pair<Variable, Variable> max_and_argmax(Operand x, const ReduceOptions& options = {});
 
 // ---- views

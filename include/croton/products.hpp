@@ -37,6 +37,15 @@ Variable outer(Operand a, Operand b);
 Variable inner(Operand a, Operand b);
 /// The sum of the products conj(a) b of all elements, in C order: a scalar.
 Variable vdot(Operand a, Operand b);
+/// NumPy's products of vectors and matrices that lie in the last axes; those in front broadcast (a stated size of 1
+/// repeats), the summed ones must be equal. Complex numbers of vectors on the left are conjugated, but for matvec's
+/// matrix. TypeError for scalars, and for vectors where matrices are taken.
+/// vecdot: sum(conj(a) b) over the last axis.
+Variable vecdot(Operand a, Operand b);
+/// The sum of matrix[..., i, j] vector[..., j] over j.
+Variable matvec(Operand matrix, Operand vector);
+/// The sum of conj(vector[..., i]) matrix[..., i, j] over i.
+Variable vecmat(Operand vector, Operand matrix);
 /// The Kronecker product: blocks a[i, j] * b. The lower rank is filled up with axes of size 1 in front.
 Variable kron(Operand a, Operand b);
 /// x multiplied by itself n times, by squaring; the unit matrix for n = 0. x is a square matrix, or a batch of them in

@@ -16,10 +16,13 @@ namespace croton {
 /// y[i] = x[0] + ... + x[i] along an axis (negative: from the end), or of the flattened x. The dtype stays (int8 wraps
 /// as int8), but bool is counted in int64; 16-bit floats are added in float32. Parts of 1024 elements are added in
 /// order and then to what lies in front of them, so that the error of element i is at most about (1024 + i / 1024) half
-/// units in the last place of the sum of magnitudes. TypeError for an axis that is not there.
-Variable cumsum(Operand x, std::optional<int> axis = {});
+/// units in the last place of the sum of magnitudes. `dtype` is that of the result, `acc_dtype` the one in which it is
+/// added up: without it, the one that holds x's and the result's. TypeError for an axis that is not there.
+Variable cumsum(Operand x, std::optional<int> axis = {}, std::optional<DType> dtype = {},
+                std::optional<DType> acc_dtype = {});
 /// y[i] = x[0] ... x[i], as cumsum. The gradient is exact where x holds zeros.
-Variable cumprod(Operand x, std::optional<int> axis = {});
+Variable cumprod(Operand x, std::optional<int> axis = {}, std::optional<DType> dtype = {},
+                 std::optional<DType> acc_dtype = {});
 
 // ---- sorting: nan is the last, -0 equals 0, equal ones keep their order ----
 /// The elements in rising order along an axis, or of the flattened x. The gradient goes back to where each came from.

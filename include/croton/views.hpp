@@ -32,6 +32,9 @@ std::vector<Variable> split_evenly(Operand x, int count, int axis = 0);
 Variable tile(Operand x, const std::vector<Operand>& repeats);
 /// Elements moved by `shift` (any integer) along the axis, round its end; without axis: of the flattened variable.
 Variable roll(Operand x, Operand shift, std::optional<int> axis = {});
+/// By shifts[i] along axes[i], one of either serving for all of the other; an axis that is named twice is moved twice.
+/// TypeError where there are as many of neither.
+Variable roll(Operand x, const std::vector<Operand>& shifts, const std::vector<int>& axes);
 /// The order along these axes reversed (all axes if absent).
 Variable flip(Operand x, std::optional<std::vector<int>> axes = {});
 

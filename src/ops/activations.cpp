@@ -1,7 +1,9 @@
 // Activations, composed of elementwise ops: fusion makes one kernel of each.
 #include <croton/activations.hpp>
 #include <croton/error.hpp>
+#include <croton/grad.hpp>
 #include <croton/nnet.hpp>
+#include <croton/sorting.hpp>
 
 #include <fmt/format.h>
 
@@ -181,6 +183,29 @@ Variable sparse_sigmoid(Operand x) {
 Variable softmin(Operand x, int axis) {
   const builder::OriginScope origin(x.where);
   return softmax(-in_floats(x), axis);
+}
+
+Variable sparsemax(Operand x, int axis) {
+  const builder::OriginScope origin(x.where);
+  ops::demand_real(x, "sparsemax");
+  const Variable given = in_floats(x);
+  const auto at = static_cast<int>(ops::normal_axes({axis}, given.rank(), "sparsemax", x)[0]);
+  const ReduceOptions along(std::vector<int>{at}, true);
+  const Variable v = cast(given, compute_dtype(given.dtype()));
+  // The largest is at most 1 above tau, so that what lies further below is none of the sum. Nothing is differentiated
+  // here: which elements are above tau does not change around x.
+  const Variable top = builder::apply("max_or_lowest", {v}, {{"axes", expr::Ints{at}}}, x.where);
+  const Variable z = v - disconnected_grad(expand_dims(top, at));
+  const Variable falling = -sort(-maximum(disconnected_grad(z), -1), at);
+  std::vector<int> pattern(static_cast<std::size_t>(v.rank()), broadcast_axis);
+  pattern[static_cast<std::size_t>(at)] = 0;
+  const Variable count = cast(dimshuffle(arange(v.shape(at)) + 1, pattern), v.dtype());
+  const Variable taken = cast(1 + count * falling > cumsum(falling, at), v.dtype());
+  const Variable first = (sum(taken * falling, along) - 1) / sum(taken, along);
+  // nan is above everything, and stays.
+  const Variable above = ~(z <= first);
+  const Variable tau = (sum(where(above, z, 0), along) - 1) / sum(cast(above, v.dtype()), along);
+  return cast(where(above, z - tau, 0), given.dtype());
 }
 
 Variable glu(Operand x, int axis) {

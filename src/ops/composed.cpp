@@ -5,9 +5,11 @@
 
 #include <cmath>
 #include <limits>
+#include <numbers>
 
 #include "base/config.hpp"
 #include "builder/gradient_context.hpp"
+#include "ops/custom_gradient.hpp"
 #include "ops/parts.hpp"
 
 namespace croton {
@@ -34,9 +36,104 @@ Variable ops::in_floats(const Operand& x) {
   return is_discrete(x.variable.dtype()) ? cast(x, base::config().float_x()) : x.variable;
 }
 
+void ops::demand_real(const Operand& x, std::string_view op) {
+  if (is_complex(x.variable.dtype()))
+    throw TypeError(fmt::format("{} ({}): {}: floats are taken, not complex numbers; take real, imag or abs of them",
+                                op, builder::describe(x.where), builder::describe(x.variable)));
+}
+
+Variable ops::complex_sinc(const Operand& z) {
+  const OriginScope origin(z.where);
+  // Near 0 the power series, whose derivatives do not cancel: (-1)^k pi^(2 k) / (2 k + 1)!
+  static constexpr double coefficients[] = {1,
+                                            -1.6449340668482264,
+                                            0.8117424252833536,
+                                            -0.19075182412208422,
+                                            0.0261478478176548,
+                                            -0.0023460810354558235,
+                                            0.000148428793031071,
+                                            -6.975873661656381e-06,
+                                            2.5312174041370274e-07};
+  const Variable near = abs(z) < 0.25, v = where(near, 1, z), square = sqr(where(near, z, 0));
+  Variable series = zeros_like(v);
+  for (auto c = std::rbegin(coefficients); c != std::rend(coefficients); ++c)
+    series = series * square + number(*c, series);
+  const Variable angle = number(std::numbers::pi, v) * v;
+  return where(near, series, sin(angle) / angle);
+}
+
+namespace {
+
+/// The numbers of a 16-bit float, told in float32, of which kernels make them: what is fused need not be on the grid.
+struct Grid {
+  int digits, lowest;  // the exponent of the least normal number
+  double top;
+
+  explicit Grid(DType dtype)
+      : digits(dtype == DType::float16 ? 11 : 8), lowest(dtype == DType::float16 ? -13 : -125), top(largest(dtype)) {}
+  /// The exponent of the last place of x, which is not 0.
+  Variable last_place(const Variable& x) const { return maximum(frexp(x).second, lowest) - digits; }
+  Variable step(const Variable& x) const { return ldexp(ones_like(x), last_place(x)); }
+  Variable nearest(const Variable& x) const {
+    const Variable place = last_place(x), rounded = ldexp(round(ldexp(x, -place)), place);
+    const Variable infinite = copysign(number(std::numeric_limits<double>::infinity(), x), x);
+    return where(abs(rounded) > number(top, x), infinite, rounded);
+  }
+};
+
+bool is_narrow(DType dtype) { return is_float(dtype) && compute_dtype(dtype) != dtype; }
+
+Variable narrow_spacing(const Variable& given) {
+  const Grid grid(given.dtype());
+  const Variable x = grid.nearest(cast(given, DType::float32)), step = grid.step(x);
+  const double infinity = std::numeric_limits<double>::infinity();
+  const Variable outwards = where(abs(x) >= number(grid.top, x), number(infinity, x), step);
+  const double least = std::ldexp(1.0, grid.lowest - grid.digits);
+  const Variable signed_step = where(eq(x, 0), number(least, x), copysign(outwards, x));
+  return cast(where(isfinite(x), signed_step, number(std::nan(""), x)), given.dtype());
+}
+
+}  // namespace
+
+Variable ops::narrow_neighbour(const Operand& a, const Operand& b, DType dtype) {
+  const Where where_made = a.variable.is_constant() ? b.where : a.where;
+  const OriginScope origin(where_made);
+  const Grid grid(dtype);
+  const Variable from = cast(a, dtype), to = cast(b, dtype);
+  const Variable x = grid.nearest(cast(from, DType::float32)), y = grid.nearest(cast(to, DType::float32));
+  // The neighbour in float32 that lies in the direction of y has the exponent whose last place is the step.
+  const Variable beside = nextafter(x, y), moved = x + copysign(grid.step(beside), y - x);
+  // Beside 0 lies a number of y's sign; a number beside 0 keeps its own. Below infinity lies the largest.
+  const Variable next = where(eq(x, 0), moved, copysign(moved, x));
+  const Variable finite = where(isinf(x), copysign(number(grid.top, x), x), next);
+  const Variable result = cast(where(eq(x, y), y, where(isnan(beside), beside, finite)), dtype);
+  const auto carrier = gradient_carrier(
+      [](const std::vector<Variable>&, const std::vector<Variable>&, const std::vector<Variable>& gradients) {
+        return std::vector<Variable>{gradients[0], zeros_like(gradients[0])};
+      },
+      "nextafter");
+  return with_gradient({result}, {from, to}, carrier, where_made)[0];
+}
+
+Variable spacing(Operand x) {
+  const OriginScope origin(x.where);
+  const Variable v = as_float(x.variable);
+  if (is_narrow(v.dtype())) return narrow_spacing(v);
+  const double infinity = std::numeric_limits<double>::infinity();
+  return nextafter(v, where(v < 0, number(-infinity, v), number(infinity, v))) - v;
+}
+
+Variable fabs(Operand x) {
+  const OriginScope origin(x.where);
+  ops::demand_real(x, "fabs");
+  return abs(as_float(x.variable));
+}
+
 Variable float_power(Operand a, Operand b) {
   const OriginScope origin(a.where);
-  return pow(cast(a, DType::float64), cast(b, DType::float64));
+  const bool complex = is_complex(a.variable.dtype()) || is_complex(b.variable.dtype());
+  const DType wide = complex ? DType::complex128 : DType::float64;
+  return pow(cast(a, wide), cast(b, wide));
 }
 
 Variable round(Operand x, Rounding mode) {

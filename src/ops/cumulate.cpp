@@ -52,8 +52,30 @@ RoutineWork cumulate_work(const RoutineSizes& s) {
   return work;
 }
 
+/// Part by part, as kernels multiply: std::complex looks for infinities that are lost so.
+std::complex<double> multiplied(std::complex<double> a, std::complex<double> b) {
+  return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
+}
+
+/// Running products of complex numbers.
+Array evaluate_complex_products(const EvaluateContext& c) {
+  const Lines lines(c.shape, c.attrs.integer("axis"));
+  std::vector<Scalar> result(static_cast<std::size_t>(lines.count()));
+  for (std::int64_t line = 0; line < lines.outer * lines.inner; ++line) {
+    std::complex<double> value = 1;
+    for (std::int64_t i = 0; i < lines.length; ++i) {
+      const std::int64_t at = lines.at(line, is_reversed(c.attrs) ? lines.length - 1 - i : i);
+      const std::complex<double> x = c.inputs[0].as_complex(at);
+      value = i == 0 ? x : multiplied(value, x);
+      result[static_cast<std::size_t>(at)] = Scalar::of_complex(value, c.dtype);
+    }
+  }
+  return expr::array_of(result, c.dtype, c.shape);
+}
+
 template <bool product>
 Array evaluate_cumulate(const EvaluateContext& c) {
+  if (product && is_complex(c.dtype)) return evaluate_complex_products(c);
   const Lines lines(c.shape, c.attrs.integer("axis"));
   std::vector<Scalar> result(static_cast<std::size_t>(lines.count()));
   for (std::int64_t line = 0; line < lines.outer * lines.inner; ++line) {
@@ -126,8 +148,8 @@ std::vector<Variable> cumprod_gradient(const GradientContext& c) {
 InferredType infer_recurrence(InferContext& c) {
   line_axis(c, 0);
   const InferredType &a = c.inputs[0], &b = c.inputs[1];
-  if (a.dtype != b.dtype || !is_float(a.dtype) || a.shape.size() != b.shape.size())
-    c.type_error("both sides must be floats of one dtype and rank");
+  if (a.dtype != b.dtype || is_discrete(a.dtype) || a.shape.size() != b.shape.size())
+    c.type_error("both sides must be floats or complex numbers of one dtype and rank");
   InferredType result = a;
   for (std::size_t d = 0; d < a.shape.size(); ++d)
     result.shape[d] = c.require_equal(a.shape[d], b.shape[d], "a linear recurrence has as many factors as terms");
@@ -145,15 +167,21 @@ RoutineWork recurrence_work(const RoutineSizes& s) {
 Array evaluate_recurrence(const EvaluateContext& c) {
   const Lines lines(c.shape, c.attrs.integer("axis"));
   const bool shifted = c.attrs.integer_or("shifted", 0) != 0;
+  const auto numbers = [](const Array& x, std::int64_t at) {
+    return is_complex(x.dtype()) ? x.as_complex(at) : std::complex<double>(x.as_double(at));
+  };
   std::vector<Scalar> result(static_cast<std::size_t>(lines.count()));
   for (std::int64_t line = 0; line < lines.outer * lines.inner; ++line) {
-    double value = 0, before = 0;
+    std::complex<double> value = 0, before = 0;
     for (std::int64_t i = 0; i < lines.length; ++i) {
       const std::int64_t at = lines.at(line, is_reversed(c.attrs) ? lines.length - 1 - i : i);
-      const double a = c.inputs[0].as_double(at), b = c.inputs[1].as_double(at);
-      value = i == 0 ? b : b + (shifted ? before : a) * value;
+      const std::complex<double> a = numbers(c.inputs[0], at), b = numbers(c.inputs[1], at);
+      value = i == 0                ? b
+              : is_complex(c.dtype) ? b + multiplied(shifted ? before : a, value)
+                                    : b.real() + (shifted ? before : a).real() * value.real();
       before = a;
-      result[static_cast<std::size_t>(at)] = Scalar::of_double(value, c.dtype);
+      result[static_cast<std::size_t>(at)] =
+          is_complex(c.dtype) ? Scalar::of_complex(value, c.dtype) : Scalar::of_double(value.real(), c.dtype);
     }
   }
   return expr::array_of(result, c.dtype, c.shape);
@@ -195,6 +223,7 @@ void register_cumulate(Registry& registry) {
        .gradient = cumprod_gradient,
        .evaluate = evaluate_cumulate<true>,
        .routine = &products,
+       .takes_complex = true,
        .batch = builder::batch_along_axis},
       {.name = "linear_recurrence",
        .kind = expr::Kind::Cumulate,
@@ -204,6 +233,7 @@ void register_cumulate(Registry& registry) {
        .gradient = recurrence_gradient,
        .evaluate = evaluate_recurrence,
        .routine = &recurrences,
+       .takes_complex = true,
        .batch = builder::batch_along_axis},
   };
   for (const expr::Op& op : ops) registry.add(op);
@@ -214,21 +244,26 @@ void register_cumulate(Registry& registry) {
 namespace croton {
 namespace {
 
-Variable cumulate(std::string_view name, const Operand& x, std::optional<int> axis) {
+/// Converts, runs along the lines, converts.
+Variable cumulate(std::string_view name, const Operand& x, std::optional<int> axis, std::optional<DType> dtype,
+                  std::optional<DType> acc_dtype) {
   const builder::OriginScope origin(x.where);
   const auto [lines, at] = ops::flat_or_axis(x, axis, name);
   // bool is counted, as NumPy does.
-  const Variable numbers = is_bool(lines.dtype()) ? cast(lines, DType::int64) : lines;
-  return builder::apply(name, {numbers}, {{"axis", std::int64_t{at}}}, x.where);
+  const DType own = is_bool(lines.dtype()) ? DType::int64 : lines.dtype(), result = dtype.value_or(own);
+  const Variable numbers = cast(lines, acc_dtype.value_or(dtype ? promote(own, result) : own));
+  const auto run = [&](const Variable& v) { return builder::apply(name, {v}, {{"axis", std::int64_t{at}}}, x.where); };
+  const bool in_parts = name == "cumsum" && is_complex(numbers.dtype());
+  return cast(in_parts ? ops::of_parts(numbers, run) : run(numbers), result);
 }
 
 }  // namespace
 
-Variable cumsum(Operand x, std::optional<int> axis) {
-  if (!is_complex(x.variable.dtype())) return cumulate("cumsum", x, axis);
-  const builder::OriginScope origin(x.where);
-  return ops::of_parts(x.variable, [&](const Variable& part) { return cumsum(part, axis); });
+Variable cumsum(Operand x, std::optional<int> axis, std::optional<DType> dtype, std::optional<DType> acc_dtype) {
+  return cumulate("cumsum", x, axis, dtype, acc_dtype);
 }
-Variable cumprod(Operand x, std::optional<int> axis) { return cumulate("cumprod", x, axis); }
+Variable cumprod(Operand x, std::optional<int> axis, std::optional<DType> dtype, std::optional<DType> acc_dtype) {
+  return cumulate("cumprod", x, axis, dtype, acc_dtype);
+}
 
 }  // namespace croton

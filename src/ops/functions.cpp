@@ -7,6 +7,7 @@
 
 #include <bit>
 
+#include "ops/parts.hpp"
 #include "ops/rows.hpp"
 #include "ops/special_reference.hpp"
 
@@ -28,7 +29,7 @@ Types count(DTypes t) {
   if (!is_discrete(t[0])) throw TypeError("only integers and bool are taken");
   return {DType::uint8, t[0]};
 }
-/// Neighbours are those of the type in which kernels compute.
+/// Neighbours are those of the type in which kernels compute; croton::nextafter composes those of 16-bit floats.
 Types wide_real(DTypes t) {
   const Types result = real(t);
   if (compute_dtype(result.result) != result.result)
@@ -232,7 +233,7 @@ Variable arccosh(Operand x) { return unary("arccosh", x); }
 Variable arctanh(Operand x) { return unary("arctanh", x); }
 Variable deg2rad(Operand x) { return unary("deg2rad", x); }
 Variable rad2deg(Operand x) { return unary("rad2deg", x); }
-Variable sinc(Operand x) { return unary("sinc", x); }
+Variable sinc(Operand x) { return is_complex(x.variable.dtype()) ? ops::complex_sinc(x) : unary("sinc", x); }
 Variable cbrt(Operand x) { return unary("cbrt", x); }
 Variable hypot(Operand a, Operand b) { return binary("hypot", a, b); }
 Variable exp10(Operand x) { return unary("exp10", x); }
@@ -247,7 +248,11 @@ Variable fmod(Operand a, Operand b) { return binary("fmod", a, b); }
 Variable isfinite(Operand x) { return unary("isfinite", x); }
 Variable signbit(Operand x) { return unary("signbit", x); }
 Variable copysign(Operand a, Operand b) { return binary("copysign", a, b); }
-Variable nextafter(Operand a, Operand b) { return binary("nextafter", a, b); }
+Variable nextafter(Operand a, Operand b) {
+  const DType dtype = promote(a.variable.dtype(), b.variable.dtype());
+  return is_float(dtype) && compute_dtype(dtype) != dtype ? ops::narrow_neighbour(a, b, dtype)
+                                                          : binary("nextafter", a, b);
+}
 Variable fmax(Operand a, Operand b) { return binary("fmax", a, b); }
 Variable fmin(Operand a, Operand b) { return binary("fmin", a, b); }
 Variable heaviside(Operand x, Operand at_zero) { return binary("heaviside", x, at_zero); }

@@ -308,6 +308,19 @@ Variable roll(Operand x, Operand shift, std::optional<int> axis) {
   return concatenate({part_along(x.variable, at, front, {}), part_along(x.variable, at, {}, front)}, at);
 }
 
+Variable roll(Operand x, const std::vector<Operand>& shifts, const std::vector<int>& axes) {
+  const builder::OriginScope origin(x.where);
+  const std::size_t count = std::max(shifts.size(), axes.size());
+  if ((shifts.size() != count && shifts.size() != 1) || (axes.size() != count && axes.size() != 1))
+    throw TypeError(fmt::format("roll ({}): {}: {} shifts along {} axes; one serves for all, else there are as many",
+                                describe(x.where), describe(x.variable), shifts.size(), axes.size()));
+  for (const int axis : axes) one_axis(axis, x.variable.rank(), "roll", x);
+  Variable result = x.variable;
+  for (std::size_t i = 0; i < count; ++i)
+    result = roll(Operand(result, x.where), shifts[shifts.size() == 1 ? 0 : i], axes[axes.size() == 1 ? 0 : i]);
+  return result;
+}
+
 Variable flip(Operand x, std::optional<std::vector<int>> axes) {
   const builder::OriginScope origin(x.where);
   std::vector<SliceSpec> specs(static_cast<std::size_t>(x.variable.rank()), slice());

@@ -5,9 +5,11 @@
 
 #include <fmt/format.h>
 
+#include <limits>
 #include <numbers>
 
 #include "builder/gradient_context.hpp"
+#include "ops/crossentropy.hpp"
 #include "ops/parts.hpp"
 
 namespace croton::nnet {
@@ -32,10 +34,16 @@ Variable clipped(const Operand& p, double low, double high) {
 Variable at_least(const Variable& x, double low) { return maximum(x, number(low, x)); }
 Variable probability(const Operand& p) { return clipped(p, epsilon, 1 - epsilon); }
 
+void demand_real(std::string_view op, const Operand& prediction, const Operand& target) {
+  ops::demand_real(prediction, op);
+  ops::demand_real(target, op);
+}
+
 }  // namespace
 
 Variable mean_squared_error(Operand prediction, Operand target) {
   const builder::OriginScope origin(prediction.where);
+  demand_real("mean_squared_error", prediction, target);
   return mean_of(sqr(in_floats(prediction) - in_floats(target)));
 }
 
@@ -96,6 +104,7 @@ Variable kl_divergence(Operand prediction, Operand target) {
 
 Variable poisson(Operand prediction, Operand target) {
   const builder::OriginScope origin(prediction.where);
+  demand_real("poisson", prediction, target);
   const Variable p = in_floats(prediction);
   return mean_of(p - in_floats(target) * log(p + number(epsilon, p)));
 }
@@ -109,10 +118,8 @@ Variable cosine_similarity(Operand prediction, Operand target, int axis) {
 }
 
 Variable sigmoid_binary_crossentropy(Operand logits, Operand target) {
-  // Both terms are exact for targets 0 and 1, and their slopes have no kink.
   const builder::OriginScope origin(logits.where);
-  const Variable z = in_floats(logits), t = in_floats(target);
-  return t * croton::softplus(-z) + (1 - t) * croton::softplus(z);
+  return binary_crossentropy(logits, target, {.from_logits = true});
 }
 
 Variable softmax_crossentropy(Operand logits, Operand target) {
@@ -120,30 +127,102 @@ Variable softmax_crossentropy(Operand logits, Operand target) {
   return categorical_crossentropy(softmax(in_floats(logits)), target);
 }
 
-Variable binary_focal_crossentropy(Operand probabilities, Operand target, double gamma, std::optional<double> alpha) {
+Variable binary_focal_crossentropy(Operand probabilities, Operand target, double gamma, std::optional<double> alpha,
+                                   const CrossentropyOptions& options) {
   const builder::OriginScope origin(probabilities.where);
-  const Variable p = probability(probabilities), t = in_floats(target);
-  const Variable of_target = t * p + (1 - t) * (1 - p);
-  const Variable loss = pow(1 - of_target, number(gamma, p)) * -(t * log(p) + (1 - t) * log(1 - p));
+  ops::check_crossentropy("binary_focal_crossentropy", probabilities, target, options, false);
+  const bool logits = options.from_logits;
+  const Variable p = logits ? in_floats(probabilities) : probability(probabilities);
+  const Variable t = ops::smoothed(in_floats(target), options.label_smoothing, 2);
+  // Of logits z: 1 - sigmoid(z) is sigmoid(-z), and the logarithms are softplus.
+  const Variable others =
+      logits ? t * croton::sigmoid(-p) + (1 - t) * croton::sigmoid(p) : 1 - (t * p + (1 - t) * (1 - p));
+  const Variable entropy =
+      logits ? t * croton::softplus(-p) + (1 - t) * croton::softplus(p) : -(t * log(p) + (1 - t) * log(1 - p));
+  const Variable loss = pow(others, number(gamma, p)) * entropy;
   return alpha ? (t * number(*alpha, p) + (1 - t) * number(1 - *alpha, p)) * loss : loss;
 }
 
-Variable categorical_focal_crossentropy(Operand probabilities, Operand target, double gamma, double alpha) {
+Variable categorical_focal_crossentropy(Operand probabilities, Operand target, double gamma, double alpha,
+                                        const CrossentropyOptions& options) {
   const builder::OriginScope origin(probabilities.where);
-  const Variable p = probability(probabilities);
-  return sum_of(number(alpha, p) * pow(1 - p, number(gamma, p)) * -(in_floats(target) * log(p)));
+  ops::check_crossentropy("categorical_focal_crossentropy", probabilities, target, options, false);
+  const bool logits = options.from_logits;
+  const Variable p = logits ? log_softmax(probabilities) : probability(probabilities);
+  const Variable t = ops::smoothed(in_floats(target), options.label_smoothing, p.shape(-1));
+  const Variable others = logits ? -expm1(p) : 1 - p, log_p = logits ? p : log(p);
+  return sum_of(number(alpha, p) * pow(others, number(gamma, p)) * -(t * log_p));
 }
 
-Variable dice(Operand prediction, Operand target) {
+Variable categorical_generalized_cross_entropy(Operand probabilities, Operand target, double q) {
+  const builder::OriginScope origin(probabilities.where);
+  demand_real("categorical_generalized_cross_entropy", probabilities, target);
+  if (!(q > 0 && q <= 1))
+    throw ValueError(
+        fmt::format("categorical_generalized_cross_entropy ({}): q = {}, where numbers above 0 and up to "
+                    "1 are taken",
+                    builder::describe(probabilities.where), q));
+  const Variable p = in_floats(probabilities);
+  const bool classes = is_integer(target.variable.dtype()) && target.variable.rank() + 1 == p.rank();
+  // By logarithms: the difference of 1 and a power near it would cancel.
+  const Variable log_p = classes ? -categorical_crossentropy(at_least(p, epsilon), target)
+                                 : log(at_least(sum(in_floats(target) * p, last), epsilon));
+  return -expm1(number(q, p) * log_p) / number(q, p);
+}
+
+namespace {
+
+/// logsumexp of the terms that the mask chooses, a row; 0 of rows without, and `any` says which have some.
+Variable masked_logsumexp(const Variable& terms, const Variable& mask, const Variable& any_there) {
+  const Variable lowest = number(-std::numeric_limits<double>::infinity(), terms);
+  return logsumexp(where(mask, terms, where(expand_dims(any_there, 1), lowest, zeros_like(terms))), 1);
+}
+
+}  // namespace
+
+Variable circle(Operand embeddings, Operand labels, const CircleOptions& options) {
+  const builder::OriginScope origin(embeddings.where);
+  demand_real("circle", embeddings, labels);
+  const Operand with = options.reference_embeddings.value_or(embeddings);
+  const Operand of = options.reference_labels.value_or(labels);
+  if (embeddings.variable.rank() != 2 || with.variable.rank() != 2 || labels.variable.rank() != 1 ||
+      of.variable.rank() != 1)
+    throw TypeError(fmt::format("circle ({}): {}, {}: embeddings are a matrix, labels a vector",
+                                builder::describe(embeddings.where), builder::describe(embeddings.variable),
+                                builder::describe(labels.variable)));
+  const Variable e = in_floats(embeddings), distance = maximum(1 - dot(e, transpose(in_floats(with))), 0);
+  const Variable same = eq(dimshuffle(labels, {0, broadcast_axis}), dimshuffle(of, {broadcast_axis, 0}));
+  Variable near = same;
+  if (options.remove_diagonal) {
+    const Variable rows = arange(distance.shape(0)), columns = arange(distance.shape(1));
+    near = same & neq(dimshuffle(rows, {0, broadcast_axis}), dimshuffle(columns, {broadcast_axis, 0}));
+  }
+  const Variable far = ~same, some_near = any(near, 1), some_far = any(far, 1);
+  const double m = options.margin;
+  const Variable margin = number(m, e), gamma = number(options.gamma, e);
+  const Variable pull = gamma * (margin + distance) * (distance - margin);
+  const Variable push = gamma * maximum(number(1 + m, e) - distance, 0) * (number(1 - m, e) - distance);
+  const Variable loss =
+      croton::softplus(masked_logsumexp(pull, near, some_near) + masked_logsumexp(push, far, some_far));
+  return where(some_near & some_far, loss, zeros_like(loss));
+}
+
+Variable dice(Operand prediction, Operand target, const std::optional<std::vector<int>>& axis) {
   const builder::OriginScope origin(prediction.where);
+  demand_real("dice", prediction, target);
+  const ReduceOptions over(axis, false);
   const Variable p = in_floats(prediction), t = in_floats(target);
-  return 1 - (2 * sum(p * t) + number(epsilon, p)) / (sum(p) + sum(t) + number(epsilon, p));
+  return 1 - (2 * sum(p * t, over) + number(epsilon, p)) / (sum(p, over) + sum(t, over) + number(epsilon, p));
 }
 
-Variable tversky(Operand prediction, Operand target, double alpha, double beta) {
+Variable tversky(Operand prediction, Operand target, double alpha, double beta,
+                 const std::optional<std::vector<int>>& axis) {
   const builder::OriginScope origin(prediction.where);
-  const Variable p = in_floats(prediction), t = in_floats(target), both = sum(p * t);
-  const Variable tiny = number(epsilon, p), false_positive = sum(p * (1 - t)), false_negative = sum((1 - p) * t);
+  demand_real("tversky", prediction, target);
+  const ReduceOptions over(axis, false);
+  const Variable p = in_floats(prediction), t = in_floats(target), both = sum(p * t, over);
+  const Variable tiny = number(epsilon, p), false_positive = sum(p * (1 - t), over),
+                 false_negative = sum((1 - p) * t, over);
   return 1 - (both + tiny) / (both + number(alpha, p) * false_positive + number(beta, p) * false_negative + tiny);
 }
 

@@ -12,6 +12,7 @@
 #include "builder/batch.hpp"
 #include "builder/gradient_context.hpp"
 #include "expr/arena.hpp"
+#include "ops/crossentropy.hpp"
 #include "ops/parts.hpp"
 #include "ops/registry.hpp"
 
@@ -316,6 +317,28 @@ void register_nnet(Registry& registry) {
 
 }  // namespace croton::ops
 
+namespace croton::ops {
+
+void check_crossentropy(std::string_view op, const Operand& p, const Operand& target,
+                        const nnet::CrossentropyOptions& options, bool classes) {
+  demand_real(p, op);
+  demand_real(target, op);
+  if (!(options.label_smoothing >= 0 && options.label_smoothing <= 1))
+    throw ValueError(fmt::format("{} ({}): a label_smoothing of {}, where 0 to 1 is taken", op,
+                                 builder::describe(p.where), options.label_smoothing));
+  if (options.ignore_class && !classes)
+    throw TypeError(fmt::format("{} ({}): {}: ignore_class is for targets that are class numbers", op,
+                                builder::describe(p.where), builder::describe(target.variable)));
+}
+
+Variable smoothed(const Variable& target, double smoothing, const Operand& classes) {
+  if (smoothing == 0) return target;
+  return builder::number(1 - smoothing, target) * target +
+         builder::number(smoothing, target) / cast(classes, target.dtype());
+}
+
+}  // namespace croton::ops
+
 namespace croton::nnet {
 namespace {
 
@@ -326,45 +349,121 @@ Variable along_axis(std::string_view op, const Operand& x, int axis) {
 
 }  // namespace
 
+/// The op over several axes, which go last and become one.
+Variable over_axes(std::string_view op, const Operand& x, const std::vector<int>& given) {
+  const std::vector<std::int64_t> axes = ops::normal_axes(given, x.variable.rank(), op, x);
+  const builder::OriginScope origin(x.where);
+  if (axes.empty()) throw TypeError(fmt::format("{} ({}): no axes are named", op, builder::describe(x.where)));
+  if (axes.size() == 1) return along_axis(op, x, static_cast<int>(axes[0]));
+  std::vector<int> order, back(static_cast<std::size_t>(x.variable.rank()));
+  for (int axis = 0; axis < x.variable.rank(); ++axis) {
+    if (!std::ranges::binary_search(axes, axis)) order.push_back(axis);
+  }
+  std::vector<Operand> lines;
+  for (const int axis : order) lines.emplace_back(x.variable.shape(axis));
+  Variable length = x.variable.shape(static_cast<int>(axes[0]));
+  for (std::size_t i = 1; i < axes.size(); ++i) length = length * x.variable.shape(static_cast<int>(axes[i]));
+  lines.emplace_back(length);
+  order.insert(order.end(), axes.begin(), axes.end());
+  for (std::size_t i = 0; i < order.size(); ++i) back[static_cast<std::size_t>(order[i])] = static_cast<int>(i);
+  const Variable moved = dimshuffle(x, order);
+  std::vector<Operand> shape;
+  for (const Variable& size : moved.shape()) shape.emplace_back(size);
+  return dimshuffle(reshape(along_axis(op, Operand(reshape(moved, lines), x.where), -1), shape), back);
+}
+
+[[noreturn]] void refuse(std::string_view op, const Operand& p, const Operand& target, std::string_view why) {
+  throw TypeError(fmt::format("{} ({}): {}, {}: {}", op, builder::describe(p.where), builder::describe(p.variable),
+                              builder::describe(target.variable), why));
+}
+
+/// Whether a target is to count.
+Variable counted(const Variable& target, const CrossentropyOptions& options) {
+  return neq(target, Operand(static_cast<long>(*options.ignore_class)));
+}
+
+/// -log of the target's probability, a row; from_logits: of the softmax.
+Variable of_classes(const Operand& p, const Variable& target, const CrossentropyOptions& options) {
+  const Variable v = options.from_logits ? softmax(p) : p.variable;
+  if (!options.ignore_class) return builder::apply("crossentropy", {v, target}, {}, p.where);
+  // What is ignored asks for the likeliest class: no number of v is 0 there, over which the gradient would divide.
+  const Variable asked =
+      where(counted(target, options), cast(target, DType::int64), argmax(p.variable, ReduceOptions(-1)));
+  return builder::apply("crossentropy", {v, asked}, {}, p.where);
+}
+
 Variable softmax(Operand x, int axis) { return along_axis("softmax", x, axis); }
+Variable softmax(Operand x, const std::vector<int>& axes) { return over_axes("softmax", x, axes); }
 Variable log_softmax(Operand x, int axis) { return along_axis("log_softmax", x, axis); }
+Variable log_softmax(Operand x, const std::vector<int>& axes) { return over_axes("log_softmax", x, axes); }
 Variable logsumexp(Operand x, int axis, bool keepdims) {
   const Variable result = along_axis("logsumexp", x, axis);
   return keepdims ? expand_dims(Operand(result, x.where), axis) : result;
 }
 Variable relu(Operand x, double alpha) {
   const builder::OriginScope origin(x.where);
+  ops::demand_real(x, "relu");
   const Variable v = ops::in_floats(x);
   if (alpha == 0) return builder::number(0.5, v) * (v + abs(v));
   // alpha x below 0: 0.5 (1 + alpha) x + 0.5 (1 - alpha) |x|
   return builder::number(0.5 * (1 + alpha), v) * v + builder::number(0.5 * (1 - alpha), v) * abs(v);
 }
+Variable relu(Operand x, const ReluOptions& options) {
+  const builder::OriginScope origin(x.where);
+  ops::demand_real(x, "relu");
+  const Variable v = ops::in_floats(x), threshold = builder::number(options.threshold, v);
+  Variable above = v;
+  if (options.max_value) {
+    const Variable most = builder::number(*options.max_value, v);
+    above = where(v >= most, most, v);
+  }
+  return where(v <= threshold, builder::number(options.negative_slope, v) * (v - threshold), above);
+}
 Variable sigmoid(Operand x) { return croton::sigmoid(x); }
 Variable softplus(Operand x) { return croton::softplus(x); }
 
-Variable categorical_crossentropy(Operand p, Operand target) {
+Variable categorical_crossentropy(Operand p, Operand target, const CrossentropyOptions& options) {
   const builder::OriginScope origin(p.where);
-  const Variable &probabilities = p.variable, &t = target.variable;
-  if (is_integer(t.dtype()) && t.rank() + 1 == probabilities.rank())
-    return builder::apply("crossentropy", {probabilities, t}, {}, p.where);
-  if (t.rank() != probabilities.rank()) {
-    throw TypeError(fmt::format(
-        "categorical_crossentropy ({}): {}, {}: the targets must be integer class numbers (one dimension less than "
-        "the probabilities) or have the probabilities' shape",
-        builder::describe(p.where), builder::describe(probabilities), builder::describe(t)));
+  constexpr std::string_view op = "categorical_crossentropy";
+  const int rank = p.variable.rank();
+  const bool classes = is_integer(target.variable.dtype()) && target.variable.rank() + 1 == rank;
+  ops::check_crossentropy(op, p, target, options, classes);
+  if (!classes && target.variable.rank() != rank)
+    refuse(op, p, target,
+           "the targets must be integer class numbers (one dimension less than the probabilities) or have the "
+           "probabilities' shape");
+  const ReduceOptions last(-1);
+  const auto logs = [&] { return options.from_logits ? log_softmax(p) : log(p); };
+  const double smoothing = options.label_smoothing;
+  if (!classes) {
+    const Variable log_p = logs();
+    if (smoothing == 0) return -sum(target * log_p, last);
+    return -sum(ops::smoothed(ops::in_floats(target), smoothing, p.variable.shape(-1)) * log_p, last);
   }
-  return -sum(target * log(p), ReduceOptions(-1));
+  Variable loss = of_classes(p, target.variable, options);
+  if (smoothing != 0)
+    loss = builder::number(1 - smoothing, loss) * loss - builder::number(smoothing, loss) * mean(logs(), last);
+  return options.ignore_class ? where(counted(target.variable, options), loss, zeros_like(loss)) : loss;
 }
 
-Variable binary_crossentropy(Operand p, Operand target) {
+Variable binary_crossentropy(Operand p, Operand target, const CrossentropyOptions& options) {
   const builder::OriginScope origin(p.where);
-  const Variable when_true = target * log(p);
-  const Variable when_false = (1 - target) * log(1 - p);
+  ops::check_crossentropy("binary_crossentropy", p, target, options, false);
+  Variable t = target.variable;
+  if (options.label_smoothing != 0) t = ops::smoothed(ops::in_floats(target), options.label_smoothing, 2);
+  if (options.from_logits) {
+    // Both terms are exact for targets 0 and 1, and their slopes have no kink.
+    const Variable z = ops::in_floats(p), of = ops::in_floats(t);
+    return of * croton::softplus(-z) + (1 - of) * croton::softplus(z);
+  }
+  const Variable when_true = t * log(p);
+  const Variable when_false = (1 - t) * log(1 - p);
   return -(when_true + when_false);
 }
 
 Variable layer_norm(Operand x, double eps) {
   const builder::OriginScope origin(x.where);
+  ops::demand_real(x, "layer_norm");
   const ReduceOptions last(std::vector<int>{-1}, true);
   const Variable centred = x - mean(x, last);
   return centred / sqrt(mean(sqr(centred), last) + builder::number(eps, centred));

@@ -12,6 +12,12 @@ namespace croton::ops {
 
 /// x, integers and bool as floatX.
 Variable in_floats(const Operand& x);
+/// TypeError of the operation `op` for complex numbers, which have no meaning to it.
+void demand_real(const Operand& x, std::string_view op);
+/// sin(pi z) / (pi z) of complex z.
+Variable complex_sinc(const Operand& z);
+/// nextafter(a, b) of float16 or bfloat16.
+Variable narrow_neighbour(const Operand& a, const Operand& b, DType dtype);
 /// f of the real and of the imaginary part of complex numbers.
 template <class F>
 Variable of_parts(const Variable& z, F f) {

@@ -340,6 +340,44 @@ Variable vdot(Operand a, Operand b) {
   return dot(line(left), line(b.variable));
 }
 
+Variable vecdot(Operand a, Operand b) {
+  const Where where = line_of(a, b);
+  const OriginScope origin(where);
+  const Variable &x = a.variable, &y = b.variable;
+  if (x.rank() == 0 || y.rank() == 0) refuse("vecdot", where, x, y, "a scalar is no vector; multiply by it with *");
+  const std::int64_t length = x.type().shape.back(), other = y.type().shape.back();
+  if (length != unknown_size && other != unknown_size && length != other)
+    throw ShapeError(fmt::format("vecdot ({}): {} but {}: the last axes must be equal, {} is not {}", describe(where),
+                                 describe(x), describe(y), length, other));
+  const DType dtype = promote(x.dtype(), y.dtype()), compute = compute_dtype(dtype);
+  Variable left = cast(cast(conj(a), dtype), compute), right = cast(cast(y, dtype), compute);
+  // A stated size of 1 would repeat beside an unknown one.
+  if (x.type().broadcasts(x.type().rank() - 1) != y.type().broadcasts(y.type().rank() - 1))
+    make_equal(left, {x.rank() - 1}, right, {y.rank() - 1});
+  return cast(sum(left * right, ReduceOptions(-1)), dtype);
+}
+
+Variable matvec(Operand matrix, Operand vector) {
+  const Where where = line_of(matrix, vector);
+  const OriginScope origin(where);
+  const Variable &m = matrix.variable, &v = vector.variable;
+  if (m.rank() < 2 || v.rank() == 0) refuse("matvec", where, m, v, "a matrix and a vector are taken, in the last axes");
+  // Many vectors beside one matrix are the rows of one product.
+  if (v.rank() == 1) return dot(Operand(m, where), v);
+  if (m.rank() == 2) return dot(Operand(v, where), transpose(m));
+  return squeeze(matmul(Operand(m, where), expand_dims(v, -1)), -1);
+}
+
+Variable vecmat(Operand vector, Operand matrix) {
+  const Where where = line_of(vector, matrix);
+  const OriginScope origin(where);
+  const Variable &v = vector.variable, &m = matrix.variable;
+  if (m.rank() < 2 || v.rank() == 0) refuse("vecmat", where, v, m, "a vector and a matrix are taken, in the last axes");
+  const Operand left(conj(vector), where);
+  if (v.rank() == 1 || m.rank() == 2) return matmul(left, m);
+  return squeeze(matmul(Operand(expand_dims(left, -2), where), m), -2);
+}
+
 Variable kron(Operand a, Operand b) {
   const OriginScope origin(line_of(a, b));
   const int rank = std::max(a.variable.rank(), b.variable.rank());

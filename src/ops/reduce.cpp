@@ -347,6 +347,57 @@ Operand truth(const Operand& x) {
   return x.variable.dtype() == DType::bool_ ? x : Operand(neq(x, Operand(0, x.where)), x.where);
 }
 
+[[noreturn]] void refuse(std::string_view op, const Operand& x, const std::string& why) {
+  throw TypeError(fmt::format("{} ({}): {}: {}", op, builder::describe(x.where), builder::describe(x.variable), why));
+}
+
+/// What a reduction that chooses among its elements has no use for.
+void refuse_acc_dtype(std::string_view op, const Operand& x, const ReduceOptions& options) {
+  if (options.acc_dtype)
+    refuse(
+        op, x,
+        fmt::format("acc_dtype={}, but nothing is added up; dtype is that of the result", name_of(*options.acc_dtype)));
+}
+
+/// In the dtype of the options, if they name one.
+Variable as_asked(const Variable& result, const Operand& x, const ReduceOptions& options) {
+  return options.dtype ? cast(Operand(result, x.where), *options.dtype) : result;
+}
+
+/// max and min: one of the elements, converted.
+Variable extreme(std::string_view op, const Operand& x, const ReduceOptions& options) {
+  refuse_acc_dtype(op, x, options);
+  return as_asked(reduce(op, x, options), x, options);
+}
+
+/// argmax and argmin.
+Variable position(std::string_view op, const Operand& x, const ReduceOptions& options) {
+  refuse_acc_dtype(op, x, options);
+  if (options.dtype && !is_integer(*options.dtype))
+    refuse(op, x, fmt::format("dtype={}; a position is an integer", name_of(*options.dtype)));
+  return as_asked(reduce(op, x, options), x, options);
+}
+
+/// all and any.
+Variable decided(std::string_view op, const Operand& x, const ReduceOptions& options) {
+  refuse_acc_dtype(op, x, options);
+  if (options.dtype && !is_bool(*options.dtype))
+    refuse(op, x, fmt::format("dtype={}; the result is bool, which cast converts", name_of(*options.dtype)));
+  return reduce(op, truth(x), options);
+}
+
+/// `f(x, options)` of reductions that compute in floats: computed in acc_dtype, or in the dtype that holds `own` and
+/// the result's, and converted at the end. `own` is what the result has where nothing is asked for.
+template <class F>
+Variable computed_in_floats(std::string_view op, const Operand& x, const ReduceOptions& options, DType own, F f) {
+  if (!options.dtype && !options.acc_dtype) return f(x, options);
+  const DType result = options.dtype.value_or(own);
+  DType wide = options.acc_dtype.value_or(compute_dtype(promote(own, result)));
+  if (is_discrete(wide)) refuse(op, x, fmt::format("acc_dtype={}; it is computed in floats", name_of(wide)));
+  if (is_complex(x.variable.dtype())) wide = promote(wide, DType::complex64);
+  return cast(f(Operand(cast(x, wide), x.where), ReduceOptions(options.axis, options.keepdims)), result);
+}
+
 /// sum and prod: widen, reduce, convert.
 Variable accumulate(std::string_view op, const Operand& x, const ReduceOptions& options) {
   const DType own = x.variable.dtype();
@@ -361,12 +412,12 @@ Variable accumulate(std::string_view op, const Operand& x, const ReduceOptions& 
 
 Variable sum(Operand x, const ReduceOptions& options) { return accumulate("sum", x, options); }
 Variable prod(Operand x, const ReduceOptions& options) { return accumulate("prod", x, options); }
-Variable max(Operand x, const ReduceOptions& options) { return reduce("max", x, options); }
-Variable min(Operand x, const ReduceOptions& options) { return reduce("min", x, options); }
-Variable argmax(Operand x, const ReduceOptions& options) { return reduce("argmax", x, options); }
-Variable argmin(Operand x, const ReduceOptions& options) { return reduce("argmin", x, options); }
-Variable all(Operand x, const ReduceOptions& options) { return reduce("all", truth(x), options); }
-Variable any(Operand x, const ReduceOptions& options) { return reduce("any", truth(x), options); }
+Variable max(Operand x, const ReduceOptions& options) { return extreme("max", x, options); }
+Variable min(Operand x, const ReduceOptions& options) { return extreme("min", x, options); }
+Variable argmax(Operand x, const ReduceOptions& options) { return position("argmax", x, options); }
+Variable argmin(Operand x, const ReduceOptions& options) { return position("argmin", x, options); }
+Variable all(Operand x, const ReduceOptions& options) { return decided("all", x, options); }
+Variable any(Operand x, const ReduceOptions& options) { return decided("any", x, options); }
 
 Variable mean(Operand x, const ReduceOptions& options) {
   const DType own = is_discrete(x.variable.dtype()) ? DType::float64 : x.variable.dtype();
@@ -375,36 +426,56 @@ Variable mean(Operand x, const ReduceOptions& options) {
   const Variable count = element_count(x, options, "mean");
   ReduceOptions inner = options;
   inner.dtype = inner.acc_dtype = std::nullopt;
-  const Variable total = reduce("sum", Operand(cast(x, accumulator), x.where), inner);
-  return cast(Operand(Operand(total, x.where) / Operand(cast(Operand(count, x.where), accumulator), x.where), x.where),
+  Variable total = reduce("sum", Operand(cast(x, accumulator), x.where), inner);
+  // The quotient of two integers would be floatX.
+  const DType quotient = is_discrete(accumulator) ? compute_dtype(own) : accumulator;
+  if (is_discrete(accumulator)) total = cast(Operand(total, x.where), quotient);
+  return cast(Operand(Operand(total, x.where) / Operand(cast(Operand(count, x.where), quotient), x.where), x.where),
               options.dtype.value_or(own));
 }
 
-Variable var(Operand x, const ReduceOptions& options, double ddof) {
-  const builder::OriginScope origin(x.where);
-  // Of complex numbers: the mean of |x - mean|^2.
-  if (is_complex(x.variable.dtype())) return var(real(x), options, ddof) + var(imag(x), options, ddof);
+namespace {
+
+/// Of floats; without dtypes in the options.
+Variable spread_of(const Operand& x, const ReduceOptions& options, double ddof) {
   ReduceOptions kept = options;
   kept.keepdims = true;
   const Variable squares = sqr(x - mean(x, kept));
   if (ddof == 0) return mean(squares, options);
-  const DType result = options.dtype.value_or(squares.dtype());
+  const DType result = squares.dtype();
   const Variable count = cast(element_count(x, options, "var"), compute_dtype(result));
   return cast(sum(squares, options) / maximum(count - builder::number(ddof, count), 0), result);
 }
-Variable std(Operand x, const ReduceOptions& options, double ddof) {
+
+/// Of complex numbers var is the mean of |x - mean|^2: the sum of those of both parts.
+Variable spread(std::string_view op, const Operand& x, const ReduceOptions& options, double ddof, bool root) {
   const builder::OriginScope origin(x.where);
-  return sqrt(var(x, options, ddof));
+  const DType given = x.variable.dtype();
+  const DType own = is_discrete(given) ? DType::float64 : is_complex(given) ? real(x).dtype() : given;
+  return computed_in_floats(op, x, options, own, [&](const Operand& v, const ReduceOptions& axes) {
+    const auto of = [&](const Variable& part) { return spread_of(Operand(part, x.where), axes, ddof); };
+    const Variable var = is_complex(v.variable.dtype()) ? of(real(v)) + of(imag(v)) : of(v.variable);
+    return root ? sqrt(var) : var;
+  });
 }
+
+}  // namespace
+
+Variable var(Operand x, const ReduceOptions& options, double ddof) { return spread("var", x, options, ddof, false); }
+Variable std(Operand x, const ReduceOptions& options, double ddof) { return spread("std", x, options, ddof, true); }
 
 Variable ptp(Operand x, const ReduceOptions& options) {
   const builder::OriginScope origin(x.where);
-  return max(x, options) - min(x, options);
+  const DType own = x.variable.dtype(), result = options.dtype.value_or(own);
+  const DType wide = options.acc_dtype.value_or(promote(own, result));
+  const ReduceOptions axes(options.axis, options.keepdims);
+  return cast(cast(max(x, axes), wide) - cast(min(x, axes), wide), result);
 }
 
-Variable norm(Operand x, double order, const ReduceOptions& options) {
-  const builder::OriginScope origin(x.where);
-  const Variable given = ops::in_floats(x), v = is_complex(given.dtype()) ? abs(given) : given;
+namespace {
+
+/// Of floats; without dtypes in the options.
+Variable norm_of(const Variable& v, double order, const ReduceOptions& options) {
   if (std::isinf(order)) return order > 0 ? max(abs(v), options) : min(abs(v), options);
   if (order == 0) return sum(cast(neq(v, 0), v.dtype()), options);
   if (order == 1) return sum(abs(v), options);
@@ -412,8 +483,7 @@ Variable norm(Operand x, double order, const ReduceOptions& options) {
   return pow(sum(pow(abs(v), builder::number(order, v)), options), builder::number(1 / order, v));
 }
 
-Variable logsumexp(Operand x, const ReduceOptions& options) {
-  const builder::OriginScope origin(x.where);
+Variable logsumexp_of(const Operand& x, const ReduceOptions& options) {
   const std::vector<int> axes = axes_of(x, options, "logsumexp");
   // The axes go last and become one, which is what the op of networks, and the rules about it, know.
   std::vector<int> order;
@@ -430,12 +500,31 @@ Variable logsumexp(Operand x, const ReduceOptions& options) {
   return options.keepdims ? ops::with_kept_axes(result, axes, x.variable.rank()) : result;
 }
 
+}  // namespace
+
+Variable norm(Operand x, double order, const ReduceOptions& options) {
+  const builder::OriginScope origin(x.where);
+  const Variable given = ops::in_floats(x);
+  const Operand sizes(is_complex(given.dtype()) ? abs(given) : given, x.where);
+  return computed_in_floats(
+      "norm", sizes, options, sizes.variable.dtype(),
+      [&](const Operand& v, const ReduceOptions& axes) { return norm_of(v.variable, order, axes); });
+}
+
+Variable logsumexp(Operand x, const ReduceOptions& options) {
+  const builder::OriginScope origin(x.where);
+  return computed_in_floats("logsumexp", x, options, ops::in_floats(x).dtype(), logsumexp_of);
+}
+
 Variable count_nonzero(Operand x, const ReduceOptions& options) {
   const builder::OriginScope origin(x.where);
   return sum(neq(x, 0), options);
 }
 
 std::pair<Variable, Variable> max_and_argmax(Operand x, const ReduceOptions& options) {
+  if (options.dtype)
+    refuse("max_and_argmax", x,
+           fmt::format("dtype={}, and there are two results; max and argmax take one each", name_of(*options.dtype)));
   return {max(x, options), argmax(x, options)};
 }
 

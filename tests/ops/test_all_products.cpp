@@ -324,6 +324,68 @@ TEST_CASE("outer, inner, vdot and kron", "[ops]") {
   CHECK(equal(r[8], by_letters("", t, "j", x, "j")));
 }
 
+TEST_CASE("vecdot, matvec and vecmat broadcast what is in front", "[ops]") {
+  const std::string mode = GENERATE(from_range(modes));
+  const DType dtype = GENERATE(DType::float64, DType::float16, DType::int8, DType::bool_);
+  CAPTURE(mode, ct::name_of(dtype));
+  const Variable v = input(dtype, 1, "v"), w = input(dtype, 1, "w"), a = input(dtype, 2, "a"), b = input(dtype, 2, "b"),
+                 t = input(dtype, 3, "t");
+  const Variable repeated = ct::variable({dtype, {1, ct::unknown_size}}, "r");
+  const auto f =
+      compile(mode, {v, w, a, b, t, repeated},
+              {ct::vecdot(v, v), ct::vecdot(a, v), ct::vecdot(t, a), ct::vecdot(repeated, a), ct::matvec(a, v),
+               ct::matvec(t, v), ct::matvec(a, b), ct::matvec(t, b), ct::matvec(t, repeated), ct::vecmat(w, a),
+               ct::vecmat(w, t), ct::vecmat(b, ct::transpose(a))});
+  // v: 4; w: 3; a: 3 x 4; b: 2 x 4; t: 2 x 3 x 4
+  const Array x = whole(dtype, {4}, 1), y = whole(dtype, {3}, 2), m = whole(dtype, {3, 4}, 3),
+              n = whole(dtype, {2, 4}, 4), q = whole(dtype, {2, 3, 4}, 5), one = whole(dtype, {1, 4}, 6);
+  const auto got = f(x, y, m, n, q, one);
+  CHECK(equal(got[0], by_letters("i", x, "i", x, "")));
+  CHECK(equal(got[1], by_letters("ji", m, "i", x, "j")));
+  CHECK(equal(got[2], by_letters("bji", q, "ji", m, "bj")));
+  CHECK(equal(got[3], by_letters("i", one.copy().reshape({4}), "ji", m, "j")));
+  CHECK(equal(got[4], by_letters("ji", m, "i", x, "j")));
+  CHECK(equal(got[5], by_letters("bji", q, "i", x, "bj")));
+  CHECK(equal(got[6], by_letters("bi", n, "ji", m, "bj")));
+  CHECK(equal(got[7], by_letters("bji", q, "bi", n, "bj")));
+  CHECK(equal(got[8], by_letters("bji", q, "i", one.copy().reshape({4}), "bj")));
+  CHECK(equal(got[9], by_letters("j", y, "ji", m, "i")));
+  CHECK(equal(got[10], by_letters("j", y, "bji", q, "bi")));
+  CHECK(equal(got[11], by_letters("bi", n, "ji", m, "bj")));
+  for (const Array& result : got) CHECK(result.dtype() == dtype);
+}
+
+TEST_CASE("vecdot and vecmat conjugate the vector, sizes that are summed must be equal", "[ops]") {
+  const std::string mode = GENERATE(from_range(modes));
+  CAPTURE(mode);
+  const Variable z = ct::zvector("z"), m = ct::zmatrix("m"), x = ct::dvector("x");
+  using Complex = std::complex<double>;
+  const Array a(std::vector<Complex>{{1, 2}, {0, -1}}),
+      b = Array(std::vector<Complex>{{3, 1}, {2, 2}, {-1, 0}, {0, 4}}).reshape({2, 2});
+  const auto r = compile(mode, {z, m, x},
+                         {ct::vecdot(z, z), ct::vecdot(m, z), ct::matvec(m, z), ct::vecmat(z, m), ct::vecdot(x, z),
+                          ct::vecdot(z, x)})(a, b, Array{2., 3.});
+  CHECK(r[0].as_complex(0) == Complex(6, 0));
+  CHECK(r[1].as_complex(0) == Complex(3, -1) * Complex(1, 2) + Complex(2, -2) * Complex(0, -1));
+  CHECK(r[2].as_complex(0) == Complex(3, 1) * Complex(1, 2) + Complex(2, 2) * Complex(0, -1));
+  CHECK(r[3].as_complex(1) == Complex(1, -2) * Complex(2, 2) + Complex(0, 1) * Complex(0, 4));
+  CHECK(r[4].as_complex(0) == Complex(2, 1));
+  CHECK(r[5].as_complex(0) == Complex(2, -1));
+  const Variable v = ct::dvector("v"), w = ct::dmatrix("w"), one = ct::variable({DType::float64, {1}}, "one");
+  const auto unequal = compile(mode, {v, w}, {ct::vecdot(v, w)});
+  CHECK_THROWS_AS(unequal(Array{1., 2.}, Array{{1., 2., 3.}}), ct::ShapeError);
+  const auto stated = compile(mode, {one, w}, {ct::vecdot(one, w)});
+  CHECK(stated(Array{2.}, Array{{3.}, {4.}})[0].equals(Array{6., 8.}));
+  CHECK_THROWS_AS(stated(Array{2.}, Array{{3., 4.}}), ct::ShapeError);
+  CHECK_THROWS_AS(ct::vecdot(one, ct::variable({DType::float64, {3}}, "three")), ct::ShapeError);
+  CHECK_THROWS_AS(ct::vecdot(v, 2), ct::TypeError);
+  CHECK_THROWS_AS(ct::matvec(v, v), ct::TypeError);
+  CHECK_THROWS_AS(ct::vecmat(w, v), ct::TypeError);
+  CHECK(compile(mode, {v, w}, {ct::vecdot(v, w)})(Array::zeros(DType::float64, {0}),
+                                                  Array::zeros(DType::float64, {2, 0}))[0]
+            .equals(Array{0., 0.}));
+}
+
 TEST_CASE("matrix_power", "[ops]") {
   const std::string mode = GENERATE(from_range(modes));
   const DType dtype = GENERATE(DType::float64, DType::int32);
@@ -443,6 +505,10 @@ TEST_CASE("gradients of products of all ranks", "[ops]") {
       {"outer", [](const Inputs& x) { return ct::outer(x[0], x[1]); }, {{3}, {2}}, true},
       {"inner", [](const Inputs& x) { return ct::inner(x[0], x[1]); }, {{2, 3}, {4, 3}}},
       {"vdot", [](const Inputs& x) { return ct::vdot(x[0], x[1]); }, {{2, 3}, {3, 2}}},
+      {"vecdot", [](const Inputs& x) { return ct::vecdot(x[0], x[1]); }, {{2, 3, 4}, {3, 4}}, true},
+      {"matvec", [](const Inputs& x) { return ct::matvec(x[0], x[1]); }, {{2, 3, 4}, {2, 4}}, true},
+      {"matvec of one matrix", [](const Inputs& x) { return ct::matvec(x[0], x[1]); }, {{3, 4}, {2, 4}}},
+      {"vecmat", [](const Inputs& x) { return ct::vecmat(x[0], x[1]); }, {{2, 3}, {2, 3, 4}}, true},
       {"kron", [](const Inputs& x) { return ct::kron(x[0], x[1]); }, {{2, 3}, {2, 2}}, true},
       {"matrix_power", [](const Inputs& x) { return ct::matrix_power(x[0], 5); }, {{2, 2}}, true},
       {"power by hand",

@@ -601,6 +601,78 @@ TEST_CASE("norms of complex numbers are those of their magnitudes", "[ops]") {
   CHECK(r[3].all_close(Array{std::cbrt(9.), 5.}, 1e-14));
 }
 
+TEST_CASE("spreads and norms of complex numbers are computed in acc_dtype", "[ops]") {
+  const std::string mode = GENERATE(from_range(backends()));
+  CAPTURE(mode);
+  const auto c = ct::cvector("c");
+  ct::ReduceOptions wide, both;
+  wide.acc_dtype = both.dtype = DType::float64;
+  const auto r = compile(mode, {c}, {ct::std(c, wide), ct::norm(c, 2, wide), ct::var(c, both)})(
+      complexes({{3e30, 0}, {0, 4e30}}, DType::complex64));
+  CHECK(r[0].dtype() == DType::float32);
+  CHECK(r[0].as_double(0) == Approx(2.5e30));
+  CHECK(r[1].dtype() == DType::float32);
+  CHECK(r[1].as_double(0) == Approx(5e30));
+  CHECK(r[2].dtype() == DType::float64);
+  CHECK(r[2].as_double(0) == Approx(6.25e60));
+}
+
+TEST_CASE("running products, sinc and float_power of complex numbers", "[ops]") {
+  const std::string mode = GENERATE(from_range(backends()));
+  const DType dtype = GENERATE(DType::complex64, DType::complex128);
+  CAPTURE(mode, ct::name_of(dtype));
+  const double close = dtype == DType::complex64 ? 1e-5 : 1e-13;
+  const auto z = ct::variable({dtype, {ct::unknown_size, ct::unknown_size}}, "z");
+  const auto f = compile(
+      mode, {z},
+      {ct::cumprod(z, 0), ct::cumprod(z), ct::sinc(z), ct::float_power(z, 2.5), ct::cumprod(z, 1, DType::complex128)});
+  const Array a = noise(dtype, {3, 4}, 5);
+  const auto r = f(a);
+  CHECK(r[0].dtype() == dtype);
+  CHECK(r[3].dtype() == DType::complex128);
+  CHECK(r[4].dtype() == DType::complex128);
+  Complex whole = 1;
+  for (std::int64_t i = 0; i < a.size(); ++i) {
+    const Complex v = a.as_complex(i), angle = std::numbers::pi * v;
+    whole *= v;
+    CHECK(std::abs(r[1].as_complex(i) - whole) <= 2 * close * std::abs(whole));
+    CHECK(std::abs(r[2].as_complex(i) - std::sin(angle) / angle) <= close * std::abs(std::sin(angle) / angle));
+    CHECK(std::abs(r[3].as_complex(i) - std::pow(v, 2.5)) <= 1e-12 * std::abs(std::pow(v, 2.5)));
+    Complex column = 1;
+    for (std::int64_t k = i % 4; k <= i; k += 4) column *= a.as_complex(k);
+    CHECK(std::abs(r[0].as_complex(i) - column) <= close * std::abs(column));
+  }
+  // Several parts of a line, zeros, and near 0, where sin(pi z) / (pi z) is 1 - (pi z)^2 / 6.
+  Array turning = Array::full(DType::float64, {1, 2500}, 0).astype(dtype).copy();
+  for (std::int64_t i = 0; i < 2500; ++i) {
+    if (dtype == DType::complex64) turning.at<std::complex<float>>(0, i) = {0, 1};
+    if (dtype == DType::complex128) turning.at<Complex>(0, i) = {0, 1};
+  }
+  const auto turned = f(turning)[1];
+  CHECK(turned.as_complex(2499) == Complex(1, 0));
+  CHECK(turned.as_complex(1500) == Complex(0, 1));
+  const auto near = f(complexes({{0, 0}, {1e-3, 1e-3}, {0.2499, 0}, {0.2501, 0}}, dtype).reshape({1, 4}));
+  CHECK(near[2].as_complex(0) == Complex(1, 0));
+  CHECK(std::abs(near[2].as_complex(1) - Complex(1, -2e-6 * std::numbers::pi * std::numbers::pi / 6)) < 1e-7);
+  for (const int k : {2, 3}) {
+    const double angle = std::numbers::pi * (k == 2 ? 0.2499 : 0.2501);
+    CHECK(std::abs(near[2].as_complex(k) - std::sin(angle) / angle) < 10 * close);
+  }
+  CHECK(near[1].as_complex(3) == Complex(0, 0));
+}
+
+TEST_CASE("gradients of running products, sinc and float_power of complex numbers", "[ops]") {
+  using Inputs = std::vector<Variable>;
+  const Array points = noise(DType::complex128, {3, 2}, 7);
+  const Array zeros = complexes({{1, 2}, {0, 0}, {3, -1}, {0, 0}, {0.5, 1}}, DType::complex128);
+  CHECK(grad_error([](const Inputs& x) { return ct::cumprod(x[0], 0); }, {points}, 2) < 1e-5);
+  CHECK(grad_error([](const Inputs& x) { return ct::cumprod(x[0]); }, {zeros}, 2) < 1e-5);
+  CHECK(grad_error([](const Inputs& x) { return ct::sinc(x[0]); }, {points}) < 1e-5);
+  CHECK(grad_error([](const Inputs& x) { return ct::sinc(x[0]); },
+                   {complexes({{0, 0}, {1e-3, 0.1}, {0.1, -0.2}}, DType::complex128)}, 2) < 1e-5);
+  CHECK(grad_error([](const Inputs& x) { return ct::float_power(x[0], 1.5); }, {points}) < 1e-5);
+}
+
 TEST_CASE("what has no meaning for complex numbers is refused", "[ops]") {
   const auto z = ct::cvector("z");
   const auto refused = [](auto f) {
@@ -622,6 +694,18 @@ TEST_CASE("what has no meaning for complex numbers is refused", "[ops]") {
   refused([&] { return ct::argmin(z); });
   refused([&] { return ct::complex(z, 1); });
   refused([&] { return ct::nnet::softmax(z); });
+  refused([&] { return ct::nnet::relu(z); });
+  refused([&] { return ct::nnet::relu(z, {.max_value = 1}); });
+  refused([&] { return ct::nnet::sparsemax(z); });
+  refused([&] { return ct::nnet::poisson(z, 1); });
+  refused([&] { return ct::nnet::poisson(1, z); });
+  refused([&] { return ct::nnet::mean_squared_error(z, 1); });
+  refused([&] { return ct::nnet::binary_crossentropy(z, 1); });
+  refused([&] { return ct::nnet::categorical_crossentropy(z, z); });
+  refused([&] { return ct::nnet::dice(z, z); });
+  refused([&] { return ct::nnet::tversky(z, z); });
+  refused([&] { return ct::nnet::layer_norm(z); });
+  refused([&] { return ct::fabs(z); });
   refused([&] { return ct::cast(z, DType::float32); });
   CHECK_THROWS_WITH(ct::grad(ct::sum(z), z), contains("real part"));
   CHECK_THROWS_WITH(ct::verify_grad([](const std::vector<Variable>& v) { return v[0] > 0; }, {Array{1.}}),

@@ -134,7 +134,7 @@ TEST_CASE("bits of bool, and what integers' functions refuse", "[ops]") {
   CHECK_THROWS_AS(ct::gcd(v, v), ct::TypeError);
   CHECK_THROWS_AS(ct::right_shift(i, u), ct::TypeError);
   CHECK_THROWS_AS(ct::bitwise_count(v), ct::TypeError);
-  CHECK_THROWS_AS(ct::nextafter(ct::vector("h", DType::float16), 1), ct::TypeError);
+  CHECK_THROWS_AS(ct::fabs(ct::cvector("z")), ct::TypeError);
   CHECK_THROWS_WITH(ct::lcm(i, v), Catch::Contains("lcm") && Catch::Contains("only integers are taken") &&
                                        Catch::Contains("v is f32") && Catch::Contains("test_functions.cpp"));
   CHECK_THROWS_WITH(ct::ldexp(v, v), Catch::Contains("the exponent must be an integer"));
@@ -205,6 +205,131 @@ TEST_CASE("fill, float_power and neighbours of float32", "[ops]") {
   const auto n = compile(mode, {v}, {ct::nextafter(v, 2), ct::nextafter(v, -1)})(Array{1.f, 0.f, 2.f, -1.f});
   CHECK(is(n[0], {std::nextafterf(1, 2), std::nextafterf(0, 2), 2, std::nextafterf(-1, 2)}));
   CHECK(is(n[1], {std::nextafterf(1, -1), std::nextafterf(0, -1), std::nextafterf(2, -1), -1}));
+}
+
+namespace {
+
+/// All float16 or bfloat16 numbers from their bits, the nans too.
+Array all_narrow(DType dtype, int every) {
+  std::vector<std::uint16_t> bits;
+  for (int b = 0; b < 65536; b += every) bits.push_back(static_cast<std::uint16_t>(b));
+  for (const int b : {0, 1, 0x7bff, 0x7c00, 0x7f7f, 0x7f80, 0x3c00, 0x3f80}) {
+    bits.push_back(static_cast<std::uint16_t>(b));
+    bits.push_back(static_cast<std::uint16_t>(b + 0x8000));
+  }
+  return Array::view_of(bits.data(), dtype, {static_cast<std::int64_t>(bits.size())}).copy();
+}
+
+/// What nextafter is by the bits: of numbers of one sign they count upwards with the magnitude.
+double neighbour_by_bits(const Array& a, std::int64_t at, double y) {
+  const double x = a.as_double(at);
+  if (std::isnan(x) || std::isnan(y)) return quiet_nan;
+  if (x == y) return y;
+  std::uint16_t bits = 0;
+  std::memcpy(&bits, static_cast<const char*>(a.raw()) + 2 * at, 2);
+  if (x == 0)
+    bits = std::signbit(y) ? 0x8001 : 1;
+  else
+    bits = static_cast<std::uint16_t>((x < y) == (x > 0) ? bits + 1 : bits - 1);
+  return Array::view_of(&bits, a.dtype(), {1}).copy().as_double(0);
+}
+
+}  // namespace
+
+TEST_CASE("neighbours of 16-bit floats", "[ops]") {
+  const std::string mode = GENERATE(from_range(backends()));
+  const DType dtype = GENERATE(DType::float16, DType::bfloat16);
+  CAPTURE(mode, ct::name_of(dtype));
+  const auto x = ct::vector("x", dtype), y = ct::scalar("y", dtype);
+  const auto f = compile(mode, {x, y}, {ct::nextafter(x, y)});
+  const Array all = all_narrow(dtype, mode == "mode=run" ? 1 : 97);
+  for (const double to : {inf, -inf, 0.0, -0.0, 1.0, -3.0, quiet_nan}) {
+    INFO("towards " << to);
+    const Array got = f(all, Array(to).astype(dtype))[0].copy();
+    REQUIRE(got.dtype() == dtype);
+    std::int64_t wrong = 0;
+    for (std::int64_t i = 0; i < all.size(); ++i)
+      wrong += !equal_or_nan(got.as_double(i), neighbour_by_bits(all, i, to));
+    CHECK(wrong == 0);
+  }
+  // Beside a wider number the wider type's neighbour is meant; a whole number counts as of x's type.
+  CHECK(ct::nextafter(x, ct::fscalar("s")).dtype() == DType::float32);
+  CHECK(ct::nextafter(x, 1).dtype() == dtype);
+  CHECK(ct::grad(ct::sum(ct::nextafter(x, y)), x)
+            .eval({{x, Array{1., 0., 2.}.astype(dtype)}, {y, Array(2.).astype(dtype)}})
+            .equals(Array{1., 1., 1.}.astype(dtype)));
+}
+
+TEST_CASE("spacing is the distance to the next number outwards", "[ops]") {
+  const std::string mode = GENERATE(from_range(backends()));
+  const DType dtype = GENERATE(DType::float16, DType::bfloat16, DType::float32, DType::float64);
+  CAPTURE(mode, ct::name_of(dtype));
+  const auto x = ct::vector("x", dtype);
+  const double top = std::abs(awkward_floats(dtype)[awkward_floats(dtype).size() - 4]), least = ulp_at(1e-310, dtype);
+  const auto f = compile(mode, {x}, {ct::spacing(x), ct::grad(ct::sum(ct::spacing(x)), x)});
+  const std::vector<double> at = {0,     -0.0,  1,      -1,  1.5,  -2,  0.75, 1e-3,
+                                  60000, least, -least, top, -top, inf, -inf, quiet_nan};
+  const auto r = f(fill(at, dtype));
+  REQUIRE(r[0].dtype() == dtype);
+  const Array exact = fill(at, dtype);
+  for (std::int64_t i = 0; i < exact.size(); ++i) {
+    const double v = exact.as_double(i);
+    INFO("at " << v);
+    const double wanted = !std::isfinite(v)    ? quiet_nan
+                          : std::abs(v) == top ? std::copysign(inf, v)
+                          : v == 0             ? least
+                                               : std::copysign(ulp_at(v, dtype), v);
+    CHECK(equal_or_nan(r[0].as_double(i), wanted));
+    CHECK((r[1].as_double(i) == 0 || !std::isfinite(v)));
+  }
+  const auto i = ct::ivector("i");
+  CHECK(ct::spacing(i).dtype() == DType::float64);
+  CHECK(compile(mode, {i}, {ct::spacing(i)})(Array{3, -1})[0].equals(Array{0x1p-51, -0x1p-52}));
+}
+
+TEST_CASE("what is fused is rounded before its neighbours are looked for", "[ops]") {
+  const std::string mode = GENERATE(from_range(backends()));
+  CAPTURE(mode);
+  const auto h = ct::vector("h", DType::float16), s = ct::scalar("s", DType::float16);
+  const auto r = compile(mode, {h}, {ct::spacing(h * h), ct::nextafter(h * h, 0)})(
+      Array{1 + 0x1p-10, 3 + 0x1p-9, 256.}.astype(DType::float16));
+  // The squares are 1 + 2^-9 + 2^-20, 9 + 3 2^-8 + 2^-18, of which 9 + 2^-6 is the nearest, and 65536, which is inf.
+  CHECK(is(r[0], {0x1p-10, 0x1p-7, quiet_nan}));
+  CHECK(is(r[1], {1 + 0x1p-10, 9 + 0x1p-7, 65504}));
+  // A number beside a vector gets the sum of the gradients.
+  const auto g = ct::grad(ct::sum(ct::nextafter(s, h) * ct::cast(ct::arange(3), DType::float16)), {s, h});
+  const auto slopes =
+      compile(mode, {s, h}, g)(Array(0.5).astype(DType::float16), Array{0., 1., 2.}.astype(DType::float16));
+  CHECK(slopes[0].as_double(0) == 3);
+  CHECK(is(slopes[1], {0, 0, 0}));
+}
+
+TEST_CASE("NumPy's other names", "[ops]") {
+  const std::string mode = GENERATE(from_range(backends()));
+  CAPTURE(mode);
+  const auto x = ct::dvector("x"), i = ct::lvector("i"), z = ct::zvector("z"), b = ct::vector("b", DType::int8);
+  const auto r = compile(mode, {x, i, z, b},
+                         {ct::asin(x), ct::acos(x), ct::atan(x), ct::atan2(x, -x), ct::asinh(x), ct::acosh(1 + x),
+                          ct::atanh(x), ct::fabs(-x), ct::divide(x, 4), ct::conjugate(z), ct::bitwise_invert(i),
+                          ct::bitwise_left_shift(i, 2), ct::bitwise_right_shift(i, 1), ct::fabs(b), ct::conjugate(i)})(
+      Array{0.25}, Array{std::int64_t{-6}}, Array(std::vector<std::complex<double>>{{1, 2}}), Array{std::int8_t{-128}});
+  const double wanted[] = {std::asin(0.25),
+                           std::acos(0.25),
+                           std::atan(0.25),
+                           std::atan2(0.25, -0.25),
+                           std::asinh(0.25),
+                           std::acosh(1.25),
+                           std::atanh(0.25),
+                           0.25,
+                           0.0625};
+  for (std::size_t k = 0; k < std::size(wanted); ++k) CHECK(r[k].as_double(0) == Approx(wanted[k]).epsilon(1e-15));
+  CHECK(r[9].as_complex(0) == std::complex<double>(1, -2));
+  CHECK(r[10].item<std::int64_t>() == 5);
+  CHECK(r[11].item<std::int64_t>() == -24);
+  CHECK(r[12].item<std::int64_t>() == -3);
+  CHECK(r[13].dtype() == DType::float32);
+  CHECK(r[13].as_double(0) == 128);
+  CHECK(r[14].item<std::int64_t>() == -6);
 }
 
 TEST_CASE("absolute errors where functions have zeros", "[ops]") {

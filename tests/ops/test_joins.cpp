@@ -157,6 +157,27 @@ TEST_CASE("what a join reads is computed once, and a join that a product reads i
   CHECK(h.counts().kernels == 1);
 }
 
+TEST_CASE("roll by several shifts along several axes", "[ops]") {
+  const std::string mode = GENERATE(from_range(backends()));
+  CAPTURE(mode);
+  const auto x = ct::matrix("x");
+  const auto n = ct::lscalar("n");
+  const std::vector<ct::Operand> two{1, n};
+  const auto r = compile(mode, {x, n},
+                         {ct::roll(x, two, {0, 1}), ct::roll(x, std::vector<ct::Operand>{1}, {0, 1}),
+                          ct::roll(x, two, {1}), ct::roll(x, std::vector<ct::Operand>{-1, 5}, {-1, -2})})(
+      Array{{0.f, 1.f, 2.f}, {3.f, 4.f, 5.f}}, Array(std::int64_t{-4}));
+  CHECK(r[0].equals(Array{{4.f, 5.f, 3.f}, {1.f, 2.f, 0.f}}));
+  CHECK(r[1].equals(Array{{5.f, 3.f, 4.f}, {2.f, 0.f, 1.f}}));
+  CHECK(r[2].equals(Array{{0.f, 1.f, 2.f}, {3.f, 4.f, 5.f}}));
+  CHECK(r[3].equals(Array{{4.f, 5.f, 3.f}, {1.f, 2.f, 0.f}}));
+  CHECK_THROWS_WITH(ct::roll(x, std::vector<ct::Operand>{1, 2, 3}, {0, 1}),
+                    Catch::Contains("3 shifts along 2 axes") && Catch::Contains("x is f32[?, ?]"));
+  CHECK_THROWS_AS(ct::roll(x, std::vector<ct::Operand>{}, {0}), ct::TypeError);
+  CHECK_THROWS_WITH(ct::roll(x, two, {0, 2}),
+                    Catch::Contains("roll (test_joins.cpp") && Catch::Contains("x is f32[?, ?]"));
+}
+
 TEST_CASE("an update of a part overwrites the shared variable", "[ops]") {
   const std::string mode = GENERATE(from_range(compiled_backends()));
   CAPTURE(mode);

@@ -361,6 +361,314 @@ TEST_CASE("losses from logits are finite far out, with their gradients", "[netwo
   CHECK(r[5].all_close(Array{-1.f, -1.f, -1e-4f, 0.f, 1.f, 1.f}, 1e-5));
 }
 
+namespace {
+
+/// sparsemax of a row by its definition: the support grows while its last member is above the threshold.
+std::vector<double> nearest_probabilities(const std::vector<double>& z) {
+  std::vector<double> falling = z;
+  std::ranges::sort(falling, std::greater<>{});
+  double total = 0, threshold = 0;
+  for (std::size_t k = 0; k < falling.size(); ++k) {
+    total += falling[k];
+    if (1 + static_cast<double>(k + 1) * falling[k] <= total) break;
+    threshold = (total - 1) / static_cast<double>(k + 1);
+  }
+  std::vector<double> p;
+  for (const double v : z) p.push_back(std::max(v - threshold, 0.0));
+  return p;
+}
+
+}  // namespace
+
+TEST_CASE("sparsemax is the projection on the probabilities", "[networks]") {
+  const std::string mode = GENERATE(from_range(backends()));
+  const DType dtype = GENERATE(DType::float16, DType::float32, DType::float64);
+  CAPTURE(mode, ct::name_of(dtype));
+  const Variable x = ct::matrix("x", dtype);
+  const auto f = compile(mode, {x}, {nnet::sparsemax(x), nnet::sparsemax(ct::transpose(x), 0)});
+  const Array a = Array::uniform(DType::float64, {6, 9}, 3, -2, 2).astype(dtype).copy();
+  const auto r = f(a);
+  const double close = dtype == DType::float16 ? 1e-3 : dtype == DType::float32 ? 1e-6 : 1e-14;
+  for (std::int64_t i = 0; i < 6; ++i) {
+    std::vector<double> row;
+    for (std::int64_t j = 0; j < 9; ++j) row.push_back(a.as_double(9 * i + j));
+    const std::vector<double> p = nearest_probabilities(row);
+    for (std::int64_t j = 0; j < 9; ++j) {
+      CHECK(r[0].as_double(9 * i + j) == Approx(p[static_cast<std::size_t>(j)]).margin(close));
+      CHECK(r[1].as_double(6 * j + i) == r[0].as_double(9 * i + j));
+    }
+  }
+  // Ties, far numbers, infinities and nan.
+  const double inf = std::numeric_limits<double>::infinity(), nan = std::nan("");
+  const double huge = dtype == DType::float16 ? 60000 : 1e30;
+  const Array odd =
+      fill(std::vector<double>{3, 3, 3, huge, huge, -huge, 0, -inf, 0.5, nan, 1, 2, -huge, -huge, -huge}, dtype)
+          .reshape({5, 3});
+  const auto s = f(odd)[0];
+  const double wanted[] = {1.0 / 3, 1.0 / 3, 1.0 / 3, 0.5, 0.5,     0,       0.25,   0,
+                           0.75,    nan,     nan,     nan, 1.0 / 3, 1.0 / 3, 1.0 / 3};
+  for (std::int64_t i = 0; i < 15; ++i) {
+    const double v = wanted[i];
+    CHECK((std::isnan(v) ? std::isnan(s.as_double(i)) : std::abs(s.as_double(i) - v) <= close));
+  }
+  CHECK(f(Array::zeros(dtype, {3, 0}))[0].shape() == Sizes{3, 0});
+  CHECK(f(Array::full(dtype, {2, 1}, -7))[0].equals(Array::full(dtype, {2, 1}, 1)));
+}
+
+TEST_CASE("the gradient of sparsemax is that of the projection", "[networks]") {
+  const std::string mode = GENERATE(from_range(backends()));
+  CAPTURE(mode);
+  const auto sparsemax = [](const std::vector<Variable>& x) { return nnet::sparsemax(x[0], 0); };
+  CHECK(grad_error(sparsemax, {Array::uniform(DType::float64, {5, 3}, 8, -1, 1)}, 2) < 1e-6);
+  // At ties the formula still: g less its mean over the support.
+  const Variable x = ct::dmatrix("x"), g = ct::dmatrix("g");
+  const auto r = compile(mode, {x, g}, {ct::grad(ct::sum(nnet::sparsemax(x) * g), x)})(
+      Array{{1., 1., 0.}, {5., 0., 0.}}, Array{{1., 3., 100.}, {4., 5., 6.}});
+  CHECK(r[0].equals(Array{{-1., 1., 0.}, {0., 0., 0.}}));
+}
+
+TEST_CASE("relu with Keras's options", "[networks]") {
+  const std::string mode = GENERATE(from_range(backends()));
+  CAPTURE(mode);
+  const Variable x = ct::dvector("x");
+  const Variable capped = nnet::relu(x, {.max_value = 2}),
+                 all = nnet::relu(x, {.negative_slope = 0.5, .max_value = 2, .threshold = 1}),
+                 above = nnet::relu(x, {.threshold = -1});
+  const auto r = compile(mode, {x}, {capped, all, above, ct::grad(ct::sum(capped), x), ct::grad(ct::sum(all), x)})(
+      Array{-3., -1., 0., 1., 1.5, 2., 9.});
+  CHECK(r[0].equals(Array{0., 0., 0., 1., 1.5, 2., 2.}));
+  CHECK(r[1].equals(Array{-2., -1., -0.5, 0., 1.5, 2., 2.}));
+  CHECK(r[2].equals(Array{0., 0., 0., 1., 1.5, 2., 9.}));
+  CHECK(r[3].equals(Array{0., 0., 0., 1., 1., 0., 0.}));
+  CHECK(r[4].equals(Array{0.5, 0.5, 0.5, 0.5, 1., 0., 0.}));
+}
+
+TEST_CASE("softmax and log_softmax over several axes", "[networks]") {
+  const std::string mode = GENERATE(from_range(backends()));
+  CAPTURE(mode);
+  const Variable x = ct::dtensor3("x");
+  const auto f =
+      compile(mode, {x}, {nnet::softmax(x, {0, 2}), nnet::log_softmax(x, {-1, 0}), nnet::softmax(x, {2, 1, 0})});
+  const Array a = Array::uniform(DType::float64, {2, 3, 4}, 4, -30, 30);
+  const auto r = f(a);
+  std::vector<double> totals(3);
+  double total = 0;
+  for (std::int64_t i = 0; i < a.size(); ++i) {
+    totals[static_cast<std::size_t>(i / 4 % 3)] += std::exp(a.as_double(i));
+    total += std::exp(a.as_double(i));
+  }
+  for (std::int64_t i = 0; i < a.size(); ++i) {
+    const double of = totals[static_cast<std::size_t>(i / 4 % 3)];
+    CHECK(r[0].as_double(i) == Approx(std::exp(a.as_double(i)) / of).epsilon(1e-12));
+    CHECK(r[1].as_double(i) == Approx(a.as_double(i) - std::log(of)).epsilon(1e-12).margin(1e-12));
+    CHECK(r[2].as_double(i) == Approx(std::exp(a.as_double(i)) / total).epsilon(1e-12));
+  }
+  CHECK(f(Array::zeros(DType::float64, {0, 3, 4}))[0].shape() == Sizes{0, 3, 4});
+  CHECK(f(Array::zeros(DType::float64, {2, 0, 4}))[0].shape() == Sizes{2, 0, 4});
+  CHECK_THROWS_AS(nnet::softmax(x, std::vector<int>{0, -3}), ct::TypeError);
+  CHECK_THROWS_AS(nnet::softmax(x, std::vector<int>{}), ct::TypeError);
+  const auto both = [](const std::vector<Variable>& v) { return nnet::softmax(v[0], {0, 2}) * v[0]; };
+  CHECK(grad_error(both, {Array::uniform(DType::float64, {2, 3, 2}, 5, -2, 2)}, 2) < 1e-5);
+}
+
+TEST_CASE("cross-entropies of logits, with smoothed labels and ignored classes", "[networks]") {
+  const std::string mode = GENERATE(from_range(backends()));
+  CAPTURE(mode);
+  const Variable z = ct::dmatrix("z"), t = ct::dmatrix("t"), y = ct::lvector("y");
+  const nnet::CrossentropyOptions logits{.from_logits = true}, smooth{.label_smoothing = 0.3},
+      both{.from_logits = true, .label_smoothing = 0.3}, ignoring{.from_logits = true, .ignore_class = -1},
+      all{.from_logits = true, .label_smoothing = 0.3, .ignore_class = -1};
+  std::vector<Variable> outputs{
+      nnet::categorical_crossentropy(z, t, logits),
+      nnet::categorical_crossentropy(z, t, both),
+      nnet::categorical_crossentropy(nnet::softmax(z), t, smooth),
+      nnet::categorical_crossentropy(z, y, ignoring),
+      nnet::categorical_crossentropy(z, y, all),
+      nnet::categorical_crossentropy(nnet::softmax(z), y, {.label_smoothing = 0.3, .ignore_class = -1}),
+      ct::sum(nnet::binary_crossentropy(z, t, logits), 1),
+      ct::sum(nnet::binary_crossentropy(z, t, both), 1),
+      ct::sum(nnet::binary_crossentropy(ct::sigmoid(z), t, smooth), 1)};
+  const std::size_t losses = outputs.size();
+  for (const std::size_t i : {1, 4, 7}) outputs.push_back(ct::grad(ct::sum(outputs[i]), z));
+  const auto f = compile(mode, {z, t, y}, outputs);
+  const auto check = [&](const Array& a, double close, bool far) {
+    const Array hot{{0., 1., 0.}, {1., 0., 0.}, {0.25, 0.25, 0.5}, {0., 0., 1.}};
+    const std::vector<std::int64_t> classes{1, 0, -1, 2};
+    const auto r = f(a, hot, Array(classes));
+    for (std::int64_t i = 0; i < 4; ++i) {
+      const Real top = std::max({a.as_double(3 * i), a.as_double(3 * i + 1), a.as_double(3 * i + 2)});
+      Real total = 0, dense = 0, mean = 0, binary = 0, smooth_binary = 0;
+      for (int j = 0; j < 3; ++j) total += std::exp(a.as_double(3 * i + j) - top);
+      const auto log_p = [&](std::int64_t j) { return a.as_double(3 * i + j) - top - std::log(total); };
+      for (int j = 0; j < 3; ++j) {
+        const Real v = a.as_double(3 * i + j), u = hot.as_double(3 * i + j), s = 0.7L * u + 0.15L;
+        if (u != 0) dense -= u * log_p(j);
+        mean -= log_p(j) / 3;
+        binary += u * softplus(-v) + (1 - u) * softplus(v);
+        smooth_binary += s * softplus(-v) + (1 - s) * softplus(v);
+      }
+      const std::int64_t target = classes[static_cast<std::size_t>(i)];
+      const Real sparse = target < 0 ? 0 : -log_p(target), spread = target < 0 ? 0 : 0.7L * sparse + 0.3L * mean;
+      const Real wanted[] = {dense,
+                             0.7L * dense + 0.3L * mean,
+                             0.7L * dense + 0.3L * mean,
+                             sparse,
+                             spread,
+                             spread,
+                             binary,
+                             smooth_binary,
+                             smooth_binary};
+      for (std::size_t k = 0; k < losses; ++k) {
+        if (far && mode == "mode=reference" && (k == 2 || k == 5 || k == 8)) continue;  // it has no logits to go to
+        INFO("loss " << k << ", row " << i);
+        CHECK(r[k].as_double(i) == Approx(static_cast<double>(wanted[k])).epsilon(close).margin(close));
+      }
+    }
+    for (std::size_t k = losses; k < r.size(); ++k) CHECK(all_finite(r[k]));
+    for (int j = 0; j < 3; ++j) CHECK(r[losses + 1].as_double(6 + j) == 0);  // the ignored row
+  };
+  check(Array::uniform(DType::float64, {4, 3}, 3, -5, 5), 1e-12, false);
+  check(Array::uniform(DType::float64, {4, 3}, 4, -1e5, 1e5), 1e-12, true);
+  CHECK_THROWS_AS(f(Array::zeros(DType::float64, {1, 3}), Array{{0., 1., 0.}}, Array{std::int64_t{3}}), ct::IndexError);
+  CHECK_THROWS_AS(f(Array::zeros(DType::float64, {1, 3}), Array{{0., 1., 0.}}, Array{std::int64_t{-2}}),
+                  ct::IndexError);
+}
+
+TEST_CASE("an ignored row with probabilities of 0 has no gradient", "[networks]") {
+  const std::string mode = GENERATE(from_range(backends()));
+  CAPTURE(mode);
+  const Variable p = ct::dmatrix("p"), y = ct::ivector("y");
+  const Variable loss = nnet::categorical_crossentropy(p, y, {.ignore_class = 255});
+  const auto r = compile(mode, {p, y}, {loss, ct::grad(ct::sum(loss), p)})(Array{{0., 1.}, {0.5, 0.5}}, Array{255, 0});
+  CHECK(r[0].equals(Array{0., std::numbers::ln2}));
+  CHECK(r[1].equals(Array{{0., 0.}, {-2., 0.}}));
+}
+
+TEST_CASE("what cross-entropies refuse", "[networks]") {
+  const Variable p = ct::dmatrix("p"), t = ct::dmatrix("t");
+  CHECK_THROWS_AS(nnet::categorical_crossentropy(p, t, {.ignore_class = 0}), ct::TypeError);
+  CHECK_THROWS_WITH(nnet::binary_crossentropy(p, t, {.ignore_class = 0}),
+                    Catch::Contains("ignore_class is for targets that are class numbers"));
+  CHECK_THROWS_AS(nnet::binary_focal_crossentropy(p, t, 2, {}, {.ignore_class = 0}), ct::TypeError);
+  for (const double s : {-0.1, 1.5, std::nan("")})
+    CHECK_THROWS_AS(nnet::categorical_crossentropy(p, t, {.label_smoothing = s}), ct::ValueError);
+  for (const double q : {0.0, -1.0, 1.25, std::nan("")})
+    CHECK_THROWS_AS(nnet::categorical_generalized_cross_entropy(p, t, q), ct::ValueError);
+  CHECK_THROWS_AS(nnet::circle(p, t), ct::TypeError);
+}
+
+TEST_CASE("focal losses of logits", "[networks]") {
+  const std::string mode = GENERATE(from_range(backends()));
+  CAPTURE(mode);
+  const Variable z = ct::dmatrix("z"), t = ct::dmatrix("t");
+  const nnet::CrossentropyOptions logits{.from_logits = true, .label_smoothing = 0.2};
+  const Variable binary = nnet::binary_focal_crossentropy(z, t, 2, 0.25, logits),
+                 rows = nnet::categorical_focal_crossentropy(z, t, 2, 0.25, logits);
+  const auto f =
+      compile(mode, {z, t},
+              {binary, nnet::binary_focal_crossentropy(ct::sigmoid(z), t, 2, 0.25, {.label_smoothing = 0.2}), rows,
+               nnet::categorical_focal_crossentropy(nnet::softmax(z), t, 2, 0.25, {.label_smoothing = 0.2}),
+               ct::grad(ct::sum(binary), z), ct::grad(ct::sum(rows), z)});
+  const Array hot{{0., 1., 0.}, {1., 0., 0.}};
+  const auto near = f(Array{{0.3, -1., 2.}, {3., -2., 0.}}, hot);
+  CHECK(near[0].all_close(near[1], 1e-12));
+  CHECK(near[2].all_close(near[3], 1e-12));
+  const auto far = f(Array{{-1e5, 1e5, 0.}, {-800., 800., 1e5}}, hot);
+  CHECK(far[0].as_double(0) == Approx(0.1L * 0.1L * 0.1L * 1e5L * (0.1L * 0.25L + 0.9L * 0.75L)));
+  for (const std::size_t i : {0, 2, 4, 5}) CHECK(all_finite(far[i]));
+}
+
+TEST_CASE("generalized cross-entropy", "[networks]") {
+  const std::string mode = GENERATE(from_range(backends()));
+  CAPTURE(mode);
+  const Variable p = ct::dmatrix("p"), t = ct::dmatrix("t"), y = ct::ivector("y");
+  const Variable sparse = nnet::categorical_generalized_cross_entropy(p, y, 0.7);
+  const auto f = compile(mode, {p, t, y},
+                         {sparse, nnet::categorical_generalized_cross_entropy(p, t), ct::grad(ct::sum(sparse), p),
+                          nnet::categorical_generalized_cross_entropy(p, y, 1e-9)});
+  const auto r = f(Array{{0.25, 0.75}, {1., 0.}, {0., 1.}}, Array{{1., 0.}, {1., 0.}, {0.5, 0.5}}, Array{0, 0, 0});
+  CHECK(r[0].all_close(Array{(1 - std::pow(0.25, 0.7)) / 0.7, 0., (1 - std::pow(1e-7, 0.7)) / 0.7}, 1e-13));
+  CHECK(r[1].all_close(Array{1., 0., 2 - 2 * std::sqrt(0.5)}, 1e-13));
+  CHECK(r[2].all_close(Array{{-std::pow(0.25, -0.3), 0.}, {-1., 0.}, {0., 0.}}, 1e-13));
+  CHECK(r[3].as_double(0) == Approx(-std::log(0.25)).epsilon(1e-8));  // where 1 - p^q has cancelled
+  CHECK_THROWS_AS(f(Array{{0.5, 0.5}}, Array{{1., 0.}}, Array{2}), ct::IndexError);
+  const auto dense = [](const std::vector<Variable>& x) {
+    return nnet::categorical_generalized_cross_entropy(x[0], x[1], 0.3);
+  };
+  CHECK(grad_error(dense, {Array{{0.2, 0.8}, {0.6, 0.4}}, Array{{0.9, 0.1}, {0.2, 0.8}}}, 2) < 1e-5);
+}
+
+namespace {
+
+/// Row i of the circle loss, written out.
+double circle_of(const Array& e, const Array& refs, const std::vector<int>& labels, const std::vector<int>& others,
+                 std::int64_t i, double gamma, double m, bool remove_diagonal) {
+  Real near = 0, far = 0;
+  for (std::int64_t j = 0; j < refs.shape(0); ++j) {
+    Real dot = 0;
+    for (std::int64_t k = 0; k < e.shape(1); ++k)
+      dot += e.as_double(i * e.shape(1) + k) * refs.as_double(j * e.shape(1) + k);
+    const Real d = std::max<Real>(1 - dot, 0);
+    const bool same = labels[static_cast<std::size_t>(i)] == others[static_cast<std::size_t>(j)];
+    if (same && !(remove_diagonal && i == j)) near += std::exp(gamma * (m + d) * (d - m));
+    if (!same) far += std::exp(gamma * std::max<Real>(1 + m - d, 0) * (1 - m - d));
+  }
+  return near == 0 || far == 0 ? 0 : static_cast<double>(std::log1p(near * far));
+}
+
+}  // namespace
+
+TEST_CASE("the circle loss", "[networks]") {
+  const std::string mode = GENERATE(from_range(backends()));
+  CAPTURE(mode);
+  const Variable e = ct::dmatrix("e"), y = ct::ivector("y"), r = ct::dmatrix("r"), u = ct::ivector("u");
+  const Variable plain = nnet::circle(e, y);
+  const auto f = compile(
+      mode, {e, y, r, u},
+      {plain, nnet::circle(e, y, {.gamma = 10, .margin = 0.25, .remove_diagonal = false}),
+       nnet::circle(e, y, {.gamma = 20, .remove_diagonal = false, .reference_embeddings = r, .reference_labels = u}),
+       ct::grad(ct::sum(plain), e)});
+  const auto on_sphere = [](const Sizes& shape, std::uint64_t seed) {
+    Array a = Array::normal(DType::float64, shape, seed);
+    for (std::int64_t i = 0; i < shape[0]; ++i) {
+      double length = 0;
+      for (std::int64_t k = 0; k < shape[1]; ++k) length += a.at<double>(i, k) * a.at<double>(i, k);
+      for (std::int64_t k = 0; k < shape[1]; ++k) a.at<double>(i, k) /= std::sqrt(length);
+    }
+    return a;
+  };
+  const Array a = on_sphere({6, 4}, 3), refs = on_sphere({5, 4}, 4);
+  const std::vector<int> labels{0, 0, 1, 1, 0, 5}, others{0, 1, 1, 5, 2};  // 5 has no one near, but for itself
+  const auto got = f(a, Array(labels), refs, Array(others));
+  for (std::int64_t i = 0; i < 6; ++i) {
+    CHECK(got[0].as_double(i) == Approx(circle_of(a, a, labels, labels, i, 80, 0.4, true)).epsilon(1e-11));
+    CHECK(got[1].as_double(i) == Approx(circle_of(a, a, labels, labels, i, 10, 0.25, false)).epsilon(1e-11));
+    CHECK(got[2].as_double(i) == Approx(circle_of(a, refs, labels, others, i, 20, 0.4, false)).epsilon(1e-11));
+  }
+  CHECK(got[0].as_double(5) == 0);
+  CHECK(all_finite(got[3]));
+  // Of one label nobody is far: nothing to learn, and no nan.
+  const auto alike = f(a, Array(std::vector<int>(6, 2)), refs, Array(others));
+  CHECK(alike[0].equals(Array::zeros(DType::float64, {6})));
+  CHECK(alike[3].equals(Array::zeros(DType::float64, {6, 4})));
+  const auto loss = [&](const std::vector<Variable>& x) {
+    return nnet::circle(x[0], ct::constant(Array(labels)), {.gamma = 4, .margin = 0.3});
+  };
+  CHECK(grad_error(loss, {a}, 2) < 1e-5);
+}
+
+TEST_CASE("dice and tversky over some axes", "[networks]") {
+  const std::string mode = GENERATE(from_range(backends()));
+  CAPTURE(mode);
+  const Variable p = ct::dmatrix("p"), t = ct::dmatrix("t");
+  const auto r = compile(mode, {p, t},
+                         {nnet::dice(p, t, {{1}}), nnet::tversky(p, t, 0.3, 0.6, {{0}}), nnet::dice(p, t, {{0, 1}}),
+                          nnet::dice(p, t)})(Array{{0.5, 0.25}, {1., 0.}}, Array{{1., 0.}, {1., 1.}});
+  CHECK(r[0].all_close(Array{1 - 1.0000001 / 1.7500001, 1 - 2.0000001 / 3.0000001}, 1e-14));
+  CHECK(r[1].all_close(Array{1 - 1.5000001 / (1.5 + 0.6 * 0.5 + 1e-7), 1 - 1e-7 / (0.3 * 0.25 + 0.6 + 1e-7)}, 1e-14));
+  CHECK(r[2].equals(r[3]));
+}
+
 TEST_CASE("Theano's cross-entropy of three results, and the confusion matrix", "[networks]") {
   const std::string mode = GENERATE(from_range(backends()));
   CAPTURE(mode);

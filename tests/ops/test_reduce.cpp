@@ -322,6 +322,187 @@ TEST_CASE("16-bit floats accumulate in 32", "[ops]") {
   CHECK(r[3].as_double(0) == 2048);
 }
 
+namespace {
+
+ct::ReduceOptions dtypes(std::optional<DType> dtype, std::optional<DType> acc_dtype, bool keepdims = false) {
+  ct::ReduceOptions options(std::nullopt, keepdims);
+  options.dtype = dtype;
+  options.acc_dtype = acc_dtype;
+  return options;
+}
+
+/// 1e8 and 4096 ones, of which float32 keeps some at most: 1e8 has a last place of 8.
+Array one_large() {
+  Array x = Array::full(DType::float32, {4097}, 1);
+  x.at<float>(0) = 1e8f;
+  return x;
+}
+
+}  // namespace
+
+TEST_CASE("sums are computed in acc_dtype and have dtype", "[ops]") {
+  const std::string mode = GENERATE(from_range(backends()));
+  CAPTURE(mode);
+  const auto x = ct::fvector("x"), h = ct::vector("h", DType::float16);
+  const auto b = ct::bvector("b"), u = ct::vector("u", DType::uint8);
+  const auto f = compile(
+      mode, {x, h, b, u},
+      {ct::sum(x, dtypes({}, DType::float64)), ct::mean(x, dtypes({}, DType::float64)),
+       ct::sum(x, dtypes(DType::float64, {})), ct::sum(x, dtypes(DType::float64, DType::float32)), ct::sum(h),
+       ct::sum(h, dtypes({}, DType::float16)), ct::sum(h, dtypes({}, DType::float32)),
+       ct::sum(b, dtypes(DType::int64, {})), ct::sum(b, dtypes(DType::int8, {})),
+       ct::sum(b, dtypes(DType::int64, DType::int8)), ct::prod(u, dtypes(DType::uint8, {})),
+       ct::prod(u, dtypes(DType::float64, DType::float64)), ct::mean(b, dtypes({}, DType::int64)),
+       ct::count_nonzero(b, dtypes(DType::int16, {})), ct::sum(x[ct::slice(1, 4)] + 2048, dtypes({}, DType::float16))});
+  const auto r = f(one_large(), Array::full(DType::float16, {4096}, 1), Array::full(DType::int8, {200}, 100),
+                   Array::full(DType::uint8, {5}, 7));
+  CHECK(r[0].dtype() == DType::float32);
+  CHECK(r[0].item<float>() == 100004096.f);
+  CHECK(r[1].item<float>() == static_cast<float>(100004096.0 / 4097));
+  CHECK(r[2].item<double>() == 100004096.0);
+  CHECK(r[3].dtype() == DType::float64);
+  CHECK((r[3].item<double>() < 100004096.0 || mode == "mode=reference"));  // which adds in float64 always
+  for (const std::size_t i : {4, 5, 6}) {
+    CHECK(r[i].dtype() == DType::float16);
+    CHECK(r[i].as_double(0) == 4096);  // a running sum of float16 would stay at 2048
+  }
+  CHECK(r[7].item<std::int64_t>() == 20000);
+  CHECK(r[8].dtype() == DType::int8);
+  CHECK(r[8].as_double(0) == 20000 - 78 * 256);
+  CHECK(r[9].item<std::int64_t>() == 20000 - 78 * 256);
+  CHECK(r[10].as_double(0) == 16807 % 256);
+  CHECK(r[11].item<double>() == 16807);
+  CHECK(r[12].item<double>() == 100);
+  CHECK(r[13].dtype() == DType::int16);
+  CHECK(r[13].as_double(0) == 200);
+  CHECK(r[14].dtype() == DType::float32);
+  CHECK(r[14].as_double(0) == 3 * 2048);  // each 2049 is rounded first
+}
+
+TEST_CASE("spreads, norms and sums of exponentials are computed in acc_dtype and have dtype", "[ops]") {
+  const std::string mode = GENERATE(from_range(backends()));
+  CAPTURE(mode);
+  const auto x = ct::fvector("x"), h = ct::vector("h", DType::float16);
+  const auto b = ct::bvector("b");
+  const auto wide = dtypes({}, DType::float64), narrow = dtypes(DType::float16, {});
+  const auto f =
+      compile(mode, {x, h, b},
+              {ct::var(x, wide), ct::std(x, wide), ct::norm(x, 2, wide), ct::norm(x, 3, wide), ct::logsumexp(x, wide),
+               ct::var(h, dtypes(DType::float32, {})), ct::std(h, narrow), ct::std(x, narrow), ct::var(x, narrow),
+               ct::norm(h, 2, dtypes({}, DType::float32)), ct::norm(h, 2, dtypes(DType::float64, {}, true)),
+               ct::var(b, dtypes(DType::float32, {}), 1), ct::logsumexp(b, dtypes(DType::float16, {})),
+               ct::norm(x, 1, dtypes(DType::float64, DType::float64)), ct::logsumexp(h, dtypes(DType::float32, {}))});
+  // Squares beyond float32, beside numbers that a mean in float32 would lose.
+  const auto r = f(Array{3e30f, 4e30f}, Array{1000.f, 1001.f, 1002.f}.astype(DType::float16),
+                   Array{std::int8_t{-100}, std::int8_t{100}});
+  CHECK(r[0].dtype() == DType::float32);
+  CHECK(std::isinf(r[0].item<float>()));  // 2.5e59 is no float32
+  CHECK(r[1].item<float>() == Approx(0.5e30));
+  CHECK(r[2].item<float>() == Approx(5e30));
+  CHECK(r[3].item<float>() == Approx(std::cbrt(91.0) * 1e30));
+  CHECK(r[4].item<float>() == 4e30f);
+  CHECK(r[5].dtype() == DType::float32);
+  CHECK(r[5].as_double(0) == Approx(2.0 / 3).epsilon(1e-6));
+  CHECK(r[6].dtype() == DType::float16);
+  CHECK(r[6].as_double(0) == Approx(std::sqrt(2.0 / 3)).epsilon(1e-3));
+  CHECK(r[7].dtype() == DType::float16);
+  CHECK(std::isinf(r[8].as_double(0)));
+  CHECK(r[9].dtype() == DType::float16);
+  CHECK(r[9].as_double(0) == Approx(std::sqrt(3006005.0 - 1000)).epsilon(1e-3));
+  CHECK(r[10].dtype() == DType::float64);
+  CHECK(r[10].shape() == Sizes{1});
+  CHECK(r[10].as_double(0) == Approx(std::sqrt(1e6 + 1001.0 * 1001 + 1002.0 * 1002)).epsilon(1e-14));
+  CHECK(r[11].dtype() == DType::float32);
+  CHECK(r[11].as_double(0) == 20000);
+  CHECK(r[12].dtype() == DType::float16);
+  CHECK(r[12].as_double(0) == 100);
+  CHECK(r[13].item<double>() == Approx(7e30).epsilon(1e-6));
+  CHECK(r[14].dtype() == DType::float32);
+  CHECK(r[14].as_double(0) == Approx(1002 + std::log(1 + std::exp(-1.0) + std::exp(-2.0))).epsilon(1e-7));
+  // Without being told to, they overflow: the options above are what helps.
+  const auto plain = compile(mode, {x}, {ct::norm(x), ct::std(x)});
+  CHECK((std::isinf(plain(Array{3e30f, 4e30f})[0].item<float>()) || mode == "mode=reference"));
+}
+
+TEST_CASE("a spread of float32 around a large mean, computed in float64", "[ops]") {
+  const std::string mode = GENERATE(from_range(backends()));
+  const auto x = ct::fvector("x");
+  const auto r = compile(mode, {x}, {ct::var(x, dtypes({}, DType::float64)), ct::var(x, dtypes(DType::float64, {}))})(
+      Array{16777216.f, 16777218.f, 16777222.f});
+  // The mean is no float32; rounded to one it would be off by 0.67.
+  CHECK(r[0].as_double(0) == Approx(56.0 / 9).epsilon(1e-7));
+  CHECK(r[1].as_double(0) == Approx(56.0 / 9).epsilon(1e-15));
+}
+
+TEST_CASE("extremes and positions have dtype, and refuse what means nothing to them", "[ops]") {
+  const std::string mode = GENERATE(from_range(backends()));
+  CAPTURE(mode);
+  const auto b = ct::bvector("b"), x = ct::fvector("x");
+  const auto f = compile(mode, {b, x},
+                         {ct::max(b, dtypes(DType::int64, {})), ct::min(b, dtypes(DType::float16, {}, true)),
+                          ct::ptp(b), ct::ptp(b, dtypes(DType::int16, {})), ct::ptp(b, dtypes(DType::uint8, {})),
+                          ct::argmax(b, dtypes(DType::int32, {})), ct::argmin(b, dtypes(DType::uint8, {}, true)),
+                          ct::all(b, dtypes(DType::bool_, {})), ct::ptp(x, dtypes({}, DType::float64)),
+                          ct::max(x, dtypes(DType::int32, {}))});
+  const auto r = f(Array{std::int8_t{-128}, std::int8_t{0}, std::int8_t{127}}, Array{-3e38f, 3e38f});
+  const auto is = [&](std::size_t at, DType dtype, double value) {
+    INFO("result " << at);
+    CHECK(r[at].dtype() == dtype);
+    CHECK(r[at].as_double(0) == value);
+  };
+  is(0, DType::int64, 127);
+  is(1, DType::float16, -128);
+  CHECK(r[1].shape() == Sizes{1});
+  is(2, DType::int8, -1);
+  is(3, DType::int16, 255);
+  is(4, DType::uint8, 255);
+  is(5, DType::int32, 2);
+  is(6, DType::uint8, 0);
+  is(7, DType::bool_, 0);
+  CHECK(std::isinf(r[8].item<float>()));  // 6e38 is no float32
+  is(9, DType::int32, 2147483647);
+}
+
+TEST_CASE("reductions refuse dtypes that mean nothing to them, by name", "[ops]") {
+  const auto x = ct::fmatrix("x");
+  const auto refused = [](auto f, const std::string& text) {
+    CHECK_THROWS_AS(f(), ct::TypeError);
+    CHECK_THROWS_WITH(f(),
+                      Catch::Contains(text) && Catch::Contains("x is f32[?, ?]") && Catch::Contains("test_reduce.cpp"));
+  };
+  const auto whole = dtypes({}, DType::int32), wide = dtypes({}, DType::float64);
+  refused([&] { return ct::max(x, wide); }, "max");
+  refused([&] { return ct::min(x, wide); }, "acc_dtype=float64, but nothing is added up");
+  refused([&] { return ct::argmax(x, wide); }, "argmax");
+  refused([&] { return ct::all(x, wide); }, "all");
+  refused([&] { return ct::any(x, dtypes(DType::int8, {})); }, "dtype=int8; the result is bool");
+  refused([&] { return ct::argmin(x, dtypes(DType::float32, {})); }, "dtype=float32; a position is an integer");
+  refused([&] { return ct::argmin(x, dtypes(DType::bool_, {})); }, "a position is an integer");
+  refused([&] { return ct::var(x, whole); }, "acc_dtype=int32; it is computed in floats");
+  refused([&] { return ct::std(x, whole); }, "std");
+  refused([&] { return ct::norm(x, 2, whole); }, "norm");
+  refused([&] { return ct::logsumexp(x, whole); }, "logsumexp");
+  refused([&] { return ct::max_and_argmax(x, dtypes(DType::int8, {})).first; }, "there are two results");
+}
+
+TEST_CASE("gradients through reductions with dtypes", "[ops]") {
+  const Array a = Array::uniform(DType::float64, {3, 4}, 5, 0.3, 2);
+  ct::ReduceOptions wide(1);
+  wide.dtype = wide.acc_dtype = DType::float64;
+  const auto x = ct::fmatrix("x");
+  for (const auto& f : std::vector<std::function<Variable(const Variable&, const ct::ReduceOptions&)>>{
+           [](const Variable& v, const ct::ReduceOptions& o) { return ct::sum(v, o); },
+           [](const Variable& v, const ct::ReduceOptions& o) { return ct::mean(v, o); },
+           [](const Variable& v, const ct::ReduceOptions& o) { return ct::prod(v, o); },
+           [](const Variable& v, const ct::ReduceOptions& o) { return ct::std(v, o, 1); },
+           [](const Variable& v, const ct::ReduceOptions& o) { return ct::norm(v, 3, o); },
+           [](const Variable& v, const ct::ReduceOptions& o) { return ct::logsumexp(v, o); }}) {
+    CHECK(grad_error([&](const std::vector<Variable>& v) { return f(v[0], wide); }, {a}, 2) < 1e-5);
+    const Variable g = ct::grad(ct::sum(f(x, wide)), x);
+    CHECK(g.dtype() == DType::float32);
+  }
+}
+
 TEST_CASE("nan wins, the first of equals is found", "[ops]") {
   const std::string mode = GENERATE(from_range(backends()));
   const DType dtype = GENERATE(DType::float16, DType::float32, DType::float64);

@@ -93,6 +93,36 @@ TEST_CASE("running sums and products of integers wrap", "[ops]") {
   }
 }
 
+TEST_CASE("running sums and products have dtype and are computed in acc_dtype", "[ops]") {
+  const std::string mode = GENERATE(from_range(modes));
+  CAPTURE(mode);
+  const auto b = ct::bmatrix("b"), x = ct::fvector("x"), h = ct::vector("h", DType::float16);
+  const auto t = ct::vector("t", DType::bool_);
+  const auto f = compile(mode, {b, x, h, t},
+                         {ct::cumsum(b, 0), ct::cumsum(b, 0, DType::int64), ct::cumprod(b, 1, DType::int32),
+                          ct::cumsum(b, {}, DType::int64, DType::int8), ct::cumsum(x, 0, {}, DType::float64),
+                          ct::cumsum(x, 0, DType::float64), ct::cumprod(h, 0, DType::float32),
+                          ct::cumsum(t, 0, DType::uint8), ct::cumsum(x, 0, DType::int64)});
+  Array large = Array::full(DType::float32, {1026}, 1);
+  large.at<float>(0) = 1e8f;
+  const auto r = f(Array{{std::int8_t{100}, std::int8_t{100}}, {std::int8_t{100}, std::int8_t{3}}}, large,
+                   Array{300.f, 300.f}.astype(DType::float16), Array{true, false, true});
+  CHECK(r[0].equals(Array{{std::int8_t{100}, std::int8_t{100}}, {std::int8_t{-56}, std::int8_t{103}}}));
+  CHECK(r[1].equals(Array{{std::int64_t{100}, std::int64_t{100}}, {std::int64_t{200}, std::int64_t{103}}}));
+  CHECK(r[2].equals(Array{{100, 10000}, {100, 300}}));
+  CHECK(r[3].equals(Array{std::int64_t{100}, std::int64_t{-56}, std::int64_t{44}, std::int64_t{47}}));
+  CHECK(r[4].dtype() == DType::float32);
+  CHECK(r[4].as_double(1025) == 100001024.0);  // a running sum of float32 would stay at 1e8
+  CHECK(r[5].dtype() == DType::float64);
+  CHECK(r[5].as_double(1025) == 100001025.0);
+  CHECK(r[6].equals(Array{300.f, 90000.f}));
+  CHECK(r[7].equals(Array{std::uint8_t{1}, std::uint8_t{1}, std::uint8_t{2}}));
+  CHECK(r[8].dtype() == DType::int64);
+  const auto cost = ct::sum(ct::cumsum(ct::sqr(x), 0, DType::float64));
+  const auto g = compile(mode, {x}, {ct::grad(cost, x)})(Array{1.f, 2.f, 3.f})[0];
+  CHECK(g.equals(Array{6.f, 8.f, 6.f}));
+}
+
 TEST_CASE("running sums of floats along every axis", "[ops]") {
   const std::string mode = GENERATE(from_range(modes));
   CAPTURE(mode);

@@ -3,7 +3,7 @@
 import numpy as np
 
 from samples import COMPLEX, between, plain
-from table import FILLED, MATRIX, call, floats, magnitudes, row, same, twice
+from table import FILLED, MATRIX, always, call, floats, magnitudes, row, same, twice
 
 FINITE = between(-3, 3)
 CLOSE = dict(ulp=8, why="relative to |z|; NumPy's complex functions are of some ULP themselves")
@@ -13,8 +13,8 @@ def complex_of(dtype):
     return np.result_type(dtype, np.complex64).name
 
 
-for name in "real imag conj".split():
-    row(name, getattr(np, name), plain, result=same if name == "conj" else None, shapes=MATRIX,
+for name in "real imag conj conjugate".split():
+    row(name, getattr(np, name), plain, result=same if name.startswith("conj") else None, shapes=MATRIX,
         dtypes=COMPLEX + ["float64", "float32", "int32"], wide=False)
 
 
@@ -43,6 +43,12 @@ for name in "exp expm1 log sqrt sin cos tan sinh cosh tanh reciprocal".split():
 for names, function in {"abs abs_ absolute": np.abs, "neg negative": np.negative, "sqr square": np.square}.items():
     row(names, function, FINITE, shapes=MATRIX, dtypes=COMPLEX, **CLOSE)
 row("log1p", lambda z: np.log1p(z), between(-0.9, 3), shapes=MATRIX, dtypes=COMPLEX, **CLOSE)
+row("cumprod", np.cumprod, between(-1.2, 1.2), shapes=FILLED, dtypes=COMPLEX, ulp=64,
+    why="rounds once a step", calls=[call(), call(axis=0), call(axis=1)])
+row("sinc", lambda z: np.sinc(z), FINITE, shapes=MATRIX, dtypes=COMPLEX, ulp=32,
+    why="NumPy's own sin(pi z) is off near whole numbers")
+row("float_power", lambda a, b: np.float_power(a, b), FINITE, between(-2, 2), shapes=twice(MATRIX), dtypes=COMPLEX,
+    result=always("complex128"), wide=False, ulp=64, why="the logarithm's error times the exponent")
 row("round", np.round, FINITE, shapes=MATRIX, dtypes=COMPLEX)
 row("cumsum", np.cumsum, FINITE, shapes=FILLED, dtypes=COMPLEX, ulp=64, absolute=8,
     why="rounds once a step", calls=[call(), call(axis=0), call(axis=1)])

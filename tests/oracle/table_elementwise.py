@@ -26,7 +26,10 @@ FUNCTIONS = """exp exp2 expm1 log log2 log10 log1p sin cos tan sinh cosh tanh ar
                cbrt"""
 for name in FUNCTIONS.split():
     row(name, getattr(np, name), shapes=MATRIX, dtypes=REAL, result=floats, **FOUR)
-row("arccosh", np.arccosh, shapes=MATRIX, dtypes=REAL, result=floats, interval=(1.2, 3), **FOUR)
+for names, function in {"asin": np.arcsin, "acos": np.arccos, "atan": np.arctan, "asinh": np.arcsinh,
+                        "atanh": np.arctanh}.items():
+    row(names, function, shapes=MATRIX, dtypes=REAL, result=floats, **FOUR)
+row("arccosh acosh", np.arccosh, shapes=MATRIX, dtypes=REAL, result=floats, interval=(1.2, 3), **FOUR)
 row("sqrt", np.sqrt, shapes=MATRIX, dtypes=REAL, result=floats)
 row("rsqrt", lambda x: 1 / np.sqrt(x), shapes=MATRIX, dtypes=REAL, result=floats, ulp=2, why="1 / sqrt(x) rounds twice")
 row("reciprocal inv", lambda x: 1 / x, shapes=MATRIX, dtypes=FLOATS, result=floats)
@@ -94,6 +97,11 @@ row("xlogx", lambda x: np.where(x == 0, 0, x * np.log(np.where(x == 0, 1, x))), 
 
 # --- one operand: exact ------------------------------------------------------------------------------------------
 row("abs abs_ absolute", np.abs, shapes=MATRIX, dtypes=REAL, interval=(-0.9, 0.9))
+row("fabs", np.fabs, shapes=MATRIX, dtypes=REAL, result=floats, interval=(-0.9, 0.9),
+    refusals=[([np.ones(3, "complex64")], call())])
+row("spacing", np.spacing, shapes=MATRIX, dtypes=["float64", "float32"], wide=False)
+row("spacing", lambda x: np.copysign(np.spacing(np.abs(x)), x), positive, shapes=MATRIX, wide=False, result=floats,
+    dtypes=["float16", "int32"], differs="NumPy's spacing of negative float16 is positive; int8 gives float32")
 row("neg negative", np.negative, shapes=MATRIX, dtypes=NUMBERS, zero_sign=True)
 row("positive", lambda x: x, shapes=MATRIX, dtypes=REAL, zero_sign=True, differs="NumPy refuses bool")
 row("sqr square", np.square, shapes=MATRIX, dtypes=REAL, result=same, differs="NumPy's square of bool is bool too")
@@ -116,7 +124,7 @@ for name in "isnan isinf isfinite".split():
 for name in "isposinf isneginf signbit".split():
     row(name, getattr(np, name), shapes=MATRIX, dtypes=FLOATS, result=always("bool"), wide=False)
 row("logical_not", np.logical_not, shapes=MATRIX, dtypes=REAL)
-row("invert bitwise_not", np.invert, shapes=MATRIX, dtypes=BITS)
+row("invert bitwise_not bitwise_invert", np.invert, shapes=MATRIX, dtypes=BITS)
 row("bitwise_count", np.bitwise_count, shapes=MATRIX, dtypes=BITS)
 row("zeros_like empty_like", np.zeros_like, shapes=MATRIX, dtypes=REAL, wide=False)
 row("ones_like", np.ones_like, shapes=MATRIX, dtypes=REAL, wide=False)
@@ -142,8 +150,8 @@ def of_bools(function):
 for name, function in {"add": np.add, "sub subtract": np.subtract, "mul multiply": np.multiply}.items():
     for shapes, dtypes in ((PAIRS, [d for d in REAL if d != "bool"]), (BROADCAST, ["float32", "int32"])):
         row(name, of_bools(function), *TWO, shapes=shapes, dtypes=dtypes, result=same)
-row("true_div true_divide", np.true_divide, *TWO, shapes=PAIRS, dtypes=FLOATS, result=floatx, wide=True)
-row("true_div true_divide", np.true_divide, *TWO, shapes=PAIRS, dtypes=["int32", "int8", "uint64"], wide=False,
+row("true_div true_divide divide", np.true_divide, *TWO, shapes=PAIRS, dtypes=FLOATS, result=floatx, wide=True)
+row("true_div true_divide divide", np.true_divide, *TWO, shapes=PAIRS, dtypes=["int32", "int8", "uint64"], wide=False,
     result=always("float32"), ulp=1, why="the exact quotient rounded twice",
     differs="integers give floatX, and NumPy float64")
 
@@ -187,6 +195,7 @@ row("pow power", of_bools(power), *TWO, shapes=PAIRS, dtypes=FLOATS + ["int32", 
     differs="a negative exponent of integers gives 0 (1 of 1), where NumPy raises")
 row("float_power", lambda a, b: np.power(*[x.astype(np.float64).astype(np.longdouble) for x in (a, b)]), *TWO,
     shapes=PAIRS, dtypes=["float64", "float32", "int32"], result=always("float64"), **FOUR)
+row("atan2", np.arctan2, *TWO, shapes=PAIRS, dtypes=FLOATS, **FOUR)
 for name in "arctan2 hypot logaddexp logaddexp2".split():
     row(name, getattr(np, name), *TWO, shapes=PAIRS, dtypes=FLOATS, ulp=4,
         absolute=3 if name.startswith("log") else 0, why="arctan2, hypot: 4 ULP; logarithms: absolute near 0")
@@ -226,6 +235,8 @@ for name in "maximum minimum fmax fmin".split():
 row("copysign", np.copysign, *TWO, shapes=PAIRS, dtypes=FLOATS, zero_sign=True)
 row("nextafter", lambda a, b: np.nextafter(*[x if x.dtype.kind == "f" else x.astype(floats(x.dtype)) for x in (a, b)]),
     *TWO, shapes=PAIRS, dtypes=["float64", "float32"], wide=False, result=floats)
+row("nextafter", np.nextafter, plain, plain, shapes=PAIRS, dtypes=["float16"], wide=False, result=floats,
+    differs="where two float16 zeros differ in sign, NumPy's gives the first")
 row("heaviside", np.heaviside, *TWO, shapes=PAIRS, dtypes=FLOATS)
 row("ldexp", lambda x, e: np.ldexp(x, e.astype(np.int64)), awkward, whole(-12, 12, "int32"), shapes=PAIRS,
     dtypes=["float64", "float32"])
@@ -248,7 +259,7 @@ row("allclose", lambda a, b, **o: np.array(np.allclose(a, b, **o)), plain, plain
 for names, function in {"and_ bitwise_and": np.bitwise_and, "or_ bitwise_or": np.bitwise_or,
                         "xor bitwise_xor": np.bitwise_xor}.items():
     row(names, function, *TWO, shapes=PAIRS, dtypes=BITS)
-for name in "left_shift right_shift".split():
+for name in "left_shift right_shift bitwise_left_shift bitwise_right_shift".split():
     row(name, getattr(np, name), awkward, between(0, 7), shapes=PAIRS, dtypes=INTEGERS,
         differs="shifts by no bit of the type are defined; here they stay inside")
 for name in "gcd lcm".split():

@@ -93,6 +93,11 @@ PARAMETERS = {
 }
 for name, (function, calls) in PARAMETERS.items():
     row("nnet." + name, function, plain, shapes=MATRIX, calls=calls, dtypes=DTYPES, interval=(0.55, 0.95), **CANCELS)
+row("nnet.relu", lambda x, max_value=np.inf, negative_slope=0.0, threshold=0.0: np.where(
+    x > threshold, np.minimum(x, max_value), np.longdouble(negative_slope) * (x - threshold)), plain, shapes=MATRIX,
+    calls=[call(max_value=2.0), call(negative_slope=0.25, max_value=2.0, threshold=0.5), call(threshold=-1.0)],
+    dtypes=DTYPES, refusals=[([np.ones(3)], call(0.5, negative_slope=0.5)), ([np.ones(3, "complex64")], call())],
+    **CANCELS)
 row("nnet.prelu", lambda x, s: np.where(x > 0, x, s * x), plain, unit, shapes=twice(MATRIX), dtypes=DTYPES,
     interval=(-0.9, 0.9), **NEAR)
 row("nnet.glu", lambda x, axis=-1: (lambda a, b: a * sigmoid(b))(*np.split(x, 2, axis)), plain,
@@ -117,6 +122,28 @@ for shapes in (FILLED, (((2, 3, 4),),)):
     row("nnet.log_softmax", log_softmax, between(-100, 100), shapes=shapes, calls=AXIS,
         **(SOFT | dict(absolute=1000, coarse=1, dtypes=DTYPES[:2])))
 LOGICAL = {"bool": "a sum of two bool is a logical or"}
+for axes in ((0, 1), (-1, 0), (1,)):
+    row("nnet.softmax", lambda x, axis: sp.softmax(x, axis), plain, shapes=FILLED, calls=[call(axis=axes)], **SOFT)
+    row("nnet.log_softmax", lambda x, axis: sp.log_softmax(x, axis), plain, shapes=FILLED, calls=[call(axis=axes)],
+        **(SOFT | dict(dtypes=DTYPES[:2])))
+row("nnet.softmax", lambda x, axis: sp.softmax(x, axis), plain, shapes=(((2, 3, 4),), ((3, 1, 2),)),
+    calls=[call(axis=(0, 2)), call(axis=(2, 1)), call(axis=(0, 1, 2))], **SOFT)
+
+
+def sparsemax(x, axis=-1):
+    """Martins and Astudillo's algorithm 1: the threshold from the sorted numbers."""
+    z = np.moveaxis(x, axis, -1)
+    falling = -np.sort(-z, -1)
+    totals, k = np.cumsum(falling, -1), np.arange(1, z.shape[-1] + 1)
+    support = (1 + k * falling > totals).sum(-1, keepdims=True)
+    threshold = (np.take_along_axis(totals, support - 1, -1) - 1) / support
+    return np.moveaxis(np.maximum(z - threshold, 0), -1, axis)
+
+
+for shapes in (FILLED, (((2, 3, 4),),)):
+    row("nnet.sparsemax", sparsemax, plain, shapes=shapes, calls=AXIS, dtypes=DTYPES, ulp=2, absolute=16,
+        result=floats, why="differences from a threshold of the size of the largest",
+        refusals=[([np.ones(3)], call(axis=1)), ([np.ones(3, "complex64")], call())])
 WITH_BIAS = (((5, 7), (7,)), ((1, 3), (3,)), ((2, 1), (1,)))
 row("nnet.softmax_with_bias", lambda x, b: sp.softmax(x + b, -1), plain, plain, shapes=WITH_BIAS,
     **(SOFT | dict(absolute=8, dtypes=DTYPES[:2], left_out=LOGICAL, special=WRAPS)))
@@ -215,6 +242,78 @@ loss("categorical_focal_crossentropy", lambda p, t, gamma=2.0, alpha=0.25:
      (alpha *
       (1 - clipped(p))**gamma * -t * np.log(clipped(p))).sum(-1), unit, hot, calls=[call(),
                                                                                     call(gamma=1.0, alpha=1.0)])
+def log_of(p, from_logits):
+    return sp.log_softmax(p, -1) if from_logits else np.log(p)
+
+
+loss("categorical_crossentropy",
+     lambda p, t, from_logits=False, label_smoothing=0.0: -((t * (1 - np.longdouble(label_smoothing)) +
+         np.longdouble(label_smoothing) / t.shape[-1]) * log_of(p, from_logits)).sum(-1), unit, hot,
+     calls=[call(from_logits=True), call(label_smoothing=0.25), call(True, 0.5)],
+     refusals=[([np.ones((2, 3)), np.ones((2, 3))], call(ignore_class=0)),
+               ([np.ones((2, 3)), np.ones((2, 3))], call(label_smoothing=2.0)),
+               ([np.ones((2, 3), "complex64"), np.ones((2, 3))], call())])
+
+
+def sparse_crossentropy(p, y, from_logits=False, label_smoothing=0.0, ignore_class=None):
+    logs, s = log_of(p, from_logits), np.longdouble(label_smoothing)
+    chosen = -np.take_along_axis(logs, y[:, None], 1)[:, 0]
+    return np.where(y == ignore_class, 0, (1 - s) * chosen - s * logs.mean(-1))
+
+
+row("nnet.categorical_crossentropy", sparse_crossentropy, unit, whole(0, 2), shapes=CLASSES,
+    calls=[call(from_logits=True), call(ignore_class=1), call(True, 0.25, 2), call(label_smoothing=0.25)], **LOSS)
+
+
+def smooth_binary(t, s):
+    return t * (1 - np.longdouble(s)) + np.longdouble(s) / 2
+
+
+loss("binary_crossentropy",
+     lambda z, t, from_logits=True, label_smoothing=0.0: smooth_binary(t, label_smoothing) * softplus(-z) +
+     (1 - smooth_binary(t, label_smoothing)) * softplus(z), target=unit,
+     calls=[call(from_logits=True), call(from_logits=True, label_smoothing=0.25)],
+     refusals=[([np.ones(3, "complex64"), np.ones(3)], call())])
+loss("binary_focal_crossentropy",
+     lambda z, t, gamma=2.0, from_logits=True, label_smoothing=0.0: focal(sigmoid(z), smooth_binary(t, label_smoothing),
+                                                                        gamma), plain, between(0, 1, (0, 1)),
+     calls=[call(from_logits=True), call(gamma=1.0, from_logits=True, label_smoothing=0.25)])
+loss("categorical_focal_crossentropy",
+     lambda z, t, from_logits=True: (0.25 * (1 - sp.softmax(z, -1)) ** 2 * -t * sp.log_softmax(z, -1)).sum(-1), plain,
+     hot, calls=[call(from_logits=True)])
+loss("categorical_generalized_cross_entropy", lambda p, t, q=0.5: (1 - (p * t).sum(-1) ** np.longdouble(q)) /
+     np.longdouble(q), unit, hot, calls=[call(), call(1.0), call(q=0.125)],
+     refusals=[([np.ones((2, 3)), np.ones((2, 3))], call(0.0)), ([np.ones((2, 3)), np.ones((2, 3))], call(1.5))])
+row("nnet.categorical_generalized_cross_entropy", lambda p, y, q=0.5: (1 - np.take_along_axis(p, y[:, None], 1)[:, 0] **
+    np.longdouble(q)) / np.longdouble(q), unit, whole(0, 2), shapes=CLASSES, calls=[call(), call(0.25)],
+    refusals=[([np.full((2, 3), 0.5), np.array([0, 3])], call())], **LOSS)
+
+
+def circle(e, y, gamma=80.0, margin=0.4, remove_diagonal=True, refs=None, labels=None):
+    """As Keras's: weights and distances of the near and of the far ones, each logsumexp by itself."""
+    refs, labels = (e, y) if refs is None else (refs, labels)
+    distance = np.maximum(1 - e @ refs.T, 0)
+    far = y[:, None] != labels
+    near = ~far & ~np.eye(*far.shape, dtype=bool) if remove_diagonal else ~far
+    pull = -gamma * (margin + distance) * (margin - distance)
+    push = gamma * np.maximum(1 + margin - distance, 0) * (1 - margin - distance)
+    with_far = np.logaddexp.reduce(np.where(far, push, -np.inf), axis=1)
+    return np.logaddexp(0, np.logaddexp.reduce(np.where(near, pull, -np.inf), axis=1) + with_far)
+
+
+row("nnet.circle", circle, between(-0.6, 0.6), whole(0, 2), shapes=(((7, 3), (7,)), ((1, 3), (1,)), ((2, 4), (2,))),
+    calls=[call(gamma=4.0), call(), call(8.0, 0.25, False)], dtypes=DTYPES[:2], ulp=256, absolute=64,
+    why="exponents are gamma times distances of the precision of a product",
+    refusals=[([np.ones((2, 3)), np.ones((2, 3))], call())])
+row("nnet.circle", lambda e, y, r, u: circle(e, y, 80.0, 0.4, False, r, u), between(-0.6, 0.6), whole(0, 2),
+    between(-0.6, 0.6), whole(0, 2), shapes=(((7, 3), (7,), (4, 3), (4,)), ((1, 3), (1,), (2, 3), (2,))),
+    build=lambda f, e, y, r, u: f(e, y, remove_diagonal=False, ref_embeddings=r, ref_labels=u), dtypes=DTYPES[:2],
+    ulp=256, absolute=64, why="as above")
+loss("dice", lambda p, t, axis: 1 - (2 * (p * t).sum(axis) + EPS) / (p.sum(axis) + t.sum(axis) + EPS), unit, unit,
+     calls=[call(axis=0), call(axis=(0, 1)), call(axis=-1)], refusals=[([np.ones(3), np.ones(3)], call(axis=1))])
+loss("tversky", lambda p, t, alpha, beta, axis: 1 - ((p * t).sum(axis) + EPS) / ((p * t).sum(axis) + alpha *
+     (p * (1 - t)).sum(axis) + beta * ((1 - p) * t).sum(axis) + EPS), unit, unit,
+     calls=[call(alpha=0.3, beta=0.7, axis=1), call(alpha=0.5, beta=0.5, axis=(0,))])
 loss("dice", lambda p, t: 1 - (2 * (p * t).sum() + EPS) / (p.sum() + t.sum() + EPS), unit, unit, result=floatx)
 loss(
     "tversky", lambda p, t, alpha=0.5, beta=0.5: 1 - ((p * t).sum() + EPS) /

@@ -37,6 +37,15 @@ row("inner", np.inner, plain, plain, shapes=(((5, 7), (3, 7)), ((0, 4), (2, 4)),
     refusals=[([np.ones((2, 3)), np.ones((2, 4))], call())])
 row("inner", np.inner, plain, plain, shapes=INNER[3], dtypes=FEW, **NEAR)
 row("vdot", np.vdot, plain, plain, shapes=(((5, 7), (5, 7)), ((0, 2), (0, 2)), ((1, 1), (1, 1))), dtypes=FEW, **NEAR)
+for left, right in (((2, 3, 4), (2, 3, 4)), ((3, 4), (4,)), ((4,), (2, 3, 4)), ((0, 3), (0, 3)), ((2, 0), (2, 0))):
+    row("vecdot", np.vecdot, plain, plain, shapes=((left, right),), dtypes=FEW + ["complex128", "float16"],
+        refusals=[([np.ones((2, 3)), np.ones((2, 4))], call()), ([np.ones(3), np.ones(())], call())], **NEAR)
+for left, right in (((2, 3, 4), (2, 4)), ((3, 4), (4,)), ((3, 4), (5, 4)), ((2, 3, 4), (4,)), ((3, 0), (0,))):
+    row("matvec", np.matvec, plain, plain, shapes=((left, right),), dtypes=FEW + ["complex128", "float16"],
+        refusals=[([np.ones((2, 3)), np.ones(2)], call()), ([np.ones(3), np.ones(3)], call())], **NEAR)
+    row("vecmat", np.vecmat, plain, plain, shapes=((right, left[:-2] + left[:-3:-1]),),
+        dtypes=FEW + ["complex128", "float16"],
+        refusals=[([np.ones(3), np.ones((2, 3))], call()), ([np.ones(3), np.ones(3)], call())], **NEAR)
 row("kron", np.kron, plain, plain, shapes=(((2, 3), (4, 2)), ((1, 1), (3, 2)), ((0, 2), (1, 2))), dtypes=FEW, **NEAR)
 row("tensordot", np.tensordot, plain, plain,
     shapes=(((4, 4, 4), (4, 4, 4)), ((1, 1, 1), (1, 1, 1)), ((0, 0, 0), (0, 0, 0))), dtypes=FEW,

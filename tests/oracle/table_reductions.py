@@ -88,3 +88,58 @@ row("norm", norm, plain, shapes=FILLED, dtypes=["float64",
            call(np.inf, axis=0),
            call(-np.inf),
            call(0.0, axis=1)])
+
+
+# --- dtype and acc_dtype -----------------------------------------------------------------------------------------
+def in_double(function):
+    """Computed in float64; the row says what the result's dtype is."""
+    def reference(x, dtype=None, acc_dtype=None, **options):
+        return function(np.asarray(x, np.float64), **options)
+    return reference
+
+
+def with_dtype(name, function, option, dtypes, result, **facts):
+    row(name, in_double(function), plain, shapes=FILLED, calls=[option], dtypes=dtypes, result=result, wide=False,
+        layouts=False, **facts)
+
+
+ROUNDED = dict(ulp=1, why="computed in float64 and rounded to the dtype once")
+IN_DOUBLE = dict(ulp=16, absolute=4, why="a few roundings in float64, or one to float32")
+COMPUTED = {"sum": np.sum, "prod": np.prod, "mean": np.mean, "var": np.var, "std": np.std, "logsumexp": sp.logsumexp,
+            "norm": lambda x, axis=None: norm(x, axis=axis)}
+for name, function in COMPUTED.items():
+    with_dtype(name, function, call(dtype="float64"), ["float32", "float64"], always("float64"), **IN_DOUBLE)
+    with_dtype(name, function, call(acc_dtype="float64", axis=0), ["float32", "float64"], same, **IN_DOUBLE)
+    with_dtype(name, function, call(dtype="float32", acc_dtype="float64"), ["float32", "float64"], always("float32"),
+               **ROUNDED)
+    with_dtype(name, function, call(dtype="float16", axis=1), ["float32"], always("float16"), **ROUNDED)
+for name, function in {"max": np.max, "min": np.min, "ptp": np.ptp}.items():
+    with_dtype(name, function, call(dtype="float64"), ["float32", "int8"], always("float64"))
+    with_dtype(name, function, call(dtype="int64"), ["int8", "uint8", "int32"], always("int64"))
+for name in "argmax argmin".split():
+    row(name, lambda x, dtype, f=getattr(np, name): f(x), awkward, shapes=FILLED, calls=[call(dtype="int32")],
+        dtypes=["float32", "int8"], result=always("int32"), layouts=False,
+        refusals=[([np.ones((2, 3))], call(dtype="float32"))])
+for name in "all any".split():
+    row(name, lambda x, dtype, f=getattr(np, name): f(x), between(-1, 1, (0, 2)), shapes=FILLED, layouts=False,
+        calls=[call(dtype="bool")], dtypes=["float32", "int8"], result=always("bool"),
+        refusals=[([np.ones((2, 3))], call(dtype="int8"))])
+row("count_nonzero", lambda x, dtype: np.asarray(np.count_nonzero(x)), plain, shapes=FILLED,
+    calls=[call(dtype="int16")], dtypes=["float32"], result=always("int16"), layouts=False)
+row("sum", lambda x, dtype, acc_dtype=None: np.sum(x, dtype=np.int64), plain, shapes=MATRIX, layouts=False,
+    calls=[call(dtype="int64"), call(dtype="int64", acc_dtype="int64")], dtypes=["int8", "bool", "uint8"],
+    result=always("int64"))
+
+
+def large(dtype, shape, random):
+    """1e8 and ones, which an accumulator of float32 does not count."""
+    return np.concatenate([[1e8], np.ones(int(np.prod(shape)) - 1)]).reshape(shape).astype(dtype)
+
+
+for name, function in {"sum": np.sum, "mean": np.mean}.items():
+    row(name, lambda x, acc_dtype, f=function: f(x, dtype=np.float64), large, shapes=(((64, 65),),), wide=False,
+        calls=[call(acc_dtype="float64")], dtypes=["float32"], result=always("float32"), layouts=False)
+for name in "max min argmax argmin all any".split():
+    row(name, None, refusals=[([np.ones((2, 3))], call(acc_dtype="float64"))])
+for name in "var std norm logsumexp".split():
+    row(name, None, refusals=[([np.ones((2, 3))], call(acc_dtype="int32"))])

@@ -3,7 +3,7 @@
 import numpy as np
 
 from samples import awkward, between, only, plain, sorted_awkward, sorted_draw, whole, with_ties
-from table import MATRIX, VECTOR, call, row, twice
+from table import MATRIX, VECTOR, always, call, row, twice
 
 DTYPES = ["float32", "float64", "float16", "int8", "int64", "uint64", "bool"]
 AXES = [call(), call(axis=0), call(axis=1), call(axis=None)]
@@ -21,6 +21,16 @@ for name in "cumsum cumprod".split():
         result=counted, ulp={"float16": 64, "float32": 64,
                              "float64": 64}, absolute=250, why="one rounding a step",
         differs="the dtype stays; NumPy's int8 gives int64", refusals=[([BAD], call(axis=2))])
+for name in "cumsum cumprod".split():
+    row(name, lambda x, f=getattr(np, name), **o: f(x, axis=0, dtype=np.float64), between(-2, 2, (-3, 3)),
+        shapes=MATRIX, calls=[call(axis=0, dtype="float64")], dtypes=["int8", "float32", "bool"],
+        result=always("float64"), wide=False, ulp=64, absolute=8, why="one rounding a step")
+    row(name, lambda x, f=getattr(np, name), **o: f(x, axis=0, dtype=np.int64), between(-2, 2, (-3, 3)), shapes=MATRIX,
+        calls=[call(axis=0, dtype="int64"), call(axis=0, dtype="int64", acc_dtype="int64")], dtypes=["int8", "uint8"],
+        result=always("int64"), wide=False)
+    row(name, lambda x, f=getattr(np, name), **o: f(x, axis=0, dtype=np.float64), between(0.5, 1.5), shapes=MATRIX,
+        calls=[call(axis=0, acc_dtype="float64")], dtypes=["float32"], result=always("float32"), wide=False, ulp=1,
+        why="rounded once")
 for draw in (awkward, with_ties):
     row("sort", np.sort, draw, shapes=MATRIX, calls=AXES, dtypes=DTYPES, refusals=[([BAD], call(axis=2))], **EXACT)
     row("argsort", lambda x, **o: np.argsort(x, kind="stable", **o), draw, shapes=MATRIX, calls=AXES, dtypes=DTYPES,

@@ -86,7 +86,10 @@ moves("split",
 moves("tile", np.tile, MATRIX, [call((2, 3)), call((2, 1, 2)), call(3), call((0, 1))])
 moves("repeat", np.repeat, MATRIX, [call(3), call(2, axis=0), call(2, axis=1), call(0, axis=1)],
       refusals=[([BAD], call(2, axis=2)), ([BAD], call(-1))])
-moves("roll", np.roll, MATRIX, [call(3), call(-2, axis=0), call(7, axis=1)], refusals=[([BAD], call(1, axis=2))])
+moves("roll", np.roll, MATRIX,
+      [call(3), call(-2, axis=0), call(7, axis=1), call((1, 2), axis=(0, 1)), call(3, axis=(0, 1)), call((1, -4), axis=0),
+       call((1, 2)), call((1, 2, 3), axis=(0, 1, -2))],
+      refusals=[([BAD], call(1, axis=2)), ([BAD], call((1, 2, 3), axis=(0, 1)))])
 moves("flip", np.flip, MATRIX, [call(), call(0), call(1), call((0, 1))], refusals=[([BAD], call(2))])
 WIDTHS = [call(1), call((2, 0)), call(((1, 2), (0, 3)))]
 moves("pad", np.pad, MATRIX, WIDTHS)

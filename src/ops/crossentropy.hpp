@@ -1,0 +1,17 @@
+// What the cross-entropies of nnet.cpp and losses.cpp share.
+#pragma once
+
+#include <croton/nnet.hpp>
+
+#include <string_view>
+
+namespace croton::ops {
+
+/// TypeError for complex numbers, and for an ignore_class unless targets are class numbers; ValueError for a smoothing
+/// outside of [0, 1].
+void check_crossentropy(std::string_view op, const Operand& p, const Operand& target,
+                        const nnet::CrossentropyOptions& options, bool classes);
+/// (1 - s) t + s / classes of float targets; t itself for s = 0.
+Variable smoothed(const Variable& target, double smoothing, const Operand& classes);
+
+}  // namespace croton::ops
