@@ -69,7 +69,7 @@ WANTED = {
         sigmoid ultra_fast_sigmoid hard_sigmoid softplus softmax log_softmax softmin softsign relu relu6
         leaky_relu prelu elu selu celu gelu silu swish mish hard_silu hard_swish hard_tanh log_sigmoid
         exponential linear glu squareplus soft_shrink hard_shrink tanh_shrink threshold sparse_plus
-        sparse_sigmoid""".split()) + " tanh",
+        sparse_sigmoid sparsemax""".split()) + " tanh",
     "Losses": " ".join("nnet." + n for n in """
         categorical_crossentropy sparse_categorical_crossentropy=nnet.categorical_crossentropy
         binary_crossentropy sigmoid_binary_crossentropy softmax_crossentropy
@@ -77,7 +77,8 @@ WANTED = {
         crossentropy_categorical_1hot=nnet.categorical_crossentropy softmax_with_bias h_softmax
         binary_focal_crossentropy categorical_focal_crossentropy mean_squared_error mean_absolute_error
         mean_absolute_percentage_error mean_squared_logarithmic_error huber log_cosh hinge squared_hinge
-        categorical_hinge kl_divergence poisson cosine_similarity dice tversky logsumexp layer_norm
+        categorical_hinge kl_divergence poisson cosine_similarity dice tversky logsumexp layer_norm circle
+        categorical_generalized_cross_entropy
         confusion_matrix""".split()),
     "Gradient tools": """
         grad jacobian hessian Rop Lop hessian_times_vector disconnected_grad zero_grad consider_constant grad_clip
@@ -87,10 +88,6 @@ WANTED = {
 SYNONYMS = {"conjugate": "conj", "divide": "true_divide", "fabs": "abs"}
 NOT_HERE = {
     "isnat": "there are no dates",
-    "spacing": "NumPy's distance to the next number; nextafter(abs(x), inf) - abs(x) has it",
-    "vecdot": "one of NumPy's products over last axes; einsum and matmul compute it",
-    "matvec": "one of NumPy's products over last axes; einsum and matmul compute it",
-    "vecmat": "one of NumPy's products over last axes; einsum and matmul compute it",
     "nnet.ctc": "Keras' loss of sequences",
 }
 

@@ -164,6 +164,12 @@ Variable categorical_generalized_cross_entropy(Operand probabilities, Operand ta
                     builder::describe(probabilities.where), q));
   const Variable p = in_floats(probabilities);
   const bool classes = is_integer(target.variable.dtype()) && target.variable.rank() + 1 == p.rank();
+  if (!classes && target.variable.rank() != p.rank())
+    throw TypeError(fmt::format(
+        "categorical_generalized_cross_entropy ({}): {}, {}: the targets must be integer class numbers (one dimension "
+        "less than the probabilities) or have the probabilities' shape",
+        builder::describe(probabilities.where), builder::describe(probabilities.variable),
+        builder::describe(target.variable)));
   // By logarithms: the difference of 1 and a power near it would cancel.
   const Variable log_p = classes ? -categorical_crossentropy(at_least(p, epsilon), target)
                                  : log(at_least(sum(in_floats(target) * p, last), epsilon));
@@ -185,6 +191,7 @@ Variable circle(Operand embeddings, Operand labels, const CircleOptions& options
   demand_real("circle", embeddings, labels);
   const Operand with = options.reference_embeddings.value_or(embeddings);
   const Operand of = options.reference_labels.value_or(labels);
+  demand_real("circle", with, of);
   if (embeddings.variable.rank() != 2 || with.variable.rank() != 2 || labels.variable.rank() != 1 ||
       of.variable.rank() != 1)
     throw TypeError(fmt::format("circle ({}): {}, {}: embeddings are a matrix, labels a vector",

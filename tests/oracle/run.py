@@ -243,7 +243,7 @@ def run_other_dtypes(rows, taken, tally):
     """One set of arrays for each dtype that a row takes and does not name, of each operand."""
     found, named = defaultdict(list), {}
     # Rows of one kind of call are one here, and name their dtypes together; one of real numbers comes first.
-    for row in sorted(rows, key=lambda row: not set(row.dtypes) & set(REALS)):
+    for row in sorted(rows, key=lambda row: (row.own, not set(row.dtypes) & set(REALS))):
         for role, at in slots(row):
             stated = row.dtypes if not role else [row.draws[at[0]].dtype]
             named.setdefault(kind_of(row, role), (row, set()))[1].update(stated)
@@ -252,7 +252,7 @@ def run_other_dtypes(rows, taken, tally):
             first, stated = named[kind_of(row, role)]
             for dtype in roles.get(role, []):
                 names = tuple(dtypes_of(row, dtype, at))
-                if row is not first or dtype in stated or dtype in row.left_out:
+                if row.own or row is not first or dtype in stated or dtype in row.left_out:
                     continue
                 word = f"{role}:{dtype}" if role else dtype
                 case = Case(row, row.calls[0], word, names, f"{row.name}({word}, {row.calls[0]})")
@@ -275,6 +275,8 @@ def run_special(rows, taken, tally):
     """nan, infinities, -0 and the extreme integers, one at a time among plain numbers."""
     found = defaultdict(list)
     for row, roles in zip(rows, taken):
+        if row.own:
+            continue
         for dtype in special.dtypes(row, roles.get("", [])):
             names = tuple(dtypes_of(row, dtype))
             case = Case(row, row.calls[0], dtype, names, f"{row.name}({dtype}, {row.calls[0]})", ops_of(row, names))
@@ -347,7 +349,7 @@ def main():
     if "special" in options.parts:
         run_special(sampled, taken, tally)
     run_refusals(rows, tally)
-    found_gradients, wrong = gradients.check_all(rows, taken) if "gradients" in options.parts else ({}, [])
+    found_gradients, wrong = gradients.check_all(sampled, taken) if "gradients" in options.parts else ({}, [])
     counts = Counter()
     for (name, _, _), count in tally.good.items():
         counts[name] += count

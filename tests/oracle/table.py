@@ -45,6 +45,7 @@ class Row:
     interval: tuple = (0.3, 0.9)  # where gradients are checked
     other_gradient: str = ""  # why its gradient is not the slope of its value
     left_out: dict = field(default_factory=dict)  # dtypes that are taken and not compared: why
+    own: bool = False  # compared in its own dtypes alone: another row of the operation has the others
     special: dict = field(default_factory=dict)  # dtypes of whose special values none are put into it: why
     refusals: list = field(default_factory=list)  # (arrays, args): what raises, when built or called
 

@@ -13,12 +13,13 @@ OTHER = "on purpose another: the rows of derivatives have it"
 VALUE = dict(dtypes=["float64", "float32", "float16"], other_gradient=OTHER)
 for name in "disconnected_grad zero_grad consider_constant undefined_grad".split():
     row(name, lambda x: x, shapes=MATRIX, **VALUE)
+STEPS = {"uint64": "integers move in steps: what is computed in them has the gradient 0"}
 row("grad_clip", lambda x, *a: x, shapes=MATRIX, calls=[call(-1, 1)], **VALUE)
 row("grad_clip", lambda x: np.clip(3 * x * x, -1, 1), plain, shapes=MATRIX,
-    build=lambda f, x: T.grad(T.sum(f(x, -1, 1)**3), x), other_gradient=OTHER, **CLOSE)
+    build=lambda f, x: T.grad(T.sum(f(x, -1, 1)**3), x), other_gradient=OTHER, left_out=STEPS, **CLOSE)
 row("grad_scale", lambda x, m: x, shapes=MATRIX, calls=[call(2.0)], **VALUE)
 row("grad_scale", lambda x: 6 * x * x, plain, shapes=MATRIX, build=lambda f, x: T.grad(T.sum(f(x, 2.0)**3), x),
-    other_gradient=OTHER, **CLOSE)
+    other_gradient=OTHER, left_out=STEPS, **CLOSE)
 row("grad", lambda x: 3 * x * x, plain, shapes=MATRIX, build=lambda f, x: f(T.sum(x ** 3), x), **CLOSE)
 ZEROS = {"float32": "beside the diagonal it is nan for nan, as 0 * nan"}
 row("jacobian", lambda x: np.diag(np.cos(x)), plain, shapes=VECTOR, build=lambda f, x: f(T.sin(x), x), special=ZEROS,
@@ -51,13 +52,15 @@ row("grad", lambda z, y: sp.softmax(z, -1) - (y[:, None] == np.arange(z.shape[1]
 row("grad", lambda p, y: np.where(y[:, None] == np.arange(p.shape[1]), -1 / p, 0), unit, whole(0, 2),
     shapes=(((5, 3), (5, )), ((1, 3), (1, ))), **SEVERAL,
     build=lambda f, p, y: f(T.sum(T.nnet.categorical_crossentropy(p, y)), p))
-row("grad", lambda x: np.concatenate([np.zeros_like(x[:1]), 2 * x[1:]]), plain, shapes=FILLED, **SEVERAL,
+row("grad", lambda x: np.concatenate([np.zeros_like(x[:1]), 2 * x[1:]]), plain, shapes=FILLED, left_out=STEPS, **SEVERAL,
     build=lambda f, x: f(T.sum(x[1:]**2), x))
 row("grad", of_running_product, between(0.5, 1.5, (1, 3)), shapes=FILLED, **SEVERAL,
     build=lambda f, x: f(T.sum(T.cumprod(x, axis=1)), x))
+DIRECTIONS = {"int32": "an integer direction becomes floatX first"}
 for name in "Lop Rop".split():
     row(name, lambda x, v, name=name: (np.conj(np.cos(x)) if name == "Lop" else np.cos(x)) * v, plain, plain,
         shapes=twice(MATRIX), build=lambda f, x, v: f(T.sin(x), x, v),
+        left_out=DIRECTIONS if name == "Rop" else {}, special=DIRECTIONS if name == "Rop" else {},
         **(CLOSE | dict(result=floats if name == "Rop" else floatx)))
 row("hessian_times_vector", lambda x, v: 6 * x * v, plain, plain, shapes=twice(MATRIX),
     build=lambda f, x, v: f(T.sum(x**3), x, v), **CLOSE)

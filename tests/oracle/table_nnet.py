@@ -74,7 +74,8 @@ def ultra_fast(x):
 
 
 row("nnet.ultra_fast_sigmoid", ultra_fast, plain, shapes=MATRIX, dtypes=["float64", "float32"], interval=(0.2, 2),
-    result=floatx, ulp=16, absolute=8, why="constants of 15 digits")
+    result=floatx, ulp=16, absolute=8, why="constants of 15 digits",
+    special={"float32": "of nan it is the last piece, as Theano's"})
 PARAMETERS = {
     "relu": (rectified, [call(), call(0.25)]),
     "leaky_relu": (lambda x, s=0.2: np.where(x > 0, x, np.longdouble(s) * x), [call(), call(0.25)]),
@@ -98,8 +99,9 @@ row("nnet.relu", lambda x, max_value=np.inf, negative_slope=0.0, threshold=0.0: 
     calls=[call(max_value=2.0), call(negative_slope=0.25, max_value=2.0, threshold=0.5), call(threshold=-1.0)],
     dtypes=DTYPES, refusals=[([np.ones(3)], call(0.5, negative_slope=0.5)), ([np.ones(3, "complex64")], call())],
     **CANCELS)
+SLOPES = {"int32": "x becomes floatX first, though its product with an int32 is float64"}
 row("nnet.prelu", lambda x, s: np.where(x > 0, x, s * x), plain, unit, shapes=twice(MATRIX), dtypes=DTYPES,
-    interval=(-0.9, 0.9), **NEAR)
+    interval=(-0.9, 0.9), left_out=SLOPES, special=SLOPES, **NEAR)
 row("nnet.glu", lambda x, axis=-1: (lambda a, b: a * sigmoid(b))(*np.split(x, 2, axis)), plain,
     shapes=(((4, 6), ), ((2, 2), ), ((0, 4), )), calls=[call(), call(axis=0)], dtypes=DTYPES,
     **(NEAR | dict(result=floatx)))
@@ -123,11 +125,11 @@ for shapes in (FILLED, (((2, 3, 4),),)):
         **(SOFT | dict(absolute=1000, coarse=1, dtypes=DTYPES[:2])))
 LOGICAL = {"bool": "a sum of two bool is a logical or"}
 for axes in ((0, 1), (-1, 0), (1,)):
-    row("nnet.softmax", lambda x, axis: sp.softmax(x, axis), plain, shapes=FILLED, calls=[call(axis=axes)], **SOFT)
+    row("nnet.softmax", lambda x, axis: sp.softmax(x, axis), plain, shapes=FILLED, calls=[call(axis=axes)], own=True, **SOFT)
     row("nnet.log_softmax", lambda x, axis: sp.log_softmax(x, axis), plain, shapes=FILLED, calls=[call(axis=axes)],
-        **(SOFT | dict(dtypes=DTYPES[:2])))
+        own=True, **(SOFT | dict(dtypes=DTYPES[:2])))
 row("nnet.softmax", lambda x, axis: sp.softmax(x, axis), plain, shapes=(((2, 3, 4),), ((3, 1, 2),)),
-    calls=[call(axis=(0, 2)), call(axis=(2, 1)), call(axis=(0, 1, 2))], **SOFT)
+    calls=[call(axis=(0, 2)), call(axis=(2, 1)), call(axis=(0, 1, 2))], own=True, **SOFT)
 
 
 def sparsemax(x, axis=-1):
@@ -142,7 +144,7 @@ def sparsemax(x, axis=-1):
 
 for shapes in (FILLED, (((2, 3, 4),),)):
     row("nnet.sparsemax", sparsemax, plain, shapes=shapes, calls=AXIS, dtypes=DTYPES, ulp=2, absolute=16,
-        result=floats, why="differences from a threshold of the size of the largest",
+        result=floatx, special={"float32": "an infinity makes its row nan"}, why="differences from a threshold of the size of the largest",
         refusals=[([np.ones(3)], call(axis=1)), ([np.ones(3, "complex64")], call())])
 WITH_BIAS = (((5, 7), (7,)), ((1, 3), (3,)), ((2, 1), (1,)))
 row("nnet.softmax_with_bias", lambda x, b: sp.softmax(x + b, -1), plain, plain, shapes=WITH_BIAS,
@@ -221,7 +223,10 @@ loss("cosine_similarity", lambda p, t, axis=-1: -(p * t).sum(axis) / (np.maximum
 loss("sigmoid_binary_crossentropy", lambda z, t: t * softplus(-z) + (1 - t) * softplus(z), target=unit)
 loss("binary_crossentropy", lambda p, t: -(t * np.log(p) + (1 - t) * np.log1p(-p)), unit, unit,
      result=lambda dtype: "float64" if dtype == "uint16" else floats(dtype), differs="1 - target of uint16 is int32")
-loss("softmax_crossentropy", lambda z, t: -(t * log_softmax(z)).sum(-1), target=hot, result=floats)
+ROUNDED_FIRST = {dtype: "the logits become floatX first, though their product with a target is float64"
+                 for dtype in "int32 int64 uint32 uint64".split()}
+loss("softmax_crossentropy", lambda z, t: -(t * log_softmax(z)).sum(-1), target=hot, result=floats,
+     left_out=ROUNDED_FIRST, special={"int32": ROUNDED_FIRST["int32"]})
 loss("categorical_crossentropy", lambda p, t: -(t * np.log(p)).sum(-1), unit, hot, result=floats)
 CLASSES = (((5, 3), (5,)), ((1, 3), (1,)), ((0, 3), (0,)))
 for name, logs in {"softmax_crossentropy": lambda z: log_softmax(z), "categorical_crossentropy": np.log}.items():
@@ -249,7 +254,7 @@ def log_of(p, from_logits):
 loss("categorical_crossentropy",
      lambda p, t, from_logits=False, label_smoothing=0.0: -((t * (1 - np.longdouble(label_smoothing)) +
          np.longdouble(label_smoothing) / t.shape[-1]) * log_of(p, from_logits)).sum(-1), unit, hot,
-     calls=[call(from_logits=True), call(label_smoothing=0.25), call(True, 0.5)],
+     own=True, calls=[call(from_logits=True), call(label_smoothing=0.25), call(True, 0.5)],
      refusals=[([np.ones((2, 3)), np.ones((2, 3))], call(ignore_class=0)),
                ([np.ones((2, 3)), np.ones((2, 3))], call(label_smoothing=2.0)),
                ([np.ones((2, 3), "complex64"), np.ones((2, 3))], call())])
@@ -262,7 +267,8 @@ def sparse_crossentropy(p, y, from_logits=False, label_smoothing=0.0, ignore_cla
 
 
 row("nnet.categorical_crossentropy", sparse_crossentropy, unit, whole(0, 2), shapes=CLASSES,
-    calls=[call(from_logits=True), call(ignore_class=1), call(True, 0.25, 2), call(label_smoothing=0.25)], **LOSS)
+    calls=[call(from_logits=True), call(ignore_class=1), call(True, 0.25, 2), call(label_smoothing=0.25)], own=True,
+    **LOSS)
 
 
 def smooth_binary(t, s):
@@ -277,15 +283,15 @@ loss("binary_crossentropy",
 loss("binary_focal_crossentropy",
      lambda z, t, gamma=2.0, from_logits=True, label_smoothing=0.0: focal(sigmoid(z), smooth_binary(t, label_smoothing),
                                                                         gamma), plain, between(0, 1, (0, 1)),
-     calls=[call(from_logits=True), call(gamma=1.0, from_logits=True, label_smoothing=0.25)])
+     own=True, calls=[call(from_logits=True), call(gamma=1.0, from_logits=True, label_smoothing=0.25)])
 loss("categorical_focal_crossentropy",
      lambda z, t, from_logits=True: (0.25 * (1 - sp.softmax(z, -1)) ** 2 * -t * sp.log_softmax(z, -1)).sum(-1), plain,
-     hot, calls=[call(from_logits=True)])
-loss("categorical_generalized_cross_entropy", lambda p, t, q=0.5: (1 - (p * t).sum(-1) ** np.longdouble(q)) /
+     hot, own=True, calls=[call(from_logits=True)])
+loss("categorical_generalized_cross_entropy", lambda p, t, q=0.5: (1 - np.maximum((p * t).sum(-1), np.float32(EPS)) ** np.longdouble(q)) /
      np.longdouble(q), unit, hot, calls=[call(), call(1.0), call(q=0.125)],
      refusals=[([np.ones((2, 3)), np.ones((2, 3))], call(0.0)), ([np.ones((2, 3)), np.ones((2, 3))], call(1.5))])
-row("nnet.categorical_generalized_cross_entropy", lambda p, y, q=0.5: (1 - np.take_along_axis(p, y[:, None], 1)[:, 0] **
-    np.longdouble(q)) / np.longdouble(q), unit, whole(0, 2), shapes=CLASSES, calls=[call(), call(0.25)],
+row("nnet.categorical_generalized_cross_entropy", lambda p, y, q=0.5: (1 - np.maximum(
+    np.take_along_axis(p, y[:, None], 1)[:, 0], np.float32(EPS)) ** np.longdouble(q)) / np.longdouble(q), unit, whole(0, 2), shapes=CLASSES, calls=[call(), call(0.25)],
     refusals=[([np.full((2, 3), 0.5), np.array([0, 3])], call())], **LOSS)
 
 
@@ -301,14 +307,15 @@ def circle(e, y, gamma=80.0, margin=0.4, remove_diagonal=True, refs=None, labels
     return np.logaddexp(0, np.logaddexp.reduce(np.where(near, pull, -np.inf), axis=1) + with_far)
 
 
+INFINITE = {dtype: "differences of infinite exponents, in another order" for dtype in ("float32", "int32")}
 row("nnet.circle", circle, between(-0.6, 0.6), whole(0, 2), shapes=(((7, 3), (7,)), ((1, 3), (1,)), ((2, 4), (2,))),
-    calls=[call(gamma=4.0), call(), call(8.0, 0.25, False)], dtypes=DTYPES[:2], ulp=256, absolute=64,
-    why="exponents are gamma times distances of the precision of a product",
+    calls=[call(gamma=4.0), call(), call(8.0, 0.25, False)], dtypes=DTYPES[:2], ulp=256, absolute=64, result=floatx,
+    special=INFINITE, why="exponents are gamma times distances of the precision of a product",
     refusals=[([np.ones((2, 3)), np.ones((2, 3))], call())])
 row("nnet.circle", lambda e, y, r, u: circle(e, y, 80.0, 0.4, False, r, u), between(-0.6, 0.6), whole(0, 2),
     between(-0.6, 0.6), whole(0, 2), shapes=(((7, 3), (7,), (4, 3), (4,)), ((1, 3), (1,), (2, 3), (2,))),
     build=lambda f, e, y, r, u: f(e, y, remove_diagonal=False, ref_embeddings=r, ref_labels=u), dtypes=DTYPES[:2],
-    ulp=256, absolute=64, why="as above")
+    result=floatx, special=INFINITE, ulp=256, absolute=64, why="as above")
 loss("dice", lambda p, t, axis: 1 - (2 * (p * t).sum(axis) + EPS) / (p.sum(axis) + t.sum(axis) + EPS), unit, unit,
      calls=[call(axis=0), call(axis=(0, 1)), call(axis=-1)], refusals=[([np.ones(3), np.ones(3)], call(axis=1))])
 loss("tversky", lambda p, t, alpha, beta, axis: 1 - ((p * t).sum(axis) + EPS) / ((p * t).sum(axis) + alpha *

@@ -4,7 +4,7 @@ import numpy as np
 import scipy.special as sp
 
 from samples import FLOATS, awkward, between, plain, with_ties
-from table import FILLED, MATRIX, TENSOR3, always, call, floatx, magnitudes, means, row, spreads, sums
+from table import FILLED, MATRIX, TENSOR3, always, call, floatx, magnitudes, means, row, same, spreads, sums
 
 AXES = [
     call(),
@@ -100,7 +100,7 @@ def in_double(function):
 
 def with_dtype(name, function, option, dtypes, result, **facts):
     row(name, in_double(function), plain, shapes=FILLED, calls=[option], dtypes=dtypes, result=result, wide=False,
-        layouts=False, **facts)
+        layouts=False, own=True, **facts)
 
 
 ROUNDED = dict(ulp=1, why="computed in float64 and rounded to the dtype once")
@@ -118,15 +118,15 @@ for name, function in {"max": np.max, "min": np.min, "ptp": np.ptp}.items():
     with_dtype(name, function, call(dtype="int64"), ["int8", "uint8", "int32"], always("int64"))
 for name in "argmax argmin".split():
     row(name, lambda x, dtype, f=getattr(np, name): f(x), awkward, shapes=FILLED, calls=[call(dtype="int32")],
-        dtypes=["float32", "int8"], result=always("int32"), layouts=False,
+        dtypes=["float32", "int8"], result=always("int32"), layouts=False, own=True,
         refusals=[([np.ones((2, 3))], call(dtype="float32"))])
 for name in "all any".split():
-    row(name, lambda x, dtype, f=getattr(np, name): f(x), between(-1, 1, (0, 2)), shapes=FILLED, layouts=False,
+    row(name, lambda x, dtype, f=getattr(np, name): f(x), between(-1, 1, (0, 2)), shapes=FILLED, layouts=False, own=True,
         calls=[call(dtype="bool")], dtypes=["float32", "int8"], result=always("bool"),
         refusals=[([np.ones((2, 3))], call(dtype="int8"))])
 row("count_nonzero", lambda x, dtype: np.asarray(np.count_nonzero(x)), plain, shapes=FILLED,
-    calls=[call(dtype="int16")], dtypes=["float32"], result=always("int16"), layouts=False)
-row("sum", lambda x, dtype, acc_dtype=None: np.sum(x, dtype=np.int64), plain, shapes=MATRIX, layouts=False,
+    calls=[call(dtype="int16")], dtypes=["float32"], result=always("int16"), layouts=False, own=True)
+row("sum", lambda x, dtype, acc_dtype=None: np.sum(x, dtype=np.int64), plain, shapes=MATRIX, layouts=False, own=True,
     calls=[call(dtype="int64"), call(dtype="int64", acc_dtype="int64")], dtypes=["int8", "bool", "uint8"],
     result=always("int64"))
 
@@ -138,7 +138,7 @@ def large(dtype, shape, random):
 
 for name, function in {"sum": np.sum, "mean": np.mean}.items():
     row(name, lambda x, acc_dtype, f=function: f(x, dtype=np.float64), large, shapes=(((64, 65),),), wide=False,
-        calls=[call(acc_dtype="float64")], dtypes=["float32"], result=always("float32"), layouts=False)
+        calls=[call(acc_dtype="float64")], dtypes=["float32"], result=always("float32"), layouts=False, own=True)
 for name in "max min argmax argmin all any".split():
     row(name, None, refusals=[([np.ones((2, 3))], call(acc_dtype="float64"))])
 for name in "var std norm logsumexp".split():

@@ -24,12 +24,12 @@ for name in "cumsum cumprod".split():
 for name in "cumsum cumprod".split():
     row(name, lambda x, f=getattr(np, name), **o: f(x, axis=0, dtype=np.float64), between(-2, 2, (-3, 3)),
         shapes=MATRIX, calls=[call(axis=0, dtype="float64")], dtypes=["int8", "float32", "bool"],
-        result=always("float64"), wide=False, ulp=64, absolute=8, why="one rounding a step")
+        result=always("float64"), wide=False, own=True, ulp=64, absolute=8, why="one rounding a step")
     row(name, lambda x, f=getattr(np, name), **o: f(x, axis=0, dtype=np.int64), between(-2, 2, (-3, 3)), shapes=MATRIX,
         calls=[call(axis=0, dtype="int64"), call(axis=0, dtype="int64", acc_dtype="int64")], dtypes=["int8", "uint8"],
-        result=always("int64"), wide=False)
+        result=always("int64"), wide=False, own=True)
     row(name, lambda x, f=getattr(np, name), **o: f(x, axis=0, dtype=np.float64), between(0.5, 1.5), shapes=MATRIX,
-        calls=[call(axis=0, acc_dtype="float64")], dtypes=["float32"], result=always("float32"), wide=False, ulp=1,
+        calls=[call(axis=0, acc_dtype="float64")], dtypes=["float32"], result=always("float32"), wide=False, own=True, ulp=1,
         why="rounded once")
 for draw in (awkward, with_ties):
     row("sort", np.sort, draw, shapes=MATRIX, calls=AXES, dtypes=DTYPES, refusals=[([BAD], call(axis=2))], **EXACT)
