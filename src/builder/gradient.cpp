@@ -123,18 +123,19 @@ class Backward {
     std::vector<Node*> order;
     for (Node* node : order_) {
       const builder::PlaceScope place(node->place);
-      const Variable whole(node->shared_from_this()), form = builder::stable_form(whole);
-      if (form.defined()) {
-        std::unordered_set<const Node*> seen;
-        const auto own = reachable(form, seen, [&](const Node& n) { return n.serial > last_of_user; });
+      const Variable whole(node->shared_from_this());
+      const builder::StableForm form = builder::stable_form(whole);
+      if (form.function.defined()) {
+        std::unordered_set<const Node*> seen(form.ends.begin(), form.ends.end());
+        const auto own = reachable(form.function, seen, [&](const Node& n) { return n.serial > last_of_user; });
         // What the form passes over must not be of interest by itself. It ends at what the form reads, which was seen.
         const auto passed = reachable(whole, seen, [](const Node&) { return true; });
         const auto of_interest = [&](const Node* n) {
           return constants_.contains(n) || (n != node && (wanted_.contains(n) || known_.contains(n)));
         };
-        if (std::ranges::none_of(passed, of_interest)) {
+        if (std::ranges::none_of(passed, of_interest) && std::ranges::none_of(form.twins, of_interest)) {
           order.insert(order.end(), own.begin(), own.end());
-          forms_.emplace(node, form);
+          forms_.emplace(node, form.function);
         }
       }
       order.push_back(node);

@@ -123,6 +123,34 @@ class Importer {
     for (const Variable& input : node->inputs) inputs.push_back(id_of(input));
     const NodeId id = graph.arena.make(*node->op, inputs, node->attrs, node->place);
     ids_[node] = node->op->expand_at_import ? node->op->expand(graph.arena, id) : id;
+    if (node->op->kind == expr::Kind::Map) demand_stated_ones(*node, inputs, id);
+  }
+
+  /// What is not stated to be 1 does not broadcast, though a given, or arithmetic on sizes, makes it 1 here: gradients
+  /// were built by what the types state.
+  void demand_stated_ones(const Node& node, const std::vector<NodeId>& inputs, NodeId id) {
+    expr::Arena& arena = result_.graph.arena;
+    const std::size_t rank = arena.type(id).rank();
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      const Type& stated = node.inputs[i].type();
+      for (std::size_t axis = 0; axis < stated.rank(); ++axis) {
+        const NodeId size = arena.representative(arena.type(inputs[i]).shape[axis]);
+        const std::size_t at = axis + rank - stated.rank();
+        const NodeId whole = arena.representative(arena.type(id).shape[at]);
+        if (stated.broadcasts(axis) || arena.known(size) != 1 || whole == size) continue;
+        const std::string why =
+            fmt::format("sizes along axis {} must be equal (only a stated size of 1 broadcasts)", at);
+        const auto number = arena.known(whole);
+        if (!number) {
+          arena.require_equal(whole, size, why);
+        } else if (*number != 1) {
+          std::vector<std::string> operands;
+          for (const Variable& input : node.inputs) operands.push_back(describe(resolve(input)));
+          throw ShapeError(fmt::format("{} ({}): {}: {}: 1 is not {}", node.op->name, describe(node.where),
+                                       fmt::join(operands, ", "), why, *number));
+        }
+      }
+    }
   }
 
   /// The variable of a shared node, from whoever uses it.

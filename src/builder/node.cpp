@@ -27,28 +27,31 @@ class BuilderInfer final : public expr::InferContext {
  public:
   BuilderInfer(const expr::Op& op, const std::vector<Variable>& variables, const expr::Attrs& a, Where where)
       : InferContext(a, op.name), variables_(variables), where_(where) {
-    for (const Variable& v : variables) inputs.push_back({v.dtype(), v.type().shape});
+    for (const Variable& v : variables) {
+      inputs.push_back({v.dtype(), v.type().shape});
+      std::ranges::replace(inputs.back().shape, unknown_size, expr::unknown_dim);
+    }
   }
   std::optional<std::int64_t> known(expr::Dim dim) const override {
-    return dim == unknown_size ? std::nullopt : std::optional(dim);
+    return dim == expr::unknown_dim ? std::nullopt : std::optional(dim);
   }
   expr::Dim constant(std::int64_t value) override { return value; }
   expr::Dim require_equal(expr::Dim a, expr::Dim b, std::string_view why) override {
-    if (a == unknown_size) return b;
-    if (b != unknown_size && a != b) shape_error(fmt::format("{}: {} is not {}", why, a, b));
+    if (a == expr::unknown_dim) return b;
+    if (b != expr::unknown_dim && a != b) shape_error(fmt::format("{}: {} is not {}", why, a, b));
     return a;
   }
   expr::Dim value_of(std::size_t input) override {
     const Node& node = *variables_[input].node();
-    if (!variables_[input].is_constant() || node.value.rank() != 0) return unknown_size;
+    if (!variables_[input].is_constant() || node.value.rank() != 0) return expr::unknown_dim;
     return node.value.astype(DType::int64).item<std::int64_t>();
   }
   expr::Dim apply(std::string_view name, expr::Dim a, expr::Dim b) override {
-    if (a == unknown_size || b == unknown_size) return unknown_size;
+    if (a == expr::unknown_dim || b == expr::unknown_dim) return expr::unknown_dim;
     return expr::apply_integers(name, a, b);
   }
   void require_index(expr::Dim index, expr::Dim size, std::string_view why) override {
-    if (index == unknown_size || size == unknown_size || (index >= -size && index < size)) return;
+    if (index == expr::unknown_dim || size == expr::unknown_dim || (index >= -size && index < size)) return;
     throw IndexError(text(fmt::format("{}: index {} of an axis of size {}", why, index, size)));
   }
   void type_error(const std::string& message) const override { throw TypeError(text(message)); }
@@ -105,7 +108,8 @@ Variable apply(const expr::Op& op, const std::vector<Variable>& inputs, const ex
   if (const Where* forward = OriginScope::current()) where = *forward;
   BuilderInfer context(op, inputs, attrs, where);
   expr::refuse_complex(op, context);
-  const expr::InferredType type = op.infer(context);
+  expr::InferredType type = op.infer(context);
+  std::ranges::replace(type.shape, expr::unknown_dim, unknown_size);
   auto node = std::make_shared<Node>();
   node->type = {type.dtype, type.shape};
   node->op = &op;

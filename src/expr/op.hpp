@@ -58,9 +58,10 @@ enum class Kind : std::uint8_t {
   Collective,
 };
 
-/// A size while types are inferred. In the builder: the number, or `unknown_size`. In an arena: the id of an int64
-/// scalar node.
+/// A size while types are inferred. In the builder: the number, which may be negative while sizes are computed, or
+/// `unknown_dim`. In an arena: the id of an int64 scalar node.
 using Dim = std::int64_t;
+inline constexpr Dim unknown_dim = INT64_MIN;
 
 struct InferredType {
   DType dtype;

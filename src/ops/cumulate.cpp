@@ -251,7 +251,7 @@ Variable cumulate(std::string_view name, const Operand& x, std::optional<int> ax
   const auto [lines, at] = ops::flat_or_axis(x, axis, name);
   // bool is counted, as NumPy does.
   const DType own = is_bool(lines.dtype()) ? DType::int64 : lines.dtype(), result = dtype.value_or(own);
-  const Variable numbers = cast(lines, acc_dtype.value_or(dtype ? promote(own, result) : own));
+  const Variable numbers = cast(lines, acc_dtype.value_or(dtype ? ops::common_dtype(own, result) : own));
   const auto run = [&](const Variable& v) { return builder::apply(name, {v}, {{"axis", std::int64_t{at}}}, x.where); };
   const bool in_parts = name == "cumsum" && is_complex(numbers.dtype());
   return cast(in_parts ? ops::of_parts(numbers, run) : run(numbers), result);

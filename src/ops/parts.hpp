@@ -23,6 +23,13 @@ template <class F>
 Variable of_parts(const Variable& z, F f) {
   return complex(f(real(z)), f(imag(z)));
 }
+/// The dtype in which both are computed. Integers of 64 bits with and without sign are not: they wrap alike, and floats
+/// would lose their last bits.
+inline DType common_dtype(DType own, DType result) {
+  const DType both = promote(own, result);
+  const bool whole = is_discrete(own) && is_discrete(result);
+  return !whole || is_discrete(both) ? both : is_unsigned_int(own) ? DType::uint64 : DType::int64;
+}
 /// start:stop:step along one axis, all of the others.
 Variable part_along(const Variable& x, int axis, std::optional<Operand> start, std::optional<Operand> stop,
                     std::optional<Operand> step = {});

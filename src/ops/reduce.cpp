@@ -404,7 +404,7 @@ Variable accumulate(std::string_view op, const Operand& x, const ReduceOptions& 
   const DType wide = is_unsigned_int(own) ? DType::uint64 : is_discrete(own) ? DType::int64 : own;
   const DType result = options.dtype.value_or(wide);
   const DType accumulator =
-      options.acc_dtype.value_or(options.dtype ? compute_dtype(promote(wide, result)) : compute_dtype(wide));
+      options.acc_dtype.value_or(compute_dtype(options.dtype ? ops::common_dtype(wide, result) : wide));
   return cast(Operand(reduce(op, Operand(cast(x, accumulator), x.where), options), x.where), result);
 }
 
@@ -467,7 +467,7 @@ Variable std(Operand x, const ReduceOptions& options, double ddof) { return spre
 Variable ptp(Operand x, const ReduceOptions& options) {
   const builder::OriginScope origin(x.where);
   const DType own = x.variable.dtype(), result = options.dtype.value_or(own);
-  const DType wide = options.acc_dtype.value_or(promote(own, result));
+  const DType wide = options.acc_dtype.value_or(ops::common_dtype(own, result));
   const ReduceOptions axes(options.axis, options.keepdims);
   return cast(cast(max(x, axes), wide) - cast(min(x, axes), wide), result);
 }

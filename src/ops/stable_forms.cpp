@@ -30,15 +30,47 @@ std::optional<Variable> inside(std::string_view op, const Variable& v) {
   return input(v);
 }
 
+/// What was written twice in the form that is being looked at on this thread.
+thread_local builder::StableForm* current = nullptr;
+
+bool equal(const Variable& a, const Variable& b, int depth, builder::StableForm& found) {
+  const builder::Node &x = *a.node(), &y = *b.node();
+  if (a == b) {
+    found.ends.push_back(&x);
+    return true;
+  }
+  if (depth == 0 || x.op != y.op || x.place != y.place || x.inputs.size() != y.inputs.size()) return false;
+  if (a.is_constant()) return x.value.size() <= 64 && x.value.same_bits(y.value);
+  if (x.op->kind == expr::Kind::Leaf || !(x.attrs == y.attrs)) return false;
+  for (std::size_t i = 0; i < x.inputs.size(); ++i) {
+    if (!equal(x.inputs[i], y.inputs[i], depth - 1, found)) return false;
+  }
+  found.twins.insert(found.twins.end(), {&x, &y});
+  return true;
+}
+
+/// Whether both are one node, or the same expression, written twice. Large ones count as different.
+bool same(const Variable& a, const Variable& b) {
+  if (a == b) return true;
+  builder::StableForm found;
+  if (!equal(a, b, 8, found)) return false;
+  current->twins.insert(current->twins.end(), found.twins.begin(), found.twins.end());
+  current->ends.insert(current->ends.end(), found.ends.begin(), found.ends.end());
+  return true;
+}
+bool same(const std::optional<Variable>& a, const std::optional<Variable>& b) { return a && b && same(*a, *b); }
+
 std::optional<double> scalar(const Variable& v) {
   if (!v.is_constant() || v.rank() != 0 || is_complex(v.dtype())) return std::nullopt;
   return v.node()->value.as_double(0);
 }
 bool is_one(const Variable& v) { return scalar(v) == 1.0; }
 
+Variable form_of(const Variable& y);
+
 /// The expression itself where it has no stable form.
 Variable stable(const Variable& v) {
-  const Variable form = builder::stable_form(v);
+  const Variable form = form_of(v);
   return form.defined() ? form : v;
 }
 
@@ -100,17 +132,17 @@ Variable share_of(const Variable& x, const Variable& other) {
 Variable of_quotient(const Variable& y) {
   const Variable &a = input(y, 0), &b = input(y, 1);
   const auto x = inside("exp", a), z = one_plus_exp(b);
-  if (z && x == z) return sigmoid(*x);
+  if (same(x, z)) return sigmoid(*x);
   if (z) return is_one(a) ? sigmoid(-*z) : a * sigmoid(-*z);
   if (!x) return {};
-  if (const auto total = total_of(b)) return total->x == *x ? softmax_over(*x, *total) : Variable();
+  if (const auto total = total_of(b)) return same(total->x, *x) ? softmax_over(*x, *total) : Variable();
   if (is(b, "add")) {
     for (std::size_t i = 0; i < 2; ++i) {
-      if (inside("exp", input(b, i)) == x) return share_of(*x, input(b, 1 - i));
+      if (same(inside("exp", input(b, i)), x)) return share_of(*x, input(b, 1 - i));
     }
   }
-  const bool less_one = is(b, "sub") && inside("exp", input(b, 0)) == x && is_one(input(b, 1));
-  if (less_one || inside("expm1", b) == x) return number(-1, *x) / expm1(-*x);
+  const bool less_one = is(b, "sub") && same(inside("exp", input(b, 0)), x) && is_one(input(b, 1));
+  if (less_one || same(inside("expm1", b), x)) return number(-1, *x) / expm1(-*x);
   return {};
 }
 
@@ -135,11 +167,11 @@ bool is_square(const Variable& v, const Variable& x, bool negative) {
   if (negative && is(v, "neg")) return is_square(input(v), x, false);
   if (is(v, "mul")) {
     const Variable &a = input(v, 0), &b = input(v, 1);
-    const auto is_minus_x = [&](const Variable& u) { return is(u, "neg") && input(u) == x; };
-    return negative ? (a == x && is_minus_x(b)) || (b == x && is_minus_x(a)) : a == x && b == x;
+    const auto is_minus_x = [&](const Variable& u) { return is(u, "neg") && same(input(u), x); };
+    return negative ? (same(a, x) && is_minus_x(b)) || (same(b, x) && is_minus_x(a)) : same(a, x) && same(b, x);
   }
   if (negative) return false;
-  return (is(v, "sqr") && input(v) == x) || (is(v, "pow") && input(v, 0) == x && scalar(input(v, 1)) == 2.0);
+  return (is(v, "sqr") && same(input(v), x)) || (is(v, "pow") && same(input(v, 0), x) && scalar(input(v, 1)) == 2.0);
 }
 
 Variable of_product(const Variable& y) {
@@ -149,7 +181,8 @@ Variable of_product(const Variable& y) {
     if (!exponent) continue;
     if (const auto x = inside("erfcx", f); x && is_square(*exponent, *x, true)) return erfc(*x);
     if (const auto x = inside("erfc", f); x && is_square(*exponent, *x, false)) return erfcx(*x);
-    if (const auto x = inside("sigmoid", f); x && is(*x, "neg") && input(*x) == *exponent) return sigmoid(*exponent);
+    if (const auto x = inside("sigmoid", f); x && is(*x, "neg") && same(input(*x), *exponent))
+      return sigmoid(*exponent);
   }
   return {};
 }
@@ -222,28 +255,36 @@ Variable of_crossentropy(const Variable& y) {
   return builder::apply("crossentropy_logits", {*z, input(y, 1)}, {}, y.where());
 }
 
+Variable form_of(const Variable& y) {
+  using Form = Variable (*)(const Variable&);
+  static const std::unordered_map<const expr::Op*, Form> forms = {{&expr::op("true_divide"), of_quotient},
+                                                                  {&expr::op("reciprocal"), of_reciprocal},
+                                                                  {&expr::op("pow"), of_power},
+                                                                  {&expr::op("sqrt"), of_root},
+                                                                  {&expr::op("mul"), of_product},
+                                                                  {&expr::op("log"), of_log},
+                                                                  {&expr::op("log1p"), of_log1p},
+                                                                  {&expr::op("log2"), of_log2},
+                                                                  {&expr::op("crossentropy"), of_crossentropy}};
+  const auto at = forms.find(y.node()->op);
+  if (at == forms.end() || !is_float(y.dtype())) return {};
+  const Variable form = at->second(y);
+  // Operands of several dtypes: the parts compute in another one than the function would.
+  return form.defined() && form.dtype() == y.dtype() && form.rank() == y.rank() ? form : Variable();
+}
+
 }  // namespace
 }  // namespace croton::ops
 
 namespace croton::builder {
 
-Variable stable_form(const Variable& y) {
-  using Form = Variable (*)(const Variable&);
-  static const std::unordered_map<const expr::Op*, Form> forms = {{&expr::op("true_divide"), ops::of_quotient},
-                                                                  {&expr::op("reciprocal"), ops::of_reciprocal},
-                                                                  {&expr::op("pow"), ops::of_power},
-                                                                  {&expr::op("sqrt"), ops::of_root},
-                                                                  {&expr::op("mul"), ops::of_product},
-                                                                  {&expr::op("log"), ops::of_log},
-                                                                  {&expr::op("log1p"), ops::of_log1p},
-                                                                  {&expr::op("log2"), ops::of_log2},
-                                                                  {&expr::op("crossentropy"), ops::of_crossentropy}};
-  const auto at = forms.find(y.node()->op);
-  if (at == forms.end() || !is_float(y.dtype())) return {};
+StableForm stable_form(const Variable& y) {
   const OriginScope origin(y.where());
-  const Variable form = at->second(y);
-  // Operands of several dtypes: the parts compute in another one than the function would.
-  return form.defined() && form.dtype() == y.dtype() && form.rank() == y.rank() ? form : Variable();
+  StableForm form;
+  ops::current = &form;
+  form.function = ops::form_of(y);
+  ops::current = nullptr;
+  return form;
 }
 
 }  // namespace croton::builder

@@ -106,7 +106,7 @@ InferredType infer_reshape(InferContext& c) {
   // Sizes that both sides share cancel, so that (n, 784) to (n, 28, 28) asks nothing of n.
   std::vector<Dim> before = c.inputs[0].shape, after = result.shape;
   std::erase_if(before, [&](Dim size) {
-    if (c.known(size) || size == unknown_size) return false;
+    if (c.known(size) || size == expr::unknown_dim) return false;
     const auto same = std::ranges::find(after, size);
     if (same == after.end()) return false;
     after.erase(same);

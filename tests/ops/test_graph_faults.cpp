@@ -184,3 +184,27 @@ TEST_CASE("sizes, steps and positions that are known when called are as bad as t
 
   CHECK_THROWS_WITH(compile(mode, {v}, {ct::topk(v, 9)})(four), Catch::Contains("as many elements as are wanted"));
 }
+
+TEST_CASE("what broadcasts in the value is summed in the gradient", "[ops]") {
+  const std::string mode = GENERATE(from_range(backends()));
+  CAPTURE(mode);
+  const auto row = ct::variable({DType::float64, {1, ct::unknown_size}}, "row");
+  const auto matrix = ct::dmatrix("matrix");
+  const Array ones = Array::full(DType::float64, {1, 2}, 1), many = Array::full(DType::float64, {4, 2}, 1);
+  // Sizes that are found by arithmetic with negative numbers are stated too.
+  for (const Variable& part : {row[ct::slice({}, {}, -1)], row[ct::slice(-1, {})], ct::flip(row, {{0}})}) {
+    CHECK(part.type().shape[0] == 1);
+    const Variable cost = ct::sum(part * matrix);
+    const auto r = compile(mode, {row, matrix}, {cost, ct::grad(cost, row)})(ones, many);
+    CHECK(r[0].item<double>() == 8);
+    CHECK(r[1].equals(Array{{4., 4.}}));
+  }
+  const auto three = ct::variable({DType::float64, {3}}, "three");
+  CHECK(three[ct::slice({}, -1)].type().shape[0] == 2);
+  // What the types do not state does not broadcast, though arithmetic on sizes makes it 1.
+  const auto one = ct::variable({DType::float64, {1, 1}}, "one");
+  const Variable flat = ct::reshape(one, {one.shape(0) * one.shape(1)});
+  const Variable cost = ct::sum(flat * three);
+  const auto run = [&] { compile(mode, {one, three}, {cost, ct::grad(cost, one)})(Array{{2.}}, Array{1., 2., 3.}); };
+  if (flat.type().shape[0] == ct::unknown_size) CHECK_THROWS_AS(run(), ct::ShapeError);
+}

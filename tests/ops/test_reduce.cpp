@@ -640,3 +640,21 @@ TEST_CASE("every reduction of every dtype has CUDA text in every family", "[ops]
     }
   }
 }
+
+TEST_CASE("64 bits with and without a sign are no floats on the way", "[ops]") {
+  const std::string mode = GENERATE(from_range(backends()));
+  CAPTURE(mode);
+  const std::int64_t large = (std::int64_t{1} << 60) + 1;
+  const auto x = ct::variable({DType::int64, {ct::unknown_size}}, "x");
+  const ct::ReduceOptions all = [] {
+    ct::ReduceOptions options;
+    options.dtype = DType::uint64;
+    return options;
+  }();
+  const auto f = compile(mode, {x}, {ct::sum(x, all), ct::cumsum(x, {}, DType::uint64), ct::ptp(x, all)});
+  const auto r = f(Array{large, large, std::int64_t{5}});
+  CHECK(r[0].item<std::uint64_t>() == 2 * static_cast<std::uint64_t>(large) + 5);
+  CHECK(r[1].data<std::uint64_t>()[1] == 2 * static_cast<std::uint64_t>(large));
+  CHECK(r[2].item<std::uint64_t>() == static_cast<std::uint64_t>(large) - 5);
+  CHECK(f(Array{std::int64_t{-3}})[0].item<std::uint64_t>() == ~std::uint64_t{2});  // as NumPy wraps
+}

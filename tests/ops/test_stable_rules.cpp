@@ -344,7 +344,9 @@ std::vector<Cost> costs() {
 std::vector<std::function<Variable(const Variable&)>> softmaxes() {
   const ct::ReduceOptions columns(std::vector<int>{1}, true);
   return {[](const Variable& z) { return ct::nnet::softmax(z); },
-          [=](const Variable& z) { return ct::exp(z) / ct::sum(ct::exp(z), columns); }};
+          [=](const Variable& z) { return ct::exp(z) / ct::sum(ct::exp(z), columns); },
+          // The logits themselves written twice.
+          [=](const Variable& z) { return ct::exp(2 * z / 2) / ct::sum(ct::exp(2 * z / 2), columns); }};
 }
 
 }  // namespace
@@ -399,6 +401,19 @@ TEST_CASE("the same under optimizer=fast_compile, where canonical rules do not h
   const auto r = compile(mode, {x}, {y, ct::grad(ct::sum(y), x)})(Array{-200.f, 200.f, 0.f});
   CHECK(r[0].all_close(Array{-200.f, 0.f, -std::log(2.f)}, 1e-6));
   CHECK(r[1].all_close(Array{1.f, 0.f, 0.5f}, 1e-6));
+}
+
+TEST_CASE("of what is written twice one may be of interest") {
+  const auto x = ct::dvector("x");
+  const Variable first = 2 * x, second = 2 * x, p = ct::exp(first) / ct::sum(ct::exp(second));
+  const Variable cost = ct::sum(ct::sqr(p));
+  const Array at{0.5, -1., 2.};
+  const auto r = compile("mode=reference", {x}, {ct::grad(cost, x), ct::grad(cost, first), ct::grad(cost, second)})(at);
+  Array both = Array::empty(DType::float64, {3});
+  for (std::int64_t i = 0; i < 3; ++i)
+    both.data<double>()[static_cast<std::size_t>(i)] = 2 * (r[1].as_double(i) + r[2].as_double(i));
+  CHECK(r[0].all_close(both, 1e-12));
+  CHECK(!r[1].all_close(r[2], 1e-3));
 }
 
 TEST_CASE("every stability rule is brought to fire by a form of this file") {
