@@ -18,6 +18,7 @@
 #include "builder/gradient_context.hpp"
 #include "builder/gradient_line.hpp"
 #include "builder/stable_form.hpp"
+#include "builder/walk.hpp"
 
 namespace croton {
 namespace {
@@ -127,9 +128,10 @@ class Backward {
       const builder::StableForm form = builder::stable_form(whole);
       if (form.function.defined()) {
         std::unordered_set<const Node*> seen(form.ends.begin(), form.ends.end());
-        const auto own = reachable(form.function, seen, [&](const Node& n) { return n.serial > last_of_user; });
+        const auto own =
+            builder::reachable({form.function}, seen, [&](const Node& n) { return n.serial > last_of_user; });
         // What the form passes over must not be of interest by itself. It ends at what the form reads, which was seen.
-        const auto passed = reachable(whole, seen, [](const Node&) { return true; });
+        const auto passed = builder::reachable({whole}, seen, [](const Node&) { return true; });
         const auto of_interest = [&](const Node* n) {
           return constants_.contains(n) || (n != node && (wanted_.contains(n) || known_.contains(n)));
         };
@@ -141,24 +143,6 @@ class Backward {
       order.push_back(node);
     }
     order_ = std::move(order);
-  }
-
-  /// The nodes that `from` depends on, inputs first, as far as they are new to `seen` and `within` holds on the way.
-  template <class Within>
-  static std::vector<Node*> reachable(const Variable& from, std::unordered_set<const Node*>& seen, Within within) {
-    std::vector<Node*> found, pending;
-    const auto visit = [&](const Variable& v) {
-      if (seen.insert(v.node()).second && within(*v.node())) pending.push_back(v.node());
-    };
-    visit(from);
-    while (!pending.empty()) {
-      Node* node = pending.back();
-      pending.pop_back();
-      found.push_back(node);
-      for (const Variable& input : node->inputs) visit(input);
-    }
-    std::ranges::sort(found, {}, &Node::serial);
-    return found;
   }
 
   void step(Node* node) {

@@ -12,6 +12,7 @@
 #include "base/source_place.hpp"
 #include "builder/device_scope.hpp"
 #include "builder/gradient_context.hpp"
+#include "builder/walk.hpp"
 #include "expr/print.hpp"
 
 namespace croton::builder {
@@ -136,22 +137,8 @@ Variable apply(std::string_view op, const std::vector<Variable>& inputs, const e
 }
 
 std::vector<Node*> topological_order(const std::vector<Variable>& roots) {
-  // Serial numbers grow with every new node and a node's inputs exist before it, so sorting by them is enough.
-  std::vector<Node*> order;
   std::unordered_set<const Node*> seen;
-  std::vector<Node*> pending;
-  const auto visit = [&](const Variable& v) {
-    if (seen.insert(v.node()).second) pending.push_back(v.node());
-  };
-  for (const Variable& root : roots) visit(root);
-  while (!pending.empty()) {
-    Node* node = pending.back();
-    pending.pop_back();
-    order.push_back(node);
-    for (const Variable& input : node->inputs) visit(input);
-  }
-  std::ranges::sort(order, {}, &Node::serial);
-  return order;
+  return reachable(roots, seen, [](const Node&) { return true; });
 }
 
 }  // namespace croton::builder

@@ -11,6 +11,10 @@ namespace croton::ops {
 /// outside of [0, 1].
 void check_crossentropy(std::string_view op, const Operand& p, const Operand& target,
                         const nnet::CrossentropyOptions& options, bool classes);
+/// Whether the targets are class numbers, one for each row of probabilities.
+bool are_classes(const Operand& p, const Operand& target);
+/// TypeError unless the targets are that or have the probabilities' rank.
+void demand_targets(std::string_view op, const Operand& p, const Operand& target);
 /// (1 - s) t + s / classes of float targets; t itself for s = 0.
 Variable smoothed(const Variable& target, double smoothing, const Operand& classes);
 

@@ -163,16 +163,11 @@ Variable categorical_generalized_cross_entropy(Operand probabilities, Operand ta
                     "1 are taken",
                     builder::describe(probabilities.where), q));
   const Variable p = in_floats(probabilities);
-  const bool classes = is_integer(target.variable.dtype()) && target.variable.rank() + 1 == p.rank();
-  if (!classes && target.variable.rank() != p.rank())
-    throw TypeError(fmt::format(
-        "categorical_generalized_cross_entropy ({}): {}, {}: the targets must be integer class numbers (one dimension "
-        "less than the probabilities) or have the probabilities' shape",
-        builder::describe(probabilities.where), builder::describe(probabilities.variable),
-        builder::describe(target.variable)));
+  ops::demand_targets("categorical_generalized_cross_entropy", probabilities, target);
   // By logarithms: the difference of 1 and a power near it would cancel.
-  const Variable log_p = classes ? -categorical_crossentropy(at_least(p, epsilon), target)
-                                 : log(at_least(sum(in_floats(target) * p, last), epsilon));
+  const Variable log_p = ops::are_classes(probabilities, target)
+                             ? -categorical_crossentropy(at_least(p, epsilon), target)
+                             : log(at_least(sum(in_floats(target) * p, last), epsilon));
   return -expm1(number(q, p) * log_p) / number(q, p);
 }
 

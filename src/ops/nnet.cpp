@@ -331,6 +331,18 @@ void check_crossentropy(std::string_view op, const Operand& p, const Operand& ta
                                 builder::describe(p.where), builder::describe(target.variable)));
 }
 
+bool are_classes(const Operand& p, const Operand& target) {
+  return is_integer(target.variable.dtype()) && target.variable.rank() + 1 == p.variable.rank();
+}
+
+void demand_targets(std::string_view op, const Operand& p, const Operand& target) {
+  if (are_classes(p, target) || target.variable.rank() == p.variable.rank()) return;
+  throw TypeError(
+      fmt::format("{} ({}): {}, {}: the targets must be integer class numbers (one dimension less than the "
+                  "probabilities) or have the probabilities' shape",
+                  op, builder::describe(p.where), builder::describe(p.variable), builder::describe(target.variable)));
+}
+
 Variable smoothed(const Variable& target, double smoothing, const Operand& classes) {
   if (smoothing == 0) return target;
   return builder::number(1 - smoothing, target) * target +
@@ -370,11 +382,6 @@ Variable over_axes(std::string_view op, const Operand& x, const std::vector<int>
   std::vector<Operand> shape;
   for (const Variable& size : moved.shape()) shape.emplace_back(size);
   return dimshuffle(reshape(along_axis(op, Operand(reshape(moved, lines), x.where), -1), shape), back);
-}
-
-[[noreturn]] void refuse(std::string_view op, const Operand& p, const Operand& target, std::string_view why) {
-  throw TypeError(fmt::format("{} ({}): {}, {}: {}", op, builder::describe(p.where), builder::describe(p.variable),
-                              builder::describe(target.variable), why));
 }
 
 /// Whether a target is to count.
@@ -425,13 +432,9 @@ Variable softplus(Operand x) { return croton::softplus(x); }
 Variable categorical_crossentropy(Operand p, Operand target, const CrossentropyOptions& options) {
   const builder::OriginScope origin(p.where);
   constexpr std::string_view op = "categorical_crossentropy";
-  const int rank = p.variable.rank();
-  const bool classes = is_integer(target.variable.dtype()) && target.variable.rank() + 1 == rank;
+  const bool classes = ops::are_classes(p, target);
   ops::check_crossentropy(op, p, target, options, classes);
-  if (!classes && target.variable.rank() != rank)
-    refuse(op, p, target,
-           "the targets must be integer class numbers (one dimension less than the probabilities) or have the "
-           "probabilities' shape");
+  ops::demand_targets(op, p, target);
   const ReduceOptions last(-1);
   const auto logs = [&] { return options.from_logits ? log_softmax(p) : log(p); };
   const double smoothing = options.label_smoothing;
