@@ -116,8 +116,8 @@ void bind_computed_sizes(nb::module_& m) {
       "Each slice along the axis (each element if None) as often as repeats, a number or a vector, says.");
   m.def(
       "unique",
-      [](nb::handle x, bool index, bool inverse, bool counts) -> nb::object {
-        const Unique found = unique(to_operand(x));
+      [](nb::handle x, bool index, bool inverse, bool counts, std::optional<int> axis) -> nb::object {
+        const Unique found = unique(to_operand(x), axis);
         if (!index && !inverse && !counts) return nb::cast(found.values);
         nb::list all;
         all.append(nb::cast(found.values));
@@ -126,9 +126,9 @@ void bind_computed_sizes(nb::module_& m) {
         if (counts) all.append(nb::cast(found.counts));
         return nb::tuple(all);
       },
-      "x"_a, "return_index"_a = false, "return_inverse"_a = false, "return_counts"_a = false,
-      "The different elements of the flattened x, rising; and where each is first, the position of each element among "
-      "them, and how often each occurs.");
+      "x"_a, "return_index"_a = false, "return_inverse"_a = false, "return_counts"_a = false, "axis"_a = nb::none(),
+      "The different elements of the flattened x, rising, or the different slices along the axis; and where each is "
+      "first, the position of each among them, and how often each occurs.");
   m.def(
       "bincount",
       [](nb::handle x, nb::handle weights, std::optional<std::int64_t> minlength, bool) {

@@ -122,11 +122,13 @@ CT_DEVICE T gammaincc(T a, T x) {
   return T(internal::incomplete_gamma<true>(a, x));
 }
 
-// The density of the gamma distribution, x^(a - 1) e^-x / Gamma(a), 0 of negative x: the derivative of P by x.
+// The density of the gamma distribution, x^(a - 1) e^-x / Gamma(a), 0 of negative x: the derivative of P by x, so that
+// it is 0 where the order is 0 and P is 1.
 template <class T>
 CT_DEVICE T gamma_pdf(T order, T given) {
   const double a = order, x = given;
-  if (!(a > 0.0) || x != x || a == inf<double>()) return nan<T>();
+  if (!(a >= 0.0) || x != x || a == inf<double>()) return nan<T>();
+  if (a == 0.0 && x > 0.0) return T(0);
   if (!(x > 0.0) || x == inf<double>()) return x != 0.0 || a > 1.0 ? T(0) : a == 1.0 ? T(1) : inf<T>();
   return T(internal::power_over_gamma(a, x, 1.0) * a / x);
 }

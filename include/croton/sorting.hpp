@@ -68,11 +68,13 @@ Variable repeat(Operand x, Operand repeats, std::optional<int> axis = {});
 /// What `unique` finds; what is not used is not computed.
 struct Unique {
   Variable values;   ///< the different elements, rising; all nan count as one
-  Variable index;    ///< where each is first, in the flattened x (int64)
-  Variable inverse;  ///< for each element of the flattened x, its position in `values` (int64)
+  Variable index;    ///< where each is first, in the flattened x or along the axis (int64)
+  Variable inverse;  ///< for each element of the flattened x, or slice, its position in `values` (int64, a vector)
   Variable counts;   ///< how often each occurs (int64)
 };
-Unique unique(Operand x);
+/// The different elements of the flattened x; with an axis, the different slices along it, in the order of their first
+/// elements that differ. The gradient goes to the first of equal ones. TypeError for an axis that is not there.
+Unique unique(Operand x, std::optional<int> axis = {});
 
 /// How often each of 0, 1, ..., max(x) occurs in the integer vector x (int64, as NumPy; Theano has the dtype of x);
 /// with `weights`, the sums of these, in their order and dtype. At least `minlength` long. IndexError when called with

@@ -37,9 +37,8 @@ Program fuse(expr::Graph graph, const Options& options) {
     const bool stores = std::ranges::any_of(region.members, [&](NodeId m) { return regions.stored[m]; });
     if (stores) items.push_back({region.segment, region.level, region.members.front(), static_cast<int>(r)});
   }
-  const std::vector<bool> needed = expr::reachable(g);
   for (NodeId id = 0; id < g.arena.size(); ++id) {
-    if (needed[id] && is_call(g.arena.op(id))) items.push_back({host.segment[id], regions.level_of[id], id, -1});
+    if (regions.computed[id] && is_call(g.arena.op(id))) items.push_back({host.segment[id], regions.level_of[id], id, -1});
   }
   std::ranges::sort(items, [](const Item& a, const Item& b) {
     return std::tuple(a.segment, a.level, a.first) < std::tuple(b.segment, b.level, b.first);

@@ -44,12 +44,12 @@ class Finder {
     result_.deep.assign(count, false);
     seen_.assign(count, 0);
     // A size that is only in a type needs no kernel.
-    computed_.assign(count, false);
-    for (const NodeId root : graph.roots()) computed_[root] = true;
-    for (const NodeId fresh : host_.fresh) computed_[fresh] = true;
+    result_.computed.assign(count, false);
+    for (const NodeId root : graph.roots()) result_.computed[root] = true;
+    for (const NodeId fresh : host_.fresh) result_.computed[fresh] = true;
     for (NodeId id = static_cast<NodeId>(count); id-- > 0;) {
-      if (!computed_[id]) continue;
-      for (const NodeId input : value_inputs(arena_, id)) computed_[input] = true;
+      if (!result_.computed[id]) continue;
+      for (const NodeId input : value_inputs(arena_, id)) result_.computed[input] = true;
     }
   }
 
@@ -59,7 +59,7 @@ class Finder {
     bound_reads();
     bound_depth();
     for (NodeId id = 0; id < arena_.size(); ++id) {
-      if (computed_[id]) place(id);
+      if (result_.computed[id]) place(id);
     }
     mark_stored();
     return std::move(result_);
@@ -84,7 +84,7 @@ class Finder {
     }
     for (const NodeId fresh : host_.fresh) must_store_[fresh] = true;
     for (NodeId id = 0; id < arena_.size(); ++id) {
-      if (!computed_[id] || !is_call(id)) continue;
+      if (!result_.computed[id] || !is_call(id)) continue;
       must_store_[id] = true;
       const bool host = arena_.op(id).kind == Kind::Host;  // its other inputs are sizes
       for (const NodeId input : host ? host_arguments(arena_, id) : arena_.inputs(id)) {
@@ -101,7 +101,7 @@ class Finder {
     cheap_.assign(arena_.size(), false);
     std::vector<int> cost(arena_.size(), 0), loads(arena_.size(), 0);
     for (NodeId id = 0; id < arena_.size(); ++id) {
-      if (!computed_[id]) continue;
+      if (!result_.computed[id]) continue;
       const Kind kind = arena_.op(id).kind;
       if (kind == Kind::Leaf || is_call(id)) {
         loads[id] = arena_.scalar_value(id) || arena_.type(id).rank() == 0 ? 0 : 1;
@@ -126,11 +126,11 @@ class Finder {
   void bound_reads() {
     std::vector<int> reads(arena_.size(), 0), users(arena_.size(), 0);
     for (NodeId id = 0; id < arena_.size(); ++id) {
-      if (!computed_[id]) continue;
+      if (!result_.computed[id]) continue;
       for (const NodeId input : arena_.inputs(id)) ++users[input];
     }
     for (NodeId id = 0; id < arena_.size(); ++id) {
-      if (!computed_[id] || arena_.type(id).rank() == 0) continue;
+      if (!result_.computed[id] || arena_.type(id).rank() == 0) continue;
       reads[id] = 1;
       const bool joins = arena_.op(id).kind == Kind::Join || arena_.op(id).kind == Kind::Gather;
       if (is_leaf(id) || (!joins && !is_virtual(id))) continue;
@@ -157,7 +157,7 @@ class Finder {
   void bound_depth() {
     std::vector<int> depth(arena_.size(), 0);
     for (NodeId id = 0; id < arena_.size(); ++id) {
-      if (!computed_[id] || is_leaf(id) || !is_virtual(id)) continue;
+      if (!result_.computed[id] || is_leaf(id) || !is_virtual(id)) continue;
       for (const NodeId input : arena_.inputs(id)) depth[id] = std::max(depth[id], depth[input] + 1);
       if (depth[id] < max_view_depth) continue;
       must_store_[id] = result_.deep[id] = true;
@@ -405,7 +405,7 @@ class Finder {
   /// Members that something outside their region reads.
   void mark_stored() {
     for (NodeId id = 0; id < arena_.size(); ++id) {
-      if (!computed_[id]) continue;
+      if (!result_.computed[id]) continue;
       if (must_store_[id]) result_.stored[id] = true;
       if (is_leaf(id) || is_virtual(id)) continue;
       std::vector<Source> sources;
@@ -426,7 +426,7 @@ class Finder {
   Regions result_;
   mutable std::vector<std::uint32_t> seen_;  // per node: in which collection it was met last
   std::uint32_t collection_ = 0;
-  std::vector<bool> computed_, must_store_, cheap_;
+  std::vector<bool> must_store_, cheap_;
   std::set<NodeId> after_reduction_;
   std::map<std::vector<NodeId>, std::vector<int>> by_space_;
 };

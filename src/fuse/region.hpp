@@ -25,6 +25,7 @@ struct Region {
 
 struct Regions {
   std::vector<Region> regions;
+  std::vector<bool> computed;  // per node: some element of a result is made of it
   std::vector<int> region_of;  // per node; -1: none
   std::vector<bool> stored;    // per node: has a buffer of its own
   std::vector<bool> deep;      // stored because what it is made of is too deep to be computed again

@@ -81,6 +81,9 @@ Complex times(Complex a, Complex b) {
   return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
 }
 Complex divided(Complex a, Complex b) {
+  // A sum of two parts may overflow where the quotient does not.
+  const auto is_large = [](double part) { return std::abs(part) > std::numeric_limits<double>::max() / 2; };
+  if (is_large(a.real()) || is_large(a.imag()) || is_large(b.real()) || is_large(b.imag())) a *= 0.5, b *= 0.5;
   const double c = b.real(), d = b.imag();
   if (c == 0 && d == 0) return {a.real() / std::abs(c), a.imag() / std::abs(c)};
   if (std::abs(c) >= std::abs(d)) {
@@ -134,13 +137,12 @@ constexpr double ln2 = std::numbers::ln2, ln10 = std::numbers::ln10;
 
 // ---- gradients that are no real formula's ----
 
-/// The derivative of arccosh has its branch cut where it has.
-std::vector<Variable> arccosh_gradient(const GradientContext& c) {
-  const Variable& z = c.input(0);
-  return {c.gradient / (sqrt(z - 1) * sqrt(z + 1))};
-}
-/// The real formula takes the hypotenuse of 1 and z, so as not to overflow.
-std::vector<Variable> arcsinh_gradient(const GradientContext& c) { return {c.gradient / sqrt(sqr(c.input(0)) + 1)}; }
+/// Derivatives of inverse functions, by their values: so they have the branch cuts of these, and take the same side of
+/// a cut, which the sign of a zero tells.
+std::vector<Variable> arcsin_gradient(const GradientContext& c) { return {c.gradient / cos(c.output)}; }
+std::vector<Variable> arccos_gradient(const GradientContext& c) { return {-c.gradient / sin(c.output)}; }
+std::vector<Variable> arcsinh_gradient(const GradientContext& c) { return {c.gradient / cosh(c.output)}; }
+std::vector<Variable> arccosh_gradient(const GradientContext& c) { return {c.gradient / sinh(c.output)}; }
 /// What of g turns z, scaled by 1 / |z|: moving along z changes nothing.
 std::vector<Variable> sgn_gradient(const GradientContext& c) {
   const Variable &z = c.input(0), &s = c.output, &g = c.gradient;
@@ -199,8 +201,8 @@ const std::map<std::string_view, ComplexInfo>& infos() {
       {"sin", {same, unary<F(std::sin(z))>}},
       {"cos", {same, unary<F(std::cos(z))>}},
       {"tan", {same, unary<F(std::tan(z))>}},
-      {"arcsin", {same, unary<F(std::asin(z))>}},
-      {"arccos", {same, unary<F(std::acos(z))>}},
+      {"arcsin", {same, unary<F(std::asin(z))>, true, arcsin_gradient}},
+      {"arccos", {same, unary<F(std::acos(z))>, true, arccos_gradient}},
       {"arctan", {same, unary<F(std::atan(z))>}},
       {"sinh", {same, unary<F(std::sinh(z))>}},
       {"cosh", {same, unary<F(std::cosh(z))>}},

@@ -3,6 +3,7 @@
 // back (a fresh size), and what follows is bound to it.
 #include <croton/ops.hpp>
 #include <croton/sorting.hpp>
+#include <croton/views.hpp>
 
 #include <fmt/format.h>
 
@@ -32,6 +33,15 @@ Variable flat(const Variable& x) { return x.rank() == 1 ? x : flatten(x); }
 Variable positions_of(const Variable& flags) {
   const Variable ones = cast(neq(flags, 0), DType::int64);
   return searchsorted(cumsum(ones), arange(sum(ones)) + 1);
+}
+
+/// The slices along an axis as the rows of a matrix.
+Variable rows_along(const Variable& x, int axis) {
+  Variable width = constant(Array(std::int64_t{1}));
+  for (int d = 0; d < x.rank(); ++d) {
+    if (d != axis) width = width * x.shape(d);
+  }
+  return reshape(moveaxis(x, {axis}, {0}), {x.shape(axis), width});
 }
 
 }  // namespace
@@ -102,16 +112,21 @@ Variable repeat(Operand x, Operand repeats, std::optional<int> axis) {
   return ops::take_along(lines, searchsorted(cumsum(counts), arange(sum(counts)), Side::right), at);
 }
 
-Unique unique(Operand x) {
+Unique unique(Operand x, std::optional<int> axis) {
   const builder::OriginScope origin(x.where);
-  const Variable elements = flat(x.variable), order = argsort(elements), rising = ops::pick(elements, order);
-  const Variable number = arange(elements.shape(0)), before = ops::pick(rising, number - 1);
+  const auto [lines, at] = ops::flat_or_axis(x, axis, "unique");
+  const bool of_slices = lines.rank() > 1;
+  const Variable rows = of_slices ? rows_along(lines, at) : lines, n = rows.shape(0);
+  const Variable order = of_slices ? builder::apply("argsort_rows", {rows}, {}, x.where) : argsort(rows);
+  const Variable number = arange(n), rising = ops::take_along(rows, order, 0);
+  const Variable before = ops::take_along(rising, number - 1, 0);
   Variable same = eq(rising, before);
-  if (is_float(elements.dtype())) same = same | (isnan(rising) & isnan(before));
+  if (is_float(rows.dtype())) same = same | (isnan(rising) & isnan(before));
+  if (of_slices) same = all(same, ReduceOptions{1});
   const Variable is_new = cast(eq(number, 0) | ~same, DType::int64);
   const Variable group = cumsum(is_new), which = arange(sum(is_new)) + 1;
-  const Variable first = searchsorted(group, which);
-  return {ops::pick(rising, first), ops::pick(order, first), ops::scatter(zeros_like(order), order, group - 1, false),
+  const Variable first = searchsorted(group, which), index = ops::pick(order, first);
+  return {ops::take_along(lines, index, at), index, ops::scatter(zeros_like(order), order, group - 1, false),
           searchsorted(group, which, Side::right) - first};
 }
 

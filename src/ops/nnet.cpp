@@ -277,6 +277,19 @@ Array evaluate_logsumexp(const EvaluateContext& c) {
   return totals.slice(axis, 0, 1).copy().reshape(c.shape).astype(c.dtype);
 }
 
+/// 16-bit floats are computed in float32 and rounded once: sums and logarithms that several kernels share as well.
+template <NodeId (*expand)(Arena&, NodeId)>
+NodeId in_float32(Arena& arena, NodeId node) {
+  const DType dtype = arena.type(node).dtype;
+  if (compute_dtype(dtype) == dtype) return expand(arena, node);
+  std::vector<NodeId> inputs(arena.inputs(node).begin(), arena.inputs(node).end());
+  for (NodeId& input : inputs) {
+    if (is_float(arena.type(input).dtype)) input = arena.make("cast", {input}, {{"dtype", DType::float32}});
+  }
+  const NodeId wide = arena.make(arena.op(node), inputs, expr::Attrs(arena.attrs(node)));
+  return arena.make("cast", {expand(arena, wide)}, {{"dtype", dtype}});
+}
+
 expr::Op expand_op(std::string_view name, int arity, std::string_view doc, decltype(expr::Op::infer) infer,
                    decltype(expr::Op::gradient) gradient, decltype(expr::Op::expand) expand,
                    decltype(expr::Op::evaluate) evaluate = nullptr, decltype(expr::Op::batch) batch = nullptr) {
@@ -295,22 +308,23 @@ expr::Op expand_op(std::string_view name, int arity, std::string_view doc, declt
 
 void register_nnet(Registry& registry) {
   static const expr::Op ops[] = {
-      expand_op("softmax", 1, "exp(x) / sum(exp(x)) along an axis", infer_same, softmax_gradient, expand_softmax,
-                evaluate_softmax, builder::batch_along_axis),
+      expand_op("softmax", 1, "exp(x) / sum(exp(x)) along an axis", infer_same, softmax_gradient,
+                in_float32<expand_softmax>, evaluate_softmax, builder::batch_along_axis),
       expand_op("log_softmax", 1, "x - log(sum(exp(x))) along an axis", infer_same, log_softmax_gradient,
-                expand_log_softmax, evaluate_log_softmax, builder::batch_along_axis),
-      expand_op("logsumexp", 1, "log(sum(exp(x))) along an axis", infer_reduced, logsumexp_gradient, expand_logsumexp,
-                evaluate_logsumexp, builder::batch_along_axis),
+                in_float32<expand_log_softmax>, evaluate_log_softmax, builder::batch_along_axis),
+      expand_op("logsumexp", 1, "log(sum(exp(x))) along an axis", infer_reduced, logsumexp_gradient,
+                in_float32<expand_logsumexp>, evaluate_logsumexp, builder::batch_along_axis),
       expand_op("softmax_grad", 2, "(g - sum(g s)) s along an axis", infer_same, softmax_grad_gradient,
-                expand_softmax_grad, nullptr, builder::batch_along_axis),
+                in_float32<expand_softmax_grad>, nullptr, builder::batch_along_axis),
       expand_op("crossentropy", 2, "-log of the target's probability, a row", infer_crossentropy, crossentropy_gradient,
-                expand_crossentropy, nullptr, builder::batch_each),
+                in_float32<expand_crossentropy>, nullptr, builder::batch_each),
       expand_op("crossentropy_grad", 3, "-g / p at the target, 0 elsewhere", infer_crossentropy,
-                crossentropy_grad_gradient, expand_crossentropy_grad, nullptr, builder::batch_each),
+                crossentropy_grad_gradient, in_float32<expand_crossentropy_grad>, nullptr, builder::batch_each),
       expand_op("crossentropy_logits", 2, "logsumexp(z) - z at the target", infer_crossentropy,
-                crossentropy_logits_gradient, expand_crossentropy_logits, nullptr, builder::batch_each),
+                crossentropy_logits_gradient, in_float32<expand_crossentropy_logits>, nullptr, builder::batch_each),
       expand_op("crossentropy_logits_grad", 3, "g (softmax(z) - one-hot target)", infer_crossentropy,
-                crossentropy_logits_grad_gradient, expand_crossentropy_logits_grad, nullptr, builder::batch_each),
+                crossentropy_logits_grad_gradient, in_float32<expand_crossentropy_logits_grad>, nullptr,
+                builder::batch_each),
   };
   for (const expr::Op& op : ops) registry.add(op);
 }

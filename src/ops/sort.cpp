@@ -21,6 +21,7 @@ using expr::EvaluateContext;
 using expr::InferContext;
 using expr::InferredType;
 using expr::Lines;
+using expr::RoutinePhase;
 using expr::RoutineSizes;
 using expr::RoutineWork;
 using expr::Scalar;
@@ -33,20 +34,25 @@ InferredType infer_argsort(InferContext& c) {
   return {DType::int64, c.inputs[0].shape};
 }
 
+/// Of so many lines. Pairs of buffers take turns, and the last merge leaves the positions in the result.
+std::vector<RoutinePhase> merge_sort(std::int64_t lines, std::int64_t length) {
+  if (lines == 0 || length == 0) return {};
+  std::int64_t merges = 0;
+  for (std::int64_t width = run_elements; width < length; width *= 2) ++merges;
+  const auto parts = [&](std::int64_t size) { return lines * ((length - 1) / size + 1); };
+  std::vector<RoutinePhase> phases = {{.phase = merges % 2, .items = parts(run_elements), .cost = 256}};
+  for (std::int64_t m = 0; m < merges; ++m)
+    phases.push_back(
+        {.phase = 2 + (merges - 1 - m) % 2, .items = parts(2 * run_elements), .step = run_elements << m, .cost = 256});
+  return phases;
+}
+
 RoutineWork argsort_work(const RoutineSizes& s) {
   const Lines lines(s.result, s.attrs.integer("axis"));
   RoutineWork work;
   const std::int64_t count = lines.outer * lines.inner;
   work.numbers = {count, lines.length, lines.inner, s.attrs.integer_or("descending", 0)};
-  if (lines.count() == 0) return work;
-  std::int64_t merges = 0;
-  for (std::int64_t width = run_elements; width < lines.length; width *= 2) ++merges;
-  // Pairs of buffers take turns, and the last merge leaves the positions in the result.
-  const auto parts = [&](std::int64_t size) { return count * ((lines.length - 1) / size + 1); };
-  work.phases.push_back({.phase = merges % 2, .items = parts(run_elements), .cost = 256});
-  for (std::int64_t m = 0; m < merges; ++m)
-    work.phases.push_back(
-        {.phase = 2 + (merges - 1 - m) % 2, .items = parts(2 * run_elements), .step = run_elements << m, .cost = 256});
+  work.phases = merge_sort(count, lines.length);
   work.workspace_bytes = lines.count() * static_cast<std::int64_t>(sizeof(std::int64_t) + 2 * size_of(s.dtypes[0]));
   return work;
 }
@@ -74,6 +80,34 @@ Array evaluate_argsort(const EvaluateContext& c) {
       result.data<std::int64_t>()[static_cast<std::size_t>(lines.at(line, i))] =
           static_cast<std::int64_t>(order[static_cast<std::size_t>(i)]);
   }
+  return result;
+}
+
+// ---- argsort_rows: a matrix ----
+
+InferredType infer_argsort_rows(InferContext& c) {
+  if (c.inputs[0].shape.size() != 2) c.type_error("the rows of a matrix are sorted");
+  return {DType::int64, {c.inputs[0].shape[0]}};
+}
+
+RoutineWork argsort_rows_work(const RoutineSizes& s) {
+  const std::int64_t rows = s.inputs[0][0], width = s.inputs[0][1];
+  return {{rows, width}, merge_sort(1, rows), rows * static_cast<std::int64_t>(sizeof(std::int64_t))};
+}
+
+Array evaluate_argsort_rows(const EvaluateContext& c) {
+  const std::int64_t width = c.inputs[0].shape()[1];
+  Array result = Array::empty(DType::int64, c.shape);
+  const std::span<std::int64_t> order = result.data<std::int64_t>();
+  std::iota(order.begin(), order.end(), std::int64_t{0});
+  std::ranges::stable_sort(order, [&](std::int64_t a, std::int64_t b) {
+    for (std::int64_t k = 0; k < width; ++k) {
+      const Scalar x = expr::element_of(c.inputs[0], a * width + k), y = expr::element_of(c.inputs[0], b * width + k);
+      if (is_before(x, y)) return true;
+      if (is_before(y, x)) return false;
+    }
+    return false;
+  });
   return result;
 }
 
@@ -112,6 +146,8 @@ Array evaluate_search(const EvaluateContext& c) {
 void register_sort(Registry& registry) {
   static const expr::RoutineInfo sorting{"routines/sort.cuh", "ct::ArgSort<{0}>", "lines length inner descending",
                                          argsort_work};
+  static const expr::RoutineInfo sorting_rows{"routines/sort.cuh", "ct::ArgSortRows<{0}>", "length width",
+                                              argsort_rows_work};
   static const expr::RoutineInfo searching{"routines/search.cuh", "ct::SearchSorted<{0}>", "length right", search_work};
   static const expr::Op ops[] = {
       {.name = "argsort",
@@ -120,6 +156,12 @@ void register_sort(Registry& registry) {
        .infer = infer_argsort,
        .evaluate = evaluate_argsort,
        .routine = &sorting},
+      {.name = "argsort_rows",
+       .kind = expr::Kind::Sort,
+       .doc = "the positions that sort the rows of a matrix, compared from their first element on; stable, nan last",
+       .infer = infer_argsort_rows,
+       .evaluate = evaluate_argsort_rows,
+       .routine = &sorting_rows},
       {.name = "searchsorted",
        .kind = expr::Kind::Call,
        .arity = 2,

@@ -251,8 +251,8 @@ double gammaincc(double a, double x) {
 }
 double chi2sf(double x, double k) { return k > 0 ? gammaincc(k / 2, x < 0 ? 0 : x / 2) : nan; }
 double gamma_pdf(double a, double x) {
-  if (!(a > 0) || std::isnan(x) || a == inf) return nan;
-  if (x < 0 || x == inf) return 0;
+  if (!(a >= 0) || std::isnan(x) || a == inf) return nan;
+  if (x < 0 || x == inf || (a == 0 && x > 0)) return 0;
   if (x == 0) return a < 1 ? inf : a == 1 ? 1 : 0;
   const Wide wide = x, order = a;
   if (a < 1e4) return static_cast<double>(std::exp((order - 1) * std::log(wide) - wide - std::lgamma(order)));

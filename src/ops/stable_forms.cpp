@@ -82,42 +82,50 @@ std::optional<Variable> one_plus_exp(const Variable& v) {
   return std::nullopt;
 }
 
-/// A sum of exponentials over axes, whether these were put back or not.
+/// v without a cast from or to a 16-bit float: sums of these are computed in float32, with casts around them.
+const Variable& uncast(const Variable& v) {
+  if (!is(v, "cast")) return v;
+  const DType to = v.dtype(), from = input(v).dtype();
+  return is_float(to) && is_float(from) && (compute_dtype(to) == from || compute_dtype(from) == to) ? input(v) : v;
+}
+
+/// A sum of exponentials, or its axes put elsewhere.
 struct Total {
   Variable x;
-  std::vector<int> axes;
-  bool keeps;
+  expr::Ints axes;
+  std::optional<expr::Ints> pattern;  // of a dimshuffle of the sum, as keepdims makes one
 };
 std::optional<Total> total_of(const Variable& v) {
-  const bool shuffled = is(v, "dimshuffle");
-  const Variable& total = shuffled ? input(v) : v;
+  const Variable& outer = uncast(v);
+  const bool shuffled = is(outer, "dimshuffle");
+  const Variable& total = shuffled ? uncast(input(outer)) : outer;
   if (!is(total, "sum")) return std::nullopt;
-  const auto x = inside("exp", input(total));
-  if (!x) return std::nullopt;
+  const auto x = inside("exp", uncast(input(total)));
   const expr::Ints& axes = total.node()->attrs.ints("axes");
-  if (axes.empty()) return std::nullopt;
-  expr::Ints kept;
-  std::int64_t next = 0;
-  for (std::int64_t axis = 0; axis < x->rank(); ++axis)
-    kept.push_back(std::ranges::binary_search(axes, axis) ? broadcast_axis : next++);
-  if (shuffled && v.node()->attrs.ints("pattern") != kept) return std::nullopt;
-  return Total{*x, {axes.begin(), axes.end()}, shuffled};
+  if (!x || x->dtype() != v.dtype() || axes.empty()) return std::nullopt;
+  Total found{*x, axes, {}};
+  if (shuffled) found.pattern = outer.node()->attrs.ints("pattern");
+  return found;
 }
 
 Variable log_sum_exp(const Total& total) {
   Variable result = total.x;
-  for (auto axis = total.axes.rbegin(); axis != total.axes.rend(); ++axis) result = nnet::logsumexp(result, *axis);
-  if (!total.keeps) return result;
-  for (const int axis : total.axes) result = expand_dims(result, axis);
-  return result;
+  for (auto axis = total.axes.rbegin(); axis != total.axes.rend(); ++axis)
+    result = nnet::logsumexp(result, static_cast<int>(*axis));
+  return total.pattern ? dimshuffle(result, {total.pattern->begin(), total.pattern->end()}) : result;
 }
 
 /// exp(x) / total.
 Variable softmax_over(const Variable& x, Total total) {
+  expr::Ints kept;
+  std::int64_t next = 0;
+  for (std::int64_t axis = 0; axis < x.rank(); ++axis)
+    kept.push_back(std::ranges::binary_search(total.axes, axis) ? broadcast_axis : next++);
   // Without its axes the total is repeated along the first ones: those it was summed over, or else something different.
-  if (!total.keeps && total.axes.back() + 1 != static_cast<int>(total.axes.size())) return {};
-  if (total.axes.size() == 1) return nnet::softmax(x, total.axes[0]);
-  total.keeps = true;
+  const bool first_ones = total.axes.back() + 1 == static_cast<std::int64_t>(total.axes.size());
+  if (total.pattern ? *total.pattern != kept : !first_ones) return {};
+  if (total.axes.size() == 1) return nnet::softmax(x, static_cast<int>(total.axes[0]));
+  total.pattern = kept;
   return exp(x - log_sum_exp(total));
 }
 

@@ -117,12 +117,10 @@ std::string call_text(const Step& step, const std::vector<std::string>& operands
     replace_all(text, fmt::format("p.real[{}]", i), number_text(step.p.real[i]));
   replace_all(text, "p.list", fmt::format("std::vector<int>{{{}}}", fmt::join(step.p.list, ", ")));
   replace_all(text, "p.dtype", dtype_text(step.p.dtype));
-  replace_all(text, "ReduceOptions", "ct::ReduceOptions");
-  replace_all(text, "ct::ct::", "ct::");
-  for (const char* type : {"DType::", "Variable&"}) {
+  // The types that rows name without their namespace.
+  for (const char* type : {"ReduceOptions", "DType::", "Variable ", "Variable&"})
     replace_all(text, type, std::string("ct::") + type);
-    replace_all(text, std::string("ct::ct::") + type, std::string("ct::") + type);
-  }
+  replace_all(text, "ct::ct::", "ct::");
   return text;
 }
 

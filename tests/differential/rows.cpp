@@ -79,13 +79,16 @@ bool three_numbers(Generator& g, Step& step) {
   return true;
 }
 /// Two floats of one shape.
-bool pair_of_floats(Generator& g, Step& step) {
-  const int x = g.operand(float_dtype, 1);
+bool pair_of(Generator& g, Step& step, bool (*dtype)(DType)) {
+  const int x = g.operand(dtype, 1);
   const int y =
       g.find([&](int i) { return i != x && g.dtype(i) == g.dtype(x) && g.value(i).shape() == g.value(x).shape(); });
   step.inputs = {x, y >= 0 ? y : g.input(g.dtype(x), g.value(x).shape())};
   return true;
 }
+bool pair_of_floats(Generator& g, Step& step) { return pair_of(g, step, float_dtype); }
+/// For powers: whether a number of 16 bits is 0 may depend on where it is rounded.
+bool pair_of_wide_floats(Generator& g, Step& step) { return pair_of(g, step, wide_float); }
 
 void some_axes(Generator& g, Step& step, int rank) {
   const bool all = g.random.chance(0.25);
@@ -305,6 +308,11 @@ bool vector_of_any(Generator& g, Step& step) {
   step.inputs = {g.operand(any_dtype, 1, 1)};
   return true;
 }
+/// Whether a number of 16 bits is 0 may depend on where it is rounded.
+bool vector_to_count(Generator& g, Step& step) {
+  step.inputs = {g.operand([](DType t) { return any_dtype(t) && ct::compute_dtype(t) == t; }, 1, 1)};
+  return true;
+}
 bool two_vectors(Generator& g, Step& step) {
   const int x = g.operand(wide_float, 1, 1);
   step.inputs = {x, g.input(g.dtype(x), {g.some_size()})};
@@ -398,8 +406,9 @@ const std::vector<Row>& functions_of_ops() {
       {"cumprod_grad", axis_near_one, MAKE(ct::grad(ct::sum(ct::cumprod(ct::cast(in[0], DType::float32), static_cast<int>(p.n[0]))), in[0]))},
       {"sort", axis_of_numbers, MAKE(ct::sort(in[0], static_cast<int>(p.n[0])))},
       {"argsort", axis_of_numbers, MAKE(ct::argsort(in[0], static_cast<int>(p.n[0])))},
+      {"argsort_rows", matrix_of_numbers, MAKE(ct::unique(in[0], 0).inverse)},
       {"searchsorted", two_vectors, MAKE(ct::searchsorted(ct::sort(in[0]), in[1]))},
-      {"nonzero_values", vector_of_any, MAKE(ct::nonzero_values(in[0]))},
+      {"nonzero_values", vector_to_count, MAKE(ct::nonzero_values(in[0]))},
       {"specify_shape", axis_and_size, MAKE(ct::specify_shape(in[0], [&] { std::vector<std::optional<ct::Operand>> shape; for (const Variable& size : in[0].shape()) shape.emplace_back(size); return shape; }()))},
       {"slice_grad", sliced, MAKE(ct::grad(ct::sum(ct::sqr(ct::cast(in[0][ct::slice(static_cast<long>(p.n[0]), static_cast<long>(p.n[1]), static_cast<long>(p.n[2]))], DType::float32))), in[0]))},
       {"softmax_grad", along_axis, MAKE(ct::grad(ct::sum(in[0] * ct::nnet::softmax(in[0], static_cast<int>(p.n[0]))), in[0]))},
@@ -426,7 +435,7 @@ const std::vector<Row>& functions() {
       COMPLEX(arctanh),
       {"complex_abs", pair_of_floats, MAKE(ct::abs(ct::complex(in[0], in[1])))},
       {"complex_divide", pair_of_floats, MAKE(ct::imag(ct::complex(in[0], in[1]) / ct::complex(in[1], in[0])))},
-      {"complex_pow", pair_of_floats, MAKE(ct::real(ct::pow(ct::complex(in[0], in[1]), ct::complex(in[1], 0.5))))},
+      {"complex_pow", pair_of_wide_floats, MAKE(ct::real(ct::pow(ct::complex(in[0], in[1]), ct::complex(in[1], 0.5))))},
       {"complex_where", pair_of_floats, MAKE(ct::imag(ct::where(in[0] > 0, ct::complex(in[0], in[1]), ct::conj(ct::complex(in[1], in[0])))))},
       {"complex_sum", pair_of_floats, MAKE([&] { const Variable z = ct::sum(ct::complex(in[0], in[1]), -1); return ct::real(z) + ct::imag(z); }())},
       {"complex_mean", pair_of_floats, MAKE(ct::imag(ct::mean(ct::sqr(ct::complex(in[0], in[1])), 0)))},
@@ -492,7 +501,7 @@ const std::vector<Row>& functions() {
       {"stack", pair_of_any, MAKE(ct::stack({in[0], in[1]}, static_cast<int>(p.n[0])))},
       {"topk", top, MAKE(ct::topk(in[0], p.n[1], static_cast<int>(p.n[0])))},
       {"argtopk", top, MAKE(ct::argtopk(in[0], p.n[1], static_cast<int>(p.n[0])))},
-      {"flatnonzero", vector_of_any, MAKE(ct::flatnonzero(in[0]))},
+      {"flatnonzero", vector_to_count, MAKE(ct::flatnonzero(in[0]))},
       {"repeat", axis_and_size, MAKE(ct::repeat(in[0], 2, static_cast<int>(p.n[0])))},
       {"bincount", small_counts, MAKE(ct::bincount(in[0], {}, 12))},
       {"tile", vector_of_any, MAKE(ct::tile(in[0], {2, 3}))},

@@ -68,7 +68,7 @@ OpError error_of(const ct::expr::Op& op, DType dtype, bool complex) {
   if (choices.contains(op.name) || marks.contains(op.name)) return {};
   if (of_logarithms.contains(op.name)) return {4, 8, 4};
   // Sums are put in another order: (x + a) + b is x + (a + b), whose constant may be larger than the sum.
-  if (op.name == "add" || op.name == "sub") return {0.5, 0.5};
+  if (op.name == "add" || op.name == "sub" || op.name == "inc_subtensor") return {0.5, 0.5};
   // Exact to digits of their largest values, not near their zeros far out.
   if (op.name == "j0" || op.name == "j1" || op.name == "jv") return {4, 1, 1};
   // 1e-13 is promised of functions of an order, which are computed in float64.

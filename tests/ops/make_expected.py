@@ -221,7 +221,7 @@ SPECIAL_BINARY += [
     ("gammaincc", 2.0, 0.0, 1.0), ("gammaincc", -1.0, 1.0, NAN), ("gammaincc", 1.0, -1.0, NAN), ("gammaincc", INF, 1.0, 1.0),
     ("gammaincc", 1.0, INF, 0.0), ("gammaincc", INF, INF, NAN), ("chi2sf", -1.0, 2.0, 1.0), ("chi2sf", 0.0, 2.0, 1.0), ("chi2sf", 1.0, 0.0, NAN),
     ("chi2sf", 1.0, -1.0, NAN), ("chi2sf", INF, 2.0, 0.0), ("chi2sf", 1.0, INF, 1.0), ("chi2sf", NAN, 1.0, NAN), ("gamma_pdf", 0.5, 0.0, INF),
-    ("gamma_pdf", 1.0, 0.0, 1.0), ("gamma_pdf", 2.0, 0.0, 0.0), ("gamma_pdf", 2.0, -1.0, 0.0), ("gamma_pdf", 2.0, INF, 0.0), ("gamma_pdf", 0.0, 1.0, NAN),
+    ("gamma_pdf", 1.0, 0.0, 1.0), ("gamma_pdf", 2.0, 0.0, 0.0), ("gamma_pdf", 2.0, -1.0, 0.0), ("gamma_pdf", 2.0, INF, 0.0), ("gamma_pdf", 0.0, 1.0, 0.0), ("gamma_pdf", -1.0, 1.0, NAN),
     ("jv", 0.0, 0.0, 1.0), ("jv", 0.5, 0.0, 0.0), ("jv", -0.5, 0.0, INF),
     ("jv", -1.5, 0.0, -INF), ("jv", 0.5, -1.0, NAN), ("jv", 2.5, INF, 0.0), ("jv", 1e5, 1.0, 0.0), ("jv", NAN, 1.0, NAN), ("jv", 1.0, NAN, NAN),
     ("iv", 0.0, 0.0, 1.0), ("iv", 0.5, 0.0, 0.0), ("iv", -0.5, 0.0, INF), ("iv", 0.5, -1.0, NAN), ("iv", 1.0, -INF, -INF), ("iv", 2.5, INF, INF),

@@ -503,6 +503,65 @@ TEST_CASE("complex gradients against differences", "[ops]") {
   }
 }
 
+TEST_CASE("derivatives on branch cuts are those of the side that the sign of a zero tells", "[ops]") {
+  const std::string mode = GENERATE(from_range(backends()));
+  CAPTURE(mode);
+  const std::vector<Complex> across_x = {{2, 0.}, {2, -0.}, {-2, 0.}, {-2, -0.}, {0.5, 0.}, {0.5, -0.}};
+  const std::vector<Complex> across_y = {{0., 2}, {-0., 2}, {0., -2}, {-0., -2}, {0., 0.5}, {-0., 0.5}};
+  const std::vector<std::pair<Variable (*)(ct::Operand), bool>> inverses = {
+      {ct::arcsin, true}, {ct::arccos, true}, {ct::arccosh, true},  {ct::arctanh, true},
+      {ct::log, true},    {ct::sqrt, true},   {ct::arcsinh, false}, {ct::arctan, false}};
+  const auto z = ct::variable({DType::complex128, {ct::unknown_size}}, "z");
+  for (std::size_t i = 0; i < inverses.size(); ++i) {
+    const auto& [inverse, along_x] = inverses[i];
+    const Variable w = inverse(z), values = ct::real(w) - 2 * ct::imag(w);
+    const auto f = compile(mode, {z}, {values, ct::grad(ct::sum(values), z)});
+    const auto moved = [&, along = along_x](double h) {
+      std::vector<Complex> points = along ? across_x : across_y;
+      for (Complex& at : points) at = along ? Complex(at.real() + h, at.imag()) : Complex(at.real(), at.imag() + h);
+      return f(complexes(points));
+    };
+    const auto low = moved(-1e-6), high = moved(1e-6), here = moved(0);
+    for (std::int64_t k = 0; k < 6; ++k) {
+      INFO("function " << i << ", point " << k);
+      const Complex slope = here[1].data<Complex>()[static_cast<std::size_t>(k)];
+      const double wanted = (high[0].as_double(k) - low[0].as_double(k)) / 2e-6;
+      CHECK((along_x ? slope.real() : slope.imag()) == Approx(wanted).epsilon(1e-6).margin(1e-8));
+    }
+  }
+}
+
+TEST_CASE("complex quotients of the largest numbers, and arctanh beside 1", "[ops]") {
+  const std::string mode = GENERATE(from_range(backends()));
+  CAPTURE(mode);
+  for (const DType dtype : complex_dtypes) {
+    CAPTURE(name_of(dtype));
+    const double most =
+        dtype == DType::complex64 ? std::numeric_limits<float>::max() : std::numeric_limits<double>::max();
+    const auto a = ct::variable({dtype, {ct::unknown_size}}, "a"), b = ct::variable({dtype, {ct::unknown_size}}, "b");
+    const Array quotients =
+        compile(mode + "," + ieee, {a, b}, {a / b})(complexes({{most / 64, most}, {most, most}, {most, 0}}, dtype),
+                                                    complexes({{most, most / 64}, {1, 1}, {most, most}}, dtype))[0]
+            .astype(DType::complex128)
+            .copy();
+    const double unit = dtype == DType::complex64 ? 0x1p-23 : 0x1p-52;
+    const auto got = quotients.data<Complex>();
+    CHECK(got[0].real() == Approx(128. / 4097).epsilon(4 * unit));
+    CHECK(got[0].imag() == Approx(4095. / 4097).epsilon(4 * unit));
+    CHECK(got[1].real() == Approx(most).epsilon(4 * unit));
+    CHECK(got[1].imag() == 0);
+    CHECK(got[2].real() == 0.5);
+    CHECK(got[2].imag() == -0.5);
+  }
+  const auto z = ct::variable({DType::complex128, {ct::unknown_size}}, "z");
+  const Array w = compile(mode, {z}, {ct::arctanh(z)})(complexes({{1, 1e-200}, {-1, 1e-320}, {1, -1e-90}}))[0];
+  const std::vector<double> distances = {1e-200, 1e-320, 1e-90};
+  for (std::size_t i = 0; i < 3; ++i) {
+    const double size = 0.5 * (std::log(2.0) - std::log(distances[i]));
+    CHECK(w.data<Complex>()[i].real() == Approx(i == 1 ? -size : size).epsilon(1e-14));
+  }
+}
+
 TEST_CASE("complex constants are folded, printed and read back", "[ops]") {
   const auto z = ct::zvector("z");
   const Complex i(0, 1);

@@ -208,3 +208,65 @@ TEST_CASE("what broadcasts in the value is summed in the gradient", "[ops]") {
   const auto run = [&] { compile(mode, {one, three}, {cost, ct::grad(cost, one)})(Array{{2.}}, Array{1., 2., 3.}); };
   if (flat.type().shape[0] == ct::unknown_size) CHECK_THROWS_AS(run(), ct::ShapeError);
 }
+
+TEST_CASE("zeros keep their signs, and products their order, under special_values=ieee", "[ops]") {
+  const std::string mode = GENERATE(from_range(backends()));
+  CAPTURE(mode);
+  const auto x = ct::dvector("x"), y = ct::dvector("y");
+  const auto r = compile(mode + ",special_values=ieee", {x}, {1 / (0 - x), 1 / (x + 0)})(Array{0., -0.});
+  const double infinity = std::numeric_limits<double>::infinity();
+  CHECK(r[0].equals(Array{infinity, infinity}));
+  CHECK(r[1].equals(Array{infinity, infinity}));
+  // 2 x would overflow, x / |(x, y)| does not.
+  const Variable slope = ct::grad(ct::sum(2 * ct::arctan2(y, x)), y);
+  const double large = -std::numeric_limits<double>::max();
+  const auto far = compile(mode + ",special_values=ieee", {x, y}, {slope})(Array{large}, Array{1.});
+  CHECK(far[0].as_double(0) == Approx(2 / large).margin(0));
+}
+
+TEST_CASE("quotients by powers of two whose reciprocals 16 bits do not hold", "[ops]") {
+  const std::string mode = GENERATE(from_range(backends()));
+  CAPTURE(mode);
+  const auto x = ct::vector("x", DType::float16);
+  const auto tiny = ct::constant(Array(0x1p-24).astype(DType::float16));
+  const auto huge = ct::constant(Array(0x1p15).astype(DType::float16));
+  const auto r = compile(mode, {x}, {x / tiny, x / huge})(Array{0., 0x1p-24, 0x1p15}.astype(DType::float16));
+  CHECK(r[0].astype(DType::float64).slice(0, 0, 2).equals(Array{0., 1.}));
+  CHECK(r[1].astype(DType::float64).equals(Array{0., 0., 1.}));
+}
+
+TEST_CASE("softmax and cross-entropies of 16-bit floats are rounded once", "[ops]") {
+  const std::string mode = GENERATE(from_range(backends()));
+  const DType dtype = GENERATE(DType::float16, DType::bfloat16);
+  CAPTURE(mode, name_of(dtype));
+  // One class is nearly sure: 1 - p is far below what numbers near 1 can tell.
+  const auto x = ct::matrix("x", dtype);
+  const auto target = ct::constant(Array{std::int64_t{0}});
+  const Variable cost = ct::sum(ct::nnet::categorical_crossentropy(ct::nnet::softmax(x), target));
+  const auto r = compile(mode, {x}, {cost, ct::grad(cost, x)})(Array{{8., 0.}}.astype(dtype));
+  const double rest = 1 / (1 + std::exp(8.)), unit = dtype == DType::float16 ? 0x1p-10 : 0x1p-7;
+  CHECK(r[0].as_double(0) == Approx(std::log1p(std::exp(-8.))).epsilon(unit));
+  CHECK(r[1].as_double(0) == Approx(-rest).epsilon(unit));
+  CHECK(r[1].as_double(1) == Approx(rest).epsilon(unit));
+}
+
+TEST_CASE("the incomplete gamma function of order 0 is flat", "[ops]") {
+  const std::string mode = GENERATE(from_range(backends()));
+  CAPTURE(mode);
+  const auto a = ct::dvector("a"), x = ct::dvector("x");
+  const auto r = compile(mode, {a, x}, {ct::grad(ct::sum(ct::gammainc(a, x)), x), ct::gammainc(a, x)})(Array{0., 1.},
+                                                                                                       Array{3., 3.});
+  CHECK(r[0].as_double(0) == 0);
+  CHECK(r[0].as_double(1) == Approx(std::exp(-3.)));
+  CHECK(r[1].as_double(0) == 1);
+}
+
+TEST_CASE("a routine that only the position among one would read is not run", "[ops]") {
+  const std::string mode = GENERATE(from_range(backends()));
+  CAPTURE(mode);
+  const auto x = ct::variable({DType::float64, {1}}, "x");
+  const auto r =
+      compile(mode, {x}, {ct::argmin(ct::cumsum(x + 1), 0), ct::argmax(ct::unique(x).inverse, 0)})(Array{3.});
+  CHECK(r[0].item<std::int64_t>() == 0);
+  CHECK(r[1].item<std::int64_t>() == 0);
+}

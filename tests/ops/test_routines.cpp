@@ -5,6 +5,7 @@
 #include <functional>
 #include <numeric>
 
+#include "expr/evaluate.hpp"
 #include "ops/scatter.hpp"
 
 using namespace croton_test;
@@ -180,9 +181,13 @@ TEST_CASE("running sums: special values, signs of zero, rising sums", "[ops]") {
 
 TEST_CASE("routines have the same bits for any number of threads and in the simulator", "[ops]") {
   const auto x = ct::matrix("x");
-  const std::vector<Variable> outputs = {
-      ct::cumsum(x, 0),  ct::cumsum(x, 1), ct::cumprod(x),
-      ct::argsort(x, 0), ct::sort(x),      ct::ops::scatter(x, ct::argsort(x, 1).at({ct::slice(), 0}), x, true)};
+  const std::vector<Variable> outputs = {ct::cumsum(x, 0),
+                                         ct::cumsum(x, 1),
+                                         ct::cumprod(x),
+                                         ct::argsort(x, 0),
+                                         ct::sort(x),
+                                         ct::ops::scatter(x, ct::argsort(x, 1).at({ct::slice(), 0}), x, true),
+                                         ct::unique(ct::floor(x.T()), 0).inverse};
   const Array value = Array::uniform(DType::float32, {70, 2100}, 11, -1.2, 1.2);
   const auto wanted = compile("mode=run,threads=1", {x}, outputs)(value);
   for (const std::string mode : {"mode=run,threads=2", "mode=run,threads=5", "mode=simulate"}) {
@@ -459,6 +464,64 @@ TEST_CASE("different elements", "[ops]") {
   }
 }
 
+TEST_CASE("different slices along an axis", "[ops]") {
+  const std::string mode = GENERATE(from_range(modes));
+  CAPTURE(mode);
+  for (const DType dtype : real_dtypes) {
+    CAPTURE(name_of(dtype));
+    const auto x = ct::variable({dtype, {ct::unknown_size, ct::unknown_size}}, "x");
+    const ct::Unique rows = ct::unique(x, 0), columns = ct::unique(x.T(), -1);
+    const auto f = compile(mode, {x},
+                           {rows.values, rows.index, rows.inverse, rows.counts, columns.values, columns.index,
+                            columns.inverse, columns.counts});
+    for (const Sizes& shape : {Sizes{0, 3}, Sizes{3, 0}, Sizes{1, 4}, Sizes{33, 1}, Sizes{70, 2}, Sizes{130, 2}}) {
+      const std::int64_t n = shape[0], width = shape[1];
+      // Columns of few different numbers, nan and zeros of both signs among them, so that rows recur.
+      const Array few = awkward(dtype, 12).reshape({12}).copy();
+      Longs picks(static_cast<std::size_t>(n * width));
+      for (std::size_t i = 0; i < picks.size(); ++i) picks[i] = static_cast<std::int64_t>(i * i / 7 % 12);
+      std::vector<Scalar> elements;
+      for (const std::int64_t at : picks) elements.push_back(scalar_at(few, at));
+      const Array value = ct::expr::array_of(elements, dtype, shape);
+      const auto row_before = [&](std::int64_t a, std::int64_t b) {
+        for (std::int64_t k = 0; k < width; ++k) {
+          const Scalar p = scalar_at(value, a * width + k), q = scalar_at(value, b * width + k);
+          if (is_before(p, q) || is_before(q, p)) return is_before(p, q);
+        }
+        return false;
+      };
+      Longs order(static_cast<std::size_t>(n));
+      std::iota(order.begin(), order.end(), std::int64_t{0});
+      std::ranges::stable_sort(order, row_before);
+      Longs first, counts, inverse(order.size());
+      for (const std::int64_t at : order) {
+        if (first.empty() || row_before(first.back(), at)) {
+          first.push_back(at);
+          counts.push_back(0);
+        }
+        ++counts.back();
+        inverse[static_cast<std::size_t>(at)] = static_cast<std::int64_t>(first.size()) - 1;
+      }
+      const auto got = f(value);
+      for (const std::size_t offset : {std::size_t{0}, std::size_t{4}}) {
+        INFO("output " << offset << " of " << n << " x " << width);
+        CHECK(longs(got[offset + 1]) == first);
+        CHECK(longs(got[offset + 2]) == inverse);
+        CHECK(longs(got[offset + 3]) == counts);
+        const Array values = offset == 0 ? got[0] : got[4].transpose().contiguous();
+        REQUIRE(values.shape() == Sizes{static_cast<std::int64_t>(first.size()), width});
+        bool right = values.dtype() == dtype;
+        for (std::int64_t i = 0; right && i < values.size(); ++i)
+          right =
+              distance(scalar_at(values, i),
+                       scalar_at(value, first[static_cast<std::size_t>(i / width)] * width + i % width), dtype) == 0;
+        CHECK(right);
+      }
+    }
+  }
+  CHECK_THROWS_AS(ct::unique(ct::matrix(), 2), ct::TypeError);
+}
+
 TEST_CASE("counting numbers", "[ops]") {
   const std::string mode = GENERATE(from_range(modes));
   CAPTURE(mode);
@@ -565,6 +628,7 @@ void check_gradients(std::size_t every, bool second) {
       {"nonzero values", [](const Inputs& x) { return ct::sum(ct::sqr(ct::nonzero_values(x[0]))); }, matrix},
       {"compress", [](const Inputs& x) { return ct::sum(ct::exp(ct::extract(x[0] > 0, x[0]))); }, matrix},
       {"unique", [](const Inputs& x) { return ct::sum(ct::sqr(ct::unique(x[0]).values)); }, matrix},
+      {"unique rows", [](const Inputs& x) { return ct::exp(ct::unique(x[0], 0).values); }, matrix, 2},
       {"bincount",
        [](const Inputs& x) { return ct::sqr(ct::bincount(ct::constant(Array{2, 0, 2}), ct::Operand(x[0]))); },
        {real({3}, 4)}},

@@ -199,6 +199,38 @@ TEST_CASE("powers of exponentials that overflow by themselves") {
   CHECK(r[3].as_double(0) == Approx(std::exp(x / 4) / 4).epsilon(epsilon));
 }
 
+TEST_CASE("softmax and log-sum-exp of 16-bit floats by hand, whose sums are computed in float32") {
+  const std::string mode = GENERATE(from_range(backends()));
+  const DType dtype = GENERATE(DType::float16, DType::bfloat16);
+  CAPTURE(mode, name_of(dtype));
+  // exp overflows from 11.1 and 88.7 on.
+  const double large = dtype == DType::float16 ? 64 : 256, unit = dtype == DType::float16 ? 0x1p-10 : 0x1p-7;
+  const auto x = ct::matrix("x", dtype);
+  const Variable e = ct::exp(x), kept = ct::sum(e, ct::ReduceOptions(std::vector{1}, true)), rows = ct::sum(e, 1);
+  const Variable shares = e / kept, by_hand = e / ct::dimshuffle(rows, {0, ct::broadcast_axis});
+  const Variable logs = ct::log(rows), kept_logs = ct::log(kept);
+  const Variable moved_logs = ct::log(ct::dimshuffle(rows, {ct::broadcast_axis, 0}));
+  const auto slope = [&](const Variable& y) { return ct::grad(ct::sum(y * ct::arange(1, 3)), x); };
+  const auto r = compile(mode, {x},
+                         {shares, by_hand, logs, kept_logs, slope(shares), slope(kept_logs), moved_logs,
+                          ct::grad(ct::sum(moved_logs), x)})(Array{{large, large}, {-large, 1 - large}}.astype(dtype));
+  const double p = sigmoid_of(-1), slopes = p * (1 - p);
+  const auto check = [&](const Array& got, const Array& wanted) {
+    CHECK(got.dtype() == dtype);
+    CHECK(got.astype(DType::float64).all_close(wanted, 2 * unit, unit / 4));
+  };
+  const Array shares_wanted{{0.5, 0.5}, {p, 1 - p}};
+  check(r[0], shares_wanted);
+  check(r[1], shares_wanted);
+  const double first = large + std::log(2), second = 1 - large + std::log1p(std::exp(-1));
+  check(r[2], Array{first, second});
+  check(r[3], Array{{first}, {second}});
+  check(r[4], Array{{-0.25, 0.25}, {-slopes, slopes}});
+  check(r[5], Array{{1.5, 1.5}, {3 * p, 3 * (1 - p)}});
+  check(r[6], Array{{first, second}});
+  check(r[7], shares_wanted);
+}
+
 TEST_CASE("infinities, nan and zeros come out as written under special_values=ieee") {
   const auto inf = std::numeric_limits<double>::infinity(), nan = std::nan("");
   for (const PreciseForm& form : precise_forms()) {

@@ -1,5 +1,7 @@
 """Running sums, sorting, searching, and results whose size is computed."""
 
+import itertools
+
 import numpy as np
 
 from samples import awkward, between, only, plain, sorted_awkward, sorted_draw, whole, with_ties
@@ -80,6 +82,20 @@ for draw in (plain, between(-1, 1)):
     row("unique", lambda x, **o: np.unique(x, **o), draw, shapes=VECTOR, dtypes=["float32", "int8", "int64", "bool"],
         calls=[call(), call(return_index=True),
                call(return_counts=True, return_inverse=True)], **EXACT)
+
+
+def unique_slices(x, axis, **o):
+    """NumPy's inverse has had other shapes with an axis; ours is a vector."""
+    found = np.unique(x, axis=axis, **o)
+    return tuple(part.reshape(-1) if at > 0 else part for at, part in enumerate(found)) if o else found
+
+
+RECURRING = ((((70, 3), ), ((3, 40), ), ((4, 0), ), ((0, 3), )), (((2, 9, 2), ), ((5, 2, 1), )))
+for draw, shapes in itertools.product((whole(0, 1), between(-1, 1)), RECURRING):
+    row("unique", unique_slices, draw, shapes=shapes, dtypes=DTYPES,
+        calls=[call(axis=0), call(axis=-1), call(axis=1, return_index=True),
+               call(axis=0, return_counts=True, return_inverse=True)],
+        special=dict.fromkeys(DTYPES[:3], "NumPy counts rows with nan as different"), refusals=[([BAD], call(axis=3))], **EXACT)
 row("bincount", lambda x, **o: np.bincount(x.astype(np.int64), **o), whole(0, 9, "int64"), shapes=VECTOR,
     calls=[call(), call(minlength=20)], dtypes=["int64"], **EXACT, refusals=[([np.array([-1])], call())])
 

@@ -62,6 +62,7 @@ def test_positions_of_what_is_not_zero():
 def test_unique_bincount_repeat():
     check(lambda x: T.unique(x, True, True, True), lambda a: np.unique(a, True, True, True), I)
     check(T.unique, np.unique)
+    check(lambda x: T.unique(x, axis=1), lambda a: np.unique(a, axis=1))
     check(T.bincount, np.bincount, I)
     check(lambda x: T.bincount(x, minlength=7), lambda a: np.bincount(a, minlength=7), I)
     check(lambda x: T.repeat(x, 2), lambda a: np.repeat(a, 2))

@@ -14,8 +14,10 @@ NodeId divide_by_power_of_two(Rewriter& r, NodeId root) {
   Arena& arena = r.arena();
   const auto divisor = arena.scalar_value(arena.input(root, 1));
   if (!divisor || !is_float(divisor->dtype)) return expr::no_node;
+  // The reciprocal must be a normal number too.
+  const int most = divisor->dtype == DType::float16 ? 14 : 100;
   int exponent = 0;
-  if (std::abs(std::frexp(divisor->d, &exponent)) != 0.5 || std::abs(exponent) > 100) return expr::no_node;
+  if (std::abs(std::frexp(divisor->d, &exponent)) != 0.5 || std::abs(exponent) > most) return expr::no_node;
   return r.make("mul", {arena.input(root, 0), r.constant(1 / divisor->d, root)});
 }
 

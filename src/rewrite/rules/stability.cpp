@@ -43,15 +43,6 @@ NodeId log_sum_exp(Rewriter& r, NodeId x, const expr::Ints& axes) {
   return x;
 }
 
-NodeId logsumexp_by_hand(Rewriter& r, NodeId root) {
-  Arena& arena = r.arena();
-  const NodeId total = arena.input(root, 0);
-  if (arena.op(total).name != "sum" || arena.op(arena.input(total, 0)).name != "exp") return expr::no_node;
-  const expr::Ints axes = arena.attrs(total).ints("axes");
-  if (!is_float(arena.type(arena.input(arena.input(total, 0), 0)).dtype)) return expr::no_node;
-  return axes.empty() ? expr::no_node : log_sum_exp(r, arena.input(arena.input(total, 0), 0), axes);
-}
-
 /// The axes of a reduction put back: the pattern of the dimshuffle that keepdims makes.
 expr::Ints kept_pattern(const expr::Ints& axes, std::int64_t rank) {
   expr::Ints pattern;
@@ -61,38 +52,55 @@ expr::Ints kept_pattern(const expr::Ints& axes, std::int64_t rank) {
   return pattern;
 }
 
-/// A sum of exponentials, with or without the axes put back.
+/// The node without a cast from or to a 16-bit float: sums of these are computed in float32, with casts around them.
+NodeId uncast(const Arena& arena, NodeId node) {
+  if (arena.op(node).name != "cast") return node;
+  const DType to = arena.type(node).dtype, from = arena.type(arena.input(node, 0)).dtype;
+  return is_float(to) && is_float(from) && (compute_dtype(to) == from || compute_dtype(from) == to)
+             ? arena.input(node, 0)
+             : node;
+}
+
+/// A sum of exp(x), or its axes put elsewhere.
 struct Total {
-  expr::Ints axes, kept;  // kept: the pattern that puts them back
-  bool keeps;
+  NodeId x;
+  expr::Ints axes;
+  std::optional<expr::Ints> pattern;  // of a dimshuffle of the sum, as keepdims makes one
 };
-std::optional<Total> total_of(const Arena& arena, NodeId node, NodeId e) {
-  const bool keeps = arena.op(node).name == "dimshuffle";
-  const NodeId sum = keeps ? arena.input(node, 0) : node;
-  if (arena.op(sum).name != "sum" || arena.input(sum, 0) != e) return std::nullopt;
-  const expr::Ints axes = arena.attrs(sum).ints("axes");
-  const expr::Ints kept = kept_pattern(axes, static_cast<std::int64_t>(arena.type(e).rank()));
-  if (axes.empty() || (keeps && arena.attrs(node).ints("pattern") != kept)) return std::nullopt;
-  return Total{axes, kept, keeps};
+std::optional<Total> total_of(const Arena& arena, NodeId root) {
+  const NodeId outer = uncast(arena, root);
+  const bool shuffled = arena.op(outer).name == "dimshuffle";
+  const NodeId sum = shuffled ? uncast(arena, arena.input(outer, 0)) : outer;
+  if (arena.op(sum).name != "sum") return std::nullopt;
+  const NodeId e = uncast(arena, arena.input(sum, 0));
+  if (arena.op(e).name != "exp") return std::nullopt;
+  const DType dtype = arena.type(arena.input(e, 0)).dtype;
+  if (!is_float(dtype) || dtype != arena.type(root).dtype) return std::nullopt;
+  Total total{arena.input(e, 0), arena.attrs(sum).ints("axes"), {}};
+  if (shuffled) total.pattern = arena.attrs(outer).ints("pattern");
+  return total.axes.empty() ? std::nullopt : std::optional(total);
 }
 
-/// exp(x) / sum(exp(x)) over the axes of the total.
-NodeId softmax_over(Rewriter& r, NodeId x, const Total& total) {
-  if (total.axes.size() == 1) return r.make("softmax", {x}, {{"axis", total.axes[0]}});
-  const NodeId all_summed = r.make("dimshuffle", {log_sum_exp(r, x, total.axes)}, {{"pattern", total.kept}});
-  return r.make("exp", {r.make("sub", {x, all_summed})});
+NodeId logsumexp_by_hand(Rewriter& r, NodeId root) {
+  const auto total = total_of(r.arena(), r.arena().input(root, 0));
+  if (!total) return expr::no_node;
+  const NodeId result = log_sum_exp(r, total->x, total->axes);
+  return total->pattern ? r.make("dimshuffle", {result}, {{"pattern", *total->pattern}}) : result;
 }
 
-/// The same as users write it. A total without its axes is repeated along the first ones, so these must be the ones
-/// that it was summed over.
+/// exp(x) / sum(exp(x)) as users write it. A total without its axes is repeated along the first ones, so these must be
+/// the ones that it was summed over.
 NodeId softmax_by_hand(Rewriter& r, NodeId root) {
   Arena& arena = r.arena();
   const NodeId e = arena.input(root, 0);
-  if (arena.op(e).name != "exp" || !is_float(arena.type(arena.input(e, 0)).dtype)) return expr::no_node;
-  const auto total = total_of(arena, arena.input(root, 1), e);
-  if (!total || (!total->keeps && total->axes.back() + 1 != static_cast<std::int64_t>(total->axes.size())))
-    return expr::no_node;
-  return softmax_over(r, arena.input(e, 0), *total);
+  const auto total = total_of(arena, arena.input(root, 1));
+  if (!total || arena.op(e).name != "exp" || arena.input(e, 0) != total->x) return expr::no_node;
+  const expr::Ints kept = kept_pattern(total->axes, static_cast<std::int64_t>(arena.type(e).rank()));
+  const bool first_ones = total->axes.back() + 1 == static_cast<std::int64_t>(total->axes.size());
+  if (total->pattern ? *total->pattern != kept : !first_ones) return expr::no_node;
+  if (total->axes.size() == 1) return r.make("softmax", {total->x}, {{"axis", total->axes[0]}});
+  const NodeId all_summed = r.make("dimshuffle", {log_sum_exp(r, total->x, total->axes)}, {{"pattern", kept}});
+  return r.make("exp", {r.make("sub", {total->x, all_summed})});
 }
 
 }  // namespace
@@ -104,8 +112,6 @@ std::span<const Rule> stability_rules() {
       {"log-softmax", "log", "", "log of a probability that underflows to 0", false, log_of_softmax},
       {"softmax-by-hand", "true_divide", "", "exp overflows", true, softmax_by_hand},
       {"logsumexp-by-hand", "log", "", "exp overflows", false, logsumexp_by_hand},
-      {"log-of-kept-sum", "log(dimshuffle(sum(x, axes=A), pattern=P)) => dimshuffle(log(sum(x, axes=A)), pattern=P)",
-       "", "rules about logarithms of sums see them through the axes that keepdims puts back"},
       {"log-mean-exp", "log(true_divide(sum(exp(x), axes=A), n)) => sub(log(sum(exp(x), axes=A)), log(n))", "",
        "exp overflows; but n may be -0", true},
       {"log-mean-exp-kept",
