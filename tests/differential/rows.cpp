@@ -87,7 +87,7 @@ bool pair_of(Generator& g, Step& step, bool (*dtype)(DType)) {
   return true;
 }
 bool pair_of_floats(Generator& g, Step& step) { return pair_of(g, step, float_dtype); }
-/// For powers: whether a number of 16 bits is 0 may depend on where it is rounded.
+/// For powers and logarithms: whether a number of 16 bits is 0 or 1 may depend on where it is rounded.
 bool pair_of_wide_floats(Generator& g, Step& step) { return pair_of(g, step, wide_float); }
 
 void some_axes(Generator& g, Step& step, int rank) {
@@ -524,7 +524,7 @@ const std::vector<Row>& functions() {
       {"log_softmax_by_hand", along_axis, MAKE(ct::log(ct::nnet::softmax(in[0], static_cast<int>(p.n[0]))))},
       {"logsumexp_by_hand", along_axis, MAKE(ct::log(ct::sum(ct::exp(in[0]), ReduceOptions(static_cast<int>(p.n[0])))))},
       {"softmax_log_grad", pair_of_floats, MAKE(ct::grad(ct::sum(in[1] * ct::log(ct::nnet::softmax(in[0]))), in[0]))},
-      {"binary_crossentropy_grad", pair_of_floats, MAKE(ct::grad(ct::sum(ct::nnet::binary_crossentropy(ct::sigmoid(in[0]), in[1])), in[0]))},
+      {"binary_crossentropy_grad", pair_of_wide_floats, MAKE(ct::grad(ct::sum(ct::nnet::binary_crossentropy(ct::sigmoid(in[0]), in[1])), in[0]))},
       {"quotient_of_products", pair_of_floats, MAKE(in[0] * in[1] / (ct::sqr(in[1]) + 1) * (ct::sqr(in[1]) + 1) / in[1])},
       {"sum_times_constant", reduced_floats, MAKE(ct::sum(in[0] * ct::cast(3, in[0].dtype()), ReduceOptions(p.list, p.n[0] != 0)))},
       {"constants_of_product", pair_of_floats, MAKE((ct::cast(3, in[0].dtype()) * in[0]) * (in[1] * ct::cast(5, in[0].dtype())))},
