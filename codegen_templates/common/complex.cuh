@@ -48,7 +48,7 @@ CT_DEVICE T larger_part(complex<T> z) {
 }
 template <class T>
 CT_DEVICE complex<T> operator/(complex<T> dividend, complex<T> by) {
-  const T most = sizeof(T) == 4 ? T(1.7014118346046923e38) : T(8.9884656743115795e307);  // half the largest number
+  const T most = highest<T>() / T(2);
   const T half = larger_part(dividend) > most || larger_part(by) > most ? T(0.5) : T(1);
   const complex<T> a(dividend.re * half, dividend.im * half), b(by.re * half, by.im * half);
   const bool zero = b.re == T(0) && b.im == T(0), real = abs(b.re) >= abs(b.im);
@@ -114,8 +114,8 @@ struct Scale {
 };
 CT_DEVICE Scale scale_for(f64 x, f64 y) {
   const f64 large = abs(x) > abs(y) ? abs(x) : abs(y);
-  return large > 3.2733906078961419e150    ? Scale{2.4099198651028841e-181, 2.0370359763344861e90}  // 2^-600, 2^300
-         : large < 3.0549363634996047e-151 ? Scale{4.1495155688809930e180, 4.9090934652977266e-91}  // 2^600, 2^-300
+  return large > 3.2733906078961419e150    ? Scale{2.4099198651028841e-181, 2.0370359763344861e90}   // 2^-600, 2^300
+         : large < 3.0549363634996047e-151 ? Scale{4.1495155688809930e180, 4.9090934652977266e-91}   // 2^600, 2^-300
                                            : Scale{1.0, 1.0};
 }
 
@@ -203,10 +203,8 @@ CT_DEVICE c128 cosh_of(f64 x, f64 y) {
   const f64 re = h.cosh * cos(y) * h.factor, im = h.sinh * sin(y) * h.factor;
   const bool flat = x == 0.0 || y == 0.0;  // 0 times an infinity or a nan
   const f64 zero = with_sign_of(1.0, x) < 0.0 ? -y : y;
-  return c128(isinf(x) && !is_finite(y) ? inf<f64>() : re, flat ? (y == 0.0       ? (x == x ? zero : 0.0)
-                                                                   : is_finite(y) ? im
-                                                                                  : 0.0)
-                                                                : im);
+  return c128(isinf(x) && !is_finite(y) ? inf<f64>() : re,
+              flat ? (y == 0.0 ? (x == x ? zero : 0.0) : is_finite(y) ? im : 0.0) : im);
 }
 
 CT_DEVICE c128 tanh_of(f64 x, f64 y) {
@@ -241,9 +239,7 @@ CT_DEVICE c128 acos_of(f64 x, f64 y) {
   const f64 re = 2.0 * atan2(r.minus.re, r.plus.re);
   const f64 im = asinh(r.plus.re * r.minus.im - r.plus.im * r.minus.re);
   const bool huge = is_huge(x, y);
-  return c128(x == 0.0 ? half_pi(x)
-              : huge   ? atan2(abs(y), x)
-                       : re,
+  return c128(x == 0.0 ? half_pi(x) : huge ? atan2(abs(y), x) : re,
               with_sign_of(abs(huge ? log_of_twice(x, y) : im), -y));
 }
 CT_DEVICE c128 acosh_of(f64 x, f64 y) {

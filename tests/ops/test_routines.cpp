@@ -427,6 +427,29 @@ TEST_CASE("positions and values of what is not zero", "[ops]") {
   CHECK_THROWS_AS(ct::nonzero(ct::scalar()), ct::TypeError);
 }
 
+namespace {
+
+/// Runs of equal elements of a sorted order.
+struct Groups {
+  Longs first, inverse, counts;
+};
+template <class Before>
+Groups groups_of(const Longs& order, const Before& before) {
+  Groups groups;
+  groups.inverse.resize(order.size());
+  for (const std::int64_t at : order) {
+    if (groups.first.empty() || before(groups.first.back(), at)) {
+      groups.first.push_back(at);
+      groups.counts.push_back(0);
+    }
+    ++groups.counts.back();
+    groups.inverse[static_cast<std::size_t>(at)] = static_cast<std::int64_t>(groups.first.size()) - 1;
+  }
+  return groups;
+}
+
+}  // namespace
+
 TEST_CASE("different elements", "[ops]") {
   const std::string mode = GENERATE(from_range(modes));
   CAPTURE(mode);
@@ -440,19 +463,9 @@ TEST_CASE("different elements", "[ops]") {
       const auto got = f(value);
       Longs all(static_cast<std::size_t>(3 * n));
       std::iota(all.begin(), all.end(), std::int64_t{0});
-      Longs first, counts, inverse(all.size());
-      for (const std::int64_t at : stable_order(value, all)) {
-        const auto same = [&](std::int64_t other) {
-          const Scalar a = scalar_at(value, at), b = scalar_at(value, other);
-          return !is_before(a, b) && !is_before(b, a);
-        };
-        if (first.empty() || !same(first.back())) {
-          first.push_back(at);
-          counts.push_back(0);
-        }
-        ++counts.back();
-        inverse[static_cast<std::size_t>(at)] = static_cast<std::int64_t>(first.size()) - 1;
-      }
+      const auto [first, inverse, counts] = groups_of(stable_order(value, all), [&](std::int64_t a, std::int64_t b) {
+        return is_before(scalar_at(value, a), scalar_at(value, b));
+      });
       CHECK(longs(got[1]) == first);
       CHECK(longs(got[2]) == inverse);
       CHECK(longs(got[3]) == counts);
@@ -493,15 +506,7 @@ TEST_CASE("different slices along an axis", "[ops]") {
       Longs order(static_cast<std::size_t>(n));
       std::iota(order.begin(), order.end(), std::int64_t{0});
       std::ranges::stable_sort(order, row_before);
-      Longs first, counts, inverse(order.size());
-      for (const std::int64_t at : order) {
-        if (first.empty() || row_before(first.back(), at)) {
-          first.push_back(at);
-          counts.push_back(0);
-        }
-        ++counts.back();
-        inverse[static_cast<std::size_t>(at)] = static_cast<std::int64_t>(first.size()) - 1;
-      }
+      const auto [first, inverse, counts] = groups_of(order, row_before);
       const auto got = f(value);
       for (const std::size_t offset : {std::size_t{0}, std::size_t{4}}) {
         INFO("output " << offset << " of " << n << " x " << width);
