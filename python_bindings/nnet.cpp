@@ -210,6 +210,17 @@ void bind_losses(nb::module_& m) {
       "(d, c), "
       "b1 (c), w2 (c, d, k), b2 (c, k); of all outputs (n, outputs), or of the targets (n) alone.");
   m.def(
+      "ctc",
+      [](nb::handle activations, nb::handle labels, nb::handle input_lengths, std::int64_t blank) {
+        return nnet::ctc(to_operand(activations), to_operand(labels), to_operand(input_lengths), blank);
+      },
+      "activations"_a, "labels"_a, "input_lengths"_a, "blank"_a = 0,
+      "Connectionist temporal classification: -log of the probability that a sequence reads as its labels, one number "
+      "for each sequence. activations (length, sequences, classes) before the softmax; the labels of a row end in "
+      "front "
+      "of the first one that is negative or the blank; inf, with a gradient of 0, where they do not fit into the "
+      "steps.");
+  m.def(
       "confusion_matrix",
       [](nb::handle actual, nb::handle prediction, nb::handle classes) {
         return nnet::confusion_matrix(to_operand(actual), to_operand(prediction), to_operand(classes));

@@ -78,7 +78,7 @@ WANTED = {
         binary_focal_crossentropy categorical_focal_crossentropy mean_squared_error mean_absolute_error
         mean_absolute_percentage_error mean_squared_logarithmic_error huber log_cosh hinge squared_hinge
         categorical_hinge kl_divergence poisson cosine_similarity dice tversky logsumexp layer_norm circle
-        categorical_generalized_cross_entropy
+        categorical_generalized_cross_entropy ctc
         confusion_matrix""".split()),
     "Gradient tools": """
         grad jacobian hessian Rop Lop hessian_times_vector disconnected_grad zero_grad consider_constant grad_clip
@@ -88,7 +88,6 @@ WANTED = {
 SYNONYMS = {"conjugate": "conj", "divide": "true_divide", "fabs": "abs"}
 NOT_HERE = {
     "isnat": "there are no dates",
-    "nnet.ctc": "Keras' loss of sequences",
 }
 
 

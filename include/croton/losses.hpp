@@ -83,6 +83,14 @@ CrossentropySoftmaxArgmax crossentropy_softmax_argmax_1hot_with_bias(Operand x, 
 /// need n of the matrices in w2.
 Variable h_softmax(Operand x, Operand w1, Operand b1, Operand w2, Operand b2, std::optional<Operand> outputs = {},
                    std::optional<Operand> target = {});
+/// Connectionist temporal classification (Graves et al. 2006): -log of the probability that a sequence reads as its
+/// labels, one number for each sequence, when repeated classes become one and blanks are then left out. `activations`
+/// (length, sequences, classes) become probabilities by a softmax here (logarithms of probabilities are as well taken);
+/// the integer `labels` (sequences, most labels) of a row end in front of the first one that is negative or the blank;
+/// of sequence i the first input_lengths[i] steps are read. `blank` is a class, counted from the end if negative: 0 in
+/// Theano, -1 in Keras' ctc_batch_cost. Where labels do not fit into the steps the cost is inf, with a gradient of 0.
+/// Computed in float64 behind the softmax. First derivatives only. IndexError for a label or a length out of range.
+Variable ctc(Operand activations, Operand labels, Operand input_lengths, std::int64_t blank = 0);
 /// [i, j]: how often class i (of `actual`) was predicted as j; int64, (n, n) with n = `classes`. Integers in 0 to n -
 /// 1; others count nowhere.
 Variable confusion_matrix(Operand actual, Operand prediction, Operand classes);

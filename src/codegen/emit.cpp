@@ -52,7 +52,7 @@ std::string_view value_type(DType t) { return stored_type(compute_dtype(t)); }
 std::string number(double value, DType dtype) {
   const std::string_view type = value_type(dtype);
   if (std::isnan(value)) return fmt::format("ct::nan<{}>()", type);
-  if (std::isinf(value)) return fmt::format("{}ct::inf<{}>()", value < 0 ? "-" : "", type);
+  if (std::isinf(value)) return value < 0 ? fmt::format("(-ct::inf<{}>())", type) : fmt::format("ct::inf<{}>()", type);
   std::string text =
       compute_dtype(dtype) == DType::float32 ? fmt::format("{}", static_cast<float>(value)) : fmt::format("{}", value);
   if (text.find_first_of(".e") == std::string::npos) text += ".0";

@@ -71,11 +71,11 @@ Batched batch_gather(const BatchContext& c) {
 Batched batch_pick(const BatchContext& c) {
   if (!c.batched[0]) return {builder::apply(*c.node.op, c.inputs, c.node.attrs, c.node.where)};
   const int block = static_cast<int>(c.node.type.rank());
-  if (!c.batched[1]) return {take(c.inputs[0], c.inputs[1], 1, IndexMode::clip)};
-  // Each reads its own row.
-  const Variable n = c.inputs[0].shape(1);
-  const Variable positions = clip(c.inputs[1], 0, maximum(n - 1, 0)) + aligned(arange(c.size), block) * n;
-  return {builder::apply(*c.node.op, {flatten(c.inputs[0]), positions}, {}, c.node.where)};
+  // Each reads its own row, and 0 outside of that.
+  const Variable &at = c.inputs[1], n = c.inputs[0].shape(1);
+  const Variable positions = at + aligned(arange(c.size), block) * n;
+  const Variable inside = (at >= 0) & (at < n);
+  return {builder::apply(*c.node.op, {flatten(c.inputs[0]), where(inside, positions, -1)}, {}, c.node.where)};
 }
 
 Batched batch_scatter(const BatchContext& c) {

@@ -45,6 +45,7 @@ const Registry& Registry::instance() {
     register_cumulate(all);
     register_sort(all);
     register_scatter(all);
+    register_ctc(all);
     register_complex(all);
     return all;
   }();

@@ -46,6 +46,7 @@ void register_lines(Registry& registry);
 void register_cumulate(Registry& registry);
 void register_sort(Registry& registry);
 void register_scatter(Registry& registry);
+void register_ctc(Registry& registry);
 void register_complex(Registry& registry);
 
 /// The type rule of elementwise ops.

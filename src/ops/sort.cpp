@@ -10,6 +10,7 @@
 #include "builder/gradient_context.hpp"
 #include "expr/evaluate.hpp"
 #include "expr/routine.hpp"
+#include "ops/batch_rules.hpp"
 #include "ops/lines.hpp"
 #include "ops/parts.hpp"
 #include "ops/registry.hpp"
@@ -155,7 +156,8 @@ void register_sort(Registry& registry) {
        .doc = "the positions that sort an axis; stable, nan last",
        .infer = infer_argsort,
        .evaluate = evaluate_argsort,
-       .routine = &sorting},
+       .routine = &sorting,
+       .batch = builder::batch_along_axis},
       {.name = "argsort_rows",
        .kind = expr::Kind::Sort,
        .doc = "the positions that sort the rows of a matrix, compared from their first element on; stable, nan last",

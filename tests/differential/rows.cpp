@@ -304,6 +304,19 @@ bool top(Generator& g, Step& step) {
   step.p.n[1] = g.random.chance(0.5) ? k : -k;
   return true;
 }
+/// Activations of sequences, their labels (some end early) and lengths.
+bool sequences(Generator& g, Step& step) {
+  const int x = g.operand(wide_float, 3, 3);
+  const ct::Sizes shape = g.value(x).shape();
+  if (shape[2] == 0) return false;
+  const auto whole = [&](const ct::Sizes& sizes, std::int64_t low, std::int64_t high) {
+    Array numbers = Array::empty(DType::int64, sizes);
+    for (std::int64_t& n : numbers.data<std::int64_t>()) n = g.random.whole(low, high);
+    return g.argument(numbers);
+  };
+  step.inputs = {x, whole({shape[1], g.random.whole(0, 3)}, -1, shape[2] - 1), whole({shape[1]}, 0, shape[0])};
+  return true;
+}
 bool vector_of_any(Generator& g, Step& step) {
   step.inputs = {g.operand(any_dtype, 1, 1)};
   return true;
@@ -407,6 +420,8 @@ const std::vector<Row>& functions_of_ops() {
       {"sort", axis_of_numbers, MAKE(ct::sort(in[0], static_cast<int>(p.n[0])))},
       {"argsort", axis_of_numbers, MAKE(ct::argsort(in[0], static_cast<int>(p.n[0])))},
       {"argsort_rows", matrix_of_numbers, MAKE(ct::unique(in[0], 0).inverse)},
+      {"ctc", sequences, MAKE(ct::nnet::ctc(in[0], in[1], in[2]))},
+      {"ctc_grad", sequences, MAKE(ct::grad(ct::sum(ct::nnet::ctc(in[0], in[1], in[2])), in[0]))},
       {"searchsorted", two_vectors, MAKE(ct::searchsorted(ct::sort(in[0]), in[1]))},
       {"nonzero_values", vector_to_count, MAKE(ct::nonzero_values(in[0]))},
       {"specify_shape", axis_and_size, MAKE(ct::specify_shape(in[0], [&] { std::vector<std::optional<ct::Operand>> shape; for (const Variable& size : in[0].shape()) shape.emplace_back(size); return shape; }()))},

@@ -3,6 +3,7 @@
 #include "samples.hpp"
 
 #include "builder/node.hpp"
+#include "ops/scatter.hpp"
 
 #include <set>
 
@@ -316,6 +317,26 @@ TEST_CASE("what vectorize refuses, and what it gives for the rest", "[ops]") {
   const auto r = f(Array{{1., 2., 3.}, {4., 5., 6.}}, Array{1., 2.});
   CHECK(r[0].equals(Array{{2., 4.}, {2., 4.}}));
   CHECK(r[1].equals(Array{{3., 6., 9.}, {12., 15., 18.}}));
+}
+
+TEST_CASE("in a batch, too, rows outside have no gradient and orders are each line's own", "[ops]") {
+  const std::string mode = GENERATE(from_range(modes));
+  CAPTURE(mode);
+  const Variable x = input(1, "x"), y = input(1, "y"), w = input(1, "w"), ws = input(2, "ws");
+  const Variable rows = ct::lvector("rows"), many_rows = ct::lmatrix("many_rows");
+  const Variable slope = grad(ct::sum(w * ct::ops::scatter(x, rows, y, true)), y);
+  const Variable one_order = ct::vectorize({slope}, {{w, ws}})[0];
+  const Variable two_orders = ct::vectorize({slope}, {{w, ws}, {rows, many_rows}})[0];
+  const Variable sum = ct::vectorize({ct::ops::scatter(x, rows, y, true)}, {{rows, many_rows}})[0];
+  const auto f = compile(mode, {x, y, ws, rows, many_rows},
+                         {one_order, two_orders, sum, ct::vectorize({ct::sort(w)}, {{w, ws}})[0]});
+  using Longs = std::vector<std::int64_t>;
+  const Array first(Longs{0, 5, -1, 2}), both = Array(Longs{0, 5, -1, 2, 3, 1, 1, -2}).reshape({2, 4});
+  const auto r = f(Array{10., 20., 30.}, Array{1., 2., 3., 4.}, Array{{7., 9., 8.}, {6., 5., 4.}}, first, both);
+  CHECK(r[0].equals(Array{{7., 0., 0., 8.}, {6., 0., 0., 4.}}));
+  CHECK(r[1].equals(Array{{7., 0., 0., 8.}, {0., 5., 5., 0.}}));
+  CHECK(r[2].equals(Array{{11., 20., 34.}, {10., 25., 30.}}));
+  CHECK(r[3].equals(Array{{7., 8., 9.}, {4., 5., 6.}}));
 }
 
 TEST_CASE("every op with a gradient has a rule for batches", "[ops]") {

@@ -270,3 +270,13 @@ TEST_CASE("a routine that only the position among one would read is not run", "[
   CHECK(r[0].item<std::int64_t>() == 0);
   CHECK(r[1].item<std::int64_t>() == 0);
 }
+
+TEST_CASE("the negative of a constant minus infinity", "[ops]") {
+  const std::string mode = GENERATE(from_range(backends()));
+  CAPTURE(mode);
+  const auto x = ct::dvector("x");
+  const double infinity = std::numeric_limits<double>::infinity();
+  const Variable lowest = ct::constant(Array(-infinity));
+  const auto r = compile(mode + ",optimizer=fast_compile", {x}, {ct::where(x > 0, x, -lowest)})(Array{1., -1.});
+  CHECK(r[0].equals(Array{1., infinity}));
+}

@@ -1,5 +1,7 @@
 """Activations, softmax and losses, against their formulas in NumPy (in wider numbers)."""
 
+import itertools
+
 import numpy as np
 import scipy.special as sp
 
@@ -171,6 +173,30 @@ row("nnet.h_softmax", two_levels, plain, plain, plain, plain, plain, dtypes=DTYP
     special=WRAPS, calls=[call(7)], ulp=64,
     absolute=64, shapes=(((5, 3), (3, 2), (2, ), (2, 3, 4), (2, 4)), ((1, 1), (1, 9), (9, ), (9, 1, 1), (9, 1))),
     why="two softmaxes of products")
+
+
+def ctc(x, labels, lengths, blank=0):
+    """Over all that the steps of a sequence may say."""
+    p, costs = sp.softmax(x, -1), []
+    blank %= x.shape[2]
+    for b, steps in enumerate(lengths):
+        wanted = tuple(itertools.takewhile(lambda c: c >= 0 and c != blank, labels[b]))
+        total = 0
+        for path in itertools.product(range(x.shape[2]), repeat=steps):
+            if tuple(c for c, _ in itertools.groupby(path) if c != blank) == wanted:
+                total = total + np.prod([p[t, b, c] for t, c in enumerate(path)])
+        costs.append(-np.log(total))
+    return np.array(costs, x.dtype)
+
+
+row("nnet.ctc", ctc, plain, whole(-1, 2), whole(3, 4), dtypes=DTYPES, result=floatx, calls=[call(), call(-1), call(blank=1)],
+    shapes=(((4, 5, 3), (5, 2), (5, )), ((4, 1, 3), (1, 1), (1, )), ((4, 2, 3), (2, 0), (2, )), ((4, 0, 3), (0, 2), (0, ))),
+    ulp=16, absolute=16, why="sums of logarithms of a softmax", left_out=LOGICAL,
+    refusals=[([np.ones((4, 2, 3)), np.array([[3], [0]]), np.array([4, 4])], call()),
+              ([np.ones((4, 2, 3)), np.array([[1], [0]]), np.array([4, 5])], call()),
+              ([np.ones((4, 2, 3)), np.array([[1], [0]]), np.array([4, 4])], call(3)),
+              ([np.ones((4, 2, 3)), np.array([[1]]), np.array([4, 4])], call()),
+              ([np.ones((4, 2, 3)), np.array([[1], [0]]), np.array([4])], call())])
 
 row("nnet.layer_norm", lambda x, eps=1e-5: (x - x.mean(-1, keepdims=True)) / np.sqrt(x.var(-1, keepdims=True) + eps),
     plain, shapes=FILLED, calls=[call(), call(0.1)], dtypes=DTYPES[:2], result=means, ulp=64, absolute=50,
