@@ -89,10 +89,10 @@ struct CtcBackward : CtcPaths<T> {
     f64 gradient = p.in3[logs + state];
     if (p.step == p.length) return gradient;
     for (index next = state; next < p.states && next <= state + 2; ++next) {
-      const index first = Paths::first_before(p, sequence, next);
-      if (first > state) continue;
-      const f64 total = Paths::log_sum(p.in2 + logs, first, next);
-      if (total != -inf<f64>()) gradient += exp(p.in2[logs + state] - total) * own[row + next - state];
+      const f64 all = p.in2[logs + row + next];
+      if (all == -inf<f64>() || Paths::first_before(p, sequence, next) > state) continue;
+      const f64 brought = p.in2[logs + state] + Paths::log_probability(p, p.step, sequence, next);
+      gradient += exp(brought - all) * own[row + next - state];
     }
     return gradient;
   }

@@ -99,8 +99,8 @@ SubgraphGrads subgraph_grad(const std::vector<Variable>& wrt, const std::vector<
                             Where where = std::source_location::current());
 
 /// The outputs for many values of some variables at once, without a loop: each is replaced by a batch of it, of one
-/// more axis, the first, and so is each output. Sizes, indices and bounds cannot differ within a batch.
-/// NotImplementedError names an op that has no rule for batches.
+/// more axis, the first, and so is each output. All batches have one size (ShapeError). Sizes, scalar indices and bounds
+/// cannot differ within a batch. NotImplementedError names an op that has no rule for batches.
 std::vector<Variable> vectorize(const std::vector<Variable>& outputs,
                                 const std::vector<std::pair<Variable, Variable>>& batched,
                                 Where where = std::source_location::current());

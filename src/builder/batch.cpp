@@ -149,7 +149,14 @@ std::vector<Variable> vectorize(const std::vector<Variable>& outputs,
         fail(old, with, fmt::format("axis {} must keep its stated size of 1", axis));
     }
   }
-  builder::Vectorizer vectorizer(batched, batched[0].second.shape(0));
+  // All batches have the size of the first.
+  const Variable size = batched[0].second.shape(0);
+  std::vector<std::pair<Variable, Variable>> replaced = batched;
+  for (auto& [old, with] : replaced) {
+    const expr::Attrs first{{"axes", expr::Ints{0}}, {"why", "vectorize: the batches must have one size"}};
+    if (with.node() != batched[0].second.node()) with = builder::apply("specify_shape", {with, size}, first, where);
+  }
+  builder::Vectorizer vectorizer(replaced, size);
   for (builder::Node* node : builder::topological_order(outputs)) vectorizer.visit(node);
   std::vector<Variable> results;
   for (const Variable& output : outputs) results.push_back(vectorizer.result(output));

@@ -71,6 +71,7 @@ RoutineWork paths_work(const RoutineSizes& s) {
   const Paths paths(s.attrs, s.inputs[0], s.inputs[1]);
   RoutineWork work;
   work.numbers = paths.numbers();
+  if (paths.items() == 0) return work;
   for (std::int64_t step = 0; step <= paths.length; ++step)
     work.phases.push_back({.items = paths.items(), .step = step, .cost = step_cost});
   return work;
@@ -165,8 +166,9 @@ RoutineWork paths_grad_work(const RoutineSizes& s) {
   const Paths paths(s.attrs, s.inputs[0], s.inputs[1]);
   RoutineWork work;
   work.numbers = paths.numbers();
+  if (paths.items() == 0) return work;
   for (std::int64_t step = paths.length; step > 0; --step)
-    work.phases.push_back({.phase = 0, .items = paths.items(), .step = step, .cost = 3 * step_cost});
+    work.phases.push_back({.phase = 0, .items = paths.items(), .step = step, .cost = step_cost});
   work.phases.push_back(
       {.phase = 1, .items = paths.length * paths.sequences, .cost = paths.classes + 2 * paths.states});
   work.workspace_bytes = paths.length * paths.items() * static_cast<std::int64_t>(sizeof(double));

@@ -127,6 +127,12 @@ RoutineWork search_work(const RoutineSizes& s) {
   return {{s.inputs[0][0], s.attrs.integer("right")}, {{.items = items, .cost = 16}}, 0};
 }
 
+/// Many values in one vector.
+builder::Batched batch_search(const builder::BatchContext& c) {
+  if (c.batched[0]) c.require_same(0, "the vector that is searched");
+  return {builder::apply(*c.node.op, c.inputs, c.node.attrs, c.node.where)};
+}
+
 Array evaluate_search(const EvaluateContext& c) {
   const bool right = c.attrs.integer("right") != 0;
   Array result = Array::empty(DType::int64, c.shape);
@@ -170,7 +176,8 @@ void register_sort(Registry& registry) {
        .doc = "where values belong in a rising vector",
        .infer = infer_search,
        .evaluate = evaluate_search,
-       .routine = &searching},
+       .routine = &searching,
+       .batch = batch_search},
   };
   for (const expr::Op& op : ops) registry.add(op);
 }

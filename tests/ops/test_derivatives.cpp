@@ -310,6 +310,20 @@ TEST_CASE("what vectorize refuses, and what it gives for the rest", "[ops]") {
   CHECK_THROWS_AS(ct::vectorize({x[n]}, {{n, ns}}), ct::NotImplementedError);
   CHECK_THROWS_AS(ct::vectorize({ct::alloc(1.0, {n})}, {{n, ns}}), ct::NotImplementedError);
   const std::string mode = GENERATE(from_range(modes));
+  // Batches have one size, of which no row may borrow from another.
+  const Variable i = ct::lvector("i"), rows = ct::lmatrix("rows"), y = input(1, "y"), ys = input(2, "ys");
+  const auto put = compile(mode, {many, ys, rows},
+                           ct::vectorize({ct::inc_subtensor(x[i], y), y * 3}, {{x, many}, {y, ys}, {i, rows}}));
+  const Array two = Array::zeros(DType::float64, {2, 2}), at = Array(std::vector<std::int64_t>{0, 0}).reshape({2, 1});
+  CHECK(put(two, Array{{1.}, {10.}}, at)[0].equals(Array{{1., 0.}, {10., 0.}}));
+  CHECK_THROWS_WITH(put(two, Array{{1., 10.}}, at), Catch::Contains("the batches must have one size"));
+  CHECK_THROWS_AS(ct::vectorize({x + y}, {{x, ct::variable({DType::float64, {2, 3}})},
+                                          {y, ct::variable({DType::float64, {3, 3}})}}),
+                  ct::ShapeError);
+  const auto found = compile(mode, {x, ys}, ct::vectorize({ct::searchsorted(x, y)}, {{y, ys}}));
+  CHECK(found(Array{1., 2., 3.}, Array{{0., 2.}, {5., 3.}})[0].equals(
+      Array(std::vector<std::int64_t>{0, 1, 3, 2}).reshape({2, 2})));
+  CHECK_THROWS_AS(ct::vectorize({ct::searchsorted(x, y)}, {{x, many}}), ct::NotImplementedError);
   // What does not depend on the batch is repeated; sizes are the same for all.
   const Variable w = input(1, "w");
   const auto f =
