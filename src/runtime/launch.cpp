@@ -190,8 +190,10 @@ void KernelLaunch::run(const Memory& memory, std::uint32_t* failure) {
   if (by_reference()) return run_reference(memory);
   const cuda::NvtxRange range(text_.name);
   for (const Pointer& pointer : pointers_) {
+    // As numbers: an array without elements is at no address.
     parameters_[pointer.parameter] =
-        reinterpret_cast<std::uint64_t>(memory.base[static_cast<std::size_t>(pointer.buffer)] + pointer.offset);
+        reinterpret_cast<std::uint64_t>(memory.base[static_cast<std::size_t>(pointer.buffer)]) +
+        static_cast<std::uint64_t>(pointer.offset);
   }
   if (has_checks()) {
     void* where = runs_cuda() ? device_failure_.get() : failure;

@@ -134,6 +134,7 @@ TEST_CASE("a graph's promises are verified", "[verify]") {
   bad.outputs[0] = bad.arena.make_typed(expr::op("log"), std::vector{graph.inputs[0].node}, {}, wrong);
   CHECK_THAT(expr::broken_promise(bad), contains("a node has the type that its op's rule gives it"));
   bad = graph;
-  bad.outputs[0] = bad.arena.make_typed(expr::op("axis"), {}, {{"k", std::int64_t{0}}}, wrong);
+  bad.outputs[0] =
+      bad.arena.make_typed(expr::op("axis"), {}, {{"k", std::int64_t{0}}}, bad.arena.intern_type({DType::int32, {}}));
   CHECK_THAT(expr::broken_promise(bad), contains("a graph does not hold axis"));
 }
