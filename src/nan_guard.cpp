@@ -13,6 +13,7 @@
 #include "builder/gradient_line.hpp"
 #include "builder/node.hpp"
 #include "expr/evaluate.hpp"
+#include "fuse/guard.hpp"
 
 namespace croton::detail {
 namespace {
@@ -102,12 +103,16 @@ struct Found {
 };
 std::optional<Found> find_first(const GuardedCall& call) {
   std::optional<Found> first;
+  const expr::Arena& arena = call.written.arena;
   expr::evaluate(call.written, call.inputs, [&](const expr::EvaluatedNode& at) {
-    if (at.node >= call.written.arena.size() || (first && first->node < at.node)) return;
-    if (!Contents(at.value, call.kinds).bad()) return;
-    const bool inherited =
-        std::ranges::any_of(at.inputs, [&](const Array& input) { return Contents(input, call.kinds).bad(); });
-    if (inherited) return;
+    if (at.node >= arena.size() || (first && first->node < at.node)) return;
+    if (!Contents(at.value, fuse::guarded_kinds(arena.op(at.node), call.kinds)).bad()) return;
+    // A constant says what the program says: it is at no fault, and what it makes of others is.
+    const auto is_constant = [&](NodeId node) { return arena.op(node).name == "const"; };
+    if (is_constant(at.node)) return;
+    for (std::size_t i = 0; i < at.inputs.size(); ++i) {
+      if (!is_constant(arena.input(at.node, i)) && Contents(at.inputs[i], call.kinds).bad()) return;
+    }
     first = Found{at.node, {at.inputs.begin(), at.inputs.end()}, at.value};
   });
   return first;

@@ -50,8 +50,7 @@ std::array<Variable, sizeof...(V)> grad(Operand cost, const V&... wrt) {  // an 
   return result;
 }
 
-// ---- derivatives of expressions of any shape
-// -------------------------------------------------------------------------------
+// ---- derivatives of expressions of any shape ----
 
 /// The product of eval_points and the Jacobian of f, from the left: the gradients of sum(f[i] * eval_points[i]) with
 /// respect to the variables. Each eval point has the shape of its f.
@@ -99,14 +98,13 @@ SubgraphGrads subgraph_grad(const std::vector<Variable>& wrt, const std::vector<
                             Where where = std::source_location::current());
 
 /// The outputs for many values of some variables at once, without a loop: each is replaced by a batch of it, of one
-/// more axis, the first, and so is each output. All batches have one size (ShapeError). Sizes, scalar indices and bounds
-/// cannot differ within a batch. NotImplementedError names an op that has no rule for batches.
+/// more axis, the first, and so is each output. All batches have one size (ShapeError). Sizes, scalar indices and
+/// bounds cannot differ within a batch. NotImplementedError names an op that has no rule for batches.
 std::vector<Variable> vectorize(const std::vector<Variable>& outputs,
                                 const std::vector<std::pair<Variable, Variable>>& batched,
                                 Where where = std::source_location::current());
 
-// ---- what an expression says of its gradient: all are x
-// ---------------------------------------------------------------------
+// ---- what an expression says of its gradient: all are x ----
 
 /// x is no way to a variable: grad raises where there is no other (DisconnectedInputError).
 Variable disconnected_grad(Operand x);

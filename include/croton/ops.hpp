@@ -13,8 +13,8 @@
 
 namespace croton {
 
-// ---- arithmetic: dtype is promote(a, b)
-// -------------------------------------------------------------------------------
+// ---- arithmetic: dtype is promote(a, b) ----
+
 Variable operator+(Operand a, Operand b);
 Variable operator-(Operand a, Operand b);
 Variable operator*(Operand a, Operand b);
@@ -36,8 +36,8 @@ Variable clip(Operand x, Operand low, Operand high);
 /// The sum of variables of one shape.
 Variable add_n(const std::vector<Variable>& terms, Where where = std::source_location::current());
 
-// ---- comparison and logic: bool
-// ----------------------------------------------------------------------------------------
+// ---- comparison and logic: bool ----
+
 Variable operator<(Operand a, Operand b);
 Variable operator<=(Operand a, Operand b);
 Variable operator>(Operand a, Operand b);
@@ -56,8 +56,8 @@ Variable where(Operand condition, Operand a, Operand b);
 /// Theano's name of `where`.
 Variable switch_(Operand condition, Operand a, Operand b);
 
-// ---- functions of one variable: integers become float32 (up to 16 bits) or float64
-// ------------------------------------------
+// ---- functions of one variable: integers become float32 (up to 16 bits) or float64 ----
+
 Variable exp(Operand x);
 Variable exp2(Operand x);
 Variable expm1(Operand x);
@@ -80,8 +80,8 @@ Variable erfc(Operand x);
 Variable sigmoid(Operand x);
 /// log(1 + exp(x)).
 Variable softplus(Operand x);
-// ---- functions that keep the dtype
-// -------------------------------------------------------------------------------------
+// ---- functions that keep the dtype ----
+
 Variable sqr(Operand x);
 Variable abs(Operand x);
 /// -1, 0 or 1; nan stays nan. TypeError for bool.
@@ -94,8 +94,8 @@ Variable round(Operand x);
 /// Conversion; float to integer truncates towards zero and saturates, nan gives 0.
 Variable cast(Operand x, DType dtype);
 
-// ---- reductions
-// ---------------------------------------------------------------------------------------------------------
+// ---- reductions ----
+
 struct ReduceOptions {
   std::optional<std::vector<int>> axis;  ///< all axes if absent; negative ones count from the end
   bool keepdims = false;                 ///< leave reduced axes as size 1
@@ -147,8 +147,8 @@ Variable count_nonzero(Operand x, const ReduceOptions& options = {});
 /// {max, argmax}, as Theano's max_and_argmax. TypeError for a dtype: there are two results.
 std::pair<Variable, Variable> max_and_argmax(Operand x, const ReduceOptions& options = {});
 
-// ---- views
-// ---------------------------------------------------------------------------------------------------------------
+// ---- views ----
+
 /// The pattern entry that adds a broadcastable axis.
 inline constexpr int broadcast_axis = -1;
 /// Axis i of the result is axis pattern[i] of x, or new (broadcast_axis); axes left out must have the stated size 1.
@@ -161,8 +161,8 @@ Variable flatten(Operand x, int ndim = 1);
 Variable expand_dims(Operand x, int axis);
 Variable squeeze(Operand x, int axis);
 
-// ---- generators
-// ------------------------------------------------------------------------------------------------------------
+// ---- generators ----
+
 /// `value` repeated to the shape.
 Variable alloc(Operand value, const std::vector<Operand>& shape);
 Variable zeros(const std::vector<Operand>& shape, std::optional<DType> dtype = {},

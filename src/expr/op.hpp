@@ -22,7 +22,7 @@ namespace builder {
 struct BatchContext;
 struct Batched;
 struct GradientContext;
-}
+}  // namespace builder
 }  // namespace croton
 
 namespace croton::expr {
@@ -222,6 +222,7 @@ struct Op {
   const HostInfo* host = nullptr;
   const RoutineInfo* routine = nullptr;  // runs as a fixed sequence of launches
   bool expand_at_import = false;         // sizes: known as soon as the types are
+  bool gives_infinities = false;         // as a part of what it says: nan_guard asks it for nan alone
   bool takes_complex = false;  // of those that compute; what moves elements and elementwise ops need not say it
   /// The op applied once for each position of a new leading axis that some inputs have (builder/batch.hpp). Maps and
   /// reductions need none.

@@ -121,6 +121,11 @@ Call checking_call(const Program& program, const Guard& guard, const Call& of, N
 
 }  // namespace
 
+std::string_view guarded_kinds(const expr::Op& op, std::string_view kinds) {
+  if (!op.gives_infinities) return kinds;
+  return base::has_word(kinds, "nan") ? "nan" : "";
+}
+
 void guard_values(Program& program, std::string_view kinds) {
   const Guard guard(kinds);
   std::vector<Call> calls = std::move(program.calls);
@@ -136,11 +141,14 @@ void guard_values(Program& program, std::string_view kinds) {
                                        : expr::no_node;
     const Call& added = program.calls.emplace_back(std::move(call));
     if (node == expr::no_node || !has_specials(program.graph.arena.type(node).dtype)) continue;
+    const std::string_view own_kinds = guarded_kinds(program.graph.arena.op(node), kinds);
+    if (own_kinds.empty()) continue;
+    const Guard own(own_kinds);
     bool read = false;
     for (Call& reader : calls) {
-      if (reader.kernel && reader.segment == added.segment && !read) read = guard_loads(*reader.kernel, guard, node);
+      if (reader.kernel && reader.segment == added.segment && !read) read = guard_loads(*reader.kernel, own, node);
     }
-    if (!read) program.calls.push_back(checking_call(program, guard, added, node));
+    if (!read) program.calls.push_back(checking_call(program, own, added, node));
   }
 }
 

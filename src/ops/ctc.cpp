@@ -227,6 +227,7 @@ void register_ctc(Registry& registry) {
        .gradient = paths_gradient,
        .evaluate = evaluate_paths,
        .routine = &forward,
+       .gives_infinities = true,  // of states that no path has reached
        .batch = batch_of_sequences},
       {.name = "ctc_paths_grad",
        .kind = expr::Kind::Call,

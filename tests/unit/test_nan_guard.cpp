@@ -132,6 +132,27 @@ TEST_CASE("products and routines are looked at, read by a kernel or not") {
   CHECK_THAT(message(ct::function({x}, ct::dot(x, x)), huge), contains("dot"));
 }
 
+TEST_CASE("infinities that are part of a result, and constants, are no faults") {
+  const ct::change_flags flags{GENERATE("mode=run,nan_guard=all", "mode=reference,nan_guard=all")};
+  const auto x = ct::tensor3("x");
+  const auto lengths = ct::lvector("lengths");
+  const auto labels = ct::constant(Array(std::vector<std::int64_t>{1, 2, 1, 1}).reshape({2, 2}));
+  const auto cost = ct::nnet::ctc(x, labels, lengths);
+  const auto f = ct::function({x, lengths}, {cost, ct::grad(ct::sum(cost), x)});
+  const Array values = Array::uniform(ct::DType::float32, {3, 2, 3}, 1, -1, 1);
+  const Array enough(std::vector<std::int64_t>{3, 3}), too_few(std::vector<std::int64_t>{3, 2});
+  CHECK(std::isfinite(f(values, enough)[0].as_double(1)));
+  CHECK_THAT(message(f, values, too_few), contains("made 1 inf of 2 elements, the first at [1]"));
+  Array bad = values.copy();
+  bad.at<float>(0, 0, 0) = not_a_number;
+  CHECK_THAT(message(f, bad, enough), contains("x (test_nan_guard.cpp:"));
+
+  const auto y = ct::vector("y");
+  const std::string at = next_line();
+  const auto capped = ct::where(y > 0, y, ct::constant(Array(infinite)));
+  CHECK_THAT(message(ct::function({y}, capped), Array{1.f, -1.f}), contains("where (" + at + ") made 1 inf"));
+}
+
 TEST_CASE("every family of kernels is guarded") {
   const ct::change_flags flags{"nan_guard=nan+inf"};
   const auto x = ct::matrix("x");
