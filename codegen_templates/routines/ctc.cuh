@@ -87,12 +87,14 @@ struct CtcBackward : CtcPaths<T> {
     typedef CtcPaths<T> Paths;
     const index row = p.sequences * p.states, logs = p.step * row + sequence * p.states;
     f64 gradient = p.in3[logs + state];
-    if (p.step == p.length) return gradient;
+    const f64 here = p.in2[logs + state];
+    if (p.step == p.length || here == -inf<f64>()) return gradient;
     for (index next = state; next < p.states && next <= state + 2; ++next) {
-      const f64 all = p.in2[logs + row + next];
-      if (all == -inf<f64>() || Paths::first_before(p, sequence, next) > state) continue;
-      const f64 brought = p.in2[logs + state] + Paths::log_probability(p, p.step, sequence, next);
-      gradient += exp(brought - all) * own[row + next - state];
+      const f64 all = p.in2[logs + row + next], later = own[row + next - state];
+      // Behind the end of a sequence, where all are 0, activations may be anything.
+      if (later == 0 || all == -inf<f64>() || Paths::first_before(p, sequence, next) > state) continue;
+      const f64 brought = here + Paths::log_probability(p, p.step, sequence, next);
+      gradient += exp(brought - all) * later;
     }
     return gradient;
   }

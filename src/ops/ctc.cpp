@@ -189,9 +189,9 @@ Array evaluate_paths_grad(const EvaluateContext& c) {
       std::vector<double> gradient(given.begin() + row, given.begin() + row + paths.states);
       for (std::size_t to = 0; to < states && step < paths.length; ++to) {
         const double total = sequence.arriving(at, to);
-        if (total == nothing) continue;
+        if (later[to] == 0) continue;
         for (std::size_t from = 0; from <= to; ++from) {
-          if (sequence.leads(from, to)) gradient[from] += std::exp(at[from] - total) * later[to];
+          if (sequence.leads(from, to) && at[from] != nothing) gradient[from] += std::exp(at[from] - total) * later[to];
         }
       }
       for (std::size_t s = 0; s < states; ++s) {

@@ -168,7 +168,8 @@ Array moved(const Array& array, double units, double ones, const Wild& wild, Dra
   for (std::int64_t i = 0; i < array.size(); ++i) {
     const double x = array.as_double(i);
     if (!wild.empty() && wild[static_cast<std::size_t>(i)]) {
-      to[i] = anything[static_cast<std::size_t>(draw.sample) % std::size(anything)];
+      // Neighbours differ: of two that may be anything, either may be the smaller one.
+      to[i] = anything[static_cast<std::size_t>(draw.sample + i + i / 8) % std::size(anything)];
       continue;
     }
     if (!std::isfinite(x)) {
@@ -184,7 +185,7 @@ Array moved(const Array& array, double units, double ones, const Wild& wild, Dra
     to[i] = std::abs(x + size) <= top ? x + size : x - size;
     // Probabilities do not become negative, and 0 may be what underflowed.
     if (sizes.empty() && ones == 0 && to[i] * x < 0) to[i] = 0;
-    if (x == 0) to[i] = sizes.empty() ? std::abs(size) : of == 0 ? 0 : size;
+    if (x == 0) to[i] = sizes.empty() ? std::copysign(size, x) : of == 0 ? 0 : size;
   }
   return out.astype(array.dtype());
 }
@@ -335,6 +336,14 @@ bool may_be_zero(const NodeState& state, std::int64_t i) {
   return most > 0 && !(std::abs(state.truth.as_double(i)) > most);
 }
 
+/// The same of a complex number.
+bool complex_may_be_zero(const NodeState& state, std::int64_t i) {
+  const auto at = [&](const Array& values) { return ct::expr::element_of(values, i).as_complex(); };
+  double most = 0;
+  for (const Array& run : state.runs) most = std::max(most, std::abs(at(run) - at(state.truth)));
+  return most > 0 && !(std::abs(at(state.truth)) > margin * most);
+}
+
 class Runs {
  public:
   Runs(const NodeValues& leaves, Freedom freedom, std::uint64_t seed)
@@ -416,9 +425,19 @@ class Runs {
     static const std::map<std::string_view, std::size_t> operands{
         {"true_divide", 1}, {"reciprocal", 0}, {"copysign", 1},  {"arctan2", 0},  {"gamma", 0},
         {"gammaln", 0},     {"psi", 0},        {"tri_gamma", 0}, {"polygamma", 1}};
+    // Logarithms of real numbers are nan on the other side, which the runs see.
+    static const std::set<std::string_view> of_complex{"log", "log2", "log10"};
     const auto of = operands.find(node.op->name);
-    if (of == operands.end() || !ct::is_float(from[of->second]->truth.dtype())) return;
-    const NodeState& operand = *from[of->second];
+    const bool complex = ct::is_complex(result.dtype());
+    if (of == operands.end() && !(complex && of_complex.contains(node.op->name))) return;
+    const NodeState& operand = *from[of == operands.end() ? 0 : of->second];
+    if (complex && ct::is_complex(operand.truth.dtype())) {
+      for (std::int64_t i = 0; i < result.size(); ++i) {
+        if (complex_may_be_zero(operand, operand_position(operand.truth, result.shape(), i))) mark(wild, result, i);
+      }
+      return;
+    }
+    if (!ct::is_float(operand.truth.dtype())) return;
     const bool takes_sign = node.op->name == "copysign" || node.op->name == "arctan2";
     for (std::int64_t i = 0; i < result.size(); ++i) {
       const std::int64_t at = operand_position(operand.truth, result.shape(), i);

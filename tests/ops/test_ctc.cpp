@@ -169,6 +169,22 @@ TEST_CASE("ctc of long sequences and far activations", "[ctc]") {
   const auto r = f(x, labels, lengths);
   CHECK(std::isnan(r[0].as_double(0)));
   CHECK(r[0].as_double(1) == second);
+  // Behind the end of a sequence nothing is read.
+  const auto before = f(numbers({steps, 2, 5}, 10).astype(DType::float32), labels, lengths);
+  x.at<float>(steps - 3, 1, 1) = std::numeric_limits<float>::quiet_NaN();
+  const auto after = f(x, labels, lengths);
+  CHECK(after[0].as_double(1) == second);
+  bool same = true;
+  for (std::int64_t i = 0; i < (steps - 7) * 10; ++i)
+    same = same && (i % 10 < 5 || after[1].as_double(i) == before[1].as_double(i));
+  CHECK(same);
+  // Steps that no path has passed have no part in a nan that comes later.
+  Array blanks = numbers({5, 1, 2}, 11).astype(DType::float32);
+  blanks.at<float>(1, 0, 0) = -std::numeric_limits<float>::infinity();
+  blanks.at<float>(3, 0, 0) = std::numeric_limits<float>::quiet_NaN();
+  const auto late = f(blanks, matrix_of({{}}, 1), Array(Longs{5}));
+  CHECK(std::isnan(late[0].as_double(0)));
+  for (std::int64_t i = 0; i < 10; ++i) CHECK((i < 6 ? late[1].as_double(i) == 0 : std::isnan(late[1].as_double(i))));
 }
 
 TEST_CASE("ctc of a batch, and its Jacobian", "[ctc]") {
