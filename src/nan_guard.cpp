@@ -95,27 +95,57 @@ std::string name_of_node(const expr::Arena& arena, NodeId node) {
                      line);
 }
 
-/// The first node whose value is bad while its inputs are well, in the order in which the user's graph was built.
+/// A node whose value is bad while its inputs are well.
 struct Found {
   NodeId node = expr::no_node;
   std::vector<Array> inputs;
   Array value;
 };
-std::optional<Found> find_first(const GuardedCall& call) {
-  std::optional<Found> first;
-  const expr::Arena& arena = call.written.arena;
-  expr::evaluate(call.written, call.inputs, [&](const expr::EvaluatedNode& at) {
-    if (at.node >= arena.size() || (first && first->node < at.node)) return;
-    if (!Contents(at.value, fuse::guarded_kinds(arena.op(at.node), call.kinds)).bad()) return;
-    // A constant says what the program says: it is at no fault, and what it makes of others is.
-    const auto is_constant = [&](NodeId node) { return arena.op(node).name == "const"; };
-    if (is_constant(at.node)) return;
-    for (std::size_t i = 0; i < at.inputs.size(); ++i) {
-      if (!is_constant(arena.input(at.node, i)) && Contents(at.inputs[i], call.kinds).bad()) return;
+
+/// Those nodes, in the order in which the user's graph was built, and all that are bad.
+struct Faults {
+  std::vector<Found> found;
+  std::vector<bool> bad;  // by node
+
+  explicit Faults(const GuardedCall& call) : bad(call.written.arena.size()) {
+    const expr::Arena& arena = call.written.arena;
+    expr::evaluate(call.written, call.inputs, [&](const expr::EvaluatedNode& at) {
+      if (at.node >= arena.size()) return;
+      // A constant says what the program says: it is at no fault, and what it makes of others is.
+      if (arena.op(at.node).name == "const") return;
+      bad[at.node] = Contents(at.value, call.kinds).bad();
+      if (!Contents(at.value, fuse::guarded_kinds(arena.op(at.node), call.kinds)).bad()) return;
+      for (const NodeId input : arena.inputs(at.node)) {
+        if (bad[input]) return;
+      }
+      found.push_back({at.node, {at.inputs.begin(), at.inputs.end()}, at.value});
+    });
+    std::ranges::sort(found, {}, &Found::node);
+  }
+
+  /// The first of them from which one bad value led to another up to one of the nodes; nullptr if there is none.
+  const Found* first_before(const expr::Arena& arena, const std::vector<NodeId>& nodes) const {
+    std::vector<bool> led(bad.size());
+    for (const NodeId node : nodes) led[node] = bad[node];
+    for (NodeId node = static_cast<NodeId>(bad.size()); node-- > 0;) {
+      if (!led[node]) continue;
+      for (const NodeId input : arena.inputs(node)) led[input] = led[input] || bad[input];
     }
-    first = Found{at.node, {at.inputs.begin(), at.inputs.end()}, at.value};
-  });
-  return first;
+    const auto first = std::ranges::find_if(found, [&](const Found& fault) { return led[fault.node]; });
+    return first == found.end() ? nullptr : &*first;
+  }
+};
+
+/// What made the value that a kernel refused. That is a node of the rewritten graph: nodes of the same line of the
+/// user's stand for it, else the results; a value that neither was made of is one that the user has dealt with.
+const Found* cause(const Faults& faults, const expr::Graph& written, const expr::Origin& refused) {
+  std::vector<NodeId> of_line;
+  for (NodeId node = 0; node < faults.bad.size(); ++node) {
+    if (faults.bad[node] && written.arena.origin(node).where == refused.where) of_line.push_back(node);
+  }
+  if (const Found* found = faults.first_before(written.arena, of_line)) return found;
+  if (const Found* found = faults.first_before(written.arena, written.roots())) return found;
+  return faults.found.empty() ? nullptr : &faults.found.front();
 }
 
 std::string describe(const GuardedCall& call, const Found& found) {
@@ -136,8 +166,10 @@ std::string describe(const GuardedCall& call, const Found& found) {
 }  // namespace
 
 void raise_nan_error(const GuardedCall& call, const runtime::GuardFailure& failure) {
-  if (const auto found = find_first(call)) throw NanError(describe(call, *found));
   const expr::Arena& arena = failure.executable->program.graph.arena;
+  const Faults faults(call);
+  if (const Found* found = cause(faults, call.written, arena.origin(failure.node)))
+    throw NanError(describe(call, *found));
   std::string text = fmt::format(
       "{}: nan_guard: a kernel met it in {}; run node by node, as the graph was written, none of its nodes is at "
       "fault, "
@@ -148,7 +180,8 @@ void raise_nan_error(const GuardedCall& call, const runtime::GuardFailure& failu
 }
 
 void check_every_node(const GuardedCall& call) {
-  if (const auto found = find_first(call)) throw NanError(describe(call, *found));
+  const Faults faults(call);
+  if (!faults.found.empty()) throw NanError(describe(call, faults.found.front()));
 }
 
 }  // namespace croton::detail

@@ -88,10 +88,18 @@ Program distributions() {
   const auto x = vector("x"), mu = scalar("mu"), sigma = scalar("sigma");
   const Variable z = (x - mu) / sigma;
   const Variable log_density = -0.5 * pow(z, 2) - log(sigma) - 0.9189385;
-  return {{x, mu, sigma},
-          {sum(log_density), 0.5 * (1 + erf(z / 1.4142135)), 1 - erf(x), erf(x) - 1, 1 - erfc(x), erfc(x) - 1,
-           exp(x) - 1, exp(x) + -1, 1 - exp(x), log(1 + x), log(1 - x), pow(sigma, -2) * z, exp(-abs(-x)),
-           log(sqrt(sigma)), sqrt(exp(x)), mu / exp(x), reciprocal(exp(x))}};
+  return {{x, mu, sigma}, {sum(log_density),  0.5 * (1 + erf(z / 1.4142135)),
+                           1 - erf(x),        erf(x) - 1,
+                           1 - erfc(x),       erfc(x) - 1,
+                           -1 + erf(mu),      -1 - erf(z),
+                           -1 + erfc(mu),     2 - erfc(z),
+                           sigmoid(mu) - 1,   -1 + sigmoid(z),
+                           exp(x) - 1,        exp(x) + -1,
+                           1 - exp(x),        log(1 + x),
+                           log(1 - x),        pow(sigma, -2) * z,
+                           exp(-abs(-x)),     log(sqrt(sigma)),
+                           sqrt(exp(x)),      mu / exp(x),
+                           reciprocal(exp(x))}};
 }
 
 Program kernels_of_statistics() {

@@ -675,10 +675,11 @@ CT_DEVICE T pow(T x, T y) {
 
 namespace internal {
 
-// a = n * pi / 2 + r with |r| <= pi / 4 and a little; only the last two bits of n count.
+// a = n * pi / 2 + r + low with |r| <= pi / 4 and a little, and `low` what rounding r lost; only the last two bits of n
+// count.
 template <class T, class Bits>
 struct Quadrant {
-  T r;
+  T r, low;
   Bits n;
 };
 
@@ -699,19 +700,20 @@ CT_DEVICE Quadrant<float, u32> reduce_large(float a) {
   const u64 shifted = product + (1ull << 61), rest = (shifted & 0x3fffffffffffffffull) - (1ull << 61);
   // The signed rest in two halves, each exact: 64-bit integers do not convert in every vector unit.
   const double value = fma(double(i32(u32(rest >> 32))), 4294967296.0, small_to_float(rest & 0xffffffffu, 0.0));
-  return {float(value * 3.4061215800865545e-19), u32(shifted >> 62)};  // pi / 2 * 2^-62
+  const double angle = value * 3.4061215800865545e-19;  // pi / 2 * 2^-62
+  return {float(angle), float(angle - double(float(angle))), u32(shifted >> 62)};
 }
 
 CT_DEVICE Quadrant<float, u32> reduce(float a) {
   const float t = fma(a, 0.636619747f, 12582912.0f), n = t - 12582912.0f;
-  // pi / 2 in three parts of 24 bits (Cody and Waite 1980); the first step is exact.
-  float r = fma(n, -1.57079625f, a);
-  r = fma(n, -7.54978942e-08f, r);
-  r = fma(n, -5.39030253e-15f, r);
+  // pi / 2 in three parts of 24 bits (Cody and Waite 1980); the first step is exact. It gives a multiple of 2^-23, and
+  // `second` is a smaller number with finer bits, so that what their difference loses is found exactly (Dekker 1971).
+  const float first = fma(n, -1.57079625f, a), second = n * 7.54978942e-08f, r = first - second;
+  const float low = fma(n, -5.39030253e-15f, (first - r) - second - fma(n, 7.54978942e-08f, -second));
   const bool large = a >= 65536.0f;
-  Quadrant<float, u32> far = {r, bits_of(t)};
+  Quadrant<float, u32> far = {r, low, bits_of(t)};
   CT_RARE(large) far = reduce_large(a);
-  return {large ? (a < inf<float>() ? far.r : nan<float>()) : r, large ? far.n : bits_of(t)};
+  return {large ? (a < inf<float>() ? far.r : nan<float>()) : r, large ? far.low : low, large ? far.n : bits_of(t)};
 }
 
 // 2 / pi with 64 zero bits in front; the largest exponent reads words 16 to 19.
@@ -745,39 +747,40 @@ CT_DEVICE Quadrant<double, u64> reduce_large(double a) {
   const double lower =
       fma(small_to_float(tail >> 12, 0.0), 2.220446049250313e-16, small_to_float(rest & 0xffffffffu, 0.0));
   const double sum = upper + lower, error = lower - (sum - upper);
-  return {fma(sum, 3.4061215800865545e-19, fma(sum, 1.3277647201629795e-35, error * 3.4061215800865545e-19)),
-          shifted >> 62};
+  const double r = sum * 3.4061215800865545e-19;
+  const double lost = fma(sum, 3.4061215800865545e-19, -r) +
+                      fma(sum, 1.3277647201629795e-35, error * 3.4061215800865545e-19);
+  return {r, lost, shifted >> 62};
 }
 
 CT_DEVICE Quadrant<double, u64> reduce(double a) {
   const double t = fma(a, 0.6366197723675814, 6755399441055744.0), n = t - 6755399441055744.0;
-  double r = fma(n, -1.5707963267948966, a);
-  r = fma(n, -6.123233995736765e-17, r);
-  r = fma(n, -1.082856673921914e-32, r);
+  const double first = fma(n, -1.5707963267948966, a), second = n * 6.123233995736765e-17, r = first - second;
+  const double low = fma(n, -1.082856673921914e-32, (first - r) - second - fma(n, 6.123233995736765e-17, -second));
   const bool large = a >= 1048576.0;
-  Quadrant<double, u64> far = {r, bits_of(t)};
+  Quadrant<double, u64> far = {r, low, bits_of(t)};
   CT_RARE(large) far = reduce_large(a);
-  return {large ? (a < inf<double>() ? far.r : nan<double>()) : r, large ? far.n : bits_of(t)};
+  return {large ? (a < inf<double>() ? far.r : nan<double>()) : r, large ? far.low : low, large ? far.n : bits_of(t)};
 }
 
-// sin and cos of |r| <= pi / 4 (a little more is covered: r^2 <= 0.62).
-CT_DEVICE float sin_of_small(float r) {
+// sin and cos of r + low, |r| <= pi / 4 (a little more is covered: r^2 <= 0.62).
+CT_DEVICE float sin_of_small(float r, float low) {
   const float z = r * r;
   // sin(r) = r + r z q(z), relative error 2^-28.
   float q = -0.00019517995f;
   q = fma(q, z, 0.008332188f);
   q = fma(q, z, -0.16666655f);
-  return fma(r * z, q, r);
+  return r + fma(r * z, q, low);
 }
-CT_DEVICE float cos_of_small(float r) {
+CT_DEVICE float cos_of_small(float r, float low) {
   const float z = r * r;
   // cos(r) = 1 - z / 2 + z^2 q(z), relative error 2^-32.9.
   float q = 2.4432093e-05f;
   q = fma(q, z, -0.0013887308f);
   q = fma(q, z, 0.041666646f);
-  return fma(z * z, q, fma(z, -0.5f, 1.0f));
+  return fma(z, -0.5f, 1.0f) + fma(z * z, q, -(r * low));
 }
-CT_DEVICE double sin_of_small(double r) {
+CT_DEVICE double sin_of_small(double r, double low) {
   const double z = r * r;
   // As above, relative error 2^-57.9.
   double q = 1.5895671590838882e-10;
@@ -786,9 +789,9 @@ CT_DEVICE double sin_of_small(double r) {
   q = fma(q, z, -0.00019841269829421637);
   q = fma(q, z, 0.008333333333321896);
   q = fma(q, z, -0.1666666666666663);
-  return fma(r * z, q, r);
+  return r + fma(r * z, q, low);
 }
-CT_DEVICE double cos_of_small(double r) {
+CT_DEVICE double cos_of_small(double r, double low) {
   const double z = r * r;
   // As above, relative error 2^-63.8.
   double q = -1.1357664829715053e-11;
@@ -797,7 +800,7 @@ CT_DEVICE double cos_of_small(double r) {
   q = fma(q, z, 2.4801587288385985e-05);
   q = fma(q, z, -0.001388888888887227);
   q = fma(q, z, 0.04166666666666659);
-  return fma(z * z, q, fma(z, -0.5, 1.0));
+  return fma(z, -0.5, 1.0) + fma(z * z, q, -(r * low));
 }
 
 // tan of |r| <= pi / 4.
@@ -906,18 +909,18 @@ CT_DEVICE double half_pi_low(double) { return 6.123233995736766e-17; }
 template <class T>
 CT_DEVICE T sin(T x) {
   const auto q = internal::reduce(abs(x));
-  const T value = (q.n & 1u) ? internal::cos_of_small(q.r) : internal::sin_of_small(q.r);
+  const T value = (q.n & 1u) ? internal::cos_of_small(q.r, q.low) : internal::sin_of_small(q.r, q.low);
   return internal::change_sign(value, ((q.n & 2u) != 0) != (internal::with_sign_of(T(1), x) < T(0)));
 }
 template <class T>
 CT_DEVICE T cos(T x) {
   const auto q = internal::reduce(abs(x));
-  const T value = (q.n & 1u) ? internal::sin_of_small(q.r) : internal::cos_of_small(q.r);
+  const T value = (q.n & 1u) ? internal::sin_of_small(q.r, q.low) : internal::cos_of_small(q.r, q.low);
   return internal::change_sign(value, ((q.n + 1u) & 2u) != 0);
 }
 CT_DEVICE double tan(double x) {
   const auto q = internal::reduce(abs(x));
-  const double t = internal::tan_of_small(q.r);
+  const double t = internal::tan_of_small(q.r + q.low);
   return internal::change_sign((q.n & 1u) ? -1.0 / t : t, internal::with_sign_of(1.0, x) < 0.0);
 }
 // The float versions of the rarer functions are the double ones, rounded: as good as exact, and no second text.

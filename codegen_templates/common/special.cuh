@@ -35,14 +35,14 @@ template <class T>
 CT_DEVICE T sin_pi(T x) {
   const auto h = half_turns(abs(x));
   const T r = h.r * T(3.141592653589793);
-  const T value = h.quarter == T(1) || h.quarter == T(3) ? cos_of_small(r) : sin_of_small(r);
+  const T value = h.quarter == T(1) || h.quarter == T(3) ? cos_of_small(r, T(0)) : sin_of_small(r, T(0));
   return change_sign(value, (h.quarter >= T(2)) != (with_sign_of(T(1), x) < T(0)));
 }
 template <class T>
 CT_DEVICE T cos_pi(T x) {
   const auto h = half_turns(abs(x));
   const T r = h.r * T(3.141592653589793);
-  const T value = h.quarter == T(1) || h.quarter == T(3) ? sin_of_small(r) : cos_of_small(r);
+  const T value = h.quarter == T(1) || h.quarter == T(3) ? sin_of_small(r, T(0)) : cos_of_small(r, T(0));
   return change_sign(value, h.quarter == T(1) || h.quarter == T(2));
 }
 

@@ -89,7 +89,8 @@ class Bounds {
     std::vector<Scalar> operands(values.size());
     for (std::int64_t i = 0; i < result.size(); ++i) {
       const Scalar value = element_of(at.value, i);
-      double bound = rounds ? map_units * unit_ * size_of_value(value) : 0;
+      const bool finite = std::isfinite(size_of_value(value));
+      double bound = rounds && finite ? map_units * unit_ * size_of_value(value) : 0;
       for (std::size_t k = 0; k < values.size(); ++k) operands[k] = element_of(values[k], i);
       for (std::size_t k = 0; k < values.size(); ++k) {
         const double error = errors[k].as_double(i);
@@ -104,7 +105,6 @@ class Bounds {
         bound += farthest;
       }
       if (!(bound <= std::numeric_limits<double>::max())) bound = unbounded;
-      if (rounds && !std::isfinite(size_of_value(value))) bound = bound == unbounded ? unbounded : 0;
       result.data<double>()[static_cast<std::size_t>(i)] = bound;
     }
     return result;
@@ -115,15 +115,20 @@ class Bounds {
     const Sizes& shape = at.value.shape();
     const DType dtype = at.arena.type(at.node).dtype;
     std::vector<Array> errors;
-    double largest = 0;
+    double largest = 0;  // of those that are bounded
+    bool all_bounded = true;
     std::int64_t terms = 1;
     for (std::size_t k = 0; k < at.inputs.size(); ++k) {
       errors.push_back(of(at.arena.input(at.node, k)));
-      double here = 0;
-      for (std::int64_t i = 0; i < errors[k].size(); ++i) here = std::max(here, errors[k].as_double(i));
-      // A position or a size that may be another one: anything may come out.
-      if (here > 0 && is_discrete(at.inputs[k].dtype())) return Array::full(DType::float64, shape, unbounded);
-      largest = std::max(largest, here);
+      for (std::int64_t i = 0; i < errors[k].size(); ++i) {
+        const double error = errors[k].as_double(i);
+        // A position or a size that may be another one: anything may come out.
+        if (error > 0 && is_discrete(at.inputs[k].dtype())) return Array::full(DType::float64, shape, unbounded);
+        if (error == unbounded)
+          all_bounded = false;
+        else
+          largest = std::max(largest, error);
+      }
       terms = std::max(terms, at.inputs[k].size());
     }
     const bool moves = op.kind == Kind::View || op.kind == Kind::Join || op.kind == Kind::Gather ||
@@ -134,11 +139,16 @@ class Bounds {
         inputs.push_back(is_discrete(at.inputs[k].dtype()) ? at.inputs[k] : changed(at.inputs[k], errors[k], change));
       return op.evaluate({at.arena.attrs(at.node), std::move(inputs), dtype, shape}).contiguous();
     };
-    if (largest == 0 && (moves || is_discrete(dtype))) return Array::zeros(DType::float64, shape);
+    const bool exact_inputs = largest == 0 && all_bounded;
+    if (exact_inputs && (moves || is_discrete(dtype))) return Array::zeros(DType::float64, shape);
     // Nothing is known of callbacks of the user.
-    if (largest == 0 && op.evaluate == nullptr) return Array::zeros(DType::float64, shape);
-    if (largest == unbounded || op.evaluate == nullptr) return Array::full(DType::float64, shape, unbounded);
+    if (op.evaluate == nullptr) return Array::full(DType::float64, shape, exact_inputs ? 0 : unbounded);
     if (moves) return magnitudes(evaluate([](const Scalar&, double error, std::int64_t) { return error; }));
+    // Sums and products of matrices hand on an infinite bound to where it is added, others may to everywhere.
+    const bool chooses = op.reduce != nullptr && (op.reduce->combiner == "Max" || op.reduce->combiner == "Min");
+    const bool adds = !chooses && (op.kind == Kind::Reduce || op.kind == Kind::Contract);
+    if (!all_bounded && (!adds || is_discrete(dtype))) return Array::full(DType::float64, shape, unbounded);
+    if (chooses && !is_discrete(dtype)) return Array::full(DType::float64, shape, largest);
     if (is_discrete(dtype)) {
       for (const int sign : {1, -1}) {
         const Array other = evaluate([&](const Scalar& x, double error, std::int64_t i) {
@@ -148,14 +158,20 @@ class Bounds {
       }
       return Array::zeros(DType::float64, shape);
     }
-    const Array sizes = magnitudes(evaluate([](const Scalar& x, double, std::int64_t) { return size_of_value(x); }));
+    // What is masked by minus infinity stays so.
+    const auto size = [](const Scalar& x) {
+      return is_complex(x.dtype) || std::isfinite(x.as_double()) ? size_of_value(x) : x.as_double();
+    };
+    const Array sizes = magnitudes(evaluate([&](const Scalar& x, double, std::int64_t) { return size(x); }));
     const Array more =
-        magnitudes(evaluate([](const Scalar& x, double error, std::int64_t) { return size_of_value(x) + error; }));
+        magnitudes(evaluate([&](const Scalar& x, double error, std::int64_t) { return size(x) + error; }));
     const double units = unit_ * (2 + std::log2(static_cast<double>(terms)));
     Array result = Array::zeros(DType::float64, shape);
     for (std::int64_t i = 0; i < result.size(); ++i) {
-      const double bound = std::abs(more.as_double(i) - sizes.as_double(i)) + largest +
-                           units * std::max(sizes.as_double(i), size_of_value(element_of(at.value, i)));
+      const double value = size_of_value(element_of(at.value, i));
+      double bound =
+          std::abs(more.as_double(i) - sizes.as_double(i)) + largest + units * std::max(sizes.as_double(i), value);
+      if (all_bounded && !std::isfinite(value)) bound = 0;
       result.data<double>()[static_cast<std::size_t>(i)] =
           bound <= std::numeric_limits<double>::max() ? bound : unbounded;
     }

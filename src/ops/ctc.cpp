@@ -278,12 +278,13 @@ Variable ctc(Operand activations, Operand labels, Operand input_lengths, std::in
   const Variable paths = builder::apply("ctc_paths", {logs, rows}, {{"blank", blank}}, activations.where);
   const Variable numbers = arange(sequences), none = builder::number(ops::nothing, paths);
   const Variable in_blank = paths.at({steps, numbers, last});
-  const Variable in_label = where(last > 0, paths.at({steps, numbers, maximum(last - 1, 0)}), none);
+  const Variable in_label = paths.at({steps, numbers, maximum(last - 1, 0)});
   // Of no path at all the logarithm of the sum would have no gradient.
   const Variable possible = croton::neq(croton::maximum(in_blank, in_label), none);
   const auto safe = [&](const Variable& x) { return where(possible, x, zeros_like(x)); };
   const Variable cost =
-      where(possible, -croton::logaddexp(safe(in_blank), safe(in_label)), builder::number(-ops::nothing, paths));
+      where(possible, -where(last > 0, croton::logaddexp(safe(in_blank), safe(in_label)), safe(in_blank)),
+            builder::number(-ops::nothing, paths));
   return cast(cost, dtype);
 }
 

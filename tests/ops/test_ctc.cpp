@@ -184,7 +184,7 @@ TEST_CASE("ctc of long sequences and far activations", "[ctc]") {
   blanks.at<float>(3, 0, 0) = std::numeric_limits<float>::quiet_NaN();
   const auto late = f(blanks, matrix_of({{}}, 1), Array(Longs{5}));
   CHECK(std::isnan(late[0].as_double(0)));
-  for (std::int64_t i = 0; i < 10; ++i) CHECK((i < 6 ? late[1].as_double(i) == 0 : std::isnan(late[1].as_double(i))));
+  for (std::int64_t i = 0; i < 8; ++i) CHECK((i < 6 ? late[1].as_double(i) == 0 : std::isnan(late[1].as_double(i))));
 }
 
 TEST_CASE("ctc of a batch, and its Jacobian", "[ctc]") {

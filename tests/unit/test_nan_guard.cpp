@@ -227,3 +227,31 @@ TEST_CASE("copies of a function are guarded") {
   const auto f = ct::function({x}, ct::log(x)).copy();
   CHECK_THAT(message(f, Array{-1.f}), contains("log"));
 }
+
+TEST_CASE("what the program has dealt with is not named for what it has not") {
+  const ct::change_flags flags{"nan_guard=nan"};
+  const auto x = ct::vector("x"), y = ct::scalar("y");
+  const auto dealt_with = ct::where(ct::isnan(ct::log(x)), 0, x);
+  const std::string at = next_line();
+  const auto missed = ct::log(y);
+  const auto f = ct::function({x, y}, {dealt_with, missed});
+  CHECK(message(f, Array{-1.f, 2.f}, Array(1.f)) == "nothing was raised");
+  CHECK_THAT(message(f, Array{-1.f, 2.f}, Array(-1.f)), contains("log (" + at + ") made 1 nan of 1 element"));
+  // Both on one line, and the results are of neither line.
+  const auto z = dealt_with + missed;
+  CHECK_THAT(message(ct::function({x, y}, ct::exp(z) * 2), Array{-1.f, 2.f}, Array(-1.f)),
+             contains("log (" + at + ") made 1 nan"));
+}
+
+TEST_CASE("sequences without labels are no fault of ctc") {
+  const std::string mode = GENERATE("mode=run", "mode=reference");
+  const ct::change_flags flags{mode + ",nan_guard=all"};
+  const auto x = ct::variable({ct::DType::float32, ct::Sizes(3, ct::unknown_size)}, "x"), y = ct::scalar("y");
+  const auto labels = ct::imatrix("labels"), lengths = ct::ivector("lengths");
+  const ct::Variable cost = ct::sum(ct::nnet::ctc(x, labels, lengths)) + ct::log(y);
+  const auto f = ct::function({x, labels, lengths, y}, {cost, ct::grad(cost, x)});
+  const Array activations = Array::uniform(ct::DType::float32, {4, 1, 3}, 5, -1, 1);
+  const Array none = Array{-1, -1}.reshape({1, 2});
+  CHECK(message(f, activations, none, Array{4}, Array(1.f)) == "nothing was raised");
+  CHECK_THAT(message(f, activations, none, Array{4}, Array(-1.f)), contains("nan_guard: log ("));
+}

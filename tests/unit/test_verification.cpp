@@ -203,6 +203,31 @@ TEST_CASE("right functions of all kinds are found right") {
   right(ct::cast(x, DType::float64) / 3, DType::float64);
 }
 
+TEST_CASE("infinities on the way leave what is judged behind them") {
+  const ct::change_flags flags{"mode=verify"};
+  const auto x = ct::matrix("x");
+  const double none = -std::numeric_limits<double>::infinity();
+  const ct::Variable masked = ct::where(x > 0.f, x, none);
+  const Array X = Array(std::vector<float>{0.5f, -1.f, 2.f, 3.f, -2.f, 0.25f}).reshape({2, 3});
+  const auto allowed = [&](const ct::Variable& value) {
+    const auto f = ct::function({x}, value);
+    CHECK(message(f, X) == "nothing was raised");
+    return f.verification().outputs.at(0).allowed_ulp;
+  };
+  for (const ct::Variable& value :
+       {ct::nnet::softmax(masked), ct::logsumexp(masked), ct::logaddexp(x, ct::where(x > 9.f, x, none)),
+        ct::max(masked, 1) * 3.f, ct::take(masked, ct::constant(Array{0, 2}), 1)[ct::slice(0, 1)] + 1.f}) {
+    INFO(value);
+    CHECK(allowed(value) > 0);
+    CHECK(allowed(value) < 1e4);
+  }
+  const auto labels = ct::imatrix("labels"), lengths = ct::ivector("lengths");
+  const ct::Variable activations = ct::dimshuffle(x, {0, ct::broadcast_axis, 1});
+  const auto f = ct::function({x, labels, lengths}, ct::nnet::ctc(activations, labels, lengths));
+  f(X, Array{1}.reshape({1, 1}), Array{2});
+  CHECK(f.verification().outputs.at(0).allowed_ulp < 1e4);
+}
+
 TEST_CASE("sums that cancel are judged by their terms") {
   const ct::change_flags flags{"mode=verify"};
   const auto x = ct::vector("x");
