@@ -16,6 +16,8 @@ struct PartRow {
 constexpr PartRow part_rows[] = {
     {"real", &real, "The real part; a real x is returned as it is."},
     {"imag", &imag, "The imaginary part; zeros for a real x."},
+    {"isreal", &isreal, "Whether the imaginary part is 0; True of a real x."},
+    {"iscomplex", &iscomplex, "Whether the imaginary part is not 0; False of a real x."},
     {"conj", &conj, "x - iy for x + iy; a real x is returned as it is."},
     {"conjugate", &conjugate, "x - iy for x + iy; a real x is returned as it is."},
     {"angle", &angle, "The angle atan2(y, x) of x + iy, in [-pi, pi]; 0 or pi for real numbers."},

@@ -4,6 +4,10 @@
 
 NB_MODULE(_croton, m) {
   using namespace croton::python;
+#ifdef NDEBUG
+  // What a module of the user holds at the end, a function and its callbacks, is freed with the process.
+  nb::set_leak_warnings(false);
+#endif
   m.doc() = "Symbolic tensor expressions, compiled: the native part. Use `import croton`.";
   nb::module_ nnet = m.def_submodule("nnet", "Functions for neural networks; formulas and conventions are Theano's.");
   nb::module_ io = m.def_submodule("io", "Data shipped inside the library.");

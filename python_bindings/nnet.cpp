@@ -29,7 +29,6 @@ constexpr UnaryRow activation_rows[] = {
     {"swish", &nnet::swish, "x sigmoid(x)."},
     {"mish", &nnet::mish, "x tanh(softplus(x))."},
     {"softsign", &nnet::softsign, "x / (1 + |x|)."},
-    {"hard_sigmoid", &nnet::hard_sigmoid, "clip(0.2 x + 0.5, 0, 1)."},
     {"ultra_fast_sigmoid", &nnet::ultra_fast_sigmoid, "A piecewise approximation of the sigmoid, within 0.025 of it."},
     {"hard_silu", &nnet::hard_silu, "x relu6(x + 3) / 6."},
     {"hard_swish", &nnet::hard_swish, "x relu6(x + 3) / 6."},
@@ -87,6 +86,10 @@ std::optional<Operand> to_optional_operand(nb::handle object) {
 
 void bind_activations(nb::module_& m) {
   bind_rows(m, activation_rows);
+  m.def(
+      "hard_sigmoid",
+      [](nb::handle x, double slope, double shift) { return nnet::hard_sigmoid(to_operand(x), slope, shift); }, "x"_a,
+      "slope"_a = 0.2, "shift"_a = 0.5, "clip(slope x + shift, 0, 1); Keras 3 has the slope 1/6.");
   m.def("relu", &to_relu, "x"_a, "alpha"_a = nb::none(), "max_value"_a = nb::none(), "negative_slope"_a = nb::none(),
         "threshold"_a = 0.0,
         "0.5 (x + |x|); its gradient at exactly 0 is 0.5. alpha: slope below 0. With Keras's arguments: min(x, "
@@ -198,6 +201,18 @@ void bind_losses(nb::module_& m) {
         return std::make_tuple(all.crossentropy, all.softmax, all.argmax);
       },
       "x"_a, "b"_a, "target"_a, "(-log(softmax(x + b)[target]), softmax(x + b), argmax(x + b)) of each row.");
+  m.def(
+      "crossentropy_softmax_1hot_with_bias",
+      [](nb::handle x, nb::handle b, nb::handle target) {
+        return nnet::crossentropy_softmax_1hot_with_bias(to_operand(x), to_operand(b), to_operand(target));
+      },
+      "x"_a, "b"_a, "target"_a, "(-log(softmax(x + b)[target]), softmax(x + b)) of each row.");
+  m.def(
+      "crossentropy_softmax_1hot",
+      [](nb::handle x, nb::handle target) {
+        return nnet::crossentropy_softmax_1hot(to_operand(x), to_operand(target));
+      },
+      "x"_a, "target"_a, "(-log(softmax(x)[target]), softmax(x)) of each row.");
   m.def(
       "h_softmax",
       [](nb::handle x, nb::handle w1, nb::handle b1, nb::handle w2, nb::handle b2, nb::handle outputs,

@@ -4,6 +4,7 @@
 #include "catch.hpp"
 #include "folders.hpp"
 #include "rule_lines.hpp"
+#include "rule_points.hpp"
 
 #include <croton/config.hpp>
 
@@ -23,25 +24,11 @@
 namespace {
 
 using namespace croton;
+using croton::test::all_rule_lines;
+using croton::test::extremes;
+using croton::test::in_dtype;
+using croton::test::near;
 using croton::test::RuleLine;
-
-std::vector<RuleLine> all_rule_lines() {
-  std::vector<RuleLine> all;
-  for (const auto& entry : std::filesystem::directory_iterator(croton::test::source_folder() + "/tests/text")) {
-    std::ifstream in(entry.path());
-    for (std::string line; std::getline(in, line);) {
-      if (line.starts_with("rule ")) all.push_back(croton::test::parse_rule_line(line));
-    }
-  }
-  return all;
-}
-
-/// The text with every f32, of variables and constants, in another dtype.
-std::string in_dtype(std::string text, const std::string& dtype) {
-  for (std::size_t at = text.find("f32"); at != std::string::npos; at = text.find("f32", at + dtype.size()))
-    text.replace(at, 3, dtype);
-  return text;
-}
 
 /// The inputs of text::random_inputs, but integers of that dtype over all of 8 bits.
 std::vector<Array> inputs_of(const expr::Graph& graph, DType wide, std::uint64_t seed) {
@@ -115,28 +102,6 @@ TEST_CASE("rules: both sides agree in every dtype") {
   CHECK(all.tried > 900);
   CHECK(all.rewritten > 700);
 }
-
-namespace {
-
-/// Very large, very small, where exp overflows, and plain numbers, in an order of each input's own.
-Array extremes(DType dtype, const Sizes& shape, std::size_t input) {
-  static constexpr std::array values{1e30, -1e-30, 90.0, 0.5, -90.0, 1e-42, -1e30, 2.0, 3e38, -1.0, 1e-30, 0.0, -30.0};
-  std::int64_t count = 1;
-  for (const std::int64_t size : shape) count *= size;
-  Array all = Array::empty(DType::float64, {count});
-  for (std::int64_t i = 0; i < count; ++i) {
-    const auto at = static_cast<std::size_t>(i) * (input + 1) + 3 * input;
-    all.data<double>()[static_cast<std::size_t>(i)] = values[at % values.size()];
-  }
-  return all.astype(dtype).reshape(shape);
-}
-
-bool near(double got, double truth) {
-  return got == truth || std::abs(got - truth) <= 1e-4 * std::abs(truth) + 1e-37 ||
-         (std::isnan(got) && std::isnan(truth));
-}
-
-}  // namespace
 
 /// Both sides in float32 beside both in float64, which has room where float32 overflows and digits where it cancels.
 /// The right side may not be wrong where the left was right; where float64 has not the digits for the left, as of

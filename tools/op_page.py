@@ -41,11 +41,11 @@ WANTED = {
         nextafter signbit ldexp frexp modf isnan isinf isfinite isposinf isneginf nan_to_num isclose allclose
         where switch cast fill second=fill lt le gt ge eq neq logical_and logical_or logical_xor logical_not
         and_ or_ xor invert bitwise_and bitwise_or bitwise_xor bitwise_not bitwise_count left_shift right_shift
-        gcd lcm sigmoid softplus add_n zeros_like ones_like identity_like=eye""",
+        gcd lcm sigmoid softplus add_n largest smallest zeros_like ones_like identity_like=eye""",
     "Special functions": "erf erfc erfinv erfcinv erfcx gamma gammaln psi digamma tri_gamma polygamma "
                          "gammainc gammaincc gammal gammau chi2sf i0 i1 j0 j1 "
                          "jv iv",
-    "Complex numbers": "real imag conj angle complex complex_from_polar",
+    "Complex numbers": "real imag isreal iscomplex conj angle complex complex_from_polar",
     "Reductions": """
         sum prod mean var std max min argmax argmin max_and_argmax all any ptp norm logsumexp count_nonzero""",
     "Products": """
@@ -73,7 +73,7 @@ WANTED = {
     "Losses": " ".join("nnet." + n for n in """
         categorical_crossentropy sparse_categorical_crossentropy=nnet.categorical_crossentropy
         binary_crossentropy sigmoid_binary_crossentropy softmax_crossentropy
-        crossentropy_softmax_argmax_1hot_with_bias
+        crossentropy_softmax_argmax_1hot_with_bias crossentropy_softmax_1hot_with_bias crossentropy_softmax_1hot
         crossentropy_categorical_1hot=nnet.categorical_crossentropy softmax_with_bias h_softmax
         binary_focal_crossentropy categorical_focal_crossentropy mean_squared_error mean_absolute_error
         mean_absolute_percentage_error mean_squared_logarithmic_error huber log_cosh hinge squared_hinge
@@ -88,6 +88,12 @@ WANTED = {
 SYNONYMS = {"conjugate": "conj", "divide": "true_divide", "fabs": "abs"}
 NOT_HERE = {
     "isnat": "there are no dates",
+    "cov": "a product of what the mean was subtracted from",
+    "permute_row_elements": "`take_along_axis` along the last axis is the same",
+}
+# Of operations that are here.
+OPTIONS_NOT_HERE = {
+    "pad": "the modes `linear_ramp`, `mean`, `maximum`, `minimum`, `median` and `empty`",
 }
 
 
@@ -202,6 +208,11 @@ def described(dtypes):
     return ", ".join(words) or "-"
 
 
+def first_sentence(text):
+    """On one line, without its full stop; three dots end no sentence."""
+    return re.split(r"(?<!\.)\.(?: |$)", " ".join(text.split()))[0]
+
+
 def cpp_functions():
     """Names that the public headers declare."""
     text = "\n".join(f.read_text() for f in (ROOT / "include/croton").glob("*.hpp"))
@@ -263,8 +274,8 @@ def row(name, op, function, known, rows, faults):
     if "::" not in cpp:
         cpp = ("nnet::" if name.startswith("nnet.") else "") + cpp if cpp in known else "-"
     doc = (function.__doc__ or "").strip()
-    doc = re.sub(r"^\w+\(.*\)( -> .*)?(\n|$)", "", doc).strip().replace("\n", " ")  # nanobind puts the signature first
-    doc = doc.split(". ")[0].rstrip(".").replace("|", "\\|").replace("*", "\\*")
+    doc = re.sub(r"^\w+\(.*\)( -> .*)?(\n|$)", "", doc)  # nanobind puts the signature first
+    doc = first_sentence(doc).replace("|", "\\|").replace("*", "\\*")
     backends = [BACKENDS.get(b, b) for b in sorted(op.backends, key=["run", "simulate", "reference"].index)]
     special, missing = special_of(op, rows)
     if any("float32" in (dtypes or ["float32"]) for _, dtypes, _, _ in faults):
@@ -427,8 +438,9 @@ def page(operations, graph_ops):
                 faults_of(out.faults))
     out.section("Left out", "What is taken and was not compared, by the table of tests/oracle:", excuses(out.rows))
     out.holes += [f"{name} (is here, and NOT_HERE in tools/op_page.py)" for name in set(NOT_HERE) & out.names]
-    out.section("Not here", "What NumPy, Theano or Keras has, and Croton has not:",
-                [f"- `{name}`: {why}\n" for name, why in NOT_HERE.items()])
+    out.section("Not here", "Some of what NumPy, Theano or Keras has, and Croton has not:",
+                [f"- `{name}`: {why}\n" for name, why in NOT_HERE.items()] +
+                [f"- of `{name}`: {what}\n" for name, what in OPTIONS_NOT_HERE.items()])
     out.lines.append(GRAPH_HEAD)
     for name, op in sorted(graph_ops.items()):
         text, complete = graph_row(name, op)

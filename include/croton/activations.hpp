@@ -34,8 +34,8 @@ Variable swish(Operand x);
 Variable mish(Operand x);
 /// x / (1 + |x|).
 Variable softsign(Operand x);
-/// clip(0.2 x + 0.5, 0, 1), as Theano's and Keras 2's; Keras 3's is relu6(x + 3) / 6.
-Variable hard_sigmoid(Operand x);
+/// clip(slope x + shift, 0, 1), by default as Theano's and Keras 2's; Keras 3 and PyTorch have the slope 1 / 6.
+Variable hard_sigmoid(Operand x, double slope = 0.2, double shift = 0.5);
 /// The piecewise approximation of the sigmoid that Theano has under this name, within 0.025 of it; constant, and so
 /// without slope, beyond |x| = 6.
 Variable ultra_fast_sigmoid(Operand x);

@@ -11,6 +11,9 @@ namespace croton {
 Variable real(Operand z);
 /// The imaginary part, as `real`; zeros of x's shape and dtype for a real x.
 Variable imag(Operand z);
+/// Whether the imaginary part is 0 (is not 0): of a real x always (never), of nan as an imaginary part it is not.
+Variable isreal(Operand z);
+Variable iscomplex(Operand z);
 /// x - iy for z = x + iy. A real x is returned as it is.
 Variable conj(Operand z);
 inline Variable conjugate(Operand z) { return conj(z); }

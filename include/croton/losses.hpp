@@ -76,6 +76,9 @@ struct CrossentropySoftmaxArgmax {
   Variable crossentropy, softmax, argmax;
 };
 CrossentropySoftmaxArgmax crossentropy_softmax_argmax_1hot_with_bias(Operand x, Operand b, Operand target);
+/// The first two of these; without b, softmax(x).
+std::pair<Variable, Variable> crossentropy_softmax_1hot_with_bias(Operand x, Operand b, Operand target);
+std::pair<Variable, Variable> crossentropy_softmax_1hot(Operand x, Operand target);
 /// Theano's two-level hierarchical softmax (Morin and Bengio 2005). Outputs stand in c classes of k: a softmax of
 /// x w1 + b1 tells the class of output o, floor(o / k), and one of x w2[class] + b2[class] its place there, o mod k.
 /// x is (n, d), w1 (d, c), b1 (c), w2 (c, d, k) and b2 (c, k). Without targets the probabilities of all outputs, or of

@@ -35,6 +35,9 @@ Variable minimum(Operand a, Operand b);
 Variable clip(Operand x, Operand low, Operand high);
 /// The sum of variables of one shape.
 Variable add_n(const std::vector<Variable>& terms, Where where = std::source_location::current());
+/// The largest (smallest) of several variables element by element, as `maximum` of two. ValueError for none.
+Variable largest(const std::vector<Variable>& all, Where where = std::source_location::current());
+Variable smallest(const std::vector<Variable>& all, Where where = std::source_location::current());
 
 // ---- comparison and logic: bool ----
 

@@ -17,7 +17,7 @@ namespace croton {
 /// as int8), but bool is counted in int64; 16-bit floats are added in float32. Parts of 1024 elements are added in
 /// order and then to what lies in front of them, so that the error of element i is at most about (1024 + i / 1024) half
 /// units in the last place of the sum of magnitudes. `dtype` is that of the result, `acc_dtype` the one in which it is
-/// added up: without it, the one that holds x's and the result's. TypeError for an axis that is not there.
+/// added up: without it, the one that holds x's and the result's. ValueError for an axis that is not there.
 Variable cumsum(Operand x, std::optional<int> axis = {}, std::optional<DType> dtype = {},
                 std::optional<DType> acc_dtype = {});
 /// y[i] = x[0] ... x[i], as cumsum. The gradient is exact where x holds zeros.
@@ -73,7 +73,7 @@ struct Unique {
   Variable counts;   ///< how often each occurs (int64)
 };
 /// The different elements of the flattened x; with an axis, the different slices along it, in the order of their first
-/// elements that differ. The gradient goes to the first of equal ones. TypeError for an axis that is not there.
+/// elements that differ. The gradient goes to the first of equal ones. ValueError for an axis that is not there.
 Unique unique(Operand x, std::optional<int> axis = {});
 
 /// How often each of 0, 1, ..., max(x) occurs in the integer vector x (int64, as NumPy; Theano has the dtype of x);

@@ -100,10 +100,10 @@ Variable softsign(Operand x) {
   return ops::with_gradient({result}, {v}, carrier, x.where)[0];
 }
 
-Variable hard_sigmoid(Operand x) {
+Variable hard_sigmoid(Operand x, double slope, double shift) {
   const builder::OriginScope origin(x.where);
   const Variable v = in_floats(x);
-  return clip(number(0.2, v) * v + number(0.5, v), 0, 1);
+  return clip(number(slope, v) * v + number(shift, v), 0, 1);
 }
 
 Variable ultra_fast_sigmoid(Operand x) {

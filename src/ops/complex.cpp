@@ -299,6 +299,14 @@ bool is_real(const Operand& x) { return !is_complex(x.variable.dtype()); }
 
 Variable real(Operand z) { return is_real(z) ? z.variable : part("real", z); }
 Variable imag(Operand z) { return is_real(z) ? zeros_like(z) : part("imag", z); }
+Variable isreal(Operand z) {
+  const builder::OriginScope origin(z.where);
+  return eq(imag(z), 0);
+}
+Variable iscomplex(Operand z) {
+  const builder::OriginScope origin(z.where);
+  return neq(imag(z), 0);
+}
 Variable conj(Operand z) {
   if (is_real(z)) return z.variable;
   const builder::Node& node = *z.variable.node();

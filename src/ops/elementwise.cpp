@@ -309,13 +309,26 @@ Variable pow(Operand a, Operand b) { return binary("pow", a, b); }
 Variable maximum(Operand a, Operand b) { return binary("maximum", a, b); }
 Variable minimum(Operand a, Operand b) { return binary("minimum", a, b); }
 Variable clip(Operand x, Operand low, Operand high) { return minimum(Operand(maximum(x, low), x.where), high); }
-Variable add_n(const std::vector<Variable>& terms, Where where) {
-  if (terms.empty())
+namespace {
+/// Of several variables, two at a time.
+template <class Combine>
+Variable folded(std::string_view name, const std::vector<Variable>& all, Where where, const Combine& combine) {
+  if (all.empty())
     throw ValueError(
-        fmt::format("add_n ({}): no variables are given; at least one is needed", builder::describe(where)));
-  Variable total = terms[0];
-  for (std::size_t i = 1; i < terms.size(); ++i) total = Operand(total, where) + Operand(terms[i], where);
-  return total;
+        fmt::format("{} ({}): no variables are given; at least one is needed", name, builder::describe(where)));
+  Variable result = all[0];
+  for (std::size_t i = 1; i < all.size(); ++i) result = combine(Operand(result, where), Operand(all[i], where));
+  return result;
+}
+}  // namespace
+Variable add_n(const std::vector<Variable>& terms, Where where) {
+  return folded("add_n", terms, where, [](const Operand& a, const Operand& b) { return a + b; });
+}
+Variable largest(const std::vector<Variable>& all, Where where) {
+  return folded("largest", all, where, [](const Operand& a, const Operand& b) { return maximum(a, b); });
+}
+Variable smallest(const std::vector<Variable>& all, Where where) {
+  return folded("smallest", all, where, [](const Operand& a, const Operand& b) { return minimum(a, b); });
 }
 Variable operator<(Operand a, Operand b) { return binary("lt", a, b); }
 Variable operator<=(Operand a, Operand b) { return binary("le", a, b); }

@@ -239,6 +239,16 @@ CrossentropySoftmaxArgmax crossentropy_softmax_argmax_1hot_with_bias(Operand x, 
   return {categorical_crossentropy(p, target), p, argmax(logits, last)};
 }
 
+std::pair<Variable, Variable> crossentropy_softmax_1hot_with_bias(Operand x, Operand b, Operand target) {
+  const builder::OriginScope origin(x.where);
+  return crossentropy_softmax_1hot(x + b, target);
+}
+std::pair<Variable, Variable> crossentropy_softmax_1hot(Operand x, Operand target) {
+  const builder::OriginScope origin(x.where);
+  const Variable p = softmax(x);
+  return {categorical_crossentropy(p, target), p};
+}
+
 Variable h_softmax(Operand x, Operand w1, Operand b1, Operand w2, Operand b2, std::optional<Operand> outputs,
                    std::optional<Operand> target) {
   const builder::OriginScope origin(x.where);

@@ -129,7 +129,7 @@ Variable multiply(const Variable& x, const Variable& y, Where where) {
 std::vector<int> numbered(const std::vector<int>& axes, const Variable& x, std::string_view op, Where where) {
   std::vector<int> result;
   const auto fail = [&](const std::string& message) {
-    throw TypeError(fmt::format("{} ({}): {}: {}", op, describe(where), describe(x), message));
+    throw ValueError(fmt::format("{} ({}): {}: {}", op, describe(where), describe(x), message));
   };
   for (const int axis : axes) {
     if (x.rank() == 0) fail(fmt::format("axis {}, where there are no axes", axis));

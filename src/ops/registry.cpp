@@ -74,7 +74,7 @@ void Registry::add_of_user(const expr::Op& op) {
 
 std::vector<std::int64_t> normal_axes(const std::vector<int>& axes, int rank, std::string_view op, const Operand& x) {
   const auto refuse = [&](const std::string& message) {
-    throw TypeError(
+    throw ValueError(
         fmt::format("{} ({}): {}: {}", op, builder::describe(x.where), builder::describe(x.variable), message));
   };
   std::vector<std::int64_t> result;

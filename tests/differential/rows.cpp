@@ -411,6 +411,7 @@ const std::vector<Row>& functions_of_ops() {
       {"inc_subtensor", sliced_numbers, MAKE(ct::inc_subtensor(in[0][ct::slice(static_cast<long>(p.n[0]), static_cast<long>(p.n[1]), static_cast<long>(p.n[2]))], 2))},
       {"set_at", taken_of_numbers, MAKE(ct::set_subtensor(in[0][in[1]], 3))},
       {"inc_at", taken_of_numbers, MAKE(ct::inc_subtensor(in[0][in[1]], 1))},
+      {"complex_isreal", pair_of_floats, MAKE(ct::isreal(ct::complex(in[0], in[1])) ^ ct::iscomplex(ct::complex(in[1], in[0])))},
       {"complex_product", pair_of_floats, MAKE(ct::real(ct::complex(in[0], in[1]) * ct::conj(ct::complex(in[1], in[0]))))},
       {"complex_polar", pair_of_floats, MAKE(ct::imag(ct::complex_from_polar(ct::abs(in[0]), in[1])))},
       {"complex_angle", pair_of_floats, MAKE(ct::angle(ct::complex(in[0], in[1])))},

@@ -276,7 +276,7 @@ TEST_CASE("the k largest and smallest", "[ops]") {
   CHECK_THROWS_AS(f(Array{{1., 2.}}), ct::ShapeError);
   CHECK_THROWS_AS(ct::topk(x, 0), ct::ValueError);
   CHECK_THROWS_AS(ct::topk(ct::variable({DType::float32, {2}}), 3), ct::ValueError);
-  CHECK_THROWS_AS(ct::topk(x, 1, 2), ct::TypeError);
+  CHECK_THROWS_AS(ct::topk(x, 1, 2), ct::ValueError);
 }
 
 TEST_CASE("as many of the largest or smallest as a variable says", "[ops]") {
@@ -524,7 +524,7 @@ TEST_CASE("different slices along an axis", "[ops]") {
       }
     }
   }
-  CHECK_THROWS_AS(ct::unique(ct::matrix(), 2), ct::TypeError);
+  CHECK_THROWS_AS(ct::unique(ct::matrix(), 2), ct::ValueError);
 }
 
 TEST_CASE("counting numbers", "[ops]") {
@@ -693,13 +693,13 @@ TEST_CASE("routines in updates: a call that fails has changed nothing", "[ops]")
 
 TEST_CASE("what routines refuse names the variable", "[ops]") {
   const auto x = ct::matrix("x");
-  CHECK_THROWS_AS(ct::cumsum(x, 2), ct::TypeError);
-  CHECK_THROWS_AS(ct::sort(x, -3), ct::TypeError);
-  CHECK_THROWS_AS(ct::argsort(ct::scalar(), 0), ct::TypeError);
+  CHECK_THROWS_AS(ct::cumsum(x, 2), ct::ValueError);
+  CHECK_THROWS_AS(ct::sort(x, -3), ct::ValueError);
+  CHECK_THROWS_AS(ct::argsort(ct::scalar(), 0), ct::ValueError);
   try {
     ct::cumprod(x, 5);
     FAIL("an axis that is not there");
-  } catch (const ct::TypeError& error) {
+  } catch (const ct::ValueError& error) {
     const std::string what = error.what();
     CHECK(what.find("cumprod (test_routines.cpp:") != what.npos);
     CHECK(what.find("x is f32[?, ?]") != what.npos);

@@ -26,6 +26,10 @@ row("angle", np.angle, plain, result=angles, shapes=MATRIX, dtypes=COMPLEX + ["f
     why="arctan2's")
 
 
+for name in "isreal iscomplex".split():
+    row(name, getattr(np, name), plain, shapes=MATRIX, dtypes=COMPLEX + ["float64", "float32"], result=always("bool"))
+
+
 def of_parts(re, im):
     out = np.zeros(re.shape, np.result_type(re, im, np.complex64))
     out.real, out.imag = re, im

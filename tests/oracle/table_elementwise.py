@@ -293,6 +293,8 @@ row("cast", lambda x, dtype: x.astype(dtype), shapes=MATRIX, wide=False, calls=[
 row("cast", lambda x, _: x, shapes=MATRIX, calls=[call("bfloat16")], dtypes=REAL, result=always("bfloat16"))
 row("add_n", lambda x, y: x + y + x, *TWO, shapes=PAIRS, dtypes=["float32", "float64", "int32"], ulp=1, wide=False,
     why="a sum of three rounds twice", build=lambda f, x, y: f([x, y, x]))
+for name, function in {"largest": np.maximum, "smallest": np.minimum}.items():
+    row(name, function, *TWO, shapes=PAIRS, dtypes=REAL, build=lambda f, x, y: f(x, y, x))
 
 # Scalars and tensors of three axes, of a few of them.
 for names, function in {"exp": np.exp, "sqrt": np.sqrt}.items():

@@ -48,7 +48,6 @@ ACTIVATIONS = {
     "swish": lambda x: x * sigmoid(x),
     "mish": lambda x: x * np.tanh(softplus(x)),
     "softsign": lambda x: x / (1 + np.abs(x)),
-    "hard_sigmoid": lambda x: np.clip(x / 5 + 0.5, 0, 1),
     "hard_silu": lambda x: x * np.clip(x + 3, 0, 6) / 6,
     "hard_swish": lambda x: x * np.clip(x + 3, 0, 6) / 6,
     "hard_tanh": lambda x: np.clip(x, -1, 1),
@@ -79,6 +78,7 @@ row("nnet.ultra_fast_sigmoid", ultra_fast, plain, shapes=MATRIX, dtypes=["float6
     result=floatx, ulp=16, absolute=8, why="constants of 15 digits",
     special={"float32": "of nan it is the last piece, as Theano's"})
 PARAMETERS = {
+    "hard_sigmoid": (lambda x, s=np.longdouble(0.2), h=0.5: np.clip(s * x + h, 0, 1), [call(), call(0.25), call(0.125, 0.25)]),
     "relu": (rectified, [call(), call(0.25)]),
     "leaky_relu": (lambda x, s=0.2: np.where(x > 0, x, np.longdouble(s) * x), [call(), call(0.25)]),
     "elu": (lambda x, a=1: negative_part(x, lambda v: a * np.expm1(v)), [call(), call(0.5)]),
@@ -162,6 +162,14 @@ row("nnet.crossentropy_softmax_argmax_1hot_with_bias", with_argmax, plain, plain
     shapes=(((5, 3), (3, ), (5, )), ((1, 3), (3, ), (1, ))), dtypes=DTYPES[:2], ulp=16, absolute=32, why="a softmax",
     left_out=LOGICAL, special=WRAPS,
     result=lambda dtype: [floatx(dtype), floatx(dtype), "int64"])
+
+
+row("nnet.crossentropy_softmax_1hot_with_bias", lambda x, b, y: with_argmax(x, b, y)[:2], plain, plain, whole(0, 2),
+    shapes=(((5, 3), (3, ), (5, )), ((1, 3), (3, ), (1, ))), dtypes=DTYPES[:2], ulp=16, absolute=32, why="a softmax",
+    left_out=LOGICAL, special=WRAPS, result=lambda dtype: [floatx(dtype), floatx(dtype)])
+row("nnet.crossentropy_softmax_1hot", lambda x, y: with_argmax(x, 0, y)[:2], plain, whole(0, 2),
+    shapes=(((5, 3), (5, )), ((1, 3), (1, ))), dtypes=DTYPES[:2], ulp=16, absolute=32, why="a softmax",
+    left_out=LOGICAL, special=WRAPS, result=lambda dtype: [floatx(dtype), floatx(dtype)])
 
 
 def two_levels(x, w1, b1, w2, b2, outputs=7):

@@ -339,7 +339,7 @@ def test_other_refusals():
         x[[0], [0], [0]]
     with pytest.raises(TypeError):
         T.concatenate([x, T.fvector("v")])
-    with pytest.raises(TypeError):
+    with pytest.raises(ValueError):
         T.concatenate([x, x], axis=2)
     with pytest.raises(ValueError):
         T.concatenate([])

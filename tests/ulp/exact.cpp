@@ -115,7 +115,7 @@ Exact erfinv(const Exact& x) {
   return inverse(Exact(1) - a, a) * Exact(sign);
 }
 Exact erfcinv(const Exact& x) {
-  if (!(mpfr_cmp_d(x.get(), 0) >= 0 && mpfr_cmp_d(x.get(), 2) <= 0)) return not_a_number();
+  if (mpfr_nan_p(x.get()) || less(x, 0) || mpfr_cmp_d(x.get(), 2) > 0) return not_a_number();
   const Exact s = Exact(1) - x;
   if (mpfr_cmp_d(x.get(), 0) == 0 || mpfr_cmp_d(x.get(), 2) == 0) return infinite(mpfr_sgn(s.get()));
   const int sign = mpfr_sgn(s.get());
@@ -137,12 +137,14 @@ Exact hurwitz_2(Exact x) {
   return sum;
 }
 Exact tri_gamma(const Exact& x) {
+  if (mpfr_inf_p(x.get())) return mpfr_sgn(x.get()) > 0 ? Exact(0) : infinite(1);  // among the poles, as in SciPy
   if (!less(x, 0)) return hurwitz_2(x);
   const Exact turn = pi() / sin_pi(x);
   return turn * turn - hurwitz_2(Exact(1) - x);
 }
 /// The power series of a modified Bessel function of order n, all terms positive.
 Exact modified_bessel(int n, const Exact& x) {
+  if (mpfr_nan_p(x.get())) return x;
   const Exact y = x * x / Exact(4);
   if (!less(abs(x), 1000)) return infinite(n == 0 ? 1 : mpfr_sgn(x.get()));
   Exact sum(1), term(1);
@@ -154,6 +156,8 @@ Exact modified_bessel(int n, const Exact& x) {
 }
 Exact i0(const Exact& x) { return modified_bessel(0, x); }
 Exact i1(const Exact& x) { return modified_bessel(1, x); }
+/// Odd in its zero at infinity too.
+Exact j1(const Exact& x) { return mpfr_signbit(x.get()) ? negative(one<mpfr_j1>(negative(x))) : one<mpfr_j1>(x); }
 
 Exact reciprocal(const Exact& x) { return Exact(1) / x; }
 Exact rsqrt(const Exact& x) { return Exact(1) / sqrt(x); }
@@ -208,7 +212,7 @@ const std::vector<Function>& functions() {
       {"i0", i0, nullptr, -715, 715, 6, 6},
       {"i1", i1, nullptr, -715, 715, 6, 6},
       {"j0", one<mpfr_j0>, nullptr, -20, 20, 9, 7, 8},
-      {"j1", one<mpfr_j1>, nullptr, -20, 20, 9, 7, 8},
+      {"j1", j1, nullptr, -20, 20, 9, 7, 8},
       {"pow", nullptr, two<mpfr_pow>, 0, 20, 4, 2},
       {"arctan2", nullptr, two<mpfr_atan2>, -20, 20, 3, 2},
       {"hypot", nullptr, two<mpfr_hypot>, -20, 20, 3, 2},

@@ -51,7 +51,8 @@ class Random {
 
 /// What must not be forgotten: zeros, the ends of the range, ones, numbers near which functions change their form.
 std::vector<double> special_points() {
-  std::vector<double> all;
+  constexpr double inf = std::numeric_limits<double>::infinity();
+  std::vector<double> all{inf, -inf, std::numeric_limits<double>::quiet_NaN()};
   for (const double x : {0.0,
                          5e-324,
                          2.2250738585072014e-308,
@@ -107,7 +108,6 @@ std::vector<T> points(const Function& f, const Options& options) {
       all.push_back(x);
     }
   }
-  std::erase_if(all, [](T x) { return !std::isfinite(x); });
   return all;
 }
 
@@ -178,6 +178,8 @@ void take(Worst& worst, const Function& f, T got, const Exact& exact, T x, T y) 
     worst.wrong = fmt::format("{} is {}, not {}", name(), got, wanted);
     return;
   }
+  if (mpfr_zero_p(exact.get()) && got == 0 && std::signbit(got) != std::signbit(wanted))
+    worst.wrong = fmt::format("{} is {}, not {}", name(), got, wanted);
   mpfr_sub(difference.get(), of_got.get(), exact.get(), MPFR_RNDN);
   const double error = std::abs(mpfr_get_d(difference.get(), MPFR_RNDN));
   const double unit = ulp<T>(static_cast<double>(wanted));
