@@ -235,8 +235,9 @@ Variable softmax_with_bias(Operand x, Operand b) {
 
 CrossentropySoftmaxArgmax crossentropy_softmax_argmax_1hot_with_bias(Operand x, Operand b, Operand target) {
   const builder::OriginScope origin(x.where);
-  const Variable logits = x + b, p = softmax(logits);
-  return {categorical_crossentropy(p, target), p, argmax(logits, last)};
+  const Variable logits = x + b;
+  const auto [cost, p] = crossentropy_softmax_1hot(logits, target);
+  return {cost, p, argmax(logits, last)};
 }
 
 std::pair<Variable, Variable> crossentropy_softmax_1hot_with_bias(Operand x, Operand b, Operand target) {
