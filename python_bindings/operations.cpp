@@ -101,25 +101,13 @@ void bind_elementwise(nb::module_& m) {
       "cast", [](nb::handle x, nb::handle dtype) { return cast(to_operand(x), to_dtype(dtype)); }, "x"_a, "dtype"_a,
       "Conversion; float to integer truncates towards zero and saturates, nan gives 0.");
   const auto of_all = [&m](const char* name, Variable (*f)(const std::vector<Variable>&, Where), const char* doc) {
-    m.def(
-        name,
-        [f](nb::args args) {
-          std::vector<Variable> variables;
-          for (const nb::handle one : args) variables.push_back(to_variable(one));
-          return f(variables, here());
-        },
-        "args"_a, doc);
+    m.def(name, [f](nb::args args) { return f(to_variables(args), here()); }, "args"_a, doc);
   };
   of_all("largest", &largest, "The largest of several variables, element by element.");
   of_all("smallest", &smallest, "The smallest of several variables, element by element.");
   m.def(
-      "add_n",
-      [](nb::list terms) {
-        std::vector<Variable> variables;
-        for (const nb::handle term : terms) variables.push_back(to_variable(term));
-        return add_n(variables, here());
-      },
-      "terms"_a, "The sum of variables of one shape.");
+      "add_n", [](nb::list terms) { return add_n(to_variables(terms), here()); }, "terms"_a,
+      "The sum of variables of one shape.");
 }
 
 void bind_reductions(nb::module_& m) {

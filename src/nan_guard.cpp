@@ -114,7 +114,7 @@ struct Faults {
       // A constant says what the program says: it is at no fault, and what it makes of others is.
       if (arena.op(at.node).name == "const") return;
       bad[at.node] = Contents(at.value, call.kinds).bad();
-      if (!Contents(at.value, fuse::guarded_kinds(arena.op(at.node), call.kinds)).bad()) return;
+      if (!bad[at.node] || !Contents(at.value, fuse::guarded_kinds(arena.op(at.node), call.kinds)).bad()) return;
       for (const NodeId input : arena.inputs(at.node)) {
         if (bad[input]) return;
       }

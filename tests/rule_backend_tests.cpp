@@ -146,7 +146,7 @@ void compare(const std::vector<std::string>& texts, const std::string& mode, con
 
 }  // namespace
 
-TEST_CASE("compiled rules: with fusion at extreme points, forward and gradient") {
+TEST_CASE("compiled_rules: with fusion at extreme points, forward and gradient") {
   const std::string mode = GENERATE("mode=run", "mode=simulate");
   std::map<std::string, std::vector<std::string>> texts;  // by the flag of special values
   for (const croton::test::RuleLine& line : croton::test::all_rule_lines()) {

@@ -8,10 +8,8 @@
 
 #include <croton/config.hpp>
 
-#include <array>
 #include <cmath>
 #include <cstdlib>
-#include <filesystem>
 #include <fstream>
 #include <set>
 

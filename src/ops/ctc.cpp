@@ -188,8 +188,8 @@ Array evaluate_paths_grad(const EvaluateContext& c) {
       const std::vector<double> at(logs.begin() + row, logs.begin() + row + paths.states);
       std::vector<double> gradient(given.begin() + row, given.begin() + row + paths.states);
       for (std::size_t to = 0; to < states && step < paths.length; ++to) {
-        const double total = sequence.arriving(at, to);
         if (later[to] == 0) continue;
+        const double total = sequence.arriving(at, to);
         for (std::size_t from = 0; from <= to; ++from) {
           if (sequence.leads(from, to) && at[from] != nothing) gradient[from] += std::exp(at[from] - total) * later[to];
         }
