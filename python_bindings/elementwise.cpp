@@ -132,7 +132,7 @@ void bind_rounding(nb::module_& m) {
       [](nb::handle x, nb::object second, const std::string& mode) {
         // Theano's second argument is the mode, NumPy's the number of decimals.
         if (nb::isinstance<nb::str>(second)) return round(to_operand(x), to_rounding(nb::cast<std::string>(second)));
-        const int decimals = second.is_none() ? 0 : nb::cast<int>(second);
+        const int decimals = second.is_none() ? 0 : to_int(second, "the number of decimals");
         if (decimals == 0) return round(to_operand(x), to_rounding(mode));
         if (mode != "half_to_even") throw ValueError("rounding to decimals goes to even; mode cannot be given with it");
         return round(to_operand(x), decimals);

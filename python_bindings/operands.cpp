@@ -17,15 +17,6 @@ bool is_sequence(nb::handle object) { return PyList_Check(object.ptr()) || PyTup
 /// A whole number that is no bool: Python's, or one of NumPy.
 bool is_whole(nb::handle object) { return PyIndex_Check(object.ptr()) && !PyBool_Check(object.ptr()); }
 
-int to_int(nb::handle object, const char* what) {
-  if (!is_whole(object)) throw TypeError(std::string(what) + " is a whole number, not " + shown(object));
-  const Py_ssize_t value = PyNumber_AsSsize_t(object.ptr(), nullptr);
-  if (value < std::numeric_limits<int>::min() || value > std::numeric_limits<int>::max()) {
-    throw ValueError(std::string(what) + " of " + std::to_string(value));
-  }
-  return static_cast<int>(value);
-}
-
 std::optional<Operand> to_bound(nb::handle object) {
   if (object.is_none()) return std::nullopt;
   if (nb::isinstance<Variable>(object)) return to_operand(object);
@@ -80,6 +71,15 @@ Operand to_operand(nb::handle object) {
     default:
       return Operand(number.at<std::complex<double>>(), here());
   }
+}
+
+int to_int(nb::handle object, const char* what) {
+  if (!is_whole(object)) throw TypeError(std::string(what) + " is a whole number, not " + shown(object));
+  const Py_ssize_t value = PyNumber_AsSsize_t(object.ptr(), nullptr);
+  if (value < std::numeric_limits<int>::min() || value > std::numeric_limits<int>::max()) {
+    throw ValueError(std::string(what) + " of " + std::to_string(value));
+  }
+  return static_cast<int>(value);
 }
 
 Variable to_variable(nb::handle object) { return to_operand(object).variable; }

@@ -17,6 +17,8 @@ bool is_operand(nb::handle object);
 Variable to_variable(nb::handle object);
 /// A list or tuple of variables, numbers and arrays.
 std::vector<Variable> to_variables(nb::handle object);
+/// A whole number known while the graph is built; TypeError "`what` is a whole number, not Variable".
+int to_int(nb::handle object, const char* what);
 /// One or several whole numbers, as axes.
 std::vector<int> to_axes(nb::handle object);
 /// Sizes: one, or a list or tuple of them; symbolic ones too.

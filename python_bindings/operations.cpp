@@ -110,6 +110,16 @@ void bind_elementwise(nb::module_& m) {
       "The sum of variables of one shape.");
 }
 
+/// The order of a norm: a number, or NumPy's name for 2 over all elements of a matrix.
+double to_order(nb::handle ord) {
+  if (PyUnicode_Check(ord.ptr()) && nb::cast<std::string>(ord) == "fro") return 2;
+  double order = 0;
+  if (!nb::try_cast(ord, order)) {
+    throw TypeError("the order of a norm is a number or 'fro', not " + nb::cast<std::string>(nb::repr(ord)));
+  }
+  return order;
+}
+
 void bind_reductions(nb::module_& m) {
   for (const ReduceRow& row : reduce_rows) {
     m.def(
@@ -134,14 +144,13 @@ void bind_reductions(nb::module_& m) {
   }
   m.def(
       "norm",
-      [](nb::handle x, double ord, nb::handle axis, bool keepdims, nb::handle dtype, nb::handle acc_dtype) {
-        return norm(to_operand(x), ord, to_reduce_options(axis, keepdims, dtype, acc_dtype));
+      [](nb::handle x, nb::handle ord, nb::handle axis, bool keepdims, nb::handle dtype, nb::handle acc_dtype) {
+        return norm(to_operand(x), to_order(ord), to_reduce_options(axis, keepdims, dtype, acc_dtype));
       },
       "x"_a, "ord"_a = 2.0, "axis"_a = nb::none(), "keepdims"_a = false, "dtype"_a = nb::none(),
       "acc_dtype"_a = nb::none(),
       "(sum |x|^ord)^(1 / ord) over the axes, computed in a float acc_dtype; inf: max |x|, -inf: min |x|, 0: how many "
-      "are "
-      "not 0.");
+      "are not 0, 'fro': as 2.");
   m.def(
       "max_and_argmax",
       [](nb::handle x, nb::handle axis, bool keepdims) {

@@ -130,7 +130,9 @@ Array evaluate(const Variable& x, nb::object values) {
   std::vector<In> inputs;
   std::vector<Argument> arguments;
   if (!values.is_none()) {
+    if (!nb::isinstance<nb::dict>(values)) throw TypeError("eval takes a dict from variables to their values");
     for (const auto [key, value] : nb::cast<nb::dict>(values)) {
+      if (!nb::isinstance<Variable>(key)) throw TypeError("eval takes a dict whose keys are variables");
       inputs.emplace_back(nb::cast<Variable>(key));
       arguments.push_back(to_argument(value, inputs.back().variable.type()));
     }

@@ -28,14 +28,30 @@ struct CtcPaths {
         state % 2 == 1 && state > 1 && emitted(p, sequence, state) != emitted(p, sequence, state - 2);
     return state == 0 ? 0 : state - (skips ? 2 : 1);
   }
+  CT_DEVICE f64 largest(const f64* logs, index first, index last) {
+    f64 most = logs[last];
+    for (index s = first; s < last; ++s) most = maximum(most, logs[s]);
+    return most;
+  }
   // The logarithm of the sum of what the states [first, last] have.
   CT_DEVICE f64 log_sum(const f64* logs, index first, index last) {
-    f64 largest = logs[last];
-    for (index s = first; s < last; ++s) largest = maximum(largest, logs[s]);
+    const f64 largest = CtcPaths::largest(logs, first, last);
     if (largest == -inf<f64>()) return largest;
     f64 total = 0;
     for (index s = first; s <= last; ++s) total += exp(logs[s] - largest);
     return largest + log(total);
+  }
+  // The part of it that one of them has. A difference of logarithms would have no digits left where a huge one has been
+  // added to all.
+  CT_DEVICE f64 share(const f64* logs, index first, index last, index state) {
+    const f64 largest = CtcPaths::largest(logs, first, last);
+    f64 total = 0, own = 0;
+    for (index s = first; s <= last; ++s) {
+      const f64 part = exp(logs[s] - largest);
+      total += part;
+      if (s == state) own = part;
+    }
+    return own / total;
   }
 };
 
@@ -87,14 +103,13 @@ struct CtcBackward : CtcPaths<T> {
     typedef CtcPaths<T> Paths;
     const index row = p.sequences * p.states, logs = p.step * row + sequence * p.states;
     f64 gradient = p.in3[logs + state];
-    const f64 here = p.in2[logs + state];
-    if (p.step == p.length || here == -inf<f64>()) return gradient;
+    if (p.step == p.length || p.in2[logs + state] == -inf<f64>()) return gradient;
     for (index next = state; next < p.states && next <= state + 2; ++next) {
-      const f64 all = p.in2[logs + row + next], later = own[row + next - state];
+      const f64 later = own[row + next - state];
+      const index first = Paths::first_before(p, sequence, next);
       // Behind the end of a sequence, where all are 0, activations may be anything.
-      if (later == 0 || all == -inf<f64>() || Paths::first_before(p, sequence, next) > state) continue;
-      const f64 brought = here + Paths::log_probability(p, p.step, sequence, next);
-      gradient += exp(brought - all) * later;
+      if (later == 0 || p.in2[logs + row + next] == -inf<f64>() || first > state) continue;
+      gradient += Paths::share(p.in2 + logs, first, next, state) * later;
     }
     return gradient;
   }

@@ -92,17 +92,19 @@ struct Sequence {
   bool leads(std::size_t from, std::size_t to) const {
     return from == to || from + 1 == to || (from + 2 == to && to % 2 == 1 && emits[from] != emits[to]);
   }
-  /// log(sum(exp(logs))) of the states that lead to that one.
-  double arriving(const std::vector<double>& logs, std::size_t to) const {
+  /// The sum of exp(logs) of the states that lead to that one is exp(largest) total.
+  struct Arriving {
     double largest = nothing, total = 0;
+  };
+  Arriving arriving(const std::vector<double>& logs, std::size_t to) const {
+    Arriving all;
     for (std::size_t from = 0; from < logs.size(); ++from) {
-      if (leads(from, to) && (logs[from] > largest || std::isnan(logs[from]))) largest = logs[from];
+      if (leads(from, to) && (logs[from] > all.largest || std::isnan(logs[from]))) all.largest = logs[from];
     }
-    if (largest == nothing) return nothing;
-    for (std::size_t from = 0; from < logs.size(); ++from) {
-      if (leads(from, to)) total += std::exp(logs[from] - largest);
+    for (std::size_t from = 0; from < logs.size() && all.largest != nothing; ++from) {
+      if (leads(from, to)) all.total += std::exp(logs[from] - all.largest);
     }
-    return largest + std::log(total);
+    return all;
   }
 };
 
@@ -121,7 +123,9 @@ Array evaluate_paths(const EvaluateContext& c) {
         const std::int64_t emitted = sequence.emits[s], at = ((step - 1) * paths.sequences + b) * paths.classes;
         if (step > 0) {
           const bool known = emitted >= 0 && emitted < paths.classes;
-          logs[s] = sequence.arriving(before, s) + (known ? given.as_double(at + emitted) : nothing);
+          const auto [largest, total] = sequence.arriving(before, s);
+          logs[s] = (largest == nothing ? nothing : largest + std::log(total)) +
+                    (known ? given.as_double(at + emitted) : nothing);
         }
         out[static_cast<std::size_t>((step * paths.sequences + b) * paths.states) + s] = logs[s];
       }
@@ -189,9 +193,10 @@ Array evaluate_paths_grad(const EvaluateContext& c) {
       std::vector<double> gradient(given.begin() + row, given.begin() + row + paths.states);
       for (std::size_t to = 0; to < states && step < paths.length; ++to) {
         if (later[to] == 0) continue;
-        const double total = sequence.arriving(at, to);
+        const auto [largest, total] = sequence.arriving(at, to);
         for (std::size_t from = 0; from <= to; ++from) {
-          if (sequence.leads(from, to) && at[from] != nothing) gradient[from] += std::exp(at[from] - total) * later[to];
+          if (sequence.leads(from, to) && at[from] != nothing)
+            gradient[from] += std::exp(at[from] - largest) / total * later[to];
         }
       }
       for (std::size_t s = 0; s < states; ++s) {

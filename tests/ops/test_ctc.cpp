@@ -185,6 +185,12 @@ TEST_CASE("ctc of long sequences and far activations", "[ctc]") {
   const auto late = f(blanks, matrix_of({{}}, 1), Array(Longs{5}));
   CHECK(std::isnan(late[0].as_double(0)));
   for (std::int64_t i = 0; i < 8; ++i) CHECK((i < 6 ? late[1].as_double(i) == 0 : std::isnan(late[1].as_double(i))));
+  // All paths have the huge logarithm of one step, and no digits beside it. Before that step their shares still add up
+  // to 1, so that the gradient by a class that none of them emits is its probability.
+  Array unlikely = Array::zeros(DType::float32, {5, 1, 4});
+  unlikely.at<float>(3, 0, 3) = 1e38f;
+  const auto shares = f(unlikely, matrix_of({{1}}, 1), Array(Longs{5}));
+  for (std::int64_t step = 0; step < 3; ++step) CHECK(shares[1].as_double(4 * step + 3) == Approx(0.25).epsilon(1e-6));
 }
 
 TEST_CASE("ctc of a batch, and its Jacobian", "[ctc]") {

@@ -93,6 +93,7 @@ def test_functions_of_an_order():
 def test_rounding():
     x = np.array([0.5, -2.5, 1.26, 149.0])
     np.testing.assert_array_equal(evaluated(T.round, x), np.round(x))
+    np.testing.assert_array_equal(evaluated(lambda v: T.round(v, np.int8(1)), x), np.round(x, 1))
     np.testing.assert_array_equal(evaluated(lambda v: T.round(v, 1), x), np.round(x, 1))
     np.testing.assert_array_equal(evaluated(lambda v: T.round(v, -1), x), np.round(x, -1))
     np.testing.assert_array_equal(evaluated(lambda v: T.round(v, "half_away_from_zero"), x), [1, -3, 1, 149])

@@ -56,6 +56,10 @@ def test_operands():
     refused(croton.ValueError, "64 bits", lambda: X + 2**64)
     refused(croton.TypeError, "float32", T.cast, X, "floot")
     refused(croton.TypeError, "dtype", X.astype, "x")
+    refused(croton.TypeError, "number of decimals is a whole number, not Variable", T.round, X, T.iscalar())
+    refused(croton.TypeError, "'nuc'", T.norm, X, "nuc")
+    refused(croton.TypeError, "dict", X.sum().eval, [np.zeros((2, 2), np.float32)])
+    refused(croton.TypeError, "keys are variables", X.sum().eval, {"x": np.zeros((2, 2), np.float32)})
 
 
 def test_indices_and_axes():

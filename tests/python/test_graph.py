@@ -113,6 +113,13 @@ def test_reductions_over_several_axes_and_with_dtypes():
     check(b.any(), np.asarray((A > 0).any()), (b, A > 0))
 
 
+def test_norms():
+    x = T.fmatrix("x")
+    for order in [1, 2, np.inf, -np.inf, 0, 2.5]:
+        check(T.norm(x, order, axis=1), np.linalg.norm(A, order, axis=1), (x, A), rtol=1e-6)
+    check(T.norm(x, "fro"), np.linalg.norm(A, "fro"), (x, A), rtol=1e-6)
+
+
 def test_views():
     x = T.tensor3("x", "float32")
     a = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
