@@ -20,6 +20,7 @@
 #include "kernel_cache.hpp"
 #include "runtime/cpu/blas.hpp"
 #include "runtime/cpu/compiler.hpp"
+#include "runtime/cpu/openblas.hpp"
 #include "runtime/cpu/threads.hpp"
 #include "runtime/cuda/blaslt.hpp"
 #include "runtime/cuda/device.hpp"
@@ -119,18 +120,15 @@ State check_blas() {
   if (cpu::Blas::available(&why)) {
     const cpu::Blas& blas = cpu::Blas::instance();
     std::string text = blas.name() + (blas.core().empty() ? "" : ", kernels for " + blas.core());
-#if defined(__x86_64__)
-    // A build that is older than the processor, or a variable, may ask for AVX2: products then take about twice as
-    // long.
-    const bool behind = blas.core() == "Haswell" || blas.core() == "Zen";
-    if (behind && __builtin_cpu_supports("avx512f")) {
+    const std::string better = cpu::better_core(blas.core(), cpu::vector_width());
+    if (!blas.taken_for().empty())
+      text += "\nCroton asked for them: this version takes the processor for " + blas.taken_for();
+    else if (!better.empty())
       text +=
-          std::getenv("OPENBLAS_CORETYPE") != nullptr
-              ? "\nthis processor has AVX-512, but OPENBLAS_CORETYPE is set in the environment: products are slower"
-              : "\nthis processor has AVX-512, which this version does not know of: set OPENBLAS_CORETYPE=SkylakeX in "
-                "the\nenvironment before the program starts, or install a newer one (pip install scipy-openblas32)";
-    }
-#endif
+          base::environment("OPENBLAS_CORETYPE")
+              ? "\nOPENBLAS_CORETYPE asks for them in the environment: with " + better + " products are faster"
+              : "\nthis processor could run those for " + better +
+                    ", which are faster: this build has others only\n(pip install scipy-openblas32 for one that does)";
     print(State::ok, "BLAS", text);
     return State::ok;
   }

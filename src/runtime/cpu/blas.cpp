@@ -15,6 +15,8 @@
 
 #include <croton/error.hpp>
 
+#include "base/environment.hpp"
+#include "runtime/cpu/openblas.hpp"
 #include "runtime/cpu/threads.hpp"
 
 namespace croton::runtime::cpu {
@@ -72,18 +74,44 @@ struct BlasLoader {
 
   /// Returns why the library cannot be used; empty if it can.
   std::string load(const std::string& place) {
-    library = dlopen(place.c_str(), RTLD_LAZY | RTLD_LOCAL);
-    if (!library) return dlerror();
+    if (!open(place)) return dlerror();
+    if (!ask_for_better_core(place)) return dlerror();
     std::string fault = prepare(place);
     if (!fault.empty()) {
       dlclose(library);
-      blas.sgemm_ = nullptr;
-      blas.dgemm_ = nullptr;
+      blas = Blas();
     }
     return fault;
   }
 
  private:
+  bool open(const std::string& place) {
+    library = dlopen(place.c_str(), RTLD_LAZY | RTLD_LOCAL);
+    return library != nullptr;
+  }
+
+  /// The core whose kernels OpenBLAS runs; empty for other libraries.
+  std::string openblas_core() const {
+    for (const char* candidate : {"", "scipy_"})
+      if (auto core = symbol<const char* (*)()>(library, std::string(candidate) + "openblas_get_corename"))
+        return core();
+    return "";
+  }
+
+  /// Where OpenBLAS runs kernels for an older processor and the user has not asked for them, loads it anew and asks for
+  /// others. It keeps its own if something else in the process had loaded it before, or if it has no others. Returns
+  /// false if it cannot be loaded.
+  bool ask_for_better_core(const std::string& place) {
+    const std::string chosen = openblas_core();
+    const std::string better = better_core(chosen, vector_width());
+    if (better.empty() || base::environment("OPENBLAS_CORETYPE")) return true;
+    const WithVariable asked("OPENBLAS_CORETYPE=" + better);
+    dlclose(library);
+    if (!open(place)) return false;
+    if (openblas_core() != chosen) blas.taken_for_ = chosen;
+    return true;
+  }
+
   std::string prepare(const std::string& place) {
     for (const char* candidate : {"", "scipy_"}) {
       prefix = candidate;
@@ -104,7 +132,7 @@ struct BlasLoader {
   std::string identify() {
     if (auto config = symbol<const char* (*)()>(library, prefix + "openblas_get_config")) {
       const std::string text = config();  // "OpenBLAS 0.3.21 NO_LAPACKE DYNAMIC_ARCH ..."
-      if (auto core = symbol<const char* (*)()>(library, prefix + "openblas_get_corename")) blas.core_ = core();
+      blas.core_ = openblas_core();
       return text.find("USE64BITINT") != std::string::npos ? "" : text.substr(0, text.find(' ', text.find(' ') + 1));
     }
     if (auto set_interface = symbol<int (*)(int)>(library, "MKL_Set_Interface_Layer")) {
@@ -399,7 +427,8 @@ MatrixProduct checked(const MatrixProduct& product) {
   check_stored("A", p.lda, a_rows, a_columns);
   check_stored("B", p.ldb, b_rows, b_columns);
   check_stored("C", p.ldc, p.m, p.n);
-  if (p.batch > 1 && p.m > 0 && p.n > 0 && p.stride_c < (p.m - 1) * p.ldc + p.n) refuse("the results of a batch overlap");
+  if (p.batch > 1 && p.m > 0 && p.n > 0 && p.stride_c < (p.m - 1) * p.ldc + p.n)
+    refuse("the results of a batch overlap");
   p.lda = valid_ld(p.lda, a_rows, a_columns);
   p.ldb = valid_ld(p.ldb, b_rows, b_columns);
   p.ldc = valid_ld(p.ldc, p.m, p.n);

@@ -52,6 +52,9 @@ class Blas {
   const std::string& name() const { return name_; }
   /// The processor whose kernels OpenBLAS runs: "SkylakeX"; empty for other libraries.
   const std::string& core() const { return core_; }
+  /// The processor that OpenBLAS had taken this one for, where it runs other kernels because Croton asked for them;
+  /// else empty.
+  const std::string& taken_for() const { return taken_for_; }
   /// One product (`batch` is not looked at) on the calling thread, unsplit; without a library as gemm_fallback. The
   /// sizes must have been checked.
   void gemm(const MatrixProduct& product) const noexcept;
@@ -65,7 +68,7 @@ class Blas {
 
   std::string name_ = "none";
   std::string missing_;  // why there is no library
-  std::string core_;
+  std::string core_, taken_for_;
   Sgemm sgemm_ = nullptr;
   Dgemm dgemm_ = nullptr;
 };

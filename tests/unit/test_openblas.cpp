@@ -1,0 +1,141 @@
+// Which kernels OpenBLAS runs on a processor that it does not know, by a stand-in for the library.
+#include <dlfcn.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "catch.hpp"
+#include "runtime/cpu/blas.hpp"
+#include "runtime/cpu/openblas.hpp"
+
+namespace {
+
+using croton::runtime::cpu::better_core;
+using croton::runtime::cpu::Blas;
+using croton::runtime::cpu::vector_width;
+using croton::runtime::cpu::VectorWidth;
+using croton::runtime::cpu::WithVariable;
+
+/// Sets or, with no value, removes an environment variable, and puts back what was there.
+class Variable {
+ public:
+  Variable(const char* name, const char* value) : name_(name) {
+    if (const char* before = std::getenv(name)) before_ = before;
+    set(value);
+  }
+  ~Variable() { set(before_ ? before_->c_str() : nullptr); }
+  Variable(const Variable&) = delete;
+  Variable& operator=(const Variable&) = delete;
+
+ private:
+  void set(const char* value) const {
+    if (value)
+      setenv(name_, value, 1);
+    else
+      unsetenv(name_);
+  }
+  const char* name_;
+  std::optional<std::string> before_;
+};
+
+/// A copy of the stand-in of its own: a library that was used once stays in the process.
+class Library {
+ public:
+  Library() {
+    static int count = 0;
+    path_ = std::filesystem::temp_directory_path() /
+            ("libcroton_fake_openblas_" + std::to_string(getpid()) + "_" + std::to_string(++count) + ".so");
+    std::filesystem::copy_file(CROTON_FAKE_OPENBLAS, path_, std::filesystem::copy_options::overwrite_existing);
+  }
+  ~Library() {
+    Blas::configure("auto");
+    std::filesystem::remove(path_);
+  }
+  Library(const Library&) = delete;
+  Library& operator=(const Library&) = delete;
+
+  const Blas& use() const {
+    Blas::configure(path_.string());
+    return Blas::instance();
+  }
+  std::string path() const { return path_.string(); }
+
+ private:
+  std::filesystem::path path_;
+};
+
+}  // namespace
+
+TEST_CASE("a better core is chosen by what the processor can do", "[blas]") {
+  CHECK(better_core("Prescott", VectorWidth::bits512) == "SkylakeX");
+  CHECK(better_core("Haswell", VectorWidth::bits512) == "SkylakeX");
+  CHECK(better_core("Zen", VectorWidth::bits512) == "SkylakeX");
+  CHECK(better_core("Prescott", VectorWidth::bits256) == "Haswell");
+  CHECK(better_core("Barcelona", VectorWidth::bits256) == "Haswell");
+  for (const char* as_good : {"Haswell", "Zen", "Excavator"}) CHECK(better_core(as_good, VectorWidth::bits256).empty());
+  CHECK(better_core("Prescott", VectorWidth::bits128).empty());
+  for (const char* newer : {"SkylakeX", "Cooperlake", "SapphireRapids", "ARMV8", "a name of tomorrow", ""})
+    for (VectorWidth width : {VectorWidth::bits128, VectorWidth::bits256, VectorWidth::bits512})
+      CHECK(better_core(newer, width).empty());
+}
+
+TEST_CASE("a variable is there for a while, and the environment is left as it was", "[blas]") {
+  const Variable none("CROTON_TEST_VARIABLE", nullptr);
+  char** const before = environ;
+  {
+    const WithVariable with("CROTON_TEST_VARIABLE=some value");
+    REQUIRE(std::getenv("CROTON_TEST_VARIABLE") != nullptr);
+    CHECK(std::getenv("CROTON_TEST_VARIABLE") == std::string("some value"));
+    CHECK((std::getenv("PATH") == nullptr || *std::getenv("PATH") != '\0'));
+  }
+  CHECK(environ == before);
+  CHECK(std::getenv("CROTON_TEST_VARIABLE") == nullptr);
+  {
+    const Variable other("CROTON_TEST_OTHER", nullptr);
+    {
+      const WithVariable with("CROTON_TEST_VARIABLE=2");
+      setenv("CROTON_TEST_OTHER", "kept", 1);
+    }
+    CHECK(std::getenv("CROTON_TEST_OTHER") == std::string("kept"));
+    unsetenv("CROTON_TEST_VARIABLE");
+  }
+}
+
+TEST_CASE("OpenBLAS runs kernels for this processor where it took it for an old one", "[blas]") {
+  const Variable none("OPENBLAS_CORETYPE", nullptr);
+  const Library library;
+  const Blas& blas = library.use();
+  CHECK(blas.name().starts_with("OpenBLAS 9.9.9 ("));
+  const std::string better = better_core("Prescott", vector_width());
+  CHECK(blas.core() == (better.empty() ? "Prescott" : better));
+  CHECK(blas.taken_for() == (better.empty() ? "" : "Prescott"));
+  CHECK(std::getenv("OPENBLAS_CORETYPE") == nullptr);
+}
+
+TEST_CASE("OpenBLAS keeps the kernels that the user asks for, and those that fit", "[blas]") {
+  {
+    const Variable asked("OPENBLAS_CORETYPE", "Nehalem");
+    const Library library;
+    CHECK(library.use().core() == "Nehalem");
+    CHECK(library.use().taken_for().empty());
+  }
+  {
+    const Variable none("OPENBLAS_CORETYPE", nullptr), knows("FAKE_OPENBLAS_CORE", "SapphireRapids");
+    const Library library;
+    CHECK(library.use().core() == "SapphireRapids");
+    CHECK(library.use().taken_for().empty());
+  }
+}
+
+TEST_CASE("OpenBLAS that something else has loaded is taken as it is", "[blas]") {
+  const Variable none("OPENBLAS_CORETYPE", nullptr);
+  const Library library;
+  void* earlier = dlopen(library.path().c_str(), RTLD_NOW | RTLD_LOCAL);
+  REQUIRE(earlier != nullptr);
+  CHECK(library.use().core() == "Prescott");
+  CHECK(library.use().taken_for().empty());
+  dlclose(earlier);
+}
