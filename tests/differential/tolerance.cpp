@@ -411,6 +411,7 @@ class Runs {
       run_again(node, from, error, wild, k, state);
     }
     if (!state.lost) add_coincidences(node, from, state);
+    if (!state.lost) add_lowest_exponents(node, from, state);
     if (state.lost) std::fill(std::begin(state.runs), std::end(state.runs), state.truth);
   }
 
@@ -536,6 +537,20 @@ class Runs {
       for (int k = 0; either && k < samples; ++k) {
         if (same_memory(state.runs[k], state.truth)) state.runs[k] = state.truth.copy();
         state.runs[k].data<bool>()[static_cast<std::size_t>(i)] = (k >> stride) % 2 == 1;
+      }
+    }
+  }
+
+  /// The exponent of a number that may be 0 may be as low as exponents go, while that of 0 is 0.
+  static void add_lowest_exponents(const ct::builder::Node& node, const std::vector<const NodeState*>& from,
+                                   NodeState& state) {
+    if (node.op->name != "frexp_exponent") return;
+    const Format f = format_of(from[0]->truth.dtype());
+    for (std::int64_t i = 0; i < state.truth.size(); ++i) {
+      if (!may_be_zero(*from[0], operand_position(from[0]->truth, state.truth.shape(), i))) continue;
+      for (int k = 0; k < samples; ++k) {
+        if (same_memory(state.runs[k], state.truth)) state.runs[k] = state.truth.copy();
+        state.runs[k].data<std::int32_t>()[static_cast<std::size_t>(i)] = k % 2 == 0 ? f.least_exponent - f.digits : 0;
       }
     }
   }
