@@ -10,6 +10,7 @@
 #include "catch.hpp"
 #include "runtime/cpu/blas.hpp"
 #include "runtime/cpu/openblas.hpp"
+#include "temporary_folder.hpp"
 
 namespace {
 
@@ -18,6 +19,7 @@ using croton::runtime::cpu::Blas;
 using croton::runtime::cpu::vector_width;
 using croton::runtime::cpu::VectorWidth;
 using croton::runtime::cpu::WithVariable;
+using croton::test::TemporaryFolder;
 
 /// Sets or, with no value, removes an environment variable, and puts back what was there.
 class Variable {
@@ -44,27 +46,20 @@ class Variable {
 /// A copy of the stand-in of its own: a library that was used once stays in the process.
 class Library {
  public:
-  Library() {
-    static int count = 0;
-    path_ = std::filesystem::temp_directory_path() /
-            ("libcroton_fake_openblas_" + std::to_string(getpid()) + "_" + std::to_string(++count) + ".so");
-    std::filesystem::copy_file(CROTON_FAKE_OPENBLAS, path_, std::filesystem::copy_options::overwrite_existing);
-  }
-  ~Library() {
-    Blas::configure("auto");
-    std::filesystem::remove(path_);
-  }
+  Library() { std::filesystem::copy_file(CROTON_FAKE_OPENBLAS, path_); }
+  ~Library() { Blas::configure("auto"); }
   Library(const Library&) = delete;
   Library& operator=(const Library&) = delete;
 
   const Blas& use() const {
-    Blas::configure(path_.string());
+    Blas::configure(path());
     return Blas::instance();
   }
   std::string path() const { return path_.string(); }
 
  private:
-  std::filesystem::path path_;
+  TemporaryFolder folder_;
+  std::filesystem::path path_ = folder_ / "libopenblas.so";
 };
 
 }  // namespace
