@@ -44,6 +44,13 @@ CT_DEVICE unsigned long long bits_of(double x) { return (unsigned long long)__do
 CT_DEVICE float float_from_bits(unsigned int bits) { return __uint_as_float(bits); }
 CT_DEVICE double double_from_bits(unsigned long long bits) { return __longlong_as_double((long long)bits); }
 
+// Words of 32 bits and the two halves of their product.
+typedef unsigned int word32;
+CT_DEVICE word32 multiply_words(word32 a, word32 b, word32& high) {
+  high = __umulhi(a, b);
+  return a * b;
+}
+
 // The upper half of the 128-bit product.
 CT_DEVICE unsigned long long multiply_high(unsigned long long a, unsigned long long b) { return __umul64hi(a, b); }
 

@@ -68,6 +68,12 @@ CT_OWN unsigned long long bits_of(double x) { return __builtin_bit_cast(unsigned
 CT_OWN float float_from_bits(unsigned int bits) { return __builtin_bit_cast(float, bits); }
 CT_OWN double double_from_bits(unsigned long long bits) { return __builtin_bit_cast(double, bits); }
 
+typedef unsigned int word32;
+CT_OWN word32 multiply_words(word32 a, word32 b, word32& high) {
+  high = word32(((unsigned long long)a * b) >> 32);
+  return a * b;
+}
+
 CT_OWN unsigned long long multiply_high(unsigned long long a, unsigned long long b) {
   return (unsigned long long)(((unsigned __int128)a * b) >> 64);
 }

@@ -46,6 +46,14 @@ CT_DEVICE double double_from_bits(unsigned long long bits) {
   return x;
 }
 
+// Words of 32 bits, in 64 so that loops vectorise, and the two halves of their product.
+typedef unsigned long long word32;
+CT_DEVICE word32 multiply_words(word32 a, word32 b, word32& high) {
+  const unsigned long long product = a * b;
+  high = product >> 32;
+  return product & 0xffffffffull;
+}
+
 // The upper half of the 128-bit product. Four 32-bit products, because loops vectorise these and not a 128-bit type.
 CT_DEVICE unsigned long long multiply_high(unsigned long long a, unsigned long long b) {
   const unsigned long long low = 0xffffffffull;

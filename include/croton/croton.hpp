@@ -17,6 +17,7 @@
 #include <croton/op.hpp>
 #include <croton/ops.hpp>
 #include <croton/products.hpp>
+#include <croton/random.hpp>
 #include <croton/shared.hpp>
 #include <croton/sorting.hpp>
 #include <croton/type.hpp>

@@ -865,8 +865,9 @@ Text emit_group(std::span<const Part> parts, Target target) {
 
 std::string prelude(Target target, bool simulator) {
   static constexpr std::string_view common[] = {
-      "common/numeric.cuh", "common/math.cuh",    "common/special.cuh", "common/incomplete_gamma.cuh",
-      "common/bessel.cuh",  "common/complex.cuh", "common/body.cuh",    "common/combine.cuh"};
+      "common/numeric.cuh",          "common/math.cuh",   "common/special.cuh",
+      "common/incomplete_gamma.cuh", "common/bessel.cuh", "common/random.cuh",
+      "common/complex.cuh",          "common/body.cuh",   "common/combine.cuh"};
   static constexpr std::string_view cpu[] = {"cpu/pointwise.hpp", "cpu/tiles.hpp", "cpu/row.hpp",
                                              "cpu/column.hpp",    "cpu/split.hpp", "cpu/group.hpp"};
   static constexpr std::string_view cuda[] = {"pointwise.cuh", "tiles.cuh", "row.cuh",

@@ -56,6 +56,7 @@ class Finder {
   Regions run() {
     must_store();
     find_cheap();
+    store_repeated();
     bound_reads();
     bound_depth();
     for (NodeId id = 0; id < arena_.size(); ++id) {
@@ -120,6 +121,25 @@ class Finder {
       if (!from_stored) cost[id] = cheap_cost + 1;
       cheap_[id] = options_.join && (kind == Kind::Map || kind == Kind::Check) && from_stored &&
                    cost[id] <= cheap_cost && loads[id] <= max_cheap_loads;
+    }
+  }
+
+  /// Random numbers are drawn again by each reader, which costs as much as to read them back; but not by one that would
+  /// draw an element many times, as it is repeated along an axis.
+  void store_repeated() {
+    std::vector<bool> drawn(arena_.size(), false);
+    for (NodeId id = 0; id < arena_.size(); ++id) {
+      if (!result_.computed[id]) continue;
+      const expr::Op& op = arena_.op(id);
+      const bool repeats = op.kind == Kind::Map || op.kind == Kind::Check || op.name == "alloc";
+      for (const NodeId input : arena_.inputs(id)) {
+        if (!drawn[input] || arena_.type(input).rank() == 0) continue;
+        if (repeats && !arena_.same_shape(arena_.type(id).shape, arena_.type(input).shape))
+          must_store_[input] = true;
+        else if (is_virtual(id))
+          drawn[id] = true;
+      }
+      if (op.element_cost > cheap_cost) drawn[id] = true;
     }
   }
 

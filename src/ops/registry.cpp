@@ -31,6 +31,7 @@ const Registry& Registry::instance() {
     register_elementwise(all);
     register_functions(all);
     register_special(all);
+    register_random(all);
     register_reduce(all);
     register_view(all);
     register_subtensor(all);

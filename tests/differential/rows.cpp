@@ -394,6 +394,7 @@ const std::vector<Row>& functions_of_ops() {
       {"alloc", one_of_any, MAKE([&] { std::vector<ct::Operand> shape{2}; for (const Variable& size : in[0].shape()) shape.emplace_back(size); return ct::alloc(in[0], shape); }())},
       {"shape", axis_and_size, MAKE(in[0].shape(static_cast<int>(p.n[0])))},
       {"arange", axis_and_size, MAKE(ct::arange(in[0].shape(static_cast<int>(p.n[0]))))},
+      {"random_bits", one_of_any, MAKE(ct::random_bits(Array{std::uint64_t{7}, std::uint64_t{1}}, in[0].shape()))},
       {"cast", to_dtype, MAKE(ct::cast(in[0], p.dtype))},
       {"softmax", along_axis, MAKE(ct::nnet::softmax(in[0], static_cast<int>(p.n[0])))},
       {"log_softmax", along_axis, MAKE(ct::nnet::log_softmax(in[0], static_cast<int>(p.n[0])))},

@@ -1,0 +1,386 @@
+// The distributions, composed of random_bits, the rows of random.cpp and what else there is.
+#include <croton/complex.hpp>
+#include <croton/elementwise.hpp>
+#include <croton/indexing.hpp>
+#include <croton/ops.hpp>
+#include <croton/random.hpp>
+#include <croton/sorting.hpp>
+#include <croton/views.hpp>
+
+#include <fmt/format.h>
+
+#include <mutex>
+#include <random>
+
+#include "base/config.hpp"
+#include "builder/gradient_context.hpp"
+#include "ops/parts.hpp"
+
+namespace croton {
+namespace {
+
+using builder::describe;
+using builder::number;
+
+/// SplitMix64 (Steele, Lea and Flood 2014): a bijection of 64 bits.
+std::uint64_t mixed(std::uint64_t x) {
+  x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9u;
+  x = (x ^ (x >> 27)) * 0x94D049BB133111EBu;
+  return x ^ (x >> 31);
+}
+std::uint64_t key_of(std::uint64_t seed, std::uint64_t draw) { return mixed(seed + (draw + 1) * 0x9E3779B97F4A7C15u); }
+
+Array state_of(std::uint64_t key, std::uint64_t count) { return Array{key, count}; }
+
+}  // namespace
+
+struct RandomStreams::Shared {
+  mutable std::mutex mutex;
+  std::uint64_t seed = 0;
+  std::vector<SharedVariable> states;
+  std::vector<Variable> next;
+};
+
+/// One draw: its state, its shape, and the numbers that its elements have.
+class RandomStreams::Draw {
+ public:
+  /// `parameters` broadcast to the shape, or give it.
+  Draw(const RandomStreams& streams, std::string_view name, const DrawShape& shape,
+       const std::vector<Operand>& parameters, Where where)
+      : name_(name), where_(where) {
+    for (const Operand& parameter : parameters) {
+      if (is_complex(parameter.variable.dtype())) refuse(parameter, "a parameter is a real number");
+    }
+    if (shape.sizes()) {
+      sizes_ = *shape.sizes();
+      for (const Operand& size : sizes_) check_size(size);
+      for (const Operand& parameter : parameters) {
+        if (static_cast<std::size_t>(parameter.variable.rank()) > sizes_.size())
+          refuse(parameter, fmt::format("a parameter of {} dimension(s) for a shape of {}", parameter.variable.rank(),
+                                        sizes_.size()));
+      }
+    } else if (!parameters.empty()) {
+      Variable all = parameters[0].variable;
+      for (const Operand& parameter : parameters) all = all + parameter;  // of which only the shape is used
+      for (const Variable& size : all.shape()) sizes_.emplace_back(size);
+    }
+    state_ = new_state(*streams.shared_, where);
+  }
+
+  const std::vector<Operand>& sizes() const { return sizes_; }
+  void add_axis(const Operand& size) {
+    check_size(size);
+    sizes_.push_back(size);
+  }
+  /// The same numbers for other positions.
+  Draw with_sizes(std::vector<Operand> sizes) const {
+    Draw other = *this;
+    other.sizes_ = std::move(sizes);
+    return other;
+  }
+  std::string line() const { return fmt::format("{} ({})", name_, describe(where_)); }
+
+  Variable bits(bool high = false) const {
+    std::vector<Variable> inputs{state_};
+    for (const Operand& size : sizes_) inputs.push_back(size.variable);
+    return builder::apply("random_bits", inputs, {{"high", std::int64_t{high}}}, where_);
+  }
+  /// Between 0 and 1, of a dtype in which kernels compute.
+  Variable unit(DType dtype) const { return map(dtype == DType::float64 ? "unit64" : "unit32", {bits()}); }
+  Variable standard_normal(DType dtype) const {
+    return dtype == DType::float64 ? map("normal64", {bits(), bits(true)}) : map("normal32", {bits()});
+  }
+  /// A row of random.cpp that draws as often as it needs; `second`: another number for the same element.
+  Variable sample(std::string_view row, const std::vector<Operand>& parameters, bool second = false) const {
+    Variable count = state_[1];
+    if (second) count = count | constant(Array(std::uint64_t{1} << 63));
+    Variable total = constant(Array(std::int64_t{1}));
+    for (const Operand& size : sizes_) total = total * cast(size, DType::int64);
+    std::vector<Variable> inputs{state_[0], count, cast(reshape(arange(total), sizes_), DType::uint64)};
+    for (const Operand& parameter : parameters)
+      inputs.push_back(map("bits_of_double", {cast(parameter, DType::float64)}));
+    return map(row, inputs);
+  }
+
+  /// The dtype of real numbers; TypeError for another.
+  DType real_dtype(std::optional<DType> dtype) const {
+    const DType result = dtype.value_or(base::config().float_x());
+    if (!is_float(result))
+      throw TypeError(
+          fmt::format("{}: dtype {}; real numbers are floats: cast them afterwards", line(), name_of(result)));
+    return result;
+  }
+  void check_whole(DType dtype) const {
+    if (is_complex(dtype)) throw TypeError(fmt::format("{}: dtype {}; it must be real", line(), name_of(dtype)));
+  }
+  [[noreturn]] void refuse(const Operand& what, const std::string& why) const {
+    throw TypeError(fmt::format("{}: {}: {}", line(), describe(what.variable), why));
+  }
+
+ private:
+  static SharedVariable new_state(Shared& shared, Where where) {
+    const std::lock_guard lock(shared.mutex);
+    const std::size_t n = shared.states.size();
+    SharedVariable state =
+        croton::shared(state_of(key_of(shared.seed, n), 0), {.name = fmt::format("random_{}", n)}, where);
+    const Variable next = state + constant(state_of(0, 1));
+    state.set_default_update(next);
+    shared.states.push_back(state);
+    shared.next.push_back(next);
+    return state;
+  }
+  void check_size(const Operand& size) const {
+    if (!is_discrete(size.variable.dtype()) || size.variable.rank() != 0)
+      refuse(size, "a size must be an integer scalar");
+  }
+  Variable map(std::string_view row, const std::vector<Variable>& inputs) const {
+    return builder::apply(row, inputs, {}, where_);
+  }
+
+  std::string name_;
+  Where where_;
+  std::vector<Operand> sizes_;
+  SharedVariable state_;
+};
+
+Variable random_bits(Operand state, const DrawShape& shape, Where where) {
+  std::vector<Variable> inputs{state.variable};
+  if (shape.sizes()) {
+    for (const Operand& size : *shape.sizes()) inputs.push_back(size.variable);
+  }
+  return builder::apply("random_bits", inputs, {{"high", std::int64_t{0}}}, where);
+}
+
+// While a method runs, what it builds is said to come from its caller's line.
+
+RandomStreams::RandomStreams(Where where)
+    : RandomStreams(
+          [] {
+            std::random_device device;
+            return std::uint64_t{device()} << 32 | device();
+          }(),
+          where) {}
+RandomStreams::RandomStreams(std::uint64_t seed, Where) : shared_(std::make_shared<Shared>()) { shared_->seed = seed; }
+
+Variable RandomStreams::uniform(const DrawShape& shape, Operand low, Operand high, std::optional<DType> dtype,
+                                Where where) {
+  const builder::OriginScope origin(where);
+  const Draw draw(*this, "uniform", shape, {low, high}, where);
+  const DType result = draw.real_dtype(dtype), wide = compute_dtype(result);
+  Variable u = draw.unit(wide);
+  if (wide != result) {  // as many bits as it holds
+    const double steps = result == DType::float16 ? 1024 : 128;
+    u = (floor(u * number(steps, u)) + number(0.5, u)) * number(1 / steps, u);
+  }
+  const auto is = [](const Operand& x, double value) {
+    return x.variable.is_constant() && x.variable.rank() == 0 && x.variable.node()->value.as_double(0) == value;
+  };
+  if (is(low, 0) && is(high, 1)) return cast(u, result);
+  const Variable from = cast(low, wide);
+  return cast(from + (cast(high, wide) - from) * u, result);
+}
+
+Variable RandomStreams::normal(const DrawShape& shape, Operand mean, Operand deviation, std::optional<DType> dtype,
+                               Where where) {
+  const builder::OriginScope origin(where);
+  const Draw draw(*this, "normal", shape, {mean, deviation}, where);
+  const DType result = draw.real_dtype(dtype), wide = compute_dtype(result);
+  return cast(cast(mean, wide) + cast(deviation, wide) * draw.standard_normal(wide), result);
+}
+
+Variable RandomStreams::truncated_normal(const DrawShape& shape, Operand mean, Operand deviation,
+                                         std::optional<DType> dtype, Where where) {
+  const builder::OriginScope origin(where);
+  const Draw draw(*this, "truncated_normal", shape, {mean, deviation}, where);
+  const DType result = draw.real_dtype(dtype), wide = compute_dtype(result);
+  const Variable u = draw.unit(wide);
+  // The share of normal numbers between -2 and 2 is erf(sqrt(2)).
+  const Variable z = number(1.4142135623730951, u) * erfinv((2 * u - 1) * number(0.9544997361036416, u));
+  return cast(cast(mean, wide) + cast(deviation, wide) * z, result);
+}
+
+Variable RandomStreams::exponential(const DrawShape& shape, Operand scale, std::optional<DType> dtype, Where where) {
+  const builder::OriginScope origin(where);
+  const Draw draw(*this, "exponential", shape, {scale}, where);
+  const DType result = draw.real_dtype(dtype), wide = compute_dtype(result);
+  return cast(cast(scale, wide) * -log(draw.unit(wide)), result);
+}
+
+Variable RandomStreams::gamma(const DrawShape& shape, Operand alpha, Operand scale, std::optional<DType> dtype,
+                              Where where) {
+  const builder::OriginScope origin(where);
+  const Draw draw(*this, "gamma", shape, {alpha, scale}, where);
+  const DType result = draw.real_dtype(dtype), wide = compute_dtype(result);
+  return cast(cast(scale, wide) * cast(exp(draw.sample("sample_log_gamma", {alpha})), wide), result);
+}
+
+Variable RandomStreams::beta(const DrawShape& shape, Operand a, Operand b, std::optional<DType> dtype, Where where) {
+  const builder::OriginScope origin(where);
+  const Draw draw(*this, "beta", shape, {a, b}, where);
+  const DType result = draw.real_dtype(dtype);
+  // x / (x + y): where both are below all numbers their logarithms are not.
+  return cast(sigmoid(draw.sample("sample_log_gamma", {a}) - draw.sample("sample_log_gamma", {b}, true)), result);
+}
+
+Variable RandomStreams::integers(const DrawShape& shape, Operand low, Operand high, DType dtype, Where where) {
+  const builder::OriginScope origin(where);
+  const Draw draw(*this, "integers", shape, {low, high}, where);
+  draw.check_whole(dtype);
+  for (const Operand* bound : {&low, &high}) {
+    if (!is_discrete(bound->variable.dtype())) draw.refuse(*bound, "bounds are integers");
+  }
+  const auto known = [](const Operand& x) { return x.variable.is_constant() && x.variable.rank() == 0; };
+  const Variable from = cast(low, DType::int64), to = cast(high, DType::int64);
+  if (known(low) && known(high) && from.eval({}).item<std::int64_t>() >= to.eval({}).item<std::int64_t>()) {
+    throw ValueError(fmt::format("{}: no whole number is at least {} and below {}", draw.line(),
+                                 from.eval({}).to_string(), to.eval({}).to_string()));
+  }
+  // As uint64 the difference does not overflow.
+  const Variable count =
+      croton::where(from < to, cast(to, DType::uint64) - cast(from, DType::uint64), constant(Array(std::uint64_t{0})));
+  return cast(from + cast(builder::apply("random_below", {draw.bits(), count}, {}, where), DType::int64), dtype);
+}
+
+Variable RandomStreams::random_integers(const DrawShape& shape, Operand low, Operand high, DType dtype, Where where) {
+  const builder::OriginScope origin(where);
+  return integers(shape, low, high + 1, dtype, where);
+}
+
+Variable RandomStreams::bernoulli(const DrawShape& shape, Operand p, DType dtype, Where where) {
+  const builder::OriginScope origin(where);
+  const Draw draw(*this, "bernoulli", shape, {p}, where);
+  draw.check_whole(dtype);
+  const DType wide = is_float(p.variable.dtype()) ? compute_dtype(p.variable.dtype()) : base::config().float_x();
+  return cast(draw.unit(compute_dtype(wide)) < p, dtype);
+}
+
+Variable RandomStreams::binomial(const DrawShape& shape, Operand n, Operand p, DType dtype, Where where) {
+  const builder::OriginScope origin(where);
+  const Variable& trials = n.variable;
+  if (trials.is_constant() && trials.rank() == 0 && trials.node()->value.as_double(0) == 1)
+    return bernoulli(shape, p, dtype, where);
+  const Draw draw(*this, "binomial", shape, {n, p}, where);
+  draw.check_whole(dtype);
+  return cast(draw.sample("sample_binomial", {n, p}), dtype);
+}
+
+Variable RandomStreams::poisson(const DrawShape& shape, Operand lambda, DType dtype, Where where) {
+  const builder::OriginScope origin(where);
+  const Draw draw(*this, "poisson", shape, {lambda}, where);
+  draw.check_whole(dtype);
+  return cast(draw.sample("sample_poisson", {lambda}), dtype);
+}
+
+Variable RandomStreams::multinomial(const DrawShape& shape, Operand n, Operand pvals, DType dtype, Where where) {
+  const builder::OriginScope origin(where);
+  const Variable& p = pvals.variable;
+  DrawShape batch = shape;
+  if (!shape.sizes() && p.rank() > 0) {
+    std::vector<Variable> sizes = p.shape();
+    sizes.pop_back();
+    batch = DrawShape(sizes);
+  }
+  Draw draw(*this, "multinomial", batch, {}, where);
+  draw.check_whole(dtype);
+  if (p.rank() == 0) draw.refuse(pvals, "probabilities have an axis of classes, the last");
+  if (static_cast<std::size_t>(p.rank()) > draw.sizes().size() + 1)
+    draw.refuse(pvals,
+                fmt::format("probabilities of {} dimension(s) for a shape of {}", p.rank(), draw.sizes().size()));
+  if (n.variable.rank() != 0 || !is_discrete(n.variable.dtype())) draw.refuse(n, "n must be an integer scalar");
+  draw.add_axis(n);
+  // The class of a draw is how many classes end below it: one of probability 0 is none of them.
+  const Variable ends = cumsum(cast(p, DType::float64), -1);
+  const Variable total = ops::part_along(ends, ends.rank() - 1, -1, std::nullopt);
+  const Variable at = draw.unit(DType::float64) * total;
+  const Variable each = sum(cast(expand_dims(ends, ends.rank() - 1) < expand_dims(at, at.rank()), DType::int64), -1);
+  return cast(sum(cast(eq(expand_dims(each, each.rank()), arange(p.shape(-1))), DType::int64), -2), dtype);
+}
+
+Variable RandomStreams::choice(const DrawShape& shape, Operand a, Where where) { return choice(shape, a, {}, where); }
+Variable RandomStreams::choice(const DrawShape& shape, Operand a, const ChoiceOptions& options, Where where) {
+  const builder::OriginScope origin(where);
+  const Draw draw(*this, "choice", shape.sizes() ? shape : DrawShape{}, {}, where);
+  const Variable& given = a.variable;
+  if (given.rank() > 1 || (given.rank() == 0 && !is_discrete(given.dtype())))
+    draw.refuse(a, "a vector or an integer scalar is chosen from");
+  const Variable n = given.rank() == 1 ? given.shape(0) : cast(given, DType::int64);
+  Variable total = constant(Array(std::int64_t{1}));
+  for (const Operand& size : draw.sizes()) total = ops::size_arithmetic("mul", total, cast(size, DType::int64));
+  Variable positions;
+  if (options.replace && !options.p) {
+    positions = cast(builder::apply("random_below", {draw.bits(), cast(n, DType::uint64)}, {}, where), DType::int64);
+  } else {
+    Variable p;
+    if (options.p) {
+      p = cast(*options.p, DType::float64);
+      if (p.rank() != 1) draw.refuse(*options.p, "probabilities are a vector");
+      p = ops::stated(p, {Operand(n, where)}, "choice: a probability for each that is chosen from");
+    }
+    if (options.replace) {
+      const Variable ends = cumsum(p);
+      positions = searchsorted(ends, draw.unit(DType::float64) * ends[-1]);
+    } else {
+      // The largest of random numbers; with probabilities those of log p and Gumbel's distribution (Efraimidis and
+      // Spirakis 2006).
+      const Draw keys = draw.with_sizes({Operand(n, where)});
+      const Variable key = options.p ? log(p) - log(-log(keys.unit(DType::float64))) : keys.bits();
+      const Variable order = ops::part_along(argsort(options.p ? -key : key), 0, std::nullopt, Operand(total, where));
+      const Variable all =
+          ops::stated(order, {Operand(total, where)}, "choice without replacement: more than there are to choose from");
+      positions = reshape(all, draw.sizes());
+    }
+  }
+  return given.rank() == 1 ? take(given, positions) : positions;
+}
+
+Variable RandomStreams::permutation(Operand n, const DrawShape& shape, DType dtype, Where where) {
+  const builder::OriginScope origin(where);
+  Draw draw(*this, "permutation", shape.sizes() ? shape : DrawShape{}, {}, where);
+  draw.check_whole(dtype);
+  draw.add_axis(n);
+  return cast(argsort(draw.bits()), dtype);
+}
+
+Variable RandomStreams::shuffle_row_elements(Operand x, Where where) {
+  const builder::OriginScope origin(where);
+  const Draw draw(*this, "shuffle_row_elements", DrawShape(x.variable.shape()), {}, where);
+  if (x.variable.rank() == 0) draw.refuse(x, "a scalar has no elements to shuffle");
+  return take_along_axis(x, argsort(draw.bits()), -1);
+}
+
+void RandomStreams::seed(std::uint64_t seed) {
+  const std::lock_guard lock(shared_->mutex);
+  shared_->seed = seed;
+  for (std::size_t n = 0; n < shared_->states.size(); ++n) shared_->states[n].set_value(state_of(key_of(seed, n), 0));
+}
+
+RandomStreams RandomStreams::independent(std::uint64_t number, Where where) const {
+  const std::lock_guard lock(shared_->mutex);
+  return RandomStreams(mixed(mixed(shared_->seed) + number), where);
+}
+
+Array RandomStreams::state() const {
+  const std::lock_guard lock(shared_->mutex);
+  Array all = Array::empty(DType::uint64, {static_cast<std::int64_t>(shared_->states.size()), 2});
+  for (std::size_t n = 0; n < shared_->states.size(); ++n)
+    all.row(static_cast<std::int64_t>(n)).copy_from(shared_->states[n].get_value());
+  return all;
+}
+
+void RandomStreams::set_state(const Array& state) {
+  const std::lock_guard lock(shared_->mutex);
+  const auto count = static_cast<std::int64_t>(shared_->states.size());
+  if (state.dtype() != DType::uint64 || state.shape() != Sizes{count, 2})
+    throw ValueError(fmt::format("set_state: the state of these streams is uint64[{}, 2], as state() gives it, not {}",
+                                 count, Type{state.dtype(), state.shape()}.to_string()));
+  for (std::int64_t n = 0; n < count; ++n) shared_->states[static_cast<std::size_t>(n)].set_value(state.row(n));
+}
+
+std::vector<std::pair<SharedVariable, Variable>> RandomStreams::state_updates() const {
+  const std::lock_guard lock(shared_->mutex);
+  std::vector<std::pair<SharedVariable, Variable>> result;
+  for (std::size_t n = 0; n < shared_->states.size(); ++n) result.emplace_back(shared_->states[n], shared_->next[n]);
+  return result;
+}
+
+}  // namespace croton
