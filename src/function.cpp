@@ -16,6 +16,7 @@
 #include "expr/print.hpp"
 #include "expr/verify.hpp"
 #include "fuse/program.hpp"
+#include "ops/loop.hpp"
 #include "rewrite/pipeline.hpp"
 
 namespace croton {
@@ -133,6 +134,27 @@ void check_update(const Variable& target, const Variable& value, Where where) {
   }
 }
 
+/// Warns where a scan gives new values of shared variables that the function does not give them: a mistake that nothing
+/// else shows.
+void warn_of_dropped_updates(const builder::ImportRequest& request, Where where) {
+  std::vector<Variable> roots = request.outputs;
+  for (const auto& [target, value] : request.updates) roots.push_back(value);
+  std::vector<const builder::Node*> warned;
+  for (const builder::Node* node : builder::topological_order(roots)) {
+    if (node->op->kind != expr::Kind::Loop) continue;
+    for (const SharedVariable& target : ops::loop_source(*node).updated) {
+      const bool given =
+          std::ranges::any_of(request.updates, [&](const auto& update) { return update.first == target; });
+      if (given || std::ranges::find(warned, target.node()) != warned.end()) continue;
+      warned.push_back(target.node());
+      std::cerr << fmt::format(
+          "croton: warning: {}: {} is updated by the scan ({}), and not by this function; pass the scan's updates to "
+          "it\n",
+          in_line(where), describe(target), describe(node->where));
+    }
+  }
+}
+
 /// Default updates of all shared variables that the outputs and updates use, as far as nothing else updates them.
 void add_default_updates(builder::ImportRequest& request) {
   std::vector<Variable> roots = request.outputs;
@@ -200,6 +222,7 @@ Function function(std::vector<In> inputs, OutputList outputs, FunctionOptions op
     request.givens.emplace_back(from, to);
   }
   if (!options.no_default_updates) add_default_updates(request);
+  warn_of_dropped_updates(request, where);
 
   const base::Flags& flags = base::config();
   const UnusedInput on_unused =

@@ -126,6 +126,12 @@ std::vector<KernelInfo> detail::show_kernels(const runtime::Executable& executab
     const bool cuda = is_cuda(where);
     const codegen::Target to = cuda ? codegen::Target::cuda : codegen::Target::cpu;
     const plan::Step& first = executable.plan.steps[static_cast<std::size_t>(launch.first_step)];
+    if (const auto& bodies = executable.bodies[static_cast<std::size_t>(first.call)]; !bodies.empty()) {
+      for (const auto& body : bodies) {
+        for (KernelInfo& kernel : show_kernels(*body, target, schedule, simulated)) result.push_back(std::move(kernel));
+      }
+      continue;
+    }
     if (executable.call_of(first).routine) {
       result.push_back(show_routine(executable, first, where, schedule));
       continue;

@@ -144,6 +144,8 @@ class Array {
 
   // For the runtime: arrays of a device, in C order. Their elements are reached by to_host() alone.
   static Array empty_on(base::DeviceMemory& memory, DType dtype, Sizes shape);
+  /// Of memory that somebody else keeps.
+  static Array view_on(base::DeviceMemory& memory, void* data, DType dtype, Sizes shape);
   base::DeviceMemory* device_memory() const { return device_; }
   void* address() const { return data_; }  ///< wherever that is
 

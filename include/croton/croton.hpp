@@ -10,6 +10,7 @@
 #include <croton/error.hpp>
 #include <croton/function.hpp>
 #include <croton/grad.hpp>
+#include <croton/ifelse.hpp>
 #include <croton/indexing.hpp>
 #include <croton/io.hpp>
 #include <croton/losses.hpp>
@@ -18,6 +19,7 @@
 #include <croton/ops.hpp>
 #include <croton/products.hpp>
 #include <croton/random.hpp>
+#include <croton/scan.hpp>
 #include <croton/shared.hpp>
 #include <croton/sorting.hpp>
 #include <croton/type.hpp>

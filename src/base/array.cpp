@@ -309,6 +309,17 @@ Array Array::empty_on(base::DeviceMemory& memory, DType dtype, Sizes shape) {
   return result;
 }
 
+Array Array::view_on(base::DeviceMemory& memory, void* data, DType dtype, Sizes shape) {
+  base::byte_count(shape, dtype);
+  Array result{Blank{}};
+  result.data_ = data;
+  result.device_ = &memory;
+  result.strides_ = base::c_strides(shape, dtype);
+  result.shape_ = std::move(shape);
+  result.dtype_ = dtype;
+  return result;
+}
+
 void* Array::raw() {
   std::as_const(*this).raw();  // raises if not on the host
   if (!writable_)

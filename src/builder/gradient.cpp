@@ -8,15 +8,18 @@
 
 #include <exception>
 #include <iostream>
+#include <map>
 #include <span>
 #include <unordered_map>
 #include <unordered_set>
 
 #include "base/config.hpp"
+#include "builder/branches.hpp"
 #include "builder/device_scope.hpp"
 #include "builder/gradient.hpp"
 #include "builder/gradient_context.hpp"
 #include "builder/gradient_line.hpp"
+#include "builder/results_gradient.hpp"
 #include "builder/stable_form.hpp"
 #include "builder/walk.hpp"
 
@@ -82,6 +85,7 @@ class Backward {
     order_ = builder::topological_order(roots);
     replace_unstable();
     mark();
+    find_results(roots);
     for (const builder::Seed& seed : seeds) add(seed.variable, seed.gradient);
     for (const auto& [variable, gradient] : options.known_grads) {
       if (depends_.contains(variable.node())) put(variable, gradient);
@@ -145,7 +149,104 @@ class Backward {
     order_ = std::move(order);
   }
 
+  /// Results of one application are differentiated together, where the first of them is met: all that use any of them
+  /// come later.
+  static bool gives_several(const Node& node) {
+    return node.op->results_gradient != nullptr || node.op->name == "ifelse";
+  }
+
+  void find_results(const std::vector<Variable>& roots) {
+    std::map<std::vector<const void*>, Node*> first;
+    std::vector<const Node*> kept(wanted_.begin(), wanted_.end());
+    kept.insert(kept.end(), known_.begin(), known_.end());
+    for (const Variable& root : roots) kept.push_back(root.node());
+    branches_ = builder::find_branches(order_, kept, [](const Variable& v) { return v.node(); });
+    for (Node* node : order_) {
+      if (!gives_several(*node)) continue;
+      std::vector<const void*> application;
+      if (node->op->results_gradient != nullptr) application.push_back(node->attrs.body("body").get());
+      for (const Variable& input : node->inputs) application.push_back(input.node());
+      results_[first.try_emplace(application, node).first->second].push_back(node);
+    }
+  }
+
+  void step_results(Node* node) {
+    const auto group = results_.find(node);
+    if (group == results_.end()) return;  // its turn comes with the first
+    builder::ResultsGradientContext context;
+    bool connected = false;
+    for (Node* result : group->second) {
+      if (constants_.contains(result) || !depends_.contains(result)) continue;
+      if (const auto fault = faults_.find(result); fault != faults_.end()) return spoil(*node, fault->second);
+      const auto at = gradients_.find(result);
+      if (at == gradients_.end()) continue;
+      connected = true;
+      if (!is_zero(at->second) && !is_discrete(result->type.dtype)) context.results.push_back({*result, at->second});
+    }
+    const builder::OriginScope origin(builder::in_gradient_of(node->op->name, node->where));
+    const builder::PlaceScope place(node->place);
+    if (!connected) return;
+    if (context.results.empty()) {
+      for (const Variable& input : node->inputs) add(input, builder::scalar_constant(0, base::config().float_x()));
+      return;
+    }
+    if (node->op->name == "ifelse") return step_branch(*node, context);
+    hand_on(*node, [&] { return node->op->results_gradient(context); });
+  }
+
+  /// What one side alone needs is differentiated by itself, and what that gives to the rest is an ifelse again: so of
+  /// the gradient, too, only one side is computed, and what the other would give is not even multiplied by 0.
+  void step_branch(const Node& node, const builder::ResultsGradientContext& context) {
+    std::vector<Variable> rest;
+    const auto add_rest = [&](const Variable& v) {
+      if (branches_.inside.contains(v.node()) || !depends_.contains(v.node())) return;
+      if (std::ranges::find(rest, v) == rest.end()) rest.push_back(v);
+    };
+    for (std::size_t i = 1; i < node.inputs.size(); ++i) add_rest(node.inputs[i]);
+    for (const Node* own : branches_.of(node).inside) {
+      for (const Variable& input : own->inputs) add_rest(input);
+    }
+    const std::size_t count = (node.inputs.size() - 1) / 2;
+    GradOptions options;
+    options.consider_constant = rest;
+    options.disconnected_inputs = Disconnected::ignore;
+    options.return_disconnected = ReturnDisconnected::none;
+    const auto of_side = [&](std::size_t first) {
+      std::vector<builder::Seed> seeds;
+      for (const builder::ResultGradient& result : context.results) {
+        const auto index = static_cast<std::size_t>(result.node.attrs.integer("index"));
+        seeds.push_back({node.inputs[first + index], result.gradient});
+      }
+      return builder::gradients("grad", seeds, rest, options, node.where);
+    };
+    std::vector<Variable> then, otherwise;
+    try {
+      then = of_side(1);
+      otherwise = of_side(1 + count);
+    } catch (const NotImplementedError&) {
+      return spoil(node, std::current_exception());
+    } catch (const NullTypeGradError&) {
+      return spoil(node, std::current_exception());
+    }
+    std::vector<Variable> to, a, b;
+    for (std::size_t i = 0; i < rest.size(); ++i) {
+      if (!then[i].defined() && !otherwise[i].defined()) continue;
+      const Variable& like = then[i].defined() ? then[i] : otherwise[i];
+      to.push_back(rest[i]);
+      a.push_back(then[i].defined() ? then[i] : zeros_like(like));
+      b.push_back(otherwise[i].defined() ? otherwise[i] : zeros_like(like));
+    }
+    if (to.empty()) return;
+    // Of the very same condition, so that what both need of a side is known to be needed under that alone.
+    std::vector<Variable> inputs{node.inputs[0]};
+    inputs.insert(inputs.end(), a.begin(), a.end());
+    inputs.insert(inputs.end(), b.begin(), b.end());
+    for (std::size_t i = 0; i < to.size(); ++i)
+      add(to[i], builder::apply("ifelse", inputs, {{"index", static_cast<std::int64_t>(i)}}, node.where));
+  }
+
   void step(Node* node) {
+    if (gives_several(*node)) return step_results(node);
     if (node->op->kind == expr::Kind::Leaf || constants_.contains(node) || !depends_.contains(node)) return;
     if (const auto fault = faults_.find(node); fault != faults_.end()) return spoil(*node, fault->second);
     const auto at = gradients_.find(node);
@@ -161,20 +262,28 @@ class Backward {
     }
     // Whoever gave this node a gradient held a handle to it.
     const builder::GradientContext context{*node, node->inputs, Variable(handles_.at(node)), gradient};
-    std::vector<Variable> parts;
-    try {
+    hand_on(*node, [&] {
       if (node->op->gradient == nullptr) {
         throw NotImplementedError(
             fmt::format("the gradient of {} is not implemented ({})", node->op->name, builder::describe(node->where)));
       }
-      parts = input_gradients(context);
+      return input_gradients(context);
+    });
+  }
+
+  /// Adds what `rule` says to the gradients of the inputs.
+  template <class Rule>
+  void hand_on(const Node& node, Rule rule) {
+    std::vector<Variable> parts;
+    try {
+      parts = rule();
     } catch (const NotImplementedError&) {  // of interest only if it reaches a variable that is wanted
-      return spoil(*node, std::current_exception());
+      return spoil(node, std::current_exception());
     } catch (const NullTypeGradError&) {
-      return spoil(*node, std::current_exception());
+      return spoil(node, std::current_exception());
     }
-    for (std::size_t i = 0; i < node->inputs.size() && i < parts.size(); ++i) {
-      if (parts[i].defined()) add(node->inputs[i], parts[i]);
+    for (std::size_t i = 0; i < node.inputs.size() && i < parts.size(); ++i) {
+      if (parts[i].defined()) add(node.inputs[i], parts[i]);
     }
   }
 
@@ -200,6 +309,8 @@ class Backward {
 
   std::vector<Node*> order_;
   std::unordered_set<const Node*> wanted_, constants_, known_, depends_;
+  std::unordered_map<const Node*, std::vector<Node*>> results_;  // of an application with several, by the first
+  builder::Branches branches_;
   std::unordered_map<const Node*, Variable> forms_;  // stable forms, in which the nodes are differentiated
   std::unordered_map<const Node*, Variable> gradients_;
   std::unordered_map<const Node*, std::exception_ptr> faults_;

@@ -7,8 +7,11 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "builder/branches.hpp"
+#include "builder/clone.hpp"
 #include "builder/node.hpp"
 #include "builder/shared.hpp"
+#include "expr/branch.hpp"
 
 namespace croton::builder {
 namespace {
@@ -33,7 +36,14 @@ class Importer {
       roots.push_back(value);
       roots.push_back(target);
     }
-    for (Node* node : order(roots)) import(node);
+    const std::vector<Node*> all = order(roots);
+    std::vector<const Node*> kept;  // what is a result, or stands in for something, is needed whatever branch is taken
+    for (const Variable& root : roots) kept.push_back(resolve(root).node());
+    for (const auto& [from, to] : request_.givens) kept.push_back(to.node());
+    branches_ = find_branches(all, kept, [&](const Variable& v) { return resolve(v).node(); });
+    for (Node* node : all) {
+      if (!branches_.inside.contains(node)) import(node);
+    }
     for (const Variable& output : request_.outputs) result_.graph.outputs.push_back(id_of(output));
     for (const auto& [target, value] : request_.updates) {
       const NodeId input = ids_.at(target.node());
@@ -119,12 +129,56 @@ class Importer {
           fmt::format("function ({}): the outputs need {}, which is neither an input, nor given, nor shared",
                       describe(request_.where), describe(find_handle(node))));
     }
+    if (node->op->name == "ifelse") {
+      ids_[node] = import_branch(*node);
+      return;
+    }
     std::vector<NodeId> inputs;
     for (const Variable& input : node->inputs) inputs.push_back(id_of(input));
     const NodeId id = graph.arena.make(*node->op, inputs, node->attrs, node->place);
     ids_[node] = node->op->expand_at_import ? node->op->expand(graph.arena, id) : id;
     if (node->op->kind == expr::Kind::Map) demand_stated_ones(*node, inputs, id);
   }
+
+  /// What one side alone needs becomes its body; what it reads from outside is captured.
+  NodeId import_branch(const Node& node) {
+    BranchParts& parts = branches_.of(node);
+    if (!parts.then) {
+      const std::size_t count = (node.inputs.size() - 1) / 2;
+      Replacements stand_ins;
+      std::vector<Variable> captures, inside;
+      const auto capture = [&](const Variable& v) {
+        if (stand_ins.contains(v.node()) || (resolve(v).is_constant() && v.rank() == 0)) return;
+        const Variable& outside = resolve(v);
+        const Variable stand_in = variable(outside.type(), outside.name(), outside.where());
+        stand_ins[v.node()] = stand_in;
+        captures.push_back(v);
+        inside.push_back(stand_in);
+      };
+      std::vector<Variable> sides[2];
+      for (std::size_t i = 1; i < node.inputs.size(); ++i) {
+        const Variable& result = node.inputs[i];
+        sides[i <= count ? 0 : 1].push_back(result);
+        if (!branches_.inside.contains(resolve(result).node())) capture(result);
+      }
+      for (const Node* own : parts.inside) {
+        for (const Variable& input : own->inputs) {
+          if (!branches_.inside.contains(resolve(input).node())) capture(input);
+        }
+      }
+      for (const bool then : {true, false}) {
+        ImportRequest request{inside, clone(sides[then ? 0 : 1], stand_ins), {}, request_.givens, request_.where};
+        (then ? parts.then : parts.otherwise) = std::make_shared<const expr::Body>(import_body(request));
+      }
+      for (const Variable& v : captures) parts.captures.push_back(id_of(v));
+    }
+    std::vector<NodeId> inputs{id_of(node.inputs[0])};
+    inputs.insert(inputs.end(), parts.captures.begin(), parts.captures.end());
+    const expr::Attrs attrs =
+        expr::branch_attrs(parts.then, parts.otherwise, static_cast<std::size_t>(node.attrs.integer("index")));
+    return result_.graph.arena.make(expr::op("branch"), inputs, attrs, node.place);
+  }
+  static expr::Graph import_body(const ImportRequest& request) { return Importer(request).run().graph; }
 
   /// What is not stated to be 1 does not broadcast, though a given, or arithmetic on sizes, makes it 1 here: gradients
   /// were built by what the types state.
@@ -170,6 +224,7 @@ class Importer {
   Imported result_;
   std::unordered_map<const Node*, Variable> givens_;
   std::unordered_map<const Node*, NodeId> ids_;
+  Branches branches_;
 };
 
 }  // namespace

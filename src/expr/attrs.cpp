@@ -22,6 +22,7 @@ std::uint64_t hash_of(const AttrValue& value) {
   if (const auto* d = std::get_if<double>(&value)) return mix(kind, std::bit_cast<std::uint64_t>(*d));
   if (const auto* t = std::get_if<DType>(&value)) return mix(kind, static_cast<std::uint64_t>(*t));
   if (const auto* s = std::get_if<std::string>(&value)) return mix(kind, std::hash<std::string>{}(*s));
+  if (const auto* b = std::get_if<BodyPtr>(&value)) return mix(kind, hash_of(**b));
   std::uint64_t seed = kind;
   for (const std::int64_t i : std::get<Ints>(value)) seed = mix(seed, static_cast<std::uint64_t>(i));
   return seed;
@@ -29,6 +30,7 @@ std::uint64_t hash_of(const AttrValue& value) {
 
 bool same(const AttrValue& a, const AttrValue& b) {
   if (a.index() != b.index()) return false;
+  if (const auto* body = std::get_if<BodyPtr>(&a)) return expr::same(**body, *std::get<BodyPtr>(b));
   if (const auto* d = std::get_if<double>(&a)) {
     return std::bit_cast<std::uint64_t>(*d) == std::bit_cast<std::uint64_t>(std::get<double>(b));
   }
@@ -79,6 +81,7 @@ double Attrs::real(std::string_view name) const { return get<double>(name); }
 DType Attrs::dtype(std::string_view name) const { return get<DType>(name); }
 const Ints& Attrs::ints(std::string_view name) const { return get<Ints>(name); }
 const std::string& Attrs::text(std::string_view name) const { return get<std::string>(name); }
+const BodyPtr& Attrs::body(std::string_view name) const { return get<BodyPtr>(name); }
 
 std::int64_t Attrs::integer_or(std::string_view name, std::int64_t otherwise) const {
   return find(name) ? integer(name) : otherwise;
@@ -106,6 +109,7 @@ std::string to_string(const AttrValue& value) {
   }
   if (const auto* t = std::get_if<DType>(&value)) return std::string(short_name_of(*t));
   if (const auto* s = std::get_if<std::string>(&value)) return quoted(*s);
+  if (const auto* b = std::get_if<BodyPtr>(&value)) return fmt::format("{{\n{}}}", text_of(**b));
   return fmt::format("[{}]", fmt::join(std::get<Ints>(value), ", "));
 }
 

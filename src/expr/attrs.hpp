@@ -6,6 +6,7 @@
 #include <croton/type.hpp>
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -14,9 +15,16 @@
 
 namespace croton::expr {
 
+class Body;  // body.hpp
+using BodyPtr = std::shared_ptr<const Body>;
+std::uint64_t hash_of(const Body& body);
+bool same(const Body& a, const Body& b);
+const std::string& text_of(const Body& body);
+
 using Ints = std::vector<std::int64_t>;
-/// `double` compares and hashes by its bits: two NaNs are the same attribute, 0.0 and -0.0 are not.
-using AttrValue = std::variant<std::int64_t, double, DType, Ints, std::string>;
+/// `double` compares and hashes by its bits: two NaNs are the same attribute, 0.0 and -0.0 are not. A body is compared
+/// by what it says.
+using AttrValue = std::variant<std::int64_t, double, DType, Ints, std::string, BodyPtr>;
 
 /// An attribute that is absent or of another kind than its op takes: our own mistake, unless the attributes come from a
 /// text.
@@ -43,6 +51,7 @@ class Attrs {
   DType dtype(std::string_view name) const;
   const Ints& ints(std::string_view name) const;
   const std::string& text(std::string_view name) const;
+  const BodyPtr& body(std::string_view name) const;
   /// As `integer`, or `otherwise` if absent.
   std::int64_t integer_or(std::string_view name, std::int64_t otherwise) const;
 

@@ -6,9 +6,11 @@
 
 #include <algorithm>
 #include <atomic>
+#include <map>
 
 #include "base/shape.hpp"
 #include "base/source_place.hpp"
+#include "expr/loop.hpp"
 #include "expr/print.hpp"
 
 namespace croton::expr {
@@ -186,12 +188,24 @@ class Evaluator {
     if (op.map != nullptr) return map(id, inputs);
     if (op.evaluate == nullptr) throw InternalError(fmt::format("{} has no reference", op.name));
     for (Array& input : inputs) input = input.contiguous();
+    if (op.kind == Kind::Loop) return of_loop(id, inputs);
     try {
       return op.evaluate({arena_.attrs(id), std::move(inputs), arena_.type(id).dtype, shape_of(id), &op}).contiguous();
     } catch (const IndexError& e) {
       if (op.kind != Kind::Gather && op.kind != Kind::Check) throw;
       throw IndexError(fmt::format("{}{}; {}", e.what(), place_of(arena_.origin(id)), describe_inputs()));
     }
+  }
+
+  /// The steps are run once for all results.
+  Array of_loop(NodeId id, const std::vector<Array>& inputs) {
+    const Loop loop(arena_.attrs(id), inputs.size());
+    const AttrsId application = arena_.intern_attrs(without_result(arena_.attrs(id)));
+    std::vector<NodeId> key(arena_.inputs(id).begin(), arena_.inputs(id).end());
+    key.push_back(application);
+    const auto [at, fresh] = steps_.try_emplace(std::move(key));
+    if (fresh) at->second = evaluate_steps(loop, inputs);
+    return loop_result(loop, inputs, at->second, arena_.type(id).dtype, shape_of(id));
   }
 
   Array leaf(NodeId id) const {
@@ -235,7 +249,8 @@ class Evaluator {
   const NodeObserver observer_;
   std::vector<std::optional<Array>> values_;
   std::unordered_map<NodeId, NodeId> expanded_;
-  std::size_t checked_ = 0;  // requirements
+  std::map<std::vector<NodeId>, std::vector<std::vector<Array>>> steps_;  // of loops, by inputs and attributes
+  std::size_t checked_ = 0;                                               // requirements
 };
 
 }  // namespace

@@ -22,6 +22,7 @@ namespace builder {
 struct BatchContext;
 struct Batched;
 struct GradientContext;
+struct ResultsGradientContext;
 }  // namespace builder
 }  // namespace croton
 
@@ -212,6 +213,8 @@ struct Op {
 
   InferredType (*infer)(InferContext&) = nullptr;
   std::vector<Variable> (*gradient)(const builder::GradientContext&) = nullptr;
+  /// In its place for an op with several results, each a node of its own with equal inputs and an equal `body`.
+  std::vector<Variable> (*results_gradient)(const builder::ResultsGradientContext&) = nullptr;
   /// Expand: the same value in simpler ops. `node` is in `arena`.
   NodeId (*expand)(Arena& arena, NodeId node) = nullptr;
   Array (*evaluate)(const EvaluateContext&) = nullptr;

@@ -9,6 +9,7 @@
 #include <map>
 
 #include "base/device_name.hpp"
+#include "expr/body.hpp"
 #include "expr/evaluate.hpp"
 #include "expr/lexer.hpp"
 
@@ -17,6 +18,7 @@ namespace {
 
 // Untrusted text: what a nested call may cost is bounded.
 constexpr int max_nesting = 200;
+constexpr int max_bodies = 20;
 constexpr std::int64_t max_constant_elements = 1 << 20;
 
 bool is_dtype_name(std::string_view name) {
@@ -148,13 +150,15 @@ Term parse_term(Lexer& lexer, int depth) {
   return term;
 }
 
-/// Statements one after another into a graph.
+/// Statements one after another into a graph: to the end of the text, or of a body to its closing brace.
 class GraphParser {
  public:
-  explicit GraphParser(std::string_view text) : lexer_(text, true) {}
+  explicit GraphParser(Lexer& lexer, int depth = 0) : lexer_(lexer), depth_(depth) {
+    if (depth > max_bodies) lexer.error(fmt::format("bodies are nested more than {} deep", max_bodies));
+  }
 
   Graph run() {
-    while (lexer_.peek().kind != Token::Kind::end) {
+    while (lexer_.peek().kind != Token::Kind::end && !(depth_ > 0 && lexer_.is("}"))) {
       if (lexer_.peek().kind == Token::Kind::newline) {
         lexer_.next();
       } else {
@@ -181,6 +185,7 @@ class GraphParser {
     }
     if (name == "update") return update();
     if (name == "require") return requirement();
+    if (name == "body" && !lexer_.is(":") && !lexer_.is("=")) return body();
     if (names_.contains(name)) Lexer::error(fmt::format("the name '{}' is taken", name), first);
     if (lexer_.accept(":")) {
       const DType dtype = parse_dtype(lexer_);
@@ -315,6 +320,19 @@ class GraphParser {
     end_statement();
   }
 
+  /// "body step0 = {", statements, "}".
+  void body() {
+    const Token first = lexer_.peek();
+    const std::string name = lexer_.expect_name();
+    if (bodies_.contains(name)) Lexer::error(fmt::format("there are two bodies called '{}'", name), first);
+    lexer_.expect("=");
+    lexer_.expect("{");
+    Graph graph = GraphParser(lexer_, depth_ + 1).run();
+    lexer_.expect("}");
+    bodies_.emplace(name, std::make_shared<const Body>(std::move(graph)));
+    end_statement();
+  }
+
   bool is_size(NodeId id) const {
     return graph_.arena.type(id).dtype == DType::int64 && graph_.arena.type(id).rank() == 0;
   }
@@ -364,19 +382,23 @@ class GraphParser {
     const Op* o = find_op(term.text);
     if (o == nullptr || o->kind == Kind::Leaf)
       Lexer::error(fmt::format("there is no op called '{}'", term.text), where);
-    if (!term.attr_holes.empty()) {
-      Lexer::error(fmt::format("{}: '{}' where the value of '{}' is expected", o->name, term.attr_holes[0].second,
-                               term.attr_holes[0].first),
-                   where);
+    Attrs attrs = term.attrs;
+    for (const auto& [attribute, value] : term.attr_holes) {
+      const auto found = bodies_.find(value);
+      if (found == bodies_.end())
+        Lexer::error(fmt::format("{}: '{}' where the value of '{}' is expected", o->name, value, attribute), where);
+      attrs.set(attribute, found->second);
     }
     std::vector<NodeId> inputs;
     for (const Term& argument : term.arguments) inputs.push_back(node(argument));
-    return make_parsed(where, graph_.arena, *o, inputs, term.attrs, place);
+    return make_parsed(where, graph_.arena, *o, inputs, attrs, place);
   }
 
-  Lexer lexer_;
+  Lexer& lexer_;
+  int depth_;
   Graph graph_;
   std::map<std::string, NodeId> names_;
+  std::map<std::string, BodyPtr> bodies_;
 };
 
 }  // namespace
@@ -410,7 +432,10 @@ NodeId make_parsed(const Token& where, Arena& arena, const Op& op, std::span<con
   }
 }
 
-Graph parse_graph(std::string_view text) { return GraphParser(text).run(); }
+Graph parse_graph(std::string_view text) {
+  Lexer lexer(text, true);
+  return GraphParser(lexer).run();
+}
 
 Term parse_term(std::string_view text) {
   Lexer lexer(text, false);

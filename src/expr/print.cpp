@@ -9,6 +9,7 @@
 
 #include "base/device_name.hpp"
 #include "base/source_place.hpp"
+#include "expr/body.hpp"
 
 namespace croton::expr {
 namespace {
@@ -26,7 +27,7 @@ bool is_reserved(std::string_view name) {
   for (int t = 0; t < dtype_count; ++t) {
     if (short_name_of(static_cast<DType>(t)) == name) return true;
   }
-  static constexpr std::string_view words[] = {"return", "update", "require", "in", "nan", "inf"};
+  static constexpr std::string_view words[] = {"return", "update", "require", "body", "in", "nan", "inf"};
   return std::ranges::find(words, name) != std::end(words);
 }
 
@@ -38,6 +39,31 @@ std::string identifier(std::string_view name) {
     text = fmt::format("_{}", text);
   return text;
 }
+
+/// Bodies are statements of their own in front of the first node that has them: "body step0 = {", its lines moved in,
+/// "}".
+class Bodies {
+ public:
+  /// The name; the statement, if it is new, goes to `text`.
+  std::string name(const BodyPtr& body, const PrintOptions& options, std::string& text) {
+    for (std::size_t i = 0; i < known_.size(); ++i) {
+      if (same(*known_[i], *body)) return fmt::format("step{}", i);
+    }
+    known_.push_back(body);
+    const std::string own = fmt::format("step{}", known_.size() - 1), lines = print(body->graph(), options);
+    text += fmt::format("body {} = {{\n", own);
+    for (std::size_t at = 0; at < lines.size();) {
+      const std::size_t end = std::min(lines.find('\n', at), lines.size());
+      text += fmt::format("  {}\n", lines.substr(at, end - at));
+      at = end + 1;
+    }
+    text += "}\n";
+    return own;
+  }
+
+ private:
+  std::vector<BodyPtr> known_;
+};
 
 /// "(1.0, -0.5)": real and imaginary part.
 std::string complex_text(std::complex<double> z) {
@@ -139,6 +165,7 @@ std::string print(const Graph& graph, const PrintOptions& options) {
   const Arena& arena = graph.arena;
   const Names names(graph);
   const std::vector<bool> needed = reachable(graph);
+  Bodies bodies;
   std::string text;
   for (const GraphInput& input : graph.inputs) {
     text += fmt::format("{}: {} = {}\n", names(input.node), names.type(input.node),
@@ -173,7 +200,8 @@ std::string print(const Graph& graph, const PrintOptions& options) {
     }
     for (const auto& [key, value] : arena.attrs(id).items()) {
       if (!arguments.empty()) arguments += ", ";
-      arguments += fmt::format("{}={}", key, to_string(value));
+      const auto* body = std::get_if<BodyPtr>(&value);
+      arguments += fmt::format("{}={}", key, body != nullptr ? bodies.name(*body, options, text) : to_string(value));
     }
     text += fmt::format("{}: {} = {}({})", names(id), names.type(id), o.name, arguments);
     if (arena.node(id).place != 0) text += " @" + place_text(arena.node(id).place);

@@ -131,6 +131,8 @@ class Bounds {
       }
       terms = std::max(terms, at.inputs[k].size());
     }
+    // What a loop's steps make of each other's errors is not followed.
+    if (op.kind == Kind::Loop) return Array::full(DType::float64, shape, unbounded);
     const bool moves = op.kind == Kind::View || op.kind == Kind::Join || op.kind == Kind::Gather ||
                        op.kind == Kind::Check || op.kind == Kind::Transfer || op.kind == Kind::Generate;
     const auto evaluate = [&](const auto& change) {

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "expr/body.hpp"
 #include "expr/print.hpp"
 
 namespace croton::expr {
@@ -69,6 +70,11 @@ std::string broken_by_node(const Graph& graph, Arena& scratch, NodeId id) {
   const Op& op = arena.op(id);
   if (op.arity >= 0 && arena.inputs(id).size() != static_cast<std::size_t>(op.arity))
     return fmt::format("{} has {} input(s)", op.name, op.arity);
+  for (const auto& [name, value] : arena.attrs(id).items()) {
+    const auto* body = std::get_if<BodyPtr>(&value);
+    if (body == nullptr) continue;
+    if (std::string promise = broken_promise((*body)->graph()); !promise.empty()) return promise;
+  }
   return op.kind == Kind::Leaf ? broken_by_leaf(graph, id) : broken_by_type(arena, scratch, id);
 }
 

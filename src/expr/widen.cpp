@@ -2,6 +2,8 @@
 
 #include <croton/error.hpp>
 
+#include "expr/body.hpp"
+
 namespace croton::expr {
 namespace {
 
@@ -53,6 +55,8 @@ class Widener {
       Attrs raised = attrs;
       for (const auto& [name, value] : attrs.items()) {
         if (const auto* dtype = std::get_if<DType>(&value)) raised.set(name, wide(*dtype));
+        if (const auto* body = std::get_if<BodyPtr>(&value))
+          raised.set(name, std::make_shared<const Body>(widened((*body)->graph())));
       }
       return arena.make(op, inputs, raised);
     } catch (const TypeError&) {

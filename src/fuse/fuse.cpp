@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
+#include <map>
 
 #include "expr/print.hpp"
 #include "fuse/guard.hpp"
@@ -12,6 +14,85 @@ namespace croton::fuse {
 
 using expr::Arena;
 using expr::Kind;
+
+namespace {
+
+bool has_body(const expr::Op& op) { return op.kind == Kind::Loop || op.kind == Kind::Branch; }
+
+/// The results of each loop and branch that are computed, by the first of them.
+using ResultGroups = std::map<NodeId, std::vector<NodeId>>;
+ResultGroups group_results(const Arena& arena, const std::vector<bool>& computed) {
+  ResultGroups groups;
+  const auto application = [&](NodeId id) {
+    if (arena.op(id).kind == Kind::Loop) return expr::without_result(arena.attrs(id));
+    expr::Attrs attrs = arena.attrs(id);
+    attrs.set("index", std::int64_t{0});
+    return attrs;
+  };
+  const auto same = [&](NodeId a, NodeId b) {
+    return &arena.op(a) == &arena.op(b) && arena.node(a).place == arena.node(b).place &&
+           std::ranges::equal(arena.inputs(a), arena.inputs(b)) && application(a) == application(b);
+  };
+  for (NodeId id = 0; id < arena.size(); ++id) {
+    if (!computed[id] || !has_body(arena.op(id))) continue;
+    const auto found = std::ranges::find_if(groups, [&](const auto& group) { return same(group.first, id); });
+    (found != groups.end() ? found->second : groups[id]).push_back(id);
+  }
+  return groups;
+}
+
+std::shared_ptr<const Program> fuse_body(const expr::BodyPtr& body, Options options) {
+  options.nan_guard.clear();  // what the node gives is looked at
+  return std::make_shared<const Program>(fuse(body->graph(), options));
+}
+
+BranchCall branch_call(const Arena& arena, const std::vector<NodeId>& members, const Options& options) {
+  const auto inputs = arena.inputs(members[0]);
+  BranchCall call{.branch = expr::Branch(arena.attrs(members[0]), inputs.size()),
+                  .results = {},
+                  .inputs = {inputs.begin(), inputs.end()},
+                  .then = nullptr,
+                  .otherwise = nullptr,
+                  .origin = arena.origin(members[0])};
+  for (const NodeId member : members)
+    call.results.push_back({member, expr::Branch(arena.attrs(member), inputs.size()).index});
+  call.then = fuse_body(call.branch.then, options);
+  call.otherwise = fuse_body(call.branch.otherwise, options);
+  return call;
+}
+
+LoopCall loop_call(const Arena& arena, const std::vector<NodeId>& members, const Options& options) {
+  const auto inputs = arena.inputs(members[0]);
+  LoopCall call{.loop = expr::Loop(arena.attrs(members[0]), inputs.size()),
+                .results = {},
+                .inputs = {inputs.begin(), inputs.end()},
+                .body = nullptr,
+                .origin = arena.origin(members[0])};
+  for (const NodeId member : members) {
+    const expr::Loop result(arena.attrs(member), inputs.size());
+    call.results.push_back({member, result.result, result.index});
+  }
+  call.body = fuse_body(call.loop.body, options);
+  return call;
+}
+
+}  // namespace
+
+bool is_loop_number(const LoopCall& call, const Arena& arena, std::size_t input) {
+  return input == expr::Loop::steps_input || is_number(arena, call.inputs[input]);
+}
+
+bool is_branch_number(const Program& program, const BranchCall& call, std::size_t input) {
+  const NodeId node = call.inputs[input];
+  return input == expr::Branch::condition_input ? static_cast<bool>(program.host.known[node])
+                                                : is_number(program.graph.arena, node);
+}
+
+std::vector<std::shared_ptr<const Program>> Call::bodies() const {
+  if (loop) return {loop->body};
+  if (branch) return {branch->then, branch->otherwise};
+  return {};
+}
 
 Program fuse(expr::Graph graph, const Options& options) {
   Program program;
@@ -37,8 +118,11 @@ Program fuse(expr::Graph graph, const Options& options) {
     const bool stores = std::ranges::any_of(region.members, [&](NodeId m) { return regions.stored[m]; });
     if (stores) items.push_back({region.segment, region.level, region.members.front(), static_cast<int>(r)});
   }
+  const ResultGroups groups = group_results(g.arena, regions.computed);
   for (NodeId id = 0; id < g.arena.size(); ++id) {
-    if (regions.computed[id] && is_call(g.arena.op(id))) items.push_back({host.segment[id], regions.level_of[id], id, -1});
+    if (!regions.computed[id] || !is_call(g.arena.op(id))) continue;
+    if (has_body(g.arena.op(id)) && !groups.contains(id)) continue;  // with the first of its results
+    items.push_back({host.segment[id], regions.level_of[id], id, -1});
   }
   std::ranges::sort(items, [](const Item& a, const Item& b) {
     return std::tuple(a.segment, a.level, a.first) < std::tuple(b.segment, b.level, b.first);
@@ -58,6 +142,12 @@ Program fuse(expr::Graph graph, const Options& options) {
       const auto arguments = host_arguments(g.arena, item.first);
       call.host = std::make_shared<HostCall>(
           HostCall{item.first, {arguments.begin(), arguments.end()}, g.arena.origin(item.first)});
+    } else if (g.arena.op(item.first).kind == Kind::Loop) {
+      call.members = groups.at(item.first);
+      call.loop = std::make_shared<LoopCall>(loop_call(g.arena, call.members, options));
+    } else if (g.arena.op(item.first).kind == Kind::Branch) {
+      call.members = groups.at(item.first);
+      call.branch = std::make_shared<BranchCall>(branch_call(g.arena, call.members, options));
     } else if (g.arena.op(item.first).routine != nullptr) {
       const auto reads = g.arena.inputs(item.first);
       call.routine = std::make_shared<RoutineCall>(
@@ -75,17 +165,29 @@ std::span<const NodeId> host_arguments(const Arena& arena, NodeId node) {
   return arena.inputs(node).first(arena.inputs(node).size() - arena.type(node).rank());
 }
 
+namespace {
+template <class Counts, class OfBody>
+std::size_t count(const Program& program, Counts counts, OfBody of_body) {
+  std::size_t total = 0;
+  for (const Call& call : program.calls) {
+    if (counts(call)) ++total;
+    for (const auto& body : call.bodies()) total += of_body(*body);
+  }
+  return total;
+}
+}  // namespace
+
 std::size_t Program::kernel_count() const {
-  return static_cast<std::size_t>(std::ranges::count_if(calls, [](const Call& c) { return c.kernel != nullptr; }));
+  return count(*this, [](const Call& c) { return c.kernel != nullptr; }, std::mem_fn(&Program::kernel_count));
 }
 std::size_t Program::product_count() const {
-  return static_cast<std::size_t>(std::ranges::count_if(calls, [](const Call& c) { return c.product != nullptr; }));
+  return count(*this, [](const Call& c) { return c.product != nullptr; }, std::mem_fn(&Program::product_count));
 }
 std::size_t Program::transfer_count() const {
-  return static_cast<std::size_t>(std::ranges::count_if(calls, [](const Call& c) { return c.transfer != nullptr; }));
+  return count(*this, [](const Call& c) { return c.transfer != nullptr; }, std::mem_fn(&Program::transfer_count));
 }
 std::size_t Program::routine_count() const {
-  return static_cast<std::size_t>(std::ranges::count_if(calls, [](const Call& c) { return c.routine != nullptr; }));
+  return count(*this, [](const Call& c) { return c.routine != nullptr; }, std::mem_fn(&Program::routine_count));
 }
 
 std::string print(const Program& program) {
@@ -106,6 +208,15 @@ std::string print(const Program& program) {
     } else if (call.host) {
       text += fmt::format("{} = host {}({})\n", names(call.host->result),
                           program.graph.arena.op(call.host->result).name, list(call.host->arguments));
+    } else if (call.loop) {
+      std::vector<NodeId> results;
+      for (const LoopCall::Result& result : call.loop->results) results.push_back(result.node);
+      text += fmt::format("{} = loop({}) {{\n{}}}\n", list(results), list(call.loop->inputs), print(*call.loop->body));
+    } else if (call.branch) {
+      std::vector<NodeId> results;
+      for (const BranchCall::Result& result : call.branch->results) results.push_back(result.node);
+      text += fmt::format("{} = branch({}) {{\n{}}} else {{\n{}}}\n", list(results), list(call.branch->inputs),
+                          print(*call.branch->then), print(*call.branch->otherwise));
     } else if (call.routine) {
       text += fmt::format("{} = {}({})\n", names(call.routine->result),
                           program.graph.arena.op(call.routine->result).name, list(call.routine->reads));

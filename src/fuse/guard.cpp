@@ -135,20 +135,20 @@ void guard_values(Program& program, std::string_view kinds) {
     if (call.kernel) guard_stores(*call.kernel, guard);
   }
   for (Call& call : calls) {
-    const NodeId node = call.product   ? call.product->result
-                        : call.routine ? call.routine->result
-                        : call.host    ? call.host->result
-                                       : expr::no_node;
-    const Call& added = program.calls.emplace_back(std::move(call));
-    if (node == expr::no_node || !has_specials(program.graph.arena.type(node).dtype)) continue;
-    const std::string_view own_kinds = guarded_kinds(program.graph.arena.op(node), kinds);
-    if (own_kinds.empty()) continue;
-    const Guard own(own_kinds);
-    bool read = false;
-    for (Call& reader : calls) {
-      if (reader.kernel && reader.segment == added.segment && !read) read = guard_loads(*reader.kernel, own, node);
+    std::vector<NodeId> nodes;
+    if (!call.kernel && !call.transfer) nodes = call.members;
+    const Call added = program.calls.emplace_back(std::move(call));
+    for (const NodeId node : nodes) {
+      if (!has_specials(program.graph.arena.type(node).dtype)) continue;
+      const std::string_view own_kinds = guarded_kinds(program.graph.arena.op(node), kinds);
+      if (own_kinds.empty()) continue;
+      const Guard own(own_kinds);
+      bool read = false;
+      for (Call& reader : calls) {
+        if (reader.kernel && reader.segment == added.segment && !read) read = guard_loads(*reader.kernel, own, node);
+      }
+      if (!read) program.calls.push_back(checking_call(program, own, added, node));
     }
-    if (!read) program.calls.push_back(checking_call(program, own, added, node));
   }
 }
 

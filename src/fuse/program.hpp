@@ -2,7 +2,9 @@
 // needs.
 #pragma once
 
+#include "expr/branch.hpp"
 #include "expr/graph.hpp"
+#include "expr/loop.hpp"
 #include "fuse/host.hpp"
 #include "kernel/kernel.hpp"
 
@@ -25,8 +27,8 @@ struct KernelCall {
 };
 
 /// A matrix product result = beta * accumulate + alpha * left right, by a library or, where that does not pay, by a
-/// generated kernel. The last two axes are the matrices'; one product for each index of the others, along all of which an
-/// operand may have the stated size 1: then it is the same in each.
+/// generated kernel. The last two axes are the matrices'; one product for each index of the others, along all of which
+/// an operand may have the stated size 1: then it is the same in each.
 struct ProductCall {
   NodeId result;
   NodeId left, right;  // possibly views
@@ -79,22 +81,58 @@ inline bool is_number(const expr::Arena& arena, NodeId node) {
   return arena.scalar_value(node).has_value() || arena.op(node).name == "size";
 }
 
+struct Program;
+
+/// A loop: all of its results that are wanted. Its body is a program of its own.
+struct LoopCall {
+  struct Result {
+    NodeId node;
+    expr::LoopResult what;
+    std::size_t index;
+  };
+  expr::Loop loop;
+  std::vector<Result> results;
+  std::vector<NodeId> inputs;
+  std::shared_ptr<const Program> body;
+  expr::Origin origin;
+};
+/// Whether an input of a loop is a number that has no buffer.
+bool is_loop_number(const LoopCall& call, const expr::Arena& arena, std::size_t input);
+
+/// A branch: the results that are wanted of either body.
+struct BranchCall {
+  struct Result {
+    NodeId node;
+    std::size_t index;
+  };
+  expr::Branch branch;
+  std::vector<Result> results;
+  std::vector<NodeId> inputs;
+  std::shared_ptr<const Program> then, otherwise;
+  expr::Origin origin;
+};
+bool is_branch_number(const Program& program, const BranchCall& call, std::size_t input);
+
 struct Call {
-  std::shared_ptr<KernelCall> kernel;  // one of the five
+  std::shared_ptr<KernelCall> kernel;  // one of the seven
   std::shared_ptr<ProductCall> product;
   std::shared_ptr<TransferCall> transfer;
   std::shared_ptr<RoutineCall> routine;
   std::shared_ptr<HostCall> host;
+  std::shared_ptr<LoopCall> loop;
+  std::shared_ptr<BranchCall> branch;
   expr::Place place = 0;        // the device that it runs on
   std::vector<NodeId> members;  // what it computes
   int segment = 0;              // what it waits for: sizes read back at the end of all segments before
+  /// The programs inside: of a loop one, of a branch two.
+  std::vector<std::shared_ptr<const Program>> bodies() const;
 };
 
 struct Program {
   expr::Graph graph;
   HostValues host;
-  std::vector<Call> calls;  // segment by segment
-  std::size_t kernel_count() const;
+  std::vector<Call> calls;           // segment by segment
+  std::size_t kernel_count() const;  // of bodies, too
   std::size_t product_count() const;
   std::size_t transfer_count() const;
   std::size_t routine_count() const;

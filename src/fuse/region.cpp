@@ -87,8 +87,12 @@ class Finder {
     for (NodeId id = 0; id < arena_.size(); ++id) {
       if (!result_.computed[id] || !is_call(id)) continue;
       must_store_[id] = true;
-      const bool host = arena_.op(id).kind == Kind::Host;  // its other inputs are sizes
-      for (const NodeId input : host ? host_arguments(arena_, id) : arena_.inputs(id)) {
+      // The other inputs of callbacks are sizes; the first of a loop is its number of steps, of a branch its condition.
+      const Kind kind = arena_.op(id).kind;
+      for (const NodeId input : kind == Kind::Host ? host_arguments(arena_, id)
+                                : kind == Kind::Loop || (kind == Kind::Branch && host_.known[arena_.input(id, 0)])
+                                    ? arena_.inputs(id).subspan(1)
+                                    : arena_.inputs(id)) {
         // A product reads transposed operands itself; any other view is made a matrix of its own.
         NodeId base = input;
         while (arena_.op(id).kind == Kind::Contract && !must_store_[base] && matrix_view(arena_, base))
@@ -454,7 +458,8 @@ class Finder {
 }  // namespace
 
 bool is_call(const expr::Op& op) {
-  return op.kind == Kind::Contract || op.kind == Kind::Transfer || op.kind == Kind::Host || op.routine != nullptr;
+  return op.kind == Kind::Contract || op.kind == Kind::Transfer || op.kind == Kind::Host || op.kind == Kind::Loop ||
+         op.kind == Kind::Branch || op.routine != nullptr;
 }
 
 bool reduces(const Arena& arena, NodeId node) {

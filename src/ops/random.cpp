@@ -129,17 +129,15 @@ Batched batch_random_bits(const BatchContext& c) {
 
 void register_random(Registry& registry) {
   register_rows(registry, rows());
-  static const expr::Op random_bits{
-      .name = "random_bits",
-      .kind = expr::Kind::Generate,
-      .arity = -1,
-      .doc = "64 random bits for each element, by a key and a count of draws",
-      .infer = infer_random_bits,
-      .gradient = [](const GradientContext& c) { return std::vector<Variable>(c.inputs.size()); },
-      .evaluate = evaluate_random_bits,
-      .element = random_bits_element,
-      .element_cost = 60,
-      .batch = batch_random_bits};
+  static const expr::Op random_bits{.name = "random_bits",
+                                    .kind = expr::Kind::Generate,
+                                    .arity = -1,
+                                    .doc = "64 random bits for each element, by a key and a count of draws",
+                                    .infer = infer_random_bits,
+                                    .evaluate = evaluate_random_bits,
+                                    .element = random_bits_element,
+                                    .element_cost = 60,
+                                    .batch = batch_random_bits};
   registry.add(random_bits);
 }
 

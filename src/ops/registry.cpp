@@ -32,6 +32,8 @@ const Registry& Registry::instance() {
     register_functions(all);
     register_special(all);
     register_random(all);
+    register_branch(all);
+    register_loop(all);
     register_reduce(all);
     register_view(all);
     register_subtensor(all);

@@ -32,6 +32,8 @@ void register_leaf(Registry& registry);
 void register_elementwise(Registry& registry);
 void register_functions(Registry& registry);
 void register_special(Registry& registry);
+void register_branch(Registry& registry);
+void register_loop(Registry& registry);
 void register_random(Registry& registry);
 void register_reduce(Registry& registry);
 void register_view(Registry& registry);

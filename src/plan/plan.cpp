@@ -100,6 +100,18 @@ class Planner {
         if (!fuse::is_number(arena_, node)) step.reads.push_back(buffer_of(node));
       }
       step.writes.push_back(buffers_[call.host->result] = add_buffer(Buffer::Role::temporary, call.host->result));
+    } else if (call.loop) {
+      for (std::size_t i = 0; i < call.loop->inputs.size(); ++i) {
+        if (!fuse::is_loop_number(*call.loop, arena_, i)) step.reads.push_back(buffer_of(call.loop->inputs[i]));
+      }
+      for (const fuse::LoopCall::Result& result : call.loop->results)
+        step.writes.push_back(buffers_[result.node] = add_buffer(Buffer::Role::temporary, result.node));
+    } else if (call.branch) {
+      for (std::size_t i = 0; i < call.branch->inputs.size(); ++i) {
+        if (!fuse::is_branch_number(program_, *call.branch, i)) step.reads.push_back(buffer_of(call.branch->inputs[i]));
+      }
+      for (const fuse::BranchCall::Result& result : call.branch->results)
+        step.writes.push_back(buffers_[result.node] = add_buffer(Buffer::Role::temporary, result.node));
     } else if (call.routine) {
       for (const NodeId node : call.routine->reads) step.reads.push_back(buffer_of(node));
       step.writes.push_back(buffers_[call.routine->result] = add_buffer(Buffer::Role::temporary, call.routine->result));
@@ -168,7 +180,8 @@ class Planner {
     if (arena_.type(source).dtype != arena_.type(target).dtype ||
         !arena_.same_shape(arena_.type(source).shape, arena_.type(target).shape))
       return false;
-    if (call.transfer || call.routine || call.host || plan_.buffers[static_cast<std::size_t>(from)].place != call.place)
+    if (call.transfer || call.routine || call.host || !call.bodies().empty() ||
+        plan_.buffers[static_cast<std::size_t>(from)].place != call.place)
       return false;
     if (call.product) return step.accumulate == from && step.left.buffer != from && step.right.buffer != from;
     const kernel::Kernel& k = *call.kernel->kernel;
@@ -189,7 +202,7 @@ class Planner {
   /// Whether the step may run behind the commit point: it cannot fail, and nobody waits for what it writes.
   bool may_run_last(const Step& step) const {
     const Call& call = program_.calls[static_cast<std::size_t>(step.call)];
-    if (call.kernel && !call.kernel->kernel->checks.empty()) return false;
+    if (!call.bodies().empty() || (call.kernel && !call.kernel->kernel->checks.empty())) return false;
     return std::ranges::all_of(step.writes, [&](int w) {
       const Buffer& written = plan_.buffers[static_cast<std::size_t>(w)];
       return written.role == Buffer::Role::update && readers(w).empty() && !program_.host.is_fresh(written.node);
@@ -353,6 +366,18 @@ std::string_view name_of(Buffer::Role role) {
 
 Plan make_plan(const Program& program) { return Planner(program).run(); }
 
+namespace {
+std::string indented(std::string_view text) {
+  std::string result;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find('\n', at), text.size());
+    result += fmt::format("       {}\n", text.substr(at, end - at));
+    at = end + 1;
+  }
+  return result;
+}
+}  // namespace
+
 std::string print(const Plan& plan, const Program& program) {
   const expr::Names names(program.graph);
   std::string text = "buffers\n";
@@ -396,6 +421,18 @@ std::string print(const Plan& plan, const Program& program) {
         text += fmt::format("transfer({})", list(step.reads));
       } else if (call.host) {
         text += fmt::format("host {}({})", program.graph.arena.op(call.host->result).name, list(step.reads));
+      } else if (call.loop) {
+        text += fmt::format("loop({}), by the host, a step at a time:\n", list(step.reads));
+        text += indented(print(make_plan(*call.loop->body), *call.loop->body));
+        continue;
+      } else if (call.branch) {
+        const bool known = fuse::is_branch_number(program, *call.branch, expr::Branch::condition_input);
+        text += fmt::format("branch({}), one of two{}:\n", list(step.reads), known ? ", by a number of the host" : "");
+        for (const auto& body : call.bodies()) {
+          text += body == call.branch->then ? "" : "     else\n";
+          text += indented(print(make_plan(*body), *body));
+        }
+        continue;
       } else if (call.routine) {
         text += fmt::format("{} routine({})", program.graph.arena.op(call.routine->result).name, list(step.reads));
       } else {

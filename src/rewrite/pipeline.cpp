@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/flag_table.hpp"
+#include "rewrite/bodies.hpp"
 
 namespace croton::rewrite {
 namespace {
@@ -59,6 +60,11 @@ GroupReport run_group(expr::Graph& graph, const Group& group, const Options& opt
 std::vector<GroupReport> run(expr::Graph& graph, const Options& options,
                              const std::function<void(const GroupReport&, const expr::Graph&)>& after) {
   std::vector<GroupReport> reports;
+  change_bodies(graph, [&](const expr::Graph& body) {
+    expr::Graph changed = body;
+    for (GroupReport& report : run(changed, options)) reports.push_back(std::move(report));
+    return changed;
+  });
   for (const Group& group : groups()) {
     const bool needed = group.name == "expand" || (group.name == "stability" && options.optimizer != "none");
     if (options.optimizer != "fast_run" && !needed) continue;

@@ -8,6 +8,7 @@
 
 #include "base/device_name.hpp"
 #include "base/source_place.hpp"
+#include "expr/body.hpp"
 
 namespace croton::rewrite {
 namespace {
@@ -37,6 +38,7 @@ class Placer {
     decide();
     demand();
     make_all();
+    result_.results = options_.results;
     for (const expr::Requirement& r : arena_.requirements()) {
       expr::Requirement moved = r;
       moved.left = number(r.left);
@@ -45,7 +47,7 @@ class Placer {
       moved.origin = to().add_origin(arena_.origin_of(r.origin));
       to().add_requirement(std::move(moved));
     }
-    for (const NodeId output : from_.outputs) result_.outputs.push_back(at(output, host_place));
+    for (const NodeId output : from_.outputs) result_.outputs.push_back(at(output, options_.results));
     for (const expr::Update& update : from_.updates)
       result_.updates.push_back({update.input, at(update.value, place_of_update(update))});
     return std::move(result_);
@@ -170,7 +172,7 @@ class Placer {
   // ---- where values are needed: from the results back ----
 
   void demand() {
-    for (const NodeId output : from_.outputs) demand(output, host_place);
+    for (const NodeId output : from_.outputs) demand(output, options_.results);
     for (const expr::Update& update : from_.updates) demand(update.value, place_of_update(update));
     for (const expr::Requirement& r : arena_.requirements()) {
       demand_number(r.left);
@@ -219,10 +221,21 @@ class Placer {
   }
 
   /// Where node `id`, running at `place`, reads its input: there, or on the host what is a number to it.
+  /// Whether its copies on devices outlive the call.
+  bool is_kept(NodeId id) const {
+    if (arena_.op(id).name == "constant") return true;
+    return arena_.op(id).name == "input" &&
+           from_.inputs[static_cast<std::size_t>(arena_.attrs(id).integer("index"))].role == expr::Role::shared;
+  }
+
   Place input_place(NodeId id, std::size_t i, Place place) const {
     const expr::Op& op = arena_.op(id);
     const NodeId input = arena_.input(id, i);
-    const bool value = (op.kind == Kind::View && i == 0) ||
+    // A branch reads where it lies what is not kept on devices anyway: only the body that runs has it sent.
+    if (op.kind == Kind::Branch && i != 0 && !decisions_[input].anywhere && !is_kept(input))
+      return decisions_[input].place;
+    const bool value = (op.kind == Kind::View && i == 0) || op.kind == Kind::Branch ||
+                       (op.kind == Kind::Loop && i != 0) ||
                        (op.kind == Kind::Host && i + arena_.type(id).rank() < arena_.inputs(id).size());
     const bool number = op.kind != Kind::Map && op.kind != Kind::Transfer && !value && arena_.type(input).rank() == 0 &&
                         is_discrete(arena_.type(input).dtype);
@@ -269,10 +282,29 @@ class Placer {
     }
     to().set_origin(to().add_origin(arena_.origin(id)));
     const std::size_t before = to().size();
-    const NodeId result = to().make_typed(op, inputs, arena_.attrs(id), to().intern_type(type), place);
+    const expr::Attrs attrs = with_placed_bodies(id, place);
+    const NodeId result = to().make_typed(op, inputs, attrs, to().intern_type(type), place);
     const Decision& d = decisions_[id];
     if (op.kind != Kind::Leaf && result >= before) note(result, d.number && place != d.place ? "a number" : d.reason);
     return result;
+  }
+
+  /// What a body gives lies where the node runs, and so does what a loop's reads; what is free in it runs there.
+  expr::Attrs with_placed_bodies(NodeId id, Place place) const {
+    expr::Attrs attrs = arena_.attrs(id);
+    for (const auto& [name, value] : arena_.attrs(id).items()) {
+      const auto* body = std::get_if<expr::BodyPtr>(&value);
+      if (body == nullptr) continue;
+      expr::Graph graph = (*body)->graph();
+      for (std::size_t k = 0; k < graph.inputs.size(); ++k)
+        graph.inputs[k].place = arena_.op(id).kind == Kind::Branch ? input_place(id, k + 1, place) : place;
+      PlaceOptions options = options_;
+      options.scoped = options.fallback = place;
+      options.results = place;
+      if (place != host_place || uses_devices(graph, {}))
+        attrs.set(name, std::make_shared<const expr::Body>(rewrite::place(graph, options)));
+    }
+    return attrs;
   }
 
   NodeId send(NodeId id, Place place) {
@@ -324,6 +356,10 @@ bool uses_devices(const expr::Graph& graph, const PlaceOptions& options) {
   for (NodeId id = 0; id < graph.arena.size(); ++id) {
     // Also what was asked for on the host: in a placed graph that has the place 0.
     if (graph.arena.node(id).place != host_place || graph.arena.op(id).kind == Kind::Transfer) return true;
+    for (const auto& [name, value] : graph.arena.attrs(id).items()) {
+      const auto* body = std::get_if<expr::BodyPtr>(&value);
+      if (body != nullptr && uses_devices((*body)->graph(), {})) return true;
+    }
   }
   return false;
 }

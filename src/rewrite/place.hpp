@@ -18,6 +18,7 @@ struct PlaceOptions {
   expr::Place fallback = 0;          // where they run if their inputs are not pinned either
   std::vector<expr::Place> devices;  // those that there are besides the host
   bool soft = false;                 // what is asked for on others is free, instead of an error
+  expr::Place results = 0;           // where outputs are wanted: on the host
   bool homes_stay = false;           // new values of all shared variables are sent home, not of pinned ones alone
 };
 

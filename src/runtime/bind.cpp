@@ -8,7 +8,9 @@
 
 #include "base/config.hpp"
 #include "base/shape.hpp"
+#include "runtime/branch.hpp"
 #include "runtime/cuda/dump.hpp"
+#include "runtime/loop.hpp"
 #include "runtime/user_line.hpp"
 
 namespace croton::runtime {
@@ -30,6 +32,8 @@ BoundSegment::BoundSegment(std::shared_ptr<const Executable> executable, int num
   for (const Buffer& buffer : plan.buffers) {
     if (buffer.place != 0) devices_.try_emplace(buffer.place, &device_at(buffer.place, options.simulated));
   }
+  const expr::Place results = executable_->program.graph.results;
+  if (results != 0) devices_.try_emplace(results, &device_at(results, options.simulated));
   find_sizes(*executable_, arrays, number, sizes_);
   check_requirements(*executable_, arrays, number, sizes_);
   find_layouts(arrays);
@@ -40,6 +44,8 @@ BoundSegment::BoundSegment(std::shared_ptr<const Executable> executable, int num
   if (engine_ == Engine::compiled && has_work && !cpu::can_compile()) engine_ = Engine::reference;
   bind_launches(arrays, options, counts);
 }
+
+BoundSegment::~BoundSegment() = default;
 
 Device* BoundSegment::device_of(expr::Place place) const { return place == 0 ? nullptr : devices_.at(place); }
 
@@ -166,6 +172,22 @@ void BoundSegment::bind_launches(const CallArrays& arrays, const BindOptions& op
     }
     if (call.host) {
       launches_.push_back({std::make_unique<HostLaunch>(*executable_, first, sizes_), first.after_commit});
+      continue;
+    }
+    if (call.loop) {
+      auto loop = with_lines(call.loop->origin, [&] {
+        return std::make_unique<LoopLaunch>(*executable_, first, device, sizes_, memory_, options);
+      });
+      launches_.push_back({std::move(loop), first.after_commit});
+      continue;
+    }
+    if (call.branch) {
+      std::vector<Device*> devices;
+      for (const int b : first.reads) devices.push_back(device_of(plan.buffers[static_cast<std::size_t>(b)].place));
+      auto branch = with_lines(call.branch->origin, [&] {
+        return std::make_unique<BranchLaunch>(*executable_, first, device, devices, sizes_, options);
+      });
+      launches_.push_back({std::move(branch), first.after_commit});
       continue;
     }
     if (call.routine) {

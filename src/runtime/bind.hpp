@@ -58,6 +58,9 @@ class Undo {
 };
 
 /// One segment of a plan, bound.
+class BranchLaunch;  // branch.hpp
+class LoopLaunch;    // loop.hpp
+
 class BoundSegment {
  public:
   /// `before`: the segment before, of which sizes and layouts are taken over; none for the first. `fresh`: what it
@@ -65,6 +68,7 @@ class BoundSegment {
   BoundSegment(std::shared_ptr<const Executable> executable, int number, const BoundSegment* before,
                std::span<const std::int64_t> fresh, const CallArrays& arrays, const BindOptions& options,
                RunCounts& counts);
+  ~BoundSegment();
 
   const SizeTable& sizes() const { return sizes_; }
   /// Null for the host.
@@ -96,7 +100,8 @@ class BoundSegment {
 
   struct BoundLaunch {
     std::variant<std::unique_ptr<KernelLaunch>, std::unique_ptr<ProductLaunch>, std::unique_ptr<TransferLaunch>,
-                 std::unique_ptr<RoutineLaunch>, std::unique_ptr<HostLaunch>>
+                 std::unique_ptr<RoutineLaunch>, std::unique_ptr<HostLaunch>, std::unique_ptr<LoopLaunch>,
+                 std::unique_ptr<BranchLaunch>>
         what;
     bool after_commit;
   };

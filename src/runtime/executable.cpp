@@ -15,6 +15,10 @@ std::vector<InputRef> find_host_inputs(const Executable& executable) {
   const expr::Arena& arena = graph.arena;
   std::vector<bool> used(arena.size(), false);
   for (const fuse::Call& call : executable.program.calls) {
+    // Numbers that a launch is bound to: how many steps, which branch.
+    if (call.loop) used[call.loop->inputs[expr::Loop::steps_input]] = true;
+    if (call.branch && fuse::is_branch_number(executable.program, *call.branch, expr::Branch::condition_input))
+      used[call.branch->inputs[expr::Branch::condition_input]] = true;
     if (!call.kernel) continue;
     for (const NodeId extent : call.kernel->extents) used[extent] = true;
   }
@@ -48,6 +52,8 @@ std::shared_ptr<const Executable> make_executable(fuse::Program program) {
   result->program = std::move(program);
   for (const fuse::Call& call : result->program.calls) {
     auto& analyses = result->analyses.emplace_back();
+    auto& bodies = result->bodies.emplace_back();
+    for (const auto& body : call.bodies()) bodies.push_back(make_executable(*body));
     if (call.kernel) analyses.push_back(codegen::analyse(*call.kernel->kernel));
     if (!call.product) continue;
     for (const auto& generated : call.product->generated) analyses.push_back(codegen::analyse(*generated->kernel));

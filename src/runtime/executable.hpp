@@ -36,8 +36,9 @@ struct Executable {
   plan::Plan plan;
   /// Per call of the program: of its kernel, or of the kernels that may stand in for a product.
   std::vector<std::vector<std::shared_ptr<const codegen::Analysis>>> analyses;
-  std::vector<bool> needed;            // per node of the graph
-  std::vector<InputRef> inputs;        // as graph.inputs
+  std::vector<std::vector<std::shared_ptr<const Executable>>> bodies;  // per call
+  std::vector<bool> needed;                               // per node of the graph
+  std::vector<InputRef> inputs;                           // as graph.inputs
   std::vector<InputRef> host_inputs;   // integer scalars whose values sizes depend on: part of a bound plan's key
   std::vector<bool> needs_contiguous;  // per argument: a product, a transfer or a routine reads it
 
@@ -68,6 +69,7 @@ struct CallArrays {
   std::vector<SharedCopies*> copies;    // of the shared variables
   std::vector<std::uint64_t> versions;  // of their values
   std::vector<Array> held;              // copies of shared variables that the call reads
+  bool given_outputs = false;           // outputs are memory that is there, where they are not empty
   std::vector<Array> outputs;           // results
   std::vector<Array> updates;           // new values of the updates; one that was written in place is the old array
 

@@ -13,7 +13,9 @@
 #include "expr/evaluate.hpp"
 #include "fuse/guard.hpp"
 #include "runtime/bind.hpp"
+#include "runtime/branch.hpp"
 #include "runtime/guard_failure.hpp"
+#include "runtime/loop.hpp"
 #include "runtime/sizes.hpp"
 #include "runtime/user_line.hpp"
 
@@ -162,7 +164,9 @@ void BoundSegment::start(CallArrays& arrays, Workspace& workspace, RunCounts& co
         base = temporaries_.at(buffer.place).address + temporary_offset_[b];
         break;
       case Buffer::Role::output:
-        arrays.outputs[number] = Array::empty(dtype, memory_.layouts[b].shape);
+        if (!arrays.given_outputs || arrays.outputs[number].address() == nullptr)
+          arrays.outputs[number] = with_lines(graph.arena.origin(buffer.node),
+                                              [&] { return empty_array(device, dtype, memory_.layouts[b].shape); });
         base = address_of(arrays.outputs[number]);
         break;
       case Buffer::Role::update:
@@ -216,6 +220,10 @@ void BoundSegment::run(BoundLaunch& launch, RunCounts& counts) {
   } else if (auto* routine = std::get_if<std::unique_ptr<RoutineLaunch>>(&launch.what)) {
     with_lines((*routine)->origin(), [&] { (*routine)->run(memory_); });
     ++counts.routines;
+  } else if (auto* loop = std::get_if<std::unique_ptr<LoopLaunch>>(&launch.what)) {
+    (*loop)->run(memory_, counts);
+  } else if (auto* branch = std::get_if<std::unique_ptr<BranchLaunch>>(&launch.what)) {
+    (*branch)->run(memory_, counts);
   } else if (auto* host = std::get_if<std::unique_ptr<HostLaunch>>(&launch.what)) {
     (*host)->run(memory_, host_results_);
     ++counts.callbacks;
@@ -288,9 +296,9 @@ void BoundPlan::run(CallArrays& arrays, Workspace& workspace, RunCounts& counts)
   const plan::Plan& plan = executable_->plan;
   const expr::Graph& graph = executable_->program.graph;
   static const Array placeholder(0.f);  // without dimensions, so that a copy allocates nothing
-  arrays.outputs.assign(graph.outputs.size(), placeholder);
+  if (!arrays.given_outputs) arrays.outputs.assign(graph.outputs.size(), placeholder);
   arrays.updates.resize(graph.updates.size());
-  counts.transferred.clear();
+  if (!arrays.given_outputs) counts.transferred.clear();
   BoundSegment* segment = &first_;
   const auto run = [&](BoundSegment& part) {
     try {
@@ -332,7 +340,7 @@ void BoundPlan::run(CallArrays& arrays, Workspace& workspace, RunCounts& counts)
     Device* device = segment->device_of(buffer.place);
     switch (buffer.role) {
       case Buffer::Role::argument:
-        result = arrays.arguments[number].copy();
+        result = copied_to(device, device, arrays.arguments[number]);
         break;
       case Buffer::Role::shared:
         result = copied_to(device, device, arrays.shared[number]);
@@ -358,7 +366,7 @@ void BoundPlan::run(CallArrays& arrays, Workspace& workspace, RunCounts& counts)
   };
   for (std::size_t i = 0; i < graph.outputs.size(); ++i) {
     if (!is_own(plan.output_buffer[i], Buffer::Role::output, i))
-      add(arrays.outputs[i], graph.outputs[i], plan.output_buffer[i], 0);
+      add(arrays.outputs[i], graph.outputs[i], plan.output_buffer[i], graph.results);
   }
   for (std::size_t i = 0; i < graph.updates.size(); ++i) {
     if (is_own(plan.update_buffer[i], Buffer::Role::update, i)) continue;

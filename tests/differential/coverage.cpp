@@ -150,9 +150,14 @@ std::size_t Coverage::median() const {
 std::size_t Coverage::most() const { return nodes.empty() ? 0 : std::ranges::max(nodes); }
 
 std::vector<std::string> Coverage::rare_ops(std::uint64_t least) const {
+  // Of random bits, which few operands are (tests/ops/test_random.cpp); of loops and branches (test_scan.cpp,
+  // test_ifelse.cpp).
+  static const std::set<std::string_view> elsewhere = {
+      "philox_low",       "philox_high",    "unit32",          "unit64", "normal32", "normal64", "random_below",
+      "sample_log_gamma", "sample_poisson", "sample_binomial", "loop",   "ifelse",   "branch"};
   std::vector<std::string> rare;
   for (const ct::expr::Op* op : ct::expr::all_ops()) {
-    if (op->kind == Kind::Leaf) continue;
+    if (op->kind == Kind::Leaf || elsewhere.contains(op->name)) continue;
     const auto at = ops.find(std::string(op->name));
     const std::uint64_t count = at == ops.end() ? 0 : at->second;
     if (count == 0 && op->expand_at_import) continue;  // gone when the graph is imported: its input stands for it

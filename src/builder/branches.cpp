@@ -1,0 +1,81 @@
+#include "builder/branches.hpp"
+
+#include <algorithm>
+#include <unordered_map>
+#include <utility>
+
+namespace croton::builder {
+
+std::vector<const Node*> application_of(const Node& node) {
+  std::vector<const Node*> inputs;
+  for (const Variable& input : node.inputs) inputs.push_back(input.node());
+  return inputs;
+}
+
+Branches find_branches(const std::vector<Node*>& all, const std::vector<const Node*>& kept,
+                       const std::function<Node*(const Variable&)>& resolve) {
+  Branches found;
+  if (std::ranges::none_of(all, [](const Node* node) { return node->op->name == "ifelse"; })) return found;
+  struct Use {
+    const Node* user;
+    std::size_t input;
+  };
+  std::unordered_map<const Node*, std::vector<Use>> uses;
+  for (const Node* node : all) {
+    for (std::size_t i = 0; i < node->inputs.size(); ++i) uses[resolve(node->inputs[i])].push_back({node, i});
+  }
+  const std::unordered_set<const Node*> always(kept.begin(), kept.end());
+  const auto count_of = [](const Node& node) { return (node.inputs.size() - 1) / 2; };
+  // What is needed under a condition alone, by whichever application has that: a gradient shares much with what it is
+  // of.
+  std::map<std::pair<const Node*, bool>, std::unordered_set<const Node*>> needed_under;
+  const auto find_needed = [&](const Node* condition, bool then) {
+    const auto [at, fresh] = needed_under.try_emplace({condition, then});
+    if (!fresh) return;
+    std::unordered_set<const Node*>& own = at->second;
+    const auto is_own_use = [&](const Use& use) {
+      if (own.contains(use.user)) return true;
+      return use.user->op->name == "ifelse" && use.input != 0 && resolve(use.user->inputs[0]) == condition &&
+             (use.input <= count_of(*use.user)) == then;
+    };
+    for (std::size_t k = all.size(); k-- > 0;) {
+      const Node* candidate = all[k];
+      if (candidate->op->kind == expr::Kind::Leaf || candidate == condition || always.contains(candidate)) continue;
+      const auto used = uses.find(candidate);
+      if (used != uses.end() && std::ranges::all_of(used->second, is_own_use)) own.insert(candidate);
+    }
+    found.inside.insert(own.begin(), own.end());
+  };
+  // The last ones first: a branch that lies in another is that one's business.
+  for (std::size_t at = all.size(); at-- > 0;) {
+    const Node& node = *all[at];
+    if (node.op->name != "ifelse" || found.inside.contains(&node)) continue;
+    const auto [parts, fresh] = found.parts.try_emplace(application_of(node));
+    if (!fresh) continue;
+    const Node* condition = resolve(node.inputs[0]);
+    std::unordered_set<const Node*> reached;
+    for (const bool then : {true, false}) {
+      find_needed(condition, then);
+      const std::unordered_set<const Node*>& own = needed_under.at({condition, then});
+      std::vector<const Node*> pending;
+      const auto reach = [&](const Variable& v) {
+        const Node* to = resolve(v);
+        if (own.contains(to) && reached.insert(to).second) pending.push_back(to);
+      };
+      for (std::size_t i = 1; i < node.inputs.size(); ++i) {
+        if ((i <= count_of(node)) == then) reach(node.inputs[i]);
+      }
+      while (!pending.empty()) {
+        const Node* next = pending.back();
+        pending.pop_back();
+        for (const Variable& input : next->inputs) reach(input);
+      }
+    }
+    for (const Node* each : all) {
+      if (reached.contains(each)) parts->second.inside.push_back(each);
+    }
+  }
+  return found;
+}
+
+}  // namespace croton::builder

@@ -1,0 +1,100 @@
+// Lazy branches: what is taken, what is not computed, gradients, on every back-end.
+#include "samples.hpp"
+
+using namespace croton_test;
+using Vars = std::vector<Variable>;
+
+namespace {
+
+Array reals(const Sizes& shape, std::uint64_t seed) { return Array::uniform(DType::float64, shape, seed, 0.2, 1); }
+
+}  // namespace
+
+TEST_CASE("ifelse takes one side, and lists of both", "[ifelse]") {
+  const Variable c = ct::iscalar("c"), x = ct::dvector("x"), y = ct::dvector("y");
+  const Vars both = ct::ifelse(c, Vars{x + y, ct::sum(x)}, Vars{x * y, ct::sum(y)});
+  for (const std::string& backend : backends()) {
+    INFO(backend);
+    const auto f = compile(backend, {c, x, y}, {both[0], both[1]});
+    CHECK(f(1, Array{1.0, 2.0}, Array{3.0, 5.0})[0].equals(Array{4.0, 7.0}));
+    CHECK(f(0, Array{1.0, 2.0}, Array{3.0, 5.0})[0].equals(Array{3.0, 10.0}));
+    CHECK(f(-7, Array{1.0, 2.0}, Array{3.0, 5.0})[1].item<double>() == 3);
+    CHECK(f(0, Array{1.0, 2.0}, Array{3.0, 5.0})[1].item<double>() == 8);
+    // A condition that a kernel computes.
+    const auto g = compile(backend, {x, y}, {ct::ifelse(ct::sum(x) > ct::sum(y), ct::exp(x), ct::log(y))});
+    CHECK(g(Array{0.0, 0.0}, Array{1.0, -3.0}).only().equals(Array{1.0, 1.0}));
+    CHECK(g(Array{0.0, -9.0}, Array{1.0, 1.0}).only().equals(Array{0.0, 0.0}));
+    // Sizes that differ.
+    const auto h = compile(backend, {c, x, y}, {ct::ifelse(c, x * 2, y), ct::sum(ct::ifelse(c, x * 2, y * 1))});
+    CHECK(h(1, Array{1.0, 2.0, 3.0}, Array{5.0})[0].equals(Array{2.0, 4.0, 6.0}));
+    CHECK(h(0, Array{1.0, 2.0, 3.0}, Array{5.0})[0].equals(Array{5.0}));
+    CHECK(h(0, Array{1.0, 2.0, 3.0}, Array{5.0})[1].item<double>() == 5);
+  }
+}
+
+TEST_CASE("the side that is not taken is not computed, and its sizes need not fit", "[ifelse]") {
+  int calls = 0;
+  const ct::HostOp counted(
+      {.name = "counted",
+       .results = [](const Vars& in) { return std::vector<ct::HostOp::Result>{{in[0].dtype(), {in[0].shape(0)}}}; },
+       .compute =
+           [&](const std::vector<Array>& in) {
+             ++calls;
+             return std::vector<Array>{in[0].copy()};
+           },
+       .gradient = [](const Vars&, const Vars&, const Vars& g) { return g; }});
+  const Variable c = ct::iscalar("c"), x = ct::dvector("x"), y = ct::dvector("y");
+  for (const std::string& backend : backends()) {
+    INFO(backend);
+    const Variable z = ct::ifelse(c, ct::sum(ct::exp(counted(x)) + y), ct::sum(x));
+    const ct::change_flags flags(backend);
+    const auto f = ct::function({c, x, y}, std::vector<ct::Out>{z, ct::grad(z, x)});
+    calls = 0;
+    CHECK(f(0, Array{1.0, 2.0}, Array{1.0, 2.0, 3.0})[1].equals(Array{1.0, 1.0}));
+    CHECK(calls == 0);
+    CHECK_THROWS_AS(f(1, Array{1.0, 2.0}, Array{1.0, 2.0, 3.0}), ct::ShapeError);
+    calls = 0;
+    f(1, Array{1.0, 2.0}, Array{1.0, 2.0});
+    CHECK(calls > 0);
+    // What the other side would make of it does not come through: sqrt has no slope below 0.
+    const Variable s = ct::dscalar("s");
+    const Variable root = ct::ifelse(s > 0, ct::sqrt(s), 0.0 * s);
+    const auto g = compile(backend, {s}, {ct::grad(root, s)});
+    CHECK(g(4.0).item<double>() == 0.25);
+    CHECK(g(-4.0).item<double>() == 0);
+  }
+}
+
+TEST_CASE("gradients through ifelse, nested and in loops", "[ifelse]") {
+  for (const std::string& backend : backends()) {
+    INFO(backend);
+    const ct::change_flags flags(backend);
+    for (const int taken : {0, 1}) {
+      const Variable c = ct::constant(Array(taken));
+      const auto f = [&](const Vars& in) {
+        const Variable h = ct::tanh(in[0]);
+        const Vars two = ct::ifelse(ct::sum(h) > -100 * taken + 50, Vars{ct::sin(h) * in[1], h},
+                                    Vars{ct::ifelse(c, ct::cos(h * in[1]), ct::sqr(h)), h * in[1]});
+        return ct::sum(two[0]) + ct::sum(two[1] * h);
+      };
+      CHECK(grad_error(f, {reals({3}, 1), reals({3}, 2)}, 2) < 1e-6);
+    }
+    const auto loop = [](const Vars& in) {
+      return ct::sum(
+          ct::scan([&](const Vars& s) { return ct::Step(ct::ifelse(s[1] > 0.7, s[1] * in[1], s[0] + s[1])); }, {in[0]},
+                   {in[2]})
+              .outputs[0]);
+    };
+    CHECK(grad_error(loop, {reals({6}, 3), Array(0.4), Array(0.35)}) < 1e-6);
+  }
+}
+
+TEST_CASE("mistakes with ifelse are named", "[ifelse]") {
+  using Catch::Matchers::Contains;
+  const Variable c = ct::iscalar("c"), x = ct::dvector("x"), m = ct::dmatrix("m"), f = ct::fvector("f");
+  CHECK_THROWS_WITH(ct::ifelse(c, x, m), Contains("one dtype and number of dimensions") && Contains("test_ifelse.cpp"));
+  CHECK_THROWS_WITH(ct::ifelse(c, x, f), Contains("one dtype and number of dimensions"));
+  CHECK_THROWS_WITH(ct::ifelse(x, x, x), Contains("must be a real scalar") && Contains("where("));
+  CHECK_THROWS_WITH(ct::ifelse(c, Vars{x, x}, Vars{x}), Contains("2 variable(s) for one branch and 1"));
+  CHECK_THROWS_WITH(ct::ifelse(c, ct::drow("r"), m), Contains("stated size 1"));
+}
