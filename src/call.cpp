@@ -204,8 +204,7 @@ runtime::BoundPlan& CompiledFunction::bind(Placed& where, const runtime::CallArr
     }
   }
   for (const Array& array : arrays.shared) key_.insert(key_.end(), array.shape().begin(), array.shape().end());
-  for (const runtime::InputRef input : where.executable->host_inputs)
-    key_.push_back(arrays.of(input).to_host().astype(DType::int64).item<std::int64_t>());
+  for (const runtime::InputRef input : where.executable->host_inputs) key_.push_back(arrays.number(input));
   if (last_ != nullptr && key_ == last_key_) return *last_;
   // A program whose sizes never repeat must not fill the memory with plans for them.
   if (where.bound.size() >= max_bound_plans) {

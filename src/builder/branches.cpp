@@ -15,7 +15,7 @@ std::vector<const Node*> application_of(const Node& node) {
 Branches find_branches(const std::vector<Node*>& all, const std::vector<const Node*>& kept,
                        const std::function<Node*(const Variable&)>& resolve) {
   Branches found;
-  if (std::ranges::none_of(all, [](const Node* node) { return node->op->name == "ifelse"; })) return found;
+  if (std::ranges::none_of(all, [](const Node* node) { return node->op->kind == expr::Kind::Branch; })) return found;
   struct Use {
     const Node* user;
     std::size_t input;
@@ -35,7 +35,7 @@ Branches find_branches(const std::vector<Node*>& all, const std::vector<const No
     std::unordered_set<const Node*>& own = at->second;
     const auto is_own_use = [&](const Use& use) {
       if (own.contains(use.user)) return true;
-      return use.user->op->name == "ifelse" && use.input != 0 && resolve(use.user->inputs[0]) == condition &&
+      return use.user->op->kind == expr::Kind::Branch && use.input != 0 && resolve(use.user->inputs[0]) == condition &&
              (use.input <= count_of(*use.user)) == then;
     };
     for (std::size_t k = all.size(); k-- > 0;) {
@@ -49,7 +49,7 @@ Branches find_branches(const std::vector<Node*>& all, const std::vector<const No
   // The last ones first: a branch that lies in another is that one's business.
   for (std::size_t at = all.size(); at-- > 0;) {
     const Node& node = *all[at];
-    if (node.op->name != "ifelse" || found.inside.contains(&node)) continue;
+    if (node.op->kind != expr::Kind::Branch || found.inside.contains(&node)) continue;
     const auto [parts, fresh] = found.parts.try_emplace(application_of(node));
     if (!fresh) continue;
     const Node* condition = resolve(node.inputs[0]);

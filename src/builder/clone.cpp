@@ -10,6 +10,8 @@
 namespace croton {
 namespace builder {
 
+Variable stand_in(const Variable& x) { return variable(x.type(), x.name(), x.where()); }
+
 std::vector<Variable> clone(const std::vector<Variable>& outputs, const Replacements& replace) {
   Replacements copies = replace;
   for (Node* node : topological_order(outputs)) {

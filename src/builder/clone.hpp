@@ -14,4 +14,7 @@ using Replacements = std::unordered_map<const Node*, Variable>;
 /// the rest is shared. Iterative.
 std::vector<Variable> clone(const std::vector<Variable>& outputs, const Replacements& replace);
 
+/// A free variable of the type, name and line of x.
+Variable stand_in(const Variable& x);
+
 }  // namespace croton::builder

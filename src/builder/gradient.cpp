@@ -152,7 +152,7 @@ class Backward {
   /// Results of one application are differentiated together, where the first of them is met: all that use any of them
   /// come later.
   static bool gives_several(const Node& node) {
-    return node.op->results_gradient != nullptr || node.op->name == "ifelse";
+    return node.op->results_gradient != nullptr || node.op->kind == expr::Kind::Branch;
   }
 
   void find_results(const std::vector<Variable>& roots) {
@@ -190,8 +190,12 @@ class Backward {
       for (const Variable& input : node->inputs) add(input, builder::scalar_constant(0, base::config().float_x()));
       return;
     }
-    if (node->op->name == "ifelse") return step_branch(*node, context);
-    hand_on(*node, [&] { return node->op->results_gradient(context); });
+    or_spoil(*node, [&] {
+      if (node->op->kind == expr::Kind::Branch)
+        step_branch(*node, context);
+      else
+        hand_on(*node, node->op->results_gradient(context));
+    });
   }
 
   /// What one side alone needs is differentiated by itself, and what that gives to the rest is an ifelse again: so of
@@ -219,15 +223,7 @@ class Backward {
       }
       return builder::gradients("grad", seeds, rest, options, node.where);
     };
-    std::vector<Variable> then, otherwise;
-    try {
-      then = of_side(1);
-      otherwise = of_side(1 + count);
-    } catch (const NotImplementedError&) {
-      return spoil(node, std::current_exception());
-    } catch (const NullTypeGradError&) {
-      return spoil(node, std::current_exception());
-    }
+    const std::vector<Variable> then = of_side(1), otherwise = of_side(1 + count);
     std::vector<Variable> to, a, b;
     for (std::size_t i = 0; i < rest.size(); ++i) {
       if (!then[i].defined() && !otherwise[i].defined()) continue;
@@ -262,28 +258,31 @@ class Backward {
     }
     // Whoever gave this node a gradient held a handle to it.
     const builder::GradientContext context{*node, node->inputs, Variable(handles_.at(node)), gradient};
-    hand_on(*node, [&] {
+    or_spoil(*node, [&] {
       if (node->op->gradient == nullptr) {
         throw NotImplementedError(
             fmt::format("the gradient of {} is not implemented ({})", node->op->name, builder::describe(node->where)));
       }
-      return input_gradients(context);
+      hand_on(*node, input_gradients(context));
     });
   }
 
-  /// Adds what `rule` says to the gradients of the inputs.
-  template <class Rule>
-  void hand_on(const Node& node, Rule rule) {
-    std::vector<Variable> parts;
-    try {
-      parts = rule();
-    } catch (const NotImplementedError&) {  // of interest only if it reaches a variable that is wanted
-      return spoil(node, std::current_exception());
-    } catch (const NullTypeGradError&) {
-      return spoil(node, std::current_exception());
-    }
+  /// Adds the parts to the gradients of the inputs.
+  void hand_on(const Node& node, const std::vector<Variable>& parts) {
     for (std::size_t i = 0; i < node.inputs.size() && i < parts.size(); ++i) {
       if (parts[i].defined()) add(node.inputs[i], parts[i]);
+    }
+  }
+
+  /// A gradient that there is not is of interest only if it reaches a variable that is wanted.
+  template <class Rule>
+  void or_spoil(const Node& node, Rule rule) {
+    try {
+      rule();
+    } catch (const NotImplementedError&) {
+      spoil(node, std::current_exception());
+    } catch (const NullTypeGradError&) {
+      spoil(node, std::current_exception());
     }
   }
 

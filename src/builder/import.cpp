@@ -129,7 +129,7 @@ class Importer {
           fmt::format("function ({}): the outputs need {}, which is neither an input, nor given, nor shared",
                       describe(request_.where), describe(find_handle(node))));
     }
-    if (node->op->name == "ifelse") {
+    if (node->op->kind == expr::Kind::Branch) {
       ids_[node] = import_branch(*node);
       return;
     }
@@ -149,11 +149,9 @@ class Importer {
       std::vector<Variable> captures, inside;
       const auto capture = [&](const Variable& v) {
         if (stand_ins.contains(v.node()) || (resolve(v).is_constant() && v.rank() == 0)) return;
-        const Variable& outside = resolve(v);
-        const Variable stand_in = variable(outside.type(), outside.name(), outside.where());
-        stand_ins[v.node()] = stand_in;
         captures.push_back(v);
-        inside.push_back(stand_in);
+        inside.push_back(stand_in(resolve(v)));
+        stand_ins[v.node()] = inside.back();
       };
       std::vector<Variable> sides[2];
       for (std::size_t i = 1; i < node.inputs.size(); ++i) {

@@ -4,12 +4,11 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <atomic>
-#include <unordered_map>
 
 #include "base/config.hpp"
 #include "base/device_memory.hpp"
+#include "builder/clone.hpp"
 #include "builder/node.hpp"
 
 namespace croton {
@@ -103,22 +102,10 @@ std::uint64_t SharedVariable::version() const {
 void SharedVariable::set_default_update(const Variable& value) {
   builder::SharedState& state = state_of(node());
   if (!value.defined()) throw TypeError(fmt::format("the default update of {} is empty", builder::describe(*this)));
-  const Variable self = variable(type(), name(), where());
-  // What depends on the variable is built again over its stand-in.
-  std::unordered_map<const builder::Node*, Variable> again{{node(), self}};
-  for (const builder::Node* old : builder::topological_order({value})) {
-    const auto depends = [&](const Variable& input) { return again.contains(input.node()); };
-    if (old == node() || std::ranges::none_of(old->inputs, depends)) continue;
-    std::vector<Variable> inputs;
-    for (const Variable& input : old->inputs) inputs.push_back(depends(input) ? again.at(input.node()) : input);
-    const Variable copy = builder::apply(*old->op, inputs, old->attrs, old->where);
-    copy.node()->name = old->name;
-    copy.node()->place = old->place;
-    again[old] = copy;
-  }
-  const auto at = again.find(value.node());
+  const Variable self = builder::stand_in(*this);
+  const Variable over_self = builder::clone({value}, {{node(), self}})[0];
   const std::unique_lock lock(state.mutex);
-  state.default_update = at == again.end() ? value : at->second;
+  state.default_update = over_self;
   state.self = self;
 }
 

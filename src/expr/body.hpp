@@ -26,4 +26,7 @@ class Body {
   std::string text_;
 };
 
+/// Whether nodes of the op have bodies among their attributes.
+inline bool has_body(const Op& op) { return op.kind == Kind::Loop || op.kind == Kind::Branch; }
+
 }  // namespace croton::expr

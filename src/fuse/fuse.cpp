@@ -17,8 +17,6 @@ using expr::Kind;
 
 namespace {
 
-bool has_body(const expr::Op& op) { return op.kind == Kind::Loop || op.kind == Kind::Branch; }
-
 /// The results of each loop and branch that are computed, by the first of them.
 using ResultGroups = std::map<NodeId, std::vector<NodeId>>;
 ResultGroups group_results(const Arena& arena, const std::vector<bool>& computed) {
@@ -34,7 +32,7 @@ ResultGroups group_results(const Arena& arena, const std::vector<bool>& computed
            std::ranges::equal(arena.inputs(a), arena.inputs(b)) && application(a) == application(b);
   };
   for (NodeId id = 0; id < arena.size(); ++id) {
-    if (!computed[id] || !has_body(arena.op(id))) continue;
+    if (!computed[id] || !expr::has_body(arena.op(id))) continue;
     const auto found = std::ranges::find_if(groups, [&](const auto& group) { return same(group.first, id); });
     (found != groups.end() ? found->second : groups[id]).push_back(id);
   }
@@ -121,7 +119,7 @@ Program fuse(expr::Graph graph, const Options& options) {
   const ResultGroups groups = group_results(g.arena, regions.computed);
   for (NodeId id = 0; id < g.arena.size(); ++id) {
     if (!regions.computed[id] || !is_call(g.arena.op(id))) continue;
-    if (has_body(g.arena.op(id)) && !groups.contains(id)) continue;  // with the first of its results
+    if (expr::has_body(g.arena.op(id)) && !groups.contains(id)) continue;  // with the first of its results
     items.push_back({host.segment[id], regions.level_of[id], id, -1});
   }
   std::ranges::sort(items, [](const Item& a, const Item& b) {

@@ -4,6 +4,7 @@
 #include <croton/error.hpp>
 #include <croton/grad.hpp>
 #include <croton/ops.hpp>
+#include <croton/views.hpp>
 
 #include <fmt/format.h>
 
@@ -124,11 +125,8 @@ void leave_out_unused(LoopSpec& spec) {
   spec.captures = std::move(captures);
 }
 
-builder::Batched batch_loop(const builder::BatchContext& c);
-
 }  // namespace
 
-Variable stand_in(const Variable& x) { return variable(x.type(), x.name(), x.where()); }
 Variable element_stand_in(const Variable& x) {
   Type type = x.type();
   type.shape.erase(type.shape.begin());
@@ -201,13 +199,7 @@ builder::Batched batch_loop(const builder::BatchContext& c) {
   }
   LoopSpec spec = spec_of(c.node);
   spec.steps = c.inputs[Loop::steps_input];
-  const auto behind_steps = [&](std::size_t input) {
-    const Variable all = c.repeated(input);
-    std::vector<int> order(static_cast<std::size_t>(all.rank()));
-    for (std::size_t axis = 0; axis < order.size(); ++axis) order[axis] = static_cast<int>(axis);
-    std::swap(order[0], order[1]);
-    return dimshuffle(all, order);
-  };
+  const auto behind_steps = [&](std::size_t input) { return swapaxes(c.repeated(input), 0, 1); };
   std::vector<std::pair<Variable, Variable>> stand_ins;
   const auto batched_stand_in = [&](const Variable& own, const Type& type) {
     const Variable with = variable(type, own.name(), own.where());
@@ -253,10 +245,7 @@ builder::Batched batch_loop(const builder::BatchContext& c) {
                           : loop.result == LoopResult::stacked ? results.stacked[loop.index]
                                                                : results.steps;
   if (loop.result == LoopResult::steps) return {result, false};
-  std::vector<int> order(static_cast<std::size_t>(result.rank()));
-  for (std::size_t axis = 0; axis < order.size(); ++axis) order[axis] = static_cast<int>(axis);
-  std::swap(order[0], order[1]);
-  return {dimshuffle(result, order)};
+  return {swapaxes(result, 0, 1)};
 }
 
 }  // namespace

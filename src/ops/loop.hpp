@@ -53,7 +53,5 @@ std::vector<Variable> loop_gradient(const builder::ResultsGradientContext& conte
 
 /// A variable of the type of an element of x along its first axis.
 Variable element_stand_in(const Variable& x);
-/// A variable of the type of x.
-Variable stand_in(const Variable& x);
 
 }  // namespace croton::ops

@@ -20,8 +20,11 @@ void change_bodies(expr::Graph& graph, const std::function<expr::Graph(const exp
     changed.emplace_back(old, std::make_shared<const expr::Body>(change(old->graph())));
     return changed.back().second;
   };
-  const std::vector<bool> needed = expr::reachable(graph);
   const auto count = static_cast<NodeId>(arena.size());
+  NodeId first = 0;
+  while (first < count && !expr::has_body(arena.op(first))) ++first;
+  if (first == count) return;
+  const std::vector<bool> needed = expr::reachable(graph);
   std::vector<NodeId> to(count);
   for (NodeId id = 0; id < count; ++id) {
     to[id] = id;
@@ -32,15 +35,13 @@ void change_bodies(expr::Graph& graph, const std::function<expr::Graph(const exp
       inputs.push_back(to[input]);
       moved = moved || to[input] != input;
     }
+    const bool has_body = expr::has_body(arena.op(id));
+    if (!moved && !has_body) continue;
     const expr::Attrs old = arena.attrs(id);
     expr::Attrs attrs = old;
     for (const auto& [name, value] : old.items()) {
-      const auto* body = std::get_if<BodyPtr>(&value);
-      if (body == nullptr) continue;
-      attrs.set(name, new_body(*body));
-      moved = true;
+      if (const auto* body = std::get_if<BodyPtr>(&value)) attrs.set(name, new_body(*body));
     }
-    if (!moved) continue;
     arena.set_origin(arena.origin_id(id));
     to[id] = arena.make(arena.op(id), inputs, attrs, arena.node(id).place);
   }

@@ -282,8 +282,10 @@ class Placer {
     }
     to().set_origin(to().add_origin(arena_.origin(id)));
     const std::size_t before = to().size();
-    const expr::Attrs attrs = with_placed_bodies(id, place);
-    const NodeId result = to().make_typed(op, inputs, attrs, to().intern_type(type), place);
+    const expr::TypeId type_id = to().intern_type(type);
+    const NodeId result = expr::has_body(op)
+                              ? to().make_typed(op, inputs, with_placed_bodies(id, place), type_id, place)
+                              : to().make_typed(op, inputs, arena_.attrs(id), type_id, place);
     const Decision& d = decisions_[id];
     if (op.kind != Kind::Leaf && result >= before) note(result, d.number && place != d.place ? "a number" : d.reason);
     return result;
@@ -356,6 +358,7 @@ bool uses_devices(const expr::Graph& graph, const PlaceOptions& options) {
   for (NodeId id = 0; id < graph.arena.size(); ++id) {
     // Also what was asked for on the host: in a placed graph that has the place 0.
     if (graph.arena.node(id).place != host_place || graph.arena.op(id).kind == Kind::Transfer) return true;
+    if (!expr::has_body(graph.arena.op(id))) continue;
     for (const auto& [name, value] : graph.arena.attrs(id).items()) {
       const auto* body = std::get_if<expr::BodyPtr>(&value);
       if (body != nullptr && uses_devices((*body)->graph(), {})) return true;

@@ -43,8 +43,7 @@ BodyRun::BodyRun(std::shared_ptr<const Executable> body, Device* device, BindOpt
 BoundPlan& BodyRun::bind(RunCounts& counts) {
   // What it reads has the same sizes in each run of a launch, but not the same values.
   std::vector<std::int64_t> key;
-  for (const InputRef input : body_->host_inputs)
-    key.push_back(arrays_.of(input).to_host().astype(DType::int64).item<std::int64_t>());
+  for (const InputRef input : body_->host_inputs) key.push_back(arrays_.number(input));
   const auto found = bound_.find(key);
   if (found != bound_.end()) return *found->second;
   if (bound_.size() >= most_bound) bound_.clear();

@@ -37,8 +37,8 @@ struct Executable {
   /// Per call of the program: of its kernel, or of the kernels that may stand in for a product.
   std::vector<std::vector<std::shared_ptr<const codegen::Analysis>>> analyses;
   std::vector<std::vector<std::shared_ptr<const Executable>>> bodies;  // per call
-  std::vector<bool> needed;                               // per node of the graph
-  std::vector<InputRef> inputs;                           // as graph.inputs
+  std::vector<bool> needed;                                            // per node of the graph
+  std::vector<InputRef> inputs;                                        // as graph.inputs
   std::vector<InputRef> host_inputs;   // integer scalars whose values sizes depend on: part of a bound plan's key
   std::vector<bool> needs_contiguous;  // per argument: a product, a transfer or a routine reads it
 
@@ -74,6 +74,8 @@ struct CallArrays {
   std::vector<Array> updates;           // new values of the updates; one that was written in place is the old array
 
   const Array& of(InputRef input) const { return (input.shared ? shared : arguments)[input.number]; }
+  /// The value of an integer scalar.
+  std::int64_t number(InputRef input) const { return of(input).to_host().astype(DType::int64).item<std::int64_t>(); }
 };
 
 /// A copy from one device to another.

@@ -38,10 +38,7 @@ std::int64_t find_size(const Executable& executable, const CallArrays& arrays, N
     return arrays.of(input).shape()[static_cast<std::size_t>(arena.attrs(id).integer("axis"))];
   }
   if (op.name == "input") {
-    return arrays.of(executable.inputs[static_cast<std::size_t>(arena.attrs(id).integer("index"))])
-        .to_host()
-        .astype(DType::int64)
-        .item<std::int64_t>();
+    return arrays.number(executable.inputs[static_cast<std::size_t>(arena.attrs(id).integer("index"))]);
   }
   std::vector<expr::Scalar> operands;
   for (const NodeId input : arena.inputs(id))
