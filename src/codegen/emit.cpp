@@ -12,6 +12,7 @@
 #include "base/hash.hpp"
 #include "base/source_place.hpp"
 #include "codegen/embedded.hpp"
+#include "codegen/functor.hpp"
 #include "kernel/guard.hpp"
 
 namespace croton::codegen {
@@ -39,6 +40,14 @@ std::string harmless(std::string_view text) {
   std::string result;
   for (const char c : text.substr(0, 160)) result += c >= ' ' && c < 127 && c != '\\' ? c : '?';
   return result;
+}
+
+std::string name_of(Target target) { return target == Target::cpu ? "cpu" : "cuda"; }
+
+std::string commented(const std::vector<std::string>& lines) {
+  std::string text;
+  for (const std::string& line : lines) text += "// " + harmless(line) + "\n";
+  return text;
 }
 
 namespace {
@@ -74,14 +83,6 @@ std::string number(const expr::Scalar& value) {
   return value.i < 0 ? "(" + digits + ")" : digits;
 }
 
-std::string name_of(Target target) { return target == Target::cpu ? "cpu" : "cuda"; }
-
-std::string commented(const std::vector<std::string>& lines) {
-  std::string text;
-  for (const std::string& line : lines) text += "// " + harmless(line) + "\n";
-  return text;
-}
-
 class Emitter {
  public:
   Emitter(const Analysis& analysis, const Variant& variant, Target target)
@@ -90,13 +91,6 @@ class Emitter {
     for (const MergedAxis& axis : variant.inner) axes_.push_back(&axis);
     find_point_level();
   }
-
-  /// struct Params and struct Body, as they are hashed and as they are shown.
-  struct Functor {
-    std::string code, shown;
-    std::vector<Parameter> parameters;
-    std::size_t state_bytes = 0;
-  };
 
   Functor functor() {
     parameters();
@@ -792,86 +786,19 @@ bool has_text_of_user(std::string_view code) { return code.find("CT_DEVICE auto 
 
 Text emit(const Part& part, Target target) { return Emitter(*part.analysis, *part.variant, target).run(part.comment); }
 
-Text emit_group(std::span<const Part> parts, Target target) {
-  // The different functors, and which parts use them.
-  struct Body {
-    Emitter::Functor functor;
-    std::vector<int> parts;
-    std::vector<std::string> comment;
-  };
-  std::vector<Body> bodies;
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    const Variant variant = parts[i].variant->without_tiles();
-    Emitter::Functor functor = Emitter(*parts[i].analysis, variant, target).functor();
-    auto at = std::ranges::find(bodies, functor.code, [](const Body& b) { return b.functor.code; });
-    if (at == bodies.end()) at = bodies.insert(at, {std::move(functor), {}, {}});
-    at->parts.push_back(static_cast<int>(i));
-    for (const std::string& line : parts[i].comment) {
-      if (std::ranges::find(at->comment, line) == at->comment.end()) at->comment.push_back(line);
-    }
-  }
-
-  Text text;
-  std::string hashed = name_of(target), functors, members, choice;
-  std::vector<int> order;  // of the parts in Params
-  for (std::size_t b = 0; b < bodies.size(); ++b) {
-    const Body& body = bodies[b];
-    hashed += body.functor.code + fmt::format(" {}", body.parts.size());
-    functors += commented(body.comment) +
-                fmt::format("namespace body{0} {{\n\n{1}\n}}  // namespace body{0}\n\n", b, body.functor.shown);
-    members += fmt::format("  body{0}::Params a{0}[{1}];\n", b, body.parts.size());
-    const std::string run =
-        fmt::format("ct::group_points(body{0}::Body{{p.a{0}[part - {1}]}}, first, last);", b, order.size());
-    for (const int part : body.parts) {
-      order.push_back(part);
-      for (Parameter parameter : body.functor.parameters) {
-        parameter.part = part;
-        text.parameters.push_back(parameter);
-      }
-    }
-    choice += b + 1 == bodies.size() ? fmt::format("    {}\n", run)
-                                     : fmt::format("    if (part < {}) return {}\n", order.size(), run);
-  }
-  for (const auto kind : {Parameter::Kind::last_tile, Parameter::Kind::points}) {
-    for (const int part : order) text.parameters.push_back({.kind = kind, .part = part});
-  }
-  text.digest = base::to_hex(base::hash128(hashed));
-  text.name = fmt::format("group_{}", text.digest.substr(0, 12));
-  const std::string space = text.name + "_text";
-  text.code = fmt::format(
-      "namespace {0} {{\n\n"
-      "{1}struct Params {{\n{2}  ct::index ends[{3}];\n  ct::index points[{3}];\n}};\n\n"
-      "struct Run {{\n"
-      "  const Params& p;\n"
-      "  CT_MEMBER void operator()(int part, ct::index first, ct::index last) const {{\n{4}  }}\n"
-      "}};\n\n"
-      "}}  // namespace {0}\n\n",
-      space, functors, members, order.size(), choice);
-  if (target == Target::cpu) {
-    text.code += fmt::format(
-        "extern \"C\" void {0}(const {1}::Params* p, ct::index begin, ct::index end) {{\n"
-        "  ct::group(p->ends, p->points, begin, end, {1}::Run{{*p}});\n"
-        "}}\n",
-        text.name, space);
-  } else {
-    text.code += fmt::format(
-        "CT_KERNEL void {0}(CT_PARAMETERS {1}::Params p, ct::index tiles) {{\n"
-        "  ct::group(p.ends, p.points, tiles, {1}::Run{{p}});\n"
-        "}}\n",
-        text.name, space);
-  }
-  return text;
+Functor emit_functor(const Analysis& analysis, const Variant& variant, Target target) {
+  return Emitter(analysis, variant, target).functor();
 }
 
 std::string prelude(Target target, bool simulator) {
   static constexpr std::string_view common[] = {
-      "common/numeric.cuh",          "common/math.cuh",   "common/special.cuh",
-      "common/incomplete_gamma.cuh", "common/bessel.cuh", "common/random.cuh",
-      "common/complex.cuh",          "common/body.cuh",   "common/combine.cuh"};
-  static constexpr std::string_view cpu[] = {"cpu/pointwise.hpp", "cpu/tiles.hpp", "cpu/row.hpp",
-                                             "cpu/column.hpp",    "cpu/split.hpp", "cpu/group.hpp"};
-  static constexpr std::string_view cuda[] = {"pointwise.cuh", "tiles.cuh", "row.cuh",
-                                              "column.cuh",    "split.cuh", "group.cuh"};
+      "common/numeric.cuh", "common/math.cuh",   "common/special.cuh", "common/incomplete_gamma.cuh",
+      "common/bessel.cuh",  "common/random.cuh", "common/complex.cuh", "common/body.cuh",
+      "common/combine.cuh", "common/motion.cuh"};
+  static constexpr std::string_view cpu[] = {"cpu/pointwise.hpp", "cpu/tiles.hpp", "cpu/row.hpp",     "cpu/column.hpp",
+                                             "cpu/split.hpp",     "cpu/group.hpp", "cpu/product.hpp", "cpu/loop.hpp"};
+  static constexpr std::string_view cuda[] = {"pointwise.cuh", "tiles.cuh", "row.cuh",     "column.cuh",
+                                              "split.cuh",     "group.cuh", "product.cuh", "loop.cuh"};
   std::string text;
   const auto add = [&](std::string_view path) { text += fmt::format("{}\n", embedded_file(path)); };
   add(target == Target::cpu ? "cpu/device_cpu.hpp"

@@ -9,6 +9,7 @@
 #include "codegen/schedule.hpp"
 #include "codegen/variant.hpp"
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -20,11 +21,25 @@ enum class Target : std::uint8_t { cpu, cuda };
 
 /// One parameter of the launch, in the order of the struct Params; all are eight bytes.
 struct Parameter {
-  enum class Kind : std::uint8_t { pointer, failure, workspace, size, stride, extent, last_tile, points };
+  enum class Kind : std::uint8_t {
+    pointer,
+    failure,
+    workspace,
+    size,
+    stride,
+    extent,
+    last_tile,
+    points,
+    // Of loops:
+    matrix,  // a number of a product
+    motion,  // of the pointer of an access
+    loop,    // of the loop itself
+  };
   Kind kind;
-  int access = 0;  // pointer, stride
-  int index = 0;   // size: merged axis; stride: position in Launch::strides[access]; extent: number
-  int part = 0;    // of which kernel, where the text holds several
+  int access = 0;  // pointer, stride, motion
+  int index = 0;  // size: merged axis; stride: position in Launch::strides[access]; extent: number; of a loop: which of
+                  // the numbers of the struct, in order
+  int part = 0;   // of which kernel, where the text holds several
 };
 
 /// A kernel and how its operands lie.
@@ -48,6 +63,37 @@ Text emit(const Part& part, Target target);
 bool has_text_of_user(std::string_view code);
 /// One text for several pointwise kernels without checks. Tiles of `group_tile` points are its items.
 Text emit_group(std::span<const Part> parts, Target target);
+
+/// How the address of a pointer in a loop goes on.
+enum class Motion : std::uint8_t {
+  none,
+  rows,  // with the rows of a share
+  line,  // and from step to step
+  ring,  // the same, round and round
+};
+/// What runs in each step of a loop: a kernel, or a product of two matrices.
+struct LoopPart {
+  const Analysis* analysis = nullptr;  // null: a product, of this dtype
+  const Variant* variant = nullptr;    // without tiles
+  DType dtype = DType::float32;
+  std::vector<Motion> motions;  // per access; of a product: left, right, result
+  bool meets = true;            // others may read what it gives, or overwrite what it reads, behind it
+  std::vector<std::string> comment = {};
+};
+struct LoopParts {
+  std::vector<LoopPart> parts;
+  /// The first axis of all parts is shared out; else there is one share.
+  bool shared_out = false;
+  /// Of the number that ends the loop, if there is one.
+  std::optional<DType> condition;
+};
+/// One text for all steps of a loop. Shares are its items.
+Text emit_loop(const LoopParts& loop, Target target);
+/// The numbers of a loop in Parameter::index: addresses of the condition and of where the number of steps goes.
+enum class LoopNumber : std::uint8_t { steps, rows, all_rows, condition, done };
+/// Of a product.
+enum class MatrixNumber : std::uint8_t { rows, inner, columns, a_row, a_inner, b_inner, b_column, c_row };
+
 /// The most that the parameters of a launch may take, in bytes, on every GPU. A group that needs more is cut.
 inline constexpr std::size_t max_parameter_bytes = 4096;
 

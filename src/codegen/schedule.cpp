@@ -99,7 +99,9 @@ bool is_kernel(std::string_view text) {
   const std::size_t mark = text.find('_');
   if (mark != text.npos) {
     const std::string_view family = text.substr(0, mark);
-    if (family != "group" && std::ranges::find(families, family, kernel::name_of) == std::end(families)) return false;
+    if (family != "group" && family != "loop" &&
+        std::ranges::find(families, family, kernel::name_of) == std::end(families))
+      return false;
     text.remove_prefix(mark + 1);
   } else if (text.size() < 4) {
     return false;

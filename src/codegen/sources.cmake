@@ -1,1 +1,1 @@
-set(SOURCES analysis.cpp emit.cpp routine.cpp schedule.cpp standalone.cpp variant.cpp)
+set(SOURCES analysis.cpp emit.cpp emit_group.cpp emit_loop.cpp routine.cpp schedule.cpp standalone.cpp variant.cpp)

@@ -54,6 +54,9 @@ std::int64_t number_of(const Parameter& parameter, const StandalonePart& part, s
       return last_tile += group_tiles(*part.launch);
     case Parameter::Kind::points:
       return point_count(*part.launch);
+    case Parameter::Kind::matrix:
+    case Parameter::Kind::motion:
+    case Parameter::Kind::loop:
     case Parameter::Kind::pointer:
     case Parameter::Kind::failure:
     case Parameter::Kind::workspace:

@@ -12,6 +12,7 @@
 #include "base/device_name.hpp"
 #include "expr/print.hpp"
 #include "fuse/product.hpp"
+#include "plan/loop_form.hpp"
 
 namespace croton::plan {
 namespace {
@@ -422,8 +423,11 @@ std::string print(const Plan& plan, const Program& program) {
       } else if (call.host) {
         text += fmt::format("host {}({})", program.graph.arena.op(call.host->result).name, list(step.reads));
       } else if (call.loop) {
-        text += fmt::format("loop({}), by the host, a step at a time:\n", list(step.reads));
-        text += indented(print(make_plan(*call.loop->body), *call.loop->body));
+        const Plan body = make_plan(*call.loop->body);
+        const std::string why = why_by_steps(*call.loop->body, body);
+        text += fmt::format("loop({}), {}:\n", list(step.reads),
+                            why.empty() ? "all steps in one launch" : "by the host, a step at a time: " + why);
+        text += indented(print(body, *call.loop->body));
         continue;
       } else if (call.branch) {
         const bool known = fuse::is_branch_number(program, *call.branch, expr::Branch::condition_input);

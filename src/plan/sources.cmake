@@ -1,1 +1,1 @@
-set(SOURCES plan.cpp)
+set(SOURCES loop_form.cpp plan.cpp)

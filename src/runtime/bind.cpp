@@ -36,7 +36,7 @@ BoundSegment::BoundSegment(std::shared_ptr<const Executable> executable, int num
   if (results != 0) devices_.try_emplace(results, &device_at(results, options.simulated));
   find_sizes(*executable_, arrays, number, sizes_);
   check_requirements(*executable_, arrays, number, sizes_);
-  find_layouts(arrays);
+  find_layouts(*executable_, arrays, number, sizes_, memory_);
   find_workspaces();
   place_temporaries();
   const plan::Segment& segment = plan.segments[static_cast<std::size_t>(number)];
@@ -48,29 +48,6 @@ BoundSegment::BoundSegment(std::shared_ptr<const Executable> executable, int num
 BoundSegment::~BoundSegment() = default;
 
 Device* BoundSegment::device_of(expr::Place place) const { return place == 0 ? nullptr : devices_.at(place); }
-
-void BoundSegment::find_layouts(const CallArrays& arrays) {
-  const expr::Arena& arena = executable_->program.graph.arena;
-  const std::vector<Buffer>& buffers = executable_->plan.buffers;
-  memory_.layouts.resize(buffers.size());
-  memory_.base.resize(buffers.size());
-  for (std::size_t b = 0; b < buffers.size(); ++b) {
-    const Buffer& buffer = buffers[b];
-    if (buffer.segment != number_ || buffer.role == Buffer::Role::workspace) continue;
-    std::vector<std::int64_t> shape;
-    for (const NodeId dim : arena.type(buffer.node).shape) shape.push_back(sizes_[arena.representative(dim)]);
-    base::byte_count(shape, arena.type(buffer.node).dtype);  // raises before anything is allocated
-    codegen::Layout layout = codegen::Layout::contiguous(shape);
-    if (buffer.role == Buffer::Role::argument) {
-      const Array& array = arrays.arguments[static_cast<std::size_t>(buffer.number)];
-      if (!array.is_contiguous()) {
-        const auto item = static_cast<std::int64_t>(size_of(array.dtype()));
-        for (std::size_t d = 0; d < shape.size(); ++d) layout.strides[d] = array.strides()[d] / item;
-      }
-    }
-    memory_.layouts[b] = std::move(layout);
-  }
-}
 
 /// A routine's workspace is laid out in bytes, once its operands are.
 void BoundSegment::find_workspaces() {
@@ -138,6 +115,7 @@ void BoundSegment::bind_launches(const CallArrays& arrays, const BindOptions& op
   const plan::Segment& segment = plan.segments[static_cast<std::size_t>(number_)];
   std::vector<KernelLaunch*> on_host;
   std::vector<RoutineLaunch*> routines_on_host;
+  std::vector<NativeLoop*> loops_on_host;
   const auto add_kernels = [&](std::vector<BoundKernel> kernels, Device* device, bool after_commit) {
     std::vector<std::size_t> count;
     const codegen::Target target =
@@ -176,8 +154,9 @@ void BoundSegment::bind_launches(const CallArrays& arrays, const BindOptions& op
     }
     if (call.loop) {
       auto loop = with_lines(call.loop->origin, [&] {
-        return std::make_unique<LoopLaunch>(*executable_, first, device, sizes_, memory_, options);
+        return std::make_unique<LoopLaunch>(*executable_, first, device, sizes_, memory_, options, counts);
       });
+      if (loop->native() != nullptr && !loop->native()->runs_cuda()) loops_on_host.push_back(loop->native());
       launches_.push_back({std::move(loop), first.after_commit});
       continue;
     }
@@ -223,6 +202,7 @@ void BoundSegment::bind_launches(const CallArrays& arrays, const BindOptions& op
   std::vector<codegen::Text> texts;
   for (const KernelLaunch* launch : on_host) texts.push_back(launch->text());
   for (const RoutineLaunch* launch : routines_on_host) texts.push_back(launch->text());
+  for (const NativeLoop* launch : loops_on_host) texts.push_back(launch->text());
   // A product that is small for other sizes of the arguments has its kernel compiled now, so that later sizes compile
   // nothing.
   const SizeTable smallest = executable_->program.product_count() > 0 ? smallest_sizes(*executable_, arrays) : sizes_;
@@ -243,8 +223,10 @@ void BoundSegment::bind_launches(const CallArrays& arrays, const BindOptions& op
   const std::vector<cpu::KernelEntry> entries = cpu::get_kernels(texts, kernel_counts);
   counts.compiled += kernel_counts.compiled;
   counts.cached += kernel_counts.cached;
-  for (std::size_t i = 0; i < on_host.size(); ++i) on_host[i]->set_entry(entries[i]);
-  for (std::size_t i = 0; i < routines_on_host.size(); ++i) routines_on_host[i]->set_entry(entries[on_host.size() + i]);
+  auto entry = entries.begin();  // in the order of the texts
+  for (KernelLaunch* launch : on_host) launch->set_entry(*entry++);
+  for (RoutineLaunch* launch : routines_on_host) launch->set_entry(*entry++);
+  for (NativeLoop* launch : loops_on_host) launch->set_entry(*entry++);
 }
 
 }  // namespace croton::runtime

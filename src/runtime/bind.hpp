@@ -88,7 +88,6 @@ class BoundSegment {
                      RunCounts& counts);
 
  private:
-  void find_layouts(const CallArrays& arrays);
   void find_workspaces();
   std::size_t bytes_of(std::size_t buffer) const;
   void place_temporaries();

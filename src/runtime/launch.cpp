@@ -31,6 +31,31 @@ DType dtype_of(const BoundKernel& kernel, std::size_t operand) {
 
 }  // namespace
 
+void find_layouts(const Executable& executable, const CallArrays& arrays, int segment, const SizeTable& sizes,
+                  Memory& memory) {
+  using plan::Buffer;
+  const expr::Arena& arena = executable.program.graph.arena;
+  const std::vector<Buffer>& buffers = executable.plan.buffers;
+  memory.layouts.resize(buffers.size());
+  memory.base.resize(buffers.size());
+  for (std::size_t b = 0; b < buffers.size(); ++b) {
+    const Buffer& buffer = buffers[b];
+    if (buffer.segment != segment || buffer.role == Buffer::Role::workspace) continue;
+    std::vector<std::int64_t> shape;
+    for (const NodeId dim : arena.type(buffer.node).shape) shape.push_back(sizes[arena.representative(dim)]);
+    base::byte_count(shape, arena.type(buffer.node).dtype);  // raises before anything is allocated
+    codegen::Layout layout = codegen::Layout::contiguous(shape);
+    if (buffer.role == Buffer::Role::argument) {
+      const Array& array = arrays.arguments[static_cast<std::size_t>(buffer.number)];
+      if (!array.is_contiguous()) {
+        const auto item = static_cast<std::int64_t>(size_of(array.dtype()));
+        for (std::size_t d = 0; d < shape.size(); ++d) layout.strides[d] = array.strides()[d] / item;
+      }
+    }
+    memory.layouts[b] = std::move(layout);
+  }
+}
+
 BoundKernel bind_kernel(const Executable& executable, const plan::Step& step, int generated, const SizeTable& sizes,
                         const Memory& memory) {
   const fuse::Call& call = executable.call_of(step);
@@ -181,6 +206,10 @@ void KernelLaunch::fill_parameters() {
       case Kind::points:
         value = codegen::point_count(kernel.launch);
         break;
+      case Kind::matrix:
+      case Kind::motion:
+      case Kind::loop:
+        break;  // of loops (native_loop.cpp)
     }
     parameters_.push_back(static_cast<std::uint64_t>(value));
   }

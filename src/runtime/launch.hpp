@@ -24,6 +24,11 @@ struct Memory {
   std::vector<char*> base;
 };
 
+/// How the buffers of a segment lie at these sizes; those of routines' workspaces are left out. OutOfMemory for those
+/// that no memory could hold.
+void find_layouts(const Executable& executable, const CallArrays& arrays, int segment, const SizeTable& sizes,
+                  Memory& memory);
+
 /// How kernels of the host run; those of a device run there.
 enum class Engine : std::uint8_t { compiled, reference };
 

@@ -1,10 +1,10 @@
 #include "runtime/loop.hpp"
 
 #include <algorithm>
-#include <optional>
 
 #include "base/memory.hpp"
 #include "base/shape.hpp"
+#include "plan/loop_form.hpp"
 
 namespace croton::runtime {
 
@@ -12,7 +12,7 @@ using expr::Loop;
 using expr::LoopResult;
 
 LoopLaunch::LoopLaunch(const Executable& executable, const plan::Step& step, Device* device, const SizeTable& sizes,
-                       const Memory& memory, const BindOptions& options)
+                       const Memory& memory, const BindOptions& options, RunCounts& counts)
     : executable_(&executable),
       step_(&step),
       call_(executable.call_of(step).loop.get()),
@@ -33,9 +33,26 @@ LoopLaunch::LoopLaunch(const Executable& executable, const plan::Step& step, Dev
     const bool history = std::ranges::any_of(
         call_->results, [&](const fuse::LoopCall::Result& r) { return r.what == LoopResult::history && r.index == j; });
     const Rows like = rows_of(executable, memory, inputs_[loop.initial_input(j)], 1);
-    kept_.push_back(history ? 0 : loop.rows[j] + 1);
-    states_.push_back(history ? Rows{} : own_rows(like, loop.rows[j] + 1));
+    places_.slots.push_back(history ? 0 : loop.rows[j] + 1);
+    own_.push_back(history ? Rows{} : own_rows(like, loop.rows[j] + 1));
   }
+  bind_native(memory, options, counts);
+}
+
+void LoopLaunch::bind_native(const Memory& memory, const BindOptions& options, RunCounts& counts) {
+  const bool on_gpu = device_ != nullptr && device_->runs_cuda();
+  const bool compiles = options.engine == Engine::compiled && cpu::can_compile();
+  const Executable& body = body_.executable();
+  if ((!on_gpu && !compiles) || steps_ == 0 || !plan::why_by_steps(body.program, body.plan).empty()) return;
+  find_places(memory);
+  std::vector<Sizes> captures;
+  for (std::size_t k = 0; k < call_->loop.captures; ++k) {
+    const int b = inputs_[call_->loop.capture_input(k)];
+    captures.push_back(b < 0 ? Sizes{} : rows_of(*executable_, memory, b, 0).shape);
+  }
+  std::string why;
+  native_ = NativeLoop::bind(executable_->bodies[static_cast<std::size_t>(step_->call)].at(0), call_->loop, places_,
+                             captures, steps_, device_, options.schedule, counts, why);
 }
 
 Rows LoopLaunch::own_rows(const Rows& like, std::int64_t count) {
@@ -54,53 +71,81 @@ void LoopLaunch::copy(const Rows& to, std::int64_t row, const Rows& from, std::i
     copy_between(device_, to.at(row), device_, from.at(first), static_cast<std::size_t>(count * to.bytes));
 }
 
-void LoopLaunch::run(const Memory& memory, RunCounts& counts) {
+/// Where row `row` of a state's history lies among its rows.
+std::int64_t LoopLaunch::slot_of(std::size_t state, std::int64_t row) const {
+  return places_.slots[state] == 0 ? row : row % places_.slots[state];
+}
+
+/// Rows and results go to the buffers of those that are wanted, else to memory of our own.
+void LoopLaunch::find_places(const Memory& memory) {
   const Loop& loop = call_->loop;
   const auto rows = [&](int buffer, std::size_t axes_out) { return rows_of(*executable_, memory, buffer, axes_out); };
-  // Where rows and results go: to the buffers of those that are wanted, else to memory of our own.
-  std::vector<Rows> states = states_;
-  std::vector<std::optional<Rows>> stacked(loop.stacked), last(loop.states());
-  std::optional<Rows> done;
+  places_.states = own_;
+  places_.stacked.assign(loop.stacked, {});
+  last_.assign(loop.states(), {});
+  done_.reset();
   for (std::size_t r = 0; r < call_->results.size(); ++r) {
     const auto& [node, what, index] = call_->results[r];
     const Rows result = rows(step_->writes[r], what == LoopResult::steps ? 0 : 1);
-    if (what == LoopResult::history) states[index] = result;
-    if (what == LoopResult::last) last[index] = result;
-    if (what == LoopResult::stacked) stacked[index] = result;
-    if (what == LoopResult::steps) done = result;
+    if (what == LoopResult::history) places_.states[index] = result;
+    if (what == LoopResult::last) last_[index] = result;
+    if (what == LoopResult::stacked) places_.stacked[index] = result;
+    if (what == LoopResult::steps) done_ = result;
   }
-  const auto row_at = [&](std::size_t j, std::int64_t row) { return kept_[j] == 0 ? row : row % kept_[j]; };
+  places_.sequences.clear();
+  for (std::size_t i = 0; i < loop.sequences; ++i)
+    places_.sequences.push_back(rows(inputs_[loop.sequence_input(i)], 1));
+  places_.captures.clear();
+  for (std::size_t k = 0; k < loop.captures; ++k) {
+    const std::size_t input = loop.capture_input(k);
+    places_.captures.push_back(inputs_[input] < 0 ? static_cast<char*>(numbers_[input].address())
+                                                  : rows(inputs_[input], 0).base);
+  }
+}
+
+void LoopLaunch::run(const Memory& memory, RunCounts& counts) {
+  const Loop& loop = call_->loop;
+  find_places(memory);
   for (std::size_t j = 0; j < loop.states(); ++j)
-    copy(states[j], 0, rows(inputs_[loop.initial_input(j)], 1), 0, loop.rows[j]);
-  std::vector<Rows> sequences;
-  for (std::size_t i = 0; i < loop.sequences; ++i) sequences.push_back(rows(inputs_[loop.sequence_input(i)], 1));
+    copy(places_.states[j], 0, rows_of(*executable_, memory, inputs_[loop.initial_input(j)], 1), 0, loop.rows[j]);
+  const std::int64_t t = native_ ? native_->run(places_) : run_by_steps(memory, counts);
+  if (native_) ++counts.kernels;
+  for (std::size_t j = 0; j < loop.states(); ++j) {
+    if (!last_[j]) continue;
+    for (std::int64_t row = 0; row < loop.rows[j]; ++row)
+      copy(*last_[j], row, places_.states[j], slot_of(j, t + row), 1);
+  }
+  if (done_) copy_between(device_, done_->base, nullptr, &t, sizeof t);
+}
+
+std::int64_t LoopLaunch::run_by_steps(const Memory& memory, RunCounts& counts) {
+  const Loop& loop = call_->loop;
   std::vector<Array>& given = body_.arguments();
   for (std::size_t k = 0; k < loop.captures; ++k) {
     const std::size_t input = loop.capture_input(k);
-    given[loop.captured(k)] = inputs_[input] < 0 ? numbers_[input] : view_of_row(device_, rows(inputs_[input], 0), 0);
+    given[loop.captured(k)] = inputs_[input] < 0
+                                  ? numbers_[input]
+                                  : view_of_row(device_, rows_of(*executable_, memory, inputs_[input], 0), 0);
   }
   std::int64_t t = 0;
   for (bool stops = false; t < steps_ && !stops; ++t) {
     for (std::size_t i = 0; i < loop.sequences; ++i)
-      given[Loop::element_of(i)] = view_of_row(device_, sequences[i], loop.position(t, steps_));
+      given[Loop::element_of(i)] = view_of_row(device_, places_.sequences[i], loop.position(t, steps_));
     for (std::size_t at = 0; at < loop.taps.size(); ++at) {
       const auto& [j, offset] = loop.taps[at];
-      given[loop.tap_of(at)] = view_of_row(device_, states[j], row_at(j, t + offset));
+      given[loop.tap_of(at)] = view_of_row(device_, places_.states[j], slot_of(j, t + offset));
     }
     std::vector<Array> wanted(body_.executable().program.graph.outputs.size());
     for (std::size_t j = 0; j < loop.states(); ++j)
-      wanted[Loop::next_row(j)] = view_of_row(device_, states[j], row_at(j, t + loop.rows[j]));
+      wanted[Loop::next_row(j)] = view_of_row(device_, places_.states[j], slot_of(j, t + loop.rows[j]));
     for (std::size_t k = 0; k < loop.stacked; ++k) {
-      if (stacked[k]) wanted[loop.stacked_output(k)] = view_of_row(device_, *stacked[k], loop.position(t, steps_));
+      if (places_.stacked[k])
+        wanted[loop.stacked_output(k)] = view_of_row(device_, *places_.stacked[k], loop.position(t, steps_));
     }
     body_.run(wanted, counts);
     stops = loop.until && body_.results()[loop.condition()].to_host().as_double(0) != 0;
   }
-  for (std::size_t j = 0; j < loop.states(); ++j) {
-    if (!last[j]) continue;
-    for (std::int64_t row = 0; row < loop.rows[j]; ++row) copy(*last[j], row, states[j], row_at(j, t + row), 1);
-  }
-  if (done) copy_between(device_, done->base, nullptr, &t, sizeof t);
+  return t;
 }
 
 }  // namespace croton::runtime

@@ -1,7 +1,8 @@
-// A loop in a bound plan: its body is bound to the sizes of one step, and run once a step.
+// A loop in a bound plan: one launch for all steps where that can be, else its body is bound to the sizes of one step,
+// and run once a step.
 #pragma once
 
-#include "runtime/body.hpp"
+#include "runtime/native_loop.hpp"
 
 #include <memory>
 #include <vector>
@@ -12,13 +13,19 @@ class LoopLaunch {
  public:
   /// Memory for states that nobody keeps is taken here. OutOfMemory.
   LoopLaunch(const Executable& executable, const plan::Step& step, Device* device, const SizeTable& sizes,
-             const Memory& memory, const BindOptions& options);
+             const Memory& memory, const BindOptions& options, RunCounts& counts);
   /// Runs the steps. Raises what a step raises.
   void run(const Memory& memory, RunCounts& counts);
+  /// The launch that runs all steps, if there is one.
+  NativeLoop* native() const { return native_.get(); }
 
  private:
   Rows own_rows(const Rows& like, std::int64_t count);
   void copy(const Rows& to, std::int64_t row, const Rows& from, std::int64_t first, std::int64_t count) const;
+  std::int64_t slot_of(std::size_t state, std::int64_t row) const;
+  void bind_native(const Memory& memory, const BindOptions& options, RunCounts& counts);
+  void find_places(const Memory& memory);
+  std::int64_t run_by_steps(const Memory& memory, RunCounts& counts);
 
   const Executable* executable_;
   const plan::Step* step_;
@@ -26,11 +33,14 @@ class LoopLaunch {
   Device* device_;
   BodyRun body_;
   std::int64_t steps_ = 0;
-  std::vector<int> inputs_;         // buffer of each input of the loop; -1: a number
-  std::vector<Array> numbers_;      // of those that have none, on the device
-  std::vector<Rows> states_;        // of states of which no history is wanted
-  std::vector<std::int64_t> kept_;  // how many rows of a state these have; 0: all of them, in a buffer
+  std::vector<int> inputs_;     // buffer of each input of the loop; -1: a number
+  std::vector<Array> numbers_;  // of those that have none, on the device
+  std::vector<Rows> own_;       // memory of states of which no history is wanted
+  LoopPlaces places_;           // of the present call
+  std::vector<std::optional<Rows>> last_;
+  std::optional<Rows> done_;
   std::vector<std::shared_ptr<void>> own_memory_;
+  std::unique_ptr<NativeLoop> native_;
 };
 
 }  // namespace croton::runtime

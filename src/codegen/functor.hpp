@@ -1,0 +1,21 @@
+// What a kernel computes as a struct of the generated text, for the files that put such structs into entries.
+#pragma once
+
+#include "codegen/emit.hpp"
+
+namespace croton::codegen {
+
+/// struct Params and struct Body, as they are hashed and as they are shown.
+struct Functor {
+  std::string code, shown;
+  std::vector<Parameter> parameters;
+  std::size_t state_bytes = 0;  // split: of one part
+};
+Functor emit_functor(const Analysis& analysis, const Variant& variant, Target target);
+
+/// "cpu" or "cuda", for digests.
+std::string name_of(Target target);
+/// The lines as comments.
+std::string commented(const std::vector<std::string>& lines);
+
+}  // namespace croton::codegen

@@ -1,0 +1,491 @@
+#include "runtime/native_loop.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstddef>
+
+#include "base/config.hpp"
+#include "base/device_memory.hpp"
+#include "base/memory.hpp"
+#include "base/shape.hpp"
+#include "runtime/cpu/threads.hpp"
+#include "runtime/cuda/dump.hpp"
+#include "runtime/cuda/nvtx.hpp"
+
+namespace croton::runtime {
+
+using codegen::Motion;
+using expr::Loop;
+using plan::Buffer;
+
+namespace {
+
+// A right matrix that does not stay in a second-level cache, or not near a GPU's multiprocessor, is read from further
+// away in each step: a library, which packs it, or many blocks, serve better.
+constexpr std::int64_t most_right_bytes_cpu = std::int64_t{1} << 20, most_right_bytes_gpu = std::int64_t{1} << 18;
+// What one thread of the host, or one block of a GPU, does for all others in a step, in elements and multiplications.
+constexpr std::int64_t most_alone_cpu = 4'000'000, most_alone_gpu = std::int64_t{1} << 18;
+// A reduction that is split where it stands alone is no longer than this in a loop.
+constexpr std::int64_t longest_row = std::int64_t{1} << 16;
+
+std::int64_t item_of(DType dtype) { return static_cast<std::int64_t>(size_of(dtype)); }
+
+std::int64_t count_of(std::span<const std::int64_t> sizes) {
+  std::int64_t count = 1;
+  for (const std::int64_t size : sizes) count *= size;
+  return count;
+}
+
+std::uint64_t number_of(const void* address) { return reinterpret_cast<std::uint64_t>(address); }
+
+/// Whether an access reads or writes row i of its operand at point i of the first axis, and nothing else there.
+bool follows_rows(const codegen::Analysis& analysis, const codegen::Access& access) {
+  const expr::Arena& body = analysis.kernel.body;
+  const auto is = [&](NodeId node, std::int64_t value) {
+    const auto known = node == expr::no_node ? std::nullopt : body.scalar_value(node);
+    return known && known->as_int() == value;
+  };
+  if (!access.affine || access.index.empty()) return false;
+  for (std::size_t axis = 0; axis < access.coefficient.size(); ++axis) {
+    for (std::size_t d = 0; d < access.coefficient[axis].size(); ++d) {
+      const NodeId c = access.coefficient[axis][d];
+      const bool fits = axis == 0 && d == 0 ? is(c, 1) : axis != 0 && d != 0 ? true : c == expr::no_node || is(c, 0);
+      if (!fits) return false;
+    }
+  }
+  return is(access.offset[0], 0);
+}
+
+}  // namespace
+
+NativeLoop::NativeLoop(std::shared_ptr<const Executable> body, const Loop& loop, std::int64_t steps, Device* device)
+    : body_(std::move(body)), loop_(&loop), steps_(steps), device_(device) {}
+
+std::unique_ptr<NativeLoop> NativeLoop::bind(std::shared_ptr<const Executable> body, const Loop& loop,
+                                             const LoopPlaces& shapes, const std::vector<Sizes>& captures,
+                                             std::int64_t steps, Device* device, std::string_view schedule,
+                                             RunCounts& counts, std::string& why) {
+  std::unique_ptr<NativeLoop> made(new NativeLoop(std::move(body), loop, steps, device));
+  if (!made->find_sizes_of_body(shapes, captures, why)) return nullptr;
+  made->find_motions(shapes);
+  if (!made->find_parts(why)) return nullptr;
+  made->share_out();
+  if (!made->find_shares(schedule, why)) return nullptr;
+  made->take_memory();
+  made->emit(counts);
+  return made;
+}
+
+bool NativeLoop::find_sizes_of_body(const LoopPlaces& shapes, const std::vector<Sizes>& captures, std::string& why) {
+  if (!body_->host_inputs.empty()) {
+    why = "sizes in it depend on numbers";
+    return false;
+  }
+  CallArrays arrays;
+  static const std::max_align_t somewhere{};
+  const expr::Graph& graph = body_->program.graph;
+  const auto add = [&](const Sizes& shape) {
+    const DType dtype = graph.arena.type(graph.inputs[arrays.arguments.size()].node).dtype;
+    // Only sizes are read, but for numbers, which are of no consequence.
+    arrays.arguments.push_back(shape.empty() ? Array::zeros(dtype, {})
+                                             : Array::view_of(static_cast<const void*>(&somewhere), dtype, shape));
+  };
+  for (const Rows& sequence : shapes.sequences) add(sequence.shape);
+  for (const Loop::Tap& tap : loop_->taps) add(shapes.states[tap.state].shape);
+  for (const Sizes& shape : captures) add(shape);
+  find_sizes(*body_, arrays, 0, sizes_);
+  check_requirements(*body_, arrays, 0, sizes_);
+  find_layouts(*body_, arrays, 0, sizes_, memory_);
+  return true;
+}
+
+void NativeLoop::find_motions(const LoopPlaces& shapes) {
+  const std::vector<Buffer>& buffers = body_->plan.buffers;
+  moving_.resize(buffers.size());
+  const auto row_of = [&](std::size_t j, std::int64_t offset) {
+    const Rows& rows = shapes.states[j];
+    const std::int64_t slots = shapes.slots[j];
+    if (slots == 0) return Moving{Motion::line, rows.bytes, 0, 0, true};
+    return Moving{Motion::ring, rows.bytes, offset % slots, slots, true};
+  };
+  for (std::size_t b = 0; b < buffers.size(); ++b) {
+    const auto number = static_cast<std::size_t>(buffers[b].number);
+    Moving& moving = moving_[b];
+    if (buffers[b].role == Buffer::Role::argument && number < loop_->sequences) {
+      const std::int64_t bytes = shapes.sequences[number].bytes;
+      moving = {Motion::line, loop_->reverse ? -bytes : bytes, 0, 0, false};
+    } else if (buffers[b].role == Buffer::Role::argument && number < loop_->captured(0)) {
+      const Loop::Tap& tap = loop_->taps[number - loop_->sequences];
+      moving = row_of(tap.state, tap.offset);
+    } else if (buffers[b].role == Buffer::Role::output && number < loop_->states()) {
+      moving = row_of(number, loop_->rows[number]);
+    } else if (buffers[b].role == Buffer::Role::output) {
+      moving = {Motion::rows, 0, 0, 0, true};
+      const std::size_t k = number - loop_->states();
+      if (k < loop_->stacked && shapes.stacked[k]) {
+        const std::int64_t bytes = shapes.stacked[k]->bytes;
+        moving = {Motion::line, loop_->reverse ? -bytes : bytes, 0, 0, true};
+      }
+    } else {
+      moving = {Motion::rows, 0, 0, 0, buffers[b].role == Buffer::Role::temporary};
+    }
+  }
+}
+
+bool NativeLoop::find_parts(std::string& why) {
+  for (const plan::Step& step : body_->plan.steps) {
+    const fuse::Call& call = body_->call_of(step);
+    if (call.kernel) {
+      add_kernel(step, -1);
+    } else if (const int generated = generated_for(*body_, step, sizes_); generated >= 0) {
+      add_kernel(step, generated);
+    } else if (!add_product(step, why)) {
+      return false;
+    }
+    const Part& part = parts_.back();
+    if (part.as_row && count_of(part.kernel->launch.sizes) > longest_row) {
+      why = "a reduction in it is long";
+      return false;
+    }
+  }
+  return true;
+}
+
+void NativeLoop::add_kernel(const plan::Step& step, int generated) {
+  Part& part = parts_.emplace_back();
+  part.kernel = bind_kernel(*body_, step, generated, sizes_, memory_);
+  part.step = &step;
+  codegen::Launch& launch = part.kernel->launch;
+  launch.variant = launch.variant.without_tiles();
+  if (part.kernel->analysis->kernel.family == kernel::Family::split) {
+    auto row = std::make_shared<codegen::Analysis>(*part.kernel->analysis);
+    row->kernel.family = kernel::Family::row;
+    part.as_row = std::move(row);
+  }
+  for (std::size_t a = 0; a < part.analysis()->accesses.size(); ++a) {
+    const auto operand = static_cast<std::size_t>(part.analysis()->accesses[a].operand);
+    part.buffers.push_back(part.kernel->operands[operand]);
+    part.offsets.push_back(launch.offsets[a] * item_of(part.analysis()->kernel.operands[operand].dtype));
+  }
+}
+
+bool NativeLoop::add_product(const plan::Step& step, std::string& why) {
+  const fuse::ProductCall& call = *body_->call_of(step).product;
+  const ProductSizes sizes = product_sizes(*body_, step, sizes_);
+  const auto [m, k, n, batch] = sizes;
+  const DType dtype = body_->program.graph.arena.type(call.result).dtype;
+  const bool on_gpu = runs_cuda();
+  const auto refuse = [&](std::string_view reason) {
+    why = fmt::format("its product {} x {} x {} {}", m, k, n, reason);
+    return false;
+  };
+  if (dtype != DType::float32 && dtype != DType::float64) {
+    add_kernel(step, generated_always(*body_, step, sizes_));
+    return true;
+  }
+  if (batch != 1) return refuse("is one of a batch");
+  if (k * n * item_of(dtype) > (on_gpu ? most_right_bytes_gpu : most_right_bytes_cpu)) return refuse("is large");
+  if (step.right.transposed && m * k * n > most_alone_gpu) return refuse("reads its right matrix against the rows");
+  Part& part = parts_.emplace_back();
+  part.sizes = sizes;
+  part.step = &step;
+  part.buffers = {step.left.buffer, step.right.buffer, step.writes[0]};
+  part.offsets = {0, 0, 0};
+  const bool lt = step.left.transposed, rt = step.right.transposed;
+  part.matrix = {m, k, n, lt ? 1 : k, lt ? m : 1, rt ? 1 : n, rt ? k : 1, n};
+  return true;
+}
+
+/// Whether each row of what the part writes needs only the same row of what the loop writes.
+bool NativeLoop::walks_rows(const Part& part) const {
+  const auto written = [&](std::size_t access) {
+    return moving_[static_cast<std::size_t>(part.buffers[access])].written;
+  };
+  if (!part.kernel) return part.sizes.m == rows_ && !written(1) && !(written(0) && part.step->left.transposed);
+  const codegen::Analysis& analysis = *part.analysis();
+  const codegen::Launch& launch = part.kernel->launch;
+  if (launch.variant.parallel.empty() || launch.variant.parallel[0].axes[0] != 0 || analysis.explicit_axes[0])
+    return false;
+  const std::vector<std::int64_t> values = analysis.host_values(part.kernel->extents);
+  if (analysis.kernel.axes[0].inner || values[analysis.kernel.axes[0].extent] != rows_) return false;
+  for (std::size_t a = 0; a < analysis.accesses.size(); ++a) {
+    if (written(a) && !follows_rows(analysis, analysis.accesses[a])) return false;
+  }
+  return true;
+}
+
+/// Finds the rows that may be shared out: those along the first axis of all that the loop gives.
+void NativeLoop::share_out() {
+  std::optional<std::int64_t> rows;
+  bool all = !loop_->until && !parts_.empty();
+  for (std::size_t b = 0; b < moving_.size(); ++b) {
+    if (body_->plan.buffers[b].role != Buffer::Role::output) continue;
+    const std::vector<std::int64_t>& shape = memory_.layouts[b].shape;
+    all = all && !shape.empty() && shape[0] > 1 && rows.value_or(shape[0]) == shape[0];
+    if (!shape.empty()) rows = shape[0];
+  }
+  if (!all || !rows) return;
+  rows_ = *rows;
+  if (!std::ranges::all_of(parts_, [&](const Part& part) { return walks_rows(part); })) rows_ = 1;
+}
+
+/// How many shares there are, and that none is too much.
+bool NativeLoop::find_shares(std::string_view schedule, std::string& why) {
+  std::int64_t work = 0, widest = 1;  // of a step; points of a part and row
+  for (Part& part : parts_) {
+    const std::int64_t points = part.kernel ? codegen::point_count(part.kernel->launch) : part.sizes.m * part.sizes.n;
+    widest = std::max(widest, points / rows_);
+    work += part.kernel ? count_of(part.kernel->launch.sizes) : points * part.sizes.k / 8;  // eight a cycle or more
+    for (std::size_t a = 0; a < part.buffers.size(); ++a) {
+      std::int64_t row = 0;
+      if (rows_ > 1 && part.kernel) {
+        const auto& access = part.analysis()->accesses[a];
+        const DType dtype = part.analysis()->kernel.operands[static_cast<std::size_t>(access.operand)].dtype;
+        // Axes that are walked as one lie behind each other: a row is all of the others.
+        if (access.affine)
+          row = part.kernel->launch.strides[a][0] * (part.kernel->launch.sizes[0] / rows_) * item_of(dtype);
+      } else if (rows_ > 1 && a != 1) {
+        const auto node = body_->program.graph.arena.type(body_->call_of(*part.step).product->result);
+        row = (a == 0 ? part.matrix[3] : part.matrix[7]) * item_of(node.dtype);
+      }
+      part.rows.push_back(row);
+    }
+  }
+  if (work > (runs_cuda() ? most_alone_gpu : most_alone_cpu) && rows_ == 1) {
+    why = "its rows need each other, and a step is long";
+    return false;
+  }
+  schedule_ = choose_launch_schedule(kernel::Family::row, device_, schedule, "loop_");
+  if (runs_cuda()) {
+    // A thread a point of a part, as far as rows are enough.
+    share_rows_ = std::clamp<std::int64_t>(schedule_.threads / widest, 1, rows_);
+    shares_ = (rows_ + share_rows_ - 1) / share_rows_;
+    return true;
+  }
+  const std::int64_t worth = std::max<std::int64_t>(1, work * std::max<std::int64_t>(1, steps_) / schedule_.grain);
+  const std::int64_t wanted = std::min<std::int64_t>({cpu::ThreadPool::instance().threads(), worth, rows_});
+  share_rows_ = (rows_ + wanted - 1) / wanted;
+  shares_ = (rows_ + share_rows_ - 1) / share_rows_;
+  return true;
+}
+
+/// What a step leaves for later parts of it. Shares do not wait for each other, so that no two results take turns in
+/// one place, but those that lie row by row in place of another.
+void NativeLoop::take_memory() {
+  constexpr std::int64_t alignment = 64;
+  const plan::Plan& plan = body_->plan;
+  const expr::Arena& arena = body_->program.graph.arena;
+  temporary_offset_.assign(plan.buffers.size(), -1);
+  std::int64_t total = 0;
+  for (std::size_t b = 0; b < plan.buffers.size(); ++b) {
+    const Buffer& buffer = plan.buffers[b];
+    const bool unused = buffer.role == Buffer::Role::output && moving_[b].motion == Motion::rows;
+    if ((buffer.role != Buffer::Role::temporary && !unused) || buffer.in_place_of >= 0) continue;
+    const auto bytes =
+        static_cast<std::int64_t>(base::byte_count(memory_.layouts[b].shape, arena.type(buffer.node).dtype));
+    temporary_offset_[b] = total;
+    total += (bytes + alignment - 1) / alignment * alignment;
+  }
+  const auto take = [&](std::size_t bytes) {
+    return device_ != nullptr ? device_->allocate(bytes) : base::allocate_shared_memory(bytes);
+  };
+  temporary_bytes_ = static_cast<std::size_t>(total);
+  if (total > 0) temporaries_ = take(temporary_bytes_);
+  if (loop_->until) done_ = take(sizeof(std::int64_t));
+  for (const Array& constant : body_->program.graph.constants) constants_.push_back(base::moved_to(device_, constant));
+}
+
+void NativeLoop::emit(RunCounts& counts) {
+  codegen::LoopParts loop;
+  loop.shared_out = rows_ > 1;
+  if (loop_->until) {
+    const auto b = static_cast<std::size_t>(body_->plan.output_buffer[loop_->condition()]);
+    loop.condition = body_->program.graph.arena.type(body_->plan.buffers[b].node).dtype;
+  }
+  // Parts that neither wait for each other nor overwrite what another one reads need not meet.
+  std::vector<std::pair<int, bool>> touched;  // since the last meeting: buffer, whether written
+  const auto root = [&](int b) {
+    const int home = body_->plan.buffers[static_cast<std::size_t>(b)].in_place_of;
+    return home >= 0 ? home : b;
+  };
+  for (std::size_t i = 0; i < parts_.size(); ++i) {
+    std::vector<std::pair<int, bool>> own;
+    const plan::Step& step = *parts_[i].step;
+    const std::size_t writes = step.writes.size();
+    for (const int b : parts_[i].buffers) {
+      const bool written = std::ranges::find(step.writes, b) != step.writes.end();
+      own.emplace_back(root(b), written && writes > 0);
+    }
+    const bool clash = std::ranges::any_of(own, [&](const auto& mine) {
+      return std::ranges::any_of(
+          touched, [&](const auto& theirs) { return mine.first == theirs.first && (mine.second || theirs.second); });
+    });
+    if (i > 0) parts_[i - 1].meets = clash;
+    if (clash) touched.clear();
+    touched.insert(touched.end(), own.begin(), own.end());
+  }
+  for (const Part& part : parts_) {
+    codegen::LoopPart& to = loop.parts.emplace_back();
+    to.analysis = part.analysis();
+    if (part.kernel) {
+      to.variant = &part.kernel->launch.variant;
+      to.comment = kernel_comment(*part.kernel->call);
+    } else {
+      const fuse::ProductCall& call = *body_->call_of(*part.step).product;
+      to.dtype = body_->program.graph.arena.type(call.result).dtype;
+      to.comment = {fmt::format("product {} x {} x {}", part.sizes.m, part.sizes.k, part.sizes.n),
+                    "from " + line_of(call.origin)};
+    }
+    to.meets = part.meets;
+    for (std::size_t a = 0; a < part.buffers.size(); ++a) {
+      const Motion motion = moving_[static_cast<std::size_t>(part.buffers[a])].motion;
+      to.motions.push_back(motion != Motion::rows || part.rows[a] != 0 ? motion : Motion::none);
+    }
+  }
+  text_ = codegen::emit_loop(loop, runs_cuda() ? codegen::Target::cuda : codegen::Target::cpu);
+  if (!base::config().dump_kernels.empty())
+    cuda::dump(codegen::emit_loop(loop, codegen::Target::cuda), runs_cuda() ? device_->architecture() : "sm_90");
+  if (runs_cuda()) count_prepared(device_->prepare(text_, schedule_.threads), counts);
+  for (std::size_t i = 0; i < text_.parameters.size(); ++i) {
+    const codegen::Parameter& parameter = text_.parameters[i];
+    if (parameter.kind == codegen::Parameter::Kind::pointer) {
+      const Part& part = parts_[static_cast<std::size_t>(parameter.part)];
+      const auto access = static_cast<std::size_t>(parameter.access);
+      pointers_.push_back({i, part.buffers[access], part.offsets[access]});
+    }
+    parameters_.push_back(value_of(parameter));
+  }
+}
+
+std::uint64_t NativeLoop::value_of(const codegen::Parameter& parameter) const {
+  using Kind = codegen::Parameter::Kind;
+  const auto access = static_cast<std::size_t>(parameter.access), index = static_cast<std::size_t>(parameter.index);
+  const auto number = [](std::int64_t value) { return static_cast<std::uint64_t>(value); };
+  if (parameter.kind == Kind::loop) {
+    switch (static_cast<codegen::LoopNumber>(parameter.index)) {
+      case codegen::LoopNumber::steps:
+        return number(steps_);
+      case codegen::LoopNumber::rows:
+        return number(share_rows_);
+      case codegen::LoopNumber::all_rows:
+        return number(rows_);
+      case codegen::LoopNumber::done:
+        return number_of(done_.get());
+      case codegen::LoopNumber::condition:
+        break;  // a temporary's place
+    }
+    const auto b = static_cast<std::size_t>(body_->plan.output_buffer[loop_->condition()]);
+    return number_of(static_cast<char*>(temporaries_.get()) + temporary_offset_[b]);
+  }
+  const Part& part = parts_[static_cast<std::size_t>(parameter.part)];
+  // The first axis of what is shared out is counted for one row.
+  const std::int64_t first = rows_ > 1 && index == 0 ? rows_ : 1;
+  switch (parameter.kind) {
+    case Kind::size:
+      return number(part.kernel->launch.sizes[index] / first);
+    case Kind::stride:
+      return number(part.kernel->launch.strides[access][index]);
+    case Kind::extent:
+      return number(part.kernel->extents[index]);
+    case Kind::matrix:
+      return number(part.matrix[index] / first);
+    case Kind::motion: {
+      const Moving& moving = moving_[static_cast<std::size_t>(part.buffers[access])];
+      const std::int64_t words[] = {part.rows[access], moving.step, moving.slot, moving.slots};
+      return number(words[index]);
+    }
+    default:
+      return 0;  // by every call
+  }
+}
+
+/// Where each buffer of the body begins.
+void NativeLoop::find_addresses(const LoopPlaces& places) {
+  const std::vector<Buffer>& buffers = body_->plan.buffers;
+  const auto behind = [&](const Rows& rows) {
+    return rows.at(loop_->reverse ? std::max<std::int64_t>(0, steps_ - 1) : 0);
+  };
+  const auto row_of = [&](std::size_t j, std::int64_t offset) {
+    return places.slots[j] == 0 ? places.states[j].at(offset) : places.states[j].base;
+  };
+  for (std::size_t b = 0; b < buffers.size(); ++b) {
+    const Buffer& buffer = buffers[b];
+    const auto number = static_cast<std::size_t>(buffer.number);
+    char*& base = memory_.base[b];
+    if (temporary_offset_[b] >= 0) {
+      base = static_cast<char*>(temporaries_.get()) + temporary_offset_[b];
+    } else if (buffer.role == Buffer::Role::constant) {
+      base = static_cast<char*>(constants_[number].address());
+    } else if (buffer.role == Buffer::Role::output) {
+      base = number < loop_->states() ? row_of(number, loop_->rows[number])
+                                      : behind(*places.stacked[number - loop_->states()]);
+    } else if (buffer.role == Buffer::Role::argument) {
+      if (number < loop_->sequences) {
+        base = behind(places.sequences[number]);
+      } else if (number < loop_->captured(0)) {
+        const Loop::Tap& tap = loop_->taps[number - loop_->sequences];
+        base = row_of(tap.state, tap.offset);
+      } else {
+        base = places.captures[number - loop_->captured(0)];
+      }
+    }
+  }
+  for (std::size_t b = 0; b < buffers.size(); ++b) {
+    if (buffers[b].in_place_of >= 0) memory_.base[b] = memory_.base[static_cast<std::size_t>(buffers[b].in_place_of)];
+  }
+}
+
+std::int64_t NativeLoop::run(const LoopPlaces& places) {
+  if (steps_ == 0) return 0;
+  const cuda::NvtxRange range(text_.name);
+  find_addresses(places);
+  for (const Pointer& pointer : pointers_) {
+    parameters_[pointer.parameter] =
+        number_of(memory_.base[static_cast<std::size_t>(pointer.buffer)]) + static_cast<std::uint64_t>(pointer.offset);
+  }
+  if (!runs_cuda()) {
+    cpu::ThreadPool::instance().parallel_for(
+        shares_, 1,
+        [](void* context, std::int64_t begin, std::int64_t end) {
+          const auto& self = *static_cast<const NativeLoop*>(context);
+          self.entry_.run(self.parameters_.data(), begin, end);
+        },
+        this);
+  } else {
+    operands_.clear();
+    const auto add = [&](void* address, std::size_t bytes, bool read, bool written) {
+      operands_.push_back({address, bytes, read, written});
+    };
+    const auto add_rows = [&](const Rows& rows, std::int64_t count, bool read, bool written) {
+      add(rows.base, static_cast<std::size_t>(rows.bytes * count), read, written);
+    };
+    for (const Rows& sequence : places.sequences) add_rows(sequence, steps_, true, false);
+    for (std::size_t j = 0; j < loop_->states(); ++j)
+      add_rows(places.states[j], places.slots[j] > 0 ? places.slots[j] : loop_->rows[j] + steps_, true, true);
+    for (const auto& stacked : places.stacked) {
+      if (stacked) add_rows(*stacked, steps_, false, true);
+    }
+    for (std::size_t b = 0; b < memory_.base.size(); ++b) {
+      const Buffer& buffer = body_->plan.buffers[b];
+      const bool captured =
+          buffer.role == Buffer::Role::argument && static_cast<std::size_t>(buffer.number) >= loop_->captured(0);
+      if (!captured && buffer.role != Buffer::Role::constant) continue;
+      add(memory_.base[b],
+          base::byte_count(memory_.layouts[b].shape, body_->program.graph.arena.type(buffer.node).dtype), true, false);
+    }
+    if (temporary_bytes_ > 0) add(temporaries_.get(), temporary_bytes_, false, true);
+    if (done_) add(done_.get(), sizeof(std::int64_t), false, true);
+    device_->launch({.text = &text_,
+                     .parameters = parameters_,
+                     .items = shares_,
+                     .blocks = codegen::tile_blocks(shares_, schedule_),
+                     .threads = schedule_.threads,
+                     .operands = operands_});
+  }
+  std::int64_t done = steps_;
+  if (done_) copy_between(nullptr, &done, device_, done_.get(), sizeof done);
+  return done;
+}
+
+}  // namespace croton::runtime

@@ -1,0 +1,102 @@
+// A loop as one launch: a kernel of the body's kernels and products that goes through all steps by itself
+// (codegen/emit_loop.cpp). Where all that a step reads of the steps before lies in the row that it computes, rows are
+// shared out: to threads of the host, to blocks of a GPU.
+#pragma once
+
+#include "runtime/body.hpp"
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace croton::runtime {
+
+/// Where a loop finds its values.
+struct LoopPlaces {
+  std::vector<Rows> sequences;
+  std::vector<Rows> states;
+  std::vector<std::int64_t> slots;  // per state: its rows go round in so many; 0: there is one for each step
+  std::vector<char*> captures;
+  std::vector<std::optional<Rows>> stacked;
+};
+
+class NativeLoop {
+ public:
+  /// `shapes`: without addresses. Null where the host should run the steps: `why` says the reason. OutOfMemory.
+  static std::unique_ptr<NativeLoop> bind(std::shared_ptr<const Executable> body, const expr::Loop& loop,
+                                          const LoopPlaces& shapes, const std::vector<Sizes>& captures,
+                                          std::int64_t steps, Device* device, std::string_view schedule,
+                                          RunCounts& counts, std::string& why);
+
+  const codegen::Text& text() const { return text_; }
+  bool runs_cuda() const { return device_ != nullptr && device_->runs_cuda(); }
+  void set_entry(cpu::KernelEntry entry) { entry_ = entry; }
+  /// Runs the steps and returns how many these were.
+  std::int64_t run(const LoopPlaces& places);
+
+ private:
+  struct Part {
+    std::optional<BoundKernel> kernel;
+    std::shared_ptr<const codegen::Analysis> as_row;  // of a kernel whose reduction would be split
+    ProductSizes sizes{};                             // of a product
+    const plan::Step* step = nullptr;
+    std::vector<int> buffers;           // per access
+    std::vector<std::int64_t> offsets;  // in bytes, per access
+    std::vector<std::int64_t> rows;     // from row to row, in bytes, per access
+    std::vector<std::int64_t> matrix;   // numbers of a product
+    bool meets = true;
+
+    const codegen::Analysis* analysis() const { return as_row ? as_row.get() : kernel ? kernel->analysis : nullptr; }
+  };
+  /// How the address of a buffer of the body goes on, and from where.
+  struct Moving {
+    codegen::Motion motion = codegen::Motion::none;
+    std::int64_t step = 0, slot = 0, slots = 0;
+    bool written = false;  // by the loop
+  };
+  struct Pointer {  // a parameter that every call fills in
+    std::size_t parameter;
+    int buffer;
+    std::int64_t offset;
+  };
+
+  NativeLoop(std::shared_ptr<const Executable> body, const expr::Loop& loop, std::int64_t steps, Device* device);
+  bool find_sizes_of_body(const LoopPlaces& shapes, const std::vector<Sizes>& captures, std::string& why);
+  void find_motions(const LoopPlaces& shapes);
+  bool find_parts(std::string& why);
+  bool add_product(const plan::Step& step, std::string& why);
+  void add_kernel(const plan::Step& step, int generated);
+  void share_out();
+  bool walks_rows(const Part& part) const;
+  bool find_shares(std::string_view schedule, std::string& why);
+  void take_memory();
+  void emit(RunCounts& counts);
+  std::uint64_t value_of(const codegen::Parameter& parameter) const;
+  void find_addresses(const LoopPlaces& places);
+
+  std::shared_ptr<const Executable> body_;
+  const expr::Loop* loop_;
+  std::int64_t steps_;
+  Device* device_;
+  SizeTable sizes_;
+  Memory memory_;
+  std::vector<Moving> moving_;  // per buffer
+  std::vector<Part> parts_;
+  std::int64_t rows_ = 1;        // that may be shared out; 1: none
+  std::int64_t share_rows_ = 1;  // of a share
+  std::int64_t shares_ = 1;
+  codegen::Schedule schedule_;
+  codegen::Text text_;
+  cpu::KernelEntry entry_;
+  std::vector<std::uint64_t> parameters_;
+  std::vector<Pointer> pointers_;
+  std::shared_ptr<void> temporaries_;
+  std::size_t temporary_bytes_ = 0;
+  std::vector<std::int64_t> temporary_offset_;  // per buffer
+  std::vector<Array> constants_;                // on the device, per constant of the body
+  std::shared_ptr<void> done_;
+  std::vector<Operand> operands_;
+};
+
+}  // namespace croton::runtime
