@@ -72,8 +72,8 @@ Case training_step(const Variable& x, const Variable& y, const Variable& loss, s
   ct::FunctionOptions options;
   for (std::size_t i = 0; i < wrt.size(); ++i) options.updates.emplace_back(wrt[i], wrt[i] - rate * slopes[i]);
   const ct::Function f = ct::function({x, y}, loss, options);
-  const Array& images = inputs[inputs.size() - 2];
-  return {f, [f, images, classes = inputs.back()] { return f(images, classes); }, std::move(weights)};
+  const Array& data = inputs[inputs.size() - 2];
+  return {f, [f, data, targets = inputs.back()] { return f(data, targets); }, std::move(weights)};
 }
 
 Case mlp_step(const Arrays& inputs) {
@@ -89,6 +89,34 @@ Case logreg_step(const Arrays& inputs) {
   const ct::SharedVariable w = ct::shared(inputs[0]), b = ct::shared(inputs[1]);
   const Variable p = ct::nnet::softmax(ct::dot(x, w) + b);
   return training_step(x, y, ct::mean(ct::nnet::categorical_crossentropy(p, y)), {w, b}, 0.13, inputs);
+}
+
+/// The last state h of an LSTM over x (batch, time, features), with the gates i, f, c and o side by side in the columns
+/// of w, u and b. What of a step could be done for all steps at once is left to the compiler.
+Variable lstm(const Variable& x, const Variable& w, const Variable& u, const Variable& b) {
+  constexpr int size = 64;
+  const auto gate = [](const Variable& z, int k) { return z.at({ct::slice(), ct::slice(k * size, (k + 1) * size)}); };
+  const Variable zero = ct::zeros({x.shape(0), size});
+  const ct::ScanResult states = ct::scan(
+      [&](const std::vector<Variable>& in) {  // x_t, h, c
+        const Variable z = ct::dot(in[0], w) + ct::dot(in[1], u) + b;
+        const Variable c = ct::sigmoid(gate(z, 1)) * in[2] + ct::sigmoid(gate(z, 0)) * ct::tanh(gate(z, 2));
+        return ct::Step{ct::sigmoid(gate(z, 3)) * ct::tanh(c), c};
+      },
+      {ct::dimshuffle(x, {1, 0, 2})}, {zero, zero});
+  return states.outputs[0][-1];
+}
+
+Case lstm_forward(const Arrays& inputs) {
+  const Variable x = ct::tensor3("x");
+  const Variable h = lstm(x, ct::shared(inputs[0]), ct::shared(inputs[1]), ct::shared(inputs[2]));
+  return of_function(ct::function({x}, h), {inputs[3]});
+}
+
+Case lstm_step(const Arrays& inputs) {
+  const Variable x = ct::tensor3("x"), target = ct::matrix("target");
+  const ct::SharedVariable w = ct::shared(inputs[0]), u = ct::shared(inputs[1]), b = ct::shared(inputs[2]);
+  return training_step(x, target, ct::mean(ct::sqr(lstm(x, w, u, b) - target)), {w, u, b}, 0.1, inputs);
 }
 
 /// A^10 + B^10, written as the nine products each that one would write.
@@ -131,6 +159,8 @@ Case make_case(std::string_view name, const Arrays& inputs) {
   if (name == "matpow") return matpow(inputs);
   if (name == "mlp_step") return mlp_step(inputs);
   if (name == "logreg_step") return logreg_step(inputs);
+  if (name == "lstm_forward") return lstm_forward(inputs);
+  if (name == "lstm_step") return lstm_step(inputs);
   if (name == "call_arg") return of_one(inputs, [](const Variable& x) { return x * 2; });
   if (name == "call_shared") return of_function(ct::function({}, ct::shared(inputs[0]) * 2), {});
   throw std::invalid_argument("no workload is called " + std::string(name));

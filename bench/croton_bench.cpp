@@ -37,10 +37,10 @@ struct Options {
   double budget = 0.5;
   std::string mode = "time";
   std::string file = "-";
-  std::vector<std::string> workloads = {"axpy_chain_1e3", "axpy_chain_1e6", "axpy_chain_1e7", "black_scholes",
-                                        "softmax_rows",   "layernorm_rows", "reduce_sum_0",   "reduce_sum_1",
-                                        "reduce_sum_all", "transpose_add",  "matpow",         "mlp_step",
-                                        "logreg_step",    "call_arg",       "call_shared"};
+  std::vector<std::string> workloads = {
+      "axpy_chain_1e3", "axpy_chain_1e6", "axpy_chain_1e7", "black_scholes", "softmax_rows", "layernorm_rows",
+      "reduce_sum_0",   "reduce_sum_1",   "reduce_sum_all", "transpose_add", "matpow",       "mlp_step",
+      "logreg_step",    "lstm_forward",   "lstm_step",      "call_arg",      "call_shared"};
 };
 
 Options parse(const std::vector<std::string>& arguments) {

@@ -1,6 +1,8 @@
 #include "inputs.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <stdexcept>
 #include <string>
 
@@ -22,6 +24,8 @@ Input targets(std::uint64_t seed, std::int64_t count) {
 }
 
 Input zeros(Sizes shape) { return {Input::Kind::zeros, DType::float32, std::move(shape)}; }
+
+Input forget_bias(std::int64_t size) { return {Input::Kind::forget_bias, DType::float32, {size}}; }
 
 /// SplitMix64 (Steele, Lea, Flood 2014): value `i` of the seed, its upper 53 bits as a number in [0, 1).
 double splitmix(std::uint64_t seed, std::uint64_t i) {
@@ -71,11 +75,18 @@ std::vector<Input> inputs_of(std::string_view name) {
             uniform(504, -0.1, 0.1, {1000, 10}), uniform(501, -1, 1, {800, 1000}), targets(505, 800)};
   }
   if (name == "logreg_step") return {zeros({784, 10}), zeros({10}), uniform(601, 0, 1, {600, 784}), targets(602, 600)};
+  if (name == "lstm_forward" || name == "lstm_step") {
+    std::vector<Input> inputs{uniform(802, -0.1, 0.1, {256, 256}), uniform(803, -0.1, 0.1, {64, 256}), forget_bias(256),
+                              uniform(801, -1, 1, {32, 140, 256})};
+    if (name == "lstm_step") inputs.push_back(uniform(804, -1, 1, {32, 64}));
+    return inputs;
+  }
   throw std::invalid_argument("no workload is called " + std::string(name));
 }
 
 Array array_of(const Input& input) {
   if (input.kind == Input::Kind::zeros) return Array::zeros(input.dtype, input.shape);
+  if (input.kind == Input::Kind::forget_bias) return array_without_traces(input);
   return Array::uniform(input.dtype, input.shape, input.seed, input.low, input.high);
 }
 
@@ -91,6 +102,11 @@ Array array_without_traces(const Input& input) {
 std::vector<double> values_of(const Input& input) {
   std::vector<double> values(static_cast<std::size_t>(count_of(input.shape)));
   if (input.kind == Input::Kind::zeros) return values;
+  if (input.kind == Input::Kind::forget_bias) {
+    const auto quarter = static_cast<std::ptrdiff_t>(values.size() / 4);
+    std::fill(values.begin() + quarter, values.begin() + 2 * quarter, 1.0);
+    return values;
+  }
   for (std::size_t i = 0; i < values.size(); ++i) {
     const double value = input.low + (input.high - input.low) * splitmix(input.seed, i);
     const bool rounds = input.dtype == DType::float32;

@@ -10,7 +10,8 @@
 namespace bench {
 
 struct Input {
-  enum class Kind { uniform, targets, zeros };
+  /// forget_bias: ones in the second of four equal parts, else zeros, as the gates of an LSTM begin.
+  enum class Kind { uniform, targets, zeros, forget_bias };
   Kind kind = Kind::uniform;
   croton::DType dtype = croton::DType::float32;
   croton::Sizes shape;

@@ -7,61 +7,12 @@
 #include <string>
 
 #include "inputs.hpp"
+#include "matrix.hpp"
+#include "reference_lstm.hpp"
 
 namespace bench {
 
 namespace {
-
-using Values = std::vector<double>;
-
-/// A matrix in C order.
-struct Matrix {
-  std::size_t rows = 0, columns = 0;
-  Values data;
-  Matrix(std::size_t r, std::size_t c) : rows(r), columns(c), data(r * c) {}
-  Matrix(std::size_t r, std::size_t c, Values d) : rows(r), columns(c), data(std::move(d)) {}
-  double* row(std::size_t i) { return data.data() + i * columns; }
-  const double* row(std::size_t i) const { return data.data() + i * columns; }
-};
-
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
-#define CROTON_BENCH_WIDE __attribute__((target_clones("avx512f", "avx2", "default"), optimize("O3")))
-#else
-#define CROTON_BENCH_WIDE
-#endif
-
-/// to[j] += sum over k of scale[k] * from[k * stride + j], for four k: the products need seconds if it is not
-/// vectorised.
-CROTON_BENCH_WIDE void add_four(double* to, const double* scale, const double* from, std::size_t stride,
-                                std::size_t n) {
-  const double *a = from, *b = a + stride, *c = b + stride, *d = c + stride;
-  for (std::size_t j = 0; j < n; ++j) {
-    to[j] += scale[0] * a[j] + scale[1] * b[j] + scale[2] * c[j] + scale[3] * d[j];
-  }
-}
-
-Matrix product(const Matrix& a, const Matrix& b) {
-  Matrix c(a.rows, b.columns);
-  for (std::size_t block = 0; block < a.columns; block += 64) {  // 64 rows of b stay in the cache
-    const std::size_t end = std::min(block + 64, a.columns);
-    for (std::size_t i = 0; i < a.rows; ++i) {
-      std::size_t k = block;
-      for (; k + 4 <= end; k += 4) add_four(c.row(i), a.row(i) + k, b.row(k), b.columns, b.columns);
-      for (; k < end; ++k) {
-        for (std::size_t j = 0; j < b.columns; ++j) c.row(i)[j] += a.row(i)[k] * b.row(k)[j];
-      }
-    }
-  }
-  return c;
-}
-
-Matrix transposed(const Matrix& a) {
-  Matrix t(a.columns, a.rows);
-  for (std::size_t i = 0; i < a.rows; ++i) {
-    for (std::size_t j = 0; j < a.columns; ++j) t.row(j)[i] = a.row(i)[j];
-  }
-  return t;
-}
 
 void relu(Matrix& a) {
   for (double& v : a.data) v = std::max(v, 0.0);
@@ -222,6 +173,8 @@ std::vector<Values> reference(std::string_view name) {
   if (name == "matpow") return {matpow(in)};
   if (name == "mlp_step") return mlp_step(std::move(in));
   if (name == "logreg_step") return logreg_step(std::move(in));
+  if (name == "lstm_forward") return lstm_forward_reference(in);
+  if (name == "lstm_step") return lstm_step_reference(std::move(in));
   if (name == "softmax_rows") {
     Matrix rows(4096, 1024, x);
     for (std::size_t i = 0; i < rows.rows; ++i) softmax(rows.row(i), rows.columns);
@@ -239,7 +192,7 @@ std::vector<Values> reference(std::string_view name) {
 double tolerance(std::string_view name) {
   if (name == "black_scholes") return 1e-12;
   if (name == "mlp_step") return 5e-4;  // a hidden unit within rounding of 0 may fall on either side of the relu
-  if (name == "logreg_step" || name == "matpow") return 1e-4;
+  if (name == "logreg_step" || name == "matpow" || name.starts_with("lstm_")) return 1e-4;
   return 2e-5;
 }
 

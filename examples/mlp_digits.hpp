@@ -7,22 +7,22 @@
 #include <croton/io.hpp>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
-#include <cstdarg>
 #include <cstdint>
-#include <cstdio>
 #include <iostream>
 #include <numeric>
 #include <random>
 #include <string>
 #include <vector>
 
+#include "command_line.hpp"
 #include "progress.hpp"
 
 namespace mlp_digits {
 
 namespace ct = croton;
+using command_line::number;
+using command_line::text;
 
 struct Settings {
   int epochs = 30;
@@ -32,16 +32,6 @@ struct Settings {
 };
 
 constexpr double accuracy_expected = 0.96;
-
-/// As printf, into a text of at most 511 characters; attributes make compilers check the arguments.
-__attribute__((format(printf, 1, 2))) inline std::string text(const char* format, ...) {
-  char buffer[512];
-  va_list arguments;
-  va_start(arguments, format);
-  std::vsnprintf(buffer, sizeof buffer, format, arguments);
-  va_end(arguments);
-  return buffer;
-}
 
 // ---- data ---------------------------------------------------------------------------------------------------------
 
@@ -246,15 +236,6 @@ constexpr const char* usage =
     "  --quiet      only the accuracy\n"
     "The exit status is 1 if fewer than 96 % of the digits held out are read rightly.\n";
 
-inline long long number(const std::string& option, const std::string& value, long long low, long long high) {
-  long long result = low - 1;
-  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), result);
-  if (error != std::errc{} || end != value.data() + value.size() || result < low || result > high) {
-    throw ct::ValueError(text("%s takes %lld to %lld, not '%.40s'", option.c_str(), low, high, value.c_str()));
-  }
-  return result;
-}
-
 /// ValueError for options that are not understood.
 inline Settings parse(const std::vector<std::string>& arguments) {
   Settings settings;
@@ -268,8 +249,8 @@ inline Settings parse(const std::vector<std::string>& arguments) {
       throw ct::ValueError(text("the option '%.40s' is not known", option.c_str()));
     }
     if (++i == arguments.size()) throw ct::ValueError(option + " wants a number");
-    if (option == "--epochs") settings.epochs = static_cast<int>(number(option, arguments[i], 1, 100000));
-    if (option == "--batch") settings.batch = static_cast<int>(number(option, arguments[i], 1, 1437));
+    if (option == "--epochs") settings.epochs = number(option, arguments[i], 1, 100000);
+    if (option == "--batch") settings.batch = number(option, arguments[i], 1, 1437);
     if (option == "--seed") settings.seed = static_cast<std::uint64_t>(number(option, arguments[i], 0, 1000000));
   }
   return settings;

@@ -31,6 +31,11 @@ class Progress {
     std::fflush(stderr);
   }
 
+  /// Takes the bar away, so that something else can be printed; the next update shows it again.
+  void clear() const {
+    if (terminal_ && shown_ != Clock::time_point{}) std::fputs("\r\x1b[K", stderr);
+  }
+
   double seconds() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
 
  private:
@@ -50,10 +55,6 @@ class Progress {
     constexpr int width = 30;
     const auto filled = static_cast<std::size_t>(static_cast<long long>(width) * done / total_);
     return "[" + std::string(filled, '#') + std::string(width - filled, '.') + "]";
-  }
-
-  void clear() const {
-    if (terminal_ && shown_ != Clock::time_point{}) std::fputs("\r\x1b[K", stderr);
   }
 
   const std::string unit_;

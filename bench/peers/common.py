@@ -15,12 +15,15 @@ import statistics
 import sys
 import time
 
+import lstm
+
 TIMED = ["axpy_chain_1e3", "axpy_chain_1e6", "axpy_chain_1e7", "black_scholes", "softmax_rows", "layernorm_rows",
          "reduce_sum_0", "reduce_sum_1", "reduce_sum_all", "transpose_add", "matpow", "mlp_step", "logreg_step",
-         "call_arg", "call_shared"]
-RATES = {"mlp_step": 0.1, "logreg_step": 0.13}  # of gradient descent
+         "lstm_forward", "lstm_step", "call_arg", "call_shared"]
+RATES = {"mlp_step": 0.1, "logreg_step": 0.13, "lstm_step": 0.1}  # of gradient descent
 CHECKED_STEPS = 3
-TOLERANCES = {"black_scholes": 1e-12, "mlp_step": 5e-4, "logreg_step": 1e-4, "matpow": 1e-4, "gemm_1000": 1e-4}
+TOLERANCES = {"black_scholes": 1e-12, "mlp_step": 5e-4, "logreg_step": 1e-4, "lstm_forward": 1e-4, "lstm_step": 1e-4,
+              "matpow": 1e-4, "gemm_1000": 1e-4}
 INTEREST, VOLATILITY = 0.02, 0.3  # of black_scholes
 
 
@@ -94,6 +97,12 @@ def inputs_of(name):
     if name == "logreg_step":
         weights = [np.zeros((784, 10), "float32"), np.zeros(10, "float32")]
         return weights, [uniform(601, 0, 1, 600, 784), classes(602, 600)]
+    if name.startswith("lstm_"):
+        bias = np.zeros(256, "float32")
+        bias[64:128] = 1  # of the forget gate
+        weights = [uniform(802, -0.1, 0.1, 256, 256), uniform(803, -0.1, 0.1, 64, 256), bias]
+        targets = [uniform(804, -1, 1, 32, 64)] if name == "lstm_step" else []
+        return weights, [uniform(801, -1, 1, 32, 140, 256), *targets]
     if name == "gemm_1000":
         return [], [uniform(901, -1, 1, 1000, 1000), uniform(902, -1, 1, 1000, 1000)]
     raise KeyError(name)
@@ -168,6 +177,12 @@ def logreg_step(weights, x, targets):
     return loss
 
 
+def lstm_step(weights, x, targets):
+    loss, slopes = lstm.gradients(weights, x, targets)
+    descend("lstm_step", weights, slopes)
+    return loss
+
+
 def black_scholes(s, k, t, log, exp, sqrt, erf):
     root = VOLATILITY * sqrt(t)
     d = (log(s / k) + (INTEREST + VOLATILITY**2 / 2) * t) / root
@@ -193,7 +208,7 @@ def numpy_work(name, weights, inputs):
     import numpy as np
     x = inputs[0]
     if name in RATES:
-        step = {"mlp_step": mlp_step, "logreg_step": logreg_step}[name]
+        step = {"mlp_step": mlp_step, "logreg_step": logreg_step, "lstm_step": lstm_step}[name]
         return lambda: [step(weights, *inputs)]
     if name.startswith("axpy_chain_"):
         return lambda: [np.tanh(1.5 * x + 0.25) * (1 / (1 + np.exp(-x))) + np.exp(-x * x)]
@@ -210,6 +225,7 @@ def numpy_work(name, weights, inputs):
             "transpose_add": lambda: [x + x.T],
             "gemm_1000": lambda: [x @ inputs[1]],
             "matpow": lambda: [matpow(*inputs)],
+            "lstm_forward": lambda: [lstm.forward(weights, x)],
             "call_arg": lambda: [x * 2],
             "call_shared": lambda: [x * 2]}[name]
 

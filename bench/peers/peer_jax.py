@@ -31,8 +31,27 @@ def logreg_loss(weights, x, targets):
     return loss_of(x @ weights[0] + weights[1], targets)
 
 
+def lstm(weights, x):
+    w, u, b = weights
+    size = u.shape[0]
+
+    def step(states, z):
+        h, c = states
+        z = z + h @ u
+        i, f, o = (jax.nn.sigmoid(z[:, k * size:(k + 1) * size]) for k in (0, 1, 3))
+        c = f * c + i * jnp.tanh(z[:, 2 * size:3 * size])
+        return (o * jnp.tanh(c), c), None
+    zero = jnp.zeros((x.shape[0], size), x.dtype)
+    (h, _), _ = jax.lax.scan(step, (zero, zero), jnp.swapaxes(x, 0, 1) @ w + b)
+    return h
+
+
+def lstm_loss(weights, x, targets):
+    return jnp.mean((lstm(weights, x) - targets)**2)
+
+
 def training(name, weights, inputs):
-    loss = {"mlp_step": mlp_loss, "logreg_step": logreg_loss}[name]
+    loss = {"mlp_step": mlp_loss, "logreg_step": logreg_loss, "lstm_step": lstm_loss}[name]
     state = [weights]
 
     def step(weights, x, targets):
@@ -65,6 +84,9 @@ def build(name, weights, inputs):
     if name == "call_shared":
         shared = jax.jit(lambda: inputs[0] * 2)
         return lambda: [shared().block_until_ready()], None
+    if name == "lstm_forward":
+        forward = jax.jit(lstm)
+        return lambda: [forward(weights, inputs[0]).block_until_ready()], None
     compiled = jax.jit(expression(name))
     if name == "black_scholes":  # two results
         return lambda: jax.block_until_ready(compiled(*inputs)), None

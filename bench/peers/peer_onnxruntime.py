@@ -21,9 +21,11 @@ class Model:
         self.inputs = [helper.make_tensor_value_info(f"in{i}", TensorProto.FLOAT, array.shape)
                        for i, array in enumerate(inputs)]
 
-    def add(self, op, *operands, **attributes):
+    def add(self, op, *operands, result=0, **attributes):
+        """The value is the node's result of that number; those in front of it are left out."""
         name = f"v{len(self.nodes)}"
-        self.nodes.append(helper.make_node(op, [v.name for v in operands], [name], **attributes))
+        names = [v.name for v in operands]
+        self.nodes.append(helper.make_node(op, names, [""] * result + [name], **attributes))
         return Value(self, name)
 
     def constant(self, value, dtype="float32"):
@@ -73,6 +75,17 @@ def axpy_chain(x):
     return (x * 1.5 + 0.25).apply("Tanh") * x.apply("Sigmoid") + (x * x).apply("Neg").apply("Exp")
 
 
+def lstm(x, w, u, b):
+    """The operation has the gates in the order i, o, f, c, the weights of a gate in rows, and a second bias."""
+    turned = lambda a: np.concatenate([np.split(a, 4, axis=-1)[k] for k in (0, 3, 1, 2)], axis=-1)
+    constant = lambda a: x.model.constant(a[np.newaxis])  # the first axis: directions
+    bias = np.concatenate([turned(b), np.zeros_like(b)])
+    by_time = x.apply("Transpose", perm=[1, 0, 2])
+    last = by_time.apply("LSTM", constant(turned(w).T), constant(turned(u).T), constant(bias), hidden_size=len(u),
+                         result=1)
+    return last.apply("Squeeze", x.model.constant([0], "int64"))
+
+
 EXPRESSIONS = {"axpy_chain": axpy_chain,
                "softmax_rows": lambda x: x.apply("Softmax", axis=1),
                "layernorm_rows": lambda x, *scale: x.apply("LayerNormalization", *scale, axis=1, epsilon=1e-5),
@@ -90,6 +103,8 @@ def build(name, weights, inputs):
     arguments = [Value(model, given.name) for given in model.inputs]
     if name.startswith("graph_"):
         result = common.fan_out(arguments[0], int(name.split("_")[1]), lambda v: v.apply("Tanh"))
+    elif name == "lstm_forward":
+        result = lstm(arguments[0], *weights)
     else:
         result = EXPRESSIONS["axpy_chain" if name.startswith("axpy_chain_") else name](*arguments)
     session = model.session(result)

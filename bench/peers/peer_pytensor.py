@@ -24,15 +24,35 @@ def symbols(arrays):
     return [pt.TensorType(a.dtype, shape=(None,) * a.ndim)() for a in arrays]
 
 
-def training(name, weights, inputs):
-    weights = [pytensor.shared(w, borrow=True) for w in weights]
-    x, targets = symbols(inputs)
+def lstm(x, w, u, b):
+    size = u.get_value(borrow=True).shape[0]
+
+    def step(z, h, c, u):
+        z = z + h @ u
+        i, f, o = (pt.sigmoid(z[:, k * size:(k + 1) * size]) for k in (0, 1, 3))
+        c = f * c + i * pt.tanh(z[:, 2 * size:3 * size])
+        return o * pt.tanh(c), c
+    zero = pt.zeros((x.shape[0], size), dtype=x.dtype)
+    h, _ = pytensor.scan(step, sequences=[x.dimshuffle(1, 0, 2) @ w + b], outputs_info=[zero, zero],
+                         non_sequences=[u], return_updates=False)
+    return h[-1]
+
+
+def loss_of(name, weights, x, targets):
+    if name == "lstm_step":
+        return pt.mean((lstm(x, *weights) - targets)**2)
     if name == "mlp_step":
         w1, w2, w3 = weights
         logits = pt.maximum(pt.maximum(x @ w1, 0) @ w2, 0) @ w3
     else:
         logits = x @ weights[0] + weights[1]
-    loss = -pt.mean(pt.special.log_softmax(logits, axis=1)[pt.arange(targets.shape[0]), targets])
+    return -pt.mean(pt.special.log_softmax(logits, axis=1)[pt.arange(targets.shape[0]), targets])
+
+
+def training(name, weights, inputs):
+    weights = [pytensor.shared(w, borrow=True) for w in weights]
+    x, targets = symbols(inputs)
+    loss = loss_of(name, weights, x, targets)
     updates = [(w, w - common.RATES[name] * g) for w, g in zip(weights, pytensor.grad(loss, weights))]
     step = pytensor.function([x, targets], loss, updates=updates)
     return lambda: [step(*inputs)], lambda: [w.get_value(borrow=True) for w in weights]
@@ -45,7 +65,9 @@ def build(name, weights, inputs):
         function = pytensor.function([], pytensor.shared(inputs[0]) * 2)
         return lambda: [function()], None
     arguments = symbols(inputs)
-    if name.startswith("graph_"):
+    if name == "lstm_forward":
+        result = lstm(arguments[0], *[pytensor.shared(w, borrow=True) for w in weights])
+    elif name.startswith("graph_"):
         result = common.fan_out(arguments[0], int(name.split("_")[1]), pt.tanh)
     else:
         expression = EXPRESSIONS["axpy_chain" if name.startswith("axpy_chain_") else name]

@@ -28,8 +28,49 @@ def logreg_loss(weights, x, targets):
     return torch.nn.functional.cross_entropy(x @ weights[0] + weights[1], targets)
 
 
+def lstm(weights, x):
+    w, u, b = weights
+    h = c = x.new_zeros(len(x), len(u))
+    for z in (x.transpose(0, 1) @ w + b).unbind(0):
+        i, f, g, o = (z + h @ u).chunk(4, dim=1)
+        c = torch.sigmoid(f) * c + torch.sigmoid(i) * torch.tanh(g)
+        h = torch.sigmoid(o) * torch.tanh(c)
+    return h
+
+
+def lstm_loss(weights, x, targets):
+    return torch.nn.functional.mse_loss(lstm(weights, x), targets)
+
+
+def lstm_module(weights):
+    """PyTorch's own layer: the same order of gates, the weights of a gate in rows, and a second bias, which stays 0."""
+    w, u, b = weights
+    module = torch.nn.LSTM(*w.shape[:1], len(u), batch_first=True)
+    for parameter, values in zip(module.parameters(), (w.T, u.T, b, torch.zeros_like(b))):
+        parameter.copy_(values)
+    module.bias_hh_l0.requires_grad_(False)
+    return module
+
+
+def lstm_module_training(weights, x, targets):
+    module = lstm_module(weights)
+    trained = [p for p in module.parameters() if p.requires_grad]
+    optimizer = torch.optim.SGD(trained, lr=common.RATES["lstm_step"])
+
+    @torch.enable_grad()
+    def call():
+        optimizer.zero_grad()
+        loss = torch.nn.functional.mse_loss(module(x)[0][:, -1], targets)
+        loss.backward()
+        optimizer.step()
+        return [loss]
+    return call, lambda: [p.detach().T if p.ndim == 2 else p.detach() for p in trained]
+
+
 def training(name, weights, inputs):
-    loss = {"mlp_step": mlp_loss, "logreg_step": logreg_loss}[name]
+    if name == "lstm_step" and options.variant == "eager":
+        return lstm_module_training(weights, *inputs)
+    loss = {"mlp_step": mlp_loss, "logreg_step": logreg_loss, "lstm_step": lstm_loss}[name]
 
     @compiled
     def step(weights, x, targets):
@@ -44,6 +85,12 @@ def build(name, weights, inputs):
     if name in common.RATES:
         return training(name, weights, inputs)
     x = inputs[0]
+    if name == "lstm_forward" and options.variant == "eager":
+        module = lstm_module(weights)
+        return lambda: [module(x)[0][:, -1]], None
+    if name == "lstm_forward":
+        forward = compiled(lstm)
+        return lambda: [forward(weights, x)], None
     if name == "call_shared":
         shared = compiled(lambda: x * 2)
         return lambda: [shared()], None
