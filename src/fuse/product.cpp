@@ -105,8 +105,14 @@ KernelCall product_kernel(const expr::Graph& graph, const std::vector<bool>& sto
     index[rank - 2] = row;
     index[rank - 1] = column;
     for (; arena.op(matrix).kind == Kind::View && !stored[matrix]; matrix = arena.input(matrix, 0)) {
-      const expr::Ints& pattern = arena.attrs(matrix).ints("pattern");
       std::vector<NodeId> within(arena.type(arena.input(matrix, 0)).rank());
+      if (arena.op(matrix).name == "reshape") {
+        const NodeId rows = extent(arena.type(arena.input(matrix, 0)).shape[1]);
+        index = {body.size_arithmetic("floor_divide", index[0], rows), body.size_arithmetic("mod", index[0], rows),
+                 index[1]};
+        continue;
+      }
+      const expr::Ints& pattern = arena.attrs(matrix).ints("pattern");
       for (std::size_t axis = 0; axis < pattern.size(); ++axis) {
         if (pattern[axis] >= 0) within[static_cast<std::size_t>(pattern[axis])] = index[axis];
       }
@@ -144,7 +150,18 @@ KernelCall product_kernel(const expr::Graph& graph, const std::vector<bool>& sto
 
 }  // namespace
 
+namespace {
+/// Whether the node is the rows of several matrices one after another, as they lie: (t, r, c) as (t r, c).
+bool is_rows_together(const Arena& arena, NodeId node) {
+  if (arena.op(node).name != "reshape") return false;
+  const NodeId x = arena.input(node, 0);
+  const std::vector<NodeId>&from = arena.type(x).shape, &to = arena.type(node).shape;
+  return from.size() == 3 && to.size() == 2 && arena.same_dim(from[2], to[1]) && !matrix_view(arena, x);
+}
+}  // namespace
+
 std::optional<bool> matrix_view(const Arena& arena, NodeId node) {
+  if (is_rows_together(arena, node)) return false;
   if (arena.op(node).name != "dimshuffle") return std::nullopt;
   const expr::Ints& pattern = arena.attrs(node).ints("pattern");
   const std::size_t rank = arena.type(arena.input(node, 0)).rank();

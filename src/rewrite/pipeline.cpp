@@ -9,6 +9,7 @@
 
 #include "base/flag_table.hpp"
 #include "rewrite/bodies.hpp"
+#include "rewrite/loops.hpp"
 
 namespace croton::rewrite {
 namespace {
@@ -57,6 +58,19 @@ GroupReport run_group(expr::Graph& graph, const Group& group, const Options& opt
   return report;
 }
 
+namespace {
+bool run_on_loops(expr::Graph& graph, const Options& options, std::vector<GroupReport>& reports) {
+  GroupReport report{.group = "loops", .fired = {}};
+  const auto start = std::chrono::steady_clock::now();
+  const bool changed = rewrite_loops(graph, options, report.fired);
+  if (!changed) return false;
+  report.milliseconds = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  report.nodes = graph.arena.size();
+  reports.push_back(std::move(report));
+  return true;
+}
+}  // namespace
+
 std::vector<GroupReport> run(expr::Graph& graph, const Options& options,
                              const std::function<void(const GroupReport&, const expr::Graph&)>& after) {
   std::vector<GroupReport> reports;
@@ -65,13 +79,18 @@ std::vector<GroupReport> run(expr::Graph& graph, const Options& options,
     for (GroupReport& report : run(changed, options)) reports.push_back(std::move(report));
     return changed;
   });
-  for (const Group& group : groups()) {
-    const bool needed = group.name == "expand" || (group.name == "stability" && options.optimizer != "none");
-    if (options.optimizer != "fast_run" && !needed) continue;
-    reports.push_back(run_group(graph, group, options));
-    if (after) after(reports.back(), graph);
-  }
-  graph = compact(graph);
+  const auto run_groups = [&] {
+    for (const Group& group : groups()) {
+      const bool needed = group.name == "expand" || (group.name == "stability" && options.optimizer != "none");
+      if (options.optimizer != "fast_run" && !needed) continue;
+      reports.push_back(run_group(graph, group, options));
+      if (after) after(reports.back(), graph);
+    }
+    graph = compact(graph);
+  };
+  run_groups();
+  // What stands around loops is in its canonical form now; what is moved out of them is not.
+  if (options.optimizer == "fast_run" && run_on_loops(graph, options, reports)) run_groups();
   return reports;
 }
 
@@ -122,14 +141,17 @@ std::vector<std::string_view> rule_names(std::string_view text) {
   for (std::string_view& name : names) {
     std::string_view nearest;
     std::size_t least = ~std::size_t{0};
-    for (const Group& group : groups()) {
-      if (group.name == "expand") continue;  // kernels cannot do without
-      for (const Rule& rule : group.rules) {
+    const auto look_at = [&](std::span<const Rule> rules) {
+      for (const Rule& rule : rules) {
         const std::size_t distance = base::edit_distance(name.substr(0, 64), rule.name);
         if (distance < least) nearest = rule.name;
         least = std::min(least, distance);
       }
+    };
+    for (const Group& group : groups()) {
+      if (group.name != "expand") look_at(group.rules);  // kernels cannot do without those
     }
+    look_at(loop_rules());
     if (nearest != name) {
       throw ConfigError(fmt::format("rules_off: there is no rewrite rule \"{}\"; the nearest is \"{}\"",
                                     base::shown_text(name), nearest));

@@ -1,0 +1,73 @@
+// A loop that is being changed: which nodes of its body stand for what it reads, and which it gives.
+#pragma once
+
+#include "expr/loop.hpp"
+
+#include <map>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace croton::rewrite {
+
+using expr::NodeId;
+
+struct LoopEdit {
+  struct Sequence {
+    NodeId outer;                     // of the graph that has the loop; no_node: a result of `from`
+    NodeId stands_for;                // of the body
+    std::size_t from = 0, index = 0;  // which loop, and which of its stacked results
+  };
+  struct State {
+    NodeId initial;
+    std::int64_t rows;
+    std::vector<std::pair<std::int64_t, NodeId>> taps;  // offset, node of the body
+    NodeId next;
+    bool needed = false;
+  };
+  struct Capture {
+    NodeId outer;
+    NodeId stands_for;
+    bool transposed = false;  // it stands for the transposed matrix
+  };
+  /// A state to which each step adds a term, as a sum behind the loop: of products of matrices (the left one as it
+  /// lies, before it is transposed), or of sums along axes.
+  struct Sum {
+    std::size_t state;
+    NodeId left, right;  // no_node for the left: a sum of the right along `axes`
+    expr::Ints axes = {};
+  };
+
+  LoopEdit(const expr::Arena& arena, NodeId result);
+
+  expr::Loop loop;  // as it was
+  std::vector<NodeId> inputs;
+  expr::OriginId origin;
+  expr::Place place;
+  std::map<std::pair<expr::LoopResult, std::size_t>, NodeId> wanted;  // results of the graph
+  expr::Graph body;                                                   // nodes are added, none is changed
+  std::size_t body_size;                                              // without those
+
+  std::vector<Sequence> sequences;
+  std::vector<State> states;
+  std::vector<Capture> captures;
+  std::vector<Sum> sums;
+  std::vector<NodeId> stacked;  // of the body
+  bool changed = false;
+
+  /// The index of a body's node among the stacked results, where it is added if it is not there.
+  std::size_t stack(NodeId node);
+  /// The nodes of the body that are needed for what is wanted; finds which states are.
+  std::vector<bool> find_needed();
+  /// The element that a node of the body is, if it is one.
+  const Sequence* element(NodeId node) const;
+  bool is_tap(NodeId node) const;
+  bool is_next(NodeId node) const;
+};
+
+/// The body of an edited loop: inputs are the nodes given, in that order. Nothing where a size, or a value, cannot be
+/// had from them: `missing` is the input that has it.
+std::optional<expr::Graph> rebuild_body(const expr::Graph& old, const std::vector<NodeId>& inputs,
+                                        const std::vector<NodeId>& outputs, NodeId& missing);
+
+}  // namespace croton::rewrite

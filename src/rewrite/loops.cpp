@@ -1,0 +1,516 @@
+#include "rewrite/loops.hpp"
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+#include "rewrite/loop_edit.hpp"
+
+namespace croton::rewrite {
+namespace {
+
+using expr::Arena;
+using expr::Graph;
+using expr::Ints;
+using expr::Loop;
+using expr::LoopResult;
+using expr::no_node;
+using Place = std::pair<std::size_t, NodeId>;
+
+constexpr std::string_view unused = "loop_unused", residuals = "loop_residuals", sums = "loop_sums",
+                           transposed = "loop_transposed", last = "loop_last";
+
+const Rule rules[] = {
+    {.name = unused, .text = "loop", .reason = "what a loop computes for nobody"},
+    {.name = residuals,
+     .text = "loop",
+     .reason = "a product that one loop computes and another, of its gradient, computes again is kept"},
+    {.name = sums, .text = "loop", .reason = "a sum of products over the steps is one product behind the loop"},
+    {.name = transposed, .text = "loop", .reason = "a matrix is transposed once, not in each step"},
+    {.name = last, .text = "loop", .reason = "only the last rows of a state are kept where only they are read"},
+};
+
+bool is_transposed(const Arena& arena, NodeId node) {
+  return arena.op(node).name == "dimshuffle" && arena.attrs(node).ints("pattern") == Ints{1, 0};
+}
+
+class LoopRewriter {
+ public:
+  LoopRewriter(Graph& graph, const Options& options, Fired& fired)
+      : graph_(graph),
+        arena_(graph.arena),
+        options_(options),
+        fired_(fired),
+        count_(static_cast<NodeId>(arena_.size())) {}
+
+  bool run() {
+    find_loops();
+    if (loops_.empty()) return false;
+    for (LoopEdit& edit : loops_) leave_out(edit);
+    for (std::size_t l = 0; l < loops_.size(); ++l) {
+      if (is_on(residuals)) keep_products(l);
+    }
+    for (LoopEdit& edit : loops_) {
+      if (is_on(sums)) sum_behind(edit);
+      if (is_on(transposed)) transpose_before(edit);
+      if (is_on(last)) pick_last(edit);
+    }
+    if (std::ranges::none_of(loops_, &LoopEdit::changed)) return false;
+    build();
+    return true;
+  }
+
+ private:
+  bool is_on(std::string_view name) const { return std::ranges::find(options_.off, name) == options_.off.end(); }
+  void note(LoopEdit& edit, std::string_view name) {
+    edit.changed = true;
+    ++fired_[name];
+  }
+
+  // ---- what there is ----
+
+  void find_loops() {
+    const std::vector<bool> needed = expr::reachable(graph_);
+    loop_of_.assign(count_, none);
+    readers_.resize(count_);
+    roots_.assign(count_, false);
+    for (const NodeId root : graph_.roots()) roots_[root] = true;
+    for (NodeId id = 0; id < count_; ++id) {
+      if (!needed[id]) continue;
+      for (const NodeId input : arena_.inputs(id)) readers_[input].push_back(id);
+      if (arena_.op(id).kind != expr::Kind::Loop) continue;
+      const auto same = std::ranges::find_if(loops_, [&](const LoopEdit& edit) {
+        const NodeId other = edit.wanted.begin()->second;
+        return edit.place == arena_.node(id).place && std::ranges::equal(edit.inputs, arena_.inputs(id)) &&
+               expr::without_result(arena_.attrs(other)) == expr::without_result(arena_.attrs(id));
+      });
+      LoopEdit& edit = same != loops_.end() ? *same : loops_.emplace_back(arena_, id);
+      const Loop result(arena_.attrs(id), edit.inputs.size());
+      edit.wanted.emplace(std::pair(result.result, result.index), id);
+      loop_of_[id] = static_cast<std::size_t>(&edit - loops_.data());
+    }
+  }
+
+  /// Stacked results that nobody reads, and states that only they depend on.
+  void leave_out(LoopEdit& edit) {
+    for (std::size_t k = 0; k < edit.loop.stacked; ++k) {
+      if (edit.wanted.contains({LoopResult::stacked, k})) edit.stack(edit.body.outputs[edit.loop.stacked_output(k)]);
+    }
+    if (!is_on(unused)) {
+      for (std::size_t k = 0; k < edit.loop.stacked; ++k) edit.stack(edit.body.outputs[edit.loop.stacked_output(k)]);
+    }
+    edit.find_needed();
+    const bool all = std::ranges::all_of(edit.states, &LoopEdit::State::needed);
+    if (is_on(unused) && (!all || edit.stacked.size() < edit.loop.stacked)) note(edit, unused);
+  }
+
+  // ---- products that two loops compute ----
+
+  /// The nodes of another loop's body that are the same in each step; no_node for those that are not.
+  std::vector<NodeId> common_nodes(const LoopEdit& edit, LoopEdit& other) const {
+    std::vector<NodeId> same(edit.body_size, no_node);
+    for (const LoopEdit::Sequence& sequence : edit.sequences)
+      same[sequence.stands_for] = element_in(sequence.outer, other);
+    for (const LoopEdit::Capture& capture : edit.captures) {
+      const auto at = std::ranges::find(other.captures, capture.outer, &LoopEdit::Capture::outer);
+      if (at != other.captures.end()) same[capture.stands_for] = at->stands_for;
+    }
+    for (NodeId id = 0; id < edit.body_size; ++id) {
+      const Arena& body = edit.body.arena;
+      if (body.op(id).kind == expr::Kind::Leaf) {
+        if (const auto value = body.scalar_value(id)) same[id] = other.body.arena.scalar(*value);
+        continue;
+      }
+      if (body.op(id).kind != expr::Kind::Contract && body.op(id).kind != expr::Kind::Map) continue;
+      std::vector<NodeId> inputs;
+      for (const NodeId input : body.inputs(id)) inputs.push_back(same[input]);
+      if (std::ranges::find(inputs, no_node) != inputs.end()) continue;
+      const NodeId found = other.body.arena.make(body.op(id), inputs, body.attrs(id), body.node(id).place);
+      if (found < other.body_size) same[id] = found;
+    }
+    return same;
+  }
+
+  /// What in a step of `other` is the element at that step's position of a sequence of a loop of as many steps.
+  NodeId element_in(NodeId sequence, const LoopEdit& other) const {
+    for (const LoopEdit::Sequence& own : other.sequences) {
+      if (own.outer == sequence && sequence != no_node) return own.stands_for;
+    }
+    if (sequence == no_node || arena_.op(sequence).name != "subtensor" || other.loop.reverse) return no_node;
+    const NodeId history = arena_.input(sequence, 0);
+    const Ints& spec = arena_.attrs(sequence).ints("spec");
+    // history[offset : offset + steps]
+    if (loop_at(history) != &other || spec.size() != 4 || spec[0] != 1 || spec[1] != 1 || spec[3] != 1) return no_node;
+    const auto start = arena_.scalar_value(arena_.input(sequence, 1));
+    const Loop result(arena_.attrs(history), other.inputs.size());
+    if (!start || result.result != LoopResult::history || !has_steps_of(sequence, other)) return no_node;
+    for (const auto& [offset, tap] : other.states[result.index].taps) {
+      if (offset == start->as_int()) return tap;
+    }
+    return no_node;
+  }
+  const LoopEdit* loop_at(NodeId node) const {
+    return node < count_ && loop_of_[node] != none ? &loops_[loop_of_[node]] : nullptr;
+  }
+  bool has_steps_of(NodeId x, const LoopEdit& edit) const {
+    return arena_.same_dim(arena_.type(x).shape[0], steps_of(edit));
+  }
+  NodeId steps_of(const LoopEdit& edit) const { return arena_.representative(edit.inputs[Loop::steps_input]); }
+
+  void keep_products(std::size_t l) {
+    LoopEdit& edit = loops_[l];
+    for (std::size_t o = 0; o < l; ++o) {
+      LoopEdit& other = loops_[o];
+      if (other.loop.until || other.loop.reverse || edit.place != other.place ||
+          !arena_.same_dim(steps_of(edit), steps_of(other)))
+        continue;
+      const std::vector<NodeId> same = common_nodes(edit, other);
+      const std::vector<bool> needed = edit.find_needed();
+      std::set<NodeId> kept;
+      for (NodeId id = 0; id < edit.body_size; ++id) {
+        if (needed[id] && same[id] != no_node && edit.body.arena.op(id).name == "dot")
+          kept.insert(climb(edit, same, needed, id));
+      }
+      for (const NodeId id : kept) {
+        // What another one that is kept is computed from is not needed any more.
+        if (edit.element(id) != nullptr || !edit.find_needed()[id]) continue;
+        if (other.is_tap(same[id]) || other.element(same[id]) != nullptr || other.is_next(same[id])) continue;
+        edit.sequences.push_back({no_node, id, o, other.stack(same[id])});
+        other.changed = true;
+        note(edit, residuals);
+      }
+    }
+  }
+
+  /// Sums of several products are kept in place of each.
+  NodeId climb(const LoopEdit& edit, const std::vector<NodeId>& same, const std::vector<bool>& needed,
+               NodeId id) const {
+    const Arena& body = edit.body.arena;
+    for (;;) {
+      NodeId reader = no_node;
+      int readers = 0;
+      for (NodeId other = id + 1; other < edit.body_size; ++other) {
+        if (!needed[other] || std::ranges::find(body.inputs(other), id) == body.inputs(other).end()) continue;
+        reader = other;
+        ++readers;
+      }
+      if (readers != 1 || same[reader] == no_node || body.op(reader).name != "add") return id;
+      if (!body.same_shape(body.type(reader).shape, body.type(id).shape)) return id;
+      id = reader;
+    }
+  }
+
+  // ---- sums over the steps ----
+
+  /// What has an element for each position without being stacked, or may be.
+  bool can_stack(const LoopEdit& edit, NodeId node) const {
+    return edit.element(node) != nullptr || (!edit.is_tap(node) && !edit.is_next(node));
+  }
+
+  void sum_behind(LoopEdit& edit) {
+    if (edit.loop.until) return;
+    const Arena& body = edit.body.arena;
+    std::vector<LoopEdit::Sum> reductions;
+    for (std::size_t j = 0; j < edit.states.size(); ++j) {
+      const LoopEdit::State& state = edit.states[j];
+      const NodeId next = state.next;
+      if (state.rows != 1 || state.taps.size() != 1 || body.op(next).name != "add" ||
+          edit.wanted.contains({LoopResult::history, j}) || !edit.wanted.contains({LoopResult::last, j}))
+        continue;
+      const NodeId tap = state.taps[0].second;
+      if (body.input(next, 0) != tap && body.input(next, 1) != tap) continue;
+      const NodeId term = body.input(next, body.input(next, 0) == tap ? 1 : 0);
+      if (term == tap || reads(edit, tap) != 1) continue;
+      if (body.op(term).name == "dot" && is_transposed(body, body.input(term, 0))) {
+        const NodeId left = body.input(body.input(term, 0), 0), right = body.input(term, 1);
+        if (body.type(left).rank() != 2 || body.type(right).rank() != 2 || !can_stack(edit, left) ||
+            !can_stack(edit, right))
+          continue;
+        edit.sums.push_back({j, left, right});
+        note(edit, sums);
+      } else if (body.op(term).name == "sum" && can_stack(edit, body.input(term, 0))) {
+        reductions.push_back({j, no_node, body.input(term, 0), body.attrs(term).ints("axes")});
+      }
+    }
+    // Sums of what is kept anyway.
+    for (const LoopEdit::Sum& sum : reductions) {
+      const bool kept = std::ranges::any_of(edit.sums, [&](const auto& other) { return other.right == sum.right; });
+      if (!kept) continue;
+      edit.sums.push_back(sum);
+      note(edit, sums);
+    }
+    for (const LoopEdit::Sum& sum : edit.sums) {
+      if (sum.left != no_node && edit.element(sum.left) == nullptr) edit.stack(sum.left);
+      if (edit.element(sum.right) == nullptr) edit.stack(sum.right);
+    }
+  }
+  /// How many nodes of the body read it, and whether the body gives it as it is.
+  static int reads(LoopEdit& edit, NodeId node) {
+    const std::vector<bool> needed = edit.find_needed();
+    int count = 0;
+    for (NodeId id = node + 1; id < edit.body_size; ++id) {
+      if (needed[id]) count += static_cast<int>(std::ranges::count(edit.body.arena.inputs(id), node));
+    }
+    for (const NodeId output : edit.body.outputs) count += output == node ? 1 : 0;
+    return count;
+  }
+
+  // ---- matrices that are the same in all steps ----
+
+  void transpose_before(LoopEdit& edit) {
+    const std::vector<bool> needed = edit.find_needed();
+    const Arena& body = edit.body.arena;
+    for (NodeId id = 0; id < edit.body_size; ++id) {
+      if (!needed[id] || body.op(id).name != "dot") continue;
+      const NodeId right = body.input(id, 1);
+      if (!is_transposed(body, right)) continue;
+      const auto at = std::ranges::find(edit.captures, body.input(right, 0), &LoopEdit::Capture::stands_for);
+      if (at == edit.captures.end() || at->transposed) continue;
+      if (std::ranges::find(edit.captures, right, &LoopEdit::Capture::stands_for) != edit.captures.end()) continue;
+      edit.captures.push_back({at->outer, right, true});
+      note(edit, transposed);
+    }
+  }
+
+  // ---- the last rows ----
+
+  /// Which row from the end a node reads of a state's history, through history[1:] as well; nothing for other nodes.
+  std::optional<std::int64_t> row_from_end(NodeId node) const {
+    if (arena_.op(node).name != "subtensor" || arena_.attrs(node).ints("spec") != Ints{0, 1, 0, 1}) return {};
+    const auto index = arena_.scalar_value(arena_.input(node, 1));
+    return index && index->as_int() < 0 ? std::optional(-index->as_int()) : std::nullopt;
+  }
+  void pick_last(LoopEdit& edit) {
+    if (edit.loop.until) return;
+    for (std::size_t j = 0; j < edit.states.size(); ++j) {
+      const auto found = edit.wanted.find({LoopResult::history, j});
+      if (found == edit.wanted.end() || roots_[found->second]) continue;
+      std::vector<std::pair<NodeId, std::int64_t>> picks;
+      bool all = true;
+      const auto add = [&](NodeId reader) {
+        const auto row = row_from_end(reader);
+        all = all && row && *row <= edit.states[j].rows;
+        if (row) picks.emplace_back(reader, *row);
+      };
+      for (const NodeId reader : readers_[found->second]) {
+        const bool behind = arena_.op(reader).name == "subtensor" && !roots_[reader] &&
+                            arena_.attrs(reader).ints("spec") == Ints{1, 1, 0, 1} &&
+                            arena_.scalar_value(arena_.input(reader, 1)) &&
+                            arena_.scalar_value(arena_.input(reader, 1))->as_int() == edit.states[j].rows;
+        if (!behind) {
+          add(reader);
+          continue;
+        }
+        // One row alone: of no steps, history[rows:] has none, and the requirement that says so stays.
+        for (const NodeId next : readers_[reader]) {
+          add(next);
+          all = all && row_from_end(next) == 1;
+        }
+      }
+      if (!all || picks.empty()) continue;
+      for (const auto& [node, row] : picks) picks_[node] = {static_cast<std::size_t>(&edit - loops_.data()), j, row};
+      edit.wanted.erase(found);
+      edit.wanted.emplace(std::pair(LoopResult::last, j), no_node);
+      note(edit, last);
+    }
+  }
+
+  // ---- the new graph ----
+
+  struct Made {
+    NodeId any = no_node;
+    expr::Attrs attrs;
+    std::vector<NodeId> inputs;
+    std::vector<std::size_t> state;  // the new number of each state
+  };
+
+  NodeId result(const LoopEdit& edit, const Made& made, LoopResult kind, std::size_t index) {
+    return arena_.make(expr::op("loop"), made.inputs, expr::result_attrs(made.attrs, kind, index), edit.place);
+  }
+
+  /// Nothing where the loop has to stay as it is.
+  std::optional<Made> make_loop(LoopEdit& edit, const std::vector<NodeId>& to) {
+    std::vector<bool> needed = edit.find_needed();
+    for (;;) {
+      NodeId missing = no_node;
+      std::optional<Made> made = make_loop(edit, to, needed, missing);
+      // Of an input that is not read any more, a size may be.
+      if (made || missing == no_node || needed[missing] || edit.is_tap(missing)) return made;
+      needed[missing] = true;
+    }
+  }
+  std::optional<Made> make_loop(LoopEdit& edit, const std::vector<NodeId>& to, const std::vector<bool>& needed,
+                                NodeId& missing) {
+    Made made;
+    Ints rows, taps;
+    std::vector<NodeId> elements, tap_nodes, captured, outputs;
+    made.inputs.push_back(to[edit.inputs[Loop::steps_input]]);
+    for (const LoopEdit::Sequence& sequence : edit.sequences) {
+      if (!needed[sequence.stands_for]) continue;
+      if (sequence.outer == no_node && !made_[sequence.from]) return std::nullopt;
+      elements.push_back(sequence.stands_for);
+      made.inputs.push_back(outer_of(sequence, to));
+    }
+    made.state.resize(edit.states.size());
+    for (std::size_t j = 0; j < edit.states.size(); ++j) {
+      const LoopEdit::State& state = edit.states[j];
+      if (!state.needed) continue;
+      made.state[j] = rows.size();
+      made.inputs.push_back(to[state.initial]);
+      for (const auto& [offset, node] : state.taps) {
+        taps.insert(taps.end(), {static_cast<std::int64_t>(rows.size()), offset});
+        tap_nodes.push_back(node);
+      }
+      rows.push_back(state.rows);
+      outputs.push_back(state.next);
+    }
+    for (const LoopEdit::Capture& capture : edit.captures) {
+      if (!needed[capture.stands_for]) continue;
+      captured.push_back(capture.stands_for);
+      made.inputs.push_back(capture.transposed
+                                ? arena_.make("dimshuffle", {to[capture.outer]}, {{"pattern", Ints{1, 0}}}, edit.place)
+                                : to[capture.outer]);
+    }
+    const std::size_t sequences = elements.size();
+    elements.insert(elements.end(), tap_nodes.begin(), tap_nodes.end());
+    elements.insert(elements.end(), captured.begin(), captured.end());
+    outputs.insert(outputs.end(), edit.stacked.begin(), edit.stacked.end());
+    if (edit.loop.until) outputs.push_back(edit.body.outputs[edit.loop.condition()]);
+    std::optional<Graph> body = rebuild_body(edit.body, elements, outputs, missing);
+    if (!body) return std::nullopt;
+    made.attrs = expr::loop_attrs(std::make_shared<const expr::Body>(std::move(*body)), sequences, rows, taps,
+                                  edit.loop.reverse, edit.loop.until);
+    return made;
+  }
+
+  NodeId outer_of(const LoopEdit::Sequence& sequence, const std::vector<NodeId>& to) {
+    if (sequence.outer != no_node) return to[sequence.outer];
+    return result(loops_[sequence.from], *made_[sequence.from], LoopResult::stacked, sequence.index);
+  }
+
+  /// A node of the body for all positions, as a sequence.
+  NodeId at_all_positions(LoopEdit& edit, const Made& made, NodeId node, const std::vector<NodeId>& to) {
+    if (const LoopEdit::Sequence* sequence = edit.element(node)) return outer_of(*sequence, to);
+    return result(edit, made, LoopResult::stacked, edit.stack(node));
+  }
+
+  NodeId sum_of(LoopEdit& edit, const Made& made, const LoopEdit::Sum& sum, const std::vector<NodeId>& to) {
+    const NodeId right = at_all_positions(edit, made, sum.right, to);
+    NodeId total = no_node;
+    if (sum.left == no_node) {
+      Ints axes{0};
+      for (const std::int64_t axis : sum.axes) axes.push_back(axis + 1);
+      total = arena_.make("sum", {right}, {{"axes", axes}}, edit.place);
+    } else {
+      const auto rows_together = [&](NodeId x) {
+        const std::vector<NodeId> shape = arena_.type(x).shape;
+        const NodeId rows =
+            arena_.size_arithmetic("mul", arena_.representative(shape[0]), arena_.representative(shape[1]));
+        return arena_.make("reshape", {x, rows, arena_.representative(shape[2])}, {}, edit.place);
+      };
+      const NodeId left = rows_together(at_all_positions(edit, made, sum.left, to));
+      total = arena_.make(
+          "dot", {arena_.make("dimshuffle", {left}, {{"pattern", Ints{1, 0}}}, edit.place), rows_together(right)}, {},
+          edit.place);
+    }
+    const NodeId initial = to[edit.states[sum.state].initial];
+    Ints behind{-1};
+    for (std::size_t axis = 0; axis < arena_.type(total).rank(); ++axis)
+      behind.push_back(static_cast<std::int64_t>(axis));
+    total = arena_.make("dimshuffle", {total}, {{"pattern", behind}}, edit.place);
+    const bool from_zero = arena_.op(initial).name == "alloc" && arena_.scalar_value(arena_.input(initial, 0)) &&
+                           arena_.scalar_value(arena_.input(initial, 0))->as_double() == 0;
+    return from_zero ? total : arena_.make("add", {initial, total}, {}, edit.place);
+  }
+
+  void build() {
+    const std::vector<bool> needed = expr::reachable(graph_);
+    std::vector<NodeId> to(count_);
+    made_.resize(loops_.size());
+    std::vector<bool> tried(loops_.size());
+    for (NodeId id = 0; id < count_; ++id) {
+      to[id] = id;
+      if (!needed[id] || arena_.op(id).kind == expr::Kind::Leaf) continue;
+      arena_.set_origin(arena_.origin_id(id));
+      const std::size_t l = loop_of_[id];
+      if (l != none && !tried[l]) {
+        tried[l] = true;
+        made_[l] = make_loop(loops_[l], to);
+      }
+      if (l != none && made_[l]) {
+        const Loop old(arena_.attrs(id), loops_[l].inputs.size());
+        to[id] = new_result(loops_[l], *made_[l], old, to);
+        continue;
+      }
+      if (const auto pick = picks_.find(id); pick != picks_.end() && made_[pick->second.loop]) {
+        const auto& [from, state, row] = pick->second;
+        const LoopEdit& edit = loops_[from];
+        const NodeId rows = result(edit, *made_[from], LoopResult::last, made_[from]->state[state]);
+        to[id] = arena_.make("subtensor", {rows, arena_.integer(edit.states[state].rows - row)},
+                             {{"spec", Ints{0, 1, 0, 1}}}, edit.place);
+        continue;
+      }
+      std::vector<NodeId> inputs;
+      bool moved = false;
+      for (const NodeId input : arena_.inputs(id)) {
+        inputs.push_back(to[input]);
+        moved = moved || to[input] != input;
+      }
+      if (moved) to[id] = arena_.make(arena_.op(id), inputs, expr::Attrs(arena_.attrs(id)), arena_.node(id).place);
+    }
+    for (NodeId& output : graph_.outputs) output = to[output];
+    for (expr::Update& update : graph_.updates) update.value = to[update.value];
+    arena_.renew_requirements(to);
+  }
+
+  NodeId new_result(LoopEdit& edit, const Made& made, const Loop& old, const std::vector<NodeId>& to) {
+    switch (old.result) {
+      case LoopResult::steps:
+        return result(edit, made, LoopResult::steps, 0);
+      case LoopResult::stacked:
+        return result(edit, made, LoopResult::stacked,
+                      edit.stack(edit.body.outputs[edit.loop.stacked_output(old.index)]));
+      case LoopResult::last:
+        for (const LoopEdit::Sum& sum : edit.sums) {
+          if (sum.state == old.index) return sum_of(edit, made, sum, to);
+        }
+        break;
+      case LoopResult::history:
+        break;
+    }
+    if (!edit.states[old.index].needed) return no_node;
+    return result(edit, made, old.result, made.state[old.index]);
+  }
+
+  static constexpr std::size_t none = ~std::size_t{0};
+  struct Pick {
+    std::size_t loop, state;
+    std::int64_t row;  // from the end, from 1
+  };
+
+  Graph& graph_;
+  Arena& arena_;
+  const Options& options_;
+  Fired& fired_;
+  const NodeId count_;
+  std::vector<LoopEdit> loops_;
+  std::vector<std::size_t> loop_of_;  // of each node of the graph
+  std::vector<std::vector<NodeId>> readers_;
+  std::vector<bool> roots_;
+  std::map<NodeId, Pick> picks_;
+  std::vector<std::optional<Made>> made_;
+};
+
+}  // namespace
+
+std::span<const Rule> loop_rules() { return rules; }
+
+bool rewrite_loops(Graph& graph, const Options& options, Fired& fired) {
+  const Arena& arena = graph.arena;
+  for (NodeId id = 0; id < arena.size(); ++id) {
+    if (arena.op(id).kind == expr::Kind::Loop) return LoopRewriter(graph, options, fired).run();
+  }
+  return false;
+}
+
+}  // namespace croton::rewrite
