@@ -34,6 +34,7 @@ __attribute__((noinline)) static void product_tile(const T* a, index a_row, inde
 #pragma clang loop unroll(full)
     for (int v = 0; v < vectors; ++v) sum[r][v] = Vector{};
   }
+#pragma clang loop unroll(disable)
   for (index l = 0; l < k; ++l) {
     Vector right[vectors];
 #pragma clang loop unroll(full)
@@ -53,7 +54,7 @@ __attribute__((noinline)) static void product_tile(const T* a, index a_row, inde
 }
 
 template <class T, int rows>
-CT_DEVICE void product_rows(const MatrixProduct<T>& p, const T* a, T* c) {
+__attribute__((noinline)) static void product_rows(const MatrixProduct<T>& p, const T* a, T* c) {
   constexpr int width = vector_bytes / int(sizeof(T));
   index j = 0;
   if (p.b_column == 1) {
@@ -66,6 +67,7 @@ CT_DEVICE void product_rows(const MatrixProduct<T>& p, const T* a, T* c) {
     for (int r = 0; r < rows; ++r) {
 #pragma clang fp contract(fast)
       T sum = 0;
+#pragma clang loop vectorize(disable) unroll(disable)
       for (index l = 0; l < p.k; ++l) sum += a[r * p.a_row + l * p.a_k] * p.p1[l * p.b_k + j * p.b_column];
       c[r * p.c_row + j] = sum;
     }
@@ -73,7 +75,7 @@ CT_DEVICE void product_rows(const MatrixProduct<T>& p, const T* a, T* c) {
 }
 
 template <class T>
-CT_DEVICE void matrix_product(const MatrixProduct<T>& p) {
+__attribute__((noinline)) static void matrix_product(const MatrixProduct<T>& p) {
   index i = 0;
   for (; i + tile_rows <= p.n0; i += tile_rows) product_rows<T, tile_rows>(p, p.p0 + i * p.a_row, p.p2 + i * p.c_row);
   for (; i + 2 <= p.n0; i += 2) product_rows<T, 2>(p, p.p0 + i * p.a_row, p.p2 + i * p.c_row);
