@@ -1,0 +1,266 @@
+// How loops run: as one launch or a step at a time, with rows shared out among threads and blocks, and what is moved
+// out of them. What they compute is the business of test_scan.cpp.
+#include "samples.hpp"
+
+#include "expr/loop.hpp"
+
+#include <fmt/format.h>
+
+#include <functional>
+
+using namespace croton_test;
+using Catch::Matchers::Contains;
+using ct::ScanResult;
+using ct::SharedVariable;
+using ct::Step;
+using Vars = std::vector<Variable>;
+
+namespace {
+
+Array reals(const Sizes& shape, std::uint64_t seed, DType dtype = DType::float32) {
+  return Array::uniform(dtype, shape, seed, -1, 1);
+}
+
+/// A layer of 64 units over x (time, batch, 5): the outputs of all steps.
+struct Layer {
+  std::string name;
+  int gates;   // products side by side
+  int states;  // with rows of their own
+  std::function<Vars(const Variable& z, const Variable& zh, const Vars& states)> cell;
+};
+
+constexpr int units = 64, features = 5;
+
+Variable gate(const Variable& z, int k) { return z.at({ct::slice(), ct::slice(k * units, (k + 1) * units)}); }
+
+const std::vector<Layer> layers = {
+    {"rnn", 1, 1, [](const Variable& z, const Variable& zh, const Vars&) { return Vars{ct::tanh(z + zh)}; }},
+    {"gru", 3, 1,
+     [](const Variable& z, const Variable& zh, const Vars& s) {
+       const Variable r = ct::sigmoid(gate(z, 0) + gate(zh, 0)), u = ct::sigmoid(gate(z, 1) + gate(zh, 1));
+       const Variable n = ct::tanh(gate(z, 2) + r * gate(zh, 2));
+       return Vars{(1 - u) * n + u * s[0]};
+     }},
+    {"lstm", 4, 2, [](const Variable& z, const Variable& zh, const Vars& s) {
+       const Variable all = z + zh;
+       const Variable c = ct::sigmoid(gate(all, 1)) * s[1] + ct::sigmoid(gate(all, 0)) * ct::tanh(gate(all, 2));
+       return Vars{ct::sigmoid(gate(all, 3)) * ct::tanh(c), c};
+     }}};
+
+struct Built {
+  Variable x, outputs, loss;
+  Vars weights;
+};
+Built build(const Layer& layer, DType dtype = DType::float32) {
+  Built built;
+  built.x = ct::variable({dtype, {ct::unknown_size, ct::unknown_size, features}}, "x");
+  const auto weight = [&](std::int64_t rows, std::uint64_t seed) {
+    return ct::shared(Array::uniform(dtype, {rows, layer.gates * units}, seed, -0.2, 0.2), {.name = "weight"});
+  };
+  built.weights = {weight(features, 1), weight(units, 2)};
+  const Variable start = ct::zeros({built.x.shape(1), units}, dtype);
+  const ScanResult scan = ct::scan(
+      [&](const Vars& in) {
+        return Step(layer.cell(ct::dot(in[0], built.weights[0]), ct::dot(in[1], built.weights[1]),
+                               Vars(in.begin() + 1, in.end())));
+      },
+      {built.x}, std::vector<ct::OutputInfo>(static_cast<std::size_t>(layer.states), start));
+  built.outputs = scan.outputs[0];
+  built.loss = ct::mean(ct::sqr(scan.outputs[0][-1]));
+  return built;
+}
+
+std::string plan_of(const std::string& settings, const std::vector<ct::In>& inputs, const Variable& output) {
+  const ct::change_flags flags(settings);
+  return ct::function(inputs, output).plan();
+}
+
+}  // namespace
+
+TEST_CASE("a recurrent layer is one launch, forward and back", "[loops]") {
+  const Array x0 = reals({7, 11, features}, 5);
+  for (const Layer& layer : layers) {
+    const Built built = build(layer);
+    const Vars gradients = ct::grad(built.loss, built.weights);
+    ct::Outputs wanted = [&] {
+      const ct::change_flags flags("mode=reference");
+      return ct::function({built.x}, Vars{built.outputs, gradients[0], gradients[1]})(x0);
+    }();
+    for (const std::string& backend : compiled_backends()) {
+      INFO(layer.name << " " << backend);
+      const ct::change_flags flags(backend);
+      const ct::Function forward = ct::function({built.x}, built.outputs);
+      CHECK_THAT(forward.plan(), Contains("all steps in one launch") && !Contains("a step at a time"));
+      // Beside the loop: what makes zeros, and what takes the outputs out of the history.
+      CHECK(forward(x0).only().all_close(wanted[0], 1e-5, 1e-6));
+      CHECK(forward.counts().kernels <= 3);
+      CHECK(forward.counts().products == 0);
+      const ct::Function both = ct::function({built.x}, Vars{built.outputs, gradients[0], gradients[1]});
+      CHECK_THAT(both.plan(), !Contains("a step at a time"));
+      const ct::Outputs got = both(x0);
+      for (std::size_t i = 0; i < 3; ++i) CHECK(got[i].all_close(wanted[i], 1e-4, 1e-6));
+      CHECK(both.counts().kernels < 20);  // of 7 steps, two loops
+    }
+  }
+}
+
+TEST_CASE("rows are shared out among threads without a change of bits", "[loops]") {
+  for (const Layer& layer : layers) {
+    INFO(layer.name);
+    const Built built = build(layer);
+    const Variable gradient = ct::grad(built.loss, built.weights[1]);
+    for (const std::int64_t rows : {1, 2, 3, 17, 64}) {
+      const Array x0 = reals({50, rows, features}, 6);
+      std::vector<ct::Outputs> all;
+      for (const int threads : {1, 2, 3, 5}) {
+        const ct::change_flags flags(fmt::format("mode=run,threads={}", threads));
+        all.push_back(ct::function({built.x}, Vars{built.outputs, gradient})(x0));
+      }
+      for (const ct::Outputs& other : all) {
+        CHECK(same_bits(other[0], all[0][0]));
+        CHECK(same_bits(other[1], all[0][1]));
+      }
+    }
+  }
+}
+
+TEST_CASE("products of all small sizes inside loops", "[loops]") {
+  for (const DType dtype : {DType::float32, DType::float64}) {
+    const Variable x = ct::variable({dtype, {ct::unknown_size, ct::unknown_size, ct::unknown_size}}, "x");
+    const Variable w = ct::variable({dtype, {ct::unknown_size, ct::unknown_size}}, "w");
+    const Variable all = ct::map([&](const Vars& in) { return Step(ct::dot(in[0], w)); }, {x}).outputs[0];
+    for (const std::string& backend : compiled_backends()) {
+      const ct::change_flags flags(backend);
+      const ct::Function f = ct::function({x, w}, all);
+      const bool simulated = backend != "mode=run";
+      const std::vector<std::int64_t> rows =
+          simulated ? std::vector<std::int64_t>{1, 13} : std::vector<std::int64_t>{0, 1, 2, 3, 7, 8, 9, 16, 19};
+      const std::vector<std::int64_t> columns = simulated
+                                                    ? std::vector<std::int64_t>{1, 40}
+                                                    : std::vector<std::int64_t>{0, 1, 7, 8, 15, 16, 17, 31, 33, 48, 70};
+      for (const std::int64_t m : rows) {
+        for (const std::int64_t k : {0, 1, 5, 64, 130}) {
+          for (const std::int64_t n : columns) {
+            const Array x0 = reals({3, m, k}, 7, dtype), w0 = reals({k, n}, 8, dtype);
+            const Array got = f(x0, w0).only();
+            Array wanted = Array::zeros(DType::float64, {3, m, n});
+            for (std::int64_t t = 0; t < 3 && m * n > 0; ++t) {
+              for (std::int64_t i = 0; i < m; ++i) {
+                for (std::int64_t j = 0; j < n; ++j) {
+                  double sum = 0;
+                  for (std::int64_t l = 0; l < k; ++l)
+                    sum += x0.as_double((t * m + i) * k + l) * w0.as_double(l * n + j);
+                  wanted.at<double>(t, i, j) = sum;
+                }
+              }
+            }
+            // At most k roundings of sums that are at most k: far fewer in truth.
+            const double bound = (dtype == DType::float32 ? 6e-8 : 2e-16) * static_cast<double>(k + 1) * 4;
+            INFO(backend << " " << m << " x " << k << " x " << n);
+            CHECK(got.astype(DType::float64).all_close(wanted, bound, bound));
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("loops that the host runs say why", "[loops]") {
+  const Variable x = ct::fmatrix("x"), w = ct::fmatrix("w");
+  const auto repeated = [&](const std::function<Variable(const Variable&)>& step) {
+    return ct::scan([&](const Vars& in) { return Step(step(in[0])); }, {}, {x}, {}, {.n_steps = 3}).outputs[0];
+  };
+  CHECK_THAT(plan_of("mode=run", {x}, repeated([](const Variable& h) { return ct::cumsum(h, 0); })),
+             Contains("a step at a time: cumsum takes launches of its own"));
+  CHECK_THAT(plan_of("mode=run", {x}, repeated([&](const Variable& h) { return repeated(ct::tanh)[-1] + h; })),
+             Contains("all steps in one launch"));
+  CHECK_THAT(
+      plan_of(
+          "mode=run", {x}, repeated([](const Variable& h) {
+            return ct::scan([](const Vars& in) { return Step(in[0] * 2); }, {}, {h}, {}, {.n_steps = 2}).outputs[0][-1];
+          })),
+      Contains("a step at a time: it has a loop inside"));
+  // A large product is a library's, in each step.
+  const Variable grown = repeated([&](const Variable& h) { return ct::dot(h, w); });
+  const Array x0 = reals({32, 600}, 9), w0 = reals({600, 600}, 10);
+  const ct::change_flags flags("mode=run");
+  const ct::Function f = ct::function({x, w}, grown);
+  const Array got = f(x0, w0).only();
+  CHECK(f.counts().products == 3);
+  f(reals({4, 20}, 9), reals({20, 20}, 9));
+  CHECK(f.counts().products == 3);
+  const ct::change_flags reference("mode=reference");
+  CHECK(got.all_close(ct::function({x, w}, grown)(x0, w0).only(), 1e-3, 1e-2));
+}
+
+TEST_CASE("what is moved out of loops", "[loops]") {
+  const Built built = build(layers[2]);
+  const Vars gradients = ct::grad(built.loss, built.weights);
+  const Array x0 = reals({6, 4, features}, 11);
+  const std::string all = "loop_unused+loop_residuals+loop_sums+loop_transposed+loop_last";
+  std::vector<ct::Outputs> found;
+  for (const std::string& off : {std::string(), std::string("loop_residuals"), std::string("loop_sums"),
+                                 std::string("loop_unused"), std::string("loop_transposed"), all}) {
+    INFO(off);
+    const ct::change_flags flags("mode=run,rules_off=" + off);
+    const ct::Function f = ct::function({built.x}, Vars{built.loss, gradients[0], gradients[1]});
+    for (const std::string_view rule : {"loop_unused", "loop_residuals", "loop_sums", "loop_transposed"}) {
+      if (off.find(rule) == off.npos)
+        CHECK_THAT(f.rewrites(), Contains(std::string(rule)));
+      else
+        CHECK_THAT(f.rewrites(), !Contains(std::string(rule)));
+    }
+    found.push_back(f(x0));
+  }
+  for (const ct::Outputs& other : found) {
+    for (std::size_t i = 0; i < 3; ++i) CHECK(other[i].all_close(found[0][i], 1e-4, 1e-7));
+  }
+  // Only the last row is kept where only that is read.
+  const ct::change_flags flags("mode=run");
+  const ct::Function last = ct::function({built.x}, built.loss);
+  CHECK_THAT(last.rewrites(), Contains("loop_last"));
+  CHECK_THAT(last.graph(), Contains("result=\"last\"") && !Contains("result=\"history\""));
+  CHECK_THROWS_WITH(last(reals({0, 4, features}, 1)), Contains("index"));
+  const ct::change_flags reference("mode=reference,optimizer=none");
+  CHECK(ct::function({built.x}, built.loss)(x0).only().all_close(last(x0).only(), 1e-5, 0));
+}
+
+TEST_CASE("states with several rows go round in one launch", "[loops]") {
+  const Variable x = ct::dmatrix("x"), y = ct::dtensor3("y");
+  // y (3, batch, 4): rows one and three steps ago; only the last outputs are wanted.
+  const ScanResult scan =
+      ct::scan([&](const Vars& in) { return Step(ct::tanh(in[1] + ct::dot(in[2], x)) + 0.1 * in[0]); },
+               {ct::arange(ct::constant(Array(9)))}, {{y, {-1, -3}}});
+  const Variable last = scan.outputs[0][-1] + scan.outputs[0][-2];
+  const Array x0 = reals({4, 4}, 12, DType::float64), y0 = reals({3, 5, 4}, 13, DType::float64);
+  ct::Outputs wanted = [&] {
+    const ct::change_flags flags("mode=reference");
+    return ct::function({x, y}, last)(x0, y0);
+  }();
+  for (const std::string& backend : compiled_backends()) {
+    INFO(backend);
+    const ct::change_flags flags(backend);
+    const ct::Function f = ct::function({x, y}, last);
+    CHECK_THAT(f.plan(), Contains("all steps in one launch"));
+    CHECK(f(x0, y0).only().all_close(wanted.only(), 1e-5, 1e-6));
+  }
+}
+
+TEST_CASE("a loop with a condition to stop is one launch", "[loops]") {
+  const Variable x = ct::variable({DType::float64, {ct::unknown_size}}, "x"), limit = ct::dscalar("limit");
+  const ScanResult scan = ct::scan(
+      [&](const Vars& in) {
+        const Variable next = in[0] * 2;
+        return ct::until({next}, ct::sum(next) > limit);
+      },
+      {}, {x}, {}, {.n_steps = 100});
+  for (const std::string& backend : compiled_backends()) {
+    INFO(backend);
+    const ct::change_flags flags(backend);
+    const ct::Function f = ct::function({x, limit}, scan.outputs[0]);
+    CHECK_THAT(f.plan(), Contains("all steps in one launch"));
+    const Array got = f(Array{1.0, 2.0, 3.0}, 40.0).only();
+    CHECK(got.equals(Array{{2.0, 4.0, 6.0}, {4.0, 8.0, 12.0}, {8.0, 16.0, 24.0}}));
+    CHECK(f(Array{1.0}, 1e30).only().shape() == Sizes{100, 1});
+  }
+}
