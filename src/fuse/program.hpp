@@ -98,6 +98,9 @@ struct LoopCall {
 };
 /// Whether an input of a loop is a number that has no buffer.
 bool is_loop_number(const LoopCall& call, const expr::Arena& arena, std::size_t input);
+/// Whether a loop that reads the node as a sequence reads the node's input in its place: a slice along the first axis,
+/// or, on the host, other axes in front.
+bool is_sequence_view(const expr::Graph& graph, const HostValues& host, NodeId node);
 
 /// A branch: the results that are wanted of either body.
 struct BranchCall {

@@ -97,9 +97,21 @@ class Finder {
         NodeId base = input;
         while (arena_.op(id).kind == Kind::Contract && !must_store_[base] && matrix_view(arena_, base))
           base = arena_.input(base, 0);
+        // A loop walks its sequences as they lie.
+        while (is_sequence(id, input) && !must_store_[base] && is_sequence_view(graph_, host_, base))
+          base = arena_.input(base, 0);
         if (!is_leaf(base)) must_store_[base] = true;
       }
     }
+  }
+
+  /// Whether the loop reads it as a sequence, and as nothing else.
+  bool is_sequence(NodeId loop, NodeId input) const {
+    if (arena_.op(loop).kind != Kind::Loop) return false;
+    const auto inputs = arena_.inputs(loop);
+    const auto sequences = static_cast<std::size_t>(arena_.attrs(loop).integer("sequences"));
+    const auto others = inputs.subspan(1 + sequences);
+    return std::ranges::find(others, input) == others.end();
   }
 
   void find_cheap() {

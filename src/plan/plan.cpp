@@ -103,7 +103,12 @@ class Planner {
       step.writes.push_back(buffers_[call.host->result] = add_buffer(Buffer::Role::temporary, call.host->result));
     } else if (call.loop) {
       for (std::size_t i = 0; i < call.loop->inputs.size(); ++i) {
-        if (!fuse::is_loop_number(*call.loop, arena_, i)) step.reads.push_back(buffer_of(call.loop->inputs[i]));
+        if (fuse::is_loop_number(*call.loop, arena_, i)) continue;
+        NodeId input = call.loop->inputs[i];
+        const bool is_sequence = i >= 1 && i <= call.loop->loop.sequences;
+        while (is_sequence && !buffers_.contains(input) && fuse::is_sequence_view(graph_, program_.host, input))
+          input = arena_.input(input, 0);
+        step.reads.push_back(buffer_of(input));
       }
       for (const fuse::LoopCall::Result& result : call.loop->results)
         step.writes.push_back(buffers_[result.node] = add_buffer(Buffer::Role::temporary, result.node));

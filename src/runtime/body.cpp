@@ -16,14 +16,14 @@ Rows rows_of(const Executable& executable, const Memory& memory, int buffer, std
   const auto b = static_cast<std::size_t>(buffer);
   const DType dtype = executable.program.graph.arena.type(executable.plan.buffers[b].node).dtype;
   const std::vector<std::int64_t>& shape = memory.layouts[b].shape;
-  Rows rows{memory.base[b], 0, dtype, Sizes(shape.begin() + static_cast<std::ptrdiff_t>(axes_out), shape.end())};
+  Rows rows{memory.base[b], 0, dtype, Sizes(shape.begin() + static_cast<std::ptrdiff_t>(axes_out), shape.end()), {}};
   rows.bytes = static_cast<std::int64_t>(base::byte_count(rows.shape, dtype));
   return rows;
 }
 
 Array view_of_row(Device* device, const Rows& rows, std::int64_t row) {
   if (device != nullptr) return Array::view_on(*device, rows.at(row), rows.dtype, rows.shape);
-  return Array::view_of(static_cast<void*>(rows.at(row)), rows.dtype, rows.shape);
+  return Array::view_of(static_cast<void*>(rows.at(row)), rows.dtype, rows.shape, rows.strides);
 }
 
 Array number_on(Device* device, const Executable& executable, NodeId node, const SizeTable& sizes) {

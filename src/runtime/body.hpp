@@ -9,12 +9,13 @@
 
 namespace croton::runtime {
 
-/// Elements side by side in the memory of a device.
+/// Elements at equal distances in the memory of a device.
 struct Rows {
   char* base = nullptr;
-  std::int64_t bytes = 0;  // of one
+  std::int64_t bytes = 0;  // from one to the next
   DType dtype = DType::float32;
-  Sizes shape;  // of one
+  Sizes shape;         // of one
+  Sizes strides = {};  // of one, in bytes, where it is not contiguous
   char* at(std::int64_t row) const { return base + row * bytes; }
 };
 /// The buffer as rows along its first `axes_out` axes.

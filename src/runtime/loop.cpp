@@ -1,6 +1,7 @@
 #include "runtime/loop.hpp"
 
 #include <algorithm>
+#include <optional>
 
 #include "base/memory.hpp"
 #include "base/shape.hpp"
@@ -36,7 +37,59 @@ LoopLaunch::LoopLaunch(const Executable& executable, const plan::Step& step, Dev
     places_.slots.push_back(history ? 0 : loop.rows[j] + 1);
     own_.push_back(history ? Rows{} : own_rows(like, loop.rows[j] + 1));
   }
+  find_sequences(sizes, memory);
   bind_native(memory, options, counts);
+}
+
+namespace {
+/// The first position of x[start::step], as NumPy counts it, where there is one.
+std::int64_t first_of_slice(std::optional<std::int64_t> start, std::int64_t step, std::int64_t size) {
+  std::int64_t first = start.value_or(step > 0 ? 0 : size - 1);
+  if (first < 0) first += size;
+  return std::clamp<std::int64_t>(first, 0, std::max<std::int64_t>(0, size - 1));
+}
+}  // namespace
+
+/// How sequences lie in their buffers, which may be those of what they are views of (fuse::is_sequence_view).
+void LoopLaunch::find_sequences(const SizeTable& sizes, const Memory& memory) {
+  const expr::Arena& arena = executable_->program.graph.arena;
+  for (std::size_t i = 0; i < call_->loop.sequences; ++i) {
+    const std::size_t input = call_->loop.sequence_input(i);
+    const auto b = static_cast<std::size_t>(inputs_[input]);
+    std::vector<NodeId> views;
+    for (NodeId node = call_->inputs[input]; node != executable_->plan.buffers[b].node; node = arena.input(node, 0))
+      views.push_back(node);
+    const DType dtype = arena.type(call_->inputs[input]).dtype;
+    Sizes shape = memory.layouts[b].shape, strides = base::c_strides(shape, dtype);
+    std::int64_t offset = 0;
+    for (; !views.empty(); views.pop_back()) {
+      const NodeId node = views.back();
+      const Sizes before = shape, steps = strides;
+      if (arena.op(node).name == "dimshuffle") {
+        const expr::Ints& pattern = arena.attrs(node).ints("pattern");
+        for (std::size_t axis = 0; axis < pattern.size(); ++axis) {
+          shape[axis] = before[static_cast<std::size_t>(pattern[axis])];
+          strides[axis] = steps[static_cast<std::size_t>(pattern[axis])];
+        }
+        continue;
+      }
+      const expr::Ints& spec = arena.attrs(node).ints("spec");
+      std::optional<std::int64_t> start;
+      if (spec[1] != 0) {
+        const NodeId bound = arena.input(node, 1);
+        const auto value = arena.scalar_value(bound);
+        start = value ? value->as_int() : sizes[bound];
+      }
+      shape[0] = sizes[arena.representative(arena.type(node).shape[0])];
+      if (const auto known = arena.known(arena.type(node).shape[0])) shape[0] = *known;
+      offset += first_of_slice(start, spec[3], before[0]) * steps[0];
+      strides[0] = spec[3] * steps[0];
+    }
+    Rows rows{nullptr, strides[0], dtype, Sizes(shape.begin() + 1, shape.end()), {}};
+    if (Sizes own(strides.begin() + 1, strides.end()); own != base::c_strides(rows.shape, dtype)) rows.strides = own;
+    sequences_.push_back(std::move(rows));
+    sequence_offsets_.push_back(offset);
+  }
 }
 
 void LoopLaunch::bind_native(const Memory& memory, const BindOptions& options, RunCounts& counts) {
@@ -92,9 +145,13 @@ void LoopLaunch::find_places(const Memory& memory) {
     if (what == LoopResult::stacked) places_.stacked[index] = result;
     if (what == LoopResult::steps) done_ = result;
   }
-  places_.sequences.clear();
-  for (std::size_t i = 0; i < loop.sequences; ++i)
-    places_.sequences.push_back(rows(inputs_[loop.sequence_input(i)], 1));
+  places_.sequences = sequences_;
+  places_.read.clear();
+  for (std::size_t i = 0; i < loop.sequences; ++i) {
+    const Rows whole = rows(inputs_[loop.sequence_input(i)], 0);
+    places_.sequences[i].base = whole.base + sequence_offsets_[i];
+    places_.read.push_back({whole.base, static_cast<std::size_t>(whole.bytes), true, false});
+  }
   places_.captures.clear();
   for (std::size_t k = 0; k < loop.captures; ++k) {
     const std::size_t input = loop.capture_input(k);
@@ -118,6 +175,13 @@ void LoopLaunch::run(const Memory& memory, RunCounts& counts) {
   if (done_) copy_between(device_, done_->base, nullptr, &t, sizeof t);
 }
 
+/// As the body reads it.
+Array LoopLaunch::element(std::size_t sequence, std::int64_t position) const {
+  const Array array = view_of_row(device_, places_.sequences[sequence], position);
+  return body_.executable().needs_contiguous[Loop::element_of(sequence)] && device_ == nullptr ? array.contiguous()
+                                                                                               : array;
+}
+
 std::int64_t LoopLaunch::run_by_steps(const Memory& memory, RunCounts& counts) {
   const Loop& loop = call_->loop;
   std::vector<Array>& given = body_.arguments();
@@ -129,8 +193,7 @@ std::int64_t LoopLaunch::run_by_steps(const Memory& memory, RunCounts& counts) {
   }
   std::int64_t t = 0;
   for (bool stops = false; t < steps_ && !stops; ++t) {
-    for (std::size_t i = 0; i < loop.sequences; ++i)
-      given[Loop::element_of(i)] = view_of_row(device_, places_.sequences[i], loop.position(t, steps_));
+    for (std::size_t i = 0; i < loop.sequences; ++i) given[Loop::element_of(i)] = element(i, loop.position(t, steps_));
     for (std::size_t at = 0; at < loop.taps.size(); ++at) {
       const auto& [j, offset] = loop.taps[at];
       given[loop.tap_of(at)] = view_of_row(device_, places_.states[j], slot_of(j, t + offset));

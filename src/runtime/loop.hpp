@@ -24,7 +24,9 @@ class LoopLaunch {
   void copy(const Rows& to, std::int64_t row, const Rows& from, std::int64_t first, std::int64_t count) const;
   std::int64_t slot_of(std::size_t state, std::int64_t row) const;
   void bind_native(const Memory& memory, const BindOptions& options, RunCounts& counts);
+  void find_sequences(const SizeTable& sizes, const Memory& memory);
   void find_places(const Memory& memory);
+  Array element(std::size_t sequence, std::int64_t position) const;
   std::int64_t run_by_steps(const Memory& memory, RunCounts& counts);
 
   const Executable* executable_;
@@ -33,10 +35,12 @@ class LoopLaunch {
   Device* device_;
   BodyRun body_;
   std::int64_t steps_ = 0;
-  std::vector<int> inputs_;     // buffer of each input of the loop; -1: a number
-  std::vector<Array> numbers_;  // of those that have none, on the device
-  std::vector<Rows> own_;       // memory of states of which no history is wanted
-  LoopPlaces places_;           // of the present call
+  std::vector<int> inputs_;                     // buffer of each input of the loop; -1: a number
+  std::vector<Array> numbers_;                  // of those that have none, on the device
+  std::vector<Rows> sequences_;                 // without addresses
+  std::vector<std::int64_t> sequence_offsets_;  // in their buffers, in bytes
+  std::vector<Rows> own_;                       // memory of states of which no history is wanted
+  LoopPlaces places_;                           // of the present call
   std::vector<std::optional<Rows>> last_;
   std::optional<Rows> done_;
   std::vector<std::shared_ptr<void>> own_memory_;

@@ -85,13 +85,14 @@ bool NativeLoop::find_sizes_of_body(const LoopPlaces& shapes, const std::vector<
   CallArrays arrays;
   static const std::max_align_t somewhere{};
   const expr::Graph& graph = body_->program.graph;
-  const auto add = [&](const Sizes& shape) {
+  const auto add = [&](const Sizes& shape, const Sizes& strides = {}) {
     const DType dtype = graph.arena.type(graph.inputs[arrays.arguments.size()].node).dtype;
     // Only sizes are read, but for numbers, which are of no consequence.
-    arrays.arguments.push_back(shape.empty() ? Array::zeros(dtype, {})
-                                             : Array::view_of(static_cast<const void*>(&somewhere), dtype, shape));
+    arrays.arguments.push_back(shape.empty()
+                                   ? Array::zeros(dtype, {})
+                                   : Array::view_of(static_cast<const void*>(&somewhere), dtype, shape, strides));
   };
-  for (const Rows& sequence : shapes.sequences) add(sequence.shape);
+  for (const Rows& sequence : shapes.sequences) add(sequence.shape, sequence.strides);
   for (const Loop::Tap& tap : loop_->taps) add(shapes.states[tap.state].shape);
   for (const Sizes& shape : captures) add(shape);
   find_sizes(*body_, arrays, 0, sizes_);
@@ -186,14 +187,22 @@ bool NativeLoop::add_product(const plan::Step& step, std::string& why) {
   }
   if (batch != 1) return refuse("is one of a batch");
   if (k * n * item_of(dtype) > (on_gpu ? most_right_bytes_gpu : most_right_bytes_cpu)) return refuse("is large");
-  if (step.right.transposed && m * k * n > most_alone_gpu) return refuse("reads its right matrix against the rows");
+  const auto& right_strides = memory_.layouts[static_cast<std::size_t>(step.right.buffer)].strides;
+  if ((step.right.transposed || right_strides.back() != 1) && m * k * n > most_alone_gpu)
+    return refuse("reads its right matrix against the rows");
   Part& part = parts_.emplace_back();
   part.sizes = sizes;
   part.step = &step;
   part.buffers = {step.left.buffer, step.right.buffer, step.writes[0]};
   part.offsets = {0, 0, 0};
-  const bool lt = step.left.transposed, rt = step.right.transposed;
-  part.matrix = {m, k, n, lt ? 1 : k, lt ? m : 1, rt ? 1 : n, rt ? k : 1, n};
+  // Elements of sequences may lie in any way, the others are contiguous.
+  const auto strides = [&](const plan::MatrixRef& matrix) {
+    const std::vector<std::int64_t>& all = memory_.layouts[static_cast<std::size_t>(matrix.buffer)].strides;
+    const std::int64_t row = all[all.size() - 2], column = all.back();
+    return matrix.transposed ? std::pair(column, row) : std::pair(row, column);
+  };
+  const auto left = strides(step.left), right = strides(step.right);
+  part.matrix = {m, k, n, left.first, left.second, right.first, right.second, n};
   return true;
 }
 
@@ -460,7 +469,7 @@ std::int64_t NativeLoop::run(const LoopPlaces& places) {
     const auto add_rows = [&](const Rows& rows, std::int64_t count, bool read, bool written) {
       add(rows.base, static_cast<std::size_t>(rows.bytes * count), read, written);
     };
-    for (const Rows& sequence : places.sequences) add_rows(sequence, steps_, true, false);
+    operands_ = places.read;
     for (std::size_t j = 0; j < loop_->states(); ++j)
       add_rows(places.states[j], places.slots[j] > 0 ? places.slots[j] : loop_->rows[j] + steps_, true, true);
     for (const auto& stacked : places.stacked) {

@@ -15,6 +15,7 @@ namespace croton::runtime {
 /// Where a loop finds its values.
 struct LoopPlaces {
   std::vector<Rows> sequences;
+  std::vector<Operand> read;  // the memory that these lie in
   std::vector<Rows> states;
   std::vector<std::int64_t> slots;  // per state: its rows go round in so many; 0: there is one for each step
   std::vector<char*> captures;

@@ -264,3 +264,53 @@ TEST_CASE("a loop with a condition to stop is one launch", "[loops]") {
     CHECK(f(Array{1.0}, 1e30).only().shape() == Sizes{100, 1});
   }
 }
+
+TEST_CASE("sequences are read as they lie", "[loops]") {
+  const Variable x = ct::dtensor3("x"), w = ct::dmatrix("w"), n = ct::lscalar("n");
+  const auto reversed = [](const Variable& v) { return v[ct::slice({}, {}, -1)]; };
+  const std::vector<std::pair<std::string, Variable>> views = {
+      {"x", x},
+      {"x[1:]", x[ct::slice(1)]},
+      {"x[-3:]", x[ct::slice(-3)]},
+      {"x[:n]", x[ct::slice({}, n)]},
+      {"x[n:]", x[ct::slice(n)]},
+      {"x[::2]", x[ct::slice({}, {}, 2)]},
+      {"x[::-1]", reversed(x)},
+      {"x[-2::-2]", x[ct::slice(-2, {}, -2)]},
+      {"x[1:][::-1][:2]", reversed(x[ct::slice(1)])[ct::slice({}, 2)]},
+      {"transposed", ct::dimshuffle(x, {1, 0, 2})},
+      {"all axes the other way round", ct::dimshuffle(x, {2, 1, 0})},
+      {"transposed, then x[1:]", ct::dimshuffle(x, {1, 0, 2})[ct::slice(1)]}};
+  for (const auto& [name, view] : views) {
+    const ScanResult scan = ct::scan(
+        [&](const Vars& in) { return Step{in[1] + ct::sum(ct::dot(in[0], w)), ct::exp(in[0]), ct::dot(in[0], w)}; },
+        {view}, {ct::constant(Array(0.0)), std::nullopt, std::nullopt});
+    for (const std::int64_t steps : {0, 2, 9}) {
+      const Array x0 = reals({5, 4, 4}, 3, DType::float64),
+                  w0 = reals({name.starts_with("all") ? 5 : 4, 3}, 4, DType::float64);
+      const auto results = [&](const std::string& flags_text) {
+        const ct::change_flags flags(flags_text);
+        return ct::function({x, w, n}, scan.outputs, {.on_unused_input = ct::UnusedInput::ignore})(x0, w0, steps);
+      };
+      const ct::Outputs wanted = results("mode=reference,optimizer=none");
+      for (const std::string& backend : backends()) {
+        INFO(name << " " << backend << " " << steps);
+        const ct::Outputs got = results(backend);
+        for (std::size_t i = 0; i < 3; ++i) CHECK(got[i].all_close(wanted[i], 1e-12, 1e-12));
+      }
+    }
+  }
+  // No copy is made of them, on the host.
+  const ct::change_flags flags("mode=run");
+  const Variable all =
+      ct::map([&](const Vars& in) { return Step(ct::dot(in[0], w)); }, {ct::dimshuffle(x, {1, 0, 2})}).outputs[0];
+  const ct::Function f = ct::function({x, w}, all);
+  f(reals({3, 4, 5}, 1, DType::float64), reals({5, 2}, 2, DType::float64));
+  CHECK(f.counts().kernels == 1);
+  // Where the host runs the steps, a library reads them.
+  const Array large = reals({4, 3, 600}, 5, DType::float64), weights = reals({600, 600}, 6, DType::float64);
+  const Array got = f(large, weights).only();
+  CHECK(f.counts().products == 3);
+  const ct::change_flags reference("mode=reference");
+  CHECK(got.all_close(ct::function({x, w}, all)(large, weights).only(), 1e-12, 1e-12));
+}
