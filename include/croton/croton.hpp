@@ -22,6 +22,7 @@
 #include <croton/scan.hpp>
 #include <croton/shared.hpp>
 #include <croton/sorting.hpp>
+#include <croton/theano_random.hpp>
 #include <croton/type.hpp>
 #include <croton/variable.hpp>
 #include <croton/verification.hpp>

@@ -87,7 +87,7 @@ class HostOp {
     std::function<std::vector<Result>(const std::vector<Variable>& inputs)> results;
     /// The values. The arrays given are contiguous and read-only, and lie in memory of the call: copy what outlives it.
     /// Their number, dtypes and shapes are compared with what `results` said. What it raises ends the call, and nothing
-    /// has changed. Calls of one function never overlap; those of several may.
+    /// has changed; errors of error.hpp get the user's line. Calls of one function never overlap; those of several may.
     std::function<std::vector<Array>(const std::vector<Array>& inputs)> compute;
     /// As OpFromGraph's. Without it `grad` raises NotImplementedError where it meets the operation.
     std::function<std::vector<Variable>(const std::vector<Variable>& inputs, const std::vector<Variable>& outputs,

@@ -8,6 +8,7 @@
 #include <atomic>
 #include <map>
 
+#include "base/rethrow.hpp"
 #include "base/shape.hpp"
 #include "base/source_place.hpp"
 #include "expr/loop.hpp"
@@ -191,9 +192,12 @@ class Evaluator {
     if (op.kind == Kind::Loop) return of_loop(id, inputs);
     try {
       return op.evaluate({arena_.attrs(id), std::move(inputs), arena_.type(id).dtype, shape_of(id), &op}).contiguous();
-    } catch (const IndexError& e) {
-      if (op.kind != Kind::Gather && op.kind != Kind::Check) throw;
-      throw IndexError(fmt::format("{}{}; {}", e.what(), place_of(arena_.origin(id)), describe_inputs()));
+    } catch (const Error& error) {
+      const std::string place = place_of(arena_.origin(id));
+      if (op.kind == Kind::Host) base::rethrow_with("", place);
+      const bool index = dynamic_cast<const IndexError*>(&error) != nullptr;
+      if (!index || (op.kind != Kind::Gather && op.kind != Kind::Check)) throw;
+      throw IndexError(fmt::format("{}{}; {}", error.what(), place, describe_inputs()));
     }
   }
 

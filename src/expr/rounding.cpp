@@ -144,7 +144,8 @@ class Bounds {
     const bool exact_inputs = largest == 0 && all_bounded;
     if (exact_inputs && (moves || is_discrete(dtype))) return Array::zeros(DType::float64, shape);
     // Nothing is known of callbacks of the user.
-    if (op.evaluate == nullptr) return Array::full(DType::float64, shape, exact_inputs ? 0 : unbounded);
+    if (op.kind == Kind::Host || op.evaluate == nullptr)
+      return Array::full(DType::float64, shape, exact_inputs ? 0 : unbounded);
     if (moves) return magnitudes(evaluate([](const Scalar&, double error, std::int64_t) { return error; }));
     // Sums and products of matrices hand on an infinite bound to where it is added, others may to everywhere.
     const bool chooses = op.reduce != nullptr && (op.reduce->combiner == "Max" || op.reduce->combiner == "Min");

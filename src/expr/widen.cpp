@@ -49,6 +49,7 @@ class Widener {
       const Array& value = graph_.constants[static_cast<std::size_t>(attrs.integer("index"))];
       return result_.add_constant(value.astype(wide(value.dtype())));
     }
+    if (op.kind == Kind::Host) return as_it_is(id);  // it has promised its dtypes
     std::vector<NodeId> inputs;
     for (const NodeId input : from_.inputs(id)) inputs.push_back(to_[input]);
     try {
@@ -60,11 +61,17 @@ class Widener {
       }
       return arena.make(op, inputs, raised);
     } catch (const TypeError&) {
-      for (std::size_t i = 0; i < inputs.size(); ++i)
-        inputs[i] = arena.cast(inputs[i], from_.type(from_.input(id, i)).dtype);
-      const NodeId narrow = arena.make(op, inputs, attrs);
-      return arena.cast(narrow, wide(arena.type(narrow).dtype));
+      return as_it_is(id);
     }
+  }
+
+  /// The op on operands of the dtypes that it has in the graph.
+  NodeId as_it_is(NodeId id) {
+    Arena& arena = result_.arena;
+    std::vector<NodeId> inputs;
+    for (const NodeId input : from_.inputs(id)) inputs.push_back(arena.cast(to_[input], from_.type(input).dtype));
+    const NodeId narrow = arena.make(from_.op(id), inputs, from_.attrs(id));
+    return arena.cast(narrow, wide(arena.type(narrow).dtype));
   }
 
   NodeId root(NodeId id) { return result_.arena.cast(to_[id], wide(from_.type(id).dtype)); }

@@ -14,12 +14,13 @@
 
 #include "base/config.hpp"
 #include "builder/gradient_context.hpp"
+#include "ops/draw_request.hpp"
+#include "ops/draw_states.hpp"
 #include "ops/parts.hpp"
 
 namespace croton {
 namespace {
 
-using builder::describe;
 using builder::number;
 
 /// SplitMix64 (Steele, Lea and Flood 2014): a bijection of 64 bits.
@@ -37,53 +38,34 @@ Array state_of(std::uint64_t key, std::uint64_t count) { return Array{key, count
 struct RandomStreams::Shared {
   mutable std::mutex mutex;
   std::uint64_t seed = 0;
-  std::vector<SharedVariable> states;
-  std::vector<Variable> next;
+  ops::DrawStates draws;
 };
 
 /// One draw: its state, its shape, and the numbers that its elements have.
-class RandomStreams::Draw {
+class RandomStreams::Draw : public ops::DrawRequest {
  public:
   /// `parameters` broadcast to the shape, or give it.
   Draw(const RandomStreams& streams, std::string_view name, const DrawShape& shape,
        const std::vector<Operand>& parameters, Where where)
-      : name_(name), where_(where) {
+      : DrawRequest(name, shape, parameters, where) {
     for (const Operand& parameter : parameters) {
-      if (is_complex(parameter.variable.dtype())) refuse(parameter, "a parameter is a real number");
-    }
-    if (shape.sizes()) {
-      sizes_ = *shape.sizes();
-      for (const Operand& size : sizes_) check_size(size);
-      for (const Operand& parameter : parameters) {
-        if (static_cast<std::size_t>(parameter.variable.rank()) > sizes_.size())
-          refuse(parameter, fmt::format("a parameter of {} dimension(s) for a shape of {}", parameter.variable.rank(),
-                                        sizes_.size()));
-      }
-    } else if (!parameters.empty()) {
-      Variable all = parameters[0].variable;
-      for (const Operand& parameter : parameters) all = all + parameter;  // of which only the shape is used
-      for (const Variable& size : all.shape()) sizes_.emplace_back(size);
+      if (static_cast<std::size_t>(parameter.variable.rank()) > sizes_.size())
+        refuse(parameter, fmt::format("a parameter of {} dimension(s) for a shape of {}", parameter.variable.rank(),
+                                      sizes_.size()));
     }
     state_ = new_state(*streams.shared_, where);
   }
 
-  const std::vector<Operand>& sizes() const { return sizes_; }
-  void add_axis(const Operand& size) {
-    check_size(size);
-    sizes_.push_back(size);
-  }
   /// The same numbers for other positions.
   Draw with_sizes(std::vector<Operand> sizes) const {
     Draw other = *this;
     other.sizes_ = std::move(sizes);
     return other;
   }
-  std::string line() const { return fmt::format("{} ({})", name_, describe(where_)); }
-
   Variable bits(bool high = false) const {
     std::vector<Variable> inputs{state_};
     for (const Operand& size : sizes_) inputs.push_back(size.variable);
-    return builder::apply("random_bits", inputs, {{"high", std::int64_t{high}}}, where_);
+    return builder::apply("random_bits", inputs, {{"high", std::int64_t{high}}}, where());
   }
   /// Between 0 and 1, of a dtype in which kernels compute.
   Variable unit(DType dtype) const { return map(dtype == DType::float64 ? "unit64" : "unit32", {bits()}); }
@@ -102,44 +84,19 @@ class RandomStreams::Draw {
     return map(row, inputs);
   }
 
-  /// The dtype of real numbers; TypeError for another.
-  DType real_dtype(std::optional<DType> dtype) const {
-    const DType result = dtype.value_or(base::config().float_x());
-    if (!is_float(result))
-      throw TypeError(
-          fmt::format("{}: dtype {}; real numbers are floats: cast them afterwards", line(), name_of(result)));
-    return result;
-  }
-  void check_whole(DType dtype) const {
-    if (is_complex(dtype)) throw TypeError(fmt::format("{}: dtype {}; it must be real", line(), name_of(dtype)));
-  }
-  [[noreturn]] void refuse(const Operand& what, const std::string& why) const {
-    throw TypeError(fmt::format("{}: {}: {}", line(), describe(what.variable), why));
-  }
-
  private:
   static SharedVariable new_state(Shared& shared, Where where) {
     const std::lock_guard lock(shared.mutex);
-    const std::size_t n = shared.states.size();
+    const std::size_t n = shared.draws.states.size();
     SharedVariable state =
         croton::shared(state_of(key_of(shared.seed, n), 0), {.name = fmt::format("random_{}", n)}, where);
-    const Variable next = state + constant(state_of(0, 1));
-    state.set_default_update(next);
-    shared.states.push_back(state);
-    shared.next.push_back(next);
+    shared.draws.add(state, state + constant(state_of(0, 1)));
     return state;
   }
-  void check_size(const Operand& size) const {
-    if (!is_discrete(size.variable.dtype()) || size.variable.rank() != 0)
-      refuse(size, "a size must be an integer scalar");
-  }
   Variable map(std::string_view row, const std::vector<Variable>& inputs) const {
-    return builder::apply(row, inputs, {}, where_);
+    return builder::apply(row, inputs, {}, where());
   }
 
-  std::string name_;
-  Where where_;
-  std::vector<Operand> sizes_;
   SharedVariable state_;
 };
 
@@ -172,10 +129,7 @@ Variable RandomStreams::uniform(const DrawShape& shape, Operand low, Operand hig
     const double steps = result == DType::float16 ? 1024 : 128;
     u = (floor(u * number(steps, u)) + number(0.5, u)) * number(1 / steps, u);
   }
-  const auto is = [](const Operand& x, double value) {
-    return x.variable.is_constant() && x.variable.rank() == 0 && x.variable.node()->value.as_double(0) == value;
-  };
-  if (is(low, 0) && is(high, 1)) return cast(u, result);
+  if (ops::known_number(low) == 0 && ops::known_number(high) == 1) return cast(u, result);
   const Variable from = cast(low, wide);
   return cast(from + (cast(high, wide) - from) * u, result);
 }
@@ -225,7 +179,7 @@ Variable RandomStreams::beta(const DrawShape& shape, Operand a, Operand b, std::
 Variable RandomStreams::integers(const DrawShape& shape, Operand low, Operand high, DType dtype, Where where) {
   const builder::OriginScope origin(where);
   const Draw draw(*this, "integers", shape, {low, high}, where);
-  draw.check_whole(dtype);
+  draw.demand_real(dtype);
   for (const Operand* bound : {&low, &high}) {
     if (!is_discrete(bound->variable.dtype())) draw.refuse(*bound, "bounds are integers");
   }
@@ -249,25 +203,23 @@ Variable RandomStreams::random_integers(const DrawShape& shape, Operand low, Ope
 Variable RandomStreams::bernoulli(const DrawShape& shape, Operand p, DType dtype, Where where) {
   const builder::OriginScope origin(where);
   const Draw draw(*this, "bernoulli", shape, {p}, where);
-  draw.check_whole(dtype);
+  draw.demand_real(dtype);
   const DType wide = is_float(p.variable.dtype()) ? compute_dtype(p.variable.dtype()) : base::config().float_x();
   return cast(draw.unit(compute_dtype(wide)) < p, dtype);
 }
 
 Variable RandomStreams::binomial(const DrawShape& shape, Operand n, Operand p, DType dtype, Where where) {
   const builder::OriginScope origin(where);
-  const Variable& trials = n.variable;
-  if (trials.is_constant() && trials.rank() == 0 && trials.node()->value.as_double(0) == 1)
-    return bernoulli(shape, p, dtype, where);
+  if (ops::known_number(n) == 1) return bernoulli(shape, p, dtype, where);
   const Draw draw(*this, "binomial", shape, {n, p}, where);
-  draw.check_whole(dtype);
+  draw.demand_real(dtype);
   return cast(draw.sample("sample_binomial", {n, p}), dtype);
 }
 
 Variable RandomStreams::poisson(const DrawShape& shape, Operand lambda, DType dtype, Where where) {
   const builder::OriginScope origin(where);
   const Draw draw(*this, "poisson", shape, {lambda}, where);
-  draw.check_whole(dtype);
+  draw.demand_real(dtype);
   return cast(draw.sample("sample_poisson", {lambda}), dtype);
 }
 
@@ -281,7 +233,7 @@ Variable RandomStreams::multinomial(const DrawShape& shape, Operand n, Operand p
     batch = DrawShape(sizes);
   }
   Draw draw(*this, "multinomial", batch, {}, where);
-  draw.check_whole(dtype);
+  draw.demand_real(dtype);
   if (p.rank() == 0) draw.refuse(pvals, "probabilities have an axis of classes, the last");
   if (static_cast<std::size_t>(p.rank()) > draw.sizes().size() + 1)
     draw.refuse(pvals,
@@ -336,7 +288,7 @@ Variable RandomStreams::choice(const DrawShape& shape, Operand a, const ChoiceOp
 Variable RandomStreams::permutation(Operand n, const DrawShape& shape, DType dtype, Where where) {
   const builder::OriginScope origin(where);
   Draw draw(*this, "permutation", shape.sizes() ? shape : DrawShape{}, {}, where);
-  draw.check_whole(dtype);
+  draw.demand_real(dtype);
   draw.add_axis(n);
   return cast(argsort(draw.bits()), dtype);
 }
@@ -351,7 +303,8 @@ Variable RandomStreams::shuffle_row_elements(Operand x, Where where) {
 void RandomStreams::seed(std::uint64_t seed) {
   const std::lock_guard lock(shared_->mutex);
   shared_->seed = seed;
-  for (std::size_t n = 0; n < shared_->states.size(); ++n) shared_->states[n].set_value(state_of(key_of(seed, n), 0));
+  std::vector<SharedVariable>& states = shared_->draws.states;
+  for (std::size_t n = 0; n < states.size(); ++n) states[n].set_value(state_of(key_of(seed, n), 0));
 }
 
 RandomStreams RandomStreams::independent(std::uint64_t number, Where where) const {
@@ -361,26 +314,17 @@ RandomStreams RandomStreams::independent(std::uint64_t number, Where where) cons
 
 Array RandomStreams::state() const {
   const std::lock_guard lock(shared_->mutex);
-  Array all = Array::empty(DType::uint64, {static_cast<std::int64_t>(shared_->states.size()), 2});
-  for (std::size_t n = 0; n < shared_->states.size(); ++n)
-    all.row(static_cast<std::int64_t>(n)).copy_from(shared_->states[n].get_value());
-  return all;
+  return shared_->draws.stacked(DType::uint64, 2);
 }
 
 void RandomStreams::set_state(const Array& state) {
   const std::lock_guard lock(shared_->mutex);
-  const auto count = static_cast<std::int64_t>(shared_->states.size());
-  if (state.dtype() != DType::uint64 || state.shape() != Sizes{count, 2})
-    throw ValueError(fmt::format("set_state: the state of these streams is uint64[{}, 2], as state() gives it, not {}",
-                                 count, Type{state.dtype(), state.shape()}.to_string()));
-  for (std::int64_t n = 0; n < count; ++n) shared_->states[static_cast<std::size_t>(n)].set_value(state.row(n));
+  shared_->draws.set_stacked(state, DType::uint64, 2);
 }
 
 std::vector<std::pair<SharedVariable, Variable>> RandomStreams::state_updates() const {
   const std::lock_guard lock(shared_->mutex);
-  std::vector<std::pair<SharedVariable, Variable>> result;
-  for (std::size_t n = 0; n < shared_->states.size(); ++n) result.emplace_back(shared_->states[n], shared_->next[n]);
-  return result;
+  return shared_->draws.updates();
 }
 
 }  // namespace croton

@@ -1,7 +1,10 @@
 #include "runtime/host_call.hpp"
 
+#include <fmt/format.h>
+
 #include <cstring>
 
+#include "base/rethrow.hpp"
 #include "expr/evaluate.hpp"
 
 namespace croton::runtime {
@@ -40,7 +43,11 @@ void HostLaunch::run(const Memory& memory, HostResults& results) const {
   const expr::Op& op = arena.op(call_->result);
   Application application{&op, arena.attrs(call_->result).integer("application"), call_->arguments};
   auto at = results.find(application);
-  if (at == results.end()) at = results.emplace(std::move(application), op.host->compute(arguments(memory))).first;
+  try {
+    if (at == results.end()) at = results.emplace(std::move(application), op.host->compute(arguments(memory))).first;
+  } catch (...) {
+    base::rethrow_with("", fmt::format(" ({})", line_of(call_->origin)));
+  }
   const auto b = static_cast<std::size_t>(step_->writes[0]);
   const Array value = expr::host_result(op, arena.attrs(call_->result), at->second, arena.type(call_->result).dtype,
                                         memory.layouts[b].shape, line_of(call_->origin))
