@@ -8,6 +8,7 @@
 #include "builder/node.hpp"
 #include "call.hpp"
 #include "expr/print.hpp"
+#include "plan/loop_form.hpp"
 #include "runtime/cpu/compiler.hpp"
 #include "runtime/cuda/compile.hpp"
 #include "runtime/cuda/dump.hpp"
@@ -15,6 +16,7 @@
 #include "runtime/cuda/nvdisasm.hpp"
 #include "runtime/cuda/nvrtc.hpp"
 #include "runtime/cuda/sass.hpp"
+#include "runtime/native_loop.hpp"
 #include "runtime/routine.hpp"
 #include "shown_kernels.hpp"
 
@@ -113,6 +115,27 @@ KernelInfo show_routine(const runtime::Executable& executable, const plan::Step&
   return info;
 }
 
+KernelInfo show_loop(const runtime::Executable& executable, const plan::Step& step, const std::string& where,
+                     std::string_view schedule) {
+  const codegen::Target to = is_cuda(where) ? codegen::Target::cuda : codegen::Target::cpu;
+  const fuse::LoopCall& call = *executable.call_of(step).loop;
+  const auto& body = executable.bodies[static_cast<std::size_t>(step.call)].front();
+  const codegen::Text text = runtime::NativeLoop::show(body, call, to);
+  if (is_cuda(where)) runtime::cuda::dump(text, where.substr(5));
+  KernelInfo info;
+  info.name = text.name;
+  info.source = text.code;
+  info.unit = codegen::prelude(to) + text.code;
+  info.expression = expr::print(body->program.graph);
+  info.lines = {
+      fmt::format("{}{}{}", describe(call.origin.where), call.origin.name.empty() ? "" : " ", call.origin.name)};
+  info.target = where;
+  info.digest = text.digest;
+  info.schedule = codegen::print(codegen::choose_schedule(kernel::Family::row, schedule, text.name));
+  info.launch = "all steps in one launch; of rows that need no others each thread, or block, has its share";
+  return info;
+}
+
 }  // namespace
 
 std::vector<KernelInfo> detail::show_kernels(const runtime::Executable& executable, const std::string& target,
@@ -126,7 +149,12 @@ std::vector<KernelInfo> detail::show_kernels(const runtime::Executable& executab
     const bool cuda = is_cuda(where);
     const codegen::Target to = cuda ? codegen::Target::cuda : codegen::Target::cpu;
     const plan::Step& first = executable.plan.steps[static_cast<std::size_t>(launch.first_step)];
-    if (const auto& bodies = executable.bodies[static_cast<std::size_t>(first.call)]; !bodies.empty()) {
+    const auto& bodies = executable.bodies[static_cast<std::size_t>(first.call)];
+    if (executable.call_of(first).loop && plan::why_by_steps(bodies[0]->program, bodies[0]->plan).empty()) {
+      result.push_back(show_loop(executable, first, where, schedule));
+      continue;
+    }
+    if (!bodies.empty()) {
       for (const auto& body : bodies) {
         for (KernelInfo& kernel : show_kernels(*body, target, schedule, simulated)) result.push_back(std::move(kernel));
       }

@@ -17,8 +17,8 @@ using expr::LoopResult;
 using expr::no_node;
 using Place = std::pair<std::size_t, NodeId>;
 
-constexpr std::string_view unused = "loop_unused", residuals = "loop_residuals", sums = "loop_sums",
-                           transposed = "loop_transposed", last = "loop_last";
+constexpr std::string_view unused = "loop-unused", residuals = "loop-residuals", sums = "loop-sums",
+                           transposed = "loop-transposed", last = "loop-last";
 
 const Rule rules[] = {
     {.name = unused, .text = "loop", .reason = "what a loop computes for nobody"},

@@ -17,6 +17,7 @@ namespace croton::runtime {
 
 using codegen::Motion;
 using expr::Loop;
+using expr::LoopResult;
 using plan::Buffer;
 
 namespace {
@@ -75,6 +76,55 @@ std::unique_ptr<NativeLoop> NativeLoop::bind(std::shared_ptr<const Executable> b
   made->take_memory();
   made->emit(counts);
   return made;
+}
+
+codegen::Text NativeLoop::show(std::shared_ptr<const Executable> body, const fuse::LoopCall& call,
+                               codegen::Target target) {
+  NativeLoop shown(std::move(body), call.loop, 1, nullptr);
+  shown.shown_ = true;
+  LoopPlaces shapes;
+  const auto wanted = [&](LoopResult what, std::size_t index) {
+    return std::ranges::any_of(call.results, [&](const auto& r) { return r.what == what && r.index == index; });
+  };
+  shapes.sequences.resize(call.loop.sequences);
+  shapes.states.resize(call.loop.states());
+  for (std::size_t j = 0; j < call.loop.states(); ++j)
+    shapes.slots.push_back(wanted(LoopResult::history, j) ? 0 : call.loop.rows[j] + 1);
+  for (std::size_t k = 0; k < call.loop.stacked; ++k)
+    shapes.stacked.push_back(wanted(LoopResult::stacked, k) ? std::optional<Rows>(Rows{}) : std::nullopt);
+  shown.find_motions(shapes);
+  for (const plan::Step& step : shown.body_->plan.steps) shown.show_part(step);
+  shown.share_out();
+  for (Part& part : shown.parts_) {
+    for (std::size_t a = 0; a < part.buffers.size(); ++a) part.rows.push_back(shown.row_bytes(part, a));
+  }
+  shown.find_meetings();
+  return shown.emit_for(target);
+}
+
+void NativeLoop::show_part(const plan::Step& step) {
+  const fuse::Call& call = body_->call_of(step);
+  Part& part = parts_.emplace_back();
+  part.step = &step;
+  const auto& analyses = body_->analyses[static_cast<std::size_t>(step.call)];
+  const DType dtype =
+      body_->program.graph.arena.type(body_->plan.buffers[static_cast<std::size_t>(step.writes[0])].node).dtype;
+  if (call.product && (dtype == DType::float32 || dtype == DType::float64)) {
+    part.buffers = {step.left.buffer, step.right.buffer, step.writes[0]};
+    part.matrix.assign(8, 1);
+    return;
+  }
+  const auto which = static_cast<std::size_t>(fuse::GeneratedProduct::along_rows);
+  const std::size_t number = call.product ? which : 0;
+  BoundKernel kernel;
+  kernel.call = call.kernel ? call.kernel.get() : call.product->generated[number].get();
+  kernel.analysis = analyses[number].get();
+  kernel.operands = call.kernel ? step.reads : step.generated_reads[number];
+  kernel.operands.insert(kernel.operands.end(), step.writes.begin(), step.writes.end());
+  kernel.extents = codegen::default_extents(*kernel.analysis);
+  kernel.launch = codegen::default_launch(*kernel.analysis, kernel.extents);
+  part.kernel = std::move(kernel);
+  finish_kernel(part);
 }
 
 bool NativeLoop::find_sizes_of_body(const LoopPlaces& shapes, const std::vector<Sizes>& captures, std::string& why) {
@@ -157,6 +207,10 @@ void NativeLoop::add_kernel(const plan::Step& step, int generated) {
   Part& part = parts_.emplace_back();
   part.kernel = bind_kernel(*body_, step, generated, sizes_, memory_);
   part.step = &step;
+  finish_kernel(part);
+}
+
+void NativeLoop::finish_kernel(Part& part) {
   codegen::Launch& launch = part.kernel->launch;
   launch.variant = launch.variant.without_tiles();
   if (part.kernel->analysis->kernel.family == kernel::Family::split) {
@@ -211,13 +265,14 @@ bool NativeLoop::walks_rows(const Part& part) const {
   const auto written = [&](std::size_t access) {
     return moving_[static_cast<std::size_t>(part.buffers[access])].written;
   };
-  if (!part.kernel) return part.sizes.m == rows_ && !written(1) && !(written(0) && part.step->left.transposed);
+  if (!part.kernel)
+    return (shown_ || part.sizes.m == rows_) && !written(1) && !(written(0) && part.step->left.transposed);
   const codegen::Analysis& analysis = *part.analysis();
   const codegen::Launch& launch = part.kernel->launch;
   if (launch.variant.parallel.empty() || launch.variant.parallel[0].axes[0] != 0 || analysis.explicit_axes[0])
     return false;
   const std::vector<std::int64_t> values = analysis.host_values(part.kernel->extents);
-  if (analysis.kernel.axes[0].inner || values[analysis.kernel.axes[0].extent] != rows_) return false;
+  if (analysis.kernel.axes[0].inner || (!shown_ && values[analysis.kernel.axes[0].extent] != rows_)) return false;
   for (std::size_t a = 0; a < analysis.accesses.size(); ++a) {
     if (written(a) && !follows_rows(analysis, analysis.accesses[a])) return false;
   }
@@ -229,14 +284,32 @@ void NativeLoop::share_out() {
   std::optional<std::int64_t> rows;
   bool all = !loop_->until && !parts_.empty();
   for (std::size_t b = 0; b < moving_.size(); ++b) {
-    if (body_->plan.buffers[b].role != Buffer::Role::output) continue;
-    const std::vector<std::int64_t>& shape = memory_.layouts[b].shape;
+    const Buffer& buffer = body_->plan.buffers[b];
+    if (buffer.role != Buffer::Role::output) continue;
+    constexpr std::int64_t some_rows = 2;
+    const std::size_t rank = body_->program.graph.arena.type(buffer.node).rank();
+    const std::vector<std::int64_t> shape =
+        shown_ ? std::vector<std::int64_t>(rank, some_rows) : memory_.layouts[b].shape;
     all = all && !shape.empty() && shape[0] > 1 && rows.value_or(shape[0]) == shape[0];
     if (!shape.empty()) rows = shape[0];
   }
   if (!all || !rows) return;
   rows_ = *rows;
   if (!std::ranges::all_of(parts_, [&](const Part& part) { return walks_rows(part); })) rows_ = 1;
+}
+
+/// From row to row of what an access reads or writes.
+std::int64_t NativeLoop::row_bytes(const Part& part, std::size_t a) const {
+  if (rows_ == 1) return 0;
+  if (!part.kernel) {
+    const DType dtype = body_->program.graph.arena.type(body_->call_of(*part.step).product->result).dtype;
+    return a == 1 ? 0 : (a == 0 ? part.matrix[3] : part.matrix[7]) * item_of(dtype);
+  }
+  const codegen::Access& access = part.analysis()->accesses[a];
+  if (!access.affine) return 0;
+  const DType dtype = part.analysis()->kernel.operands[static_cast<std::size_t>(access.operand)].dtype;
+  // Axes that are walked as one lie behind each other: a row is all of the others.
+  return part.kernel->launch.strides[a][0] * (part.kernel->launch.sizes[0] / rows_) * item_of(dtype);
 }
 
 /// How many shares there are, and that none is too much.
@@ -246,20 +319,7 @@ bool NativeLoop::find_shares(std::string_view schedule, std::string& why) {
     const std::int64_t points = part.kernel ? codegen::point_count(part.kernel->launch) : part.sizes.m * part.sizes.n;
     widest = std::max(widest, points / rows_);
     work += part.kernel ? count_of(part.kernel->launch.sizes) : points * part.sizes.k / 8;  // eight a cycle or more
-    for (std::size_t a = 0; a < part.buffers.size(); ++a) {
-      std::int64_t row = 0;
-      if (rows_ > 1 && part.kernel) {
-        const auto& access = part.analysis()->accesses[a];
-        const DType dtype = part.analysis()->kernel.operands[static_cast<std::size_t>(access.operand)].dtype;
-        // Axes that are walked as one lie behind each other: a row is all of the others.
-        if (access.affine)
-          row = part.kernel->launch.strides[a][0] * (part.kernel->launch.sizes[0] / rows_) * item_of(dtype);
-      } else if (rows_ > 1 && a != 1) {
-        const auto node = body_->program.graph.arena.type(body_->call_of(*part.step).product->result);
-        row = (a == 0 ? part.matrix[3] : part.matrix[7]) * item_of(node.dtype);
-      }
-      part.rows.push_back(row);
-    }
+    for (std::size_t a = 0; a < part.buffers.size(); ++a) part.rows.push_back(row_bytes(part, a));
   }
   if (work > (runs_cuda() ? most_alone_gpu : most_alone_cpu) && rows_ == 1) {
     why = "its rows need each other, and a step is long";
@@ -305,14 +365,8 @@ void NativeLoop::take_memory() {
   for (const Array& constant : body_->program.graph.constants) constants_.push_back(base::moved_to(device_, constant));
 }
 
-void NativeLoop::emit(RunCounts& counts) {
-  codegen::LoopParts loop;
-  loop.shared_out = rows_ > 1;
-  if (loop_->until) {
-    const auto b = static_cast<std::size_t>(body_->plan.output_buffer[loop_->condition()]);
-    loop.condition = body_->program.graph.arena.type(body_->plan.buffers[b].node).dtype;
-  }
-  // Parts that neither wait for each other nor overwrite what another one reads need not meet.
+/// Parts that neither wait for each other nor overwrite what another one reads need not meet.
+void NativeLoop::find_meetings() {
   std::vector<std::pair<int, bool>> touched;  // since the last meeting: buffer, whether written
   const auto root = [&](int b) {
     const int home = body_->plan.buffers[static_cast<std::size_t>(b)].in_place_of;
@@ -334,6 +388,15 @@ void NativeLoop::emit(RunCounts& counts) {
     if (clash) touched.clear();
     touched.insert(touched.end(), own.begin(), own.end());
   }
+}
+
+codegen::Text NativeLoop::emit_for(codegen::Target target) const {
+  codegen::LoopParts loop;
+  loop.shared_out = rows_ > 1;
+  if (loop_->until) {
+    const auto b = static_cast<std::size_t>(body_->plan.output_buffer[loop_->condition()]);
+    loop.condition = body_->program.graph.arena.type(body_->plan.buffers[b].node).dtype;
+  }
   for (const Part& part : parts_) {
     codegen::LoopPart& to = loop.parts.emplace_back();
     to.analysis = part.analysis();
@@ -343,8 +406,7 @@ void NativeLoop::emit(RunCounts& counts) {
     } else {
       const fuse::ProductCall& call = *body_->call_of(*part.step).product;
       to.dtype = body_->program.graph.arena.type(call.result).dtype;
-      to.comment = {fmt::format("product {} x {} x {}", part.sizes.m, part.sizes.k, part.sizes.n),
-                    "from " + line_of(call.origin)};
+      to.comment = {"a product", "from " + line_of(call.origin)};
     }
     to.meets = part.meets;
     for (std::size_t a = 0; a < part.buffers.size(); ++a) {
@@ -352,9 +414,14 @@ void NativeLoop::emit(RunCounts& counts) {
       to.motions.push_back(motion != Motion::rows || part.rows[a] != 0 ? motion : Motion::none);
     }
   }
-  text_ = codegen::emit_loop(loop, runs_cuda() ? codegen::Target::cuda : codegen::Target::cpu);
+  return codegen::emit_loop(loop, target);
+}
+
+void NativeLoop::emit(RunCounts& counts) {
+  find_meetings();
+  text_ = emit_for(runs_cuda() ? codegen::Target::cuda : codegen::Target::cpu);
   if (!base::config().dump_kernels.empty())
-    cuda::dump(codegen::emit_loop(loop, codegen::Target::cuda), runs_cuda() ? device_->architecture() : "sm_90");
+    cuda::dump(emit_for(codegen::Target::cuda), runs_cuda() ? device_->architecture() : "sm_90");
   if (runs_cuda()) count_prepared(device_->prepare(text_, schedule_.threads), counts);
   for (std::size_t i = 0; i < text_.parameters.size(); ++i) {
     const codegen::Parameter& parameter = text_.parameters[i];

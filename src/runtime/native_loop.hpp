@@ -30,6 +30,9 @@ class NativeLoop {
                                           std::int64_t steps, Device* device, std::string_view schedule,
                                           RunCounts& counts, std::string& why);
 
+  /// The text as it is for sizes that stand for any, rows being shared out where they can be.
+  static codegen::Text show(std::shared_ptr<const Executable> body, const fuse::LoopCall& call, codegen::Target target);
+
   const codegen::Text& text() const { return text_; }
   bool runs_cuda() const { return device_ != nullptr && device_->runs_cuda(); }
   void set_entry(cpu::KernelEntry entry) { entry_ = entry; }
@@ -67,11 +70,16 @@ class NativeLoop {
   void find_motions(const LoopPlaces& shapes);
   bool find_parts(std::string& why);
   bool add_product(const plan::Step& step, std::string& why);
+  void show_part(const plan::Step& step);
   void add_kernel(const plan::Step& step, int generated);
+  static void finish_kernel(Part& part);
   void share_out();
   bool walks_rows(const Part& part) const;
   bool find_shares(std::string_view schedule, std::string& why);
   void take_memory();
+  void find_meetings();
+  std::int64_t row_bytes(const Part& part, std::size_t access) const;
+  codegen::Text emit_for(codegen::Target target) const;
   void emit(RunCounts& counts);
   std::uint64_t value_of(const codegen::Parameter& parameter) const;
   void find_addresses(const LoopPlaces& places);
@@ -80,6 +88,7 @@ class NativeLoop {
   const expr::Loop* loop_;
   std::int64_t steps_;
   Device* device_;
+  bool shown_ = false;  // sizes stand for any: none is looked at
   SizeTable sizes_;
   Memory memory_;
   std::vector<Moving> moving_;  // per buffer

@@ -24,6 +24,12 @@ TEST_CASE("ifelse takes one side, and lists of both", "[ifelse]") {
     const auto g = compile(backend, {x, y}, {ct::ifelse(ct::sum(x) > ct::sum(y), ct::exp(x), ct::log(y))});
     CHECK(g(Array{0.0, 0.0}, Array{1.0, -3.0}).only().equals(Array{1.0, 1.0}));
     CHECK(g(Array{0.0, -9.0}, Array{1.0, 1.0}).only().equals(Array{0.0, 0.0}));
+    // A condition that is a float: nan is not 0.
+    const Variable r = ct::dscalar("r");
+    const auto k = compile(backend, {r, x, y}, {ct::ifelse(r, x, y)});
+    for (const double number : {-0.5, std::nan(""), 1e-320})
+      CHECK(k(number, Array{1.0}, Array{2.0}).only().equals(Array{1.0}));
+    for (const double zero : {0.0, -0.0}) CHECK(k(zero, Array{1.0}, Array{2.0}).only().equals(Array{2.0}));
     // Sizes that differ.
     const auto h = compile(backend, {c, x, y}, {ct::ifelse(c, x * 2, y), ct::sum(ct::ifelse(c, x * 2, y * 1))});
     CHECK(h(1, Array{1.0, 2.0, 3.0}, Array{5.0})[0].equals(Array{2.0, 4.0, 6.0}));

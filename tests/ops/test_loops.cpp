@@ -197,14 +197,14 @@ TEST_CASE("what is moved out of loops", "[loops]") {
   const Built built = build(layers[2]);
   const Vars gradients = ct::grad(built.loss, built.weights);
   const Array x0 = reals({6, 4, features}, 11);
-  const std::string all = "loop_unused+loop_residuals+loop_sums+loop_transposed+loop_last";
+  const std::string all = "loop-unused+loop-residuals+loop-sums+loop-transposed+loop-last";
   std::vector<ct::Outputs> found;
-  for (const std::string& off : {std::string(), std::string("loop_residuals"), std::string("loop_sums"),
-                                 std::string("loop_unused"), std::string("loop_transposed"), all}) {
+  for (const std::string& off : {std::string(), std::string("loop-residuals"), std::string("loop-sums"),
+                                 std::string("loop-unused"), std::string("loop-transposed"), all}) {
     INFO(off);
     const ct::change_flags flags("mode=run,rules_off=" + off);
     const ct::Function f = ct::function({built.x}, Vars{built.loss, gradients[0], gradients[1]});
-    for (const std::string_view rule : {"loop_unused", "loop_residuals", "loop_sums", "loop_transposed"}) {
+    for (const std::string_view rule : {"loop-unused", "loop-residuals", "loop-sums", "loop-transposed"}) {
       if (off.find(rule) == off.npos)
         CHECK_THAT(f.rewrites(), Contains(std::string(rule)));
       else
@@ -218,7 +218,7 @@ TEST_CASE("what is moved out of loops", "[loops]") {
   // Only the last row is kept where only that is read.
   const ct::change_flags flags("mode=run");
   const ct::Function last = ct::function({built.x}, built.loss);
-  CHECK_THAT(last.rewrites(), Contains("loop_last"));
+  CHECK_THAT(last.rewrites(), Contains("loop-last"));
   CHECK_THAT(last.graph(), Contains("result=\"last\"") && !Contains("result=\"history\""));
   CHECK_THROWS_WITH(last(reals({0, 4, features}, 1)), Contains("index"));
   const ct::change_flags reference("mode=reference,optimizer=none");
