@@ -13,7 +13,6 @@ std::string why_by_steps(const fuse::Program& body, const Plan& plan) {
     if (call.transfer) return "it moves values between devices";
     if (call.loop) return "it has a loop inside";
     if (call.branch) return "it has a branch inside";
-    if (call.kernel && !call.kernel->kernel->checks.empty()) return "it checks values";
     if (call.product && (call.product->accumulate != expr::no_node || call.product->alpha != 1))
       return "a product adds to what is there";
   }

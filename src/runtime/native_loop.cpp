@@ -1,5 +1,7 @@
 #include "runtime/native_loop.hpp"
 
+#include <croton/error.hpp>
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,9 +11,11 @@
 #include "base/device_memory.hpp"
 #include "base/memory.hpp"
 #include "base/shape.hpp"
+#include "expr/evaluate.hpp"
 #include "runtime/cpu/threads.hpp"
 #include "runtime/cuda/dump.hpp"
 #include "runtime/cuda/nvtx.hpp"
+#include "runtime/user_line.hpp"
 
 namespace croton::runtime {
 
@@ -29,6 +33,9 @@ constexpr std::int64_t most_right_bytes_cpu = std::int64_t{1} << 20, most_right_
 constexpr std::int64_t most_alone_cpu = 4'000'000, most_alone_gpu = std::int64_t{1} << 18;
 // A reduction that is split where it stands alone is no longer than this in a loop.
 constexpr std::int64_t longest_row = std::int64_t{1} << 16;
+
+// Of a part: three words, as ct::Failure, and one for the alignment.
+constexpr std::size_t bytes_of_failure = 16;
 
 std::int64_t item_of(DType dtype) { return static_cast<std::int64_t>(size_of(dtype)); }
 
@@ -362,6 +369,7 @@ void NativeLoop::take_memory() {
   temporary_bytes_ = static_cast<std::size_t>(total);
   if (total > 0) temporaries_ = take(temporary_bytes_);
   if (loop_->until) done_ = take(sizeof(std::int64_t));
+  if (std::ranges::any_of(parts_, [](const Part& part) { return part.checks(); })) failures_ = take(failure_bytes());
   for (const Array& constant : body_->program.graph.constants) constants_.push_back(base::moved_to(device_, constant));
 }
 
@@ -466,6 +474,9 @@ std::uint64_t NativeLoop::value_of(const codegen::Parameter& parameter) const {
       return number(part.kernel->extents[index]);
     case Kind::matrix:
       return number(part.matrix[index] / first);
+    case Kind::failure:
+      return number_of(static_cast<char*>(failures_.get()) +
+                       bytes_of_failure * static_cast<std::size_t>(parameter.part));
     case Kind::motion: {
       const Moving& moving = moving_[static_cast<std::size_t>(part.buffers[access])];
       const std::int64_t words[] = {part.rows[access], moving.step, moving.slot, moving.slots};
@@ -512,10 +523,32 @@ void NativeLoop::find_addresses(const LoopPlaces& places) {
   }
 }
 
+std::size_t NativeLoop::failure_bytes() const { return parts_.size() * bytes_of_failure; }
+
+void NativeLoop::look_at_failures() const {
+  std::vector<std::uint32_t> words(failure_bytes() / sizeof(std::uint32_t));
+  copy_between(nullptr, words.data(), device_, failures_.get(), failure_bytes());
+  for (std::size_t i = 0; i < parts_.size(); ++i) {
+    const std::uint32_t* failure = words.data() + i * bytes_of_failure / sizeof(std::uint32_t);  // as ct::Failure
+    if (failure[0] == 0) continue;
+    const BoundKernel& kernel = *parts_[i].kernel;
+    const auto& checks = kernel.call->kernel->checks;
+    const auto value = static_cast<std::int64_t>(failure[1] | (std::uint64_t{failure[2]} << 32));
+    const std::string message = failure[0] <= checks.size()
+                                    ? expr::fill_message(checks[failure[0] - 1].message, value, kernel.extents)
+                                    : "a check failed";
+    throw IndexError(fmt::format("{} ({}), in a step of a loop", message, lines_of(kernel.call->origins)));
+  }
+}
+
 std::int64_t NativeLoop::run(const LoopPlaces& places) {
   if (steps_ == 0) return 0;
   const cuda::NvtxRange range(text_.name);
   find_addresses(places);
+  if (failures_) {
+    const std::vector<char> none(failure_bytes());
+    copy_between(device_, failures_.get(), nullptr, none.data(), none.size());
+  }
   for (const Pointer& pointer : pointers_) {
     parameters_[pointer.parameter] =
         number_of(memory_.base[static_cast<std::size_t>(pointer.buffer)]) + static_cast<std::uint64_t>(pointer.offset);
@@ -552,6 +585,7 @@ std::int64_t NativeLoop::run(const LoopPlaces& places) {
     }
     if (temporary_bytes_ > 0) add(temporaries_.get(), temporary_bytes_, false, true);
     if (done_) add(done_.get(), sizeof(std::int64_t), false, true);
+    if (failures_) add(failures_.get(), failure_bytes(), true, true);
     device_->launch({.text = &text_,
                      .parameters = parameters_,
                      .items = shares_,
@@ -559,6 +593,7 @@ std::int64_t NativeLoop::run(const LoopPlaces& places) {
                      .threads = schedule_.threads,
                      .operands = operands_});
   }
+  if (failures_) look_at_failures();
   std::int64_t done = steps_;
   if (done_) copy_between(nullptr, &done, device_, done_.get(), sizeof done);
   return done;

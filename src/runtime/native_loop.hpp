@@ -36,7 +36,7 @@ class NativeLoop {
   const codegen::Text& text() const { return text_; }
   bool runs_cuda() const { return device_ != nullptr && device_->runs_cuda(); }
   void set_entry(cpu::KernelEntry entry) { entry_ = entry; }
-  /// Runs the steps and returns how many these were.
+  /// Runs the steps and returns how many these were. IndexError for a check of a value that fails in one of them.
   std::int64_t run(const LoopPlaces& places);
 
  private:
@@ -51,6 +51,7 @@ class NativeLoop {
     std::vector<std::int64_t> matrix;   // numbers of a product
     bool meets = true;
 
+    bool checks() const { return kernel && !kernel->analysis->kernel.checks.empty(); }
     const codegen::Analysis* analysis() const { return as_row ? as_row.get() : kernel ? kernel->analysis : nullptr; }
   };
   /// How the address of a buffer of the body goes on, and from where.
@@ -83,6 +84,8 @@ class NativeLoop {
   void emit(RunCounts& counts);
   std::uint64_t value_of(const codegen::Parameter& parameter) const;
   void find_addresses(const LoopPlaces& places);
+  std::size_t failure_bytes() const;
+  void look_at_failures() const;
 
   std::shared_ptr<const Executable> body_;
   const expr::Loop* loop_;
@@ -106,6 +109,7 @@ class NativeLoop {
   std::vector<std::int64_t> temporary_offset_;  // per buffer
   std::vector<Array> constants_;                // on the device, per constant of the body
   std::shared_ptr<void> done_;
+  std::shared_ptr<void> failures_;  // of each part, where any checks something
   std::vector<Operand> operands_;
 };
 

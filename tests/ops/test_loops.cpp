@@ -314,3 +314,30 @@ TEST_CASE("sequences are read as they lie", "[loops]") {
   const ct::change_flags reference("mode=reference");
   CHECK(got.all_close(ct::function({x, w}, all)(large, weights).only(), 1e-12, 1e-12));
 }
+
+TEST_CASE("positions outside are found where all steps are one launch", "[loops]") {
+  const Variable x = ct::lmatrix("x"), table = ct::dmatrix("table");
+  const SharedVariable total = ct::shared(Array(0.0), {.name = "total"});
+  const ScanResult scan =
+      ct::scan([&](const Vars& in) { return Step(ct::tanh(0.5 * in[1] + ct::take(table, in[0], 0))); }, {x},
+               {ct::zeros({x.shape(1), table.shape(1)}, DType::float64)});
+  const Array t0 = reals({3, 5}, 1, DType::float64);
+  const Array good = Array(std::vector<std::int64_t>{0, 1, 2, -1, -3, 2, 1, 0}).reshape({4, 2}),
+              bad = Array(std::vector<std::int64_t>{0, 1, 2, -1, -4, 2, 1, 0}).reshape({4, 2});
+  const Array wanted = [&] {
+    const ct::change_flags flags("mode=reference");
+    return ct::function({x, table}, scan.outputs[0])(good, t0).only();
+  }();
+  for (const std::string& backend : compiled_backends()) {
+    INFO(backend);
+    const ct::change_flags flags(backend);
+    const ct::Function f =
+        ct::function({x, table}, scan.outputs[0], {.updates = {{total, total + ct::sum(scan.outputs[0])}}});
+    CHECK_THAT(f.plan(), Contains("all steps in one launch"));
+    SharedVariable(total).set_value(Array(1.0));
+    CHECK_THROWS_WITH(f(bad, t0), Contains("-4") && Contains("in a step of a loop") && Contains("test_loops.cpp"));
+    CHECK_THROWS_AS(f(bad, t0), ct::IndexError);
+    CHECK(total.get_value().item<double>() == 1);
+    CHECK(f(good, t0).only().all_close(wanted, 1e-12, 1e-12));
+  }
+}
