@@ -1,7 +1,6 @@
 #include "rewrite/loops.hpp"
 
 #include <algorithm>
-#include <array>
 #include <set>
 
 #include "rewrite/loop_edit.hpp"
@@ -15,7 +14,6 @@ using expr::Ints;
 using expr::Loop;
 using expr::LoopResult;
 using expr::no_node;
-using Place = std::pair<std::size_t, NodeId>;
 
 constexpr std::string_view unused = "loop-unused", residuals = "loop-residuals", sums = "loop-sums",
                            transposed = "loop-transposed", last = "loop-last";
@@ -318,7 +316,6 @@ class LoopRewriter {
   // ---- the new graph ----
 
   struct Made {
-    NodeId any = no_node;
     expr::Attrs attrs;
     std::vector<NodeId> inputs;
     std::vector<std::size_t> state;  // the new number of each state
