@@ -45,6 +45,11 @@ Branches find_branches(const std::vector<Node*>& all, const std::vector<const No
       if (used != uses.end() && std::ranges::all_of(used->second, is_own_use)) own.insert(candidate);
     }
     found.inside.insert(own.begin(), own.end());
+    for (const Node* each : own) {
+      if (each->op->kind != expr::Kind::Branch || resolve(each->inputs[0]) != condition) continue;
+      const auto index = static_cast<std::size_t>(each->attrs.integer("index"));
+      found.taken.emplace(each, each->inputs[1 + (then ? 0 : count_of(*each)) + index]);
+    }
   };
   // The last ones first: a branch that lies in another is that one's business.
   for (std::size_t at = all.size(); at-- > 0;) {
@@ -68,6 +73,11 @@ Branches find_branches(const std::vector<Node*>& all, const std::vector<const No
       while (!pending.empty()) {
         const Node* next = pending.back();
         pending.pop_back();
+        const auto taken = found.taken.find(next);
+        if (taken != found.taken.end()) {
+          reach(taken->second);
+          continue;
+        }
         for (const Variable& input : next->inputs) reach(input);
       }
     }

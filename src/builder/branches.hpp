@@ -23,6 +23,8 @@ struct BranchParts {
 };
 
 struct Branches {
+  /// Branches inside a side of another one with the same condition are what that side takes of them.
+  std::unordered_map<const Node*, Variable> taken;
   std::unordered_set<const Node*> inside;  // of any, those that lie in others included
   std::map<std::vector<const Node*>, BranchParts> parts;
   BranchParts& of(const Node& node) { return parts.at(application_of(node)); }

@@ -159,10 +159,19 @@ class Importer {
         sides[i <= count ? 0 : 1].push_back(result);
         if (!branches_.inside.contains(resolve(result).node())) capture(result);
       }
+      const auto capture_outside = [&](const Variable& v) {
+        if (!branches_.inside.contains(resolve(v).node())) capture(v);
+      };
       for (const Node* own : parts.inside) {
-        for (const Variable& input : own->inputs) {
-          if (!branches_.inside.contains(resolve(input).node())) capture(input);
-        }
+        const auto taken = branches_.taken.find(own);
+        if (taken != branches_.taken.end())
+          capture_outside(taken->second);
+        else
+          for (const Variable& input : own->inputs) capture_outside(input);
+      }
+      for (const Node* own : parts.inside) {
+        const auto taken = branches_.taken.find(own);
+        if (taken != branches_.taken.end()) stand_ins[own] = clone({taken->second}, stand_ins)[0];
       }
       for (const bool then : {true, false}) {
         ImportRequest request{inside, clone(sides[then ? 0 : 1], stand_ins), {}, request_.givens, request_.where};

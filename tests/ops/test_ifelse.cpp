@@ -104,3 +104,25 @@ TEST_CASE("mistakes with ifelse are named", "[ifelse]") {
   CHECK_THROWS_WITH(ct::ifelse(c, Vars{x, x}, Vars{x}), Contains("2 variable(s) for one branch and 1"));
   CHECK_THROWS_WITH(ct::ifelse(c, ct::drow("r"), m), Contains("stated size 1"));
 }
+
+TEST_CASE("a branch inside a branch of the same condition is the side that is taken", "[ifelse]") {
+  const Variable c = ct::iscalar("c"), x = ct::dmatrix("x"), y = ct::dmatrix("y"), z = ct::dmatrix("z");
+  const Variable inner = ct::ifelse(c, Vars{x, y}, Vars{z, z})[0];
+  const Variable outer = ct::ifelse(c, Vars{inner, y}, Vars{z, z})[0];
+  const Vars two = ct::ifelse(c, Vars{x, y}, Vars{z, x + 0.5});
+  const Variable slope = ct::grad(ct::sum(ct::sin(two[0])) + ct::sum(ct::sin(two[1])), x);
+  const Array a = reals({2, 3}, 1), b = reals({2, 3}, 2), d = reals({2, 3}, 3);
+  for (const std::string& backend : backends()) {
+    INFO(backend);
+    const auto f = compile(backend, {c, x, y, z}, {outer, ct::ifelse(c, ct::exp(inner), inner * 2), slope});
+    const ct::Outputs then = f(1, a, b, d), otherwise = f(0, a, b, d);
+    CHECK(then[0].equals(a));
+    CHECK(otherwise[0].equals(d));
+    for (std::int64_t i = 0; i < 6; ++i) {
+      CHECK(then[1].as_double(i) == Approx(std::exp(a.as_double(i))));
+      CHECK(otherwise[1].as_double(i) == Approx(2 * d.as_double(i)));
+      CHECK(then[2].as_double(i) == Approx(std::cos(a.as_double(i))));
+      CHECK(otherwise[2].as_double(i) == Approx(std::cos(a.as_double(i) + 0.5)));
+    }
+  }
+}
