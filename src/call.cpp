@@ -86,7 +86,8 @@ std::shared_ptr<CompiledFunction> CompiledFunction::copy() const {
   other->verified = verified;
   other->rewriting = rewriting;
   const std::lock_guard lock(mutex_);  // what was planned; not what was bound, which is a call's
-  for (const auto& [key, placed] : placed_) other->placed_[key] = {placed.executable, placed.log, placed.logged, {}};
+  for (const auto& [key, placed] : placed_)
+    other->placed_[key] = {placed.executable, placed.log, placed.reports, placed.logged, {}};
   other->schedule = schedule;
   return other;
 }
@@ -182,10 +183,17 @@ void CompiledFunction::place(Placed& to) const {
                                   .devices = {},
                                   .soft = base::config().allow_soft_placement,
                                   .homes_stay = simulated};
-    if (rewrite::uses_devices(program_graph, options)) {
+    const bool uses_devices = rewrite::uses_devices(program_graph, options);
+    if (uses_devices) {
       options.devices = runtime::places();
       if (simulated && std::ranges::find(options.devices, simulated_place) == options.devices.end())
         options.devices.push_back(simulated_place);
+    }
+    const std::vector<expr::Place> places =
+        uses_devices ? rewrite::decide_places(program_graph, options)
+                     : std::vector<expr::Place>(program_graph.arena.size(), rewrite::host_place);
+    to.reports = rewrite::run_where_placed(program_graph, places, rewriting);
+    if (uses_devices) {
       program_graph = rewrite::place(program_graph, options, &to.log);
       if (base::config().verify) expr::verify(program_graph);
     }

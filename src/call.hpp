@@ -41,7 +41,8 @@ inline constexpr expr::Place simulated_place = 257;  // cuda0
 /// The function as it runs where the flags, and the homes of its shared variables, now say.
 struct Placed {
   std::shared_ptr<const runtime::Executable> executable;
-  std::vector<rewrite::Placement> log;  // empty where all is on the host
+  std::vector<rewrite::Placement> log;        // empty where all is on the host
+  std::vector<rewrite::GroupReport> reports;  // of rewrites that depend on the place
   bool logged = false;
   std::unordered_map<std::vector<std::int64_t>, std::unique_ptr<runtime::BoundPlan>, KeyHash> bound;
 };

@@ -34,7 +34,9 @@ std::string Function::plan() const {
 }
 std::size_t Function::product_count() const { return impl().placed().executable->program.product_count(); }
 
-std::string Function::rewrites() const { return rewrite::print(impl().reports); }
+std::string Function::rewrites() const {
+  return rewrite::print(impl().reports) + rewrite::print(impl().placed().reports);
+}
 
 namespace {
 

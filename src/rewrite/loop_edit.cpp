@@ -27,6 +27,45 @@ LoopEdit::LoopEdit(const Arena& arena, NodeId result)
     captures.push_back({inputs[loop.capture_input(k)], own(loop.captured(k))});
 }
 
+void LoopEdit::take_in(LoopEdit& other, std::size_t own_number) {
+  BodyCopy copy(other.body, body);
+  const auto add_input = [&](NodeId node) {
+    copy.add_input(node);
+    return copy[node];
+  };
+  for (const Sequence& sequence : other.sequences) {
+    const auto same = std::ranges::find(sequences, sequence.outer, &Sequence::outer);
+    if (same != sequences.end())
+      copy.put(sequence.stands_for, same->stands_for);
+    else
+      sequences.push_back({sequence.outer, add_input(sequence.stands_for)});
+  }
+  other.first_state = states.size();
+  for (const State& state : other.states) {
+    State& own = states.emplace_back(State{state.initial, state.rows, {}, no_node});
+    for (const auto& [offset, node] : state.taps) own.taps.emplace_back(offset, add_input(node));
+  }
+  for (const Capture& capture : other.captures) {
+    const auto same = std::ranges::find(captures, capture.outer, &Capture::outer);
+    if (same != captures.end())
+      copy.put(capture.stands_for, same->stands_for);
+    else
+      captures.push_back({capture.outer, add_input(capture.stands_for)});
+  }
+  NodeId missing = no_node;
+  copy.copy(other.body.outputs, missing);  // all inputs are there
+  for (std::size_t j = 0; j < other.states.size(); ++j) states[other.first_state + j].next = copy[other.states[j].next];
+  for (NodeId node = 0; node < other.body.arena.size(); ++node) other.moved.push_back(copy[node]);
+  for (const NodeId node : other.stacked) stack(other.moved[node]);
+  for (const auto& [what, node] : other.wanted) {
+    const bool of_state = what.first == LoopResult::history || what.first == LoopResult::last;
+    if (of_state) wanted.emplace(std::pair(what.first, other.first_state + what.second), node);
+  }
+  body_size = body.arena.size();
+  other.home = own_number;
+  changed = true;
+}
+
 std::size_t LoopEdit::stack(NodeId node) {
   const auto at = std::ranges::find(stacked, node);
   if (at == stacked.end()) stacked.push_back(node);
@@ -61,9 +100,7 @@ std::vector<bool> LoopEdit::find_needed() {
       if (std::ranges::find(states[j].taps, node, &std::pair<std::int64_t, NodeId>::second) != states[j].taps.end())
         need_state(j);
     }
-    const bool given =
-        element(node) != nullptr || std::ranges::find(captures, node, &Capture::stands_for) != captures.end();
-    if (given) continue;  // whatever it was computed from
+    if (element(node) != nullptr || capture(node) != nullptr) continue;  // whatever it was computed from
     for (const NodeId input : body.arena.inputs(node)) pending.push_back(input);
   }
   return needed;
@@ -72,6 +109,10 @@ std::vector<bool> LoopEdit::find_needed() {
 const LoopEdit::Sequence* LoopEdit::element(NodeId node) const {
   const auto at = std::ranges::find(sequences, node, &Sequence::stands_for);
   return at == sequences.end() ? nullptr : &*at;
+}
+const LoopEdit::Capture* LoopEdit::capture(NodeId node) const {
+  const auto at = std::ranges::find(captures, node, &Capture::stands_for);
+  return at == captures.end() ? nullptr : &*at;
 }
 bool LoopEdit::is_tap(NodeId node) const {
   return std::ranges::any_of(states, [&](const State& state) {
@@ -82,62 +123,77 @@ bool LoopEdit::is_next(NodeId node) const {
   return std::ranges::any_of(states, [&](const State& state) { return state.needed && state.next == node; });
 }
 
-std::optional<Graph> rebuild_body(const Graph& old, const std::vector<NodeId>& inputs,
-                                  const std::vector<NodeId>& outputs, NodeId& missing) {
-  const Arena& from = old.arena;
-  Graph made;
-  made.constants = old.constants;
-  std::vector<NodeId> to(from.size(), no_node), sizes(from.size(), no_node);
-  for (const NodeId node : inputs) {
-    Type type{from.type(node).dtype, {}};
-    for (const NodeId dim : from.type(node).shape) type.shape.push_back(from.known(dim).value_or(unknown_size));
-    std::string name = from.origin(node).name;
-    for (const expr::GraphInput& input : old.inputs) {
-      if (input.node == node) name = input.name;
-    }
-    made.arena.set_origin(made.arena.add_origin(from.origin(node)));
-    to[node] = made.add_input(std::move(name), type, expr::Role::argument);
-    for (std::size_t axis = 0; axis < type.shape.size(); ++axis) {
-      const NodeId was = from.representative(from.type(node).shape[axis]);
-      const NodeId is = made.arena.type(to[node]).shape[axis];
-      if (from.known(was)) continue;
-      sizes[was] = sizes[was] == no_node ? is : made.arena.require_equal(sizes[was], is, "sizes of a step's operands");
-    }
+BodyCopy::BodyCopy(const Graph& from, Graph& to)
+    : from_(from), to_(to), there_(from.arena.size(), no_node), sizes_(from.arena.size(), no_node) {}
+
+void BodyCopy::add_input(NodeId node) {
+  const Arena& arena = from_.arena;
+  Type type{arena.type(node).dtype, {}};
+  for (const NodeId dim : arena.type(node).shape) type.shape.push_back(arena.known(dim).value_or(unknown_size));
+  std::string name = arena.origin(node).name;
+  for (const expr::GraphInput& input : from_.inputs) {
+    if (input.node == node) name = input.name;
   }
-  std::vector<bool> needed(from.size());
-  std::vector<NodeId> pending = outputs;
-  while (!pending.empty()) {
-    const NodeId node = pending.back();
-    pending.pop_back();
-    if (needed[node] || to[node] != no_node) continue;
+  to_.arena.set_origin(to_.arena.add_origin(arena.origin(node)));
+  put(node, to_.add_input(std::move(name), type, expr::Role::argument));
+}
+
+void BodyCopy::put(NodeId node, NodeId there) {
+  const Arena& arena = from_.arena;
+  there_[node] = there;
+  for (std::size_t axis = 0; axis < arena.type(node).rank(); ++axis) {
+    const NodeId was = arena.representative(arena.type(node).shape[axis]);
+    const NodeId is = to_.arena.type(there).shape[axis];
+    if (arena.known(was)) continue;
+    NodeId& size = sizes_[was];
+    size = size == no_node ? is : to_.arena.require_equal(size, is, "sizes of a step's operands");
+  }
+}
+
+NodeId BodyCopy::copy_leaf(NodeId node) {
+  const Arena& arena = from_.arena;
+  if (const auto value = arena.scalar_value(node)) return to_.arena.scalar(*value);
+  to_.arena.set_origin(to_.arena.add_origin(arena.origin(node)));
+  return to_.add_constant(from_.constants[static_cast<std::size_t>(arena.attrs(node).integer("index"))]);
+}
+
+bool BodyCopy::copy(std::vector<NodeId> nodes, NodeId& missing) {
+  const Arena& arena = from_.arena;
+  std::vector<bool> needed(arena.size());
+  while (!nodes.empty()) {
+    const NodeId node = nodes.back();
+    nodes.pop_back();
+    if (needed[node] || there_[node] != no_node) continue;
     needed[node] = true;
-    for (const NodeId input : from.inputs(node)) pending.push_back(input);
+    nodes.insert(nodes.end(), arena.inputs(node).begin(), arena.inputs(node).end());
   }
-  for (NodeId id = 0; id < from.size(); ++id) {
+  for (NodeId id = 0; id < arena.size(); ++id) {
     if (!needed[id]) continue;
-    if (to[id] = sizes[from.representative(id)]; to[id] != no_node) continue;
-    if (from.op(id).name == "size" || from.op(id).name == "input") {
-      const std::string_view attribute = from.op(id).name == "size" ? "input" : "index";
-      missing = old.inputs[static_cast<std::size_t>(from.attrs(id).integer(attribute))].node;
-      return std::nullopt;
+    if (there_[id] = sizes_[arena.representative(id)]; there_[id] != no_node) continue;
+    if (arena.op(id).name == "size" || arena.op(id).name == "input") {
+      const std::string_view attribute = arena.op(id).name == "size" ? "input" : "index";
+      missing = from_.inputs[static_cast<std::size_t>(arena.attrs(id).integer(attribute))].node;
+      return false;
     }
-    if (const auto value = from.scalar_value(id)) {
-      to[id] = made.arena.scalar(*value);
-      continue;
-    }
-    made.arena.set_origin(made.arena.add_origin(from.origin(id)));
-    if (from.op(id).kind == expr::Kind::Leaf) {
-      expr::TensorType type{from.type(id).dtype, {}};  // of a constant
-      for (const NodeId dim : from.type(id).shape) type.shape.push_back(made.arena.integer(from.known(dim).value()));
-      to[id] =
-          made.arena.make_typed(from.op(id), {}, from.attrs(id), made.arena.intern_type(type), from.node(id).place);
+    if (arena.op(id).kind == expr::Kind::Leaf) {
+      there_[id] = copy_leaf(id);
       continue;
     }
     std::vector<NodeId> operands;
-    for (const NodeId input : from.inputs(id)) operands.push_back(to[input]);
-    to[id] = made.arena.make(from.op(id), operands, from.attrs(id), from.node(id).place);
+    for (const NodeId input : arena.inputs(id)) operands.push_back(there_[input]);
+    to_.arena.set_origin(to_.arena.add_origin(arena.origin(id)));
+    there_[id] = to_.arena.make(arena.op(id), operands, arena.attrs(id), arena.node(id).place);
   }
-  for (const NodeId output : outputs) made.outputs.push_back(to[output]);
+  return true;
+}
+
+std::optional<Graph> rebuild_body(const Graph& old, const std::vector<NodeId>& inputs,
+                                  const std::vector<NodeId>& outputs, NodeId& missing) {
+  Graph made;
+  BodyCopy copy(old, made);
+  for (const NodeId node : inputs) copy.add_input(node);
+  if (!copy.copy(outputs, missing)) return std::nullopt;
+  for (const NodeId output : outputs) made.outputs.push_back(copy[output]);
   return made;
 }
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "rewrite/loop_edit.hpp"
+#include "rewrite/loop_set.hpp"
 
 namespace croton::rewrite {
 namespace {
@@ -32,17 +32,11 @@ bool is_transposed(const Arena& arena, NodeId node) {
   return arena.op(node).name == "dimshuffle" && arena.attrs(node).ints("pattern") == Ints{1, 0};
 }
 
-class LoopRewriter {
+class LoopRewriter : LoopSet {
  public:
-  LoopRewriter(Graph& graph, const Options& options, Fired& fired)
-      : graph_(graph),
-        arena_(graph.arena),
-        options_(options),
-        fired_(fired),
-        count_(static_cast<NodeId>(arena_.size())) {}
+  LoopRewriter(Graph& graph, const Options& options, Fired& fired) : LoopSet(graph), options_(options), fired_(fired) {}
 
   bool run() {
-    find_loops();
     if (loops_.empty()) return false;
     for (LoopEdit& edit : loops_) leave_out(edit);
     for (std::size_t l = 0; l < loops_.size(); ++l) {
@@ -65,35 +59,9 @@ class LoopRewriter {
     ++fired_[name];
   }
 
-  // ---- what there is ----
-
-  void find_loops() {
-    const std::vector<bool> needed = expr::reachable(graph_);
-    loop_of_.assign(count_, none);
-    readers_.resize(count_);
-    roots_.assign(count_, false);
-    for (const NodeId root : graph_.roots()) roots_[root] = true;
-    for (NodeId id = 0; id < count_; ++id) {
-      if (!needed[id]) continue;
-      for (const NodeId input : arena_.inputs(id)) readers_[input].push_back(id);
-      if (arena_.op(id).kind != expr::Kind::Loop) continue;
-      const auto same = std::ranges::find_if(loops_, [&](const LoopEdit& edit) {
-        const NodeId other = edit.wanted.begin()->second;
-        return edit.place == arena_.node(id).place && std::ranges::equal(edit.inputs, arena_.inputs(id)) &&
-               expr::without_result(arena_.attrs(other)) == expr::without_result(arena_.attrs(id));
-      });
-      LoopEdit& edit = same != loops_.end() ? *same : loops_.emplace_back(arena_, id);
-      const Loop result(arena_.attrs(id), edit.inputs.size());
-      edit.wanted.emplace(std::pair(result.result, result.index), id);
-      loop_of_[id] = static_cast<std::size_t>(&edit - loops_.data());
-    }
-  }
-
   /// Stacked results that nobody reads, and states that only they depend on.
   void leave_out(LoopEdit& edit) {
-    for (std::size_t k = 0; k < edit.loop.stacked; ++k) {
-      if (edit.wanted.contains({LoopResult::stacked, k})) edit.stack(edit.body.outputs[edit.loop.stacked_output(k)]);
-    }
+    stack_wanted(edit);
     if (!is_on(unused)) {
       for (std::size_t k = 0; k < edit.loop.stacked; ++k) edit.stack(edit.body.outputs[edit.loop.stacked_output(k)]);
     }
@@ -147,13 +115,9 @@ class LoopRewriter {
     }
     return no_node;
   }
-  const LoopEdit* loop_at(NodeId node) const {
-    return node < count_ && loop_of_[node] != none ? &loops_[loop_of_[node]] : nullptr;
-  }
   bool has_steps_of(NodeId x, const LoopEdit& edit) const {
     return arena_.same_dim(arena_.type(x).shape[0], steps_of(edit));
   }
-  NodeId steps_of(const LoopEdit& edit) const { return arena_.representative(edit.inputs[Loop::steps_input]); }
 
   void keep_products(std::size_t l) {
     LoopEdit& edit = loops_[l];
@@ -313,189 +277,8 @@ class LoopRewriter {
     }
   }
 
-  // ---- the new graph ----
-
-  struct Made {
-    expr::Attrs attrs;
-    std::vector<NodeId> inputs;
-    std::vector<std::size_t> state;  // the new number of each state
-  };
-
-  NodeId result(const LoopEdit& edit, const Made& made, LoopResult kind, std::size_t index) {
-    return arena_.make(expr::op("loop"), made.inputs, expr::result_attrs(made.attrs, kind, index), edit.place);
-  }
-
-  /// Nothing where the loop has to stay as it is.
-  std::optional<Made> make_loop(LoopEdit& edit, const std::vector<NodeId>& to) {
-    std::vector<bool> needed = edit.find_needed();
-    for (;;) {
-      NodeId missing = no_node;
-      std::optional<Made> made = make_loop(edit, to, needed, missing);
-      // Of an input that is not read any more, a size may be.
-      if (made || missing == no_node || needed[missing] || edit.is_tap(missing)) return made;
-      needed[missing] = true;
-    }
-  }
-  std::optional<Made> make_loop(LoopEdit& edit, const std::vector<NodeId>& to, const std::vector<bool>& needed,
-                                NodeId& missing) {
-    Made made;
-    Ints rows, taps;
-    std::vector<NodeId> elements, tap_nodes, captured, outputs;
-    made.inputs.push_back(to[edit.inputs[Loop::steps_input]]);
-    for (const LoopEdit::Sequence& sequence : edit.sequences) {
-      if (!needed[sequence.stands_for]) continue;
-      if (sequence.outer == no_node && !made_[sequence.from]) return std::nullopt;
-      elements.push_back(sequence.stands_for);
-      made.inputs.push_back(outer_of(sequence, to));
-    }
-    made.state.resize(edit.states.size());
-    for (std::size_t j = 0; j < edit.states.size(); ++j) {
-      const LoopEdit::State& state = edit.states[j];
-      if (!state.needed) continue;
-      made.state[j] = rows.size();
-      made.inputs.push_back(to[state.initial]);
-      for (const auto& [offset, node] : state.taps) {
-        taps.insert(taps.end(), {static_cast<std::int64_t>(rows.size()), offset});
-        tap_nodes.push_back(node);
-      }
-      rows.push_back(state.rows);
-      outputs.push_back(state.next);
-    }
-    for (const LoopEdit::Capture& capture : edit.captures) {
-      if (!needed[capture.stands_for]) continue;
-      captured.push_back(capture.stands_for);
-      made.inputs.push_back(capture.transposed
-                                ? arena_.make("dimshuffle", {to[capture.outer]}, {{"pattern", Ints{1, 0}}}, edit.place)
-                                : to[capture.outer]);
-    }
-    const std::size_t sequences = elements.size();
-    elements.insert(elements.end(), tap_nodes.begin(), tap_nodes.end());
-    elements.insert(elements.end(), captured.begin(), captured.end());
-    outputs.insert(outputs.end(), edit.stacked.begin(), edit.stacked.end());
-    if (edit.loop.until) outputs.push_back(edit.body.outputs[edit.loop.condition()]);
-    std::optional<Graph> body = rebuild_body(edit.body, elements, outputs, missing);
-    if (!body) return std::nullopt;
-    made.attrs = expr::loop_attrs(std::make_shared<const expr::Body>(std::move(*body)), sequences, rows, taps,
-                                  edit.loop.reverse, edit.loop.until);
-    return made;
-  }
-
-  NodeId outer_of(const LoopEdit::Sequence& sequence, const std::vector<NodeId>& to) {
-    if (sequence.outer != no_node) return to[sequence.outer];
-    return result(loops_[sequence.from], *made_[sequence.from], LoopResult::stacked, sequence.index);
-  }
-
-  /// A node of the body for all positions, as a sequence.
-  NodeId at_all_positions(LoopEdit& edit, const Made& made, NodeId node, const std::vector<NodeId>& to) {
-    if (const LoopEdit::Sequence* sequence = edit.element(node)) return outer_of(*sequence, to);
-    return result(edit, made, LoopResult::stacked, edit.stack(node));
-  }
-
-  NodeId sum_of(LoopEdit& edit, const Made& made, const LoopEdit::Sum& sum, const std::vector<NodeId>& to) {
-    const NodeId right = at_all_positions(edit, made, sum.right, to);
-    NodeId total = no_node;
-    if (sum.left == no_node) {
-      Ints axes{0};
-      for (const std::int64_t axis : sum.axes) axes.push_back(axis + 1);
-      total = arena_.make("sum", {right}, {{"axes", axes}}, edit.place);
-    } else {
-      const auto rows_together = [&](NodeId x) {
-        const std::vector<NodeId> shape = arena_.type(x).shape;
-        const NodeId rows =
-            arena_.size_arithmetic("mul", arena_.representative(shape[0]), arena_.representative(shape[1]));
-        return arena_.make("reshape", {x, rows, arena_.representative(shape[2])}, {}, edit.place);
-      };
-      const NodeId left = rows_together(at_all_positions(edit, made, sum.left, to));
-      total = arena_.make(
-          "dot", {arena_.make("dimshuffle", {left}, {{"pattern", Ints{1, 0}}}, edit.place), rows_together(right)}, {},
-          edit.place);
-    }
-    const NodeId initial = to[edit.states[sum.state].initial];
-    Ints behind{-1};
-    for (std::size_t axis = 0; axis < arena_.type(total).rank(); ++axis)
-      behind.push_back(static_cast<std::int64_t>(axis));
-    total = arena_.make("dimshuffle", {total}, {{"pattern", behind}}, edit.place);
-    const bool from_zero = arena_.op(initial).name == "alloc" && arena_.scalar_value(arena_.input(initial, 0)) &&
-                           arena_.scalar_value(arena_.input(initial, 0))->as_double() == 0;
-    return from_zero ? total : arena_.make("add", {initial, total}, {}, edit.place);
-  }
-
-  void build() {
-    const std::vector<bool> needed = expr::reachable(graph_);
-    std::vector<NodeId> to(count_);
-    made_.resize(loops_.size());
-    std::vector<bool> tried(loops_.size());
-    for (NodeId id = 0; id < count_; ++id) {
-      to[id] = id;
-      if (!needed[id] || arena_.op(id).kind == expr::Kind::Leaf) continue;
-      arena_.set_origin(arena_.origin_id(id));
-      const std::size_t l = loop_of_[id];
-      if (l != none && !tried[l]) {
-        tried[l] = true;
-        made_[l] = make_loop(loops_[l], to);
-      }
-      if (l != none && made_[l]) {
-        const Loop old(arena_.attrs(id), loops_[l].inputs.size());
-        to[id] = new_result(loops_[l], *made_[l], old, to);
-        continue;
-      }
-      if (const auto pick = picks_.find(id); pick != picks_.end() && made_[pick->second.loop]) {
-        const auto& [from, state, row] = pick->second;
-        const LoopEdit& edit = loops_[from];
-        const NodeId rows = result(edit, *made_[from], LoopResult::last, made_[from]->state[state]);
-        to[id] = arena_.make("subtensor", {rows, arena_.integer(edit.states[state].rows - row)},
-                             {{"spec", Ints{0, 1, 0, 1}}}, edit.place);
-        continue;
-      }
-      std::vector<NodeId> inputs;
-      bool moved = false;
-      for (const NodeId input : arena_.inputs(id)) {
-        inputs.push_back(to[input]);
-        moved = moved || to[input] != input;
-      }
-      if (moved) to[id] = arena_.make(arena_.op(id), inputs, expr::Attrs(arena_.attrs(id)), arena_.node(id).place);
-    }
-    for (NodeId& output : graph_.outputs) output = to[output];
-    for (expr::Update& update : graph_.updates) update.value = to[update.value];
-    arena_.renew_requirements(to);
-  }
-
-  NodeId new_result(LoopEdit& edit, const Made& made, const Loop& old, const std::vector<NodeId>& to) {
-    switch (old.result) {
-      case LoopResult::steps:
-        return result(edit, made, LoopResult::steps, 0);
-      case LoopResult::stacked:
-        return result(edit, made, LoopResult::stacked,
-                      edit.stack(edit.body.outputs[edit.loop.stacked_output(old.index)]));
-      case LoopResult::last:
-        for (const LoopEdit::Sum& sum : edit.sums) {
-          if (sum.state == old.index) return sum_of(edit, made, sum, to);
-        }
-        break;
-      case LoopResult::history:
-        break;
-    }
-    if (!edit.states[old.index].needed) return no_node;
-    return result(edit, made, old.result, made.state[old.index]);
-  }
-
-  static constexpr std::size_t none = ~std::size_t{0};
-  struct Pick {
-    std::size_t loop, state;
-    std::int64_t row;  // from the end, from 1
-  };
-
-  Graph& graph_;
-  Arena& arena_;
   const Options& options_;
   Fired& fired_;
-  const NodeId count_;
-  std::vector<LoopEdit> loops_;
-  std::vector<std::size_t> loop_of_;  // of each node of the graph
-  std::vector<std::vector<NodeId>> readers_;
-  std::vector<bool> roots_;
-  std::map<NodeId, Pick> picks_;
-  std::vector<std::optional<Made>> made_;
 };
 
 }  // namespace

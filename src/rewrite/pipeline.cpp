@@ -10,6 +10,7 @@
 #include "base/flag_table.hpp"
 #include "rewrite/bodies.hpp"
 #include "rewrite/loops.hpp"
+#include "rewrite/placed_loops.hpp"
 
 namespace croton::rewrite {
 namespace {
@@ -59,38 +60,54 @@ GroupReport run_group(expr::Graph& graph, const Group& group, const Options& opt
 }
 
 namespace {
-bool run_on_loops(expr::Graph& graph, const Options& options, std::vector<GroupReport>& reports) {
-  GroupReport report{.group = "loops", .fired = {}};
+
+void run_groups(expr::Graph& graph, const Options& options, std::vector<GroupReport>& reports,
+                const AfterGroup& after) {
+  for (const Group& group : groups()) {
+    const bool needed = group.name == "expand" || (group.name == "stability" && options.optimizer != "none");
+    if (options.optimizer != "fast_run" && !needed) continue;
+    reports.push_back(run_group(graph, group, options));
+    if (after) after(reports.back(), graph);
+  }
+  graph = compact(graph);
+}
+
+/// One pass over whole loops, and what the rules above then find around them.
+bool run_on_loops(expr::Graph& graph, const Options& options, std::vector<GroupReport>& reports,
+                  const AfterGroup& after, std::string_view name, const std::function<bool(Fired&)>& pass) {
+  GroupReport report{.group = name, .fired = {}};
   const auto start = std::chrono::steady_clock::now();
-  const bool changed = rewrite_loops(graph, options, report.fired);
-  if (!changed) return false;
+  if (!pass(report.fired)) return false;
   report.milliseconds = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   report.nodes = graph.arena.size();
   reports.push_back(std::move(report));
+  run_groups(graph, options, reports, after);
   return true;
 }
+
 }  // namespace
 
-std::vector<GroupReport> run(expr::Graph& graph, const Options& options,
-                             const std::function<void(const GroupReport&, const expr::Graph&)>& after) {
+std::vector<GroupReport> run(expr::Graph& graph, const Options& options, const AfterGroup& after) {
   std::vector<GroupReport> reports;
   change_bodies(graph, [&](const expr::Graph& body) {
     expr::Graph changed = body;
     for (GroupReport& report : run(changed, options)) reports.push_back(std::move(report));
     return changed;
   });
-  const auto run_groups = [&] {
-    for (const Group& group : groups()) {
-      const bool needed = group.name == "expand" || (group.name == "stability" && options.optimizer != "none");
-      if (options.optimizer != "fast_run" && !needed) continue;
-      reports.push_back(run_group(graph, group, options));
-      if (after) after(reports.back(), graph);
-    }
-    graph = compact(graph);
-  };
-  run_groups();
+  run_groups(graph, options, reports, after);
   // What stands around loops is in its canonical form now; what is moved out of them is not.
-  if (options.optimizer == "fast_run" && run_on_loops(graph, options, reports)) run_groups();
+  if (options.optimizer == "fast_run")
+    run_on_loops(graph, options, reports, after, "loops",
+                 [&](Fired& fired) { return rewrite_loops(graph, options, fired); });
+  return reports;
+}
+
+std::vector<GroupReport> run_where_placed(expr::Graph& graph, std::span<const expr::Place> places,
+                                          const Options& options) {
+  std::vector<GroupReport> reports;
+  if (options.optimizer == "fast_run")
+    run_on_loops(graph, options, reports, {}, "placed loops",
+                 [&](Fired& fired) { return rewrite_placed_loops(graph, places, options, fired); });
   return reports;
 }
 
@@ -152,6 +169,7 @@ std::vector<std::string_view> rule_names(std::string_view text) {
       if (group.name != "expand") look_at(group.rules);  // kernels cannot do without those
     }
     look_at(loop_rules());
+    look_at(placed_loop_rules());
     if (nearest != name) {
       throw ConfigError(fmt::format("rules_off: there is no rewrite rule \"{}\"; the nearest is \"{}\"",
                                     base::shown_text(name), nearest));

@@ -15,9 +15,13 @@ struct GroupReport {
   std::size_t nodes = 0;
 };
 
+using AfterGroup = std::function<void(const GroupReport&, const expr::Graph&)>;
+
 /// Runs all groups; `after` sees the graph after each.
-std::vector<GroupReport> run(expr::Graph& graph, const Options& options,
-                             const std::function<void(const GroupReport&, const expr::Graph&)>& after = {});
+std::vector<GroupReport> run(expr::Graph& graph, const Options& options, const AfterGroup& after = {});
+/// Runs the rewrites that depend on where nodes will run, which `places` says of each (rewrite/place.hpp).
+std::vector<GroupReport> run_where_placed(expr::Graph& graph, std::span<const expr::Place> places,
+                                          const Options& options);
 /// One group until nothing changes.
 GroupReport run_group(expr::Graph& graph, const Group& group, const Options& options);
 std::span<const Group> groups();

@@ -34,6 +34,13 @@ class Placer {
   Placer(const expr::Graph& graph, const PlaceOptions& options, std::vector<Placement>* log)
       : from_(graph), arena_(graph.arena), options_(options), log_(log), decisions_(arena_.size()) {}
 
+  std::vector<Place> places() {
+    decide();
+    std::vector<Place> all;
+    for (const Decision& decision : decisions_) all.push_back(decision.place);
+    return all;
+  }
+
   expr::Graph run() {
     decide();
     demand();
@@ -365,6 +372,10 @@ bool uses_devices(const expr::Graph& graph, const PlaceOptions& options) {
     }
   }
   return false;
+}
+
+std::vector<Place> decide_places(const expr::Graph& graph, const PlaceOptions& options) {
+  return Placer(graph, options, nullptr).places();
 }
 
 expr::Graph place(const expr::Graph& graph, const PlaceOptions& options, std::vector<Placement>* log) {

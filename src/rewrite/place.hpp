@@ -29,11 +29,15 @@ struct Placement {
 };
 
 /// The same graph with a place in every node: that of the device scope it was built in, else of the call's scope, else
-/// of the pinned inputs with the most bytes (those of shared variables as they are now, else by the stated sizes, others counting as 1000), else of the fallback. Scalars
-/// made of sizes and numbers alone are made again wherever they are needed. Outputs come to the host, new values of
-/// pinned shared variables to their home. DeviceError, with the user's line and the devices that there are, for a node
-/// that was asked for on another one. The log has a line for each node that computes or moves something.
+/// of the pinned inputs with the most bytes (those of shared variables as they are now, else by the stated sizes,
+/// others counting as 1000), else of the fallback. Scalars made of sizes and numbers alone are made again wherever they
+/// are needed. Outputs come to the host, new values of pinned shared variables to their home. DeviceError, with the
+/// user's line and the devices that there are, for a node that was asked for on another one. The log has a line for
+/// each node that computes or moves something.
 expr::Graph place(const expr::Graph& graph, const PlaceOptions& options, std::vector<Placement>* log = nullptr);
+
+/// Where each node of the graph would run.
+std::vector<expr::Place> decide_places(const expr::Graph& graph, const PlaceOptions& options);
 
 /// Whether any node was asked for somewhere, or an input is not on the host: else there is nothing to place.
 bool uses_devices(const expr::Graph& graph, const PlaceOptions& options);

@@ -5,8 +5,11 @@
 #include <ctime>
 
 #include "hooks.hpp"
+#include "loops.hpp"
 #include "patterns.hpp"
+#include "rewrite/loops.hpp"
 #include "rewrite/pipeline.hpp"
+#include "rewrite/placed_loops.hpp"
 #include "rows.hpp"
 
 namespace differential {
@@ -30,6 +33,11 @@ std::string some_rules(Random& random) {
       if (group.name != "expand" && random.chance(0.3)) names += (names.empty() ? "" : "+") + std::string(rule.name);
     }
   }
+  for (const std::span<const ct::rewrite::Rule> rules : {ct::rewrite::loop_rules(), ct::rewrite::placed_loop_rules()}) {
+    for (const ct::rewrite::Rule& rule : rules) {
+      if (random.chance(0.3)) names += (names.empty() ? "" : "+") + std::string(rule.name);
+    }
+  }
   return names;
 }
 
@@ -49,7 +57,8 @@ void deal(const std::vector<T>& rows, std::uint64_t number, std::size_t count, s
 
 bool is_smooth(std::uint64_t number, bool special) { return !special && number % 5 == 2; }
 
-Case make_case(std::uint64_t seed, std::uint64_t number, bool special, bool smooth, std::uint64_t share) {
+Case make_case(std::uint64_t seed, std::uint64_t number, bool special, bool smooth, std::uint64_t share,
+               std::uint64_t loops) {
   Profile profile;
   profile.special = special;
   profile.smooth = smooth;
@@ -57,6 +66,7 @@ Case make_case(std::uint64_t seed, std::uint64_t number, bool special, bool smoo
   deal(rows_of_ops(), number, rows_of_ops().size() / share + 1, profile.deal);
   deal(function_rows(), number, 1, profile.deal);
   deal(pattern_rules(), number, 1, profile.patterns);
+  if (number % loops == 0) profile.loop = loop_rows()[number / loops % loop_rows().size()];
   profile.steps = share > 9 ? 5 : 8;
   // What only importing finds out (a size of 0 that is known then) is an error of the program's, as it should be.
   for (std::uint64_t salt = 0;; ++salt) {
@@ -77,7 +87,11 @@ std::vector<Setting> settings_of(std::uint64_t batch, std::uint64_t seed, bool s
   const Freedom freedom = special ? Freedom::overflow : Freedom::special;
   // Compiling is what takes time: only some batches are optimised as programs of users are.
   values += batch % optimised_period == 5 ? ",llvm_level=3" : ",llvm_level=0";
-  std::vector<Setting> settings{{"run", "mode=run" + values, freedom}};
+  // Nothing depends on threads. Small work is shared out, too.
+  static constexpr int threads[] = {1, 3, 2, 5, 4};
+  const int count = threads[batch % std::size(threads)];
+  const std::string shared_out = count == 1 ? "" : fmt::format(",threads={},schedule=grain=1", count);
+  std::vector<Setting> settings{{"run", "mode=run" + values + shared_out, freedom}};
   if (simulate) settings.push_back({"simulate", "mode=simulate" + values, freedom});
   settings.push_back({"reference", "mode=reference" + values, freedom});
   static const bool has_rules_off = knows_flag("rules_off");
@@ -114,9 +128,10 @@ Campaign run_campaign(const CampaignOptions& options) {
     std::vector<Prepared> batch;
     const std::clock_t start = std::clock();
     for (std::uint64_t number = first; number < end; ++number) {
-      batch.push_back(prepare(
-          make_case(options.seed, number, special, options.only_gradients || is_smooth(number, special), options.share),
-          fmt::format("g{}_", number)));
+      batch.push_back(
+          prepare(make_case(options.seed, number, special, options.only_gradients || is_smooth(number, special),
+                            options.share, options.loops),
+                  fmt::format("g{}_", number)));
       try {
         campaign.coverage.observe(batch.back(), fast_compile);
       } catch (const ct::InternalError& e) {

@@ -17,6 +17,7 @@ struct CampaignOptions {
   std::size_t batch = 25;
   std::uint64_t part = 0, parts = 1;  // of the batches, the ones that this process does
   std::uint64_t share = 9;            // every op is dealt to one in so many graphs
+  std::uint64_t loops = 6;            // one graph in so many has a loop or a lazy branch
   bool simulate = true;
   bool only_gradients = false;     // against differences, by the reference evaluator; nothing is compiled
   std::size_t most_failures = 20;  // then it ends
@@ -30,7 +31,8 @@ struct Campaign {
 };
 
 /// The graph of that number: what it is for, and how it is run, follow from the numbers alone.
-Case make_case(std::uint64_t seed, std::uint64_t number, bool special, bool smooth, std::uint64_t share = 9);
+Case make_case(std::uint64_t seed, std::uint64_t number, bool special, bool smooth, std::uint64_t share = 9,
+               std::uint64_t loops = 6);
 /// Whether that graph is for gradients.
 bool is_smooth(std::uint64_t number, bool special);
 /// The settings of a batch. The first runs on the CPU with all rules.

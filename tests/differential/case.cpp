@@ -1,6 +1,8 @@
 #include "case.hpp"
 
+#include <algorithm>
 #include <cstring>
+#include <deque>
 #include <map>
 
 #include "builder/node.hpp"
@@ -19,9 +21,35 @@ void mark_order(std::string_view op, Operands& operands) {
   if (!order.is_constant()) order = ct::undefined_grad(order);
 }
 
+/// The results of a row with several; those made last are kept, so that steps that are one loop share it.
+const std::vector<Variable>& make_all(const Step& step, const Operands& given) {
+  struct Made {
+    const Row* row;
+    Parameters p;
+    Operands operands;
+    std::vector<Variable> results;
+  };
+  static auto& last = *new std::deque<Made>;
+  constexpr std::size_t kept = 32;
+  const auto same = [](const Variable& a, const Variable& b) { return a.node() == b.node(); };
+  for (const Made& made : last) {
+    if (made.row == step.row && made.p.recipe == step.p.recipe && made.p.n == step.p.n &&
+        std::ranges::equal(made.operands, given, same))
+      return made.results;
+  }
+  std::vector<Variable> results = step.row->make_all(given, step.p);
+  if (last.size() == kept) last.pop_front();
+  last.push_back({step.row, step.p, given, std::move(results)});
+  return last.back().results;
+}
+
 }  // namespace
 
 Variable make(const Step& step, const Operands& given) {
+  if (step.row->make_all != nullptr) {
+    const std::vector<Variable>& results = make_all(step, given);
+    return step.p.pick < results.size() ? results[step.p.pick] : Variable();
+  }
   if (step.row->op == nullptr) return step.row->make(given, step.p);
   Operands operands = given;
   mark_order(step.row->op->name, operands);

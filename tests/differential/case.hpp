@@ -8,6 +8,7 @@
 #include "expr/op.hpp"
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -20,6 +21,8 @@ using ct::Array;
 using ct::DType;
 using ct::Variable;
 
+struct Recipe;  // of a loop (loops.hpp)
+
 /// What a step is given besides its operands.
 struct Parameters {
   std::vector<int> list;        // axes, patterns
@@ -27,6 +30,8 @@ struct Parameters {
   std::vector<double> real;
   DType dtype = DType::float32;
   ct::expr::Attrs attrs;  // of an op that is applied as it is
+  std::shared_ptr<const Recipe> recipe;
+  std::size_t pick = 0;  // which of several results
 };
 
 using Operands = std::vector<Variable>;
@@ -40,6 +45,8 @@ struct Row {
   Variable (*make)(const Operands& in, const Parameters& p) = nullptr;
   std::string_view code = "";        // the text of `make`: C++ with in[0], p.list, p.n[0], p.real[0], p.dtype
   const ct::expr::Op* op = nullptr;  // applied as it is, where there is no `make`
+  /// Of a row with several results, of which a step is one: steps with equal operands share them.
+  std::vector<Variable> (*make_all)(const Operands& in, const Parameters& p) = nullptr;
 };
 
 struct Step {

@@ -6,12 +6,16 @@
 #include <array>
 #include <set>
 
+#include "base/device_name.hpp"
 #include "builder/import.hpp"
 #include "builder/node.hpp"
 #include "fuse/program.hpp"
+#include "plan/loop_form.hpp"
 #include "plan/plan.hpp"
+#include "rewrite/loops.hpp"
 #include "rewrite/pipeline.hpp"
 #include "rewrite/place.hpp"
+#include "rewrite/placed_loops.hpp"
 
 namespace differential {
 namespace {
@@ -36,6 +40,12 @@ void note_kernels(const ct::fuse::Program& program, Names& names) {
       if (call.product->left_transposed || call.product->right_transposed) names.insert("product of a transpose");
     }
     if (call.transfer) names.insert("transfer");
+    if (call.loop) {
+      const ct::fuse::Program& body = *call.loop->body;
+      const bool at_once = ct::plan::why_by_steps(body, ct::plan::make_plan(body)).empty();
+      names.insert(at_once ? "loop as one launch" : "loop step by step");
+    }
+    if (call.branch) names.insert("branch");
     if (call.routine) names.insert(fmt::format("routine {}", program.graph.arena.op(call.routine->result).name));
     if (!call.kernel) continue;
     const ct::kernel::Kernel& kernel = *call.kernel->kernel;
@@ -114,13 +124,21 @@ void Coverage::observe(const Prepared& p, bool fast_compile) {
                                  p.built.nodes[static_cast<std::size_t>(update.value)]);
   }
   ct::expr::Graph graph = ct::builder::import(request).graph;
-  const auto note = [&](const ct::rewrite::GroupReport& report, const ct::expr::Graph& now) {
-    note_ops(now, op_names);
+  const auto note_rules = [&](const ct::rewrite::GroupReport& report) {
     for (const auto& [rule, fired] : report.fired) {
       if (fired > 0) rule_names.insert(fmt::format("{}/{}", report.group, rule));
     }
   };
-  ct::rewrite::run(graph, {.special_values = !p.test.special, .optimizer = "fast_run"}, note);
+  const auto note = [&](const ct::rewrite::GroupReport& report, const ct::expr::Graph& now) {
+    note_ops(now, op_names);
+    note_rules(report);
+  };
+  // Of rules in bodies, and of those on whole loops, only the reports tell.
+  std::ranges::for_each(ct::rewrite::run(graph, {.special_values = !p.test.special, .optimizer = "fast_run"}, note),
+                        note_rules);
+  ct::expr::Graph on_gpu = graph;
+  const std::vector<ct::expr::Place> places(graph.arena.size(), ct::base::parse_device("cuda0").place());
+  std::ranges::for_each(ct::rewrite::run_where_placed(on_gpu, places, {}), note_rules);
   if (fast_compile) {
     ct::expr::Graph other = ct::builder::import(request).graph;
     ct::rewrite::run(other, {.special_values = !p.test.special, .optimizer = "fast_compile"}, note);
@@ -150,11 +168,10 @@ std::size_t Coverage::median() const {
 std::size_t Coverage::most() const { return nodes.empty() ? 0 : std::ranges::max(nodes); }
 
 std::vector<std::string> Coverage::rare_ops(std::uint64_t least) const {
-  // Of random bits, which few operands are (tests/ops/test_random.cpp); of loops and branches (test_scan.cpp,
-  // test_ifelse.cpp).
+  // Of random bits, which few operands are (tests/ops/test_random.cpp).
   static const std::set<std::string_view> elsewhere = {
-      "philox_low",       "philox_high",    "unit32",          "unit64", "normal32", "normal64", "random_below",
-      "sample_log_gamma", "sample_poisson", "sample_binomial", "loop",   "ifelse",   "branch"};
+      "philox_low", "philox_high",  "unit32",           "unit64",         "normal32",
+      "normal64",   "random_below", "sample_log_gamma", "sample_poisson", "sample_binomial"};
   std::vector<std::string> rare;
   for (const ct::expr::Op* op : ct::expr::all_ops()) {
     if (op->kind == Kind::Leaf || elsewhere.contains(op->name)) continue;
@@ -172,12 +189,15 @@ std::vector<std::string> Coverage::rare_ops(std::uint64_t least) const {
 std::vector<std::string> Coverage::silent_rules() const {
   std::vector<std::string> silent;
   std::set<std::string> seen;
-  for (const ct::rewrite::Group& group : ct::rewrite::groups()) {
-    for (const ct::rewrite::Rule& rule : group.rules) {
-      const std::string name = fmt::format("{}/{}", group.name, rule.name);
+  const auto look_at = [&](std::string_view group, std::span<const ct::rewrite::Rule> of) {
+    for (const ct::rewrite::Rule& rule : of) {
+      const std::string name = fmt::format("{}/{}", group, rule.name);
       if (!rules.contains(name) && seen.insert(name).second) silent.push_back(name);
     }
-  }
+  };
+  for (const ct::rewrite::Group& group : ct::rewrite::groups()) look_at(group.name, group.rules);
+  look_at("loops", ct::rewrite::loop_rules());
+  look_at("placed loops", ct::rewrite::placed_loop_rules());
   return silent;
 }
 
@@ -199,7 +219,8 @@ std::vector<std::string> Coverage::missing_kernels() const {
     if (op->routine != nullptr) want(kernels, fmt::format("routine {}", op->name));
   }
   for (const std::string_view step :
-       {"product", "product that adds", "product of a transpose", "group of kernels", "in place", "several segments"})
+       {"product", "product that adds", "product of a transpose", "group of kernels", "in place", "several segments",
+        "loop as one launch", "loop step by step", "branch"})
     want(kernels, std::string(step));
   return missing;
 }

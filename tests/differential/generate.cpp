@@ -308,6 +308,7 @@ Case Generator::run() {
   operand(float_dtype, 1, 2);
   for (const Row* row : profile_.deal) try_row(*row);
   for (const ct::rewrite::Rule* rule : profile_.patterns) plant(*this, *rule);
+  if (profile_.loop != nullptr) try_row(*profile_.loop);
   for (int attempt = 0; attempt < 60; ++attempt) {
     std::size_t steps = 0;
     for (const Node& node : case_.nodes) steps += node.is_leaf() ? 0 : 1;

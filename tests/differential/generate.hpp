@@ -22,6 +22,7 @@ struct Profile {
   bool smooth = false;                             // float64 throughout, for gradients against differences
   std::vector<const Row*> deal;                    // rows that it must try
   std::vector<const ct::rewrite::Rule*> patterns;  // rules whose left side it must try to hold
+  const Row* loop = nullptr;                       // of loop_rows()
   std::size_t steps = 14;                          // that it has at least
 };
 

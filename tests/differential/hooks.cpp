@@ -56,6 +56,14 @@ Text emit(const Part& part, Target target) {
   if (hooks().part) hooks().part(part);
   return text;
 }
+
+Text emit_loop(const LoopParts& loop, Target target) {
+  static const auto original =
+      next<Text(const LoopParts&, Target)>("_ZN6croton7codegen9emit_loopERKNS0_9LoopPartsENS0_6TargetE");
+  Text text = original(loop, target);
+  if (hooks().loop_text) hooks().loop_text(text.code);
+  return text;
+}
 }  // namespace codegen
 
 namespace plan {

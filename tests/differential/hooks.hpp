@@ -18,6 +18,7 @@ struct Hooks {
   std::function<const croton::expr::Op*(const croton::expr::Op*)> op;
   std::function<std::string(std::string)> prelude;                  // of every kernel
   std::function<void(std::string&, croton::codegen::Target)> text;  // of one kernel
+  std::function<void(std::string&)> loop_text;                      // of a loop that is one launch
   std::function<void(const croton::codegen::Part&)> part;           // of which a text is made
   std::function<void(croton::plan::Plan&)> plan;
   const std::vector<croton::rewrite::Group>* groups = nullptr;

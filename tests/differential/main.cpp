@@ -22,7 +22,8 @@ namespace {
 using namespace differential;
 
 constexpr std::string_view usage =
-    "croton_differential [--graphs N] [--first N] [--seed N] [--jobs N] [--batch N] [--share N] [--simulate 0|1]\n"
+    "croton_differential [--graphs N] [--first N] [--seed N] [--jobs N] [--batch N] [--share N] [--loops N]\n"
+    "                    [--simulate 0|1]\n"
     "                    [--report FILE.json] [--every-rule 0|1] [--most-failures N] [--shrink N] [--only-gradients "
     "0|1]\n"
     "croton_differential --planted N [--seed N]            finds the planted bugs, each among N graphs at most\n"
@@ -58,6 +59,8 @@ Arguments parse(int argc, char** argv) {
       a.campaign.batch = std::max<std::uint64_t>(1, number);
     else if (name == "--share")
       a.campaign.share = std::max<std::uint64_t>(1, number);
+    else if (name == "--loops")
+      a.campaign.loops = std::max<std::uint64_t>(1, number);
     else if (name == "--simulate")
       a.campaign.simulate = number != 0;
     else if (name == "--every-rule")
@@ -131,12 +134,13 @@ Report run_in_processes(const Arguments& a) {
 }
 
 int show(const Arguments& a) {
-  const Failure as_if{make_case(a.campaign.seed, a.show, false, is_smooth(a.show, false), a.campaign.share),
-                      {"run", "mode=run", Freedom::special},
-                      Fault::value,
-                      "a graph",
-                      0,
-                      0};
+  const Failure as_if{
+      make_case(a.campaign.seed, a.show, false, is_smooth(a.show, false), a.campaign.share, a.campaign.loops),
+      {"run", "mode=run", Freedom::special},
+      Fault::value,
+      "a graph",
+      0,
+      0};
   std::cout << program_of(as_if);
   return 0;
 }

@@ -55,6 +55,14 @@ void change_template(const std::string& from, const std::string& to) {
   };
 }
 
+/// Every place of `from` in the text of loops.
+void change_loops(const std::string& from, const std::string& to) {
+  hooks().loop_text = [from, to](std::string& text) {
+    for (std::size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size())
+      text.replace(at, from.size(), to);
+  };
+}
+
 /// The first two strides of every operand that has two stand for each other, on the GPU.
 void exchange_strides(std::string& text, ct::codegen::Target target) {
   if (target != ct::codegen::Target::cuda) return;
@@ -148,6 +156,20 @@ const Bug bugs[] = {
      }},
     // -- text of kernels
     {"two strides are exchanged", [] { hooks().text = exchange_strides; }},
+    // -- loops
+    {"products in loops are subtracted",
+     [] { change_template("sum[r][v] += left * right[v];", "sum[r][v] -= left * right[v];"); }},
+    {"the columns behind the last vector lack a term",
+     [] {
+       change_template("for (index l = 0; l < p.k; ++l) sum += a[r", "for (index l = 0; l + 1 < p.k; ++l) sum += a[r");
+     }},
+    {"products in loops leave out the last row",
+     [] { change_template("for (; i < p.n0; ++i) product_rows", "for (; i + 1 < p.n0; ++i) product_rows"); }},
+    {"a state's rows go round a place too early",
+     [] { change_template("return slot + 1 < slots ? slot + 1 : 0;", "return slot + 2 < slots ? slot + 1 : 0;"); }},
+    {"loops leave out the last step", [] { change_loops("t < p.count", "t + 1 < p.count"); }},
+    {"a share of rows begins where the one before does", [] { change_loops("share * p.rows", "share / 2 * p.rows"); }},
+    {"a loop goes on behind its last step", [] { change_loops("if (last) {", "if (last && t > 1) {"); }},
     // -- rules
     {"x + (-y) becomes x + y",
      [] { change_rule("add-neg", [](ct::rewrite::Rule& r) { r.text = "add(x, neg(y)) => add(x, y)"; }); }},

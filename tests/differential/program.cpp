@@ -8,6 +8,7 @@
 
 #include "builder/node.hpp"
 #include "expr/evaluate.hpp"
+#include "loops.hpp"
 
 namespace differential {
 namespace {
@@ -98,6 +99,7 @@ std::string attrs_text(const ct::expr::Attrs& attrs) {
 }  // namespace
 
 std::string call_text(const Step& step, const std::vector<std::string>& operands) {
+  if (step.row->make_all != nullptr) return fmt::format("{}[{}]", results_text(step, operands), step.p.pick);
   std::string text(step.row->code);
   if (const ct::expr::Op* op = step.row->op) {
     std::string list;
@@ -129,6 +131,7 @@ std::string program_of(const Failure& failure) {
   Prepared p = prepare(test);
   std::string leaves, steps, inputs, arguments, outputs, updates;
   std::vector<std::string> names;
+  std::map<std::string, std::string> several;  // name of what a call gives
   bool internal = false;
   for (std::size_t i = 0; i < test.nodes.size(); ++i) {
     const Node& node = test.nodes[i];
@@ -153,6 +156,13 @@ std::string program_of(const Failure& failure) {
         internal || (node.step.row->op != nullptr && (node.step.row->op->map == nullptr || !node.step.p.attrs.empty()));
     std::vector<std::string> operands;
     for (const int input : node.step.inputs) operands.push_back(names[static_cast<std::size_t>(input)]);
+    if (node.step.row->make_all != nullptr) {
+      const std::string call = results_text(node.step, operands);
+      const auto [at, is_new] = several.try_emplace(call, fmt::format("r{}", i));
+      if (is_new) steps += fmt::format("  const std::vector<ct::Variable> {} = {};\n", at->second, call);
+      steps += fmt::format("  const ct::Variable {} = {}[{}];\n", names[i], at->second, node.step.p.pick);
+      continue;
+    }
     steps += fmt::format("  const ct::Variable {} = {};\n", names[i], call_text(node.step, operands));
   }
   for (const int output : test.outputs)

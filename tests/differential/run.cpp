@@ -10,6 +10,7 @@
 #include "builder/import.hpp"
 #include "builder/node.hpp"
 #include "expr/evaluate.hpp"
+#include "ops/loop.hpp"
 #include "random.hpp"
 
 namespace differential {
@@ -83,9 +84,11 @@ std::optional<Failure> compare_all(Prepared& p, const Setting& setting, const Re
 }
 
 /// Products may be a library's, whose bits depend on where its operands lie; so does what products feed.
-bool has_product(const Prepared& p) {
-  return std::ranges::any_of(ct::builder::topological_order(p.roots),
-                             [](const ct::builder::Node* node) { return node->op->kind == ct::expr::Kind::Contract; });
+bool has_product(const std::vector<Variable>& roots) {
+  return std::ranges::any_of(ct::builder::topological_order(roots), [](const ct::builder::Node* node) {
+    return node->op->kind == ct::expr::Kind::Contract ||
+           (node->op->kind == ct::expr::Kind::Loop && has_product(ct::ops::loop_source(*node).outputs));
+  });
 }
 
 /// What is sent from device to device is stored, and 16 bits are rounded when they are stored.
@@ -97,7 +100,7 @@ bool sends_halves(const Prepared& p) {
 }
 
 std::optional<Failure> compare_bits(const Prepared& p, const Setting& setting, const Results& a, const Results& b) {
-  if (has_product(p) || sends_halves(p)) return std::nullopt;
+  if (has_product(p.roots) || sends_halves(p)) return std::nullopt;
   for (std::size_t i = 0; i < a.size(); ++i) {
     if (!same_bits(a[i], b[i]))
       return Failure{p.test, setting, Fault::bits, "the simulator's bits are not the CPU's", static_cast<int>(i), 0};

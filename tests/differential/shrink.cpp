@@ -5,6 +5,7 @@
 #include <set>
 
 #include "builder/node.hpp"
+#include "loops.hpp"
 
 namespace differential {
 namespace {
@@ -20,6 +21,7 @@ class Shrinker {
       fewer_roots();
       cut();
       bypass();
+      simpler_bodies();
       plain_leaves();
       smaller_sizes();
       simpler_numbers();
@@ -45,7 +47,10 @@ class Shrinker {
 
   std::size_t size() const {
     std::size_t total = best_.test.nodes.size() * 1000;
-    for (const Node& node : best_.test.nodes) total += static_cast<std::size_t>(node.leaf.value.size());
+    for (const Node& node : best_.test.nodes) {
+      total += static_cast<std::size_t>(node.leaf.value.size());
+      if (!node.is_leaf() && node.step.p.recipe) total += 100 * node.step.p.recipe->lines.size();
+    }
     return total;
   }
 
@@ -116,6 +121,23 @@ class Shrinker {
         std::ranges::replace(test.outputs, static_cast<int>(i), instead);
         if (test.nodes[static_cast<std::size_t>(test.outputs.empty() ? 0 : test.outputs[0])].is_leaf()) continue;
         if (accept(test)) break;
+      }
+    }
+  }
+
+  /// Of loops: lines of the body, and what else a loop may have.
+  void simpler_bodies() {
+    for (std::size_t i = 0; i < best_.test.nodes.size(); ++i) {
+      for (std::size_t k = 0; i < best_.test.nodes.size() && attempts_ > 0; ++k) {
+        const auto recipe = best_.test.nodes[i].step.p.recipe;
+        if (!recipe) break;
+        const auto all = simpler(*recipe);
+        if (k >= all.size()) break;
+        Case test = best_.test;
+        for (Node& node : test.nodes) {
+          if (node.step.p.recipe == recipe) node.step.p.recipe = all[k];
+        }
+        if (accept(test)) --k;
       }
     }
   }

@@ -7,9 +7,11 @@
 #include <cstring>
 #include <limits>
 #include <set>
+#include <utility>
 
 #include "builder/node.hpp"
 #include "expr/evaluate.hpp"
+#include "ops/loop.hpp"
 #include "random.hpp"
 
 namespace differential {
@@ -88,6 +90,7 @@ OpError error_of(const ct::expr::Op& op, DType dtype, bool complex) {
     case Kind::Check:
     case Kind::Transfer:
     case Kind::Leaf:
+    case Kind::Branch:
       return {};
     case Kind::Generate:
       return {1, 0};
@@ -369,6 +372,10 @@ class Runs {
 
   void run(const ct::builder::Node& node) {
     NodeState& state = states_[&node];
+    if (node.op->kind == Kind::Loop) {
+      run_loop(node, state);
+      return;
+    }
     if (node.op->kind == Kind::Leaf) {
       const auto leaf = leaves_.find(&node);
       state.truth = leaf != leaves_.end() ? leaf->second : node.value;
@@ -589,10 +596,120 @@ class Runs {
     }
   }
 
+  /// The results of one loop have one body and equal inputs.
+  using LoopKey = std::pair<const void*, std::vector<const ct::builder::Node*>>;
+  /// What a loop's body gave, step by step.
+  struct Steps {
+    std::vector<std::vector<NodeState>> given;
+    bool lost = false;
+  };
+
+  /// The steps of a loop, one after the other: in each the nodes of the body are computed and moved as those of the
+  /// graph are, so that errors pass from step to step as they do.
+  const Steps& steps_of(const ct::builder::Node& node, const ct::expr::Loop& loop) {
+    std::vector<const ct::builder::Node*> key;
+    std::vector<const NodeState*> from;
+    for (const Variable& input : node.inputs) {
+      key.push_back(input.node());
+      from.push_back(&states_.at(input.node()));
+    }
+    const ct::ops::LoopSource& source = ct::ops::loop_source(node);
+    const auto [at, is_new] = loops_.try_emplace(LoopKey(&source, key));
+    Steps& steps = at->second;
+    if (!is_new) return steps;
+    const auto number = [](const Array& array) { return ct::expr::element_of(array, 0).i; };
+    const NodeState& count = *from[ct::expr::Loop::steps_input];
+    steps.lost = std::ranges::any_of(from, [](const NodeState* operand) { return operand->lost; }) ||
+                 std::ranges::any_of(count.runs, [&](const Array& run) { return number(run) != number(count.truth); });
+    const std::int64_t n = number(count.truth);
+    const auto row_of = [](const NodeState& of, std::int64_t row) {
+      NodeState state;
+      state.truth = of.truth.row(row).contiguous();
+      for (int k = 0; k < samples; ++k)
+        state.runs[k] = same_memory(of.runs[k], of.truth) ? state.truth : of.runs[k].row(row).contiguous();
+      state.whole = is_whole(state.truth);
+      state.own = of.own;
+      return state;
+    };
+    const auto order = ct::builder::topological_order(source.outputs);
+    for (std::int64_t t = 0; t < n && !steps.lost; ++t) {
+      std::map<const ct::builder::Node*, NodeState> body;
+      const auto give = [&](std::size_t input, NodeState state) {
+        body[source.inputs[input].node()] = std::move(state);
+      };
+      for (std::size_t i = 0; i < loop.sequences; ++i)
+        give(ct::expr::Loop::element_of(i), row_of(*from[loop.sequence_input(i)], loop.position(t, n)));
+      for (std::size_t k = 0; k < loop.taps.size(); ++k) {
+        const auto& [j, offset] = loop.taps[k];
+        const std::int64_t row = t + offset - loop.rows[j];
+        give(loop.tap_of(k), row < 0 ? row_of(*from[loop.initial_input(j)], t + offset)
+                                     : steps.given[static_cast<std::size_t>(row)][ct::expr::Loop::next_row(j)]);
+      }
+      for (std::size_t k = 0; k < loop.captures; ++k) give(loop.captured(k), *from[loop.capture_input(k)]);
+      const std::set<const ct::builder::Node*> leaves = [&] {
+        std::set<const ct::builder::Node*> all;
+        for (const auto& [leaf, state] : body) all.insert(leaf);
+        return all;
+      }();
+      std::map<LoopKey, Steps> inner;  // loops in the body are others in every step
+      states_.swap(body);
+      loops_.swap(inner);
+      for (const ct::builder::Node* each : order) {
+        if (!leaves.contains(each)) run(*each);
+      }
+      std::vector<NodeState>& given = steps.given.emplace_back();
+      for (const Variable& output : source.outputs) given.push_back(states_.at(output.node()));
+      states_.swap(body);
+      loops_.swap(inner);
+      steps.lost = std::ranges::any_of(given, [](const NodeState& state) { return state.lost; });
+      if (!loop.until || steps.lost) continue;
+      const NodeState& condition = given[loop.condition()];
+      const auto ends = [](const Array& value) { return value.as_double(0) != 0; };
+      steps.lost =
+          std::ranges::any_of(condition.runs, [&](const Array& run) { return ends(run) != ends(condition.truth); });
+      if (ends(condition.truth)) break;
+    }
+    return steps;
+  }
+
+  void run_loop(const ct::builder::Node& node, NodeState& state) {
+    const ct::expr::Loop loop(node.attrs, node.inputs.size());
+    const Steps& steps = steps_of(node, loop);
+    std::vector<const NodeState*> from;
+    std::vector<Array> inputs;
+    for (const Variable& input : node.inputs) {
+      from.push_back(&states_.at(input.node()));
+      inputs.push_back(from.back()->truth);
+    }
+    state.truth = compute(node, inputs);
+    state.whole = is_whole(state.truth);
+    state.lost = steps.lost;
+    std::fill(std::begin(state.runs), std::end(state.runs), state.truth);
+    if (state.lost) return;
+    const auto result_of = [&](auto value_of) {
+      std::vector<Array> read;
+      for (const NodeState* input : from) read.push_back(value_of(*input));
+      std::vector<std::vector<Array>> given;
+      for (const auto& step : steps.given) {
+        given.emplace_back();
+        for (const NodeState& output : step) given.back().push_back(value_of(output));
+      }
+      return ct::expr::loop_result(loop, read, given, state.truth.dtype(), state.truth.shape());
+    };
+    // The evaluator's loop and the steps here are two programs.
+    if (!same_bits(result_of([](const NodeState& of) { return of.truth; }), state.truth))
+      throw ct::InternalError("the reference evaluator's loop is not what its steps give");
+    for (int k = 0; k < samples; ++k) state.runs[k] = result_of([&](const NodeState& of) { return of.runs[k]; });
+    for (const auto& step : steps.given) {
+      for (const NodeState& output : step) state.own = std::max(state.own, output.own);
+    }
+  }
+
   const NodeValues& leaves_;
   Freedom freedom_;
   Random sizes_, signs_;
   std::map<const ct::builder::Node*, NodeState> states_;
+  std::map<LoopKey, Steps> loops_;
 };
 
 std::string text_of(const Array& array, std::int64_t i) {
@@ -618,6 +735,10 @@ double largest(DType dtype) {
 }
 
 Array compute(const ct::builder::Node& node, const std::vector<Array>& inputs) {
+  if (node.op->name == "ifelse") {
+    const std::size_t index = static_cast<std::size_t>(node.attrs.integer("index"));
+    return inputs[1 + index + (inputs[0].as_double(0) != 0 ? 0 : (inputs.size() - 1) / 2)];
+  }
   ct::expr::Graph graph;
   std::vector<ct::expr::NodeId> operands;
   std::vector<Array> arguments;

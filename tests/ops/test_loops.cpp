@@ -91,10 +91,12 @@ TEST_CASE("a recurrent layer is one launch, forward and back", "[loops]") {
       const ct::change_flags flags(backend);
       const ct::Function forward = ct::function({built.x}, built.outputs);
       CHECK_THAT(forward.plan(), Contains("all steps in one launch") && !Contains("a step at a time"));
-      // Beside the loop: what makes zeros, and what takes the outputs out of the history.
+      // Beside the loop: what makes zeros, and what takes the outputs out of the history. On a GPU the product of the
+      // sequence lies in front.
+      const bool on_cpu = backend == "mode=run";
       CHECK(forward(x0).only().all_close(wanted[0], 1e-5, 1e-6));
-      CHECK(forward.counts().kernels <= 3);
-      CHECK(forward.counts().products == 0);
+      CHECK(forward.counts().kernels <= 4);
+      CHECK(forward.counts().products == (on_cpu ? 0 : 1));
       const ct::Function both = ct::function({built.x}, Vars{built.outputs, gradients[0], gradients[1]});
       CHECK_THAT(both.plan(), !Contains("a step at a time"));
       const ct::Outputs got = both(x0);
@@ -339,5 +341,157 @@ TEST_CASE("positions outside are found where all steps are one launch", "[loops]
     CHECK_THROWS_AS(f(bad, t0), ct::IndexError);
     CHECK(total.get_value().item<double>() == 1);
     CHECK(f(good, t0).only().all_close(wanted, 1e-12, 1e-12));
+  }
+}
+
+namespace {
+
+/// What `rules_off` makes of outputs, all that belongs to them and the reference, at several numbers of steps.
+void check_with_and_without(const std::vector<ct::In>& inputs, const Vars& outputs, const std::string& rule,
+                            const std::function<std::vector<Array>(std::int64_t steps)>& arguments,
+                            const std::function<bool(const std::string& backend)>& fires) {
+  for (const std::int64_t steps : {0, 1, 6}) {
+    const std::vector<Array> arrays = arguments(steps);
+    const std::vector<ct::Argument> given(arrays.begin(), arrays.end());
+    const auto results = [&](const std::string& flags_text, bool expected) {
+      const ct::change_flags flags(flags_text);
+      const ct::Function f = ct::function(inputs, outputs);
+      const bool fired = f.rewrites().find(rule) != std::string::npos;
+      CHECK(fired == expected);
+      return f.call(given);
+    };
+    const ct::Outputs wanted = results("mode=reference,optimizer=none", false);
+    for (const std::string& backend : compiled_backends()) {
+      INFO(rule << " " << backend << " " << steps);
+      const ct::Outputs with = results(backend, fires(backend)),
+                        without = results(backend + ",rules_off=" + rule, false);
+      for (std::size_t i = 0; i < outputs.size(); ++i) {
+        // Sums of some dozen products of numbers below one in single precision.
+        CHECK(with[i].all_close(wanted[i], 1e-4, 1e-5));
+        CHECK(without[i].all_close(wanted[i], 1e-4, 1e-5));
+      }
+    }
+  }
+}
+
+bool always(const std::string&) { return true; }
+bool on_gpus(const std::string& backend) { return backend != "mode=run" && backend.find("cpu") == std::string::npos; }
+/// How often a text stands in another one.
+int times(const std::string& text, const std::string& what) {
+  int count = 0;
+  for (std::size_t at = text.find(what); at != text.npos; at = text.find(what, at + 1)) ++count;
+  return count;
+}
+
+}  // namespace
+
+TEST_CASE("loops that do not need each other run as one", "[loops]") {
+  const Variable x = ct::ftensor3("x"), v = ct::fmatrix("v"), w = ct::fmatrix("w");
+  const Variable zeros = ct::zeros({x.shape(1), 4}, DType::float32);
+  const auto layer = [&](const Variable& sequence, const Variable& matrix) {
+    return ct::scan([&](const Vars& in) { return Step(ct::tanh(in[0] + ct::dot(in[1], matrix))); }, {sequence}, {zeros})
+        .outputs[0];
+  };
+  const auto values = [](std::int64_t steps) {
+    Array x0 = reals({steps, 3, 4}, 21);
+    if (steps > 1) x0.at<float>(1, 2, 3) = NAN;
+    return std::vector<Array>{x0, reals({4, 4}, 22), reals({4, 4}, 23)};
+  };
+  const Variable reversed = x[ct::slice({}, {}, -1)];
+  SECTION("two over one sequence, with gradients") {
+    const Variable a = layer(x, v), b = layer(x, w);
+    const Variable loss = ct::sum(a * a) + ct::sum(b * a);
+    Vars outputs{a, b};
+    for (const Variable& gradient : ct::grad(loss, {v, w, x})) outputs.push_back(gradient);
+    check_with_and_without({x, v, w}, outputs, "loop-merged", values, always);
+    const ct::change_flags flags("mode=run");
+    const ct::Function f = ct::function({x, v, w}, {a, b});
+    CHECK(times(f.plan(), "loop(") == 1);
+    CHECK_THAT(f.plan(), Contains("all steps in one launch"));
+  }
+  SECTION("both directions: one launch on a GPU; a CPU would gain nothing") {
+    check_with_and_without({x, v, w}, {layer(x, v), layer(reversed, w)}, "loop-merged", values, on_gpus);
+  }
+  SECTION("one needs the other") {
+    check_with_and_without({x, v, w}, {layer(layer(x, v) + x, w)}, "loop-merged", values,
+                           [](const std::string&) { return false; });
+  }
+  SECTION("pairs that need each other crosswise: one pair merges") {
+    // a needs nothing, b needs a; c needs nothing, d needs c. With a and d merged, b and c must not.
+    const Variable a = layer(x, v), b = layer(x + a, w), c = layer(x, w), d = layer(x + c, v);
+    check_with_and_without({x, v, w}, {a, b, c, d}, "loop-merged", values, always);
+  }
+  SECTION("states with their own numbers of rows, taps, sums and captured values") {
+    const Variable start = ct::zeros({2, x.shape(1), 4}, DType::float32);
+    const ScanResult both =
+        ct::scan([&](const Vars& in) { return Step{in[1] + in[0] * in[2], ct::dot(in[0], v) + in[3]}; }, {x},
+                 {{start, {-1, -2}}, zeros});
+    check_with_and_without({x, v, w}, {both.outputs[0], both.outputs[1][ct::slice(-2)], layer(x, w)}, "loop-merged",
+                           values, always);
+  }
+  SECTION("a condition to stop keeps loops apart") {
+    const Variable stopped =
+        ct::scan([&](const Vars& in) { return ct::until({in[0] + in[1]}, ct::sum(in[1]) > 3.F); }, {x}, {zeros})
+            .outputs[0];
+    check_with_and_without({x, v, w}, {stopped, layer(x, v), ct::dot(stopped, w)}, "loop-merged", values,
+                           [](const std::string&) { return false; });
+  }
+}
+
+TEST_CASE("products of sequences are done in front of a loop where that pays", "[loops]") {
+  const auto build = [](const Variable& x, const Variable& w, const Variable& u) {
+    return ct::scan(
+               [&](const Vars& in) { return Step(ct::tanh(ct::dot(ct::tanh(in[0]) * 2.F, w) + ct::dot(in[1], u))); },
+               {x}, {ct::zeros({x.shape(1), 4}, DType::float32)})
+        .outputs[0];
+  };
+  const Variable x = ct::ftensor3("x"), w = ct::fmatrix("w"), u = ct::fmatrix("u");
+  const auto with_gradients = [&](const Variable& of, const Variable& out) {
+    Vars outputs{out};
+    for (const Variable& gradient : ct::grad(ct::sum(ct::sqr(out)), {of, w, u})) outputs.push_back(gradient);
+    return outputs;
+  };
+  const auto values = [](std::int64_t steps) {
+    return std::vector<Array>{reals({steps, 2, 5}, 31), reals({5, 4}, 32), reals({4, 4}, 33)};
+  };
+  SECTION("rows of any number: on a GPU") {
+    const std::string rule = "loop-products-in-front";
+    check_with_and_without({x, w, u}, with_gradients(x, build(x, w, u)), rule, values, on_gpus);
+  }
+  SECTION("few rows: everywhere") {
+    const Variable few = ct::variable({DType::float32, {ct::unknown_size, 2, ct::unknown_size}}, "few");
+    const std::string rule = "loop-products-in-front";
+    check_with_and_without({few, w, u}, with_gradients(few, build(few, w, u)), rule, values, always);
+  }
+  SECTION("a large matrix: everywhere, and the loop is one launch") {
+    const SharedVariable large = ct::shared(reals({700, 500}, 34), {.name = "large"});
+    const Variable out = ct::scan([&](const Vars& in) { return Step(0.5F * in[1] + ct::dot(in[0], large)); }, {x},
+                                  {ct::zeros({x.shape(1), 500}, DType::float32)})
+                             .outputs[0];
+    check_with_and_without(
+        {x}, {out}, "loop-products-in-front",
+        [](std::int64_t steps) { return std::vector<Array>{reals({steps, 2, 700}, 31)}; }, always);
+    const ct::change_flags flags("mode=run");
+    const ct::Function f = ct::function({x}, out);
+    CHECK(f(reals({9, 2, 700}, 31)).only().shape() == Sizes{9, 2, 500});
+    CHECK(f.counts().products == 1);
+  }
+  SECTION("a layer that only gives back is done behind") {
+    const Variable b = ct::fvector("b");
+    const ScanResult scan = ct::scan(
+        [&](const Vars& in) {
+          const Variable h = ct::tanh(in[0] + ct::dot(in[1], u));
+          return Step{h, ct::nnet::softmax(ct::dot(h, w) + b)};
+        },
+        {x}, {ct::zeros({x.shape(1), 5}, DType::float32), std::nullopt});
+    const Variable out = scan.outputs[1];
+    Vars outputs{out};
+    for (const Variable& gradient : ct::grad(ct::sum(out * out), {x, w, b})) outputs.push_back(gradient);
+    check_with_and_without(
+        {x, w, u, b}, outputs, "loop-products-behind",
+        [](std::int64_t steps) {
+          return std::vector<Array>{reals({steps, 2, 5}, 31), reals({5, 4}, 32), reals({5, 5}, 33), reals({4}, 34)};
+        },
+        on_gpus);
   }
 }

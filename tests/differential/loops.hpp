@@ -1,0 +1,39 @@
+// Loops and lazy branches for random graphs. A loop is a recipe: a list of steps, as a graph is, over what the body is
+// given, so that bodies are made, printed and reduced as graphs are; a line of a body may be a loop again.
+#pragma once
+
+#include "case.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace differential {
+
+/// A scan. Its operands: sequences, initial values of the outputs that are fed back, captures, the number of steps.
+struct Recipe {
+  std::vector<std::vector<int>> sequence_taps;
+  std::vector<std::vector<int>> output_taps;  // of each output; empty: it is not fed back
+  int captures = 0;
+  bool by_name = true;      // captures are among the non_sequences; else the body takes them from outside
+  bool counts = false;      // the last operand is the number of steps
+  std::int64_t steps = -1;  // ... or that, if it is not -1
+  bool backwards = false;
+  std::int64_t truncate = -1;
+  std::vector<Step> lines;  // inputs: first what the body is given, then lines
+  std::vector<int> outputs;
+  int until = -1;  // -1: none
+
+  std::size_t given() const;
+};
+
+/// Rows that put a loop or a branch into a graph, with what follows it.
+const std::vector<const Row*>& loop_rows();
+
+/// All results of a step whose row has several.
+std::string results_text(const Step& step, const std::vector<std::string>& operands);
+/// The recipe with a part less; none behind the last one.
+std::vector<std::shared_ptr<const Recipe>> simpler(const Recipe& recipe);
+
+}  // namespace differential
