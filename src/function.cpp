@@ -114,22 +114,24 @@ void check_update(const Variable& target, const Variable& value, Where where) {
     throw TypeError(fmt::format("{}: an update must change a shared variable, but {}", in_line(where),
                                 target.defined() ? describe(target) : "the variable is empty"));
   }
-  if (!value.defined()) throw TypeError(fmt::format("{}: the update of {} is empty", in_line(where), describe(target)));
+  if (!value.defined())
+    throw TypeError(fmt::format("{}: {}, but its update is empty", in_line(where), describe(target)));
   if (target.dtype() != value.dtype()) {
     throw TypeError(
-        fmt::format("{}: the update of {} has dtype {}; it must be {}: set floatX={}, or cast it with astype to {}",
+        fmt::format("{}: {}, but its update has dtype {}; it must be {}: set floatX={}, or cast it with astype to {}",
                     in_line(where), describe(target), name_of(value.dtype()), name_of(target.dtype()),
                     name_of(target.dtype()), name_of(target.dtype())));
   }
   if (target.rank() != value.rank()) {
-    throw TypeError(fmt::format("{}: the update of {} has {} dimension(s), not {}", in_line(where), describe(target),
+    throw TypeError(fmt::format("{}: {}, but its update has {} dimension(s), not {}", in_line(where), describe(target),
                                 value.rank(), target.rank()));
   }
   for (int axis = 0; axis < target.rank(); ++axis) {
     if (value.type().broadcasts(static_cast<std::size_t>(axis)) &&
         !target.type().broadcasts(static_cast<std::size_t>(axis))) {
-      throw TypeError(fmt::format("{}: the update of {} is {}: its broadcastable axis {} does not fit the variable's",
-                                  in_line(where), describe(target), value.type().to_string(), axis));
+      throw TypeError(
+          fmt::format("{}: {}, but its update is {}: the broadcastable axis {} of that does not fit the variable's",
+                      in_line(where), describe(target), value.type().to_string(), axis));
     }
   }
 }

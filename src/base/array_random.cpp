@@ -7,21 +7,16 @@
 #include <cmath>
 #include <numbers>
 
+#include "base/splitmix64.hpp"
+
 namespace croton {
 namespace {
 
-/// SplitMix64 (Steele, Lea and Flood 2014, Fast splittable pseudorandom number generators).
-class SplitMix64 {
+class Generator {
  public:
-  explicit SplitMix64(std::uint64_t seed) : state_(seed) {}
+  explicit Generator(std::uint64_t seed) : state_(seed) {}
 
-  std::uint64_t next() {
-    state_ += 0x9E3779B97F4A7C15u;
-    std::uint64_t z = state_;
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
-    return z ^ (z >> 31);
-  }
+  std::uint64_t next() { return base::splitmix64(state_ += base::splitmix64_step); }
 
   /// In [0, 1), a multiple of 2^-53.
   double uniform() { return static_cast<double>(next() >> 11) * 0x1p-53; }
@@ -35,14 +30,14 @@ Array converted(Array numbers, DType dtype) { return dtype == DType::float64 ? n
 }  // namespace
 
 Array Array::uniform(DType dtype, Sizes shape, std::uint64_t seed, double lo, double hi) {
-  SplitMix64 generator(seed);
+  Generator generator(seed);
   Array numbers = empty(DType::float64, std::move(shape));
   for (double& number : numbers.data<double>()) number = lo + (hi - lo) * generator.uniform();
   return converted(std::move(numbers), dtype);
 }
 
 Array Array::normal(DType dtype, Sizes shape, std::uint64_t seed) {
-  SplitMix64 generator(seed);
+  Generator generator(seed);
   Array numbers = empty(DType::float64, std::move(shape));
   const std::span<double> values = numbers.data<double>();
   for (std::size_t i = 0; i < values.size(); i += 2) {

@@ -13,6 +13,7 @@
 #include <random>
 
 #include "base/config.hpp"
+#include "base/splitmix64.hpp"
 #include "builder/gradient_context.hpp"
 #include "ops/draw_request.hpp"
 #include "ops/draw_states.hpp"
@@ -21,15 +22,12 @@
 namespace croton {
 namespace {
 
+using base::splitmix64;
 using builder::number;
 
-/// SplitMix64 (Steele, Lea and Flood 2014): a bijection of 64 bits.
-std::uint64_t mixed(std::uint64_t x) {
-  x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9u;
-  x = (x ^ (x >> 27)) * 0x94D049BB133111EBu;
-  return x ^ (x >> 31);
+std::uint64_t key_of(std::uint64_t seed, std::uint64_t draw) {
+  return splitmix64(seed + (draw + 1) * base::splitmix64_step);
 }
-std::uint64_t key_of(std::uint64_t seed, std::uint64_t draw) { return mixed(seed + (draw + 1) * 0x9E3779B97F4A7C15u); }
 
 Array state_of(std::uint64_t key, std::uint64_t count) { return Array{key, count}; }
 
@@ -309,7 +307,7 @@ void RandomStreams::seed(std::uint64_t seed) {
 
 RandomStreams RandomStreams::independent(std::uint64_t number, Where where) const {
   const std::lock_guard lock(shared_->mutex);
-  return RandomStreams(mixed(mixed(shared_->seed) + number), where);
+  return RandomStreams(splitmix64(splitmix64(shared_->seed) + number), where);
 }
 
 Array RandomStreams::state() const {
