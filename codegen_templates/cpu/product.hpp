@@ -13,12 +13,13 @@ struct MatrixProduct {
   index a_row, a_k, b_k, b_column, c_row;
 };
 
+// Tiles that fill the registers, of 32 or 16 vectors: sums, one part of a row of b, and one element of a.
 #if defined(__AVX512F__)
-constexpr int vector_bytes = 64, tile_rows = 8;
+constexpr int vector_bytes = 64, tile_rows = 8, tile_vectors = 2;
 #elif defined(__AVX__)
-constexpr int vector_bytes = 32, tile_rows = 4;
+constexpr int vector_bytes = 32, tile_rows = 4, tile_vectors = 3;
 #else
-constexpr int vector_bytes = 16, tile_rows = 4;
+constexpr int vector_bytes = 16, tile_rows = 4, tile_vectors = 2;
 #endif
 
 // A tile of `rows` rows and `vectors` vectors. Its function is a real one: sixteen of them inline are slow to compile.
@@ -58,6 +59,8 @@ __attribute__((noinline)) static void product_rows(const MatrixProduct<T>& p, co
   constexpr int width = vector_bytes / int(sizeof(T));
   index j = 0;
   if (p.b_column == 1) {
+    for (; j + tile_vectors * width <= p.columns; j += tile_vectors * width)
+      product_tile<T, rows, tile_vectors>(a, p.a_row, p.a_k, p.p1 + j, p.b_k, c + j, p.c_row, p.k);
     for (; j + 2 * width <= p.columns; j += 2 * width)
       product_tile<T, rows, 2>(a, p.a_row, p.a_k, p.p1 + j, p.b_k, c + j, p.c_row, p.k);
     for (; j + width <= p.columns; j += width)
