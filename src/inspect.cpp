@@ -31,7 +31,8 @@ std::string Function::graph() const {
 std::string Function::plan() const {
   const auto executable = impl().placed().executable;
   const std::string loops = impl().loops_of_last_call(*executable);
-  return plan::print(executable->plan, executable->program) + (loops.empty() ? "" : "loops, as the last call ran them\n" + loops);
+  return plan::print(executable->plan, executable->program) +
+         (loops.empty() ? "" : "loops, as the last call ran them\n" + loops);
 }
 std::size_t Function::product_count() const { return impl().placed().executable->program.product_count(); }
 

@@ -114,8 +114,8 @@ class LoopEmitter {
           "      ct::split_finish(crew, part{0}::Body{{a{0}}});\n",
           i);
     }
-    return fmt::format("      ct::{}(crew, part{}::Body{{a{}}}, {});\n", kernel::name_of(part.analysis->kernel.family), i,
-                       i, points(i));
+    return fmt::format("      ct::{}(crew, part{}::Body{{a{}}}, {});\n", kernel::name_of(part.analysis->kernel.family),
+                       i, i, points(i));
   }
 
   std::string steps() const {

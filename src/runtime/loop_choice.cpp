@@ -15,8 +15,8 @@ constexpr std::int64_t most_alone = std::int64_t{1} << 18;
 // cache of 256 KiB, comes from further away every time.
 constexpr std::int64_t most_right_bytes = std::int64_t{1} << 18;
 
-// A thread adds up one element of a product, two loads a multiplication, which a library does several times as fast with
-// tiles in shared memory: beyond 2^24 multiplications (256 x 256 x 256) it wins by more than its launch costs. Few
+// A thread adds up one element of a product, two loads a multiplication, which a library does several times as fast
+// with tiles in shared memory: beyond 2^24 multiplications (256 x 256 x 256) it wins by more than its launch costs. Few
 // elements with long sums are as slow as the longest: 512 multiplications, one behind the other, take about ten
 // microseconds.
 constexpr std::int64_t most_multiplications = std::int64_t{1} << 24, longest_sum = 512;
@@ -46,9 +46,8 @@ LoopChoice choose_loop_form(const LoopWork& work, bool cooperates, const codegen
   const bool gains = of_block > work.meetings * schedule.meeting;
   const bool too_long = !work.shared_out && work.elements > most_alone;
   const bool grid_can = cooperates && work.too_much_of_grid.empty();
-  const std::string of_step =
-      fmt::format("({} element{}, {} meeting{})", work.elements, work.elements == 1 ? "" : "s", work.meetings,
-                  work.meetings == 1 ? "" : "s");
+  const std::string of_step = fmt::format("({} element{}, {} meeting{})", work.elements, work.elements == 1 ? "" : "s",
+                                          work.meetings, work.meetings == 1 ? "" : "s");
   if (!work.too_much_of_rows.empty()) {
     if (grid_can) return {LoopForm::grid, work.too_much_of_rows};
     return {LoopForm::steps, cooperates ? work.too_much_of_grid : work.too_much_of_rows};
@@ -57,8 +56,9 @@ LoopChoice choose_loop_form(const LoopWork& work, bool cooperates, const codegen
     return {LoopForm::grid, fmt::format("{}, and a step is long {}", work.together, of_step)};
   }
   if (too_long) {
-    return {LoopForm::steps, fmt::format("{}, a step is long, and {}", work.together,
-                                         cooperates ? work.too_much_of_grid : "blocks cannot wait for each other here")};
+    return {LoopForm::steps,
+            fmt::format("{}, a step is long, and {}", work.together,
+                        cooperates ? work.too_much_of_grid : "blocks cannot wait for each other here")};
   }
   if (work.shared_out) return {};
   return {LoopForm::rows, fmt::format("{}, and a step is short {}", work.together, of_step)};

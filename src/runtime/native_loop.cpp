@@ -360,7 +360,9 @@ std::int64_t NativeLoop::work_of_step() const {
 bool NativeLoop::find_shares(std::string_view schedule, std::string& why) {
   const std::int64_t work = work_of_step();
   schedule_ = choose_launch_schedule(kernel::Family::row, device_, schedule, "loop_");
-  work_.together = loop_->until ? "it ends by a condition" : rows_ > 1 ? "its rows are few" : "its rows need each other";
+  work_.together = loop_->until ? "it ends by a condition"
+                   : rows_ > 1  ? "its rows are few"
+                                : "its rows need each other";
   if (runs_cuda() && !choose_blocks(work, why)) return false;
   for (Part& part : parts_) {
     for (std::size_t a = 0; a < part.buffers.size(); ++a) part.rows.push_back(row_bytes(part, a));
@@ -442,12 +444,13 @@ void NativeLoop::take_memory() {
     const Buffer& buffer = plan.buffers[b];
     const bool unused = buffer.role == Buffer::Role::output && moving_[b].motion == Motion::rows;
     if ((buffer.role != Buffer::Role::temporary && !unused) || buffer.in_place_of >= 0) continue;
-    temporary_offset_[b] = place(
-        static_cast<std::int64_t>(base::byte_count(memory_.layouts[b].shape, arena.type(buffer.node).dtype)));
+    temporary_offset_[b] =
+        place(static_cast<std::int64_t>(base::byte_count(memory_.layouts[b].shape, arena.type(buffer.node).dtype)));
   }
   for (Part& part : parts_) {
     if (part.is_split())
-      part.workspace = place(part.split_blocks() * static_cast<std::int64_t>(codegen::split_state_bytes(*part.analysis())));
+      part.workspace =
+          place(part.split_blocks() * static_cast<std::int64_t>(codegen::split_state_bytes(*part.analysis())));
   }
   const auto take = [&](std::size_t bytes) {
     return device_ != nullptr ? device_->allocate(bytes) : base::allocate_shared_memory(bytes);
