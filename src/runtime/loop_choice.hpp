@@ -11,12 +11,12 @@ namespace croton::runtime {
 /// What one step of a loop has to do. Work is counted in elements; eight multiplications of a product are one.
 struct LoopWork {
   std::int64_t elements = 0;
-  bool shared_out = false;       // each block has rows of its own
-  std::int64_t blocks = 1;       // that do, or the one that has all of them
-  std::int64_t meetings = 1;     // where all blocks work on each part
-  std::string together;          // why rows cannot be shared out: "its rows need each other"
-  std::string too_much_of_rows;  // why blocks with rows of their own will not do; empty if they do
-  std::string too_much_of_grid;  // why all blocks together will not do
+  bool shared_out = false;            // each block has rows of its own
+  std::int64_t blocks = 1;            // that do, or the one that has all of them
+  std::int64_t meetings = 1;          // where all blocks work on each part
+  std::string together = {};          // why rows cannot be shared out: "its rows need each other"
+  std::string too_much_of_rows = {};  // why blocks with rows of their own will not do; empty if they do
+  std::string too_much_of_grid = {};  // why all blocks together will not do
 };
 
 enum class LoopForm : std::uint8_t {
@@ -26,7 +26,7 @@ enum class LoopForm : std::uint8_t {
 };
 struct LoopChoice {
   LoopForm form = LoopForm::rows;
-  std::string why;  // not another
+  std::string why = {};  // not another
 };
 
 /// `cooperates`: whether the device has cooperative launches.

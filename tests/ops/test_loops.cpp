@@ -346,7 +346,10 @@ namespace {
 
 /// Eight blocks of two warps, which work together on whatever is not nothing: so that small loops are loops of a grid.
 constexpr const char* small_grid = ",schedule=threads=64+blocks=8+meeting=1";
-constexpr const char* is_of_grid = "one cooperative launch of 8 blocks";
+/// So many blocks, or fewer where there is less to do.
+bool is_of_grid(const std::string& plan) {
+  return plan.find("one cooperative launch of ") != plan.npos && plan.find("launch of 1 block:") == plan.npos;
+}
 
 struct GridLoop {
   std::string name;
@@ -373,7 +376,7 @@ void check_grid(const GridLoop& loop) {
     INFO(loop.name << " " << backend);
     std::string plan;
     const ct::Outputs got = run_with(backend + small_grid, loop, &plan);
-    CHECK_THAT(plan, Contains(is_of_grid));
+    CHECK(is_of_grid(plan));
     const ct::Outputs alone = run_with(backend + ",schedule=threads=64+blocks=8+meeting=1000000", loop, &plan);
     CHECK_THAT(plan, Contains("one launch of one block"));
     for (std::size_t i = 0; i < loop.outputs.size(); ++i) {
@@ -401,7 +404,7 @@ TEST_CASE("all blocks work on the steps of a loop whose rows need each other", "
   check_grid({"and their gradients",
               {a, x},
               ct::grad(ct::sum(ct::tanh(powers)), Vars{a, x}),
-              {reals({9, 9}, 1, DType::float64), reals({9, 7}, 2, DType::float64)},
+              {reals({20, 20}, 1, DType::float64), reals({20, 17}, 2, DType::float64)},
               1e-9});
   // 3500 elements: a reduction that all blocks share.
   check_grid({"power iteration",
@@ -448,11 +451,11 @@ TEST_CASE("blocks agree on when a loop ends", "[loops]") {
         return ct::until({s + step * p, left, left + after / before * p}, after < 1e-20);
       },
       {}, {ct::zeros_like(b), b, b}, {}, {.n_steps = 100});
-  const std::int64_t n = 24;
+  const std::int64_t n = 80;
   const Array random = reals({n, n}, 5, DType::float64), right = reals({n}, 6, DType::float64);
   const Variable m = ct::dmatrix("m");
   const Array matrix =
-      ct::function({m}, ct::dot(m, ct::dimshuffle(m, {1, 0})) + 8.0 * ct::eye(n, n, 0, DType::float64))(random).only();
+      ct::function({m}, ct::dot(m, ct::dimshuffle(m, {1, 0})) + 20.0 * ct::eye(n, n, 0, DType::float64))(random).only();
   const GridLoop loop{"conjugate gradients", {a, b}, {solver.outputs[0], solver.outputs[0][-1]}, {matrix, right}, 1e-9};
   const Array wanted = run_with("mode=reference", loop)[0];
   CHECK(wanted.shape()[0] < 100);
@@ -461,7 +464,8 @@ TEST_CASE("blocks agree on when a loop ends", "[loops]") {
     std::string plan;
     const ct::Outputs results = run_with(backend + small_grid, loop, &plan);
     const Array& got = results[0];
-    CHECK_THAT(plan, Contains(is_of_grid) && Contains("it ends by a condition"));
+    CHECK(is_of_grid(plan));
+    CHECK_THAT(plan, Contains("it ends by a condition"));
     CHECK(got.shape() == wanted.shape());
     CHECK(got.all_close(wanted, 1e-9, 1e-9));
     const Array solved = ct::function({a, b}, ct::dot(a, b))(matrix, results[1]).only();
@@ -477,9 +481,9 @@ TEST_CASE("a loop of the whole grid takes nan, no steps and positions outside", 
         return Step(next / ct::max(ct::abs(next)));
       },
       {}, {x}, {}, {.n_steps = k});
-  const auto a0 = reals({6, 6}, 1, DType::float64);
-  Array x0 = reals({6, 5}, 2, DType::float64);
-  const Array good(std::vector<std::int64_t>{3, 1, 5, -6, 2, 0}), bad(std::vector<std::int64_t>{3, 1, 6, -6, 2, 0});
+  const auto a0 = reals({20, 6}, 1, DType::float64);
+  Array x0 = reals({20, 15}, 2, DType::float64);
+  const Array good(std::vector<std::int64_t>{3, 1, 19, -20, 2, 0}), bad(std::vector<std::int64_t>{3, 1, 20, -6, 2, 0});
   const Variable outputs = scan.outputs[0];
   const auto reference = [&](std::int64_t steps) {
     const ct::change_flags flags("mode=reference");
@@ -491,10 +495,10 @@ TEST_CASE("a loop of the whole grid takes nan, no steps and positions outside", 
     const ct::change_flags flags(backend + small_grid);
     const ct::Function f = ct::function({a, x, order, k}, outputs);
     CHECK(f(a0, x0, good, 4).only().all_close(wanted, 1e-12, 1e-12));
-    CHECK_THAT(f.plan(), Contains(is_of_grid));
-    CHECK_THROWS_WITH(f(a0, x0, bad, 4), Contains("index 6") && Contains("in a step of a loop"));
+    CHECK(is_of_grid(f.plan()));
+    CHECK_THROWS_WITH(f(a0, x0, bad, 4), Contains("20") && Contains("in a step of a loop"));
     CHECK(f(a0, x0, good, 4).only().all_close(wanted, 1e-12, 1e-12));
-    CHECK(f(a0, x0, good, 0).only().shape() == Sizes{0, 6, 5});
+    CHECK(f(a0, x0, good, 0).only().shape() == Sizes{0, 20, 15});
     CHECK_THAT(f.plan(), Contains("no steps"));
     const Array x1 = x0;
     x0 = x0.copy();
