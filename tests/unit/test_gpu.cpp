@@ -270,7 +270,7 @@ TEST_CASE("a loop whose blocks wait for each other is a cooperative launch of no
         return ct::Step(next / ct::max(next));
       },
       {}, {x}, {}, {.n_steps = 3});
-  const Array a0 = Array::uniform(DType::float32, {12, 12}, 1), x0 = Array::uniform(DType::float32, {12, 12}, 2);
+  const Array a0 = Array::uniform(DType::float32, {20, 20}, 1), x0 = Array::uniform(DType::float32, {20, 20}, 2);
   std::vector<double> wanted;
   {
     const ct::change_flags host{"device=cpu"};
