@@ -1,5 +1,6 @@
-// All steps of a loop in one kernel on a GPU: a block has rows of its own and goes through the parts of a step, and
-// from step to step, without waiting for other blocks.
+// All steps of a loop in one kernel on a GPU. Either a block has rows of its own and goes through the parts of a step,
+// and from step to step, without waiting for other blocks (Crew); or all blocks work on each part, and meet before the
+// next one (GridCrew).
 namespace ct {
 
 struct Crew {
@@ -10,20 +11,100 @@ struct Crew {
   CT_MEMBER bool leads() const { return thread_index() == 0; }
 };
 
-template <class Body>
+// All blocks of a cooperative launch. Neighbouring warps of work go to different blocks, so that little work is done by
+// many multiprocessors.
+struct GridCrew {
+  unsigned int* meeting;  // how many blocks have come, and, in another cache line, how often all have met; both begin as 0
+
+  CT_MEMBER index thread() const {
+    return (index(warp_index()) * block_count() + block_index()) * lanes + lane_index();
+  }
+  CT_MEMBER index threads() const { return index(block_count()) * block_size(); }
+  CT_MEMBER bool leads() const { return block_index() == 0 && thread_index() == 0; }
+  // All threads of all blocks have come here, and see what the others wrote before: the fence in front of the arrival
+  // lets others see what this block wrote, the one behind it keeps later reads from what a cache held before.
+  CT_MEMBER void sync() const {
+    barrier();
+    if (thread_index() == 0) {
+      volatile unsigned int *const come = meeting, *const met = meeting + 32;
+      const unsigned int before = *met;
+      memory_fence();
+      if (atomic_add(meeting, 1u) == block_count() - 1u) {
+        *come = 0u;
+        memory_fence();
+        *met = before + 1u;
+      } else {
+        while (*met == before) {
+        }
+      }
+      memory_fence();
+    }
+    barrier();
+  }
+};
+
+template <class Crew, class Body>
 CT_DEVICE void pointwise(const Crew& crew, const Body& body, index points) {
   const index width = body.width();
   for (index i = crew.thread(); i < points; i += crew.threads()) body.element(i / width, i % width);
 }
-template <class Body>
+template <class Crew, class Body>
 CT_DEVICE void row(const Crew& crew, const Body& body, index points) {
   const index warps = crew.threads() / lanes;
   for (index point = crew.thread() / lanes; point < points; point += warps) body.point(WarpTeam{}, point);
 }
-template <class Body>
+template <class Crew, class Body>
 CT_DEVICE void column(const Crew& crew, const Body& body, index points) {
   const index width = body.width();
   for (index i = crew.thread(); i < points; i += crew.threads()) body.tile(ThreadTeam{}, i / width, i % width);
+}
+
+// A long reduction by all blocks: a warp a block of elements, then one warp puts these together.
+template <class Body>
+CT_DEVICE void split_parts(const GridCrew& crew, const Body& body) {
+  const index warps = crew.threads() / lanes;
+  for (index part = crew.thread() / lanes; part < body.parts(); part += warps) {
+    const index first = part * block_elements, left = body.length() - first;
+    body.part(WarpTeam{}, part, first, left < block_elements ? left : block_elements);
+  }
+}
+template <class Body>
+CT_DEVICE void split_finish(const GridCrew& crew, const Body& body) {
+  if (crew.thread() < lanes) body.finish(WarpTeam{});
+}
+
+// Joins the states of blocks as Counter would, 32 at a time: after the step with `bit` each lane has the states of as
+// many lanes as twice that, in order. Every lane gets the result.
+template <class C>
+CT_DEVICE auto total_of_blocks(const typename C::State* states, index count) {
+  const unsigned int lane = lane_index();
+  Counter<C> groups;
+  typename C::State rest = C::identity();  // of the last ones, which are fewer than 32
+  for (index first = 0; first < count; first += lanes) {
+    const unsigned int here = (unsigned int)(count - first < lanes ? count - first : lanes);
+    typename C::State state = lane < here ? states[first + lane] : C::identity();
+    bool any = false;
+    for (unsigned int bit = 1; bit < lanes; bit *= 2) {
+      if (here < lanes && (here & bit) != 0) {
+        const auto part = from_lane(state, lane ^ (here & ~(2 * bit - 1)));
+        rest = any ? C::join(part, rest) : part;
+        any = true;
+      }
+      const auto other = from_lane(state, bit);
+      state = (lane & bit) != 0 ? C::join(other, state) : C::join(state, other);
+    }
+    if (here == lanes) groups.push(state);
+  }
+  if (count % lanes == 0) return C::finish(groups.total());
+  for (int level = 0; (groups.count >> level) != 0; ++level) {
+    if ((groups.count >> level) & 1) rest = C::join(groups.stack[level], rest);
+  }
+  return C::finish(rest);
+}
+
+template <class Run>
+CT_DEVICE void loop_of_grid(const Run& run, unsigned int* meeting) {
+  run.steps(GridCrew{meeting}, 0);
 }
 
 template <class Run>

@@ -18,6 +18,8 @@ CT_DEVICE void matrix_product(const Crew& crew, const MatrixProduct<T>& p) {
     const index row = i / p.columns, column = i % p.columns;
     const T *a = p.p0 + row * p.a_row, *b = p.p1 + column * p.b_column;
     T sum = 0;
+    // The loads of eight multiplications are under way at once: the sum itself has to wait for each.
+#pragma unroll 8
     for (index l = 0; l < p.k; ++l) sum = fma(a[l * p.a_k], b[l * p.b_k], sum);
     p.p2[row * p.c_row + column] = sum;
   }

@@ -426,6 +426,15 @@ std::vector<TransferInfo> CompiledFunction::transfers() const {
   return describe_transfers(run_counts_.transferred, *last_run_);
 }
 
+std::string CompiledFunction::loops_of_last_call(const runtime::Executable& executable) const {
+  const std::lock_guard lock(mutex_);
+  std::string text;
+  for (const auto& [at, how] : run_counts_.loops) {
+    if (at.first == &executable && how != nullptr) text += fmt::format("  {}: {}\n", at.second, *how);
+  }
+  return text;
+}
+
 CallCounts CompiledFunction::counts() const {
   const std::lock_guard lock(mutex_);
   CallCounts c;

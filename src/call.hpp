@@ -69,6 +69,8 @@ class CompiledFunction {
   std::shared_ptr<CompiledFunction> copy() const;
   std::vector<Array> call(std::span<const Argument> arguments);
   CallCounts counts() const;
+  /// How the last call ran the loops of such a plan: a line each, with the number of the step.
+  std::string loops_of_last_call(const runtime::Executable& executable) const;
   /// For a call from this thread now; made when first asked for.
   Placed& placed();
   /// Of the last call.

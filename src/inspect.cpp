@@ -30,7 +30,9 @@ std::string Function::graph() const {
 }
 std::string Function::plan() const {
   const auto executable = impl().placed().executable;
-  return plan::print(executable->plan, executable->program);
+  const std::string loops = impl().loops_of_last_call(*executable);
+  return plan::print(executable->plan, executable->program) +
+         (loops.empty() ? "" : "loops, as the last call ran them\n" + loops);
 }
 std::size_t Function::product_count() const { return impl().placed().executable->program.product_count(); }
 
@@ -133,8 +135,11 @@ KernelInfo show_loop(const runtime::Executable& executable, const plan::Step& st
       fmt::format("{}{}{}", describe(call.origin.where), call.origin.name.empty() ? "" : " ", call.origin.name)};
   info.target = where;
   info.digest = text.digest;
-  info.schedule = codegen::print(codegen::choose_schedule(kernel::Family::row, schedule, text.name));
-  info.launch = "all steps in one launch; of rows that need no others each thread, or block, has its share";
+  const codegen::Schedule chosen = codegen::choose_schedule(kernel::Family::row, schedule, text.name);
+  info.schedule = fmt::format("{} meeting={}", codegen::print(chosen), chosen.meeting);
+  info.launch =
+      "all steps in one launch; of rows that need no others each thread, or block, has its share; on a GPU all blocks "
+      "work together where a step is long (a cooperative launch, of another text)";
   return info;
 }
 

@@ -85,8 +85,13 @@ std::string number(const expr::Scalar& value) {
 
 class Emitter {
  public:
-  Emitter(const Analysis& analysis, const Variant& variant, Target target)
-      : analysis_(analysis), kernel_(analysis.kernel), body_(analysis.kernel.body), variant_(variant), target_(target) {
+  Emitter(const Analysis& analysis, const Variant& variant, Target target, bool in_grid = false)
+      : analysis_(analysis),
+        kernel_(analysis.kernel),
+        body_(analysis.kernel.body),
+        variant_(variant),
+        target_(target),
+        in_grid_(in_grid) {
     for (const MergedAxis& axis : variant.parallel) axes_.push_back(&axis);
     for (const MergedAxis& axis : variant.inner) axes_.push_back(&axis);
     find_point_level();
@@ -671,7 +676,7 @@ class Emitter {
   }
 
   /// Bytes of all stages' states, each in a slot of 16.
-  std::size_t state_bytes() const { return 16 * kernel_.stages.size(); }
+  std::size_t state_bytes() const { return split_state_bytes(analysis_); }
   std::string parts_of(std::size_t s) const {
     return fmt::format("reinterpret_cast<typename {}::State*>(p.workspace + {} * parts())", combiner(kernel_.stages[s]),
                        16 * s);
@@ -679,7 +684,8 @@ class Emitter {
 
   void emit_split() {
     line(fmt::format("CT_MEMBER ct::index length() const {{ return {}; }}", product(0, axes_.size())));
-    line("CT_MEMBER ct::index parts() const { return (length() + ct::part_elements - 1) / ct::part_elements; }");
+    line(fmt::format("CT_MEMBER ct::index parts() const {{ return (length() + {0} - 1) / {0}; }}",
+                     in_grid_ ? "ct::block_elements" : "ct::part_elements"));
     line("template <class Team>");
     line("CT_MEMBER void part(const Team& team, ct::index part, ct::index first, ct::index count) const {");
     block([&] {
@@ -710,13 +716,15 @@ class Emitter {
       }
     });
     line("}");
-    line("CT_MEMBER void finish() const {");
+    if (in_grid_) line("template <class Team>");
+    line(fmt::format("CT_MEMBER void finish({}) const {{", in_grid_ ? "const Team& team" : ""));
     block([&] {
       for (std::size_t s = 0; s < kernel_.stages.size(); ++s) {
-        line(fmt::format("const auto r{} = ct::split_total<{}>({}, parts());", s, combiner(kernel_.stages[s]),
-                         parts_of(s)));
+        line(fmt::format("const auto r{} = ct::{}<{}>({}, parts());", s, in_grid_ ? "total_of_blocks" : "split_total",
+                         combiner(kernel_.stages[s]), parts_of(s)));
       }
       available_stages_ = static_cast<int>(kernel_.stages.size());
+      if (in_grid_) line("if (!team.leads()) return;");
       stores_and_checks(false);
     });
     line("}");
@@ -762,6 +770,7 @@ class Emitter {
   const Arena& body_;
   const Variant& variant_;
   Target target_;
+  bool in_grid_;
   std::vector<const MergedAxis*> axes_;
   std::vector<bool> point_level_;
   std::vector<int> stage_ = kernel::stage_of(kernel_);
@@ -775,6 +784,8 @@ class Emitter {
 
 }  // namespace
 
+std::size_t split_state_bytes(const Analysis& analysis) { return 16 * analysis.kernel.stages.size(); }
+
 std::string_view embedded_file(std::string_view path) {
   for (const EmbeddedFile& embedded : embedded_files()) {
     if (embedded.path == path) return embedded.text;
@@ -786,8 +797,8 @@ bool has_text_of_user(std::string_view code) { return code.find("CT_DEVICE auto 
 
 Text emit(const Part& part, Target target) { return Emitter(*part.analysis, *part.variant, target).run(part.comment); }
 
-Functor emit_functor(const Analysis& analysis, const Variant& variant, Target target) {
-  return Emitter(analysis, variant, target).functor();
+Functor emit_functor(const Analysis& analysis, const Variant& variant, Target target, bool in_grid) {
+  return Emitter(analysis, variant, target, in_grid).functor();
 }
 
 std::string prelude(Target target, bool simulator) {

@@ -58,6 +58,8 @@ struct Text {
 };
 
 Text emit(const Part& part, Target target);
+/// Of a split kernel: workspace for one part.
+std::size_t split_state_bytes(const Analysis& analysis);
 /// Whether code has the body of an operation of the user in it (croton/op.hpp): if that does not compile, the mistake
 /// is the user's.
 bool has_text_of_user(std::string_view code);
@@ -84,13 +86,16 @@ struct LoopParts {
   std::vector<LoopPart> parts;
   /// The first axis of all parts is shared out; else there is one share.
   bool shared_out = false;
+  /// All blocks of a cooperative launch work on each part, and meet between them. Only then may a part be a split one.
+  bool of_grid = false;
   /// Of the number that ends the loop, if there is one.
   std::optional<DType> condition;
 };
 /// One text for all steps of a loop. Shares are its items.
 Text emit_loop(const LoopParts& loop, Target target);
-/// The numbers of a loop in Parameter::index: addresses of the condition and of where the number of steps goes.
-enum class LoopNumber : std::uint8_t { steps, rows, all_rows, condition, done };
+/// The numbers of a loop in Parameter::index: addresses of the condition, of where the number of steps goes, and of the
+/// words by which blocks meet.
+enum class LoopNumber : std::uint8_t { steps, rows, all_rows, condition, done, meeting };
 /// Of a product.
 enum class MatrixNumber : std::uint8_t { rows, inner, columns, a_row, a_inner, b_inner, b_column, c_row };
 

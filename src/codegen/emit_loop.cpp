@@ -30,6 +30,7 @@ class LoopEmitter {
       number(LoopNumber::condition, fmt::format("const {}* stop", stored_type(*loop_.condition)));
       number(LoopNumber::done, "ct::index* done");
     }
+    if (loop_.of_grid) number(LoopNumber::meeting, "unsigned int* meeting");
     const std::string body = steps();
     text_.digest = base::to_hex(base::hash128(name_of(target_) + hashed_ + members_ + body));
     text_.name = fmt::format("loop_{}", text_.digest.substr(0, 12));
@@ -48,10 +49,12 @@ class LoopEmitter {
                   "}}\n",
                   text_.name)
             : fmt::format(
-                  "CT_KERNEL void {0}(CT_PARAMETERS {0}_text::Params p, ct::index shares) {{\n"
-                  "  ct::loop({0}_text::Run{{p}}, shares);\n"
+                  "CT_KERNEL void {0}(CT_PARAMETERS {0}_text::Params p, ct::index{1}) {{\n"
+                  "  {2};\n"
                   "}}\n",
-                  text_.name);
+                  text_.name, loop_.of_grid ? "" : " shares",
+                  loop_.of_grid ? fmt::format("ct::loop_of_grid({}_text::Run{{p}}, p.meeting)", text_.name)
+                                : fmt::format("ct::loop({}_text::Run{{p}}, shares)", text_.name));
     return std::move(text_);
   }
 
@@ -69,7 +72,7 @@ class LoopEmitter {
       for (int access = 0; access < 3; ++access) add({.kind = Parameter::Kind::pointer, .access = access});
       for (int which = 0; which < matrix_words; ++which) add({.kind = Parameter::Kind::matrix, .index = which});
     } else {
-      const Functor functor = emit_functor(*part.analysis, *part.variant, target_);
+      const Functor functor = emit_functor(*part.analysis, *part.variant, target_, loop_.of_grid);
       shown = functor.shown;
       hashed_ += functor.code;
       for (const Parameter& parameter : functor.parameters) add(parameter);
@@ -101,6 +104,20 @@ class LoopEmitter {
     return product.empty() ? "ct::index(1)" : product;
   }
 
+  std::string call(std::size_t i) const {
+    const LoopPart& part = loop_.parts[i];
+    if (part.analysis == nullptr) return fmt::format("      ct::matrix_product(crew, a{});\n", i);
+    if (part.analysis->kernel.family == kernel::Family::split) {
+      return fmt::format(
+          "      ct::split_parts(crew, part{0}::Body{{a{0}}});\n"
+          "      crew.sync();\n"
+          "      ct::split_finish(crew, part{0}::Body{{a{0}}});\n",
+          i);
+    }
+    return fmt::format("      ct::{}(crew, part{}::Body{{a{}}}, {});\n", kernel::name_of(part.analysis->kernel.family),
+                       i, i, points(i));
+  }
+
   std::string steps() const {
     std::string before, moves, calls;
     for (std::size_t i = 0; i < loop_.parts.size(); ++i) {
@@ -128,9 +145,7 @@ class LoopEmitter {
             break;
         }
       }
-      calls += part.analysis == nullptr ? fmt::format("      ct::matrix_product(crew, a{});\n", i)
-                                        : fmt::format("      ct::{}(crew, part{}::Body{{a{}}}, {});\n",
-                                                      kernel::name_of(part.analysis->kernel.family), i, i, points(i));
+      calls += call(i);
       if (part.meets) calls += "      crew.sync();\n";
     }
     if (loop_.condition) {

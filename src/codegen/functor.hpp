@@ -11,7 +11,8 @@ struct Functor {
   std::vector<Parameter> parameters;
   std::size_t state_bytes = 0;  // split: of one part
 };
-Functor emit_functor(const Analysis& analysis, const Variant& variant, Target target);
+/// `in_grid`: a split one takes parts of one block of the tree each, and a warp puts them together (loop.cuh).
+Functor emit_functor(const Analysis& analysis, const Variant& variant, Target target, bool in_grid = false);
 
 /// "cpu" or "cuda", for digests.
 std::string name_of(Target target);

@@ -127,7 +127,8 @@ Schedule choose_schedule(Family family, std::string_view overrides, std::string_
     overrides.remove_prefix(item.size() + (more ? 1 : 0));
     const auto refuse = [&](std::string_view why) {
       throw ValueError(fmt::format(
-          "schedule={}: {}; write grain=N, threads=N or blocks=N, with a family in front where it is for one only "
+          "schedule={}: {}; write grain=N, threads=N, blocks=N or meeting=N, with a family in front where it is for "
+          "one only "
           "(pointwise, row, column, split), such as row.threads=128, or the beginning of a kernel's name or digest, "
           "such "
           "as row_1a2b3c.threads=128",
@@ -151,11 +152,13 @@ Schedule choose_schedule(Family family, std::string_view overrides, std::string_
       refuse("the number must be 1 or more");
     if (key == "threads" && (number % 32 != 0 || number > 1024))
       refuse("threads come in whole warps: 32, 64, ... 1024");
-    if (key != "grain" && key != "threads" && key != "blocks") refuse(fmt::format("there is no '{}'", key));
+    if (key != "grain" && key != "threads" && key != "blocks" && key != "meeting")
+      refuse(fmt::format("there is no '{}'", key));
     if (!applies) continue;
     if (key == "grain") schedule.grain = number;
     if (key == "threads") schedule.threads = number;
     if (key == "blocks") schedule.blocks = number;
+    if (key == "meeting") schedule.meeting = number;
   }
   return schedule;
 }

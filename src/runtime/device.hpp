@@ -26,6 +26,10 @@ struct DeviceFacts {
   std::size_t memory = 0;    // in bytes
   int major = 0, minor = 0;  // compute capability
   std::string pci;           // "0000:17:00.0"
+  // Of a GPU:
+  int multiprocessors = 0;
+  std::size_t cache_bytes = 0;  // of the second level, which all multiprocessors share
+  bool cooperates = false;      // has cooperative launches, whose blocks may wait for each other
 };
 
 /// A piece of a device's memory that a launch uses, and how.
@@ -41,6 +45,7 @@ struct DeviceLaunch {
   std::span<std::uint64_t> parameters;  // as the text lists them, with addresses of the device
   std::int64_t items = 0;               // points, parts of a split kernel, or tiles of a group
   int blocks = 1, threads = 32;
+  bool cooperative = false;  // all blocks run at the same time, and may wait for each other
   std::span<const Operand> operands;  // all memory that its kernels may touch
 };
 
@@ -69,6 +74,9 @@ class Device : public base::DeviceMemory {
   /// launch has nothing left to fail for but the kernel itself.
   virtual Prepared prepare(const codegen::Text& text, int threads) = 0;
   virtual void launch(const DeviceLaunch& launch) = 0;
+  /// How many blocks of so many threads a cooperative launch of the text, which is ready, may have: those that run at
+  /// the same time while nothing else does. 0: there are no such launches here.
+  virtual int most_cooperative_blocks(const codegen::Text& text, int threads);
   /// Makes a product ready: an algorithm, memory to work in. Its pointers are not looked at. False where the device has
   /// no routine for it: a generated kernel has to serve.
   virtual bool prepare(const cpu::MatrixProduct& product) = 0;

@@ -96,16 +96,23 @@ void LoopLaunch::bind_native(const Memory& memory, const BindOptions& options, R
   const bool on_gpu = device_ != nullptr && device_->runs_cuda();
   const bool compiles = options.engine == Engine::compiled && cpu::can_compile();
   const Executable& body = body_.executable();
-  if ((!on_gpu && !compiles) || steps_ == 0 || !plan::why_by_steps(body.program, body.plan).empty()) return;
+  std::string why = plan::why_by_steps(body.program, body.plan);
+  if (!on_gpu && !compiles) why = "nothing is compiled";
+  const auto by_steps = [&] { how_ = std::make_shared<const std::string>("by the host, a step at a time: " + why); };
+  if (steps_ == 0) how_ = std::make_shared<const std::string>("no steps");
+  if (steps_ == 0 || !why.empty()) return why.empty() ? void() : by_steps();
   find_places(memory);
   std::vector<Sizes> captures;
   for (std::size_t k = 0; k < call_->loop.captures; ++k) {
     const int b = inputs_[call_->loop.capture_input(k)];
     captures.push_back(b < 0 ? Sizes{} : rows_of(*executable_, memory, b, 0).shape);
   }
-  std::string why;
   native_ = NativeLoop::bind(executable_->bodies[static_cast<std::size_t>(step_->call)].at(0), call_->loop, places_,
                              captures, steps_, device_, options.schedule, counts, why);
+  if (native_)
+    how_ = std::make_shared<const std::string>(native_->describe());
+  else
+    by_steps();
 }
 
 Rows LoopLaunch::own_rows(const Rows& like, std::int64_t count) {
@@ -167,6 +174,7 @@ void LoopLaunch::run(const Memory& memory, RunCounts& counts) {
     copy(places_.states[j], 0, rows_of(*executable_, memory, inputs_[loop.initial_input(j)], 1), 0, loop.rows[j]);
   const std::int64_t t = native_ ? native_->run(places_) : run_by_steps(memory, counts);
   if (native_) ++counts.kernels;
+  counts.loops[{executable_, static_cast<int>(step_ - executable_->plan.steps.data())}] = how_;
   for (std::size_t j = 0; j < loop.states(); ++j) {
     if (!last_[j]) continue;
     for (std::int64_t row = 0; row < loop.rows[j]; ++row)

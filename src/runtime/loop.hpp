@@ -45,6 +45,7 @@ class LoopLaunch {
   std::optional<Rows> done_;
   std::vector<std::shared_ptr<void>> own_memory_;
   std::unique_ptr<NativeLoop> native_;
+  std::shared_ptr<const std::string> how_;  // it runs
 };
 
 }  // namespace croton::runtime

@@ -26,13 +26,21 @@ using plan::Buffer;
 
 namespace {
 
-// A right matrix that does not stay in a second-level cache, or not near a GPU's multiprocessor, is read from further
-// away in each step: a library, which packs it, or many blocks, serve better.
-constexpr std::int64_t most_right_bytes_cpu = std::int64_t{1} << 20, most_right_bytes_gpu = std::int64_t{1} << 18;
-// What one thread of the host, or one block of a GPU, does for all others in a step, in elements and multiplications.
-constexpr std::int64_t most_alone_cpu = 4'000'000, most_alone_gpu = std::int64_t{1} << 18;
-// A reduction that is split where it stands alone is no longer than this in a loop.
-constexpr std::int64_t longest_row = std::int64_t{1} << 16;
+// A right matrix that does not stay in a second-level cache is read from further away in each step: a library, which
+// packs it, serves better. (For GPUs: loop_choice.cpp.)
+constexpr std::int64_t most_right_bytes_cpu = std::int64_t{1} << 20;
+// What one thread of the host does for all others in a step, in elements and multiplications.
+constexpr std::int64_t most_alone_cpu = 4'000'000;
+// Multiplications of a product that reads its right matrix against the rows, a line of memory for each.
+constexpr std::int64_t most_against_rows = std::int64_t{1} << 18;
+// A reduction that is split where it stands alone is no longer than this in a loop where one thread, or one warp, does
+// it. All blocks of a GPU share what is longer than two blocks of its tree, which pays for one more meeting.
+constexpr std::int64_t longest_row = std::int64_t{1} << 16, longest_row_of_grid = 2048;
+// Of the tree of a reduction (common/combine.cuh).
+constexpr std::int64_t block_elements = 1024;
+// Two words, in cache lines of their own (loop.cuh).
+constexpr std::size_t meeting_bytes = 256;
+constexpr std::size_t alignment = 64;
 
 // Of a part: three words, as ct::Failure, and one for the alignment.
 constexpr std::size_t bytes_of_failure = 16;
@@ -78,10 +86,11 @@ std::unique_ptr<NativeLoop> NativeLoop::bind(std::shared_ptr<const Executable> b
   if (!made->find_sizes_of_body(shapes, captures, why)) return nullptr;
   made->find_motions(shapes);
   if (!made->find_parts(why)) return nullptr;
+  made->find_meetings();
   made->share_out();
   if (!made->find_shares(schedule, why)) return nullptr;
   made->take_memory();
-  made->emit(counts);
+  if (!made->emit(counts, why)) return nullptr;
   return made;
 }
 
@@ -204,7 +213,8 @@ bool NativeLoop::find_parts(std::string& why) {
     const Part& part = parts_.back();
     if (part.as_row && count_of(part.kernel->launch.sizes) > longest_row) {
       why = "a reduction in it is long";
-      return false;
+      if (!runs_cuda()) return false;
+      work_.too_much_of_rows = why;
     }
   }
   return true;
@@ -235,22 +245,12 @@ void NativeLoop::finish_kernel(Part& part) {
 bool NativeLoop::add_product(const plan::Step& step, std::string& why) {
   const fuse::ProductCall& call = *body_->call_of(step).product;
   const ProductSizes sizes = product_sizes(*body_, step, sizes_);
-  const auto [m, k, n, batch] = sizes;
   const DType dtype = body_->program.graph.arena.type(call.result).dtype;
-  const bool on_gpu = runs_cuda();
-  const auto refuse = [&](std::string_view reason) {
-    why = fmt::format("its product {} x {} x {} {}", m, k, n, reason);
-    return false;
-  };
   if (dtype != DType::float32 && dtype != DType::float64) {
     add_kernel(step, generated_always(*body_, step, sizes_));
     return true;
   }
-  if (batch != 1) return refuse("is one of a batch");
-  if (k * n * item_of(dtype) > (on_gpu ? most_right_bytes_gpu : most_right_bytes_cpu)) return refuse("is large");
-  const auto& right_strides = memory_.layouts[static_cast<std::size_t>(step.right.buffer)].strides;
-  if ((step.right.transposed || right_strides.back() != 1) && m * k * n > most_alone_gpu)
-    return refuse("reads its right matrix against the rows");
+  if (!fits(step, sizes, item_of(dtype), why)) return false;
   Part& part = parts_.emplace_back();
   part.sizes = sizes;
   part.step = &step;
@@ -263,7 +263,26 @@ bool NativeLoop::add_product(const plan::Step& step, std::string& why) {
     return matrix.transposed ? std::pair(column, row) : std::pair(row, column);
   };
   const auto left = strides(step.left), right = strides(step.right);
-  part.matrix = {m, k, n, left.first, left.second, right.first, right.second, n};
+  part.matrix = {sizes.m, sizes.k, sizes.n, left.first, left.second, right.first, right.second, sizes.n};
+  return true;
+}
+
+/// Whether a product may be in a launch of all steps; on a GPU `work_` has what it may not be in.
+bool NativeLoop::fits(const plan::Step& step, const ProductSizes& sizes, std::int64_t item, std::string& why) {
+  const auto [m, k, n, batch] = sizes;
+  const auto says = [&, m = m, k = k, n = n](std::string& which, std::string_view reason) {
+    if (!reason.empty()) which = fmt::format("its product {} x {} x {} {}", m, k, n, reason);
+    return reason.empty();
+  };
+  const std::int64_t right_bytes = k * n * item;
+  if (batch != 1) return says(why, "is one of a batch");
+  const auto& right_strides = memory_.layouts[static_cast<std::size_t>(step.right.buffer)].strides;
+  if ((step.right.transposed || right_strides.back() != 1) && m * k * n > most_against_rows)
+    return says(why, "reads its right matrix against the rows");
+  if (!runs_cuda()) return says(why, right_bytes > most_right_bytes_cpu ? "is large" : "");
+  const auto cache_bytes = static_cast<std::int64_t>(device_->facts().cache_bytes);
+  says(work_.too_much_of_rows, product_too_much_of_rows(right_bytes));
+  says(work_.too_much_of_grid, product_too_much_of_grid(m, k, n, right_bytes, cache_bytes));
   return true;
 }
 
@@ -319,25 +338,39 @@ std::int64_t NativeLoop::row_bytes(const Part& part, std::size_t a) const {
   return part.kernel->launch.strides[a][0] * (part.kernel->launch.sizes[0] / rows_) * item_of(dtype);
 }
 
+std::int64_t NativeLoop::Part::split_blocks() const {
+  return (count_of(kernel->launch.sizes) + block_elements - 1) / block_elements;
+}
+
+/// Warps that have something to do in it, where all blocks of a GPU work on it.
+std::int64_t NativeLoop::Part::warps() const {
+  if (is_split()) return split_blocks();
+  const bool warp_a_point = kernel && analysis()->kernel.family == kernel::Family::row;
+  return warp_a_point ? points() : (points() + 31) / 32;
+}
+
+std::int64_t NativeLoop::work_of_step() const {
+  std::int64_t work = 0;
+  for (const Part& part : parts_)  // eight multiplications a cycle or more
+    work += part.kernel ? count_of(part.kernel->launch.sizes) : part.points() * part.sizes.k / 8;
+  return work;
+}
+
 /// How many shares there are, and that none is too much.
 bool NativeLoop::find_shares(std::string_view schedule, std::string& why) {
-  std::int64_t work = 0, widest = 1;  // of a step; points of a part and row
+  const std::int64_t work = work_of_step();
+  schedule_ = choose_launch_schedule(kernel::Family::row, device_, schedule, "loop_");
+  work_.together = loop_->until ? "it ends by a condition"
+                   : rows_ > 1  ? "its rows are few"
+                                : "its rows need each other";
+  if (runs_cuda() && !choose_blocks(work, why)) return false;
   for (Part& part : parts_) {
-    const std::int64_t points = part.kernel ? codegen::point_count(part.kernel->launch) : part.sizes.m * part.sizes.n;
-    widest = std::max(widest, points / rows_);
-    work += part.kernel ? count_of(part.kernel->launch.sizes) : points * part.sizes.k / 8;  // eight a cycle or more
     for (std::size_t a = 0; a < part.buffers.size(); ++a) part.rows.push_back(row_bytes(part, a));
   }
-  if (work > (runs_cuda() ? most_alone_gpu : most_alone_cpu) && rows_ == 1) {
-    why = "its rows need each other, and a step is long";
+  if (runs_cuda()) return true;
+  if (work > most_alone_cpu && rows_ == 1) {
+    why = work_.together + ", and a step is long";
     return false;
-  }
-  schedule_ = choose_launch_schedule(kernel::Family::row, device_, schedule, "loop_");
-  if (runs_cuda()) {
-    // A thread a point of a part, as far as rows are enough.
-    share_rows_ = std::clamp<std::int64_t>(schedule_.threads / widest, 1, rows_);
-    shares_ = (rows_ + share_rows_ - 1) / share_rows_;
-    return true;
   }
   const std::int64_t worth = std::max<std::int64_t>(1, work * std::max<std::int64_t>(1, steps_) / schedule_.grain);
   const std::int64_t wanted = std::min<std::int64_t>({cpu::ThreadPool::instance().threads(), worth, rows_});
@@ -346,22 +379,78 @@ bool NativeLoop::find_shares(std::string_view schedule, std::string& why) {
   return true;
 }
 
+/// Whether blocks of a GPU have rows of their own, one has all of them, or all work together.
+bool NativeLoop::choose_blocks(std::int64_t work, std::string& why) {
+  std::int64_t widest = 1;  // points of a part and row
+  for (const Part& part : parts_) widest = std::max(widest, part.points() / rows_);
+  // A thread a point of a part, as far as rows are enough.
+  share_rows_ = std::clamp<std::int64_t>(schedule_.threads / widest, 1, rows_);
+  shares_ = (rows_ + share_rows_ - 1) / share_rows_;
+  blocks_ = codegen::tile_blocks(shares_, schedule_);
+  work_.elements = work;
+  work_.shared_out = rows_ > 1;
+  work_.blocks = blocks_;
+  work_.meetings = loop_->until ? 1 : 0;
+  for (const Part& part : parts_) {
+    const bool would_split = part.as_row && count_of(part.kernel->launch.sizes) > longest_row_of_grid;
+    work_.meetings += (part.meets ? 1 : 0) + (would_split ? 1 : 0);
+  }
+  choice_ = choose_loop_form(work_, device_->facts().cooperates, schedule_);
+  why = choice_.why;
+  if (choice_.form == LoopForm::grid) use_grid();
+  return choice_.form != LoopForm::steps;
+}
+
+void NativeLoop::use_grid() {
+  rows_ = share_rows_ = shares_ = 1;
+  for (Part& part : parts_) {
+    if (part.as_row && count_of(part.kernel->launch.sizes) > longest_row_of_grid) part.as_row = nullptr;
+  }
+}
+
+/// How many blocks of the grid run at the same time is known when its text is compiled.
+void NativeLoop::find_blocks() {
+  const int resident = device_->most_cooperative_blocks(text_, schedule_.threads);
+  std::int64_t warps = 1;
+  for (const Part& part : parts_) warps = std::max(warps, part.warps());
+  blocks_ = resident == 0 ? 0 : grid_blocks(warps, resident, device_->facts().multiprocessors, schedule_);
+}
+
+std::string NativeLoop::describe() const {
+  const auto many = [](std::int64_t count, std::string_view what) {
+    return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+  };
+  if (!runs_cuda()) return "one launch of " + many(shares_, "thread");
+  if (choice_.form == LoopForm::grid)
+    return fmt::format("one cooperative launch of {}: {}", many(blocks_, "block"), choice_.why);
+  if (rows_ == 1) return "one launch of one block: " + choice_.why;
+  return fmt::format("one launch of {}, each with rows of its own", many(blocks_, "block"));
+}
+
 /// What a step leaves for later parts of it. Shares do not wait for each other, so that no two results take turns in
 /// one place, but those that lie row by row in place of another.
 void NativeLoop::take_memory() {
-  constexpr std::int64_t alignment = 64;
   const plan::Plan& plan = body_->plan;
   const expr::Arena& arena = body_->program.graph.arena;
   temporary_offset_.assign(plan.buffers.size(), -1);
   std::int64_t total = 0;
+  const auto place = [&](std::int64_t bytes) {
+    constexpr auto unit = static_cast<std::int64_t>(alignment);
+    const std::int64_t at = total;
+    total += (bytes + unit - 1) / unit * unit;
+    return at;
+  };
   for (std::size_t b = 0; b < plan.buffers.size(); ++b) {
     const Buffer& buffer = plan.buffers[b];
     const bool unused = buffer.role == Buffer::Role::output && moving_[b].motion == Motion::rows;
     if ((buffer.role != Buffer::Role::temporary && !unused) || buffer.in_place_of >= 0) continue;
-    const auto bytes =
-        static_cast<std::int64_t>(base::byte_count(memory_.layouts[b].shape, arena.type(buffer.node).dtype));
-    temporary_offset_[b] = total;
-    total += (bytes + alignment - 1) / alignment * alignment;
+    temporary_offset_[b] =
+        place(static_cast<std::int64_t>(base::byte_count(memory_.layouts[b].shape, arena.type(buffer.node).dtype)));
+  }
+  for (Part& part : parts_) {
+    if (part.is_split())
+      part.workspace =
+          place(part.split_blocks() * static_cast<std::int64_t>(codegen::split_state_bytes(*part.analysis())));
   }
   const auto take = [&](std::size_t bytes) {
     return device_ != nullptr ? device_->allocate(bytes) : base::allocate_shared_memory(bytes);
@@ -369,6 +458,7 @@ void NativeLoop::take_memory() {
   temporary_bytes_ = static_cast<std::size_t>(total);
   if (total > 0) temporaries_ = take(temporary_bytes_);
   if (loop_->until) done_ = take(sizeof(std::int64_t));
+  if (choice_.form == LoopForm::grid) meeting_ = take(meeting_bytes);
   if (std::ranges::any_of(parts_, [](const Part& part) { return part.checks(); })) failures_ = take(failure_bytes());
   for (const Array& constant : body_->program.graph.constants) constants_.push_back(base::moved_to(device_, constant));
 }
@@ -401,6 +491,7 @@ void NativeLoop::find_meetings() {
 codegen::Text NativeLoop::emit_for(codegen::Target target) const {
   codegen::LoopParts loop;
   loop.shared_out = rows_ > 1;
+  loop.of_grid = choice_.form == LoopForm::grid;
   if (loop_->until) {
     const auto b = static_cast<std::size_t>(body_->plan.output_buffer[loop_->condition()]);
     loop.condition = body_->program.graph.arena.type(body_->plan.buffers[b].node).dtype;
@@ -425,12 +516,17 @@ codegen::Text NativeLoop::emit_for(codegen::Target target) const {
   return codegen::emit_loop(loop, target);
 }
 
-void NativeLoop::emit(RunCounts& counts) {
-  find_meetings();
+/// False where the blocks of a grid cannot run at the same time after all.
+bool NativeLoop::emit(RunCounts& counts, std::string& why) {
   text_ = emit_for(runs_cuda() ? codegen::Target::cuda : codegen::Target::cpu);
   if (!base::config().dump_kernels.empty())
     cuda::dump(emit_for(codegen::Target::cuda), runs_cuda() ? device_->architecture() : "sm_90");
   if (runs_cuda()) count_prepared(device_->prepare(text_, schedule_.threads), counts);
+  if (choice_.form == LoopForm::grid) find_blocks();
+  if (blocks_ == 0) {
+    why = "its blocks cannot run at the same time";
+    return false;
+  }
   for (std::size_t i = 0; i < text_.parameters.size(); ++i) {
     const codegen::Parameter& parameter = text_.parameters[i];
     if (parameter.kind == codegen::Parameter::Kind::pointer) {
@@ -440,6 +536,7 @@ void NativeLoop::emit(RunCounts& counts) {
     }
     parameters_.push_back(value_of(parameter));
   }
+  return true;
 }
 
 std::uint64_t NativeLoop::value_of(const codegen::Parameter& parameter) const {
@@ -456,6 +553,8 @@ std::uint64_t NativeLoop::value_of(const codegen::Parameter& parameter) const {
         return number(rows_);
       case codegen::LoopNumber::done:
         return number_of(done_.get());
+      case codegen::LoopNumber::meeting:
+        return number_of(meeting_.get());
       case codegen::LoopNumber::condition:
         break;  // a temporary's place
     }
@@ -474,6 +573,8 @@ std::uint64_t NativeLoop::value_of(const codegen::Parameter& parameter) const {
       return number(part.kernel->extents[index]);
     case Kind::matrix:
       return number(part.matrix[index] / first);
+    case Kind::workspace:
+      return number_of(static_cast<char*>(temporaries_.get()) + part.workspace);
     case Kind::failure:
       return number_of(static_cast<char*>(failures_.get()) +
                        bytes_of_failure * static_cast<std::size_t>(parameter.part));
@@ -545,10 +646,13 @@ std::int64_t NativeLoop::run(const LoopPlaces& places) {
   if (steps_ == 0) return 0;
   const cuda::NvtxRange range(text_.name);
   find_addresses(places);
-  if (failures_) {
-    const std::vector<char> none(failure_bytes());
-    copy_between(device_, failures_.get(), nullptr, none.data(), none.size());
-  }
+  const auto clear = [&](const std::shared_ptr<void>& memory, std::size_t bytes) {
+    if (!memory) return;
+    const std::vector<char> none(bytes);
+    copy_between(device_, memory.get(), nullptr, none.data(), bytes);
+  };
+  clear(failures_, failure_bytes());
+  clear(meeting_, meeting_bytes);  // whatever became of the launch before
   for (const Pointer& pointer : pointers_) {
     parameters_[pointer.parameter] =
         number_of(memory_.base[static_cast<std::size_t>(pointer.buffer)]) + static_cast<std::uint64_t>(pointer.offset);
@@ -586,11 +690,13 @@ std::int64_t NativeLoop::run(const LoopPlaces& places) {
     if (temporary_bytes_ > 0) add(temporaries_.get(), temporary_bytes_, false, true);
     if (done_) add(done_.get(), sizeof(std::int64_t), false, true);
     if (failures_) add(failures_.get(), failure_bytes(), true, true);
+    if (meeting_) add(meeting_.get(), meeting_bytes, true, true);
     device_->launch({.text = &text_,
                      .parameters = parameters_,
                      .items = shares_,
-                     .blocks = codegen::tile_blocks(shares_, schedule_),
+                     .blocks = blocks_,
                      .threads = schedule_.threads,
+                     .cooperative = choice_.form == LoopForm::grid,
                      .operands = operands_});
   }
   if (failures_) look_at_failures();

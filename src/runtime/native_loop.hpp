@@ -1,9 +1,11 @@
 // A loop as one launch: a kernel of the body's kernels and products that goes through all steps by itself
 // (codegen/emit_loop.cpp). Where all that a step reads of the steps before lies in the row that it computes, rows are
-// shared out: to threads of the host, to blocks of a GPU.
+// shared out: to threads of the host, to blocks of a GPU. Where rows need each other, one thread, or one block, goes
+// through the steps; or all blocks of a GPU do, and meet between the parts of a step (loop_choice.hpp says when).
 #pragma once
 
 #include "runtime/body.hpp"
+#include "runtime/loop_choice.hpp"
 
 #include <memory>
 #include <optional>
@@ -34,6 +36,8 @@ class NativeLoop {
   static codegen::Text show(std::shared_ptr<const Executable> body, const fuse::LoopCall& call, codegen::Target target);
 
   const codegen::Text& text() const { return text_; }
+  /// "one launch of 8 blocks, each with rows of its own"
+  std::string describe() const;
   bool runs_cuda() const { return device_ != nullptr && device_->runs_cuda(); }
   void set_entry(cpu::KernelEntry entry) { entry_ = entry; }
   /// Runs the steps and returns how many these were. IndexError for a check of a value that fails in one of them.
@@ -50,9 +54,14 @@ class NativeLoop {
     std::vector<std::int64_t> rows;     // from row to row, in bytes, per access
     std::vector<std::int64_t> matrix;   // numbers of a product
     bool meets = true;
+    std::int64_t workspace = 0;  // of a split reduction, in bytes behind the temporaries' address
 
     bool checks() const { return kernel && !kernel->analysis->kernel.checks.empty(); }
     const codegen::Analysis* analysis() const { return as_row ? as_row.get() : kernel ? kernel->analysis : nullptr; }
+    bool is_split() const { return kernel && !as_row && kernel->analysis->kernel.family == kernel::Family::split; }
+    std::int64_t points() const { return kernel ? codegen::point_count(kernel->launch) : sizes.m * sizes.n; }
+    std::int64_t split_blocks() const;
+    std::int64_t warps() const;
   };
   /// How the address of a buffer of the body goes on, and from where.
   struct Moving {
@@ -71,17 +80,22 @@ class NativeLoop {
   void find_motions(const LoopPlaces& shapes);
   bool find_parts(std::string& why);
   bool add_product(const plan::Step& step, std::string& why);
+  bool fits(const plan::Step& step, const ProductSizes& sizes, std::int64_t item, std::string& why);
   void show_part(const plan::Step& step);
   void add_kernel(const plan::Step& step, int generated);
   static void finish_kernel(Part& part);
   void share_out();
   bool walks_rows(const Part& part) const;
   bool find_shares(std::string_view schedule, std::string& why);
+  std::int64_t work_of_step() const;
+  bool choose_blocks(std::int64_t work, std::string& why);
+  void use_grid();
+  void find_blocks();
   void take_memory();
   void find_meetings();
   std::int64_t row_bytes(const Part& part, std::size_t access) const;
   codegen::Text emit_for(codegen::Target target) const;
-  void emit(RunCounts& counts);
+  bool emit(RunCounts& counts, std::string& why);
   std::uint64_t value_of(const codegen::Parameter& parameter) const;
   void find_addresses(const LoopPlaces& places);
   std::size_t failure_bytes() const;
@@ -99,6 +113,9 @@ class NativeLoop {
   std::int64_t rows_ = 1;        // that may be shared out; 1: none
   std::int64_t share_rows_ = 1;  // of a share
   std::int64_t shares_ = 1;
+  LoopWork work_;
+  LoopChoice choice_;
+  int blocks_ = 1;  // of a GPU
   codegen::Schedule schedule_;
   codegen::Text text_;
   cpu::KernelEntry entry_;
@@ -110,6 +127,7 @@ class NativeLoop {
   std::vector<Array> constants_;                // on the device, per constant of the body
   std::shared_ptr<void> done_;
   std::shared_ptr<void> failures_;  // of each part, where any checks something
+  std::shared_ptr<void> meeting_;   // of the blocks of a grid (loop.cuh)
   std::vector<Operand> operands_;
 };
 

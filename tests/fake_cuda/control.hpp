@@ -31,7 +31,7 @@ struct Memory {
 using Launch = std::function<std::string(const std::vector<Memory>&)>;
 /// Makes a launch of a kernel from the text that it was compiled from; the parameters must be copied.
 using Runner = std::function<Launch(const std::string& text, const std::string& kernel, unsigned blocks,
-                                    unsigned threads, void** parameters)>;
+                                    unsigned threads, bool cooperative, void** parameters)>;
 
 /// Stands in code in front of the text that it was made from.
 inline constexpr const char* text_mark = "---- text ----\n";
@@ -45,7 +45,8 @@ void fake_cuda_set_runner(const fake_cuda::Runner& runner);
 /// Forgets objects, settings, failures to come and faults; not the counts of failures that happened.
 void fake_cuda_reset();
 /// devices, version (13000), capability (90), memory (bytes of a device), pools, peers, delay, max_threads (of a block
-/// of any kernel, 1024), split_k_only (cuBLASLt).
+/// of any kernel, 1024), multiprocessors (132), resident (blocks of any kernel on one of them, 2), cooperative (whether
+/// there are such launches, 1), split_k_only (cuBLASLt).
 void fake_cuda_set(const char* setting, long long value);
 /// The nth call from now of that entry returns `code` and does nothing else; so do the `count - 1` after it. A code
 /// that loses the device does.

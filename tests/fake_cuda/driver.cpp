@@ -127,7 +127,8 @@ State& state() {
 
 void set_defaults() {
   state().settings = {{"devices", 2}, {"version", 13000},  {"memory", 1LL << 30}, {"pools", 1},         {"peers", 1},
-                      {"delay", 0},   {"split_k_only", 0}, {"capability", 90},    {"max_threads", 1024}};
+                      {"delay", 0},   {"split_k_only", 0}, {"capability", 90},    {"max_threads", 1024},
+                      {"resident", 2}, {"cooperative", 1}, {"multiprocessors", 132}};
   const char* text = std::getenv("FAKE_CUDA");
   std::istringstream list(text == nullptr ? "" : text);
   for (std::string item; std::getline(list, item, ',');) {
@@ -471,7 +472,8 @@ ENTRY(cuDeviceGetAttribute, int* value, int which, int device)
   if (!is_device(device)) return result::invalid_device;
   switch (which) {
     case attribute::max_threads_per_block: *value = 1024; break;
-    case attribute::multiprocessors: *value = 132; break;
+    case attribute::multiprocessors: *value = static_cast<int>(state().settings["multiprocessors"]); break;
+    case attribute::cooperative_launch: *value = static_cast<int>(state().settings["cooperative"]); break;
     case attribute::l2_bytes: *value = 50 << 20; break;
     case attribute::capability_major: *value = static_cast<int>(state().settings["capability"] / 10); break;
     case attribute::capability_minor: *value = static_cast<int>(state().settings["capability"] % 10); break;
@@ -789,18 +791,19 @@ CONTEXT_ENTRY(cuFuncSetAttribute, FunctionHandle function, int which, int value)
   return result::success;
 }
 
-CONTEXT_ENTRY(cuLaunchKernel, FunctionHandle handle, unsigned blocks, unsigned blocks_y, unsigned blocks_z, unsigned threads, unsigned threads_y, unsigned threads_z, unsigned shared, StreamHandle stream_handle, void** arguments, void** extra)
+namespace {
+
+Result put_launch(FunctionHandle handle, unsigned blocks, unsigned threads, unsigned shared, bool cooperative, StreamHandle stream_handle, void** arguments) {
   const Function& function = *reinterpret_cast<const Function*>(handle);
   Stream* stream = find(stream_handle);
   if (stream == nullptr || stream->device != function.device) return result::invalid_handle;
-  if (blocks == 0 || blocks_y != 1 || blocks_z != 1 || threads == 0 || threads_y != 1 || threads_z != 1 || extra != nullptr)
-    return result::invalid_value;
+  if (blocks == 0 || threads == 0) return result::invalid_value;
   if (static_cast<int>(threads) > function.attributes[function_attribute::max_threads]) return result::launch_out_of_resources;
   if (static_cast<int>(shared) > function.attributes[function_attribute::max_dynamic_shared_bytes])
     return result::launch_out_of_resources;
   if (function.text != nullptr) {
     if (!state().runner) return result::invalid_image;
-    auto launch = state().runner(*function.text, function.name, blocks, threads, arguments);
+    auto launch = state().runner(*function.text, function.name, blocks, threads, cooperative, arguments);
     put(*stream, [launch = std::move(launch), name = function.name, device = stream->device] {
       const std::string wrong = launch(memory_of(device));
       if (wrong.empty()) return;
@@ -814,6 +817,26 @@ CONTEXT_ENTRY(cuLaunchKernel, FunctionHandle handle, unsigned blocks, unsigned b
   put(*stream, [kernel, device = stream->device] {
     if (!kernel()) state().devices[static_cast<std::size_t>(device)].lost = result::illegal_address;
   });
+  return result::success;
+}
+
+}  // namespace
+
+CONTEXT_ENTRY(cuLaunchKernel, FunctionHandle function, unsigned blocks, unsigned blocks_y, unsigned blocks_z, unsigned threads, unsigned threads_y, unsigned threads_z, unsigned shared, StreamHandle stream, void** arguments, void** extra)
+  if (blocks_y != 1 || blocks_z != 1 || threads_y != 1 || threads_z != 1 || extra != nullptr) return result::invalid_value;
+  return put_launch(function, blocks, threads, shared, false, stream, arguments);
+}
+
+CONTEXT_ENTRY(cuLaunchCooperativeKernel, FunctionHandle function, unsigned blocks, unsigned blocks_y, unsigned blocks_z, unsigned threads, unsigned threads_y, unsigned threads_z, unsigned shared, StreamHandle stream, void** arguments)
+  if (blocks_y != 1 || blocks_z != 1 || threads_y != 1 || threads_z != 1) return result::invalid_value;
+  if (state().settings["cooperative"] == 0) return fault("cuLaunchCooperativeKernel: there are none"), result::invalid_value;
+  if (blocks > state().settings["resident"] * state().settings["multiprocessors"]) return result::cooperative_launch_too_large;
+  return put_launch(function, blocks, threads, shared, true, stream, arguments);
+}
+
+CONTEXT_ENTRY(cuOccupancyMaxActiveBlocksPerMultiprocessor, int* blocks, FunctionHandle function, int threads, std::size_t shared)
+  if (function == nullptr || threads <= 0 || shared != 0) return result::invalid_value;
+  *blocks = static_cast<int>(state().settings["resident"]);
   return result::success;
 }
 // clang-format on

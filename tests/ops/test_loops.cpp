@@ -495,3 +495,206 @@ TEST_CASE("products of sequences are done in front of a loop where that pays", "
         on_gpus);
   }
 }
+
+namespace {
+
+/// Eight blocks of two warps, which work together on whatever is not nothing: so that small loops are loops of a grid.
+constexpr const char* small_grid = ",schedule=threads=64+blocks=8+meeting=1";
+/// So many blocks, or fewer where there is less to do.
+bool is_of_grid(const std::string& plan) {
+  return plan.find("one cooperative launch of ") != plan.npos && plan.find("launch of 1 block:") == plan.npos;
+}
+
+struct GridLoop {
+  std::string name;
+  std::vector<ct::In> inputs;
+  Vars outputs;
+  std::vector<Array> values;
+  double tolerance = 1e-12;
+};
+
+ct::Outputs run_with(const std::string& settings, const GridLoop& loop, std::string* plan = nullptr) {
+  const ct::change_flags flags(settings);
+  const ct::Function f = ct::function(loop.inputs, loop.outputs);
+  std::vector<ct::Argument> arguments(loop.values.begin(), loop.values.end());
+  ct::Outputs results = f.call(arguments);
+  results = f.call(arguments);  // what the first call left must not matter
+  if (plan != nullptr) *plan = f.plan();
+  return results;
+}
+
+/// The same values by the whole grid, by one block, and by the reference evaluator.
+void check_grid(const GridLoop& loop) {
+  const ct::Outputs wanted = run_with("mode=reference", loop);
+  for (const std::string& backend : gpu_backends()) {
+    INFO(loop.name << " " << backend);
+    std::string plan;
+    const ct::Outputs got = run_with(backend + small_grid, loop, &plan);
+    CHECK(is_of_grid(plan));
+    const ct::Outputs alone = run_with(backend + ",schedule=threads=64+blocks=8+meeting=1000000", loop, &plan);
+    CHECK_THAT(plan, Contains("one launch of one block"));
+    for (std::size_t i = 0; i < loop.outputs.size(); ++i) {
+      CHECK(got[i].shape() == wanted[i].shape());
+      CHECK(got[i].all_close(wanted[i], loop.tolerance, loop.tolerance));
+      CHECK(same_bits(got[i], alone[i]));
+    }
+  }
+}
+
+Variable norm(const Variable& x) { return ct::sqrt(ct::sum(ct::sqr(x))); }
+
+}  // namespace
+
+TEST_CASE("all blocks work on the steps of a loop whose rows need each other", "[loops]") {
+  const Variable a = ct::dmatrix("a"), x = ct::dmatrix("x"),
+                 v = ct::variable({DType::float64, {ct::unknown_size}}, "v");
+  const auto repeated = [&](std::int64_t steps, const Variable& first,
+                            const std::function<Variable(const Variable&)>& f) {
+    return ct::scan([&](const Vars& in) { return Step(f(in[0])); }, {}, {first}, {}, {.n_steps = steps}).outputs[0];
+  };
+  const Array square = reals({70, 70}, 1, DType::float64), wide = reals({70, 50}, 2, DType::float64);
+  const Variable powers = repeated(3, x, [&](const Variable& h) { return ct::dot(a, h); });
+  check_grid({"powers of a matrix", {a, x}, {powers}, {square, wide}, 1e-9});
+  check_grid({"and their gradients",
+              {a, x},
+              ct::grad(ct::sum(ct::tanh(powers)), Vars{a, x}),
+              {reals({20, 20}, 1, DType::float64), reals({20, 17}, 2, DType::float64)},
+              1e-9});
+  // 3500 elements: a reduction that all blocks share.
+  check_grid({"power iteration",
+              {a, x},
+              {repeated(4, x,
+                        [&](const Variable& h) {
+                          const Variable next = ct::dot(a, h);
+                          return next / norm(next);
+                        })},
+              {square, wide}});
+  check_grid({"power iteration of a vector",
+              {a, v},
+              {repeated(4, v,
+                        [&](const Variable& h) {
+                          const Variable next = ct::dot(a, h);
+                          return next / norm(next);
+                        })},
+              {square, reals({70}, 3, DType::float64)}});
+  check_grid({"rows in the other order",
+              {x},
+              {repeated(5, x, [&](const Variable& h) { return 0.5 * h[ct::slice({}, {}, -1)] + ct::sin(h); })},
+              {wide}});
+  // 40 blocks of the tree of a reduction, of which 32 and then 8 are put together, and one that is not full.
+  for (const std::int64_t size : {2049, 40'000, 65'536}) {
+    check_grid({fmt::format("reductions of {} elements", size),
+                {v},
+                {repeated(3, v,
+                          [&](const Variable& h) {
+                            const Variable total = ct::sum(h) + ct::max(h) + ct::min(ct::sqr(h));
+                            return 0.5 * h + 1e-3 * (total + ct::argmax(h) * ct::any(ct::gt(h, 0.9)));
+                          })},
+                {reals({size}, 4, DType::float64)}});
+  }
+}
+
+TEST_CASE("blocks agree on when a loop ends", "[loops]") {
+  // Conjugate gradients: (solution, residual, direction) until the residual is small.
+  const Variable a = ct::dmatrix("a"), b = ct::variable({DType::float64, {ct::unknown_size}}, "b");
+  const ScanResult solver = ct::scan(
+      [&](const Vars& in) {
+        const Variable &s = in[0], &r = in[1], &p = in[2];
+        const Variable ap = ct::dot(a, p), before = ct::sum(ct::sqr(r)), step = before / ct::sum(p * ap);
+        const Variable left = r - step * ap, after = ct::sum(ct::sqr(left));
+        return ct::until({s + step * p, left, left + after / before * p}, after < 1e-20);
+      },
+      {}, {ct::zeros_like(b), b, b}, {}, {.n_steps = 100});
+  const std::int64_t n = 80;
+  const Array random = reals({n, n}, 5, DType::float64), right = reals({n}, 6, DType::float64);
+  const Variable m = ct::dmatrix("m");
+  const Array matrix =
+      ct::function({m}, ct::dot(m, ct::dimshuffle(m, {1, 0})) + 20.0 * ct::eye(n, n, 0, DType::float64))(random).only();
+  const GridLoop loop{"conjugate gradients", {a, b}, {solver.outputs[0], solver.outputs[0][-1]}, {matrix, right}, 1e-9};
+  const Array wanted = run_with("mode=reference", loop)[0];
+  CHECK(wanted.shape()[0] < 100);
+  for (const std::string& backend : gpu_backends()) {
+    INFO(backend);
+    std::string plan;
+    const ct::Outputs results = run_with(backend + small_grid, loop, &plan);
+    const Array& got = results[0];
+    CHECK(is_of_grid(plan));
+    CHECK_THAT(plan, Contains("it ends by a condition"));
+    CHECK(got.shape() == wanted.shape());
+    CHECK(got.all_close(wanted, 1e-9, 1e-9));
+    const Array solved = ct::function({a, b}, ct::dot(a, b))(matrix, results[1]).only();
+    CHECK(solved.all_close(right, 1e-8, 1e-8));
+  }
+}
+
+TEST_CASE("a loop of the whole grid takes nan, no steps and positions outside", "[loops]") {
+  const Variable a = ct::dmatrix("a"), x = ct::dmatrix("x"), order = ct::lvector("order"), k = ct::lscalar("k");
+  const ScanResult scan = ct::scan(
+      [&](const Vars& in) {
+        const Variable next = ct::dot(a, ct::take(in[0], order, 0));
+        return Step(next / ct::max(ct::abs(next)));
+      },
+      {}, {x}, {}, {.n_steps = k});
+  const auto a0 = reals({20, 6}, 1, DType::float64);
+  Array x0 = reals({20, 15}, 2, DType::float64);
+  const Array good(std::vector<std::int64_t>{3, 1, 19, -20, 2, 0}), bad(std::vector<std::int64_t>{3, 1, 20, -6, 2, 0});
+  const Variable outputs = scan.outputs[0];
+  const auto reference = [&](std::int64_t steps) {
+    const ct::change_flags flags("mode=reference");
+    return ct::function({a, x, order, k}, outputs)(a0, x0, good, steps).only();
+  };
+  const Array wanted = reference(4);
+  for (const std::string& backend : gpu_backends()) {
+    INFO(backend);
+    const ct::change_flags flags(backend + small_grid);
+    const ct::Function f = ct::function({a, x, order, k}, outputs);
+    CHECK(f(a0, x0, good, 4).only().all_close(wanted, 1e-12, 1e-12));
+    CHECK(is_of_grid(f.plan()));
+    CHECK_THROWS_WITH(f(a0, x0, bad, 4), Contains("20") && Contains("in a step of a loop"));
+    CHECK(f(a0, x0, good, 4).only().all_close(wanted, 1e-12, 1e-12));
+    CHECK(f(a0, x0, good, 0).only().shape() == Sizes{0, 20, 15});
+    CHECK_THAT(f.plan(), Contains("no steps"));
+    const Array x1 = x0;
+    x0 = x0.copy();
+    x0.at<double>(2, 3) = std::numeric_limits<double>::quiet_NaN();
+    const Array nan = f(a0, x0, good, 3).only(), nan_wanted = reference(3);
+    for (std::int64_t i = 0; i < nan.size(); ++i)
+      CHECK(std::isnan(nan.as_double(i)) == std::isnan(nan_wanted.as_double(i)));
+    CHECK(std::isnan(nan.as_double(nan.size() - 1)));
+    x0 = x1;
+  }
+}
+
+TEST_CASE("how a GPU runs a loop is chosen by its sizes, and said", "[loops]") {
+  const Variable x = ct::fmatrix("x"), w = ct::fmatrix("w");
+  const auto powers = ct::scan([&](const Vars& in) { return Step(ct::dot(w, in[0])); }, {}, {x}, {}, {.n_steps = 2})
+                          .outputs[0],
+             layer = ct::scan([&](const Vars& in) { return Step(ct::tanh(ct::dot(in[0], w))); }, {}, {x}, {},
+                              {.n_steps = 2})
+                         .outputs[0];
+  for (const std::string& backend : gpu_backends()) {
+    INFO(backend);
+    const ct::change_flags flags(backend);
+    const auto how = [&](const Variable& loop, const Array& x0, const Array& w0) {
+      const ct::Function f = ct::function({x, w}, loop);
+      f(x0, w0);
+      const std::string plan = f.plan();
+      return plan.substr(plan.find("loops, as the last call ran them"));
+    };
+    CHECK_THAT(how(powers, reals({16, 16}, 1), reals({16, 16}, 2)),
+               Contains("one launch of one block: its rows need each other, and a step is short ("));
+    CHECK_THAT(
+        how(powers, reals({96, 96}, 1), reals({96, 96}, 2)),
+        Contains("one cooperative launch of 8 blocks: its rows need each other, and a step is long (110592 elements, "
+                 "1 meeting)"));
+    CHECK_THAT(how(powers, reals({600, 600}, 1), reals({600, 600}, 2)),
+               Contains("by the host, a step at a time: its product 600 x 600 x 600 is large"));
+    CHECK_THAT(how(layer, reals({4, 60}, 1), reals({60, 60}, 2)),
+               Contains("one launch of 4 blocks, each with rows of its own"));
+    CHECK_THAT(
+        how(layer, reals({4, 300}, 1), reals({300, 300}, 2)),
+        Contains("one cooperative launch of 8 blocks: its product 4 x 300 x 300 is large for one multiprocessor"));
+    CHECK_THAT(how(layer, reals({3, 600}, 1), reals({600, 600}, 2)),
+               Contains("by the host, a step at a time: its product 3 x 600 x 600 is large"));
+  }
+}

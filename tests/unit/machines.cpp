@@ -32,7 +32,7 @@ std::shared_ptr<const simulator::Program> program_of(const std::string& text, co
 }
 
 fake_cuda::Launch launch_in_simulator(const std::string& text, const std::string& kernel, unsigned blocks,
-                                      unsigned threads, void** parameters) {
+                                      unsigned threads, bool cooperative, void** parameters) {
   const auto program = program_of(text, kernel);
   std::vector<std::vector<std::byte>> kept;
   const simulator::Program::Kernel entry = program->kernel(kernel);
@@ -49,7 +49,7 @@ fake_cuda::Launch launch_in_simulator(const std::string& text, const std::string
     std::vector<void*> arguments;
     for (std::vector<std::byte>& bytes : kept) arguments.push_back(bytes.data());
     try {
-      simulator::launch(*program, kernel, {.blocks = blocks, .threads = threads}, arguments, allocations);
+      simulator::launch(*program, kernel, {.blocks = blocks, .threads = threads, .cooperative = cooperative}, arguments, allocations);
       return "";
     } catch (const Error& error) {
       return error.what();

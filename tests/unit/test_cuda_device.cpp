@@ -156,6 +156,7 @@ TEST_CASE("facts of a device", "[cuda]") {
   CHECK(facts.threads_per_block == 1024);
   CHECK(facts.shared_bytes_per_block == 227 * 1024);
   CHECK(facts.l2_bytes == 50 << 20);
+  CHECK(facts.cooperative_launches);
 }
 
 TEST_CASE("a device of the process is opened once", "[cuda]") {
@@ -464,6 +465,28 @@ TEST_CASE("kernels are loaded from cubin and PTX, and launched", "[cuda]") {
   sum.launch(stream, {1, 32}, std::array{word(x.data()), std::uint64_t{3}}, std::nullopt);
   scale.launch(stream, {0, 64}, {}, 0);  // nothing
   CHECK(read(stream, x.data(), 3) == std::vector{60.0F, 20.0F, 30.0F});
+  CHECK(fake.faults().empty());
+}
+
+TEST_CASE("a cooperative launch has the blocks that run at the same time at most", "[cuda]") {
+  FakeCuda fake;
+  fake.set("multiprocessors", 3);
+  const auto device = Device::open(0);
+  const Stream stream(device);
+  const Kernel scale = Module(device, fake_cubin({"scale"})).kernel("scale");
+  CHECK(scale.resident_blocks(64) == 6);
+  const Buffer x(stream, 12);
+  copy_in(stream, x.data(), bytes_of({1.0F, 2.0F, 3.0F}));
+  const std::array<std::uint64_t, 2> parameters{word(x.data()), std::bit_cast<std::uint64_t>(10.0)};
+  const auto launch = [&](unsigned blocks) {
+    scale.launch(stream, {.blocks = blocks, .threads = 64, .cooperative = true}, parameters, 3, user_line);
+  };
+  launch(6);
+  CHECK_THAT(error_of<DeviceError>([&] { launch(7); }),
+             contains("cuLaunchCooperativeKernel of scale (train.py:7) failed on cuda0 (Fake GPU): error 720"));
+  CHECK(read(stream, x.data(), 3) == std::vector{10.0F, 20.0F, 30.0F});
+  CHECK(fake.calls("cuLaunchCooperativeKernel") == 2);
+  CHECK(fake.calls("cuLaunchKernel") == 0);
   CHECK(fake.faults().empty());
 }
 

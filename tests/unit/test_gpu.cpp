@@ -3,7 +3,9 @@
 #include <croton/croton.hpp>
 #include <croton/device.hpp>
 #include <croton/grad.hpp>
+#include <croton/scan.hpp>
 
+#include <cmath>
 #include <functional>
 #include <map>
 #include <string>
@@ -17,10 +19,10 @@
 namespace ct = croton;
 using ct::Array;
 using ct::DType;
+using ct::test::device_called;
 using ct::test::error_of;
 using ct::test::FakeGpus;
 using ct::test::Machine;
-using ct::test::device_called;
 using ct::test::values;
 namespace result = ct::runtime::cuda::result;
 
@@ -257,6 +259,48 @@ TEST_CASE("an index that is wrong is found on a GPU, and changes nothing") {
   CHECK_THAT(error_of<ct::IndexError>([&] { training.run(30); }), contains("index 30") && contains("test_gpu.cpp:"));
   CHECK(training.state() == before);
   training.run();
+}
+
+TEST_CASE("a loop whose blocks wait for each other is a cooperative launch of no more than run at once") {
+  const bool delayed = GENERATE(false, true);
+  const auto a = ct::matrix("a"), x = ct::matrix("x");
+  const ct::ScanResult powers = ct::scan(
+      [&](const std::vector<ct::Variable>& in) {
+        const ct::Variable next = ct::dot(a, in[0]);
+        return ct::Step(next / ct::max(next));
+      },
+      {}, {x}, {}, {.n_steps = 3});
+  const Array a0 = Array::uniform(DType::float32, {20, 20}, 1), x0 = Array::uniform(DType::float32, {20, 20}, 2);
+  std::vector<double> wanted;
+  {
+    const ct::change_flags host{"device=cpu"};
+    wanted = values(ct::function({a, x}, powers.outputs[0])(a0, x0).only());
+  }
+  const auto close = [&](const Array& got) {
+    const std::vector<double> all = values(got);
+    REQUIRE(all.size() == wanted.size());
+    for (std::size_t i = 0; i < all.size(); ++i) CHECK(std::abs(all[i] - wanted[i]) < 1e-5);
+  };
+  const std::string schedule = ",schedule=threads=64+meeting=1";
+  {
+    FakeGpus gpus({{"multiprocessors", 2}, {"resident", 2}, {"delay", delayed ? 1 : 0}}, schedule);
+    const ct::Function f = ct::function({a, x}, powers.outputs[0]);
+    close(f(a0, x0).only());
+    CHECK_THAT(f.plan(), contains("one cooperative launch of 4 blocks"));
+    CHECK(gpus.cuda().calls("cuLaunchCooperativeKernel") == 1);
+    // A launch that failed leaves nothing behind.
+    gpus.cuda().fail("cuLaunchCooperativeKernel", 1, result::unknown);
+    CHECK_THAT(error_of<ct::DeviceError>([&] { f(a0, x0); }), contains("cuLaunchCooperativeKernel of loop_"));
+    close(f(a0, x0).only());
+    CHECK(gpus.cuda().calls("cuLaunchCooperativeKernel") == 3);
+    CHECK(gpus.cuda().faults() == "");
+  }
+  FakeGpus gpus({{"cooperative", 0}, {"delay", delayed ? 1 : 0}}, schedule);
+  const ct::Function f = ct::function({a, x}, powers.outputs[0]);
+  close(f(a0, x0).only());
+  CHECK_THAT(f.plan(), contains("one launch of one block"));
+  CHECK(gpus.cuda().calls("cuLaunchCooperativeKernel") == 0);
+  CHECK(gpus.cuda().faults() == "");
 }
 
 TEST_CASE("memory that runs out: freed memory is had back, then OutOfMemory, then less works") {

@@ -115,6 +115,7 @@ void Device::read_facts(Where where) {
   facts_.threads_per_block = read_attribute(attribute::max_threads_per_block, where);
   facts_.shared_bytes_per_block = static_cast<std::size_t>(read_attribute(attribute::shared_bytes_per_block, where));
   facts_.l2_bytes = static_cast<std::size_t>(read_attribute(attribute::l2_bytes, where));
+  facts_.cooperative_launches = read_attribute(attribute::cooperative_launch, where) != 0;
 }
 
 // ---- calls and their errors ----

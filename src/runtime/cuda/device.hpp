@@ -32,6 +32,7 @@ struct DeviceFacts {
   int threads_per_block = 0;
   std::size_t shared_bytes_per_block = 0;  ///< the most that a kernel may ask for
   std::size_t l2_bytes = 0;
+  bool cooperative_launches = false;  ///< whether there are launches whose blocks may wait for each other
 };
 
 struct DeviceMemoryCounters {

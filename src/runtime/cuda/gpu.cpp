@@ -126,10 +126,19 @@ class Gpu final : public runtime::Device {
     const LoadedKernel* kernel = find(launch.text->name);
     if (kernel == nullptr) throw InternalError("a launch of a kernel that was not prepared: " + launch.text->name);
     if (launch.items > 0) {
-      const LaunchShape shape{static_cast<unsigned>(launch.blocks), static_cast<unsigned>(launch.threads)};
+      const LaunchShape shape{.blocks = static_cast<unsigned>(launch.blocks),
+                              .threads = static_cast<unsigned>(launch.threads),
+                              .cooperative = launch.cooperative};
       kernel->main.launch(stream_, shape, launch.parameters, launch.items);
     }
     if (kernel->finish) kernel->finish->launch(stream_, {1, finish_threads}, launch.parameters, std::nullopt);
+  }
+
+  int most_cooperative_blocks(const codegen::Text& text, int threads) override {
+    if (!facts_.cooperates) return 0;
+    const LoadedKernel* kernel = find(text.name);
+    if (kernel == nullptr) throw InternalError("a question about a kernel that was not prepared: " + text.name);
+    return kernel->main.resident_blocks(static_cast<unsigned>(threads));
   }
 
   // ---- products ----
@@ -239,6 +248,9 @@ std::unique_ptr<runtime::Device> make_device(int number, int gpu, int part, int 
   facts.major = known.major;
   facts.minor = known.minor;
   facts.pci = known.pci_id;
+  facts.multiprocessors = known.multiprocessors;
+  facts.cache_bytes = known.l2_bytes;
+  facts.cooperates = known.cooperative_launches;
   return std::make_unique<Gpu>(std::move(device), std::move(facts));
 }
 

@@ -96,11 +96,27 @@ void Kernel::launch(const Stream& stream, const LaunchShape& shape, std::span<co
   std::int64_t count = points.value_or(0);
   // The driver reads as many arguments as the kernel has, and writes none.
   std::array<void*, 2> arguments{const_cast<std::uint64_t*>(parameters.data()), &count};
-  const auto& entry = device.driver().cuLaunchKernel;
-  const Result code =
-      device.attempt(entry, where, function_, shape.blocks, 1, 1, shape.threads, 1, 1,
-                     static_cast<unsigned>(shape.dynamic_shared), stream.handle(), arguments.data(), nullptr);
-  if (code != result::success) device.check(code, fmt::format("{} of {}", entry.name, name_).c_str(), where);
+  const auto shared = static_cast<unsigned>(shape.dynamic_shared);
+  const auto check = [&](const char* entry, Result code) {
+    if (code != result::success) device.check(code, fmt::format("{} of {}", entry, name_).c_str(), where);
+  };
+  if (shape.cooperative) {
+    const auto& entry = device.driver().cuLaunchCooperativeKernel;
+    check(entry.name, device.attempt(entry, where, function_, shape.blocks, 1, 1, shape.threads, 1, 1, shared,
+                                     stream.handle(), arguments.data()));
+  } else {
+    const auto& entry = device.driver().cuLaunchKernel;
+    check(entry.name, device.attempt(entry, where, function_, shape.blocks, 1, 1, shape.threads, 1, 1, shared,
+                                     stream.handle(), arguments.data(), nullptr));
+  }
+}
+
+int Kernel::resident_blocks(unsigned threads, Where where) const {
+  Device& device = *module_->device;
+  int of_one = 0;  // multiprocessor
+  device.call(device.driver().cuOccupancyMaxActiveBlocksPerMultiprocessor, where, &of_one, function_,
+              static_cast<int>(threads), 0);
+  return of_one * device.facts().multiprocessors;
 }
 
 }  // namespace croton::runtime::cuda

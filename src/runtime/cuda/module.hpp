@@ -27,6 +27,7 @@ struct LaunchShape {
   unsigned blocks = 1;
   unsigned threads = 1;
   std::size_t dynamic_shared = 0;  ///< bytes of shared memory besides the kernel's own variables
+  bool cooperative = false;        ///< all blocks run at the same time, and may wait for each other
 };
 
 class Kernel;
@@ -57,6 +58,10 @@ class Kernel {
   /// blocks are no launch.
   void launch(const Stream& stream, const LaunchShape& shape, std::span<const std::uint64_t> parameters,
               std::optional<std::int64_t> points, Where where = {}) const;
+
+  /// How many blocks of so many threads run at the same time on the whole device while nothing else does: the most of a
+  /// cooperative launch.
+  int resident_blocks(unsigned threads, Where where = {}) const;
 
  private:
   friend class Module;

@@ -88,6 +88,9 @@ class SimulatedDevice final : public Device {
     facts_.title = "simulated GPU";
     facts_.memory = std::size_t{1} << 34;
     facts_.major = 9;
+    facts_.multiprocessors = static_cast<int>(Limits::multiprocessors);
+    facts_.cache_bytes = std::size_t{50} << 20;
+    facts_.cooperates = true;
   }
 
   const DeviceFacts& facts() const override { return facts_; }
@@ -129,6 +132,7 @@ class SimulatedDevice final : public Device {
     void* arguments[] = {launch.parameters.data(), &items};
     const LaunchShape shape{.blocks = static_cast<unsigned>(launch.blocks),
                             .threads = static_cast<unsigned>(launch.threads),
+                            .cooperative = launch.cooperative,
                             .most_steps = most_steps};
     if (items > 0) simulator::launch(*program, launch.text->name, shape, arguments, pieces);
     if (is_split(*launch.text)) {
@@ -136,6 +140,10 @@ class SimulatedDevice final : public Device {
                         std::span(arguments, 1), pieces);
     }
     for (const Allocation& piece : pieces) memory_->set_written(piece);
+  }
+
+  int most_cooperative_blocks(const codegen::Text&, int threads) override {
+    return static_cast<int>(resident_blocks(static_cast<unsigned>(threads)));
   }
 
   bool prepare(const cpu::MatrixProduct&) override { return true; }

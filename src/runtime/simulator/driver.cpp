@@ -179,6 +179,8 @@ class Run {
 
 }  // namespace
 
+std::size_t resident_blocks(unsigned threads) { return resident_blocks(LaunchShape{.threads = threads}, 0); }
+
 void launch(const Program& program, const std::string& kernel, const LaunchShape& shape,
             std::span<void* const> arguments, const std::vector<Allocation>& memory, std::uint64_t seed) {
   const Program::Kernel found = program.kernel(kernel);

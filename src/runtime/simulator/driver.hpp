@@ -22,6 +22,10 @@ namespace croton::runtime::simulator {
 /// Several threads may launch at once.
 void launch(const Program& program, const std::string& kernel, const LaunchShape& shape,
             std::span<void* const> arguments, const std::vector<Allocation>& memory, std::uint64_t seed = 0);
+/// How many blocks of so many threads, which use no shared memory, run at the same time: the most of a cooperative
+/// launch.
+std::size_t resident_blocks(unsigned threads);
+
 inline void launch(const Program& program, const std::string& kernel, const LaunchShape& shape,
                    std::span<void* const> arguments, const DeviceMemory& memory, std::uint64_t seed = 0) {
   launch(program, kernel, shape, arguments, memory.allocations(), seed);
