@@ -1,4 +1,4 @@
-// How a loop runs: as one launch, or a step at a time.
+// How a loop runs: as one launch, or a step at a time: by the host, or by a GPU that was given the steps as a graph.
 #pragma once
 
 #include "plan/plan.hpp"
@@ -10,5 +10,19 @@ namespace croton::plan {
 /// Why the host runs such a loop a step at a time; empty where one launch may run all steps. (At some sizes the host
 /// runs it all the same: runtime/native_loop.hpp.)
 std::string why_by_steps(const fuse::Program& body, const Plan& plan);
+
+/// A right matrix that does not stay in a second-level cache, or not near a GPU's multiprocessor, is read from further
+/// away in each step: a library, which packs it, or many blocks, serve better than one launch of all steps.
+constexpr std::int64_t most_right_bytes_cpu = std::int64_t{1} << 20, most_right_bytes_gpu = std::int64_t{1} << 18;
+
+/// Why steps that the host runs cannot be recorded on a GPU (runtime/repeated_work.hpp), because they need the host in
+/// between; empty where they can.
+std::string why_not_recorded(const fuse::Program& body, const Plan& plan, const expr::Loop& loop);
+
+/// How many launches a step asks of a GPU, about.
+std::int64_t count_launches(const fuse::Program& body, const Plan& plan);
+
+/// "all steps in one launch", or how else the loop runs and why, as far as its form and the sizes that are stated tell.
+std::string describe_loop(const fuse::Program& program, const fuse::Call& call, const Plan& body_plan);
 
 }  // namespace croton::plan

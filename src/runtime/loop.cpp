@@ -3,14 +3,25 @@
 #include <algorithm>
 #include <optional>
 
+#include "base/config.hpp"
 #include "base/memory.hpp"
 #include "base/shape.hpp"
 #include "plan/loop_form.hpp"
+#include "runtime/cuda/nvtx.hpp"
 
 namespace croton::runtime {
 
 using expr::Loop;
 using expr::LoopResult;
+
+namespace {
+
+// A recording of many steps would keep the GPU waiting for its end, and the driver keeps some hundred bytes to some
+// thousand for each launch (a CUDA graph's node): pieces begin to run while others are asked for, and what is longer
+// than that in all is not recorded, since the time that the host takes for a launch is little beside its memory then.
+constexpr std::int64_t most_launches_of_piece = 2048, most_launches = 32768;
+
+}  // namespace
 
 LoopLaunch::LoopLaunch(const Executable& executable, const plan::Step& step, Device* device, const SizeTable& sizes,
                        const Memory& memory, const BindOptions& options, RunCounts& counts)
@@ -39,6 +50,7 @@ LoopLaunch::LoopLaunch(const Executable& executable, const plan::Step& step, Dev
   }
   find_sequences(sizes, memory);
   bind_native(memory, options, counts);
+  if (!native_) prepare_recording();
 }
 
 namespace {
@@ -182,30 +194,70 @@ Array LoopLaunch::element(std::size_t sequence, std::int64_t position) const {
                                                                                                : array;
 }
 
-std::int64_t LoopLaunch::run_by_steps(const Memory& memory, RunCounts& counts) {
+void LoopLaunch::prepare_recording() {
+  const Executable& body = body_.executable();
+  if (device_ == nullptr || !device_->runs_cuda() || !body.host_inputs.empty()) return;
+  if (!plan::why_not_recorded(body.program, body.plan, call_->loop).empty()) return;
+  const std::int64_t launches = plan::count_launches(body.program, body.plan);
+  if (launches == 0 || steps_ * launches < 2 || steps_ > most_launches / launches) return;
+  steps_of_piece_ = std::max<std::int64_t>(1, most_launches_of_piece / launches);
+  repeated_.emplace(*device_, call_->origin);
+}
+
+/// All that steps read and write but for memory of our own and of the body's, which stays where it is.
+RepeatedWork::Addresses LoopLaunch::addresses() const {
+  RepeatedWork::Addresses all;
+  for (const Rows& rows : places_.sequences) all.push_back(rows.base);
+  for (const Rows& rows : places_.states) all.push_back(rows.base);
+  for (const auto& stacked : places_.stacked) {
+    if (stacked) all.push_back(stacked->base);
+  }
+  all.insert(all.end(), places_.captures.begin(), places_.captures.end());
+  return all;
+}
+
+void LoopLaunch::run_step(std::int64_t t, RunCounts& counts) {
   const Loop& loop = call_->loop;
   std::vector<Array>& given = body_.arguments();
+  for (std::size_t i = 0; i < loop.sequences; ++i) given[Loop::element_of(i)] = element(i, loop.position(t, steps_));
+  for (std::size_t at = 0; at < loop.taps.size(); ++at) {
+    const auto& [j, offset] = loop.taps[at];
+    given[loop.tap_of(at)] = view_of_row(device_, places_.states[j], slot_of(j, t + offset));
+  }
+  std::vector<Array> wanted = unwanted_;
+  wanted.resize(body_.executable().program.graph.outputs.size());
+  for (std::size_t j = 0; j < loop.states(); ++j)
+    wanted[Loop::next_row(j)] = view_of_row(device_, places_.states[j], slot_of(j, t + loop.rows[j]));
+  for (std::size_t k = 0; k < loop.stacked; ++k) {
+    if (places_.stacked[k])
+      wanted[loop.stacked_output(k)] = view_of_row(device_, *places_.stacked[k], loop.position(t, steps_));
+  }
+  body_.run(wanted, counts);
+  if (repeated_) unwanted_ = body_.results();
+}
+
+std::int64_t LoopLaunch::run_by_steps(const Memory& memory, RunCounts& counts) {
+  const Loop& loop = call_->loop;
   for (std::size_t k = 0; k < loop.captures; ++k) {
     const std::size_t input = loop.capture_input(k);
-    given[loop.captured(k)] = inputs_[input] < 0
-                                  ? numbers_[input]
-                                  : view_of_row(device_, rows_of(*executable_, memory, inputs_[input], 0), 0);
+    body_.arguments()[loop.captured(k)] =
+        inputs_[input] < 0 ? numbers_[input]
+                           : view_of_row(device_, rows_of(*executable_, memory, inputs_[input], 0), 0);
+  }
+  const RepeatedWork::Addresses where = addresses();
+  // What has no address (no elements) is given memory by the body, in each step.
+  if (repeated_ && base::config().cuda_graphs && std::ranges::find(where, nullptr) == where.end()) {
+    const cuda::NvtxRange range("steps of a loop");
+    const auto piece = [&](std::int64_t number, RunCounts& of_piece) {
+      const std::int64_t end = std::min(steps_, (number + 1) * steps_of_piece_);
+      for (std::int64_t t = number * steps_of_piece_; t < end; ++t) run_step(t, of_piece);
+    };
+    repeated_->run(where, (steps_ + steps_of_piece_ - 1) / steps_of_piece_, piece, counts);
+    return steps_;
   }
   std::int64_t t = 0;
   for (bool stops = false; t < steps_ && !stops; ++t) {
-    for (std::size_t i = 0; i < loop.sequences; ++i) given[Loop::element_of(i)] = element(i, loop.position(t, steps_));
-    for (std::size_t at = 0; at < loop.taps.size(); ++at) {
-      const auto& [j, offset] = loop.taps[at];
-      given[loop.tap_of(at)] = view_of_row(device_, places_.states[j], slot_of(j, t + offset));
-    }
-    std::vector<Array> wanted(body_.executable().program.graph.outputs.size());
-    for (std::size_t j = 0; j < loop.states(); ++j)
-      wanted[Loop::next_row(j)] = view_of_row(device_, places_.states[j], slot_of(j, t + loop.rows[j]));
-    for (std::size_t k = 0; k < loop.stacked; ++k) {
-      if (places_.stacked[k])
-        wanted[loop.stacked_output(k)] = view_of_row(device_, *places_.stacked[k], loop.position(t, steps_));
-    }
-    body_.run(wanted, counts);
+    run_step(t, counts);
     stops = loop.until && body_.results()[loop.condition()].to_host().as_double(0) != 0;
   }
   return t;

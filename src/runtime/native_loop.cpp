@@ -12,6 +12,7 @@
 #include "base/memory.hpp"
 #include "base/shape.hpp"
 #include "expr/evaluate.hpp"
+#include "plan/loop_form.hpp"
 #include "runtime/cpu/threads.hpp"
 #include "runtime/cuda/dump.hpp"
 #include "runtime/cuda/nvtx.hpp"
@@ -26,9 +27,7 @@ using plan::Buffer;
 
 namespace {
 
-// A right matrix that does not stay in a second-level cache, or not near a GPU's multiprocessor, is read from further
-// away in each step: a library, which packs it, or many blocks, serve better.
-constexpr std::int64_t most_right_bytes_cpu = std::int64_t{1} << 20, most_right_bytes_gpu = std::int64_t{1} << 18;
+using plan::most_right_bytes_cpu, plan::most_right_bytes_gpu;
 // What one thread of the host, or one block of a GPU, does for all others in a step, in elements and multiplications.
 constexpr std::int64_t most_alone_cpu = 4'000'000, most_alone_gpu = std::int64_t{1} << 18;
 // A reduction that is split where it stands alone is no longer than this in a loop.
