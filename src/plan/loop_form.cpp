@@ -52,9 +52,15 @@ std::optional<std::int64_t> stated_bytes(const fuse::Program& program, const fus
   return bytes;
 }
 
-/// The first product that a library does better in each step, by its stated sizes; empty where there is none.
-std::string large_product(const fuse::Program& program, const fuse::LoopCall& call, const Plan& plan, bool on_gpu) {
+/// What a loop has by way of products that a library does better in each step.
+struct LargeProducts {
+  std::string first;      // the first that is one by its stated sizes
+  bool possible = false;  // sizes that are not stated may make another one
+};
+
+LargeProducts large_products(const fuse::Program& program, const fuse::LoopCall& call, const Plan& plan, bool on_gpu) {
   const std::int64_t most = on_gpu ? most_right_bytes_gpu : most_right_bytes_cpu;
+  LargeProducts found;
   for (const Step& step : plan.steps) {
     const auto& product = call.body->calls[static_cast<std::size_t>(step.call)].product;
     if (!product) continue;
@@ -62,12 +68,14 @@ std::string large_product(const fuse::Program& program, const fuse::LoopCall& ca
     // One or two rows: a generated kernel beats the library, whatever the other matrix.
     if (shape.size() != 2 || call.body->graph.arena.known(shape[0]).value_or(3) <= 2) continue;
     const auto bytes = stated_bytes(program, call, plan.buffers[static_cast<std::size_t>(step.right.buffer)]);
-    if (!bytes || *bytes <= most) continue;
-    return fmt::format("the product of {} has a right matrix of {:.1f} MiB",
-                       product->origin.where.known() ? base::file_and_line(product->origin.where) : "a line unknown",
-                       static_cast<double>(*bytes) / (1 << 20));
+    found.possible = found.possible || !bytes;
+    if (!bytes || *bytes <= most || !found.first.empty()) continue;
+    const Where where = product->origin.where;
+    found.first = fmt::format("the product of {} has a right matrix of {:.1f} MiB",
+                              where.known() ? base::file_and_line(where) : "an unknown line",
+                              static_cast<double>(*bytes) / (1 << 20));
   }
-  return "";
+  return found;
 }
 
 }  // namespace
@@ -117,12 +125,15 @@ std::int64_t count_launches(const fuse::Program& body, const Plan& plan) {
 std::string describe_loop(const fuse::Program& program, const fuse::Call& call, const Plan& body_plan) {
   const fuse::LoopCall& loop = *call.loop;
   const bool on_gpu = call.place != 0 && base::DeviceName::of_place(call.place).kind == base::DeviceName::Kind::cuda;
-  std::string why = why_by_steps(*loop.body, body_plan);
-  if (why.empty()) why = large_product(program, loop, body_plan, on_gpu);
-  if (why.empty()) return "all steps in one launch";
+  const LargeProducts large = large_products(program, loop, body_plan, on_gpu);
+  const std::string form = why_by_steps(*loop.body, body_plan), why = form.empty() ? large.first : form;
+  if (why.empty() && !(on_gpu && large.possible)) return "all steps in one launch";
   if (!on_gpu) return "by the host, a step at a time: " + why;
   const std::string why_not =
       base::config().cuda_graphs ? why_not_recorded(*loop.body, body_plan, loop.loop) : "the flag cuda_graphs is off";
+  if (why.empty())
+    return fmt::format("all steps in one launch ({} where a right matrix is more than {} KiB)",
+                       why_not.empty() ? "as a CUDA graph" : "by the host", most_right_bytes_gpu >> 10);
   if (why_not.empty()) return "a step at a time, as a CUDA graph: " + why;
   return fmt::format("by the host, a step at a time: {}{}", why,
                      why_not == why ? "" : fmt::format("; no CUDA graph: {}", why_not));

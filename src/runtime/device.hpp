@@ -45,8 +45,8 @@ struct DeviceLaunch {
   std::span<const Operand> operands;  // all memory that its kernels may touch
 };
 
-/// Launches, products and copies inside of a device, noted instead of run. It ends before the memory that they use, and
-/// before what they are launches of.
+/// Launches, products and copies inside of a device, noted instead of run. Texts and memory of theirs must still be
+/// there when it is replayed.
 class Recording {
  public:
   virtual ~Recording() = default;

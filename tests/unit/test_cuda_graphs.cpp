@@ -38,7 +38,7 @@ struct Layer {
   std::uint64_t seed = 0;
 
   explicit Layer(std::int64_t steps = 4) {
-    const auto h0 = ct::matrix("h0");
+    const auto h0 = ct::variable({DType::float32, {ct::unknown_size, units}}, "h0");
     const auto last =
         ct::scan([&](const std::vector<ct::Variable>& in) { return ct::Step(ct::tanh(ct::dot(in[0], u))); }, {}, {h0},
                  {}, {.n_steps = steps})
