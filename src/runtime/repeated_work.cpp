@@ -32,16 +32,18 @@ RecordingCounts recording_counts() {
   return {counts.recorded, counts.replayed, counts.failed};
 }
 
-/// The place, which is then the latest; null where it is new. The one that was not used for longest makes room.
+/// The place, which is then the latest; null where it is new.
 RepeatedWork::Place* RepeatedWork::find(const Addresses& addresses) {
   const auto found = std::ranges::find(places_, addresses, &Place::addresses);
-  if (found == places_.end()) {
-    if (places_.size() >= most_places) places_.pop_back();
-    places_.push_front({addresses, {}});
-    return nullptr;
-  }
+  if (found == places_.end()) return nullptr;
   places_.splice(places_.begin(), places_, found);
   return &places_.front();
+}
+
+/// The one that was not used for longest makes room.
+void RepeatedWork::remember(const Addresses& addresses) {
+  if (places_.size() >= most_places) places_.pop_back();
+  places_.push_front({addresses, {}});
 }
 
 bool RepeatedWork::record(Place& place, std::int64_t pieces, const Piece& piece) {
@@ -82,6 +84,7 @@ void RepeatedWork::run(const Addresses& addresses, std::int64_t pieces, const Pi
     return replay(*place, piece, counts);
   if (given_up_) places_.clear();
   for (std::int64_t i = 0; i < pieces; ++i) piece(i, counts);
+  if (place == nullptr && !given_up_) remember(addresses);  // a run that failed may have left something to be made
 }
 
 }  // namespace croton::runtime

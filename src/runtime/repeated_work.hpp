@@ -40,6 +40,7 @@ class RepeatedWork {
     std::vector<Recorded> pieces;  // none: it ran there once
   };
   Place* find(const Addresses& addresses);
+  void remember(const Addresses& addresses);
   bool record(Place& place, std::int64_t pieces, const Piece& piece);
   void replay(Place& place, const Piece& piece, RunCounts& counts);
 

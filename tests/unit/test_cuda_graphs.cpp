@@ -167,6 +167,22 @@ TEST_CASE("what cannot be captured runs as before", "[cuda]") {
   CHECK(gpus.cuda().faults() == "");
 }
 
+TEST_CASE("a first run that fails is not the one before a recording", "[cuda]") {
+  FakeGpus gpus;
+  {
+    Layer layer;
+    for (const char* entry : {"cuMemAllocFromPoolAsync", "cublasLtMatmul", "cuLaunchKernel"}) {
+      gpus.cuda().fail(entry, 2, result::unknown);
+      CHECK_THROWS_AS(layer.run(), ct::DeviceError);
+    }
+    CHECK(layer.run());
+    CHECK(graphs_of(gpus) == Graphs{0, 0, 0, 0, 0});
+    for (int call = 0; call < 3; ++call) CHECK(layer.run());
+    CHECK(graphs_of(gpus) == Graphs{1, 1, 3, 0, 1});
+  }
+  CHECK(gpus.cuda().faults() == "");
+}
+
 TEST_CASE("a graph that the device has no memory to launch is done without", "[cuda]") {
   FakeGpus gpus;
   {
