@@ -2,27 +2,160 @@
 
 #include <fmt/format.h>
 
-namespace croton::plan {
+#include <algorithm>
 
-std::string why_by_steps(const fuse::Program& body, const Plan& plan) {
-  const expr::Arena& arena = body.graph.arena;
-  if (plan.segments.size() > 1) return "it finds sizes by computing";
-  for (const fuse::Call& call : body.calls) {
-    if (call.host) return fmt::format("{} runs on the host", arena.op(call.host->result).name);
-    if (call.routine) return fmt::format("{} takes launches of its own", arena.op(call.routine->result).name);
-    if (call.transfer) return "it moves values between devices";
-    if (call.loop) return "it has a loop inside";
-    if (call.branch) return "it has a branch inside";
-    if (call.product && (call.product->accumulate != expr::no_node || call.product->alpha != 1))
-      return "a product adds to what is there";
-  }
+#include "base/config.hpp"
+#include "base/device_name.hpp"
+#include "base/source_place.hpp"
+
+namespace croton::plan {
+namespace {
+
+/// Whether steps of the body's own write all of its results, each in a place of its own.
+bool writes_all_results(const Plan& plan) {
   for (std::size_t o = 0; o < plan.output_buffer.size(); ++o) {
     const int b = plan.output_buffer[o];
     const bool own = b >= 0 && plan.buffers[static_cast<std::size_t>(b)].role == Buffer::Role::output &&
                      plan.buffers[static_cast<std::size_t>(b)].number == static_cast<int>(o);
-    if (!own) return "it gives on what it was given, or one value twice";
+    if (!own) return false;
+  }
+  return true;
+}
+
+constexpr const char* gives_on = "it gives on what it was given, or one value twice";
+constexpr const char* finds_sizes = "it finds sizes by computing";
+constexpr const char* moves_values = "it moves values between devices";
+constexpr const char* loop_inside = "it has a loop inside";
+constexpr const char* branch_inside = "it has a branch inside";
+
+std::string runs_on_host(const fuse::Program& body, const fuse::HostCall& call) {
+  return fmt::format("{} runs on the host", body.graph.arena.op(call.result).name);
+}
+
+/// The sizes of a matrix as far as they are stated: of a capture, outside of the loop.
+std::vector<std::optional<std::int64_t>> stated_sizes(const fuse::Program& program, const fuse::LoopCall& call,
+                                                      const Buffer& matrix) {
+  const expr::Arena* arena = &call.body->graph.arena;
+  NodeId node = matrix.node;
+  const auto number = static_cast<std::size_t>(matrix.number);
+  if (matrix.role == Buffer::Role::argument && number >= call.loop.captured(0)) {
+    arena = &program.graph.arena;
+    node = call.inputs[call.loop.capture_input(number - call.loop.captured(0))];
+  }
+  std::vector<std::optional<std::int64_t>> sizes;
+  for (const NodeId dim : arena->type(node).shape) sizes.push_back(arena->known(dim));
+  return sizes;
+}
+
+/// The first product that a library does better in each step, whatever the sizes that are not stated; empty: none.
+std::string large_product(const fuse::Program& program, const fuse::LoopCall& call, const Plan& plan, bool on_gpu) {
+  for (const Step& step : plan.steps) {
+    const auto& product = call.body->calls[static_cast<std::size_t>(step.call)].product;
+    if (!product) continue;
+    const expr::Arena& arena = call.body->graph.arena;
+    const auto& shape = arena.type(product->result).shape;
+    // One or two rows: a generated kernel beats the library, whatever the other matrix.
+    const std::int64_t rows = arena.known(shape[0]).value_or(3);
+    if (shape.size() != 2 || rows <= 2) continue;
+    const auto sizes = stated_sizes(program, call, plan.buffers[static_cast<std::size_t>(step.right.buffer)]);
+    if (sizes.size() != 2 || !sizes[0] || !sizes[1]) continue;
+    const std::int64_t k = step.right.transposed ? *sizes[1] : *sizes[0],
+                       n = step.right.transposed ? *sizes[0] : *sizes[1],
+                       bytes = k * n * static_cast<std::int64_t>(size_of(arena.type(product->result).dtype));
+    const bool large = on_gpu ? !product_too_much_of_rows(bytes).empty() &&
+                                    !product_too_much_of_grid(rows, k, n, bytes, 2 * bytes).empty()
+                              : bytes > most_right_bytes_cpu;
+    if (!large) continue;
+    const Where where = product->origin.where;
+    return fmt::format("the product of {} has a right matrix of {:.1f} MiB",
+                       where.known() ? base::file_and_line(where) : "an unknown line",
+                       static_cast<double>(bytes) / (1 << 20));
   }
   return "";
+}
+
+// Each block reads the whole right matrix in each step: what does not stay near its multiprocessor, in a first-level
+// cache of 256 KiB, comes from further away every time.
+constexpr std::int64_t most_right_bytes_gpu = std::int64_t{1} << 18;
+
+// A thread adds up one element of a product, two loads a multiplication, which a library does several times as fast
+// with tiles in shared memory: beyond 2^24 multiplications (256 x 256 x 256) it wins by more than its launch costs. Few
+// elements with long sums are as slow as the longest: 512 multiplications, one behind the other, take about ten
+// microseconds.
+constexpr std::int64_t most_multiplications = std::int64_t{1} << 24, longest_sum = 512;
+
+}  // namespace
+
+std::string product_too_much_of_rows(std::int64_t right_bytes) {
+  return right_bytes > most_right_bytes_gpu ? "is large for one multiprocessor" : "";
+}
+
+std::string product_too_much_of_grid(std::int64_t m, std::int64_t k, std::int64_t n, std::int64_t right_bytes,
+                                     std::int64_t cache_bytes) {
+  // The other half of the cache is for what else a step reads and writes.
+  const bool fits = m * k * n <= most_multiplications && k <= longest_sum && right_bytes <= cache_bytes / 2;
+  return fits ? "" : "is large";
+}
+
+std::string why_by_steps(const fuse::Program& body, const Plan& plan) {
+  const expr::Arena& arena = body.graph.arena;
+  if (plan.segments.size() > 1) return finds_sizes;
+  for (const fuse::Call& call : body.calls) {
+    if (call.host) return runs_on_host(body, *call.host);
+    if (call.routine) return fmt::format("{} takes launches of its own", arena.op(call.routine->result).name);
+    if (call.transfer) return moves_values;
+    if (call.loop) return loop_inside;
+    if (call.branch) return branch_inside;
+    if (call.product && (call.product->accumulate != expr::no_node || call.product->alpha != 1))
+      return "a product adds to what is there";
+  }
+  return writes_all_results(plan) ? "" : gives_on;
+}
+
+std::string why_not_recorded(const fuse::Program& body, const Plan& plan, const expr::Loop& loop) {
+  if (loop.until) return "the host looks after each step whether it was the last";
+  if (plan.segments.size() > 1) return finds_sizes;
+  for (const fuse::Call& call : body.calls) {
+    if (call.host) return runs_on_host(body, *call.host);
+    if (call.transfer) return moves_values;
+    if (call.loop) return loop_inside;
+    if (call.branch) return branch_inside;
+    if (call.kernel && !call.kernel->kernel->checks.empty())
+      return "the host looks after each kernel that checks values";
+  }
+  return writes_all_results(plan) ? "" : gives_on;
+}
+
+std::int64_t count_launches(const fuse::Program& body, const Plan& plan) {
+  std::int64_t count = 0;
+  for (const Launch& launch : plan.launches) {
+    const Step& first = plan.steps[static_cast<std::size_t>(launch.first_step)];
+    const fuse::Call& call = body.calls[static_cast<std::size_t>(first.call)];
+    constexpr int of_routine = 10;  // of a sort a few more, of a running sum fewer
+    count += call.routine ? of_routine : 1;
+    if (call.kernel && call.kernel->kernel->family == kernel::Family::split) ++count;
+    if (first.accumulate >= 0) ++count;
+  }
+  return count;
+}
+
+std::string describe_steps(const fuse::LoopCall& call, const Plan& body_plan, std::string_view why, bool on_gpu,
+                           bool graphs) {
+  const std::string by_host = fmt::format("by the host, a step at a time: {}", why);
+  if (!on_gpu) return by_host;
+  const std::string why_not =
+      graphs ? why_not_recorded(*call.body, body_plan, call.loop) : "the flag cuda_graphs is off";
+  if (why_not.empty()) return fmt::format("a step at a time, as a CUDA graph: {}", why);
+  return why_not == why ? by_host : fmt::format("{}; no CUDA graph: {}", by_host, why_not);
+}
+
+std::string describe_loop(const fuse::Program& program, const fuse::Call& call, const Plan& body_plan) {
+  const fuse::LoopCall& loop = *call.loop;
+  const bool on_gpu = call.place != 0 && base::DeviceName::of_place(call.place).kind == base::DeviceName::Kind::cuda;
+  const std::string form = why_by_steps(*loop.body, body_plan),
+                    why = form.empty() ? large_product(program, loop, body_plan, on_gpu) : form;
+  return why.empty() ? "all steps in one launch"
+                     : describe_steps(loop, body_plan, why, on_gpu, base::config().cuda_graphs);
 }
 
 }  // namespace croton::plan

@@ -429,9 +429,7 @@ std::string print(const Plan& plan, const Program& program) {
         text += fmt::format("host {}({})", program.graph.arena.op(call.host->result).name, list(step.reads));
       } else if (call.loop) {
         const Plan body = make_plan(*call.loop->body);
-        const std::string why = why_by_steps(*call.loop->body, body);
-        text += fmt::format("loop({}), {}:\n", list(step.reads),
-                            why.empty() ? "all steps in one launch" : "by the host, a step at a time: " + why);
+        text += fmt::format("loop({}), {}:\n", list(step.reads), describe_loop(program, call, body));
         text += indented(print(body, *call.loop->body));
         continue;
       } else if (call.branch) {

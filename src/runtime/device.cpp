@@ -107,6 +107,7 @@ void Device::copy_from(Device& other, void* to, const void* from, std::size_t by
 std::string Device::architecture() const { return fmt::format("sm_{}{}", facts().major, facts().minor); }
 
 int Device::most_cooperative_blocks(const codegen::Text&, int) { return 0; }
+std::unique_ptr<Recording> Device::record(const std::function<void()>&) { return nullptr; }
 
 void Device::lose(const std::string&) noexcept {}
 

@@ -11,6 +11,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -49,6 +50,15 @@ struct DeviceLaunch {
   std::span<const Operand> operands;  // all memory that its kernels may touch
 };
 
+/// Launches, products and copies inside of a device, noted instead of run. Texts and memory of theirs must still be
+/// there when it is replayed.
+class Recording {
+ public:
+  virtual ~Recording() = default;
+  /// Asks the device for all of them, in their order. False where it has no memory left for that: none has run.
+  virtual bool replay() = 0;
+};
+
 /// What it took to make a text ready to run.
 enum class Prepared : std::uint8_t { before, from_cache, compiled };
 
@@ -82,6 +92,11 @@ class Device : public base::DeviceMemory {
   virtual bool prepare(const cpu::MatrixProduct& product) = 0;
   /// A product whose operands are here.
   virtual void gemm(const cpu::MatrixProduct& product) = 0;
+
+  /// Runs `work`, of which what it asks of this device in this thread is noted and does not run. Everything in it must
+  /// be ready, as after a run of the same work: it may not ask for memory, nor copy from or to somewhere else
+  /// (InternalError). Null where the device cannot do that, or could not this time; then nothing has happened.
+  virtual std::unique_ptr<Recording> record(const std::function<void()>& work);
 
   /// A call failed when it had begun to overwrite values on this device, and nobody has the old ones: where that can be
   /// remembered, every later use raises DeviceError with the reason.

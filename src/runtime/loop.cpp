@@ -3,14 +3,25 @@
 #include <algorithm>
 #include <optional>
 
+#include "base/config.hpp"
 #include "base/memory.hpp"
 #include "base/shape.hpp"
 #include "plan/loop_form.hpp"
+#include "runtime/cuda/nvtx.hpp"
 
 namespace croton::runtime {
 
 using expr::Loop;
 using expr::LoopResult;
+
+namespace {
+
+// A recording of many steps would keep the GPU waiting for its end, and the driver keeps some hundred bytes to some
+// thousand for each launch (a CUDA graph's node): pieces begin to run while others are asked for, and what is longer
+// than that in all is not recorded, since the time that the host takes for a launch is little beside its memory then.
+constexpr std::int64_t most_launches_of_piece = 2048, most_launches = 32768;
+
+}  // namespace
 
 LoopLaunch::LoopLaunch(const Executable& executable, const plan::Step& step, Device* device, const SizeTable& sizes,
                        const Memory& memory, const BindOptions& options, RunCounts& counts)
@@ -39,6 +50,7 @@ LoopLaunch::LoopLaunch(const Executable& executable, const plan::Step& step, Dev
   }
   find_sequences(sizes, memory);
   bind_native(memory, options, counts);
+  if (!native_) prepare_recording();
 }
 
 namespace {
@@ -98,21 +110,26 @@ void LoopLaunch::bind_native(const Memory& memory, const BindOptions& options, R
   const Executable& body = body_.executable();
   std::string why = plan::why_by_steps(body.program, body.plan);
   if (!on_gpu && !compiles) why = "nothing is compiled";
-  const auto by_steps = [&] { how_ = std::make_shared<const std::string>("by the host, a step at a time: " + why); };
-  if (steps_ == 0) how_ = std::make_shared<const std::string>("no steps");
-  if (steps_ == 0 || !why.empty()) return why.empty() ? void() : by_steps();
-  find_places(memory);
-  std::vector<Sizes> captures;
-  for (std::size_t k = 0; k < call_->loop.captures; ++k) {
-    const int b = inputs_[call_->loop.capture_input(k)];
-    captures.push_back(b < 0 ? Sizes{} : rows_of(*executable_, memory, b, 0).shape);
+  if (why.empty() && steps_ > 0) {
+    find_places(memory);
+    std::vector<Sizes> captures;
+    for (std::size_t k = 0; k < call_->loop.captures; ++k) {
+      const int b = inputs_[call_->loop.capture_input(k)];
+      captures.push_back(b < 0 ? Sizes{} : rows_of(*executable_, memory, b, 0).shape);
+    }
+    native_ = NativeLoop::bind(executable_->bodies[static_cast<std::size_t>(step_->call)].at(0), call_->loop, places_,
+                               captures, steps_, device_, options.schedule, counts, why);
   }
-  native_ = NativeLoop::bind(executable_->bodies[static_cast<std::size_t>(step_->call)].at(0), call_->loop, places_,
-                             captures, steps_, device_, options.schedule, counts, why);
-  if (native_)
-    how_ = std::make_shared<const std::string>(native_->describe());
-  else
-    by_steps();
+  const auto say = [](std::string text) { return std::make_shared<const std::string>(std::move(text)); };
+  const auto of_steps = [&](bool graphs) { return say(plan::describe_steps(*call_, body.plan, why, on_gpu, graphs)); };
+  if (steps_ == 0) {
+    how_ = say("no steps");
+  } else if (native_) {
+    how_ = say(native_->describe());
+  } else {
+    how_ = of_steps(true);
+    without_graphs_ = of_steps(false);
+  }
 }
 
 Rows LoopLaunch::own_rows(const Rows& like, std::int64_t count) {
@@ -174,7 +191,8 @@ void LoopLaunch::run(const Memory& memory, RunCounts& counts) {
     copy(places_.states[j], 0, rows_of(*executable_, memory, inputs_[loop.initial_input(j)], 1), 0, loop.rows[j]);
   const std::int64_t t = native_ ? native_->run(places_) : run_by_steps(memory, counts);
   if (native_) ++counts.kernels;
-  counts.loops[{executable_, static_cast<int>(step_ - executable_->plan.steps.data())}] = how_;
+  counts.loops[{executable_, static_cast<int>(step_ - executable_->plan.steps.data())}] =
+      without_graphs_ && !base::config().cuda_graphs ? without_graphs_ : how_;
   for (std::size_t j = 0; j < loop.states(); ++j) {
     if (!last_[j]) continue;
     for (std::int64_t row = 0; row < loop.rows[j]; ++row)
@@ -190,30 +208,70 @@ Array LoopLaunch::element(std::size_t sequence, std::int64_t position) const {
                                                                                                : array;
 }
 
-std::int64_t LoopLaunch::run_by_steps(const Memory& memory, RunCounts& counts) {
+void LoopLaunch::prepare_recording() {
+  const Executable& body = body_.executable();
+  if (device_ == nullptr || !device_->runs_cuda() || !body.host_inputs.empty()) return;
+  if (!plan::why_not_recorded(body.program, body.plan, call_->loop).empty()) return;
+  const std::int64_t launches = plan::count_launches(body.program, body.plan);
+  if (launches == 0 || steps_ * launches < 2 || steps_ > most_launches / launches) return;
+  steps_of_piece_ = std::max<std::int64_t>(1, most_launches_of_piece / launches);
+  repeated_.emplace(*device_, call_->origin);
+}
+
+/// All that steps read and write but for memory of our own and of the body's, which stays where it is.
+RepeatedWork::Addresses LoopLaunch::addresses() const {
+  RepeatedWork::Addresses all;
+  for (const Rows& rows : places_.sequences) all.push_back(rows.base);
+  for (const Rows& rows : places_.states) all.push_back(rows.base);
+  for (const auto& stacked : places_.stacked) {
+    if (stacked) all.push_back(stacked->base);
+  }
+  all.insert(all.end(), places_.captures.begin(), places_.captures.end());
+  return all;
+}
+
+void LoopLaunch::run_step(std::int64_t t, RunCounts& counts) {
   const Loop& loop = call_->loop;
   std::vector<Array>& given = body_.arguments();
+  for (std::size_t i = 0; i < loop.sequences; ++i) given[Loop::element_of(i)] = element(i, loop.position(t, steps_));
+  for (std::size_t at = 0; at < loop.taps.size(); ++at) {
+    const auto& [j, offset] = loop.taps[at];
+    given[loop.tap_of(at)] = view_of_row(device_, places_.states[j], slot_of(j, t + offset));
+  }
+  std::vector<Array> wanted = unwanted_;
+  wanted.resize(body_.executable().program.graph.outputs.size());
+  for (std::size_t j = 0; j < loop.states(); ++j)
+    wanted[Loop::next_row(j)] = view_of_row(device_, places_.states[j], slot_of(j, t + loop.rows[j]));
+  for (std::size_t k = 0; k < loop.stacked; ++k) {
+    if (places_.stacked[k])
+      wanted[loop.stacked_output(k)] = view_of_row(device_, *places_.stacked[k], loop.position(t, steps_));
+  }
+  body_.run(wanted, counts);
+  if (repeated_) unwanted_ = body_.results();
+}
+
+std::int64_t LoopLaunch::run_by_steps(const Memory& memory, RunCounts& counts) {
+  const Loop& loop = call_->loop;
   for (std::size_t k = 0; k < loop.captures; ++k) {
     const std::size_t input = loop.capture_input(k);
-    given[loop.captured(k)] = inputs_[input] < 0
-                                  ? numbers_[input]
-                                  : view_of_row(device_, rows_of(*executable_, memory, inputs_[input], 0), 0);
+    body_.arguments()[loop.captured(k)] =
+        inputs_[input] < 0 ? numbers_[input]
+                           : view_of_row(device_, rows_of(*executable_, memory, inputs_[input], 0), 0);
+  }
+  const RepeatedWork::Addresses where = addresses();
+  // What has no address (no elements) is given memory by the body, in each step.
+  if (repeated_ && base::config().cuda_graphs && std::ranges::find(where, nullptr) == where.end()) {
+    const cuda::NvtxRange range("steps of a loop");
+    const auto piece = [&](std::int64_t number, RunCounts& of_piece) {
+      const std::int64_t end = std::min(steps_, (number + 1) * steps_of_piece_);
+      for (std::int64_t t = number * steps_of_piece_; t < end; ++t) run_step(t, of_piece);
+    };
+    repeated_->run(where, (steps_ + steps_of_piece_ - 1) / steps_of_piece_, piece, counts);
+    return steps_;
   }
   std::int64_t t = 0;
   for (bool stops = false; t < steps_ && !stops; ++t) {
-    for (std::size_t i = 0; i < loop.sequences; ++i) given[Loop::element_of(i)] = element(i, loop.position(t, steps_));
-    for (std::size_t at = 0; at < loop.taps.size(); ++at) {
-      const auto& [j, offset] = loop.taps[at];
-      given[loop.tap_of(at)] = view_of_row(device_, places_.states[j], slot_of(j, t + offset));
-    }
-    std::vector<Array> wanted(body_.executable().program.graph.outputs.size());
-    for (std::size_t j = 0; j < loop.states(); ++j)
-      wanted[Loop::next_row(j)] = view_of_row(device_, places_.states[j], slot_of(j, t + loop.rows[j]));
-    for (std::size_t k = 0; k < loop.stacked; ++k) {
-      if (places_.stacked[k])
-        wanted[loop.stacked_output(k)] = view_of_row(device_, *places_.stacked[k], loop.position(t, steps_));
-    }
-    body_.run(wanted, counts);
+    run_step(t, counts);
     stops = loop.until && body_.results()[loop.condition()].to_host().as_double(0) != 0;
   }
   return t;

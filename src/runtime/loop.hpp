@@ -1,8 +1,9 @@
 // A loop in a bound plan: one launch for all steps where that can be, else its body is bound to the sizes of one step,
-// and run once a step.
+// and run once a step; a GPU gets such steps as a recording where they need nothing of the host in between.
 #pragma once
 
 #include "runtime/native_loop.hpp"
+#include "runtime/repeated_work.hpp"
 
 #include <memory>
 #include <vector>
@@ -27,6 +28,9 @@ class LoopLaunch {
   void find_sequences(const SizeTable& sizes, const Memory& memory);
   void find_places(const Memory& memory);
   Array element(std::size_t sequence, std::int64_t position) const;
+  void prepare_recording();
+  RepeatedWork::Addresses addresses() const;
+  void run_step(std::int64_t t, RunCounts& counts);
   std::int64_t run_by_steps(const Memory& memory, RunCounts& counts);
 
   const Executable* executable_;
@@ -45,7 +49,10 @@ class LoopLaunch {
   std::optional<Rows> done_;
   std::vector<std::shared_ptr<void>> own_memory_;
   std::unique_ptr<NativeLoop> native_;
-  std::shared_ptr<const std::string> how_;  // it runs
+  std::shared_ptr<const std::string> how_, without_graphs_;  // it runs
+  std::vector<Array> unwanted_;           // results of a step that nobody wants, in memory that stays
+  std::optional<RepeatedWork> repeated_;  // steps that may be recorded; ends before what it uses
+  std::int64_t steps_of_piece_ = 0;       // that are recorded together
 };
 
 }  // namespace croton::runtime

@@ -11,16 +11,6 @@ namespace {
 // microseconds each, cost less than multiprocessors that have nothing to do.
 constexpr std::int64_t most_alone = std::int64_t{1} << 18;
 
-// Each block reads the whole right matrix in each step: what does not stay near its multiprocessor, in a first-level
-// cache of 256 KiB, comes from further away every time.
-constexpr std::int64_t most_right_bytes = std::int64_t{1} << 18;
-
-// A thread adds up one element of a product, two loads a multiplication, which a library does several times as fast
-// with tiles in shared memory: beyond 2^24 multiplications (256 x 256 x 256) it wins by more than its launch costs. Few
-// elements with long sums are as slow as the longest: 512 multiplications, one behind the other, take about ten
-// microseconds.
-constexpr std::int64_t most_multiplications = std::int64_t{1} << 24, longest_sum = 512;
-
 // More blocks on a multiprocessor hide no more of the memory's latency (1024 threads of 256 do), and each makes a
 // meeting longer.
 constexpr std::int64_t blocks_on_multiprocessor = 4;
@@ -28,17 +18,6 @@ constexpr std::int64_t blocks_on_multiprocessor = 4;
 std::int64_t ceiling(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 }  // namespace
-
-std::string product_too_much_of_rows(std::int64_t right_bytes) {
-  return right_bytes > most_right_bytes ? "is large for one multiprocessor" : "";
-}
-
-std::string product_too_much_of_grid(std::int64_t m, std::int64_t k, std::int64_t n, std::int64_t right_bytes,
-                                     std::int64_t cache_bytes) {
-  // The other half of the cache is for what else a step reads and writes.
-  const bool fits = m * k * n <= most_multiplications && k <= longest_sum && right_bytes <= cache_bytes / 2;
-  return fits ? "" : "is large";
-}
 
 LoopChoice choose_loop_form(const LoopWork& work, bool cooperates, const codegen::Schedule& schedule) {
   const std::int64_t of_block = ceiling(work.elements, work.blocks);

@@ -32,12 +32,6 @@ struct LoopChoice {
 /// `cooperates`: whether the device has cooperative launches.
 LoopChoice choose_loop_form(const LoopWork& work, bool cooperates, const codegen::Schedule& schedule);
 
-/// A product in a loop of a GPU is a thread an element. Why that will not do where each block has rows of its own, or
-/// where all blocks work on it; empty where it does. `right_bytes`: of the right matrix.
-std::string product_too_much_of_rows(std::int64_t right_bytes);
-std::string product_too_much_of_grid(std::int64_t m, std::int64_t k, std::int64_t n, std::int64_t right_bytes,
-                                     std::int64_t cache_bytes);
-
 /// Blocks of a launch of the grid. `warps`: of the part with the most work. `resident`: that run at the same time.
 int grid_blocks(std::int64_t warps, std::int64_t resident, std::int64_t multiprocessors,
                 const codegen::Schedule& schedule);

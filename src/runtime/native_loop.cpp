@@ -12,6 +12,7 @@
 #include "base/memory.hpp"
 #include "base/shape.hpp"
 #include "expr/evaluate.hpp"
+#include "plan/loop_form.hpp"
 #include "runtime/cpu/threads.hpp"
 #include "runtime/cuda/dump.hpp"
 #include "runtime/cuda/nvtx.hpp"
@@ -26,9 +27,6 @@ using plan::Buffer;
 
 namespace {
 
-// A right matrix that does not stay in a second-level cache is read from further away in each step: a library, which
-// packs it, serves better. (For GPUs: loop_choice.cpp.)
-constexpr std::int64_t most_right_bytes_cpu = std::int64_t{1} << 20;
 // What one thread of the host does for all others in a step, in elements and multiplications.
 constexpr std::int64_t most_alone_cpu = 4'000'000;
 // Multiplications of a product that reads its right matrix against the rows, a line of memory for each.
@@ -279,10 +277,10 @@ bool NativeLoop::fits(const plan::Step& step, const ProductSizes& sizes, std::in
   const auto& right_strides = memory_.layouts[static_cast<std::size_t>(step.right.buffer)].strides;
   if ((step.right.transposed || right_strides.back() != 1) && m * k * n > most_against_rows)
     return says(why, "reads its right matrix against the rows");
-  if (!runs_cuda()) return says(why, right_bytes > most_right_bytes_cpu ? "is large" : "");
+  if (!runs_cuda()) return says(why, right_bytes > plan::most_right_bytes_cpu ? "is large" : "");
   const auto cache_bytes = static_cast<std::int64_t>(device_->facts().cache_bytes);
-  says(work_.too_much_of_rows, product_too_much_of_rows(right_bytes));
-  says(work_.too_much_of_grid, product_too_much_of_grid(m, k, n, right_bytes, cache_bytes));
+  says(work_.too_much_of_rows, plan::product_too_much_of_rows(right_bytes));
+  says(work_.too_much_of_grid, plan::product_too_much_of_grid(m, k, n, right_bytes, cache_bytes));
   return true;
 }
 

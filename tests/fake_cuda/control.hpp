@@ -1,6 +1,6 @@
 // A CUDA driver, a cuBLASLt and an NVRTC for tests: shared libraries with the real entry points, in which device memory
 // is host memory. They check what a real device would let pass or punish late: every address against a table, the order
-// of streams, pinned memory that changes or goes before its copy has run, objects that are never released. What they
+// of streams, what a captured stream cannot hold, pinned memory that changes or goes before its copy has run, objects that are never released. What they
 // find is a *fault*; a test ends with none.
 //
 // Work runs when it is put into a stream, or, with `delay` on, only when something waits for it, so that a missing wait
@@ -54,7 +54,7 @@ void fake_cuda_fail(const char* entry, long long nth, long long count, int code)
 /// Calls since reset, and failures made so since the process began.
 long long fake_cuda_calls(const char* entry);
 long long fake_cuda_failures(const char* entry);
-/// Objects not released: contexts, streams, events, allocations, pinned, modules, blaslt.
+/// Objects not released: contexts, streams, events, allocations, pinned, modules, graphs, executable graphs, blaslt.
 long long fake_cuda_live(const char* kind);
 /// What was done wrong, a line each.
 const char* fake_cuda_faults();

@@ -12,6 +12,7 @@
 #include <set>
 #include <sstream>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "fake_cuda/control.hpp"
@@ -25,6 +26,14 @@ struct Stream {
   int device = 0;
   std::deque<std::function<void()>> work;
   std::uint64_t submitted = 0, run = 0;
+  bool captures = false, capture_is_broken = false;
+  std::thread::id captured_by;
+  std::vector<std::function<void()>> captured;  // does not run
+};
+
+struct Graph {
+  std::vector<std::function<void()>> work;
+  long long running = 0;  // launches that were not waited for
 };
 
 struct Event {
@@ -112,6 +121,8 @@ struct State {
   std::map<StreamHandle, std::shared_ptr<Stream>> streams;
   std::map<EventHandle, std::unique_ptr<Event>> events;
   std::map<ModuleHandle, std::unique_ptr<Module>> modules;
+  std::map<GraphHandle, std::unique_ptr<Graph>> graphs;
+  std::map<GraphExecHandle, std::shared_ptr<Graph>> graph_execs;
   std::map<std::uintptr_t, std::unique_ptr<Allocation>> allocations;
   std::map<std::uintptr_t, std::unique_ptr<std::byte[]>> pinned;
   std::map<std::uintptr_t, std::size_t> pinned_bytes;
@@ -154,6 +165,8 @@ int device_of(ContextHandle context) {
 }
 int device_of(PoolHandle pool) { return static_cast<int>(reinterpret_cast<std::uintptr_t>(pool) - 0x2000) / 16; }
 
+constexpr Result capture_unsupported = 900, capture_invalidated = 901, capture_wrong_thread = 908, illegal_state = 401;
+
 bool is_device(int device) { return device >= 0 && device < state().settings["devices"]; }
 
 void fault(const std::string& what) { state().faults += what + "\n"; }
@@ -183,6 +196,11 @@ void run_to(Stream& stream, std::uint64_t end) {
 }
 
 void put(Stream& stream, std::function<void()> work) {
+  if (stream.captures) {
+    if (stream.captured_by != std::this_thread::get_id()) fault("work of another thread in a stream that is captured");
+    stream.captured.push_back(std::move(work));
+    return;
+  }
   stream.work.push_back(std::move(work));
   ++stream.submitted;
   if (state().settings["delay"] == 0) run_to(stream, stream.submitted);
@@ -191,6 +209,13 @@ void put(Stream& stream, std::function<void()> work) {
 Stream* find(StreamHandle handle) {
   const auto found = state().streams.find(handle);
   return found == state().streams.end() ? nullptr : found->second.get();
+}
+
+// What cannot be captured ends the capture.
+bool breaks_capture(Stream& stream, const char* by) {
+  if (!stream.captures) return false;
+  fault(std::string(by) + ": a stream that is captured");
+  return stream.capture_is_broken = true;
 }
 
 Event* find(EventHandle handle) {
@@ -241,6 +266,7 @@ Result put_copy(StreamHandle handle, Pointer to, Pointer from, std::size_t bytes
   Stream* stream = find(handle);
   if (stream == nullptr) return result::invalid_handle;
   if (stream->device != current_device()) return result::invalid_handle;
+  if ((to_host || from_host) && breaks_capture(*stream, by)) return capture_unsupported;
   for (const auto& [place, host] : {std::pair(to, to_host), std::pair(from, from_host)}) {
     if (!host && allocation_at(place, bytes) == nullptr) return result::invalid_value;
     if (host && !is_pinned(address(place), bytes)) fault(std::string(by) + ": host memory that is not pinned");
@@ -299,6 +325,8 @@ void fake_cuda_reset() {
   s.streams.clear();
   s.events.clear();
   s.modules.clear();
+  s.graphs.clear();
+  s.graph_execs.clear();
   s.allocations.clear();
   s.space.reset();
   s.pinned.clear();
@@ -344,6 +372,8 @@ long long fake_cuda_live(const char* kind) {
   if (what == "streams") return std::ssize(s.streams);
   if (what == "events") return std::ssize(s.events);
   if (what == "modules") return std::ssize(s.modules);
+  if (what == "graphs") return std::ssize(s.graphs);
+  if (what == "executable graphs") return std::ssize(s.graph_execs);
   if (what == "pinned") return std::ssize(s.pinned);
   if (what == "allocations")
     return std::ranges::count_if(s.allocations, [](const auto& item) { return !item.second->freed; });
@@ -511,6 +541,11 @@ ENTRY(cuCtxSetCurrent, ContextHandle context)
 }
 
 CONTEXT_ENTRY(cuCtxSynchronize)
+  for (const auto& [handle, stream] : state().streams) {
+    if (!stream->captures || stream->captured_by != std::this_thread::get_id()) continue;
+    stream->capture_is_broken = true;
+    return capture_unsupported;
+  }
   for (const auto& [handle, stream] : state().streams)
     if (stream->device == current_device()) run_to(*stream, stream->submitted);
   return need_context();
@@ -554,6 +589,7 @@ ENTRY(cuStreamDestroy_v2, StreamHandle handle)
 CONTEXT_ENTRY(cuStreamSynchronize, StreamHandle handle)
   Stream* stream = find(handle);
   if (stream == nullptr) return result::invalid_handle;
+  if (breaks_capture(*stream, "cuStreamSynchronize")) return capture_unsupported;
   run_to(*stream, stream->submitted);
   return need_context();
 }
@@ -562,6 +598,7 @@ CONTEXT_ENTRY(cuStreamWaitEvent, StreamHandle handle, EventHandle event_handle, 
   Stream* stream = find(handle);
   const Event* event = find(event_handle);
   if (stream == nullptr || event == nullptr || flags != 0) return result::invalid_handle;
+  if (breaks_capture(*stream, "cuStreamWaitEvent")) return capture_unsupported;
   if (event->stream == nullptr) return result::success;  // never recorded
   put(*stream, [source = event->stream, after = event->after] { run_to(*source, after); });
   return result::success;
@@ -585,6 +622,7 @@ CONTEXT_ENTRY(cuEventRecord, EventHandle handle, StreamHandle stream_handle)
   Event* event = find(handle);
   Stream* stream = find(stream_handle);
   if (event == nullptr || stream == nullptr || stream->device != event->device) return result::invalid_handle;
+  if (breaks_capture(*stream, "cuEventRecord")) return capture_unsupported;
   event->stream = state().streams[stream_handle];
   event->after = stream->submitted;
   return result::success;
@@ -644,6 +682,7 @@ CONTEXT_ENTRY(cuMemPoolTrimTo, PoolHandle pool, std::size_t keep)
 CONTEXT_ENTRY(cuMemAllocFromPoolAsync, Pointer* pointer, std::size_t bytes, PoolHandle pool, StreamHandle handle)
   Stream* stream = find(handle);
   if (stream == nullptr || bytes == 0) return result::invalid_value;
+  if (breaks_capture(*stream, "cuMemAllocFromPoolAsync")) return capture_unsupported;
   const int number = device_of(pool);
   DeviceState& device = state().devices[static_cast<std::size_t>(number)];
   if (const auto kept = device.kept.find(bytes); kept != device.kept.end()) {
@@ -668,6 +707,7 @@ CONTEXT_ENTRY(cuMemFreeAsync, Pointer pointer, StreamHandle handle)
   const auto found = state().allocations.find(pointer);
   if (stream == nullptr || found == state().allocations.end() || found->second->freed)
     return fault("cuMemFreeAsync: no such memory or stream"), result::invalid_value;
+  if (breaks_capture(*stream, "cuMemFreeAsync")) return capture_unsupported;
   Allocation* allocation = found->second.get();
   allocation->freed = true;
   put(*stream, [allocation, pointer] {
@@ -838,6 +878,66 @@ CONTEXT_ENTRY(cuOccupancyMaxActiveBlocksPerMultiprocessor, int* blocks, Function
   if (function == nullptr || threads <= 0 || shared != 0) return result::invalid_value;
   *blocks = static_cast<int>(state().settings["resident"]);
   return result::success;
+}
+
+CONTEXT_ENTRY(cuStreamBeginCapture_v2, StreamHandle handle, int mode)
+  Stream* stream = find(handle);
+  if (stream == nullptr || stream->device != current_device()) return result::invalid_handle;
+  if (mode != flag::capture_thread_local) return result::invalid_value;
+  if (stream->captures) return illegal_state;
+  stream->captures = true;
+  stream->capture_is_broken = false;
+  stream->captured_by = std::this_thread::get_id();
+  stream->captured.clear();
+  return result::success;
+}
+
+CONTEXT_ENTRY(cuStreamEndCapture, StreamHandle handle, GraphHandle* graph_handle)
+  Stream* stream = find(handle);
+  if (stream == nullptr) return result::invalid_handle;
+  if (!stream->captures) return illegal_state;
+  if (stream->captured_by != std::this_thread::get_id()) return capture_wrong_thread;
+  stream->captures = false;
+  *graph_handle = nullptr;
+  if (stream->capture_is_broken) return capture_invalidated;
+  auto graph = std::make_unique<Graph>();
+  graph->work = std::move(stream->captured);
+  *graph_handle = reinterpret_cast<GraphHandle>(graph.get());
+  state().graphs[*graph_handle] = std::move(graph);
+  return result::success;
+}
+
+CONTEXT_ENTRY(cuGraphInstantiateWithFlags, GraphExecHandle* exec, GraphHandle handle, unsigned long long flags)
+  const auto graph = state().graphs.find(handle);
+  if (graph == state().graphs.end() || flags != 0) return result::invalid_value;
+  auto made = std::make_shared<Graph>();
+  made->work = graph->second->work;
+  *exec = reinterpret_cast<GraphExecHandle>(made.get());
+  state().graph_execs[*exec] = std::move(made);
+  return result::success;
+}
+
+CONTEXT_ENTRY(cuGraphLaunch, GraphExecHandle exec, StreamHandle handle)
+  const auto graph = state().graph_execs.find(exec);
+  Stream* stream = find(handle);
+  if (graph == state().graph_execs.end() || stream == nullptr) return result::invalid_handle;
+  ++graph->second->running;
+  for (const auto& work : graph->second->work) put(*stream, work);
+  put(*stream, [graph = graph->second] { --graph->running; });
+  return result::success;
+}
+
+ENTRY(cuGraphExecDestroy, GraphExecHandle exec)
+  const auto graph = state().graph_execs.find(exec);
+  if (graph == state().graph_execs.end()) return fault("cuGraphExecDestroy: no such graph"), result::invalid_value;
+  if (graph->second->running > 0) fault("cuGraphExecDestroy: a graph that still runs");
+  state().graph_execs.erase(graph);
+  return need_context();
+}
+
+ENTRY(cuGraphDestroy, GraphHandle graph)
+  if (state().graphs.erase(graph) == 0) return fault("cuGraphDestroy: no such graph"), result::invalid_value;
+  return need_context();
 }
 // clang-format on
 

@@ -65,7 +65,8 @@ class FakeCuda {
   /// What was never released: "2 streams, 1 events"; empty where all is well.
   std::string leaks() {
     std::string text;
-    for (const char* kind : {"contexts", "streams", "events", "allocations", "pinned", "modules", "blaslt"}) {
+    for (const char* kind : {"contexts", "streams", "events", "allocations", "pinned", "modules", "graphs",
+                             "executable graphs", "blaslt"}) {
       if (const long long count = live(kind); count != 0) text += std::to_string(count) + " " + kind + ", ";
     }
     return text;

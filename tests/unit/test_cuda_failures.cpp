@@ -15,6 +15,7 @@
 #include "contains.hpp"
 #include "fake_cuda.hpp"
 #include "runtime/cuda/device.hpp"
+#include "runtime/cuda/graph.hpp"
 #include "runtime/cuda/module.hpp"
 #include "runtime/cuda/staging.hpp"
 #include "runtime/cuda/stream.hpp"
@@ -44,14 +45,16 @@ const std::vector<EntryName>& all_entries() {
 
 // Calls of destructors: their errors are not reported, and what they could not release stays.
 bool is_release(const std::string& name) {
-  static const std::set<std::string> releases{"cuMemFreeAsync", "cuMemFreeHost",  "cuStreamDestroy",
-                                              "cuEventDestroy", "cuModuleUnload", "cuDevicePrimaryCtxRelease"};
+  static const std::set<std::string> releases{"cuMemFreeAsync", "cuMemFreeHost",     "cuStreamDestroy",
+                                              "cuEventDestroy", "cuModuleUnload",    "cuDevicePrimaryCtxRelease",
+                                              "cuGraphDestroy", "cuGraphExecDestroy"};
   return releases.contains(name);
 }
 
 // Calls of the rest, which destructors make as well.
 bool waits_in_destructors(const std::string& name) {
-  return name == "cuCtxSetCurrent" || name == "cuEventSynchronize" || name == "cuCtxSynchronize";
+  return name == "cuCtxSetCurrent" || name == "cuEventSynchronize" || name == "cuCtxSynchronize" ||
+         name == "cuStreamSynchronize";
 }
 
 // Two devices with a stream each.
@@ -81,6 +84,9 @@ bool work(const Machine& machine, const std::function<void()>& before_end = [] {
   const std::array<std::uint64_t, 2> rest{pointer_of(x.data() + n / 2 * sizeof(float)), parameters[1]};
   const auto blocks = static_cast<unsigned>(scale.resident_blocks(64, user_line));
   scale.launch(stream, {.blocks = blocks, .threads = 64, .cooperative = true}, rest, n - n / 2, user_line);
+  const Stream captured(device, user_line);
+  Graph twice(device, captured, [&] { scale.launch(captured, {1, 64}, parameters, n, user_line); }, user_line);
+  twice.launch(stream, user_line);
   fill(stream, y.data(), 0, bytes, user_line);
   copy_within(stream, y.data(), x.data(), bytes, user_line);
   start_copy_out(stream, pinned, 0, y.data(), 16, user_line);

@@ -5,6 +5,7 @@
 #include "codegen/schedule.hpp"
 #include "contains.hpp"
 #include "kernels_of_each_family.hpp"
+#include "plan/loop_form.hpp"
 #include "runtime/loop_choice.hpp"
 
 namespace ct = croton;
@@ -101,9 +102,9 @@ TEST_CASE("how a GPU runs a loop is chosen by what a step has to do") {
   CHECK(choose({.elements = 10, .shared_out = true, .blocks = 2, .too_much_of_rows = "x"}).form == LoopForm::grid);
   CHECK(choose({.elements = 10, .shared_out = true, .blocks = 2, .too_much_of_rows = "x"}, false).why == "x");
 
-  CHECK(croton::runtime::product_too_much_of_grid(256, 256, 256, 1 << 18, 50 << 20).empty());
-  CHECK(croton::runtime::product_too_much_of_grid(257, 256, 256, 1 << 18, 50 << 20) == "is large");
-  CHECK(croton::runtime::product_too_much_of_grid(16, 512, 2048, 4 << 20, 6 << 20) == "is large");  // for the cache
+  CHECK(croton::plan::product_too_much_of_grid(256, 256, 256, 1 << 18, 50 << 20).empty());
+  CHECK(croton::plan::product_too_much_of_grid(257, 256, 256, 1 << 18, 50 << 20) == "is large");
+  CHECK(croton::plan::product_too_much_of_grid(16, 512, 2048, 4 << 20, 6 << 20) == "is large");  // for the cache
 
   const auto blocks = [&](std::int64_t warps, std::int64_t resident = 264) {
     return croton::runtime::grid_blocks(warps, resident, 132, schedule);

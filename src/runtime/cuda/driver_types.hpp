@@ -16,12 +16,16 @@ struct EventTag;
 struct PoolTag;
 struct ModuleTag;
 struct FunctionTag;
+struct GraphTag;
+struct GraphExecTag;
 using ContextHandle = ContextTag*;
 using StreamHandle = StreamTag*;
 using EventHandle = EventTag*;
 using PoolHandle = PoolTag*;
 using ModuleHandle = ModuleTag*;
 using FunctionHandle = FunctionTag*;
+using GraphHandle = GraphTag*;
+using GraphExecHandle = GraphExecTag*;  ///< one that can be launched
 
 /// Which device may use the memory of a pool, and how.
 struct PoolAccess {
@@ -64,6 +68,7 @@ inline constexpr unsigned stream_non_blocking = 1;   // does not wait for the nu
 inline constexpr unsigned event_without_timing = 2;  // cheaper
 inline constexpr unsigned host_memory_portable = 1;  // pinned for all contexts
 inline constexpr int location_device = 1, access_read_write = 3;
+inline constexpr int capture_thread_local = 1;  // forbids the capturing thread alone what capture cannot hold
 inline constexpr int jit_error_log = 5, jit_error_log_bytes = 6;
 }  // namespace flag
 

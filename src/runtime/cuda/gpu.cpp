@@ -12,10 +12,13 @@
 #include <mutex>
 #include <optional>
 #include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include "base/config.hpp"
 #include "runtime/cuda/blaslt.hpp"
 #include "runtime/cuda/compile.hpp"
+#include "runtime/cuda/graph.hpp"
 #include "runtime/cuda/module.hpp"
 #include "runtime/cuda/nvrtc.hpp"
 #include "runtime/cuda/target.hpp"
@@ -52,6 +55,41 @@ struct LoadedKernel {
 /// What this folder calls a device: inside of Gpu that name is its base.
 using Driven = Device;
 
+/// Work that this thread captures: it goes into a stream of its own, as what other threads ask for must not be in it.
+struct Capture {
+  const runtime::Device* gpu = nullptr;  // none: this thread captures nothing
+  const Stream* stream = nullptr;
+  std::vector<std::shared_ptr<Buffer>>* used = nullptr;  // memory of the device's own that the work is in
+};
+thread_local Capture capture;
+
+/// This thread captures as long as it lives.
+class CaptureScope {
+ public:
+  explicit CaptureScope(const Capture& now) { capture = now; }
+  ~CaptureScope() { capture = {}; }
+  CaptureScope(const CaptureScope&) = delete;
+  CaptureScope& operator=(const CaptureScope&) = delete;
+};
+
+/// A graph, launched into the device's stream, with what it needs.
+class GraphRecording final : public Recording {
+ public:
+  GraphRecording(Graph graph, Stream stream, std::vector<std::shared_ptr<Buffer>> used)
+      : used_(std::move(used)), stream_(std::move(stream)), graph_(std::move(graph)) {}
+  bool replay() override try {
+    graph_.launch(stream_);
+    return true;
+  } catch (const OutOfMemory&) {  // a graph that is launched for the first time takes some
+    return false;
+  }
+
+ private:
+  std::vector<std::shared_ptr<Buffer>> used_;
+  Stream stream_;
+  Graph graph_;  // ends first
+};
+
 class Gpu final : public runtime::Device {
  public:
   Gpu(std::shared_ptr<Driven> device, runtime::DeviceFacts facts)
@@ -64,6 +102,7 @@ class Gpu final : public runtime::Device {
   // ---- memory ----
 
   std::shared_ptr<void> allocate(std::size_t bytes) override {
+    refuse_in_capture("memory");
     // An array without elements has an address too.
     auto buffer = std::make_shared<Buffer>(stream_, std::max<std::size_t>(bytes, 1));
     std::byte* address = buffer->data();
@@ -71,17 +110,20 @@ class Gpu final : public runtime::Device {
   }
 
   void copy_in(void* to, const void* host, std::size_t bytes) override {
+    refuse_in_capture("a copy from the host");
     cuda::copy_in(stream_, to, {static_cast<const std::byte*>(host), bytes});
   }
 
   void copy_out(void* host, const void* from, std::size_t bytes) override {
+    refuse_in_capture("a copy to the host");
     cuda::copy_out(stream_, {static_cast<std::byte*>(host), bytes}, from);
   }
 
   void copy_from(runtime::Device& other, void* to, const void* from, std::size_t bytes) override {
     auto* source = dynamic_cast<Gpu*>(&other);
+    if (source == this) return copy_within(stream(), to, from, bytes);
+    refuse_in_capture("a copy from another device");
     if (source == nullptr) return runtime::Device::copy_from(other, to, from, bytes);
-    if (source == this) return copy_within(stream_, to, from, bytes);
     Event written(source->device_), read(device_);
     written.record(source->stream_);
     stream_.wait(written);
@@ -129,9 +171,9 @@ class Gpu final : public runtime::Device {
       const LaunchShape shape{.blocks = static_cast<unsigned>(launch.blocks),
                               .threads = static_cast<unsigned>(launch.threads),
                               .cooperative = launch.cooperative};
-      kernel->main.launch(stream_, shape, launch.parameters, launch.items);
+      kernel->main.launch(stream(), shape, launch.parameters, launch.items);
     }
-    if (kernel->finish) kernel->finish->launch(stream_, {1, finish_threads}, launch.parameters, std::nullopt);
+    if (kernel->finish) kernel->finish->launch(stream(), {1, finish_threads}, launch.parameters, std::nullopt);
   }
 
   int most_cooperative_blocks(const codegen::Text& text, int threads) override {
@@ -150,7 +192,7 @@ class Gpu final : public runtime::Device {
     try {
       if (!library_) library_ = std::make_unique<BlasLt>(device_);
       const std::size_t bytes = library_->workspace_bytes(product);
-      if (bytes > workspace_.size()) workspace_ = Buffer(stream_, bytes);
+      if (!workspace_ || bytes > workspace_->size()) workspace_ = std::make_shared<Buffer>(stream_, bytes);
       return true;
     } catch (const DeviceError& error) {
       // There is no library, or it has no way to do this one. OutOfMemory, and a lost device, are the caller's.
@@ -162,12 +204,40 @@ class Gpu final : public runtime::Device {
 
   void gemm(const MatrixProduct& product) override {
     const std::lock_guard lock(products_mutex_);  // the workspace stays until the product stands in the stream
-    library_->gemm(stream_, product, workspace_.data());
+    library_->gemm(stream(), product, workspace_->data());
+    if (captures() && (capture.used->empty() || capture.used->back() != workspace_))
+      capture.used->push_back(workspace_);
+  }
+
+  // ---- recordings ----
+
+  std::unique_ptr<Recording> record(const std::function<void()>& work) override {
+    if (capture.gpu != nullptr) throw InternalError("work is recorded while work is recorded");
+    std::vector<std::shared_ptr<Buffer>> used;
+    try {
+      const Stream own(device_);
+      Graph graph(device_, own, [&] {
+        const CaptureScope scope({this, &own, &used});
+        work();
+      });
+      return std::make_unique<GraphRecording>(std::move(graph), stream_, std::move(used));
+    } catch (const DeviceError&) {
+      if (device_->lost()) throw;
+    } catch (const OutOfMemory&) {  // of the driver's, for the graph
+    }
+    return nullptr;
   }
 
   void lose(const std::string& why) noexcept override { device_->lose(why); }
 
  private:
+  bool captures() const { return capture.gpu == this; }
+  /// Where this thread's work goes.
+  const Stream& stream() const { return captures() ? *capture.stream : stream_; }
+  void refuse_in_capture(const char* what) const {
+    if (captures()) throw InternalError(fmt::format("{} was asked for while work of {} is recorded", what, name()));
+  }
+
   const LoadedKernel* find(const std::string& name) {
     const std::lock_guard lock(kernels_mutex_);
     const auto found = kernels_.find(name);
@@ -203,7 +273,7 @@ class Gpu final : public runtime::Device {
 
   std::mutex products_mutex_;
   std::unique_ptr<BlasLt> library_;
-  Buffer workspace_;
+  std::shared_ptr<Buffer> workspace_;  // of products; what was recorded keeps the one that it was recorded with
 
   std::mutex peers_mutex_;
   std::map<const Driven*, bool> peers_;

@@ -80,6 +80,26 @@ bool texts_are_changed() {
   return static_cast<bool>(programs.change);
 }
 
+/// What was asked of a device, to be asked again.
+class NotedWork final : public Recording {
+ public:
+  void add(std::function<void()> item) { items_.push_back(std::move(item)); }
+  bool replay() override {
+    for (const auto& item : items_) item();
+    return true;
+  }
+
+ private:
+  std::vector<std::function<void()>> items_;
+};
+
+/// What this thread records, and of which device.
+struct Noting {
+  const Device* device = nullptr;  // none: it records nothing
+  NotedWork* work = nullptr;
+};
+thread_local Noting noting;
+
 class SimulatedDevice final : public Device {
  public:
   explicit SimulatedDevice(int index) {
@@ -98,6 +118,7 @@ class SimulatedDevice final : public Device {
   bool runs_cuda() const override { return true; }
 
   std::shared_ptr<void> allocate(std::size_t bytes) override {
+    refuse_while_noting("memory");
     base::check_allocation(bytes);
     if (bytes > facts_.memory) {
       throw OutOfMemory(fmt::format("{} bytes of memory of {} could not be allocated; it has {}", bytes,
@@ -108,12 +129,15 @@ class SimulatedDevice final : public Device {
     return on_account(account_, std::move(piece), bytes);
   }
   void copy_in(void* to, const void* host, std::size_t bytes) override {
+    refuse_while_noting("a copy from the host");
     memory_->copy_in(to, {static_cast<const std::byte*>(host), bytes});
   }
   void copy_out(void* host, const void* from, std::size_t bytes) override {
+    refuse_while_noting("a copy to the host");
     memory_->copy_out({static_cast<std::byte*>(host), bytes}, from);
   }
   void copy_from(Device& other, void* to, const void* from, std::size_t bytes) override {
+    if (&other == this && notes()) return note([this, to, from, bytes] { copy_in(to, from, bytes); });
     // Memory of another simulated device can be read as it is; a detour could fail for want of memory.
     if (other.facts().kind == DeviceFacts::Kind::simulated) return copy_in(to, from, bytes);
     Device::copy_from(other, to, from, bytes);
@@ -124,6 +148,7 @@ class SimulatedDevice final : public Device {
   }
 
   void launch(const DeviceLaunch& launch) override {
+    if (notes()) return note_launch(launch);
     const auto program = program_of(*launch.text);
     const std::vector<Allocation> pieces = pieces_of(launch);
     // A changed text may go on for ever; none of the tests' programs comes near this.
@@ -149,6 +174,7 @@ class SimulatedDevice final : public Device {
   bool prepare(const cpu::MatrixProduct&) override { return true; }
 
   void gemm(const cpu::MatrixProduct& product) override {
+    if (notes()) return note([this, product] { gemm(product); });
     // The host's BLAS, on this device's memory: one access for each operand, checked as a kernel's would be.
     const bool ta = product.transpose_a, tb = product.transpose_b;
     const auto bytes = [&](std::int64_t rows, std::int64_t columns, std::int64_t leading, std::int64_t stride) {
@@ -168,7 +194,38 @@ class SimulatedDevice final : public Device {
     cpu::gemm(product);
   }
 
+  std::unique_ptr<Recording> record(const std::function<void()>& work) override {
+    if (noting.device != nullptr) throw InternalError("work is recorded while work is recorded");
+    auto noted = std::make_unique<NotedWork>();
+    noting = {this, noted.get()};
+    try {
+      work();
+    } catch (...) {
+      noting = {};
+      throw;
+    }
+    noting = {};
+    return noted;
+  }
+
  private:
+  bool notes() const { return noting.device == this; }
+  void refuse_while_noting(const char* what) const {
+    if (notes()) throw InternalError(fmt::format("{} was asked for while work of {} is recorded", what, name()));
+  }
+  void note(std::function<void()> item) { noting.work->add(std::move(item)); }
+
+  /// With copies of its parameters and operands, as the driver takes them.
+  void note_launch(const DeviceLaunch& launch) {
+    note([this, again = launch,
+          parameters = std::vector<std::uint64_t>(launch.parameters.begin(), launch.parameters.end()),
+          operands = std::vector<Operand>(launch.operands.begin(), launch.operands.end())]() mutable {
+      again.parameters = parameters;
+      again.operands = operands;
+      this->launch(again);
+    });
+  }
+
   static bool overlap(const void* a, std::size_t a_bytes, const void* b, std::size_t b_bytes) {
     const auto first = reinterpret_cast<std::uintptr_t>(a), second = reinterpret_cast<std::uintptr_t>(b);
     return first < second + b_bytes && second < first + a_bytes;
