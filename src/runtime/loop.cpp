@@ -96,11 +96,12 @@ void LoopLaunch::bind_native(const Memory& memory, const BindOptions& options, R
   const bool on_gpu = device_ != nullptr && device_->runs_cuda();
   const bool compiles = options.engine == Engine::compiled && cpu::can_compile();
   const Executable& body = body_.executable();
+  const auto runs = [&](std::string how) { how_ = std::make_shared<const std::string>(std::move(how)); };
+  if (steps_ == 0) return runs("no steps");
   std::string why = plan::why_by_steps(body.program, body.plan);
   if (!on_gpu && !compiles) why = "nothing is compiled";
-  const auto by_steps = [&] { how_ = std::make_shared<const std::string>("by the host, a step at a time: " + why); };
-  if (steps_ == 0) how_ = std::make_shared<const std::string>("no steps");
-  if (steps_ == 0 || !why.empty()) return why.empty() ? void() : by_steps();
+  const std::string by_steps = "by the host, a step at a time: ";
+  if (!why.empty()) return runs(by_steps + why);
   find_places(memory);
   std::vector<Sizes> captures;
   for (std::size_t k = 0; k < call_->loop.captures; ++k) {
@@ -109,10 +110,7 @@ void LoopLaunch::bind_native(const Memory& memory, const BindOptions& options, R
   }
   native_ = NativeLoop::bind(executable_->bodies[static_cast<std::size_t>(step_->call)].at(0), call_->loop, places_,
                              captures, steps_, device_, options.schedule, counts, why);
-  if (native_)
-    how_ = std::make_shared<const std::string>(native_->describe());
-  else
-    by_steps();
+  runs(native_ ? native_->describe() : by_steps + why);
 }
 
 Rows LoopLaunch::own_rows(const Rows& like, std::int64_t count) {
