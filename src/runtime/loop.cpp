@@ -108,9 +108,11 @@ void LoopLaunch::bind_native(const Memory& memory, const BindOptions& options, R
   const bool on_gpu = device_ != nullptr && device_->runs_cuda();
   const bool compiles = options.engine == Engine::compiled && cpu::can_compile();
   const Executable& body = body_.executable();
+  const auto runs = [&](std::string how) { how_ = std::make_shared<const std::string>(std::move(how)); };
+  if (steps_ == 0) return runs("no steps");
   std::string why = plan::why_by_steps(body.program, body.plan);
   if (!on_gpu && !compiles) why = "nothing is compiled";
-  if (why.empty() && steps_ > 0) {
+  if (why.empty()) {
     find_places(memory);
     std::vector<Sizes> captures;
     for (std::size_t k = 0; k < call_->loop.captures; ++k) {
@@ -120,16 +122,9 @@ void LoopLaunch::bind_native(const Memory& memory, const BindOptions& options, R
     native_ = NativeLoop::bind(executable_->bodies[static_cast<std::size_t>(step_->call)].at(0), call_->loop, places_,
                                captures, steps_, device_, options.schedule, counts, why);
   }
-  const auto say = [](std::string text) { return std::make_shared<const std::string>(std::move(text)); };
-  const auto of_steps = [&](bool graphs) { return say(plan::describe_steps(*call_, body.plan, why, on_gpu, graphs)); };
-  if (steps_ == 0) {
-    how_ = say("no steps");
-  } else if (native_) {
-    how_ = say(native_->describe());
-  } else {
-    how_ = of_steps(true);
-    without_graphs_ = of_steps(false);
-  }
+  if (native_) return runs(native_->describe());
+  runs(plan::describe_steps(*call_, body.plan, why, on_gpu, true));
+  without_graphs_ = std::make_shared<const std::string>(plan::describe_steps(*call_, body.plan, why, on_gpu, false));
 }
 
 Rows LoopLaunch::own_rows(const Rows& like, std::int64_t count) {

@@ -38,7 +38,6 @@ constexpr std::int64_t longest_row = std::int64_t{1} << 16, longest_row_of_grid 
 constexpr std::int64_t block_elements = 1024;
 // Two words, in cache lines of their own (loop.cuh).
 constexpr std::size_t meeting_bytes = 256;
-constexpr std::size_t alignment = 64;
 
 // Of a part: three words, as ct::Failure, and one for the alignment.
 constexpr std::size_t bytes_of_failure = 16;
@@ -433,9 +432,9 @@ void NativeLoop::take_memory() {
   temporary_offset_.assign(plan.buffers.size(), -1);
   std::int64_t total = 0;
   const auto place = [&](std::int64_t bytes) {
-    constexpr auto unit = static_cast<std::int64_t>(alignment);
+    constexpr std::int64_t alignment = 64;
     const std::int64_t at = total;
-    total += (bytes + unit - 1) / unit * unit;
+    total += (bytes + alignment - 1) / alignment * alignment;
     return at;
   };
   for (std::size_t b = 0; b < plan.buffers.size(); ++b) {
