@@ -315,3 +315,25 @@ TEST_CASE("the flag cuda_graphs turns recording off", "[loops]") {
     CHECK(counted.are(1, 3));
   }
 }
+
+TEST_CASE("plans say what sizes decide, as far as these are stated", "[loops]") {
+  const auto plan = [](const std::string& flags_text, std::int64_t rows, std::int64_t units) {
+    const ct::change_flags flags(flags_text);
+    const Variable x = ct::variable({DType::float32, {rows, units}}, "x"), u = ct::fmatrix("u");
+    return ct::function({x, u}, repeated(x, 3, [&](const Variable& h) { return ct::dot(h, u); })).plan();
+  };
+  const std::int64_t any = ct::unknown_size;
+  CHECK_THAT(plan("mode=run", any, 600),
+             Contains("by the host, a step at a time: the product of test_recorded_loops") &&
+                 Contains("has a right matrix of 1.4 MiB:"));
+  CHECK_THAT(plan("mode=run", any, 400), Contains("all steps in one launch:"));
+  CHECK_THAT(plan("mode=run", any, any), Contains("all steps in one launch:"));
+  CHECK_THAT(plan("mode=simulate", any, 400), Contains("a step at a time, as a CUDA graph: the product of ") &&
+                                                  Contains("has a right matrix of 0.6 MiB:"));
+  CHECK_THAT(plan("mode=simulate", any, 200), Contains("all steps in one launch:"));
+  CHECK_THAT(plan("mode=simulate", 2, 400), Contains("all steps in one launch:"));  // no library for two rows
+  CHECK_THAT(plan("mode=simulate", any, any),
+             Contains("all steps in one launch (as a CUDA graph where a right matrix is more than 256 KiB):"));
+  CHECK_THAT(plan("mode=simulate,cuda_graphs=false", any, any),
+             Contains("all steps in one launch (by the host where a right matrix is more than 256 KiB):"));
+}
