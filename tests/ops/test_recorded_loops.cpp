@@ -251,7 +251,7 @@ TEST_CASE("loops that need the host in each step are not recorded, and say why",
 }
 
 TEST_CASE("a loop inside a loop: the inner one may be recorded", "[loops]") {
-  const Variable x = ct::fmatrix("x");
+  const Variable x = ct::variable({DType::float32, {ct::unknown_size, 520}}, "x");
   const SharedVariable u = ct::shared(reals({520, 520}, 1, 0.1), {.name = "u"});
   const auto inner = [&](const Variable& h) {
     return ct::scan([&](const Vars& in) { return Step(ct::tanh(ct::dot(in[0], u))); }, {}, {h}, {}, {.n_steps = 3})
@@ -314,4 +314,27 @@ TEST_CASE("the flag cuda_graphs turns recording off", "[loops]") {
     for (int call = 0; call < 3; ++call) CHECK(same_bits(f(x0).only(), wanted));
     CHECK(counted.are(1, 3));
   }
+}
+
+TEST_CASE("plans say what sizes decide, as far as these are stated", "[loops]") {
+  const auto plan = [](const std::string& flags_text, std::int64_t rows, std::int64_t units) {
+    const ct::change_flags flags(flags_text);
+    const Variable x = ct::variable({DType::float32, {rows, units}}, "x"), u = ct::fmatrix("u");
+    return ct::function({x, u}, repeated(x, 3, [&](const Variable& h) { return ct::dot(h, u); })).plan();
+  };
+  const std::int64_t any = ct::unknown_size;
+  CHECK_THAT(plan("mode=run", any, 600),
+             Contains("by the host, a step at a time: the product of test_recorded_loops") &&
+                 Contains("has a right matrix of 1.4 MiB:"));
+  CHECK_THAT(plan("mode=run", any, 400), Contains("all steps in one launch:"));
+  CHECK_THAT(plan("mode=run", any, any), Contains("all steps in one launch:"));
+  // A GPU has all blocks work on a product, up to sums of 512 and 2^24 multiplications.
+  CHECK_THAT(plan("mode=simulate", any, 600), Contains("a step at a time, as a CUDA graph: the product of ") &&
+                                                  Contains("has a right matrix of 1.4 MiB:"));
+  CHECK_THAT(plan("mode=simulate", 200, 400), Contains("a step at a time, as a CUDA graph: the product of "));
+  CHECK_THAT(plan("mode=simulate", any, 400), Contains("all steps in one launch:"));
+  CHECK_THAT(plan("mode=simulate", 2, 600), Contains("all steps in one launch:"));  // no library for two rows
+  CHECK_THAT(plan("mode=simulate", any, any), Contains("all steps in one launch:"));
+  CHECK_THAT(plan("mode=simulate,cuda_graphs=false", any, 600),
+             Contains("by the host, a step at a time: the product of ") && Contains("the flag cuda_graphs is off"));
 }
