@@ -38,7 +38,8 @@ class Counted {
   RecordingCounts before_ = recording_counts();
 };
 
-/// A recurrent layer with a matrix that one launch of all steps would not have near (sums of more than 512).
+/// A recurrent layer with a matrix that is too large for one launch of all steps (sums of more than 512). Sums of 520
+/// numbers below 0.1 in another order than the reference's differ by some 1e-6.
 struct Layer {
   Variable x = ct::ftensor3("x"), outputs, loss;
   SharedVariable w, u;
@@ -80,7 +81,7 @@ TEST_CASE("steps are recorded in the second call at the same addresses and repla
       const Array x0 = reals({7, 3, 6}, 10 + static_cast<std::uint64_t>(call));
       const Array got = f(x0).only();
       CHECK(counted.are(call == 1 ? 1 : 0, call == 0 ? 0 : 1));
-      CHECK(got.all_close(wanted_of({layer.x}, {layer.outputs}, {x0})[0], 1e-5, 1e-6));
+      CHECK(got.all_close(wanted_of({layer.x}, {layer.outputs}, {x0})[0], 1e-4, 1e-5));
       // What runs is counted, however it was asked for.
       counts.push_back(f.counts());
       CHECK(counts.back().products - counts[counts.size() - 2].products == 8);
@@ -100,7 +101,7 @@ TEST_CASE("a recording reads what lies at its addresses now", "[loops]") {
       // The matrix moves: to memory that is new, or was another value's.
       layer.u.set_value(reals({520, 520}, 100 + call, 0.1));
       const Array x0 = reals({4, 3, 6}, call);
-      CHECK(f(x0).only().all_close(wanted_of({layer.x}, {layer.outputs}, {x0})[0], 1e-5, 1e-6));
+      CHECK(f(x0).only().all_close(wanted_of({layer.x}, {layer.outputs}, {x0})[0], 1e-4, 1e-5));
     }
   }
 }
@@ -149,17 +150,17 @@ TEST_CASE("an LSTM of 520 units", "[loops]") {
     INFO(backend);
     const ct::change_flags flags(backend);
     const ct::Function f = ct::function({x}, results);
-    CHECK_THAT(f.plan(), Contains("as a CUDA graph"));
-    CHECK_THAT(f.plan(), !Contains("by the host"));
     Counted counted;
     for (std::uint64_t call = 0; call < 3; ++call) {
       CAPTURE(call);
       const Array x0 = reals({4, 3, 5}, call);
       const ct::Outputs got = f(x0), wanted = wanted_of({x}, results, {x0});
-      CHECK(got[0].all_close(wanted[0], 1e-5, 1e-6));
+      CHECK(got[0].all_close(wanted[0], 1e-4, 1e-5));
       CHECK(got[1].all_close(wanted[1], 1e-3, 1e-5));
     }
     CHECK(counted.are(2, 4));
+    CHECK_THAT(f.plan(), Contains("as a CUDA graph: its product 3 x 520 x 2080 is large") &&
+                             Contains("as a CUDA graph: its product 3 x 2080 x 520 is large"));
   }
 }
 
@@ -174,7 +175,7 @@ TEST_CASE("other sizes and copies of a function have recordings of their own", "
     const auto check = [&](const ct::Function& function, std::int64_t steps, std::int64_t rows) {
       CAPTURE(steps, rows);
       const Array x0 = reals({steps, rows, 6}, ++seed);
-      CHECK(function(x0).only().all_close(wanted_of({layer.x}, {layer.outputs}, {x0})[0], 1e-5, 1e-6));
+      CHECK(function(x0).only().all_close(wanted_of({layer.x}, {layer.outputs}, {x0})[0], 1e-4, 1e-5));
     };
     for (int call = 0; call < 3; ++call) check(f, 6, 4);
     CHECK(counted.are(1, 2));
