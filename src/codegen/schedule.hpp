@@ -18,8 +18,8 @@ struct Schedule {
   std::int64_t grain = 32768;  // CPU: elements below which a second thread is not worth waking (about 30 microseconds)
   int threads = 256;           // GPU: threads of a block, whole warps
   int blocks = 2048;           // GPU: at most so many blocks; the kernel's loop over the grid takes the rest
-  // GPU, loops: elements that one block computes in the time of a meeting of all blocks (1 to 2 microseconds: an atomic
-  // by each block, and a read by each of what the last one writes).
+  // GPU, loops: elements that one block computes in the time of a meeting of all blocks: an atomic by each
+  // block, and a read by each of what the last one writes. Reckoned (1 to 2 microseconds), not measured.
   std::int64_t meeting = 8192;
   auto operator<=>(const Schedule&) const = default;
 };
