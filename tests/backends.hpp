@@ -27,8 +27,16 @@ inline Backends with_devices(Backends first) {
   return first;
 }
 
-/// What runs CUDA text: the simulator and the devices.
+/// What is not the host: the simulator and the devices, second CPUs among them.
 inline Backends gpu_backends() { return with_devices({"mode=simulate"}); }
+/// Whether it is the host, or another CPU.
+inline bool is_cpu(const std::string& backend) { return backend == "mode=run" || backend.starts_with("device=cpu"); }
+/// What runs CUDA text.
+inline Backends cuda_backends() {
+  Backends all = gpu_backends();
+  std::erase_if(all, is_cpu);
+  return all;
+}
 /// What runs compiled kernels.
 inline Backends compiled_backends() { return with_devices({"mode=run", "mode=simulate"}); }
 /// All, with the reference evaluator.

@@ -93,7 +93,7 @@ TEST_CASE("a recurrent layer is one launch, forward and back", "[loops]") {
       CHECK_THAT(forward.plan(), Contains("all steps in one launch") && !Contains("a step at a time"));
       // Beside the loop: what makes zeros, and what takes the outputs out of the history. On a GPU the product of the
       // sequence lies in front.
-      const bool on_cpu = backend == "mode=run";
+      const bool on_cpu = is_cpu(backend);
       CHECK(forward(x0).only().all_close(wanted[0], 1e-5, 1e-6));
       CHECK(forward.counts().kernels <= 4);
       CHECK(forward.counts().products == (on_cpu ? 0 : 1));
@@ -375,7 +375,7 @@ void check_with_and_without(const std::vector<ct::In>& inputs, const Vars& outpu
 }
 
 bool always(const std::string&) { return true; }
-bool on_gpus(const std::string& backend) { return backend != "mode=run" && backend.find("cpu") == std::string::npos; }
+bool on_gpus(const std::string& backend) { return !is_cpu(backend); }
 /// How often a text stands in another one.
 int times(const std::string& text, const std::string& what) {
   int count = 0;
@@ -526,7 +526,7 @@ ct::Outputs run_with(const std::string& settings, const GridLoop& loop, std::str
 /// The same values by the whole grid, by one block, and by the reference evaluator.
 void check_grid(const GridLoop& loop) {
   const ct::Outputs wanted = run_with("mode=reference", loop);
-  for (const std::string& backend : gpu_backends()) {
+  for (const std::string& backend : cuda_backends()) {
     INFO(loop.name << " " << backend);
     std::string plan;
     const ct::Outputs got = run_with(backend + small_grid, loop, &plan);
@@ -613,7 +613,7 @@ TEST_CASE("blocks agree on when a loop ends", "[loops]") {
   const GridLoop loop{"conjugate gradients", {a, b}, {solver.outputs[0], solver.outputs[0][-1]}, {matrix, right}, 1e-9};
   const Array wanted = run_with("mode=reference", loop)[0];
   CHECK(wanted.shape()[0] < 100);
-  for (const std::string& backend : gpu_backends()) {
+  for (const std::string& backend : cuda_backends()) {
     INFO(backend);
     std::string plan;
     const ct::Outputs results = run_with(backend + small_grid, loop, &plan);
@@ -644,7 +644,7 @@ TEST_CASE("a loop of the whole grid takes nan, no steps and positions outside", 
     return ct::function({a, x, order, k}, outputs)(a0, x0, good, steps).only();
   };
   const Array wanted = reference(4);
-  for (const std::string& backend : gpu_backends()) {
+  for (const std::string& backend : cuda_backends()) {
     INFO(backend);
     const ct::change_flags flags(backend + small_grid);
     const ct::Function f = ct::function({a, x, order, k}, outputs);
@@ -672,7 +672,7 @@ TEST_CASE("how a GPU runs a loop is chosen by its sizes, and said", "[loops]") {
              layer = ct::scan([&](const Vars& in) { return Step(ct::tanh(ct::dot(in[0], w))); }, {}, {x}, {},
                               {.n_steps = 2})
                          .outputs[0];
-  for (const std::string& backend : gpu_backends()) {
+  for (const std::string& backend : cuda_backends()) {
     INFO(backend);
     const ct::change_flags flags(backend);
     const auto how = [&](const Variable& loop, const Array& x0, const Array& w0) {

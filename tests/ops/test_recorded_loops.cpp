@@ -68,7 +68,7 @@ Variable repeated(const Variable& x, std::int64_t steps, const std::function<Var
 
 TEST_CASE("steps are recorded in the second call at the same addresses and replayed from then on", "[loops]") {
   const Layer layer;
-  for (const std::string& backend : gpu_backends()) {
+  for (const std::string& backend : cuda_backends()) {
     INFO(backend);
     const ct::change_flags flags(backend);
     const ct::Function f = ct::function({layer.x}, layer.outputs);
@@ -92,7 +92,7 @@ TEST_CASE("steps are recorded in the second call at the same addresses and repla
 
 TEST_CASE("a recording reads what lies at its addresses now", "[loops]") {
   Layer layer;
-  for (const std::string& backend : gpu_backends()) {
+  for (const std::string& backend : cuda_backends()) {
     INFO(backend);
     const ct::change_flags flags(backend);
     const ct::Function f = ct::function({layer.x}, layer.outputs);
@@ -107,7 +107,7 @@ TEST_CASE("a recording reads what lies at its addresses now", "[loops]") {
 }
 
 TEST_CASE("recorded loops train: gradients and updates", "[loops]") {
-  for (const std::string& backend : gpu_backends()) {
+  for (const std::string& backend : cuda_backends()) {
     INFO(backend);
     const Layer layer, other;
     const auto train = [](const Layer& l, const std::string& flags_text) {
@@ -146,7 +146,7 @@ TEST_CASE("an LSTM of 520 units", "[loops]") {
       },
       {x}, {start, start});
   const Vars results{scan.outputs[0], ct::grad(ct::sum(ct::sqr(scan.outputs[0][-1])), u)};
-  for (const std::string& backend : gpu_backends()) {
+  for (const std::string& backend : cuda_backends()) {
     INFO(backend);
     const ct::change_flags flags(backend);
     const ct::Function f = ct::function({x}, results);
@@ -166,7 +166,7 @@ TEST_CASE("an LSTM of 520 units", "[loops]") {
 
 TEST_CASE("other sizes and copies of a function have recordings of their own", "[loops]") {
   const Layer layer;
-  for (const std::string& backend : gpu_backends()) {
+  for (const std::string& backend : cuda_backends()) {
     INFO(backend);
     const ct::change_flags flags(backend);
     const ct::Function f = ct::function({layer.x}, layer.outputs), g = f.copy();
@@ -193,7 +193,7 @@ TEST_CASE("other sizes and copies of a function have recordings of their own", "
 TEST_CASE("sorts and running sums in a step are recorded, in pieces where there are many", "[loops]") {
   const Variable x = ct::fmatrix("x");
   const auto step = [](const Variable& h) { return 0.5 * ct::cumsum(h, 0) + ct::sort(h, 0); };
-  for (const std::string& backend : gpu_backends()) {
+  for (const std::string& backend : cuda_backends()) {
     INFO(backend);
     const ct::change_flags flags(backend);
     const auto calls = [&](std::int64_t steps, std::uint64_t pieces) {
@@ -229,7 +229,7 @@ TEST_CASE("loops that need the host in each step are not recorded, and say why",
     return product(h) + ct::take(table, ct::cast(ct::floor(ct::abs(h[0][0])), DType::int64), 0);
   };
   const Array x0 = reals({3, 520}, 3), table0 = reals({3, 520}, 4);
-  for (const std::string& backend : gpu_backends()) {
+  for (const std::string& backend : cuda_backends()) {
     INFO(backend);
     const ct::change_flags flags(backend);
     const auto check = [&](const Variable& output, const std::string& why) {
@@ -260,7 +260,7 @@ TEST_CASE("a loop inside a loop: the inner one may be recorded", "[loops]") {
   };
   for (const bool history : {true, false}) {
     const Variable all = repeated(x, 5, inner), wanted = history ? all : all[-1];
-    for (const std::string& backend : gpu_backends()) {
+    for (const std::string& backend : cuda_backends()) {
       INFO(backend << " " << history);
       const ct::change_flags flags(backend);
       const ct::Function f = ct::function({x}, wanted);
@@ -281,7 +281,7 @@ TEST_CASE("results of a step that nobody wants, and states that go round", "[loo
       ct::scan([&](const Vars& in) { return Step{ct::tanh(in[0] + ct::dot(in[1], u)) + 0.1 * in[2], ct::exp(in[0])}; },
                {x}, {{ct::stack({y, 2 * y, 3 * y}), {-1, -3}}, std::nullopt}, {}, {.go_backwards = true});
   const Variable last = scan.outputs[0][-1];
-  for (const std::string& backend : gpu_backends()) {
+  for (const std::string& backend : cuda_backends()) {
     for (const std::string off : {"", ",rules_off=loop-unused"}) {
       INFO(backend << off);
       const ct::change_flags flags(backend + off);
@@ -299,7 +299,7 @@ TEST_CASE("results of a step that nobody wants, and states that go round", "[loo
 
 TEST_CASE("the flag cuda_graphs turns recording off", "[loops]") {
   const Layer layer;
-  for (const std::string& backend : gpu_backends()) {
+  for (const std::string& backend : cuda_backends()) {
     INFO(backend);
     const ct::change_flags flags(backend);
     const ct::Function f = ct::function({layer.x}, layer.outputs);
