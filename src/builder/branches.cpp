@@ -12,6 +12,24 @@ std::vector<const Node*> application_of(const Node& node) {
   return inputs;
 }
 
+namespace {
+
+/// Conditions that are made of scalars alone, such as `n > 0`, are computed outside of all branches: that is cheap and
+/// cannot fail, and the sizes of what the branch gives, which depend on it, are known there.
+void keep_outside(const Node* condition, const std::function<Node*(const Variable&)>& resolve,
+                  std::unordered_set<const Node*>& outside) {
+  constexpr std::size_t most = 16;
+  std::vector<const Node*> chain{condition};
+  for (std::size_t i = 0; i < chain.size(); ++i) {
+    if (chain[i]->op->kind == expr::Kind::Leaf) continue;
+    if (chain[i]->op->kind != expr::Kind::Map || chain[i]->type.rank() != 0 || i >= most) return;
+    for (const Variable& input : chain[i]->inputs) chain.push_back(resolve(input));
+  }
+  outside.insert(chain.begin(), chain.end());
+}
+
+}  // namespace
+
 Branches find_branches(const std::vector<Node*>& all, const std::vector<const Node*>& kept,
                        const std::function<Node*(const Variable&)>& resolve) {
   Branches found;
@@ -24,7 +42,10 @@ Branches find_branches(const std::vector<Node*>& all, const std::vector<const No
   for (const Node* node : all) {
     for (std::size_t i = 0; i < node->inputs.size(); ++i) uses[resolve(node->inputs[i])].push_back({node, i});
   }
-  const std::unordered_set<const Node*> always(kept.begin(), kept.end());
+  std::unordered_set<const Node*> always(kept.begin(), kept.end());
+  for (const Node* node : all) {
+    if (node->op->kind == expr::Kind::Branch) keep_outside(resolve(node->inputs[0]), resolve, always);
+  }
   const auto count_of = [](const Node& node) { return (node.inputs.size() - 1) / 2; };
   // What is needed under a condition alone, by whichever application has that: a gradient shares much with what it is
   // of.

@@ -227,10 +227,12 @@ class Backward {
     std::vector<Variable> to, a, b;
     for (std::size_t i = 0; i < rest.size(); ++i) {
       if (!then[i].defined() && !otherwise[i].defined()) continue;
-      const Variable& like = then[i].defined() ? then[i] : otherwise[i];
+      // The gradient of what was not taken has its sizes, not those of what was.
+      const DType dtype = (then[i].defined() ? then[i] : otherwise[i]).dtype();
+      const Variable none = cast(zeros_like(rest[i]), dtype);
       to.push_back(rest[i]);
-      a.push_back(then[i].defined() ? then[i] : zeros_like(like));
-      b.push_back(otherwise[i].defined() ? otherwise[i] : zeros_like(like));
+      a.push_back(then[i].defined() ? then[i] : none);
+      b.push_back(otherwise[i].defined() ? otherwise[i] : none);
     }
     if (to.empty()) return;
     // Of the very same condition, so that what both need of a side is known to be needed under that alone.

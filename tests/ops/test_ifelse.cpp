@@ -126,3 +126,36 @@ TEST_CASE("a branch inside a branch of the same condition is the side that is ta
     }
   }
 }
+
+TEST_CASE("branches inside branches, of several sizes", "[ifelse]") {
+  const Variable p = ct::variable({DType::bool_, {}}, "p"), n = ct::lscalar("n");
+  const Variable x = ct::dmatrix("x"), y = ct::dmatrix("y"), z = ct::dmatrix("z");
+  const Variable inner = ct::ifelse(n > 2, Vars{x * 2, y}, Vars{y, x})[0];
+  const Variable outer = ct::ifelse(p, Vars{inner, y}, Vars{z, z})[0];
+  // The same condition, made twice.
+  const Variable same = ct::ifelse(p, Vars{ct::ifelse(p, Vars{x, y}, Vars{z, z})[0], y}, Vars{z, z})[0];
+  const Vars slopes = ct::grad(ct::sum(ct::sqr(outer)), {x, y, z});
+  const Array a = reals({2, 3}, 1), b = reals({4, 1}, 2), c = reals({1, 5}, 3);
+  for (const std::string& backend : backends()) {
+    INFO(backend);
+    const auto f = compile(backend, {p, n, x, y, z}, {outer, same, slopes[0], slopes[1], slopes[2]});
+    for (const bool first : {true, false}) {
+      for (const std::int64_t second : {3, 2}) {
+        CAPTURE(first, second);
+        const ct::Outputs got = f(first, second, a, b, c);
+        const Array& taken = !first ? c : second > 2 ? a : b;
+        const double factor = first && second > 2 ? 2 : 1;
+        CHECK(got[0].shape() == taken.shape());
+        CHECK(got[1].equals(first ? a : c));
+        for (std::int64_t i = 0; i < taken.size(); ++i) CHECK(got[0].as_double(i) == factor * taken.as_double(i));
+        for (const auto& [slope, of] : {std::pair(got[2], &a), std::pair(got[3], &b), std::pair(got[4], &c)}) {
+          CHECK(slope.shape() == of->shape());
+          for (std::int64_t i = 0; i < of->size(); ++i) {
+            const double wanted = of == &taken ? 2 * factor * factor * of->as_double(i) : 0;
+            CHECK(slope.as_double(i) == Approx(wanted).margin(1e-30));
+          }
+        }
+      }
+    }
+  }
+}
