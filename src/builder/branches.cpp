@@ -1,6 +1,7 @@
 #include "builder/branches.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <unordered_map>
 #include <utility>
 
@@ -47,6 +48,21 @@ Branches find_branches(const std::vector<Node*>& all, const std::vector<const No
     if (node->op->kind == expr::Kind::Branch) keep_outside(resolve(node->inputs[0]), resolve, always);
   }
   const auto count_of = [](const Node& node) { return (node.inputs.size() - 1) / 2; };
+  std::map<std::vector<const Node*>, std::vector<const Node*>> applications;
+  for (const Node* node : all) {
+    if (node->op->kind == expr::Kind::Branch) applications[application_of(*node)].push_back(node);
+  }
+  // Results of one branch are computed together, inside of another one or outside.
+  const auto leave_together = [&](const std::unordered_set<const Node*>& own,
+                                  std::unordered_set<const Node*>& elsewhere) {
+    const std::size_t before = elsewhere.size();
+    for (const auto& [inputs, results] : applications) {
+      const auto is_own = [&](const Node* result) { return own.contains(result); };
+      if (!std::ranges::all_of(results, is_own))
+        std::ranges::copy_if(results, std::inserter(elsewhere, elsewhere.end()), is_own);
+    }
+    return elsewhere.size() > before;
+  };
   // What is needed under a condition alone, by whichever application has that: a gradient shares much with what it is
   // of.
   std::map<std::pair<const Node*, bool>, std::unordered_set<const Node*>> needed_under;
@@ -54,17 +70,23 @@ Branches find_branches(const std::vector<Node*>& all, const std::vector<const No
     const auto [at, fresh] = needed_under.try_emplace({condition, then});
     if (!fresh) return;
     std::unordered_set<const Node*>& own = at->second;
+    std::unordered_set<const Node*> elsewhere;  // results of an application of which another is needed outside
     const auto is_own_use = [&](const Use& use) {
       if (own.contains(use.user)) return true;
       return use.user->op->kind == expr::Kind::Branch && use.input != 0 && resolve(use.user->inputs[0]) == condition &&
              (use.input <= count_of(*use.user)) == then;
     };
-    for (std::size_t k = all.size(); k-- > 0;) {
-      const Node* candidate = all[k];
-      if (candidate->op->kind == expr::Kind::Leaf || candidate == condition || always.contains(candidate)) continue;
-      const auto used = uses.find(candidate);
-      if (used != uses.end() && std::ranges::all_of(used->second, is_own_use)) own.insert(candidate);
-    }
+    do {
+      own.clear();
+      for (std::size_t k = all.size(); k-- > 0;) {
+        const Node* candidate = all[k];
+        if (candidate->op->kind == expr::Kind::Leaf || candidate == condition || always.contains(candidate) ||
+            elsewhere.contains(candidate))
+          continue;
+        const auto used = uses.find(candidate);
+        if (used != uses.end() && std::ranges::all_of(used->second, is_own_use)) own.insert(candidate);
+      }
+    } while (leave_together(own, elsewhere));
     found.inside.insert(own.begin(), own.end());
     for (const Node* each : own) {
       if (each->op->kind != expr::Kind::Branch || resolve(each->inputs[0]) != condition) continue;

@@ -159,3 +159,29 @@ TEST_CASE("branches inside branches, of several sizes", "[ifelse]") {
     }
   }
 }
+
+TEST_CASE("results of one ifelse stay together where another one needs some of them", "[ifelse]") {
+  const Variable p = ct::variable({DType::bool_, {}}, "p"), q = ct::variable({DType::bool_, {}}, "q");
+  const Variable x = ct::dmatrix("x"), y = ct::dmatrix("y");
+  const Vars both = ct::ifelse(p, Vars{ct::sin(x), y}, Vars{y, x + 1});
+  for (const Variable& condition : {p, q}) {
+    const Variable outer = ct::ifelse(condition, Vars{both[0] * 2, y}, Vars{y, x})[0];
+    const Array a = reals({2, 3}, 1), b = reals({4, 1}, 2);
+    for (const std::string& backend : backends()) {
+      const auto f = compile(backend, {p, q, x, y}, {both[1], outer});
+      for (const bool first : {true, false}) {
+        for (const bool second : {true, false}) {
+          INFO(backend << " " << first << " " << second);
+          const ct::Outputs got = f(first, second, a, b);
+          const bool taken = condition == p ? first : second;
+          CHECK(got[0].shape() == (first ? b : a).shape());
+          CHECK(got[0].as_double(1) == (first ? b.as_double(1) : a.as_double(1) + 1));
+          CHECK(got[1].shape() == (taken && first ? a : b).shape());
+          CHECK(got[1].as_double(1) == Approx(!taken  ? b.as_double(1)
+                                              : first ? 2 * std::sin(a.as_double(1))
+                                                      : 2 * b.as_double(1)));
+        }
+      }
+    }
+  }
+}
