@@ -189,10 +189,7 @@ void CompiledFunction::place(Placed& to) const {
       if (simulated && std::ranges::find(options.devices, simulated_place) == options.devices.end())
         options.devices.push_back(simulated_place);
     }
-    const std::vector<expr::Place> places =
-        uses_devices ? rewrite::decide_places(program_graph, options)
-                     : std::vector<expr::Place>(program_graph.arena.size(), rewrite::host_place);
-    to.reports = rewrite::run_where_placed(program_graph, places, rewriting);
+    to.reports = rewrite::run_where_placed(program_graph, options, rewriting);
     if (uses_devices) {
       program_graph = rewrite::place(program_graph, options, &to.log);
       if (base::config().verify) expr::verify(program_graph);

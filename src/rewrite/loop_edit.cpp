@@ -33,25 +33,23 @@ void LoopEdit::take_in(LoopEdit& other, std::size_t own_number) {
     copy.add_input(node);
     return copy[node];
   };
-  for (const Sequence& sequence : other.sequences) {
-    const auto same = std::ranges::find(sequences, sequence.outer, &Sequence::outer);
-    if (same != sequences.end())
-      copy.put(sequence.stands_for, same->stands_for);
-    else
-      sequences.push_back({sequence.outer, add_input(sequence.stands_for)});
-  }
+  // What both read is one input.
+  const auto take = [&](auto& own, const auto& all) {
+    for (const auto& each : all) {
+      const auto same = std::ranges::find_if(own, [&](const auto& mine) { return mine.outer == each.outer; });
+      if (same != own.end())
+        copy.put(each.stands_for, same->stands_for);
+      else
+        own.push_back({each.outer, add_input(each.stands_for)});
+    }
+  };
+  take(sequences, other.sequences);
   other.first_state = states.size();
   for (const State& state : other.states) {
     State& own = states.emplace_back(State{state.initial, state.rows, {}, no_node});
     for (const auto& [offset, node] : state.taps) own.taps.emplace_back(offset, add_input(node));
   }
-  for (const Capture& capture : other.captures) {
-    const auto same = std::ranges::find(captures, capture.outer, &Capture::outer);
-    if (same != captures.end())
-      copy.put(capture.stands_for, same->stands_for);
-    else
-      captures.push_back({capture.outer, add_input(capture.stands_for)});
-  }
+  take(captures, other.captures);
   NodeId missing = no_node;
   copy.copy(other.body.outputs, missing);  // all inputs are there
   for (std::size_t j = 0; j < other.states.size(); ++j) states[other.first_state + j].next = copy[other.states[j].next];

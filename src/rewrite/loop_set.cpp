@@ -14,7 +14,8 @@ using expr::Loop;
 using expr::LoopResult;
 using expr::no_node;
 
-LoopSet::LoopSet(Graph& graph) : graph_(graph), arena_(graph.arena), count_(static_cast<NodeId>(arena_.size())) {
+LoopSet::LoopSet(Graph& graph, const Options& options, Fired& fired)
+    : graph_(graph), arena_(graph.arena), options_(options), fired_(fired), count_(static_cast<NodeId>(arena_.size())) {
   const std::vector<bool> needed = expr::reachable(graph_);
   loop_of_.assign(count_, none);
   readers_.resize(count_);
@@ -34,6 +35,13 @@ LoopSet::LoopSet(Graph& graph) : graph_(graph), arena_(graph.arena), count_(stat
     edit.wanted.emplace(std::pair(result.result, result.index), id);
     loop_of_[id] = static_cast<std::size_t>(&edit - loops_.data());
   }
+}
+
+bool LoopSet::is_on(std::string_view rule) const { return std::ranges::find(options_.off, rule) == options_.off.end(); }
+
+void LoopSet::note(LoopEdit& edit, std::string_view rule) {
+  edit.changed = true;
+  ++fired_[rule];
 }
 
 void LoopSet::stack_wanted(LoopEdit& edit) {
@@ -89,9 +97,7 @@ std::optional<LoopSet::Made> LoopSet::make_loop(LoopEdit& edit, const std::vecto
   for (const LoopEdit::Capture& capture : edit.captures) {
     if (!needed[capture.stands_for]) continue;
     captured.push_back(capture.stands_for);
-    made.inputs.push_back(capture.transposed
-                              ? arena_.make("dimshuffle", {to_[capture.outer]}, {{"pattern", Ints{1, 0}}}, edit.place)
-                              : to_[capture.outer]);
+    made.inputs.push_back(outer_of(edit, capture));
   }
   const std::size_t sequences = elements.size();
   elements.insert(elements.end(), tap_nodes.begin(), tap_nodes.end());
@@ -112,6 +118,15 @@ NodeId LoopSet::outer_of(LoopEdit& edit, const LoopEdit::Sequence& sequence) {
   if (sequence.in_front) return outside(edit, nullptr, sequence.stands_for, batched);
   if (sequence.outer != no_node) return to_[sequence.outer];
   return result(loops_[sequence.from], *made_[sequence.from], LoopResult::stacked, sequence.index);
+}
+
+NodeId LoopSet::outer_of(const LoopEdit& edit, const LoopEdit::Capture& capture) {
+  const NodeId outer = to_[capture.outer];
+  return capture.transposed ? turned(outer, edit.place) : outer;
+}
+
+NodeId LoopSet::turned(NodeId matrix, expr::Place place) {
+  return arena_.make("dimshuffle", {matrix}, {{"pattern", Ints{1, 0}}}, place);
 }
 
 /// A node of the body for all positions, as a sequence.
@@ -144,10 +159,7 @@ NodeId LoopSet::outside(LoopEdit& edit, const Made* made, NodeId node, bool& bat
     if (const NodeId given = from_loop(edit, *made, node); given != no_node) return given;
   }
   batched = false;
-  if (const LoopEdit::Capture* capture = edit.capture(node)) {
-    const NodeId outer = to_[capture->outer];
-    return capture->transposed ? arena_.make("dimshuffle", {outer}, {{"pattern", Ints{1, 0}}}, edit.place) : outer;
-  }
+  if (const LoopEdit::Capture* capture = edit.capture(node)) return outer_of(edit, *capture);
   if (const auto value = body.scalar_value(node)) return arena_.scalar(*value);
   std::vector<NodeId> inputs;
   std::vector<bool> along;
@@ -206,8 +218,7 @@ NodeId LoopSet::sum_of(LoopEdit& edit, const Made& made, const LoopEdit::Sum& su
     total = arena_.make("sum", {right}, {{"axes", axes}}, edit.place);
   } else {
     const NodeId left = rows_together(at_all_positions(edit, made, sum.left), edit.place);
-    const NodeId turned = arena_.make("dimshuffle", {left}, {{"pattern", Ints{1, 0}}}, edit.place);
-    total = arena_.make("dot", {turned, rows_together(right, edit.place)}, {}, edit.place);
+    total = arena_.make("dot", {turned(left, edit.place), rows_together(right, edit.place)}, {}, edit.place);
   }
   const NodeId initial = to_[edit.states[sum.state].initial];
   Ints behind{-1};

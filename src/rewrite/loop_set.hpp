@@ -2,6 +2,7 @@
 #pragma once
 
 #include "rewrite/loop_edit.hpp"
+#include "rewrite/rewriter.hpp"
 
 #include <map>
 #include <optional>
@@ -12,7 +13,7 @@ namespace croton::rewrite {
 class LoopSet {
  public:
   /// Loops lie in the order of the graph.
-  explicit LoopSet(expr::Graph& graph);
+  LoopSet(expr::Graph& graph, const Options& options, Fired& fired);
 
  protected:
   struct Pick {  // a node that is a row of a state's history
@@ -25,6 +26,9 @@ class LoopSet {
     std::vector<std::size_t> state;  // the new number of each state
   };
 
+  bool is_on(std::string_view rule) const;
+  /// A rule has fired.
+  void note(LoopEdit& edit, std::string_view rule);
   const LoopEdit* loop_at(NodeId node) const {
     return node < count_ && loop_of_[node] != none ? &loops_[loop_of_[node]] : nullptr;
   }
@@ -40,6 +44,8 @@ class LoopSet {
 
   expr::Graph& graph_;
   expr::Arena& arena_;
+  const Options& options_;
+  Fired& fired_;
   const NodeId count_;
   std::vector<LoopEdit> loops_;
   std::vector<std::size_t> loop_of_;  // of each node of the graph
@@ -52,6 +58,8 @@ class LoopSet {
   std::optional<Made> make_loop(LoopEdit& edit);
   std::optional<Made> make_loop(LoopEdit& edit, const std::vector<bool>& needed, NodeId& missing);
   NodeId outer_of(LoopEdit& edit, const LoopEdit::Sequence& sequence);
+  NodeId outer_of(const LoopEdit& edit, const LoopEdit::Capture& capture);
+  NodeId turned(NodeId matrix, expr::Place place);
   NodeId at_all_positions(LoopEdit& edit, const Made& made, NodeId node);
   NodeId outside(LoopEdit& edit, const Made* made, NodeId node, bool& batched);
   NodeId from_loop(LoopEdit& edit, const Made& made, NodeId node);

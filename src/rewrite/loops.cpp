@@ -34,7 +34,7 @@ bool is_transposed(const Arena& arena, NodeId node) {
 
 class LoopRewriter : LoopSet {
  public:
-  LoopRewriter(Graph& graph, const Options& options, Fired& fired) : LoopSet(graph), options_(options), fired_(fired) {}
+  using LoopSet::LoopSet;
 
   bool run() {
     if (loops_.empty()) return false;
@@ -53,12 +53,6 @@ class LoopRewriter : LoopSet {
   }
 
  private:
-  bool is_on(std::string_view name) const { return std::ranges::find(options_.off, name) == options_.off.end(); }
-  void note(LoopEdit& edit, std::string_view name) {
-    edit.changed = true;
-    ++fired_[name];
-  }
-
   /// Stacked results that nobody reads, and states that only they depend on.
   void leave_out(LoopEdit& edit) {
     stack_wanted(edit);
@@ -276,9 +270,6 @@ class LoopRewriter : LoopSet {
       note(edit, last);
     }
   }
-
-  const Options& options_;
-  Fired& fired_;
 };
 
 }  // namespace

@@ -102,12 +102,11 @@ std::vector<GroupReport> run(expr::Graph& graph, const Options& options, const A
   return reports;
 }
 
-std::vector<GroupReport> run_where_placed(expr::Graph& graph, std::span<const expr::Place> places,
-                                          const Options& options) {
+std::vector<GroupReport> run_where_placed(expr::Graph& graph, const PlaceOptions& placing, const Options& options) {
   std::vector<GroupReport> reports;
   if (options.optimizer == "fast_run")
     run_on_loops(graph, options, reports, {}, "placed loops",
-                 [&](Fired& fired) { return rewrite_placed_loops(graph, places, options, fired); });
+                 [&](Fired& fired) { return rewrite_placed_loops(graph, placing, options, fired); });
   return reports;
 }
 

@@ -1,6 +1,7 @@
 // The rewriting stage: groups of rules in order, from the imported graph to the one that is cut into kernels.
 #pragma once
 
+#include "rewrite/place.hpp"
 #include "rewrite/rewriter.hpp"
 
 #include <functional>
@@ -19,9 +20,8 @@ using AfterGroup = std::function<void(const GroupReport&, const expr::Graph&)>;
 
 /// Runs all groups; `after` sees the graph after each.
 std::vector<GroupReport> run(expr::Graph& graph, const Options& options, const AfterGroup& after = {});
-/// Runs the rewrites that depend on where nodes will run, which `places` says of each (rewrite/place.hpp).
-std::vector<GroupReport> run_where_placed(expr::Graph& graph, std::span<const expr::Place> places,
-                                          const Options& options);
+/// Runs the rewrites that depend on where nodes will run.
+std::vector<GroupReport> run_where_placed(expr::Graph& graph, const PlaceOptions& placing, const Options& options);
 /// One group until nothing changes.
 GroupReport run_group(expr::Graph& graph, const Group& group, const Options& options);
 std::span<const Group> groups();

@@ -7,7 +7,6 @@
 #include "base/device_name.hpp"
 #include "expr/body.hpp"
 #include "rewrite/loop_set.hpp"
-#include "rewrite/place.hpp"
 
 namespace croton::rewrite {
 namespace {
@@ -40,8 +39,9 @@ constexpr int most_moved = 64;
 
 class PlacedLoopRewriter : LoopSet {
  public:
-  PlacedLoopRewriter(Graph& graph, std::span<const Place> places, const Options& options, Fired& fired)
-      : LoopSet(graph), options_(options), fired_(fired) {
+  PlacedLoopRewriter(Graph& graph, const PlaceOptions& placing, const Options& options, Fired& fired)
+      : LoopSet(graph, options, fired) {
+    const std::vector<Place> places = decide_places(graph, placing);
     for (const LoopEdit& edit : loops_) place_.push_back(places[edit.wanted.begin()->second]);
   }
 
@@ -62,11 +62,6 @@ class PlacedLoopRewriter : LoopSet {
   }
 
  private:
-  bool is_on(std::string_view name) const { return std::ranges::find(options_.off, name) == options_.off.end(); }
-  void note(LoopEdit& edit, std::string_view name) {
-    edit.changed = true;
-    ++fired_[name];
-  }
   Place place_of(const LoopEdit& edit) const { return place_[static_cast<std::size_t>(&edit - loops_.data())]; }
   bool on_gpu(const LoopEdit& edit) const {
     const Place place = place_of(edit);
@@ -273,9 +268,7 @@ class PlacedLoopRewriter : LoopSet {
     return total;
   }
 
-  std::vector<Place> place_;  // of each loop
-  const Options& options_;
-  Fired& fired_;
+  std::vector<Place> place_;              // of each loop
   std::vector<std::vector<bool>> needs_;  // of each loop, those whose results it needs
   bool products_ = false;                 // whether what was looked at has any that pays
 };
@@ -284,10 +277,10 @@ class PlacedLoopRewriter : LoopSet {
 
 std::span<const Rule> placed_loop_rules() { return rules; }
 
-bool rewrite_placed_loops(Graph& graph, std::span<const Place> places, const Options& options, Fired& fired) {
+bool rewrite_placed_loops(Graph& graph, const PlaceOptions& placing, const Options& options, Fired& fired) {
   const Arena& arena = graph.arena;
   for (NodeId id = 0; id < arena.size(); ++id) {
-    if (arena.op(id).kind == Kind::Loop) return PlacedLoopRewriter(graph, places, options, fired).run();
+    if (arena.op(id).kind == Kind::Loop) return PlacedLoopRewriter(graph, placing, options, fired).run();
   }
   return false;
 }

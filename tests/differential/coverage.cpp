@@ -137,8 +137,8 @@ void Coverage::observe(const Prepared& p, bool fast_compile) {
   std::ranges::for_each(ct::rewrite::run(graph, {.special_values = !p.test.special, .optimizer = "fast_run"}, note),
                         note_rules);
   ct::expr::Graph on_gpu = graph;
-  const std::vector<ct::expr::Place> places(graph.arena.size(), ct::base::parse_device("cuda0").place());
-  std::ranges::for_each(ct::rewrite::run_where_placed(on_gpu, places, {}), note_rules);
+  const ct::expr::Place gpu = ct::base::parse_device("cuda0").place();
+  std::ranges::for_each(ct::rewrite::run_where_placed(on_gpu, {.scoped = gpu, .devices = {gpu}}, {}), note_rules);
   if (fast_compile) {
     ct::expr::Graph other = ct::builder::import(request).graph;
     ct::rewrite::run(other, {.special_values = !p.test.special, .optimizer = "fast_compile"}, note);
