@@ -11,6 +11,7 @@ struct MatrixProduct {
   T* p2;        // c
   index n0, k, columns;  // rows of a and c, columns of a, columns of c
   index a_row, a_k, b_k, b_column, c_row;
+  T* panels;  // room for b in panels, of each share of a loop; null: b is read where it is
 };
 
 // Tiles that fill the registers, of 32 or 16 vectors: sums, one part of a row of b, and one element of a.
@@ -54,25 +55,41 @@ __attribute__((noinline)) static void product_tile(const T* a, index a_row, inde
   }
 }
 
+// A tile of one element.
+template <class T>
+static T product_element(const T* a, index a_k, const T* b, index b_k, index k) {
+#pragma clang fp contract(fast)
+  T sum = 0;
+#pragma clang loop vectorize(disable) unroll(disable)
+  for (index l = 0; l < k; ++l) sum += a[l * a_k] * b[l * b_k];
+  return sum;
+}
+
+// How many of the columns that are left a panel takes: as many as a tile has. Fewer than a vector are the last panel.
+template <class T>
+static index panel_columns(index left) {
+  constexpr index width = vector_bytes / index(sizeof(T));
+  return left >= tile_vectors * width ? tile_vectors * width : left >= 2 * width ? 2 * width : left < width ? left : width;
+}
+
 template <class T, int rows>
 __attribute__((noinline)) static void product_rows(const MatrixProduct<T>& p, const T* a, T* c) {
-  constexpr int width = vector_bytes / int(sizeof(T));
-  index j = 0;
-  if (p.b_column == 1) {
-    for (; j + tile_vectors * width <= p.columns; j += tile_vectors * width)
-      product_tile<T, rows, tile_vectors>(a, p.a_row, p.a_k, p.p1 + j, p.b_k, c + j, p.c_row, p.k);
-    for (; j + 2 * width <= p.columns; j += 2 * width)
-      product_tile<T, rows, 2>(a, p.a_row, p.a_k, p.p1 + j, p.b_k, c + j, p.c_row, p.k);
-    for (; j + width <= p.columns; j += width)
-      product_tile<T, rows, 1>(a, p.a_row, p.a_k, p.p1 + j, p.b_k, c + j, p.c_row, p.k);
-  }
-  for (; j < p.columns; ++j) {
-    for (int r = 0; r < rows; ++r) {
-#pragma clang fp contract(fast)
-      T sum = 0;
-#pragma clang loop vectorize(disable) unroll(disable)
-      for (index l = 0; l < p.k; ++l) sum += a[r * p.a_row + l * p.a_k] * p.p1[l * p.b_k + j * p.b_column];
-      c[r * p.c_row + j] = sum;
+  constexpr index width = vector_bytes / index(sizeof(T));
+  for (index j = 0, columns; j < p.columns; j += columns) {
+    columns = p.panels || p.b_column == 1 ? panel_columns<T>(p.columns - j) : 1;
+    const T* b = p.panels ? p.panels + j * p.k : p.p1 + j * p.b_column;
+    const index b_k = p.panels ? columns : p.b_k;
+    if (columns == tile_vectors * width) {
+      product_tile<T, rows, tile_vectors>(a, p.a_row, p.a_k, b, b_k, c + j, p.c_row, p.k);
+    } else if (columns == 2 * width) {
+      product_tile<T, rows, 2>(a, p.a_row, p.a_k, b, b_k, c + j, p.c_row, p.k);
+    } else if (columns == width) {
+      product_tile<T, rows, 1>(a, p.a_row, p.a_k, b, b_k, c + j, p.c_row, p.k);
+    } else {
+      for (index i = 0; i < columns; ++i) {
+        for (int r = 0; r < rows; ++r)
+          c[r * p.c_row + j + i] = product_element(a + r * p.a_row, p.a_k, b + i, b_k, p.k);
+      }
     }
   }
 }
@@ -83,6 +100,22 @@ __attribute__((noinline)) static void matrix_product(const MatrixProduct<T>& p) 
   for (; i + tile_rows <= p.n0; i += tile_rows) product_rows<T, tile_rows>(p, p.p0 + i * p.a_row, p.p2 + i * p.c_row);
   for (; i + 2 <= p.n0; i += 2) product_rows<T, 2>(p, p.p0 + i * p.a_row, p.p2 + i * p.c_row);
   for (; i < p.n0; ++i) product_rows<T, 1>(p, p.p0 + i * p.a_row, p.p2 + i * p.c_row);
+}
+
+// Copies b to panels of columns, one behind another, the rows of each side by side. A loop reads it in every step, and
+// of rows that are a power of two apart few stay in a first-level cache.
+template <class T>
+__attribute__((noinline)) static void make_panels(MatrixProduct<T>& p, index share) {
+  if (!p.panels) return;
+  constexpr index alignment = 64 / index(sizeof(T));
+  p.panels += share * ((p.k * p.columns + alignment - 1) / alignment * alignment);
+  T* to = p.panels;
+  for (index j = 0, columns; j < p.columns; j += columns) {
+    columns = panel_columns<T>(p.columns - j);
+    for (index l = 0; l < p.k; ++l) {
+      for (index i = 0; i < columns; ++i) *to++ = p.p1[l * p.b_k + (j + i) * p.b_column];
+    }
+  }
 }
 
 }  // namespace ct

@@ -71,6 +71,7 @@ class LoopEmitter {
       hashed_ += shown;
       for (int access = 0; access < 3; ++access) add({.kind = Parameter::Kind::pointer, .access = access});
       for (int which = 0; which < matrix_words; ++which) add({.kind = Parameter::Kind::matrix, .index = which});
+      if (target_ == Target::cpu) add({.kind = Parameter::Kind::workspace});
     } else {
       const Functor functor = emit_functor(*part.analysis, *part.variant, target_, loop_.of_grid);
       shown = functor.shown;
@@ -145,6 +146,8 @@ class LoopEmitter {
             break;
         }
       }
+      if (part.analysis == nullptr && target_ == Target::cpu)
+        before += fmt::format("    ct::make_panels(a{}, share);\n", i);
       calls += call(i);
       if (part.meets) calls += "      crew.sync();\n";
     }

@@ -279,21 +279,20 @@ void Arena::add_requirement(Requirement r) {
     current_origin_ = r.origin;
     require_equal(r.left, r.right, r.why);
     current_origin_ = kept;
-  } else if (r.guard != no_node ||
-             required_indices_.emplace(r.left, r.right).second) {  // nodes that are built again ask again
+  } else if (required_indices_.emplace(r.left, r.right).second) {  // nodes that are built again ask again
     requirements_.push_back(std::move(r));
   }
 }
 
 void Arena::renew_requirements(std::span<const NodeId> to) {
-  std::set<std::tuple<NodeId, NodeId, NodeId, Requirement::Kind>> seen;
+  std::set<std::tuple<NodeId, NodeId, Requirement::Kind>> seen;
   std::vector<Requirement> renewed;
   for (Requirement& r : requirements_) {
-    for (NodeId* node : {&r.left, &r.right, &r.guard}) {
+    for (NodeId* node : {&r.left, &r.right}) {
       if (*node < to.size()) *node = to[*node];
     }
     const bool holds = r.kind == Requirement::Kind::equal && r.left == r.right;
-    if (!holds && seen.emplace(r.left, r.right, r.guard, r.kind).second) renewed.push_back(std::move(r));
+    if (!holds && seen.emplace(r.left, r.right, r.kind).second) renewed.push_back(std::move(r));
   }
   requirements_ = std::move(renewed);
 }

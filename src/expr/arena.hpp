@@ -51,7 +51,6 @@ struct Requirement {
   NodeId right;
   std::string why;
   OriginId origin;
-  NodeId guard = no_node;  // only needed where this holds
   Kind kind = Kind::equal;
 };
 
@@ -103,8 +102,8 @@ class Arena {
   /// Takes over a requirement of another arena (its nodes are already translated).
   void add_requirement(Requirement requirement);
   const std::vector<Requirement>& requirements() const { return requirements_; }
-  /// Requirements speak of `to[node]` in place of each node that has one; what is said twice is said once, and what holds
-  /// always not at all.
+  /// Requirements speak of `to[node]` in place of each node that has one; what is said twice is said once, and what
+  /// holds always not at all.
   void renew_requirements(std::span<const NodeId> to);
 
   /// New nodes are said to come from here until the next call.

@@ -107,7 +107,6 @@ class Evaluator {
   void check_requirements() {
     for (; checked_ < arena_.requirements().size(); ++checked_) {
       const Requirement r = arena_.requirements()[checked_];
-      if (r.guard != no_node && element_of(value(r.guard), 0).as_double() == 0) continue;
       const std::int64_t left = number(r.left), right = number(r.right);
       const std::string where = place_of(arena_.origin_of(r.origin));
       if (r.kind == Requirement::Kind::equal && left != right) {

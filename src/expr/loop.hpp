@@ -64,6 +64,11 @@ struct Loop {
   std::int64_t position(std::int64_t t, std::int64_t n) const { return reverse ? n - 1 - t : t; }
 };
 
+/// On a CPU a right matrix of more bytes does not stay in a second-level cache: each step would read it from further
+/// away. Such a product is better done for all steps at once, or by a library, which packs it, than inside a launch of
+/// all steps.
+constexpr std::int64_t most_right_bytes_cpu = std::int64_t{1} << 20;
+
 /// The attributes of a loop without `result` and `index`. `taps`: state and offset in turn.
 Attrs loop_attrs(BodyPtr body, std::size_t sequences, const Ints& rows, const Ints& taps, bool reverse, bool until);
 /// Of one result of it.

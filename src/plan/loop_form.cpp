@@ -64,7 +64,7 @@ std::string large_product(const fuse::Program& program, const fuse::LoopCall& ca
                        bytes = k * n * static_cast<std::int64_t>(size_of(arena.type(product->result).dtype));
     const bool large = on_gpu ? !product_too_much_of_rows(bytes).empty() &&
                                     !product_too_much_of_grid(rows, k, n, bytes, 2 * bytes).empty()
-                              : bytes > most_right_bytes_cpu;
+                              : bytes > expr::most_right_bytes_cpu;
     if (!large) continue;
     const Where where = product->origin.where;
     return fmt::format("the product of {} has a right matrix of {:.1f} MiB",

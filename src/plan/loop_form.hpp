@@ -11,9 +11,6 @@ namespace croton::plan {
 /// runs it all the same: runtime/native_loop.hpp.)
 std::string why_by_steps(const fuse::Program& body, const Plan& plan);
 
-/// A right matrix that does not stay in a second-level cache is read from further away in each step: a library, which
-/// packs it, serves better than one launch of all steps.
-constexpr std::int64_t most_right_bytes_cpu = std::int64_t{1} << 20;
 /// A product in a loop of a GPU is a thread an element. Why that will not do where each block has rows of its own, or
 /// where all blocks work on it; empty where it does. `right_bytes`: of the right matrix; `cache_bytes`: of the
 /// second-level cache.

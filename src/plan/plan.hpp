@@ -44,7 +44,6 @@ struct Step {
   int workspace = -1;                                  // of a routine
   std::vector<std::vector<int>> generated_reads = {};  // of the product's generated kernels
   bool after_commit = false;                           // overwrites a shared variable
-  NodeId guard = expr::no_node;                        // only needed where this holds (lazy branches)
 };
 
 /// The steps [first, end), run as one launch: one step, or several kernels that do not depend on each other.

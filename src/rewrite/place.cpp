@@ -50,7 +50,6 @@ class Placer {
       expr::Requirement moved = r;
       moved.left = number(r.left);
       moved.right = number(r.right);
-      if (r.guard != expr::no_node) moved.guard = number(r.guard);
       moved.origin = to().add_origin(arena_.origin_of(r.origin));
       to().add_requirement(std::move(moved));
     }
@@ -184,7 +183,6 @@ class Placer {
     for (const expr::Requirement& r : arena_.requirements()) {
       demand_number(r.left);
       demand_number(r.right);
-      if (r.guard != expr::no_node) demand_number(r.guard);
     }
     for (const expr::GraphInput& input : from_.inputs) demand(input.node, decisions_[input.node].place);
     for (auto id = static_cast<NodeId>(arena_.size()); id-- > 0;) {

@@ -32,8 +32,8 @@ const Rule rules[] = {
 
 // On a CPU a product of a few dozen rows with a matrix that stays in a second-level cache is faster inside the loop:
 // what it multiplies is still in the caches, and its result need not leave them. Fewer rows than these do not fill the
-// vector registers, and a larger matrix than this is read from further away in each step.
-constexpr std::int64_t few_rows = 8, large_matrix = std::int64_t{1} << 20;
+// vector registers, and a larger matrix (expr::most_right_bytes_cpu) is read from further away in each step.
+constexpr std::int64_t few_rows = 8;
 // What is moved out of a loop has this many ops at most.
 constexpr int most_moved = 64;
 
@@ -245,7 +245,7 @@ class PlacedLoopRewriter : LoopSet {
     if (on_gpu(edit)) return true;
     const Arena& body = edit.body.arena;
     const auto rows = body.known(body.representative(body.type(product).shape[0]));
-    return (rows && *rows < few_rows) || bytes_of(edit, body.input(product, 1)) > large_matrix;
+    return (rows && *rows < few_rows) || bytes_of(edit, body.input(product, 1)) > expr::most_right_bytes_cpu;
   }
   /// Of a matrix of the body, as it is now or as its sizes are stated; 0 where nothing is known of it.
   std::int64_t bytes_of(const LoopEdit& edit, NodeId matrix) const {

@@ -36,6 +36,9 @@ constexpr std::int64_t most_against_rows = std::int64_t{1} << 18;
 constexpr std::int64_t longest_row = std::int64_t{1} << 16, longest_row_of_grid = 2048;
 // Of the tree of a reduction (common/combine.cuh).
 constexpr std::int64_t block_elements = 1024;
+// A right matrix that a thread multiplies with as many rows, in all steps together, is worth being put in order first
+// (cpu/product.hpp).
+constexpr std::int64_t fewest_rows_of_panels = 64;
 // Two words, in cache lines of their own (loop.cuh).
 constexpr std::size_t meeting_bytes = 256;
 
@@ -276,7 +279,7 @@ bool NativeLoop::fits(const plan::Step& step, const ProductSizes& sizes, std::in
   const auto& right_strides = memory_.layouts[static_cast<std::size_t>(step.right.buffer)].strides;
   if ((step.right.transposed || right_strides.back() != 1) && m * k * n > most_against_rows)
     return says(why, "reads its right matrix against the rows");
-  if (!runs_cuda()) return says(why, right_bytes > plan::most_right_bytes_cpu ? "is large" : "");
+  if (!runs_cuda()) return says(why, right_bytes > expr::most_right_bytes_cpu ? "is large" : "");
   const auto cache_bytes = static_cast<std::int64_t>(device_->facts().cache_bytes);
   says(work_.too_much_of_rows, plan::product_too_much_of_rows(right_bytes));
   says(work_.too_much_of_grid, plan::product_too_much_of_grid(m, k, n, right_bytes, cache_bytes));
@@ -424,6 +427,19 @@ std::string NativeLoop::describe() const {
   return fmt::format("one launch of {}, each with rows of its own", many(blocks_, "block"));
 }
 
+/// What the panels of a product's right matrix take (cpu/product.hpp), of all shares; 0 where there are none.
+std::int64_t NativeLoop::panel_bytes(const Part& part) const {
+  if (part.kernel || runs_cuda()) return 0;
+  const Moving& right = moving_[static_cast<std::size_t>(part.buffers[1])];
+  const std::int64_t rows = rows_ > 1 ? share_rows_ : part.sizes.m;
+  if (right.written || right.motion != Motion::rows || steps_ < fewest_rows_of_panels / std::max<std::int64_t>(rows, 1))
+    return 0;
+  constexpr std::int64_t alignment = 64;
+  const DType dtype = body_->program.graph.arena.type(body_->call_of(*part.step).product->result).dtype;
+  const std::int64_t bytes = part.sizes.k * part.sizes.n * item_of(dtype);
+  return shares_ * ((bytes + alignment - 1) / alignment * alignment);
+}
+
 /// What a step leaves for later parts of it. Shares do not wait for each other, so that no two results take turns in
 /// one place, but those that lie row by row in place of another.
 void NativeLoop::take_memory() {
@@ -448,6 +464,7 @@ void NativeLoop::take_memory() {
     if (part.is_split())
       part.workspace =
           place(part.split_blocks() * static_cast<std::int64_t>(codegen::split_state_bytes(*part.analysis())));
+    if (const std::int64_t bytes = panel_bytes(part); bytes > 0) part.workspace = place(bytes);
   }
   const auto take = [&](std::size_t bytes) {
     return device_ != nullptr ? device_->allocate(bytes) : base::allocate_shared_memory(bytes);
@@ -571,7 +588,7 @@ std::uint64_t NativeLoop::value_of(const codegen::Parameter& parameter) const {
     case Kind::matrix:
       return number(part.matrix[index] / first);
     case Kind::workspace:
-      return number_of(static_cast<char*>(temporaries_.get()) + part.workspace);
+      return part.workspace < 0 ? 0 : number_of(static_cast<char*>(temporaries_.get()) + part.workspace);
     case Kind::failure:
       return number_of(static_cast<char*>(failures_.get()) +
                        bytes_of_failure * static_cast<std::size_t>(parameter.part));

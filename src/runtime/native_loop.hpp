@@ -54,7 +54,7 @@ class NativeLoop {
     std::vector<std::int64_t> rows;     // from row to row, in bytes, per access
     std::vector<std::int64_t> matrix;   // numbers of a product
     bool meets = true;
-    std::int64_t workspace = 0;  // of a split reduction, in bytes behind the temporaries' address
+    std::int64_t workspace = -1;  // of a split reduction, or of panels: in bytes behind the temporaries' address
 
     bool checks() const { return kernel && !kernel->analysis->kernel.checks.empty(); }
     const codegen::Analysis* analysis() const { return as_row ? as_row.get() : kernel ? kernel->analysis : nullptr; }
@@ -93,6 +93,7 @@ class NativeLoop {
   void find_blocks();
   void take_memory();
   void find_meetings();
+  std::int64_t panel_bytes(const Part& part) const;
   std::int64_t row_bytes(const Part& part, std::size_t access) const;
   codegen::Text emit_for(codegen::Target target) const;
   bool emit(RunCounts& counts, std::string& why);
