@@ -33,7 +33,7 @@ struct Graph {
   std::vector<GraphInput> inputs;
   std::vector<NodeId> outputs;
   std::vector<Update> updates;
-  Place results = 0;  // of a placed graph: where outputs lie
+  Place results = 0;             // of a placed graph: where outputs lie
   std::vector<Array> constants;  // of the leaves `constant`, by their attribute index
 
   /// Adds a leaf `input`; sizes that are `unknown_size` become leaves `size`.

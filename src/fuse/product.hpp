@@ -10,8 +10,8 @@ namespace croton::fuse {
 /// and no gradient is stored.
 void fold_updates(expr::Graph& graph);
 
-/// Whether a product reads the node's input in its place: only new leading axes, or the rows of several matrices as one,
-/// which change nothing in memory, and perhaps the last two axes swapped. True: they are.
+/// Whether a product reads the node's input in its place: only new leading axes, or the rows of several matrices as
+/// one, which change nothing in memory, and perhaps the last two axes swapped. True: they are.
 std::optional<bool> matrix_view(const expr::Arena& arena, NodeId node);
 
 /// `stored`: the nodes that have buffers.

@@ -1,4 +1,5 @@
-// What views, generators, reads and writes at positions become when an input of theirs has one more axis in front (builder/batch.hpp).
+// What views, generators, reads and writes at positions become when an input of theirs has one more axis in front
+// (builder/batch.hpp).
 #pragma once
 
 #include "builder/batch.hpp"

@@ -46,7 +46,7 @@ struct DeviceLaunch {
   std::span<std::uint64_t> parameters;  // as the text lists them, with addresses of the device
   std::int64_t items = 0;               // points, parts of a split kernel, or tiles of a group
   int blocks = 1, threads = 32;
-  bool cooperative = false;  // all blocks run at the same time, and may wait for each other
+  bool cooperative = false;           // all blocks run at the same time, and may wait for each other
   std::span<const Operand> operands;  // all memory that its kernels may touch
 };
 

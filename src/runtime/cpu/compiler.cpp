@@ -170,8 +170,9 @@ std::string Compiler::run(std::string_view source, const CompileOptions& options
   const auto width = !options.vectorize_512   ? croton_width_host
                      : *options.vectorize_512 ? croton_width_512
                                               : croton_width_256;
-  const CrotonCompileRequest request = {source.data(), source.size(), mode_number(options.mode),
-                                        assembly ? croton_output_assembly : croton_output_object, width, options.level};
+  const CrotonCompileRequest request = {
+      source.data(), source.size(), mode_number(options.mode), assembly ? croton_output_assembly : croton_output_object,
+      width,         options.level};
   std::string output;
   std::string messages;
   if (api_.compile(&request, sink_into(output), sink_into(messages)) != 0) {

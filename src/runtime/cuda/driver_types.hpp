@@ -44,9 +44,10 @@ inline constexpr Result success = 0, invalid_value = 1, out_of_memory = 2, not_i
                         launch_out_of_resources = 701, launch_timeout = 702, peer_access_already_enabled = 704,
                         context_is_destroyed = 709, assertion = 710, hardware_stack_error = 714,
                         illegal_instruction = 715, misaligned_address = 716, invalid_address_space = 717,
-                        invalid_pc = 718, launch_failed = 719, cooperative_launch_too_large = 720, tensor_memory_leak = 721, system_not_ready = 802,
-                        system_driver_mismatch = 803, unsupported_compatibility = 804, mps_client_terminated = 810,
-                        external_device = 911, unknown = 999;
+                        invalid_pc = 718, launch_failed = 719, cooperative_launch_too_large = 720,
+                        tensor_memory_leak = 721, system_not_ready = 802, system_driver_mismatch = 803,
+                        unsupported_compatibility = 804, mps_client_terminated = 810, external_device = 911,
+                        unknown = 999;
 }  // namespace result
 
 namespace attribute {  // of a device

@@ -12,7 +12,7 @@
 // - a copy from another Gpu: this stream waits for an event at the end of the other one, which has then written the
 //   source; and the other one waits for an event behind the copy, so that it neither overwrites the source nor gives it
 //   back before.
-// - recorded work (Device::record) is captured from another stream, which holds nothing else, and launched into this one
+// - recorded work (Device::record) is captured from another stream, which holds nothing else, and launched here
 //   like a kernel.
 // Two Gpus that are parts of one physical device are two streams like any others.
 //
