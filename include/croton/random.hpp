@@ -38,10 +38,13 @@ Variable random_bits(Operand state, const DrawShape& shape, Where where = std::s
 /// seed; a draw's state has a default update (`FunctionOptions::no_default_updates` leaves it out: the function then
 /// repeats itself). Copies are the same streams.
 ///
-/// Parameters are numbers or variables that broadcast to the shape (TypeError for one of more dimensions). `dtype` of
-/// the result: floatX where numbers are real, else int64. What is drawn is differentiable by the parameters that move
-/// and scale it; by others it has no gradient (NullTypeGradError), or 0 where it is a comparison. Parameters outside
-/// their range give nan, which as an integer is 0.
+/// Parameters are numbers or variables that broadcast to the shape (TypeError for one of more dimensions, or wider than
+/// a stated size of 1). `dtype` of the result: floatX where numbers are real, else int64. What is drawn is
+/// differentiable by the parameters that move and scale it, which may be negative; by others it has no gradient
+/// (NullTypeGradError), or 0 where it is a comparison. A shape of gamma or beta, a mean of Poisson, an n or p of
+/// binomial outside its range gives nan, which as an integer is 0. Probabilities of bernoulli (and of binomial, n being
+/// the number 1) beyond 0 and 1 are taken for these, nan for 0; those of choice and multinomial that are negative or nan
+/// for 0.
 class RandomStreams {
  public:
   /// Of a seed of the operating system's.
@@ -49,7 +52,9 @@ class RandomStreams {
   explicit RandomStreams(std::uint64_t seed, Where where = std::source_location::current());
 
   /// low + (high - low) u, u being between 0 and 1: an odd multiple of 2^-24 (float64: 2^-53; float16: 2^-11; bfloat16:
-  /// 2^-8), so that neither end is drawn where the scale is 1.
+  /// 2^-8), so that 0 and 1 are never drawn. Between other bounds the result is rounded, which may make it one of them,
+  /// as in NumPy; of float16 and bfloat16 u is then a multiple of 2^-10 and 2^-7, 0 among them, so that from 1 to 2 low
+  /// is drawn and high is not.
   Variable uniform(const DrawShape& shape, Operand low = 0, Operand high = 1, std::optional<DType> dtype = {},
                    Where where = std::source_location::current());
   /// mean + deviation z, z by the method of Box and Muller (1958); |z| is at most 6.6 (float64: 8.6).
@@ -68,13 +73,16 @@ class RandomStreams {
   Variable beta(const DrawShape& shape, Operand a, Operand b, std::optional<DType> dtype = {},
                 Where where = std::source_location::current());
 
-  /// Whole numbers, each from low to high - 1 alike; low where high is not above it (ValueError where that is known).
+  /// Whole numbers, each from low to high - 1 alike (but for 2^-24 of its share); low where high is not above it
+  /// (ValueError where that is known, or that the dtype does not hold a bound). Bounds are taken as int64, or as uint64
+  /// where high is one and low is one too, or a number that is not negative.
   Variable integers(const DrawShape& shape, Operand low, Operand high, DType dtype = DType::int64,
                     Where where = std::source_location::current());
   /// The same with high among them, as Theano and NumPy's older functions have it.
   Variable random_integers(const DrawShape& shape, Operand low, Operand high, DType dtype = DType::int64,
                            Where where = std::source_location::current());
-  /// 1 with probability p, else 0.
+  /// 1 with probability p, else 0: where a uniform number of p's dtype is below p, so that p counts in steps of 2^-23
+  /// (float64: 2^-52).
   Variable bernoulli(const DrawShape& shape, Operand p = 0.5, DType dtype = DType::bool_,
                      Where where = std::source_location::current());
   /// How many of n trials of probability p succeed: inverted where n min(p, 1 - p) < 10, else by transformed rejection
@@ -94,8 +102,9 @@ class RandomStreams {
     bool replace = true;
     std::optional<Operand> p = {};  ///< of each, a vector, divided by its sum; without it all alike
   };
-  /// Elements of the vector a, or whole numbers below the integer a; without replacement no position twice (ShapeError
-  /// when called if there are not enough). The dtype of whole numbers is int64.
+  /// Elements of the vector a, or whole numbers below the integer a (0 if there are none; ValueError where that is
+  /// known); without replacement no position twice (ShapeError when called if there are not enough, of probabilities
+  /// above 0). The dtype of whole numbers is int64.
   Variable choice(const DrawShape& shape, Operand a, const ChoiceOptions& options,
                   Where where = std::source_location::current());
   Variable choice(const DrawShape& shape, Operand a, Where where = std::source_location::current());

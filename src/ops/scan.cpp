@@ -47,6 +47,9 @@ class Scan {
     }
     std::vector<Variable> arguments = own_;
     arguments.insert(arguments.end(), non_sequences.begin(), non_sequences.end());
+    for (const Variable& each : non_sequences) {
+      if (!each.node()->shared) outside_.insert(each.node());
+    }
     // Whatever is newer than this is made by the step.
     first_inside_ = variable(Type{DType::bool_, {}}).node()->serial;
     Step made = step(arguments);
@@ -147,6 +150,7 @@ class Scan {
         own_.push_back(one ? builder::stand_in(info.initial) : ops::element_stand_in(info.initial));
         if (!info.initial.name().empty()) own_.back().named(fmt::format("{}[t{}]", info.initial.name(), tap_text(tap)));
       }
+      row_of_[i] = own_.back();
       state_of_.emplace(i, spec_.states.size());
       spec_.states.push_back(std::move(state));
     }
@@ -260,6 +264,7 @@ class Scan {
       captured.push_back(inside);
     };
     for (const Node* node : builder::topological_order(all)) {
+      if (outside_.contains(node)) continue;
       if (std::ranges::any_of(node->inputs, [&](const Variable& v) { return depends.contains(v.node()); }))
         depends.insert(node);
     }
@@ -270,12 +275,19 @@ class Scan {
     for (const Variable& root : all) take(root);
   }
 
+  /// The next value of a state, which must have the sizes of the one before: `row`.
+  Variable of_same_size(const Variable& next, const Variable& row, std::string_view state) const {
+    std::vector<std::optional<Operand>> sizes;
+    for (int axis = 0; axis < next.rank(); ++axis) sizes.emplace_back(Operand(row.shape(axis), where_));
+    return ops::stated(next, sizes, fmt::format("{}: {} must keep its size from step to step", who(), state));
+  }
+
   ops::LoopResults loop(const Step& step) {
     add_updated(step);
     std::vector<Variable> next_rows, stacked;
     for (std::size_t i = 0; i < step.outputs.size(); ++i) {
       if (state_of_.contains(i))
-        next_rows.push_back(step.outputs[i]);
+        next_rows.push_back(of_same_size(step.outputs[i], row_of_[i], fmt::format("state {}", i)));
       else
         stacked.push_back(step.outputs[i]);
     }
@@ -285,7 +297,7 @@ class Scan {
       const Variable inside = builder::stand_in(target);
       replace[target.node()] = inside;
       own_.push_back(inside);
-      next_rows.push_back(value);
+      next_rows.push_back(of_same_size(value, inside, describe(target)));
       spec_.states.push_back({expand_dims(target, 0), 1, {0}});
     }
     std::vector<Variable> all = next_rows;
@@ -324,8 +336,8 @@ class Scan {
     for (auto& [target, value] : updated_) {
       const Variable after = squeeze(made.last[next_state++], 0);
       result.updates.emplace_back(target, after);
-      const bool stated = std::ranges::any_of(step.updates, [&, &t = target](const auto& u) { return u.first == t; });
-      if (!stated) target.set_default_update(after);  // of random numbers: what functions do of themselves
+      // Of random numbers: what functions do of themselves, also where the step hands on what a loop inside drew.
+      if (target.node()->shared->default_update.defined()) target.set_default_update(after);
     }
     return result;
   }
@@ -337,6 +349,8 @@ class Scan {
   LoopSpec spec_;
   std::vector<Variable> own_;                                 // what stands in for elements and rows
   std::unordered_map<std::size_t, std::size_t> state_of_;     // by output of the step
+  std::unordered_map<std::size_t, Variable> row_of_;          // what stands in for a row of it
+  std::unordered_set<const Node*> outside_;                   // given to the step as they are in front of the loop
   std::vector<std::pair<SharedVariable, Variable>> updated_;  // shared variables that are states
   std::uint64_t first_inside_ = 0;
 };
@@ -400,7 +414,12 @@ ScanResult scan_checkpoints(const std::function<Step(const std::vector<Variable>
     if (info.initial.defined() && info.taps != std::vector<int>{-1})
       refuse(describe(info.initial) + ": what is fed back has the tap -1 alone");
   }
-  const Variable given = options.n_steps ? cast(options.n_steps->variable, DType::int64) : sequences[0].x.shape(0);
+  if (options.truncate_gradient != ScanOptions().truncate_gradient) refuse("gradients are not truncated");
+  Variable given;
+  if (options.n_steps) given = cast(options.n_steps->variable, DType::int64);
+  for (const Sequence& sequence : sequences) {
+    if (!options.n_steps) given = given.defined() ? minimum(given, sequence.x.shape(0)) : sequence.x.shape(0);
+  }
   const Variable whole_parts = floor_divide(given, whole(save_every)) * whole(save_every);
   const Variable counted = ops::stated(arange(whole_parts), {Operand(given, where)},
                                        fmt::format("scan_checkpoints: the steps must be a multiple of {}", save_every));
@@ -409,7 +428,7 @@ ScanResult scan_checkpoints(const std::function<Step(const std::vector<Variable>
   for (const Sequence& sequence : sequences) {
     Variable x = sequence.x;
     if (options.go_backwards) x = x[slice(std::nullopt, std::nullopt, -1)];
-    if (options.n_steps) {
+    if (options.n_steps || sequences.size() > 1) {
       x = ops::stated(x[slice(std::nullopt, Operand(given, where))], {Operand(given, where)},
                       "scan: a sequence has fewer elements than there are steps");
     }
@@ -429,7 +448,12 @@ ScanResult scan_checkpoints(const std::function<Step(const std::vector<Variable>
     ScanOptions inner = options;
     inner.go_backwards = false;
     inner.n_steps = Operand(static_cast<long>(save_every), where);
-    const ScanResult steps = scan(step, own, begin, others, inner, where);
+    const auto endless = [&](const std::vector<Variable>& arguments) {
+      Step made = step(arguments);
+      if (made.until.defined()) refuse("the steps end by no condition");
+      return made;
+    };
+    const ScanResult steps = scan(endless, own, begin, others, inner, where);
     std::vector<Variable> last;
     for (const Variable& output : steps.outputs) last.push_back(output[-1]);
     return Step(std::move(last), steps.updates);

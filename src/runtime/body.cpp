@@ -58,6 +58,7 @@ void BodyRun::run(const std::vector<Array>& wanted, RunCounts& counts) {
     // A result that no step of its own computes (it was given, or is another one too) lies elsewhere.
     const Array& found = arrays_.outputs[o];
     if (wanted[o].address() == nullptr || found.address() == wanted[o].address() || found.bytes() == 0) continue;
+    check_place(wanted[o], found.shape());
     copy_between(device_, wanted[o].address(), device_, found.address(), found.bytes());
   }
 }

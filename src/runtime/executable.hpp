@@ -78,6 +78,9 @@ struct CallArrays {
   std::int64_t number(InputRef input) const { return of(input).to_host().astype(DType::int64).item<std::int64_t>(); }
 };
 
+/// ShapeError where a result of that shape would not fill its place among given outputs.
+void check_place(const Array& place, std::span<const std::int64_t> shape);
+
 /// A copy from one device to another.
 struct Transferred {
   enum class Kind : std::uint8_t { input, shared, value, output, constant };

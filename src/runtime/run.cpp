@@ -167,6 +167,7 @@ void BoundSegment::start(CallArrays& arrays, Workspace& workspace, RunCounts& co
         if (!arrays.given_outputs || arrays.outputs[number].address() == nullptr)
           arrays.outputs[number] = with_lines(graph.arena.origin(buffer.node),
                                               [&] { return empty_array(device, dtype, memory_.layouts[b].shape); });
+        check_place(arrays.outputs[number], memory_.layouts[b].shape);
         base = address_of(arrays.outputs[number]);
         break;
       case Buffer::Role::update:
@@ -284,6 +285,12 @@ BoundSegment& BoundSegment::next(std::vector<std::int64_t> fresh, const CallArra
   auto bound = std::make_unique<BoundSegment>(executable_, number_ + 1, this, fresh, arrays, options, counts);
   if (next_.size() >= kept_segments) next_.clear();
   return *next_.emplace(std::move(fresh), std::move(bound)).first->second;
+}
+
+void check_place(const Array& place, std::span<const std::int64_t> shape) {
+  if (std::ranges::equal(place.shape(), shape)) return;
+  throw ShapeError(fmt::format("a result of a loop or branch has the shape {}, its place {}", base::shape_text(shape),
+                               base::shape_text(place.shape())));
 }
 
 BoundPlan::BoundPlan(std::shared_ptr<const Executable> executable, const CallArrays& arrays, BindOptions options,

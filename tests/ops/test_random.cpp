@@ -394,6 +394,102 @@ TEST_CASE("the same bits on every back-end and for any number of threads", "[ran
   }
 }
 
+TEST_CASE("whole numbers of all ranges", "[random]") {
+  RandomStreams streams(6);
+  const auto number = [](auto value) { return ct::constant(Array(value)); };
+  constexpr std::int64_t least = std::numeric_limits<std::int64_t>::min(),
+                         most = std::numeric_limits<std::int64_t>::max();
+  constexpr std::uint64_t all_bits = std::numeric_limits<std::uint64_t>::max();
+  const Variable low = ct::lscalar("low"), high = ct::lscalar("high"), small = ct::bscalar("small");
+  for (const std::string& backend : backends()) {
+    INFO(backend);
+    const ct::change_flags flags(backend);
+    const auto spread = [&](const Variable& v, double from, double to) {  // whether quarters are drawn alike
+      std::vector<double> quarters;
+      for (const double each : values_of(ct::function({}, v)().only()))
+        quarters.push_back(std::floor((each - from) / (to - from) * 4));
+      const double quarter = static_cast<double>(quarters.size()) / 4;
+      return std::abs(chi_square(counts_of(quarters, 5), {quarter, quarter, quarter, quarter, 0})) < 3.5;
+    };
+    constexpr std::int64_t some = 2000;
+    // The largest number of the bounds' dtype, as literals have it.
+    CHECK(spread(streams.random_integers({some}, 0, 127), 0, 128));
+    CHECK(spread(streams.random_integers({some}, 0, 32767), 0, 32768));
+    CHECK(spread(streams.random_integers({some}, 0, 2147483647), 0, 2147483648.0));
+    CHECK(spread(streams.random_integers({some}, number(least), number(most)), -0x1p63, 0x1p63));
+    CHECK(spread(streams.integers({some}, number(std::uint64_t{0}), number(all_bits), DType::uint64), 0, 0x1p64));
+    CHECK(spread(streams.random_integers({some}, 0, number(all_bits), DType::uint64), 0, 0x1p64));
+    CHECK(spread(streams.integers({some}, number(all_bits / 2 + 1), number(all_bits), DType::uint64), 0x1p63, 0x1p64));
+    const auto f = ct::function({low, high}, std::vector<Variable>{streams.random_integers({some}, low, high),
+                                                                   streams.integers({some}, low, high)});
+    const ct::Outputs whole = f(least, most);
+    CHECK(std::ranges::count_if(values_of(whole[0]), [](double x) { return x < 0; }) > some / 3);
+    CHECK(std::ranges::count_if(values_of(whole[1]), [](double x) { return x < 0; }) > some / 3);
+    const ct::Outputs one = f(std::int64_t{5}, std::int64_t{5}), none = f(std::int64_t{5}, std::int64_t{4});
+    for (const Array& fives : {one[0], one[1], none[0], none[1]})
+      CHECK(std::ranges::all_of(values_of(fives), [](double x) { return x == 5; }));
+    const auto g = ct::function({small}, streams.random_integers({some}, 0, small));
+    CHECK(std::ranges::max(values_of(g(std::int8_t{127}).only())) == 127);
+  }
+  // Of 3 times 2^62 numbers each is as likely as the next: 64 bits would give every third one twice.
+  const Array wide =
+      ct::function({}, streams.integers({many}, number(-(std::int64_t{3} << 61)), number(std::int64_t{3} << 61)))();
+  std::vector<double> thirds;
+  for (std::int64_t i = 0; i < many; ++i) {
+    const std::int64_t rest = wide.at<std::int64_t>(i) % 3;
+    thirds.push_back(static_cast<double>(rest < 0 ? rest + 3 : rest));
+  }
+  CHECK(std::abs(chi_square(counts_of(thirds, 3), std::vector<double>(3, many / 3.0))) < 3.5);
+  CHECK_THROWS_WITH(streams.random_integers({3}, 5, 4), Catch::Matchers::Contains("at least 5 and at most 4"));
+  CHECK_THROWS_WITH(streams.integers({3}, 0, 1000, DType::int8), Catch::Matchers::Contains("int8 does not hold 999"));
+}
+
+TEST_CASE("a parameter is not wider than the shape", "[random]") {
+  RandomStreams streams(1);
+  const Variable x = ct::vector("x");
+  const Array three{1.0F, 2.0F, 3.0F}, two{1.0F, 2.0F};
+  using Catch::Matchers::Contains;
+  CHECK_THROWS_WITH(streams.uniform({1}, three), Contains("3 parameters along an axis of size 1"));
+  CHECK_THROWS_WITH(streams.gamma({2, 1}, three), Contains("3 parameters along an axis of size 1"));
+  CHECK_THROWS_WITH(streams.multinomial({1}, 5, Array::zeros(DType::float32, {2, 3})), Contains("axis of size 1"));
+  for (const std::string& backend : backends()) {
+    INFO(backend);
+    const ct::change_flags flags(backend);
+    const auto f = ct::function({x}, streams.poisson({2, 1}, x));
+    CHECK(f(Array{1.0F}).only().shape() == Sizes{2, 1});
+    CHECK_THROWS_AS(f(two), ct::ShapeError);
+  }
+}
+
+TEST_CASE("choices of nothing, and probabilities that are none", "[random]") {
+  RandomStreams streams(1);
+  using Catch::Matchers::Contains;
+  CHECK_THROWS_WITH(streams.choice({4}, -5), Contains("choice (test_random.cpp:") && Contains("below -5"));
+  CHECK_THROWS_AS(streams.choice({4}, 0), ct::ValueError);
+  const Variable n = ct::lscalar("n"), p = ct::dvector("p");
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  for (const std::string& backend : backends()) {
+    INFO(backend);
+    const ct::change_flags flags(backend);
+    const auto below = ct::function({n}, streams.choice({4}, n));
+    CHECK(below(std::int64_t{-5}).only().equals(Array::zeros(DType::int64, {4})));
+    // What is negative or nan counts as 0, and is not chosen.
+    const auto f =
+        ct::function({p}, std::vector<Variable>{streams.choice({200}, 3, {.p = p}), streams.multinomial({}, 200, p)});
+    for (const Array& some : {Array{-0.5, 0.25, 0.5}, Array{nan, 0.25, 0.5}, Array{0.0, 1.0, 2.0}}) {
+      const ct::Outputs got = f(some);
+      const std::vector<double> counts = counts_of(values_of(got[0]), 3);
+      CHECK((counts[0] == 0 && counts[1] > 30 && counts[2] > 90));
+      CHECK((got[1].as_double(0) == 0 && got[1].as_double(1) > 30 && got[1].as_double(2) > 90));
+    }
+    const auto without = ct::function({p}, streams.choice({2}, 4, {.replace = false, .p = p}));
+    std::vector<double> both = values_of(without(Array{0.0, 1.0, 0.0, 2.0}).only());
+    std::ranges::sort(both);
+    CHECK(both == std::vector<double>{1, 3});
+    CHECK_THROWS_WITH(without(Array{0.0, 1.0, 0.0, 0.0}), Contains("more than there are to choose from"));
+  }
+}
+
 TEST_CASE("16-bit numbers are as fine as their dtypes", "[random]") {
   RandomStreams streams(3);
   for (const auto& [dtype, steps] : {std::pair{DType::float16, 1024}, {DType::bfloat16, 128}}) {
@@ -405,6 +501,14 @@ TEST_CASE("16-bit numbers are as fine as their dtypes", "[random]") {
       ++counts[static_cast<std::size_t>(k)];
     }
     CHECK(std::abs(chi_square(counts, std::vector<double>(counts.size(), static_cast<double>(many) / steps))) < 3.5);
+    // Between 1 and 2 they are as many, 1 among them and 2 not.
+    std::vector<double> shifted(static_cast<std::size_t>(steps), 0);
+    for (const double x : values_of(ct::function({}, streams.uniform({many}, 1, 2, dtype))())) {
+      const double k = (x - 1) * steps;
+      REQUIRE((k >= 0 && k < steps && k == std::floor(k)));
+      ++shifted[static_cast<std::size_t>(k)];
+    }
+    CHECK(std::abs(chi_square(shifted, std::vector<double>(shifted.size(), static_cast<double>(many) / steps))) < 3.5);
   }
 }
 
@@ -453,6 +557,8 @@ TEST_CASE("streams of a seed are the same, others are not", "[random]") {
   CHECK_FALSE(first(streams.independent(0)).equals(first(streams.independent(1))));
   CHECK(first(streams.independent(1)).equals(first(RandomStreams(9).independent(1))));
   CHECK_FALSE(first(streams.independent(0)).equals(first(RandomStreams(9))));
+  CHECK_FALSE(first(RandomStreams(0).independent(0)).equals(first(RandomStreams(0))));
+  CHECK_FALSE(first(RandomStreams(0).independent(0).independent(0)).equals(first(RandomStreams(0).independent(0))));
   // These numbers are a promise: programs that keep a seed keep their results.
   CHECK(first(RandomStreams(42)).all_close(Array{0.26182097F, 0.10992962F, 0.2684806F, 0.99968916F}, 1e-7, 0));
 }

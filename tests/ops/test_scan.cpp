@@ -334,6 +334,103 @@ TEST_CASE("checkpoints give what scan gives, and keep less", "[scan]") {
       {x0, reals({}, 2), reals({}, 3)});
 }
 
+TEST_CASE("what checkpoints do not do is refused, and the shortest sequence says how many steps there are", "[scan]") {
+  const Variable x = ct::dvector("x"), y = ct::dvector("y"), h = ct::dscalar("h");
+  const auto add = [](const Vars& in) { return Step(in[0] + in[1]); };
+  CHECK_THAT(error_of([&] {
+               ct::scan_checkpoints([](const Vars& in) { return ct::until({in[0] + in[1]}, in[1] > 2); }, {x}, {h}, {},
+                                    2);
+             }),
+             Contains("scan_checkpoints (test_scan.cpp:") && Contains("condition"));
+  CHECK_THAT(error_of([&] { ct::scan_checkpoints(add, {x}, {h}, {}, 2, {.truncate_gradient = 3}); }),
+             Contains("not truncated"));
+  for (const std::string& backend : backends()) {
+    INFO(backend);
+    const ct::change_flags flags(backend);
+    const Variable sums =
+        ct::scan_checkpoints([](const Vars& in) { return Step(in[0] * in[1] + in[2]); }, {x, y}, {h}, {}, 2).outputs[0];
+    const auto f = ct::function({x, y, h}, sums);
+    CHECK(f(Array{1.0, 2.0, 3.0, 4.0, 5.0, 6.0}, Array{1.0, 1.0, 1.0, 1.0}, 0.0).only().equals(Array{3.0, 10.0}));
+    // What is drawn inside moves on by itself.
+    RandomStreams streams(3);
+    const Variable walk =
+        ct::scan_checkpoints([&](const Vars& in) { return Step(in[0] + streams.uniform({}, 0, 1, DType::float64)); },
+                             {}, {h}, {}, 2, {.n_steps = 4})
+            .outputs[0];
+    const auto g = ct::function({h}, walk);
+    const Array one = g(0.0).only(), two = g(0.0).only();
+    CHECK((one.as_double(0) > 0 && one.as_double(1) > one.as_double(0)));
+    CHECK(one.as_double(0) != two.as_double(0));
+  }
+}
+
+TEST_CASE("a state keeps its size, also where only the step finds it", "[scan]") {
+  const Variable k = ct::lvector("k"), h = ct::dvector("h"), x = ct::dmatrix("x");
+  const Variable longer =
+      ct::scan([](const Vars& in) { return Step(ct::concatenate({in[1], ct::ones({in[0]}, DType::float64)}) * 2.0); },
+               {k}, {h})
+          .outputs[0];
+  const Variable shorter =
+      ct::scan([](const Vars& in) { return Step(in[1][ct::slice({}, in[0])] * 2.0); }, {k}, {h}).outputs[0];
+  const Variable either =
+      ct::scan([](const Vars& in) { return Step(ct::ifelse(in[0] > 2, in[1] * 2.0, in[1][ct::slice(1, {})])); }, {k},
+               {h})
+          .outputs[0];
+  const Variable found = ct::scan([](const Vars& in) { return Step(ct::nonzero_values(in[0])); }, {x}, {h}).outputs[0];
+  const auto longs = [](const Longs& values) { return Array(values); };
+  const auto rows = [](const Doubles& two) {
+    return Array(two).reshape({2, static_cast<std::int64_t>(two.size()) / 2});
+  };
+  const Array h0{1.0, 2.0, 3.0};
+  const auto refuses = [&](const std::function<void()>& call) {
+    CHECK_THAT(error_of(call),
+               Contains("state 0 must keep its size from step to step") && Contains("scan (test_scan.cpp:"));
+  };
+  for (const std::string& backend : backends()) {
+    INFO(backend);
+    const ct::change_flags flags(backend);
+    const auto grows = ct::function({k, h}, longer), cuts = ct::function({k, h}, shorter),
+               chooses = ct::function({k, h}, either), finds = ct::function({x, h}, found);
+    CHECK(grows(longs({0, 0}), h0).only().equals(rows({2.0, 4.0, 6.0, 4.0, 8.0, 12.0})));
+    CHECK(cuts(longs({3, 7}), h0).only().equals(rows({2.0, 4.0, 6.0, 4.0, 8.0, 12.0})));
+    CHECK(chooses(longs({3, 3}), h0).only().equals(rows({2.0, 4.0, 6.0, 4.0, 8.0, 12.0})));
+    CHECK(
+        finds(rows({0.0, 1.0, 2.0, 3.0, 4.0, 0.0, 5.0, 6.0}), h0).only().equals(rows({1.0, 2.0, 3.0, 4.0, 5.0, 6.0})));
+    refuses([&] { grows(longs({0, 1}), h0); });
+    refuses([&] { grows(longs({100000, 0}), h0); });
+    refuses([&] { cuts(longs({3, 2}), h0); });
+    refuses([&] { chooses(longs({3, 1}), h0); });
+    refuses([&] { finds(rows({0.0, 1.0, 2.0, 3.0, 4.0, 0.0, 0.0, 6.0}), h0); });
+    CHECK(grows(longs({}), h0).only().shape(0) == 0);
+    // So does a shared variable that the steps update.
+    const SharedVariable all = ct::shared(Array{1.0, 2.0}, {.name = "all"});
+    const ScanResult updates = ct::scan(
+        [&](const Vars& in) {
+          return Step(Vars{}, {{all, ct::concatenate({all, ct::ones({in[0]}, DType::float64)})}});
+        },
+        {k});
+    const auto grows_shared = ct::function({k}, std::vector<ct::Out>{}, {.updates = as_updates(updates)});
+    CHECK_THAT(error_of([&] { grows_shared(longs({0, 2})); }), Contains("all") && Contains("must keep its size"));
+    CHECK(all.get_value().equals(Array{1.0, 2.0}));
+  }
+}
+
+TEST_CASE("non_sequences are what they are in front of the loop", "[scan]") {
+  SharedVariable w = ct::shared(Array(1.0), {.name = "w"});
+  const Variable tenfold = w * 10.0;
+  const ScanResult scan = ct::scan([&](const Vars& in) { return Step(Vars{in[0], w + 0.0}, {{w, w + 1.0}}); }, {}, {},
+                                   {tenfold}, {.n_steps = 3});
+  for (const std::string& backend : backends()) {
+    INFO(backend);
+    const ct::change_flags flags(backend);
+    const ct::Outputs got = ct::function({}, scan.outputs, {.updates = as_updates(scan)})();
+    CHECK(got[0].equals(Array{10.0, 10.0, 10.0}));
+    CHECK(got[1].equals(Array{1.0, 2.0, 3.0}));
+    CHECK(w.get_value().item<double>() == 4);
+    w.set_value(Array(1.0));
+  }
+}
+
 TEST_CASE("shared variables that the steps update", "[scan]") {
   for (const std::string& backend : backends()) {
     INFO(backend);
@@ -398,6 +495,31 @@ TEST_CASE("random numbers are drawn anew in each step", "[scan]") {
       state = got[0].as_double(t);
     }
     CHECK(std::abs(got[1].item<double>() - slope) < 1e-12);
+  }
+}
+
+TEST_CASE("random numbers of a loop inside a loop are drawn once each", "[scan]") {
+  for (const std::string& backend : backends()) {
+    INFO(backend);
+    const ct::change_flags flags(backend);
+    for (const bool handed_on : {true, false}) {
+      RandomStreams streams(4);
+      const ScanResult drawn = ct::scan(
+          [&](const Vars&) {
+            const ScanResult inner =
+                ct::scan([&](const Vars&) { return Step(streams.uniform({})); }, {}, {}, {}, {.n_steps = 2});
+            return Step(Vars{inner.outputs[0]}, handed_on ? inner.updates : decltype(inner.updates){});
+          },
+          {}, {}, {}, {.n_steps = 3});
+      for (const bool given : {true, false}) {
+        const auto f = ct::function({}, drawn.outputs, {.updates = given ? as_updates(drawn) : Updates{}});
+        Doubles all = doubles_of(f().only());
+        for (const double each : doubles_of(f().only())) all.push_back(each);
+        std::ranges::sort(all);
+        CHECK(all.size() == 12);
+        CHECK(std::ranges::adjacent_find(all) == all.end());
+      }
+    }
   }
 }
 
