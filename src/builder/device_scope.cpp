@@ -30,6 +30,7 @@ std::uint16_t current_place() {
 PlaceScope::PlaceScope(std::uint16_t place) {
   if (place != 0) open_scopes().push_back({this, place});
 }
+PlaceScope::PlaceScope() { open_scopes().push_back({this, 0}); }
 PlaceScope::~PlaceScope() {
   std::erase_if(open_scopes(), [this](const Open& open) { return open.scope == this; });
 }

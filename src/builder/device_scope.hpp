@@ -12,9 +12,14 @@ std::uint16_t current_place();
 class PlaceScope {
  public:
   explicit PlaceScope(std::uint16_t place);
+  /// New nodes are free, whatever scopes are open.
+  static PlaceScope free() { return PlaceScope(); }
   ~PlaceScope();
   PlaceScope(const PlaceScope&) = delete;
   PlaceScope& operator=(const PlaceScope&) = delete;
+
+ private:
+  PlaceScope();
 };
 
 }  // namespace croton::builder

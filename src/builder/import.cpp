@@ -1,14 +1,17 @@
 #include "builder/import.hpp"
 
 #include <croton/error.hpp>
+#include <croton/views.hpp>
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <unordered_map>
 
 #include "builder/branches.hpp"
 #include "builder/clone.hpp"
+#include "builder/device_scope.hpp"
 #include "builder/node.hpp"
 #include "builder/shared.hpp"
 #include "expr/branch.hpp"
@@ -59,6 +62,8 @@ class Importer {
   }
 
  private:
+  using Sides = std::array<std::vector<Variable>, 2>;  // the results of a branch: then, else
+
   /// As topological_order, but with the givens in the places of what they replace.
   std::vector<Node*> order(const std::vector<Variable>& roots) {
     // Depth first with an explicit stack: a given may be newer than what uses it, so serial numbers do not order here.
@@ -153,7 +158,7 @@ class Importer {
         inside.push_back(stand_in(resolve(v)));
         stand_ins[v.node()] = inside.back();
       };
-      std::vector<Variable> sides[2];
+      Sides sides;
       for (std::size_t i = 1; i < node.inputs.size(); ++i) {
         const Variable& result = node.inputs[i];
         sides[i <= count ? 0 : 1].push_back(result);
@@ -173,19 +178,65 @@ class Importer {
         const auto taken = branches_.taken.find(own);
         if (taken != branches_.taken.end()) stand_ins[own] = clone({taken->second}, stand_ins)[0];
       }
-      for (const bool then : {true, false}) {
-        ImportRequest request{inside, clone(sides[then ? 0 : 1], stand_ins), {}, request_.givens, request_.where};
-        (then ? parts.then : parts.otherwise) = std::make_shared<const expr::Body>(import_body(request));
-      }
+      for (std::vector<Variable>& side : sides) side = clone(side, stand_ins);
       for (const Variable& v : captures) parts.captures.push_back(id_of(v));
+      import_sides(parts, inside, sides);
+      find_sizes_first(node, parts, inside, sides);
     }
+    return make_branch(node, parts, static_cast<std::size_t>(node.attrs.integer("index")));
+  }
+
+  NodeId make_branch(const Node& node, const BranchParts& parts, std::size_t index) {
     std::vector<NodeId> inputs{id_of(node.inputs[0])};
     inputs.insert(inputs.end(), parts.captures.begin(), parts.captures.end());
-    const expr::Attrs attrs =
-        expr::branch_attrs(parts.then, parts.otherwise, static_cast<std::size_t>(node.attrs.integer("index")));
-    return result_.graph.arena.make(expr::op("branch"), inputs, attrs, node.place);
+    return result_.graph.arena.make(expr::op("branch"), inputs, expr::branch_attrs(parts.then, parts.otherwise, index),
+                                    node.place);
   }
-  static expr::Graph import_body(const ImportRequest& request) { return Importer(request).run().graph; }
+
+  void import_sides(BranchParts& parts, const std::vector<Variable>& inputs, const Sides& sides) {
+    const auto body = [&](const std::vector<Variable>& results) {
+      const ImportRequest request{inputs, results, {}, request_.givens, request_.where};
+      return std::make_shared<const expr::Body>(Importer(request).run().graph);
+    };
+    parts.then = body(sides[0]);
+    parts.otherwise = body(sides[1]);
+  }
+
+  /// Memory for what a branch gives is there before it runs. Sizes that only running a side finds are therefore results
+  /// of a branch of their own, and captured by this one: what they need is computed twice.
+  void find_sizes_first(const Node& node, BranchParts& parts, std::vector<Variable>& inside, const Sides& sides) {
+    const auto may_differ =
+        [](const Node* own) {  // a callback that is not pure: the second time the sizes may be others
+          return own->op->kind == expr::Kind::Host && own->attrs.integer("application") != 0;
+        };
+    if (std::ranges::any_of(parts.inside, may_differ)) return;
+    const PlaceScope place(node.place);
+    BranchParts first = parts;
+    Sides of_first, known = sides;
+    const Variable none = constant(Array(std::int64_t{0}));
+    for (const std::size_t side : {0U, 1U}) {
+      const expr::Graph& graph = (side == 0 ? parts.then : parts.otherwise)->graph();
+      const std::vector<bool> found = expr::found_from_inputs(graph);
+      for (std::size_t r = 0; r < graph.outputs.size(); ++r) {
+        const std::vector<NodeId>& shape = graph.arena.type(graph.outputs[r]).shape;
+        std::vector<std::optional<Operand>> stated(shape.size());
+        for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+          if (found[graph.arena.representative(shape[axis])] || found[shape[axis]]) continue;
+          of_first[side].push_back(sides[side][r].shape(static_cast<int>(axis)));
+          of_first[1 - side].push_back(none);
+          inside.push_back(stand_in(of_first[side].back()));
+          stated[axis] = Operand(inside.back(), node.where);
+        }
+        if (std::ranges::any_of(stated, [](const auto& size) { return size.has_value(); }))
+          known[side][r] = specify_shape(Operand(sides[side][r], node.where), stated);
+      }
+    }
+    if (of_first[0].empty()) return;
+    import_sides(first, {inside.begin(), inside.begin() + static_cast<std::ptrdiff_t>(first.captures.size())},
+                 of_first);
+    for (std::size_t k = 0; k < of_first[0].size(); ++k) parts.captures.push_back(make_branch(node, first, k));
+    import_sides(parts, inside, known);
+  }
 
   /// What is not stated to be 1 does not broadcast, though a given, or arithmetic on sizes, makes it 1 here: gradients
   /// were built by what the types state.
@@ -236,6 +287,9 @@ class Importer {
 
 }  // namespace
 
-Imported import(const ImportRequest& request) { return Importer(request).run(); }
+Imported import(const ImportRequest& request) {
+  const PlaceScope place = PlaceScope::free();  // where the function is made says nothing of where its parts run
+  return Importer(request).run();
+}
 
 }  // namespace croton::builder

@@ -15,6 +15,22 @@ bool operator==(const Body& a, const Body& b) {
                                                   [](const Array& x, const Array& y) { return x.same_bits(y); });
 }
 
+std::vector<bool> found_from_inputs(const Graph& graph) {
+  const Arena& arena = graph.arena;
+  std::vector<bool> found(arena.size(), false);
+  for (NodeId id = 0; id < arena.size(); ++id) {
+    const TensorType& type = arena.type(id);
+    if (type.rank() != 0 || !is_discrete(type.dtype)) continue;
+    const Op& op = arena.op(id);
+    const auto inputs = arena.inputs(id);
+    const bool arithmetic =
+        op.kind == Kind::Map && type.dtype == DType::int64 && (inputs.size() == 2 || op.name == "cast");
+    found[id] = op.name == "size" || op.name == "input" || arena.scalar_value(id) ||
+                (arithmetic && std::ranges::all_of(inputs, [&](NodeId input) { return found[input]; }));
+  }
+  return found;
+}
+
 std::uint64_t hash_of(const Body& body) { return std::hash<std::string>{}(body.text()); }
 const std::string& text_of(const Body& body) { return body.text(); }
 bool same(const Body& a, const Body& b) { return &a == &b || a == b; }

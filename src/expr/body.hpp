@@ -6,6 +6,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace croton::expr {
 
@@ -25,6 +26,10 @@ class Body {
   std::shared_ptr<const void> source_;
   std::string text_;
 };
+
+/// Per node: whether it is a number that whoever has the body can find without running it, of the sizes of its inputs
+/// and of those that are integer scalars.
+std::vector<bool> found_from_inputs(const Graph& graph);
 
 /// Whether nodes of the op have bodies among their attributes.
 inline bool has_body(const Op& op) { return op.kind == Kind::Loop || op.kind == Kind::Branch; }

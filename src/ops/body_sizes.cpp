@@ -12,9 +12,9 @@ using expr::NodeId;
 BodySizes::BodySizes(expr::InferContext& c, const expr::Graph& body, std::vector<BodyRead> reads)
     : c_(c), graph_(body), reads_(std::move(reads)), dims_(body.arena.size()) {
   bind_inputs();
-  const expr::Arena& arena = graph_.arena;
-  for (NodeId id = 0; id < arena.size(); ++id) {
-    if (arena.type(id).rank() == 0 && is_discrete(arena.type(id).dtype)) dims_[id] = translated(id);
+  const std::vector<bool> found = expr::found_from_inputs(graph_);
+  for (NodeId id = 0; id < found.size(); ++id) {
+    if (found[id]) dims_[id] = translated(id);
   }
 }
 
@@ -66,8 +66,7 @@ std::optional<Dim> BodySizes::translated(NodeId id) {
     return c_.value_of(input);
   }
   const auto inputs = arena.inputs(id);
-  if (op.name == "cast" && arena.type(id).dtype == DType::int64) return dims_[inputs[0]];
-  if (op.kind != expr::Kind::Map || inputs.size() != 2 || arena.type(id).dtype != DType::int64) return std::nullopt;
+  if (op.name == "cast") return dims_[inputs[0]];
   if (!dims_[inputs[0]] || !dims_[inputs[1]]) return std::nullopt;
   return c_.apply(op.name, *dims_[inputs[0]], *dims_[inputs[1]]);
 }

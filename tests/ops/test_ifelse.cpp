@@ -185,3 +185,79 @@ TEST_CASE("results of one ifelse stay together where another one needs some of t
     }
   }
 }
+
+TEST_CASE("results whose size only the side that is taken finds", "[ifelse]") {
+  const Variable c = ct::iscalar("c"), x = ct::dvector("x"), limit = ct::dscalar("limit");
+  const Variable positive = ct::extract(x > 0, x);
+  const Variable doubled = ct::scan(
+                               [&](const Vars& s) {
+                                 const Variable next = s[0] * 2;
+                                 return ct::until({next}, next > limit);
+                               },
+                               {}, {limit / 10}, {}, {.n_steps = 50})
+                               .outputs[0];
+  const Vars one = ct::ifelse(c, Vars{positive * 2, ct::sum(positive)}, Vars{x, limit});
+  const Vars other =
+      ct::ifelse(c > 1, Vars{x, ct::outer(x, x)}, Vars{ct::ifelse(c, doubled, positive), ct::outer(positive, doubled)});
+  const Variable slope = ct::grad(ct::sum(one[0] * one[0]) + ct::sum(ct::ifelse(c > 1, x, doubled)), x);
+  const Array some{-1.0, 2.0, 3.0, -4.0, 5.0}, none{-1.0, -2.0};
+  for (const std::string& backend : backends()) {
+    INFO(backend);
+    const auto f =
+        compile(backend, {c, x, limit}, {one[0], one[1], other[0], other[1], slope, ct::sum(one[0]) + one[0].shape(0)});
+    const ct::Outputs at_0 = f(0, some, 10.0), at_1 = f(1, some, 10.0), at_2 = f(2, none, 10.0);
+    CHECK(at_0[0].equals(some));
+    CHECK(at_0[1].item<double>() == 10);
+    CHECK(at_0[2].equals(Array{2.0, 3.0, 5.0}));
+    CHECK(at_0[3].shape() == Sizes{3, 4});
+    CHECK(at_0[3].as_double(11) == 5 * 16);
+    CHECK(at_0[4].equals(Array{-2.0, 4.0, 6.0, -8.0, 10.0}));
+    CHECK(at_0[5].item<double>() == 10);
+    CHECK(at_1[0].equals(Array{4.0, 6.0, 10.0}));
+    CHECK(at_1[1].item<double>() == 10);
+    CHECK(at_1[2].equals(Array{2.0, 4.0, 8.0, 16.0}));
+    CHECK(at_1[4].equals(Array{0.0, 16.0, 24.0, 0.0, 40.0}));
+    CHECK(at_1[5].item<double>() == 23);
+    CHECK(at_2[0].shape() == Sizes{0});
+    CHECK(at_2[2].equals(none));
+    CHECK(at_2[3].shape() == Sizes{2, 2});
+    CHECK(at_2[5].item<double>() == 0);
+    // In the steps of a loop, and with draws, which are the same where they are made twice.
+    const Variable n = ct::sum(
+        ct::scan([&](const Vars& s) { return ct::Step(ct::sum(ct::ifelse(s[0] > 0, ct::extract(x > s[0], x), x))); },
+                 {x})
+            .outputs[0]);
+    ct::RandomStreams streams(3);
+    const Variable u = streams.uniform({200}, 0, 1, DType::float64);
+    const Vars large =
+        ct::ifelse(c, Vars{ct::extract(u > 0.5, u), ct::sum(u > 0.5)}, Vars{x, ct::cast(c, DType::int64)});
+    const ct::change_flags flags(backend);
+    const auto g = ct::function({c, x}, Vars{n, large[0], large[1]});
+    const ct::Outputs drawn = g(1, some);
+    CHECK(drawn[0].item<double>() == 5 + 8 + 5 + 5 + 0);
+    CHECK(drawn[1].size() == drawn[2].item<std::int64_t>());
+    for (std::int64_t i = 0; i < drawn[1].size(); ++i) CHECK(drawn[1].as_double(i) > 0.5);
+    CHECK(g(0, some)[1].equals(some));
+  }
+}
+
+TEST_CASE("sizes in a branch that each computation may find anew are refused", "[ifelse]") {
+  const ct::HostOp coin(
+      {.name = "coin",
+       .results = [](const Vars& in) { return std::vector<ct::HostOp::Result>{{in[0].dtype(), {in[0].shape(0)}}}; },
+       .compute = [](const std::vector<Array>& in) { return in; },
+       .pure = false});
+  const Variable c = ct::iscalar("c"), x = ct::dvector("x");
+  const Variable thrown = coin(x);
+  CHECK_THROWS_WITH(ct::function({c, x}, ct::ifelse(c, ct::extract(thrown > 0, thrown), x)),
+                    Catch::Matchers::Contains("compute it outside"));
+  CHECK(ct::function({c, x}, ct::ifelse(c, ct::sum(thrown), ct::sum(x)))(1, Array{3.0}).item<double>() == 3);
+}
+
+TEST_CASE("a function with branches may be made where another device is asked for", "[ifelse]") {
+  const Variable c = ct::iscalar("c"), x = ct::dvector("x");
+  const Variable y = ct::ifelse(c, ct::exp(x), x);
+  const ct::change_flags flags("device=cpu,logical_devices=cpu:2");
+  const ct::device_scope scope("cpu1");
+  CHECK_THAT(ct::function({c, x}, y).plan(), !Catch::Matchers::Contains("cpu1"));
+}

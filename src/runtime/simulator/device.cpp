@@ -4,7 +4,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
+#include <functional>
 #include <map>
 #include <mutex>
 
@@ -233,20 +235,32 @@ class SimulatedDevice final : public Device {
 
   /// The memory that the launch may touch. What it only writes holds nothing that it may read.
   std::vector<Allocation> pieces_of(const DeviceLaunch& launch) const {
-    std::map<void*, Operand> operands;  // one written in place of another is one piece
-    for (const Operand& operand : launch.operands) {
-      if (operand.bytes == 0) continue;
-      Operand& piece = operands[operand.address];
-      piece.address = operand.address;
-      piece.bytes = std::max(piece.bytes, operand.bytes);
+    std::vector<Operand> operands(launch.operands.begin(), launch.operands.end());
+    std::erase_if(operands, [](const Operand& operand) { return operand.bytes == 0; });
+    std::ranges::sort(operands, std::less<>{}, &Operand::address);
+    // One piece are a result and the operand in whose place it is written, and operands that overlap, such as a
+    // sequence and an element of it. A result that overlaps by mistake is none with what it spoils.
+    const auto are_one = [](const Operand& a, const Operand& b) {
+      return a.address == b.address || (!a.written && !b.written && overlap(a.address, a.bytes, b.address, b.bytes));
+    };
+    std::vector<Operand> apart;
+    for (const Operand& operand : operands) {
+      if (apart.empty() || !are_one(apart.back(), operand)) {
+        apart.push_back(operand);
+        continue;
+      }
+      Operand& piece = apart.back();
+      const auto ahead =
+          static_cast<std::size_t>(static_cast<std::byte*>(operand.address) - static_cast<std::byte*>(piece.address));
+      piece.bytes = std::max(piece.bytes, ahead + operand.bytes);
       piece.read = piece.read || operand.read;
       piece.written = piece.written || operand.written;
     }
     std::vector<Allocation> pieces;
-    for (const auto& [address, operand] : operands) {
-      pieces.push_back(memory_->piece(address, operand.bytes, operand.read));
+    for (const Operand& operand : apart) {
+      pieces.push_back(memory_->piece(operand.address, operand.bytes, operand.read));
       // What a broken text leaves out must not be there from the run before.
-      if (!operand.read && texts_are_changed()) std::memset(address, 0xab, operand.bytes);
+      if (!operand.read && texts_are_changed()) std::memset(operand.address, 0xab, operand.bytes);
     }
     return pieces;
   }
