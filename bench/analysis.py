@@ -32,12 +32,13 @@ def summary(said, key):
 
 
 def limit_of(found, workload, threads):
-    """(seconds, why) that the machine needs at least; (None, "") where neither bytes nor products matter."""
+    """(seconds, why) that the machine needs at least, by the fastest samples; (None, "") where neither bytes nor
+    products matter."""
     bounds = []
     moved = summary(records(found, "time", "hand", workload, threads), "transfer_s")
     if moved and "low" in moved:
         bounds.append((moved["low"], "bytes"))
-    products = [summary(records(found, "time", p, GEMM, threads), "median_s") for p in names(found, "time")[1]]
+    products = [summary(records(found, "time", p, GEMM, threads), "min_s") for p in names(found, "time")[1]]
     fastest = min((one["low"] for one in products if one and "low" in one), default=None)
     if workload in GFLOP and fastest:
         bounds.append((fastest * GFLOP[workload] / 2, "products"))  # one product: 2 GFLOP
@@ -60,8 +61,9 @@ def calls(found):
             if own and measured:
                 row["best_peer"] = min(measured, key=measured.get)
                 row["peer_over_croton"] = measured[row["best_peer"]] / own
-            if own and row["limit_s"]:
-                row["croton_over_limit"] = own / row["limit_s"]
+            at_best = summary(records(found, "time", "croton", workload, threads), "min_s")
+            if at_best and "low" in at_best and row["limit_s"]:  # what disturbs the machine is in neither of them
+                row["croton_over_limit"] = at_best["low"] / row["limit_s"]
             table.setdefault(threads, {})[workload] = row
     return table
 

@@ -48,7 +48,8 @@ Buffer<T> buffer(std::int64_t count) {
 
 double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
-double median_seconds(const std::function<void()>& call, double budget) {
+/// Of samples of at least 2 ms, the fastest first.
+std::vector<double> sorted_seconds(const std::function<void()>& call, double budget) {
   call();
   double start = now();
   call();
@@ -60,7 +61,11 @@ double median_seconds(const std::function<void()>& call, double budget) {
     for (int i = 0; i < times; ++i) call();
     samples.push_back((now() - start) / times);
   }
-  std::nth_element(samples.begin(), samples.begin() + samples.size() / 2, samples.end());
+  std::sort(samples.begin(), samples.end());
+  return samples;
+}
+double median_seconds(const std::function<void()>& call, double budget) {
+  const std::vector<double> samples = sorted_seconds(call, budget);
   return samples[samples.size() / 2];
 }
 
@@ -181,7 +186,7 @@ void report(const char* name, std::int64_t n, Kernel kernel, Reference want, dou
   std::printf(", \"median_s\": %.6g, \"reused_s\": %.6g}", fresh, reused);
 }
 
-/// Seconds to read and to write so many MB (1e6 bytes), in turns of some KB.
+/// Seconds to read and to write so many MB (1e6 bytes), in turns of some KB, at the best.
 double transfer_seconds(double read_mb, double write_mb, double budget) {
   constexpr std::int64_t turns = 4096;
   const std::int64_t reads = static_cast<std::int64_t>(read_mb * 1e6 / 4 / turns);
@@ -190,7 +195,7 @@ double transfer_seconds(double read_mb, double write_mb, double budget) {
   const float* from = input.get();
   float* to = output.get();
   float everything = 0;
-  const double seconds = median_seconds(
+  const std::vector<double> seconds = sorted_seconds(
       [&, from, to, reads, writes] {
         float sum = 0;
 #pragma omp parallel for schedule(static) reduction(+ : sum)
@@ -208,7 +213,7 @@ double transfer_seconds(double read_mb, double write_mb, double budget) {
       },
       budget);
   if (everything == 42) std::fprintf(stderr, " ");  // so that the sums are needed
-  return seconds;
+  return seconds.front();
 }
 
 struct Traffic {

@@ -3,6 +3,33 @@
 // states.
 namespace ct {
 
+// Where what is the same from `column` on ends: at `stop`, or where column + offset comes to the limit, or one behind it.
+CT_DEVICE index turn_at(index column, index offset, index limit, index stop) {
+  index at;
+  if (__builtin_sub_overflow(limit, offset, &at)) return stop;  // no column is there
+  return column < at && at < stop ? at : stop;
+}
+CT_DEVICE index turn_behind(index column, index offset, index limit, index stop) {
+  index at;
+  if (__builtin_sub_overflow(limit, offset, &at)) return stop;
+  return column <= at && at < stop ? at + 1 : stop;
+}
+
+template <class Body>
+CT_DEVICE void elements(const Body& body, index row, index column, index stop, long) {
+#pragma clang loop vectorize(assume_safety)
+  for (index i = column; i < stop; ++i) body.element(row, i);
+}
+template <class Body>
+CT_DEVICE auto elements(const Body& body, index row, index column, index stop, int)
+    -> decltype(void(body.turn(column, stop))) {
+  for (index start = column, next; start < stop; start = next) {
+    next = body.turn(start, stop);
+#pragma clang loop vectorize(assume_safety)
+    for (index i = start; i < next; ++i) body.element(row, i, start);
+  }
+}
+
 template <class Body>
 CT_DEVICE void pointwise(const Body& body, index begin, index end) {
   const index width = body.width();
@@ -10,8 +37,7 @@ CT_DEVICE void pointwise(const Body& body, index begin, index end) {
   for (index left = end - begin; left > 0;) {
     const index count = left < width - column ? left : width - column;
     const index stop = column + count;
-#pragma clang loop vectorize(assume_safety)
-    for (index i = column; i < stop; ++i) body.element(row, i);
+    elements(body, row, column, stop, 0);
     left -= count;
     column = 0;
     ++row;

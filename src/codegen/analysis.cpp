@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <string_view>
+#include <tuple>
 
 #include "expr/evaluate.hpp"
 
@@ -26,6 +28,7 @@ class Analyser {
     const std::size_t nodes = body().size();
     for (NodeId id = 0; id < nodes; ++id) add_load(id);
     for (const kernel::Store& store : result_.kernel.stores) add_access(store.operand, true, store.index);
+    for (NodeId id = 0; id < nodes && result_.kernel.family == kernel::Family::pointwise; ++id) add_turn(id);
     find_host();  // of the nodes that were added
     result_.inner = kernel::depends_on_inner(result_.kernel);
     find_explicit();
@@ -109,6 +112,22 @@ class Analyser {
       for (const auto& [axis, c] : form->coefficients) access.coefficient[static_cast<std::size_t>(axis)][d] = c;
     }
     result_.accesses.push_back(std::move(access));
+  }
+
+  /// Where the node is a comparison of the index along one axis with a host value.
+  void add_turn(NodeId id) {
+    constexpr std::tuple<std::string_view, std::string_view, bool> comparisons[] = {
+        {"lt", "<", false}, {"ge", ">=", false}, {"le", "<=", true}, {"gt", ">", true}};
+    for (const auto& [name, sign, behind] : comparisons) {
+      if (body().op(id).name != name) continue;
+      const NodeId left = body().input(id, 0), right = body().input(id, 1);
+      if (body().type(left).dtype != DType::int64 || body().type(right).dtype != DType::int64) return;
+      const auto moving = affine(left), limit = affine(right);
+      if (!moving || !limit || moving->coefficients.size() != 1 || !limit->coefficients.empty()) return;
+      const auto [axis, coefficient] = *moving->coefficients.begin();
+      if (body().known(coefficient) == 1)
+        result_.turns.emplace(id, Turn{axis, moving->offset, limit->offset, sign, behind});
+    }
   }
 
   /// Axes and sizes that values, checks and other than affine indices use.

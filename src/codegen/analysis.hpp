@@ -7,6 +7,7 @@
 
 #include <map>
 #include <memory>
+#include <string_view>
 #include <vector>
 
 namespace croton::codegen {
@@ -26,11 +27,21 @@ struct Access {
   bool moves(std::size_t axis) const;
 };
 
+/// A comparison of a place of an axis with a host value: axis + offset SIGN limit. It is the same on either side of one
+/// place, at which both are equal or (`behind`) one further.
+struct Turn {
+  std::int64_t axis;
+  NodeId offset, limit;
+  std::string_view sign;
+  bool behind;
+};
+
 /// A kernel with its accesses. Owns a copy of the kernel: finding strides adds nodes to the body.
 struct Analysis {
   kernel::Kernel kernel;
   std::vector<Access> accesses;        // loads in order of their nodes, then stores in order
   std::map<NodeId, int> load_access;   // per load node
+  std::map<NodeId, Turn> turns;        // per comparison that is one
   std::vector<bool> explicit_axes;     // the body uses the axis as a number: it may not be merged
   std::vector<bool> explicit_extents;  // the body uses the size as a number
   std::vector<bool> host;              // per node: found from the extents alone

@@ -8,6 +8,7 @@
 #include <array>
 #include <cmath>
 #include <set>
+#include <tuple>
 
 #include "base/hash.hpp"
 #include "base/source_place.hpp"
@@ -270,6 +271,11 @@ class Emitter {
   std::string expression(NodeId id) {
     const expr::Op& op = body_.op(id);
     const auto inputs = body_.inputs(id);
+    if (turned_.contains(id)) {
+      const Turn& turn = analysis_.turns.at(id);
+      const bool moved = body_.known(turn.offset) != 0;
+      return fmt::format("start{} {} {}", moved ? " + " + operand(turn.offset) : "", turn.sign, operand(turn.limit));
+    }
     if (op.name == "load") return read(analysis_.load_access.at(id));
     if (op.name == "load_if") {
       return fmt::format("{} ? {} : {}(0)", operand(inputs[0]), read(analysis_.load_access.at(id)),
@@ -338,15 +344,13 @@ class Emitter {
     return name != "const" && name != "axis" && name != "extent" && name != "result";
   }
 
-  /// Declares what the targets need and is not declared yet. `only_point_level`: the part that may stand in front of
-  /// the elements.
-  void declare(const std::vector<NodeId>& targets, bool only_point_level) {
+  /// What the targets need and is not declared yet.
+  std::set<NodeId> needed_by(std::vector<NodeId> pending) const {
     std::set<NodeId> needed;
-    std::vector<NodeId> pending(targets);
     while (!pending.empty()) {
       const NodeId id = pending.back();
       pending.pop_back();
-      if (!has_name(id) || names_.contains(id) || !needed.insert(id).second) continue;
+      if (!has_name(id) || names_.contains(id) || !needed.insert(id).second || turned_.contains(id)) continue;
       const auto load = analysis_.load_access.find(id);
       const bool affine =
           load != analysis_.load_access.end() && analysis_.accesses[static_cast<std::size_t>(load->second)].affine;
@@ -356,8 +360,13 @@ class Emitter {
       }
       for (const NodeId input : body_.inputs(id)) pending.push_back(input);
     }
+    return needed;
+  }
+
+  /// Declares that. `only_point_level`: the part that may stand in front of the elements.
+  void declare(const std::vector<NodeId>& targets, bool only_point_level) {
     const int stage = available_stages_;
-    for (const NodeId id : needed) {
+    for (const NodeId id : needed_by(targets)) {
       if (only_point_level && (!point_level_[id] || stage_[id] > stage)) continue;
       const std::string text = expression(id);
       const std::string name = fmt::format("v{}", next_value_++);
@@ -539,13 +548,49 @@ class Emitter {
 
   // ---- families ----
 
+  /// On a CPU, conditions on the fast axis alone, such as those of the parts of a join, are the same for all elements
+  /// up to the next one that turns: they are not asked of each element.
+  std::vector<Turn> find_turns() {
+    if (target_ != Target::cpu || axes_.empty() || axes_.back()->axes.size() != 1) return {};
+    std::vector<NodeId> targets = targets_of(false);
+    for (const kernel::Store& store : kernel_.stores)
+      targets.insert(targets.end(), store.index.begin(), store.index.end());
+    std::vector<Turn> turns;
+    for (const NodeId id : needed_by(targets)) {
+      const auto found = analysis_.turns.find(id);
+      if (found == analysis_.turns.end() || found->second.axis != axes_.back()->axes[0]) continue;
+      turned_.insert(id);
+      const auto same_place = [&](const Turn& other) {
+        const Turn& own = found->second;
+        return std::tuple(own.offset, own.limit, own.behind) == std::tuple(other.offset, other.limit, other.behind);
+      };
+      if (std::ranges::none_of(turns, same_place)) turns.push_back(found->second);
+    }
+    return turns;
+  }
+
   void emit_pointwise() {
     const std::size_t count = axes_.size();
     line(fmt::format("CT_MEMBER ct::index width() const {{ return {}; }}",
                      count == 0 ? "1" : fmt::format("p.n{}", count - 1)));
-    line(count <= 1 ? "CT_MEMBER void element(ct::index, ct::index column) const {"
-                    : "CT_MEMBER void element(ct::index row, ct::index column) const {");
+    const std::vector<Turn> turns = find_turns();
+    std::vector<NodeId> places;
+    for (const Turn& turn : turns) places.insert(places.end(), {turn.offset, turn.limit});
+    if (!turns.empty()) {
+      line("CT_MEMBER ct::index turn(ct::index column, ct::index stop) const {");
+      block([&] {
+        declare(places, false);
+        for (const Turn& turn : turns)
+          line(fmt::format("stop = ct::{}(column, {}, {}, stop);", turn.behind ? "turn_behind" : "turn_at",
+                           operand(turn.offset), operand(turn.limit)));
+        line("return stop;");
+      });
+      line("}");
+    }
+    line(fmt::format("CT_MEMBER void element(ct::index{}, ct::index column{}) const {{", count <= 1 ? "" : " row",
+                     turns.empty() ? "" : ", ct::index start"));
     block([&] {
+      declare(places, false);
       if (count >= 2) split_index("row", 0, count - 1);
       if (count >= 1)
         line(fmt::format("const ct::index i{} = column;", count - 1));
@@ -776,6 +821,7 @@ class Emitter {
   std::vector<int> stage_ = kernel::stage_of(kernel_);
   std::vector<Parameter> parameters_;
   std::map<NodeId, std::string> names_;
+  std::set<NodeId> turned_;  // comparisons that are made once for many elements
   std::string struct_, code_, shown_;
   int indent_ = 0;
   int next_value_ = 0;

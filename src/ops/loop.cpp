@@ -45,7 +45,8 @@ InferredType infer_loop(InferContext& c) {
   const Dim n = c.value_of(Loop::steps_input), zero = c.constant(0);
   if (const auto count = c.known(n); count && *count < 0)
     c.shape_error(fmt::format("{} steps; there are at least 0", *count));
-  c.require_equal(c.apply("maximum", n, zero), n, "a loop has at least 0 steps");
+  c.require_equal(c.apply("minimum", n, zero), zero, "the number of steps is negative");  // the message has n
+  c.require_equal(c.apply("maximum", n, zero), n, "a loop has at least 0 steps");         // sizes are n
   for (std::size_t i = 0; i < loop.sequences; ++i) {
     const InferredType& sequence = c.inputs[loop.sequence_input(i)];
     if (sequence.shape.empty()) c.type_error("a sequence has at least one axis");

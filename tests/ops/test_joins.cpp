@@ -227,3 +227,41 @@ TEST_CASE("known sizes of joins and parts", "[ops]") {
   CHECK_THROWS_AS(a.at({Array{0, 1}, Array{0, 1, 2}}), ct::ShapeError);
   CHECK_THROWS_AS(ct::specify_shape(a, {5, {}}), ct::ShapeError);
 }
+
+TEST_CASE("conditions on the place along the last axis", "[joins]") {
+  // On a CPU they are asked once for all elements up to the next turn, so the turns are the test.
+  const Variable x = ct::dmatrix("x"), k = ct::lscalar("k");
+  const Variable i = ct::arange(x.shape(1));
+  const std::vector<Variable> chosen{ct::where(i < k, x, 0.0),
+                                     ct::where(i <= k, x, 0.0),
+                                     ct::where(i > k, x, 0.0),
+                                     ct::where(i >= k, x, 0.0),
+                                     ct::where(i - 2 < k, x, -x),
+                                     ct::where(i + 3 > k, x, -x),
+                                     ct::where((i > 1) & (i <= k), x, ct::exp(x))};
+  constexpr std::int64_t least = std::numeric_limits<std::int64_t>::min(),
+                         most = std::numeric_limits<std::int64_t>::max();
+  for (const std::string& backend : backends()) {
+    INFO(backend);
+    const auto f = compile(backend, {x, k}, {chosen.begin(), chosen.end()});
+    for (const std::int64_t columns : {0, 1, 2, 7, 40}) {
+      const Array a = Array::uniform(DType::float64, {3, columns}, 5, 1, 2);
+      for (const std::int64_t at : {least, least + 4, std::int64_t{-1}, std::int64_t{0}, std::int64_t{1},
+                                    std::int64_t{3}, columns - 1, columns, columns + 1, most - 4, most}) {
+        INFO(columns << " columns, " << at);
+        const ct::Outputs got = f(a, at);
+        bool same = true;
+        for (std::int64_t p = 0; p < a.size(); ++p) {
+          const std::int64_t c = p % columns;
+          const double v = a.as_double(p);
+          const double wanted[] = {c < at ? v : 0,  c <= at ? v : 0,     c > at ? v : 0,
+                                   c >= at ? v : 0, c - 2 < at ? v : -v, c + 3 > at ? v : -v};
+          for (std::size_t r = 0; r < 6; ++r) same = same && got[r].as_double(p) == wanted[r];
+          const bool kept = c > 1 && c <= at;
+          same = same && got[6].as_double(p) == Approx(kept ? v : std::exp(v)).epsilon(1e-14);
+        }
+        CHECK(same);
+      }
+    }
+  }
+}

@@ -682,7 +682,10 @@ TEST_CASE("mistakes with scan are named", "[scan]") {
   const Variable k = ct::lvector("k");
   CHECK_THAT(error_of([&] { ct::scan([&](const Vars& in) { return Step(ct::arange(in[0])); }, {k}); }),
              Contains("may differ from step to step"));
-  const Variable v = ct::dvector("v");
+  const Variable v = ct::dvector("v"), count = ct::lscalar("count");
+  const auto counted = ct::function({v, count}, ct::scan(same, {}, {v}, {}, {.n_steps = count}).outputs[0]);
+  CHECK_THAT(error_of([&] { counted(reals({3}, 1), std::int64_t{-3}); }),
+             Contains("the number of steps is negative: -3") && Contains("test_scan.cpp"));
   const ScanResult grows =
       ct::scan([&](const Vars& in) { return Step(ct::concatenate({in[0], in[0]})); }, {}, {v}, {}, {.n_steps = 2});
   CHECK_THROWS_AS(ct::function({v}, grows.outputs[0])(reals({3}, 1)), ct::ShapeError);
