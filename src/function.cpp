@@ -144,7 +144,10 @@ void warn_of_dropped_updates(const builder::ImportRequest& request, Where where)
   std::vector<const builder::Node*> warned;
   for (const builder::Node* node : builder::topological_order(roots)) {
     if (node->op->kind != expr::Kind::Loop) continue;
-    for (const SharedVariable& target : ops::loop_source(*node).updated) {
+    for (const std::weak_ptr<builder::Node>& updated : ops::loop_source(*node).updated) {
+      const std::shared_ptr<builder::Node> kept = updated.lock();
+      if (!kept) continue;
+      const Variable target(kept);
       const bool given =
           std::ranges::any_of(request.updates, [&](const auto& update) { return update.first == target; });
       if (given || std::ranges::find(warned, target.node()) != warned.end()) continue;
@@ -172,8 +175,11 @@ void add_default_updates(builder::ImportRequest& request) {
           std::ranges::any_of(request.updates, [&](const auto& update) { return update.first == target; });
       if (updated) continue;
       request.updates.emplace_back(target, node->shared->default_update);
-      request.givens.emplace_back(node->shared->self, target);
       roots.push_back(node->shared->default_update);
+      for (const auto& [inside, variable] : builder::default_update_inputs(*node)) {
+        request.givens.emplace_back(inside, variable);
+        roots.push_back(variable);
+      }
     }
   }
 }

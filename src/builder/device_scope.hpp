@@ -13,7 +13,7 @@ class PlaceScope {
  public:
   explicit PlaceScope(std::uint16_t place);
   /// New nodes are free, whatever scopes are open.
-  static PlaceScope free() { return PlaceScope(); }
+  static PlaceScope anywhere() { return PlaceScope(); }
   ~PlaceScope();
   PlaceScope(const PlaceScope&) = delete;
   PlaceScope& operator=(const PlaceScope&) = delete;

@@ -205,11 +205,11 @@ class Importer {
   /// Memory for what a branch gives is there before it runs. Sizes that only running a side finds are therefore results
   /// of a branch of their own, and captured by this one: what they need is computed twice.
   void find_sizes_first(const Node& node, BranchParts& parts, std::vector<Variable>& inside, const Sides& sides) {
-    const auto may_differ =
-        [](const Node* own) {  // a callback that is not pure: the second time the sizes may be others
-          return own->op->kind == expr::Kind::Host && own->attrs.integer("application") != 0;
-        };
-    if (std::ranges::any_of(parts.inside, may_differ)) return;
+    // What a callback that is not pure gives may have other sizes the second time.
+    const auto is_impure = [](const Node* own) {
+      return own->op->kind == expr::Kind::Host && own->attrs.integer("application") != 0;
+    };
+    if (std::ranges::any_of(parts.inside, is_impure)) return;
     const PlaceScope place(node.place);
     BranchParts first = parts;
     Sides of_first, known = sides;
@@ -288,7 +288,7 @@ class Importer {
 }  // namespace
 
 Imported import(const ImportRequest& request) {
-  const PlaceScope place = PlaceScope::free();  // where the function is made says nothing of where its parts run
+  const PlaceScope place = PlaceScope::anywhere();  // where the function is made says nothing of where its parts run
   return Importer(request).run();
 }
 

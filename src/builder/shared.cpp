@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <atomic>
+#include <unordered_set>
 
 #include "base/config.hpp"
 #include "base/device_memory.hpp"
@@ -19,9 +20,21 @@ builder::SharedState& state_of(const builder::Node* node) {
   return *node->shared;
 }
 
-}  // namespace
-
-namespace {
+/// Whether a shared variable keeps another one from being freed, by its default update and those of what that needs.
+bool keeps(const builder::Node& variable, const builder::Node& other) {
+  std::unordered_set<const builder::Node*> seen{&variable};
+  std::vector<const builder::Node*> pending{&variable};
+  while (!pending.empty()) {
+    const builder::Node* next = pending.back();
+    pending.pop_back();
+    if (next == &other) return true;
+    if (!next->shared->default_update.defined()) continue;
+    for (const builder::Node* node : builder::topological_order({next->shared->default_update})) {
+      if (node->shared && seen.insert(node).second) pending.push_back(node);
+    }
+  }
+  return false;
+}
 
 struct Home {
   std::uint16_t place = 0;
@@ -102,11 +115,37 @@ std::uint64_t SharedVariable::version() const {
 void SharedVariable::set_default_update(const Variable& value) {
   builder::SharedState& state = state_of(node());
   if (!value.defined()) throw TypeError(fmt::format("the default update of {} is empty", builder::describe(*this)));
-  const Variable self = builder::stand_in(*this);
-  const Variable over_self = builder::clone({value}, {{node(), self}})[0];
+  builder::Replacements replace;
+  std::vector<std::pair<Variable, std::weak_ptr<builder::Node>>> stand_ins;
+  const auto put = [&](builder::Node& of) {
+    const std::shared_ptr<builder::Node> kept = of.shared_from_this();
+    stand_ins.emplace_back(builder::stand_in(Variable(kept)), kept);
+    replace[&of] = stand_ins.back().first;
+  };
+  put(*node());
+  for (builder::Node* other : builder::topological_order({value})) {
+    if (other->shared && other != node() && keeps(*other, *node())) put(*other);
+  }
+  const Variable over_stand_ins = builder::clone({value}, replace)[0];
   const std::unique_lock lock(state.mutex);
-  state.default_update = over_self;
-  state.self = self;
+  state.default_update = over_stand_ins;
+  state.stand_ins = std::move(stand_ins);
 }
+
+namespace builder {
+
+std::vector<std::pair<Variable, Variable>> default_update_inputs(const Node& shared) {
+  std::vector<std::pair<Variable, Variable>> inputs;
+  for (const auto& [inside, weak] : shared.shared->stand_ins) {
+    const std::shared_ptr<Node> kept = weak.lock();
+    if (!kept)
+      throw ValueError(fmt::format("the default update of {} ({}) needs {}, of which no handle is left", shared.name,
+                                   describe(shared.where), describe(inside)));
+    inputs.emplace_back(inside, Variable(kept));
+  }
+  return inputs;
+}
+
+}  // namespace builder
 
 }  // namespace croton

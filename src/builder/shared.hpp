@@ -5,11 +5,16 @@
 #include <croton/variable.hpp>
 
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <shared_mutex>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace croton::builder {
+
+struct Node;
 
 struct SharedState {
   std::shared_mutex mutex;  // calls lock in the order of `id`: shared to read, exclusive to update
@@ -20,8 +25,13 @@ struct SharedState {
   std::uint64_t version = 0;
   std::shared_ptr<void> copies;  // on other devices; the runtime's
 
-  /// In terms of `self`, which stands for the variable: a state that held its own variable would never end.
-  Variable default_update, self;
+  /// In terms of stand-ins for the variable itself, and for others whose default updates need it, such as those that
+  /// one loop updates: states that held each other would never be freed.
+  Variable default_update;
+  std::vector<std::pair<Variable, std::weak_ptr<Node>>> stand_ins;
 };
+
+/// The stand-ins of the node's default update, and what they stand for. ValueError where that is not there any more.
+std::vector<std::pair<Variable, Variable>> default_update_inputs(const Node& shared);
 
 }  // namespace croton::builder

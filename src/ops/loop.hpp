@@ -7,6 +7,7 @@
 #include "expr/loop.hpp"
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 namespace croton::ops {
@@ -15,8 +16,9 @@ namespace croton::ops {
 /// and the captures; `outputs` are the next rows of the states, the stacked results and the condition.
 struct LoopSource {
   std::vector<Variable> inputs, outputs;
-  std::int64_t truncate = -1;                // through how many steps gradients go back; -1: all
-  std::vector<SharedVariable> updated = {};  // those of which the user is given new values
+  std::int64_t truncate = -1;  // through how many steps gradients go back; -1: all
+  /// Those of which the user is given new values. A loop may be a default update of one: neither keeps the other.
+  std::vector<std::weak_ptr<builder::Node>> updated = {};
 };
 
 struct LoopState {

@@ -243,8 +243,9 @@ class Scan {
         if (!node->shared || !node->shared->default_update.defined() || !is_inside(node)) continue;
         const SharedVariable state(node->shared_from_this());
         if (std::ranges::any_of(updated_, [&](const auto& u) { return u.first == state; })) continue;
-        const builder::SharedState& own = *node->shared;
-        const Variable next = builder::clone({own.default_update}, {{own.self.node(), state}})[0];
+        builder::Replacements replace;
+        for (const auto& [inside, variable] : builder::default_update_inputs(*node)) replace[inside.node()] = variable;
+        const Variable next = builder::clone({node->shared->default_update}, replace)[0];
         updated_.emplace_back(state, next);
         all.push_back(next);
       }
@@ -309,7 +310,7 @@ class Scan {
     spec_.body.inputs = own_;
     spec_.body.inputs.insert(spec_.body.inputs.end(), captured.begin(), captured.end());
     spec_.body.truncate = options_.truncate_gradient;
-    for (const auto& [target, value] : step.updates) spec_.body.updated.push_back(target);
+    for (const auto& [target, value] : step.updates) spec_.body.updated.push_back(target.node()->weak_from_this());
     spec_.until = step.until.defined();
     return ops::make_loop(spec_, where_);
   }

@@ -2,6 +2,7 @@
 // back-end.
 #include "samples.hpp"
 
+#include "builder/node.hpp"
 #include "expr/parse.hpp"
 #include "expr/print.hpp"
 #include "runtime/device.hpp"
@@ -521,6 +522,44 @@ TEST_CASE("random numbers of a loop inside a loop are drawn once each", "[scan]"
       }
     }
   }
+}
+
+TEST_CASE("shared variables whose default updates need each other are freed", "[scan]") {
+  std::vector<std::weak_ptr<const ct::builder::Node>> states;
+  {
+    ct::SharedVariable a = ct::shared(Array(1.0)), b = ct::shared(Array(2.0));
+    a.set_default_update(a + b);
+    b.set_default_update(a * b);
+    const ct::Function f = ct::function({}, a + b);
+    CHECK(f().item<double>() == 3);
+    CHECK(f().item<double>() == 3 + 2);
+    CHECK((a.get_value().item<double>() == 5 && b.get_value().item<double>() == 6));
+    // Both are moved on by the steps of one loop.
+    ct::RandomStreams streams(3);
+    const ScanResult drawn = ct::scan(
+        [&](const Vars& in) { return Step(in[0] + streams.uniform({}) * streams.normal({})); }, {ct::fvector("x")});
+    for (const auto& [state, next] : drawn.updates) states.push_back(state.node()->weak_from_this());
+    states.push_back(a.node()->weak_from_this());
+    states.push_back(b.node()->weak_from_this());
+    CHECK(states.size() == 4);
+    // Of those that are not needed the other way round nothing is lost when no handle is left.
+    ct::SharedVariable count = ct::shared(Array(0.0));
+    {
+      const ct::SharedVariable step = ct::shared(Array(2.0));
+      count.set_default_update(count + step);
+    }
+    const ct::Function counts = ct::function({}, count);
+    counts();
+    CHECK(counts().item<double>() == 2);
+  }
+  for (const auto& state : states) CHECK(state.expired());
+  const ct::SharedVariable left = [] {
+    ct::SharedVariable a = ct::shared(Array(1.0), {.name = "a"}), b = ct::shared(Array(2.0), {.name = "b"});
+    a.set_default_update(a + b);
+    b.set_default_update(a * b);
+    return b;
+  }();
+  CHECK_THROWS_WITH(ct::function({}, left), Contains("the default update of b") && Contains("needs a"));
 }
 
 TEST_CASE("recurrent layers", "[scan]") {
