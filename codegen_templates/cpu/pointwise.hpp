@@ -3,16 +3,12 @@
 // states.
 namespace ct {
 
-// Where what is the same from `column` on ends: at `stop`, or where column + offset comes to the limit, or one behind it.
-CT_DEVICE index turn_at(index column, index offset, index limit, index stop) {
+// Where what is the same from `column` on ends: at `stop`, or where column + offset comes to the limit, or `behind` (1)
+// that.
+CT_DEVICE index turn(index column, index offset, index limit, index behind, index stop) {
   index at;
   if (__builtin_sub_overflow(limit, offset, &at)) return stop;  // no column is there
-  return column < at && at < stop ? at : stop;
-}
-CT_DEVICE index turn_behind(index column, index offset, index limit, index stop) {
-  index at;
-  if (__builtin_sub_overflow(limit, offset, &at)) return stop;
-  return column <= at && at < stop ? at + 1 : stop;
+  return column - behind < at && at < stop - behind ? at + behind : stop;
 }
 
 template <class Body>

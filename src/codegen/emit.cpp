@@ -581,8 +581,8 @@ class Emitter {
       block([&] {
         declare(places, false);
         for (const Turn& turn : turns)
-          line(fmt::format("stop = ct::{}(column, {}, {}, stop);", turn.behind ? "turn_behind" : "turn_at",
-                           operand(turn.offset), operand(turn.limit)));
+          line(fmt::format("stop = ct::turn(column, {}, {}, {}, stop);", operand(turn.offset), operand(turn.limit),
+                           turn.behind ? 1 : 0));
         line("return stop;");
       });
       line("}");

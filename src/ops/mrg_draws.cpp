@@ -15,9 +15,10 @@
 namespace croton::ops {
 namespace {
 
-/// `count` uniform numbers of the draw's dtype.
-Array uniform_numbers(HostDraw& draw, std::size_t count) {
-  return base::mrg_uniform(draw.states[0], {static_cast<std::int64_t>(count)}, draw.dtype);
+/// Uniform numbers of the draw's dtype as T: float16 is computed in float32.
+template <class T>
+Array uniform_as(Array& state, std::size_t count, DType dtype) {
+  return base::mrg_uniform(state, {static_cast<std::int64_t>(count)}, dtype).astype(dtype_of<T>());
 }
 
 template <class T>
@@ -25,13 +26,13 @@ T radius(T u) {
   return std::sqrt(T(-2) * std::log(u));
 }
 
-/// The method of Box and Muller (1958) on uniform numbers, a half of which is radii, the other half angles. All cosines
-/// come first, so that neighbours are of different pairs. float16 is computed in float32.
+/// The method of Box and Muller (1958) on `count` uniform numbers, a half of which is radii, the other half angles.
+/// All cosines come first, so that neighbours are of different pairs.
 template <class T>
 class Pairs {
  public:
-  explicit Pairs(const Array& uniform) : half_(static_cast<std::size_t>(uniform.size()) / 2) {
-    const Array numbers = uniform.astype(dtype_of<T>());
+  Pairs(Array& state, std::size_t count, DType dtype) : half_(count / 2) {
+    const Array numbers = uniform_as<T>(state, count, dtype);
     const std::span<const T> u = numbers.data<T>();
     for (std::size_t i = 0; i < half_; ++i) {
       const T angle = static_cast<T>(2 * std::numbers::pi) * u[half_ + i];
@@ -56,7 +57,7 @@ bool is_far(T z) {
 
 template <class T>
 std::vector<T> normal_numbers(HostDraw& draw, std::size_t count) {
-  const Pairs<T> pairs(uniform_numbers(draw, count));
+  const Pairs<T> pairs(draw.states[0], count, draw.dtype);
   std::vector<T> numbers;
   for (const bool second : {false, true}) {
     for (std::size_t i = 0; i < pairs.half(); ++i) numbers.push_back(pairs.number(second, i));
@@ -64,16 +65,15 @@ std::vector<T> normal_numbers(HostDraw& draw, std::size_t count) {
   return numbers;
 }
 
-/// Of uniform numbers that were drawn before. Those that are too far keep their direction and get another radius. Of
-/// each half they come behind the others.
+/// Those that are too far keep their direction and get another radius. Of each half they come behind the others.
 template <class T>
-std::vector<T> near_numbers(HostDraw& draw, std::size_t) {
-  const Pairs<T> pairs(draw.parameters[0]);
+std::vector<T> near_numbers(HostDraw& draw, std::size_t count) {
+  const Pairs<T> pairs(draw.states[0], count, draw.dtype);
   std::size_t far = 0;
   for (const bool second : {false, true}) {
     for (std::size_t i = 0; i < pairs.half(); ++i) far += is_far(pairs.number(second, i)) ? 1 : 0;
   }
-  const Array again = uniform_numbers(draw, far).astype(dtype_of<T>());
+  const Array again = uniform_as<T>(draw.states[1], far, draw.dtype);
   const std::span<const T> u = again.data<T>();
   const T low = static_cast<T>(1 / (std::numbers::e * std::numbers::e));  // a radius of at most 2
   std::vector<T> numbers;

@@ -82,34 +82,26 @@ class MrgRandomStreams::Draw : public ops::DrawRequest {
     return base::mrg_stream_count(known);
   }
 
-  /// Numbers that `function` draws from a state of `count` streams and from what was drawn before.
-  Variable draw(ops::DrawFunction function, DType dtype, std::int64_t count,
-                const std::vector<Operand>& drawn = {}) const {
-    return draw_of(sizes_, function, dtype, count, drawn);
-  }
-  /// As many uniform numbers as the shape takes, and one more where that is odd.
-  Variable draw_pairs(DType dtype, std::int64_t count) const {
-    Variable elements = constant(Array(std::int64_t{1}));
-    for (const Operand& size : sizes_) elements = ops::size_arithmetic("mul", elements, size.variable);
-    const Variable rest = ops::size_arithmetic("mod", elements, constant(Array(std::int64_t{2})));
-    return draw_of({Operand(ops::size_arithmetic("add", elements, rest), where())}, ops::mrg_draw_uniform, dtype,
-                   count);
-  }
-
- private:
-  Variable draw_of(const std::vector<Operand>& sizes, ops::DrawFunction function, DType dtype, std::int64_t count,
-                   const std::vector<Operand>& drawn = {}) const {
+  /// Numbers that `function` draws from the given number of states of `count` streams each.
+  Variable draw(ops::DrawFunction function, DType dtype, std::int64_t count, std::size_t state_count = 1) const {
     const std::lock_guard lock(shared_.mutex);
     Mrg31k3p generator = shared_.generator;
-    const std::string name = fmt::format("mrg_{}", shared_.draws.states.size());
-    const SharedVariable state = shared(streams_of(generator, count), {.name = name}, where());
-    const std::vector<Variable> made = ops::draw_on_host({method_, function, dtype}, {state}, sizes, drawn, where());
-    shared_.draws.add(state, made[1]);
-    shared_.counts.push_back(count);
+    std::vector<SharedVariable> states;
+    for (std::size_t i = 0; i < state_count; ++i) {
+      const std::string name = fmt::format("mrg_{}", shared_.draws.states.size() + i);
+      states.push_back(shared(streams_of(generator, count), {.name = name}, where()));
+    }
+    const std::vector<Variable> made =
+        ops::draw_on_host({method_, function, dtype}, {states.begin(), states.end()}, sizes_, {}, where());
+    for (std::size_t i = 0; i < state_count; ++i) {
+      shared_.draws.add(states[i], made[1 + i]);
+      shared_.counts.push_back(count);
+    }
     shared_.generator = generator;
     return made[0];
   }
 
+ private:
   Array streams_of(Mrg31k3p& generator, std::int64_t count) const {
     try {
       return generator.streams(count);
@@ -177,10 +169,7 @@ Variable MrgRandomStreams::truncated_normal(const DrawShape& shape, Operand avg,
   draw.demand_elements();
   const Operand wider = std / Operand(.87962566103423978, where);  // the deviation of normal numbers between -2 and 2
   const DType result = draw.dtype(dtype, {avg, wider});
-  const std::int64_t count = streams.value_or(base::mrg_most_streams);
-  // A draw has one state: two that are both moved on by both would keep each other, and never be freed.
-  const Variable u = draw.draw_pairs(result, count);
-  const Variable z = draw.draw(ops::mrg_draw_truncated_normal, result, count, {Operand(u, where)});
+  const Variable z = draw.draw(ops::mrg_draw_truncated_normal, result, streams.value_or(base::mrg_most_streams), 2);
   return moved(z, avg, wider);
 }
 
