@@ -27,7 +27,8 @@ class SharedVariable : public Variable {
   std::string home() const;
   bool pinned() const;
   std::uint64_t version() const;
-  /// An update done by every function that uses the variable and has none of its own for it.
+  /// An update done by every function that uses the variable and has none of its own for it. It keeps the variables it
+  /// needs, but those whose own default updates need this one: without a handle of these, function() raises ValueError.
   void set_default_update(const Variable& value);
 
   explicit SharedVariable(std::shared_ptr<builder::Node> node) : Variable(std::move(node)) {}
