@@ -41,6 +41,7 @@ class Importer {
     }
     const std::vector<Node*> all = order(roots);
     std::vector<const Node*> kept;  // what is a result, or stands in for something, is needed whatever branch is taken
+    kept.reserve(roots.size() + request_.givens.size());
     for (const Variable& root : roots) kept.push_back(resolve(root).node());
     for (const auto& [from, to] : request_.givens) kept.push_back(to.node());
     branches_ = find_branches(all, kept, [&](const Variable& v) { return resolve(v).node(); });
@@ -99,7 +100,7 @@ class Importer {
     return done;
   }
 
-  const Variable& resolve(const Variable& v) const {
+  Variable resolve(const Variable& v) const {
     if (givens_.empty()) return v;
     const auto at = givens_.find(v.node());
     return at == givens_.end() ? v : at->second;
@@ -139,6 +140,7 @@ class Importer {
       return;
     }
     std::vector<NodeId> inputs;
+    inputs.reserve(node->inputs.size());
     for (const Variable& input : node->inputs) inputs.push_back(id_of(input));
     const NodeId id = graph.arena.make(*node->op, inputs, node->attrs, node->place);
     ids_[node] = node->op->expand_at_import ? node->op->expand(graph.arena, id) : id;
@@ -257,6 +259,7 @@ class Importer {
           arena.require_equal(whole, size, why);
         } else if (*number != 1) {
           std::vector<std::string> operands;
+          operands.reserve(node.inputs.size());
           for (const Variable& input : node.inputs) operands.push_back(describe(resolve(input)));
           throw ShapeError(fmt::format("{} ({}): {}: {}: 1 is not {}", node.op->name, describe(node.where),
                                        fmt::join(operands, ", "), why, *number));

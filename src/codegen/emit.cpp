@@ -263,7 +263,7 @@ class Emitter {
 
   std::string converted(NodeId id, DType to) const {
     const DType from = body_.type(id).dtype;
-    const std::string text = operand(id);
+    std::string text = operand(id);
     if (compute_dtype(from) == compute_dtype(to)) return text;
     return fmt::format("ct::cast<{}>({})", value_type(to), text);
   }
@@ -283,7 +283,7 @@ class Emitter {
     }
     if (op.name == "cast") {
       const DType to = body_.type(id).dtype;
-      const std::string value = converted(inputs[0], to);
+      std::string value = converted(inputs[0], to);
       // A cast to a storage type rounds now; other results of 16 bits are rounded when they are stored.
       if (compute_dtype(to) != to) return fmt::format("ct::to_float(ct::from_float<{}>({}))", stored_type(to), value);
       return value;

@@ -34,6 +34,7 @@ using expr::NodeId;
 /// What each input of the body reads.
 std::vector<BodyRead> reads_of(const Loop& loop) {
   std::vector<BodyRead> reads;
+  reads.reserve(loop.sequences + loop.taps.size() + loop.captures);
   for (std::size_t i = 0; i < loop.sequences; ++i) reads.push_back({loop.sequence_input(i), 1});
   for (const Loop::Tap& tap : loop.taps) reads.push_back({loop.initial_input(tap.state), 1});
   for (std::size_t k = 0; k < loop.captures; ++k) reads.push_back({loop.capture_input(k), 0});

@@ -279,6 +279,7 @@ class Scan {
   /// The next value of a state, which must have the sizes of the one before: `row`.
   Variable of_same_size(const Variable& next, const Variable& row, std::string_view state) const {
     std::vector<std::optional<Operand>> sizes;
+    sizes.reserve(static_cast<std::size_t>(next.rank()));
     for (int axis = 0; axis < next.rank(); ++axis) sizes.emplace_back(Operand(row.shape(axis), where_));
     return ops::stated(next, sizes, fmt::format("{}: {} must keep its size from step to step", who(), state));
   }
@@ -440,8 +441,10 @@ ScanResult scan_checkpoints(const std::function<Step(const std::vector<Variable>
   // The steps of one part; what it hands on is what its last step gave.
   const auto part = [&](const std::vector<Variable>& in) {
     std::vector<Sequence> own;
+    own.reserve(cut.size());
     for (std::size_t i = 0; i < cut.size(); ++i) own.emplace_back(in[i]);
     std::vector<OutputInfo> begin;
+    begin.reserve(outputs_info.size());
     std::size_t next = cut.size();
     for (const OutputInfo& info : outputs_info)
       begin.push_back(info.initial.defined() ? OutputInfo(in[next++]) : OutputInfo(std::nullopt));
@@ -456,6 +459,7 @@ ScanResult scan_checkpoints(const std::function<Step(const std::vector<Variable>
     };
     const ScanResult steps = scan(endless, own, begin, others, inner, where);
     std::vector<Variable> last;
+    last.reserve(steps.outputs.size());
     for (const Variable& output : steps.outputs) last.push_back(output[-1]);
     return Step(std::move(last), steps.updates);
   };
