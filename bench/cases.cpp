@@ -1,5 +1,7 @@
 #include "cases.hpp"
 
+#include <croton/nn.hpp>
+
 #include <algorithm>
 #include <cmath>
 
@@ -8,6 +10,7 @@
 namespace bench {
 
 namespace ct = croton;
+namespace nn = ct::nn;
 using ct::Array;
 using ct::Variable;
 using Arrays = std::vector<Array>;
@@ -119,6 +122,23 @@ Case lstm_step(const Arrays& inputs) {
   return training_step(x, target, ct::mean(ct::sqr(lstm(x, w, u, b) - target)), {w, u, b}, 0.1, inputs);
 }
 
+/// A step of Adam on a convolution with relu, the maximum over all places, and a dense layer, written with layers.
+Case cnn_step(const Arrays& inputs) {
+  const nn::Sequential model{
+      nn::Conv2D(32, 3,
+                 {.activation = "relu",
+                  .kernel_initializer = nn::values_of(inputs[0]),
+                  .bias_initializer = nn::values_of(inputs[1]),
+                  .input_shape = {28, 28, 1}}),
+      nn::GlobalMaxPooling2D(),
+      nn::Dense(10, {.kernel_initializer = nn::values_of(inputs[2]), .bias_initializer = nn::values_of(inputs[3])})};
+  const Variable x = ct::tensor4("x"), y = ct::lvector("y");
+  const Variable loss = nn::SparseCategoricalCrossentropy({.from_logits = true})(y, model(x));
+  const ct::Function f =
+      ct::function({x, y}, loss, {.updates = nn::Adam().minimize(loss, model.trainable_variables())});
+  return {f, [f, data = inputs[4], targets = inputs[5]] { return f(data, targets); }, model.trainable_variables()};
+}
+
 /// A^10 + B^10, written as the nine products each that one would write.
 Case matpow(const Arrays& inputs) {
   const Variable a = ct::matrix("a"), b = ct::matrix("b");
@@ -159,6 +179,7 @@ Case make_case(std::string_view name, const Arrays& inputs) {
   if (name == "matpow") return matpow(inputs);
   if (name == "mlp_step") return mlp_step(inputs);
   if (name == "logreg_step") return logreg_step(inputs);
+  if (name == "cnn_step") return cnn_step(inputs);
   if (name == "lstm_forward") return lstm_forward(inputs);
   if (name == "lstm_step") return lstm_step(inputs);
   if (name == "call_arg") return of_one(inputs, [](const Variable& x) { return x * 2; });

@@ -75,6 +75,10 @@ std::vector<Input> inputs_of(std::string_view name) {
             uniform(504, -0.1, 0.1, {1000, 10}), uniform(501, -1, 1, {800, 1000}), targets(505, 800)};
   }
   if (name == "logreg_step") return {zeros({784, 10}), zeros({10}), uniform(601, 0, 1, {600, 784}), targets(602, 600)};
+  if (name == "cnn_step") {
+    return {uniform(703, -0.3, 0.3, {3, 3, 1, 32}), zeros({32}),     uniform(704, -0.3, 0.3, {32, 10}), zeros({10}),
+            uniform(701, 0, 1, {64, 28, 28, 1}),    targets(702, 64)};
+  }
   if (name == "lstm_forward" || name == "lstm_step") {
     std::vector<Input> inputs{uniform(802, -0.1, 0.1, {256, 256}), uniform(803, -0.1, 0.1, {64, 256}), forget_bias(256),
                               uniform(801, -1, 1, {32, 140, 256})};

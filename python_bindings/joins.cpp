@@ -10,11 +10,6 @@
 namespace croton::python {
 namespace {
 
-std::optional<Operand> to_optional_operand(nb::handle object) {
-  if (object.is_none()) return std::nullopt;
-  return to_operand(object);
-}
-
 std::optional<int> to_optional_axis(nb::handle object) {
   if (object.is_none()) return std::nullopt;
   return to_axes(object).at(0);

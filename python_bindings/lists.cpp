@@ -19,4 +19,21 @@ std::vector<std::pair<Variable, Variable>> to_pairs(nb::handle object, const cha
   return pairs;
 }
 
+std::optional<Operand> to_optional_operand(nb::handle object) {
+  return object.is_none() ? std::nullopt : std::optional(to_operand(object));
+}
+
+std::vector<std::int64_t> to_numbers(nb::handle object, const char* what) {
+  if (!is_list(object)) return {to_int(object, what)};
+  std::vector<std::int64_t> numbers;
+  for (const nb::handle item : object) numbers.push_back(to_int(item, what));
+  return numbers;
+}
+
+nnet::Layout to_layout(const std::string& text) {
+  return choice<nnet::Layout>(
+      text, "layout",
+      {{"channels_first", nnet::Layout::channels_first}, {"channels_last", nnet::Layout::channels_last}});
+}
+
 }  // namespace croton::python

@@ -17,6 +17,8 @@ NB_MODULE(_croton, m) {
   bind_devices(m);
   bind_operations(m);
   bind_nnet(nnet);
+  bind_convolution(nnet);
+  bind_layers(nnet);
   bind_user_ops(m);
   bind_joins(m);
   bind_indexing(m);

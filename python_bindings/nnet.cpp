@@ -4,6 +4,7 @@
 #include <croton/nnet.hpp>
 
 #include "bindings.hpp"
+#include "lists.hpp"
 #include "operands.hpp"
 #include "rows.hpp"
 
@@ -78,10 +79,6 @@ Variable to_relu(nb::handle x, std::optional<double> alpha, std::optional<double
 /// The axes of an argument that may be None.
 std::optional<std::vector<int>> to_some_axes(nb::handle axis) {
   return axis.is_none() ? std::nullopt : std::optional(to_axes(axis));
-}
-
-std::optional<Operand> to_optional_operand(nb::handle object) {
-  return object.is_none() ? std::nullopt : std::optional(to_operand(object));
 }
 
 void bind_activations(nb::module_& m) {

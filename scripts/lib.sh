@@ -5,7 +5,7 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
 # Debian 12 and Ubuntu 24.04 use the same names. LLVM's CMake files look for more (libedit, zlib, zstd, curl) and do without.
 build_packages=(g++ cmake ninja-build ccache pkg-config llvm-19-dev libclang-19-dev libclang-cpp19-dev libfmt-dev
-  libxxhash-dev libopenblas0-pthread)
+  libxxhash-dev libzip-dev nlohmann-json3-dev libopenblas0-pthread)
 test_packages=(catch2 libmpfr-dev python3 python3-venv python3-dev)
 
 # Measured with apt on Debian 12 where none of them was there: build_packages, then both lists.

@@ -10,9 +10,9 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
 say "Building for the pack"
-# Python stays out: its module fits one version only.
+# Python stays out: its module fits one version only. So does libzip, which the other machine need not have.
 cmake -S "$root" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCROTON_LLVM_STATIC=ON -DCROTON_WITH_PYTHON=OFF \
-  -DCROTON_BUILD_TESTS=ON -DCMAKE_BUILD_RPATH_USE_ORIGIN=ON >/dev/null
+  -DCROTON_WITH_LIBZIP=OFF -DCROTON_BUILD_TESTS=ON -DCMAKE_BUILD_RPATH_USE_ORIGIN=ON >/dev/null
 cmake --build "$build" -j "${JOBS:-$(build_jobs)}"
 
 say "Packing programs"
@@ -35,6 +35,7 @@ header_folder() { # of a header that the compiler finds
   dirname "$(echo "#include <$1>" | "${CXX:-c++}" -M -x c++ - | tr ' ' '\n' | grep "/$1$")"
 }
 cp -r "$(header_folder fmt/format.h)" "$include/fmt"
+cp -r "$(header_folder nlohmann/json.hpp)" "$include/nlohmann"
 cp -r "$(header_folder catch2/catch.hpp 2>/dev/null || header_folder catch2/catch_all.hpp)" "$include/catch2"
 # fmt's own file for CMake names a compiled library, which is not needed.
 cat >"$config/fmt-config.cmake" <<'CMAKE'

@@ -80,6 +80,9 @@ WANTED = {
         categorical_hinge kl_divergence poisson cosine_similarity dice tversky logsumexp layer_norm circle
         categorical_generalized_cross_entropy ctc
         confusion_matrix""".split()),
+    "Convolutions and layers": " ".join("nnet." + n for n in """
+        conv conv1d conv2d conv3d conv_transpose conv_filter_gradient pool batch_norm_train batch_norm_test group_norm
+        instance_norm local_response_norm embedding upsample""".split()),
     "Gradient tools": """
         grad jacobian hessian Rop Lop hessian_times_vector disconnected_grad zero_grad consider_constant grad_clip
         grad_scale undefined_grad subgraph_grad vectorize""",

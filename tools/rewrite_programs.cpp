@@ -1,6 +1,7 @@
 #include "rewrite_programs.hpp"
 
 #include <croton/croton.hpp>
+#include <croton/nn/layers.hpp>
 
 #include <fmt/format.h>
 
@@ -272,6 +273,15 @@ Program products() {
            dot(a, zeros({a.shape(1), 5}))}};
 }
 
+/// A convolution and its largest number in each image, of which gradients go to one place.
+Program largest_of_convolution() {
+  const auto x = variable({DType::float32, {unknown_size, 9, 8, 1}}, "x"),
+             w = variable({DType::float32, {3, 3, 1, 4}}, "w");
+  const auto b = vector("b");
+  const Variable image = nnet::relu(nnet::conv2d(x, w, {.layout = nnet::Layout::channels_last}) + b);
+  return {{x, w, b}, {nn::GlobalMaxPooling2D()(image)}};
+}
+
 /// What nobody differentiates, so that no gradient reads the parts as well.
 Program inference() {
   const auto b = vector("b", DType::bool_);
@@ -305,6 +315,7 @@ constexpr Program (*programs[])() = {logistic_regression,
                                      parts,
                                      reductions,
                                      products,
+                                     largest_of_convolution,
                                      inference};
 
 }  // namespace

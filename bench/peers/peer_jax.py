@@ -2,6 +2,7 @@
 import os
 import time
 
+import cnn
 import common
 
 options = common.settings("jax")
@@ -50,6 +51,35 @@ def lstm_loss(weights, x, targets):
     return jnp.mean((lstm(weights, x) - targets)**2)
 
 
+def cnn_loss(weights, x, targets):
+    kernel, bias, dense, dense_bias = weights
+    layout = ("NHWC", "HWIO", "NHWC")
+    active = jax.lax.conv_general_dilated(x, kernel, (1, 1), "VALID", dimension_numbers=layout) + bias
+    return loss_of(jax.nn.relu(active).max(axis=(1, 2)) @ dense + dense_bias, targets)
+
+
+def cnn_training(weights, inputs):
+    zeros = [jnp.zeros_like(w) for w in weights]
+    state = [(weights, zeros, list(map(jnp.copy, zeros)), jnp.zeros((), "float32"))]
+
+    def step(state, x, targets):
+        weights, means, squares, count = state
+        value, slopes = jax.value_and_grad(cnn_loss)(weights, x, targets)
+        count = count + 1
+        rate = cnn.rate_at(count, jnp.sqrt)
+        means = [m + (1 - cnn.BETA_1) * (g - m) for m, g in zip(means, slopes)]
+        squares = [v + (1 - cnn.BETA_2) * (g * g - v) for v, g in zip(squares, slopes)]
+        weights = [w - rate * m / (jnp.sqrt(v) + cnn.EPSILON) for w, m, v in zip(weights, means, squares)]
+        return value, (weights, means, squares, count)
+
+    compiled = jax.jit(step, donate_argnums=0)
+
+    def call():
+        value, state[0] = jax.block_until_ready(compiled(state[0], *inputs))
+        return [value]
+    return call, lambda: state[0][0]
+
+
 def training(name, weights, inputs):
     loss = {"mlp_step": mlp_loss, "logreg_step": logreg_loss, "lstm_step": lstm_loss}[name]
     state = [weights]
@@ -79,6 +109,8 @@ def expression(name):
 
 
 def build(name, weights, inputs):
+    if name == "cnn_step":
+        return cnn_training(weights, inputs)
     if name in common.RATES:
         return training(name, weights, inputs)
     if name == "call_shared":

@@ -2,6 +2,7 @@
 import os
 import time
 
+import cnn
 import common
 
 options = common.settings("pytensor", ["numba", "c"])
@@ -9,7 +10,9 @@ flags = {"numba": "linker=numba", "c": f"linker=cvm,openmp={options.threads > 1}
 os.environ["PYTENSOR_FLAGS"] = ",".join([os.environ.get("PYTENSOR_FLAGS", ""), "floatX=float32", flags]).strip(",")
 start = time.perf_counter()
 import pytensor
+import numpy as np
 import pytensor.tensor as pt
+from pytensor.tensor.conv.abstract_conv import conv2d
 
 import_s = time.perf_counter() - start
 
@@ -38,6 +41,29 @@ def lstm(x, w, u, b):
     return h[-1]
 
 
+def cnn_loss(weights, x, targets):
+    kernel, bias, dense, dense_bias = weights
+    laid = conv2d(x.dimshuffle(0, 3, 1, 2), kernel.dimshuffle(3, 2, 0, 1), filter_flip=False)
+    active = pt.maximum(laid + bias.dimshuffle("x", 0, "x", "x"), 0)
+    logits = active.flatten(3).max(axis=2) @ dense + dense_bias
+    return -pt.mean(pt.special.log_softmax(logits, axis=1)[pt.arange(targets.shape[0]), targets])
+
+
+def cnn_training(weights, inputs):
+    weights = [pytensor.shared(w, borrow=True) for w in weights]
+    x, targets = symbols(inputs)
+    loss = cnn_loss(weights, x, targets)
+    count = pytensor.shared(np.float32(0))
+    rate = cnn.rate_at(count + 1, pt.sqrt)
+    updates = [(count, count + 1)]
+    for w, g in zip(weights, pytensor.grad(loss, weights)):
+        m, v = (pytensor.shared(np.zeros_like(w.get_value(borrow=True))) for _ in range(2))
+        mean, square = m + (1 - cnn.BETA_1) * (g - m), v + (1 - cnn.BETA_2) * (g * g - v)
+        updates += [(m, mean), (v, square), (w, w - rate * mean / (pt.sqrt(square) + cnn.EPSILON))]
+    step = pytensor.function([x, targets], loss, updates=updates)
+    return lambda: [step(*inputs)], lambda: [w.get_value(borrow=True) for w in weights]
+
+
 def loss_of(name, weights, x, targets):
     if name == "lstm_step":
         return pt.mean((lstm(x, *weights) - targets)**2)
@@ -59,6 +85,8 @@ def training(name, weights, inputs):
 
 
 def build(name, weights, inputs):
+    if name == "cnn_step":
+        return cnn_training(weights, inputs)
     if name in common.RATES:
         return training(name, weights, inputs)
     if name == "call_shared":

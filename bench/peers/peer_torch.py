@@ -1,6 +1,7 @@
 """PyTorch on the CPU: eager, and the same functions under torch.compile (which needs a C++ compiler)."""
 import time
 
+import cnn
 import common
 
 options = common.settings("torch", ["eager", "compile"])
@@ -67,6 +68,31 @@ def lstm_module_training(weights, x, targets):
     return call, lambda: [p.detach().T if p.ndim == 2 else p.detach() for p in trained]
 
 
+def cnn_loss(weights, x, targets):
+    kernel, bias, dense, dense_bias = weights
+    active = torch.relu(torch.nn.functional.conv2d(x, kernel, bias))
+    return torch.nn.functional.cross_entropy(active.flatten(2).max(dim=2).values @ dense + dense_bias, targets)
+
+
+def cnn_training(weights, x, targets):
+    weights[0] = weights[0].permute(3, 2, 0, 1).contiguous()  # channels first, which is PyTorch's own order
+    x = x.permute(0, 3, 1, 2).contiguous()
+    means, squares = [torch.zeros_like(w) for w in weights], [torch.zeros_like(w) for w in weights]
+    count = torch.zeros(())
+
+    @compiled
+    def step(weights, means, squares, count, x, targets):
+        slopes, value = torch.func.grad_and_value(cnn_loss)(weights, x, targets)
+        count.add_(1)
+        rate = cnn.rate_at(count, torch.sqrt)
+        for w, m, v, g in zip(weights, means, squares, slopes):
+            m.lerp_(g, 1 - cnn.BETA_1)
+            v.lerp_(g * g, 1 - cnn.BETA_2)
+            w.sub_(rate * m / (v.sqrt() + cnn.EPSILON))
+        return value
+    return lambda: [step(weights, means, squares, count, x, targets)], lambda: weights
+
+
 def training(name, weights, inputs):
     if name == "lstm_step" and options.variant == "eager":
         return lstm_module_training(weights, *inputs)
@@ -82,6 +108,8 @@ def training(name, weights, inputs):
 
 
 def build(name, weights, inputs):
+    if name == "cnn_step":
+        return cnn_training(weights, *inputs)
     if name in common.RATES:
         return training(name, weights, inputs)
     x = inputs[0]

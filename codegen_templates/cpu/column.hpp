@@ -12,6 +12,69 @@ struct Tile {
   CT_MEMBER const T& operator[](index t) const { return value[t]; }
 };
 
+// What the points of a tile have of a chunk so far, in the order of its elements.
+template <class C>
+struct ChunkStates {
+  typedef typename C::State Lane;
+  Lane state[tile_points];
+  CT_MEMBER void clear(index t) { state[t] = C::identity(); }
+  CT_MEMBER Lane lane(index t) const { return state[t]; }
+  CT_MEMBER void keep(index t, Lane lane) { state[t] = lane; }
+  template <class T>
+  static CT_MEMBER Lane add(Lane lane, T value, index begin, index offset) {
+    return C::join(lane, C::lift(value, begin + offset));
+  }
+  CT_MEMBER typename C::State whole(index t, index) const { return state[t]; }
+};
+
+// A position within a chunk fits into a lane as wide as the value's, so that both are compared and chosen together.
+template <int bytes>
+struct Offset {
+  typedef signed char Type;
+};
+template <>
+struct Offset<2> {
+  typedef short Type;
+};
+template <>
+struct Offset<4> {
+  typedef int Type;
+};
+template <>
+struct Offset<8> {
+  typedef long long Type;
+};
+template <class T, bool largest>
+struct ExtremeChunkStates {
+  typedef typename Offset<int(sizeof(T))>::Type At;
+  struct Lane {
+    T best;
+    At at;  // -1: none yet
+  };
+  T best[tile_points];
+  At at[tile_points];
+  CT_MEMBER void clear(index t) {
+    best[t] = T(0);
+    at[t] = -1;
+  }
+  CT_MEMBER Lane lane(index t) const { return Lane{best[t], at[t]}; }
+  CT_MEMBER void keep(index t, Lane lane) {
+    best[t] = lane.best;
+    at[t] = lane.at;
+  }
+  // Elements come in order: a later one has to be better. A nan is, unless there is one.
+  static CT_MEMBER Lane add(Lane lane, T value, index, index offset) {
+    const bool no_better = largest ? value <= lane.best : value >= lane.best;
+    const bool better = (lane.at < 0) | (!no_better & (lane.best == lane.best));
+    return Lane{better ? value : lane.best, better ? At(offset) : lane.at};
+  }
+  CT_MEMBER Placed<T> whole(index t, index begin) const { return Placed<T>{best[t], at[t] < 0 ? -1 : begin + at[t]}; }
+};
+template <class T>
+struct ChunkStates<ArgMax<T>> : ExtremeChunkStates<T, true> {};
+template <class T>
+struct ChunkStates<ArgMin<T>> : ExtremeChunkStates<T, false> {};
+
 struct TileTeam {
   index points;  // of this tile
 
@@ -23,22 +86,24 @@ struct TileTeam {
     const index width = points;
     for (index begin = 0; begin < n; begin += chunk_elements) {
       const index end = begin + chunk_elements < n ? begin + chunk_elements : n;
-      State state[tile_points];
-      for (index t = 0; t < width; ++t) state[t] = C::identity();
+      ChunkStates<C> states;
+      for (index t = 0; t < width; ++t) states.clear(t);
       index k = begin;
       // Four elements a pass keep the states in registers for four steps; their order stays.
       for (; k + 4 <= end; k += 4) {
 #pragma clang loop vectorize(assume_safety)
         for (index t = 0; t < width; ++t) {
-          State s = state[t];
-          for (index i = 0; i < 4; ++i) s = C::join(s, C::lift(value(t, k + i), k + i));
-          state[t] = s;
+          auto lane = states.lane(t);
+          for (index i = 0; i < 4; ++i) lane = states.add(lane, value(t, k + i), begin, k + i - begin);
+          states.keep(t, lane);
         }
       }
       for (; k < end; ++k) {
 #pragma clang loop vectorize(assume_safety)
-        for (index t = 0; t < width; ++t) state[t] = C::join(state[t], C::lift(value(t, k), k));
+        for (index t = 0; t < width; ++t) states.keep(t, states.add(states.lane(t), value(t, k), begin, k - begin));
       }
+      State state[tile_points];
+      for (index t = 0; t < width; ++t) state[t] = states.whole(t, begin);
       int level = 0;
       for (; (count >> level) & 1; ++level) {
         for (index t = 0; t < width; ++t) state[t] = C::join(levels[level][t], state[t]);

@@ -5,6 +5,7 @@
 #include <croton/array.hpp>
 #include <croton/complex.hpp>
 #include <croton/config.hpp>
+#include <croton/convolution.hpp>
 #include <croton/device.hpp>
 #include <croton/elementwise.hpp>
 #include <croton/error.hpp>
@@ -13,6 +14,7 @@
 #include <croton/ifelse.hpp>
 #include <croton/indexing.hpp>
 #include <croton/io.hpp>
+#include <croton/layers.hpp>
 #include <croton/losses.hpp>
 #include <croton/nnet.hpp>
 #include <croton/op.hpp>

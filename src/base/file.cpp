@@ -19,6 +19,7 @@
 #include <fmt/format.h>
 
 #include "base/hash.hpp"
+#include "base/output.hpp"
 
 namespace croton::base {
 namespace fs = std::filesystem;
@@ -223,7 +224,8 @@ std::string temporary_name() {
   return fmt::format("{}{:016x}", temporary_prefix, hash_combine(process, counter.fetch_add(1)));
 }
 
-void write_all(int descriptor, std::span<const std::byte> content, const fs::path& path) {
+// `content` shrinks to what is not written yet.
+void write_all(int descriptor, std::span<const std::byte>& content, const fs::path& path) {
   while (!content.empty()) {
     const ssize_t count = guarded(FileCall::write, [&](std::size_t most) {
       return ::write(descriptor, content.data(), std::min(most, content.size()));
@@ -396,6 +398,42 @@ bool Folder::still_there() const {
   if (guarded(FileCall::status, [&](std::size_t) { return ::stat(path_.c_str(), &named); }) != 0) return false;
   const struct stat opened = status_of(descriptor_.get(), path_);
   return named.st_dev == opened.st_dev && named.st_ino == opened.st_ino;
+}
+
+void write_file(const fs::path& path, std::span<const std::byte> content) {
+  std::error_code ignored;
+  if (fs::is_directory(path, ignored)) throw FileError(fmt::format("cannot write {}: it is a folder", path.string()));
+  const fs::path folder = path.has_parent_path() ? path.parent_path() : ".";
+  Folder::open(folder).publish(path.filename().string(), content, 0644);
+}
+
+void make_folders(const fs::path& path) {
+  fs::path made;
+  for (const fs::path& part : path) {
+    made /= part;
+    const int result = guarded(FileCall::make_folder, [&](std::size_t) { return ::mkdir(made.c_str(), 0777); });
+    if (result != 0 && errno != EEXIST) fail("create the folder", made);
+  }
+}
+
+AppendFile::AppendFile(Descriptor file, fs::path path) : file_(std::move(file)), path_(std::move(path)) {}
+
+std::optional<AppendFile> AppendFile::create(const fs::path& path) {
+  Descriptor file = open_at(AT_FDCWD, path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND, 0644);
+  if (file) return AppendFile(std::move(file), path);
+  if (errno == EEXIST) return std::nullopt;
+  fail("create", path);
+}
+
+void AppendFile::append(std::vector<std::byte>& content) {
+  std::span<const std::byte> rest = content;
+  try {
+    write_all(file_.get(), rest, path_);
+  } catch (const FileError&) {
+    content.erase(content.begin(), content.end() - static_cast<std::ptrdiff_t>(rest.size()));
+    throw;
+  }
+  content.clear();
 }
 
 }  // namespace croton::base

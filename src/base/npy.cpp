@@ -1,8 +1,8 @@
-// NumPy's .npy files (NEP 1). The header is a Python literal; a small grammar of our own reads it, nothing is ever
-// executed. Every number in it is checked against the length of the file before memory is asked for.
-#include <croton/array.hpp>
+// The header is a Python literal; a small grammar of our own reads it, nothing is ever executed. Every number in it is
+// checked against the length of the file before memory is asked for.
+#include "base/npy.hpp"
 
-#include "base/file.hpp"
+#include "base/output.hpp"
 #include "base/shape.hpp"
 
 #include <fmt/format.h>
@@ -14,32 +14,19 @@
 #include <limits>
 #include <optional>
 
-namespace croton {
+namespace croton::base {
 namespace {
 
 static_assert(std::endian::native == std::endian::little, "elements are written as they lie in memory");
 
 constexpr std::string_view magic = "\x93NUMPY";
 constexpr std::size_t most_axes = 64;
-constexpr std::size_t most_header_bytes = 64 * 1024;
+constexpr std::size_t most_header_bytes = most_npy_header_bytes - 12;
 
-/// What the header of a file says.
-struct Header {
-  DType dtype = DType::float32;
-  bool big_endian = false;
-  bool fortran_order = false;
-  Sizes shape;
-};
-
-/// A fault of a file; load_npy adds the name of the file.
-struct Fault {
-  std::string text;
-};
-
-[[noreturn]] void fault(std::string text) { throw Fault{std::move(text)}; }
+[[noreturn]] void fault(const std::string& text) { throw FileError(text); }
 
 /// '<f4' and its like.
-void read_descr(std::string_view descr, Header& header) {
+void read_descr(std::string_view descr, NpyHeader& header) {
   const auto refuse = [descr] {
     fault(fmt::format("elements of type '{}' are not read; bool, integers, float16 to float64 and complex are", descr));
   };
@@ -61,7 +48,7 @@ class HeaderReader {
  public:
   explicit HeaderReader(std::string_view text) : text_(text) {}
 
-  Header read() {
+  NpyHeader read() {
     expect('{');
     while (!accept('}')) {
       entry();
@@ -167,7 +154,7 @@ class HeaderReader {
 
   std::string_view text_;
   std::size_t at_ = 0;
-  Header header_;
+  NpyHeader header_;
   bool has_descr_ = false;
   bool has_order_ = false;
   bool has_shape_ = false;
@@ -180,28 +167,6 @@ std::size_t read_number(std::string_view bytes, std::size_t count) {
   return value;
 }
 
-/// Takes the header off the front of the bytes.
-Header take_header(std::string_view& bytes) {
-  if (!bytes.starts_with(magic)) fault("it does not start as a .npy file does (\\x93NUMPY)");
-  bytes.remove_prefix(magic.size());
-  if (bytes.size() < 2) fault("it ends within the header");
-  const int major = static_cast<unsigned char>(bytes[0]);
-  const int minor = static_cast<unsigned char>(bytes[1]);
-  if (major < 1 || major > 3 || minor != 0)
-    fault(fmt::format("format {}.{} is not known; 1.0, 2.0 and 3.0 are", major, minor));
-  bytes.remove_prefix(2);
-  const std::size_t length_bytes = major == 1 ? 2 : 4;
-  if (bytes.size() < length_bytes) fault("it ends within the header");
-  const std::size_t length = read_number(bytes, length_bytes);
-  bytes.remove_prefix(length_bytes);
-  if (length > most_header_bytes)
-    fault(fmt::format("its header of {} bytes is longer than {}", length, most_header_bytes));
-  if (bytes.size() < length) fault("it ends within the header");
-  const Header header = HeaderReader(bytes.substr(0, length)).read();
-  bytes.remove_prefix(length);
-  return header;
-}
-
 /// Numbers whose bytes are in the other order: complex ones are two.
 void swap_bytes(std::span<std::byte> bytes, DType dtype) {
   const std::size_t width = is_complex(dtype) ? size_of(dtype) / 2 : size_of(dtype);
@@ -210,29 +175,12 @@ void swap_bytes(std::span<std::byte> bytes, DType dtype) {
                  bytes.begin() + static_cast<std::ptrdiff_t>(i + width));
 }
 
-std::size_t checked_byte_count(const Header& header) {
+std::size_t checked_byte_count(const NpyHeader& header) {
   try {
-    return base::byte_count(header.shape, header.dtype);
+    return byte_count(header.shape, header.dtype);
   } catch (const ShapeError& error) {
     fault(error.what());
   }
-}
-
-Array parse_npy(std::string_view bytes) {
-  Header header = take_header(bytes);
-  const std::size_t expected = checked_byte_count(header);
-  if (bytes.size() != expected) {
-    fault(fmt::format("shape {} of {} takes {} bytes, but {} follow the header", base::shape_text(header.shape),
-                      name_of(header.dtype), expected, bytes.size()));
-  }
-  if (header.fortran_order) std::reverse(header.shape.begin(), header.shape.end());
-  Array array = Array::empty(header.dtype, header.shape);
-  const std::span<std::byte> elements(static_cast<std::byte*>(array.raw()), expected);
-  if (expected > 0) std::memcpy(elements.data(), bytes.data(), expected);
-  if (header.big_endian) swap_bytes(elements, header.dtype);
-  if (is_bool(header.dtype))
-    std::for_each(elements.begin(), elements.end(), [](std::byte& b) { b = b == std::byte{0} ? b : std::byte{1}; });
-  return header.fortran_order ? array.transpose().copy() : array;
 }
 
 char kind_of(DType dtype) {
@@ -242,11 +190,11 @@ char kind_of(DType dtype) {
   return is_float(dtype) ? 'f' : 'c';
 }
 
+/// The Python literal, padded as the format asks: elements start at a multiple of 64, the header ends with a newline.
 std::string header_text(const Array& array) {
   const std::size_t size = size_of(array.dtype());
   std::string text = fmt::format("{{'descr': '{}{}{}', 'fortran_order': False, 'shape': {}, }}", size == 1 ? '|' : '<',
-                                 kind_of(array.dtype()), size, base::shape_text(array.shape()));
-  // As the format asks: elements start at a multiple of 64, the header ends with a newline.
+                                 kind_of(array.dtype()), size, shape_text(array.shape()));
   const std::size_t before = magic.size() + 2 + 2;
   const std::size_t padded = (before + text.size() + 1 + 63) / 64 * 64;
   text.append(padded - before - text.size() - 1, ' ');
@@ -255,39 +203,82 @@ std::string header_text(const Array& array) {
 
 }  // namespace
 
-Array load_npy(const std::filesystem::path& file) {
-  const auto content = base::read_file(file, std::numeric_limits<std::size_t>::max());
-  if (!content) throw FileError(fmt::format("cannot open {}: there is no such file", file.string()));
-  try {
-    return parse_npy({reinterpret_cast<const char*>(content->data()), content->size()});
-  } catch (const Fault& fault) {
-    throw FileError(fmt::format("{} is not a .npy file that can be read: {}", file.string(), fault.text));
+NpyHeader take_npy_header(std::string_view& start, std::uint64_t size) {
+  const std::size_t given = start.size();
+  if (!start.starts_with(magic)) fault("it does not start as a .npy file does (\\x93NUMPY)");
+  start.remove_prefix(magic.size());
+  if (start.size() < 2) fault("it ends within the header");
+  const int major = static_cast<unsigned char>(start[0]);
+  const int minor = static_cast<unsigned char>(start[1]);
+  if (major < 1 || major > 3 || minor != 0)
+    fault(fmt::format("format {}.{} is not known; 1.0, 2.0 and 3.0 are", major, minor));
+  start.remove_prefix(2);
+  const std::size_t length_bytes = major == 1 ? 2 : 4;
+  if (start.size() < length_bytes) fault("it ends within the header");
+  const std::size_t length = read_number(start, length_bytes);
+  start.remove_prefix(length_bytes);
+  if (length > most_header_bytes)
+    fault(fmt::format("its header of {} bytes is longer than {}", length, most_header_bytes));
+  if (start.size() < length) fault("it ends within the header");
+  NpyHeader header = HeaderReader(start.substr(0, length)).read();
+  start.remove_prefix(length);
+  header.bytes = checked_byte_count(header);
+  const std::uint64_t follow = size - (given - start.size());
+  if (follow != header.bytes) {
+    fault(fmt::format("shape {} of {} takes {} bytes, but {} follow the header", shape_text(header.shape),
+                      name_of(header.dtype), header.bytes, follow));
   }
+  return header;
 }
 
-void save_npy(const std::filesystem::path& file, const Array& array) {
+Array npy_array(const NpyHeader& header, const std::function<void(std::span<std::byte>)>& fill) {
+  Sizes shape = header.shape;
+  if (header.fortran_order) std::reverse(shape.begin(), shape.end());
+  Array array = Array::empty(header.dtype, std::move(shape));
+  const std::span<std::byte> elements(static_cast<std::byte*>(array.raw()), header.bytes);
+  fill(elements);
+  if (header.big_endian) swap_bytes(elements, header.dtype);
+  if (is_bool(header.dtype))
+    std::for_each(elements.begin(), elements.end(), [](std::byte& b) { b = b == std::byte{0} ? b : std::byte{1}; });
+  return header.fortran_order ? array.transpose().copy() : array;
+}
+
+std::string npy_header(const Array& array) {
   if (array.dtype() == DType::bfloat16)
     throw TypeError("a .npy file cannot hold bfloat16: NumPy lacks it; astype to float32 loses nothing");
   if (array.shape().size() > most_axes)
     throw ShapeError(fmt::format("a .npy file holds at most {} axes, not {}", most_axes, array.rank()));
-  if (std::filesystem::is_directory(file))
-    throw FileError(fmt::format("cannot write {}: it is a folder", file.string()));
-  const std::string header = header_text(array);
+  const std::string text = header_text(array);
+  const char version_and_length[] = {1, 0, static_cast<char>(text.size() & 0xFF), static_cast<char>(text.size() >> 8)};
+  return std::string(magic).append(version_and_length, sizeof(version_and_length)) + text;
+}
+
+}  // namespace croton::base
+
+namespace croton {
+
+Array load_npy(const std::filesystem::path& file) {
+  const auto content = base::read_file(file, std::numeric_limits<std::size_t>::max());
+  if (!content) throw FileError(fmt::format("cannot open {}: there is no such file", file.string()));
+  try {
+    std::string_view rest(reinterpret_cast<const char*>(content->data()), content->size());
+    const base::NpyHeader header = base::take_npy_header(rest, content->size());
+    return base::npy_array(
+        header, [rest](std::span<std::byte> elements) { std::memcpy(elements.data(), rest.data(), elements.size()); });
+  } catch (const FileError& error) {
+    throw FileError(fmt::format("{} is not a .npy file that can be read: {}", file.string(), error.what()));
+  }
+}
+
+void save_npy(const std::filesystem::path& file, const Array& array) {
+  const std::string header = base::npy_header(array);
   const Array elements = array.contiguous();
+  const auto* bytes = static_cast<const std::byte*>(elements.raw());
   std::vector<std::byte> content;
-  content.reserve(magic.size() + 4 + header.size() + elements.bytes());
-  const auto append = [&content](const void* data, std::size_t size) {
-    const auto* bytes = static_cast<const std::byte*>(data);
-    content.insert(content.end(), bytes, bytes + size);
-  };
-  const unsigned char version_and_length[] = {1, 0, static_cast<unsigned char>(header.size() & 0xFF),
-                                              static_cast<unsigned char>(header.size() >> 8)};
-  append(magic.data(), magic.size());
-  append(version_and_length, sizeof(version_and_length));
-  append(header.data(), header.size());
-  append(elements.raw(), elements.bytes());
-  const std::filesystem::path folder = file.has_parent_path() ? file.parent_path() : ".";
-  base::Folder::open(folder).publish(file.filename().string(), content, 0644);
+  content.reserve(header.size() + elements.bytes());
+  for (const char c : header) content.push_back(static_cast<std::byte>(c));
+  content.insert(content.end(), bytes, bytes + elements.bytes());
+  base::write_file(file, content);
 }
 
 }  // namespace croton

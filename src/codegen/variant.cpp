@@ -156,14 +156,20 @@ Launch default_launch(const Analysis& analysis, std::span<const std::int64_t> ex
   const std::vector<std::int64_t> values = analysis.host_values(extents);
   std::vector<Layout> layouts;
   for (std::size_t operand = 0; operand < kernel.operands.size(); ++operand) {
-    // The size of each dimension is that of the axis that walks it; a dimension that none walks counts as one element.
+    // A dimension is as large as what is read of it reaches; of one that no axis walks that counts as one element.
     std::vector<std::int64_t> shape(static_cast<std::size_t>(kernel.operands[operand].rank), 1);
     for (const Access& access : analysis.accesses) {
       if (access.operand != static_cast<int>(operand) || !access.affine) continue;
-      for (std::size_t axis = 0; axis < kernel.axes.size(); ++axis) {
-        for (std::size_t d = 0; d < shape.size(); ++d) {
-          if (access.coefficient[axis][d] != expr::no_node) shape[d] = values[kernel.axes[axis].extent];
+      for (std::size_t d = 0; d < shape.size(); ++d) {
+        std::int64_t last = values[access.offset[d]];
+        bool walked = false;
+        for (std::size_t axis = 0; axis < kernel.axes.size(); ++axis) {
+          const NodeId step = access.coefficient[axis][d];
+          if (step == expr::no_node) continue;
+          walked = true;
+          last += std::max<std::int64_t>(values[step], 0) * (values[kernel.axes[axis].extent] - 1);
         }
+        if (walked) shape[d] = std::max(shape[d], last + 1);
       }
     }
     layouts.push_back(Layout::contiguous(shape));

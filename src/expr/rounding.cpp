@@ -133,13 +133,16 @@ class Bounds {
     }
     // What a loop's steps make of each other's errors is not followed.
     if (op.kind == Kind::Loop) return Array::full(DType::float64, shape, unbounded);
-    const bool moves = op.kind == Kind::View || op.kind == Kind::Join || op.kind == Kind::Gather ||
-                       op.kind == Kind::Check || op.kind == Kind::Transfer || op.kind == Kind::Generate;
+    const bool moves = op.kind == Kind::View || op.kind == Kind::Join || op.kind == Kind::Window ||
+                       op.kind == Kind::Gather || op.kind == Kind::Check || op.kind == Kind::Transfer ||
+                       op.kind == Kind::Generate;
+    Attrs attrs = at.arena.attrs(at.node);
+    if (op.kind == Kind::Window) attrs.set("outside", "zero");  // which has no error, whatever is read there
     const auto evaluate = [&](const auto& change) {
       std::vector<Array> inputs;
       for (std::size_t k = 0; k < at.inputs.size(); ++k)
         inputs.push_back(is_discrete(at.inputs[k].dtype()) ? at.inputs[k] : changed(at.inputs[k], errors[k], change));
-      return op.evaluate({at.arena.attrs(at.node), std::move(inputs), dtype, shape}).contiguous();
+      return op.evaluate({attrs, std::move(inputs), dtype, shape}).contiguous();
     };
     const bool exact_inputs = largest == 0 && all_bounded;
     if (exact_inputs && (moves || is_discrete(dtype))) return Array::zeros(DType::float64, shape);

@@ -118,6 +118,7 @@ bool moves_elements(Kind kind) {
   switch (kind) {
     case Kind::View:
     case Kind::Join:
+    case Kind::Window:
     case Kind::Gather:
     case Kind::Compact:
     case Kind::Check:

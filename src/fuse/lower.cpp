@@ -178,10 +178,11 @@ class Lowering {
         return body().make(op, inputs, expr::Attrs(arena_.attrs(node)));
       }
       case Kind::Reduce:
-        return reduces(arena_, node) ? result(node) : only_element(node, at);
+        return reduces(arena_, node) ? result(node) : all_elements(node, at);
       case Kind::View:
       case Kind::Generate:
       case Kind::Join:
+      case Kind::Window:
       case Kind::Gather:
       case Kind::Check: {
         Elements context(*this, node, at);
@@ -208,17 +209,61 @@ class Lowering {
     return body().make_typed(expr::op("load_if"), inputs, attrs, scalar);
   }
 
-  /// A reduction over axes of size 1 gives their one element, whose position is 0.
-  NodeId only_element(NodeId node, const std::vector<NodeId>& at) {
-    if (arena_.op(node).reduce->yields_index) return body().integer(0);
+  /// A reduction over stated sizes, written out: of one element that element, whose position is 0.
+  NodeId all_elements(NodeId node, const std::vector<NodeId>& at) {
     const NodeId input = arena_.input(node, 0);
     const expr::Ints& axes = arena_.attrs(node).ints("axes");
-    std::vector<NodeId> inner;
-    std::size_t next = 0;
-    for (std::int64_t axis = 0; axis < static_cast<std::int64_t>(arena_.type(input).rank()); ++axis) {
-      inner.push_back(std::ranges::binary_search(axes, axis) ? body().integer(0) : at.at(next++));
+    const expr::ReduceInfo& info = *arena_.op(node).reduce;
+    const std::int64_t count = std::max<std::int64_t>(written_out(arena_, node), 1);
+    if (count == 1 && info.yields_index) return body().integer(0);
+    NodeId total = expr::no_node, position = body().integer(0);
+    for (std::int64_t k = 0; k < count; ++k) {
+      const NodeId value = element(input, with_position(input, axes, at, k));
+      if (k == 0) {
+        total = value;
+      } else if (info.yields_index) {
+        // The first that is best; a nan is better than all.
+        const std::string_view better = info.combiner == "ArgMax" ? "gt" : "lt";
+        NodeId chosen = body().make(better, {value, total});
+        if (is_float(body().type(value).dtype)) {
+          const NodeId number = body().make("invert", {body().make("isnan", {total})});
+          chosen = body().make("and", {number, body().make("or", {chosen, body().make("isnan", {value})})});
+        }
+        position = body().make("where", {chosen, body().integer(k), position});
+        total = body().make("where", {chosen, value, total});
+      } else {
+        total = joined(info, total, value);
+      }
     }
-    return element(input, inner);
+    return info.yields_index ? position : total;
+  }
+
+  /// The index of element k, in C order, of those that the reduction puts together at `at`.
+  std::vector<NodeId> with_position(NodeId input, const expr::Ints& axes, const std::vector<NodeId>& at,
+                                    std::int64_t k) {
+    const auto& shape = arena_.type(input).shape;
+    std::vector<NodeId> index(shape.size(), expr::no_node);
+    for (std::size_t i = axes.size(); i-- > 0;) {
+      const auto axis = static_cast<std::size_t>(axes[i]);
+      const std::int64_t size = *arena_.known(shape[axis]);
+      index[axis] = body().integer(k % size);
+      k /= size;
+    }
+    std::size_t next = 0;
+    for (NodeId& i : index) {
+      if (i == expr::no_node) i = at.at(next++);
+    }
+    return index;
+  }
+
+  NodeId joined(const expr::ReduceInfo& info, NodeId a, NodeId b) {
+    static constexpr std::pair<std::string_view, std::string_view> maps[] = {
+        {"Sum", "add"}, {"Product", "mul"}, {"Max", "maximum"}, {"Min", "minimum"}, {"All", "and"}, {"Any", "or"}};
+    const auto* map = std::ranges::find(maps, info.combiner, &std::pair<std::string_view, std::string_view>::first);
+    if (map == std::end(maps)) throw InternalError(fmt::format("{} is not known as a map", info.combiner));
+    if (info.combiner == "Sum" && body().op(b).name == "mul" && is_float(body().type(b).dtype))
+      return body().make("fma", {body().input(b, 0), body().input(b, 1), a});
+    return body().make(map->second, {a, b});
   }
 
   /// A reduction of this region: the stage that computes it, made when first asked for.

@@ -97,6 +97,27 @@ KernelCall product_kernel(const expr::Graph& graph, const std::vector<bool>& sto
   }
   at.insert(at.end(), {i, j});
   const NodeId inner = add_axis(arena.type(product.left).shape[rank - 1], true);
+  // The index, below a reshape, of an element above it. Axes that both have are taken from the front and the back; what
+  // is between is counted out.
+  const auto unravelled = [&](NodeId reshape, const std::vector<NodeId>& index) {
+    const std::vector<NodeId>&from = arena.type(arena.input(reshape, 0)).shape, &to = arena.type(reshape).shape;
+    std::size_t front = 0, back = 0;
+    const std::size_t most = std::min(from.size(), to.size());
+    while (front < most && arena.same_dim(from[front], to[front])) ++front;
+    while (back < most - front && arena.same_dim(from.end()[-1 - back], to.end()[-1 - back])) ++back;
+    NodeId flat = body.integer(0);
+    for (std::size_t axis = front; axis + back < to.size(); ++axis)
+      flat = body.size_arithmetic("add", body.size_arithmetic("mul", flat, extent(to[axis])), index[axis]);
+    std::vector<NodeId> below(from.size());
+    for (std::size_t axis = 0; axis < front; ++axis) below[axis] = index[axis];
+    for (std::size_t axis = 1; axis <= back; ++axis) below.end()[-axis] = index.end()[-axis];
+    for (std::size_t axis = from.size() - back; axis-- > front;) {
+      const NodeId size = extent(from[axis]);
+      below[axis] = axis == front ? flat : body.size_arithmetic("mod", flat, size);
+      flat = body.size_arithmetic("floor_divide", flat, size);
+    }
+    return below;
+  };
   const auto load = [&](NodeId matrix, NodeId row, NodeId column) {
     std::vector<NodeId> index = at;
     for (std::size_t axis = 0; axis + 2 < rank; ++axis) {
@@ -107,9 +128,7 @@ KernelCall product_kernel(const expr::Graph& graph, const std::vector<bool>& sto
     for (; arena.op(matrix).kind == Kind::View && !stored[matrix]; matrix = arena.input(matrix, 0)) {
       std::vector<NodeId> within(arena.type(arena.input(matrix, 0)).rank());
       if (arena.op(matrix).name == "reshape") {
-        const NodeId rows = extent(arena.type(arena.input(matrix, 0)).shape[1]);
-        index = {body.size_arithmetic("floor_divide", index[0], rows), body.size_arithmetic("mod", index[0], rows),
-                 index[1]};
+        index = unravelled(matrix, index);
         continue;
       }
       const expr::Ints& pattern = arena.attrs(matrix).ints("pattern");
@@ -148,9 +167,6 @@ KernelCall product_kernel(const expr::Graph& graph, const std::vector<bool>& sto
   return call;
 }
 
-}  // namespace
-
-namespace {
 /// Whether the node is the rows of several matrices one after another, as they lie: (t, r, c) as (t r, c).
 bool is_rows_together(const Arena& arena, NodeId node) {
   if (arena.op(node).name != "reshape") return false;
@@ -158,10 +174,21 @@ bool is_rows_together(const Arena& arena, NodeId node) {
   const std::vector<NodeId>&from = arena.type(x).shape, &to = arena.type(node).shape;
   return from.size() == 3 && to.size() == 2 && arena.same_dim(from[2], to[1]) && !matrix_view(arena, x);
 }
+
 }  // namespace
 
+bool is_other_sizes(const Arena& arena, NodeId node) {
+  if (arena.op(node).name != "reshape") return false;
+  const NodeId x = arena.input(node, 0);
+  const auto has_elements_in_order = [&] {
+    const Kind kind = arena.op(x).kind;
+    return kind != Kind::Leaf && kind != Kind::Generate && arena.op(x).name != "reshape" && !matrix_view(arena, x);
+  };
+  return arena.type(node).rank() >= 2 && has_elements_in_order();
+}
+
 std::optional<bool> matrix_view(const Arena& arena, NodeId node) {
-  if (is_rows_together(arena, node)) return false;
+  if (is_rows_together(arena, node) || is_other_sizes(arena, node)) return false;
   if (arena.op(node).name != "dimshuffle") return std::nullopt;
   const expr::Ints& pattern = arena.attrs(node).ints("pattern");
   const std::size_t rank = arena.type(arena.input(node, 0)).rank();

@@ -74,8 +74,8 @@ class Finder {
   bool is_virtual(NodeId id) const {
     if (must_store_[id]) return false;
     const Kind kind = arena_.op(id).kind;
-    return kind == Kind::View || kind == Kind::Generate || kind == Kind::Join || kind == Kind::Gather || cheap_[id] ||
-           host_.known[id];
+    return kind == Kind::View || kind == Kind::Generate || kind == Kind::Join || kind == Kind::Gather ||
+           kind == Kind::Window || cheap_[id] || host_.known[id];
   }
 
   void must_store() {
@@ -124,7 +124,8 @@ class Finder {
         loads[id] = arena_.scalar_value(id) || arena_.type(id).rank() == 0 ? 0 : 1;
         continue;
       }
-      bool from_stored = kind == Kind::Map || kind == Kind::Check || kind == Kind::View || kind == Kind::Generate;
+      bool from_stored = kind == Kind::Map || kind == Kind::Check || kind == Kind::View || kind == Kind::Generate ||
+                         kind == Kind::Window;
       for (const NodeId input : arena_.inputs(id)) {
         const Kind read = arena_.op(input).kind;
         const bool again = read != Kind::Reduce && read != Kind::Join && read != Kind::Gather;
@@ -137,6 +138,25 @@ class Finder {
       if (!from_stored) cost[id] = cheap_cost + 1;
       cheap_[id] = options_.join && (kind == Kind::Map || kind == Kind::Check) && from_stored &&
                    cost[id] <= cheap_cost && loads[id] <= max_cheap_loads;
+    }
+    find_slid();
+  }
+
+  /// Each element of a map that only windows slide over is read by one element of one window: it is computed there.
+  void find_slid() {
+    std::vector<int> users(arena_.size(), 0);
+    std::vector<NodeId> user(arena_.size(), expr::no_node);
+    for (NodeId id = 0; id < arena_.size(); ++id) {
+      if (!result_.computed[id]) continue;
+      for (const NodeId input : arena_.inputs(id)) {
+        ++users[input];
+        user[input] = id;
+      }
+    }
+    for (NodeId id = 0; id < arena_.size(); ++id) {
+      if (arena_.op(id).kind != Kind::Map || users[id] != 1 || !options_.join) continue;
+      const NodeId window = user[id];
+      cheap_[id] = cheap_[id] || (arena_.op(window).kind == Kind::Window && users[window] == 1);
     }
   }
 
@@ -302,7 +322,8 @@ class Finder {
     Candidate c{id, {}, {}, reduces(arena_, id)};
     std::vector<Source> sources;
     ++collection_;
-    const Space space = space_of(arena_.type(op.kind == Kind::Reduce ? arena_.input(id, 0) : id).shape);
+    const std::int64_t copies = written_out(arena_, id);
+    const Space space = space_of(arena_.type(op.kind == Kind::Reduce && copies == 0 ? arena_.input(id, 0) : id).shape);
     c.space = space.sizes;
     if (c.reduces) {
       for (const std::int64_t axis : arena_.attrs(id).ints("axes")) {
@@ -310,7 +331,10 @@ class Finder {
           c.inner.push_back(space.axes[static_cast<std::size_t>(axis)]);
       }
     }
-    if (op.kind == Kind::Reduce) {
+    if (copies != 0) {
+      const NodeId input = arena_.input(id, 0);
+      collect(input, std::vector<int>(arena_.type(input).rank(), repeated), false, sources);
+    } else if (op.kind == Kind::Reduce) {
       for (const NodeId input : value_inputs(arena_, id)) collect(input, space.axes, true, sources);
     } else {
       collect_inputs(id, space.axes, true, sources);
@@ -429,7 +453,7 @@ class Finder {
     Region& region = result_.regions[static_cast<std::size_t>(r)];
     if (c.reduces) region.inner = c.inner;
     region.members.push_back(c.node);
-    region.body_nodes += 1 + arena_.inputs(c.node).size();
+    region.body_nodes += 1 + arena_.inputs(c.node).size() + static_cast<std::size_t>(3 * written_out(arena_, c.node));
     result_.region_of[c.node] = r;
     result_.level_of[c.node] = region.level;
     bool after = c.reduces;
@@ -474,17 +498,48 @@ bool is_call(const expr::Op& op) {
          op.kind == Kind::Branch || op.routine != nullptr;
 }
 
-bool reduces(const Arena& arena, NodeId node) {
-  if (arena.op(node).kind != Kind::Reduce) return false;
-  const auto& shape = arena.type(arena.input(node, 0)).shape;
-  return std::ranges::any_of(arena.attrs(node).ints("axes"), [&](std::int64_t axis) {
-    return arena.known(shape[static_cast<std::size_t>(axis)]) != 1;
+namespace {
+
+/// Whether all axes have the stated size 1.
+bool is_of_one(const Arena& arena, NodeId reduction) {
+  const auto& shape = arena.type(arena.input(reduction, 0)).shape;
+  return std::ranges::all_of(arena.attrs(reduction).ints("axes"), [&](std::int64_t axis) {
+    return arena.known(shape[static_cast<std::size_t>(axis)]) == 1;
   });
+}
+
+/// Whether it is the elements of windows, or one map of such.
+bool is_of_windows(const Arena& arena, NodeId node) {
+  const auto slides = [&](NodeId x) {
+    while (arena.op(x).name == "dimshuffle") x = arena.input(x, 0);
+    return arena.op(x).kind == Kind::Window;
+  };
+  return slides(node) || (arena.op(node).kind == Kind::Map && std::ranges::any_of(arena.inputs(node), slides));
+}
+
+}  // namespace
+
+std::int64_t written_out(const Arena& arena, NodeId node) {
+  // A kernel has as many copies of what it reduces.
+  constexpr std::int64_t most = 32;
+  if (arena.op(node).kind != Kind::Reduce || is_of_one(arena, node)) return 0;
+  const NodeId input = arena.input(node, 0);
+  std::int64_t count = 1;
+  for (const std::int64_t axis : arena.attrs(node).ints("axes")) {
+    const auto size = arena.known(arena.type(input).shape[static_cast<std::size_t>(axis)]);
+    if (!size || *size < 1 || *size > most / count) return 0;
+    count *= *size;
+  }
+  return is_of_windows(arena, input) ? count : 0;
+}
+
+bool reduces(const Arena& arena, NodeId node) {
+  return arena.op(node).kind == Kind::Reduce && !is_of_one(arena, node) && written_out(arena, node) == 0;
 }
 
 std::span<const NodeId> value_inputs(const Arena& arena, NodeId node) {
   const expr::Op& op = arena.op(node);
-  const bool constant = op.reduce != nullptr && op.reduce->yields_index && !reduces(arena, node);
+  const bool constant = op.reduce != nullptr && op.reduce->yields_index && is_of_one(arena, node);
   return constant ? std::span<const NodeId>{} : arena.inputs(node);
 }
 

@@ -35,8 +35,12 @@ struct Regions {
 /// Whether the op runs as a call of its own: a product, a transfer, a routine.
 bool is_call(const expr::Op& op);
 
-/// Whether the node is a reduction over more than stated sizes of 1: over those alone it is only another view.
+/// Whether the node is a reduction that takes a loop. Over stated sizes of 1 it is only another view, and over the few
+/// elements of a window it is written out, as a map of them all.
 bool reduces(const expr::Arena& arena, NodeId node);
+
+/// How many elements a reduction over a few elements of windows puts together, their number being stated; else 0.
+std::int64_t written_out(const expr::Arena& arena, NodeId node);
 
 /// The inputs that elements of the node are made of: none for the position of an extreme among one, which is 0.
 std::span<const NodeId> value_inputs(const expr::Arena& arena, NodeId node);

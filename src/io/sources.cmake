@@ -1,1 +1,1 @@
-set(SOURCES digits.cpp)
+set(SOURCES digits.cpp event_file.cpp npz.cpp plot.cpp safetensors.cpp)

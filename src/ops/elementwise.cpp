@@ -157,6 +157,13 @@ const std::vector<Row>& rows() {
                  croton::where(c.input(0), none, c.gradient)};
        },
        "the second operand where the first is not 0, else the third", 1, false, {{0, 1}, {-4, 4}, {-4, 4}}},
+      {"fma", 3, floats_only, "ct::fma({0}, {1}, {2})",
+       [](std::span<const Scalar> x, DType result) {
+         const double a = x[0].as_double(), b = x[1].as_double(), c = x[2].as_double();
+         const bool narrow = result == DType::float32;
+         return Scalar::of_double(narrow ? std::fma(static_cast<float>(a), static_cast<float>(b), static_cast<float>(c)) : std::fma(a, b, c), result);
+       },
+       G({g * Y, g * x, g}), "a b + c, rounded once: made where kernels add up products", 1},
       // -- exponentials and logarithms
       {"exp", 1, real, "ct::exp({0})", in_double<X(std::exp(x))>, G({g * c.output}), "e to the power x", 12},
       {"exp2", 1, real, "ct::exp2({0})", in_double<X(std::exp2(x))>, G({g * c.output * number(ln2, g)}), "2 to the power x", 12},

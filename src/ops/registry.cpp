@@ -38,6 +38,7 @@ const Registry& Registry::instance() {
     register_view(all);
     register_subtensor(all);
     register_join(all);
+    register_window(all);
     register_gather(all);
     register_generate(all);
     register_contract(all);

@@ -39,6 +39,7 @@ void register_reduce(Registry& registry);
 void register_view(Registry& registry);
 void register_subtensor(Registry& registry);
 void register_join(Registry& registry);
+void register_window(Registry& registry);
 void register_gather(Registry& registry);
 void register_generate(Registry& registry);
 void register_contract(Registry& registry);

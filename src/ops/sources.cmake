@@ -4,4 +4,5 @@ set(SOURCES activations.cpp contract.cpp elementwise.cpp custom_gradient.cpp fro
   special_reference.cpp complex.cpp batch_positions.cpp batch_rules.cpp einsum.cpp gradient_marks.cpp products.cpp stable_forms.cpp
   random.cpp random_reference.cpp random_streams.cpp draw_request.cpp draw_states.cpp host_draw.cpp mrg_draws.cpp mrg_streams.cpp
   numpy_draws.cpp numpy_streams.cpp
+  convolution.cpp images.cpp layers.cpp pooling.cpp window.cpp
   body_sizes.cpp branch.cpp loop.cpp loop_gradient.cpp scan.cpp)

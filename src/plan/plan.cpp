@@ -72,6 +72,7 @@ class Planner {
       const std::optional<bool> swapped = fuse::matrix_view(arena_, node);
       if (!swapped) throw InternalError(fmt::format("a product reads {}, which is not stored", arena_.op(node).name));
       ref.transposed ^= *swapped;
+      ref.other_sizes |= fuse::is_other_sizes(arena_, node);
       node = arena_.input(node, 0);
     }
     ref.buffer = buffer_of(node);

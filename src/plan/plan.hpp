@@ -33,6 +33,7 @@ struct Buffer {
 struct MatrixRef {
   int buffer = -1;
   bool transposed = false;
+  bool other_sizes = false;  // than the buffer has, whose elements lie side by side
 };
 
 struct Step {

@@ -148,6 +148,7 @@ class PlacedLoopRewriter : LoopSet {
         case Kind::Generate:
         case Kind::View:
         case Kind::Join:
+        case Kind::Window:
         case Kind::Gather:
           break;
         case Kind::Contract:

@@ -38,6 +38,8 @@ class Rewriter {
   expr::NodeId constant(double value, expr::NodeId like);
   /// At most one reader: rewriting it away saves it.
   bool one_use(expr::NodeId node) const;
+  /// Whether something in the graph reads it, or it is a result.
+  bool is_read(expr::NodeId node) const { return node < uses_.size() && uses_[node] > 0; }
   /// Whether the node that is simplified now was made by a rule, and stands nowhere in the graph yet.
   bool inside_rule() const { return depth_ > 0; }
   /// The node that reads the one which is simplified now, if it stands in the graph and has one reader. A rule about

@@ -257,12 +257,13 @@ bool NativeLoop::add_product(const plan::Step& step, std::string& why) {
   part.buffers = {step.left.buffer, step.right.buffer, step.writes[0]};
   part.offsets = {0, 0, 0};
   // Elements of sequences may lie in any way, the others are contiguous.
-  const auto strides = [&](const plan::MatrixRef& matrix) {
+  const auto strides = [&](const plan::MatrixRef& matrix, std::int64_t rows, std::int64_t columns) {
     const std::vector<std::int64_t>& all = memory_.layouts[static_cast<std::size_t>(matrix.buffer)].strides;
-    const std::int64_t row = all[all.size() - 2], column = all.back();
+    const std::int64_t row = matrix.other_sizes ? (matrix.transposed ? rows : columns) : all[all.size() - 2];
+    const std::int64_t column = matrix.other_sizes ? 1 : all.back();
     return matrix.transposed ? std::pair(column, row) : std::pair(row, column);
   };
-  const auto left = strides(step.left), right = strides(step.right);
+  const auto left = strides(step.left, sizes.m, sizes.k), right = strides(step.right, sizes.k, sizes.n);
   part.matrix = {sizes.m, sizes.k, sizes.n, left.first, left.second, right.first, right.second, sizes.n};
   return true;
 }

@@ -168,10 +168,10 @@ std::size_t Coverage::median() const {
 std::size_t Coverage::most() const { return nodes.empty() ? 0 : std::ranges::max(nodes); }
 
 std::vector<std::string> Coverage::rare_ops(std::uint64_t least) const {
-  // Of random bits, which few operands are (tests/ops/test_random.cpp).
+  // Of random bits, which few operands are (tests/ops/test_random.cpp), and what only kernels are made of.
   static const std::set<std::string_view> elsewhere = {
-      "philox_low", "philox_high",  "unit32",           "unit64",         "normal32",
-      "normal64",   "random_below", "sample_log_gamma", "sample_poisson", "sample_binomial"};
+      "fma",      "philox_low",   "philox_high",      "unit32",         "unit64",         "normal32",
+      "normal64", "random_below", "sample_log_gamma", "sample_poisson", "sample_binomial"};
   std::vector<std::string> rare;
   for (const ct::expr::Op* op : ct::expr::all_ops()) {
     if (op->kind == Kind::Leaf || elsewhere.contains(op->name)) continue;

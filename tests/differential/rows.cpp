@@ -480,6 +480,11 @@ const std::vector<Row>& functions() {
       // -- networks
       {"softmin", along_axis, MAKE(ct::nnet::softmin(in[0], static_cast<int>(p.n[0])))},
       {"layer_norm", along_axis, MAKE(ct::nnet::layer_norm(in[0]))},
+      {"slide", one_float_matrix, MAKE(ct::nnet::pool(in[0], {2, 3}, {.strides = {2, 1}, .border = 2, .mode = ct::nnet::PoolMode::sum}))},
+      {"pool", one_float_matrix, MAKE(ct::nnet::pool(in[0], {2, 2}, {.strides = {1}, .border = 1, .ties = ct::nnet::Ties::first}))},
+      {"pool_grad", one_float_matrix, MAKE(ct::grad(ct::sum(ct::nnet::pool(ct::sqr(in[0]), {2, 2}, {.border = 1, .mode = ct::nnet::PoolMode::average_exc_pad})), in[0]))},
+      {"convolve", pair_of_floats, MAKE(ct::nnet::conv1d(ct::shape_padleft(ct::flatten(in[0]), 2), ct::shape_padleft(ct::flatten(in[1]), 2), {.border = "half"}))},
+      {"convolve_grad", pair_of_floats, MAKE(ct::grad(ct::sum(ct::sqr(ct::nnet::conv1d(ct::shape_padleft(ct::flatten(in[0]), 2), ct::shape_padleft(ct::flatten(in[1]), 2), {.border = "half"}))), in[1]))},
       {"relu", one_float, MAKE(ct::nnet::relu(in[0]))},
       {"leaky_relu", one_float, MAKE(ct::nnet::leaky_relu(in[0]))},
       {"relu6", one_float, MAKE(ct::nnet::relu6(in[0]))},

@@ -84,6 +84,7 @@ OpError error_of(const ct::expr::Op& op, DType dtype, bool complex) {
       return rounded.contains(op.name) ? OpError{0.5, 0} : OpError{4, 1};
     case Kind::View:
     case Kind::Join:
+    case Kind::Window:
     case Kind::Gather:
     case Kind::Sort:
     case Kind::Compact:

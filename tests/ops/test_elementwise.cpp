@@ -121,6 +121,15 @@ TEST_CASE("references of elementwise ops agree with an independent source", "[op
     CHECK(expr::op(row.op).map->reference(xy, DType::int8).i == row.value);
     seen.insert(row.op);
   }
+  // 0.1 is 5.55e-18 above a tenth; rounded twice the difference would be 0. In float32 it is 1.49e-9.
+  const auto fma_of = [](DType dtype) {
+    const std::vector<Scalar> abc = {Scalar::of_double(0.1, dtype), Scalar::of_double(10, dtype),
+                                     Scalar::of_double(-1, dtype)};
+    return expr::op("fma").map->reference(abc, dtype).as_double();
+  };
+  CHECK(fma_of(DType::float64) == 5.551115123125783e-17);
+  CHECK(fma_of(DType::float32) == 1.4901161193847656e-08);
+  seen.insert("fma");
   // A new row of the table needs rows there too; these few are their own definition.
   const std::set<std::string_view> plain = {"lt",
                                             "le",

@@ -195,6 +195,16 @@ std::vector<Case> other_cases() {
        {real({3, 4}, 1), real({3, 4}, 2, 0, 1)},
        true},
       {"layer_norm", [](const Inputs& x) { return ct::nnet::layer_norm(x[0]); }, matrix, true},
+      {"conv",
+       [](const Inputs& x) { return ct::sqr(ct::nnet::conv(x[0], x[1], {.border = "half", .strides = {2}})); },
+       {real({1, 2, 5}, 1), real({2, 2, 3}, 2)},
+       true},
+      {"pool",
+       [](const Inputs& x) {
+         return ct::sqr(ct::nnet::pool(x[0], {2}, {.strides = {1}, .mode = ct::nnet::PoolMode::average_exc_pad})) *
+                ct::nnet::pool(x[0], {2}, {.strides = {1}});
+       },
+       matrix, true},
       {"a network",
        [](const Inputs& x) {
          return ct::nnet::log_softmax(ct::dot(ct::tanh(ct::dot(x[0], x[1])), ct::transpose(x[1])));

@@ -15,7 +15,8 @@ NO_OPERATIONS = {prefix + kind for prefix in ["", *"bwilfdcz"] for kind in _KIND
     "use", "transfer", "nnet", "Variable"}
 
 for table in [
-        "elementwise", "complex", "reductions", "shapes", "indexing", "routines", "products", "gradients", "nnet"
+        "elementwise", "complex", "reductions", "shapes", "indexing", "routines", "products", "gradients", "nnet",
+        "convolution"
 ]:
     importlib.import_module("table_" + table)
 

@@ -134,6 +134,8 @@ def with_ties(dtype, shape, random):
 
 def placed(array, layout, random):
     """The same values elsewhere in memory."""
+    if not array.ndim and layout in ("Fortran order", "negative strides"):
+        return array  # NumPy would make it a vector
     if layout == "Fortran order":
         return np.asfortranarray(array)
     if layout == "negative strides":

@@ -43,6 +43,12 @@ expr::NodeId subtensor_of_map(Rewriter& rewriter, expr::NodeId root);
 expr::NodeId subtensor_of_reduce(Rewriter& rewriter, expr::NodeId root);
 expr::NodeId subtensor_of_product(Rewriter& rewriter, expr::NodeId root);
 
+// one_place.cpp
+/// A sum of what is zero but at one place along some axes is what stands there; only where windows are below.
+expr::NodeId sum_of_one_place(Rewriter& rewriter, expr::NodeId root);
+/// A maximum whose place is asked for too is what stands there; only where windows are below.
+expr::NodeId max_at_argmax(Rewriter& rewriter, expr::NodeId root);
+
 // products.cpp
 expr::NodeId transpose_of_product(Rewriter& rewriter, expr::NodeId root);
 expr::NodeId scaled_product(Rewriter& rewriter, expr::NodeId root);

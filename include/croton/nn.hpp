@@ -1,0 +1,15 @@
+// Networks: layers, models, losses, metrics, optimizers and `fit`, in Keras's terms. Built on the public interface of
+// the compiler alone: a model is a graph of layers that makes a symbolic expression, and `fit` compiles one function of
+// it that holds model, loss, gradients, optimizer and metrics. docs/networks.md is the tour, docs/first_network.md the
+// tutorial. Not part of croton.hpp.
+#pragma once
+
+#include <croton/nn/callbacks.hpp>
+#include <croton/nn/data.hpp>
+#include <croton/nn/initializers.hpp>
+#include <croton/nn/layer.hpp>
+#include <croton/nn/layers.hpp>
+#include <croton/nn/losses.hpp>
+#include <croton/nn/metrics.hpp>
+#include <croton/nn/model.hpp>
+#include <croton/nn/optimizers.hpp>

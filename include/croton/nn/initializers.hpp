@@ -1,0 +1,121 @@
+// Where weights begin, what is added to the loss for them, and activations by name.
+#pragma once
+
+#include <croton/array.hpp>
+#include <croton/variable.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace croton::nn {
+
+/// Sizes of what a layer takes or gives, without the batch.
+using Shape = std::vector<std::int64_t>;
+/// A size that differs from batch to batch, such as the length of texts.
+inline constexpr std::int64_t any_size = -1;
+
+/// A shape, or none: `{28, 28, 1}`, `{}`.
+class OptionalShape {
+ public:
+  OptionalShape() = default;
+  OptionalShape(std::initializer_list<std::int64_t> sizes) : shape_(Shape(sizes)) {}
+  OptionalShape(const Shape& shape) : shape_(shape) {}
+  const std::optional<Shape>& shape() const { return shape_; }
+
+ private:
+  std::optional<Shape> shape_;
+};
+
+/// "(28, 28, 1)", with "?" for any_size.
+std::string to_string(const Shape& shape);
+
+/// Weights of models that are made from here on, by this thread, follow from the seed. Without a call they follow from
+/// one of the operating system's.
+void set_seed(std::uint64_t seed);
+/// The next seed of the sequence that set_seed began.
+std::uint64_t next_seed();
+
+/// First values of a weight. The sizes of a kernel are (inputs, outputs), or (window..., inputs, outputs): fan-in is
+/// inputs times the elements of the window, fan-out outputs times these. Text names those without arguments:
+/// "glorot_uniform", "glorot_normal", "he_uniform", "he_normal", "lecun_uniform", "lecun_normal", "orthogonal",
+/// "zeros", "ones", "random_uniform" (-0.05 to 0.05), "random_normal" and "truncated_normal" (deviation 0.05),
+/// "identity" (ValueError, with the list, for another name).
+class Initializer {
+ public:
+  using Make = std::function<Array(const Sizes& shape, DType dtype, std::uint64_t seed)>;
+  Initializer(const char* name) : Initializer(std::string_view(name)) {}
+  Initializer(std::string_view name);
+  Initializer(const std::string& name) : Initializer(std::string_view(name)) {}
+  /// A function of your own; its result must have the shape.
+  Initializer(Make make, std::string name = "own") : make_(std::move(make)), name_(std::move(name)) {}
+
+  /// ShapeError where the function gives another shape.
+  Array operator()(const Sizes& shape, DType dtype, std::uint64_t seed) const;
+  const std::string& name() const { return name_; }
+
+ private:
+  Make make_;
+  std::string name_;
+};
+
+Initializer constant_values(double value);
+/// These values, converted to the weight's dtype; ShapeError when a weight has another shape.
+Initializer values_of(const Array& values);
+Initializer uniform_between(double low, double high);
+Initializer normal_around(double mean, double deviation);
+/// Normal numbers, drawn again beyond two deviations.
+Initializer truncated_normal_around(double mean, double deviation);
+enum class Fan { in, out, average };
+/// Numbers whose variance is scale / fan: uniform between -sqrt(3 scale / fan) and that, or truncated normal with a
+/// deviation that is sqrt(scale / fan) after truncation (Glorot and Bengio 2010: average; He et al. 2015: in, scale 2).
+Initializer variance_scaling(double scale, Fan fan, bool uniform);
+/// gain times a matrix of orthonormal rows or columns (Saxe et al. 2013), by QR of a normal one; further axes in front
+/// count as rows.
+Initializer orthogonal_matrix(double gain);
+
+/// What is added to the loss for a weight, a scalar. Text: "l1", "l2" (both 0.01), "l1_l2".
+class Regularizer {
+ public:
+  using Penalty = std::function<Variable(const Variable& weight)>;
+  Regularizer() = default;
+  Regularizer(const char* name);
+  Regularizer(Penalty penalty) : penalty_(std::move(penalty)) {}
+  bool defined() const { return penalty_ != nullptr; }
+  Variable operator()(const Variable& weight) const { return penalty_(weight); }
+
+ private:
+  Penalty penalty_;
+};
+/// l1 sum(|w|) + l2 sum(w^2).
+Regularizer l1_l2(double l1, double l2);
+Regularizer l1(double factor = 0.01);
+Regularizer l2(double factor = 0.01);
+
+/// An elementwise function, or one along the last axis. Text: "linear", "relu" (its gradient at 0 is 0, as in Keras),
+/// "softmax", "log_softmax", "sigmoid", "tanh", "elu", "selu", "gelu", "silu", "swish", "softplus", "softsign",
+/// "leaky_relu", "relu6", "mish", "exponential", "hard_sigmoid" (slope 1/6, as in Keras 3), "hard_silu"; ValueError,
+/// with the list, for another. Empty text is linear.
+class Activation {
+ public:
+  using Function = std::function<Variable(const Variable&)>;
+  Activation() : Activation("linear") {}
+  Activation(const char* name) : Activation(std::string_view(name)) {}
+  Activation(std::string_view name);
+  Activation(const std::string& name) : Activation(std::string_view(name)) {}
+  Activation(Function function, std::string name = "own") : function_(std::move(function)), name_(std::move(name)) {}
+  Variable operator()(const Variable& x) const { return function_(x); }
+  const std::string& name() const { return name_; }
+  bool is_linear() const { return name_ == "linear"; }
+
+ private:
+  Function function_;
+  std::string name_;
+};
+
+}  // namespace croton::nn

@@ -1,0 +1,146 @@
+// Models: graphs of layers, which learn from data.
+#pragma once
+
+#include <croton/function.hpp>
+#include <croton/nn/callbacks.hpp>
+#include <croton/nn/data.hpp>
+#include <croton/nn/layer.hpp>
+#include <croton/nn/losses.hpp>
+#include <croton/nn/metrics.hpp>
+#include <croton/nn/optimizers.hpp>
+
+#include <filesystem>
+#include <initializer_list>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace croton::nn {
+
+/// One loss for all outputs, or one each.
+struct Losses {
+  std::vector<Loss> list;
+  Losses() = default;
+  Losses(const char* name) : list{Loss(name)} {}
+  Losses(const std::string& name) : list{Loss(name)} {}
+  Losses(const Loss& loss) : list{loss} {}
+  Losses(std::initializer_list<Loss> losses) : list(losses) {}
+  Losses(std::vector<Loss> losses) : list(std::move(losses)) {}
+};
+
+struct CompileOptions {
+  Losses loss = {};
+  Optimizer optimizer = "rmsprop";
+  std::vector<Metric> metrics = {};  ///< of the first output
+  std::vector<double> loss_weights = {};
+};
+
+/// What is printed while a model learns: nothing, a bar for the epoch (a line where there is no terminal), or a line.
+enum class Verbose { silent, bar, line };
+
+struct FitOptions {
+  std::int64_t epochs = 1;
+  std::int64_t batch_size = 32;
+  Verbose verbose = Verbose::bar;
+  std::vector<CallbackRef> callbacks = {};
+  double validation_split = 0;  ///< the share of the samples, from the end, that is kept for validation
+  std::optional<std::pair<Array, Array>> validation_data = {};
+  std::optional<Dataset> validation_dataset = {};
+  bool shuffle = true;
+  std::uint64_t seed = 0;  ///< of the order of samples
+  std::optional<Array> sample_weight = {};
+  std::vector<std::pair<std::int64_t, double>> class_weight = {};  ///< {class, weight}; others 1
+  /// Epochs that are done already. Absent: those of the checkpoint that was loaded last, else 0.
+  std::optional<std::int64_t> initial_epoch = {};
+  std::optional<std::int64_t> steps_per_epoch = {};
+};
+struct EvaluateOptions {
+  std::int64_t batch_size = 32;
+  Verbose verbose = Verbose::silent;
+  std::optional<Array> sample_weight = {};
+};
+struct PredictOptions {
+  std::int64_t batch_size = 32;
+  Verbose verbose = Verbose::silent;
+};
+
+/// A graph of layers from inputs to outputs. Copies are the same model.
+class Model {
+ public:
+  /// ValueError for outputs that need an input which is not among the inputs.
+  Model(const Tensor& input, const Tensor& output, const std::string& name = {})
+      : Model(std::vector<Tensor>{input}, std::vector<Tensor>{output}, name) {}
+  Model(std::vector<Tensor> inputs, std::vector<Tensor> outputs, const std::string& name = {});
+
+  // ---- as a function of variables, and as a layer of another model ----
+  Variable operator()(const Variable& x) const;
+  Variable operator()(const Variable& x, CallContext& context) const;
+  std::vector<Variable> call(const std::vector<Variable>& x, CallContext& context) const;
+  Layer layer() const;
+  Tensor operator()(const Tensor& x) const { return layer()(x); }
+
+  // ---- its parts ----
+  const std::string& name() const;
+  std::vector<Layer> layers() const;
+  Layer layer(std::string_view name) const;  ///< ValueError, with the names
+  std::vector<Shape> input_shapes() const;
+  std::vector<Shape> output_shapes() const;
+  std::vector<SharedVariable> weights() const;
+  std::vector<SharedVariable> trainable_variables() const;
+  std::vector<SharedVariable> non_trainable_variables() const;
+  std::int64_t count_params() const;
+  std::vector<Array> get_weights() const;
+  /// ValueError or ShapeError, and nothing is changed, unless all fit.
+  void set_weights(const std::vector<Array>& values) const;
+  /// A table of the layers, with what they give and how many parameters they have.
+  std::string summary() const;
+
+  // ---- learning ----
+  /// What to minimise, and how; forgets functions that were compiled before. Regularisers of layers are added to the
+  /// loss.
+  void compile(const CompileOptions& options);
+  History fit(const Array& x, const Array& y, const FitOptions& options = {});
+  History fit(const std::vector<Array>& x, const std::vector<Array>& y, const FitOptions& options = {});
+  History fit(const Dataset& dataset, const FitOptions& options = {});
+  Logs evaluate(const Array& x, const Array& y, const EvaluateOptions& options = {});
+  Logs evaluate(const Dataset& dataset, const EvaluateOptions& options = {});
+  Array predict(const Array& x, const PredictOptions& options = {});
+  std::vector<Array> predict(const std::vector<Array>& x, const PredictOptions& options = {});
+  /// One step; the loss and metrics of this batch alone.
+  Logs train_on_batch(const Batch& batch);
+  Logs test_on_batch(const Batch& batch);
+  /// Ends a training behind this batch: for callbacks.
+  void stop_training();
+  Optimizer optimizer() const;  ///< TypeError before compile
+  /// The function of a step of training, once one has been made: to look at its plan and kernels.
+  Function train_function() const;
+
+  // ---- files ----
+  /// The weights, by their names: safetensors, or NPZ where the name ends in .npz. FileError.
+  void save_weights(const std::filesystem::path& file) const;
+  /// ValueError that names what is missing, too much or of another shape, and nothing is changed.
+  void load_weights(const std::filesystem::path& file) const;
+  /// Weights, states of layers, optimizer, and the number of epochs done: training that goes on from it gives the same
+  /// bits as one that was never interrupted.
+  void save_checkpoint(const std::filesystem::path& file) const;
+  void load_checkpoint(const std::filesystem::path& file);
+
+  struct State;
+
+ protected:
+  explicit Model(std::shared_ptr<State> state) : state_(std::move(state)) {}
+  std::shared_ptr<State> state_;
+};
+
+/// Layers one after another. Where the first one was told no input_shape, the model is put together when it first sees
+/// data.
+class Sequential : public Model {
+ public:
+  Sequential(std::initializer_list<Layer> layers = {}, const std::string& name = {});
+  explicit Sequential(const std::vector<Layer>& layers, const std::string& name = {});
+  void add(const Layer& layer);
+};
+
+}  // namespace croton::nn

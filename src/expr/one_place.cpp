@@ -1,0 +1,134 @@
+#include "expr/one_place.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+namespace croton::expr {
+namespace {
+
+bool is_zero(const Arena& arena, NodeId node) {
+  while (arena.op(node).name == "alloc" || arena.op(node).name == "dimshuffle" || arena.op(node).name == "cast")
+    node = arena.input(node, 0);
+  const auto value = arena.scalar_value(node);
+  return value && !is_complex(arena.type(node).dtype) && value->as_double() == 0;
+}
+
+/// The axis that the node counts from 0 on, if that is all it does.
+std::optional<std::size_t> counted_axis(const Arena& arena, NodeId node) {
+  std::size_t axis = 0;
+  bool found = arena.op(node).name == "arange";
+  for (; !found; node = arena.input(node, 0)) {
+    const std::string_view op = arena.op(node).name;
+    if (op == "arange") break;
+    if (op == "cast") continue;
+    if (op != "dimshuffle") return std::nullopt;
+    const Ints& pattern = arena.attrs(node).ints("pattern");
+    if (arena.op(arena.input(node, 0)).name != "arange") return std::nullopt;
+    const auto at = std::ranges::find(pattern, 0);
+    if (at == pattern.end()) return std::nullopt;
+    axis = static_cast<std::size_t>(at - pattern.begin());
+  }
+  const auto first = arena.scalar_value(arena.input(node, 1)), step = arena.scalar_value(arena.input(node, 2));
+  return first && step && first->as_double() == 0 && step->as_double() == 1 ? std::optional(axis) : std::nullopt;
+}
+
+class Finder {
+ public:
+  explicit Finder(const Arena& arena) : arena_(arena) {}
+
+  /// `axes`: for each axis of the node that of the one that was asked about, or -1.
+  void value(NodeId node, const Ints& axes) {
+    if (++seen_ > most) return;
+    const std::string_view op = arena_.op(node).name;
+    if (op == "where") {
+      const NodeId chosen = arena_.input(node, 1), other = arena_.input(node, 2);
+      if (is_zero(arena_, other)) {
+        condition(arena_.input(node, 0), aligned(arena_.input(node, 0), axes));
+        value(chosen, aligned(chosen, axes));
+      } else if (is_zero(arena_, chosen)) {
+        value(other, aligned(other, axes));
+      } else {
+        in_both(chosen, other, axes);
+      }
+    } else if (op == "add" || op == "sub") {
+      in_both(arena_.input(node, 0), arena_.input(node, 1), axes);
+    } else if (op == "mul") {
+      for (const NodeId factor : arena_.inputs(node)) value(factor, aligned(factor, axes));
+    } else if (op == "neg" || op == "cast" || op == "true_divide") {
+      value(arena_.input(node, 0), aligned(arena_.input(node, 0), axes));
+    } else if (op == "dimshuffle") {
+      value(arena_.input(node, 0), below(node, axes));
+    }
+  }
+
+  std::vector<OnePlace> found;
+
+ private:
+  void condition(NodeId node, const Ints& axes) {
+    if (++seen_ > most) return;
+    const std::string_view op = arena_.op(node).name;
+    if (op == "and") {
+      for (const NodeId part : arena_.inputs(node)) condition(part, aligned(part, axes));
+    } else if (op == "dimshuffle") {
+      condition(arena_.input(node, 0), below(node, axes));
+    } else if (op == "eq") {
+      for (std::size_t i = 0; i < 2; ++i) equality(node, arena_.input(node, i), arena_.input(node, 1 - i), axes);
+    }
+  }
+
+  /// Of a choice, a sum or a difference of two: where both are zero.
+  void in_both(NodeId a, NodeId b, const Ints& axes) {
+    std::vector<OnePlace> before = std::exchange(found, {});
+    value(a, aligned(a, axes));
+    const std::vector<OnePlace> of_a = std::exchange(found, {});
+    value(b, aligned(b, axes));
+    for (const OnePlace& place : std::exchange(found, std::move(before))) {
+      const bool same = std::ranges::any_of(
+          of_a, [&](const OnePlace& other) { return other.equal == place.equal && other.axis == place.axis; });
+      if (same) found.push_back(place);
+    }
+  }
+
+  void equality(NodeId node, NodeId counter, NodeId position, const Ints& axes) {
+    const auto counted = counted_axis(arena_, counter);
+    if (!counted) return;
+    const std::size_t rank = arena_.type(node).rank();
+    const std::size_t at = rank - arena_.type(counter).rank() + *counted;
+    if (axes[at] < 0) return;
+    const std::size_t own = arena_.type(position).rank();
+    const bool varies =
+        at + own >= rank && arena_.known(arena_.type(position).shape[at + own - rank]) != std::int64_t{1};
+    if (!varies) found.push_back({static_cast<std::size_t>(axes[at]), node, position, axes});
+  }
+
+  /// The axes of an operand of a map, which stand at its end.
+  Ints aligned(NodeId operand, const Ints& axes) const {
+    return {axes.end() - static_cast<std::ptrdiff_t>(arena_.type(operand).rank()), axes.end()};
+  }
+  Ints below(NodeId dimshuffle, const Ints& axes) const {
+    const Ints& pattern = arena_.attrs(dimshuffle).ints("pattern");
+    Ints result(arena_.type(arena_.input(dimshuffle, 0)).rank(), -1);
+    for (std::size_t d = 0; d < pattern.size(); ++d) {
+      if (pattern[d] >= 0) result[static_cast<std::size_t>(pattern[d])] = axes[d];
+    }
+    return result;
+  }
+
+  // Enough for what gradients make, and a bound for expressions that read one node again and again.
+  static constexpr int most = 64;
+  const Arena& arena_;
+  int seen_ = 0;
+};
+
+}  // namespace
+
+std::vector<OnePlace> one_places(const Arena& arena, NodeId node) {
+  Finder finder(arena);
+  Ints axes(arena.type(node).rank());
+  std::iota(axes.begin(), axes.end(), 0);
+  finder.value(node, axes);
+  return finder.found;
+}
+
+}  // namespace croton::expr

@@ -1,0 +1,277 @@
+// .npz archives, read and written by libzip in memory: only base/ touches files.
+#include <croton/archive.hpp>
+
+#include <fmt/format.h>
+
+#include "base/npy.hpp"
+#include "base/output.hpp"
+#include "io/shown.hpp"
+
+#ifdef CROTON_WITH_LIBZIP
+#include <zip.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <set>
+#include <span>
+#include <string_view>
+#include <vector>
+#endif
+
+namespace croton::io {
+
+#ifdef CROTON_WITH_LIBZIP
+
+namespace {
+
+constexpr std::string_view suffix = ".npy";
+
+template <auto release>
+struct Release {
+  template <class T>
+  void operator()(T* object) const {
+    release(object);
+  }
+};
+using Source = std::unique_ptr<zip_source_t, Release<zip_source_free>>;
+using Zip = std::unique_ptr<zip_t, Release<zip_discard>>;
+using Member = std::unique_ptr<zip_file_t, Release<zip_fclose>>;
+
+/// Where libzip leaves why a call failed.
+class ZipError {
+ public:
+  ZipError() { zip_error_init(&error_); }
+  ~ZipError() { zip_error_fini(&error_); }
+  ZipError(const ZipError&) = delete;
+  ZipError& operator=(const ZipError&) = delete;
+
+  zip_error_t* get() { return &error_; }
+  std::string text() { return zip_error_strerror(&error_); }
+
+ private:
+  zip_error_t error_{};
+};
+
+[[noreturn]] void fault(const std::string& text) { throw FileError(text); }
+
+/// An archive in the memory of `source`, which it keeps alive.
+Zip open_archive(Source& source, int flags) {
+  ZipError error;
+  Zip archive(zip_open_from_source(source.get(), flags, error.get()));
+  if (!archive) fault(error.text());
+  zip_source_keep(source.get());  // for ourselves: the archive has taken the first reference
+  return archive;
+}
+
+Source source_of(std::span<const std::byte> content) {
+  ZipError error;
+  Source source(zip_source_buffer_create(content.data(), content.size(), 0, error.get()));
+  if (!source) fault(error.text());
+  return source;
+}
+
+/// What is wrong with the name of an array; empty if nothing is. Names never lead to other folders.
+std::string_view why_odd(std::string_view name) {
+  const auto is_control = [](char c) { return static_cast<unsigned char>(c) < ' ' || c == '\x7F'; };
+  constexpr std::size_t most = 65'535;  // libzip writes the lowest 16 bits of a length
+  if (name.empty()) return "is empty";
+  if (name.size() + suffix.size() > most) return "is too long";
+  // Slashes are in names of weights; folders above would matter to those who unpack the file.
+  if (name.front() == '/' || name.find('\\') != std::string_view::npos || name.starts_with("../") ||
+      name.find("/../") != std::string_view::npos)
+    return "is a path that leads elsewhere";
+  if (std::any_of(name.begin(), name.end(), is_control)) return "has a control character";
+  return "";
+}
+
+// ---- reading ----
+
+void read_exactly(zip_file_t* member, std::span<std::byte> into) {
+  while (!into.empty()) {
+    const zip_int64_t count = zip_fread(member, into.data(), into.size());
+    if (count < 0) fault(zip_file_strerror(member));
+    if (count == 0) fault("it ends before the size that the archive says");
+    into = into.subspan(static_cast<std::size_t>(count));
+  }
+}
+
+Array read_array(zip_t* archive, const zip_stat_t& status) {
+  const Member member(zip_fopen_index(archive, status.index, 0));
+  if (!member) fault(zip_strerror(archive));
+  std::string start(std::min<std::size_t>(status.size, base::most_npy_header_bytes), '\0');
+  read_exactly(member.get(), std::as_writable_bytes(std::span(start)));
+  std::string_view rest = start;
+  const base::NpyHeader header = base::take_npy_header(rest, status.size);
+  return base::npy_array(header, [&](std::span<std::byte> elements) {
+    std::memcpy(elements.data(), rest.data(), rest.size());
+    read_exactly(member.get(), elements.subspan(rest.size()));
+    // Only at the end libzip compares the checksum.
+    char more = 0;
+    const zip_int64_t count = zip_fread(member.get(), &more, 1);
+    if (count < 0) fault(zip_file_strerror(member.get()));
+    if (count > 0) fault("it goes on behind the size that the archive says");
+  });
+}
+
+/// Refuses what would make memory out of nothing: sizes that the compressed bytes cannot yield.
+void check_member(const zip_stat_t& status) {
+  constexpr zip_uint64_t needed = ZIP_STAT_NAME | ZIP_STAT_SIZE | ZIP_STAT_COMP_SIZE | ZIP_STAT_COMP_METHOD;
+  if ((status.valid & needed) != needed) fault("its sizes are not known");
+  if ((status.valid & ZIP_STAT_ENCRYPTION_METHOD) != 0 && status.encryption_method != ZIP_EM_NONE)
+    fault("it is encrypted");
+  if (status.comp_method == ZIP_CM_STORE) {
+    if (status.size != status.comp_size) fault("it is not compressed, but its sizes differ");
+  } else if (status.comp_method == ZIP_CM_DEFLATE) {
+    constexpr zip_uint64_t most_ratio = 1032;  // deflate's best: 258 bytes in two bits
+    if (status.size / most_ratio > status.comp_size)
+      fault(fmt::format("{} compressed bytes cannot hold {}", status.comp_size, status.size));
+  } else {
+    fault(fmt::format("it is compressed by method {}; 0 (stored) and 8 (deflate) are read", status.comp_method));
+  }
+}
+
+NamedArrays parse(std::span<const std::byte> content) {
+  if (content.empty()) fault("it is empty");  // libzip would take it for an archive of nothing
+  Source source = source_of(content);
+  const Zip archive = open_archive(source, ZIP_RDONLY | ZIP_CHECKCONS);
+  NamedArrays arrays;
+  std::set<std::string> names;
+  std::uint64_t compressed = 0;
+  for (zip_uint64_t i = 0; i < static_cast<zip_uint64_t>(zip_get_num_entries(archive.get(), 0)); ++i) {
+    zip_stat_t status{};
+    if (zip_stat_index(archive.get(), i, 0, &status) != 0) fault(zip_strerror(archive.get()));
+    std::string name = status.name;
+    if (!name.ends_with(suffix)) fault(fmt::format("its member {} is no {} file", shown(name), suffix));
+    name.resize(name.size() - suffix.size());
+    try {
+      if (const std::string_view odd = why_odd(name); !odd.empty()) fault(fmt::format("its name {}", odd));
+      if (!names.insert(name).second) fault("its name stands there twice");
+      check_member(status);
+      // Members that share bytes would multiply what a small file can become.
+      compressed += status.comp_size;
+      if (status.comp_size > content.size() || compressed > content.size())
+        fault("the archive is too short for its members");
+      arrays.emplace_back(name, read_array(archive.get(), status));
+    } catch (const FileError& error) {
+      fault(fmt::format("array {}: {}", shown(name), error.what()));
+    }
+  }
+  return arrays;
+}
+
+// ---- writing ----
+
+/// The members, each its header and its elements; libzip reads both when the archive is closed.
+struct Parts {
+  std::vector<std::string> headers;
+  std::vector<Array> elements;
+};
+
+Parts parts_of(const NamedArrays& arrays) {
+  Parts parts;
+  std::set<std::string_view> seen;
+  for (const auto& [name, array] : arrays) {
+    if (const std::string_view odd = why_odd(name); !odd.empty())
+      throw ValueError(fmt::format("the name {} of an array for a .npz archive {}", shown(name), odd));
+    if (!seen.insert(name).second)
+      throw ValueError(fmt::format("two arrays for a .npz archive are called {}", shown(name)));
+    if (array.dtype() == DType::bfloat16)
+      throw TypeError(fmt::format("array {}: a .npz archive cannot hold bfloat16", shown(name)));
+    parts.headers.push_back(base::npy_header(array));
+    parts.elements.push_back(array.to_host().contiguous());
+  }
+  return parts;
+}
+
+void add_member(zip_t* archive, const std::string& name, std::string& header, const Array& elements) {
+  // The pointers are for reading; libzip's struct has no const.
+  const zip_buffer_fragment_t fragments[] = {
+      {reinterpret_cast<zip_uint8_t*>(header.data()), header.size()},
+      {static_cast<zip_uint8_t*>(const_cast<void*>(elements.raw())), elements.bytes()}};
+  Source source(zip_source_buffer_fragment(archive, fragments, std::size(fragments), 0));
+  if (!source) fault(zip_strerror(archive));
+  const zip_int64_t index = zip_file_add(archive, (name + std::string(suffix)).c_str(), source.get(), ZIP_FL_ENC_UTF_8);
+  if (index < 0 && zip_error_code_zip(zip_get_error(archive)) == ZIP_ER_INVAL)
+    throw ValueError(fmt::format("the name {} of an array for a .npz archive is not UTF-8", shown(name)));
+  if (index < 0) fault(zip_strerror(archive));
+  zip_source_keep(source.get());  // as in open_archive
+  const auto member = static_cast<zip_uint64_t>(index);
+  constexpr zip_uint16_t first_of_1980 = 1 << 5 | 1;  // as NumPy does: the same arrays give the same bytes
+  if (zip_set_file_compression(archive, member, ZIP_CM_STORE, 0) != 0 ||
+      zip_file_set_dostime(archive, member, 0, first_of_1980, 0) != 0)
+    fault(zip_strerror(archive));
+}
+
+std::vector<std::byte> content_of(zip_source_t* source) {
+  const auto check = [source](bool good) {
+    if (!good) fault(zip_error_strerror(zip_source_error(source)));
+  };
+  zip_stat_t status{};
+  check(zip_source_stat(source, &status) == 0);
+  std::vector<std::byte> content(status.size);
+  check(zip_source_open(source) == 0);
+  const zip_int64_t count = zip_source_read(source, content.data(), content.size());
+  zip_source_close(source);
+  check(count == static_cast<zip_int64_t>(content.size()));
+  return content;
+}
+
+std::vector<std::byte> archive_of(const NamedArrays& arrays, Parts& parts) {
+  if (arrays.empty()) {  // libzip would write nothing: only what ends every archive
+    std::vector<std::byte> end(22);
+    std::memcpy(end.data(), "PK\5\6", 4);
+    return end;
+  }
+  Source source = source_of({});
+  Zip archive = open_archive(source, ZIP_CREATE | ZIP_TRUNCATE);
+  for (std::size_t i = 0; i < arrays.size(); ++i)
+    add_member(archive.get(), arrays[i].first, parts.headers[i], parts.elements[i]);
+  zip_t* const complete = archive.release();  // zip_close frees it, unless it fails
+  if (zip_close(complete) != 0) {
+    const Zip failed(complete);
+    fault(zip_strerror(failed.get()));
+  }
+  return content_of(source.get());
+}
+
+}  // namespace
+
+NamedArrays load_npz(const std::filesystem::path& file) {
+  const auto content = base::read_file(file, std::numeric_limits<std::size_t>::max());
+  if (!content) throw FileError(fmt::format("cannot open {}: there is no such file", file.string()));
+  try {
+    return parse(*content);
+  } catch (const FileError& error) {
+    throw FileError(fmt::format("{} is not a .npz archive that can be read: {}", file.string(), error.what()));
+  }
+}
+
+void save_npz(const std::filesystem::path& file, const NamedArrays& arrays) {
+  Parts parts = parts_of(arrays);
+  std::vector<std::byte> content;
+  try {
+    content = archive_of(arrays, parts);
+  } catch (const FileError& error) {
+    throw FileError(fmt::format("cannot write {}: {}", file.string(), error.what()));
+  }
+  base::write_file(file, content);
+}
+
+#else
+
+NamedArrays load_npz(const std::filesystem::path& file) {
+  throw FileError(fmt::format("cannot read {}: Croton was built without libzip", file.string()));
+}
+
+void save_npz(const std::filesystem::path& file, const NamedArrays&) {
+  throw FileError(fmt::format("cannot write {}: Croton was built without libzip", file.string()));
+}
+
+#endif
+
+}  // namespace croton::io

@@ -1,0 +1,289 @@
+// Dense, embeddings, dropout, and layers that only move elements.
+#include <croton/indexing.hpp>
+#include <croton/nn/layers.hpp>
+#include <croton/ops.hpp>
+#include <croton/products.hpp>
+#include <croton/random.hpp>
+#include <croton/views.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "builder/gradient_context.hpp"
+#include "nn/draws.hpp"
+#include "nn/floats.hpp"
+
+namespace croton::nn {
+namespace {
+
+/// How many elements the sizes have; any_size if one of them is.
+std::int64_t count_of(const Shape& shape) {
+  if (std::ranges::find(shape, any_size) != shape.end()) return any_size;
+  return std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>());
+}
+
+/// A layer of one input without weights.
+class Simple : public LayerDefinition {
+ public:
+  using LayerDefinition::LayerDefinition;
+  Shape output_shape(const std::vector<Shape>& inputs) const override { return inputs[0]; }
+  DType output_dtype(const std::vector<DType>& inputs) const override { return inputs[0]; }
+};
+
+class DenseDefinition : public LayerDefinition {
+ public:
+  DenseDefinition(std::int64_t units, const DenseOptions& options)
+      : LayerDefinition("Dense", options.name), units_(units), options_(options) {
+    if (units < 1) refuse(fmt::format("{} units; there is at least 1", units));
+    input_shape_ = options.input_shape.shape();
+  }
+  Shape output_shape(const std::vector<Shape>& inputs) const override {
+    Shape shape = inputs[0];
+    if (shape.empty()) fail("takes at least one axis behind the batch: Flatten or Reshape stand in front of it");
+    if (built() && shape.back() != any_size && shape.back() != inputs_)
+      fail(fmt::format("takes {} features along the last axis, but {}", inputs_, to_string(shape)));
+    shape.back() = units_;
+    return shape;
+  }
+  void make_weights(const std::vector<Shape>& inputs) override {
+    inputs_ = inputs[0].back();
+    kernel_ = add_weight("kernel", {inputs_, units_},
+                         {.initializer = options_.kernel_initializer, .regularizer = options_.kernel_regularizer});
+    if (options_.use_bias)
+      bias_ = add_weight("bias", {units_},
+                         {.initializer = options_.bias_initializer, .regularizer = options_.bias_regularizer});
+  }
+  Flow call(const std::vector<Flow>& inputs, CallContext&) override {
+    Variable y = dot(in_floats(inputs[0].value), value_of(kernel_));
+    if (options_.use_bias) y = y + value_of(bias_);
+    return {options_.activation(y), inputs[0].mask};
+  }
+
+ private:
+  std::int64_t units_, inputs_ = 0;
+  DenseOptions options_;
+  SharedVariable kernel_, bias_;
+};
+
+class EmbeddingDefinition : public LayerDefinition {
+ public:
+  EmbeddingDefinition(std::int64_t rows, std::int64_t width, const EmbeddingOptions& options)
+      : LayerDefinition("Embedding", options.name), rows_(rows), width_(width), options_(options) {
+    if (rows < 1 || width < 1) refuse(fmt::format("a table of {} rows of {}; both are at least 1", rows, width));
+    input_shape_ = options.input_shape.shape();
+  }
+  Shape output_shape(const std::vector<Shape>& inputs) const override {
+    Shape shape = inputs[0];
+    shape.push_back(width_);
+    return shape;
+  }
+  DType output_dtype(const std::vector<DType>&) const override { return float_dtype(); }
+  DType input_dtype() const override { return DType::int64; }
+  void make_weights(const std::vector<Shape>&) override {
+    table_ = add_weight("embeddings", {rows_, width_},
+                        {.initializer = options_.initializer, .regularizer = options_.regularizer});
+  }
+  Flow call(const std::vector<Flow>& inputs, CallContext&) override {
+    const Variable& x = inputs[0].value;
+    const Variable positions = is_integer(x.dtype()) ? x : cast(x, DType::int64);
+    return {nnet::embedding(value_of(table_), positions), options_.mask_zero ? neq(positions, 0) : inputs[0].mask};
+  }
+
+ private:
+  std::int64_t rows_, width_;
+  EmbeddingOptions options_;
+  SharedVariable table_;
+};
+
+class MaskingDefinition : public Simple {
+ public:
+  MaskingDefinition(double value, const OptionalShape& input_shape, const std::string& name)
+      : Simple("Masking", name), value_(value) {
+    input_shape_ = input_shape.shape();
+  }
+  Shape output_shape(const std::vector<Shape>& inputs) const override {
+    if (inputs[0].size() != 2) fail(fmt::format("takes (steps, features), but {}", to_string(inputs[0])));
+    return inputs[0];
+  }
+  Flow call(const std::vector<Flow>& inputs, CallContext&) override {
+    const Variable& x = inputs[0].value;
+    const Variable counts = croton::any(neq(x, builder::number(value_, x)), ReduceOptions(-1));
+    return {where(expand_dims(counts, -1), x, zeros_like(x)), counts};
+  }
+
+ private:
+  double value_;
+};
+
+/// A layer that draws random numbers in training.
+class Drawing : public Simple {
+ public:
+  using Simple::Simple;
+  void make_weights(const std::vector<Shape>&) override {
+    draws_ = Draws(add_weight("state", {2}, Draws::weight_options()));
+  }
+
+ protected:
+  Draws draws_;
+};
+
+class DropoutDefinition : public Drawing {
+ public:
+  DropoutDefinition(double rate, const std::string& name) : Drawing("Dropout", name), rate_(rate) {
+    if (!(rate >= 0 && rate < 1)) refuse(fmt::format("a rate of {}; it is at least 0 and below 1", rate));
+  }
+  Flow call(const std::vector<Flow>& inputs, CallContext& context) override {
+    if (!context.training || rate_ == 0) return inputs[0];
+    const Variable x = in_floats(inputs[0].value);
+    return {draws_.dropout(x, rate_, x.shape(), context), inputs[0].mask};
+  }
+
+ private:
+  double rate_;
+};
+
+class NoiseDefinition : public Drawing {
+ public:
+  NoiseDefinition(double deviation, const std::string& name) : Drawing("GaussianNoise", name), deviation_(deviation) {
+    if (!(deviation >= 0)) refuse(fmt::format("a deviation of {}; it is at least 0", deviation));
+  }
+  Flow call(const std::vector<Flow>& inputs, CallContext& context) override {
+    if (!context.training || deviation_ == 0) return inputs[0];
+    const Variable x = in_floats(inputs[0].value);
+    return {x + builder::number(deviation_, x) * draws_.normal(x, context), inputs[0].mask};
+  }
+
+ private:
+  double deviation_;
+};
+
+class FlattenDefinition : public Simple {
+ public:
+  FlattenDefinition(const OptionalShape& input_shape, const std::string& name) : Simple("Flatten", name) {
+    input_shape_ = input_shape.shape();
+  }
+  Shape output_shape(const std::vector<Shape>& inputs) const override { return {count_of(inputs[0])}; }
+  Flow call(const std::vector<Flow>& inputs, CallContext&) override {
+    const Variable& x = inputs[0].value;
+    return {x.rank() == 1 ? expand_dims(x, 1) : x.rank() == 2 ? x : flatten(x, 2)};
+  }
+};
+
+class ReshapeDefinition : public Simple {
+ public:
+  ReshapeDefinition(const Shape& shape, const OptionalShape& input_shape, const std::string& name)
+      : Simple("Reshape", name), shape_(shape) {
+    input_shape_ = input_shape.shape();
+    if (std::ranges::count(shape, any_size) > 1)
+      refuse(fmt::format("one size may be left open, but {}", to_string(shape)));
+    for (const std::int64_t size : shape) {
+      if (size < 0 && size != any_size) refuse(fmt::format("a size of {}; sizes are at least 0, or any_size", size));
+    }
+  }
+  Shape output_shape(const std::vector<Shape>& inputs) const override {
+    const std::int64_t all = count_of(inputs[0]);
+    Shape result = shape_;
+    const auto open = std::ranges::find(result, any_size);
+    if (all == any_size) return result;
+    if (open == result.end()) {
+      if (count_of(result) != all) fail(fmt::format("{} cannot become {}", to_string(inputs[0]), to_string(shape_)));
+      return result;
+    }
+    *open = 1;
+    const std::int64_t others = count_of(result);
+    if (others == 0 || all % others != 0)
+      fail(fmt::format("{} cannot become {}", to_string(inputs[0]), to_string(shape_)));
+    *open = all / others;
+    return result;
+  }
+  Flow call(const std::vector<Flow>& inputs, CallContext&) override {
+    const Variable& x = inputs[0].value;
+    std::vector<Operand> sizes{x.shape(0)};
+    const Shape to = output_shape({Shape(x.type().shape.begin() + 1, x.type().shape.end())});
+    for (const std::int64_t size : to) sizes.emplace_back(size);
+    return {reshape(x, sizes)};
+  }
+
+ private:
+  Shape shape_;
+};
+
+class PermuteDefinition : public Simple {
+ public:
+  PermuteDefinition(const std::vector<int>& order, const std::string& name) : Simple("Permute", name), order_(order) {
+    std::vector<int> sorted = order;
+    std::ranges::sort(sorted);
+    for (std::size_t i = 0; i < sorted.size(); ++i) {
+      if (sorted[i] != static_cast<int>(i) + 1) refuse("the order has each axis once, counted from 1");
+    }
+  }
+  Shape output_shape(const std::vector<Shape>& inputs) const override {
+    if (inputs[0].size() != order_.size())
+      fail(fmt::format("an order of {} axes for {}", order_.size(), to_string(inputs[0])));
+    Shape result;
+    for (const int axis : order_) result.push_back(inputs[0][static_cast<std::size_t>(axis - 1)]);
+    return result;
+  }
+  Flow call(const std::vector<Flow>& inputs, CallContext&) override {
+    std::vector<int> axes{0};
+    axes.insert(axes.end(), order_.begin(), order_.end());
+    return {transpose(inputs[0].value, axes)};
+  }
+
+ private:
+  std::vector<int> order_;
+};
+
+class ActivationDefinition : public LayerDefinition {
+ public:
+  ActivationDefinition(const Activation& activation, const std::string& name)
+      : LayerDefinition("Activation", name), activation_(activation) {}
+  Shape output_shape(const std::vector<Shape>& inputs) const override { return inputs[0]; }
+  Flow call(const std::vector<Flow>& inputs, CallContext&) override {
+    return {activation_(in_floats(inputs[0].value)), inputs[0].mask};
+  }
+
+ private:
+  Activation activation_;
+};
+
+class LambdaDefinition : public Simple {
+ public:
+  LambdaDefinition(std::function<Variable(const Variable&)> function, std::function<Shape(const Shape&)> shape,
+                   const std::string& name)
+      : Simple("Lambda", name), function_(std::move(function)), shape_(std::move(shape)) {}
+  Shape output_shape(const std::vector<Shape>& inputs) const override { return shape_ ? shape_(inputs[0]) : inputs[0]; }
+  Flow call(const std::vector<Flow>& inputs, CallContext&) override {
+    return {function_(inputs[0].value), inputs[0].mask};
+  }
+
+ private:
+  std::function<Variable(const Variable&)> function_;
+  std::function<Shape(const Shape&)> shape_;
+};
+
+}  // namespace
+
+Dense::Dense(std::int64_t units, const DenseOptions& options) : Layer(make_layer<DenseDefinition>(units, options)) {}
+Embedding::Embedding(std::int64_t rows, std::int64_t width, const EmbeddingOptions& options)
+    : Layer(make_layer<EmbeddingDefinition>(rows, width, options)) {}
+Masking::Masking(double value, OptionalShape input_shape, const std::string& name)
+    : Layer(make_layer<MaskingDefinition>(value, input_shape, name)) {}
+Dropout::Dropout(double rate, const std::string& name) : Layer(make_layer<DropoutDefinition>(rate, name)) {}
+GaussianNoise::GaussianNoise(double deviation, const std::string& name)
+    : Layer(make_layer<NoiseDefinition>(deviation, name)) {}
+Flatten::Flatten(OptionalShape input_shape, const std::string& name)
+    : Layer(make_layer<FlattenDefinition>(input_shape, name)) {}
+Reshape::Reshape(const Shape& shape, OptionalShape input_shape, const std::string& name)
+    : Layer(make_layer<ReshapeDefinition>(shape, input_shape, name)) {}
+Permute::Permute(const std::vector<int>& order, const std::string& name)
+    : Layer(make_layer<PermuteDefinition>(order, name)) {}
+ActivationLayer::ActivationLayer(const Activation& activation, const std::string& name)
+    : Layer(make_layer<ActivationDefinition>(activation, name)) {}
+Lambda::Lambda(std::function<Variable(const Variable&)> function, std::function<Shape(const Shape&)> shape,
+               const std::string& name)
+    : Layer(make_layer<LambdaDefinition>(std::move(function), std::move(shape), name)) {}
+
+}  // namespace croton::nn

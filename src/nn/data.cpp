@@ -1,0 +1,282 @@
+#include <croton/archive.hpp>
+#include <croton/error.hpp>
+#include <croton/nn/data.hpp>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <condition_variable>
+#include <cstddef>
+#include <deque>
+#include <exception>
+#include <mutex>
+#include <numeric>
+#include <span>
+#include <stop_token>
+#include <thread>
+
+#include "base/checked.hpp"
+#include "base/rethrow.hpp"
+#include "base/splitmix64.hpp"
+
+namespace croton::nn {
+namespace {
+
+/// A batch of what the function makes of each array.
+template <class Function>
+Batch each(const Batch& batch, const Function& function) {
+  Batch result;
+  for (const Array& array : batch.x) result.x.push_back(function(array));
+  for (const Array& array : batch.y) result.y.push_back(function(array));
+  if (batch.weights) result.weights = function(*batch.weights);
+  return result;
+}
+
+/// The number of rows of all arrays; an error that names them unless there is one.
+std::int64_t common_rows(const Batch& arrays) {
+  if (arrays.x.empty()) throw ValueError("there are no inputs: x is an empty list");
+  std::vector<std::string> texts;
+  bool good = true;
+  const auto look_at = [&](const Array& array, const std::string& name) {
+    good = good && array.rank() > 0 && array.shape(0) == arrays.x[0].shape(0);
+    texts.push_back(array.rank() > 0 ? fmt::format("{} has {}", name, array.shape(0)) : name + " is one number");
+  };
+  const auto look_at_all = [&](const std::vector<Array>& list, const std::string& name) {
+    for (std::size_t i = 0; i < list.size(); ++i)
+      look_at(list[i], list.size() == 1 ? name : fmt::format("{}{}", name, i));
+  };
+  look_at_all(arrays.x, "x");
+  look_at_all(arrays.y, "y");
+  if (arrays.weights) look_at(*arrays.weights, "weights");
+  if (!good) throw ShapeError(fmt::format("arrays need equal numbers of rows: {}", fmt::join(texts, ", ")));
+  return arrays.x[0].shape(0);
+}
+
+/// 0 ... n-1 by the shuffle of Fisher and Yates. The numbers of an epoch are those of a SplitMix64 whose state is the
+/// number of that epoch in the stream of the seed, so that any epoch can be had without those before it. Their
+/// remainders favour no row by more than n 2^-64.
+std::vector<std::int64_t> shuffled(std::int64_t n, std::uint64_t seed, std::int64_t epoch) {
+  std::vector<std::int64_t> order(static_cast<std::size_t>(n));
+  std::iota(order.begin(), order.end(), 0);
+  std::uint64_t state = base::splitmix64(seed + (static_cast<std::uint64_t>(epoch) + 1) * base::splitmix64_step);
+  for (std::size_t i = order.size(); i > 1; --i) {
+    std::swap(order[i - 1], order[base::splitmix64(state += base::splitmix64_step) % i]);
+  }
+  return order;
+}
+
+/// Some rows of an array in C order.
+Array gathered(const Array& array, std::span<const std::int64_t> rows) {
+  Sizes shape = array.shape();
+  const std::int64_t row_bytes = static_cast<std::int64_t>(array.bytes()) / shape[0];
+  shape[0] = static_cast<std::int64_t>(rows.size());
+  Array result = Array::empty(array.dtype(), std::move(shape));
+  const auto* from = static_cast<const std::byte*>(array.raw());
+  auto* to = static_cast<std::byte*>(result.raw());
+  for (const std::int64_t row : rows) to = std::copy_n(from + row * row_bytes, row_bytes, to);
+  return result;
+}
+
+void check_count(const char* function, std::int64_t n, std::int64_t least) {
+  if (n < least) throw ValueError(fmt::format("{}({}): the number must be {} or more", function, n, least));
+}
+
+/// epoch n + k; numbers behind the largest go on with the smallest, since repeat(a very large n) means "for ever".
+std::int64_t pass_number(std::int64_t epoch, std::int64_t n, std::int64_t k) {
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(epoch) * static_cast<std::uint64_t>(n) +
+                                   static_cast<std::uint64_t>(k));
+}
+
+/// The arrays NAME, or NAME0, NAME1, ..., of a file.
+std::vector<Array> numbered(const io::NamedArrays& arrays, const std::string& name) {
+  const auto find = [&](const std::string& wanted) {
+    return std::find_if(arrays.begin(), arrays.end(), [&](const auto& item) { return item.first == wanted; });
+  };
+  if (const auto one = find(name); one != arrays.end()) return {one->second};
+  std::vector<Array> list;
+  for (auto next = find(name + "0"); next != arrays.end(); next = find(fmt::format("{}{}", name, list.size()))) {
+    list.push_back(next->second);
+  }
+  return list;
+}
+
+Batch read_npz(const std::filesystem::path& file) {
+  const io::NamedArrays arrays = io::load_npz(file);
+  Batch batch{numbered(arrays, "x"), numbered(arrays, "y")};
+  if (batch.x.empty() || batch.y.empty()) {
+    std::vector<std::string_view> names;
+    for (const auto& [name, array] : arrays) names.push_back(name);
+    throw FileError(fmt::format("{} is no batch: there is no array {}, only: {}", file.string(),
+                                batch.x.empty() ? "x (or x0)" : "y (or y0)", fmt::join(names, ", ")));
+  }
+  try {
+    common_rows(batch);
+  } catch (const Error&) {
+    base::rethrow_with(file.string() + ": ", "");
+  }
+  return batch;
+}
+
+/// A pass that runs ahead on a thread of its own. What the thread has made, and all that it knows of how it ended, is
+/// behind the mutex.
+class Ahead {
+ public:
+  Ahead(Dataset::Begin begin, std::int64_t epoch, std::int64_t most)
+      : most_(static_cast<std::size_t>(most)),
+        thread_([this, begin = std::move(begin), epoch](const std::stop_token& stop) { run(begin, epoch, stop); }) {}
+
+  std::optional<Batch> next() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return !ready_.empty() || ended_; });
+    if (!ready_.empty()) {
+      std::optional<Batch> batch = std::move(ready_.front());
+      ready_.pop_front();
+      changed_.notify_all();
+      return batch;
+    }
+    if (error_) std::rethrow_exception(error_);
+    return std::nullopt;
+  }
+
+ private:
+  void run(const Dataset::Begin& begin, std::int64_t epoch, const std::stop_token& stop) {
+    std::exception_ptr error;
+    try {
+      const Dataset::Next next = begin(epoch);
+      while (wait_for_room(stop)) {
+        std::optional<Batch> batch = next();
+        if (!batch) break;
+        const std::lock_guard lock(mutex_);
+        ready_.push_back(*std::move(batch));
+        changed_.notify_all();
+      }
+    } catch (...) {
+      error = std::current_exception();
+    }
+    const std::lock_guard lock(mutex_);
+    error_ = std::move(error);
+    ended_ = true;
+    changed_.notify_all();
+  }
+
+  /// False when nobody is left to read.
+  bool wait_for_room(const std::stop_token& stop) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, stop, [this] { return ready_.size() < most_; });
+    return !stop.stop_requested();
+  }
+
+  std::mutex mutex_;
+  std::condition_variable_any changed_;
+  std::deque<Batch> ready_;
+  std::exception_ptr error_;
+  bool ended_ = false;
+  std::size_t most_;
+  std::jthread thread_;  // last: it is asked to stop, and joined, before the rest is gone
+};
+
+}  // namespace
+
+Dataset Dataset::from_arrays(std::vector<Array> x, std::vector<Array> y, const ArrayOptions& options) {
+  return from_arrays(std::move(x), std::move(y), std::nullopt, options);
+}
+
+Dataset Dataset::from_arrays(std::vector<Array> x, std::vector<Array> y, std::optional<Array> weights,
+                             const ArrayOptions& options) {
+  const std::int64_t size = options.batch_size;
+  if (size < 1) throw ValueError(fmt::format("batch_size is {}: it must be 1 or more", size));
+  Batch all{std::move(x), std::move(y), std::move(weights)};
+  const std::int64_t rows = common_rows(all);
+  const std::int64_t full = rows / size;
+  const std::int64_t batches = options.drop_remainder || full * size == rows ? full : full + 1;
+  all = each(all, [](const Array& array) { return array.to_host(); });
+
+  if (!options.shuffle) {
+    Begin slices = [all = std::move(all), size, batches](std::int64_t) -> Next {
+      return [all, size, batches, i = std::int64_t{0}]() mutable -> std::optional<Batch> {
+        if (i == batches) return std::nullopt;
+        const std::int64_t first = size * i++;
+        return each(all, [=](const Array& array) { return array.slice(0, first, first + size); });  // cut at the end
+      };
+    };
+    return {std::move(slices), batches};
+  }
+  all = each(all, [](const Array& array) { return array.contiguous(); });
+  Begin gathering = [all = std::move(all), rows, size, batches, seed = options.seed](std::int64_t epoch) -> Next {
+    return [all, order = shuffled(rows, seed, epoch), size, batches,
+            i = std::int64_t{0}]() mutable -> std::optional<Batch> {
+      if (i == batches) return std::nullopt;
+      const auto first = static_cast<std::size_t>(size * i++);
+      const auto here = std::span<const std::int64_t>(order).subspan(
+          first, std::min(static_cast<std::size_t>(size), order.size() - first));
+      return each(all, [=](const Array& array) { return gathered(array, here); });
+    };
+  };
+  return {std::move(gathering), batches};
+}
+
+Dataset Dataset::from_files(std::vector<std::filesystem::path> files,
+                            std::function<Batch(const std::filesystem::path&)> read) {
+  if (!read) read = read_npz;
+  const auto batches = static_cast<std::int64_t>(files.size());
+  Begin begin = [files = std::move(files), read = std::move(read)](std::int64_t) -> Next {
+    return [files, read, i = std::size_t{0}]() mutable -> std::optional<Batch> {
+      if (i == files.size()) return std::nullopt;
+      return read(files[i++]);
+    };
+  };
+  return {std::move(begin), batches};
+}
+
+Dataset Dataset::map(std::function<Batch(Batch)> function) const {
+  Begin changed = [begin = begin_, function = std::move(function)](std::int64_t epoch) -> Next {
+    return [next = begin(epoch), function]() -> std::optional<Batch> {
+      std::optional<Batch> batch = next();
+      if (batch) batch = function(*std::move(batch));
+      return batch;
+    };
+  };
+  return {std::move(changed), batches_};
+}
+
+Dataset Dataset::take(std::int64_t n) const {
+  check_count("take", n, 0);
+  Begin first = [begin = begin_, n](std::int64_t epoch) -> Next {
+    return [next = begin(epoch), left = n]() mutable -> std::optional<Batch> {
+      if (left == 0) return std::nullopt;
+      --left;
+      return next();
+    };
+  };
+  std::optional<std::int64_t> batches;
+  if (batches_) batches = std::min(*batches_, n);
+  return {std::move(first), batches};
+}
+
+Dataset Dataset::repeat(std::int64_t n) const {
+  check_count("repeat", n, 0);
+  Begin passes = [begin = begin_, n](std::int64_t epoch) -> Next {
+    return [begin, n, epoch, k = std::int64_t{0}, next = Next()]() mutable -> std::optional<Batch> {
+      for (; k < n; ++k, next = nullptr) {
+        if (!next) next = begin(pass_number(epoch, n, k));
+        std::optional<Batch> batch = next();
+        if (batch) return batch;
+      }
+      return std::nullopt;
+    };
+  };
+  std::optional<std::int64_t> batches;
+  if (batches_) batches = base::checked_mul(*batches_, n);
+  return {std::move(passes), batches};
+}
+
+Dataset Dataset::prefetch(std::int64_t n) const {
+  check_count("prefetch", n, 1);
+  Begin ahead = [begin = begin_, n](std::int64_t epoch) -> Next {
+    return [pass = std::make_shared<Ahead>(begin, epoch, n)] { return pass->next(); };
+  };
+  return {std::move(ahead), batches_};
+}
+
+}  // namespace croton::nn

@@ -1,0 +1,30 @@
+// Random numbers of layers. Their state is a weight that is not trained, {key, count of draws}, so that it is saved with
+// the others and training resumes with the same numbers.
+#pragma once
+
+#include <croton/nn/layer.hpp>
+
+namespace croton::nn {
+
+class Draws {
+ public:
+  /// Of the weight that holds a state.
+  static WeightOptions weight_options();
+
+  Draws() = default;
+  explicit Draws(SharedVariable state) : state_(std::move(state)) {}
+
+  /// x / (1 - rate), each element of the shape with probability `rate` 0; the shape broadcasts against x.
+  Variable dropout(const Variable& x, double rate, const std::vector<Variable>& shape, CallContext& context);
+  /// Standard normal numbers of the shape and dtype of x.
+  Variable normal(const Variable& x, CallContext& context);
+
+ private:
+  /// 64 random bits an element, others at each call. Functions that use them go on behind the last draw.
+  Variable bits(const std::vector<Variable>& shape, CallContext& context);
+
+  SharedVariable state_;
+  std::int64_t most_ = 0;  // draws of one context
+};
+
+}  // namespace croton::nn

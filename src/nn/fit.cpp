@@ -1,0 +1,466 @@
+// Learning: one function for a step of training, with model, loss, gradients, optimizer and counts of metrics in one
+// graph; one for evaluating and one for predicting; and the loops around them.
+#include <croton/grad.hpp>
+#include <croton/nn/model.hpp>
+#include <croton/ops.hpp>
+#include <croton/views.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+
+#include "builder/gradient_context.hpp"
+#include "nn/accuracy.hpp"
+#include "nn/floats.hpp"
+#include "nn/model_state.hpp"
+#include "nn/progress.hpp"
+
+namespace croton::nn {
+namespace {
+
+using State = Model::State;
+
+// ---- the graph of a step ----
+
+/// Inputs, targets and weights as variables, of the dtypes and ranks that a batch brings.
+struct StepInputs {
+  std::vector<Variable> x, y;
+  Variable weights;  // may be empty
+
+  std::vector<In> all() const {
+    std::vector<In> result;
+    for (const Variable& v : x) {
+      In& in = result.emplace_back(v);
+      in.allow_downcast = true;  // pictures in float64 are taken
+    }
+    for (const Variable& v : y) result.emplace_back(v);
+    if (weights.defined()) result.emplace_back(weights);
+    return result;
+  }
+};
+
+Variable behind_batch(const Array& array, const std::string& name) {
+  return variable({array.dtype(), std::vector<std::int64_t>(static_cast<std::size_t>(array.rank()), unknown_size)},
+                  name);
+}
+
+StepInputs step_inputs(const State& model, const Batch& batch) {
+  StepInputs inputs{model.input_variables(), {}, {}};
+  for (std::size_t i = 0; i < batch.y.size(); ++i)
+    inputs.y.push_back(behind_batch(batch.y[i], batch.y.size() == 1 ? "y" : fmt::format("y{}", i)));
+  if (batch.weights) {
+    inputs.weights = variable(
+        {float_dtype(), std::vector<std::int64_t>(static_cast<std::size_t>(batch.weights->rank()), unknown_size)},
+        "sample_weight");
+  }
+  return inputs;
+}
+
+/// By what the functions of a model differ.
+std::string key_of(const std::string& what, const Batch& batch) {
+  std::string key = what;
+  for (const Array& y : batch.y) key += fmt::format(" {}:{}", short_name_of(y.dtype()), y.rank());
+  if (batch.weights) key += fmt::format(" w{}", batch.weights->rank());
+  return key;
+}
+
+const Loss& loss_of(const State& model, std::size_t output) {
+  const std::vector<Loss>& all = model.options->loss.list;
+  return all.size() == 1 ? all[0] : all[output];
+}
+
+/// What a batch adds to the counts: first of the loss, then (with several outputs) of the loss of each, then of the
+/// metrics.
+struct Counted {
+  Variable loss;    // with what regularisers add
+  Variable counts;  // a vector
+};
+
+Variable pair_of(const Variable& a, const Variable& b) {
+  return stack({cast(a, DType::float64), cast(b, DType::float64)});
+}
+
+Counted counted(const State& model, const std::vector<Flow>& outputs, const StepInputs& inputs) {
+  const Variable size = inputs.x[0].shape(0);
+  std::vector<Variable> parts;
+  Variable total;
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const Variable loss = loss_of(model, i)(inputs.y[i], outputs[i].value, inputs.weights, outputs[i].mask);
+    if (loss.rank() != 0)
+      throw ValueError(fmt::format("{}: the loss {} is not reduced to one number; fit needs one that is", model.name,
+                                   loss_of(model, i).name()));
+    if (outputs.size() > 1) parts.push_back(pair_of(loss * size, size));
+    const auto& weights = model.options->loss_weights;
+    const Variable weighted = weights.empty() ? loss : loss * builder::number(weights[i], loss);
+    total = total.defined() ? total + weighted : weighted;
+  }
+  for (const State::NamedWeight& weight : model.weights()) {
+    if (weight.trained && weight.regularizer.defined()) total = total + weight.regularizer(weight.variable);
+  }
+  parts.insert(parts.begin(), pair_of(total * size, size));
+  Variable weight = inputs.weights;
+  const Flow& first = outputs[0];
+  if (first.mask.defined()) {
+    const Variable counts = cast(first.mask, float_dtype());
+    weight = !weight.defined()               ? counts
+             : weight.rank() < counts.rank() ? counts * shape_padright(weight)
+                                             : counts * weight;
+  }
+  if (!weight.defined()) weight = ones({size}, float_dtype());
+  for (const Metric& metric : model.metrics) parts.push_back(metric.counts(inputs.y[0], first.value, weight));
+  return {total, parts.size() == 1 ? parts[0] : croton::concatenate(parts)};
+}
+
+/// The metrics with "accuracy" as what fits the targets; made anew when a step's function is.
+void resolve_metrics(State& model, const Batch& batch) {
+  std::vector<Metric> resolved;
+  const Shape& output = model.outputs[0].shape();
+  std::optional<std::int64_t> last;
+  if (!output.empty() && output.back() != any_size) last = output.back();
+  for (const Metric& metric : model.options->metrics) {
+    resolved.push_back(metric.is_any_accuracy() ? resolved_accuracy(metric, &loss_of(model, 0), batch.y.at(0).rank(),
+                                                                    static_cast<int>(output.size()) + 1, last)
+                                                : metric);
+  }
+  model.metrics = std::move(resolved);
+  std::int64_t states = 2 + (model.outputs.size() > 1 ? 2 * static_cast<std::int64_t>(model.outputs.size()) : 0);
+  for (const Metric& metric : model.metrics) states += metric.states();
+  const Array zeros = Array::zeros(DType::float64, {states});
+  if (!model.counts.defined() || model.counts.get_value(true).shape() != zeros.shape())
+    model.counts = shared(zeros, {.name = model.name + "/counts"});
+}
+
+void check_batch(const State& model, const Batch& batch) {
+  if (batch.x.size() != model.inputs.size())
+    throw ValueError(fmt::format("{}: {} input array(s), where the model has {} input(s)", model.name, batch.x.size(),
+                                 model.inputs.size()));
+  if (batch.y.size() != model.outputs.size())
+    throw ValueError(fmt::format("{}: {} target array(s), where the model has {} output(s)", model.name, batch.y.size(),
+                                 model.outputs.size()));
+}
+
+const CompileOptions& compiled(const State& model) {
+  if (model.options) return *model.options;
+  throw TypeError(fmt::format("{}: compile says what to minimise, and is called first", model.name));
+}
+
+Function train_step(State& model, const Batch& batch) {
+  const std::string key = key_of("train", batch);
+  if (const auto found = model.functions.find(key); found != model.functions.end()) return found->second;
+  resolve_metrics(model, batch);
+  const StepInputs inputs = step_inputs(model, batch);
+  CallContext context{.training = true};
+  const Counted step = counted(model, model.run(inputs.x, context), inputs);
+  std::vector<SharedVariable> parameters;
+  for (const State::NamedWeight& weight : model.weights()) {
+    if (weight.trained) parameters.push_back(weight.variable);
+  }
+  Updates updates = context.updates;
+  if (!parameters.empty()) {
+    const Updates steps = model.options->optimizer.minimize(step.loss, parameters);
+    updates.insert(updates.end(), steps.begin(), steps.end());
+  }
+  updates.emplace_back(model.counts, model.counts + step.counts);
+  return model.functions[key] =
+             function(inputs.all(), OutputList(), {.updates = updates, .name = model.name + "_train"});
+}
+
+Function test_step(State& model, const Batch& batch) {
+  const std::string key = key_of("test", batch);
+  if (const auto found = model.functions.find(key); found != model.functions.end()) return found->second;
+  resolve_metrics(model, batch);
+  const StepInputs inputs = step_inputs(model, batch);
+  CallContext context;
+  const Counted step = counted(model, model.run(inputs.x, context), inputs);
+  return model.functions[key] =
+             function(inputs.all(), OutputList(),
+                      {.updates = {{model.counts, model.counts + step.counts}}, .name = model.name + "_test"});
+}
+
+Function predict_step(State& model) {
+  if (const auto found = model.functions.find("predict"); found != model.functions.end()) return found->second;
+  const StepInputs inputs{model.input_variables(), {}, {}};
+  CallContext context;
+  std::vector<Variable> outputs;
+  for (const Flow& flow : model.run(inputs.x, context)) outputs.push_back(flow.value);
+  return model.functions["predict"] = function(inputs.all(), outputs, {.name = model.name + "_predict"});
+}
+
+void call_step(const Function& step, const Batch& batch) {
+  std::vector<Argument> arguments;
+  for (const Array& x : batch.x) arguments.emplace_back(x);
+  for (const Array& y : batch.y) arguments.emplace_back(y);
+  Array weights;
+  if (batch.weights) {
+    weights = batch.weights->astype(float_dtype());
+    arguments.emplace_back(weights);
+  }
+  step.call(arguments);
+}
+
+// ---- counts ----
+
+void reset_counts(State& model) {
+  if (model.counts.defined())
+    model.counts.set_value(Array::zeros(DType::float64, model.counts.get_value(true).shape()));
+}
+
+Logs logs_of(const State& model) {
+  Logs logs;
+  if (!model.counts.defined()) return logs;
+  const Array values = model.counts.get_value();
+  std::span<const double> counts = values.data<double>();
+  const auto take_mean = [&](const std::string& name) {
+    logs.set(name, counts[1] == 0 ? 0 : counts[0] / counts[1]);
+    counts = counts.subspan(2);
+  };
+  take_mean("loss");
+  if (model.outputs.size() > 1) {
+    for (std::size_t i = 0; i < model.outputs.size(); ++i) take_mean(fmt::format("loss_{}", i));
+  }
+  for (const Metric& metric : model.metrics) {
+    const auto count = static_cast<std::size_t>(metric.states());
+    logs.set(metric.name(), metric.result(counts.first(count)));
+    counts = counts.subspan(count);
+  }
+  return logs;
+}
+
+// ---- data ----
+
+Dataset batches(const std::vector<Array>& x, const std::vector<Array>& y, const std::optional<Array>& weights,
+                const Dataset::ArrayOptions& options) {
+  return Dataset::from_arrays(x, y, weights, options);
+}
+
+/// Weights by class numbers, times those that the batch has.
+Dataset with_class_weights(const Dataset& data, const std::vector<std::pair<std::int64_t, double>>& table) {
+  if (table.empty()) return data;
+  return data.map([table](Batch batch) {
+    const Array classes = batch.y.at(0).astype(DType::int64).copy();
+    if (classes.size() != batch.size())
+      throw ValueError("class weights are for targets that are class numbers, one for each sample");
+    Array weights = Array::full(float_dtype(), {batch.size()}, 1);
+    for (std::int64_t i = 0; i < batch.size(); ++i) {
+      const auto found = std::ranges::find(table, classes.data<std::int64_t>()[static_cast<std::size_t>(i)],
+                                           &std::pair<std::int64_t, double>::first);
+      const double own = found == table.end() ? 1 : found->second;
+      const double given = batch.weights ? batch.weights->as_double(i) : 1;
+      weights.slice(0, i, i + 1).copy_from(Array::full(float_dtype(), {1}, own * given));
+    }
+    batch.weights = weights;
+    return batch;
+  });
+}
+
+/// Counts of all batches of a pass.
+Logs evaluated(State& model, const Dataset& data, Verbose verbose) {
+  std::int64_t done = 0;
+  EpochProgress progress(verbose, "Evaluate", data.batches());
+  const Dataset::Next next = data.prefetch(2).begin();
+  bool fresh = true;
+  while (const std::optional<Batch> batch = next()) {
+    model.connect(batch->x);
+    check_batch(model, *batch);
+    const Function step = test_step(model, *batch);
+    if (std::exchange(fresh, false)) reset_counts(model);
+    call_step(step, *batch);
+    progress.update(++done, [&] { return logs_of(model); });
+  }
+  if (done == 0) throw ValueError(fmt::format("{}: there are no batches to evaluate", model.name));
+  const Logs logs = logs_of(model);
+  progress.finish(done, logs);
+  return logs;
+}
+
+std::int64_t rows_of(const std::vector<Array>& arrays) { return arrays.empty() ? 0 : arrays[0].shape(0); }
+
+std::vector<Array> sliced(const std::vector<Array>& arrays, std::int64_t begin, std::int64_t end) {
+  std::vector<Array> result;
+  for (const Array& array : arrays) result.push_back(array.slice(0, begin, end));
+  return result;
+}
+
+}  // namespace
+
+void Model::compile(const CompileOptions& options) {
+  if (options.loss.list.empty()) throw ValueError(fmt::format("{}: compile needs a loss", name()));
+  const std::size_t outputs = state_->is_connected() ? state_->outputs.size() : 1;
+  if (options.loss.list.size() != 1 && options.loss.list.size() != outputs)
+    throw ValueError(fmt::format("{}: {} losses for {} output(s)", name(), options.loss.list.size(), outputs));
+  if (!options.loss_weights.empty() && options.loss_weights.size() != outputs)
+    throw ValueError(fmt::format("{}: {} loss weights for {} output(s)", name(), options.loss_weights.size(), outputs));
+  state_->options = options;
+  state_->functions.clear();
+  state_->counts = SharedVariable();
+}
+
+History Model::fit(const Array& x, const Array& y, const FitOptions& options) {
+  return fit(std::vector<Array>{x}, std::vector<Array>{y}, options);
+}
+
+History Model::fit(const std::vector<Array>& x, const std::vector<Array>& y, const FitOptions& options) {
+  if (options.batch_size < 1) throw ValueError(fmt::format("{}: a batch_size of {}", name(), options.batch_size));
+  if (!(options.validation_split >= 0 && options.validation_split < 1))
+    throw ValueError(
+        fmt::format("{}: a validation_split of {}; it is at least 0 and below 1", name(), options.validation_split));
+  FitOptions rest = options;
+  const std::int64_t rows = rows_of(x);
+  const auto kept = static_cast<std::int64_t>(static_cast<double>(rows) * (1 - options.validation_split));
+  std::vector<Array> train_x = x, train_y = y;
+  std::optional<Array> weights = options.sample_weight;
+  rest.sample_weight = {};
+  const Dataset::ArrayOptions in_order{.batch_size = options.batch_size};
+  if (options.validation_split > 0) {
+    const Dataset all = batches(x, y, weights, in_order);  // for its errors
+    train_x = sliced(x, 0, kept);
+    train_y = sliced(y, 0, kept);
+    if (!options.validation_data && !options.validation_dataset) {
+      std::optional<Array> last_weights;
+      if (weights) last_weights = weights->slice(0, kept, rows);
+      rest.validation_dataset = batches(sliced(x, kept, rows), sliced(y, kept, rows), last_weights, in_order);
+    }
+    if (weights) weights = weights->slice(0, 0, kept);
+  }
+  if (options.validation_data) {
+    rest.validation_dataset =
+        batches({options.validation_data->first}, {options.validation_data->second}, {}, in_order);
+  }
+  return fit(batches(train_x, train_y, weights,
+                     {.batch_size = options.batch_size, .shuffle = options.shuffle, .seed = options.seed}),
+             rest);
+}
+
+History Model::fit(const Dataset& dataset, const FitOptions& options) {
+  State& model = *state_;
+  compiled(model);
+  if (options.sample_weight)
+    throw ValueError(fmt::format("{}: the batches of a dataset bring their own weights", model.name));
+  const Dataset data = with_class_weights(dataset, options.class_weight).prefetch(2);
+  std::optional<Dataset> validation = options.validation_dataset;
+  if (!validation && options.validation_data)
+    validation = batches({options.validation_data->first}, {options.validation_data->second}, {},
+                         {.batch_size = options.batch_size});
+  const std::int64_t first = options.initial_epoch.value_or(model.resumed_epochs.value_or(0));
+  model.resumed_epochs.reset();
+  model.stop = false;
+  model.epochs_done = first;
+  std::optional<std::int64_t> steps = data.batches();
+  if (options.steps_per_epoch) steps = steps ? std::min(*steps, *options.steps_per_epoch) : options.steps_per_epoch;
+  const bool batch_logs =
+      std::ranges::any_of(options.callbacks, [](const CallbackRef& c) { return c->wants_batch_logs(); });
+
+  History history;
+  for (const CallbackRef& callback : options.callbacks) callback->on_train_begin(*this);
+  for (std::int64_t epoch = first; epoch < options.epochs && !model.stop; ++epoch) {
+    for (const CallbackRef& callback : options.callbacks) callback->on_epoch_begin(*this, epoch);
+    EpochProgress progress(options.verbose, fmt::format("Epoch {}/{}", epoch + 1, options.epochs), steps);
+    const Dataset::Next next = data.begin(epoch);
+    std::int64_t done = 0;
+    bool fresh = true;
+    while (!model.stop && (!options.steps_per_epoch || done < *options.steps_per_epoch)) {
+      const std::optional<Batch> batch = next();
+      if (!batch) break;
+      if (batch->size() == 0) continue;
+      model.connect(batch->x);
+      check_batch(model, *batch);
+      for (const CallbackRef& callback : options.callbacks) callback->on_batch_begin(*this, done);
+      model.last_train = train_step(model, *batch);
+      if (std::exchange(fresh, false)) reset_counts(model);
+      call_step(model.last_train, *batch);
+      const Logs now = batch_logs ? logs_of(model) : Logs();
+      for (const CallbackRef& callback : options.callbacks) callback->on_batch_end(*this, done, now);
+      progress.update(++done, [&] { return logs_of(model); });
+    }
+    if (done == 0) throw ValueError(fmt::format("{}: there are no batches to learn from", model.name));
+    Logs logs = logs_of(model);
+    if (validation) {
+      for (const auto& [name, value] : evaluated(model, *validation, Verbose::silent)) logs.set("val_" + name, value);
+    }
+    model.epochs_done = epoch + 1;
+    progress.finish(done, logs);
+    for (const CallbackRef& callback : options.callbacks) callback->on_epoch_end(*this, epoch, logs);
+    history.epochs.push_back(epoch);
+    history.logs.push_back(logs);
+  }
+  for (const CallbackRef& callback : options.callbacks) callback->on_train_end(*this, history);
+  return history;
+}
+
+Logs Model::evaluate(const Array& x, const Array& y, const EvaluateOptions& options) {
+  return evaluate(batches({x}, {y}, options.sample_weight, {.batch_size = options.batch_size}), options);
+}
+
+Logs Model::evaluate(const Dataset& dataset, const EvaluateOptions& options) {
+  compiled(*state_);
+  return evaluated(*state_, dataset, options.verbose);
+}
+
+Array Model::predict(const Array& x, const PredictOptions& options) {
+  std::vector<Array> results = predict(std::vector<Array>{x}, options);
+  if (results.size() != 1)
+    throw TypeError(fmt::format("{}: {} outputs; predict(std::vector) gives all of them", name(), results.size()));
+  return results[0];
+}
+
+std::vector<Array> Model::predict(const std::vector<Array>& x, const PredictOptions& options) {
+  State& model = *state_;
+  if (options.batch_size < 1) throw ValueError(fmt::format("{}: a batch_size of {}", model.name, options.batch_size));
+  model.connect(x);
+  const Dataset data = batches(x, {}, {}, {.batch_size = options.batch_size});  // for its errors
+  const std::int64_t rows = rows_of(x);
+  const Function step = predict_step(model);
+  std::vector<Array> results;
+  EpochProgress progress(options.verbose, "Predict", data.batches());
+  std::int64_t done = 0;
+  for (std::int64_t begin = 0; begin < rows || begin == 0; begin += options.batch_size) {
+    const std::vector<Array> part = sliced(x, begin, std::min(rows, begin + options.batch_size));
+    const std::vector<Argument> arguments(part.begin(), part.end());
+    const Outputs outputs = step.call(arguments);
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+      if (begin == 0) {
+        Sizes shape = outputs[i].shape();
+        shape[0] = rows;
+        results.push_back(Array::empty(outputs[i].dtype(), shape));
+      }
+      results[i].slice(0, begin, begin + outputs[i].shape(0)).copy_from(outputs[i].to_host());
+    }
+    progress.update(++done, [] { return Logs(); });
+  }
+  return results;
+}
+
+Logs Model::train_on_batch(const Batch& batch) {
+  State& model = *state_;
+  compiled(model);
+  model.connect(batch.x);
+  check_batch(model, batch);
+  model.last_train = train_step(model, batch);
+  reset_counts(model);
+  call_step(model.last_train, batch);
+  return logs_of(model);
+}
+
+Logs Model::test_on_batch(const Batch& batch) {
+  State& model = *state_;
+  compiled(model);
+  model.connect(batch.x);
+  check_batch(model, batch);
+  const Function step = test_step(model, batch);
+  reset_counts(model);
+  call_step(step, batch);
+  return logs_of(model);
+}
+
+void Model::stop_training() { state_->stop = true; }
+Optimizer Model::optimizer() const { return compiled(*state_).optimizer; }
+
+Function Model::train_function() const {
+  if (!state_->last_train.defined())
+    throw TypeError(fmt::format("{}: no step of training has been made yet", state_->name));
+  return state_->last_train;
+}
+
+}  // namespace croton::nn

@@ -1,0 +1,152 @@
+// Layers of several inputs.
+#include <croton/nn/layers.hpp>
+#include <croton/ops.hpp>
+#include <croton/views.hpp>
+
+#include <fmt/format.h>
+
+#include <limits>
+
+namespace croton::nn {
+namespace {
+
+/// Steps count where they count in all inputs that say so.
+Variable common_mask(const std::vector<Flow>& inputs) {
+  Variable mask;
+  for (const Flow& input : inputs) {
+    if (input.mask.defined()) mask = mask.defined() ? mask & input.mask : input.mask;
+  }
+  return mask;
+}
+
+class Merging : public LayerDefinition {
+ public:
+  using LayerDefinition::LayerDefinition;
+  std::pair<std::size_t, std::size_t> arity() const override { return {2, std::numeric_limits<std::size_t>::max()}; }
+  DType output_dtype(const std::vector<DType>& inputs) const override {
+    DType dtype = inputs[0];
+    for (const DType other : inputs) dtype = promote(dtype, other);
+    return dtype;
+  }
+};
+
+class ConcatenateDefinition : public Merging {
+ public:
+  ConcatenateDefinition(int axis, const std::string& name) : Merging("Concatenate", name), axis_(axis) {
+    if (axis == 0) refuse("axis 0 is the batch, along which nothing is joined");
+  }
+  Shape output_shape(const std::vector<Shape>& inputs) const override {
+    Shape result = inputs[0];
+    const std::size_t at = position(result.size());
+    for (std::size_t i = 1; i < inputs.size(); ++i) {
+      if (inputs[i].size() != result.size()) fail(refusal(inputs));
+      for (std::size_t axis = 0; axis < result.size(); ++axis) {
+        std::int64_t& size = result[axis];
+        const std::int64_t other = inputs[i][axis];
+        if (axis == at) {
+          size = size == any_size || other == any_size ? any_size : size + other;
+        } else if (size == any_size) {
+          size = other;
+        } else if (other != any_size && other != size) {
+          fail(refusal(inputs));
+        }
+      }
+    }
+    return result;
+  }
+  Flow call(const std::vector<Flow>& inputs, CallContext&) override {
+    std::vector<Variable> values, masks;
+    bool is_masked = false;
+    for (const Flow& input : inputs) {
+      values.push_back(input.value);
+      is_masked = is_masked || input.mask.defined();
+    }
+    const bool along_steps = position(static_cast<std::size_t>(values[0].rank()) - 1) == 0;
+    if (!is_masked || !along_steps) return {concatenate(values, axis_), common_mask(inputs)};
+    for (const Flow& input : inputs)
+      masks.push_back(input.mask.defined() ? input.mask
+                                           : ones({input.value.shape(0), input.value.shape(1)}, DType::bool_));
+    return {concatenate(values, axis_), concatenate(masks, 1)};
+  }
+
+ private:
+  std::size_t position(std::size_t rank) const {
+    const int at = axis_ < 0 ? static_cast<int>(rank) + axis_ : axis_ - 1;
+    if (at < 0 || at >= static_cast<int>(rank)) fail(fmt::format("no axis {} in {} axes and the batch", axis_, rank));
+    return static_cast<std::size_t>(at);
+  }
+  std::string refusal(const std::vector<Shape>& inputs) const {
+    std::string text;
+    for (const Shape& shape : inputs) text += (text.empty() ? "" : ", ") + to_string(shape);
+    return fmt::format("sizes must be equal but along axis {}: {}", axis_, text);
+  }
+  int axis_;
+};
+
+/// Elementwise, one after another.
+class ElementwiseDefinition : public Merging {
+ public:
+  using Function = std::function<Variable(const std::vector<Variable>&)>;
+  ElementwiseDefinition(const std::string& type, Function function, const std::string& name, bool exactly_two = false)
+      : Merging(type, name), function_(std::move(function)), exactly_two_(exactly_two) {}
+  std::pair<std::size_t, std::size_t> arity() const override {
+    return exactly_two_ ? std::pair<std::size_t, std::size_t>{2, 2} : Merging::arity();
+  }
+  Shape output_shape(const std::vector<Shape>& inputs) const override {
+    Shape result = inputs[0];
+    for (const Shape& other : inputs) {
+      if (other.size() != result.size())
+        fail(fmt::format("takes as many axes of all, but {} and {}", to_string(result), to_string(other)));
+      for (std::size_t axis = 0; axis < result.size(); ++axis) {
+        if (result[axis] == 1 || result[axis] == any_size) {
+          result[axis] = other[axis] == 1 ? result[axis] : other[axis];
+        } else if (other[axis] != 1 && other[axis] != any_size && other[axis] != result[axis]) {
+          fail(fmt::format("sizes must be equal, or 1: {} and {}", to_string(inputs[0]), to_string(other)));
+        }
+      }
+    }
+    return result;
+  }
+  Flow call(const std::vector<Flow>& inputs, CallContext&) override {
+    std::vector<Variable> values;
+    for (const Flow& input : inputs) values.push_back(input.value);
+    return {function_(values), common_mask(inputs)};
+  }
+
+ private:
+  Function function_;
+  bool exactly_two_;
+};
+
+template <class F>
+ElementwiseDefinition::Function folded(F f) {
+  return [f](const std::vector<Variable>& x) {
+    Variable result = x[0];
+    for (std::size_t i = 1; i < x.size(); ++i) result = f(result, x[i]);
+    return result;
+  };
+}
+
+}  // namespace
+
+Concatenate::Concatenate(int axis, const std::string& name) : Layer(make_layer<ConcatenateDefinition>(axis, name)) {}
+Add::Add(const std::string& name)
+    : Layer(make_layer<ElementwiseDefinition>("Add", folded([](const Variable& a, const Variable& b) { return a + b; }),
+                                              name)) {}
+Subtract::Subtract(const std::string& name)
+    : Layer(make_layer<ElementwiseDefinition>(
+          "Subtract", folded([](const Variable& a, const Variable& b) { return a - b; }), name, true)) {}
+Multiply::Multiply(const std::string& name)
+    : Layer(make_layer<ElementwiseDefinition>(
+          "Multiply", folded([](const Variable& a, const Variable& b) { return a * b; }), name)) {}
+Average::Average(const std::string& name)
+    : Layer(make_layer<ElementwiseDefinition>(
+          "Average", [](const std::vector<Variable>& x) { return add_n(x) / static_cast<double>(x.size()); }, name)) {}
+Maximum::Maximum(const std::string& name)
+    : Layer(make_layer<ElementwiseDefinition>(
+          "Maximum", folded([](const Variable& a, const Variable& b) { return maximum(a, b); }), name)) {}
+
+Tensor concatenate(const std::vector<Tensor>& x, int axis, Where where) { return Concatenate(axis)(x, where); }
+Tensor add(const std::vector<Tensor>& x, Where where) { return Add()(x, where); }
+
+}  // namespace croton::nn

@@ -1,0 +1,447 @@
+// Models put together: which layers there are, what they are called, and how values run through them.
+#include <croton/nn/model.hpp>
+#include <croton/views.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+#include <set>
+#include <unordered_map>
+
+#include "builder/gradient_context.hpp"
+#include "nn/model_state.hpp"
+#include "nn/names.hpp"
+
+namespace croton::nn {
+namespace {
+
+using Node = Tensor::Node;
+
+/// A model inside of another one.
+class ModelLayer : public LayerDefinition {
+ public:
+  explicit ModelLayer(std::shared_ptr<Model::State> state)
+      : LayerDefinition(state->is_sequential ? "Sequential" : "Model", state->was_named ? state->name : ""),
+        state_(std::move(state)) {}
+  std::pair<std::size_t, std::size_t> arity() const override { return {state_->inputs.size(), state_->inputs.size()}; }
+  /// Through all layers, as sizes that the model leaves open may be known here.
+  Shape output_shape(const std::vector<Shape>& inputs) const override {
+    std::unordered_map<const Node*, Shape> shapes;
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      Shape shape = state_->inputs[i].shape();
+      bool fits = shape.size() == inputs[i].size();
+      for (std::size_t axis = 0; fits && axis < shape.size(); ++axis) {
+        const std::int64_t size = inputs[i][axis];
+        fits = shape[axis] == any_size || size == any_size || shape[axis] == size;
+        if (shape[axis] == any_size) shape[axis] = size;
+      }
+      if (!fits) fail(fmt::format("takes {}, but {}", to_string(state_->inputs[i].shape()), to_string(inputs[i])));
+      shapes[&state_->inputs[i].node()] = shape;
+    }
+    for (const Tensor& tensor : state_->order) {
+      const Node& node = tensor.node();
+      if (shapes.contains(&node)) continue;
+      std::vector<Shape> arguments;
+      for (const Tensor& input : node.inputs) arguments.push_back(shapes.at(&input.node()));
+      shapes[&node] = node.layer->definition().output_shape(arguments);
+    }
+    return shapes.at(&state_->outputs.front().node());
+  }
+  DType output_dtype(const std::vector<DType>&) const override { return state_->outputs.front().dtype(); }
+  std::optional<Shape> input_shape() const override { return state_->inputs.front().shape(); }
+  DType input_dtype() const override { return state_->inputs.front().dtype(); }
+  Flow call(const std::vector<Flow>& inputs, CallContext& context) override {
+    return state_->run(inputs, context).front();
+  }
+  std::vector<Layer> inner() const override { return state_->layers; }
+
+ private:
+  std::shared_ptr<Model::State> state_;
+};
+
+/// What the layers are called in one model: by the names that the user gave, and by their types. ValueError for a name
+/// that was given twice.
+std::vector<std::string> names_of(const std::vector<Layer>& layers, const std::string& model) {
+  std::set<std::string> taken;
+  for (const Layer& layer : layers) {
+    if (layer.definition().was_named() && !taken.insert(layer.name()).second)
+      throw ValueError(fmt::format("{}: two layers are named {}", model, layer.name()));
+  }
+  std::vector<std::string> names;
+  for (const Layer& layer : layers)
+    names.push_back(layer.definition().was_named() ? layer.name() : unique_name(snake_case(layer.type()), taken));
+  return names;
+}
+
+void append_weights(const std::vector<Layer>& layers, const std::vector<std::string>& names, bool trained,
+                    std::set<const void*>& seen, std::vector<Model::State::NamedWeight>& all) {
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    const LayerDefinition& layer = layers[i].definition();
+    const bool are_trained = trained && layer.trainable;
+    for (const LayerDefinition::Weight& weight : layer.all_weights()) {
+      if (!seen.insert(weight.variable.node()).second) continue;
+      all.push_back({names[i] + "/" + weight.name, weight.variable, weight.shape, weight.regularizer,
+                     are_trained && weight.trainable});
+    }
+    const std::vector<Layer> inner = layer.inner();
+    std::vector<std::string> inside = names_of(inner, layer.name());
+    for (std::string& name : inside) name = names[i] + "/" + name;
+    append_weights(inner, inside, are_trained, seen, all);
+  }
+}
+
+}  // namespace
+
+// ---- the state ----
+
+void Model::State::demand_connected() const {
+  if (is_connected()) return;
+  throw ValueError(fmt::format(
+      "{}: a Sequential whose first layer was told no input_shape is put together when it first sees data; tell the "
+      "first layer its input_shape, or call fit or predict first",
+      name));
+}
+
+void Model::State::connect(const std::vector<Array>& x) {
+  if (is_connected()) return;
+  if (waiting.empty()) throw ValueError(fmt::format("{}: a model without layers", name));
+  if (x.size() != 1) throw ValueError(fmt::format("{}: {} arrays for the one input of a Sequential", name, x.size()));
+  if (x[0].rank() < 1) throw ShapeError(fmt::format("{}: an array of no axes, where the first one is the batch", name));
+  const DType wanted = waiting.front().definition().input_dtype();
+  const Tensor input = Input(Shape(x[0].shape().begin() + 1, x[0].shape().end()), {.name = "input", .dtype = wanted});
+  Tensor value = input;
+  for (const Layer& layer : waiting) value = layer(value);
+  inputs = {input};
+  outputs = {value};
+  find_layers();
+}
+
+void Model::State::find_layers() {
+  std::unordered_map<const Tensor::Node*, bool> seen;
+  order.clear();
+  layers.clear();
+  names.clear();
+  // By depth first, without recursion: models may be deep.
+  std::vector<std::pair<Tensor, std::size_t>> stack;
+  for (const Tensor& output : outputs) {
+    if (!seen.emplace(output.handle().get(), true).second) continue;
+    stack.emplace_back(output, 0);
+    while (!stack.empty()) {
+      const Tensor at = stack.back().first;
+      const bool is_input = std::ranges::find(inputs, at) != inputs.end();
+      const std::size_t next = stack.back().second++;
+      if (!is_input && next < at.node().inputs.size()) {
+        const Tensor& input = at.node().inputs[next];
+        if (seen.emplace(input.handle().get(), true).second) stack.emplace_back(input, 0);
+        continue;
+      }
+      if (!is_input && !at.node().layer)
+        throw ValueError(
+            fmt::format("{}: an output needs the input {} ({}), which is not among the inputs of the model", name,
+                        at.node().name, builder::describe(at.node().where)));
+      order.push_back(at);
+      stack.pop_back();
+    }
+  }
+  std::ranges::sort(order, {}, [](const Tensor& tensor) { return tensor.node().serial; });
+  for (const Tensor& tensor : order) {
+    if (!tensor.node().layer || std::ranges::find(inputs, tensor) != inputs.end()) continue;
+    const Layer& layer = *tensor.node().layer;
+    if (std::ranges::find(layers, layer) == layers.end()) layers.push_back(layer);
+  }
+  names = names_of(layers, name);
+}
+
+std::vector<Variable> Model::State::input_variables() const {
+  std::vector<Variable> result;
+  for (const Tensor& input : inputs) {
+    Type type{input.dtype(), {unknown_size}};
+    type.shape.insert(type.shape.end(), input.shape().begin(), input.shape().end());
+    result.push_back(variable(type, input.node().name));
+  }
+  return result;
+}
+
+std::vector<Flow> Model::State::run(const std::vector<Variable>& x, CallContext& context) const {
+  std::vector<Flow> flows;
+  for (const Variable& value : x) flows.push_back({value});
+  return run(flows, context);
+}
+
+std::vector<Flow> Model::State::run(const std::vector<Flow>& x, CallContext& context) const {
+  demand_connected();
+  if (x.size() != inputs.size())
+    throw TypeError(fmt::format("{}: {} input(s), where the model has {}", name, x.size(), inputs.size()));
+  std::unordered_map<const Node*, Flow> values;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const Shape& shape = inputs[i].shape();
+    const Variable& value = x[i].value;
+    if (value.rank() != static_cast<int>(shape.size()) + 1)
+      throw TypeError(fmt::format("{}: takes a batch of {}, but {}", name, to_string(shape), builder::describe(value)));
+    std::vector<std::optional<Operand>> sizes{std::nullopt};
+    for (const std::int64_t size : shape)
+      sizes.push_back(size == any_size ? std::nullopt : std::optional<Operand>(Operand(size)));
+    values[inputs[i].handle().get()] = {specify_shape(value, sizes), x[i].mask};
+  }
+  for (const Tensor& tensor : order) {
+    const Node& node = tensor.node();
+    if (values.contains(&node)) continue;
+    const builder::OriginScope origin(node.where);
+    std::vector<Flow> arguments;
+    for (const Tensor& input : node.inputs) arguments.push_back(values.at(input.handle().get()));
+    values[&node] = node.layer->definition().call(arguments, context);
+  }
+  std::vector<Flow> results;
+  for (const Tensor& output : outputs) results.push_back(values.at(output.handle().get()));
+  return results;
+}
+
+std::vector<Model::State::NamedWeight> Model::State::weights() const {
+  std::vector<NamedWeight> all;
+  std::set<const void*> seen;
+  append_weights(layers, names, true, seen, all);
+  return all;
+}
+
+void set_all(const std::vector<NewValue>& values) {
+  // Conversions first: what does not fit changes nothing.
+  std::vector<Array> converted;
+  for (const auto& [name, variable, value] : values) {
+    const Sizes shape = variable.get_value(true).shape();
+    if (value.shape() != shape)
+      throw ShapeError(
+          fmt::format("{} has the shape {}, but {} is given", name, to_string(shape), to_string(value.shape())));
+    if (!can_cast_safely(value.dtype(), variable.dtype()) && !(is_float(value.dtype()) && is_float(variable.dtype())))
+      throw TypeError(
+          fmt::format("{} is {}, but {} is given", name, name_of(variable.dtype()), name_of(value.dtype())));
+    converted.push_back(value.astype(variable.dtype()));
+  }
+  for (std::size_t i = 0; i < values.size(); ++i) SharedVariable(values[i].variable).set_value(converted[i]);
+}
+
+namespace {
+
+std::int64_t number_of(const Sizes& shape) {
+  return std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>());
+}
+
+}  // namespace
+
+// ---- models ----
+
+Model::Model(std::vector<Tensor> inputs, std::vector<Tensor> outputs, const std::string& name)
+    : state_(std::make_shared<State>()) {
+  state_->name = name.empty() ? "model" : name;
+  state_->was_named = !name.empty();
+  if (inputs.empty() || outputs.empty())
+    throw ValueError(fmt::format("{}: a model has at least one input and one output", state_->name));
+  state_->inputs = std::move(inputs);
+  state_->outputs = std::move(outputs);
+  state_->find_layers();
+}
+
+Variable Model::operator()(const Variable& x) const {
+  CallContext context;
+  return (*this)(x, context);
+}
+Variable Model::operator()(const Variable& x, CallContext& context) const { return call({x}, context).at(0); }
+std::vector<Variable> Model::call(const std::vector<Variable>& x, CallContext& context) const {
+  std::vector<Variable> results;
+  for (const Flow& flow : state_->run(x, context)) results.push_back(flow.value);
+  return results;
+}
+
+Layer Model::layer() const {
+  state_->demand_connected();
+  if (state_->outputs.size() != 1)
+    throw TypeError(fmt::format("{}: a model of {} outputs is no layer", state_->name, state_->outputs.size()));
+  if (const std::shared_ptr<LayerDefinition> known = state_->as_layer.lock()) return Layer(known);
+  const Layer layer = make_layer<ModelLayer>(state_);
+  state_->as_layer = layer.handle();
+  return layer;
+}
+
+const std::string& Model::name() const { return state_->name; }
+std::vector<Layer> Model::layers() const { return state_->is_connected() ? state_->layers : state_->waiting; }
+
+Layer Model::layer(std::string_view name) const {
+  std::string all;
+  for (std::size_t i = 0; i < state_->names.size(); ++i) {
+    if (state_->names[i] == name) return state_->layers[i];
+    all += (all.empty() ? "" : ", ") + state_->names[i];
+  }
+  throw ValueError(fmt::format("{}: no layer is named {}; there are {}", state_->name, name, all));
+}
+
+std::vector<Shape> Model::input_shapes() const {
+  std::vector<Shape> shapes;
+  for (const Tensor& tensor : state_->inputs) shapes.push_back(tensor.shape());
+  return shapes;
+}
+std::vector<Shape> Model::output_shapes() const {
+  std::vector<Shape> shapes;
+  for (const Tensor& tensor : state_->outputs) shapes.push_back(tensor.shape());
+  return shapes;
+}
+
+std::vector<SharedVariable> Model::weights() const {
+  std::vector<SharedVariable> result;
+  for (const State::NamedWeight& weight : state_->weights()) result.push_back(weight.variable);
+  return result;
+}
+std::vector<SharedVariable> Model::trainable_variables() const {
+  std::vector<SharedVariable> result;
+  for (const State::NamedWeight& weight : state_->weights()) {
+    if (weight.trained) result.push_back(weight.variable);
+  }
+  return result;
+}
+std::vector<SharedVariable> Model::non_trainable_variables() const {
+  std::vector<SharedVariable> result;
+  for (const State::NamedWeight& weight : state_->weights()) {
+    if (!weight.trained) result.push_back(weight.variable);
+  }
+  return result;
+}
+
+std::int64_t Model::count_params() const {
+  std::int64_t count = 0;
+  for (const State::NamedWeight& weight : state_->weights()) count += number_of(weight.shape);
+  return count;
+}
+
+std::vector<Array> Model::get_weights() const {
+  std::vector<Array> values;
+  for (const SharedVariable& weight : weights()) values.push_back(weight.get_value());
+  return values;
+}
+
+void Model::set_weights(const std::vector<Array>& values) const {
+  const std::vector<State::NamedWeight> all = state_->weights();
+  if (values.size() != all.size())
+    throw ValueError(fmt::format("{}: {} arrays for {} weights", state_->name, values.size(), all.size()));
+  std::vector<NewValue> news;
+  for (std::size_t i = 0; i < all.size(); ++i) news.push_back({all[i].name, all[i].variable, values[i]});
+  set_all(news);
+}
+
+// ---- the summary ----
+
+namespace {
+
+std::string with_commas(std::int64_t number) {
+  std::string text = std::to_string(number);
+  for (std::ptrdiff_t at = static_cast<std::ptrdiff_t>(text.size()) - 3; at > 0; at -= 3)
+    text.insert(static_cast<std::size_t>(at), ",");
+  return text;
+}
+
+std::string in_bytes(double bytes) {
+  if (bytes < 1024) return fmt::format("{} B", bytes);
+  if (bytes < 1024 * 1024) return fmt::format("{:.2f} KiB", bytes / 1024);
+  return fmt::format("{:.2f} MiB", bytes / (1024 * 1024));
+}
+
+std::string batch_of(const Shape& shape) {
+  Shape whole{any_size};
+  whole.insert(whole.end(), shape.begin(), shape.end());
+  return to_string(whole);
+}
+
+}  // namespace
+
+std::string Model::summary() const {
+  state_->demand_connected();
+  const auto name_of_layer = [&](const Tensor& tensor) {
+    const auto at = std::ranges::find(state_->inputs, tensor) != state_->inputs.end()
+                        ? state_->layers.end()
+                        : std::ranges::find(state_->layers, *tensor.node().layer);
+    if (at != state_->layers.end()) return state_->names[static_cast<std::size_t>(at - state_->layers.begin())];
+    return tensor.node().name.empty() ? std::string("input")
+                                      : tensor.node().name;  // what a layer of another model gives
+  };
+  // A chain shows no connections: each layer takes what the one above gives.
+  bool is_chain = state_->inputs.size() == 1;
+  for (std::size_t i = 1; i < state_->order.size(); ++i) {
+    const auto& inputs = state_->order[i].node().inputs;
+    is_chain = is_chain && inputs.size() == 1 && inputs[0] == state_->order[i - 1];
+  }
+  struct Line {
+    std::string layer, shape, count, from;
+  };
+  std::vector<Line> lines{{"Layer (type)", "Output shape", "Parameters", is_chain ? "" : "Connected to"}};
+  std::vector<const LayerDefinition*> counted;
+  for (const Tensor& tensor : state_->order) {
+    const bool is_input = std::ranges::find(state_->inputs, tensor) != state_->inputs.end();
+    if (is_input && is_chain) continue;
+    Line line{name_of_layer(tensor), batch_of(tensor.shape()), "0", ""};
+    if (is_input) {
+      line.layer += " (Input)";
+    } else {
+      const Layer& layer = *tensor.node().layer;
+      line.layer += fmt::format(" ({})", layer.type());
+      const bool shown = std::ranges::find(counted, &layer.definition()) != counted.end();
+      line.count = shown ? "shared" : with_commas(layer.count_params());
+      counted.push_back(&layer.definition());
+      for (const Tensor& from : tensor.node().inputs)
+        line.from += (line.from.empty() ? "" : ", ") + name_of_layer(from);
+    }
+    if (is_chain) line.from.clear();
+    lines.push_back(line);
+  }
+  std::size_t widths[4] = {};
+  for (const Line& line : lines) {
+    const std::string* columns[] = {&line.layer, &line.shape, &line.count, &line.from};
+    for (std::size_t i = 0; i < 4; ++i) widths[i] = std::max(widths[i], columns[i]->size());
+  }
+  const std::size_t total = widths[0] + widths[1] + widths[2] + 4 + (widths[3] > 0 ? widths[3] + 2 : 0);
+  std::string text = fmt::format("Model: {}\n{}\n", state_->name, std::string(total, '-'));
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    const Line& line = lines[i];
+    std::string row =
+        fmt::format("{:<{}}  {:<{}}  {:>{}}", line.layer, widths[0], line.shape, widths[1], line.count, widths[2]);
+    if (!line.from.empty()) row += "  " + line.from;
+    text += row + "\n";
+    if (i == 0) text += std::string(total, '=') + "\n";
+  }
+  std::int64_t trained = 0, others = 0;
+  double bytes = 0;
+  for (const State::NamedWeight& weight : state_->weights()) {
+    const std::int64_t size = number_of(weight.shape);
+    (weight.trained ? trained : others) += size;
+    bytes += static_cast<double>(size) * static_cast<double>(size_of(weight.variable.dtype()));
+  }
+  text += fmt::format("{}\nParameters: {} ({}), {} trained, {} not\n", std::string(total, '-'),
+                      with_commas(trained + others), in_bytes(bytes), with_commas(trained), with_commas(others));
+  return text;
+}
+
+// ---- sequences of layers ----
+
+Sequential::Sequential(std::initializer_list<Layer> layers, const std::string& name)
+    : Sequential(std::vector<Layer>(layers), name) {}
+
+Sequential::Sequential(const std::vector<Layer>& layers, const std::string& name) : Model(std::make_shared<State>()) {
+  state_->name = name.empty() ? "sequential" : name;
+  state_->was_named = !name.empty();
+  state_->is_sequential = true;
+  for (const Layer& layer : layers) add(layer);
+}
+
+void Sequential::add(const Layer& layer) {
+  if (state_->options) throw ValueError(fmt::format("{}: a layer is added behind compile", state_->name));
+  State next = *state_;  // a layer that does not fit leaves the model as it was
+  if (next.waiting.empty()) {
+    if (const std::optional<Shape> shape = layer.definition().input_shape())
+      next.inputs = next.outputs = {Input(*shape, {.name = "input", .dtype = layer.definition().input_dtype()})};
+  }
+  if (!next.outputs.empty()) {
+    next.outputs = {layer(next.outputs[0])};
+    next.find_layers();
+  }
+  next.waiting.push_back(layer);
+  *state_ = std::move(next);
+}
+
+}  // namespace croton::nn

@@ -1,0 +1,136 @@
+// Models in files: weights under their names, and the whole state of a training.
+#include <croton/archive.hpp>
+#include <croton/nn/model.hpp>
+#include <croton/ops.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <set>
+
+#include "nn/model_state.hpp"
+#include "nn/names.hpp"
+
+namespace croton::nn {
+namespace {
+
+using Named = std::vector<std::pair<std::string, SharedVariable>>;
+
+Named named_weights(const Model::State& model) {
+  model.demand_connected();
+  Named result;
+  for (const Model::State::NamedWeight& weight : model.weights()) result.emplace_back(weight.name, weight.variable);
+  return result;
+}
+
+/// The optimizer's variables. What it keeps of a parameter is named by the parameter, whose name in the model is the
+/// same in every process: "optimizer/adam/m/dense/kernel".
+Named named_state(const Model::State& model, const Optimizer& optimizer) {
+  Named result;
+  std::set<std::string> taken;
+  for (const SharedVariable& variable : optimizer.variables()) {
+    std::string name = variable.name();
+    for (const Model::State::NamedWeight& weight : model.weights()) {
+      const std::string own = "/" + weight.variable.name();
+      if (!name.ends_with(own)) continue;
+      name = name.substr(0, name.size() - own.size() + 1) + weight.name;
+      break;
+    }
+    result.emplace_back(unique_name("optimizer/" + name, taken), variable);
+  }
+  return result;
+}
+
+io::NamedArrays values(const Named& variables) {
+  io::NamedArrays arrays;
+  for (const auto& [name, variable] : variables) arrays.emplace_back(name, variable.get_value());
+  return arrays;
+}
+
+bool is_npz(const std::filesystem::path& file) { return file.extension() == ".npz"; }
+
+std::string listed(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+  return text;
+}
+
+/// Sets the variables to the arrays of their names; `whole`: there may be no others. ValueError, and nothing is
+/// changed, where names differ.
+void set_from(const std::filesystem::path& file, const io::NamedArrays& arrays, const Named& variables, bool whole) {
+  std::vector<NewValue> news;
+  std::vector<std::string> missing, others;
+  for (const auto& [name, variable] : variables) {
+    const auto found = std::ranges::find(arrays, name, &std::pair<std::string, Array>::first);
+    if (found == arrays.end()) {
+      missing.push_back(name);
+    } else {
+      news.push_back({name, variable, found->second});
+    }
+  }
+  for (const auto& [name, array] : arrays) {
+    if (std::ranges::find(variables, name, &std::pair<std::string, SharedVariable>::first) == variables.end())
+      others.push_back(name);
+  }
+  if (!missing.empty() || (whole && !others.empty())) {
+    std::string text = fmt::format("{} does not fit the model", file.string());
+    if (!missing.empty()) text += ": it has no " + listed(missing);
+    if (whole && !others.empty())
+      text += fmt::format("{} it has {}, which the model has not", missing.empty() ? ":" : ";", listed(others));
+    throw ValueError(text);
+  }
+  set_all(news);
+}
+
+}  // namespace
+
+void Model::save_weights(const std::filesystem::path& file) const {
+  const io::NamedArrays arrays = values(named_weights(*state_));
+  is_npz(file) ? io::save_npz(file, arrays) : io::save_safetensors(file, arrays, {{"format", "croton-weights-1"}});
+}
+
+void Model::load_weights(const std::filesystem::path& file) const {
+  const io::NamedArrays arrays = is_npz(file) ? io::load_npz(file) : io::load_safetensors(file).arrays;
+  // A checkpoint has the weights too, under their names behind "model/".
+  io::NamedArrays own;
+  bool is_checkpoint = false;
+  for (const auto& [name, array] : arrays) is_checkpoint = is_checkpoint || name.starts_with("model/");
+  for (const auto& [name, array] : arrays) {
+    if (!is_checkpoint) own.emplace_back(name, array);
+    if (is_checkpoint && name.starts_with("model/")) own.emplace_back(name.substr(6), array);
+  }
+  set_from(file, own, named_weights(*state_), true);
+}
+
+void Model::save_checkpoint(const std::filesystem::path& file) const {
+  Named all;
+  for (const auto& [name, variable] : named_weights(*state_)) all.emplace_back("model/" + name, variable);
+  for (const auto& state : named_state(*state_, optimizer())) all.push_back(state);
+  io::save_safetensors(file, values(all),
+                       {{"format", "croton-checkpoint-1"}, {"epochs", std::to_string(state_->epochs_done)}});
+}
+
+void Model::load_checkpoint(const std::filesystem::path& file) {
+  const io::Archive archive = io::load_safetensors(file);
+  const auto format = archive.metadata.find("format"), epochs = archive.metadata.find("epochs");
+  std::int64_t done = -1;
+  if (format != archive.metadata.end() && format->second == "croton-checkpoint-1" && epochs != archive.metadata.end()) {
+    const std::string& text = epochs->second;
+    const auto read = std::from_chars(text.data(), text.data() + text.size(), done);
+    if (read.ec != std::errc() || read.ptr != text.data() + text.size()) done = -1;
+  }
+  if (done < 0) throw ValueError(fmt::format("{} is no checkpoint of a training", file.string()));
+  // The optimizer has its state of a parameter from its first step on.
+  const Optimizer learner = optimizer();
+  std::vector<std::pair<Variable, SharedVariable>> none;
+  for (const SharedVariable& parameter : trainable_variables()) none.emplace_back(zeros_like(parameter), parameter);
+  if (!none.empty()) learner.apply_gradients(none);
+  Named all;
+  for (const auto& [name, variable] : named_weights(*state_)) all.emplace_back("model/" + name, variable);
+  for (const auto& state : named_state(*state_, learner)) all.push_back(state);
+  set_from(file, archive.arrays, all, true);
+  state_->resumed_epochs = state_->epochs_done = done;
+}
+
+}  // namespace croton::nn

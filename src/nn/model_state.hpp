@@ -1,0 +1,69 @@
+// What a model is made of; model.cpp puts it together, fit.cpp teaches it, model_files.cpp keeps it.
+#pragma once
+
+#include <croton/nn/model.hpp>
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace croton::nn {
+
+struct Model::State {
+  std::string name;
+  bool was_named = false;  // by the user
+  std::vector<Tensor> inputs, outputs;
+  std::vector<Tensor> order;       // all tensors, inputs first; topological
+  std::vector<Layer> layers;       // in the order of their first use
+  std::vector<std::string> names;  // of the layers in this model: "dense", "dense_1"
+  std::vector<Layer> waiting;      // of a Sequential that does not know what it takes
+  bool is_sequential = false;
+  std::weak_ptr<LayerDefinition> as_layer;  // of other models: one, as its weights are
+
+  // ---- learning ----
+  std::optional<CompileOptions> options;
+  std::vector<Metric> metrics;                // with "accuracy" replaced by the one that fits
+  SharedVariable counts;                      // of the loss and all metrics, one behind another
+  std::map<std::string, Function> functions;  // by what they do and the types that they take
+  Function last_train;
+  bool stop = false;
+  std::int64_t epochs_done = 0;                // of the training that runs, or ran last
+  std::optional<std::int64_t> resumed_epochs;  // of a checkpoint that was loaded and not gone on from
+
+  /// Whether layers are connected, and weights made.
+  bool is_connected() const { return !outputs.empty(); }
+  /// ValueError for a Sequential that has not seen what it takes.
+  void demand_connected() const;
+  /// Connects a Sequential; `x` is what is to come in.
+  void connect(const std::vector<Array>& x);
+  /// Finds order, layers and names from inputs and outputs.
+  void find_layers();
+
+  /// Variables as the inputs take them, with their sizes stated.
+  std::vector<Variable> input_variables() const;
+  /// The model on values whose sizes are stated where it knows them.
+  std::vector<Flow> run(const std::vector<Variable>& x, CallContext& context) const;
+  std::vector<Flow> run(const std::vector<Flow>& x, CallContext& context) const;
+
+  struct NamedWeight {
+    std::string name;  // "dense/kernel": in this model
+    SharedVariable variable;
+    Sizes shape;
+    Regularizer regularizer;
+    bool trained = false;
+  };
+  /// Each once, however often a model or layer that holds it is used.
+  std::vector<NamedWeight> weights() const;
+};
+
+/// A new value for a shared variable, by the name that messages have for it.
+struct NewValue {
+  std::string name;
+  SharedVariable variable;
+  Array value;
+};
+/// All of them, or none where one does not fit.
+void set_all(const std::vector<NewValue>& values);
+
+}  // namespace croton::nn

@@ -1,0 +1,182 @@
+// Normalisation.
+#include <croton/layers.hpp>
+#include <croton/nn/layers.hpp>
+#include <croton/ops.hpp>
+#include <croton/views.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "builder/gradient_context.hpp"
+#include "nn/floats.hpp"
+
+namespace croton::nn {
+namespace {
+
+/// A layer that is told axes, counted with the batch.
+class Normalization : public LayerDefinition {
+ public:
+  using LayerDefinition::LayerDefinition;
+
+ protected:
+  /// The position of the axis in a shape without the batch.
+  std::size_t position(int axis, std::size_t rank) const {
+    const int at = axis < 0 ? static_cast<int>(rank) + axis : axis - 1;
+    if (at < 0 || at >= static_cast<int>(rank))
+      refuse(fmt::format("no axis {} in the batch and {} axes; the batch is not normalised", axis, rank));
+    return static_cast<std::size_t>(at);
+  }
+};
+
+class BatchNormDefinition : public Normalization {
+ public:
+  explicit BatchNormDefinition(const BatchNormalizationOptions& options)
+      : Normalization("BatchNormalization", options.name), options_(options) {
+    input_shape_ = options.input_shape.shape();
+  }
+  Shape output_shape(const std::vector<Shape>& inputs) const override {
+    const std::int64_t size = inputs[0].at(position(options_.axis, inputs[0].size()));
+    if (built() && size != any_size && size != size_)
+      fail(fmt::format("takes {} channels, but {}", size_, to_string(inputs[0])));
+    return inputs[0];
+  }
+  void make_weights(const std::vector<Shape>& inputs) override {
+    size_ = inputs[0].at(position(options_.axis, inputs[0].size()));
+    if (options_.scale) gamma_ = add_weight("gamma", {size_}, {.initializer = "ones"});
+    if (options_.center) beta_ = add_weight("beta", {size_}, {.initializer = "zeros"});
+    mean_ = add_weight("moving_mean", {size_}, {.initializer = "zeros", .trainable = false});
+    variance_ = add_weight("moving_variance", {size_}, {.initializer = "ones", .trainable = false});
+  }
+  Flow call(const std::vector<Flow>& inputs, CallContext& context) override {
+    const Variable x = in_floats(inputs[0].value);
+    const auto rank = static_cast<std::size_t>(x.rank());
+    const int channels = static_cast<int>(position(options_.axis, rank - 1)) + 1;
+    std::vector<int> axes;
+    for (int axis = 0; axis < x.rank(); ++axis) {
+      if (axis != channels) axes.push_back(axis);
+    }
+    const Variable gamma = options_.scale ? value_of(gamma_) : ones({size_}, x.dtype());
+    const Variable beta = options_.center ? value_of(beta_) : zeros({size_}, x.dtype());
+    const nnet::BatchNormOptions of{.axes = axes, .epsilon = options_.epsilon};
+    if (!context.training || !trainable) {
+      return {nnet::batch_norm_test(x, gamma, beta, value_of(mean_), value_of(variance_), of), inputs[0].mask};
+    }
+    const nnet::BatchNormed normed = nnet::batch_norm_train(x, gamma, beta, of);
+    // As batch_norm_train has it, so that it is computed once.
+    const ReduceOptions over(axes, true);
+    const Variable variance = squeeze(mean(sqr(x - mean(x, over)), over), axes);
+    const auto follow = [&](const SharedVariable& moving, const Variable& now) {
+      // A layer that is called more than once goes on from what the call before leaves.
+      auto update = std::ranges::find(context.updates, Variable(moving), &Updates::value_type::first);
+      if (update == context.updates.end()) update = context.updates.emplace(update, moving, moving);
+      const Variable keep = builder::number(options_.momentum, moving),
+                     share = builder::number(1 - options_.momentum, moving);
+      update->second = keep * update->second + share * cast(now, moving.dtype());
+    };
+    follow(mean_, normed.mean);
+    follow(variance_, variance);
+    return {normed.out, inputs[0].mask};
+  }
+
+ private:
+  BatchNormalizationOptions options_;
+  std::int64_t size_ = any_size;
+  SharedVariable gamma_, beta_, mean_, variance_;
+};
+
+class LayerNormDefinition : public Normalization {
+ public:
+  explicit LayerNormDefinition(const LayerNormalizationOptions& options)
+      : Normalization("LayerNormalization", options.name), options_(options) {
+    input_shape_ = options.input_shape.shape();
+    if (options.axes.empty()) refuse("no axes");
+  }
+  Shape output_shape(const std::vector<Shape>& inputs) const override {
+    const Sizes sizes = sizes_of(inputs[0]);
+    for (std::size_t i = 0; built() && i < sizes.size(); ++i) {
+      if (sizes[i] != any_size && sizes[i] != sizes_[i])
+        fail(fmt::format("takes {} along its axes, but {}", to_string(sizes_), to_string(inputs[0])));
+    }
+    return inputs[0];
+  }
+  void make_weights(const std::vector<Shape>& inputs) override {
+    sizes_ = sizes_of(inputs[0]);
+    if (options_.scale) gamma_ = add_weight("gamma", sizes_, {.initializer = "ones"});
+    if (options_.center) beta_ = add_weight("beta", sizes_, {.initializer = "zeros"});
+  }
+  Flow call(const std::vector<Flow>& inputs, CallContext&) override {
+    const Variable x = in_floats(inputs[0].value);
+    std::vector<int> axes = sorted_axes(static_cast<std::size_t>(x.rank()) - 1), pattern;
+    for (int axis = 0, next = 0; axis < x.rank(); ++axis)
+      pattern.push_back(std::ranges::find(axes, axis) == axes.end() ? broadcast_axis : next++);
+    const ReduceOptions over(axes, true);
+    const Variable centred = x - mean(x, over);
+    Variable y = centred * rsqrt(mean(sqr(centred), over) + builder::number(options_.epsilon, x));
+    if (options_.scale) y = y * dimshuffle(value_of(gamma_), pattern);
+    if (options_.center) y = y + dimshuffle(value_of(beta_), pattern);
+    return {y, inputs[0].mask};
+  }
+
+ private:
+  /// Counted with the batch.
+  std::vector<int> sorted_axes(std::size_t rank) const {
+    std::vector<int> axes;
+    for (const int axis : options_.axes) axes.push_back(static_cast<int>(position(axis, rank)) + 1);
+    std::ranges::sort(axes);
+    if (std::ranges::adjacent_find(axes) != axes.end()) refuse("the same axis twice");
+    return axes;
+  }
+  Sizes sizes_of(const Shape& shape) const {
+    Sizes sizes;
+    for (const int axis : sorted_axes(shape.size())) sizes.push_back(shape[static_cast<std::size_t>(axis - 1)]);
+    return sizes;
+  }
+
+  LayerNormalizationOptions options_;
+  Sizes sizes_;
+  SharedVariable gamma_, beta_;
+};
+
+class GroupNormDefinition : public LayerDefinition {
+ public:
+  GroupNormDefinition(std::int64_t groups, double epsilon, const std::string& name)
+      : LayerDefinition("GroupNormalization", name), groups_(groups), epsilon_(epsilon) {
+    if (groups < 1) refuse(fmt::format("{} groups; there is at least 1", groups));
+  }
+  Shape output_shape(const std::vector<Shape>& inputs) const override {
+    const Shape& shape = inputs[0];
+    if (shape.empty()) fail("takes channels");
+    if (shape.back() != any_size && shape.back() % groups_ != 0)
+      fail(fmt::format("{} channels do not divide into {} groups", shape.back(), groups_));
+    if (built() && shape.back() != any_size && shape.back() != channels_)
+      fail(fmt::format("takes {} channels, but {}", channels_, to_string(shape)));
+    return shape;
+  }
+  void make_weights(const std::vector<Shape>& inputs) override {
+    channels_ = inputs[0].back();
+    gamma_ = add_weight("gamma", {channels_}, {.initializer = "ones"});
+    beta_ = add_weight("beta", {channels_}, {.initializer = "zeros"});
+  }
+  Flow call(const std::vector<Flow>& inputs, CallContext&) override {
+    return {nnet::group_norm(in_floats(inputs[0].value), groups_, Operand(value_of(gamma_)), Operand(value_of(beta_)),
+                             {.epsilon = epsilon_, .layout = Layout::channels_last}),
+            inputs[0].mask};
+  }
+
+ private:
+  std::int64_t groups_, channels_ = any_size;
+  double epsilon_;
+  SharedVariable gamma_, beta_;
+};
+
+}  // namespace
+
+BatchNormalization::BatchNormalization(const BatchNormalizationOptions& options)
+    : Layer(make_layer<BatchNormDefinition>(options)) {}
+LayerNormalization::LayerNormalization(const LayerNormalizationOptions& options)
+    : Layer(make_layer<LayerNormDefinition>(options)) {}
+GroupNormalization::GroupNormalization(std::int64_t groups, double epsilon, const std::string& name)
+    : Layer(make_layer<GroupNormDefinition>(groups, epsilon, name)) {}
+
+}  // namespace croton::nn

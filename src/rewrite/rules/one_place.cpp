@@ -1,0 +1,341 @@
+// Sums of what is zero but at one place: what stands at that place is all there is to add. The gradient of a maximum
+// over all places of an image is such a value; without this rule a convolution below it would add up zeros.
+#include <algorithm>
+#include <map>
+#include <numeric>
+
+#include "expr/one_place.hpp"
+#include "rewrite/rules/functions.hpp"
+
+namespace croton::rewrite {
+namespace {
+
+using expr::Arena;
+using expr::Ints;
+using expr::Kind;
+using expr::NodeId;
+using expr::OnePlace;
+
+/// The axes in another order, once for what was shuffled before.
+NodeId shuffled(Rewriter& r, NodeId x, Ints pattern) {
+  const Arena& arena = r.arena();
+  while (arena.op(x).name == "dimshuffle") {
+    const Ints& inner = arena.attrs(x).ints("pattern");
+    for (std::int64_t& axis : pattern) axis = axis < 0 ? -1 : inner[static_cast<std::size_t>(axis)];
+    x = arena.input(x, 0);
+  }
+  Ints same(arena.type(x).rank());
+  std::iota(same.begin(), same.end(), 0);
+  return pattern == same ? x : r.make("dimshuffle", {x}, {{"pattern", pattern}});
+}
+
+/// The value with these sizes.
+NodeId repeated(Rewriter& r, NodeId value, const std::vector<NodeId>& sizes) {
+  if (r.arena().same_shape(r.arena().type(value).shape, sizes)) return value;
+  std::vector<NodeId> inputs{value};
+  for (const NodeId size : sizes) inputs.push_back(r.arena().representative(size));
+  return r.make(expr::op("alloc"), inputs);
+}
+
+/// An expression at positions. Those of a node's axes are given as nodes over a block of axes: 0, a counter of one axis
+/// of the block, or anything that varies along some of them.
+class AtPositions {
+ public:
+  struct Position {
+    enum class Kind { zero, counter, node } kind = Kind::zero;
+    std::size_t axis = 0;         // of the block
+    NodeId node = expr::no_node;  // with all axes of the block
+
+    friend auto operator<=>(const Position&, const Position&) = default;
+  };
+  using Positions = std::vector<Position>;
+
+  AtPositions(Rewriter& rewriter, std::vector<NodeId> block) : r_(rewriter), block_(std::move(block)) {}
+
+  /// These conditions hold at the positions.
+  void assume(NodeId condition) { holds_.push_back(condition); }
+
+  /// Of a result with all axes of the block (of size 1 where it does not vary), or of none.
+  NodeId at(NodeId node, const Positions& positions) {
+    const auto key = std::pair(node, positions);
+    if (const auto known = made_.find(key); known != made_.end()) return known->second;
+    // What lies deeper is stored, and read: expressions of users may be of any depth.
+    constexpr int most = 64;
+    ++depth_;
+    const NodeId result = depth_ > most && !positions.empty() ? read(node, positions) : in_fewest_axes(node, positions);
+    --depth_;
+    made_.emplace(key, result);
+    return result;
+  }
+
+  NodeId counter(std::size_t axis) {
+    Ints pattern(block_.size(), -1);
+    pattern[axis] = 0;
+    const NodeId count =
+        r_.make("arange", {r_.arena().representative(block_[axis]), r_.arena().integer(0), r_.arena().integer(1)});
+    return shuffled(r_, count, pattern);
+  }
+
+ private:
+  Arena& arena() { return r_.arena(); }
+
+  static bool moves(const Positions& positions) {
+    return std::ranges::none_of(positions, [](const Position& p) { return p.kind == Position::Kind::node; });
+  }
+
+  /// Over those axes of the block alone that positions vary along, so that what several blocks need is one node.
+  NodeId in_fewest_axes(NodeId node, const Positions& positions) {
+    std::vector<bool> used(block_.size(), false);
+    for (const Position& p : positions) {
+      if (p.kind == Position::Kind::counter) used[p.axis] = true;
+      for (std::size_t axis = 0; p.kind == Position::Kind::node && axis < block_.size(); ++axis)
+        used[axis] = used[axis] || arena().known(arena().type(p.node).shape[axis]) != 1;
+    }
+    std::vector<NodeId> fewer;
+    Ints kept, back(block_.size(), -1);
+    for (std::size_t axis = 0; axis < block_.size(); ++axis) {
+      if (!used[axis]) continue;
+      back[axis] = static_cast<std::int64_t>(kept.size());
+      kept.push_back(static_cast<std::int64_t>(axis));
+      fewer.push_back(block_[axis]);
+    }
+    if (fewer.size() == block_.size() || positions.empty()) return make(node, positions);
+    Positions own = positions;
+    for (Position& p : own) {
+      if (p.kind == Position::Kind::counter) p.axis = static_cast<std::size_t>(back[p.axis]);
+      if (p.kind == Position::Kind::node) p.node = shuffled(r_, p.node, kept);
+    }
+    AtPositions small(r_, fewer);
+    small.holds_ = holds_;
+    small.depth_ = depth_;
+    const NodeId value = small.at(node, own);
+    return arena().type(value).rank() == 0 ? value : shuffled(r_, value, back);
+  }
+
+  /// The positions of an operand of a map: its axes are the last ones, and it is repeated along those of size 1.
+  Positions of_operand(NodeId operand, const Positions& positions) {
+    const auto& shape = arena().type(operand).shape;
+    Positions own(positions.end() - static_cast<std::ptrdiff_t>(shape.size()), positions.end());
+    for (std::size_t d = 0; d < own.size(); ++d) {
+      if (arena().known(shape[d]) == 1) own[d] = {};
+    }
+    return own;
+  }
+
+  NodeId make(NodeId node, const Positions& positions) {
+    if (std::ranges::find(holds_, node) != holds_.end()) return arena().scalar(expr::Scalar::of_int(1, DType::bool_));
+    const expr::Op& op = arena().op(node);
+    if (positions.empty()) return node;
+    if (moves(positions)) return read(node, positions);
+    if (op.kind == Kind::Map) {
+      const std::vector<NodeId> inputs(arena().inputs(node).begin(), arena().inputs(node).end());
+      std::vector<NodeId> values;
+      for (const NodeId input : inputs) values.push_back(at(input, of_operand(input, positions)));
+      if (op.name == "and" && is_true(values[0])) return values[1];
+      if (op.name == "and" && is_true(values[1])) return values[0];
+      if (op.name == "where" && is_true(values[0])) return values[1];
+      return r_.make(op, values, expr::Attrs(arena().attrs(node)));
+    }
+    if (op.name == "dimshuffle") {
+      const NodeId x = arena().input(node, 0);
+      const Ints pattern = arena().attrs(node).ints("pattern");
+      Positions below(arena().type(x).rank());
+      for (std::size_t d = 0; d < pattern.size(); ++d) {
+        if (pattern[d] >= 0) below[static_cast<std::size_t>(pattern[d])] = positions[d];
+      }
+      return at(x, below);
+    }
+    if (op.name == "alloc") {
+      const NodeId x = arena().input(node, 0);
+      return at(x, of_operand(x, positions));
+    }
+    if (op.name == "sum") {
+      if (const NodeId sum = summed(node, positions); sum != expr::no_node) return sum;
+    }
+    return read(node, positions);
+  }
+
+  bool is_true(NodeId node) {
+    const auto value = arena().scalar_value(node);
+    return value && value->i != 0;
+  }
+
+  /// A sum, over axes behind those of the block.
+  NodeId summed(NodeId node, const Positions& positions) {
+    const NodeId x = arena().input(node, 0);
+    const Ints axes = arena().attrs(node).ints("axes");
+    const std::vector<NodeId> shape = arena().type(x).shape;
+    std::vector<NodeId> larger = block_;
+    Ints longer(block_.size());
+    std::iota(longer.begin(), longer.end(), 0);
+    for (const std::int64_t axis : axes) {
+      larger.push_back(shape[static_cast<std::size_t>(axis)]);
+      longer.push_back(-1);
+    }
+    Positions inside;
+    std::size_t next = 0, extra = block_.size();
+    for (std::size_t d = 0; d < shape.size(); ++d) {
+      if (std::ranges::find(axes, static_cast<std::int64_t>(d)) != axes.end()) {
+        inside.push_back({Position::Kind::counter, extra++});
+        continue;
+      }
+      Position position = positions[next++];
+      if (position.kind == Position::Kind::node) position.node = shuffled(r_, position.node, longer);
+      inside.push_back(position);
+    }
+    AtPositions all(r_, larger);
+    all.holds_ = holds_;
+    all.depth_ = depth_;
+    const NodeId value = all.at(x, inside);
+    Ints over;
+    for (std::size_t d = block_.size(); d < larger.size(); ++d) {
+      if (arena().type(value).rank() != larger.size() || !arena().same_dim(arena().type(value).shape[d], larger[d]))
+        return expr::no_node;  // what does not vary would have to be counted
+      over.push_back(static_cast<std::int64_t>(d));
+    }
+    return r_.make("sum", {value}, {{"axes", over}});
+  }
+
+  /// The elements of what cannot be looked into.
+  NodeId read(NodeId node, const Positions& positions) {
+    if (moves(positions)) {
+      Ints pattern(block_.size(), -1);
+      for (std::size_t d = 0; d < positions.size(); ++d) {
+        if (positions[d].kind == Position::Kind::counter) pattern[positions[d].axis] = static_cast<std::int64_t>(d);
+      }
+      return shuffled(r_, node, pattern);
+    }
+    std::vector<NodeId> inputs{node};
+    Ints axes;
+    for (std::size_t d = 0; d < positions.size(); ++d) {
+      const Position& p = positions[d];
+      inputs.push_back(p.kind == Position::Kind::zero      ? arena().integer(0)
+                       : p.kind == Position::Kind::counter ? counter(p.axis)
+                                                           : p.node);
+      axes.push_back(static_cast<std::int64_t>(d));
+    }
+    constexpr std::int64_t clip =
+        2;  // IndexMode::clip: nothing is checked, as the sum asks before whether it is inside
+    const NodeId read = r_.make(expr::op("gather"), inputs, {{"axes", axes}, {"at", std::int64_t{0}}, {"mode", clip}});
+    // The indices together may have fewer axes than the block.
+    const std::size_t rank = arena().type(read).rank();
+    if (rank == block_.size()) return read;
+    Ints pattern(block_.size() - rank, -1);
+    for (std::size_t d = 0; d < rank; ++d) pattern.push_back(static_cast<std::int64_t>(d));
+    return shuffled(r_, read, pattern);
+  }
+
+  Rewriter& r_;
+  std::vector<NodeId> block_;  // the sizes of its axes
+  std::vector<NodeId> holds_;
+  int depth_ = 0;
+  std::map<std::pair<NodeId, Positions>, NodeId> made_;
+};
+
+/// Whether windows are below: sums of others are as well computed with what else their kernels do.
+bool has_windows(const Arena& arena, NodeId node, int depth = 12) {
+  if (arena.op(node).kind == Kind::Window) return true;
+  const Kind kind = arena.op(node).kind;
+  if (depth == 0 || (kind != Kind::Map && kind != Kind::View && kind != Kind::Reduce)) return false;
+  return std::ranges::any_of(arena.inputs(node), [&](NodeId x) { return has_windows(arena, x, depth - 1); });
+}
+
+}  // namespace
+
+NodeId sum_of_one_place(Rewriter& r, NodeId root) {
+  Arena& arena = r.arena();
+  const NodeId x = arena.input(root, 0);
+  const Ints axes = arena.attrs(root).ints("axes");
+  const std::vector<NodeId> shape = arena.type(x).shape;
+  const auto is_summed = [&](std::size_t axis) {
+    return std::ranges::find(axes, static_cast<std::int64_t>(axis)) != axes.end();
+  };
+  std::vector<const OnePlace*> hot(shape.size(), nullptr);
+  const std::vector<OnePlace> found = expr::one_places(arena, x);
+  for (const OnePlace& place : found) {
+    if (is_summed(place.axis) && arena.known(shape[place.axis]) != 1) hot[place.axis] = &place;
+  }
+  if (std::ranges::all_of(hot, [](const OnePlace* p) { return p == nullptr; }) || !has_windows(arena, x))
+    return expr::no_node;
+
+  // The block: all axes but these, and those of size 1.
+  std::vector<NodeId> block;
+  AtPositions::Positions positions(shape.size());
+  Ints over, back;  // what is summed of the block, and the axes of the result in it
+  std::int64_t kept = 0;
+  using Position = AtPositions::Position;
+  for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+    if (hot[axis] != nullptr || arena.known(shape[axis]) == 1) {
+      if (!is_summed(axis)) back.push_back(-1);
+      continue;
+    }
+    is_summed(axis) ? over.push_back(static_cast<std::int64_t>(block.size())) : back.push_back(kept++);
+    positions[axis] = {Position::Kind::counter, block.size()};
+    block.push_back(shape[axis]);
+  }
+  AtPositions all(r, block);
+  NodeId inside = expr::no_node;
+  const auto demand = [&](NodeId condition) {
+    inside = inside == expr::no_node ? condition : r.make("and", {inside, condition});
+  };
+  for (const OnePlace* place : hot) {
+    if (place == nullptr) continue;
+    // The position at the block's axes; it must not depend on another of the places.
+    const NodeId position = place->position;
+    const auto& own = arena.type(position).shape;
+    AtPositions::Positions of_position(own.size());
+    for (std::size_t d = 0; d < own.size(); ++d) {
+      const std::int64_t axis = place->axes[place->axes.size() - own.size() + d];
+      if (arena.known(own[d]) == 1) continue;
+      if (axis < 0 || hot[static_cast<std::size_t>(axis)] != nullptr) return expr::no_node;
+      of_position[d] = positions[static_cast<std::size_t>(axis)];
+    }
+    const NodeId whole = arena.cast(position, DType::int64);
+    const NodeId fits = r.make("and", {r.make("ge", {whole, arena.integer(0)}),
+                                       r.make("lt", {whole, arena.representative(shape[place->axis])})});
+    const auto in_block = [&](NodeId node) {
+      const NodeId there = all.at(node, of_position);
+      if (arena.type(there).rank() == block.size()) return there;
+      return shuffled(r, there, Ints(block.size(), -1));
+    };
+    positions[place->axis] = {Position::Kind::node, 0, in_block(whole)};
+    demand(in_block(fits));
+  }
+  for (const OnePlace* place : hot) {
+    if (place != nullptr) all.assume(place->equal);
+  }
+  const NodeId value = all.at(x, positions);
+  const NodeId chosen = r.make("where", {inside, value, r.constant(0, value)});
+  const NodeId whole = repeated(r, chosen, block);
+  return shuffled(r, over.empty() ? whole : r.make("sum", {whole}, {{"axes", over}}), back);
+}
+
+NodeId max_at_argmax(Rewriter& r, NodeId root) {
+  Arena& arena = r.arena();
+  const NodeId x = arena.input(root, 0);
+  const Ints axes = arena.attrs(root).ints("axes");
+  if (!has_windows(arena, x)) return expr::no_node;
+  const std::string_view place_op = arena.op(root).name == "max" ? "argmax" : "argmin";
+  const NodeId place = arena.make(place_op, {x}, {{"axes", axes}}, arena.node(root).place);
+  if (!r.is_read(place)) return expr::no_node;  // nobody asks for it
+  const std::vector<NodeId> shape = arena.type(x).shape;
+  std::vector<NodeId> block;
+  AtPositions::Positions positions(shape.size());
+  using Position = AtPositions::Position;
+  for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+    if (std::ranges::find(axes, static_cast<std::int64_t>(axis)) != axes.end()) continue;
+    positions[axis] = {Position::Kind::counter, block.size()};
+    block.push_back(shape[axis]);
+  }
+  // The position counts the axes in C order.
+  NodeId rest = place;
+  for (std::size_t i = axes.size(); i-- > 0;) {
+    const auto axis = static_cast<std::size_t>(axes[i]);
+    const NodeId size = arena.representative(shape[axis]);
+    positions[axis] = {Position::Kind::node, 0, i == 0 ? rest : r.make("mod", {rest, size})};
+    if (i > 0) rest = r.make("floor_divide", {rest, size});
+  }
+  return repeated(r, AtPositions(r, block).at(x, positions), block);
+}
+
+}  // namespace croton::rewrite

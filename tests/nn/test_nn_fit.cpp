@@ -1,0 +1,355 @@
+// Learning: what a step of training is, what an epoch counts, how a training goes on from a checkpoint.
+#include "catch.hpp"
+
+#include <croton/croton.hpp>
+#include <croton/io.hpp>
+#include <croton/nn.hpp>
+
+#include <unistd.h>
+#include <cmath>
+#include <filesystem>
+
+#include "backends.hpp"
+
+namespace ct = croton;
+namespace nn = croton::nn;
+using ct::Array;
+using ct::DType;
+
+namespace {
+
+Array numbers(ct::Sizes shape, std::uint64_t seed) {
+  return Array::uniform(DType::float32, std::move(shape), seed, -1, 1);
+}
+
+/// Class numbers that x decides: which of its first three columns is largest.
+Array classes_of(const Array& x) {
+  Array y = Array::zeros(DType::int32, {x.shape(0)});
+  for (std::int64_t i = 0; i < x.shape(0); ++i) {
+    int best = 0;
+    for (int j = 1; j < 3; ++j) {
+      if (x.at<float>(i, j) > x.at<float>(i, best)) best = j;
+    }
+    y.at<std::int32_t>(i) = best;
+  }
+  return y;
+}
+
+nn::Sequential small_model(std::uint64_t seed = 1) {
+  nn::set_seed(seed);
+  return nn::Sequential{nn::Dense(16, {.activation = "relu", .input_shape = {5}}),
+                        nn::Dense(3, {.activation = "softmax"})};
+}
+
+const nn::FitOptions quiet{.verbose = nn::Verbose::silent};
+
+nn::FitOptions epochs(std::int64_t count, std::int64_t batch = 32) {
+  nn::FitOptions options = quiet;
+  options.epochs = count;
+  options.batch_size = batch;
+  return options;
+}
+
+class Folder {
+ public:
+  Folder() : path_(std::filesystem::temp_directory_path() / ("croton_fit_" + std::to_string(getpid()))) {
+    std::filesystem::create_directories(path_);
+  }
+  ~Folder() { std::filesystem::remove_all(path_); }
+  std::filesystem::path operator/(const char* name) const { return path_ / name; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+template <class F>
+std::string message_of(F f) {
+  try {
+    f();
+  } catch (const ct::Error& error) {
+    return error.what();
+  }
+  return "nothing was raised";
+}
+
+bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+/// All that trains and is counted, on data of few rows.
+nn::Sequential model_with_everything() {
+  nn::set_seed(7);
+  return nn::Sequential{nn::Conv1D(6, 3, {.padding = "same", .activation = "relu", .input_shape = {8, 2}}),
+                        nn::BatchNormalization(), nn::Dropout(0.25), nn::LSTM(5, {.dropout = 0.2}),
+                        nn::Dense(3, {.activation = "softmax", .kernel_regularizer = "l2"})};
+}
+
+}  // namespace
+
+TEST_CASE("C5.3: losses and optimizers by name", "[nn]") {
+  const Array x = numbers({64, 5}, 1), y = classes_of(x);
+  Array hot = Array::zeros(DType::float32, {64, 3});
+  for (std::int64_t i = 0; i < 64; ++i) hot.at<float>(i, y.at<std::int32_t>(i)) = 1;
+  for (const char* optimizer : {"sgd", "rmsprop", "adam", "adamw", "adagrad", "adadelta"}) {
+    nn::Sequential model = small_model();
+    model.compile({.loss = "categorical_crossentropy", .optimizer = optimizer});
+    const nn::History history = model.fit(x, hot, epochs(2));
+    INFO(optimizer);
+    CHECK(history["loss"].size() == 2);
+    CHECK(history["loss"][1] < history["loss"][0]);
+  }
+  const nn::Optimizer rmsprop("rmsprop");
+  CHECK(rmsprop.learning_rate() == Approx(1e-3));
+  CHECK(contains(message_of([] { nn::Optimizer("rmsprob"); }), "rmsprop"));
+  CHECK(contains(message_of([] { nn::Loss("mean_cubed_error"); }), "mean_squared_error"));
+}
+
+TEST_CASE("C5.4: the last batch is smaller, and counts as much as it has", "[nn]") {
+  const Array x = numbers({100, 5}, 2), y = classes_of(x);
+  for (const std::string& backend : croton_test::compiled_backends()) {
+    const ct::change_flags flags(backend);
+    INFO(backend);
+    nn::Sequential model = small_model();
+    // With a rate of 0 the loss of an epoch is that of all samples, however they are cut into batches.
+    model.compile({.loss = "sparse_categorical_crossentropy",
+                   .optimizer = nn::SGD({.learning_rate = 0.0}),
+                   .metrics = {"sparse_categorical_accuracy"}});
+    const nn::History cut = model.fit(x, y, epochs(1, 32)), whole = model.fit(x, y, epochs(1, 100));
+    CHECK(cut["loss"][0] == Approx(whole["loss"][0]).epsilon(1e-6));
+    CHECK(cut["sparse_categorical_accuracy"][0] == Approx(whole["sparse_categorical_accuracy"][0]));
+    const nn::Logs evaluated = model.evaluate(x, y, {.batch_size = 7});
+    CHECK(evaluated["loss"] == Approx(whole["loss"][0]).epsilon(1e-6));
+    const Array p = model.predict(x, {.batch_size = 33});
+    REQUIRE(p.shape() == ct::Sizes{100, 3});
+    double loss = 0, right = 0;
+    for (std::int64_t i = 0; i < 100; ++i) {
+      const std::int32_t target = y.at<std::int32_t>(i);
+      loss -= std::log(static_cast<double>(p.at<float>(i, target))) / 100;
+      bool best = true;
+      for (int j = 0; j < 3; ++j) best = best && p.at<float>(i, j) <= p.at<float>(i, target);
+      right += best ? 0.01 : 0;
+    }
+    CHECK(evaluated["loss"] == Approx(loss).epsilon(1e-5));
+    CHECK(evaluated["sparse_categorical_accuracy"] == Approx(right));
+  }
+  nn::Sequential model = small_model();
+  model.compile({.loss = "sparse_categorical_crossentropy"});
+  std::int64_t batches = 0;
+  nn::LambdaCallback count;
+  count.batch_end = [&](nn::Model&, std::int64_t, const nn::Logs&) { ++batches; };
+  nn::FitOptions options = epochs(3, 32);
+  options.callbacks = {count};
+  const nn::History history = model.fit(x, y, options);
+  CHECK(batches == 12);
+  CHECK(history.epochs == std::vector<std::int64_t>{0, 1, 2});
+}
+
+TEST_CASE("a step of training is one function", "[nn]") {
+  const Array x = numbers({64, 5}, 3), y = classes_of(x);
+  nn::Sequential model = small_model();
+  model.compile({.loss = "sparse_categorical_crossentropy", .optimizer = "adam", .metrics = {"accuracy"}});
+  model.fit(x, y, epochs(2, 16));
+  const ct::Function step = model.train_function();
+  CHECK(step.counts().calls == 8);  // of 2 epochs of 4 batches
+  // All parameters and what the optimizer keeps of them in one launch.
+  CHECK(contains(step.plan(), "one launch of"));
+  // Nothing of a step but what changes stays: no result goes back to the caller.
+  CHECK(!contains(step.plan(), " output "));
+}
+
+TEST_CASE("C5.6: the activation of a convolution under a global maximum is not stored", "[nn]") {
+  nn::set_seed(3);
+  nn::Sequential model{nn::Conv2D(32, 3, {.activation = "relu", .input_shape = {28, 28, 1}}), nn::GlobalMaxPooling2D(),
+                       nn::Dense(10)};
+  CHECK(model.count_params() == 650);
+  model.compile({.loss = nn::SparseCategoricalCrossentropy({.from_logits = true}), .optimizer = "adam"});
+  Array images = Array::uniform(DType::float32, {8, 28, 28, 1}, 5, 0, 1);
+  Array labels = Array::zeros(DType::int32, {8});
+  model.fit(images, labels, epochs(1, 8));
+  // Neither forwards nor in the gradient.
+  CHECK(!contains(model.train_function().plan(), "26, 26, 32"));
+}
+
+TEST_CASE("C5.7: metrics begin anew in each epoch", "[nn]") {
+  const Array x = numbers({96, 5}, 4), y = classes_of(x);
+  nn::Sequential model = small_model();
+  model.compile({.loss = "sparse_categorical_crossentropy",
+                 .optimizer = nn::Adam({.learning_rate = 0.02}),
+                 .metrics = {nn::SparseCategoricalAccuracy()}});
+  const nn::History history = model.fit(x, y, epochs(30, 16));
+  const std::vector<double> accuracy = history["sparse_categorical_accuracy"];
+  CHECK(accuracy.front() < 0.7);
+  CHECK(accuracy.back() > 0.9);
+}
+
+TEST_CASE("C5.8: any sequence of batches is learnt from, and callbacks hear of it in order", "[nn]") {
+  const Array x = numbers({40, 5}, 5), y = classes_of(x);
+  std::vector<std::pair<Array, Array>> batches;
+  for (std::int64_t i = 0; i < 40; i += 10) batches.emplace_back(x.slice(0, i, i + 10), y.slice(0, i, i + 10));
+  nn::Sequential model = small_model();
+  model.compile({.loss = "sparse_categorical_crossentropy", .optimizer = "sgd"});
+  std::string heard;
+  nn::LambdaCallback listener;
+  listener.train_begin = [&](nn::Model&) { heard += "("; };
+  listener.epoch_begin = [&](nn::Model&, std::int64_t) { heard += "["; };
+  listener.batch_begin = [&](nn::Model&, std::int64_t batch) { heard += std::to_string(batch); };
+  listener.batch_end = [&](nn::Model& m, std::int64_t batch, const nn::Logs& logs) {
+    heard += logs.find("loss") ? "." : "?";
+    if (heard.size() > 15 && batch == 1) m.stop_training();
+  };
+  listener.epoch_end = [&](nn::Model&, std::int64_t, nn::Logs& logs) {
+    logs.set("own", 1);
+    heard += "]";
+  };
+  listener.train_end = [&](nn::Model&, const nn::History&) { heard += ")"; };
+  nn::FitOptions options = epochs(12);
+  options.callbacks = {listener};
+  const nn::History history = model.fit(nn::Dataset(batches), options);
+  CHECK(heard == "([0.1.2.3.][0.1.])");
+  CHECK(history["own"] == std::vector<double>{1, 1});
+  const nn::Logs logs = model.evaluate(nn::Dataset(batches));
+  CHECK(std::isfinite(logs["loss"]));
+}
+
+TEST_CASE("a training goes on from a checkpoint with the same bits", "[nn]") {
+  const Array x = numbers({50, 8, 2}, 6);
+  const Array y = classes_of(numbers({50, 5}, 7));
+  const Folder folder;
+  for (const std::string& backend : croton_test::compiled_backends()) {
+    const ct::change_flags flags(backend);
+    INFO(backend);
+    const auto compiled = [] {
+      nn::Sequential model = model_with_everything();
+      model.compile({.loss = "sparse_categorical_crossentropy",
+                     .optimizer = nn::Adam({.learning_rate = nn::ExponentialDecay(0.01, 10, 0.9)}),
+                     .metrics = {"accuracy"}});
+      return model;
+    };
+    nn::Sequential whole = compiled(), first = compiled(), second = compiled();
+    const nn::History all = whole.fit(x, y, epochs(4, 16));
+    first.fit(x, y, epochs(2, 16));
+    first.save_checkpoint(folder / "state.safetensors");
+    // Other weights, which the file replaces.
+    for (const ct::SharedVariable& weight : second.trainable_variables())
+      ct::SharedVariable(weight).set_value(Array::zeros(DType::float32, weight.get_value().shape()));
+    second.load_checkpoint(folder / "state.safetensors");
+    const nn::History rest = second.fit(x, y, epochs(4, 16));
+    CHECK(rest.epochs == std::vector<std::int64_t>{2, 3});
+    CHECK(rest["loss"][1] == all["loss"][3]);
+    const std::vector<Array> a = whole.get_weights(), b = second.get_weights();
+    REQUIRE(a.size() == b.size());
+    for (std::size_t i = 0; i < a.size(); ++i) CHECK(a[i].same_bits(b[i]));
+    // Weights alone come from it too.
+    nn::Sequential third = compiled();
+    third.load_weights(folder / "state.safetensors");
+    CHECK(third.get_weights()[0].same_bits(first.get_weights()[0]));
+  }
+  nn::Sequential other = small_model();
+  other.compile({.loss = "mse"});
+  CHECK(contains(message_of([&] { other.load_checkpoint(folder / "state.safetensors"); }), "does not fit the model"));
+}
+
+TEST_CASE("weights of samples and classes, and what is kept for validation", "[nn]") {
+  const Array x = numbers({60, 5}, 8), y = classes_of(x);
+  const auto rest = [](double rate) {
+    nn::Sequential model = small_model();
+    model.compile({.loss = "sparse_categorical_crossentropy", .optimizer = nn::SGD({.learning_rate = rate})});
+    return model;
+  };
+  // Weights of 0 leave samples out: the sum is divided by all of them.
+  Array weights = Array::full(DType::float32, {60}, 1);
+  weights.slice(0, 30, 60).copy_from(Array::zeros(DType::float32, {30}));
+  nn::FitOptions options = epochs(1, 20);
+  options.sample_weight = weights;
+  nn::Sequential model = rest(0);
+  const double weighted = model.fit(x, y, options)["loss"][0];
+  const double half = model.evaluate(x.slice(0, 0, 30), y.slice(0, 0, 30))["loss"];
+  CHECK(weighted == Approx(half / 2).epsilon(1e-5));
+  // Class weights are weights of samples.
+  nn::FitOptions by_class = epochs(1, 20);
+  by_class.class_weight = {{0, 2.0}, {2, 0.5}};
+  Array same = Array::full(DType::float32, {60}, 1);
+  for (std::int64_t i = 0; i < 60; ++i) {
+    const std::int32_t c = y.at<std::int32_t>(i);
+    same.at<float>(i) = c == 0 ? 2.f : c == 2 ? 0.5f : 1.f;
+  }
+  nn::FitOptions by_sample = epochs(1, 20);
+  by_sample.sample_weight = same;
+  CHECK(model.fit(x, y, by_class)["loss"][0] == Approx(model.fit(x, y, by_sample)["loss"][0]).epsilon(1e-6));
+  // The last quarter is evaluated, and not learnt from.
+  nn::FitOptions split = epochs(2, 20);
+  split.validation_split = 0.25;
+  nn::Sequential learning = rest(0.1);
+  const nn::History history = learning.fit(x, y, split);
+  CHECK(history["val_loss"].size() == 2);
+  CHECK(history["val_loss"][1] ==
+        Approx(learning.evaluate(x.slice(0, 45, 60), y.slice(0, 45, 60))["loss"]).epsilon(1e-6));
+}
+
+TEST_CASE("several inputs and outputs, a loss for each", "[nn]") {
+  nn::set_seed(4);
+  const nn::Tensor a = nn::Input({3}), b = nn::Input({4});
+  const nn::Tensor both =
+      nn::concatenate({nn::Dense(8, {.activation = "tanh"})(a), nn::Dense(8, {.activation = "tanh"})(b)});
+  const nn::Tensor number = nn::Dense(1)(both), kind = nn::Dense(2, {.activation = "softmax"})(both);
+  nn::Model model({a, b}, {number, kind});
+  model.compile({.loss = {"mse", "sparse_categorical_crossentropy"}, .optimizer = "adam", .loss_weights = {1, 0.5}});
+  const Array x = numbers({32, 3}, 1), z = numbers({32, 4}, 2), t = numbers({32, 1}, 3);
+  Array k = Array::zeros(DType::int64, {32});
+  const nn::History history = model.fit({x, z}, {t, k}, epochs(5, 8));
+  const nn::Logs& last = history.logs.back();
+  CHECK(last["loss"] == Approx(last["loss_0"] + 0.5 * last["loss_1"]).epsilon(1e-5));
+  CHECK(history["loss"][4] < history["loss"][0]);
+  const std::vector<Array> outputs = model.predict({x, z});
+  REQUIRE(outputs.size() == 2);
+  CHECK(outputs[1].shape() == ct::Sizes{32, 2});
+  CHECK(contains(message_of([&] { model.fit({x}, {t, k}, quiet); }), "1 input array(s)"));
+  CHECK(contains(message_of([&] { model.compile({.loss = {"mse", "mse", "mse"}}); }), "3 losses for 2 output(s)"));
+}
+
+TEST_CASE("regularisers add to the loss, and to the gradients", "[nn]") {
+  nn::set_seed(5);
+  nn::Sequential model{nn::Dense(1, {.use_bias = false,
+                                     .kernel_initializer = "ones",
+                                     .kernel_regularizer = nn::l1_l2(0.5, 0.25),
+                                     .input_shape = {4}})};
+  model.compile({.loss = "mse", .optimizer = nn::SGD({.learning_rate = 0.1})});
+  const Array x = Array::zeros(DType::float32, {8, 4}), y = Array::zeros(DType::float32, {8, 1});
+  const nn::Logs logs = model.train_on_batch({{x}, {y}});
+  CHECK(logs["loss"] == Approx(0.5 * 4 + 0.25 * 4));
+  CHECK(model.get_weights()[0].as_double(0) == Approx(1 - 0.1 * (0.5 + 2 * 0.25)));
+}
+
+TEST_CASE("what fit refuses", "[nn]") {
+  const Array x = numbers({10, 5}, 1), y = classes_of(x);
+  nn::Sequential model = small_model();
+  CHECK(contains(message_of([&] { model.fit(x, y, quiet); }), "compile"));
+  CHECK(contains(message_of([&] { model.compile({}); }), "needs a loss"));
+  model.compile({.loss = "sparse_categorical_crossentropy"});
+  const std::vector<Array> before = model.get_weights();
+  CHECK(contains(message_of([&] { model.fit(x, y, epochs(1, 0)); }), "batch_size"));
+  CHECK(contains(message_of([&] { model.fit(x.slice(0, 0, 0), y.slice(0, 0, 0), quiet); }), "no batches"));
+  CHECK(contains(message_of([&] { model.fit(numbers({10, 6}, 1), y, quiet); }), "5"));
+  CHECK_THROWS_AS(model.fit(x, y.slice(0, 0, 9), quiet), ct::ShapeError);
+  Array outside = y.copy();
+  outside.at<std::int32_t>(3) = 3;
+  CHECK_THROWS_AS(model.fit(x, outside, quiet), ct::IndexError);
+  nn::FitOptions split = quiet;
+  split.validation_split = 1;
+  CHECK(contains(message_of([&] { model.fit(x, y, split); }), "validation_split"));
+  CHECK_THROWS_AS(small_model().train_function(), ct::TypeError);
+  // Nothing of this has changed a weight.
+  const std::vector<Array> after = model.get_weights();
+  for (std::size_t i = 0; i < before.size(); ++i) CHECK(after[i].same_bits(before[i]));
+}
+
+TEST_CASE("a plot of a training", "[nn]") {
+  const Array x = numbers({32, 5}, 9), y = classes_of(x);
+  nn::Sequential model = small_model();
+  model.compile({.loss = "sparse_categorical_crossentropy", .metrics = {"accuracy"}});
+  nn::FitOptions options = epochs(3);
+  options.validation_data = std::pair{x, y};
+  const nn::History history = model.fit(x, y, options);
+  const Folder folder;
+  history.plot(folder / "history.svg");
+  CHECK(std::filesystem::file_size(folder / "history.svg") == history.svg().size());
+  for (const char* part : {"<svg", "loss", "val_loss", "accuracy", "</svg>"}) CHECK(contains(history.svg(), part));
+}

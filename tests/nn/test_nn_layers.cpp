@@ -1,0 +1,1350 @@
+// Layers against Keras's numbers, plain loops, and what they promise: sizes, weights, gradients, masks, random numbers,
+// empty batches, and what they refuse. Keras's numbers are those of 3.15.1 (jax, on the CPU), as this program prints
+// them, where `text` is what stands first in a row of the tables below:
+//
+//   def weight(shape, k): return ((7 * np.arange(np.prod(shape)) + 3 * k + 1) % 11 - 5).reshape(shape) / 8
+//   def sample(shape, j): return ((5 * np.arange(np.prod(shape)) + 4 * j + 1) % 13 - 6).reshape(shape) / 4
+//   def factors(shape): return ((31 * np.arange(np.prod(shape)) + 7) % 101 / 101 - 0.5).reshape(shape)
+//   def digest(x): return (x * factors(x.shape)).sum()
+//   layer = eval(text)                       # keras.layers.*, floatx float64, inputs of Embedding: abs(4 * data) % 3
+//   for k, w in enumerate(layer.weights): w.assign(weight(w.shape, k) + (w.name == "moving_variance"))
+//   y = layer(x), x being sample(shape, j) of the j-th shape
+//   g = gradients of digest(y) with respect to each float input and each trained weight
+//   print(y.shape, weights' names and shapes, [y.flat[0], digest(y), *map(digest, g)])
+#include <croton/croton.hpp>
+#include <croton/nn.hpp>
+
+#include "backends.hpp"
+#include "catch.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <functional>
+#include <numeric>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace ct = croton;
+namespace nn = croton::nn;
+using croton_test::backends;
+using ct::Array;
+using ct::DType;
+using ct::Sizes;
+using ct::Variable;
+
+namespace {
+
+using Numbers = std::vector<double>;
+constexpr nn::Layout first = nn::Layout::channels_first;
+
+// ---- numbers that C++ and Python agree on ----
+
+template <class F>
+Array made(const Sizes& shape, F f) {
+  const Array values = Array::empty(DType::float64, shape);
+  Array result = values;
+  for (std::int64_t i = 0; i < result.size(); ++i) result.data<double>()[static_cast<std::size_t>(i)] = f(i);
+  return result;
+}
+Array weight_values(const Sizes& shape, std::int64_t k) {
+  return made(shape, [k](std::int64_t i) { return static_cast<double>((7 * i + 3 * k + 1) % 11 - 5) / 8; });
+}
+Array sample(const Sizes& shape, std::int64_t j = 0) {
+  return made(shape, [j](std::int64_t i) { return static_cast<double>((5 * i + 4 * j + 1) % 13 - 6) / 4; });
+}
+Array positions(const Sizes& shape) {
+  const Array x = sample(shape);
+  return made(shape,
+              [&x](std::int64_t i) { return static_cast<double>(std::lround(std::abs(4 * x.as_double(i))) % 3); })
+      .astype(DType::int64);
+}
+Array factors(const Sizes& shape) {
+  return made(shape, [](std::int64_t i) { return static_cast<double>((31 * i + 7) % 101) / 101 - 0.5; });
+}
+double digest(const Array& x) {
+  const Array by = factors(x.shape());
+  double sum = 0;
+  for (std::int64_t i = 0; i < x.size(); ++i) sum += x.as_double(i) * by.as_double(i);
+  return sum;
+}
+
+// ---- functions ----
+
+/// The values of outputs, computed and compiled under the flags.
+std::vector<Array> run(const std::string& flags, const std::vector<ct::Binding>& inputs,
+                       const std::vector<Variable>& outputs, const nn::Updates& updates = {}) {
+  const ct::change_flags scope(flags);
+  std::vector<ct::In> variables;
+  std::vector<ct::Argument> values;
+  for (const ct::Binding& input : inputs) {
+    variables.emplace_back(input.first);
+    values.emplace_back(input.second);
+  }
+  const ct::Function f =
+      ct::function(variables, outputs, {.updates = updates, .on_unused_input = ct::UnusedInput::ignore});
+  std::vector<Array> results;
+  for (const Array& result : f.call(values)) results.push_back(result.to_host());
+  return results;
+}
+
+Variable input(const Sizes& shape, std::optional<DType> dtype = {}) {
+  Sizes sizes = shape;
+  sizes.front() = ct::unknown_size;
+  return ct::variable({dtype.value_or(ct::scalar().dtype()), sizes}, "x");
+}
+
+/// Sizes behind the batch.
+nn::Shape behind_batch(const Sizes& shape) { return {shape.begin() + 1, shape.end()}; }
+
+/// Weights but the states of random numbers.
+std::vector<nn::LayerDefinition::Weight> numbers_of(const nn::Layer& layer) {
+  std::vector<nn::LayerDefinition::Weight> all;
+  for (const nn::LayerDefinition::Weight& weight : layer.definition().all_weights()) {
+    if (weight.variable.dtype() != DType::uint64) all.push_back(weight);
+  }
+  for (const nn::Layer& inner : layer.definition().inner()) {
+    for (const nn::LayerDefinition::Weight& weight : numbers_of(inner)) all.push_back(weight);
+  }
+  return all;
+}
+
+/// "kernel (3, 2), bias (2,)".
+std::string weights_text(const nn::Layer& layer) {
+  std::string text;
+  for (const nn::LayerDefinition::Weight& weight : numbers_of(layer))
+    text += (text.empty() ? "" : ", ") + weight.name + " " + nn::to_string(weight.shape);
+  return text;
+}
+
+void fill(const nn::Layer& layer) {
+  std::int64_t k = 0;
+  for (nn::LayerDefinition::Weight& weight : numbers_of(layer)) {
+    const double more = weight.name == "moving_variance" ? 1 : 0;
+    const Array values = weight_values(weight.shape, k++);
+    weight.variable.set_value(
+        made(weight.shape, [&](std::int64_t i) { return values.as_double(i) + more; }).astype(weight.variable.dtype()));
+  }
+}
+
+void check_close(const Array& got, const Numbers& wanted, double tolerance = 1e-5) {
+  REQUIRE(got.size() == static_cast<std::int64_t>(wanted.size()));
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    INFO("number " << i << " of " << got.to_string());
+    CHECK(got.as_double(static_cast<std::int64_t>(i)) == Approx(wanted[i]).epsilon(tolerance).margin(tolerance));
+  }
+}
+
+// ---- Keras's numbers ----
+
+struct Case {
+  const char* keras;
+  nn::Layer layer;
+  std::vector<Sizes> inputs;  // with the batch
+  const char* output;
+  const char* weights;
+  Numbers numbers;
+};
+Case row(const char* keras, const nn::Layer& layer, const std::vector<Sizes>& inputs, const char* output,
+         const char* weights, const Numbers& numbers) {
+  return {keras, layer, inputs, output, weights, numbers};
+}
+
+/// Back-ends, the reference with weights of float64.
+std::vector<std::string> settings() {
+  std::vector<std::string> all = backends();
+  std::ranges::replace(all, "mode=reference", "mode=reference,floatX=float64");
+  return all;
+}
+
+/// All layers in one function, which is compiled once.
+void check_all(const std::function<std::vector<Case>()>& make, bool training = false) {
+  const std::string flags = GENERATE(from_range(settings()));
+  CAPTURE(flags);
+  const ct::change_flags scope(flags);
+  const std::vector<Case> cases = make();
+  std::vector<ct::Binding> bindings;
+  std::vector<Variable> outputs;
+  std::vector<std::size_t> counts;
+  for (const Case& c : cases) {
+    INFO(c.keras);
+    const DType dtype = c.layer.definition().input_dtype();
+    std::vector<nn::Tensor> tensors;
+    std::vector<Variable> inputs, wrt;
+    for (const Sizes& shape : c.inputs) {
+      const std::int64_t j = static_cast<std::int64_t>(tensors.size());
+      tensors.push_back(nn::Input(behind_batch(shape), {.dtype = dtype}));
+      inputs.push_back(input(shape, dtype));
+      bindings.emplace_back(inputs.back(), ct::is_float(dtype) ? sample(shape, j).astype(dtype) : positions(shape));
+      if (ct::is_float(dtype)) wrt.push_back(inputs.back());
+    }
+    const nn::Tensor result = c.layer(tensors);
+    Sizes shape{c.inputs[0][0]};
+    shape.insert(shape.end(), result.shape().begin(), result.shape().end());
+    CHECK(nn::to_string(shape) == c.output);
+    CHECK(weights_text(c.layer) == c.weights);
+    fill(c.layer);
+    for (const ct::SharedVariable& weight : c.layer.trainable_weights()) wrt.push_back(weight);
+    nn::CallContext context{.training = training};
+    const Variable y = nn::Model(tensors, {result}).call(inputs, context).at(0);
+    CHECK(y.dtype() == ct::scalar().dtype());
+    CHECK(result.dtype() == y.dtype());
+    const std::size_t before = outputs.size();
+    outputs.push_back(y);
+    for (const Variable& g : ct::grad(ct::sum(y * ct::constant(factors(shape).astype(y.dtype()))), wrt))
+      outputs.push_back(g);
+    for (const auto& [variable, value] : context.updates) outputs.push_back(value);
+    counts.push_back(outputs.size() - before);
+  }
+  const std::vector<Array> results = run(flags, bindings, outputs);
+  const double tolerance = ct::scalar().dtype() == DType::float64 ? 2e-7 : 1e-5;
+  for (std::size_t i = 0, at = 0; i < cases.size(); at += counts[i++]) {
+    INFO(cases[i].keras);
+    CHECK(nn::to_string(results[at].shape()) == cases[i].output);
+    Numbers got{results[at].as_double(0)};
+    for (std::size_t k = 0; k < counts[i]; ++k) got.push_back(digest(results[at + k]));
+    check_close(Array(got), cases[i].numbers, tolerance);
+  }
+}
+
+nn::Layer chain(const std::vector<nn::Layer>& layers) { return nn::Sequential(layers).layer(); }
+nn::Layer masked_rows() { return nn::Embedding(7, 3, {.mask_zero = true, .input_shape = {6}}); }
+
+nn::Bidirectional::Make simple_rnn(std::int64_t units) {
+  return [units](const nn::RecurrentOptions& options) { return nn::SimpleRNN(units, options); };
+}
+nn::Bidirectional::Make gru(std::int64_t units) {
+  return [units](const nn::RecurrentOptions& options) { return nn::GRU(units, options); };
+}
+nn::Bidirectional::Make lstm(std::int64_t units) {
+  return [units](const nn::RecurrentOptions& options) { return nn::LSTM(units, options); };
+}
+
+std::vector<Case> elements() {
+  return {
+      row("Dense(3, activation='relu')", nn::Dense(3, {.activation = "relu"}), {{2, 4}}, "(2, 3)",
+          "kernel (4, 3), bias (3,)", {0.90625, 0.1273205446, -0.2496568964, -0.7413488874, 0.02700715616}),
+      row("Dense(2)", nn::Dense(2), {{2, 3, 4}}, "(2, 3, 2)", "kernel (4, 2), bias (2,)",
+          {0.34375, -0.2993502475, -0.340536467, -0.08056808156, 0.1044505441}),
+      row("Dense(3, activation='softmax', use_bias=False)", nn::Dense(3, {.activation = "softmax", .use_bias = false}),
+          {{1, 5}}, "(1, 3)", "kernel (5, 3)", {0.697653946, -0.2885979359, -0.06821703269, -0.1125540178}),
+      row("Embedding(7, 3)", nn::Embedding(7, 3), {{2, 4}}, "(2, 4, 3)", "embeddings (7, 3)",
+          {0.625, -0.2184405941, -0.2740417606}),
+      row("Flatten()", nn::Flatten(), {{2, 3, 2}}, "(2, 6)", "", {-1.25, -0.6992574257, 1.019213803}),
+      row("Flatten()", nn::Flatten(), {{3}}, "(3, 1)", "", {-1.25, 0.7673267327, 0.234364278}),
+      row("Reshape((3, 2))", nn::Reshape({3, 2}), {{2, 6}}, "(2, 3, 2)", "", {-1.25, -0.6992574257, 1.019213803}),
+      row("Reshape((-1, 2))", nn::Reshape({nn::any_size, 2}), {{2, 2, 3}}, "(2, 3, 2)", "",
+          {-1.25, -0.6992574257, 1.019213803}),
+      row("Permute((3, 1, 2))", nn::Permute({3, 1, 2}), {{2, 2, 3, 2}}, "(2, 2, 2, 3)", "",
+          {-1.25, 0.9665841584, -0.007842368395}),
+      row("Activation('elu')", nn::ActivationLayer("elu"), {{2, 5}}, "(2, 5)", "",
+          {-0.7134952031, -0.2103764012, 0.5804326873}),
+      row("ReLU()", nn::ReLU(), {{2, 5}}, "(2, 5)", "", {0, -0.07178217822, 0.2643858445}),
+      row("Softmax()", nn::Softmax(), {{2, 2, 3}}, "(2, 2, 3)", "", {0.05997779532, -0.2578279957, 0.2638291046}),
+      row("Dropout(0.5)", nn::Dropout(0.5), {{2, 3}}, "(2, 3)", "", {-1.25, 0.1423267327, 0.5265660229}),
+      row("GaussianNoise(0.5)", nn::GaussianNoise(0.5), {{2, 3}}, "(2, 3)", "", {-1.25, 0.1423267327, 0.5265660229}),
+      row("Masking(-1.25)", nn::Masking(-1.25), {{2, 7, 1}}, "(2, 7, 1)", "", {0, -1.048267327, 0.8974610332}),
+      row("Concatenate()", nn::Concatenate(), {{2, 3, 1}, {2, 3, 2}, {2, 3, 2}}, "(2, 3, 5)", "",
+          {-1.25, 1.763613861, 0.2758553083, 0.5399960788, -0.1330261739}),
+      row("Concatenate(axis=1)", nn::Concatenate(1), {{2, 3}, {2, 2}}, "(2, 5)", "",
+          {-1.25, 1.050742574, 0.1725811195, -0.01887069895}),
+      row("Concatenate(axis=-2)", nn::Concatenate(-2), {{2, 3, 2}, {2, 1, 2}}, "(2, 4, 2)", "",
+          {-1.25, 1.206683168, 0.348887364, -0.08160964611}),
+      row("Add()", nn::Add(), {{2, 3}, {2, 3}, {2, 1}}, "(2, 3)", "",
+          {-0.75, -1.058168317, 0.5265660229, 0.5265660229, 0.1115086756}),
+      row("Subtract()", nn::Subtract(), {{2, 3}, {2, 3}}, "(2, 3)", "",
+          {-1, 0.5754950495, 0.5265660229, -0.5265660229}),
+      row("Multiply()", nn::Multiply(), {{2, 3, 2}, {2, 1, 2}}, "(2, 3, 2)", "",
+          {0.3125, -0.06342821782, -0.05063229095, -0.4289346633}),
+      row("Average()", nn::Average(), {{2, 3}, {2, 3}, {2, 3}}, "(2, 3)", "",
+          {-0.25, 0.1192244224, 0.1755220076, 0.1755220076, 0.1755220076}),
+      row("Average()", nn::Average(), {{2, 3}, {2, 1}}, "(2, 3)", "",
+          {-0.75, 0.3131188119, 0.2632830115, 0.05575433781}),
+      row("Maximum()", nn::Maximum(), {{2, 3}, {2, 3}, {2, 3}}, "(2, 3)", "",
+          {0.75, 0.1423267327, 0.03355063229, 0.05651406725, 0.4365013234})};
+}
+std::vector<Case> convolutions() {
+  return {
+      row("Conv1D(2, 3)", nn::Conv1D(2, 3), {{2, 6, 2}}, "(2, 4, 2)", "kernel (3, 2, 2), bias (2,)",
+          {0.15625, -1.668626238, 0.05405107342, -1.318069307, 0.08636408195}),
+      row("Conv1D(2, 3, padding='causal', dilation_rate=2, activation='tanh')",
+          nn::Conv1D(2, 3, {.dilations = {2}, .padding = "causal", .activation = "tanh"}), {{2, 6, 2}}, "(2, 6, 2)",
+          "kernel (3, 2, 2), bias (2,)", {0.3308210969, -0.1023892388, -0.355228305, -0.7237915854, -0.1251816143}),
+      row("Conv1D(2, 2, padding='causal', data_format='channels_first')",
+          nn::Conv1D(2, 2, {.padding = "causal", .layout = first}), {{2, 2, 5}}, "(2, 2, 5)",
+          "kernel (2, 2, 2), bias (2,)", {-1.375, -0.302134901, 0.1078019312, -0.003590334281, 0.1652288991}),
+      row("Conv1D(4, 2, groups=2, data_format='channels_first')", nn::Conv1D(4, 2, {.groups = 2, .layout = first}),
+          {{2, 4, 5}}, "(2, 4, 4)", "kernel (2, 2, 4), bias (4,)",
+          {0.03125, 0.1567141089, 0.5837785511, -2.134018724, -0.2599745123}),
+      row("Conv2D(3, (2, 3), strides=(2, 1), padding='same', activation='relu')",
+          nn::Conv2D(3, {2, 3}, {.strides = {2, 1}, .padding = "same", .activation = "relu"}), {{2, 5, 4, 2}},
+          "(2, 3, 4, 3)", "kernel (2, 3, 2, 3), bias (3,)",
+          {0, 0.1045792079, 0.3811636114, 0.1268931967, -0.5938143319}),
+      row("Conv2D(2, 2, dilation_rate=(2, 1), padding='same')",
+          nn::Conv2D(2, 2, {.dilations = {2, 1}, .padding = "same"}), {{1, 5, 4, 2}}, "(1, 5, 4, 2)",
+          "kernel (2, 2, 2, 2), bias (2,)", {1.125, -1.730971535, 1.354628223, 0.4622708558, -0.02813449662}),
+      row("Conv2D(4, 3, groups=2, strides=2, padding='same', use_bias=False)",
+          nn::Conv2D(4, 3, {.strides = {2}, .padding = "same", .groups = 2, .use_bias = false}), {{2, 5, 5, 4}},
+          "(2, 3, 3, 4)", "kernel (3, 3, 2, 4)", {1.09375, 0.6763613861, -0.7359327517, -1.917961474}),
+      row("Conv2D(2, (3, 2), strides=2, padding='same', data_format='channels_first')",
+          nn::Conv2D(2, {3, 2}, {.strides = {2}, .padding = "same", .layout = first}), {{2, 3, 5, 4}}, "(2, 2, 3, 2)",
+          "kernel (3, 2, 3, 2), bias (2,)", {-3, 0.3217821782, 0.6898772179, -0.8513993726, -0.08910891089}),
+      row("Conv2D(3, 1)", nn::Conv2D(3, 1), {{1, 3, 3, 2}}, "(1, 3, 3, 3)", "kernel (1, 1, 2, 3), bias (3,)",
+          {0.5, -0.1590346535, -0.4462460788, -1.184436575, -0.7725958239}),
+      row("Conv3D(2, (1, 2, 3), strides=(1, 2, 2), padding='same', data_format='channels_first')",
+          nn::Conv3D(2, {1, 2, 3}, {.strides = {1, 2, 2}, .padding = "same", .layout = first}), {{1, 2, 3, 3, 4}},
+          "(1, 2, 3, 2, 2)", "kernel (1, 2, 3, 2, 2), bias (2,)",
+          {0.5, -2.296875, 0.5351466768, -0.7747524752, -0.07391432213}),
+      row("Conv2DTranspose(2, 3, strides=2, padding='same', activation='tanh')",
+          nn::Conv2DTranspose(2, {3}, {.strides = {2}, .padding = "same", .activation = "tanh"}), {{2, 3, 2, 3}},
+          "(2, 6, 4, 2)", "kernel (3, 3, 2, 3), bias (2,)",
+          {0.3308210969, 1.865429276, -0.7965251438, 0.06831164763, 0.153186758}),
+      row("Conv2DTranspose(2, (2, 3), strides=(3, 2))", nn::Conv2DTranspose(2, {2, 3}, {.strides = {3, 2}}),
+          {{1, 3, 2, 2}}, "(1, 9, 5, 2)", "kernel (2, 3, 2, 2), bias (2,)",
+          {0.5, -1.546720297, -0.1314515734, 0.8800852858, 0.2645819037}),
+      row("Conv2DTranspose(3, 2, strides=3, padding='same', use_bias=False)",
+          nn::Conv2DTranspose(3, {2}, {.strides = {3}, .padding = "same", .use_bias = false}), {{1, 2, 3, 2}},
+          "(1, 6, 9, 3)", "kernel (2, 2, 3, 2)", {0.625, 1.058787129, -0.08262057641, -1.661638565}),
+      row("Conv2DTranspose(2, 4, strides=2, padding='same', data_format='channels_first')",
+          nn::Conv2DTranspose(2, {4}, {.strides = {2}, .padding = "same", .layout = first}), {{2, 3, 2, 3}},
+          "(2, 2, 4, 6)", "kernel (4, 4, 2, 3), bias (2,)",
+          {0.21875, 1.339727723, -0.7966253308, -0.04451769434, -0.01142044898}),
+      row("Conv2DTranspose(2, (2, 3), dilation_rate=2, padding='same')",
+          nn::Conv2DTranspose(2, {2, 3}, {.dilations = {2}, .padding = "same"}), {{1, 4, 5, 2}}, "(1, 4, 5, 2)",
+          "kernel (2, 3, 2, 2), bias (2,)", {0.84375, -2.915532178, -0.01694993138, 1.513699637, -0.02813449662}),
+      row("DepthwiseConv2D((2, 3), depth_multiplier=2, strides=2, padding='same', activation='relu')",
+          nn::DepthwiseConv2D({2, 3}, 2, {.strides = {2}, .padding = "same", .activation = "relu"}), {{2, 5, 4, 2}},
+          "(2, 3, 2, 4)", "kernel (2, 3, 2, 2), bias (4,)",
+          {0.25, 1.002475248, -0.2478678561, 0.3696451328, 0.6915498481}),
+      row("DepthwiseConv2D(2, depth_multiplier=2, dilation_rate=2, data_format='channels_first')",
+          nn::DepthwiseConv2D({2}, 2, {.dilations = {2}, .layout = first}), {{2, 3, 5, 4}}, "(2, 6, 3, 2)",
+          "kernel (2, 2, 3, 2), bias (6,)", {1.09375, -3.966738861, 0.1321929223, -0.2520218606, 0.5978335457})};
+}
+std::vector<Case> pools() {
+  return {
+      row("MaxPooling1D(2)", nn::MaxPooling1D(2), {{2, 7, 2}}, "(2, 3, 2)", "", {1.25, -0.8180693069, -0.2053230075}),
+      row("MaxPooling1D(3, strides=1, padding='same')", nn::MaxPooling1D(3, {.strides = {1}, .padding = "same"}),
+          {{2, 5, 2}}, "(2, 5, 2)", "", {1.25, -0.9170792079, -0.4233898637}),
+      row("MaxPooling1D(2, data_format='channels_first')", nn::MaxPooling1D(2, {.layout = first}), {{2, 2, 7}},
+          "(2, 2, 3)", "", {0, 0.06683168317, 0.3236447407}),
+      row("MaxPooling2D(2)", nn::MaxPooling2D(), {{2, 5, 3, 2}}, "(2, 2, 1, 2)", "",
+          {1.25, -0.3873762376, 0.2678658955}),
+      row("MaxPooling2D((2, 3), strides=(1, 2), padding='same')",
+          nn::MaxPooling2D({2, 3}, {.strides = {1, 2}, .padding = "same"}), {{2, 5, 4, 2}}, "(2, 5, 2, 2)", "",
+          {1.5, -0.7413366337, 0.5523968238}),
+      row("MaxPooling2D(3, strides=2, data_format='channels_first')",
+          nn::MaxPooling2D({3}, {.strides = {2}, .layout = first}), {{2, 2, 5, 4}}, "(2, 2, 2, 1)", "",
+          {1.5, 0.3180693069, 0.01102833056}),
+      row("AveragePooling1D(3, strides=2, padding='same')",
+          nn::AveragePooling1D(3, {.strides = {2}, .padding = "same"}), {{2, 6, 2}}, "(2, 3, 2)", "",
+          {0.1666666667, -0.5090759076, 0.2894405777}),
+      row("AveragePooling1D(2, data_format='channels_first')", nn::AveragePooling1D(2, {.layout = first}), {{2, 2, 5}},
+          "(2, 2, 2)", "", {-0.625, 0.1943069307, 0.2452455642}),
+      row("AveragePooling2D(2)", nn::AveragePooling2D(), {{2, 5, 4, 2}}, "(2, 2, 2, 2)", "",
+          {0.125, 1.196782178, 0.1032619351}),
+      row("AveragePooling2D((3, 2), strides=(1, 2), padding='same', data_format='channels_first')",
+          nn::AveragePooling2D({3, 2}, {.strides = {1, 2}, .padding = "same", .layout = first}), {{2, 2, 5, 3}},
+          "(2, 2, 5, 2)", "", {-0.375, -0.8330239274, 0.2508659282}),
+      row("GlobalMaxPooling1D()", nn::GlobalMaxPooling1D(), {{2, 5, 2}}, "(2, 2)", "",
+          {1.25, 0.2252475248, -0.02524262327}),
+      row("GlobalMaxPooling2D()", nn::GlobalMaxPooling2D(), {{2, 3, 2, 2}}, "(2, 2)", "",
+          {1.5, 0.1485148515, -0.04489755906}),
+      row("GlobalMaxPooling2D(data_format='channels_first')", nn::GlobalMaxPooling2D(first), {{2, 2, 3, 2}}, "(2, 2)",
+          "", {1.25, 0.2400990099, -0.1843936869}),
+      row("GlobalMaxPooling3D()", nn::GlobalMaxPooling(), {{1, 2, 3, 2, 2}}, "(1, 2)", "",
+          {1.5, -0.8316831683, 0.2015978826}),
+      row("GlobalAveragePooling1D()", nn::GlobalAveragePooling1D(), {{2, 5, 2}}, "(2, 2)", "",
+          {-0.150000006, 0.06485148772, -0.01253798532}),
+      row("GlobalAveragePooling1D(data_format='channels_first')", nn::GlobalAveragePooling1D(first), {{2, 2, 5}},
+          "(2, 2)", "", {-0.05000000075, 0.003465345683, 0.05735711855}),
+      row("GlobalAveragePooling2D()", nn::GlobalAveragePooling2D(), {{2, 3, 2, 2}}, "(2, 2)", "",
+          {0.125, 0.0307343232, 0.003888506221}),
+      row("GlobalAveragePooling3D(data_format='channels_first')", nn::GlobalAveragePooling(first), {{1, 2, 3, 2, 2}},
+          "(1, 2)", "", {-0.0625, 0.021761551, -0.006159526895}),
+      row("ZeroPadding2D(1)", nn::ZeroPadding2D(), {{2, 2, 3, 2}}, "(2, 4, 5, 2)", "",
+          {0, 1.120049505, 0.004901480247}),
+      row("ZeroPadding2D((2, 0))", nn::ZeroPadding2D({2, 0}), {{1, 2, 3, 2}}, "(1, 6, 3, 2)", "",
+          {0, 1.288366337, -0.2862464464}),
+      row("UpSampling2D(2)", nn::UpSampling2D(), {{2, 2, 3, 2}}, "(2, 4, 6, 2)", "",
+          {-1.25, -0.06435643564, 0.4422605627}),
+      row("UpSampling2D((3, 2), data_format='channels_first')",
+          nn::UpSampling2D({3, 2}, nn::Interpolation::nearest, first), {{1, 2, 2, 3}}, "(1, 2, 6, 6)", "",
+          {-1.25, -0.9084158416, 0.7844819135}),
+      row("UpSampling2D((2, 3), interpolation='bilinear')", nn::UpSampling2D({2, 3}, nn::Interpolation::linear),
+          {{1, 3, 2, 2}}, "(1, 6, 6, 2)", "", {-1.25, 1.48040429, -0.1787978303})};
+}
+std::vector<Case> norms() {
+  return {
+      row("BatchNormalization()", nn::BatchNormalization(), {{3, 2, 4}}, "(3, 2, 4)",
+          "gamma (4,), beta (4,), moving_mean (4,), moving_variance (4,)",
+          {0.4631674588, 1.056530083, -0.5107069682, -0.657026488, 0.3819233037}),
+      row("BatchNormalization(axis=1, epsilon=0.1)", nn::BatchNormalization({.axis = 1, .epsilon = 0.1}),
+          {{2, 3, 2, 2}}, "(2, 3, 2, 2)", "gamma (3,), beta (3,), moving_mean (3,), moving_variance (3,)",
+          {0.4460402131, -1.350853635, -0.1281463475, -0.5332546057, -0.1559651246}),
+      row("BatchNormalization(center=False, scale=False)", nn::BatchNormalization({.center = false, .scale = false}),
+          {{4, 3}}, "(4, 3)", "moving_mean (3,), moving_variance (3,)", {-0.8013259768, -0.2303050134, 1.230614763}),
+      row("LayerNormalization()", nn::LayerNormalization(), {{2, 3, 4}}, "(2, 3, 4)", "gamma (4,), beta (4,)",
+          {0.4388469756, 0.7609767916, -0.4600041605, -0.5144617463, 0.3819233037}),
+      row("LayerNormalization(axis=(1, 2))", nn::LayerNormalization({.axes = {1, 2}}), {{2, 3, 4}}, "(2, 3, 4)",
+          "gamma (3, 4), beta (3, 4)", {0.501516819, 0.1958943107, -0.08194834404, -0.05624399039, 0.7329673516}),
+      row("LayerNormalization(axis=(1, 3), epsilon=0.1)", nn::LayerNormalization({.axes = {1, 3}, .epsilon = 0.1}),
+          {{2, 3, 2, 2}}, "(2, 3, 2, 2)", "gamma (3, 2), beta (3, 2)",
+          {0.3218826652, -0.09357457549, -0.2538413515, -0.6967639137, 0.2453680906}),
+      row("LayerNormalization(axis=1, scale=False)", nn::LayerNormalization({.axes = {1}, .scale = false}), {{2, 3, 2}},
+          "(2, 3, 2)", "beta (3,)", {-1.851831436, 0.1685024361, 0.7209203411, -0.03837859173}),
+      row("LayerNormalization(center=False)", nn::LayerNormalization({.center = false}), {{3, 5}}, "(3, 5)",
+          "gamma (5,)", {0.6767682433, -0.05212040238, -0.3151344213, 0.1221056291}),
+      row("GroupNormalization(2)", nn::GroupNormalization(2), {{2, 3, 4}}, "(2, 3, 4)", "gamma (4,), beta (4,)",
+          {0.3570518196, 1.469474061, -0.4824696146, -0.658793077, 0.3819233147}),
+      row("GroupNormalization(3, epsilon=0.1)", nn::GroupNormalization(3, 0.1), {{2, 2, 2, 6}}, "(2, 2, 2, 6)",
+          "gamma (6,), beta (6,)", {0.3623020649, 0.3701779921, -0.6235013747, 0.2867552809, 0.2979609232}),
+      row("GroupNormalization(2)", nn::GroupNormalization(2), {{3, 4}}, "(3, 4)", "gamma (4,), beta (4,)",
+          {0.374361217, 0.3604576946, -0.0004549892711, -0.5593921569, 0.341486113})};
+}
+/// Behind the gradients: the new moving averages.
+std::vector<Case> norms_in_training() {
+  return {row("BatchNormalization()", nn::BatchNormalization(), {{3, 2, 4}}, "(3, 2, 4)",
+              "gamma (4,), beta (4,), moving_mean (4,), moving_variance (4,)",
+              {0.5006601214, 1.303197096, -0.4450128043, -0.7562550195, 0.3819233037, 0.1013964499, 0.01195588944}),
+          row("BatchNormalization(axis=1, epsilon=0.1, momentum=0.5)",
+              nn::BatchNormalization({.axis = 1, .momentum = 0.5, .epsilon = 0.1}), {{2, 3, 2, 2}}, "(2, 3, 2, 2)",
+              "gamma (3,), beta (3,), moving_mean (3,), moving_variance (3,)",
+              {0.4932742119, -1.574144847, -0.1277981531, -0.6343848812, -0.1559651246, 0.05917388614, -0.5232417041}),
+          row("BatchNormalization(center=False, scale=False, momentum=0.9)",
+              nn::BatchNormalization({.momentum = 0.9, .center = false, .scale = false}), {{4, 3}}, "(4, 3)",
+              "moving_mean (3,), moving_variance (3,)",
+              {-1.339499354, 0.8135923919, 0.55968411, 0.1356745094, -0.1725266679})};
+}
+std::vector<Case> recurrent() {
+  return {
+      row("SimpleRNN(3)", nn::SimpleRNN(3), {{2, 4, 2}}, "(2, 3)", "kernel (2, 3), recurrent_kernel (3, 3), bias (3,)",
+          {-0.473311305, 0.01281255631, 0.02604321984, -0.1548896251, 0.2349377309, 0.009050470442}),
+      row("SimpleRNN(3, return_sequences=True, go_backwards=True, use_bias=False, activation='relu')",
+          nn::SimpleRNN(3, {.activation = "relu", .use_bias = false, .return_sequences = true, .go_backwards = true}),
+          {{2, 4, 2}}, "(2, 4, 3)", "kernel (2, 3), recurrent_kernel (3, 3)",
+          {0, 0.5726977056, -0.03669355093, -0.2378347797, -0.01583418647}),
+      row("GRU(3)", nn::GRU(3), {{2, 4, 2}}, "(2, 3)", "kernel (2, 9), recurrent_kernel (3, 9), bias (2, 9)",
+          {-0.07059552065, 0.2547540352, -0.02621792685, 0.07088822434, 0.0130215284, 0.01699223535}),
+      row("GRU(3, reset_after=False, return_sequences=True)",
+          nn::GRU(3, {.return_sequences = true, .reset_after = false}), {{2, 4, 2}}, "(2, 4, 3)",
+          "kernel (2, 9), recurrent_kernel (3, 9), bias (9,)",
+          {-0.192247026, 0.1944371545, 0.0007744278678, -0.04099475865, -0.0612309905, 0.3908142544}),
+      row("GRU(2, use_bias=False, go_backwards=True)", nn::GRU(2, {.use_bias = false, .go_backwards = true}),
+          {{1, 5, 3}}, "(1, 2)", "kernel (3, 6), recurrent_kernel (2, 6)",
+          {0.00721738949, -0.05818590811, -0.06687554204, 0.12315467, 0.004649645538}),
+      row("GRU(2, use_bias=False, reset_after=False)", nn::GRU(2, {.use_bias = false, .reset_after = false}),
+          {{2, 3, 3}}, "(2, 2)", "kernel (3, 6), recurrent_kernel (2, 6)",
+          {0.1083877641, 0.1337078739, -0.1129701057, 0.2277913121, 0.02321243541}),
+      row("LSTM(3)", nn::LSTM(3), {{2, 4, 2}}, "(2, 3)", "kernel (2, 12), recurrent_kernel (3, 12), bias (12,)",
+          {-0.002677118367, 0.06988539712, -0.02205785144, 0.06923387222, 0.01689727631, 0.02531512609}),
+      row("LSTM(2, return_sequences=True, activation='softsign', recurrent_activation='hard_sigmoid')",
+          nn::LSTM(2, {.activation = "softsign", .recurrent_activation = "hard_sigmoid", .return_sequences = true}),
+          {{2, 4, 3}}, "(2, 4, 2)", "kernel (3, 8), recurrent_kernel (2, 8), bias (8,)",
+          {-0.008964253996, -0.009552912664, -0.005065120561, 0.1102737339, 0.00253159082, 0.00176279715}),
+      row("LSTM(2, use_bias=False, go_backwards=True, return_sequences=True)",
+          nn::LSTM(2, {.use_bias = false, .return_sequences = true, .go_backwards = true}), {{1, 3, 3}}, "(1, 3, 2)",
+          "kernel (3, 8), recurrent_kernel (2, 8)",
+          {-0.03974657945, -0.001003641813, -0.005771475173, -0.05995418711, -0.001866148215}),
+      row("Bidirectional(LSTM(2))", nn::Bidirectional(lstm(2), {}), {{2, 4, 3}}, "(2, 4)",
+          "kernel (3, 8), recurrent_kernel (2, 8), bias (8,), kernel (3, 8), recurrent_kernel (2, 8), bias (8,)",
+          {-0.2019798949, 0.03942747563, 0.04130287868, -0.06511230196, -0.01795224793, 0.05177148542, -0.1277181878,
+           0.01238074201, -0.0531775999}),
+      row("Bidirectional(LSTM(2, return_sequences=True))", nn::Bidirectional(lstm(2), {.return_sequences = true}),
+          {{2, 4, 3}}, "(2, 4, 4)",
+          "kernel (3, 8), recurrent_kernel (2, 8), bias (8,), kernel (3, 8), recurrent_kernel (2, 8), bias (8,)",
+          {-0.007822210605, 0.04639596564, -0.02438108845, 0.1193842678, 0.007978654545, -0.01049248982, -0.08619793564,
+           0.01403782789, -0.03609569228}),
+      row("Bidirectional(GRU(2, return_sequences=True), merge_mode='sum')",
+          nn::Bidirectional(gru(2), {.return_sequences = true}, "sum"), {{2, 4, 3}}, "(2, 4, 2)",
+          "kernel (3, 6), recurrent_kernel (2, 6), bias (2, 6), kernel (3, 6), recurrent_kernel (2, 6), bias (2, 6)",
+          {-0.6583838677, -0.05144059092, -0.04320187688, -0.07507493108, -0.02391697371, -0.01994987578, -0.15298344,
+           0.01945539998, 0.08333409751}),
+      row("Bidirectional(SimpleRNN(2), merge_mode='sum')", nn::Bidirectional(simple_rnn(2), {}, "sum"), {{2, 4, 2}},
+          "(2, 2)",
+          "kernel (2, 2), recurrent_kernel (2, 2), bias (2,), kernel (2, 2), recurrent_kernel (2, 2), bias (2,)",
+          {-0.385327816, -0.3370219243, 0.1503720781, 0.02060731862, 0.01624256432, 0.08421756738, 0.02682706889,
+           0.06677732183, -0.02326901891})};
+}
+std::vector<Case> masked() {
+  return {
+      row("Sequential([Embedding(7, 3, mask_zero=True), LSTM(2)])", chain({masked_rows(), nn::LSTM(2)}), {{3, 6}},
+          "(3, 2)", "embeddings (7, 3), kernel (3, 8), recurrent_kernel (2, 8), bias (8,)",
+          {0.2311730498, -0.3553185522, -0.02295895277, 0.004948963975, 0.02870465488, 0.01844221106}),
+      row("Sequential([Embedding(7, 3, mask_zero=True), GRU(2, return_sequences=True)])",
+          chain({masked_rows(), nn::GRU(2, {.return_sequences = true})}), {{3, 6}}, "(3, 6, 2)",
+          "embeddings (7, 3), kernel (3, 6), recurrent_kernel (2, 6), bias (2, 6)",
+          {0.0745992876, -0.07351022307, 0.08715308977, 0.1059878797, 0.01542600217, 0.03907361545}),
+      row("Sequential([Embedding(7, 3, mask_zero=True), SimpleRNN(2, go_backwards=True)])",
+          chain({masked_rows(), nn::SimpleRNN(2, {.go_backwards = true})}), {{3, 6}}, "(3, 2)",
+          "embeddings (7, 3), kernel (3, 2), recurrent_kernel (2, 2), bias (2,)",
+          {0.1243919581, 0.194461027, 0.02958173333, 0.2498227149, 0.2235461663, 0.2936690387}),
+      row("Sequential([Embedding(7, 3, mask_zero=True), Bidirectional(LSTM(2, return_sequences=True)), "
+          "GlobalAveragePooling1D()])",
+          chain({masked_rows(), nn::Bidirectional(lstm(2), {.return_sequences = true}), nn::GlobalAveragePooling1D()}),
+          {{3, 6}}, "(3, 4)",
+          "embeddings (7, 3), kernel (3, 8), recurrent_kernel (2, 8), bias (8,), kernel (3, 8), recurrent_kernel (2, "
+          "8), bias (8,)",
+          {0.1959819124, -0.1784834732, -0.04862165436, -0.02445373092, 0.01236094113, 0.0516837361, 0.03346005601,
+           0.006449084905, -0.01793277478}),
+      row("Sequential([Embedding(7, 3, mask_zero=True), Dense(2, activation='tanh'), LayerNormalization(), "
+          "Dropout(0.5), Activation('tanh'), GlobalAveragePooling1D()])",
+          chain({masked_rows(), nn::Dense(2, {.activation = "tanh"}), nn::LayerNormalization(), nn::Dropout(0.5),
+                 nn::ActivationLayer("tanh"), nn::GlobalAveragePooling1D()}),
+          {{3, 6}}, "(3, 2)", "embeddings (7, 3), kernel (3, 2), bias (2,), gamma (2,), beta (2,)",
+          {0.2415108085, 0.05786887434, 0.004815770813, 0.005219913819, -0.004509238479, 0.2319371177, 0.1313603273}),
+      row("Sequential([Masking(-1.25), LSTM(2)])", chain({nn::Masking(-1.25, {7, 1}), nn::LSTM(2)}), {{2, 7, 1}},
+          "(2, 2)", "kernel (1, 8), recurrent_kernel (2, 8), bias (8,)",
+          {-0.3527388771, 0.1254398205, 0.007683653059, -0.02004648739, -0.01435077093, 0.03481818122}),
+      row("Sequential([Masking(-1.25), GRU(2, return_sequences=True, reset_after=False)])",
+          chain({nn::Masking(-1.25, {7, 1}), nn::GRU(2, {.return_sequences = true, .reset_after = false})}),
+          {{2, 7, 1}}, "(2, 7, 2)", "kernel (1, 6), recurrent_kernel (2, 6), bias (6,)",
+          {0, -0.2612077637, 0.03876975384, 0.1715482071, 0.01890800154, -0.005813072268})};
+}
+
+}  // namespace
+
+TEST_CASE("Dense, embeddings, merging, and layers that move elements are Keras's", "[nn]") { check_all(elements); }
+TEST_CASE("convolutions are Keras's", "[nn]") { check_all(convolutions); }
+TEST_CASE("pooling, padding and larger images are Keras's", "[nn]") { check_all(pools); }
+TEST_CASE("normalisation outside training is Keras's", "[nn]") { check_all(norms); }
+TEST_CASE("normalisation in training is Keras's", "[nn]") { check_all(norms_in_training, true); }
+TEST_CASE("recurrent layers are Keras's", "[nn]") { check_all(recurrent); }
+TEST_CASE("masks flow as in Keras", "[nn]") { check_all(masked); }
+
+// ---- what gradients do at ties ----
+
+TEST_CASE("of equal elements in a window the first has the gradient", "[nn]") {
+  const std::string flags = GENERATE(from_range(backends()));
+  CAPTURE(flags);
+  const ct::change_flags scope(flags);
+  struct Tie {
+    nn::Layer layer;
+    Sizes shape;
+    Numbers gradient;  // of the first image, where outputs count 1, 2, ...
+  };
+  const std::vector<Tie> ties = {
+      {nn::MaxPooling1D(2), {1, 4, 1}, {1, 0, 2, 0}},
+      {nn::MaxPooling1D(3, {.strides = {1}, .padding = "same"}), {1, 3, 1}, {3, 3, 0}},
+      {nn::MaxPooling2D(), {2, 2, 4, 1}, {1, 0, 2, 0, 0, 0, 0, 0}},
+      {nn::MaxPooling2D({2}, {.layout = first}), {2, 1, 2, 4}, {1, 0, 2, 0, 0, 0, 0, 0}},
+      {nn::GlobalMaxPooling1D(), {2, 3, 2}, {1, 2, 0, 0, 0, 0}},
+      {nn::GlobalMaxPooling1D(first), {2, 2, 3}, {1, 0, 0, 2, 0, 0}},
+      {nn::GlobalMaxPooling2D(), {2, 2, 2, 2}, {1, 2, 0, 0, 0, 0, 0, 0}},
+      {nn::GlobalMaxPooling2D(first), {2, 2, 2, 2}, {1, 0, 0, 0, 2, 0, 0, 0}},
+      {nn::GlobalMaxPooling(), {1, 1, 2, 2, 1}, {1, 0, 0, 0}},
+      {nn::ReLU(), {1, 3}, {0, 0, 0}},
+  };
+  std::vector<ct::Binding> bindings;
+  std::vector<Variable> outputs;
+  for (const Tie& tie : ties) {
+    bindings.emplace_back(input(tie.shape), Array::zeros(DType::float32, tie.shape));
+    const Variable y = tie.layer(bindings.back().first);
+    const std::vector<Variable> sizes = y[0].shape();  // each image counts 1, 2, ...
+    const Variable counts = ct::reshape(ct::arange(y[0].size()) + 1, {sizes.begin(), sizes.end()});
+    outputs.push_back(ct::grad(ct::sum(y * ct::cast(counts, y.dtype())), bindings.back().first)[0]);
+  }
+  const std::vector<Array> results = run(flags, bindings, outputs);
+  for (std::size_t i = 0; i < ties.size(); ++i) {
+    INFO(ties[i].layer.type() << " of " << nn::to_string(ties[i].shape));
+    check_close(results[i].reshape({-1}), ties[i].gradient, 0);
+  }
+}
+
+TEST_CASE("the first maximum of all is found wherever it is", "[nn]") {
+  const std::string flags = GENERATE(from_range(backends()));
+  CAPTURE(flags);
+  const ct::change_flags scope(flags);
+  const Variable x = input({2, 3, 2, 2});
+  // The largest of a channel stands twice: at (row, column) and at (2, 1), the last place.
+  Array values = Array::zeros(DType::float32, {2, 3, 2, 2});
+  const std::vector<std::array<std::int64_t, 4>> places = {{0, 0, 1, 0}, {0, 2, 0, 1}, {1, 1, 0, 0}, {1, 2, 1, 1}};
+  for (const auto& [b, row, column, c] : places) values.at<float>(b, row, column, c) = values.at<float>(b, 2, 1, c) = 4;
+  const Array g = run(flags, {{x, values}}, {ct::grad(ct::sum(nn::GlobalMaxPooling2D()(x)), x)})[0];
+  for (std::int64_t b = 0; b < 2; ++b) {
+    for (std::int64_t row = 0; row < 3; ++row) {
+      for (std::int64_t column = 0; column < 2; ++column) {
+        for (std::int64_t c = 0; c < 2; ++c) {
+          CAPTURE(b, row, column, c);
+          const std::array<std::int64_t, 4> here = {b, row, column, c};
+          CHECK(g.at<float>(b, row, column, c) == (std::ranges::find(places, here) != places.end() ? 1 : 0));
+        }
+      }
+    }
+  }
+}
+
+// ---- batches ----
+
+namespace {
+
+/// One of each layer with something that depends on the batch, and the sizes of a sample.
+std::vector<std::pair<nn::Layer, nn::Shape>> all_kinds() {
+  return {
+      {nn::Dense(3, {.activation = "softmax"}), {4}},
+      {nn::Conv1D(2, 3, {.padding = "causal"}), {5, 2}},
+      {nn::Conv2D(2, 3, {.strides = {2}, .padding = "same", .activation = "relu"}), {5, 3, 2}},
+      {nn::Conv3D(2, 2), {2, 3, 3, 1}},
+      {nn::Conv2DTranspose(2, {3}, {.strides = {2}, .padding = "same"}), {2, 3, 2}},
+      {nn::DepthwiseConv2D({3}, 2), {3, 5, 2}},
+      {nn::MaxPooling2D({3}, {.padding = "same"}), {5, 4, 2}},
+      {nn::GlobalMaxPooling2D(), {3, 3, 2}},
+      {nn::GlobalAveragePooling1D(), {3, 2}},
+      {nn::BatchNormalization(), {3, 2}},
+      {nn::LayerNormalization({.axes = {1, 2}}), {3, 2}},
+      {nn::GroupNormalization(2), {3, 4}},
+      {nn::Embedding(7, 2), {3}},
+      {nn::Masking(), {3, 2}},
+      {nn::Flatten(), {3, 2}},
+      {nn::Flatten(), {}},
+      {nn::Reshape({2, 3}), {3, 2}},
+      {nn::Reshape({nn::any_size}), {3, 2}},
+      {nn::Permute({2, 1}), {3, 2}},
+      {nn::Lambda([](const Variable& x) { return ct::sum(x, ct::ReduceOptions(-1)); },
+                  [](const nn::Shape& shape) { return nn::Shape{shape[0]}; }),
+       {3, 2}},
+      {nn::ZeroPadding2D(), {2, 3, 1}},
+      {nn::GRU(3), {4, 2}},
+      {nn::Bidirectional(lstm(2), {.return_sequences = true}), {4, 2}},
+  };
+}
+
+}  // namespace
+
+TEST_CASE("a batch of one sample, and one of none", "[nn]") {
+  const std::string flags = GENERATE(from_range(backends()));
+  CAPTURE(flags);
+  const ct::change_flags scope(flags);
+  const auto kinds = all_kinds();
+  std::vector<ct::In> inputs;
+  std::vector<Variable> outputs;
+  std::vector<std::size_t> begins;
+  std::vector<Sizes> shapes;
+  for (const auto& [layer, shape] : kinds) {
+    Sizes sizes{3};
+    sizes.insert(sizes.end(), shape.begin(), shape.end());
+    shapes.push_back(sizes);
+    const DType dtype = layer.definition().input_dtype();
+    inputs.emplace_back(input(sizes, dtype));
+    begins.push_back(outputs.size());
+    outputs.push_back(layer(inputs.back().variable));
+    fill(layer);
+    std::vector<Variable> wrt;
+    if (ct::is_float(dtype)) wrt.push_back(inputs.back().variable);
+    for (const ct::SharedVariable& weight : layer.trainable_weights()) wrt.push_back(weight);
+    for (const Variable& g : ct::grad(ct::sum(ct::sqr(outputs.back())), wrt)) outputs.push_back(g);
+  }
+  begins.push_back(outputs.size());
+  const ct::Function f = ct::function(inputs, outputs);
+  const auto call = [&](std::int64_t from, std::int64_t to) {
+    std::vector<Array> values;
+    for (std::size_t i = 0; i < kinds.size(); ++i) {
+      const bool whole = !ct::is_float(inputs[i].variable.dtype());
+      const Array all = whole ? positions(shapes[i]) : sample(shapes[i]).astype(DType::float32);
+      values.push_back(all.slice(0, from, to).copy());
+    }
+    std::vector<Array> results;
+    for (const Array& result : f.call(std::vector<ct::Argument>(values.begin(), values.end())))
+      results.push_back(result.to_host());
+    return results;
+  };
+  const std::vector<Array> three = call(0, 3), one = call(1, 2), none = call(0, 0);
+  for (std::size_t i = 0; i < kinds.size(); ++i) {
+    INFO(kinds[i].first.type() << " of " << nn::to_string(kinds[i].second));
+    Sizes shape = kinds[i].first.definition().output_shape({kinds[i].second});
+    shape.insert(shape.begin(), 3);
+    CHECK(three[begins[i]].shape() == shape);
+    CHECK(one[begins[i]].all_close(three[begins[i]].slice(0, 1, 2), 1e-5, 1e-6));
+    shape[0] = 0;
+    CHECK(none[begins[i]].shape() == shape);
+    for (std::size_t at = begins[i] + 1; at < begins[i + 1]; ++at) {
+      CHECK(std::ranges::equal(none[at].shape(), three[at].shape()) ==
+            (at > begins[i] + 1 || kinds[i].first.type() == "Embedding"));
+      for (std::int64_t k = 0; k < none[at].size(); ++k) CHECK(none[at].as_double(k) == 0);
+    }
+  }
+}
+
+// ---- sizes that are not known ----
+
+TEST_CASE("sequences of any length", "[nn]") {
+  const std::string flags = GENERATE(from_range(backends()));
+  CAPTURE(flags);
+  const ct::change_flags scope(flags);
+  const nn::Embedding rows(5, 3, {.mask_zero = true});
+  const nn::LSTM last(2);
+  const nn::GRU states(2, {.return_sequences = true});
+  const nn::SimpleRNN backwards(2, {.go_backwards = true});
+  const nn::Conv1D windows(2, 3, {.padding = "same"});
+  const auto built = [&](std::int64_t steps) {
+    const nn::Tensor x = nn::Input({steps}, {.dtype = DType::int32});
+    const nn::Tensor row = rows(x), sequence = states(row);
+    return nn::Model({x}, {last(row), nn::GlobalAveragePooling1D()(sequence), backwards(row),
+                           nn::GlobalMaxPooling1D()(windows(row)), sequence, nn::Reshape({nn::any_size})(sequence)});
+  };
+  const nn::Model open = built(nn::any_size), fixed = built(4);
+  for (const nn::Layer& layer : open.layers()) fill(layer);
+  CHECK(open.output_shapes() == std::vector<nn::Shape>{{2}, {2}, {2}, {2}, {nn::any_size, 2}, {nn::any_size}});
+  CHECK(fixed.output_shapes() == std::vector<nn::Shape>{{2}, {2}, {2}, {2}, {4, 2}, {8}});
+  nn::CallContext context;
+  const Variable x = ct::imatrix("x");
+  const ct::Function f = ct::function({x}, open.call({x}, context)), g = ct::function({x}, fixed.call({x}, context));
+  const Array texts{{1, 2, 3, 0}, {4, 0, 2, 3}};
+  const Array longer{{1, 2, 3, 0, 0, 0}, {4, 0, 2, 3, 0, 0}};
+  const ct::Outputs of_any = f(texts), of_four = g(texts), of_longer = f(longer);
+  for (std::size_t i = 0; i < of_any.size(); ++i) {
+    CAPTURE(i);
+    CHECK(of_any[i].to_host().all_close(of_four[i].to_host(), 1e-5, 1e-6));
+    // Padding changes nothing where masks are heeded.
+    if (i < 3) CHECK(of_any[i].to_host().all_close(of_longer[i].to_host(), 1e-5, 1e-6));
+  }
+  CHECK(of_longer[5].shape() == Sizes{2, 12});
+  CHECK_THROWS_AS(g(longer), ct::Error);
+}
+
+TEST_CASE("a sequence without steps has states, but no last one", "[nn]") {
+  const std::string flags = GENERATE(from_range(backends()));
+  CAPTURE(flags);
+  const ct::change_flags scope(flags);
+  const Variable x = ct::variable({DType::float32, {ct::unknown_size, ct::unknown_size, 2}}, "x");
+  const Array none = Array::zeros(DType::float32, {2, 0, 2});
+  CHECK(run(flags, {{x, none}}, {nn::LSTM(3, {.return_sequences = true})(x)})[0].shape() == Sizes{2, 0, 3});
+  CHECK_THROWS_AS(run(flags, {{x, none}}, {nn::GRU(3)(x)}), ct::IndexError);
+}
+
+// ---- masks ----
+
+TEST_CASE("masks of sequences that are joined, reversed and averaged", "[nn]") {
+  const std::string flags = GENERATE(from_range(backends()));
+  CAPTURE(flags);
+  const ct::change_flags scope(flags);
+  const nn::Tensor x = nn::Input({3}, {.dtype = DType::int64}), other = nn::Input({2, 1});
+  const nn::Embedding rows(4, 1, {.initializer = nn::values_of(Array{{0.f}, {1.f}, {2.f}, {3.f}}), .mask_zero = true});
+  const nn::Layer mean = nn::GlobalAveragePooling1D();
+  // A layer without weights whose state is the sum of what it has read.
+  const auto sums = [](bool backwards) {
+    return nn::SimpleRNN(1, {.activation = "linear",
+                             .use_bias = false,
+                             .return_sequences = true,
+                             .go_backwards = backwards,
+                             .kernel_initializer = "ones",
+                             .recurrent_initializer = "ones"});
+  };
+  const nn::Tensor row = rows(x);
+  const nn::Model model({x, other},
+                        {mean(row), mean(nn::concatenate({row, other}, 1)), mean(nn::concatenate({other, row}, -2)),
+                         mean(nn::concatenate({row, row})),
+                         mean(nn::add({row, rows(nn::Lambda([](const Variable& v) { return v * (v < 3); })(x))})),
+                         mean(sums(false)(row)), mean(sums(true)(row)), sums(false)(sums(true)(row)),
+                         mean(nn::Permute({2, 1})(row)), nn::GlobalMaxPooling1D()(row)});
+  nn::CallContext context;
+  const Variable a = ct::lmatrix("a"), b = input({0, 2, 1});
+  const std::vector<Array> results = run(
+      flags,
+      {{a, Array{{0, 1, 3}, {2, 1, 0}}.astype(DType::int64)}, {b, Array{{4.f, 6.f}, {8.f, 4.f}}.reshape({2, 2, 1})}},
+      model.call({a, b}, context));
+  const std::vector<Numbers> wanted = {
+      {2, 1.5},            // steps 1 and 2 of the first, 0 and 1 of the second text
+      {14. / 4, 15. / 4},  // all steps of what has no mask count
+      {14. / 4, 15. / 4},  //
+      {2, 2, 1.5, 1.5},    // side by side
+      {2, 3},              // steps that count in both
+      {2.5, 2.5},          // 1, 4 and 2, 3
+      {3.5, 2},            // 3, 4 and 1, 3: read from the end, where the second one's padding is read first
+      {3, 7, 7, 0, 1, 4},  // what was padding in front is read last, and behind, first
+      {0, 1, 3, 2, 1, 0},  // turned around, what was steps is features
+      {3, 2},
+  };
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    CAPTURE(i);
+    check_close(results[i].reshape({-1}), wanted[i], 1e-6);
+  }
+}
+
+// ---- batch normalisation ----
+
+TEST_CASE("running averages follow the batches, and stand in for them outside training", "[nn]") {
+  const std::string flags = GENERATE(from_range(settings()));
+  CAPTURE(flags);
+  const ct::change_flags scope(flags);
+  const DType dtype = ct::scalar().dtype();
+  const nn::BatchNormalization layer({.momentum = 0.75, .epsilon = 0.01});
+  const Variable x = input({3, 2});
+  nn::CallContext training{.training = true}, testing;
+  const Variable y = layer(x, training), still = layer(x, testing);
+  CHECK(training.updates.size() == 2);
+  CHECK(testing.updates.empty());
+  fill(layer);
+  const std::vector<ct::SharedVariable> weights = layer.weights();
+  weights[2].get_value();
+  Numbers mean(2), variance(2);
+  for (std::size_t c = 0; c < 2; ++c) {
+    mean[c] = weights[2].get_value().as_double(static_cast<std::int64_t>(c));
+    variance[c] = weights[3].get_value().as_double(static_cast<std::int64_t>(c));
+  }
+  const Array gamma = weights[0].get_value(), beta = weights[1].get_value();
+  const ct::Function step = ct::function({x}, y, {.updates = training.updates}), test = ct::function({x}, still);
+  const double tolerance = dtype == DType::float64 ? 1e-12 : 1e-5;
+  for (std::int64_t batch = 0; batch < 3; ++batch) {
+    CAPTURE(batch);
+    const std::int64_t n = 4 - batch;
+    const Array values = sample({n, 2}, batch);
+    Numbers normed(static_cast<std::size_t>(2 * n)), tested = normed;
+    for (std::int64_t c = 0; c < 2; ++c) {
+      double m = 0, v = 0;
+      for (std::int64_t i = 0; i < n; ++i) m += values.as_double(2 * i + c) / static_cast<double>(n);
+      for (std::int64_t i = 0; i < n; ++i) v += std::pow(values.as_double(2 * i + c) - m, 2) / static_cast<double>(n);
+      double &moving_mean = mean[static_cast<std::size_t>(c)], &moving_variance = variance[static_cast<std::size_t>(c)];
+      for (std::int64_t i = 0; i < n; ++i) {
+        const double value = values.as_double(2 * i + c), g = gamma.as_double(c), b = beta.as_double(c);
+        normed[static_cast<std::size_t>(2 * i + c)] = g * (value - m) / std::sqrt(v + 0.01) + b;
+        tested[static_cast<std::size_t>(2 * i + c)] = g * (value - moving_mean) / std::sqrt(moving_variance + 0.01) + b;
+      }
+      moving_mean = 0.75 * moving_mean + 0.25 * m;
+      moving_variance = 0.75 * moving_variance + 0.25 * v;
+    }
+    check_close(test(values.astype(dtype)).only().to_host(), tested, tolerance);
+    check_close(step(values.astype(dtype)).only().to_host(), normed, tolerance);
+    check_close(weights[2].get_value(), mean, tolerance);
+    check_close(weights[3].get_value(), variance, tolerance);
+  }
+}
+
+TEST_CASE("batch normalisation that is frozen, and that is called twice", "[nn]") {
+  const std::string flags = GENERATE(from_range(backends()));
+  CAPTURE(flags);
+  const ct::change_flags scope(flags);
+  const nn::BatchNormalization layer({.momentum = 0.5});
+  const Variable a = input({3, 1}), b = input({3, 1});
+  nn::CallContext twice{.training = true}, frozen{.training = true};
+  const std::vector<Variable> normed = {layer(a, twice), layer(b, twice)};
+  CHECK(layer.trainable_weights().size() == 2);
+  layer.set_trainable(false);
+  const Variable still = layer(a, frozen);
+  CHECK(layer.trainable_weights().empty());
+  CHECK(layer.non_trainable_weights().size() == 4);
+  CHECK(frozen.updates.empty());
+  REQUIRE(twice.updates.size() == 2);
+  const Array first_batch = Array{1.f, 3.f}.reshape({2, 1}), second_batch = Array{4.f, 8.f}.reshape({2, 1});
+  const std::vector<Array> results =
+      run(flags, {{a, first_batch}, {b, second_batch}}, {normed[0], normed[1], still}, twice.updates);
+  const double one = 1 / std::sqrt(1.001), two = 2 / std::sqrt(4.001);
+  check_close(results[0], {-one, one});
+  check_close(results[1], {-two, two});
+  check_close(results[2], {one, 3 * one});  // mean 0, variance 1
+  check_close(layer.weights()[2].get_value(), {(0 + 2) / 4. + 6 / 2.});
+  check_close(layer.weights()[3].get_value(), {(1 + 1) / 4. + 4 / 2.});
+}
+
+// ---- random numbers ----
+
+TEST_CASE("dropout drops a share and keeps the sum", "[nn]") {
+  const std::string flags = GENERATE(from_range(backends()));
+  CAPTURE(flags);
+  const ct::change_flags scope(flags);
+  nn::set_seed(12);
+  const nn::Dropout layer(0.25), none(0), most(0.9375);
+  const Variable x = input({1, 2});
+  nn::CallContext training{.training = true}, testing;
+  const ct::Function f = ct::function(
+      {x}, {layer(x, training), layer(x, training), most(x, training), none(x, training), layer(x, testing), layer(x)});
+  CHECK(training.updates.empty());
+  CHECK(layer.weights().size() == 1);
+  CHECK(layer.trainable_weights().empty());
+  CHECK(layer.count_params() == 2);
+  const bool few = flags.find("reference") != std::string::npos;
+  const std::int64_t rows = few ? 500 : 4000, n = 2 * rows;
+  const Array ones = Array::full(DType::float32, {rows, 2}, 1.5);
+  ct::SharedVariable state = layer.weights()[0];
+  const Array begin = state.get_value();
+  const auto call = [&] {
+    std::vector<Array> results;
+    for (const Array& result : f(ones)) results.push_back(result.to_host());
+    return results;
+  };
+  const std::vector<Array> results = call();
+  for (const auto& [at, rate] : {std::pair(0, 0.25), {1, 0.25}, {2, 0.9375}}) {
+    CAPTURE(at);
+    const Array& y = results[static_cast<std::size_t>(at)];
+    std::int64_t kept = 0;
+    for (std::int64_t i = 0; i < n; ++i) {
+      if (y.as_double(i) == 0) continue;
+      ++kept;
+      if (y.as_double(i) != Approx(1.5 / (1 - rate))) FAIL_CHECK("kept as " << y.as_double(i));
+    }
+    // Five deviations.
+    const double count = static_cast<double>(n);
+    CHECK(std::abs(static_cast<double>(kept) - (1 - rate) * count) < 5 * std::sqrt(rate * (1 - rate) * count));
+  }
+  for (std::size_t i = 3; i < 6; ++i) CHECK(results[i].equals(ones));
+  // Calls in one function, and calls of it, differ; from the same state come the same numbers.
+  CHECK_FALSE(results[0].equals(results[1]));
+  const std::vector<Array> next = call();
+  for (const std::size_t i : {0, 1, 2}) {
+    CHECK_FALSE(next[i].equals(results[i]));
+    CHECK_FALSE(next[i].equals(results[i == 0 ? 1 : 0]));
+  }
+  state.set_value(begin);
+  const std::vector<Array> again = call();
+  CHECK(again[0].equals(results[0]));
+  CHECK(again[1].equals(results[1]));
+  CHECK_FALSE(again[2].equals(results[2]));
+}
+
+TEST_CASE("the seed decides what is drawn and where weights begin", "[nn]") {
+  const auto drawn = [](std::uint64_t seed) {
+    nn::set_seed(seed);
+    const nn::Layer layer = chain({nn::Dense(4, {.input_shape = {4}}), nn::Dropout(0.5)});
+    const Variable x = input({8, 4});
+    nn::CallContext training{.training = true};
+    return run("mode=run", {{x, Array::full(DType::float32, {8, 4}, 1)}}, {layer(x, training)})[0];
+  };
+  const Array one = drawn(1);
+  CHECK(drawn(1).equals(one));
+  CHECK_FALSE(drawn(2).equals(one));
+}
+
+TEST_CASE("the gradient of dropout is of the elements that were kept", "[nn]") {
+  const std::string flags = GENERATE(from_range(settings()));
+  CAPTURE(flags);
+  const ct::change_flags scope(flags);
+  const nn::Dropout layer(0.5);
+  const Variable x = input({2, 8});
+  nn::CallContext training{.training = true};
+  const Variable y = layer(x, training);
+  const Array ones = Array::full(x.dtype(), {2, 8}, 1);
+  const std::vector<Array> results = run(flags, {{x, ones}}, {y, ct::grad(ct::sum(y), x)});
+  CHECK(results[0].equals(results[1]));  // both are the mask
+}
+
+TEST_CASE("noise is normal, of the stated deviation, and in training alone", "[nn]") {
+  const std::string flags = GENERATE(from_range(backends()));
+  CAPTURE(flags);
+  const ct::change_flags scope(flags);
+  nn::set_seed(3);
+  const nn::GaussianNoise layer(0.5), none(0);
+  const Variable x = input({1, 2});
+  nn::CallContext training{.training = true}, testing;
+  const std::int64_t rows = flags.find("reference") != std::string::npos ? 500 : 4000;
+  const Array twos = Array::full(DType::float32, {rows, 2}, 2);
+  const std::vector<Array> results =
+      run(flags, {{x, twos}}, {layer(x, training), none(x, training), layer(x, testing)});
+  double mean = 0, square = 0;
+  const double n = static_cast<double>(2 * rows);
+  for (std::int64_t i = 0; i < 2 * rows; ++i) mean += results[0].as_double(i) / n;
+  for (std::int64_t i = 0; i < 2 * rows; ++i) square += std::pow(results[0].as_double(i) - mean, 2) / n;
+  CHECK(std::abs(mean - 2) < 5 * 0.5 / std::sqrt(n));
+  CHECK(std::abs(std::sqrt(square) - 0.5) < 5 * 0.5 / std::sqrt(2 * n));
+  CHECK(results[1].equals(twos));
+  CHECK(results[2].equals(twos));
+}
+
+TEST_CASE("dropout in recurrent layers has one mask for all steps", "[nn]") {
+  const std::string flags = GENERATE(from_range(backends()));
+  CAPTURE(flags);
+  const ct::change_flags scope(flags);
+  nn::set_seed(5);
+  const std::int64_t units = 8;
+  nn::RecurrentOptions options{.activation = "linear",
+                               .return_sequences = true,
+                               .dropout = 0.5,
+                               .kernel_initializer = "identity",
+                               .recurrent_initializer = "zeros"};
+  const nn::SimpleRNN of_inputs(units, options);
+  options.dropout = 0;
+  options.recurrent_dropout = 0.5;
+  options.recurrent_initializer = "identity";
+  const nn::SimpleRNN of_states(units, options);
+  const std::vector<nn::Layer> others = {nn::LSTM(3, {.dropout = 0.25, .recurrent_dropout = 0.5}),
+                                         nn::GRU(3, {.dropout = 0.25, .recurrent_dropout = 0.5}),
+                                         nn::GRU(3, {.recurrent_dropout = 0.5, .reset_after = false})};
+  const Variable x = input({4, 3, units});
+  nn::CallContext training{.training = true}, testing;
+  std::vector<Variable> outputs = {of_inputs(x, training), of_states(x, training), of_inputs(x, testing)};
+  for (const nn::Layer& layer : others) {
+    const Variable y = layer(x, training);
+    outputs.push_back(y);
+    outputs.push_back(layer(x, testing));
+    outputs.push_back(ct::grad(ct::sum(y), layer.weights()[0]));
+  }
+  const Array ones = Array::full(DType::float32, {4, 3, units}, 1);
+  const std::vector<Array> results = run(flags, {{x, ones}}, outputs);
+  std::set<double> input_factors, state_factors;
+  for (std::int64_t b = 0; b < 4; ++b) {
+    for (std::int64_t u = 0; u < units; ++u) {
+      const double factor = results[0].at<float>(b, 0, u), kept = results[1].at<float>(b, 1, u) - 1;
+      input_factors.insert(factor);
+      state_factors.insert(kept);
+      for (std::int64_t t = 0; t < 3; ++t) CHECK(results[0].at<float>(b, t, u) == factor);
+      CHECK(results[1].at<float>(b, 0, u) == 1);
+      CHECK(results[1].at<float>(b, 2, u) == 1 + kept * (1 + kept));
+    }
+  }
+  CHECK(input_factors == std::set<double>{0, 2});
+  CHECK(state_factors == std::set<double>{0, 2});
+  CHECK(results[2].equals(ones));
+  for (std::size_t i = 3; i < results.size(); i += 3) {
+    CHECK_FALSE(results[i].all_close(results[i + 1]));
+    for (std::int64_t k = 0; k < results[i + 2].size(); ++k) CHECK(std::isfinite(results[i + 2].as_double(k)));
+  }
+}
+
+// ---- gradients against differences ----
+
+TEST_CASE("gradients through dropout in recurrent layers are those of differences", "[nn]") {
+  const ct::change_flags scope("mode=run,floatX=float64");
+  const std::vector<std::pair<nn::Layer, Sizes>> layers = {
+      {nn::SimpleRNN(2, {.dropout = 0.25, .recurrent_dropout = 0.5}), {2, 3, 3}},
+      {nn::GRU(2, {.dropout = 0.25, .recurrent_dropout = 0.5}), {2, 3, 3}},
+      {nn::LSTM(2, {.return_sequences = true, .dropout = 0.25, .recurrent_dropout = 0.5}), {2, 3, 3}},
+      {nn::Bidirectional(gru(2), {.dropout = 0.5, .reset_after = false}), {2, 3, 3}},
+  };
+  std::vector<ct::In> inputs;
+  std::vector<ct::SharedVariable> moved, states;
+  std::vector<Variable> outputs;  // a loss, and its gradients
+  std::vector<std::size_t> losses;
+  std::vector<Array> values;
+  nn::CallContext training{.training = true};
+  for (const auto& [layer, shape] : layers) {
+    inputs.emplace_back(input(shape));
+    values.push_back(sample(shape));
+    const Variable y = layer(inputs.back().variable, training);
+    fill(layer);
+    // Of different weight each, so that what cancels in a sum is seen.
+    const std::vector<Variable> sizes = y.shape();
+    const Variable by = ct::sin(ct::cast(ct::reshape(ct::arange(y.size()), {sizes.begin(), sizes.end()}), y.dtype()));
+    outputs.push_back(ct::sum(y * by));
+    const std::size_t loss = outputs.size() - 1;
+    for (const ct::SharedVariable& weight : layer.trainable_weights()) {
+      losses.push_back(loss);
+      moved.push_back(weight);
+      outputs.push_back(ct::grad(outputs[loss], weight));
+    }
+    for (const ct::SharedVariable& weight : layer.weights()) {
+      if (weight.dtype() == DType::uint64) states.push_back(weight);
+    }
+  }
+  const ct::Function f = ct::function(inputs, outputs);
+  std::vector<Array> begins;
+  for (const ct::SharedVariable& state : states) begins.push_back(state.get_value());
+  const auto call = [&] {  // with the same masks each time
+    for (std::size_t i = 0; i < states.size(); ++i) states[i].set_value(begins[i]);
+    return f.call(std::vector<ct::Argument>(values.begin(), values.end()));
+  };
+  const ct::Outputs exact = call();
+  std::size_t k = 0;
+  for (std::size_t at = 0; at < exact.size(); ++at) {
+    if (k == moved.size() || at == losses[k]) continue;
+    ct::SharedVariable& weight = moved[k];
+    INFO(weight.name());
+    const Array here = weight.get_value(), along = factors(here.shape());
+    const double step = 1e-5;
+    const auto loss_at = [&](double distance) {
+      weight.set_value(
+          made(here.shape(), [&](std::int64_t i) { return here.as_double(i) + distance * along.as_double(i); }));
+      return call()[losses[k]].as_double(0);
+    };
+    const double difference = (loss_at(step) - loss_at(-step)) / (2 * step);
+    weight.set_value(here);
+    CHECK(digest(exact[at]) == Approx(difference).epsilon(1e-6).margin(1e-7));
+    ++k;
+  }
+  CHECK(k == moved.size());
+}
+
+// ---- weights ----
+
+TEST_CASE("where weights begin", "[nn]") {
+  nn::set_seed(7);
+  const auto all_equal = [](const Array& values, double wanted) {
+    for (std::int64_t i = 0; i < values.size(); ++i) {
+      if (values.as_double(i) != wanted) return false;
+    }
+    return true;
+  };
+  const auto largest = [](const Array& values) {
+    double most = 0;
+    for (std::int64_t i = 0; i < values.size(); ++i) most = std::max(most, std::abs(values.as_double(i)));
+    return most;
+  };
+  const auto built = [](const nn::Layer& layer, const nn::Shape& shape) {
+    layer.build({shape});
+    std::vector<Array> values;
+    for (const ct::SharedVariable& weight : layer.weights()) values.push_back(weight.get_value());
+    return values;
+  };
+  const auto norm = built(nn::BatchNormalization(), {3, 5});
+  CHECK(all_equal(norm[0], 1));
+  CHECK(all_equal(norm[1], 0));
+  CHECK(all_equal(norm[2], 0));
+  CHECK(all_equal(norm[3], 1));
+  const auto table = built(nn::Embedding(50, 40), {3});
+  CHECK(largest(table[0]) <= 0.05);
+  CHECK(largest(table[0]) > 0.045);
+  // Windows count: sqrt(6 / (9 * 4 + 9 * 8)).
+  const auto conv = built(nn::Conv2D(8, 3), {5, 5, 4});
+  CHECK(largest(conv[0]) <= std::sqrt(6. / 108));
+  CHECK(largest(conv[0]) > 0.95 * std::sqrt(6. / 108));
+  CHECK(all_equal(conv[1], 0));
+  const auto dense =
+      built(nn::Dense(2, {.kernel_initializer = "ones", .bias_initializer = nn::constant_values(0.5)}), {3});
+  CHECK(all_equal(dense[0], 1));
+  CHECK(all_equal(dense[1], 0.5));
+  for (const bool forget : {true, false}) {
+    const auto lstm =
+        built(nn::LSTM(3, {.unit_forget_bias = forget, .bias_initializer = nn::constant_values(0.25)}), {4, 2});
+    for (std::int64_t i = 0; i < 12; ++i) CHECK(lstm[2].as_double(i) == (forget && i >= 3 && i < 6 ? 1 : 0.25));
+  }
+  // Rows of the recurrent kernel are orthonormal.
+  const auto gru = built(nn::GRU(3), {4, 2});
+  CHECK(all_equal(gru[2], 0));
+  for (std::int64_t i = 0; i < 3; ++i) {
+    for (std::int64_t j = 0; j < 3; ++j) {
+      double product = 0;
+      for (std::int64_t k = 0; k < 9; ++k) product += gru[1].as_double(9 * i + k) * gru[1].as_double(9 * j + k);
+      CHECK(product == Approx(i == j).margin(1e-6));
+    }
+  }
+}
+
+TEST_CASE("weights are of floatX, named after their layer, and made once", "[nn]") {
+  const nn::Dense layer(2, {.name = "scores"});
+  CHECK_FALSE(layer.built());
+  CHECK(layer.weights().empty());
+  CHECK(layer.count_params() == 0);
+  layer.build({{3}});
+  CHECK(layer.built());
+  CHECK(layer.name() == "scores");
+  CHECK(layer.type() == "Dense");
+  const std::vector<ct::SharedVariable> weights = layer.weights();
+  REQUIRE(weights.size() == 2);
+  CHECK(weights[0].name() == "scores/kernel");
+  CHECK(weights[1].name() == "scores/bias");
+  CHECK(weights[0].dtype() == DType::float32);
+  CHECK(layer.count_params() == 8);
+  layer.build({{3}});
+  CHECK(layer.weights() == weights);
+  const nn::Layer same = layer;
+  CHECK(same == layer);
+  CHECK(same.weights() == weights);
+  {
+    const ct::change_flags wide("floatX=float64");
+    const nn::LSTM other(2, {.dropout = 0.5});
+    other.build({{4, 3}});
+    CHECK(other.weights()[0].dtype() == DType::float64);
+    CHECK(other.weights().back().dtype() == DType::uint64);
+    CHECK(other.trainable_weights().size() == 3);
+    CHECK(other.count_params() == 3 * 8 + 2 * 8 + 8 + 2);
+  }
+  const nn::Dense unnamed(1), next(1);
+  CHECK(unnamed.name() != next.name());
+  CHECK(nn::BatchNormalization().name().starts_with("batch_normalization"));
+  CHECK(nn::LSTM(1).name().starts_with("lstm"));
+  CHECK(nn::Conv2DTranspose(1, {2}).name().starts_with("conv2d_transpose"));
+  const nn::Dense penalised(1, {.kernel_regularizer = "l2"});
+  penalised.build({{2}});
+  CHECK(penalised.definition().all_weights()[0].regularizer.defined());
+  CHECK_FALSE(penalised.definition().all_weights()[1].regularizer.defined());
+}
+
+TEST_CASE("layers take integers and narrow floats", "[nn]") {
+  const std::string flags = GENERATE(from_range(backends()));
+  CAPTURE(flags);
+  const ct::change_flags scope(flags);
+  const nn::Dense dense(2, {.kernel_initializer = "ones"});
+  const nn::MaxPooling1D pool;
+  const nn::Embedding rows(4, 1, {.initializer = nn::values_of(Array{{0.f}, {1.f}, {2.f}, {3.f}})});
+  const Variable bytes = ct::variable({DType::uint8, {ct::unknown_size, 2}}, "bytes");
+  const Variable bits = ct::variable({DType::bool_, {ct::unknown_size, 2}}, "bits");
+  const Variable floats = input({1, 2}), pixels = ct::variable({DType::int32, {ct::unknown_size, 4, 1}}, "pixels");
+  const std::vector<Array> results = run(flags,
+                                         {{bytes, Array{{3, 2}}.astype(DType::uint8)},
+                                          {bits, Array{{1, 0}}.astype(DType::bool_)},
+                                          {floats, Array{{3.f, 1.f}}},
+                                          {pixels, Array{{1, 5, 3, 2}}.reshape({1, 4, 1})}},
+                                         {dense(bytes), dense(bits), rows(floats), rows(bytes), pool(pixels)});
+  check_close(results[0], {5, 5});
+  check_close(results[1], {1, 1});
+  check_close(results[2], {3, 1});
+  check_close(results[3], {3, 2});
+  check_close(results[4], {5, 3});
+  for (const Array& result : results) CHECK(result.dtype() == DType::float32);
+  CHECK_THROWS_AS(run(flags, {{bytes, Array{{3, 4}}.astype(DType::uint8)}}, {rows(bytes)}), ct::IndexError);
+}
+
+// ---- what is refused ----
+
+TEST_CASE("what layers are told wrongly is named, with what they take", "[nn]") {
+  struct Refusal {
+    std::function<void()> make;
+    std::string message;
+  };
+  const std::vector<Refusal> refusals = {
+      {[] { nn::Dense(0, {.name = "a"}); }, "a (Dense): 0 units; there is at least 1"},
+      {[] { nn::Embedding(0, 3, {.name = "a"}); }, "a (Embedding): a table of 0 rows of 3; both are at least 1"},
+      {[] { nn::LSTM(-2, {.name = "a"}); }, "a (LSTM): -2 units; there is at least 1"},
+      {[] { nn::GRU(2, {.dropout = 1, .name = "a"}); }, "a (GRU): a rate of 1; it is at least 0 and below 1"},
+      {[] { nn::SimpleRNN(2, {.recurrent_dropout = -0.5, .name = "a"}); },
+       "a (SimpleRNN): a rate of -0.5; it is at least 0 and below 1"},
+      {[] { nn::Dropout(1, "a"); }, "a (Dropout): a rate of 1; it is at least 0 and below 1"},
+      {[] { nn::Dropout(std::nan(""), "a"); }, "a (Dropout): a rate of nan; it is at least 0 and below 1"},
+      {[] { nn::GaussianNoise(-1, "a"); }, "a (GaussianNoise): a deviation of -1; it is at least 0"},
+      {[] { nn::Bidirectional(gru(2), {}, "mul", "a"); },
+       "a (Bidirectional): a merge \"mul\"; concat and sum are known"},
+      {[] { nn::Conv2D(0, 3, {.name = "a"}); }, "a (Conv2D): 0 filters; there is at least 1"},
+      {[] { nn::Conv2D(2, {3, 3, 3}, {.name = "a"}); }, "a (Conv2D): 3 window sizes for 2 axes; one is for all"},
+      {[] { nn::Conv1D(2, 0, {.name = "a"}); }, "a (Conv1D): window sizes of 0; they are at least 1"},
+      {[] { nn::Conv3D(2, 3, {.strides = {1, 2}, .name = "a"}); }, "a (Conv3D): 2 strides for 3 axes; one is for all"},
+      {[] { nn::Conv2D(2, 3, {.dilations = {0}, .name = "a"}); }, "a (Conv2D): dilations of 0; they are at least 1"},
+      {[] { nn::Conv2D(2, 3, {.padding = "full", .name = "a"}); },
+       "a (Conv2D): a padding \"full\"; valid and same are known"},
+      {[] { nn::Conv2D(2, 3, {.padding = "causal", .name = "a"}); },
+       "a (Conv2D): a padding \"causal\"; valid and same are known"},
+      {[] { nn::Conv1D(2, 3, {.padding = "SAME", .name = "a"}); },
+       "a (Conv1D): a padding \"SAME\"; valid, same and causal are known"},
+      {[] { nn::Conv2D(2, 3, {.groups = 0, .name = "a"}); }, "a (Conv2D): 0 groups; there is at least 1"},
+      {[] { nn::Conv2D(3, 3, {.groups = 2, .name = "a"}); }, "a (Conv2D): 3 filters do not divide into 2 groups"},
+      {[] { nn::Conv2DTranspose(4, {3}, {.groups = 2, .name = "a"}); }, "a (Conv2DTranspose): has no groups"},
+      {[] { nn::DepthwiseConv2D({3}, 2, {.groups = 2, .name = "a"}); },
+       "a (DepthwiseConv2D): has no groups: each channel is one"},
+      {[] { nn::MaxPooling2D({2, 2, 2}, {.name = "a"}); },
+       "a (MaxPooling2D): 3 window sizes for 2 axes; one is for all"},
+      {[] { nn::AveragePooling1D(2, {.padding = "causal", .name = "a"}); },
+       "a (AveragePooling1D): a padding \"causal\"; valid and same are known"},
+      {[] { nn::ZeroPadding2D({-1}, "a"); }, "a (ZeroPadding2D): widths of -1; they are at least 0"},
+      {[] { nn::UpSampling2D({0}, nn::Interpolation::nearest, first, "a"); },
+       "a (UpSampling2D): factors of 0; they are at least 1"},
+      {[] { nn::GroupNormalization(0, 1e-3, "a"); }, "a (GroupNormalization): 0 groups; there is at least 1"},
+      {[] { nn::LayerNormalization({.axes = {}, .name = "a"}); }, "a (LayerNormalization): no axes"},
+      {[] { nn::Reshape({-1, nn::any_size}, {}, "a"); }, "a (Reshape): one size may be left open, but (?, ?)"},
+      {[] { nn::Reshape({-3}, {}, "a"); }, "a (Reshape): a size of -3; sizes are at least 0, or any_size"},
+      {[] { nn::Permute({0, 1}, "a"); }, "a (Permute): the order has each axis once, counted from 1"},
+      {[] { nn::Permute({1, 1}, "a"); }, "a (Permute): the order has each axis once, counted from 1"},
+      {[] { nn::Concatenate(0, "a"); }, "a (Concatenate): axis 0 is the batch, along which nothing is joined"},
+      {[] { nn::Dense(2, {.name = "a/b"}); },
+       "a layer named \"a/b\": names have no slash, which names of weights have"},
+      {[] { nn::Input({3, -2}); }, "sizes are at least 0, or any_size"},
+  };
+  for (const Refusal& refusal : refusals) {
+    INFO(refusal.message);
+    std::string message = "nothing";
+    try {
+      refusal.make();
+    } catch (const ct::ShapeError& error) {
+      message = std::string("a ShapeError: ") + error.what();
+    } catch (const ct::ValueError& error) {
+      message = error.what();
+    }
+    CHECK(message.ends_with(refusal.message));
+  }
+  CHECK_THROWS_AS(nn::Dense(2, {.activation = "rely"}), ct::ValueError);
+  CHECK_THROWS_AS(nn::Dense(2, {.kernel_initializer = "glorot"}), ct::ValueError);
+}
+
+TEST_CASE("sizes that layers do not take are named, with what they do", "[nn]") {
+  struct Refusal {
+    nn::Layer layer;
+    std::vector<nn::Shape> inputs;
+    std::string message;
+  };
+  const auto built = [](const nn::Layer& layer, const nn::Shape& shape) {
+    layer.build({shape});
+    return layer;
+  };
+  const std::int64_t any = nn::any_size;
+  const std::vector<Refusal> refusals = {
+      {nn::Dense(2, {.name = "a"}),
+       {{}},
+       "a (Dense): takes at least one axis behind the batch: Flatten or Reshape stand in front of it"},
+      {nn::Dense(2, {.name = "a"}), {{3, any}}, "a (Dense): the weight kernel needs a size that is not stated: (?, 2)"},
+      {built(nn::Dense(2, {.name = "a"}), {3}), {{4}}, "a (Dense): takes 3 features along the last axis, but (4,)"},
+      {nn::Conv2D(2, 3, {.name = "a"}), {{28, 28}}, "a (Conv2D): takes images of 2 axes and channels, but (28, 28)"},
+      {nn::Conv2D(2, 3, {.name = "a"}),
+       {{28, 28, any}},
+       "a (Conv2D): the weight kernel needs a size that is not stated: (3, 3, ?, 2)"},
+      {nn::Conv2D(2, 3, {.name = "a"}), {{2, 28, 1}}, "a (Conv2D): a window of 3 elements in (2, 28, 1)"},
+      {nn::Conv1D(2, 3, {.dilations = {2}, .name = "a"}), {{4, 1}}, "a (Conv1D): a window of 5 elements in (4, 1)"},
+      {nn::Conv2D(2, 3, {.groups = 2, .name = "a"}), {{9, 9, 3}}, "a (Conv2D): 3 channels do not divide into 2 groups"},
+      {built(nn::Conv2D(2, 3, {.layout = first, .name = "a"}), {1, 9, 9}),
+       {{2, 9, 9}},
+       "a (Conv2D): takes 1 channels, but (2, 9, 9)"},
+      {built(nn::Conv2DTranspose(2, {3}, {.name = "a"}), {9, 9, 1}),
+       {{9, 9, 2}},
+       "a (Conv2DTranspose): takes 1 channels, but (9, 9, 2)"},
+      {built(nn::DepthwiseConv2D({3}, 1, {.name = "a"}), {9, 9, 1}),
+       {{9, 9, 2}},
+       "a (DepthwiseConv2D): takes 1 channels, but (9, 9, 2)"},
+      {nn::MaxPooling2D({2}, {.name = "a"}),
+       {{4, 4}},
+       "a (MaxPooling2D): takes images of 2 axes and channels, but (4, 4)"},
+      {nn::AveragePooling1D(5, {.name = "a"}), {{4, 2}}, "a (AveragePooling1D): a window of 5 elements in (4, 2)"},
+      {nn::GlobalMaxPooling2D(nn::Layout::channels_last, "a"),
+       {{4, 2}},
+       "a (GlobalMaxPooling2D): takes images of 2 axes and channels, but (4, 2)"},
+      {nn::GlobalAveragePooling(nn::Layout::channels_last, "a"),
+       {{4}},
+       "a (GlobalAveragePooling): takes images of one axis or more and channels, but (4,)"},
+      {nn::BatchNormalization({.axis = 3, .name = "a"}),
+       {{4, 2}},
+       "a (BatchNormalization): no axis 3 in the batch and 2 axes; the batch is not normalised"},
+      {built(nn::BatchNormalization({.name = "a"}), {3}), {{4}}, "a (BatchNormalization): takes 3 channels, but (4,)"},
+      {nn::LayerNormalization({.axes = {1, -1}, .name = "a"}), {{4}}, "a (LayerNormalization): the same axis twice"},
+      {built(nn::LayerNormalization({.name = "a"}), {3}),
+       {{4}},
+       "a (LayerNormalization): takes (3,) along its axes, but (4,)"},
+      {nn::GroupNormalization(2, 1e-3, "a"),
+       {{4, 3}},
+       "a (GroupNormalization): 3 channels do not divide into 2 groups"},
+      {nn::Masking(0, {}, "a"), {{4}}, "a (Masking): takes (steps, features), but (4,)"},
+      {nn::Reshape({4, 2}, {}, "a"), {{9}}, "a (Reshape): (9,) cannot become (4, 2)"},
+      {nn::Reshape({any, 2}, {}, "a"), {{9}}, "a (Reshape): (9,) cannot become (?, 2)"},
+      {nn::Permute({2, 1}, "a"), {{9}}, "a (Permute): an order of 2 axes for (9,)"},
+      {nn::ZeroPadding2D({1}, "a"), {{9, 9}}, "a (ZeroPadding2D): takes images of 2 axes and channels, but (9, 9)"},
+      {nn::LSTM(3, {.name = "a"}), {{9}}, "a (LSTM): takes (steps, features), but (9,)"},
+      {nn::LSTM(3, {.name = "a"}), {{9, any}}, "a (LSTM): the weight kernel needs a size that is not stated: (?, 12)"},
+      {built(nn::GRU(3, {.name = "a"}), {5, 2}), {{5, 3}}, "a (GRU): takes 2 features, but (5, 3)"},
+      {nn::Bidirectional(lstm(3), {}, "concat", "a"), {{9}}, "forward_a (LSTM): takes (steps, features), but (9,)"},
+      {nn::Concatenate(1, "a"),
+       {{3, 2}, {3, 3}},
+       "a (Concatenate): sizes must be equal but along axis 1: (3, 2), (3, 3)"},
+      {nn::Concatenate(-1, "a"), {{3}, {3, 3}}, "a (Concatenate): sizes must be equal but along axis -1: (3,), (3, 3)"},
+      {nn::Concatenate(3, "a"), {{3, 2}, {3, 2}}, "a (Concatenate): no axis 3 in 2 axes and the batch"},
+      {nn::Add("a"), {{3}, {4}}, "a (Add): sizes must be equal, or 1: (3,) and (4,)"},
+      {nn::Maximum("a"), {{3}, {3, 3}}, "a (Maximum): takes as many axes of all, but (3,) and (3, 3)"},
+  };
+  for (const Refusal& refusal : refusals) {
+    INFO(refusal.message);
+    std::string message = "nothing";
+    try {
+      std::vector<nn::Tensor> inputs;
+      for (const nn::Shape& shape : refusal.inputs) inputs.push_back(nn::Input(shape));
+      refusal.layer(inputs);
+    } catch (const ct::ShapeError& error) {
+      message = error.what();
+    } catch (const ct::ValueError& error) {
+      // Axes are what the layer was told, and are known to be wrong once it sees its input.
+      message = error.what();
+    }
+    CHECK(message == refusal.message);
+  }
+}
+
+TEST_CASE("layers take the inputs that they are for", "[nn]") {
+  const auto message = [](const nn::Layer& layer, std::size_t count) {
+    try {
+      layer(std::vector<nn::Tensor>(count, nn::Input({3})));
+    } catch (const ct::TypeError& error) {
+      return std::string(error.what());
+    }
+    return std::string("nothing");
+  };
+  CHECK(message(nn::Dense(2, {.name = "a"}), 2).starts_with("a (Dense), test_nn_layers.cpp:"));
+  CHECK(message(nn::Dense(2, {.name = "a"}), 2).ends_with(": 2 input(s), where 1 are taken"));
+  CHECK(message(nn::Add("a"), 1).ends_with(": 1 input(s), where 2 or more are taken"));
+  CHECK(message(nn::Subtract("a"), 3).ends_with(": 3 input(s), where 2 are taken"));
+  CHECK(message(nn::Concatenate(-1, "a"), 0).ends_with(": 0 input(s), where 2 or more are taken"));
+  CHECK_THROWS_AS(nn::Dense(2)(ct::scalar("x")), ct::TypeError);
+  CHECK_THROWS_AS(nn::Add()(ct::vector("x")), ct::TypeError);
+  CHECK_THROWS_AS(nn::Dense(2)(ct::matrix("x")), ct::ShapeError);  // its sizes are not stated
+  CHECK_THROWS_AS(nn::Input({3}).layer(), ct::TypeError);
+}
