@@ -202,7 +202,18 @@ class ReshapeDefinition : public Simple {
     const Variable& x = inputs[0].value;
     std::vector<Operand> sizes{x.shape(0)};
     const Shape to = output_shape({Shape(x.type().shape.begin() + 1, x.type().shape.end())});
-    for (const std::int64_t size : to) sizes.emplace_back(size);
+    for (const std::int64_t size : to) {
+      if (size != any_size) {
+        sizes.emplace_back(size);
+        continue;
+      }
+      // As a quotient of sizes: what is left of an empty batch is not known by the number of elements.
+      Variable all = constant(Array(std::int64_t{1}));
+      for (int axis = 1; axis < x.rank(); ++axis) all = all * x.shape(axis);
+      Shape others = to;
+      std::erase(others, any_size);
+      sizes.emplace_back(floor_divide(all, std::max<std::int64_t>(count_of(others), 1)));
+    }
     return {reshape(x, sizes)};
   }
 

@@ -190,6 +190,7 @@ Function predict_step(State& model) {
 
 void call_step(const Function& step, const Batch& batch) {
   std::vector<Argument> arguments;
+  arguments.reserve(batch.x.size() + batch.y.size() + 1);
   for (const Array& x : batch.x) arguments.emplace_back(x);
   for (const Array& y : batch.y) arguments.emplace_back(y);
   Array weights;
@@ -279,6 +280,7 @@ std::int64_t rows_of(const std::vector<Array>& arrays) { return arrays.empty() ?
 
 std::vector<Array> sliced(const std::vector<Array>& arrays, std::int64_t begin, std::int64_t end) {
   std::vector<Array> result;
+  result.reserve(arrays.size());
   for (const Array& array : arrays) result.push_back(array.slice(0, begin, end));
   return result;
 }

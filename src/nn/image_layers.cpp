@@ -203,6 +203,7 @@ class TransposeDefinition : public ConvDefinition {
   }
   Variable convolved(const Variable& x, const Variable& kernel) const override {
     std::vector<Operand> sizes;
+    sizes.reserve(static_cast<std::size_t>(axes_));
     for (std::size_t j = 0; j < static_cast<std::size_t>(axes_); ++j)
       sizes.emplace_back(x.shape(static_cast<int>(1 + first_size() + j)) * strides_[j] + more(j));
     return nnet::conv_transpose(x, ordered(kernel), conv_options(1), sizes);

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cctype>
+#include <iterator>
 #include <map>
 #include <mutex>
 #include <numeric>
@@ -85,6 +86,18 @@ DType Tensor::dtype() const { return node_->dtype; }
 Layer Tensor::layer() const {
   if (!node_->layer) throw TypeError(fmt::format("{} is an input of a model: no layer gives it", node_->name));
   return *node_->layer;
+}
+
+Tensor::Node::~Node() {
+  std::vector<Tensor> left = std::move(inputs);
+  while (!left.empty()) {
+    const Tensor tensor = std::move(left.back());
+    left.pop_back();
+    if (tensor.node_.use_count() > 1) continue;
+    auto& further = const_cast<Node&>(*tensor.node_).inputs;  // nobody else has the node
+    std::ranges::move(further, std::back_inserter(left));
+    further.clear();
+  }
 }
 
 Tensor Input(Shape shape, const InputOptions& options, Where where) {
@@ -196,7 +209,11 @@ LayerDefinition::LayerDefinition(std::string type, std::string name)
 }
 
 DType LayerDefinition::output_dtype(const std::vector<DType>& inputs) const {
-  return is_float(inputs.at(0)) ? inputs[0] : float_dtype();
+  DType dtype = is_float(inputs.at(0)) ? inputs[0] : float_dtype();
+  for (const Weight& weight : weights_) {
+    if (is_float(weight.variable.dtype())) dtype = promote(dtype, weight.variable.dtype());
+  }
+  return dtype;
 }
 
 DType LayerDefinition::input_dtype() const { return float_dtype(); }

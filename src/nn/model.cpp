@@ -236,6 +236,10 @@ Model::Model(std::vector<Tensor> inputs, std::vector<Tensor> outputs, const std:
   state_->was_named = !name.empty();
   if (inputs.empty() || outputs.empty())
     throw ValueError(fmt::format("{}: a model has at least one input and one output", state_->name));
+  for (auto input = inputs.begin(); input != inputs.end(); ++input) {
+    if (std::find(inputs.begin(), input, *input) != input)
+      throw ValueError(fmt::format("{}: the same input twice", state_->name));
+  }
   state_->inputs = std::move(inputs);
   state_->outputs = std::move(outputs);
   state_->find_layers();
@@ -441,6 +445,7 @@ void Sequential::add(const Layer& layer) {
     next.find_layers();
   }
   next.waiting.push_back(layer);
+  next.functions.clear();  // of the shorter model
   *state_ = std::move(next);
 }
 

@@ -50,6 +50,12 @@ io::NamedArrays values(const Named& variables) {
 
 bool is_npz(const std::filesystem::path& file) { return file.extension() == ".npz"; }
 
+constexpr const char* checkpoint_format = "croton-checkpoint-1";
+bool is_checkpoint(const io::Archive& archive) {
+  const auto format = archive.metadata.find("format");
+  return format != archive.metadata.end() && format->second == checkpoint_format;
+}
+
 std::string listed(const std::vector<std::string>& names) {
   std::string text;
   for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
@@ -91,16 +97,14 @@ void Model::save_weights(const std::filesystem::path& file) const {
 }
 
 void Model::load_weights(const std::filesystem::path& file) const {
-  const io::NamedArrays arrays = is_npz(file) ? io::load_npz(file) : io::load_safetensors(file).arrays;
+  const io::Archive archive = is_npz(file) ? io::Archive{io::load_npz(file), {}} : io::load_safetensors(file);
+  if (!is_checkpoint(archive)) return set_from(file, archive.arrays, named_weights(*state_), true);
   // A checkpoint has the weights too, under their names behind "model/".
-  io::NamedArrays own;
-  bool is_checkpoint = false;
-  for (const auto& [name, array] : arrays) is_checkpoint = is_checkpoint || name.starts_with("model/");
-  for (const auto& [name, array] : arrays) {
-    if (!is_checkpoint) own.emplace_back(name, array);
-    if (is_checkpoint && name.starts_with("model/")) own.emplace_back(name.substr(6), array);
+  io::NamedArrays weights;
+  for (const auto& [name, array] : archive.arrays) {
+    if (name.starts_with("model/")) weights.emplace_back(name.substr(6), array);
   }
-  set_from(file, own, named_weights(*state_), true);
+  set_from(file, weights, named_weights(*state_), true);
 }
 
 void Model::save_checkpoint(const std::filesystem::path& file) const {
@@ -108,14 +112,14 @@ void Model::save_checkpoint(const std::filesystem::path& file) const {
   for (const auto& [name, variable] : named_weights(*state_)) all.emplace_back("model/" + name, variable);
   for (const auto& state : named_state(*state_, optimizer())) all.push_back(state);
   io::save_safetensors(file, values(all),
-                       {{"format", "croton-checkpoint-1"}, {"epochs", std::to_string(state_->epochs_done)}});
+                       {{"format", checkpoint_format}, {"epochs", std::to_string(state_->epochs_done)}});
 }
 
 void Model::load_checkpoint(const std::filesystem::path& file) {
   const io::Archive archive = io::load_safetensors(file);
-  const auto format = archive.metadata.find("format"), epochs = archive.metadata.find("epochs");
+  const auto epochs = archive.metadata.find("epochs");
   std::int64_t done = -1;
-  if (format != archive.metadata.end() && format->second == "croton-checkpoint-1" && epochs != archive.metadata.end()) {
+  if (is_checkpoint(archive) && epochs != archive.metadata.end()) {
     const std::string& text = epochs->second;
     const auto read = std::from_chars(text.data(), text.data() + text.size(), done);
     if (read.ec != std::errc() || read.ptr != text.data() + text.size()) done = -1;

@@ -61,13 +61,13 @@ class Recurrent : public LayerDefinition {
     if (context.training && options_.dropout > 0)  // the same mask in all steps
       x = draws_.dropout(x, options_.dropout, {batch, constant(Array(std::int64_t{1})), x.shape(2)}, context);
     Weights w{value_of(kernel_), value_of(recurrent_), options_.use_bias ? value_of(bias_) : Variable(), {}};
-    if (context.training && options_.recurrent_dropout > 0) {
-      const Variable shape_of = zeros({batch, Operand(units_)}, x.dtype()) + builder::number(1, x);
-      w.kept = draws_.dropout(shape_of, options_.recurrent_dropout, {batch, constant(Array(units_))}, context);
-    }
     // Steps first: what a step reads of the sequence does not depend on the states, and is computed for all at once.
     const Variable steps = projected(transpose(x, {1, 0, 2}), w);
-    const Variable begin = zeros({batch, Operand(units_)}, x.dtype());
+    if (context.training && options_.recurrent_dropout > 0) {
+      const Variable factors = ones({batch, Operand(units_)}, steps.dtype());
+      w.kept = draws_.dropout(factors, options_.recurrent_dropout, {batch, constant(Array(units_))}, context);
+    }
+    const Variable begin = zeros({batch, Operand(units_)}, steps.dtype());
     std::vector<Sequence> sequences{steps};
     const Variable& mask = inputs[0].mask;
     if (mask.defined()) sequences.emplace_back(transpose(mask, {1, 0}));
@@ -193,6 +193,9 @@ class BidirectionalDefinition : public LayerDefinition {
         backward_(make(backwards(options))) {
     if (merge != "sum" && merge != "concat") refuse(fmt::format("a merge \"{}\"; concat and sum are known", merge));
     input_shape_ = options.input_shape.shape();
+  }
+  DType output_dtype(const std::vector<DType>& inputs) const override {
+    return forward_.definition().output_dtype(inputs);
   }
   Shape output_shape(const std::vector<Shape>& inputs) const override {
     Shape shape = forward_.definition().output_shape(inputs);

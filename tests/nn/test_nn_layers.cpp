@@ -604,7 +604,7 @@ std::vector<std::pair<nn::Layer, nn::Shape>> all_kinds() {
                   [](const nn::Shape& shape) { return nn::Shape{shape[0]}; }),
        {3, 2}},
       {nn::ZeroPadding2D(), {2, 3, 1}},
-      {nn::GRU(3), {4, 2}},
+      {nn::GRU(3, {.use_bias = false}), {4, 2}},
       {nn::Bidirectional(lstm(2), {.return_sequences = true}), {4, 2}},
   };
 }
@@ -699,6 +699,7 @@ TEST_CASE("sequences of any length", "[nn]") {
     if (i < 3) CHECK(of_any[i].to_host().all_close(of_longer[i].to_host(), 1e-5, 1e-6));
   }
   CHECK(of_longer[5].shape() == Sizes{2, 12});
+  CHECK(f(Array::zeros(DType::int32, {0, 3}))[5].shape() == Sizes{0, 6});
   CHECK_THROWS_AS(g(longer), ct::Error);
 }
 
@@ -1147,7 +1148,24 @@ TEST_CASE("weights are of floatX, named after their layer, and made once", "[nn]
   CHECK_FALSE(penalised.definition().all_weights()[1].regularizer.defined());
 }
 
-TEST_CASE("layers take integers and narrow floats", "[nn]") {
+TEST_CASE("layers say which dtype they give", "[nn]") {
+  const std::string width = GENERATE(std::string("float16"), "float32", "float64");
+  const ct::change_flags scope("mode=reference,floatX=" + width);
+  for (const auto& [layer, shape] : all_kinds()) {
+    const bool whole = !ct::is_float(layer.definition().input_dtype());
+    for (const DType dtype : {DType::float16, DType::bfloat16, DType::float32, DType::float64, DType::int8}) {
+      if (whole && dtype != DType::int8) continue;
+      INFO(layer.type() << " of " << ct::name_of(dtype) << ", weights " << width);
+      Sizes sizes{1};
+      sizes.insert(sizes.end(), shape.begin(), shape.end());
+      const Variable x = input(sizes, dtype), y = layer(x);
+      CHECK(layer(nn::Input(shape, {.dtype = dtype})).dtype() == y.dtype());
+      CHECK(y.eval({{x, Array::full(dtype, sizes, 1)}}).dtype() == y.dtype());
+    }
+  }
+}
+
+TEST_CASE("layers take integers, and images of bytes", "[nn]") {
   const std::string flags = GENERATE(from_range(backends()));
   CAPTURE(flags);
   const ct::change_flags scope(flags);

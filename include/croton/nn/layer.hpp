@@ -118,7 +118,8 @@ class LayerDefinition {
 
   /// The sizes that it gives for those that it takes; `fail` for those that it does not take.
   virtual Shape output_shape(const std::vector<Shape>& inputs) const = 0;
-  virtual DType output_dtype(const std::vector<DType>& inputs) const;  ///< that of the first, floatX for integers
+  /// That of the first (floatX for integers) and of its weights: asked for once they are made.
+  virtual DType output_dtype(const std::vector<DType>& inputs) const;
   /// Makes weights with add_weight; called once.
   virtual void make_weights(const std::vector<Shape>& /*inputs*/) {}
   virtual Flow call(const std::vector<Flow>& inputs, CallContext& context) = 0;
@@ -164,6 +165,11 @@ Layer make_layer(Arguments&&... arguments) {
 
 /// What made a tensor.
 struct Tensor::Node {
+  Node() = default;
+  ~Node();  // takes a long chain apart without recursion
+  Node(const Node&) = delete;
+  Node& operator=(const Node&) = delete;
+
   std::optional<Layer> layer;  // none: an input
   std::vector<Tensor> inputs;
   Shape shape;

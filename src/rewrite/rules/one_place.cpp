@@ -130,6 +130,7 @@ class AtPositions {
     if (op.kind == Kind::Map) {
       const std::vector<NodeId> inputs(arena().inputs(node).begin(), arena().inputs(node).end());
       std::vector<NodeId> values;
+      values.reserve(inputs.size());
       for (const NodeId input : inputs) values.push_back(at(input, of_operand(input, positions)));
       if (op.name == "and" && is_true(values[0])) return values[1];
       if (op.name == "and" && is_true(values[1])) return values[0];
