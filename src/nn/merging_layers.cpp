@@ -109,6 +109,7 @@ class ElementwiseDefinition : public Merging {
   }
   Flow call(const std::vector<Flow>& inputs, CallContext&) override {
     std::vector<Variable> values;
+    values.reserve(inputs.size());
     for (const Flow& input : inputs) values.push_back(input.value);
     return {function_(values), common_mask(inputs)};
   }

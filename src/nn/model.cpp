@@ -43,6 +43,7 @@ class ModelLayer : public LayerDefinition {
       const Node& node = tensor.node();
       if (shapes.contains(&node)) continue;
       std::vector<Shape> arguments;
+      arguments.reserve(node.inputs.size());
       for (const Tensor& input : node.inputs) arguments.push_back(shapes.at(&input.node()));
       shapes[&node] = node.layer->definition().output_shape(arguments);
     }
@@ -69,6 +70,7 @@ std::vector<std::string> names_of(const std::vector<Layer>& layers, const std::s
       throw ValueError(fmt::format("{}: two layers are named {}", model, layer.name()));
   }
   std::vector<std::string> names;
+  names.reserve(layers.size());
   for (const Layer& layer : layers)
     names.push_back(layer.definition().was_named() ? layer.name() : unique_name(snake_case(layer.type()), taken));
   return names;
@@ -86,7 +88,7 @@ void append_weights(const std::vector<Layer>& layers, const std::vector<std::str
     }
     const std::vector<Layer> inner = layer.inner();
     std::vector<std::string> inside = names_of(inner, layer.name());
-    for (std::string& name : inside) name = names[i] + "/" + name;
+    for (std::string& name : inside) name.insert(0, names[i] + "/");
     append_weights(inner, inside, are_trained, seen, all);
   }
 }
@@ -165,6 +167,7 @@ std::vector<Variable> Model::State::input_variables() const {
 
 std::vector<Flow> Model::State::run(const std::vector<Variable>& x, CallContext& context) const {
   std::vector<Flow> flows;
+  flows.reserve(x.size());
   for (const Variable& value : x) flows.push_back({value});
   return run(flows, context);
 }
@@ -189,10 +192,12 @@ std::vector<Flow> Model::State::run(const std::vector<Flow>& x, CallContext& con
     if (values.contains(&node)) continue;
     const builder::OriginScope origin(node.where);
     std::vector<Flow> arguments;
+    arguments.reserve(node.inputs.size());
     for (const Tensor& input : node.inputs) arguments.push_back(values.at(input.handle().get()));
     values[&node] = node.layer->definition().call(arguments, context);
   }
   std::vector<Flow> results;
+  results.reserve(outputs.size());
   for (const Tensor& output : outputs) results.push_back(values.at(output.handle().get()));
   return results;
 }
@@ -326,6 +331,7 @@ void Model::set_weights(const std::vector<Array>& values) const {
   if (values.size() != all.size())
     throw ValueError(fmt::format("{}: {} arrays for {} weights", state_->name, values.size(), all.size()));
   std::vector<NewValue> news;
+  news.reserve(all.size());
   for (std::size_t i = 0; i < all.size(); ++i) news.push_back({all[i].name, all[i].variable, values[i]});
   set_all(news);
 }

@@ -122,6 +122,7 @@ class LayerNormDefinition : public Normalization {
   /// Counted with the batch.
   std::vector<int> sorted_axes(std::size_t rank) const {
     std::vector<int> axes;
+    axes.reserve(options_.axes.size());
     for (const int axis : options_.axes) axes.push_back(static_cast<int>(position(axis, rank)) + 1);
     std::ranges::sort(axes);
     if (std::ranges::adjacent_find(axes) != axes.end()) refuse("the same axis twice");

@@ -157,7 +157,7 @@ class GRUDefinition : public Recurrent {
  protected:
   Sizes bias_shape() const override { return options_.reset_after ? Sizes{2, 3 * units_} : Sizes{3 * units_}; }
   Variable projected(const Variable& x, const Weights& w) const override {
-    const Variable all = dot(x, w.kernel);
+    Variable all = dot(x, w.kernel);
     if (!w.bias.defined()) return all;
     return all + (options_.reset_after ? w.bias[0] : w.bias);
   }

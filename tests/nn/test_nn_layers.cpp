@@ -1155,6 +1155,7 @@ TEST_CASE("layers say which dtype they give", "[nn]") {
     const bool whole = !ct::is_float(layer.definition().input_dtype());
     for (const DType dtype : {DType::float16, DType::bfloat16, DType::float32, DType::float64, DType::int8}) {
       if (whole && dtype != DType::int8) continue;
+      if (layer.type() == "Lambda" && dtype == DType::int8) continue;  // whose function makes it another
       INFO(layer.type() << " of " << ct::name_of(dtype) << ", weights " << width);
       Sizes sizes{1};
       sizes.insert(sizes.end(), shape.begin(), shape.end());
