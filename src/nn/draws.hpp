@@ -1,5 +1,5 @@
-// Random numbers of layers. Their state is a weight that is not trained, {key, count of draws}, so that it is saved with
-// the others and training resumes with the same numbers.
+// Random numbers of layers. Their state is a weight that is not trained, {key, count of draws}, so that it is saved
+// with the others and training resumes with the same numbers.
 #pragma once
 
 #include <croton/nn/layer.hpp>
