@@ -267,7 +267,18 @@ class LambdaDefinition : public Simple {
       : Simple("Lambda", name), function_(std::move(function)), shape_(std::move(shape)) {}
   Shape output_shape(const std::vector<Shape>& inputs) const override { return shape_ ? shape_(inputs[0]) : inputs[0]; }
   Flow call(const std::vector<Flow>& inputs, CallContext&) override {
-    return {function_(inputs[0].value), inputs[0].mask};
+    const auto behind_batch = [](const Variable& x) { return Shape(x.type().shape.begin() + 1, x.type().shape.end()); };
+    const Variable y = function_(inputs[0].value);
+    const Shape stated = output_shape({behind_batch(inputs[0].value)});
+    bool fits = y.rank() == static_cast<int>(stated.size()) + 1;
+    for (std::size_t axis = 0; fits && axis < stated.size(); ++axis) {
+      const std::int64_t size = behind_batch(y)[axis];
+      fits = size == any_size || stated[axis] == any_size || size == stated[axis];
+    }
+    if (!fits)
+      fail(fmt::format("gives {}, where its shape without the batch is to be {}", builder::describe(y),
+                       to_string(stated)));
+    return {y, inputs[0].mask};
   }
 
  private:

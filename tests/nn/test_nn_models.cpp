@@ -836,4 +836,7 @@ TEST_CASE("functions as layers", "[nn]") {
   CHECK(model.layer("lambda") == halves);
   CHECK(pairs.count_params() == 0);
   CHECK(numbers(values(model, {Array{{1.f, 3.f}}})[0]) == Numbers{2, -2});
+  const nn::Lambda sums([](const Variable& x) { return ct::sum(x, ct::ReduceOptions(-1)); }, {}, "sums");
+  CHECK_THAT(message<ct::ShapeError>([&] { sums(input({3})); }),
+             contains("sums (Lambda): gives ") && contains("where its shape without the batch is to be (3,)"));
 }
