@@ -32,6 +32,7 @@ class Analyser {
     find_host();  // of the nodes that were added
     result_.inner = kernel::depends_on_inner(result_.kernel);
     find_explicit();
+    if (result_.kernel.family == kernel::Family::contract) result_.contraction = kernel::as_contraction(result_.kernel);
     return std::move(result_);
   }
 

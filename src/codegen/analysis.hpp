@@ -3,10 +3,12 @@
 // their index expressions.
 #pragma once
 
+#include "kernel/contraction.hpp"
 #include "kernel/kernel.hpp"
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -39,13 +41,14 @@ struct Turn {
 /// A kernel with its accesses. Owns a copy of the kernel: finding strides adds nodes to the body.
 struct Analysis {
   kernel::Kernel kernel;
-  std::vector<Access> accesses;        // loads in order of their nodes, then stores in order
-  std::map<NodeId, int> load_access;   // per load node
-  std::map<NodeId, Turn> turns;        // per comparison that is one
-  std::vector<bool> explicit_axes;     // the body uses the axis as a number: it may not be merged
-  std::vector<bool> explicit_extents;  // the body uses the size as a number
-  std::vector<bool> host;              // per node: found from the extents alone
-  std::vector<bool> inner;             // per node: depends on an inner axis
+  std::vector<Access> accesses;                    // loads in order of their nodes, then stores in order
+  std::map<NodeId, int> load_access;               // per load node
+  std::map<NodeId, Turn> turns;                    // per comparison that is one
+  std::vector<bool> explicit_axes;                 // the body uses the axis as a number: it may not be merged
+  std::vector<bool> explicit_extents;              // the body uses the size as a number
+  std::vector<bool> host;                          // per node: found from the extents alone
+  std::vector<bool> inner;                         // per node: depends on an inner axis
+  std::optional<kernel::Contraction> contraction;  // of the family contract
 
   /// All host nodes for the given extents; others are 0.
   std::vector<std::int64_t> host_values(std::span<const std::int64_t> extents) const;

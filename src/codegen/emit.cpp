@@ -120,6 +120,9 @@ class Emitter {
       case Family::split:
         emit_split();
         break;
+      case Family::contract:
+        emit_contract();
+        break;
     }
     indent_ = 0;
     line("};");
@@ -775,6 +778,152 @@ class Emitter {
     line("}");
   }
 
+  // ---- contractions ----
+
+  /// Declares {prefix}M for each of the axes: where the C-order position stands along it.
+  void begin_walk(std::string position, const std::vector<std::size_t>& axes, std::string_view prefix) {
+    for (std::size_t k = axes.size(); k-- > 0;) {
+      const std::size_t m = axes[k];
+      line(fmt::format("ct::index {}{} = {}{};", prefix, m, position, k == 0 ? "" : fmt::format(" % p.n{}", m)));
+      if (k == 0) continue;
+      line(fmt::format("const ct::index q{} = {} / p.n{};", m, position, m));
+      position = fmt::format("q{}", m);
+    }
+  }
+  /// Moves on by `by` along the last axis, of which so much is left, and to the next line at its end.
+  void walk_on(std::string_view by, const std::vector<std::size_t>& axes, std::string_view prefix) {
+    std::string text = fmt::format("{0}{1} += {2}; if ({0}{1} == p.n{1}) {{ {0}{1} = 0;", prefix, axes.back(), by);
+    for (std::size_t k = axes.size() - 1; k-- > 0;) {
+      if (k == 0)
+        text += fmt::format(" ++{}{};", prefix, axes[k]);
+      else
+        text += fmt::format(" if (++{0}{1} == p.n{1}) {{ {0}{1} = 0;", prefix, axes[k]);
+    }
+    line(text + std::string(std::max<std::size_t>(axes.size(), 2) - 1, '}'));
+  }
+
+  /// Loops over `outers` positions of some axes from `outer` on, and over `count` of others from `first` on in runs
+  /// along the last one of these. Divisions stand in front of the loops only.
+  template <class F>
+  void by_runs(const std::vector<std::size_t>& outer, const std::vector<std::size_t>& along, const F& element) {
+    begin_walk("outer", outer, "i");
+    begin_walk("first", along, "f");
+    line("for (ct::index o = 0; o < outers; ++o) {");
+    block([&] {
+      for (std::size_t k = 0; k + 1 < along.size(); ++k) line(fmt::format("ct::index i{0} = f{0};", along[k]));
+      const std::size_t fast = along.back();
+      line(fmt::format("ct::index s{0} = f{0};", fast));
+      line("for (ct::index done = 0, run; done < count; done += run) {");
+      block([&] {
+        line(fmt::format("run = ct::smaller(p.n{0} - s{0}, count - done);", fast));
+        line("#pragma clang loop vectorize(assume_safety)");
+        line("for (ct::index t = 0; t < run; ++t) {");
+        block([&] {
+          line(fmt::format("const ct::index i{0} = s{0} + t;", fast));
+          element();
+        });
+        line("}");
+        next_run(along);
+      });
+      line("}");
+      walk_on("1", outer, "i");
+    });
+    line("}");
+  }
+  void next_run(const std::vector<std::size_t>& along) {
+    const std::size_t fast = along.back();
+    std::string text = fmt::format("s{0} += run; if (s{0} == p.n{0}) {{ s{0} = 0;", fast);
+    for (std::size_t k = along.size() - 1; k-- > 0;)
+      text += k == 0 ? fmt::format(" ++i{};", along[k]) : fmt::format(" if (++i{0} == p.n{0}) {{ i{0} = 0;", along[k]);
+    line(text + std::string(std::max<std::size_t>(along.size(), 2) - 1, '}'));
+  }
+
+  std::vector<std::size_t> inner_axes() const {
+    std::vector<std::size_t> axes;
+    for (std::size_t m = variant_.parallel.size(); m < axes_.size(); ++m) axes.push_back(m);
+    return axes;
+  }
+  void split_batch(const std::vector<std::size_t>& batch) {
+    if (batch.empty())
+      line("(void)batch;");
+    else
+      split_index("batch", batch);
+  }
+
+  /// On a CPU factors are brought together in pieces, and sums are taken over in lines; on a GPU one by one.
+  void emit_contract() {
+    const std::vector<std::size_t> batch = axes_of_side(analysis_, variant_, kernel::Side::both),
+                                   rows = axes_of_side(analysis_, variant_, kernel::Side::rows),
+                                   columns = axes_of_side(analysis_, variant_, kernel::Side::columns),
+                                   inner = inner_axes();
+    const kernel::Contraction& contraction = *analysis_.contraction;
+    const std::string_view type = value_type(body_.type(contraction.left).dtype);
+    line(fmt::format("typedef {} Value;", type));
+    const auto counts = [&](std::string_view name, const std::vector<std::size_t>& axes) {
+      std::string total;
+      for (const std::size_t m : axes) total += fmt::format("{}p.n{}", total.empty() ? "" : " * ", m);
+      line(fmt::format("CT_MEMBER ct::index {}() const {{ return {}; }}", name, total.empty() ? "1" : total));
+    };
+    counts("batches", batch);
+    counts("rows", rows);
+    counts("columns", columns);
+    counts("length", inner);
+    available_stages_ = 1;
+    if (target_ == Target::cpu) {
+      const auto pieces = [&](std::string_view name, NodeId factor, const std::vector<std::size_t>& lines,
+                              bool by_lines) {
+        line(fmt::format("static constexpr bool {}_by_lines = {};", name, by_lines));
+        line(
+            fmt::format("CT_MEMBER void {}(ct::index batch, ct::index outer, ct::index outers, ct::index first, "
+                        "ct::index count, Value* to, ct::index outer_step, ct::index step) const {{",
+                        name));
+        block([&] {
+          split_batch(batch);
+          by_runs(by_lines ? inner : lines, by_lines ? lines : inner, [&] {
+            declare({factor}, false);
+            line(fmt::format("to[o * outer_step + (done + t) * step] = {};", operand(factor)));
+          });
+        });
+        line("}");
+      };
+      pieces("left", contraction.left, rows, variant_.left_by_rows);
+      pieces("right", contraction.right, columns, variant_.right_by_columns);
+      line(
+          "CT_MEMBER void finish(ct::index batch, ct::index outer, ct::index outers, ct::index first, ct::index count, "
+          "const Value* sums, ct::index outer_step) const {");
+      block([&] {
+        split_batch(batch);
+        by_runs(rows, columns, [&] {
+          line("const Value r0 = sums[o * outer_step + done + t];");
+          stores_and_checks(false);
+        });
+      });
+      line("}");
+      return;
+    }
+    const auto one = [&](std::string_view name, NodeId factor, const std::vector<std::size_t>& lines) {
+      line(fmt::format("CT_MEMBER Value {}(ct::index batch, ct::index line, ct::index k) const {{", name));
+      block([&] {
+        split_batch(batch);
+        split_index("line", lines);
+        split_index("k", inner);
+        declare({factor}, false);
+        line(fmt::format("return {};", operand(factor)));
+      });
+      line("}");
+    };
+    one("left", contraction.left, rows);
+    one("right", contraction.right, columns);
+    line("CT_MEMBER void finish(ct::index batch, ct::index row, ct::index column, Value r0) const {");
+    block([&] {
+      split_batch(batch);
+      split_index("row", rows);
+      split_index("column", columns);
+      stores_and_checks(false);
+    });
+    line("}");
+  }
+
   /// Runs `call`, in which {} is the body.
   std::string run_body(const std::string& space, std::string_view call) const {
     const std::string body = fmt::format("{}Body{{p}}", space);
@@ -852,17 +1001,18 @@ std::string prelude(Target target, bool simulator) {
       "common/numeric.cuh", "common/math.cuh",   "common/special.cuh", "common/incomplete_gamma.cuh",
       "common/bessel.cuh",  "common/random.cuh", "common/complex.cuh", "common/body.cuh",
       "common/combine.cuh", "common/motion.cuh"};
-  static constexpr std::string_view cpu[] = {"cpu/pointwise.hpp", "cpu/tiles.hpp", "cpu/row.hpp",     "cpu/column.hpp",
-                                             "cpu/split.hpp",     "cpu/group.hpp", "cpu/product.hpp", "cpu/loop.hpp"};
-  static constexpr std::string_view cuda[] = {"pointwise.cuh", "tiles.cuh", "row.cuh",     "column.cuh",
-                                              "split.cuh",     "group.cuh", "product.cuh", "loop.cuh"};
+  static constexpr std::string_view cpu[] = {"cpu/pointwise.hpp", "cpu/tiles.hpp", "cpu/row.hpp",
+                                             "cpu/column.hpp",    "cpu/split.hpp", "cpu/group.hpp",
+                                             "cpu/product.hpp",   "cpu/loop.hpp",  "cpu/contract.hpp"};
+  static constexpr std::string_view cuda[] = {"pointwise.cuh", "tiles.cuh",   "row.cuh",  "column.cuh",  "split.cuh",
+                                              "group.cuh",     "product.cuh", "loop.cuh", "contract.cuh"};
   std::string text;
   const auto add = [&](std::string_view path) { text += fmt::format("{}\n", embedded_file(path)); };
   add(target == Target::cpu ? "cpu/device_cpu.hpp"
       : simulator           ? "common/device_simulator.hpp"
                             : "common/device_cuda.cuh");
   for (const std::string_view path : common) add(path);
-  for (const std::string_view path : target == Target::cpu ? cpu : cuda) add(path);
+  for (const std::string_view path : target == Target::cpu ? std::span<const std::string_view>(cpu) : cuda) add(path);
   return text;
 }
 

@@ -24,7 +24,7 @@ std::int64_t inner_count(const Launch& launch) {
 std::int64_t at_least_one(std::int64_t n) { return std::max<std::int64_t>(1, n); }
 std::int64_t ceiling(std::int64_t a, std::int64_t b) { return a == 0 ? 0 : (a - 1) / b + 1; }
 
-constexpr Family families[] = {Family::pointwise, Family::row, Family::column, Family::split};
+constexpr Family families[] = {Family::pointwise, Family::row, Family::column, Family::split, Family::contract};
 
 }  // namespace
 
@@ -41,6 +41,29 @@ std::int64_t tile_count(const Launch& launch, std::int64_t side) {
     count *= tiled ? ceiling(launch.sizes[m], side) : launch.sizes[m];
   }
   return count;
+}
+
+/// How many of its points a contraction has along one of its sides.
+std::int64_t side_count(const Analysis& analysis, const Launch& launch, kernel::Side side) {
+  std::int64_t total = 1;
+  for (const std::size_t m : axes_of_side(analysis, launch.variant, side)) total *= launch.sizes[m];
+  return total;
+}
+
+/// As ct::contract_block_rows of the template.
+std::int64_t contract_block_rows(std::int64_t rows, std::int64_t others) {
+  const std::int64_t even = ceiling(rows, at_least_one(contract_items / at_least_one(others)));
+  return std::clamp(ceiling(even, contract_row_step) * contract_row_step, contract_row_step, contract_rows);
+}
+
+Work contract_work(const Analysis& analysis, const Launch& launch, const Schedule& schedule) {
+  const std::int64_t rows = side_count(analysis, launch, kernel::Side::rows),
+                     columns = side_count(analysis, launch, kernel::Side::columns),
+                     others = side_count(analysis, launch, kernel::Side::both) * ceiling(columns, contract_columns);
+  const std::int64_t block = contract_block_rows(rows, others);
+  // A multiplication takes about a thirtieth of what an element takes elsewhere.
+  const std::int64_t cost = block * std::min(columns, contract_columns) / 32 * at_least_one(inner_count(launch));
+  return {others * ceiling(rows, block), at_least_one(schedule.grain / at_least_one(cost))};
 }
 
 }  // namespace
@@ -62,6 +85,8 @@ Work cpu_work(const Analysis& analysis, const Launch& launch, const Schedule& sc
     }
     case Family::split:
       return {ceiling(length, part_elements), at_least_one(schedule.grain / part_elements)};
+    case Family::contract:
+      return contract_work(analysis, launch, schedule);
   }
   throw InternalError("a kernel of no family");
 }
@@ -88,6 +113,8 @@ Work group_work(std::int64_t tiles, const Schedule& schedule) {
 int gpu_blocks(const Analysis& analysis, const Variant& variant, std::int64_t items, const Schedule& schedule) {
   if (variant.tiled()) return tile_blocks(items, schedule);
   const Family family = analysis.kernel.family;
+  if (family == Family::contract)
+    return tile_blocks(ceiling(items, std::int64_t{schedule.threads} / 4 * gpu_contract_columns), schedule);
   const bool warps = family == Family::row || family == Family::split;
   return warps ? tile_blocks(ceiling(items, schedule.threads / 32), schedule) : thread_blocks(items, schedule);
 }
@@ -129,7 +156,8 @@ Schedule choose_schedule(Family family, std::string_view overrides, std::string_
       throw ValueError(fmt::format(
           "schedule={}: {}; write grain=N, threads=N, blocks=N or meeting=N, with a family in front where it is for "
           "one only "
-          "(pointwise, row, column, split), such as row.threads=128, or the beginning of a kernel's name or digest, "
+          "(pointwise, row, column, split, contract), such as row.threads=128, or the beginning of a kernel's name or "
+          "digest, "
           "such "
           "as row_1a2b3c.threads=128",
           item, why));

@@ -28,6 +28,9 @@ struct Variant {
   int tile_axis = -1;
   std::vector<bool> staged;  // [access]; empty without tiles
   bool tiled() const { return tile_axis >= 0; }
+  /// Contractions: whether the elements of a factor are brought together along its rows or columns rather than along
+  /// the inner axes, whichever has them side by side in memory.
+  bool left_by_rows = false, right_by_columns = true;
   Variant without_tiles() const;
   auto operator<=>(const Variant&) const = default;
 };
@@ -47,6 +50,9 @@ struct Launch {
   std::vector<std::vector<std::int64_t>>
       strides;  // per access: of the merged axes, or of the dimensions where not affine
 };
+
+/// The merged axes of that side of a contraction, as they are numbered in `strides`.
+std::vector<std::size_t> axes_of_side(const Analysis& analysis, const Variant& variant, kernel::Side side);
 
 /// Merges axes and classifies strides for the given sizes and layouts (one per operand).
 Launch specialise(const Analysis& analysis, std::span<const std::int64_t> extents, std::span<const Layout> operands);

@@ -7,6 +7,9 @@
 #include <algorithm>
 #include <map>
 
+#include "fuse/contraction.hpp"
+#include "kernel/contraction.hpp"
+
 namespace croton::fuse {
 namespace {
 
@@ -27,7 +30,6 @@ class Lowering {
       kernel_.axes.push_back({extent(region_.space[axis]), inner});
       axes_.push_back(body().make_typed(expr::op("axis"), {}, {{"k", static_cast<std::int64_t>(axis)}}, index_type()));
     }
-    kernel_.family = family();
     std::vector<std::pair<NodeId, NodeId>> values;  // member, value
     for (const NodeId member : region_.members) {
       if (regions_.stored[member]) values.emplace_back(member, element(member, index_of_member(member)));
@@ -41,6 +43,7 @@ class Lowering {
       call_.writes.push_back(member);
     }
     kernel_.extents = static_cast<int>(call_.extents.size());
+    kernel_.family = family();
     kernel::verify(kernel_);
     call_.kernel = std::make_shared<const Kernel>(std::move(kernel_));
     return std::move(call_);
@@ -52,6 +55,8 @@ class Lowering {
 
   kernel::Family family() const {
     if (region_.inner.empty()) return kernel::Family::pointwise;
+    if (is_contraction(arena_, region_.members.front()) && kernel::as_contraction(kernel_))
+      return kernel::Family::contract;
     if (region_.inner.size() == region_.space.size()) return kernel::Family::split;
     const auto last = static_cast<std::int64_t>(region_.space.size()) - 1;
     return std::ranges::binary_search(region_.inner, last) ? kernel::Family::row : kernel::Family::column;

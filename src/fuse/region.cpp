@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "fuse/contraction.hpp"
 #include "fuse/product.hpp"
 
 namespace croton::fuse {
@@ -55,6 +56,7 @@ class Finder {
 
   Regions run() {
     must_store();
+    find_contractions();
     find_cheap();
     store_repeated();
     bound_reads();
@@ -114,8 +116,21 @@ class Finder {
     return std::ranges::find(others, input) == others.end();
   }
 
-  void find_cheap() {
+  void find_contractions() {
+    contracts_.assign(arena_.size(), false);
     cheap_.assign(arena_.size(), false);
+    if (!options_.join) return;
+    for (NodeId id = 0; id < arena_.size(); ++id) {
+      if (!result_.computed[id] || !is_contraction(arena_, id)) continue;
+      contracts_[id] = true;
+      cheap_[arena_.input(id, 0)] = true;  // the products
+      for (const NodeId operand : contraction_operands(arena_, id)) {
+        if (!is_leaf(operand)) must_store_[operand] = true;
+      }
+    }
+  }
+
+  void find_cheap() {
     std::vector<int> cost(arena_.size(), 0), loads(arena_.size(), 0);
     for (NodeId id = 0; id < arena_.size(); ++id) {
       if (!result_.computed[id]) continue;
@@ -136,8 +151,8 @@ class Finder {
       }
       if (arena_.op(id).map != nullptr) cost[id] += arena_.op(id).map->cost;
       if (!from_stored) cost[id] = cheap_cost + 1;
-      cheap_[id] = options_.join && (kind == Kind::Map || kind == Kind::Check) && from_stored &&
-                   cost[id] <= cheap_cost && loads[id] <= max_cheap_loads;
+      cheap_[id] = cheap_[id] || (options_.join && (kind == Kind::Map || kind == Kind::Check) && from_stored &&
+                                  cost[id] <= cheap_cost && loads[id] <= max_cheap_loads);
     }
     find_slid();
   }
@@ -339,7 +354,7 @@ class Finder {
     } else {
       collect_inputs(id, space.axes, true, sources);
     }
-    const int found = choose(c, sources);
+    const int found = contracts_[id] ? -1 : choose(c, sources);
     join(found >= 0 ? found : open_region(c, sources), c, sources);
   }
 
@@ -416,8 +431,18 @@ class Finder {
     return -1;
   }
 
+  /// Whether the region is a contraction that takes the candidate in as part of what it does with its sums. The
+  /// gradient of a parameter is left to the launch that updates all parameters.
+  bool may_follow(const Candidate& c, const Region& region) const {
+    if (c.reduces || c.space == region.space) return false;
+    return std::ranges::none_of(graph_.updates, [&](const expr::Update& update) {
+      return space_of(arena_.type(graph_.inputs[update.input].node).shape).sizes == c.space;
+    });
+  }
+
   bool may_join(const Candidate& c, const std::vector<Source>& sources, int r) const {
     const Region& region = result_.regions[static_cast<std::size_t>(r)];
+    if (contracts_[region.members.front()] && !may_follow(c, region)) return false;
     const auto axes = fit(c, region);
     if (!axes) return false;
     const bool element_wise = c.reduces || c.space == region.space;
@@ -487,6 +512,7 @@ class Finder {
   mutable std::vector<std::uint32_t> seen_;  // per node: in which collection it was met last
   std::uint32_t collection_ = 0;
   std::vector<bool> must_store_, cheap_;
+  std::vector<bool> contracts_;  // per node: a sum of products that is a kernel of its own kind
   std::set<NodeId> after_reduction_;
   std::map<std::vector<NodeId>, std::vector<int>> by_space_;
 };

@@ -6,6 +6,8 @@
 
 #include <algorithm>
 
+#include "kernel/contraction.hpp"
+
 namespace croton::kernel {
 
 std::string_view name_of(Family family) {
@@ -18,6 +20,8 @@ std::string_view name_of(Family family) {
       return "column";
     case Family::split:
       return "split";
+    case Family::contract:
+      return "contract";
   }
   return "?";
 }
@@ -129,6 +133,8 @@ std::string broken_promise(const Kernel& kernel) {
   }
   if (!kernel.stages.empty() && !kernel.has_inner()) return "stages need inner axes";
   if ((kernel.family == Family::pointwise) == kernel.has_inner()) return "all families but pointwise have inner axes";
+  if (kernel.family == Family::contract && !as_contraction(kernel))
+    return "a contraction adds up products of two sides";
   return "";
 }
 

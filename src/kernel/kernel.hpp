@@ -33,6 +33,7 @@ enum class Family : std::uint8_t {
   row,        // inner axes are the fast ones: a point's elements lie together
   column,     // the fastest axis is parallel: neighbouring points are reduced side by side
   split,      // few points, long reductions: each is cut into fixed blocks
+  contract,   // sums of products of what belongs to rows and what belongs to columns (contraction.hpp)
 };
 std::string_view name_of(Family family);
 

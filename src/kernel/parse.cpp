@@ -100,10 +100,10 @@ class KernelParser {
   }
 
   Family family() {
-    for (const Family f : {Family::pointwise, Family::row, Family::column, Family::split}) {
+    for (const Family f : {Family::pointwise, Family::row, Family::column, Family::split, Family::contract}) {
       if (lexer_.accept(name_of(f))) return f;
     }
-    lexer_.fail("pointwise, row, column or split");
+    lexer_.fail("pointwise, row, column, split or contract");
   }
 
   void operands(bool written) {

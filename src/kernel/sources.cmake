@@ -1,1 +1,1 @@
-set(SOURCES evaluate.cpp kernel.cpp parse.cpp print.cpp)
+set(SOURCES contraction.cpp evaluate.cpp kernel.cpp parse.cpp print.cpp)

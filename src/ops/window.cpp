@@ -19,7 +19,6 @@
 #include "builder/batch.hpp"
 #include "builder/gradient_context.hpp"
 #include "expr/arena.hpp"
-#include "expr/one_place.hpp"
 #include "ops/parts.hpp"
 #include "ops/registry.hpp"
 
@@ -389,64 +388,15 @@ struct Convolution {
   NodeId slide;    // (batch, groups, channels, windows..., taps...)
   NodeId filters;  // (groups, results, channels, taps...)
   std::int64_t axes;
-  bool last;                  // channels_last
-  std::vector<NodeId> shape;  // of the result
+  bool last;  // channels_last
 
-  std::vector<NodeId> sizes(NodeId x, std::int64_t first, std::int64_t count) const {
-    const auto& all = arena.type(x).shape;
-    return {all.begin() + first, all.begin() + first + count};
-  }
   NodeId ordered(NodeId x, const Ints& pattern) const { return arena.make("dimshuffle", {x}, {{"pattern", pattern}}); }
-  NodeId reshaped(NodeId x, const std::vector<NodeId>& to) const {
-    std::vector<NodeId> inputs{x};
-    inputs.insert(inputs.end(), to.begin(), to.end());
-    return arena.make(expr::op("reshape"), inputs);
-  }
-  NodeId product_of(const std::vector<NodeId>& dims) const {
-    NodeId size = arena.integer(1);
-    for (const NodeId dim : dims) size = arena.size_arithmetic("mul", size, dim);
-    return size;
-  }
 };
 
 Ints counted(std::int64_t first, std::int64_t count) {
   Ints axes(static_cast<std::size_t>(count));
   std::iota(axes.begin(), axes.end(), first);
   return axes;
-}
-Ints joined(std::initializer_list<Ints> parts) {
-  Ints all;
-  for (const Ints& part : parts) all.insert(all.end(), part.begin(), part.end());
-  return all;
-}
-
-/// The sum over channels and elements of windows of products; the axis that lies last in the result is the last one of
-/// the products too, so that kernels go along it.
-NodeId as_sum(const Convolution& c) {
-  // (batch, groups, results, channels, window..., windows...) or (batch, windows..., groups, channels, window...,
-  // results), with -1 where a side is repeated
-  Ints of_x, of_f, summed;
-  const auto add = [&](std::int64_t in_x, std::int64_t in_f) {
-    of_x.push_back(in_x);
-    of_f.push_back(in_f);
-  };
-  const auto add_windows = [&] {
-    for (std::int64_t j = 0; j < c.axes; ++j) add(3 + j, -1);
-  };
-  const auto add_summed = [&] {
-    for (std::int64_t j = 0; j <= c.axes; ++j) {
-      summed.push_back(static_cast<std::int64_t>(of_x.size()));
-      j == 0 ? add(2, 2) : add(2 + c.axes + j, 2 + j);
-    }
-  };
-  add(0, -1);
-  if (c.last) add_windows();
-  add(1, 0);
-  if (!c.last) add(-1, 1);
-  add_summed();
-  c.last ? add(-1, 1) : add_windows();
-  const NodeId product = c.arena.make("mul", {c.ordered(c.slide, of_x), c.ordered(c.filters, of_f)});
-  return c.arena.make("sum", {product}, {{"axes", summed}});
 }
 
 /// The axis of x along which elements lie side by side in memory, as far as views tell.
@@ -466,87 +416,72 @@ std::int64_t fastest_axis(const Arena& arena, NodeId x) {
   }
 }
 
-/// Products of matrices, of filters and of what is under all windows, which is stored: places are along one side of it,
-/// the elements of a window along the other. Within both, what lies side by side in x comes last.
-NodeId as_product(const Convolution& c, NodeId x) {
-  Arena& arena = c.arena;
-  const Ints windows = counted(3, c.axes), taps = counted(3 + c.axes, c.axes), filter_taps = counted(3, c.axes);
-  const std::vector<NodeId> places = c.sizes(c.slide, 3, c.axes);
-  const NodeId batch = c.sizes(c.slide, 0, 1)[0], groups = c.sizes(c.filters, 0, 1)[0];
-  const NodeId results = c.sizes(c.filters, 1, 1)[0], inner = c.product_of(c.sizes(c.filters, 2, 1 + c.axes));
-  const NodeId place = c.product_of(places), all_places = arena.size_arithmetic("mul", batch, place);
-  const bool one_group = arena.known(groups) == 1;
-  if (!c.last) {
-    const NodeId rows = c.reshaped(c.filters, {groups, results, inner});
-    if (one_group) {
-      const NodeId columns = c.reshaped(c.ordered(c.slide, joined({{0, 1, 2}, taps, windows})), {batch, inner, place});
-      return c.reshaped(arena.make("batched_dot", {rows, columns}), c.shape);
-    }
-    // A product for each group, all places together.
-    const NodeId columns =
-        c.reshaped(c.ordered(c.slide, joined({{1, 2}, taps, {0}, windows})), {groups, inner, all_places});
-    std::vector<NodeId> parts{groups, results, batch};
-    parts.insert(parts.end(), places.begin(), places.end());
-    return c.ordered(c.reshaped(arena.make("batched_dot", {rows, columns}), parts),
-                     joined({{2, 0, 1}, counted(3, c.axes)}));
-  }
-  const std::int64_t fastest = fastest_axis(arena, x);
-  const bool images_last = fastest == 0, channels_last = fastest == 2;
-  const Ints of_places = images_last ? joined({windows, {0}}) : joined({{0}, windows});
-  const Ints of_window = channels_last ? joined({taps, {2}}) : joined({{2}, taps});
-  const Ints of_filter = channels_last ? joined({filter_taps, {2}}) : joined({{2}, filter_taps});
-  // Where images lie side by side the matrix is stored the other way round.
-  const Ints group = one_group ? Ints{} : Ints{1};
-  const auto with_group = [&](NodeId all, const Ints& order, std::vector<NodeId> sizes) {
-    if (!one_group) sizes.insert(sizes.begin(), groups);
-    return c.reshaped(c.ordered(all, order), sizes);
+/// The sum over channels and elements of windows of products. The axis that lies last in the result is the last one of
+/// the products too, so that kernels go along it; of what is summed over, and of what comes from x, what lies side by
+/// side in memory comes last.
+NodeId as_sum(const Convolution& c, NodeId x) {
+  // (batch, groups, results, channels, window..., windows...) or (batch, windows..., groups, channels, window...,
+  // results), with -1 where a side is repeated
+  Ints of_x, of_f, summed;
+  const std::int64_t fastest = fastest_axis(c.arena, x);
+  const bool images_last = c.last && fastest == 0, channels_last = fastest == 2;
+  Ints order;  // the axes of the convolution's result in the order that the sum has them
+  const auto add = [&](std::int64_t in_x, std::int64_t in_f) {
+    of_x.push_back(in_x);
+    of_f.push_back(in_f);
   };
-  NodeId rows = images_last ? with_group(c.slide, joined({group, of_window, of_places}), {inner, all_places})
-                            : with_group(c.slide, joined({group, of_places, of_window}), {all_places, inner});
-  if (images_last) rows = c.ordered(rows, one_group ? Ints{1, 0} : Ints{0, 2, 1});
-  const NodeId columns =
-      with_group(c.filters, joined({one_group ? Ints{} : Ints{0}, of_filter, {1}}), {inner, results});
-  const NodeId product = arena.make(one_group ? "dot" : "batched_dot", {rows, columns});
-  if (one_group && !images_last) return c.reshaped(product, c.shape);
-  std::vector<NodeId> sizes = places;
-  sizes.insert(images_last ? sizes.end() : sizes.begin(), batch);
-  sizes.push_back(results);
-  if (!one_group) sizes.insert(sizes.begin(), groups);
-  const std::int64_t first = one_group ? 0 : 1;
-  const Ints images{images_last ? first + c.axes : first};
-  return c.ordered(
-      c.reshaped(product, sizes),
-      joined({images, counted(images_last ? first : first + 1, c.axes), {one_group ? -1 : 0, first + c.axes + 1}}));
-}
-
-/// Whether the sum is of so few products that it is written out in the kernel that uses it (`written_out`,
-/// fuse/region.hpp): with what follows it is one kernel, and nothing is stored.
-bool is_written_out(const Arena& arena, NodeId filters) {
-  constexpr std::int64_t most = 32;
-  std::int64_t count = 1;
-  const auto& shape = arena.type(filters).shape;
-  for (std::size_t axis = 2; axis < shape.size(); ++axis) {
-    const auto size = arena.known(shape[axis]);
-    if (!size || *size > most / count) return false;
-    count *= std::max<std::int64_t>(*size, 1);
+  const auto add_batch = [&] {
+    add(0, -1);
+    order.push_back(0);
+  };
+  const auto add_windows = [&] {
+    for (std::int64_t j = 0; j < c.axes; ++j) {
+      add(3 + j, -1);
+      order.push_back((c.last ? 1 : 3) + j);
+    }
+  };
+  const auto add_groups = [&] {
+    add(1, 0);
+    order.push_back(c.last ? 1 + c.axes : 1);
+  };
+  const auto add_results = [&] {
+    add(-1, 1);
+    order.push_back(c.last ? 2 + c.axes : 2);
+  };
+  const auto add_summed = [&] {
+    const auto add_channels = [&] {
+      summed.push_back(static_cast<std::int64_t>(of_x.size()));
+      add(2, 2);
+    };
+    if (!channels_last) add_channels();
+    for (std::int64_t j = 0; j < c.axes; ++j) {
+      summed.push_back(static_cast<std::int64_t>(of_x.size()));
+      add(3 + c.axes + j, 3 + j);
+    }
+    if (channels_last) add_channels();
+  };
+  if (images_last) {
+    add_windows();
+    add_batch();
+  } else {
+    add_batch();
+    if (c.last) add_windows();
   }
-  return true;
-}
-
-/// Whether the filters are zero but at one place of each window, such as the gradient of a maximum over all places is.
-/// A sum can be made of what stands there (rule sum-one-place), which a product cannot.
-bool has_one_place(const Arena& arena, NodeId filters) {
-  const std::vector<expr::OnePlace> found = expr::one_places(arena, filters);
-  for (std::size_t axis = 3; axis < arena.type(filters).rank(); ++axis) {
-    if (std::ranges::find(found, axis, &expr::OnePlace::axis) == found.end()) return false;
-  }
-  return true;
+  add_groups();
+  if (!c.last) add_results();
+  add_summed();
+  c.last ? add_results() : add_windows();
+  const NodeId product = c.arena.make("mul", {c.ordered(c.slide, of_x), c.ordered(c.filters, of_f)});
+  const NodeId sum = c.arena.make("sum", {product}, {{"axes", summed}});
+  Ints back(order.size());
+  for (std::size_t axis = 0; axis < order.size(); ++axis)
+    back[static_cast<std::size_t>(order[axis])] = static_cast<std::int64_t>(axis);
+  return std::ranges::is_sorted(back) ? sum : c.ordered(sum, back);
 }
 
 NodeId expand_convolve(Arena& arena, NodeId node) {
   const expr::Attrs attrs = arena.attrs(node);
   const std::vector<NodeId> inputs(arena.inputs(node).begin(), arena.inputs(node).end());
-  const std::vector<NodeId> shape = arena.type(node).shape;
   const DType dtype = arena.type(node).dtype, wide = compute_dtype(dtype);
   const NodeId x = arena.cast(inputs[0], wide), filters = arena.cast(inputs[1], wide);
   const std::vector<NodeId> x_shape = arena.type(x).shape, f_shape = arena.type(filters).shape;
@@ -563,11 +498,8 @@ NodeId expand_convolve(Arena& arena, NodeId node) {
   slide_attrs.set("axes", counted(3, axes));
   slide_attrs.set("taps", counted(3 + axes, axes));
   slide_attrs.set("outside", "zero");
-  const Convolution c{arena, arena.make(expr::op("slide"), slid, slide_attrs), filters, axes, channels_last(attrs),
-                      shape};
-  // Libraries have no products of integers.
-  const bool sums = is_discrete(wide) || is_written_out(arena, filters) || has_one_place(arena, filters);
-  return arena.cast(sums ? as_sum(c) : as_product(c, x), dtype);
+  const Convolution c{arena, arena.make(expr::op("slide"), slid, slide_attrs), filters, axes, channels_last(attrs)};
+  return arena.cast(as_sum(c, x), dtype);
 }
 
 }  // namespace

@@ -106,6 +106,8 @@ std::string why_by_steps(const fuse::Program& body, const Plan& plan) {
     if (call.transfer) return moves_values;
     if (call.loop) return loop_inside;
     if (call.branch) return branch_inside;
+    if (call.kernel && call.kernel->kernel->family == kernel::Family::contract)
+      return "what is under windows is multiplied by filters in tiles of a launch of its own";
     if (call.product && (call.product->accumulate != expr::no_node || call.product->alpha != 1))
       return "a product adds to what is there";
   }

@@ -39,8 +39,8 @@ bool run(const std::string& command) { return std::system(command.c_str()) == 0;
 TEST_CASE("dump_kernels writes text, program, PTX and cubin of every family") {
   croton::test::TemporaryFolder folder;
   const std::vector<ct::KernelInfo> kernels = dumped(folder / "kernels");
-  REQUIRE(kernels.size() == 5);
-  for (const char* family : {"pointwise_", "row_", "column_", "split_", "group_"})
+  REQUIRE(kernels.size() == 6);
+  for (const char* family : {"pointwise_", "row_", "column_", "split_", "contract_", "group_"})
     CHECK(std::ranges::any_of(kernels, [&](const ct::KernelInfo& k) { return k.name.starts_with(family); }));
   const bool nvrtc = Nvrtc::available();
   for (const ct::KernelInfo& kernel : kernels) {
@@ -63,7 +63,7 @@ TEST_CASE("dump_forms chooses, and what cannot be written fails nothing") {
   const std::string name = f.kernels("cuda:sm_90")[0].name;
   CHECK(fs::exists(folder / "kernels" / (name + "_main.cu")));
   CHECK_FALSE(fs::exists(folder / "kernels" / (name + ".cu")));
-  CHECK(dumped("/proc/nowhere", ",warn=false").size() == 5);
+  CHECK(dumped("/proc/nowhere", ",warn=false").size() == 6);
   // An architecture that the compiler does not know: the rest is written, and the call says nothing of it.
   const ct::change_flags all("dump_kernels=" + (folder / "unknown").string() + ",dump_forms=all,warn=false");
   CHECK(f.kernels("cuda:sm_11").size() == 1);

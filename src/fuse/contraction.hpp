@@ -1,0 +1,18 @@
+// Which sums become kernels of the family `contract`: those of products of what is under windows and something else,
+// such as convolutions are. What their factors are made of is read through, but not computed again for each product.
+#pragma once
+
+#include "expr/arena.hpp"
+
+#include <vector>
+
+namespace croton::fuse {
+
+/// Whether the node is a sum over more than a few elements (`written_out`, region.hpp) of products, one factor being
+/// elements of windows, where each factor is repeated along axes of the result along which the other one is not.
+bool is_contraction(const expr::Arena& arena, expr::NodeId node);
+
+/// What has to be in memory before a contraction runs: below its factors, behind views, windows and casts.
+std::vector<expr::NodeId> contraction_operands(const expr::Arena& arena, expr::NodeId node);
+
+}  // namespace croton::fuse

@@ -1,0 +1,61 @@
+#include "kernel/contraction.hpp"
+
+#include <algorithm>
+
+namespace croton::kernel {
+namespace {
+
+/// Which axes each node depends on, through loads as well: [node][axis].
+std::vector<std::vector<bool>> axes_of_nodes(const Kernel& kernel) {
+  const expr::Arena& body = kernel.body;
+  std::vector<std::vector<bool>> moves(body.size(), std::vector<bool>(kernel.axes.size(), false));
+  for (NodeId id = 0; id < body.size(); ++id) {
+    if (body.op(id).name == "axis") moves[id][static_cast<std::size_t>(body.attrs(id).integer("k"))] = true;
+    for (const NodeId input : body.inputs(id)) {
+      for (std::size_t axis = 0; axis < kernel.axes.size(); ++axis)
+        moves[id][axis] = moves[id][axis] || moves[input][axis];
+    }
+  }
+  return moves;
+}
+
+bool only_the_stage_walks_inner_axes(const Kernel& kernel) {
+  const std::vector<bool> inner = depends_on_inner(kernel);
+  const auto walks = [&](NodeId node) { return static_cast<bool>(inner[node]); };
+  return std::ranges::none_of(kernel.checks, [&](const Check& c) { return walks(c.condition) || walks(c.value); }) &&
+         std::ranges::none_of(kernel.stores,
+                              [&](const Store& s) { return walks(s.value) || std::ranges::any_of(s.index, walks); });
+}
+
+}  // namespace
+
+std::optional<Contraction> as_contraction(const Kernel& kernel) {
+  const expr::Arena& body = kernel.body;
+  if (kernel.stages.size() != 1 || kernel.stages[0].op->name != "sum") return std::nullopt;
+  const NodeId product = kernel.stages[0].value;
+  const DType dtype = body.type(product).dtype;
+  if (body.op(product).name != "mul" || (dtype != DType::float32 && dtype != DType::float64)) return std::nullopt;
+  if (!only_the_stage_walks_inner_axes(kernel)) return std::nullopt;
+  const auto last =
+      std::ranges::find_if(kernel.axes.rbegin(), kernel.axes.rend(), [](const Axis& a) { return !a.inner; });
+  if (last == kernel.axes.rend()) return std::nullopt;
+  const auto last_parallel = static_cast<std::size_t>(kernel.axes.rend() - last) - 1;
+
+  const std::vector<std::vector<bool>> moves = axes_of_nodes(kernel);
+  Contraction result{body.input(product, 0), body.input(product, 1), {}};
+  if (moves[result.left][last_parallel]) std::swap(result.left, result.right);
+  bool has_rows = false;
+  for (std::size_t axis = 0; axis < kernel.axes.size(); ++axis) {
+    const bool left = moves[result.left][axis], right = moves[result.right][axis];
+    if (!kernel.axes[axis].inner && !left && !right) return std::nullopt;
+    result.side.push_back(kernel.axes[axis].inner ? Side::inner
+                          : left && right         ? Side::both
+                          : left                  ? Side::rows
+                                                  : Side::columns);
+    has_rows = has_rows || result.side.back() == Side::rows;
+  }
+  if (!has_rows || result.side[last_parallel] != Side::columns) return std::nullopt;
+  return result;
+}
+
+}  // namespace croton::kernel
