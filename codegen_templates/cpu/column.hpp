@@ -16,6 +16,7 @@ struct Tile {
 template <class C>
 struct ChunkStates {
   typedef typename C::State Lane;
+  static constexpr index most = chunk_elements;
   Lane state[tile_points];
   CT_MEMBER void clear(index t) { state[t] = C::identity(); }
   CT_MEMBER Lane lane(index t) const { return state[t]; }
@@ -49,13 +50,19 @@ struct ExtremeChunkStates {
   typedef typename Offset<int(sizeof(T))>::Type At;
   struct Lane {
     T best;
-    At at;  // -1: none yet
+    At at;
   };
+  // The first best one is the same in whatever order parts are put together: a chunk is as long as positions can be told.
+  static constexpr index most = sizeof(At) == 1 ? chunk_elements : (1ll << (8 * (sizeof(At) < 4 ? 2 : 4) - 1)) - 1;
   T best[tile_points];
   At at[tile_points];
+  // The first element stands until one is better; nothing is worse than what is there before it.
   CT_MEMBER void clear(index t) {
-    best[t] = T(0);
-    at[t] = -1;
+    if constexpr (largest)
+      best[t] = Max<T>::identity();
+    else
+      best[t] = Min<T>::identity();
+    at[t] = 0;
   }
   CT_MEMBER Lane lane(index t) const { return Lane{best[t], at[t]}; }
   CT_MEMBER void keep(index t, Lane lane) {
@@ -65,10 +72,10 @@ struct ExtremeChunkStates {
   // Elements come in order: a later one has to be better. A nan is, unless there is one.
   static CT_MEMBER Lane add(Lane lane, T value, index, index offset) {
     const bool no_better = largest ? value <= lane.best : value >= lane.best;
-    const bool better = (lane.at < 0) | (!no_better & (lane.best == lane.best));
+    const bool better = !no_better & (lane.best == lane.best);
     return Lane{better ? value : lane.best, better ? At(offset) : lane.at};
   }
-  CT_MEMBER Placed<T> whole(index t, index begin) const { return Placed<T>{best[t], at[t] < 0 ? -1 : begin + at[t]}; }
+  CT_MEMBER Placed<T> whole(index t, index begin) const { return Placed<T>{best[t], begin + at[t]}; }
 };
 template <class T>
 struct ChunkStates<ArgMax<T>> : ExtremeChunkStates<T, true> {};
@@ -84,8 +91,9 @@ struct TileTeam {
     State levels[44][tile_points];
     unsigned long long count = 0;
     const index width = points;
-    for (index begin = 0; begin < n; begin += chunk_elements) {
-      const index end = begin + chunk_elements < n ? begin + chunk_elements : n;
+    constexpr index most = ChunkStates<C>::most;
+    for (index begin = 0; begin < n; begin += most) {
+      const index end = begin + most < n ? begin + most : n;
       ChunkStates<C> states;
       for (index t = 0; t < width; ++t) states.clear(t);
       index k = begin;

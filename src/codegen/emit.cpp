@@ -192,6 +192,7 @@ class Emitter {
       add({Parameter::Kind::size, 0, static_cast<int>(m)}, fmt::format("ct::index n{}", m));
     }
     for (std::size_t a = 0; a < analysis_.accesses.size(); ++a) {
+      if (stride_owner(a) != a) continue;
       const bool affine = analysis_.accesses[a].affine;
       const std::size_t count = affine ? axes_.size() : analysis_.accesses[a].index.size();
       for (std::size_t m = 0; m < count; ++m) {
@@ -217,6 +218,17 @@ class Emitter {
     throw InternalError("a merged axis is used as a number");
   }
 
+  /// The first access that walks the same operand by the same strides, from another place perhaps: elements of one
+  /// window do, and their addresses are found once.
+  std::size_t stride_owner(std::size_t a) const {
+    const Access& own = analysis_.accesses[a];
+    for (std::size_t other = 0; own.affine && other < a; ++other) {
+      const Access& access = analysis_.accesses[other];
+      if (access.affine && access.operand == own.operand && access.coefficient == own.coefficient) return other;
+    }
+    return a;
+  }
+
   std::string address(int a) {
     const Access& access = analysis_.accesses[static_cast<std::size_t>(a)];
     std::string text;
@@ -233,7 +245,7 @@ class Emitter {
             add(fmt::format("i{}", m));
             break;
           case StrideClass::any:
-            add(fmt::format("i{} * p.s{}_{}", m, a, m));
+            add(fmt::format("i{} * p.s{}_{}", m, stride_owner(static_cast<std::size_t>(a)), m));
             break;
         }
       }
@@ -517,8 +529,8 @@ class Emitter {
       if (k == 0) {
         line(fmt::format("const ct::index i{} = {};", m, position));
       } else {
-        line(fmt::format("const ct::index i{} = {} % p.n{};", m, position, m));
-        line(fmt::format("const ct::index q{} = {} / p.n{};", m, position, m));
+        line(fmt::format("const ct::index i{} = {} % {};", m, position, divisor(m)));
+        line(fmt::format("const ct::index q{} = {} / {};", m, position, divisor(m)));
         position = fmt::format("q{}", m);
       }
     }
@@ -548,6 +560,18 @@ class Emitter {
   }
 
   void inner_index() { split_index("k", variant_.parallel.size(), variant_.inner.size()); }
+
+  /// The size of a merged axis as a divisor of positions. Stated sizes of what is walked for every point are numbers:
+  /// a processor divides by them far faster.
+  std::string divisor(std::size_t m) const {
+    std::int64_t total = 1;
+    for (const int axis : axes_[m]->axes) {
+      const auto size = body_.known(kernel_.axes[static_cast<std::size_t>(axis)].extent);
+      if (!size || m < variant_.parallel.size()) return fmt::format("p.n{}", m);
+      total *= *size;
+    }
+    return total == 0 ? fmt::format("p.n{}", m) : fmt::format("ct::index({})", total);
+  }
 
   // ---- families ----
 
