@@ -14,6 +14,7 @@
 #include "nan_guard.hpp"
 #include "runtime/cpu/blas.hpp"
 #include "runtime/cpu/compiler.hpp"
+#include "runtime/cpu/dnn.hpp"
 #include "runtime/cpu/threads.hpp"
 #include "runtime/cuda/driver.hpp"
 #include "runtime/cuda/nvtx.hpp"
@@ -238,6 +239,7 @@ void apply_settings() {
   runtime::place_of(flags->device, flags->allow_soft_placement);  // raises where there is no such device
   runtime::cpu::ThreadPool::instance().set_threads(static_cast<int>(flags->threads));
   runtime::cpu::Blas::configure(flags->blas);
+  runtime::cpu::Dnn::configure(flags->dnn);
   runtime::cuda::set_cuda_root(flags->cuda_root);
   runtime::cuda::set_driver_library(flags->cuda_driver);
   applied.store(flags, std::memory_order_release);

@@ -20,6 +20,7 @@
 #include "kernel_cache.hpp"
 #include "runtime/cpu/blas.hpp"
 #include "runtime/cpu/compiler.hpp"
+#include "runtime/cpu/dnn.hpp"
 #include "runtime/cpu/openblas.hpp"
 #include "runtime/cpu/threads.hpp"
 #include "runtime/cuda/blaslt.hpp"
@@ -138,6 +139,19 @@ State check_blas() {
   return State::missing;
 }
 
+State check_dnn() {
+  cpu::Dnn::configure(base::config().dnn);
+  std::string why;
+  if (cpu::Dnn::available(&why)) {
+    print(State::ok, "oneDNN", cpu::Dnn::instance().name());
+    return State::ok;
+  }
+  const bool asked_for = base::config().dnn == "none";
+  print(State::missing, "oneDNN",
+        asked_for ? "the flag dnn is none: convolutions run in Croton's own kernels and products" : why);
+  return State::missing;
+}
+
 State check_nvrtc() {
   cuda::set_cuda_root(base::config().cuda_root);
   std::string why;
@@ -253,6 +267,7 @@ int doctor() {
                          {"CPU compiler", check_compiler},
                          {"processor", check_processor},
                          {"BLAS", check_blas},
+                         {"oneDNN", check_dnn},
                          {"kernel cache", check_cache},
                          {"NVRTC", check_nvrtc},
                          {"profiling", check_profiling},
