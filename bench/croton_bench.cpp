@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "cases.hpp"
+#include "fits.hpp"
 #include "inputs.hpp"
 #include "memory.hpp"
 #include "record.hpp"
@@ -40,7 +41,8 @@ struct Options {
   std::vector<std::string> workloads = {
       "axpy_chain_1e3", "axpy_chain_1e6", "axpy_chain_1e7", "black_scholes", "softmax_rows", "layernorm_rows",
       "reduce_sum_0",   "reduce_sum_1",   "reduce_sum_all", "transpose_add", "matpow",       "mlp_step",
-      "logreg_step",    "cnn_step",       "lstm_forward",   "lstm_step",     "call_arg",     "call_shared"};
+      "logreg_step",    "cnn_step",       "lstm_forward",   "lstm_step",     "fit_mlp",      "fit_cnn",
+      "fit_tiny",       "call_arg",       "call_shared"};
 };
 
 Options parse(const std::vector<std::string>& arguments) {
@@ -135,11 +137,13 @@ void check(const std::string& name, std::vector<ct::Array> results, Record& reco
   }
 }
 
-void add_timing(const bench::Timing& timing, Record& record) {
-  record.add("median_s", timing.median);
-  record.add("p25_s", timing.lower_quartile);
-  record.add("p75_s", timing.upper_quartile);
-  record.add("min_s", timing.lowest);
+/// Seconds of a call, or of each of its steps.
+void add_timing(const bench::Timing& timing, Record& record, std::int64_t steps = 1) {
+  const auto share = static_cast<double>(steps);
+  record.add("median_s", timing.median / share);
+  record.add("p25_s", timing.lower_quartile / share);
+  record.add("p75_s", timing.upper_quartile / share);
+  record.add("min_s", timing.lowest / share);
   record.add("samples", timing.samples);
   record.add("inner", timing.calls_per_sample);
 }
@@ -158,7 +162,22 @@ void measure_memory(const std::string& name, Record& record) {
   record.add("peak_mib", bench::peak_mib());
 }
 
+void add_counts(const ct::CallCounts& counts, Record& record) {
+  record.add("compiled", static_cast<double>(counts.compiled));
+  record.add("cached", static_cast<double>(counts.cached));
+}
+
+void measure_fit(const std::string& name, const Options& options, Record& record) {
+  if (options.mode != "time") throw std::invalid_argument("a training is measured in mode time alone");
+  bench::Fit fit(name);
+  const std::vector<ct::Array> results = fit.first_steps(bench::checked_steps);
+  add_counts(fit.step_function().counts(), record);
+  check(name, results, record);
+  add_timing(bench::sample([&] { fit.epoch(); }, options.budget), record, fit.steps());
+}
+
 void run_one(const std::string& name, const Options& options, Record& record, Record& versions) {
+  if (name.starts_with("fit_")) return measure_fit(name, options, record);
   if (options.mode == "memory") return measure_memory(name, record);
   const std::vector<ct::Array> inputs = bench::case_inputs(name);
   const double start = now();
@@ -168,8 +187,7 @@ void run_one(const std::string& name, const Options& options, Record& record, Re
   record.add("build_s", built - start);
   record.add("first_call_s", now() - built);
   const ct::CallCounts counts = work.function.counts();
-  record.add("compiled", static_cast<double>(counts.compiled));
-  record.add("cached", static_cast<double>(counts.cached));
+  add_counts(counts, record);
   if (options.mode == "compile") {
     const double again = now();
     work.call();

@@ -85,6 +85,17 @@ std::vector<Input> inputs_of(std::string_view name) {
     if (name == "lstm_step") inputs.push_back(uniform(804, -1, 1, {32, 64}));
     return inputs;
   }
+  if (name == "fit_mlp") {
+    return {uniform(1103, -0.08, 0.08, {784, 128}), uniform(1104, -0.2, 0.2, {128, 10}),
+            uniform(1101, -1, 1, {2048, 784}), targets(1102, 2048)};
+  }
+  if (name == "fit_cnn") {
+    return {uniform(1203, -0.2, 0.2, {3, 3, 1, 16}), uniform(1204, -0.12, 0.12, {3, 3, 16, 32}),
+            uniform(1205, -0.07, 0.07, {1152, 10}), uniform(1201, 0, 1, {512, 28, 28, 1}), targets(1202, 512)};
+  }
+  if (name == "fit_tiny") {
+    return {uniform(1303, -1, 1, {4, 1}), uniform(1301, -1, 1, {1024, 4}), uniform(1302, -1, 1, {1024, 1})};
+  }
   throw std::invalid_argument("no workload is called " + std::string(name));
 }
 

@@ -19,7 +19,7 @@ struct Input {
   double low = 0, high = 1;
 };
 
-/// The inputs in the order of the table: first the weights that a training step updates, then the rest.
+/// The inputs: first the weights that a training step updates (of a training, its kernels), then the rest.
 std::vector<Input> inputs_of(std::string_view workload);
 /// The number at the end of a name: 1e6 of "axpy_chain_1e6".
 std::int64_t size_in_name(std::string_view workload);

@@ -8,7 +8,7 @@ from programs import GEMM, Found, Job
 
 TIMED = ["axpy_chain_1e3", "axpy_chain_1e6", "axpy_chain_1e7", "black_scholes", "softmax_rows", "layernorm_rows",
          "reduce_sum_0", "reduce_sum_1", "reduce_sum_all", "transpose_add", "matpow", "mlp_step", "logreg_step",
-         "cnn_step", "lstm_forward", "lstm_step", "call_arg", "call_shared"]
+         "cnn_step", "lstm_forward", "lstm_step", "fit_mlp", "fit_cnn", "fit_tiny", "call_arg", "call_shared"]
 COMPILED = {"mlp_step": 3, "graph_1000": 3, "graph_10000": 1, "graph_100000": 1}  # in so many rounds at most
 SMALLER = {"graph_100000": "graph_10000"}  # what must have been quick before the larger one is begun
 REMEMBERED = ["axpy_chain_1e7", "black_scholes", "softmax_rows", "mlp_step"]

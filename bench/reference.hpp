@@ -10,6 +10,7 @@ namespace bench {
 inline constexpr int checked_steps = 3;
 
 /// One list of elements per result. Of a training step: the losses of the first steps, then the weights after them.
+/// Of a training: the losses, then, of classes, the shares that were right.
 std::vector<std::vector<double>> reference(std::string_view workload);
 /// The largest error allowed: max|got - want| / max|want| of each result.
 double tolerance(std::string_view workload);

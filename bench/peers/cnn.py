@@ -33,19 +33,28 @@ def gradients(weights, x, targets, cross_entropy):
     return loss, (of_kernel, back.sum(axis=0), h.T @ d, d.sum(axis=0))
 
 
-def stepper(weights, cross_entropy):
-    """A function of (x, targets) that gives the loss and changes the weights."""
+def adam(weights):
+    """A function of the gradients that changes the weights."""
     import numpy as np
     means, squares, count = [np.zeros_like(w) for w in weights], [np.zeros_like(w) for w in weights], [0]
 
-    def step(x, targets):
-        loss, slopes = gradients(weights, x, targets, cross_entropy)
+    def update(slopes):
         count[0] += 1
-        number = x.dtype.type
+        number = weights[0].dtype.type
         rate = number(rate_at(count[0], np.sqrt))
         for w, m, v, g in zip(weights, means, squares, slopes):
             m += number(1 - BETA_1) * (g - m)
             v += number(1 - BETA_2) * (g * g - v)
             w -= rate * m / (np.sqrt(v) + number(EPSILON))
+    return update
+
+
+def stepper(weights, cross_entropy):
+    """A function of (x, targets) that gives the loss and changes the weights."""
+    update = adam(weights)
+
+    def step(x, targets):
+        loss, slopes = gradients(weights, x, targets, cross_entropy)
+        update(slopes)
         return loss
     return step

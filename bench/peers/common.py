@@ -3,7 +3,7 @@
 A peer calls `settings()` first, because the number of threads must be known before its package is imported, and then
 `run(...)` with a function `build(name, weights, inputs)` that returns two functions: `call()`, one complete call, which
 gives a list of results (a training step: the list of its loss), and `weights()`, the list of the weights as they are
-now.
+now. For a training (`fit_...`) it returns the one function `fit(rows)` of fits.py.
 """
 import argparse
 import collections
@@ -16,17 +16,18 @@ import sys
 import time
 
 import cnn
+import fits
 import lstm
 
 TIMED = ["axpy_chain_1e3", "axpy_chain_1e6", "axpy_chain_1e7", "black_scholes", "softmax_rows", "layernorm_rows",
          "reduce_sum_0", "reduce_sum_1", "reduce_sum_all", "transpose_add", "matpow", "mlp_step", "logreg_step",
-         "cnn_step", "lstm_forward", "lstm_step", "call_arg", "call_shared"]
+         "cnn_step", "lstm_forward", "lstm_step", *fits.SAMPLES, "call_arg", "call_shared"]
 RATES = {"mlp_step": 0.1, "logreg_step": 0.13, "lstm_step": 0.1}  # of gradient descent
 TRAINED = {*RATES, "cnn_step"}
 LOSSES_ALONE = {"cnn_step"}  # Adam's first steps are as large for tiny gradients as for others: a sign decides
 CHECKED_STEPS = 3
-TOLERANCES = {"black_scholes": 1e-12, "mlp_step": 5e-4, "logreg_step": 1e-4, "cnn_step": 1e-4, "lstm_forward": 1e-4, "lstm_step": 1e-4,
-              "matpow": 1e-4, "gemm_1000": 1e-4}
+TOLERANCES = {"black_scholes": 1e-12, "mlp_step": 5e-4, "logreg_step": 1e-4, "cnn_step": 1e-4, "lstm_forward": 1e-4,
+              "lstm_step": 1e-4, **dict.fromkeys(fits.SAMPLES, 1e-4), "matpow": 1e-4, "gemm_1000": 1e-4}
 INTEREST, VOLATILITY = 0.02, 0.3  # of black_scholes
 
 
@@ -110,6 +111,8 @@ def inputs_of(name):
         weights = [uniform(802, -0.1, 0.1, 256, 256), uniform(803, -0.1, 0.1, 64, 256), bias]
         targets = [uniform(804, -1, 1, 32, 64)] if name == "lstm_step" else []
         return weights, [uniform(801, -1, 1, 32, 140, 256), *targets]
+    if name in fits.SAMPLES:
+        return fits.inputs_of(name, uniform, classes)
     if name == "gemm_1000":
         return [], [uniform(901, -1, 1, 1000, 1000), uniform(902, -1, 1, 1000, 1000)]
     raise KeyError(name)
@@ -241,9 +244,12 @@ def numpy_work(name, weights, inputs):
 
 
 def reference(name):
-    """What a peer must return; of a training step the first losses, then the weights after them."""
+    """What a peer must return; of a training step the first losses, then the weights after them; of a training the
+    first losses and shares of right answers."""
     widen = lambda arrays: [a.astype("float64") if a.dtype == "float32" else a for a in arrays]
     weights, inputs = map(widen, inputs_of(name))
+    if name in fits.SAMPLES:
+        return fits.first_steps(name, fits.trainer(name, weights, inputs, cross_entropy), CHECKED_STEPS)
     work = numpy_work(name, weights, inputs)
     if name not in TRAINED:
         return work()
@@ -320,8 +326,32 @@ def measure_memory(build, place, name, record):
     del first
 
 
-def run_one(options, build, place, name, record):
+def check(name, got, record):
     import numpy as np
+    got = [np.array(g) for g in got]
+    record["error_vs_reference"] = error = worst_error(got, reference(name))
+    record["checksum"] = float(sum(np.abs(g.astype("float64")).sum() for g in got))
+    allowed = TOLERANCES.get(name, 2e-5)
+    if not error <= allowed:
+        raise ValueError(f"wrong result: error {error:.3g}, allowed {allowed:.3g}")
+
+
+def measure_fit(options, build, place, name, record):
+    """Seconds per step of an epoch in a new order."""
+    import numpy as np
+    if options.mode != "time":
+        raise ValueError(f"a training is measured in mode time, not in mode {options.mode}")
+    fit = build(name, *placed(name, place))
+    check(name, fits.first_steps(name, fit, CHECKED_STEPS), record)
+    order, samples = np.random.default_rng(0), fits.SAMPLES[name]
+    timing = sample(lambda: fit(order.permutation(samples)), options.budget)
+    steps = samples // fits.BATCH[name]
+    record.update({key: value / steps if key.endswith("_s") else value for key, value in timing.items()})
+
+
+def run_one(options, build, place, name, record):
+    if name in fits.SAMPLES:
+        return measure_fit(options, build, place, name, record)
     if options.mode == "memory":
         return measure_memory(build, place, name, record)
     given = placed(name, place)
@@ -340,12 +370,7 @@ def run_one(options, build, place, name, record):
     if name in TRAINED:
         losses = [float(first[0])] + [float(call()[0]) for _ in range(CHECKED_STEPS - 1)]
         got = [losses] + ([] if name in LOSSES_ALONE else weights())
-    got = [np.array(g) for g in got]
-    record["error_vs_reference"] = error = worst_error(got, reference(name))
-    record["checksum"] = float(sum(np.abs(g.astype("float64")).sum() for g in got))
-    allowed = TOLERANCES.get(name, 2e-5)
-    if not error <= allowed:
-        raise ValueError(f"wrong result: error {error:.3g}, allowed {allowed:.3g}")
+    check(name, got, record)
     if options.mode == "time":
         record.update(sample(call, options.budget))
 

@@ -4,6 +4,7 @@ import time
 
 import cnn
 import common
+import fits
 
 options = common.settings("jax")
 os.environ["JAX_PLATFORMS"] = "cpu"
@@ -58,19 +59,26 @@ def cnn_loss(weights, x, targets):
     return loss_of(jax.nn.relu(active).max(axis=(1, 2)) @ dense + dense_bias, targets)
 
 
+def adam(weights, means, squares, count, slopes):
+    """All of these behind a step."""
+    count = count + 1
+    rate = cnn.rate_at(count, jnp.sqrt)
+    means = [m + (1 - cnn.BETA_1) * (g - m) for m, g in zip(means, slopes)]
+    squares = [v + (1 - cnn.BETA_2) * (g * g - v) for v, g in zip(squares, slopes)]
+    weights = [w - rate * m / (jnp.sqrt(v) + cnn.EPSILON) for w, m, v in zip(weights, means, squares)]
+    return weights, means, squares, count
+
+
+def adam_begins(weights):
+    return weights, [jnp.zeros_like(w) for w in weights], [jnp.zeros_like(w) for w in weights], jnp.zeros((), "float32")
+
+
 def cnn_training(weights, inputs):
-    zeros = [jnp.zeros_like(w) for w in weights]
-    state = [(weights, zeros, list(map(jnp.copy, zeros)), jnp.zeros((), "float32"))]
+    state = [adam_begins(weights)]
 
     def step(state, x, targets):
-        weights, means, squares, count = state
-        value, slopes = jax.value_and_grad(cnn_loss)(weights, x, targets)
-        count = count + 1
-        rate = cnn.rate_at(count, jnp.sqrt)
-        means = [m + (1 - cnn.BETA_1) * (g - m) for m, g in zip(means, slopes)]
-        squares = [v + (1 - cnn.BETA_2) * (g * g - v) for v, g in zip(squares, slopes)]
-        weights = [w - rate * m / (jnp.sqrt(v) + cnn.EPSILON) for w, m, v in zip(weights, means, squares)]
-        return value, (weights, means, squares, count)
+        value, slopes = jax.value_and_grad(cnn_loss)(state[0], x, targets)
+        return value, adam(*state, slopes)
 
     compiled = jax.jit(step, donate_argnums=0)
 
@@ -78,6 +86,62 @@ def cnn_training(weights, inputs):
         value, state[0] = jax.block_until_ready(compiled(state[0], *inputs))
         return [value]
     return call, lambda: state[0][0]
+
+
+def normalised(z, gamma, beta, moving):
+    """(result, the running averages behind it)"""
+    now = z.mean(axis=(0, 1, 2)), z.var(axis=(0, 1, 2))
+    moving = [fits.KEPT * average + (1 - fits.KEPT) * one for average, one in zip(moving, now)]
+    return (z - now[0]) * jax.lax.rsqrt(now[1] + fits.EPSILON) * gamma + beta, moving
+
+
+def mlp_logits(weights, moving, x):
+    w1, b1, w2, b2 = weights
+    return jax.nn.relu(x @ w1 + b1) @ w2 + b2, moving
+
+
+def convnet_logits(weights, moving, x):
+    kernel1, gamma1, beta1, kernel2, gamma2, beta2, dense, bias = weights
+    convolved = lambda x, kernel: jax.lax.conv_general_dilated(x, kernel, (2, 2), "VALID",
+                                                               dimension_numbers=("NHWC", "HWIO", "NHWC"))
+    h, moving1 = normalised(convolved(x, kernel1), gamma1, beta1, moving[:2])
+    h, moving2 = normalised(convolved(jax.nn.relu(h), kernel2), gamma2, beta2, moving[2:])
+    return jax.nn.relu(h).reshape(len(x), -1) @ dense + bias, [*moving1, *moving2]
+
+
+def tiny_loss(weights, moving, x, targets):
+    return jnp.mean((x @ weights[0] + weights[1] - targets)**2), (0, moving)
+
+
+def fit_loss(name):
+    """A function of (weights, running averages, x, targets) that gives (loss, (right answers, averages behind it))."""
+    if name == "fit_tiny":
+        return tiny_loss
+
+    def loss(weights, moving, x, targets):
+        logits, moving = {"fit_mlp": mlp_logits, "fit_cnn": convnet_logits}[name](weights, moving, x)
+        return loss_of(logits, targets), (jnp.sum(logits.argmax(axis=1) == targets), moving)
+    return loss
+
+
+def fitting(name, kernels, inputs):
+    filled = lambda size, value: jnp.full(size, value, "float32")
+    loss_and_slopes = jax.value_and_grad(fit_loss(name), has_aux=True)
+    state = [(adam_begins(fits.parameters(name, kernels, filled)), fits.averages(name, filled))]
+
+    def step(state, sums, x, targets, rows):  # picking rows in a call of its own would double the calls
+        (trained, moving), x, targets = state, x[rows], targets[rows]
+        (loss, (hits, moving)), slopes = loss_and_slopes(trained[0], moving, x, targets)
+        return (adam(*trained, slopes), moving), sums + jnp.stack([loss * len(x), hits])
+
+    compiled = jax.jit(step, donate_argnums=(0, 1))
+
+    def fit(rows):
+        sums = jnp.zeros(2, "float32")
+        for chosen in rows.reshape(-1, fits.BATCH[name]):
+            state[0], sums = compiled(state[0], sums, *inputs, chosen)
+        return fits.means(name, sums, rows)
+    return fit
 
 
 def training(name, weights, inputs):
@@ -109,6 +173,8 @@ def expression(name):
 
 
 def build(name, weights, inputs):
+    if name in fits.SAMPLES:
+        return fitting(name, weights, inputs)
     if name == "cnn_step":
         return cnn_training(weights, inputs)
     if name in common.RATES:

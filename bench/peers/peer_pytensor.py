@@ -4,6 +4,7 @@ import time
 
 import cnn
 import common
+import fits
 
 options = common.settings("pytensor", ["numba", "c"])
 flags = {"numba": "linker=numba", "c": f"linker=cvm,openmp={options.threads > 1}"}[options.variant]
@@ -47,7 +48,7 @@ def cnn_loss(weights, x, targets):
     laid = sum(x[:, i:i + rows, j:j + columns] * kernel[i, j, 0] for i in range(3) for j in range(3))
     active = pt.maximum(laid + bias, 0)
     logits = active.max(axis=(1, 2)) @ dense + dense_bias
-    return -pt.mean(pt.special.log_softmax(logits, axis=1)[pt.arange(targets.shape[0]), targets])
+    return cross_entropy(logits, targets)
 
 
 def cnn_training(weights, inputs):
@@ -55,6 +56,12 @@ def cnn_training(weights, inputs):
     # The one channel broadcasts only where its size is stated.
     x, targets = pt.TensorType("float32", shape=(None, None, None, 1))(), symbols(inputs)[1]
     loss = cnn_loss(weights, x, targets)
+    step = pytensor.function([x, targets], loss, updates=adam(loss, weights))
+    return lambda: [step(*inputs)], lambda: [w.get_value(borrow=True) for w in weights]
+
+
+def adam(loss, weights):
+    """The updates of a step."""
     count = pytensor.shared(np.float32(0))
     rate = cnn.rate_at(count + 1, pt.sqrt)
     updates = [(count, count + 1)]
@@ -62,8 +69,62 @@ def cnn_training(weights, inputs):
         m, v = (pytensor.shared(np.zeros_like(w.get_value(borrow=True))) for _ in range(2))
         mean, square = m + (1 - cnn.BETA_1) * (g - m), v + (1 - cnn.BETA_2) * (g * g - v)
         updates += [(m, mean), (v, square), (w, w - rate * mean / (pt.sqrt(square) + cnn.EPSILON))]
-    step = pytensor.function([x, targets], loss, updates=updates)
-    return lambda: [step(*inputs)], lambda: [w.get_value(borrow=True) for w in weights]
+    return updates
+
+
+def convolved(x, kernel, side, channels, size):
+    """A product whose rows are the windows of 3 x 3, two apart: `side` pixels make `size` windows along an axis."""
+    place = np.arange(side * side * channels).reshape(side, side, channels)
+    end = 2 * size - 1
+    under = np.stack([place[i:i + end:2, j:j + end:2] for i in range(3) for j in range(3)], axis=2).ravel()
+    flat = kernel.reshape((-1, kernel.shape[3]))
+    # Numba takes minutes to compile the gradient of nine slices side by side.
+    return x.reshape((x.shape[0], -1))[:, under].reshape((-1, flat.shape[0])) @ flat  # (batch * windows, filters)
+
+
+def normalised(z, gamma, beta, moving):
+    """(result, updates of the running averages)"""
+    now = z.mean(axis=0), z.var(axis=0)
+    updates = [(average, fits.KEPT * average + (1 - fits.KEPT) * one) for average, one in zip(moving, now)]
+    return (z - now[0]) / pt.sqrt(now[1] + fits.EPSILON) * gamma + beta, updates
+
+
+def mlp_logits(weights, _, x):
+    w1, b1, w2, b2 = weights
+    return pt.maximum(x @ w1 + b1, 0) @ w2 + b2, []
+
+
+def convnet_logits(weights, moving, x):
+    kernel1, gamma1, beta1, kernel2, gamma2, beta2, dense, bias = weights
+    h, updates1 = normalised(convolved(x, kernel1, 28, 1, 13), gamma1, beta1, moving[:2])
+    h = pt.maximum(h, 0).reshape((-1, 13 * 13 * 16))
+    h, updates2 = normalised(convolved(h, kernel2, 13, 16, 6), gamma2, beta2, moving[2:])
+    return pt.maximum(h, 0).reshape((-1, 1152)) @ dense + bias, updates1 + updates2
+
+
+def fitting(name, kernels, inputs):
+    filled = lambda size, value: np.full(size, value, "float32")
+    weights = [pytensor.shared(w, borrow=True) for w in fits.parameters(name, kernels, filled)]
+    moving = [pytensor.shared(average) for average in fits.averages(name, filled)]
+    x, targets = symbols(inputs)
+    if name == "fit_tiny":
+        loss, hits, follow = pt.mean((x @ weights[0] + weights[1] - targets)**2), pt.constant(0), []
+    else:
+        logits, follow = {"fit_mlp": mlp_logits, "fit_cnn": convnet_logits}[name](weights, moving, x)
+        loss, hits = cross_entropy(logits, targets), pt.eq(logits.argmax(axis=1), targets).sum()
+    step = pytensor.function([x, targets], [loss, hits], updates=adam(loss, weights) + follow)
+
+    def fit(rows):
+        total = right = 0
+        for chosen in rows.reshape(-1, fits.BATCH[name]):
+            mean, hits = step(inputs[0][chosen], inputs[1][chosen])
+            total, right = total + mean * len(chosen), right + hits
+        return fits.means(name, (total, right), rows)
+    return fit
+
+
+def cross_entropy(logits, targets):
+    return -pt.mean(pt.special.log_softmax(logits, axis=1)[pt.arange(targets.shape[0]), targets])
 
 
 def loss_of(name, weights, x, targets):
@@ -74,7 +135,7 @@ def loss_of(name, weights, x, targets):
         logits = pt.maximum(pt.maximum(x @ w1, 0) @ w2, 0) @ w3
     else:
         logits = x @ weights[0] + weights[1]
-    return -pt.mean(pt.special.log_softmax(logits, axis=1)[pt.arange(targets.shape[0]), targets])
+    return cross_entropy(logits, targets)
 
 
 def training(name, weights, inputs):
@@ -87,6 +148,8 @@ def training(name, weights, inputs):
 
 
 def build(name, weights, inputs):
+    if name in fits.SAMPLES:
+        return fitting(name, weights, inputs)
     if name == "cnn_step":
         return cnn_training(weights, inputs)
     if name in common.RATES:

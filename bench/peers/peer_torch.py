@@ -3,6 +3,7 @@ import time
 
 import cnn
 import common
+import fits
 
 options = common.settings("torch", ["eager", "compile"])
 start = time.perf_counter()
@@ -107,7 +108,54 @@ def training(name, weights, inputs):
     return lambda: [step(weights, *inputs)], lambda: weights
 
 
+def network(name, kernels):
+    """The layers of a training with the given kernels, which PyTorch keeps with outputs and channels first."""
+    nn = torch.nn
+    normal = lambda size: nn.BatchNorm2d(size, eps=fits.EPSILON, momentum=1 - fits.KEPT)
+    layers = {"fit_mlp": lambda: [nn.Linear(784, 128), nn.ReLU(), nn.Linear(128, 10)],
+              "fit_cnn": lambda: [nn.Conv2d(1, 16, 3, 2, bias=False), normal(16), nn.ReLU(),
+                                  nn.Conv2d(16, 32, 3, 2, bias=False), normal(32), nn.ReLU(),
+                                  nn.Flatten(), nn.Linear(1152, 10)],
+              "fit_tiny": lambda: [nn.Linear(4, 1)]}[name]()
+    if name == "fit_cnn":
+        kernels[2] = kernels[2].reshape(6, 6, 32, 10).permute(2, 0, 1, 3).reshape(1152, 10)
+    for layer, kernel in zip([one for one in layers if isinstance(one, (nn.Linear, nn.Conv2d))], kernels, strict=True):
+        layer.weight.copy_(kernel.T if kernel.ndim == 2 else kernel.permute(3, 2, 0, 1))
+        if layer.bias is not None:
+            layer.bias.zero_()
+    return nn.Sequential(*layers)
+
+
+def fitting(name, kernels, x, targets):
+    model = network(name, kernels)
+    fused = options.variant == "eager"  # one call for all parameters; torch.compile makes its own
+    optimizer = torch.optim.Adam(model.parameters(), lr=cnn.RATE, eps=cnn.EPSILON, fused=fused)
+    loss_of = torch.nn.MSELoss() if name == "fit_tiny" else torch.nn.CrossEntropyLoss()
+    if name == "fit_cnn":
+        x = x.permute(0, 3, 1, 2).contiguous()
+
+    @compiled
+    def step(x, targets):
+        optimizer.zero_grad()
+        result = model(x)
+        loss = loss_of(result, targets)
+        loss.backward()
+        optimizer.step()
+        return loss.detach(), 0 if name == "fit_tiny" else (result.argmax(dim=1) == targets).sum()
+
+    @torch.enable_grad()
+    def fit(rows):
+        total = hits = 0
+        for chosen in torch.from_numpy(rows).split(fits.BATCH[name]):
+            loss, right = step(x[chosen], targets[chosen])
+            total, hits = total + loss * len(chosen), hits + right
+        return fits.means(name, (total, hits), rows)
+    return fit
+
+
 def build(name, weights, inputs):
+    if name in fits.SAMPLES:
+        return fitting(name, weights, *inputs)
     if name == "cnn_step":
         return cnn_training(weights, *inputs)
     if name in common.RATES:
