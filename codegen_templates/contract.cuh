@@ -25,6 +25,11 @@ CT_DEVICE void contract(const Body& body, index points) {
   const int tall = threads / contract_across * contract_side, apart = tall + 1;
   const int my_row = me / contract_across, my_column = me % contract_across;
   const index rows = body.rows(), columns = body.columns(), length = body.length();
+  if (const T* there = body.sums()) {
+    for (index i = index(block_index()) * threads + me; i < points; i += index(block_count()) * threads)
+      body.finish(i / (rows * columns), i / columns % rows, i % columns, there[i]);
+    return;
+  }
   const index row_tiles = (rows + tall - 1) / tall, column_tiles = (columns + contract_columns - 1) / contract_columns;
   const index tiles = points == 0 ? 0 : body.batches() * row_tiles * column_tiles;
   for (index t = block_index(); t < tiles; t += block_count()) {

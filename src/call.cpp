@@ -440,6 +440,7 @@ CallCounts CompiledFunction::counts() const {
   c.calls = calls_;
   c.kernels = run_counts_.kernels;
   c.products = run_counts_.products;
+  c.convolutions = run_counts_.convolutions;
   c.routines = run_counts_.routines;
   c.callbacks = run_counts_.callbacks;
   c.reference_kernels = run_counts_.reference_kernels;

@@ -77,6 +77,10 @@ CT_DEVICE void contract(const Body& body, index begin, index end) {
     const index batch = item / (row_blocks * column_blocks);
     const index row = item / column_blocks % row_blocks * block_rows, column = item % column_blocks * contract_columns;
     const index tall = smaller(rows - row, block_rows), wide = smaller(columns - column, contract_columns);
+    if (const T* there = body.sums()) {
+      body.finish(batch, row, tall, column, wide, there + (batch * rows + row) * columns + column, columns);
+      continue;
+    }
     const index padded = pieces(tall, tile_rows) * tile_rows;
     if (length == 0) {
       for (index i = 0; i < tall * contract_columns; ++i) sums[i] = T(0);

@@ -161,6 +161,7 @@ struct CallCounts {
   std::uint64_t calls = 0;
   std::uint64_t kernels = 0;            ///< launches of compiled kernels
   std::uint64_t products = 0;           ///< products by a library (or our own loop where there is none)
+  std::uint64_t convolutions = 0;       ///< kernels whose sums of products a library (oneDNN, cuDNN) computed
   std::uint64_t routines = 0;           ///< running sums, sorts and the like, of several launches each
   std::uint64_t callbacks = 0;          ///< results of functions of the user (HostOp)
   std::uint64_t reference_kernels = 0;  ///< kernels run by the reference evaluator

@@ -187,7 +187,8 @@ class Emitter {
           fmt::format("{}{}* p{}", access.written ? "" : "const ", stored_type(dtype_of(static_cast<int>(a))), a));
     }
     if (!kernel_.checks.empty()) add({Parameter::Kind::failure}, "ct::Failure* failure");
-    if (kernel_.family == Family::split) add({Parameter::Kind::workspace}, "char* workspace");
+    if (kernel_.family == Family::split || kernel_.family == Family::contract)
+      add({Parameter::Kind::workspace}, "char* workspace");
     for (std::size_t m = 0; m < axes_.size(); ++m) {
       add({Parameter::Kind::size, 0, static_cast<int>(m)}, fmt::format("ct::index n{}", m));
     }
@@ -892,6 +893,8 @@ class Emitter {
     counts("rows", rows);
     counts("columns", columns);
     counts("length", inner);
+    line("CT_MEMBER const Value* sums() const { return reinterpret_cast<const Value*>(p.workspace); }",
+         "of a library; null: they are computed here");
     available_stages_ = 1;
     if (target_ == Target::cpu) {
       const auto pieces = [&](std::string_view name, NodeId factor, const std::vector<std::size_t>& lines,

@@ -99,6 +99,8 @@ std::string standalone_program(const Text& text, std::span<const StandalonePart>
       parameters += fmt::format("      {{Kind::pointer, {}, {}}},\n",
                                 first_operand[static_cast<std::size_t>(parameter.part)] + operand,
                                 part.launch->offsets[access] * item);
+    } else if (parameter.kind == Parameter::Kind::workspace && !split) {
+      parameters += "      {Kind::number, 0, 0},\n";  // sums of a library: there is none
     } else if (parameter.kind == Parameter::Kind::failure || parameter.kind == Parameter::Kind::workspace) {
       // The word of failed checks comes first, the partial results of a long reduction behind it.
       parameters +=

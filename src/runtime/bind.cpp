@@ -132,6 +132,7 @@ void BoundSegment::bind_launches(const CallArrays& arrays, const BindOptions& op
             device, options.schedule, counts);
       });
       next = end;
+      if (!after_commit) with_lines(origins, [&] { launch->use_library(memory_); });
       if (!launch->runs_cuda()) on_host.push_back(launch.get());
       fails_late_ = fails_late_ || (after_commit && launch->may_fail());
       launches_.push_back({std::move(launch), after_commit});

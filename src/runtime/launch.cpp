@@ -10,6 +10,8 @@
 #include "base/memory.hpp"
 #include "base/shape.hpp"
 #include "kernel/evaluate.hpp"
+#include "runtime/bound_convolution.hpp"
+#include "runtime/cpu/dnn.hpp"
 #include "runtime/cpu/threads.hpp"
 #include "runtime/cuda/nvtx.hpp"
 
@@ -215,8 +217,36 @@ void KernelLaunch::fill_parameters() {
   }
 }
 
+void KernelLaunch::use_library(const Memory& memory) {
+  if (by_reference() || kernels_.size() != 1) return;
+  std::optional<BoundConvolution> found = as_convolution(kernels_[0], memory);
+  if (!found || !found->pays()) return;
+  if (runs_cuda()) return;
+  dnn_ = cpu::Dnn::instance().prepare(found->what);
+  if (dnn_ == nullptr) return;
+  convolution_ = std::make_shared<const BoundConvolution>(*found);
+  if (convolution_->result >= 0) return;
+  workspace_bytes_ = static_cast<std::size_t>(convolution_->sums) * size_of(convolution_->what.dtype);
+  workspace_ = base::allocate_shared_memory(workspace_bytes_);
+  for (std::size_t i = 0; i < text_.parameters.size(); ++i) {
+    if (text_.parameters[i].kind == codegen::Parameter::Kind::workspace)
+      parameters_[i] = reinterpret_cast<std::uint64_t>(workspace_.get());
+  }
+}
+
+void KernelLaunch::run_library(const Memory& memory) const {
+  const auto at = [&](int b) { return memory.base[static_cast<std::size_t>(b)]; };
+  const ConvolutionArrays arrays{at(convolution_->x), at(convolution_->filters) + convolution_->filters_offset,
+                                 convolution_->result >= 0 ? at(convolution_->result) : workspace_.get()};
+  dnn_->run(arrays);
+}
+
 void KernelLaunch::run(const Memory& memory, std::uint32_t* failure) {
   if (by_reference()) return run_reference(memory);
+  if (uses_library()) {
+    run_library(memory);
+    if (convolution_->result >= 0) return;
+  }
   const cuda::NvtxRange range(text_.name);
   for (const Pointer& pointer : pointers_) {
     // As numbers: an array without elements is at no address.

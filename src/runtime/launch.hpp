@@ -53,6 +53,11 @@ codegen::Schedule choose_launch_schedule(kernel::Family family, const Device* de
                                          std::string_view kernel_name);
 void count_prepared(Prepared prepared, RunCounts& counts);
 
+struct BoundConvolution;
+namespace cpu {
+class DnnConvolution;
+}
+
 /// Kernels that run as one.
 class KernelLaunch {
  public:
@@ -63,6 +68,10 @@ class KernelLaunch {
   const codegen::Text& text() const { return text_; }
   std::span<const BoundKernel> kernels() const { return kernels_; }
   void set_entry(cpu::KernelEntry entry) { entry_ = entry; }
+  /// Has a library compute the sums of a contraction, where there is one that has a routine for it and it pays. Not for
+  /// what runs behind the commit point: a library may fail.
+  void use_library(const Memory& memory);
+  bool uses_library() const { return convolution_ != nullptr; }
   bool by_reference() const { return !runs_cuda() && engine_ == Engine::reference; }
   bool runs_cuda() const { return device_ != nullptr && device_->runs_cuda(); }
   std::span<const expr::Origin> origins() const { return kernels_[0].call->origins; }
@@ -80,6 +89,7 @@ class KernelLaunch {
   void prepare_device(RunCounts& counts);
   void fill_parameters();
   bool has_checks() const { return !kernels_[0].analysis->kernel.checks.empty(); }
+  void run_library(const Memory& memory) const;
   void run_on_device(const Memory& memory, std::uint32_t* failure);
   void run_reference(const Memory& memory) const;
 
@@ -94,7 +104,9 @@ class KernelLaunch {
   codegen::Work work_;
   std::shared_ptr<void> workspace_, device_failure_;
   std::size_t workspace_bytes_ = 0;
-  std::vector<Operand> operands_;  // of the present call, on a device
+  std::shared_ptr<const BoundConvolution> convolution_;  // what a library computes
+  std::shared_ptr<const cpu::DnnConvolution> dnn_;       // on the host
+  std::vector<Operand> operands_;                        // of the present call, on a device
 };
 
 /// m, k and n of the product of a step, and how many there are of it.

@@ -22,6 +22,7 @@ AtomicCounts& all_counts() {
 void add(RunCounts& counts, const RunCounts& more) {
   counts.kernels += more.kernels;
   counts.products += more.products;
+  counts.convolutions += more.convolutions;
   counts.routines += more.routines;
 }
 

@@ -232,6 +232,7 @@ void BoundSegment::run(BoundLaunch& launch, RunCounts& counts) {
     KernelLaunch& kernel = *std::get<std::unique_ptr<KernelLaunch>>(launch.what);
     with_lines(kernel.origins(), [&] { kernel.run(memory_, failure_); });
     ++(kernel.by_reference() ? counts.reference_kernels : counts.kernels);
+    if (kernel.uses_library()) ++counts.convolutions;
     if (failure_[0] != 0) fail(kernel);
   }
 }
