@@ -25,6 +25,7 @@
 #include "runtime/cpu/threads.hpp"
 #include "runtime/cuda/blaslt.hpp"
 #include "runtime/cuda/device.hpp"
+#include "runtime/cuda/dnn.hpp"
 #include "runtime/cuda/driver.hpp"
 #include "runtime/cuda/nvdisasm.hpp"
 #include "runtime/cuda/nvrtc.hpp"
@@ -220,16 +221,21 @@ State check_profiling() {
   return State::ok;
 }
 
-State check_blaslt() {
+/// `Library`: BlasLt or Dnn.
+template <class Library>
+State check_helper(const char* name) {
   std::string why;
-  if (cuda::BlasLt::available(&why)) {
-    print(State::ok, "cuBLASLt", cuda::BlasLt::installed());
+  if (Library::available(&why)) {
+    print(State::ok, name, Library::installed());
     return State::ok;
   }
   if (cuda::toolkit_hidden()) why = "the flag cuda_root is none: CUDA is done without";
-  print(State::missing, "cuBLASLt", why);
+  print(State::missing, name, why);
   return State::missing;
 }
+
+State check_blaslt() { return check_helper<cuda::BlasLt>("cuBLASLt"); }
+State check_dnn() { return check_helper<cuda::Dnn>("cuDNN"); }
 
 State check_cache() {
   if (!base::config().cache) {
@@ -272,6 +278,7 @@ int doctor() {
                          {"NVRTC", check_nvrtc},
                          {"profiling", check_profiling},
                          {"cuBLASLt", check_blaslt},
+                         {"cuDNN", check_dnn},
                          {"CUDA driver", check_driver}};
   bool wrong = false, flags_are_right = true;
   for (const Part& part : parts) {

@@ -21,6 +21,7 @@
 #include "record.hpp"
 #include "runtime/cuda/blaslt.hpp"
 #include "runtime/cuda/device.hpp"
+#include "runtime/cuda/dnn.hpp"
 #include "runtime/cuda/toolkit.hpp"
 #include "sampling.hpp"
 
@@ -83,6 +84,7 @@ void print_versions(const Options& options) {
     record.add("name", facts.name).add("multiprocessors", facts.multiprocessors);
     record.add("l2_bytes", static_cast<double>(facts.l2_bytes));
     if (cuda::BlasLt::available()) record.add("cublaslt", cuda::BlasLt::installed());
+    if (cuda::Dnn::available()) record.add("cudnn", cuda::Dnn::installed());
   }
   print(record);
 }

@@ -106,6 +106,11 @@ void Device::copy_from(Device& other, void* to, const void* from, std::size_t by
 
 std::string Device::architecture() const { return fmt::format("sm_{}{}", facts().major, facts().minor); }
 
+bool Device::prepare(const Convolution&) { return false; }
+void Device::convolve(const Convolution&, const ConvolutionArrays&) {
+  throw InternalError(fmt::format("{} has no convolutions", name()));
+}
+
 int Device::most_cooperative_blocks(const codegen::Text&, int) { return 0; }
 std::unique_ptr<Recording> Device::record(const std::function<void()>&) { return nullptr; }
 

@@ -6,6 +6,7 @@
 #include "base/device_name.hpp"
 #include "codegen/emit.hpp"
 #include "expr/arena.hpp"
+#include "runtime/convolution.hpp"
 #include "runtime/cpu/blas.hpp"
 #include "runtime/memory_account.hpp"
 
@@ -92,6 +93,11 @@ class Device : public base::DeviceMemory {
   virtual bool prepare(const cpu::MatrixProduct& product) = 0;
   /// A product whose operands are here.
   virtual void gemm(const cpu::MatrixProduct& product) = 0;
+  /// Makes a convolution ready in the same way. False where the device has no routine for it: it has to be done by
+  /// kernels and products.
+  virtual bool prepare(const Convolution& convolution);
+  /// One that is ready, of arrays that are here and do not overlap. InternalError where prepare said false.
+  virtual void convolve(const Convolution& convolution, const ConvolutionArrays& arrays);
 
   /// Runs `work`, of which what it asks of this device in this thread is noted and does not run. Everything in it must
   /// be ready, as after a run of the same work: it may not ask for memory, nor copy from or to somewhere else

@@ -1,7 +1,7 @@
-// A CUDA driver, a cuBLASLt and an NVRTC for tests: shared libraries with the real entry points, in which device memory
-// is host memory. They check what a real device would let pass or punish late: every address against a table, the order
-// of streams, what a captured stream cannot hold, pinned memory that changes or goes before its copy has run, objects that are never released. What they
-// find is a *fault*; a test ends with none.
+// A CUDA driver, a cuBLASLt, a cuDNN and an NVRTC for tests: shared libraries with the real entry points, in which
+// device memory is host memory. They check what a real device would let pass or punish late: every address against a
+// table, the order of streams, what a captured stream cannot hold, pinned memory that changes or goes before its copy
+// has run, objects that are never released. What they find is a *fault*; a test ends with none.
 //
 // Work runs when it is put into a stream, or, with `delay` on, only when something waits for it, so that a missing wait
 // is found. Kernels are host functions with fixed names (kernels.cpp), or texts: what the NVRTC makes holds the text,
@@ -46,7 +46,8 @@ void fake_cuda_set_runner(const fake_cuda::Runner& runner);
 void fake_cuda_reset();
 /// devices, version (13000), capability (90), memory (bytes of a device), pools, peers, delay, max_threads (of a block
 /// of any kernel, 1024), multiprocessors (132), resident (blocks of any kernel on one of them, 2), cooperative (whether
-/// there are such launches, 1), split_k_only (cuBLASLt).
+/// there are such launches, 1), split_k_only (cuBLASLt),
+/// random_order_only, no_channels_last (cuDNN).
 void fake_cuda_set(const char* setting, long long value);
 /// The nth call from now of that entry returns `code` and does nothing else; so do the `count - 1` after it. A code
 /// that loses the device does.
@@ -54,15 +55,16 @@ void fake_cuda_fail(const char* entry, long long nth, long long count, int code)
 /// Calls since reset, and failures made so since the process began.
 long long fake_cuda_calls(const char* entry);
 long long fake_cuda_failures(const char* entry);
-/// Objects not released: contexts, streams, events, allocations, pinned, modules, graphs, executable graphs, blaslt.
+/// Objects not released: contexts, streams, events, allocations, pinned, modules, graphs, executable graphs, blaslt,
+/// dnn.
 long long fake_cuda_live(const char* kind);
 /// What was done wrong, a line each.
 const char* fake_cuda_faults();
-/// The entries of both libraries that were loaded, a line each.
+/// The entries of all libraries that were loaded, a line each.
 const char* fake_cuda_entries();
 }
 
-// For the fake cuBLASLt, which runs its products in the fake driver's streams.
+// For the fake cuBLASLt and cuDNN, whose work runs in the fake driver's streams.
 namespace fake_cuda {
 
 /// Counts a call; what it must return, where a failure was asked for.

@@ -139,7 +139,8 @@ State& state() {
 void set_defaults() {
   state().settings = {{"devices", 2}, {"version", 13000},  {"memory", 1LL << 30}, {"pools", 1},         {"peers", 1},
                       {"delay", 0},   {"split_k_only", 0}, {"capability", 90},    {"max_threads", 1024},
-                      {"resident", 2}, {"cooperative", 1}, {"multiprocessors", 132}};
+                      {"resident", 2}, {"cooperative", 1}, {"multiprocessors", 132}, {"random_order_only", 0},
+                      {"no_channels_last", 0}};
   const char* text = std::getenv("FAKE_CUDA");
   std::istringstream list(text == nullptr ? "" : text);
   for (std::string item; std::getline(list, item, ',');) {

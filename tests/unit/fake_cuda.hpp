@@ -66,7 +66,7 @@ class FakeCuda {
   std::string leaks() {
     std::string text;
     for (const char* kind : {"contexts", "streams", "events", "allocations", "pinned", "modules", "graphs",
-                             "executable graphs", "blaslt"}) {
+                             "executable graphs", "blaslt", "dnn"}) {
       if (const long long count = live(kind); count != 0) text += std::to_string(count) + " " + kind + ", ";
     }
     return text;

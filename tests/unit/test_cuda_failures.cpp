@@ -281,7 +281,7 @@ TEST_CASE("the fake driver has the entry points of the table, and each has faile
   for (const auto& [name, symbol] : all_entries()) table.insert(symbol);
   std::istringstream lines(fake.entries());
   for (std::string line; std::getline(lines, line);) {
-    if (!line.starts_with("cublasLt")) exported.insert(line);
+    if (!line.starts_with("cublasLt") && !line.starts_with("cudnn")) exported.insert(line);
   }
   CHECK(exported == table);
   for (const std::string& symbol : table) {

@@ -18,6 +18,7 @@
 #include "base/config.hpp"
 #include "runtime/cuda/blaslt.hpp"
 #include "runtime/cuda/compile.hpp"
+#include "runtime/cuda/dnn.hpp"
 #include "runtime/cuda/graph.hpp"
 #include "runtime/cuda/module.hpp"
 #include "runtime/cuda/nvrtc.hpp"
@@ -39,13 +40,18 @@ std::string short_reason() {
   return why.substr(0, why.find('\n'));
 }
 
-void warn_once(const std::string& why) {
-  static std::atomic<bool> warned{false};
-  if (!base::config().warn || warned.exchange(true)) return;
-  const std::string text = fmt::format(
-      "croton: warning: products on GPUs run in generated kernels, which is slower than cuBLASLt: {}\n", why);
-  std::fputs(text.c_str(), stderr);
-}
+/// A library that may be missing. What it was to do is done without, which is said once.
+struct Helper {
+  const char* without_it;
+  std::atomic<bool> warned{false};
+
+  void warn_once(const std::string& why) {
+    if (!base::config().warn || warned.exchange(true)) return;
+    std::fputs(fmt::format("croton: warning: {}: {}\n", without_it, why).c_str(), stderr);
+  }
+};
+Helper product_library{"products on GPUs run in generated kernels, which is slower than cuBLASLt"};
+Helper convolution_library{"convolutions on GPUs run in generated kernels and products of matrices, without cuDNN"};
 
 struct LoadedKernel {
   Kernel main;
@@ -188,25 +194,33 @@ class Gpu final : public runtime::Device {
   bool prepare(const MatrixProduct& product) override {
     if (product.dtype != DType::float32 && product.dtype != DType::float64) return false;
     if (product.batch > std::numeric_limits<std::int32_t>::max()) return false;
-    const std::lock_guard lock(products_mutex_);
-    try {
+    return prepare_by(product_library, [&] {
       if (!library_) library_ = std::make_unique<BlasLt>(device_);
-      const std::size_t bytes = library_->workspace_bytes(product);
-      if (!workspace_ || bytes > workspace_->size()) workspace_ = std::make_shared<Buffer>(stream_, bytes);
-      return true;
-    } catch (const DeviceError& error) {
-      // There is no library, or it has no way to do this one. OutOfMemory, and a lost device, are the caller's.
-      if (device_->lost()) throw;
-      warn_once(error.what());
-      return false;
-    }
+      return library_->workspace_bytes(product);
+    });
   }
 
   void gemm(const MatrixProduct& product) override {
-    const std::lock_guard lock(products_mutex_);  // the workspace stays until the product stands in the stream
+    const std::lock_guard lock(libraries_mutex_);  // the workspace stays until the product stands in the stream
     library_->gemm(stream(), product, workspace_->data());
-    if (captures() && (capture.used->empty() || capture.used->back() != workspace_))
-      capture.used->push_back(workspace_);
+    keep_workspace();
+  }
+
+  // ---- convolutions ----
+
+  bool prepare(const Convolution& convolution) override {
+    if (!Dnn::describes(convolution)) return false;
+    return prepare_by(convolution_library, [&] {
+      if (!dnn_) dnn_ = std::make_unique<Dnn>(stream_);
+      return dnn_->workspace_bytes(convolution);
+    });
+  }
+
+  void convolve(const Convolution& convolution, const ConvolutionArrays& arrays) override {
+    const std::lock_guard lock(libraries_mutex_);
+    if (!dnn_ || !workspace_) throw InternalError("a convolution that was not prepared");
+    dnn_->convolve(stream(), convolution, arrays, {workspace_->data(), workspace_->size()});
+    keep_workspace();
   }
 
   // ---- recordings ----
@@ -236,6 +250,28 @@ class Gpu final : public runtime::Device {
   const Stream& stream() const { return captures() ? *capture.stream : stream_; }
   void refuse_in_capture(const char* what) const {
     if (captures()) throw InternalError(fmt::format("{} was asked for while work of {} is recorded", what, name()));
+  }
+
+  /// Makes something ready by a library that says how much it works in. False where that is missing, or has no way to
+  /// do this one. OutOfMemory, and a lost device, are the caller's.
+  template <class WorkspaceBytes>
+  bool prepare_by(Helper& helper, const WorkspaceBytes& workspace_bytes) {
+    const std::lock_guard lock(libraries_mutex_);
+    try {
+      const std::size_t bytes = workspace_bytes();
+      if (!workspace_ || bytes > workspace_->size()) workspace_ = std::make_shared<Buffer>(stream_, bytes);
+      return true;
+    } catch (const DeviceError& error) {
+      if (device_->lost()) throw;
+      helper.warn_once(error.what());
+      return false;
+    }
+  }
+
+  /// What is captured works in the workspace that there is now.
+  void keep_workspace() const {
+    if (captures() && (capture.used->empty() || capture.used->back() != workspace_))
+      capture.used->push_back(workspace_);
   }
 
   const LoadedKernel* find(const std::string& name) {
@@ -271,9 +307,10 @@ class Gpu final : public runtime::Device {
   std::mutex kernels_mutex_;
   std::unordered_map<std::string, LoadedKernel> kernels_;  // by name; none is ever taken out
 
-  std::mutex products_mutex_;
+  std::mutex libraries_mutex_;
   std::unique_ptr<BlasLt> library_;
-  std::shared_ptr<Buffer> workspace_;  // of products; what was recorded keeps the one that it was recorded with
+  std::unique_ptr<Dnn> dnn_;
+  std::shared_ptr<Buffer> workspace_;  // of both; what was recorded keeps the one that it was recorded with
 
   std::mutex peers_mutex_;
   std::map<const Driven*, bool> peers_;

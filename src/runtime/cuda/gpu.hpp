@@ -1,11 +1,11 @@
 // A GPU, or a logical part of one, as a device of the runtime: one stream, memory from the device's pool, kernels by
-// NVRTC, products by cuBLASLt.
+// NVRTC, products by cuBLASLt, convolutions by cuDNN.
 //
 // All work of a Gpu goes into its one stream, and the order of that stream is why memory may be used as it is:
 // - a temporary, a result or an argument that ends while kernels still read it: the memory goes back to the pool in the
 //   order of the stream, behind them;
-// - the workspace of a function, which the next call uses again, and that of products, which all products share: the
-//   next use stands behind the last one;
+// - the workspace of a function, which the next call uses again, and that of products and convolutions, which all of
+//   them share: the next use stands behind the last one;
 // - a copy from the host: the data is taken into pinned memory before copy_in returns, and a piece of that is used
 //   again when an event behind the copy out of it has passed (staging.hpp); the host's memory may change at once;
 // - a copy to the host waits for the stream up to itself;
@@ -16,8 +16,8 @@
 //   like a kernel.
 // Two Gpus that are parts of one physical device are two streams like any others.
 //
-// What a launch or a product needs is there when prepare() has returned: code loaded and looked at, an algorithm
-// chosen, workspace taken. What is left to fail is the driver itself.
+// What a launch, a product or a convolution needs is there when prepare() has returned: code loaded and looked at, an
+// algorithm chosen, workspace taken. What is left to fail is the driver itself.
 #pragma once
 
 #include "runtime/device.hpp"
