@@ -31,6 +31,17 @@ constexpr Named<Make> activations[] = {
     {"exponential", [](const Operand& x) { return nnet::exponential(x); }},
     {"hard_sigmoid", [](const Operand& x) { return nnet::hard_sigmoid(x, 1.0 / 6); }},
     {"hard_silu", [](const Operand& x) { return nnet::hard_silu(x); }},
+    {"hard_swish", [](const Operand& x) { return nnet::hard_silu(x); }},
+    {"celu", [](const Operand& x) { return nnet::celu(x); }},
+    {"hard_tanh", [](const Operand& x) { return nnet::hard_tanh(x); }},
+    {"log_sigmoid", [](const Operand& x) { return nnet::log_sigmoid(x); }},
+    {"sparse_plus", [](const Operand& x) { return nnet::sparse_plus(x); }},
+    {"sparse_sigmoid", [](const Operand& x) { return nnet::sparse_sigmoid(x); }},
+    {"sparsemax", [](const Operand& x) { return nnet::sparsemax(x); }},
+    {"squareplus", [](const Operand& x) { return nnet::squareplus(x); }},
+    {"tanh_shrink", [](const Operand& x) { return nnet::tanh_shrink(x); }},
+    {"soft_shrink", [](const Operand& x) { return nnet::soft_shrink(x); }},
+    {"hard_shrink", [](const Operand& x) { return nnet::hard_shrink(x); }},
 };
 
 }  // namespace

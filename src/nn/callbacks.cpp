@@ -11,6 +11,7 @@
 #include <initializer_list>
 #include <iterator>
 #include <limits>
+#include <ostream>
 #include <span>
 #include <system_error>
 
@@ -226,6 +227,14 @@ void CSVLogger::on_epoch_end(Model& model, std::int64_t epoch, Logs& logs) {
   const auto bytes = std::as_bytes(std::span(text));
   std::vector<std::byte> content(bytes.begin(), bytes.end());
   lines_->append(content);
+}
+
+// ---- StreamLogger ----
+
+void StreamLogger::on_epoch_end(Model& model, std::int64_t epoch, Logs& logs) {
+  Logs all = logs;
+  if (!all.find("learning_rate")) all.set("learning_rate", model.optimizer().learning_rate());
+  *out_ << fmt::format("epoch {}: {}\n", epoch + 1, to_string(all));
 }
 
 // ---- TensorBoard ----

@@ -1,9 +1,8 @@
-// Dense, embeddings, dropout, and layers that only move elements.
+// Dense, embeddings, masks, and layers that only move elements.
 #include <croton/indexing.hpp>
 #include <croton/nn/layers.hpp>
 #include <croton/ops.hpp>
 #include <croton/products.hpp>
-#include <croton/random.hpp>
 #include <croton/views.hpp>
 
 #include <fmt/format.h>
@@ -12,8 +11,8 @@
 #include <numeric>
 
 #include "builder/gradient_context.hpp"
-#include "nn/draws.hpp"
 #include "nn/floats.hpp"
+#include "nn/simple.hpp"
 
 namespace croton::nn {
 namespace {
@@ -23,14 +22,6 @@ std::int64_t count_of(const Shape& shape) {
   if (std::ranges::find(shape, any_size) != shape.end()) return any_size;
   return std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>());
 }
-
-/// A layer of one input without weights.
-class Simple : public LayerDefinition {
- public:
-  using LayerDefinition::LayerDefinition;
-  Shape output_shape(const std::vector<Shape>& inputs) const override { return inputs[0]; }
-  DType output_dtype(const std::vector<DType>& inputs) const override { return inputs[0]; }
-};
 
 class DenseDefinition : public LayerDefinition {
  public:
@@ -115,48 +106,6 @@ class MaskingDefinition : public Simple {
 
  private:
   double value_;
-};
-
-/// A layer that draws random numbers in training.
-class Drawing : public Simple {
- public:
-  using Simple::Simple;
-  void make_weights(const std::vector<Shape>&) override {
-    draws_ = Draws(add_weight("state", {2}, Draws::weight_options()));
-  }
-
- protected:
-  Draws draws_;
-};
-
-class DropoutDefinition : public Drawing {
- public:
-  DropoutDefinition(double rate, const std::string& name) : Drawing("Dropout", name), rate_(rate) {
-    if (!(rate >= 0 && rate < 1)) refuse(fmt::format("a rate of {}; it is at least 0 and below 1", rate));
-  }
-  Flow call(const std::vector<Flow>& inputs, CallContext& context) override {
-    if (!context.training || rate_ == 0) return inputs[0];
-    const Variable x = in_floats(inputs[0].value);
-    return {draws_.dropout(x, rate_, x.shape(), context), inputs[0].mask};
-  }
-
- private:
-  double rate_;
-};
-
-class NoiseDefinition : public Drawing {
- public:
-  NoiseDefinition(double deviation, const std::string& name) : Drawing("GaussianNoise", name), deviation_(deviation) {
-    if (!(deviation >= 0)) refuse(fmt::format("a deviation of {}; it is at least 0", deviation));
-  }
-  Flow call(const std::vector<Flow>& inputs, CallContext& context) override {
-    if (!context.training || deviation_ == 0) return inputs[0];
-    const Variable x = in_floats(inputs[0].value);
-    return {x + builder::number(deviation_, x) * draws_.normal(x, context), inputs[0].mask};
-  }
-
- private:
-  double deviation_;
 };
 
 class FlattenDefinition : public Simple {
@@ -247,17 +196,22 @@ class PermuteDefinition : public Simple {
   std::vector<int> order_;
 };
 
-class ActivationDefinition : public LayerDefinition {
+class RepeatDefinition : public Simple {
  public:
-  ActivationDefinition(const Activation& activation, const std::string& name)
-      : LayerDefinition("Activation", name), activation_(activation) {}
-  Shape output_shape(const std::vector<Shape>& inputs) const override { return inputs[0]; }
+  RepeatDefinition(std::int64_t times, const std::string& name) : Simple("RepeatVector", name), times_(times) {
+    if (times < 1) refuse(fmt::format("{} times; it is at least 1", times));
+  }
+  Shape output_shape(const std::vector<Shape>& inputs) const override {
+    if (inputs[0].size() != 1) fail(fmt::format("takes (features), but {}", to_string(inputs[0])));
+    return {times_, inputs[0][0]};
+  }
   Flow call(const std::vector<Flow>& inputs, CallContext&) override {
-    return {activation_(in_floats(inputs[0].value)), inputs[0].mask};
+    const Variable& x = inputs[0].value;
+    return {broadcast_to(expand_dims(x, 1), {x.shape(0), Operand(times_), x.shape(1)})};
   }
 
  private:
-  Activation activation_;
+  std::int64_t times_;
 };
 
 class LambdaDefinition : public Simple {
@@ -293,17 +247,14 @@ Embedding::Embedding(std::int64_t rows, std::int64_t width, const EmbeddingOptio
     : Layer(make_layer<EmbeddingDefinition>(rows, width, options)) {}
 Masking::Masking(double value, OptionalShape input_shape, const std::string& name)
     : Layer(make_layer<MaskingDefinition>(value, input_shape, name)) {}
-Dropout::Dropout(double rate, const std::string& name) : Layer(make_layer<DropoutDefinition>(rate, name)) {}
-GaussianNoise::GaussianNoise(double deviation, const std::string& name)
-    : Layer(make_layer<NoiseDefinition>(deviation, name)) {}
 Flatten::Flatten(OptionalShape input_shape, const std::string& name)
     : Layer(make_layer<FlattenDefinition>(input_shape, name)) {}
 Reshape::Reshape(const Shape& shape, OptionalShape input_shape, const std::string& name)
     : Layer(make_layer<ReshapeDefinition>(shape, input_shape, name)) {}
 Permute::Permute(const std::vector<int>& order, const std::string& name)
     : Layer(make_layer<PermuteDefinition>(order, name)) {}
-ActivationLayer::ActivationLayer(const Activation& activation, const std::string& name)
-    : Layer(make_layer<ActivationDefinition>(activation, name)) {}
+RepeatVector::RepeatVector(std::int64_t times, const std::string& name)
+    : Layer(make_layer<RepeatDefinition>(times, name)) {}
 Lambda::Lambda(std::function<Variable(const Variable&)> function, std::function<Shape(const Shape&)> shape,
                const std::string& name)
     : Layer(make_layer<LambdaDefinition>(std::move(function), std::move(shape), name)) {}

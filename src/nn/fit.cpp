@@ -392,7 +392,11 @@ History Model::fit(const Dataset& dataset, const FitOptions& options) {
 }
 
 Logs Model::evaluate(const Array& x, const Array& y, const EvaluateOptions& options) {
-  return evaluate(batches({x}, {y}, options.sample_weight, {.batch_size = options.batch_size}), options);
+  return evaluate(std::vector<Array>{x}, std::vector<Array>{y}, options);
+}
+
+Logs Model::evaluate(const std::vector<Array>& x, const std::vector<Array>& y, const EvaluateOptions& options) {
+  return evaluate(batches(x, y, options.sample_weight, {.batch_size = options.batch_size}), options);
 }
 
 Logs Model::evaluate(const Dataset& dataset, const EvaluateOptions& options) {

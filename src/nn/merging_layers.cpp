@@ -1,11 +1,15 @@
 // Layers of several inputs.
 #include <croton/nn/layers.hpp>
 #include <croton/ops.hpp>
+#include <croton/products.hpp>
 #include <croton/views.hpp>
 
 #include <fmt/format.h>
 
 #include <limits>
+
+#include "nn/floats.hpp"
+#include "nn/lengths.hpp"
 
 namespace croton::nn {
 namespace {
@@ -119,6 +123,60 @@ class ElementwiseDefinition : public Merging {
   bool exactly_two_;
 };
 
+class DotDefinition : public Merging {
+ public:
+  DotDefinition(const PerAxis& axes, const DotOptions& options)
+      : Merging("Dot", options.name), axes_(axes.numbers()), normalize_(options.normalize) {
+    if (axes_.empty() || axes_.size() > 2)
+      refuse(fmt::format("{} axes; one is for both inputs, or one each", axes_.size()));
+    for (const std::int64_t axis : axes_) {
+      if (axis == 0) refuse("axis 0 is the batch, along which nothing is added up");
+    }
+  }
+  std::pair<std::size_t, std::size_t> arity() const override { return {2, 2}; }
+  Shape output_shape(const std::vector<Shape>& inputs) const override {
+    Shape result;
+    std::vector<std::int64_t> summed;
+    for (std::size_t k = 0; k < 2; ++k) {
+      Shape rest = inputs[k];
+      const auto at = rest.begin() + position(k, rest.size());
+      summed.push_back(*at);
+      rest.erase(at);
+      result.insert(result.end(), rest.begin(), rest.end());
+    }
+    if (summed[0] != summed[1] && summed[0] != any_size && summed[1] != any_size)
+      fail(fmt::format("axes {} of {} and {} of {} have other sizes", axes_.front(), to_string(inputs[0]), axes_.back(),
+                       to_string(inputs[1])));
+    return result.empty() ? Shape{1} : result;
+  }
+  DType output_dtype(const std::vector<DType>& inputs) const override {
+    const auto as_float = [](DType dtype) { return is_float(dtype) ? dtype : float_dtype(); };
+    return promote(as_float(inputs[0]), as_float(inputs[1]));
+  }
+  Flow call(const std::vector<Flow>& inputs, CallContext&) override {
+    std::vector<Variable> x;
+    std::vector<int> axes;
+    for (std::size_t k = 0; k < 2; ++k) {
+      x.push_back(in_floats(inputs[k].value));
+      axes.push_back(position(k, static_cast<std::size_t>(x[k].rank()) - 1) + 1);
+      if (normalize_) x[k] = unit_along(x[k], {axes[k]});
+    }
+    const Variable y = batched_tensordot(x[0], x[1], std::vector<int>{axes[0]}, std::vector<int>{axes[1]});
+    return {y.rank() == 1 ? expand_dims(y, 1) : y};
+  }
+
+ private:
+  /// Of the k-th input, behind the batch.
+  int position(std::size_t k, std::size_t rank) const {
+    const auto axis = static_cast<int>(k == 0 ? axes_.front() : axes_.back());
+    const int at = axis < 0 ? static_cast<int>(rank) + axis : axis - 1;
+    if (at < 0 || at >= static_cast<int>(rank)) fail(fmt::format("no axis {} in {} axes and the batch", axis, rank));
+    return at;
+  }
+  std::vector<std::int64_t> axes_;
+  bool normalize_;
+};
+
 template <class F>
 ElementwiseDefinition::Function folded(F f) {
   return [f](const std::vector<Variable>& x) {
@@ -146,6 +204,10 @@ Average::Average(const std::string& name)
 Maximum::Maximum(const std::string& name)
     : Layer(make_layer<ElementwiseDefinition>(
           "Maximum", folded([](const Variable& a, const Variable& b) { return maximum(a, b); }), name)) {}
+Minimum::Minimum(const std::string& name)
+    : Layer(make_layer<ElementwiseDefinition>(
+          "Minimum", folded([](const Variable& a, const Variable& b) { return minimum(a, b); }), name)) {}
+Dot::Dot(const PerAxis& axes, const DotOptions& options) : Layer(make_layer<DotDefinition>(axes, options)) {}
 
 Tensor concatenate(const std::vector<Tensor>& x, int axis, Where where) { return Concatenate(axis)(x, where); }
 Tensor add(const std::vector<Tensor>& x, Where where) { return Add()(x, where); }

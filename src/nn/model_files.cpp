@@ -51,6 +51,30 @@ io::NamedArrays values(const Named& variables) {
 bool is_npz(const std::filesystem::path& file) { return file.extension() == ".npz"; }
 
 constexpr const char* checkpoint_format = "croton-checkpoint-1";
+/// NPZ files have no text beside the arrays: the number of epochs is one of them.
+constexpr const char* epochs_array = "croton-checkpoint-1/epochs";
+
+io::Archive read_archive(const std::filesystem::path& file) {
+  if (!is_npz(file)) return io::load_safetensors(file);
+  io::Archive archive{io::load_npz(file), {}};
+  const auto epochs = std::ranges::find(archive.arrays, epochs_array, &std::pair<std::string, Array>::first);
+  if (epochs == archive.arrays.end()) return archive;
+  archive.metadata["format"] = checkpoint_format;
+  if (epochs->second.size() == 1 && is_integer(epochs->second.dtype()))
+    archive.metadata["epochs"] = std::to_string(epochs->second.astype(DType::int64).reshape({}).item<std::int64_t>());
+  archive.arrays.erase(epochs);
+  return archive;
+}
+
+void write_archive(const std::filesystem::path& file, io::NamedArrays arrays, std::int64_t epochs) {
+  if (!is_npz(file)) {
+    io::save_safetensors(file, arrays, {{"format", checkpoint_format}, {"epochs", std::to_string(epochs)}});
+    return;
+  }
+  arrays.emplace_back(epochs_array, Array(epochs));
+  io::save_npz(file, arrays);
+}
+
 bool is_checkpoint(const io::Archive& archive) {
   const auto format = archive.metadata.find("format");
   return format != archive.metadata.end() && format->second == checkpoint_format;
@@ -97,7 +121,7 @@ void Model::save_weights(const std::filesystem::path& file) const {
 }
 
 void Model::load_weights(const std::filesystem::path& file) const {
-  const io::Archive archive = is_npz(file) ? io::Archive{io::load_npz(file), {}} : io::load_safetensors(file);
+  const io::Archive archive = read_archive(file);
   if (!is_checkpoint(archive)) return set_from(file, archive.arrays, named_weights(*state_), true);
   // A checkpoint has the weights too, under their names behind "model/".
   io::NamedArrays weights;
@@ -111,12 +135,11 @@ void Model::save_checkpoint(const std::filesystem::path& file) const {
   Named all;
   for (const auto& [name, variable] : named_weights(*state_)) all.emplace_back("model/" + name, variable);
   for (const auto& state : named_state(*state_, optimizer())) all.push_back(state);
-  io::save_safetensors(file, values(all),
-                       {{"format", checkpoint_format}, {"epochs", std::to_string(state_->epochs_done)}});
+  write_archive(file, values(all), state_->epochs_done);
 }
 
 void Model::load_checkpoint(const std::filesystem::path& file) {
-  const io::Archive archive = io::load_safetensors(file);
+  const io::Archive archive = read_archive(file);
   const auto epochs = archive.metadata.find("epochs");
   std::int64_t done = -1;
   if (is_checkpoint(archive) && epochs != archive.metadata.end()) {

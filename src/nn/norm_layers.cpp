@@ -7,9 +7,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "builder/gradient_context.hpp"
 #include "nn/floats.hpp"
+#include "nn/lengths.hpp"
 
 namespace croton::nn {
 namespace {
@@ -139,17 +141,19 @@ class LayerNormDefinition : public Normalization {
   SharedVariable gamma_, beta_;
 };
 
+/// Without groups each channel is one.
 class GroupNormDefinition : public LayerDefinition {
  public:
-  GroupNormDefinition(std::int64_t groups, double epsilon, const std::string& name)
-      : LayerDefinition("GroupNormalization", name), groups_(groups), epsilon_(epsilon) {
-    if (groups < 1) refuse(fmt::format("{} groups; there is at least 1", groups));
+  GroupNormDefinition(const std::string& type, std::optional<std::int64_t> groups, double epsilon,
+                      const std::string& name)
+      : LayerDefinition(type, name), groups_(groups), epsilon_(epsilon) {
+    if (groups && *groups < 1) refuse(fmt::format("{} groups; there is at least 1", *groups));
   }
   Shape output_shape(const std::vector<Shape>& inputs) const override {
     const Shape& shape = inputs[0];
     if (shape.empty()) fail("takes channels");
-    if (shape.back() != any_size && shape.back() % groups_ != 0)
-      fail(fmt::format("{} channels do not divide into {} groups", shape.back(), groups_));
+    if (groups_ && shape.back() != any_size && shape.back() % *groups_ != 0)
+      fail(fmt::format("{} channels do not divide into {} groups", shape.back(), *groups_));
     if (built() && shape.back() != any_size && shape.back() != channels_)
       fail(fmt::format("takes {} channels, but {}", channels_, to_string(shape)));
     return shape;
@@ -160,15 +164,62 @@ class GroupNormDefinition : public LayerDefinition {
     beta_ = add_weight("beta", {channels_}, {.initializer = "zeros"});
   }
   Flow call(const std::vector<Flow>& inputs, CallContext&) override {
-    return {nnet::group_norm(in_floats(inputs[0].value), groups_, Operand(value_of(gamma_)), Operand(value_of(beta_)),
-                             {.epsilon = epsilon_, .layout = Layout::channels_last}),
+    return {nnet::group_norm(in_floats(inputs[0].value), groups_.value_or(channels_), Operand(value_of(gamma_)),
+                             Operand(value_of(beta_)), {.epsilon = epsilon_, .layout = Layout::channels_last}),
             inputs[0].mask};
   }
 
  private:
-  std::int64_t groups_, channels_ = any_size;
+  std::optional<std::int64_t> groups_;
+  std::int64_t channels_ = any_size;
   double epsilon_;
   SharedVariable gamma_, beta_;
+};
+
+class RMSNormDefinition : public LayerDefinition {
+ public:
+  RMSNormDefinition(double epsilon, const std::string& name)
+      : LayerDefinition("RMSNormalization", name), epsilon_(epsilon) {}
+  Shape output_shape(const std::vector<Shape>& inputs) const override {
+    const Shape& shape = inputs[0];
+    if (shape.empty()) fail("takes features");
+    if (built() && shape.back() != any_size && shape.back() != features_)
+      fail(fmt::format("takes {} features, but {}", features_, to_string(shape)));
+    return shape;
+  }
+  void make_weights(const std::vector<Shape>& inputs) override {
+    features_ = inputs[0].back();
+    scale_ = add_weight("scale", {features_}, {.initializer = "ones"});
+  }
+  Flow call(const std::vector<Flow>& inputs, CallContext&) override {
+    const Variable x = in_floats(inputs[0].value);
+    const Variable square = mean(sqr(x), ReduceOptions(std::vector<int>{-1}, true));
+    return {x * rsqrt(square + builder::number(epsilon_, x)) * value_of(scale_), inputs[0].mask};
+  }
+
+ private:
+  double epsilon_;
+  std::int64_t features_ = any_size;
+  SharedVariable scale_;
+};
+
+class UnitNormDefinition : public Normalization {
+ public:
+  UnitNormDefinition(const std::vector<int>& axes, const std::string& name)
+      : Normalization("UnitNormalization", name), axes_(axes) {
+    if (axes.empty()) refuse("no axes");
+  }
+  Shape output_shape(const std::vector<Shape>& inputs) const override {
+    for (const int axis : axes_) position(axis, inputs[0].size());
+    return inputs[0];
+  }
+  Flow call(const std::vector<Flow>& inputs, CallContext&) override {
+    const Variable x = in_floats(inputs[0].value);
+    return {unit_along(x, axes_), inputs[0].mask};
+  }
+
+ private:
+  std::vector<int> axes_;
 };
 
 }  // namespace
@@ -178,6 +229,12 @@ BatchNormalization::BatchNormalization(const BatchNormalizationOptions& options)
 LayerNormalization::LayerNormalization(const LayerNormalizationOptions& options)
     : Layer(make_layer<LayerNormDefinition>(options)) {}
 GroupNormalization::GroupNormalization(std::int64_t groups, double epsilon, const std::string& name)
-    : Layer(make_layer<GroupNormDefinition>(groups, epsilon, name)) {}
+    : Layer(make_layer<GroupNormDefinition>("GroupNormalization", groups, epsilon, name)) {}
+InstanceNormalization::InstanceNormalization(double epsilon, const std::string& name)
+    : Layer(make_layer<GroupNormDefinition>("InstanceNormalization", std::nullopt, epsilon, name)) {}
+RMSNormalization::RMSNormalization(double epsilon, const std::string& name)
+    : Layer(make_layer<RMSNormDefinition>(epsilon, name)) {}
+UnitNormalization::UnitNormalization(const std::vector<int>& axes, const std::string& name)
+    : Layer(make_layer<UnitNormDefinition>(axes, name)) {}
 
 }  // namespace croton::nn

@@ -187,11 +187,12 @@ class BidirectionalDefinition : public LayerDefinition {
   BidirectionalDefinition(const Bidirectional::Make& make, const RecurrentOptions& options, const std::string& merge,
                           const std::string& name)
       : LayerDefinition("Bidirectional", name),
-        sum_(merge == "sum"),
+        merge_(merge),
         sequences_(options.return_sequences),
         forward_(make(named(options, "forward"))),
         backward_(make(backwards(options))) {
-    if (merge != "sum" && merge != "concat") refuse(fmt::format("a merge \"{}\"; concat and sum are known", merge));
+    if (merge != "concat" && merge != "sum" && merge != "mul" && merge != "ave")
+      refuse(fmt::format("a merge \"{}\"; concat, sum, mul and ave are known", merge));
     input_shape_ = options.input_shape.shape();
   }
   DType output_dtype(const std::vector<DType>& inputs) const override {
@@ -199,7 +200,7 @@ class BidirectionalDefinition : public LayerDefinition {
   }
   Shape output_shape(const std::vector<Shape>& inputs) const override {
     Shape shape = forward_.definition().output_shape(inputs);
-    if (!sum_) shape.back() *= 2;
+    if (merge_ == "concat") shape.back() *= 2;
     return shape;
   }
   void make_weights(const std::vector<Shape>& inputs) override {
@@ -211,8 +212,7 @@ class BidirectionalDefinition : public LayerDefinition {
     const Flow forward = forward_.definition().call(inputs, context),
                back = backward_.definition().call(inputs, context);
     const Variable other = sequences_ ? reversed(back.value) : back.value;
-    return {sum_ ? forward.value + other : croton::concatenate(std::vector<Variable>{forward.value, other}, -1),
-            forward.mask};
+    return {merged(forward.value, other), forward.mask};
   }
 
  private:
@@ -226,7 +226,15 @@ class BidirectionalDefinition : public LayerDefinition {
     result.go_backwards = !options.go_backwards;
     return result;
   }
-  bool sum_, sequences_;
+  Variable merged(const Variable& a, const Variable& b) const {
+    if (merge_ == "sum") return a + b;
+    if (merge_ == "mul") return a * b;
+    if (merge_ == "ave") return (a + b) * builder::number(0.5, a);
+    return croton::concatenate(std::vector<Variable>{a, b}, -1);
+  }
+
+  std::string merge_;
+  bool sequences_;
   Layer forward_, backward_;
 };
 

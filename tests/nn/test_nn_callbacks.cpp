@@ -437,6 +437,22 @@ TEST_CASE("C5.8: CSVLogger writes a line for each epoch") {
   CHECK_THAT(get_file(folder / "fresh.csv"), contains("epoch,loss,val_loss\n0,"));
 }
 
+TEST_CASE("C5.8: StreamLogger writes a line for each epoch") {
+  Sequential model = small_model();
+  std::ostringstream out;
+  const History history = scripted(model, "val_loss", {0.5, 2e-5}, {StreamLogger(out)});
+  const std::string first = croton::nn::to_string(history.logs[0]), second = croton::nn::to_string(history.logs[1]);
+  CHECK(out.str() ==
+        "epoch 1: " + first + " - learning_rate: 0.1250\nepoch 2: " + second + " - learning_rate: 0.1250\n");
+  CHECK_THAT(second, contains("val_loss: 2.0000e-05"));
+  CHECK(!history.logs[0].find("learning_rate"));  // it only writes
+  out.str("");
+  StreamLogger logger(out);
+  Logs logs = logs_of({{"learning_rate", 0.5}});
+  logger.on_epoch_end(model, 6, logs);
+  CHECK(out.str() == "epoch 7: learning_rate: 0.5000\n");
+}
+
 TEST_CASE("C5.8: TensorBoard writes curves of training and validation") {
   const TemporaryFolder folder;
   const auto text_of = [&](const std::string& part) {

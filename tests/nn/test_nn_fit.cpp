@@ -100,6 +100,16 @@ TEST_CASE("C5.3: losses and optimizers by name", "[nn]") {
   CHECK(rmsprop.learning_rate() == Approx(1e-3));
   CHECK(contains(message_of([] { nn::Optimizer("rmsprob"); }), "rmsprop"));
   CHECK(contains(message_of([] { nn::Loss("mean_cubed_error"); }), "mean_squared_error"));
+  CHECK(contains(message_of([] { nn::Metric("acuracy"); }), "sparse_categorical_accuracy"));
+  // The first step: s = 0.1 g^2, w -= 1e-3 g / sqrt(s + 1e-7).
+  const ct::SharedVariable w = ct::shared(Array{1.f, 1.f}, {.name = "w"});
+  const Array g{2.f, 1e-4f};
+  ct::function({}, ct::OutputList(std::vector<ct::Variable>{}),
+               {.updates = rmsprop.apply_gradients({{ct::constant(g), w}})})();
+  for (std::int64_t i = 0; i < 2; ++i) {
+    const double slope = g.as_double(i);
+    CHECK(1 - w.get_value().as_double(i) == Approx(1e-3 * slope / std::sqrt(0.1 * slope * slope + 1e-7)).epsilon(1e-3));
+  }
 }
 
 TEST_CASE("C5.4: the last batch is smaller, and counts as much as it has", "[nn]") {
@@ -168,6 +178,67 @@ TEST_CASE("C5.6: the activation of a convolution under a global maximum is not s
   CHECK(!contains(model.train_function().plan(), "26, 26, 32"));
 }
 
+TEST_CASE("C5.7: logits, SparseCategoricalAccuracy and Adam", "[nn]") {
+  const Array x = numbers({96, 5}, 4), y = classes_of(x);
+  for (const std::string& backend : croton_test::compiled_backends()) {
+    INFO(backend);
+    const ct::change_flags flags(backend);
+    nn::set_seed(2);
+    nn::Sequential model{nn::Dense(3, {.kernel_initializer = "zeros", .input_shape = {5}})};
+    model.compile({.loss = nn::SparseCategoricalCrossentropy({.from_logits = true}),
+                   .optimizer = nn::Adam({.learning_rate = 0.5}),
+                   .metrics = {nn::SparseCategoricalAccuracy()}});
+    const nn::History history = model.fit(x, y, epochs(4));
+    CHECK(history["sparse_categorical_accuracy"][3] > 0.9);
+    CHECK(history["loss"][3] < history["loss"][0]);
+    // Logits of which no softmax is finite in float32: 1e4 times the columns.
+    Array kernel = Array::zeros(DType::float32, {5, 3});
+    for (std::int64_t i = 0; i < 3; ++i) kernel.at<float>(i, i) = -1e4f;
+    model.set_weights({kernel, Array::zeros(DType::float32, {3})});
+    double loss = 0;
+    for (std::int64_t i = 0; i < 96; ++i) {
+      const std::int32_t target = y.at<std::int32_t>(i);
+      const float least = std::min({x.at<float>(i, 0), x.at<float>(i, 1), x.at<float>(i, 2)});
+      loss += 1e4 * (double{x.at<float>(i, target)} - least) / 96;
+    }
+    const nn::Logs logs = model.evaluate(x, y);
+    CHECK(logs["loss"] == Approx(loss).epsilon(1e-3));
+    CHECK(logs["sparse_categorical_accuracy"] == 0);
+    CHECK(std::isfinite(model.fit(x, y, epochs(1))["loss"][0]));
+  }
+}
+
+TEST_CASE("C2.1, C2.3, C2.4, C2.5, C2.6: a step of training written out", "[nn]") {
+  // As the programs have it, on one device.
+  const Array images = numbers({16, 5}, 6), labels = classes_of(images);
+  for (const std::string& backend : croton_test::compiled_backends()) {
+    INFO(backend);
+    const ct::change_flags flags(backend);
+    const auto make = [] {
+      nn::set_seed(8);
+      return nn::Sequential{nn::Dense(12, {.activation = "relu", .input_shape = {5}}),
+                            nn::Dense(3, {.activation = "softmax"})};
+    };
+    nn::Sequential model = make(), fitted = make();
+    nn::Adam adam;
+    nn::SparseCategoricalCrossentropy loss_of({.reduction = "none"});
+    const ct::Variable x = ct::matrix("x"), y = ct::ivector("y");
+    const ct::Variable loss = nn::compute_average_loss(loss_of(y, model(x)), {.global_batch_size = 16});
+    const ct::Function train = ct::function(
+        {x, y}, loss,
+        {.updates =
+             adam.apply_gradients(nn::zip(ct::grad(loss, model.trainable_variables()), model.trainable_variables()))});
+    fitted.compile({.loss = "sparse_categorical_crossentropy", .optimizer = "adam"});
+    for (int step = 0; step < 5; ++step) {
+      const double written = train(images, labels).item<float>();
+      CHECK(written == Approx(fitted.train_on_batch({{images}, {labels}})["loss"]).epsilon(1e-5));
+    }
+    CHECK(adam.iterations() == 5);
+    const std::vector<Array> a = model.get_weights(), b = fitted.get_weights();
+    for (std::size_t i = 0; i < a.size(); ++i) CHECK(a[i].all_close(b[i], 1e-4, 1e-6));
+  }
+}
+
 TEST_CASE("C5.7: metrics begin anew in each epoch", "[nn]") {
   const Array x = numbers({96, 5}, 4), y = classes_of(x);
   nn::Sequential model = small_model();
@@ -213,6 +284,9 @@ TEST_CASE("a training goes on from a checkpoint with the same bits", "[nn]") {
   const Array x = numbers({50, 8, 2}, 6);
   const Array y = classes_of(numbers({50, 5}, 7));
   const Folder folder;
+  const std::string kind = GENERATE(std::string("state.safetensors"), "state.npz");
+  CAPTURE(kind);
+  const std::filesystem::path file = folder / kind.c_str();
   for (const std::string& backend : croton_test::compiled_backends()) {
     const ct::change_flags flags(backend);
     INFO(backend);
@@ -226,11 +300,11 @@ TEST_CASE("a training goes on from a checkpoint with the same bits", "[nn]") {
     nn::Sequential whole = compiled(), first = compiled(), second = compiled();
     const nn::History all = whole.fit(x, y, epochs(4, 16));
     first.fit(x, y, epochs(2, 16));
-    first.save_checkpoint(folder / "state.safetensors");
+    first.save_checkpoint(file);
     // Other weights, which the file replaces.
     for (const ct::SharedVariable& weight : second.trainable_variables())
       ct::SharedVariable(weight).set_value(Array::zeros(DType::float32, weight.get_value().shape()));
-    second.load_checkpoint(folder / "state.safetensors");
+    second.load_checkpoint(file);
     const nn::History rest = second.fit(x, y, epochs(4, 16));
     CHECK(rest.epochs == std::vector<std::int64_t>{2, 3});
     CHECK(rest["loss"][1] == all["loss"][3]);
@@ -239,12 +313,16 @@ TEST_CASE("a training goes on from a checkpoint with the same bits", "[nn]") {
     for (std::size_t i = 0; i < a.size(); ++i) CHECK(a[i].same_bits(b[i]));
     // Weights alone come from it too.
     nn::Sequential third = compiled();
-    third.load_weights(folder / "state.safetensors");
+    third.load_weights(file);
     CHECK(third.get_weights()[0].same_bits(first.get_weights()[0]));
   }
   nn::Sequential other = small_model();
   other.compile({.loss = "mse"});
-  CHECK(contains(message_of([&] { other.load_checkpoint(folder / "state.safetensors"); }), "does not fit the model"));
+  CHECK(contains(message_of([&] { other.load_checkpoint(file); }), "does not fit the model"));
+  other.fit(numbers({4, 5}, 1), numbers({4, 3}, 2), epochs(1));
+  const std::filesystem::path weights = folder / "weights.npz";
+  other.save_weights(weights);
+  CHECK(contains(message_of([&] { other.load_checkpoint(weights); }), "is no checkpoint of a training"));
 }
 
 TEST_CASE("weights of samples and classes, and what is kept for validation", "[nn]") {
@@ -298,6 +376,8 @@ TEST_CASE("several inputs and outputs, a loss for each", "[nn]") {
   const nn::Logs& last = history.logs.back();
   CHECK(last["loss"] == Approx(last["loss_0"] + 0.5 * last["loss_1"]).epsilon(1e-5));
   CHECK(history["loss"][4] < history["loss"][0]);
+  const nn::Logs evaluated = model.evaluate({x, z}, {t, k}, {.batch_size = 7});
+  CHECK(evaluated["loss"] == Approx(model.test_on_batch({{x, z}, {t, k}})["loss"]).epsilon(1e-5));
   const std::vector<Array> outputs = model.predict({x, z});
   REQUIRE(outputs.size() == 2);
   CHECK(outputs[1].shape() == ct::Sizes{32, 2});

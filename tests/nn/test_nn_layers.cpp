@@ -178,6 +178,10 @@ TEST_CASE("of equal elements in a window the first has the gradient", "[nn]") {
       {nn::GlobalMaxPooling2D(), {2, 2, 2, 2}, {1, 2, 0, 0, 0, 0, 0, 0}},
       {nn::GlobalMaxPooling2D(first), {2, 2, 2, 2}, {1, 0, 0, 0, 2, 0, 0, 0}},
       {nn::GlobalMaxPooling(), {1, 1, 2, 2, 1}, {1, 0, 0, 0}},
+      {nn::MaxPooling3D(), {1, 2, 2, 2, 1}, {1, 0, 0, 0, 0, 0, 0, 0}},
+      {nn::PReLU(), {1, 3}, {0, 0, 0}},
+      {nn::LeakyReLU(0.5), {1, 3}, {0.5, 1, 1.5}},
+      {nn::ReLU({.negative_slope = 0.5}), {1, 3}, {0.5, 1, 1.5}},
       {nn::ReLU(), {1, 3}, {0, 0, 0}},
   };
   std::vector<ct::Binding> bindings;
@@ -231,13 +235,24 @@ std::vector<std::pair<nn::Layer, nn::Shape>> all_kinds() {
       {nn::Conv2D(2, 3, {.strides = {2}, .padding = "same", .activation = "relu"}), {5, 3, 2}},
       {nn::Conv3D(2, 2), {2, 3, 3, 1}},
       {nn::Conv2DTranspose(2, {3}, {.strides = {2}, .padding = "same"}), {2, 3, 2}},
+      {nn::Conv1DTranspose(2, 3, {.strides = 2}), {4, 2}},
+      {nn::Conv3DTranspose(2, 2), {2, 1, 2, 1}},
+      {nn::DepthwiseConv1D(3), {5, 2}},
       {nn::DepthwiseConv2D({3}, 2), {3, 5, 2}},
+      {nn::SeparableConv1D(3, 2, 2), {5, 2}},
+      {nn::SeparableConv2D(3, 2, 1, {.padding = "same"}), {3, 4, 2}},
       {nn::MaxPooling2D({3}, {.padding = "same"}), {5, 4, 2}},
+      {nn::AveragePooling3D(), {2, 3, 2, 1}},
       {nn::GlobalMaxPooling2D(), {3, 3, 2}},
       {nn::GlobalAveragePooling1D(), {3, 2}},
       {nn::BatchNormalization(), {3, 2}},
       {nn::LayerNormalization({.axes = {1, 2}}), {3, 2}},
       {nn::GroupNormalization(2), {3, 4}},
+      {nn::InstanceNormalization(), {3, 2}},
+      {nn::RMSNormalization(), {3, 2}},
+      {nn::UnitNormalization(), {3, 2}},
+      {nn::PReLU(), {3, 2}},
+      {nn::ReLU({.max_value = 0.5, .negative_slope = 0.5}), {3}},
       {nn::Embedding(7, 2), {3}},
       {nn::Masking(), {3, 2}},
       {nn::Flatten(), {3, 2}},
@@ -249,6 +264,12 @@ std::vector<std::pair<nn::Layer, nn::Shape>> all_kinds() {
                   [](const nn::Shape& shape) { return nn::Shape{shape[0]}; }),
        {3, 2}},
       {nn::ZeroPadding2D(), {2, 3, 1}},
+      {nn::Cropping1D({1, 0}), {3, 2}},
+      {nn::UpSampling1D(), {3, 2}},
+      {nn::RepeatVector(2), {3}},
+      {nn::TimeDistributed(nn::Dense(2)), {3, 2}},
+      {nn::TimeDistributed(nn::Conv1D(2, 2, {.activation = "relu"})), {2, 3, 2}},
+      {nn::TimeDistributed(nn::Embedding(7, 2)), {2, 3}},
       {nn::GRU(3, {.use_bias = false}), {4, 2}},
       {nn::Bidirectional(lstm(2), {.return_sequences = true}), {4, 2}},
   };
@@ -304,7 +325,7 @@ TEST_CASE("a batch of one sample, and one of none", "[nn]") {
     CHECK(none[begins[i]].shape() == shape);
     for (std::size_t at = begins[i] + 1; at < begins[i + 1]; ++at) {
       CHECK(std::ranges::equal(none[at].shape(), three[at].shape()) ==
-            (at > begins[i] + 1 || kinds[i].first.type() == "Embedding"));
+            (at > begins[i] + 1 || !ct::is_float(inputs[i].variable.dtype())));
       for (std::int64_t k = 0; k < none[at].size(); ++k) CHECK(none[at].as_double(k) == 0);
     }
   }
@@ -588,6 +609,125 @@ TEST_CASE("noise is normal, of the stated deviation, and in training alone", "[n
   CHECK(results[2].equals(twos));
 }
 
+TEST_CASE("dropout of whole channels", "[nn]") {
+  const std::string flags = GENERATE(from_range(backends()));
+  CAPTURE(flags);
+  const ct::change_flags scope(flags);
+  nn::set_seed(14);
+  struct Kind {
+    nn::Layer layer;
+    Sizes shape;
+    std::int64_t places, apart;  // of a channel: how many elements, and how far from one to the next
+  };
+  const std::int64_t images = 100;
+  const std::vector<Kind> kinds = {{nn::SpatialDropout1D(0.25), {images, 3, 2}, 3, 2},
+                                   {nn::SpatialDropout2D(0.25), {images, 2, 2, 2}, 4, 2},
+                                   {nn::SpatialDropout2D(0.25, first), {images, 2, 2, 2}, 4, 1},
+                                   {nn::SpatialDropout3D(0.25, first), {images, 2, 1, 3, 2}, 6, 1}};
+  std::vector<ct::Binding> bindings;
+  std::vector<Variable> outputs;
+  nn::CallContext training{.training = true};
+  for (const Kind& kind : kinds) {
+    bindings.emplace_back(input(kind.shape), Array::full(DType::float32, kind.shape, 3));
+    outputs.push_back(kind.layer(bindings.back().first, training));
+  }
+  const std::vector<Array> results = run(flags, bindings, outputs);
+  for (std::size_t k = 0; k < kinds.size(); ++k) {
+    const Kind& kind = kinds[k];
+    INFO(kind.layer.type());
+    std::int64_t kept = 0;
+    for (std::int64_t channel = 0; channel < 2 * images; ++channel) {
+      const std::int64_t begin = kind.apart == 1 ? channel * kind.places : channel / 2 * 2 * kind.places + channel % 2;
+      const double one = results[k].as_double(begin);
+      if (one != 0 && one != 4) FAIL_CHECK("channel " << channel << " has " << one);
+      for (std::int64_t place = 1; place < kind.places; ++place) {
+        if (results[k].as_double(begin + place * kind.apart) != one)
+          FAIL_CHECK("channel " << channel << ", place " << place);
+      }
+      kept += one != 0 ? 1 : 0;
+    }
+    CHECK(std::abs(static_cast<double>(kept) - 150) < 5 * std::sqrt(0.25 * 0.75 * 200));
+  }
+}
+
+TEST_CASE("Gaussian dropout multiplies by normal numbers around 1", "[nn]") {
+  const std::string flags = GENERATE(from_range(backends()));
+  CAPTURE(flags);
+  const ct::change_flags scope(flags);
+  nn::set_seed(15);
+  const nn::GaussianDropout layer(0.2), none(0);
+  const Variable x = input({1, 2});
+  nn::CallContext training{.training = true};
+  const std::int64_t rows = flags.find("reference") != std::string::npos ? 500 : 4000;
+  const Array threes = Array::full(DType::float32, {rows, 2}, 3);
+  const Variable y = layer(x, training);
+  const std::vector<Array> results = run(flags, {{x, threes}}, {y, none(x, training), ct::grad(ct::sum(y), x)});
+  const double n = static_cast<double>(2 * rows);
+  double mean = 0, square = 0;
+  for (std::int64_t i = 0; i < 2 * rows; ++i) mean += results[0].as_double(i) / n;
+  for (std::int64_t i = 0; i < 2 * rows; ++i) square += std::pow(results[0].as_double(i) - mean, 2) / n;
+  CHECK(std::abs(mean - 3) < 5 * 1.5 / std::sqrt(n));  // sqrt(0.2 / 0.8) of 3
+  CHECK(std::abs(std::sqrt(square) - 1.5) < 5 * 1.5 / std::sqrt(2 * n));
+  CHECK(results[1].equals(threes));
+  for (std::int64_t i = 0; i < 10; ++i) CHECK(results[2].as_double(i) * 3 == Approx(results[0].as_double(i)));
+}
+
+TEST_CASE("a layer on each step: any number of steps, masks, and layers that draw", "[nn]") {
+  const std::string flags = GENERATE(from_range(backends()));
+  CAPTURE(flags);
+  const ct::change_flags scope(flags);
+  nn::set_seed(16);
+  const nn::Dense dense(2);
+  const nn::TimeDistributed each(dense), drops(nn::Dropout(0.5)), norm(nn::BatchNormalization({.momentum = 0.5}));
+  const nn::Tensor steps = nn::Input({nn::any_size, 3});
+  const nn::Model model(steps, each(steps));
+  CHECK(model.output_shapes() == std::vector<nn::Shape>{{nn::any_size, 2}});
+  CHECK(each.trainable_weights() == dense.trainable_weights());
+  const Variable x = ct::variable({DType::float32, {ct::unknown_size, ct::unknown_size, 3}}, "x");
+  nn::CallContext testing, training{.training = true};
+  const Variable ones = ct::ones_like(x);
+  const std::vector<Variable> outputs{model.call({x}, testing).at(0), dense(ct::reshape(x, {-1, 3})),
+                                      drops(ones, training), norm(x, training)};
+  const ct::Function f = ct::function({x}, outputs, {.updates = training.updates});
+  for (const Sizes& shape : {Sizes{2, 5, 3}, Sizes{3, 1, 3}, Sizes{40, 5, 3}}) {
+    const Array values = Array::uniform(DType::float32, shape, 3, -1, 1);
+    const ct::Outputs results = f(values);
+    CHECK(results[0].shape() == Sizes{shape[0], shape[1], 2});
+    CHECK(results[0].to_host().reshape({-1, 2}).all_close(results[1].to_host(), 1e-6, 1e-6));
+    // The batch of the layer inside is all steps of all samples.
+    const Array normed = results[3].to_host();
+    for (std::int64_t feature = 0; feature < 3; ++feature) {
+      double sum = 0;
+      for (std::int64_t i = feature; i < normed.size(); i += 3) sum += normed.as_double(i);
+      CHECK(std::abs(sum / static_cast<double>(normed.size())) < 1e-5);
+    }
+    if (shape[0] < 40) continue;
+    // Steps are dropped one by one.
+    std::int64_t kept = 0;
+    for (std::int64_t i = 0; i < 600; ++i) kept += results[2].to_host().as_double(i) != 0 ? 1 : 0;
+    CHECK(std::abs(static_cast<double>(kept) - 300) < 5 * std::sqrt(150));
+    const Array drawn = results[2].to_host();
+    CHECK_FALSE(drawn.slice(1, 0, 1).copy().equals(drawn.slice(1, 1, 2).copy()));
+  }
+  // A step that does not count stays out of a mean behind it.
+  const nn::Sequential masked{nn::Masking(0, {3, 1}), nn::TimeDistributed(nn::Dense(1, {.kernel_initializer = "ones"})),
+                              nn::GlobalAveragePooling1D()};
+  const Variable m = input({1, 3, 1});
+  check_close(run(flags, {{m, Array{2.f, 0.f, 4.f}.reshape({1, 3, 1})}}, {masked(m)})[0], {3});
+}
+
+TEST_CASE("vectors of length 1, and of none", "[nn]") {
+  const std::string flags = GENERATE(from_range(backends()));
+  CAPTURE(flags);
+  const ct::change_flags scope(flags);
+  const Variable x = input({3, 2});
+  const Variable y = nn::UnitNormalization()(x);
+  const std::vector<Array> results =
+      run(flags, {{x, Array{{3.f, 4.f}, {0.f, 0.f}, {1e-12f, 0.f}}}}, {y, ct::grad(ct::sum(y), x)});
+  check_close(results[0], {0.6, 0.8, 0, 0, 1, 0}, 1e-5);
+  for (std::int64_t i = 0; i < 4; ++i) CHECK(std::isfinite(results[1].as_double(i)));
+}
+
 TEST_CASE("dropout in recurrent layers has one mask for all steps", "[nn]") {
   const std::string flags = GENERATE(from_range(backends()));
   CAPTURE(flags);
@@ -856,8 +996,8 @@ TEST_CASE("what layers are told wrongly is named, with what they take", "[nn]") 
       {[] { nn::Dropout(1, "a"); }, "a (Dropout): a rate of 1; it is at least 0 and below 1"},
       {[] { nn::Dropout(std::nan(""), "a"); }, "a (Dropout): a rate of nan; it is at least 0 and below 1"},
       {[] { nn::GaussianNoise(-1, "a"); }, "a (GaussianNoise): a deviation of -1; it is at least 0"},
-      {[] { nn::Bidirectional(gru(2), {}, "mul", "a"); },
-       "a (Bidirectional): a merge \"mul\"; concat and sum are known"},
+      {[] { nn::Bidirectional(gru(2), {}, "max", "a"); },
+       "a (Bidirectional): a merge \"max\"; concat, sum, mul and ave are known"},
       {[] { nn::Conv2D(0, 3, {.name = "a"}); }, "a (Conv2D): 0 filters; there is at least 1"},
       {[] { nn::Conv2D(2, {3, 3, 3}, {.name = "a"}); }, "a (Conv2D): 3 window sizes for 2 axes; one is for all"},
       {[] { nn::Conv1D(2, 0, {.name = "a"}); }, "a (Conv1D): window sizes of 0; they are at least 1"},
@@ -878,7 +1018,39 @@ TEST_CASE("what layers are told wrongly is named, with what they take", "[nn]") 
        "a (MaxPooling2D): 3 window sizes for 2 axes; one is for all"},
       {[] { nn::AveragePooling1D(2, {.padding = "causal", .name = "a"}); },
        "a (AveragePooling1D): a padding \"causal\"; valid and same are known"},
-      {[] { nn::ZeroPadding2D({-1}, "a"); }, "a (ZeroPadding2D): widths of -1; they are at least 0"},
+      {[] { nn::ZeroPadding2D({-1}, nn::Layout::channels_last, "a"); },
+       "a (ZeroPadding2D): widths of -1; they are at least 0"},
+      {[] {
+         nn::ZeroPadding3D({1, 2}, first, "a");
+       },
+       "a (ZeroPadding3D): 2 widths for 3 axes; one is for all"},
+      {[] {
+         nn::Cropping1D({0, -2}, first, "a");
+       },
+       "a (Cropping1D): widths of -2; they are at least 0"},
+      {[] { nn::Conv1DTranspose(2, 3, {.padding = "causal", .name = "a"}); },
+       "a (Conv1DTranspose): a padding \"causal\"; valid and same are known"},
+      {[] { nn::SeparableConv2D(2, 3, 0, {.name = "a"}); }, "a (SeparableConv2D): a multiplier of 0; it is at least 1"},
+      {[] { nn::SeparableConv1D(2, 3, 1, {.groups = 2, .name = "a"}); },
+       "a (SeparableConv1D): has no groups: each channel is one"},
+      {[] { nn::SpatialDropout2D(1, first, "a"); }, "a (SpatialDropout2D): a rate of 1; it is at least 0 and below 1"},
+      {[] { nn::GaussianDropout(-0.5, "a"); }, "a (GaussianDropout): a rate of -0.5; it is at least 0 and below 1"},
+      {[] { nn::RepeatVector(0, "a"); }, "a (RepeatVector): 0 times; it is at least 1"},
+      {[] { nn::ReLU({.threshold = -1, .name = "a"}); },
+       "a (ReLU): threshold is -1, where at least 0 is taken, and finite"},
+      {[] { nn::ReLU({.max_value = -1, .name = "a"}); },
+       "a (ReLU): max_value is -1, where at least 0 is taken, and finite"},
+      {[] { nn::LeakyReLU(-0.5, "a"); },
+       "a (LeakyReLU): negative_slope is -0.5, where at least 0 is taken, and finite"},
+      {[] { nn::ELU(std::nan(""), "a"); }, "a (ELU): alpha is nan, where at least 0 is taken, and finite"},
+      {[] { nn::UnitNormalization({}, "a"); }, "a (UnitNormalization): no axes"},
+      {[] {
+         nn::Dot({1, 1, 1}, {.name = "a"});
+       },
+       "a (Dot): 3 axes; one is for both inputs, or one each"},
+      {[] { nn::Dot({0}, {.name = "a"}); }, "a (Dot): axis 0 is the batch, along which nothing is added up"},
+      {[] { nn::TimeDistributed(nn::Add("b"), {}, "a"); },
+       "a (TimeDistributed): a layer of one input is taken, and b (Add) has more"},
       {[] { nn::UpSampling2D({0}, nn::Interpolation::nearest, first, "a"); },
        "a (UpSampling2D): factors of 0; they are at least 1"},
       {[] { nn::GroupNormalization(0, 1e-3, "a"); }, "a (GroupNormalization): 0 groups; there is at least 1"},
@@ -966,7 +1138,35 @@ TEST_CASE("sizes that layers do not take are named, with what they do", "[nn]") 
       {nn::Reshape({4, 2}, {}, "a"), {{9}}, "a (Reshape): (9,) cannot become (4, 2)"},
       {nn::Reshape({any, 2}, {}, "a"), {{9}}, "a (Reshape): (9,) cannot become (?, 2)"},
       {nn::Permute({2, 1}, "a"), {{9}}, "a (Permute): an order of 2 axes for (9,)"},
-      {nn::ZeroPadding2D({1}, "a"), {{9, 9}}, "a (ZeroPadding2D): takes images of 2 axes and channels, but (9, 9)"},
+      {nn::ZeroPadding2D(1, nn::Layout::channels_last, "a"),
+       {{9, 9}},
+       "a (ZeroPadding2D): takes images of 2 axes and channels, but (9, 9)"},
+      {nn::Cropping1D({2, 1}, nn::Layout::channels_last, "a"),
+       {{3, 9}},
+       "a (Cropping1D): 2 and 1 elements off (3, 9): nothing is left"},
+      {nn::SpatialDropout1D(0.5, "a"), {{9}}, "a (SpatialDropout1D): takes images of 1 axes and channels, but (9,)"},
+      {nn::RepeatVector(2, "a"), {{3, 2}}, "a (RepeatVector): takes (features), but (3, 2)"},
+      {nn::TimeDistributed(nn::Dense(2), {}, "a"), {{}}, "a (TimeDistributed): takes steps behind the batch"},
+      {built(nn::PReLU({.name = "a"}), {3, 2}), {{4, 2}}, "a (PReLU): has slopes of (3, 2), but (4, 2)"},
+      {built(nn::PReLU({.name = "a"}), {3, 2}), {{3}}, "a (PReLU): has slopes of (3, 2), but (3,)"},
+      {nn::PReLU({.shared_axes = {0}, .name = "a"}),
+       {{3}},
+       "a (PReLU): no axis 0 in the batch and 1 axes; the batch is always shared"},
+      {built(nn::RMSNormalization(1e-6, "a"), {3}), {{4}}, "a (RMSNormalization): takes 3 features, but (4,)"},
+      {nn::UnitNormalization({2}, "a"),
+       {{3}},
+       "a (UnitNormalization): no axis 2 in the batch and 1 axes; the batch is not normalised"},
+      {built(nn::InstanceNormalization(1e-3, "a"), {5, 3}),
+       {{5, 2}},
+       "a (InstanceNormalization): takes 3 channels, but (5, 2)"},
+      {built(nn::SeparableConv1D(2, 2, 1, {.name = "a"}), {5, 3}),
+       {{5, 2}},
+       "a (SeparableConv1D): takes 3 channels, but (5, 2)"},
+      {nn::SeparableConv1D(2, 2, 1, {.name = "a"}),
+       {{5, any}},
+       "a (SeparableConv1D): the weight depthwise_kernel needs a size that is not stated: (2, ?, 1)"},
+      {nn::Dot({1, 2}, {.name = "a"}), {{3}, {3, 4}}, "a (Dot): axes 1 of (3,) and 2 of (3, 4) have other sizes"},
+      {nn::Dot(2, {.name = "a"}), {{3}, {3}}, "a (Dot): no axis 2 in 1 axes and the batch"},
       {nn::LSTM(3, {.name = "a"}), {{9}}, "a (LSTM): takes (steps, features), but (9,)"},
       {nn::LSTM(3, {.name = "a"}), {{9, any}}, "a (LSTM): the weight kernel needs a size that is not stated: (?, 12)"},
       {built(nn::GRU(3, {.name = "a"}), {5, 2}), {{5, 3}}, "a (GRU): takes 2 features, but (5, 3)"},

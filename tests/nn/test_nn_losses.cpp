@@ -252,7 +252,8 @@ TEST_CASE("losses of no samples are 0", "[nn]") {
   for (std::size_t i = 6; i < 9; ++i) CHECK(results[i].shape() == ct::Sizes{0});
 }
 
-TEST_CASE("cross-entropies behind a softmax or sigmoid are computed from its logits", "[nn]") {
+TEST_CASE("C2.3, C5.7: cross-entropies behind a softmax or sigmoid, and from_logits, are computed from its logits",
+          "[nn]") {
   const std::string mode = GENERATE(from_range(backends()));
   const DType dtype = GENERATE(DType::float32, DType::float16);
   CAPTURE(mode, ct::name_of(dtype));
@@ -401,7 +402,29 @@ TEST_CASE("a loss is any function", "[nn]") {
   check(results[3], {4});
 }
 
-TEST_CASE("the average loss of replicas adds up to that of the batch", "[nn]") {
+TEST_CASE("C2.4: the average losses of replicas add up to that of the batch", "[nn]") {
+  const std::string mode = GENERATE(from_range(backends()));
+  CAPTURE(mode);
+  // Replicas of 3 and 5 samples: halves and quarters, whose sums are exact in any order.
+  const Variable a = ct::vector("a"), b = ct::vector("b");
+  const Array first{1.f, 2.5f, 5.f}, second{0.25f, 4.f, 0.5f, 3.f, 7.f};
+  const nn::AverageLossOptions whole{.global_batch_size = 8};
+  const auto shares =
+      run(mode, {{a, first}, {b, second}}, {nn::compute_average_loss(a, whole), nn::compute_average_loss(b, whole)});
+  CHECK(shares[0].item<float>() == 8.5f / 8);  // not 8.5 / 3
+  CHECK(shares[0].item<float>() + shares[1].item<float>() == (8.5f + 14.75f) / 8);
+  // The losses of a batch, not reduced, in parts.
+  const nn::SparseCategoricalCrossentropy loss_of({.reduction = "none"}), mean_of;
+  const Variable c = ct::ivector("c"), p = ct::matrix("p");
+  const Variable each = loss_of(c, p);
+  REQUIRE(each.rank() == 1);
+  const auto sums =
+      run(mode, {{c, Array{2, 0, 1}}, {p, Array{{0.5f, 0.25f, 0.25f}, {0.5f, 0.25f, 0.25f}, {1.f, 0.f, 0.f}}}},
+          {nn::compute_average_loss(each, {.global_batch_size = 3}), mean_of(c, p)});
+  CHECK(sums[0].item<float>() == Approx(sums[1].item<float>()).epsilon(1e-6));
+}
+
+TEST_CASE("C2.4: what an average loss takes", "[nn]") {
   const Variable v = ct::vector("v");
   const Variable loss = nn::compute_average_loss(v, {.global_batch_size = 8});
   CHECK(run("mode=run", {{v, Array{1.f, 2.f, 5.f}}}, {loss})[0].item<float>() == 1);
@@ -411,6 +434,24 @@ TEST_CASE("the average loss of replicas adds up to that of the batch", "[nn]") {
   const std::string text = message([&] { nn::compute_average_loss(v, {}); });
   CHECK(has(text, "a global_batch_size of 0, where 1 or more is taken"));
   CHECK(has(text, "v is f32[?]"));
+}
+
+TEST_CASE("C2.3: class numbers against probabilities, a loss for each sample", "[nn]") {
+  const std::string mode = GENERATE(from_range(backends()));
+  const DType labels = GENERATE(DType::int32, DType::int64, DType::uint8, DType::float32);
+  CAPTURE(mode, ct::name_of(labels));
+  const Variable p = ct::matrix("p"), y = ct::variable({labels, {ct::unknown_size}}, "y");
+  const nn::SparseCategoricalCrossentropy each({.reduction = "none"}), mean, total({.reduction = "sum"});
+  const auto results = run(mode,
+                           {{p, Array{{0.25f, 0.5f, 0.25f}, {0.125f, 0.125f, 0.75f}, {1.f, 0.f, 0.f}, {1.f, 0.f, 0.f}}},
+                            {y, Array{1, 2, 1, 0}.astype(labels).copy()}},
+                           {each(y, p), mean(y, p), total(y, p), ct::grad(mean(y, p), p)});
+  // Probabilities count as 1e-7 ... 1 - 1e-7, which in float32 is 1 - 1.19e-7.
+  const double least = -std::log(1e-7), most = -std::log1p(-1.1920929e-7), half = std::log(2), high = -std::log(0.75);
+  check(results[0], {half, high, least, most}, 1e-5);
+  check(results[1], {(half + high + least + most) / 4}, 1e-5);
+  check(results[2], {half + high + least + most}, 1e-5);
+  for (std::int64_t i = 0; i < 12; ++i) CHECK(std::isfinite(results[3].as_double(i)));
 }
 
 TEST_CASE("losses say what they do not take", "[nn]") {

@@ -227,7 +227,7 @@ TEST_CASE("accuracy is the one that fits", "[nn]") {
   CHECK(counted(any, {{one_hot, scores}}) == 0.4);
 }
 
-TEST_CASE("counters are merged and reset", "[nn]") {
+TEST_CASE("C5.7: counters are merged by their counts, and reset", "[nn]") {
   const nn::Metric accuracy = nn::SparseCategoricalAccuracy("mine");
   nn::Counter a(accuracy), b(accuracy);
   a.update(columns(classes, 0, 2), columns(scores, 0, 2), columns(weights, 0, 2));

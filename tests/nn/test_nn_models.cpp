@@ -525,13 +525,13 @@ TEST_CASE("the summary of a model that begins inside of another one", "[nn]") {
   const nn::Tensor x = nn::Input({3});
   const nn::Tensor inside = nn::Dense(2)(x);
   CHECK(nn::Model(inside, nn::add({inside, nn::ReLU()(inside)})).summary() == R"(Model: model
---------------------------------------------------------------------
-Layer (type)             Output shape  Parameters  Connected to
-====================================================================
-input (Input)            (?, 2)                 0
-activation (Activation)  (?, 2)                 0  input
-add (Add)                (?, 2)                 0  input, activation
---------------------------------------------------------------------
+-----------------------------------------------------
+Layer (type)   Output shape  Parameters  Connected to
+=====================================================
+input (Input)  (?, 2)                 0
+re_lu (ReLU)   (?, 2)                 0  input
+add (Add)      (?, 2)                 0  input, re_lu
+-----------------------------------------------------
 Parameters: 0 (0 B), 0 trained, 0 not
 )");
 }
@@ -611,6 +611,22 @@ TEST_CASE("weights in files, under names that another model has too", "[nn]") {
   CHECK(message<ct::ShapeError>([&] { large.load_weights(file); }) ==
         "bidirectional/forward_bidirectional/kernel has the shape (2, 12), but (2, 9) is given");
   CHECK(equal(large.get_weights(), before));
+}
+
+TEST_CASE("weights of layers inside of others have names that do not depend on what was made before", "[nn]") {
+  const TemporaryFolder folder;
+  const auto make = [] { return nn::Sequential{nn::TimeDistributed(nn::Dense(2), {3, 4}), nn::PReLU()}; };
+  const nn::Sequential model = make(), other = make();
+  CHECK(shapes_of(model.get_weights()) == std::vector<Sizes>{{4, 2}, {2}, {3, 2}});
+  count_weights(model);
+  model.save_weights(folder / "inside.safetensors");
+  std::vector<std::string> names;
+  for (const auto& [name, array] : ct::io::load_safetensors(folder / "inside.safetensors").arrays) names.push_back(name);
+  std::ranges::sort(names);
+  CHECK(names ==
+        std::vector<std::string>{"p_re_lu/alpha", "time_distributed/dense/bias", "time_distributed/dense/kernel"});
+  other.load_weights(folder / "inside.safetensors");
+  CHECK(equal(other.get_weights(), model.get_weights()));
 }
 
 TEST_CASE("weights whose names begin like those of a checkpoint", "[nn]") {

@@ -494,6 +494,43 @@ TEST_CASE("gradients are clipped by value, then by norm, then by the norm of all
   }
 }
 
+TEST_CASE("C2.5: gradients come in the variables' order, empty or zeros where a loss needs none") {
+  for (const std::string& backend : backends()) {
+    CAPTURE(backend);
+    const ct::change_flags flags(backend);
+    // loss = 3 sum(a) + sum(b^2), c and the integer d stay out; a is asked for twice.
+    const SharedVariable a = ct::shared(numbers({1, 2}, DType::float32), {.name = "a"});
+    const SharedVariable b = ct::shared(numbers({3, -4, 5, 0.5}, DType::float64).reshape({2, 2}), {.name = "b"});
+    const SharedVariable c = ct::shared(Array::full(DType::float16, {3, 1}, 7), {.name = "c"});
+    const SharedVariable d = ct::shared(numbers({1}, DType::int64), {.name = "d"});
+    const Variable loss = 3 * ct::sum(a) + ct::sum(ct::sqr(b));
+    const std::vector<SharedVariable> variables{b, c, a, d, a};
+    const Vars some = nn::gradients(loss, variables), all = nn::gradients(loss, variables, true);
+    REQUIRE(some.size() == 5);
+    REQUIRE(all.size() == 5);
+    for (std::size_t i = 0; i < 5; ++i) {
+      CAPTURE(i);
+      CHECK(some[i].defined() == (i != 1 && i != 3));
+      CHECK(all[i].dtype() == (i == 3 ? ct::scalar().dtype() : variables[i].dtype()));
+    }
+    const Vars wanted{all[0], all[1], all[2], all[3], all[4], some[0], some[2], some[4]};
+    const ct::Outputs values = ct::function({}, ct::OutputList(wanted))();
+    const Array of_b = numbers({6, -8, 10, 1}, DType::float64).reshape({2, 2}), of_a = numbers({3, 3}, DType::float32);
+    for (const std::size_t i : {0, 5}) CHECK(values[i].to_host().equals(of_b));
+    for (const std::size_t i : {2, 4, 6, 7}) CHECK(values[i].to_host().equals(of_a));
+    CHECK(values[1].to_host().equals(Array::zeros(DType::float16, {3, 1})));
+    CHECK(values[3].to_host().as_double(0) == 0);
+    CHECK(values[3].shape() == ct::Sizes{1});
+  }
+  // A loss that needs none at all: nothing is raised, and the order stays.
+  const SharedVariable w = ct::shared(numbers({1}, DType::float32), {.name = "w"});
+  const Variable x = ct::vector("x");
+  CHECK(!nn::gradients(ct::sum(x), {w}).at(0).defined());
+  CHECK(nn::gradients(ct::sum(x), {w}, true).at(0).eval().equals(numbers({0}, DType::float32)));
+  CHECK_THROWS_AS(nn::gradients(x, {w}), ct::TypeError);  // no scalar
+  CHECK_THROWS_AS(ct::grad(ct::sum(x), std::vector<SharedVariable>{w}), ct::DisconnectedInputError);
+}
+
 TEST_CASE("C2.5: parameters without a gradient stay, and need no state") {
   const Quadratic q(DType::float64);
   const SharedVariable other = ct::shared(numbers({1}, DType::float64), {.name = "other"});

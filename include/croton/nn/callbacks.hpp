@@ -93,7 +93,7 @@ struct CheckpointOptions {
   bool save_weights_only = false;  ///< else the whole state of training, from which `Model::load_checkpoint` resumes
   Better better = Better::by_name;
 };
-/// Writes a safetensors file behind each epoch; "{epoch}" (from 1) and names of numbers in braces stand for their
+/// Writes a file behind each epoch (NPZ where its name ends in .npz, else safetensors); "{epoch}" (from 1) and names of numbers in braces stand for their
 /// values in the path, with a format if wanted: "{epoch:02d}", "{val_loss:.3f}". Missing folders are made. ValueError
 /// when a number is not there that it needs; FileError.
 class ModelCheckpoint : public Callback {
@@ -177,6 +177,17 @@ class CSVLogger : public Callback {
   std::vector<std::string> names_;
   std::string header_;  // the line of names that the file has
   std::shared_ptr<base::AppendFile> lines_;
+};
+
+/// A line for each epoch (from 1) to a stream, which must outlive the training: its numbers, and the rate:
+/// "epoch 3: loss: 0.1234 - accuracy: 0.9876 - learning_rate: 0.0100".
+class StreamLogger : public Callback {
+ public:
+  explicit StreamLogger(std::ostream& out) : out_(&out) {}
+  void on_epoch_end(Model& model, std::int64_t epoch, Logs& logs) override;
+
+ private:
+  std::ostream* out_;
 };
 
 /// Event files for TensorBoard: epoch_loss, epoch_learning_rate and so on in folder/train and folder/validation, over

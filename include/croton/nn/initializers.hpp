@@ -99,8 +99,9 @@ Regularizer l2(double factor = 0.01);
 
 /// An elementwise function, or one along the last axis. Text: "linear", "relu" (its gradient at 0 is 0, as in Keras),
 /// "softmax", "log_softmax", "sigmoid", "tanh", "elu", "selu", "gelu", "silu", "swish", "softplus", "softsign",
-/// "leaky_relu", "relu6", "mish", "exponential", "hard_sigmoid" (slope 1/6, as in Keras 3), "hard_silu"; ValueError,
-/// with the list, for another. Empty text is linear.
+/// "leaky_relu", "relu6", "mish", "exponential", "hard_sigmoid" (slope 1/6, as in Keras 3), "hard_silu", "hard_swish",
+/// "celu", "hard_tanh", "log_sigmoid", "sparse_plus", "sparse_sigmoid", "sparsemax", "squareplus", "tanh_shrink",
+/// "soft_shrink", "hard_shrink"; ValueError, with the list, for another. Empty text is linear.
 class Activation {
  public:
   using Function = std::function<Variable(const Variable&)>;

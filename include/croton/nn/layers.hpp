@@ -1,9 +1,8 @@
-// The layers. Names, arguments and first values are Keras's: images are (sizes..., channels) unless said otherwise,
-// convolutions are cross-correlations. A first layer may be told its `input_shape`, without the batch.
+// The layers, those of images in a header of their own. Names, arguments and first values are Keras's. A first layer
+// may be told its `input_shape`, without the batch.
 #pragma once
 
-#include <croton/convolution.hpp>
-#include <croton/layers.hpp>
+#include <croton/nn/image_layers.hpp>
 #include <croton/nn/layer.hpp>
 
 #include <cstdint>
@@ -13,9 +12,6 @@
 #include <vector>
 
 namespace croton::nn {
-
-using nnet::Interpolation;
-using nnet::Layout;
 
 struct DenseOptions {
   Activation activation = {};
@@ -28,91 +24,6 @@ struct DenseOptions {
 /// activation(x kernel + bias) along the last axis: kernel (inputs, units), bias (units).
 struct Dense : Layer {
   Dense(std::int64_t units, const DenseOptions& options = {});
-};
-
-struct ConvLayerOptions {
-  std::vector<std::int64_t> strides = {}, dilations = {};  ///< one for all axes, or one each; 1 if empty
-  std::string padding = "valid";                           ///< "valid", "same"; Conv1D: "causal"
-  std::int64_t groups = 1;
-  Layout layout = Layout::channels_last;
-  Activation activation = {};
-  bool use_bias = true;
-  Initializer kernel_initializer = "glorot_uniform", bias_initializer = "zeros";
-  Regularizer kernel_regularizer = {}, bias_regularizer = {};
-  OptionalShape input_shape = {};
-  std::string name = {};
-};
-/// activation(cross-correlation with the kernel + bias). The kernel is (window..., channels / groups, filters) in both
-/// layouts, as Keras's. `window`: one size for all axes, or one each.
-struct Conv1D : Layer {
-  Conv1D(std::int64_t filters, const std::vector<std::int64_t>& window, const ConvLayerOptions& options = {});
-  Conv1D(std::int64_t filters, std::int64_t window, const ConvLayerOptions& options = {});
-};
-struct Conv2D : Layer {
-  Conv2D(std::int64_t filters, const std::vector<std::int64_t>& window, const ConvLayerOptions& options = {});
-  Conv2D(std::int64_t filters, std::int64_t window, const ConvLayerOptions& options = {});
-};
-struct Conv3D : Layer {
-  Conv3D(std::int64_t filters, const std::vector<std::int64_t>& window, const ConvLayerOptions& options = {});
-  Conv3D(std::int64_t filters, std::int64_t window, const ConvLayerOptions& options = {});
-};
-/// The transposed convolution: sizes grow by the strides. The kernel is (window..., filters, channels).
-struct Conv2DTranspose : Layer {
-  Conv2DTranspose(std::int64_t filters, const std::vector<std::int64_t>& window, const ConvLayerOptions& options = {});
-};
-/// Each channel by itself with `multiplier` filters: the kernel is (window..., channels, multiplier), the result has
-/// channels times multiplier channels.
-struct DepthwiseConv2D : Layer {
-  DepthwiseConv2D(const std::vector<std::int64_t>& window, std::int64_t multiplier = 1,
-                  const ConvLayerOptions& options = {});
-};
-
-struct PoolLayerOptions {
-  std::vector<std::int64_t> strides = {};  ///< the window's sizes if empty
-  std::string padding = "valid";           ///< "valid", "same" (which counts nothing outside)
-  Layout layout = Layout::channels_last;
-  OptionalShape input_shape = {};
-  std::string name = {};
-};
-/// Of ties the first has the gradient.
-struct MaxPooling1D : Layer {
-  explicit MaxPooling1D(std::int64_t window = 2, const PoolLayerOptions& options = {});
-};
-struct MaxPooling2D : Layer {
-  explicit MaxPooling2D(const std::vector<std::int64_t>& window = {2}, const PoolLayerOptions& options = {});
-};
-struct AveragePooling1D : Layer {
-  explicit AveragePooling1D(std::int64_t window = 2, const PoolLayerOptions& options = {});
-};
-struct AveragePooling2D : Layer {
-  explicit AveragePooling2D(const std::vector<std::int64_t>& window = {2}, const PoolLayerOptions& options = {});
-};
-/// Over all places: (sizes..., channels) becomes (channels). Any number of axes of sizes. Of equal maxima the first has
-/// the gradient.
-struct GlobalMaxPooling : Layer {
-  explicit GlobalMaxPooling(Layout layout = Layout::channels_last, const std::string& name = {},
-                            const std::string& type = "GlobalMaxPooling", int axes = 0);
-};
-struct GlobalAveragePooling : Layer {
-  explicit GlobalAveragePooling(Layout layout = Layout::channels_last, const std::string& name = {},
-                                const std::string& type = "GlobalAveragePooling", int axes = 0);
-};
-/// The same of images of 1 or 2 axes (ShapeError for others), under Keras's names.
-struct GlobalMaxPooling1D : GlobalMaxPooling {
-  explicit GlobalMaxPooling1D(Layout layout = Layout::channels_last, const std::string& name = {})
-      : GlobalMaxPooling(layout, name, "GlobalMaxPooling1D", 1) {}
-};
-struct GlobalMaxPooling2D : GlobalMaxPooling {
-  explicit GlobalMaxPooling2D(Layout layout = Layout::channels_last, const std::string& name = {})
-      : GlobalMaxPooling(layout, name, "GlobalMaxPooling2D", 2) {}
-};
-struct GlobalAveragePooling1D : GlobalAveragePooling {
-  explicit GlobalAveragePooling1D(Layout layout = Layout::channels_last, const std::string& name = {})
-      : GlobalAveragePooling(layout, name, "GlobalAveragePooling1D", 1) {}
-};
-struct GlobalAveragePooling2D : GlobalAveragePooling {
-  explicit GlobalAveragePooling2D(Layout layout = Layout::channels_last, const std::string& name = {})
-      : GlobalAveragePooling(layout, name, "GlobalAveragePooling2D", 2) {}
 };
 
 struct BatchNormalizationOptions {
@@ -143,11 +54,37 @@ struct LayerNormalization : Layer {
 struct GroupNormalization : Layer {
   explicit GroupNormalization(std::int64_t groups = 32, double epsilon = 1e-3, const std::string& name = {});
 };
+/// Of each channel (the last axis) by itself: Keras's GroupNormalization(groups=-1).
+struct InstanceNormalization : Layer {
+  explicit InstanceNormalization(double epsilon = 1e-3, const std::string& name = {});
+};
+/// x scale / sqrt(mean of x^2 + epsilon) along the last axis (Zhang and Sennrich 2019).
+struct RMSNormalization : Layer {
+  explicit RMSNormalization(double epsilon = 1e-6, const std::string& name = {});
+};
+/// x divided by its length along the axes, which are counted with the batch; zeros stay zeros.
+struct UnitNormalization : Layer {
+  explicit UnitNormalization(const std::vector<int>& axes = {-1}, const std::string& name = {});
+};
 
 /// In training each element is 0 with probability `rate`, and the others are divided by 1 - rate. No mask is stored.
 /// The state of the numbers drawn is a weight that is not trained.
 struct Dropout : Layer {
   explicit Dropout(double rate, const std::string& name = {});
+};
+/// The same of whole channels: what is dropped is 0 at all places.
+struct SpatialDropout1D : Layer {
+  explicit SpatialDropout1D(double rate, const std::string& name = {});
+};
+struct SpatialDropout2D : Layer {
+  explicit SpatialDropout2D(double rate, Layout layout = Layout::channels_last, const std::string& name = {});
+};
+struct SpatialDropout3D : Layer {
+  explicit SpatialDropout3D(double rate, Layout layout = Layout::channels_last, const std::string& name = {});
+};
+/// x times normal numbers around 1 in training, whose deviation is sqrt(rate / (1 - rate)).
+struct GaussianDropout : Layer {
+  explicit GaussianDropout(double rate, const std::string& name = {});
 };
 /// x plus normal numbers in training.
 struct GaussianNoise : Layer {
@@ -182,30 +119,54 @@ struct Reshape : Layer {
 struct Permute : Layer {
   explicit Permute(const std::vector<int>& order, const std::string& name = {});
 };
+/// (features) as (times, features), the same in all steps.
+struct RepeatVector : Layer {
+  explicit RepeatVector(std::int64_t times, const std::string& name = {});
+};
+/// A layer on each step: (steps, ...) becomes (steps, what the layer gives for one). All steps of all samples are one
+/// batch for it, as batch normalisation and dropout see it.
+struct TimeDistributed : Layer {
+  explicit TimeDistributed(const Layer& layer, OptionalShape input_shape = {}, const std::string& name = {});
+};
 struct ActivationLayer : Layer {
   explicit ActivationLayer(const Activation& activation, const std::string& name = {});
 };
-struct ReLU : ActivationLayer {
-  ReLU() : ActivationLayer("relu") {}
-};
 struct Softmax : ActivationLayer {
   Softmax() : ActivationLayer("softmax") {}
+};
+struct ReLUOptions {
+  std::optional<double> max_value = {};  ///< nothing above it
+  double negative_slope = 0;             ///< below the threshold
+  double threshold = 0;                  ///< up to which x counts as below
+  std::string name = {};
+};
+/// x where x > threshold, at most max_value; negative_slope (x - threshold) else. ValueError for numbers below 0.
+struct ReLU : Layer {
+  explicit ReLU(const ReLUOptions& options = {});
+};
+/// ReLU with a slope below 0.
+struct LeakyReLU : Layer {
+  explicit LeakyReLU(double negative_slope = 0.3, const std::string& name = {});
+};
+/// x where x > 0, alpha (exp(x) - 1) below.
+struct ELU : Layer {
+  explicit ELU(double alpha = 1, const std::string& name = {});
+};
+struct PReLUOptions {
+  Initializer alpha_initializer = "zeros";
+  Regularizer alpha_regularizer = {};
+  std::vector<int> shared_axes = {};  ///< along which there is one slope; counted with the batch
+  std::string name = {};
+};
+/// A slope below 0 that is learnt, of each place by itself.
+struct PReLU : Layer {
+  explicit PReLU(const PReLUOptions& options = {});
 };
 /// A function without weights; `shape` tells the sizes that it gives, if it changes them.
 struct Lambda : Layer {
   explicit Lambda(std::function<Variable(const Variable&)> function, std::function<Shape(const Shape&)> shape = {},
                   const std::string& name = {});
 };
-/// Zeros around images: the same on both sides of each axis.
-struct ZeroPadding2D : Layer {
-  explicit ZeroPadding2D(const std::vector<std::int64_t>& widths = {1}, const std::string& name = {});
-};
-struct UpSampling2D : Layer {
-  explicit UpSampling2D(const std::vector<std::int64_t>& factors = {2},
-                        Interpolation interpolation = Interpolation::nearest, Layout layout = Layout::channels_last,
-                        const std::string& name = {});
-};
-
 /// Of two or more tensors that have equal sizes along all other axes. `axis` counts the batch as 0.
 struct Concatenate : Layer {
   explicit Concatenate(int axis = -1, const std::string& name = {});
@@ -225,6 +186,18 @@ struct Average : Layer {
 };
 struct Maximum : Layer {
   explicit Maximum(const std::string& name = {});
+};
+struct Minimum : Layer {
+  explicit Minimum(const std::string& name = {});
+};
+struct DotOptions {
+  bool normalize = false;  ///< vectors of length 1 along the axis are taken (zeros stay zeros)
+  std::string name = {};
+};
+/// The sum of products of two along one axis of each, counted with the batch (one number for both, or one each); what
+/// is left of the first stands in front.
+struct Dot : Layer {
+  explicit Dot(const PerAxis& axes, const DotOptions& options = {});
 };
 Tensor concatenate(const std::vector<Tensor>& x, int axis = -1, Where where = std::source_location::current());
 Tensor add(const std::vector<Tensor>& x, Where where = std::source_location::current());
@@ -256,7 +229,8 @@ struct GRU : Layer {
 struct LSTM : Layer {
   explicit LSTM(std::int64_t units, const RecurrentOptions& options = {});
 };
-/// A recurrent layer forwards, and one of the same options backwards, side by side (concat) or added ("sum").
+/// A recurrent layer forwards, and one of the same options backwards, put together by `merge`:
+/// side by side ("concat"), "sum", "mul" or "ave".
 struct Bidirectional : Layer {
   using Make = std::function<Layer(const RecurrentOptions&)>;
   Bidirectional(const Make& make, const RecurrentOptions& options, const std::string& merge = "concat",

@@ -105,6 +105,7 @@ class Model {
   History fit(const std::vector<Array>& x, const std::vector<Array>& y, const FitOptions& options = {});
   History fit(const Dataset& dataset, const FitOptions& options = {});
   Logs evaluate(const Array& x, const Array& y, const EvaluateOptions& options = {});
+  Logs evaluate(const std::vector<Array>& x, const std::vector<Array>& y, const EvaluateOptions& options = {});
   Logs evaluate(const Dataset& dataset, const EvaluateOptions& options = {});
   Array predict(const Array& x, const PredictOptions& options = {});
   std::vector<Array> predict(const std::vector<Array>& x, const PredictOptions& options = {});
@@ -123,7 +124,7 @@ class Model {
   /// ValueError that names what is missing, too much or of another shape, and nothing is changed.
   void load_weights(const std::filesystem::path& file) const;
   /// Weights, states of layers, optimizer, and the number of epochs done: training that goes on from it gives the same
-  /// bits as one that was never interrupted.
+  /// bits as one that was never interrupted. The kind of file goes by the name, as that of weights does.
   void save_checkpoint(const std::filesystem::path& file) const;
   void load_checkpoint(const std::filesystem::path& file);
 

@@ -2,8 +2,10 @@
 // Keras's.
 #pragma once
 
+#include <croton/grad.hpp>
 #include <croton/nn/layer.hpp>
 
+#include <concepts>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -188,3 +190,15 @@ std::vector<Variable> gradients(const Variable& loss, const std::vector<SharedVa
                                 bool zeros_for_unconnected = false);
 
 }  // namespace croton::nn
+
+namespace croton {
+
+/// The gradients by a model's variables, in their order: `grad(loss, model.trainable_variables())`. For others see
+/// croton/grad.hpp; it is a template so that lists in braces are lists of Variables.
+template <std::same_as<std::vector<SharedVariable>> Variables>
+std::vector<Variable> grad(const Variable& cost, const Variables& wrt, const GradOptions& options = {},
+                           Where where = std::source_location::current()) {
+  return grad(cost, std::vector<Variable>(wrt.begin(), wrt.end()), options, where);
+}
+
+}  // namespace croton

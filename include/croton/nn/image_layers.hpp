@@ -1,0 +1,204 @@
+// Layers of images: convolutions, pooling, and images with more or fewer elements. Images are (sizes..., channels)
+// unless `layout` says otherwise, convolutions are cross-correlations.
+#pragma once
+
+#include <croton/convolution.hpp>
+#include <croton/layers.hpp>
+#include <croton/nn/layer.hpp>
+
+#include <concepts>
+#include <cstdint>
+#include <initializer_list>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace croton::nn {
+
+using nnet::Interpolation;
+using nnet::Layout;
+
+/// One number for all axes, or one each: `3`, `{3, 5}`. Empty: what the layer does without.
+class PerAxis {
+ public:
+  PerAxis() = default;
+  template <std::integral T>
+  PerAxis(T for_all) : numbers_{static_cast<std::int64_t>(for_all)} {}
+  PerAxis(std::initializer_list<std::int64_t> numbers) : numbers_(numbers) {}
+  PerAxis(std::vector<std::int64_t> numbers) : numbers_(std::move(numbers)) {}
+  const std::vector<std::int64_t>& numbers() const { return numbers_; }
+
+ private:
+  std::vector<std::int64_t> numbers_;
+};
+
+/// How many elements in front of and behind each axis: `1` on both sides of all, `{1, 2}` on both sides of each axis,
+/// `{{0, 1}, {2, 2}}` {before, after} of each. Of a single axis `{1, 2}` is that too: 1 before, 2 after.
+class Margins {
+ public:
+  using Pair = std::pair<std::int64_t, std::int64_t>;
+  template <std::integral T>
+  Margins(T everywhere) : both_sides_{static_cast<std::int64_t>(everywhere)} {}
+  Margins(std::initializer_list<std::int64_t> both_sides) : both_sides_(both_sides) {}
+  Margins(std::initializer_list<Pair> sides) : sides_(sides) {}
+  /// One of the two is empty.
+  const std::vector<std::int64_t>& both_sides() const { return both_sides_; }
+  const std::vector<Pair>& sides() const { return sides_; }
+
+ private:
+  std::vector<std::int64_t> both_sides_;
+  std::vector<Pair> sides_;
+};
+
+struct ConvLayerOptions {
+  PerAxis strides = {}, dilations = {};  ///< 1 if empty
+  std::string padding = "valid";         ///< "valid", "same"; of one axis and not transposed: "causal"
+  std::int64_t groups = 1;
+  Layout layout = Layout::channels_last;
+  Activation activation = {};
+  bool use_bias = true;
+  Initializer kernel_initializer = "glorot_uniform", bias_initializer = "zeros";
+  Regularizer kernel_regularizer = {}, bias_regularizer = {};
+  OptionalShape input_shape = {};
+  std::string name = {};
+};
+/// activation(cross-correlation with the kernel + bias). The kernel is (window..., channels / groups, filters) in both
+/// layouts, as Keras's.
+struct Conv1D : Layer {
+  Conv1D(std::int64_t filters, const PerAxis& window, const ConvLayerOptions& options = {});
+};
+struct Conv2D : Layer {
+  Conv2D(std::int64_t filters, const PerAxis& window, const ConvLayerOptions& options = {});
+};
+struct Conv3D : Layer {
+  Conv3D(std::int64_t filters, const PerAxis& window, const ConvLayerOptions& options = {});
+};
+/// The transposed convolution: sizes grow by the strides. The kernel is (window..., filters, channels).
+struct Conv1DTranspose : Layer {
+  Conv1DTranspose(std::int64_t filters, const PerAxis& window, const ConvLayerOptions& options = {});
+};
+struct Conv2DTranspose : Layer {
+  Conv2DTranspose(std::int64_t filters, const PerAxis& window, const ConvLayerOptions& options = {});
+};
+struct Conv3DTranspose : Layer {
+  Conv3DTranspose(std::int64_t filters, const PerAxis& window, const ConvLayerOptions& options = {});
+};
+/// Each channel by itself with `multiplier` filters: the kernel is (window..., channels, multiplier), the result has
+/// channels times multiplier channels.
+struct DepthwiseConv1D : Layer {
+  DepthwiseConv1D(const PerAxis& window, std::int64_t multiplier = 1, const ConvLayerOptions& options = {});
+};
+struct DepthwiseConv2D : Layer {
+  DepthwiseConv2D(const PerAxis& window, std::int64_t multiplier = 1, const ConvLayerOptions& options = {});
+};
+/// A depthwise convolution, then a mix of its channels at each place: the kernels are (window..., channels, multiplier)
+/// and (1..., channels times multiplier, filters). Initializer and regularizer of the kernel are those of both.
+struct SeparableConv1D : Layer {
+  SeparableConv1D(std::int64_t filters, const PerAxis& window, std::int64_t multiplier = 1,
+                  const ConvLayerOptions& options = {});
+};
+struct SeparableConv2D : Layer {
+  SeparableConv2D(std::int64_t filters, const PerAxis& window, std::int64_t multiplier = 1,
+                  const ConvLayerOptions& options = {});
+};
+
+struct PoolLayerOptions {
+  PerAxis strides = {};           ///< the window's sizes if empty
+  std::string padding = "valid";  ///< "valid", "same" (which counts nothing outside)
+  Layout layout = Layout::channels_last;
+  OptionalShape input_shape = {};
+  std::string name = {};
+};
+/// Of ties the first has the gradient.
+struct MaxPooling1D : Layer {
+  explicit MaxPooling1D(const PerAxis& window = 2, const PoolLayerOptions& options = {});
+};
+struct MaxPooling2D : Layer {
+  explicit MaxPooling2D(const PerAxis& window = 2, const PoolLayerOptions& options = {});
+};
+struct MaxPooling3D : Layer {
+  explicit MaxPooling3D(const PerAxis& window = 2, const PoolLayerOptions& options = {});
+};
+struct AveragePooling1D : Layer {
+  explicit AveragePooling1D(const PerAxis& window = 2, const PoolLayerOptions& options = {});
+};
+struct AveragePooling2D : Layer {
+  explicit AveragePooling2D(const PerAxis& window = 2, const PoolLayerOptions& options = {});
+};
+struct AveragePooling3D : Layer {
+  explicit AveragePooling3D(const PerAxis& window = 2, const PoolLayerOptions& options = {});
+};
+/// Over all places: (sizes..., channels) becomes (channels). Any number of axes of sizes. Of equal maxima the first has
+/// the gradient.
+struct GlobalMaxPooling : Layer {
+  explicit GlobalMaxPooling(Layout layout = Layout::channels_last, const std::string& name = {},
+                            const std::string& type = "GlobalMaxPooling", int axes = 0);
+};
+struct GlobalAveragePooling : Layer {
+  explicit GlobalAveragePooling(Layout layout = Layout::channels_last, const std::string& name = {},
+                                const std::string& type = "GlobalAveragePooling", int axes = 0);
+};
+/// The same of images of 1, 2 or 3 axes (ShapeError for others), under Keras's names.
+struct GlobalMaxPooling1D : GlobalMaxPooling {
+  explicit GlobalMaxPooling1D(Layout layout = Layout::channels_last, const std::string& name = {})
+      : GlobalMaxPooling(layout, name, "GlobalMaxPooling1D", 1) {}
+};
+struct GlobalMaxPooling2D : GlobalMaxPooling {
+  explicit GlobalMaxPooling2D(Layout layout = Layout::channels_last, const std::string& name = {})
+      : GlobalMaxPooling(layout, name, "GlobalMaxPooling2D", 2) {}
+};
+struct GlobalMaxPooling3D : GlobalMaxPooling {
+  explicit GlobalMaxPooling3D(Layout layout = Layout::channels_last, const std::string& name = {})
+      : GlobalMaxPooling(layout, name, "GlobalMaxPooling3D", 3) {}
+};
+struct GlobalAveragePooling1D : GlobalAveragePooling {
+  explicit GlobalAveragePooling1D(Layout layout = Layout::channels_last, const std::string& name = {})
+      : GlobalAveragePooling(layout, name, "GlobalAveragePooling1D", 1) {}
+};
+struct GlobalAveragePooling2D : GlobalAveragePooling {
+  explicit GlobalAveragePooling2D(Layout layout = Layout::channels_last, const std::string& name = {})
+      : GlobalAveragePooling(layout, name, "GlobalAveragePooling2D", 2) {}
+};
+struct GlobalAveragePooling3D : GlobalAveragePooling {
+  explicit GlobalAveragePooling3D(Layout layout = Layout::channels_last, const std::string& name = {})
+      : GlobalAveragePooling(layout, name, "GlobalAveragePooling3D", 3) {}
+};
+
+/// Zeros around images.
+struct ZeroPadding1D : Layer {
+  explicit ZeroPadding1D(const Margins& widths = 1, Layout layout = Layout::channels_last,
+                         const std::string& name = {});
+};
+struct ZeroPadding2D : Layer {
+  explicit ZeroPadding2D(const Margins& widths = 1, Layout layout = Layout::channels_last,
+                         const std::string& name = {});
+};
+struct ZeroPadding3D : Layer {
+  explicit ZeroPadding3D(const Margins& widths = 1, Layout layout = Layout::channels_last,
+                         const std::string& name = {});
+};
+/// Images without what is at their edges; ShapeError where nothing would be left.
+struct Cropping1D : Layer {
+  explicit Cropping1D(const Margins& widths = 1, Layout layout = Layout::channels_last, const std::string& name = {});
+};
+struct Cropping2D : Layer {
+  explicit Cropping2D(const Margins& widths = 1, Layout layout = Layout::channels_last, const std::string& name = {});
+};
+struct Cropping3D : Layer {
+  explicit Cropping3D(const Margins& widths = 1, Layout layout = Layout::channels_last, const std::string& name = {});
+};
+/// Each element becomes as many, or what lies between the centres of two (linear).
+struct UpSampling1D : Layer {
+  explicit UpSampling1D(const PerAxis& factors = 2, Interpolation interpolation = Interpolation::nearest,
+                        Layout layout = Layout::channels_last, const std::string& name = {});
+};
+struct UpSampling2D : Layer {
+  explicit UpSampling2D(const PerAxis& factors = 2, Interpolation interpolation = Interpolation::nearest,
+                        Layout layout = Layout::channels_last, const std::string& name = {});
+};
+struct UpSampling3D : Layer {
+  explicit UpSampling3D(const PerAxis& factors = 2, Interpolation interpolation = Interpolation::nearest,
+                        Layout layout = Layout::channels_last, const std::string& name = {});
+};
+
+}  // namespace croton::nn

@@ -1,0 +1,127 @@
+// Activations as layers, with numbers of their own or slopes that are learnt.
+#include <croton/activations.hpp>
+#include <croton/nn/layers.hpp>
+#include <croton/ops.hpp>
+#include <croton/views.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "builder/gradient_context.hpp"
+#include "nn/floats.hpp"
+
+namespace croton::nn {
+namespace {
+
+class ActivationDefinition : public LayerDefinition {
+ public:
+  ActivationDefinition(const Activation& activation, const std::string& name, const std::string& type = "Activation")
+      : LayerDefinition(type, name), activation_(activation) {}
+  Shape output_shape(const std::vector<Shape>& inputs) const override { return inputs[0]; }
+  Flow call(const std::vector<Flow>& inputs, CallContext&) override {
+    return {activation_(in_floats(inputs[0].value)), inputs[0].mask};
+  }
+
+ private:
+  Activation activation_;
+};
+
+/// "ReLU" and the like, which have a number that is at least 0.
+class NumberedDefinition : public ActivationDefinition {
+ public:
+  NumberedDefinition(const std::string& type, const Activation& activation, double number, const std::string& what,
+                     const std::string& name)
+      : ActivationDefinition(activation, name, type) {
+    demand(number, what);
+  }
+
+ protected:
+  void demand(double number, const std::string& what) const {
+    if (!(number >= 0 && std::isfinite(number)))
+      refuse(fmt::format("{} is {}, where at least 0 is taken, and finite", what, number));
+  }
+};
+
+Activation relu_of(const ReLUOptions& options) {
+  if (!options.max_value && options.negative_slope == 0 && options.threshold == 0) return "relu";
+  return Activation(
+      [options](const Variable& x) {
+        const auto number = [&](double value) { return builder::number(value, x); };
+        // NaN is not below the threshold and passes; at the threshold the gradient is that below it.
+        const Variable below =
+            options.negative_slope == 0 ? number(0) : number(options.negative_slope) * (x - number(options.threshold));
+        const Variable y = where(x <= number(options.threshold), below, x);
+        return options.max_value ? where(y >= number(*options.max_value), number(*options.max_value), y) : y;
+      },
+      "relu");
+}
+
+class ReLUDefinition : public NumberedDefinition {
+ public:
+  explicit ReLUDefinition(const ReLUOptions& options)
+      : NumberedDefinition("ReLU", relu_of(options), options.negative_slope, "negative_slope", options.name) {
+    demand(options.threshold, "threshold");
+    demand(options.max_value.value_or(0), "max_value");
+  }
+};
+
+class PReLUDefinition : public LayerDefinition {
+ public:
+  explicit PReLUDefinition(const PReLUOptions& options) : LayerDefinition("PReLU", options.name), options_(options) {}
+  Shape output_shape(const std::vector<Shape>& inputs) const override {
+    const Sizes sizes = slopes(inputs[0]);
+    bool fits = !built() || sizes.size() == sizes_.size();
+    for (std::size_t i = 0; built() && fits && i < sizes.size(); ++i)
+      fits = sizes[i] == any_size || sizes[i] == sizes_[i];
+    if (!fits) fail(fmt::format("has slopes of {}, but {}", to_string(sizes_), to_string(inputs[0])));
+    return inputs[0];
+  }
+  void make_weights(const std::vector<Shape>& inputs) override {
+    sizes_ = slopes(inputs[0]);
+    alpha_ = add_weight("alpha", sizes_,
+                        {.initializer = options_.alpha_initializer, .regularizer = options_.alpha_regularizer});
+  }
+  Flow call(const std::vector<Flow>& inputs, CallContext&) override {
+    const Variable x = in_floats(inputs[0].value);
+    // At 0 the gradient is that of 0.
+    const Variable above = where(x <= builder::number(0, x), 0, x), below = where(x < builder::number(0, x), x, 0);
+    return {above + value_of(alpha_) * below, inputs[0].mask};
+  }
+
+ private:
+  Sizes slopes(const Shape& shape) const {
+    Sizes sizes = shape;
+    for (const int axis : options_.shared_axes) {
+      const auto rank = static_cast<int>(shape.size());
+      const int at = axis < 0 ? rank + axis : axis - 1;
+      if (at < 0 || at >= rank)
+        refuse(fmt::format("no axis {} in the batch and {} axes; the batch is always shared", axis, rank));
+      sizes[static_cast<std::size_t>(at)] = 1;
+    }
+    return sizes;
+  }
+
+  PReLUOptions options_;
+  Sizes sizes_;
+  SharedVariable alpha_;
+};
+
+}  // namespace
+
+ActivationLayer::ActivationLayer(const Activation& activation, const std::string& name)
+    : Layer(make_layer<ActivationDefinition>(activation, name)) {}
+ReLU::ReLU(const ReLUOptions& options) : Layer(make_layer<ReLUDefinition>(options)) {}
+LeakyReLU::LeakyReLU(double negative_slope, const std::string& name)
+    : Layer(make_layer<NumberedDefinition>(
+          "LeakyReLU",
+          Activation([negative_slope](const Variable& x) { return nnet::leaky_relu(x, negative_slope); }, "leaky_relu"),
+          negative_slope, "negative_slope", name)) {}
+ELU::ELU(double alpha, const std::string& name)
+    : Layer(make_layer<NumberedDefinition>(
+          "ELU", Activation([alpha](const Variable& x) { return nnet::elu(x, alpha); }, "elu"), alpha, "alpha", name)) {
+}
+PReLU::PReLU(const PReLUOptions& options) : Layer(make_layer<PReLUDefinition>(options)) {}
+
+}  // namespace croton::nn

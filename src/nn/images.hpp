@@ -1,0 +1,91 @@
+// What layers of images share: how many axes they have, where the channels are, and what is told of each axis.
+#pragma once
+
+#include <croton/nn/layers.hpp>
+
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace croton::nn {
+
+using Steps = std::vector<std::int64_t>;
+
+/// A layer of images with so many axes of sizes.
+class Images : public LayerDefinition {
+ public:
+  Images(const std::string& type, const std::string& name, int axes, Layout layout)
+      : LayerDefinition(type, name), axes_(axes), layout_(layout) {}
+
+ protected:
+  bool last() const { return layout_ == Layout::channels_last; }
+
+  /// One number for each axis, of one for all or one each; `none` where none are given. ValueError below `least`.
+  Steps each(const PerAxis& per_axis, std::string_view what, std::int64_t none = 1, std::int64_t least = 1) const {
+    const Steps& given = per_axis.numbers();
+    const auto count = static_cast<std::size_t>(axes_);
+    if (given.size() > 1 && given.size() != count)
+      refuse(fmt::format("{} {} for {} axes; one is for all", given.size(), what, axes_));
+    for (const std::int64_t number : given) {
+      if (number < least) refuse(fmt::format("{} of {}; they are at least {}", what, number, least));
+    }
+    return given.size() == count ? given : Steps(count, given.empty() ? none : given[0]);
+  }
+
+  /// {before, after} of each axis, of those of all or of each.
+  std::vector<Margins::Pair> each(const Margins& margins) const {
+    const auto count = static_cast<std::size_t>(axes_);
+    std::vector<Margins::Pair> given = margins.sides();
+    if (const Steps& both = margins.both_sides(); axes_ == 1 && both.size() == 2) {
+      given = {{both[0], both[1]}};
+    } else {
+      for (const std::int64_t width : both) given.emplace_back(width, width);
+    }
+    if (given.size() != 1 && given.size() != count)
+      refuse(fmt::format("{} widths for {} axes; one is for all", given.size(), axes_));
+    for (const auto& [before, after] : given) {
+      if (before < 0 || after < 0)
+        refuse(fmt::format("widths of {}; they are at least 0", before < 0 ? before : after));
+    }
+    return given.size() == count ? given : std::vector<Margins::Pair>(count, given[0]);
+  }
+
+  /// The shape must have the sizes and channels.
+  void check_rank(const Shape& shape) const {
+    if (static_cast<int>(shape.size()) == axes_ + 1) return;
+    fail(fmt::format("takes images of {} axes and channels, but {}", axes_, to_string(shape)));
+  }
+  std::size_t channel_axis() const { return last() ? static_cast<std::size_t>(axes_) : 0; }
+  std::size_t first_size() const { return last() ? 0 : 1; }
+
+  /// Each size changed, and another number of channels.
+  template <class F>
+  Shape with_sizes(Shape shape, std::int64_t channels, F f) const {
+    for (std::size_t j = 0; j < static_cast<std::size_t>(axes_); ++j) {
+      std::int64_t& size = shape[first_size() + j];
+      if (size != any_size) size = f(j, size);
+    }
+    shape[channel_axis()] = channels;
+    return shape;
+  }
+  /// How many windows of so many elements there are in n.
+  std::int64_t windows(const std::string& padding, std::int64_t n, std::int64_t reach, std::int64_t stride,
+                       const Shape& shape) const {
+    if (padding == "same" || padding == "causal") return (n + stride - 1) / stride;
+    if (n < reach) fail(fmt::format("a window of {} elements in {}", reach, to_string(shape)));
+    return (n - reach) / stride + 1;
+  }
+  void check_padding(const std::string& padding, bool causal) const {
+    if (padding == "valid" || padding == "same" || (causal && padding == "causal")) return;
+    refuse(fmt::format("a padding \"{}\"; valid{} same{} are known", padding, causal ? "," : " and",
+                       causal ? " and causal" : ""));
+  }
+
+  int axes_;
+  Layout layout_;
+};
+
+}  // namespace croton::nn

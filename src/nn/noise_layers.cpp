@@ -1,0 +1,119 @@
+// Layers that draw random numbers in training.
+#include <croton/nn/layers.hpp>
+#include <croton/ops.hpp>
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "builder/gradient_context.hpp"
+#include "nn/draws.hpp"
+#include "nn/floats.hpp"
+#include "nn/simple.hpp"
+
+namespace croton::nn {
+namespace {
+
+/// A layer that draws random numbers in training.
+class Drawing : public Simple {
+ public:
+  using Simple::Simple;
+  void make_weights(const std::vector<Shape>&) override {
+    draws_ = Draws(add_weight("state", {2}, Draws::weight_options()));
+  }
+
+ protected:
+  Draws draws_;
+};
+
+/// A layer that is told a rate, in [0, 1).
+class Rated : public Drawing {
+ public:
+  Rated(const std::string& type, double rate, const std::string& name) : Drawing(type, name), rate_(rate) {
+    if (!(rate >= 0 && rate < 1)) refuse(fmt::format("a rate of {}; it is at least 0 and below 1", rate));
+  }
+  Flow call(const std::vector<Flow>& inputs, CallContext& context) override {
+    if (!context.training || rate_ == 0) return inputs[0];
+    return {drawn(in_floats(inputs[0].value), context), inputs[0].mask};
+  }
+
+ protected:
+  virtual Variable drawn(const Variable& x, CallContext& context) = 0;
+  double rate_;
+};
+
+class DropoutDefinition : public Rated {
+ public:
+  DropoutDefinition(double rate, const std::string& name) : Rated("Dropout", rate, name) {}
+
+ protected:
+  Variable drawn(const Variable& x, CallContext& context) override {
+    return draws_.dropout(x, rate_, x.shape(), context);
+  }
+};
+
+/// Of whole channels of images of so many axes.
+class SpatialDefinition : public Rated {
+ public:
+  SpatialDefinition(const std::string& type, int axes, double rate, Layout layout, const std::string& name)
+      : Rated(type, rate, name), axes_(axes), layout_(layout) {}
+  Shape output_shape(const std::vector<Shape>& inputs) const override {
+    if (static_cast<int>(inputs[0].size()) != axes_ + 1)
+      fail(fmt::format("takes images of {} axes and channels, but {}", axes_, to_string(inputs[0])));
+    return inputs[0];
+  }
+
+ protected:
+  Variable drawn(const Variable& x, CallContext& context) override {
+    const int channels = layout_ == Layout::channels_last ? axes_ + 1 : 1;
+    std::vector<Variable> shape(static_cast<std::size_t>(x.rank()), constant(Array(std::int64_t{1})));
+    for (const int axis : {0, channels}) shape[static_cast<std::size_t>(axis)] = x.shape(axis);
+    return draws_.dropout(x, rate_, shape, context);
+  }
+
+ private:
+  int axes_;
+  Layout layout_;
+};
+
+class GaussianDropoutDefinition : public Rated {
+ public:
+  GaussianDropoutDefinition(double rate, const std::string& name) : Rated("GaussianDropout", rate, name) {}
+
+ protected:
+  Variable drawn(const Variable& x, CallContext& context) override {
+    const Variable deviation = builder::number(std::sqrt(rate_ / (1 - rate_)), x);
+    return x * (builder::number(1, x) + deviation * draws_.normal(x, context));
+  }
+};
+
+class NoiseDefinition : public Drawing {
+ public:
+  NoiseDefinition(double deviation, const std::string& name) : Drawing("GaussianNoise", name), deviation_(deviation) {
+    if (!(deviation >= 0)) refuse(fmt::format("a deviation of {}; it is at least 0", deviation));
+  }
+  Flow call(const std::vector<Flow>& inputs, CallContext& context) override {
+    if (!context.training || deviation_ == 0) return inputs[0];
+    const Variable x = in_floats(inputs[0].value);
+    return {x + builder::number(deviation_, x) * draws_.normal(x, context), inputs[0].mask};
+  }
+
+ private:
+  double deviation_;
+};
+
+}  // namespace
+
+Dropout::Dropout(double rate, const std::string& name) : Layer(make_layer<DropoutDefinition>(rate, name)) {}
+SpatialDropout1D::SpatialDropout1D(double rate, const std::string& name)
+    : Layer(make_layer<SpatialDefinition>("SpatialDropout1D", 1, rate, Layout::channels_last, name)) {}
+SpatialDropout2D::SpatialDropout2D(double rate, Layout layout, const std::string& name)
+    : Layer(make_layer<SpatialDefinition>("SpatialDropout2D", 2, rate, layout, name)) {}
+SpatialDropout3D::SpatialDropout3D(double rate, Layout layout, const std::string& name)
+    : Layer(make_layer<SpatialDefinition>("SpatialDropout3D", 3, rate, layout, name)) {}
+GaussianDropout::GaussianDropout(double rate, const std::string& name)
+    : Layer(make_layer<GaussianDropoutDefinition>(rate, name)) {}
+GaussianNoise::GaussianNoise(double deviation, const std::string& name)
+    : Layer(make_layer<NoiseDefinition>(deviation, name)) {}
+
+}  // namespace croton::nn
