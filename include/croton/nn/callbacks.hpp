@@ -93,9 +93,9 @@ struct CheckpointOptions {
   bool save_weights_only = false;  ///< else the whole state of training, from which `Model::load_checkpoint` resumes
   Better better = Better::by_name;
 };
-/// Writes a file behind each epoch (NPZ where its name ends in .npz, else safetensors); "{epoch}" (from 1) and names of numbers in braces stand for their
-/// values in the path, with a format if wanted: "{epoch:02d}", "{val_loss:.3f}". Missing folders are made. ValueError
-/// when a number is not there that it needs; FileError.
+/// Writes a file behind each epoch (NPZ where its name ends in .npz, else safetensors); "{epoch}" (from 1) and names of
+/// numbers in braces stand for their values in the path, with a format if wanted: "{epoch:02d}", "{val_loss:.3f}".
+/// Missing folders are made. ValueError when a number is not there that it needs; FileError.
 class ModelCheckpoint : public Callback {
  public:
   explicit ModelCheckpoint(std::string path, CheckpointOptions options = {});
