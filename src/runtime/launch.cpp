@@ -221,13 +221,17 @@ void KernelLaunch::use_library(const Memory& memory) {
   if (by_reference() || kernels_.size() != 1) return;
   std::optional<BoundConvolution> found = as_convolution(kernels_[0], memory);
   if (!found || !found->pays()) return;
-  if (runs_cuda()) return;
-  dnn_ = cpu::Dnn::instance().prepare(found->what);
-  if (dnn_ == nullptr) return;
+  if (runs_cuda()) {
+    if (!device_->prepare(found->what)) return;
+  } else {
+    dnn_ = cpu::Dnn::instance().prepare(found->what);
+    if (dnn_ == nullptr) return;
+  }
   convolution_ = std::make_shared<const BoundConvolution>(*found);
   if (convolution_->result >= 0) return;
   workspace_bytes_ = static_cast<std::size_t>(convolution_->sums) * size_of(convolution_->what.dtype);
-  workspace_ = base::allocate_shared_memory(workspace_bytes_);
+  workspace_ =
+      device_ != nullptr ? device_->allocate(workspace_bytes_) : base::allocate_shared_memory(workspace_bytes_);
   for (std::size_t i = 0; i < text_.parameters.size(); ++i) {
     if (text_.parameters[i].kind == codegen::Parameter::Kind::workspace)
       parameters_[i] = reinterpret_cast<std::uint64_t>(workspace_.get());
@@ -238,7 +242,10 @@ void KernelLaunch::run_library(const Memory& memory) const {
   const auto at = [&](int b) { return memory.base[static_cast<std::size_t>(b)]; };
   const ConvolutionArrays arrays{at(convolution_->x), at(convolution_->filters) + convolution_->filters_offset,
                                  convolution_->result >= 0 ? at(convolution_->result) : workspace_.get()};
-  dnn_->run(arrays);
+  if (dnn_ != nullptr)
+    dnn_->run(arrays);
+  else
+    device_->convolve(convolution_->what, arrays);
 }
 
 void KernelLaunch::run(const Memory& memory, std::uint32_t* failure) {
@@ -288,7 +295,8 @@ void KernelLaunch::run_on_device(const Memory& memory, std::uint32_t* failure) {
           {memory.base[b], base::byte_count(memory.layouts[b].shape, dtype_of(kernel, i)), !written, written});
     }
   }
-  if (workspace_bytes_ > 0) operands_.push_back({workspace_.get(), workspace_bytes_, false, true});
+  // Of a library's sums nothing is written, of partial results nothing is there before.
+  if (workspace_bytes_ > 0) operands_.push_back({workspace_.get(), workspace_bytes_, uses_library(), !uses_library()});
   if (has_checks()) {
     operands_.push_back({device_failure_.get(), failure_bytes, true, true});
     device_->copy_in(device_failure_.get(), failure, failure_bytes);

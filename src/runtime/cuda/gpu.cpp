@@ -209,7 +209,8 @@ class Gpu final : public runtime::Device {
   // ---- convolutions ----
 
   bool prepare(const Convolution& convolution) override {
-    if (!Dnn::describes(convolution)) return false;
+    // There are kernels of our own: nobody has to be told that there is no library.
+    if (!Dnn::describes(convolution) || !Dnn::available()) return false;
     return prepare_by(convolution_library, [&] {
       if (!dnn_) dnn_ = std::make_unique<Dnn>(stream_);
       return dnn_->workspace_bytes(convolution);
