@@ -235,7 +235,7 @@ State check_helper(const char* name) {
 }
 
 State check_blaslt() { return check_helper<cuda::BlasLt>("cuBLASLt"); }
-State check_dnn() { return check_helper<cuda::Dnn>("cuDNN"); }
+State check_cudnn() { return check_helper<cuda::Dnn>("cuDNN"); }
 
 State check_cache() {
   if (!base::config().cache) {
@@ -278,7 +278,7 @@ int doctor() {
                          {"NVRTC", check_nvrtc},
                          {"profiling", check_profiling},
                          {"cuBLASLt", check_blaslt},
-                         {"cuDNN", check_dnn},
+                         {"cuDNN", check_cudnn},
                          {"CUDA driver", check_driver}};
   bool wrong = false, flags_are_right = true;
   for (const Part& part : parts) {
