@@ -17,6 +17,18 @@ namespace croton::runtime {
 
 using plan::Buffer;
 
+namespace {
+
+// Messages name so many lines that memory is for.
+constexpr std::size_t most_lines = 4;
+
+std::int64_t aligned(std::int64_t bytes) {
+  constexpr std::int64_t alignment = 64;
+  return (bytes + alignment - 1) / alignment * alignment;
+}
+
+}  // namespace
+
 BoundSegment::BoundSegment(std::shared_ptr<const Executable> executable, int number, const BoundSegment* before,
                            std::span<const std::int64_t> fresh, const CallArrays& arrays, const BindOptions& options,
                            RunCounts& counts)
@@ -38,6 +50,7 @@ BoundSegment::BoundSegment(std::shared_ptr<const Executable> executable, int num
   check_requirements(*executable_, arrays, number, sizes_);
   find_layouts(*executable_, arrays, number, sizes_, memory_);
   find_workspaces();
+  find_uploads();
   place_temporaries();
   const plan::Segment& segment = plan.segments[static_cast<std::size_t>(number)];
   const bool has_work = segment.first_launch < segment.end_launch;
@@ -66,13 +79,34 @@ std::size_t BoundSegment::bytes_of(std::size_t b) const {
   return base::byte_count(shape, executable_->program.graph.arena.type(buffer.node).dtype);
 }
 
+/// Arguments that a device gets ahead lie apart from temporaries: the device still computes in these when they come. In
+/// later segments none do, as the device is waited for in between.
+void BoundSegment::find_uploads() {
+  const std::vector<Buffer>& buffers = executable_->plan.buffers;
+  temporary_offset_.assign(buffers.size(), 0);
+  uploaded_.assign(buffers.size(), false);
+  if (number_ != 0) return;
+  for (const plan::Step& step : executable_->plan.steps) {
+    if (!executable_->call_of(step).transfer) continue;
+    const auto b = static_cast<std::size_t>(step.writes[0]);
+    const Buffer &source = buffers[static_cast<std::size_t>(step.reads[0])], &target = buffers[b];
+    if (source.role != Buffer::Role::argument || source.place != 0) continue;
+    if (target.role != Buffer::Role::temporary || target.in_place_of >= 0 || target.segment != 0) continue;
+    const Device* device = device_of(target.place);
+    if (device == nullptr || !device->facts().copies_ahead) continue;
+    Temporaries& arguments = arguments_[target.place];
+    uploaded_[b] = true;
+    temporary_offset_[b] = static_cast<std::int64_t>(arguments.bytes);
+    arguments.bytes += static_cast<std::size_t>(aligned(static_cast<std::int64_t>(bytes_of(b))));
+    if (arguments.for_what.size() < most_lines)
+      arguments.for_what.push_back(executable_->program.graph.arena.origin(target.node));
+  }
+}
+
 /// First fit by lifetime: a temporary takes the lowest place that is free from its first step to its last.
 void BoundSegment::place_temporaries() {
-  constexpr std::int64_t alignment = 64;
-  constexpr std::size_t most_lines = 4;
   const std::vector<Buffer>& buffers = executable_->plan.buffers;
   const expr::Arena& arena = executable_->program.graph.arena;
-  temporary_offset_.assign(buffers.size(), 0);
   struct Placed {
     std::int64_t begin, end;
     int last;
@@ -83,7 +117,7 @@ void BoundSegment::place_temporaries() {
   for (std::size_t b = 0; b < buffers.size(); ++b) {
     const Buffer& buffer = buffers[b];
     const bool is_temporary = buffer.role == Buffer::Role::temporary || buffer.role == Buffer::Role::workspace;
-    if (is_temporary && buffer.in_place_of < 0 && buffer.segment == number_) temporaries.push_back(b);
+    if (is_temporary && buffer.in_place_of < 0 && buffer.segment == number_ && !uploaded_[b]) temporaries.push_back(b);
   }
   // In the order in which they are born, so that those that have died are forgotten.
   std::ranges::stable_sort(temporaries, {}, [&](std::size_t b) { return buffers[b].first_step; });
@@ -92,7 +126,7 @@ void BoundSegment::place_temporaries() {
     const auto bytes = static_cast<std::int64_t>(bytes_of(b));
     std::int64_t& total = totals[buffer.place];
     if (bytes > INT64_MAX / 2 - total) throw OutOfMemory(fmt::format("temporaries of more than {} bytes", total));
-    const std::int64_t size = (bytes + alignment - 1) / alignment * alignment;
+    const std::int64_t size = aligned(bytes);
     std::vector<Placed>& placed = placed_on[buffer.place];
     std::erase_if(placed, [&](const Placed& other) { return other.last < buffer.first_step; });
     std::ranges::sort(placed, {}, &Placed::begin);
@@ -113,6 +147,7 @@ void BoundSegment::place_temporaries() {
 void BoundSegment::bind_launches(const CallArrays& arrays, const BindOptions& options, RunCounts& counts) {
   const plan::Plan& plan = executable_->plan;
   const plan::Segment& segment = plan.segments[static_cast<std::size_t>(number_)];
+  std::ptrdiff_t uploads = 0;
   std::vector<KernelLaunch*> on_host;
   std::vector<RoutineLaunch*> routines_on_host;
   std::vector<NativeLoop*> loops_on_host;
@@ -145,8 +180,13 @@ void BoundSegment::bind_launches(const CallArrays& arrays, const BindOptions& op
     Device* device = device_of(call.place);
     if (call.transfer) {
       Device* from = device_of(plan.buffers[static_cast<std::size_t>(first.reads[0])].place);
-      launches_.push_back(
-          {std::make_unique<TransferLaunch>(*executable_, first, from, device, memory_), first.after_commit});
+      auto transfer = std::make_unique<TransferLaunch>(*executable_, first, from, device, memory_);
+      if (uploaded_[static_cast<std::size_t>(first.writes[0])]) {
+        // In front of everything that may wait for the device: a kernel with checks.
+        launches_.insert(launches_.begin() + uploads++, BoundLaunch{std::move(transfer), false});
+      } else {
+        launches_.push_back({std::move(transfer), first.after_commit});
+      }
       continue;
     }
     if (call.host) {

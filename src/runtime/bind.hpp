@@ -23,12 +23,16 @@ struct BindOptions {
   std::string schedule;              // overrides, see codegen/schedule.hpp
 };
 
-/// Memory for the temporaries of a function's calls, a block for each segment and device. One plan of a function runs
-/// at a time, so they all share it; it grows to what the largest needs.
+/// Memory for the temporaries of a function's calls, a block for each segment and device, and for the arguments that
+/// devices get ahead. One plan of a function runs at a time, so they all share it; it grows to what the largest needs.
 class Workspace {
  public:
   /// OutOfMemory.
   char* block(Device* device, std::size_t segment, std::size_t bytes);
+  /// Of a device that copies ahead.
+  Uploads& uploads(Device& device);
+  /// Where memory has run out: no more copies ahead. False where that gave none back.
+  bool save_memory();
 
  private:
   struct Block {
@@ -36,6 +40,7 @@ class Workspace {
     std::size_t bytes = 0;
   };
   std::vector<std::map<Device*, Block>> blocks_;  // by segment
+  std::map<Device*, std::unique_ptr<Uploads>> uploads_;
 };
 
 /// Values of shared variables before they were overwritten. Behind the commit point of a plan nothing fails on the host
@@ -89,6 +94,7 @@ class BoundSegment {
 
  private:
   void find_workspaces();
+  void find_uploads();
   std::size_t bytes_of(std::size_t buffer) const;
   void place_temporaries();
   void send_constant(std::size_t buffer, RunCounts& counts);
@@ -113,13 +119,15 @@ class BoundSegment {
   std::map<expr::Place, Device*> devices_;  // of the plan
   SizeTable sizes_;
   Memory memory_;
-  std::vector<std::int64_t> temporary_offset_;  // per buffer
+  std::vector<std::int64_t> temporary_offset_;  // per buffer; of one that is uploaded, among these
+  std::vector<bool> uploaded_;                  // per buffer: an argument that its device gets ahead
   struct Temporaries {
     std::size_t bytes = 0;
     char* address = nullptr;             // in the present call
     std::vector<expr::Origin> for_what;  // some of them, for messages
   };
-  std::map<expr::Place, Temporaries> temporaries_;
+  std::map<expr::Place, Temporaries> temporaries_, arguments_;
+  std::map<expr::Place, Uploads*> uploads_;  // for the arguments, in the present call
   std::vector<BoundLaunch> launches_;
   HostResults host_results_;  // of callbacks, in the present run
   bool fails_late_ = false;   // a launch behind the commit point may fail

@@ -111,6 +111,7 @@ void Device::convolve(const Convolution&, const ConvolutionArrays&) {
   throw InternalError(fmt::format("{} has no convolutions", name()));
 }
 
+std::unique_ptr<Uploads> Device::make_uploads() { return nullptr; }
 int Device::most_cooperative_blocks(const codegen::Text&, int) { return 0; }
 std::unique_ptr<Recording> Device::record(const std::function<void()>&) { return nullptr; }
 

@@ -32,6 +32,7 @@ struct DeviceFacts {
   int multiprocessors = 0;
   std::size_t cache_bytes = 0;  // of the second level, which all multiprocessors share
   bool cooperates = false;      // has cooperative launches, whose blocks may wait for each other
+  bool copies_ahead = false;    // has Uploads
 };
 
 /// A piece of a device's memory that a launch uses, and how.
@@ -60,6 +61,22 @@ class Recording {
   virtual bool replay() = 0;
 };
 
+/// Memory on a device for what the calls of a function are given, and copies into it that run while the device still
+/// computes the call before. Calls use two sets of memory in turn. One thread at a time.
+class Uploads {
+ public:
+  virtual ~Uploads() = default;
+  /// Memory for the call that begins, whose predecessors have asked for all of their work. Waits until the work of the
+  /// call before the last one has run: it read this memory, and no more than two calls are under way.
+  virtual char* begin(std::size_t bytes) = 0;
+  /// Into the memory of this call. `host` may change when it returns; the device's work that is asked for from now on
+  /// finds the data.
+  virtual void copy_in(void* to, const void* host, std::size_t bytes) = 0;
+  /// From now on there is one set of memory, that of the present call, and copies run in the order of the device's
+  /// work. False where that was so before.
+  virtual bool save_memory() = 0;
+};
+
 /// What it took to make a text ready to run.
 enum class Prepared : std::uint8_t { before, from_cache, compiled };
 
@@ -78,6 +95,8 @@ class Device : public base::DeviceMemory {
   virtual bool runs_cuda() const = 0;
   /// Of a GPU: "sm_90".
   std::string architecture() const;
+  /// For one function. Null unless it copies ahead.
+  virtual std::unique_ptr<Uploads> make_uploads();
   /// From another device; by way of the host where there is no other.
   virtual void copy_from(Device& other, void* to, const void* from, std::size_t bytes);
 

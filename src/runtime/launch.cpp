@@ -403,9 +403,11 @@ TransferLaunch::TransferLaunch(const Executable& executable, const plan::Step& s
                                    executable.program.graph.arena.type(source.node).dtype);
 }
 
-void TransferLaunch::run(const Memory& memory) const {
-  copy_between(to_, memory.base[static_cast<std::size_t>(step_->writes[0])], from_,
-               memory.base[static_cast<std::size_t>(step_->reads[0])], record_.bytes);
+void TransferLaunch::run(const Memory& memory, Uploads* uploads) const {
+  void* target = memory.base[static_cast<std::size_t>(step_->writes[0])];
+  const void* source = memory.base[static_cast<std::size_t>(step_->reads[0])];
+  if (uploads == nullptr) return copy_between(to_, target, from_, source, record_.bytes);
+  if (record_.bytes > 0) uploads->copy_in(target, source, record_.bytes);
 }
 
 }  // namespace croton::runtime

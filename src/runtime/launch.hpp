@@ -137,7 +137,9 @@ class ProductLaunch {
 class TransferLaunch {
  public:
   TransferLaunch(const Executable& executable, const plan::Step& step, Device* from, Device* to, const Memory& memory);
-  void run(const Memory& memory) const;
+  /// `uploads`: where these have the memory that it writes.
+  void run(const Memory& memory, Uploads* uploads) const;
+  int target() const { return step_->writes[0]; }
   const expr::Origin& origin() const { return *origin_; }
   const Transferred& record() const { return record_; }
 

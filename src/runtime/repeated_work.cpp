@@ -8,7 +8,7 @@
 namespace croton::runtime {
 namespace {
 
-// Results that two calls hold in turn come back to two sets of addresses, sometimes a few more.
+// Arguments, and results that two calls hold in turn, come back to two sets of addresses, sometimes a few more.
 constexpr std::size_t most_places = 4;
 
 struct AtomicCounts {

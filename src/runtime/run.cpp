@@ -80,6 +80,18 @@ char* Workspace::block(Device* device, std::size_t segment, std::size_t bytes) {
   return static_cast<char*>(block.memory.get());
 }
 
+Uploads& Workspace::uploads(Device& device) {
+  std::unique_ptr<Uploads>& found = uploads_[&device];
+  if (!found) found = device.make_uploads();
+  return *found;
+}
+
+bool Workspace::save_memory() {
+  bool saved = false;
+  for (const auto& [device, uploads] : uploads_) saved = (uploads && uploads->save_memory()) || saved;
+  return saved;
+}
+
 /// The constant's copy on this device, sent when it is first asked for.
 void BoundSegment::send_constant(std::size_t b, RunCounts& counts) {
   const Buffer& buffer = executable_->plan.buffers[b];
@@ -136,6 +148,13 @@ void BoundSegment::start(CallArrays& arrays, Workspace& workspace, RunCounts& co
       return workspace.block(device_of(place), static_cast<std::size_t>(number_), block.bytes);
     });
   }
+  for (auto& [place, block] : arguments_) {
+    with_lines(block.for_what, [&, place = place] {
+      Uploads& uploads = workspace.uploads(*device_of(place));
+      block.address = uploads.begin(block.bytes);
+      uploads_[place] = &uploads;
+    });
+  }
   for (std::size_t b = 0; b < plan.buffers.size(); ++b) {
     const Buffer& buffer = plan.buffers[b];
     const auto number = static_cast<std::size_t>(buffer.number);
@@ -161,7 +180,7 @@ void BoundSegment::start(CallArrays& arrays, Workspace& workspace, RunCounts& co
         break;
       case Buffer::Role::temporary:
       case Buffer::Role::workspace:
-        base = temporaries_.at(buffer.place).address + temporary_offset_[b];
+        base = (uploaded_[b] ? arguments_ : temporaries_).at(buffer.place).address + temporary_offset_[b];
         break;
       case Buffer::Role::output:
         if (!arrays.given_outputs || arrays.outputs[number].address() == nullptr)
@@ -216,7 +235,9 @@ void BoundSegment::run(BoundLaunch& launch, RunCounts& counts) {
     with_lines((*product)->origin(), [&] { (*product)->run(memory_); });
     ++counts.products;
   } else if (auto* transfer = std::get_if<std::unique_ptr<TransferLaunch>>(&launch.what)) {
-    with_lines((*transfer)->origin(), [&] { (*transfer)->run(memory_); });
+    const bool ahead = uploaded_[static_cast<std::size_t>((*transfer)->target())];
+    Uploads* uploads = ahead ? uploads_.at((*transfer)->record().to) : nullptr;
+    with_lines((*transfer)->origin(), [&] { (*transfer)->run(memory_, uploads); });
     counts.add((*transfer)->record());
   } else if (auto* routine = std::get_if<std::unique_ptr<RoutineLaunch>>(&launch.what)) {
     with_lines((*routine)->origin(), [&] { (*routine)->run(memory_); });
@@ -315,12 +336,20 @@ void BoundPlan::run(CallArrays& arrays, Workspace& workspace, RunCounts& counts)
       throw IndexError(fmt::format("{}; {}", failure.message, describe_inputs(*executable_, arrays)));
     }
   };
+  const auto start = [&](BoundSegment& part) {
+    try {
+      part.start(arrays, workspace, counts);
+    } catch (const OutOfMemory&) {
+      if (!workspace.save_memory()) throw;
+      part.start(arrays, workspace, counts);
+    }
+  };
   for (std::size_t k = 0; k + 1 < plan.segments.size(); ++k) {
-    segment->start(arrays, workspace, counts);
+    start(*segment);
     run(*segment);
     segment = &segment->next(segment->read_fresh(), arrays, options_, counts);
   }
-  segment->start(arrays, workspace, counts);
+  start(*segment);
 
   // Results that no step of their own computes: inputs, constants and sizes as they are now, before anything is
   // overwritten; and those that repeat another result, whose memory is taken now and filled at the end.

@@ -3,9 +3,10 @@
 // table, the order of streams, what a captured stream cannot hold, pinned memory that changes or goes before its copy
 // has run, objects that are never released. What they find is a *fault*; a test ends with none.
 //
-// Work runs when it is put into a stream, or, with `delay` on, only when something waits for it, so that a missing wait
-// is found. Kernels are host functions with fixed names (kernels.cpp), or texts: what the NVRTC makes holds the text,
-// and a launch of it is done by the runner that the test has set.
+// Work runs when it is put into a stream, or, with delay=1, only when something waits for it, or, with delay=2, kernels
+// and products only then and the rest as soon as it may, so that copies overtake what they do not wait for: a missing
+// wait is found. Kernels are host functions with fixed names (kernels.cpp), or texts: what the NVRTC makes holds the
+// text, and a launch of it is done by the runner that the test has set.
 //
 // Any call can be made to fail. For whole programs the environment does that, with settings as below and failures as
 // ENTRY=CODE: FAKE_CUDA=devices=0,cuInit=100
@@ -44,9 +45,9 @@ extern "C" {
 void fake_cuda_set_runner(const fake_cuda::Runner& runner);
 /// Forgets objects, settings, failures to come and faults; not the counts of failures that happened.
 void fake_cuda_reset();
-/// devices, version (13000), capability (90), memory (bytes of a device), pools, peers, delay, max_threads (of a block
-/// of any kernel, 1024), multiprocessors (132), resident (blocks of any kernel on one of them, 2), cooperative (whether
-/// there are such launches, 1), split_k_only (cuBLASLt),
+/// devices, version (13000), capability (90), memory (bytes of a device), pools, peers, delay, trace (a trace begins,
+/// or ends), max_threads (of a block of any kernel, 1024), multiprocessors (132), resident (blocks of any kernel on one
+/// of them, 2), cooperative (whether there are such launches, 1), split_k_only (cuBLASLt),
 /// random_order_only, no_channels_last (cuDNN).
 void fake_cuda_set(const char* setting, long long value);
 /// The nth call from now of that entry returns `code` and does nothing else; so do the `count - 1` after it. A code
@@ -60,6 +61,9 @@ long long fake_cuda_failures(const char* entry);
 long long fake_cuda_live(const char* kind);
 /// What was done wrong, a line each.
 const char* fake_cuda_faults();
+/// What was asked for and what ran, a line each: "ran cuMemcpyHtoDAsync in stream 2", by the order in which streams
+/// were made. Of copies, kernels and products.
+const char* fake_cuda_trace();
 /// The entries of all libraries that were loaded, a line each.
 const char* fake_cuda_entries();
 }

@@ -22,17 +22,27 @@ using namespace croton::runtime::cuda;
 
 namespace {
 
+struct Stream;
+
+struct Work {
+  std::string what;  // for the trace; empty: not worth a line
+  std::function<void()> run;
+  bool computes = false;               // and so takes its time
+  std::shared_ptr<Stream> after = {};  // a wait for that much of another stream
+  std::uint64_t end = 0;
+};
+
 struct Stream {
-  int device = 0;
-  std::deque<std::function<void()>> work;
+  int device = 0, number = 0;
+  std::deque<Work> work;
   std::uint64_t submitted = 0, run = 0;
   bool captures = false, capture_is_broken = false;
   std::thread::id captured_by;
-  std::vector<std::function<void()>> captured;  // does not run
+  std::vector<Work> captured;  // does not run
 };
 
 struct Graph {
-  std::vector<std::function<void()>> work;
+  std::vector<Work> work;
   long long running = 0;  // launches that were not waited for
 };
 
@@ -126,7 +136,8 @@ struct State {
   std::map<std::uintptr_t, std::unique_ptr<Allocation>> allocations;
   std::map<std::uintptr_t, std::unique_ptr<std::byte[]>> pinned;
   std::map<std::uintptr_t, std::size_t> pinned_bytes;
-  std::string faults, text;
+  std::string faults, text, trace;
+  int streams_made = 0;
   AddressSpace space;
   fake_cuda::Runner runner;
 };
@@ -137,10 +148,11 @@ State& state() {
 }
 
 void set_defaults() {
-  state().settings = {{"devices", 2}, {"version", 13000},  {"memory", 1LL << 30}, {"pools", 1},         {"peers", 1},
-                      {"delay", 0},   {"split_k_only", 0}, {"capability", 90},    {"max_threads", 1024},
-                      {"resident", 2}, {"cooperative", 1}, {"multiprocessors", 132}, {"random_order_only", 0},
-                      {"no_channels_last", 0}};
+  state().settings = {
+      {"devices", 2},  {"version", 13000}, {"memory", 1LL << 30},   {"pools", 1},       {"peers", 1},
+      {"delay", 0},    {"trace", 0},       {"split_k_only", 0},     {"capability", 90}, {"max_threads", 1024},
+      {"resident", 2}, {"cooperative", 1}, {"multiprocessors", 132}, {"random_order_only", 0},
+      {"no_channels_last", 0}};
   const char* text = std::getenv("FAKE_CUDA");
   std::istringstream list(text == nullptr ? "" : text);
   for (std::string item; std::getline(list, item, ',');) {
@@ -187,24 +199,52 @@ Result need_context() {
 int current_device() { return device_of(current_context); }
 DeviceState& current() { return state().devices[static_cast<std::size_t>(current_device())]; }
 
+void trace(const char* verb, const Work& work, const Stream& stream) {
+  if (state().settings["trace"] == 0 || work.what.empty()) return;
+  state().trace += std::string(verb) + " " + work.what + " in stream " + std::to_string(stream.number) + "\n";
+}
+
+void run_to(Stream& stream, std::uint64_t end);
+
+void run_next(Stream& stream) {
+  const Work work = std::move(stream.work.front());
+  stream.work.pop_front();
+  if (work.after != nullptr) run_to(*work.after, work.end);
+  if (work.run) work.run();
+  trace("ran", work, stream);
+  ++stream.run;
+}
+
 void run_to(Stream& stream, std::uint64_t end) {
-  while (stream.run < end && !stream.work.empty()) {
-    auto work = std::move(stream.work.front());
-    stream.work.pop_front();
-    work();
-    ++stream.run;
+  while (stream.run < end && !stream.work.empty()) run_next(stream);
+}
+
+// With delay=2: all that need not wait for a kernel or a product runs.
+void run_what_is_quick() {
+  for (bool more = true; more;) {
+    more = false;
+    for (const auto& [handle, stream] : state().streams) {
+      const auto ready = [&] {
+        if (stream->work.empty() || stream->work.front().computes) return false;
+        const Work& next = stream->work.front();
+        return next.after == nullptr || next.after->run >= next.end;
+      };
+      for (; ready(); more = true) run_next(*stream);
+    }
   }
 }
 
-void put(Stream& stream, std::function<void()> work) {
+void put(Stream& stream, Work work) {
   if (stream.captures) {
     if (stream.captured_by != std::this_thread::get_id()) fault("work of another thread in a stream that is captured");
     stream.captured.push_back(std::move(work));
     return;
   }
+  trace("asked for", work, stream);
   stream.work.push_back(std::move(work));
   ++stream.submitted;
   if (state().settings["delay"] == 0) run_to(stream, stream.submitted);
+  if (state().settings["delay"] == 2) run_what_is_quick();
 }
 
 Stream* find(StreamHandle handle) {
@@ -272,7 +312,7 @@ Result put_copy(StreamHandle handle, Pointer to, Pointer from, std::size_t bytes
     if (!host && allocation_at(place, bytes) == nullptr) return result::invalid_value;
     if (host && !is_pinned(address(place), bytes)) fault(std::string(by) + ": host memory that is not pinned");
   }
-  put(*stream, [=] {
+  const auto copy = [=] {
     bool good = true;
     for (const auto& [place, host] : {std::pair(to, to_host), std::pair(from, from_host)}) {
       if (!host) good = usable(place, bytes, by) && good;
@@ -282,7 +322,8 @@ Result put_copy(StreamHandle handle, Pointer to, Pointer from, std::size_t bytes
       }
     }
     if (good) copy_now(address(to), address(from), bytes);
-  });
+  };
+  put(*stream, {by, copy});
   return result::success;
 }
 
@@ -333,6 +374,8 @@ void fake_cuda_reset() {
   s.pinned.clear();
   s.pinned_bytes.clear();
   s.faults.clear();
+  s.trace.clear();
+  s.streams_made = 0;
   set_defaults();
   s.initialised = true;  // drivers that were started before stay so
 }
@@ -344,6 +387,7 @@ void fake_cuda_set_runner(const fake_cuda::Runner& runner) {
 
 void fake_cuda_set(const char* setting, long long value) {
   const std::lock_guard lock(state().mutex);
+  if (setting == std::string("trace")) state().trace.clear();
   state().settings[setting] = value;
 }
 
@@ -386,6 +430,11 @@ const char* fake_cuda_faults() {
   return state().faults.c_str();
 }
 
+const char* fake_cuda_trace() {
+  const std::lock_guard lock(state().mutex);
+  return state().trace.c_str();
+}
+
 const char* fake_cuda_entries() {
   const std::lock_guard lock(state().mutex);
   state().text.clear();
@@ -421,7 +470,7 @@ void count_live(const char* kind, long long change) {
 bool enqueue(StreamHandle handle, std::function<void()> work) {
   const std::lock_guard lock(state().mutex);
   Stream* stream = find(handle);
-  if (stream != nullptr) put(*stream, std::move(work));
+  if (stream != nullptr) put(*stream, {"a product", std::move(work), true});
   return stream != nullptr;
 }
 
@@ -574,6 +623,7 @@ CONTEXT_ENTRY(cuStreamCreate, StreamHandle* handle, unsigned flags)
   if (flags > flag::stream_non_blocking) return result::invalid_value;
   auto stream = std::make_shared<Stream>();
   stream->device = current_device();
+  stream->number = ++state().streams_made;
   *handle = reinterpret_cast<StreamHandle>(stream.get());
   state().streams[*handle] = std::move(stream);
   return result::success;
@@ -601,7 +651,7 @@ CONTEXT_ENTRY(cuStreamWaitEvent, StreamHandle handle, EventHandle event_handle, 
   if (stream == nullptr || event == nullptr || flags != 0) return result::invalid_handle;
   if (breaks_capture(*stream, "cuStreamWaitEvent")) return capture_unsupported;
   if (event->stream == nullptr) return result::success;  // never recorded
-  put(*stream, [source = event->stream, after = event->after] { run_to(*source, after); });
+  put(*stream, {.what = {}, .run = {}, .after = event->stream, .end = event->after});
   return result::success;
 }
 
@@ -698,7 +748,7 @@ CONTEXT_ENTRY(cuMemAllocFromPoolAsync, Pointer* pointer, std::size_t bytes, Pool
   allocation->bytes = bytes;
   const auto place = reinterpret_cast<std::uintptr_t>(state().space.take(bytes));
   *pointer = place;
-  put(*stream, [the = allocation.get()] { the->allocated = true; });
+  put(*stream, {{}, [the = allocation.get()] { the->allocated = true; }});
   state().allocations[place] = std::move(allocation);
   return result::success;
 }
@@ -711,7 +761,7 @@ CONTEXT_ENTRY(cuMemFreeAsync, Pointer pointer, StreamHandle handle)
   if (breaks_capture(*stream, "cuMemFreeAsync")) return capture_unsupported;
   Allocation* allocation = found->second.get();
   allocation->freed = true;
-  put(*stream, [allocation, pointer] {
+  const auto end = [allocation, pointer] {
     allocation->gone = true;
     state().space.drop(address(pointer), allocation->bytes);
     DeviceState& device = state().devices[static_cast<std::size_t>(allocation->device)];
@@ -720,7 +770,8 @@ CONTEXT_ENTRY(cuMemFreeAsync, Pointer pointer, StreamHandle handle)
     if (device.release_threshold == 0) return;
     device.kept.insert(allocation->bytes);
     device.kept_bytes += allocation->bytes;
-  });
+  };
+  put(*stream, {{}, end});
   return result::success;
 }
 
@@ -770,7 +821,7 @@ CONTEXT_ENTRY(cuMemsetD8Async, Pointer to, unsigned char value, std::size_t byte
   Stream* stream = find(handle);
   if (stream == nullptr) return result::invalid_handle;
   if (allocation_at(to, bytes) == nullptr) return result::invalid_value;
-  put(*stream, [=] { if (usable(to, bytes, "cuMemsetD8Async")) std::memset(address(to), value, bytes); });
+  put(*stream, {{}, [=] { if (usable(to, bytes, "cuMemsetD8Async")) std::memset(address(to), value, bytes); }});
   return result::success;
 }
 
@@ -845,19 +896,21 @@ Result put_launch(FunctionHandle handle, unsigned blocks, unsigned threads, unsi
   if (function.text != nullptr) {
     if (!state().runner) return result::invalid_image;
     auto launch = state().runner(*function.text, function.name, blocks, threads, cooperative, arguments);
-    put(*stream, [launch = std::move(launch), name = function.name, device = stream->device] {
+    const auto run = [launch = std::move(launch), name = function.name, device = stream->device] {
       const std::string wrong = launch(memory_of(device));
       if (wrong.empty()) return;
       fault(name + ": " + wrong);
       state().devices[static_cast<std::size_t>(device)].lost = result::illegal_address;
-    });
+    };
+    put(*stream, {function.name, run, true});
     return result::success;
   }
   const fake_cuda::HostKernel kernel = fake_cuda::host_kernel(function.name, arguments);
   if (!kernel) return result::invalid_image;
-  put(*stream, [kernel, device = stream->device] {
+  const auto run = [kernel, device = stream->device] {
     if (!kernel()) state().devices[static_cast<std::size_t>(device)].lost = result::illegal_address;
-  });
+  };
+  put(*stream, {function.name, run, true});
   return result::success;
 }
 
@@ -924,7 +977,7 @@ CONTEXT_ENTRY(cuGraphLaunch, GraphExecHandle exec, StreamHandle handle)
   if (graph == state().graph_execs.end() || stream == nullptr) return result::invalid_handle;
   ++graph->second->running;
   for (const auto& work : graph->second->work) put(*stream, work);
-  put(*stream, [graph = graph->second] { --graph->running; });
+  put(*stream, {{}, [graph = graph->second] { --graph->running; }});
   return result::success;
 }
 

@@ -60,6 +60,8 @@ class FakeCuda {
   }
   long long live(const char* kind) { return control<decltype(fake_cuda_live)>("fake_cuda_live")(kind); }
   std::string faults() { return control<decltype(fake_cuda_faults)>("fake_cuda_faults")(); }
+  void start_trace() { set("trace", 1); }
+  std::string trace() { return control<decltype(fake_cuda_trace)>("fake_cuda_trace")(); }
   std::string entries() { return control<decltype(fake_cuda_entries)>("fake_cuda_entries")(); }
 
   /// What was never released: "2 streams, 1 events"; empty where all is well.

@@ -49,7 +49,8 @@ fake_cuda::Launch launch_in_simulator(const std::string& text, const std::string
     std::vector<void*> arguments;
     for (std::vector<std::byte>& bytes : kept) arguments.push_back(bytes.data());
     try {
-      simulator::launch(*program, kernel, {.blocks = blocks, .threads = threads, .cooperative = cooperative}, arguments, allocations);
+      simulator::launch(*program, kernel, {.blocks = blocks, .threads = threads, .cooperative = cooperative}, arguments,
+                        allocations);
       return "";
     } catch (const Error& error) {
       return error.what();
@@ -81,9 +82,9 @@ FakeGpus::FakeGpus(const std::vector<std::pair<std::string, long long>>& setting
 
 Machine::Machine(Kind kind)
     : first(kind == Kind::logical ? "cpu1" : "cuda0"), second(kind == Kind::logical ? "cpu2" : "cuda1"), kind_(kind) {
-  if (kind == Kind::fake || kind == Kind::delayed) {
-    fake_ = std::make_unique<FakeGpus>(
-        std::vector<std::pair<std::string, long long>>{{"delay", kind == Kind::delayed ? 1 : 0}});
+  if (kind == Kind::fake || kind == Kind::delayed || kind == Kind::overtaking) {
+    const long long delay = kind == Kind::delayed ? 1 : (kind == Kind::overtaking ? 2 : 0);
+    fake_ = std::make_unique<FakeGpus>(std::vector<std::pair<std::string, long long>>{{"delay", delay}});
     flags_ = fake_->flags();
   } else {
     flags_ = kind == Kind::logical ? "logical_devices=cpu:3" : "cuda_simulator=2";

@@ -51,10 +51,12 @@ class FakeGpus {
 /// Two devices besides the host, and what tells them apart from others.
 class Machine {
  public:
-  enum class Kind { simulated, fake, delayed, logical };
-  /// Those with GPUs: the last runs nothing before somebody waits for it.
-  static std::vector<Kind> gpus() { return {Kind::simulated, Kind::fake, Kind::delayed}; }
-  static std::vector<Kind> all() { return {Kind::simulated, Kind::fake, Kind::delayed, Kind::logical}; }
+  enum class Kind { simulated, fake, delayed, overtaking, logical };
+  /// Those with GPUs: a delayed one runs nothing before somebody waits for it, an overtaking one no kernel.
+  static std::vector<Kind> gpus() { return {Kind::simulated, Kind::fake, Kind::delayed, Kind::overtaking}; }
+  static std::vector<Kind> all() {
+    return {Kind::simulated, Kind::fake, Kind::delayed, Kind::overtaking, Kind::logical};
+  }
 
   explicit Machine(Kind kind);
   /// Checks that no driver was used wrongly, and that all memory was given back.

@@ -468,6 +468,26 @@ TEST_CASE("kernels are loaded from cubin and PTX, and launched", "[cuda]") {
   CHECK(fake.faults().empty());
 }
 
+TEST_CASE("the fake driver has a copy overtake a kernel that it does not wait for", "[cuda]") {
+  FakeCuda fake;
+  fake.set("delay", 2);
+  const auto device = Device::open(0);
+  const Stream computing(device), copying(device);
+  const Kernel scale = Module(device, fake_cubin({"scale"})).kernel("scale");
+  const Buffer x(computing, 4);
+  Event before(device);
+  copy_in(computing, x.data(), bytes_of({3.0F}));
+  scale.launch(computing, {1, 32}, std::array{word(x.data()), std::bit_cast<std::uint64_t>(2.0)}, 1);
+  before.record(computing);
+  const bool waits = GENERATE(false, true);
+  if (waits) copying.wait(before);
+  copy_ahead(copying, x.data(), bytes_of({10.0F}));
+  before.record(copying);
+  computing.wait(before);
+  CHECK(read(computing, x.data(), 1) == std::vector{waits ? 10.0F : 20.0F});
+  CHECK(fake.faults().empty());
+}
+
 TEST_CASE("a cooperative launch has the blocks that run at the same time at most", "[cuda]") {
   FakeCuda fake;
   fake.set("multiprocessors", 3);

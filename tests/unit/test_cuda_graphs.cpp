@@ -84,8 +84,8 @@ Graphs graphs_of(FakeGpus& gpus) {
 }  // namespace
 
 TEST_CASE("a loop is captured once, launched with every call, and destroyed with the function", "[cuda]") {
-  const bool delayed = GENERATE(false, true);
-  FakeGpus gpus({{"delay", delayed ? 1 : 0}});
+  const int delay = GENERATE(0, 1, 2);
+  FakeGpus gpus({{"delay", delay}});
   {
     Layer layer;
     CHECK_THAT(layer.f.plan(), contains("a step at a time, as a CUDA graph: the product of test_cuda_graphs.cpp:"));
@@ -146,9 +146,9 @@ TEST_CASE("what cannot be captured runs as before", "[cuda]") {
                               std::string("cuGraphInstantiateWithFlags"), std::string("cuLaunchKernel"),
                               std::string("cublasLtMatmul"), std::string("cuStreamCreate"));
   const auto code = GENERATE(result::unknown, result::out_of_memory);
-  const bool delayed = GENERATE(false, true);
-  CAPTURE(entry, code, delayed);
-  FakeGpus gpus({{"delay", delayed ? 1 : 0}});
+  const int delay = GENERATE(0, 2);
+  CAPTURE(entry, code, delay);
+  FakeGpus gpus({{"delay", delay}});
   {
     Layer layer;
     CHECK(layer.run());
@@ -214,8 +214,8 @@ TEST_CASE("a launch of a graph that fails is the call's error, and changes nothi
 }
 
 TEST_CASE("a graph keeps the memory that products work in", "[cuda]") {
-  const bool delayed = GENERATE(false, true);
-  FakeGpus gpus({{"delay", delayed ? 1 : 0}});
+  const int delay = GENERATE(0, 1, 2);
+  FakeGpus gpus({{"delay", delay}});
   {
     Layer layer;
     for (int call = 0; call < 3; ++call) CHECK(layer.run());
@@ -230,8 +230,8 @@ TEST_CASE("a graph keeps the memory that products work in", "[cuda]") {
 }
 
 TEST_CASE("other threads' work is in no graph", "[cuda]") {
-  const bool delayed = GENERATE(false, true);
-  FakeGpus gpus({{"delay", delayed ? 1 : 0}});
+  const int delay = GENERATE(0, 1, 2);
+  FakeGpus gpus({{"delay", delay}});
   {
     Layer layer;
     CHECK(layer.run());

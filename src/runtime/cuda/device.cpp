@@ -72,10 +72,12 @@ Device::Device(const Driver& driver, int index)
       index_(index),
       title_(fmt::format("cuda{}", index)),
       staging_in_(std::make_unique<Staging>(*this)),
+      staging_ahead_(std::make_unique<Staging>(*this)),
       staging_out_(std::make_unique<Staging>(*this)) {}
 
 Device::~Device() {
   staging_in_.reset();
+  staging_ahead_.reset();
   staging_out_.reset();
   if (context_ != nullptr) driver_.cuDevicePrimaryCtxRelease.function(handle_);
 }

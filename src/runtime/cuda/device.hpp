@@ -113,9 +113,10 @@ class Device {
   void free(Pointer memory, std::size_t bytes, StreamHandle stream) noexcept;
 
   ContextHandle context() const { return context_; }
-  /// The pinned memory through which the host's data goes; one for each direction, so that one does not wait for the
-  /// other.
+  /// The pinned memory through which the host's data goes; one for each direction, and one for copies that run ahead of
+  /// all other work, so that none waits for another.
   Staging& staging_in() { return *staging_in_; }
+  Staging& staging_ahead() { return *staging_ahead_; }
   Staging& staging_out() { return *staging_out_; }
 
  private:
@@ -133,7 +134,7 @@ class Device {
   DeviceFacts facts_;
   ContextHandle context_ = nullptr;
   PoolHandle pool_ = nullptr;
-  std::unique_ptr<Staging> staging_in_, staging_out_;
+  std::unique_ptr<Staging> staging_in_, staging_ahead_, staging_out_;
 
   std::atomic<bool> lost_{false};
   mutable std::mutex mutex_;  // of what follows

@@ -25,6 +25,7 @@
 #include "runtime/cuda/target.hpp"
 #include "runtime/cuda/toolkit.hpp"
 #include "runtime/cuda/transfer.hpp"
+#include "runtime/cuda/uploads.hpp"
 
 namespace croton::runtime::cuda {
 namespace {
@@ -99,7 +100,7 @@ class GraphRecording final : public Recording {
 class Gpu final : public runtime::Device {
  public:
   Gpu(std::shared_ptr<Driven> device, runtime::DeviceFacts facts)
-      : device_(std::move(device)), stream_(device_), facts_(std::move(facts)) {}
+      : device_(std::move(device)), stream_(device_), copies_(device_), facts_(std::move(facts)) {}
 
   const runtime::DeviceFacts& facts() const override { return facts_; }
   MemoryUse memory_use() const override { return account_->use(); }
@@ -123,6 +124,10 @@ class Gpu final : public runtime::Device {
   void copy_out(void* host, const void* from, std::size_t bytes) override {
     refuse_in_capture("a copy to the host");
     cuda::copy_out(stream_, {static_cast<std::byte*>(host), bytes}, from);
+  }
+
+  std::unique_ptr<Uploads> make_uploads() override {
+    return std::make_unique<TwoSets>(*this, device_, stream_, copies_);
   }
 
   void copy_from(runtime::Device& other, void* to, const void* from, std::size_t bytes) override {
@@ -302,6 +307,7 @@ class Gpu final : public runtime::Device {
 
   const std::shared_ptr<Driven> device_;
   const Stream stream_;
+  const Stream copies_;  // of arguments
   const runtime::DeviceFacts facts_;
   const std::shared_ptr<MemoryAccount> account_ = std::make_shared<MemoryAccount>();
 
@@ -359,6 +365,7 @@ std::unique_ptr<runtime::Device> make_device(int number, int gpu, int part, int 
   facts.multiprocessors = known.multiprocessors;
   facts.cache_bytes = known.l2_bytes;
   facts.cooperates = known.cooperative_launches;
+  facts.copies_ahead = true;
   return std::make_unique<Gpu>(std::move(device), std::move(facts));
 }
 

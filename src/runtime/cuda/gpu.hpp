@@ -1,13 +1,17 @@
 // A GPU, or a logical part of one, as a device of the runtime: one stream, memory from the device's pool, kernels by
 // NVRTC, products by cuBLASLt, convolutions by cuDNN.
 //
-// All work of a Gpu goes into its one stream, and the order of that stream is why memory may be used as it is:
+// All work of a Gpu but copies of arguments goes into its one stream, and the order of that stream is why memory may be
+// used as it is:
 // - a temporary, a result or an argument that ends while kernels still read it: the memory goes back to the pool in the
 //   order of the stream, behind them;
 // - the workspace of a function, which the next call uses again, and that of products and convolutions, which all of
 //   them share: the next use stands behind the last one;
 // - a copy from the host: the data is taken into pinned memory before copy_in returns, and a piece of that is used
 //   again when an event behind the copy out of it has passed (staging.hpp); the host's memory may change at once;
+// - a copy of an argument of a call runs in a stream of its own, while this one still computes the call before. It goes
+// to
+//   memory that this one has read to the end, and this one waits for it (uploads.hpp says how);
 // - a copy to the host waits for the stream up to itself;
 // - a copy from another Gpu: this stream waits for an event at the end of the other one, which has then written the
 //   source; and the other one waits for an event behind the copy, so that it neither overwrites the source nor gives it

@@ -16,7 +16,7 @@ namespace croton::runtime::cuda {
 
 class Device;
 
-/// Part of a Device, for one direction. Calls of several threads run one after another.
+/// Part of a Device, for one use. Calls of several threads run one after another.
 class Staging {
  public:
   static constexpr std::size_t slot_count = 4, slot_bytes = std::size_t{512} << 10;

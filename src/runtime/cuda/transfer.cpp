@@ -18,6 +18,10 @@ void copy_in(const Stream& stream, void* to, std::span<const std::byte> from, Wh
   if (!from.empty()) stream.device().staging_in().copy_in(stream.handle(), pointer_of(to), from, where);
 }
 
+void copy_ahead(const Stream& stream, void* to, std::span<const std::byte> from, Where where) {
+  if (!from.empty()) stream.device().staging_ahead().copy_in(stream.handle(), pointer_of(to), from, where);
+}
+
 void copy_out(const Stream& stream, std::span<std::byte> to, const void* from, Where where) {
   if (!to.empty()) stream.device().staging_out().copy_out(stream.handle(), to, pointer_of(from), where);
 }

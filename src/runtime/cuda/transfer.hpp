@@ -13,6 +13,8 @@ namespace croton::runtime::cuda {
 
 /// From any host memory, which may change as soon as this returns.
 void copy_in(const Stream& stream, void* to, std::span<const std::byte> from, Where where = {});
+/// The same for a stream that holds copies alone, which run ahead of other work of the device.
+void copy_ahead(const Stream& stream, void* to, std::span<const std::byte> from, Where where = {});
 /// To any host memory. Waits until the data is there, and so for the stream up to here; errors of kernels come up.
 void copy_out(const Stream& stream, std::span<std::byte> to, const void* from, Where where = {});
 
