@@ -201,6 +201,7 @@ void bind_kernel(nb::module_& m) {
       .def_ro("products", &CallCounts::products, "Matrix products.")
       .def_ro("routines", &CallCounts::routines, "Running sums, sorts and the like, of several launches each.")
       .def_ro("callbacks", &CallCounts::callbacks, "Results of functions of the user (HostOp).")
+      .def_ro("convolutions", &CallCounts::convolutions, "Kernels whose sums a library computed.")
       .def_ro("reference_kernels", &CallCounts::reference_kernels, "Kernels run by the reference evaluator.")
       .def_ro("compiled", &CallCounts::compiled, "Kernels compiled.")
       .def_ro("cached", &CallCounts::cached, "Kernels taken from the cache on disk.")
