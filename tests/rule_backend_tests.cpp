@@ -153,7 +153,10 @@ TEST_CASE("compiled_rules: with fusion at extreme points, forward and gradient")
     const bool ieee = croton::test::contains(line.words, "ieee");
     ct::rewrite::Fired fired;
     ct::text::rewrite(expr::parse_graph(line.left_graph()), line.words.at(1), !ieee, fired);
-    if (fired.contains("dot-dot")) continue;  // products in another order overflow elsewhere: docs/rewrites.md
+    if (croton::test::overflows_elsewhere(fired)) continue;
+    // Sums of scaled products, their gradients too: where the reference adds up in float64, kernels and routines
+    // overflow on the way, or cancel in an order of their own. tests/nn/test_nn_folding.cpp compiles such programs.
+    if (line.words.at(1) == "filters") continue;
     texts[ieee ? "special_values=ieee" : "special_values=theano"].push_back(line.left_graph());
   }
   Compared compared;

@@ -27,7 +27,7 @@ constexpr std::string_view usage = R"(croton-opt [options] [file]
 
 Reads a graph (or with --kernel a kernel) from the file or standard input, takes it through the stages asked for, prints the result.
 
-  --rewrite=GROUP   rewrite by all groups of rules (all) or one: canonical, stability, expand, algebra, specialise
+  --rewrite=GROUP   rewrite by all groups of rules (all) or one: canonical, stability, filters, expand, algebra, specialise
   --ieee            leave out rules that change results at special points
   --off=RULES       leave out the rules of these names, joined by +
   --rules           print the table of all rules that stands in docs/rewrites.md

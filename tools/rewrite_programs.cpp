@@ -293,6 +293,19 @@ Program inference() {
           false};
 }
 
+/// Batch normalisation outside of training, with the statistics as parameters.
+Program normalised_convolution() {
+  const auto x = variable({DType::float32, {unknown_size, 9, 8, 3}}, "x"),
+             w = variable({DType::float32, {3, 3, 3, 4}}, "w");
+  const auto b = vector("b"), gamma = vector("gamma"), beta = vector("beta"), mean = vector("mean"),
+             variance = vector("variance");
+  const Variable image = nnet::conv2d(x, w, {.layout = nnet::Layout::channels_last}) + b;
+  const nnet::BatchNormOptions over{.axes = std::vector<int>{0, 1, 2}};
+  return {{x, w, b, gamma, beta, mean, variance},
+          {nnet::relu(nnet::batch_norm_test(image, gamma, beta, mean, variance, over))},
+          false};
+}
+
 constexpr Program (*programs[])() = {logistic_regression,
                                      network,
                                      network_of_distributions,
@@ -316,7 +329,8 @@ constexpr Program (*programs[])() = {logistic_regression,
                                      reductions,
                                      products,
                                      largest_of_convolution,
-                                     inference};
+                                     inference,
+                                     normalised_convolution};
 
 }  // namespace
 

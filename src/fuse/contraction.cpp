@@ -24,6 +24,18 @@ bool reads_windows(const Arena& arena, NodeId node) {
   return false;
 }
 
+/// Whether elements of the factor differ along an axis of a product.
+bool moves(const Arena& arena, NodeId product, NodeId factor, std::size_t axis) {
+  const auto& own = arena.type(factor).shape;
+  const std::size_t missing = arena.type(product).rank() - own.size();
+  return axis >= missing && arena.known(own[axis - missing]) != 1;
+}
+
+NodeId read_through(const Arena& arena, NodeId node) {
+  while (is_read_through(arena.op(node)) && !arena.inputs(node).empty()) node = arena.input(node, 0);
+  return node;
+}
+
 }  // namespace
 
 bool is_contraction(const Arena& arena, NodeId node) {
@@ -34,16 +46,11 @@ bool is_contraction(const Arena& arena, NodeId node) {
   const NodeId left = arena.input(product, 0), right = arena.input(product, 1);
   if (!reads_windows(arena, left) && !reads_windows(arena, right)) return false;
   const auto& shape = arena.type(product).shape;
-  const auto moves = [&](NodeId factor, std::size_t axis) {
-    const auto& own = arena.type(factor).shape;
-    const std::size_t missing = shape.size() - own.size();
-    return axis >= missing && arena.known(own[axis - missing]) != 1;
-  };
   const expr::Ints& summed = arena.attrs(node).ints("axes");
   bool of_left = false, of_right = false, last_is_shared = true;
   for (std::size_t axis = 0; axis < shape.size(); ++axis) {
     if (arena.known(shape[axis]) == 1 || std::ranges::binary_search(summed, static_cast<std::int64_t>(axis))) continue;
-    const bool by_left = moves(left, axis), by_right = moves(right, axis);
+    const bool by_left = moves(arena, product, left, axis), by_right = moves(arena, product, right, axis);
     of_left = of_left || (by_left && !by_right);
     of_right = of_right || (by_right && !by_left);
     last_is_shared = by_left == by_right;
@@ -53,11 +60,25 @@ bool is_contraction(const Arena& arena, NodeId node) {
 
 std::vector<NodeId> contraction_operands(const Arena& arena, NodeId node) {
   std::vector<NodeId> operands;
-  for (NodeId factor : arena.inputs(arena.input(node, 0))) {
-    while (is_read_through(arena.op(factor)) && !arena.inputs(factor).empty()) factor = arena.input(factor, 0);
-    operands.push_back(factor);
-  }
+  for (const NodeId factor : arena.inputs(arena.input(node, 0))) operands.push_back(read_through(arena, factor));
   return operands;
+}
+
+bool computes_filters(const Arena& arena, NodeId node) {
+  if (arena.op(node).name != "sum" || written_out(arena, node) == 0) return false;
+  const NodeId product = arena.input(node, 0);
+  if (arena.op(product).name != "mul") return false;
+  const expr::Ints& summed = arena.attrs(node).ints("axes");
+  for (std::size_t i = 0; i < 2; ++i) {
+    const NodeId slid = arena.input(product, i), filters = arena.input(product, 1 - i);
+    if (!reads_windows(arena, slid) || arena.op(read_through(arena, filters)).kind != Kind::Map) continue;
+    for (std::size_t axis = 0; axis < arena.type(product).rank(); ++axis) {
+      if (!std::ranges::binary_search(summed, static_cast<std::int64_t>(axis)) && moves(arena, product, slid, axis) &&
+          !moves(arena, product, filters, axis))
+        return true;
+    }
+  }
+  return false;
 }
 
 }  // namespace croton::fuse

@@ -12,7 +12,11 @@ namespace croton::fuse {
 /// elements of windows, where each factor is repeated along axes of the result along which the other one is not.
 bool is_contraction(const expr::Arena& arena, expr::NodeId node);
 
-/// What has to be in memory before a contraction runs: below its factors, behind views, windows and casts.
+/// What has to be in memory before such sums run: below its factors, behind views, windows and casts.
 std::vector<expr::NodeId> contraction_operands(const expr::Arena& arena, expr::NodeId node);
+
+/// Whether the node is a sum that is written out, of products of elements of windows and something computed that many
+/// windows share: they would compute it again. Its operands are in memory too.
+bool computes_filters(const expr::Arena& arena, expr::NodeId node);
 
 }  // namespace croton::fuse

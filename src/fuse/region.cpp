@@ -121,8 +121,9 @@ class Finder {
     cheap_.assign(arena_.size(), false);
     if (!options_.join) return;
     for (NodeId id = 0; id < arena_.size(); ++id) {
-      if (!result_.computed[id] || !is_contraction(arena_, id)) continue;
-      contracts_[id] = true;
+      if (!result_.computed[id]) continue;
+      contracts_[id] = is_contraction(arena_, id);
+      if (!contracts_[id] && !computes_filters(arena_, id)) continue;
       cheap_[arena_.input(id, 0)] = true;  // the products
       for (const NodeId operand : contraction_operands(arena_, id)) {
         if (!is_leaf(operand)) must_store_[operand] = true;

@@ -27,6 +27,8 @@ std::vector<Group>& all_groups() {
       {"canonical", "size, then canonical order", canonical_rules()},
       // Stability before expansion: softmax and cross-entropy must be seen whole.
       {"stability", "count of unstable forms", stability_rules()},
+      // Convolutions must be seen whole too.
+      {"filters", "operations on results of convolutions and products", filter_rules()},
       {"expand", "count of Expand nodes", expand_rules()},
       // Expansion leaves work for the canonical rules and for algebra, which would have hidden the unstable forms
       // before.

@@ -33,6 +33,7 @@ struct Group {
 /// In the order in which they run; the reason of the order stands in pipeline.cpp.
 std::span<const Rule> canonical_rules();
 std::span<const Rule> stability_rules();
+std::span<const Rule> filter_rules();
 std::span<const Rule> expand_rules();
 std::span<const Rule> algebra_rules();
 std::span<const Rule> specialise_rules();

@@ -1,0 +1,256 @@
+// What scales and shifts each channel of a convolution or column of a product, as batch normalisation outside of
+// training does: the scale goes into the filters, and the shifts become one.
+#include <algorithm>
+#include <optional>
+#include <span>
+
+#include "rewrite/rewriter.hpp"
+
+namespace croton::rewrite {
+namespace {
+
+using expr::Arena;
+using expr::Ints;
+using expr::NodeId;
+
+// Parameters are combined by a few ops; what takes more is left alone.
+constexpr std::size_t max_parameter_nodes = 32;
+
+/// What an axis of a result goes along, in the filters.
+enum class Along : std::uint8_t { places, groups, results, both };
+
+/// A convolution, or a product with a matrix, below views that keep its channels apart from its places.
+struct Channels {
+  NodeId product;            // convolve or dot
+  std::vector<Along> along;  // for each axis of the outermost view
+};
+
+/// A reshape that leaves axes in front and behind as they are: what is between is all places, or all channels, or goes.
+std::optional<std::vector<Along>> along_reshaped(const Arena& arena, const std::vector<Along>& inner, NodeId view) {
+  const auto& from = arena.type(arena.input(view, 0)).shape;
+  const auto& to = arena.type(view).shape;
+  const std::size_t most = std::min(from.size(), to.size());
+  std::size_t front = 0, back = 0;
+  while (front < most && arena.same_dim(from[front], to[front])) ++front;
+  while (back < most - front && arena.same_dim(from[from.size() - 1 - back], to[to.size() - 1 - back])) ++back;
+  std::vector<Along> result(inner.begin(), inner.begin() + static_cast<std::ptrdiff_t>(front));
+  const std::vector<Along> cut(inner.begin() + static_cast<std::ptrdiff_t>(front),
+                               inner.end() - static_cast<std::ptrdiff_t>(back));
+  const std::size_t made = to.size() - front - back;
+  const auto is_one = [&](NodeId size) { return arena.known(size) == 1; };
+  const auto sizes = std::span(from).subspan(front, cut.size());
+  if (made == 0 && std::ranges::all_of(sizes, is_one)) {
+    // axes of one element are left out
+  } else if (cut == std::vector{Along::groups, Along::results} && made == 1) {
+    result.push_back(Along::both);
+  } else if (std::ranges::all_of(cut, [](Along along) { return along == Along::places; })) {
+    result.insert(result.end(), made, Along::places);
+  } else {
+    return std::nullopt;
+  }
+  result.insert(result.end(), inner.end() - static_cast<std::ptrdiff_t>(back), inner.end());
+  return result;
+}
+
+/// What is below `node`, where nobody else reads it.
+std::optional<Channels> channels_of(Rewriter& r, NodeId node) {
+  const Arena& arena = r.arena();
+  std::vector<NodeId> views;
+  for (; r.one_use(node); node = arena.input(node, 0)) {
+    const std::string_view name = arena.op(node).name;
+    if (name == "convolve" || name == "dot") break;
+    if (name != "dimshuffle" && name != "reshape") return std::nullopt;
+    views.push_back(node);
+  }
+  if (!r.one_use(node)) return std::nullopt;
+  Channels c{node, std::vector<Along>(arena.type(node).rank(), Along::places)};
+  if (arena.op(node).name == "dot") {
+    c.along.back() = Along::results;
+  } else {
+    const std::size_t first = arena.attrs(node).integer("channels_last") != 0 ? c.along.size() - 2 : 1;
+    c.along[first] = Along::groups;
+    c.along[first + 1] = Along::results;
+  }
+  while (!views.empty()) {
+    const NodeId view = views.back();
+    views.pop_back();
+    if (arena.op(view).name == "reshape") {
+      auto along = along_reshaped(arena, c.along, view);
+      if (!along) return std::nullopt;
+      c.along = std::move(*along);
+      continue;
+    }
+    std::vector<Along> along;
+    for (const std::int64_t axis : arena.attrs(view).ints("pattern"))
+      along.push_back(axis < 0 ? Along::places : c.along[static_cast<std::size_t>(axis)]);
+    c.along = std::move(along);
+  }
+  return c;
+}
+
+/// Whether it is computed from inputs and constants one element at a time. What training normalises by is a sum.
+bool of_parameters(const Arena& arena, NodeId node) {
+  std::vector<NodeId> pending{node};
+  for (std::size_t visited = 0; !pending.empty(); ++visited) {
+    if (visited == max_parameter_nodes) return false;
+    const NodeId next = pending.back();
+    pending.pop_back();
+    const expr::Kind kind = arena.op(next).kind;
+    if (kind == expr::Kind::Leaf) continue;
+    if (kind != expr::Kind::Map && kind != expr::Kind::View) return false;
+    pending.insert(pending.end(), arena.inputs(next).begin(), arena.inputs(next).end());
+  }
+  return true;
+}
+
+/// Whether `x`, beside a result, is the same at all places, and made of parameters in the result's dtype.
+bool is_parameter(const Arena& arena, NodeId x, const Channels& c) {
+  const auto& shape = arena.type(x).shape;
+  if (shape.size() > c.along.size() || arena.type(x).dtype != arena.type(c.product).dtype) return false;
+  const std::size_t missing = c.along.size() - shape.size();
+  for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+    if (c.along[missing + axis] == Along::places && arena.known(shape[axis]) != 1) return false;
+  }
+  return of_parameters(arena, x);
+}
+
+/// A result plus or minus what each channel has of its own; the result alone, with no node for the shift.
+struct Shifted {
+  Channels channels;
+  NodeId result, shift = expr::no_node;
+  bool minus = false;  // the shift is taken away
+};
+
+/// `node`, of the dtype and shape of its result; `alone` where it may have no shift.
+std::optional<Shifted> shifted(Rewriter& r, NodeId node, bool alone) {
+  const Arena& arena = r.arena();
+  const DType dtype = arena.type(node).dtype;
+  if (!is_float(dtype) || compute_dtype(dtype) != dtype || !r.one_use(node)) return std::nullopt;
+  const std::string_view name = arena.op(node).name;
+  if (name != "add" && name != "sub") {
+    const auto channels = alone ? channels_of(r, node) : std::nullopt;
+    return channels ? std::optional(Shifted{*channels, node}) : std::nullopt;
+  }
+  for (std::size_t i = 0; i < (name == "add" ? 2U : 1U); ++i) {
+    const NodeId result = arena.input(node, i), shift = arena.input(node, 1 - i);
+    const auto channels = channels_of(r, result);
+    if (channels && is_parameter(arena, shift, *channels) &&
+        arena.same_shape(arena.type(result).shape, arena.type(node).shape))
+      return Shifted{*channels, result, shift, name == "sub"};
+  }
+  return std::nullopt;
+}
+
+/// Each filter is used at all places: the scale pays where there are more of these than elements in a filter, or
+/// nobody knows how many.
+bool has_small_filters(const Arena& arena, NodeId product) {
+  const auto number = [&](std::span<const NodeId> sizes) {
+    std::optional<double> result = 1;
+    for (const NodeId size : sizes) {
+      const auto known = arena.known(size);
+      result = result && known ? std::optional(*result * static_cast<double>(*known)) : std::nullopt;
+    }
+    return result;
+  };
+  const std::span<const NodeId> shape = arena.type(product).shape, filters = arena.type(arena.input(product, 1)).shape;
+  std::vector<NodeId> places{shape[0]};
+  std::optional<double> size;
+  if (arena.op(product).name == "dot") {
+    size = number(filters.first(1));
+  } else {
+    const std::size_t first = arena.attrs(product).integer("channels_last") != 0 ? 1 : 3;
+    const auto windows = shape.subspan(first, shape.size() - 3);
+    places.insert(places.end(), windows.begin(), windows.end());
+    size = number(filters.subspan(2));
+  }
+  const auto uses = number(places);
+  return size && (!uses || *size < *uses);
+}
+
+/// A factor beside a result as one beside the filters.
+NodeId beside_filters(Rewriter& r, NodeId factor, const Channels& c) {
+  Arena& arena = r.arena();
+  const NodeId filters = arena.input(c.product, 1);
+  Ints pattern(arena.type(filters).rank(), -1);
+  const std::size_t missing = c.along.size() - arena.type(factor).rank();
+  for (std::size_t axis = 0; axis < arena.type(factor).rank(); ++axis) {
+    const Along along = c.along[missing + axis];
+    const auto own = static_cast<std::int64_t>(axis);
+    if (along == Along::places || arena.known(arena.type(factor).shape[axis]) == 1) continue;
+    if (along == Along::both) {
+      const auto& shape = arena.type(filters).shape;
+      const NodeId channels = r.make("dimshuffle", {factor}, {{"pattern", Ints{own}}});
+      factor = r.make("reshape", {channels, arena.representative(shape[0]), arena.representative(shape[1])});
+      pattern[0] = 0;
+      pattern[1] = 1;
+      break;  // no other axis has channels
+    }
+    pattern[along == Along::groups ? 0 : 1] = own;
+  }
+  return r.make("dimshuffle", {factor}, {{"pattern", pattern}});
+}
+
+/// The views over another product.
+NodeId over(Rewriter& r, NodeId view, NodeId product, NodeId fresh) {
+  if (view == product) return fresh;
+  const Arena& arena = r.arena();
+  std::vector<NodeId> inputs(arena.inputs(view).begin(), arena.inputs(view).end());
+  inputs[0] = over(r, inputs[0], product, fresh);
+  return r.make(arena.op(view), inputs, expr::Attrs(arena.attrs(view)));
+}
+
+/// (conv(x, w) + b) s is conv(x, w s) + b s.
+NodeId scale_in_filters(Rewriter& r, NodeId root) {
+  Arena& arena = r.arena();
+  const expr::Op& op = arena.op(root);
+  for (std::size_t i = 0; i < (op.name == "mul" ? 2U : 1U); ++i) {
+    const NodeId factor = arena.input(root, 1 - i);
+    const auto scaled = shifted(r, arena.input(root, i), true);
+    if (!scaled || !is_parameter(arena, factor, scaled->channels)) continue;
+    const Channels& c = scaled->channels;
+    const auto& sizes = arena.type(factor).shape;
+    const bool one_number = std::ranges::all_of(sizes, [&](NodeId size) { return arena.known(size) == 1; });
+    const bool same_shape = arena.same_shape(arena.type(scaled->result).shape, arena.type(root).shape);
+    if (one_number || !same_shape || !has_small_filters(arena, c.product)) continue;
+    std::vector<NodeId> inputs(arena.inputs(c.product).begin(), arena.inputs(c.product).end());
+    inputs[1] = r.make(op, std::vector{inputs[1], beside_filters(r, factor, c)});
+    const NodeId product = r.make(arena.op(c.product), inputs, expr::Attrs(arena.attrs(c.product)));
+    const NodeId result = over(r, scaled->result, c.product, product);
+    if (scaled->shift == expr::no_node) return result;
+    return r.make(scaled->minus ? "sub" : "add", {result, r.make(op, std::vector{scaled->shift, factor})});
+  }
+  return expr::no_node;
+}
+
+/// (conv(x, w) + b) + c is conv(x, w) + (b + c).
+NodeId shifts_in_one(Rewriter& r, NodeId root) {
+  Arena& arena = r.arena();
+  const bool adds = arena.op(root).name == "add";
+  for (std::size_t i = 0; i < (adds ? 2U : 1U); ++i) {
+    const NodeId shift = arena.input(root, 1 - i);
+    const auto sum = shifted(r, arena.input(root, i), false);
+    if (!sum || !is_parameter(arena, shift, sum->channels)) continue;
+    if (!arena.same_shape(arena.type(sum->result).shape, arena.type(root).shape)) continue;
+    if (sum->minus && !adds) return r.make("sub", {sum->result, r.make("add", {sum->shift, shift})});
+    const NodeId total =
+        sum->minus ? r.make("sub", {shift, sum->shift}) : r.make(adds ? "add" : "sub", {sum->shift, shift});
+    return r.make("add", {sum->result, total});
+  }
+  return expr::no_node;
+}
+
+}  // namespace
+
+std::span<const Rule> filter_rules() {
+  static const Rule rules[] = {
+      {"scale-in-filters", "mul | true_divide", "",
+       "the scale of a channel is one of its filters, which are fewer; but inf 0 is nan, and other products may "
+       "overflow",
+       true, scale_in_filters},
+      {"shifts-in-one", "add | sub", "", "one sum for each element instead of two; but other sums may overflow", true,
+       shifts_in_one},
+  };
+  return rules;
+}
+
+}  // namespace croton::rewrite
