@@ -1,6 +1,7 @@
 // A convolution as libraries get it, on the host and on a GPU: sums of products of what is under windows and filters.
 // The same description holds for a convolution, for its gradient by the image (spreads), and for its gradient by the
-// filters (dilations, with images in the place of channels): a library tells by the numbers which of its routines it is.
+// filters (dilations, with images in the place of channels): a library tells by the numbers which of its routines it
+// is.
 #pragma once
 
 #include <croton/type.hpp>

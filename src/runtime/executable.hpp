@@ -92,7 +92,8 @@ struct Transferred {
 
 /// What calls have run; the caller owns it and guards it.
 struct RunCounts {
-  std::uint64_t kernels = 0, products = 0, convolutions = 0, routines = 0, callbacks = 0, reference_kernels = 0, compiled = 0, cached = 0;
+  std::uint64_t kernels = 0, products = 0, convolutions = 0, routines = 0, callbacks = 0, reference_kernels = 0,
+                compiled = 0, cached = 0;
   std::uint64_t transfers = 0, transferred_bytes = 0;
   std::vector<Transferred> transferred;  // by the last call, in order
   /// How the last call ran the loops, by plan and step. (A plan that is gone is named for nothing.)

@@ -1,5 +1,5 @@
-// Contractions whose sums a library of convolutions computes: oneDNN on the host where it is installed, and a fake cuDNN
-// on fake GPUs. What the library gets is compared with what our own kernels compute.
+// Contractions whose sums a library of convolutions computes: oneDNN on the host where it is installed, and a fake
+// cuDNN on fake GPUs. What the library gets is compared with what our own kernels compute.
 #include <croton/convolution.hpp>
 #include <croton/croton.hpp>
 
@@ -20,9 +20,7 @@ using Order = ct::nnet::Layout;
 
 namespace {
 
-Array numbers(const ct::Sizes& shape, std::uint64_t seed) {
-  return Array::uniform(DType::float32, shape, seed, -1, 1);
-}
+Array numbers(const ct::Sizes& shape, std::uint64_t seed) { return Array::uniform(DType::float32, shape, seed, -1, 1); }
 
 /// The largest difference, in parts of the largest number.
 double off(const Array& got, const Array& wanted) {
