@@ -23,7 +23,6 @@ CT_DEVICE index contract_block_rows(index rows, index others) {
 template <class T, int vectors>
 __attribute__((noinline)) static void contract_tile(const T* a, index a_row, index a_k, const T* b, T* c, index c_row,
                                                     index k, bool add) {
-#pragma clang fp contract(fast)
   typedef T Vector __attribute__((vector_size(vector_bytes), aligned(sizeof(T)), may_alias));
   constexpr int width = vector_bytes / int(sizeof(T));
   Vector sum[tile_rows][vectors];
@@ -41,7 +40,7 @@ __attribute__((noinline)) static void contract_tile(const T* a, index a_row, ind
     for (int r = 0; r < tile_rows; ++r) {
       const Vector left = a[r * a_row + l * a_k] - Vector{};
 #pragma clang loop unroll(full)
-      for (int v = 0; v < vectors; ++v) sum[r][v] += left * right[v];
+      for (int v = 0; v < vectors; ++v) sum[r][v] = __builtin_elementwise_fma(left, right[v], sum[r][v]);
     }
   }
 #pragma clang loop unroll(full)

@@ -174,6 +174,15 @@ class Recogniser {
     return guard == expr::no_node || bounds_only(guard, dims);
   }
 
+  bool takes_channels(std::size_t axis, std::int64_t step) {
+    if (roles_[axis] != Role::none || std::ranges::find(roles_, Role::channel) != roles_.end()) return false;
+    roles_[axis] = Role::channel;
+    result_.what.channels = sizes_[axis];
+    result_.what.x_channel_step = step;
+    result_.what.filter_channel_step = filter_step(axis);
+    return true;
+  }
+
   bool read_dim(const ImageDim& dim, std::size_t d) {
     const codegen::Layout& layout = layout_of(result_.x);
     std::optional<std::size_t> window, inner;
@@ -184,29 +193,22 @@ class Recogniser {
     }
     const bool plain = dim.spread == 1 && dim.place.at == 0;
     if (!window && !inner) return plain && layout.shape[d] == 1;
-    const auto takes = [&](std::optional<std::size_t> axis, Role role) {
-      if (!axis || (roles_[*axis] != Role::none && roles_[*axis] != role)) return false;
-      roles_[*axis] = role;
-      return true;
-    };
     Convolution& what = result_.what;
+    if (window && contraction_.side[*window] == Side::both) {  // groups, perhaps with the channels of each beside them
+      if (!plain || (inner && dim.place.by[*inner] != 1)) return false;
+      what.x_group_step = dim.place.by[*window] * layout.strides[d];
+      return !inner || takes_channels(*inner, layout.strides[d]);
+    }
     if (!inner && plain && dim.place.by[*window] == 1) {
-      if (contraction_.side[*window] == Side::both) {
-        what.x_group_step = layout.strides[d];
-        return true;
-      }
-      if (std::ranges::find(roles_, Role::batch) == roles_.end()) {
+      if (roles_[*window] == Role::none && std::ranges::find(roles_, Role::batch) == roles_.end()) {
         what.batch = sizes_[*window];
         what.x_batch_step = layout.strides[d];
-        return takes(window, Role::batch);
+        roles_[*window] = Role::batch;
+        return true;
       }
     }
-    if (!window && plain && dim.place.by[*inner] == 1 && std::ranges::find(roles_, Role::channel) == roles_.end()) {
-      what.channels = sizes_[*inner];
-      what.x_channel_step = layout.strides[d];
-      what.filter_channel_step = filter_step(*inner);
-      return takes(inner, Role::channel);
-    }
+    if (!window && plain && dim.place.by[*inner] == 1 && std::ranges::find(roles_, Role::channel) == roles_.end())
+      return takes_channels(*inner, layout.strides[d]);
     if (what.axes == static_cast<int>(what.axis.size())) return false;
     Convolution::Axis& axis = what.axis[static_cast<std::size_t>(what.axes++)];
     axis = {.size = layout.shape[d], .spread = dim.spread, .before = -dim.place.at, .x_step = layout.strides[d]};
