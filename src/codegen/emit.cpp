@@ -815,15 +815,12 @@ class Emitter {
       position = fmt::format("q{}", m);
     }
   }
-  /// Moves on by `by` along the last axis, of which so much is left, and to the next line at its end.
-  void walk_on(std::string_view by, const std::vector<std::size_t>& axes, std::string_view prefix) {
-    std::string text = fmt::format("{0}{1} += {2}; if ({0}{1} == p.n{1}) {{ {0}{1} = 0;", prefix, axes.back(), by);
-    for (std::size_t k = axes.size() - 1; k-- > 0;) {
-      if (k == 0)
-        text += fmt::format(" ++{}{};", prefix, axes[k]);
-      else
-        text += fmt::format(" if (++{0}{1} == p.n{1}) {{ {0}{1} = 0;", prefix, axes[k]);
-    }
+  /// Moves on by `by` along the last axis, whose place has the name `fast` and of which so much is left, and to the
+  /// next line at its end.
+  void walk_on(const std::string& fast, std::string_view by, const std::vector<std::size_t>& axes) {
+    std::string text = fmt::format("{0} += {1}; if ({0} == p.n{2}) {{ {0} = 0;", fast, by, axes.back());
+    for (std::size_t k = axes.size() - 1; k-- > 0;)
+      text += k == 0 ? fmt::format(" ++i{};", axes[k]) : fmt::format(" if (++i{0} == p.n{0}) {{ i{0} = 0;", axes[k]);
     line(text + std::string(std::max<std::size_t>(axes.size(), 2) - 1, '}'));
   }
 
@@ -848,21 +845,13 @@ class Emitter {
           element();
         });
         line("}");
-        next_run(along);
+        walk_on(fmt::format("s{}", fast), "run", along);
       });
       line("}");
-      walk_on("1", outer, "i");
+      walk_on(fmt::format("i{}", outer.back()), "1", outer);
     });
     line("}");
   }
-  void next_run(const std::vector<std::size_t>& along) {
-    const std::size_t fast = along.back();
-    std::string text = fmt::format("s{0} += run; if (s{0} == p.n{0}) {{ s{0} = 0;", fast);
-    for (std::size_t k = along.size() - 1; k-- > 0;)
-      text += k == 0 ? fmt::format(" ++i{};", along[k]) : fmt::format(" if (++i{0} == p.n{0}) {{ i{0} = 0;", along[k]);
-    line(text + std::string(std::max<std::size_t>(along.size(), 2) - 1, '}'));
-  }
-
   std::vector<std::size_t> inner_axes() const {
     std::vector<std::size_t> axes;
     for (std::size_t m = variant_.parallel.size(); m < axes_.size(); ++m) axes.push_back(m);
