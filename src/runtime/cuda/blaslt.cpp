@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <map>
 #include <mutex>
 #include <unordered_map>
 #include <utility>
@@ -14,6 +13,7 @@
 
 #include "base/hash.hpp"
 #include "runtime/cuda/blaslt_types.hpp"
+#include "runtime/cuda/library_by_root.hpp"
 #include "runtime/cuda/toolkit.hpp"
 #include "runtime/cuda/transfer.hpp"
 
@@ -70,26 +70,11 @@ SharedLibrary::Search search_now() {
           .package = "the CUDA toolkit (Debian and Ubuntu: libcublas-13-0), or from PyPI: pip install nvidia-cublas"};
 }
 
-std::mutex loaded_mutex;
-
 }  // namespace
 
-// One for each cuda_root that was in force, never destroyed: products may run while the process ends.
 const BlasLt::Library& BlasLt::library() {
-  struct Loaded {
-    std::shared_ptr<SharedLibrary> file;
-    std::unique_ptr<const Library> entries;
-  };
-  static auto& by_root = *new std::map<std::string, Loaded>;
-  if (toolkit_hidden()) {
-    throw DeviceError("cuBLASLt is hidden by cuda_root=none; set cuda_root to a folder, or leave it empty");
-  }
-  const std::lock_guard lock(loaded_mutex);
-  Loaded& loaded = by_root[cuda_root()];
-  if (!loaded.file) loaded.file = std::make_shared<SharedLibrary>(search_now());
-  loaded.file->require();
-  if (!loaded.entries) loaded.entries = std::make_unique<const Library>(loaded.file);
-  return *loaded.entries;
+  static auto& libraries = *new LibraryByRoot<Library>("cuBLASLt", search_now);
+  return libraries.get();
 }
 
 bool BlasLt::available(std::string* why) try {

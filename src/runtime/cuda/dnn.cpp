@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <map>
 #include <mutex>
 #include <optional>
 #include <unordered_map>
@@ -18,6 +17,7 @@
 #include "base/hash.hpp"
 #include "runtime/cuda/dnn_form.hpp"
 #include "runtime/cuda/dnn_types.hpp"
+#include "runtime/cuda/library_by_root.hpp"
 #include "runtime/cuda/toolkit.hpp"
 #include "runtime/cuda/transfer.hpp"
 
@@ -101,8 +101,6 @@ SharedLibrary::Search search_now() {
               "nvidia-cudnn-cu13"};
 }
 
-std::mutex loaded_mutex;
-
 /// Sums of products, in one order.
 bool is_plain_sum(Routine routine, int algorithm) {
   if (routine == Routine::backward_data) return algorithm == backward_data_1;
@@ -124,22 +122,9 @@ std::string text_of(const Convolution& c) {
 
 }  // namespace
 
-// One for each cuda_root that was in force, never destroyed: convolutions may run while the process ends.
 const Dnn::Library& Dnn::library() {
-  struct Loaded {
-    std::shared_ptr<SharedLibrary> file;
-    std::unique_ptr<const Library> entries;
-  };
-  static auto& by_root = *new std::map<std::string, Loaded>;
-  if (toolkit_hidden()) {
-    throw DeviceError("cuDNN is hidden by cuda_root=none; set cuda_root to a folder, or leave it empty");
-  }
-  const std::lock_guard lock(loaded_mutex);
-  Loaded& loaded = by_root[cuda_root()];
-  if (!loaded.file) loaded.file = std::make_shared<SharedLibrary>(search_now());
-  loaded.file->require();
-  if (!loaded.entries) loaded.entries = std::make_unique<const Library>(loaded.file);
-  return *loaded.entries;
+  static auto& libraries = *new LibraryByRoot<Library>("cuDNN", search_now);
+  return libraries.get();
 }
 
 bool Dnn::available(std::string* why) try {
