@@ -23,26 +23,10 @@ CT_DEVICE index contract_block_rows(index rows, index others) {
 template <class T, int vectors>
 __attribute__((noinline)) static void contract_tile(const T* a, index a_row, index a_k, const T* b, T* c, index c_row,
                                                     index k, bool add) {
-  typedef T Vector __attribute__((vector_size(vector_bytes), aligned(sizeof(T)), may_alias));
+  typedef typename VectorOf<T>::Type Vector;
   constexpr int width = vector_bytes / int(sizeof(T));
   Vector sum[tile_rows][vectors];
-#pragma clang loop unroll(full)
-  for (int r = 0; r < tile_rows; ++r) {
-#pragma clang loop unroll(full)
-    for (int v = 0; v < vectors; ++v) sum[r][v] = Vector{};
-  }
-#pragma clang loop unroll(disable)
-  for (index l = 0; l < k; ++l) {
-    Vector right[vectors];
-#pragma clang loop unroll(full)
-    for (int v = 0; v < vectors; ++v) right[v] = *reinterpret_cast<const Vector*>(b + (l * vectors + v) * width);
-#pragma clang loop unroll(full)
-    for (int r = 0; r < tile_rows; ++r) {
-      const Vector left = a[r * a_row + l * a_k] - Vector{};
-#pragma clang loop unroll(full)
-      for (int v = 0; v < vectors; ++v) sum[r][v] = __builtin_elementwise_fma(left, right[v], sum[r][v]);
-    }
-  }
+  multiply_tile<T, tile_rows, vectors>(a, a_row, a_k, b, vectors * width, k, sum);
 #pragma clang loop unroll(full)
   for (int r = 0; r < tile_rows; ++r) {
 #pragma clang loop unroll(full)

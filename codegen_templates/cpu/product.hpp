@@ -23,14 +23,17 @@ constexpr int vector_bytes = 32, tile_rows = 4, tile_vectors = 3;
 constexpr int vector_bytes = 16, tile_rows = 4, tile_vectors = 2;
 #endif
 
-// A tile of `rows` rows and `vectors` vectors. Its function is a real one: sixteen of them inline are slow to compile.
+template <class T>
+struct VectorOf {
+  typedef T Type __attribute__((vector_size(vector_bytes), aligned(sizeof(T)), may_alias));
+};
+
+// The sums of a tile of `rows` rows and `vectors` vectors: each is one chain of multiply-adds.
 template <class T, int rows, int vectors>
-__attribute__((noinline)) static void product_tile(const T* a, index a_row, index a_k, const T* b, index b_k, T* c,
-                                                   index c_row, index k) {
-#pragma clang fp contract(fast)
-  typedef T Vector __attribute__((vector_size(vector_bytes), aligned(sizeof(T)), may_alias));
+CT_DEVICE void multiply_tile(const T* a, index a_row, index a_k, const T* b, index b_k, index k,
+                             typename VectorOf<T>::Type (&sum)[rows][vectors]) {
+  typedef typename VectorOf<T>::Type Vector;
   constexpr int width = vector_bytes / int(sizeof(T));
-  Vector sum[rows][vectors];
 #pragma clang loop unroll(full)
   for (int r = 0; r < rows; ++r) {
 #pragma clang loop unroll(full)
@@ -45,9 +48,19 @@ __attribute__((noinline)) static void product_tile(const T* a, index a_row, inde
     for (int r = 0; r < rows; ++r) {
       const Vector left = a[r * a_row + l * a_k] - Vector{};
 #pragma clang loop unroll(full)
-      for (int v = 0; v < vectors; ++v) sum[r][v] += left * right[v];
+      for (int v = 0; v < vectors; ++v) sum[r][v] = __builtin_elementwise_fma(left, right[v], sum[r][v]);
     }
   }
+}
+
+// A tile of the result. Its function is a real one: sixteen of them inline are slow to compile.
+template <class T, int rows, int vectors>
+__attribute__((noinline)) static void product_tile(const T* a, index a_row, index a_k, const T* b, index b_k, T* c,
+                                                   index c_row, index k) {
+  typedef typename VectorOf<T>::Type Vector;
+  constexpr int width = vector_bytes / int(sizeof(T));
+  Vector sum[rows][vectors];
+  multiply_tile<T, rows, vectors>(a, a_row, a_k, b, b_k, k, sum);
 #pragma clang loop unroll(full)
   for (int r = 0; r < rows; ++r) {
 #pragma clang loop unroll(full)
@@ -58,10 +71,9 @@ __attribute__((noinline)) static void product_tile(const T* a, index a_row, inde
 // A tile of one element.
 template <class T>
 static T product_element(const T* a, index a_k, const T* b, index b_k, index k) {
-#pragma clang fp contract(fast)
   T sum = 0;
 #pragma clang loop vectorize(disable) unroll(disable)
-  for (index l = 0; l < k; ++l) sum += a[l * a_k] * b[l * b_k];
+  for (index l = 0; l < k; ++l) sum = fma(a[l * a_k], b[l * b_k], sum);
   return sum;
 }
 
