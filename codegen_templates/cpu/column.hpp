@@ -4,6 +4,10 @@ namespace ct {
 
 constexpr index chunk_elements = 64;
 constexpr index tile_points = 256;
+// Points whose states stay in registers while elements go by, and how many elements do before the next points' turn: a
+// tile of so many lines of memory stays in the nearest cache.
+constexpr index block_points = 32;
+constexpr index pass_elements = 16;
 
 // One value for each point of a tile.
 template <class T>
@@ -12,15 +16,16 @@ struct Tile {
   CT_MEMBER const T& operator[](index t) const { return value[t]; }
 };
 
-// What the points of a tile have of a chunk so far, in the order of its elements.
-template <class C>
+// What `size` points have of a chunk so far, in the order of its elements.
+template <class C, index size>
 struct ChunkStates {
   typedef typename C::State Lane;
   static constexpr index most = chunk_elements;
-  Lane state[tile_points];
+  Lane state[size];
   CT_MEMBER void clear(index t) { state[t] = C::identity(); }
   CT_MEMBER Lane lane(index t) const { return state[t]; }
   CT_MEMBER void keep(index t, Lane lane) { state[t] = lane; }
+  static CT_MEMBER index offset(index k) { return k; }
   template <class T>
   static CT_MEMBER Lane add(Lane lane, T value, index begin, index offset) {
     return C::join(lane, C::lift(value, begin + offset));
@@ -45,17 +50,21 @@ template <>
 struct Offset<8> {
   typedef long long Type;
 };
-template <class T, bool largest>
-struct ExtremeChunkStates {
+template <class T>
+struct ExtremeLane {
   typedef typename Offset<int(sizeof(T))>::Type At;
-  struct Lane {
-    T best;
-    At at;
-  };
-  // The first best one is the same in whatever order parts are put together: a chunk is as long as positions can be told.
+  T best;
+  At at;
+};
+template <class T, bool largest, index size>
+struct ExtremeChunkStates {
+  typedef ExtremeLane<T> Lane;
+  typedef typename Lane::At At;
+  // The first best one is the same in whatever order parts are put together: a chunk is as long as positions can be
+  // told.
   static constexpr index most = sizeof(At) == 1 ? chunk_elements : (1ll << (8 * (sizeof(At) < 4 ? 2 : 4) - 1)) - 1;
-  T best[tile_points];
-  At at[tile_points];
+  T best[size];
+  At at[size];
   // The first element stands until one is better; nothing is worse than what is there before it.
   CT_MEMBER void clear(index t) {
     if constexpr (largest)
@@ -70,17 +79,18 @@ struct ExtremeChunkStates {
     at[t] = lane.at;
   }
   // Elements come in order: a later one has to be better. A nan is, unless there is one.
-  static CT_MEMBER Lane add(Lane lane, T value, index, index offset) {
+  static CT_MEMBER At offset(index k) { return At(k); }
+  static CT_MEMBER Lane add(Lane lane, T value, index, At offset) {
     const bool no_better = largest ? value <= lane.best : value >= lane.best;
     const bool better = !no_better & (lane.best == lane.best);
-    return Lane{better ? value : lane.best, better ? At(offset) : lane.at};
+    return Lane{better ? value : lane.best, better ? offset : lane.at};
   }
   CT_MEMBER Placed<T> whole(index t, index begin) const { return Placed<T>{best[t], begin + at[t]}; }
 };
-template <class T>
-struct ChunkStates<ArgMax<T>> : ExtremeChunkStates<T, true> {};
-template <class T>
-struct ChunkStates<ArgMin<T>> : ExtremeChunkStates<T, false> {};
+template <class T, index size>
+struct ChunkStates<ArgMax<T>, size> : ExtremeChunkStates<T, true, size> {};
+template <class T, index size>
+struct ChunkStates<ArgMin<T>, size> : ExtremeChunkStates<T, false, size> {};
 
 struct TileTeam {
   index points;  // of this tile
@@ -91,25 +101,17 @@ struct TileTeam {
     State levels[44][tile_points];
     unsigned long long count = 0;
     const index width = points;
-    constexpr index most = ChunkStates<C>::most;
+    constexpr index most = ChunkStates<C, tile_points>::most;
     for (index begin = 0; begin < n; begin += most) {
       const index end = begin + most < n ? begin + most : n;
-      ChunkStates<C> states;
+      ChunkStates<C, tile_points> states;
       for (index t = 0; t < width; ++t) states.clear(t);
-      index k = begin;
-      // Four elements a pass keep the states in registers for four steps; their order stays.
-      for (; k + 4 <= end; k += 4) {
-#pragma clang loop vectorize(assume_safety)
-        for (index t = 0; t < width; ++t) {
-          auto lane = states.lane(t);
-          for (index i = 0; i < 4; ++i) lane = states.add(lane, value(t, k + i), begin, k + i - begin);
-          states.keep(t, lane);
-        }
+      const index blocks = width / block_points * block_points;
+      for (index k = begin; k < end && blocks != 0; k += pass_elements) {
+        const index stop = k + pass_elements < end ? k + pass_elements : end;
+        for (index t = 0; t < blocks; t += block_points) add_block<C>(states, t, begin, k, stop, value);
       }
-      for (; k < end; ++k) {
-#pragma clang loop vectorize(assume_safety)
-        for (index t = 0; t < width; ++t) states.keep(t, states.add(states.lane(t), value(t, k), begin, k - begin));
-      }
+      add_rest<C>(states, blocks, begin, end, value);
       State state[tile_points];
       for (index t = 0; t < width; ++t) state[t] = states.whole(t, begin);
       int level = 0;
@@ -130,6 +132,41 @@ struct TileTeam {
       result.value[t] = C::finish(state);
     }
     return result;
+  }
+
+  // Adds the elements [k, stop) of the chunk at `begin` to the states of the `block_points` from `first` on.
+  template <class C, class F>
+  static CT_MEMBER void add_block(ChunkStates<C, tile_points>& states, index first, index begin, index k, index stop,
+                                  const F& value) {
+    ChunkStates<C, block_points> block;
+    for (index t = 0; t < block_points; ++t) block.keep(t, states.lane(first + t));
+    for (auto at = block.offset(k - begin); k < stop; ++k, ++at) {
+#pragma clang loop vectorize(assume_safety)
+      for (index t = 0; t < block_points; ++t) block.keep(t, block.add(block.lane(t), value(first + t, k), begin, at));
+    }
+    for (index t = 0; t < block_points; ++t) states.keep(first + t, block.lane(t));
+  }
+
+  // Adds the chunk [begin, end) to the states of the points from `first` on, fewer than a block. Four elements a pass
+  // keep the states in registers for four steps.
+  template <class C, class F>
+  CT_MEMBER void add_rest(ChunkStates<C, tile_points>& states, index first, index begin, index end,
+                          const F& value) const {
+    const index width = points;
+    index k = begin;
+    for (; k + 4 <= end && first < width; k += 4) {
+#pragma clang loop vectorize(assume_safety)
+      for (index t = first; t < width; ++t) {
+        auto lane = states.lane(t);
+        for (index i = 0; i < 4; ++i) lane = states.add(lane, value(t, k + i), begin, states.offset(k + i - begin));
+        states.keep(t, lane);
+      }
+    }
+    for (; k < end && first < width; ++k) {
+#pragma clang loop vectorize(assume_safety)
+      for (index t = first; t < width; ++t)
+        states.keep(t, states.add(states.lane(t), value(t, k), begin, states.offset(k - begin)));
+    }
   }
 
   template <class F>
