@@ -448,7 +448,7 @@ CallCounts CompiledFunction::counts() const {
   c.cached = run_counts_.cached;
   c.transfers = run_counts_.transfers;
   c.transferred_bytes = run_counts_.transferred_bytes;
-  c.product_library = runtime::cpu::Blas::instance().name();
+  c.product_library = runtime::cpu::product_libraries();
   if (simulated) {
     c.compiler = "none (CUDA text on the simulated GPU)";
   } else if (!runtime::cpu::Compiler::available()) {

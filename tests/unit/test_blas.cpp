@@ -10,6 +10,7 @@
 
 #include "catch.hpp"
 #include "runtime/cpu/blas.hpp"
+#include "runtime/cpu/dnn.hpp"
 #include "runtime/cpu/threads.hpp"
 
 #include <croton/error.hpp>
@@ -18,9 +19,11 @@ namespace {
 
 using croton::DType;
 using croton::runtime::cpu::Blas;
+using croton::runtime::cpu::Dnn;
 using croton::runtime::cpu::gemm;
 using croton::runtime::cpu::gemm_fallback;
 using croton::runtime::cpu::MatrixProduct;
+using croton::runtime::cpu::product_libraries;
 using croton::runtime::cpu::ThreadPool;
 
 /// Small multiples of 1/8, so that sums of up to thousands of products are exact in float32 too.
@@ -118,6 +121,15 @@ struct WithLibrary {
   ~WithLibrary() { Blas::configure("auto"); }
 };
 
+/// A product of one block whose sums round, so that its bits tell who multiplied.
+Case<float> rounding_product(bool transpose_b) {
+  Case<float> test(96, 160, 211, true, transpose_b, 5);
+  for (auto& value : test.a) value = std::sin(value * 3);
+  for (auto& value : test.b) value = std::cos(value * 5);
+  test.product.alpha = 0.75;
+  return test;
+}
+
 }  // namespace
 
 TEST_CASE("products equal three plain loops", "[blas]") {
@@ -186,12 +198,12 @@ TEST_CASE("a batch is each of its products", "[blas]") {
 }
 
 TEST_CASE("the bits of a product do not depend on the number of threads", "[blas]") {
-  for (const char* library : {"auto", "none"}) {
+  for (const auto& [library, transpose_b] : {std::pair{"auto", false}, {"auto", true}, {"none", false}}) {
     WithLibrary with(library);
     std::vector<float> first;
     for (int threads = 1; threads <= 4; ++threads) {
       WithThreads set(threads);
-      Case<float> test(601, 307, 203, false, true);
+      Case<float> test(601, 307, 203, false, transpose_b);
       for (auto& value : test.a) value = std::sin(value * 3);  // sums that do round
       for (auto& value : test.b) value = std::cos(value * 5);
       gemm(test.product);
@@ -304,6 +316,48 @@ TEST_CASE("an inner dimension beyond 32 bits is added up in parts", "[.][slow]")
   CHECK(c == static_cast<double>(k) + 14);
   munmap(memory, bytes);
   close(file);
+}
+
+TEST_CASE("oneDNN multiplies large float32 matrices, the right one by rows, where no library was chosen", "[blas]") {
+  if (std::string why; !Dnn::available(&why)) {
+    WARN("not run: " << why);
+    CHECK(product_libraries() == Blas::instance().name());
+    return;
+  }
+  CHECK(contains(product_libraries(), "oneDNN"));
+  CHECK(contains(product_libraries(), Blas::instance().name()));
+  for (const bool transpose_b : {false, true}) {
+    Case<float> given = rounding_product(transpose_b), by_dnn = given, by_blas = given;
+    for (Case<float>* one : {&given, &by_dnn, &by_blas}) {
+      one->point();
+      for (float& element : one->c) element = std::numeric_limits<float>::quiet_NaN();  // beta is 0: not read
+    }
+    gemm(given.product);
+    REQUIRE(Dnn::instance().gemm(by_dnn.product));
+    Blas::instance().gemm(by_blas.product);
+    const auto same = [&](const Case<float>& other) {
+      return std::memcmp(given.c.data(), other.c.data(), given.c.size() * sizeof(float)) == 0;
+    };
+    CHECK(same(transpose_b ? by_blas : by_dnn));
+    const std::vector<float> expected = rounding_product(transpose_b).expected();
+    float worst = 0;
+    for (std::int64_t i = 0; i < given.product.m; ++i) {
+      for (std::int64_t j = 0; j < given.product.n; ++j) {
+        const auto at = static_cast<std::size_t>(i * given.product.ldc + j);
+        worst = std::max(worst, std::abs(given.c[at] - expected[at]));
+      }
+    }
+    CHECK(worst < 211 * 0x1p-24f);  // a rounding of each addition, of sums below 1 for the most part
+  }
+  {
+    WithLibrary none("none");
+    CHECK_FALSE(Blas::instance().gives_way());
+    CHECK(product_libraries() == "none");
+  }
+  Dnn::configure("none");
+  const std::string without = product_libraries();
+  Dnn::configure("auto");
+  CHECK(without == Blas::instance().name());
 }
 
 TEST_CASE("the library can be chosen, and what is missing is named", "[blas]") {

@@ -1,5 +1,5 @@
 // Matrix products on the CPU, through whatever library with the CBLAS interface is found when the first product runs
-// (OpenBLAS, MKL, BLIS), or a plain loop of our own.
+// (OpenBLAS, MKL, BLIS), through oneDNN, or a plain loop of our own.
 //
 // Promises: nothing is linked and the environment is not changed; the library runs on one thread and large products are
 // split over the pool into blocks whose sizes depend on the product alone, so that the bits of the result do not depend
@@ -55,6 +55,8 @@ class Blas {
   /// The processor that OpenBLAS had taken this one for, where it runs other kernels because Croton asked for them;
   /// else empty.
   const std::string& taken_for() const { return taken_for_; }
+  /// True if nobody chose this library and it is no better than oneDNN where that can be used.
+  bool gives_way() const { return gives_way_; }
   /// One product (`batch` is not looked at) on the calling thread, unsplit; without a library as gemm_fallback. The
   /// sizes must have been checked.
   void gemm(const MatrixProduct& product) const noexcept;
@@ -69,11 +71,17 @@ class Blas {
   std::string name_ = "none";
   std::string missing_;  // why there is no library
   std::string core_, taken_for_;
+  bool gives_way_ = false;
   Sgemm sgemm_ = nullptr;
   Dgemm dgemm_ = nullptr;
 };
 
-/// The products on the thread pool. Throws InternalError if dtype, a size or a leading dimension is not valid.
+/// What products run in, for logs: "OpenBLAS 0.3.21 (libopenblas.so.0), large float32 ones: oneDNN 2.6.3
+/// (libdnnl.so.2)".
+std::string product_libraries();
+
+/// The products on the thread pool, by the BLAS library, or by oneDNN where that is faster and no library was chosen.
+/// Throws InternalError if dtype, a size or a leading dimension is not valid.
 void gemm(const MatrixProduct& product);
 
 /// One product by a plain blocked loop on the calling thread: right, in a fixed order of operations, and slow.

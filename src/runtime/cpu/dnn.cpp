@@ -20,7 +20,7 @@ namespace croton::runtime::cpu {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr const char* title = "oneDNN (convolutions on the CPU)";
+constexpr const char* title = "oneDNN (convolutions and products on the CPU)";
 constexpr const char* packages =
     "install libdnnl2 (Debian 12), libdnnl3 (Ubuntu 24.04) or onednn-cpu-gomp (PyPI), or name a library by the flag "
     "dnn=PATH";
@@ -138,6 +138,8 @@ std::shared_ptr<const DnnConvolution> Dnn::prepare(const Convolution& convolutio
   if (why != nullptr) *why = reason;
   return prepared ? std::make_shared<const DnnConvolution>(std::move(prepared)) : nullptr;
 }
+
+bool Dnn::gemm(const MatrixProduct& product) const noexcept { return library_ && library_->multiply(product); }
 
 DnnConvolution::DnnConvolution(std::unique_ptr<const dnn::PreparedConvolution> prepared)
     : prepared_(std::move(prepared)) {}

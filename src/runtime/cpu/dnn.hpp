@@ -1,4 +1,5 @@
-// Convolutions on the CPU and their gradients, through oneDNN where it is found when the first one is prepared.
+// Convolutions on the CPU and their gradients, and products of matrices, through oneDNN where it is found when the
+// first one is prepared.
 //
 // Promises: nothing is linked and the environment is not changed; the library runs on one thread a call, and the work
 // is split over our pool into pieces that depend on the description alone, so that the bits of a result do not depend
@@ -9,6 +10,7 @@
 #include <string>
 
 #include "runtime/convolution.hpp"
+#include "runtime/cpu/blas.hpp"
 
 namespace croton::runtime::cpu {
 
@@ -40,7 +42,8 @@ class DnnConvolution {
   std::unique_ptr<const dnn::PreparedConvolution> prepared_;
 };
 
-/// The library that convolutions run in. All functions may be called from any thread.
+/// The library that convolutions run in, and products that it is faster at than BLAS. All functions may be called from
+/// any thread.
 class Dnn {
  public:
   /// Chooses the library for what is prepared later: "auto" (the first one found), "none", or the path of one. It is
@@ -59,6 +62,10 @@ class Dnn {
   /// dtype than float32, empty sizes, strides and spreads at once, and others (see dnn::recognise). Takes some
   /// milliseconds where code is made for it. Throws OutOfMemory.
   std::shared_ptr<const DnnConvolution> prepare(const Convolution& convolution, std::string* why = nullptr) const;
+
+  /// One float32 product (`batch` is not looked at) on the calling thread, unsplit; its sizes must have been checked.
+  /// False, and nothing is written, where there is no library; false too where it reports a failure.
+  bool gemm(const MatrixProduct& product) const noexcept;
 
  private:
   friend struct DnnLoader;

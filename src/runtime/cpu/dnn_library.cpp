@@ -233,4 +233,11 @@ bool Library::run(const Primitive& primitive, const Stream& stream,
          call_.stream_wait(stream.get()) == success;
 }
 
+bool Library::multiply(const MatrixProduct& p) const noexcept {
+  const OneThread alone(*this);
+  return call_.sgemm(p.transpose_a ? 'T' : 'N', p.transpose_b ? 'T' : 'N', p.m, p.n, p.k, static_cast<float>(p.alpha),
+                     static_cast<const float*>(p.a), p.lda, static_cast<const float*>(p.b), p.ldb,
+                     static_cast<float>(p.beta), static_cast<float*>(p.c), p.ldc) == success;
+}
+
 }  // namespace croton::runtime::cpu::dnn

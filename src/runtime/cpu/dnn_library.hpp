@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/cpu/blas.hpp"
 #include "runtime/cpu/dnn_problem.hpp"
 #include "runtime/library.hpp"
 
@@ -80,6 +81,8 @@ class Library {
   void place(const Memory& memory, const void* begin) const noexcept;
   /// Runs it on the calling thread; false where the library reports a failure.
   bool run(const Primitive& primitive, const Stream& stream, std::span<const Argument> arguments) const noexcept;
+  /// One product of float32 matrices, on the calling thread; false where the library reports a failure.
+  bool multiply(const MatrixProduct& product) const noexcept;
 
  private:
   friend class OneThread;
