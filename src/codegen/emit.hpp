@@ -102,11 +102,6 @@ enum class MatrixNumber : std::uint8_t { rows, inner, columns, a_row, a_inner, b
 /// The most that the parameters of a launch may take, in bytes, on every GPU. A group that needs more is cut.
 inline constexpr std::size_t max_parameter_bytes = 4096;
 
-/// How a dtype is spelled in texts, as it is stored: "float", "ct::f16".
-std::string_view stored_type(DType dtype);
-/// Text of the user inside a // comment: printable ASCII, no backslash that could join the next line.
-std::string harmless(std::string_view text);
-
 /// The text in front of every kernel of that family: device header, numbers, functions, combiners, template.
 std::string prelude(Target target, bool simulator = false);
 

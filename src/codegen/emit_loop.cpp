@@ -6,6 +6,7 @@
 
 #include "base/hash.hpp"
 #include "codegen/functor.hpp"
+#include "codegen/spelling.hpp"
 
 namespace croton::codegen {
 namespace {

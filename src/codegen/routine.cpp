@@ -1,4 +1,5 @@
 #include "codegen/routine.hpp"
+#include "codegen/spelling.hpp"
 
 #include <fmt/format.h>
 

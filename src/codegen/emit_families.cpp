@@ -1,0 +1,282 @@
+// The bodies of pointwise, row, column and split kernels.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <tuple>
+
+#include "codegen/emitter.hpp"
+#include "codegen/spelling.hpp"
+
+namespace croton::codegen {
+
+Emitter::Kept Emitter::find_kept() const {
+  if (target_ != Target::cpu || kernel_.stages.empty() || !kernel_.checks.empty()) return {};
+  const auto is_by_element = [&](const kernel::Store& s) { return by_element(s); };
+  if (std::ranges::count_if(kernel_.stores, is_by_element) != 1) return {};
+  const auto store = std::ranges::find_if(kernel_.stores, is_by_element);
+  const std::size_t access =
+      analysis_.accesses.size() - kernel_.stores.size() + static_cast<std::size_t>(store - kernel_.stores.begin());
+  const DType dtype = dtype_of(static_cast<int>(access));
+  if (!analysis_.accesses[access].affine || compute_dtype(dtype) != dtype) return {};
+  const std::vector<bool> in_stage = needed_for(kernel_.stages.back().value, expr::no_node),
+                          in_store = needed_for(store->value, expr::no_node);
+  for (NodeId id = static_cast<NodeId>(body_.size()); id-- > 0;) {
+    const expr::MapInfo* map = body_.op(id).map;
+    if (!in_stage[id] || !in_store[id] || !analysis_.inner[id] || body_.type(id).dtype != dtype) continue;
+    if (map == nullptr || map->cost < worth_keeping) continue;
+    const std::vector<bool> behind = needed_for(store->value, id);
+    bool reads = false;
+    for (const auto& [load, at] : analysis_.load_access) reads = reads || (behind[load] && analysis_.inner[load]);
+    if (!reads) return {id, static_cast<int>(access)};
+  }
+  return {};
+}
+
+std::vector<bool> Emitter::needed_for(NodeId root, NodeId known) const {
+  std::vector<bool> needed(body_.size());
+  std::vector<NodeId> pending{root};
+  while (!pending.empty()) {
+    const NodeId id = pending.back();
+    pending.pop_back();
+    if (needed[id]) continue;
+    needed[id] = true;
+    if (id == known) continue;
+    for (const NodeId input : body_.inputs(id)) pending.push_back(input);
+  }
+  return needed;
+}
+
+void Emitter::value_lambda(const std::string& head, const kernel::Stage& stage, const std::string& arguments,
+                           const std::string& tail, const Kept& kept) {
+  line(fmt::format("{}[&]({}) CT_INLINE {{", head, arguments));
+  block([&] {
+    inner_index();
+    declare({stage.value}, false);
+    if (kept.value != expr::no_node) line(fmt::format("{} = {};", address(kept.access), operand(kept.value)));
+    line(fmt::format("return {};", operand(stage.value)));
+  });
+  line("}" + tail);
+}
+
+std::vector<Turn> Emitter::find_turns() {
+  if (target_ != Target::cpu || axes_.empty() || axes_.back()->axes.size() != 1) return {};
+  std::vector<NodeId> targets = targets_of(false);
+  for (const kernel::Store& store : kernel_.stores)
+    targets.insert(targets.end(), store.index.begin(), store.index.end());
+  std::vector<Turn> turns;
+  for (const NodeId id : needed_by(targets)) {
+    const auto found = analysis_.turns.find(id);
+    if (found == analysis_.turns.end() || found->second.axis != axes_.back()->axes[0]) continue;
+    turned_.insert(id);
+    const auto same_place = [&](const Turn& other) {
+      const Turn& own = found->second;
+      return std::tuple(own.offset, own.limit, own.behind) == std::tuple(other.offset, other.limit, other.behind);
+    };
+    if (std::ranges::none_of(turns, same_place)) turns.push_back(found->second);
+  }
+  return turns;
+}
+
+void Emitter::emit_pointwise() {
+  const std::size_t count = axes_.size();
+  line(fmt::format("CT_MEMBER ct::index width() const {{ return {}; }}",
+                   count == 0 ? "1" : fmt::format("p.n{}", count - 1)));
+  const std::vector<Turn> turns = find_turns();
+  std::vector<NodeId> places;
+  for (const Turn& turn : turns) places.insert(places.end(), {turn.offset, turn.limit});
+  if (!turns.empty()) {
+    line("CT_MEMBER ct::index turn(ct::index column, ct::index stop) const {");
+    block([&] {
+      declare(places, false);
+      for (const Turn& turn : turns)
+        line(fmt::format("stop = ct::turn(column, {}, {}, {}, stop);", operand(turn.offset), operand(turn.limit),
+                         turn.behind ? 1 : 0));
+      line("return stop;");
+    });
+    line("}");
+  }
+  line(fmt::format("CT_MEMBER void element(ct::index{}, ct::index column{}) const {{", count <= 1 ? "" : " row",
+                   turns.empty() ? "" : ", ct::index start"));
+  block([&] {
+    declare(places, false);
+    if (count >= 2) split_index("row", 0, count - 1);
+    if (count >= 1)
+      line(fmt::format("const ct::index i{} = column;", count - 1));
+    else
+      line("(void)column;");
+    // Without inner axes everything is "once a point", and the point is the element.
+    stores_and_checks(false);
+  });
+  line("}");
+}
+
+void Emitter::emit_tiles() {
+  const std::size_t down = static_cast<std::size_t>(variant_.tile_axis), across = axes_.size() - 1;
+  std::vector<std::size_t> others;
+  for (std::size_t m = 0; m < across; ++m) {
+    if (m != down) others.push_back(m);
+  }
+  line(fmt::format("CT_MEMBER ct::index height() const {{ return p.n{}; }}", down));
+  line(fmt::format("CT_MEMBER ct::index width() const {{ return p.n{}; }}", across));
+  line("struct Tile {");
+  for (int a = 0; a < static_cast<int>(variant_.staged.size()); ++a) {
+    if (is_staged(a)) line(fmt::format("  {} t{}[ct::tile_elements];", stored_type(dtype_of(a)), a));
+  }
+  line("};");
+  const std::string point =
+      fmt::format("ct::index{}, ct::index i{}, ct::index i{}, int at", others.empty() ? "" : " outer", down, across);
+  line(fmt::format("CT_MEMBER void fetch(Tile& tile, {}) const {{", point));
+  block([&] {
+    split_index("outer", others);
+    for (int a = 0; a < static_cast<int>(variant_.staged.size()); ++a) {
+      if (is_staged(a)) line(fmt::format("tile.t{}[at] = {};", a, address(a)));
+    }
+  });
+  line("}");
+  line(fmt::format("CT_MEMBER void element(const Tile& tile, {}) const {{", point));
+  block([&] {
+    split_index("outer", others);
+    stores_and_checks(false);
+  });
+  line("}");
+}
+
+void Emitter::emit_row() {
+  line("template <class Team>");
+  line("CT_MEMBER void point(const Team& team, ct::index position) const {");
+  block([&] {
+    if (variant_.parallel.empty()) line("(void)position;");
+    split_index("position", 0, variant_.parallel.size());
+    const Kept kept = find_kept();
+    line(fmt::format("const ct::index length = {};", product(variant_.parallel.size(), variant_.inner.size())));
+    for (std::size_t s = 0; s < kernel_.stages.size(); ++s) {
+      available_stages_ = static_cast<int>(s);
+      declare({kernel_.stages[s].value}, true);
+      value_lambda(fmt::format("const auto r{} = team.template reduce<{}>(length, ", s, combiner(kernel_.stages[s])),
+                   kernel_.stages[s], "ct::index k", ");", s + 1 == kernel_.stages.size() ? kept : Kept());
+    }
+    available_stages_ = static_cast<int>(kernel_.stages.size());
+    if (any_by_element(true)) {
+      declare(targets_of(true), true);
+      line("team.each(length, [&](ct::index k) CT_INLINE {");
+      block([&] {
+        inner_index();
+        if (kept.value != expr::no_node) {
+          const std::string name = fmt::format("v{}", next_value_++);
+          line(fmt::format("const auto {} = {};", name, read(kept.access)), "kept by the last reduction");
+          names_[kept.value] = name;
+        }
+        stores_and_checks(true);
+      });
+      line("});");
+    }
+    if (any_by_element(false)) {
+      line("team.sync();  // all have read what one of them may write");
+      line("if (team.leads()) {");
+      block([&] { stores_and_checks(false); });
+      line("}");
+    }
+  });
+  line("}");
+}
+
+void Emitter::emit_column() {
+  const std::size_t fast = variant_.parallel.size() - 1;
+  line(fmt::format("CT_MEMBER ct::index width() const {{ return p.n{}; }}", fast));
+  line("template <class Team>");
+  line(fmt::format("CT_MEMBER void tile(const Team& team, ct::index{}, ct::index first) const {{",
+                   fast > 0 ? " row" : ""));
+  const std::string point = fmt::format("const ct::index i{} = first + t;", fast);
+  block([&] {
+    split_index("row", 0, fast);
+    line(fmt::format("const ct::index length = {};", product(variant_.parallel.size(), variant_.inner.size())));
+    for (std::size_t s = 0; s < kernel_.stages.size(); ++s) {
+      available_stages_ = static_cast<int>(s);
+      declare({kernel_.stages[s].value}, true);
+      line(fmt::format("const auto r{} = team.template reduce<{}>(length, [&](ct::index t, ct::index k) CT_INLINE {{",
+                       s, combiner(kernel_.stages[s])));
+      block([&] {
+        line(point);
+        line("(void)t;");
+        inner_index();
+        declare({kernel_.stages[s].value}, false);
+        line(fmt::format("return {};", operand(kernel_.stages[s].value)));
+      });
+      line("});");
+    }
+    available_stages_ = static_cast<int>(kernel_.stages.size());
+    if (any_by_element(true)) {
+      declare(targets_of(true), true);
+      line("team.each(length, [&](ct::index t, ct::index k) CT_INLINE {");
+      block([&] {
+        line(point);
+        inner_index();
+        stores_and_checks(true);
+      });
+      line("});");
+    }
+    if (any_by_element(false)) {
+      line("team.points_do([&](ct::index t) CT_INLINE {");
+      block([&] {
+        line(point);
+        stores_and_checks(false);
+      });
+      line("});");
+    }
+  });
+  line("}");
+}
+
+std::string Emitter::parts_of(std::size_t s) const {
+  return fmt::format("reinterpret_cast<typename {}::State*>(p.workspace + {} * parts())", combiner(kernel_.stages[s]),
+                     16 * s);
+}
+
+void Emitter::emit_split() {
+  line(fmt::format("CT_MEMBER ct::index length() const {{ return {}; }}", product(0, axes_.size())));
+  line(fmt::format("CT_MEMBER ct::index parts() const {{ return (length() + {0} - 1) / {0}; }}",
+                   in_grid_ ? "ct::block_elements" : "ct::part_elements"));
+  line("template <class Team>");
+  line("CT_MEMBER void part(const Team& team, ct::index part, ct::index first, ct::index count) const {");
+  block([&] {
+    for (std::size_t s = 0; s < kernel_.stages.size(); ++s) {
+      declare({kernel_.stages[s].value}, true);
+      line(fmt::format("const auto r{} = team.template combine<ct::Shifted<{}>>(count, [&](ct::index at) CT_INLINE {{",
+                       s, combiner(kernel_.stages[s])));
+      block([&] {
+        line("const ct::index k = first + at;");
+        inner_index();
+        declare({kernel_.stages[s].value}, false);
+        line(fmt::format("return ct::At<{}>{{{}, k}};", value_type(body_.type(kernel_.stages[s].value).dtype),
+                         operand(kernel_.stages[s].value)));
+      });
+      line("});");
+      line(fmt::format("if (team.leads()) {}[part] = r{};", parts_of(s), s));
+    }
+    if (any_by_element(true)) {
+      declare(targets_of(true), true);
+      line("team.each(count, [&](ct::index at) CT_INLINE {");
+      block([&] {
+        line("const ct::index k = first + at;");
+        inner_index();
+        stores_and_checks(true);
+      });
+      line("});");
+    }
+  });
+  line("}");
+  if (in_grid_) line("template <class Team>");
+  line(fmt::format("CT_MEMBER void finish({}) const {{", in_grid_ ? "const Team& team" : ""));
+  block([&] {
+    for (std::size_t s = 0; s < kernel_.stages.size(); ++s) {
+      line(fmt::format("const auto r{} = ct::{}<{}>({}, parts());", s, in_grid_ ? "total_of_blocks" : "split_total",
+                       combiner(kernel_.stages[s]), parts_of(s)));
+    }
+    available_stages_ = static_cast<int>(kernel_.stages.size());
+    if (in_grid_) line("if (!team.leads()) return;");
+    stores_and_checks(false);
+  });
+  line("}");
+}
+
+}  // namespace croton::codegen

@@ -1,0 +1,353 @@
+#include "codegen/emitter.hpp"
+
+#include <croton/error.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/source_place.hpp"
+#include "codegen/spelling.hpp"
+
+namespace croton::codegen {
+
+using kernel::Family;
+
+Emitter::Emitter(const Analysis& analysis, const Variant& variant, Target target, bool in_grid)
+    : analysis_(analysis),
+      kernel_(analysis.kernel),
+      body_(analysis.kernel.body),
+      variant_(variant),
+      target_(target),
+      in_grid_(in_grid) {
+  for (const MergedAxis& axis : variant.parallel) axes_.push_back(&axis);
+  for (const MergedAxis& axis : variant.inner) axes_.push_back(&axis);
+  find_point_level();
+}
+
+void Emitter::line(std::string_view code, std::string_view comment) {
+  const std::string padded = std::string(static_cast<std::size_t>(indent_), ' ') + std::string(code);
+  code_ += padded + "\n";
+  shown_ += comment.empty() ? padded + "\n" : fmt::format("{}  // {}\n", padded, comment);
+}
+
+std::string Emitter::origin_of(NodeId id) const {
+  const expr::Origin& origin = body_.origin(id);
+  if (!origin.where.known()) return "";
+  return harmless(
+      fmt::format("{}{}{}", origin.name, origin.name.empty() ? "" : ", ", base::file_and_line(origin.where)));
+}
+
+std::string Emitter::support_text() const {
+  std::set<std::string_view> texts;
+  for (NodeId id = 0; id < body_.size(); ++id) {
+    if (body_.op(id).map != nullptr) texts.insert(body_.op(id).map->support);
+  }
+  std::string all;
+  for (const std::string_view text : texts) all += text;
+  return all;
+}
+
+void Emitter::parameters() {
+  struct_ = "struct Params {\n";
+  const auto add = [&](Parameter parameter, const std::string& declaration) {
+    parameters_.push_back(parameter);
+    struct_ += "  " + declaration + ";\n";
+  };
+  for (std::size_t a = 0; a < analysis_.accesses.size(); ++a) {
+    const Access& access = analysis_.accesses[a];
+    add({Parameter::Kind::pointer, static_cast<int>(a), 0},
+        fmt::format("{}{}* p{}", access.written ? "" : "const ", stored_type(dtype_of(static_cast<int>(a))), a));
+  }
+  if (!kernel_.checks.empty()) add({Parameter::Kind::failure}, "ct::Failure* failure");
+  if (kernel_.family == Family::split || kernel_.family == Family::contract)
+    add({Parameter::Kind::workspace}, "char* workspace");
+  for (std::size_t m = 0; m < axes_.size(); ++m) {
+    add({Parameter::Kind::size, 0, static_cast<int>(m)}, fmt::format("ct::index n{}", m));
+  }
+  for (std::size_t a = 0; a < analysis_.accesses.size(); ++a) {
+    if (stride_owner(a) != a) continue;
+    const bool affine = analysis_.accesses[a].affine;
+    const std::size_t count = affine ? axes_.size() : analysis_.accesses[a].index.size();
+    for (std::size_t m = 0; m < count; ++m) {
+      if (affine && variant_.strides[a][m] != StrideClass::any) continue;
+      add({Parameter::Kind::stride, static_cast<int>(a), static_cast<int>(m)}, fmt::format("ct::index s{}_{}", a, m));
+    }
+  }
+  for (int k = 0; k < kernel_.extents; ++k) {
+    if (analysis_.explicit_extents[static_cast<std::size_t>(k)])
+      add({Parameter::Kind::extent, 0, k}, fmt::format("ct::index e{}", k));
+  }
+  struct_ += "};\n";
+  code_ += struct_;
+}
+
+std::string Emitter::axis_name(std::int64_t k) const {
+  for (std::size_t m = 0; m < axes_.size(); ++m) {
+    if (axes_[m]->axes.size() == 1 && axes_[m]->axes[0] == k) return fmt::format("i{}", m);
+  }
+  throw InternalError("a merged axis is used as a number");
+}
+
+std::size_t Emitter::stride_owner(std::size_t a) const {
+  const Access& own = analysis_.accesses[a];
+  for (std::size_t other = 0; own.affine && other < a; ++other) {
+    const Access& access = analysis_.accesses[other];
+    if (access.affine && access.operand == own.operand && access.coefficient == own.coefficient) return other;
+  }
+  return a;
+}
+
+std::string Emitter::address(int a) {
+  const Access& access = analysis_.accesses[static_cast<std::size_t>(a)];
+  std::string text;
+  const auto add = [&](const std::string& term) { text += (text.empty() ? "" : " + ") + term; };
+  if (!access.affine) {
+    for (std::size_t d = 0; d < access.index.size(); ++d)
+      add(fmt::format("{} * p.s{}_{}", operand(access.index[d]), a, d));
+  } else {
+    for (std::size_t m = 0; m < axes_.size(); ++m) {
+      switch (variant_.strides[static_cast<std::size_t>(a)][m]) {
+        case StrideClass::none:
+          break;
+        case StrideClass::unit:
+          add(fmt::format("i{}", m));
+          break;
+        case StrideClass::any:
+          add(fmt::format("i{} * p.s{}_{}", m, stride_owner(static_cast<std::size_t>(a)), m));
+          break;
+      }
+    }
+  }
+  return fmt::format("p.p{}[{}]", a, text.empty() ? "0" : text);
+}
+
+DType Emitter::dtype_of(int a) const {
+  return kernel_.operands[static_cast<std::size_t>(analysis_.accesses[static_cast<std::size_t>(a)].operand)].dtype;
+}
+
+std::string Emitter::read(int a) {
+  const DType dtype = dtype_of(a);
+  const std::string text = is_staged(a) ? fmt::format("tile.t{}[at]", a) : address(a);
+  return compute_dtype(dtype) == dtype ? text : fmt::format("ct::to_float({})", text);
+}
+
+std::string Emitter::operand(NodeId id) const {
+  if (const auto value = body_.scalar_value(id)) return number(*value);
+  const std::string_view name = body_.op(id).name;
+  if (name == "axis") return axis_name(body_.attrs(id).integer("k"));
+  if (name == "extent") return fmt::format("p.e{}", body_.attrs(id).integer("k"));
+  if (name == "result") {
+    return fmt::format("r{}{}", body_.attrs(id).integer("stage"), kernel_.family == Family::column ? "[t]" : "");
+  }
+  return names_.at(id);
+}
+
+std::string Emitter::converted(NodeId id, DType to) const {
+  const DType from = body_.type(id).dtype;
+  std::string text = operand(id);
+  if (compute_dtype(from) == compute_dtype(to)) return text;
+  return fmt::format("ct::cast<{}>({})", value_type(to), text);
+}
+
+std::string Emitter::expression(NodeId id) {
+  const expr::Op& op = body_.op(id);
+  const auto inputs = body_.inputs(id);
+  if (turned_.contains(id)) {
+    const Turn& turn = analysis_.turns.at(id);
+    const bool moved = body_.known(turn.offset) != 0;
+    return fmt::format("start{} {} {}", moved ? " + " + operand(turn.offset) : "", turn.sign, operand(turn.limit));
+  }
+  if (op.name == "load") return read(analysis_.load_access.at(id));
+  if (op.name == "load_if") {
+    return fmt::format("{} ? {} : {}(0)", operand(inputs[0]), read(analysis_.load_access.at(id)),
+                       value_type(body_.type(id).dtype));
+  }
+  if (op.name == "cast") {
+    const DType to = body_.type(id).dtype;
+    std::string value = converted(inputs[0], to);
+    // A cast to a storage type rounds now; other results of 16 bits are rounded when they are stored.
+    if (compute_dtype(to) != to) return fmt::format("ct::to_float(ct::from_float<{}>({}))", stored_type(to), value);
+    return value;
+  }
+  std::vector<DType> dtypes;
+  for (const NodeId input : inputs) dtypes.push_back(body_.type(input).dtype);
+  const expr::MapInfo::Types types = op.map->types(dtypes);
+  std::string text;
+  const std::string_view code = op.map->code;
+  for (std::size_t at = 0; at < code.size(); ++at) {
+    if (code[at] != '{') {
+      text += code[at];
+      continue;
+    }
+    const std::size_t close = code.find('}', at);
+    const std::string_view hole = code.substr(at + 1, close - at - 1);
+    at = close;
+    if (hole == "T") {
+      text += value_type(types.operand);
+      continue;
+    }
+    const auto i = static_cast<std::size_t>(hole[0] - '0');
+    const bool condition = op.name == "where" && i == 0;
+    text += condition ? operand(inputs[i]) : converted(inputs[i], types.operand);
+  }
+  return text;
+}
+
+void Emitter::find_point_level() {
+  const std::size_t fast =
+      variant_.parallel.empty() ? 0 : static_cast<std::size_t>(variant_.parallel.back().axes.back());
+  point_level_.assign(body_.size(), true);
+  for (NodeId id = 0; id < body_.size(); ++id) {
+    bool level = !analysis_.inner[id];
+    if (kernel_.family == Family::pointwise) level = false;
+    if (kernel_.family == Family::column) {
+      if (body_.op(id).name == "result") level = false;
+      if (body_.op(id).name == "axis" && body_.attrs(id).integer("k") == static_cast<std::int64_t>(fast)) level = false;
+      const auto load = analysis_.load_access.find(id);
+      if (load != analysis_.load_access.end() && analysis_.accesses[static_cast<std::size_t>(load->second)].affine) {
+        for (const int k : variant_.parallel.back().axes) {
+          if (analysis_.accesses[static_cast<std::size_t>(load->second)].moves(static_cast<std::size_t>(k)))
+            level = false;
+        }
+      }
+    }
+    for (const NodeId input : body_.inputs(id)) level = level && point_level_[input];
+    point_level_[id] = level;
+  }
+}
+
+bool Emitter::has_name(NodeId id) const {
+  const std::string_view name = body_.op(id).name;
+  return name != "const" && name != "axis" && name != "extent" && name != "result";
+}
+
+std::set<NodeId> Emitter::needed_by(std::vector<NodeId> pending) const {
+  std::set<NodeId> needed;
+  while (!pending.empty()) {
+    const NodeId id = pending.back();
+    pending.pop_back();
+    if (!has_name(id) || names_.contains(id) || !needed.insert(id).second || turned_.contains(id)) continue;
+    const auto load = analysis_.load_access.find(id);
+    const bool affine =
+        load != analysis_.load_access.end() && analysis_.accesses[static_cast<std::size_t>(load->second)].affine;
+    if (affine) {
+      if (body_.op(id).name == "load_if") pending.push_back(body_.input(id, 0));
+      continue;  // the address needs no index nodes
+    }
+    for (const NodeId input : body_.inputs(id)) pending.push_back(input);
+  }
+  return needed;
+}
+
+void Emitter::declare(const std::vector<NodeId>& targets, bool only_point_level) {
+  const int stage = available_stages_;
+  for (const NodeId id : needed_by(targets)) {
+    if (only_point_level && (!point_level_[id] || stage_[id] > stage)) continue;
+    const std::string text = expression(id);
+    const std::string name = fmt::format("v{}", next_value_++);
+    line(fmt::format("const {} {} = {};", value_type(body_.type(id).dtype), name, text), origin_of(id));
+    names_[id] = name;
+  }
+}
+
+void Emitter::store(const kernel::Store& store, int access) {
+  const DType dtype = kernel_.operands[static_cast<std::size_t>(store.operand)].dtype;
+  std::string value = operand(store.value);
+  if (compute_dtype(dtype) != dtype) value = fmt::format("ct::from_float<{}>({})", stored_type(dtype), value);
+  line(fmt::format("{} = {};", address(access), value));
+}
+
+std::vector<NodeId> Emitter::store_targets(const kernel::Store& store, int access) const {
+  std::vector<NodeId> targets{store.value};
+  if (!analysis_.accesses[static_cast<std::size_t>(access)].affine)
+    targets.insert(targets.end(), store.index.begin(), store.index.end());
+  return targets;
+}
+
+void Emitter::check(std::size_t c) {
+  declare({kernel_.checks[c].condition, kernel_.checks[c].value}, false);
+  if (is_guard(kernel_.checks[c])) {
+    line(fmt::format("ct::note(bad, {}, {}u);", operand(kernel_.checks[c].condition), c + 1));
+    return;
+  }
+  line(fmt::format("if (!{}) ct::report(p.failure, {}u, {});", operand(kernel_.checks[c].condition), c + 1,
+                   operand(kernel_.checks[c].value)));
+}
+
+bool Emitter::by_element(const kernel::Store& store) const {
+  return std::ranges::any_of(store.index, [&](NodeId i) { return analysis_.inner[i]; }) || analysis_.inner[store.value];
+}
+
+void Emitter::stores_and_checks(bool elements) {
+  for (std::size_t c = 0; c < kernel_.checks.size(); ++c) {
+    if (by_element(kernel_.checks[c]) == elements) check(c);
+  }
+  const int first = static_cast<int>(analysis_.accesses.size() - kernel_.stores.size());
+  std::vector<NodeId> targets;
+  for (std::size_t s = 0; s < kernel_.stores.size(); ++s) {
+    if (by_element(kernel_.stores[s]) != elements) continue;
+    for (const NodeId target : store_targets(kernel_.stores[s], first + static_cast<int>(s))) targets.push_back(target);
+  }
+  declare(targets, false);  // all values first: an operand may be written in place
+  for (std::size_t s = 0; s < kernel_.stores.size(); ++s) {
+    if (by_element(kernel_.stores[s]) == elements) store(kernel_.stores[s], first + static_cast<int>(s));
+  }
+}
+
+bool Emitter::any_by_element(bool elements) const {
+  return std::ranges::any_of(kernel_.stores, [&](const kernel::Store& s) { return by_element(s) == elements; }) ||
+         std::ranges::any_of(kernel_.checks, [&](const kernel::Check& c) { return by_element(c) == elements; });
+}
+
+std::vector<NodeId> Emitter::targets_of(bool elements) const {
+  std::vector<NodeId> targets;
+  for (const kernel::Check& c : kernel_.checks) {
+    if (by_element(c) == elements) targets.insert(targets.end(), {c.condition, c.value});
+  }
+  for (const kernel::Store& s : kernel_.stores) {
+    if (by_element(s) == elements) targets.push_back(s.value);
+  }
+  return targets;
+}
+
+void Emitter::split_index(const std::string& position, std::size_t first, std::size_t count) {
+  std::vector<std::size_t> axes;
+  for (std::size_t m = first; m < first + count; ++m) axes.push_back(m);
+  split_index(position, axes);
+}
+
+void Emitter::split_index(std::string position, const std::vector<std::size_t>& axes, std::string_view start) {
+  for (std::size_t k = axes.size(); k-- > 0;) {
+    const std::size_t m = axes[k];
+    if (k == 0) {
+      line(fmt::format("{}{} = {};", start, m, position));
+    } else {
+      line(fmt::format("{}{} = {} % {};", start, m, position, divisor(m)));
+      line(fmt::format("const ct::index q{} = {} / {};", m, position, divisor(m)));
+      position = fmt::format("q{}", m);
+    }
+  }
+}
+
+std::string Emitter::product(std::size_t first, std::size_t count) const {
+  std::string text;
+  for (std::size_t m = first; m < first + count; ++m) text += fmt::format("{}p.n{}", text.empty() ? "" : " * ", m);
+  return text.empty() ? "ct::index(1)" : text;
+}
+
+std::string Emitter::combiner(const kernel::Stage& stage) const {
+  return fmt::format("ct::{}<{}>", stage.op->reduce->combiner, value_type(body_.type(stage.value).dtype));
+}
+
+std::string Emitter::divisor(std::size_t m) const {
+  std::int64_t total = 1;
+  for (const int axis : axes_[m]->axes) {
+    const auto size = body_.known(kernel_.axes[static_cast<std::size_t>(axis)].extent);
+    if (!size || m < variant_.parallel.size()) return fmt::format("p.n{}", m);
+    total *= *size;
+  }
+  return total == 0 ? fmt::format("p.n{}", m) : fmt::format("ct::index({})", total);
+}
+
+}  // namespace croton::codegen
