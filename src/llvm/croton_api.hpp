@@ -32,6 +32,9 @@ struct CrotonCompileRequest {
   std::int32_t output;  // CrotonOutput
   std::int32_t width;   // CrotonWidth: how wide vectors are preferred
   std::int32_t level;   // 0 to 3: how hard the optimiser works; the simulator's code is optimised to level 1 at most
+  // How much of `source`, from its beginning, other texts begin with too: whole declarations up to the end of a line,
+  // parsed once for all of them. May be 0.
+  std::size_t prelude_size;
 };
 
 /// Functions may be called from several threads at once. Those that return an int give 0 for success; then `messages`
@@ -56,7 +59,7 @@ struct CrotonLlvmApi {
 }
 
 /// Raised whenever a struct above changes.
-inline constexpr std::int32_t croton_llvm_api_version = 2;
+inline constexpr std::int32_t croton_llvm_api_version = 3;
 
 /// The name and type of the only function that libcroton_llvm.so exports.
 inline constexpr const char* croton_llvm_entry_name = "croton_llvm_api";

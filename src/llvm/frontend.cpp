@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "host_target.hpp"
+#include "preludes.hpp"
 
 namespace croton::llvm_part {
 namespace {
@@ -79,7 +80,10 @@ std::unique_ptr<llvm::Module> parse(const CrotonCompileRequest& request, llvm::L
     return nullptr;
   // createDiagnostics, not setDiagnostics: only it applies -w, and device mode warns about each of its own macros.
   compiler.createDiagnostics(new clang::TextDiagnosticPrinter(stream, &compiler.getDiagnosticOpts()));
-  compiler.createFileManager(file_system_of({request.source, request.source_size}));
+  llvm::IntrusiveRefCntPtr<llvm::vfs::FileSystem> files = file_system_of({request.source, request.source_size});
+  const auto text = llvm::MemoryBuffer::getMemBuffer(llvm::StringRef(request.source, request.source_size), file_name);
+  use_prelude(compiler.getInvocation(), arguments, *text, request.prelude_size, files);
+  compiler.createFileManager(files);
 
   clang::EmitLLVMOnlyAction action(&context);
   if (!compiler.ExecuteAction(action)) return nullptr;

@@ -115,6 +115,41 @@ TEST_CASE("a text that does not compile is shown with its lines", "[cpu_compiler
   CHECK(message.find("line_24") == std::string::npos);
 }
 
+TEST_CASE("a prelude is parsed once, and texts behind it compile as without it", "[cpu_compiler]") {
+  Compiler& compiler = Compiler::instance();
+  const std::string prelude =
+      "#define TWICE(x) (2 * (x))\nnamespace ct {\ntemplate <typename T>\nstruct Pair { T a, b; };\n"
+      "static const int table[3] = {5, 6, 7};\n"
+      "static inline __attribute__((always_inline)) int third() { return table[2]; }\n}\n";
+  CompileOptions options;
+  options.prelude_size = prelude.size();
+  for (int i = 0; i < 4; ++i) {
+    const std::string own =
+        "extern \"C\" int f() { ct::Pair<int> p{ct::third(), " + std::to_string(i) + "}; return TWICE(p.a) + p.b; }\n";
+    const auto module = compiler.load(compiler.compile(prelude + own, options));
+    CHECK(module->get<int()>("f")() == 14 + i);
+    // Lines are those of the whole text, in the prelude and behind it.
+    try {
+      compiler.compile(prelude + own + "int g() { return unknown; }\n", options);
+      FAIL("compiled");
+    } catch (const croton::InternalError& error) {
+      CHECK_THAT(error.what(), contains("kernel.cpp:9:18: error: use of undeclared identifier 'unknown'"));
+      CHECK_THAT(error.what(), contains(">      9 | int g() { return unknown; }"));
+    }
+  }
+  // What is wrong in a prelude is said each time.
+  const std::string wrong = "int h() { return 1 }\n";
+  options.prelude_size = wrong.size();
+  for (int i = 0; i < 3; ++i) {
+    try {
+      compiler.compile(wrong + "int k() { return h(); }\n", options);
+      FAIL("compiled");
+    } catch (const croton::InternalError& error) {
+      CHECK_THAT(error.what(), contains("kernel.cpp:1:19: error: expected ';' after return statement"));
+    }
+  }
+}
+
 TEST_CASE("headers and libraries of the machine are out of reach", "[cpu_compiler]") {
   CHECK(message_of("#include <cstdio>\n").find("file not found") != std::string::npos);
   CHECK(message_of("#include \"/etc/passwd\"\n").find("file not found") != std::string::npos);

@@ -172,7 +172,7 @@ std::string Compiler::run(std::string_view source, const CompileOptions& options
                                               : croton_width_256;
   const CrotonCompileRequest request = {
       source.data(), source.size(), mode_number(options.mode), assembly ? croton_output_assembly : croton_output_object,
-      width,         options.level};
+      width,         options.level, options.prelude_size};
   std::string output;
   std::string messages;
   if (api_.compile(&request, sink_into(output), sink_into(messages)) != 0) {

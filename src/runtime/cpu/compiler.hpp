@@ -33,6 +33,9 @@ struct CompileOptions {
   std::optional<bool> vectorize_512;
   /// How hard the optimiser works, from 0 to 3 (the flag llvm_level).
   int level = 3;
+  /// How many bytes from the beginning of the text stand in front of other texts too (codegen::prelude): whole
+  /// declarations up to the end of a line, which a process parses once.
+  std::size_t prelude_size = 0;
 };
 
 /// Loaded native code. The addresses are good until the last owner lets go of it.

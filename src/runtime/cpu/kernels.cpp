@@ -89,8 +89,9 @@ class Store {
 
   void compile(const std::vector<const codegen::Text*>& missing, KernelCounts& counts) {
     std::string unit = codegen::prelude(codegen::Target::cpu);
-    for (const codegen::Text* text : missing) unit += text->code + "\n";
     CompileOptions options;
+    options.prelude_size = unit.size();
+    for (const codegen::Text* text : missing) unit += text->code + "\n";
     options.level = level_;
     const std::vector<std::byte> object = Compiler::instance().compile(unit, options);
     const auto module = Compiler::instance().load(object);
