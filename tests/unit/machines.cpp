@@ -25,8 +25,9 @@ std::shared_ptr<const simulator::Program> program_of(const std::string& text, co
   if (!program) {
     const std::string own = codegen::prelude(codegen::Target::cuda);
     if (!text.starts_with(own)) throw InternalError("a text without the prelude");
-    const std::string unit = codegen::prelude(codegen::Target::cuda, true) + text.substr(own.size());
-    program = std::make_shared<const simulator::Program>(simulator::compile(unit, std::span(&kernel, 1), true), unit);
+    const std::string prelude = codegen::prelude(codegen::Target::cuda, true);
+    const std::string unit = prelude + text.substr(own.size());
+    program = simulator::checked_program(unit, std::span(&kernel, 1), prelude.size());
   }
   return program;
 }

@@ -1,9 +1,12 @@
 #include "runtime/simulator/compiler.hpp"
 
+#include <croton/error.hpp>
+
 #include <algorithm>
 #include <cctype>
 
 #include "base/config.hpp"
+#include "runtime/cache.hpp"
 #include "runtime/cpu/compiler.hpp"
 #include "runtime/simulator/callbacks.hpp"
 
@@ -39,13 +42,14 @@ std::string_view next_name(std::string_view& names) {
 }  // namespace
 
 std::vector<std::byte> compile(std::string_view text, std::span<const std::string> kernels, bool checked,
-                               bool users_text) {
+                               bool users_text, std::size_t prelude_size) {
   std::string whole(text);
   whole += "\n";  // entries come last, so that lines keep their numbers
   for (const std::string& kernel : kernels) whole += "CT_SIMULATOR_ENTRY(" + identifier(kernel) + ", " + kernel + ")\n";
   cpu::CompileOptions options;
   options.mode = checked ? cpu::CompileOptions::Mode::simulator_checked : cpu::CompileOptions::Mode::simulator;
   options.users_text = users_text;
+  options.prelude_size = prelude_size;
   options.level = static_cast<int>(base::config().llvm_level);
   return cpu::Compiler::instance().compile(whole, options);
 }
@@ -86,6 +90,33 @@ Program::Kernel Program::kernel(const std::string& name) const {
   for (const unsigned size : kernel.parameter_sizes) kernel.parameter_bytes += size;
   if (checked_) kernel.most_threads = *module_->get<const unsigned>("croton_simulator_bounds_" + id);
   return kernel;
+}
+
+std::shared_ptr<const Program> checked_program(const std::string& text, std::span<const std::string> kernels,
+                                               std::size_t prelude_size, bool* found) {
+  if (found != nullptr) *found = false;
+  KernelCache* cache = prelude_size > 0 ? configured_cache() : nullptr;
+  std::string digest;
+  if (cache != nullptr) {
+    CacheKey key;
+    // All of the text: reports name its lines, which comments move.
+    key.add("simulated", text).add("compiler", cpu::Compiler::instance().identity());
+    key.add("level", std::to_string(base::config().llvm_level));
+    for (const std::string& kernel : kernels) key.add("kernel", kernel);
+    digest = key.digest();
+    if (const auto object = cache->find(digest)) {
+      try {
+        auto program = std::make_shared<const Program>(*object, text);
+        if (found != nullptr) *found = true;
+        return program;
+      } catch (const DeviceError&) {
+        // Damaged in a way that the checksum did not see: compile it again.
+      }
+    }
+  }
+  const std::vector<std::byte> object = compile(text, kernels, true, false, prelude_size);
+  if (cache != nullptr) cache->store(digest, object);
+  return std::make_shared<const Program>(object, text);
 }
 
 std::string Program::describe_place(unsigned place) const {

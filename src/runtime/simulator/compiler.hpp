@@ -20,10 +20,11 @@ namespace croton::runtime::simulator {
 
 /// Compiles a text to an object file, which may be kept in a cache (key: text, kernel names, `checked`,
 /// cpu::Compiler::identity()). `kernels` are the names of the kernels to be launched, "sum<float>" for an instance of a
-/// template. `checked` puts a call before every access of memory. InternalError where the text does not compile,
-/// ValueError where it is the user's.
+/// template. `checked` puts a call before every access of memory. The first `prelude_size` bytes of the text, whole
+/// declarations, stand in front of other texts too. InternalError where the text does not compile, ValueError where it
+/// is the user's.
 std::vector<std::byte> compile(std::string_view text, std::span<const std::string> kernels, bool checked,
-                               bool users_text = false);
+                               bool users_text = false, std::size_t prelude_size = 0);
 
 /// A loaded object file of compile(). Never changes, so that any number of launches may share it.
 class Program {
@@ -84,5 +85,10 @@ class Program {
   std::vector<DeviceVariable> device_variables_;
   std::vector<std::span<const std::uint32_t>> places_;  // the lines of each, from 0; the innermost comes first
 };
+
+/// The program of a text with `checked`, from the cache on disk or compiled; the object goes into the cache unless
+/// `prelude_size` is 0. `*found` tells which, where it is asked for.
+std::shared_ptr<const Program> checked_program(const std::string& text, std::span<const std::string> kernels,
+                                               std::size_t prelude_size, bool* found = nullptr);
 
 }  // namespace croton::runtime::simulator

@@ -31,8 +31,10 @@ struct Programs {
     return *programs;
   }
 
-  void compile_all(std::span<const codegen::Text* const> texts) {
+  /// Whether all was found in the cache on disk.
+  bool compile_all(std::span<const codegen::Text* const> texts) {
     std::string unit = codegen::prelude(codegen::Target::cuda, true);
+    const std::size_t prelude_size = change ? 0 : unit.size();  // a test changes each text once
     std::vector<std::string> names;
     for (const codegen::Text* text : texts) {
       unit += text->code;
@@ -40,8 +42,10 @@ struct Programs {
       if (is_split(*text)) names.push_back(text->name + "_finish");
     }
     if (change) unit = change(std::move(unit));
-    const auto program = std::make_shared<const Program>(compile(unit, names, true), unit);
+    bool found = false;
+    const auto program = checked_program(unit, names, prelude_size, &found);
     for (const codegen::Text* text : texts) by_name[text->name] = program;
+    return found;
   }
 
   /// Those of one family, which is the beginning of the name: they need the same of the simulator's threads.
@@ -56,15 +60,15 @@ struct Programs {
   }
 };
 
-/// Whether it is compiled now; it may be left for later.
-bool prepare_program(const codegen::Text& text) {
+/// What was done; it may be left for later.
+Prepared prepare_program(const codegen::Text& text) {
   Programs& programs = Programs::instance();
   const std::lock_guard lock(programs.mutex);
-  if (programs.by_name.contains(text.name)) return false;
-  if (programs.together) return programs.waiting.emplace(text.name, text).second;
+  if (programs.by_name.contains(text.name)) return Prepared::before;
+  if (programs.together)
+    return programs.waiting.emplace(text.name, text).second ? Prepared::compiled : Prepared::before;
   const codegen::Text* one = &text;
-  programs.compile_all(std::span(&one, 1));
-  return true;
+  return programs.compile_all(std::span(&one, 1)) ? Prepared::from_cache : Prepared::compiled;
 }
 
 std::shared_ptr<const Program> program_of(const codegen::Text& text) {
@@ -145,9 +149,7 @@ class SimulatedDevice final : public Device {
     Device::copy_from(other, to, from, bytes);
   }
 
-  Prepared prepare(const codegen::Text& text, int) override {
-    return prepare_program(text) ? Prepared::compiled : Prepared::before;
-  }
+  Prepared prepare(const codegen::Text& text, int) override { return prepare_program(text); }
 
   void launch(const DeviceLaunch& launch) override {
     if (notes()) return note_launch(launch);
