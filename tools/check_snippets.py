@@ -98,6 +98,14 @@ class Checker:
         (self.folder / "cache").mkdir(mode=0o700)
         self.doctor = None
         self.tool = prefix / "bin" / "croton"
+        self.flags = ["-std=c++20", f"-I{self.folder}/parsed", f"-I{self.include}"]
+        self.parse_headers()
+
+    def parse_headers(self):
+        """Croton's header precompiled, which GCC takes where a program includes it first; others parse it again."""
+        (self.folder / "parsed" / "croton").mkdir(parents=True)
+        header, parsed = self.include / "croton" / "croton.hpp", self.folder / "parsed" / "croton" / "croton.hpp.gch"
+        self.run([self.options.cxx, *self.flags, "-x", "c++-header", str(header), "-o", str(parsed)])
 
     def missing(self, snippet):
         """The first thing that the snippet needs and that this machine lacks, or nothing."""
@@ -118,7 +126,7 @@ class Checker:
             return ("" if "\n".join(snippet.code) in file.read_text() else f"is not part of {file.name}"), ""
         source, program = self.folder / "program.cpp", self.folder / "program"
         source.write_text(snippet.program())
-        compiler = [self.options.cxx, "-std=c++20", f"-I{self.include}", str(source), "-o", str(program)]
+        compiler = [self.options.cxx, *self.flags, str(source), "-o", str(program)]
         compiler += [f"-L{self.library}", "-lcroton", f"-Wl,-rpath,{self.library}"]
         compiled = self.run(compiler)
         if compiled.returncode != 0:

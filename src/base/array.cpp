@@ -385,6 +385,7 @@ const std::byte* at_position(const Array& array, std::int64_t position) {
     throw IndexError(fmt::format("position {} in an array of {} elements", position, array.size()));
   }
   const auto* at = static_cast<const std::byte*>(array.raw());
+  if (array.is_contiguous()) return at + position * static_cast<std::int64_t>(size_of(array.dtype()));
   for (std::size_t axis = array.shape().size(); axis-- > 0;) {
     at += position % array.shape()[axis] * array.strides()[axis];
     position /= array.shape()[axis];
@@ -395,10 +396,21 @@ const std::byte* at_position(const Array& array, std::int64_t position) {
 }  // namespace
 
 double Array::as_double(std::int64_t position) const {
+  // Whoever asks for one element asks for all in a loop, most often of these.
+  const std::byte* const at = at_position(*this, position);
+  double value = 0;
+  if (dtype_ == DType::float64) {
+    std::memcpy(&value, at, sizeof value);
+    return value;
+  }
+  if (dtype_ == DType::float32) {
+    float narrow = 0;
+    std::memcpy(&narrow, at, sizeof narrow);
+    return narrow;
+  }
   // The real part lies first in a complex number.
   const DType part = is_complex(dtype_) ? (dtype_ == DType::complex64 ? DType::float32 : DType::float64) : dtype_;
-  double value = 0;
-  base::convert_elements({}, {&value, DType::float64, {}}, {at_position(*this, position), part, {}});
+  base::convert_elements({}, {&value, DType::float64, {}}, {at, part, {}});
   return value;
 }
 

@@ -50,14 +50,15 @@ struct Layer {
     const Array h0 = Array::uniform(DType::float32, {3, units}, ++seed, -1, 1);
     const Array got = f(h0).only();
     const Array matrix = u.get_value();
+    const float* const weights = matrix.data<float>().data();
     Array wanted = h0;
     for (int step = 0; step < 4; ++step) {
       Array next = Array::zeros(DType::float32, {3, units});
       for (std::int64_t i = 0; i < 3; ++i) {
+        const float* const row = wanted.data<float>().data() + i * units;
         for (std::int64_t j = 0; j < units; ++j) {
           double sum = 0;
-          for (std::int64_t k = 0; k < units; ++k)
-            sum += wanted.as_double(i * units + k) * matrix.as_double(k * units + j);
+          for (std::int64_t k = 0; k < units; ++k) sum += double{row[k]} * weights[k * units + j];
           next.at<float>(i, j) = static_cast<float>(std::tanh(sum));
         }
       }
