@@ -12,6 +12,8 @@
 #include "catch.hpp"
 #include "contains.hpp"
 #include "runtime/cpu/compiler.hpp"
+#include "runtime/cpu/kernels.hpp"
+#include "runtime/cpu/threads.hpp"
 
 using croton::runtime::cpu::CompileOptions;
 using croton::runtime::cpu::Compiler;
@@ -209,4 +211,55 @@ TEST_CASE("several threads compile, load and run at once", "[cpu_compiler]") {
   }
   for (std::thread& thread : threads) thread.join();
   CHECK(right == 16);
+}
+
+TEST_CASE("kernels that are missing are compiled in several modules at once, and one that is wrong spoils no other",
+          "[cpu_compiler]") {
+  using croton::codegen::Text;
+  using croton::runtime::cpu::ThreadPool;
+  struct WithThreads {
+    explicit WithThreads(int count) { ThreadPool::instance().set_threads(count); }
+    ~WithThreads() { ThreadPool::instance().set_threads(0); }
+  };
+  const auto texts_of = [](int count, const std::string& prefix, const std::string& body) {
+    std::vector<Text> texts;
+    for (int i = 0; i < count; ++i) {
+      Text text;
+      text.name = prefix + std::to_string(i);
+      text.digest = text.name;
+      text.code = "extern \"C\" void " + text.name +
+                  "(const void* at, ct::index begin, ct::index) { *(ct::index*)at = begin + " + std::to_string(i) +
+                  "; " + (i == count / 2 ? body : "") + " }\n";
+      texts.push_back(text);
+    }
+    return texts;
+  };
+  for (const int threads : {1, 2, 3, 16}) {
+    const WithThreads with(threads);
+    for (const int count : {1, 2, 7}) {
+      INFO(count << " kernels, " << threads << " threads");
+      const std::string prefix = "shared_out_" + std::to_string(threads) + "_" + std::to_string(count) + "_";
+      std::vector<Text> texts = texts_of(count, prefix, "");
+      texts.push_back(texts.front());  // asked for twice, compiled once
+      croton::runtime::cpu::KernelCounts counts;
+      const auto entries = croton::runtime::cpu::get_kernels(texts, counts);
+      CHECK(counts.compiled + counts.cached == static_cast<std::uint64_t>(count));
+      for (std::size_t i = 0; i < texts.size(); ++i) {
+        std::int64_t result = 0;
+        entries[i].run(&result, 100, 0);
+        CHECK(result == 100 + static_cast<std::int64_t>(i % static_cast<std::size_t>(count)));
+        CHECK(entries[i].finish == nullptr);
+      }
+      croton::runtime::cpu::KernelCounts again;
+      croton::runtime::cpu::get_kernels(texts, again);
+      CHECK(again.compiled + again.cached == 0);
+    }
+    const std::string prefix = "one_wrong_" + std::to_string(threads) + "_";
+    croton::runtime::cpu::KernelCounts counts;
+    CHECK_THROWS_WITH(croton::runtime::cpu::get_kernels(texts_of(6, prefix, "what is this"), counts),
+                      Catch::Contains("unknown type name 'what'"));
+    std::int64_t result = 0;
+    croton::runtime::cpu::get_kernels(texts_of(6, prefix, ""), counts).back().run(&result, 1, 0);
+    CHECK(result == 6);
+  }
 }

@@ -2,13 +2,17 @@
 
 #include <croton/error.hpp>
 
+#include <algorithm>
 #include <cstring>
+#include <exception>
+#include <functional>
 #include <mutex>
 #include <unordered_map>
 
 #include "base/config.hpp"
 #include "runtime/cache.hpp"
 #include "runtime/cpu/compiler.hpp"
+#include "runtime/cpu/threads.hpp"
 
 namespace croton::runtime::cpu {
 namespace {
@@ -87,17 +91,59 @@ class Store {
     return true;
   }
 
-  void compile(const std::vector<const codegen::Text*>& missing, KernelCounts& counts) {
-    std::string unit = codegen::prelude(codegen::Target::cpu);
-    CompileOptions options;
-    options.prelude_size = unit.size();
-    for (const codegen::Text* text : missing) unit += text->code + "\n";
-    options.level = level_;
-    const std::vector<std::byte> object = Compiler::instance().compile(unit, options);
+  using Texts = std::vector<const codegen::Text*>;
+
+  /// What is missing, shared out among modules that threads compile at once. Each of these parses the prelude, which
+  /// takes as long as a small kernel, so that two kernels at least make a module.
+  void compile(const Texts& missing, KernelCounts& counts) {
+    const std::size_t threads = static_cast<std::size_t>(ThreadPool::instance().threads());
+    const std::vector<Texts> shares = shared_out(missing, std::min(threads, (missing.size() + 1) / 2));
+    std::vector<std::vector<std::byte>> objects(shares.size());
+    std::vector<std::exception_ptr> faults(shares.size());
+    const std::string prelude = codegen::prelude(codegen::Target::cpu);
+    const auto compile_one = [&](std::size_t share) {
+      std::string unit = prelude;
+      for (const codegen::Text* text : shares[share]) unit += text->code + "\n";
+      CompileOptions options;
+      options.prelude_size = prelude.size();
+      options.level = level_;
+      objects[share] = Compiler::instance().compile(unit, options);
+    };
+    ThreadPool::instance().parallel_for(static_cast<std::int64_t>(shares.size()), 1, [&](auto begin, auto end) {
+      for (auto share = static_cast<std::size_t>(begin); share < static_cast<std::size_t>(end); ++share) {
+        try {
+          compile_one(share);
+        } catch (...) {  // threads of the pool must not throw
+          faults[share] = std::current_exception();
+        }
+      }
+    });
+    for (const std::exception_ptr& fault : faults) {
+      if (fault) std::rethrow_exception(fault);
+    }
+    for (std::size_t share = 0; share < shares.size(); ++share) keep(shares[share], objects[share], counts);
+  }
+
+  /// The longest text goes where least is, so that all take about as long.
+  static std::vector<Texts> shared_out(Texts texts, std::size_t count) {
+    std::ranges::stable_sort(texts, std::ranges::greater{},
+                             [](const codegen::Text* text) { return text->code.size(); });
+    std::vector<Texts> shares(count);
+    std::vector<std::size_t> sizes(shares.size());
+    for (const codegen::Text* text : texts) {
+      const auto least = static_cast<std::size_t>(std::ranges::min_element(sizes) - sizes.begin());
+      shares[least].push_back(text);
+      sizes[least] += text->code.size();
+    }
+    return shares;
+  }
+
+  /// Loads a module, and keeps it on disk.
+  void keep(const Texts& texts, const std::vector<std::byte>& object, KernelCounts& counts) {
     const auto module = Compiler::instance().load(object);
-    const std::string first = key_of(*missing.front());
+    const std::string first = key_of(*texts.front());
     modules_[first] = module;
-    for (const codegen::Text* text : missing) {
+    for (const codegen::Text* text : texts) {
       if (!add(*text, *module)) throw InternalError("a compiled module lacks the kernel " + text->name);
       ++counts.compiled;
     }
@@ -109,7 +155,7 @@ class Store {
     std::vector<std::byte> reference(33);
     reference[0] = std::byte{reference_tag};
     std::memcpy(reference.data() + 1, first.data(), 32);
-    for (std::size_t i = 1; i < missing.size(); ++i) cache->store(key_of(*missing[i]), reference);
+    for (std::size_t i = 1; i < texts.size(); ++i) cache->store(key_of(*texts[i]), reference);
   }
 
   std::mutex mutex_;
