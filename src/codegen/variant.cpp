@@ -183,6 +183,7 @@ Launch specialise(const Analysis& analysis, std::span<const std::int64_t> extent
   launch.variant.inner = merge(true);
 
   std::vector<const MergedAxis*> all;
+  all.reserve(launch.variant.parallel.size() + launch.variant.inner.size());
   for (const MergedAxis& axis : launch.variant.parallel) all.push_back(&axis);
   for (const MergedAxis& axis : launch.variant.inner) all.push_back(&axis);
   for (const MergedAxis* axis : all) {
@@ -222,6 +223,7 @@ std::vector<std::int64_t> default_extents(const Analysis& analysis, bool small) 
                                                : count == 3        ? std::span<const std::int64_t>(three)
                                                                    : std::span<const std::int64_t>(many);
   std::vector<std::int64_t> extents;
+  extents.reserve(count);
   for (std::size_t k = 0; k < count; ++k) extents.push_back(primes[k % primes.size()]);
   return extents;
 }

@@ -90,9 +90,11 @@ struct DnnLoader {
     for (SharedLibrary::Search& place : places(wanted)) {
       SharedLibrary file(std::move(place));
       std::string fault;
-      if (!file.load()) {
+      if (file.load())
+        dnn->library_ = dnn::Library::of(file, fault);
+      else
         fault = outcomes(file);
-      } else if ((dnn->library_ = dnn::Library::of(file, fault))) {
+      if (dnn->library_) {
         dnn->name_ = dnn->library_->name();
         return dnn;
       }

@@ -252,7 +252,7 @@ std::optional<Problem> recognise(const Convolution& description, std::string* wh
   if (!task) return refuse("strides, dilations and spreads that no routine has");
   Problem p = as_problem(c, *task);
   for (Axis& axis : p.axis) turn(p, axis);
-  for (std::string fault : {crop(p), step_fault(p)}) {
+  for (const std::string& fault : {crop(p), step_fault(p)}) {
     if (!fault.empty()) return refuse(fault);
   }
   // What a library computes in 32 bits: places within one image and one result.
