@@ -1,13 +1,14 @@
 // Compiles the CUDA text of every kernel that the tests have made (the flag dump_kernels) with NVRTC, which needs no
 // GPU.
 //
-//   croton_cuda_texts FOLDER [--least N] [--quick] [--covering] [--facts FILE] [ARCHITECTURE ...]
+//   croton_cuda_texts FOLDER [--least N] [--quick] [--covering] [--every N] [--facts FILE] [ARCHITECTURE ...]
 //
 // Each kernel has names of its own, so that many of them stand behind one prelude as one program. --least: fewer texts
 // are a failure, so that nothing passes by compiling nothing. --quick: with little optimisation, in a fifth of the
-// time. --covering: only texts that use a function, type or form that none before them uses. Without --quick a table of
-// facts is printed: registers, stacks and spills by family; --facts writes it to a file, as Markdown. Exit status: 0
-// all compile, 1 something does not, 2 bad arguments, 77 not run, as there is no NVRTC.
+// time. --covering: only texts that use a function, type or form that none before them uses; with --every N every Nth
+// of the others too. Without --quick a table of facts is printed: registers, stacks and spills by family; --facts
+// writes it to a file, as Markdown. Exit status: 0 all compile, 1 something does not, 2 bad arguments, 77 not run, as
+// there is no NVRTC.
 #include <croton/error.hpp>
 
 #include <algorithm>
@@ -48,6 +49,7 @@ struct Text {
 struct Options {
   std::filesystem::path folder;
   std::size_t least = 1;
+  std::size_t every = 0;  // 0: none
   bool covering = false, quick = false;
   std::filesystem::path facts;
   std::vector<std::string> architectures;
@@ -141,13 +143,14 @@ std::set<std::string> features(const Text& text) {
   return found;
 }
 
-std::vector<Text> covering(const std::vector<Text>& all) {
+std::vector<Text> covering(const std::vector<Text>& all, std::size_t every) {
   std::set<std::string> seen;
   std::vector<Text> chosen;
+  std::size_t others = 0;
   for (const Text& text : all) {
     const std::size_t before = seen.size();
     seen.merge(features(text));
-    if (seen.size() > before) chosen.push_back(text);
+    if (seen.size() > before || (every > 0 && ++others % every == 0)) chosen.push_back(text);
   }
   return chosen;
 }
@@ -214,7 +217,7 @@ int run(const Options& options) {
   std::map<std::string, std::size_t> families;
   for (const Text& text : all) ++families[text.name.substr(0, text.name.find('_'))];
   fmt::print("{} distinct CUDA texts: {}\n", all.size(), fmt::join(families, ", "));
-  const std::vector<Text> texts = options.covering ? covering(all) : all;
+  const std::vector<Text> texts = options.covering ? covering(all, options.every) : all;
   const std::vector<std::string> known = nvrtc.architectures();
   int status = 0;
   std::map<std::string, Facts> facts;
@@ -266,9 +269,9 @@ int main(int argc, char** argv) try {
       options.covering = true;
     } else if (word == "--quick") {
       options.quick = true;
-    } else if (word == "--least" && i + 1 < words.size()) {
+    } else if ((word == "--least" || word == "--every") && i + 1 < words.size()) {
       const std::string& number = words[++i];
-      std::from_chars(number.data(), number.data() + number.size(), options.least);
+      std::from_chars(number.data(), number.data() + number.size(), word == "--least" ? options.least : options.every);
     } else if (word == "--facts" && i + 1 < words.size()) {
       options.facts = words[++i];
     } else if (word.starts_with("sm_")) {
@@ -281,9 +284,9 @@ int main(int argc, char** argv) try {
     }
   }
   if (options.folder.empty()) {
-    fmt::print(
-        stderr,
-        "usage: croton_cuda_texts FOLDER [--least N] [--quick] [--covering] [--facts FILE] [ARCHITECTURE ...]\n");
+    fmt::print(stderr,
+               "usage: croton_cuda_texts FOLDER [--least N] [--quick] [--covering] [--every N] [--facts FILE] "
+               "[ARCHITECTURE ...]\n");
     return 2;
   }
   if (options.architectures.empty()) options.architectures = {"sm_90"};

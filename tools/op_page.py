@@ -461,7 +461,7 @@ def main():
     options = options.parse_args()
     operations, graph_ops = read(options.records)
     if not any(op.numpy for op in operations.values()) or not graph_ops:
-        raise SystemExit(f"{options.records}: no records; run `ctest -R '^(oracle|ops_on_cuda0|ops_on_cpu1)$'` first")
+        raise SystemExit(f"{options.records}: no records; run `ctest -R '^operations$'` first, which runs what leaves them")
     text, holes = page(operations, graph_ops)
     for hole in holes:
         print(f"MISSING: {hole}")

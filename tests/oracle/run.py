@@ -31,7 +31,11 @@ from table import ROWS, Call, Row
 np.seterr(all="ignore")
 warnings.simplefilter("ignore")  # of NumPy, about nan and empty arrays
 GROUP = 10  # outputs of one function: dozens of pointers in one loop compile slowly
-QUICK = {"llvm_level": 0}  # for what is run once; the samples of the table are compiled as users' functions are
+QUICK_GROUP = 40  # they do not without optimisation
+QUICK = {"llvm_level": 0}  # for what is run once
+# The samples of the table that are compiled as users' functions are; with --optimise all of them. Which samples there are does
+# not depend on it.
+OPTIMISED = {"float32"}  # and all of a row without it
 FLAGS = {"special_values": "ieee"}  # x * 0 stays what it is
 PARTS = ["samples", "dtypes", "special", "gradients"]
 MODES = ["reference", "run"]
@@ -196,29 +200,31 @@ def groups(rows):
     return found
 
 
-def parts(cases):
+def parts(cases, size):
     """Each of as many as one function takes, of the same operands."""
     by_names = defaultdict(list)
     for case in cases:
         by_names[case.names].append(case)
     for same in by_names.values():
-        for first in range(0, len(same), GROUP):
-            yield same[first:first + GROUP]
+        for first in range(0, len(same), size):
+            yield same[first:first + size]
 
 
-def run_samples(rows, tally, progress, texts):
+def run_samples(rows, tally, progress, texts, optimise):
     written = set()  # operations of which a CUDA text has been written, for NVRTC
     for (dtype, shapes, _, _), cases in groups(rows).items():
         sets = sets_of(cases[0].row, dtype)
-        for part in parts(cases):
+        quick = {} if optimise else QUICK
+        as_users = optimise or dtype in OPTIMISED or any(not OPTIMISED & set(case.row.dtypes) for case in cases)
+        for part in parts(cases, GROUP if as_users else QUICK_GROUP):
             started = time.time()
-            run_group(part, sets, shapes[0], "run", tally)
+            run_group(part, sets, shapes[0], "run", tally, **({} if as_users else QUICK))
             # A share on the other back-ends: one full set of arrays.
             run_group(part, sets[:1], shapes[0], "reference", tally)
             if dtype in SIMULATED or any(not SIMULATED & set(case.row.dtypes) for case in part):
                 new = {case.row.name for case in part} - written if texts else set()
                 flags = {"dump_kernels": texts, "dump_forms": "text"} if new else {}
-                run_group(part, sets[-1:], shapes[0], "simulate", tally, **flags)
+                run_group(part, sets[-1:], shapes[0], "simulate", tally, **quick, **flags)
                 written |= new
             if progress:
                 print(
@@ -260,7 +266,7 @@ def run_other_dtypes(rows, taken, tally):
     for (names, shapes, _), cases in found.items():
         row = cases[0].row
         arrays = arrays_of(row, names, shapes, generator("others", names, shapes))
-        for part in parts(cases):
+        for part in parts(cases, QUICK_GROUP):
             for mode in MODES + ["simulate"] * (part[0].dtype in SIMULATED):
                 run_group(part, [arrays], shapes, mode, tally, **QUICK)
 
@@ -285,7 +291,7 @@ def run_special(rows, taken, tally):
         row = cases[0].row
         arrays = arrays_of(row, names, shapes, generator("special", names, shapes))
         sets = special.planted(row, arrays) if all(a.size for a in arrays) else {}
-        for part in parts(cases) if sets else []:
+        for part in parts(cases, QUICK_GROUP) if sets else []:
             for mode in MODES:
                 run_group(part, list(sets.values()), shapes, mode, tally, list(sets), **QUICK)
 
@@ -334,6 +340,7 @@ def main():
     options.add_argument("--least", type=int, default=0)
     options.add_argument("--texts", default="", help="a folder for CUDA texts, one at least of each operation")
     options.add_argument("--parts", nargs="*", default=PARTS, choices=PARTS)
+    options.add_argument("--optimise", action="store_true", help="compiles all samples of the table as users' functions are")
     options.add_argument("--progress", action="store_true")
     options = options.parse_args()
     self_test()
@@ -341,7 +348,7 @@ def main():
     tally, started = Tally(), time.time()
     missing = operations.without_row() if not options.only else []
     if "samples" in options.parts:
-        run_samples(rows, tally, options.progress, options.texts)
+        run_samples(rows, tally, options.progress, options.texts, options.optimise)
     sampled = [row for row in rows if row.shapes]
     taken = [accepted_by(row) for row in sampled]
     if "dtypes" in options.parts:
