@@ -1,0 +1,13 @@
+# croton_fmt: what a target links to use {fmt}. As headers alone every file compiles the same formatting of numbers again, more than
+# a third of its time; libcroton has it once (src/fmt.cpp), and needs no library of {fmt} either. What that file has to
+# instantiate differs with the version: others than that of Debian 12 and Ubuntu 24.04 stay headers alone.
+find_package(fmt REQUIRED)
+add_library(croton_fmt INTERFACE)
+if(fmt_VERSION VERSION_GREATER_EQUAL 9.1 AND fmt_VERSION VERSION_LESS 10)
+  get_target_property(croton_fmt_include fmt::fmt-header-only INTERFACE_INCLUDE_DIRECTORIES)
+  target_include_directories(croton_fmt SYSTEM INTERFACE ${croton_fmt_include})
+  set(croton_fmt_source ${CMAKE_SOURCE_DIR}/src/fmt.cpp)
+else()
+  target_link_libraries(croton_fmt INTERFACE fmt::fmt-header-only)
+  set(croton_fmt_source)
+endif()
