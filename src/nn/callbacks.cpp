@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <initializer_list>
 #include <iterator>
 #include <limits>
 #include <ostream>
@@ -31,10 +30,13 @@ double monitored(const Logs& logs, const std::string& name, std::string_view cal
   }
 }
 
-bool larger_is_better(const std::string& name, Better better) {
-  if (better != Better::by_name) return better == Better::larger;
-  const auto known = {"accuracy", "precision", "recall", "auc"};
-  return std::any_of(known.begin(), known.end(), [&](const char* part) { return name.find(part) != name.npos; });
+bool larger_is_better(const Model& model, const std::string& name, Better better, std::string_view callback) {
+  if (better == Better::automatic) better = model.better(name);
+  if (better == Better::automatic)
+    throw ValueError(fmt::format("{}: whether a smaller or a larger '{}' is better, no metric of {} says; say "
+                                 ".better = Better::smaller or Better::larger",
+                                 callback, name, model.name()));
+  return better == Better::larger;
 }
 
 /// Whether `now` is better than `best` by more than `delta`. NaN never is, and everything else is than nothing.
@@ -101,7 +103,8 @@ ModelCheckpoint::ModelCheckpoint(std::string path, CheckpointOptions options)
 void ModelCheckpoint::on_epoch_end(Model& model, std::int64_t epoch, Logs& logs) {
   if (options_.save_best_only) {
     const double now = monitored(logs, options_.monitor, "ModelCheckpoint");
-    if (!improves(now, best_, larger_is_better(options_.monitor, options_.better), 0)) return;
+    const bool larger = larger_is_better(model, options_.monitor, options_.better, "ModelCheckpoint");
+    if (!improves(now, best_, larger, 0)) return;
     best_ = now;
   }
   const std::filesystem::path file = with_numbers(path_, epoch, logs);
@@ -126,7 +129,7 @@ void EarlyStopping::on_train_begin(Model&) {
 void EarlyStopping::on_epoch_end(Model& model, std::int64_t epoch, Logs& logs) {
   const double now = monitored(logs, options_.monitor, "EarlyStopping");
   if (epoch < options_.start_from_epoch) return;
-  const bool larger = larger_is_better(options_.monitor, options_.better);
+  const bool larger = larger_is_better(model, options_.monitor, options_.better, "EarlyStopping");
   const bool better = improves(now, best_, larger, options_.min_delta);
   // The first weights are the best so far even if their number is NaN.
   if (options_.restore_best_weights && (better || best_weights_.empty())) best_weights_ = model.get_weights();
@@ -171,8 +174,9 @@ void ReduceLROnPlateau::on_epoch_end(Model& model, std::int64_t, Logs& logs) {
   const double rate = optimizer.learning_rate();
   logs.set("learning_rate", rate);
   const double now = monitored(logs, options_.monitor, "ReduceLROnPlateau");
+  const bool larger = larger_is_better(model, options_.monitor, options_.better, "ReduceLROnPlateau");
   if (cooling_ > 0) --cooling_;
-  if (improves(now, best_, larger_is_better(options_.monitor, options_.better), options_.min_delta)) {
+  if (improves(now, best_, larger, options_.min_delta)) {
     best_ = now;
     waited_ = 0;
   } else if (cooling_ == 0 && ++waited_ >= options_.patience && rate > options_.min_rate) {

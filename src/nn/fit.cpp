@@ -463,6 +463,13 @@ Logs Model::test_on_batch(const Batch& batch) {
 void Model::stop_training() { state_->stop = true; }
 Optimizer Model::optimizer() const { return compiled(*state_).optimizer; }
 
+Better Model::better(std::string_view number) const {
+  if (number.starts_with("val_")) number.remove_prefix(4);
+  if (number == "loss") return Better::smaller;
+  const auto found = std::ranges::find(state_->metrics, number, &Metric::name);
+  return found == state_->metrics.end() ? Better::automatic : found->better();
+}
+
 Function Model::train_function() const {
   if (!state_->last_train.defined())
     throw TypeError(fmt::format("{}: no step of training has been made yet", state_->name));

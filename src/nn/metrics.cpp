@@ -151,13 +151,14 @@ const Entry entries[] = {
 
 Metric metric_named(std::string_view name) {
   // Chosen when the model is compiled.
-  if (name == "accuracy" || name == "acc") return Metric(std::string(name), 2, nullptr, ratio);
+  if (name == "accuracy" || name == "acc") return Metric(std::string(name), 2, nullptr, ratio, Better::larger);
   const Entry* const found = std::ranges::find(entries, name, &Entry::name);
   if (found != std::end(entries)) return found->make();
   std::vector<std::string_view> names = loss_names();
   if (std::ranges::find(names, name) != names.end()) {
     const Loss loss(name);
-    return Metric(loss.name(), [loss](const Variable& t, const Variable& p) { return loss.samples(t, p); });
+    return Metric(
+        loss.name(), [loss](const Variable& t, const Variable& p) { return loss.samples(t, p); }, Better::smaller);
   }
   std::vector<std::string_view> all = {"accuracy"};
   for (const Entry& entry : entries) all.push_back(entry.name);
@@ -168,27 +169,31 @@ Metric metric_named(std::string_view name) {
 }  // namespace
 
 Metric::Metric(std::string_view name) : Metric(metric_named(name)) {}
-Metric::Metric(std::string name, std::int64_t states, Counts counts, Result result)
-    : name_(std::move(name)), states_(states), counts_(std::move(counts)), result_(std::move(result)) {}
-Metric::Metric(std::string name, Loss::Samples samples)
-    : Metric(name, 2, mean_counts(name, std::move(samples)), ratio) {}
+Metric::Metric(std::string name, std::int64_t states, Counts counts, Result result, Better better)
+    : name_(std::move(name)),
+      states_(states),
+      counts_(std::move(counts)),
+      result_(std::move(result)),
+      better_(better) {}
+Metric::Metric(std::string name, Loss::Samples samples, Better better)
+    : Metric(name, 2, mean_counts(name, std::move(samples)), ratio, better) {}
 
-SparseCategoricalAccuracy::SparseCategoricalAccuracy(const std::string& name) : Metric(name, sparse_matches) {}
-CategoricalAccuracy::CategoricalAccuracy(const std::string& name) : Metric(name, categorical_matches) {}
-BinaryAccuracy::BinaryAccuracy(double threshold, const std::string& name) : Metric(name, binary_matches(threshold)) {}
+SparseCategoricalAccuracy::SparseCategoricalAccuracy(const std::string& name) : Metric(name, sparse_matches, Better::larger) {}
+CategoricalAccuracy::CategoricalAccuracy(const std::string& name) : Metric(name, categorical_matches, Better::larger) {}
+BinaryAccuracy::BinaryAccuracy(double threshold, const std::string& name) : Metric(name, binary_matches(threshold), Better::larger) {}
 TopKCategoricalAccuracy::TopKCategoricalAccuracy(std::int64_t k, const std::string& name)
-    : Metric(name, top_matches("top_k_categorical_accuracy", k, classes_of_rows)) {}
+    : Metric(name, top_matches("top_k_categorical_accuracy", k, classes_of_rows), Better::larger) {}
 SparseTopKCategoricalAccuracy::SparseTopKCategoricalAccuracy(std::int64_t k, const std::string& name)
-    : Metric(name, top_matches("sparse_top_k_categorical_accuracy", k, classes_and_rows)) {}
+    : Metric(name, top_matches("sparse_top_k_categorical_accuracy", k, classes_and_rows), Better::larger) {}
 Precision::Precision(double threshold, const std::string& name)
-    : Metric(name, 2, share_counts("precision", threshold, false), ratio) {}
+    : Metric(name, 2, share_counts("precision", threshold, false), ratio, Better::larger) {}
 Recall::Recall(double threshold, const std::string& name)
-    : Metric(name, 2, share_counts("recall", threshold, true), ratio) {}
+    : Metric(name, 2, share_counts("recall", threshold, true), ratio, Better::larger) {}
 AUC::AUC(int thresholds, const std::string& name)
-    : Metric(name, 2 * std::int64_t{checked_thresholds(thresholds)}, curve_counts(thresholds), area) {}
+    : Metric(name, 2 * std::int64_t{checked_thresholds(thresholds)}, curve_counts(thresholds), area, Better::larger) {}
 RootMeanSquaredError::RootMeanSquaredError(const std::string& name)
     : Metric(name, 2, mean_counts(name, squared_errors),
-             [](std::span<const double> counts) { return std::sqrt(ratio(counts)); }) {}
+             [](std::span<const double> counts) { return std::sqrt(ratio(counts)); }, Better::smaller) {}
 
 Metric resolved_accuracy(const Metric& any, const Loss* loss, int target_rank, int prediction_rank,
                          std::optional<std::int64_t> last_size) {

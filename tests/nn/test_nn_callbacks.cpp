@@ -42,10 +42,19 @@ struct NoModel : Model {
   NoModel() : Model(std::shared_ptr<State>()) {}
 };
 
-Sequential small_model(double rate = 0.125) {
+Sequential small_model(double rate = 0.125, const std::vector<Metric>& metrics = {}) {
   Sequential model{Dense(1, {.input_shape = {2}})};
-  model.compile({.loss = "mse", .optimizer = SGD({.learning_rate = rate})});
+  model.compile({.loss = "mse", .optimizer = SGD({.learning_rate = rate}), .metrics = metrics});
   return model;
+}
+
+/// One that has the metric which is monitored, if there is such a metric.
+Sequential model_for(const std::string& monitor, double rate = 0.125) {
+  const std::string name = monitor.starts_with("val_") ? monitor.substr(4) : monitor;
+  for (const char* known : {"acc", "accuracy", "recall", "auc", "mae", "rmse"}) {
+    if (name == known) return small_model(rate, {name});
+  }
+  return small_model(rate);
 }
 
 const Array x = Array::uniform(DType::float32, {8, 2}, 1), y = Array::uniform(DType::float32, {8, 1}, 2);
@@ -68,13 +77,13 @@ History scripted(Model& model, const std::string& name, const std::vector<double
 
 /// How many epochs there are until it stops.
 std::size_t epochs_of(const EarlyStoppingOptions& options, const std::vector<double>& numbers) {
-  Sequential model = small_model();
+  Sequential model = model_for(options.monitor);
   return scripted(model, options.monitor, numbers, {EarlyStopping(options)}).epochs.size();
 }
 
 /// The rates that ReduceLROnPlateau logs.
 std::vector<double> rates_of(const PlateauOptions& options, const std::vector<double>& numbers) {
-  Sequential model = small_model(1);
+  Sequential model = model_for(options.monitor, 1);
   return scripted(model, options.monitor, numbers, {ReduceLROnPlateau(options)})["learning_rate"];
 }
 
@@ -220,11 +229,11 @@ TEST_CASE("C5.8: EarlyStopping waits for as many epochs as it was told") {
   CHECK(epochs_of({.patience = 9}, worse) == 6);
   CHECK(epochs_of({}, better) == 6);
   CHECK(epochs_of({.patience = 2}, {3, 4, 2, 3, 1, 2, 3, 0}) == 7);
-  // By the name, more is better; or by what was said.
+  // As the metric says, or by what was said.
   CHECK(epochs_of({.monitor = "val_accuracy"}, better) == 2);
   CHECK(epochs_of({.monitor = "val_accuracy"}, worse) == 6);
   CHECK(epochs_of({.monitor = "auc"}, worse) == 6);
-  CHECK(epochs_of({.monitor = "gain"}, worse) == 2);
+  CHECK(epochs_of({.monitor = "gain", .better = Better::smaller}, worse) == 2);
   CHECK(epochs_of({.monitor = "gain", .better = Better::larger}, worse) == 6);
   CHECK(epochs_of({.monitor = "val_accuracy", .better = Better::smaller}, better) == 6);
   // Equal is no improvement, nor is less than min_delta, nor NaN.
@@ -253,7 +262,7 @@ TEST_CASE("C5.8: EarlyStopping gives back the best weights") {
   const auto best_epoch = [&](EarlyStoppingOptions options, const std::vector<double>& numbers) {
     weights.clear();
     options.restore_best_weights = true;
-    Sequential model = small_model();
+    Sequential model = model_for(options.monitor);
     scripted(model, options.monitor, numbers, {record, EarlyStopping(options)});
     const std::vector<Array> now = model.get_weights();
     for (std::size_t epoch = 0; epoch < weights.size(); ++epoch) {
@@ -273,6 +282,37 @@ TEST_CASE("C5.8: EarlyStopping gives back the best weights") {
   Sequential model = small_model();
   CHECK(scripted(model, "val_loss", {0, 1, 2}, {stopping}).epochs.size() == 2);
   CHECK(scripted(model, "val_loss", {5, 4, 3}, {stopping}).epochs.size() == 3);
+}
+
+TEST_CASE("whether more is better is what the metric says, and where none says it, an error") {
+  const auto metric = [](const char* name, Better better) {
+    return Metric(
+        name, [](const croton::Variable& t, const croton::Variable& p) { return croton::mean(p - t, -1); }, better);
+  };
+  Sequential model = small_model(0.125, {"acc", "auc", "mae", "rmse", "mse", metric("val", Better::larger),
+                                         metric("f1", Better::larger), metric("own", Better::automatic)});
+  CHECK(model.better("loss") == Better::smaller);
+  CHECK(model.better("acc") == Better::automatic);  // before the first batch has been seen
+  scripted(model, "own_loss", {1}, {});
+  for (const char* name : {"acc", "val_acc", "auc", "val_auc", "f1", "val_f1", "val", "val_val"})
+    CHECK(model.better(name) == Better::larger);
+  for (const char* name : {"loss", "val_loss", "mae", "val_mae", "rmse", "val_rmse", "mse"})
+    CHECK(model.better(name) == Better::smaller);
+  for (const char* name : {"own", "val_own", "recall", "own_loss", ""}) CHECK(model.better(name) == Better::automatic);
+
+  const std::vector<double> more{1, 2, 3};
+  const TemporaryFolder folder;
+  CHECK(epochs_of({.monitor = "acc"}, more) == 3);
+  CHECK(rates_of({.monitor = "val_acc", .factor = 0.5, .patience = 1}, more) == std::vector<double>{1, 1, 1});
+  CHECK_THROWS_AS(scripted(model, "val_own", more, {EarlyStopping({.monitor = "val_own"})}), croton::ValueError);
+  CHECK_THROWS_WITH(epochs_of({.monitor = "val_f2"}, more),
+                    contains("EarlyStopping: whether a smaller or a larger 'val_f2' is better, no metric of "
+                             "sequential says; say .better = Better::smaller or Better::larger"));
+  CHECK_THROWS_WITH(rates_of({.monitor = "val_f2"}, more), contains("ReduceLROnPlateau: whether a smaller"));
+  const ModelCheckpoint best((folder / "best").string(), {.monitor = "val_f2", .save_best_only = true});
+  CHECK_THROWS_WITH(scripted(model, "val_f2", more, {best}), contains("ModelCheckpoint: whether a smaller"));
+  CHECK(files_in(folder.path()).empty());
+  CHECK(epochs_of({.monitor = "val_f2", .better = Better::larger}, more) == 3);
 }
 
 TEST_CASE("C5.8: a monitored number that is not there is named") {
@@ -356,7 +396,7 @@ TEST_CASE("C5.8: ModelCheckpoint writes what training goes on from") {
 TEST_CASE("C5.8: ModelCheckpoint keeps the best") {
   const auto written = [](const CheckpointOptions& options, const std::vector<double>& numbers) {
     const TemporaryFolder folder;
-    Sequential model = small_model();
+    Sequential model = model_for(options.monitor);
     scripted(model, options.monitor, numbers, {ModelCheckpoint((folder / "{epoch}").string(), options)});
     return files_in(folder.path());
   };

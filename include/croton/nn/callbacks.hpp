@@ -2,6 +2,7 @@
 #pragma once
 
 #include <croton/array.hpp>
+#include <croton/nn/metrics.hpp>
 
 #include <concepts>
 #include <cstdint>
@@ -84,14 +85,14 @@ class CallbackRef {
   std::shared_ptr<Callback> callback_;
 };
 
-/// Whether smaller or larger is better: by its name ("accuracy", "precision", "recall" and "auc" in it: larger).
-enum class Better { by_name, smaller, larger };
+// What callbacks monitor is better when it is smaller (losses) or larger, as its metric says; ValueError for a number of
+// which neither the model nor `better` says it.
 
 struct CheckpointOptions {
   std::string monitor = "val_loss";
   bool save_best_only = false;
   bool save_weights_only = false;  ///< else the whole state of training, from which `Model::load_checkpoint` resumes
-  Better better = Better::by_name;
+  Better better = Better::automatic;
 };
 /// Writes a file behind each epoch (NPZ where its name ends in .npz, else safetensors); "{epoch}" (from 1) and names of
 /// numbers in braces stand for their values in the path, with a format if wanted: "{epoch:02d}", "{val_loss:.3f}".
@@ -111,7 +112,7 @@ struct EarlyStoppingOptions {
   std::string monitor = "val_loss";
   double min_delta = 0;
   std::int64_t patience = 0;  ///< epochs without improvement before training ends
-  Better better = Better::by_name;
+  Better better = Better::automatic;
   std::optional<double> baseline = {};
   bool restore_best_weights = false;
   std::int64_t start_from_epoch = 0;
@@ -147,7 +148,7 @@ struct PlateauOptions {
   std::string monitor = "val_loss";
   double factor = 0.1, min_delta = 1e-4, min_rate = 0;
   std::int64_t patience = 10, cooldown = 0;
-  Better better = Better::by_name;
+  Better better = Better::automatic;
 };
 /// Multiplies the rate by the factor behind `patience` epochs without improvement.
 class ReduceLROnPlateau : public Callback {

@@ -15,6 +15,10 @@
 
 namespace croton::nn {
 
+/// Which numbers are better. A callback asks the metric that it watches (`automatic`); a metric that says nothing has
+/// `automatic` too, and the callback must be told.
+enum class Better { automatic, smaller, larger };
+
 /// Copies are the same metric. Text: "accuracy" or "acc" (sparse, categorical or binary, by the loss and the
 /// prediction), "binary_accuracy", "categorical_accuracy", "sparse_categorical_accuracy", "top_k_categorical_accuracy",
 /// "sparse_top_k_categorical_accuracy" (k = 5), "precision", "recall", "auc", "root_mean_squared_error" ("rmse"), and
@@ -34,9 +38,9 @@ class Metric {
   Metric(const char* name) : Metric(std::string_view(name)) {}
   Metric(std::string_view name);
   Metric(const std::string& name) : Metric(std::string_view(name)) {}
-  Metric(std::string name, std::int64_t states, Counts counts, Result result);
+  Metric(std::string name, std::int64_t states, Counts counts, Result result, Better better = Better::automatic);
   /// The mean of a number for each sample.
-  Metric(std::string name, Loss::Samples samples);
+  Metric(std::string name, Loss::Samples samples, Better better = Better::automatic);
 
   const std::string& name() const { return name_; }
   std::int64_t states() const { return states_; }
@@ -44,6 +48,7 @@ class Metric {
     return counts_(target, prediction, weight);
   }
   double result(std::span<const double> counts) const { return result_(counts); }
+  Better better() const { return better_; }
   /// Whether it is "accuracy", which `compile` replaces by the one that fits the loss.
   bool is_any_accuracy() const { return counts_ == nullptr; }
 
@@ -52,6 +57,7 @@ class Metric {
   std::int64_t states_ = 2;
   Counts counts_;
   Result result_;
+  Better better_ = Better::automatic;
 };
 
 struct SparseCategoricalAccuracy : Metric {

@@ -14,6 +14,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -115,6 +116,9 @@ class Model {
   /// Ends a training behind this batch: for callbacks.
   void stop_training();
   Optimizer optimizer() const;  ///< TypeError before compile
+  /// Which values of a number in the logs are better, by what the metric of this name says; `automatic` for a name of
+  /// which the model does not know.
+  Better better(std::string_view number) const;
   /// The function of a step of training, once one has been made: to look at its plan and kernels.
   Function train_function() const;
 
