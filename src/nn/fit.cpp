@@ -8,13 +8,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
-#include <numeric>
+#include <set>
 
 #include "builder/gradient_context.hpp"
 #include "nn/accuracy.hpp"
 #include "nn/floats.hpp"
 #include "nn/model_state.hpp"
+#include "nn/names.hpp"
 #include "nn/progress.hpp"
 
 namespace croton::nn {
@@ -109,24 +109,27 @@ Counted counted(const State& model, const std::vector<Flow>& outputs, const Step
                                              : counts * weight;
   }
   if (!weight.defined()) weight = ones({size}, float_dtype());
-  for (const Metric& metric : model.metrics) parts.push_back(metric.counts(inputs.y[0], first.value, weight));
+  for (const auto& [metric, name] : model.metrics) parts.push_back(metric.counts(inputs.y[0], first.value, weight));
   return {total, parts.size() == 1 ? parts[0] : croton::concatenate(parts)};
 }
 
-/// The metrics with "accuracy" as what fits the targets; made anew when a step's function is.
+/// The metrics with "accuracy" as what fits the targets, and names as Keras makes them differ: "precision",
+/// "precision_1"; made anew when a step's function is.
 void resolve_metrics(State& model, const Batch& batch) {
-  std::vector<Metric> resolved;
+  std::vector<State::CountedMetric> resolved;
+  std::set<std::string> taken;
   const Shape& output = model.outputs[0].shape();
   std::optional<std::int64_t> last;
   if (!output.empty() && output.back() != any_size) last = output.back();
   for (const Metric& metric : model.options->metrics) {
-    resolved.push_back(metric.is_any_accuracy() ? resolved_accuracy(metric, &loss_of(model, 0), batch.y.at(0).rank(),
-                                                                    static_cast<int>(output.size()) + 1, last)
-                                                : metric);
+    resolved.push_back({metric.is_any_accuracy() ? resolved_accuracy(metric, &loss_of(model, 0), batch.y.at(0).rank(),
+                                                                     static_cast<int>(output.size()) + 1, last)
+                                                 : metric,
+                        unique_name(metric.name(), taken)});
   }
   model.metrics = std::move(resolved);
   std::int64_t states = 2 + (model.outputs.size() > 1 ? 2 * static_cast<std::int64_t>(model.outputs.size()) : 0);
-  for (const Metric& metric : model.metrics) states += metric.states();
+  for (const auto& [metric, name] : model.metrics) states += metric.states();
   const Array zeros = Array::zeros(DType::float64, {states});
   if (!model.counts.defined() || model.counts.get_value(true).shape() != zeros.shape())
     model.counts = shared(zeros, {.name = model.name + "/counts"});
@@ -221,9 +224,9 @@ Logs logs_of(const State& model) {
   if (model.outputs.size() > 1) {
     for (std::size_t i = 0; i < model.outputs.size(); ++i) take_mean(fmt::format("loss_{}", i));
   }
-  for (const Metric& metric : model.metrics) {
+  for (const auto& [metric, name] : model.metrics) {
     const auto count = static_cast<std::size_t>(metric.states());
-    logs.set(metric.name(), metric.result(counts.first(count)));
+    logs.set(name, metric.result(counts.first(count)));
     counts = counts.subspan(count);
   }
   return logs;
@@ -294,6 +297,12 @@ void Model::compile(const CompileOptions& options) {
     throw ValueError(fmt::format("{}: {} losses for {} output(s)", name(), options.loss.list.size(), outputs));
   if (!options.loss_weights.empty() && options.loss_weights.size() != outputs)
     throw ValueError(fmt::format("{}: {} loss weights for {} output(s)", name(), options.loss_weights.size(), outputs));
+  for (const Metric& metric : options.metrics) {
+    if (metric.name() == "loss" || metric.name().starts_with("val_"))
+      throw ValueError(fmt::format(
+          "{}: a metric is named \"{}\", which stands for {}; give it another name", name(), metric.name(),
+          metric.name() == "loss" ? "the loss" : "a number of the validation data"));
+  }
   state_->options = options;
   state_->functions.clear();
   state_->counts = SharedVariable();
@@ -466,8 +475,8 @@ Optimizer Model::optimizer() const { return compiled(*state_).optimizer; }
 Better Model::better(std::string_view number) const {
   if (number.starts_with("val_")) number.remove_prefix(4);
   if (number == "loss") return Better::smaller;
-  const auto found = std::ranges::find(state_->metrics, number, &Metric::name);
-  return found == state_->metrics.end() ? Better::automatic : found->better();
+  const auto found = std::ranges::find(state_->metrics, number, &State::CountedMetric::name);
+  return found == state_->metrics.end() ? Better::automatic : found->metric.better();
 }
 
 Function Model::train_function() const {

@@ -23,7 +23,12 @@ struct Model::State {
 
   // ---- learning ----
   std::optional<CompileOptions> options;
-  std::vector<Metric> metrics;                // with "accuracy" replaced by the one that fits
+  /// A metric as it is counted: with "accuracy" replaced by the one that fits, and by a name that no other has.
+  struct CountedMetric {
+    Metric metric;
+    std::string name;
+  };
+  std::vector<CountedMetric> metrics;
   SharedVariable counts;                      // of the loss and all metrics, one behind another
   std::map<std::string, Function> functions;  // by what they do and the types that they take
   Function last_train;

@@ -251,6 +251,38 @@ TEST_CASE("C5.7: metrics begin anew in each epoch", "[nn]") {
   CHECK(accuracy.back() > 0.9);
 }
 
+TEST_CASE("metrics of one name are counted each, and none takes the place of the loss", "[nn]") {
+  nn::set_seed(1);
+  nn::Sequential model{nn::Dense(1, {.activation = "sigmoid", .input_shape = {3}})};
+  const Array x = numbers({32, 3}, 1), y = Array::uniform(DType::float32, {32, 1}, 2, 0, 1.99).astype(DType::int32);
+  model.compile({.loss = "binary_crossentropy",
+                 .optimizer = nn::SGD({.learning_rate = 0.0}),
+                 .metrics = {nn::Precision(0.3), nn::Precision(0.6), "accuracy", nn::Precision(0.5), "accuracy"}});
+  const nn::History history = model.fit(x, y, epochs(1, 8));
+  CHECK(history.names() == std::vector<std::string>{"loss", "precision", "precision_1", "accuracy", "precision_2",
+                                                    "accuracy_1"});
+  const Array chances = model.predict(x);
+  const auto precision = [&](double threshold) {
+    nn::Counter counter{nn::Precision(threshold)};
+    counter.update(y, chances);
+    return counter.result();
+  };
+  CHECK(history["precision"][0] == Approx(precision(0.3)));
+  CHECK(history["precision_1"][0] == Approx(precision(0.6)));
+  CHECK(history["precision_2"][0] == Approx(precision(0.5)));
+  CHECK(precision(0.3) != precision(0.6));
+  CHECK(model.better("val_precision_1") == nn::Better::larger);
+  const auto named = [&](const char* name) {
+    return message_of([&] {
+      model.compile({.loss = "mse", .metrics = {nn::Metric(name, [](const ct::Variable& t, const ct::Variable& p) {
+                                      return ct::mean(p - t, -1);
+                                    })}});
+    });
+  };
+  CHECK(named("loss") == "sequential: a metric is named \"loss\", which stands for the loss; give it another name");
+  CHECK(contains(named("val_loss"), "which stands for a number of the validation data"));
+}
+
 TEST_CASE("C5.8: any sequence of batches is learnt from, and callbacks hear of it in order", "[nn]") {
   const Array x = numbers({40, 5}, 5), y = classes_of(x);
   std::vector<std::pair<Array, Array>> batches;

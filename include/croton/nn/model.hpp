@@ -34,7 +34,9 @@ struct Losses {
 struct CompileOptions {
   Losses loss = {};
   Optimizer optimizer = "rmsprop";
-  std::vector<Metric> metrics = {};  ///< of the first output
+  /// Of the first output. A second one of a name is logged as "precision_1", and so on. ValueError for the name "loss",
+  /// and for those that begin with "val_".
+  std::vector<Metric> metrics = {};
   std::vector<double> loss_weights = {};
 };
 
