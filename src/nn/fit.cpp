@@ -100,36 +100,41 @@ Counted counted(const State& model, const std::vector<Flow>& outputs, const Step
     if (weight.trained && weight.regularizer.defined()) total = total + weight.regularizer(weight.variable);
   }
   parts.insert(parts.begin(), pair_of(total * size, size));
-  Variable weight = inputs.weights;
+  // What a mask leaves out counts for no metric; weights of samples are for those that asked for them.
   const Flow& first = outputs[0];
-  if (first.mask.defined()) {
-    const Variable counts = cast(first.mask, float_dtype());
-    weight = !weight.defined()               ? counts
-             : weight.rank() < counts.rank() ? counts * shape_padright(weight)
-                                             : counts * weight;
+  const Variable plain =
+      first.mask.defined() ? cast(first.mask, float_dtype()) : Variable(ones({size}, float_dtype()));
+  Variable weight = inputs.weights;
+  if (!weight.defined()) {
+    weight = plain;
+  } else if (first.mask.defined()) {
+    weight = weight.rank() < plain.rank() ? plain * shape_padright(weight) : plain * weight;
   }
-  if (!weight.defined()) weight = ones({size}, float_dtype());
-  for (const auto& [metric, name] : model.metrics) parts.push_back(metric.counts(inputs.y[0], first.value, weight));
+  for (const auto& [metric, name, weighted] : model.metrics)
+    parts.push_back(metric.counts(inputs.y[0], first.value, weighted ? weight : plain));
   return {total, parts.size() == 1 ? parts[0] : croton::concatenate(parts)};
 }
 
 /// The metrics with "accuracy" as what fits the targets, and names as Keras makes them differ: "precision",
-/// "precision_1"; made anew when a step's function is.
+/// "precision_1", "weighted_precision"; made anew when a step's function is.
 void resolve_metrics(State& model, const Batch& batch) {
   std::vector<State::CountedMetric> resolved;
   std::set<std::string> taken;
   const Shape& output = model.outputs[0].shape();
   std::optional<std::int64_t> last;
   if (!output.empty() && output.back() != any_size) last = output.back();
-  for (const Metric& metric : model.options->metrics) {
+  const auto add = [&](const Metric& metric, bool weighted) {
+    const std::string name = weighted && taken.contains(metric.name()) ? "weighted_" + metric.name() : metric.name();
     resolved.push_back({metric.is_any_accuracy() ? resolved_accuracy(metric, &loss_of(model, 0), batch.y.at(0).rank(),
                                                                      static_cast<int>(output.size()) + 1, last)
                                                  : metric,
-                        unique_name(metric.name(), taken)});
-  }
+                        unique_name(name, taken), weighted});
+  };
+  for (const Metric& metric : model.options->metrics) add(metric, false);
+  for (const Metric& metric : model.options->weighted_metrics) add(metric, true);
   model.metrics = std::move(resolved);
   std::int64_t states = 2 + (model.outputs.size() > 1 ? 2 * static_cast<std::int64_t>(model.outputs.size()) : 0);
-  for (const auto& [metric, name] : model.metrics) states += metric.states();
+  for (const State::CountedMetric& counted : model.metrics) states += counted.metric.states();
   const Array zeros = Array::zeros(DType::float64, {states});
   if (!model.counts.defined() || model.counts.get_value(true).shape() != zeros.shape())
     model.counts = shared(zeros, {.name = model.name + "/counts"});
@@ -224,7 +229,7 @@ Logs logs_of(const State& model) {
   if (model.outputs.size() > 1) {
     for (std::size_t i = 0; i < model.outputs.size(); ++i) take_mean(fmt::format("loss_{}", i));
   }
-  for (const auto& [metric, name] : model.metrics) {
+  for (const auto& [metric, name, weighted] : model.metrics) {
     const auto count = static_cast<std::size_t>(metric.states());
     logs.set(name, metric.result(counts.first(count)));
     counts = counts.subspan(count);
@@ -297,11 +302,13 @@ void Model::compile(const CompileOptions& options) {
     throw ValueError(fmt::format("{}: {} losses for {} output(s)", name(), options.loss.list.size(), outputs));
   if (!options.loss_weights.empty() && options.loss_weights.size() != outputs)
     throw ValueError(fmt::format("{}: {} loss weights for {} output(s)", name(), options.loss_weights.size(), outputs));
-  for (const Metric& metric : options.metrics) {
-    if (metric.name() == "loss" || metric.name().starts_with("val_"))
-      throw ValueError(fmt::format(
-          "{}: a metric is named \"{}\", which stands for {}; give it another name", name(), metric.name(),
-          metric.name() == "loss" ? "the loss" : "a number of the validation data"));
+  for (const std::vector<Metric>* list : {&options.metrics, &options.weighted_metrics}) {
+    for (const Metric& metric : *list) {
+      if (metric.name() == "loss" || metric.name().starts_with("val_"))
+        throw ValueError(fmt::format("{}: a metric is named \"{}\", which stands for {}; give it another name", name(),
+                                     metric.name(),
+                                     metric.name() == "loss" ? "the loss" : "a number of the validation data"));
+    }
   }
   state_->options = options;
   state_->functions.clear();

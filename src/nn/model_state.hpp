@@ -27,6 +27,7 @@ struct Model::State {
   struct CountedMetric {
     Metric metric;
     std::string name;
+    bool weighted = false;
   };
   std::vector<CountedMetric> metrics;
   SharedVariable counts;                      // of the loss and all metrics, one behind another

@@ -283,6 +283,47 @@ TEST_CASE("metrics of one name are counted each, and none takes the place of the
   CHECK(contains(named("val_loss"), "which stands for a number of the validation data"));
 }
 
+TEST_CASE("weights of samples and classes are for the metrics that asked for them", "[nn]") {
+  nn::Sequential model{nn::Dense(2, {.activation = "softmax",
+                                     .kernel_initializer = "zeros",
+                                     .bias_initializer = nn::values_of(Array{1.f, 0.f}),
+                                     .input_shape = {1}})};
+  model.compile({.loss = "sparse_categorical_crossentropy",
+                 .optimizer = nn::SGD({.learning_rate = 0.0}),
+                 .metrics = {"accuracy"},
+                 .weighted_metrics = {"accuracy", "acc", "accuracy"}});
+  const Array x = numbers({4, 1}, 1), y{0, 0, 1, 1};
+  // The class that it says is 0: as in Keras 3.15, half of the samples, and so much of their weights.
+  nn::FitOptions by_class = epochs(1), by_sample = epochs(1);
+  by_class.class_weight = {{1, 3.0}};
+  by_sample.sample_weight = Array{1.f, 1.f, 0.f, 0.f};
+  const auto check = [](const nn::Logs& logs, double weighted) {
+    CHECK(logs["accuracy"] == 0.5);
+    CHECK(logs["weighted_accuracy"] == Approx(weighted));
+    CHECK(logs["acc"] == Approx(weighted));
+    CHECK(logs["weighted_accuracy_1"] == Approx(weighted));
+  };
+  check(model.fit(x, y, by_class).logs[0], 0.25);
+  check(model.fit(x, y, by_sample).logs[0], 1);
+  check(model.evaluate(x, y, {.sample_weight = Array{1.f, 1.f, 0.f, 0.f}}), 1);
+  check(model.fit(x, y, epochs(1)).logs[0], 0.5);
+  CHECK(model.better("val_weighted_accuracy") == nn::Better::larger);
+
+  // A mask counts for both: the steps behind it have no target to hit.
+  nn::Sequential masked{nn::Masking(0.0, nn::Shape{2, 1}),
+                        nn::Dense(2, {.activation = "softmax",
+                                      .kernel_initializer = "zeros",
+                                      .bias_initializer = nn::values_of(Array{1.f, 0.f})})};
+  masked.compile({.loss = "sparse_categorical_crossentropy", .metrics = {"accuracy"}, .weighted_metrics = {"accuracy"}});
+  const Array steps = Array{1.f, 0.f, 1.f, 1.f}.reshape({2, 2, 1}), classes = Array{0, 1, 0, 1}.reshape({2, 2});
+  const nn::Logs plain = masked.evaluate(steps, classes);
+  CHECK(plain["accuracy"] == Approx(2. / 3));
+  CHECK(plain["weighted_accuracy"] == Approx(2. / 3));
+  const nn::Logs logs = masked.evaluate(steps, classes, {.sample_weight = Array{4.f, 1.f}});
+  CHECK(logs["accuracy"] == Approx(2. / 3));
+  CHECK(logs["weighted_accuracy"] == Approx(5. / 6));
+}
+
 TEST_CASE("C5.8: any sequence of batches is learnt from, and callbacks hear of it in order", "[nn]") {
   const Array x = numbers({40, 5}, 5), y = classes_of(x);
   std::vector<std::pair<Array, Array>> batches;

@@ -38,6 +38,9 @@ struct CompileOptions {
   /// and for those that begin with "val_".
   std::vector<Metric> metrics = {};
   std::vector<double> loss_weights = {};
+  /// Metrics that count samples by `sample_weight` and `class_weight`; `metrics` do not. One of both lists is logged as
+  /// "accuracy" and "weighted_accuracy".
+  std::vector<Metric> weighted_metrics = {};
 };
 
 /// What is printed while a model learns: nothing, a bar for the epoch (a line where there is no terminal), or a line.
