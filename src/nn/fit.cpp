@@ -330,16 +330,15 @@ History Model::fit(const std::vector<Array>& x, const std::vector<Array>& y, con
   std::vector<Array> train_x = x, train_y = y;
   std::optional<Array> weights = options.sample_weight;
   rest.sample_weight = {};
+  rest.validation_split = 0;
   const Dataset::ArrayOptions in_order{.batch_size = options.batch_size};
-  if (options.validation_split > 0) {
+  if (options.validation_split > 0 && !options.validation_data && !options.validation_dataset) {
     const Dataset all = batches(x, y, weights, in_order);  // for its errors
     train_x = sliced(x, 0, kept);
     train_y = sliced(y, 0, kept);
-    if (!options.validation_data && !options.validation_dataset) {
-      std::optional<Array> last_weights;
-      if (weights) last_weights = weights->slice(0, kept, rows);
-      rest.validation_dataset = batches(sliced(x, kept, rows), sliced(y, kept, rows), last_weights, in_order);
-    }
+    std::optional<Array> last_weights;
+    if (weights) last_weights = weights->slice(0, kept, rows);
+    rest.validation_dataset = batches(sliced(x, kept, rows), sliced(y, kept, rows), last_weights, in_order);
     if (weights) weights = weights->slice(0, 0, kept);
   }
   if (options.validation_data) {

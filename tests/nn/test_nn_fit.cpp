@@ -433,6 +433,13 @@ TEST_CASE("weights of samples and classes, and what is kept for validation", "[n
   CHECK(history["val_loss"].size() == 2);
   CHECK(history["val_loss"][1] ==
         Approx(learning.evaluate(x.slice(0, 45, 60), y.slice(0, 45, 60))["loss"]).epsilon(1e-6));
+  // With other data for validation all of it is learnt from.
+  split.validation_data = std::pair{x.slice(0, 0, 7), y.slice(0, 0, 7)};
+  nn::FitOptions unsplit = split;
+  unsplit.validation_split = 0;
+  nn::Sequential a = rest(0.1), b = rest(0.1);
+  CHECK(a.fit(x, y, split)["val_loss"] == b.fit(x, y, unsplit)["val_loss"]);
+  CHECK(a.get_weights()[0].same_bits(b.get_weights()[0]));
 }
 
 TEST_CASE("several inputs and outputs, a loss for each", "[nn]") {

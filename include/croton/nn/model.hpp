@@ -51,7 +51,9 @@ struct FitOptions {
   std::int64_t batch_size = 32;
   Verbose verbose = Verbose::bar;
   std::vector<CallbackRef> callbacks = {};
-  double validation_split = 0;  ///< the share of the samples, from the end, that is kept for validation
+  /// The share of the samples, from the end, that is kept for validation; all are learnt from where there is other data
+  /// for it.
+  double validation_split = 0;
   std::optional<std::pair<Array, Array>> validation_data = {};
   std::optional<Dataset> validation_dataset = {};
   bool shuffle = true;
