@@ -355,6 +355,10 @@ History Model::fit(const Dataset& dataset, const FitOptions& options) {
   compiled(model);
   if (options.sample_weight)
     throw ValueError(fmt::format("{}: the batches of a dataset bring their own weights", model.name));
+  if (options.validation_split != 0 && !options.validation_data && !options.validation_dataset)
+    throw ValueError(fmt::format("{}: validation_split splits arrays; a Dataset is split by its maker, who gives the "
+                                 "other part as validation_dataset",
+                                 model.name));
   const Dataset data = with_class_weights(dataset, options.class_weight).prefetch(2);
   std::optional<Dataset> validation = options.validation_dataset;
   if (!validation && options.validation_data)

@@ -495,6 +495,10 @@ TEST_CASE("what fit refuses", "[nn]") {
   nn::FitOptions split = quiet;
   split.validation_split = 1;
   CHECK(contains(message_of([&] { model.fit(x, y, split); }), "validation_split"));
+  split.validation_split = 0.5;
+  const nn::Dataset data = nn::Dataset::from_arrays(x, y, {});
+  CHECK(contains(message_of([&] { model.fit(data, split); }), "validation_split splits arrays"));
+  CHECK_THROWS_AS(model.fit(data, split), ct::ValueError);
   CHECK_THROWS_AS(small_model().train_function(), ct::TypeError);
   // Nothing of this has changed a weight.
   const std::vector<Array> after = model.get_weights();

@@ -52,7 +52,7 @@ struct FitOptions {
   Verbose verbose = Verbose::bar;
   std::vector<CallbackRef> callbacks = {};
   /// The share of the samples, from the end, that is kept for validation; all are learnt from where there is other data
-  /// for it.
+  /// for it. ValueError for a Dataset.
   double validation_split = 0;
   std::optional<std::pair<Array, Array>> validation_data = {};
   std::optional<Dataset> validation_dataset = {};
