@@ -8,10 +8,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iostream>
 #include <set>
 
 #include "builder/gradient_context.hpp"
+#include "base/config.hpp"
 #include "nn/accuracy.hpp"
+#include "nn/epochs.hpp"
 #include "nn/floats.hpp"
 #include "nn/model_state.hpp"
 #include "nn/names.hpp"
@@ -284,6 +287,14 @@ Logs evaluated(State& model, const Dataset& data, Verbose verbose) {
   return logs;
 }
 
+void warn_of_end(const State& model, std::int64_t epoch, std::int64_t done, std::int64_t steps) {
+  if (!base::config().warn) return;
+  std::cerr << fmt::format(
+      "croton: warning: {}: the data ended behind {} of the {} steps of epoch {}; the next epoch begins with its first "
+      "batch again (Dataset::repeat makes data longer)\n",
+      model.name, done, steps, epoch + 1);
+}
+
 std::int64_t rows_of(const std::vector<Array>& arrays) { return arrays.empty() ? 0 : arrays[0].shape(0); }
 
 std::vector<Array> sliced(const std::vector<Array>& arrays, std::int64_t begin, std::int64_t end) {
@@ -359,6 +370,9 @@ History Model::fit(const Dataset& dataset, const FitOptions& options) {
     throw ValueError(fmt::format("{}: validation_split splits arrays; a Dataset is split by its maker, who gives the "
                                  "other part as validation_dataset",
                                  model.name));
+  if (options.steps_per_epoch && *options.steps_per_epoch < 1)
+    throw ValueError(
+        fmt::format("{}: {} steps_per_epoch, where 1 or more are taken", model.name, *options.steps_per_epoch));
   const Dataset data = with_class_weights(dataset, options.class_weight).prefetch(2);
   std::optional<Dataset> validation = options.validation_dataset;
   if (!validation && options.validation_data)
@@ -368,6 +382,8 @@ History Model::fit(const Dataset& dataset, const FitOptions& options) {
   model.resumed_epochs.reset();
   model.stop = false;
   model.epochs_done = first;
+  EpochBatches epochs(data, options.steps_per_epoch, 0);
+  bool warned = false;
   std::optional<std::int64_t> steps = data.batches();
   if (options.steps_per_epoch) steps = steps ? std::min(*steps, *options.steps_per_epoch) : options.steps_per_epoch;
   const bool batch_logs =
@@ -378,11 +394,11 @@ History Model::fit(const Dataset& dataset, const FitOptions& options) {
   for (std::int64_t epoch = first; epoch < options.epochs && !model.stop; ++epoch) {
     for (const CallbackRef& callback : options.callbacks) callback->on_epoch_begin(*this, epoch);
     EpochProgress progress(options.verbose, fmt::format("Epoch {}/{}", epoch + 1, options.epochs), steps);
-    const Dataset::Next next = data.begin(epoch);
+    epochs.begin(epoch);
     std::int64_t done = 0;
     bool fresh = true;
-    while (!model.stop && (!options.steps_per_epoch || done < *options.steps_per_epoch)) {
-      const std::optional<Batch> batch = next();
+    while (!model.stop) {
+      const std::optional<Batch> batch = epochs.next();
       if (!batch) break;
       if (batch->size() == 0) continue;
       model.connect(batch->x);
@@ -396,6 +412,7 @@ History Model::fit(const Dataset& dataset, const FitOptions& options) {
       progress.update(++done, [&] { return logs_of(model); });
     }
     if (done == 0) throw ValueError(fmt::format("{}: there are no batches to learn from", model.name));
+    if (epochs.ran_out() && !std::exchange(warned, true)) warn_of_end(model, epoch, done, *options.steps_per_epoch);
     Logs logs = logs_of(model);
     if (validation) {
       for (const auto& [name, value] : evaluated(model, *validation, Verbose::silent)) logs.set("val_" + name, value);

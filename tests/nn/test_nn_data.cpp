@@ -20,6 +20,7 @@
 #include <utility>
 #include <vector>
 
+#include "../../src/nn/epochs.hpp"
 #include "catch.hpp"
 #include "unit/contains.hpp"
 #include "unit/temporary_folder.hpp"
@@ -28,6 +29,7 @@ using croton::Array;
 using croton::DType;
 using croton::nn::Batch;
 using croton::nn::Dataset;
+using croton::nn::EpochBatches;
 using croton::test::TemporaryFolder;
 using std::chrono::milliseconds;
 
@@ -278,6 +280,63 @@ TEST_CASE("C5.8: map, take and repeat") {
   CHECK(all_of(pass).size() == 9);
   CHECK_FALSE(pass());
   CHECK(all_of(other).size() == 9);
+}
+
+TEST_CASE("epochs of so many steps go on in the data, and begin it again at its end") {
+  const auto read = [](EpochBatches& epochs, std::int64_t epoch) {
+    std::vector<std::int64_t> rows;
+    epochs.begin(epoch);
+    while (const std::optional<Batch> batch = epochs.next()) rows.push_back(batch->y[0].item<std::int64_t>());
+    return rows;
+  };
+  using Rows = std::vector<std::int64_t>;
+  // Batch i of pass p is 10 p + i.
+  const auto of = [](std::int64_t batches, bool known) {
+    return Dataset(
+        [batches](std::int64_t pass) -> Dataset::Next {
+          return [batches, pass, i = std::int64_t{0}]() mutable -> std::optional<Batch> {
+            if (i == batches) return std::nullopt;
+            const Array number = Array::full(DType::int64, {1}, static_cast<double>(10 * pass + i++));
+            return Batch{{number}, {number}};
+          };
+        },
+        known ? std::optional(batches) : std::nullopt);
+  };
+  for (const bool known : {false, true}) {
+    CAPTURE(known);
+    EpochBatches five(of(5, known), 2, 3);
+    const std::vector<Rows> expected{{30, 31}, {32, 33}, {34}, {40, 41}, {42, 43}, {44}, {50, 51}};
+    for (std::size_t e = 0; e < expected.size(); ++e) {
+      CHECK(read(five, static_cast<std::int64_t>(e)) == expected[e]);
+      CHECK(five.ran_out() == (e % 3 == 2));
+      CHECK(five.next_pass() == 4 + static_cast<std::int64_t>(e) / 3);
+      CHECK_FALSE(five.next());
+    }
+    // From any epoch on.
+    for (std::size_t first = 0; first < expected.size(); ++first) {
+      EpochBatches later(of(5, known), 2, 3);
+      for (std::size_t e = first; e < expected.size(); ++e)
+        CHECK(read(later, static_cast<std::int64_t>(e)) == expected[e]);
+    }
+    // A pass that ends with an epoch; epochs longer than a pass; and no data at all.
+    EpochBatches four(of(4, known), 2, 0), three(of(3, known), 10, 0), none(of(0, known), 2, 0);
+    const std::vector<Rows> even{{0, 1}, {2, 3}, {10, 11}, {12, 13}, {20, 21}};
+    for (std::size_t e = 0; e < even.size(); ++e) {
+      CHECK(read(four, static_cast<std::int64_t>(e)) == even[e]);
+      CHECK_FALSE(four.ran_out());
+    }
+    CHECK(read(three, 0) == Rows{0, 1, 2});
+    CHECK(three.ran_out());
+    CHECK(read(three, 1) == Rows{10, 11, 12});
+    CHECK(read(none, 0).empty());
+    CHECK(read(none, 1).empty());
+    CHECK_FALSE(none.ran_out());
+    // Without a number of steps an epoch is a pass.
+    EpochBatches whole(of(3, known), std::nullopt, 2);
+    CHECK(read(whole, 1) == Rows{30, 31, 32});
+    CHECK(read(whole, 2) == Rows{40, 41, 42});
+    CHECK_FALSE(whole.ran_out());
+  }
 }
 
 TEST_CASE("take asks for no more than it gives") {

@@ -8,6 +8,8 @@
 #include <unistd.h>
 #include <cmath>
 #include <filesystem>
+#include <iostream>
+#include <sstream>
 
 #include "backends.hpp"
 
@@ -396,6 +398,29 @@ TEST_CASE("a training goes on from a checkpoint with the same bits", "[nn]") {
   const std::filesystem::path weights = folder / "weights.npz";
   other.save_weights(weights);
   CHECK(contains(message_of([&] { other.load_checkpoint(weights); }), "is no checkpoint of a training"));
+}
+
+TEST_CASE("an epoch of so many steps goes on where the one before ended", "[nn]") {
+  // The loss of batch i is i * i.
+  std::vector<std::pair<Array, Array>> batches;
+  for (int i = 1; i <= 5; ++i)
+    batches.emplace_back(Array::full(DType::float32, {2, 1}, i), Array::full(DType::float32, {2, 1}, i));
+  nn::Sequential model{nn::Dense(1, {.kernel_initializer = "zeros", .input_shape = {1}})};
+  model.compile({.loss = "mse", .optimizer = nn::SGD({.learning_rate = 0.0})});
+  nn::FitOptions options = epochs(4);
+  options.steps_per_epoch = 2;
+  std::ostringstream said;
+  std::streambuf* const before = std::cerr.rdbuf(said.rdbuf());
+  const std::vector<double> losses = model.fit(nn::Dataset(batches), options)["loss"];
+  options.steps_per_epoch = 5;
+  model.fit(nn::Dataset(batches), options);
+  std::cerr.rdbuf(before);
+  CHECK(losses == std::vector<double>{2.5, 12.5, 25, 2.5});
+  CHECK(said.str() ==
+        "croton: warning: sequential: the data ended behind 1 of the 2 steps of epoch 3; the next epoch begins with its "
+        "first batch again (Dataset::repeat makes data longer)\n");
+  options.steps_per_epoch = 0;
+  CHECK(contains(message_of([&] { model.fit(nn::Dataset(batches), options); }), "0 steps_per_epoch, where 1 or more"));
 }
 
 TEST_CASE("weights of samples and classes, and what is kept for validation", "[nn]") {

@@ -62,6 +62,8 @@ struct FitOptions {
   std::vector<std::pair<std::int64_t, double>> class_weight = {};  ///< {class, weight}; others 1
   /// Epochs that are done already. Absent: those of the checkpoint that was loaded last, else 0.
   std::optional<std::int64_t> initial_epoch = {};
+  /// Batches of an epoch (1 or more, ValueError): the next epoch goes on behind them. Absent: a pass of the data. Data that
+  /// ends within an epoch ends it, with a warning, and the next epoch begins it again.
   std::optional<std::int64_t> steps_per_epoch = {};
 };
 struct EvaluateOptions {
