@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <iostream>
 #include <set>
 
@@ -247,20 +248,43 @@ Dataset batches(const std::vector<Array>& x, const std::vector<Array>& y, const 
   return Dataset::from_arrays(x, y, weights, options);
 }
 
+/// The class of each sample: targets are class numbers, or rows of one-hot or the like, whose largest number says it.
+std::vector<std::int64_t> classes_of(const Array& targets, bool are_classes) {
+  const std::int64_t rows = targets.shape(0), columns = rows == 0 ? 1 : targets.size() / rows;
+  if (columns != 1 && (targets.rank() != 2 || are_classes))
+    throw ValueError(
+        "class weights are for targets that are class numbers, one for each sample, or rows of one number for each "
+        "class");
+  const Array values = targets.to_host().contiguous();
+  std::vector<std::int64_t> classes;
+  for (std::int64_t row = 0; row < rows; ++row) {
+    const auto value = [&](std::int64_t column) { return values.as_double(row * columns + column); };
+    std::int64_t best = 0;
+    for (std::int64_t column = 1; column < columns; ++column) best = value(column) > value(best) ? column : best;
+    classes.push_back(columns == 1 ? std::llround(value(0)) : best);
+  }
+  return classes;
+}
+
 /// Weights by class numbers, times those that the batch has.
-Dataset with_class_weights(const Dataset& data, const std::vector<std::pair<std::int64_t, double>>& table) {
+Dataset with_class_weights(const State& model, const Dataset& data,
+                           const std::vector<std::pair<std::int64_t, double>>& table) {
   if (table.empty()) return data;
-  return data.map([table](Batch batch) {
-    const Array classes = batch.y.at(0).astype(DType::int64).copy();
-    if (classes.size() != batch.size())
-      throw ValueError("class weights are for targets that are class numbers, one for each sample");
+  if (model.is_connected() && model.outputs.size() > 1)
+    throw ValueError(fmt::format("{}: class_weight is for a model of one output, and this has {}; sample_weight is for "
+                                 "all",
+                                 model.name, model.outputs.size()));
+  return data.map([table, are_classes = loss_of(model, 0).takes_classes()](Batch batch) {
+    if (batch.weights && batch.weights->size() != batch.size())
+      throw ValueError("class weights are for samples, and the weights that the batch has are for their steps");
     Array weights = Array::full(float_dtype(), {batch.size()}, 1);
-    for (std::int64_t i = 0; i < batch.size(); ++i) {
-      const auto found = std::ranges::find(table, classes.data<std::int64_t>()[static_cast<std::size_t>(i)],
-                                           &std::pair<std::int64_t, double>::first);
-      const double own = found == table.end() ? 1 : found->second;
-      const double given = batch.weights ? batch.weights->as_double(i) : 1;
-      weights.slice(0, i, i + 1).copy_from(Array::full(float_dtype(), {1}, own * given));
+    std::int64_t row = 0;
+    for (const std::int64_t own : classes_of(batch.y.at(0), are_classes)) {
+      const auto found = std::ranges::find(table, own, &std::pair<std::int64_t, double>::first);
+      const double weight = found == table.end() ? 1 : found->second;
+      const double given = batch.weights ? batch.weights->as_double(row) : 1;
+      weights.slice(0, row, row + 1).copy_from(Array::full(float_dtype(), {1}, weight * given));
+      ++row;
     }
     batch.weights = weights;
     return batch;
@@ -373,7 +397,7 @@ History Model::fit(const Dataset& dataset, const FitOptions& options) {
   if (options.steps_per_epoch && *options.steps_per_epoch < 1)
     throw ValueError(
         fmt::format("{}: {} steps_per_epoch, where 1 or more are taken", model.name, *options.steps_per_epoch));
-  const Dataset data = with_class_weights(dataset, options.class_weight).prefetch(2);
+  const Dataset data = with_class_weights(model, dataset, options.class_weight).prefetch(2);
   std::optional<Dataset> validation = options.validation_dataset;
   if (!validation && options.validation_data)
     validation = batches({options.validation_data->first}, {options.validation_data->second}, {},

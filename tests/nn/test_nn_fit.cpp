@@ -450,6 +450,14 @@ TEST_CASE("weights of samples and classes, and what is kept for validation", "[n
   nn::FitOptions by_sample = epochs(1, 20);
   by_sample.sample_weight = same;
   CHECK(model.fit(x, y, by_class)["loss"][0] == Approx(model.fit(x, y, by_sample)["loss"][0]).epsilon(1e-6));
+  // So they are where targets are rows, of one-hot and of other shares.
+  Array rows = Array::full(DType::float32, {60, 3}, 0.125);
+  for (std::int64_t i = 0; i < 60; ++i) rows.at<float>(i, y.at<std::int32_t>(i)) = 0.75;
+  nn::Sequential of_rows = small_model();
+  of_rows.compile({.loss = "categorical_crossentropy", .optimizer = nn::SGD({.learning_rate = 0.0})});
+  CHECK(of_rows.fit(x, rows, by_class)["loss"][0] == Approx(of_rows.fit(x, rows, by_sample)["loss"][0]).epsilon(1e-6));
+  CHECK(of_rows.fit(x, rows, by_class)["loss"][0] != Approx(of_rows.fit(x, rows, epochs(1, 20))["loss"][0]));
+  CHECK(contains(message_of([&] { model.fit(x, rows, by_class); }), "class weights are for targets"));
   // The last quarter is evaluated, and not learnt from.
   nn::FitOptions split = epochs(2, 20);
   split.validation_split = 0.25;
@@ -487,6 +495,9 @@ TEST_CASE("several inputs and outputs, a loss for each", "[nn]") {
   REQUIRE(outputs.size() == 2);
   CHECK(outputs[1].shape() == ct::Sizes{32, 2});
   CHECK(contains(message_of([&] { model.fit({x}, {t, k}, quiet); }), "1 input array(s)"));
+  nn::FitOptions by_class = quiet;
+  by_class.class_weight = {{0, 2.0}};
+  CHECK(contains(message_of([&] { model.fit({x, z}, {t, k}, by_class); }), "class_weight is for a model of one output"));
   CHECK(contains(message_of([&] { model.compile({.loss = {"mse", "mse", "mse"}}); }), "3 losses for 2 output(s)"));
 }
 

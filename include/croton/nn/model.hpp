@@ -59,7 +59,9 @@ struct FitOptions {
   bool shuffle = true;
   std::uint64_t seed = 0;  ///< of the order of samples
   std::optional<Array> sample_weight = {};
-  std::vector<std::pair<std::int64_t, double>> class_weight = {};  ///< {class, weight}; others 1
+  /// {class, weight}; others 1. Targets are class numbers, or rows whose largest number says the class. ValueError for a
+  /// model of several outputs.
+  std::vector<std::pair<std::int64_t, double>> class_weight = {};
   /// Epochs that are done already. Absent: those of the checkpoint that was loaded last, else 0.
   std::optional<std::int64_t> initial_epoch = {};
   /// Batches of an epoch (1 or more, ValueError): the next epoch goes on behind them. Absent: a pass of the data. Data that
