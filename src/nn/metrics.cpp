@@ -83,6 +83,11 @@ Loss::Samples top_matches(std::string_view what, std::int64_t k,
   };
 }
 
+/// 1 for the same direction: as a loss it is less than 0.
+Variable cosines(const Variable& target, const Variable& prediction) {
+  return -CosineSimilarity().samples(target, prediction);
+}
+
 Variable squared_errors(const Variable& target, const Variable& prediction) {
   const auto [t, p] = paired("root_mean_squared_error", target, prediction);
   return sqr(p - t);
@@ -145,6 +150,7 @@ const Entry entries[] = {
     {"precision", [] { return Metric(Precision()); }},
     {"recall", [] { return Metric(Recall()); }},
     {"auc", [] { return Metric(AUC()); }},
+    {"cosine_similarity", [] { return Metric("cosine_similarity", cosines, Better::larger); }},
     {"root_mean_squared_error", [] { return Metric(RootMeanSquaredError()); }},
     {"rmse", [] { return Metric(RootMeanSquaredError("rmse")); }},
 };

@@ -105,6 +105,14 @@ TEST_CASE("metrics are Keras's, with and without weights", "[nn]") {
   }
 }
 
+TEST_CASE("the metric of cosines is 1 for equal vectors, the loss -1", "[nn]") {
+  CHECK(counted("cosine_similarity", {{truth, truth}}) == Approx(1));
+  CHECK(counted("cosine_similarity", {{truth, guess}}) ==
+        Approx((9.625 / std::sqrt(5.25 * 18.3125) + 0.875 / std::sqrt(2.125 * 1.265625)) / 2));
+  CHECK(nn::Loss("cosine_similarity")(ct::constant(truth), ct::constant(truth)).eval().as_double(0) == Approx(-1));
+  CHECK(nn::Metric("cosine_similarity").better() == nn::Better::larger);
+}
+
 TEST_CASE("metrics with another threshold are Keras's", "[nn]") {
   const std::string mode = GENERATE(from_range(backends()));
   const ct::change_flags flags(mode);
