@@ -405,8 +405,10 @@ History Model::fit(const Dataset& dataset, const FitOptions& options) {
   const std::int64_t first = options.initial_epoch.value_or(model.resumed_epochs.value_or(0));
   model.resumed_epochs.reset();
   model.stop = false;
+  // A training that goes on has the passes that it would have had; another one has passes of its own.
+  if (first == 0 || first != model.epochs_done) model.first_pass = model.next_pass;
   model.epochs_done = first;
-  EpochBatches epochs(data, options.steps_per_epoch, 0);
+  EpochBatches epochs(data, options.steps_per_epoch, model.first_pass);
   bool warned = false;
   std::optional<std::int64_t> steps = data.batches();
   if (options.steps_per_epoch) steps = steps ? std::min(*steps, *options.steps_per_epoch) : options.steps_per_epoch;
@@ -442,6 +444,7 @@ History Model::fit(const Dataset& dataset, const FitOptions& options) {
       for (const auto& [name, value] : evaluated(model, *validation, Verbose::silent)) logs.set("val_" + name, value);
     }
     model.epochs_done = epoch + 1;
+    model.next_pass = epochs.next_pass();
     progress.finish(done, logs);
     for (const CallbackRef& callback : options.callbacks) callback->on_epoch_end(*this, epoch, logs);
     history.epochs.push_back(epoch);

@@ -7,7 +7,9 @@
 
 #include <algorithm>
 #include <charconv>
+#include <optional>
 #include <set>
+#include <string_view>
 
 #include "nn/model_state.hpp"
 #include "nn/names.hpp"
@@ -51,28 +53,45 @@ io::NamedArrays values(const Named& variables) {
 bool is_npz(const std::filesystem::path& file) { return file.extension() == ".npz"; }
 
 constexpr const char* checkpoint_format = "croton-checkpoint-1";
-/// NPZ files have no text beside the arrays: the number of epochs is one of them.
-constexpr const char* epochs_array = "croton-checkpoint-1/epochs";
+/// How far the training is, by name.
+using Progress = std::vector<std::pair<std::string, std::int64_t>>;
+/// NPZ files have no text beside the arrays: these numbers are some of them, behind this in their names.
+constexpr std::string_view progress_array = "croton-checkpoint-1/";
 
 io::Archive read_archive(const std::filesystem::path& file) {
   if (!is_npz(file)) return io::load_safetensors(file);
   io::Archive archive{io::load_npz(file), {}};
-  const auto epochs = std::ranges::find(archive.arrays, epochs_array, &std::pair<std::string, Array>::first);
-  if (epochs == archive.arrays.end()) return archive;
-  archive.metadata["format"] = checkpoint_format;
-  if (epochs->second.size() == 1 && is_integer(epochs->second.dtype()))
-    archive.metadata["epochs"] = std::to_string(epochs->second.astype(DType::int64).reshape({}).item<std::int64_t>());
-  archive.arrays.erase(epochs);
+  for (const auto& [name, value] : archive.arrays) {
+    if (!name.starts_with(progress_array)) continue;
+    archive.metadata["format"] = checkpoint_format;
+    if (value.size() == 1 && is_integer(value.dtype()))
+      archive.metadata[name.substr(progress_array.size())] =
+          std::to_string(value.astype(DType::int64).reshape({}).item<std::int64_t>());
+  }
+  std::erase_if(archive.arrays, [](const auto& item) { return item.first.starts_with(progress_array); });
   return archive;
 }
 
-void write_archive(const std::filesystem::path& file, io::NamedArrays arrays, std::int64_t epochs) {
-  if (!is_npz(file)) {
-    io::save_safetensors(file, arrays, {{"format", checkpoint_format}, {"epochs", std::to_string(epochs)}});
+void write_archive(const std::filesystem::path& file, io::NamedArrays arrays, const Progress& progress) {
+  if (is_npz(file)) {
+    for (const auto& [name, number] : progress) arrays.emplace_back(std::string(progress_array) + name, Array(number));
+    io::save_npz(file, arrays);
     return;
   }
-  arrays.emplace_back(epochs_array, Array(epochs));
-  io::save_npz(file, arrays);
+  decltype(io::Archive::metadata) metadata{{"format", checkpoint_format}};
+  for (const auto& [name, number] : progress) metadata[name] = std::to_string(number);
+  io::save_safetensors(file, arrays, metadata);
+}
+
+/// A number of 0 or more, or nothing.
+std::optional<std::int64_t> progress_of(const io::Archive& archive, const std::string& name) {
+  const auto found = archive.metadata.find(name);
+  if (found == archive.metadata.end()) return std::nullopt;
+  const std::string& text = found->second;
+  std::int64_t number = -1;
+  const auto read = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (read.ec != std::errc() || read.ptr != text.data() + text.size() || number < 0) return std::nullopt;
+  return number;
 }
 
 bool is_checkpoint(const io::Archive& archive) {
@@ -135,19 +154,14 @@ void Model::save_checkpoint(const std::filesystem::path& file) const {
   Named all;
   for (const auto& [name, variable] : named_weights(*state_)) all.emplace_back("model/" + name, variable);
   for (const auto& state : named_state(*state_, optimizer())) all.push_back(state);
-  write_archive(file, values(all), state_->epochs_done);
+  write_archive(file, values(all),
+                {{"epochs", state_->epochs_done}, {"first_pass", state_->first_pass}, {"next_pass", state_->next_pass}});
 }
 
 void Model::load_checkpoint(const std::filesystem::path& file) {
   const io::Archive archive = read_archive(file);
-  const auto epochs = archive.metadata.find("epochs");
-  std::int64_t done = -1;
-  if (is_checkpoint(archive) && epochs != archive.metadata.end()) {
-    const std::string& text = epochs->second;
-    const auto read = std::from_chars(text.data(), text.data() + text.size(), done);
-    if (read.ec != std::errc() || read.ptr != text.data() + text.size()) done = -1;
-  }
-  if (done < 0) throw ValueError(fmt::format("{} is no checkpoint of a training", file.string()));
+  const std::optional<std::int64_t> done = is_checkpoint(archive) ? progress_of(archive, "epochs") : std::nullopt;
+  if (!done) throw ValueError(fmt::format("{} is no checkpoint of a training", file.string()));
   // The optimizer has its state of a parameter from its first step on.
   const Optimizer learner = optimizer();
   std::vector<std::pair<Variable, SharedVariable>> none;
@@ -157,7 +171,9 @@ void Model::load_checkpoint(const std::filesystem::path& file) {
   for (const auto& [name, variable] : named_weights(*state_)) all.emplace_back("model/" + name, variable);
   for (const auto& state : named_state(*state_, learner)) all.push_back(state);
   set_from(file, archive.arrays, all, true);
-  state_->resumed_epochs = state_->epochs_done = done;
+  state_->resumed_epochs = state_->epochs_done = *done;
+  state_->first_pass = progress_of(archive, "first_pass").value_or(0);
+  state_->next_pass = progress_of(archive, "next_pass").value_or(*done);
 }
 
 }  // namespace croton::nn

@@ -35,6 +35,8 @@ struct Model::State {
   Function last_train;
   bool stop = false;
   std::int64_t epochs_done = 0;                // of the training that runs, or ran last
+  std::int64_t first_pass = 0;  // of the data, that this training began with: those of trainings before are not repeated
+  std::int64_t next_pass = 0;   // behind all that trainings have begun
   std::optional<std::int64_t> resumed_epochs;  // of a checkpoint that was loaded and not gone on from
 
   /// Whether layers are connected, and weights made.

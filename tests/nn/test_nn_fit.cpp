@@ -423,6 +423,63 @@ TEST_CASE("an epoch of so many steps goes on where the one before ended", "[nn]"
   CHECK(contains(message_of([&] { model.fit(nn::Dataset(batches), options); }), "0 steps_per_epoch, where 1 or more"));
 }
 
+TEST_CASE("a second training has other orders of samples, and a checkpoint of it the same ones", "[nn]") {
+  const Array x = numbers({50, 5}, 8), y = classes_of(x);
+  const Folder folder;
+  const std::string kind = GENERATE(std::string("state.safetensors"), "state.npz");
+  const std::optional<std::int64_t> steps = GENERATE(std::optional<std::int64_t>(), 2, 3);
+  CAPTURE(kind, steps.value_or(0));
+  const std::filesystem::path file = folder / kind.c_str();
+  const auto compiled = [] {
+    nn::Sequential model = small_model();
+    model.compile({.loss = "sparse_categorical_crossentropy", .optimizer = "adam"});
+    return model;
+  };
+  const auto fit = [&](nn::Sequential& model, std::int64_t count, std::optional<std::int64_t> initial = {}) {
+    nn::FitOptions options = epochs(count, 10);
+    options.steps_per_epoch = steps;
+    options.initial_epoch = initial;
+    return model.fit(x, y, options);
+  };
+  const auto same = [](const nn::Sequential& a, const nn::Sequential& b) {
+    return a.get_weights()[0].same_bits(b.get_weights()[0]);
+  };
+  nn::Sequential whole = compiled(), again = compiled(), one_by_one = compiled();
+  const std::vector<Array> start = whole.get_weights();
+  fit(whole, 7);
+  fit(again, 7);
+  CHECK(same(whole, again));  // a fresh model has the same orders
+  const nn::Sequential after_one = compiled();
+  // In parts that say which epoch is the first.
+  fit(one_by_one, 3);
+  fit(one_by_one, 4, 3);
+  fit(one_by_one, 7, 4);
+  CHECK(same(whole, one_by_one));
+
+  // A second training from the same weights, without what the optimizer has learnt.
+  const auto trained_twice = [&](std::int64_t passes_before) {
+    nn::Sequential model = compiled();
+    if (passes_before > 0) fit(model, passes_before);
+    model.set_weights(start);
+    model.compile({.loss = "sparse_categorical_crossentropy", .optimizer = "adam"});
+    fit(model, 7);
+    return model;
+  };
+  CHECK(same(trained_twice(0), whole));
+  CHECK_FALSE(same(trained_twice(3), whole));
+  // It goes on from a checkpoint with the same bits, and so does a third one behind it.
+  nn::Sequential second = compiled(), resumed = compiled();
+  fit(second, 4);
+  fit(second, 5);
+  second.save_checkpoint(file);
+  fit(second, 7, 5);
+  fit(second, 1);
+  resumed.load_checkpoint(file);
+  fit(resumed, 7);
+  fit(resumed, 1);
+  CHECK(same(second, resumed));
+}
+
 TEST_CASE("weights of samples and classes, and what is kept for validation", "[nn]") {
   const Array x = numbers({60, 5}, 8), y = classes_of(x);
   const auto rest = [](double rate) {

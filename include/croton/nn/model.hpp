@@ -57,7 +57,8 @@ struct FitOptions {
   std::optional<std::pair<Array, Array>> validation_data = {};
   std::optional<Dataset> validation_dataset = {};
   bool shuffle = true;
-  std::uint64_t seed = 0;  ///< of the order of samples
+  /// Of the order of samples, which is another one in each epoch, those of earlier trainings of the model included.
+  std::uint64_t seed = 0;
   std::optional<Array> sample_weight = {};
   /// {class, weight}; others 1. Targets are class numbers, or rows whose largest number says the class. ValueError for a
   /// model of several outputs.
