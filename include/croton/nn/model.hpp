@@ -139,8 +139,8 @@ class Model {
   void save_weights(const std::filesystem::path& file) const;
   /// ValueError that names what is missing, too much or of another shape, and nothing is changed.
   void load_weights(const std::filesystem::path& file) const;
-  /// Weights, states of layers, optimizer, and the number of epochs done: training that goes on from it gives the same
-  /// bits as one that was never interrupted. The kind of file goes by the name, as that of weights does.
+  /// Weights, states of layers, optimizer, and the place in epochs and data: training that goes on from it gives the same
+  /// bits as one that was never interrupted, but for what callbacks remember, which begin anew. The kind of file goes by the name, as that of weights does.
   void save_checkpoint(const std::filesystem::path& file) const;
   void load_checkpoint(const std::filesystem::path& file);
 
