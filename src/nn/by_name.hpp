@@ -3,6 +3,8 @@
 
 #include <croton/error.hpp>
 
+#include <cctype>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -13,12 +15,27 @@ namespace croton::nn {
 template <class T>
 using Named = std::pair<std::string_view, T>;
 
+/// Whether both are one name in Keras's spellings: "MeanSquaredError" is "mean_squared_error", "Adam" is "adam".
+inline bool same_spelled(std::string_view a, std::string_view b) {
+  const auto at_letter = [](std::string_view& text) {
+    while (text.starts_with('_')) text.remove_prefix(1);
+    return text.empty() ? '\0' : static_cast<char>(std::tolower(static_cast<unsigned char>(text.front())));
+  };
+  for (;;) {
+    const char letter = at_letter(a);
+    if (letter != at_letter(b)) return false;
+    if (letter == '\0') return true;
+    a.remove_prefix(1);
+    b.remove_prefix(1);
+  }
+}
+
 /// ValueError with all names, `kind` being what they name: "unknown optimizer \"adm\"; known are sgd, adam".
-template <class T>
-const T& by_name(std::span<const Named<T>> table, std::string_view name, const std::string& kind) {
+template <class T, class Same = std::equal_to<>>
+const T& by_name(std::span<const Named<T>> table, std::string_view name, const std::string& kind, Same same = {}) {
   std::string known;
   for (const auto& [key, value] : table) {
-    if (key == name) return value;
+    if (same(key, name)) return value;
     known += (known.empty() ? "" : ", ") + std::string(key);
   }
   throw ValueError("unknown " + kind + " \"" + std::string(name) + "\"; known are " + known);

@@ -16,13 +16,14 @@
 
 #include "base/output.hpp"
 #include "base/rethrow.hpp"
+#include "nn/model_state.hpp"
 
 namespace croton::nn {
 namespace {
 
 // ---- numbers that are monitored ----
 
-double monitored(const Logs& logs, const std::string& name, std::string_view callback) {
+double number_of(const Logs& logs, const std::string& name, std::string_view callback) {
   try {
     return logs[name];
   } catch (const Error&) {
@@ -30,12 +31,20 @@ double monitored(const Logs& logs, const std::string& name, std::string_view cal
   }
 }
 
+/// Nothing where it is a number of validation data and this epoch has no validation.
+std::optional<double> monitored(const Model& model, const Logs& logs, const std::string& name,
+                                std::string_view callback) {
+  if (name.starts_with("val_") && !logs.find(name) && model.leaves_out_validation()) return std::nullopt;
+  return number_of(logs, name, callback);
+}
+
 bool larger_is_better(const Model& model, const std::string& name, Better better, std::string_view callback) {
   if (better == Better::automatic) better = model.better(name);
   if (better == Better::automatic)
-    throw ValueError(fmt::format("{}: whether a smaller or a larger '{}' is better, no metric of {} says; say "
-                                 ".better = Better::smaller or Better::larger",
-                                 callback, name, model.name()));
+    throw ValueError(
+        fmt::format("{}: whether a smaller or a larger '{}' is better, no metric of {} says: give .better, "
+                    "Better::smaller or Better::larger",
+                    callback, name, model.name()));
   return better == Better::larger;
 }
 
@@ -60,7 +69,7 @@ std::string with_numbers(const std::string& path, std::int64_t epoch, const Logs
     const std::string name = field.substr(0, colon), format = "{" + field.substr(colon) + "}";
     try {
       result += name == "epoch" ? fmt::format(fmt::runtime(format), epoch + 1)
-                                : fmt::format(fmt::runtime(format), monitored(logs, name, "ModelCheckpoint"));
+                                : fmt::format(fmt::runtime(format), number_of(logs, name, "ModelCheckpoint"));
     } catch (const fmt::format_error& error) {
       throw ValueError(fmt::format("ModelCheckpoint: '{{{}}}' in '{}': {}", field, path, error.what()));
     }
@@ -98,13 +107,16 @@ base::AppendFile growing_file(const std::filesystem::path& file, std::vector<std
 // ---- ModelCheckpoint ----
 
 ModelCheckpoint::ModelCheckpoint(std::string path, CheckpointOptions options)
-    : path_(std::move(path)), options_(std::move(options)) {}
+    : path_(std::move(path)), options_(std::move(options)) {
+  check_kind(path_);
+}
 
 void ModelCheckpoint::on_epoch_end(Model& model, std::int64_t epoch, Logs& logs) {
   if (options_.save_best_only) {
-    const double now = monitored(logs, options_.monitor, "ModelCheckpoint");
+    const std::optional<double> now = monitored(model, logs, options_.monitor, "ModelCheckpoint");
+    if (!now) return;
     const bool larger = larger_is_better(model, options_.monitor, options_.better, "ModelCheckpoint");
-    if (!improves(now, best_, larger, 0)) return;
+    if (!improves(*now, best_, larger, 0)) return;
     best_ = now;
   }
   const std::filesystem::path file = with_numbers(path_, epoch, logs);
@@ -127,8 +139,9 @@ void EarlyStopping::on_train_begin(Model&) {
 }
 
 void EarlyStopping::on_epoch_end(Model& model, std::int64_t epoch, Logs& logs) {
-  const double now = monitored(logs, options_.monitor, "EarlyStopping");
-  if (epoch < options_.start_from_epoch) return;
+  const std::optional<double> found = monitored(model, logs, options_.monitor, "EarlyStopping");
+  if (!found || epoch < options_.start_from_epoch) return;
+  const double now = *found;
   const bool larger = larger_is_better(model, options_.monitor, options_.better, "EarlyStopping");
   const bool better = improves(now, best_, larger, options_.min_delta);
   // The first weights are the best so far even if their number is NaN.
@@ -173,10 +186,11 @@ void ReduceLROnPlateau::on_epoch_end(Model& model, std::int64_t, Logs& logs) {
   const Optimizer optimizer = model.optimizer();
   const double rate = optimizer.learning_rate();
   logs.set("learning_rate", rate);
-  const double now = monitored(logs, options_.monitor, "ReduceLROnPlateau");
+  const std::optional<double> now = monitored(model, logs, options_.monitor, "ReduceLROnPlateau");
+  if (!now) return;
   const bool larger = larger_is_better(model, options_.monitor, options_.better, "ReduceLROnPlateau");
   if (cooling_ > 0) --cooling_;
-  if (improves(now, best_, larger, options_.min_delta)) {
+  if (improves(*now, best_, larger, options_.min_delta)) {
     best_ = now;
     waited_ = 0;
   } else if (cooling_ == 0 && ++waited_ >= options_.patience && rate > options_.min_rate) {

@@ -19,6 +19,7 @@
 #include "base/checked.hpp"
 #include "base/rethrow.hpp"
 #include "base/splitmix64.hpp"
+#include "nn/rows.hpp"
 
 namespace croton::nn {
 namespace {
@@ -31,26 +32,6 @@ Batch each(const Batch& batch, const Function& function) {
   for (const Array& array : batch.y) result.y.push_back(function(array));
   if (batch.weights) result.weights = function(*batch.weights);
   return result;
-}
-
-/// The number of rows of all arrays; an error that names them unless there is one.
-std::int64_t common_rows(const Batch& arrays) {
-  if (arrays.x.empty()) throw ValueError("there are no inputs: x is an empty list");
-  std::vector<std::string> texts;
-  bool good = true;
-  const auto look_at = [&](const Array& array, const std::string& name) {
-    good = good && array.rank() > 0 && array.shape(0) == arrays.x[0].shape(0);
-    texts.push_back(array.rank() > 0 ? fmt::format("{} has {}", name, array.shape(0)) : name + " is one number");
-  };
-  const auto look_at_all = [&](const std::vector<Array>& list, const std::string& name) {
-    for (std::size_t i = 0; i < list.size(); ++i)
-      look_at(list[i], list.size() == 1 ? name : fmt::format("{}{}", name, i));
-  };
-  look_at_all(arrays.x, "x");
-  look_at_all(arrays.y, "y");
-  if (arrays.weights) look_at(*arrays.weights, "weights");
-  if (!good) throw ShapeError(fmt::format("arrays need equal numbers of rows: {}", fmt::join(texts, ", ")));
-  return arrays.x[0].shape(0);
 }
 
 /// 0 ... n-1 by the shuffle of Fisher and Yates. The numbers of an epoch are those of a SplitMix64 whose state is the
@@ -177,6 +158,26 @@ class Ahead {
 };
 
 }  // namespace
+
+std::int64_t common_rows(const Batch& arrays) {
+  if (arrays.x.empty()) throw ValueError("there are no inputs: x is an empty list");
+  const Array& first = arrays.x[0];
+  const auto fits = [&](const Array& array) { return array.rank() > 0 && array.shape(0) == first.shape(0); };
+  if (first.rank() > 0 && std::ranges::all_of(arrays.x, fits) && std::ranges::all_of(arrays.y, fits) &&
+      (!arrays.weights || fits(*arrays.weights)))
+    return first.shape(0);
+  std::vector<std::string> texts;
+  const auto say = [&](const Array& array, const std::string& name) {
+    texts.push_back(array.rank() > 0 ? fmt::format("{} has {}", name, array.shape(0)) : name + " is one number");
+  };
+  const auto say_all = [&](const std::vector<Array>& list, const std::string& name) {
+    for (std::size_t i = 0; i < list.size(); ++i) say(list[i], list.size() == 1 ? name : fmt::format("{}{}", name, i));
+  };
+  say_all(arrays.x, "x");
+  say_all(arrays.y, "y");
+  if (arrays.weights) say(*arrays.weights, "weights");
+  throw ShapeError(fmt::format("arrays need equal numbers of rows: {}", fmt::join(texts, ", ")));
+}
 
 Dataset Dataset::from_arrays(std::vector<Array> x, std::vector<Array> y, const ArrayOptions& options) {
   return from_arrays(std::move(x), std::move(y), std::nullopt, options);

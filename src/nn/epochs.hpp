@@ -9,8 +9,9 @@
 namespace croton::nn {
 
 /// The batches of one epoch behind another: a pass of the data each, or `steps` batches of a pass that goes on in the
-/// next epoch. A pass that ends within an epoch ends that too, and the next one begins the next pass, as in Keras. So the
-/// place of an epoch in the data follows from its number alone, and a training that goes on from a checkpoint finds it.
+/// next epoch. A pass that ends within an epoch ends that too, and the next one begins the next pass, as in Keras. So
+/// the place of an epoch in the data follows from its number alone, and a training that goes on from a checkpoint finds
+/// it.
 class EpochBatches {
  public:
   /// `first_pass` is the number of the pass that epoch 0 begins.
@@ -34,9 +35,9 @@ class EpochBatches {
   Dataset data_;
   std::optional<std::int64_t> steps_;
   std::int64_t first_pass_, pass_ = 0;
-  Dataset::Next next_;       // of the pass; empty behind its end
-  std::int64_t read_ = 0;    // of the pass
-  std::int64_t taken_ = 0;   // of them in this epoch
+  Dataset::Next next_;      // of the pass; empty behind its end
+  std::int64_t read_ = 0;   // of the pass
+  std::int64_t taken_ = 0;  // of them in this epoch
   bool found_place_ = false, ran_out_ = false;
 };
 

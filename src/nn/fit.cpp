@@ -12,14 +12,15 @@
 #include <iostream>
 #include <set>
 
-#include "builder/gradient_context.hpp"
 #include "base/config.hpp"
+#include "builder/gradient_context.hpp"
 #include "nn/accuracy.hpp"
 #include "nn/epochs.hpp"
 #include "nn/floats.hpp"
 #include "nn/model_state.hpp"
 #include "nn/names.hpp"
 #include "nn/progress.hpp"
+#include "nn/rows.hpp"
 
 namespace croton::nn {
 namespace {
@@ -106,8 +107,7 @@ Counted counted(const State& model, const std::vector<Flow>& outputs, const Step
   parts.insert(parts.begin(), pair_of(total * size, size));
   // What a mask leaves out counts for no metric; weights of samples are for those that asked for them.
   const Flow& first = outputs[0];
-  const Variable plain =
-      first.mask.defined() ? cast(first.mask, float_dtype()) : Variable(ones({size}, float_dtype()));
+  const Variable plain = first.mask.defined() ? cast(first.mask, float_dtype()) : Variable(ones({size}, float_dtype()));
   Variable weight = inputs.weights;
   if (!weight.defined()) {
     weight = plain;
@@ -119,11 +119,24 @@ Counted counted(const State& model, const std::vector<Flow>& outputs, const Step
   return {total, parts.size() == 1 ? parts[0] : croton::concatenate(parts)};
 }
 
+/// An output is called as the layer that gives it.
+std::string name_of(const State& model, const Tensor& output) {
+  const std::optional<Layer>& layer = output.node().layer;
+  const auto at = layer ? std::ranges::find(model.layers, *layer) : model.layers.end();
+  return at == model.layers.end() ? output.node().name
+                                  : model.names[static_cast<std::size_t>(at - model.layers.begin())];
+}
+
 /// The metrics with "accuracy" as what fits the targets, and names as Keras makes them differ: "precision",
 /// "precision_1", "weighted_precision"; made anew when a step's function is.
 void resolve_metrics(State& model, const Batch& batch) {
   std::vector<State::CountedMetric> resolved;
   std::set<std::string> taken;
+  model.loss_names.clear();
+  if (model.outputs.size() > 1) {
+    for (const Tensor& output : model.outputs)
+      model.loss_names.push_back(unique_name(name_of(model, output) + "_loss", taken));
+  }
   const Shape& output = model.outputs[0].shape();
   std::optional<std::int64_t> last;
   if (!output.empty() && output.back() != any_size) last = output.back();
@@ -151,7 +164,11 @@ void check_batch(const State& model, const Batch& batch) {
   if (batch.y.size() != model.outputs.size())
     throw ValueError(fmt::format("{}: {} target array(s), where the model has {} output(s)", model.name, batch.y.size(),
                                  model.outputs.size()));
+  common_rows(batch);
 }
+
+/// For batches of a dataset, which may be of no rows; what has none at all is left to checks.
+bool is_empty(const Batch& batch) { return !batch.x.empty() && batch.x[0].rank() > 0 && batch.x[0].shape(0) == 0; }
 
 const CompileOptions& compiled(const State& model) {
   if (model.options) return *model.options;
@@ -230,9 +247,7 @@ Logs logs_of(const State& model) {
     counts = counts.subspan(2);
   };
   take_mean("loss");
-  if (model.outputs.size() > 1) {
-    for (std::size_t i = 0; i < model.outputs.size(); ++i) take_mean(fmt::format("loss_{}", i));
-  }
+  for (const std::string& name : model.loss_names) take_mean(name);
   for (const auto& [metric, name, weighted] : model.metrics) {
     const auto count = static_cast<std::size_t>(metric.states());
     logs.set(name, metric.result(counts.first(count)));
@@ -271,10 +286,11 @@ Dataset with_class_weights(const State& model, const Dataset& data,
                            const std::vector<std::pair<std::int64_t, double>>& table) {
   if (table.empty()) return data;
   if (model.is_connected() && model.outputs.size() > 1)
-    throw ValueError(fmt::format("{}: class_weight is for a model of one output, and this has {}; sample_weight is for "
-                                 "all",
-                                 model.name, model.outputs.size()));
+    throw ValueError(fmt::format("{}: class_weight is for a model of one output, and this has {}", model.name,
+                                 model.outputs.size()));
   return data.map([table, are_classes = loss_of(model, 0).takes_classes()](Batch batch) {
+    common_rows(batch);
+    if (batch.y.size() != 1) return batch;  // an error, which the model has the words for
     if (batch.weights && batch.weights->size() != batch.size())
       throw ValueError("class weights are for samples, and the weights that the batch has are for their steps");
     Array weights = Array::full(float_dtype(), {batch.size()}, 1);
@@ -319,12 +335,30 @@ void warn_of_end(const State& model, std::int64_t epoch, std::int64_t done, std:
       model.name, done, steps, epoch + 1);
 }
 
-std::int64_t rows_of(const std::vector<Array>& arrays) { return arrays.empty() ? 0 : arrays[0].shape(0); }
-
 std::vector<Array> sliced(const std::vector<Array>& arrays, std::int64_t begin, std::int64_t end) {
   std::vector<Array> result;
   result.reserve(arrays.size());
   for (const Array& array : arrays) result.push_back(array.slice(0, begin, end));
+  return result;
+}
+
+/// ShapeError for rows of other shapes.
+Array one_below_another(const std::vector<Array>& parts) {
+  Sizes shape = parts[0].shape();
+  shape[0] = 0;
+  for (const Array& part : parts) {
+    if (!std::ranges::equal(part.shape().begin() + 1, part.shape().end(), shape.begin() + 1, shape.end()))
+      throw ShapeError(fmt::format("predict: batches give rows of {} and of {}, which are no rows of one array",
+                                   to_string(Sizes(shape.begin() + 1, shape.end())),
+                                   to_string(Sizes(part.shape().begin() + 1, part.shape().end()))));
+    shape[0] += part.shape(0);
+  }
+  Array result = Array::empty(parts[0].dtype(), shape);
+  std::int64_t begin = 0;
+  for (const Array& part : parts) {
+    result.slice(0, begin, begin + part.shape(0)).copy_from(part);
+    begin += part.shape(0);
+  }
   return result;
 }
 
@@ -360,7 +394,7 @@ History Model::fit(const std::vector<Array>& x, const std::vector<Array>& y, con
     throw ValueError(
         fmt::format("{}: a validation_split of {}; it is at least 0 and below 1", name(), options.validation_split));
   FitOptions rest = options;
-  const std::int64_t rows = rows_of(x);
+  const std::int64_t rows = common_rows({x, y, options.sample_weight});
   const auto kept = static_cast<std::int64_t>(static_cast<double>(rows) * (1 - options.validation_split));
   std::vector<Array> train_x = x, train_y = y;
   std::optional<Array> weights = options.sample_weight;
@@ -368,7 +402,6 @@ History Model::fit(const std::vector<Array>& x, const std::vector<Array>& y, con
   rest.validation_split = 0;
   const Dataset::ArrayOptions in_order{.batch_size = options.batch_size};
   if (options.validation_split > 0 && !options.validation_data && !options.validation_dataset) {
-    const Dataset all = batches(x, y, weights, in_order);  // for its errors
     train_x = sliced(x, 0, kept);
     train_y = sliced(y, 0, kept);
     std::optional<Array> last_weights;
@@ -391,9 +424,14 @@ History Model::fit(const Dataset& dataset, const FitOptions& options) {
   if (options.sample_weight)
     throw ValueError(fmt::format("{}: the batches of a dataset bring their own weights", model.name));
   if (options.validation_split != 0 && !options.validation_data && !options.validation_dataset)
-    throw ValueError(fmt::format("{}: validation_split splits arrays; a Dataset is split by its maker, who gives the "
-                                 "other part as validation_dataset",
-                                 model.name));
+    throw ValueError(
+        fmt::format("{}: validation_split splits arrays, no Dataset; validation_dataset is for one", model.name));
+  const std::int64_t first = options.initial_epoch.value_or(model.resumed_epochs.value_or(0));
+  if (options.epochs < 0 || first < 0)
+    throw ValueError(fmt::format("{}: {} epochs, from {} on: both are 0 or more", model.name, options.epochs, first));
+  if (options.validation_freq < 1 || options.validation_steps.value_or(1) < 1)
+    throw ValueError(fmt::format("{}: a validation_freq of {} and {} validation_steps: both are 1 or more", model.name,
+                                 options.validation_freq, options.validation_steps.value_or(1)));
   if (options.steps_per_epoch && *options.steps_per_epoch < 1)
     throw ValueError(
         fmt::format("{}: {} steps_per_epoch, where 1 or more are taken", model.name, *options.steps_per_epoch));
@@ -402,7 +440,7 @@ History Model::fit(const Dataset& dataset, const FitOptions& options) {
   if (!validation && options.validation_data)
     validation = batches({options.validation_data->first}, {options.validation_data->second}, {},
                          {.batch_size = options.batch_size});
-  const std::int64_t first = options.initial_epoch.value_or(model.resumed_epochs.value_or(0));
+  if (validation && options.validation_steps) validation = validation->take(*options.validation_steps);
   model.resumed_epochs.reset();
   model.stop = false;
   // A training that goes on has the passes that it would have had; another one has passes of its own.
@@ -426,7 +464,7 @@ History Model::fit(const Dataset& dataset, const FitOptions& options) {
     while (!model.stop) {
       const std::optional<Batch> batch = epochs.next();
       if (!batch) break;
-      if (batch->size() == 0) continue;
+      if (is_empty(*batch)) continue;
       model.connect(batch->x);
       check_batch(model, *batch);
       for (const CallbackRef& callback : options.callbacks) callback->on_batch_begin(*this, done);
@@ -437,10 +475,12 @@ History Model::fit(const Dataset& dataset, const FitOptions& options) {
       for (const CallbackRef& callback : options.callbacks) callback->on_batch_end(*this, done, now);
       progress.update(++done, [&] { return logs_of(model); });
     }
+    if (done == 0 && model.stop) break;  // before the first batch
     if (done == 0) throw ValueError(fmt::format("{}: there are no batches to learn from", model.name));
     if (epochs.ran_out() && !std::exchange(warned, true)) warn_of_end(model, epoch, done, *options.steps_per_epoch);
     Logs logs = logs_of(model);
-    if (validation) {
+    model.leaves_out_validation = validation && (epoch + 1) % options.validation_freq != 0;
+    if (validation && !model.leaves_out_validation) {
       for (const auto& [name, value] : evaluated(model, *validation, Verbose::silent)) logs.set("val_" + name, value);
     }
     model.epochs_done = epoch + 1;
@@ -478,8 +518,8 @@ std::vector<Array> Model::predict(const std::vector<Array>& x, const PredictOpti
   State& model = *state_;
   if (options.batch_size < 1) throw ValueError(fmt::format("{}: a batch_size of {}", model.name, options.batch_size));
   model.connect(x);
-  const Dataset data = batches(x, {}, {}, {.batch_size = options.batch_size});  // for its errors
-  const std::int64_t rows = rows_of(x);
+  const std::int64_t rows = common_rows({x, {}});
+  const Dataset data = batches(x, {}, {}, {.batch_size = options.batch_size});
   const Function step = predict_step(model);
   std::vector<Array> results;
   EpochProgress progress(options.verbose, "Predict", data.batches());
@@ -498,6 +538,26 @@ std::vector<Array> Model::predict(const std::vector<Array>& x, const PredictOpti
     }
     progress.update(++done, [] { return Logs(); });
   }
+  return results;
+}
+
+std::vector<Array> Model::predict(const Dataset& dataset, const PredictOptions& options) {
+  State& model = *state_;
+  std::vector<std::vector<Array>> parts;  // of each output
+  EpochProgress progress(options.verbose, "Predict", dataset.batches());
+  const Dataset::Next next = dataset.prefetch(2).begin();
+  std::int64_t done = 0;
+  while (const std::optional<Batch> batch = next()) {
+    common_rows({batch->x, {}});
+    model.connect(batch->x);
+    const Outputs outputs = predict_step(model).call(std::vector<Argument>(batch->x.begin(), batch->x.end()));
+    parts.resize(outputs.size());
+    for (std::size_t i = 0; i < outputs.size(); ++i) parts[i].push_back(outputs[i].to_host());
+    progress.update(++done, [] { return Logs(); });
+  }
+  if (done == 0) throw ValueError(fmt::format("{}: there are no batches to predict", model.name));
+  std::vector<Array> results;
+  for (const std::vector<Array>& list : parts) results.push_back(one_below_another(list));
   return results;
 }
 
@@ -526,9 +586,11 @@ Logs Model::test_on_batch(const Batch& batch) {
 void Model::stop_training() { state_->stop = true; }
 Optimizer Model::optimizer() const { return compiled(*state_).optimizer; }
 
+bool Model::leaves_out_validation() const { return state_->leaves_out_validation; }
+
 Better Model::better(std::string_view number) const {
   if (number.starts_with("val_")) number.remove_prefix(4);
-  if (number == "loss") return Better::smaller;
+  if (number == "loss" || std::ranges::count(state_->loss_names, number) > 0) return Better::smaller;
   const auto found = std::ranges::find(state_->metrics, number, &State::CountedMetric::name);
   return found == state_->metrics.end() ? Better::automatic : found->metric.better();
 }

@@ -10,6 +10,7 @@
 #include "base/config.hpp"
 #include "builder/gradient_context.hpp"
 #include "expr/op.hpp"
+#include "nn/by_name.hpp"
 #include "nn/pairs.hpp"
 
 namespace croton::nn {
@@ -203,6 +204,7 @@ const Entry entries[] = {
     {"msle", [] { return Loss(of_numbers("mean_squared_logarithmic_error", nnet::mean_squared_logarithmic_error)); }},
     {"mean_squared_logarithmic_error",
      [] { return Loss(of_numbers("mean_squared_logarithmic_error", nnet::mean_squared_logarithmic_error)); }},
+    {"bce", [] { return Loss(BinaryCrossentropy()); }},
     {"binary_crossentropy", [] { return Loss(BinaryCrossentropy()); }},
     {"categorical_crossentropy", [] { return Loss(CategoricalCrossentropy()); }},
     {"sparse_categorical_crossentropy", [] { return Loss(SparseCategoricalCrossentropy()); }},
@@ -215,13 +217,15 @@ const Entry entries[] = {
     {"categorical_hinge", [] { return Loss(of_rows("categorical_hinge", nnet::categorical_hinge)); }},
     {"huber", [] { return Loss(Huber()); }},
     {"log_cosh", [] { return Loss(of_numbers("log_cosh", nnet::log_cosh)); }},
+    {"kld", [] { return Loss(KLDivergence()); }},
     {"kl_divergence", [] { return Loss(KLDivergence()); }},
     {"poisson", [] { return Loss(Poisson()); }},
     {"cosine_similarity", [] { return Loss(CosineSimilarity()); }},
 };
 
 Loss loss_named(std::string_view name) {
-  const Entry* const found = std::ranges::find(entries, name, &Entry::name);
+  const Entry* const found =
+      std::ranges::find_if(entries, [&](const Entry& entry) { return same_spelled(entry.name, name); });
   if (found == std::end(entries))
     throw ValueError(fmt::format("there is no loss \"{}\"; those there are: {}", name, fmt::join(loss_names(), ", ")));
   return found->make();

@@ -11,6 +11,7 @@
 
 #include "builder/gradient_context.hpp"
 #include "nn/accuracy.hpp"
+#include "nn/by_name.hpp"
 #include "nn/pairs.hpp"
 
 namespace croton::nn {
@@ -157,11 +158,13 @@ const Entry entries[] = {
 
 Metric metric_named(std::string_view name) {
   // Chosen when the model is compiled.
-  if (name == "accuracy" || name == "acc") return Metric(std::string(name), 2, nullptr, ratio, Better::larger);
-  const Entry* const found = std::ranges::find(entries, name, &Entry::name);
+  if (same_spelled(name, "accuracy") || same_spelled(name, "acc"))
+    return Metric(std::string(name), 2, nullptr, ratio, Better::larger);
+  const Entry* const found =
+      std::ranges::find_if(entries, [&](const Entry& entry) { return same_spelled(entry.name, name); });
   if (found != std::end(entries)) return found->make();
   std::vector<std::string_view> names = loss_names();
-  if (std::ranges::find(names, name) != names.end()) {
+  if (std::ranges::any_of(names, [&](std::string_view known) { return same_spelled(known, name); })) {
     const Loss loss(name);
     return Metric(
         loss.name(), [loss](const Variable& t, const Variable& p) { return loss.samples(t, p); }, Better::smaller);
@@ -174,7 +177,7 @@ Metric metric_named(std::string_view name) {
 
 }  // namespace
 
-Metric::Metric(std::string_view name) : Metric(metric_named(name)) {}
+Metric::Metric(std::string_view name) : Metric(metric_named(name)) { name_ = name; }
 Metric::Metric(std::string name, std::int64_t states, Counts counts, Result result, Better better)
     : name_(std::move(name)),
       states_(states),
@@ -184,9 +187,11 @@ Metric::Metric(std::string name, std::int64_t states, Counts counts, Result resu
 Metric::Metric(std::string name, Loss::Samples samples, Better better)
     : Metric(name, 2, mean_counts(name, std::move(samples)), ratio, better) {}
 
-SparseCategoricalAccuracy::SparseCategoricalAccuracy(const std::string& name) : Metric(name, sparse_matches, Better::larger) {}
+SparseCategoricalAccuracy::SparseCategoricalAccuracy(const std::string& name)
+    : Metric(name, sparse_matches, Better::larger) {}
 CategoricalAccuracy::CategoricalAccuracy(const std::string& name) : Metric(name, categorical_matches, Better::larger) {}
-BinaryAccuracy::BinaryAccuracy(double threshold, const std::string& name) : Metric(name, binary_matches(threshold), Better::larger) {}
+BinaryAccuracy::BinaryAccuracy(double threshold, const std::string& name)
+    : Metric(name, binary_matches(threshold), Better::larger) {}
 TopKCategoricalAccuracy::TopKCategoricalAccuracy(std::int64_t k, const std::string& name)
     : Metric(name, top_matches("top_k_categorical_accuracy", k, classes_of_rows), Better::larger) {}
 SparseTopKCategoricalAccuracy::SparseTopKCategoricalAccuracy(std::int64_t k, const std::string& name)
@@ -198,8 +203,9 @@ Recall::Recall(double threshold, const std::string& name)
 AUC::AUC(int thresholds, const std::string& name)
     : Metric(name, 2 * std::int64_t{checked_thresholds(thresholds)}, curve_counts(thresholds), area, Better::larger) {}
 RootMeanSquaredError::RootMeanSquaredError(const std::string& name)
-    : Metric(name, 2, mean_counts(name, squared_errors),
-             [](std::span<const double> counts) { return std::sqrt(ratio(counts)); }, Better::smaller) {}
+    : Metric(
+          name, 2, mean_counts(name, squared_errors),
+          [](std::span<const double> counts) { return std::sqrt(ratio(counts)); }, Better::smaller) {}
 
 Metric resolved_accuracy(const Metric& any, const Loss* loss, int target_rank, int prediction_rank,
                          std::optional<std::int64_t> last_size) {

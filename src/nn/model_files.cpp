@@ -59,6 +59,7 @@ using Progress = std::vector<std::pair<std::string, std::int64_t>>;
 constexpr std::string_view progress_array = "croton-checkpoint-1/";
 
 io::Archive read_archive(const std::filesystem::path& file) {
+  check_kind(file);
   if (!is_npz(file)) return io::load_safetensors(file);
   io::Archive archive{io::load_npz(file), {}};
   for (const auto& [name, value] : archive.arrays) {
@@ -134,7 +135,15 @@ void set_from(const std::filesystem::path& file, const io::NamedArrays& arrays, 
 
 }  // namespace
 
+void check_kind(const std::filesystem::path& file) {
+  const std::filesystem::path kind = file.extension();
+  if (kind == ".h5" || kind == ".hdf5" || kind == ".keras")
+    throw ValueError(fmt::format("{}: files of kind {} are neither written nor read; .safetensors and .npz are",
+                                 file.string(), kind.string()));
+}
+
 void Model::save_weights(const std::filesystem::path& file) const {
+  check_kind(file);
   const io::NamedArrays arrays = values(named_weights(*state_));
   is_npz(file) ? io::save_npz(file, arrays) : io::save_safetensors(file, arrays, {{"format", "croton-weights-1"}});
 }
@@ -151,11 +160,13 @@ void Model::load_weights(const std::filesystem::path& file) const {
 }
 
 void Model::save_checkpoint(const std::filesystem::path& file) const {
+  check_kind(file);
   Named all;
   for (const auto& [name, variable] : named_weights(*state_)) all.emplace_back("model/" + name, variable);
   for (const auto& state : named_state(*state_, optimizer())) all.push_back(state);
-  write_archive(file, values(all),
-                {{"epochs", state_->epochs_done}, {"first_pass", state_->first_pass}, {"next_pass", state_->next_pass}});
+  write_archive(
+      file, values(all),
+      {{"epochs", state_->epochs_done}, {"first_pass", state_->first_pass}, {"next_pass", state_->next_pass}});
 }
 
 void Model::load_checkpoint(const std::filesystem::path& file) {

@@ -3,6 +3,7 @@
 
 #include <croton/nn/model.hpp>
 
+#include <filesystem>
 #include <map>
 #include <string>
 #include <utility>
@@ -30,13 +31,15 @@ struct Model::State {
     bool weighted = false;
   };
   std::vector<CountedMetric> metrics;
+  std::vector<std::string> loss_names;        // of the outputs, where there are several: "dense_1_loss"
   SharedVariable counts;                      // of the loss and all metrics, one behind another
   std::map<std::string, Function> functions;  // by what they do and the types that they take
   Function last_train;
   bool stop = false;
+  bool leaves_out_validation = false;          // in this epoch
   std::int64_t epochs_done = 0;                // of the training that runs, or ran last
-  std::int64_t first_pass = 0;  // of the data, that this training began with: those of trainings before are not repeated
-  std::int64_t next_pass = 0;   // behind all that trainings have begun
+  std::int64_t first_pass = 0;                 // of the data: what this training began with
+  std::int64_t next_pass = 0;                  // behind those that all trainings have begun
   std::optional<std::int64_t> resumed_epochs;  // of a checkpoint that was loaded and not gone on from
 
   /// Whether layers are connected, and weights made.
@@ -64,6 +67,9 @@ struct Model::State {
   /// Each once, however often a model or layer that holds it is used.
   std::vector<NamedWeight> weights() const;
 };
+
+/// ValueError for a name that says HDF5 or Keras's own format.
+void check_kind(const std::filesystem::path& file);
 
 /// A new value for a shared variable, by the name that messages have for it.
 struct NewValue {

@@ -28,6 +28,10 @@ double checked_decay(const char* option, double value) {
   if (!(value >= 0 && value < 1)) throw ValueError(fmt::format("{} must be in [0, 1), and is {}", option, value));
   return value;
 }
+double checked_rate(double rate) {
+  if (!(rate >= 0)) throw ValueError(fmt::format("a learning rate must be 0 or more, and is {}", rate));
+  return rate;
+}
 void check_clip(const char* option, const std::optional<double>& bound) {
   if (bound && !(*bound > 0)) throw ValueError(fmt::format("{} must be above 0, and is {}", option, *bound));
 }
@@ -214,7 +218,7 @@ OptimizerDefinition::OptimizerDefinition(std::string name, LearningRate rate, co
   check_clip("the largest norm of a gradient", clip.norm);
   check_clip("the largest norm of all gradients", clip.global_norm);
   iterations_ = shared(Array(std::int64_t{0}), {.name = name_ + "/iterations"});
-  if (!rate_.schedule()) rate_variable_ = shared(Array(rate_.rate()), {.name = name_ + "/learning_rate"});
+  if (!rate_.schedule()) rate_variable_ = shared(Array(checked_rate(rate_.rate())), {.name = name_ + "/learning_rate"});
 }
 
 SharedVariable OptimizerDefinition::slot(const SharedVariable& parameter, const std::string& name, double first) {
@@ -230,7 +234,7 @@ SharedVariable OptimizerDefinition::slot(const SharedVariable& parameter, const 
 }
 
 Optimizer::Optimizer(std::string_view name)
-    : definition_(by_name(std::span<const Named<Make>>(optimizers), name, "optimizer")()) {}
+    : definition_(by_name(std::span<const Named<Make>>(optimizers), name, "optimizer", same_spelled)()) {}
 
 Updates Optimizer::apply_gradients(const Pairs& gradients_and_parameters) const {
   OptimizerDefinition& d = *definition_;
@@ -268,7 +272,7 @@ double Optimizer::learning_rate() const {
 void Optimizer::set_learning_rate(double rate) const {
   if (!definition_->rate_variable_.defined())
     throw ValueError(fmt::format("the learning rate of {} is a schedule, which cannot be set", name()));
-  definition_->rate_variable_.set_value(Array(rate));
+  definition_->rate_variable_.set_value(Array(checked_rate(rate)));
 }
 
 SGD::SGD(const SGDOptions& options) : Optimizer(std::make_shared<SGDDefinition>(options)) {}

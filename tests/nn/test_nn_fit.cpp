@@ -261,8 +261,8 @@ TEST_CASE("metrics of one name are counted each, and none takes the place of the
                  .optimizer = nn::SGD({.learning_rate = 0.0}),
                  .metrics = {nn::Precision(0.3), nn::Precision(0.6), "accuracy", nn::Precision(0.5), "accuracy"}});
   const nn::History history = model.fit(x, y, epochs(1, 8));
-  CHECK(history.names() == std::vector<std::string>{"loss", "precision", "precision_1", "accuracy", "precision_2",
-                                                    "accuracy_1"});
+  CHECK(history.names() ==
+        std::vector<std::string>{"loss", "precision", "precision_1", "accuracy", "precision_2", "accuracy_1"});
   const Array chances = model.predict(x);
   const auto precision = [&](double threshold) {
     nn::Counter counter{nn::Precision(threshold)};
@@ -316,7 +316,8 @@ TEST_CASE("weights of samples and classes are for the metrics that asked for the
                         nn::Dense(2, {.activation = "softmax",
                                       .kernel_initializer = "zeros",
                                       .bias_initializer = nn::values_of(Array{1.f, 0.f})})};
-  masked.compile({.loss = "sparse_categorical_crossentropy", .metrics = {"accuracy"}, .weighted_metrics = {"accuracy"}});
+  masked.compile(
+      {.loss = "sparse_categorical_crossentropy", .metrics = {"accuracy"}, .weighted_metrics = {"accuracy"}});
   const Array steps = Array{1.f, 0.f, 1.f, 1.f}.reshape({2, 2, 1}), classes = Array{0, 1, 0, 1}.reshape({2, 2});
   const nn::Logs plain = masked.evaluate(steps, classes);
   CHECK(plain["accuracy"] == Approx(2. / 3));
@@ -416,9 +417,10 @@ TEST_CASE("an epoch of so many steps goes on where the one before ended", "[nn]"
   model.fit(nn::Dataset(batches), options);
   std::cerr.rdbuf(before);
   CHECK(losses == std::vector<double>{2.5, 12.5, 25, 2.5});
-  CHECK(said.str() ==
-        "croton: warning: sequential: the data ended behind 1 of the 2 steps of epoch 3; the next epoch begins with its "
-        "first batch again (Dataset::repeat makes data longer)\n");
+  CHECK(
+      said.str() ==
+      "croton: warning: sequential: the data ended behind 1 of the 2 steps of epoch 3; the next epoch begins with its "
+      "first batch again (Dataset::repeat makes data longer)\n");
   options.steps_per_epoch = 0;
   CHECK(contains(message_of([&] { model.fit(nn::Dataset(batches), options); }), "0 steps_per_epoch, where 1 or more"));
 }
@@ -429,6 +431,7 @@ TEST_CASE("a second training has other orders of samples, and a checkpoint of it
   const std::string kind = GENERATE(std::string("state.safetensors"), "state.npz");
   const std::optional<std::int64_t> steps = GENERATE(std::optional<std::int64_t>(), 2, 3);
   CAPTURE(kind, steps.value_or(0));
+  const ct::change_flags quietly("warn=false");  // data of 5 batches ends within epochs
   const std::filesystem::path file = folder / kind.c_str();
   const auto compiled = [] {
     nn::Sequential model = small_model();
@@ -449,7 +452,6 @@ TEST_CASE("a second training has other orders of samples, and a checkpoint of it
   fit(whole, 7);
   fit(again, 7);
   CHECK(same(whole, again));  // a fresh model has the same orders
-  const nn::Sequential after_one = compiled();
   // In parts that say which epoch is the first.
   fit(one_by_one, 3);
   fit(one_by_one, 4, 3);
@@ -544,7 +546,10 @@ TEST_CASE("several inputs and outputs, a loss for each", "[nn]") {
   Array k = Array::zeros(DType::int64, {32});
   const nn::History history = model.fit({x, z}, {t, k}, epochs(5, 8));
   const nn::Logs& last = history.logs.back();
-  CHECK(last["loss"] == Approx(last["loss_0"] + 0.5 * last["loss_1"]).epsilon(1e-5));
+  // Each loss is called as the layer whose output it is of.
+  CHECK(history.names() == std::vector<std::string>{"loss", "dense_2_loss", "dense_3_loss"});
+  CHECK(last["loss"] == Approx(last["dense_2_loss"] + 0.5 * last["dense_3_loss"]).epsilon(1e-5));
+  CHECK(model.better("val_dense_3_loss") == nn::Better::smaller);
   CHECK(history["loss"][4] < history["loss"][0]);
   const nn::Logs evaluated = model.evaluate({x, z}, {t, k}, {.batch_size = 7});
   CHECK(evaluated["loss"] == Approx(model.test_on_batch({{x, z}, {t, k}})["loss"]).epsilon(1e-5));
@@ -554,7 +559,8 @@ TEST_CASE("several inputs and outputs, a loss for each", "[nn]") {
   CHECK(contains(message_of([&] { model.fit({x}, {t, k}, quiet); }), "1 input array(s)"));
   nn::FitOptions by_class = quiet;
   by_class.class_weight = {{0, 2.0}};
-  CHECK(contains(message_of([&] { model.fit({x, z}, {t, k}, by_class); }), "class_weight is for a model of one output"));
+  CHECK(
+      contains(message_of([&] { model.fit({x, z}, {t, k}, by_class); }), "class_weight is for a model of one output"));
   CHECK(contains(message_of([&] { model.compile({.loss = {"mse", "mse", "mse"}}); }), "3 losses for 2 output(s)"));
 }
 
@@ -590,12 +596,125 @@ TEST_CASE("what fit refuses", "[nn]") {
   CHECK(contains(message_of([&] { model.fit(x, y, split); }), "validation_split"));
   split.validation_split = 0.5;
   const nn::Dataset data = nn::Dataset::from_arrays(x, y, {});
+  CHECK(contains(message_of([&] { model.fit(x, y, epochs(-1)); }), "sequential: -1 epochs, from 0 on: both are 0 or"));
+  CHECK_THROWS_AS(model.fit(x, y, epochs(-1)), ct::ValueError);
+  CHECK(model.fit(x, y, epochs(0)).epochs.empty());
+  // Arrays of no axes, and rows of targets that are not those of inputs.
+  const Array one(1.f);
+  CHECK(message_of([&] { model.fit(one, y, quiet); }) ==
+        "arrays need equal numbers of rows: x is one number, y has 10");
+  CHECK(contains(message_of([&] { model.fit(x, one, quiet); }), "x has 10, y is one number"));
+  CHECK(contains(message_of([&] { model.predict(one); }), "x is one number"));
+  CHECK(contains(message_of([&] { model.evaluate(x, one); }), "x has 10, y is one number"));
+  CHECK(contains(message_of([&] { model.train_on_batch({{one}, {y}}); }), "x is one number, y has 10"));
+  CHECK(contains(message_of([&] { model.test_on_batch({{x}, {y.slice(0, 0, 3)}}); }), "x has 10, y has 3"));
+  const nn::Dataset numbers_alone(std::vector<std::pair<Array, Array>>{{one, one}});
+  CHECK(contains(message_of([&] { model.fit(numbers_alone, quiet); }), "x is one number, y is one number"));
+  CHECK(contains(message_of([&] { model.predict(numbers_alone); }), "x is one number"));
+  nn::FitOptions never = quiet;
+  never.validation_freq = 0;
+  CHECK(contains(message_of([&] { model.fit(x, y, never); }), "a validation_freq of 0 and 1 validation_steps"));
   CHECK(contains(message_of([&] { model.fit(data, split); }), "validation_split splits arrays"));
   CHECK_THROWS_AS(model.fit(data, split), ct::ValueError);
   CHECK_THROWS_AS(small_model().train_function(), ct::TypeError);
   // Nothing of this has changed a weight.
   const std::vector<Array> after = model.get_weights();
   for (std::size_t i = 0; i < before.size(); ++i) CHECK(after[i].same_bits(before[i]));
+}
+
+TEST_CASE("a training that is stopped before its first batch ends quietly", "[nn]") {
+  const Array x = numbers({10, 5}, 1), y = classes_of(x);
+  nn::Sequential model = small_model();
+  model.compile({.loss = "sparse_categorical_crossentropy"});
+  std::int64_t ended = 0;
+  nn::LambdaCallback stop;
+  stop.epoch_begin = [](nn::Model& m, std::int64_t epoch) {
+    if (epoch == 1) m.stop_training();
+  };
+  stop.train_end = [&](nn::Model&, const nn::History&) { ++ended; };
+  nn::FitOptions options = epochs(5);
+  options.callbacks = {stop};
+  CHECK(model.fit(x, y, options).epochs == std::vector<std::int64_t>{0});
+  CHECK(ended == 1);
+}
+
+TEST_CASE("names in the spellings of Keras", "[nn]") {
+  for (const char* name : {"Adam", "ADAM", "RMSprop", "AdamW", "SGD", "Adagrad", "Adadelta"})
+    CHECK_NOTHROW(nn::Optimizer(name));
+  CHECK(nn::Optimizer("AdamW").name() == "adamw");
+  for (const char* name : {"MSE", "MAE", "MAPE", "MSLE", "bce", "BCE", "kld", "KLD", "MeanSquaredError", "KLDivergence",
+                           "SparseCategoricalCrossentropy", "LogCosh", "CosineSimilarity"}) {
+    CHECK(nn::Loss(name).name() == name);
+    CHECK(nn::Metric(name).name() == name);
+  }
+  CHECK(nn::Loss("SparseCategoricalCrossentropy").takes_classes());
+  CHECK(nn::Loss("BCE").targets() == nn::Targets::yes_or_no);
+  for (const char* name : {"AUC", "Precision", "TopKCategoricalAccuracy", "RootMeanSquaredError", "RMSE"})
+    CHECK(nn::Metric(name).name() == name);
+  CHECK(nn::Metric("AUC").states() == 400);
+  CHECK(nn::Metric("Accuracy").is_any_accuracy());
+  CHECK(nn::Metric("ACC").name() == "ACC");
+  CHECK_THROWS_AS(nn::Loss("MeanSquared"), ct::ValueError);
+  CHECK_THROWS_AS(nn::Metric(""), ct::ValueError);
+}
+
+TEST_CASE("a dataset is predicted batch by batch", "[nn]") {
+  const Array x = numbers({23, 5}, 1), y = classes_of(x);
+  nn::Sequential model = small_model();
+  const std::vector<Array> whole = model.predict(nn::Dataset::from_arrays(x, y, {.batch_size = 7}));
+  REQUIRE(whole.size() == 1);
+  CHECK(whole[0].same_bits(model.predict(x, {.batch_size = 7})));
+  CHECK(contains(message_of([&] { model.predict(nn::Dataset(std::vector<nn::Batch>())); }), "no batches to predict"));
+  // Several outputs; and rows that are of no one array.
+  const nn::Tensor in = nn::Input({nn::any_size, 2});
+  nn::Model two(std::vector<nn::Tensor>{in}, {nn::GlobalMaxPooling1D()(in), in});
+  const Array a = numbers({2, 3, 2}, 1), b = numbers({2, 4, 2}, 2);
+  const std::vector<Array> both = two.predict(nn::Dataset(std::vector<nn::Batch>{{{a}, {}}, {{a}, {}}}));
+  REQUIRE(both.size() == 2);
+  CHECK(both[0].shape() == ct::Sizes{4, 2});
+  CHECK(both[1].slice(0, 2, 4).same_bits(a));
+  CHECK(contains(message_of([&] { two.predict(nn::Dataset(std::vector<nn::Batch>{{{a}, {}}, {{b}, {}}})); }),
+                 "batches give rows of (3, 2) and of (4, 2)"));
+}
+
+TEST_CASE("validation reads some batches, and not behind each epoch", "[nn]") {
+  const Array x = numbers({40, 5}, 1), y = classes_of(x);
+  const nn::Dataset data = nn::Dataset::from_arrays(x, y, {.batch_size = 8});
+  nn::Sequential model = small_model();
+  model.compile({.loss = "sparse_categorical_crossentropy", .optimizer = nn::SGD({.learning_rate = 0.0})});
+  nn::FitOptions options = epochs(4, 10);
+  options.validation_dataset = data;
+  options.validation_steps = 2;
+  options.validation_freq = 2;
+  const Folder folder;
+  nn::ModelCheckpoint best((folder / "{epoch}.npz").string(), {.save_best_only = true});
+  options.callbacks = {nn::EarlyStopping({.patience = 2}), nn::ReduceLROnPlateau(), best};
+  const std::vector<double> losses = model.fit(x, y, options)["val_loss"];
+  REQUIRE(losses.size() == 4);
+  for (const std::size_t epoch : {0, 2}) CHECK(std::isnan(losses[epoch]));
+  for (const std::size_t epoch : {1, 3})
+    CHECK(losses[epoch] == Approx(model.evaluate(data.take(2))["loss"]).epsilon(1e-6));
+  CHECK(losses[1] != Approx(model.evaluate(data)["loss"]));
+  CHECK(!std::filesystem::exists(folder / "1.npz"));
+  CHECK(std::filesystem::exists(folder / "2.npz"));
+  // Where there is never any, the number is still missed.
+  options.validation_dataset.reset();
+  CHECK(contains(message_of([&] { model.fit(x, y, options); }), "EarlyStopping: there is no number 'val_loss'"));
+}
+
+TEST_CASE("files of kinds that are not written are refused by name", "[nn]") {
+  nn::Sequential model = small_model();
+  model.compile({.loss = "mse"});
+  for (const char* name : {"a.h5", "a.hdf5", "a.weights.h5", "a.keras"}) {
+    const std::string said = message_of([&] { model.save_weights(name); });
+    CHECK(contains(said, std::string(name) + ": files of kind ."));
+    CHECK(contains(said, "are neither written nor read; .safetensors and .npz are"));
+    CHECK(message_of([&] { model.load_weights(name); }) == said);
+    CHECK(message_of([&] { model.save_checkpoint(name); }) == said);
+    CHECK(message_of([&] { model.load_checkpoint(name); }) == said);
+    CHECK(message_of([&] { nn::ModelCheckpoint{name}; }) == said);
+    CHECK(!std::filesystem::exists(name));
+  }
 }
 
 TEST_CASE("a plot of a training", "[nn]") {

@@ -85,8 +85,8 @@ class CallbackRef {
   std::shared_ptr<Callback> callback_;
 };
 
-// What callbacks monitor is better when it is smaller (losses) or larger, as its metric says; ValueError for a number of
-// which neither the model nor `better` says it.
+// What callbacks monitor is better when it is smaller (losses) or larger, as its metric says; ValueError for a number
+// of which neither the model nor `better` says it.
 
 struct CheckpointOptions {
   std::string monitor = "val_loss";
@@ -99,6 +99,7 @@ struct CheckpointOptions {
 /// Missing folders are made. ValueError when a number is not there that it needs; FileError.
 class ModelCheckpoint : public Callback {
  public:
+  /// ValueError for a kind of file that is not written (".h5").
   explicit ModelCheckpoint(std::string path, CheckpointOptions options = {});
   void on_epoch_end(Model& model, std::int64_t epoch, Logs& logs) override;
 

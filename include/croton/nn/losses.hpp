@@ -32,9 +32,10 @@ enum class Targets {
 };
 
 /// A loss: losses(target, prediction). Copies are the same. Text names those without arguments, in Keras's spellings:
-/// "mse", "mae", "mape", "msle" (or "mean_squared_error" and so on), "binary_crossentropy", "categorical_crossentropy",
-/// "sparse_categorical_crossentropy", "hinge", "squared_hinge", "categorical_hinge", "huber", "log_cosh",
-/// "kl_divergence", "poisson", "cosine_similarity" (ValueError, with the list, for another).
+/// "mse", "mae", "mape", "msle" (or "mean_squared_error", "MeanSquaredError" and so on), "binary_crossentropy" ("bce"),
+/// "categorical_crossentropy", "sparse_categorical_crossentropy", "hinge", "squared_hinge", "categorical_hinge",
+/// "huber", "log_cosh", "kl_divergence" ("kld"), "poisson", "cosine_similarity" (ValueError, with the list, for
+/// another).
 ///
 /// Targets have the shape of the prediction, up to a last axis of size 1; class numbers (integers, or floats that hold
 /// such) one axis less, or a last axis of size 1. TypeError, or ShapeError, for others: nothing is repeated. Integers

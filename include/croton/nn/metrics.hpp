@@ -23,7 +23,8 @@ enum class Better { automatic, smaller, larger };
 /// prediction), "binary_accuracy", "categorical_accuracy", "sparse_categorical_accuracy", "top_k_categorical_accuracy",
 /// "sparse_top_k_categorical_accuracy" (k = 5), "precision", "recall", "auc", "root_mean_squared_error" ("rmse"),
 /// "cosine_similarity" (1 for one direction, where the loss is -1), and the names of losses, of which it is the mean
-/// (ValueError, with the list, for another).
+/// (ValueError, with the list, for another). Spellings are Keras's, "AUC" and "MeanSquaredError" among them; numbers
+/// are logged under the name that was given.
 ///
 /// Targets and predictions are taken as losses take them. Means are weighted: sum(w v) / sum(w), all numbers of a
 /// sample, or step, that has one weight counting as one; 0 where there is nothing to divide by. A prediction with a nan

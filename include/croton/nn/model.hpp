@@ -60,14 +60,18 @@ struct FitOptions {
   /// Of the order of samples, which is another one in each epoch, those of earlier trainings of the model included.
   std::uint64_t seed = 0;
   std::optional<Array> sample_weight = {};
-  /// {class, weight}; others 1. Targets are class numbers, or rows whose largest number says the class. ValueError for a
-  /// model of several outputs.
+  /// {class, weight}; others 1. Targets are class numbers, or rows whose largest number says the class. ValueError for
+  /// a model of several outputs.
   std::vector<std::pair<std::int64_t, double>> class_weight = {};
   /// Epochs that are done already. Absent: those of the checkpoint that was loaded last, else 0.
   std::optional<std::int64_t> initial_epoch = {};
-  /// Batches of an epoch (1 or more, ValueError): the next epoch goes on behind them. Absent: a pass of the data. Data that
-  /// ends within an epoch ends it, with a warning, and the next epoch begins it again.
+  /// Batches of an epoch (1 or more, ValueError): the next epoch goes on behind them. Absent: a pass of the data. Data
+  /// that ends within an epoch ends it, with a warning, and the next epoch begins it again.
   std::optional<std::int64_t> steps_per_epoch = {};
+  /// Validation reads so many batches, from the first on, and comes behind each so-manieth epoch (1 or more,
+  /// ValueError).
+  std::optional<std::int64_t> validation_steps = {};
+  std::int64_t validation_freq = 1;
 };
 struct EvaluateOptions {
   std::int64_t batch_size = 32;
@@ -111,7 +115,8 @@ class Model {
   std::string summary() const;
 
   // ---- learning ----
-  /// What to minimise, and how; forgets functions that were compiled before. Regularisers of layers are added to the
+  /// What to minimise, and how. The losses of several outputs are logged as their layers are called: "dense_1_loss".
+  /// Forgets functions that were compiled before. Regularisers of layers are added to the
   /// loss.
   void compile(const CompileOptions& options);
   History fit(const Array& x, const Array& y, const FitOptions& options = {});
@@ -122,6 +127,9 @@ class Model {
   Logs evaluate(const Dataset& dataset, const EvaluateOptions& options = {});
   Array predict(const Array& x, const PredictOptions& options = {});
   std::vector<Array> predict(const std::vector<Array>& x, const PredictOptions& options = {});
+  /// All outputs, of the inputs of the batches. ValueError where there is no batch; ShapeError where batches give rows
+  /// of different shapes.
+  std::vector<Array> predict(const Dataset& dataset, const PredictOptions& options = {});
   /// One step; the loss and metrics of this batch alone.
   Logs train_on_batch(const Batch& batch);
   Logs test_on_batch(const Batch& batch);
@@ -131,16 +139,20 @@ class Model {
   /// Which values of a number in the logs are better, by what the metric of this name says; `automatic` for a name of
   /// which the model does not know.
   Better better(std::string_view number) const;
+  /// Whether the epoch that ends has no validation, as `validation_freq` wants it: for callbacks.
+  bool leaves_out_validation() const;
   /// The function of a step of training, once one has been made: to look at its plan and kernels.
   Function train_function() const;
 
   // ---- files ----
-  /// The weights, by their names: safetensors, or NPZ where the name ends in .npz. FileError.
+  /// The weights, by their names: safetensors, or NPZ where the name ends in .npz. FileError; ValueError for names that
+  /// end in .h5, .hdf5 or .keras.
   void save_weights(const std::filesystem::path& file) const;
   /// ValueError that names what is missing, too much or of another shape, and nothing is changed.
   void load_weights(const std::filesystem::path& file) const;
-  /// Weights, states of layers, optimizer, and the place in epochs and data: training that goes on from it gives the same
-  /// bits as one that was never interrupted, but for what callbacks remember, which begin anew. The kind of file goes by the name, as that of weights does.
+  /// Weights, states of layers, optimizer, and the place in epochs and data: training that goes on from it gives the
+  /// same bits as one that was never interrupted, but for what callbacks remember, which begin anew. The kind of file
+  /// goes by the name, as that of weights does.
   void save_checkpoint(const std::filesystem::path& file) const;
   void load_checkpoint(const std::filesystem::path& file);
 

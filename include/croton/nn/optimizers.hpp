@@ -16,8 +16,8 @@
 
 namespace croton::nn {
 
-/// A learning rate: a number, which can be changed between steps, or a function of the number of steps done, counted
-/// from 0 (a float64 scalar to a float64 scalar).
+/// A learning rate: a number (0 or more, ValueError), which can be changed between steps, or a function of the number
+/// of steps done, counted from 0 (a float64 scalar to a float64 scalar).
 class LearningRate {
  public:
   using Schedule = std::function<Variable(const Variable& step)>;
@@ -52,7 +52,7 @@ struct Clip {
 class OptimizerDefinition;
 
 /// Copies are the same optimizer with the same state. Text: "sgd", "rmsprop", "adam", "adamw", "adagrad", "adadelta"
-/// (ValueError, with the list, for another).
+/// in small letters or not (ValueError, with the list, for another).
 class Optimizer {
  public:
   Optimizer(const char* name) : Optimizer(std::string_view(name)) {}
@@ -73,7 +73,7 @@ class Optimizer {
   std::int64_t iterations() const;
   /// The rate of the next step.
   double learning_rate() const;
-  /// ValueError where the rate is a schedule.
+  /// ValueError where the rate is a schedule, and for a rate below 0.
   void set_learning_rate(double rate) const;
 
   const std::shared_ptr<OptimizerDefinition>& handle() const { return definition_; }
