@@ -111,10 +111,12 @@ Variable poisson(Operand prediction, Operand target) {
 
 Variable cosine_similarity(Operand prediction, Operand target, int axis) {
   const builder::OriginScope origin(prediction.where);
+  const Variable p = in_floats(prediction), t = in_floats(target);
   const auto unit = [&](const Variable& v) {
-    return v * rsqrt(at_least(sum(sqr(v), ReduceOptions(std::vector<int>{axis}, true)), 1e-12));
+    const Variable wide = cast(v, compute_dtype(v.dtype()));  // the squares of float16 overflow from 256 on
+    return wide * rsqrt(at_least(sum(sqr(wide), ReduceOptions(std::vector<int>{axis}, true)), 1e-12));
   };
-  return -sum(unit(in_floats(prediction)) * unit(in_floats(target)), ReduceOptions(axis));
+  return cast(-sum(unit(p) * unit(t), ReduceOptions(axis)), promote(p.dtype(), t.dtype()));
 }
 
 Variable sigmoid_binary_crossentropy(Operand logits, Operand target) {

@@ -482,8 +482,10 @@ Variable layer_norm(Operand x, double eps) {
   const builder::OriginScope origin(x.where);
   ops::demand_real(x, "layer_norm");
   const ReduceOptions last(std::vector<int>{-1}, true);
-  const Variable centred = x - mean(x, last);
-  return centred / sqrt(mean(sqr(centred), last) + builder::number(eps, centred));
+  // The squares of float16 overflow from 256 on.
+  const Variable values = cast(x, compute_dtype(x.variable.dtype())), centred = values - mean(values, last);
+  const DType own = compute_dtype(x.variable.dtype()) == x.variable.dtype() ? centred.dtype() : x.variable.dtype();
+  return cast(centred / sqrt(mean(sqr(centred), last) + builder::number(eps, centred)), own);
 }
 
 }  // namespace croton::nnet

@@ -453,9 +453,13 @@ Variable spread(std::string_view op, const Operand& x, const ReduceOptions& opti
   const DType given = x.variable.dtype();
   const DType own = is_discrete(given) ? DType::float64 : is_complex(given) ? real(x).dtype() : given;
   return computed_in_floats(op, x, options, own, [&](const Operand& v, const ReduceOptions& axes) {
-    const auto of = [&](const Variable& part) { return spread_of(Operand(part, x.where), axes, ddof); };
+    // The squares of float16 overflow from 256 on.
+    const auto of = [&](const Variable& part) {
+      return spread_of(Operand(cast(part, compute_dtype(part.dtype())), x.where), axes, ddof);
+    };
     const Variable var = is_complex(v.variable.dtype()) ? of(real(v)) + of(imag(v)) : of(v.variable);
-    return root ? sqrt(var) : var;
+    const DType result = is_float(v.variable.dtype()) ? v.variable.dtype() : var.dtype();
+    return cast(root ? sqrt(var) : var, result);
   });
 }
 
@@ -479,7 +483,10 @@ Variable norm_of(const Variable& v, double order, const ReduceOptions& options) 
   if (std::isinf(order)) return order > 0 ? max(abs(v), options) : min(abs(v), options);
   if (order == 0) return sum(cast(neq(v, 0), v.dtype()), options);
   if (order == 1) return sum(abs(v), options);
-  if (order == 2) return sqrt(sum(sqr(v), options));
+  if (order == 2) {  // the squares of float16 overflow from 256 on
+    const Variable wide = cast(v, compute_dtype(v.dtype()));
+    return cast(sqrt(sum(sqr(wide), options)), v.dtype());
+  }
   return pow(sum(pow(abs(v), builder::number(order, v)), options), builder::number(1 / order, v));
 }
 

@@ -867,6 +867,21 @@ TEST_CASE("std, ptp, norm, logsumexp and counts over any axes", "[networks]") {
   CHECK(std::isnan(r[1].as_double(0)));
 }
 
+TEST_CASE("sums of squares of float16 are float32 inside", "[networks]") {
+  const ct::change_flags flags("mode=run");
+  const Variable x = ct::matrix("x", DType::float16);
+  const ct::Function f = ct::function({x}, {nnet::layer_norm(x), nnet::cosine_similarity(x, 2 * x),
+                                            ct::std(x, ct::ReduceOptions(-1)), ct::norm(x, 2, ct::ReduceOptions(-1))});
+  const std::vector<double> signs{1, -1, 1, -1};
+  const ct::Outputs results = f(Array{{3000.f, -3000.f, 3000.f, -3000.f}}.astype(DType::float16));
+  for (std::int64_t i = 0; i < 4; ++i)
+    CHECK(results[0].to_host().as_double(i) == Approx(signs[static_cast<std::size_t>(i)]).epsilon(2e-3));
+  CHECK(results[1].to_host().as_double(0) == Approx(-1).epsilon(2e-3));
+  CHECK(results[2].to_host().as_double(0) == Approx(3000).epsilon(2e-3));
+  CHECK(results[3].to_host().as_double(0) == Approx(6000).epsilon(2e-3));
+  for (std::size_t i = 0; i < 4; ++i) CHECK(results[i].dtype() == DType::float16);
+}
+
 TEST_CASE("gradients of composed reductions", "[networks]") {
   const Array a = Array::uniform(DType::float64, {2, 3, 2}, 5, 0.3, 2);
   const auto check = [&](auto f, int order = 1) {
