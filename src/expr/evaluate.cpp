@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <map>
 
 #include "base/rethrow.hpp"
@@ -326,6 +327,16 @@ Array host_result(const Op& op, const Attrs& attrs, const std::vector<Array>& gi
   return value;
 }
 
+namespace {
+
+/// As a float32 where it is one: 0.7, not 0.699999988079071.
+std::string shortest(double number) {
+  const auto narrow = static_cast<float>(number);
+  return static_cast<double>(narrow) == number ? fmt::format("{}", narrow) : fmt::format("{}", number);
+}
+
+}  // namespace
+
 std::string fill_message(std::string_view message, std::int64_t value, std::span<const std::int64_t> sizes) {
   std::string text(message);
   for (std::size_t k = 0; k < sizes.size(); ++k) {
@@ -334,6 +345,9 @@ std::string fill_message(std::string_view message, std::int64_t value, std::span
       text.replace(at, hole.size(), std::to_string(sizes[k]));
   }
   if (const std::size_t hole = text.find("{}"); hole != std::string::npos) text.replace(hole, 2, std::to_string(value));
+  constexpr std::string_view real = "{real}";
+  if (const std::size_t hole = text.find(real); hole != std::string::npos)
+    text.replace(hole, real.size(), shortest(std::bit_cast<double>(value)));
   return text;
 }
 

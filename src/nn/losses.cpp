@@ -58,6 +58,19 @@ Variable with_shape_of(std::string_view what, const Variable& target, const Vari
   return with_sizes(what, target, 0, prediction.shape(), why);
 }
 
+/// Class numbers in floats as integers. One that is no whole number fails the call, which names it.
+Variable whole_numbers(std::string_view what, const Variable& x) {
+  const Variable is_whole = eq(x, floor(x)) & (abs(x) < number(0x1p62, x));
+  // 0, or the bits of what is none: they are what the message is made of.
+  const Variable fault = where(is_whole, builder::scalar_constant(0, DType::uint64),
+                               builder::apply("bits_of_double", {cast(x, DType::float64)}, {}, x.where()));
+  const std::string message =
+      fmt::format("{}: a target of {{real}} is not a class; classes are whole numbers from 0 on", what);
+  const Variable none = builder::apply("checked_index", {fault, builder::scalar_constant(1, DType::int64)},
+                                       {{"message", message}}, x.where());
+  return cast(x, DType::int64) + cast(none, DType::int64);
+}
+
 }  // namespace
 
 Variable in_wide_floats(const Variable& x) {
@@ -99,7 +112,9 @@ Pair paired_rows(std::string_view what, const Variable& target, const Variable& 
 
 Pair classes_and_rows(std::string_view what, const Variable& target, const Variable& prediction) {
   demand_real(what, target, prediction);
-  Variable classes = is_integer(target.dtype()) ? target : cast(target, DType::int64);
+  Variable classes = is_integer(target.dtype()) ? target
+                     : is_float(target.dtype()) ? whole_numbers(what, target)
+                                                : cast(target, DType::int64);
   const bool fit = prediction.rank() >= 2 && (target.rank() + 1 == prediction.rank() ||
                                               (target.rank() == prediction.rank() && ends_in_one(target)));
   if (!fit)

@@ -454,6 +454,36 @@ TEST_CASE("C2.3: class numbers against probabilities, a loss for each sample", "
   for (std::int64_t i = 0; i < 12; ++i) CHECK(std::isfinite(results[3].as_double(i)));
 }
 
+TEST_CASE("class numbers in floats are whole", "[nn]") {
+  const std::string mode = GENERATE(from_range(backends()));
+  const DType labels = GENERATE(DType::float32, DType::float64, DType::float16);
+  CAPTURE(mode, ct::name_of(labels));
+  const Variable p = ct::matrix("p"), y = ct::variable({labels, {ct::unknown_size}}, "y"), w = ct::vector("w");
+  const Variable loss = nn::SparseCategoricalCrossentropy()(y, p);
+  const std::vector<Variable> counts = {nn::Metric("sparse_categorical_accuracy").counts(y, p, w),
+                                        nn::Metric("sparse_top_k_categorical_accuracy").counts(y, p, w)};
+  const Array rows{{0.25f, 0.75f}, {0.5f, 0.5f}}, ones{1.f, 1.f};
+  const auto refusal = [&](double bad, const Variable& result, bool weighted) {
+    const Array values = Array{0., bad}.astype(labels);
+    std::vector<ct::Binding> given{{p, rows}, {y, values}};
+    if (weighted) given.emplace_back(w, ones);
+    return message([&] { run(mode, given, {result}); });
+  };
+  const double inf = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
+  for (const auto& [bad, text] : std::vector<std::pair<double, std::string>>{
+           {0.75, "0.75"}, {-0.5, "-0.5"}, {1.5, "1.5"}, {nan, "nan"}, {inf, "inf"}, {-inf, "-inf"}}) {
+    CAPTURE(text);
+    CHECK(has(refusal(bad, loss, false), "sparse_categorical_crossentropy: a target of " + text +
+                                             " is not a class; classes are whole numbers from 0 on"));
+    CHECK(has(refusal(bad, counts[0], true),
+              "sparse_categorical_accuracy: a target of " + text + " is not a class; classes are whole numbers"));
+    CHECK(has(refusal(bad, counts[1], true), "a target of " + text + " is not a class"));
+  }
+  if (labels == DType::float32) CHECK(has(refusal(0.7, loss, false), "a target of 0.7 is not a class"));
+  CHECK(has(refusal(-1, loss, false), "a target of -1 is not a class"));
+  CHECK(refusal(-0., loss, false) == "no error");
+}
+
 TEST_CASE("losses say what they do not take", "[nn]") {
   CHECK_THROWS_AS(nn::Loss("rms"), ct::ValueError);
   CHECK(has(message([] { nn::Loss("rms"); }), "there is no loss \"rms\"; those there are: mse, mean_squared_error, "));
