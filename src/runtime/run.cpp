@@ -333,7 +333,7 @@ void BoundPlan::run(CallArrays& arrays, Workspace& workspace, RunCounts& counts)
     try {
       part.run(counts);
     } catch (const CheckFailure& failure) {
-      throw IndexError(fmt::format("{}; {}", failure.message, describe_inputs(*executable_, arrays)));
+      throw IndexError(fmt::format("{}; {}", failure.message, describe_inputs(*executable_, arrays, {})));
     }
   };
   const auto start = [&](BoundSegment& part) {

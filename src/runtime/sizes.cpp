@@ -12,10 +12,36 @@ namespace croton::runtime {
 
 using expr::Arena;
 
-std::string describe_inputs(const Executable& executable, const CallArrays& arrays) {
+namespace {
+
+/// Which inputs of the graph are among the nodes, or have sizes or values that the nodes are computed from.
+std::vector<bool> inputs_of(const expr::Graph& graph, std::span<const NodeId> nodes) {
+  const Arena& arena = graph.arena;
+  std::vector<bool> seen(arena.size()), result(graph.inputs.size());
+  std::vector<NodeId> left(nodes.begin(), nodes.end());
+  while (!left.empty()) {
+    const NodeId id = left.back();
+    left.pop_back();
+    if (seen[id]) continue;
+    seen[id] = true;
+    const std::string_view name = arena.op(id).name;
+    if (name == "size") result[static_cast<std::size_t>(arena.attrs(id).integer("input"))] = true;
+    if (name == "input") result[static_cast<std::size_t>(arena.attrs(id).integer("index"))] = true;
+    const auto inputs = arena.inputs(id);
+    left.insert(left.end(), inputs.begin(), inputs.end());
+  }
+  return result;
+}
+
+}  // namespace
+
+std::string describe_inputs(const Executable& executable, const CallArrays& arrays, std::span<const NodeId> of) {
   std::string text;
   const expr::Graph& graph = executable.program.graph;
+  const std::vector<bool> is_behind = inputs_of(graph, of);
   for (std::size_t i = 0; i < graph.inputs.size(); ++i) {
+    // Of what the call was not given only what the fault is about: a model has hundreds of parameters.
+    if (executable.inputs[i].shared && !is_behind[i]) continue;
     const expr::GraphInput& input = graph.inputs[i];
     const Array& array = arrays.of(executable.inputs[i]);
     text += fmt::format(
@@ -47,7 +73,7 @@ std::int64_t find_size(const Executable& executable, const CallArrays& arrays, N
     std::int64_t product = 0;
     if (__builtin_mul_overflow(operands[0].cast(DType::int64).i, operands[1].cast(DType::int64).i, &product)) {
       throw ShapeError(fmt::format("{} times {} is more than an index can count ({}); {}", operands[0].i, operands[1].i,
-                                   line_of(arena.origin(id)), describe_inputs(executable, arrays)));
+                                   line_of(arena.origin(id)), describe_inputs(executable, arrays, {&id, 1})));
     }
     return product;
   }
@@ -80,14 +106,15 @@ void check_requirements(const Executable& executable, const CallArrays& arrays, 
   for (const expr::Requirement& r : arena.requirements()) {
     if (std::max(host.known_from[r.left], host.known_from[r.right]) != segment) continue;
     const std::int64_t left = sizes[r.left], right = sizes[r.right];
+    const NodeId sides[] = {r.left, r.right};
     if (r.kind == expr::Requirement::Kind::index) {
       if (left >= -right && left < right) continue;
       throw IndexError(fmt::format("{}: index {} of an axis of size {} ({}); {}", r.why, left, right,
-                                   line_of(arena.origin_of(r.origin)), describe_inputs(executable, arrays)));
+                                   line_of(arena.origin_of(r.origin)), describe_inputs(executable, arrays, sides)));
     }
     if (left == right) continue;
     throw ShapeError(fmt::format("{}: {} is not {} ({}); {}", r.why, left, right, line_of(arena.origin_of(r.origin)),
-                                 describe_inputs(executable, arrays)));
+                                 describe_inputs(executable, arrays, sides)));
   }
   // Sizes that types state or ops computed must be sizes; and what has no elements has no largest one.
   const auto is_new = [&](NodeId dim) { return host.known[dim] && host.known_from[dim] == segment; };
@@ -97,7 +124,7 @@ void check_requirements(const Executable& executable, const CallArrays& arrays, 
       const NodeId dim = arena.representative(stated);
       if (is_new(dim) && sizes[dim] < 0) {
         throw ShapeError(fmt::format("{} ({}): a size of {}; {}", arena.op(id).name, line_of(arena.origin(id)),
-                                     sizes[dim], describe_inputs(executable, arrays)));
+                                     sizes[dim], describe_inputs(executable, arrays, {&dim, 1})));
       }
     }
     const expr::Op& op = arena.op(id);
@@ -107,7 +134,8 @@ void check_requirements(const Executable& executable, const CallArrays& arrays, 
       const NodeId dim = arena.representative(shape[static_cast<std::size_t>(axis)]);
       if (is_new(dim) && sizes[dim] == 0) {
         throw ValueError(fmt::format("{} ({}): axis {} has no elements, and {} of nothing is not defined; {}", op.name,
-                                     line_of(arena.origin(id)), axis, op.name, describe_inputs(executable, arrays)));
+                                     line_of(arena.origin(id)), axis, op.name,
+                                     describe_inputs(executable, arrays, {&dim, 1})));
       }
     }
   }

@@ -18,8 +18,9 @@ void find_sizes(const Executable& executable, const CallArrays& arrays, int segm
 /// The table as if every size of an argument, and every size found by computing, were 1.
 SizeTable smallest_sizes(const Executable& executable, const CallArrays& arrays);
 
-/// "x is f32[3] (train.cpp:12), ...": what the call was given, for messages.
-std::string describe_inputs(const Executable& executable, const CallArrays& arrays);
+/// "x is f32[3] (train.cpp:12), ...": what the call was given, for messages; of shared variables those that are among
+/// the nodes, or of whose sizes or values the nodes are computed.
+std::string describe_inputs(const Executable& executable, const CallArrays& arrays, std::span<const NodeId> of);
 
 /// ShapeError, IndexError or ValueError for what must hold of sizes known from this segment on, and does not.
 void check_requirements(const Executable& executable, const CallArrays& arrays, int segment, const SizeTable& sizes);
