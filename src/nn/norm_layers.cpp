@@ -31,6 +31,13 @@ class Normalization : public LayerDefinition {
   }
 };
 
+/// x as dtype. What float16 has no room for becomes its largest number: a running average that is infinite once stays
+/// so.
+Variable in_range(const Variable& x, DType dtype) {
+  if (dtype != DType::float16) return cast(x, dtype);
+  return cast(clip(x, builder::number(-65504, x), builder::number(65504, x)), dtype);
+}
+
 class BatchNormDefinition : public Normalization {
  public:
   explicit BatchNormDefinition(const BatchNormalizationOptions& options)
@@ -64,21 +71,36 @@ class BatchNormDefinition : public Normalization {
     if (!context.training || !trainable) {
       return {nnet::batch_norm_test(x, gamma, beta, value_of(mean_), value_of(variance_), of), inputs[0].mask};
     }
-    const nnet::BatchNormed normed = nnet::batch_norm_train(x, gamma, beta, of);
-    // As batch_norm_train has it, so that it is computed once.
     const ReduceOptions over(axes, true);
-    const Variable variance = squeeze(mean(sqr(x - mean(x, over)), over), axes);
+    const Variable wide = widened(x), &mask = inputs[0].mask;
+    Variable average, variance, y;
+    if (mask.defined()) {
+      // Of the steps that count. Not products with the mask: what does not count may be nan.
+      const Variable counts = shape_padright(mask, x.rank() - mask.rank()), none = builder::number(0, wide);
+      const Variable total = sum(where(counts, ones_like(wide), none), over) + builder::number(1e-7, wide);
+      average = sum(where(counts, wide, none), over) / total;
+      variance = sum(sqr(where(counts, wide - average, none)), over) / total;
+      std::vector<int> pattern(rank, broadcast_axis);
+      pattern[static_cast<std::size_t>(channels)] = 0;
+      const Variable scale = dimshuffle(gamma, pattern) / sqrt(variance + builder::number(options_.epsilon, variance));
+      y = cast((wide - average) * scale + dimshuffle(beta, pattern), output_dtype({x.dtype()}));
+    } else {
+      // As batch_norm_train has them, so that they are computed once.
+      average = mean(wide, over);
+      variance = mean(sqr(wide - average), over);
+      y = nnet::batch_norm_train(x, gamma, beta, of).out;
+    }
     const auto follow = [&](const SharedVariable& moving, const Variable& now) {
       // A layer that is called more than once goes on from what the call before leaves.
       auto update = std::ranges::find(context.updates, Variable(moving), &Updates::value_type::first);
       if (update == context.updates.end()) update = context.updates.emplace(update, moving, moving);
-      const Variable keep = builder::number(options_.momentum, moving),
-                     share = builder::number(1 - options_.momentum, moving);
-      update->second = keep * update->second + share * cast(now, moving.dtype());
+      const Variable wide_old = widened(update->second), keep = builder::number(options_.momentum, wide_old),
+                     share = builder::number(1 - options_.momentum, now);
+      update->second = in_range(keep * wide_old + share * squeeze(now, axes), moving.dtype());
     };
-    follow(mean_, normed.mean);
+    follow(mean_, average);
     follow(variance_, variance);
-    return {normed.out, inputs[0].mask};
+    return {y, mask};
   }
 
  private:
@@ -113,11 +135,11 @@ class LayerNormDefinition : public Normalization {
     for (int axis = 0, next = 0; axis < x.rank(); ++axis)
       pattern.push_back(std::ranges::find(axes, axis) == axes.end() ? broadcast_axis : next++);
     const ReduceOptions over(axes, true);
-    const Variable centred = x - mean(x, over);
-    Variable y = centred * rsqrt(mean(sqr(centred), over) + builder::number(options_.epsilon, x));
+    const Variable wide = widened(x), centred = wide - mean(wide, over);
+    Variable y = centred * rsqrt(mean(sqr(centred), over) + builder::number(options_.epsilon, wide));
     if (options_.scale) y = y * dimshuffle(value_of(gamma_), pattern);
     if (options_.center) y = y + dimshuffle(value_of(beta_), pattern);
-    return {y, inputs[0].mask};
+    return {cast(y, output_dtype({x.dtype()})), inputs[0].mask};
   }
 
  private:
@@ -193,8 +215,9 @@ class RMSNormDefinition : public LayerDefinition {
   }
   Flow call(const std::vector<Flow>& inputs, CallContext&) override {
     const Variable x = in_floats(inputs[0].value);
-    const Variable square = mean(sqr(x), ReduceOptions(std::vector<int>{-1}, true));
-    return {x * rsqrt(square + builder::number(epsilon_, x)) * value_of(scale_), inputs[0].mask};
+    const Variable wide = widened(x), square = mean(sqr(wide), ReduceOptions(std::vector<int>{-1}, true));
+    const Variable y = wide * rsqrt(square + builder::number(epsilon_, wide)) * value_of(scale_);
+    return {cast(y, output_dtype({x.dtype()})), inputs[0].mask};
   }
 
  private:
