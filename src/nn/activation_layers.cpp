@@ -110,18 +110,18 @@ class PReLUDefinition : public LayerDefinition {
 
 }  // namespace
 
-ActivationLayer::ActivationLayer(const Activation& activation, const std::string& name)
-    : Layer(make_layer<ActivationDefinition>(activation, name)) {}
-ReLU::ReLU(const ReLUOptions& options) : Layer(make_layer<ReLUDefinition>(options)) {}
-LeakyReLU::LeakyReLU(double negative_slope, const std::string& name)
-    : Layer(make_layer<NumberedDefinition>(
-          "LeakyReLU",
+ActivationLayer::ActivationLayer(const Activation& activation, const std::string& name, Where where)
+    : Layer(make_layer_at<ActivationDefinition>(where, activation, name)) {}
+ReLU::ReLU(const ReLUOptions& options, Where where) : Layer(make_layer_at<ReLUDefinition>(where, options)) {}
+LeakyReLU::LeakyReLU(double negative_slope, const std::string& name, Where where)
+    : Layer(make_layer_at<NumberedDefinition>(
+          where, "LeakyReLU",
           Activation([negative_slope](const Variable& x) { return nnet::leaky_relu(x, negative_slope); }, "leaky_relu"),
           negative_slope, "negative_slope", name)) {}
-ELU::ELU(double alpha, const std::string& name)
-    : Layer(make_layer<NumberedDefinition>(
-          "ELU", Activation([alpha](const Variable& x) { return nnet::elu(x, alpha); }, "elu"), alpha, "alpha", name)) {
-}
-PReLU::PReLU(const PReLUOptions& options) : Layer(make_layer<PReLUDefinition>(options)) {}
+ELU::ELU(double alpha, const std::string& name, Where where)
+    : Layer(make_layer_at<NumberedDefinition>(
+          where, "ELU", Activation([alpha](const Variable& x) { return nnet::elu(x, alpha); }, "elu"), alpha, "alpha",
+          name)) {}
+PReLU::PReLU(const PReLUOptions& options, Where where) : Layer(make_layer_at<PReLUDefinition>(where, options)) {}
 
 }  // namespace croton::nn

@@ -199,27 +199,32 @@ class TransposeDefinition : public ConvDefinition {
 
 }  // namespace
 
-Conv1D::Conv1D(std::int64_t filters, const PerAxis& window, const ConvLayerOptions& options)
-    : Layer(make_layer<ConvDefinition>("Conv1D", 1, filters, window, options, true)) {}
-Conv2D::Conv2D(std::int64_t filters, const PerAxis& window, const ConvLayerOptions& options)
-    : Layer(make_layer<ConvDefinition>("Conv2D", 2, filters, window, options, false)) {}
-Conv3D::Conv3D(std::int64_t filters, const PerAxis& window, const ConvLayerOptions& options)
-    : Layer(make_layer<ConvDefinition>("Conv3D", 3, filters, window, options, false)) {}
-Conv1DTranspose::Conv1DTranspose(std::int64_t filters, const PerAxis& window, const ConvLayerOptions& options)
-    : Layer(make_layer<TransposeDefinition>("Conv1DTranspose", 1, filters, window, options)) {}
-Conv2DTranspose::Conv2DTranspose(std::int64_t filters, const PerAxis& window, const ConvLayerOptions& options)
-    : Layer(make_layer<TransposeDefinition>("Conv2DTranspose", 2, filters, window, options)) {}
-Conv3DTranspose::Conv3DTranspose(std::int64_t filters, const PerAxis& window, const ConvLayerOptions& options)
-    : Layer(make_layer<TransposeDefinition>("Conv3DTranspose", 3, filters, window, options)) {}
-DepthwiseConv1D::DepthwiseConv1D(const PerAxis& window, std::int64_t multiplier, const ConvLayerOptions& options)
-    : Layer(make_layer<DepthwiseDefinition>("DepthwiseConv1D", 1, window, multiplier, options)) {}
-DepthwiseConv2D::DepthwiseConv2D(const PerAxis& window, std::int64_t multiplier, const ConvLayerOptions& options)
-    : Layer(make_layer<DepthwiseDefinition>("DepthwiseConv2D", 2, window, multiplier, options)) {}
+Conv1D::Conv1D(std::int64_t filters, const PerAxis& window, const ConvLayerOptions& options, Where where)
+    : Layer(make_layer_at<ConvDefinition>(where, "Conv1D", 1, filters, window, options, true)) {}
+Conv2D::Conv2D(std::int64_t filters, const PerAxis& window, const ConvLayerOptions& options, Where where)
+    : Layer(make_layer_at<ConvDefinition>(where, "Conv2D", 2, filters, window, options, false)) {}
+Conv3D::Conv3D(std::int64_t filters, const PerAxis& window, const ConvLayerOptions& options, Where where)
+    : Layer(make_layer_at<ConvDefinition>(where, "Conv3D", 3, filters, window, options, false)) {}
+Conv1DTranspose::Conv1DTranspose(std::int64_t filters, const PerAxis& window, const ConvLayerOptions& options,
+                                 Where where)
+    : Layer(make_layer_at<TransposeDefinition>(where, "Conv1DTranspose", 1, filters, window, options)) {}
+Conv2DTranspose::Conv2DTranspose(std::int64_t filters, const PerAxis& window, const ConvLayerOptions& options,
+                                 Where where)
+    : Layer(make_layer_at<TransposeDefinition>(where, "Conv2DTranspose", 2, filters, window, options)) {}
+Conv3DTranspose::Conv3DTranspose(std::int64_t filters, const PerAxis& window, const ConvLayerOptions& options,
+                                 Where where)
+    : Layer(make_layer_at<TransposeDefinition>(where, "Conv3DTranspose", 3, filters, window, options)) {}
+DepthwiseConv1D::DepthwiseConv1D(const PerAxis& window, std::int64_t multiplier, const ConvLayerOptions& options,
+                                 Where where)
+    : Layer(make_layer_at<DepthwiseDefinition>(where, "DepthwiseConv1D", 1, window, multiplier, options)) {}
+DepthwiseConv2D::DepthwiseConv2D(const PerAxis& window, std::int64_t multiplier, const ConvLayerOptions& options,
+                                 Where where)
+    : Layer(make_layer_at<DepthwiseDefinition>(where, "DepthwiseConv2D", 2, window, multiplier, options)) {}
 SeparableConv1D::SeparableConv1D(std::int64_t filters, const PerAxis& window, std::int64_t multiplier,
-                                 const ConvLayerOptions& options)
-    : Layer(make_layer<SeparableDefinition>("SeparableConv1D", 1, filters, window, multiplier, options)) {}
+                                 const ConvLayerOptions& options, Where where)
+    : Layer(make_layer_at<SeparableDefinition>(where, "SeparableConv1D", 1, filters, window, multiplier, options)) {}
 SeparableConv2D::SeparableConv2D(std::int64_t filters, const PerAxis& window, std::int64_t multiplier,
-                                 const ConvLayerOptions& options)
-    : Layer(make_layer<SeparableDefinition>("SeparableConv2D", 2, filters, window, multiplier, options)) {}
+                                 const ConvLayerOptions& options, Where where)
+    : Layer(make_layer_at<SeparableDefinition>(where, "SeparableConv2D", 2, filters, window, multiplier, options)) {}
 
 }  // namespace croton::nn

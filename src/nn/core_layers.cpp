@@ -242,21 +242,22 @@ class LambdaDefinition : public Simple {
 
 }  // namespace
 
-Dense::Dense(std::int64_t units, const DenseOptions& options) : Layer(make_layer<DenseDefinition>(units, options)) {}
-Embedding::Embedding(std::int64_t rows, std::int64_t width, const EmbeddingOptions& options)
-    : Layer(make_layer<EmbeddingDefinition>(rows, width, options)) {}
-Masking::Masking(double value, OptionalShape input_shape, const std::string& name)
-    : Layer(make_layer<MaskingDefinition>(value, input_shape, name)) {}
-Flatten::Flatten(OptionalShape input_shape, const std::string& name)
-    : Layer(make_layer<FlattenDefinition>(input_shape, name)) {}
-Reshape::Reshape(const Shape& shape, OptionalShape input_shape, const std::string& name)
-    : Layer(make_layer<ReshapeDefinition>(shape, input_shape, name)) {}
-Permute::Permute(const std::vector<int>& order, const std::string& name)
-    : Layer(make_layer<PermuteDefinition>(order, name)) {}
-RepeatVector::RepeatVector(std::int64_t times, const std::string& name)
-    : Layer(make_layer<RepeatDefinition>(times, name)) {}
+Dense::Dense(std::int64_t units, const DenseOptions& options, Where where)
+    : Layer(make_layer_at<DenseDefinition>(where, units, options)) {}
+Embedding::Embedding(std::int64_t rows, std::int64_t width, const EmbeddingOptions& options, Where where)
+    : Layer(make_layer_at<EmbeddingDefinition>(where, rows, width, options)) {}
+Masking::Masking(double value, OptionalShape input_shape, const std::string& name, Where where)
+    : Layer(make_layer_at<MaskingDefinition>(where, value, input_shape, name)) {}
+Flatten::Flatten(OptionalShape input_shape, const std::string& name, Where where)
+    : Layer(make_layer_at<FlattenDefinition>(where, input_shape, name)) {}
+Reshape::Reshape(const Shape& shape, OptionalShape input_shape, const std::string& name, Where where)
+    : Layer(make_layer_at<ReshapeDefinition>(where, shape, input_shape, name)) {}
+Permute::Permute(const std::vector<int>& order, const std::string& name, Where where)
+    : Layer(make_layer_at<PermuteDefinition>(where, order, name)) {}
+RepeatVector::RepeatVector(std::int64_t times, const std::string& name, Where where)
+    : Layer(make_layer_at<RepeatDefinition>(where, times, name)) {}
 Lambda::Lambda(std::function<Variable(const Variable&)> function, std::function<Shape(const Shape&)> shape,
-               const std::string& name)
-    : Layer(make_layer<LambdaDefinition>(std::move(function), std::move(shape), name)) {}
+               const std::string& name, Where where)
+    : Layer(make_layer_at<LambdaDefinition>(where, std::move(function), std::move(shape), name)) {}
 
 }  // namespace croton::nn

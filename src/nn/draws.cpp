@@ -10,11 +10,7 @@
 
 namespace croton::nn {
 
-WeightOptions Draws::weight_options() {
-  const Initializer key_and_count(
-      [](const Sizes&, DType, std::uint64_t seed) { return Array(std::vector<std::uint64_t>{seed, 0}); }, "seed");
-  return {.initializer = key_and_count, .trainable = false, .dtype = DType::uint64};
-}
+Array Draws::first_state() { return Array(std::vector<std::uint64_t>{next_seed(), 0}); }
 
 Variable Draws::bits(const std::vector<Variable>& shape, CallContext& context) {
   const auto behind = [&](std::int64_t draws) -> Variable {

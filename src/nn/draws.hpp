@@ -1,5 +1,5 @@
-// Random numbers of layers. Their state is a weight that is not trained, {key, count of draws}, so that it is saved
-// with the others and training resumes with the same numbers.
+// Random numbers of layers. Their state, {key, count of draws}, is one of the layer: it is saved with checkpoints, so
+// that training resumes with the same numbers.
 #pragma once
 
 #include <croton/nn/layer.hpp>
@@ -8,8 +8,8 @@ namespace croton::nn {
 
 class Draws {
  public:
-  /// Of the weight that holds a state.
-  static WeightOptions weight_options();
+  /// Where a state begins: by the seed of layers.
+  static Array first_state();
 
   Draws() = default;
   explicit Draws(SharedVariable state) : state_(std::move(state)) {}

@@ -46,15 +46,16 @@ struct StepInputs {
   }
 };
 
-Variable behind_batch(const Array& array, const std::string& name) {
+Variable behind_batch(const Array& array, const std::string& name, Where where) {
   return variable({array.dtype(), std::vector<std::int64_t>(static_cast<std::size_t>(array.rank()), unknown_size)},
-                  name);
+                  name, where);
 }
 
 StepInputs step_inputs(const State& model, const Batch& batch) {
   StepInputs inputs{model.input_variables(), {}, {}};
   for (std::size_t i = 0; i < batch.y.size(); ++i)
-    inputs.y.push_back(behind_batch(batch.y[i], batch.y.size() == 1 ? "y" : fmt::format("y{}", i)));
+    inputs.y.push_back(
+        behind_batch(batch.y[i], batch.y.size() == 1 ? "y" : fmt::format("y{}", i), model.outputs.at(i).node().where));
   if (batch.weights) {
     inputs.weights = variable(
         {float_dtype(), std::vector<std::int64_t>(static_cast<std::size_t>(batch.weights->rank()), unknown_size)},
@@ -193,7 +194,8 @@ Function train_step(State& model, const Batch& batch) {
   }
   updates.emplace_back(model.counts, model.counts + step.counts);
   return model.functions[key] =
-             function(inputs.all(), OutputList(), {.updates = updates, .name = model.name + "_train"});
+             function(inputs.all(), OutputList(),
+                      {.updates = updates, .name = model.name + "_train", .on_unused_input = UnusedInput::ignore});
 }
 
 Function test_step(State& model, const Batch& batch) {
@@ -203,9 +205,10 @@ Function test_step(State& model, const Batch& batch) {
   const StepInputs inputs = step_inputs(model, batch);
   CallContext context;
   const Counted step = counted(model, model.run(inputs.x, context), inputs);
-  return model.functions[key] =
-             function(inputs.all(), OutputList(),
-                      {.updates = {{model.counts, model.counts + step.counts}}, .name = model.name + "_test"});
+  return model.functions[key] = function(inputs.all(), OutputList(),
+                                         {.updates = {{model.counts, model.counts + step.counts}},
+                                          .name = model.name + "_test",
+                                          .on_unused_input = UnusedInput::ignore});
 }
 
 Function predict_step(State& model) {
@@ -214,7 +217,8 @@ Function predict_step(State& model) {
   CallContext context;
   std::vector<Variable> outputs;
   for (const Flow& flow : model.run(inputs.x, context)) outputs.push_back(flow.value);
-  return model.functions["predict"] = function(inputs.all(), outputs, {.name = model.name + "_predict"});
+  return model.functions["predict"] =
+             function(inputs.all(), outputs, {.name = model.name + "_predict", .on_unused_input = UnusedInput::ignore});
 }
 
 void call_step(const Function& step, const Batch& batch) {

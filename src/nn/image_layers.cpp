@@ -84,23 +84,26 @@ class UpSamplingDefinition : public Images {
 
 }  // namespace
 
-ZeroPadding1D::ZeroPadding1D(const Margins& widths, Layout layout, const std::string& name)
-    : Layer(make_layer<PaddingDefinition>("ZeroPadding1D", 1, widths, layout, name)) {}
-ZeroPadding2D::ZeroPadding2D(const Margins& widths, Layout layout, const std::string& name)
-    : Layer(make_layer<PaddingDefinition>("ZeroPadding2D", 2, widths, layout, name)) {}
-ZeroPadding3D::ZeroPadding3D(const Margins& widths, Layout layout, const std::string& name)
-    : Layer(make_layer<PaddingDefinition>("ZeroPadding3D", 3, widths, layout, name)) {}
-Cropping1D::Cropping1D(const Margins& widths, Layout layout, const std::string& name)
-    : Layer(make_layer<CroppingDefinition>("Cropping1D", 1, widths, layout, name)) {}
-Cropping2D::Cropping2D(const Margins& widths, Layout layout, const std::string& name)
-    : Layer(make_layer<CroppingDefinition>("Cropping2D", 2, widths, layout, name)) {}
-Cropping3D::Cropping3D(const Margins& widths, Layout layout, const std::string& name)
-    : Layer(make_layer<CroppingDefinition>("Cropping3D", 3, widths, layout, name)) {}
-UpSampling1D::UpSampling1D(const PerAxis& factors, Interpolation interpolation, Layout layout, const std::string& name)
-    : Layer(make_layer<UpSamplingDefinition>("UpSampling1D", 1, factors, interpolation, layout, name)) {}
-UpSampling2D::UpSampling2D(const PerAxis& factors, Interpolation interpolation, Layout layout, const std::string& name)
-    : Layer(make_layer<UpSamplingDefinition>("UpSampling2D", 2, factors, interpolation, layout, name)) {}
-UpSampling3D::UpSampling3D(const PerAxis& factors, Interpolation interpolation, Layout layout, const std::string& name)
-    : Layer(make_layer<UpSamplingDefinition>("UpSampling3D", 3, factors, interpolation, layout, name)) {}
+ZeroPadding1D::ZeroPadding1D(const Margins& widths, Layout layout, const std::string& name, Where where)
+    : Layer(make_layer_at<PaddingDefinition>(where, "ZeroPadding1D", 1, widths, layout, name)) {}
+ZeroPadding2D::ZeroPadding2D(const Margins& widths, Layout layout, const std::string& name, Where where)
+    : Layer(make_layer_at<PaddingDefinition>(where, "ZeroPadding2D", 2, widths, layout, name)) {}
+ZeroPadding3D::ZeroPadding3D(const Margins& widths, Layout layout, const std::string& name, Where where)
+    : Layer(make_layer_at<PaddingDefinition>(where, "ZeroPadding3D", 3, widths, layout, name)) {}
+Cropping1D::Cropping1D(const Margins& widths, Layout layout, const std::string& name, Where where)
+    : Layer(make_layer_at<CroppingDefinition>(where, "Cropping1D", 1, widths, layout, name)) {}
+Cropping2D::Cropping2D(const Margins& widths, Layout layout, const std::string& name, Where where)
+    : Layer(make_layer_at<CroppingDefinition>(where, "Cropping2D", 2, widths, layout, name)) {}
+Cropping3D::Cropping3D(const Margins& widths, Layout layout, const std::string& name, Where where)
+    : Layer(make_layer_at<CroppingDefinition>(where, "Cropping3D", 3, widths, layout, name)) {}
+UpSampling1D::UpSampling1D(const PerAxis& factors, Interpolation interpolation, Layout layout, const std::string& name,
+                           Where where)
+    : Layer(make_layer_at<UpSamplingDefinition>(where, "UpSampling1D", 1, factors, interpolation, layout, name)) {}
+UpSampling2D::UpSampling2D(const PerAxis& factors, Interpolation interpolation, Layout layout, const std::string& name,
+                           Where where)
+    : Layer(make_layer_at<UpSamplingDefinition>(where, "UpSampling2D", 2, factors, interpolation, layout, name)) {}
+UpSampling3D::UpSampling3D(const PerAxis& factors, Interpolation interpolation, Layout layout, const std::string& name,
+                           Where where)
+    : Layer(make_layer_at<UpSamplingDefinition>(where, "UpSampling3D", 3, factors, interpolation, layout, name)) {}
 
 }  // namespace croton::nn

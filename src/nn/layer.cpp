@@ -16,6 +16,7 @@
 #include "base/config.hpp"
 #include "builder/gradient_context.hpp"
 #include "nn/floats.hpp"
+#include "nn/model_state.hpp"
 #include "nn/names.hpp"
 
 namespace croton::nn {
@@ -48,6 +49,8 @@ Variable in_floats(const Variable& x) { return is_float(x.dtype()) ? x : cast(x,
 
 namespace {
 
+thread_local Where current_line;
+
 /// The next name of layers of that type in this process.
 std::string automatic_name(const std::string& type) {
   static std::mutex mutex;
@@ -67,6 +70,12 @@ std::uint64_t next_serial() {
 Shape shape_behind_batch(const Variable& x) {
   const std::vector<std::int64_t>& sizes = x.type().shape;
   return {sizes.begin() + 1, sizes.end()};
+}
+
+/// "train.cpp:12: dense (Dense)".
+std::string subject_of(const LayerDefinition& layer) {
+  const std::string line = layer.made_at().known() ? builder::describe(layer.made_at()) + ": " : "";
+  return fmt::format("{}{} ({})", line, layer.name(), layer.type());
 }
 
 void check_arity(const LayerDefinition& layer, std::size_t count, Where where) {
@@ -120,6 +129,7 @@ Tensor Input(Shape shape, const InputOptions& options, Where where) {
 Tensor Layer::operator()(const Tensor& x, Where where) const { return (*this)(std::vector<Tensor>{x}, where); }
 
 Tensor Layer::operator()(const std::vector<Tensor>& x, Where where) const {
+  definition_->called_at(where);
   check_arity(*definition_, x.size(), where);
   std::vector<Shape> shapes;
   std::vector<DType> dtypes;
@@ -144,7 +154,8 @@ Variable Layer::operator()(const Variable& x, Where where) const {
 }
 
 Variable Layer::operator()(const Variable& x, CallContext& context, Where where) const {
-  const builder::OriginScope origin(where);
+  definition_->called_at(where);
+  const builder::OriginScope origin(definition_->line(where));
   check_arity(*definition_, 1, where);
   if (x.rank() < 1) throw TypeError(fmt::format("{} ({}): {} has no batch", name(), type(), builder::describe(x)));
   definition_->build({shape_behind_batch(x)});
@@ -199,10 +210,41 @@ std::int64_t Layer::count_params() const {
   return count;
 }
 
+std::vector<Array> Layer::get_weights() const {
+  std::vector<Array> values;
+  for (const SharedVariable& weight : weights()) values.push_back(weight.get_value());
+  return values;
+}
+
+void Layer::set_weights(const std::vector<Array>& values) const {
+  const std::vector<SharedVariable> all = weights();
+  if (values.size() != all.size())
+    throw ValueError(fmt::format("{}: {} arrays for {} weights", subject_of(*definition_), values.size(), all.size()));
+  std::vector<NewValue> news;
+  news.reserve(all.size());
+  for (std::size_t i = 0; i < all.size(); ++i) news.push_back({all[i].name(), all[i], values[i]});
+  set_all(news);
+}
+
 // ---- definitions ----
 
+LayerLine::LayerLine(Where where) : outer_(current_line) { current_line = where; }
+LayerLine::~LayerLine() { current_line = outer_; }
+Where LayerLine::current() { return current_line; }
+
+Where LayerDefinition::line(Where where) const {
+  if (!where.known()) return where;
+  // One text for each layer and file, never freed: lines live as long as the process.
+  static std::mutex mutex;
+  static auto* texts = new std::set<std::string>;
+  const std::string_view file = where.file();
+  const std::lock_guard lock(mutex);
+  const auto at = texts->insert(fmt::format("{}, {}", name_, file.substr(file.find_last_of('/') + 1))).first;
+  return {at->c_str(), where.line()};
+}
+
 LayerDefinition::LayerDefinition(std::string type, std::string name)
-    : type_(std::move(type)), name_(std::move(name)), was_named_(!name_.empty()) {
+    : type_(std::move(type)), name_(std::move(name)), was_named_(!name_.empty()), where_(LayerLine::current()) {
   if (!was_named_) name_ = automatic_name(type_);
   if (name_.find('/') != std::string::npos)
     throw ValueError(fmt::format("a layer named \"{}\": names have no slash, which names of weights have", name_));
@@ -230,8 +272,14 @@ SharedVariable LayerDefinition::add_weight(const std::string& name, const Sizes&
     if (size < 0) fail(fmt::format("the weight {} needs a size that is not stated: {}", name, to_string(shape)));
   }
   const Array first = options.initializer(shape, options.dtype.value_or(float_dtype()), next_seed());
-  const SharedVariable variable = shared(first, {.name = name_ + "/" + name});
+  const SharedVariable variable = shared(first, {.name = name_ + "/" + name}, where_);
   weights_.push_back({variable, name, shape, options.regularizer, options.trainable});
+  return variable;
+}
+
+SharedVariable LayerDefinition::add_state(const std::string& name, const Array& first) {
+  const SharedVariable variable = shared(first, {.name = name_ + "/" + name}, where_);
+  states_.push_back({variable, name, first.shape(), {}, false});
   return variable;
 }
 
@@ -244,10 +292,10 @@ Variable LayerDefinition::value_of(const SharedVariable& weight) const {
 }
 
 void LayerDefinition::fail(const std::string& message) const {
-  throw ShapeError(fmt::format("{} ({}): {}", name_, type_, message));
+  throw ShapeError(fmt::format("{}: {}", subject_of(*this), message));
 }
 void LayerDefinition::refuse(const std::string& message) const {
-  throw ValueError(fmt::format("{} ({}): {}", name_, type_, message));
+  throw ValueError(fmt::format("{}: {}", subject_of(*this), message));
 }
 
 }  // namespace croton::nn

@@ -188,28 +188,36 @@ ElementwiseDefinition::Function folded(F f) {
 
 }  // namespace
 
-Concatenate::Concatenate(int axis, const std::string& name) : Layer(make_layer<ConcatenateDefinition>(axis, name)) {}
-Add::Add(const std::string& name)
-    : Layer(make_layer<ElementwiseDefinition>("Add", folded([](const Variable& a, const Variable& b) { return a + b; }),
-                                              name)) {}
-Subtract::Subtract(const std::string& name)
-    : Layer(make_layer<ElementwiseDefinition>(
-          "Subtract", folded([](const Variable& a, const Variable& b) { return a - b; }), name, true)) {}
-Multiply::Multiply(const std::string& name)
-    : Layer(make_layer<ElementwiseDefinition>(
-          "Multiply", folded([](const Variable& a, const Variable& b) { return a * b; }), name)) {}
-Average::Average(const std::string& name)
-    : Layer(make_layer<ElementwiseDefinition>(
-          "Average", [](const std::vector<Variable>& x) { return add_n(x) / static_cast<double>(x.size()); }, name)) {}
-Maximum::Maximum(const std::string& name)
-    : Layer(make_layer<ElementwiseDefinition>(
-          "Maximum", folded([](const Variable& a, const Variable& b) { return maximum(a, b); }), name)) {}
-Minimum::Minimum(const std::string& name)
-    : Layer(make_layer<ElementwiseDefinition>(
-          "Minimum", folded([](const Variable& a, const Variable& b) { return minimum(a, b); }), name)) {}
-Dot::Dot(const PerAxis& axes, const DotOptions& options) : Layer(make_layer<DotDefinition>(axes, options)) {}
+Concatenate::Concatenate(int axis, const std::string& name, Where where)
+    : Layer(make_layer_at<ConcatenateDefinition>(where, axis, name)) {}
+Add::Add(const std::string& name, Where where)
+    : Layer(make_layer_at<ElementwiseDefinition>(
+          where, "Add", folded([](const Variable& a, const Variable& b) { return a + b; }), name)) {}
+Subtract::Subtract(const std::string& name, Where where)
+    : Layer(make_layer_at<ElementwiseDefinition>(
+          where, "Subtract", folded([](const Variable& a, const Variable& b) { return a - b; }), name, true)) {}
+Multiply::Multiply(const std::string& name, Where where)
+    : Layer(make_layer_at<ElementwiseDefinition>(
+          where, "Multiply", folded([](const Variable& a, const Variable& b) { return a * b; }), name)) {}
+Average::Average(const std::string& name, Where where)
+    : Layer(make_layer_at<ElementwiseDefinition>(
+          where, "Average", [](const std::vector<Variable>& x) { return add_n(x) / static_cast<double>(x.size()); },
+          name)) {}
+Maximum::Maximum(const std::string& name, Where where)
+    : Layer(make_layer_at<ElementwiseDefinition>(
+          where, "Maximum", folded([](const Variable& a, const Variable& b) { return maximum(a, b); }), name)) {}
+Minimum::Minimum(const std::string& name, Where where)
+    : Layer(make_layer_at<ElementwiseDefinition>(
+          where, "Minimum", folded([](const Variable& a, const Variable& b) { return minimum(a, b); }), name)) {}
+Dot::Dot(const PerAxis& axes, const DotOptions& options, Where where)
+    : Layer(make_layer_at<DotDefinition>(where, axes, options)) {}
 
-Tensor concatenate(const std::vector<Tensor>& x, int axis, Where where) { return Concatenate(axis)(x, where); }
-Tensor add(const std::vector<Tensor>& x, Where where) { return Add()(x, where); }
+Tensor operator+(const Tensor& a, const Tensor& b) { return Add({}, a.node().where)({a, b}, a.node().where); }
+Tensor operator-(const Tensor& a, const Tensor& b) { return Subtract({}, a.node().where)({a, b}, a.node().where); }
+Tensor operator*(const Tensor& a, const Tensor& b) { return Multiply({}, a.node().where)({a, b}, a.node().where); }
+Tensor concatenate(const std::vector<Tensor>& x, int axis, Where where) {
+  return Concatenate(axis, {}, where)(x, where);
+}
+Tensor add(const std::vector<Tensor>& x, Where where) { return Add({}, where)(x, where); }
 
 }  // namespace croton::nn

@@ -61,6 +61,9 @@ class ModelLayer : public LayerDefinition {
   std::shared_ptr<Model::State> state_;
 };
 
+/// The line of a layer with its name.
+Where line_of(const Layer& layer) { return layer.definition().line(layer.definition().made_at()); }
+
 /// What the layers are called in one model: by the names that the user gave, and by their types. ValueError for a name
 /// that was given twice.
 std::vector<std::string> names_of(const std::vector<Layer>& layers, const std::string& model) {
@@ -74,6 +77,21 @@ std::vector<std::string> names_of(const std::vector<Layer>& layers, const std::s
   for (const Layer& layer : layers)
     names.push_back(layer.definition().was_named() ? layer.name() : unique_name(snake_case(layer.type()), taken));
   return names;
+}
+
+void append_states(const std::vector<Layer>& layers, const std::vector<std::string>& names, std::set<const void*>& seen,
+                   std::vector<Model::State::NamedWeight>& all) {
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    const LayerDefinition& layer = layers[i].definition();
+    for (const LayerDefinition::Weight& state : layer.all_states()) {
+      if (seen.insert(state.variable.node()).second)
+        all.push_back({names[i] + "/" + state.name, state.variable, state.shape, {}, false});
+    }
+    const std::vector<Layer> inner = layer.inner();
+    std::vector<std::string> inside = names_of(inner, layer.name());
+    for (std::string& name : inside) name.insert(0, names[i] + "/");
+    append_states(inner, inside, seen, all);
+  }
 }
 
 void append_weights(const std::vector<Layer>& layers, const std::vector<std::string>& names, bool trained,
@@ -111,9 +129,10 @@ void Model::State::connect(const std::vector<Array>& x) {
   if (x.size() != 1) throw ValueError(fmt::format("{}: {} arrays for the one input of a Sequential", name, x.size()));
   if (x[0].rank() < 1) throw ShapeError(fmt::format("{}: an array of no axes, where the first one is the batch", name));
   const DType wanted = waiting.front().definition().input_dtype();
-  const Tensor input = Input(Shape(x[0].shape().begin() + 1, x[0].shape().end()), {.name = "input", .dtype = wanted});
+  const Tensor input = Input(Shape(x[0].shape().begin() + 1, x[0].shape().end()), {.name = "input", .dtype = wanted},
+                             line_of(waiting.front()));
   Tensor value = input;
-  for (const Layer& layer : waiting) value = layer(value);
+  for (const Layer& layer : waiting) value = layer(value, layer.definition().made_at());
   inputs = {input};
   outputs = {value};
   find_layers();
@@ -160,7 +179,7 @@ std::vector<Variable> Model::State::input_variables() const {
   for (const Tensor& input : inputs) {
     Type type{input.dtype(), {unknown_size}};
     type.shape.insert(type.shape.end(), input.shape().begin(), input.shape().end());
-    result.push_back(variable(type, input.node().name));
+    result.push_back(variable(type, input.node().name.empty() ? "input" : input.node().name, input.node().where));
   }
   return result;
 }
@@ -190,7 +209,9 @@ std::vector<Flow> Model::State::run(const std::vector<Flow>& x, CallContext& con
   for (const Tensor& tensor : order) {
     const Node& node = tensor.node();
     if (values.contains(&node)) continue;
-    const builder::OriginScope origin(node.where);
+    std::optional<builder::OriginScope> origin;  // those of a model inside come from its own layers
+    if (node.layer->definition().type() != "Model" && node.layer->definition().type() != "Sequential")
+      origin.emplace(node.layer->definition().line(node.where));
     std::vector<Flow> arguments;
     arguments.reserve(node.inputs.size());
     for (const Tensor& input : node.inputs) arguments.push_back(values.at(input.handle().get()));
@@ -206,6 +227,13 @@ std::vector<Model::State::NamedWeight> Model::State::weights() const {
   std::vector<NamedWeight> all;
   std::set<const void*> seen;
   append_weights(layers, names, true, seen, all);
+  return all;
+}
+
+std::vector<Model::State::NamedWeight> Model::State::states() const {
+  std::vector<NamedWeight> all;
+  std::set<const void*> seen;
+  append_states(layers, names, seen, all);
   return all;
 }
 
@@ -361,8 +389,23 @@ std::string batch_of(const Shape& shape) {
 
 }  // namespace
 
+namespace {
+
+/// Of a Sequential that has not seen what it takes: the sizes behind each layer are open.
+std::string summary_of_waiting(const Model::State& model) {
+  std::string text = fmt::format("Model: {}, which is put together when it first sees data\n", model.name);
+  for (const Layer& layer : model.waiting) {
+    text += fmt::format("{} ({})", layer.name(), layer.type());
+    if (layer.built()) text += fmt::format(", {} parameters", with_commas(layer.count_params()));
+    text += "\n";
+  }
+  return text;
+}
+
+}  // namespace
+
 std::string Model::summary() const {
-  state_->demand_connected();
+  if (!state_->is_connected()) return summary_of_waiting(*state_);
   const auto name_of_layer = [&](const Tensor& tensor) {
     const auto at = std::ranges::find(state_->inputs, tensor) != state_->inputs.end()
                         ? state_->layers.end()
@@ -429,8 +472,13 @@ std::string Model::summary() const {
 
 // ---- sequences of layers ----
 
-Sequential::Sequential(std::initializer_list<Layer> layers, const std::string& name)
-    : Sequential(std::vector<Layer>(layers), name) {}
+Sequential::Sequential(std::initializer_list<Part> parts, const std::string& name)
+    : Sequential(std::vector<Layer>(), name) {
+  for (const Part& part : parts) {
+    if (part.input) add(*part.input);
+    if (part.layer) add(*part.layer);
+  }
+}
 
 Sequential::Sequential(const std::vector<Layer>& layers, const std::string& name) : Model(std::make_shared<State>()) {
   state_->name = name.empty() ? "sequential" : name;
@@ -442,17 +490,29 @@ Sequential::Sequential(const std::vector<Layer>& layers, const std::string& name
 void Sequential::add(const Layer& layer) {
   if (state_->options) throw ValueError(fmt::format("{}: a layer is added behind compile", state_->name));
   State next = *state_;  // a layer that does not fit leaves the model as it was
-  if (next.waiting.empty()) {
+  if (next.waiting.empty() && next.outputs.empty()) {
     if (const std::optional<Shape> shape = layer.definition().input_shape())
-      next.inputs = next.outputs = {Input(*shape, {.name = "input", .dtype = layer.definition().input_dtype()})};
+      next.inputs =
+          next.outputs = {Input(*shape, {.name = "input", .dtype = layer.definition().input_dtype()}, line_of(layer))};
   }
   if (!next.outputs.empty()) {
-    next.outputs = {layer(next.outputs[0])};
+    next.outputs = {layer(next.outputs[0], layer.definition().made_at())};
     next.find_layers();
   }
   next.waiting.push_back(layer);
   next.functions.clear();  // of the shorter model
   *state_ = std::move(next);
+}
+
+void Sequential::add(const Tensor& input) {
+  if (input.node().layer)
+    throw TypeError(fmt::format("{}: takes layers, or an Input in front of them, but what {} gives", state_->name,
+                                input.layer().name()));
+  if (!state_->outputs.empty() || !state_->waiting.empty())
+    throw ValueError(fmt::format("{}: the Input {} ({}) stands in front of all layers", state_->name, input.node().name,
+                                 builder::describe(input.node().where)));
+  state_->inputs = state_->outputs = {input};
+  state_->find_layers();
 }
 
 }  // namespace croton::nn

@@ -26,6 +26,15 @@ Named named_weights(const Model::State& model) {
   return result;
 }
 
+/// All that a checkpoint has of the model.
+Named named_parts(const Model::State& model) {
+  Named result;
+  for (const auto& [name, variable] : named_weights(model)) result.emplace_back("model/" + name, variable);
+  for (const Model::State::NamedWeight& state : model.states())
+    result.emplace_back("states/" + state.name, state.variable);
+  return result;
+}
+
 /// The optimizer's variables. What it keeps of a parameter is named by the parameter, whose name in the model is the
 /// same in every process: "optimizer/adam/m/dense/kernel".
 Named named_state(const Model::State& model, const Optimizer& optimizer) {
@@ -95,6 +104,18 @@ std::optional<std::int64_t> progress_of(const io::Archive& archive, const std::s
   return number;
 }
 
+/// Files had states of random numbers among the weights once: {key, count}, in uint64. Those of weights lose them,
+/// those of checkpoints have them by today's name.
+void move_states(io::Archive& archive, bool of_checkpoint) {
+  std::erase_if(archive.arrays, [&](std::pair<std::string, Array>& entry) {
+    auto& [name, array] = entry;
+    if (!name.ends_with("/state") || array.dtype() != DType::uint64 || array.shape() != Sizes{2}) return false;
+    if (!of_checkpoint) return true;
+    if (name.starts_with("model/")) name.replace(0, 6, "states/");
+    return false;
+  });
+}
+
 bool is_checkpoint(const io::Archive& archive) {
   const auto format = archive.metadata.find("format");
   return format != archive.metadata.end() && format->second == checkpoint_format;
@@ -149,7 +170,8 @@ void Model::save_weights(const std::filesystem::path& file) const {
 }
 
 void Model::load_weights(const std::filesystem::path& file) const {
-  const io::Archive archive = read_archive(file);
+  io::Archive archive = read_archive(file);
+  move_states(archive, is_checkpoint(archive));
   if (!is_checkpoint(archive)) return set_from(file, archive.arrays, named_weights(*state_), true);
   // A checkpoint has the weights too, under their names behind "model/".
   io::NamedArrays weights;
@@ -161,8 +183,7 @@ void Model::load_weights(const std::filesystem::path& file) const {
 
 void Model::save_checkpoint(const std::filesystem::path& file) const {
   check_kind(file);
-  Named all;
-  for (const auto& [name, variable] : named_weights(*state_)) all.emplace_back("model/" + name, variable);
+  Named all = named_parts(*state_);
   for (const auto& state : named_state(*state_, optimizer())) all.push_back(state);
   write_archive(
       file, values(all),
@@ -170,7 +191,8 @@ void Model::save_checkpoint(const std::filesystem::path& file) const {
 }
 
 void Model::load_checkpoint(const std::filesystem::path& file) {
-  const io::Archive archive = read_archive(file);
+  io::Archive archive = read_archive(file);
+  move_states(archive, true);
   const std::optional<std::int64_t> done = is_checkpoint(archive) ? progress_of(archive, "epochs") : std::nullopt;
   if (!done) throw ValueError(fmt::format("{} is no checkpoint of a training", file.string()));
   // The optimizer has its state of a parameter from its first step on.
@@ -178,8 +200,7 @@ void Model::load_checkpoint(const std::filesystem::path& file) {
   std::vector<std::pair<Variable, SharedVariable>> none;
   for (const SharedVariable& parameter : trainable_variables()) none.emplace_back(zeros_like(parameter), parameter);
   if (!none.empty()) learner.apply_gradients(none);
-  Named all;
-  for (const auto& [name, variable] : named_weights(*state_)) all.emplace_back("model/" + name, variable);
+  Named all = named_parts(*state_);
   for (const auto& state : named_state(*state_, learner)) all.push_back(state);
   set_from(file, archive.arrays, all, true);
   state_->resumed_epochs = state_->epochs_done = *done;

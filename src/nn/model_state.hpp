@@ -66,6 +66,8 @@ struct Model::State {
   };
   /// Each once, however often a model or layer that holds it is used.
   std::vector<NamedWeight> weights() const;
+  /// What layers keep that is no parameter, named in the same way.
+  std::vector<NamedWeight> states() const;
 };
 
 /// ValueError for a name that says HDF5 or Keras's own format.

@@ -18,9 +18,7 @@ namespace {
 class Drawing : public Simple {
  public:
   using Simple::Simple;
-  void make_weights(const std::vector<Shape>&) override {
-    draws_ = Draws(add_weight("state", {2}, Draws::weight_options()));
-  }
+  void make_weights(const std::vector<Shape>&) override { draws_ = Draws(add_state("state", Draws::first_state())); }
 
  protected:
   Draws draws_;
@@ -104,16 +102,17 @@ class NoiseDefinition : public Drawing {
 
 }  // namespace
 
-Dropout::Dropout(double rate, const std::string& name) : Layer(make_layer<DropoutDefinition>(rate, name)) {}
-SpatialDropout1D::SpatialDropout1D(double rate, const std::string& name)
-    : Layer(make_layer<SpatialDefinition>("SpatialDropout1D", 1, rate, Layout::channels_last, name)) {}
-SpatialDropout2D::SpatialDropout2D(double rate, Layout layout, const std::string& name)
-    : Layer(make_layer<SpatialDefinition>("SpatialDropout2D", 2, rate, layout, name)) {}
-SpatialDropout3D::SpatialDropout3D(double rate, Layout layout, const std::string& name)
-    : Layer(make_layer<SpatialDefinition>("SpatialDropout3D", 3, rate, layout, name)) {}
-GaussianDropout::GaussianDropout(double rate, const std::string& name)
-    : Layer(make_layer<GaussianDropoutDefinition>(rate, name)) {}
-GaussianNoise::GaussianNoise(double deviation, const std::string& name)
-    : Layer(make_layer<NoiseDefinition>(deviation, name)) {}
+Dropout::Dropout(double rate, const std::string& name, Where where)
+    : Layer(make_layer_at<DropoutDefinition>(where, rate, name)) {}
+SpatialDropout1D::SpatialDropout1D(double rate, const std::string& name, Where where)
+    : Layer(make_layer_at<SpatialDefinition>(where, "SpatialDropout1D", 1, rate, Layout::channels_last, name)) {}
+SpatialDropout2D::SpatialDropout2D(double rate, Layout layout, const std::string& name, Where where)
+    : Layer(make_layer_at<SpatialDefinition>(where, "SpatialDropout2D", 2, rate, layout, name)) {}
+SpatialDropout3D::SpatialDropout3D(double rate, Layout layout, const std::string& name, Where where)
+    : Layer(make_layer_at<SpatialDefinition>(where, "SpatialDropout3D", 3, rate, layout, name)) {}
+GaussianDropout::GaussianDropout(double rate, const std::string& name, Where where)
+    : Layer(make_layer_at<GaussianDropoutDefinition>(where, rate, name)) {}
+GaussianNoise::GaussianNoise(double deviation, const std::string& name, Where where)
+    : Layer(make_layer_at<NoiseDefinition>(where, deviation, name)) {}
 
 }  // namespace croton::nn

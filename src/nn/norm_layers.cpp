@@ -247,17 +247,17 @@ class UnitNormDefinition : public Normalization {
 
 }  // namespace
 
-BatchNormalization::BatchNormalization(const BatchNormalizationOptions& options)
-    : Layer(make_layer<BatchNormDefinition>(options)) {}
-LayerNormalization::LayerNormalization(const LayerNormalizationOptions& options)
-    : Layer(make_layer<LayerNormDefinition>(options)) {}
-GroupNormalization::GroupNormalization(std::int64_t groups, double epsilon, const std::string& name)
-    : Layer(make_layer<GroupNormDefinition>("GroupNormalization", groups, epsilon, name)) {}
-InstanceNormalization::InstanceNormalization(double epsilon, const std::string& name)
-    : Layer(make_layer<GroupNormDefinition>("InstanceNormalization", std::nullopt, epsilon, name)) {}
-RMSNormalization::RMSNormalization(double epsilon, const std::string& name)
-    : Layer(make_layer<RMSNormDefinition>(epsilon, name)) {}
-UnitNormalization::UnitNormalization(const std::vector<int>& axes, const std::string& name)
-    : Layer(make_layer<UnitNormDefinition>(axes, name)) {}
+BatchNormalization::BatchNormalization(const BatchNormalizationOptions& options, Where where)
+    : Layer(make_layer_at<BatchNormDefinition>(where, options)) {}
+LayerNormalization::LayerNormalization(const LayerNormalizationOptions& options, Where where)
+    : Layer(make_layer_at<LayerNormDefinition>(where, options)) {}
+GroupNormalization::GroupNormalization(std::int64_t groups, double epsilon, const std::string& name, Where where)
+    : Layer(make_layer_at<GroupNormDefinition>(where, "GroupNormalization", groups, epsilon, name)) {}
+InstanceNormalization::InstanceNormalization(double epsilon, const std::string& name, Where where)
+    : Layer(make_layer_at<GroupNormDefinition>(where, "InstanceNormalization", std::nullopt, epsilon, name)) {}
+RMSNormalization::RMSNormalization(double epsilon, const std::string& name, Where where)
+    : Layer(make_layer_at<RMSNormDefinition>(where, epsilon, name)) {}
+UnitNormalization::UnitNormalization(const std::vector<int>& axes, const std::string& name, Where where)
+    : Layer(make_layer_at<UnitNormDefinition>(where, axes, name)) {}
 
 }  // namespace croton::nn

@@ -108,21 +108,23 @@ class GlobalPoolDefinition : public LayerDefinition {
 
 }  // namespace
 
-MaxPooling1D::MaxPooling1D(const PerAxis& window, const PoolLayerOptions& options)
-    : Layer(make_layer<PoolDefinition>("MaxPooling1D", 1, true, window, options)) {}
-MaxPooling2D::MaxPooling2D(const PerAxis& window, const PoolLayerOptions& options)
-    : Layer(make_layer<PoolDefinition>("MaxPooling2D", 2, true, window, options)) {}
-MaxPooling3D::MaxPooling3D(const PerAxis& window, const PoolLayerOptions& options)
-    : Layer(make_layer<PoolDefinition>("MaxPooling3D", 3, true, window, options)) {}
-AveragePooling1D::AveragePooling1D(const PerAxis& window, const PoolLayerOptions& options)
-    : Layer(make_layer<PoolDefinition>("AveragePooling1D", 1, false, window, options)) {}
-AveragePooling2D::AveragePooling2D(const PerAxis& window, const PoolLayerOptions& options)
-    : Layer(make_layer<PoolDefinition>("AveragePooling2D", 2, false, window, options)) {}
-AveragePooling3D::AveragePooling3D(const PerAxis& window, const PoolLayerOptions& options)
-    : Layer(make_layer<PoolDefinition>("AveragePooling3D", 3, false, window, options)) {}
-GlobalMaxPooling::GlobalMaxPooling(Layout layout, const std::string& name, const std::string& type, int axes)
-    : Layer(make_layer<GlobalPoolDefinition>(type, true, axes, layout, name)) {}
-GlobalAveragePooling::GlobalAveragePooling(Layout layout, const std::string& name, const std::string& type, int axes)
-    : Layer(make_layer<GlobalPoolDefinition>(type, false, axes, layout, name)) {}
+MaxPooling1D::MaxPooling1D(const PerAxis& window, const PoolLayerOptions& options, Where where)
+    : Layer(make_layer_at<PoolDefinition>(where, "MaxPooling1D", 1, true, window, options)) {}
+MaxPooling2D::MaxPooling2D(const PerAxis& window, const PoolLayerOptions& options, Where where)
+    : Layer(make_layer_at<PoolDefinition>(where, "MaxPooling2D", 2, true, window, options)) {}
+MaxPooling3D::MaxPooling3D(const PerAxis& window, const PoolLayerOptions& options, Where where)
+    : Layer(make_layer_at<PoolDefinition>(where, "MaxPooling3D", 3, true, window, options)) {}
+AveragePooling1D::AveragePooling1D(const PerAxis& window, const PoolLayerOptions& options, Where where)
+    : Layer(make_layer_at<PoolDefinition>(where, "AveragePooling1D", 1, false, window, options)) {}
+AveragePooling2D::AveragePooling2D(const PerAxis& window, const PoolLayerOptions& options, Where where)
+    : Layer(make_layer_at<PoolDefinition>(where, "AveragePooling2D", 2, false, window, options)) {}
+AveragePooling3D::AveragePooling3D(const PerAxis& window, const PoolLayerOptions& options, Where where)
+    : Layer(make_layer_at<PoolDefinition>(where, "AveragePooling3D", 3, false, window, options)) {}
+GlobalMaxPooling::GlobalMaxPooling(Layout layout, const std::string& name, const std::string& type, int axes,
+                                   Where where)
+    : Layer(make_layer_at<GlobalPoolDefinition>(where, type, true, axes, layout, name)) {}
+GlobalAveragePooling::GlobalAveragePooling(Layout layout, const std::string& name, const std::string& type, int axes,
+                                           Where where)
+    : Layer(make_layer_at<GlobalPoolDefinition>(where, type, false, axes, layout, name)) {}
 
 }  // namespace croton::nn

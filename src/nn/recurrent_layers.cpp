@@ -53,7 +53,7 @@ class Recurrent : public LayerDefinition {
       bias_ = add_weight("bias", bias_shape(),
                          {.initializer = bias_initializer(), .regularizer = options_.bias_regularizer});
     if (options_.dropout > 0 || options_.recurrent_dropout > 0)
-      draws_ = Draws(add_weight("state", {2}, Draws::weight_options()));
+      draws_ = Draws(add_state("state", Draws::first_state()));
   }
   Flow call(const std::vector<Flow>& inputs, CallContext& context) override {
     Variable x = in_floats(inputs[0].value);
@@ -91,6 +91,10 @@ class Recurrent : public LayerDefinition {
     return {all[-1]};
   }
 
+  const RecurrentOptions& options() const { return options_; }
+  /// A layer of the same kind and units.
+  virtual Layer made_with(const RecurrentOptions& options) const = 0;
+
  protected:
   struct Weights {
     Variable kernel, recurrent, bias;
@@ -121,6 +125,10 @@ class SimpleDefinition : public Recurrent {
   SimpleDefinition(std::int64_t units, const RecurrentOptions& options)
       : Recurrent("SimpleRNN", units, 1, 1, options) {}
 
+  Layer made_with(const RecurrentOptions& options) const override {
+    return make_layer<SimpleDefinition>(units_, options);
+  }
+
  protected:
   std::vector<Variable> step(const Variable& x, const std::vector<Variable>& states, const Weights& w) const override {
     return {options_.activation(x + dot(state_of(states[0], w), w.recurrent))};
@@ -130,6 +138,10 @@ class SimpleDefinition : public Recurrent {
 class LSTMDefinition : public Recurrent {
  public:
   LSTMDefinition(std::int64_t units, const RecurrentOptions& options) : Recurrent("LSTM", units, 4, 2, options) {}
+
+  Layer made_with(const RecurrentOptions& options) const override {
+    return make_layer<LSTMDefinition>(units_, options);
+  }
 
  protected:
   std::vector<Variable> step(const Variable& x, const std::vector<Variable>& states, const Weights& w) const override {
@@ -153,6 +165,8 @@ class LSTMDefinition : public Recurrent {
 class GRUDefinition : public Recurrent {
  public:
   GRUDefinition(std::int64_t units, const RecurrentOptions& options) : Recurrent("GRU", units, 3, 1, options) {}
+
+  Layer made_with(const RecurrentOptions& options) const override { return make_layer<GRUDefinition>(units_, options); }
 
  protected:
   Sizes bias_shape() const override { return options_.reset_after ? Sizes{2, 3 * units_} : Sizes{3 * units_}; }
@@ -238,14 +252,29 @@ class BidirectionalDefinition : public LayerDefinition {
   Layer forward_, backward_;
 };
 
+const Recurrent& recurrent_of(const Layer& layer) {
+  if (const auto* recurrent = dynamic_cast<const Recurrent*>(&layer.definition())) return *recurrent;
+  throw ValueError(fmt::format(
+      "Bidirectional: takes SimpleRNN, GRU or LSTM, or a function that makes a layer by options, but {} ({})",
+      layer.name(), layer.type()));
+}
+Bidirectional::Make maker_like(const Layer& layer) {
+  recurrent_of(layer);  // for its error
+  return [layer](const RecurrentOptions& options) { return recurrent_of(layer).made_with(options); };
+}
+
 }  // namespace
 
-SimpleRNN::SimpleRNN(std::int64_t units, const RecurrentOptions& options)
-    : Layer(make_layer<SimpleDefinition>(units, options)) {}
-GRU::GRU(std::int64_t units, const RecurrentOptions& options) : Layer(make_layer<GRUDefinition>(units, options)) {}
-LSTM::LSTM(std::int64_t units, const RecurrentOptions& options) : Layer(make_layer<LSTMDefinition>(units, options)) {}
+SimpleRNN::SimpleRNN(std::int64_t units, const RecurrentOptions& options, Where where)
+    : Layer(make_layer_at<SimpleDefinition>(where, units, options)) {}
+GRU::GRU(std::int64_t units, const RecurrentOptions& options, Where where)
+    : Layer(make_layer_at<GRUDefinition>(where, units, options)) {}
+LSTM::LSTM(std::int64_t units, const RecurrentOptions& options, Where where)
+    : Layer(make_layer_at<LSTMDefinition>(where, units, options)) {}
+Bidirectional::Bidirectional(const Layer& layer, const std::string& merge, const std::string& name, Where where)
+    : Bidirectional(maker_like(layer), recurrent_of(layer).options(), merge, name, where) {}
 Bidirectional::Bidirectional(const Make& make, const RecurrentOptions& options, const std::string& merge,
-                             const std::string& name)
-    : Layer(make_layer<BidirectionalDefinition>(make, options, merge, name)) {}
+                             const std::string& name, Where where)
+    : Layer(make_layer_at<BidirectionalDefinition>(where, make, options, merge, name)) {}
 
 }  // namespace croton::nn

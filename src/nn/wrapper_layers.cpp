@@ -56,7 +56,7 @@ class TimeDistributedDefinition : public LayerDefinition {
 
 }  // namespace
 
-TimeDistributed::TimeDistributed(const Layer& layer, OptionalShape input_shape, const std::string& name)
-    : Layer(make_layer<TimeDistributedDefinition>(layer, input_shape, name)) {}
+TimeDistributed::TimeDistributed(const Layer& layer, OptionalShape input_shape, const std::string& name, Where where)
+    : Layer(make_layer_at<TimeDistributedDefinition>(where, layer, input_shape, name)) {}
 
 }  // namespace croton::nn

@@ -50,11 +50,21 @@ Variable input(const Sizes& shape, std::optional<DType> dtype = {}) {
 /// Sizes behind the batch.
 nn::Shape behind_batch(const Sizes& shape) { return {shape.begin() + 1, shape.end()}; }
 
-/// Weights but the states of random numbers.
+/// The states of random numbers.
+std::vector<ct::SharedVariable> states_of(const nn::Layer& layer) {
+  std::vector<ct::SharedVariable> all;
+  for (const nn::LayerDefinition::Weight& state : layer.definition().all_states()) all.push_back(state.variable);
+  for (const nn::Layer& inner : layer.definition().inner()) {
+    for (const ct::SharedVariable& state : states_of(inner)) all.push_back(state);
+  }
+  return all;
+}
+
+/// Weights.
 std::vector<nn::LayerDefinition::Weight> numbers_of(const nn::Layer& layer) {
   std::vector<nn::LayerDefinition::Weight> all;
   for (const nn::LayerDefinition::Weight& weight : layer.definition().all_weights()) {
-    if (weight.variable.dtype() != DType::uint64) all.push_back(weight);
+    all.push_back(weight);
   }
   for (const nn::Layer& inner : layer.definition().inner()) {
     for (const nn::LayerDefinition::Weight& weight : numbers_of(inner)) all.push_back(weight);
@@ -477,6 +487,44 @@ TEST_CASE("running averages follow the batches, and stand in for them outside tr
   }
 }
 
+TEST_CASE("batch normalisation takes the statistics of the steps that count", "[nn]") {
+  const std::string flags = GENERATE(from_range(settings()));
+  CAPTURE(flags);
+  const ct::change_flags scope(flags);
+  const DType dtype = ct::scalar().dtype();
+  const double tolerance = dtype == DType::float64 ? 1e-12 : 1e-5;
+  const nn::Tensor in = nn::Input({3, 2});
+  const nn::BatchNormalization layer({.momentum = 0.75, .epsilon = 0.01});
+  const nn::Model model(in, layer(nn::Masking()(in)));
+  fill(layer);
+  const Array gamma = layer.weights()[0].get_value(), beta = layer.weights()[1].get_value();
+  Array values = sample({2, 3, 2}).copy();
+  // What does not count: the last step of the first sequence, the last two of the second.
+  const auto is_padding = [](std::int64_t i) { return i / 2 == 2 || i / 2 >= 4; };
+  for (std::int64_t i = 0; i < 12; ++i) {
+    if (is_padding(i)) values.data<double>()[static_cast<std::size_t>(i)] = 0;
+  }
+  Numbers wanted(12), means, variances;
+  for (std::int64_t c = 0; c < 2; ++c) {
+    double mean = 0, variance = 0;  // Keras's: 1e-7 is added to the number of steps
+    for (std::int64_t i = c; i < 12; i += 2) mean += is_padding(i) ? 0 : values.as_double(i) / (3 + 1e-7);
+    for (std::int64_t i = c; i < 12; i += 2)
+      variance += is_padding(i) ? 0 : std::pow(values.as_double(i) - mean, 2) / (3 + 1e-7);
+    for (std::int64_t i = c; i < 12; i += 2)
+      wanted[static_cast<std::size_t>(i)] =
+          gamma.as_double(c) * (values.as_double(i) - mean) / std::sqrt(variance + 0.01) + beta.as_double(c);
+    means.push_back(0.75 * layer.weights()[2].get_value().as_double(c) + 0.25 * mean);
+    variances.push_back(0.75 * layer.weights()[3].get_value().as_double(c) + 0.25 * variance);
+  }
+  nn::CallContext training{.training = true};
+  const Variable x = input({1, 3, 2});
+  const Variable y = model(x, training);
+  const std::vector<Array> results = run(flags, {{x, values.astype(dtype)}}, {y}, training.updates);
+  check_close(results[0].reshape({-1}), wanted, tolerance);
+  check_close(layer.weights()[2].get_value(), means, tolerance);
+  check_close(layer.weights()[3].get_value(), variances, tolerance);
+}
+
 TEST_CASE("batch normalisation that is frozen, and that is called twice", "[nn]") {
   const std::string flags = GENERATE(from_range(backends()));
   CAPTURE(flags);
@@ -516,13 +564,13 @@ TEST_CASE("dropout drops a share and keeps the sum", "[nn]") {
   const ct::Function f = ct::function(
       {x}, {layer(x, training), layer(x, training), most(x, training), none(x, training), layer(x, testing), layer(x)});
   CHECK(training.updates.empty());
-  CHECK(layer.weights().size() == 1);
-  CHECK(layer.trainable_weights().empty());
-  CHECK(layer.count_params() == 2);
+  CHECK(layer.weights().empty());
+  CHECK(layer.count_params() == 0);
+  REQUIRE(states_of(layer).size() == 1);
   const bool few = flags.find("reference") != std::string::npos;
   const std::int64_t rows = few ? 500 : 4000, n = 2 * rows;
   const Array ones = Array::full(DType::float32, {rows, 2}, 1.5);
-  ct::SharedVariable state = layer.weights()[0];
+  ct::SharedVariable state = states_of(layer)[0];
   const Array begin = state.get_value();
   const auto call = [&] {
     std::vector<Array> results;
@@ -728,6 +776,39 @@ TEST_CASE("vectors of length 1, and of none", "[nn]") {
   for (std::int64_t i = 0; i < 4; ++i) CHECK(std::isfinite(results[1].as_double(i)));
 }
 
+TEST_CASE("normalisation of float16 adds up its squares in float32", "[nn]") {
+  const std::string flags = GENERATE(from_range(backends()));
+  CAPTURE(flags);
+  const ct::change_flags scope(flags + ",floatX=float16");
+  // 512 numbers of 300 and -300: their squares, and the sums of these, are beyond 65504.
+  const Array values = made({1, 512}, [](std::int64_t i) { return i % 2 == 0 ? 300. : -300.; }).astype(DType::float16);
+  const Variable x = input({1, 512}), two = input({2, 1});
+  const nn::Tensor in = nn::Input({512});
+  nn::CallContext testing;
+  const std::vector<Array> results =
+      run(flags + ",floatX=float16", {{x, values}},
+          {nn::UnitNormalization()(x), nn::LayerNormalization()(x), nn::RMSNormalization()(x),
+           nn::Model({in}, {nn::Dot(1, {.normalize = true})({in, in})}).call({x}, testing)[0]});
+  for (std::size_t k = 0; k < 3; ++k) {
+    CAPTURE(k);
+    CHECK(results[k].dtype() == DType::float16);
+    for (std::int64_t i = 0; i < 512; ++i)
+      REQUIRE(results[k].as_double(i) ==
+              Approx((i % 2 == 0 ? 1 : -1) * (k == 0 ? 1 / std::sqrt(512.) : 1)).epsilon(2e-3));
+  }
+  check_close(results[3], {1}, 2e-3);
+  // Running averages: the variance of 1000 and -1000 is a million.
+  for (const double momentum : {0.99, 0.5}) {
+    const nn::BatchNormalization layer({.momentum = momentum});
+    nn::CallContext training{.training = true};
+    const Variable y = layer(two, training);
+    const Array pair = Array{{1000.f}, {-1000.f}}.astype(DType::float16);
+    const std::vector<Array> normed = run(flags + ",floatX=float16", {{two, pair}}, {y}, training.updates);
+    check_close(normed[0], {1, -1}, 2e-3);
+    check_close(layer.weights()[3].get_value(), {momentum == 0.99 ? 0.99 + 1e4 : 65504}, 2e-3);
+  }
+}
+
 TEST_CASE("dropout in recurrent layers has one mask for all steps", "[nn]") {
   const std::string flags = GENERATE(from_range(backends()));
   CAPTURE(flags);
@@ -809,9 +890,7 @@ TEST_CASE("gradients through dropout in recurrent layers are those of difference
       moved.push_back(weight);
       outputs.push_back(ct::grad(outputs[loss], weight));
     }
-    for (const ct::SharedVariable& weight : layer.weights()) {
-      if (weight.dtype() == DType::uint64) states.push_back(weight);
-    }
+    for (const ct::SharedVariable& state : states_of(layer)) states.push_back(state);
   }
   const ct::Function f = ct::function(inputs, outputs);
   std::vector<Array> begins;
@@ -921,9 +1000,9 @@ TEST_CASE("weights are of floatX, named after their layer, and made once", "[nn]
     const nn::LSTM other(2, {.dropout = 0.5});
     other.build({{4, 3}});
     CHECK(other.weights()[0].dtype() == DType::float64);
-    CHECK(other.weights().back().dtype() == DType::uint64);
+    CHECK(states_of(other).back().dtype() == DType::uint64);
     CHECK(other.trainable_weights().size() == 3);
-    CHECK(other.count_params() == 3 * 8 + 2 * 8 + 8 + 2);
+    CHECK(other.count_params() == 3 * 8 + 2 * 8 + 8);
   }
   const nn::Dense unnamed(1), next(1);
   CHECK(unnamed.name() != next.name());
@@ -979,6 +1058,31 @@ TEST_CASE("layers take integers, and images of bytes", "[nn]") {
   CHECK_THROWS_AS(run(flags, {{bytes, Array{{3, 4}}.astype(DType::uint8)}}, {rows(bytes)}), ct::IndexError);
 }
 
+TEST_CASE("a layer's weights are read and set, all or none", "[nn]") {
+  const nn::Dense layer(1);
+  layer.build({{2}});
+  layer.set_weights({Array{{1.f}, {2.f}}, Array{3.f}});
+  check_close(layer.get_weights().at(0).reshape({-1}), {1, 2});
+  check_close(layer.get_weights().at(1), {3});
+  CHECK_THROWS_AS(layer.set_weights({Array{{4.f}, {5.f}}, Array{6.f, 7.f}}), ct::ShapeError);
+  CHECK_THROWS_AS(layer.set_weights({Array{{4.f}, {5.f}}}), ct::ValueError);
+  check_close(layer.get_weights().at(0).reshape({-1}), {1, 2});
+}
+
+TEST_CASE("Bidirectional of a layer is that of a function that makes it", "[nn]") {
+  const std::string merge = GENERATE(std::string("concat"), "sum", "mul", "ave");
+  CAPTURE(merge);
+  const nn::RecurrentOptions options{.return_sequences = true};
+  const nn::Bidirectional made(gru(2), options, merge), given(nn::GRU(2, options), merge);
+  const Variable x = input({1, 4, 3});
+  const Variable a = made(x), b = given(x);
+  given.set_weights(made.get_weights());
+  const std::vector<Array> results = run("", {{x, sample({2, 4, 3}).astype(DType::float32)}}, {a, b});
+  CHECK(results[0].equals(results[1]));
+  CHECK(given.count_params() == made.count_params());
+  CHECK_THROWS_AS(nn::Bidirectional(nn::Dense(2)), ct::ValueError);
+}
+
 // ---- what is refused ----
 
 TEST_CASE("what layers are told wrongly is named, with what they take", "[nn]") {
@@ -1020,14 +1124,8 @@ TEST_CASE("what layers are told wrongly is named, with what they take", "[nn]") 
        "a (AveragePooling1D): a padding \"causal\"; valid and same are known"},
       {[] { nn::ZeroPadding2D({-1}, nn::Layout::channels_last, "a"); },
        "a (ZeroPadding2D): widths of -1; they are at least 0"},
-      {[] {
-         nn::ZeroPadding3D({1, 2}, first, "a");
-       },
-       "a (ZeroPadding3D): 2 widths for 3 axes; one is for all"},
-      {[] {
-         nn::Cropping1D({0, -2}, first, "a");
-       },
-       "a (Cropping1D): widths of -2; they are at least 0"},
+      {[] { nn::ZeroPadding3D({1, 2}, first, "a"); }, "a (ZeroPadding3D): 2 widths for 3 axes; one is for all"},
+      {[] { nn::Cropping1D({0, -2}, first, "a"); }, "a (Cropping1D): widths of -2; they are at least 0"},
       {[] { nn::Conv1DTranspose(2, 3, {.padding = "causal", .name = "a"}); },
        "a (Conv1DTranspose): a padding \"causal\"; valid and same are known"},
       {[] { nn::SeparableConv2D(2, 3, 0, {.name = "a"}); }, "a (SeparableConv2D): a multiplier of 0; it is at least 1"},
@@ -1044,10 +1142,7 @@ TEST_CASE("what layers are told wrongly is named, with what they take", "[nn]") 
        "a (LeakyReLU): negative_slope is -0.5, where at least 0 is taken, and finite"},
       {[] { nn::ELU(std::nan(""), "a"); }, "a (ELU): alpha is nan, where at least 0 is taken, and finite"},
       {[] { nn::UnitNormalization({}, "a"); }, "a (UnitNormalization): no axes"},
-      {[] {
-         nn::Dot({1, 1, 1}, {.name = "a"});
-       },
-       "a (Dot): 3 axes; one is for both inputs, or one each"},
+      {[] { nn::Dot({1, 1, 1}, {.name = "a"}); }, "a (Dot): 3 axes; one is for both inputs, or one each"},
       {[] { nn::Dot({0}, {.name = "a"}); }, "a (Dot): axis 0 is the batch, along which nothing is added up"},
       {[] { nn::TimeDistributed(nn::Add("b"), {}, "a"); },
        "a (TimeDistributed): a layer of one input is taken, and b (Add) has more"},
@@ -1192,8 +1287,47 @@ TEST_CASE("sizes that layers do not take are named, with what they do", "[nn]") 
       // Axes are what the layer was told, and are known to be wrong once it sees its input.
       message = error.what();
     }
-    CHECK(message == refusal.message);
+    CHECK((message.starts_with("test_nn_layers.cpp:") || message.starts_with("keras_layers.hpp:")));
+    CHECK(message.ends_with(": " + refusal.message));
   }
+}
+
+TEST_CASE("messages of layers name the line that made them", "[nn]") {
+  const auto message = [](const std::function<void()>& f) {
+    try {
+      f();
+    } catch (const ct::Error& error) {
+      return std::string(error.what());
+    }
+    return std::string("nothing");
+  };
+  const auto here = [](int line) { return "test_nn_layers.cpp:" + std::to_string(line) + ": "; };
+  CHECK(message([] { nn::Dense(0, {.name = "a"}); }) == here(__LINE__) + "a (Dense): 0 units; there is at least 1");
+  const nn::Layer made_here = nn::Conv2D(3, 3, {.name = "a"});
+  const int line = __LINE__ - 1;
+  CHECK(message([&] { made_here(nn::Input({28, 28})); }) ==
+        here(line) + "a (Conv2D): takes images of 2 axes and channels, but (28, 28)");
+  CHECK(message([&] { nn::Sequential{nn::Dense(2, {.input_shape = {3}}), made_here}; }) ==
+        here(line) + "a (Conv2D): takes images of 2 axes and channels, but (2,)");
+}
+
+TEST_CASE("what layers compute comes from the layer and its line", "[nn]") {
+  const std::string flags = GENERATE(from_range(backends()));
+  CAPTURE(flags);
+  const ct::change_flags scope(flags);
+  const nn::Layer rows = nn::Embedding(4, 2, {.input_shape = {3}, .name = "words"});
+  const std::string line = "words, test_nn_layers.cpp:" + std::to_string(__LINE__ - 1);
+  nn::Sequential model{rows, nn::Flatten()};
+  std::string message;
+  try {
+    model.predict(Array{{1, 2, 4}}.astype(DType::int64));
+  } catch (const ct::IndexError& error) {
+    message = error.what();
+  }
+  INFO(message);
+  CHECK(message.find(line) != std::string::npos);
+  CHECK(message.find("input is i64[1, 3] (" + line + ")") != std::string::npos);
+  CHECK(message.find("model.cpp") == std::string::npos);
 }
 
 TEST_CASE("layers take the inputs that they are for", "[nn]") {

@@ -65,41 +65,49 @@ struct ConvLayerOptions {
 /// activation(cross-correlation with the kernel + bias). The kernel is (window..., channels / groups, filters) in both
 /// layouts, as Keras's.
 struct Conv1D : Layer {
-  Conv1D(std::int64_t filters, const PerAxis& window, const ConvLayerOptions& options = {});
+  Conv1D(std::int64_t filters, const PerAxis& window, const ConvLayerOptions& options = {},
+         Where where = std::source_location::current());
 };
 struct Conv2D : Layer {
-  Conv2D(std::int64_t filters, const PerAxis& window, const ConvLayerOptions& options = {});
+  Conv2D(std::int64_t filters, const PerAxis& window, const ConvLayerOptions& options = {},
+         Where where = std::source_location::current());
 };
 struct Conv3D : Layer {
-  Conv3D(std::int64_t filters, const PerAxis& window, const ConvLayerOptions& options = {});
+  Conv3D(std::int64_t filters, const PerAxis& window, const ConvLayerOptions& options = {},
+         Where where = std::source_location::current());
 };
 /// The transposed convolution: sizes grow by the strides. The kernel is (window..., filters, channels).
 struct Conv1DTranspose : Layer {
-  Conv1DTranspose(std::int64_t filters, const PerAxis& window, const ConvLayerOptions& options = {});
+  Conv1DTranspose(std::int64_t filters, const PerAxis& window, const ConvLayerOptions& options = {},
+                  Where where = std::source_location::current());
 };
 struct Conv2DTranspose : Layer {
-  Conv2DTranspose(std::int64_t filters, const PerAxis& window, const ConvLayerOptions& options = {});
+  Conv2DTranspose(std::int64_t filters, const PerAxis& window, const ConvLayerOptions& options = {},
+                  Where where = std::source_location::current());
 };
 struct Conv3DTranspose : Layer {
-  Conv3DTranspose(std::int64_t filters, const PerAxis& window, const ConvLayerOptions& options = {});
+  Conv3DTranspose(std::int64_t filters, const PerAxis& window, const ConvLayerOptions& options = {},
+                  Where where = std::source_location::current());
 };
 /// Each channel by itself with `multiplier` filters: the kernel is (window..., channels, multiplier), the result has
 /// channels times multiplier channels.
 struct DepthwiseConv1D : Layer {
-  DepthwiseConv1D(const PerAxis& window, std::int64_t multiplier = 1, const ConvLayerOptions& options = {});
+  DepthwiseConv1D(const PerAxis& window, std::int64_t multiplier = 1, const ConvLayerOptions& options = {},
+                  Where where = std::source_location::current());
 };
 struct DepthwiseConv2D : Layer {
-  DepthwiseConv2D(const PerAxis& window, std::int64_t multiplier = 1, const ConvLayerOptions& options = {});
+  DepthwiseConv2D(const PerAxis& window, std::int64_t multiplier = 1, const ConvLayerOptions& options = {},
+                  Where where = std::source_location::current());
 };
 /// A depthwise convolution, then a mix of its channels at each place: the kernels are (window..., channels, multiplier)
 /// and (1..., channels times multiplier, filters). Initializer and regularizer of the kernel are those of both.
 struct SeparableConv1D : Layer {
   SeparableConv1D(std::int64_t filters, const PerAxis& window, std::int64_t multiplier = 1,
-                  const ConvLayerOptions& options = {});
+                  const ConvLayerOptions& options = {}, Where where = std::source_location::current());
 };
 struct SeparableConv2D : Layer {
   SeparableConv2D(std::int64_t filters, const PerAxis& window, std::int64_t multiplier = 1,
-                  const ConvLayerOptions& options = {});
+                  const ConvLayerOptions& options = {}, Where where = std::source_location::current());
 };
 
 struct PoolLayerOptions {
@@ -111,94 +119,114 @@ struct PoolLayerOptions {
 };
 /// Of ties the first has the gradient.
 struct MaxPooling1D : Layer {
-  explicit MaxPooling1D(const PerAxis& window = 2, const PoolLayerOptions& options = {});
+  explicit MaxPooling1D(const PerAxis& window = 2, const PoolLayerOptions& options = {},
+                        Where where = std::source_location::current());
 };
 struct MaxPooling2D : Layer {
-  explicit MaxPooling2D(const PerAxis& window = 2, const PoolLayerOptions& options = {});
+  explicit MaxPooling2D(const PerAxis& window = 2, const PoolLayerOptions& options = {},
+                        Where where = std::source_location::current());
 };
 struct MaxPooling3D : Layer {
-  explicit MaxPooling3D(const PerAxis& window = 2, const PoolLayerOptions& options = {});
+  explicit MaxPooling3D(const PerAxis& window = 2, const PoolLayerOptions& options = {},
+                        Where where = std::source_location::current());
 };
 struct AveragePooling1D : Layer {
-  explicit AveragePooling1D(const PerAxis& window = 2, const PoolLayerOptions& options = {});
+  explicit AveragePooling1D(const PerAxis& window = 2, const PoolLayerOptions& options = {},
+                            Where where = std::source_location::current());
 };
 struct AveragePooling2D : Layer {
-  explicit AveragePooling2D(const PerAxis& window = 2, const PoolLayerOptions& options = {});
+  explicit AveragePooling2D(const PerAxis& window = 2, const PoolLayerOptions& options = {},
+                            Where where = std::source_location::current());
 };
 struct AveragePooling3D : Layer {
-  explicit AveragePooling3D(const PerAxis& window = 2, const PoolLayerOptions& options = {});
+  explicit AveragePooling3D(const PerAxis& window = 2, const PoolLayerOptions& options = {},
+                            Where where = std::source_location::current());
 };
 /// Over all places: (sizes..., channels) becomes (channels). Any number of axes of sizes. Of equal maxima the first has
 /// the gradient.
 struct GlobalMaxPooling : Layer {
   explicit GlobalMaxPooling(Layout layout = Layout::channels_last, const std::string& name = {},
-                            const std::string& type = "GlobalMaxPooling", int axes = 0);
+                            const std::string& type = "GlobalMaxPooling", int axes = 0,
+                            Where where = std::source_location::current());
 };
 struct GlobalAveragePooling : Layer {
   explicit GlobalAveragePooling(Layout layout = Layout::channels_last, const std::string& name = {},
-                                const std::string& type = "GlobalAveragePooling", int axes = 0);
+                                const std::string& type = "GlobalAveragePooling", int axes = 0,
+                                Where where = std::source_location::current());
 };
 /// The same of images of 1, 2 or 3 axes (ShapeError for others), under Keras's names.
 struct GlobalMaxPooling1D : GlobalMaxPooling {
-  explicit GlobalMaxPooling1D(Layout layout = Layout::channels_last, const std::string& name = {})
-      : GlobalMaxPooling(layout, name, "GlobalMaxPooling1D", 1) {}
+  explicit GlobalMaxPooling1D(Layout layout = Layout::channels_last, const std::string& name = {},
+                              Where where = std::source_location::current())
+      : GlobalMaxPooling(layout, name, "GlobalMaxPooling1D", 1, where) {}
 };
 struct GlobalMaxPooling2D : GlobalMaxPooling {
-  explicit GlobalMaxPooling2D(Layout layout = Layout::channels_last, const std::string& name = {})
-      : GlobalMaxPooling(layout, name, "GlobalMaxPooling2D", 2) {}
+  explicit GlobalMaxPooling2D(Layout layout = Layout::channels_last, const std::string& name = {},
+                              Where where = std::source_location::current())
+      : GlobalMaxPooling(layout, name, "GlobalMaxPooling2D", 2, where) {}
 };
 struct GlobalMaxPooling3D : GlobalMaxPooling {
-  explicit GlobalMaxPooling3D(Layout layout = Layout::channels_last, const std::string& name = {})
-      : GlobalMaxPooling(layout, name, "GlobalMaxPooling3D", 3) {}
+  explicit GlobalMaxPooling3D(Layout layout = Layout::channels_last, const std::string& name = {},
+                              Where where = std::source_location::current())
+      : GlobalMaxPooling(layout, name, "GlobalMaxPooling3D", 3, where) {}
 };
 struct GlobalAveragePooling1D : GlobalAveragePooling {
-  explicit GlobalAveragePooling1D(Layout layout = Layout::channels_last, const std::string& name = {})
-      : GlobalAveragePooling(layout, name, "GlobalAveragePooling1D", 1) {}
+  explicit GlobalAveragePooling1D(Layout layout = Layout::channels_last, const std::string& name = {},
+                                  Where where = std::source_location::current())
+      : GlobalAveragePooling(layout, name, "GlobalAveragePooling1D", 1, where) {}
 };
 struct GlobalAveragePooling2D : GlobalAveragePooling {
-  explicit GlobalAveragePooling2D(Layout layout = Layout::channels_last, const std::string& name = {})
-      : GlobalAveragePooling(layout, name, "GlobalAveragePooling2D", 2) {}
+  explicit GlobalAveragePooling2D(Layout layout = Layout::channels_last, const std::string& name = {},
+                                  Where where = std::source_location::current())
+      : GlobalAveragePooling(layout, name, "GlobalAveragePooling2D", 2, where) {}
 };
 struct GlobalAveragePooling3D : GlobalAveragePooling {
-  explicit GlobalAveragePooling3D(Layout layout = Layout::channels_last, const std::string& name = {})
-      : GlobalAveragePooling(layout, name, "GlobalAveragePooling3D", 3) {}
+  explicit GlobalAveragePooling3D(Layout layout = Layout::channels_last, const std::string& name = {},
+                                  Where where = std::source_location::current())
+      : GlobalAveragePooling(layout, name, "GlobalAveragePooling3D", 3, where) {}
 };
 
 /// Zeros around images.
 struct ZeroPadding1D : Layer {
-  explicit ZeroPadding1D(const Margins& widths = 1, Layout layout = Layout::channels_last,
-                         const std::string& name = {});
+  explicit ZeroPadding1D(const Margins& widths = 1, Layout layout = Layout::channels_last, const std::string& name = {},
+                         Where where = std::source_location::current());
 };
 struct ZeroPadding2D : Layer {
-  explicit ZeroPadding2D(const Margins& widths = 1, Layout layout = Layout::channels_last,
-                         const std::string& name = {});
+  explicit ZeroPadding2D(const Margins& widths = 1, Layout layout = Layout::channels_last, const std::string& name = {},
+                         Where where = std::source_location::current());
 };
 struct ZeroPadding3D : Layer {
-  explicit ZeroPadding3D(const Margins& widths = 1, Layout layout = Layout::channels_last,
-                         const std::string& name = {});
+  explicit ZeroPadding3D(const Margins& widths = 1, Layout layout = Layout::channels_last, const std::string& name = {},
+                         Where where = std::source_location::current());
 };
 /// Images without what is at their edges; ShapeError where nothing would be left.
 struct Cropping1D : Layer {
-  explicit Cropping1D(const Margins& widths = 1, Layout layout = Layout::channels_last, const std::string& name = {});
+  explicit Cropping1D(const Margins& widths = 1, Layout layout = Layout::channels_last, const std::string& name = {},
+                      Where where = std::source_location::current());
 };
 struct Cropping2D : Layer {
-  explicit Cropping2D(const Margins& widths = 1, Layout layout = Layout::channels_last, const std::string& name = {});
+  explicit Cropping2D(const Margins& widths = 1, Layout layout = Layout::channels_last, const std::string& name = {},
+                      Where where = std::source_location::current());
 };
 struct Cropping3D : Layer {
-  explicit Cropping3D(const Margins& widths = 1, Layout layout = Layout::channels_last, const std::string& name = {});
+  explicit Cropping3D(const Margins& widths = 1, Layout layout = Layout::channels_last, const std::string& name = {},
+                      Where where = std::source_location::current());
 };
 /// Each element becomes as many, or what lies between the centres of two (linear).
 struct UpSampling1D : Layer {
   explicit UpSampling1D(const PerAxis& factors = 2, Interpolation interpolation = Interpolation::nearest,
-                        Layout layout = Layout::channels_last, const std::string& name = {});
+                        Layout layout = Layout::channels_last, const std::string& name = {},
+                        Where where = std::source_location::current());
 };
 struct UpSampling2D : Layer {
   explicit UpSampling2D(const PerAxis& factors = 2, Interpolation interpolation = Interpolation::nearest,
-                        Layout layout = Layout::channels_last, const std::string& name = {});
+                        Layout layout = Layout::channels_last, const std::string& name = {},
+                        Where where = std::source_location::current());
 };
 struct UpSampling3D : Layer {
   explicit UpSampling3D(const PerAxis& factors = 2, Interpolation interpolation = Interpolation::nearest,
-                        Layout layout = Layout::channels_last, const std::string& name = {});
+                        Layout layout = Layout::channels_last, const std::string& name = {},
+                        Where where = std::source_location::current());
 };
 
 }  // namespace croton::nn

@@ -80,6 +80,10 @@ class Layer {
   std::vector<SharedVariable> non_trainable_weights() const;
   std::vector<SharedVariable> weights() const;
   std::int64_t count_params() const;
+  /// The values of `weights`, in that order.
+  std::vector<Array> get_weights() const;
+  /// ValueError or ShapeError, and nothing is changed, unless all fit.
+  void set_weights(const std::vector<Array>& values) const;
   /// Whether optimizers change its weights. Counts for functions that are made later: `compile` a model again.
   void set_trainable(bool trainable) const;
   bool trainable() const;
@@ -110,7 +114,7 @@ class LayerDefinition {
     bool trainable;
   };
 
-  /// An empty name: "dense", "dense_1", ... by the type.
+  /// An empty name: "dense", "dense_1", ... by the type. It comes from the line of the LayerLine that lives.
   LayerDefinition(std::string type, std::string name);
   virtual ~LayerDefinition() = default;
   LayerDefinition(const LayerDefinition&) = delete;
@@ -134,19 +138,31 @@ class LayerDefinition {
   const std::string& name() const { return name_; }
   bool was_named() const { return was_named_; }  ///< by the user
   const std::vector<Weight>& all_weights() const { return weights_; }
+  /// What it keeps between calls that is no parameter, like the state of random numbers: in checkpoints of a training,
+  /// and neither counted nor in files of weights. Of each only variable, name and shape mean something.
+  const std::vector<Weight>& all_states() const { return states_; }
   /// Layers inside of it, whose weights count as its own.
   virtual std::vector<Layer> inner() const { return {}; }
   void build(const std::vector<Shape>& inputs);
   bool built() const { return built_; }
+  /// The user's line that made it; where that told none, the first that called it.
+  Where made_at() const { return where_; }
+  void called_at(Where where) {
+    if (!where_.known()) where_ = where;
+  }
+  /// The line with the layer's name in front, "dense_1, train.cpp:12": where what it computes comes from.
+  Where line(Where where) const;
 
   bool trainable = true;
 
  protected:
   /// A weight named "layer/name".
   SharedVariable add_weight(const std::string& name, const Sizes& shape, const WeightOptions& options = {});
+  /// A state named "layer/name".
+  SharedVariable add_state(const std::string& name, const Array& first);
   /// The weight with its sizes stated, which kernels are the better for: what `call` computes with.
   Variable value_of(const SharedVariable& weight) const;
-  /// ShapeError: "dense (Dense): message".
+  /// ShapeError: "train.cpp:12: dense (Dense): message".
   [[noreturn]] void fail(const std::string& message) const;
   /// ValueError of the same form, for what the layer is told when it is made.
   [[noreturn]] void refuse(const std::string& message) const;
@@ -154,13 +170,33 @@ class LayerDefinition {
 
  private:
   std::string type_, name_;
-  std::vector<Weight> weights_;
+  std::vector<Weight> weights_, states_;
   bool was_named_ = false, built_ = false;
+  Where where_;
+};
+
+/// While it lives, layers made on this thread come from that line; of nested ones the innermost counts.
+class LayerLine {
+ public:
+  explicit LayerLine(Where where);
+  ~LayerLine();
+  LayerLine(const LayerLine&) = delete;
+  LayerLine& operator=(const LayerLine&) = delete;
+  static Where current();
+
+ private:
+  Where outer_;
 };
 
 template <class Definition, class... Arguments>
 Layer make_layer(Arguments&&... arguments) {
   return Layer(std::make_shared<Definition>(std::forward<Arguments>(arguments)...));
+}
+/// The same of a layer whose messages name the line.
+template <class Definition, class... Arguments>
+Layer make_layer_at(Where where, Arguments&&... arguments) {
+  const LayerLine line(where);
+  return make_layer<Definition>(std::forward<Arguments>(arguments)...);
 }
 
 /// What made a tensor.

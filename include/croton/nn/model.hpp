@@ -167,9 +167,18 @@ class Model {
 /// data.
 class Sequential : public Model {
  public:
-  Sequential(std::initializer_list<Layer> layers = {}, const std::string& name = {});
+  /// A layer, or what the first one takes: Sequential{Input({784}), Dense(10)}.
+  struct Part {
+    Part(const Layer& part) : layer(part) {}
+    Part(const Tensor& part) : input(part) {}
+    std::optional<Layer> layer = {};
+    std::optional<Tensor> input = {};
+  };
+  Sequential(std::initializer_list<Part> parts = {}, const std::string& name = {});
   explicit Sequential(const std::vector<Layer>& layers, const std::string& name = {});
   void add(const Layer& layer);
+  /// ValueError unless it is the first.
+  void add(const Tensor& input);
 };
 
 }  // namespace croton::nn
