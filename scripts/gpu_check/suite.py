@@ -24,10 +24,15 @@ def select(tests, programs, names):
 
 
 def environment(test, programs, device, flags):
-    env = dict(programs.env, CROTON_TEST_DEVICES=device)
+    env = dict(programs.env)
     for setting in properties(test).get("ENVIRONMENT", []):
         name, value = setting.split("=", 1)
         env[name] = value
+    # Tests of all devices are for this one, in place of simulated ones; those of one device keep it.
+    if "," in env.get("CROTON_TEST_DEVICES", ","):
+        env["CROTON_TEST_DEVICES"] = device
+        env["CROTON_FLAGS"] = ",".join(flag for flag in env.get("CROTON_FLAGS", "").split(",")
+                                       if not flag.startswith("cuda_simulator="))
     # Where a test does not speak of devices it is about the CPU, which is not the default where there is a GPU.
     env["CROTON_FLAGS"] = ",".join(filter(None, ["device=cpu", env.get("CROTON_FLAGS"), flags]))
     return env
