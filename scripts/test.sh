@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Sets up, builds and passes the tests: the fast ones (half an hour on 2 cores, most of it to build), with --all the rest too.
+# Sets up, builds and passes the tests: the fast ones (20 minutes on 2 cores, half of it to build), with --all the rest too.
 # It can be run again at any time; what is there is kept.
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
@@ -38,7 +38,7 @@ make_venv() {
 
 check_system "${build_packages[@]}" "${test_packages[@]}"
 absent=$(missing_packages "${build_packages[@]}" "${test_packages[@]}")
-announce "Tests: packages, Python packages (160 MB), build, tests" 1500 30 "$all_download_mb" "$all_disk_mb" "$absent"
+announce "Tests: packages, Python packages (160 MB), build, tests" 1500 20 "$all_download_mb" "$all_disk_mb" "$absent"
 # shellcheck disable=SC2086
 install_packages $absent
 make_venv
