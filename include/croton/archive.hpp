@@ -38,8 +38,8 @@ Archive load_safetensors(const std::filesystem::path& file);
 
 /// Writes a .npz archive as numpy.savez does: a zip of .npy files, not compressed. The arrays NAME are the members
 /// NAME.npy. TypeError for bfloat16, which NumPy lacks; ValueError for a name that stands there twice, is empty, not
-/// UTF-8, over 65,531 bytes, or has a backslash, a control character, a leading slash or ".." for a folder; ShapeError for more than 64 axes;
-/// FileError, also where Croton was built without libzip. The format:
+/// UTF-8, over 65,531 bytes, or has a backslash, a control character, a leading slash or ".." for a folder; ShapeError
+/// for more than 64 axes; FileError, also where Croton was built without libzip. The format:
 /// https://numpy.org/doc/stable/reference/generated/numpy.savez.html
 void save_npz(const std::filesystem::path& file, const NamedArrays& arrays);
 

@@ -43,8 +43,8 @@ Variable random_bits(Operand state, const DrawShape& shape, Where where = std::s
 /// differentiable by the parameters that move and scale it, which may be negative; by others it has no gradient
 /// (NullTypeGradError), or 0 where it is a comparison. A shape of gamma or beta, a mean of Poisson, an n or p of
 /// binomial outside its range gives nan, which as an integer is 0. Probabilities of bernoulli (and of binomial, n being
-/// the number 1) beyond 0 and 1 are taken for these, nan for 0; those of choice and multinomial that are negative or nan
-/// for 0.
+/// the number 1) beyond 0 and 1 are taken for these, nan for 0; those of choice and multinomial that are negative or
+/// nan for 0.
 class RandomStreams {
  public:
   /// Of a seed of the operating system's.

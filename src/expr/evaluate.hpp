@@ -43,8 +43,8 @@ Array host_result(const Op& op, const Attrs& attrs, const std::vector<Array>& gi
 Array array_of(std::span<const Scalar> values, DType dtype, const Sizes& shape);
 /// The op's reference on operands cast to the dtype in which it computes.
 Scalar apply_map(const Op& op, std::span<const Scalar> operands, DType result);
-/// `message` with the first {} replaced, {real} by the float64 whose bits the value is, and {e3} by size 3 of those that
-/// a launch was given. Not a format string: messages may come from texts.
+/// `message` with the first {} replaced, {real} by the float64 whose bits the value is, and {e3} by size 3 of those
+/// that a launch was given. Not a format string: messages may come from texts.
 std::string fill_message(std::string_view message, std::int64_t value, std::span<const std::int64_t> sizes = {});
 
 }  // namespace croton::expr

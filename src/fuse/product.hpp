@@ -10,8 +10,8 @@ namespace croton::fuse {
 /// and no gradient is stored.
 void fold_updates(expr::Graph& graph);
 
-/// Whether a product reads the node's input in its place: only new leading axes, the rows of several matrices as one, or
-/// other sizes, which change nothing in memory, and perhaps the last two axes swapped. True: they are.
+/// Whether a product reads the node's input in its place: only new leading axes, the rows of several matrices as one,
+/// or other sizes, which change nothing in memory, and perhaps the last two axes swapped. True: they are.
 std::optional<bool> matrix_view(const expr::Arena& arena, NodeId node);
 
 /// Whether the node is what is computed below it in other sizes: the elements lie in memory as they are wanted, side by
