@@ -9,6 +9,7 @@
 #include <bit>
 #include <map>
 
+#include "base/float_text.hpp"
 #include "base/rethrow.hpp"
 #include "base/shape.hpp"
 #include "base/source_place.hpp"
@@ -332,7 +333,7 @@ namespace {
 /// As a float32 where it is one: 0.7, not 0.699999988079071.
 std::string shortest(double number) {
   const auto narrow = static_cast<float>(number);
-  return static_cast<double>(narrow) == number ? fmt::format("{}", narrow) : fmt::format("{}", number);
+  return base::short_float_text(number, static_cast<double>(narrow) == number ? DType::float32 : DType::float64);
 }
 
 }  // namespace

@@ -79,27 +79,14 @@ std::vector<std::string> names_of(const std::vector<Layer>& layers, const std::s
   return names;
 }
 
-void append_states(const std::vector<Layer>& layers, const std::vector<std::string>& names, std::set<const void*>& seen,
-                   std::vector<Model::State::NamedWeight>& all) {
-  for (std::size_t i = 0; i < layers.size(); ++i) {
-    const LayerDefinition& layer = layers[i].definition();
-    for (const LayerDefinition::Weight& state : layer.all_states()) {
-      if (seen.insert(state.variable.node()).second)
-        all.push_back({names[i] + "/" + state.name, state.variable, state.shape, {}, false});
-    }
-    const std::vector<Layer> inner = layer.inner();
-    std::vector<std::string> inside = names_of(inner, layer.name());
-    for (std::string& name : inside) name.insert(0, names[i] + "/");
-    append_states(inner, inside, seen, all);
-  }
-}
-
-void append_weights(const std::vector<Layer>& layers, const std::vector<std::string>& names, bool trained,
-                    std::set<const void*>& seen, std::vector<Model::State::NamedWeight>& all) {
+/// The weights, or the states (`list` says which), of layers and of those inside of them, each once.
+void append(const std::vector<LayerDefinition::Weight>& (LayerDefinition::*list)() const,
+            const std::vector<Layer>& layers, const std::vector<std::string>& names, bool trained,
+            std::set<const void*>& seen, std::vector<Model::State::NamedWeight>& all) {
   for (std::size_t i = 0; i < layers.size(); ++i) {
     const LayerDefinition& layer = layers[i].definition();
     const bool are_trained = trained && layer.trainable;
-    for (const LayerDefinition::Weight& weight : layer.all_weights()) {
+    for (const LayerDefinition::Weight& weight : (layer.*list)()) {
       if (!seen.insert(weight.variable.node()).second) continue;
       all.push_back({names[i] + "/" + weight.name, weight.variable, weight.shape, weight.regularizer,
                      are_trained && weight.trainable});
@@ -107,7 +94,7 @@ void append_weights(const std::vector<Layer>& layers, const std::vector<std::str
     const std::vector<Layer> inner = layer.inner();
     std::vector<std::string> inside = names_of(inner, layer.name());
     for (std::string& name : inside) name.insert(0, names[i] + "/");
-    append_weights(inner, inside, are_trained, seen, all);
+    append(list, inner, inside, are_trained, seen, all);
   }
 }
 
@@ -226,14 +213,14 @@ std::vector<Flow> Model::State::run(const std::vector<Flow>& x, CallContext& con
 std::vector<Model::State::NamedWeight> Model::State::weights() const {
   std::vector<NamedWeight> all;
   std::set<const void*> seen;
-  append_weights(layers, names, true, seen, all);
+  append(&LayerDefinition::all_weights, layers, names, true, seen, all);
   return all;
 }
 
 std::vector<Model::State::NamedWeight> Model::State::states() const {
   std::vector<NamedWeight> all;
   std::set<const void*> seen;
-  append_states(layers, names, seen, all);
+  append(&LayerDefinition::all_states, layers, names, false, seen, all);
   return all;
 }
 
