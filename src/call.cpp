@@ -19,6 +19,7 @@
 #include "runtime/cuda/driver.hpp"
 #include "runtime/cuda/nvtx.hpp"
 #include "runtime/cuda/toolkit.hpp"
+#include "runtime/trace.hpp"
 #include "verification.hpp"
 
 namespace croton {
@@ -242,6 +243,7 @@ void apply_settings() {
   runtime::cpu::Dnn::configure(flags->dnn);
   runtime::cuda::set_cuda_root(flags->cuda_root);
   runtime::cuda::set_driver_library(flags->cuda_driver);
+  trace_to(flags->trace);
   applied.store(flags, std::memory_order_release);
 }
 
@@ -361,6 +363,7 @@ std::vector<Array> CompiledFunction::call(std::span<const Argument> arguments) {
   apply_settings();
   const std::lock_guard lock(mutex_);
   const runtime::cuda::NvtxRange range(name);
+  const runtime::TracedCall traced(name);
   struct Release {  // nothing of the call is kept alive, and locks are given back; vectors keep their memory
     CompiledFunction& self;
     ~Release() {

@@ -116,6 +116,10 @@ class CompiledFunction {
 /// time.
 void apply_settings();
 
+/// From now on calls are recorded, and the trace is written to the file when the process ends (trace.cpp). Empty: as it
+/// was.
+void trace_to(const std::string& path);
+
 // The placement log (devices.cpp).
 /// Whether anybody wants it now. What a stream throws while it is written to is not the call's error.
 bool logs_placement();

@@ -12,13 +12,15 @@
 #include <set>
 
 #include "base/device_name.hpp"
-#include "base/source_place.hpp"
 #include "call.hpp"
 #include "expr/print.hpp"
 #include "runtime/device.hpp"
+#include "runtime/user_line.hpp"
 
 namespace croton {
 namespace {
+
+using runtime::title_of;
 
 // Functions of several threads write to one stream, each text as a whole; and a stream that was taken away is not
 // written to any more.
@@ -63,16 +65,6 @@ DeviceInfo info_of(const runtime::DeviceFacts& facts) {
   if (facts.major > 0) info.compute_capability = fmt::format("{}.{}", facts.major, facts.minor);
   info.pci = facts.pci;
   return info;
-}
-
-/// What a node is called in the log: by the user's name for it, else by its line.
-std::string title_of(const expr::Graph& graph, expr::NodeId node) {
-  for (const expr::GraphInput& input : graph.inputs) {
-    if (input.node == node && !input.name.empty()) return input.name;
-  }
-  const expr::Origin& origin = graph.arena.origin(node);
-  if (!origin.name.empty()) return origin.name;
-  return origin.where.known() ? base::file_and_line(origin.where) : std::string(graph.arena.op(node).name);
 }
 
 constexpr int no_step = INT32_MAX;

@@ -25,6 +25,7 @@
 #include <croton/shared.hpp>
 #include <croton/sorting.hpp>
 #include <croton/theano_random.hpp>
+#include <croton/trace.hpp>
 #include <croton/type.hpp>
 #include <croton/variable.hpp>
 #include <croton/verification.hpp>

@@ -35,12 +35,7 @@ struct Setting {
 };
 using Settings = std::array<Setting, flag_count>;
 
-/// A setting of a scope of this thread.
-struct Change {
-  std::uint64_t scope;
-  std::size_t flag;
-  std::string value;
-};
+using detail::Change;
 
 /// Of the scopes that this thread is in, the innermost value of `device`.
 std::string& thread_device() {
@@ -187,14 +182,27 @@ std::string flags_markdown() {
 
 const std::string& scoped_device() { return thread_device(); }
 
+namespace {
+void set_scopes(std::vector<Change> changes) {
+  thread_changes() = std::move(changes);
+  find_scoped_device();
+  detail::config_view.generation = 0;  // no generation: looked up again when next asked for
+}
+}  // namespace
+
+ThreadScopes::ThreadScopes() : changes_(thread_changes()) {}
+
+InScopes::InScopes(const ThreadScopes& scopes) { set_scopes(scopes.changes_); }
+InScopes::~InScopes() { set_scopes({}); }
+
 void reload_config() { registry().load(); }
 
 }  // namespace croton::base
 
 namespace croton {
 
-using base::Change;
 using base::flag_rows;
+using base::detail::Change;
 
 std::string flag(std::string_view name) { return base::config().texts[base::flag_index(name, "flag")]; }
 

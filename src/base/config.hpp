@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace croton::base {
 
@@ -18,6 +19,7 @@ enum class RunMode { run, reference, simulate, verify };
 enum class OptimizerMode { fast_run, fast_compile, none };
 enum class SpecialValues { theano, ieee };
 enum class UnusedInput { raise, warn, ignore };
+enum class DeviceThreads { automatic, on, off };
 
 inline constexpr std::size_t flag_count = 0
 #define CROTON_FLAG(...) +1
@@ -45,6 +47,13 @@ struct ConfigView {
   std::uint64_t generation = 0;
 };
 
+/// A setting of a scope of a thread.
+struct Change {
+  std::uint64_t scope;
+  std::size_t flag;
+  std::string value;
+};
+
 /// What this thread saw last; valid while its generation is that of the process. Trivial, so that no guard is tested.
 extern constinit thread_local ConfigView config_view;
 /// Goes up with every set_flag; never 0.
@@ -65,6 +74,26 @@ inline const Flags& config() {
 /// The value that a scope of this thread (change_flags) has given the flag `device`; empty: none has. A scope says
 /// something by being there, also where it says what the process says.
 const std::string& scoped_device();
+
+/// The scopes that a thread is in (change_flags), for another that works for it.
+class ThreadScopes {
+ public:
+  /// Those of this thread, now.
+  ThreadScopes();
+
+ private:
+  friend class InScopes;
+  std::vector<detail::Change> changes_;  // outermost first
+};
+
+/// While it lives, this thread, which is in no scopes of its own, sees the flags as in those.
+class InScopes {
+ public:
+  explicit InScopes(const ThreadScopes& scopes);
+  ~InScopes();
+  InScopes(const InScopes&) = delete;
+  InScopes& operator=(const InScopes&) = delete;
+};
 
 /// Goes up whenever a flag of the process is set.
 inline std::uint64_t config_generation() { return detail::config_generation.load(std::memory_order_acquire); }

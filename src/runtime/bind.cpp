@@ -32,7 +32,7 @@ std::int64_t aligned(std::int64_t bytes) {
 BoundSegment::BoundSegment(std::shared_ptr<const Executable> executable, int number, const BoundSegment* before,
                            std::span<const std::int64_t> fresh, const CallArrays& arrays, const BindOptions& options,
                            RunCounts& counts)
-    : executable_(std::move(executable)), number_(number), engine_(options.engine) {
+    : executable_(std::move(executable)), number_(number), inside_(options.inside), engine_(options.engine) {
   const plan::Plan& plan = executable_->plan;
   if (before != nullptr) {
     sizes_ = before->sizes_;
@@ -56,6 +56,7 @@ BoundSegment::BoundSegment(std::shared_ptr<const Executable> executable, int num
   const bool has_work = segment.first_launch < segment.end_launch;
   if (engine_ == Engine::compiled && has_work && !cpu::can_compile()) engine_ = Engine::reference;
   bind_launches(arrays, options, counts);
+  if (!options.inside) lanes_ = find_lanes();
 }
 
 BoundSegment::~BoundSegment() = default;
@@ -151,7 +152,7 @@ void BoundSegment::bind_launches(const CallArrays& arrays, const BindOptions& op
   std::vector<KernelLaunch*> on_host;
   std::vector<RoutineLaunch*> routines_on_host;
   std::vector<NativeLoop*> loops_on_host;
-  const auto add_kernels = [&](std::vector<BoundKernel> kernels, Device* device, bool after_commit) {
+  const auto add_kernels = [&](std::vector<BoundKernel> kernels, Device* device, bool after_commit, int l) {
     std::vector<std::size_t> count;
     const codegen::Target target =
         device != nullptr && device->runs_cuda() ? codegen::Target::cuda : codegen::Target::cpu;
@@ -170,7 +171,7 @@ void BoundSegment::bind_launches(const CallArrays& arrays, const BindOptions& op
       if (!after_commit) with_lines(origins, [&] { launch->use_library(memory_); });
       if (!launch->runs_cuda()) on_host.push_back(launch.get());
       fails_late_ = fails_late_ || (after_commit && launch->may_fail());
-      launches_.push_back({std::move(launch), after_commit});
+      launches_.push_back({std::move(launch), after_commit, l});
     }
   };
   for (int l = segment.first_launch; l < segment.end_launch; ++l) {
@@ -183,14 +184,14 @@ void BoundSegment::bind_launches(const CallArrays& arrays, const BindOptions& op
       auto transfer = std::make_unique<TransferLaunch>(*executable_, first, from, device, memory_);
       if (uploaded_[static_cast<std::size_t>(first.writes[0])]) {
         // In front of everything that may wait for the device: a kernel with checks.
-        launches_.insert(launches_.begin() + uploads++, BoundLaunch{std::move(transfer), false});
+        launches_.insert(launches_.begin() + uploads++, BoundLaunch{std::move(transfer), false, l});
       } else {
-        launches_.push_back({std::move(transfer), first.after_commit});
+        launches_.push_back({std::move(transfer), first.after_commit, l});
       }
       continue;
     }
     if (call.host) {
-      launches_.push_back({std::make_unique<HostLaunch>(*executable_, first, sizes_), first.after_commit});
+      launches_.push_back({std::make_unique<HostLaunch>(*executable_, first, sizes_), first.after_commit, l});
       continue;
     }
     if (call.loop) {
@@ -198,7 +199,7 @@ void BoundSegment::bind_launches(const CallArrays& arrays, const BindOptions& op
         return std::make_unique<LoopLaunch>(*executable_, first, device, sizes_, memory_, options, counts);
       });
       if (loop->native() != nullptr && !loop->native()->runs_cuda()) loops_on_host.push_back(loop->native());
-      launches_.push_back({std::move(loop), first.after_commit});
+      launches_.push_back({std::move(loop), first.after_commit, l});
       continue;
     }
     if (call.branch) {
@@ -207,7 +208,7 @@ void BoundSegment::bind_launches(const CallArrays& arrays, const BindOptions& op
       auto branch = with_lines(call.branch->origin, [&] {
         return std::make_unique<BranchLaunch>(*executable_, first, device, devices, sizes_, options);
       });
-      launches_.push_back({std::move(branch), first.after_commit});
+      launches_.push_back({std::move(branch), first.after_commit, l});
       continue;
     }
     if (call.routine) {
@@ -218,7 +219,7 @@ void BoundSegment::bind_launches(const CallArrays& arrays, const BindOptions& op
         cuda::dump(codegen::emit_routine(routine_part(*executable_, first), codegen::Target::cuda),
                    routine->runs_cuda() ? device->architecture() : "sm_90");
       if (!routine->runs_cuda()) routines_on_host.push_back(routine.get());
-      launches_.push_back({std::move(routine), first.after_commit});
+      launches_.push_back({std::move(routine), first.after_commit, l});
       continue;
     }
     int generated = call.product ? generated_for(*executable_, first, sizes_) : -1;
@@ -227,7 +228,7 @@ void BoundSegment::bind_launches(const CallArrays& arrays, const BindOptions& op
         return std::make_unique<ProductLaunch>(*executable_, first, device, product_sizes(*executable_, first, sizes_));
       });
       if (product->has_routine()) {
-        launches_.push_back({std::move(product), first.after_commit});
+        launches_.push_back({std::move(product), first.after_commit, l});
         continue;
       }
       generated = generated_always(*executable_, first, sizes_);
@@ -236,7 +237,7 @@ void BoundSegment::bind_launches(const CallArrays& arrays, const BindOptions& op
     for (int s = launch.first_step; s < launch.end_step; ++s) {
       kernels.push_back(bind_kernel(*executable_, plan.steps[static_cast<std::size_t>(s)], generated, sizes_, memory_));
     }
-    add_kernels(std::move(kernels), device, first.after_commit);
+    add_kernels(std::move(kernels), device, first.after_commit, l);
   }
   if (engine_ != Engine::compiled) return;
 

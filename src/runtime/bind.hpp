@@ -8,6 +8,7 @@
 #include "runtime/host_call.hpp"
 #include "runtime/launch.hpp"
 #include "runtime/routine.hpp"
+#include "runtime/segment_lanes.hpp"
 
 #include <cstdint>
 #include <map>
@@ -21,6 +22,7 @@ struct BindOptions {
   Engine engine = Engine::compiled;  // where there is a compiler; else the reference evaluator
   bool simulated = false;            // devices are simulated ones, whatever there is
   std::string schedule;              // overrides, see codegen/schedule.hpp
+  bool inside = false;               // of a loop or a branch: one thread runs it, and it is part of that one's event
 };
 
 /// Memory for the temporaries of a function's calls, a block for each segment and device, and for the arguments that
@@ -65,6 +67,8 @@ class Undo {
 /// One segment of a plan, bound.
 class BranchLaunch;  // branch.hpp
 class LoopLaunch;    // loop.hpp
+class TracedCall;    // trace.hpp
+struct TracedWork;
 
 class BoundSegment {
  public:
@@ -101,7 +105,7 @@ class BoundSegment {
   const Array& at_home(const Array& value, const Device* home, NodeId node) const;
   void send_copy(std::size_t buffer, CallArrays& arrays, RunCounts& counts);
   void bind_launches(const CallArrays& arrays, const BindOptions& options, RunCounts& counts);
-  [[noreturn]] void fail(const KernelLaunch& launch) const;
+  [[noreturn]] void fail(const KernelLaunch& launch, const std::uint32_t* failure) const;
 
   struct BoundLaunch {
     std::variant<std::unique_ptr<KernelLaunch>, std::unique_ptr<ProductLaunch>, std::unique_ptr<TransferLaunch>,
@@ -109,12 +113,31 @@ class BoundSegment {
                  std::unique_ptr<BranchLaunch>>
         what;
     bool after_commit;
+    int number;  // of the plan's launches
   };
-  void run(BoundLaunch& launch, RunCounts& counts);
+  /// What a lane's launches count and fail in.
+  struct InLane {
+    RunCounts& counts;
+    std::uint32_t* failure;
+    const TracedCall* traced;  // null: nobody records it
+  };
+  void run(BoundLaunch& launch, const InLane& in);
+  void run_untraced(BoundLaunch& launch, const InLane& in);
+  void run_in_order(RunCounts& counts, const TracedCall* traced, Undo& undo, bool& overwritten);
+  void run_lanes(RunCounts& counts, const TracedCall* traced, Undo& undo, bool& overwritten);
+  bool uses_lanes() const;
+  const TracedCall* traced() const;
+  TracedWork sent(const plan::Buffer& to, std::size_t bytes) const;
+  // segment_lanes.cpp
+  std::unique_ptr<SegmentLanes> find_lanes() const;
+  LaneName lane_of(const BoundLaunch& launch) const;
+  std::vector<LaneOrder::Touch> touches(const BoundLaunch& launch) const;
+  LaunchTime time_of(const BoundLaunch& launch) const;
   void keep_updates(Undo& undo) const;
 
   std::shared_ptr<const Executable> executable_;
   int number_;
+  bool inside_;
   Engine engine_;
   std::map<expr::Place, Device*> devices_;  // of the plan
   SizeTable sizes_;
@@ -129,8 +152,9 @@ class BoundSegment {
   std::map<expr::Place, Temporaries> temporaries_, arguments_;
   std::map<expr::Place, Uploads*> uploads_;  // for the arguments, in the present call
   std::vector<BoundLaunch> launches_;
-  HostResults host_results_;  // of callbacks, in the present run
-  bool fails_late_ = false;   // a launch behind the commit point may fail
+  std::unique_ptr<SegmentLanes> lanes_;  // null: one
+  HostResults host_results_;             // of callbacks, in the present run
+  bool fails_late_ = false;              // a launch behind the commit point may fail
   std::map<std::vector<std::int64_t>, std::unique_ptr<BoundSegment>> next_;
   alignas(16) std::uint32_t failure_[4] = {};
 };

@@ -41,6 +41,21 @@ std::vector<InputRef> find_host_inputs(const Executable& executable) {
 
 }  // namespace
 
+void RunCounts::add(const RunCounts& more) {
+  kernels += more.kernels;
+  products += more.products;
+  convolutions += more.convolutions;
+  routines += more.routines;
+  callbacks += more.callbacks;
+  reference_kernels += more.reference_kernels;
+  compiled += more.compiled;
+  cached += more.cached;
+  transfers += more.transfers;
+  transferred_bytes += more.transferred_bytes;
+  transferred.insert(transferred.end(), more.transferred.begin(), more.transferred.end());
+  for (const auto& [at, how] : more.loops) loops[at] = how;
+}
+
 std::string line_of(const expr::Origin& origin) {
   if (!origin.where.known()) return origin.name.empty() ? "line unknown" : origin.name;
   return fmt::format("{}{}{}", origin.name, origin.name.empty() ? "" : ", ", base::file_and_line(origin.where));

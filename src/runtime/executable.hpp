@@ -104,6 +104,8 @@ struct RunCounts {
     transferred_bytes += transfer.bytes;
     transferred.push_back(transfer);
   }
+  /// What ran behind.
+  void add(const RunCounts& more);
 };
 
 }  // namespace croton::runtime

@@ -75,6 +75,7 @@ class KernelLaunch {
   bool by_reference() const { return !runs_cuda() && engine_ == Engine::reference; }
   bool runs_cuda() const { return device_ != nullptr && device_->runs_cuda(); }
   std::span<const expr::Origin> origins() const { return kernels_[0].call->origins; }
+  const codegen::Work& work() const { return work_; }
   /// Whether running it may fail although nothing is wrong with it: for want of host memory.
   bool may_fail() const;
   /// Runs it. A check that fails leaves its number and value in `failure` (three words, as ct::Failure).

@@ -17,6 +17,7 @@ class LoopLaunch {
              const Memory& memory, const BindOptions& options, RunCounts& counts);
   /// Runs the steps. Raises what a step raises.
   void run(const Memory& memory, RunCounts& counts);
+  std::int64_t steps() const { return steps_; }
   /// The launch that runs all steps, if there is one.
   NativeLoop* native() const { return native_.get(); }
 

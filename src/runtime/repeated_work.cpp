@@ -19,13 +19,6 @@ AtomicCounts& all_counts() {
   return counts;
 }
 
-void add(RunCounts& counts, const RunCounts& more) {
-  counts.kernels += more.kernels;
-  counts.products += more.products;
-  counts.convolutions += more.convolutions;
-  counts.routines += more.routines;
-}
-
 }  // namespace
 
 RecordingCounts recording_counts() {
@@ -65,7 +58,7 @@ bool RepeatedWork::record(Place& place, std::int64_t pieces, const Piece& piece)
 void RepeatedWork::replay(Place& place, const Piece& piece, RunCounts& counts) {
   for (std::size_t i = 0; i < place.pieces.size(); ++i) {
     if (!given_up_ && with_lines(*origin_, [&] { return place.pieces[i].recording->replay(); })) {
-      add(counts, place.pieces[i].counts);
+      counts.add(place.pieces[i].counts);
       ++all_counts().replayed;
       continue;
     }

@@ -5,9 +5,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <string>
 
+#include "base/config.hpp"
 #include "base/memory.hpp"
 #include "base/shape.hpp"
 #include "expr/evaluate.hpp"
@@ -17,6 +19,7 @@
 #include "runtime/guard_failure.hpp"
 #include "runtime/loop.hpp"
 #include "runtime/sizes.hpp"
+#include "runtime/trace.hpp"
 #include "runtime/user_line.hpp"
 
 namespace croton::runtime {
@@ -92,6 +95,17 @@ bool Workspace::save_memory() {
   return saved;
 }
 
+/// Null where nobody records this segment's launches as events of their own.
+const TracedCall* BoundSegment::traced() const { return inside_ ? nullptr : TracedCall::current(); }
+
+TracedWork BoundSegment::sent(const Buffer& to, std::size_t bytes) const {
+  return {.executable = executable_,
+          .node = to.node,
+          .kind = TraceKind::transfer,
+          .lane = {to.place, true},
+          .bytes = bytes};
+}
+
 /// The constant's copy on this device, sent when it is first asked for.
 void BoundSegment::send_constant(std::size_t b, RunCounts& counts) {
   const Buffer& buffer = executable_->plan.buffers[b];
@@ -102,7 +116,9 @@ void BoundSegment::send_constant(std::size_t b, RunCounts& counts) {
   auto found = constants.arrays.find(key);
   if (found == constants.arrays.end()) {
     const Array& value = executable_->program.graph.constants[static_cast<std::size_t>(buffer.number)];
-    found = constants.arrays.emplace(key, copied_to(to, nullptr, value)).first;
+    TracedCall::record(
+        traced(), [&] { found = constants.arrays.emplace(key, copied_to(to, nullptr, value)).first; },
+        [&] { return sent(buffer, value.bytes()); });
     counts.add({buffer.node, 0, buffer.place, Transferred::Kind::constant, value.bytes()});
   }
   memory_.base[b] = address_of(found->second);
@@ -131,7 +147,12 @@ void BoundSegment::send_copy(std::size_t b, CallArrays& arrays, RunCounts& count
   if (copy.version != arrays.versions[number] + 1) {  // 0: never sent
     Array fresh = empty_array(to, value.dtype(), value.shape());
     Device* from = device_of(plan.buffers[static_cast<std::size_t>(buffer.number)].place);
-    copy_between(to, address_of(fresh), from, address_of(at_home(value, from, buffer.node)), value.bytes());
+    TracedCall::record(
+        traced(),
+        [&] {
+          copy_between(to, address_of(fresh), from, address_of(at_home(value, from, buffer.node)), value.bytes());
+        },
+        [&] { return sent(buffer, value.bytes()); });
     copy = {std::move(fresh), arrays.versions[number] + 1};
     counts.add({buffer.node, plan.buffers[static_cast<std::size_t>(buffer.number)].place, buffer.place,
                 Transferred::Kind::shared, value.bytes()});
@@ -207,16 +228,15 @@ void BoundSegment::start(CallArrays& arrays, Workspace& workspace, RunCounts& co
 }
 
 void BoundSegment::run(RunCounts& counts) {
-  failure_[0] = 0;
   host_results_.clear();
+  const TracedCall* traced = this->traced();
   Undo undo;
   bool overwritten = false;
   try {
-    for (BoundLaunch& launch : launches_) {
-      if (launch.after_commit && fails_late_ && undo.empty()) keep_updates(undo);
-      run(launch, counts);
-      overwritten = overwritten || launch.after_commit;
-    }
+    if (uses_lanes())
+      run_lanes(counts, traced, undo, overwritten);
+    else
+      run_in_order(counts, traced, undo, overwritten);
     host_results_.clear();
   } catch (...) {
     undo.put_back();
@@ -225,12 +245,82 @@ void BoundSegment::run(RunCounts& counts) {
   }
 }
 
+bool BoundSegment::uses_lanes() const {
+  if (!lanes_) return false;
+  const base::DeviceThreads wanted = base::config().device_threads;
+  return wanted == base::DeviceThreads::on || (wanted == base::DeviceThreads::automatic && lanes_->pays);
+}
+
+void BoundSegment::run_in_order(RunCounts& counts, const TracedCall* traced, Undo& undo, bool& overwritten) {
+  failure_[0] = 0;
+  for (BoundLaunch& launch : launches_) {
+    if (launch.after_commit && fails_late_ && undo.empty()) keep_updates(undo);
+    run(launch, {counts, failure_, traced});
+    overwritten = overwritten || launch.after_commit;
+  }
+}
+
+void BoundSegment::run_lanes(RunCounts& counts, const TracedCall* traced, Undo& undo, bool& overwritten) {
+  SegmentLanes& lanes = *lanes_;
+  for (RunCounts& of_launch : lanes.counts) of_launch = {};
+  for (auto& failure : lanes.failures) failure[0] = 0;
+  std::atomic<bool> some_overwritten{false};
+  std::atomic<std::size_t> first_failed{launches_.size()};
+  // What a run in order would have counted: launches behind one that failed are not.
+  const auto add_counts = [&] {
+    for (std::size_t l = 0; l < std::min(launches_.size(), first_failed.load() + 1); ++l) counts.add(lanes.counts[l]);
+    overwritten = some_overwritten;
+  };
+  const auto work = [&](std::size_t piece) {
+    if (piece == lanes.commit) {
+      if (fails_late_ && piece < launches_.size()) keep_updates(undo);
+      return;
+    }
+    const std::size_t l = lanes.launch_of(piece);
+    const auto lane = static_cast<std::size_t>(lanes.lanes.pieces()[piece].lane);
+    try {
+      run(launches_[l], {lanes.counts[l], lanes.failures[lane].data(), traced});
+    } catch (...) {
+      for (std::size_t first = first_failed; l < first && !first_failed.compare_exchange_weak(first, l);) {
+      }
+      throw;
+    }
+    if (launches_[l].after_commit) some_overwritten = true;
+  };
+  try {
+    lanes.lanes.run(work);
+  } catch (...) {
+    add_counts();
+    throw;
+  }
+  add_counts();
+}
+
 void BoundSegment::give_up() const noexcept {
   for (const auto& [place, device] : devices_)
     device->lose("a call failed when it had overwritten some of its shared variables, and not all");
 }
 
-void BoundSegment::run(BoundLaunch& launch, RunCounts& counts) {
+void BoundSegment::run(BoundLaunch& launch, const InLane& in) {
+  if (in.traced == nullptr) return run_untraced(launch, in);
+  TracedCall::record(
+      in.traced, [&] { run_untraced(launch, in); },
+      [&] {
+        static constexpr TraceKind kinds[] = {TraceKind::kernel,  TraceKind::product, TraceKind::transfer,
+                                              TraceKind::routine, TraceKind::host,    TraceKind::loop,
+                                              TraceKind::branch};
+        TracedWork work{.executable = executable_,
+                        .launch = launch.number,
+                        .kind = kinds[launch.what.index()],
+                        .lane = lane_of(launch)};
+        if (const auto* transfer = std::get_if<std::unique_ptr<TransferLaunch>>(&launch.what))
+          work.bytes = (*transfer)->record().bytes;
+        return work;
+      });
+}
+
+void BoundSegment::run_untraced(BoundLaunch& launch, const InLane& in) {
+  RunCounts& counts = in.counts;
   if (auto* product = std::get_if<std::unique_ptr<ProductLaunch>>(&launch.what)) {
     with_lines((*product)->origin(), [&] { (*product)->run(memory_); });
     ++counts.products;
@@ -251,10 +341,10 @@ void BoundSegment::run(BoundLaunch& launch, RunCounts& counts) {
     ++counts.callbacks;
   } else {
     KernelLaunch& kernel = *std::get<std::unique_ptr<KernelLaunch>>(launch.what);
-    with_lines(kernel.origins(), [&] { kernel.run(memory_, failure_); });
+    with_lines(kernel.origins(), [&] { kernel.run(memory_, in.failure); });
     ++(kernel.by_reference() ? counts.reference_kernels : counts.kernels);
     if (kernel.uses_library()) ++counts.convolutions;
-    if (failure_[0] != 0) fail(kernel);
+    if (in.failure[0] != 0) fail(kernel, in.failure);
   }
 }
 
@@ -269,9 +359,9 @@ void BoundSegment::keep_updates(Undo& undo) const {
   }
 }
 
-void BoundSegment::fail(const KernelLaunch& launch) const {
-  const std::uint32_t check = failure_[0];
-  const auto value = static_cast<std::int64_t>(failure_[1] | (std::uint64_t{failure_[2]} << 32));
+void BoundSegment::fail(const KernelLaunch& launch, const std::uint32_t* failure) const {
+  const std::uint32_t check = failure[0];
+  const auto value = static_cast<std::int64_t>(failure[1] | (std::uint64_t{failure[2]} << 32));
   const fuse::KernelCall& call = *launch.kernels()[0].call;
   const auto& checks = call.kernel->checks;
   if (check >= 1 && check <= checks.size() && checks[check - 1].message == kernel::guard_message)

@@ -1,5 +1,6 @@
 #include "runtime/user_line.hpp"
 
+#include "base/source_place.hpp"
 #include "runtime/executable.hpp"
 
 namespace croton::runtime {
@@ -11,6 +12,15 @@ std::string lines_of(std::span<const expr::Origin> origins) {
     if (lines.size() < enough) lines += (lines.empty() ? "" : "; ") + line_of(origin);
   }
   return lines.empty() ? "line unknown" : lines;
+}
+
+std::string title_of(const expr::Graph& graph, expr::NodeId node) {
+  for (const expr::GraphInput& input : graph.inputs) {
+    if (input.node == node && !input.name.empty()) return input.name;
+  }
+  const expr::Origin& origin = graph.arena.origin(node);
+  if (!origin.name.empty()) return origin.name;
+  return origin.where.known() ? base::file_and_line(origin.where) : std::string(graph.arena.op(node).name);
 }
 
 }  // namespace croton::runtime

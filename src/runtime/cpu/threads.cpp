@@ -12,37 +12,17 @@
 
 #include <croton/error.hpp>
 
+#include "runtime/cpu/spin.hpp"
+
 namespace croton::runtime::cpu {
 namespace {
 
 constexpr int max_threads = 1024;
 // Long enough to bridge the serial work between two kernels, short enough to leave the core to others soon.
 constexpr auto spin_time = std::chrono::microseconds(200);
-constexpr int pauses_between_clock_reads = 8;
 // How long the end of the process waits for a region of another thread; only a body that calls exit() makes it wait in
 // vain.
 constexpr auto shut_down_patience = std::chrono::seconds(1);
-
-void pause_briefly() {
-#if defined(__x86_64__)
-  __builtin_ia32_pause();
-#elif defined(__aarch64__)
-  asm volatile("yield");
-#endif
-}
-
-/// Spins until done() or until spin_time is over; returns done().
-template <class Done>
-bool spin_until(Done done) {
-  const auto end = std::chrono::steady_clock::now() + spin_time;
-  do {
-    for (int i = 0; i < pauses_between_clock_reads; ++i) {
-      if (done()) return true;
-      pause_briefly();
-    }
-  } while (std::chrono::steady_clock::now() < end);
-  return done();
-}
 
 // What a worker's slot says. The caller offers a chunk; whoever turns `offered` into something else runs it.
 enum State : std::uint32_t { idle, offered, taken, stop };
@@ -57,8 +37,8 @@ struct alignas(128) ThreadPool::Worker {
   // sleeps.
   std::atomic<bool> worker_sleeps{false};
   std::atomic<bool> caller_sleeps{false};
-  ThreadPool* pool = nullptr;
-  std::int64_t part = 0;
+  const Region* region = nullptr;  // what is offered
+  std::int64_t part = 0;           // of it
   bool spins = true;
   bool started = false;
   pthread_t thread{};
@@ -68,7 +48,7 @@ struct alignas(128) ThreadPool::Worker {
     if (other_sleeps.load()) state.notify_all();
   }
   void wait_while(State value, std::atomic<bool>& sleeps, bool spin) {
-    if (spin && spin_until([&] { return state.load(std::memory_order_acquire) != value; })) return;
+    if (spin && spin_until([&] { return state.load(std::memory_order_acquire) != value; }, spin_time)) return;
     sleeps.store(true);
     while (state.load() == value) state.wait(value);
     sleeps.store(false);
@@ -84,6 +64,8 @@ void ThreadPool::Region::run(std::int64_t part) const {
   const std::int64_t begin = part * size + std::min(part, larger);
   body(context, begin, begin + size + (part < larger ? 1 : 0));
 }
+
+constinit thread_local ThreadPool::Team* ThreadPool::team_ = nullptr;
 
 ThreadPool::ThreadPool() : threads_(usable_cores()), usable_cores_(threads_.load()) {}
 
@@ -126,13 +108,40 @@ void ThreadPool::parallel_for(std::int64_t n, std::int64_t grain, Body body, voi
   if (n <= 0) return;
   grain = std::max<std::int64_t>(grain, 1);
   if (n <= grain) return body(context, 0, n);
-  const std::int64_t parts = std::min<std::int64_t>(threads(), (n - 1) / grain + 1);
+  const std::int64_t worth = (n - 1) / grain + 1;
+  if (Team* team = team_; team != nullptr) {
+    const std::int64_t workers = std::min(team->workers, worth - 1);
+    if (workers == 0 || team->busy) return body(context, 0, n);
+    team->busy = true;
+    run_region({body, context, n, workers + 1}, team->first_worker);
+    team->busy = false;
+    return;
+  }
+  const std::int64_t parts = std::min<std::int64_t>(threads(), worth);
   if (parts == 1 || !try_enter()) return body(context, 0, n);
   const std::int64_t workers = start_workers(parts - 1);
-  region_ = {body, context, n, workers + 1};
-  run_region(workers);
+  run_region({body, context, n, workers + 1}, 0);
   leave();
 }
+
+ThreadPool::Shares::Shares(int callers) {
+  ThreadPool& pool = instance();
+  if (callers < 2 || !pool.try_enter()) return;
+  entered_ = true;
+  const std::int64_t each = std::max(1, pool.threads() / callers) - 1;
+  workers_ = pool.start_workers(each * callers) / callers;
+}
+
+ThreadPool::Shares::~Shares() {
+  if (entered_) instance().leave();
+}
+
+ThreadPool::Share::Share(const Shares& shares, int number)
+    : team_{static_cast<std::size_t>(number * shares.workers_), shares.workers_, false} {
+  ThreadPool::team_ = &team_;
+}
+
+ThreadPool::Share::~Share() { ThreadPool::team_ = nullptr; }
 
 bool ThreadPool::try_enter() {
   return !busy_.load(std::memory_order_relaxed) && !busy_.exchange(true, std::memory_order_acquire);
@@ -151,24 +160,29 @@ bool ThreadPool::start_worker(std::size_t index) try {
   if (index == workers_.size()) workers_.push_back(std::make_unique<Worker>());
   Worker& worker = *workers_[index];
   if (worker.started) return true;
-  worker.pool = this;
-  worker.part = static_cast<std::int64_t>(index) + 1;
   // With more threads than cores a spinning one would keep another from working.
-  worker.spins = worker.part < usable_cores_;
+  worker.spins = static_cast<int>(index) + 1 < usable_cores_;
   worker.started = pthread_create(&worker.thread, nullptr, worker_main, &worker) == 0;
   return worker.started;
 } catch (const std::bad_alloc&) {
   return false;
 }
 
-void ThreadPool::run_region(std::int64_t workers) {
-  const std::span<const std::unique_ptr<Worker>> team(workers_.data(), static_cast<std::size_t>(workers));
-  for (const auto& worker : team) worker->set(offered, worker->worker_sleeps);
-  region_.run(0);
+/// Part 0 runs here, the others in the workers from that one on.
+void ThreadPool::run_region(const Region& region, std::size_t first_worker) {
+  const std::span<const std::unique_ptr<Worker>> team(workers_.data() + first_worker,
+                                                      static_cast<std::size_t>(region.parts - 1));
+  std::int64_t part = 0;
+  for (const auto& worker : team) {
+    worker->region = &region;
+    worker->part = ++part;
+    worker->set(offered, worker->worker_sleeps);
+  }
+  region.run(0);
   // Take back what has not been started. It is the caller's own work either way, and a worker that is still waking up
   // (30 to 50 us) or has no core on a loaded machine (milliseconds) would only be waited for.
   for (const auto& worker : team)
-    if (worker->change(offered, idle)) region_.run(worker->part);
+    if (worker->change(offered, idle)) region.run(worker->part);
   for (const auto& worker : team) worker->wait_while(taken, worker->caller_sleeps, true);
 }
 
@@ -177,7 +191,7 @@ void* ThreadPool::worker_main(void* argument) {
   for (;;) {
     self.wait_while(idle, self.worker_sleeps, self.spins);
     if (self.change(offered, taken)) {
-      self.pool->region_.run(self.part);
+      self.region->run(self.part);
       self.set(idle, self.caller_sleeps);
     } else if (self.state.load() == stop) {
       return nullptr;

@@ -4,6 +4,8 @@
 // Promises: a region allocates nothing; which thread runs a chunk never changes the chunks, which depend on the work
 // and the number of threads alone; a region never waits for another one (a second caller and a nested region run
 // inline); a worker that the system has not woken yet is not waited for either, its chunk is taken back by the caller.
+// Callers that work at the same time on purpose (runtime/lanes.hpp) have shares: disjoint sets of the workers.
+//
 // After fork() the child's pool is empty and starts its own workers when next used; do not fork inside a body.
 #pragma once
 
@@ -48,6 +50,38 @@ class ThreadPool {
         const_cast<void*>(static_cast<const void*>(std::addressof(f))));
   }
 
+  /// What regions of a thread run in that has a share.
+  struct Team {
+    std::size_t first_worker;
+    std::int64_t workers;
+    bool busy;
+  };
+  /// The threads, shared out evenly among callers that work at the same time, while it lives; others' regions run
+  /// inline meanwhile. Where the pool is in use, or has fewer threads than callers, a share is the caller alone.
+  class Shares {
+   public:
+    explicit Shares(int callers);
+    ~Shares();
+    Shares(const Shares&) = delete;
+    Shares& operator=(const Shares&) = delete;
+
+   private:
+    friend class ThreadPool;
+    bool entered_ = false;
+    std::int64_t workers_ = 0;  // of each
+  };
+  /// While it lives, regions of this thread, which has no other, run in a share.
+  class Share {
+   public:
+    Share(const Shares& shares, int number);
+    ~Share();
+    Share(const Share&) = delete;
+    Share& operator=(const Share&) = delete;
+
+   private:
+    Team team_;
+  };
+
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;
 
@@ -69,15 +103,16 @@ class ThreadPool {
   void leave();
   std::int64_t start_workers(std::int64_t wanted);
   bool start_worker(std::size_t index);
-  void run_region(std::int64_t workers);
+  void run_region(const Region& region, std::size_t first_worker);
   void shut_down();
   void forget_workers_after_fork();
   static void* worker_main(void* worker);
 
+  static constinit thread_local Team* team_;
+
   std::atomic<int> threads_;
   const int usable_cores_;
   std::atomic<bool> busy_{false};                 // held by the caller whose region runs; guards the members below
-  Region region_;                                 // read by a worker only between taking and finishing its chunk
   std::vector<std::unique_ptr<Worker>> workers_;  // grows, never shrinks: a worker's address is stable
 };
 

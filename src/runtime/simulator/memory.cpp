@@ -80,6 +80,7 @@ void DeviceMemory::copy_in(void* device, std::span<const std::byte> host) {
   const Allocation allocation = require(device, host.size(), "into");
   if (host.empty()) return;
   std::memcpy(device, host.data(), host.size());
+  const std::lock_guard lock(mutex_);
   allocation.written->set(reinterpret_cast<std::uintptr_t>(device) - allocation.range.begin, host.size());
 }
 
@@ -88,18 +89,25 @@ void DeviceMemory::copy_out(std::span<std::byte> host, const void* device) const
   if (!host.empty()) std::memcpy(host.data(), device, host.size());
 }
 
-void DeviceMemory::forget(void* address) { require(address, 1, "about").written->clear(); }
+void DeviceMemory::forget(void* address) {
+  const Allocation allocation = require(address, 1, "about");
+  const std::lock_guard lock(mutex_);
+  allocation.written->clear();
+}
 
 Allocation DeviceMemory::piece(void* address, std::size_t bytes, bool known) const {
   const Allocation whole = require(address, bytes, "about");
   const auto begin = reinterpret_cast<std::uintptr_t>(address);
   Allocation part{{begin, bytes}, std::make_shared<WrittenBytes>(bytes)};
-  if (known) part.written->copy(0, *whole.written, begin - whole.range.begin, bytes);
+  if (!known) return part;
+  const std::lock_guard lock(mutex_);
+  part.written->copy(0, *whole.written, begin - whole.range.begin, bytes);
   return part;
 }
 
 void DeviceMemory::set_written(const Allocation& piece) {
   const Allocation whole = require(reinterpret_cast<void*>(piece.range.begin), piece.range.size, "about");
+  const std::lock_guard lock(mutex_);
   whole.written->copy(piece.range.begin - whole.range.begin, *piece.written, 0, piece.range.size);
 }
 

@@ -1,0 +1,270 @@
+#include "runtime/lanes.hpp"
+
+#include <pthread.h>
+
+#include <atomic>
+#include <chrono>
+#include <climits>
+#include <condition_variable>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <optional>
+#include <thread>
+
+#include "base/config.hpp"
+#include "runtime/cpu/spin.hpp"
+#include "runtime/cpu/threads.hpp"
+
+namespace croton::runtime {
+namespace {
+
+// As long as the system takes to wake a thread: what comes sooner is not slept through.
+constexpr auto spin_time = std::chrono::microseconds(50);
+// How long the end of the process waits for lanes of another thread.
+constexpr auto shut_down_patience = std::chrono::seconds(1);
+
+/// A value that threads wait for: briefly by spinning, then asleep.
+template <class T>
+class Awaited {
+ public:
+  T load() const { return value_.load(); }
+  void store(T value) {
+    value_.store(value);
+    if (sleepers_.load() == 0) return;  // whoever sleeps has counted itself before it looked at the value
+    {
+      const std::lock_guard lock(mutex_);
+    }
+    changed_.notify_all();
+  }
+  /// Until ready(value).
+  template <class Ready>
+  void wait(bool spin, const Ready& ready) {
+    if (ready(load()) || (spin && cpu::spin_until([&] { return ready(load()); }, spin_time))) return;
+    std::unique_lock lock(mutex_);
+    ++sleepers_;
+    changed_.wait(lock, [&] { return ready(load()); });
+    --sleepers_;
+  }
+
+ private:
+  std::atomic<T> value_{};
+  std::atomic<int> sleepers_{0};
+  std::mutex mutex_;
+  std::condition_variable changed_;
+};
+
+/// A thread for a lane of whoever has the team.
+struct Worker {
+  enum State { idle, working, stop };
+  Awaited<State> state;
+  void (*job)(void* run, std::size_t lane) = nullptr;
+  void* run = nullptr;
+  std::size_t lane = 0;
+  pthread_t thread{};
+
+  static void* main(void* argument) {
+    Worker& self = *static_cast<Worker*>(argument);
+    for (;;) {
+      // Not for long: the threads of the pool work meanwhile.
+      self.state.wait(true, [](State state) { return state != idle; });
+      if (self.state.load() == stop) return nullptr;
+      self.job(self.run, self.lane);
+      self.state.store(idle);
+    }
+  }
+};
+
+/// The threads of this process; one caller has them at a time.
+class Team {
+ public:
+  static Team& instance() {
+    // Never destroyed, as the ThreadPool.
+    static Team* team = [] {
+      static Team* made = new Team;
+      static struct AtExit {
+        ~AtExit() { made->shut_down(); }
+      } at_exit;
+      pthread_atfork(nullptr, nullptr, [] { made->forget_workers_after_fork(); });
+      return made;
+    }();
+    return *team;
+  }
+
+  /// False where another caller has it, or the system has no threads left.
+  bool enter(std::size_t workers) {
+    if (!try_enter()) return false;
+    try {
+      while (workers_.size() < workers) {
+        auto worker = std::make_unique<Worker>();
+        workers_.reserve(workers);
+        if (pthread_create(&worker->thread, nullptr, Worker::main, worker.get()) != 0) break;
+        workers_.push_back(std::move(worker));
+      }
+    } catch (const std::bad_alloc&) {
+    }
+    if (workers_.size() >= workers) return true;
+    leave();
+    return false;
+  }
+  void leave() { busy_.store(false, std::memory_order_release); }
+
+  void start(std::size_t worker, void (*job)(void*, std::size_t), void* run, std::size_t lane) {
+    Worker& chosen = *workers_[worker];
+    chosen.job = job;
+    chosen.run = run;
+    chosen.lane = lane;
+    chosen.state.store(Worker::working);
+  }
+  void join(std::size_t worker) {
+    workers_[worker]->state.wait(true, [](Worker::State state) { return state == Worker::idle; });
+  }
+
+ private:
+  bool try_enter() { return !busy_.exchange(true, std::memory_order_acquire); }
+
+  void shut_down() {
+    const auto end = std::chrono::steady_clock::now() + shut_down_patience;
+    while (!try_enter()) {  // never left again: later calls run in order
+      if (std::chrono::steady_clock::now() > end) return;
+      std::this_thread::yield();
+    }
+    for (const auto& worker : workers_) {
+      worker->state.store(Worker::stop);
+      pthread_join(worker->thread, nullptr);
+    }
+    workers_.clear();
+  }
+
+  /// What they slept on cannot be destroyed: their threads, which are no more, are still in it.
+  void forget_workers_after_fork() {
+    for (auto& worker : workers_) worker.release();
+    workers_.clear();
+    leave();
+  }
+
+  std::atomic<bool> busy_{false};
+  std::vector<std::unique_ptr<Worker>> workers_;  // of whoever has the team
+};
+
+}  // namespace
+
+/// One run of all pieces.
+struct Lanes::Run {
+  const Lanes& lanes;
+  const std::function<void(std::size_t)>& work;
+  const base::ThreadScopes scopes = {};
+  const cpu::ThreadPool::Shares shares;
+  const bool spin;
+  std::vector<std::atomic<int>> done;      // per lane: its last piece that is done
+  std::atomic<int> first_failed{INT_MAX};  // nothing behind it begins any more
+  std::atomic<int> sleepers{0};
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::exception_ptr error;
+
+  Run(const Lanes& of, const std::function<void(std::size_t)>& piece_work)
+      : lanes(of),
+        work(piece_work),
+        shares(of.shares_),
+        spin(static_cast<int>(of.count()) <= cpu::ThreadPool::usable_cores()),
+        done(of.count()) {
+    for (auto& last : done) last.store(-1);
+  }
+
+  /// Whether a piece need not wait any longer: what it waits for is done, or it will not run.
+  bool may_go_on(int piece) const {
+    if (first_failed.load() < piece) return true;
+    for (const int other : lanes.pieces_[static_cast<std::size_t>(piece)].waits) {
+      if (done[static_cast<std::size_t>(lanes.pieces_[static_cast<std::size_t>(other)].lane)].load() < other)
+        return false;
+    }
+    return true;
+  }
+
+  void wait_for(int piece) {
+    if (may_go_on(piece) || (spin && cpu::spin_until([&] { return may_go_on(piece); }, spin_time))) return;
+    std::unique_lock lock(mutex);
+    ++sleepers;  // before it looks again
+    changed.wait(lock, [&] { return may_go_on(piece); });
+    --sleepers;
+  }
+  void tell() {
+    if (sleepers.load() == 0) return;
+    {
+      const std::lock_guard lock(mutex);
+    }
+    changed.notify_all();
+  }
+
+  void fail(int piece) {
+    const std::lock_guard lock(mutex);
+    if (piece < first_failed.load()) {
+      error = std::current_exception();
+      first_failed.store(piece);
+    }
+    changed.notify_all();
+  }
+
+  void run_lane(std::size_t number) noexcept {
+    const Lane& lane = lanes.lanes_[number];
+    std::optional<cpu::ThreadPool::Share> share;
+    if (lanes.shares_ > 1 && lane.share >= 0) share.emplace(shares, lane.share);
+    for (const int piece : lane.pieces) {
+      wait_for(piece);
+      if (first_failed.load() < piece) return;
+      try {
+        work(static_cast<std::size_t>(piece));
+      } catch (...) {
+        return fail(piece);
+      }
+      done[number].store(piece);
+      tell();
+    }
+  }
+
+  static void run_in_worker(void* run, std::size_t lane) {
+    Run& self = *static_cast<Run*>(run);
+    try {
+      const base::InScopes scopes(self.scopes);
+      self.run_lane(lane);
+    } catch (const std::bad_alloc&) {  // of the scopes
+      self.fail(self.lanes.lanes_[lane].pieces.front());
+    }
+  }
+};
+
+Lanes::Lanes(std::vector<LanePiece> pieces, const std::vector<bool>& computes)
+    : pieces_(std::move(pieces)), lanes_(computes.size()) {
+  for (std::size_t piece = 0; piece < pieces_.size(); ++piece)
+    lanes_[static_cast<std::size_t>(pieces_[piece].lane)].pieces.push_back(static_cast<int>(piece));
+  for (std::size_t lane = 0; lane < lanes_.size(); ++lane) {
+    if (computes[lane]) lanes_[lane].share = shares_++;
+  }
+}
+
+void Lanes::run(const std::function<void(std::size_t)>& work) const {
+  const std::size_t others = lanes_.size() - 1;
+  Team& team = Team::instance();
+  if (others == 0 || !team.enter(others)) return run_in_order(work);
+  struct Leave {
+    Team& team;
+    ~Leave() { team.leave(); }
+  } leave{team};
+  std::exception_ptr error;
+  {
+    Run run(*this, work);
+    for (std::size_t i = 0; i < others; ++i) team.start(i, Run::run_in_worker, &run, i + 1);
+    run.run_lane(0);
+    for (std::size_t i = 0; i < others; ++i) team.join(i);
+    error = run.error;
+  }
+  if (error) std::rethrow_exception(error);
+}
+
+void Lanes::run_in_order(const std::function<void(std::size_t)>& work) const {
+  for (std::size_t piece = 0; piece < pieces_.size(); ++piece) work(piece);
+}
+
+}  // namespace croton::runtime

@@ -1,0 +1,73 @@
+#include "runtime/trace.hpp"
+
+#include <algorithm>
+#include <atomic>
+
+namespace croton::runtime {
+namespace {
+
+struct Recorders {
+  std::mutex mutex;
+  std::atomic<int> count{0};
+  std::vector<std::shared_ptr<TraceRecorder>> all;
+};
+Recorders& recorders() {
+  static auto& made = *new Recorders;  // never destroyed: functions may be called by destructors of static objects
+  return made;
+}
+
+constinit thread_local const TracedCall* current_call = nullptr;
+
+/// Threads that call are numbered as they come.
+int caller_number() {
+  static std::atomic<int> last{0};
+  thread_local const int number = last++;
+  return number;
+}
+
+}  // namespace
+
+void TraceRecorder::add(const RecordedEvent& event) {
+  const std::lock_guard lock(mutex_);
+  events_.push_back(event);
+}
+
+std::vector<RecordedEvent> TraceRecorder::events() const {
+  const std::lock_guard lock(mutex_);
+  return events_;
+}
+
+void start_trace(std::shared_ptr<TraceRecorder> recorder) {
+  Recorders& every = recorders();
+  const std::lock_guard lock(every.mutex);
+  every.all.push_back(std::move(recorder));
+  every.count.store(static_cast<int>(every.all.size()), std::memory_order_relaxed);
+}
+
+void stop_trace(const TraceRecorder* recorder) {
+  Recorders& every = recorders();
+  const std::lock_guard lock(every.mutex);
+  std::erase_if(every.all, [&](const auto& other) { return other.get() == recorder; });
+  every.count.store(static_cast<int>(every.all.size()), std::memory_order_relaxed);
+}
+
+TracedCall::TracedCall(const std::string& function) : outer_(current_call) {
+  if (recorders().count.load(std::memory_order_relaxed) > 0) {
+    function_ = std::make_shared<const std::string>(function);
+    caller_ = caller_number();
+    current_call = this;
+  }
+}
+
+TracedCall::~TracedCall() { current_call = outer_; }
+
+const TracedCall* TracedCall::current() { return current_call; }
+
+void TracedCall::add(TracedWork work, std::chrono::steady_clock::time_point start) const {
+  const RecordedEvent event{std::move(work), function_, caller_, start, std::chrono::steady_clock::now()};
+  Recorders& every = recorders();
+  const std::lock_guard lock(every.mutex);
+  for (const auto& recorder : every.all) recorder->add(event);
+}
+
+}  // namespace croton::runtime
