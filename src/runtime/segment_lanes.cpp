@@ -19,10 +19,12 @@ using plan::Buffer;
 // about as long as that takes to be asked for; a copy to the host waits besides.
 constexpr double grain_time = 30, ask_time = 5, host_copy_time = 20;
 constexpr double simulated_item_time = 1, step_time = 2, callback_time = 10;
-constexpr double copied_bytes = 8000, computed_bytes = 1000,
+constexpr double copied_bytes = 8000, walked_bytes = 8000, computed_bytes = 1000,
                  multiplications = 10000;  // in a microsecond, of one thread
-// Until another lane has noticed; what a call pays for lanes at all, and for the thread of each.
-constexpr double notice_time = 2, start_time = 10, wake_time = 15;
+// Until a lane notices what it waits for, where each has a core and where it may sleep; what a call pays for lanes at
+// all, and for the thread of each. Measured on two cores: 13 us a call with threads that still spin, 75 with some
+// asleep.
+constexpr double notice_time = 2, sleeper_notice_time = 40, start_time = 10, wake_time = 25;
 
 /// Whether anything inside calls the user's functions: those run in the thread that calls.
 bool calls_host(const fuse::Program& program);
@@ -51,11 +53,12 @@ bool lanes_pay(const std::vector<LanePiece>& pieces, const std::vector<bool>& co
   const auto sharing = static_cast<int>(std::ranges::count(computes, true));
   const int share = std::max(1, threads / std::max(1, sharing));
   double in_order = 0;
+  const double notice = static_cast<int>(computes.size()) <= cores ? notice_time : sleeper_notice_time;
   std::vector<double> lane_end(computes.size(), 0), end(pieces.size(), 0);
   for (std::size_t p = 0; p < pieces.size(); ++p) {
     in_order += times[p].with_threads(threads);
     double& lane = lane_end[static_cast<std::size_t>(pieces[p].lane)];
-    for (const int other : pieces[p].waits) lane = std::max(lane, end[static_cast<std::size_t>(other)] + notice_time);
+    for (const int other : pieces[p].waits) lane = std::max(lane, end[static_cast<std::size_t>(other)] + notice);
     end[p] = lane += times[p].with_threads(share);
   }
   const double together = *std::ranges::max_element(lane_end);
@@ -123,8 +126,12 @@ LaunchTime BoundSegment::time_of(const BoundLaunch& launch) const {
   if (const auto* kernel = std::get_if<std::unique_ptr<KernelLaunch>>(&launch.what)) {
     const codegen::Work& work = (*kernel)->work();
     if ((*kernel)->runs_cuda()) return {static_cast<double>(work.items) * simulated_item_time};
-    return {0,
-            static_cast<double>(work.items) / static_cast<double>(std::max<std::int64_t>(1, work.grain)) * grain_time};
+    const double time =
+        static_cast<double>(work.items) / static_cast<double>(std::max<std::int64_t>(1, work.grain)) * grain_time;
+    // Few elements are a whole item of these too.
+    const kernel::Family family = (*kernel)->kernels()[0].analysis->kernel.family;
+    const bool in_parts = family == kernel::Family::split || family == kernel::Family::column;
+    return {0, in_parts ? std::min(time, bytes / walked_bytes) : time};
   }
   if (call.product) {
     const auto [m, k, n, batch] = product_sizes(*executable_, first, sizes_);

@@ -10,7 +10,10 @@
 #include <algorithm>
 #include <atomic>
 #include <barrier>
+#include <cctype>
 #include <chrono>
+#include <fstream>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <set>
@@ -24,6 +27,7 @@
 #include "machines.hpp"
 #include "runtime/cpu/threads.hpp"
 #include "runtime/segment_lanes.hpp"
+#include "temporary_folder.hpp"
 
 namespace ct = croton;
 using ct::Array;
@@ -72,6 +76,61 @@ ct::HostOp waits_until(std::function<bool()> ready, bool& came) {
            },
        .pure = false});
 }
+
+/// Reads JSON; false for what is none. Gathers its strings.
+class Json {
+ public:
+  explicit Json(const std::string& text) : at_(text.data()), end_(at_ + text.size()) {}
+  bool whole() { return value() && (skip(), at_ == end_); }
+  std::set<std::string> strings;
+
+ private:
+  void skip() {
+    while (at_ != end_ && (*at_ == ' ' || *at_ == '\n')) ++at_;
+  }
+  bool take(char c) {
+    skip();
+    if (at_ == end_ || *at_ != c) return false;
+    ++at_;
+    return true;
+  }
+  bool list(char close, bool named) {
+    if (take(close)) return true;
+    do {
+      if (named && !(string() && take(':'))) return false;
+      if (!value()) return false;
+    } while (take(','));
+    return take(close);
+  }
+  bool string() {
+    if (!take('"')) return false;
+    std::string text;
+    for (; at_ != end_ && *at_ != '"'; ++at_) {
+      if (static_cast<unsigned char>(*at_) < 0x20) return false;
+      if (*at_ != '\\') {
+        text += *at_;
+      } else if (*++at_ == 'u') {
+        text += static_cast<char>(std::stoi(std::string(at_ + 1, at_ + 5), nullptr, 16));
+        at_ += 4;
+      } else if (*at_ == '"' || *at_ == '\\') {
+        text += *at_;
+      } else {
+        return false;
+      }
+    }
+    strings.insert(text);
+    return at_++ != end_;
+  }
+  bool value() {
+    if (take('{')) return list('}', true);
+    if (take('[')) return list(']', false);
+    if (at_ != end_ && *at_ == '"') return string();
+    const char* begin = at_;
+    while (at_ != end_ && (std::isdigit(static_cast<unsigned char>(*at_)) || *at_ == '.' || *at_ == '-')) ++at_;
+    return at_ != begin;
+  }
+  const char *at_, *end_;
+};
 
 bool has_lane(const ct::Trace& trace, const std::string& lane) {
   for (const ct::TraceEvent& event : trace.events()) {
@@ -133,9 +192,9 @@ TEST_CASE("of several pieces that raise the first is told; those before it are d
     for (int before = 0; before <= failing; ++before) REQUIRE(ran[static_cast<std::size_t>(before)] == 1);
     if (failing <= 2) REQUIRE(ran[7] == 0);  // waits for 2, and lies behind 1 in its lane
   }
-  int after = 0;
-  Lanes({{0}, {1}}, {false, false}).run([&](std::size_t piece) { after += piece == 0; });
-  CHECK(after == 1);
+  std::atomic<int> after{0};
+  lanes.run([&](std::size_t) { ++after; });
+  CHECK(after == 8);
 }
 
 TEST_CASE("behind a commit point nothing runs before all lanes have come to it", "[lanes]") {
@@ -369,9 +428,9 @@ TEST_CASE("a callback of the host and work of two devices overlap in one call, a
 TEST_CASE("a trace is JSON with a row for each lane, whose events do not overlap", "[lanes]") {
   const Machine machine(GENERATE(from_range(Machine::all())));
   const ct::change_flags on("device_threads=" + std::string(GENERATE("on", "off")));
-  const auto w = ct::shared(Array::full(DType::float32, {8}, 2), {.name = "w \"\\\n\x01", .target = machine.first});
+  const auto w = ct::shared(Array::full(DType::float32, {8}, 2), {.name = "w", .target = machine.first});
   const Variable x = ct::vector("x");
-  const Variable y = ct::transfer(w * x, machine.second);
+  const Variable y = ct::transfer((w * x).named("w \"\\\n\x01"), machine.second);
   const ct::Function f = ct::function({x}, y + 1, {.updates = {{w, w + x}}, .name = "f \"quoted\""});
   const Array input = Array::full(DType::float32, {8}, 3);
   f(input);
@@ -406,6 +465,17 @@ TEST_CASE("a trace is JSON with a row for each lane, whose events do not overlap
   for (const ct::TransferInfo& transfer : f.transfers()) expected += transfer.bytes;
   CHECK(expected > 0);
   CHECK(sent == 2 * expected);
+  const ct::test::TemporaryFolder folder;
+  const std::string path = (folder / "trace.json").string();
+  trace.write(path);
+  std::ifstream file(path);
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  Json json(text);
+  CHECK(json.whole());
+  std::set<std::string> missing{"thread_name", machine.first,  machine.second + " copies",
+                                "X",           "f \"quoted\"", "w \"\\\n\x01"};
+  for (const std::string& found : json.strings) missing.erase(found);
+  CHECK(missing == std::set<std::string>{});
 }
 
 TEST_CASE("a trace that cannot be written is an error that names the file", "[lanes]") {
