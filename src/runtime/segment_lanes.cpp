@@ -122,7 +122,8 @@ LaunchTime BoundSegment::time_of(const BoundLaunch& launch) const {
   if (call.host) return {callback_time + bytes / computed_bytes};
   if (const auto* loop = std::get_if<std::unique_ptr<LoopLaunch>>(&launch.what))
     return {static_cast<double>((*loop)->steps()) * step_time + bytes / computed_bytes};
-  if (is_gpu(device)) return {ask_time};
+  // A check is read back before the next launch.
+  if (is_gpu(device)) return {call.kernel && !call.kernel->kernel->checks.empty() ? host_copy_time : ask_time};
   if (const auto* kernel = std::get_if<std::unique_ptr<KernelLaunch>>(&launch.what)) {
     const codegen::Work& work = (*kernel)->work();
     if ((*kernel)->runs_cuda()) return {static_cast<double>(work.items) * simulated_item_time};
