@@ -1,17 +1,15 @@
 #include "runtime/trace.hpp"
 
 #include <algorithm>
-#include <atomic>
 
 namespace croton::runtime {
 namespace {
 
 struct Recorders {
   std::mutex mutex;
-  std::atomic<int> count{0};
   std::vector<std::shared_ptr<TraceRecorder>> all;
 };
-Recorders& recorders() {
+Recorders& all_recorders() {
   static auto& made = *new Recorders;  // never destroyed: functions may be called by destructors of static objects
   return made;
 }
@@ -38,34 +36,35 @@ std::vector<RecordedEvent> TraceRecorder::events() const {
 }
 
 void start_trace(std::shared_ptr<TraceRecorder> recorder) {
-  Recorders& every = recorders();
+  Recorders& every = all_recorders();
   const std::lock_guard lock(every.mutex);
   every.all.push_back(std::move(recorder));
-  every.count.store(static_cast<int>(every.all.size()), std::memory_order_relaxed);
+  TracedCall::recorders.store(static_cast<int>(every.all.size()), std::memory_order_relaxed);
 }
 
 void stop_trace(const TraceRecorder* recorder) {
-  Recorders& every = recorders();
+  Recorders& every = all_recorders();
   const std::lock_guard lock(every.mutex);
   std::erase_if(every.all, [&](const auto& other) { return other.get() == recorder; });
-  every.count.store(static_cast<int>(every.all.size()), std::memory_order_relaxed);
+  TracedCall::recorders.store(static_cast<int>(every.all.size()), std::memory_order_relaxed);
 }
 
-TracedCall::TracedCall(const std::string& function) : outer_(current_call) {
-  if (recorders().count.load(std::memory_order_relaxed) > 0) {
-    function_ = std::make_shared<const std::string>(function);
-    caller_ = caller_number();
-    current_call = this;
-  }
+constinit std::atomic<int> TracedCall::recorders{0};
+
+void TracedCall::begin(const std::string& function) {
+  function_ = std::make_shared<const std::string>(function);
+  caller_ = caller_number();
+  outer_ = current_call;
+  current_call = this;
 }
 
-TracedCall::~TracedCall() { current_call = outer_; }
+void TracedCall::end() { current_call = outer_; }
 
-const TracedCall* TracedCall::current() { return current_call; }
+const TracedCall* TracedCall::current_of_thread() { return current_call; }
 
 void TracedCall::add(TracedWork work, std::chrono::steady_clock::time_point start) const {
   const RecordedEvent event{std::move(work), function_, caller_, start, std::chrono::steady_clock::now()};
-  Recorders& every = recorders();
+  Recorders& every = all_recorders();
   const std::lock_guard lock(every.mutex);
   for (const auto& recorder : every.all) recorder->add(event);
 }
