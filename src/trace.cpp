@@ -15,6 +15,7 @@
 #include "base/device_name.hpp"
 #include "base/output.hpp"
 #include "call.hpp"
+#include "io/json_text.hpp"
 #include "runtime/trace.hpp"
 #include "runtime/user_line.hpp"
 
@@ -54,20 +55,6 @@ std::string title_of(const runtime::TracedWork& work) {
   std::string text;
   for (std::size_t i = 0; i < std::min(most, titles.size()); ++i) text += (i > 0 ? ", " : "") + titles[i];
   return titles.size() > most ? fmt::format("{} and {} more", text, titles.size() - most) : text;
-}
-
-/// As a string of JSON: names are the user's.
-std::string json_string(std::string_view text) {
-  std::string result = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\')
-      result += fmt::format("\\{}", c);
-    else if (static_cast<unsigned char>(c) < 0x20)
-      result += fmt::format("\\u{:04x}", static_cast<unsigned char>(c));
-    else
-      result += c;
-  }
-  return result + '"';
 }
 
 }  // namespace
@@ -121,7 +108,7 @@ void Trace::write(const std::string& path) const {
     }
     last = caller;
     add(fmt::format(R"({{"ph":"M","name":"thread_name","pid":{},"tid":{},"args":{{"name":{}}}}})", caller, number,
-                    json_string(lane)));
+                    io::json_text(lane)));
     add(fmt::format(R"({{"ph":"M","name":"thread_sort_index","pid":{0},"tid":{1},"args":{{"sort_index":{1}}}}})",
                     caller, number));
   }
@@ -129,8 +116,8 @@ void Trace::write(const std::string& path) const {
     const std::string bytes = event.what == "transfer" ? fmt::format(",\"bytes\":{}", event.bytes) : "";
     add(fmt::format(R"({{"ph":"X","name":{},"cat":"{}","pid":{},"tid":{},"ts":{:.3f},"dur":{:.3f},"args":{{)"
                     R"("function":{}{}}}}})",
-                    json_string(event.name), event.what, event.caller, rows.at({event.caller, event.lane}), event.start,
-                    event.end - event.start, json_string(event.function), bytes));
+                    io::json_text(event.name), event.what, event.caller, rows.at({event.caller, event.lane}),
+                    event.start, event.end - event.start, io::json_text(event.function), bytes));
   }
   text += "\n]}\n";
   base::write_file(path, std::as_bytes(std::span(text)));

@@ -11,9 +11,9 @@
 #include <mutex>
 #include <new>
 #include <optional>
-#include <thread>
 
 #include "base/config.hpp"
+#include "runtime/cpu/one_per_process.hpp"
 #include "runtime/cpu/spin.hpp"
 #include "runtime/cpu/threads.hpp"
 
@@ -22,34 +22,28 @@ namespace {
 
 // As long as the system takes to wake a thread: what comes sooner is not slept through.
 constexpr auto spin_time = std::chrono::microseconds(50);
-// How long the end of the process waits for lanes of another thread.
-constexpr auto shut_down_patience = std::chrono::seconds(1);
 
-/// A value that threads wait for: briefly by spinning, then asleep.
-template <class T>
-class Awaited {
+/// Where threads wait for atomic values that others change: briefly by spinning, then asleep.
+class Bell {
  public:
-  T load() const { return value_.load(); }
-  void store(T value) {
-    value_.store(value);
-    if (sleepers_.load() == 0) return;  // whoever sleeps has counted itself before it looked at the value
+  template <class Ready>
+  void wait(bool spin, const Ready& ready) {
+    if (ready() || (spin && cpu::spin_until(ready, spin_time))) return;
+    std::unique_lock lock(mutex_);
+    ++sleepers_;  // before it looks again
+    changed_.wait(lock, ready);
+    --sleepers_;
+  }
+  /// Behind each change.
+  void ring() {
+    if (sleepers_.load() == 0) return;
     {
       const std::lock_guard lock(mutex_);
     }
     changed_.notify_all();
   }
-  /// Until ready(value).
-  template <class Ready>
-  void wait(bool spin, const Ready& ready) {
-    if (ready(load()) || (spin && cpu::spin_until([&] { return ready(load()); }, spin_time))) return;
-    std::unique_lock lock(mutex_);
-    ++sleepers_;
-    changed_.wait(lock, [&] { return ready(load()); });
-    --sleepers_;
-  }
 
  private:
-  std::atomic<T> value_{};
   std::atomic<int> sleepers_{0};
   std::mutex mutex_;
   std::condition_variable changed_;
@@ -58,20 +52,26 @@ class Awaited {
 /// A thread for a lane of whoever has the team.
 struct Worker {
   enum State { idle, working, stop };
-  Awaited<State> state;
+  std::atomic<State> state{idle};
+  Bell bell;  // of changes of the state
   void (*job)(void* run, std::size_t lane) = nullptr;
   void* run = nullptr;
   std::size_t lane = 0;
   pthread_t thread{};
 
+  void set(State value) {
+    state.store(value);
+    bell.ring();
+  }
+
   static void* main(void* argument) {
     Worker& self = *static_cast<Worker*>(argument);
     for (;;) {
       // Not for long: the threads of the pool work meanwhile.
-      self.state.wait(true, [](State state) { return state != idle; });
+      self.bell.wait(true, [&] { return self.state.load() != idle; });
       if (self.state.load() == stop) return nullptr;
       self.job(self.run, self.lane);
-      self.state.store(idle);
+      self.set(idle);
     }
   }
 };
@@ -80,16 +80,7 @@ struct Worker {
 class Team {
  public:
   static Team& instance() {
-    // Never destroyed, as the ThreadPool.
-    static Team* team = [] {
-      static Team* made = new Team;
-      static struct AtExit {
-        ~AtExit() { made->shut_down(); }
-      } at_exit;
-      pthread_atfork(nullptr, nullptr, [] { made->forget_workers_after_fork(); });
-      return made;
-    }();
-    return *team;
+    return cpu::one_per_process<Team>([] { return new Team; });
   }
 
   /// False where another caller has it, or the system has no threads left.
@@ -115,23 +106,23 @@ class Team {
     chosen.job = job;
     chosen.run = run;
     chosen.lane = lane;
-    chosen.state.store(Worker::working);
+    chosen.set(Worker::working);
   }
   void join(std::size_t worker) {
-    workers_[worker]->state.wait(true, [](Worker::State state) { return state == Worker::idle; });
+    Worker& chosen = *workers_[worker];
+    chosen.bell.wait(true, [&] { return chosen.state.load() == Worker::idle; });
   }
 
  private:
+  template <class T>
+  friend T& cpu::one_per_process(T* (*make)());
+
   bool try_enter() { return !busy_.exchange(true, std::memory_order_acquire); }
 
   void shut_down() {
-    const auto end = std::chrono::steady_clock::now() + shut_down_patience;
-    while (!try_enter()) {  // never left again: later calls run in order
-      if (std::chrono::steady_clock::now() > end) return;
-      std::this_thread::yield();
-    }
+    if (!cpu::enter_at_end([&] { return try_enter(); })) return;  // never left again: later calls run in order
     for (const auto& worker : workers_) {
-      worker->state.store(Worker::stop);
+      worker->set(Worker::stop);
       pthread_join(worker->thread, nullptr);
     }
     workers_.clear();
@@ -159,9 +150,8 @@ struct Lanes::Run {
   const bool spin;
   std::vector<std::atomic<int>> done;      // per lane: its last piece that is done
   std::atomic<int> first_failed{INT_MAX};  // nothing behind it begins any more
-  std::atomic<int> sleepers{0};
-  std::mutex mutex;
-  std::condition_variable changed;
+  Bell bell;                               // of changes of both
+  std::mutex mutex;                        // of the error and what failed first
   std::exception_ptr error;
 
   Run(const Lanes& of, const std::function<void(std::size_t)>& piece_work)
@@ -183,28 +173,15 @@ struct Lanes::Run {
     return true;
   }
 
-  void wait_for(int piece) {
-    if (may_go_on(piece) || (spin && cpu::spin_until([&] { return may_go_on(piece); }, spin_time))) return;
-    std::unique_lock lock(mutex);
-    ++sleepers;  // before it looks again
-    changed.wait(lock, [&] { return may_go_on(piece); });
-    --sleepers;
-  }
-  void tell() {
-    if (sleepers.load() == 0) return;
+  void fail(int piece) {
     {
       const std::lock_guard lock(mutex);
+      if (piece < first_failed.load()) {
+        error = std::current_exception();
+        first_failed.store(piece);
+      }
     }
-    changed.notify_all();
-  }
-
-  void fail(int piece) {
-    const std::lock_guard lock(mutex);
-    if (piece < first_failed.load()) {
-      error = std::current_exception();
-      first_failed.store(piece);
-    }
-    changed.notify_all();
+    bell.ring();
   }
 
   void run_lane(std::size_t number) noexcept {
@@ -212,7 +189,7 @@ struct Lanes::Run {
     std::optional<cpu::ThreadPool::Share> share;
     if (lanes.shares_ > 1 && lane.share >= 0) share.emplace(shares, lane.share);
     for (const int piece : lane.pieces) {
-      wait_for(piece);
+      bell.wait(spin, [&] { return may_go_on(piece); });
       if (first_failed.load() < piece) return;
       try {
         work(static_cast<std::size_t>(piece));
@@ -220,7 +197,7 @@ struct Lanes::Run {
         return fail(piece);
       }
       done[number].store(piece);
-      tell();
+      bell.ring();
     }
   }
 

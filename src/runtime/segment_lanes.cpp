@@ -36,6 +36,11 @@ bool calls_host(const fuse::Program& program) {
   return std::ranges::any_of(program.calls, [](const fuse::Call& call) { return calls_host(call); });
 }
 
+/// Whether its work is asked for and runs elsewhere, not on the host's cores.
+bool is_gpu(const Device* device) {
+  return device != nullptr && device->runs_cuda() && device->facts().kind != DeviceFacts::Kind::simulated;
+}
+
 LaneName lane_of(const fuse::Call& call) {
   if (call.transfer) return {call.place, true};
   return calls_host(call) ? LaneName{} : LaneName{call.place, false};
@@ -106,9 +111,6 @@ LaunchTime BoundSegment::time_of(const BoundLaunch& launch) const {
   const plan::Launch& steps = plan.launches[static_cast<std::size_t>(launch.number)];
   const plan::Step& first = plan.steps[static_cast<std::size_t>(steps.first_step)];
   const fuse::Call& call = executable_->call_of(first);
-  const auto is_gpu = [](const Device* device) {
-    return device != nullptr && device->runs_cuda() && device->facts().kind != DeviceFacts::Kind::simulated;
-  };
   const Device* device = device_of(call.place);
   double bytes = 0;
   for (const int b : first.reads) bytes += static_cast<double>(bytes_of(static_cast<std::size_t>(b)));
@@ -151,16 +153,11 @@ std::unique_ptr<SegmentLanes> BoundSegment::find_lanes() const {
   if (const auto found = std::ranges::find(names, false, &LaneName::copies); found != names.end()) own = *found;
   if (std::ranges::find(names, LaneName{}) != names.end()) own = {};
   std::map<LaneName, int> numbers{{own, 0}};
-  std::vector<bool> computes;
   for (const LaneName name : names) numbers.try_emplace(name, static_cast<int>(numbers.size()));
   if (numbers.size() < 2) return nullptr;
-  computes.resize(numbers.size());
-  for (const auto& [name, number] : numbers) {
-    const Device* device = device_of(name.place);
-    const bool on_host =
-        device == nullptr || !device->runs_cuda() || device->facts().kind == DeviceFacts::Kind::simulated;
-    computes[static_cast<std::size_t>(number)] = on_host && !name.copies;
-  }
+  std::vector<bool> computes(numbers.size());
+  for (const auto& [name, number] : numbers)
+    computes[static_cast<std::size_t>(number)] = !name.copies && !is_gpu(device_of(name.place));
 
   LaneOrder order;
   std::vector<LaunchTime> times;

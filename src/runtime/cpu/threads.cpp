@@ -8,10 +8,10 @@
 #include <new>
 #include <span>
 #include <string>
-#include <thread>
 
 #include <croton/error.hpp>
 
+#include "runtime/cpu/one_per_process.hpp"
 #include "runtime/cpu/spin.hpp"
 
 namespace croton::runtime::cpu {
@@ -20,9 +20,6 @@ namespace {
 constexpr int max_threads = 1024;
 // Long enough to bridge the serial work between two kernels, short enough to leave the core to others soon.
 constexpr auto spin_time = std::chrono::microseconds(200);
-// How long the end of the process waits for a region of another thread; only a body that calls exit() makes it wait in
-// vain.
-constexpr auto shut_down_patience = std::chrono::seconds(1);
 
 // What a worker's slot says. The caller offers a chunk; whoever turns `offered` into something else runs it.
 enum State : std::uint32_t { idle, offered, taken, stop };
@@ -70,17 +67,7 @@ constinit thread_local ThreadPool::Team* ThreadPool::team_ = nullptr;
 ThreadPool::ThreadPool() : threads_(usable_cores()), usable_cores_(threads_.load()) {}
 
 ThreadPool& ThreadPool::instance() {
-  // The pool itself is never destroyed, so that destructors of static objects may still use it (inline); its workers
-  // are stopped when the process ends or the library is unloaded.
-  static ThreadPool* pool = [] {
-    static ThreadPool* made = new ThreadPool;
-    static struct AtExit {
-      ~AtExit() { made->shut_down(); }
-    } at_exit;
-    pthread_atfork(nullptr, nullptr, [] { made->forget_workers_after_fork(); });
-    return made;
-  }();
-  return *pool;
+  return one_per_process<ThreadPool>([] { return new ThreadPool; });
 }
 
 int ThreadPool::usable_cores() {
@@ -200,11 +187,7 @@ void* ThreadPool::worker_main(void* argument) {
 }
 
 void ThreadPool::shut_down() {
-  const auto end = std::chrono::steady_clock::now() + shut_down_patience;
-  while (!try_enter()) {  // never left again: later regions run inline
-    if (std::chrono::steady_clock::now() > end) return;
-    std::this_thread::yield();
-  }
+  if (!enter_at_end([&] { return try_enter(); })) return;  // never left again: later regions run inline
   for (const auto& worker : workers_) {
     if (!worker->started) continue;
     worker->set(stop, worker->worker_sleeps);

@@ -18,6 +18,9 @@
 
 namespace croton::runtime::cpu {
 
+template <class T>
+T& one_per_process(T* (*make)());
+
 class ThreadPool {
  public:
   /// Does the work of [begin, end). Must not throw: parallel_for is noexcept.
@@ -95,6 +98,9 @@ class ThreadPool {
 
     void run(std::int64_t part) const;
   };
+
+  template <class T>
+  friend T& one_per_process(T* (*make)());
 
   ThreadPool();
   ~ThreadPool() = default;  // never runs: see instance()
