@@ -6,9 +6,11 @@
 
 #include <chrono>
 #include <iostream>
+#include <unordered_set>
 
 #include "base/config.hpp"
 #include "builder/import.hpp"
+#include "builder/mirrors.hpp"
 #include "builder/node.hpp"
 #include "builder/shared.hpp"
 #include "call.hpp"
@@ -184,6 +186,20 @@ void add_default_updates(builder::ImportRequest& request) {
   }
 }
 
+/// Copies on other devices of what is updated get the new value too, but those that an update of their own is given
+/// for.
+void update_copies(builder::ImportRequest& request) {
+  std::unordered_set<const builder::Node*> updated;
+  for (const auto& [target, value] : request.updates) updated.insert(target.node());
+  for (std::size_t i = 0; i < request.updates.size(); ++i) {
+    const auto [target, value] = request.updates[i];
+    for (const SharedVariable& other : builder::with_copies(target)) {
+      if (!updated.insert(other.node()).second) continue;
+      request.updates.emplace_back(other, other.pinned() ? transfer(value, other.home(), request.where) : value);
+    }
+  }
+}
+
 }  // namespace
 
 Function function(std::vector<In> inputs, OutputList outputs, FunctionOptions options, Where where) {
@@ -230,6 +246,7 @@ Function function(std::vector<In> inputs, OutputList outputs, FunctionOptions op
     request.givens.emplace_back(from, to);
   }
   if (!options.no_default_updates) add_default_updates(request);
+  update_copies(request);
   warn_of_dropped_updates(request, where);
 
   const base::Flags& flags = base::config();

@@ -13,3 +13,4 @@
 #include <croton/nn/metrics.hpp>
 #include <croton/nn/model.hpp>
 #include <croton/nn/optimizers.hpp>
+#include <croton/nn/strategy.hpp>

@@ -4,6 +4,7 @@
 #include <croton/variable.hpp>
 
 #include <cstdint>
+#include <vector>
 
 namespace croton {
 
@@ -27,6 +28,9 @@ class SharedVariable : public Variable {
   std::string home() const;
   bool pinned() const;
   std::uint64_t version() const;
+  /// The copies of the value that are kept on other devices, where it is mirrored (nn/strategy.hpp), each pinned there:
+  /// what sets or updates the variable does so to all of them. To look at; their own set_value sets all too.
+  std::vector<SharedVariable> copies() const;
   /// An update done by every function that uses the variable and has none of its own for it. It keeps the variables it
   /// needs, but those whose own default updates need this one: without a handle of these, function() raises ValueError.
   void set_default_update(const Variable& value);

@@ -12,6 +12,7 @@
 #include "builder/branches.hpp"
 #include "builder/clone.hpp"
 #include "builder/device_scope.hpp"
+#include "builder/mirrors.hpp"
 #include "builder/node.hpp"
 #include "builder/shared.hpp"
 #include "expr/branch.hpp"
@@ -46,11 +47,12 @@ class Importer {
     for (const auto& [from, to] : request_.givens) kept.push_back(to.node());
     branches_ = find_branches(all, kept, [&](const Variable& v) { return resolve(v).node(); });
     for (Node* node : all) {
-      if (!branches_.inside.contains(node)) import(node);
+      // Of what is mirrored comes what is read: `id_at` sees to it.
+      if (!branches_.inside.contains(node) && !(node->shared && is_mirrored(*node))) import(node);
     }
     for (const Variable& output : request_.outputs) result_.graph.outputs.push_back(id_of(output));
     for (const auto& [target, value] : request_.updates) {
-      const NodeId input = ids_.at(target.node());
+      const NodeId input = shared_id(target.node());
       const auto at = std::ranges::find(result_.graph.inputs, input, &expr::GraphInput::node);
       result_.graph.updates.push_back({static_cast<std::size_t>(at - result_.graph.inputs.begin()), id_of(value)});
     }
@@ -106,7 +108,18 @@ class Importer {
     return at == givens_.end() ? v : at->second;
   }
 
-  NodeId id_of(const Variable& v) const { return ids_.at(resolve(v).node()); }
+  NodeId id_of(const Variable& v) { return id_at(v, 0); }
+
+  /// What an op on that device reads where it was given v.
+  NodeId id_at(const Variable& v, std::uint16_t place) {
+    const Variable given = resolve(v);
+    if (!given.node()->shared) return ids_.at(given.node());
+    return shared_id(place == 0 ? given.node() : copy_at(given, place).node());
+  }
+  NodeId shared_id(Node* node) {
+    import(node);
+    return ids_.at(node);
+  }
 
   NodeId add_leaf(const Variable& v, expr::Role role) {
     expr::Graph& graph = result_.graph;
@@ -141,7 +154,7 @@ class Importer {
     }
     std::vector<NodeId> inputs;
     inputs.reserve(node->inputs.size());
-    for (const Variable& input : node->inputs) inputs.push_back(id_of(input));
+    for (const Variable& input : node->inputs) inputs.push_back(id_at(input, node->place));
     const NodeId id = graph.arena.make(*node->op, inputs, node->attrs, node->place);
     ids_[node] = node->op->expand_at_import ? node->op->expand(graph.arena, id) : id;
     if (node->op->kind == expr::Kind::Map) demand_stated_ones(*node, inputs, id);
@@ -181,7 +194,7 @@ class Importer {
         if (taken != branches_.taken.end()) stand_ins[own] = clone({taken->second}, stand_ins)[0];
       }
       for (std::vector<Variable>& side : sides) side = clone(side, stand_ins);
-      for (const Variable& v : captures) parts.captures.push_back(id_of(v));
+      for (const Variable& v : captures) parts.captures.push_back(id_at(v, node.place));
       import_sides(parts, inside, sides);
       find_sizes_first(node, parts, inside, sides);
     }

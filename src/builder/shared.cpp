@@ -9,7 +9,9 @@
 
 #include "base/config.hpp"
 #include "base/device_memory.hpp"
+#include "base/device_name.hpp"
 #include "builder/clone.hpp"
+#include "builder/mirrors.hpp"
 #include "builder/node.hpp"
 
 namespace croton {
@@ -59,6 +61,13 @@ Home home_of(const SharedOptions& options, Where where) {
 }  // namespace
 
 SharedVariable shared(const Array& value, const SharedOptions& options, Where where) {
+  if (const auto mirrored = builder::MirrorScope::current(); options.target.empty() && !mirrored.empty()) {
+    SharedOptions here = options;
+    here.target = base::DeviceName::of_place(mirrored[0]).to_string();
+    const SharedVariable variable = shared(value, here, where);
+    builder::mirror(variable, mirrored);
+    return variable;
+  }
   static std::atomic<std::uint64_t> next_id{0};
   const Home home = home_of(options, where);
   // A variable without inputs, like those of `variable`, but with a state.
@@ -86,6 +95,8 @@ Array SharedVariable::get_value(bool borrow) const {
 
 void SharedVariable::set_value(const Array& value, bool borrow) {
   builder::SharedState& state = state_of(node());
+  if (const std::shared_ptr<builder::Node> original = state.mirrored.lock())
+    return SharedVariable(original).set_value(value, borrow);
   if (value.rank() != rank()) {
     throw TypeError(
         fmt::format("set_value: {} takes {} dimension(s), not {}", builder::describe(*this), rank(), value.rank()));
@@ -96,9 +107,27 @@ void SharedVariable::set_value(const Array& value, bool borrow) {
   }
   Array fresh = value.dtype() == dtype() ? (borrow && value.writable() ? value.contiguous() : value.copy())
                                          : value.astype(dtype());
-  const std::unique_lock lock(state.mutex);
-  state.value = base::moved_to(base::device_memory(state.home), fresh);
-  ++state.version;
+  std::vector<std::unique_lock<std::shared_mutex>> locks;  // in the order of ids, as calls lock
+  locks.emplace_back(state.mutex);
+  std::vector<builder::SharedState*> states{&state};
+  for (const Variable& copy : state.mirrors) {
+    states.push_back(copy.node()->shared.get());
+    locks.emplace_back(states.back()->mutex);
+  }
+  std::vector<Array> values;  // all, before any is given away: memory may run out
+  for (const builder::SharedState* one : states)
+    values.push_back(base::moved_to(base::device_memory(one->home), fresh));
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    states[i]->value = std::move(values[i]);
+    ++states[i]->version;
+  }
+}
+
+std::vector<SharedVariable> SharedVariable::copies() const {
+  state_of(node());
+  std::vector<SharedVariable> all = builder::with_copies(*this);
+  all.erase(all.begin());
+  return all;
 }
 
 std::string SharedVariable::home() const {

@@ -2,25 +2,41 @@
 
 #include <croton/ops.hpp>
 #include <croton/random.hpp>
+#include <croton/views.hpp>
 
 #include <algorithm>
 #include <cmath>
 
+#include "builder/device_scope.hpp"
 #include "builder/gradient_context.hpp"
+#include "nn/replica.hpp"
 
 namespace croton::nn {
 
 Array Draws::first_state() { return Array(std::vector<std::uint64_t>{next_seed(), 0}); }
 
-Variable Draws::bits(const std::vector<Variable>& shape, CallContext& context) {
+Variable Draws::next_state(CallContext& context) {
   const auto behind = [&](std::int64_t draws) -> Variable {
     if (draws == 0) return state_;
     return state_ + constant(Array(std::vector<std::uint64_t>{0, static_cast<std::uint64_t>(draws)}));
   };
   const std::int64_t draw = context.draws[state_.node()]++;
   most_ = std::max(most_, draw + 1);
+  const builder::PlaceScope anywhere = builder::PlaceScope::anywhere();
   SharedVariable(state_).set_default_update(behind(most_));
-  return random_bits(behind(draw), shape);
+  return behind(draw);
+}
+
+Variable Draws::bits(const std::vector<Variable>& shape, CallContext& context) {
+  const Variable state = next_state(context);
+  const Replica* replica = Replica::current();
+  if (replica == nullptr || !replica->rows.defined()) return random_bits(state, shape);
+  // A row has the bits of its place in the whole batch: a slice of the whole's, of which nothing else is drawn.
+  const auto [begin, whole] = replica->positions(shape.at(0));
+  std::vector<Variable> all = shape;
+  all[0] = whole;
+  std::vector<std::optional<Operand>> own(shape.begin(), shape.end());
+  return specify_shape(random_bits(state, all)[slice(begin, begin + shape[0])], own);
 }
 
 Variable Draws::dropout(const Variable& x, double rate, const std::vector<Variable>& shape, CallContext& context) {

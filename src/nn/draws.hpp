@@ -20,7 +20,9 @@ class Draws {
   Variable normal(const Variable& x, CallContext& context);
 
  private:
-  /// 64 random bits an element, others at each call. Functions that use them go on behind the last draw.
+  /// The state of the next draw. Functions that use it go on behind the last draw.
+  Variable next_state(CallContext& context);
+  /// 64 random bits an element, others at each call; axis 0 is the batch's.
   Variable bits(const std::vector<Variable>& shape, CallContext& context);
 
   SharedVariable state_;

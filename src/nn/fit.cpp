@@ -1,162 +1,24 @@
-// Learning: one function for a step of training, with model, loss, gradients, optimizer and counts of metrics in one
-// graph; one for evaluating and one for predicting; and the loops around them.
-#include <croton/grad.hpp>
+// Learning: the loops around the functions of steps.cpp.
 #include <croton/nn/model.hpp>
-#include <croton/ops.hpp>
-#include <croton/views.hpp>
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <iostream>
-#include <set>
 
 #include "base/config.hpp"
-#include "builder/gradient_context.hpp"
-#include "nn/accuracy.hpp"
 #include "nn/epochs.hpp"
 #include "nn/floats.hpp"
 #include "nn/model_state.hpp"
-#include "nn/names.hpp"
 #include "nn/progress.hpp"
 #include "nn/rows.hpp"
+#include "nn/steps.hpp"
 
 namespace croton::nn {
 namespace {
 
 using State = Model::State;
-
-// ---- the graph of a step ----
-
-/// Inputs, targets and weights as variables, of the dtypes and ranks that a batch brings.
-struct StepInputs {
-  std::vector<Variable> x, y;
-  Variable weights;  // may be empty
-
-  std::vector<In> all() const {
-    std::vector<In> result;
-    for (const Variable& v : x) {
-      In& in = result.emplace_back(v);
-      in.allow_downcast = true;  // pictures in float64 are taken
-    }
-    for (const Variable& v : y) result.emplace_back(v);
-    if (weights.defined()) result.emplace_back(weights);
-    return result;
-  }
-};
-
-Variable behind_batch(const Array& array, const std::string& name, Where where) {
-  return variable({array.dtype(), std::vector<std::int64_t>(static_cast<std::size_t>(array.rank()), unknown_size)},
-                  name, where);
-}
-
-StepInputs step_inputs(const State& model, const Batch& batch) {
-  StepInputs inputs{model.input_variables(), {}, {}};
-  for (std::size_t i = 0; i < batch.y.size(); ++i)
-    inputs.y.push_back(
-        behind_batch(batch.y[i], batch.y.size() == 1 ? "y" : fmt::format("y{}", i), model.outputs.at(i).node().where));
-  if (batch.weights) {
-    inputs.weights = variable(
-        {float_dtype(), std::vector<std::int64_t>(static_cast<std::size_t>(batch.weights->rank()), unknown_size)},
-        "sample_weight");
-  }
-  return inputs;
-}
-
-/// By what the functions of a model differ.
-std::string key_of(const std::string& what, const Batch& batch) {
-  std::string key = what;
-  for (const Array& y : batch.y) key += fmt::format(" {}:{}", short_name_of(y.dtype()), y.rank());
-  if (batch.weights) key += fmt::format(" w{}", batch.weights->rank());
-  return key;
-}
-
-const Loss& loss_of(const State& model, std::size_t output) {
-  const std::vector<Loss>& all = model.options->loss.list;
-  return all.size() == 1 ? all[0] : all[output];
-}
-
-/// What a batch adds to the counts: first of the loss, then (with several outputs) of the loss of each, then of the
-/// metrics.
-struct Counted {
-  Variable loss;    // with what regularisers add
-  Variable counts;  // a vector
-};
-
-Variable pair_of(const Variable& a, const Variable& b) {
-  return stack({cast(a, DType::float64), cast(b, DType::float64)});
-}
-
-Counted counted(const State& model, const std::vector<Flow>& outputs, const StepInputs& inputs) {
-  const Variable size = inputs.x[0].shape(0);
-  std::vector<Variable> parts;
-  Variable total;
-  for (std::size_t i = 0; i < outputs.size(); ++i) {
-    const Variable loss = loss_of(model, i)(inputs.y[i], outputs[i].value, inputs.weights, outputs[i].mask);
-    if (loss.rank() != 0)
-      throw ValueError(fmt::format("{}: the loss {} is not reduced to one number; fit needs one that is", model.name,
-                                   loss_of(model, i).name()));
-    if (outputs.size() > 1) parts.push_back(pair_of(loss * size, size));
-    const auto& weights = model.options->loss_weights;
-    const Variable weighted = weights.empty() ? loss : loss * builder::number(weights[i], loss);
-    total = total.defined() ? total + weighted : weighted;
-  }
-  for (const State::NamedWeight& weight : model.weights()) {
-    if (weight.trained && weight.regularizer.defined()) total = total + weight.regularizer(weight.variable);
-  }
-  parts.insert(parts.begin(), pair_of(total * size, size));
-  // What a mask leaves out counts for no metric; weights of samples are for those that asked for them.
-  const Flow& first = outputs[0];
-  const Variable plain = first.mask.defined() ? cast(first.mask, float_dtype()) : Variable(ones({size}, float_dtype()));
-  Variable weight = inputs.weights;
-  if (!weight.defined()) {
-    weight = plain;
-  } else if (first.mask.defined()) {
-    weight = weight.rank() < plain.rank() ? plain * shape_padright(weight) : plain * weight;
-  }
-  for (const auto& [metric, name, weighted] : model.metrics)
-    parts.push_back(metric.counts(inputs.y[0], first.value, weighted ? weight : plain));
-  return {total, parts.size() == 1 ? parts[0] : croton::concatenate(parts)};
-}
-
-/// An output is called as the layer that gives it.
-std::string name_of(const State& model, const Tensor& output) {
-  const std::optional<Layer>& layer = output.node().layer;
-  const auto at = layer ? std::ranges::find(model.layers, *layer) : model.layers.end();
-  return at == model.layers.end() ? output.node().name
-                                  : model.names[static_cast<std::size_t>(at - model.layers.begin())];
-}
-
-/// The metrics with "accuracy" as what fits the targets, and names as Keras makes them differ: "precision",
-/// "precision_1", "weighted_precision"; made anew when a step's function is.
-void resolve_metrics(State& model, const Batch& batch) {
-  std::vector<State::CountedMetric> resolved;
-  std::set<std::string> taken;
-  model.loss_names.clear();
-  if (model.outputs.size() > 1) {
-    for (const Tensor& output : model.outputs)
-      model.loss_names.push_back(unique_name(name_of(model, output) + "_loss", taken));
-  }
-  const Shape& output = model.outputs[0].shape();
-  std::optional<std::int64_t> last;
-  if (!output.empty() && output.back() != any_size) last = output.back();
-  const auto add = [&](const Metric& metric, bool weighted) {
-    const std::string name = weighted && taken.contains(metric.name()) ? "weighted_" + metric.name() : metric.name();
-    resolved.push_back({metric.is_any_accuracy() ? resolved_accuracy(metric, &loss_of(model, 0), batch.y.at(0).rank(),
-                                                                     static_cast<int>(output.size()) + 1, last)
-                                                 : metric,
-                        unique_name(name, taken), weighted});
-  };
-  for (const Metric& metric : model.options->metrics) add(metric, false);
-  for (const Metric& metric : model.options->weighted_metrics) add(metric, true);
-  model.metrics = std::move(resolved);
-  std::int64_t states = 2 + (model.outputs.size() > 1 ? 2 * static_cast<std::int64_t>(model.outputs.size()) : 0);
-  for (const State::CountedMetric& counted : model.metrics) states += counted.metric.states();
-  const Array zeros = Array::zeros(DType::float64, {states});
-  if (!model.counts.defined() || model.counts.get_value(true).shape() != zeros.shape())
-    model.counts = shared(zeros, {.name = model.name + "/counts"});
-}
 
 void check_batch(const State& model, const Batch& batch) {
   if (batch.x.size() != model.inputs.size())
@@ -174,64 +36,6 @@ bool is_empty(const Batch& batch) { return !batch.x.empty() && batch.x[0].rank()
 const CompileOptions& compiled(const State& model) {
   if (model.options) return *model.options;
   throw TypeError(fmt::format("{}: compile says what to minimise, and is called first", model.name));
-}
-
-Function train_step(State& model, const Batch& batch) {
-  const std::string key = key_of("train", batch);
-  if (const auto found = model.functions.find(key); found != model.functions.end()) return found->second;
-  resolve_metrics(model, batch);
-  const StepInputs inputs = step_inputs(model, batch);
-  CallContext context{.training = true};
-  const Counted step = counted(model, model.run(inputs.x, context), inputs);
-  std::vector<SharedVariable> parameters;
-  for (const State::NamedWeight& weight : model.weights()) {
-    if (weight.trained) parameters.push_back(weight.variable);
-  }
-  Updates updates = context.updates;
-  if (!parameters.empty()) {
-    const Updates steps = model.options->optimizer.minimize(step.loss, parameters);
-    updates.insert(updates.end(), steps.begin(), steps.end());
-  }
-  updates.emplace_back(model.counts, model.counts + step.counts);
-  return model.functions[key] =
-             function(inputs.all(), OutputList(),
-                      {.updates = updates, .name = model.name + "_train", .on_unused_input = UnusedInput::ignore});
-}
-
-Function test_step(State& model, const Batch& batch) {
-  const std::string key = key_of("test", batch);
-  if (const auto found = model.functions.find(key); found != model.functions.end()) return found->second;
-  resolve_metrics(model, batch);
-  const StepInputs inputs = step_inputs(model, batch);
-  CallContext context;
-  const Counted step = counted(model, model.run(inputs.x, context), inputs);
-  return model.functions[key] = function(inputs.all(), OutputList(),
-                                         {.updates = {{model.counts, model.counts + step.counts}},
-                                          .name = model.name + "_test",
-                                          .on_unused_input = UnusedInput::ignore});
-}
-
-Function predict_step(State& model) {
-  if (const auto found = model.functions.find("predict"); found != model.functions.end()) return found->second;
-  const StepInputs inputs{model.input_variables(), {}, {}};
-  CallContext context;
-  std::vector<Variable> outputs;
-  for (const Flow& flow : model.run(inputs.x, context)) outputs.push_back(flow.value);
-  return model.functions["predict"] =
-             function(inputs.all(), outputs, {.name = model.name + "_predict", .on_unused_input = UnusedInput::ignore});
-}
-
-void call_step(const Function& step, const Batch& batch) {
-  std::vector<Argument> arguments;
-  arguments.reserve(batch.x.size() + batch.y.size() + 1);
-  for (const Array& x : batch.x) arguments.emplace_back(x);
-  for (const Array& y : batch.y) arguments.emplace_back(y);
-  Array weights;
-  if (batch.weights) {
-    weights = batch.weights->astype(float_dtype());
-    arguments.emplace_back(weights);
-  }
-  step.call(arguments);
 }
 
 // ---- counts ----
@@ -322,7 +126,7 @@ Logs evaluated(State& model, const Dataset& data, Verbose verbose) {
     check_batch(model, *batch);
     const Function step = test_step(model, *batch);
     if (std::exchange(fresh, false)) reset_counts(model);
-    call_step(step, *batch);
+    call_step(model, step, *batch);
     progress.update(++done, [&] { return logs_of(model); });
   }
   if (done == 0) throw ValueError(fmt::format("{}: there are no batches to evaluate", model.name));
@@ -386,6 +190,7 @@ void Model::compile(const CompileOptions& options) {
   state_->options = options;
   state_->functions.clear();
   state_->counts = SharedVariable();
+  if (MirroredStrategy::current()) state_->set_shards(current_shards());
 }
 
 History Model::fit(const Array& x, const Array& y, const FitOptions& options) {
@@ -474,7 +279,7 @@ History Model::fit(const Dataset& dataset, const FitOptions& options) {
       for (const CallbackRef& callback : options.callbacks) callback->on_batch_begin(*this, done);
       model.last_train = train_step(model, *batch);
       if (std::exchange(fresh, false)) reset_counts(model);
-      call_step(model.last_train, *batch);
+      call_step(model, model.last_train, *batch);
       const Logs now = batch_logs ? logs_of(model) : Logs();
       for (const CallbackRef& callback : options.callbacks) callback->on_batch_end(*this, done, now);
       progress.update(++done, [&] { return logs_of(model); });
@@ -530,8 +335,7 @@ std::vector<Array> Model::predict(const std::vector<Array>& x, const PredictOpti
   std::int64_t done = 0;
   for (std::int64_t begin = 0; begin < rows || begin == 0; begin += options.batch_size) {
     const std::vector<Array> part = sliced(x, begin, std::min(rows, begin + options.batch_size));
-    const std::vector<Argument> arguments(part.begin(), part.end());
-    const Outputs outputs = step.call(arguments);
+    const Outputs outputs = call_step(model, step, {part, {}});
     for (std::size_t i = 0; i < outputs.size(); ++i) {
       if (begin == 0) {
         Sizes shape = outputs[i].shape();
@@ -554,13 +358,14 @@ std::vector<Array> Model::predict(const Dataset& dataset, const PredictOptions& 
   while (const std::optional<Batch> batch = next()) {
     common_rows({batch->x, {}});
     model.connect(batch->x);
-    const Outputs outputs = predict_step(model).call(std::vector<Argument>(batch->x.begin(), batch->x.end()));
+    const Outputs outputs = call_step(model, predict_step(model), {batch->x, {}});
     parts.resize(outputs.size());
     for (std::size_t i = 0; i < outputs.size(); ++i) parts[i].push_back(outputs[i].to_host());
     progress.update(++done, [] { return Logs(); });
   }
   if (done == 0) throw ValueError(fmt::format("{}: there are no batches to predict", model.name));
   std::vector<Array> results;
+  results.reserve(parts.size());
   for (const std::vector<Array>& list : parts) results.push_back(one_below_another(list));
   return results;
 }
@@ -572,7 +377,7 @@ Logs Model::train_on_batch(const Batch& batch) {
   check_batch(model, batch);
   model.last_train = train_step(model, batch);
   reset_counts(model);
-  call_step(model.last_train, batch);
+  call_step(model, model.last_train, batch);
   return logs_of(model);
 }
 
@@ -583,7 +388,7 @@ Logs Model::test_on_batch(const Batch& batch) {
   check_batch(model, batch);
   const Function step = test_step(model, batch);
   reset_counts(model);
-  call_step(step, batch);
+  call_step(model, step, batch);
   return logs_of(model);
 }
 

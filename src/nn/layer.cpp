@@ -15,6 +15,7 @@
 
 #include "base/config.hpp"
 #include "builder/gradient_context.hpp"
+#include "builder/mirrors.hpp"
 #include "nn/floats.hpp"
 #include "nn/model_state.hpp"
 #include "nn/names.hpp"
@@ -278,6 +279,7 @@ SharedVariable LayerDefinition::add_weight(const std::string& name, const Sizes&
 }
 
 SharedVariable LayerDefinition::add_state(const std::string& name, const Array& first) {
+  const builder::MirrorScope one({});  // all shards read one state
   const SharedVariable variable = shared(first, {.name = name_ + "/" + name}, where_);
   states_.push_back({variable, name, first.shape(), {}, false});
   return variable;

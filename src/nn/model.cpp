@@ -10,6 +10,7 @@
 #include <unordered_map>
 
 #include "builder/gradient_context.hpp"
+#include "builder/mirrors.hpp"
 #include "nn/model_state.hpp"
 #include "nn/names.hpp"
 
@@ -123,6 +124,14 @@ void Model::State::connect(const std::vector<Array>& x) {
   inputs = {input};
   outputs = {value};
   find_layers();
+}
+
+void Model::State::set_shards(const Shards& to) {
+  shards = to;
+  functions.clear();
+  counts = SharedVariable();
+  if (!is_connected() || shards.devices.size() < 2) return;
+  for (const NamedWeight& weight : weights()) builder::mirror(weight.variable, shards.devices);
 }
 
 void Model::State::find_layers() {
@@ -274,6 +283,18 @@ std::vector<Variable> Model::call(const std::vector<Variable>& x, CallContext& c
   std::vector<Variable> results;
   for (const Flow& flow : state_->run(x, context)) results.push_back(flow.value);
   return results;
+}
+
+Model Model::with_strategy(const MirroredStrategy& strategy) const {
+  state_->demand_connected();
+  auto state = std::make_shared<State>();
+  state->name = state_->name;
+  state->was_named = state_->was_named;
+  state->inputs = state_->inputs;
+  state->outputs = state_->outputs;
+  state->find_layers();
+  state->set_shards(shards_of(strategy));
+  return Model(std::move(state));
 }
 
 Layer Model::layer() const {

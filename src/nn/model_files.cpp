@@ -7,10 +7,12 @@
 
 #include <algorithm>
 #include <charconv>
+#include <iostream>
 #include <optional>
 #include <set>
 #include <string_view>
 
+#include "base/config.hpp"
 #include "nn/model_state.hpp"
 #include "nn/names.hpp"
 
@@ -185,9 +187,11 @@ void Model::save_checkpoint(const std::filesystem::path& file) const {
   check_kind(file);
   Named all = named_parts(*state_);
   for (const auto& state : named_state(*state_, optimizer())) all.push_back(state);
-  write_archive(
-      file, values(all),
-      {{"epochs", state_->epochs_done}, {"first_pass", state_->first_pass}, {"next_pass", state_->next_pass}});
+  write_archive(file, values(all),
+                {{"epochs", state_->epochs_done},
+                 {"first_pass", state_->first_pass},
+                 {"next_pass", state_->next_pass},
+                 {"shards", static_cast<std::int64_t>(state_->shards.count())}});
 }
 
 void Model::load_checkpoint(const std::filesystem::path& file) {
@@ -203,6 +207,12 @@ void Model::load_checkpoint(const std::filesystem::path& file) {
   Named all = named_parts(*state_);
   for (const auto& state : named_state(*state_, learner)) all.push_back(state);
   set_from(file, archive.arrays, all, true);
+  const std::int64_t shards = progress_of(archive, "shards").value_or(1), own = std::ssize(state_->shards.device_of);
+  if (shards != own && base::config().warn) {
+    std::cerr << fmt::format(
+        "croton: warning: {}: {} was saved by a training of {} shard(s), and this has {}: it goes on with other bits\n",
+        state_->name, file.string(), shards, own);
+  }
   state_->resumed_epochs = state_->epochs_done = *done;
   state_->first_pass = progress_of(archive, "first_pass").value_or(0);
   state_->next_pass = progress_of(archive, "next_pass").value_or(*done);

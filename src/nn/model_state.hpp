@@ -3,6 +3,8 @@
 
 #include <croton/nn/model.hpp>
 
+#include "nn/replica.hpp"
+
 #include <filesystem>
 #include <map>
 #include <string>
@@ -23,6 +25,9 @@ struct Model::State {
   std::weak_ptr<LayerDefinition> as_layer;  // of other models: one, as its weights are
 
   // ---- learning ----
+  Shards shards = current_shards();
+  /// Weights get a copy on each device.
+  void set_shards(const Shards& to);
   std::optional<CompileOptions> options;
   /// A metric as it is counted: with "accuracy" replaced by the one that fits, and by a name that no other has.
   struct CountedMetric {

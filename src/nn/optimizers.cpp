@@ -8,6 +8,7 @@
 
 #include "builder/node.hpp"
 #include "nn/by_name.hpp"
+#include "nn/replica.hpp"
 
 namespace croton::nn {
 namespace {
@@ -237,6 +238,10 @@ Optimizer::Optimizer(std::string_view name)
     : definition_(by_name(std::span<const Named<Make>>(optimizers), name, "optimizer", same_spelled)()) {}
 
 Updates Optimizer::apply_gradients(const Pairs& gradients_and_parameters) const {
+  if (Replica* replica = Replica::current()) {  // the sum over all shards comes later
+    replica->steps.push_back({*this, gradients_and_parameters});
+    return {};
+  }
   OptimizerDefinition& d = *definition_;
   Pairs pairs = checked(gradients_and_parameters);
   clip_all(d.clip_, pairs);

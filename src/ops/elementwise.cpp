@@ -110,6 +110,7 @@ const std::vector<Row>& rows() {
   static const std::vector<Row> table = {
       // -- arithmetic
       {"add", 2, same, "{0} + {1}", in_own<Lambda<[](auto x, auto y) { return wrapped(std::plus<>{}, x, y); }>, 2>, G({g, g}), "a + b", 1, true},
+      {"ordered_add", 2, same, "{0} + {1}", in_own<Lambda<[](auto x, auto y) { return wrapped(std::plus<>{}, x, y); }>, 2>, G({g, g}), "a + b, in this order: no rewrite takes a sum of several apart", 1},
       {"sub", 2, same, "{0} - {1}", in_own<Lambda<[](auto x, auto y) { return wrapped(std::minus<>{}, x, y); }>, 2>, G({g, -g}), "a - b"},
       {"mul", 2, same, "{0} * {1}", in_own<Lambda<[](auto x, auto y) { return wrapped(std::multiplies<>{}, x, y); }>, 2>, G({g * Y, g * x}), "a b", 1, true},
       {"true_divide", 2, floats_only, "{0} / {1}", in_double<XY(x / y)>, G({g / Y, -g * x / (Y * Y)}), "a / b", 4},

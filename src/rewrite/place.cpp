@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "base/device_name.hpp"
 #include "base/source_place.hpp"
@@ -128,6 +129,7 @@ class Placer {
       if (op.kind == Kind::Transfer) {
         d.has_pin = true;
         d.pin = d.place;
+        if (!arena_.origin(id).name.empty()) named_transfers_[{inputs[0], d.place}] = id;
       }
       return;
     }
@@ -318,7 +320,9 @@ class Placer {
     const NodeId source = at(id, decisions_[id].place);
     // What was asked to be sent may be a number: that has no memory, and goes with every launch.
     if (to().scalar_value(source) || to().op(source).name == "size") return source;
-    to().set_origin(to().origin_id(source));
+    const auto asked = named_transfers_.find({id, place});
+    to().set_origin(asked == named_transfers_.end() ? to().origin_id(source)
+                                                    : to().add_origin(arena_.origin(asked->second)));
     const NodeId result =
         to().make_typed(expr::op("transfer"), std::span(&source, 1), {}, to().node(source).type, place);
     note(result, "transfer");
@@ -350,6 +354,7 @@ class Placer {
   const PlaceOptions& options_;
   std::vector<Placement>* log_;
   std::vector<Decision> decisions_;
+  std::map<std::pair<NodeId, Place>, NodeId> named_transfers_;  // of the user, by what is sent and where to
   expr::Graph result_;
 };
 

@@ -142,6 +142,7 @@ TEST_CASE("references of elementwise ops agree with an independent source", "[op
                                             "invert",
                                             "where",
                                             "isfinite",
+                                            "ordered_add",
                                             "signbit",
                                             "frexp_exponent",
                                             "bitwise_count",
@@ -150,6 +151,27 @@ TEST_CASE("references of elementwise ops agree with an independent source", "[op
     INFO(op->name);
     CHECK((seen.contains(op->name) || plain.contains(op->name)));
   }
+}
+
+TEST_CASE("ordered_add adds in the order in which it is written", "[ops]") {
+  const std::string mode = GENERATE(from_range(compiled_backends()));
+  const auto add = [](const ct::Variable& a, const ct::Variable& b) {
+    return ct::builder::apply("ordered_add", {a, b}, {}, std::source_location::current());
+  };
+  // In float32 1e8 + 3 is 1e8, as the next number is 8 away, and 1e8 + 6 is not.
+  const ct::Variable three = ct::constant(ct::Array(3.F));
+  const auto x = ct::fvector("x"), y = ct::fvector("y"), z = ct::fvector("z");
+  const auto f =
+      compile(mode, {x, y, z}, {add(add(x, y), z), add(x, add(y, z)), add(add(x, z), y), add(add(x, three), three)});
+  const ct::Array large{1e8F, 1e8F}, small{3.F, 3.F}, back{-1e8F, -1e8F};
+  const ct::Outputs sums = f(large, small, back);
+  const auto first = [&](std::size_t i) { return sums[i].as_double(0); };
+  CHECK(first(0) == 0);
+  CHECK(first(1) == 0);
+  CHECK(first(2) == 3);
+  CHECK(first(3) == 1e8);
+  const auto gradients = ct::grad(ct::sum(add(x, y) * z), {x, y});
+  CHECK(same_bits(gradients[1].eval({{x, large}, {y, small}, {z, back}}), back));
 }
 
 TEST_CASE("comparisons, tests and logic by their definition", "[ops]") {

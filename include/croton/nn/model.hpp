@@ -20,6 +20,8 @@
 
 namespace croton::nn {
 
+class MirroredStrategy;
+
 /// One loss for all outputs, or one each.
 struct Losses {
   std::vector<Loss> list;
@@ -97,6 +99,9 @@ class Model {
   std::vector<Variable> call(const std::vector<Variable>& x, CallContext& context) const;
   Layer layer() const;
   Tensor operator()(const Tensor& x) const { return layer()(x); }
+
+  /// The same layers and weights as a model that learns and predicts by this strategy; it is to be compiled itself.
+  Model with_strategy(const MirroredStrategy& strategy) const;
 
   // ---- its parts ----
   const std::string& name() const;

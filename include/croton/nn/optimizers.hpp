@@ -62,7 +62,8 @@ class Optimizer {
 
   /// The updates of one step: parameters, the optimizer's state of them (made when first needed, of the parameter's
   /// dtype and device) and the count of steps. Parameters with an empty gradient stay as they are; TypeError if there
-  /// is none at all.
+  /// is none at all. In a step of a MirroredStrategy the gradients are summed over all shards first, and nothing is
+  /// given: the updates become those of the strategy's function.
   Updates apply_gradients(const std::vector<std::pair<Variable, SharedVariable>>& gradients_and_parameters) const;
   /// The same from a loss.
   Updates minimize(const Variable& loss, const std::vector<SharedVariable>& parameters) const;

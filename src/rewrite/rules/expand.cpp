@@ -1,10 +1,42 @@
 // Expand ops in simpler ones, once the stability rules have seen them.
 #include "rewrite/rewriter.hpp"
 
+#include <unordered_map>
+#include <vector>
+
 namespace croton::rewrite {
 namespace {
 
-expr::NodeId expand(Rewriter& r, expr::NodeId root) { return r.arena().op(root).expand(r.arena(), root); }
+using expr::NodeId;
+
+/// What an op was expanded to, on the device that the op was asked for. Sizes stay free: the host finds them.
+class Placed {
+ public:
+  Placed(expr::Arena& arena, NodeId root) : arena_(arena), place_(arena.node(root).place) {
+    for (const NodeId input : arena.inputs(root)) to_[input] = input;
+  }
+  NodeId operator()(NodeId id) {
+    const expr::Op& op = arena_.op(id);
+    const expr::TensorType& type = arena_.type(id);
+    const bool is_size = type.rank() == 0 && type.dtype == DType::int64 && op.kind == expr::Kind::Map;
+    if (op.kind == expr::Kind::Leaf || arena_.node(id).place != 0 || is_size) return id;
+    if (const auto found = to_.find(id); found != to_.end()) return found->second;
+    std::vector<NodeId> inputs(arena_.inputs(id).begin(), arena_.inputs(id).end());
+    for (NodeId& input : inputs) input = (*this)(input);
+    const NodeId moved = arena_.make_typed(op, inputs, expr::Attrs(arena_.attrs(id)), arena_.node(id).type, place_);
+    return to_[id] = moved;
+  }
+
+ private:
+  expr::Arena& arena_;
+  expr::Place place_;
+  std::unordered_map<NodeId, NodeId> to_;
+};
+
+NodeId expand(Rewriter& r, NodeId root) {
+  const NodeId result = r.arena().op(root).expand(r.arena(), root);
+  return r.arena().node(root).place == 0 ? result : Placed(r.arena(), root)(result);
+}
 
 }  // namespace
 

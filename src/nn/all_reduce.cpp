@@ -1,0 +1,144 @@
+#include "nn/all_reduce.hpp"
+
+#include <croton/device.hpp>
+#include <croton/ops.hpp>
+#include <croton/views.hpp>
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "base/device_name.hpp"
+#include "builder/device_scope.hpp"
+#include "builder/node.hpp"
+
+namespace croton::nn {
+namespace {
+
+/// The values one behind another.
+Variable joined(const std::vector<Variable>& values) {
+  if (values.size() == 1) return values[0];
+  std::vector<Variable> flat;
+  flat.reserve(values.size());
+  for (const Variable& value : values) flat.push_back(flatten(value));
+  return concatenate(flat);
+}
+
+/// And apart again, each in the shape of its like.
+std::vector<Variable> parted(const Variable& all, const std::vector<Variable>& like) {
+  if (like.size() == 1) return {all};
+  std::vector<Variable> values;
+  Variable begin = constant(Array(std::int64_t{0}));
+  for (const Variable& value : like) {
+    const Variable end = begin + value.size();
+    const std::vector<Variable> shape = value.shape();
+    values.push_back(reshape(all[slice(begin, end)], {shape.begin(), shape.end()}));
+    begin = end;
+  }
+  return values;
+}
+
+/// The sums of some values over ranges of shards. Each is computed on the device that has the range, or else on every
+/// one that asks for it; what is sent is sent once, all values as one array.
+class SumTree {
+ public:
+  using Values = std::vector<Variable>;
+  SumTree(const std::vector<Values>& by_shard, std::string name, const Shards& shards)
+      : by_shard_(by_shard), name_(std::move(name)), shards_(shards) {}
+
+  Values on(std::uint16_t device) { return sum(0, shards_.count(), device); }
+
+ private:
+  using Key = std::tuple<std::size_t, std::size_t, std::uint16_t>;  // a range of shards, and the device it is for
+
+  Values sum(std::size_t begin, std::size_t end, std::uint16_t device) {
+    const std::uint16_t owner = shards_.place(begin);
+    const Key key{begin, end, device};
+    if (const auto found = sums_.find(key); found != sums_.end()) return found->second;
+    if (owner == shards_.place(end - 1) && owner != device)
+      return sums_[key] = sent(sum(begin, end, owner), owner, device);
+    if (end - begin == 1) return by_shard_[begin];
+    const std::size_t middle = begin + (end - begin + 1) / 2;
+    const Values first = sum(begin, middle, device), second = sum(middle, end, device);
+    const builder::PlaceScope place(device);
+    Values sums;
+    for (std::size_t i = 0; i < first.size(); ++i)
+      sums.push_back(builder::apply("ordered_add", {first[i], second[i]}, {}, first[i].where()));
+    return sums_[key] = std::move(sums);
+  }
+
+  Values sent(const Values& values, std::uint16_t owner, std::uint16_t device) {
+    if (device == 0) return values;
+    const builder::PlaceScope from(owner);
+    Variable all = joined(values);
+    if (all.name().empty()) all.named(name_);
+    all = transfer(all, base::DeviceName::of_place(device).to_string(), values[0].where());
+    const builder::PlaceScope to(device);
+    return parted(all, values);
+  }
+
+  const std::vector<Values>& by_shard_;
+  std::string name_;
+  const Shards& shards_;
+  std::map<Key, Values> sums_;
+};
+
+/// What is known of the bytes of a value; those of unknown sizes are taken for large.
+std::size_t bytes_of(const Variable& value, std::size_t unknown) {
+  std::size_t count = size_of(value.dtype());
+  for (const std::int64_t size : value.type().shape) {
+    if (size == unknown_size) return unknown;
+    count *= static_cast<std::size_t>(size);
+  }
+  return count;
+}
+
+/// Positions of values that are sent as one array, the last ones first.
+std::vector<std::vector<std::size_t>> buckets_of(const std::vector<Variable>& values, std::size_t most) {
+  std::vector<std::vector<std::size_t>> buckets;
+  std::size_t room = 0;
+  for (std::size_t i = values.size(); i-- > 0;) {
+    if (!values[i].defined()) continue;
+    const std::size_t bytes = bytes_of(values[i], most);
+    const bool fits = !buckets.empty() && bytes <= room && values[buckets.back().back()].dtype() == values[i].dtype();
+    if (!fits) {
+      buckets.emplace_back();
+      room = most;
+    }
+    buckets.back().push_back(i);
+    room -= std::min(room, bytes);
+  }
+  return buckets;
+}
+
+}  // namespace
+
+Variable ordered_sum(const std::vector<Variable>& by_shard, const std::string& name, const Shards& shards,
+                     std::uint16_t device) {
+  std::vector<std::vector<Variable>> values;
+  values.reserve(by_shard.size());
+  for (const Variable& value : by_shard) values.push_back({value});
+  return SumTree(values, name, shards).on(device)[0];
+}
+
+std::vector<std::vector<Variable>> all_reduce(const std::vector<std::vector<Variable>>& by_shard,
+                                              const std::string& what, const std::vector<std::string>& names,
+                                              const Shards& shards) {
+  std::vector<std::vector<Variable>> sums(shards.devices.size(), std::vector<Variable>(by_shard[0].size()));
+  for (const std::vector<std::size_t>& bucket : buckets_of(by_shard[0], shards.bucket_bytes)) {
+    std::vector<std::vector<Variable>> picked(shards.count());
+    for (std::size_t shard = 0; shard < shards.count(); ++shard) {
+      for (const std::size_t i : bucket) picked[shard].push_back(by_shard[shard][i]);
+    }
+    std::string name;
+    for (const std::size_t i : bucket) name += (name.empty() ? what + " of " : ", ") + names[i];
+    SumTree tree(picked, std::move(name), shards);
+    for (std::size_t d = 0; d < shards.devices.size(); ++d) {
+      const std::vector<Variable> values = tree.on(shards.devices[d]);
+      for (std::size_t k = 0; k < bucket.size(); ++k) sums[d][bucket[k]] = values[k];
+    }
+  }
+  return sums;
+}
+
+}  // namespace croton::nn

@@ -1,0 +1,38 @@
+// Sums over the shards of a batch, in an order that the number of shards alone says: a tree that halves them. So the
+// bits of a sum do not depend on which devices the shards are on.
+#pragma once
+
+#include <croton/variable.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace croton::nn {
+
+/// Where the shards of a batch are computed. A place is a number of base/device_name.hpp, 0 any device.
+struct Shards {
+  std::vector<std::uint16_t> devices{0};
+  std::vector<std::size_t> device_of{0};  // of each shard; neighbours are on one device
+  std::uint16_t main_device = 0;          // where what all shards give is put together
+  std::size_t bucket_bytes = std::size_t{1} << 20;
+
+  std::size_t count() const { return device_of.size(); }
+  std::uint16_t place(std::size_t shard) const { return devices[device_of[shard]]; }
+};
+
+/// The sum of a value that each shard has, on one device. A device adds up its own shards and sends one sum, where the
+/// tree allows it. What is sent is called by the name.
+Variable ordered_sum(const std::vector<Variable>& by_shard, const std::string& name, const Shards& shards,
+                     std::uint16_t device);
+
+/// The sums of all values, [device][value], from [shard][value]; empty ones stay empty. What is sent is
+/// called "gradients of w, b", `what` being gradients and w, b the names. Each
+/// device sends its sums to all others. Neighbouring values of one dtype are sent as one array as long as they have
+/// `bucket_bytes` at most, the last values first: gradients of last layers are there first.
+std::vector<std::vector<Variable>> all_reduce(const std::vector<std::vector<Variable>>& by_shard,
+                                              const std::string& what, const std::vector<std::string>& names,
+                                              const Shards& shards);
+
+}  // namespace croton::nn

@@ -1,0 +1,279 @@
+// The graphs of steps: model, loss, gradients, optimizer and counts of metrics in one, for each shard of a batch.
+#include "nn/steps.hpp"
+
+#include <croton/grad.hpp>
+#include <croton/ops.hpp>
+#include <croton/views.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "base/device_name.hpp"
+#include "builder/device_scope.hpp"
+#include "builder/gradient_context.hpp"
+#include "builder/mirrors.hpp"
+#include "nn/accuracy.hpp"
+#include "nn/floats.hpp"
+#include "nn/names.hpp"
+#include "nn/replica.hpp"
+
+namespace croton::nn {
+namespace {
+
+using State = Model::State;
+
+/// Inputs, targets and weights of a shard as variables, of the dtypes and ranks that a batch brings.
+struct StepInputs {
+  std::vector<Variable> x, y;
+  Variable weights;  // may be empty
+};
+
+/// All of them, those of one shard behind those of another.
+std::vector<In> all_of(const std::vector<StepInputs>& inputs) {
+  std::vector<In> result;
+  for (const StepInputs& shard : inputs) {
+    for (const Variable& v : shard.x) {
+      In& in = result.emplace_back(v);
+      in.allow_downcast = true;  // pictures in float64 are taken
+    }
+    for (const Variable& v : shard.y) result.emplace_back(v);
+    if (shard.weights.defined()) result.emplace_back(shard.weights);
+  }
+  return result;
+}
+
+Variable behind_batch(const Array& array, const std::string& name, Where where) {
+  return variable({array.dtype(), std::vector<std::int64_t>(static_cast<std::size_t>(array.rank()), unknown_size)},
+                  name, where);
+}
+
+StepInputs shard_inputs(const State& model, const Batch& batch) {
+  StepInputs inputs{model.input_variables(), {}, {}};
+  for (std::size_t i = 0; i < batch.y.size(); ++i)
+    inputs.y.push_back(
+        behind_batch(batch.y[i], batch.y.size() == 1 ? "y" : fmt::format("y{}", i), model.outputs.at(i).node().where));
+  if (batch.weights) {
+    inputs.weights = variable(
+        {float_dtype(), std::vector<std::int64_t>(static_cast<std::size_t>(batch.weights->rank()), unknown_size)},
+        "sample_weight");
+  }
+  return inputs;
+}
+
+std::vector<StepInputs> step_inputs(const State& model, const Batch& batch) {
+  std::vector<StepInputs> all;
+  for (std::size_t shard = 0; shard < model.shards.count(); ++shard) {
+    StepInputs& inputs = all.emplace_back(shard_inputs(model, batch));
+    if (model.shards.count() == 1) break;
+    const auto rename = [&](Variable& v) { v.named(fmt::format("{}/{}", v.name(), shard)); };
+    std::ranges::for_each(inputs.x, rename);
+    std::ranges::for_each(inputs.y, rename);
+    if (inputs.weights.defined()) rename(inputs.weights);
+  }
+  return all;
+}
+
+/// Builds a step for each shard. Where there is one only, it counts whole.
+ReplicatedStep built(const State& model, const std::vector<StepInputs>& inputs,
+                     const std::function<std::vector<Variable>(const StepInputs&)>& build) {
+  std::vector<Variable> rows;
+  if (inputs.size() > 1) {
+    for (const StepInputs& shard : inputs) rows.push_back(shard.x[0].shape(0));
+  }
+  return replicated(model.shards, rows, [&](std::size_t shard) { return build(inputs[shard]); });
+}
+
+/// What a shard adds to a mean over all rows.
+Variable share_of(const Variable& mean) {
+  const Replica& replica = *Replica::current();
+  return replica.rows.defined() ? replica.or_zero(mean) * replica.share(mean) : mean;
+}
+
+/// By what the functions of a model differ.
+std::string key_of(const std::string& what, const Batch& batch) {
+  std::string key = what;
+  for (const Array& y : batch.y) key += fmt::format(" {}:{}", short_name_of(y.dtype()), y.rank());
+  if (batch.weights) key += fmt::format(" w{}", batch.weights->rank());
+  return key;
+}
+
+/// What a batch adds to the counts: first of the loss, then (with several outputs) of the loss of each, then of the
+/// metrics.
+struct Counted {
+  Variable loss;    // with what regularisers add; of several shards, the share of this one
+  Variable counts;  // a vector
+};
+
+/// A mean over so many rows as a sum, and their number.
+Variable sum_and_size(const Variable& mean, const Variable& size) {
+  const Replica& replica = *Replica::current();
+  const Variable known = replica.rows.defined() ? replica.or_zero(mean) : mean;
+  return stack({cast(known * size, DType::float64), cast(size, DType::float64)});
+}
+
+Counted counted(const State& model, const std::vector<Flow>& outputs, const StepInputs& inputs) {
+  const Variable size = inputs.x[0].shape(0);
+  std::vector<Variable> parts;
+  Variable total;
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const Variable loss = loss_of(model, i)(inputs.y[i], outputs[i].value, inputs.weights, outputs[i].mask);
+    if (loss.rank() != 0)
+      throw ValueError(fmt::format("{}: the loss {} is not reduced to one number; fit needs one that is", model.name,
+                                   loss_of(model, i).name()));
+    if (outputs.size() > 1) parts.push_back(sum_and_size(loss, size));
+    const auto& weights = model.options->loss_weights;
+    const Variable weighted = weights.empty() ? loss : loss * builder::number(weights[i], loss);
+    total = total.defined() ? total + weighted : weighted;
+  }
+  for (const State::NamedWeight& weight : model.weights()) {
+    if (weight.trained && weight.regularizer.defined()) total = total + weight.regularizer(weight.variable);
+  }
+  parts.insert(parts.begin(), sum_and_size(total, size));
+  // What a mask leaves out counts for no metric; weights of samples are for those that asked for them.
+  const Flow& first = outputs[0];
+  const Variable plain = first.mask.defined() ? cast(first.mask, float_dtype()) : Variable(ones({size}, float_dtype()));
+  Variable weight = inputs.weights;
+  if (!weight.defined()) {
+    weight = plain;
+  } else if (first.mask.defined()) {
+    weight = weight.rank() < plain.rank() ? plain * shape_padright(weight) : plain * weight;
+  }
+  for (const auto& [metric, name, weighted] : model.metrics)
+    parts.push_back(metric.counts(inputs.y[0], first.value, weighted ? weight : plain));
+  return {share_of(total), parts.size() == 1 ? parts[0] : croton::concatenate(parts)};
+}
+
+/// An output is called as the layer that gives it.
+std::string name_of(const State& model, const Tensor& output) {
+  const std::optional<Layer>& layer = output.node().layer;
+  const auto at = layer ? std::ranges::find(model.layers, *layer) : model.layers.end();
+  return at == model.layers.end() ? output.node().name
+                                  : model.names[static_cast<std::size_t>(at - model.layers.begin())];
+}
+
+/// The metrics with "accuracy" as what fits the targets, and names as Keras makes them differ: "precision",
+/// "precision_1", "weighted_precision"; made anew when a step's function is.
+void resolve_metrics(State& model, const Batch& batch) {
+  std::vector<State::CountedMetric> resolved;
+  std::set<std::string> taken;
+  model.loss_names.clear();
+  if (model.outputs.size() > 1) {
+    for (const Tensor& output : model.outputs)
+      model.loss_names.push_back(unique_name(name_of(model, output) + "_loss", taken));
+  }
+  const Shape& output = model.outputs[0].shape();
+  std::optional<std::int64_t> last;
+  if (!output.empty() && output.back() != any_size) last = output.back();
+  const auto add = [&](const Metric& metric, bool weighted) {
+    const std::string name = weighted && taken.contains(metric.name()) ? "weighted_" + metric.name() : metric.name();
+    resolved.push_back({metric.is_any_accuracy() ? resolved_accuracy(metric, &loss_of(model, 0), batch.y.at(0).rank(),
+                                                                     static_cast<int>(output.size()) + 1, last)
+                                                 : metric,
+                        unique_name(name, taken), weighted});
+  };
+  for (const Metric& metric : model.options->metrics) add(metric, false);
+  for (const Metric& metric : model.options->weighted_metrics) add(metric, true);
+  model.metrics = std::move(resolved);
+  std::int64_t states = 2 + (model.outputs.size() > 1 ? 2 * static_cast<std::int64_t>(model.outputs.size()) : 0);
+  for (const State::CountedMetric& counted : model.metrics) states += counted.metric.states();
+  const Array zeros = Array::zeros(DType::float64, {states});
+  if (model.counts.defined() && model.counts.get_value(true).shape() == zeros.shape()) return;
+  const builder::MirrorScope one({});
+  const std::uint16_t place = model.shards.main_device;
+  model.counts = shared(zeros, {.name = model.name + "/counts",
+                                .target = place == 0 ? "" : base::DeviceName::of_place(place).to_string()});
+}
+
+/// What all shards add to the counts, as their update.
+std::pair<Variable, Variable> counting(const State& model, const ReplicatedStep& step) {
+  std::vector<Variable> counts;
+  for (const std::vector<Variable>& results : step.results) counts.push_back(results[0]);
+  const Variable all = ordered_sum(counts, "counts", model.shards, model.shards.main_device);
+  const builder::PlaceScope place(model.shards.main_device);
+  return {model.counts, model.counts + all};
+}
+
+}  // namespace
+
+const Loss& loss_of(const State& model, std::size_t output) {
+  const std::vector<Loss>& all = model.options->loss.list;
+  return all.size() == 1 ? all[0] : all[output];
+}
+
+Function train_step(State& model, const Batch& batch) {
+  const std::string key = key_of("train", batch);
+  if (const auto found = model.functions.find(key); found != model.functions.end()) return found->second;
+  resolve_metrics(model, batch);
+  const std::vector<StepInputs> inputs = step_inputs(model, batch);
+  std::vector<SharedVariable> parameters;
+  ReplicatedStep step = built(model, inputs, [&](const StepInputs& own) -> std::vector<Variable> {
+    CallContext context{.training = true};
+    const Counted result = counted(model, model.run(own.x, context), own);
+    parameters.clear();  // weights are made when the model first runs
+    for (const State::NamedWeight& weight : model.weights()) {
+      if (weight.trained) parameters.push_back(weight.variable);
+    }
+    if (!parameters.empty()) model.options->optimizer.minimize(result.loss, parameters);
+    Replica::current()->averages = context.updates;
+    return {result.counts};
+  });
+  step.updates.push_back(counting(model, step));
+  return model.functions[key] =
+             function(all_of(inputs), OutputList(),
+                      {.updates = step.updates, .name = model.name + "_train", .on_unused_input = UnusedInput::ignore});
+}
+
+Function test_step(State& model, const Batch& batch) {
+  const std::string key = key_of("test", batch);
+  if (const auto found = model.functions.find(key); found != model.functions.end()) return found->second;
+  resolve_metrics(model, batch);
+  const std::vector<StepInputs> inputs = step_inputs(model, batch);
+  const ReplicatedStep step = built(model, inputs, [&](const StepInputs& own) -> std::vector<Variable> {
+    CallContext context;
+    return {counted(model, model.run(own.x, context), own).counts};
+  });
+  return model.functions[key] = function(all_of(inputs), OutputList(),
+                                         {.updates = {counting(model, step)},
+                                          .name = model.name + "_test",
+                                          .on_unused_input = UnusedInput::ignore});
+}
+
+Function predict_step(State& model) {
+  if (const auto found = model.functions.find("predict"); found != model.functions.end()) return found->second;
+  const std::vector<StepInputs> inputs = step_inputs(model, {});
+  const ReplicatedStep step = built(model, inputs, [&](const StepInputs& own) {
+    CallContext context;
+    std::vector<Variable> outputs;
+    for (const Flow& flow : model.run(own.x, context)) outputs.push_back(flow.value);
+    return outputs;
+  });
+  std::vector<Variable> outputs = step.results[0];
+  if (model.shards.count() > 1) {
+    const builder::PlaceScope place(model.shards.main_device);
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+      std::vector<Variable> parts;
+      for (const std::vector<Variable>& results : step.results) parts.push_back(results[i]);
+      outputs[i] = croton::concatenate(parts);
+    }
+  }
+  return model.functions["predict"] = function(
+             all_of(inputs), outputs, {.name = model.name + "_predict", .on_unused_input = UnusedInput::ignore});
+}
+
+Outputs call_step(const State& model, const Function& step, const Batch& batch) {
+  std::vector<Array> whole = batch.x;
+  whole.insert(whole.end(), batch.y.begin(), batch.y.end());
+  if (batch.weights) whole.push_back(batch.weights->astype(float_dtype()));
+  if (model.shards.count() == 1) return step.call(std::vector<Argument>(whole.begin(), whole.end()));
+  const std::vector<std::int64_t> bounds = bounds_of(batch.size(), model.shards.count());
+  std::vector<Argument> arguments;
+  arguments.reserve(whole.size() * model.shards.count());
+  for (std::size_t shard = 0; shard < model.shards.count(); ++shard) {
+    for (const Array& array : whole) arguments.emplace_back(array.slice(0, bounds[shard], bounds[shard + 1]));
+  }
+  return step.call(arguments);
+}
+
+}  // namespace croton::nn
