@@ -171,7 +171,7 @@ std::string print_placement(const Placed& placed) {
     for (std::size_t i = arena.inputs(id).size(); reason.empty() && i-- > 0;) reason = reasons[arena.input(id, i)];
     if (reason.empty()) reason = "default";
     if (sent) reason = steps[id] < 0 ? "sent when it has changed" : "sent by every call";
-    text += fmt::format("  {}: ({}): {}{}  [{}]\n", title_of(graph, source), arena.op(id).name,
+    text += fmt::format("  {}: ({}): {}{}  [{}]\n", title_of(graph, id), arena.op(id).name,
                         sent ? name_of(arena.node(source).place) + " -> " : "", name_of(arena.node(id).place), reason);
   }
   return text;
@@ -205,10 +205,8 @@ std::vector<TransferInfo> describe_transfers(std::span<const runtime::Transferre
   const expr::Graph& graph = executable.program.graph;
   std::vector<TransferInfo> result;
   for (const runtime::Transferred& t : transfers) {
-    const expr::NodeId source =
-        graph.arena.op(t.node).kind == expr::Kind::Transfer ? graph.arena.input(t.node, 0) : t.node;
     result.push_back(
-        {title_of(graph, source), name_of(t.from), name_of(t.to), t.bytes, static_cast<TransferInfo::Kind>(t.kind)});
+        {title_of(graph, t.node), name_of(t.from), name_of(t.to), t.bytes, static_cast<TransferInfo::Kind>(t.kind)});
   }
   return result;
 }

@@ -47,8 +47,7 @@ std::string title_of(const runtime::TracedWork& work) {
     }
   }
   std::vector<std::string> titles;
-  for (expr::NodeId node : nodes) {
-    if (graph.arena.op(node).kind == expr::Kind::Transfer) node = graph.arena.input(node, 0);
+  for (const expr::NodeId node : nodes) {
     std::string title = runtime::title_of(graph, node);
     if (std::ranges::find(titles, title) == titles.end()) titles.push_back(std::move(title));
   }

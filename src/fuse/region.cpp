@@ -44,6 +44,12 @@ class Finder {
     result_.level_of.assign(count, 0);
     result_.deep.assign(count, false);
     seen_.assign(count, 0);
+    sent_.assign(count, false);
+    for (NodeId id = 0; id < count; ++id) {
+      for (const NodeId input : arena_.inputs(id)) {
+        if (arena_.op(input).kind == Kind::Transfer) sent_[arena_.input(input, 0)] = true;
+      }
+    }
     // A size that is only in a type needs no kernel.
     result_.computed.assign(count, false);
     for (const NodeId root : graph.roots()) result_.computed[root] = true;
@@ -420,10 +426,11 @@ class Finder {
     // The highest region first: only it can be at or above all the others.
     std::ranges::sort(tried, std::ranges::greater{},
                       [&](int r) { return result_.regions[static_cast<std::size_t>(r)].level; });
-    // Siblings of the same space may be joined as well.
-    if (const auto at = by_space_.find(c.space); at != by_space_.end()) {
+    // Siblings of the same space may be joined as well; not with what work on another
+    // device waits for, which would wait for them all.
+    if (const auto at = by_space_.find(c.space); at != by_space_.end() && !sent_[c.node]) {
       for (const int r : at->second) {
-        if (std::ranges::find(tried, r) == tried.end()) tried.push_back(r);
+        if (std::ranges::find(tried, r) == tried.end() && !sends_.contains(r)) tried.push_back(r);
       }
     }
     for (const int r : tried) {
@@ -479,6 +486,7 @@ class Finder {
     Region& region = result_.regions[static_cast<std::size_t>(r)];
     if (c.reduces) region.inner = c.inner;
     region.members.push_back(c.node);
+    if (sent_[c.node]) sends_.insert(r);
     region.body_nodes += 1 + arena_.inputs(c.node).size() + static_cast<std::size_t>(3 * written_out(arena_, c.node));
     result_.region_of[c.node] = r;
     result_.level_of[c.node] = region.level;
@@ -515,6 +523,8 @@ class Finder {
   std::vector<bool> must_store_, cheap_;
   std::vector<bool> contracts_;  // per node: a sum of products that is a kernel of its own kind
   std::set<NodeId> after_reduction_;
+  std::vector<bool> sent_;  // nodes that work on another device waits for
+  std::set<int> sends_;     // regions with such members
   std::map<std::vector<NodeId>, std::vector<int>> by_space_;
 };
 

@@ -10,6 +10,7 @@
 
 #include "base/device_name.hpp"
 #include "builder/device_scope.hpp"
+#include "builder/gradient_context.hpp"
 #include "builder/node.hpp"
 
 namespace croton::nn {
@@ -43,10 +44,13 @@ std::vector<Variable> parted(const Variable& all, const std::vector<Variable>& l
 class SumTree {
  public:
   using Values = std::vector<Variable>;
-  SumTree(const std::vector<Values>& by_shard, std::string name, const Shards& shards)
-      : by_shard_(by_shard), name_(std::move(name)), shards_(shards) {}
+  SumTree(const std::vector<Values>& by_shard, const std::vector<Variable>& rows, std::string name,
+          const Shards& shards)
+      : by_shard_(by_shard), rows_(rows), name_(std::move(name)), shards_(shards) {}
 
-  Values on(std::uint16_t device) { return sum(0, shards_.count(), device); }
+  Values on(std::uint16_t device) {
+    return shards_.count() == 1 ? counted(0, 1, device) : sum(0, shards_.count(), device);
+  }
 
  private:
   using Key = std::tuple<std::size_t, std::size_t, std::uint16_t>;  // a range of shards, and the device it is for
@@ -59,7 +63,7 @@ class SumTree {
       return sums_[key] = sent(sum(begin, end, owner), owner, device);
     if (end - begin == 1) return by_shard_[begin];
     const std::size_t middle = begin + (end - begin + 1) / 2;
-    const Values first = sum(begin, middle, device), second = sum(middle, end, device);
+    const Values first = counted(begin, middle, device), second = counted(middle, end, device);
     const builder::PlaceScope place(device);
     Values sums;
     for (std::size_t i = 0; i < first.size(); ++i)
@@ -67,17 +71,28 @@ class SumTree {
     return sums_[key] = std::move(sums);
   }
 
+  /// The sum, to be read on the device itself. A shard's own value is sent as it is and becomes 0 there where it does
+  /// not count: in front of sending that would be a kernel of its own.
+  Values counted(std::size_t begin, std::size_t end, std::uint16_t device) {
+    Values values = sum(begin, end, device);
+    if (end - begin > 1 || rows_.empty()) return values;
+    const builder::PlaceScope place(device);
+    const Variable counts = rows_[begin] > constant(Array(std::int64_t{0}));
+    for (Variable& value : values) value = where(counts, value, builder::number(0, value));
+    return values;
+  }
+
   Values sent(const Values& values, std::uint16_t owner, std::uint16_t device) {
     if (device == 0) return values;
     const builder::PlaceScope from(owner);
-    Variable all = joined(values);
-    if (all.name().empty()) all.named(name_);
-    all = transfer(all, base::DeviceName::of_place(device).to_string(), values[0].where());
+    Variable all = transfer(joined(values), base::DeviceName::of_place(device).to_string(), values[0].where());
+    all.named(name_);
     const builder::PlaceScope to(device);
     return parted(all, values);
   }
 
   const std::vector<Values>& by_shard_;
+  const std::vector<Variable>& rows_;
   std::string name_;
   const Shards& shards_;
   std::map<Key, Values> sums_;
@@ -118,12 +133,12 @@ Variable ordered_sum(const std::vector<Variable>& by_shard, const std::string& n
   std::vector<std::vector<Variable>> values;
   values.reserve(by_shard.size());
   for (const Variable& value : by_shard) values.push_back({value});
-  return SumTree(values, name, shards).on(device)[0];
+  const std::vector<Variable> all_count;
+  return SumTree(values, all_count, name, shards).on(device)[0];
 }
 
-std::vector<std::vector<Variable>> all_reduce(const std::vector<std::vector<Variable>>& by_shard,
-                                              const std::string& what, const std::vector<std::string>& names,
-                                              const Shards& shards) {
+std::vector<std::vector<Variable>> all_reduce(const ShardValues& values, const Shards& shards) {
+  const auto& [by_shard, what, names, rows] = values;
   std::vector<std::vector<Variable>> sums(shards.devices.size(), std::vector<Variable>(by_shard[0].size()));
   for (const std::vector<std::size_t>& bucket : buckets_of(by_shard[0], shards.bucket_bytes)) {
     std::vector<std::vector<Variable>> picked(shards.count());
@@ -132,10 +147,10 @@ std::vector<std::vector<Variable>> all_reduce(const std::vector<std::vector<Vari
     }
     std::string name;
     for (const std::size_t i : bucket) name += (name.empty() ? what + " of " : ", ") + names[i];
-    SumTree tree(picked, std::move(name), shards);
+    SumTree tree(picked, rows, std::move(name), shards);
     for (std::size_t d = 0; d < shards.devices.size(); ++d) {
-      const std::vector<Variable> values = tree.on(shards.devices[d]);
-      for (std::size_t k = 0; k < bucket.size(); ++k) sums[d][bucket[k]] = values[k];
+      const std::vector<Variable> here = tree.on(shards.devices[d]);
+      for (std::size_t k = 0; k < bucket.size(); ++k) sums[d][bucket[k]] = here[k];
     }
   }
   return sums;

@@ -27,12 +27,17 @@ struct Shards {
 Variable ordered_sum(const std::vector<Variable>& by_shard, const std::string& name, const Shards& shards,
                      std::uint16_t device);
 
-/// The sums of all values, [device][value], from [shard][value]; empty ones stay empty. What is sent is
-/// called "gradients of w, b", `what` being gradients and w, b the names. Each
-/// device sends its sums to all others. Neighbouring values of one dtype are sent as one array as long as they have
-/// `bucket_bytes` at most, the last values first: gradients of last layers are there first.
-std::vector<std::vector<Variable>> all_reduce(const std::vector<std::vector<Variable>>& by_shard,
-                                              const std::string& what, const std::vector<std::string>& names,
-                                              const Shards& shards);
+/// Values of which each shard has one, and what they are called.
+struct ShardValues {
+  std::vector<std::vector<Variable>> by_shard;  // [shard][value]; empty ones are empty in each
+  std::string what;                             // "gradients"
+  std::vector<std::string> names;               // "w", "b": they are sent as "gradients of w, b"
+  std::vector<Variable> rows;                   // of the shards: those without rows count as 0; empty: all count
+};
+
+/// The sums of all values, [device][value]. Each device sends its sums to all others. Neighbouring values of one dtype
+/// are sent as one array as long as they have `bucket_bytes` at most, the last values first: gradients of last layers
+/// are there first.
+std::vector<std::vector<Variable>> all_reduce(const ShardValues& values, const Shards& shards);
 
 }  // namespace croton::nn

@@ -88,6 +88,15 @@ std::vector<std::string> names_of(const std::vector<SharedVariable>& variables) 
   return names;
 }
 
+/// Of the shards; empty where a step has none.
+std::vector<Variable> rows_of(const std::vector<Replica>& replicas) {
+  std::vector<Variable> rows;
+  for (const Replica& replica : replicas) {
+    if (replica.rows.defined()) rows.push_back(replica.rows);
+  }
+  return rows;
+}
+
 /// One call of an optimizer: sums of the gradients on every device, and there the updates.
 void add_step(const Shards& shards, const std::vector<Replica>& replicas, std::size_t step, Updates& all) {
   const Replica::Step& first = replicas[0].steps[step];
@@ -101,11 +110,11 @@ void add_step(const Shards& shards, const std::vector<Replica>& replicas, std::s
       Variable& value = values.emplace_back(gradient);
       if (!gradient.defined() || shards.count() == 1) continue;
       value = in_shape_of(gradient, parameter);
-      if (replica.rows.defined()) value = replica.or_zero(value);
     }
     return values;
   });
-  const std::vector<std::vector<Variable>> sums = all_reduce(gradients, "gradients", names_of(parameters), shards);
+  const std::vector<std::vector<Variable>> sums =
+      all_reduce({gradients, "gradients", names_of(parameters), rows_of(replicas)}, shards);
   for (std::size_t device = 0; device < shards.devices.size(); ++device) {
     const builder::PlaceScope place(shards.devices[device]);
     const Updates updates = first.optimizer.apply_gradients(zip(sums[device], parameters));
@@ -130,11 +139,12 @@ void add_averages(const Shards& shards, const std::vector<Replica>& replicas, Up
         values.emplace_back();
         continue;
       }
-      values.push_back(in_shape_of(replica.or_zero(value) * replica.share(value), targets[i]));
+      values.push_back(in_shape_of(value * replica.share(value), targets[i]));
     }
     return values;
   });
-  const std::vector<std::vector<Variable>> sums = all_reduce(shares, "means", names_of(targets), shards);
+  const std::vector<std::vector<Variable>> sums =
+      all_reduce({shares, "means", names_of(targets), rows_of(replicas)}, shards);
   for (std::size_t device = 0; device < shards.devices.size(); ++device) {
     const builder::PlaceScope place(shards.devices[device]);
     Updates updates;

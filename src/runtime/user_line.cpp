@@ -15,6 +15,8 @@ std::string lines_of(std::span<const expr::Origin> origins) {
 }
 
 std::string title_of(const expr::Graph& graph, expr::NodeId node) {
+  while (graph.arena.op(node).kind == expr::Kind::Transfer && graph.arena.origin(node).name.empty())
+    node = graph.arena.input(node, 0);
   for (const expr::GraphInput& input : graph.inputs) {
     if (input.node == node && !input.name.empty()) return input.name;
   }

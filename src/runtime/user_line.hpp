@@ -14,7 +14,8 @@ namespace croton::runtime {
 std::string lines_of(std::span<const expr::Origin> origins);
 inline std::string lines_of(const expr::Origin& origin) { return lines_of(std::span(&origin, 1)); }
 
-/// What a node is called in logs and traces: by the user's name for it, else by its line.
+/// What a node is called in logs and traces: by the user's name for it, else by its line; a copy, unless it has a
+/// name of its own, as what it is a copy of.
 std::string title_of(const expr::Graph& graph, expr::NodeId node);
 
 /// Runs `work`; what a device or its memory refuses is told with the lines of `origins`: one Origin, or several.
