@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <tuple>
 
 #include "base/device_name.hpp"
@@ -15,6 +16,9 @@
 
 namespace croton::nn {
 namespace {
+
+// Below so many bytes the number of messages counts, not their size.
+constexpr std::size_t least_scattered = std::size_t{1} << 15;
 
 /// The values one behind another.
 Variable joined(const std::vector<Variable>& values) {
@@ -27,7 +31,7 @@ Variable joined(const std::vector<Variable>& values) {
 
 /// And apart again, each in the shape of its like.
 std::vector<Variable> parted(const Variable& all, const std::vector<Variable>& like) {
-  if (like.size() == 1) return {all};
+  if (like.size() == 1 && all.rank() == like[0].rank()) return {all};
   std::vector<Variable> values;
   Variable begin = constant(Array(std::int64_t{0}));
   for (const Variable& value : like) {
@@ -52,6 +56,25 @@ class SumTree {
     return shards_.count() == 1 ? counted(0, 1, device) : sum(0, shards_.count(), device);
   }
 
+  /// The sums on each device, by Rabenseifner's scheme (2004): each device adds up one piece of all values, of `size`
+  /// elements together, and sends it to the others. Of D devices each sends 2 (D - 1) / D of the bytes, where it sends
+  /// D - 1 times as many when each adds up everything.
+  std::vector<Values> scattered(std::int64_t size) {
+    const auto count = static_cast<std::int64_t>(shards_.devices.size());
+    std::vector<std::vector<Variable>> pieces(shards_.devices.size());  // [device][piece]
+    for (std::int64_t k = 0; k < count; ++k) {
+      const std::uint16_t owner = shards_.devices[static_cast<std::size_t>(k)];
+      const Variable piece = sum_of_piece(0, shards_.count(), {size * k / count, size * (k + 1) / count}, owner);
+      for (std::size_t d = 0; d < pieces.size(); ++d) pieces[d].push_back(sent({piece}, owner, shards_.devices[d])[0]);
+    }
+    std::vector<Values> sums;
+    for (std::size_t d = 0; d < pieces.size(); ++d) {
+      const builder::PlaceScope place(shards_.devices[d]);
+      sums.push_back(parted(concatenate(pieces[d]), by_shard_[0]));
+    }
+    return sums;
+  }
+
  private:
   using Key = std::tuple<std::size_t, std::size_t, std::uint16_t>;  // a range of shards, and the device it is for
 
@@ -67,23 +90,47 @@ class SumTree {
     const builder::PlaceScope place(device);
     Values sums;
     for (std::size_t i = 0; i < first.size(); ++i)
-      sums.push_back(builder::apply("ordered_add", {first[i], second[i]}, {}, first[i].where()));
+      sums.push_back(builder::apply("ordered_add", {first[i], second[i]}, {}, first[i].where()).named(name_));
     return sums_[key] = std::move(sums);
+  }
+
+  struct Piece {
+    std::int64_t begin, end;
+  };
+  Variable sum_of_piece(std::size_t begin, std::size_t end, const Piece& piece, std::uint16_t device) {
+    const std::uint16_t owner = shards_.place(begin);
+    Variable sum;
+    if (owner == shards_.place(end - 1)) {
+      const Values whole = this->sum(begin, end, owner);
+      const builder::PlaceScope place(owner);
+      sum = joined(whole);
+      if (whole.size() == 1) sum = flatten(sum);
+      sum = sent({sum[slice(piece.begin, piece.end)]}, owner, device)[0];
+    } else {
+      const std::size_t middle = begin + (end - begin + 1) / 2;
+      const Variable first = sum_of_piece(begin, middle, piece, device),
+                     second = sum_of_piece(middle, end, piece, device);
+      const builder::PlaceScope place(device);
+      sum = builder::apply("ordered_add", {first, second}, {}, first.where());
+    }
+    return end - begin == 1 ? counted({sum}, begin, device)[0] : sum;
   }
 
   /// The sum, to be read on the device itself. A shard's own value is sent as it is and becomes 0 there where it does
   /// not count: in front of sending that would be a kernel of its own.
   Values counted(std::size_t begin, std::size_t end, std::uint16_t device) {
-    Values values = sum(begin, end, device);
-    if (end - begin > 1 || rows_.empty()) return values;
+    return end - begin == 1 ? counted(sum(begin, end, device), begin, device) : sum(begin, end, device);
+  }
+  Values counted(Values values, std::size_t shard, std::uint16_t device) {
+    if (rows_.empty()) return values;
     const builder::PlaceScope place(device);
-    const Variable counts = rows_[begin] > constant(Array(std::int64_t{0}));
+    const Variable counts = rows_[shard] > constant(Array(std::int64_t{0}));
     for (Variable& value : values) value = where(counts, value, builder::number(0, value));
     return values;
   }
 
   Values sent(const Values& values, std::uint16_t owner, std::uint16_t device) {
-    if (device == 0) return values;
+    if (device == 0 || device == owner) return values;
     const builder::PlaceScope from(owner);
     Variable all = transfer(joined(values), base::DeviceName::of_place(device).to_string(), values[0].where());
     all.named(name_);
@@ -98,14 +145,18 @@ class SumTree {
   std::map<Key, Values> sums_;
 };
 
-/// What is known of the bytes of a value; those of unknown sizes are taken for large.
-std::size_t bytes_of(const Variable& value, std::size_t unknown) {
-  std::size_t count = size_of(value.dtype());
-  for (const std::int64_t size : value.type().shape) {
-    if (size == unknown_size) return unknown;
-    count *= static_cast<std::size_t>(size);
+/// Of all values, where their sizes are known.
+std::optional<std::size_t> bytes_of(const std::vector<Variable>& values) {
+  std::size_t bytes = 0;
+  for (const Variable& value : values) {
+    std::size_t count = size_of(value.dtype());
+    for (const std::int64_t size : value.type().shape) {
+      if (size == unknown_size) return std::nullopt;
+      count *= static_cast<std::size_t>(size);
+    }
+    bytes += count;
   }
-  return count;
+  return bytes;
 }
 
 /// Positions of values that are sent as one array, the last ones first.
@@ -114,7 +165,7 @@ std::vector<std::vector<std::size_t>> buckets_of(const std::vector<Variable>& va
   std::size_t room = 0;
   for (std::size_t i = values.size(); i-- > 0;) {
     if (!values[i].defined()) continue;
-    const std::size_t bytes = bytes_of(values[i], most);
+    const std::size_t bytes = bytes_of({values[i]}).value_or(most);
     const bool fits = !buckets.empty() && bytes <= room && values[buckets.back().back()].dtype() == values[i].dtype();
     if (!fits) {
       buckets.emplace_back();
@@ -134,6 +185,7 @@ Variable ordered_sum(const std::vector<Variable>& by_shard, const std::string& n
   values.reserve(by_shard.size());
   for (const Variable& value : by_shard) values.push_back({value});
   const std::vector<Variable> all_count;
+  const builder::OriginScope origin(by_shard[0].where());
   return SumTree(values, all_count, name, shards).on(device)[0];
 }
 
@@ -147,10 +199,18 @@ std::vector<std::vector<Variable>> all_reduce(const ShardValues& values, const S
     }
     std::string name;
     for (const std::size_t i : bucket) name += (name.empty() ? what + " of " : ", ") + names[i];
+    const builder::OriginScope origin(picked[0][0].where());
     SumTree tree(picked, rows, std::move(name), shards);
-    for (std::size_t d = 0; d < shards.devices.size(); ++d) {
-      const std::vector<Variable> here = tree.on(shards.devices[d]);
-      for (std::size_t k = 0; k < bucket.size(); ++k) sums[d][bucket[k]] = here[k];
+    const std::optional<std::size_t> bytes = bytes_of(picked[0]);
+    const bool in_pieces = shards.devices.size() > 2 && bytes && *bytes >= least_scattered;
+    std::vector<std::vector<Variable>> here;
+    if (in_pieces) {
+      here = tree.scattered(static_cast<std::int64_t>(*bytes / size_of(picked[0][0].dtype())));
+    } else {
+      for (const std::uint16_t device : shards.devices) here.push_back(tree.on(device));
+    }
+    for (std::size_t d = 0; d < here.size(); ++d) {
+      for (std::size_t k = 0; k < bucket.size(); ++k) sums[d][bucket[k]] = here[d][k];
     }
   }
   return sums;

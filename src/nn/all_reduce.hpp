@@ -35,9 +35,9 @@ struct ShardValues {
   std::vector<Variable> rows;                   // of the shards: those without rows count as 0; empty: all count
 };
 
-/// The sums of all values, [device][value]. Each device sends its sums to all others. Neighbouring values of one dtype
-/// are sent as one array as long as they have `bucket_bytes` at most, the last values first: gradients of last layers
-/// are there first.
+/// The sums of all values, [device][value]. Each of two devices sends its sums to the other; of more, each adds up a
+/// piece of what is large. Neighbouring values of one dtype are sent as one array as long as they have `bucket_bytes`
+/// at most, the last values first: gradients of last layers are there first.
 std::vector<std::vector<Variable>> all_reduce(const ShardValues& values, const Shards& shards);
 
 }  // namespace croton::nn

@@ -37,7 +37,7 @@ Variable in_shape_of(const Variable& value, const SharedVariable& parameter) {
   if (value.rank() != parameter.rank()) return value;  // the optimizer has the words for it
   std::vector<std::optional<Operand>> sizes;
   for (const std::int64_t size : state.value.shape()) sizes.emplace_back(Operand(size));
-  return specify_shape(value, sizes);
+  return specify_shape(Operand(value, value.where()), sizes);
 }
 
 /// The same things in the same order, for each shard.

@@ -5,6 +5,7 @@
 #include <croton/croton.hpp>
 #include <croton/io.hpp>
 #include <croton/nn.hpp>
+#include <croton/trace.hpp>
 
 #include <unistd.h>
 #include <cmath>
@@ -400,6 +401,71 @@ TEST_CASE("a step sends each device its rows, and gradients in buckets; no weigh
   CHECK(gradients == (bucket > 1 ? 2 : 8));
   CHECK(values == gradients + 1);
   CHECK(copies_agree(model));
+}
+
+TEST_CASE("of more than two devices each adds up a piece of large gradients") {
+  const Machine& machine = GENERATE(std::cref(host), std::cref(gpus));
+  const ct::change_flags flags{machine.flag};
+  const Array x = numbers({9, 100}, 7), y = classes_of(x, 3);
+  const auto train = [&](int devices, bool joined) {
+    const nn::MirroredStrategy strategy(machine.first(devices),
+                                        {.shards = 4, .bucket_bytes = joined ? std::size_t{1} << 20 : std::size_t{1}});
+    const auto scope = strategy.scope();
+    nn::set_seed(3);
+    nn::Sequential model{nn::Dense(90, {.activation = "relu", .input_shape = {100}}),
+                         nn::Dense(3, {.activation = "softmax"})};
+    model.compile({.loss = "sparse_categorical_crossentropy", .optimizer = nn::SGD({.momentum = 0.9})});
+    model.train_on_batch({{x}, {y}});
+    model.train_on_batch({{x}, {y}});
+    CHECK(copies_agree(model));
+    // Of 9363 numbers, 9000 of them in one array. A device sends 3 of 4 pieces twice; small ones whole to 3 others.
+    const std::size_t counts = static_cast<std::size_t>(devices - 1) * 2 * 8;
+    const std::size_t values = bytes_of(model.train_function(), ct::TransferInfo::Kind::value) - counts;
+    if (devices == 2) CHECK(values == std::size_t{2} * 4 * 9363);
+    if (devices == 4 && joined) CHECK(values == std::size_t{6} * 4 * 9363);
+    if (devices == 4 && !joined) CHECK(values == std::size_t{6} * 4 * 9000 + std::size_t{12} * 4 * 363);
+    return model.get_weights();
+  };
+  const std::vector<Array> one = train(1, true);
+  for (const int devices : {2, 3, 4}) {
+    CHECK(same_bits(one, train(devices, true)));
+    CHECK(same_bits(one, train(devices, false)));
+  }
+}
+
+TEST_CASE("gradients of last layers are sent while those of first ones are computed") {
+  // In the order of the plan; lanes run what does not wait at the same time (test_lanes.cpp).
+  const ct::change_flags flags{"logical_devices=cpu:2,device_threads=off"};
+  const Array x = numbers({8, 64}, 7), y = classes_of(x, 3);
+  const auto train = [&](const nn::MirroredOptions& options) {
+    const nn::MirroredStrategy strategy({"cpu", "cpu1"}, options);
+    const auto scope = strategy.scope();
+    nn::set_seed(3);
+    nn::Sequential model{nn::Dense(64, {.activation = "relu", .input_shape = {64}, .name = "first"}),
+                         nn::Dense(64, {.activation = "relu", .name = "second"}),
+                         nn::Dense(3, {.activation = "softmax", .name = "last"})};
+    model.compile({.loss = "sparse_categorical_crossentropy", .optimizer = nn::Adam()});
+    model.train_on_batch({{x}, {y}});
+    ct::Trace trace;
+    model.train_on_batch({{x}, {y}});
+    trace.stop();
+    return trace.events();
+  };
+  const auto shards = GENERATE(std::size_t{2}, std::size_t{4});
+  const std::vector<ct::TraceEvent> events = train({.shards = shards, .bucket_bytes = 1});
+  const auto sent = [&](const std::string& what) {
+    const auto found = std::ranges::find_if(
+        events, [&](const ct::TraceEvent& e) { return e.what == "transfer" && e.name == "gradients of " + what; });
+    REQUIRE(found != events.end());
+    return found - events.begin();
+  };
+  std::ptrdiff_t product = 0;  // the last one: of the first layer's gradient
+  for (std::size_t i = 0; i < events.size(); ++i) {
+    if (events[i].what == "product") product = static_cast<std::ptrdiff_t>(i);
+  }
+  CHECK(sent("last/kernel") < product);
+  if (shards == 2) CHECK(sent("second/kernel") < product);
+  CHECK(sent("first/kernel") > product);
 }
 
 TEST_CASE("what goes wrong in one shard goes wrong alike on all devices") {
