@@ -15,6 +15,7 @@
 #include <iterator>
 #include <sstream>
 
+#include "backends.hpp"
 #include "unit/contains.hpp"
 
 namespace ct = croton;
@@ -34,7 +35,15 @@ struct Machine {
     return names;
   }
 };
-const Machine host{"logical_devices=cpu:4", "cpu"}, gpus{"cuda_simulator=4", "cuda"};
+const Machine host{"logical_devices=cpu:4", "cpu"};
+/// Parts of the host, simulated GPUs, and parts of a real one where tests are told to use it.
+std::vector<Machine> machines() {
+  std::vector<Machine> all{host, {"cuda_simulator=4", "cuda"}};
+  for (const std::string& device : croton_test::devices()) {
+    if (device == "device=cuda0") all.push_back({"logical_devices=cuda0:4", "cuda"});
+  }
+  return all;
+}
 
 Array numbers(ct::Sizes shape, std::uint64_t seed) {
   return Array::uniform(DType::float32, std::move(shape), seed, -1, 1);
@@ -115,7 +124,7 @@ std::string bytes_in(const std::filesystem::path& file) {
 }  // namespace
 
 TEST_CASE("C2.2 variables made in a strategy's scope have a copy on each device, all of the same bits") {
-  const Machine& machine = GENERATE(std::cref(host), std::cref(gpus));
+  const Machine machine = GENERATE(from_range(machines()));
   const ct::change_flags flags{machine.flag};
   const nn::MirroredStrategy strategy(machine.first(3));
   CHECK(strategy.num_replicas_in_sync() == 3);
@@ -169,7 +178,7 @@ TEST_CASE("C2.2 without devices a strategy takes all GPUs, or the host") {
 }
 
 TEST_CASE("C2.5 C2.6 C2.7 a step of one's own, summed over shards, learns what one device learns") {
-  const Machine& machine = GENERATE(std::cref(host), std::cref(gpus));
+  const Machine machine = GENERATE(from_range(machines()));
   const ct::change_flags flags{machine.flag};
   const Array x = numbers({10, 6}, 5), y = classes_of(x, 3);
   struct Result {
@@ -285,7 +294,7 @@ TEST_CASE("C2.7b a dataset in parts, whose sizes differ by 1 at most") {
 }
 
 TEST_CASE("C2.9 C5.1 C5.4 fit gives the same bits on 1, 2 and 4 devices, uneven and empty shards included") {
-  const Machine& machine = GENERATE(std::cref(host), std::cref(gpus));
+  const Machine machine = GENERATE(from_range(machines()));
   const ct::change_flags flags{machine.flag};
   // Batches of 8, 8 and 3 rows: the last one leaves a shard without any.
   const Array x = numbers({19, 6}, 7), y = classes_of(x, 3);
@@ -362,7 +371,7 @@ TEST_CASE("a sample draws the numbers of its place in the whole batch") {
 }
 
 TEST_CASE("a step sends each device its rows, and gradients in buckets; no weight is sent behind the first one") {
-  const Machine& machine = GENERATE(std::cref(host), std::cref(gpus));
+  const Machine machine = GENERATE(from_range(machines()));
   const ct::change_flags flags{machine.flag};
   const Array x = numbers({8, 6}, 7), y = classes_of(x, 3);
   // All gradients at once, or each by itself.
@@ -404,7 +413,7 @@ TEST_CASE("a step sends each device its rows, and gradients in buckets; no weigh
 }
 
 TEST_CASE("of more than two devices each adds up a piece of large gradients") {
-  const Machine& machine = GENERATE(std::cref(host), std::cref(gpus));
+  const Machine machine = GENERATE(from_range(machines()));
   const ct::change_flags flags{machine.flag};
   const Array x = numbers({9, 100}, 7), y = classes_of(x, 3);
   const auto train = [&](int devices, bool joined) {
@@ -491,7 +500,7 @@ TEST_CASE("what goes wrong in one shard goes wrong alike on all devices") {
 }
 
 TEST_CASE("C5.2 a parallel model shares its template's weights and gives its results in order") {
-  const Machine& machine = GENERATE(std::cref(host), std::cref(gpus));
+  const Machine machine = GENERATE(from_range(machines()));
   const ct::change_flags flags{machine.flag};
   const Array x = numbers({10, 6}, 7), y = classes_of(x, 3);
   nn::Sequential model = plain_model();
@@ -568,7 +577,7 @@ TEST_CASE("C5.3 C5.4 C5.8 fit of 256 samples on eight devices, with its callback
 }
 
 TEST_CASE("C5.6 C5.7 a net of convolutions learns from logits on two devices, its metrics merged by counts") {
-  const Machine& machine = GENERATE(std::cref(host), std::cref(gpus));
+  const Machine machine = GENERATE(from_range(machines()));
   const ct::change_flags flags{machine.flag};
   const int side = machine.device == "cpu" ? 28 : 8;  // the simulator is slow
   const Array x = Array::uniform(DType::float32, {6, side, side, 1}, 4, 0, 1);
