@@ -172,7 +172,7 @@ Array one_below_another(const std::vector<Array>& parts) {
 
 }  // namespace
 
-void Model::compile(const CompileOptions& options) {
+void Model::compile(const CompileOptions& options, Where where) {
   if (options.loss.list.empty()) throw ValueError(fmt::format("{}: compile needs a loss", name()));
   const std::size_t outputs = state_->is_connected() ? state_->outputs.size() : 1;
   if (options.loss.list.size() != 1 && options.loss.list.size() != outputs)
@@ -188,6 +188,7 @@ void Model::compile(const CompileOptions& options) {
     }
   }
   state_->options = options;
+  state_->compiled_at = where;
   state_->functions.clear();
   state_->counts = SharedVariable();
   if (MirroredStrategy::current()) state_->set_shards(current_shards());

@@ -29,6 +29,7 @@ struct Model::State {
   /// Weights get a copy on each device.
   void set_shards(const Shards& to);
   std::optional<CompileOptions> options;
+  Where compiled_at;
   /// A metric as it is counted: with "accuracy" replaced by the one that fits, and by a name that no other has.
   struct CountedMetric {
     Metric metric;

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "builder/gradient_context.hpp"
 #include "builder/node.hpp"
 #include "nn/by_name.hpp"
 #include "nn/replica.hpp"
@@ -249,7 +250,10 @@ Updates Optimizer::apply_gradients(const Pairs& gradients_and_parameters) const 
   const OptimizerDefinition::Step step{done + number(1, done),
                                        d.rate_.schedule() ? d.rate_.schedule()(done) : d.rate_variable_};
   Updates updates{{d.iterations_, d.iterations_ + number(1, d.iterations_)}};
-  for (const auto& [gradient, parameter] : pairs) d.update(parameter, gradient, step, updates);
+  for (const auto& [gradient, parameter] : pairs) {
+    const builder::OriginScope origin(parameter.where());
+    d.update(parameter, gradient, step, updates);
+  }
   return updates;
 }
 

@@ -130,6 +130,7 @@ Counted counted(const State& model, const std::vector<Flow>& outputs, const Step
   for (const State::NamedWeight& weight : model.weights()) {
     if (weight.trained && weight.regularizer.defined()) total = total + weight.regularizer(weight.variable);
   }
+  const builder::OriginScope origin(model.compiled_at);  // losses come from the layers that they are of
   parts.insert(parts.begin(), sum_and_size(total, size));
   // What a mask leaves out counts for no metric; weights of samples are for those that asked for them.
   const Flow& first = outputs[0];
@@ -188,6 +189,7 @@ void resolve_metrics(State& model, const Batch& batch) {
 
 /// What all shards add to the counts, as their update.
 std::pair<Variable, Variable> counting(const State& model, const ReplicatedStep& step) {
+  const builder::OriginScope origin(model.compiled_at);
   std::vector<Variable> counts;
   for (const std::vector<Variable>& results : step.results) counts.push_back(results[0]);
   const Variable all = ordered_sum(counts, "counts", model.shards, model.shards.main_device);

@@ -121,9 +121,9 @@ class Model {
 
   // ---- learning ----
   /// What to minimise, and how. The losses of several outputs are logged as their layers are called: "dense_1_loss".
-  /// Forgets functions that were compiled before. Regularisers of layers are added to the
-  /// loss.
-  void compile(const CompileOptions& options);
+  /// Forgets functions that were compiled before. Regularisers of layers are added to the loss. What computes loss and
+  /// metrics comes from the line that calls it.
+  void compile(const CompileOptions& options, Where where = std::source_location::current());
   History fit(const Array& x, const Array& y, const FitOptions& options = {});
   History fit(const std::vector<Array>& x, const std::vector<Array>& y, const FitOptions& options = {});
   History fit(const Dataset& dataset, const FitOptions& options = {});
