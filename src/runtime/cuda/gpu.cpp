@@ -11,6 +11,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -22,6 +23,7 @@
 #include "runtime/cuda/graph.hpp"
 #include "runtime/cuda/module.hpp"
 #include "runtime/cuda/nvrtc.hpp"
+#include "runtime/cuda/peer_copies.hpp"
 #include "runtime/cuda/target.hpp"
 #include "runtime/cuda/toolkit.hpp"
 #include "runtime/cuda/transfer.hpp"
@@ -82,9 +84,14 @@ class CaptureScope {
 /// A graph, launched into the device's stream, with what it needs.
 class GraphRecording final : public Recording {
  public:
-  GraphRecording(Graph graph, Stream stream, std::vector<std::shared_ptr<Buffer>> used)
-      : used_(std::move(used)), stream_(std::move(stream)), graph_(std::move(graph)) {}
+  GraphRecording(Graph graph, Stream stream, std::shared_ptr<PeerCopies> peer_copies,
+                 std::vector<std::shared_ptr<Buffer>> used)
+      : used_(std::move(used)),
+        stream_(std::move(stream)),
+        peer_copies_(std::move(peer_copies)),
+        graph_(std::move(graph)) {}
   bool replay() override try {
+    peer_copies_->wait_for_all();
     graph_.launch(stream_);
     return true;
   } catch (const OutOfMemory&) {  // a graph that is launched for the first time takes some
@@ -94,6 +101,7 @@ class GraphRecording final : public Recording {
  private:
   std::vector<std::shared_ptr<Buffer>> used_;
   Stream stream_;
+  std::shared_ptr<PeerCopies> peer_copies_;
   Graph graph_;  // ends first
 };
 
@@ -113,43 +121,60 @@ class Gpu final : public runtime::Device {
     // An array without elements has an address too.
     auto buffer = std::make_shared<Buffer>(stream_, std::max<std::size_t>(bytes, 1));
     std::byte* address = buffer->data();
-    return on_account(account_, {std::move(buffer), address}, bytes);
+    const std::shared_ptr<void> memory(address, [buffer = std::move(buffer), copies = peer_copies_](void*) mutable {
+      copies->end_of(buffer->data(), buffer->size());
+      buffer.reset();
+    });
+    return on_account(account_, memory, bytes);
   }
 
   void copy_in(void* to, const void* host, std::size_t bytes) override {
     refuse_in_capture("a copy from the host");
+    peer_copies_->wait_for(to, bytes, true);
     cuda::copy_in(stream_, to, {static_cast<const std::byte*>(host), bytes});
   }
 
   void copy_out(void* host, const void* from, std::size_t bytes) override {
     refuse_in_capture("a copy to the host");
+    peer_copies_->wait_for(from, bytes, false);
     cuda::copy_out(stream_, {static_cast<std::byte*>(host), bytes}, from);
   }
 
   std::unique_ptr<Uploads> make_uploads() override {
-    return std::make_unique<TwoSets>(*this, device_, stream_, copies_);
+    return std::make_unique<TwoSets>(*this, device_, stream_, copies_, peer_copies_);
   }
 
   void copy_from(runtime::Device& other, void* to, const void* from, std::size_t bytes) override {
     auto* source = dynamic_cast<Gpu*>(&other);
-    if (source == this) return copy_within(stream(), to, from, bytes);
+    if (source == this) {
+      about_to_touch(from, bytes, false);
+      about_to_touch(to, bytes, true);
+      return copy_within(stream(), to, from, bytes);
+    }
     refuse_in_capture("a copy from another device");
     if (source == nullptr) return runtime::Device::copy_from(other, to, from, bytes);
-    Event written(source->device_), read(device_);
+    source->peer_copies_->wait_for(from, bytes, false);
+    peer_copies_->wait_for(to, bytes, true);
+    const Stream& arrivals = stream_of_arrivals();
+    Event written(source->device_), unused(device_);
+    const auto arrived = std::make_shared<Event>(device_);
     written.record(source->stream_);
-    stream_.wait(written);
+    unused.record(stream_);  // what lay at `to` has been read
+    arrivals.wait(written);
+    arrivals.wait(unused);
     try {
       if (source->device_ == device_) {
-        copy_within(stream_, to, from, bytes);
+        copy_within(arrivals, to, from, bytes);
       } else {
         reach(*source->device_);
-        copy_peer(stream_, to, *source->device_, from, bytes);
+        copy_peer(arrivals, to, *source->device_, from, bytes);
       }
-      read.record(stream_);
-      source->stream_.wait(read);
+      arrived->record(arrivals);
+      source->peer_copies_->add(from, bytes, false, arrived);
+      peer_copies_->add(to, bytes, true, arrived);
     } catch (...) {
-      // The copy may run without an event that keeps its source in place.
-      device_->release(device_->driver().cuStreamSynchronize, stream_.handle());
+      // The copy may run, and nobody would wait for it.
+      device_->release(device_->driver().cuStreamSynchronize, arrivals.handle());
       throw;
     }
   }
@@ -178,6 +203,7 @@ class Gpu final : public runtime::Device {
   void launch(const DeviceLaunch& launch) override {
     const LoadedKernel* kernel = find(launch.text->name);
     if (kernel == nullptr) throw InternalError("a launch of a kernel that was not prepared: " + launch.text->name);
+    for (const Operand& operand : launch.operands) about_to_touch(operand.address, operand.bytes, operand.written);
     if (launch.items > 0) {
       const LaunchShape shape{.blocks = static_cast<unsigned>(launch.blocks),
                               .threads = static_cast<unsigned>(launch.threads),
@@ -206,6 +232,16 @@ class Gpu final : public runtime::Device {
   }
 
   void gemm(const MatrixProduct& product) override {
+    const auto touch = [&](const void* matrix, std::int64_t rows, std::int64_t columns, std::int64_t between,
+                           std::int64_t stride, bool written) {
+      if (rows == 0 || columns == 0 || product.batch == 0) return;
+      const std::int64_t count = (product.batch - 1) * stride + (rows - 1) * between + columns;
+      about_to_touch(matrix, static_cast<std::size_t>(count) * size_of(product.dtype), written);
+    };
+    const auto [m, n, k] = std::tuple(product.m, product.n, product.k);
+    touch(product.a, product.transpose_a ? k : m, product.transpose_a ? m : k, product.lda, product.stride_a, false);
+    touch(product.b, product.transpose_b ? n : k, product.transpose_b ? k : n, product.ldb, product.stride_b, false);
+    touch(product.c, m, n, product.ldc, product.stride_c, true);
     const std::lock_guard lock(libraries_mutex_);  // the workspace stays until the product stands in the stream
     library_->gemm(stream(), product, workspace_->data());
     keep_workspace();
@@ -223,6 +259,7 @@ class Gpu final : public runtime::Device {
   }
 
   void convolve(const Convolution& convolution, const ConvolutionArrays& arrays) override {
+    if (!captures()) peer_copies_->wait_for_all();
     const std::lock_guard lock(libraries_mutex_);
     if (!dnn_ || !workspace_) throw InternalError("a convolution that was not prepared");
     dnn_->convolve(stream(), convolution, arrays, {workspace_->data(), workspace_->size()});
@@ -240,7 +277,7 @@ class Gpu final : public runtime::Device {
         const CaptureScope scope({this, &own, &used});
         work();
       });
-      return std::make_unique<GraphRecording>(std::move(graph), stream_, std::move(used));
+      return std::make_unique<GraphRecording>(std::move(graph), stream_, peer_copies_, std::move(used));
     } catch (const DeviceError&) {
       if (device_->lost()) throw;
     } catch (const OutOfMemory&) {  // of the driver's, for the graph
@@ -256,6 +293,18 @@ class Gpu final : public runtime::Device {
   const Stream& stream() const { return captures() ? *capture.stream : stream_; }
   void refuse_in_capture(const char* what) const {
     if (captures()) throw InternalError(fmt::format("{} was asked for while work of {} is recorded", what, name()));
+  }
+
+  /// Work that is captured waits when it is replayed.
+  void about_to_touch(const void* begin, std::size_t bytes, bool written) {
+    if (!captures()) peer_copies_->wait_for(begin, bytes, written);
+  }
+
+  /// Made when the first copy from another GPU comes.
+  const Stream& stream_of_arrivals() {
+    const std::lock_guard lock(peers_mutex_);
+    if (!arrivals_) arrivals_ = Stream(device_);
+    return arrivals_;
   }
 
   /// Makes something ready by a library that says how much it works in. False where that is missing, or has no way to
@@ -308,6 +357,7 @@ class Gpu final : public runtime::Device {
   const std::shared_ptr<Driven> device_;
   const Stream stream_;
   const Stream copies_;  // of arguments
+  const std::shared_ptr<PeerCopies> peer_copies_ = std::make_shared<PeerCopies>(stream_);
   const runtime::DeviceFacts facts_;
   const std::shared_ptr<MemoryAccount> account_ = std::make_shared<MemoryAccount>();
 
@@ -321,6 +371,7 @@ class Gpu final : public runtime::Device {
 
   std::mutex peers_mutex_;
   std::map<const Driven*, bool> peers_;
+  Stream arrivals_;  // holds copies from other GPUs and nothing else
 };
 
 }  // namespace

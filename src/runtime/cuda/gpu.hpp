@@ -1,8 +1,8 @@
 // A GPU, or a logical part of one, as a device of the runtime: one stream, memory from the device's pool, kernels by
 // NVRTC, products by cuBLASLt, convolutions by cuDNN.
 //
-// All work of a Gpu but copies of arguments goes into its one stream, and the order of that stream is why memory may be
-// used as it is:
+// All work of a Gpu but copies of arguments and from other Gpus goes into its one stream, and the order of that stream
+// is why memory may be used as it is:
 // - a temporary, a result or an argument that ends while kernels still read it: the memory goes back to the pool in the
 //   order of the stream, behind them;
 // - the workspace of a function, which the next call uses again, and that of products and convolutions, which all of
@@ -13,9 +13,10 @@
 // to
 //   memory that this one has read to the end, and this one waits for it (uploads.hpp says how);
 // - a copy to the host waits for the stream up to itself;
-// - a copy from another Gpu: this stream waits for an event at the end of the other one, which has then written the
-//   source; and the other one waits for an event behind the copy, so that it neither overwrites the source nor gives it
-//   back before.
+// - a copy from another Gpu runs in a stream of its own, behind what both Gpus were asked for so far: the one has
+// written
+//   the source then, the other has read what lay at the destination. Both compute on, and what touches the bytes later
+//   waits for the copy (peer_copies.hpp);
 // - recorded work (Device::record) is captured from another stream, which holds nothing else, and launched here
 //   like a kernel.
 // Two Gpus that are parts of one physical device are two streams like any others.

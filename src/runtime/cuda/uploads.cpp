@@ -6,17 +6,20 @@
 
 namespace croton::runtime::cuda {
 
-TwoSets::TwoSets(runtime::Device& gpu, std::shared_ptr<Device> device, Stream computing, Stream copying)
+TwoSets::TwoSets(runtime::Device& gpu, std::shared_ptr<Device> device, Stream computing, Stream copying,
+                 std::shared_ptr<PeerCopies> peer_copies)
     : gpu_(gpu),
       device_(std::move(device)),
       computing_(std::move(computing)),
       copying_(std::move(copying)),
+      peer_copies_(std::move(peer_copies)),
       sets_{Set{{}, 0, Event(device_)}, Set{{}, 0, Event(device_)}},
       arrived_(device_) {}
 
 char* TwoSets::begin(std::size_t bytes) {
   if (ahead_) {
     // Not at the end of the last call: that may have failed anywhere, or be behind its commit point.
+    peer_copies_->wait_for(sets_[now_].memory.get(), sets_[now_].bytes, true);  // what was sent on from there
     sets_[now_].used.record(computing_);
     Set& next = sets_[1 - now_];
     next.used.synchronize();

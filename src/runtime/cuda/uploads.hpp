@@ -9,6 +9,7 @@
 //   after an event behind its making; when it ends, that stream has waited for all copies into it.
 #pragma once
 
+#include "runtime/cuda/peer_copies.hpp"
 #include "runtime/cuda/stream.hpp"
 #include "runtime/device.hpp"
 
@@ -21,7 +22,8 @@ namespace croton::runtime::cuda {
 class TwoSets final : public Uploads {
  public:
   /// `gpu` computes in the one stream; both are of `device`.
-  TwoSets(runtime::Device& gpu, std::shared_ptr<Device> device, Stream computing, Stream copying);
+  TwoSets(runtime::Device& gpu, std::shared_ptr<Device> device, Stream computing, Stream copying,
+          std::shared_ptr<PeerCopies> peer_copies);
 
   char* begin(std::size_t bytes) override;
   void copy_in(void* to, const void* host, std::size_t bytes) override;
@@ -38,6 +40,7 @@ class TwoSets final : public Uploads {
   runtime::Device& gpu_;
   const std::shared_ptr<Device> device_;
   const Stream computing_, copying_;
+  const std::shared_ptr<PeerCopies> peer_copies_;
   std::array<Set, 2> sets_;
   std::size_t now_ = 0;  // the set of the present call, or of the last one
   Event arrived_;
