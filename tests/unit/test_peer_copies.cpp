@@ -158,6 +158,37 @@ TEST_CASE("every call of the driver for a copy from another GPU made to fail cha
   CHECK(gpus.cuda().faults() == "");
 }
 
+TEST_CASE("products of matrices wait for what was sent") {
+  using Kind = ct::test::Machine::Kind;
+  const auto kind = GENERATE(Kind::fake, Kind::delayed, Kind::overtaking);
+  ct::test::Machine machine(kind);
+  const auto a = ct::matrix("a");
+  ct::Variable left, right, product, back;
+  {
+    const ct::device_scope on(machine.first);
+    left = ct::exp(a);
+    right = ct::tanh(a);
+  }
+  {
+    const ct::device_scope on(machine.second);
+    product = ct::dot(left, right.T());
+  }
+  {
+    const ct::device_scope on(machine.first);
+    back = ct::dot(product, left);
+  }
+  const ct::Function f = ct::function({a}, back);
+  const Array x = Array::uniform(DType::float32, {20, 30}, 7, -1, 1);
+  const auto whole = ct::dot(ct::dot(ct::exp(a), ct::tanh(a).T()), ct::exp(a));
+  const Array wanted = ct::function({a}, whole)(x).only();
+  for (int call = 0; call < 3; ++call) {
+    const Array now = f(x).only();
+    for (std::int64_t i = 0; i < now.size(); ++i) CHECK(now.as_double(i) == Approx(wanted.as_double(i)).epsilon(1e-4));
+  }
+  CHECK(f.counts().products == 6);
+  CHECK(f.counts().transfers >= 9);
+}
+
 TEST_CASE("two GPUs that train one model send gradients meanwhile, and end with the bits of one") {
   using Kind = ct::test::Machine::Kind;
   const auto kind = GENERATE(Kind::fake, Kind::delayed, Kind::overtaking);
