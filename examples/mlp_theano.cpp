@@ -4,17 +4,22 @@
 // 22547.56. The labels are noise, so the accuracy on the rows held out stays near 0.1.
 //
 // Everything runs twice: with arrays of the inputs' own types, then with NumPy's float64 and int64, which
-// `allow_input_downcast` lets in. Both must give the same bits.
+// `allow_input_downcast` lets in. Both must give the same bits. At the end the same code runs on another device: only
+// the flag `device` differs. What moved are the parameters, once, and with each step the batch and the loss; where the
+// random numbers are drawn and the accuracy is counted is as before, on the host.
 //
-// Usage: mlp_theano [EPOCHS]
+// Usage: mlp_theano [EPOCHS [DEVICE]]    (100 cuda0, which is simulated where there is none)
 #include <croton/croton.hpp>
 
+#include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
-#include <cstdlib>
 #include <exception>
+#include <string>
 #include <vector>
 
+#include "device_names.hpp"
 #include "legacy_random.hpp"
 
 namespace ct = croton;
@@ -35,6 +40,7 @@ Numbers draw() {
 }
 
 struct Model {
+  std::vector<ct::SharedVariable> weights;
   ct::Function train, predict;
 };
 
@@ -52,6 +58,7 @@ Model build(const Numbers& numbers, bool allow_input_downcast) {
 
   auto [g1, g2, g3] = ct::grad(loss, w1, w2, w3);
   return {
+      .weights = {w1, w2, w3},
       .train = ct::function({x, y}, loss,
                             {.updates = {{w1, w1 - 0.1 * g1}, {w2, w2 - 0.1 * g2}, {w3, w3 - 0.1 * g3}},
                              .name = "train",
@@ -74,37 +81,88 @@ double accuracy(const ct::Array& probabilities, const ct::Array& labels) {
   return right / static_cast<double>(labels.size());
 }
 
-/// Trains and returns the losses of all epochs.
-std::vector<float> train(const Model& model, const ct::Array& x, const ct::Array& y, int epochs) {
+struct Training {
+  std::vector<float> losses;  ///< of all epochs
+  double seconds = 0;         ///< of an epoch, compilation included
+};
+
+Training train(const Model& model, const ct::Array& x, const ct::Array& y, int epochs) {
   const ct::Array x_train = x.slice(0, 0, 800), y_train = y.slice(0, 0, 800);
   const ct::Array x_test = x.slice(0, 800, 1000), y_test = y.slice(0, 800, 1000);
-  std::vector<float> losses;
+  Training result;
   const auto start = std::chrono::steady_clock::now();
   for (int epoch = 1; epoch <= epochs; ++epoch) {
-    losses.push_back(model.train(x_train, y_train).item<float>());
+    result.losses.push_back(model.train(x_train, y_train).item<float>());
     if (epoch % 10 != 0) continue;
     std::printf("Epoch: %d, Test Accuracy: %g\n", epoch, accuracy(model.predict(x_test), y_test));
   }
   const std::chrono::duration<double> time = std::chrono::steady_clock::now() - start;
-  std::printf("first loss %.2f, last loss %.4g; %.3f s an epoch on the CPU\n", static_cast<double>(losses.front()),
-              static_cast<double>(losses.back()), time.count() / epochs);
-  return losses;
+  result.seconds = time.count() / epochs;
+  std::printf("first loss %.2f, last loss %.4g; %.3f s an epoch on %s\n", static_cast<double>(result.losses.front()),
+              static_cast<double>(result.losses.back()), result.seconds, model.train.devices().front().c_str());
+  return result;
+}
+
+/// The largest difference of two parameters, relative to the largest number of the first.
+double difference(const ct::Array& a, const ct::Array& b) {
+  double largest = 0, apart = 0;
+  for (std::int64_t i = 0; i < a.size(); ++i) {
+    largest = std::max(largest, std::abs(a.as_double(i)));
+    apart = std::max(apart, std::abs(a.as_double(i) - b.as_double(i)));
+  }
+  return apart / largest;
+}
+
+/// The weights after one step on a device.
+std::vector<ct::Array> one_step(const Numbers& numbers, const ct::Array& x, const ct::Array& y,
+                                const std::string& device) {
+  const ct::change_flags on("device=" + device);
+  const Model model = build(numbers, false);
+  model.train(x.slice(0, 0, 800), y.slice(0, 0, 800));
+  std::vector<ct::Array> weights;
+  for (const ct::SharedVariable& w : model.weights) weights.push_back(w.get_value());
+  return weights;
+}
+
+/// Whether one step on both devices gives the same weights within 1e-4.
+bool agrees(const Numbers& numbers, const ct::Array& x, const ct::Array& y, const std::string& device) {
+  const std::vector<ct::Array> host = one_step(numbers, x, y, "cpu"), other = one_step(numbers, x, y, device);
+  double largest = 0;
+  for (std::size_t i = 0; i < host.size(); ++i) largest = std::max(largest, difference(host[i], other[i]));
+  std::printf("after one step the weights differ by %.1e of the largest one, %s than 1e-4\n", largest,
+              largest < 1e-4 ? "less" : "NOT less");
+  return largest < 1e-4;
+}
+
+int run(int epochs, const std::string& device) {
+  device_names::provide({device});
+  const Numbers numbers = draw();
+  const ct::Array x = numbers.x.astype(ct::DType::float32), y = numbers.y.astype(ct::DType::int32);
+  ct::set_flag("device", "cpu");
+  const Training exact = train(build(numbers, false), x, y, epochs);
+  std::printf("\nagain, with float64 and int64 and allow_input_downcast\n");
+  const Training converted = train(build(numbers, true), numbers.x, numbers.y, epochs);
+  const bool same = exact.losses == converted.losses;
+  std::printf("the losses of both are %s\n", same ? "the same" : "NOT the same");
+
+  const std::string remark = device_names::remark(device);
+  std::printf("\nagain, with device=%s\n", device.c_str());
+  const bool close = agrees(numbers, x, y, device);  // compiles, too
+  const ct::change_flags on("device=" + device);
+  const bool slow = remark.find("simulated") != std::string::npos;
+  const Training there = train(build(numbers, false), x, y, slow ? std::min(epochs, 3) : epochs);
+  std::printf("seconds per epoch: %.4f on cpu, %.4f on %s, ratio %.2f%s\n", converted.seconds, there.seconds,
+              device.c_str(), converted.seconds / there.seconds, remark.c_str());
+  return same && close ? 0 : 1;
 }
 
 int main(int argc, char** argv) {
   try {
-    const int epochs = argc > 1 ? std::atoi(argv[1]) : 100;
-    if (epochs < 1 || argc > 2) {
-      std::fputs("usage: mlp_theano [EPOCHS]\n", stderr);
+    if (argc > 3) {
+      std::fputs("usage: mlp_theano [EPOCHS [DEVICE]]\n", stderr);
       return 2;
     }
-    const Numbers numbers = draw();
-    const std::vector<float> exact =
-        train(build(numbers, false), numbers.x.astype(ct::DType::float32), numbers.y.astype(ct::DType::int32), epochs);
-    std::printf("\nagain, with float64 and int64 and allow_input_downcast\n");
-    const std::vector<float> converted = train(build(numbers, true), numbers.x, numbers.y, epochs);
-    std::printf("the losses of both are %s\n", exact == converted ? "the same" : "NOT the same");
-    return exact == converted ? 0 : 1;
+    return run(argc > 1 ? command_line::number<int>("EPOCHS", argv[1], 1, 100000) : 100, argc > 2 ? argv[2] : "cuda0");
   } catch (const std::exception& error) {
     std::fprintf(stderr, "mlp_theano: %s\n", error.what());
     return 1;

@@ -1,0 +1,45 @@
+#!/usr/bin/env python3
+"""Runs an example and compares what it prints with the file of its name in this folder.
+
+    tests/examples/check.py PROGRAM [ARGUMENT ...]
+
+In the file `{}` stands for any text within a line (a time, a number that differs from processor to processor), and a line
+`...` for any number of lines. The program must end with 0.
+"""
+
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+
+def pattern_of(expected):
+    lines = []
+    for line in expected.splitlines():
+        lines.append(r"(?:.*\n)*?" if line == "..." else ".+".join(map(re.escape, line.split("{}"))) + r"\n")
+    return lines
+
+
+def first_difference(lines, printed):
+    """The number of the first line of the file that does not fit, or none: the longest beginning that fits."""
+    for count in range(1, len(lines) + 1):
+        if not re.match("".join(lines[:count]), printed):
+            return count
+    return None if re.fullmatch("".join(lines), printed) else len(lines) + 1
+
+
+def main():
+    program = pathlib.Path(sys.argv[1]).resolve()
+    expected = pathlib.Path(__file__).parent / f"{program.name}.txt"
+    with tempfile.TemporaryDirectory() as folder:
+        run = subprocess.run([program, *sys.argv[2:]], capture_output=True, text=True, cwd=folder, timeout=600)
+    fault = first_difference(pattern_of(expected.read_text()), run.stdout)
+    if fault is not None or run.returncode != 0:
+        print(run.stdout, run.stderr, sep="\n")
+        print(f"{program.name}: exit status {run.returncode}", end="")
+        sys.exit("" if fault is None else f"; line {fault} of {expected} does not fit what is printed")
+
+
+if __name__ == "__main__":
+    main()
