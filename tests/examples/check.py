@@ -3,7 +3,7 @@
 
     tests/examples/check.py PROGRAM [ARGUMENT ...]
 
-In the file `{}` stands for any text within a line (a time, a number that differs from processor to processor), and a line
+In the file `{}` stands for any text, or none, within a line (a time, a number that differs from processor to processor), and a line
 `...` for any number of lines. The program must end with 0.
 """
 
@@ -14,11 +14,8 @@ import sys
 import tempfile
 
 
-def pattern_of(expected):
-    lines = []
-    for line in expected.splitlines():
-        lines.append(r"(?:.*\n)*?" if line == "..." else ".+".join(map(re.escape, line.split("{}"))) + r"\n")
-    return lines
+def pattern_of(line):
+    return r"(?:.*\n)*?" if line == "..." else ".*".join(map(re.escape, line.split("{}"))) + r"\n"
 
 
 def first_difference(lines, printed):
@@ -34,11 +31,11 @@ def main():
     expected = pathlib.Path(__file__).parent / f"{program.name}.txt"
     with tempfile.TemporaryDirectory() as folder:
         run = subprocess.run([program, *sys.argv[2:]], capture_output=True, text=True, cwd=folder, timeout=600)
-    fault = first_difference(pattern_of(expected.read_text()), run.stdout)
+    fault = first_difference([pattern_of(line) for line in expected.read_text().splitlines()], run.stdout)
     if fault is not None or run.returncode != 0:
         print(run.stdout, run.stderr, sep="\n")
-        print(f"{program.name}: exit status {run.returncode}", end="")
-        sys.exit("" if fault is None else f"; line {fault} of {expected} does not fit what is printed")
+        line = "" if fault is None else f"; line {fault} of {expected} does not fit what is printed"
+        sys.exit(f"{program.name}: exit status {run.returncode}{line}")
 
 
 if __name__ == "__main__":
