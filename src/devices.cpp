@@ -108,8 +108,8 @@ std::vector<DeviceInfo> devices() {
 }
 
 void use(const std::string& device) {
+  runtime::place_of(device, base::config().allow_soft_placement);  // raises where there is no such device
   const std::string name = device == "auto" ? device : base::parse_device(device).to_string();
-  runtime::place_of(name, base::config().allow_soft_placement);  // raises where there is no such device
   set_flag("device", name);
   if (!base::config().print_active_device) return;
   for (const DeviceInfo& info : devices()) {

@@ -922,7 +922,7 @@ PLAIN_CASE(flags, quote_without_end) {
 }
 PLAIN_CASE(flags, unknown_device) {
 #line 1 "user.cpp"
-  change_flags scope("device=tpu");
+  change_flags scope("cuda_simulator=2,device=tpu");
   Variable x = vector("x");
   function({x}, x + 1)(Array{1.f});
 }

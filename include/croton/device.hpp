@@ -38,7 +38,7 @@ std::vector<DeviceInfo> devices();
 
 /// Makes a device the default of the process, for shared variables and calls from now on; nothing moves. Writes
 /// "Mapped name None to device cuda0: NAME (PCI)" to the standard error stream unless the flag print_active_device is
-/// false. DeviceError, with the devices that there are, for another one.
+/// false. DeviceError for another one, ValueError for what is no name; both with the devices that there are.
 void use(const std::string& device);
 
 /// While it lives, what this thread builds is asked for on that device; of nested scopes the innermost counts.

@@ -42,5 +42,10 @@ class SharedVariable : public Variable {
 /// Array(int64)).
 SharedVariable shared(const Array& value, const SharedOptions& options = {},
                       Where where = std::source_location::current());
+/// The same by the name that programs written for Theano's GPU arrays have for it.
+inline SharedVariable shared_constructor(const Array& value, const SharedOptions& options = {},
+                                         Where where = std::source_location::current()) {
+  return shared(value, options, where);
+}
 
 }  // namespace croton

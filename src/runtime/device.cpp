@@ -75,6 +75,10 @@ DeviceFacts host_facts() {
           .pci = {}};
 }
 
+std::string what_there_is() {
+  return fmt::format("there {}: {}", places().empty() ? "is" : "are", describe_devices());
+}
+
 [[noreturn]] void raise_no_device(const DeviceName& name) {
   std::string hint;
   if (name.kind == DeviceName::Kind::cpu) {
@@ -84,8 +88,7 @@ DeviceFacts host_facts() {
     hint =
         fmt::format(" ({}the flag cuda_simulator=2 makes two simulated GPUs)", found.count > 0 ? "" : found.why + "; ");
   }
-  throw DeviceError(fmt::format("there is no device {}; there {}: {}{}", name.to_string(),
-                                places().empty() ? "is" : "are", describe_devices(), hint));
+  throw DeviceError(fmt::format("there is no device {}; {}{}", name.to_string(), what_there_is(), hint));
 }
 
 // Whoever links the runtime finds devices by it.
@@ -146,7 +149,7 @@ expr::Place place_of(const std::string& device, bool soft) {
     if (soft) return place_of("auto", true);
     raise_no_device(name);
   } catch (const ValueError& error) {
-    throw ValueError(fmt::format("device={}: {}", device, error.what()));
+    throw ValueError(fmt::format("device={}: {}; {}", device, error.what(), what_there_is()));
   } catch (const DeviceError& error) {
     throw DeviceError(fmt::format("device={}: {}", device, error.what()));
   }
