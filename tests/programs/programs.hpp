@@ -1,0 +1,119 @@
+// What the tests of programs share: the machines they run on, and what is asked of a call, its log and its trace.
+#pragma once
+
+#include <croton/croton.hpp>
+#include <croton/device.hpp>
+#include <croton/trace.hpp>
+
+#include <algorithm>
+#include <iostream>
+#include <regex>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "catch.hpp"
+#include "unit/contains.hpp"
+#include "unit/machines.hpp"
+
+namespace croton::test {
+
+/// Parts of the host and simulated GPUs; GPUs of the fake driver stand for real ones.
+inline std::vector<Machine::Kind> program_machines() {
+  return {Machine::Kind::logical, Machine::Kind::simulated, Machine::Kind::fake};
+}
+
+/// What is written to the standard error stream while it lives.
+class CapturedErrors {
+ public:
+  CapturedErrors() : before_(std::cerr.rdbuf(text_.rdbuf())) {}
+  ~CapturedErrors() { std::cerr.rdbuf(before_); }
+  CapturedErrors(const CapturedErrors&) = delete;
+  CapturedErrors& operator=(const CapturedErrors&) = delete;
+  std::string text() const { return text_.str(); }
+
+ private:
+  std::ostringstream text_;
+  std::streambuf* before_;
+};
+
+/// The placement log of all functions while it lives.
+class CapturedLog {
+ public:
+  CapturedLog() { log_device_placement(text_); }
+  ~CapturedLog() { log_device_placement(nullptr); }
+  CapturedLog(const CapturedLog&) = delete;
+  CapturedLog& operator=(const CapturedLog&) = delete;
+  /// What was written since this was last asked.
+  std::string take() {
+    std::string all = text_.str();
+    text_.str("");
+    return all;
+  }
+
+ private:
+  std::ostringstream text_;
+};
+
+/// A copy of the last call as one text: "value p: cuda0 -> cpu, 16 bytes".
+inline std::string text_of(const TransferInfo& t) {
+  static constexpr const char* kinds[] = {"input", "shared", "value", "output", "constant"};
+  return std::string(kinds[static_cast<std::size_t>(t.kind)]) + " " + t.what + ": " + t.from + " -> " + t.to + ", " +
+         std::to_string(t.bytes) + " bytes";
+}
+/// All that the last call sent, sorted: which of two devices is served first says nothing.
+inline std::vector<std::string> sent_by(const Function& f) {
+  std::vector<std::string> all;
+  for (const TransferInfo& t : f.transfers()) all.push_back(text_of(t));
+  std::ranges::sort(all);
+  return all;
+}
+inline std::vector<std::string> sent_by(const Function& f, TransferInfo::Kind kind) {
+  std::vector<std::string> all;
+  for (const TransferInfo& t : f.transfers()) {
+    if (t.kind == kind) all.push_back(text_of(t));
+  }
+  std::ranges::sort(all);
+  return all;
+}
+
+inline std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> all;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) all.push_back(line);
+  return all;
+}
+inline std::size_t count_of(const std::string& text, const std::string& part) {
+  std::size_t count = 0;
+  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++count;
+  return count;
+}
+/// A message without the places in the test's file, "(test_program_mlp.cpp:12)".
+inline std::string without_lines(const std::string& message) {
+  return std::regex_replace(message, std::regex(R"( \(\w+\.cpp:\d+\))"), "");
+}
+
+/// Whether both devices worked at some time. A call may start one device's work after the other's has ended, where the
+/// machine is busy, so many calls are looked at; work that is always done in turn never overlaps.
+template <class Call>
+bool overlaps(const std::string& first, const std::string& second, Call&& call) {
+  const change_flags on{"device_threads=on"};
+  for (int attempt = 0; attempt < 200; ++attempt) {
+    Trace trace;
+    call();
+    trace.stop();
+    const std::vector<TraceEvent> events = trace.events();
+    for (const TraceEvent& a : events) {
+      for (const TraceEvent& b : events) {
+        if (a.lane == first && b.lane == second && a.start < b.end && b.start < a.end) return true;
+      }
+    }
+  }
+  return false;
+}
+
+inline Array uniform(Sizes shape, std::uint64_t seed, double low = 0, double high = 1) {
+  return Array::uniform(DType::float32, std::move(shape), seed, low, high);
+}
+
+}  // namespace croton::test
