@@ -6,6 +6,7 @@
 #include <croton/trace.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <iostream>
 #include <regex>
 #include <sstream>
@@ -93,12 +94,13 @@ inline std::string without_lines(const std::string& message) {
   return std::regex_replace(message, std::regex(R"( \(\w+\.cpp:\d+\))"), "");
 }
 
-/// Whether both devices worked at some time. A call may start one device's work after the other's has ended, where the
-/// machine is busy, so many calls are looked at; work that is always done in turn never overlaps.
+/// Whether both devices work at the same time in some call. On a busy machine the work of one may start when that of
+/// the other has ended, so calls are repeated for a minute; what is done in turn never overlaps.
 template <class Call>
 bool overlaps(const std::string& first, const std::string& second, Call&& call) {
   const change_flags on{"device_threads=on"};
-  for (int attempt = 0; attempt < 200; ++attempt) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+  while (std::chrono::steady_clock::now() < end) {
     Trace trace;
     call();
     trace.stop();
