@@ -7,6 +7,7 @@
 #include "base/config.hpp"
 #include "base/device_memory.hpp"
 #include "base/device_name.hpp"
+#include "builder/mirrors.hpp"
 #include "builder/node.hpp"
 #include "builder/shared.hpp"
 #include "expr/evaluate.hpp"
@@ -126,6 +127,49 @@ const std::vector<std::size_t>& CompiledFunction::lock_order() {
     std::ranges::sort(lock_order_, {}, [&](std::size_t i) { return shared[i].node()->shared->id; });
   }
   return lock_order_;
+}
+
+/// Copies that were made since the last look, of what the function updates.
+void CompiledFunction::find_new_copies() {
+  mirror_generation_ = builder::mirror_generation();
+  new_copies_.clear();
+  const auto is_updated = [&](const Variable& v) {
+    return std::ranges::any_of(update_of, [&](std::size_t i) { return shared[i] == v; }) ||
+           std::ranges::any_of(new_copies_, [&](const NewCopy& known) { return known.copy == v; });
+  };
+  for (std::size_t u = 0; u < update_of.size(); ++u) {
+    for (const SharedVariable& copy : builder::with_copies(shared[update_of[u]])) {
+      if (!is_updated(copy)) new_copies_.push_back({copy, u});
+    }
+  }
+}
+
+/// Of the present call: all shared variables, those that are updated for writing.
+void CompiledFunction::lock_shared() {
+  for (;;) {
+    if (mirror_generation_ != builder::mirror_generation()) find_new_copies();
+    std::vector<const Variable*> copies;
+    for (const NewCopy& known : new_copies_) copies.push_back(&known.copy);
+    std::ranges::sort(copies, {}, [](const Variable* v) { return v->node()->shared->id; });
+    auto next = copies.begin();
+    const auto lock_copies = [&](std::uint64_t below) {
+      for (; next != copies.end() && (*next)->node()->shared->id < below; ++next)
+        written_.emplace_back((*next)->node()->shared->mutex);
+    };
+    for (const std::size_t i : lock_order()) {
+      builder::SharedState& state = *shared[i].node()->shared;
+      lock_copies(state.id);
+      if (std::ranges::find(update_of, i) != update_of.end())
+        written_.emplace_back(state.mutex);
+      else
+        read_.emplace_back(state.mutex);
+    }
+    lock_copies(UINT64_MAX);
+    // From here on nobody copies what is updated.
+    if (mirror_generation_ == builder::mirror_generation()) return;
+    written_.clear();
+    read_.clear();
+  }
 }
 
 Placed& CompiledFunction::placed() {
@@ -378,13 +422,7 @@ std::vector<Array> CompiledFunction::call(std::span<const Argument> arguments) {
     }
   } release{*this};
 
-  for (const std::size_t i : lock_order()) {
-    std::shared_mutex& mutex = shared[i].node()->shared->mutex;
-    if (std::ranges::find(update_of, i) != update_of.end())
-      written_.emplace_back(mutex);
-    else
-      read_.emplace_back(mutex);
-  }
+  lock_shared();
   arrays_.shared.resize(shared.size());
   arrays_.copies.resize(shared.size());
   arrays_.versions.resize(shared.size());
@@ -407,7 +445,19 @@ std::vector<Array> CompiledFunction::call(std::span<const Argument> arguments) {
     run_plan(where);
   if (verified) verify(where);
   ++calls_;
+  std::vector<Array> for_copies;
+  for (const NewCopy& known : new_copies_) {
+    base::DeviceMemory* memory = base::device_memory(known.copy.node()->shared->home);
+    const Array& value = arrays_.updates[known.update];
+    for_copies.push_back(value.device_memory() == memory ? base::moved_to(memory, value.to_host().copy())
+                                                         : base::moved_to(memory, value));
+  }
   // The commit point: new values of shared variables become theirs, all together.
+  for (std::size_t c = 0; c < new_copies_.size(); ++c) {
+    builder::SharedState& state = *new_copies_[c].copy.node()->shared;
+    state.value = std::move(for_copies[c]);
+    ++state.version;
+  }
   for (std::size_t u = 0; u < update_of.size(); ++u) {
     builder::SharedState& state = *shared[update_of[u]].node()->shared;
     // Where the new value was computed is the home from now on; what is pinned was sent home by the plan.

@@ -80,6 +80,8 @@ class CompiledFunction {
  private:
   void read_devices();
   const std::vector<std::size_t>& lock_order();
+  void lock_shared();
+  void find_new_copies();
   Placed& find_placed();
   runtime::BoundPlan& bind(Placed& where, const runtime::CallArrays& arrays);
   void place(Placed& to) const;
@@ -107,7 +109,15 @@ class CompiledFunction {
   Verification verification_;
   runtime::CallArrays arrays_;
   runtime::Workspace workspace_;
-  std::vector<std::size_t> lock_order_;                       // shared variables by id
+  std::vector<std::size_t> lock_order_;  // shared variables by id
+  /// Of what the function updates: a copy on another device that was made after it, and gets what update `update`
+  /// gives.
+  struct NewCopy {
+    Variable copy;
+    std::size_t update;
+  };
+  std::vector<NewCopy> new_copies_;
+  std::uint64_t mirror_generation_ = 0;
   std::vector<std::unique_lock<std::shared_mutex>> written_;  // of the present call
   std::vector<std::shared_lock<std::shared_mutex>> read_;
 };

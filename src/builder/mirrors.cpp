@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 
 #include "base/device_name.hpp"
 #include "builder/node.hpp"
@@ -11,7 +12,12 @@
 namespace croton::builder {
 namespace {
 
-thread_local const MirrorScope* innermost = nullptr;
+std::atomic<std::uint64_t> generation{0};
+
+std::vector<const MirrorScope*>& open_scopes() {
+  thread_local std::vector<const MirrorScope*> scopes;
+  return scopes;
+}
 
 /// Homes are numbered as places are, but for the host.
 std::uint16_t place_of_home(std::uint16_t home) { return home == 0 ? base::DeviceName{}.place() : home; }
@@ -26,33 +32,29 @@ SharedVariable original_of(const Variable& shared) {
 void mirror(const SharedVariable& variable, std::span<const std::uint16_t> places) {
   const SharedVariable original = original_of(variable);
   SharedState& state = *original.node()->shared;
+  const std::unique_lock lock(state.mutex);  // nobody changes the value meanwhile, and copies come in the order of ids
   for (std::size_t i = 0; i < places.size(); ++i) {
-    {
-      const std::shared_lock lock(state.mutex);
-      const bool is_here = state.pinned ? place_of_home(state.home) == places[i] : i == 0;
-      if (is_here || std::ranges::any_of(state.mirrors, [&](const Variable& copy) {
-            return place_of_home(copy.node()->shared->home) == places[i];
-          }))
-        continue;
-    }
+    const bool is_here = state.pinned ? place_of_home(state.home) == places[i] : i == 0;
+    if (is_here || std::ranges::find(state.mirrors, places[i], &SharedState::Mirror::place) != state.mirrors.end())
+      continue;
     const MirrorScope none({});
-    const SharedVariable copy = shared(original.get_value(),
+    const SharedVariable copy = shared(state.value.to_host(),
                                        {.name = fmt::format("{}/copy_{}", original.name(), state.mirrors.size() + 1),
                                         .target = base::DeviceName::of_place(places[i]).to_string()},
                                        original.where());
     copy.node()->shared->mirrored = original.handle();
-    const std::unique_lock lock(state.mutex);
-    state.mirrors.push_back(copy);
+    state.mirrors.push_back({places[i], copy});
+    ++generation;
   }
 }
+
+std::uint64_t mirror_generation() { return generation; }
 
 Variable copy_at(const Variable& shared, std::uint16_t place) {
   SharedState& state = *shared.node()->shared;
   const std::shared_lock lock(state.mutex);
-  for (const Variable& copy : state.mirrors) {
-    if (place_of_home(copy.node()->shared->home) == place) return copy;
-  }
-  return shared;
+  const auto found = std::ranges::find(state.mirrors, place, &SharedState::Mirror::place);
+  return found == state.mirrors.end() ? shared : found->copy;
 }
 
 std::vector<SharedVariable> with_copies(const Variable& shared) {
@@ -60,7 +62,7 @@ std::vector<SharedVariable> with_copies(const Variable& shared) {
   SharedState& state = *original.node()->shared;
   const std::shared_lock lock(state.mutex);
   std::vector<SharedVariable> all{original};
-  for (const Variable& copy : state.mirrors) all.emplace_back(copy.handle());
+  for (const SharedState::Mirror& mirror : state.mirrors) all.emplace_back(mirror.copy.handle());
   return all;
 }
 
@@ -69,12 +71,12 @@ bool is_mirrored(const Node& shared) {
   return !shared.shared->mirrors.empty();
 }
 
-MirrorScope::MirrorScope(std::vector<std::uint16_t> places) : places_(std::move(places)), outer_(innermost) {
-  innermost = this;
+MirrorScope::MirrorScope(std::vector<std::uint16_t> places) : places_(std::move(places)) {
+  open_scopes().push_back(this);
 }
-MirrorScope::~MirrorScope() { innermost = outer_; }
+MirrorScope::~MirrorScope() { std::erase(open_scopes(), this); }
 std::span<const std::uint16_t> MirrorScope::current() {
-  return innermost == nullptr ? std::span<const std::uint16_t>() : innermost->places_;
+  return open_scopes().empty() ? std::span<const std::uint16_t>() : open_scopes().back()->places_;
 }
 
 }  // namespace croton::builder

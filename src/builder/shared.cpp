@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <atomic>
 #include <unordered_set>
 
@@ -110,13 +111,16 @@ void SharedVariable::set_value(const Array& value, bool borrow) {
   std::vector<std::unique_lock<std::shared_mutex>> locks;  // in the order of ids, as calls lock
   locks.emplace_back(state.mutex);
   std::vector<builder::SharedState*> states{&state};
-  for (const Variable& copy : state.mirrors) {
-    states.push_back(copy.node()->shared.get());
+  for (const builder::SharedState::Mirror& mirror : state.mirrors) {
+    states.push_back(mirror.copy.node()->shared.get());
     locks.emplace_back(states.back()->mutex);
   }
   std::vector<Array> values;  // all, before any is given away: memory may run out
-  for (const builder::SharedState* one : states)
-    values.push_back(base::moved_to(base::device_memory(one->home), fresh));
+  for (const builder::SharedState* one : states) {
+    base::DeviceMemory* memory = base::device_memory(one->home);
+    const bool is_taken = std::ranges::any_of(values, [&](const Array& v) { return v.device_memory() == memory; });
+    values.push_back(base::moved_to(memory, is_taken ? fresh.copy() : fresh));
+  }
   for (std::size_t i = 0; i < states.size(); ++i) {
     states[i]->value = std::move(values[i]);
     ++states[i]->version;

@@ -25,8 +25,12 @@ struct SharedState {
   std::uint64_t version = 0;
   std::shared_ptr<void> copies;  // on other devices; the runtime's
 
-  std::vector<Variable> mirrors;  // copies of the value, pinned on other devices (mirrors.hpp); made after it
-  std::weak_ptr<Node> mirrored;   // of such a copy: what it is one of
+  struct Mirror {
+    std::uint16_t place;  // a number of base/device_name.hpp
+    Variable copy;        // pinned there
+  };
+  std::vector<Mirror> mirrors;   // copies of the value (mirrors.hpp), by id
+  std::weak_ptr<Node> mirrored;  // of such a copy: what it is one of
 
   /// In terms of stand-ins for the variable itself, and for others whose default updates need it, such as those that
   /// one loop updates: states that held each other would never be freed.

@@ -159,6 +159,20 @@ std::optional<std::size_t> bytes_of(const std::vector<Variable>& values) {
   return bytes;
 }
 
+/// Numbers of 16 bits as float32. A kernel computes with more bits than it stores, so that a value of theirs would be
+/// another one where it is read from memory than where it was made.
+std::vector<std::vector<Variable>> widened(const std::vector<std::vector<Variable>>& by_shard, const Shards& shards) {
+  if (shards.count() == 1) return by_shard;
+  std::vector<std::vector<Variable>> all = by_shard;
+  for (std::size_t shard = 0; shard < all.size(); ++shard) {
+    const builder::PlaceScope place(shards.place(shard));
+    for (Variable& value : all[shard]) {
+      if (value.defined() && is_float(value.dtype()) && size_of(value.dtype()) < 4) value = cast(value, DType::float32);
+    }
+  }
+  return all;
+}
+
 /// Positions of values that are sent as one array, the last ones first.
 std::vector<std::vector<std::size_t>> buckets_of(const std::vector<Variable>& values, std::size_t most) {
   std::vector<std::vector<std::size_t>> buckets;
@@ -190,7 +204,8 @@ Variable ordered_sum(const std::vector<Variable>& by_shard, const std::string& n
 }
 
 std::vector<std::vector<Variable>> all_reduce(const ShardValues& values, const Shards& shards) {
-  const auto& [by_shard, what, names, rows] = values;
+  const auto& [given, what, names, rows] = values;
+  const std::vector<std::vector<Variable>> by_shard = widened(given, shards);
   std::vector<std::vector<Variable>> sums(shards.devices.size(), std::vector<Variable>(by_shard[0].size()));
   for (const std::vector<std::size_t>& bucket : buckets_of(by_shard[0], shards.bucket_bytes)) {
     std::vector<std::vector<Variable>> picked(shards.count());
@@ -210,7 +225,9 @@ std::vector<std::vector<Variable>> all_reduce(const ShardValues& values, const S
       for (const std::uint16_t device : shards.devices) here.push_back(tree.on(device));
     }
     for (std::size_t d = 0; d < here.size(); ++d) {
-      for (std::size_t k = 0; k < bucket.size(); ++k) sums[d][bucket[k]] = here[d][k];
+      const builder::PlaceScope place(shards.devices[d]);
+      for (std::size_t k = 0; k < bucket.size(); ++k)
+        sums[d][bucket[k]] = cast(here[d][k], given[0][bucket[k]].dtype());
     }
   }
   return sums;

@@ -12,6 +12,7 @@
 #include "expr/op.hpp"
 #include "nn/by_name.hpp"
 #include "nn/pairs.hpp"
+#include "nn/replica.hpp"
 
 namespace croton::nn {
 namespace {
@@ -268,6 +269,12 @@ Variable Loss::operator()(const Variable& target, const Variable& prediction) co
 
 Variable Loss::operator()(const Variable& target, const Variable& prediction, const Variable& sample_weight,
                           const Variable& mask) const {
+  if (const Replica* replica = Replica::current();
+      replica != nullptr && replica->is_users && reduction_ == Reduction::sum_over_batch_size)
+    throw ValueError(fmt::format(
+        "{}: in the step of a strategy this is a mean over one shard, and what shards give is added up; use "
+        "reduction=\"none\" and compute_average_loss, or reduction=\"sum\"",
+        name_));
   const builder::OriginScope origin(prediction.where());
   Variable values = in_wide_floats(samples_(target, prediction));
   if (sample_weight.defined()) values = values * cast(along_values(name_, sample_weight, values), values.dtype());

@@ -53,14 +53,15 @@ void check_alike(const std::vector<Replica>& replicas) {
     if (!std::ranges::equal(first.steps, other.steps, same_step) ||
         !std::ranges::equal(first.averages, other.averages,
                             [](const auto& a, const auto& b) { return a.first == b.first; }))
-      throw ValueError(fmt::format(
-          "a step of shard {} gives its optimizers other parameters, or in another order, than that of shard 0; the "
-          "step of a strategy does the same for each shard",
-          other.shard));
+      throw ValueError(
+          fmt::format("a step of shard {} gives its optimizers other parameters, or keeps other averages, or in "
+                      "another order, than "
+                      "that of shard 0; the step of a strategy does the same for each shard",
+                      other.shard));
   }
 }
 
-/// What each shard has of value `i` of `values`.
+/// What `values` has of each shard.
 template <class Values>
 std::vector<std::vector<Variable>> by_shard(const std::vector<Replica>& replicas, Values values) {
   std::vector<std::vector<Variable>> all;
@@ -115,9 +116,21 @@ void add_step(const Shards& shards, const std::vector<Replica>& replicas, std::s
   });
   const std::vector<std::vector<Variable>> sums =
       all_reduce({gradients, "gradients", names_of(parameters), rows_of(replicas)}, shards);
+  std::vector<Variable> divisors;
+  for (const Replica& replica : replicas) {
+    if (replica.divisor.defined()) divisors.push_back(replica.divisor);
+  }
   for (std::size_t device = 0; device < shards.devices.size(); ++device) {
     const builder::PlaceScope place(shards.devices[device]);
-    const Updates updates = first.optimizer.apply_gradients(zip(sums[device], parameters));
+    std::vector<Variable> gradients_here = sums[device];
+    if (!divisors.empty()) {
+      const Variable divisor = ordered_sum(divisors, "what counts", shards, shards.devices[device]);
+      const Variable least = maximum(divisor, builder::number(1, divisor));
+      for (Variable& gradient : gradients_here) {
+        if (gradient.defined()) gradient = gradient / cast(least, gradient.dtype());
+      }
+    }
+    const Updates updates = first.optimizer.apply_gradients(zip(gradients_here, parameters));
     if (device == 0) mirror_all(shards, first.optimizer.variables());  // made by its first step
     update_on(shards, device, updates, all);
   }
@@ -179,12 +192,13 @@ std::pair<Variable, Variable> Replica::positions(const Variable& size) const {
 }
 
 ReplicatedStep replicated(const Shards& shards, const std::vector<Variable>& rows,
-                          const std::function<std::vector<Variable>(std::size_t shard)>& build) {
+                          const std::function<std::vector<Variable>(std::size_t shard)>& build, bool is_users) {
   if (Replica::current() != nullptr) throw TypeError("a step of a strategy is built inside of another one's");
   std::vector<Replica> replicas(shards.count());
   Variable before = constant(Array(std::int64_t{0}));
   for (std::size_t shard = 0; shard < shards.count(); ++shard) {
     replicas[shard].shard = shard;
+    replicas[shard].is_users = is_users && shards.count() > 1;
     if (rows.empty()) continue;
     replicas[shard].rows = rows[shard];
     replicas[shard].first_row = before;

@@ -16,12 +16,17 @@ namespace croton::nn {
 
 class Replica {
  public:
-  /// The one whose step this thread builds; null outside of such steps, and where a batch is one shard.
+  /// The one whose step this thread builds; null outside of such steps.
   static Replica* current();
 
   std::size_t shard = 0;
   /// Rows (int64) of this shard, of those in front of it, and of all; empty where a step has no inputs by shards.
   Variable rows, first_row, all_rows;
+
+  /// A step of the user's, in which a loss may not be a mean over the shard.
+  bool is_users = false;
+  /// What the gradients' sum over all shards is divided by is the sum of these (scalars); empty: nothing.
+  Variable divisor;
 
   /// What `Optimizer::apply_gradients` was asked for.
   struct Step {
@@ -49,7 +54,7 @@ struct ReplicatedStep {
 /// Calls `build` for each shard, in the scope of its device. `rows` has the sizes of the shards, or is empty.
 /// ValueError where shards ask their optimizers for different things.
 ReplicatedStep replicated(const Shards& shards, const std::vector<Variable>& rows,
-                          const std::function<std::vector<Variable>(std::size_t shard)>& build);
+                          const std::function<std::vector<Variable>(std::size_t shard)>& build, bool is_users = false);
 
 /// Where of `rows` rows the shards begin, and where the last ends: sizes differ by 1 at most, larger ones first.
 std::vector<std::int64_t> bounds_of(std::int64_t rows, std::size_t shards);

@@ -85,12 +85,6 @@ ReplicatedStep built(const State& model, const std::vector<StepInputs>& inputs,
   return replicated(model.shards, rows, [&](std::size_t shard) { return build(inputs[shard]); });
 }
 
-/// What a shard adds to a mean over all rows.
-Variable share_of(const Variable& mean) {
-  const Replica& replica = *Replica::current();
-  return replica.rows.defined() ? replica.or_zero(mean) * replica.share(mean) : mean;
-}
-
 /// By what the functions of a model differ.
 std::string key_of(const std::string& what, const Batch& batch) {
   std::string key = what;
@@ -102,36 +96,64 @@ std::string key_of(const std::string& what, const Batch& batch) {
 /// What a batch adds to the counts: first of the loss, then (with several outputs) of the loss of each, then of the
 /// metrics.
 struct Counted {
-  Variable loss;    // with what regularisers add; of several shards, the share of this one
-  Variable counts;  // a vector
+  Variable loss;     // with what regularisers add; of several shards, the share of this one
+  Variable counts;   // a vector
+  Variable divisor;  // of the loss, and of what is counted of it, by its sum over all shards; may be empty
 };
 
-/// A mean over so many rows as a sum, and their number.
-Variable sum_and_size(const Variable& mean, const Variable& size) {
-  const Replica& replica = *Replica::current();
-  const Variable known = replica.rows.defined() ? replica.or_zero(mean) : mean;
-  return stack({cast(known * size, DType::float64), cast(size, DType::float64)});
-}
+/// What the loss of a shard counts for. The parts of all shards add up to the loss of the whole batch; where it is a
+/// mean over what a mask lets count, of which a shard does not know how much there is, to its sum.
+class Parts {
+ public:
+  Parts(const State& model, const std::vector<Flow>& outputs) : replica_(*Replica::current()) {
+    const Variable& mask = outputs[0].mask;
+    if (!in_shards() || outputs.size() != 1 || !mask.defined() ||
+        loss_of(model, 0).reduction() != Reduction::sum_over_batch_size)
+      return;
+    counted_ = sum(cast(mask, DType::float32));
+  }
+  Variable operator()(const Variable& loss, Reduction reduction) const {
+    if (!in_shards()) return loss;
+    const Variable known = replica_.or_zero(loss);
+    if (reduction == Reduction::sum) return known;
+    return known * (counted_.defined() ? cast(counted_, loss.dtype()) : replica_.share(loss));
+  }
+  /// The loss times the rows, and the rows: what is logged is a mean over batches by their rows.
+  Variable sum_and_size(const Variable& part, const Variable& size) const {
+    const Variable rows = !in_shards() ? size : replica_.all_rows;
+    return stack({cast(counted_.defined() ? part : part * rows, DType::float64), cast(size, DType::float64)});
+  }
+  /// How much counts of a mask; empty where parts add up to the loss itself.
+  const Variable& counted() const { return counted_; }
+
+ private:
+  bool in_shards() const { return replica_.rows.defined(); }
+  const Replica& replica_;
+  Variable counted_;
+};
 
 Counted counted(const State& model, const std::vector<Flow>& outputs, const StepInputs& inputs) {
   const Variable size = inputs.x[0].shape(0);
   std::vector<Variable> parts;
+  const Parts part_of(model, outputs);
   Variable total;
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     const Variable loss = loss_of(model, i)(inputs.y[i], outputs[i].value, inputs.weights, outputs[i].mask);
     if (loss.rank() != 0)
       throw ValueError(fmt::format("{}: the loss {} is not reduced to one number; fit needs one that is", model.name,
                                    loss_of(model, i).name()));
-    if (outputs.size() > 1) parts.push_back(sum_and_size(loss, size));
+    const Variable part = part_of(loss, loss_of(model, i).reduction());
+    if (outputs.size() > 1) parts.push_back(part_of.sum_and_size(part, size));
     const auto& weights = model.options->loss_weights;
-    const Variable weighted = weights.empty() ? loss : loss * builder::number(weights[i], loss);
+    const Variable weighted = weights.empty() ? part : part * builder::number(weights[i], part);
     total = total.defined() ? total + weighted : weighted;
   }
   for (const State::NamedWeight& weight : model.weights()) {
-    if (weight.trained && weight.regularizer.defined()) total = total + weight.regularizer(weight.variable);
+    if (weight.trained && weight.regularizer.defined())
+      total = total + part_of(weight.regularizer(weight.variable), Reduction::sum_over_batch_size);
   }
   const builder::OriginScope origin(model.compiled_at);  // losses come from the layers that they are of
-  parts.insert(parts.begin(), sum_and_size(total, size));
+  parts.insert(parts.begin(), part_of.sum_and_size(total, size));
   // What a mask leaves out counts for no metric; weights of samples are for those that asked for them.
   const Flow& first = outputs[0];
   const Variable plain = first.mask.defined() ? cast(first.mask, float_dtype()) : Variable(ones({size}, float_dtype()));
@@ -143,7 +165,7 @@ Counted counted(const State& model, const std::vector<Flow>& outputs, const Step
   }
   for (const auto& [metric, name, weighted] : model.metrics)
     parts.push_back(metric.counts(inputs.y[0], first.value, weighted ? weight : plain));
-  return {share_of(total), parts.size() == 1 ? parts[0] : croton::concatenate(parts)};
+  return {total, parts.size() == 1 ? parts[0] : croton::concatenate(parts), part_of.counted()};
 }
 
 /// An output is called as the layer that gives it.
@@ -187,13 +209,25 @@ void resolve_metrics(State& model, const Batch& batch) {
                                 .target = place == 0 ? "" : base::DeviceName::of_place(place).to_string()});
 }
 
+std::vector<Variable> results_of(const Counted& step) {
+  if (step.divisor.defined()) return {step.counts, step.divisor};
+  return {step.counts};
+}
+
 /// What all shards add to the counts, as their update.
 std::pair<Variable, Variable> counting(const State& model, const ReplicatedStep& step) {
   const builder::OriginScope origin(model.compiled_at);
   std::vector<Variable> counts;
   for (const std::vector<Variable>& results : step.results) counts.push_back(results[0]);
-  const Variable all = ordered_sum(counts, "counts", model.shards, model.shards.main_device);
+  Variable all = ordered_sum(counts, "counts", model.shards, model.shards.main_device);
   const builder::PlaceScope place(model.shards.main_device);
+  if (step.results[0].size() > 1) {  // with a divisor: the sum of the loss becomes its mean times the rows
+    std::vector<Variable> divisors;
+    for (const std::vector<Variable>& results : step.results) divisors.push_back(results[1]);
+    const Variable divisor = ordered_sum(divisors, "what counts", model.shards, model.shards.main_device);
+    const Variable counted = cast(maximum(divisor, builder::number(1, divisor)), DType::float64);
+    all = croton::concatenate({shape_padleft(all[0] / counted * all[1]), all[slice(1, {})]});
+  }
   return {model.counts, model.counts + all};
 }
 
@@ -219,7 +253,8 @@ Function train_step(State& model, const Batch& batch) {
     }
     if (!parameters.empty()) model.options->optimizer.minimize(result.loss, parameters);
     Replica::current()->averages = context.updates;
-    return {result.counts};
+    Replica::current()->divisor = result.divisor;
+    return results_of(result);
   });
   step.updates.push_back(counting(model, step));
   return model.functions[key] =
@@ -234,7 +269,7 @@ Function test_step(State& model, const Batch& batch) {
   const std::vector<StepInputs> inputs = step_inputs(model, batch);
   const ReplicatedStep step = built(model, inputs, [&](const StepInputs& own) -> std::vector<Variable> {
     CallContext context;
-    return {counted(model, model.run(own.x, context), own).counts};
+    return results_of(counted(model, model.run(own.x, context), own));
   });
   return model.functions[key] = function(all_of(inputs), OutputList(),
                                          {.updates = {counting(model, step)},

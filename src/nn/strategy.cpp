@@ -45,7 +45,10 @@ struct MirroredStrategy::State {
 
 namespace {
 
-thread_local const MirroredStrategy* innermost = nullptr;
+std::vector<const MirroredStrategy*>& open_scopes() {
+  thread_local std::vector<const MirroredStrategy*> scopes;
+  return scopes;
+}
 
 std::vector<std::string> names_of(const std::vector<DeviceInfo>& devices) {
   std::vector<std::string> names;
@@ -133,18 +136,20 @@ MirroredStrategy::MirroredStrategy(const std::vector<std::string>& devices, cons
 }
 
 struct MirroredStrategy::Scope::Open {
-  explicit Open(const MirroredStrategy& one)
-      : strategy(one), mirrors(one.state_->shards.devices), outer(std::exchange(innermost, &strategy)) {}
-  ~Open() { innermost = outer; }
+  explicit Open(const MirroredStrategy& one) : strategy(one), mirrors(one.state_->shards.devices) {
+    open_scopes().push_back(&strategy);
+  }
+  ~Open() { std::erase(open_scopes(), &strategy); }
+  Open(const Open&) = delete;
+  Open& operator=(const Open&) = delete;
   MirroredStrategy strategy;
   builder::MirrorScope mirrors;
-  const MirroredStrategy* outer;
 };
 MirroredStrategy::Scope::Scope(const MirroredStrategy& strategy) : open_(std::make_unique<Open>(strategy)) {}
 MirroredStrategy::Scope::~Scope() = default;
 MirroredStrategy::Scope MirroredStrategy::scope() const { return Scope(*this); }
 std::optional<MirroredStrategy> MirroredStrategy::current() {
-  return innermost == nullptr ? std::nullopt : std::optional(*innermost);
+  return open_scopes().empty() ? std::nullopt : std::optional(*open_scopes().back());
 }
 
 const std::vector<std::string>& MirroredStrategy::devices() const { return state_->devices; }
@@ -154,7 +159,7 @@ const std::string& MirroredStrategy::device_of(std::size_t shard) const {
   return state_->devices.at(state_->shards.device_of.at(shard));
 }
 
-Shards current_shards() { return innermost == nullptr ? Shards() : shards_of(*innermost); }
+Shards current_shards() { return open_scopes().empty() ? Shards() : shards_of(*open_scopes().back()); }
 const Shards& shards_of(const MirroredStrategy& strategy) { return strategy.state().shards; }
 
 // ---- data ----
@@ -222,6 +227,14 @@ PerReplica<std::vector<Variable>> MirroredStrategy::run_list(
         run.inputs.push_back(*variable);
         find_rows(rows, parts);
       } else {
+        for (const builder::Node* node : builder::topological_order({*variable})) {
+          const Variable v(const_cast<builder::Node*>(node)->shared_from_this());
+          if (!is_input(v)) continue;
+          throw ValueError(fmt::format(
+              "MirroredStrategy::run: {} is made of the input {}, and would be computed whole for each shard; give the "
+              "step the input itself",
+              builder::describe(*variable), builder::describe(v)));
+        }
         parts.assign(count, *variable);
       }
     } else {
@@ -230,12 +243,19 @@ PerReplica<std::vector<Variable>> MirroredStrategy::run_list(
         throw ValueError(
             fmt::format("MirroredStrategy::run: values of {} shards, where the strategy has {}", parts.size(), count));
       find_rows(other_rows, parts);
+      // Of the steps that gave them.
+      for (const builder::Node* node : builder::topological_order(parts)) {
+        const std::lock_guard lock(state.mutex);
+        for (const auto& [input, own] : state.inputs) {
+          if (own[0].node() == node) run.inputs.push_back(input);
+        }
+      }
     }
     for (std::size_t shard = 0; shard < count; ++shard) of_shard[shard].push_back(parts[shard]);
   }
   if (rows.empty()) rows = other_rows;
   if (count == 1) rows.clear();
-  ReplicatedStep built = replicated(state.shards, rows, [&](std::size_t shard) { return step(of_shard[shard]); });
+  ReplicatedStep built = replicated(state.shards, rows, [&](std::size_t shard) { return step(of_shard[shard]); }, true);
   for (const std::vector<Variable>& results : built.results)
     run.results.insert(run.results.end(), results.begin(), results.end());
   run.updates = std::move(built.updates);
@@ -274,6 +294,9 @@ Variable MirroredStrategy::reduce(ReduceOp op, const PerReplica<Variable>& value
 }
 
 Variable MirroredStrategy::gather(const PerReplica<Variable>& values, int axis) const {
+  if (values.size() != state_->shards.count())
+    throw ValueError(fmt::format("MirroredStrategy::gather: values of {} shards, where the strategy has {}",
+                                 values.size(), state_->shards.count()));
   const builder::PlaceScope place(state_->shards.main_device);
   return values.size() == 1 ? values[0] : concatenate(values.values(), axis);
 }
@@ -294,13 +317,16 @@ DistributedFunction MirroredStrategy::function(const std::vector<In>& inputs, co
       std::unordered_set<const builder::Node*> reached;
       for (const builder::Node* node : builder::topological_order(roots)) reached.insert(node);
       std::erase_if(left, [&](const State::Run& run) {
+        // One without results is a part of functions of its inputs that have no outputs, and so can only be for
+        // learning.
         const bool is_part =
             run.results.empty()
-                ? std::ranges::any_of(run.inputs,
-                                      [&](const Variable& x) {
-                                        return std::ranges::any_of(inputs,
-                                                                   [&](const In& in) { return in.variable == x; });
-                                      })
+                ? outputs.outputs.empty() &&
+                      std::ranges::any_of(run.inputs,
+                                          [&](const Variable& x) {
+                                            return std::ranges::any_of(inputs,
+                                                                       [&](const In& in) { return in.variable == x; });
+                                          })
                 : std::ranges::any_of(run.results, [&](const Variable& v) { return reached.contains(v.node()); });
         if (!is_part) return false;
         options.updates.insert(options.updates.end(), run.updates.begin(), run.updates.end());
@@ -312,6 +338,9 @@ DistributedFunction MirroredStrategy::function(const std::vector<In>& inputs, co
   std::vector<In> all;
   std::vector<DistributedFunction::Input> shown;
   for (const In& in : inputs) {
+    if (in.value)
+      throw ValueError(fmt::format("MirroredStrategy::function: inputs have no default values, but that of {}",
+                                   in.variable.defined() ? builder::describe(in.variable) : in.name));
     const std::vector<Variable> parts = in.variable.defined() ? state.parts_of(in.variable) : std::vector<Variable>();
     shown.push_back({in.name.empty() && in.variable.defined() ? in.variable.name() : in.name, parts.size()});
     if (parts.empty()) all.push_back(in);

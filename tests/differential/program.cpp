@@ -77,8 +77,8 @@ std::string operator_text(std::string_view op) {
       {"ge", "in[0] >= in[1]"}, {"and", "in[0] & in[1]"},        {"or", "in[0] | in[1]"},  {"xor", "in[0] ^ in[1]"},
       {"invert", "~in[0]"},     {"true_divide", "in[0] / in[1]"}};
   const auto at = texts.find(op);
-  if (op == "gamma_pdf" || op == "ordered_add")
-    return fmt::format("ct::builder::apply(\"{}\", {{in[0], in[1]}}, {{}}, std::source_location::current())", op);
+  if (op == "gamma_pdf")
+    return "ct::builder::apply(\"gamma_pdf\", {in[0], in[1]}, {}, std::source_location::current())";
   return at == texts.end() ? "" : at->second;
 }
 

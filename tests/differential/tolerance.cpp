@@ -71,7 +71,7 @@ OpError error_of(const ct::expr::Op& op, DType dtype, bool complex) {
   if (of_logarithms.contains(op.name)) return {4, 8, 4};
   // Sums are put in another order: (x + a) + b is x + (a + b), whose constant may be larger than the sum. Movements of
   // the operands themselves could cancel where these do.
-  if (op.name == "add" || op.name == "sub" || op.name == "ordered_add") return {.result = 0.5, .largest = 1.5};
+  if (op.name == "add" || op.name == "sub") return {.result = 0.5, .largest = 1.5};
   if (op.name == "inc_subtensor") return {0.5, 2};
   // Exact to digits of their largest values, not near their zeros far out.
   if (op.name == "j0" || op.name == "j1" || op.name == "jv") return {4, 1, 1};

@@ -14,6 +14,7 @@
 #include <iostream>
 #include <iterator>
 #include <sstream>
+#include <thread>
 
 #include "backends.hpp"
 #include "unit/contains.hpp"
@@ -647,6 +648,146 @@ TEST_CASE("C5.5 a parallel model and its template are saved as the same file; ch
   std::filesystem::remove_all(folder);
 }
 
+TEST_CASE("functions made before a copy was there update it too") {
+  const ct::change_flags flags{host.flag};
+  const Array x = numbers({8, 6}, 7), y = classes_of(x, 3);
+  nn::Sequential model = plain_model();
+  model.compile(classifier());
+  model.train_on_batch({{x}, {y}});  // its function knows of no copies
+  nn::Model parallel = nn::multi_gpu_model(model, std::vector<std::string>{"cpu", "cpu1"});
+  parallel.compile(classifier());
+  parallel.train_on_batch({{x}, {y}});
+  nn::Model others = nn::multi_gpu_model(model, std::vector<std::string>{"cpu2", "cpu3"});
+  others.compile(classifier());
+  others.train_on_batch({{x}, {y}});
+  for (const nn::Model& one : {nn::Model(model), parallel, others, parallel, nn::Model(model)}) {
+    nn::Model(one).train_on_batch({{x}, {y}});
+    CHECK(copies_agree(model));
+    CHECK(model.weights()[0].copies().size() == 2);  // it lies on the first device of both itself
+    CHECK(largest_difference({model.predict(x)}, {parallel.predict(x)}) < 1e-6);
+    CHECK(largest_difference({model.predict(x)}, {others.predict(x)}) < 1e-6);
+  }
+  // One optimizer of two models, and a function of the user's.
+  const nn::Adam adam;
+  const ct::SharedVariable w = ct::shared(numbers({3}, 1), {.name = "w"});
+  const ct::Function plain = ct::function({}, {}, {.updates = adam.minimize(ct::sum(w * w), {w})});
+  plain();
+  const nn::MirroredStrategy strategy({"cpu1", "cpu2"});
+  const auto v = ct::vector("v");
+  strategy.run([&](ct::Variable part) { adam.minimize(ct::sum(part) * ct::sum(w * w), {w}); }, {v});
+  const nn::DistributedFunction learn = strategy.function({v}, {});
+  const Array ones = Array::full(DType::float32, {2}, 0.5);
+  for (int i = 0; i < 3; ++i) {
+    learn(strategy.split(ones));
+    plain();
+    for (const ct::SharedVariable& state : adam.variables()) {
+      for (const ct::SharedVariable& copy : state.copies()) CHECK(copy.get_value().same_bits(state.get_value()));
+    }
+    REQUIRE(w.copies().size() == 1);
+    CHECK(w.copies()[0].get_value().same_bits(w.get_value()));
+  }
+  CHECK(adam.iterations() == 7);
+}
+
+TEST_CASE("numbers of 16 bits are added up in float32: devices agree, and bits do not depend on them") {
+  const ct::change_flags flags{host.flag + ",floatX=float16"};
+  const Array x = numbers({16, 6}, 7), y = classes_of(x, 3);
+  const auto train = [&](int devices) {
+    const nn::MirroredStrategy strategy(host.first(devices), {.shards = 4});
+    const auto scope = strategy.scope();
+    nn::Sequential model = plain_model();
+    CHECK(model.weights()[0].dtype() == DType::float16);
+    model.compile({.loss = "sparse_categorical_crossentropy", .optimizer = nn::SGD({.learning_rate = 0.1})});
+    model.fit(x, y, epochs(4, 8));
+    CHECK(copies_agree(model));
+    return model.get_weights();
+  };
+  const std::vector<Array> one = train(1);
+  for (const int devices : {2, 3, 4}) CHECK(same_bits(one, train(devices)));
+}
+
+TEST_CASE("C5.4 losses that are sums, or means over what a mask lets count, are those of the whole batch") {
+  const ct::change_flags flags{host.flag};
+  const auto compare = [](auto make, const nn::Loss& loss, const Array& x, const Array& y) {
+    struct Result {
+      std::vector<Array> weights;
+      std::vector<double> losses;
+    };
+    const auto train = [&](std::size_t shards) {
+      const nn::MirroredStrategy strategy(host.first(shards == 1 ? 1 : 2), {.shards = shards});
+      const auto scope = strategy.scope();
+      nn::set_seed(4);
+      nn::Sequential model = make();
+      model.compile({.loss = loss, .optimizer = nn::SGD({.learning_rate = 0.01}), .metrics = {"mean_absolute_error"}});
+      const nn::History history = model.fit(x, y, epochs(3, 7));
+      Result result{model.get_weights(), history["loss"]};
+      for (const auto& [name, value] : model.evaluate(x, y, {.batch_size = 20})) result.losses.push_back(value);
+      return result;
+    };
+    const Result one = train(1);
+    for (const std::size_t shards : {2, 4}) {
+      const Result parts = train(shards);
+      CHECK(largest_difference(one.weights, parts.weights) < 1e-5);
+      REQUIRE(one.losses.size() == parts.losses.size());
+      for (std::size_t i = 0; i < one.losses.size(); ++i) CHECK(parts.losses[i] == Approx(one.losses[i]).epsilon(1e-5));
+    }
+  };
+  const nn::MeanSquaredError sum({.reduction = "sum"}), mean;
+  compare(
+      [] {
+        return nn::Sequential{nn::Dense(4, {.kernel_regularizer = nn::l2(0.1), .input_shape = {6}}), nn::Dense(2)};
+      },
+      sum, numbers({17, 6}, 1), numbers({17, 2}, 2));
+  // Steps of zeros do not count; most that do are in the first shard of the first batch.
+  Array steps = Array::zeros(DType::int32, {17, 5});
+  for (std::int64_t i = 0; i < 17; ++i) {
+    for (std::int64_t k = 0; k < (i < 3 ? 5 : i % 3); ++k)
+      steps.at<std::int32_t>(i, k) = static_cast<int>(1 + (i + k) % 7);
+  }
+  compare(
+      [] {
+        return nn::Sequential{nn::Embedding(8, 4, {.mask_zero = true, .input_shape = {5}}),
+                              nn::GRU(3, {.return_sequences = true}), nn::Dense(2)};
+      },
+      mean, steps, numbers({17, 5, 2}, 3));
+}
+
+TEST_CASE("scopes of strategies may end in any order") {
+  const ct::change_flags flags{host.flag};
+  const nn::MirroredStrategy first({"cpu", "cpu1"}), second({"cpu", "cpu1", "cpu2"});
+  auto outer = std::make_unique<nn::MirroredStrategy::Scope>(first);
+  auto inner = std::make_unique<nn::MirroredStrategy::Scope>(second);
+  CHECK(ct::shared(numbers({2}, 1)).copies().size() == 2);
+  outer.reset();
+  CHECK(ct::shared(numbers({2}, 1)).copies().size() == 2);
+  inner.reset();
+  CHECK(ct::shared(numbers({2}, 1)).copies().empty());
+  CHECK_FALSE(nn::MirroredStrategy::current());
+}
+
+TEST_CASE("variables are mirrored while others set and update them") {
+  const ct::change_flags flags{host.flag};
+  for (int round = 0; round < 30; ++round) {
+    const ct::SharedVariable w = ct::shared(Array::zeros(DType::float32, {100}), {.name = "w"});
+    const ct::Function add = ct::function({}, {}, {.updates = {{w, w + 1.F}}});
+    const std::string seen = host.flag;
+    std::jthread adds([&] {
+      const ct::change_flags here{seen};
+      for (int i = 0; i < 20; ++i) add();
+    });
+    std::jthread sets([&] {
+      const ct::change_flags here{seen};
+      for (int i = 0; i < 20; ++i) ct::SharedVariable(w).set_value(Array::full(DType::float32, {100}, i));
+    });
+    const nn::MirroredStrategy strategy(host.first(3));
+    strategy.run([&](ct::Variable v) { nn::SGD().minimize(ct::sum(v) * ct::sum(w), {w}); }, {ct::vector("v")});
+    adds.join();
+    sets.join();
+    REQUIRE(w.copies().size() == 2);
+    for (const ct::SharedVariable& copy : w.copies()) CHECK(copy.get_value().same_bits(w.get_value()));
+  }
+}
+
 TEST_CASE("a strategy says what is wrong") {
   const ct::change_flags flags{"logical_devices=cpu:2"};
   CHECK_THAT(error_of<ct::DeviceError>([] { nn::MirroredStrategy strategy({"cpu", "cpu5"}); }),
@@ -678,12 +819,21 @@ TEST_CASE("a strategy says what is wrong") {
   CHECK_THROWS_AS(nn::MirroredStrategy::keep_averages({}), ct::TypeError);
   CHECK_THROWS_AS(strategy.reduce(nn::ReduceOp::sum, nn::PerReplica<ct::Variable>({x})), ct::ValueError);
   CHECK_THROWS_AS(strategy.split(Array(1.F)), ct::ShapeError);
+  const auto wrong = [&](ct::Variable part) { return nn::MeanSquaredError()(part, part); };
+  CHECK_THAT(error_of<ct::ValueError>([&] { strategy.run(wrong, {x}); }), contains("compute_average_loss"));
+  CHECK_THAT(error_of<ct::ValueError>([&] { strategy.run([](ct::Variable part) { return part; }, {x * 2.F}); }),
+             contains("is made of the input x"));
+  CHECK_THROWS_AS(strategy.gather(nn::PerReplica<ct::Variable>({x})), ct::ValueError);
   // A step without results is a part of functions of its inputs.
   strategy.run([&](ct::Variable part) { sgd.minimize(ct::sum(ct::dot(part, w)), {w}); }, {x});
   const nn::DistributedFunction learn = strategy.function({x}, {});
   const Array before = w.get_value();
   learn(strategy.split(Array::full(DType::float32, {3, 6}, 1)));
   CHECK_THAT(w.get_value().as_double(0), Catch::Matchers::WithinAbs(before.as_double(0) - 0.03, 1e-6));
+  CHECK(sgd.iterations() == 1);
+  // And of no function that is asked for something.
+  const auto doubled = strategy.run([](ct::Variable part) { return part * 2.F; }, {x});
+  strategy.function({x}, strategy.gather(doubled))(strategy.split(Array::full(DType::float32, {3, 6}, 1)));
   CHECK(sgd.iterations() == 1);
   CHECK(w.copies().at(0).get_value().same_bits(w.get_value()));
 }

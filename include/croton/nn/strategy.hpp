@@ -139,7 +139,8 @@ class MirroredStrategy {
   DistributedDataset distribute_dataset(const Dataset& batches) const;
 
   /// Builds a step once for each shard, in the scope of its device: `run(step, {x, y})`. Inputs of a function (`x`)
-  /// become inputs of each shard; other variables are the same for all. Optimizers that the step asks for updates
+  /// become inputs of each shard, and the first of them that has axes says how many rows a shard has; other variables
+  /// are the same for all. Optimizers that the step asks for updates
   /// (`apply_gradients`, `minimize`) get the gradients' sum over all shards: the updates become those of `function`,
   /// and the step gets none. What the step gives, for each shard; steps give a Variable, several, or nothing.
   template <class Step, std::size_t N>
@@ -154,13 +155,15 @@ class MirroredStrategy {
   /// becomes an update.
   static void keep_averages(const Updates& updates);
 
-  /// The values of all shards added up on the main device, or their mean. With axis 0 over its rows too, the mean
-  /// counting each row alike.
+  /// The values of all shards added up on the main device, or their mean, in which each shard counts alike. With axis 0
+  /// over its rows too, the mean counting each row alike.
   Variable reduce(ReduceOp op, const PerReplica<Variable>& values, std::optional<int> axis = {}) const;
   /// The values of all shards one behind another along the axis, on the main device.
   Variable gather(const PerReplica<Variable>& values, int axis = 0) const;
 
-  /// A function of whole inputs: the updates of all steps that the outputs (or updates) come from are its own.
+  /// A function of the inputs that steps were built for. The updates of all steps that its outputs (or updates) come
+  /// from are its own; those of a step without results become those of functions of its inputs that have no outputs.
+  /// Inputs have no default values (ValueError). A strategy keeps the steps that were built by it as long as it lives.
   DistributedFunction function(const std::vector<In>& inputs, const OutputList& outputs, FunctionOptions options = {},
                                Where where = std::source_location::current()) const;
 
