@@ -13,7 +13,9 @@ from ._croton import *  # noqa: F403
 from .flags import change_flags, config
 from .scopes import device, device_scope
 
+shared_constructor = shared  # noqa: F405  what programs written for Theano's GPU arrays call it
+
 # The exceptions are croton.TypeError and so on; `from croton import *` must not hide Python's own, nor its functions.
 __all__ = ["Function", "HostOp", "In", "KernelOp", "Lop", "OpFromGraph", "Out", "Rop", "SharedVariable", "Variable",
            "change_flags", "clone", "config", "constant", "debugprint", "device", "device_scope", "devices", "function",
-           "grad", "hessian", "io", "jacobian", "nnet", "shared", "tensor", "transfer", "use"]
+           "grad", "hessian", "io", "jacobian", "nnet", "shared", "shared_constructor", "tensor", "transfer", "use"]

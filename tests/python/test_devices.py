@@ -36,6 +36,7 @@ def test_work_follows_the_flag_and_storage_stays():
         assert f.devices() == ["cuda1"]
     assert f.devices() == ["cuda0"]
     assert x.home == "cuda0"
+    assert croton.shared_constructor(np.zeros(2, "float32"), target="gpu").home == "cuda0"
 
 
 def test_scopes_and_transfers():
