@@ -75,9 +75,7 @@ DeviceFacts host_facts() {
           .pci = {}};
 }
 
-std::string what_there_is() {
-  return fmt::format("there {}: {}", places().empty() ? "is" : "are", describe_devices());
-}
+std::string what_there_is() { return fmt::format("there {}: {}", places().empty() ? "is" : "are", describe_devices()); }
 
 [[noreturn]] void raise_no_device(const DeviceName& name) {
   std::string hint;
