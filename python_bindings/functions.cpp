@@ -24,15 +24,25 @@ In to_input(nb::handle object) {
                   nb::cast<std::string>(nb::str(object.type().attr("__name__"))));
 }
 
-Out to_output(nb::handle object) {
-  return nb::isinstance<Out>(object) ? nb::cast<Out>(object) : Out(to_variable(object));
+/// A value is refused, though it could stand for a constant: it is what is left when a program gives the name of a
+/// variable to what a function returned.
+Out to_output(nb::handle object, std::size_t number, std::size_t count) {
+  if (nb::isinstance<Out>(object)) return nb::cast<Out>(object);
+  if (nb::isinstance<Variable>(object)) return Out(nb::cast<Variable>(object));
+  const std::string type = nb::cast<std::string>(nb::str(object.type().attr("__name__")));
+  const bool array = type == "ndarray";
+  throw TypeError("function: output " + std::to_string(number) + " of " + std::to_string(count) + " is " +
+                  (array ? "a NumPy array" : "of type " + type) + ", not a variable or an Out; " +
+                  (array ? "was the symbolic variable of that name overwritten, by a result perhaps?"
+                         : "make a constant by croton.constant"));
 }
 
 OutputList to_outputs(nb::handle object) {
   if (object.is_none()) return {};
-  if (!is_list(object)) return to_output(object);
+  if (!is_list(object)) return to_output(object, 1, 1);
   std::vector<Out> outputs;
-  for (const nb::handle item : object) outputs.push_back(to_output(item));
+  const std::size_t count = nb::len(object);
+  for (const nb::handle item : object) outputs.push_back(to_output(item, outputs.size() + 1, count));
   return outputs;
 }
 

@@ -91,6 +91,18 @@ def test_functions():
     refused(croton.ValueError, "'ignore'", croton.function, [X], X, on_unused_input="no")
 
 
+def test_an_output_that_was_overwritten_by_a_result():  # row C0.7 of docs/programs.md
+    y_pred = X * 2
+    f = croton.function([X], y_pred)
+    y_pred = f(np.zeros((2, 2), "float32"))
+    message = "output 1 of 1 is a NumPy array, not a variable or an Out; was the symbolic variable of that name overwritten"
+    with pytest.raises(croton.TypeError, match=message):
+        croton.function(inputs=[X], outputs=y_pred)
+    with pytest.raises(croton.TypeError, match="output 2 of 2 is of type float, not a variable.*croton.constant"):
+        croton.function([X], [X, 0.5])
+    assert croton.function([], croton.constant(0.5))() == 0.5
+
+
 def test_calls():
     y = T.fmatrix("y")
     f = croton.function([X, y], X + y, name="total")
