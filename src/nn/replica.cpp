@@ -53,11 +53,11 @@ void check_alike(const std::vector<Replica>& replicas) {
     if (!std::ranges::equal(first.steps, other.steps, same_step) ||
         !std::ranges::equal(first.averages, other.averages,
                             [](const auto& a, const auto& b) { return a.first == b.first; }))
-      throw ValueError(
-          fmt::format("a step of shard {} gives its optimizers other parameters, or keeps other averages, or in "
-                      "another order, than "
-                      "that of shard 0; the step of a strategy does the same for each shard",
-                      other.shard));
+      throw ValueError(fmt::format(
+          "the step of shard {} asks other optimizers, or for other parameters or averages, or in another order, than "
+          "that "
+          "of shard 0; a step of a strategy does the same for each shard, by optimizers that were made before it",
+          other.shard));
   }
 }
 

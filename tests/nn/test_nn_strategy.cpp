@@ -780,7 +780,8 @@ TEST_CASE("variables are mirrored while others set and update them") {
       for (int i = 0; i < 20; ++i) ct::SharedVariable(w).set_value(Array::full(DType::float32, {100}, i));
     });
     const nn::MirroredStrategy strategy(host.first(3));
-    strategy.run([&](ct::Variable v) { nn::SGD().minimize(ct::sum(v) * ct::sum(w), {w}); }, {ct::vector("v")});
+    const nn::SGD sgd;
+    strategy.run([&](ct::Variable v) { sgd.minimize(ct::sum(v) * ct::sum(w), {w}); }, {ct::vector("v")});
     adds.join();
     sets.join();
     REQUIRE(w.copies().size() == 2);
