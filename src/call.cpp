@@ -149,6 +149,7 @@ void CompiledFunction::lock_shared() {
   for (;;) {
     if (mirror_generation_ != builder::mirror_generation()) find_new_copies();
     std::vector<const Variable*> copies;
+    copies.reserve(new_copies_.size());
     for (const NewCopy& known : new_copies_) copies.push_back(&known.copy);
     std::ranges::sort(copies, {}, [](const Variable* v) { return v->node()->shared->id; });
     auto next = copies.begin();

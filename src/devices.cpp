@@ -135,6 +135,7 @@ std::vector<std::string> Function::devices() const {
     if (!executable->call_of(step).transfer) places.insert(executable->call_of(step).place);
   }
   std::vector<std::string> names;
+  names.reserve(places.size());
   for (const expr::Place place : places) names.push_back(name_of(place));
   return names;
 }

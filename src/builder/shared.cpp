@@ -116,6 +116,7 @@ void SharedVariable::set_value(const Array& value, bool borrow) {
     locks.emplace_back(states.back()->mutex);
   }
   std::vector<Array> values;  // all, before any is given away: memory may run out
+  values.reserve(states.size());
   for (const builder::SharedState* one : states) {
     base::DeviceMemory* memory = base::device_memory(one->home);
     const bool is_taken = std::ranges::any_of(values, [&](const Array& v) { return v.device_memory() == memory; });

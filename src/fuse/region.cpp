@@ -284,6 +284,7 @@ class Finder {
   std::vector<int> broadcast(NodeId operand, const std::vector<int>& axes) const {
     const auto& shape = arena_.type(operand).shape;
     std::vector<int> result;
+    result.reserve(shape.size());
     const std::size_t missing = axes.size() >= shape.size() ? axes.size() - shape.size() : 0;
     for (std::size_t d = 0; d < shape.size(); ++d) {
       result.push_back(arena_.known(shape[d]) == 1 ? repeated : axes[missing + d]);

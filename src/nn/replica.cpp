@@ -102,6 +102,7 @@ std::vector<Variable> rows_of(const std::vector<Replica>& replicas) {
 void add_step(const Shards& shards, const std::vector<Replica>& replicas, std::size_t step, Updates& all) {
   const Replica::Step& first = replicas[0].steps[step];
   std::vector<SharedVariable> parameters;
+  parameters.reserve(first.gradients.size());
   for (const auto& [gradient, parameter] : first.gradients) parameters.push_back(parameter);
   mirror_all(shards, parameters);
   const auto gradients = by_shard(replicas, [&](const Replica& replica) {

@@ -218,11 +218,13 @@ std::vector<Variable> results_of(const Counted& step) {
 std::pair<Variable, Variable> counting(const State& model, const ReplicatedStep& step) {
   const builder::OriginScope origin(model.compiled_at);
   std::vector<Variable> counts;
+  counts.reserve(step.results.size());
   for (const std::vector<Variable>& results : step.results) counts.push_back(results[0]);
   Variable all = ordered_sum(counts, "counts", model.shards, model.shards.main_device);
   const builder::PlaceScope place(model.shards.main_device);
   if (step.results[0].size() > 1) {  // with a divisor: the sum of the loss becomes its mean times the rows
     std::vector<Variable> divisors;
+    divisors.reserve(step.results.size());
     for (const std::vector<Variable>& results : step.results) divisors.push_back(results[1]);
     const Variable divisor = ordered_sum(divisors, "what counts", model.shards, model.shards.main_device);
     const Variable counted = cast(maximum(divisor, builder::number(1, divisor)), DType::float64);
@@ -291,6 +293,7 @@ Function predict_step(State& model) {
     const builder::PlaceScope place(model.shards.main_device);
     for (std::size_t i = 0; i < outputs.size(); ++i) {
       std::vector<Variable> parts;
+      parts.reserve(step.results.size());
       for (const std::vector<Variable>& results : step.results) parts.push_back(results[i]);
       outputs[i] = croton::concatenate(parts);
     }
