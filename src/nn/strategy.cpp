@@ -41,6 +41,19 @@ struct MirroredStrategy::State {
     return found == inputs.end() ? std::vector<Variable>() : found->second;
   }
   std::vector<Variable> make_parts(const Variable& input);
+  /// The inputs that values were made of, shard by shard.
+  std::vector<Variable> inputs_behind(const std::vector<Variable>& values) {
+    std::vector<Variable> found;
+    const std::lock_guard lock(mutex);
+    for (const builder::Node* node : builder::topological_order(values)) {
+      for (const auto& [input, parts] : inputs) {
+        if (parts[0].node() == node) found.push_back(input);
+      }
+    }
+    return found;
+  }
+  /// Adds the updates of the steps that a function is made of.
+  void add_updates(const std::vector<In>& of, const OutputList& outputs, FunctionOptions& options);
 };
 
 namespace {
@@ -77,6 +90,19 @@ std::uint16_t place_of(const std::string& device) {
 
 bool is_input(const Variable& v) {
   return v.node()->op->kind == expr::Kind::Leaf && !v.node()->shared && !v.is_constant();
+}
+
+/// What a step is given whole and is made of an input would be computed for each shard, of all rows.
+void refuse_made_of_inputs(const Variable& variable) {
+  for (builder::Node* node : builder::topological_order({variable})) {
+    const Variable v(node->shared_from_this());
+    if (!is_input(v)) continue;
+    throw ValueError(
+        fmt::format("MirroredStrategy::run: {} is made of the input {}, and would be computed whole for each shard; "
+                    "give the step the "
+                    "input itself",
+                    builder::describe(variable), builder::describe(v)));
+  }
 }
 
 std::string name_of(const Variable& input, std::size_t shard) {
@@ -227,14 +253,7 @@ PerReplica<std::vector<Variable>> MirroredStrategy::run_list(
         run.inputs.push_back(*variable);
         find_rows(rows, parts);
       } else {
-        for (const builder::Node* node : builder::topological_order({*variable})) {
-          const Variable v(const_cast<builder::Node*>(node)->shared_from_this());
-          if (!is_input(v)) continue;
-          throw ValueError(fmt::format(
-              "MirroredStrategy::run: {} is made of the input {}, and would be computed whole for each shard; give the "
-              "step the input itself",
-              builder::describe(*variable), builder::describe(v)));
-        }
+        refuse_made_of_inputs(*variable);
         parts.assign(count, *variable);
       }
     } else {
@@ -243,13 +262,7 @@ PerReplica<std::vector<Variable>> MirroredStrategy::run_list(
         throw ValueError(
             fmt::format("MirroredStrategy::run: values of {} shards, where the strategy has {}", parts.size(), count));
       find_rows(other_rows, parts);
-      // Of the steps that gave them.
-      for (const builder::Node* node : builder::topological_order(parts)) {
-        const std::lock_guard lock(state.mutex);
-        for (const auto& [input, own] : state.inputs) {
-          if (own[0].node() == node) run.inputs.push_back(input);
-        }
-      }
+      for (const Variable& input : state.inputs_behind(parts)) run.inputs.push_back(input);
     }
     for (std::size_t shard = 0; shard < count; ++shard) of_shard[shard].push_back(parts[shard]);
   }
@@ -303,38 +316,41 @@ Variable MirroredStrategy::gather(const PerReplica<Variable>& values, int axis) 
 
 // ---- functions ----
 
-DistributedFunction MirroredStrategy::function(const std::vector<In>& inputs, const OutputList& outputs,
-                                               FunctionOptions options, Where where) const {
-  State& state = *state_;
+void MirroredStrategy::State::add_updates(const std::vector<In>& of, const OutputList& outputs,
+                                          FunctionOptions& options) {
   std::vector<Variable> roots;
   for (const Out& out : outputs.outputs) roots.push_back(out.variable);
   for (const auto& [target, value] : options.updates) roots.push_back(value);
-  if (std::ranges::all_of(roots, &Variable::defined)) {  // else croton::function has the words for it
-    std::unique_lock lock(state.mutex);
-    std::vector<State::Run> left = state.runs;
-    lock.unlock();
-    for (bool found = true; std::exchange(found, false);) {
-      std::unordered_set<const builder::Node*> reached;
-      for (const builder::Node* node : builder::topological_order(roots)) reached.insert(node);
-      std::erase_if(left, [&](const State::Run& run) {
-        // One without results is a part of functions of its inputs that have no outputs, and so can only be for
-        // learning.
-        const bool is_part =
-            run.results.empty()
-                ? outputs.outputs.empty() &&
-                      std::ranges::any_of(run.inputs,
-                                          [&](const Variable& x) {
-                                            return std::ranges::any_of(inputs,
-                                                                       [&](const In& in) { return in.variable == x; });
-                                          })
-                : std::ranges::any_of(run.results, [&](const Variable& v) { return reached.contains(v.node()); });
-        if (!is_part) return false;
-        options.updates.insert(options.updates.end(), run.updates.begin(), run.updates.end());
-        for (const auto& [target, value] : run.updates) roots.push_back(value);
-        return found = true;
-      });
-    }
+  if (!std::ranges::all_of(roots, &Variable::defined)) return;  // croton::function has the words for it
+  const auto is_input_of = [&](const Variable& x) {
+    return std::ranges::any_of(of, [&](const In& in) { return in.variable == x; });
+  };
+  std::unique_lock lock(mutex);
+  std::vector<Run> left = runs;
+  lock.unlock();
+  // Updates may be made of what other steps give, whose updates are added then.
+  for (bool found = true; std::exchange(found, false);) {
+    std::unordered_set<const builder::Node*> reached;
+    for (const builder::Node* node : builder::topological_order(roots)) reached.insert(node);
+    std::erase_if(left, [&](const Run& run) {
+      // A step without results is a part of functions of its inputs that have no outputs: these can only be for
+      // learning.
+      const bool is_part =
+          run.results.empty()
+              ? outputs.outputs.empty() && std::ranges::any_of(run.inputs, is_input_of)
+              : std::ranges::any_of(run.results, [&](const Variable& v) { return reached.contains(v.node()); });
+      if (!is_part) return false;
+      options.updates.insert(options.updates.end(), run.updates.begin(), run.updates.end());
+      for (const auto& [target, value] : run.updates) roots.push_back(value);
+      return found = true;
+    });
   }
+}
+
+DistributedFunction MirroredStrategy::function(const std::vector<In>& inputs, const OutputList& outputs,
+                                               FunctionOptions options, Where where) const {
+  State& state = *state_;
+  state.add_updates(inputs, outputs, options);
   std::vector<In> all;
   std::vector<DistributedFunction::Input> shown;
   for (const In& in : inputs) {
