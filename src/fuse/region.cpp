@@ -427,8 +427,8 @@ class Finder {
     // The highest region first: only it can be at or above all the others.
     std::ranges::sort(tried, std::ranges::greater{},
                       [&](int r) { return result_.regions[static_cast<std::size_t>(r)].level; });
-    // Siblings of the same space may be joined as well; not with what work on another
-    // device waits for, which would wait for them all.
+    // Siblings of the same space may be joined as well; not with what work on another device waits for, which would
+    // wait for them all.
     if (const auto at = by_space_.find(c.space); at != by_space_.end() && !sent_[c.node]) {
       for (const int r : at->second) {
         if (std::ranges::find(tried, r) == tried.end() && !sends_.contains(r)) tried.push_back(r);
