@@ -10,11 +10,15 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <exception>
+
 namespace croton::python {
 
 namespace nb = nanobind;
 using namespace nb::literals;
 
+/// Raises a C++ exception in Python, where nanobind does not do it: in slots of types.
+void set_python_error(const std::exception_ptr& pointer) noexcept;
 /// The exception classes and the translation of C++ errors to them.
 void bind_errors(nb::module_& m);
 /// Flags: reading, setting, scopes.
@@ -49,6 +53,12 @@ void bind_products(nb::module_& m);
 void bind_gradients(nb::module_& m);
 /// The data of <croton/io.hpp>.
 void bind_data(nb::module_& io);
+/// The functions of <croton/scan.hpp> and <croton/ifelse.hpp>.
+void bind_loops(nb::module_& m);
+/// Random streams.
+void bind_random(nb::module_& m);
+/// The functions of <croton/inspect.hpp>.
+void bind_inspection(nb::module_& m);
 /// function, Function, KernelInfo.
 void bind_functions(nb::module_& m);
 

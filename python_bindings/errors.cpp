@@ -28,7 +28,7 @@ bool is(const std::exception& error) {
 }
 
 // Bases first: classes are made from the top, and errors matched from the bottom.
-std::array<ErrorClass, 16> classes{{
+std::array<ErrorClass, 18> classes{{
     {"Error", "Base of every error caused by how Croton is called.", nullptr, nullptr, is<Error>},
     {"InternalError", "A bug in Croton: please report it with its message.", nullptr, &PyExc_RuntimeError,
      is<InternalError>},
@@ -51,6 +51,10 @@ std::array<ErrorClass, 16> classes{{
      nullptr, is<VerificationError>},
     {"NanError", "nan_guard: an op made a NaN, an infinity or a number that is too large.", "Error",
      &PyExc_ArithmeticError, is<NanError>},
+    {"UnusedInputError", "An input of a function that nothing depends on, or that is there twice.", "ValueError",
+     nullptr, is<UnusedInputError>},
+    {"MissingInputError", "A function needs a variable that is neither an input, nor given, nor shared.", "ValueError",
+     nullptr, is<MissingInputError>},
     {"ShapeError", "Sizes that do not fit together.", "ValueError", nullptr, is<ShapeError>},
     {"DisconnectedInputError", "A gradient asked for a variable that the cost does not depend on.", "ValueError",
      nullptr, is<DisconnectedInputError>},
@@ -71,7 +75,7 @@ nb::tuple bases_of(const ErrorClass& row) {
 void translate(const std::exception_ptr& pointer, void*) {
   try {
     std::rethrow_exception(pointer);
-  } catch (const nb::python_error&) {  // carries a Python exception already
+  } catch (nb::python_error&) {  // carries a Python exception already
     throw;
   } catch (const std::exception& error) {
     for (auto row = classes.rbegin(); row != classes.rend(); ++row) {
@@ -82,6 +86,25 @@ void translate(const std::exception_ptr& pointer, void*) {
 }
 
 }  // namespace
+
+void set_python_error(const std::exception_ptr& pointer) noexcept {
+  try {
+    translate(pointer, nullptr);
+  } catch (nb::python_error& error) {
+    error.restore();
+  } catch (nb::builtin_exception& error) {
+    PyErr_SetString(error.type() == nb::exception_type::type_error    ? PyExc_TypeError
+                    : error.type() == nb::exception_type::value_error ? PyExc_ValueError
+                                                                      : PyExc_RuntimeError,
+                    error.what());
+  } catch (const std::bad_alloc&) {
+    PyErr_NoMemory();
+  } catch (const std::exception& error) {
+    PyErr_SetString(PyExc_RuntimeError, error.what());
+  } catch (...) {
+    PyErr_SetString(PyExc_RuntimeError, "an unknown C++ exception");
+  }
+}
 
 void bind_errors(nb::module_& m) {
   for (ErrorClass& row : classes) {

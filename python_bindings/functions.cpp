@@ -121,6 +121,36 @@ nb::object call(const Callable& f, const nb::args& args, const nb::kwargs& kwarg
   return result;
 }
 
+/// What a class of Python adds to an error of a call, in a method `_explain(message, args, kwargs)`; else nothing.
+void explain_error(nb::handle self, nb::handle args, nb::handle kwargs) {
+  if (!PyErr_ExceptionMatches(PyExc_TypeError) || !nb::hasattr(self, "_explain")) return;
+  nb::python_error error;  // takes the error that is set
+  try {
+    const nb::object message = self.attr("_explain")(nb::str(error.value()), args, kwargs);
+    const nb::object type = nb::borrow(error.type());
+    PyErr_SetObject(type.ptr(), message.ptr());
+  } catch (nb::python_error& other) {
+    other.restore();
+  }
+}
+
+/// f(...): a slot of the type, because it is called in loops: looking up a method takes longer than a small function.
+PyObject* call_slot(PyObject* self, PyObject* args, PyObject* kwargs) noexcept {
+  const nb::kwargs none;
+  try {
+    const Callable& f = *nb::inst_ptr<Callable>(nb::handle(self));
+    return call(f, nb::borrow<nb::args>(args), kwargs != nullptr ? nb::borrow<nb::kwargs>(kwargs) : none)
+        .release()
+        .ptr();
+  } catch (...) {
+    set_python_error(std::current_exception());
+  }
+  explain_error(self, args, kwargs != nullptr ? nb::handle(kwargs) : nb::handle(none));
+  return nullptr;
+}
+
+PyType_Slot function_slots[] = {{Py_tp_call, reinterpret_cast<void*>(&call_slot)}, {0, nullptr}};
+
 /// A method without the GIL: it may wait for a call that needs the GIL to end.
 template <auto Method>
 auto unlocked() {
@@ -239,11 +269,21 @@ void bind_verification(nb::module_& m) {
 }
 
 void bind_callable(nb::module_& m) {
-  nb::class_<Callable>(m, "Function", "A compiled function.")
-      .def("__call__", &call, "args"_a, "kwargs"_a,
-           "Calls with arrays, numbers or lists, by position or name. Outputs are NumPy arrays: one, or a list if a "
-           "list was asked "
-           "for. A call that raises has changed nothing.")
+  nb::class_<Callable>(
+      m, "Function", nb::type_slots(function_slots), nb::is_weak_referenceable(),
+      "A compiled function. It is called with arrays, numbers or lists, by position or name. Outputs are NumPy arrays: "
+      "one, or a list if a list was asked for. A call that raises has changed nothing.")
+      .def(
+          "__init__",
+          [](Callable* self, nb::handle inputs, nb::handle outputs, nb::handle updates, nb::handle givens,
+             std::optional<bool> allow_input_downcast, std::optional<std::string> name,
+             std::optional<std::string> on_unused_input, bool no_default_updates) {
+            new (self) Callable(compile(inputs, outputs, updates, givens, allow_input_downcast, std::move(name),
+                                        std::move(on_unused_input), no_default_updates));
+          },
+          "inputs"_a, "outputs"_a = nb::none(), "updates"_a = nb::none(), "givens"_a = nb::none(),
+          "allow_input_downcast"_a = nb::none(), "name"_a = nb::none(), "on_unused_input"_a = nb::none(),
+          "no_default_updates"_a = false)
       .def(
           "copy", [](const Callable& f) { return Callable{f.function.copy(), f.inputs}; },
           "Another function of the same code with its own working memory; shared variables stay shared.")

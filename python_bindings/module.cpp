@@ -27,6 +27,9 @@ NB_MODULE(_croton, m) {
   bind_elementwise_functions(m);
   bind_products(m);
   bind_gradients(m);
+  bind_loops(m);
+  bind_random(m);
+  bind_inspection(m);
   bind_functions(m);
   bind_data(io);
 }

@@ -112,6 +112,15 @@ void add_properties(VariableClass& c) {
       },
       "Per axis: is its size stated as 1?");
   c.def_prop_ro(
+      "sizes",
+      [](const Variable& x) {
+        nb::list sizes;
+        for (const std::int64_t size : x.type().shape)
+          sizes.append(size == unknown_size ? nb::none() : nb::object(nb::int_(size)));
+        return nb::tuple(sizes);
+      },
+      "Per axis: its size if the type states it, else None.");
+  c.def_prop_ro(
       "shape",
       [](const Variable& x) {
         nb::list sizes;
@@ -215,12 +224,16 @@ void bind_shared(nb::module_& m) {
           "How often it was written.");
   m.def(
       "shared",
-      [](nb::handle value, std::optional<std::string> name, bool borrow, std::optional<std::string> target) {
-        SharedOptions options{std::move(name).value_or(""), std::move(target).value_or(""), borrow};
+      [](nb::handle value, std::optional<std::string> name, bool borrow, std::optional<std::string> target,
+         std::vector<bool> broadcastable) {
+        SharedOptions options{std::move(name).value_or(""), std::move(target).value_or(""), borrow,
+                              std::move(broadcastable)};
         return shared(to_array(value), options, here());
       },
       "value"_a, "name"_a = nb::none(), "borrow"_a = false, "target"_a = nb::none(),
-      "A shared variable with a copy of the value (with borrow: its memory). Its type is the value's dtype and rank.");
+      "broadcastable"_a = std::vector<bool>(),
+      "A shared variable with a copy of the value (with borrow: its memory). Its type is the value's dtype and rank. "
+      "target: the device that stores it, always. broadcastable: for each axis whether its size is 1 for good.");
 }
 
 using MakeInput = Variable (*)(std::string, std::optional<DType>, Where);

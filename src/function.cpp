@@ -260,7 +260,7 @@ Function function(std::vector<In> inputs, OutputList outputs, FunctionOptions op
     const std::string message =
         fmt::format("{}: nothing depends on the input {}; leave it out, or pass on_unused_input=ignore", in_line(where),
                     describe(inputs[i].variable));
-    if (on_unused == UnusedInput::raise) throw ValueError(message);
+    if (on_unused == UnusedInput::raise) throw UnusedInputError(message);
     std::cerr << "croton: warning: " << message << "\n";
   }
 

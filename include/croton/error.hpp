@@ -52,6 +52,18 @@ class NullTypeGradError : public TypeError {
   using TypeError::TypeError;
 };
 
+/// A function was asked to take an input that nothing depends on, or the same one twice.
+class UnusedInputError : public ValueError {
+ public:
+  using ValueError::ValueError;
+};
+
+/// A function needs a variable that is neither an input, nor given, nor shared.
+class MissingInputError : public ValueError {
+ public:
+  using ValueError::ValueError;
+};
+
 /// A flag, file or environment variable with a name or value that is not understood.
 class ConfigError : public Error {
  public:

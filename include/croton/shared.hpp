@@ -14,6 +14,9 @@ struct SharedOptions {
   /// Keep the given array's memory instead of a copy. Functions then write into it; it must belong to this variable
   /// alone, and not be an argument of a function that updates it.
   bool borrow = false;
+  /// Which axes have the size 1 for good, so that they broadcast; empty: none. ShapeError for a value that has another
+  /// size there, now or in set_value.
+  std::vector<bool> broadcastable = {};
 };
 
 /// A variable whose value lives between calls. Its type is fixed (dtype and rank); sizes may change with set_value.
@@ -38,7 +41,7 @@ class SharedVariable : public Variable {
   explicit SharedVariable(std::shared_ptr<builder::Node> node) : Variable(std::move(node)) {}
 };
 
-/// A shared variable with a copy of the value; the type states no sizes. A 0-d value keeps its dtype (3 -> int64 needs
+/// A shared variable with a copy of the value; the type states no sizes but those asked for. A 0-d value keeps its dtype (3 -> int64 needs
 /// Array(int64)).
 SharedVariable shared(const Array& value, const SharedOptions& options = {},
                       Where where = std::source_location::current());

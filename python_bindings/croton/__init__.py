@@ -11,6 +11,7 @@
 from . import _croton, io, nnet, tensor
 from ._croton import *  # noqa: F403
 from .flags import change_flags, config
+from .loops import foldl, foldr, map, reduce, scan, until
 from .scopes import device, device_scope
 
 shared_constructor = shared  # noqa: F405  what programs written for Theano's GPU arrays call it
@@ -18,4 +19,5 @@ shared_constructor = shared  # noqa: F405  what programs written for Theano's GP
 # The exceptions are croton.TypeError and so on; `from croton import *` must not hide Python's own, nor its functions.
 __all__ = ["Function", "HostOp", "In", "KernelOp", "Lop", "OpFromGraph", "Out", "Rop", "SharedVariable", "Variable",
            "change_flags", "clone", "config", "constant", "debugprint", "device", "device_scope", "devices", "function",
-           "grad", "hessian", "io", "jacobian", "nnet", "shared", "shared_constructor", "tensor", "transfer", "use"]
+           "foldl", "foldr", "grad", "hessian", "ifelse", "io", "jacobian", "nnet", "scan", "shared", "shared_constructor",
+           "tensor", "transfer", "until", "use"]

@@ -31,8 +31,8 @@ class Importer {
   Imported run() {
     for (const Variable& input : request_.inputs) {
       if (!ids_.emplace(input.node(), add_leaf(input, expr::Role::argument)).second) {
-        throw ValueError(fmt::format("function ({}): {} is listed twice among the inputs", describe(request_.where),
-                                     describe(input)));
+        throw UnusedInputError(fmt::format("function ({}): {} is listed twice among the inputs",
+                                           describe(request_.where), describe(input)));
       }
     }
     std::vector<Variable> roots = request_.outputs;
@@ -144,7 +144,7 @@ class Importer {
       return;
     }
     if (node->op->kind == expr::Kind::Leaf) {
-      throw ValueError(
+      throw MissingInputError(
           fmt::format("function ({}): the outputs need {}, which is neither an input, nor given, nor shared",
                       describe(request_.where), describe(find_handle(node))));
     }

@@ -39,6 +39,28 @@ bool keeps(const builder::Node& variable, const builder::Node& other) {
   return false;
 }
 
+/// The type of a shared variable: sizes are not stated but where they are 1 for good.
+Type type_of(const Array& value, const std::vector<bool>& broadcastable) {
+  Type type{value.dtype(), Sizes(value.shape().size(), unknown_size)};
+  if (broadcastable.empty()) return type;
+  if (broadcastable.size() != type.rank())
+    throw TypeError(fmt::format("shared: {} axes are said to broadcast or not; the value has {}", broadcastable.size(),
+                                type.rank()));
+  for (std::size_t axis = 0; axis < broadcastable.size(); ++axis) {
+    if (broadcastable[axis]) type.shape[axis] = 1;
+  }
+  return type;
+}
+
+/// ShapeError unless sizes that the type states are those of the value.
+void check_sizes(const Type& type, const Array& value, const std::string& what) {
+  for (std::size_t axis = 0; axis < type.rank(); ++axis) {
+    if (type.shape[axis] == unknown_size || type.shape[axis] == value.shape()[axis]) continue;
+    throw ShapeError(fmt::format("{}: axis {} has the size {} for good; the value has {}", what, axis, type.shape[axis],
+                                 value.shape()[axis]));
+  }
+}
+
 struct Home {
   std::uint16_t place = 0;
   base::DeviceMemory* memory = nullptr;
@@ -72,7 +94,8 @@ SharedVariable shared(const Array& value, const SharedOptions& options, Where wh
   static std::atomic<std::uint64_t> next_id{0};
   const Home home = home_of(options, where);
   // A variable without inputs, like those of `variable`, but with a state.
-  Variable v = variable(Type{value.dtype(), Sizes(value.shape().size(), unknown_size)}, options.name, where);
+  Variable v = variable(type_of(value, options.broadcastable), options.name, where);
+  check_sizes(v.type(), value, fmt::format("shared '{}' ({})", options.name, builder::describe(where)));
   v.node()->op = &expr::op("shared");
   v.node()->shared = std::make_shared<builder::SharedState>();
   builder::SharedState& state = *v.node()->shared;
@@ -102,6 +125,7 @@ void SharedVariable::set_value(const Array& value, bool borrow) {
     throw TypeError(
         fmt::format("set_value: {} takes {} dimension(s), not {}", builder::describe(*this), rank(), value.rank()));
   }
+  check_sizes(type(), value, fmt::format("set_value: {}", builder::describe(*this)));
   if (!can_cast_safely(value.dtype(), dtype())) {
     throw TypeError(fmt::format("set_value: {} does not take {} without loss; convert it with .astype(DType::{})",
                                 builder::describe(*this), name_of(value.dtype()), name_of(dtype())));

@@ -1,0 +1,42 @@
+"""Conditions that are checked when a function is called."""
+
+import numpy
+
+from croton import _croton
+
+from .variables import as_variable, wrap
+
+
+class Assert:
+    """Assert(message)(x, *conditions): x, if no condition has an element that is 0; else AssertionError."""
+
+    def __init__(self, msg="Theano Assert failed!"):
+        self.msg = msg
+
+    def __call__(self, value, *conds):
+        value = as_variable(value)
+        conditions = [as_variable(c) for c in conds]
+        for c in conditions:
+            if c.ndim != 0:
+                raise AssertionError(f"conditions of an assertion are scalars; {c} has {c.ndim} dimensions")
+        message = self.msg
+
+        def results(x, *_):
+            return x.dtype, list(x.shape)
+
+        def compute(x, *held):
+            if not all(numpy.all(h) for h in held):
+                raise AssertionError(message)
+            return x
+
+        op = _croton.HostOp("Assert", results, compute, lambda inputs, outputs, gs: [gs[0]] + [None] * len(conditions))
+        return wrap(op(value._croton, *[c._croton for c in conditions]))
+
+    def __eq__(self, other):
+        return type(self) is type(other) and self.msg == other.msg
+
+    def __hash__(self):
+        return hash((Assert, self.msg))
+
+
+assert_op = Assert()

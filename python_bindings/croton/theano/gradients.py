@@ -1,0 +1,198 @@
+"""Gradients, and expressions with parts replaced."""
+
+from croton import _croton
+
+from . import types
+from .variables import NullVariable, Variable, as_variable, unwrap, wrap
+
+DisconnectedInputError = _croton.DisconnectedInputError
+NullTypeGradError = _croton.NullTypeGradError
+
+
+def _list(x):
+    return list(x) if isinstance(x, (list, tuple)) else [x]
+
+
+def _variables(x, what):
+    for v in _list(x):
+        if not isinstance(v, Variable):
+            raise TypeError(f"{what}: {v!r} is no symbolic variable")
+    return unwrap(x)
+
+
+def _no_name(results, cost, wrt):
+    """Gradients are called (dcost/dx), where both have names."""
+    for g, x in zip(_list(results), _list(wrt)):
+        if g is not None and g.name is None and cost is not None and cost.name and x.name and g.owner is not None:
+            g.name = f"(d{cost.name}/d{x.name})"
+
+
+def grad(cost, wrt, consider_constant=None, disconnected_inputs="raise", add_names=True, known_grads=None,
+         return_disconnected="zero", null_gradients="raise"):
+    """The gradient of a scalar cost with respect to a variable, or to each of a list.
+
+    disconnected_inputs: what is done with a variable that the cost does not depend on: "raise"
+    (DisconnectedInputError), "warn" or "ignore"; then it is what return_disconnected says: "zero", "None",
+    "Disconnected". known_grads: {variable: gradient} to start from; the cost may be None then. consider_constant:
+    variables that nothing flows through. TypeError for a cost that is no real scalar.
+    """
+    if cost is None and not known_grads:
+        raise AssertionError("cost and known_grads can't both be None.")
+    if cost is not None:
+        cost = as_variable(cost)
+        if cost.ndim != 0:
+            raise TypeError("cost must be a scalar.")
+        if cost.dtype.startswith("complex"):
+            raise TypeError("cost must be real")
+    for x in _list(wrt):
+        if not isinstance(x, Variable):
+            raise TypeError(f"Expected Variable, got {x} of type {type(x)}")
+    if return_disconnected not in ("zero", "None", "Disconnected"):
+        raise ValueError(f"'return_disconnected' is one of zero, None, Disconnected, not {return_disconnected!r}")
+    if disconnected_inputs not in ("raise", "warn", "ignore"):
+        raise ValueError("Invalid value for keyword 'disconnected_inputs', valid values are 'ignore', 'warn' and "
+                         "'raise'.")
+    known = {}
+    for x, g in (known_grads or {}).items():
+        g = as_variable(g)
+        if g.ndim != x.ndim:
+            raise TypeError(f"the known gradient of {x} has {g.ndim} dimensions, not {x.ndim}")
+        known[unwrap(x)] = unwrap(g)
+    results = _croton.grad(unwrap(cost), unwrap(_list(wrt)), unwrap(consider_constant), disconnected_inputs, add_names,
+                           known, return_disconnected, null_gradients)
+    results = [wrap(g) for g in results]
+    if return_disconnected == "Disconnected":
+        results = [types.DisconnectedType()() if g is None else g for g in results]
+    if add_names:
+        _no_name(results, cost, wrt)
+    if isinstance(wrt, (list, tuple)):
+        return type(wrt)(results)
+    return results[0]
+
+
+def Lop(f, wrt, eval_points, consider_constant=None, disconnected_inputs="raise"):
+    """The eval points times the Jacobian of f, from the left."""
+    results = _croton.Lop(unwrap(_list(f)), unwrap(_list(wrt)), [unwrap(as_variable(p)) for p in _list(eval_points)],
+                          unwrap(consider_constant), disconnected_inputs)
+    return _as_asked(results, wrt)
+
+
+def Rop(f, wrt, eval_points, disconnected_outputs="raise", return_disconnected="zero"):
+    """The Jacobian of f times the eval points, from the right."""
+    points = [None if p is None else unwrap(as_variable(p)) for p in _list(eval_points)]
+    if len(points) != len(_list(wrt)):
+        raise ValueError("Rop: as many eval_points as variables in wrt are needed")
+    for x, p in zip(_list(wrt), points):
+        if p is not None and p.ndim != x.ndim:
+            raise ValueError(f"Element of wrt {x} and its eval_point have different numbers of dimensions: {x.ndim} "
+                             f"and {p.ndim}")
+    return _as_asked(_croton.Rop(unwrap(_list(f)), unwrap(_list(wrt)), points), f)
+
+
+def _as_asked(results, asked):
+    results = [wrap(r) for r in results]
+    if isinstance(asked, (list, tuple)):
+        return type(asked)(results)
+    return results[0]
+
+
+def jacobian(expression, wrt, consider_constant=None, disconnected_inputs="raise"):
+    """All derivatives of a vector by each variable."""
+    expression = as_variable(expression)
+    if expression.ndim > 1:
+        raise ValueError("jacobian expects a vector variable as `expression`. If not use flatten to make it a vector")
+    result = _croton.jacobian(unwrap(expression), unwrap(_list(wrt)), unwrap(consider_constant), disconnected_inputs)
+    return _as_asked(result, wrt)
+
+
+def hessian(cost, wrt, consider_constant=None, disconnected_inputs="raise"):
+    """The second derivatives of a scalar cost by each vector alone."""
+    if cost.ndim != 0:
+        raise AssertionError("cost should be a scalar")
+    for x in _list(wrt):
+        if x.ndim != 1:
+            raise AssertionError(f"hessian expects a (list of) 1 dimensional variable as `wrt`; {x} has {x.ndim}")
+    return _as_asked(_croton.hessian(unwrap(cost), unwrap(_list(wrt)), unwrap(consider_constant), disconnected_inputs),
+                     wrt)
+
+
+def hessian_vector_product(cost, wrt, p, **grad_kwargs):
+    """The Hessian times vectors, without the Hessian."""
+    return _as_asked(_croton.hessian_times_vector(unwrap(cost), unwrap(_list(wrt)), unwrap(_list(p)), **grad_kwargs), wrt)
+
+
+def subgraph_grad(wrt, end, start=None, cost=None, details=False):
+    """Gradients of a part of an expression with respect to wrt and to end, where it begins."""
+    at_wrt, at_end = _croton.subgraph_grad(unwrap(wrt), unwrap(end), unwrap(start), unwrap(cost))
+    return wrap(list(at_wrt)), wrap(list(at_end))
+
+
+def disconnected_grad(x):
+    """x, which no gradient flows through: it is no way to a variable."""
+    return wrap(_croton.disconnected_grad(unwrap(as_variable(x))))
+
+
+def zero_grad(x):
+    """x, whose gradient is 0."""
+    return wrap(_croton.zero_grad(unwrap(as_variable(x))))
+
+
+consider_constant = zero_grad
+
+
+def undefined_grad(x):
+    """x; a gradient that comes through it raises NullTypeGradError."""
+    return wrap(_croton.undefined_grad(unwrap(as_variable(x)), ""))
+
+
+def grad_clip(x, lower_bound, upper_bound):
+    """x; what flows back through it is clipped to the bounds."""
+    return wrap(_croton.grad_clip(unwrap(as_variable(x)), float(lower_bound), float(upper_bound)))
+
+
+def grad_scale(x, multiplier):
+    """x; what flows back through it is multiplied by the number."""
+    return wrap(_croton.grad_scale(unwrap(as_variable(x)), float(multiplier)))
+
+
+def grad_not_implemented(op, x_pos, x, comment=""):
+    """What an op's grad gives for an input whose gradient nobody has written."""
+    return NullVariable(types.NullType(f"This variable is Null because the grad method for input {x_pos} ({x}) of the "
+                                       f"{op} op is not implemented. {comment}"))
+
+
+def grad_undefined(op, x_pos, x, comment=""):
+    """What an op's grad gives for an input by which it has no derivative."""
+    return NullVariable(types.NullType(f"This variable is Null because the grad method for input {x_pos} ({x}) of the "
+                                       f"{op} op is mathematically undefined. {comment}"))
+
+
+def disconnected_type():
+    return types.DisconnectedType()()
+
+
+def format_as(use_list, use_tuple, outputs):
+    """Outputs as a list, a tuple, or the only one."""
+    assert not (use_list and use_tuple), "Both flags cannot be simultaneously True"
+    if use_list or use_tuple:
+        outputs = outputs if isinstance(outputs, (list, tuple)) else [outputs]
+        return list(outputs) if use_list else tuple(outputs)
+    return outputs[0] if isinstance(outputs, (list, tuple)) else outputs
+
+
+def clone(output, replace=None, strict=True, share_inputs=True, copy_inputs=None):
+    """The expression (or list) with variables replaced, all at once: {old: new} or pairs."""
+    pairs = list(replace.items() if isinstance(replace, dict) else replace or [])
+    checked = {}
+    for old, new in pairs:
+        new = as_variable(new)
+        if strict and old.type != new.type:
+            new = old.type.filter_variable(new) if old.type.dtype == new.type.dtype and old.ndim == new.ndim and \
+                all(b or not a for a, b in zip(old.broadcastable, new.broadcastable)) else _refuse(old, new)
+        checked[unwrap(old)] = unwrap(new)
+    return wrap(_croton.clone(unwrap(output), checked))
+
+
+def _refuse(old, new):
+    raise TypeError(f"clone: {new} of type {new.type} cannot stand in for {old} of type {old.type}; pass strict=False "
+                    "or cast it")

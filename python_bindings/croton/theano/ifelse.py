@@ -1,0 +1,3 @@
+"""theano.ifelse: lazy branches."""
+
+from .branching import ifelse  # noqa: F401

@@ -1,0 +1,97 @@
+"""scan and its relatives."""
+
+from croton import loops
+
+from .sharing import SharedVariable
+from .updates import OrderedUpdates
+from .variables import Variable, as_variable, holds_variable, unwrap, wrap
+
+
+def until(condition):
+    """`return outputs, until(condition)` in a step: the loop ends with the step in which it is not 0."""
+    return loops.until(condition)
+
+
+def _plain(x):
+    if isinstance(x, loops.until):
+        return loops.until(unwrap(as_variable(x.condition)))
+    if isinstance(x, dict):
+        return {unwrap(key): unwrap(as_variable(value)) for key, value in x.items()}
+    if isinstance(x, (list, tuple)):
+        if len(x) == 2 and isinstance(x[0], SharedVariable):
+            return (unwrap(x[0]), unwrap(as_variable(x[1])))
+        return type(x)(_plain(item) for item in x)
+    return x if x is None else unwrap(as_variable(x))
+
+
+def _entry(entry):
+    """A sequence or output as users give it, with Croton's variables."""
+    if isinstance(entry, dict):
+        return {key: unwrap(as_variable(value)) if key in ("input", "initial") and value is not None else value
+                for key, value in entry.items()}
+    return entry if entry is None else unwrap(as_variable(entry))
+
+
+def _entries(entries):
+    if entries is None:
+        return None
+    if isinstance(entries, (list, tuple)):
+        return [_entry(entry) for entry in entries]
+    return _entry(entries)
+
+
+def _steps(n_steps):
+    if n_steps is None or isinstance(n_steps, int):
+        return n_steps
+    if isinstance(n_steps, float):
+        raise ValueError(f" n_steps must be an int. dtype provided is float ({n_steps})")
+    return unwrap(as_variable(n_steps)) if isinstance(n_steps, Variable) or holds_variable(n_steps) else int(n_steps)
+
+
+def scan(fn, sequences=None, outputs_info=None, non_sequences=None, n_steps=None, truncate_gradient=-1,
+         go_backwards=False, mode=None, name=None, profile=False, allow_gc=None, strict=False, return_list=False):
+    """Runs fn a number of times: (outputs, updates). docs/scan.md tells what fn gets and returns.
+
+    updates are to be passed to function(updates=): they hold the states of random numbers drawn in the loop, and what
+    fn updates. mode, profile and allow_gc do nothing.
+    """
+    outputs, updates = loops.scan(lambda *arguments: _plain(fn(*wrap(list(arguments)))), _entries(sequences),
+                                  _entries(outputs_info), _entries(non_sequences), _steps(n_steps), truncate_gradient,
+                                  go_backwards, name, strict, return_list=True)
+    outputs = wrap(outputs)
+    found = OrderedUpdates((wrap(shared), wrap(value)) for shared, value in updates.items())
+    if return_list or len(outputs) > 1:
+        return outputs, found
+    return (outputs[0] if outputs else None), found
+
+
+def map(fn, sequences, non_sequences=None, truncate_gradient=-1, go_backwards=False, mode=None, name=None):
+    """fn of each element: a scan in which nothing is fed back."""
+    return scan(fn, sequences, [], non_sequences, None, truncate_gradient, go_backwards, mode, name)
+
+
+def reduce(fn, sequences, outputs_info, non_sequences=None, go_backwards=False, mode=None, name=None):
+    """The states after the last step."""
+    outputs, updates = scan(fn, sequences, outputs_info, non_sequences, None, -1, go_backwards, mode, name)
+    return ([x[-1] for x in outputs] if isinstance(outputs, (list, tuple)) else outputs[-1]), updates
+
+
+def foldl(fn, sequences, outputs_info, non_sequences=None, mode=None, name=None):
+    """reduce from the first element on."""
+    return reduce(fn, sequences, outputs_info, non_sequences, False, mode, name)
+
+
+def foldr(fn, sequences, outputs_info, non_sequences=None, mode=None, name=None):
+    """reduce from the last element on."""
+    return reduce(fn, sequences, outputs_info, non_sequences, True, mode, name)
+
+
+def scan_checkpoints(fn, sequences=[], outputs_info=None, non_sequences=[], name="checkpointscan_fn", n_steps=None,
+                     save_every_N=10, padding=True):
+    """scan, of which the outputs of every so many steps alone are kept; gradients compute the others again."""
+    outputs, updates = loops.scan(lambda *arguments: _plain(fn(*wrap(list(arguments)))), _entries(sequences),
+                                  _entries(outputs_info), _entries(non_sequences), _steps(n_steps), name=name,
+                                  return_list=True, save_every=save_every_N)
+    outputs = wrap(outputs)
+    found = OrderedUpdates((wrap(shared), wrap(value)) for shared, value in updates.items())
+    return (outputs[0] if len(outputs) == 1 else outputs), found

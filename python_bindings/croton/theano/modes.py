@@ -1,0 +1,98 @@
+"""Modes of compilation. Croton optimises in one way; a mode says how much, and what is checked while it runs."""
+
+import contextlib
+
+from croton.flags import change_flags
+
+from .configuration import config
+
+
+class Mode:
+    """linker and optimizer are kept to be looked at; optimizer=None or "fast_compile" rewrites less."""
+
+    flags = {}
+
+    def __init__(self, linker="cvm", optimizer="fast_run"):
+        self.linker = linker
+        self.optimizer = optimizer
+        self.provided_linker, self.provided_optimizer = linker, optimizer
+
+    def scope(self):
+        """A scope in which functions are compiled as the mode says."""
+        fast = self.optimizer in (None, "None", "fast_compile", "merge")
+        flags = {**({"optimizer": "fast_compile"} if fast else {}), **self.flags}
+        return change_flags(**flags) if flags else contextlib.nullcontext()
+
+    def _same(self, *_):
+        return self
+
+    including = excluding = requiring = register = _same
+
+    def clone(self, link_kwargs=None, optimizer="", **kwargs):
+        return type(self)(self.linker, self.optimizer if optimizer == "" else optimizer)
+
+    def __str__(self):
+        return f"{type(self).__name__}(linker={self.linker}, optimizer={self.optimizer})"
+
+
+class DebugMode(Mode):
+    """Every call is compared with the graph as it was written, in double precision (Croton's flag verify)."""
+
+    flags = {"verify": True}
+
+    def __init__(self, linker="cvm", optimizer="fast_run", **options):
+        super().__init__(linker, optimizer)
+
+
+class NanGuardMode(Mode):
+    """Every op is asked for nan, infinities and numbers that are too large (Croton's flag nan_guard)."""
+
+    def __init__(self, nan_is_error=None, inf_is_error=None, big_is_error=None, optimizer="default", linker=None):
+        super().__init__(linker or "vm", "fast_run")
+        asked = [name for name, value in (("nan", nan_is_error), ("inf", inf_is_error), ("big", big_is_error))
+                 if value is None or value]
+        self.flags = {"nan_guard": ",".join(asked)}
+
+    def clone(self, link_kwargs=None, optimizer="", **kwargs):
+        return self
+
+
+class MonitorMode(Mode):
+    def __init__(self, *args, **kwargs):
+        raise NotImplementedError("MonitorMode calls Python before and after each op; Croton fuses ops into kernels. The "
+                                  "nearest are theano.printing.Print and NanGuardMode.")
+
+
+FAST_RUN = Mode("cvm", "fast_run")
+FAST_COMPILE = Mode("py", "fast_compile")
+predefined_modes = {"FAST_RUN": FAST_RUN, "FAST_COMPILE": FAST_COMPILE, "Mode": FAST_RUN, "None": Mode("py", None),
+                    "DebugMode": DebugMode(), "DEBUG_MODE": DebugMode(), "NanGuardMode": NanGuardMode(),
+                    "ProfileMode": FAST_RUN, "PROFILE_MODE": FAST_RUN, "JAX": FAST_RUN, "NUMBA": FAST_RUN}
+
+
+def get_mode(mode):
+    """The mode of a name, None for that of the flags; a Mode as it is. ValueError for another name."""
+    if mode is None:
+        mode = config.mode
+        if mode == "Mode":
+            return FAST_COMPILE if config.optimizer in ("fast_compile", "None") else FAST_RUN
+    if isinstance(mode, str):
+        if mode not in predefined_modes:
+            raise ValueError(f"No predefined mode exist for string: {mode}; there are {', '.join(predefined_modes)}")
+        return predefined_modes[mode]
+    return mode
+
+
+def get_default_mode():
+    """The mode that functions are compiled in by default."""
+    return get_mode(None)
+
+
+def register_mode(name, mode):
+    """Gives a mode a name. ValueError for one that is there."""
+    if name in predefined_modes:
+        raise ValueError(f"Mode name already taken: {name}")
+    predefined_modes[name] = mode
+
+
+default_mode = "Mode"

@@ -1,0 +1,411 @@
+"""The modules that programs import from Theano, made of what is defined here: name of the module -> names in it.
+
+Modules that are files of this package need no entry. A name that is missing in Croton is there as `absent`, which says
+so, and what is nearest, when it is used.
+"""
+
+import sys
+import types as python_types
+
+from . import (asserts, branching, compiling, configuration, gradients, graph, looping, modes, op, printing,
+               random_streams, sharing, tensor, types, updates, variables)
+from .tensor import arrays, elementwise, extra_ops, nlinalg, slinalg, sort, subtensor
+from .tensor.nnet import convolution, functions, neighbours, normalization
+from .tensor.signal import pool
+
+_PREFIX = __package__ + "."
+
+
+class Absent(NotImplementedError):
+    """Something of Theano's that Croton does not have."""
+
+
+def absent(name, nearest):
+    """A class that stands for what is not there: it can be imported and asked for by isinstance; using it raises
+    NotImplementedError that names what is nearest."""
+    def refuse(self, *args, **kwargs):
+        raise Absent(f"{name} is not there in Croton; the nearest is {nearest}")
+
+    return type(name.rpartition(".")[2], (), {"__init__": refuse, "__doc__": f"Not there; the nearest is {nearest}."})
+
+
+def _names(module, *names):
+    return {name: getattr(module, name) for name in names}
+
+
+def _public(*modules):
+    return {name: value for module in modules for name, value in vars(module).items() if not name.startswith("_")}
+
+
+
+
+def _false(*args, **kwargs):
+    return False
+
+
+def _identity(x, *args, **kwargs):
+    return x
+
+
+class _Elementwise:
+    """Elemwise(scalar_op)(*inputs): the op itself."""
+
+    def __init__(self, scalar_op, inplace_pattern=None, name=None, nfunc_spec=None, openmp=None):
+        self.scalar_op, self.name = scalar_op, name
+
+    def __call__(self, *inputs):
+        return self.scalar_op(*inputs)
+
+
+class _DimShuffle:
+    """DimShuffle(broadcastable, pattern)(x)."""
+
+    def __init__(self, input_broadcastable, new_order, inplace=True):
+        self.input_broadcastable, self.new_order = input_broadcastable, new_order
+
+    def __call__(self, x):
+        return arrays.dimshuffle(x, *self.new_order)
+
+
+def _reducer(function):
+    class Reducer:
+        def __init__(self, axis=None, dtype=None, acc_dtype=None):
+            self.axis, self.dtype, self.acc_dtype = axis, dtype, acc_dtype
+
+        def __call__(self, x):
+            return function(x, self.axis, self.dtype, False, self.acc_dtype)
+
+    return Reducer
+
+
+_CHANGE = dict(change_flags=configuration.change_flags)
+
+
+def _table():
+    from . import gradient, ifelse
+    gof = {**_names(variables, "Variable"), "Constant": variables.TensorConstant, **_names(graph, "Apply"),
+           **_names(op, "Op", "PureOp", "COp", "CLinkerOp"), "Type": types.Type, "Generic": types.Generic,
+           "generic": types.generic, "MissingInputError": compiling.MissingInputError,
+           "FunctionGraph": compiling.FunctionGraph, "NullType": types.NullType,
+           "hash": hash, "utils": None, "graph": None, "op": None, "type": None,
+           "Optimizer": absent("gof.Optimizer", "Croton's own rules; the flag rules_off leaves some out"),
+           "local_optimizer": absent("gof.local_optimizer", "Croton's own rules (include/croton/rule.hpp)"),
+           "EquilibriumOptimizer": absent("gof.EquilibriumOptimizer", "Croton's own rules"),
+           "PatternSub": absent("gof.PatternSub", "Croton's own rules")}
+    utils = {"scratchpad": graph.scratchpad, "MethodNotDefined": op.MethodNotDefined, "undef": object(),
+             "flatten": _flatten, "hash_from_file": None, "hash_from_code": None}
+    sharedvalue = {**_names(sharing, "SharedVariable", "shared"), "generic": types.generic,
+                   "shared_constructor": _identity}
+    compile_ = {**_names(compiling, "In", "Out", "Param", "Function", "FunctionMaker", "SymbolicInput", "SymbolicOutput",
+                         "function", "pfunc", "UnusedInputError", "function_dump"),
+                **_names(sharing, "SharedVariable", "shared"), **_names(modes, "Mode", "DebugMode", "FAST_RUN",
+                                                                        "FAST_COMPILE", "get_mode", "get_default_mode",
+                                                                        "predefined_modes", "register_mode",
+                                                                        "MonitorMode", "NanGuardMode"),
+                **_names(op, "as_op", "OpFromGraph", "FromFunctionOp"), "std_fgraph": None,
+                "ViewOp": absent("compile.ViewOp", "the variable itself"),
+                "DeepCopyOp": absent("compile.DeepCopyOp", "the variable itself"),
+                "Rebroadcast": arrays.Rebroadcast, "SpecifyShape": lambda: arrays.specify_shape,
+                "orig_function": compiling.function, "rebuild_collect_shared": absent(
+                    "compile.rebuild_collect_shared", "theano.function itself")}
+    ops = {"as_op": op.as_op, "FromFunctionOp": op.FromFunctionOp, **_names(arrays, "Rebroadcast", "specify_shape"),
+           "Shape": lambda: arrays.shape, "shape": arrays.shape, "shape_i": arrays.shape_i,
+           "ViewOp": compile_["ViewOp"], "view_op": _identity, "deep_copy_op": _identity,
+           "DeepCopyOp": compile_["DeepCopyOp"], "SpecifyShape": compile_["SpecifyShape"], "Rebroadcast":
+           arrays.Rebroadcast}
+    conv = {"conv2d": convolution.old_conv2d, "ConvOp": absent("nnet.conv.ConvOp", "theano.tensor.nnet.conv2d")}
+    cuda_no = {"cuda_available": False, "cuda_enabled": False, "use": sharing.use, "CudaNdarrayType": types.TensorType,
+               "shared_constructor": sharing.shared_constructor, "float32_shared_constructor":
+               sharing.shared_constructor, "CudaNdarraySharedVariable": sharing.TensorSharedVariable,
+               "gpu_contiguous": _identity, "unuse": lambda *a, **k: None}
+    gpu_basic = {"gpu_contiguous": _identity, "host_from_gpu": _identity, "gpu_from_host": _identity,
+                 "as_gpuarray_variable": _identity, "as_cuda_ndarray_variable": _identity,
+                 "gpu_alloc_empty": absent("gpu_alloc_empty", "theano.tensor.zeros"), "GpuFromHost": lambda *a: _identity,
+                 "HostFromGpu": lambda *a: _identity}
+    dnn = {"dnn_available": _false, "dnn_present": _false, "dnn_conv": _dnn_conv, "dnn_pool": _dnn_pool,
+           "GpuDnnPool": absent("GpuDnnPool", "theano.tensor.signal.pool.pool_2d"),
+           "GpuDnnConvDesc": absent("GpuDnnConvDesc", "theano.tensor.nnet.conv2d"),
+           "GpuDnnConvGradI": absent("GpuDnnConvGradI", "theano.tensor.nnet.conv2d_grad_wrt_inputs"),
+           "GpuDnnSoftmax": absent("GpuDnnSoftmax", "theano.tensor.nnet.softmax")}
+    gpuarray = {"shared_constructor": sharing.shared_constructor, "gpuarray_shared_constructor":
+                sharing.shared_constructor, "change_flags": configuration.change_flags, "use": sharing.use,
+                "pygpu_activated": False, "pygpu": None, "GpuArrayType": types.TensorType,
+                "GpuArraySharedVariable": sharing.TensorSharedVariable, "GpuArrayVariable": variables.TensorVariable,
+                "GpuArrayConstant": variables.TensorConstant}
+    six = _six()
+    scan_utils = {"equal_computations": graph.equal_computations, "until": looping.until, "clone": gradients.clone,
+                  "safe_new": absent("scan_utils.safe_new", "x.type()"), "expand_empty": absent("scan_utils.expand_empty",
+                                                                                              "theano.scan")}
+    inputs_to = {"inputs": graph.inputs}
+    table = {
+        "configparser": {"config": configuration.config, **_CHANGE, "THEANO_FLAGS": "", "_config_var_list": [],
+                         "AddConfigVar": _add_config_var, "EnumStr": _config_kind, "BoolParam": _config_kind, "IntParam":
+                         _config_kind, "StrParam": _config_kind, "FloatParam": _config_kind, "ConfigParam": _config_kind,
+                         "TheanoConfigParser": configuration.Config},
+        "configdefaults": {"config": configuration.config},
+        "configuration": None,
+        "version": {"version": "1.0.5", "full_version": "1.0.5", "short_version": "1.0.5"},
+        "gof": gof, "gof.graph": {**_public(graph), **inputs_to, **gof}, "gof.op": gof, "gof.type": gof,
+        "gof.utils": {**utils, **inputs_to}, "gof.null_type": {"NullType": types.NullType},
+        "gof.fg": {"MissingInputError": compiling.MissingInputError, "FunctionGraph": compiling.FunctionGraph},
+        "gof.opt": gof, "gof.link": {"WrapLinker": absent("gof.WrapLinker", "theano.printing.Print")},
+        "gof.toolbox": {"Feature": type("Feature", (), {})}, "gof.optdb": {"Query": absent("gof.Query", "a mode's name")},
+        "compile": compile_, "compile.function_module": {**compile_, "UnusedInputError": compiling.UnusedInputError},
+        "compile.pfunc": compile_, "compile.io": compile_, "compile.sharedvalue": sharedvalue, "compile.ops": ops,
+        "compile.builders": {"OpFromGraph": op.OpFromGraph}, "compile.mode": {**_public(modes),
+                                                                              "AddDestroyHandler": absent(
+            "AddDestroyHandler", "nothing: buffers are planned"), "optdb": None},
+        "compile.debugmode": {"DebugMode": modes.DebugMode}, "compile.nanguardmode": {"NanGuardMode": modes.NanGuardMode},
+        "compile.monitormode": {"MonitorMode": modes.MonitorMode}, "compile.profiling": {"ProfileStats": absent(
+            "ProfileStats", "Croton's flag print_timings and trace")},
+        "compile.profilemode": {"ProfileMode": modes.Mode},
+        "updates": {"OrderedUpdates": updates.OrderedUpdates},
+        "scan_module": {**_names(looping, "scan", "map", "reduce", "foldl", "foldr", "until", "scan_checkpoints")},
+        "scan_module.scan": {"scan": looping.scan}, "scan_module.scan_utils": scan_utils,
+        "scan_module.scan_views": _names(looping, "map", "reduce", "foldl", "foldr"),
+        "scan_module.scan_op": {"Scan": absent("scan_op.Scan", "theano.scan")},
+        "scan_module.scan_opt": {},
+        "raise_op": {"Raise": absent("Raise", "theano.tensor.opt.Assert"), **_names(asserts, "Assert", "assert_op")},
+        "compat": {**six, "izip": zip, "imap": map, "OrderedDict": _ordered(), "PY3": True, "DefaultOrderedDict":
+                   _ordered(), "operator_div": _true_div(), "decode": lambda x: x.decode("utf-8"), "decode_iter": iter},
+        "compat.six": six, "compat.python2x": {"OrderedDict": _ordered(), "any": any, "all": all, "partial": _partial()},
+        "compat.six.moves": six, "misc": {}, "misc.pkl_utils": {"dump": _dump, "load": _load, "Unpickler": _unpickler(),
+                                                               "StripPickler": _pickler()},
+        "misc.safe_asarray": {"_asarray": configuration.asarray}, "misc.may_share_memory": {"may_share_memory":
+                                                                                            _may_share_memory},
+        "misc.strutil": {"render_string": absent("render_string", "Python's format")},
+        "misc.ordered_set": {"OrderedSet": _ordered_set()}, "misc.frozendict": {"frozendict": dict},
+        "sandbox": {}, "sandbox.rng_mrg": {"MRG_RandomStreams": random_streams.MRG_RandomStreams,
+                                           "guess_n_streams": _guess_n_streams},
+        "sandbox.cuda": cuda_no, "sandbox.cuda.dnn": dnn, "sandbox.cuda.basic_ops": gpu_basic,
+        "sandbox.cuda.type": {"CudaNdarrayType": types.TensorType}, "sandbox.cuda.var": cuda_no,
+        "sandbox.cuda.rng_curand": {"CURAND_RandomStreams": random_streams.MRG_RandomStreams},
+        "sandbox.cuda.blas": {"GpuCorrMM": absent("GpuCorrMM", "theano.tensor.nnet.conv2d"),
+                              "GpuCorrMM_gradInputs": absent("GpuCorrMM_gradInputs",
+                                                             "theano.tensor.nnet.conv2d_grad_wrt_inputs")},
+        "sandbox.neighbours": _public(neighbours), "sandbox.neighbourhoods": _public(neighbours),
+        "sandbox.softsign": {"softsign": functions.softsign}, "sandbox.linalg": {**_public(nlinalg, slinalg)},
+        "sandbox.gpuarray": gpuarray, "sandbox.gpuarray.dnn": dnn, "sandbox.gpuarray.basic_ops": gpu_basic,
+        "gpuarray": gpuarray, "gpuarray.dnn": dnn, "gpuarray.basic_ops": gpu_basic, "gpuarray.type": gpuarray,
+        "gpuarray.subtensor": {}, "gpuarray.tests": {},
+        "sparse": _sparse(), "sparse.basic": _sparse(), "sparse.sandbox": {}, "sparse.sandbox.sp": {},
+        "sparse.type": _sparse(),
+        "scalar": _scalar(), "scalar.basic": _scalar(),
+        "tensor.basic": _public(arrays, elementwise, extra_ops, sort, subtensor, tensor),
+        "tensor.type": {"TensorType": types.TensorType}, "tensor.var": {**_public(variables),
+                                                                       "_tensor_py_operators":
+                                                                       tensor._tensor_py_operators},
+        "tensor.sharedvar": {**_names(sharing, "SharedVariable", "TensorSharedVariable", "shared"),
+                             "tensor_constructor": sharing.shared, "scalar_constructor": sharing.shared,
+                             "ScalarSharedVariable": sharing.TensorSharedVariable},
+        "tensor.shared_randomstreams": {"RandomStreams": random_streams.RandomStreams,
+                                        "RandomStreamsBase": random_streams.RandomStreams,
+                                        "RandomStateSharedVariable": sharing.TensorSharedVariable},
+        "tensor.xlogx": {"xlogx": elementwise.xlogx, "xlogy0": elementwise.xlogy0},
+        "tensor.elemwise": {"Elemwise": _Elementwise, "DimShuffle": _DimShuffle, "Sum": _reducer(arrays.sum),
+                            "Prod": _reducer(arrays.prod), "CAReduce": absent("CAReduce", "theano.tensor.sum and others"),
+                            "CAReduceDtype": absent("CAReduceDtype", "theano.tensor.sum"), "All": _reducer(
+                                lambda x, axis, *_: arrays.all(x, axis)),
+                            "Any": _reducer(lambda x, axis, *_: arrays.any(x, axis))},
+        "tensor.opt": {**_names(asserts, "Assert", "assert_op"), "ShapeFeature": absent(
+            "ShapeFeature", "x.shape"), "register_canonicalize": lambda *a, **k: _identity,
+            "register_stabilize": lambda *a, **k: _identity, "register_specialize": lambda *a, **k: _identity},
+        "tensor.blas": {"batched_dot": arrays.batched_dot, "batched_tensordot": arrays.batched_tensordot,
+                        "gemm": _gemm, "ger": lambda a, alpha, x, y: a + alpha * arrays.outer(x, y)},
+        "tensor.inplace": {}, "tensor.utils": {"hash_from_ndarray": printing.hex_digest},
+        "tensor.io": {"load": arrays.load}, "tensor.raw_random": _raw_random(),
+        "tensor.nnet.nnet": _public(functions), "tensor.nnet.basic": _public(functions), "tensor.nnet.conv": conv,
+        "tensor.nnet.abstract_conv": _public(convolution), "tensor.nnet.bn": _public(normalization),
+        "tensor.nnet.sigm": {**_names(functions, "ultra_fast_sigmoid", "hard_sigmoid", "sigmoid", "softplus")},
+        "tensor.nnet.ctc": {"ctc": functions.ctc}, "tensor.nnet.Conv3D": {"conv3D": absent(
+            "conv3D", "theano.tensor.nnet.conv3d")}, "tensor.nnet.conv3d2d": {"conv3d": _conv3d2d},
+        "tensor.nnet.blocksparse": {"sparse_block_dot": absent("sparse_block_dot", "batched_dot of indexed blocks")},
+        "tensor.nnet.corr": {"CorrMM": convolution.AbstractConv2d},
+        "tensor.signal.downsample": {**_names(pool, "max_pool_2d", "max_pool_2d_same_size"), "DownsampleFactorMax":
+                                     pool.Pool},
+        "typed_list": {"TypedListType": absent("TypedListType", "a Python list of variables"), "make_list": absent(
+            "typed_list.make_list", "theano.tensor.stack")},
+        "d3viz": {"d3viz": absent("d3viz", "theano.printing.debugprint")},
+    }
+    return {name: names for name, names in table.items() if names is not None}, gradient, ifelse
+
+
+def make():
+    """Makes the modules of the table, and hangs each into the one that it is in."""
+    table, _, _ = _table()
+    for name in sorted(table):
+        full = _PREFIX + name
+        module = sys.modules.get(full)
+        if module is None:
+            module = python_types.ModuleType(full, f"theano.{name}, as Theano has it.")
+            module.__path__ = []  # modules may be in it
+            sys.modules[full] = module
+            parent, _, last = full.rpartition(".")
+            if not isinstance(getattr(sys.modules[parent], last, None), python_types.FunctionType):
+                setattr(sys.modules[parent], last, module)
+        for key, value in table[name].items():
+            if value is not None:
+                setattr(module, key, value)
+    nnet = sys.modules[_PREFIX + "tensor.nnet"]
+    for name in ("nnet", "conv", "abstract_conv", "bn", "sigm"):
+        setattr(nnet, name, sys.modules[f"{_PREFIX}tensor.nnet.{name}"])
+
+
+def _flatten(a):
+    if isinstance(a, (list, tuple, set)):
+        return [y for x in a for y in _flatten(x)]
+    return [a]
+
+
+def _dnn_conv(img, kerns, border_mode="valid", subsample=(1, 1), conv_mode="conv", dilation=(1, 1), num_groups=1, **_):
+    """cuDNN's convolution: conv2d; conv_mode="cross" does not flip."""
+    return convolution.conv2d(img, kerns, border_mode=border_mode, subsample=subsample, filter_flip=conv_mode == "conv",
+                              filter_dilation=dilation, num_groups=num_groups)
+
+
+def _dnn_pool(img, ws, stride=None, mode="max", pad=None):
+    """cuDNN's pooling: pool_2d with ignore_border."""
+    function = pool.pool_2d if len(ws) == 2 else pool.pool_3d
+    return function(img, ws, True, stride, pad or (0,) * len(ws), mode)
+
+
+def _gemm(z, alpha, x, y, beta):
+    return beta * z + alpha * arrays.dot(x, y)
+
+
+def _conv3d2d(signals, filters, signals_shape=None, filters_shape=None, border_mode="valid"):
+    """Volumes (batch, time, channels, rows, columns)."""
+    out = convolution.conv3d(arrays.dimshuffle(signals, 0, 2, 1, 3, 4), arrays.dimshuffle(filters, 0, 2, 1, 3, 4),
+                             border_mode=border_mode)
+    return arrays.dimshuffle(out, 0, 2, 1, 3, 4)
+
+
+def _add_config_var(name, doc, configparam=None, root=None, in_c_key=True):
+    configuration.config._values.setdefault(name, getattr(configparam, "default", configparam))
+
+
+class _config_kind:
+    def __init__(self, default, *args, **kwargs):
+        self.default = default
+
+
+def _six():
+    import builtins
+    import collections
+    import io
+    import pickle
+    import queue
+    return {"PY2": False, "PY3": True, "string_types": (str,), "integer_types": (int,), "text_type": str, "binary_type":
+            bytes, "class_types": (type,), "iteritems": lambda d: iter(d.items()), "itervalues": lambda d:
+            iter(d.values()), "iterkeys": lambda d: iter(d.keys()), "xrange": range, "range": range, "cPickle": pickle,
+            "StringIO": io.StringIO, "reduce": __import__("functools").reduce, "get_unbound_function": lambda f: f,
+            "with_metaclass": _with_metaclass, "exec_": builtins.exec, "reraise": _reraise, "b": lambda s:
+            s.encode("latin-1"), "u": str, "input": builtins.input, "queue": queue, "OrderedDict":
+            collections.OrderedDict, "zip": zip, "map": map, "filter": filter, "builtins": builtins, "moves": None,
+            "add_metaclass": lambda meta: lambda cls: meta(cls.__name__, cls.__bases__, dict(cls.__dict__))}
+
+
+def _with_metaclass(meta, *bases):
+    return meta("temporary_class", bases, {})
+
+
+def _reraise(kind, value, traceback=None):
+    raise value.with_traceback(traceback)
+
+
+def _ordered():
+    import collections
+    return collections.OrderedDict
+
+
+def _ordered_set():
+    class OrderedSet(dict):
+        def __init__(self, items=()):
+            super().__init__((x, None) for x in items)
+
+        def add(self, x):
+            self[x] = None
+
+        def update(self, items):
+            for x in items:
+                self[x] = None
+
+        def union(self, items):
+            both = OrderedSet(self)
+            both.update(items)
+            return both
+
+    return OrderedSet
+
+
+def _partial():
+    import functools
+    return functools.partial
+
+
+def _true_div():
+    import operator
+    return operator.truediv
+
+
+def _dump(obj, file_handler, protocol=2, persistent_id=None):
+    import pickle
+    pickle.dump(obj, file_handler, protocol)
+
+
+def _load(f, persistent_load=None):
+    import pickle
+    return pickle.load(f)
+
+
+def _unpickler():
+    import pickle
+    return pickle.Unpickler
+
+
+def _pickler():
+    import pickle
+    return pickle.Pickler
+
+
+def _may_share_memory(a, b, raise_other_type=True):
+    """Whether two arrays may share memory."""
+    import numpy
+    if not isinstance(a, numpy.ndarray) or not isinstance(b, numpy.ndarray):
+        if raise_other_type:
+            raise TypeError("may_share_memory support only ndarray and scipy.sparse, CudaNdarray or GpuArray type")
+        return False
+    return numpy.may_share_memory(a, b)
+
+
+def _guess_n_streams(size, warn=False):
+    """How many streams a draw of a known size takes."""
+    if isinstance(size, (tuple, list)) and all(isinstance(n, int) for n in size):
+        count = 1
+        for n in size:
+            count *= n
+        return max(count // 6, 1) if count > 6 and count // 6 <= 60 * 256 else min(max(count // 6, 1), 60 * 256)
+    return 60 * 256
+
+
+def _sparse():
+    why = "dense arrays: Croton has no sparse ones yet"
+    SparseType = type("SparseType", (types.Type,), {"__doc__": "The type of sparse matrices; no variable has it."})
+    SparseVariable = type("SparseVariable", (variables.Variable,), {"__doc__": "No variable is one."})
+    names = ["csr_matrix", "csc_matrix", "structured_dot", "dense_from_sparse", "csr_from_dense", "csc_from_dense", "CSR",
+             "CSC", "CSM", "csm_properties", "true_dot", "sp_sum", "transpose", "mul", "add", "as_sparse_variable"]
+    return {"SparseType": SparseType, "SparseVariable": SparseVariable, "SparseConstant": SparseVariable,
+            "enable_sparse": False, "_is_sparse": _false, "_is_sparse_variable": _false, "_is_dense": lambda x: True,
+            "_is_dense_variable": lambda x: isinstance(x, variables.TensorVariable), "basic": None,
+            "dot": arrays.dot,
+            **{name: absent("sparse." + name, why) for name in names}}
+
+
+def _scalar():
+    from .scalars import names
+    return names()
+
+
+def _raw_random():
+    from .raw_random import names
+    return names()

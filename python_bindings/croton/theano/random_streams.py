@@ -1,0 +1,200 @@
+"""Random streams with Theano's numbers: RandomStreams (NumPy's) and MRG_RandomStreams."""
+
+import numpy
+
+from croton import _croton
+
+from .variables import TensorVariable, Variable, as_sizes, as_variable, unwrap, wrap
+
+
+def _shape(size, ndim):
+    """A size as Croton takes it; None is the shape of the parameters."""
+    if size is None:
+        return None
+    if isinstance(size, TensorVariable) and size.ndim == 1:
+        return as_sizes(size, ndim)
+    if isinstance(size, (list, tuple, numpy.ndarray)) or isinstance(size, Variable):
+        return as_sizes(size, ndim)
+    return [int(size)]
+
+
+def _value(x):
+    return x if isinstance(x, (int, float)) else as_variable(x)._croton
+
+
+
+
+class _Streams:
+    """What both have: the states of their draws."""
+
+    def updates(self):
+        """Pairs of each state and its default update."""
+        return list(self.state_updates)
+
+    @property
+    def state_updates(self):
+        return [(wrap(state), wrap(value)) for state, value in self._streams.state_updates()]
+
+    def _drawn(self, variable, before):
+        """The draw, with its state as .rng and .update."""
+        result = wrap(variable)
+        pairs = self._streams.state_updates()
+        if len(pairs) > before:
+            state, value = pairs[-1]
+            result.rng, result.update = wrap(state), (wrap(state), wrap(value))
+        return result
+
+    def _draw(self, method, *args, **kwargs):
+        before = len(self._streams.state_updates())
+        return self._drawn(getattr(self._streams, method)(*args, **kwargs), before)
+
+
+class RandomStreams(_Streams):
+    """Streams of NumPy's numbers: those of numpy.random.RandomState. Each call of a method is one draw, which functions
+    move on."""
+
+    def __init__(self, seed=None, no_warn=False):
+        self.default_instance_seed = seed
+        self._seed = seed
+        self._streams = _croton.NumpyRandomStreams() if seed is None else _croton.NumpyRandomStreams(int(seed))
+
+    def seed(self, seed=None):
+        """New states for all draws: those of a new object of this seed (None: the constructor's)."""
+        self._streams.seed() if seed is None else self._streams.seed(int(seed))
+
+    def __getitem__(self, item):
+        """The state of a draw."""
+        for state, value in self.state_updates:
+            if item is state:
+                return state
+        raise KeyError(item)
+
+    def __setitem__(self, item, value):
+        self[item].set_value(value)
+
+    def uniform(self, size=None, low=0.0, high=1.0, ndim=None, dtype=None):
+        """Real numbers from low to high."""
+        return self._draw("uniform", _shape(size, ndim), _value(low), _value(high), dtype)
+
+    def normal(self, size=None, avg=0.0, std=1.0, ndim=None, dtype=None):
+        """Normal numbers."""
+        return self._draw("normal", _shape(size, ndim), _value(avg), _value(std), dtype)
+
+    def binomial(self, size=None, n=1, p=0.5, ndim=None, dtype="int64", prob=None):
+        """How many of n trials of probability p succeed."""
+        return self._draw("binomial", _shape(size, ndim), _value(n), _value(p if prob is None else prob), dtype)
+
+    def random_integers(self, size=None, low=0, high=1, ndim=None, dtype="int64"):
+        """Whole numbers from low to high, both among them."""
+        return self._draw("random_integers", _shape(size, ndim), _value(low), _value(high), dtype)
+
+    def choice(self, size=None, a=2, replace=True, p=None, ndim=None, dtype="int64"):
+        """Elements of the vector a, or whole numbers below the integer a."""
+        size = [] if size is None else _shape(size, ndim)
+        return self._draw("choice", size, _value(a), replace if not isinstance(replace, Variable) else _value(replace),
+                          None if p is None else _value(p), dtype)
+
+    def poisson(self, size=None, lam=None, ndim=None, dtype="int64"):
+        """Poisson numbers of mean lam."""
+        lam = 1.0 if lam is None else lam
+        shape = list(as_variable(lam)._croton.shape) if size is None else _shape(size, ndim)
+        return self._draw("poisson", shape, _value(lam), dtype)
+
+    def permutation(self, size=None, n=1, ndim=None, dtype="int64"):
+        """0 to n - 1 in random order, along a last axis."""
+        return self._draw("permutation", [] if size is None else _shape(size, ndim), _value(n), dtype)
+
+    def multinomial(self, size=None, n=1, pvals=[0.5, 0.5], ndim=None, dtype="int64"):
+        """How often each class, along the last axis of pvals, came up in n draws."""
+        return self._draw("multinomial", _shape(size, ndim), _value(n), _value(pvals), dtype)
+
+    def shuffle_row_elements(self, input):
+        """The elements of each row in random order."""
+        return self._draw("shuffle_row_elements", as_variable(input)._croton)
+
+    def gen(self, op, *args, **kwargs):
+        """A draw by a function of theano.tensor.raw_random, such as raw_random.uniform."""
+        name = op if isinstance(op, str) else getattr(op, "__name__", "")
+        if not hasattr(self, name):
+            raise NotImplementedError(f"RandomStreams.gen draws by the functions of raw_random; {op!r} is none")
+        return getattr(self, name)(*args, **kwargs)
+
+
+class MRG_RandomStreams(_Streams):
+    """Streams of MRG31k3p (L'Ecuyer and Touzin 2000), with Theano's numbers. ValueError for the seed 0."""
+
+    def __init__(self, seed=12345, use_cuda=None):
+        self.default_instance_seed = seed
+        self._check(seed)
+        self._streams = _croton.MrgRandomStreams(seed if isinstance(seed, list) else _plain_seed(seed))
+
+    @staticmethod
+    def _check(seed):
+        if isinstance(seed, (int, numpy.integer)):
+            if seed == 0:
+                raise ValueError("seed should not be 0", seed)
+            return
+        if not isinstance(seed, (list, tuple, numpy.ndarray)):
+            raise TypeError("seed should be 1 integer or 6 integers")
+        if len(seed) != 6:
+            raise ValueError(f"6 seed values are needed, not {len(seed)}")
+
+    def seed(self, seed=None):
+        """The states of all draws as for a new object of this seed."""
+        if seed is None:
+            self._streams.seed()
+        else:
+            self._check(seed)
+            self._streams.seed(_plain_seed(seed))
+
+    set_rstate = seed
+
+    def uniform(self, size, low=0.0, high=1.0, ndim=None, dtype=None, nstreams=None, **_):
+        """Real numbers between low and high."""
+        return self._draw("uniform", _shape(size, ndim), _value(low), _value(high), dtype, nstreams)
+
+    def normal(self, size, avg=0.0, std=1.0, ndim=None, dtype=None, nstreams=None, truncate=False, **_):
+        """Normal numbers; truncate: within two deviations."""
+        return self._draw("truncated_normal" if truncate else "normal", _shape(size, ndim), _value(avg), _value(std),
+                          dtype, nstreams)
+
+    def truncated_normal(self, size, avg=0.0, std=1.0, ndim=None, dtype=None, nstreams=None, **_):
+        """Normal numbers within two deviations."""
+        return self._draw("truncated_normal", _shape(size, ndim), _value(avg), _value(std), dtype, nstreams)
+
+    def binomial(self, size=None, n=1, p=0.5, ndim=None, dtype="int64", nstreams=None, **_):
+        """1 with probability p, else 0."""
+        return self._draw("binomial", _shape(size, ndim), _value(n), _value(p), dtype, nstreams)
+
+    def multinomial(self, size=None, n=1, pvals=None, ndim=None, dtype="int64", nstreams=None, **_):
+        """How often each class came up in n draws, for each row of pvals."""
+        if pvals is None:
+            raise TypeError("You have to specify pvals")
+        if size is not None:
+            raise ValueError("Provided a size argument to MRG_RandomStreams.multinomial, which does not use the size "
+                             "argument.")
+        return self._draw("multinomial", as_variable(pvals)._croton, _value(n), dtype, nstreams)
+
+    def choice(self, size=1, a=None, replace=True, p=None, ndim=None, dtype="int64", nstreams=None, **_):
+        """Different columns of each row of p, by their probabilities."""
+        if replace:
+            raise NotImplementedError("MRG_RandomStreams.choice only works without replacement for now.")
+        if a is not None:
+            raise TypeError("For now, a has to be None in MRG_RandomStreams.choice. Sampled values are between 0 and "
+                            "p.shape[1]-1")
+        if p is None:
+            raise TypeError("For now, p has to be specified in MRG_RandomStreams.choice.")
+        size = size[0] if isinstance(size, (list, tuple)) and len(size) == 1 else size
+        return self._draw("choice", unwrap(size), as_variable(p)._croton, dtype, nstreams)
+
+    def multinomial_wo_replacement(self, size=None, n=1, pvals=None, replace=False, ndim=None, dtype="int64",
+                                   nstreams=None, **_):
+        """choice by its older name."""
+        return self.choice(n, None, False, pvals, ndim, dtype, nstreams)
+
+
+def _plain_seed(seed):
+    return int(seed) if isinstance(seed, (int, numpy.integer)) else [int(s) for s in seed]
+
+
+__all__ = ["RandomStreams", "MRG_RandomStreams"]

@@ -1,0 +1,201 @@
+"""Shared variables."""
+
+import numpy
+
+from croton import _croton
+
+from . import types
+from .variables import TensorVariable, Variable, as_variable, register, unwrap
+
+
+class SharedVariable(Variable):
+    """A variable whose value lives between calls."""
+
+
+class TensorSharedVariable(SharedVariable, TensorVariable):
+    """A shared array. get_value and set_value read and write it; functions update it."""
+
+    default = None
+
+    @classmethod
+    def _of(cls, variable):
+        """The object of a Croton variable that is shared."""
+        if not isinstance(variable, _croton.SharedVariable):
+            variable = _croton.as_shared(variable)
+        return cls(variable)
+
+    @property
+    def target(self):
+        """The device that its value is stored on."""
+        return self._croton.home
+
+    @property
+    def container(self):
+        return _Container(self)
+
+    def get_value(self, borrow=False, return_internal_type=False):
+        """A copy of the value; with borrow it may be the memory itself."""
+        return self._croton.get_value(borrow)
+
+    def set_value(self, new_value, borrow=False):
+        """Replaces the value. The number of dimensions stays; TypeError for a dtype that would lose something, and for
+        sizes other than 1 where the type says 1."""
+        if isinstance(new_value, Variable):
+            raise TypeError(f"set_value takes a value, not a symbolic variable: {new_value}")
+        array = self.type.filter(new_value, strict=getattr(self, "_strict", False),
+                                 allow_downcast=getattr(self, "_allow_downcast", None))
+        if array is new_value and not borrow:
+            array = new_value
+        self._croton.set_value(array, borrow and array.flags.writeable)
+
+    def zero(self, borrow=False):
+        """Sets all elements to 0."""
+        self.set_value(numpy.zeros_like(self.get_value(borrow=True)))
+
+    @property
+    def default_update(self):
+        """The update that every function does which uses the variable and has no other one for it."""
+        try:
+            return self._default_update
+        except AttributeError:
+            raise AttributeError("default_update") from None
+
+    @default_update.setter
+    def default_update(self, value):
+        self._default_update = value
+        if value is not None:
+            self._croton.set_default_update(self.type_checked(value)._croton)
+
+    @default_update.deleter
+    def default_update(self):
+        del self._default_update
+
+    def type_checked(self, value):
+        value = as_variable(value)
+        if value.dtype != self.dtype or value.ndim != self.ndim:
+            raise TypeError(f"a default update of {self} ({self.type}) is of another type: {value.type}")
+        return value
+
+    def clone(self):
+        """Another variable with the same value... of the same storage: in Croton the variable itself."""
+        return self
+
+    def __reduce__(self):
+        return _shared_again, (self.get_value(), self.name, self.broadcastable)
+
+    def __getstate__(self):
+        return None
+
+    def __str__(self):
+        return self.name if self.name is not None else f"<{self.type}>"
+
+    __repr__ = __str__
+
+
+class _Container:
+    """What holds the value of a shared variable: container.data, container.storage[0]."""
+
+    def __init__(self, variable):
+        self._variable = variable
+
+    @property
+    def data(self):
+        return self._variable.get_value(borrow=True)
+
+    @data.setter
+    def data(self, value):
+        self._variable.set_value(value)
+
+    value = data
+
+    @property
+    def storage(self):
+        return [self.data]
+
+
+def _shared_again(value, name, broadcastable):
+    return shared(value, name, broadcastable=broadcastable)
+
+
+class GenericSharedVariable(SharedVariable):
+    """A Python object that is no array, kept; nothing can be computed with it."""
+
+    def __init__(self, value, name=None):
+        super().__init__(None)
+        self._own = False
+        self.type = types.generic
+        self._value = value
+        self._name = name
+
+    @property
+    def name(self):
+        return self._name
+
+    @name.setter
+    def name(self, name):
+        self._name = name
+
+    def get_value(self, borrow=False, return_internal_type=False):
+        """The object (without borrow a deep copy)."""
+        import copy
+        return self._value if borrow else copy.deepcopy(self._value)
+
+    def set_value(self, new_value, borrow=False):
+        import copy
+        self._value = new_value if borrow else copy.deepcopy(new_value)
+
+
+def shared(value, name=None, strict=False, allow_downcast=None, **kwargs):
+    """A shared variable of an array or number; its dtype and number of dimensions stay.
+
+    borrow: keep the array's memory. broadcastable: the axes whose size is 1 for good (none of itself). target: the
+    device that stores it ("cuda1", "dev0" of the flag contexts). A list or another object becomes a generic variable,
+    with which nothing is computed. TypeError for symbolic variables.
+    """
+    if isinstance(value, Variable):
+        raise TypeError("Shared variable constructor needs numeric values and not symbolic variables.")
+    borrow = kwargs.pop("borrow", False)
+    broadcastable = kwargs.pop("broadcastable", None)
+    target = kwargs.pop("target", None)
+    if kwargs:
+        raise TypeError(f"No suitable SharedVariable constructor could be found. Are you sure all kwargs are supported? "
+                        f"{sorted(kwargs)} are not: name, strict, allow_downcast, borrow, broadcastable and target are.")
+    if not isinstance(value, (numpy.ndarray, numpy.generic, int, float, complex, bool)):
+        if hasattr(value, "__array__"):
+            value = numpy.asarray(value)
+        else:
+            return GenericSharedVariable(value, name)
+    array = value if isinstance(value, numpy.ndarray) else numpy.asarray(value)
+    if array.dtype.kind not in "biufc":
+        raise TypeError(f"No suitable SharedVariable constructor could be found. The value is an array of dtype "
+                        f"{array.dtype}; numbers are taken.")
+    variable = _croton.shared(array, name, borrow and array.flags.writeable, _target(target),
+                              list(broadcastable or []))
+    result = register(TensorSharedVariable._of(variable))
+    result._strict, result._allow_downcast = strict, allow_downcast
+    return result
+
+
+def _target(target):
+    """The device of a target: a name of the flag contexts, or a device; "gpu" is the first one."""
+    from .configuration import config
+    names = dict(pair.split("->") for pair in config.contexts.split(";") if "->" in pair)
+    return names.get(target, target)
+
+
+def shared_constructor(value, name=None, strict=False, allow_downcast=None, target="gpu", **kwargs):
+    """theano.gpuarray's: a shared variable stored on a device ("gpu": the first one)."""
+    return shared(value, name, strict, allow_downcast, target=target, **kwargs)
+
+
+def use(device, **_):
+    """Makes a device the default of what comes: "cuda0", "gpu0", "gpu,0". ValueError or DeviceError, with the devices
+    that there are, for another."""
+    _croton.use(device)
+
+
+def is_shared(x):
+    return isinstance(x, SharedVariable)
+
+
+__all__ = ["SharedVariable", "TensorSharedVariable", "shared", "shared_constructor", "use", "unwrap"]

@@ -1,0 +1,115 @@
+"""theano.tensor: symbolic arrays and functions on them."""
+
+from .. import gradients as _gradients
+from ..sharing import TensorSharedVariable  # noqa: F401
+from ..types import DisconnectedType, TensorType  # noqa: F401
+from ..variables import AsTensorError, TensorConstant, TensorVariable, Variable  # noqa: F401
+from . import arrays, elementwise, extra_ops, methods, nnet, signal, sort, subtensor  # noqa: F401
+from .arrays import *  # noqa: F403
+from .elementwise import *  # noqa: F403
+from .extra_ops import *  # noqa: F403
+from .sort import argsort, argtopk, sort, topk, topk_and_argtopk  # noqa: F401
+from .subtensor import *  # noqa: F403
+from . import fft, nlinalg, slinalg, testing  # noqa: F401
+from .nlinalg import *  # noqa: F403
+from .testing import verify_grad  # noqa: F401
+
+grad = _gradients.grad
+jacobian = _gradients.jacobian
+hessian = _gradients.hessian
+Lop, Rop = _gradients.Lop, _gradients.Rop
+grad_not_implemented, grad_undefined = _gradients.grad_not_implemented, _gradients.grad_undefined
+consider_constant = _gradients.consider_constant
+Tensor = TensorType
+
+all_dtypes = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32",
+              "float64", "complex64", "complex128")
+int_dtypes = ("int8", "int16", "int32", "int64")
+uint_dtypes = ("uint8", "uint16", "uint32", "uint64")
+integer_dtypes = int_dtypes + uint_dtypes
+discrete_dtypes = ("bool",) + integer_dtypes
+float_dtypes = ("float16", "float32", "float64")
+complex_dtypes = ("complex64", "complex128")
+continuous_dtypes = float_dtypes + complex_dtypes
+
+
+class _tensor_py_operators:
+    """Base of what has the operators of arrays, for isinstance."""
+
+
+def _casts():
+    for dtype in all_dtypes:
+        def cast_to(x, dtype=dtype):
+            return cast(x, dtype)  # noqa: F405
+
+        cast_to.__name__ = f"_convert_to_{dtype}"
+        globals()[cast_to.__name__] = cast_to
+
+
+_casts()
+
+
+class Dot:
+    """dot as an op."""
+
+    def __call__(self, x, y):
+        return dot(x, y)  # noqa: F405
+
+
+class MaxAndArgmax:
+    """max_and_argmax as an op."""
+
+    def __init__(self, axis=None):
+        self.axis = axis
+
+    def __call__(self, x):
+        return max_and_argmax(x, self.axis)  # noqa: F405
+
+
+class Argmax(MaxAndArgmax):
+    def __call__(self, x):
+        return argmax(x, self.axis)  # noqa: F405
+
+
+class Reshape:
+    """reshape as an op: Reshape(ndim)(x, shape)."""
+
+    def __init__(self, ndim, name=None):
+        self.ndim, self.name = ndim, name
+
+    def __call__(self, x, shape):
+        return reshape(x, shape, self.ndim)  # noqa: F405
+
+
+class Flatten:
+    def __init__(self, outdim=1):
+        self.outdim = outdim
+
+    def __call__(self, x):
+        return flatten(x, self.outdim)  # noqa: F405
+
+
+class Alloc:
+    def __call__(self, value, *shape):
+        return alloc(value, *shape)  # noqa: F405
+
+
+class ARange:
+    def __init__(self, dtype):
+        self.dtype = dtype
+
+    def __call__(self, start, stop, step):
+        return arange(start, stop, step, self.dtype)  # noqa: F405
+
+
+class Eye:
+    def __init__(self, dtype=None):
+        self.dtype = dtype
+
+    def __call__(self, n, m, k):
+        return eye(n, m, k, self.dtype)  # noqa: F405
+
+
+class Tri(Eye):
+    def __call__(self, n, m, k):
+        return tri(n, m, k, self.dtype)  # noqa: F405

@@ -1,0 +1,161 @@
+"""Running sums, counts, one-hot rows and the like."""
+
+from croton import _croton
+
+from ..variables import Variable, as_sizes, as_variable, unwrap, wrap
+from . import arrays
+from .arrays import repeat  # noqa: F401
+from .elementwise import cast
+
+
+def cumsum(x, axis=None):
+    """Running sums along an axis (None: of the flattened variable); the dtype stays."""
+    return _running(_croton.cumsum, x, axis)
+
+
+def cumprod(x, axis=None):
+    """Running products along an axis; the dtype stays."""
+    return _running(_croton.cumprod, x, axis)
+
+
+def _running(function, x, axis):
+    x = as_variable(x)
+    if axis is not None and not -x.ndim <= axis < x.ndim:
+        raise ValueError(f"axis(={axis}) out of bounds")
+    return wrap(function(x._croton, axis))
+
+
+class CumOp:
+    """cumsum or cumprod as an op."""
+
+    def __init__(self, axis=None, mode="add"):
+        if mode not in ("add", "mul"):
+            raise ValueError(f'{type(self).__name__}: Unknown mode "{mode}"')
+        self.axis, self.mode = axis, mode
+
+    def __call__(self, x):
+        return (cumsum if self.mode == "add" else cumprod)(x, self.axis)
+
+
+class CumsumOp(CumOp):
+    def __init__(self, axis=None):
+        super().__init__(axis, "add")
+
+
+class CumprodOp(CumOp):
+    def __init__(self, axis=None):
+        super().__init__(axis, "mul")
+
+
+def diff(x, n=1, axis=-1):
+    """The n-th differences of neighbours along an axis."""
+    x = as_variable(x)
+    return wrap(_croton.diff(x._croton, n, axis))
+
+
+def bincount(x, weights=None, minlength=None, assert_nonneg=False):
+    """How often each whole number from 0 on occurs, or the sums of the weights there."""
+    x = as_variable(x)
+    if x.ndim != 1:
+        raise TypeError("Inputs must be 1-d arrays: bincount")
+    if x.dtype.startswith("float"):
+        raise TypeError("bincount counts whole numbers")
+    if isinstance(minlength, Variable):
+        counts = wrap(_croton.bincount(x._croton, None if weights is None else as_variable(weights)._croton, 0))
+        short = arrays.zeros((wrap(_croton.maximum(unwrap(minlength) - counts._croton.shape[0], 0)),), counts.dtype)
+        return arrays.concatenate([counts, short])
+    return wrap(_croton.bincount(x._croton, None if weights is None else as_variable(weights)._croton, minlength or 0))
+
+
+def compress(condition, x, axis=None):
+    """The parts of x along an axis where the condition, a vector, is not 0."""
+    return wrap(_croton.compress(as_variable(condition)._croton, as_variable(x)._croton, axis))
+
+
+def searchsorted(x, v, side="left", sorter=None):
+    """Where elements of v would be put into the rising vector x."""
+    v, x = as_variable(v), as_variable(x)
+    if x.ndim != 1:
+        raise ValueError("searchsorted: x must be a vector")
+    return wrap(_croton.searchsorted(x._croton, v._croton, side,
+                                     None if sorter is None else as_variable(sorter)._croton))
+
+
+def to_one_hot(y, nb_class, dtype=None):
+    """A row for each element of the integer vector y with a 1 at that position; floatX unless a dtype is given."""
+    y = as_variable(y)
+    return wrap(_croton.one_hot(y._croton, unwrap(nb_class), arrays._dtype(dtype)))
+
+
+def fill_diagonal(a, val):
+    """a with its diagonal set to a scalar. TypeError for a value that is none, or that loses something."""
+    a, val = as_variable(a), as_variable(val)
+    if a.ndim < 2:
+        raise TypeError(f"fill_diagonal: first parameter must have at least two dimensions, not {a.ndim}")
+    if val.ndim != 0:
+        raise TypeError("fill_diagonal: second parameter must be a scalar")
+    if (a + val).dtype != a.dtype:
+        raise TypeError("fill_diagonal: type of second parameter must be the same as the first's")
+    return wrap(_croton.fill_diagonal(a._croton, cast(val, a.dtype)._croton))
+
+
+def fill_diagonal_offset(a, val, offset):
+    """The same for a diagonal beside it."""
+    a, val = as_variable(a), as_variable(val)
+    if a.ndim != 2:
+        raise TypeError(f"fill_diagonal_offset: first parameter must have exactly two dimensions, not {a.ndim}")
+    if val.ndim != 0:
+        raise TypeError("fill_diagonal_offset: second parameter must be a scalar")
+    return wrap(_croton.fill_diagonal_offset(a._croton, cast(val, a.dtype)._croton, unwrap(offset)))
+
+
+def ravel_multi_index(multi_index, dims, mode="raise", order="C"):
+    """Positions in an array of that shape, in C order (or Fortran's)."""
+    parts = [as_variable(x)._croton for x in multi_index]
+    sizes = as_sizes(dims)
+    if order not in ("C", "F"):
+        raise ValueError("order must be C or F")
+    if order == "F":
+        parts, sizes = parts[::-1], sizes[::-1]
+    return wrap(_croton.ravel_multi_index(parts, sizes, mode))
+
+
+def unravel_index(indices, dims, order="C", ndim=None):
+    """The indices of positions in an array of that shape."""
+    sizes = as_sizes(dims, ndim)
+    if order not in ("C", "F"):
+        raise ValueError("order must be C or F")
+    found = wrap(list(_croton.unravel_index(as_variable(indices)._croton, sizes[::-1] if order == "F" else sizes)))
+    return tuple(found[::-1] if order == "F" else found)
+
+
+class Unique:
+    """The different elements, rising, and where asked for their first positions, the positions that rebuild the
+    variable, and how often each occurs."""
+
+    def __init__(self, return_index=False, return_inverse=False, return_counts=False, axis=None):
+        self.asked = {"return_index": return_index, "return_inverse": return_inverse, "return_counts": return_counts}
+        self.axis = axis
+
+    def __call__(self, x):
+        x = as_variable(x)
+        if self.axis is not None and not -x.ndim <= self.axis < x.ndim:
+            raise RuntimeError(f"Unique axis `{self.axis}` is outside of input ndim = {x.ndim}.")
+        found = _croton.unique(x._croton, axis=self.axis, **self.asked)
+        return wrap(list(found)) if isinstance(found, (list, tuple)) else wrap(found)
+
+
+def unique(ar, return_index=False, return_inverse=False, return_counts=False, axis=None):
+    """Unique, as a function."""
+    return Unique(return_index, return_inverse, return_counts, axis)(ar)
+
+
+def squeeze(x, axis=None):
+    return arrays.squeeze(x, axis)
+
+
+squeeze.__doc__ = arrays.squeeze.__doc__
+
+__all__ = ["cumsum", "cumprod", "CumOp", "CumsumOp", "CumprodOp", "diff", "bincount", "compress", "searchsorted",
+           "to_one_hot", "fill_diagonal", "fill_diagonal_offset", "ravel_multi_index", "unravel_index", "Unique", "unique",
+           "squeeze", "repeat"]

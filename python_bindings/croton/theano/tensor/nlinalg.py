@@ -1,0 +1,233 @@
+"""Linear algebra: what is of products alone runs where everything does; decompositions run on the host, by NumPy."""
+
+import numpy
+
+from croton import _croton
+
+from ..variables import as_variable, wrap
+from . import arrays
+
+
+def _square(x, what):
+    x = as_variable(x)
+    if x.ndim != 2:
+        raise AssertionError(f"{what}: a matrix is needed, not {x.ndim} dimensions")
+    return x
+
+
+def _on_host(name, function, results, gradient, *inputs):
+    """function of arrays, on the host. results(*variables): pairs (dtype, shape)."""
+    op = _croton.HostOp(name, results, function, gradient)
+    made = op(*[x._croton for x in inputs])
+    return wrap(list(made)) if isinstance(made, (list, tuple)) else wrap(made)
+
+
+def _like(x):
+    return x.dtype, list(x.shape)
+
+
+def _wrapped(gradient):
+    """A gradient written with Theano's variables as Croton takes it."""
+    def with_croton(inputs, outputs, gs):
+        given = [None if g is None else wrap(g) for g in gs]
+        return [None if g is None else g._croton for g in gradient(wrap(list(inputs)), wrap(list(outputs)), given)]
+
+    return with_croton
+
+
+def _float(x):
+    x = as_variable(x)
+    return x if x.dtype.startswith(("float", "complex")) else x.astype("float64")
+
+
+def matrix_inverse(x):
+    """The inverse of a square matrix. LinAlgError when called for a singular one."""
+    x = _float(_square(x, "matrix_inverse"))
+
+    def gradient(inputs, outputs, gs):
+        inverse = outputs[0]
+        return [-arrays.dot(arrays.dot(inverse.T, gs[0]), inverse.T)]
+
+    return _on_host("matrix_inverse", lambda a: numpy.linalg.inv(a).astype(a.dtype), _like, _wrapped(gradient), x)
+
+
+def pinv(x):
+    """The pseudo-inverse of Moore and Penrose."""
+    x = _float(_square(x, "pinv"))
+
+    def gradient(inputs, outputs, gs):
+        (a,), z, g = inputs, outputs[0], gs[0]
+        dot = arrays.dot
+        rows, columns = arrays.identity_like(dot(a, z)), arrays.identity_like(dot(z, a))
+        return [(-dot(dot(z, g.T), z) + dot(dot(dot(z, z.T), g), rows - dot(a, z)) +
+                 dot(dot(dot(columns - dot(z, a), g), z.T), z)).T]
+
+    return _on_host("pinv", lambda a: numpy.linalg.pinv(a).astype(a.dtype), lambda v: (v.dtype, [v.shape[1], v.shape[0]]),
+                    _wrapped(gradient), x)
+
+
+def det(x):
+    """The determinant of a square matrix."""
+    x = _float(_square(x, "det"))
+
+    def gradient(inputs, outputs, gs):
+        return [gs[0] * outputs[0] * matrix_inverse(inputs[0]).T]
+
+    return _on_host("det", lambda a: numpy.asarray(numpy.linalg.det(a), a.dtype), lambda v: (v.dtype, []),
+                    _wrapped(gradient), x)
+
+
+def eigh(a, UPLO="L"):
+    """[eigenvalues, eigenvectors] of a symmetric matrix, of which the lower (or upper) half is read."""
+    a = _float(_square(a, "eigh"))
+
+    def gradient(inputs, outputs, gs):
+        (x,), (w, v) = inputs, outputs
+        gw = arrays.zeros_like(w) if gs[0] is None else gs[0]
+        gv = arrays.zeros_like(v) if gs[1] is None else gs[1]
+        gap = w.dimshuffle("x", 0) - w.dimshuffle(0, "x")
+        from .elementwise import eq, switch
+        f = switch(eq(gap, 0), 0, 1 / switch(eq(gap, 0), 1, gap)).astype(x.dtype)
+        inner = arrays.dot(v.T, gv) * f + arrays.diag(gw)
+        g = arrays.dot(arrays.dot(v, inner), v.T)
+        keep, other = (arrays.tril, arrays.triu) if UPLO == "L" else (arrays.triu, arrays.tril)
+        return [keep(g) + other(g, 1 if UPLO == "L" else -1).T]
+
+    def compute(m):
+        w, v = numpy.linalg.eigh(m, UPLO)
+        return [w.astype(m.dtype), v.astype(m.dtype)]
+
+    return _on_host("eigh", compute, lambda v: [(v.dtype, [v.shape[0]]), _like(v)], _wrapped(gradient), a)
+
+
+def eig(x):
+    """[eigenvalues, eigenvectors] of a square matrix whose eigenvalues are real."""
+    x = _float(_square(x, "eig"))
+
+    def compute(m):
+        w, v = numpy.linalg.eig(m)
+        return [numpy.asarray(w.real, m.dtype), numpy.asarray(v.real, m.dtype)]
+
+    return _on_host("eig", compute, lambda v: [(v.dtype, [v.shape[0]]), _like(v)], None, x)
+
+
+def svd(a, full_matrices=1, compute_uv=1):
+    """[U, s, V^T] of a matrix; s alone without compute_uv."""
+    a = _float(_square(a, "svd"))
+
+    def compute(m):
+        if not compute_uv:
+            return numpy.linalg.svd(m, compute_uv=False).astype(m.dtype)
+        return [part.astype(m.dtype) for part in numpy.linalg.svd(m, full_matrices=bool(full_matrices))]
+
+    def results(v):
+        rows, columns = v.shape
+        k = _croton.minimum(rows, columns)
+        if not compute_uv:
+            return v.dtype, [k]
+        return [(v.dtype, [rows, rows if full_matrices else k]), (v.dtype, [k]),
+                (v.dtype, [columns if full_matrices else k, columns])]
+
+    return _on_host("svd", compute, results, None, a)
+
+
+def qr(a, mode="reduced"):
+    """[Q, R] of a matrix; R alone with mode="r"."""
+    a = _float(_square(a, "qr"))
+    if mode not in ("reduced", "complete", "r"):
+        raise NotImplementedError(f"qr: the mode {mode!r} is not there; reduced, complete and r are")
+
+    def compute(m):
+        found = numpy.linalg.qr(m, mode)
+        return found.astype(m.dtype) if mode == "r" else [part.astype(m.dtype) for part in found]
+
+    def results(v):
+        rows, columns = v.shape
+        k = rows if mode == "complete" else _croton.minimum(rows, columns)
+        return (v.dtype, [k, columns]) if mode == "r" else [(v.dtype, [rows, k]), (v.dtype, [k, columns])]
+
+    return _on_host("qr", compute, results, None, a)
+
+
+def lstsq(a, b, rcond=-1):
+    raise NotImplementedError("lstsq is not there; the nearest is theano.tensor.nlinalg.pinv(a).dot(b)")
+
+
+def tensorinv(a, ind=2):
+    raise NotImplementedError("tensorinv is not there; the nearest is matrix_inverse of a.reshape((n, n))")
+
+
+def tensorsolve(a, b, axes=None):
+    raise NotImplementedError("tensorsolve is not there; the nearest is theano.tensor.slinalg.solve of a reshaped")
+
+
+def matrix_power(M, n):
+    """M times itself n times; n a whole number, negative ones of the inverse."""
+    M = _square(M, "matrix_power")
+    if n < 0:
+        M, n = matrix_inverse(M), -n
+    return wrap(_croton.matrix_power(M._croton, n))
+
+
+def matrix_dot(*args):
+    """The product of several matrices."""
+    result = as_variable(args[0])
+    for m in args[1:]:
+        result = arrays.dot(result, m)
+    return result
+
+
+def extract_diag(x):
+    """The diagonal of a matrix."""
+    x = as_variable(x)
+    if x.ndim != 2:
+        raise TypeError(f"ExtractDiag only works on matrices, not {x.ndim} dimensions")
+    return wrap(_croton.diag(x._croton, 0))
+
+
+def alloc_diag(x):
+    """The matrix with a vector as its diagonal."""
+    x = as_variable(x)
+    if x.ndim != 1:
+        raise TypeError(f"AllocDiag only works on vectors, not {x.ndim} dimensions")
+    return wrap(_croton.diag(x._croton, 0))
+
+
+diag = arrays.diag
+
+
+def trace(X):
+    """The sum of the diagonal."""
+    return extract_diag(X).sum()
+
+
+def norm(x, ord):
+    """The norm of a vector or matrix, as numpy.linalg.norm."""
+    x = as_variable(x)
+    if x.ndim > 2:
+        raise NotImplementedError("We don't support norm with ndim > 2")
+    if ord is None:
+        return (x**2).sum()**0.5
+    if x.ndim == 1:
+        if ord == "inf":
+            return arrays.max(abs(x))
+        if ord == "-inf":
+            return arrays.min(abs(x))
+        if isinstance(ord, str):
+            raise ValueError("Invalid norm order for vectors.")
+        if ord == 0:
+            return x[x.nonzero()].shape[0]
+        return (abs(x)**ord).sum()**(1.0 / ord)
+    if ord == "fro":
+        return (abs(x**2)).sum()**0.5
+    if ord in (1, -1):
+        sums = abs(x).sum(0)
+        return arrays.max(sums) if ord == 1 else arrays.min(sums)
+    if ord in ("inf", "-inf"):
+        sums = abs(x).sum(1)
+        return arrays.max(sums) if ord == "inf" else arrays.min(sums)
+    raise ValueError(f"Invalid norm order for matrices: {ord}")
+
+
+__all__ = ["matrix_inverse", "pinv", "det", "eigh", "eig", "svd", "qr", "lstsq", "tensorinv", "tensorsolve",
+           "matrix_power", "matrix_dot", "extract_diag", "alloc_diag", "trace"]

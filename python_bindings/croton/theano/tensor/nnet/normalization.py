@@ -1,0 +1,93 @@
+"""Batch normalisation (Ioffe and Szegedy 2015) and normalisation across channels."""
+
+from ...variables import as_variable
+from .. import arrays
+from ..elementwise import sqr
+
+
+def batch_normalization(inputs, gamma, beta, mean, std, mode="low_mem"):
+    """gamma (inputs - mean) / std + beta."""
+    if mode not in ("low_mem", "high_mem"):
+        raise ValueError(f'mode must be either "low_mem", "high_mem". Got {mode}')
+    inputs = as_variable(inputs)
+    return (inputs - mean) * (gamma / std) + beta
+
+
+def _axes(axes, ndim):
+    """The axes that statistics are taken over, from 0. ValueError for others than there are."""
+    if axes == "per-activation":
+        axes = (0,)
+    elif axes == "spatial":
+        axes = (0,) + tuple(range(2, ndim))
+    elif isinstance(axes, int):
+        axes = (axes,)
+    axes = tuple(int(a) for a in axes)
+    if not axes:
+        raise ValueError("there should be at least one normalization axis")
+    if min(axes) < 0 or max(axes) >= ndim:
+        raise ValueError(f"axes should be less than ndim (<{ndim}), but {axes} given")
+    return axes
+
+
+def _parameters(inputs, axes, *parameters):
+    """Parameters with the dimensions of the inputs, of size 1 along the axes."""
+    kept = [a for a in range(inputs.ndim) if a not in axes]
+    result = []
+    for p in parameters:
+        p = as_variable(p)
+        if p.ndim == inputs.ndim:
+            result.append(arrays.patternbroadcast(p, [a in axes or b for a, b in enumerate(p.broadcastable)]))
+        elif p.ndim == len(kept):
+            result.append(p.dimshuffle(*["x" if a in axes else kept.index(a) for a in range(inputs.ndim)]))
+        else:
+            raise ValueError(f"a parameter of batch normalization has {p.ndim} dimensions; {inputs.ndim} are needed")
+    return result
+
+
+def batch_normalization_train(inputs, gamma, beta, axes="per-activation", epsilon=1e-4, running_average_factor=0.1,
+                              running_mean=None, running_var=None):
+    """(out, mean, 1 / sqrt(variance + epsilon)) of the batch, and, given running averages, their new values. Statistics
+    keep the dimensions, of size 1 along the axes."""
+    inputs = as_variable(inputs)
+    axes = _axes(axes, inputs.ndim)
+    if (running_mean is None) != (running_var is None):
+        raise ValueError("running_mean and running_var must either both be given or both be omitted.")
+    if isinstance(epsilon, (int, float)) and epsilon < 1e-5:
+        raise ValueError(f"epsilon must be at least 1e-5, got {epsilon}")
+    gamma, beta = _parameters(inputs, axes, gamma, beta)
+    mean = arrays.mean(inputs, axes, keepdims=True)
+    variance = arrays.mean(sqr(inputs - mean), axes, keepdims=True)
+    inverse = (variance + epsilon)**-0.5
+    out = (inputs - mean) * (gamma * inverse) + beta
+    results = [out, mean, inverse]
+    if running_mean is not None:
+        running_mean, running_var = (as_variable(r) for r in (running_mean, running_var))
+        patterns = running_mean.broadcastable, running_var.broadcastable
+        old_mean, old_var = _parameters(inputs, axes, running_mean, running_var)
+        count = arrays.cast(arrays.prod(arrays.stack([inputs.shape[a] for a in axes])), inputs.dtype)
+        new_mean = old_mean * (1.0 - running_average_factor) + mean * running_average_factor
+        unbiased = count / (count - 1) * variance
+        new_var = old_var * (1.0 - running_average_factor) + unbiased * running_average_factor
+        results += [arrays.patternbroadcast(_like(new_mean, running_mean, axes), patterns[0]),
+                    arrays.patternbroadcast(_like(new_var, running_var, axes), patterns[1])]
+    return tuple(results)
+
+
+def _like(new, old, axes):
+    """A statistic with the dimensions that the running average was given with."""
+    if old.ndim == new.ndim:
+        return new
+    return new.dimshuffle(*[a for a in range(new.ndim) if a not in axes])
+
+
+def batch_normalization_test(inputs, gamma, beta, mean, var, axes="per-activation", epsilon=1e-4):
+    """gamma (inputs - mean) / sqrt(var + epsilon) + beta."""
+    inputs = as_variable(inputs)
+    axes = _axes(axes, inputs.ndim)
+    if isinstance(epsilon, (int, float)) and epsilon < 1e-5:
+        raise ValueError(f"epsilon must be at least 1e-5, got {epsilon}")
+    gamma, beta, mean, var = _parameters(inputs, axes, gamma, beta, mean, var)
+    return (inputs - mean) * (gamma * (var + epsilon)**-0.5) + beta
+
+
+__all__ = ["batch_normalization", "batch_normalization_train", "batch_normalization_test"]

@@ -1,0 +1,118 @@
+"""Factorisations and systems of equations; they run on the host, by NumPy."""
+
+import numpy
+
+from croton import _croton
+
+from ..variables import as_variable, wrap
+from . import arrays
+from .nlinalg import _float, _like, _on_host, _square, _wrapped
+
+
+class Cholesky:
+    """The factor L of A = L L^T of a positive definite matrix (with lower=False U of U^T U). on_error: "raise"
+    (LinAlgError) or "nan"."""
+
+    def __init__(self, lower=True, on_error="raise"):
+        if on_error not in ("raise", "nan"):
+            raise ValueError('on_error must be one of "raise" or ""nan"')
+        self.lower, self.on_error = lower, on_error
+
+    def __call__(self, x):
+        x = _float(_square(x, "cholesky"))
+
+        def compute(a):
+            try:
+                factor = numpy.linalg.cholesky(numpy.tril(a) + numpy.tril(a, -1).T if self.lower else
+                                               numpy.triu(a).T + numpy.triu(a, 1))
+                return numpy.ascontiguousarray(factor if self.lower else factor.T, a.dtype)
+            except numpy.linalg.LinAlgError:
+                if self.on_error == "raise":
+                    raise
+                return numpy.full(a.shape, numpy.nan, a.dtype)
+
+        def gradient(inputs, outputs, gs):
+            # Smith (1995), as matrices: Phi takes the lower half with half of the diagonal.
+            factor, g = outputs[0], gs[0]
+            if not self.lower:
+                factor, g = factor.T, g.T
+            inner = arrays.tril(arrays.dot(factor.T, g))
+            inner = inner - arrays.diag(arrays.diag(inner)) * arrays.constant(0.5, dtype=factor.dtype)
+            s = solve_upper_triangular(factor.T, solve_upper_triangular(factor.T, inner).T).T
+            whole = s + s.T - arrays.diag(arrays.diag(s))
+            result = arrays.tril(whole)
+            return [result if self.lower else result.T]
+
+        return _on_host("cholesky", compute, _like, _wrapped(gradient), x)
+
+
+def cholesky(x, lower=True, on_error="raise"):
+    """Cholesky, as a function."""
+    return Cholesky(lower, on_error)(x)
+
+
+class Solve:
+    """The solution x of A x = b, b being a vector or a matrix. A_structure: "general", "lower_triangular",
+    "upper_triangular" (the other half is not read), "symmetric"."""
+
+    def __init__(self, A_structure="general", lower=False, overwrite_A=False, overwrite_b=False):
+        if A_structure not in ("general", "lower_triangular", "upper_triangular", "symmetric"):
+            raise ValueError("Invalid matrix structure argument", A_structure)
+        self.A_structure, self.lower = A_structure, lower
+
+    def _read(self, a):
+        if self.A_structure == "lower_triangular":
+            return numpy.tril(a)
+        return numpy.triu(a) if self.A_structure == "upper_triangular" else a
+
+    def __call__(self, A, b):
+        A, b = _float(_square(A, "solve")), _float(b)
+        if b.ndim not in (1, 2):
+            raise AssertionError("b is a vector or a matrix")
+        dtype = (A[0, 0] * (b[0] if b.ndim == 1 else b[0, 0])).dtype
+        A, b = A.astype(dtype), b.astype(dtype)
+
+        def gradient(inputs, outputs, gs):
+            a, c = inputs[0], outputs[0]
+            structure = {"lower_triangular": "upper_triangular", "upper_triangular": "lower_triangular"}
+            back = Solve(structure.get(self.A_structure, self.A_structure))(a.T, gs[0])
+            g = -arrays.outer(back, c) if c.ndim == 1 else -arrays.dot(back, c.T)
+            if self.A_structure == "lower_triangular":
+                g = arrays.tril(g)
+            elif self.A_structure == "upper_triangular":
+                g = arrays.triu(g)
+            return [g, back]
+
+        return _on_host("solve", lambda a, c: numpy.linalg.solve(self._read(a), c).astype(c.dtype),
+                        lambda a, c: (c.dtype, list(c.shape)), _wrapped(gradient), A, b)
+
+
+solve = Solve()
+solve_lower_triangular = Solve("lower_triangular", lower=True)
+solve_upper_triangular = Solve("upper_triangular", lower=False)
+solve_symmetric = Solve("symmetric", lower=True)
+
+
+def kron(a, b):
+    """The Kronecker product."""
+    a, b = as_variable(a), as_variable(b)
+    if a.ndim + b.ndim <= 2:
+        raise TypeError(f"kron: inputs dimensions must sum to 3 or more. You passed {a.ndim} and {b.ndim}.")
+    return wrap(_croton.kron(a._croton, b._croton))
+
+
+def eigvalsh(a, b=None, lower=True):
+    """The eigenvalues of a symmetric matrix, or of a x = w b x."""
+    from .nlinalg import eigh, matrix_inverse
+    if b is None:
+        return eigh(a, "L" if lower else "U")[0]
+    inverse = matrix_inverse(cholesky(b))
+    return eigh(arrays.dot(arrays.dot(inverse, a), inverse.T))[0]
+
+
+def expm(A):
+    raise NotImplementedError("expm is not there; the nearest is eigh of a symmetric matrix: v exp(w) v^T")
+
+
+__all__ = ["Cholesky", "cholesky", "Solve", "solve", "solve_lower_triangular", "solve_upper_triangular",
+           "solve_symmetric", "kron", "eigvalsh", "expm"]

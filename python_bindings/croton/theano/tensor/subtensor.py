@@ -1,0 +1,52 @@
+"""Parts of variables, and variables with parts replaced."""
+
+from croton import _croton
+
+from ..variables import TensorVariable, as_variable, wrap
+
+_INDEXED = ("slice", "index", "take", "gather", "subtensor")
+
+
+def _part_of_something(x, what):
+    if not isinstance(x, TensorVariable):
+        raise TypeError(f"{what} must be called with a part of a variable, such as x[0:2], as first argument; not {x!r}")
+    return x
+
+
+def set_subtensor(x, y, inplace=False, tolerate_inplace_aliasing=False):
+    """The variable of which x is a part, such as v[1:3], with that part replaced by y; v itself does not change.
+    TypeError for an x that is no part of anything."""
+    return _changed(_croton.set_subtensor, x, y, "set_subtensor")
+
+
+def inc_subtensor(x, y, inplace=False, set_instead_of_inc=False, tolerate_inplace_aliasing=False):
+    """As set_subtensor, but y is added; what is added to positions that are named twice adds up."""
+    if set_instead_of_inc:
+        return set_subtensor(x, y)
+    return _changed(_croton.inc_subtensor, x, y, "inc_subtensor")
+
+
+def _changed(function, x, y, what):
+    x, y = _part_of_something(x, what), as_variable(y)
+    if y.ndim > x.ndim:
+        raise TypeError(f"Trying to increment a {x.ndim}-dimensional subtensor with a {y.ndim}-dimensional value.")
+    return wrap(function(x._croton, y._croton))
+
+
+def take(a, indices, axis=None, mode="raise"):
+    """The elements at integer positions along one axis (None: of the flattened variable)."""
+    return wrap(_croton.take(as_variable(a)._croton, as_variable(indices)._croton, axis, mode))
+
+
+def take_rows(a, choices, mode):
+    """choose with the choices along the first axis of one variable."""
+    a, choices = as_variable(a), as_variable(choices)
+    if choices.sizes[0] if hasattr(choices, "sizes") else None:
+        return wrap(_croton.choose(a._croton, [choices._croton[i] for i in range(choices.sizes[0])], mode))
+    index = a if mode == "raise" else wrap(_croton.clip(a._croton, 0, choices._croton.shape[0] - 1)) \
+        if mode == "clip" else a % choices.shape[0]
+    index = wrap(_croton.shape_padleft(index._croton, 1)) if index.ndim == choices.ndim - 1 else index
+    return wrap(_croton.take_along_axis(choices._croton, index._croton, 0))[0]
+
+
+__all__ = ["set_subtensor", "inc_subtensor", "take"]

@@ -1,0 +1,95 @@
+"""Gradients compared with finite differences."""
+
+import numpy
+
+from .. import compiling, gradients
+from ..sharing import shared
+from ..variables import as_variable
+
+_TOLERANCES = {"float16": 5e-2, "float32": 1e-2, "float64": 1e-4}
+
+
+class GradientError(Exception):
+    """A gradient that is not that of finite differences."""
+
+    def __init__(self, arg, err_pos, shape, val1, val2, abs_err, rel_err, abs_tol, rel_tol):
+        super().__init__()
+        self.arg, self.err_pos, self.shape = arg, err_pos, shape
+        self.val1, self.val2, self.abs_err, self.rel_err = val1, val2, abs_err, rel_err
+        self.abs_tol, self.rel_tol = abs_tol, rel_tol
+
+    def __str__(self):
+        return (f"GradientError: numeric gradient and analytic gradient exceed tolerance: at position {self.err_pos} of "
+                f"argument {self.arg} with shape {self.shape}, val1 = {self.val1}, val2 = {self.val2}, abs. error = "
+                f"{self.abs_err}, abs. tolerance = {self.abs_tol}, rel. error = {self.rel_err}, rel. tolerance = "
+                f"{self.rel_tol}")
+
+
+def verify_grad(fun, pt, n_tests=2, rng=None, eps=None, out_type=None, abs_tol=None, rel_tol=None, mode=None,
+                cast_to_output_type=False, no_debug_ref=True):
+    """Compares the gradients of fun at the points pt with finite differences, of a random projection of its output.
+
+    GradientError where they differ by more than abs_tol and rel_tol (float64: 1e-4, float32: 1e-2). TypeError for
+    points that are no floats; ValueError for an fun of several outputs.
+    """
+    if rng is None:
+        raise TypeError("rng should be a valid instance of numpy.random.RandomState. You may want to use "
+                        "theano.tests.unittest_tools.verify_grad instead of theano.gradient.verify_grad.")
+    points = [numpy.array(p) for p in pt]
+    for i, p in enumerate(points):
+        if p.dtype.kind != "f":
+            raise TypeError(f"verify_grad can work only with floating point inputs, but input {i} has dtype "
+                            f'"{p.dtype}".')
+    narrowest = max(_TOLERANCES[str(p.dtype)] for p in points)
+    abs_tol = narrowest if abs_tol is None else abs_tol
+    rel_tol = narrowest if rel_tol is None else rel_tol
+    inputs = [as_variable(shared(p)).type(f"input {i}") for i, p in enumerate(points)]
+    output = fun(*inputs)
+    if isinstance(output, (list, tuple)):
+        raise NotImplementedError("cant (yet) autotest gradient of fun with multiple outputs")
+    if not output.dtype.startswith("float"):
+        raise TypeError(f"verify_grad: the function gives {output.dtype}")
+    compute = compiling.function(inputs, output, on_unused_input="ignore", allow_input_downcast=True, mode=mode)
+    value = compute(*[p.copy() for p in points])
+    projection = numpy.asarray(rng.uniform(size=value.shape) + 0.5, dtype=output.dtype)
+    weights = shared(projection)
+    cost = (weights * output).sum()
+    scalar = compiling.function(inputs, cost, on_unused_input="ignore", allow_input_downcast=True, mode=mode)
+    grads = gradients.grad(cost, inputs, disconnected_inputs="ignore")
+    analytic = compiling.function(inputs, grads, on_unused_input="ignore", allow_input_downcast=True, mode=mode)
+    for test in range(n_tests):
+        weights.set_value(numpy.asarray(rng.uniform(size=value.shape) + 0.5, dtype=output.dtype))
+        _compare(scalar, [numpy.asarray(g) for g in analytic(*[p.copy() for p in points])], points, eps, abs_tol,
+                 rel_tol)
+
+
+_EPS = {"float64": 1e-7, "float32": 3e-4, "float16": 1e-1}
+
+
+def _compare(scalar, analytic, points, eps, abs_tol, rel_tol):
+    numeric = []
+    here = float(scalar(*points))
+    for i, p in enumerate(points):
+        step = eps or max(_EPS[str(q.dtype)] for q in points)
+        slope = numpy.zeros(p.shape, p.dtype)
+        for index in numpy.ndindex(p.shape):
+            moved = [q.copy() for q in points]
+            moved[i][index] += step
+            slope[index] = (float(scalar(*moved)) - here) / step
+        numeric.append(slope)
+    worst = None
+    for i, (a, b) in enumerate(zip(numeric, analytic)):
+        absolute = abs(a - b)
+        relative = absolute / numpy.maximum(abs(a) + abs(b), 1e-8)
+        off = numpy.minimum(absolute / abs_tol, relative / rel_tol)
+        if off.size == 0:
+            continue
+        at = numpy.unravel_index(numpy.argmax(off), off.shape) if off.shape else ()
+        if not numpy.isfinite(off[at]) or worst is None or off[at] > worst[0]:
+            worst = (off[at], i, at, a, b, absolute, relative)
+    if worst is not None and not worst[0] <= 1:
+        _, i, at, a, b, absolute, relative = worst
+        raise GradientError(i, at, a.shape, a[at], b[at], absolute[at], relative[at], abs_tol, rel_tol)
+
+
+verify_grad.E_grad = GradientError

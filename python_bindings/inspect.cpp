@@ -1,0 +1,39 @@
+// The functions of <croton/inspect.hpp>, and what identifies a variable.
+#include <croton/inspect.hpp>
+#include <croton/shared.hpp>
+
+#include "arrays.hpp"
+#include "bindings.hpp"
+#include "lists.hpp"
+#include "operands.hpp"
+
+namespace croton::python {
+
+void bind_inspection(nb::module_& m) {
+  m.def(
+      "application",
+      [](const Variable& x) -> nb::object {
+        const std::optional<Application> made = application(x);
+        return made ? nb::object(nb::make_tuple(made->op, made->inputs)) : nb::none();
+      },
+      "x"_a, "(name of the op, its inputs) that x is the result of; None for inputs, constants, shared variables.");
+  m.def(
+      "constant_value", [](const Variable& x) { return to_numpy(constant_value(x)); }, "x"_a,
+      "The value of a constant, read-only. TypeError for others.");
+  m.def("is_shared", &is_shared, "x"_a, "Whether it is a shared variable.");
+  m.def(
+      "as_shared", [](const Variable& x) { return SharedVariable(x.handle()); }, "x"_a,
+      "The shared variable that x, one of a graph, is.");
+  m.def(
+      "equal_computations",
+      [](nb::handle a, nb::handle b, nb::handle a_inputs, nb::handle b_inputs) {
+        const auto list = [](nb::handle object) {
+          return object.is_none() ? std::vector<Variable>() : to_variables(object);
+        };
+        return equal_computations(to_variables(a), to_variables(b), list(a_inputs), list(b_inputs));
+      },
+      "a"_a, "b"_a, "a_inputs"_a = nb::none(), "b_inputs"_a = nb::none(),
+      "Whether both lists are the same computations, inputs of the two lists counting as the same by position.");
+}
+
+}  // namespace croton::python
