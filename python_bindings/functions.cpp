@@ -123,12 +123,12 @@ nb::object call(const Callable& f, const nb::args& args, const nb::kwargs& kwarg
 
 /// What a class of Python adds to an error of a call, in a method `_explain(message, args, kwargs)`; else nothing.
 void explain_error(nb::handle self, nb::handle args, nb::handle kwargs) {
-  if (!PyErr_ExceptionMatches(PyExc_TypeError) || !nb::hasattr(self, "_explain")) return;
-  nb::python_error error;  // takes the error that is set
+  if (!PyErr_ExceptionMatches(PyExc_TypeError)) return;
+  nb::python_error error;  // takes the error that is set, which asking for the method would clear
   try {
+    if (!nb::hasattr(self, "_explain")) return error.restore();
     const nb::object message = self.attr("_explain")(nb::str(error.value()), args, kwargs);
-    const nb::object type = nb::borrow(error.type());
-    PyErr_SetObject(type.ptr(), message.ptr());
+    PyErr_SetObject(error.type().ptr(), message.ptr());
   } catch (nb::python_error& other) {
     other.restore();
   }
