@@ -60,7 +60,8 @@ def _pool(axes, input, ws, ignore_border, stride, pad, mode, ds, st, padding):
             raise NotImplementedError("padding must be smaller than strides")
     if any(s < 1 for s in stride) or any(w < 1 for w in ws):
         raise ValueError("sizes and strides of windows are at least 1")
-    return wrap(_nnet.pool(input._croton, list(ws), strides=list(stride), border=[(p, p) for p in pad], mode=mode,
+    border = [(p, p) for p in pad] if any(pad) else "valid"
+    return wrap(_nnet.pool(input._croton, list(ws), strides=list(stride), border=border, mode=mode,
                            ignore_border=ignore_border))
 
 
