@@ -1,5 +1,7 @@
 #include "arrays.hpp"
 
+#include "numpy_arrays.hpp"
+
 #include <croton/config.hpp>
 
 #include <nanobind/ndarray.h>
@@ -95,11 +97,6 @@ bool is_text(nb::handle object) {
   return PyUnicode_Check(object.ptr()) || PyBytes_Check(object.ptr()) || PyByteArray_Check(object.ptr());
 }
 
-bool is_numpy_array(nb::handle object) {
-  static const nb::handle type = numpy("ndarray").release();  // never released: NumPy stays loaded
-  return PyObject_IsInstance(object.ptr(), type.ptr()) == 1;
-}
-
 /// A Python number, marked as one.
 Argument number_argument(nb::handle object) {
   Array array = number_array(object);
@@ -149,6 +146,7 @@ Array to_array(nb::handle object) {
 }
 
 nb::object to_numpy(const Array& array) {
+  if (nb::object plain = numpy_of(array); plain.is_valid()) return plain;
   Array result = array;
   for (const std::int64_t stride : result.strides()) {
     if (stride % static_cast<std::int64_t>(size_of(result.dtype())) != 0)
@@ -187,6 +185,11 @@ Array number_array(nb::handle object) {
     throw ValueError("a whole number of more than 64 bits");
   }
   return Array(static_cast<std::uint64_t>(large));
+}
+
+Argument to_call_argument(nb::handle object, const Type& type, bool exact) {
+  if (std::optional<Array> view = view_of_numpy(object)) return *std::move(view);
+  return to_argument(object, type, exact);
 }
 
 Argument to_argument(nb::handle object, const Type& type, bool exact) {

@@ -12,7 +12,7 @@ namespace croton::python {
 /// A view of the memory of a NumPy array, NumPy scalar or other object with a buffer; strided and read-only ones too.
 /// Lists, and arrays in foreign byte order, are copied by NumPy first. TypeError for what holds no numbers.
 Array to_array(nb::handle object);
-/// A NumPy array of the same memory. bfloat16 needs the package ml_dtypes.
+/// A NumPy array of the same memory, or of a copy if it is small. bfloat16 needs the package ml_dtypes.
 nb::object to_numpy(const Array& array);
 
 /// True for bool, int, float (np.float64 is one) and complex of Python.
@@ -24,6 +24,8 @@ Array number_array(nb::handle object);
 /// a number, and anything else (lists, NumPy scalars) by value, which is converted where nothing is lost. `exact`
 /// leaves all as it is.
 Argument to_argument(nb::handle object, const Type& type, bool exact = false);
+/// The same for the time of a call: it may refer to the object's memory without keeping it.
+Argument to_call_argument(nb::handle object, const Type& type, bool exact = false);
 
 /// A dtype from its name ("float32", "f32", "floatX") or what np.dtype takes. TypeError.
 DType to_dtype(nb::handle object);

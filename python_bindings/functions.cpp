@@ -86,18 +86,20 @@ std::size_t named_input(const Callable& f, const std::string& name) {
 
 /// The arguments in the order of the inputs, cut where nothing is given any more: the function itself names what is
 /// missing.
-std::vector<Argument> ordered(const Callable& f, const nb::args& args, const nb::kwargs& kwargs) {
+std::vector<Argument> ordered(const Callable& f, nb::tuple args, nb::handle kwargs) {
   std::vector<std::optional<Argument>> given(std::max(f.inputs.size(), args.size()));
   const auto take = [&](std::size_t i, nb::handle value) {
-    given[i] = i < f.inputs.size() ? to_argument(value, f.inputs[i].variable.type(), f.inputs[i].strict)
+    given[i] = i < f.inputs.size() ? to_call_argument(value, f.inputs[i].variable.type(), f.inputs[i].strict)
                                    : Argument(to_array(value));
   };
   for (std::size_t i = 0; i < args.size(); ++i) take(i, args[i]);
-  for (const auto [key, value] : kwargs) {
-    const auto name = nb::cast<std::string>(key);
-    const std::size_t i = named_input(f, name);
-    if (given[i]) throw TypeError(f.function.name() + ": the input '" + name + "' is given by position and by name");
-    take(i, value);
+  if (kwargs.is_valid()) {
+    for (const auto [key, value] : nb::borrow<nb::dict>(kwargs)) {
+      const auto name = nb::cast<std::string>(key);
+      const std::size_t i = named_input(f, name);
+      if (given[i]) throw TypeError(f.function.name() + ": the input '" + name + "' is given by position and by name");
+      take(i, value);
+    }
   }
   std::vector<Argument> arguments;
   for (std::size_t i = 0; i < given.size(); ++i) {
@@ -108,8 +110,20 @@ std::vector<Argument> ordered(const Callable& f, const nb::args& args, const nb:
   return arguments;
 }
 
-nb::object call(const Callable& f, const nb::args& args, const nb::kwargs& kwargs) {
-  const std::vector<Argument> arguments = ordered(f, args, kwargs);
+/// The usual case of it: a value by position for each input.
+std::vector<Argument> by_position(const Callable& f, nb::tuple args) {
+  std::vector<Argument> arguments;
+  arguments.reserve(f.inputs.size());
+  for (std::size_t i = 0; i < f.inputs.size(); ++i) {
+    const In& in = f.inputs[i];
+    arguments.push_back(to_call_argument(args[i], in.variable.type(), in.strict));
+  }
+  return arguments;
+}
+
+nb::object call(const Callable& f, nb::tuple args, nb::handle kwargs) {
+  const bool plain = !kwargs.is_valid() && args.size() == f.inputs.size();
+  const std::vector<Argument> arguments = plain ? by_position(f, args) : ordered(f, args, kwargs);
   // The call gets a copy, so that the last reference to a Python object is dropped here, with the GIL.
   const Outputs outputs = [&] {
     const nb::gil_scoped_release no_gil;
@@ -136,16 +150,14 @@ void explain_error(nb::handle self, nb::handle args, nb::handle kwargs) {
 
 /// f(...): a slot of the type, because it is called in loops: looking up a method takes longer than a small function.
 PyObject* call_slot(PyObject* self, PyObject* args, PyObject* kwargs) noexcept {
-  const nb::kwargs none;
   try {
     const Callable& f = *nb::inst_ptr<Callable>(nb::handle(self));
-    return call(f, nb::borrow<nb::args>(args), kwargs != nullptr ? nb::borrow<nb::kwargs>(kwargs) : none)
-        .release()
-        .ptr();
+    const bool named = kwargs != nullptr && PyDict_Size(kwargs) > 0;
+    return call(f, nb::borrow<nb::tuple>(args), named ? nb::handle(kwargs) : nb::handle()).release().ptr();
   } catch (...) {
     set_python_error(std::current_exception());
   }
-  explain_error(self, args, kwargs != nullptr ? nb::handle(kwargs) : nb::handle(none));
+  explain_error(self, args, kwargs != nullptr ? nb::handle(kwargs) : nb::none());
   return nullptr;
 }
 
