@@ -6,8 +6,10 @@
 
 #include <nanobind/ndarray.h>
 
+#include <mutex>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace croton::python {
 namespace {
@@ -15,6 +17,38 @@ namespace {
 nb::object numpy(const char* name) { return nb::module_::import_("numpy").attr(name); }
 
 std::string kind_of(nb::handle object) { return nb::cast<std::string>(nb::str(object.type().attr("__name__"))); }
+
+/// Buffers that were let go where Python could not be asked. A thread without the GIL never waits for it here: it may
+/// hold locks of Croton's for which a thread with the GIL waits.
+class LeftBuffers {
+ public:
+  static void add(const Py_buffer& view) {
+    {
+      const std::lock_guard lock(mutex());
+      all().push_back(view);
+    }
+    Py_AddPendingCall(&release_all, nullptr);  // where its queue is full, the next one that is let go releases all
+  }
+
+ private:
+  static int release_all(void*) {
+    std::vector<Py_buffer> taken;
+    {
+      const std::lock_guard lock(mutex());
+      taken.swap(all());
+    }
+    for (Py_buffer& view : taken) PyBuffer_Release(&view);
+    return 0;
+  }
+  static std::mutex& mutex() {
+    static auto& instance = *new std::mutex;
+    return instance;
+  }
+  static std::vector<Py_buffer>& all() {
+    static auto& instance = *new std::vector<Py_buffer>;
+    return instance;
+  }
+};
 
 /// A buffer of a Python object, given back when the last Array of it goes.
 class Buffer {
@@ -25,8 +59,13 @@ class Buffer {
   ~Buffer() {
     // Also from threads that Python does not know, and at exit, when there is nothing left to give back to.
     if (!taken_ || !nb::is_alive()) return;
-    const nb::gil_scoped_acquire gil;
-    PyBuffer_Release(&view_);
+#ifndef Py_LIMITED_API  // which does not say who has the GIL
+    if (PyGILState_Check() != 0) {
+      PyBuffer_Release(&view_);
+      return;
+    }
+#endif
+    LeftBuffers::add(view_);
   }
   Buffer(const Buffer&) = delete;
   Buffer& operator=(const Buffer&) = delete;
@@ -145,8 +184,8 @@ Array to_array(nb::handle object) {
   return convert_by_numpy(object);
 }
 
-nb::object to_numpy(const Array& array) {
-  if (nb::object plain = numpy_of(array); plain.is_valid()) return plain;
+nb::object to_numpy(const Array& array, bool copy_small) {
+  if (nb::object plain = numpy_of(array, copy_small); plain.is_valid()) return plain;
   Array result = array;
   for (const std::int64_t stride : result.strides()) {
     if (stride % static_cast<std::int64_t>(size_of(result.dtype())) != 0)

@@ -12,8 +12,8 @@ namespace croton::python {
 /// A view of the memory of a NumPy array, NumPy scalar or other object with a buffer; strided and read-only ones too.
 /// Lists, and arrays in foreign byte order, are copied by NumPy first. TypeError for what holds no numbers.
 Array to_array(nb::handle object);
-/// A NumPy array of the same memory, or of a copy if it is small. bfloat16 needs the package ml_dtypes.
-nb::object to_numpy(const Array& array);
+/// A NumPy array of the same memory (copy_small: or of a copy, if it is small). bfloat16 needs the package ml_dtypes.
+nb::object to_numpy(const Array& array, bool copy_small = false);
 
 /// True for bool, int, float (np.float64 is one) and complex of Python.
 bool is_number(nb::handle object);

@@ -19,6 +19,8 @@ using namespace nb::literals;
 
 /// Raises a C++ exception in Python, where nanobind does not do it: in slots of types.
 void set_python_error(const std::exception_ptr& pointer) noexcept;
+/// Whether a call of a function may run Python: once there is an operation whose values Python computes.
+bool calls_may_run_python();
 /// The exception classes and the translation of C++ errors to them.
 void bind_errors(nb::module_& m);
 /// Flags: reading, setting, scopes.

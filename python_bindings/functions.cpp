@@ -15,6 +15,8 @@ namespace {
 struct Callable {
   Function function;
   std::vector<In> inputs;
+  bool single;
+  Py_ssize_t outputs;
 };
 
 In to_input(nb::handle object) {
@@ -64,6 +66,8 @@ Callable compile(nb::handle inputs, nb::handle outputs, nb::handle updates, nb::
         {{"raise", UnusedInput::raise}, {"warn", UnusedInput::warn}, {"ignore", UnusedInput::ignore}});
   }
   OutputList list = to_outputs(outputs);
+  result.single = list.single;
+  result.outputs = static_cast<Py_ssize_t>(list.outputs.size());
   const Where where = here();  // asks Python, so before the GIL is let go
   const nb::gil_scoped_release no_gil;
   result.function = function(result.inputs, std::move(list), std::move(options), where);
@@ -121,17 +125,34 @@ std::vector<Argument> by_position(const Callable& f, nb::tuple args) {
   return arguments;
 }
 
+/// A call that is over in microseconds keeps the GIL, which costs as much to give back and take again. What it waits
+/// for then must not want the GIL: no call may run Python.
+nb::object call_briefly(const Callable& f, std::span<const Argument> arguments) {
+  nb::object result;
+  if (!f.single) result = nb::steal(PyList_New(f.outputs));  // here, where a garbage collection may call f
+  f.function.call_and_read(arguments, [&](std::span<const Array> outputs) {
+    if (f.single) {
+      result = to_numpy(outputs[0], true);
+      return;
+    }
+    for (std::size_t i = 0; i < outputs.size(); ++i)
+      PyList_SetItem(result.ptr(), static_cast<Py_ssize_t>(i), to_numpy(outputs[i], true).release().ptr());
+  });
+  return result;
+}
+
 nb::object call(const Callable& f, nb::tuple args, nb::handle kwargs) {
   const bool plain = !kwargs.is_valid() && args.size() == f.inputs.size();
   const std::vector<Argument> arguments = plain ? by_position(f, args) : ordered(f, args, kwargs);
+  if (f.function.brief() && !calls_may_run_python()) return call_briefly(f, arguments);
   // The call gets a copy, so that the last reference to a Python object is dropped here, with the GIL.
   const Outputs outputs = [&] {
     const nb::gil_scoped_release no_gil;
     return f.function.call(arguments);
   }();
-  if (!outputs.is_list()) return to_numpy(outputs.only());
+  if (!outputs.is_list()) return to_numpy(outputs.only(), true);
   nb::list result;
-  for (const Array& array : outputs) result.append(to_numpy(array));
+  for (const Array& array : outputs) result.append(to_numpy(array, true));
   return result;
 }
 
@@ -297,7 +318,7 @@ void bind_callable(nb::module_& m) {
           "allow_input_downcast"_a = nb::none(), "name"_a = nb::none(), "on_unused_input"_a = nb::none(),
           "no_default_updates"_a = false)
       .def(
-          "copy", [](const Callable& f) { return Callable{f.function.copy(), f.inputs}; },
+          "copy", [](const Callable& f) { return Callable{f.function.copy(), f.inputs, f.single, f.outputs}; },
           "Another function of the same code with its own working memory; shared variables stay shared.")
       .def("graph", unlocked<&Function::graph>(), "The graph after rewriting, as text; with the user's lines.")
       .def("rewrites", unlocked<&Function::rewrites>(), "The rewrite rules that fired, by group, with counts.")

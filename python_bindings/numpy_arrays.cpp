@@ -54,7 +54,7 @@ std::optional<Array> view_of_numpy(nb::handle object) {
   return Array::view_of(static_cast<const void*>(data), *dtype, std::move(shape), std::move(strides));
 }
 
-nb::object numpy_of(const Array& array) {
+nb::object numpy_of(const Array& array, bool copy_small) {
   const int type = numpy_types[static_cast<std::size_t>(array.dtype())];
   if (type == NPY_NOTYPE) return {};
   const auto item = static_cast<std::int64_t>(size_of(array.dtype()));
@@ -68,7 +68,7 @@ nb::object numpy_of(const Array& array) {
     if (strides[i] % item != 0) return {};
   }
   PyArray_Descr* descr = PyArray_DescrFromType(type);
-  if (bytes <= copied_bytes && array.is_contiguous()) {
+  if (copy_small && bytes <= copied_bytes && array.is_contiguous()) {
     PyObject* copy = PyArray_NewFromDescr(&PyArray_Type, descr, rank, shape.data(), nullptr, nullptr, 0, nullptr);
     if (copy == nullptr) throw nb::python_error();
     if (bytes > 0) std::memcpy(PyArray_DATA(as_numpy(copy)), std::as_const(array).raw(), bytes);

@@ -14,8 +14,8 @@ void load_numpy();
 bool is_numpy_array(nb::handle object);
 /// A view of a NumPy array of numbers in native byte order, whose memory the caller keeps; none for others.
 std::optional<Array> view_of_numpy(nb::handle object);
-/// A NumPy array with the elements of an array on the host, small ones copied, others with its memory; none for those
-/// that NumPy does not know as they are (bfloat16, strides that are no multiples of the element).
-nb::object numpy_of(const Array& array);
+/// A NumPy array of the memory of an array on the host (copy_small: a small one is copied, which costs less); none for
+/// those that NumPy does not know as they are (bfloat16, strides that are no multiples of the element).
+nb::object numpy_of(const Array& array, bool copy_small);
 
 }  // namespace croton::python

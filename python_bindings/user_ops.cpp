@@ -7,6 +7,8 @@
 #include "operands.hpp"
 #include "where.hpp"
 
+#include <atomic>
+
 namespace croton::python {
 namespace {
 
@@ -64,7 +66,11 @@ Callable keep(nb::object function) {
           }};
 }
 
+std::atomic<bool> python_computes{false};
+
 }  // namespace
+
+bool calls_may_run_python() { return python_computes.load(std::memory_order_relaxed); }
 
 void bind_user_ops(nb::module_& m) {
   nb::class_<KernelOp>(m, "KernelOp",
@@ -89,6 +95,7 @@ void bind_user_ops(nb::module_& m) {
               };
             }
             if (!reference.is_none()) {
+              python_computes = true;
               d.reference = [reference = keep(reference)](std::span<const double> at) {
                 const nb::gil_scoped_acquire gil;
                 nb::list values;
@@ -140,6 +147,7 @@ void bind_user_ops(nb::module_& m) {
               const nb::gil_scoped_acquire gil;
               return to_results((*results)(*spread(inputs)));
             };
+            python_computes = true;
             d.compute = [compute = keep(compute)](const std::vector<Array>& inputs) {
               const nb::gil_scoped_acquire gil;
               nb::list arrays;

@@ -95,11 +95,12 @@ std::shared_ptr<CompiledFunction> CompiledFunction::copy() const {
   return other;
 }
 
-void CompiledFunction::read_devices() {
+/// Brings up to date what flags and scopes say of devices. True if nothing has changed since the last time.
+bool CompiledFunction::read_devices() {
   const std::uint64_t generation = base::config_generation();
   const base::Flags& now = base::config();
   const std::string& scope = base::scoped_device();
-  if (devices_read_ && last_flags_ == &now && last_generation_ == generation && last_scope_ == scope) return;
+  if (devices_read_ && last_flags_ == &now && last_generation_ == generation && last_scope_ == scope) return true;
   const base::Flags& process = base::process_config();
   const bool soft = now.allow_soft_placement;
   scoped_ = 0;
@@ -117,6 +118,16 @@ void CompiledFunction::read_devices() {
   last_generation_ = generation;
   last_scope_ = scope;
   devices_read_ = true;
+  return false;
+}
+
+/// Whether the variables have their homes where they had them when the last call was placed.
+bool CompiledFunction::is_placed_as_before() const {
+  if (last_placed_ == nullptr || last_place_key_.size() != 4 + shared.size()) return false;
+  for (std::size_t i = 0; i < shared.size(); ++i) {
+    if (last_place_key_[4 + i] != shared[i].node()->shared->home) return false;
+  }
+  return true;
 }
 
 /// Shared variables are locked in the order of their ids, so that two calls never wait for each other in a circle.
@@ -184,7 +195,7 @@ Placed& CompiledFunction::placed() {
 Placed& CompiledFunction::find_placed() {
   place_key_.clear();
   if (!reference) {
-    read_devices();
+    if (read_devices() && is_placed_as_before()) return *last_placed_;
     place_key_.push_back(scoped_);
     place_key_.push_back(fallback_);
     place_key_.push_back(simulated ? 0 : device_set_);
@@ -246,7 +257,28 @@ void CompiledFunction::place(Placed& to) const {
       runtime::make_executable(fuse::fuse(std::move(program_graph), {.join = join, .nan_guard = nan_guard}));
 }
 
+/// Whether bind would find the key of the last call, for arguments without gaps.
+bool CompiledFunction::is_bound_as_before(const Placed& where, const runtime::CallArrays& arrays) const {
+  if (last_ == nullptr || !where.executable->host_inputs.empty()) return false;
+  auto at = last_key_.begin();
+  const auto is_next = [&](const Array& array) {
+    const Sizes& shape = array.shape();
+    if (static_cast<std::size_t>(last_key_.end() - at) < shape.size() || !std::equal(shape.begin(), shape.end(), at))
+      return false;
+    at += static_cast<std::ptrdiff_t>(shape.size());
+    return true;
+  };
+  for (const Array& array : arrays.arguments) {
+    if (!array.is_contiguous() || !is_next(array)) return false;
+  }
+  for (const Array& array : arrays.shared) {
+    if (!is_next(array)) return false;
+  }
+  return at == last_key_.end();
+}
+
 runtime::BoundPlan& CompiledFunction::bind(Placed& where, const runtime::CallArrays& arrays) {
+  if (is_bound_as_before(where, arrays)) return *last_;
   key_.clear();
   for (const Array& array : arrays.arguments) {
     key_.insert(key_.end(), array.shape().begin(), array.shape().end());
@@ -359,7 +391,7 @@ void CompiledFunction::run_by_reference() {
   }
 }
 
-void CompiledFunction::run_plan(Placed& where) {
+void CompiledFunction::run_plan(Placed& where, bool keep_outputs) {
   if (verified) {
     // In-place work writes over copies, so that a result that is refused has changed nothing.
     for (const std::size_t i : update_of) {
@@ -368,7 +400,10 @@ void CompiledFunction::run_plan(Placed& where) {
     }
   }
   runtime::BoundPlan& plan = bind(where, arrays_);
-  last_run_ = where.executable;
+  if (last_run_ != where.executable) last_run_ = where.executable;
+  const bool brief = plan.brief() && !verified;
+  if (brief != brief_.load(std::memory_order_relaxed)) brief_.store(brief, std::memory_order_relaxed);
+  arrays_.kept_outputs = keep_outputs && brief;
   try {
     plan.run(arrays_, workspace_, run_counts_);
   } catch (const runtime::GuardFailure& failure) {
@@ -404,7 +439,8 @@ Verification CompiledFunction::verification() const {
   return verification_;
 }
 
-std::vector<Array> CompiledFunction::call(std::span<const Argument> arguments) {
+void CompiledFunction::call(std::span<const Argument> arguments, bool keep_outputs,
+                            const std::function<void(std::vector<Array>&)>& take) {
   apply_settings();
   const std::lock_guard lock(mutex_);
   const runtime::cuda::NvtxRange range(name);
@@ -416,7 +452,7 @@ std::vector<Array> CompiledFunction::call(std::span<const Argument> arguments) {
       for (auto* arrays : {&self.arrays_.arguments, &self.arrays_.shared, &self.arrays_.updates}) {
         for (Array& array : *arrays) array = nothing;
       }
-      self.arrays_.outputs.clear();
+      if (!self.arrays_.kept_outputs) self.arrays_.outputs.clear();
       self.arrays_.held.clear();
       self.written_.clear();
       self.read_.clear();
@@ -443,7 +479,7 @@ std::vector<Array> CompiledFunction::call(std::span<const Argument> arguments) {
   if (reference)
     run_by_reference();
   else
-    run_plan(where);
+    run_plan(where, keep_outputs);
   if (verified) verify(where);
   ++calls_;
   std::vector<Array> for_copies;
@@ -470,7 +506,7 @@ std::vector<Array> CompiledFunction::call(std::span<const Argument> arguments) {
     ++state.version;
   }
   if (!reference && logs_placement()) log_call(*this, run_counts_.transferred, *where.executable);
-  return std::move(arrays_.outputs);
+  take(arrays_.outputs);
 }
 
 std::vector<TransferInfo> CompiledFunction::transfers() const {
@@ -525,8 +561,17 @@ detail::CompiledFunction& Function::impl() const {
 }
 
 Outputs Function::call(std::span<const Argument> arguments) const {
-  return Outputs(impl().call(arguments), impl().single);
+  std::vector<Array> results;
+  impl().call(arguments, false, [&](std::vector<Array>& outputs) { results = std::move(outputs); });
+  return Outputs(std::move(results), impl_->single);
 }
+
+void Function::call_and_read(std::span<const Argument> arguments,
+                             const std::function<void(std::span<const Array>)>& read) const {
+  impl().call(arguments, true, [&](const std::vector<Array>& outputs) { read(outputs); });
+}
+
+bool Function::brief() const { return impl().brief(); }
 
 Outputs Function::call_named(const std::map<std::string, Argument>& arguments) const {
   std::vector<Argument> ordered;

@@ -67,7 +67,12 @@ class CompiledFunction {
   rewrite::Options rewriting;
 
   std::shared_ptr<CompiledFunction> copy() const;
-  std::vector<Array> call(std::span<const Argument> arguments);
+  /// Gives the results to `take` while the function is locked. keep_outputs: they stay the function's, which a brief
+  /// call writes them over in.
+  void call(std::span<const Argument> arguments, bool keep_outputs,
+            const std::function<void(std::vector<Array>& outputs)>& take);
+  /// Whether the last call was brief (runtime/bind.hpp).
+  bool brief() const { return brief_.load(std::memory_order_relaxed); }
   CallCounts counts() const;
   /// How the last call ran the loops of such a plan: a line each, with the number of the step.
   std::string loops_of_last_call(const runtime::Executable& executable) const;
@@ -78,7 +83,9 @@ class CompiledFunction {
   Verification verification() const;
 
  private:
-  void read_devices();
+  bool read_devices();
+  bool is_placed_as_before() const;
+  bool is_bound_as_before(const Placed& where, const runtime::CallArrays& arrays) const;
   const std::vector<std::size_t>& lock_order();
   void lock_shared();
   void find_new_copies();
@@ -87,7 +94,7 @@ class CompiledFunction {
   void place(Placed& to) const;
   std::vector<Array> inputs_in_order() const;
   void run_by_reference();
-  void run_plan(Placed& where);
+  void run_plan(Placed& where, bool keep_outputs);
   void verify(const Placed& where);
   void take_arguments(std::span<const Argument> arguments, const runtime::Executable& executable);
 
@@ -106,6 +113,7 @@ class CompiledFunction {
   runtime::RunCounts run_counts_;
   std::shared_ptr<const runtime::Executable> last_run_;  // whose nodes run_counts_.transferred names
   std::uint64_t calls_ = 0;
+  std::atomic<bool> brief_{false};
   Verification verification_;
   runtime::CallArrays arrays_;
   runtime::Workspace workspace_;

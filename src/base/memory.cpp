@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <bit>
 #include <cstdlib>
 #include <limits>
@@ -135,6 +136,7 @@ class Pool {
 
   /// True if a test wants this allocation to fail.
   bool should_fail() noexcept {
+    if (!may_fail_.load(std::memory_order_relaxed)) return false;
     const std::lock_guard lock(mutex_);
     if (fail_count_ == 0) return false;
     if (--fail_after_ > 0) return false;
@@ -147,6 +149,7 @@ class Pool {
     const std::lock_guard lock(mutex_);
     fail_after_ = nth;
     fail_count_ = count;
+    may_fail_ = count != 0;
     failures_ = 0;
   }
 
@@ -196,6 +199,7 @@ class Pool {
   std::mutex mutex_;
   std::array<KeptBlock*, class_count> kept_{};
   MemoryCounters counters_{.keep_limit = default_keep_limit()};
+  std::atomic<bool> may_fail_{false};
   std::int64_t fail_after_ = 0;
   std::int64_t fail_count_ = 0;
   std::int64_t failures_ = 0;

@@ -86,6 +86,8 @@ class BoundSegment {
   const char* address(int buffer) const { return memory_.base[static_cast<std::size_t>(buffer)]; }
   /// Memory for what this segment computes; everything that may fail to be allocated is allocated here.
   void start(CallArrays& arrays, Workspace& workspace, RunCounts& counts);
+  /// Whether it is a few kernels and products over little memory on the host.
+  bool is_brief() const;
   /// Runs its launches. Throws what a failed check says.
   void run(RunCounts& counts);
   /// Makes the devices of the plan count as lost: some values there are overwritten, and not all that should be.
@@ -168,11 +170,14 @@ class BoundPlan {
   /// Runs all steps. If it throws, no shared variable has changed. Without a compiler kernels run in the reference
   /// evaluator.
   void run(CallArrays& arrays, Workspace& workspace, RunCounts& counts);
+  /// Whether a run is a matter of microseconds: a few kernels and products over little memory on the host.
+  bool brief() const { return brief_; }
 
  private:
   std::shared_ptr<const Executable> executable_;
   BindOptions options_;
   BoundSegment first_;
+  bool brief_;
 };
 
 }  // namespace croton::runtime

@@ -70,6 +70,7 @@ struct CallArrays {
   std::vector<std::uint64_t> versions;  // of their values
   std::vector<Array> held;              // copies of shared variables that the call reads
   bool given_outputs = false;           // outputs are memory that is there, where they are not empty
+  bool kept_outputs = false;            // outputs are those of an earlier call, to be written over where they fit
   std::vector<Array> outputs;           // results
   std::vector<Array> updates;           // new values of the updates; one that was written in place is the old array
 

@@ -161,6 +161,21 @@ void BoundSegment::send_copy(std::size_t b, CallArrays& arrays, RunCounts& count
   memory_.base[b] = address_of(copy.array);
 }
 
+namespace {
+
+/// Whether a result need not be allocated: its place is given (ShapeError where it does not fit) or left from an
+/// earlier call. Those that are kept are on the host, of functions that never leave it.
+bool has_place(const CallArrays& arrays, const Array& place, DType dtype, std::span<const std::int64_t> shape) {
+  if (arrays.given_outputs && place.address() != nullptr) {
+    check_place(place, shape);
+    return true;
+  }
+  return arrays.kept_outputs && place.dtype() == dtype && std::ranges::equal(place.shape(), shape) &&
+         place.owner().use_count() == 1;  // nobody took it
+}
+
+}  // namespace
+
 void BoundSegment::start(CallArrays& arrays, Workspace& workspace, RunCounts& counts) {
   const plan::Plan& plan = executable_->plan;
   const expr::Graph& graph = executable_->program.graph;
@@ -204,10 +219,9 @@ void BoundSegment::start(CallArrays& arrays, Workspace& workspace, RunCounts& co
         base = (uploaded_[b] ? arguments_ : temporaries_).at(buffer.place).address + temporary_offset_[b];
         break;
       case Buffer::Role::output:
-        if (!arrays.given_outputs || arrays.outputs[number].address() == nullptr)
+        if (!has_place(arrays, arrays.outputs[number], dtype, memory_.layouts[b].shape))
           arrays.outputs[number] = with_lines(graph.arena.origin(buffer.node),
                                               [&] { return empty_array(device, dtype, memory_.layouts[b].shape); });
-        check_place(arrays.outputs[number], memory_.layouts[b].shape);
         base = address_of(arrays.outputs[number]);
         break;
       case Buffer::Role::update:
@@ -409,13 +423,35 @@ BoundPlan::BoundPlan(std::shared_ptr<const Executable> executable, const CallArr
                      RunCounts& counts)
     : executable_(std::move(executable)),
       options_(std::move(options)),
-      first_(executable_, 0, nullptr, {}, arrays, options_, counts) {}
+      first_(executable_, 0, nullptr, {}, arrays, options_, counts),
+      brief_(executable_->plan.segments.size() == 1 && first_.is_brief()) {}
+
+bool BoundSegment::is_brief() const {
+  constexpr std::int64_t few_bytes = 1 << 16;
+  const bool simple = std::ranges::all_of(launches_, [](const BoundLaunch& launch) {
+    return std::holds_alternative<std::unique_ptr<KernelLaunch>>(launch.what) ||
+           std::holds_alternative<std::unique_ptr<ProductLaunch>>(launch.what);
+  });
+  if (!simple || launches_.size() > 4 || lanes_) return false;
+  std::int64_t bytes = 0;
+  const plan::Plan& plan = executable_->plan;
+  for (std::size_t b = 0; b < plan.buffers.size(); ++b) {
+    const Buffer& buffer = plan.buffers[b];
+    if (buffer.place != 0) return false;
+    bytes += static_cast<std::int64_t>(
+        base::byte_count(memory_.layouts[b].shape, executable_->program.graph.arena.type(buffer.node).dtype));
+  }
+  return bytes <= few_bytes;
+}
 
 void BoundPlan::run(CallArrays& arrays, Workspace& workspace, RunCounts& counts) {
   const plan::Plan& plan = executable_->plan;
   const expr::Graph& graph = executable_->program.graph;
   static const Array placeholder(0.f);  // without dimensions, so that a copy allocates nothing
-  if (!arrays.given_outputs) arrays.outputs.assign(graph.outputs.size(), placeholder);
+  if (arrays.kept_outputs)
+    arrays.outputs.resize(graph.outputs.size(), placeholder);
+  else if (!arrays.given_outputs)
+    arrays.outputs.assign(graph.outputs.size(), placeholder);
   arrays.updates.resize(graph.updates.size());
   if (!arrays.given_outputs) counts.transferred.clear();
   BoundSegment* segment = &first_;
