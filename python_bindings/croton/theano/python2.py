@@ -128,15 +128,16 @@ def _binary(file):
 
 def load(file, **options):
     """`pickle.load`, also of a pickle of Python 2 whose strings are no text, and of a file opened as text."""
-    file = _binary(file)
-    start = file.tell() if hasattr(file, "tell") else None
+    # The given file stays referenced: a text file closes its bytes when it goes.
+    data = _binary(file)
+    start = data.tell() if hasattr(data, "tell") else None
     try:
-        return pickle.load(file, **options)
+        return pickle.load(data, **options)
     except UnicodeDecodeError:
         if start is None or "encoding" in options:
             raise
-        file.seek(start)
-        return pickle.load(file, encoding="latin1", **options)
+        data.seek(start)
+        return pickle.load(data, encoding="latin1", **options)
 
 
 def loads(data, **options):
