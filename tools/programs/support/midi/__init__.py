@@ -1,0 +1,1 @@
+"""Stand-in for the package that the RNN-RBM tutorial reads its music with."""

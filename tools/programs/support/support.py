@@ -1,0 +1,107 @@
+"""What the drivers of the programs share; it runs in the program's process, under Croton or under Theano 1.0.5."""
+
+import importlib.util
+import os
+import sys
+import types
+import warnings
+
+import numpy
+
+# By path, so that the reference, which has no Croton, converts Python 2 in the same way.
+_spec = importlib.util.spec_from_file_location("croton_python2", os.environ["CROTON_PYTHON2"])
+python2 = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(python2)
+
+
+def old_numpy():
+    """Names and habits of the NumPy of the programs' time that later ones dropped."""
+    for name, value in {"float": float, "int": int, "bool": bool, "object": object, "product": numpy.prod}.items():
+        if name not in vars(numpy):
+            setattr(numpy, name, value)
+    plain = numpy.asarray
+
+    def asarray(a, *args, **kwargs):
+        # Lists of unequal lengths made an array of lists.
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                return plain(a, *args, **kwargs)
+        except ValueError:
+            ragged = isinstance(a, list) and not args and not kwargs and all(isinstance(item, list) for item in a)
+            if not ragged:
+                raise
+            array = numpy.empty(len(a), object)
+            array[:] = a
+            return array
+
+    numpy.asarray = asarray
+
+
+def old_scipy():
+    """scipy.misc with imsave and imread, which programs import and our runs never call."""
+    import scipy
+
+    misc = types.ModuleType("scipy.misc")
+    misc.imsave = misc.imread = lambda *args, **kwargs: None
+    scipy.misc = sys.modules["scipy.misc"] = misc
+
+
+def package(name, **attributes):
+    """Puts a module of that dotted name there, and the packages above it."""
+    parts = name.split(".")
+    for length in range(1, len(parts) + 1):
+        path = ".".join(parts[:length])
+        if path not in sys.modules:
+            sys.modules[path] = types.ModuleType(path)
+            sys.modules[path].__path__ = []
+            if length > 1:
+                setattr(sys.modules[".".join(parts[: length - 1])], parts[length - 1], sys.modules[path])
+    vars(sys.modules[name]).update(attributes)
+
+
+def reference():
+    """Names that Theano 1.0.5 no longer has and the programs, written for 0.7 and 0.8, use; Croton has them."""
+    import collections
+
+    import theano
+    import theano.tensor.signal.pool as pool
+
+    if not hasattr(theano, "Param"):
+        theano.Param = lambda variable, default=None, name=None, **other: theano.In(variable, name=name, value=default, **other)
+    package("theano.tensor.signal.downsample", max_pool_2d=lambda input, ds, ignore_border=False: pool.pool_2d(
+        input, ds, ignore_border=ignore_border))
+    package("theano.compat.python2x", OrderedDict=collections.OrderedDict)
+
+
+class _Counter(object):
+    def __init__(self, stream, lines):
+        self.stream, self.left = stream, lines
+
+    def write(self, text):
+        self.stream.write(text)
+        self.left -= text.count("\n")
+        if self.left <= 0:
+            self.stream.flush()
+            # The program's own loop is longer than the test; what it has printed is the result.
+            raise SystemExit(0)
+
+    def __getattr__(self, name):
+        return getattr(self.stream, name)
+
+
+def stop_after(lines):
+    """Ends the program when it has printed so many lines."""
+    sys.stdout = _Counter(sys.stdout, lines)
+
+
+def start(seed=1):
+    """What each driver does first."""
+    numpy.random.seed(seed)
+    if os.environ.get("CROTON_REFERENCE"):
+        reference()
+
+
+def run(path):
+    """Runs a program, converted where it is of Python 2, and gives its names."""
+    return python2.run(path)
