@@ -103,5 +103,16 @@ def start(seed=1):
 
 
 def run(path):
-    """Runs a program, converted where it is of Python 2, and gives its names."""
-    return python2.run(path)
+    """Runs a program as `__main__`, converted where it is of Python 2, and gives its names."""
+    return python2.run(path, vars(sys.modules["__main__"]))
+
+
+def newmu(ntrain, ntest):
+    """Theano-Tutorials: where load.py finds its data, and how much of it the programs get."""
+    import functools
+
+    python2.install(os.getcwd(), python2=True)
+    import load
+
+    load.datasets_dir = os.environ["PROGRAMS_DATA"]
+    load.mnist = functools.partial(load.mnist, ntrain=ntrain, ntest=ntest)

@@ -1,0 +1,5 @@
+import support
+
+support.start()
+support.old_numpy()
+support.run("train.py")

@@ -1,0 +1,4 @@
+import support
+
+support.start()
+support.run("1_linear_regression.py")
