@@ -46,9 +46,10 @@ def mnist_pickle(folder, target):
     images, labels = digits(folder)
     images = (images / 255.0).astype(np.float32)
     parts = [(images[a:b], labels[a:b]) for a, b in [(0, 4000), (4000, 4500), (4500, 5000)]]
+    # Protocol 2 is the last that Python 2 reads, and the module's old name the one that older NumPy knows.
+    kept = pickle.dumps(tuple(parts), protocol=2).replace(b"cnumpy._core.multiarray\n", b"cnumpy.core.multiarray\n")
     with gzip.open(target, "wb", compresslevel=1) as file:
-        # Protocol 2 is the last that Python 2 reads.
-        pickle.dump(tuple(parts), file, protocol=2)
+        file.write(kept)
 
 
 def mnist_idx(folder, target):

@@ -104,7 +104,7 @@ def judge(program, output):
     rows = []
     for name, pattern, wanted, tolerance in program["results"]:
         found = re.findall(pattern, output, re.MULTILINE)
-        ours = found[-1].strip() if found else None
+        ours = " ".join(found[-1].split()) if found else None
         if ours is None:
             right = False
         elif wanted is None:
