@@ -267,6 +267,11 @@ def test_pickles_of_python2(run, tmp_path):
         assert pickle.load(file) == [1, 2]
 
 
+def test_classes_of_the_program_are_pickled(run):
+    names = run("import cPickle\nclass Box(object):\n    pass\nprint 0\ngot = cPickle.loads(cPickle.dumps(Box()))\n")
+    assert type(names["got"]) is names["Box"]
+
+
 def test_tabs_among_blanks(run):
     assert run("print 0\ndef f(a):\n    if a:\n\treturn 1\n    return 2\ngot = f(1), f(0)\n")["got"] == (1, 2)
 

@@ -510,16 +510,22 @@ def uninstall():
     sys.modules.pop("_python2_pickle", None)
 
 
-def run(path, scope=None):
+def run(path):
     """Runs a program of Python 2 or 3 as `__main__` and gives its names; modules beside it are found and converted."""
     path = os.path.abspath(os.fspath(path))
     with open(path, "rb") as file:
         old = is_python2(file.read().decode("utf-8", "replace"), path)
     install(os.path.dirname(path), python2=old)
-    scope = {} if scope is None else scope
-    scope.update(__name__="__main__", __file__=path, __builtins__=builtins)
+    module = types.ModuleType("__main__")
+    module.__dict__.update(__file__=path, __builtins__=builtins)
     if old:
-        for name, value in _BUILTINS.items():
-            scope.setdefault(name, value)
-    exec(compile(source_of(path, python2=old), path, "exec", dont_inherit=True), scope)
-    return scope
+        module.__dict__.update(_BUILTINS)
+    code = compile(source_of(path, python2=old), path, "exec", dont_inherit=True)
+    before = sys.modules["__main__"]
+    # Pickles of the program's own classes find them there.
+    sys.modules["__main__"] = module
+    try:
+        exec(code, module.__dict__)
+    finally:
+        sys.modules["__main__"] = before
+    return module.__dict__

@@ -104,7 +104,7 @@ def start(seed=1):
 
 def run(path):
     """Runs a program as `__main__`, converted where it is of Python 2, and gives its names."""
-    return python2.run(path, vars(sys.modules["__main__"]))
+    return python2.run(path)
 
 
 def newmu(ntrain, ntest):
