@@ -40,7 +40,7 @@ _NEWMU = ("Theano-Tutorials", ".")
 
 PROGRAMS = [
     _program(
-        "logistic_sgd", *_TUTORIALS, "script", arguments=["logistic_sgd.py"], data=["mnist_pickle"],
+        "logistic_sgd", *_TUTORIALS, "logistic_sgd", data=["mnist_pickle"],
         results=[
             ("validation error, %", "best validation score of " + _NUMBER + " %", None, 0.0),
             ("test error, %", "with test performance " + _NUMBER + " %", None, 0.0),
