@@ -81,7 +81,7 @@ def music(target, songs=4, steps=60):
         midiwrite(str(target / ("song%d.mid" % song)), roll, (21, 109), 0.3)
 
 
-def flights(target, train=60, held=15):
+def flights(target, train=400, held=20):
     """A pickle like ATIS': sentences as lists of word numbers, and a label for each word."""
     rng = random.Random(2)
     cities = ["boston", "denver", "new york", "san jose", "dallas", "salt lake city", "paris", "oslo"]

@@ -103,7 +103,7 @@ PROGRAMS = [
         results=[("accuracy, epoch 1", _NUMBER + r"\s*$", None, 0.01)],
     ),
     _program(
-        "newmu_5_convolutional_net", *_NEWMU, "newmu_5", data=["mnist_idx"],
+        "newmu_5_convolutional_net", *_NEWMU, "newmu_5", data=["mnist_idx"], flags="floatX=float32",
         results=[("accuracy, epoch 1", _NUMBER + r"\s*$", None, 0.05)],
     ),
     _program(

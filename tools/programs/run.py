@@ -65,8 +65,9 @@ def environment_of(program, code, data, reference):
     """The environment of the program's process."""
     environment = dict(os.environ)
     paths = [str(HERE / "support"), str(code)]
-    if not reference and os.environ.get("PYTHONPATH"):
-        paths.append(os.environ["PYTHONPATH"])
+    if not reference:
+        # The program's process starts in another folder.
+        paths += [os.path.abspath(path) for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
     environment.update(
         PYTHONPATH=os.pathsep.join(paths), PYTHONDONTWRITEBYTECODE="1", PYTHONUNBUFFERED="1", CROTON_PYTHON2=str(_PYTHON2),
         PROGRAMS_DATA=str(data) + "/", ATISDATA=str(data / "atis"), PYTHONWARNINGS="ignore",

@@ -29,8 +29,12 @@ from .variables import TensorConstant as Constant  # noqa: E402, F401
 from .variables import Variable  # noqa: E402, F401
 from . import modules as _modules  # noqa: E402
 
+import sys as _sys  # noqa: E402
+
 version = __version__ = "1.0.5+croton"
 pprint.__name__ = "pprint"
 _modules.make()
 from .install import install  # noqa: E402, F401
 from . import gradient, ifelse, printing  # noqa: E402, F401
+
+theano = _sys.modules[__name__]  # programs write `from theano import theano`

@@ -241,7 +241,8 @@ def make():
             module.__path__ = []  # modules may be in it
             sys.modules[full] = module
             parent, _, last = full.rpartition(".")
-            if not isinstance(getattr(sys.modules[parent], last, None), python_types.FunctionType):
+            # The module tensor.xlogx has the name of a function of its own; programs write T.xlogx.xlogy0.
+            if last == "xlogx" or not isinstance(getattr(sys.modules[parent], last, None), python_types.FunctionType):
                 setattr(sys.modules[parent], last, module)
         for key, value in table[name].items():
             if value is not None:

@@ -154,11 +154,14 @@ class TensorVariable(Variable):
         raise TypeError(f"{self} is symbolic and has no value before it is computed; use theano.tensor's functions on "
                         "it, not NumPy's, or x.eval()")
 
+    # Programs ask `if input:` for "was one given"; what <, <=, > and >= give is the exception.
+    _is_nonzero = True
+
     def __bool__(self):
-        if self.dtype == "bool" or self.owner is not None:
-            raise TypeError("Variables do not support boolean operations. Use theano.tensor.switch, or & | ~ in place "
-                            "of and, or, not.")
-        raise TypeError("Variables do not support boolean operations.")
+        if self._is_nonzero:
+            return True
+        raise TypeError("Variables do not support boolean operations. Use theano.tensor.switch, or & | ~ in place of "
+                        "and, or, not.")
 
     __nonzero__ = __bool__
 

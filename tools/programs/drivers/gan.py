@@ -3,6 +3,7 @@ import support
 
 support.start()
 support.old_scipy()
+support.package("sklearn.externals", joblib=None)
 names = support.run("demo.py")
 rng = numpy.random.RandomState(5)
 real, noise = rng.normal(1, 1, (128, 1)).astype("float32"), rng.uniform(-1, 1, (128, 1)).astype("float32")

@@ -26,6 +26,16 @@ def _operator(function):
     return forward, backward
 
 
+def _comparison(compare):
+    def marked(self, other):
+        result = compare(self, other)
+        if result is not NotImplemented:
+            result._is_nonzero = False  # `a < b < c` would take its bool and be wrong in silence
+        return result
+
+    return marked
+
+
 for _name, _function in {"add": operator.add, "sub": operator.sub, "mul": operator.mul, "truediv": operator.truediv,
                          "floordiv": operator.floordiv, "mod": operator.mod, "pow": operator.pow, "and": operator.and_,
                          "or": operator.or_, "xor": operator.xor}.items():
@@ -34,7 +44,7 @@ for _name, _function in {"add": operator.add, "sub": operator.sub, "mul": operat
     setattr(TensorVariable, f"__r{_name}__", _backward)
 TensorVariable.__div__, TensorVariable.__rdiv__ = TensorVariable.__truediv__, TensorVariable.__rtruediv__
 for _name, _function in {"lt": operator.lt, "le": operator.le, "gt": operator.gt, "ge": operator.ge}.items():
-    setattr(TensorVariable, f"__{_name}__", _operator(_function)[0])
+    setattr(TensorVariable, f"__{_name}__", _comparison(_operator(_function)[0]))
 
 
 def _divmod(self, other):
