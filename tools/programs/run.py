@@ -12,6 +12,7 @@ import json
 import os
 import pathlib
 import re
+import resource
 import shutil
 import subprocess
 import sys
@@ -82,12 +83,13 @@ def environment_of(program, code, data, reference):
 
 
 def execute(program, sources, data, scratch, reference=None):
-    """Runs a program; gives what it printed, its exit status (None: stopped at the limit) and the seconds it took."""
+    """Runs a program; gives what it printed, its exit status (None: stopped at the limit), the seconds it took and the
+    seconds of processor time of it and of the compilers it started."""
     code, place = prepare(program, sources, data, scratch)
     start = [reference] if reference else [sys.executable, "-m", "croton.theano"]
     command = start + ["croton_driver.py"] + program["arguments"]
     log = code.parent / "output.txt"
-    began = time.monotonic()
+    before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
     with open(log, "wb") as output:
         try:
             status = subprocess.run(
@@ -97,7 +99,9 @@ def execute(program, sources, data, scratch, reference=None):
         except subprocess.TimeoutExpired:
             status = None
     seconds = time.monotonic() - began
-    return log.read_text(errors="replace").replace("\r", "\n"), status, seconds
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    processor = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return log.read_text(errors="replace").replace("\r", "\n"), status, seconds, processor
 
 
 def judge(program, output):
@@ -144,7 +148,7 @@ def main():
     for program in PROGRAMS:
         if arguments.names and program["name"] not in arguments.names:
             continue
-        output, status, seconds = execute(
+        output, status, seconds, processor = execute(
             program, arguments.sources.resolve(), arguments.data.resolve(), scratch, arguments.reference
         )
         rows = judge(program, output)
@@ -152,11 +156,12 @@ def main():
         failed += wrong
         theirs = program["seconds"]
         print(
-            "%-28s %s  %.1f s%s"
+            "%-28s %s  %.1f s, processor %.1f s%s"
             % (
                 program["name"],
                 "FAILED (%s)" % ("time limit" if status is None else "status %s" % status) if wrong else "ok",
                 seconds,
+                processor,
                 "" if theirs is None else ", Theano %.1f s, ratio %.1f" % (theirs, theirs / seconds),
             )
         )
@@ -165,7 +170,7 @@ def main():
         if wrong:
             print("    " + "\n    ".join(output.strip().splitlines()[-12:]))
         sys.stdout.flush()
-        kept[program["name"]] = {"seconds": seconds, "status": status, "results": {row[0]: row[1] for row in rows}}
+        kept[program["name"]] = {"seconds": seconds, "processor": processor, "status": status, "results": {row[0]: row[1] for row in rows}}
         if arguments.json:
             arguments.json.write_text(json.dumps(kept, indent=1))
     return 1 if failed else 0
