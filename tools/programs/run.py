@@ -62,8 +62,8 @@ def prepare(program, sources, data, scratch):
     return place / "code", place / "data"
 
 
-def environment_of(program, code, data, reference):
-    """The environment of the program's process."""
+def environment_of(program, code, data, reference, cold=False):
+    """The environment of the program's process; `cold` gives it an empty folder for compiled code."""
     environment = dict(os.environ)
     paths = [str(HERE / "support"), str(code)]
     if not reference:
@@ -76,13 +76,19 @@ def environment_of(program, code, data, reference):
     for name, value in program["environment"].items():
         environment[name] = value.replace("{data}", str(data))
     flags = [flag for flag in (os.environ.get("THEANO_FLAGS", ""), program["flags"]) if flag]
+    if cold:
+        if reference:
+            flags.append("base_compiledir=%s" % (code.parent / "compiled"))
+        else:
+            kept = [flag for flag in (os.environ.get("CROTON_FLAGS", ""),) if flag]
+            environment["CROTON_FLAGS"] = ",".join(kept + ["cache_dir=%s" % (code.parent / "compiled")])
     environment["THEANO_FLAGS"] = ",".join(flags)
     if reference:
         environment["CROTON_REFERENCE"] = "1"
     return environment
 
 
-def execute(program, sources, data, scratch, reference=None):
+def execute(program, sources, data, scratch, reference=None, cold=False):
     """Runs a program; gives what it printed, its exit status (None: stopped at the limit), the seconds it took and the
     seconds of processor time of it and of the compilers it started."""
     code, place = prepare(program, sources, data, scratch)
@@ -93,7 +99,7 @@ def execute(program, sources, data, scratch, reference=None):
     with open(log, "wb") as output:
         try:
             status = subprocess.run(
-                command, cwd=code, env=environment_of(program, code, place, reference), stdin=subprocess.DEVNULL,
+                command, cwd=code, env=environment_of(program, code, place, reference, cold), stdin=subprocess.DEVNULL,
                 stdout=output, stderr=subprocess.STDOUT, timeout=program["limit"],
             ).returncode
         except subprocess.TimeoutExpired:
@@ -129,6 +135,7 @@ def main():
     parser.add_argument("--data", type=pathlib.Path, default=pathlib.Path("."), help="the folder with mnist_5k.csv.gz")
     parser.add_argument("--scratch", type=pathlib.Path, default=pathlib.Path("programs_scratch"), help="where the programs run")
     parser.add_argument("--reference", help="a Python with Theano 1.0.5, to run the programs with instead of Croton")
+    parser.add_argument("--cold", action="store_true", help="with no code compiled by runs before")
     parser.add_argument("--json", type=pathlib.Path, help="write the results to this file")
     parser.add_argument("--list", action="store_true", help="say where the programs are from")
     arguments = parser.parse_args()
@@ -149,7 +156,7 @@ def main():
         if arguments.names and program["name"] not in arguments.names:
             continue
         output, status, seconds, processor = execute(
-            program, arguments.sources.resolve(), arguments.data.resolve(), scratch, arguments.reference
+            program, arguments.sources.resolve(), arguments.data.resolve(), scratch, arguments.reference, arguments.cold
         )
         rows = judge(program, output)
         wrong = status != 0 or any(right is False for *_, right in rows)
