@@ -50,29 +50,29 @@ PROGRAMS = [
     _program(
         "mlp", *_TUTORIALS, "mlp", data=["mnist_pickle"],
         results=[
-            ("validation error, %", "validation error " + _NUMBER + " %", None, 0.0),
-            ("test error, %", "best model " + _NUMBER + " %", None, 0.0),
+            ("validation error, %", "validation error " + _NUMBER + " %", 20.4, 0.0),
+            ("test error, %", "best model " + _NUMBER + " %", 22.8, 0.0),
         ],
     ),
     _program(
         "rbm", *_TUTORIALS, "rbm", data=["mnist_pickle"],
-        results=[("pseudo-likelihood, epoch 0", r"epoch 0, cost is\s+" + _NUMBER, None, 1e-4)],
+        results=[("pseudo-likelihood, epoch 0", r"epoch 0, cost is\s+" + _NUMBER, -68.70164243337125, 1e-4)],
     ),
     _program(
         "DBN", *_TUTORIALS, "DBN", data=["mnist_pickle"],
         results=[
-            ("cost, layer 0", r"layer 0, epoch 0, cost\s+" + _NUMBER, None, 1e-4),
-            ("cost, layer 1", r"layer 1, epoch 0, cost\s+" + _NUMBER, None, 1e-4),
-            ("cost, layer 2", r"layer 2, epoch 0, cost\s+" + _NUMBER, None, 1e-4),
-            ("validation error, %", "validation error " + _NUMBER + " %", None, 0.0),
+            ("cost, layer 0", r"layer 0, epoch 0, cost\s+" + _NUMBER, -143.80873432040215, 1e-4),
+            ("cost, layer 1", r"layer 1, epoch 0, cost\s+" + _NUMBER, -532.2618469927367, 1e-4),
+            ("cost, layer 2", r"layer 2, epoch 0, cost\s+" + _NUMBER, -101.51046884961663, 1e-4),
+            ("validation error, %", "validation error " + _NUMBER + " %", 21.2, 0.0),
         ],
     ),
     _program(
         "rnnrbm", *_TUTORIALS, "rnnrbm", data=["music"],
         results=[
-            ("cost, epoch 1", r"Epoch 1/3\n" + _NUMBER, None, 1e-4),
-            ("cost, epoch 3", r"Epoch 3/3\n" + _NUMBER, None, 1e-4),
-            ("generated", r"Generated (.*)", None, None),
+            ("cost, epoch 1", r"Epoch 1/3\n" + _NUMBER, -59.89397162845746, 1e-4),
+            ("cost, epoch 3", r"Epoch 3/3\n" + _NUMBER, -54.80591570864689, 1e-4),
+            ("generated", r"Generated (.*)", "200 steps of 88 notes, all 0 or 1: True", None),
         ],
     ),
     _program(
@@ -84,23 +84,23 @@ PROGRAMS = [
     ),
     _program(
         "newmu_0_multiply", *_NEWMU, "script", arguments=["0_multiply.py"],
-        results=[("products", r"(?s)(.*\n.*)\n", None, None)],
+        results=[("products", r"(?s)(.*\n.*)\n", "2.0 9.0", None)],
     ),
     _program(
         "newmu_1_linear_regression", *_NEWMU, "script", arguments=["1_linear_regression.py"],
-        results=[("slope", _NUMBER + r"\s*$", None, 1e-6)],
+        results=[("slope", _NUMBER + r"\s*$", 2.0462513335623633, 1e-6)],
     ),
     _program(
         "newmu_2_logistic_regression", *_NEWMU, "newmu_2", data=["mnist_idx"],
-        results=[("accuracy, epoch 4", r"4 " + _NUMBER, None, 0.0)],
+        results=[("accuracy, epoch 4", r"4 " + _NUMBER, 0.883, 0.0)],
     ),
     _program(
         "newmu_3_net", *_NEWMU, "newmu_3", data=["mnist_idx"],
-        results=[("accuracy, epoch 4", _NUMBER + r"\s*$", None, 0.0)],
+        results=[("accuracy, epoch 4", _NUMBER + r"\s*$", 0.731, 0.0)],
     ),
     _program(
         "newmu_4_modern_net", *_NEWMU, "newmu_4", data=["mnist_idx"],
-        results=[("accuracy, epoch 1", _NUMBER + r"\s*$", None, 0.01)],
+        results=[("accuracy, epoch 1", _NUMBER + r"\s*$", 0.87, 0.01)],
     ),
     _program(
         "newmu_5_convolutional_net", *_NEWMU, "newmu_5", data=["mnist_idx"], flags="floatX=float32",
@@ -119,21 +119,21 @@ PROGRAMS = [
             "INPUT_DATA_FILE": "{data}/comments.csv", "VOCABULARY_SIZE": "36", "HIDDEN_DIM": "32", "NEPOCH": "2",
             "PRINT_EVERY": "100", "MODEL_OUTPUT_FILE": "model",
         },
-        results=[("loss after 400 sentences", "Loss: " + _NUMBER, None, 1e-5)],
+        results=[("loss after 400 sentences", "Loss: " + _NUMBER, 2.490592, 1e-5)],
     ),
     _program(
         "packt_gru", "Deep-Learning-with-Theano", "Chapter04", "packt_rnn", arguments=["gru"], data=["prose"],
-        results=[("loss, minibatch 60", r"minibatch 60/80, train loss " + _NUMBER, None, 1e-5)],
+        results=[("loss, minibatch 60", r"minibatch 60/80, train loss " + _NUMBER, 3.5125548582534414, 1e-5)],
     ),
     _program(
         "packt_lstm", "Deep-Learning-with-Theano", "Chapter04", "packt_rnn", arguments=["lstm"], data=["prose"],
-        results=[("loss, minibatch 60", r"minibatch 60/80, train loss " + _NUMBER, None, 1e-5)],
+        results=[("loss, minibatch 60", r"minibatch 60/80, train loss " + _NUMBER, 3.534145865966449, 1e-5)],
     ),
     _program(
         "gan", "Generative-Adversarial-Network-Demo", ".", "gan", flags="floatX=float32",
         results=[
-            ("generator's cost", r"Costs " + _NUMBER, None, 1e-2),
-            ("discriminator's cost", r"Costs \S+ " + _NUMBER, None, 1e-2),
+            ("generator's cost", r"Costs " + _NUMBER, 1.496316, 1e-2),
+            ("discriminator's cost", r"Costs \S+ " + _NUMBER, 0.761626, 1e-2),
         ],
     ),
 ]
