@@ -42,9 +42,9 @@ PROGRAMS = [
     _program(
         "logistic_sgd", *_TUTORIALS, "logistic_sgd", data=["mnist_pickle"],
         results=[
-            ("validation error, %", "best validation score of " + _NUMBER + " %", None, 0.0),
-            ("test error, %", "with test performance " + _NUMBER + " %", None, 0.0),
-            ("epochs", r"run for (\d+) epochs", None, 0.0),
+            ("validation error, %", "best validation score of " + _NUMBER + " %", 8.6, 0.0),
+            ("test error, %", "with test performance " + _NUMBER + " %", 9.4, 0.0),
+            ("epochs", r"run for (\d+) epochs", 126, 0.0),
         ],
     ),
     _program(
