@@ -78,8 +78,8 @@ PROGRAMS = [
     _program(
         "rnnslu", *_TUTORIALS, "rnnslu", data=["flights"],
         results=[
-            ("valid F1", r"BEST RESULT: epoch \d+ valid F1 " + _NUMBER, None, 0.0),
-            ("test F1", r"BEST RESULT: epoch \d+ valid F1 \S+ best test F1 " + _NUMBER, None, 0.0),
+            ("valid F1", r"BEST RESULT: epoch \d+ valid F1 " + _NUMBER, 56.47, 0.0),
+            ("test F1", r"BEST RESULT: epoch \d+ valid F1 \S+ best test F1 " + _NUMBER, 62.79, 0.0),
         ],
     ),
     _program(
@@ -109,8 +109,8 @@ PROGRAMS = [
     _program(
         "network3", "neural-networks-and-deep-learning", "src", "network3", data=["mnist_pickle"],
         results=[
-            ("validation accuracy, %", "Epoch 0: validation accuracy " + _NUMBER + "%", None, 0.0),
-            ("test accuracy, %", "Corresponding test accuracy of " + _NUMBER + "%", None, 0.0),
+            ("validation accuracy, %", "Epoch 0: validation accuracy " + _NUMBER + "%", 88.8, 0.02),
+            ("test accuracy, %", "Corresponding test accuracy of " + _NUMBER + "%", 87.2, 0.02),
         ],
     ),
     _program(
