@@ -1,0 +1,3 @@
+from . import attrib, skip
+
+__all__ = ["attrib", "skip"]
