@@ -23,8 +23,10 @@ class Child:
         answer_read, answer_write = os.pipe()
         ask_read, ask_write = os.pipe()
         self.output = tempfile.TemporaryFile()
-        command = [options.python, os.path.join(HERE, "child.py"), "--suite", unit.suite, "--package", options.package,
-                   "--sources", folder, "--file", unit.file, "--read", str(ask_read), "--write", str(answer_write)]
+        python = os.path.abspath(options.python) if os.sep in options.python else options.python
+        command = [python, os.path.join(HERE, "child.py"), "--suite", unit.suite, "--package", options.package,
+                   "--sources", os.path.abspath(folder), "--file", unit.file, "--read", str(ask_read), "--write",
+                   str(answer_write)]
         if options.strict:
             command.append("--strict")
         self.process = subprocess.Popen(command, pass_fds=(ask_read, answer_write), stdin=subprocess.DEVNULL,
@@ -93,6 +95,9 @@ class Child:
 def _environment(home, folders):
     environment = dict(os.environ, HOME=home, KERAS_BACKEND="theano", PYTHONDONTWRITEBYTECODE="1", MPLBACKEND="Agg",
                        PYTHONHASHSEED="0")
+    # The child runs in a folder of its own.
+    paths = [os.path.abspath(part) for part in os.environ.get("PYTHONPATH", "").split(os.pathsep) if part]
+    environment["PYTHONPATH"] = os.pathsep.join(paths)
     if folders.get("theano"):
         environment["SUITES_THEANO"] = os.path.abspath(folders["theano"])
     return environment

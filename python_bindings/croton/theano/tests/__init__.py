@@ -1,0 +1,1 @@
+"""What test programs import of theano.tests."""
