@@ -47,6 +47,7 @@ def parse(arguments):
                         help="the cases that Theano itself passes")
     parser.add_argument("--internals", metavar="FILE", default=os.path.join(HERE, "internals.txt"),
                         help="the cases that touch internals, with reasons")
+    parser.add_argument("--with-internals", action="store_true", help="run the cases of internals too, like the others")
     parser.add_argument("--write-passes", metavar="FILE", help="write the names of the cases that passed")
     parser.add_argument("--show", action="store_true", help="print the traceback of each failure")
     return parser.parse_args(arguments)
@@ -83,7 +84,8 @@ def main(arguments=None):
         folder = folders[unit.suite]
         if not folder or not os.path.exists(os.path.join(folder, unit.file)):
             sys.exit(f"no file {unit.file} in {folder}: name the folder of its sources with --{unit.suite}, or --cache")
-    known = lists.Lists(options.passes, options.internals) if options.package != "theano" else lists.Lists(None, None)
+    known = lists.Lists(None, None) if options.package == "theano" else lists.Lists(
+        options.passes, None if options.with_internals else options.internals)
 
     def run(unit):
         outcomes = session.run_unit(unit, folders, options, known)

@@ -71,9 +71,7 @@ def _numpy_names():
 
 
 def _numpy_testing():
-    """numpy.testing.dec, the decorators that NumPy had for nose."""
-    if hasattr(np.testing, "dec"):
-        return
+    """numpy.testing.dec, the decorators that NumPy had for nose (where it has them still, they want nose)."""
 
     def skipif(condition, message="skipped"):
         def decorate(function):
