@@ -139,8 +139,9 @@ def test_reference_and_internals(plain):
                              "--case", "test_pass", "--case", "test_gone", "--case", "test_b")
     status = {case: outcome["status"] for case, outcome in outcomes.items()}
     assert status == {"First::test_a": "internals", "test_pass": "passed", "test_gone": "failed",
-                      "Between::test_b": "not counted", "test_after_hang": "not counted"}
-    assert "| plain:fake | 1 | 1 | 0 | 1 | 2 | 50.0 % | 33.3 % |" in table
+                      "Between::test_b": "not counted", "test_after_hang": "not counted",
+                      "test_after_crash": "not counted"}
+    assert "| plain:fake | 1 | 1 | 0 | 1 | 3 | 50.0 % | 33.3 % |" in table
 
 
 def test_file_that_does_not_import(tmp_path):
