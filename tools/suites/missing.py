@@ -1,6 +1,6 @@
 """Names that a test file wants at import time and the package does not have.
 
-Without this one missing name would cost a whole file. `fill(path, package)` reads the file's module-level code (and that
+Without this one missing name would cost a whole file. `fill(path, package, file_of)` reads the file's module-level code (and that
 of class bodies, decorators and default arguments), looks up each name of the package it uses, and puts a stand-in where
 there is none. A stand-in can be passed about and subclassed while the file is imported; afterwards any use raises
 MissingName, which the runner counts as a missing op.
@@ -72,12 +72,17 @@ def _chain(node):
 
 
 class _Filler:
-    def __init__(self, package, own):
-        self.package, self.own, self.bound, self.missing = package, own, {}, []
+    def __init__(self, package):
+        self.package, self.bound, self.missing, self.files = package, {}, [], []
 
     def wanted(self, module):
-        return module and module.split(".")[0] == self.package and not any(
-            module == name or module.startswith(name + ".") for name in self.own)
+        """Whether a dotted name is the package's own; one of the suite's own files is not, but is looked at in turn."""
+        if not module or module.split(".")[0] != self.package:
+            return False
+        if ".tests" not in module:
+            return True
+        self.files.append(module)
+        return False
 
     def module(self, name):
         """The module of this name, or a stand-in module (then noted as missing)."""
@@ -147,14 +152,22 @@ class _Filler:
             holder = self.give(holder, name, full)
 
 
-def fill(path, package, own):
-    """Puts stand-ins for what `path` misses at import; returns the missing names. Names below `own` are left alone."""
-    with open(path, encoding="utf-8") as file:
-        tree = ast.parse(file.read())
-    filler = _Filler(package, own)
-    nodes = list(_module_level(tree))
-    for node in nodes:
-        filler.imports(node)
-    for node in nodes:
-        filler.use(node)
-    return sorted(set(filler.missing))
+def fill(path, package, file_of):
+    """Puts stand-ins for what `path`, and the test files that it imports, miss at import; returns the missing names.
+    file_of(dotted name) is the path of a test file of the suite, or None."""
+    missing, waiting, seen = set(), [path], set()
+    while waiting:
+        path = waiting.pop()
+        if path in seen:
+            continue
+        seen.add(path)
+        with open(path, encoding="utf-8") as file:
+            nodes = list(_module_level(ast.parse(file.read())))
+        filler = _Filler(package)
+        for node in nodes:
+            filler.imports(node)
+        for node in nodes:
+            filler.use(node)
+        missing.update(filler.missing)
+        waiting += [found for found in map(file_of, filler.files) if found]
+    return sorted(missing)

@@ -21,6 +21,7 @@ def apply():
     _numpy_testing()
     _scipy_names()
     _h5py_text()
+    _yaml_loader()
 
 
 def _python_names():
@@ -113,6 +114,20 @@ def _h5py_text():
 
     def __getitem__(self, name):
         value = read(self, name)
-        return Text(value) if type(value) is str else value
+        if type(value) is str:
+            return Text(value)
+        if isinstance(value, np.ndarray) and value.dtype == object:
+            return np.array([v.encode() if type(v) is str else v for v in value.ravel()]).reshape(value.shape)
+        return value
 
     h5py.AttributeManager.__getitem__ = __getitem__
+
+
+def _yaml_loader():
+    """yaml.load without a loader, as before PyYAML 6."""
+    try:
+        import yaml
+    except ImportError:
+        return
+    load = yaml.load
+    yaml.load = lambda stream, Loader=yaml.UnsafeLoader: load(stream, Loader)

@@ -17,9 +17,14 @@ from .. import compiling, modes, tensor
 from ..configuration import config
 from ..tensor import testing
 
+try:
+    from parameterized import parameterized
+except ImportError:  # a package that only some tests want
+    parameterized = None
+
 __all__ = ["AttemptManyTimes", "InferShapeTester", "MockRandomState", "SkipTest", "T_OpContractMixin",
            "TestOptimizationMixin", "WrongValue", "assertFailure_fast", "assert_allclose", "attr", "custom_name_func",
-           "different_random_values", "fetch_seed", "seed_rng", "str_diagnostic", "verify_grad"]
+           "different_random_values", "fetch_seed", "parameterized", "seed_rng", "str_diagnostic", "verify_grad"]
 
 
 def attr(*names, **values):
