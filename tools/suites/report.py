@@ -24,11 +24,9 @@ def line(unit, outcomes):
         "passed", "failed", "missing op", "internals", "not counted"))
 
 
-def write_json(path, results):
-    with open(path, "w", encoding="utf-8") as file:
-        for unit, outcomes in results:
-            for outcome in outcomes:
-                file.write(json.dumps({"unit": unit.name, **outcome}) + "\n")
+def add_json(path, unit, outcome):
+    with open(path, "a", encoding="utf-8") as file:
+        file.write(json.dumps({"unit": unit.name, **outcome}) + "\n")
 
 
 def _group(reason):

@@ -13,6 +13,7 @@ import os
 import subprocess
 import sys
 import tarfile
+import threading
 
 import lists
 import report
@@ -87,17 +88,25 @@ def main(arguments=None):
     known = lists.Lists(None, None) if options.package == "theano" else lists.Lists(
         options.passes, None if options.with_internals else options.internals)
 
+    lock = threading.Lock()
+    if options.json:
+        open(options.json, "w").close()
+
     def run(unit):
-        outcomes = session.run_unit(unit, folders, options, known)
-        print(report.line(unit, outcomes), file=sys.stderr, flush=True)
+        outcomes = []
+        for outcome in session.run_unit(unit, folders, options, known):
+            outcomes.append(outcome)
+            if options.json:  # A run that is cut off leaves the cases that it had done.
+                with lock:
+                    report.add_json(options.json, unit, outcome)
+        with lock:
+            print(report.line(unit, outcomes), file=sys.stderr, flush=True)
+            if options.write_passes:
+                lists.write_passes(options.write_passes, outcomes)
         return unit, outcomes
 
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         results = list(pool.map(run, chosen))
-    if options.json:
-        report.write_json(options.json, results)
-    if options.write_passes:
-        lists.write_passes(options.write_passes, results)
     text = report.markdown(results)
     if options.markdown:
         with open(options.markdown, "w", encoding="utf-8") as file:

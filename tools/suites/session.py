@@ -104,10 +104,11 @@ def _environment(home, folders):
 
 
 def run_unit(unit, folders, options, known):
-    """The outcomes of a unit's cases: dicts with case, status (passed, failed, missing op, internals, not counted), reason."""
+    """Yields the outcomes of a unit's cases: dicts with case, status (passed, failed, missing op, internals, not counted)
+    and reason."""
     folder = folders[unit.suite]
     with tempfile.TemporaryDirectory(prefix="suites_") as home:
-        return _run(unit, folder, options, known, _environment(home, folders))
+        yield from _run(unit, folder, options, known, _environment(home, folders))
 
 
 def _run(unit, folder, options, known, environment):
@@ -122,38 +123,41 @@ def _run(unit, folder, options, known, environment):
         names = ["(import)"]
     if options.case:
         names = [name for name in names if any(part in name for part in options.case)]
-    there = set(collected["cases"])
-    outcomes = []
-    for name in names:
-        case = unit.case_name(name)
-        reason = known.internal(case)
-        if reason:
-            outcomes.append({"case": case, "status": "internals", "reason": reason})
-            continue
-        if known.reference_covers(unit) and name not in reference:
-            outcomes.append({"case": case, "status": "not counted", "reason": "Theano itself does not pass it here"})
-            continue
-        if name not in there:
-            outcomes.append(_uncollected(case, name, collected))
-            continue
-        if child is None:
-            child, again = _start(unit, folder, options, environment)
-            if child is None:
-                outcomes.append({"case": case, "status": "failed", "reason": again["errors"][0]["reason"]})
+    try:
+        for name in names:
+            case = unit.case_name(name)
+            reason = known.internal(case)
+            if reason:
+                yield {"case": case, "status": "internals", "reason": reason}
                 continue
-        try:
-            outcomes.append(_outcome(case, child.request(name, options.timeout)))
-        except (Hang, Crash) as error:
-            outcomes.append({"case": case, "status": "failed", "reason": f"{type(error).__name__}: {error}",
-                             "text": child.tail()})
-            child.kill()
-            child = None
-    if child is not None:
-        child.stop()
-    for outcome in outcomes:
-        if collected.get("missing") and outcome["status"] in ("failed", "missing op"):
-            outcome["missing_at_import"] = collected["missing"]
-    return outcomes
+            if known.reference_covers(unit) and name not in reference:
+                yield {"case": case, "status": "not counted", "reason": "Theano itself does not pass it here"}
+                continue
+            if name not in collected["cases"]:
+                outcome = _uncollected(case, name, collected)
+            else:
+                if child is None:
+                    child, collected_again = _start(unit, folder, options, environment)
+                if child is None:
+                    outcome = {"case": case, "status": "failed", "reason": collected_again["errors"][0]["reason"]}
+                else:
+                    child, outcome = _ask(child, case, name, options)
+            if collected["missing"] and outcome["status"] in ("failed", "missing op"):
+                outcome["missing_at_import"] = collected["missing"]
+            yield outcome
+    finally:
+        if child is not None:
+            child.stop()
+
+
+def _ask(child, case, name, options):
+    """One case's outcome, and the child, or None where the case cost it."""
+    try:
+        return child, _outcome(case, child.request(name, options.timeout))
+    except (Hang, Crash) as error:
+        outcome = {"case": case, "status": "failed", "reason": f"{type(error).__name__}: {error}", "text": child.tail()}
+        child.kill()
+        return None, outcome
 
 
 def _start(unit, folder, options, environment):
