@@ -6,17 +6,30 @@
 #include "bindings.hpp"
 #include "lists.hpp"
 #include "operands.hpp"
+#include "where.hpp"
 
 namespace croton::python {
 
 void bind_inspection(nb::module_& m) {
   m.def(
       "application",
-      [](const Variable& x) -> nb::object {
-        const std::optional<Application> made = application(x);
-        return made ? nb::object(nb::make_tuple(made->op, made->inputs)) : nb::none();
+      [](const Variable& x, bool attributes) -> nb::object {
+        const std::optional<Application> made = application(x, attributes);
+        if (!made) return nb::none();
+        return attributes ? nb::make_tuple(made->op, made->inputs, made->attributes)
+                          : nb::make_tuple(made->op, made->inputs);
       },
-      "x"_a, "(name of the op, its inputs) that x is the result of; None for inputs, constants, shared variables.");
+      "x"_a, "attributes"_a = false,
+      "(name of the op, its inputs) that x is the result of, and with attributes their text; None for inputs, "
+      "constants, "
+      "shared variables. TypeError for attributes that cannot be written down: those of loops, branches and operations "
+      "of the user.");
+  m.def(
+      "apply_again",
+      [](std::string op, std::vector<Variable> inputs, std::string attributes) {
+        return apply_again({std::move(op), std::move(inputs), std::move(attributes)}, here());
+      },
+      "op"_a, "inputs"_a, "attributes"_a, "The variable of an application that was written down. ValueError.");
   m.def(
       "constant_value", [](const Variable& x) { return to_numpy(constant_value(x)); }, "x"_a,
       "The value of a constant, read-only. TypeError for others.");

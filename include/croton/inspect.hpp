@@ -13,10 +13,16 @@ namespace croton {
 struct Application {
   std::string op;                ///< its name, as in printed graphs
   std::vector<Variable> inputs;  ///< what it was applied to
+  std::string attributes;        ///< its parameters, as in printed graphs: "axes=[0, 1]"
 };
 
 /// The op that a variable is the result of; none for inputs, constants and shared variables.
-std::optional<Application> application(const Variable& x);
+/// `attributes` are left empty unless they are asked for: TypeError then for loops, branches and operations of the
+/// user, which cannot be written down.
+std::optional<Application> application(const Variable& x, bool attributes = false);
+/// The variable of an application that was written down. ValueError for an op that there is not, or a text that is no
+/// attributes; what the op says of inputs that do not fit.
+Variable apply_again(const Application& made, Where where = std::source_location::current());
 /// Whether it is a shared variable.
 bool is_shared(const Variable& x);
 /// The value of a constant (TypeError for others); it is not copied and cannot be written to.

@@ -9,6 +9,8 @@
 #include <unordered_map>
 
 #include "builder/node.hpp"
+#include "expr/body.hpp"
+#include "expr/parse.hpp"
 
 namespace croton {
 namespace builder {
@@ -57,10 +59,29 @@ class Numbering {
 }  // namespace
 }  // namespace builder
 
-std::optional<Application> application(const Variable& x) {
+std::optional<Application> application(const Variable& x, bool attributes) {
   const builder::Node& node = builder::checked(x);
   if (builder::is_leaf(node)) return std::nullopt;
-  return Application{std::string(node.op->name), node.inputs};
+  Application made{std::string(node.op->name), node.inputs, ""};
+  if (!attributes) return made;
+  if (expr::has_body(*node.op) || node.op->kind == expr::Kind::Host || node.own_op != nullptr)
+    throw TypeError(fmt::format("{}: what '{}' computes cannot be written down", builder::describe(x), made.op));
+  for (const auto& [name, value] : node.attrs.items())
+    made.attributes += fmt::format("{}{}={}", made.attributes.empty() ? "" : ", ", name, expr::to_string(value));
+  return made;
+}
+
+Variable apply_again(const Application& made, Where where) {
+  const expr::Term term = expr::parse_term(made.op + "(" + made.attributes + ")");
+  const expr::Op* op = expr::find_op(term.text);
+  if (op == nullptr || op->kind == expr::Kind::Leaf || expr::has_body(*op) || !term.arguments.empty() ||
+      !term.attr_holes.empty())
+    throw ValueError(fmt::format("'{}({})' is no application of an op", made.op, made.attributes));
+  try {
+    return builder::apply(*op, made.inputs, term.attrs, where);
+  } catch (const expr::AttrFault& fault) {
+    throw ValueError(fmt::format("{}: {}", made.op, fault.fault));
+  }
 }
 
 bool is_shared(const Variable& x) { return builder::checked(x).shared != nullptr; }

@@ -61,13 +61,13 @@ def test_strided_read_only_and_foreign_arrays():
 def test_outputs_own_their_memory():
     x = T.fvector("x")
     f = croton.function([x], [x + 1, x * 2])
-    first, second = f(np.arange(1000, dtype=np.float32))
+    first, second = f(np.arange(5000, dtype=np.float32))
     address_of_first = address(first)
     del f, second
     gc.collect()
-    again = croton.function([x], x * 3)(np.arange(1000, dtype=np.float32))
+    again = croton.function([x], x * 3)(np.arange(5000, dtype=np.float32))
     assert address(first) == address_of_first and not np.shares_memory(first, again)
-    assert (first == np.arange(1000) + 1).all() and first.flags.writeable and not first.flags.owndata
+    assert (first == np.arange(5000) + 1).all() and first.flags.writeable and not first.flags.owndata
 
 
 def test_an_output_is_not_the_argument():

@@ -1,6 +1,8 @@
 """theano.function: compiled functions with Theano's arguments, conversions and errors."""
 
 
+from copy import deepcopy as _deepcopy
+
 import numpy
 
 from croton import _croton
@@ -171,7 +173,8 @@ class Function(_croton.Function):
         return self.copy()
 
     def __deepcopy__(self, memo):
-        return self.copy()
+        """The same function of copies of its shared variables."""
+        return self.copy(swap={x: _deepcopy(x, memo) for x in self.get_shared()})
 
     def __getitem__(self, item):
         return self._value_of(item)

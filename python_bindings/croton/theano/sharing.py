@@ -83,8 +83,8 @@ class TensorSharedVariable(SharedVariable, TensorVariable):
     def __reduce__(self):
         return _shared_again, (self.get_value(), self.name, self.broadcastable)
 
-    def __getstate__(self):
-        return None
+    def __deepcopy__(self, memo):
+        return _shared_again(self.get_value(), self.name, self.broadcastable)
 
     def __str__(self):
         return self.name if self.name is not None else f"<{self.type}>"

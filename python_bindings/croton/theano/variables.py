@@ -94,8 +94,21 @@ class Variable:
     def __repr__(self):
         return str(self)
 
-    def __getstate__(self):
-        raise TypeError(f"{self} cannot be pickled: of expressions only shared variables and compiled functions can")
+    def __reduce__(self):
+        from . import pickling
+        return (pickling.reduce_input if self.owner is None else pickling.reduce_variable)(self)
+
+    def __copy__(self):
+        return self
+
+    def __deepcopy__(self, memo):
+        """The same expression of copies of its shared variables; inputs stay, since nobody changes them."""
+        import copy
+        replace = {x: copy.deepcopy(x, memo) for x in graph.inputs([self]) if hasattr(x, "set_value")}
+        if not replace:
+            return self
+        from .gradients import clone
+        return clone(self, replace)
 
 
 class DisconnectedVariable(Variable):
