@@ -121,6 +121,8 @@ class FunctionMaker:
 class Function(_croton.Function):
     """A compiled function: call it with values by position or by name. See `function`."""
 
+    storage_map = {}
+
     def _describe(self, inputs, outputs, updates, mode, arguments, profile, names):
         self._arguments = arguments  # of `function`, to make it again: for copy and pickle
         self._output_names = names
@@ -433,15 +435,38 @@ def function(inputs, outputs=None, mode=None, updates=None, givens=None, no_defa
     kind = _StatefulFunction if state else _DictFunction if names is not None else Function
     croton_inputs = [_croton.In(unwrap(i.variable), i.name, i.value, i.strict, i.allow_downcast) for i in plain]
     croton_outputs = [_croton.Out(unwrap(o.variable), o.borrow) for o in outs]
+    croton_arguments = [croton_inputs, croton_outputs[0] if single and not names else croton_outputs,
+                        [(unwrap(target), unwrap(value)) for target, value in checked.items()],
+                        [(unwrap(old), unwrap(new)) for old, new in pairs], allow_input_downcast, name, on_unused_input,
+                        no_default_updates is True]
     with mode.scope():
-        f = kind(croton_inputs, croton_outputs[0] if single and not names else croton_outputs,
-                 [(unwrap(target), unwrap(value)) for target, value in checked.items()],
-                 [(unwrap(old), unwrap(new)) for old, new in pairs], allow_input_downcast, name, on_unused_input,
-                 no_default_updates is True)
+        try:
+            f = kind(*croton_arguments)
+        except UnusedInputError:
+            if not _all_used([i.variable for i in plain], [o.variable for o in outs] + list(checked.values()), pairs):
+                raise
+            croton_arguments[6] = "ignore"
+            f = kind(*croton_arguments)
     out_variables = [o.variable for o in outs]
     f._describe(given, out_variables, checked, mode, arguments, profile, names)
     f._visible = visible
     return f
+
+
+def _all_used(inputs, outputs, pairs):
+    """Whether Theano would say that all inputs are used: a gradient depends on what its cost depends on."""
+    if len(set(inputs)) != len(inputs):
+        return False
+    seen, pending = set(), outputs + [new for _, new in pairs]
+    while pending:
+        x = pending.pop()
+        if x in seen:
+            continue
+        seen.add(x)
+        pending += getattr(x, "_depends_on", [])
+        if x.owner is not None:
+            pending += x.owner.inputs
+    return all(x in seen for x in inputs)
 
 
 def _check_inputs(inputs):

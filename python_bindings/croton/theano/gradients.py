@@ -61,6 +61,9 @@ def grad(cost, wrt, consider_constant=None, disconnected_inputs="raise", add_nam
     results = _croton.grad(unwrap(cost), unwrap(_list(wrt)), unwrap(consider_constant), disconnected_inputs, add_names,
                            known, return_disconnected, null_gradients)
     results = [wrap(g) for g in results]
+    for g in results:
+        if isinstance(g, Variable):  # for Theano a gradient depends on all that the cost does, also where it is 0 or 1
+            g._depends_on = [x for x in [cost, *_list(wrt), *(known_grads or {})] if x is not None]
     if return_disconnected == "Disconnected":
         results = [types.DisconnectedType()() if g is None else g for g in results]
     if add_names:
@@ -102,6 +105,8 @@ def jacobian(expression, wrt, consider_constant=None, disconnected_inputs="raise
     if expression.ndim > 1:
         raise ValueError("jacobian expects a vector variable as `expression`. If not use flatten to make it a vector")
     result = _croton.jacobian(unwrap(expression), unwrap(_list(wrt)), unwrap(consider_constant), disconnected_inputs)
+    for r in result:
+        wrap(r)._depends_on = [expression, *_list(wrt)]
     return _as_asked(result, wrt)
 
 

@@ -34,7 +34,8 @@ def _names(module, *names):
 
 
 def _public(*modules):
-    return {name: value for module in modules for name, value in vars(module).items() if not name.startswith("_")}
+    return {name: value for module in modules for name, value in vars(module).items()
+            if not name.startswith("_") or name.startswith("_convert_to_")}
 
 
 
@@ -166,7 +167,7 @@ def _table():
         "scan_module.scan_op": {"Scan": absent("scan_op.Scan", "theano.scan")},
         "scan_module.scan_opt": {},
         "raise_op": {"Raise": absent("Raise", "theano.tensor.opt.Assert"), **_names(asserts, "Assert", "assert_op")},
-        "compat": {**six, "izip": zip, "imap": map, "OrderedDict": _ordered(), "PY3": True, "DefaultOrderedDict":
+        "compat": {**six, "exc_message": lambda e: e.args[0] if e.args else str(e), "izip": zip, "imap": map, "OrderedDict": _ordered(), "PY3": True, "DefaultOrderedDict":
                    _ordered(), "operator_div": _true_div(), "decode": lambda x: x.decode("utf-8"), "decode_iter": iter},
         "compat.six": six, "compat.python2x": {"OrderedDict": _ordered(), "any": any, "all": all, "partial": _partial()},
         "compat.six.moves": six, "misc": {}, "misc.pkl_utils": {"dump": _dump, "load": _load, "Unpickler": _unpickler(),

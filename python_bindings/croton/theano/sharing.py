@@ -135,6 +135,10 @@ class GenericSharedVariable(SharedVariable):
     def name(self, name):
         self._name = name
 
+    @property
+    def container(self):
+        return _Container(self)
+
     def get_value(self, borrow=False, return_internal_type=False):
         """The object (without borrow a deep copy)."""
         import copy

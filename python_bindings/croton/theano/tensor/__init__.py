@@ -1,7 +1,7 @@
 """theano.tensor: symbolic arrays and functions on them."""
 
 from .. import gradients as _gradients
-from ..sharing import TensorSharedVariable  # noqa: F401
+from ..sharing import TensorSharedVariable, shared as _shared  # noqa: F401
 from ..types import DisconnectedType, TensorType  # noqa: F401
 from ..variables import AsTensorError, TensorConstant, TensorVariable, Variable  # noqa: F401
 from . import arrays, elementwise, extra_ops, methods, nnet, signal, sort, subtensor  # noqa: F401
@@ -44,6 +44,7 @@ def _casts():
 
         cast_to.__name__ = f"_convert_to_{dtype}"
         globals()[cast_to.__name__] = cast_to
+        setattr(arrays, cast_to.__name__, cast_to)
 
 
 _casts()

@@ -122,11 +122,12 @@ _PREFIXES = {"b": "int8", "w": "int16", "i": "int32", "l": "int64", "f": "float3
 
 
 def _several(make):
-    def several(*args, **kwargs):
-        """Several inputs: of the names, or as many as a number says."""
-        if len(args) == 1 and isinstance(args[0], int):
-            args = [None] * args[0]
-        made = [make(name, **kwargs) if not isinstance(name, (list, tuple)) else make(*name) for name in args]
+    def several(*names):
+        """Several inputs: scalars("a", "b"), as many as a number says, or one for each letter of one text."""
+        if names and isinstance(names[0], (int, numpy.integer)):
+            made = [make() for _ in range(names[0])]
+        else:
+            made = [make(name) for name in (names[0] if len(names) == 1 else names)]
         return made[0] if len(made) == 1 else made
 
     return several
@@ -822,13 +823,17 @@ def norm(x, ord):
     return sum(abs(x)**ord)**(1.0 / ord)
 
 
-def tensor_copy(x):
-    """x."""
-    return as_variable(x)
+def tensor_copy(x, name=None):
+    """x, by another name if one is given."""
+    x = as_variable(x)
+    if name is None:
+        return x
+    same = x + numpy.zeros((), x.dtype) if x.dtype != "bool" else x | numpy.False_
+    same.name = name
+    return same
 
 
-def copy(x):
-    return as_variable(x)
+copy = tensor_copy
 
 
 def default(x, y):

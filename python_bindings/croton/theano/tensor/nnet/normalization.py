@@ -47,8 +47,9 @@ def _parameters(inputs, axes, *parameters):
 def batch_normalization_train(inputs, gamma, beta, axes="per-activation", epsilon=1e-4, running_average_factor=0.1,
                               running_mean=None, running_var=None):
     """(out, mean, 1 / sqrt(variance + epsilon)) of the batch, and, given running averages, their new values. Statistics
-    keep the dimensions, of size 1 along the axes."""
-    inputs = as_variable(inputs)
+    have the dimensions of gamma: all, of size 1 along the axes, or only those that are not among the axes."""
+    inputs, gamma = as_variable(inputs), as_variable(gamma)
+    flat = gamma.ndim != inputs.ndim
     axes = _axes(axes, inputs.ndim)
     if (running_mean is None) != (running_var is None):
         raise ValueError("running_mean and running_var must either both be given or both be omitted.")
@@ -59,7 +60,7 @@ def batch_normalization_train(inputs, gamma, beta, axes="per-activation", epsilo
     variance = arrays.mean(sqr(inputs - mean), axes, keepdims=True)
     inverse = (variance + epsilon)**-0.5
     out = (inputs - mean) * (gamma * inverse) + beta
-    results = [out, mean, inverse]
+    results = [out, *(_kept(s, axes) if flat else s for s in (mean, inverse))]
     if running_mean is not None:
         running_mean, running_var = (as_variable(r) for r in (running_mean, running_var))
         patterns = running_mean.broadcastable, running_var.broadcastable
@@ -75,9 +76,11 @@ def batch_normalization_train(inputs, gamma, beta, axes="per-activation", epsilo
 
 def _like(new, old, axes):
     """A statistic with the dimensions that the running average was given with."""
-    if old.ndim == new.ndim:
-        return new
-    return new.dimshuffle(*[a for a in range(new.ndim) if a not in axes])
+    return new if old.ndim == new.ndim else _kept(new, axes)
+
+
+def _kept(statistic, axes):
+    return statistic.dimshuffle(*[a for a in range(statistic.ndim) if a not in axes])
 
 
 def batch_normalization_test(inputs, gamma, beta, mean, var, axes="per-activation", epsilon=1e-4):
