@@ -156,14 +156,14 @@ nb::object call(const Callable& f, nb::tuple args, nb::handle kwargs) {
   return result;
 }
 
-/// What a class of Python adds to an error of a call, in a method `_explain(message, args, kwargs)`; else nothing.
+/// The error of a call as a class of Python wants it: its method `_explain(error, args, kwargs)` gives another one.
 void explain_error(nb::handle self, nb::handle args, nb::handle kwargs) {
-  if (!PyErr_ExceptionMatches(PyExc_TypeError)) return;
   nb::python_error error;  // takes the error that is set, which asking for the method would clear
   try {
     if (!nb::hasattr(self, "_explain")) return error.restore();
-    const nb::object message = self.attr("_explain")(nb::str(error.value()), args, kwargs);
-    PyErr_SetObject(error.type().ptr(), message.ptr());
+    const nb::object other = self.attr("_explain")(error.value(), args, kwargs);
+    if (other.is(error.value())) return error.restore();
+    PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(other.ptr())), other.ptr());
   } catch (nb::python_error& other) {
     other.restore();
   }

@@ -163,13 +163,13 @@ void bind_axes(nb::module_& m) {
       "axes"_a, "These axes are stated to have size 1, so that they broadcast.");
   m.def(
       "unbroadcast", [](nb::handle x, nb::args axes) { return unbroadcast(to_operand(x), to_axes(axes)); }, "x"_a,
-      "axes"_a, "x itself: Croton does not forget a size that it knows.");
+      "axes"_a, "These axes are no longer stated to have size 1, so that x does not broadcast along them.");
   m.def(
       "patternbroadcast",
       [](nb::handle x, const std::vector<bool>& broadcastable) {
         return patternbroadcast(to_operand(x), broadcastable);
       },
-      "x"_a, "broadcastable"_a, "addbroadcast of the axes that are True.");
+      "x"_a, "broadcastable"_a, "addbroadcast of the axes that are True, unbroadcast of the others.");
 }
 
 void bind_filled(nb::module_& m) {

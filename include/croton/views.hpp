@@ -76,9 +76,10 @@ Variable broadcast_to(Operand x, const std::vector<Operand>& shape);
 Variable specify_shape(Operand x, const std::vector<std::optional<Operand>>& shape);
 /// These axes are stated to have size 1, so that they broadcast.
 Variable addbroadcast(Operand x, const std::vector<int>& axes);
-/// Theano's counterpart: x itself, as Croton does not forget a size that it knows.
+/// These axes, if they are stated to have size 1, are so no longer: x then does not broadcast along them, and may be the
+/// initial value of a state of a loop that does not.
 Variable unbroadcast(Operand x, const std::vector<int>& axes);
-/// addbroadcast of the axes that are true.
+/// addbroadcast of the axes that are true, unbroadcast of the others.
 Variable patternbroadcast(Operand x, const std::vector<bool>& broadcastable);
 
 // ---- filled arrays ----

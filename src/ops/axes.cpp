@@ -142,8 +142,17 @@ Variable addbroadcast(Operand x, const std::vector<int>& axes) {
 }
 
 Variable unbroadcast(Operand x, const std::vector<int>& axes) {
-  normal_axes(axes, x.variable.rank(), "unbroadcast", x);
-  return x.variable;
+  const builder::OriginScope origin(x.where);
+  bool changes = false;
+  std::vector<Operand> sizes;
+  for (const Variable& size : x.variable.shape()) sizes.emplace_back(size);
+  for (const std::int64_t axis : normal_axes(axes, x.variable.rank(), "unbroadcast", x)) {
+    if (!x.variable.type().broadcasts(static_cast<std::size_t>(axis))) continue;
+    // A size that is computed, so that the type does not state it; rewriting finds that it is 1.
+    sizes[static_cast<std::size_t>(axis)] = maximum(Operand(1), Operand(1));
+    changes = true;
+  }
+  return changes ? reshape(x, sizes) : x.variable;
 }
 
 Variable patternbroadcast(Operand x, const std::vector<bool>& broadcastable) {
@@ -151,11 +160,10 @@ Variable patternbroadcast(Operand x, const std::vector<bool>& broadcastable) {
     throw TypeError(fmt::format("patternbroadcast ({}): {}: a pattern of {} axes, where there are {}",
                                 describe(x.where), describe(x.variable), broadcastable.size(), x.variable.rank()));
   }
-  std::vector<int> axes;
-  for (std::size_t axis = 0; axis < broadcastable.size(); ++axis) {
-    if (broadcastable[axis]) axes.push_back(static_cast<int>(axis));
-  }
-  return addbroadcast(x, axes);
+  std::vector<int> axes, others;
+  for (std::size_t axis = 0; axis < broadcastable.size(); ++axis)
+    (broadcastable[axis] ? axes : others).push_back(static_cast<int>(axis));
+  return addbroadcast(unbroadcast(x, others), axes);
 }
 
 // ---- filled arrays ----

@@ -208,18 +208,18 @@ class Function(_croton.Function):
     def _value_of(self, item):
         return self._container_of(item).get_value()
 
-    def _explain(self, message, args, kwargs):
-        """The message of a TypeError that a call raised: with what Theano says in front where an argument is wrong."""
+    def _explain(self, error, args, kwargs):
+        """The error of a call as Theano words it: a value that an input does not take is a TypeError that says which."""
+        if not isinstance(error, (TypeError, ValueError)):
+            return error
         name = f'with name "{self._arguments["name"]}" ' if self._arguments.get("name") else ""
-        inputs = self._fgraph_parts[0]
-        for index, (i, value) in enumerate(zip(inputs, args)):
+        for index, (i, value) in enumerate(zip(self._fgraph_parts[0], args)):
+            downcast = self._arguments["allow_input_downcast"] if i.allow_downcast is None else i.allow_downcast
             try:
-                downcast = i.allow_downcast
-                i.variable.type.filter(value, i.strict,
-                                       self._arguments["allow_input_downcast"] if downcast is None else downcast)
+                i.variable.type.filter(value, i.strict, downcast)
             except (TypeError, ValueError):
-                return f"Bad input argument to theano function {name}at index {index} (0-based). {message}"
-        return message
+                return TypeError(f"Bad input argument to theano function {name}at index {index} (0-based). {error}")
+        return error
 
     def __reduce__(self):
         from .pickling import reduce_function
@@ -354,7 +354,7 @@ def _given_type(old, new):
         gained = [a for a, (x, y) in enumerate(zip(old.broadcastable, new.broadcastable)) if x and not y]
         lost = [a for a, (x, y) in enumerate(zip(old.broadcastable, new.broadcastable)) if y and not x]
         if not gained:
-            return wrap(_croton.unbroadcast(unwrap(new), lost))
+            return wrap(_croton.unbroadcast(unwrap(new), *lost))
     raise TypeError(f"givens: Cannot convert Type {new.type} (of Variable {new}) into Type {old.type}. You can try to "
                     f"manually convert {new} into a {old.type}.")
 

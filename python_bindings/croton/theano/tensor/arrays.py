@@ -502,7 +502,7 @@ def addbroadcast(x, *axes):
 def _claimed(x, axes, what):
     missing = [a % x.ndim if -x.ndim <= a < x.ndim else _no_axis(x, a) for a in axes]
     missing = [a for a in missing if not x.broadcastable[a]]
-    return wrap(_croton.addbroadcast(x._croton, missing)) if missing else x
+    return wrap(_croton.addbroadcast(x._croton, *missing)) if missing else x
 
 
 def _no_axis(x, axis):
@@ -515,7 +515,7 @@ def unbroadcast(x, *axes):
     axes = axes[0] if len(axes) == 1 and isinstance(axes[0], (list, tuple)) else axes
     axes = [a % x.ndim if -x.ndim <= a < x.ndim else _no_axis(x, a) for a in axes]
     axes = [a for a in axes if x.broadcastable[a]]
-    return wrap(_croton.unbroadcast(x._croton, axes)) if axes else x
+    return wrap(_croton.unbroadcast(x._croton, *axes)) if axes else x
 
 
 def patternbroadcast(x, broadcastable):
