@@ -133,15 +133,15 @@ def test_selection(plain):
 
 def test_reference_and_internals(plain):
     passes, internals = plain / "passes.txt", plain / "internals.txt"
-    passes.write_text("plain:fake::First::test_a\nplain:fake::test_pass\nplain:fake::test_gone\n")
+    passes.write_text("plain:fake::First::test_a\nplain:fake::test_pass\nplain:fake::test_gone\n- plain:fake::Between::test_b\n")
     internals.write_text("plain:fake::First\tlooks inside\n")
     outcomes, table, _ = run(plain, "--units", "plain:fake", "--passes", passes, "--internals", internals, "--case", "test_a",
                              "--case", "test_pass", "--case", "test_gone", "--case", "test_b")
     status = {case: outcome["status"] for case, outcome in outcomes.items()}
     assert status == {"First::test_a": "internals", "test_pass": "passed", "test_gone": "failed",
-                      "Between::test_b": "not counted", "test_after_hang": "not counted",
-                      "test_after_crash": "not counted"}
-    assert "| plain:fake | 1 | 1 | 0 | 1 | 3 | 50.0 % | 33.3 % |" in table
+                      "Between::test_b": "not counted", "test_after_hang": "passed",
+                      "test_after_crash": "passed"}
+    assert "| plain:fake | 3 | 1 | 0 | 1 | 1 | 75.0 % | 60.0 % |" in table
 
 
 def test_file_that_does_not_import(tmp_path):

@@ -14,17 +14,15 @@ def _lines(path):
 
 
 class Lists:
-    """theano_passes.txt holds a case's name in each line; internals.txt a name, a tab and the reason. A name there may be
-    a pattern with * and ?, or a class, which stands for all of its cases."""
+    """theano_passes.txt holds in each line the name of a case that Theano passes, or "- " and one that it does not pass.
+    internals.txt holds a name, a tab and the reason; a name there may be a pattern with * and ?, or a class, which stands
+    for all of its cases."""
 
     def __init__(self, passes, internals):
-        self.passes = set(_lines(passes))
+        lines = list(_lines(passes))
+        self.passes = {line for line in lines if not line.startswith("- ")}
+        self.not_passed = {line[2:] for line in lines if line.startswith("- ")}
         self.internals = [tuple(line.split("\t", 1)) for line in _lines(internals)]
-        self.files = {case.split("::")[0] for case in self.passes}
-
-    def reference_covers(self, unit):
-        """Whether Theano itself was run on this unit's file; if not, all that is collected counts."""
-        return f"{unit.suite}:{unit.stem}" in self.files
 
     def passed_by_theano(self, unit):
         start = unit.case_name("")
@@ -41,10 +39,14 @@ class Lists:
 
 
 def write_passes(path, outcomes):
-    """Merges the cases that passed into the file; what it said of the other cases run is taken out."""
-    seen = {outcome["case"] for outcome in outcomes}
+    """Merges what Theano passed, and what not, into the file; what it said of these cases before is taken out."""
+    known = Lists(path, None)
     passed = {outcome["case"] for outcome in outcomes if outcome["status"] == "passed"}
-    kept = set(_lines(path)) - seen
+    seen = {outcome["case"] for outcome in outcomes}
+    passes = (known.passes - seen) | passed
+    not_passed = (known.not_passed | seen) - passes
     with open(path, "w", encoding="utf-8") as file:
-        file.write("# The cases that Theano 1.0.5 itself passes (see README.md), one a line.\n")
-        file.writelines(case + "\n" for case in sorted(kept | passed))
+        file.write("# The cases that Theano 1.0.5 itself passes, one a line, and after \"- \" those that it fails or skips here"
+                   " (see README.md).\n")
+        file.writelines(case + "\n" for case in sorted(passes))
+        file.writelines(f"- {case}\n" for case in sorted(not_passed))
