@@ -57,7 +57,7 @@ def test_c0_3_the_flag_device_says_where_functions_run(two_gpus):
     compiled = f.counts().compiled + f.counts().cached
     with theano.gpuarray.change_flags(device="cuda1"):
         assert f().tolist() == [2, 4, 6]
-        assert [(t.to, t.bytes) for t in f.transfers()] == [("cuda1", 12), ("cpu", 12)] and x.target == "cuda0"
+        assert [(t.target, t.bytes) for t in f.transfers()] == [("cuda1", 12), ("cpu", 12)] and x.target == "cuda0"
         before = f.counts()
         f()
         after = f.counts()

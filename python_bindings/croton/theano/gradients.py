@@ -58,6 +58,9 @@ def grad(cost, wrt, consider_constant=None, disconnected_inputs="raise", add_nam
         if g.ndim != x.ndim:
             raise TypeError(f"the known gradient of {x} has {g.ndim} dimensions, not {x.ndim}")
         known[unwrap(x)] = unwrap(g)
+    if cost is not None and not cost.dtype.startswith("float"):
+        # A cost of integers has the gradient 0 where it depends on a variable.
+        cost = wrap(_croton.zero_grad(_croton.cast(cost._croton, "floatX")))
     results = _croton.grad(unwrap(cost), unwrap(_list(wrt)), unwrap(consider_constant), disconnected_inputs, add_names,
                            known, return_disconnected, null_gradients)
     results = [wrap(g) for g in results]

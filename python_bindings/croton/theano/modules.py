@@ -48,6 +48,18 @@ def _identity(x, *args, **kwargs):
     return x
 
 
+class _MakeVector:
+    """MakeVector(dtype)(*scalars): their vector."""
+
+    def __init__(self, dtype="int64"):
+        self.dtype = dtype
+
+    def __call__(self, *scalars):
+        if not scalars:
+            return arrays.zeros((0,), self.dtype)
+        return elementwise.cast(arrays.stack(list(scalars)), self.dtype)
+
+
 class _Elementwise:
     """Elemwise(scalar_op)(*inputs): the op itself."""
 
@@ -208,12 +220,12 @@ def _table():
                             "CAReduceDtype": absent("CAReduceDtype", "theano.tensor.sum"), "All": _reducer(
                                 lambda x, axis, *_: arrays.all(x, axis)),
                             "Any": _reducer(lambda x, axis, *_: arrays.any(x, axis))},
-        "tensor.opt": {**_names(asserts, "Assert", "assert_op"), "ShapeFeature": absent(
-            "ShapeFeature", "x.shape"), "register_canonicalize": lambda *a, **k: _identity,
+        "tensor.opt": {"MakeVector": _MakeVector, "make_vector": arrays.stack, **_names(asserts, "Assert", "assert_op"), "ShapeFeature": absent(
+            "ShapeFeature", "x.shape"), "Shape_i": absent("opt.Shape_i", "x.shape[i]"), "register_canonicalize": lambda *a, **k: _identity,
             "register_stabilize": lambda *a, **k: _identity, "register_specialize": lambda *a, **k: _identity},
         "tensor.blas": {"batched_dot": arrays.batched_dot, "batched_tensordot": arrays.batched_tensordot,
                         "gemm": _gemm, "ger": lambda a, alpha, x, y: a + alpha * arrays.outer(x, y)},
-        "tensor.inplace": {}, "tensor.utils": {"hash_from_ndarray": printing.hex_digest},
+        "tensor.inplace": elementwise.inplace_functions(), "tensor.utils": {"hash_from_ndarray": printing.hex_digest},
         "tensor.io": {"load": arrays.load}, "tensor.raw_random": _raw_random(),
         "tensor.nnet.nnet": _public(functions), "tensor.nnet.basic": _public(functions), "tensor.nnet.conv": conv,
         "tensor.nnet.abstract_conv": _public(convolution), "tensor.nnet.bn": _public(normalization),
@@ -248,6 +260,11 @@ def make():
         for key, value in table[name].items():
             if value is not None:
                 setattr(module, key, value)
+    # Programs take these by `from theano.tensor import *`.
+    theano = sys.modules[__package__]
+    for module in (tensor, sys.modules[_PREFIX + "tensor.basic"]):
+        module.theano, module.config, module.gof = theano, configuration.config, sys.modules[_PREFIX + "gof"]
+        module.compile = sys.modules[_PREFIX + "compile"]
     nnet = sys.modules[_PREFIX + "tensor.nnet"]
     for name in ("nnet", "conv", "abstract_conv", "bn", "sigm"):
         setattr(nnet, name, sys.modules[f"{_PREFIX}tensor.nnet.{name}"])

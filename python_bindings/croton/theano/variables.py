@@ -206,6 +206,8 @@ class TensorVariable(Variable):
                 part = elements[key]
                 if part:
                     return vector_of(part)
+        if self.ndim == 0 and key != () and key is not Ellipsis:
+            raise IndexError(f"too many indices for array: {self} has no dimensions")
         return wrap(self._croton[unwrap_index(key)])
 
     def __setitem__(self, key, value):

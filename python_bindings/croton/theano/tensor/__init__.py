@@ -1,5 +1,7 @@
 """theano.tensor: symbolic arrays and functions on them."""
 
+import numpy as np  # noqa: F401  programs take it from here
+
 from .. import gradients as _gradients
 from ..sharing import TensorSharedVariable, shared as _shared  # noqa: F401
 from ..types import DisconnectedType, TensorType  # noqa: F401

@@ -12,7 +12,8 @@ _UNARY = {
     arcsinh arccosh arctanh deg2rad rad2deg sqr floor ceil trunc isnan isinf erf erfc erfcx erfinv erfcinv gamma gammaln
     psi tri_gamma i0 i1 j0 j1 real imag conj angle""".split()
 } | {"abs_": "abs", "sgn": "sgn", "inv": "reciprocal", "neg": "negative", "invert": "bitwise_not", "square": "sqr",
-     "bitwise_not": "bitwise_not", "sigmoid": "sigmoid", "softplus": "softplus", "cosh": "cosh", "xlogx": "xlogx"}
+     "bitwise_not": "bitwise_not", "sigmoid": "sigmoid", "softplus": "softplus", "cosh": "cosh", "xlogx": "xlogx", "round_half_to_even": "rint",
+     "round_half_away_from_zero": "round_half_away_from_zero"}
 
 _BINARY = {
     "sub": "subtract", "true_div": "true_divide", "int_div": "int_div", "mod": "remainder", "pow": "pow", "lt": "less",
@@ -31,50 +32,79 @@ def _croton_add(a, b):
     return a + b
 
 
-def _lookup(name):
-    return _croton_add if name == "add" else getattr(_croton, name)
-
-
-def _unary(name, croton_name):
-    function = _lookup(croton_name)
-
+def _of_floats(function):
+    """floor, ceil and trunc of integers give floats in Theano."""
     def apply(x):
-        return wrap(function(as_variable(x)._croton))
+        return function(x if x.dtype.startswith(("float", "complex")) else _croton.cast(x, _croton.exp(x).dtype))
 
-    return _named(apply, name, function)
-
-
-def _binary(name, croton_name):
-    function = _lookup(croton_name)
-
-    def apply(a, b):
-        return wrap(function(as_variable(a)._croton, as_variable(b)._croton))
-
-    return _named(apply, name, function)
-
-
-def _many(name, croton_name):
-    function = _lookup(croton_name)
-
-    def apply(first, *others):
-        arguments = [as_variable(x)._croton for x in (first, *others)]
-        return wrap(functools.reduce(function, arguments))
-
-    return _named(apply, name, function)
-
-
-def _named(apply, name, function):
-    apply.__name__ = apply.__qualname__ = name
     apply.__doc__ = function.__doc__
     return apply
 
 
-globals().update({name: _unary(name, croton_name) for name, croton_name in _UNARY.items()})
-globals().update({name: _binary(name, croton_name) for name, croton_name in _BINARY.items()})
-globals().update({name: _many(name, croton_name) for name, croton_name in _INFINITE_ARITY.items()})
+def _lookup(name):
+    if name in ("floor", "ceil", "trunc"):
+        return _of_floats(getattr(_croton, name))
+    return _croton_add if name == "add" else getattr(_croton, name)
+
+
+class Elementwise:
+    """A function of each element, such as theano.tensor.exp. Arguments are variables, numbers, arrays or lists; they
+    broadcast."""
+
+    def __init__(self, name, function, least, most, suffix=""):
+        self.__name__ = self.name = name + suffix
+        self.__doc__ = function.__doc__
+        self._function, self._least, self._most, self._inplace = function, least, most, bool(suffix)
+
+    def __call__(self, *inputs, **kwargs):
+        name = kwargs.pop("name", None)
+        if kwargs:
+            raise TypeError(f"{self.name}() got unexpected keyword arguments {sorted(kwargs)}")
+        if not self._least <= len(inputs) <= self._most:
+            raise TypeError(f"{self.name}() takes {self._least} arguments, not {len(inputs)}")
+        result = wrap(functools.reduce(self._function, [as_variable(x)._croton for x in inputs])
+                      if self._most > 1 else self._function(as_variable(inputs[0])._croton))
+        if name is not None:
+            result.name = name
+        return result
+
+    def make_node(self, *inputs):
+        """The application to inputs."""
+        return self(*inputs).owner
+
+    def __str__(self):
+        return self.name if self._inplace else f"Elemwise{{{self.name},no_inplace}}"
+
+    __repr__ = __str__
+
+    def __reduce__(self):
+        return _by_name, (self.name,)
+
+
+def _by_name(name):
+    return globals().get(name) or inplace_functions()[name]
+
+
+_ANY = 1 << 16
+_TABLE = {**{name: (croton_name, 1, 1) for name, croton_name in _UNARY.items()},
+          **{name: (croton_name, 2, 2) for name, croton_name in _BINARY.items()},
+          **{name: (croton_name, 1, _ANY) for name, croton_name in _INFINITE_ARITY.items()}}
+globals().update({name: Elementwise(name, _lookup(croton_name), least, most)
+                  for name, (croton_name, least, most) in _TABLE.items()})
+
+
+def inplace_functions():
+    """theano.tensor.inplace: the same functions by names that end in _inplace. Where a result is written is Croton's
+    business: they change no argument."""
+    return {name + "_inplace": Elementwise(name, _lookup(croton_name), least, most, "_inplace")
+            for name, (croton_name, least, most) in _TABLE.items()}
+
 
 conjugate = conj  # noqa: F821
 power = pow  # noqa: F821
+square = sqr  # noqa: F821
+floor_div = int_div  # noqa: F821
+bitwise_and, bitwise_or, bitwise_xor, bitwise_not = and_, or_, xor, invert  # noqa: F821
 
 
 def round(a, mode=None):
@@ -82,14 +112,11 @@ def round(a, mode=None):
     return wrap(_croton.round(as_variable(a)._croton, mode=mode or "half_to_even"))
 
 
-def round_half_to_even(a):
-    """The nearest whole number; halves go to even."""
-    return round(a)
-
-
-def round_half_away_from_zero(a):
-    """The nearest whole number; halves go away from zero."""
-    return round(a, "half_away_from_zero")
+def ceil_intdiv(a, b):
+    """The quotient of integers rounded up."""
+    a, b = as_variable(a), as_variable(b)
+    quotient = a // b
+    return quotient + cast(neq(a % b, 0), quotient.dtype)  # noqa: F821
 
 
 def iround(a, mode=None):
@@ -135,5 +162,4 @@ def largest(*args):
     return wrap(_croton.largest(*[as_variable(x)._croton for x in args]))
 
 
-__all__ = [*_UNARY, *_BINARY, *_INFINITE_ARITY, "conjugate", "power", "round", "round_half_to_even",
-           "round_half_away_from_zero", "iround", "switch", "where", "clip", "cast", "isclose", "smallest", "largest"]
+__all__ = [*_UNARY, *_BINARY, *_INFINITE_ARITY, "conjugate", "power", "round", "iround", "ceil_intdiv", "switch", "where", "clip", "cast", "isclose", "smallest", "largest"]

@@ -119,9 +119,10 @@ for _name in _NAMES:
     setattr(TensorVariable, _name, _method(getattr(arrays, _name)))
 for _name in ("clip", "round"):
     setattr(TensorVariable, _name, _method(getattr(elementwise, _name)))
-for _name, _function in {"conj": elementwise.conj, "conjugate": elementwise.conj, "astype": elementwise.cast,
+for _name, _function in {"conj": _method(elementwise.conj), "conjugate": _method(elementwise.conj),
+                         "astype": elementwise.cast,
                          "reshape": _reshape, "transpose": _transpose, "std": _std, "norm": _norm, "ravel": _ravel,
-                         "nonzero": _nonzero, "fill": elementwise.fill, "zeros_like": arrays.zeros_like,
+                         "nonzero": _nonzero, "fill": _method(elementwise.fill), "zeros_like": arrays.zeros_like,
                          "ones_like": arrays.ones_like,
                          "get_scalar_constant_value": _get_scalar_constant_value}.items():
     setattr(TensorVariable, _name, _function)

@@ -49,4 +49,30 @@ def take_rows(a, choices, mode):
     return wrap(_croton.take_along_axis(choices._croton, index._croton, 0))[0]
 
 
-__all__ = ["set_subtensor", "inc_subtensor", "take"]
+def advanced_subtensor(x, *index):
+    """x[index]."""
+    return as_variable(x)[index]
+
+
+def advanced_subtensor1(x, index):
+    """The rows of x at the positions of a vector."""
+    return as_variable(x)[as_variable(index)]
+
+
+def advanced_inc_subtensor(x, y, *index):
+    """inc_subtensor of x[index]."""
+    return inc_subtensor(as_variable(x)[index], y)
+
+
+advanced_inc_subtensor1 = advanced_inc_subtensor
+
+
+def advanced_set_subtensor(x, y, *index):
+    """set_subtensor of x[index]."""
+    return set_subtensor(as_variable(x)[index], y)
+
+
+advanced_set_subtensor1 = advanced_set_subtensor
+
+__all__ = ["set_subtensor", "inc_subtensor", "take", "advanced_subtensor", "advanced_subtensor1", "advanced_inc_subtensor",
+           "advanced_inc_subtensor1", "advanced_set_subtensor", "advanced_set_subtensor1"]
