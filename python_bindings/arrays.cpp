@@ -1,5 +1,6 @@
 #include "arrays.hpp"
 
+#include "foreign_arrays.hpp"
 #include "numpy_arrays.hpp"
 
 #include <croton/config.hpp>
@@ -181,6 +182,9 @@ Array to_array(nb::handle object) {
   if (is_text(object) || object.is_none())
     throw TypeError(kind_of(object) + " given where an array or a number is needed");
   if (std::optional<Array> view = view_of(object)) return *std::move(view);
+  if (!PyList_Check(object.ptr()) && !PyTuple_Check(object.ptr())) {
+    if (std::optional<Array> array = array_of_foreign(object)) return *std::move(array);
+  }
   return convert_by_numpy(object);
 }
 

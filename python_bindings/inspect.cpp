@@ -8,6 +8,8 @@
 #include "operands.hpp"
 #include "where.hpp"
 
+#include <string>
+
 namespace croton::python {
 
 void bind_inspection(nb::module_& m) {
@@ -33,6 +35,15 @@ void bind_inspection(nb::module_& m) {
   m.def(
       "constant_value", [](const Variable& x) { return to_numpy(constant_value(x)); }, "x"_a,
       "The value of a constant, read-only. TypeError for others.");
+  m.def(
+      "line_of",
+      [](const Variable& x) {
+        const Where where = x.where();
+        if (!where.known()) return std::string();
+        const std::string_view file = where.file();
+        return std::string(file.substr(file.rfind('/') + 1)) + ":" + std::to_string(where.line());
+      },
+      "x"_a, "The line of the program that made x, 'train.py:12'; empty where it is not known.");
   m.def("is_shared", &is_shared, "x"_a, "Whether it is a shared variable.");
   m.def(
       "as_shared", [](const Variable& x) { return SharedVariable(x.handle()); }, "x"_a,

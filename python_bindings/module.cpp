@@ -1,7 +1,7 @@
 // The Python module croton._croton: a thin layer over the public C++ interface. Names that are nicer written in Python
 // are in croton/*.py.
 #include "bindings.hpp"
-#include "numpy_arrays.hpp"
+#include "foreign_arrays.hpp"
 
 NB_MODULE(_croton, m) {
   using namespace croton::python;
@@ -12,7 +12,6 @@ NB_MODULE(_croton, m) {
   m.doc() = "Symbolic tensor expressions, compiled: the native part. Use `import croton`.";
   nb::module_ nnet = m.def_submodule("nnet", "Functions for neural networks; formulas and conventions are Theano's.");
   nb::module_ io = m.def_submodule("io", "Data shipped inside the library.");
-  load_numpy();
   bind_errors(m);
   bind_flags(m);
   bind_variables(m);
@@ -33,5 +32,6 @@ NB_MODULE(_croton, m) {
   bind_random(m);
   bind_inspection(m);
   bind_functions(m);
+  bind_foreign_arrays(m);
   bind_data(io);
 }

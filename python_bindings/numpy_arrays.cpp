@@ -30,16 +30,27 @@ std::optional<DType> dtype_of_number(int type) {
 
 PyArrayObject* as_numpy(nb::handle object) { return reinterpret_cast<PyArrayObject*>(object.ptr()); }
 
+/// NumPy's table of functions, at the first array; ImportError in Python if there is none.
+void load_numpy() {
+  if (PyArray_ImportNumPyAPI() < 0) throw nb::python_error();
+}
+
 // A copy of so few bytes costs less than keeping the memory of the array.
 constexpr std::size_t copied_bytes = 4096;
 
 }  // namespace
 
-void load_numpy() {
-  if (PyArray_ImportNumPyAPI() < 0) throw nb::python_error();
+bool is_numpy_array(nb::handle object) {
+  if (PyArray_API == nullptr) [[unlikely]] {
+    // Nothing is an array of a NumPy that nobody has imported.
+    if (!nb::steal(PyImport_GetModule(nb::str("numpy").ptr())).is_valid()) {
+      if (PyErr_Occurred() != nullptr) throw nb::python_error();
+      return false;
+    }
+    load_numpy();
+  }
+  return PyArray_Check(object.ptr()) != 0;
 }
-
-bool is_numpy_array(nb::handle object) { return PyArray_Check(object.ptr()) != 0; }
 
 std::optional<Array> view_of_numpy(nb::handle object) {
   if (!is_numpy_array(object)) return std::nullopt;
@@ -55,6 +66,7 @@ std::optional<Array> view_of_numpy(nb::handle object) {
 }
 
 nb::object numpy_of(const Array& array, bool copy_small) {
+  load_numpy();
   const int type = numpy_types[static_cast<std::size_t>(array.dtype())];
   if (type == NPY_NOTYPE) return {};
   const auto item = static_cast<std::int64_t>(size_of(array.dtype()));

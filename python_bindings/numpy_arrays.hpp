@@ -1,4 +1,5 @@
 // NumPy's own interface for C, for the arrays that calls take and give: it costs a tenth of what buffers and DLPack do.
+// NumPy is imported with the first array, not with this module: that takes longer than all else.
 #pragma once
 
 #include <croton/array.hpp>
@@ -9,8 +10,6 @@
 
 namespace croton::python {
 
-/// Loads NumPy's table of functions; ImportError in Python if there is none.
-void load_numpy();
 bool is_numpy_array(nb::handle object);
 /// A view of a NumPy array of numbers in native byte order, whose memory the caller keeps; none for others.
 std::optional<Array> view_of_numpy(nb::handle object);
