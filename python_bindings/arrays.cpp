@@ -137,6 +137,13 @@ bool is_text(nb::handle object) {
   return PyUnicode_Check(object.ptr()) || PyBytes_Check(object.ptr()) || PyByteArray_Check(object.ptr());
 }
 
+/// As array_of_foreign, without asking what is none for sure.
+std::optional<Array> foreign_array(nb::handle object) {
+  if (PyList_Check(object.ptr()) || PyTuple_Check(object.ptr()) || is_text(object) || object.is_none())
+    return std::nullopt;
+  return array_of_foreign(object);
+}
+
 /// A Python number, marked as one.
 Argument number_argument(nb::handle object) {
   Array array = number_array(object);
@@ -182,9 +189,7 @@ Array to_array(nb::handle object) {
   if (is_text(object) || object.is_none())
     throw TypeError(kind_of(object) + " given where an array or a number is needed");
   if (std::optional<Array> view = view_of(object)) return *std::move(view);
-  if (!PyList_Check(object.ptr()) && !PyTuple_Check(object.ptr())) {
-    if (std::optional<Array> array = array_of_foreign(object)) return *std::move(array);
-  }
+  if (std::optional<Array> array = foreign_array(object)) return *std::move(array);
   return convert_by_numpy(object);
 }
 
@@ -240,6 +245,7 @@ Argument to_argument(nb::handle object, const Type& type, bool exact) {
   // np.float64 is a float too, but one with a dtype of its own: by value, below.
   if (is_number(object) && (!PyFloat_Check(object.ptr()) || PyFloat_CheckExact(object.ptr())))
     return number_argument(object);
+  if (std::optional<Array> foreign = foreign_array(object)) return *std::move(foreign);
   Array array = to_array(object);
   if (exact || array.dtype() == type.dtype || is_complex(array.dtype()) != is_complex(type.dtype)) return array;
   Array converted = array.astype(type.dtype);

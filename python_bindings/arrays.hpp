@@ -20,9 +20,9 @@ bool is_number(nb::handle object);
 /// The number as a 0-d array: bool, int64 (uint64 if it must be), float64 or complex128. ValueError beyond 64 bits.
 Array number_array(nb::handle object);
 
-/// A value for an input or shared variable of that type, by these rules: a NumPy array by its dtype, a Python number as
-/// a number, and anything else (lists, NumPy scalars) by value, which is converted where nothing is lost. `exact`
-/// leaves all as it is.
+/// A value for an input or shared variable of that type, by these rules: an array of NumPy or another package by its
+/// dtype, a Python number as a number, and anything else (lists, NumPy scalars) by value, which is converted where
+/// nothing is lost. `exact` leaves all as it is.
 Argument to_argument(nb::handle object, const Type& type, bool exact = false);
 /// The same for the time of a call: it may refer to the object's memory without keeping it.
 Argument to_call_argument(nb::handle object, const Type& type, bool exact = false);

@@ -1,0 +1,108 @@
+"""Copies to the host of arrays on CUDA devices that other packages made, which say by `__cuda_array_interface__` where they are."""
+
+import ctypes
+
+import numpy
+
+from . import _croton
+
+_ORDINAL = 9  # CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL
+_NON_BLOCKING = 1  # CU_STREAM_NON_BLOCKING
+_PORTABLE = 1  # CU_MEMHOSTALLOC_PORTABLE
+
+
+def host_copy(x):
+    """A NumPy array with the elements of x. DeviceError where the CUDA driver is missing or refuses; TypeError for masked
+    arrays, and for what the interface says wrongly."""
+    facts = x.__cuda_array_interface__
+    what = f"an array of {type(x).__module__} on a CUDA device"
+    if facts.get("mask") is not None:
+        raise _croton.TypeError(f"{what} has a mask, which Croton does not take")
+    try:
+        shape, dtype, pointer = tuple(facts["shape"]), numpy.dtype(facts["typestr"]), facts["data"][0]
+        strides = facts.get("strides")
+    except (KeyError, IndexError, TypeError) as error:
+        raise _croton.TypeError(f"{what}: its __cuda_array_interface__ is not understood: {error!r}") from error
+    if 0 in shape:
+        return numpy.empty(shape, dtype)
+    strides = _contiguous(shape, dtype.itemsize) if strides is None else tuple(strides)
+    spans = [stride * (size - 1) for stride, size in zip(strides, shape, strict=True)]
+    first = sum(span for span in spans if span < 0)
+    last = sum(span for span in spans if span > 0) + dtype.itemsize
+    buffer = numpy.empty(last - first, numpy.uint8)
+    _Driver(what).copy(buffer, pointer + first, facts.get("stream"))
+    return numpy.ndarray(shape, dtype, buffer, -first, strides)
+
+
+def _contiguous(shape, itemsize):
+    strides = []
+    for size in reversed(shape):
+        strides.insert(0, itemsize)
+        itemsize *= size
+    return tuple(strides)
+
+
+class _Driver:
+    """The CUDA driver that the flag cuda_driver names, or the system's."""
+
+    def __init__(self, what):
+        self._what = what
+        name = _croton.flag("cuda_driver") or "libcuda.so.1"
+        try:
+            self._library = ctypes.CDLL(name)
+        except OSError as error:
+            raise _croton.DeviceError(f"{what} cannot be copied to the host, for the CUDA driver is missing: {error}") from error
+        self._call("cuInit", 0)
+
+    def _call(self, name, *arguments):
+        code = getattr(self._library, name)(*arguments)
+        if code != 0:
+            raise _croton.DeviceError(f"{self._what} cannot be copied to the host: {name} of the CUDA driver failed with "
+                                      f"error {code}")
+
+    def _device(self, pointer):
+        """The device whose memory it is."""
+        number = ctypes.c_int(0)
+        if hasattr(self._library, "cuPointerGetAttribute"):
+            self._call("cuPointerGetAttribute", ctypes.byref(number), _ORDINAL, ctypes.c_uint64(pointer))
+        device = ctypes.c_int()
+        self._call("cuDeviceGet", ctypes.byref(device), number)
+        return device
+
+    def copy(self, buffer, pointer, stream):
+        """Fills a NumPy buffer with what is on the device when the work of `stream`, as the interface numbers it, is done. In a
+        thread of its own, so that the caller's thread keeps the context that another package has made current."""
+        import threading
+        errors = []
+
+        def work():
+            try:
+                self._copy(buffer, pointer, stream)
+            except Exception as error:
+                errors.append(error)
+
+        thread = threading.Thread(target=work)
+        thread.start()
+        thread.join()
+        if errors:
+            raise errors[0]
+
+    def _copy(self, buffer, pointer, stream):
+        device, context = self._device(pointer), ctypes.c_void_p()
+        own, pinned = ctypes.c_void_p(), ctypes.c_void_p()
+        self._call("cuDevicePrimaryCtxRetain", ctypes.byref(context), device)
+        try:
+            self._call("cuCtxSetCurrent", context)
+            if stream is not None:
+                self._call("cuStreamSynchronize", ctypes.c_void_p(stream))
+            self._call("cuStreamCreate", ctypes.byref(own), _NON_BLOCKING)
+            self._call("cuMemHostAlloc", ctypes.byref(pinned), ctypes.c_size_t(buffer.nbytes), _PORTABLE)
+            self._call("cuMemcpyDtoHAsync_v2", pinned, ctypes.c_uint64(pointer), ctypes.c_size_t(buffer.nbytes), own)
+            self._call("cuStreamSynchronize", own)
+            ctypes.memmove(buffer.ctypes.data, pinned, buffer.nbytes)
+        finally:
+            if pinned:
+                self._library.cuMemFreeHost(pinned)
+            if own:
+                self._library.cuStreamDestroy_v2(own)
+            self._library.cuDevicePrimaryCtxRelease_v2(device)
