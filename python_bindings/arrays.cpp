@@ -137,9 +137,10 @@ bool is_text(nb::handle object) {
   return PyUnicode_Check(object.ptr()) || PyBytes_Check(object.ptr()) || PyByteArray_Check(object.ptr());
 }
 
-/// As array_of_foreign, without asking what is none for sure.
+/// As array_of_foreign, but none for NumPy's arrays and what is no array for sure.
 std::optional<Array> foreign_array(nb::handle object) {
-  if (PyList_Check(object.ptr()) || PyTuple_Check(object.ptr()) || is_text(object) || object.is_none())
+  if (PyList_Check(object.ptr()) || PyTuple_Check(object.ptr()) || is_text(object) || object.is_none() ||
+      is_numpy_array(object))
     return std::nullopt;
   return array_of_foreign(object);
 }

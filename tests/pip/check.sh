@@ -39,4 +39,13 @@ use_with() {
   "$venv/bin/python" -m pytest -q -p no:cacheprovider -rs "$root/tests/python"
 }
 
-for numpy in ${NUMPY:-2.0 1.26.4}; do use_with "$numpy"; done
+status=0 runs=()
+for numpy in ${NUMPY:-2.0 1.26.4}; do
+  use_with "$numpy" >"$work/$numpy.log" 2>&1 &
+  runs+=("$!:$numpy")
+done
+for run in "${runs[@]}"; do
+  wait "${run%%:*}" || status=$?
+  cat "$work/${run##*:}.log"
+done
+exit "$status"
