@@ -14,6 +14,7 @@ work=$(mktemp -d -p "$build")
 trap 'rm -rf "$work"' EXIT
 # The module and the flags of the environment are to play no part.
 unset PYTHONPATH PYTHONHOME LD_LIBRARY_PATH CROTON_FLAGS VIRTUAL_ENV
+export CROTON_TEST_FAKE_CUDA=$build/fake_cuda
 export PIP_DISABLE_PIP_VERSION_CHECK=1 XDG_CACHE_HOME=$work/cache XDG_CONFIG_HOME=$work/config PYTHONDONTWRITEBYTECODE=1
 
 BUILD=$build DIST=$work/dist "$root/scripts/wheel.sh" >"$work/wheel.log" 2>&1 || {

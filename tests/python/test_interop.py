@@ -2,6 +2,7 @@
 
 import copy
 import gc
+import os
 import pathlib
 import pickle
 import subprocess
@@ -147,8 +148,9 @@ def test_descriptions_that_are_not_understood():
 
 
 def fake_driver():
-    """The driver for tests, in the build folder that these tests run from; none where an installed package is tested."""
-    library = pathlib.Path(croton.__file__).parents[2] / "fake_cuda" / "libcroton_fake_cuda.so"
+    """The driver for tests, in the build folder that these tests run from, or where CROTON_TEST_FAKE_CUDA says; else none."""
+    library = pathlib.Path(os.environ.get("CROTON_TEST_FAKE_CUDA", pathlib.Path(croton.__file__).parents[2] / "fake_cuda"))
+    library /= "libcroton_fake_cuda.so"
     return library if library.exists() else None
 
 
