@@ -66,3 +66,12 @@ def test_the_stubs_have_all_names():
                if isinstance(part, ast.ClassDef) and part.name == "Variable" for node in part.body
                if isinstance(node, ast.FunctionDef)}
     assert {name for name in vars(croton.Variable) if not name.startswith("_")} - methods == set()
+
+
+def test_every_name_is_documented():
+    missing = [f"{module.__name__}.{name}" for module in (croton, croton.nnet, T) for name, value in vars(module).items()
+               if not name.startswith("_") and callable(value) and not value.__doc__]
+    for cls in (croton.Variable, croton.SharedVariable, croton.Function, croton._croton.KernelInfo):
+        missing += [f"{cls.__name__}.{name}" for name, value in vars(cls).items() if not name.startswith("_") and
+                    callable(value) and not value.__doc__]
+    assert missing == []
