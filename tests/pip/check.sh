@@ -31,7 +31,7 @@ use_with() {
   local venv=$work/venv_$1
   "$python" -m venv "$venv"
   "$venv/bin/pip" install -q "$work"/dist/croton-*.whl "numpy~=$1"
-  echo "$("$venv/bin/pip" list 2>/dev/null | grep -iE '^(croton|numpy) ' | tr -s ' ' | paste -sd,)"
+  "$venv/bin/pip" list 2>/dev/null | grep -iE '^(croton|numpy) ' | tr -s ' ' | paste -sd,
   "$venv/bin/python" "$here/libraries.py"
   "$venv/bin/python" "$here/import_time.py"
   "$venv/bin/python" "$here/use.py"

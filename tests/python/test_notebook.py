@@ -1,6 +1,8 @@
 """What notebooks show of variables and functions."""
 
 import html.parser
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -125,3 +127,18 @@ def test_results_are_read_from_the_text_of_a_graph():
     graph = "x: f32[n] = input\n%0: f32[n] = exp(x)  # a: b = c.py:1\n%1: f32[] = sum(%0)\nreturn %0, %1\nupdate w = %1\n"
     assert notebook.results_of(graph) == ([("%0", "f32[n]"), ("%1", "f32[]")], [("w", "%1", "f32[]")])
     assert notebook.results_of("") == ([], [])
+
+
+def test_variables_and_functions_of_croton_theano_are_shown():
+    program = """
+import croton.theano as theano, croton.theano.tensor as T
+x = T.dmatrix("x")
+w = theano.shared(3.0, "w")
+print(T.exp(x * w)._repr_html_())
+print(theano.function([x], T.exp(x), updates=[(w, w + 1)])._repr_html_().replace("\\n", " "))
+"""
+    done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
+    variable, function = (Page(line) for line in done.stdout.splitlines())
+    assert variable.count("exp") == variable.count("shared") == variable.count("w") == 1
+    assert function.count("inputs") == function.count("outputs") == function.count("updates") == 1
+    assert "details" in function.tags

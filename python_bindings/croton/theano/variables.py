@@ -144,6 +144,10 @@ class TensorVariable(Variable):
     __array_priority__ = 1000
     __array_ufunc__ = None  # NumPy leaves `array * variable` to us
 
+    def _repr_html_(self):
+        from croton.notebook import variable_html
+        return variable_html(self._croton)
+
     @property
     def type(self):
         if not hasattr(self, "_type"):
