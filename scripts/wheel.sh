@@ -21,7 +21,9 @@ python=$(sed -n 's/^_\?Python_EXECUTABLE:[A-Z]*=//p' "$build/CMakeCache.txt" | h
   fail "Python packages could not be installed. The line was:" "$python -m pip install -r $root/scripts/requirements-wheel.txt"
 
 say "Building what the wheel holds"
-cmake --build "$build" -j "${JOBS:-$(build_jobs)}" --target croton croton_python croton_python_stubs croton_llvm_static
+targets=(croton croton_python croton_python_stubs)
+if grep -q '^CROTON_WITH_LLVM:BOOL=ON' "$build/CMakeCache.txt"; then targets+=(croton_llvm_static); fi
+cmake --build "$build" -j "${JOBS:-$(build_jobs)}" --target "${targets[@]}"
 
 say "Packing"
 work=$(mktemp -d)
