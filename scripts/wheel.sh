@@ -22,7 +22,11 @@ python=$(sed -n 's/^_\?Python_EXECUTABLE:[A-Z]*=//p' "$build/CMakeCache.txt" | h
 
 say "Building what the wheel holds"
 targets=(croton croton_python croton_python_stubs)
-if grep -q '^CROTON_WITH_LLVM:BOOL=ON' "$build/CMakeCache.txt"; then targets+=(croton_llvm_static); fi
+if grep -q '^CROTON_LLVM_STATIC:BOOL=ON' "$build/CMakeCache.txt"; then
+  targets+=(croton_llvm)
+elif grep -q '^CROTON_WITH_LLVM:BOOL=ON' "$build/CMakeCache.txt"; then
+  targets+=(croton_llvm_static)
+fi
 cmake --build "$build" -j "${JOBS:-$(build_jobs)}" --target "${targets[@]}"
 
 say "Packing"
