@@ -19,8 +19,11 @@ using namespace nb::literals;
 
 /// Raises a C++ exception in Python, where nanobind does not do it: in slots of types.
 void set_python_error(const std::exception_ptr& pointer) noexcept;
-/// Whether a call of a function may run Python: once there is an operation whose values Python computes.
+/// Whether a call of a function may run Python: once there is an operation whose values Python computes, or a log that
+/// Python writes.
 bool calls_may_run_python();
+/// From now on they may.
+void let_calls_run_python();
 /// The exception classes and the translation of C++ errors to them.
 void bind_errors(nb::module_& m);
 /// Flags: reading, setting, scopes.
@@ -63,5 +66,9 @@ void bind_random(nb::module_& m);
 void bind_inspection(nb::module_& m);
 /// function, Function, KernelInfo.
 void bind_functions(nb::module_& m);
+/// Trace, log_device_placement.
+void bind_trace(nb::module_& m);
+/// <croton/nn.hpp>.
+void bind_nn(nb::module_& nn);
 
 }  // namespace croton::python

@@ -4,20 +4,13 @@
 
 #include "arrays.hpp"
 #include "bindings.hpp"
+#include "callable.hpp"
 #include "lists.hpp"
 #include "operands.hpp"
 #include "where.hpp"
 
 namespace croton::python {
 namespace {
-
-/// A compiled function and what is needed to convert arguments: names, types and rules of its inputs.
-struct Callable {
-  Function function;
-  std::vector<In> inputs;
-  bool single;
-  Py_ssize_t outputs;
-};
 
 In to_input(nb::handle object) {
   if (nb::isinstance<In>(object)) return nb::cast<In>(object);
@@ -142,6 +135,7 @@ nb::object call_briefly(const Callable& f, std::span<const Argument> arguments) 
 }
 
 nb::object call(const Callable& f, nb::tuple args, nb::handle kwargs) {
+  if (f.outputs < 0) throw TypeError(f.function.name() + " is to look at, and is called by the model or strategy");
   const bool plain = !kwargs.is_valid() && args.size() == f.inputs.size();
   const std::vector<Argument> arguments = plain ? by_position(f, args) : ordered(f, args, kwargs);
   if (f.function.brief() && !calls_may_run_python()) return call_briefly(f, arguments);

@@ -34,4 +34,8 @@ NB_MODULE(_croton, m) {
   bind_functions(m);
   bind_foreign_arrays(m);
   bind_data(io);
+  nb::module_ trace = m.def_submodule("_trace", "Traces of calls, and the log of placements.");
+  bind_trace(trace);
+  nb::module_ nn = m.def_submodule("_nn", "Networks, in Keras's terms.");
+  bind_nn(nn);
 }

@@ -215,6 +215,8 @@ void bind_shared(nb::module_& m) {
           },
           "The device that stores it now.")
       .def_prop_ro("pinned", &SharedVariable::pinned, "Is it stored on that device always?")
+      .def_prop_ro("copies", &SharedVariable::copies,
+                   "The copies on other devices, where it is mirrored by a strategy.")
       .def_prop_ro(
           "version",
           [](const SharedVariable& x) {

@@ -8,8 +8,9 @@
     f([[0, 1], [2, 3]])
 """
 
-from . import _croton, io, nnet, notebook, pickling, tensor
+from . import _croton, io, nn, nnet, notebook, pickling, tensor
 from ._croton import *  # noqa: F403
+from ._croton._trace import Trace, TraceEvent, log_device_placement
 from .flags import change_flags, config
 from .loops import foldl, foldr, map, reduce, scan, until
 from .scopes import device, device_scope
@@ -20,7 +21,7 @@ SharedVariable.__reduce__ = pickling.reduce_shared  # noqa: F405
 shared_constructor = shared  # noqa: F405  what programs written for Theano's GPU arrays call it
 
 # The exceptions are croton.TypeError and so on; `from croton import *` must not hide Python's own, nor its functions.
-__all__ = ["Function", "HostOp", "In", "KernelOp", "Lop", "OpFromGraph", "Out", "Rop", "SharedVariable", "Variable",
-           "change_flags", "clone", "config", "constant", "debugprint", "device", "device_scope", "devices", "function",
-           "foldl", "foldr", "from_dlpack", "grad", "hessian", "ifelse", "io", "jacobian", "nnet", "scan", "shared", "shared_constructor",
-           "tensor", "transfer", "until", "use"]
+__all__ = ["Function", "HostOp", "In", "KernelOp", "Lop", "OpFromGraph", "Out", "Rop", "SharedVariable", "Trace",
+           "Variable", "change_flags", "clone", "config", "constant", "debugprint", "device", "device_scope", "devices",
+           "function", "foldl", "foldr", "from_dlpack", "grad", "hessian", "ifelse", "io", "jacobian",
+           "log_device_placement", "nn", "nnet", "scan", "shared", "shared_constructor", "tensor", "transfer", "until", "use"]
