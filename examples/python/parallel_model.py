@@ -1,0 +1,54 @@
+"""Keras's multi_gpu_model: a parallel model shares the weights of its template, cuts each batch into as many parts as
+there are devices, and puts the results together on the CPU, in order. What the parallel model learns the template
+knows, and both are saved as the same file. Ends with 0 if that holds.
+
+Usage: parallel_model.py [DEVICE ...]    (cpu0 ... cpu7)
+"""
+
+import pathlib
+import sys
+import tempfile
+
+import numpy as np
+
+import device_names
+import digits_split
+from croton import nn
+
+BATCH, EPOCHS = 256, 20
+
+
+def main(*devices):
+    device_names.provide(devices)
+    train_x, train_y, test_x, _ = digits_split.load(28)
+    nn.set_seed(1)
+    model = nn.Sequential([nn.Dense(128, "relu", input_shape=(784,)), nn.Dense(10, "softmax")])
+    before = model.predict(test_x)
+
+    parallel = nn.multi_gpu_model(model, gpus=devices)
+    # Products of 4 rows may be added up in another order than those of 32.
+    alike = np.allclose(parallel.predict(test_x), before, rtol=1e-4, atol=1e-6)
+    print(f"On {len(devices)} devices the parallel model predicts",
+          "the same, in the same order" if alike else "SOMETHING ELSE")
+    parallel.compile(loss="categorical_crossentropy", optimizer="rmsprop", metrics=["accuracy"])
+    rows_with_a_one = np.eye(10, dtype=np.float32)[train_y]
+    history = parallel.fit(train_x, rows_with_a_one, epochs=EPOCHS, batch_size=BATCH, verbose=0).history
+    print(f"history: {len(history['loss'])} epochs;",
+          " - ".join(f"{name}: {values[-1]:.4f}" for name, values in history.items()))
+    # Of the last batch of an epoch, which is smaller than the others.
+    for sent in parallel.train_function.transfers():
+        if sent.kind == "input" and sent.what.startswith("input"):
+            print(f"  {sent.bytes // (784 * 4)} rows to {sent.target}")
+
+    with tempfile.TemporaryDirectory() as folder:
+        files = [pathlib.Path(folder, name) for name in ("parallel.safetensors", "template.safetensors")]
+        for which, file in zip((parallel, model), files):
+            which.save_weights(file)
+        same = files[0].read_bytes() == files[1].read_bytes()
+    print(f"Saved, both are {'the same file' if same else 'OTHER files'}")
+    learnt = not np.array_equal(model.predict(test_x), before)
+    return 0 if alike and same and learnt and history["accuracy"][-1] > 0.9 else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(*(sys.argv[1:] or [f"cpu{i}" for i in range(8)])))
