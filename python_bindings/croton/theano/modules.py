@@ -20,13 +20,22 @@ class Absent(NotImplementedError):
     """Something of Theano's that Croton does not have."""
 
 
+class _Absent:
+    """Base of what `absent` gives."""
+
+
 def absent(name, nearest):
     """A class that stands for what is not there: it can be imported and asked for by isinstance; using it raises
     NotImplementedError that names what is nearest."""
     def refuse(self, *args, **kwargs):
         raise Absent(f"{name} is not there in Croton; the nearest is {nearest}")
 
-    return type(name.rpartition(".")[2], (), {"__init__": refuse, "__doc__": f"Not there; the nearest is {nearest}."})
+    return type(name.rpartition(".")[2], (_Absent,), {"__init__": refuse, "__doc__": f"Not there; the nearest is {nearest}."})
+
+
+def is_absent(thing):
+    """Whether it is what `absent` gives."""
+    return isinstance(thing, type) and issubclass(thing, _Absent)
 
 
 def _names(module, *names):
