@@ -53,9 +53,10 @@ Array convert(const InputRules& rules, const Argument& argument) {
     refuse("complex numbers are not taken; pass the part that is meant");
   if (rules.allow_downcast.value_or(false) || can_cast_safely(array.dtype(), type.dtype))
     return array.astype(type.dtype);
-  if (argument.is_number() && !rules.allow_downcast.has_value()) {
+  if (argument.is_number()) {
     const bool single = type.dtype == DType::float32 || type.dtype == DType::complex64;
-    const bool float_literal = !is_discrete(array.dtype()) && single && base::config().float_x() == DType::float32;
+    const bool float_literal = !rules.allow_downcast.has_value() && !is_discrete(array.dtype()) && single &&
+                               base::config().float_x() == DType::float32;
     if (float_literal) return array.astype(type.dtype);
     if (is_discrete(array.dtype())) {
       // A whole number is taken where its value fits.

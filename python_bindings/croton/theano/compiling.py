@@ -8,6 +8,8 @@ import numpy
 from croton import _croton
 
 from . import graph, modes
+from .configuration import config
+from .random_states import RandomStateType, shared_state, state_of
 from .sharing import GenericSharedVariable, SharedVariable, TensorSharedVariable, shared
 from .updates import OrderedUpdates
 from .variables import Variable, as_variable, unwrap, wrap
@@ -179,41 +181,47 @@ class Function(_croton.Function):
         return self.copy(swap={x: _deepcopy(x, memo) for x in self.get_shared()})
 
     def __getitem__(self, item):
-        return self._value_of(item)
+        """The value that an input (by name or variable) or state has between calls."""
+        return self.container[item].value
 
     def __setitem__(self, item, value):
-        self._container_of(item).set_value(value)
+        self.container[item].value = value
 
     def __contains__(self, item):
-        try:
-            self[item]
-            return True
-        except KeyError:
-            return False
+        return item in self.container
 
     @property
     def value(self):
-        return self
+        return _Values(self.container)
 
     @property
     def container(self):
-        return self
+        """What holds the values of inputs and states: container[x].value, .data, .storage."""
+        if not hasattr(self, "_containers"):
+            self._containers = _Containers(self)
+        return self._containers
 
-    def _container_of(self, item):
-        for i in self._fgraph_parts[0]:
-            if item in (i.name, i.variable, i) and getattr(i, "_state", None) is not None:
-                return i._state
-        raise KeyError(f"Unknown input or state: {item}")
+    finder = container
 
-    def _value_of(self, item):
-        return self._container_of(item).get_value()
+    @property
+    def defaults(self):
+        return [(False, False, i.value) for i in self._fgraph_parts[0]]
+
+    @property
+    def _check_for_aliased_inputs(self):
+        """Whether an argument might share memory with what a call updates: where inputs may be written to or kept."""
+        inputs, _, updates = self._fgraph_parts
+        return bool(updates) and any(i.mutable or getattr(i, "borrow", False) for i in inputs)
 
     def _explain(self, error, args, kwargs):
         """The error of a call as Theano words it: a value that an input does not take is a TypeError that says which."""
         if not isinstance(error, (TypeError, ValueError)):
             return error
         name = f'with name "{self._arguments["name"]}" ' if self._arguments.get("name") else ""
-        for index, (i, value) in enumerate(zip(self._fgraph_parts[0], args)):
+        plain = [i for i in self._fgraph_parts[0] if getattr(i, "_state", None) is None]
+        for index, (i, value) in enumerate(zip(plain, args)):
+            if isinstance(i.variable.type, RandomStateType):
+                continue
             downcast = self._arguments["allow_input_downcast"] if i.allow_downcast is None else i.allow_downcast
             try:
                 i.variable.type.filter(value, i.strict, downcast)
@@ -229,11 +237,130 @@ class Function(_croton.Function):
         return f"<theano.compile.function_module.Function {self.name}>"
 
 
+class _InputContainer:
+    """The default of an input: what a call without it takes."""
+
+    def __init__(self, given):
+        self.storage = [given.value]
+        self.readonly = False
+
+    @property
+    def value(self):
+        return self.storage[0]
+
+    @value.setter
+    def value(self, new):
+        self.storage[0] = new
+
+    data = value
+
+
+class _StateContainer:
+    """The value of a state, as a container."""
+
+    readonly = False
+
+    def __init__(self, state):
+        self._state = state
+        self.storage = _Storage(state)
+
+    @property
+    def value(self):
+        return self._state.get_value(borrow=True)
+
+    @value.setter
+    def value(self, new):
+        self._state.set_value(new)
+
+    data = value
+
+
+class _Storage:
+    """container.storage[0] of a state."""
+
+    def __init__(self, state):
+        self._state = state
+
+    def __getitem__(self, index):
+        return [self._state.get_value(borrow=True)][index]
+
+    def __setitem__(self, index, value):
+        self._state.set_value(value)
+
+    def __len__(self):
+        return 1
+
+
+class _Containers:
+    """The containers of a function's inputs, by name, variable or In."""
+
+    def __init__(self, f):
+        self._found, self._twice = {}, set()
+        inputs, _, updates = f._fgraph_parts
+        for i in inputs:
+            state = getattr(i, "_state", None)
+            self._add(_StateContainer(state) if state is not None else _InputContainer(i), i.name, i.variable, i, state)
+        for x in [x for x in f.get_shared() if x not in self._found]:
+            self._add(_StateContainer(x), x.name, x)
+
+    def _add(self, container, name, *keys):
+        if name in self._found:
+            self._twice.add(name)
+        for key in (name, *keys):
+            if key is not None:
+                self._found.setdefault(key, container)
+
+    def __getitem__(self, key):
+        if key in self._twice:
+            raise TypeError(f"Ambiguous name: {key} - please check the names of the inputs of your function for "
+                            "duplicates.")
+        if key not in self._found:
+            raise KeyError(f"Unknown input or state: {key}")
+        return self._found[key]
+
+    def __contains__(self, key):
+        return key in self._found
+
+    def __len__(self):
+        return len({id(c) for c in self._found.values()})
+
+
+class _Values:
+    """f.value[x]: the value in the container of x."""
+
+    def __init__(self, containers):
+        self._containers = containers
+
+    def __getitem__(self, key):
+        return self._containers[key].value
+
+    def __setitem__(self, key, value):
+        self._containers[key].value = value
+
+    def __contains__(self, key):
+        return key in self._containers
+
+
 class _DictFunction(Function):
     """A function that gives a dict."""
 
     def __call__(self, *args, **kwargs):
         return dict(zip(self._output_names, super().__call__(*args, **kwargs)))
+
+
+class _WritingFunction(Function):
+    """A function whose results of functions of theano.tensor.inplace are written to the arrays that were given."""
+
+    def __call__(self, *args, **kwargs):
+        result = super().__call__(*args, **kwargs)
+        several = isinstance(result, list)
+        results = result if several else [result]
+        for output, position in self._written:
+            if position < len(args) and isinstance(args[position], numpy.ndarray) and args[position].flags.writeable and \
+                    args[position].shape == results[output].shape and args[position].dtype == results[output].dtype:
+                args[position][...] = results[output]
+                results[output] = args[position]
+        return results if several else results[0]
 
 
 class _StatefulFunction(Function):
@@ -255,8 +382,15 @@ class _StatefulFunction(Function):
             kept.append((state, value))
         for state, value in kept:
             state.set_value(value)
-        plain = [value for value, i in zip(args, self._visible) if getattr(i, "_state", None) is None]
+        plain = [i.variable.type.filter(value) if isinstance(i.variable.type, RandomStateType) else value
+                 for value, i in zip(args, self._visible) if getattr(i, "_state", None) is None]
         result = super().__call__(*plain, **kwargs)
+        types = [o.type for o in self._fgraph_parts[1]]
+        if any(isinstance(t, RandomStateType) for t in types):
+            several = isinstance(result, list)
+            result = [state_of(r) if isinstance(t, RandomStateType) else r
+                      for r, t in zip(result if several else [result], types)]
+            result = result if several else result[0]
         return dict(zip(self._output_names, result)) if self._output_names is not None else result
 
 
@@ -318,6 +452,8 @@ def _checked_updates(updates):
 
 def _of_type(value, target):
     """The value of an update as the variable's type, without changing its dtype or rank."""
+    if isinstance(target.type, RandomStateType):
+        return value
     if value.dtype == target.dtype and value.ndim == target.ndim and all(
             b or not a for a, b in zip(target.broadcastable, value.broadcastable)):
         lost = [axis for axis, (a, b) in enumerate(zip(target.broadcastable, value.broadcastable)) if b and not a]
@@ -348,7 +484,7 @@ def _given_pairs(givens):
 
 
 def _given_type(old, new):
-    if old.type == new.type:
+    if old.type == new.type or (old.dtype, old.broadcastable) == (new.dtype, new.broadcastable):
         return new
     if old.dtype == new.dtype and old.ndim == new.ndim:
         gained = [a for a, (x, y) in enumerate(zip(old.broadcastable, new.broadcastable)) if x and not y]
@@ -360,6 +496,8 @@ def _given_type(old, new):
 
 
 def _as_input(x):
+    if isinstance(x, SymbolicInput) and isinstance(x.variable, SharedVariable):
+        x = x.variable
     if isinstance(x, SymbolicInput):
         return x if isinstance(x, In) else In(x.variable, x.name)
     if isinstance(x, GenericSharedVariable) or isinstance(x, SharedVariable):
@@ -428,11 +566,14 @@ def function(inputs, outputs=None, mode=None, updates=None, givens=None, no_defa
     visible = [i for i in given]
     plain = [i for i in given if getattr(i, "_state", None) is None]
     _check_inputs(plain)
+    _check_masked(plain, on_unused_input)
     for target in no_default_updates if isinstance(no_default_updates, (list, tuple)) else []:
         if target not in checked:
             checked[target] = target
     mode = modes.get_mode(mode)
-    kind = _StatefulFunction if state else _DictFunction if names is not None else Function
+    state = state or any(isinstance(x.variable.type, RandomStateType) for x in [*plain, *outs])
+    written = _written(plain, outs, accept_inplace)
+    kind = _StatefulFunction if state else _DictFunction if names is not None else _WritingFunction if written else Function
     croton_inputs = [_croton.In(unwrap(i.variable), i.name, i.value, i.strict, i.allow_downcast) for i in plain]
     croton_outputs = [_croton.Out(unwrap(o.variable), o.borrow) for o in outs]
     croton_arguments = [croton_inputs, croton_outputs[0] if single and not names else croton_outputs,
@@ -442,6 +583,14 @@ def function(inputs, outputs=None, mode=None, updates=None, givens=None, no_defa
     with mode.scope():
         try:
             f = kind(*croton_arguments)
+        except MissingInputError:
+            if on_unused_input is None and config.on_unused_input == "raise" and not _all_used(
+                    [i.variable for i in plain], [o.variable for o in outs] + list(checked.values()), pairs):
+                raise UnusedInputError(f"theano.function was asked to create a function computing outputs given certain "
+                                       f"inputs, but one of {[i.variable for i in plain]} is not part of the "
+                                       "computational graph needed to compute the outputs, and another one is "
+                                       "missing") from None
+            raise
         except UnusedInputError:
             if not _all_used([i.variable for i in plain], [o.variable for o in outs] + list(checked.values()), pairs):
                 raise
@@ -449,8 +598,16 @@ def function(inputs, outputs=None, mode=None, updates=None, givens=None, no_defa
             f = kind(*croton_arguments)
     out_variables = [o.variable for o in outs]
     f._describe(given, out_variables, checked, mode, arguments, profile, names)
-    f._visible = visible
+    f._visible, f._written = visible, written
     return f
+
+
+def _written(inputs, outputs, accept_inplace):
+    """Pairs of positions: of an output that a function of theano.tensor.inplace made, and of the input that it is written
+    to. Inputs that may be written to say mutable, or the function accept_inplace."""
+    at = {i.variable: position for position, i in enumerate(inputs) if i.mutable or accept_inplace}
+    pairs = [(number, at.get(getattr(o.variable, "_written_to", None))) for number, o in enumerate(outputs)]
+    return [(number, position) for number, position in pairs if position is not None]
 
 
 def _all_used(inputs, outputs, pairs):
@@ -467,6 +624,19 @@ def _all_used(inputs, outputs, pairs):
         if x.owner is not None:
             pending += x.owner.inputs
     return all(x in seen for x in inputs)
+
+
+def _check_masked(inputs, on_unused):
+    """An input that is only needed by another input is unused: UnusedInputError unless that is to be ignored."""
+    if (on_unused or config.on_unused_input) != "raise":
+        return
+    given = {i.variable for i in inputs}
+    for i in inputs:
+        made = i.variable.owner
+        if made is not None and any(x in given and x is not i.variable for x in graph.ancestors([i.variable])):
+            raise UnusedInputError(f"theano.function was asked to create a function computing outputs given certain "
+                                   f"inputs, but the input {i.variable} is made of another input, so that one of both is "
+                                   "not needed; pass on_unused_input=ignore")
 
 
 def _check_inputs(inputs):
@@ -498,10 +668,18 @@ def _with_states(inputs, pairs, updates):
     """Inputs with an update, or with a shared variable as default, become shared variables of the function's own."""
     has_state = False
     for i in inputs:
+        if isinstance(i.value, _StateContainer):
+            i.value = i.value._state.container
         container = i.value if hasattr(i.value, "_variable") else None
         if i.update is None and container is None:
             continue
         has_state = True
+        if isinstance(i.variable.type, RandomStateType):
+            i._state = container._variable if container is not None else shared_state(i.value, i.name)
+            pairs = [*pairs, (i.variable, i._state)]
+            if i.update is not None:
+                updates[i._state] = i.update
+            continue
         i._state = container._variable if container is not None else shared(
             i.variable.type.filter(0 if i.value is None else i.value, allow_downcast=True) if i.value is not None or
             i.variable.ndim == 0 else numpy.zeros((0,) * i.variable.ndim, i.variable.dtype), i.name,

@@ -108,8 +108,9 @@ def jacobian(expression, wrt, consider_constant=None, disconnected_inputs="raise
     if expression.ndim > 1:
         raise ValueError("jacobian expects a vector variable as `expression`. If not use flatten to make it a vector")
     result = _croton.jacobian(unwrap(expression), unwrap(_list(wrt)), unwrap(consider_constant), disconnected_inputs)
+    result = [wrap(r) for r in result]
     for r in result:
-        wrap(r)._depends_on = [expression, *_list(wrt)]
+        r._depends_on = [expression, *_list(wrt)]
     return _as_asked(result, wrt)
 
 

@@ -7,8 +7,10 @@ so, and what is nearest, when it is used.
 import sys
 import types as python_types
 
+import numpy
+
 from . import (asserts, branching, compiling, configuration, gradients, graph, looping, modes, op, printing,
-               random_streams, sharing, tensor, types, updates, variables)
+               random_states, random_streams, raw_random, sharing, tensor, types, updates, variables)
 from .tensor import arrays, elementwise, extra_ops, nlinalg, slinalg, sort, subtensor
 from .tensor.nnet import convolution, functions, neighbours, normalization
 from .tensor.signal import pool
@@ -222,7 +224,9 @@ def _table():
                              "ScalarSharedVariable": sharing.TensorSharedVariable},
         "tensor.shared_randomstreams": {"RandomStreams": random_streams.RandomStreams,
                                         "RandomStreamsBase": random_streams.RandomStreams,
-                                        "RandomStateSharedVariable": sharing.TensorSharedVariable},
+                                        "RandomStateSharedVariable":
+                                        random_states.RandomStateSharedVariable,
+                                        "randomstate_constructor": random_states.shared_state},
         "tensor.xlogx": {"xlogx": elementwise.xlogx, "xlogy0": elementwise.xlogy0},
         "tensor.elemwise": {"Elemwise": _Elementwise, "DimShuffle": _DimShuffle, "Sum": _reducer(arrays.sum),
                             "Prod": _reducer(arrays.prod), "CAReduce": absent("CAReduce", "theano.tensor.sum and others"),
@@ -235,7 +239,7 @@ def _table():
         "tensor.blas": {"batched_dot": arrays.batched_dot, "batched_tensordot": arrays.batched_tensordot,
                         "gemm": _gemm, "ger": lambda a, alpha, x, y: a + alpha * arrays.outer(x, y)},
         "tensor.inplace": elementwise.inplace_functions(), "tensor.utils": {"hash_from_ndarray": printing.hex_digest},
-        "tensor.io": {"load": arrays.load}, "tensor.raw_random": _raw_random(),
+        "tensor.io": {"load": arrays.load}, "tensor.raw_random": {**_public(raw_random), "numpy": numpy, "np": numpy},
         "tensor.nnet.nnet": _public(functions), "tensor.nnet.basic": _public(functions), "tensor.nnet.conv": conv,
         "tensor.nnet.abstract_conv": _public(convolution), "tensor.nnet.bn": _public(normalization),
         "tensor.nnet.sigm": {**_names(functions, "ultra_fast_sigmoid", "hard_sigmoid", "sigmoid", "softplus")},
@@ -271,9 +275,9 @@ def make():
                 setattr(module, key, value)
     # Programs take these by `from theano.tensor import *`.
     theano = sys.modules[__package__]
-    for module in (tensor, sys.modules[_PREFIX + "tensor.basic"]):
+    for module in (tensor, sys.modules[_PREFIX + "tensor.basic"], sys.modules[_PREFIX + "tensor.raw_random"]):
         module.theano, module.config, module.gof = theano, configuration.config, sys.modules[_PREFIX + "gof"]
-        module.compile = sys.modules[_PREFIX + "compile"]
+        module.compile, module.tensor = sys.modules[_PREFIX + "compile"], tensor
     nnet = sys.modules[_PREFIX + "tensor.nnet"]
     for name in ("nnet", "conv", "abstract_conv", "bn", "sigm"):
         setattr(nnet, name, sys.modules[f"{_PREFIX}tensor.nnet.{name}"])
@@ -431,9 +435,4 @@ def _sparse():
 
 def _scalar():
     from .scalars import names
-    return names()
-
-
-def _raw_random():
-    from .raw_random import names
     return names()

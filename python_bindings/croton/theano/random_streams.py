@@ -4,11 +4,19 @@ import numpy
 
 from croton import _croton
 
+from .random_states import as_state
 from .variables import TensorVariable, Variable, as_sizes, as_variable, unwrap, wrap
 
 
 def _shape(size, ndim):
-    """A size as Croton takes it; None is the shape of the parameters."""
+    """A size as Croton takes it; None is the shape of the parameters. ValueError where it has not ndim sizes."""
+    sizes = _sizes(size, ndim)
+    if ndim is not None and sizes is not None and len(sizes) != ndim:
+        raise ValueError(f"ndim is {ndim}, and the size has {len(sizes)} elements: {size}")
+    return sizes
+
+
+def _sizes(size, ndim):
     if size is None:
         return None
     if isinstance(size, TensorVariable) and size.ndim == 1:
@@ -31,9 +39,11 @@ class _Streams:
         """Pairs of each state and its default update."""
         return list(self.state_updates)
 
+    _as_state = staticmethod(wrap)
+
     @property
     def state_updates(self):
-        return [(wrap(state), wrap(value)) for state, value in self._streams.state_updates()]
+        return [(self._as_state(state), wrap(value)) for state, value in self._streams.state_updates()]
 
     def _drawn(self, variable, before):
         """The draw, with its state as .rng and .update."""
@@ -41,7 +51,8 @@ class _Streams:
         pairs = self._streams.state_updates()
         if len(pairs) > before:
             state, value = pairs[-1]
-            result.rng, result.update = wrap(state), (wrap(state), wrap(value))
+            result.rng = self._as_state(state)
+            result.update = (result.rng, wrap(value))
         return result
 
     def _draw(self, method, *args, **kwargs):
@@ -53,7 +64,10 @@ class RandomStreams(_Streams):
     """Streams of NumPy's numbers: those of numpy.random.RandomState. Each call of a method is one draw, which functions
     move on."""
 
+    _as_state = staticmethod(as_state)
+
     def __init__(self, seed=None, no_warn=False):
+        self.gen_seedgen = numpy.random.RandomState(seed)
         self.default_instance_seed = seed
         self._seed = seed
         self._streams = _croton.NumpyRandomStreams() if seed is None else _croton.NumpyRandomStreams(int(seed))
@@ -91,6 +105,8 @@ class RandomStreams(_Streams):
     def choice(self, size=None, a=2, replace=True, p=None, ndim=None, dtype="int64"):
         """Elements of the vector a, or whole numbers below the integer a."""
         size = [] if size is None else _shape(size, ndim)
+        if p is not None and not isinstance(p, Variable) and (numpy.ndim(p) == 0 or len(p) == 0):
+            p = None
         return self._draw("choice", size, _value(a), replace if not isinstance(replace, Variable) else _value(replace),
                           None if p is None else _value(p), dtype)
 

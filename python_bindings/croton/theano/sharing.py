@@ -165,6 +165,9 @@ def shared(value, name=None, strict=False, allow_downcast=None, **kwargs):
         raise TypeError(f"No suitable SharedVariable constructor could be found. Are you sure all kwargs are supported? "
                         f"{sorted(kwargs)} are not: name, strict, allow_downcast, borrow, broadcastable and target are.")
     if not isinstance(value, (numpy.ndarray, numpy.generic, int, float, complex, bool)):
+        if isinstance(value, numpy.random.RandomState):
+            from .random_states import shared_state
+            return shared_state(value, name, borrow)
         if hasattr(value, "__array__"):
             value = numpy.asarray(value)
         else:

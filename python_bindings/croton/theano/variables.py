@@ -413,7 +413,8 @@ def as_sizes(shape, ndim=None):
             return elements
         if ndim is None:
             raise ValueError(f"the length of the shape {shape} cannot be known before it is computed; ndim= says it")
-        return [shape._croton[i] for i in range(ndim)]
+        stated = _croton.specify_shape(shape._croton, [ndim])
+        return [stated[i] for i in range(ndim)]
     if isinstance(shape, numpy.ndarray):
         return [int(n) for n in shape.reshape(-1)]
     if isinstance(shape, (list, tuple)):

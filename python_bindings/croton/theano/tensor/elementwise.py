@@ -66,6 +66,8 @@ class Elementwise:
                       if self._most > 1 else self._function(as_variable(inputs[0])._croton))
         if name is not None:
             result.name = name
+        if self._inplace:
+            result._written_to = inputs[0]  # theano.function looks at it
         return result
 
     def make_node(self, *inputs):
@@ -94,8 +96,8 @@ globals().update({name: Elementwise(name, _lookup(croton_name), least, most)
 
 
 def inplace_functions():
-    """theano.tensor.inplace: the same functions by names that end in _inplace. Where a result is written is Croton's
-    business: they change no argument."""
+    """theano.tensor.inplace: the same functions by names that end in _inplace. Where a
+    result is written is Croton's business; only arrays that a function was given to be written to are."""
     return {name + "_inplace": Elementwise(name, _lookup(croton_name), least, most, "_inplace")
             for name, (croton_name, least, most) in _TABLE.items()}
 
