@@ -38,6 +38,12 @@ def grad(cost, wrt, consider_constant=None, disconnected_inputs="raise", add_nam
     """
     if cost is None and not known_grads:
         raise AssertionError("cost and known_grads can't both be None.")
+    if isinstance(getattr(cost, "type", None), types.NullType):
+        raise ValueError(f"Can't differentiate a NaN cost. cost is NaN because {cost.type.why_null}")
+    if isinstance(getattr(cost, "type", None), types.DisconnectedType):
+        if disconnected_inputs == "raise":
+            raise DisconnectedInputError("grad: the cost is disconnected: it depends on nothing")
+        cost = as_variable(0.0)
     if cost is not None:
         cost = as_variable(cost)
         if cost.ndim != 0:
@@ -59,7 +65,9 @@ def grad(cost, wrt, consider_constant=None, disconnected_inputs="raise", add_nam
             raise TypeError(f"the known gradient of {x} has {g.ndim} dimensions, not {x.ndim}")
         known[unwrap(x)] = unwrap(g)
     if cost is not None and not cost.dtype.startswith("float"):
-        # A cost of integers has the gradient 0 where it depends on a variable.
+        # A cost of integers has the gradient 0 where it depends on a variable, and 1 by itself.
+        if not isinstance(wrt, (list, tuple)) and wrt is cost:
+            return wrap(_croton.ones_like(_croton.cast(cost._croton, "floatX")))
         cost = wrap(_croton.zero_grad(_croton.cast(cost._croton, "floatX")))
     results = _croton.grad(unwrap(cost), unwrap(_list(wrt)), unwrap(consider_constant), disconnected_inputs, add_names,
                            known, return_disconnected, null_gradients)
@@ -92,7 +100,10 @@ def Rop(f, wrt, eval_points, disconnected_outputs="raise", return_disconnected="
         if p is not None and p.ndim != x.ndim:
             raise ValueError(f"Element of wrt {x} and its eval_point have different numbers of dimensions: {x.ndim} "
                              f"and {p.ndim}")
-    return _as_asked(_croton.Rop(unwrap(_list(f)), unwrap(_list(wrt)), points), f)
+    try:
+        return _as_asked(_croton.Rop(unwrap(_list(f)), unwrap(_list(wrt)), points, disconnected_outputs), f)
+    except NullTypeGradError as error:
+        raise ValueError(f"Rop: an op on the way has no R_op: {error}") from error
 
 
 def _as_asked(results, asked):

@@ -46,7 +46,7 @@ def _names(module, *names):
 
 def _public(*modules):
     return {name: value for module in modules for name, value in vars(module).items()
-            if not name.startswith("_") or name.startswith("_convert_to_")}
+            if not name.startswith("_") or name.startswith("_convert_to_") or name == "_allclose"}
 
 
 
@@ -166,7 +166,7 @@ def _table():
                          "AddConfigVar": _add_config_var, "EnumStr": _config_kind, "BoolParam": _config_kind, "IntParam":
                          _config_kind, "StrParam": _config_kind, "FloatParam": _config_kind, "ConfigParam": _config_kind,
                          "TheanoConfigParser": configuration.Config},
-        "configdefaults": {"config": configuration.config},
+        "configdefaults": {"config": configuration.config, "python_int_bitwidth": lambda: 64},
         "configuration": None,
         "version": {"version": "1.0.5", "full_version": "1.0.5", "short_version": "1.0.5"},
         "gof": gof, "gof.graph": {**_public(graph), **inputs_to, **gof}, "gof.op": gof, "gof.type": gof,

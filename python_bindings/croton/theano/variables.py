@@ -165,7 +165,9 @@ class TensorVariable(Variable):
     @property
     def shape(self):
         """The sizes as a vector of int64; its elements cost nothing."""
-        return vector_of(list(self._croton.shape))
+        sizes = vector_of(list(self._croton.shape))
+        sizes._depends_on = [self]  # also where all sizes are known
+        return sizes
 
     def __array__(self, *args, **kwargs):
         raise TypeError(f"{self} is symbolic and has no value before it is computed; use theano.tensor's functions on "

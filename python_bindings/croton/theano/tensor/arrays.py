@@ -294,6 +294,13 @@ def allclose(a, b, rtol=1.0e-5, atol=1.0e-8, equal_nan=False):
     return all(isclose(a, b, rtol, atol, equal_nan))
 
 
+def _allclose(a, b, rtol=None, atol=None):
+    """Whether two arrays are close, within what rounding does to the narrower of their dtypes."""
+    narrow = {"float16", "float32", "complex64"} & {str(numpy.asarray(a).dtype), str(numpy.asarray(b).dtype)}
+    return bool(numpy.allclose(a, b, rtol=(1e-4 if narrow else 1e-7) if rtol is None else rtol,
+                               atol=(1e-5 if narrow else 1e-8) if atol is None else atol))
+
+
 # ---- arrays of one value, ranges
 
 def alloc(value, *shape):

@@ -136,18 +136,66 @@ class Unique:
     def __init__(self, return_index=False, return_inverse=False, return_counts=False, axis=None):
         self.asked = {"return_index": return_index, "return_inverse": return_inverse, "return_counts": return_counts}
         self.axis = axis
+        self.return_index, self.return_inverse, self.return_counts = return_index, return_inverse, return_counts
 
-    def __call__(self, x):
+    def __call__(self, x, return_list=False):
         x = as_variable(x)
         if self.axis is not None and not -x.ndim <= self.axis < x.ndim:
             raise RuntimeError(f"Unique axis `{self.axis}` is outside of input ndim = {x.ndim}.")
         found = _croton.unique(x._croton, axis=self.axis, **self.asked)
-        return wrap(list(found)) if isinstance(found, (list, tuple)) else wrap(found)
+        if isinstance(found, (list, tuple)):
+            return wrap(list(found))
+        return [wrap(found)] if return_list else wrap(found)
 
 
 def unique(ar, return_index=False, return_inverse=False, return_counts=False, axis=None):
     """Unique, as a function."""
     return Unique(return_index, return_inverse, return_counts, axis)(ar)
+
+
+class RepeatOp:
+    """repeat as an op: RepeatOp(axis)(x, repeats)."""
+
+    def __init__(self, axis=None):
+        self.axis = axis
+
+    def __call__(self, x, repeats):
+        return repeat(x, repeats, self.axis)
+
+
+class DiffOp:
+    """diff as an op: DiffOp(n, axis)(x)."""
+
+    def __init__(self, n=1, axis=-1):
+        self.n, self.axis = n, axis
+
+    def __call__(self, x):
+        return diff(x, self.n, self.axis)
+
+
+class SearchsortedOp:
+    """searchsorted as an op: SearchsortedOp(side)(x, v, sorter)."""
+
+    def __init__(self, side="left"):
+        if side not in ("left", "right"):
+            raise ValueError(f"'{side}' is an invalid value for keyword 'side'")
+        self.side = side
+
+    def __call__(self, x, v, sorter=None):
+        return searchsorted(x, v, self.side, sorter)
+
+
+def bartlett(M):
+    """The window of Bartlett of M points: a triangle from 0 to 1 to 0."""
+    M = as_variable(M)
+    if M.ndim != 0:
+        raise TypeError("bartlett only works on scalar input")
+    if not M.dtype.startswith(("int", "uint")):
+        raise TypeError("bartlett only works on integer input")
+    from .elementwise import maximum, switch
+    n = arrays.arange(M).astype("float64")
+    last = maximum(M - 1, 1)
+    return switch(M > 1, 1 - abs(2 * n / last - 1), 1.0)
 
 
 def squeeze(x, axis=None):
@@ -158,4 +206,4 @@ squeeze.__doc__ = arrays.squeeze.__doc__
 
 __all__ = ["cumsum", "cumprod", "CumOp", "CumsumOp", "CumprodOp", "diff", "bincount", "compress", "searchsorted",
            "to_one_hot", "fill_diagonal", "fill_diagonal_offset", "ravel_multi_index", "unravel_index", "Unique", "unique",
-           "squeeze", "repeat"]
+           "squeeze", "repeat", "RepeatOp", "DiffOp", "SearchsortedOp", "bartlett"]

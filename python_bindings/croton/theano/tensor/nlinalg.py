@@ -154,11 +154,23 @@ def lstsq(a, b, rcond=-1):
 
 
 def tensorinv(a, ind=2):
-    raise NotImplementedError("tensorinv is not there; the nearest is matrix_inverse of a.reshape((n, n))")
+    """The inverse for tensordot(a, x, ind): that of a as a matrix, whose rows are its first ind axes."""
+    a = as_variable(a)
+    if ind <= 0:
+        raise ValueError("Invalid ind argument.")
+    rows = arrays.prod(a.shape[:ind])
+    back = arrays.concatenate([a.shape[ind:], a.shape[:ind]])
+    return matrix_inverse(a.reshape((rows, -1))).reshape(back, ndim=a.ndim)
 
 
 def tensorsolve(a, b, axes=None):
-    raise NotImplementedError("tensorsolve is not there; the nearest is theano.tensor.slinalg.solve of a reshaped")
+    """x with tensordot(a, x, x.ndim) = b; axes: of a, to be moved to the end before."""
+    a, b = as_variable(a), as_variable(b)
+    if axes is not None:
+        a = a.transpose([i for i in range(a.ndim) if i not in axes] + list(axes))
+    from .slinalg import solve
+    found = solve(a.reshape((b.size, -1)), b.flatten())
+    return found.reshape(a.shape[b.ndim:], ndim=a.ndim - b.ndim)
 
 
 def matrix_power(M, n):
@@ -228,6 +240,26 @@ def norm(x, ord):
         return arrays.max(sums) if ord == "inf" else arrays.min(sums)
     raise ValueError(f"Invalid norm order for matrices: {ord}")
 
+
+class _AnOp:
+    """A function that Theano has as an op: an object, so that as an attribute of a class it is no method."""
+
+    def __init__(self, function):
+        self._function = function
+        self.__name__ = self.name = function.__name__
+        self.__doc__ = function.__doc__
+
+    def __call__(self, *args, **kwargs):
+        return self._function(*args, **kwargs)
+
+    def __str__(self):
+        return self.name
+
+    __repr__ = __str__
+
+
+matrix_inverse, pinv, det, eig, extract_diag, alloc_diag = (
+    _AnOp(function) for function in (matrix_inverse, pinv, det, eig, extract_diag, alloc_diag))
 
 __all__ = ["matrix_inverse", "pinv", "det", "eigh", "eig", "svd", "qr", "lstsq", "tensorinv", "tensorsolve",
            "matrix_power", "matrix_dot", "extract_diag", "alloc_diag", "trace"]
