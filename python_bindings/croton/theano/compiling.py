@@ -9,6 +9,7 @@ from croton import _croton
 
 from . import graph, modes
 from .configuration import config
+from .containers import Containers, StateContainer, Values
 from .random_states import RandomStateType, shared_state, state_of
 from .sharing import GenericSharedVariable, SharedVariable, TensorSharedVariable, shared
 from .updates import OrderedUpdates
@@ -192,13 +193,13 @@ class Function(_croton.Function):
 
     @property
     def value(self):
-        return _Values(self.container)
+        return Values(self.container)
 
     @property
     def container(self):
         """What holds the values of inputs and states: container[x].value, .data, .storage."""
         if not hasattr(self, "_containers"):
-            self._containers = _Containers(self)
+            self._containers = Containers(self)
         return self._containers
 
     finder = container
@@ -235,110 +236,6 @@ class Function(_croton.Function):
 
     def __str__(self):
         return f"<theano.compile.function_module.Function {self.name}>"
-
-
-class _InputContainer:
-    """The default of an input: what a call without it takes."""
-
-    def __init__(self, given):
-        self.storage = [given.value]
-        self.readonly = False
-
-    @property
-    def value(self):
-        return self.storage[0]
-
-    @value.setter
-    def value(self, new):
-        self.storage[0] = new
-
-    data = value
-
-
-class _StateContainer:
-    """The value of a state, as a container."""
-
-    readonly = False
-
-    def __init__(self, state):
-        self._state = state
-        self.storage = _Storage(state)
-
-    @property
-    def value(self):
-        return self._state.get_value(borrow=True)
-
-    @value.setter
-    def value(self, new):
-        self._state.set_value(new)
-
-    data = value
-
-
-class _Storage:
-    """container.storage[0] of a state."""
-
-    def __init__(self, state):
-        self._state = state
-
-    def __getitem__(self, index):
-        return [self._state.get_value(borrow=True)][index]
-
-    def __setitem__(self, index, value):
-        self._state.set_value(value)
-
-    def __len__(self):
-        return 1
-
-
-class _Containers:
-    """The containers of a function's inputs, by name, variable or In."""
-
-    def __init__(self, f):
-        self._found, self._twice = {}, set()
-        inputs, _, updates = f._fgraph_parts
-        for i in inputs:
-            state = getattr(i, "_state", None)
-            self._add(_StateContainer(state) if state is not None else _InputContainer(i), i.name, i.variable, i, state)
-        for x in [x for x in f.get_shared() if x not in self._found]:
-            self._add(_StateContainer(x), x.name, x)
-
-    def _add(self, container, name, *keys):
-        if name in self._found:
-            self._twice.add(name)
-        for key in (name, *keys):
-            if key is not None:
-                self._found.setdefault(key, container)
-
-    def __getitem__(self, key):
-        if key in self._twice:
-            raise TypeError(f"Ambiguous name: {key} - please check the names of the inputs of your function for "
-                            "duplicates.")
-        if key not in self._found:
-            raise KeyError(f"Unknown input or state: {key}")
-        return self._found[key]
-
-    def __contains__(self, key):
-        return key in self._found
-
-    def __len__(self):
-        return len({id(c) for c in self._found.values()})
-
-
-class _Values:
-    """f.value[x]: the value in the container of x."""
-
-    def __init__(self, containers):
-        self._containers = containers
-
-    def __getitem__(self, key):
-        return self._containers[key].value
-
-    def __setitem__(self, key, value):
-        self._containers[key].value = value
-
-    def __contains__(self, key):
-        return key in self._containers
 
 
 class _DictFunction(Function):
@@ -668,19 +565,17 @@ def _with_states(inputs, pairs, updates):
     """Inputs with an update, or with a shared variable as default, become shared variables of the function's own."""
     has_state = False
     for i in inputs:
-        if isinstance(i.value, _StateContainer):
-            i.value = i.value._state.container
-        container = i.value if hasattr(i.value, "_variable") else None
+        container = i.value if isinstance(i.value, StateContainer) else None
         if i.update is None and container is None:
             continue
         has_state = True
         if isinstance(i.variable.type, RandomStateType):
-            i._state = container._variable if container is not None else shared_state(i.value, i.name)
+            i._state = container.state if container is not None else shared_state(i.value, i.name)
             pairs = [*pairs, (i.variable, i._state)]
             if i.update is not None:
                 updates[i._state] = i.update
             continue
-        i._state = container._variable if container is not None else shared(
+        i._state = container.state if container is not None else shared(
             i.variable.type.filter(0 if i.value is None else i.value, allow_downcast=True) if i.value is not None or
             i.variable.ndim == 0 else numpy.zeros((0,) * i.variable.ndim, i.variable.dtype), i.name,
             broadcastable=i.variable.broadcastable)

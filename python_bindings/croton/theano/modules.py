@@ -9,7 +9,7 @@ import types as python_types
 
 import numpy
 
-from . import (asserts, branching, compiling, configuration, gradients, graph, looping, modes, op, printing,
+from . import (asserts, compiling, configuration, gradients, graph, looping, modes, op, printing,
                random_states, random_streams, raw_random, sharing, tensor, types, updates, variables)
 from .tensor import arrays, elementwise, extra_ops, nlinalg, slinalg, sort, subtensor
 from .tensor.nnet import convolution, functions, neighbours, normalization

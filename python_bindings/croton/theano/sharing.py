@@ -5,7 +5,8 @@ import numpy
 from croton import _croton
 
 from . import types
-from .variables import TensorVariable, Variable, as_variable, register, unwrap
+from .containers import StateContainer
+from .variables import TensorVariable, Variable, as_variable, register
 
 
 class SharedVariable(Variable):
@@ -31,7 +32,7 @@ class TensorSharedVariable(SharedVariable, TensorVariable):
 
     @property
     def container(self):
-        return _Container(self)
+        return StateContainer(self)
 
     def get_value(self, borrow=False, return_internal_type=False):
         """A copy of the value; with borrow it may be the memory itself."""
@@ -92,27 +93,6 @@ class TensorSharedVariable(SharedVariable, TensorVariable):
     __repr__ = __str__
 
 
-class _Container:
-    """What holds the value of a shared variable: container.data, container.storage[0]."""
-
-    def __init__(self, variable):
-        self._variable = variable
-
-    @property
-    def data(self):
-        return self._variable.get_value(borrow=True)
-
-    @data.setter
-    def data(self, value):
-        self._variable.set_value(value)
-
-    value = data
-
-    @property
-    def storage(self):
-        return [self.data]
-
-
 def _shared_again(value, name, broadcastable):
     return shared(value, name, broadcastable=broadcastable)
 
@@ -137,7 +117,7 @@ class GenericSharedVariable(SharedVariable):
 
     @property
     def container(self):
-        return _Container(self)
+        return StateContainer(self)
 
     def get_value(self, borrow=False, return_internal_type=False):
         """The object (without borrow a deep copy)."""
@@ -203,6 +183,3 @@ def use(device, **_):
 
 def is_shared(x):
     return isinstance(x, SharedVariable)
-
-
-__all__ = ["SharedVariable", "TensorSharedVariable", "shared", "shared_constructor", "use", "unwrap"]

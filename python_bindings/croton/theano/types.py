@@ -97,6 +97,8 @@ class TensorType(Type):
             return array
         if array.dtype == object:
             raise TypeError(f"{self} expected an array of numbers, not {data!r}")
+        if array.dtype.kind == "c" and not self.dtype.startswith("complex"):
+            raise TypeError(f"{self} takes no complex numbers; pass the part that is meant")
         converted = array.astype(self.dtype)
         if allow_downcast or numpy.can_cast(array.dtype, self.dtype, "safe"):
             return converted

@@ -11,7 +11,6 @@ import numpy
 from croton import _croton
 
 from . import graph, types
-from .configuration import config
 
 _wrapped = weakref.WeakValueDictionary()  # Croton's variable -> ours
 _numbers = itertools.count()
