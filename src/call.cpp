@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <atomic>
 
 #include "base/config.hpp"
@@ -96,12 +97,12 @@ std::shared_ptr<CompiledFunction> CompiledFunction::copy() const {
   return other;
 }
 
-/// Brings up to date what flags and scopes say of devices. True if nothing has changed since the last time.
-bool CompiledFunction::read_devices() {
+/// Brings up to date what flags and scopes say of devices.
+void CompiledFunction::read_devices() {
   const std::uint64_t generation = base::config_generation();
   const base::Flags& now = base::config();
   const std::string& scope = base::scoped_device();
-  if (devices_read_ && last_flags_ == &now && last_generation_ == generation && last_scope_ == scope) return true;
+  if (devices_read_ && last_flags_ == &now && last_generation_ == generation && last_scope_ == scope) return;
   const base::Flags& process = base::process_config();
   const bool soft = now.allow_soft_placement;
   scoped_ = 0;
@@ -119,12 +120,13 @@ bool CompiledFunction::read_devices() {
   last_generation_ = generation;
   last_scope_ = scope;
   devices_read_ = true;
-  return false;
 }
 
-/// Whether the variables have their homes where they had them when the last call was placed.
+/// Whether the last call was placed by what flags and scopes say now, with the variables where they are.
 bool CompiledFunction::is_placed_as_before() const {
   if (last_placed_ == nullptr || last_place_key_.size() != 4 + shared.size()) return false;
+  const std::array<std::uint16_t, 4> now{scoped_, fallback_, simulated ? std::uint16_t{0} : device_set_, there_};
+  if (!std::equal(now.begin(), now.end(), last_place_key_.begin())) return false;
   for (std::size_t i = 0; i < shared.size(); ++i) {
     if (last_place_key_[4 + i] != shared[i].node()->shared->home) return false;
   }
@@ -196,7 +198,8 @@ Placed& CompiledFunction::placed() {
 Placed& CompiledFunction::find_placed() {
   place_key_.clear();
   if (!reference) {
-    if (read_devices() && is_placed_as_before()) return *last_placed_;
+    read_devices();
+    if (is_placed_as_before()) return *last_placed_;
     place_key_.push_back(scoped_);
     place_key_.push_back(fallback_);
     place_key_.push_back(simulated ? 0 : device_set_);

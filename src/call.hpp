@@ -83,7 +83,7 @@ class CompiledFunction {
   Verification verification() const;
 
  private:
-  bool read_devices();
+  void read_devices();
   bool is_placed_as_before() const;
   bool is_bound_as_before(const Placed& where, const runtime::CallArrays& arrays) const;
   const std::vector<std::size_t>& lock_order();
