@@ -6,6 +6,8 @@
 
 #include <chrono>
 #include <iostream>
+#include <ranges>
+#include <unordered_map>
 #include <unordered_set>
 
 #include "base/config.hpp"
@@ -162,27 +164,38 @@ void warn_of_dropped_updates(const builder::ImportRequest& request, Where where)
   }
 }
 
-/// Default updates of all shared variables that the outputs and updates use, as far as nothing else updates them.
+/// Default updates of all shared variables that the outputs and updates use, as far as nothing else updates them. What
+/// is behind an input, or behind what a given stands in for, is not used.
 void add_default_updates(builder::ImportRequest& request) {
-  std::vector<Variable> roots = request.outputs;
-  for (const auto& [target, value] : request.updates) roots.push_back(value);
-  for (const auto& [from, to] : request.givens) roots.push_back(to);
-  for (std::size_t done = 0; done < roots.size();) {
-    std::vector<Variable> fresh(roots.begin() + static_cast<std::ptrdiff_t>(done), roots.end());
-    done = roots.size();
-    for (builder::Node* node : builder::topological_order(fresh)) {
-      if (!node->shared || !node->shared->default_update.defined()) continue;
-      const Variable target(node->shared_from_this());
-      const bool updated =
-          std::ranges::any_of(request.updates, [&](const auto& update) { return update.first == target; });
-      if (updated) continue;
-      request.updates.emplace_back(target, node->shared->default_update);
-      roots.push_back(node->shared->default_update);
-      for (const auto& [inside, variable] : builder::default_update_inputs(*node)) {
-        request.givens.emplace_back(inside, variable);
-        roots.push_back(variable);
-      }
+  std::unordered_set<const builder::Node*> seen, updated;
+  for (const Variable& input : request.inputs) seen.insert(input.node());
+  for (const auto& [target, value] : request.updates) updated.insert(target.node());
+  std::unordered_map<const builder::Node*, Variable> givens;
+  for (const auto& [from, to] : request.givens) givens.emplace(from.node(), to);
+  std::vector<Variable> pending = request.outputs;
+  for (const auto& [target, value] : request.updates) pending.push_back(value);
+  std::ranges::reverse(pending);  // so that the first output is looked at first, which decides the order of updates
+  const auto update = [&](builder::Node& node) {
+    const Variable target(node.shared_from_this());
+    const Variable& value = node.shared->default_update;
+    request.updates.emplace_back(target, value);
+    pending.push_back(value);
+    for (const auto& [inside, variable] : builder::default_update_inputs(node)) {
+      request.givens.emplace_back(inside, variable);
+      givens.emplace(inside.node(), variable);
     }
+  };
+  while (!pending.empty()) {
+    const Variable next = pending.back();
+    pending.pop_back();
+    builder::Node* node = next.node();
+    if (!seen.insert(node).second) continue;
+    if (const auto given = givens.find(node); given != givens.end()) {
+      pending.push_back(given->second);
+      continue;
+    }
+    if (node->shared && node->shared->default_update.defined() && updated.insert(node).second) update(*node);
+    for (const Variable& input : std::views::reverse(node->inputs)) pending.push_back(input);
   }
 }
 
