@@ -380,8 +380,10 @@ TEST_CASE("the three states of casting", "[semantics]") {
     const ct::change_flags flags("floatX=float64");
     CHECK_THROWS_AS(f(0.1), ct::TypeError);  // a C++ double is taken only while floatX is float32
   }
-  // false: not even numbers that fit.
+  // false: no number that loses something.
   CHECK_THROWS_AS(with(s, false)(0.1), ct::TypeError);
+  CHECK(with(b, false)(100).item<std::int8_t>() == 100);
+  CHECK_THROWS_AS(with(b, false)(300), ct::TypeError);
   CHECK(with(x, false)(Array{std::int8_t{1}}).only().equals(Array{1.f}));
   // true: everything.
   CHECK(with(x, true)(Array{1.9}).only().equals(Array{1.9f}));
