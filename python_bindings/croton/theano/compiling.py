@@ -1,91 +1,20 @@
 """theano.function: compiled functions with Theano's arguments, conversions and errors."""
 
-
-from copy import deepcopy as _deepcopy
-
 import numpy
 
 from croton import _croton
 
-from . import graph, modes
+from . import copying, givens as givens_, graph, modes, stateful
 from .configuration import config
-from .containers import Containers, StateContainer, Values
-from .random_states import RandomStateType, shared_state, state_of
-from .sharing import GenericSharedVariable, SharedVariable, TensorSharedVariable, shared
+from .containers import Container, Containers, Values
+from .inputs import In, Out, Param, SymbolicInput, SymbolicOutput
+from .random_states import RandomStateType
+from .sharing import GenericSharedVariable, SharedVariable, TensorSharedVariable
 from .updates import OrderedUpdates
 from .variables import Variable, as_variable, unwrap, wrap
 
 UnusedInputError = _croton.UnusedInputError
 MissingInputError = _croton.MissingInputError
-
-
-class SymbolicInput:
-    """An input with rules of its own.
-
-    name: for calls by keyword. update: what its value becomes after each call. mutable, borrow: the function may write
-    to the array. strict: no conversion at all. autoname: take the variable's name.
-    """
-
-    def __init__(self, variable, name=None, update=None, mutable=None, strict=False, allow_downcast=None, autoname=True,
-                 implicit=False):
-        assert implicit is not None
-        self.variable = variable
-        self.name = variable.name if autoname and name is None else name
-        if self.name is not None and not isinstance(self.name, str):
-            raise TypeError(f"name must be a string! (got: {self.name})")
-        self.update = None if update is None else as_variable(update)
-        if self.update is not None and self.update.type != variable.type:
-            raise TypeError(f"Variable '{variable}' has type {variable.type} but an update of type {self.update.type}")
-        self.mutable = update is not None if mutable is None else mutable
-        self.strict = strict
-        self.allow_downcast = allow_downcast
-        self.implicit = implicit
-
-    def __str__(self):
-        return f"In({self.variable} -> {self.update})" if self.update is not None else f"In({self.variable})"
-
-    __repr__ = __str__
-
-
-class In(SymbolicInput):
-    """An input with rules of its own; value: its default, an array or a shared variable, which then is read."""
-
-    def __init__(self, variable, name=None, value=None, update=None, mutable=None, strict=False, allow_downcast=None,
-                 autoname=True, implicit=None, borrow=None, shared=False):
-        borrow = bool(mutable) if borrow is None else borrow
-        if mutable and not borrow:
-            raise AssertionError(f"Symbolic input for variable {variable} (name={name}) has flags mutable=True, "
-                                 "borrow=False. This combination is incompatible since mutable=True implies that the "
-                                 "input variable may be both aliased (borrow=True) and overwritten.")
-        if isinstance(value, SharedVariable):
-            value = value.container
-            implicit = True if implicit is None else implicit
-        super().__init__(variable, name, update, mutable, strict, allow_downcast, autoname, bool(implicit))
-        self.borrow = borrow
-        self.value = value
-        self.shared = shared
-
-
-def Param(variable, default=None, name=None, mutable=False, strict=False, allow_downcast=None, implicit=None,
-          borrow=None):
-    """In by its older name."""
-    return In(variable, name, default, None, mutable or None, strict, allow_downcast, True, implicit, borrow)
-
-
-class SymbolicOutput:
-    """An output; borrow: the array may share memory with the function's own."""
-
-    def __init__(self, variable, borrow=False):
-        self.variable = variable
-        self.borrow = borrow
-
-    def __str__(self):
-        return f"Out({self.variable},{self.borrow})"
-
-    __repr__ = __str__
-
-
-Out = SymbolicOutput
 
 
 class FunctionGraph:
@@ -124,26 +53,42 @@ class FunctionMaker:
 class Function(_croton.Function):
     """A compiled function: call it with values by position or by name. See `function`."""
 
-    storage_map = {}
-
-    def _describe(self, inputs, outputs, updates, mode, arguments, profile, names):
+    def _describe(self, inputs, explicit, outputs, updates, pairs, mode, arguments, profile, names):
         self._arguments = arguments  # of `function`, to make it again: for copy and pickle
         self._output_names = names
         self.profile = profile
         self.trust_input = False
-        self._fgraph_parts = (inputs, outputs, updates)
+        self._parts = (inputs, outputs, updates, pairs)
+        self._explicit = explicit  # the inputs that the compiled function is called with
         self._mode = mode
+
+    def _results(self):
+        """The expressions of outputs and updates (of inputs, then of shared variables), with givens in their places."""
+        inputs, outputs, updates, pairs = self._parts
+        found = [o for o in outputs] + [i.update for i in inputs if i.update is not None] + list(updates.values())
+        if not pairs:
+            return found
+        from .gradients import clone
+        return clone(found, pairs)
 
     @property
     def maker(self):
-        inputs, outputs, updates = self._fgraph_parts
-        whole = FunctionGraph([i.variable for i in inputs] + self.get_shared(), outputs + list(updates.values()),
-                              update_mapping=updates)
-        return FunctionMaker(whole, inputs, outputs, self._mode)
+        inputs, outputs, updates, _ = self._parts
+        shared = self.get_shared()
+        whole = FunctionGraph([i.variable for i in inputs] + shared, self._results(), update_mapping=updates)
+        made = [In(x, x.name, x.container, updates.get(x), implicit=True, shared=True) for x in shared]
+        return FunctionMaker(whole, [*inputs, *made], outputs, self._mode)
 
     @property
     def fn(self):
         return self
+
+    @property
+    def storage_map(self):
+        """The variables whose values live between calls, and where these are."""
+        inputs, _, _, _ = self._parts
+        return {**{i.variable: self.container[i.variable].storage for i in inputs},
+                **{x: x.container.storage for x in self.get_shared()}}
 
     @property
     def unpack_single(self):
@@ -151,78 +96,85 @@ class Function(_croton.Function):
 
     @property
     def outputs(self):
-        return self._fgraph_parts[1]
+        return self._parts[1]
 
     def get_shared(self):
         """The shared variables that it reads or updates."""
-        _, outputs, updates = self._fgraph_parts
-        found = [x for x in graph.inputs(outputs + list(updates.values())) if isinstance(x, SharedVariable)]
+        inputs, _, updates, _ = self._parts
+        found = graph.inputs(self._results(), [i.variable for i in inputs])
+        found = [x for x in found if isinstance(x, SharedVariable)]
         return found + [x for x in updates if x not in found]
 
     def free(self):
         """Nothing is to be freed: working memory is kept for all functions together."""
 
     def copy(self, share_memory=False, swap=None, delete_updates=False, name=None, profile=None):
-        """Another function of the same code with its own working memory. swap: {shared: other one} (or names of
-        inputs with new defaults), delete_updates: without updates. Other shared variables stay shared."""
-        arguments = dict(self._arguments)
-        if name is not None:
-            arguments["name"] = name
+        """Another function of the same code with its own working memory and states, whose outputs are a list. swap:
+        {shared variable, or its name: other one}; delete_updates: without updates. Other shared variables stay
+        shared."""
+        arguments = copying.as_copy(self._arguments, name)
         if delete_updates:
-            arguments.update(updates=None, no_default_updates=True)
+            arguments = copying.without_updates(arguments)
         if swap:
-            arguments.update(_swapped(self, arguments, dict(swap)))
-        return function(**arguments)
+            arguments = copying.swapped(arguments, self.get_shared(), dict(swap))
+        other = function(**arguments)
+        if isinstance(self, stateful.Stateful) and isinstance(other, stateful.Stateful):
+            other._copy_states(self)
+        return other
 
     def __copy__(self):
         return self.copy()
 
     def __deepcopy__(self, memo):
-        """The same function of copies of its shared variables."""
-        return self.copy(swap={x: _deepcopy(x, memo) for x in self.get_shared()})
-
-    def __getitem__(self, item):
-        """The value that an input (by name or variable) or state has between calls."""
-        return self.container[item].value
-
-    def __setitem__(self, item, value):
-        self.container[item].value = value
-
-    def __contains__(self, item):
-        return item in self.container
-
-    @property
-    def value(self):
-        return Values(self.container)
+        """The same function of copies of its inputs, states and shared variables."""
+        other = function(**copying.deeply(self._arguments, memo))
+        other.trust_input = self.trust_input
+        if isinstance(self, stateful.Stateful):
+            other._copy_states(self)
+        return other
 
     @property
     def container(self):
         """What holds the values of inputs and states: container[x].value, .data, .storage."""
         if not hasattr(self, "_containers"):
-            self._containers = Containers(self)
+            inputs = self._parts[0]
+            self._containers = Containers(inputs, self._input_containers(), self.get_shared())
         return self._containers
 
     finder = container
 
+    def _input_containers(self):
+        return [Container(i.variable.type, None, i.strict, i.allow_downcast, i.name) for i in self._parts[0]]
+
+    @property
+    def value(self):
+        return Values(self.container)
+
+    def __getitem__(self, item):
+        """The value that an input (by position, name or variable) or state has between calls."""
+        return self.value[item]
+
+    def __setitem__(self, item, value):
+        self.value[item] = value
+
+    def __contains__(self, item):
+        return item in self.container
+
     @property
     def defaults(self):
-        return [(False, False, i.value) for i in self._fgraph_parts[0]]
+        return [(True, False, None) for _ in self._parts[0]]
 
     @property
     def _check_for_aliased_inputs(self):
-        """Whether an argument might share memory with what a call updates: where inputs may be written to or kept."""
-        inputs, _, updates = self._fgraph_parts
-        return bool(updates) and any(i.mutable or getattr(i, "borrow", False) for i in inputs)
+        """Whether arguments may be written to or kept, so that two of them must not be the same memory."""
+        return any(i.mutable or getattr(i, "borrow", False) for i in self._parts[0])
 
     def _explain(self, error, args, kwargs):
         """The error of a call as Theano words it: a value that an input does not take is a TypeError that says which."""
         if not isinstance(error, (TypeError, ValueError)):
             return error
         name = f'with name "{self._arguments["name"]}" ' if self._arguments.get("name") else ""
-        plain = [i for i in self._fgraph_parts[0] if getattr(i, "_state", None) is None]
-        for index, (i, value) in enumerate(zip(plain, args)):
-            if isinstance(i.variable.type, RandomStateType):
-                continue
+        for index, (i, value) in enumerate(zip(self._explicit, args)):
             downcast = self._arguments["allow_input_downcast"] if i.allow_downcast is None else i.allow_downcast
             try:
                 i.variable.type.filter(value, i.strict, downcast)
@@ -260,63 +212,11 @@ class _WritingFunction(Function):
         return results if several else results[0]
 
 
-class _StatefulFunction(Function):
-    """A function of inputs that have values of their own, which calls update."""
+class _StatefulFunction(stateful.Stateful, Function):
+    """A function of inputs that have values of their own."""
 
-    def __call__(self, *args, output_subset=None, **kwargs):
-        kept = []
-        args = list(args)
-        for position, i in enumerate(self._visible):
-            state = getattr(i, "_state", None)
-            if state is None:
-                continue
-            if position < len(args):
-                value = args[position]
-            elif i.name in kwargs:
-                value = kwargs.pop(i.name)
-            else:
-                continue
-            kept.append((state, value))
-        for state, value in kept:
-            state.set_value(value)
-        plain = [i.variable.type.filter(value) if isinstance(i.variable.type, RandomStateType) else value
-                 for value, i in zip(args, self._visible) if getattr(i, "_state", None) is None]
-        result = super().__call__(*plain, **kwargs)
-        types = [o.type for o in self._fgraph_parts[1]]
-        if any(isinstance(t, RandomStateType) for t in types):
-            several = isinstance(result, list)
-            result = [state_of(r) if isinstance(t, RandomStateType) else r
-                      for r, t in zip(result if several else [result], types)]
-            result = result if several else result[0]
-        return dict(zip(self._output_names, result)) if self._output_names is not None else result
-
-
-def _swapped(f, arguments, swap):
-    """Arguments of `function` with shared variables replaced."""
-    pairs = {}
-    shared_variables = f.get_shared()
-    by_name = {x.name: x for x in shared_variables if x.name}
-    for old, new in swap.items():
-        if not isinstance(new, SharedVariable):
-            raise TypeError(f"SharedVariable was expected in swap, not {new!r}")
-        old = by_name.get(old, old)
-        if old not in shared_variables:
-            raise ValueError(f"SharedVariable: {old} not found")
-        if old.type != new.type:
-            raise TypeError(f"Type mismatch: {old} of {old.type}, {new} of {new.type}")
-        pairs[old] = new
-    old_updates = _update_pairs(arguments["updates"])
-    from .gradients import clone
-    values = clone([as_variable(value) for _, value in old_updates], pairs)
-    updates = [(pairs.get(target, target), value) for (target, _), value in zip(old_updates, values)]
-    named = isinstance(arguments["outputs"], dict)
-    outputs = list(arguments["outputs"].values()) if named else arguments["outputs"]
-    single = outputs is not None and not isinstance(outputs, (list, tuple))
-    plain = [o.variable if isinstance(o, Out) else as_variable(o) for o in
-             ([outputs] if single else outputs or [])]
-    new = clone(plain, pairs)
-    result = new[0] if single else dict(zip(arguments["outputs"], new)) if named else new
-    return {"outputs": result, "updates": updates, "no_default_updates": arguments["no_default_updates"]}
+    def _explain(self, error, args, kwargs):
+        return error  # arguments are looked at before the call
 
 
 def _update_pairs(updates):
@@ -366,32 +266,6 @@ def _of_type(value, target):
                     "axis_to_unbroadcast[, ...]) function to remove broadcastable dimensions." + dtypes)
 
 
-def _given_pairs(givens):
-    pairs = []
-    for item in (givens.items() if isinstance(givens, dict) else givens or []):
-        old, new = item
-        if isinstance(old, In):
-            old = old.variable
-        if not isinstance(old, Variable):
-            raise TypeError(f"givens: {old!r} is no variable")
-        if not isinstance(new, Variable):
-            new = wrap(_croton.constant(old.type.filter(new)))
-        pairs.append((old, _given_type(old, new)))
-    return pairs
-
-
-def _given_type(old, new):
-    if old.type == new.type or (old.dtype, old.broadcastable) == (new.dtype, new.broadcastable):
-        return new
-    if old.dtype == new.dtype and old.ndim == new.ndim:
-        gained = [a for a, (x, y) in enumerate(zip(old.broadcastable, new.broadcastable)) if x and not y]
-        lost = [a for a, (x, y) in enumerate(zip(old.broadcastable, new.broadcastable)) if y and not x]
-        if not gained:
-            return wrap(_croton.unbroadcast(unwrap(new), *lost))
-    raise TypeError(f"givens: Cannot convert Type {new.type} (of Variable {new}) into Type {old.type}. You can try to "
-                    f"manually convert {new} into a {old.type}.")
-
-
 def _as_input(x):
     if isinstance(x, SymbolicInput) and isinstance(x.variable, SharedVariable):
         x = x.variable
@@ -439,8 +313,9 @@ def function(inputs, outputs=None, mode=None, updates=None, givens=None, no_defa
     given, nor shared.
     """
     arguments = dict(inputs=inputs, outputs=outputs, mode=mode, updates=updates, givens=givens,
-                     no_default_updates=no_default_updates, name=name, allow_input_downcast=allow_input_downcast,
-                     profile=profile, on_unused_input=on_unused_input)
+                     no_default_updates=no_default_updates, accept_inplace=accept_inplace, name=name,
+                     rebuild_strict=rebuild_strict, allow_input_downcast=allow_input_downcast, profile=profile,
+                     on_unused_input=on_unused_input)
     if isinstance(inputs, Variable) or not isinstance(inputs, (list, tuple)):
         raise Exception("Input variables of a Theano function should be contained in a list, even when there is a "
                         "single input.")
@@ -457,46 +332,83 @@ def function(inputs, outputs=None, mode=None, updates=None, givens=None, no_defa
     listed = [outputs] if single else list(outputs or [])
     outs = [_as_output(x, i + 1, len(listed)) for i, x in enumerate(listed)]
     checked = _checked_updates(updates)
-    pairs = _given_pairs(givens)
-    _check_givens(given, pairs)
-    pairs, checked, state = _with_states(given, pairs, checked)
-    visible = [i for i in given]
-    plain = [i for i in given if getattr(i, "_state", None) is None]
-    _check_inputs(plain)
-    _check_masked(plain, on_unused_input)
-    for target in no_default_updates if isinstance(no_default_updates, (list, tuple)) else []:
+    pairs = givens_.pairs_of(givens, rebuild_strict)
+    givens_.check(given, pairs)
+    if givens_.must_be_cloned(pairs):
+        if no_default_updates is not True:
+            _add_default_updates(outs, checked, _kept(no_default_updates))
+        given, outs, checked = givens_.applied(given, outs, checked, pairs)
+        pairs = []
+    is_stateful = stateful.needed(given, outs)
+    states = [stateful.StatefulInput(i, allow_input_downcast) for i in given] if is_stateful else []
+    explicit = [i.given for i in states if i.shared is None] if is_stateful else given
+    for i in states:  # an input whose value is a shared variable's stands for that one
+        if i.shared is not None:
+            pairs.append((i.given.variable, i.shared))
+            if i.given.update is not None:
+                checked[i.shared] = i.given.update
+    _check_inputs(explicit)
+    _check_masked(explicit, on_unused_input)
+    for target in _kept(no_default_updates):
         if target not in checked:
             checked[target] = target
     mode = modes.get_mode(mode)
-    state = state or any(isinstance(x.variable.type, RandomStateType) for x in [*plain, *outs])
-    written = _written(plain, outs, accept_inplace)
-    kind = _StatefulFunction if state else _DictFunction if names is not None else _WritingFunction if written else Function
-    croton_inputs = [_croton.In(unwrap(i.variable), i.name, i.value, i.strict, i.allow_downcast) for i in plain]
+    written = _written(explicit, outs, accept_inplace)
+    kind = _StatefulFunction if is_stateful else _DictFunction if names is not None else \
+        _WritingFunction if written else Function
+    croton_inputs = [_croton.In(unwrap(i.variable), i.name, None, i.strict, i.allow_downcast) for i in explicit]
     croton_outputs = [_croton.Out(unwrap(o.variable), o.borrow) for o in outs]
-    croton_arguments = [croton_inputs, croton_outputs[0] if single and not names else croton_outputs,
-                        [(unwrap(target), unwrap(value)) for target, value in checked.items()],
+    croton_outputs += [_croton.Out(unwrap(i.update)) for i in explicit if i.update is not None]
+    results = [o.variable for o in outs] + [i.update for i in explicit if i.update is not None] + list(checked.values())
+    croton_arguments = [croton_inputs, croton_outputs[0] if kind in (Function, _WritingFunction) and single else
+                        croton_outputs, [(unwrap(target), unwrap(value)) for target, value in checked.items()],
                         [(unwrap(old), unwrap(new)) for old, new in pairs], allow_input_downcast, name, on_unused_input,
                         no_default_updates is True]
     with mode.scope():
-        try:
-            f = kind(*croton_arguments)
-        except MissingInputError:
-            if on_unused_input is None and config.on_unused_input == "raise" and not _all_used(
-                    [i.variable for i in plain], [o.variable for o in outs] + list(checked.values()), pairs):
-                raise UnusedInputError(f"theano.function was asked to create a function computing outputs given certain "
-                                       f"inputs, but one of {[i.variable for i in plain]} is not part of the "
-                                       "computational graph needed to compute the outputs, and another one is "
-                                       "missing") from None
-            raise
-        except UnusedInputError:
-            if not _all_used([i.variable for i in plain], [o.variable for o in outs] + list(checked.values()), pairs):
-                raise
-            croton_arguments[6] = "ignore"
-            f = kind(*croton_arguments)
-    out_variables = [o.variable for o in outs]
-    f._describe(given, out_variables, checked, mode, arguments, profile, names)
-    f._visible, f._written = visible, written
+        f = _compiled(kind, croton_arguments, [i.variable for i in explicit], results, pairs)
+    f._describe(given, explicit, [o.variable for o in outs], checked, pairs, mode, arguments, profile, names)
+    f._written = written
+    if is_stateful:
+        f._bind(states, outs, names, single)
     return f
+
+
+def _compiled(kind, arguments, inputs, results, pairs):
+    """The compiled function. UnusedInputError where Theano would raise it."""
+    try:
+        return kind(*arguments)
+    except MissingInputError:
+        asked = arguments[6] or config.on_unused_input
+        if asked == "raise" and not _all_used(inputs, results, pairs):
+            raise UnusedInputError(f"theano.function was asked to create a function computing outputs given certain "
+                                   f"inputs, but one of {inputs} is not part of the computational graph needed to "
+                                   "compute the outputs, and another one is missing") from None
+        raise
+    except UnusedInputError:
+        if not _all_used(inputs, results, pairs):
+            raise
+        arguments[6] = "ignore"
+        return kind(*arguments)
+
+
+def _add_default_updates(outputs, updates, kept):
+    """Default updates of all that outputs and updates use, as far as there is no other one and it is not to be kept."""
+    pending = [o.variable for o in outputs] + list(updates.values())
+    while pending:
+        for x in graph.inputs([pending.pop()]):
+            value = getattr(x, "_default_update", None)
+            if value is not None and x not in updates and x not in kept:
+                updates[x] = value
+                pending.append(value)
+
+
+def _kept(no_default_updates):
+    """The shared variables that are not to be updated by default, as far as they are listed."""
+    if isinstance(no_default_updates, bool):
+        return []
+    if not isinstance(no_default_updates, (list, tuple)):
+        raise TypeError("no_default_update should be either a boolean or a list")
+    return no_default_updates
 
 
 def _written(inputs, outputs, accept_inplace):
@@ -540,49 +452,6 @@ def _check_inputs(inputs):
     for i in inputs:
         if i.variable.type is None or not hasattr(i.variable, "dtype"):
             raise TypeError(f"{i.variable} is no input of a function: it is of type {i.variable.type}")
-
-
-def _check_givens(inputs, pairs):
-    variables = {i.variable for i in inputs}
-    for old, _ in pairs:
-        if old in variables:
-            raise RuntimeError(f"You are trying to replace variable '{old}' through the `givens` parameter, but this "
-                               "variable is an input to your function. Replacing inputs is currently forbidden because "
-                               "it has no effect. One way to modify an input `x` to a function evaluating f(x) is to "
-                               "define a new input `y` and use `theano.function([y], f(x), givens={x: g(y)})`.")
-    seen = set()
-    for old, _ in pairs:
-        if old in seen:
-            raise ValueError(f"givens replace {old} twice")
-        seen.add(old)
-    replaced = {old for old, _ in pairs}
-    for old, new in pairs:
-        if any(x in replaced and x is not old for x in graph.ancestors([new])) and new not in replaced:
-            raise AssertionError(f"givens: what stands for {old} depends on another variable that is replaced")
-
-
-def _with_states(inputs, pairs, updates):
-    """Inputs with an update, or with a shared variable as default, become shared variables of the function's own."""
-    has_state = False
-    for i in inputs:
-        container = i.value if isinstance(i.value, StateContainer) else None
-        if i.update is None and container is None:
-            continue
-        has_state = True
-        if isinstance(i.variable.type, RandomStateType):
-            i._state = container.state if container is not None else shared_state(i.value, i.name)
-            pairs = [*pairs, (i.variable, i._state)]
-            if i.update is not None:
-                updates[i._state] = i.update
-            continue
-        i._state = container.state if container is not None else shared(
-            i.variable.type.filter(0 if i.value is None else i.value, allow_downcast=True) if i.value is not None or
-            i.variable.ndim == 0 else numpy.zeros((0,) * i.variable.ndim, i.variable.dtype), i.name,
-            broadcastable=i.variable.broadcastable)
-        pairs = [*pairs, (i.variable, i._state)]
-        if i.update is not None:
-            updates[i._state] = i.update
-    return pairs, updates, has_state
 
 
 def pfunc(params, outputs=None, mode=None, updates=None, givens=None, no_default_updates=False, accept_inplace=False,

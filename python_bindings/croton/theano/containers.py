@@ -1,12 +1,21 @@
-"""What holds the values of a function's inputs and of shared variables between calls: container.value, .data and .storage[0]."""
+"""Where functions keep the values of their inputs and states between calls: f.container[x], f.value[x], f[x]."""
+
+_TWICE = object()
 
 
-class InputContainer:
-    """The default of an input: what a call without it takes."""
+class Container:
+    """The value of an input: `storage` is a list that holds nothing else, `value` and `data` are what is in it.
 
-    def __init__(self, given):
-        self.storage = [given.value]
-        self.readonly = False
+    Functions that share a container share the state. A value that is set is converted as an argument is: TypeError for
+    one that the type does not take.
+    """
+
+    readonly = False
+
+    def __init__(self, type, value=None, strict=False, allow_downcast=None, name=None):
+        self.type, self.strict, self.allow_downcast, self.name = type, strict, allow_downcast, name
+        self.storage = [None]
+        self.value = value
 
     @property
     def value(self):
@@ -14,73 +23,88 @@ class InputContainer:
 
     @value.setter
     def value(self, new):
-        self.storage[0] = new
+        self.storage[0] = None if new is None else self.converted(new)
 
     data = value
 
+    def converted(self, value):
+        return self.type.filter(value, self.strict, self.allow_downcast)
 
-class StateContainer:
-    """What holds the value of a shared variable."""
+
+class SharedContainer:
+    """The value of a shared variable as a container; there is one for each variable."""
 
     readonly = False
 
-    def __init__(self, state):
-        self.state = state
-        self.storage = _Storage(state)
+    def __init__(self, variable):
+        self._variable = variable
+        self.storage = _SharedStorage(variable)
+
+    type = property(lambda self: self._variable.type)
+    name = property(lambda self: self._variable.name)
 
     @property
     def value(self):
-        return self.state.get_value(borrow=True)
+        return self._variable.get_value(borrow=True)
 
     @value.setter
     def value(self, new):
-        self.state.set_value(new)
+        self._variable.set_value(new)
 
     data = value
 
+    def __reduce__(self):
+        return _container_of, (self._variable,)
 
-class _Storage:
-    """container.storage[0] of a state."""
 
-    def __init__(self, state):
-        self._state = state
+def _container_of(variable):
+    return variable.container
+
+
+class _SharedStorage:
+    """container.storage of a shared variable: storage[0] reads and sets its value."""
+
+    def __init__(self, variable):
+        self._variable = variable
 
     def __getitem__(self, index):
-        return [self._state.get_value(borrow=True)][index]
+        return [self._variable.get_value(borrow=True)][index]
 
     def __setitem__(self, index, value):
-        self._state.set_value(value)
+        assert index in (0, -1)
+        self._variable.set_value(value)
 
     def __len__(self):
         return 1
 
 
 class Containers:
-    """The containers of a function's inputs, by name, variable or In."""
+    """f.container: the containers of a function's inputs, by position, variable or name, and of its shared variables,
+    by variable or name. KeyError for what there is not, TypeError for a name that is there twice."""
 
-    def __init__(self, f):
-        self._found, self._twice = {}, set()
-        inputs, _, updates = f._fgraph_parts
-        for i in inputs:
-            state = getattr(i, "_state", None)
-            self._add(StateContainer(state) if state is not None else InputContainer(i), i.name, i.variable, i, state)
-        for x in [x for x in f.get_shared() if x not in self._found]:
-            self._add(StateContainer(x), x.name, x)
+    def __init__(self, inputs, containers, shared):
+        self._found = {}
+        for position, (given, container) in enumerate(zip(inputs, containers)):
+            self._found[position] = self._found[given.variable] = self._found[given] = container
+            self._name(given.name, container)
+        for x in shared:
+            self._found.setdefault(x, x.container)
+            if x.name not in self._found:
+                self._name(x.name, x.container)
 
-    def _add(self, container, name, *keys):
-        if name in self._found:
-            self._twice.add(name)
-        for key in (name, *keys):
-            if key is not None:
-                self._found.setdefault(key, container)
+    def _name(self, name, container):
+        if name is not None:
+            self._found[name] = _TWICE if name in self._found else container
 
     def __getitem__(self, key):
-        if key in self._twice:
+        try:
+            found = self._found[key]
+        except KeyError:
+            raise KeyError(f"Unknown input or state: {key}") from None
+        if found is _TWICE:
             raise TypeError(f"Ambiguous name: {key} - please check the names of the inputs of your function for "
                             "duplicates.")
-        if key not in self._found:
-            raise KeyError(f"Unknown input or state: {key}")
-        return self._found[key]
+        return found
 
     def __contains__(self, key):
         return key in self._found
@@ -90,16 +114,22 @@ class Containers:
 
 
 class Values:
-    """f.value[x]: the value in the container of x."""
+    """f.value[x]: what is in the container of x. TypeError for what there is not."""
 
     def __init__(self, containers):
         self._containers = containers
 
+    def _container(self, key):
+        try:
+            return self._containers[key]
+        except KeyError as error:
+            raise TypeError(error.args[0]) from None
+
     def __getitem__(self, key):
-        return self._containers[key].value
+        return self._container(key).value
 
     def __setitem__(self, key, value):
-        self._containers[key].value = value
+        self._container(key).value = value
 
     def __contains__(self, key):
         return key in self._containers

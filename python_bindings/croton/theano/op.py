@@ -1,7 +1,9 @@
 """Operations written in Python: theano.Op with make_node and perform, and as_op. They run on the host when a function
 is called; `grad`, `R_op`, `infer_shape` are used as in Theano."""
 
+import importlib
 import itertools
+import pickle
 
 import numpy
 
@@ -177,6 +179,8 @@ def _applied(op, node):
     outputs = []
     for i, (variable, declared) in enumerate(zip(made, node.outputs)):
         result = register(TensorVariable(variable))
+        if type(declared.type) is not types.TensorType:
+            result._type = declared.type
         result._claim(node, i)
         if declared.name:
             result.name = declared.name
@@ -216,6 +220,13 @@ class FromFunctionOp(Op):
     def __str__(self):
         return f"FromFunctionOp{{{self.fn.__name__}}}"
 
+    def __reduce__(self):
+        """By the name of the function that as_op decorates, which then means the op."""
+        if _named(self.fn.__module__, self.fn.__name__) is not self:
+            raise pickle.PicklingError(f"{self.fn.__module__}.{self.fn.__name__} is not this op: what as_op decorates can "
+                                       "be pickled where it has a name in its module")
+        return _named, (self.fn.__module__, self.fn.__name__)
+
     def perform(self, node, inputs, outputs):
         found = self.fn(*inputs)
         if not isinstance(found, (list, tuple)):
@@ -224,6 +235,10 @@ class FromFunctionOp(Op):
             raise ValueError(f"{self.fn.__name__} gives {len(found)} results; {len(outputs)} were declared")
         for cell, value in zip(outputs, found):
             cell[0] = value
+
+
+def _named(module, name):
+    return getattr(importlib.import_module(module), name, None)
 
 
 def as_op(itypes, otypes, infer_shape=None):

@@ -3,75 +3,137 @@ read. Inputs, constants and shared variables are pickled as themselves, so that 
 
 from croton import _croton
 
-from .variables import register, unwrap, wrap
+from .graph import Apply
+from .variables import _wrapped, unwrap, wrap
 
 
-def _made_of(variable):
-    """The nodes that a variable is made of, each behind those that it needs, and itself: iterative."""
-    order, seen, pending = [], set(), [(variable, False)]
-    while pending:
-        x, ready = pending.pop()
-        if ready:
-            order.append(x)
-            continue
-        if x in seen:
-            continue
-        seen.add(x)
+class _Recorder:
+    """What variables are made of, as records behind those that they need: a leaf is itself; Croton's op is (name, inputs,
+    attributes, name of the variable); an op of the user an Applied, of which _Output picks a result."""
+
+    def __init__(self):
+        self.records, self._at, self._applied = [], {}, {}
+
+    def add(self, variable):
+        """The position of the variable's record. TypeError for what cannot be written down: loops and branches. Not
+        recursive, so that expressions may be deep."""
+        pending = [variable._croton]
+        while pending:
+            x = pending[-1]
+            needed = [] if x in self._at else [i for i in self._inputs(x) if i not in self._at]
+            if needed:
+                pending.extend(needed[::-1])
+                continue
+            pending.pop()
+            if x not in self._at:
+                self._at[x] = self._record(x)
+        return self._at[variable._croton]
+
+    @staticmethod
+    def _apply_of(x):
+        """The application of an op of the user that made it."""
+        from .op import Op
+        made = getattr(_wrapped.get(x), "_own", None)
+        return made if isinstance(made, Apply) and isinstance(made.op, Op) else None
+
+    def _inputs(self, x):
+        made = self._apply_of(x)
+        if made is not None:
+            return [unwrap(i) for i in made.inputs]
         made = _croton.application(x)
-        pending.append((x, True))
-        pending.extend((i, False) for i in (made[1] if made else ())[::-1])
-    return order
+        return made[1] if made else []
+
+    def _record(self, x):
+        made = self._apply_of(x)
+        if made is not None:
+            if made not in self._applied:
+                self._applied[made] = self._append(_Applied(made.op, [self._at[unwrap(i)] for i in made.inputs]))
+            return self._append(_Output(self._applied[made], wrap(x).index, x.name))
+        made = _croton.application(x, attributes=True)
+        return self._append(wrap(x) if made is None else (made[0], [self._at[i] for i in made[1]], made[2], x.name))
+
+    def _append(self, record):
+        self.records.append(record)
+        return len(self.records) - 1
+
+
+class _Applied:
+    def __init__(self, op, inputs):
+        self.op, self.inputs = op, inputs
+
+
+class _Output:
+    def __init__(self, applied, index, name):
+        self.applied, self.index, self.name = applied, index, name
+
+
+def _made(records):
+    """What the records stand for: Croton's variables, and lists of them for applications."""
+    made = []
+    for record in records:
+        if isinstance(record, _Applied):
+            made.append(record.op(*[wrap(made[i]) for i in record.inputs], return_list=True))
+        elif isinstance(record, _Output):
+            x = made[record.applied][record.index]
+            x.name = record.name
+            made.append(unwrap(x))
+        elif isinstance(record, tuple):
+            op, inputs, attributes, name = record
+            x = _croton.apply_again(op, [made[i] for i in inputs], attributes)
+            x.name = name
+            made.append(x)
+        else:
+            made.append(unwrap(record))
+    return made
 
 
 def reduce_variable(variable):
-    """For Variable.__reduce__: a list of leaves and of (op, positions of inputs, attributes, name). TypeError for loops,
-    branches and operations of the user, which cannot be written down."""
-    records, at = [], {}
-    for x in _made_of(variable._croton):
-        at[x] = len(records)
-        made = _croton.application(x, attributes=True)
-        records.append(wrap(x) if made is None else (made[0], [at[i] for i in made[1]], made[2], x.name))
-    return _variable, (records, _tag_of(variable))
-
-
-def _tag_of(variable):
-    return dict(variable.tag.__dict__)
+    """For Variable.__reduce__."""
+    recorder = _Recorder()
+    recorder.add(variable)
+    return _variable, (recorder.records, dict(variable.tag.__dict__))
 
 
 def _variable(records, tag):
-    made = []
-    for record in records:
-        if not isinstance(record, tuple):
-            made.append(unwrap(record))
-            continue
-        op, inputs, attributes, name = record
-        x = _croton.apply_again(op, [made[i] for i in inputs], attributes)
-        x.name = name
-        made.append(x)
-    variable = wrap(made[-1])
+    variable = wrap(_made(records)[-1])
     variable.tag.__dict__.update(tag)
     return variable
 
 
 def reduce_input(variable):
     """For inputs: their type and name."""
-    return _input, (variable.dtype, variable.broadcastable, variable.name, _tag_of(variable))
+    return _input, (variable.type, variable.name, dict(variable.tag.__dict__))
 
 
-def _input(dtype, broadcastable, name, tag):
-    from .variables import TensorVariable
-    variable = register(TensorVariable(_croton.variable(dtype, [1 if b else None for b in broadcastable], name)))
+def _input(type, name, tag):
+    variable = type(name)
     variable.tag.__dict__.update(tag)
     return variable
 
 
+class _Slot:
+    """A variable within the arguments of a function: the position of its record."""
+
+    def __init__(self, at):
+        self.at = at
+
+
 def reduce_function(f):
-    """For functions: the arguments that they were made with; they are compiled again."""
-    arguments = dict(f._arguments)
-    arguments["profile"] = None
-    return _function, (type(f).__name__, arguments)
+    """For functions: the arguments that they were made with, of which they are compiled again, and the containers of
+    their states."""
+    from . import copying, stateful
+    recorder = _Recorder()
+    arguments = copying.replaced({**f._arguments, "profile": None}, lambda v: _Slot(recorder.add(v)))
+    states = f._input_containers() if isinstance(f, stateful.Stateful) else None
+    return _function, (arguments, recorder.records, states, f.trust_input)
 
 
-def _function(_, arguments):
+def _function(arguments, records, states, trust_input):
+    from . import copying
     from .compiling import function
-    return function(**arguments)
+    made = _made(records)
+    f = function(**copying.replaced(arguments, lambda slot: wrap(made[slot.at]), _Slot))
+    f.trust_input = trust_input
+    if states is not None:
+        f._set_containers(states)
+    return f

@@ -41,10 +41,14 @@ class RandomStateType(TensorType):
         return variable
 
     def filter(self, data, strict=False, allow_downcast=None):
-        """The words of a RandomState. TypeError for anything else."""
+        """The RandomState. TypeError for anything else."""
         if not isinstance(data, numpy.random.RandomState):
             raise TypeError(f"expected a numpy.random.RandomState, got {data!r}")
-        return words_of(data)
+        return data
+
+    @staticmethod
+    def may_share_memory(a, b):
+        return a is b
 
     def is_valid_value(self, value, strict=False):
         return isinstance(value, numpy.random.RandomState)
@@ -80,13 +84,20 @@ class RandomStateSharedVariable(TensorSharedVariable):
         words = self._croton.get_value()
         if not borrow:
             return state_of(words)
-        self._object = state_of(words, self._object)
+        if self._object is None or self._of_version != self._croton.version:
+            self._keep(state_of(words, self._object))
         return self._object
+
+    def _keep(self, state):
+        self._object, self._of_version = state, self._croton.version
 
     def set_value(self, new_value, borrow=False):
         """Sets the state; borrow: the object is the one that get_value(borrow=True) gives."""
-        self._croton.set_value(random_state_type.filter(new_value))
-        self._object = new_value if borrow else None
+        self._croton.set_value(words_of(random_state_type.filter(new_value)))
+        self._keep(new_value) if borrow else self._forget()
+
+    def _forget(self):
+        self._object = None
 
     def get_state(self):
         return self.get_value(borrow=True).get_state()
@@ -105,8 +116,9 @@ class RandomStateSharedVariable(TensorSharedVariable):
 
 def shared_state(value, name=None, borrow=False):
     """A shared variable of a RandomState."""
-    result = register(RandomStateSharedVariable(_croton.shared(words_of(value), name)))
-    result._object = value if borrow else None
+    result = register(RandomStateSharedVariable._of(_croton.shared(words_of(value), name)))
+    if borrow:
+        result._keep(value)
     return result
 
 
@@ -114,4 +126,4 @@ def as_state(variable):
     """The object of a Croton variable that is the state of a draw."""
     from .variables import _wrapped
     known = _wrapped.get(variable)
-    return known if known is not None else register(RandomStateSharedVariable(variable))
+    return known if known is not None else register(RandomStateSharedVariable._of(variable))

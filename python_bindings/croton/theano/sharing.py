@@ -1,16 +1,37 @@
 """Shared variables."""
 
+import weakref
+
 import numpy
 
 from croton import _croton
 
 from . import types
-from .containers import StateContainer
+from .containers import SharedContainer
 from .variables import TensorVariable, Variable, as_variable, register
 
 
 class SharedVariable(Variable):
-    """A variable whose value lives between calls."""
+    """A variable whose value lives between calls. The class itself makes one of a type: of arrays a
+    TensorSharedVariable, of other objects a GenericSharedVariable."""
+
+    def __new__(cls, name=None, type=None, value=None, strict=False, allow_downcast=None, container=None):
+        if cls is SharedVariable:
+            cls = TensorSharedVariable if isinstance(type, types.TensorType) else GenericSharedVariable
+        return super().__new__(cls)
+
+    def __init__(self, name=None, type=None, value=None, strict=False, allow_downcast=None, container=None):
+        value = container.value if container is not None else type.filter(value, strict, allow_downcast)
+        super().__init__(_croton.shared(value, name, False, None, list(type.broadcastable)))
+        self._strict, self._allow_downcast = strict, allow_downcast
+        register(self)
+
+    @property
+    def container(self):
+        """What holds the value: container.value, container.storage[0]."""
+        if not hasattr(self, "_container"):
+            self._container = SharedContainer(self)
+        return self._container
 
 
 class TensorSharedVariable(SharedVariable, TensorVariable):
@@ -23,20 +44,31 @@ class TensorSharedVariable(SharedVariable, TensorVariable):
         """The object of a Croton variable that is shared."""
         if not isinstance(variable, _croton.SharedVariable):
             variable = _croton.as_shared(variable)
-        return cls(variable)
+        made = cls.__new__(cls)
+        Variable.__init__(made, variable)
+        return made
 
     @property
     def target(self):
         """The device that its value is stored on."""
         return self._croton.home
 
-    @property
-    def container(self):
-        return StateContainer(self)
-
     def get_value(self, borrow=False, return_internal_type=False):
-        """A copy of the value; with borrow it may be the memory itself."""
-        return self._croton.get_value(borrow)
+        """A copy of the value; with borrow it may be the memory itself: on the CPU it is, and the same object as long as
+        nothing has set another value."""
+        if not borrow or self._croton.home != "cpu":
+            return self._croton.get_value(borrow)
+        version, known = self._lent
+        array = known()
+        if array is None or version != self._croton.version:
+            array = self._lend(self._croton.get_value(True))
+        return array
+
+    _lent = (None, lambda: None)  # the version of the value that get_value(borrow=True) gave last, and a weak reference
+
+    def _lend(self, array):
+        self._lent = (self._croton.version, weakref.ref(array))
+        return array
 
     def set_value(self, new_value, borrow=False):
         """Replaces the value. The number of dimensions stays; TypeError for a dtype that would lose something, and for
@@ -45,9 +77,10 @@ class TensorSharedVariable(SharedVariable, TensorVariable):
             raise TypeError(f"set_value takes a value, not a symbolic variable: {new_value}")
         array = self.type.filter(new_value, strict=getattr(self, "_strict", False),
                                  allow_downcast=getattr(self, "_allow_downcast", None))
-        if array is new_value and not borrow:
-            array = new_value
         self._croton.set_value(array, borrow and array.flags.writeable)
+        if borrow and array.flags.writeable and self._croton.home == "cpu" and numpy.may_share_memory(
+                array, self._croton.get_value(True)):
+            self._lend(array)
 
     def zero(self, borrow=False):
         """Sets all elements to 0."""
@@ -64,12 +97,12 @@ class TensorSharedVariable(SharedVariable, TensorVariable):
     @default_update.setter
     def default_update(self, value):
         self._default_update = value
-        if value is not None:
-            self._croton.set_default_update(self.type_checked(value)._croton)
+        self._croton.set_default_update(self._croton if value is None else self.type_checked(value)._croton)
 
     @default_update.deleter
     def default_update(self):
         del self._default_update
+        self._croton.set_default_update(self._croton)  # as it is
 
     def type_checked(self, value):
         value = as_variable(value)
@@ -100,10 +133,10 @@ def _shared_again(value, name, broadcastable):
 class GenericSharedVariable(SharedVariable):
     """A Python object that is no array, kept; nothing can be computed with it."""
 
-    def __init__(self, value, name=None):
-        super().__init__(None)
+    def __init__(self, name=None, type=None, value=None, strict=False, allow_downcast=None, container=None):
+        Variable.__init__(self, None)
         self._own = False
-        self.type = types.generic
+        self.type = types.generic if type is None else type
         self._value = value
         self._name = name
 
@@ -114,10 +147,6 @@ class GenericSharedVariable(SharedVariable):
     @name.setter
     def name(self, name):
         self._name = name
-
-    @property
-    def container(self):
-        return StateContainer(self)
 
     def get_value(self, borrow=False, return_internal_type=False):
         """The object (without borrow a deep copy)."""
@@ -151,7 +180,7 @@ def shared(value, name=None, strict=False, allow_downcast=None, **kwargs):
         if hasattr(value, "__array__"):
             value = numpy.asarray(value)
         else:
-            return GenericSharedVariable(value, name)
+            return GenericSharedVariable(name, types.generic, value)
     array = value if isinstance(value, numpy.ndarray) else numpy.asarray(value)
     if array.dtype.kind not in "biufc":
         raise TypeError(f"No suitable SharedVariable constructor could be found. The value is an array of dtype "

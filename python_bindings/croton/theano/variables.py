@@ -101,13 +101,12 @@ class Variable:
         return self
 
     def __deepcopy__(self, memo):
-        """The same expression of copies of its shared variables; inputs stay, since nobody changes them."""
+        """The same expression of copies of its inputs and shared variables; a copy of an input."""
         import copy
-        replace = {x: copy.deepcopy(x, memo) for x in graph.inputs([self]) if hasattr(x, "set_value")}
-        if not replace:
-            return self
+        if self.owner is None:
+            return self.clone()
         from .gradients import clone
-        return clone(self, replace)
+        return clone(self, {x: copy.deepcopy(x, memo) for x in graph.inputs([self]) if not hasattr(x, "data")})
 
 
 class DisconnectedVariable(Variable):

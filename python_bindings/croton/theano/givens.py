@@ -1,0 +1,76 @@
+"""The givens of theano.function: variables that others stand in for."""
+
+import copy
+
+from croton import _croton
+
+from . import graph
+from .inputs import In, SymbolicOutput
+from .variables import Variable, unwrap, wrap
+
+
+def pairs_of(givens, strict=True):
+    """Pairs of each variable and what stands in for it, of the same type. TypeError where that is of another type, unless
+    not strict, and ValueError for a variable that is replaced twice."""
+    pairs = []
+    for item in (givens.items() if isinstance(givens, dict) else givens or []):
+        old, new = item
+        if isinstance(old, In):
+            old = old.variable
+        if not isinstance(old, Variable):
+            raise TypeError(f"givens: {old!r} is no variable")
+        if not isinstance(new, Variable):
+            new = wrap(_croton.constant(old.type.filter(new)))
+        pairs.append((old, _of_type(old, new, strict)))
+    return pairs
+
+
+def _of_type(old, new, strict):
+    if (old.dtype, old.ndim) == (new.dtype, new.ndim):
+        wide = [axis for axis, size in enumerate(unwrap(old).sizes) if size is None]
+        if all(size is None or size == unwrap(new).sizes[axis] for axis, size in enumerate(unwrap(old).sizes)):
+            lost = [axis for axis in wide if unwrap(new).sizes[axis] is not None]
+            return wrap(_croton.unbroadcast(unwrap(new), *lost)) if lost else new
+    if not strict:
+        return new
+    raise TypeError(f"givens: Cannot convert Type {new.type} (of Variable {new}) into Type {old.type}. You can try to "
+                    f"manually convert {new} into a {old.type}.")
+
+
+def check(inputs, pairs):
+    """RuntimeError where an input is replaced, ValueError where a variable is replaced twice."""
+    variables = {i.variable for i in inputs}
+    for old, _ in pairs:
+        if old in variables:
+            raise RuntimeError(f"You are trying to replace variable '{old}' through the `givens` parameter, but this "
+                               "variable is an input to your function. Replacing inputs is currently forbidden because "
+                               "it has no effect. One way to modify an input `x` to a function evaluating f(x) is to "
+                               "define a new input `y` and use `theano.function([y], f(x), givens={x: g(y)})`.")
+    seen = set()
+    for old, _ in pairs:
+        if old in seen:
+            raise ValueError(f"givens replace {old} twice")
+        seen.add(old)
+    replaced = {old for old, _ in pairs}
+    for old, new in pairs:
+        if any(x in replaced and x is not old for x in graph.ancestors([new])) and new not in replaced:
+            raise AssertionError(f"givens: what stands for {old} depends on another variable that is replaced")
+
+
+def must_be_cloned(pairs):
+    """Whether the expressions must be built anew: what stands in has another type, or is made of what it replaces."""
+    return any(unwrap(old).dtype != unwrap(new).dtype or unwrap(old).sizes != unwrap(new).sizes or
+               old in graph.ancestors([new]) for old, new in pairs)
+
+
+def applied(inputs, outputs, updates, pairs):
+    """In and Out objects and updates with all variables replaced, once."""
+    from .gradients import clone
+
+    def replaced(x):
+        return clone(x, pairs, strict=False)
+
+    inputs, outputs = [copy.copy(i) for i in inputs], [SymbolicOutput(replaced(o.variable), o.borrow) for o in outputs]
+    for i in inputs:
+        i.update = None if i.update is None else replaced(i.update)
+    return inputs, outputs, type(updates)((target, replaced(value)) for target, value in updates.items())
