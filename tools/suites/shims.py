@@ -67,8 +67,17 @@ def _numpy_names():
     for name in ("ComplexWarning", "VisibleDeprecationWarning", "AxisError", "RankWarning"):
         if not hasattr(np, name) and hasattr(np.exceptions, name):
             setattr(np, name, getattr(np.exceptions, name))
+    if "cast" not in vars(np):
+        np.cast = _Casts()
     if "typeDict" not in vars(np):
         np.typeDict = np.sctypeDict
+
+
+class _Casts:
+    """numpy.cast: cast[dtype](value)."""
+
+    def __getitem__(self, dtype):
+        return lambda value: np.asarray(value, dtype)
 
 
 def _numpy_testing():

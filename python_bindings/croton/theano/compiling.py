@@ -1,5 +1,8 @@
 """theano.function: compiled functions with Theano's arguments, conversions and errors."""
 
+import copy
+import pickle
+
 import numpy
 
 from croton import _croton
@@ -76,6 +79,7 @@ class Function(_croton.Function):
         inputs, outputs, updates, _ = self._parts
         shared = self.get_shared()
         whole = FunctionGraph([i.variable for i in inputs] + shared, self._results(), update_mapping=updates)
+        whole.name = self._arguments["name"]
         made = [In(x, x.name, x.container, updates.get(x), implicit=True, shared=True) for x in shared]
         return FunctionMaker(whole, [*inputs, *made], outputs, self._mode)
 
@@ -130,7 +134,7 @@ class Function(_croton.Function):
         other = function(**copying.deeply(self._arguments, memo))
         other.trust_input = self.trust_input
         if isinstance(self, stateful.Stateful):
-            other._copy_states(self)
+            other._set_containers([copy.deepcopy(c, memo) for c in self._input_containers()])
         return other
 
     @property
@@ -462,9 +466,17 @@ def pfunc(params, outputs=None, mode=None, updates=None, givens=None, no_default
                     allow_input_downcast, profile, on_unused_input)
 
 
-def function_dump(filename, inputs, outputs=None, mode=None, updates=None, givens=None, **options):
-    raise NotImplementedError("function_dump writes pickles of graphs, which Croton does not have; pickle the compiled "
-                              "function")
+def function_dump(filename, inputs, outputs=None, mode=None, updates=None, givens=None, no_default_updates=False,
+                  accept_inplace=False, name=None, rebuild_strict=True, allow_input_downcast=None, profile=None,
+                  on_unused_input=None, extra_tag_to_remove=None):
+    """Writes the arguments of `function` to a file, as a pickle of a dict: function(**pickle.load(file))."""
+    from .pickling import Arguments
+    arguments = dict(inputs=inputs, outputs=outputs, mode=mode, updates=updates, givens=givens,
+                     no_default_updates=no_default_updates, accept_inplace=accept_inplace, name=name,
+                     rebuild_strict=rebuild_strict, allow_input_downcast=allow_input_downcast, profile=profile,
+                     on_unused_input=on_unused_input)
+    with open(filename, "wb") as file:
+        pickle.dump(Arguments(arguments), file)
 
 
 __all__ = ["In", "Out", "Param", "Function", "function", "pfunc", "UnusedInputError", "MissingInputError"]

@@ -101,9 +101,12 @@ def Rop(f, wrt, eval_points, disconnected_outputs="raise", return_disconnected="
             raise ValueError(f"Element of wrt {x} and its eval_point have different numbers of dimensions: {x.ndim} "
                              f"and {p.ndim}")
     try:
-        return _as_asked(_croton.Rop(unwrap(_list(f)), unwrap(_list(wrt)), points, disconnected_outputs), f)
+        results = _croton.Rop(unwrap(_list(f)), unwrap(_list(wrt)), points, disconnected_outputs)
     except NullTypeGradError as error:
         raise ValueError(f"Rop: an op on the way has no R_op: {error}") from error
+    for r in results:
+        wrap(r)._depends_on = [*_list(f), *_list(wrt), *[p for p in _list(eval_points) if isinstance(p, Variable)]]
+    return _as_asked(results, f)
 
 
 def _as_asked(results, asked):

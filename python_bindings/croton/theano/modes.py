@@ -44,6 +44,11 @@ class DebugMode(Mode):
         super().__init__(linker, optimizer)
 
 
+class InvalidValueError(Exception):
+    """For programs that catch it: what Theano's DebugMode raises for a value that is not of its variable's type. Croton's
+    raises TypeError for an argument, and checks results itself."""
+
+
 class NanGuardMode(Mode):
     """Every op is asked for nan, infinities and numbers that are too large (Croton's flag nan_guard)."""
 

@@ -126,7 +126,7 @@ def _table():
                                                                         "FAST_COMPILE", "get_mode", "get_default_mode",
                                                                         "predefined_modes", "register_mode",
                                                                         "MonitorMode", "NanGuardMode"),
-                **_names(op, "as_op", "OpFromGraph", "FromFunctionOp"), "std_fgraph": None,
+                **_names(op, "as_op", "OpFromGraph", "FromFunctionOp"), "std_fgraph": None, "config": configuration.config,
                 "ViewOp": absent("compile.ViewOp", "the variable itself"),
                 "DeepCopyOp": absent("compile.DeepCopyOp", "the variable itself"),
                 "Rebroadcast": arrays.Rebroadcast, "SpecifyShape": lambda: arrays.specify_shape,
@@ -179,7 +179,7 @@ def _table():
         "compile.builders": {"OpFromGraph": op.OpFromGraph}, "compile.mode": {**_public(modes),
                                                                               "AddDestroyHandler": absent(
             "AddDestroyHandler", "nothing: buffers are planned"), "optdb": None},
-        "compile.debugmode": {"DebugMode": modes.DebugMode}, "compile.nanguardmode": {"NanGuardMode": modes.NanGuardMode},
+        "compile.debugmode": _names(modes, "DebugMode", "InvalidValueError"), "compile.nanguardmode": {"NanGuardMode": modes.NanGuardMode},
         "compile.monitormode": {"MonitorMode": modes.MonitorMode}, "compile.profiling": {"ProfileStats": absent(
             "ProfileStats", "Croton's flag print_timings and trace")},
         "compile.profilemode": {"ProfileMode": modes.Mode},
@@ -239,7 +239,8 @@ def _table():
         "tensor.blas": {"batched_dot": arrays.batched_dot, "batched_tensordot": arrays.batched_tensordot,
                         "gemm": _gemm, "ger": lambda a, alpha, x, y: a + alpha * arrays.outer(x, y)},
         "tensor.inplace": elementwise.inplace_functions(), "tensor.utils": {"hash_from_ndarray": printing.hex_digest},
-        "tensor.io": {"load": arrays.load}, "tensor.raw_random": {**_public(raw_random), "numpy": numpy, "np": numpy},
+        "tensor.io": {"load": arrays.load}, "tensor.raw_random": {
+            **_public(raw_random), "_infer_ndim_bcast": raw_random._infer_ndim_bcast, "numpy": numpy, "np": numpy},
         "tensor.nnet.nnet": _public(functions), "tensor.nnet.basic": _public(functions), "tensor.nnet.conv": conv,
         "tensor.nnet.abstract_conv": _public(convolution), "tensor.nnet.bn": _public(normalization),
         "tensor.nnet.sigm": {**_names(functions, "ultra_fast_sigmoid", "hard_sigmoid", "sigmoid", "softplus")},
@@ -330,7 +331,7 @@ def _six():
     return {"PY2": False, "PY3": True, "string_types": (str,), "integer_types": (int,), "text_type": str, "binary_type":
             bytes, "class_types": (type,), "iteritems": lambda d: iter(d.items()), "itervalues": lambda d:
             iter(d.values()), "iterkeys": lambda d: iter(d.keys()), "xrange": range, "range": range, "cPickle": pickle,
-            "StringIO": io.StringIO, "reduce": __import__("functools").reduce, "get_unbound_function": lambda f: f,
+            "StringIO": io.StringIO, "BytesIO": io.BytesIO, "reduce": __import__("functools").reduce, "get_unbound_function": lambda f: f,
             "with_metaclass": _with_metaclass, "exec_": builtins.exec, "reraise": _reraise, "b": lambda s:
             s.encode("latin-1"), "u": str, "input": builtins.input, "queue": queue, "OrderedDict":
             collections.OrderedDict, "zip": zip, "map": map, "filter": filter, "builtins": builtins, "moves": None,

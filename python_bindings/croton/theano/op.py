@@ -135,18 +135,20 @@ def _gradient(op, node, drop):
         found = op.L_op(ins, outs, given) if type(op).L_op is not Op.L_op else op.grad(ins, given)
         if len(found) != len(ins):
             raise ValueError(f"{op} returned the wrong number of gradient terms: {len(found)} for {len(ins)} inputs")
-        result = []
-        for x, g in zip(ins, found):
-            if g is None or isinstance(g, DisconnectedVariable):
-                result.append(None)
-            elif isinstance(g, NullVariable):
-                result.append(_croton.undefined_grad(_croton.zeros_like(x._croton), g.type.why_null)
-                              if not x.dtype.startswith("float") else _null(x, g))
-            else:
-                result.append(as_variable(g)._croton)
+        result = [_croton_gradient(x, g) for x, g in zip(ins, found)]
         return result + [None] * drop
 
     return gradient
+
+
+def _croton_gradient(x, g):
+    """What a rule of the user gave for x as Croton takes it: None where nothing flows."""
+    if g is None or isinstance(g, DisconnectedVariable):
+        return None
+    if isinstance(g, NullVariable):
+        return _croton.undefined_grad(_croton.zeros_like(x._croton), g.type.why_null) \
+            if not x.dtype.startswith("float") else _null(x, g)
+    return as_variable(g)._croton
 
 
 def _null(x, g):
@@ -253,7 +255,9 @@ def as_op(itypes, otypes, infer_shape=None):
 
 
 class OpFromGraph:
-    """A graph as an op: OpFromGraph([x, y], [x + y])(a, b). grad_overrides replaces its gradient."""
+    """A graph as an op: OpFromGraph([x, y], [x + y])(a, b). grad_overrides and lop_overrides replace its gradient, by a
+    function, a graph as an op, or a list with one for each input ("default" is the graph's own). The R-operator follows
+    the gradient; rop_overrides are not looked at."""
 
     def __init__(self, inputs, outputs, inline=False, lop_overrides="default", grad_overrides="default",
                  rop_overrides="default", name=None, **kwargs):
@@ -274,23 +278,34 @@ class OpFromGraph:
     def _overridden(self, override, is_lop):
         def gradient(inputs, outputs, gs):
             ins, outs, given = wrap(list(inputs)), wrap(list(outputs)), [wrap(g) for g in gs]
-            rules = override if isinstance(override, (list, tuple)) else None
-            found = override(ins, outs, given) if is_lop and rules is None else \
-                override(ins, given) if rules is None else None
-            if rules is not None:
-                found = []
-                for i, rule in enumerate(rules):
-                    if callable(rule):
-                        found.append(rule(ins, outs, given) if is_lop else rule(ins, given))
-                    elif rule == "default":
-                        from .gradients import Lop, clone
-                        inside = clone(self.outputs, dict(zip(self.inputs, ins)))
-                        found.append(Lop(inside, ins[i], given, disconnected_inputs="ignore"))
-                    else:
-                        found.append(rule)
-            return [None if g is None or isinstance(g, DisconnectedVariable) else as_variable(g)._croton for g in found]
+
+            def by(rule):
+                if isinstance(rule, OpFromGraph):  # a graph of the same arguments, one after the other
+                    found = rule(*ins, *(outs if is_lop else []), *given)
+                    return found if isinstance(found, list) else [found]
+                return rule(ins, outs, given) if is_lop else rule(ins, given)
+
+            if not isinstance(override, (list, tuple)):
+                return [_croton_gradient(x, g) for x, g in zip(ins, by(override), strict=True)]
+            return [_croton_gradient(x, self._default(i, ins, given) if rule == "default" else by(rule) if callable(rule)
+                                     else rule) for i, (x, rule) in enumerate(zip(ins, override, strict=True))]
 
         return gradient
+
+    def _default(self, i, inputs, gradients):
+        """The graph's own gradient by one input."""
+        from .gradients import Lop, clone
+        inside = clone(self.outputs, dict(zip(self.inputs, inputs)))
+        return Lop(inside, inputs[i], gradients, disconnected_inputs="ignore")
+
+    def connection_pattern(self, node=None):
+        """For each input a list: does a gradient flow to it from each output?"""
+        pattern = []
+        for x in self.inputs:
+            found = [_croton.grad(None, [unwrap(x)], None, "ignore", False,
+                                  {unwrap(y): _croton.ones_like(unwrap(y))}, "None")[0] for y in self.outputs]
+            pattern.append([g is not None for g in found])
+        return pattern
 
     def __call__(self, *inputs, **kwargs):
         if len(inputs) != len(self.inputs):

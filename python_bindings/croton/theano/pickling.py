@@ -118,22 +118,37 @@ class _Slot:
         self.at = at
 
 
+class Arguments:
+    """The arguments of theano.function to be pickled: they come back as a dict, in which variables that were made of each
+    other are so still."""
+
+    def __init__(self, arguments):
+        self._arguments = arguments
+
+    def __reduce__(self):
+        from .copying import replaced
+        recorder = _Recorder()
+        return _arguments, (replaced(self._arguments, lambda v: _Slot(recorder.add(v))), recorder.records)
+
+
+def _arguments(arguments, records):
+    from .copying import replaced
+    made = _made(records)
+    return replaced(arguments, lambda slot: wrap(made[slot.at]), _Slot)
+
+
 def reduce_function(f):
     """For functions: the arguments that they were made with, of which they are compiled again, and the containers of
     their states."""
-    from . import copying, stateful
-    recorder = _Recorder()
-    arguments = copying.replaced({**f._arguments, "profile": None}, lambda v: _Slot(recorder.add(v)))
-    states = f._input_containers() if isinstance(f, stateful.Stateful) else None
-    return _function, (arguments, recorder.records, states, f.trust_input)
+    from .stateful import Stateful
+    containers = f._input_containers() if isinstance(f, Stateful) else None
+    return _function, (Arguments({**f._arguments, "profile": None}), containers, f.trust_input)
 
 
-def _function(arguments, records, states, trust_input):
-    from . import copying
+def _function(arguments, containers, trust_input):
     from .compiling import function
-    made = _made(records)
-    f = function(**copying.replaced(arguments, lambda slot: wrap(made[slot.at]), _Slot))
+    f = function(**arguments)
     f.trust_input = trust_input
-    if states is not None:
-        f._set_containers(states)
+    if containers is not None:
+        f._set_containers(containers)
     return f

@@ -100,7 +100,12 @@ class RandomStreams(_Streams):
 
     def random_integers(self, size=None, low=0, high=1, ndim=None, dtype="int64"):
         """Whole numbers from low to high, both among them."""
-        return self._draw("random_integers", _shape(size, ndim), _value(low), _value(high), dtype)
+        drawn = self._draw("random_integers", _shape(size, ndim), _value(low), _value(high), "int64")
+        if dtype == "int64":
+            return drawn
+        result = drawn.astype(dtype)  # so that numbers that do not fit wrap round
+        result.rng, result.update = drawn.rng, drawn.update
+        return result
 
     def choice(self, size=None, a=2, replace=True, p=None, ndim=None, dtype="int64"):
         """Elements of the vector a, or whole numbers below the integer a."""

@@ -143,16 +143,16 @@ class Stateful:
 
     def _set_containers(self, containers):
         for i, container in zip(self._inputs, containers):
-            i.container = container
+            if i.shared is None:
+                i.container = container
 
     def _copy_states(self, other):
         """Takes over the values of another function of the same inputs: defaults as they are, states as copies."""
         for mine, theirs in zip(self._inputs, other._inputs):
-            if mine.container is theirs.container or mine.required:
-                continue
-            value = theirs.container.value
-            mine.container.storage[0] = value if theirs.refeed else _copy(value)
+            if mine.shared is None and mine.container is not theirs.container and not mine.required:
+                value = theirs.container.value
+                mine.container.storage[0] = value if theirs.refeed else _copy(value)
 
 
 def _copy(value):
-    return state_of(words_of(value)) if isinstance(value, numpy.random.RandomState) else value.copy()
+    return state_of(words_of(value)) if isinstance(value, numpy.random.RandomState) else numpy.copy(value)
