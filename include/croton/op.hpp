@@ -120,7 +120,8 @@ class HostOp {
 class OpFromGraph {
  public:
   /// The gradients of the inputs, given the inputs, the outputs and the gradients of the outputs. It must be linear in
-  /// the last, as every gradient is. An empty Variable: the cost does not depend on that input.
+  /// the last, as every gradient is. An empty Variable: the cost does not depend on that input; undefined_grad(input):
+  /// there is none, which is an error only where it is wanted.
   using Gradient =
       std::function<std::vector<Variable>(const std::vector<Variable>& inputs, const std::vector<Variable>& outputs,
                                           const std::vector<Variable>& gradients)>;

@@ -272,8 +272,23 @@ class Backward {
   /// Adds the parts to the gradients of the inputs.
   void hand_on(const Node& node, const std::vector<Variable>& parts) {
     for (std::size_t i = 0; i < node.inputs.size() && i < parts.size(); ++i) {
-      if (parts[i].defined()) add(node.inputs[i], parts[i]);
+      if (!parts[i].defined()) continue;
+      if (const Node& part = *parts[i].node(); part.op->name == "undefined_grad" && part.inputs[0] == node.inputs[i])
+        not_defined(node, part);
+      else
+        add(node.inputs[i], parts[i]);
     }
+  }
+
+  /// A rule that gives undefined_grad(input) for an input says that this one has none; the others may be wanted.
+  void not_defined(const Node& node, const Node& part) {
+    const Variable& input = part.inputs[0];
+    if (!depends_.contains(input.node()) || known_.contains(input.node())) return;
+    const std::string& reason = part.attrs.text("reason");
+    faults_.try_emplace(input.node(), std::make_exception_ptr(NullTypeGradError(
+                                          fmt::format("the gradient of {} ({}) by {} is not defined{}{}", node.op->name,
+                                                      builder::describe(node.where), builder::describe(input),
+                                                      reason.empty() ? "" : ": ", reason))));
   }
 
   /// A gradient that there is not is of interest only if it reaches a variable that is wanted.

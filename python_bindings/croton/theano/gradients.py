@@ -3,7 +3,7 @@
 from croton import _croton
 
 from . import types
-from .variables import NullVariable, Variable, as_variable, unwrap, wrap
+from .variables import NullVariable, TensorVariable, Variable, as_variable, unwrap, wrap
 
 DisconnectedInputError = _croton.DisconnectedInputError
 NullTypeGradError = _croton.NullTypeGradError
@@ -69,11 +69,13 @@ def grad(cost, wrt, consider_constant=None, disconnected_inputs="raise", add_nam
         if not isinstance(wrt, (list, tuple)) and wrt is cost:
             return wrap(_croton.ones_like(_croton.cast(cost._croton, "floatX")))
         cost = wrap(_croton.zero_grad(_croton.cast(cost._croton, "floatX")))
-    results = _croton.grad(unwrap(cost), unwrap(_list(wrt)), unwrap(consider_constant), disconnected_inputs, add_names,
-                           known, return_disconnected, null_gradients)
-    results = [wrap(g) for g in results]
+    arguments = [unwrap(cost), unwrap(_list(wrt)), unwrap(consider_constant), disconnected_inputs, add_names, known]
+    results = [wrap(g) for g in _croton.grad(*arguments, return_disconnected, null_gradients)]
+    if null_gradients == "return" and any(g is None for g in results):
+        connected = _croton.grad(*arguments, "zero", null_gradients)  # None where there is no gradient
+        results = [_null(cost, x) if there is None else g for x, g, there in zip(_list(wrt), results, connected)]
     for g in results:
-        if isinstance(g, Variable):  # for Theano a gradient depends on all that the cost does, also where it is 0 or 1
+        if isinstance(g, TensorVariable):  # for Theano a gradient depends on all that the cost does, also where it is 0 or 1
             g._depends_on = [x for x in [cost, *_list(wrt), *(known_grads or {})] if x is not None]
     if return_disconnected == "Disconnected":
         results = [types.DisconnectedType()() if g is None else g for g in results]
@@ -82,6 +84,10 @@ def grad(cost, wrt, consider_constant=None, disconnected_inputs="raise", add_nam
     if isinstance(wrt, (list, tuple)):
         return type(wrt)(results)
     return results[0]
+
+
+def _null(cost, x):
+    return NullVariable(types.NullType(f"the gradient of {cost} by {x} is not defined"))
 
 
 def Lop(f, wrt, eval_points, consider_constant=None, disconnected_inputs="raise"):
@@ -104,8 +110,9 @@ def Rop(f, wrt, eval_points, disconnected_outputs="raise", return_disconnected="
         results = _croton.Rop(unwrap(_list(f)), unwrap(_list(wrt)), points, disconnected_outputs)
     except NullTypeGradError as error:
         raise ValueError(f"Rop: an op on the way has no R_op: {error}") from error
+    results = [wrap(r) for r in results]
     for r in results:
-        wrap(r)._depends_on = [*_list(f), *_list(wrt), *[p for p in _list(eval_points) if isinstance(p, Variable)]]
+        r._depends_on = [*_list(f), *_list(wrt), *[p for p in _list(eval_points) if isinstance(p, Variable)]]
     return _as_asked(results, f)
 
 

@@ -9,7 +9,7 @@ import numpy
 
 from croton import _croton
 
-from . import types
+from . import graph, types
 from .graph import Apply
 from .variables import DisconnectedVariable, NullVariable, TensorVariable, Variable, as_variable, register, unwrap, wrap
 
@@ -145,14 +145,10 @@ def _croton_gradient(x, g):
     """What a rule of the user gave for x as Croton takes it: None where nothing flows."""
     if g is None or isinstance(g, DisconnectedVariable):
         return None
-    if isinstance(g, NullVariable):
-        return _croton.undefined_grad(_croton.zeros_like(x._croton), g.type.why_null) \
-            if not x.dtype.startswith("float") else _null(x, g)
+    if isinstance(g, NullVariable):  # of x itself: there is none, which is an error only where it is wanted
+        is_real = x.dtype.startswith("float")
+        return _croton.undefined_grad(x._croton if is_real else _croton.zeros_like(x._croton), g.type.why_null)
     return as_variable(g)._croton
-
-
-def _null(x, g):
-    raise _croton.NullTypeGradError(f"tensor.grad encountered a NaN. {g.type.why_null}")
 
 
 def _applied(op, node):
@@ -299,13 +295,16 @@ class OpFromGraph:
         return Lop(inside, inputs[i], gradients, disconnected_inputs="ignore")
 
     def connection_pattern(self, node=None):
-        """For each input a list: does a gradient flow to it from each output?"""
+        """For each input, and then each shared variable, a list: does a gradient flow to it from each output, and does
+        the output depend on the shared variable?"""
         pattern = []
         for x in self.inputs:
             found = [_croton.grad(None, [unwrap(x)], None, "ignore", False,
                                   {unwrap(y): _croton.ones_like(unwrap(y))}, "None")[0] for y in self.outputs]
             pattern.append([g is not None for g in found])
-        return pattern
+        behind = [graph.ancestors([y]) for y in self.outputs]
+        shared = [x for x in graph.inputs(self.outputs) if hasattr(x, "set_value")]
+        return pattern + [[x in ancestors for ancestors in behind] for x in shared]
 
     def __call__(self, *inputs, **kwargs):
         if len(inputs) != len(self.inputs):
