@@ -65,12 +65,35 @@ def must_be_cloned(pairs):
 
 def applied(inputs, outputs, updates, pairs):
     """In and Out objects and updates with all variables replaced, once."""
-    from .gradients import clone
+    known = {unwrap(old): unwrap(new) for old, new in pairs}
+    alike = all((old.dtype, old.ndim) == (new.dtype, new.ndim) for old, new in known.items())
 
     def replaced(x):
-        return clone(x, pairs, strict=False)
+        return wrap(_croton.clone(unwrap(x), known) if alike else _rebuilt(unwrap(x), known))
 
     inputs, outputs = [copy.copy(i) for i in inputs], [SymbolicOutput(replaced(o.variable), o.borrow) for o in outputs]
     for i in inputs:
         i.update = None if i.update is None else replaced(i.update)
     return inputs, outputs, type(updates)((target, replaced(value)) for target, value in updates.items())
+
+
+def _rebuilt(variable, known):
+    """The variable with others in the places of what they are known to stand for, each op applied anew: so they may have
+    another dtype or number of dimensions where the ops take that. TypeError for loops and ops of the user, which cannot
+    be applied anew."""
+    pending = [variable]
+    while pending:
+        x = pending[-1]
+        made = None if x in known else _croton.application(x, attributes=True)
+        missing = [i for i in made[1] if i not in known] if made else []
+        if missing:
+            pending.extend(missing)
+            continue
+        pending.pop()
+        if x not in known:
+            inputs = [known[i] for i in made[1]] if made else []
+            known[x] = x
+            if made and inputs != list(made[1]):
+                known[x] = _croton.apply_again(made[0], inputs, made[2])
+                known[x].name = x.name
+    return known[variable]

@@ -32,6 +32,9 @@ def _value(x):
 
 
 
+_TRUNCATED_DEVIATION = 0.87962566103423978  # of a normal number of deviation 1 between -2 and 2
+
+
 class _Streams:
     """What both have: the states of their draws."""
 
@@ -175,12 +178,13 @@ class MRG_RandomStreams(_Streams):
         return self._draw("uniform", _shape(size, ndim), _value(low), _value(high), dtype, nstreams)
 
     def normal(self, size, avg=0.0, std=1.0, ndim=None, dtype=None, nstreams=None, truncate=False, **_):
-        """Normal numbers; truncate: within two deviations."""
-        return self._draw("truncated_normal" if truncate else "normal", _shape(size, ndim), _value(avg), _value(std),
-                          dtype, nstreams)
+        """Normal numbers; truncate: within two times std, which then is above the deviation of what is drawn."""
+        if truncate:
+            return self.truncated_normal(size, avg, std * _TRUNCATED_DEVIATION, ndim, dtype, nstreams)
+        return self._draw("normal", _shape(size, ndim), _value(avg), _value(std), dtype, nstreams)
 
     def truncated_normal(self, size, avg=0.0, std=1.0, ndim=None, dtype=None, nstreams=None, **_):
-        """Normal numbers within two deviations."""
+        """Normal numbers whose deviation is std, cut off at two deviations of what was drawn before that."""
         return self._draw("truncated_normal", _shape(size, ndim), _value(avg), _value(std), dtype, nstreams)
 
     def binomial(self, size=None, n=1, p=0.5, ndim=None, dtype="int64", nstreams=None, **_):

@@ -33,6 +33,7 @@ class StatefulInput:
         self.required = given.value is None
         # A default is there again after a call that was given another value; a state is not.
         self.refeed = not self.required and not foreign and given.update is None
+        self.default = self.container.storage[0] if self.refeed else None
 
     def converted(self, value):
         """An argument as it is kept."""
@@ -57,6 +58,7 @@ class Stateful:
 
     def _bind(self, inputs, outputs, names, single):
         self._inputs = inputs  # StatefulInput, one for each that a caller sees
+        self._with_default = [i for i in inputs if i.refeed]
         self._updated = [i for i in inputs if i.given.update is not None and i.shared is None]
         self._states = [isinstance(o.variable.type, RandomStateType) for o in outputs]
         self._names, self._single = names, single
@@ -102,6 +104,9 @@ class Stateful:
             for x, value in before:
                 x.set_value(value)
             raise
+        finally:
+            for i in self._with_default:
+                i.container.storage[0] = i.default
 
     def _in_order(self, args, kwargs):
         """The values that a call gives, in the order of the inputs and converted; _NOTHING where it gives none."""
@@ -145,13 +150,14 @@ class Stateful:
         for i, container in zip(self._inputs, containers):
             if i.shared is None:
                 i.container = container
+                i.default = container.storage[0] if i.refeed else None
 
     def _copy_states(self, other):
         """Takes over the values of another function of the same inputs: defaults as they are, states as copies."""
         for mine, theirs in zip(self._inputs, other._inputs):
             if mine.shared is None and mine.container is not theirs.container and not mine.required:
                 value = theirs.container.value
-                mine.container.storage[0] = value if theirs.refeed else _copy(value)
+                mine.container.storage[0] = mine.default = value if theirs.refeed else _copy(value)
 
 
 def _copy(value):
