@@ -67,6 +67,7 @@ def test_types_are_values():
     assert texts == ["TensorType(float32, matrix)", "TensorType(float64, row)", "TensorType(int32, col)",
                      "TensorType(int64, vector)", "TensorType(int8, scalar)", "TensorType(float32, 3D)",
                      "TensorType(float64, 4D)"]
+    assert T.tensor("float32", (False, False), "x").type == T.fmatrix
     x = T.fmatrix("x")
     assert x.type == T.fmatrix and x.name == "x" and str(x) == "x" and x.type("y").name == "y"
     with pytest.raises(ValueError, match="float99"):

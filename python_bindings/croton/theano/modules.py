@@ -278,7 +278,8 @@ def make():
     theano = sys.modules[__package__]
     for module in (tensor, sys.modules[_PREFIX + "tensor.basic"], sys.modules[_PREFIX + "tensor.raw_random"]):
         module.theano, module.config, module.gof = theano, configuration.config, sys.modules[_PREFIX + "gof"]
-        module.compile, module.tensor = sys.modules[_PREFIX + "compile"], tensor
+        module.compile = sys.modules[_PREFIX + "compile"]
+    sys.modules[_PREFIX + "tensor.raw_random"].tensor = tensor
     nnet = sys.modules[_PREFIX + "tensor.nnet"]
     for name in ("nnet", "conv", "abstract_conv", "bn", "sigm"):
         setattr(nnet, name, sys.modules[f"{_PREFIX}tensor.nnet.{name}"])

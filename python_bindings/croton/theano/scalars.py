@@ -1,5 +1,7 @@
 """theano.scalar for programs that write scalar expressions: scalars are arrays without dimensions."""
 
+import numpy
+
 from . import types
 from .tensor import arrays, elementwise
 
@@ -19,6 +21,10 @@ def names():
             total = total + arrays.zeros((), dtype)
         return total.dtype
 
-    return {**kinds, **functions, "Scalar": get_scalar_type, "get_scalar_type": get_scalar_type, "upcast": upcast,
+    def round_half_away_from_zero_vec(a):
+        """Of an array of NumPy: the nearest whole numbers, halves away from zero."""
+        return numpy.copysign(numpy.floor(abs(a) + 0.5), a)
+
+    return {**kinds, "round_half_away_from_zero_vec": round_half_away_from_zero_vec, **functions, "Scalar": get_scalar_type, "get_scalar_type": get_scalar_type, "upcast": upcast,
             "constant": arrays.constant, "as_scalar": arrays.as_tensor_variable, "identity": arrays.tensor_copy,
             "second": elementwise.fill, "minimum": elementwise.minimum, "maximum": elementwise.maximum}

@@ -67,6 +67,7 @@ class Elementwise:
         if name is not None:
             result.name = name
         if self._inplace:
+            result = cast(result, as_variable(inputs[0]).dtype)
             result._written_to = inputs[0]  # theano.function looks at it
         return result
 
