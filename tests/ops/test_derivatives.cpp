@@ -407,6 +407,23 @@ TEST_CASE("gradients that are not defined", "[ops]") {
   CHECK(both[1].defined());
 }
 
+TEST_CASE("a rule says of one input that it has no gradient", "[ops]") {
+  const Variable x = input(1, "x"), w = input(1, "w"), a = input(1, "a"), b = input(1, "b");
+  const ct::OpFromGraph op(
+      {a, b}, {a * b},
+      {.name = "half",
+       .gradient = [](const std::vector<Variable>& in, const std::vector<Variable>&, const std::vector<Variable>& g) {
+         return std::vector<Variable>{g[0] * in[1], ct::undefined_grad(in[1], "so it is")};
+       }});
+  const Variable cost = ct::sum(op(x, w));
+  CHECK(grad(cost, x).rank() == 1);
+  CHECK_THROWS_WITH(grad(cost, w),
+                    Catch::Contains("half") && Catch::Contains("w is f64[?]") && Catch::Contains("so it is"));
+  const auto both = grad(cost, std::vector{x, w}, {.null_gradients = ct::NullGradients::none});
+  CHECK(both[0].defined());
+  CHECK_FALSE(both[1].defined());
+}
+
 TEST_CASE("known gradients, and what stands for none", "[ops]") {
   const std::string mode = GENERATE("mode=run", "mode=reference");
   const Variable x = ct::dscalar("x"), y = ct::sqr(x), z = y * 3, w = ct::dvector("w");

@@ -339,6 +339,18 @@ TEST_CASE("default updates", "[semantics]") {
   CHECK(count.get_value().item<std::int64_t>() == 7);
 }
 
+TEST_CASE("default updates: only of what is used", "[semantics]") {
+  auto count = ct::shared(Array(0.f), {.name = "count"});
+  count.set_default_update(count + 1);
+  const Variable twice = count * 2, x = ct::scalar("x");
+  ct::function({twice}, twice + 1)(7.f);  // behind an input
+  CHECK(count.get_value().item<float>() == 0);
+  ct::function({x}, twice + 1, {.givens = {{count, x}}})(7.f);  // replaced
+  CHECK(count.get_value().item<float>() == 0);
+  ct::function({}, x + 1, {.givens = {{x, twice}}})();  // used by what stands in
+  CHECK(count.get_value().item<float>() == 1);
+}
+
 TEST_CASE("givens", "[semantics]") {
   const ct::change_flags flags(GENERATE(from_range(modes)));
   const auto x = ct::vector("x"), y = ct::vector("y"), z = ct::vector("z");
