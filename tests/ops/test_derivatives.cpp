@@ -417,8 +417,8 @@ TEST_CASE("a rule says of one input that it has no gradient", "[ops]") {
        }});
   const Variable cost = ct::sum(op(x, w));
   CHECK(grad(cost, x).rank() == 1);
-  CHECK_THROWS_WITH(grad(cost, w),
-                    Catch::Contains("half") && Catch::Contains("w is f64[?]") && Catch::Contains("so it is"));
+  CHECK_THROWS_WITH(grad(cost, w), Catch::Contains("test_derivatives.cpp") && Catch::Contains("w is f64[?]") &&
+                                       Catch::Contains("so it is"));
   const auto both = grad(cost, std::vector{x, w}, {.null_gradients = ct::NullGradients::none});
   CHECK(both[0].defined());
   CHECK_FALSE(both[1].defined());

@@ -10,8 +10,8 @@ from .variables import Variable, unwrap, wrap
 
 
 def pairs_of(givens, strict=True):
-    """Pairs of each variable and what stands in for it, of the same type. TypeError where that is of another type, unless
-    not strict, and ValueError for a variable that is replaced twice."""
+    """Pairs of each variable and what stands in for it, of the same type. TypeError where it is of another one, unless not
+    strict."""
     pairs = []
     for item in (givens.items() if isinstance(givens, dict) else givens or []):
         old, new = item
@@ -78,8 +78,8 @@ def applied(inputs, outputs, updates, pairs):
 
 
 def _rebuilt(variable, known):
-    """The variable with others in the places of what they are known to stand for, each op applied anew: so they may have
-    another dtype or number of dimensions where the ops take that. TypeError for loops and ops of the user, which cannot
+    """The variable with others in the places of what they are known to stand for. Each op is applied anew, so they may
+    have another dtype or number of dimensions where the ops take that. TypeError for loops and ops of the user, which cannot
     be applied anew."""
     pending = [variable]
     while pending:

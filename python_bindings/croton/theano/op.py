@@ -221,8 +221,8 @@ class FromFunctionOp(Op):
     def __reduce__(self):
         """By the name of the function that as_op decorates, which then means the op."""
         if _named(self.fn.__module__, self.fn.__name__) is not self:
-            raise pickle.PicklingError(f"{self.fn.__module__}.{self.fn.__name__} is not this op: what as_op decorates can "
-                                       "be pickled where it has a name in its module")
+            raise pickle.PicklingError(f"{self.fn.__module__}.{self.fn.__name__} is not this op: what as_op decorates "
+                                       "can be pickled where it has a name in its module")
         return _named, (self.fn.__module__, self.fn.__name__)
 
     def perform(self, node, inputs, outputs):
@@ -283,8 +283,9 @@ class OpFromGraph:
 
             if not isinstance(override, (list, tuple)):
                 return [_croton_gradient(x, g) for x, g in zip(ins, by(override), strict=True)]
-            return [_croton_gradient(x, self._default(i, ins, given) if rule == "default" else by(rule) if callable(rule)
-                                     else rule) for i, (x, rule) in enumerate(zip(ins, override, strict=True))]
+            found = [self._default(i, ins, given) if rule == "default" else by(rule) if callable(rule) else rule
+                     for i, rule in enumerate(override)]
+            return [_croton_gradient(x, g) for x, g in zip(ins, found, strict=True)]
 
         return gradient
 

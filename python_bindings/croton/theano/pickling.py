@@ -1,5 +1,5 @@
-"""Pickles of expressions and compiled functions: what an expression is made of is written down, applied again when it is
-read. Inputs, constants and shared variables are pickled as themselves, so that those of one pickle stay the same."""
+"""Pickles of expressions and compiled functions: what an expression is made of is written down, and applied again when
+it is read. Inputs, constants and shared variables are pickled as themselves, so that those of one pickle stay the same."""
 
 from croton import _croton
 
@@ -8,8 +8,8 @@ from .variables import _wrapped, unwrap, wrap
 
 
 class _Recorder:
-    """What variables are made of, as records behind those that they need: a leaf is itself; Croton's op is (name, inputs,
-    attributes, name of the variable); an op of the user an Applied, of which _Output picks a result."""
+    """What variables are made of, as records behind those that they need: a leaf is itself; Croton's op is (name,
+    inputs, attributes, name of the variable); an op of the user an Applied, of which _Output picks a result."""
 
     def __init__(self):
         self.records, self._at, self._applied = [], {}, {}
@@ -119,8 +119,8 @@ class _Slot:
 
 
 class Arguments:
-    """The arguments of theano.function to be pickled: they come back as a dict, in which variables that were made of each
-    other are so still."""
+    """The arguments of theano.function to be pickled: they come back as a dict, in which variables that were made of
+    each other are so still."""
 
     def __init__(self, arguments):
         self._arguments = arguments

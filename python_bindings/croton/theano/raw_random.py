@@ -17,8 +17,8 @@ class RandomFunction(Op):
     """A draw as an op: RandomFunction("uniform", dvector)(state, shape, low, high) is [new state, numbers].
 
     fn: a method of RandomState, or its name, or a function of a RandomState, arguments and a shape; shape () leaves it
-    to the arguments. outtype: the type of what is drawn, which has ndim_added dimensions more than the shape. ValueError
-    when called where what fn gives is of another shape.
+    to the arguments. outtype: the type of what is drawn, which has ndim_added dimensions more than the shape.
+    ValueError when called where what fn gives is of another shape.
     """
 
     __props__ = ("fn", "outtype", "inplace", "ndim_added")
@@ -35,7 +35,9 @@ class RandomFunction(Op):
         from .graph import Apply
         if not isinstance(getattr(r, "type", None), RandomStateType):
             raise TypeError(f"r must be RandomStateType instance, not {r!r}")
-        shape = as_variable(numpy.zeros(0, "int64") if isinstance(shape, (list, tuple)) and not shape else shape, ndim=1)
+        if isinstance(shape, (list, tuple)) and not shape:
+            shape = numpy.zeros(0, "int64")
+        shape = as_variable(shape, ndim=1)
         if shape.dtype not in ("int32", "int64"):
             shape = shape.astype("int64")
         return Apply(self, [r, shape, *[as_variable(x) for x in args]], [random_state_type(), self.outtype()])
@@ -74,8 +76,8 @@ def _cast(array, dtype):
 def _infer_ndim_bcast(ndim, shape, *args):
     """(ndim, shape as a vector of int64, which axes are 1 for good) of a draw.
 
-    shape: numbers and scalars, of which -1 is the size that the arguments have there; a vector, of a length that is known
-    or ndim; or None: what the arguments broadcast to. ValueError where ndim says something else, or the arguments have
+    shape: numbers and scalars, of which -1 is the size that the arguments have there; a vector, of a length that is
+    known or ndim; or None: what the arguments broadcast to. ValueError where ndim says something else, or the arguments have
     more dimensions.
     """
     if shape is None:
@@ -87,10 +89,9 @@ def _infer_ndim_bcast(ndim, shape, *args):
         return whole.ndim, _vector(list(whole._croton.shape)), whole.broadcastable
     if isinstance(shape, (list, tuple)):
         if ndim is not None and ndim != len(shape):
-            raise ValueError(f"ndim should be equal to len(shape), but\n ndim = {ndim}, len(shape) = {len(shape)}, shape = "
-                             f"{shape}")
-        sizes = [_size_along(axis - len(shape), args) if isinstance(n, int) and n == -1 else (unwrap(as_variable(n)), n == 1)
-                 if not isinstance(n, Variable) else (unwrap(n), False) for axis, n in enumerate(shape)]
+            raise ValueError(f"ndim should be equal to len(shape), but\n ndim = {ndim}, len(shape) = {len(shape)}, "
+                             f"shape = {shape}")
+        sizes = [_size(n, axis - len(shape), args) for axis, n in enumerate(shape)]
         ndim, vector, broadcastable = len(shape), _vector([n for n, _ in sizes]), tuple(one for _, one in sizes)
     else:
         vector = as_variable(shape)
@@ -107,8 +108,12 @@ def _infer_ndim_bcast(ndim, shape, *args):
     return ndim, vector, broadcastable
 
 
-def _size_along(axis, args):
-    """The size that the arguments have along an axis, counted from the end, and whether it is 1 for good."""
+def _size(n, axis, args):
+    """A size of a draw along an axis, counted from the end, and whether it is 1 for good; -1 is that of the arguments."""
+    if isinstance(n, Variable):
+        return unwrap(n), False
+    if n != -1:
+        return unwrap(as_variable(n)), n == 1
     there = [x for x in args if x.ndim >= -axis]
     if not there:
         raise ValueError("Auto-shape of -1 must overlap with the shape of one of the broadcastable inputs")
@@ -199,8 +204,8 @@ def random_integers_helper(random_state, low, high, size):
 
 
 def choice_helper(random_state, a, replace, p, size):
-    """RandomState.choice, with no probabilities where p is empty. ValueError unless p is a vector and a has fewer than two
-    dimensions."""
+    """RandomState.choice, with no probabilities where p is empty. ValueError unless p is a vector and a a number or
+    a vector."""
     if a.ndim > 1:
         raise ValueError(f"a has {a.ndim} dimensions; it is a number or a vector")
     if p.ndim != 1:
@@ -216,8 +221,8 @@ def permutation_helper(random_state, n, shape):
 
 
 def multinomial_helper(random_state, n, pvals, size):
-    """How often each class came up, for each row of pvals. Rows that add up to a little more than 1, or end with next to
-    nothing, are made smaller, as Theano does. AssertionError for negative probabilities and rows that add up to more."""
+    """How often each class came up, for each row of pvals. Rows that add up to a little more than 1, or end with next
+    to nothing, are made smaller, as Theano does. AssertionError for negative probabilities and for a sum above that."""
     assert pvals.min() >= 0, "a probability is negative"
     shape = numpy.broadcast_shapes(n.shape, pvals.shape[:-1]) if size is None else tuple(size)
     counts = numpy.broadcast_to(n, shape).ravel()

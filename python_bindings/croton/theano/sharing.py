@@ -54,8 +54,8 @@ class TensorSharedVariable(SharedVariable, TensorVariable):
         return self._croton.home
 
     def get_value(self, borrow=False, return_internal_type=False):
-        """A copy of the value; with borrow it may be the memory itself: on the CPU it is, and the same object as long as
-        nothing has set another value."""
+        """A copy of the value; with borrow it may be the memory itself: on the CPU it is, and the same object as long
+        as nothing has set another value."""
         if not borrow or self._croton.home != "cpu":
             return self._croton.get_value(borrow)
         version, known = self._lent

@@ -37,8 +37,9 @@ class StatefulInput:
 
     def converted(self, value):
         """An argument as it is kept."""
-        return self.given.variable.type.filter(value, self.container.strict, self.container.allow_downcast) if isinstance(
-            self.container, Container) else self.given.variable.type.filter(value)
+        if isinstance(self.container, Container):
+            return self.container.converted(value)
+        return self.given.variable.type.filter(value)
 
     def argument(self, value):
         """A kept value as the compiled function takes it."""
@@ -120,7 +121,7 @@ class Stateful:
             if given[at[0]] is not _NOTHING:
                 raise TypeError(f"Multiple values for input: {name}")
             given[at[0]] = value
-        return [value if value is _NOTHING else self._converted(position, value) for position, value in enumerate(given)]
+        return [x if x is _NOTHING else self._converted(position, x) for position, x in enumerate(given)]
 
     def _converted(self, position, value):
         if self.trust_input:
