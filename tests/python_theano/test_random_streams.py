@@ -159,3 +159,26 @@ def test_truncated_numbers_of_mrg():
     assert abs(values).max() <= 4 and abs(values.std() - 2 * 0.8796) < 0.05
     values = theano.function([], MRG_RandomStreams(3).truncated_normal((50, 50), std=2.0))()
     assert 4 < abs(values).max() < 4.6 and abs(values.std() - 2) < 0.06
+
+
+@pytest.mark.parametrize("kind", [RandomStreams, theano.sandbox.rng_mrg.MRG_RandomStreams])
+def test_pickled_streams_go_on(kind):
+    random = kind(42)
+    random.normal((3,))
+    random.seed(43)
+    again, copied = pickle.loads(pickle.dumps(random)), copy.deepcopy(random)
+    values = [theano.function([], streams.uniform((2,)))().tolist() for streams in (random, again, copied)]
+    assert values[0] == values[1] == values[2]
+
+
+def test_draws_by_functions_of_the_user():
+    def coins(state, size, p):
+        return raw_random.RandomFunction(lambda state, p, size: state.uniform(size=size) < p, T.bvector)(state, size, p)
+
+    random = RandomStreams(3)
+    draw = random.gen(coins, (6,), 0.5)
+    f = theano.function([], draw)
+    expected = RandomState(int(RandomState(3).randint(2 ** 30)))
+    for _ in range(2):
+        assert (f() == (expected.uniform(size=6) < 0.5)).all()
+    assert random.state_updates == [draw.update] and same(draw.rng.get_value(), expected)

@@ -4,7 +4,7 @@ import numpy
 
 from croton import _croton
 
-from .random_states import as_state
+from .random_states import as_state, shared_state
 from .variables import TensorVariable, Variable, as_sizes, as_variable, unwrap, wrap
 
 
@@ -48,6 +48,17 @@ class _Streams:
     def state_updates(self):
         return [(self._as_state(state), wrap(value)) for state, value in self._streams.state_updates()]
 
+    def __getstate__(self):
+        """For pickles and copies: what is drawn of one has the numbers that would have been drawn of this object next.
+        Draws that were made, and their states, are not part of it."""
+        return {**self.__dict__, "_streams": len(self._streams.state_updates()), "_generated": []}
+
+    def __setstate__(self, state):
+        self.__dict__.update(state)
+        self._streams = self._new_streams()
+        for _ in range(state["_streams"]):
+            self._streams.uniform([1])
+
     def _drawn(self, variable, before):
         """The draw, with its state as .rng and .update."""
         result = wrap(variable)
@@ -71,9 +82,14 @@ class RandomStreams(_Streams):
 
     def __init__(self, seed=None, no_warn=False):
         self.gen_seedgen = numpy.random.RandomState(seed)
+        self._generated = []  # pairs of draws by functions of the user
         self.default_instance_seed = seed
         self._seed = seed
-        self._streams = _croton.NumpyRandomStreams() if seed is None else _croton.NumpyRandomStreams(int(seed))
+        self._streams = self._new_streams()
+
+    def _new_streams(self):
+        seed = self.default_instance_seed
+        return _croton.NumpyRandomStreams() if seed is None else _croton.NumpyRandomStreams(int(seed))
 
     def seed(self, seed=None):
         """New states for all draws: those of a new object of this seed (None: the constructor's)."""
@@ -137,20 +153,33 @@ class RandomStreams(_Streams):
         return self._draw("shuffle_row_elements", as_variable(input)._croton)
 
     def gen(self, op, *args, **kwargs):
-        """A draw by a function of theano.tensor.raw_random, such as raw_random.uniform."""
+        """A draw by a function of theano.tensor.raw_random, or one like them: op(state, *args) is (new state, numbers)."""
+        from . import raw_random
         name = op if isinstance(op, str) else getattr(op, "__name__", "")
-        if not hasattr(self, name):
-            raise NotImplementedError(f"RandomStreams.gen draws by the functions of raw_random; {op!r} is none")
-        return getattr(self, name)(*args, **kwargs)
+        if isinstance(op, str) or op is getattr(raw_random, name, None):
+            return getattr(self, name)(*args, **kwargs)
+        state = shared_state(numpy.random.RandomState(int(self.gen_seedgen.randint(2 ** 30))))
+        after, result = op(state, *args, **kwargs)
+        state.default_update = after
+        result.rng, result.update = state, (state, after)
+        self._generated.append(result.update)
+        return result
+
+    @property
+    def state_updates(self):
+        return super().state_updates + self._generated
 
 
 class MRG_RandomStreams(_Streams):
     """Streams of MRG31k3p (L'Ecuyer and Touzin 2000), with Theano's numbers. ValueError for the seed 0."""
 
     def __init__(self, seed=12345, use_cuda=None):
-        self.default_instance_seed = seed
+        self.default_instance_seed = self._seeded_with = seed
         self._check(seed)
-        self._streams = _croton.MrgRandomStreams(seed if isinstance(seed, list) else _plain_seed(seed))
+        self._streams = self._new_streams()
+
+    def _new_streams(self):
+        return _croton.MrgRandomStreams(_plain_seed(self._seeded_with))
 
     @staticmethod
     def _check(seed):
@@ -165,11 +194,10 @@ class MRG_RandomStreams(_Streams):
 
     def seed(self, seed=None):
         """The states of all draws as for a new object of this seed."""
-        if seed is None:
-            self._streams.seed()
-        else:
-            self._check(seed)
-            self._streams.seed(_plain_seed(seed))
+        seed = self.default_instance_seed if seed is None else seed
+        self._check(seed)
+        self._streams.seed(_plain_seed(seed))
+        self._seeded_with = seed
 
     set_rstate = seed
 
