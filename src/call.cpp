@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <atomic>
 
 #include "base/config.hpp"
@@ -97,7 +96,6 @@ std::shared_ptr<CompiledFunction> CompiledFunction::copy() const {
   return other;
 }
 
-/// Brings up to date what flags and scopes say of devices.
 void CompiledFunction::read_devices() {
   const std::uint64_t generation = base::config_generation();
   const base::Flags& now = base::config();
@@ -120,17 +118,6 @@ void CompiledFunction::read_devices() {
   last_generation_ = generation;
   last_scope_ = scope;
   devices_read_ = true;
-}
-
-/// Whether the last call was placed by what flags and scopes say now, with the variables where they are.
-bool CompiledFunction::is_placed_as_before() const {
-  if (last_placed_ == nullptr || last_place_key_.size() != 4 + shared.size()) return false;
-  const std::array<std::uint16_t, 4> now{scoped_, fallback_, simulated ? std::uint16_t{0} : device_set_, there_};
-  if (!std::equal(now.begin(), now.end(), last_place_key_.begin())) return false;
-  for (std::size_t i = 0; i < shared.size(); ++i) {
-    if (last_place_key_[4 + i] != shared[i].node()->shared->home) return false;
-  }
-  return true;
 }
 
 /// Shared variables are locked in the order of their ids, so that two calls never wait for each other in a circle.
@@ -199,7 +186,6 @@ Placed& CompiledFunction::find_placed() {
   place_key_.clear();
   if (!reference) {
     read_devices();
-    if (is_placed_as_before()) return *last_placed_;
     place_key_.push_back(scoped_);
     place_key_.push_back(fallback_);
     place_key_.push_back(simulated ? 0 : device_set_);
@@ -261,28 +247,7 @@ void CompiledFunction::place(Placed& to) const {
       runtime::make_executable(fuse::fuse(std::move(program_graph), {.join = join, .nan_guard = nan_guard}));
 }
 
-/// Whether bind would find the key of the last call, for arguments without gaps.
-bool CompiledFunction::is_bound_as_before(const Placed& where, const runtime::CallArrays& arrays) const {
-  if (last_ == nullptr || !where.executable->host_inputs.empty()) return false;
-  auto at = last_key_.begin();
-  const auto is_next = [&](const Array& array) {
-    const Sizes& shape = array.shape();
-    if (static_cast<std::size_t>(last_key_.end() - at) < shape.size() || !std::equal(shape.begin(), shape.end(), at))
-      return false;
-    at += static_cast<std::ptrdiff_t>(shape.size());
-    return true;
-  };
-  for (const Array& array : arrays.arguments) {
-    if (!array.is_contiguous() || !is_next(array)) return false;
-  }
-  for (const Array& array : arrays.shared) {
-    if (!is_next(array)) return false;
-  }
-  return at == last_key_.end();
-}
-
 runtime::BoundPlan& CompiledFunction::bind(Placed& where, const runtime::CallArrays& arrays) {
-  if (is_bound_as_before(where, arrays)) return *last_;
   key_.clear();
   for (const Array& array : arrays.arguments) {
     key_.insert(key_.end(), array.shape().begin(), array.shape().end());

@@ -84,8 +84,6 @@ class CompiledFunction {
 
  private:
   void read_devices();
-  bool is_placed_as_before() const;
-  bool is_bound_as_before(const Placed& where, const runtime::CallArrays& arrays) const;
   const std::vector<std::size_t>& lock_order();
   void lock_shared();
   void find_new_copies();

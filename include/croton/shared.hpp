@@ -41,8 +41,8 @@ class SharedVariable : public Variable {
   explicit SharedVariable(std::shared_ptr<builder::Node> node) : Variable(std::move(node)) {}
 };
 
-/// A shared variable with a copy of the value; the type states no sizes but those asked for. A 0-d value keeps its dtype (3 -> int64 needs
-/// Array(int64)).
+/// A shared variable with a copy of the value; the type states no sizes but those asked for. A 0-d value keeps its
+/// dtype (3 -> int64 needs Array(int64)).
 SharedVariable shared(const Array& value, const SharedOptions& options = {},
                       Where where = std::source_location::current());
 /// The same by the name that programs written for Theano's GPU arrays have for it.

@@ -427,19 +427,17 @@ BoundPlan::BoundPlan(std::shared_ptr<const Executable> executable, const CallArr
       brief_(executable_->plan.segments.size() == 1 && first_.is_brief()) {}
 
 bool BoundSegment::is_brief() const {
-  constexpr std::int64_t few_bytes = 1 << 16;
+  constexpr std::size_t few_bytes = 1 << 16;
   const bool simple = std::ranges::all_of(launches_, [](const BoundLaunch& launch) {
     return std::holds_alternative<std::unique_ptr<KernelLaunch>>(launch.what) ||
            std::holds_alternative<std::unique_ptr<ProductLaunch>>(launch.what);
   });
   if (!simple || launches_.size() > 4 || lanes_) return false;
-  std::int64_t bytes = 0;
+  std::size_t bytes = 0;
   const plan::Plan& plan = executable_->plan;
   for (std::size_t b = 0; b < plan.buffers.size(); ++b) {
-    const Buffer& buffer = plan.buffers[b];
-    if (buffer.place != 0) return false;
-    bytes += static_cast<std::int64_t>(
-        base::byte_count(memory_.layouts[b].shape, executable_->program.graph.arena.type(buffer.node).dtype));
+    if (plan.buffers[b].place != 0) return false;
+    bytes += bytes_of(b);
   }
   return bytes <= few_bytes;
 }

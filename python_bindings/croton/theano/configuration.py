@@ -45,11 +45,6 @@ _CHOICES = {
 _CROTON_FLAGS = {"floatX": "floatX", "on_unused_input": "on_unused_input", "print_active_device": "print_active_device"}
 
 
-def device_name(name):
-    """Croton's name of a device: "gpu0", "gpu,0" and "cuda0" are cuda0; "opencl..." is an error of Croton's."""
-    return str(name)
-
-
 class _Section:
     """A group of flags, such as config.gpuarray."""
 
@@ -97,7 +92,7 @@ class Config:
             raise ValueError(f"Invalid value ('{value}') for configuration variable \"{name}\". Valid options are "
                              f"{list(choices)}")
         if name == "device":
-            _croton.use(device_name(value)) if str(value) != "cpu" else _croton.set_flag("device", "cpu")
+            _croton.use(str(value)) if str(value) != "cpu" else _croton.set_flag("device", "cpu")
         elif name in _CROTON_FLAGS:
             _croton.set_flag(_CROTON_FLAGS[name], str(value).lower() if isinstance(value, bool) else str(value))
         else:
@@ -161,7 +156,7 @@ class change_flags(contextlib.ContextDecorator):
         for name, value in self._flags.items():
             name = name.replace("__", ".")
             if name == "device":
-                croton_flags["device"] = device_name(value)
+                croton_flags["device"] = str(value)
             elif name in _CROTON_FLAGS:
                 choices = _CHOICES.get(name)
                 if choices and str(value) not in choices:

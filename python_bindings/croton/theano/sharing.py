@@ -1,5 +1,6 @@
 """Shared variables."""
 
+import copy
 import weakref
 
 import numpy
@@ -89,10 +90,7 @@ class TensorSharedVariable(SharedVariable, TensorVariable):
     @property
     def default_update(self):
         """The update that every function does which uses the variable and has no other one for it."""
-        try:
-            return self._default_update
-        except AttributeError:
-            raise AttributeError("default_update") from None
+        return self._default_update  # AttributeError where there is none, as hasattr wants it
 
     @default_update.setter
     def default_update(self, value):
@@ -150,11 +148,9 @@ class GenericSharedVariable(SharedVariable):
 
     def get_value(self, borrow=False, return_internal_type=False):
         """The object (without borrow a deep copy)."""
-        import copy
         return self._value if borrow else copy.deepcopy(self._value)
 
     def set_value(self, new_value, borrow=False):
-        import copy
         self._value = new_value if borrow else copy.deepcopy(new_value)
 
 
@@ -208,7 +204,3 @@ def use(device, **_):
     """Makes a device the default of what comes: "cuda0", "gpu0", "gpu,0". ValueError or DeviceError, with the devices
     that there are, for another."""
     _croton.use(device)
-
-
-def is_shared(x):
-    return isinstance(x, SharedVariable)

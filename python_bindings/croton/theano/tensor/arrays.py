@@ -220,30 +220,24 @@ def std(input, axis=None, ddof=0, keepdims=False, corrected=False):
     return wrap(_croton.std(x._croton, _axes(x, axis), ddof, keepdims))
 
 
-def max(x, axis=None, keepdims=False):
-    """The largest element over axes; nan if there is one. All largest ones get the whole gradient."""
-    x = as_variable(x)
-    return wrap(_croton.max(x._croton, _axes(x, axis), None, keepdims))
+def _selection(name, doc):
+    function = getattr(_croton, name)
+
+    def select(x, axis=None, keepdims=False):
+        x = as_variable(x)
+        if name == "min" and x.dtype == "bool":
+            raise TypeError("min is not there for bool")
+        return wrap(function(x._croton, _axes(x, axis), None, keepdims))
+
+    select.__name__ = name
+    select.__doc__ = doc
+    return select
 
 
-def min(x, axis=None, keepdims=False):
-    """The smallest element over axes; nan if there is one."""
-    x = as_variable(x)
-    if x.dtype == "bool":
-        raise TypeError("min is not there for bool")
-    return wrap(_croton.min(x._croton, _axes(x, axis), None, keepdims))
-
-
-def argmax(x, axis=None, keepdims=False):
-    """Where the first largest element is (int64); without axis in the flattened variable."""
-    x = as_variable(x)
-    return wrap(_croton.argmax(x._croton, _axes(x, axis), None, keepdims))
-
-
-def argmin(x, axis=None, keepdims=False):
-    """Where the first smallest element is (int64)."""
-    x = as_variable(x)
-    return wrap(_croton.argmin(x._croton, _axes(x, axis), None, keepdims))
+max = _selection("max", "The largest element over axes; nan if there is one. All largest ones get the whole gradient.")
+min = _selection("min", "The smallest element over axes; nan if there is one. TypeError for bool.")
+argmax = _selection("argmax", "Where the first largest element is (int64); without axis in the flattened variable.")
+argmin = _selection("argmin", "Where the first smallest element is (int64).")
 
 
 def max_and_argmax(a, axis=None, keepdims=False):
@@ -252,18 +246,21 @@ def max_and_argmax(a, axis=None, keepdims=False):
     return list(wrap(tuple(_croton.max_and_argmax(x._croton, _axes(x, axis), keepdims))))
 
 
-def all(x, axis=None, keepdims=False):
-    """Whether all elements are not 0, over axes."""
-    x = as_variable(x)
-    x = x if x.dtype == "bool" else neq(x, 0)
-    return wrap(_croton.all(x._croton, _axes(x, axis), None, keepdims))
+def _condition(name, doc):
+    function = getattr(_croton, name)
+
+    def hold(x, axis=None, keepdims=False):
+        x = as_variable(x)
+        x = x if x.dtype == "bool" else neq(x, 0)
+        return wrap(function(x._croton, _axes(x, axis), None, keepdims))
+
+    hold.__name__ = name
+    hold.__doc__ = doc
+    return hold
 
 
-def any(x, axis=None, keepdims=False):
-    """Whether any element is not 0, over axes."""
-    x = as_variable(x)
-    x = x if x.dtype == "bool" else neq(x, 0)
-    return wrap(_croton.any(x._croton, _axes(x, axis), None, keepdims))
+all = _condition("all", "Whether all elements are not 0, over axes.")
+any = _condition("any", "Whether any element is not 0, over axes.")
 
 
 def ptp(a, axis=None):
