@@ -2,6 +2,8 @@
 
 from croton import _croton
 
+_UNKNOWN = object()  # a parameter of an op that is only shown
+
 
 class scratchpad:
     """A place for attributes of anybody's: x.tag.test_value."""
@@ -27,6 +29,11 @@ class Apply:
         for i, output in enumerate(self.outputs):
             if getattr(output, "_own", None) is None and hasattr(output, "_claim"):
                 output._claim(self, i)
+
+    def claim(self):
+        """Makes this the application that has made its outputs, also those that another one has made."""
+        for i, output in enumerate(self.outputs):
+            output._claim(self, i)
 
     @property
     def out(self):
@@ -56,22 +63,74 @@ class Apply:
 
 
 class CrotonOp:
-    """One of Croton's own ops, as owner.op shows it. Ops of one name are equal."""
+    """An op of Theano's that is an op of Croton's, or an expression of several.
 
+    A subclass says which applications are shown as its own (`shows`: the names of Croton's ops), and what a call of an
+    object of it gives (`build`). What a call gave has that object as owner.op. For what was made otherwise owner.op is
+    an object of the class without parameters: it is equal to each op of its class for the same of Croton's ops, and
+    calling it is an error.
+    """
+
+    __props__ = ()
     view_map = {}
     destroy_map = {}
+    default_output = None
+    croton_name = None
+    _classes = {}
 
-    def __init__(self, name):
-        self.name = name
+    def __init_subclass__(cls, shows=(), **kwargs):
+        super().__init_subclass__(**kwargs)
+        if shows:
+            cls.croton_name = shows[0]
+        CrotonOp._classes.update(dict.fromkeys(shows, cls))
+
+    @staticmethod
+    def shown(name):
+        """The op of an application of Croton's op of this name."""
+        kind = CrotonOp._classes.get(name, CrotonOp)
+        op = kind.__new__(kind)
+        op.croton_name = name
+        return op
+
+    def build(self, *inputs):
+        """The expression of an application, or a list of them."""
+        raise NotImplementedError(f"{self} cannot be applied: it shows what Croton's op {self.croton_name} has made")
+
+    def __call__(self, *inputs, return_list=False, **kwargs):
+        from .variables import as_variable
+        made = self.build(*inputs, **kwargs)
+        outputs = list(made) if isinstance(made, (list, tuple)) else [made]
+        if not any(y is x or y.owner is None for y in outputs for x in inputs):  # else nothing was applied
+            Apply(self, [as_variable(x) for x in inputs], outputs).claim()
+        if self.default_output is not None and not return_list:
+            return outputs[self.default_output]
+        return outputs if return_list or len(outputs) > 1 else outputs[0]
+
+    def make_node(self, *inputs):
+        """The application of the op to inputs."""
+        outputs = self(*inputs, return_list=True)
+        return outputs[0].owner or Apply(self, inputs, outputs)
+
+    def _props(self):
+        """The parameters, or None for an op that was made to be shown."""
+        found = tuple(vars(self).get(name, _UNKNOWN) for name in self.__props__)
+        return None if _UNKNOWN in found else found
 
     def __eq__(self, other):
-        return type(self) is type(other) and self.name == other.name
+        if type(self) is not type(other) or self.croton_name != other.croton_name:
+            return False
+        mine, theirs = self._props(), other._props()
+        return mine is None or theirs is None or mine == theirs
 
     def __hash__(self):
-        return hash((CrotonOp, self.name))
+        return hash((type(self), self.croton_name))  # no parameters: an op that is shown has none
 
     def __str__(self):
-        return self.name
+        if type(self) is CrotonOp:
+            return self.croton_name
+        values = self._props()
+        given = ", ".join(f"{n}={v!r}" for n, v in zip(self.__props__, values or ()))
+        return f"{type(self).__name__}{{{given}}}" if given else type(self).__name__
 
     __repr__ = __str__
 
@@ -83,7 +142,7 @@ def applied(variable):
     if made is None:
         return None
     name, inputs = made
-    return Apply(CrotonOp(name), [wrap(x) for x in inputs], [variable])
+    return Apply(CrotonOp.shown(name), [wrap(x) for x in inputs], [variable])
 
 
 def ancestors(variables, blockers=None):

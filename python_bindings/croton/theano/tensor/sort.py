@@ -4,9 +4,12 @@ import numpy
 
 from croton import _croton
 
+from ..graph import CrotonOp
 from ..variables import Variable, as_variable, unwrap, wrap
 from .arrays import NotScalarConstantError, get_scalar_constant_value
 from .elementwise import eq
+
+_POSITIONS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 
 
 def _along(function, x, axis):
@@ -22,43 +25,95 @@ def _along(function, x, axis):
                 chosen = eq(axis, k) + eq(axis, k - x.ndim)
                 result = ifelse(chosen, wrap(function(x._croton, k)), result)
             return result
-    return wrap(function(x._croton, None if axis is None else int(axis)))
+    return wrap(function(x._croton, int(axis)))
+
+
+class SortOp(CrotonOp, shows=("sort",)):
+    """SortOp(kind)(x, axis): the elements in rising order along an axis."""
+
+    __props__ = ("kind", "order")
+
+    def __init__(self, kind="quicksort", order=None):
+        self.kind, self.order = kind, order
+
+    def build(self, x, axis=-1):
+        return _along(_croton.sort, x, axis)
+
+
+class ArgSortOp(CrotonOp, shows=("argsort",)):
+    """ArgSortOp(kind)(x, axis): the positions of the elements in rising order, int64; equal ones stay in their order."""
+
+    __props__ = ("kind", "order")
+
+    def __init__(self, kind="quicksort", order=None):
+        self.kind, self.order = kind, order
+
+    def build(self, x, axis=-1):
+        return _along(_croton.argsort, x, axis)
+
+
+class TopKOp(CrotonOp):
+    """TopKOp(axis)(x, kth): the kth largest elements (-kth smallest), their positions, or both. NotImplementedError for
+    sorted=True, as in Theano."""
+
+    __props__ = ("axis", "sorted", "return_values", "return_indices", "idx_dtype")
+
+    def __init__(self, axis=-1, sorted=True, idx_dtype="int64", return_values=True, return_indices=True):
+        if sorted:
+            raise NotImplementedError("We are still working on sorted topk. Use sorted=False for now.")
+        if not isinstance(axis, int):
+            raise TypeError(f'"axis" parameter must be integer, got "{type(axis)}"')
+        if idx_dtype not in _POSITIONS:
+            raise TypeError(f'"idx_dtype" parameter must be an integer dtype, got "{idx_dtype}"')
+        if not return_values and not return_indices:
+            raise ValueError("Neither return_values nor return_indices is True, this isn't allowed")
+        self.axis, self.sorted, self.idx_dtype = axis, sorted, idx_dtype
+        self.return_values, self.return_indices = return_values, return_indices
+
+    def build(self, x, kth):
+        x = as_variable(x)
+        if isinstance(kth, (int, numpy.integer)) and kth == 0:
+            raise ValueError("topk: kth cannot be zero")
+        made = []
+        if self.return_values:
+            made.append(wrap(_croton.topk(x._croton, unwrap(kth), self.axis)))
+        if self.return_indices:
+            made.append(wrap(_croton.argtopk(x._croton, unwrap(kth), self.axis, False, self.idx_dtype)))
+        return made
 
 
 def sort(self, axis=-1, kind="quicksort", order=None):
     """The elements in rising order along an axis (None: of the flattened variable)."""
-    return _along(_croton.sort, self, axis)
+    return SortOp(kind, order)(*_flat(self, axis))
 
 
 def argsort(self, axis=-1, kind="quicksort", order=None):
     """The positions of the elements in rising order, int64; equal ones stay in their order."""
-    return _along(_croton.argsort, self, axis)
+    return ArgSortOp(kind, order)(*_flat(self, axis))
 
 
 def topk(x, kth, axis=-1, sorted=True, idx_dtype="int64"):
     """The kth largest elements (-kth smallest) along an axis, in no order that is promised."""
-    return topk_and_argtopk(x, kth, axis, sorted, idx_dtype)[0]
+    x, axis = _flat(x, axis)
+    return TopKOp(axis, sorted, idx_dtype, return_indices=False)(x, kth)
 
 
 def argtopk(x, kth, axis=-1, sorted=True, idx_dtype="int64"):
     """Their positions."""
-    return topk_and_argtopk(x, kth, axis, sorted, idx_dtype)[1]
+    x, axis = _flat(x, axis)
+    return TopKOp(axis, sorted, idx_dtype, return_values=False)(x, kth)
 
 
 def topk_and_argtopk(x, kth, axis=-1, sorted=True, idx_dtype="int64"):
-    """[topk, argtopk]. NotImplementedError for sorted=True, as in Theano."""
-    if sorted:
-        raise NotImplementedError("We are still working on sorted topk. Use sorted=False for now.")
+    """[topk, argtopk]."""
+    x, axis = _flat(x, axis)
+    return TopKOp(axis, sorted, idx_dtype)(x, kth)
+
+
+def _flat(x, axis):
+    """The variable and the axis; of axis=None the flattened variable and its only axis."""
     x = as_variable(x)
-    if isinstance(kth, (int, numpy.integer)) and kth == 0:
-        raise ValueError("topk: kth cannot be zero")
-    if idx_dtype not in ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"):
-        raise TypeError(f'"idx_dtype" parameter must be an integer dtype, got "{idx_dtype}"')
-    if axis is None:
-        x, axis = x.flatten(), 0
-    values = wrap(_croton.topk(x._croton, unwrap(kth), axis))
-    positions = wrap(_croton.argtopk(x._croton, unwrap(kth), axis, False, idx_dtype))
-    return [values, positions]
+    return (x.flatten(), 0) if axis is None else (x, axis)
 
 
-__all__ = ["sort", "argsort", "topk", "argtopk", "topk_and_argtopk"]
+__all__ = ["ArgSortOp", "SortOp", "TopKOp", "sort", "argsort", "topk", "argtopk", "topk_and_argtopk"]
