@@ -264,6 +264,7 @@ runtime::BoundPlan& CompiledFunction::bind(Placed& where, const runtime::CallArr
     where.bound.clear();
     last_ = nullptr;
   }
+  if (last_ != nullptr && !where.bound.contains(key_) && only_numbers_differ(where)) renumber_last(where, arrays);
   auto& plan = where.bound[key_];
   if (!plan) {
     try {
@@ -277,6 +278,22 @@ runtime::BoundPlan& CompiledFunction::bind(Placed& where, const runtime::CallArr
   last_key_ = key_;
   last_ = plan.get();
   return *plan;
+}
+
+/// Whether the call differs from the last one in numbers that the host reads, and in no size.
+bool CompiledFunction::only_numbers_differ(const Placed& where) const {
+  const std::size_t numbers = where.executable->host_inputs.size();
+  if (numbers == 0 || key_.size() != last_key_.size()) return false;
+  const auto sizes = static_cast<std::ptrdiff_t>(key_.size() - numbers);
+  return std::equal(key_.begin(), key_.begin() + sizes, last_key_.begin());
+}
+
+/// Makes the last plan that of the present call, where it can be.
+void CompiledFunction::renumber_last(Placed& where, const runtime::CallArrays& arrays) {
+  if (!last_->renumber(arrays)) return;
+  auto entry = where.bound.extract(last_key_);
+  entry.key() = key_;
+  where.bound.insert(std::move(entry));
 }
 
 void apply_settings() {

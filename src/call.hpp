@@ -89,6 +89,8 @@ class CompiledFunction {
   void find_new_copies();
   Placed& find_placed();
   runtime::BoundPlan& bind(Placed& where, const runtime::CallArrays& arrays);
+  bool only_numbers_differ(const Placed& where) const;
+  void renumber_last(Placed& where, const runtime::CallArrays& arrays);
   void place(Placed& to) const;
   std::vector<Array> inputs_in_order() const;
   void run_by_reference();

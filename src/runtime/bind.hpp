@@ -94,6 +94,10 @@ class BoundSegment {
   void give_up() const noexcept;
   /// The numbers that are read back at its end.
   std::vector<std::int64_t> read_fresh() const;
+  /// The same segment for arrays of the same sizes and other numbers that the host reads, where these are only
+  /// positions in what kernels and loops read: the number of a batch. False, and nothing has changed, where sizes, or
+  /// the kernels that are needed, depend on them. Raises what binding raises.
+  bool renumber(const CallArrays& arrays);
   /// The next segment for these numbers.
   BoundSegment& next(std::vector<std::int64_t> fresh, const CallArrays& arrays, const BindOptions& options,
                      RunCounts& counts);
@@ -167,6 +171,8 @@ class BoundPlan {
   BoundPlan(std::shared_ptr<const Executable> executable, const CallArrays& arrays, BindOptions options,
             RunCounts& counts);
 
+  /// BoundSegment::renumber; of plans of one segment.
+  bool renumber(const CallArrays& arrays);
   /// Runs all steps. If it throws, no shared variable has changed. Without a compiler kernels run in the reference
   /// evaluator.
   void run(CallArrays& arrays, Workspace& workspace, RunCounts& counts);

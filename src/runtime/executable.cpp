@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
+
 #include "base/source_place.hpp"
 
 namespace croton::runtime {
@@ -35,6 +38,34 @@ std::vector<InputRef> find_host_inputs(const Executable& executable) {
     const NodeId node = graph.inputs[i].node;
     // One that lies on a device is read back from there: a fresh size, known later.
     if (used[node] && executable.program.host.known_at_once(node)) result.push_back(executable.inputs[i]);
+  }
+  return result;
+}
+
+Numbered find_numbered(const Executable& executable) {
+  const expr::Graph& graph = executable.program.graph;
+  const expr::Arena& arena = graph.arena;
+  const fuse::HostValues& host = executable.program.host;
+  std::vector<bool> depends(arena.size(), false), is_size(arena.size(), false);
+  for (const expr::GraphInput& input : graph.inputs) {
+    const InputRef ref = executable.inputs[static_cast<std::size_t>(&input - graph.inputs.data())];
+    depends[input.node] = std::ranges::find(executable.host_inputs, ref) != executable.host_inputs.end();
+  }
+  Numbered result;
+  for (NodeId id = 0; id < arena.size(); ++id) {
+    if (!host.known_at_once(id)) continue;
+    const bool computed = std::ranges::any_of(arena.inputs(id), [&](NodeId input) { return depends[input]; });
+    depends[id] = depends[id] || computed;
+    if (depends[id]) result.nodes.push_back(id);
+  }
+  for (NodeId id = 0; id < arena.size(); ++id) {
+    if (!executable.needed[id]) continue;
+    for (const NodeId dim : arena.type(id).shape) is_size[arena.representative(dim)] = true;
+  }
+  std::ranges::copy_if(result.nodes, std::back_inserter(result.sizes), [&](NodeId id) { return is_size[id]; });
+  for (std::size_t r = 0; r < arena.requirements().size(); ++r) {
+    const expr::Requirement& requirement = arena.requirements()[r];
+    if (depends[requirement.left] || depends[requirement.right]) result.requirements.push_back(r);
   }
   return result;
 }
@@ -80,6 +111,7 @@ std::shared_ptr<const Executable> make_executable(fuse::Program program) {
     result->inputs.push_back({is_shared, is_shared ? shared++ : arguments++});
   }
   result->host_inputs = find_host_inputs(*result);
+  result->numbered = find_numbered(*result);
   result->needs_contiguous.assign(arguments, false);
   for (const plan::Step& step : result->plan.steps) {
     if (result->call_of(step).kernel) continue;

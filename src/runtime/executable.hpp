@@ -23,12 +23,20 @@ using expr::NodeId;
 struct InputRef {
   bool shared = false;
   std::size_t number = 0;
+  friend bool operator==(const InputRef&, const InputRef&) = default;
 };
 
 /// Constants on devices: sent once, for all calls.
 struct DeviceConstants {
   std::mutex mutex;
   std::map<std::pair<int, base::DeviceMemory*>, Array> arrays;  // by index in the graph
+};
+
+/// What the host computes of the values of `host_inputs`.
+struct Numbered {
+  std::vector<NodeId> nodes;              // each behind those that it needs
+  std::vector<NodeId> sizes;              // those of them that something has as its size
+  std::vector<std::size_t> requirements;  // of the arena, that name some of them
 };
 
 struct Executable {
@@ -39,7 +47,8 @@ struct Executable {
   std::vector<std::vector<std::shared_ptr<const Executable>>> bodies;  // per call
   std::vector<bool> needed;                                            // per node of the graph
   std::vector<InputRef> inputs;                                        // as graph.inputs
-  std::vector<InputRef> host_inputs;   // integer scalars whose values sizes depend on: part of a bound plan's key
+  std::vector<InputRef> host_inputs;  // integer scalars whose values sizes depend on: part of a bound plan's key
+  Numbered numbered;
   std::vector<bool> needs_contiguous;  // per argument: a product, a transfer or a routine reads it
 
   std::shared_ptr<DeviceConstants> device_constants = std::make_shared<DeviceConstants>();

@@ -11,7 +11,12 @@ namespace croton::runtime {
 
 HostLaunch::HostLaunch(const Executable& executable, const plan::Step& step, const SizeTable& sizes)
     : executable_(&executable), step_(&step), call_(executable.call_of(step).host.get()) {
-  const expr::Arena& arena = executable.program.graph.arena;
+  renumber(sizes);
+}
+
+void HostLaunch::renumber(const SizeTable& sizes) {
+  const expr::Arena& arena = executable_->program.graph.arena;
+  numbers_.clear();
   for (const NodeId argument : call_->arguments) {
     Array& number = numbers_.emplace_back();
     if (!fuse::is_number(arena, argument)) continue;

@@ -21,6 +21,8 @@ using HostResults = std::map<Application, std::vector<Array>>;
 class HostLaunch {
  public:
   HostLaunch(const Executable& executable, const plan::Step& step, const SizeTable& sizes);
+  /// The same for other numbers.
+  void renumber(const SizeTable& sizes);
   /// Raises what the callback raises; TypeError or ShapeError where it did not give what was promised.
   void run(const Memory& memory, HostResults& results) const;
 

@@ -58,6 +58,14 @@ void find_layouts(const Executable& executable, const CallArrays& arrays, int se
   }
 }
 
+namespace {
+codegen::Launch specialise_kernel(const BoundKernel& kernel, const Memory& memory) {
+  std::vector<codegen::Layout> layouts;
+  for (const int b : kernel.operands) layouts.push_back(memory.layouts[static_cast<std::size_t>(b)]);
+  return codegen::specialise(*kernel.analysis, kernel.extents, layouts);
+}
+}  // namespace
+
 BoundKernel bind_kernel(const Executable& executable, const plan::Step& step, int generated, const SizeTable& sizes,
                         const Memory& memory) {
   const fuse::Call& call = executable.call_of(step);
@@ -68,9 +76,7 @@ BoundKernel bind_kernel(const Executable& executable, const plan::Step& step, in
   result.operands = call.kernel ? step.reads : step.generated_reads[which];
   result.operands.insert(result.operands.end(), step.writes.begin(), step.writes.end());
   for (const NodeId extent : result.call->extents) result.extents.push_back(sizes[extent]);
-  std::vector<codegen::Layout> layouts;
-  for (const int b : result.operands) layouts.push_back(memory.layouts[static_cast<std::size_t>(b)]);
-  result.launch = codegen::specialise(*result.analysis, result.extents, layouts);
+  result.launch = specialise_kernel(result, memory);
   std::int64_t elements = 1;
   for (const std::int64_t size : result.launch.sizes) {
     if (__builtin_mul_overflow(elements, std::max<std::int64_t>(1, size), &elements) || elements > max_elements) {
@@ -173,7 +179,30 @@ void KernelLaunch::prepare_device(RunCounts& counts) {
   operands_.reserve(kernels_.size() * 4 + 2);
 }
 
+std::optional<std::map<std::size_t, BoundKernel>> KernelLaunch::renumbered(const SizeTable& sizes,
+                                                                           const Memory& memory) const {
+  std::map<std::size_t, BoundKernel> changed;
+  for (std::size_t i = 0; i < kernels_.size(); ++i) {
+    const BoundKernel& kernel = kernels_[i];
+    const std::vector<NodeId>& nodes = kernel.call->extents;
+    if (std::ranges::equal(nodes, kernel.extents, {}, [&](NodeId node) { return sizes[node]; })) continue;
+    if (uses_library()) return {};
+    BoundKernel& other = changed.emplace(i, kernel).first->second;
+    std::ranges::transform(nodes, other.extents.begin(), [&](NodeId node) { return sizes[node]; });
+    other.launch = specialise_kernel(other, memory);
+    if (other.launch.variant != kernel.launch.variant || other.launch.sizes != kernel.launch.sizes) return {};
+  }
+  return changed;
+}
+
+void KernelLaunch::renumber(std::map<std::size_t, BoundKernel> kernels) {
+  for (auto& [i, kernel] : kernels) kernels_[i] = std::move(kernel);
+  if (!by_reference()) fill_parameters();
+}
+
 void KernelLaunch::fill_parameters() {
+  parameters_.clear();
+  pointers_.clear();
   std::int64_t last_tile = 0;
   for (std::size_t i = 0; i < text_.parameters.size(); ++i) {
     const codegen::Parameter& parameter = text_.parameters[i];

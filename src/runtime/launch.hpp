@@ -10,7 +10,9 @@
 #include "runtime/sizes.hpp"
 
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -67,6 +69,11 @@ class KernelLaunch {
 
   const codegen::Text& text() const { return text_; }
   std::span<const BoundKernel> kernels() const { return kernels_; }
+  /// Those of the kernels whose extents are others now, by their places, if these leave the code, and how much of it
+  /// runs, as they are; else nothing.
+  std::optional<std::map<std::size_t, BoundKernel>> renumbered(const SizeTable& sizes, const Memory& memory) const;
+  /// Takes over what `renumbered` gave.
+  void renumber(std::map<std::size_t, BoundKernel> kernels);
   void set_entry(cpu::KernelEntry entry) { entry_ = entry; }
   /// Has a library compute the sums of a contraction, where there is one that has a routine for it and it pays. Not for
   /// what runs behind the commit point: a library may fail.

@@ -35,12 +35,10 @@ LoopLaunch::LoopLaunch(const Executable& executable, const plan::Step& step, Dev
   std::size_t next = 0;
   for (std::size_t i = 0; i < call_->inputs.size(); ++i) {
     const bool is_number = fuse::is_loop_number(*call_, arena, i);
-    const bool read = is_number && i != Loop::steps_input;
     inputs_.push_back(is_number ? -1 : step.reads[next++]);
-    numbers_.push_back(read ? number_on(device, executable, call_->inputs[i], sizes) : Array());
   }
-  steps_ = sizes[arena.representative(call_->inputs[Loop::steps_input])];
-  if (const auto value = arena.scalar_value(call_->inputs[Loop::steps_input])) steps_ = value->as_int();
+  find_numbers(sizes);
+  steps_ = steps_for(sizes);
   for (std::size_t j = 0; j < loop.states(); ++j) {
     const bool history = std::ranges::any_of(
         call_->results, [&](const fuse::LoopCall::Result& r) { return r.what == LoopResult::history && r.index == j; });
@@ -48,7 +46,7 @@ LoopLaunch::LoopLaunch(const Executable& executable, const plan::Step& step, Dev
     places_.slots.push_back(history ? 0 : loop.rows[j] + 1);
     own_.push_back(history ? Rows{} : own_rows(like, loop.rows[j] + 1));
   }
-  find_sequences(sizes, memory);
+  sequences_ = find_sequences(sizes, memory);
   bind_native(memory, options, counts);
   if (!native_) prepare_recording();
 }
@@ -62,8 +60,36 @@ std::int64_t first_of_slice(std::optional<std::int64_t> start, std::int64_t step
 }
 }  // namespace
 
+std::int64_t LoopLaunch::steps_for(const SizeTable& sizes) const {
+  const expr::Arena& arena = executable_->program.graph.arena;
+  const NodeId steps = call_->inputs[Loop::steps_input];
+  const auto value = arena.scalar_value(steps);
+  return value ? value->as_int() : sizes[arena.representative(steps)];
+}
+
+void LoopLaunch::find_numbers(const SizeTable& sizes) {
+  numbers_.clear();
+  for (std::size_t i = 0; i < inputs_.size(); ++i) {
+    const bool read = inputs_[i] < 0 && i != Loop::steps_input;
+    numbers_.push_back(read ? number_on(device_, *executable_, call_->inputs[i], sizes) : Array());
+  }
+}
+
+bool LoopLaunch::can_renumber(const SizeTable& sizes, const Memory& memory) const {
+  const auto same = [](const Rows& a, const Rows& b) {
+    return a.bytes == b.bytes && a.shape == b.shape && a.strides == b.strides;
+  };
+  return steps_for(sizes) == steps_ && std::ranges::equal(find_sequences(sizes, memory).rows, sequences_.rows, same);
+}
+
+void LoopLaunch::renumber(const SizeTable& sizes, const Memory& memory) {
+  find_numbers(sizes);
+  sequences_ = find_sequences(sizes, memory);
+}
+
 /// How sequences lie in their buffers, which may be those of what they are views of (fuse::is_sequence_view).
-void LoopLaunch::find_sequences(const SizeTable& sizes, const Memory& memory) {
+LoopLaunch::Sequences LoopLaunch::find_sequences(const SizeTable& sizes, const Memory& memory) const {
+  Sequences found;
   const expr::Arena& arena = executable_->program.graph.arena;
   for (std::size_t i = 0; i < call_->loop.sequences; ++i) {
     const std::size_t input = call_->loop.sequence_input(i);
@@ -99,9 +125,10 @@ void LoopLaunch::find_sequences(const SizeTable& sizes, const Memory& memory) {
     }
     Rows rows{nullptr, strides[0], dtype, Sizes(shape.begin() + 1, shape.end()), {}};
     if (Sizes own(strides.begin() + 1, strides.end()); own != base::c_strides(rows.shape, dtype)) rows.strides = own;
-    sequences_.push_back(std::move(rows));
-    sequence_offsets_.push_back(offset);
+    found.rows.push_back(std::move(rows));
+    found.offsets.push_back(offset);
   }
+  return found;
 }
 
 void LoopLaunch::bind_native(const Memory& memory, const BindOptions& options, RunCounts& counts) {
@@ -164,11 +191,11 @@ void LoopLaunch::find_places(const Memory& memory) {
     if (what == LoopResult::stacked) places_.stacked[index] = result;
     if (what == LoopResult::steps) done_ = result;
   }
-  places_.sequences = sequences_;
+  places_.sequences = sequences_.rows;
   places_.read.clear();
   for (std::size_t i = 0; i < loop.sequences; ++i) {
     const Rows whole = rows(inputs_[loop.sequence_input(i)], 0);
-    places_.sequences[i].base = whole.base + sequence_offsets_[i];
+    places_.sequences[i].base = whole.base + sequences_.offsets[i];
     places_.read.push_back({whole.base, static_cast<std::size_t>(whole.bytes), true, false});
   }
   places_.captures.clear();

@@ -18,15 +18,24 @@ class LoopLaunch {
   /// Runs the steps. Raises what a step raises.
   void run(const Memory& memory, RunCounts& counts);
   std::int64_t steps() const { return steps_; }
+  /// Whether with these numbers it is the same but for values that its body is given and where sequences begin.
+  bool can_renumber(const SizeTable& sizes, const Memory& memory) const;
+  void renumber(const SizeTable& sizes, const Memory& memory);
   /// The launch that runs all steps, if there is one.
   NativeLoop* native() const { return native_.get(); }
 
  private:
+  struct Sequences {
+    std::vector<Rows> rows;             // without addresses
+    std::vector<std::int64_t> offsets;  // in their buffers, in bytes
+  };
   Rows own_rows(const Rows& like, std::int64_t count);
   void copy(const Rows& to, std::int64_t row, const Rows& from, std::int64_t first, std::int64_t count) const;
   std::int64_t slot_of(std::size_t state, std::int64_t row) const;
   void bind_native(const Memory& memory, const BindOptions& options, RunCounts& counts);
-  void find_sequences(const SizeTable& sizes, const Memory& memory);
+  std::int64_t steps_for(const SizeTable& sizes) const;
+  void find_numbers(const SizeTable& sizes);
+  Sequences find_sequences(const SizeTable& sizes, const Memory& memory) const;
   void find_places(const Memory& memory);
   Array element(std::size_t sequence, std::int64_t position) const;
   void prepare_recording();
@@ -40,12 +49,11 @@ class LoopLaunch {
   Device* device_;
   BodyRun body_;
   std::int64_t steps_ = 0;
-  std::vector<int> inputs_;                     // buffer of each input of the loop; -1: a number
-  std::vector<Array> numbers_;                  // of those that have none, on the device
-  std::vector<Rows> sequences_;                 // without addresses
-  std::vector<std::int64_t> sequence_offsets_;  // in their buffers, in bytes
-  std::vector<Rows> own_;                       // memory of states of which no history is wanted
-  LoopPlaces places_;                           // of the present call
+  std::vector<int> inputs_;     // buffer of each input of the loop; -1: a number
+  std::vector<Array> numbers_;  // of those that have none, on the device
+  Sequences sequences_;
+  std::vector<Rows> own_;  // memory of states of which no history is wanted
+  LoopPlaces places_;      // of the present call
   std::vector<std::optional<Rows>> last_;
   std::optional<Rows> done_;
   std::vector<std::shared_ptr<void>> own_memory_;

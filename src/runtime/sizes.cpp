@@ -100,21 +100,44 @@ SizeTable smallest_sizes(const Executable& executable, const CallArrays& arrays)
   return sizes;
 }
 
+namespace {
+
+void check_requirement(const Executable& executable, const CallArrays& arrays, const expr::Requirement& r,
+                       const SizeTable& sizes) {
+  const Arena& arena = executable.program.graph.arena;
+  const std::int64_t left = sizes[r.left], right = sizes[r.right];
+  const NodeId sides[] = {r.left, r.right};
+  if (r.kind == expr::Requirement::Kind::index) {
+    if (left >= -right && left < right) return;
+    throw IndexError(fmt::format("{}: index {} of an axis of size {} ({}); {}", r.why, left, right,
+                                 line_of(arena.origin_of(r.origin)), describe_inputs(executable, arrays, sides)));
+  }
+  if (left == right) return;
+  throw ShapeError(fmt::format("{}: {} is not {} ({}); {}", r.why, left, right, line_of(arena.origin_of(r.origin)),
+                               describe_inputs(executable, arrays, sides)));
+}
+
+}  // namespace
+
+std::optional<SizeTable> renumbered_sizes(const Executable& executable, const CallArrays& arrays,
+                                          const SizeTable& before) {
+  SizeTable sizes = before;
+  const Numbered& numbered = executable.numbered;
+  for (const NodeId id : numbered.nodes) sizes[id] = find_size(executable, arrays, id, false, sizes);
+  for (const NodeId id : numbered.sizes) {
+    if (sizes[id] != before[id]) return {};
+  }
+  for (const std::size_t r : numbered.requirements)
+    check_requirement(executable, arrays, executable.program.graph.arena.requirements()[r], sizes);
+  return sizes;
+}
+
 void check_requirements(const Executable& executable, const CallArrays& arrays, int segment, const SizeTable& sizes) {
   const Arena& arena = executable.program.graph.arena;
   const fuse::HostValues& host = executable.program.host;
   for (const expr::Requirement& r : arena.requirements()) {
-    if (std::max(host.known_from[r.left], host.known_from[r.right]) != segment) continue;
-    const std::int64_t left = sizes[r.left], right = sizes[r.right];
-    const NodeId sides[] = {r.left, r.right};
-    if (r.kind == expr::Requirement::Kind::index) {
-      if (left >= -right && left < right) continue;
-      throw IndexError(fmt::format("{}: index {} of an axis of size {} ({}); {}", r.why, left, right,
-                                   line_of(arena.origin_of(r.origin)), describe_inputs(executable, arrays, sides)));
-    }
-    if (left == right) continue;
-    throw ShapeError(fmt::format("{}: {} is not {} ({}); {}", r.why, left, right, line_of(arena.origin_of(r.origin)),
-                                 describe_inputs(executable, arrays, sides)));
+    if (std::max(host.known_from[r.left], host.known_from[r.right]) == segment)
+      check_requirement(executable, arrays, r, sizes);
   }
   // Sizes that types state or ops computed must be sizes; and what has no elements has no largest one.
   const auto is_new = [&](NodeId dim) { return host.known[dim] && host.known_from[dim] == segment; };

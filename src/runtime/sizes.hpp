@@ -4,6 +4,7 @@
 #include "runtime/executable.hpp"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,5 +25,10 @@ std::string describe_inputs(const Executable& executable, const CallArrays& arra
 
 /// ShapeError, IndexError or ValueError for what must hold of sizes known from this segment on, and does not.
 void check_requirements(const Executable& executable, const CallArrays& arrays, int segment, const SizeTable& sizes);
+
+/// The table, of a plan of one segment, for a call whose arguments have the same sizes and other values; nothing where
+/// these make sizes of something. Raises what check_requirements raises.
+std::optional<SizeTable> renumbered_sizes(const Executable& executable, const CallArrays& arrays,
+                                          const SizeTable& before);
 
 }  // namespace croton::runtime
