@@ -15,10 +15,11 @@ struct Callable {
   Function function;
   std::vector<In> inputs;
   bool single;
-  Py_ssize_t outputs;  ///< negative: the function is to look at, and is not called by Python
+  Py_ssize_t outputs;        ///< negative: the function is to look at, and is not called by Python
+  nb::tuple arguments = {};  ///< of `function`
 };
 
 /// A function whose inputs Python has no variables of, for its plan, kernels and transfers.
-inline Callable to_look_at(Function function) { return {std::move(function), {}, false, -1}; }
+inline Callable to_look_at(Function function) { return {std::move(function), {}, false, -1, {}}; }
 
 }  // namespace croton::python

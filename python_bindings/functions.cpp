@@ -41,10 +41,19 @@ OutputList to_outputs(nb::handle object) {
   return outputs;
 }
 
+/// An argument of `function` as it is now; of a mapping its pairs.
+nb::object kept(nb::handle argument) {
+  if (nb::isinstance<nb::list>(argument)) return nb::list(argument);
+  if (nb::hasattr(argument, "items")) return nb::list(argument.attr("items")());
+  return nb::borrow(argument);
+}
+
 Callable compile(nb::handle inputs, nb::handle outputs, nb::handle updates, nb::handle givens,
                  std::optional<bool> allow_input_downcast, std::optional<std::string> name,
                  std::optional<std::string> on_unused_input, bool no_default_updates) {
   Callable result;
+  result.arguments = nb::make_tuple(kept(inputs), kept(outputs), kept(updates), kept(givens), allow_input_downcast,
+                                    name, on_unused_input, no_default_updates);
   if (!is_list(inputs)) throw TypeError("the inputs of a function are a list of variables");
   for (const nb::handle item : inputs) result.inputs.push_back(to_input(item));
   FunctionOptions options;
@@ -213,11 +222,22 @@ void bind_input_output(nb::module_& m) {
           "allow_downcast: as "
           "allow_input_downcast of function.")
       .def_prop_ro("variable", [](const In& in) { return in.variable; })
-      .def_prop_ro("name", &name_of_input);
+      .def_prop_ro("name", &name_of_input)
+      .def_prop_ro(
+          "rules",
+          [](const In& in) {
+            const nb::object value = in.value ? to_numpy(*in.value) : nb::none();
+            return nb::make_tuple(in.name.empty() ? nb::none() : nb::cast(in.name), value, in.strict,
+                                  in.allow_downcast);
+          },
+          "(name or None, value, strict, allow_downcast): In(variable, *rules) is the same again.");
   nb::class_<Out>(m, "Out", "An output with its own rules.")
       .def(nb::init<const Variable&, bool>(), "variable"_a, "borrow"_a = false,
            "borrow: the array may share memory with the function's own; it is valid until the next call.")
-      .def_prop_ro("variable", [](const Out& out) { return out.variable; });
+      .def_prop_ro("variable", [](const Out& out) { return out.variable; })
+      .def_prop_ro(
+          "rules", [](const Out& out) { return nb::make_tuple(out.borrow); },
+          "(borrow,): Out(variable, *rules) is the same again.");
 }
 
 void bind_kernel(nb::module_& m) {
@@ -312,7 +332,8 @@ void bind_callable(nb::module_& m) {
           "allow_input_downcast"_a = nb::none(), "name"_a = nb::none(), "on_unused_input"_a = nb::none(),
           "no_default_updates"_a = false)
       .def(
-          "copy", [](const Callable& f) { return Callable{f.function.copy(), f.inputs, f.single, f.outputs}; },
+          "copy",
+          [](const Callable& f) { return Callable{f.function.copy(), f.inputs, f.single, f.outputs, f.arguments}; },
           "Another function of the same code with its own working memory; shared variables stay shared.")
       .def("graph", unlocked<&Function::graph>(), "The graph after rewriting, as text; with the user's lines.")
       .def("rewrites", unlocked<&Function::rewrites>(), "The rewrite rules that fired, by group, with counts.")
@@ -347,6 +368,13 @@ void bind_callable(nb::module_& m) {
       .def("placement", unlocked<&Function::placement>(), "Where each op runs now, and why, in the order of the plan.")
       .def_prop_ro("product_count", unlocked<&Function::product_count>(), "The number of matrix products in one call.")
       .def_prop_ro("name", [](const Callable& f) { return f.function.name(); })
+      .def_prop_ro(
+          "arguments",
+          [](const Callable& f) {
+            if (f.outputs < 0) throw TypeError(f.function.name() + " was not made by croton.function");
+            return f.arguments;
+          },
+          "The arguments of `function` that it was compiled of, by position.")
       .def_prop_ro(
           "inputs",
           [](const Callable& f) {

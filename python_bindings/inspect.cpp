@@ -8,7 +8,11 @@
 #include "operands.hpp"
 #include "where.hpp"
 
+#include <optional>
 #include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
 
 namespace croton::python {
 
@@ -18,20 +22,27 @@ void bind_inspection(nb::module_& m) {
       [](const Variable& x, bool attributes) -> nb::object {
         const std::optional<Application> made = application(x, attributes);
         if (!made) return nb::none();
-        return attributes ? nb::make_tuple(made->op, made->inputs, made->attributes)
-                          : nb::make_tuple(made->op, made->inputs);
+        if (!attributes) return nb::make_tuple(made->op, made->inputs);
+        nb::object body = nb::none();
+        if (made->body) body = nb::make_tuple(made->body->inputs, made->body->outputs, made->body->truncate);
+        return nb::make_tuple(made->op, made->inputs, made->attributes, body);
       },
       "x"_a, "attributes"_a = false,
-      "(name of the op, its inputs) that x is the result of, and with attributes their text; None for inputs, "
-      "constants, "
-      "shared variables. TypeError for attributes that cannot be written down: those of loops, branches and operations "
-      "of the user.");
+      "(name of the op, its inputs) that x is the result of, and with attributes their text and what a loop does in "
+      "each "
+      "step: (inputs, outputs, truncate), None for other ops. None for inputs, constants, shared variables. TypeError "
+      "for "
+      "attributes that cannot be written down: those of operations of the user.");
   m.def(
       "apply_again",
-      [](std::string op, std::vector<Variable> inputs, std::string attributes) {
-        return apply_again({std::move(op), std::move(inputs), std::move(attributes)}, here());
+      [](std::string op, std::vector<Variable> inputs, std::string attributes,
+         std::optional<std::tuple<std::vector<Variable>, std::vector<Variable>, std::int64_t>> body) {
+        Application made{std::move(op), std::move(inputs), std::move(attributes)};
+        if (body) made.body = std::make_from_tuple<LoopBody>(*std::move(body));
+        return apply_again(made, here());
       },
-      "op"_a, "inputs"_a, "attributes"_a, "The variable of an application that was written down. ValueError.");
+      "op"_a, "inputs"_a, "attributes"_a, "body"_a = nb::none(),
+      "The variable of an application that was written down. ValueError.");
   m.def(
       "constant_value", [](const Variable& x) { return to_numpy(constant_value(x)); }, "x"_a,
       "The value of a constant, read-only. TypeError for others.");

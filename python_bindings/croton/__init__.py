@@ -17,7 +17,10 @@ from .scopes import device, device_scope
 
 Variable._repr_html_ = notebook.variable_html  # noqa: F405
 Function._repr_html_ = notebook.function_html  # noqa: F405
-SharedVariable.__reduce__ = pickling.reduce_shared  # noqa: F405
+Variable.__reduce__ = pickling.reduce_variable  # noqa: F405
+Variable.__copy__ = lambda x: x  # noqa: F405  it cannot be changed
+SharedVariable.__copy__ = pickling.copy_shared  # noqa: F405
+Function.__reduce__ = pickling.reduce_function  # noqa: F405
 shared_constructor = shared  # noqa: F405  what programs written for Theano's GPU arrays call it
 
 # The exceptions are croton.TypeError and so on; `from croton import *` must not hide Python's own, nor its functions.

@@ -1,17 +1,112 @@
-"""Pickles of shared variables: value, name, device, and which axes have size 1 for good. Default updates are not kept."""
+"""Pickles. Shared variables: value, name, device, and which axes have size 1 for good; default updates are not kept.
+Expressions: what they are made of is written down, and applied again when they are read. Functions: what they were
+compiled of, from which they are compiled again, by the flags that are set then."""
 
 import warnings
+import weakref
 
 from . import _croton
 
-
-def reduce_shared(x):
-    """What pickle and copy keep of a shared variable."""
-    target = x.home if x.pinned else None
-    return shared_again, (x.get_value(), x.name, target, x.broadcastable)
+# Croton's variable -> what stands for it in pickles, if nothing made it: one object each, so that a pickle has it once.
+_leaves = weakref.WeakValueDictionary()
 
 
-def shared_again(value, name, target, broadcastable):
+class Recorder:
+    """What variables are made of, as records behind those that they need. A record is what `leaf` gives of a variable
+    that nothing made, or (op, inputs, attributes, name of the variable, body), where body is None or what a loop does in
+    each step: (inputs, outputs, truncate). Variables within records are positions of records."""
+
+    def __init__(self):
+        self.records, self._at = [], {}
+
+    def add(self, variable):
+        """The position of the record of one of Croton's variables. TypeError for what cannot be written down: operations
+        of the user. Not recursive, so that expressions may be deep."""
+        pending = [variable]
+        while pending:
+            x = pending[-1]
+            needed = [] if x in self._at else [i for i in self.needed(x) if i not in self._at]
+            if needed:
+                pending.extend(needed[::-1])
+                continue
+            pending.pop()
+            if x not in self._at:
+                self._at[x] = self.record(x)
+        return self._at[variable]
+
+    def leaf(self, x):
+        """The record of a variable that nothing made."""
+        return _leaf(x)
+
+    def needed(self, x):
+        """The variables whose records that of x names."""
+        made = _croton.application(x, attributes=True)
+        if made is None:
+            return []
+        _, inputs, _, body = made
+        return inputs if body is None else [*inputs, *body[0], *body[1]]
+
+    def record(self, x):
+        """The position of the new record of x."""
+        made = _croton.application(x, attributes=True)
+        if made is None:
+            return self.append(self.leaf(x))
+        op, inputs, attributes, body = made
+        if body is not None:
+            body = (self.positions(body[0]), self.positions(body[1]), body[2])
+        return self.append((op, self.positions(inputs), attributes, x.name, body))
+
+    def positions(self, variables):
+        return [self._at[x] for x in variables]
+
+    def append(self, record):
+        self.records.append(record)
+        return len(self.records) - 1
+
+
+def applied_again(record, made):
+    """Croton's variable of a record (op, inputs, attributes, name, body), given those of the records before."""
+    op, inputs, attributes, name, body = record
+    if body is not None:
+        body = ([made[i] for i in body[0]], [made[i] for i in body[1]], body[2])
+    x = _croton.apply_again(op, [made[i] for i in inputs], attributes, body)
+    x.name = name
+    return x
+
+
+class _Leaf:
+    """A variable that nothing made; reading it gives the variable."""
+
+    def __init__(self, variable):
+        self.variable = variable
+
+    def __reduce__(self):
+        x = self.variable
+        if _croton.is_shared(x):
+            x = _croton.as_shared(x)
+            return _shared, (x.get_value(), x.name, x.home if x.pinned else None, x.broadcastable)
+        if x.is_constant:
+            return _constant, (_croton.constant_value(x), x.name)
+        return _input, (x.dtype, x.sizes, x.name)
+
+
+def _leaf(x):
+    kept = _leaves.get(x)
+    if kept is None:
+        kept = _leaves[x] = _Leaf(x)
+    return kept
+
+
+# Functions of the extension module have no names that pickle could find them by.
+def _constant(value, name):
+    return _croton.constant(value, name)
+
+
+def _input(dtype, sizes, name):
+    return _croton.variable(dtype, sizes, name)
+
+
+def _shared(value, name, target, broadcastable):
     """The variable of a pickle. Where its device is missing it goes to the default device, with a warning."""
     options = {"name": name, "broadcastable": list(broadcastable)}
     try:
@@ -22,3 +117,78 @@ def shared_again(value, name, target, broadcastable):
         warnings.warn(f"the shared variable {name or 'without a name'} was stored on {target}, which this machine does not have; "
                       f"it is loaded to the default device ({error})", RuntimeWarning, stacklevel=2)
         return _croton.shared(value, **options)
+
+
+class _Slot:
+    """A variable within the arguments of a function: the position of its record."""
+
+    def __init__(self, at):
+        self.at = at
+
+
+class _Ruled:
+    """An In or Out within them."""
+
+    def __init__(self, kind, variable, rules):
+        self.kind, self.variable, self.rules = kind, variable, rules
+
+
+def _with_slots(value, recorder):
+    """An argument of a function with slots in the places of variables."""
+    if isinstance(value, _croton.Variable):
+        return _Slot(recorder.add(value))
+    if isinstance(value, (_croton.In, _croton.Out)):
+        return _Ruled(type(value), _with_slots(value.variable, recorder), value.rules)
+    if isinstance(value, (list, tuple)):
+        return type(value)(_with_slots(item, recorder) for item in value)
+    return value
+
+
+def _without_slots(value, made):
+    if isinstance(value, _Slot):
+        return made[value.at]
+    if isinstance(value, _Ruled):
+        return value.kind(made[value.variable.at], *value.rules)
+    if isinstance(value, (list, tuple)):
+        return type(value)(_without_slots(item, made) for item in value)
+    return value
+
+
+def _made(records):
+    made = []
+    for record in records:
+        made.append(applied_again(record, made) if isinstance(record, tuple) else record)
+    return made
+
+
+def _variable(records):
+    return _made(records)[-1]
+
+
+def _same(x):
+    return x
+
+
+def copy_shared(x):
+    """Another shared variable of the same value."""
+    make, arguments = _Leaf(x).__reduce__()
+    return make(*arguments)
+
+
+def reduce_variable(x):
+    """What pickle keeps of a variable. TypeError for what an operation of the user makes."""
+    if _croton.application(x) is None:
+        return _same, (_leaf(x),)
+    recorder = Recorder()
+    recorder.add(x)
+    return _variable, (recorder.records,)
+
+
+def reduce_function(f):
+    """What pickle keeps of a compiled function: the arguments of croton.function, of which it is compiled again."""
+    recorder = Recorder()
+    return _function, (_with_slots(f.arguments, recorder), recorder.records)
+
+
+def _function(arguments, records):
+    return _croton.function(*_without_slots(arguments, _made(records)))

@@ -135,9 +135,13 @@ Variable element_stand_in(const Variable& x) {
   return variable(type, x.name(), x.where());
 }
 
+expr::BodyPtr loop_body(LoopSource source, Where where) {
+  builder::Imported imported = builder::import({source.inputs, source.outputs, {}, {}, where});
+  return std::make_shared<const expr::Body>(std::move(imported.graph), std::make_shared<LoopSource>(std::move(source)));
+}
+
 LoopResults make_loop(LoopSpec spec, Where where) {
   leave_out_unused(spec);
-  builder::Imported imported = builder::import({spec.body.inputs, spec.body.outputs, {}, {}, where});
   const std::size_t stacked = spec.body.outputs.size() - spec.states.size() - (spec.until ? 1 : 0);
   expr::Ints rows, taps;
   std::vector<Variable> inputs{spec.steps};
@@ -149,9 +153,8 @@ LoopResults make_loop(LoopSpec spec, Where where) {
       taps.insert(taps.end(), {static_cast<std::int64_t>(j), offset});
   }
   inputs.insert(inputs.end(), spec.captures.begin(), spec.captures.end());
-  const auto body =
-      std::make_shared<const expr::Body>(std::move(imported.graph), std::make_shared<LoopSource>(std::move(spec.body)));
-  const expr::Attrs attrs = expr::loop_attrs(body, spec.sequences.size(), rows, taps, spec.reverse, spec.until);
+  const expr::Attrs attrs = expr::loop_attrs(loop_body(std::move(spec.body), where), spec.sequences.size(), rows, taps,
+                                             spec.reverse, spec.until);
   const auto result = [&](LoopResult kind, std::size_t index) {
     return builder::apply("loop", inputs, expr::result_attrs(attrs, kind, index), where);
   };

@@ -43,6 +43,9 @@ struct LoopResults {
   Variable steps;
 };
 
+/// The body that a loop made of the source has.
+expr::BodyPtr loop_body(LoopSource source, Where where);
+
 /// Sequences and captures that the body does not read are left out. TypeError where a state changes its type.
 LoopResults make_loop(LoopSpec spec, Where where);
 

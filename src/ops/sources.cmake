@@ -5,4 +5,4 @@ set(SOURCES activations.cpp contract.cpp elementwise.cpp custom_gradient.cpp fro
   random.cpp random_reference.cpp random_streams.cpp draw_request.cpp draw_states.cpp host_draw.cpp mrg_draws.cpp mrg_streams.cpp
   numpy_draws.cpp numpy_streams.cpp
   convolution.cpp images.cpp layers.cpp pooling.cpp window.cpp
-  body_sizes.cpp branch.cpp loop.cpp loop_gradient.cpp scan.cpp)
+  body_sizes.cpp branch.cpp inspect.cpp loop.cpp loop_gradient.cpp scan.cpp)

@@ -231,10 +231,3 @@ def test_nothing_is_warned_of_where_the_device_is_there():
         warnings.simplefilter("error")
         pickle.loads(pickle.dumps(croton.shared(1.0)))
         pickle.loads(pickle.dumps(croton.shared(1.0, target="cpu")))
-
-
-def test_graphs_and_functions_are_not_pickled():
-    x = T.dvector("x")
-    for thing in (x, x + 1, croton.function([x], x)):
-        with pytest.raises(TypeError, match="pickle"):
-            pickle.dumps(thing)

@@ -1,33 +1,21 @@
 """Pickles of expressions and compiled functions: what an expression is made of is written down, and applied again when
 it is read. Inputs, constants and shared variables are pickled as themselves, so that those of one pickle stay the same."""
 
-from croton import _croton
+from croton.pickling import Recorder, applied_again
 
 from .graph import Apply
 from .variables import _wrapped, unwrap, wrap
 
 
-class _Recorder:
-    """What variables are made of, as records behind those that they need: a leaf is itself; Croton's op is (name,
-    inputs, attributes, name of the variable); an op of the user an Applied, of which _Output picks a result."""
+class _Recorder(Recorder):
+    """With records of the user's ops: an _Applied, of which an _Output picks a result."""
 
     def __init__(self):
-        self.records, self._at, self._applied = [], {}, {}
+        super().__init__()
+        self._applied = {}
 
-    def add(self, variable):
-        """The position of the variable's record. TypeError for what cannot be written down: loops and branches. Not
-        recursive, so that expressions may be deep."""
-        pending = [variable._croton]
-        while pending:
-            x = pending[-1]
-            needed = [] if x in self._at else [i for i in self._inputs(x) if i not in self._at]
-            if needed:
-                pending.extend(needed[::-1])
-                continue
-            pending.pop()
-            if x not in self._at:
-                self._at[x] = self._record(x)
-        return self._at[variable._croton]
+    def leaf(self, x):
+        return wrap(x)
 
     @staticmethod
     def _apply_of(x):
@@ -36,25 +24,17 @@ class _Recorder:
         made = getattr(_wrapped.get(x), "_own", None)
         return made if isinstance(made, Apply) and isinstance(made.op, Op) else None
 
-    def _inputs(self, x):
+    def needed(self, x):
         made = self._apply_of(x)
-        if made is not None:
-            return [unwrap(i) for i in made.inputs]
-        made = _croton.application(x)
-        return made[1] if made else []
+        return super().needed(x) if made is None else [unwrap(i) for i in made.inputs]
 
-    def _record(self, x):
+    def record(self, x):
         made = self._apply_of(x)
-        if made is not None:
-            if made not in self._applied:
-                self._applied[made] = self._append(_Applied(made.op, [self._at[unwrap(i)] for i in made.inputs]))
-            return self._append(_Output(self._applied[made], wrap(x).index, x.name))
-        made = _croton.application(x, attributes=True)
-        return self._append(wrap(x) if made is None else (made[0], [self._at[i] for i in made[1]], made[2], x.name))
-
-    def _append(self, record):
-        self.records.append(record)
-        return len(self.records) - 1
+        if made is None:
+            return super().record(x)
+        if made not in self._applied:
+            self._applied[made] = self.append(_Applied(made.op, self.positions([unwrap(i) for i in made.inputs])))
+        return self.append(_Output(self._applied[made], wrap(x).index, x.name))
 
 
 class _Applied:
@@ -78,10 +58,7 @@ def _made(records):
             x.name = record.name
             made.append(unwrap(x))
         elif isinstance(record, tuple):
-            op, inputs, attributes, name = record
-            x = _croton.apply_again(op, [made[i] for i in inputs], attributes)
-            x.name = name
-            made.append(x)
+            made.append(applied_again(record, made))
         else:
             made.append(unwrap(record))
     return made
@@ -90,7 +67,7 @@ def _made(records):
 def reduce_variable(variable):
     """For Variable.__reduce__."""
     recorder = _Recorder()
-    recorder.add(variable)
+    recorder.add(variable._croton)
     return _variable, (recorder.records, dict(variable.tag.__dict__))
 
 
@@ -128,7 +105,7 @@ class Arguments:
     def __reduce__(self):
         from .copying import replaced
         recorder = _Recorder()
-        return _arguments, (replaced(self._arguments, lambda v: _Slot(recorder.add(v))), recorder.records)
+        return _arguments, (replaced(self._arguments, lambda v: _Slot(recorder.add(v._croton))), recorder.records)
 
 
 def _arguments(arguments, records):

@@ -7,10 +7,12 @@
 #include <map>
 #include <tuple>
 #include <unordered_map>
+#include <variant>
 
 #include "builder/node.hpp"
 #include "expr/body.hpp"
 #include "expr/parse.hpp"
+#include "ops/loop.hpp"
 
 namespace croton {
 namespace builder {
@@ -64,19 +66,28 @@ std::optional<Application> application(const Variable& x, bool attributes) {
   if (builder::is_leaf(node)) return std::nullopt;
   Application made{std::string(node.op->name), node.inputs, ""};
   if (!attributes) return made;
-  if (expr::has_body(*node.op) || node.op->kind == expr::Kind::Host || node.own_op != nullptr)
+  if (node.op->kind == expr::Kind::Host || node.own_op != nullptr)
     throw TypeError(fmt::format("{}: what '{}' computes cannot be written down", builder::describe(x), made.op));
-  for (const auto& [name, value] : node.attrs.items())
+  if (node.op->kind == expr::Kind::Loop) {
+    const ops::LoopSource& source = ops::loop_source(node);
+    made.body = {source.inputs, source.outputs, source.truncate};
+  }
+  for (const auto& [name, value] : node.attrs.items()) {
+    if (std::holds_alternative<expr::BodyPtr>(value)) continue;
     made.attributes += fmt::format("{}{}={}", made.attributes.empty() ? "" : ", ", name, expr::to_string(value));
+  }
   return made;
 }
 
 Variable apply_again(const Application& made, Where where) {
-  const expr::Term term = expr::parse_term(made.op + "(" + made.attributes + ")");
+  expr::Term term = expr::parse_term(made.op + "(" + made.attributes + ")");
   const expr::Op* op = expr::find_op(term.text);
-  if (op == nullptr || op->kind == expr::Kind::Leaf || expr::has_body(*op) || !term.arguments.empty() ||
+  const bool is_loop = op != nullptr && op->kind == expr::Kind::Loop;
+  if (op == nullptr || op->kind == expr::Kind::Leaf || is_loop != made.body.has_value() || !term.arguments.empty() ||
       !term.attr_holes.empty())
     throw ValueError(fmt::format("'{}({})' is no application of an op", made.op, made.attributes));
+  if (is_loop)
+    term.attrs.set("body", ops::loop_body({made.body->inputs, made.body->outputs, made.body->truncate}, where));
   try {
     return builder::apply(*op, made.inputs, term.attrs, where);
   } catch (const expr::AttrFault& fault) {
