@@ -39,5 +39,5 @@ def test_parameters_are_checked_when_an_op_is_made():
 
 def test_an_op_that_is_only_shown_cannot_be_applied():
     x = T.vector("x")
-    with pytest.raises(NotImplementedError, match="add"):
-        (x + 1).owner.op(x)
+    with pytest.raises(NotImplementedError, match="subtensor"):
+        x[1:].owner.op(x)

@@ -43,6 +43,8 @@ class Apply:
         """The only output, or that which op.default_output says; AttributeError where there are several."""
         which = getattr(self.op, "default_output", None)
         if which is not None:
+            if not isinstance(which, int) or not 0 <= which < len(self.outputs):
+                raise AttributeError(f"{self.op}.default_output should be an output index, not {which!r}")
             return self.outputs[which]
         if len(self.outputs) != 1:
             raise AttributeError(f"{self.op}.default_output should be an output index.")
@@ -82,22 +84,38 @@ class CrotonOp:
         super().__init_subclass__(**kwargs)
         if shows:
             cls.croton_name = shows[0]
-        CrotonOp._classes.update(dict.fromkeys(shows, cls))
+        cls.show(*shows)
+
+    @classmethod
+    def show(cls, *names):
+        """Shows applications of Croton's ops of these names as this class."""
+        CrotonOp._classes.update(dict.fromkeys(names, cls))
 
     @staticmethod
-    def shown(name):
+    def shown(name, inputs):
         """The op of an application of Croton's op of this name."""
-        kind = CrotonOp._classes.get(name, CrotonOp)
-        op = kind.__new__(kind)
+        return CrotonOp._classes.get(name, CrotonOp).class_for(inputs).shown_as(name)
+
+    @classmethod
+    def shown_as(cls, name):
+        """An op of the class without parameters."""
+        op = cls.__new__(cls)
         op.croton_name = name
         return op
 
+    @classmethod
+    def class_for(cls, inputs):
+        """Which class shows an application to these inputs: for ops of Croton's that are several of Theano's."""
+        return cls
+
     def build(self, *inputs):
         """The expression of an application, or a list of them."""
-        raise NotImplementedError(f"{self} cannot be applied: it shows what Croton's op {self.croton_name} has made")
+        raise NotImplementedError(f"{self} cannot be applied")
 
     def __call__(self, *inputs, return_list=False, **kwargs):
         from .variables import as_variable
+        if self._props() is None:
+            raise NotImplementedError(f"{self} cannot be applied: it shows what Croton's op {self.croton_name} has made")
         made = self.build(*inputs, **kwargs)
         outputs = list(made) if isinstance(made, (list, tuple)) else [made]
         if not any(y is x or y.owner is None for y in outputs for x in inputs):  # else nothing was applied
@@ -141,8 +159,8 @@ def applied(variable):
     made = _croton.application(variable._croton)
     if made is None:
         return None
-    name, inputs = made
-    return Apply(CrotonOp.shown(name), [wrap(x) for x in inputs], [variable])
+    name, inputs = made[0], [wrap(x) for x in made[1]]
+    return Apply(CrotonOp.shown(name, inputs), inputs, [variable])
 
 
 def ancestors(variables, blockers=None):

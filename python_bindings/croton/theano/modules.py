@@ -11,7 +11,7 @@ import numpy
 
 from . import (asserts, compiling, configuration, gradients, graph, looping, modes, op, printing,
                random_states, random_streams, raw_random, sharing, tensor, types, updates, variables)
-from .tensor import arrays, elementwise, extra_ops, nlinalg, slinalg, sort, subtensor
+from .tensor import arrays, elementwise, extra_ops, nlinalg, op_classes, slinalg, sort, subtensor
 from .tensor.nnet import convolution, functions, neighbours, normalization
 from .tensor.signal import pool
 
@@ -59,49 +59,6 @@ def _identity(x, *args, **kwargs):
     return x
 
 
-class _MakeVector:
-    """MakeVector(dtype)(*scalars): their vector."""
-
-    def __init__(self, dtype="int64"):
-        self.dtype = dtype
-
-    def __call__(self, *scalars):
-        if not scalars:
-            return arrays.zeros((0,), self.dtype)
-        return elementwise.cast(arrays.stack(list(scalars)), self.dtype)
-
-
-class _Elementwise:
-    """Elemwise(scalar_op)(*inputs): the op itself."""
-
-    def __init__(self, scalar_op, inplace_pattern=None, name=None, nfunc_spec=None, openmp=None):
-        self.scalar_op, self.name = scalar_op, name
-
-    def __call__(self, *inputs):
-        return self.scalar_op(*inputs)
-
-
-class _DimShuffle:
-    """DimShuffle(broadcastable, pattern)(x)."""
-
-    def __init__(self, input_broadcastable, new_order, inplace=True):
-        self.input_broadcastable, self.new_order = input_broadcastable, new_order
-
-    def __call__(self, x):
-        return arrays.dimshuffle(x, *self.new_order)
-
-
-def _reducer(function):
-    class Reducer:
-        def __init__(self, axis=None, dtype=None, acc_dtype=None):
-            self.axis, self.dtype, self.acc_dtype = axis, dtype, acc_dtype
-
-        def __call__(self, x):
-            return function(x, self.axis, self.dtype, False, self.acc_dtype)
-
-    return Reducer
-
-
 _CHANGE = dict(change_flags=configuration.change_flags)
 
 
@@ -129,14 +86,12 @@ def _table():
                 **_names(op, "as_op", "OpFromGraph", "FromFunctionOp"), "std_fgraph": None, "config": configuration.config,
                 "ViewOp": absent("compile.ViewOp", "the variable itself"),
                 "DeepCopyOp": absent("compile.DeepCopyOp", "the variable itself"),
-                "Rebroadcast": arrays.Rebroadcast, "SpecifyShape": lambda: arrays.specify_shape,
+                **_names(op_classes, "Rebroadcast", "SpecifyShape"),
                 "orig_function": compiling.function, "rebuild_collect_shared": absent(
                     "compile.rebuild_collect_shared", "theano.function itself")}
-    ops = {"as_op": op.as_op, "FromFunctionOp": op.FromFunctionOp, **_names(arrays, "Rebroadcast", "specify_shape"),
-           "Shape": lambda: arrays.shape, "shape": arrays.shape, "shape_i": arrays.shape_i,
-           "ViewOp": compile_["ViewOp"], "view_op": _identity, "deep_copy_op": _identity,
-           "DeepCopyOp": compile_["DeepCopyOp"], "SpecifyShape": compile_["SpecifyShape"], "Rebroadcast":
-           arrays.Rebroadcast}
+    ops = {"as_op": op.as_op, "FromFunctionOp": op.FromFunctionOp, **_names(arrays, "specify_shape", "shape", "shape_i"),
+           **_names(op_classes, "Rebroadcast", "SpecifyShape", "Shape", "Shape_i"), "view_op": _identity,
+           "deep_copy_op": _identity, **{name: compile_[name] for name in ("ViewOp", "DeepCopyOp")}}
     conv = {"conv2d": convolution.old_conv2d, "ConvOp": absent("nnet.conv.ConvOp", "theano.tensor.nnet.conv2d")}
     cuda_no = {"cuda_available": False, "cuda_enabled": False, "use": sharing.use, "CudaNdarrayType": types.TensorType,
                "shared_constructor": sharing.shared_constructor, "float32_shared_constructor":
@@ -215,7 +170,8 @@ def _table():
         "sparse": _sparse(), "sparse.basic": _sparse(), "sparse.sandbox": {}, "sparse.sandbox.sp": {},
         "sparse.type": _sparse(),
         "scalar": _scalar(), "scalar.basic": _scalar(),
-        "tensor.basic": _public(arrays, elementwise, extra_ops, sort, subtensor, tensor),
+        "tensor.basic": _public(arrays, elementwise, extra_ops, sort, subtensor, op_classes, tensor),
+        "tensor.subtensor": {**_public(subtensor), **op_classes.op_classes()},
         "tensor.type": {"TensorType": types.TensorType}, "tensor.var": {**_public(variables),
                                                                        "_tensor_py_operators":
                                                                        tensor._tensor_py_operators},
@@ -228,13 +184,10 @@ def _table():
                                         random_states.RandomStateSharedVariable,
                                         "randomstate_constructor": random_states.shared_state},
         "tensor.xlogx": {"xlogx": elementwise.xlogx, "xlogy0": elementwise.xlogy0},
-        "tensor.elemwise": {"Elemwise": _Elementwise, "DimShuffle": _DimShuffle, "Sum": _reducer(arrays.sum),
-                            "Prod": _reducer(arrays.prod), "CAReduce": absent("CAReduce", "theano.tensor.sum and others"),
-                            "CAReduceDtype": absent("CAReduceDtype", "theano.tensor.sum"), "All": _reducer(
-                                lambda x, axis, *_: arrays.all(x, axis)),
-                            "Any": _reducer(lambda x, axis, *_: arrays.any(x, axis))},
-        "tensor.opt": {"MakeVector": _MakeVector, "make_vector": arrays.stack, **_names(asserts, "Assert", "assert_op"), "ShapeFeature": absent(
-            "ShapeFeature", "x.shape"), "Shape_i": absent("opt.Shape_i", "x.shape[i]"), "register_canonicalize": lambda *a, **k: _identity,
+        "tensor.elemwise": {"Elemwise": elementwise.Elemwise, **_names(
+            op_classes, "DimShuffle", "Sum", "Prod", "All", "Any", "CAReduce", "CAReduceDtype", "Max", "Min")},
+        "tensor.opt": {**_names(op_classes, "MakeVector", "Shape_i"), "make_vector": op_classes.MakeVector(), **_names(asserts, "Assert", "assert_op"), "ShapeFeature": absent(
+            "ShapeFeature", "x.shape"), "register_canonicalize": lambda *a, **k: _identity,
             "register_stabilize": lambda *a, **k: _identity, "register_specialize": lambda *a, **k: _identity},
         "tensor.blas": {"batched_dot": arrays.batched_dot, "batched_tensordot": arrays.batched_tensordot,
                         "gemm": _gemm, "ger": lambda a, alpha, x, y: a + alpha * arrays.outer(x, y)},

@@ -3,6 +3,7 @@
 `wrap` gives Theano's object of a Croton variable, `unwrap` the other way round; what is between them is Croton.
 """
 
+import contextlib
 import itertools
 import weakref
 
@@ -210,7 +211,8 @@ class TensorVariable(Variable):
                 part = elements[key]
                 if part:
                     return vector_of(part)
-        if self.ndim == 0 and key != () and key is not Ellipsis:
+        if self.ndim == 0 and any(k is not None and k is not Ellipsis
+                                  for k in (key if isinstance(key, tuple) else (key,))):
             raise IndexError(f"too many indices for array: {self} has no dimensions")
         return wrap(self._croton[unwrap_index(key)])
 
@@ -328,6 +330,31 @@ def holds_variable(x):
     return isinstance(x, Variable) or (isinstance(x, (list, tuple)) and any(holds_variable(item) for item in x))
 
 
+class _AutocastFloat:
+    """Which dtypes constants of Python's floats may have: the first that holds one exactly, else the last."""
+
+    dtypes = DEFAULT = ("float16", "float32", "float64")
+
+    def __call__(self, x):
+        for dtype in self.dtypes:
+            if (numpy.asarray(x, dtype) == x).all():
+                break
+        return numpy.asarray(x, dtype)
+
+
+autocast_float = _AutocastFloat()
+
+
+@contextlib.contextmanager
+def autocast_float_as(*dtypes):
+    """Within it constants of Python's floats have one of these dtypes."""
+    before, autocast_float.dtypes = autocast_float.dtypes, dtypes
+    try:
+        yield
+    finally:
+        autocast_float.dtypes = before
+
+
 def as_variable(x, name=None, ndim=None):
     """The variable itself, a constant of a number or array, or of a list with variables in it their stack.
 
@@ -344,6 +371,8 @@ def as_variable(x, name=None, ndim=None):
             return as_variable(x._as_TensorVariable(), name, ndim)
         if isinstance(x, (str, bytes)) or x is None or callable(x) or isinstance(x, dict):
             raise AsTensorError(f"Cannot convert {x!r} to TensorType", type(x))
+        if type(x) is float and autocast_float.dtypes is not autocast_float.DEFAULT:
+            x = autocast_float(x)
         try:
             x = wrap(_croton.constant(x, name))
         except (TypeError, ValueError) as error:

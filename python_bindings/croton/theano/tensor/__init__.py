@@ -10,6 +10,7 @@ from . import arrays, elementwise, extra_ops, methods, nnet, signal, sort, subte
 from .arrays import *  # noqa: F403
 from .elementwise import *  # noqa: F403
 from .extra_ops import *  # noqa: F403
+from .op_classes import *  # noqa: F403
 from .sort import argsort, argtopk, sort, topk, topk_and_argtopk  # noqa: F401
 from .subtensor import *  # noqa: F403
 from . import fft, nlinalg, slinalg, testing  # noqa: F401
@@ -50,69 +51,3 @@ def _casts():
 
 
 _casts()
-
-
-class Dot:
-    """dot as an op."""
-
-    def __call__(self, x, y):
-        return dot(x, y)  # noqa: F405
-
-
-class MaxAndArgmax:
-    """max_and_argmax as an op."""
-
-    def __init__(self, axis=None):
-        self.axis = axis
-
-    def __call__(self, x):
-        return max_and_argmax(x, self.axis)  # noqa: F405
-
-
-class Argmax(MaxAndArgmax):
-    def __call__(self, x):
-        return argmax(x, self.axis)  # noqa: F405
-
-
-class Reshape:
-    """reshape as an op: Reshape(ndim)(x, shape)."""
-
-    def __init__(self, ndim, name=None):
-        self.ndim, self.name = ndim, name
-
-    def __call__(self, x, shape):
-        return reshape(x, shape, self.ndim)  # noqa: F405
-
-
-class Flatten:
-    def __init__(self, outdim=1):
-        self.outdim = outdim
-
-    def __call__(self, x):
-        return flatten(x, self.outdim)  # noqa: F405
-
-
-class Alloc:
-    def __call__(self, value, *shape):
-        return alloc(value, *shape)  # noqa: F405
-
-
-class ARange:
-    def __init__(self, dtype):
-        self.dtype = dtype
-
-    def __call__(self, start, stop, step):
-        return arange(start, stop, step, self.dtype)  # noqa: F405
-
-
-class Eye:
-    def __init__(self, dtype=None):
-        self.dtype = dtype
-
-    def __call__(self, n, m, k):
-        return eye(n, m, k, self.dtype)  # noqa: F405
-
-
-class Tri(Eye):
-    def __call__(self, n, m, k):
-        return tri(n, m, k, self.dtype)  # noqa: F405

@@ -4,6 +4,7 @@ import functools
 
 from croton import _croton
 
+from ..graph import Apply, CrotonOp
 from ..variables import as_variable, wrap
 
 # Theano's name -> Croton's, with one argument.
@@ -19,13 +20,20 @@ _BINARY = {
     "sub": "subtract", "true_div": "true_divide", "int_div": "int_div", "mod": "remainder", "pow": "pow", "lt": "less",
     "gt": "greater", "le": "less_equal", "ge": "greater_equal", "eq": "eq", "neq": "neq", "arctan2": "arctan2", "chi2sf":
     "chi2sf", "gammainc": "gammainc", "gammaincc": "gammaincc", "gammau": "gammau", "gammal": "gammal", "jv": "jv", "iv":
-    "iv", "fill": "fill", "xlogy0": "xlogy0", "complex": "complex", "complex_from_polar": "complex_from_polar",
+    "iv", "fill": "fill", "second": "fill", "xlogy0": "xlogy0", "complex": "complex", "complex_from_polar": "complex_from_polar",
     "floor_div": "int_div",
 }
 
 _INFINITE_ARITY = {"add": "add", "mul": "multiply", "and_": "bitwise_and", "or_": "bitwise_or", "xor": "bitwise_xor",
                    "bitwise_and": "bitwise_and", "bitwise_or": "bitwise_or", "bitwise_xor": "bitwise_xor",
                    "maximum": "maximum", "minimum": "minimum"}
+
+
+_TERNARY = {"switch": "where", "clip": "clip"}
+
+# Names of Croton's ops in graphs -> Theano's, where they differ.
+_SHOWN = {"true_divide": "true_div", "floor_divide": "int_div", "reciprocal": "inv", "abs": "abs_", "and": "and_", "or":
+          "or_", "where": "switch", "rint": "round_half_to_even", "round": "round_half_to_even"}
 
 
 def _croton_add(a, b):
@@ -41,20 +49,87 @@ def _of_floats(function):
     return apply
 
 
+def _of_ordered(function, greater):
+    """maximum and minimum, of complex numbers by the real and then the imaginary part, as NumPy has them."""
+    def apply(a, b):
+        if not (a.dtype.startswith("complex") or b.dtype.startswith("complex")):
+            return function(a, b)
+        a, b = (x if x.dtype.startswith("complex") else _croton.complex(x, _croton.zeros_like(x)) for x in (a, b))
+        first = (a.real > b.real) if greater else (a.real < b.real)
+        then = (a.imag >= b.imag) if greater else (a.imag <= b.imag)
+        takes_a = first | (_croton.eq(a.real, b.real) & then) | _croton.isnan(a.real) | _croton.isnan(a.imag)
+        return _croton.where(takes_a, a, b)
+
+    apply.__doc__ = function.__doc__
+    return apply
+
+
+class ComplexError(TypeError):
+    """An operation that is not there for complex numbers."""
+
+
+def _of_real(function):
+    def apply(a, b):
+        if a.dtype.startswith("complex") or b.dtype.startswith("complex"):
+            raise ComplexError("theano.tensor.mod: complex numbers have no remainder")
+        return function(a, b)
+
+    apply.__doc__ = function.__doc__
+    return apply
+
+
 def _lookup(name):
     if name in ("floor", "ceil", "trunc"):
         return _of_floats(getattr(_croton, name))
+    if name in ("maximum", "minimum"):
+        return _of_ordered(getattr(_croton, name), name == "maximum")
+    if name == "remainder":
+        return _of_real(_croton.remainder)
     return _croton_add if name == "add" else getattr(_croton, name)
 
 
-class Elementwise:
+class Elemwise(CrotonOp):
+    """Elemwise(scalar_op)(*inputs): a function of each element; inputs broadcast. `scalar_op.name` says which."""
+
+    def __init__(self, scalar_op, inplace_pattern=None, name=None, nfunc_spec=None, openmp=None):
+        self.scalar_op, self._name = scalar_op, name
+
+    @property
+    def name(self):
+        return vars(self).get("_name") or getattr(self.scalar_op, "name", self.croton_name)
+
+    def __getattr__(self, name):
+        if name == "scalar_op":  # of one that is only shown
+            shown = _SHOWN.get(self.croton_name, self.croton_name)
+            return globals()[shown] if shown in _TABLE else CrotonOp.shown_as(shown)
+        raise AttributeError(f"{type(self).__name__} has no attribute {name}")
+
+    def build(self, *inputs):
+        return self.scalar_op(*inputs)
+
+    def __eq__(self, other):
+        return isinstance(other, Elemwise) and self.name == other.name and self._is_inplace == other._is_inplace
+
+    def __hash__(self):
+        return hash((Elemwise, self.name))
+
+    _is_inplace = False
+
+    def __str__(self):
+        return f"Elemwise{{{self.name},no_inplace}}"
+
+    __repr__ = __str__
+
+
+class Elementwise(Elemwise):
     """A function of each element, such as theano.tensor.exp. Arguments are variables, numbers, arrays or lists; they
     broadcast."""
 
     def __init__(self, name, function, least, most, suffix=""):
-        self.__name__ = self.name = name + suffix
+        super().__init__(self, name=name + suffix)
+        self.__name__ = name + suffix
         self.__doc__ = function.__doc__
-        self._function, self._least, self._most, self._inplace = function, least, most, bool(suffix)
+        self._function, self._least, self._most, self._is_inplace = function, least, most, bool(suffix)
 
     def __call__(self, *inputs, **kwargs):
         name = kwargs.pop("name", None)
@@ -62,21 +137,22 @@ class Elementwise:
             raise TypeError(f"{self.name}() got unexpected keyword arguments {sorted(kwargs)}")
         if not self._least <= len(inputs) <= self._most:
             raise TypeError(f"{self.name}() takes {self._least} arguments, not {len(inputs)}")
-        result = wrap(functools.reduce(self._function, [as_variable(x)._croton for x in inputs])
-                      if self._most > 1 else self._function(as_variable(inputs[0])._croton))
+        operands = [as_variable(x)._croton for x in inputs]
+        result = wrap(self._function(*operands) if self._most < _ANY else functools.reduce(self._function, operands))
         if name is not None:
             result.name = name
-        if self._inplace:
+        if self._is_inplace:
             result = cast(result, as_variable(inputs[0]).dtype)
             result._written_to = inputs[0]  # theano.function looks at it
         return result
 
     def make_node(self, *inputs):
         """The application to inputs."""
-        return self(*inputs).owner
+        result = self(*inputs)
+        return result.owner or Apply(self, [as_variable(x) for x in inputs], [result])
 
     def __str__(self):
-        return self.name if self._inplace else f"Elemwise{{{self.name},no_inplace}}"
+        return self.name if self._is_inplace else super().__str__()
 
     __repr__ = __str__
 
@@ -91,7 +167,9 @@ def _by_name(name):
 _ANY = 1 << 16
 _TABLE = {**{name: (croton_name, 1, 1) for name, croton_name in _UNARY.items()},
           **{name: (croton_name, 2, 2) for name, croton_name in _BINARY.items()},
+          **{name: (croton_name, 3, 3) for name, croton_name in _TERNARY.items()},
           **{name: (croton_name, 1, _ANY) for name, croton_name in _INFINITE_ARITY.items()}}
+Elemwise.show("cast", *_SHOWN, *_TABLE)
 globals().update({name: Elementwise(name, _lookup(croton_name), least, most)
                   for name, (croton_name, least, most) in _TABLE.items()})
 
@@ -127,17 +205,7 @@ def iround(a, mode=None):
     return wrap(_croton.iround(as_variable(a)._croton, mode=mode or "half_to_even"))
 
 
-def switch(cond, ift, iff):
-    """ift where cond is not 0, else iff; both are computed."""
-    return wrap(_croton.where(as_variable(cond)._croton, as_variable(ift)._croton, as_variable(iff)._croton))
-
-
-where = switch
-
-
-def clip(x, min, max):
-    """x, at least min and at most max; its gradient is 1 between and at both bounds."""
-    return wrap(_croton.clip(as_variable(x)._croton, as_variable(min)._croton, as_variable(max)._croton))
+where = switch  # noqa: F821
 
 
 def cast(x, dtype):
@@ -165,4 +233,4 @@ def largest(*args):
     return wrap(_croton.largest(*[as_variable(x)._croton for x in args]))
 
 
-__all__ = [*_UNARY, *_BINARY, *_INFINITE_ARITY, "conjugate", "power", "round", "iround", "ceil_intdiv", "switch", "where", "clip", "cast", "isclose", "smallest", "largest"]
+__all__ = [*_TABLE, "ComplexError", "Elemwise", "conjugate", "power", "round", "iround", "ceil_intdiv", "where", "cast", "isclose", "smallest", "largest"]

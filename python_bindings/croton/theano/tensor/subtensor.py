@@ -3,6 +3,7 @@
 from croton import _croton
 
 from ..variables import TensorVariable, as_variable, wrap
+from .elementwise import abs_, clip, eq, maximum, switch
 
 _INDEXED = ("slice", "index", "take", "gather", "subtensor")
 
@@ -47,6 +48,32 @@ def take_rows(a, choices, mode):
         if mode == "clip" else a % choices.shape[0]
     index = wrap(_croton.shape_padleft(index._croton, 1)) if index.ndim == choices.ndim - 1 else index
     return wrap(_croton.take_along_axis(choices._croton, index._croton, 0))[0]
+
+
+def get_canonical_form_slice(theslice, length):
+    """(slice(start, stop, step), direction) with 0 <= start <= stop and step > 0: x[theslice], of that length, is
+    x[slice][::direction]. Of an index: (the index from 0 on, 1)."""
+    if not isinstance(theslice, slice):
+        index = as_variable(theslice)
+        return switch(index < 0, index + length, index), 1
+    step = as_variable(1 if theslice.step is None else theslice.step)
+    up = step > 0
+
+    def bound(given, rising, falling):
+        """A bound from 0 on (-1 for falling slices that end in front of the first element)."""
+        if given is None:
+            return switch(up, rising, falling)
+        given = as_variable(given)
+        given = switch(given < 0, given + length, given)
+        return switch(up, clip(given, 0, length), clip(given, -1, length - 1))
+
+    first, end = bound(theslice.start, 0, length - 1), bound(theslice.stop, length, -1)
+    size = abs_(step)
+    count = maximum(switch(up, end - first, first - end) + size - 1, 0) // size
+    start = switch(up, first, first + (count - 1) * step)
+    stop = switch(up, maximum(end, first), first + 1)
+    empty = eq(count, 0)
+    return slice(switch(empty, 0, start), switch(empty, 0, stop), size), switch(up, 1, -1)
 
 
 def advanced_subtensor(x, *index):

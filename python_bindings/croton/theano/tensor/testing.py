@@ -43,7 +43,7 @@ def verify_grad(fun, pt, n_tests=2, rng=None, eps=None, out_type=None, abs_tol=N
     narrowest = max(_TOLERANCES[str(p.dtype)] for p in points)
     abs_tol = narrowest if abs_tol is None else abs_tol
     rel_tol = narrowest if rel_tol is None else rel_tol
-    inputs = [as_variable(shared(p)).type(f"input {i}") for i, p in enumerate(points)]
+    inputs = [as_variable(p).type(f"input {i}") for i, p in enumerate(points)]  # axes of size 1 broadcast
     output = fun(*inputs)
     if isinstance(output, (list, tuple)):
         raise NotImplementedError("cant (yet) autotest gradient of fun with multiple outputs")
@@ -51,7 +51,7 @@ def verify_grad(fun, pt, n_tests=2, rng=None, eps=None, out_type=None, abs_tol=N
     value = compute(*[p.copy() for p in points])
     dtype = output.dtype if output.dtype.startswith("float") else "float64"
     projection = numpy.asarray(rng.uniform(size=value.shape) + 0.5, dtype=dtype)
-    weights = shared(projection)
+    weights = shared(projection, broadcastable=output.broadcastable)
     cost = (weights * output).sum()
     scalar = compiling.function(inputs, cost, on_unused_input="ignore", allow_input_downcast=True, mode=mode)
     grads = gradients.grad(cost, inputs, disconnected_inputs="ignore")
