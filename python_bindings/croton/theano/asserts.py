@@ -8,10 +8,11 @@ from .variables import as_variable, wrap
 
 
 class Assert:
-    """Assert(message)(x, *conditions): x, if no condition has an element that is 0; else AssertionError."""
+    """Assert(message)(x, *conditions): x, if no condition has an element that is 0; else AssertionError, or the
+    exception that is given."""
 
-    def __init__(self, msg="Theano Assert failed!"):
-        self.msg = msg
+    def __init__(self, msg="Theano Assert failed!", exc_type=AssertionError):
+        self.msg, self.exc_type = msg, exc_type
 
     def __call__(self, value, *conds):
         value = as_variable(value)
@@ -19,21 +20,21 @@ class Assert:
         for c in conditions:
             if c.ndim != 0:
                 raise AssertionError(f"conditions of an assertion are scalars; {c} has {c.ndim} dimensions")
-        message = self.msg
+        message, exc_type = self.msg, self.exc_type
 
         def results(x, *_):
             return x.dtype, list(x.shape)
 
         def compute(x, *held):
             if not all(numpy.all(h) for h in held):
-                raise AssertionError(message)
+                raise exc_type(message)
             return x
 
         op = _croton.HostOp("Assert", results, compute, lambda inputs, outputs, gs: [gs[0]] + [None] * len(conditions))
         return wrap(op(value._croton, *[c._croton for c in conditions]))
 
     def __eq__(self, other):
-        return type(self) is type(other) and self.msg == other.msg
+        return type(self) is type(other) and (self.msg, self.exc_type) == (other.msg, other.exc_type)
 
     def __hash__(self):
         return hash((Assert, self.msg))

@@ -352,7 +352,6 @@ def function(inputs, outputs=None, mode=None, updates=None, givens=None, no_defa
             if i.given.update is not None:
                 checked[i.shared] = i.given.update
     _check_inputs(explicit)
-    _check_masked(explicit, on_unused_input)
     for target in _kept(no_default_updates):
         if target not in checked:
             checked[target] = target
@@ -364,6 +363,7 @@ def function(inputs, outputs=None, mode=None, updates=None, givens=None, no_defa
     croton_outputs = [_croton.Out(unwrap(o.variable), o.borrow) for o in outs]
     croton_outputs += [_croton.Out(unwrap(i.update)) for i in explicit if i.update is not None]
     results = [o.variable for o in outs] + [i.update for i in explicit if i.update is not None] + list(checked.values())
+    _check_masked(explicit, results + [new for _, new in pairs], on_unused_input)
     croton_arguments = [croton_inputs, croton_outputs[0] if kind in (Function, _WritingFunction) and single else
                         croton_outputs, [(unwrap(target), unwrap(value)) for target, value in checked.items()],
                         [(unwrap(old), unwrap(new)) for old, new in pairs], allow_input_downcast, name, on_unused_input,
@@ -439,17 +439,19 @@ def _all_used(inputs, outputs, pairs):
     return all(x in seen for x in inputs)
 
 
-def _check_masked(inputs, on_unused):
+def _check_masked(inputs, results, on_unused):
     """An input that is only needed by another input is unused: UnusedInputError unless that is to be ignored."""
     if (on_unused or config.on_unused_input) != "raise":
         return
-    given = {i.variable for i in inputs}
-    for i in inputs:
-        made = i.variable.owner
-        if made is not None and any(x in given and x is not i.variable for x in graph.ancestors([i.variable])):
+    given = [i.variable for i in inputs]
+    if all(x.owner is None for x in given):  # none is made of another
+        return
+    reached = set(graph.ancestors(results, given))
+    for x in given:
+        if x not in reached and any(x in graph.ancestors([other]) for other in given if other is not x):
             raise UnusedInputError(f"theano.function was asked to create a function computing outputs given certain "
-                                   f"inputs, but the input {i.variable} is made of another input, so that one of both is "
-                                   "not needed; pass on_unused_input=ignore")
+                                   f"inputs, but an input is made of {x}, which is another one and so not needed; pass "
+                                   "on_unused_input=ignore")
 
 
 def _check_inputs(inputs):

@@ -118,8 +118,9 @@ class CrotonOp:
             raise NotImplementedError(f"{self} cannot be applied: it shows what Croton's op {self.croton_name} has made")
         made = self.build(*inputs, **kwargs)
         outputs = list(made) if isinstance(made, (list, tuple)) else [made]
-        if not any(y is x or y.owner is None for y in outputs for x in inputs):  # else nothing was applied
-            Apply(self, [as_variable(x) for x in inputs], outputs).claim()
+        given = [as_variable(x) for x in inputs if x is not None]
+        if all(y.owner is not None and y not in given for y in outputs):  # else nothing was applied
+            Apply(self, given, outputs).claim()
         if self.default_output is not None and not return_list:
             return outputs[self.default_output]
         return outputs if return_list or len(outputs) > 1 else outputs[0]

@@ -231,7 +231,7 @@ def make():
     theano = sys.modules[__package__]
     for module in (tensor, sys.modules[_PREFIX + "tensor.basic"], sys.modules[_PREFIX + "tensor.raw_random"]):
         module.theano, module.config, module.gof = theano, configuration.config, sys.modules[_PREFIX + "gof"]
-        module.compile = sys.modules[_PREFIX + "compile"]
+        module.compile, module.scal = sys.modules[_PREFIX + "compile"], sys.modules[_PREFIX + "scalar"]
     sys.modules[_PREFIX + "tensor.raw_random"].tensor = tensor
     nnet = sys.modules[_PREFIX + "tensor.nnet"]
     for name in ("nnet", "conv", "abstract_conv", "bn", "sigm"):

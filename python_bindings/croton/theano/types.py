@@ -181,6 +181,21 @@ class Generic(Type):
 generic = Generic()
 
 
+class NoneConstant:
+    """theano.tensor.NoneConst: None as a constant, for arguments that may be left out."""
+
+    data = value = name = owner = None
+    type = generic
+
+    def __str__(self):
+        return "NoneConst"
+
+    __repr__ = __str__
+
+
+NoneConst = NoneConstant()
+
+
 class DisconnectedType(Type):
     """The type of a gradient that does not exist, because the cost does not depend on the variable."""
 

@@ -12,6 +12,7 @@ import numpy
 from croton import _croton
 
 from . import graph, types
+from .configuration import config
 
 _wrapped = weakref.WeakValueDictionary()  # Croton's variable -> ours
 _numbers = itertools.count()
@@ -141,7 +142,12 @@ class TensorVariable(Variable):
     """A symbolic array. Operators and methods build new ones; == is identity (theano.tensor.eq compares)."""
 
     __array_priority__ = 1000
-    __array_ufunc__ = None  # NumPy leaves `array * variable` to us
+
+    def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
+        """array * variable and numpy.exp(variable): the function of theano.tensor, where there is one."""
+        from .tensor.elementwise import of_numpy
+        function = of_numpy(ufunc.__name__)
+        return NotImplemented if function is None or method != "__call__" or kwargs else function(*inputs)
 
     def _repr_html_(self):
         from croton.notebook import variable_html
@@ -159,7 +165,13 @@ class TensorVariable(Variable):
     T = property(lambda self: wrap(self._croton.T), doc="The axes reversed.")
     real = property(lambda self: wrap(self._croton.real))
     imag = property(lambda self: wrap(self._croton.imag))
-    size = property(lambda self: wrap(self._croton.size), doc="The number of elements.")
+
+    @property
+    def size(self):
+        """The number of elements."""
+        size = wrap(self._croton.size)
+        size._depends_on = [self]
+        return size
 
     @property
     def shape(self):
@@ -211,8 +223,12 @@ class TensorVariable(Variable):
                 part = elements[key]
                 if part:
                     return vector_of(part)
-        if self.ndim == 0 and any(k is not None and k is not Ellipsis
-                                  for k in (key if isinstance(key, tuple) else (key,))):
+        parts = key if isinstance(key, tuple) else (key,)
+        if any(k is None for k in parts) and all(k is None or (isinstance(k, slice) and k == slice(None)) for k in parts):
+            axes = iter(range(self.ndim))  # only new axes
+            pattern = ["x" if k is None else next(axes) for k in parts]
+            return wrap(_croton.dimshuffle(self._croton, [*pattern, *axes]))
+        if self.ndim == 0 and any(k is not None and k is not Ellipsis for k in parts):
             raise IndexError(f"too many indices for array: {self} has no dimensions")
         return wrap(self._croton[unwrap_index(key)])
 
@@ -316,13 +332,17 @@ def unwrap(x):
 
 
 def unwrap_index(key):
-    if isinstance(key, tuple):
-        return tuple(unwrap_index(item) for item in key)
-    if isinstance(key, slice):
-        return slice(unwrap(key.start), unwrap(key.stop), unwrap(key.step))
-    if isinstance(key, list) and any(isinstance(item, Variable) for item in key):
-        return as_variable(key)._croton
-    return unwrap(key)
+    return tuple(_unwrap_part(part) for part in key) if isinstance(key, tuple) else _unwrap_part(key)
+
+
+def _unwrap_part(part):
+    if isinstance(part, slice):
+        return slice(unwrap(part.start), unwrap(part.stop), unwrap(part.step))
+    if isinstance(part, (list, tuple)) and not part:
+        return numpy.zeros(0, "int64")
+    if isinstance(part, (list, tuple)) and any(isinstance(item, Variable) for item in part):
+        return as_variable(part)._croton
+    return unwrap(part)
 
 
 def holds_variable(x):
@@ -371,6 +391,8 @@ def as_variable(x, name=None, ndim=None):
             return as_variable(x._as_TensorVariable(), name, ndim)
         if isinstance(x, (str, bytes)) or x is None or callable(x) or isinstance(x, dict):
             raise AsTensorError(f"Cannot convert {x!r} to TensorType", type(x))
+        if isinstance(x, (list, tuple)) and not x:
+            x = numpy.zeros(0, config.floatX)
         if type(x) is float and autocast_float.dtypes is not autocast_float.DEFAULT:
             x = autocast_float(x)
         try:

@@ -4,7 +4,7 @@ import numpy as np  # noqa: F401  programs take it from here
 
 from .. import gradients as _gradients
 from ..sharing import TensorSharedVariable, shared as _shared  # noqa: F401
-from ..types import DisconnectedType, TensorType  # noqa: F401
+from ..types import DisconnectedType, NoneConst, TensorType  # noqa: F401
 from ..variables import AsTensorError, TensorConstant, TensorVariable, Variable  # noqa: F401
 from . import arrays, elementwise, extra_ops, methods, nnet, signal, sort, subtensor  # noqa: F401
 from .arrays import *  # noqa: F403
@@ -15,7 +15,7 @@ from .sort import argsort, argtopk, sort, topk, topk_and_argtopk  # noqa: F401
 from .subtensor import *  # noqa: F403
 from . import fft, nlinalg, slinalg, testing  # noqa: F401
 from .nlinalg import *  # noqa: F403
-from .testing import verify_grad  # noqa: F401
+from .testing import numeric_grad, verify_grad  # noqa: F401
 
 grad = _gradients.grad
 jacobian = _gradients.jacobian

@@ -10,7 +10,7 @@ from .. import types
 from ..configuration import config
 from ..variables import (AsTensorError, TensorConstant, TensorVariable, Variable, as_sizes, as_variable, holds_variable,
                          unwrap, vector_elements, vector_of, wrap)
-from .elementwise import cast, eq, isclose, neq, switch
+from .elementwise import cast, ceil, eq, isclose, maximum, neq, switch
 
 TensorType = types.TensorType
 
@@ -74,6 +74,9 @@ def get_scalar_constant_value(v, elemwise=True, only_process_constants=False, ma
         if v.data.ndim == 0 or (v.data == v.data.reshape(-1)[0]).all():
             return numpy.array(v.data.reshape(-1)[0])
         raise NotScalarConstantError()
+    if isinstance(v, TensorVariable) and not only_process_constants:
+        if v.owner is not None and getattr(v.owner.op, "croton_name", None) == "alloc":
+            return get_scalar_constant_value(made.inputs[0])
     if isinstance(v, TensorVariable) and not only_process_constants and v.ndim == 0:
         from ..graph import inputs
         if builtins.all(isinstance(x, TensorConstant) for x in inputs([v])):
@@ -81,9 +84,6 @@ def get_scalar_constant_value(v, elemwise=True, only_process_constants=False, ma
                 return numpy.asarray(v._croton.eval())
             except AssertionError:  # of an Assert that does not hold
                 raise NotScalarConstantError(v) from None
-        made = v.owner
-        if str(made.op) == "alloc" or type(made.op).__name__ == "Alloc":
-            return get_scalar_constant_value(made.inputs[0])
     raise NotScalarConstantError(v)
 
 
@@ -159,6 +159,8 @@ def _axes(x, axis):
     """The axes as a list from 0, None for all. ValueError for one that is not there, TypeError for no number."""
     if axis is None:
         return None
+    if isinstance(axis, types.NoneConstant):
+        return None
     if isinstance(axis, TensorConstant):
         axis = axis.data
     if isinstance(axis, numpy.ndarray):
@@ -227,7 +229,7 @@ def _selection(name, doc):
     def select(x, axis=None, keepdims=False):
         x = as_variable(x)
         if name == "min" and x.dtype == "bool":
-            raise TypeError("min is not there for bool")
+            return all(x, axis, keepdims)
         return wrap(function(x._croton, _axes(x, axis), None, keepdims))
 
     select.__name__ = name
@@ -236,7 +238,7 @@ def _selection(name, doc):
 
 
 max = _selection("max", "The largest element over axes; nan if there is one. All largest ones get the whole gradient.")
-min = _selection("min", "The smallest element over axes; nan if there is one. TypeError for bool.")
+min = _selection("min", "The smallest element over axes; nan if there is one.")
 argmax = _selection("argmax", "Where the first largest element is (int64); without axis in the flattened variable.")
 argmin = _selection("argmin", "Where the first smallest element is (int64).")
 
@@ -381,10 +383,13 @@ def arange(start, stop=None, step=1, dtype=None):
         given = "int64" if result.kind in "iub" else _promoted(start, stop, step)
         if config.cast_policy == "numpy+floatX" and floats:
             given = config.floatX
-    given = _dtype(given)
-    values = wrap(_croton.arange(*[cast(x, given if str(given).startswith("float") else "int64")._croton
-                                   for x in (start, stop, step)])) if str(given)[0] in "fiu" else wrap(
-                                       _croton.arange(start._croton, stop._croton, step._croton))
+    given = str(_dtype(given))
+    if given.startswith("float"):  # as NumPy adds them up
+        start, stop, step = (cast(x, given) for x in (start, stop, step))
+        count = cast(maximum(ceil((stop - start) / step), 0), "int64")
+        return start + cast(wrap(_croton.arange(count._croton)), given) * ((start + step) - start)
+    whole = given[0] in "iu"
+    values = wrap(_croton.arange(*[(cast(x, "int64") if whole else x)._croton for x in (start, stop, step)]))
     return cast(values, given)
 
 
@@ -434,7 +439,8 @@ def flatten(x, ndim=1, outdim=None):
     ndim = 1 if ndim is None else ndim
     if ndim < 1 or (ndim > builtins.max(1, x.ndim)):
         raise ValueError(f"ndim {ndim} out of bound [1, {x.ndim + 1})")
-    return wrap(_croton.flatten(x._croton, ndim))
+    result = wrap(_croton.flatten(x._croton, ndim))
+    return addbroadcast(result, ndim - 1) if x.ndim and builtins.all(x.broadcastable[ndim - 1:]) else result
 
 
 def is_flat(var, ndim=None, outdim=None):
@@ -644,6 +650,9 @@ def tile(x, reps, ndim=None):
         raise ValueError("ndim should be equal or larger than x.ndim")
     if isinstance(reps, TensorVariable) and reps.ndim > 1:
         raise ValueError("The dimension of reps should not exceed 1.")
+    for n in (reps if isinstance(reps, (list, tuple)) else [reps]):
+        if not as_variable(n).dtype.startswith(("int", "uint")):
+            raise ValueError(f"elements of reps must be scalars of integer dtype, not {n}")
     sizes = as_sizes(reps, ndim)
     if ndim is not None and len(sizes) > ndim:
         raise ValueError(f"len(reps) should be equal or less than ndim: {len(sizes)}, {ndim}")
@@ -672,10 +681,11 @@ def diagonal(a, offset=0, axis1=0, axis2=1):
 
 def diag(v, k=0):
     """The k-th diagonal of a matrix, or the matrix with a vector there."""
+    from .op_classes import AllocDiag, ExtractDiag
     v = as_variable(v)
     if v.ndim not in (1, 2):
         raise ValueError("Number of dimensions of `v` must be 1 or 2.")
-    return wrap(_croton.diag(v._croton, k))
+    return (AllocDiag if v.ndim == 1 else ExtractDiag)(k)(v)
 
 
 def trace(a, offset=0, axis1=0, axis2=1):
@@ -734,7 +744,7 @@ def permute_row_elements(x, y, inverse=0):
     x, y = as_variable(x, ndim=ndim), as_variable(y, ndim=ndim)
     if builtins.all(a == b for a, b in zip(x.broadcastable[:-1], y.broadcastable[:-1])):
         return wrap(_croton.take_along_axis(x._croton, y._croton, -1))
-    zero_x, zero_y = zeros_like(x, "int64")[..., :1], zeros_like(y)[..., :1]
+    zero_x, zero_y = (shape_padright(zeros_like(z, "int64")[..., 0]) for z in (x, y))
     return wrap(_croton.take_along_axis((x + cast(zero_y, x.dtype))._croton, (y + cast(zero_x, y.dtype))._croton, -1))
 
 

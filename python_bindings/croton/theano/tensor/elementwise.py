@@ -68,14 +68,16 @@ class ComplexError(TypeError):
     """An operation that is not there for complex numbers."""
 
 
-def _of_real(function):
-    def apply(a, b):
-        if a.dtype.startswith("complex") or b.dtype.startswith("complex"):
-            raise ComplexError("theano.tensor.mod: complex numbers have no remainder")
-        return function(a, b)
+def _second(a, b):
+    """b, in the shape that both broadcast to."""
+    return _croton.fill(a, b) if b.ndim <= a.ndim else _croton.where(_croton.ones_like(a) > 0, b, b)
 
-    apply.__doc__ = function.__doc__
-    return apply
+
+def remainder(a, b):
+    """The remainder, of the sign of b, of Croton's variables. ComplexError."""
+    if a.dtype.startswith("complex") or b.dtype.startswith("complex"):
+        raise ComplexError("theano.tensor.mod: complex numbers have no remainder")
+    return a % b
 
 
 def _lookup(name):
@@ -84,7 +86,9 @@ def _lookup(name):
     if name in ("maximum", "minimum"):
         return _of_ordered(getattr(_croton, name), name == "maximum")
     if name == "remainder":
-        return _of_real(_croton.remainder)
+        return remainder
+    if name == "fill":
+        return _second
     return _croton_add if name == "add" else getattr(_croton, name)
 
 
@@ -174,6 +178,18 @@ globals().update({name: Elementwise(name, _lookup(croton_name), least, most)
                   for name, (croton_name, least, most) in _TABLE.items()})
 
 
+# NumPy's names of functions that are elementwise, where they differ. A comparison for equality is one of objects.
+_NUMPY = {"multiply": "mul", "subtract": "sub", "divide": "true_div", "true_divide": "true_div", "floor_divide": "int_div",
+          "remainder": "mod", "power": "pow", "absolute": "abs_", "negative": "neg", "greater": "gt", "greater_equal": "ge",
+          "less": "lt", "less_equal": "le", "sign": "sgn", "square": "sqr", "reciprocal": "inv", "conjugate": "conj", "rint":
+          "round_half_to_even", "equal": None, "not_equal": None}
+
+
+def of_numpy(name):
+    """The function that NumPy calls by this name; None where there is none."""
+    return globals().get(_NUMPY.get(name, name)) if _NUMPY.get(name, name) in _TABLE else None
+
+
 def inplace_functions():
     """theano.tensor.inplace: the same functions by names that end in _inplace. Where a
     result is written is Croton's business; only arrays that a function was given to be written to are."""
@@ -206,6 +222,7 @@ def iround(a, mode=None):
 
 
 where = switch  # noqa: F821
+isnan_, isinf_ = isnan, isinf  # noqa: F821
 
 
 def cast(x, dtype):
@@ -233,4 +250,4 @@ def largest(*args):
     return wrap(_croton.largest(*[as_variable(x)._croton for x in args]))
 
 
-__all__ = [*_TABLE, "ComplexError", "Elemwise", "conjugate", "power", "round", "iround", "ceil_intdiv", "where", "cast", "isclose", "smallest", "largest"]
+__all__ = [*_TABLE, "ComplexError", "Elemwise", "conjugate", "power", "round", "iround", "ceil_intdiv", "isinf_", "isnan_", "where", "cast", "isclose", "smallest", "largest"]

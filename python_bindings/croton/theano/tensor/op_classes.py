@@ -2,9 +2,11 @@
 
 import numpy
 
+from croton import _croton
+
 from ..graph import CrotonOp
 from ..types import Type
-from ..variables import Variable, as_variable, vector_of
+from ..variables import Variable, as_variable, vector_of, wrap
 from . import arrays, subtensor
 from .elementwise import cast
 
@@ -174,6 +176,8 @@ class AllocDiag(CrotonOp):
         x = as_variable(x)
         if x.ndim == 0:
             raise TypeError("AllocDiag takes a variable of at least one dimension")
+        if x.ndim == 1 and (self.axis1, self.axis2) == (0, 1):
+            return wrap(_croton.diag(x._croton, self.offset))
         # The diagonal of the last two axes, which then are moved to their places.
         size = x.shape[-1] + abs(self.offset)
         row, column = arrays.arange(size), arrays.arange(size).dimshuffle(0, "x")
@@ -327,6 +331,18 @@ class AdvancedIncSubtensor1(AdvancedIncSubtensor):
         return cls
 
 
+class Tile(CrotonOp):
+    """Tile(ndim)(x, reps)."""
+
+    __props__ = ("ndim",)
+
+    def __init__(self, ndim):
+        self.ndim = ndim
+
+    def build(self, x, reps):
+        return arrays.tile(x, reps, self.ndim)
+
+
 class Choose(CrotonOp, shows=("choose",)):
     """Choose(mode)(a, choices)."""
 
@@ -409,6 +425,7 @@ def _of_axis(name, reduce, shows=()):
 
 
 All, Any = _of_axis("All", arrays.all, ("all",)), _of_axis("Any", arrays.any, ("any",))
+Mean = _of_axis("Mean", arrays.mean)
 Max, Min = _of_axis("Max", arrays.max, ("max",)), _of_axis("Min", arrays.min, ("min",))
 
 

@@ -40,14 +40,16 @@ def take(a, indices, axis=None, mode="raise"):
 
 
 def take_rows(a, choices, mode):
-    """choose with the choices along the first axis of one variable."""
+    """choose with the choices along the first axis of one variable, the rest of whose axes broadcast with a."""
     a, choices = as_variable(a), as_variable(choices)
-    if choices.sizes[0] if hasattr(choices, "sizes") else None:
-        return wrap(_croton.choose(a._croton, [choices._croton[i] for i in range(choices.sizes[0])], mode))
-    index = a if mode == "raise" else wrap(_croton.clip(a._croton, 0, choices._croton.shape[0] - 1)) \
-        if mode == "clip" else a % choices.shape[0]
-    index = wrap(_croton.shape_padleft(index._croton, 1)) if index.ndim == choices.ndim - 1 else index
-    return wrap(_croton.take_along_axis(choices._croton, index._croton, 0))[0]
+    ndim = max(a.ndim, choices.ndim - 1)
+    a = wrap(_croton.shape_padleft(a._croton, ndim - a.ndim))
+    missing = ndim - (choices.ndim - 1)
+    choices = wrap(_croton.dimshuffle(choices._croton, [0, *["x"] * missing, *range(1, choices.ndim)]))
+    index = a % choices.shape[0] if mode == "wrap" else clip(a, 0, choices.shape[0] - 1) if mode == "clip" else a
+    index = index + wrap(_croton.zeros_like(choices[0]._croton)).astype(index.dtype)
+    choices = choices + wrap(_croton.zeros_like(a._croton)).astype(choices.dtype)
+    return wrap(_croton.take_along_axis(choices._croton, _croton.shape_padleft(index._croton, 1), 0))[0]
 
 
 def get_canonical_form_slice(theslice, length):

@@ -2,5 +2,5 @@
 
 from .convolution import *  # noqa: F403
 from .functions import *  # noqa: F403
-from .neighbours import images2neibs, neibs2images  # noqa: F401
+from .neighbours import Images2Neibs, images2neibs, neibs2images  # noqa: F401
 from .normalization import *  # noqa: F403

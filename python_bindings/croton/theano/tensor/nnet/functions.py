@@ -5,6 +5,8 @@ from croton import _croton
 from ...variables import as_variable, wrap
 from .. import arrays
 from ..elementwise import sigmoid, softplus  # noqa: F401
+from .softmax_ops import *  # noqa: F403
+from .softmax_ops import __all__ as _ops, crossentropy_softmax_argmax_1hot_with_bias, logsoftmax_op, softmax_op
 
 _nnet = _croton.nnet
 
@@ -12,37 +14,15 @@ _nnet = _croton.nnet
 def softmax(c):
     """The softmax of each row of a matrix; a vector is taken for one row: the result is a 1 x n matrix. ValueError for
     more dimensions."""
-    c = as_variable(c)
-    if c.ndim not in (1, 2):
-        raise ValueError(f"x must be 1-d or 2-d tensor of floats. Got {c.type}")
-    if not c.dtype.startswith("float"):
-        raise ValueError(f"x must be 1-d or 2-d tensor of floats. Got {c.type}")
-    if c.ndim == 1:
-        c = arrays.shape_padleft(c)
-    return wrap(_nnet.softmax(c._croton))
+    return softmax_op(c)
+
+
+softmax_graph = softmax
 
 
 def logsoftmax(c):
     """log(softmax) of each row, without overflow."""
-    c = as_variable(c)
-    if c.ndim not in (1, 2) or not c.dtype.startswith("float"):
-        raise ValueError(f"x must be 1-d or 2-d tensor of floats. Got {c.type}")
-    if c.ndim == 1:
-        c = arrays.shape_padleft(c)
-    return wrap(_nnet.log_softmax(c._croton))
-
-
-softmax_op, softmax_graph, logsoftmax_op = softmax, softmax, logsoftmax
-
-
-def softmax_with_bias(x, b):
-    """softmax(x + b) of each row."""
-    x, b = as_variable(x), as_variable(b)
-    if x.ndim != 2 or not x.dtype.startswith("float"):
-        raise ValueError("x must be 2-d tensor of floats")
-    if b.ndim != 1 or not b.dtype.startswith("float"):
-        raise ValueError("b must be 1-d tensor of floats")
-    return wrap(_nnet.softmax_with_bias(x._croton, b._croton))
+    return logsoftmax_op(c)
 
 
 def categorical_crossentropy(coding_dist, true_dist):
@@ -53,11 +33,6 @@ def categorical_crossentropy(coding_dist, true_dist):
     if true_dist.ndim != coding_dist.ndim and not picked:
         raise TypeError("rank mismatch between coding and true distributions")
     return wrap(_nnet.categorical_crossentropy(coding_dist._croton, true_dist._croton))
-
-
-def crossentropy_categorical_1hot(coding_dist, true_one_of_n):
-    """-log(coding_dist) at the positions of an integer vector."""
-    return categorical_crossentropy(coding_dist, true_one_of_n)
 
 
 def binary_crossentropy(output, target):
@@ -124,11 +99,6 @@ def confusion_matrix(actual, pred):
     return [arrays.dot(hits_a, hits_p), order]
 
 
-def crossentropy_softmax_argmax_1hot_with_bias(x, b, y_idx, **_):
-    """(-log(softmax(x + b)[y]), softmax(x + b), argmax(x + b)) of each row."""
-    return wrap(list(_nnet.crossentropy_softmax_argmax_1hot_with_bias(*(as_variable(v)._croton for v in (x, b, y_idx)))))
-
-
 def crossentropy_softmax_1hot_with_bias(x, b, y_idx, **_):
     """(-log(softmax(x + b)[y]), softmax(x + b)) of each row."""
     return tuple(crossentropy_softmax_argmax_1hot_with_bias(x, b, y_idx)[:2])
@@ -137,13 +107,6 @@ def crossentropy_softmax_1hot_with_bias(x, b, y_idx, **_):
 def crossentropy_softmax_1hot(x, y_idx, **_):
     """(-log(softmax(x)[y]), softmax(x)) of each row."""
     return tuple(wrap(list(_nnet.crossentropy_softmax_1hot(as_variable(x)._croton, as_variable(y_idx)._croton))))
-
-
-def prepend_scalar_to_each_row(val, mat):
-    """A matrix with a column of one value in front."""
-    val, mat = as_variable(val), as_variable(mat)
-    column = arrays.alloc(val.astype(mat.dtype), mat.shape[0], 1)
-    return arrays.concatenate([column, mat], axis=1)
 
 
 def h_softmax(x, batch_size, n_outputs, n_classes, n_outputs_per_class, W1, b1, W2, b2, target=None):
@@ -160,8 +123,7 @@ def ctc(activations, labels, input_lengths):
                           as_variable(input_lengths)._croton))
 
 
-__all__ = ["softmax", "logsoftmax", "softmax_op", "softmax_graph", "logsoftmax_op", "softmax_with_bias",
-           "categorical_crossentropy", "crossentropy_categorical_1hot", "binary_crossentropy",
+__all__ = [*_ops, "softmax", "logsoftmax", "softmax_graph", "categorical_crossentropy", "binary_crossentropy",
            "sigmoid_binary_crossentropy", "relu", "elu", "selu", "softsign", "hard_sigmoid", "ultra_fast_sigmoid",
-           "confusion_matrix", "crossentropy_softmax_argmax_1hot_with_bias", "crossentropy_softmax_1hot_with_bias",
-           "crossentropy_softmax_1hot", "prepend_scalar_to_each_row", "h_softmax", "ctc", "sigmoid", "softplus"]
+           "confusion_matrix", "crossentropy_softmax_1hot_with_bias", "crossentropy_softmax_1hot", "h_softmax", "ctc",
+           "sigmoid", "softplus"]

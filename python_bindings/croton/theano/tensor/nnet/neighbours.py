@@ -2,39 +2,61 @@
 
 from croton import _croton
 
-from ...variables import as_variable, wrap
+from ...graph import CrotonOp
+from ...variables import Variable, as_variable, wrap
 from .. import arrays
+
+
+class Images2Neibs(CrotonOp):
+    """Images2Neibs(mode)(ten4, neib_shape, neib_step): see images2neibs."""
+
+    __props__ = ("mode",)
+
+    def __init__(self, mode="valid"):
+        if mode not in ("valid", "ignore_borders", "wrap_centered", "half", "full"):
+            raise NotImplementedError(f"images2neibs: there is no mode {mode}; valid, ignore_borders, wrap_centered, half "
+                                      "and full are")
+        self.mode = mode
+
+    def build(self, ten4, neib_shape, neib_step=None):
+        x = as_variable(ten4)
+        if x.ndim != 4:
+            raise TypeError("ten4 must be a 4D tensor")
+        rows, columns = _two(neib_shape)
+        row_step, column_step = (rows, columns) if neib_step is None else _two(neib_step)
+        if self.mode in ("half", "full"):
+            border = [n // 2 if self.mode == "half" else n - 1 for n in (rows, columns)]
+            x = wrap(_croton.pad(x._croton, [(0, 0), (0, 0), (border[0], border[0]), (border[1], border[1])]))
+        down, i, down_left = self._starts(x.shape[2], rows, row_step)
+        across, j, across_left = self._starts(x.shape[3], columns, column_step)
+        if self.mode == "valid":
+            from ...asserts import Assert
+            x = Assert("Images2Neibs: in mode 'valid' the steps must divide the images exactly", TypeError)(
+                x, arrays.eq(down_left + across_left, 0))
+        i = down.dimshuffle(0, "x", "x", "x") + i.dimshuffle("x", "x", 0, "x")
+        j = across.dimshuffle("x", 0, "x", "x") + j.dimshuffle("x", "x", "x", 0)
+        if self.mode == "wrap_centered":
+            i, j = i % x.shape[2], j % x.shape[3]
+        patches = x[:, :, i, j]  # (batch, channels, down, across, rows, columns)
+        return patches.reshape((-1, rows * columns))
+
+    def _starts(self, size, window, step):
+        """Where windows start along an axis, the positions within one, and what is left behind the last."""
+        if self.mode == "wrap_centered":  # a window around each step-th element
+            return arrays.arange((size + step - 1) // step) * step, arrays.arange(window) - window // 2, 0
+        return arrays.arange((size - window) // step + 1) * step, arrays.arange(window), (size - window) % step
 
 
 def images2neibs(ten4, neib_shape, neib_step=None, mode="valid"):
     """The windows of neib_shape of each image and channel, neib_step apart, each as a row of the result. mode: "valid"
-    (steps must divide the images exactly), "ignore_borders", or "half" or "full" with zeros around."""
-    x = as_variable(ten4)
-    if x.ndim != 4:
-        raise TypeError("ten4 must be a 4D tensor")
-    rows, columns = _two(neib_shape)
-    row_step, column_step = (rows, columns) if neib_step is None else _two(neib_step)
-    if mode not in ("valid", "ignore_borders", "half", "full"):
-        raise NotImplementedError(f"images2neibs: the mode {mode} is not there; valid, ignore_borders, half and full are")
-    if mode in ("half", "full"):
-        border = [n // 2 if mode == "half" else n - 1 for n in (rows, columns)]
-        x = wrap(_croton.pad(x._croton, [(0, 0), (0, 0), (border[0], border[0]), (border[1], border[1])]))
-    down = arrays.arange((x.shape[2] - rows) // row_step + 1) * row_step
-    across = arrays.arange((x.shape[3] - columns) // column_step + 1) * column_step
-    i = down.dimshuffle(0, "x", "x", "x") + arrays.arange(rows).dimshuffle("x", "x", 0, "x")
-    j = across.dimshuffle("x", 0, "x", "x") + arrays.arange(columns).dimshuffle("x", "x", "x", 0)
-    patches = x[:, :, i, j]  # (batch, channels, down, across, rows, columns)
-    if mode == "valid":
-        left = (x.shape[2] - rows) % row_step + (x.shape[3] - columns) % column_step
-        from ...asserts import Assert
-        patches = Assert("Images2Neibs: in mode 'valid' the steps must divide the images exactly")(
-            patches, arrays.eq(left, 0))
-    return patches.reshape((-1, rows * columns))
+    (steps must divide the images exactly), "ignore_borders", "half" or "full" with zeros around, or "wrap_centered": a
+    window around each element, which goes on at the other side of the image."""
+    return Images2Neibs(mode)(ten4, neib_shape, neib_step)
 
 
 def _two(shape):
-    shape = shape if isinstance(shape, (list, tuple)) else [shape[0], shape[1]]
-    return shape[0], shape[1]
+    """Two sizes, in a dtype that holds their product."""
+    return tuple(n.astype("int64") if isinstance(n, Variable) else int(n) for n in (shape[0], shape[1]))
 
 
 def neibs2images(neibs, neib_shape, original_shape, mode="valid"):
@@ -55,4 +77,4 @@ def _c(x):
     return x if isinstance(x, int) else as_variable(x)._croton
 
 
-__all__ = ["images2neibs", "neibs2images"]
+__all__ = ["Images2Neibs", "images2neibs", "neibs2images"]

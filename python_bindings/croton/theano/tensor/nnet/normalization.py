@@ -1,5 +1,6 @@
 """Batch normalisation (Ioffe and Szegedy 2015) and normalisation across channels."""
 
+from ...graph import CrotonOp
 from ...variables import as_variable
 from .. import arrays
 from ..elementwise import sqr
@@ -93,4 +94,50 @@ def batch_normalization_test(inputs, gamma, beta, mean, var, axes="per-activatio
     return (inputs - mean) * (gamma * (var + epsilon)**-0.5) + beta
 
 
-__all__ = ["batch_normalization", "batch_normalization_train", "batch_normalization_test"]
+class AbstractBatchNormTrain(CrotonOp):
+    """AbstractBatchNormTrain(axes)(x, scale, bias, epsilon, factor, running_mean, running_var): see
+    batch_normalization_train."""
+
+    __props__ = ("axes",)
+
+    def __init__(self, axes=(0,)):
+        self.axes = tuple(axes)
+
+    def build(self, x, scale, bias, epsilon=1e-4, running_average_factor=0.1, running_mean=None, running_var=None):
+        return batch_normalization_train(x, scale, bias, self.axes, epsilon, running_average_factor, running_mean,
+                                         running_var)
+
+
+class AbstractBatchNormInference(CrotonOp):
+    """AbstractBatchNormInference(axes)(x, scale, bias, mean, variance, epsilon): see batch_normalization_test."""
+
+    __props__ = ("axes",)
+
+    def __init__(self, axes=(0,)):
+        self.axes = tuple(axes)
+
+    def build(self, x, scale, bias, mean, variance, epsilon=1e-4):
+        return batch_normalization_test(x, scale, bias, mean, variance, self.axes, epsilon)
+
+
+class AbstractBatchNormTrainGrad(CrotonOp):
+    """AbstractBatchNormTrainGrad(axes)(x, dy, scale, mean, inverse deviation): the gradients of batch_normalization_train
+    by x, scale and bias, where dy is that of its result."""
+
+    __props__ = ("axes",)
+
+    def __init__(self, axes=(0,)):
+        self.axes = tuple(axes)
+
+    def build(self, x, dy, scale, mean, inverse, epsilon=1e-4):
+        x, dy, scale = as_variable(x), as_variable(dy), as_variable(scale)
+        normed = (x - mean) * inverse
+
+        def over_batch(value):
+            return arrays.mean(value, self.axes, keepdims=True)
+
+        gx = scale * inverse * (dy - over_batch(dy) - normed * over_batch(dy * normed))
+        return [gx, arrays.sum(dy * normed, self.axes, keepdims=True), arrays.sum(dy, self.axes, keepdims=True)]
+
+
+__all__ = ["AbstractBatchNormInference", "AbstractBatchNormTrain", "AbstractBatchNormTrainGrad", "batch_normalization", "batch_normalization_train", "batch_normalization_test"]

@@ -2,9 +2,12 @@
 
 from croton import _croton
 
+from ...gradients import Lop, Rop
+from ...graph import CrotonOp
 from ...variables import TensorVariable, as_variable, wrap
 
 _nnet = _croton.nnet
+_MODES = ("max", "sum", "average_inc_pad", "average_exc_pad")
 
 
 def _numbers(x, axes, what):
@@ -50,7 +53,7 @@ def _pool(axes, input, ws, ignore_border, stride, pad, mode, ds, st, padding):
     stride = ws if stride is None else _numbers(stride, axes, "stride")
     pad = (0,) * axes if pad is None else _numbers(pad, axes, "pad")
     ignore_border = bool(ignore_border)
-    if mode not in ("max", "sum", "average_inc_pad", "average_exc_pad"):
+    if mode not in _MODES:
         raise ValueError(f"Pool mode parameter only support 'max', 'sum', 'average_inc_pad' and 'average_exc_pad'. Got "
                          f"{mode}")
     if any(pad):
@@ -93,13 +96,18 @@ def max_pool_2d(input, ds, ignore_border=None, st=None, padding=(0, 0), mode="ma
     return pool_2d(input, ds, ignore_border, st, padding, mode)
 
 
-class Pool:
-    """Pooling as an op."""
+class Pool(CrotonOp):
+    """Pool(ignore_border, mode, ndim)(x, ws, stride, pad): pooling of the last ndim axes."""
+
+    __props__ = ("ignore_border", "mode", "ndim")
 
     def __init__(self, ignore_border=False, mode="max", ndim=2, openmp=None):
+        if mode not in _MODES:
+            raise ValueError(f"Pool mode parameter only support 'max', 'sum', 'average_inc_pad' and 'average_exc_pad'. "
+                             f"Got {mode}")
         self.ignore_border, self.mode, self.ndim = ignore_border, mode, ndim
 
-    def __call__(self, x, ws, stride=None, pad=None):
+    def build(self, x, ws, stride=None, pad=None):
         return _pool(self.ndim, x, ws, self.ignore_border, stride, pad, self.mode, None, None, None)
 
     @staticmethod
@@ -121,4 +129,54 @@ class Pool:
         return out
 
 
-__all__ = ["pool_2d", "pool_3d", "max_pool_2d_same_size", "max_pool_2d", "Pool"]
+class _PoolGradient(CrotonOp):
+    """Base of gradients of pooling as ops."""
+
+    __props__ = ("ignore_border", "mode", "ndim")
+
+    def __init__(self, ignore_border, mode="max", ndim=2, openmp=None):
+        self.ignore_border, self.mode, self.ndim = ignore_border, mode, ndim
+
+    def _pooled(self, x, ws, stride, pad):
+        return _pool(self.ndim, x, ws, self.ignore_border, stride, pad, self.mode, None, None, None)
+
+
+class MaxPoolGrad(_PoolGradient):
+    """MaxPoolGrad(ignore_border, ndim=)(x, maxout, gz, ws, stride, pad): the gradient by x of pooling by "max" whose
+    result has the gradient gz."""
+
+    def __init__(self, ignore_border, ndim=2, openmp=None):
+        super().__init__(ignore_border, "max", ndim)
+
+    def build(self, x, maxout, gz, ws, stride=None, pad=None):
+        x = as_variable(x)
+        return Lop(self._pooled(x, ws, stride, pad), x, gz)
+
+
+class AveragePoolGrad(_PoolGradient):
+    """AveragePoolGrad(ignore_border, mode, ndim)(x, gz, ws, stride, pad): the same of "sum" and the averages."""
+
+    def __init__(self, ignore_border, mode="average_inc_pad", ndim=2):
+        if mode not in _MODES[1:]:
+            raise ValueError(f"AveragePoolGrad takes the modes {', '.join(_MODES[1:])}, not {mode}")
+        super().__init__(ignore_border, mode, ndim)
+
+    def build(self, x, gz, ws, stride=None, pad=None, dummy=None):
+        x = as_variable(x)
+        return Lop(self._pooled(x, ws, stride, pad), x, gz)
+
+
+class DownsampleFactorMaxGradGrad(_PoolGradient):
+    """DownsampleFactorMaxGradGrad(ignore_border, ndim=)(x, maxout, ggx, ws, stride, pad): of each window the elements of
+    ggx where x is the largest, added up."""
+
+    def __init__(self, ignore_border, mode="max", ndim=2, openmp=None):
+        super().__init__(ignore_border, mode, ndim)
+
+    def build(self, x, maxout, ggx, ws, stride=None, pad=None):
+        x = as_variable(x)
+        return Rop(self._pooled(x, ws, stride, pad), x, as_variable(ggx))
+
+
+__all__ = ["pool_2d", "pool_3d", "max_pool_2d_same_size", "max_pool_2d", "Pool", "MaxPoolGrad", "AveragePoolGrad",
+           "DownsampleFactorMaxGradGrad"]
