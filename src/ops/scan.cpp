@@ -216,8 +216,9 @@ class Scan {
   }
   void demand_given(const Variable& used, const std::unordered_set<const Node*>& given) const {
     if (used.is_constant() || is_inside(used.node()) || given.contains(used.node())) return;
-    fail_value(fmt::format("the step uses {}, which is not among its arguments: with strict, add it to non_sequences",
-                           describe(used)));
+    throw MissingInputError(
+        fmt::format("{}: the step uses {}, which is not among its arguments: with strict, add it to non_sequences",
+                    who(), describe(used)));
   }
 
   static std::vector<Variable> roots(const Step& step) {

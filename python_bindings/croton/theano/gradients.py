@@ -3,7 +3,8 @@
 from croton import _croton
 
 from . import types
-from .variables import NullVariable, TensorVariable, Variable, as_variable, unwrap, wrap
+from .graph import CrotonOp
+from .variables import DisconnectedVariable, NullVariable, TensorVariable, Variable, as_variable, unwrap, wrap
 
 DisconnectedInputError = _croton.DisconnectedInputError
 NullTypeGradError = _croton.NullTypeGradError
@@ -60,23 +61,30 @@ def grad(cost, wrt, consider_constant=None, disconnected_inputs="raise", add_nam
                          "'raise'.")
     known = {}
     for x, g in (known_grads or {}).items():
+        if isinstance(g, NullVariable):
+            raise NullTypeGradError(f"grad: the known gradient of {x} is not defined: {g.type.why_null}")
+        if isinstance(g, DisconnectedVariable):
+            if disconnected_inputs == "raise":
+                raise DisconnectedInputError(f"grad: the known gradient of {x} is disconnected: nothing flows through it")
+            g = 0.0
         g = as_variable(g)
+        if g.ndim == 0 and x.ndim != 0:  # one for all elements
+            g = wrap(_croton.fill(unwrap(x), g._croton))
         if g.ndim != x.ndim:
             raise TypeError(f"the known gradient of {x} has {g.ndim} dimensions, not {x.ndim}")
         known[unwrap(x)] = unwrap(g)
     if cost is not None and not cost.dtype.startswith("float"):
         # A cost of integers has the gradient 0 where it depends on a variable, and 1 by itself.
         if not isinstance(wrt, (list, tuple)) and wrt is cost:
-            return wrap(_croton.ones_like(_croton.cast(cost._croton, "floatX")))
+            return _depending([wrap(_croton.ones_like(_croton.cast(cost._croton, "floatX")))], [cost])[0]
         cost = wrap(_croton.zero_grad(_croton.cast(cost._croton, "floatX")))
     arguments = [unwrap(cost), unwrap(_list(wrt)), unwrap(consider_constant), disconnected_inputs, add_names, known]
     results = [wrap(g) for g in _croton.grad(*arguments, return_disconnected, null_gradients)]
     if null_gradients == "return" and any(g is None for g in results):
         connected = _croton.grad(*arguments, "zero", null_gradients)  # None where there is no gradient
         results = [_null(cost, x) if there is None else g for x, g, there in zip(_list(wrt), results, connected)]
-    for g in results:
-        if isinstance(g, TensorVariable):  # for Theano a gradient depends on all that the cost does, also where it is 0 or 1
-            g._depends_on = [x for x in [cost, *_list(wrt), *(known_grads or {})] if x is not None]
+    # For Theano a gradient depends on all that the cost does, also where it is 0 or 1.
+    _depending(results, [cost, *_list(wrt), *(known_grads or {})])
     if return_disconnected == "Disconnected":
         results = [types.DisconnectedType()() if g is None else g for g in results]
     if add_names:
@@ -84,6 +92,14 @@ def grad(cost, wrt, consider_constant=None, disconnected_inputs="raise", add_nam
     if isinstance(wrt, (list, tuple)):
         return type(wrt)(results)
     return results[0]
+
+
+def _depending(results, inputs):
+    """The results, which count as made of the inputs, though they may be constants."""
+    for g in results:
+        if isinstance(g, TensorVariable):
+            g._depends_on = [x for x in inputs if isinstance(x, Variable)]
+    return results
 
 
 def _null(cost, x):
@@ -110,10 +126,7 @@ def Rop(f, wrt, eval_points, disconnected_outputs="raise", return_disconnected="
         results = _croton.Rop(unwrap(_list(f)), unwrap(_list(wrt)), points, disconnected_outputs)
     except NullTypeGradError as error:
         raise ValueError(f"Rop: an op on the way has no R_op: {error}") from error
-    results = [wrap(r) for r in results]
-    for r in results:
-        r._depends_on = [*_list(f), *_list(wrt), *[p for p in _list(eval_points) if isinstance(p, Variable)]]
-    return _as_asked(results, f)
+    return _as_asked(_depending([wrap(r) for r in results], [*_list(f), *_list(wrt), *_list(eval_points)]), f)
 
 
 def _as_asked(results, asked):
@@ -129,10 +142,7 @@ def jacobian(expression, wrt, consider_constant=None, disconnected_inputs="raise
     if expression.ndim > 1:
         raise ValueError("jacobian expects a vector variable as `expression`. If not use flatten to make it a vector")
     result = _croton.jacobian(unwrap(expression), unwrap(_list(wrt)), unwrap(consider_constant), disconnected_inputs)
-    result = [wrap(r) for r in result]
-    for r in result:
-        r._depends_on = [expression, *_list(wrt)]
-    return _as_asked(result, wrt)
+    return _as_asked(_depending([wrap(r) for r in result], [expression, *_list(wrt)]), wrt)
 
 
 def hessian(cost, wrt, consider_constant=None, disconnected_inputs="raise"):
@@ -185,6 +195,26 @@ def grad_scale(x, multiplier):
     return wrap(_croton.grad_scale(unwrap(as_variable(x)), float(multiplier)))
 
 
+def _mark(name, function, *parameters):
+    """The class of op that Theano has for one of these functions, which itself leaves no node of it in graphs."""
+    def __init__(self, *values):
+        vars(self).update(zip(parameters, values, strict=True))
+
+    def build(self, x):
+        return function(x, *(getattr(self, p) for p in parameters))
+
+    return type(name, (CrotonOp,), {"__init__": __init__, "build": build, "__props__": parameters, "__module__": __name__,
+                                    "__doc__": f"{name}({', '.join(parameters)})(x): {function.__doc__}"})
+
+
+ConsiderConstant, ZeroGrad = _mark("ConsiderConstant", consider_constant), _mark("ZeroGrad", zero_grad)
+DisconnectedGrad, UndefinedGrad = _mark("DisconnectedGrad", disconnected_grad), _mark("UndefinedGrad", undefined_grad)
+GradClip = _mark("GradClip", grad_clip, "clip_lower_bound", "clip_upper_bound")
+GradScale = _mark("GradScale", grad_scale, "multiplier")
+consider_constant_, zero_grad_ = ConsiderConstant(), ZeroGrad()
+disconnected_grad_, undefined_grad_ = DisconnectedGrad(), UndefinedGrad()
+
+
 def grad_not_implemented(op, x_pos, x, comment=""):
     """What an op's grad gives for an input whose gradient nobody has written."""
     return NullVariable(types.NullType(f"This variable is Null because the grad method for input {x_pos} ({x}) of the "
@@ -211,11 +241,14 @@ def format_as(use_list, use_tuple, outputs):
 
 
 def clone(output, replace=None, strict=True, share_inputs=True, copy_inputs=None):
-    """The expression (or list) with variables replaced, all at once: {old: new} or pairs."""
+    """The expression (or list) with variables replaced, all at once: {old: new} or pairs. strict=False: of other types, as
+    long as they can be cast."""
     pairs = list(replace.items() if isinstance(replace, dict) else replace or [])
     checked = {}
     for old, new in pairs:
         new = as_variable(new)
+        if not strict and old.ndim == new.ndim and old.dtype != new.dtype:
+            new = wrap(_croton.cast(unwrap(new), old.dtype))
         if strict and old.type != new.type:
             new = old.type.filter_variable(new) if old.type.dtype == new.type.dtype and old.ndim == new.ndim and \
                 all(b or not a for a, b in zip(old.broadcastable, new.broadcastable)) else _refuse(old, new)

@@ -29,6 +29,9 @@ class Apply:
         for i, output in enumerate(self.outputs):
             if getattr(output, "_own", None) is None and hasattr(output, "_claim"):
                 output._claim(self, i)
+        compute = getattr(op, "_compute_outputs", None)  # of an op written in Python
+        if compute is not None:
+            compute(self)
 
     def claim(self):
         """Makes this the application that has made its outputs, also those that another one has made."""

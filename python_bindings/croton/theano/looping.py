@@ -2,6 +2,8 @@
 
 from croton import loops
 
+from . import test_values
+from .graph import CrotonOp
 from .sharing import SharedVariable
 from .updates import OrderedUpdates
 from .variables import Variable, as_variable, holds_variable, unwrap, wrap
@@ -48,6 +50,42 @@ def _steps(n_steps):
     return unwrap(as_variable(n_steps)) if isinstance(n_steps, Variable) or holds_variable(n_steps) else int(n_steps)
 
 
+def _listed(entries):
+    if entries is None:
+        return []
+    return entries if isinstance(entries, (list, tuple)) else [entries]
+
+
+def _read(sequences, outputs_info, non_sequences):
+    """What the arguments of a step are in the first one: pairs of a variable and the row of it, None for all of it."""
+    for entry in _listed(sequences):
+        entry = entry if isinstance(entry, dict) else {"input": entry}
+        taps = _listed(entry.get("taps", 0)) or [0]
+        yield from ((entry["input"], tap - min(0, *taps, 0)) for tap in taps)
+    for entry in _listed(outputs_info):
+        entry = entry if isinstance(entry, dict) else {"initial": entry}
+        if entry.get("initial") is not None:
+            taps = _listed(entry.get("taps", -1))
+            yield from ((entry["initial"], None if taps == [-1] else tap - min(taps)) for tap in taps)
+    yield from ((x, None) for x in _listed(non_sequences))
+
+
+def _step(fn, *read):
+    """fn with Theano's variables, which have test values where those are computed."""
+    def step(*arguments):
+        arguments = wrap(list(arguments))
+        if test_values.wanted():
+            for argument, (whole, row) in zip(arguments, _read(*read)):
+                test_values.give(argument, as_variable(whole), row)
+        return _plain(fn(*arguments))
+
+    return step
+
+
+class Scan(CrotonOp, shows=("loop",)):
+    """The class of owner.op of what a scan gives. There is no other way to a loop than scan."""
+
+
 def scan(fn, sequences=None, outputs_info=None, non_sequences=None, n_steps=None, truncate_gradient=-1,
          go_backwards=False, mode=None, name=None, profile=False, allow_gc=None, strict=False, return_list=False):
     """Runs fn a number of times: (outputs, updates). docs/scan.md tells what fn gets and returns.
@@ -55,7 +93,7 @@ def scan(fn, sequences=None, outputs_info=None, non_sequences=None, n_steps=None
     updates are to be passed to function(updates=): they hold the states of random numbers drawn in the loop, and what
     fn updates. mode, profile and allow_gc do nothing.
     """
-    outputs, updates = loops.scan(lambda *arguments: _plain(fn(*wrap(list(arguments)))), _entries(sequences),
+    outputs, updates = loops.scan(_step(fn, sequences, outputs_info, non_sequences), _entries(sequences),
                                   _entries(outputs_info), _entries(non_sequences), _steps(n_steps), truncate_gradient,
                                   go_backwards, name, strict, return_list=True)
     outputs = wrap(outputs)
@@ -89,7 +127,7 @@ def foldr(fn, sequences, outputs_info, non_sequences=None, mode=None, name=None)
 def scan_checkpoints(fn, sequences=[], outputs_info=None, non_sequences=[], name="checkpointscan_fn", n_steps=None,
                      save_every_N=10, padding=True):
     """scan, of which the outputs of every so many steps alone are kept; gradients compute the others again."""
-    outputs, updates = loops.scan(lambda *arguments: _plain(fn(*wrap(list(arguments)))), _entries(sequences),
+    outputs, updates = loops.scan(_step(fn, sequences, outputs_info, non_sequences), _entries(sequences),
                                   _entries(outputs_info), _entries(non_sequences), _steps(n_steps), name=name,
                                   return_list=True, save_every=save_every_N)
     outputs = wrap(outputs)

@@ -142,7 +142,7 @@ def _table():
         "scan_module": {**_names(looping, "scan", "map", "reduce", "foldl", "foldr", "until", "scan_checkpoints")},
         "scan_module.scan": {"scan": looping.scan}, "scan_module.scan_utils": scan_utils,
         "scan_module.scan_views": _names(looping, "map", "reduce", "foldl", "foldr"),
-        "scan_module.scan_op": {"Scan": absent("scan_op.Scan", "theano.scan")},
+        "scan_module.scan_op": {"Scan": looping.Scan},
         "scan_module.scan_opt": {},
         "raise_op": {"Raise": absent("Raise", "theano.tensor.opt.Assert"), **_names(asserts, "Assert", "assert_op")},
         "compat": {**six, "exc_message": lambda e: e.args[0] if e.args else str(e), "izip": zip, "imap": map, "OrderedDict": _ordered(), "PY3": True, "DefaultOrderedDict":

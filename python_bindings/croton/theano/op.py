@@ -48,12 +48,17 @@ class Op:
 
     def __call__(self, *inputs, **kwargs):
         as_list = kwargs.pop("return_list", False)
-        node = self.make_node(*inputs, **kwargs)
-        outputs = _applied(self, node)
-        node.outputs = outputs
+        outputs = self.make_node(*inputs, **kwargs).outputs
         if self.default_output is not None and not as_list:
             return outputs[self.default_output]
         return outputs[0] if len(outputs) == 1 and not as_list else list(outputs)
+
+    def _compute_outputs(self, node):
+        """Makes the outputs that a node was given, which say their types, what the op computes."""
+        if all(isinstance(x, TensorVariable) and x._croton is not None for x in [*node.inputs, *node.outputs]):
+            for declared, variable in zip(node.outputs, _applied(self, node)):
+                declared._croton = variable
+                register(declared)
 
     def perform(self, node, inputs, output_storage):
         raise NotImplementedError(f"{self} has no perform; C code of ops is not there in Croton: write perform, or a "
@@ -152,7 +157,7 @@ def _croton_gradient(x, g):
 
 
 def _applied(op, node):
-    """The outputs of an application: results of a callback of Croton's."""
+    """Croton's variables of the outputs of an application: results of a callback."""
     computed = _Computed(op, node)
     inputs = [unwrap(x) for x in node.inputs]
     name = "".join(c if c.isalnum() else "_" for c in type(op).__name__)
@@ -174,16 +179,9 @@ def _applied(op, node):
     host = _croton.HostOp(name, lambda *xs: kinds, compute, _gradient(op, node, drop))
     made = host(*inputs)
     made = made if isinstance(made, (list, tuple)) else [made]
-    outputs = []
-    for i, (variable, declared) in enumerate(zip(made, node.outputs)):
-        result = register(TensorVariable(variable))
-        if type(declared.type) is not types.TensorType:
-            result._type = declared.type
-        result._claim(node, i)
-        if declared.name:
-            result.name = declared.name
-        outputs.append(result)
-    return outputs
+    for variable, declared in zip(made, node.outputs):
+        variable.name = declared.name
+    return made
 
 
 def _inferred(op, node):

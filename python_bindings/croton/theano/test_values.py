@@ -18,6 +18,22 @@ def of(variable):
     return variable.tag.test_value
 
 
+def wanted():
+    """Whether test values are computed."""
+    return config._values["compute_test_value"] != "off"
+
+
+def give(variable, whole, row=None):
+    """Gives a variable the test value of another one, or a row of it, if that has one."""
+    if variable is whole or hasattr(variable, "data"):
+        return
+    try:
+        value = of(whole)
+        variable.tag.test_value = value if row is None else value[row]
+    except (AttributeError, IndexError):
+        pass  # what needs it says so
+
+
 def derive(variable):
     """Sets tag.test_value of a new variable from those of its inputs, if the flag compute_test_value says so. Where one
     has none: nothing (ignore), a warning (warn), AttributeError (raise)."""
