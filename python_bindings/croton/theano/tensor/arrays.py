@@ -10,7 +10,7 @@ from .. import types
 from ..configuration import config
 from ..variables import (AsTensorError, TensorConstant, TensorVariable, Variable, as_sizes, as_variable, holds_variable,
                          unwrap, vector_elements, vector_of, wrap)
-from .elementwise import cast, ceil, eq, isclose, maximum, neq, switch
+from .elementwise import cast, eq, isclose, neq, switch
 
 TensorType = types.TensorType
 
@@ -76,7 +76,7 @@ def get_scalar_constant_value(v, elemwise=True, only_process_constants=False, ma
         raise NotScalarConstantError()
     if isinstance(v, TensorVariable) and not only_process_constants:
         if v.owner is not None and getattr(v.owner.op, "croton_name", None) == "alloc":
-            return get_scalar_constant_value(made.inputs[0])
+            return get_scalar_constant_value(v.owner.inputs[0])
     if isinstance(v, TensorVariable) and not only_process_constants and v.ndim == 0:
         from ..graph import inputs
         if builtins.all(isinstance(x, TensorConstant) for x in inputs([v])):
@@ -384,12 +384,8 @@ def arange(start, stop=None, step=1, dtype=None):
         if config.cast_policy == "numpy+floatX" and floats:
             given = config.floatX
     given = str(_dtype(given))
-    if given.startswith("float"):  # as NumPy adds them up
-        start, stop, step = (cast(x, given) for x in (start, stop, step))
-        count = cast(maximum(ceil((stop - start) / step), 0), "int64")
-        return start + cast(wrap(_croton.arange(count._croton)), given) * ((start + step) - start)
-    whole = given[0] in "iu"
-    values = wrap(_croton.arange(*[(cast(x, "int64") if whole else x)._croton for x in (start, stop, step)]))
+    kind = given if given.startswith("float") else "int64" if given[0] in "iu" else None
+    values = wrap(_croton.arange(*[(x if kind is None else cast(x, kind))._croton for x in (start, stop, step)]))
     return cast(values, given)
 
 

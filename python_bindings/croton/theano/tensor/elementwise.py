@@ -70,7 +70,10 @@ class ComplexError(TypeError):
 
 def _second(a, b):
     """b, in the shape that both broadcast to."""
-    return _croton.fill(a, b) if b.ndim <= a.ndim else _croton.where(_croton.ones_like(a) > 0, b, b)
+    shape = a.broadcastable[max(0, a.ndim - b.ndim):]
+    if b.ndim <= a.ndim and not any(one and not also for one, also in zip(shape, b.broadcastable)):
+        return _croton.fill(a, b)
+    return _croton.where(_croton.ones_like(a) > 0, b, b)
 
 
 def remainder(a, b):
