@@ -42,6 +42,7 @@ class Numbering {
     const std::size_t fresh = ++last_;
     if (is_leaf(node) && !Variable(std::const_pointer_cast<Node>(node.shared_from_this())).is_constant()) return fresh;
     std::vector<std::size_t> inputs;
+    inputs.reserve(node.inputs.size());
     for (const Variable& input : node.inputs) inputs.push_back(numbers_.at(input.node()));
     const auto [first, last] = known_.equal_range({node.op, inputs});
     for (auto at = first; at != last; ++at) {

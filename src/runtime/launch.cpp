@@ -61,6 +61,7 @@ void find_layouts(const Executable& executable, const CallArrays& arrays, int se
 namespace {
 codegen::Launch specialise_kernel(const BoundKernel& kernel, const Memory& memory) {
   std::vector<codegen::Layout> layouts;
+  layouts.reserve(kernel.operands.size());
   for (const int b : kernel.operands) layouts.push_back(memory.layouts[static_cast<std::size_t>(b)]);
   return codegen::specialise(*kernel.analysis, kernel.extents, layouts);
 }

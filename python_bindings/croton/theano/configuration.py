@@ -27,8 +27,9 @@ _DEFAULTS = {
     "optimizer_verbose": False, "on_opt_error": "warn", "on_shape_error": "warn", "pickle_test_value": True,
     "print_test_value": False, "profile": False, "profile_memory": False, "profile_optimizer": False,
     "profiling.time_thunks": True, "reoptimize_unpickled_function": False, "scan.allow_gc": False,
-    "scan.allow_output_prealloc": True, "scan.debug": False, "tensor.cmp_sloppy": 0, "tensor.insert_inplace_optimizer_validate_nb":
-    -1, "tensor.local_elemwise_fusion": True, "traceback.limit": 8, "traceback.compile_limit": 0, "unittests.rseed": 666,
+    "scan.allow_output_prealloc": True, "scan.debug": False, "tensor.cmp_sloppy": 0,
+    "tensor.insert_inplace_optimizer_validate_nb": -1, "tensor.local_elemwise_fusion": True, "traceback.limit": 8,
+    "traceback.compile_limit": 0, "unittests.rseed": 666,
     "unpickle_function": True, "warn_float64": "ignore", "numpy.seterr_all": "ignore", "cycle_detection": "regular",
     "DebugMode.check_strides": 1, "DebugMode.patience": 10, "NanGuardMode.nan_is_error": True,
     "NanGuardMode.inf_is_error": True, "NanGuardMode.big_is_error": True, "conv.assert_shape": False, "metaopt.verbose":

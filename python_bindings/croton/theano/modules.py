@@ -4,6 +4,7 @@ Modules that are files of this package need no entry. A name that is missing in 
 so, and what is nearest, when it is used.
 """
 
+import functools
 import sys
 import types as python_types
 
@@ -134,7 +135,8 @@ def _table():
         "compile.builders": {"OpFromGraph": op.OpFromGraph}, "compile.mode": {**_public(modes),
                                                                               "AddDestroyHandler": absent(
             "AddDestroyHandler", "nothing: buffers are planned"), "optdb": None},
-        "compile.debugmode": _names(modes, "DebugMode", "InvalidValueError"), "compile.nanguardmode": {"NanGuardMode": modes.NanGuardMode},
+        "compile.debugmode": _names(modes, "DebugMode", "InvalidValueError"), "compile.nanguardmode":
+        {"NanGuardMode": modes.NanGuardMode},
         "compile.monitormode": {"MonitorMode": modes.MonitorMode}, "compile.profiling": {"ProfileStats": absent(
             "ProfileStats", "Croton's flag print_timings and trace")},
         "compile.profilemode": {"ProfileMode": modes.Mode},
@@ -145,9 +147,10 @@ def _table():
         "scan_module.scan_op": {"Scan": looping.Scan},
         "scan_module.scan_opt": {},
         "raise_op": {"Raise": absent("Raise", "theano.tensor.opt.Assert"), **_names(asserts, "Assert", "assert_op")},
-        "compat": {**six, "exc_message": lambda e: e.args[0] if e.args else str(e), "izip": zip, "imap": map, "OrderedDict": _ordered(), "PY3": True, "DefaultOrderedDict":
+        "compat": {**six, "exc_message": lambda e: e.args[0] if e.args else str(e), "izip": zip, "imap": map,
+                   "OrderedDict": _ordered(), "PY3": True, "DefaultOrderedDict":
                    _ordered(), "operator_div": _true_div(), "decode": lambda x: x.decode("utf-8"), "decode_iter": iter},
-        "compat.six": six, "compat.python2x": {"OrderedDict": _ordered(), "any": any, "all": all, "partial": _partial()},
+        "compat.six": six, "compat.python2x": {"OrderedDict": _ordered(), "any": any, "all": all, "partial": functools.partial},
         "compat.six.moves": six, "misc": {}, "misc.pkl_utils": {"dump": _dump, "load": _load, "Unpickler": _unpickler(),
                                                                "StripPickler": _pickler()},
         "misc.safe_asarray": {"_asarray": configuration.asarray}, "misc.may_share_memory": {"may_share_memory":
@@ -186,7 +189,8 @@ def _table():
         "tensor.xlogx": {"xlogx": elementwise.xlogx, "xlogy0": elementwise.xlogy0},
         "tensor.elemwise": {"Elemwise": elementwise.Elemwise, **_names(
             op_classes, "DimShuffle", "Sum", "Prod", "All", "Any", "CAReduce", "CAReduceDtype", "Max", "Min")},
-        "tensor.opt": {**_names(op_classes, "MakeVector", "Shape_i"), "make_vector": op_classes.MakeVector(), **_names(asserts, "Assert", "assert_op"), "ShapeFeature": absent(
+        "tensor.opt": {**_names(op_classes, "MakeVector", "Shape_i"), "make_vector": op_classes.MakeVector(), **_names(
+            asserts, "Assert", "assert_op"), "ShapeFeature": absent(
             "ShapeFeature", "x.shape"), "register_canonicalize": lambda *a, **k: _identity,
             "register_stabilize": lambda *a, **k: _identity, "register_specialize": lambda *a, **k: _identity},
         "tensor.blas": {"batched_dot": arrays.batched_dot, "batched_tensordot": arrays.batched_tensordot,
@@ -285,7 +289,8 @@ def _six():
     return {"PY2": False, "PY3": True, "string_types": (str,), "integer_types": (int,), "text_type": str, "binary_type":
             bytes, "class_types": (type,), "iteritems": lambda d: iter(d.items()), "itervalues": lambda d:
             iter(d.values()), "iterkeys": lambda d: iter(d.keys()), "xrange": range, "range": range, "cPickle": pickle,
-            "StringIO": io.StringIO, "BytesIO": io.BytesIO, "reduce": __import__("functools").reduce, "get_unbound_function": lambda f: f,
+            "StringIO": io.StringIO, "BytesIO": io.BytesIO, "reduce": functools.reduce,
+            "get_unbound_function": lambda f: f,
             "with_metaclass": _with_metaclass, "exec_": builtins.exec, "reraise": _reraise, "b": lambda s:
             s.encode("latin-1"), "u": str, "input": builtins.input, "queue": queue, "OrderedDict":
             collections.OrderedDict, "zip": zip, "map": map, "filter": filter, "builtins": builtins, "moves": None,
@@ -323,11 +328,6 @@ def _ordered_set():
             return both
 
     return OrderedSet
-
-
-def _partial():
-    import functools
-    return functools.partial
 
 
 def _true_div():

@@ -4,7 +4,8 @@ import numpy
 
 from . import types
 from .tensor import arrays, elementwise
-from .variables import autocast_float, autocast_float_as
+from .tensor.inputs import PREFIXES
+from .variables import TensorConstant, TensorVariable, autocast_float, autocast_float_as
 
 _TYPES = {name: types.TensorType(name, ()) for name in sorted(types._DTYPES)}
 _OF = {"int": ("int8", "int16", "int32", "int64"), "uint": ("uint8", "uint16", "uint32", "uint64"),
@@ -48,9 +49,9 @@ def names():
     functions = {name: getattr(elementwise, name) for name in elementwise.__all__ if name not in ("round", "where")}
     own = (IntegerDivisionError, get_scalar_type, upcast, round_half_away_from_zero_vec, autocast_float_as)
     kinds = {kind + "_types": tuple(_TYPES[name] for name in dtypes) for kind, dtypes in _OF.items()}
-    inputs = {prefix + "s": _maker(dtype) for prefix, dtype in arrays.PREFIXES.items()}
+    inputs = {prefix + "s": _maker(dtype) for prefix, dtype in PREFIXES.items()}
     return {**functions, **_TYPES, **kinds, **inputs, **{thing.__name__: thing for thing in own},
             "Scalar": get_scalar_type, "constant": arrays.constant, "as_scalar": arrays.as_tensor_variable, "identity":
             arrays.tensor_copy, "autocast_float": autocast_float, "discrete_dtypes": _OF["discrete"], "continuous_dtypes":
-            _OF["continuous"], "ScalarVariable": arrays.TensorVariable,
-            "ScalarConstant": arrays.TensorConstant}
+            _OF["continuous"], "ScalarVariable": TensorVariable,
+            "ScalarConstant": TensorConstant}

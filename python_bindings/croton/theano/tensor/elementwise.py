@@ -13,8 +13,8 @@ _UNARY = {
     arcsinh arccosh arctanh deg2rad rad2deg sqr floor ceil trunc isnan isinf erf erfc erfcx erfinv erfcinv gamma gammaln
     psi tri_gamma i0 i1 j0 j1 real imag conj angle""".split()
 } | {"abs_": "abs", "sgn": "sgn", "inv": "reciprocal", "neg": "negative", "invert": "bitwise_not", "square": "sqr",
-     "bitwise_not": "bitwise_not", "sigmoid": "sigmoid", "softplus": "softplus", "cosh": "cosh", "xlogx": "xlogx", "round_half_to_even": "rint",
-     "round_half_away_from_zero": "round_half_away_from_zero"}
+     "bitwise_not": "bitwise_not", "sigmoid": "sigmoid", "softplus": "softplus", "cosh": "cosh", "xlogx": "xlogx",
+     "round_half_to_even": "rint", "round_half_away_from_zero": "round_half_away_from_zero"}
 
 _BINARY = {
     "sub": "subtract", "true_div": "true_divide", "int_div": "int_div", "mod": "remainder", "pow": "pow", "lt": "less",
@@ -253,4 +253,5 @@ def largest(*args):
     return wrap(_croton.largest(*[as_variable(x)._croton for x in args]))
 
 
-__all__ = [*_TABLE, "ComplexError", "Elemwise", "conjugate", "power", "round", "iround", "ceil_intdiv", "isinf_", "isnan_", "where", "cast", "isclose", "smallest", "largest"]
+__all__ = [*_TABLE, "ComplexError", "Elemwise", "conjugate", "power", "round", "iround", "ceil_intdiv", "isinf_", "isnan_",
+           "where", "cast", "isclose", "smallest", "largest"]

@@ -6,6 +6,7 @@ from ..variables import Variable, as_sizes, as_variable, unwrap, wrap
 from . import arrays
 from .arrays import repeat  # noqa: F401
 from .elementwise import cast
+from .inputs import dtype_or_floatX
 
 
 def cumsum(x, axis=None):
@@ -84,7 +85,7 @@ def searchsorted(x, v, side="left", sorter=None):
 def to_one_hot(y, nb_class, dtype=None):
     """A row for each element of the integer vector y with a 1 at that position; floatX unless a dtype is given."""
     y = as_variable(y)
-    return wrap(_croton.one_hot(y._croton, unwrap(nb_class), arrays._dtype(dtype)))
+    return wrap(_croton.one_hot(y._croton, unwrap(nb_class), dtype_or_floatX(dtype)))
 
 
 def fill_diagonal(a, val):

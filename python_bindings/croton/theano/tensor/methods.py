@@ -37,7 +37,8 @@ def _comparison(compare):
 
 
 for _name, _function in {"add": operator.add, "sub": operator.sub, "mul": operator.mul, "truediv": operator.truediv,
-                         "floordiv": operator.floordiv, "mod": lambda a, b: elementwise.remainder(a, b), "pow": operator.pow, "and": operator.and_,
+                         "floordiv": operator.floordiv, "mod": elementwise.remainder,
+                         "pow": operator.pow, "and": operator.and_,
                          "or": operator.or_, "xor": operator.xor}.items():
     _forward, _backward = _operator(_function)
     setattr(TensorVariable, f"__{_name}__", _forward)

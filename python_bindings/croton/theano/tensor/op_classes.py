@@ -7,7 +7,7 @@ from croton import _croton
 from ..graph import CrotonOp
 from ..types import Type
 from ..variables import Variable, as_variable, vector_of, wrap
-from . import arrays, subtensor
+from . import arrays, shapes, subtensor
 from .elementwise import cast
 
 
@@ -58,7 +58,7 @@ class DimShuffle(CrotonOp, shows=("dimshuffle",)):
 
     def __init__(self, input_broadcastable, new_order, inplace=True):
         self.input_broadcastable, self.new_order, self.inplace = tuple(input_broadcastable), tuple(new_order), inplace
-        arrays.checked_pattern(self.new_order, self.input_broadcastable)
+        shapes.checked_pattern(self.new_order, self.input_broadcastable)
 
     def build(self, x):
         x = as_variable(x)

@@ -4,6 +4,7 @@ from croton import _croton
 
 from ...variables import Variable, as_variable, unwrap, wrap
 from .. import arrays
+from ..elementwise import cast
 
 _nnet = _croton.nnet
 
@@ -222,7 +223,7 @@ def bilinear_kernel_1D(ratio, normalize=True):
     """The window of linear interpolation between points that lie ratio apart."""
     half = arrays.arange(1, ratio + 1, dtype="floatX")
     kernel = arrays.concatenate([half, half[-2::-1]])
-    return kernel / arrays.cast(ratio, kernel.dtype) if normalize else kernel
+    return kernel / cast(ratio, kernel.dtype) if normalize else kernel
 
 
 def bilinear_kernel_2D(ratio, normalize=True):

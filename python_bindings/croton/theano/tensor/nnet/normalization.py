@@ -3,7 +3,7 @@
 from ...graph import CrotonOp
 from ...variables import as_variable
 from .. import arrays
-from ..elementwise import sqr
+from ..elementwise import cast, sqr
 
 
 def batch_normalization(inputs, gamma, beta, mean, std, mode="low_mem"):
@@ -66,7 +66,7 @@ def batch_normalization_train(inputs, gamma, beta, axes="per-activation", epsilo
         running_mean, running_var = (as_variable(r) for r in (running_mean, running_var))
         patterns = running_mean.broadcastable, running_var.broadcastable
         old_mean, old_var = _parameters(inputs, axes, running_mean, running_var)
-        count = arrays.cast(arrays.prod(arrays.stack([inputs.shape[a] for a in axes])), inputs.dtype)
+        count = cast(arrays.prod(arrays.stack([inputs.shape[a] for a in axes])), inputs.dtype)
         new_mean = old_mean * (1.0 - running_average_factor) + mean * running_average_factor
         unbiased = count / (count - 1) * variance
         new_var = old_var * (1.0 - running_average_factor) + unbiased * running_average_factor
@@ -140,4 +140,5 @@ class AbstractBatchNormTrainGrad(CrotonOp):
         return [gx, arrays.sum(dy * normed, self.axes, keepdims=True), arrays.sum(dy, self.axes, keepdims=True)]
 
 
-__all__ = ["AbstractBatchNormInference", "AbstractBatchNormTrain", "AbstractBatchNormTrainGrad", "batch_normalization", "batch_normalization_train", "batch_normalization_test"]
+__all__ = ["AbstractBatchNormInference", "AbstractBatchNormTrain", "AbstractBatchNormTrainGrad", "batch_normalization",
+           "batch_normalization_train", "batch_normalization_test"]

@@ -5,6 +5,7 @@ from croton import _croton
 from ...graph import CrotonOp
 from ...variables import as_variable, wrap
 from .. import arrays
+from ..elementwise import cast
 from ..subtensor import set_subtensor
 
 _nnet = _croton.nnet
@@ -108,7 +109,7 @@ class CrossentropySoftmax1HotWithBiasDx(CrotonOp):
         if dy.ndim > 1 or not dy.dtype.startswith("float"):
             raise ValueError(f"dy must be {{0,1}}-d tensor of floats, got {dy.type}")
         hot = arrays.eq(y_idx.dimshuffle(0, "x"), arrays.arange(sm.shape[1]).dimshuffle("x", 0))
-        difference = sm - arrays.cast(hot, sm.dtype)
+        difference = sm - cast(hot, sm.dtype)
         return difference * (dy.dimshuffle(0, "x") if dy.ndim else dy)
 
 

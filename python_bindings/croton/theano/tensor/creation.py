@@ -1,0 +1,128 @@
+"""Arrays of one value, identities, triangles and ranges."""
+
+import numpy
+
+from croton import _croton
+
+from ..configuration import config
+from ..variables import Variable, as_sizes, as_variable, wrap
+from .constants import as_croton
+from .elementwise import cast
+from .inputs import dtype_or_floatX
+from .joining import promoted_dtype
+
+
+def alloc(value, *shape):
+    """The value repeated to the shape; its dtype is the value's."""
+    value = as_variable(value)
+    sizes = as_sizes(shape[0] if len(shape) == 1 and isinstance(shape[0], (list, tuple)) else shape)
+    if value.ndim > len(sizes):
+        raise TypeError(f"The Alloc value to use has more dimensions than the specified dimensions: {value.ndim}, "
+                        f"{len(sizes)}")
+    return wrap(_croton.alloc(value._croton, *sizes))
+
+
+def zeros(shape, dtype=None):
+    """Zeros of a shape; floatX unless a dtype is given."""
+    return wrap(_croton.zeros(as_sizes(shape), dtype_or_floatX(dtype)))
+
+
+def ones(shape, dtype=None):
+    """Ones of a shape; floatX unless a dtype is given."""
+    return wrap(_croton.ones(as_sizes(shape), dtype_or_floatX(dtype)))
+
+
+def zeros_like(model, dtype=None, opt=False):
+    """Zeros of the variable's shape and dtype, or the given one."""
+    x = as_variable(model)
+    zero = wrap(_croton.zeros_like(x._croton))
+    return zero if dtype is None else cast(zero, dtype)
+
+
+def ones_like(model, dtype=None, opt=False):
+    """Ones of the variable's shape and dtype, or the given one."""
+    x = as_variable(model)
+    one = wrap(_croton.ones_like(x._croton))
+    return one if dtype is None else cast(one, dtype)
+
+
+def identity_like(x):
+    """The identity matrix of the shape of x."""
+    x = as_variable(x)
+    return eye(x.shape[0], x.shape[1], k=0, dtype=x.dtype)
+
+
+def eye(n, m=None, k=0, dtype=None):
+    """A matrix of n rows and m columns (None: n) with ones on the k-th diagonal."""
+    return wrap(_croton.eye(_size(n), None if m is None else _size(m), _size(k), dtype_or_floatX(dtype)))
+
+
+def _size(n):
+    return as_sizes(n)[0] if not isinstance(n, Variable) else as_variable(n)._croton
+
+
+def tri(N, M=None, k=0, dtype=None):
+    """Ones at and below the k-th diagonal."""
+    return wrap(_croton.tri(_size(N), None if M is None else _size(M), _size(k), dtype_or_floatX(dtype)))
+
+
+def tril(m, k=0):
+    """The matrix with zeros above the k-th diagonal."""
+    return wrap(_croton.tril(as_croton(m), k))
+
+
+def triu(m, k=0):
+    """The matrix with zeros below the k-th diagonal."""
+    return wrap(_croton.triu(as_croton(m), k))
+
+
+def arange(start, stop=None, step=1, dtype=None):
+    """start, start + step, ... below stop; whole numbers give int64. dtype: of the result."""
+    if stop is None:
+        start, stop = 0, start
+    start, stop, step = as_variable(start), as_variable(stop), as_variable(step)
+    given = dtype
+    if given is None:
+        result = numpy.result_type(*[numpy.dtype(x.dtype) for x in (start, stop, step)])
+        floats = [x.dtype for x in (start, stop, step) if x.dtype.startswith("float")]
+        given = "int64" if result.kind in "iub" else promoted_dtype(start, stop, step)
+        if config.cast_policy == "numpy+floatX" and floats:
+            given = config.floatX
+    given = str(dtype_or_floatX(given))
+    kind = given if given.startswith("float") else "int64" if given[0] in "iu" else None
+    values = wrap(_croton.arange(*[(x if kind is None else cast(x, kind))._croton for x in (start, stop, step)]))
+    return cast(values, given)
+
+
+def load(path, dtype, broadcastable, mmap_mode=None):
+    raise NotImplementedError("tensor.load reads a file when a function runs; read it by numpy.load and pass the array")
+
+
+class _Grid:
+    """mgrid[0:3, 0:n] and ogrid."""
+
+    def __init__(self, whole):
+        self._whole = whole
+
+    def __getitem__(self, ranges):
+        several = isinstance(ranges, tuple)
+        ranges = ranges if several else (ranges,)
+        vectors = [arange(0 if r.start is None else r.start, r.stop, 1 if r.step is None else r.step) for r in ranges]
+        n = len(vectors)
+        if self._whole and n == 1:
+            return vectors[0]
+        open_ = [v.dimshuffle(*["x"] * i, 0, *["x"] * (n - 1 - i)) for i, v in enumerate(vectors)]
+        if not self._whole:
+            return open_ if several else open_[0]
+        ones_all = 1
+        for v in open_:
+            ones_all = ones_all * ones_like(v)
+        return [v * ones_all for v in open_]
+
+
+mgrid = _Grid(True)
+ogrid = _Grid(False)
+
+
+__all__ = ["alloc", "zeros", "ones", "zeros_like", "ones_like", "identity_like", "eye", "tri", "tril", "triu",
+           "arange", "load", "mgrid", "ogrid"]

@@ -1,0 +1,88 @@
+"""Diagonals, choices, and the positions of elements that are not 0."""
+
+from croton import _croton
+
+from ..variables import as_variable, wrap
+from .constants import as_croton
+from .creation import zeros_like
+from .elementwise import cast
+from .joining import stack
+from .shapes import shape_padright
+
+
+def diagonal(a, offset=0, axis1=0, axis2=1):
+    """The offset-th diagonal of two axes, as a last axis."""
+    return wrap(_croton.diagonal(as_croton(a), offset, axis1, axis2))
+
+
+def diag(v, k=0):
+    """The k-th diagonal of a matrix, or the matrix with a vector there."""
+    from .op_classes import AllocDiag, ExtractDiag
+    v = as_variable(v)
+    if v.ndim not in (1, 2):
+        raise ValueError("Number of dimensions of `v` must be 1 or 2.")
+    return (AllocDiag if v.ndim == 1 else ExtractDiag)(k)(v)
+
+
+def trace(a, offset=0, axis1=0, axis2=1):
+    """The sum of the diagonal."""
+    return wrap(_croton.trace(as_croton(a), offset, axis1, axis2))
+
+
+def choose(a, choices, out=None, mode="raise"):
+    """Element i of the result is choices[a[i]][i]; choices: a list of variables, or one with an axis in front."""
+    if out is not None:
+        raise NotImplementedError("choose: out= is not there")
+    if isinstance(choices, (list, tuple)):
+        return wrap(_croton.choose(as_croton(a), [as_croton(x) for x in choices], mode))
+    from .subtensor import take_rows
+    return take_rows(a, choices, mode)
+
+
+def nonzero(a, return_matrix=False):
+    """Where a is not 0: a tuple of vectors, one for each axis, or a matrix of as many rows."""
+    a = as_variable(a)
+    if a.ndim == 0:
+        raise ValueError("Nonzero only supports non-scalar arrays.")
+    if return_matrix:
+        return stack(wrap(list(_croton.nonzero(a._croton))))
+    return tuple(wrap(list(_croton.nonzero(a._croton))))
+
+
+def flatnonzero(a):
+    """Where the flattened a is not 0."""
+    a = as_variable(a)
+    if a.ndim == 0:
+        raise ValueError("Nonzero only supports non-scalar arrays.")
+    return wrap(_croton.flatnonzero(a._croton))
+
+
+def nonzero_values(a):
+    """The elements that are not 0."""
+    if as_variable(a).ndim == 0:
+        raise ValueError("Nonzero only supports non-scalar arrays.")
+    return wrap(_croton.nonzero_values(as_croton(a)))
+
+
+def inverse_permutation(perm):
+    """The permutation q with q[perm[i]] = i, of each row; its dtype is that of perm."""
+    perm = as_variable(perm)
+    inverse = _croton.inverse_permutation(perm._croton) if perm.ndim == 1 else _croton.argsort(perm._croton, -1)
+    return cast(wrap(inverse), perm.dtype)
+
+
+def permute_row_elements(x, y, inverse=0):
+    """The elements of each row of x in the order of the row of y (with inverse: put back there)."""
+    x, y = as_variable(x), as_variable(y)
+    if inverse:
+        y = wrap(_croton.argsort(y._croton, -1)) if y.ndim > 1 else inverse_permutation(y)
+    ndim = max(x.ndim, y.ndim)
+    x, y = as_variable(x, ndim=ndim), as_variable(y, ndim=ndim)
+    if all(a == b for a, b in zip(x.broadcastable[:-1], y.broadcastable[:-1])):
+        return wrap(_croton.take_along_axis(x._croton, y._croton, -1))
+    zero_x, zero_y = (shape_padright(zeros_like(z, "int64")[..., 0]) for z in (x, y))
+    return wrap(_croton.take_along_axis((x + cast(zero_y, x.dtype))._croton, (y + cast(zero_x, y.dtype))._croton, -1))
+
+
+__all__ = ["diagonal", "diag", "trace", "choose", "nonzero", "flatnonzero", "nonzero_values", "inverse_permutation",
+           "permute_row_elements"]

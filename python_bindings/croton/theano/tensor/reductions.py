@@ -1,0 +1,148 @@
+"""Sums, means, extremes and conditions over axes."""
+
+import builtins
+
+import numpy
+
+from croton import _croton
+
+from .. import types
+from ..variables import TensorConstant, Variable, as_variable, wrap
+from .elementwise import isclose, neq
+
+
+def checked_axes(x, axis):
+    """The axes as a list from 0, None for all. ValueError for one that is not there, TypeError for no number."""
+    if axis is None:
+        return None
+    if isinstance(axis, types.NoneConstant):
+        return None
+    if isinstance(axis, TensorConstant):
+        axis = axis.data
+    if isinstance(axis, numpy.ndarray):
+        axis = axis.tolist()
+    if isinstance(axis, Variable):
+        raise TypeError(f"Computation needs a constant axis. Got {axis}")
+    several = isinstance(axis, (list, tuple))
+    result = []
+    for a in (axis if several else [axis]):
+        if isinstance(a, TensorConstant):
+            a = a.data
+        if isinstance(a, (float, numpy.floating)) and float(a) != int(a):
+            raise TypeError(f"axis must be an integer, not {a!r}")
+        a = int(a)
+        if not -x.ndim <= a < x.ndim:
+            raise ValueError(f"Invalid axis: {axis} (the number of axes of the input is: {x.ndim}): axis is out of "
+                             "bounds")
+        result.append(a % x.ndim)
+    return result
+
+
+def _reduction(name, doc):
+    function = getattr(_croton, name)
+
+    def reduce(input, axis=None, dtype=None, keepdims=False, acc_dtype=None):
+        x = as_variable(input)
+        return wrap(function(x._croton, checked_axes(x, axis), dtype, keepdims, acc_dtype))
+
+    reduce.__name__ = name
+    reduce.__doc__ = doc
+    return reduce
+
+
+sum = _reduction("sum", "The sum over axes (None: all). bool and integers give int64 or uint64; floats keep their dtype.")
+_prod = _reduction("prod", "")
+
+
+def prod(input, axis=None, dtype=None, keepdims=False, acc_dtype=None, no_zeros_in_input=False):
+    """The product over axes (None: all)."""
+    return _prod(input, axis, dtype, keepdims, acc_dtype)
+
+
+def mean(input, axis=None, dtype=None, op=False, keepdims=False, acc_dtype=None):
+    """The mean over axes (None: all). Integers give float64; floats keep their dtype."""
+    x = as_variable(input)
+    if dtype is not None and str(dtype) not in ("float16", "float32", "float64", "complex64", "complex128", "floatX"):
+        raise ValueError(f"mean: the result is a float, not {dtype}")
+    return wrap(_croton.mean(x._croton, checked_axes(x, axis), dtype, keepdims, acc_dtype))
+
+
+def var(input, axis=None, ddof=0, keepdims=False, corrected=False):
+    """The variance over axes; it is divided by the count less ddof."""
+    x = as_variable(input)
+    return wrap(_croton.var(x._croton, checked_axes(x, axis), ddof, keepdims))
+
+
+def std(input, axis=None, ddof=0, keepdims=False, corrected=False):
+    """The standard deviation over axes."""
+    x = as_variable(input)
+    return wrap(_croton.std(x._croton, checked_axes(x, axis), ddof, keepdims))
+
+
+def _selection(name, doc):
+    function = getattr(_croton, name)
+
+    def select(x, axis=None, keepdims=False):
+        x = as_variable(x)
+        if name == "min" and x.dtype == "bool":
+            return all(x, axis, keepdims)
+        return wrap(function(x._croton, checked_axes(x, axis), None, keepdims))
+
+    select.__name__ = name
+    select.__doc__ = doc
+    return select
+
+
+max = _selection("max", "The largest element over axes; nan if there is one. All largest ones get the whole gradient.")
+min = _selection("min", "The smallest element over axes; nan if there is one.")
+argmax = _selection("argmax", "Where the first largest element is (int64); without axis in the flattened variable.")
+argmin = _selection("argmin", "Where the first smallest element is (int64).")
+
+
+def max_and_argmax(a, axis=None, keepdims=False):
+    """[max, argmax]."""
+    x = as_variable(a)
+    return list(wrap(tuple(_croton.max_and_argmax(x._croton, checked_axes(x, axis), keepdims))))
+
+
+def _condition(name, doc):
+    function = getattr(_croton, name)
+
+    def hold(x, axis=None, keepdims=False):
+        x = as_variable(x)
+        x = x if x.dtype == "bool" else neq(x, 0)
+        return wrap(function(x._croton, checked_axes(x, axis), None, keepdims))
+
+    hold.__name__ = name
+    hold.__doc__ = doc
+    return hold
+
+
+all = _condition("all", "Whether all elements are not 0, over axes.")
+any = _condition("any", "Whether any element is not 0, over axes.")
+
+
+def ptp(a, axis=None):
+    """max - min over an axis."""
+    x = as_variable(a)
+    return max(x, axis) - min(x, axis)
+
+
+def allclose(a, b, rtol=1.0e-5, atol=1.0e-8, equal_nan=False):
+    """Whether all elements are close."""
+    return all(isclose(a, b, rtol, atol, equal_nan))
+
+
+# What counts as close for the dtypes that lose the most.
+_CLOSE = {"float16": (1e-2, 5e-3), "float32": (1e-5, 1e-5), "complex64": (1e-5, 1e-5)}
+
+
+def _allclose(a, b, rtol=None, atol=None):
+    """Whether two arrays are close, within what rounding does to the narrower of their dtypes."""
+    found = [_CLOSE.get(str(numpy.asarray(x).dtype), (1e-5, 1e-8)) for x in (a, b)]
+    return bool(numpy.allclose(a, b, rtol=builtins.max(r for r, _ in found) if rtol is None else rtol,
+                               atol=builtins.max(t for _, t in found) if atol is None else atol))
+
+
+__all__ = ["sum", "prod", "mean", "var", "std", "max", "min", "argmax", "argmin", "max_and_argmax", "all", "any",
+           "ptp", "allclose"]
