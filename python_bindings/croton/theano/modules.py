@@ -122,7 +122,7 @@ def _table():
                          "AddConfigVar": _add_config_var, "EnumStr": _config_kind, "BoolParam": _config_kind, "IntParam":
                          _config_kind, "StrParam": _config_kind, "FloatParam": _config_kind, "ConfigParam": _config_kind,
                          "TheanoConfigParser": configuration.Config},
-        "configdefaults": {"config": configuration.config, "python_int_bitwidth": lambda: 64},
+        "configdefaults": {"config": configuration.config, "python_int_bitwidth": lambda: 64, "local_bitwidth": lambda: 64},
         "configuration": None,
         "version": {"version": "1.0.5", "full_version": "1.0.5", "short_version": "1.0.5"},
         "gof": gof, "gof.graph": {**_public(graph), **inputs_to, **gof}, "gof.op": gof, "gof.type": gof,
@@ -188,7 +188,7 @@ def _table():
                                         "randomstate_constructor": random_states.shared_state},
         "tensor.xlogx": {"xlogx": elementwise.xlogx, "xlogy0": elementwise.xlogy0},
         "tensor.elemwise": {"Elemwise": elementwise.Elemwise, **_names(
-            op_classes, "DimShuffle", "Sum", "Prod", "All", "Any", "CAReduce", "CAReduceDtype", "Max", "Min")},
+            op_classes, "DimShuffle", "Sum", "Prod", "ProdWithoutZeros", "All", "Any", "CAReduce", "CAReduceDtype", "Max", "Min")},
         "tensor.opt": {**_names(op_classes, "MakeVector", "Shape_i"), "make_vector": op_classes.MakeVector(), **_names(
             asserts, "Assert", "assert_op"), "ShapeFeature": absent(
             "ShapeFeature", "x.shape"), "register_canonicalize": lambda *a, **k: _identity,

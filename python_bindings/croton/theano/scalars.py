@@ -7,7 +7,17 @@ from .tensor import arrays, elementwise
 from .tensor.inputs import PREFIXES
 from .variables import TensorConstant, TensorVariable, autocast_float, autocast_float_as
 
-_TYPES = {name: types.TensorType(name, ()) for name in sorted(types._DTYPES)}
+class Scalar(types.TensorType):
+    """The type of arrays without dimensions, by its dtype."""
+
+    def __init__(self, dtype):
+        super().__init__(dtype, ())
+
+    def __str__(self):
+        return self.dtype
+
+
+_TYPES = {name: Scalar(name) for name in sorted(types._DTYPES)}
 _OF = {"int": ("int8", "int16", "int32", "int64"), "uint": ("uint8", "uint16", "uint32", "uint64"),
        "float": ("float16", "float32", "float64"), "complex": ("complex64", "complex128")}
 _OF["discrete"], _OF["continuous"] = ("bool", *_OF["int"], *_OF["uint"]), (*_OF["float"], *_OF["complex"])
@@ -20,7 +30,7 @@ class IntegerDivisionError(Exception):
 
 def get_scalar_type(dtype):
     """The type of scalars of a dtype."""
-    return types.TensorType(dtype, ())
+    return Scalar(dtype)
 
 
 def upcast(*dtypes):
@@ -51,7 +61,7 @@ def names():
     kinds = {kind + "_types": tuple(_TYPES[name] for name in dtypes) for kind, dtypes in _OF.items()}
     inputs = {prefix + "s": _maker(dtype) for prefix, dtype in PREFIXES.items()}
     return {**functions, **_TYPES, **kinds, **inputs, **{thing.__name__: thing for thing in own},
-            "Scalar": get_scalar_type, "constant": arrays.constant, "as_scalar": arrays.as_tensor_variable, "identity":
+            "Scalar": Scalar, "constant": arrays.constant, "as_scalar": arrays.as_tensor_variable, "identity":
             arrays.tensor_copy, "autocast_float": autocast_float, "discrete_dtypes": _OF["discrete"], "continuous_dtypes":
             _OF["continuous"], "ScalarVariable": TensorVariable,
             "ScalarConstant": TensorConstant}

@@ -140,7 +140,7 @@ class TensorType(Type):
         return bool(numpy.all(numpy.isclose(a, b, rtol, atol, equal_nan=True) | left_out))
 
     def __eq__(self, other):
-        return (type(self) is type(other) and self.dtype == other.dtype and
+        return (isinstance(other, TensorType) and self.dtype == other.dtype and
                 self.broadcastable == other.broadcastable)
 
     def __ne__(self, other):

@@ -215,6 +215,8 @@ class TensorVariable(Variable):
         return iter([wrap(x) for x in elements])
 
     def __getitem__(self, key):
+        if isinstance(key, list) and any(k is None or k is Ellipsis or isinstance(k, slice) for k in key):
+            key = tuple(key)  # as NumPy took it
         elements = vector_elements(self._croton) if self.ndim == 1 else None
         if elements is not None:
             if _scalar_index(key) and -len(elements) <= key < len(elements):

@@ -4,6 +4,9 @@ import numpy
 
 from croton import _croton
 
+from ..graph import Apply
+from ..op import Op
+from ..types import TensorType
 from ..variables import as_variable, wrap
 from . import arrays
 
@@ -149,8 +152,27 @@ def qr(a, mode="reduced"):
     return _on_host("qr", compute, results, None, a)
 
 
-def lstsq(a, b, rcond=-1):
-    raise NotImplementedError("lstsq is not there; the nearest is theano.tensor.nlinalg.pinv(a).dot(b)")
+class lstsq(Op):
+    """lstsq()(x, y, rcond): [the least squares solution b of x b = y, the sums of squared residuals, the rank of x, its
+    singular values], as numpy.linalg.lstsq; singular values below rcond times the largest count as 0. They have no
+    gradients. numpy.linalg.LinAlgError, when a function is called, for an x that is no matrix or an rcond that is no
+    number."""
+
+    __props__ = ()
+
+    def make_node(self, x, y, rcond):
+        x, y, rcond = _float(x), _float(y), as_variable(rcond)
+        wide = str(numpy.result_type(x.dtype, y.dtype))
+        vector = TensorType(str(numpy.zeros(0, wide).real.dtype), (False,))
+        return Apply(self, [x, y, rcond], [TensorType(wide, (False,) * y.ndim)(), vector(), TensorType("int32", ())(),
+                                           vector()])
+
+    def perform(self, node, inputs, outputs):
+        x, y, rcond = inputs
+        if rcond.ndim:
+            raise numpy.linalg.LinAlgError("rcond must be a number")
+        for cell, part in zip(outputs, numpy.linalg.lstsq(x, y, float(rcond))):
+            cell[0] = part
 
 
 def tensorinv(a, ind=2):

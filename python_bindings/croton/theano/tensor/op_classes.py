@@ -415,6 +415,16 @@ class Prod(CAReduceDtype, shows=("prod",)):
         return arrays.prod(x, self.axis, self.dtype, False, self.acc_dtype)
 
 
+class ProdWithoutZeros(Prod):
+    """ProdWithoutZeros(axis, dtype, acc_dtype)(x): the product of what is not 0; of zeros alone 0."""
+
+    def build(self, x):
+        x = as_variable(x)
+        is_zero = arrays.eq(x, 0)
+        rest = arrays.prod(arrays.switch(is_zero, numpy.ones((), x.dtype), x), self.axis, self.dtype, False, self.acc_dtype)
+        return arrays.switch(arrays.all(is_zero, self.axis), numpy.zeros((), rest.dtype), rest)
+
+
 def _of_axis(name, reduce, shows=()):
     """A reduction with no other parameter than the axes."""
     def __init__(self, axis=None):

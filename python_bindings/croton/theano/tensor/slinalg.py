@@ -4,6 +4,7 @@ import numpy
 
 from croton import _croton
 
+from ..types import NoneConstant
 from ..variables import as_variable, wrap
 from . import arrays
 from .nlinalg import _float, _like, _on_host, _square, _wrapped
@@ -104,14 +105,51 @@ def kron(a, b):
 def eigvalsh(a, b=None, lower=True):
     """The eigenvalues of a symmetric matrix, or of a x = w b x."""
     from .nlinalg import eigh, matrix_inverse
-    if b is None:
+    if b is None or isinstance(b, NoneConstant):
         return eigh(a, "L" if lower else "U")[0]
     inverse = matrix_inverse(cholesky(b))
     return eigh(arrays.dot(arrays.dot(inverse, a), inverse.T))[0]
 
 
 def expm(A):
-    raise NotImplementedError("expm is not there; the nearest is eigh of a symmetric matrix: v exp(w) v^T")
+    """The exponential of a matrix, A's powers k times 1 / k! added up: by the diagonal Pade approximant of order 13 and
+    squaring (Higham, The scaling and squaring method for the matrix exponential revisited, 2005). Its gradient is the
+    exponential of a matrix of blocks (the same author, Functions of Matrices, 2008, (10.40))."""
+    A = _float(_square(A, "expm"))
+
+    def gradient(inputs, outputs, gs):
+        back, n = inputs[0].T, inputs[0].shape[0]
+        blocks = arrays.concatenate([arrays.concatenate([back, gs[0]], axis=1),
+                                     arrays.concatenate([arrays.zeros_like(back), back], axis=1)], axis=0)
+        return [expm(blocks)[:n, n:]]
+
+    return _on_host("expm", _expm, _like, _wrapped(gradient), A)
+
+
+# Of the numerator and denominator; the bound below which the approximant is exact to double precision.
+_PADE = (64764752532480000, 32382376266240000, 7771770303897600, 1187353796428800, 129060195264000, 10559470521600,
+         670442572800, 33522128640, 1323241920, 40840800, 960960, 16380, 182, 1)
+_PADE_BOUND = 5.371920351148152
+
+
+def _expm(a):
+    """exp of an array."""
+    dtype, a = a.dtype, a.astype("complex128" if a.dtype.kind == "c" else "float64")
+    norm = numpy.abs(a).sum(0).max(initial=0)
+    if not numpy.isfinite(norm):
+        return numpy.full(a.shape, numpy.nan, dtype)
+    squarings = max(0, int(numpy.ceil(numpy.log2(norm / _PADE_BOUND)))) if norm > 0 else 0
+    a, one = a / 2.0**squarings, numpy.eye(len(a))
+    a2 = a @ a
+    a4 = a2 @ a2
+    a6 = a4 @ a2
+    c = _PADE
+    odd = a @ (a6 @ (c[13] * a6 + c[11] * a4 + c[9] * a2) + c[7] * a6 + c[5] * a4 + c[3] * a2 + c[1] * one)
+    even = a6 @ (c[12] * a6 + c[10] * a4 + c[8] * a2) + c[6] * a6 + c[4] * a4 + c[2] * a2 + c[0] * one
+    result = numpy.linalg.solve(even - odd, even + odd)
+    for _ in range(squarings):
+        result = result @ result
+    return result.astype(dtype)
 
 
 __all__ = ["Cholesky", "cholesky", "Solve", "solve", "solve_lower_triangular", "solve_upper_triangular",
