@@ -37,8 +37,10 @@ nb::tuple run(const nb::callable& step, const std::vector<std::pair<Variable, Ta
     return Step(std::move(outputs), std::move(updates), until.value_or(Variable()));
   };
   std::vector<Sequence> read;
+  read.reserve(sequences.size());
   for (const auto& [x, taps] : sequences) read.emplace_back(x, taps);
   std::vector<OutputInfo> fed;
+  fed.reserve(outputs_info.size());
   for (const auto& [initial, taps] : outputs_info)
     fed.push_back(initial ? OutputInfo(*initial, taps) : OutputInfo(std::nullopt));
   const ScanOptions options = options_of(n_steps, truncate_gradient, go_backwards, strict, name);

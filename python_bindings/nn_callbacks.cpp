@@ -216,6 +216,7 @@ nn::CallbackRef to_callback(nb::handle object, nb::handle model) {
 
 void bind_nn_callbacks(nb::module_& m) {
   bind_history(m);
+  // The module keeps it. NOLINTNEXTLINE(bugprone-unused-raii)
   nb::class_<nn::Callback>(m, "NativeCallback", "The base of the callbacks that Croton ships.");
   bind_watching(m);
   bind_others(m);
