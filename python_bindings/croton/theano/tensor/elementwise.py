@@ -1,6 +1,7 @@
 """Elementwise functions, by Theano's names. Each takes variables, numbers, arrays and lists; they broadcast."""
 
 import functools
+import operator
 
 from croton import _croton
 
@@ -34,10 +35,6 @@ _TERNARY = {"switch": "where", "clip": "clip"}
 # Names of Croton's ops in graphs -> Theano's, where they differ.
 _SHOWN = {"true_divide": "true_div", "floor_divide": "int_div", "reciprocal": "inv", "abs": "abs_", "and": "and_", "or":
           "or_", "where": "switch", "rint": "round_half_to_even", "round": "round_half_to_even"}
-
-
-def _croton_add(a, b):
-    return a + b
 
 
 def _of_floats(function):
@@ -83,33 +80,32 @@ def remainder(a, b):
     return a % b
 
 
+# What Croton has otherwise, by its name there.
+_OWN = {"add": operator.add, "fill": _second, "remainder": remainder, "maximum": _of_ordered(_croton.maximum, True),
+        "minimum": _of_ordered(_croton.minimum, False), **{name: _of_floats(getattr(_croton, name)) for name in
+                                                           ("floor", "ceil", "trunc")}}
+
+
 def _lookup(name):
-    if name in ("floor", "ceil", "trunc"):
-        return _of_floats(getattr(_croton, name))
-    if name in ("maximum", "minimum"):
-        return _of_ordered(getattr(_croton, name), name == "maximum")
-    if name == "remainder":
-        return remainder
-    if name == "fill":
-        return _second
-    return _croton_add if name == "add" else getattr(_croton, name)
+    return _OWN[name] if name in _OWN else getattr(_croton, name)
 
 
 class Elemwise(CrotonOp):
     """Elemwise(scalar_op)(*inputs): a function of each element; inputs broadcast. `scalar_op.name` says which."""
 
     def __init__(self, scalar_op, inplace_pattern=None, name=None, nfunc_spec=None, openmp=None):
-        self.scalar_op, self._name = scalar_op, name
+        self._scalar_op, self._name = scalar_op, name
+
+    @property
+    def scalar_op(self):
+        if "_scalar_op" in vars(self):
+            return self._scalar_op
+        shown = _SHOWN.get(self.croton_name, self.croton_name)
+        return globals()[shown] if shown in _TABLE else CrotonOp.shown_as(shown)
 
     @property
     def name(self):
         return vars(self).get("_name") or getattr(self.scalar_op, "name", self.croton_name)
-
-    def __getattr__(self, name):
-        if name == "scalar_op":  # of one that is only shown
-            shown = _SHOWN.get(self.croton_name, self.croton_name)
-            return globals()[shown] if shown in _TABLE else CrotonOp.shown_as(shown)
-        raise AttributeError(f"{type(self).__name__} has no attribute {name}")
 
     def build(self, *inputs):
         return self.scalar_op(*inputs)
