@@ -68,7 +68,6 @@ std::int64_t LoopLaunch::steps_for(const SizeTable& sizes) const {
 }
 
 void LoopLaunch::find_numbers(const SizeTable& sizes) {
-  numbers_.clear();
   for (std::size_t i = 0; i < inputs_.size(); ++i) {
     const bool read = inputs_[i] < 0 && i != Loop::steps_input;
     numbers_.push_back(read ? number_on(device_, *executable_, call_->inputs[i], sizes) : Array());
@@ -82,8 +81,14 @@ bool LoopLaunch::can_renumber(const SizeTable& sizes, const Memory& memory) cons
   return steps_for(sizes) == steps_ && std::ranges::equal(find_sequences(sizes, memory).rows, sequences_.rows, same);
 }
 
-void LoopLaunch::renumber(const SizeTable& sizes, const Memory& memory) {
-  find_numbers(sizes);
+void LoopLaunch::renumber(const SizeTable& before, const SizeTable& sizes, const Memory& memory) {
+  const expr::Arena& arena = executable_->program.graph.arena;
+  for (std::size_t i = 0; i < inputs_.size(); ++i) {
+    // What is the same stays where it is: steps are recorded by addresses.
+    const NodeId node = arena.representative(call_->inputs[i]);
+    if (inputs_[i] < 0 && i != Loop::steps_input && sizes[node] != before[node])
+      numbers_[i] = number_on(device_, *executable_, call_->inputs[i], sizes);
+  }
   sequences_ = find_sequences(sizes, memory);
 }
 

@@ -20,7 +20,7 @@ class LoopLaunch {
   std::int64_t steps() const { return steps_; }
   /// Whether with these numbers it is the same but for values that its body is given and where sequences begin.
   bool can_renumber(const SizeTable& sizes, const Memory& memory) const;
-  void renumber(const SizeTable& sizes, const Memory& memory);
+  void renumber(const SizeTable& before, const SizeTable& sizes, const Memory& memory);
   /// The launch that runs all steps, if there is one.
   NativeLoop* native() const { return native_.get(); }
 

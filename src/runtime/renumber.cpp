@@ -23,7 +23,7 @@ bool BoundSegment::renumber(const CallArrays& arrays) {
 
   for (auto& [launch, renumbered] : kernels) launch->renumber(std::move(renumbered));
   for (BoundLaunch& launch : launches_) {
-    if (auto* loop = std::get_if<std::unique_ptr<LoopLaunch>>(&launch.what)) (*loop)->renumber(*sizes, memory_);
+    if (auto* loop = std::get_if<std::unique_ptr<LoopLaunch>>(&launch.what)) (*loop)->renumber(sizes_, *sizes, memory_);
     if (auto* host = std::get_if<std::unique_ptr<HostLaunch>>(&launch.what)) (*host)->renumber(*sizes);
   }
   sizes_ = *std::move(sizes);
