@@ -91,7 +91,7 @@ std::shared_ptr<CompiledFunction> CompiledFunction::copy() const {
   other->rewriting = rewriting;
   const std::lock_guard lock(mutex_);  // what was planned; not what was bound, which is a call's
   for (const auto& [key, placed] : placed_)
-    other->placed_[key] = {placed.executable, placed.log, placed.reports, placed.logged, {}};
+    other->placed_[key] = {placed.executable, placed.log, placed.reports, placed.logged, {}, {}};
   other->schedule = schedule;
   return other;
 }
@@ -262,9 +262,10 @@ runtime::BoundPlan& CompiledFunction::bind(Placed& where, const runtime::CallArr
   // A program whose sizes never repeat must not fill the memory with plans for them.
   if (where.bound.size() >= max_bound_plans) {
     where.bound.clear();
+    where.moved.clear();
     last_ = nullptr;
   }
-  if (last_ != nullptr && !where.bound.contains(key_) && only_numbers_differ(where)) renumber_last(where, arrays);
+  if (!where.bound.contains(key_)) renumber(where, arrays);
   auto& plan = where.bound[key_];
   if (!plan) {
     try {
@@ -280,20 +281,34 @@ runtime::BoundPlan& CompiledFunction::bind(Placed& where, const runtime::CallArr
   return *plan;
 }
 
-/// Whether the call differs from the last one in numbers that the host reads, and in no size.
-bool CompiledFunction::only_numbers_differ(const Placed& where) const {
+/// Makes a plan for the same sizes and other numbers that of the present call, where one can be: the last one, or one
+/// that was made another call's before. A data set has batches of one size, and often a smaller one in the end.
+void CompiledFunction::renumber(Placed& where, const runtime::CallArrays& arrays) {
   const std::size_t numbers = where.executable->host_inputs.size();
-  if (numbers == 0 || key_.size() != last_key_.size()) return false;
-  const auto sizes = static_cast<std::ptrdiff_t>(key_.size() - numbers);
-  return std::equal(key_.begin(), key_.begin() + sizes, last_key_.begin());
-}
-
-/// Makes the last plan that of the present call, where it can be.
-void CompiledFunction::renumber_last(Placed& where, const runtime::CallArrays& arrays) {
-  if (!last_->renumber(arrays)) return;
-  auto entry = where.bound.extract(last_key_);
-  entry.key() = key_;
-  where.bound.insert(std::move(entry));
+  if (numbers == 0) return;
+  const auto same_sizes = [&](const std::vector<std::int64_t>& other) {
+    const auto sizes = static_cast<std::ptrdiff_t>(key_.size() - numbers);
+    return other.size() == key_.size() && std::equal(key_.begin(), key_.begin() + sizes, other.begin());
+  };
+  const auto take = [&](const std::vector<std::int64_t>& from) {
+    auto entry = where.bound.extract(from);
+    if (entry.empty()) return false;
+    const bool taken = entry.mapped()->renumber(arrays);  // what it leaves halfway, by an error, is not kept
+    if (taken) entry.key() = key_;
+    where.bound.insert(std::move(entry));
+    return taken;
+  };
+  auto& moved = where.moved;
+  const bool is_new = last_ != nullptr && std::ranges::find(moved, last_key_) == moved.end();
+  last_ = nullptr;
+  if (is_new) moved.push_back(last_key_);
+  for (std::size_t i = moved.size(); i-- > 0;) {
+    if (!same_sizes(moved[i]) || !take(moved[i])) continue;
+    moved[i] = key_;
+    if (moved.size() > max_moved_plans) moved.erase(moved.begin());
+    return;
+  }
+  if (is_new) moved.pop_back();
 }
 
 void apply_settings() {

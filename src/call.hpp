@@ -35,7 +35,7 @@ struct KeyHash {
   }
 };
 
-constexpr std::size_t max_bound_plans = 1024;
+constexpr std::size_t max_bound_plans = 1024, max_moved_plans = 8;
 inline constexpr expr::Place simulated_place = 257;  // cuda0
 
 /// The function as it runs where the flags, and the homes of its shared variables, now say.
@@ -45,6 +45,7 @@ struct Placed {
   std::vector<rewrite::GroupReport> reports;  // of rewrites that depend on the place
   bool logged = false;
   std::unordered_map<std::vector<std::int64_t>, std::unique_ptr<runtime::BoundPlan>, KeyHash> bound;
+  std::vector<std::vector<std::int64_t>> moved;  // keys of plans that have been renumbered
 };
 
 class CompiledFunction {
@@ -89,8 +90,7 @@ class CompiledFunction {
   void find_new_copies();
   Placed& find_placed();
   runtime::BoundPlan& bind(Placed& where, const runtime::CallArrays& arrays);
-  bool only_numbers_differ(const Placed& where) const;
-  void renumber_last(Placed& where, const runtime::CallArrays& arrays);
+  void renumber(Placed& where, const runtime::CallArrays& arrays);
   void place(Placed& to) const;
   std::vector<Array> inputs_in_order() const;
   void run_by_reference();

@@ -132,3 +132,29 @@ TEST_CASE("more batches of one size take no more memory") {
   for (std::int64_t number = 2; number < many; ++number) CHECK(f(Array(number)).only().as_double(0) == 14.0 * wide);
   CHECK(ct::base::memory_counters().bytes_in_use < before + 4 * wide * sizeof(float));
 }
+
+TEST_CASE("neither do more passes over a data set whose last batch is smaller") {
+  const ct::change_flags flags("mode=run");
+  constexpr std::int64_t many = 10, wide = 10000;
+  const ct::HostOp same(
+      {.name = "same_rows",
+       .results = [](const Variables& in) { return Results{{in[0].dtype(), {in[0].shape(0), wide}}}; },
+       .compute = [](const Arrays& in) { return Arrays{in[0].copy()}; }});
+  const auto all = ct::shared(Array::full(DType::float32, {many, wide}, 1.0), {.name = "all"});
+  const auto i = ct::lscalar("i");
+  const Variable x = all.at({slice(i * batch, (i + 1) * batch)});
+  const auto scan = ct::scan([&](const Variables& in) { return ct::Step(same(in[0]) * 2); }, {}, {ct::OutputInfo(x)},
+                             {}, {.n_steps = 2});
+  const auto f = ct::function({i}, ct::sum(scan.outputs[0][-1]));
+  const auto pass = [&] {
+    for (const std::int64_t number : {0, 1, 2}) {
+      const double rows_there = number == 2 ? 2 : 4;
+      CHECK(f(Array(number)).only().as_double(0) == 4 * rows_there * wide);
+    }
+  };
+  pass();
+  pass();
+  const std::size_t before = ct::base::memory_counters().bytes_in_use;
+  for (int k = 0; k < 20; ++k) pass();
+  CHECK(ct::base::memory_counters().bytes_in_use < before + 2 * batch * wide * sizeof(float));
+}
