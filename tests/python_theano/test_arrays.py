@@ -24,6 +24,7 @@ def test_second_takes_the_shape_that_both_broadcast_to():
     found = value(T.second(T.constant(a), theano.shared(b)))
     assert numpy.array_equal(found, [[1.0, 2.0]] * 3)
     assert value(T.second(theano.shared(numpy.zeros(2)), 4)).tolist() == [4, 4]
+    assert value(T.second(T.constant(a.astype("complex128")), theano.shared(b + 1j))).tolist() == [[1 + 1j, 2 + 1j]] * 3
 
 
 def test_remainders_of_complex_numbers_are_refused():

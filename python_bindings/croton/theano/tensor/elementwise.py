@@ -70,7 +70,7 @@ def _second(a, b):
     shape = a.broadcastable[max(0, a.ndim - b.ndim):]
     if b.ndim <= a.ndim and not any(one and not also for one, also in zip(shape, b.broadcastable)):
         return _croton.fill(a, b)
-    return _croton.where(_croton.ones_like(a) > 0, b, b)
+    return _croton.where(_croton.eq(a, a), b, b)  # whichever: of both shapes
 
 
 def remainder(a, b):

@@ -367,7 +367,7 @@ class PermuteRowElements(CrotonOp):
 # ---- reductions
 
 class CAReduce(CrotonOp):
-    """Base of reductions: an elementwise function carried along axes."""
+    """Base of reductions: an elementwise function carried along axes, in the dtype of the variable."""
 
     __props__ = ("axis",)
     _reduce = None
@@ -382,7 +382,8 @@ class CAReduce(CrotonOp):
                   "or_": arrays.any}.get(name)
         if reduce is None:
             raise NotImplementedError(f"CAReduce of {name}: there are add, mul, maximum, minimum, and_ and or_")
-        return reduce(x, self.axis)
+        x = as_variable(x)
+        return cast(reduce(x, self.axis), x.dtype)
 
 
 class CAReduceDtype(CAReduce):
