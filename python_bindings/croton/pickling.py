@@ -119,7 +119,7 @@ def _shared(value, name, target, broadcastable):
         return _croton.shared(value, **options)
 
 
-class _Slot:
+class Slot:
     """A variable within the arguments of a function: the position of its record."""
 
     def __init__(self, at):
@@ -136,7 +136,7 @@ class _Ruled:
 def _with_slots(value, recorder):
     """An argument of a function with slots in the places of variables."""
     if isinstance(value, _croton.Variable):
-        return _Slot(recorder.add(value))
+        return Slot(recorder.add(value))
     if isinstance(value, (_croton.In, _croton.Out)):
         return _Ruled(type(value), _with_slots(value.variable, recorder), value.rules)
     if isinstance(value, (list, tuple)):
@@ -145,7 +145,7 @@ def _with_slots(value, recorder):
 
 
 def _without_slots(value, made):
-    if isinstance(value, _Slot):
+    if isinstance(value, Slot):
         return made[value.at]
     if isinstance(value, _Ruled):
         return value.kind(made[value.variable.at], *value.rules)

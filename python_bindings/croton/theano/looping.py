@@ -61,7 +61,7 @@ def _read(sequences, outputs_info, non_sequences):
     for entry in _listed(sequences):
         entry = entry if isinstance(entry, dict) else {"input": entry}
         taps = _listed(entry.get("taps", 0)) or [0]
-        yield from ((entry["input"], tap - min(0, *taps, 0)) for tap in taps)
+        yield from ((entry["input"], tap - min(0, *taps)) for tap in taps)
     for entry in _listed(outputs_info):
         entry = entry if isinstance(entry, dict) else {"initial": entry}
         if entry.get("initial") is not None:

@@ -1,7 +1,7 @@
 """Pickles of expressions and compiled functions: what an expression is made of is written down, and applied again when
 it is read. Inputs, constants and shared variables are pickled as themselves, so that those of one pickle stay the same."""
 
-from croton.pickling import Recorder, applied_again
+from croton.pickling import Recorder, Slot, applied_again
 
 from .graph import Apply
 from .variables import _wrapped, unwrap, wrap
@@ -88,13 +88,6 @@ def _input(type, name, tag):
     return variable
 
 
-class _Slot:
-    """A variable within the arguments of a function: the position of its record."""
-
-    def __init__(self, at):
-        self.at = at
-
-
 class Arguments:
     """The arguments of theano.function to be pickled: they come back as a dict, in which variables that were made of
     each other are so still."""
@@ -105,13 +98,13 @@ class Arguments:
     def __reduce__(self):
         from .copying import replaced
         recorder = _Recorder()
-        return _arguments, (replaced(self._arguments, lambda v: _Slot(recorder.add(v._croton))), recorder.records)
+        return _arguments, (replaced(self._arguments, lambda v: Slot(recorder.add(v._croton))), recorder.records)
 
 
 def _arguments(arguments, records):
     from .copying import replaced
     made = _made(records)
-    return replaced(arguments, lambda slot: wrap(made[slot.at]), _Slot)
+    return replaced(arguments, lambda slot: wrap(made[slot.at]), Slot)
 
 
 def reduce_function(f):

@@ -370,7 +370,6 @@ class CAReduce(CrotonOp):
     """Base of reductions: an elementwise function carried along axes, in the dtype of the variable."""
 
     __props__ = ("axis",)
-    _reduce = None
 
     def __init__(self, scalar_op=None, axis=None):
         self.scalar_op = scalar_op

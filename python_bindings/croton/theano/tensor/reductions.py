@@ -79,47 +79,42 @@ def std(input, axis=None, ddof=0, keepdims=False, corrected=False):
     return wrap(_croton.std(x._croton, checked_axes(x, axis), ddof, keepdims))
 
 
-def _selection(name, doc):
+def _without_dtype(name, doc, prepared=as_variable):
+    """A reduction whose result has the dtype that its operand gives it. prepared: what makes the operand."""
     function = getattr(_croton, name)
 
-    def select(x, axis=None, keepdims=False):
-        x = as_variable(x)
-        if name == "min" and x.dtype == "bool":
-            return all(x, axis, keepdims)
+    def reduce(x, axis=None, keepdims=False):
+        x = prepared(x)
         return wrap(function(x._croton, checked_axes(x, axis), None, keepdims))
 
-    select.__name__ = name
-    select.__doc__ = doc
-    return select
+    reduce.__name__ = name
+    reduce.__doc__ = doc
+    return reduce
 
 
-max = _selection("max", "The largest element over axes; nan if there is one. All largest ones get the whole gradient.")
-min = _selection("min", "The smallest element over axes; nan if there is one.")
-argmax = _selection("argmax", "Where the first largest element is (int64); without axis in the flattened variable.")
-argmin = _selection("argmin", "Where the first smallest element is (int64).")
+def _truth(x):
+    x = as_variable(x)
+    return x if x.dtype == "bool" else neq(x, 0)
+
+
+all = _without_dtype("all", "Whether all elements are not 0, over axes.", _truth)
+any = _without_dtype("any", "Whether any element is not 0, over axes.", _truth)
+max = _without_dtype("max", "The largest element over axes; nan if there is one. All largest ones get the whole gradient.")
+_min = _without_dtype("min", "")
+argmax = _without_dtype("argmax", "Where the first largest element is (int64); without axis in the flattened variable.")
+argmin = _without_dtype("argmin", "Where the first smallest element is (int64).")
+
+
+def min(x, axis=None, keepdims=False):
+    """The smallest element over axes; nan if there is one."""
+    x = as_variable(x)
+    return all(x, axis, keepdims) if x.dtype == "bool" else _min(x, axis, keepdims)
 
 
 def max_and_argmax(a, axis=None, keepdims=False):
     """[max, argmax]."""
     x = as_variable(a)
     return list(wrap(tuple(_croton.max_and_argmax(x._croton, checked_axes(x, axis), keepdims))))
-
-
-def _condition(name, doc):
-    function = getattr(_croton, name)
-
-    def hold(x, axis=None, keepdims=False):
-        x = as_variable(x)
-        x = x if x.dtype == "bool" else neq(x, 0)
-        return wrap(function(x._croton, checked_axes(x, axis), None, keepdims))
-
-    hold.__name__ = name
-    hold.__doc__ = doc
-    return hold
-
-
-all = _condition("all", "Whether all elements are not 0, over axes.")
-any = _condition("any", "Whether any element is not 0, over axes.")
 
 
 def ptp(a, axis=None):

@@ -28,28 +28,29 @@ def _along(function, x, axis):
     return wrap(function(x._croton, int(axis)))
 
 
-class SortOp(CrotonOp, shows=("sort",)):
+class _Sorting(CrotonOp):
+    """Base of the sorts. Every kind of Theano is done by the one that is stable."""
+
+    __props__ = ("kind", "order")
+    _function = None
+
+    def __init__(self, kind="quicksort", order=None):
+        self.kind, self.order = kind, order
+
+    def build(self, x, axis=-1):
+        return _along(self._function, x, axis)
+
+
+class SortOp(_Sorting, shows=("sort",)):
     """SortOp(kind)(x, axis): the elements in rising order along an axis."""
 
-    __props__ = ("kind", "order")
-
-    def __init__(self, kind="quicksort", order=None):
-        self.kind, self.order = kind, order
-
-    def build(self, x, axis=-1):
-        return _along(_croton.sort, x, axis)
+    _function = staticmethod(_croton.sort)
 
 
-class ArgSortOp(CrotonOp, shows=("argsort",)):
+class ArgSortOp(_Sorting, shows=("argsort",)):
     """ArgSortOp(kind)(x, axis): the positions of the elements in rising order, int64; equal ones stay in their order."""
 
-    __props__ = ("kind", "order")
-
-    def __init__(self, kind="quicksort", order=None):
-        self.kind, self.order = kind, order
-
-    def build(self, x, axis=-1):
-        return _along(_croton.argsort, x, axis)
+    _function = staticmethod(_croton.argsort)
 
 
 class TopKOp(CrotonOp):

@@ -28,6 +28,12 @@ def _numbers(x, axes, what):
     return tuple(int(n) if not isinstance(n, TensorVariable) else _numbers(n.dimshuffle("x"), 1, what)[0] for n in x)
 
 
+def _check_mode(mode):
+    if mode not in _MODES:
+        raise ValueError(f"Pool mode parameter only support 'max', 'sum', 'average_inc_pad' and 'average_exc_pad'. Got "
+                         f"{mode}")
+
+
 def _pool(axes, input, ws, ignore_border, stride, pad, mode, ds, st, padding):
     if ds is not None:
         if ws is not None:
@@ -53,9 +59,7 @@ def _pool(axes, input, ws, ignore_border, stride, pad, mode, ds, st, padding):
     stride = ws if stride is None else _numbers(stride, axes, "stride")
     pad = (0,) * axes if pad is None else _numbers(pad, axes, "pad")
     ignore_border = bool(ignore_border)
-    if mode not in _MODES:
-        raise ValueError(f"Pool mode parameter only support 'max', 'sum', 'average_inc_pad' and 'average_exc_pad'. Got "
-                         f"{mode}")
+    _check_mode(mode)
     if any(pad):
         if not ignore_border:
             raise NotImplementedError("padding works only with ignore_border=True")
@@ -102,9 +106,7 @@ class Pool(CrotonOp):
     __props__ = ("ignore_border", "mode", "ndim")
 
     def __init__(self, ignore_border=False, mode="max", ndim=2, openmp=None):
-        if mode not in _MODES:
-            raise ValueError(f"Pool mode parameter only support 'max', 'sum', 'average_inc_pad' and 'average_exc_pad'. "
-                             f"Got {mode}")
+        _check_mode(mode)
         self.ignore_border, self.mode, self.ndim = ignore_border, mode, ndim
 
     def build(self, x, ws, stride=None, pad=None):
@@ -137,8 +139,11 @@ class _PoolGradient(CrotonOp):
     def __init__(self, ignore_border, mode="max", ndim=2, openmp=None):
         self.ignore_border, self.mode, self.ndim = ignore_border, mode, ndim
 
-    def _pooled(self, x, ws, stride, pad):
-        return _pool(self.ndim, x, ws, self.ignore_border, stride, pad, self.mode, None, None, None)
+    def _through(self, derivative, x, along, ws, stride, pad):
+        """Lop or Rop of pooling by x."""
+        x = as_variable(x)
+        pooled = Pool(self.ignore_border, self.mode, self.ndim).build(x, ws, stride, pad)
+        return derivative(pooled, x, as_variable(along))
 
 
 class MaxPoolGrad(_PoolGradient):
@@ -149,8 +154,7 @@ class MaxPoolGrad(_PoolGradient):
         super().__init__(ignore_border, "max", ndim)
 
     def build(self, x, maxout, gz, ws, stride=None, pad=None):
-        x = as_variable(x)
-        return Lop(self._pooled(x, ws, stride, pad), x, gz)
+        return self._through(Lop, x, gz, ws, stride, pad)
 
 
 class AveragePoolGrad(_PoolGradient):
@@ -162,8 +166,7 @@ class AveragePoolGrad(_PoolGradient):
         super().__init__(ignore_border, mode, ndim)
 
     def build(self, x, gz, ws, stride=None, pad=None, dummy=None):
-        x = as_variable(x)
-        return Lop(self._pooled(x, ws, stride, pad), x, gz)
+        return self._through(Lop, x, gz, ws, stride, pad)
 
 
 class DownsampleFactorMaxGradGrad(_PoolGradient):
@@ -174,8 +177,7 @@ class DownsampleFactorMaxGradGrad(_PoolGradient):
         super().__init__(ignore_border, mode, ndim)
 
     def build(self, x, maxout, ggx, ws, stride=None, pad=None):
-        x = as_variable(x)
-        return Rop(self._pooled(x, ws, stride, pad), x, as_variable(ggx))
+        return self._through(Rop, x, ggx, ws, stride, pad)
 
 
 __all__ = ["pool_2d", "pool_3d", "max_pool_2d_same_size", "max_pool_2d", "Pool", "MaxPoolGrad", "AveragePoolGrad",
