@@ -15,8 +15,9 @@ struct Callable {
   Function function;
   std::vector<In> inputs;
   bool single;
-  Py_ssize_t outputs;        ///< negative: the function is to look at, and is not called by Python
-  nb::tuple arguments = {};  ///< of `function`
+  Py_ssize_t outputs;                        ///< negative: the function is to look at, and is not called by Python
+  nb::tuple arguments = {};                  ///< of `function`
+  mutable std::vector<Argument> spare = {};  ///< empty: its memory is that of the next call's arguments
 };
 
 /// A function whose inputs Python has no variables of, for its plan, kernels and transfers.

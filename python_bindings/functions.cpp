@@ -118,7 +118,8 @@ std::vector<Argument> ordered(const Callable& f, nb::tuple args, nb::handle kwar
 
 /// The usual case of it: a value by position for each input.
 std::vector<Argument> by_position(const Callable& f, nb::tuple args) {
-  std::vector<Argument> arguments;
+  std::vector<Argument> arguments = std::move(f.spare);
+  arguments.clear();
   arguments.reserve(f.inputs.size());
   for (std::size_t i = 0; i < f.inputs.size(); ++i) {
     const In& in = f.inputs[i];
@@ -146,8 +147,13 @@ nb::object call_briefly(const Callable& f, std::span<const Argument> arguments) 
 nb::object call(const Callable& f, nb::tuple args, nb::handle kwargs) {
   if (f.outputs < 0) throw TypeError(f.function.name() + " is to look at, and is called by the model or strategy");
   const bool plain = !kwargs.is_valid() && args.size() == f.inputs.size();
-  const std::vector<Argument> arguments = plain ? by_position(f, args) : ordered(f, args, kwargs);
-  if (f.function.brief() && !calls_may_run_python()) return call_briefly(f, arguments);
+  std::vector<Argument> arguments = plain ? by_position(f, args) : ordered(f, args, kwargs);
+  if (f.function.brief() && !calls_may_run_python()) {
+    nb::object result = call_briefly(f, arguments);
+    arguments.clear();
+    f.spare = std::move(arguments);
+    return result;
+  }
   // The call gets a copy, so that the last reference to a Python object is dropped here, with the GIL.
   const Outputs outputs = [&] {
     const nb::gil_scoped_release no_gil;
@@ -333,7 +339,9 @@ void bind_callable(nb::module_& m) {
           "no_default_updates"_a = false)
       .def(
           "copy",
-          [](const Callable& f) { return Callable{f.function.copy(), f.inputs, f.single, f.outputs, f.arguments}; },
+          [](const Callable& f) {
+            return Callable{f.function.copy(), f.inputs, f.single, f.outputs, f.arguments};
+          },
           "Another function of the same code with its own working memory; shared variables stay shared.")
       .def("graph", unlocked<&Function::graph>(), "The graph after rewriting, as text; with the user's lines.")
       .def("rewrites", unlocked<&Function::rewrites>(), "The rewrite rules that fired, by group, with counts.")

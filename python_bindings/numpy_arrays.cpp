@@ -72,7 +72,7 @@ nb::object numpy_of(const Array& array, bool copy_small) {
   const auto item = static_cast<std::int64_t>(size_of(array.dtype()));
   const int rank = array.rank();
   const std::size_t bytes = static_cast<std::size_t>(array.size()) * size_of(array.dtype());
-  std::array<npy_intp, NPY_MAXDIMS> shape{}, strides{};
+  std::array<npy_intp, NPY_MAXDIMS> shape, strides;  // not zeroed, which would take a tenth of a small call
   if (rank > NPY_MAXDIMS) return {};
   for (std::size_t i = 0; i < array.shape().size(); ++i) {
     shape[i] = array.shape()[i];

@@ -96,11 +96,11 @@ std::shared_ptr<CompiledFunction> CompiledFunction::copy() const {
   return other;
 }
 
-void CompiledFunction::read_devices() {
+bool CompiledFunction::read_devices() {
   const std::uint64_t generation = base::config_generation();
   const base::Flags& now = base::config();
   const std::string& scope = base::scoped_device();
-  if (devices_read_ && last_flags_ == &now && last_generation_ == generation && last_scope_ == scope) return;
+  if (devices_read_ && last_flags_ == &now && last_generation_ == generation && last_scope_ == scope) return false;
   const base::Flags& process = base::process_config();
   const bool soft = now.allow_soft_placement;
   scoped_ = 0;
@@ -118,6 +118,7 @@ void CompiledFunction::read_devices() {
   last_generation_ = generation;
   last_scope_ = scope;
   devices_read_ = true;
+  return true;
 }
 
 /// Shared variables are locked in the order of their ids, so that two calls never wait for each other in a circle.
@@ -183,17 +184,20 @@ Placed& CompiledFunction::placed() {
 
 /// With the function and its shared variables locked.
 Placed& CompiledFunction::find_placed() {
-  place_key_.clear();
+  const auto home_of = [](const Variable& variable) { return variable.node()->shared->home; };
+  const bool devices_changed = !reference && read_devices();
+  if (last_placed_ != nullptr && !devices_changed &&
+      (reference || std::ranges::equal(shared, last_homes_, {}, home_of)))
+    return *last_placed_;
+  std::vector<std::uint16_t> key;
+  last_placed_ = nullptr;
+  last_homes_.clear();
   if (!reference) {
-    read_devices();
-    place_key_.push_back(scoped_);
-    place_key_.push_back(fallback_);
-    place_key_.push_back(simulated ? 0 : device_set_);
-    place_key_.push_back(there_);
-    for (const Variable& variable : shared) place_key_.push_back(variable.node()->shared->home);
+    std::ranges::transform(shared, std::back_inserter(last_homes_), home_of);
+    key = {scoped_, fallback_, simulated ? std::uint16_t{0} : device_set_, there_};
+    key.insert(key.end(), last_homes_.begin(), last_homes_.end());
   }
-  if (last_placed_ != nullptr && place_key_ == last_place_key_) return *last_placed_;
-  const auto [at, fresh] = placed_.try_emplace(place_key_);
+  const auto [at, fresh] = placed_.try_emplace(key);
   if (fresh) {
     try {
       place(at->second);
@@ -202,12 +206,11 @@ Placed& CompiledFunction::find_placed() {
       throw;
     }
   }
-  last_place_key_ = place_key_;
   last_ = nullptr;
   return *(last_placed_ = &at->second);
 }
 
-/// Places the graph by place_key_, and plans it.
+/// Places the graph by the devices that were read and the homes of its shared variables, and plans it.
 void CompiledFunction::place(Placed& to) const {
   expr::Graph program_graph = *graph;
   if (reference) {  // all of it runs on the host, whatever was asked for
@@ -247,30 +250,42 @@ void CompiledFunction::place(Placed& to) const {
       runtime::make_executable(fuse::fuse(std::move(program_graph), {.join = join, .nan_guard = nan_guard}));
 }
 
-runtime::BoundPlan& CompiledFunction::bind(Placed& where, const runtime::CallArrays& arrays) {
-  key_.clear();
-  for (const Array& array : arrays.arguments) {
-    key_.insert(key_.end(), array.shape().begin(), array.shape().end());
-    if (!array.is_contiguous()) {
-      key_.push_back(-2);  // no size: strides follow
-      key_.insert(key_.end(), array.strides().begin(), array.strides().end());
-    }
+/// Gives `visit` what a plan of this call is bound to: the sizes of what it reads, strides of what is not contiguous,
+/// and the numbers that the host reads.
+void CompiledFunction::visit_key(const runtime::Executable& executable, const auto& visit) const {
+  for (const Array* array : arrays_.arguments) {
+    for (const std::int64_t size : array->shape()) visit(size);
+    if (array->is_contiguous()) continue;
+    visit(-2);  // no size: strides follow
+    for (const std::int64_t stride : array->strides()) visit(stride);
   }
-  for (const Array& array : arrays.shared) key_.insert(key_.end(), array.shape().begin(), array.shape().end());
-  for (const runtime::InputRef input : where.executable->host_inputs) key_.push_back(arrays.number(input));
-  if (last_ != nullptr && key_ == last_key_) return *last_;
+  for (const Array* array : arrays_.shared) {
+    for (const std::int64_t size : array->shape()) visit(size);
+  }
+  for (const runtime::InputRef input : executable.host_inputs) visit(arrays_.number(input));
+}
+
+runtime::BoundPlan& CompiledFunction::bind(Placed& where) {
+  if (last_ != nullptr) {  // compared where they are, because most calls are like the one before
+    auto known = last_key_.begin();
+    bool same = true;
+    visit_key(*where.executable, [&](std::int64_t k) { same = same && known != last_key_.end() && *known++ == k; });
+    if (same && known == last_key_.end()) return *last_;
+  }
+  key_.clear();
+  visit_key(*where.executable, [&](std::int64_t k) { key_.push_back(k); });
   // A program whose sizes never repeat must not fill the memory with plans for them.
   if (where.bound.size() >= max_bound_plans) {
     where.bound.clear();
     where.moved.clear();
     last_ = nullptr;
   }
-  if (!where.bound.contains(key_)) renumber(where, arrays);
+  if (!where.bound.contains(key_)) renumber(where);
   auto& plan = where.bound[key_];
   if (!plan) {
     try {
       const runtime::BindOptions options{.simulated = simulated, .schedule = schedule};
-      plan = std::make_unique<runtime::BoundPlan>(where.executable, arrays, options, run_counts_);
+      plan = std::make_unique<runtime::BoundPlan>(where.executable, arrays_, options, run_counts_);
     } catch (...) {
       where.bound.erase(key_);
       throw;
@@ -283,7 +298,7 @@ runtime::BoundPlan& CompiledFunction::bind(Placed& where, const runtime::CallArr
 
 /// Makes a plan for the same sizes and other numbers that of the present call, where one can be: the last one, or one
 /// that was made another call's before. A data set has batches of one size, and often a smaller one in the end.
-void CompiledFunction::renumber(Placed& where, const runtime::CallArrays& arrays) {
+void CompiledFunction::renumber(Placed& where) {
   const std::size_t numbers = where.executable->host_inputs.size();
   if (numbers == 0) return;
   const auto same_sizes = [&](const std::vector<std::int64_t>& other) {
@@ -293,7 +308,7 @@ void CompiledFunction::renumber(Placed& where, const runtime::CallArrays& arrays
   const auto take = [&](const std::vector<std::int64_t>& from) {
     auto entry = where.bound.extract(from);
     if (entry.empty()) return false;
-    const bool taken = entry.mapped()->renumber(arrays);  // what it leaves halfway, by an error, is not kept
+    const bool taken = entry.mapped()->renumber(arrays_);  // what it leaves halfway, by an error, is not kept
     if (taken) entry.key() = key_;
     where.bound.insert(std::move(entry));
     return taken;
@@ -335,35 +350,39 @@ bool fits(const InputRules& rules, const Array& array) {
   return true;
 }
 
-/// The converted arguments, in memory that is kept from call to call.
+/// Whether it has to be copied for kernels, which take strides in whole elements; products, and the simulated GPU, take
+/// rows without gaps.
+bool needs_copy(const Array& array, bool needs_contiguous) {
+  const auto item = static_cast<std::int64_t>(size_of(array.dtype()));
+  if (reinterpret_cast<std::uintptr_t>(array.raw()) % static_cast<std::uintptr_t>(item) != 0) return true;
+  if (array.is_contiguous()) return false;
+  return needs_contiguous || std::ranges::any_of(array.strides(), [&](std::int64_t s) { return s % item != 0; });
+}
+
+/// The arguments as the plan takes them: as they are, or converted.
 void CompiledFunction::take_arguments(std::span<const Argument> arguments, const runtime::Executable& executable) {
   if (arguments.size() > inputs.size()) {
     std::string taken;
     for (const InputRules& rules : inputs) taken += (taken.empty() ? ": " : ", ") + describe(rules.variable);
     throw TypeError(fmt::format("{}: {} arguments for {} input(s){}", name, arguments.size(), inputs.size(), taken));
   }
-  arrays_.arguments.resize(inputs.size());
+  const auto keep = [&](Array array) {
+    converted_.reserve(2 * inputs.size());  // elements are pointed at
+    return &converted_.emplace_back(std::move(array));
+  };
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const InputRules& rules = inputs[i];
-    Array& array = arrays_.arguments[i];
-    if (i < arguments.size() && fits(rules, arguments[i].array())) {
-      array = arguments[i].array();
-    } else if (i < arguments.size()) {
-      array = convert(rules, arguments[i]);
-    } else if (rules.value) {
-      array = convert(rules, Argument(*rules.value));
-    } else {
-      throw TypeError(fmt::format("{}: the input {} is missing", name, builder::describe(rules.variable)));
+    std::optional<Argument> standard;
+    if (i >= arguments.size()) {
+      if (!rules.value)
+        throw TypeError(fmt::format("{}: the input {} is missing", name, builder::describe(rules.variable)));
+      standard.emplace(*rules.value);
     }
-    // Kernels take strides in whole elements; products, and the simulated GPU, take rows without gaps.
-    const auto item = static_cast<std::int64_t>(size_of(array.dtype()));
-    bool needs_copy =
-        reinterpret_cast<std::uintptr_t>(std::as_const(array).raw()) % static_cast<std::uintptr_t>(item) != 0;
-    if (!array.is_contiguous()) {
-      needs_copy = needs_copy || executable.needs_contiguous[i];
-      for (const std::int64_t stride : array.strides()) needs_copy = needs_copy || stride % item != 0;
-    }
-    if (needs_copy) array = array.copy();
+    const Argument& argument = standard ? *standard : arguments[i];
+    const Array* array = &argument.array();
+    if (!fits(rules, *array)) array = keep(convert(rules, argument));
+    if (needs_copy(*array, executable.needs_contiguous[i])) array = keep(array->copy());
+    arrays_.arguments.push_back(array);
   }
 }
 
@@ -372,8 +391,8 @@ std::vector<Array> CompiledFunction::inputs_in_order() const {
   std::vector<Array> inputs_of_graph;
   std::size_t argument = 0, state = 0;
   for (const expr::GraphInput& input : graph->inputs) {
-    inputs_of_graph.push_back(input.role == expr::Role::argument ? arrays_.arguments[argument++]
-                                                                 : arrays_.shared[state++].to_host());
+    inputs_of_graph.push_back(input.role == expr::Role::argument ? *arrays_.arguments[argument++]
+                                                                 : arrays_.shared[state++]->to_host());
   }
   return inputs_of_graph;
 }
@@ -395,12 +414,13 @@ void CompiledFunction::run_by_reference() {
 void CompiledFunction::run_plan(Placed& where, bool keep_outputs) {
   if (verified) {
     // In-place work writes over copies, so that a result that is refused has changed nothing.
+    spared_.reserve(update_of.size());  // of which elements are pointed at
     for (const std::size_t i : update_of) {
-      Array& value = arrays_.shared[i];
-      value = base::moved_to(value.device_memory(), value.to_host().copy());
+      const Array*& value = arrays_.shared[i];
+      value = &spared_.emplace_back(base::moved_to(value->device_memory(), value->to_host().copy()));
     }
   }
-  runtime::BoundPlan& plan = bind(where, arrays_);
+  runtime::BoundPlan& plan = bind(where);
   if (last_run_ != where.executable) last_run_ = where.executable;
   const bool brief = plan.brief() && !verified;
   if (brief != brief_.load(std::memory_order_relaxed)) brief_.store(brief, std::memory_order_relaxed);
@@ -425,7 +445,7 @@ void CompiledFunction::verify(const Placed& where) {
     call.rewrites_specials = call.rewrites_specials || !report.fired.empty();
   std::size_t argument = 0, state = 0;
   for (const expr::GraphInput& input : graph->inputs) {
-    call.inputs.push_back(input.role == expr::Role::argument ? arrays_.arguments[argument++]
+    call.inputs.push_back(input.role == expr::Role::argument ? *arrays_.arguments[argument++]
                                                              : shared[state++].node()->shared->value.to_host());
   }
   for (const Array& output : arrays_.outputs) call.results.push_back(output.to_host());
@@ -450,9 +470,13 @@ void CompiledFunction::call(std::span<const Argument> arguments, bool keep_outpu
     CompiledFunction& self;
     ~Release() {
       static const Array nothing(0.f);  // without dimensions: assigning it allocates nothing, which could fail here
-      for (auto* arrays : {&self.arrays_.arguments, &self.arrays_.shared, &self.arrays_.updates}) {
-        for (Array& array : *arrays) array = nothing;
-      }
+      for (Array& array : self.arrays_.updates) array = nothing;
+      self.arrays_.arguments.clear();
+      self.arrays_.shared.clear();
+      self.arrays_.copies.clear();
+      self.arrays_.versions.clear();
+      self.converted_.clear();
+      self.spared_.clear();
       if (!self.arrays_.kept_outputs) self.arrays_.outputs.clear();
       self.arrays_.held.clear();
       self.written_.clear();
@@ -461,17 +485,15 @@ void CompiledFunction::call(std::span<const Argument> arguments, bool keep_outpu
   } release{*this};
 
   lock_shared();
-  arrays_.shared.resize(shared.size());
-  arrays_.copies.resize(shared.size());
-  arrays_.versions.resize(shared.size());
-  for (std::size_t i = 0; i < shared.size(); ++i) {
-    builder::SharedState& state = *shared[i].node()->shared;
-    arrays_.shared[i] = state.value;
-    arrays_.copies[i] = static_cast<runtime::SharedCopies*>(state.copies.get());
-    arrays_.versions[i] = state.version;
+  for (const Variable& variable : shared) {
+    builder::SharedState& state = *variable.node()->shared;
+    arrays_.shared.push_back(&state.value);
+    arrays_.copies.push_back(static_cast<runtime::SharedCopies*>(state.copies.get()));
+    arrays_.versions.push_back(state.version);
   }
   Placed& where = find_placed();  // the homes cannot change now that the variables are locked
-  if (!where.logged && logs_placement()) {
+  const bool logs = !reference && logs_placement();
+  if (logs && !where.logged) {
     log_placement(*this, where);
     where.logged = true;
   }
@@ -506,7 +528,7 @@ void CompiledFunction::call(std::span<const Argument> arguments, bool keep_outpu
     std::swap(state.value, arrays_.updates[u]);  // wants no memory, now or in the next call
     ++state.version;
   }
-  if (!reference && logs_placement()) log_call(*this, run_counts_.transferred, *where.executable);
+  if (logs) log_call(*this, run_counts_.transferred, *where.executable);
   take(arrays_.outputs);
 }
 

@@ -84,13 +84,15 @@ class CompiledFunction {
   Verification verification() const;
 
  private:
-  void read_devices();
+  /// True if something has changed.
+  bool read_devices();
   const std::vector<std::size_t>& lock_order();
   void lock_shared();
   void find_new_copies();
   Placed& find_placed();
-  runtime::BoundPlan& bind(Placed& where, const runtime::CallArrays& arrays);
-  void renumber(Placed& where, const runtime::CallArrays& arrays);
+  void visit_key(const runtime::Executable& executable, const auto& visit) const;
+  runtime::BoundPlan& bind(Placed& where);
+  void renumber(Placed& where);
   void place(Placed& to) const;
   std::vector<Array> inputs_in_order() const;
   void run_by_reference();
@@ -100,7 +102,7 @@ class CompiledFunction {
 
   mutable std::mutex mutex_;
   std::map<std::vector<std::uint16_t>, Placed> placed_;
-  std::vector<std::uint16_t> place_key_, last_place_key_;
+  std::vector<std::uint16_t> last_homes_;  // of the shared variables, when last_placed_ was found
   Placed* last_placed_ = nullptr;
   bool devices_read_ = false;  // what follows holds for these flags
   const base::Flags* last_flags_ = nullptr;
@@ -115,7 +117,8 @@ class CompiledFunction {
   std::uint64_t calls_ = 0;
   std::atomic<bool> brief_{false};
   Verification verification_;
-  runtime::CallArrays arrays_;
+  runtime::CallArrays arrays_;             // of the present call, as these two
+  std::vector<Array> converted_, spared_;  // arguments; copies of what is updated, in mode=verify
   runtime::Workspace workspace_;
   std::vector<std::size_t> lock_order_;  // shared variables by id
   /// Of what the function updates: a copy on another device that was made after it, and gets what update `update`

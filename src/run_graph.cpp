@@ -3,8 +3,7 @@
 #include <croton/error.hpp>
 
 #include <algorithm>
-#include <map>
-#include <memory>
+#include <deque>
 
 #include "expr/evaluate.hpp"
 #include "rewrite/place.hpp"
@@ -28,16 +27,16 @@ std::vector<Array> run_graph(expr::Graph graph, std::span<const Array> inputs, c
   const auto executable = runtime::make_executable(fuse::fuse(std::move(graph), {.join = how.join}));
 
   runtime::CallArrays arrays;
-  std::vector<std::unique_ptr<runtime::SharedCopies>> copies;
+  std::deque<Array> values;
+  std::deque<runtime::SharedCopies> copies;
   const std::vector<expr::GraphInput>& taken = executable->program.graph.inputs;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     if (taken[i].role == expr::Role::argument) {
-      arrays.arguments.push_back(inputs[i].contiguous());
+      arrays.arguments.push_back(&values.emplace_back(inputs[i].contiguous()));
       continue;
     }
-    arrays.shared.push_back(inputs[i].copy());  // updates write over it
-    copies.push_back(std::make_unique<runtime::SharedCopies>());
-    arrays.copies.push_back(copies.back().get());
+    arrays.shared.push_back(&values.emplace_back(inputs[i].copy()));  // updates write over it
+    arrays.copies.push_back(&copies.emplace_back());
     arrays.versions.push_back(0);
   }
   runtime::RunCounts counts;

@@ -41,7 +41,9 @@ BoundSegment::BoundSegment(std::shared_ptr<const Executable> executable, int num
     for (std::size_t i = 0; i < found.size(); ++i)
       sizes_[plan.buffers[static_cast<std::size_t>(found[i])].node] = fresh[i];
   }
-  for (const Buffer& buffer : plan.buffers) {
+  for (std::size_t b = 0; b < plan.buffers.size(); ++b) {
+    const Buffer& buffer = plan.buffers[b];
+    if (buffer.segment == number_) (buffer.in_place_of < 0 ? own_ : in_place_).push_back(b);
     if (buffer.place != 0) devices_.try_emplace(buffer.place, &device_at(buffer.place, options.simulated));
   }
   const expr::Place results = executable_->program.graph.results;

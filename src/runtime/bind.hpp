@@ -148,6 +148,7 @@ class BoundSegment {
   std::map<expr::Place, Device*> devices_;  // of the plan
   SizeTable sizes_;
   Memory memory_;
+  std::vector<std::size_t> own_, in_place_;     // buffers that get memory here, and that share another's
   std::vector<std::int64_t> temporary_offset_;  // per buffer; of one that is uploaded, among these
   std::vector<bool> uploaded_;                  // per buffer: an argument that its device gets ahead
   struct Temporaries {

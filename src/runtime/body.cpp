@@ -37,7 +37,8 @@ Array number_on(Device* device, const Executable& executable, NodeId node, const
 BodyRun::BodyRun(std::shared_ptr<const Executable> body, Device* device, BindOptions options)
     : body_(std::move(body)), device_(device), options_(std::move(options)) {
   options_.inside = true;
-  arrays_.arguments.resize(body_->program.graph.inputs.size());
+  arguments_.resize(body_->program.graph.inputs.size());
+  for (const Array& argument : arguments_) arrays_.arguments.push_back(&argument);
   arrays_.given_outputs = true;
 }
 

@@ -31,7 +31,7 @@ class BodyRun {
   const Executable& executable() const { return *body_; }
 
   /// What it reads; stays from run to run.
-  std::vector<Array>& arguments() { return arrays_.arguments; }
+  std::vector<Array>& arguments() { return arguments_; }
   /// Runs it. Results go to the arrays given, where these are not empty, and are in `results`.
   void run(const std::vector<Array>& wanted, RunCounts& counts);
   const std::vector<Array>& results() const { return arrays_.outputs; }
@@ -44,6 +44,7 @@ class BodyRun {
   BindOptions options_;
   std::map<std::vector<std::int64_t>, std::unique_ptr<BoundPlan>> bound_;  // by numbers that the host reads
   Workspace workspace_;
+  std::vector<Array> arguments_;  // as many as there are inputs, always
   CallArrays arrays_;
 };
 

@@ -72,9 +72,10 @@ struct SharedCopies {
   std::map<base::DeviceMemory*, Copy> by_device;
 };
 
+/// What a call reads, which is its caller's and stays as it is meanwhile, and what it gives.
 struct CallArrays {
-  std::vector<Array> arguments;         // converted; contiguous where needed
-  std::vector<Array> shared;            // current values, each on its home
+  std::vector<const Array*> arguments;  // converted; contiguous where needed
+  std::vector<const Array*> shared;     // current values, each on its home
   std::vector<SharedCopies*> copies;    // of the shared variables
   std::vector<std::uint64_t> versions;  // of their values
   std::vector<Array> held;              // copies of shared variables that the call reads
@@ -83,7 +84,7 @@ struct CallArrays {
   std::vector<Array> outputs;           // results
   std::vector<Array> updates;           // new values of the updates; one that was written in place is the old array
 
-  const Array& of(InputRef input) const { return (input.shared ? shared : arguments)[input.number]; }
+  const Array& of(InputRef input) const { return *(input.shared ? shared : arguments)[input.number]; }
   /// The value of an integer scalar.
   std::int64_t number(InputRef input) const { return of(input).to_host().astype(DType::int64).item<std::int64_t>(); }
 };

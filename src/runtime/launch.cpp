@@ -48,7 +48,7 @@ void find_layouts(const Executable& executable, const CallArrays& arrays, int se
     base::byte_count(shape, arena.type(buffer.node).dtype);  // raises before anything is allocated
     codegen::Layout layout = codegen::Layout::contiguous(shape);
     if (buffer.role == Buffer::Role::argument) {
-      const Array& array = arrays.arguments[static_cast<std::size_t>(buffer.number)];
+      const Array& array = *arrays.arguments[static_cast<std::size_t>(buffer.number)];
       if (!array.is_contiguous()) {
         const auto item = static_cast<std::int64_t>(size_of(array.dtype()));
         for (std::size_t d = 0; d < shape.size(); ++d) layout.strides[d] = array.strides()[d] / item;

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <deque>
 
 #include "base/config.hpp"
 #include "base/device_memory.hpp"
@@ -149,14 +150,15 @@ bool NativeLoop::find_sizes_of_body(const LoopPlaces& shapes, const std::vector<
     return false;
   }
   CallArrays arrays;
+  std::deque<Array> inputs;
   static const std::max_align_t somewhere{};
   const expr::Graph& graph = body_->program.graph;
   const auto add = [&](const Sizes& shape, const Sizes& strides = {}) {
     const DType dtype = graph.arena.type(graph.inputs[arrays.arguments.size()].node).dtype;
     // Only sizes are read, but for numbers, which are of no consequence.
-    arrays.arguments.push_back(shape.empty()
-                                   ? Array::zeros(dtype, {})
+    inputs.push_back(shape.empty() ? Array::zeros(dtype, {})
                                    : Array::view_of(static_cast<const void*>(&somewhere), dtype, shape, strides));
+    arrays.arguments.push_back(&inputs.back());
   };
   for (const Rows& sequence : shapes.sequences) add(sequence.shape, sequence.strides);
   for (const Loop::Tap& tap : loop_->taps) add(shapes.states[tap.state].shape);

@@ -139,7 +139,7 @@ void BoundSegment::send_copy(std::size_t b, CallArrays& arrays, RunCounts& count
   const plan::Plan& plan = executable_->plan;
   const Buffer& buffer = plan.buffers[b];
   const auto number = static_cast<std::size_t>(plan.buffers[static_cast<std::size_t>(buffer.number)].number);
-  const Array& value = arrays.shared[number];
+  const Array& value = *arrays.shared[number];
   SharedCopies& copies = *arrays.copies[number];
   const std::lock_guard lock(copies.mutex);  // another call may read the variable at the same time
   Device* to = device_of(buffer.place);
@@ -191,19 +191,18 @@ void BoundSegment::start(CallArrays& arrays, Workspace& workspace, RunCounts& co
       uploads_[place] = &uploads;
     });
   }
-  for (std::size_t b = 0; b < plan.buffers.size(); ++b) {
+  for (const std::size_t b : own_) {
     const Buffer& buffer = plan.buffers[b];
     const auto number = static_cast<std::size_t>(buffer.number);
-    if (buffer.segment != number_ || buffer.in_place_of >= 0) continue;
-    const DType dtype = graph.arena.type(buffer.node).dtype;
+    const auto dtype = [&] { return graph.arena.type(buffer.node).dtype; };
     char*& base = memory_.base[b];
     Device* device = device_of(buffer.place);
     switch (buffer.role) {
       case Buffer::Role::argument:
-        base = address_of(arrays.arguments[number]);
+        base = address_of(*arrays.arguments[number]);
         break;
       case Buffer::Role::shared:
-        base = address_of(at_home(arrays.shared[number], device, buffer.node));
+        base = address_of(at_home(*arrays.shared[number], device, buffer.node));
         break;
       case Buffer::Role::constant:
         if (device == nullptr)
@@ -219,25 +218,24 @@ void BoundSegment::start(CallArrays& arrays, Workspace& workspace, RunCounts& co
         base = (uploaded_[b] ? arguments_ : temporaries_).at(buffer.place).address + temporary_offset_[b];
         break;
       case Buffer::Role::output:
-        if (!has_place(arrays, arrays.outputs[number], dtype, memory_.layouts[b].shape))
+        if (!has_place(arrays, arrays.outputs[number], dtype(), memory_.layouts[b].shape))
           arrays.outputs[number] = with_lines(graph.arena.origin(buffer.node),
-                                              [&] { return empty_array(device, dtype, memory_.layouts[b].shape); });
+                                              [&] { return empty_array(device, dtype(), memory_.layouts[b].shape); });
         base = address_of(arrays.outputs[number]);
         break;
       case Buffer::Role::update:
         arrays.updates[number] = with_lines(graph.arena.origin(buffer.node),
-                                            [&] { return empty_array(device, dtype, memory_.layouts[b].shape); });
+                                            [&] { return empty_array(device, dtype(), memory_.layouts[b].shape); });
         base = address_of(arrays.updates[number]);
         break;
     }
   }
-  for (std::size_t b = 0; b < plan.buffers.size(); ++b) {
+  for (const std::size_t b : in_place_) {
     const Buffer& buffer = plan.buffers[b];
-    if (buffer.segment != number_ || buffer.in_place_of < 0) continue;
     memory_.base[b] = memory_.base[static_cast<std::size_t>(buffer.in_place_of)];
     const Buffer& home = plan.buffers[static_cast<std::size_t>(buffer.in_place_of)];
     if (buffer.role == Buffer::Role::update)
-      arrays.updates[static_cast<std::size_t>(buffer.number)] = arrays.shared[static_cast<std::size_t>(home.number)];
+      arrays.updates[static_cast<std::size_t>(buffer.number)] = *arrays.shared[static_cast<std::size_t>(home.number)];
   }
 }
 
@@ -365,9 +363,9 @@ void BoundSegment::run_untraced(BoundLaunch& launch, const InLane& in) {
 /// The values that are about to be overwritten.
 void BoundSegment::keep_updates(Undo& undo) const {
   const std::vector<Buffer>& buffers = executable_->plan.buffers;
-  for (std::size_t b = 0; b < buffers.size(); ++b) {
+  for (const std::size_t b : in_place_) {
     const Buffer& buffer = buffers[b];
-    if (buffer.segment != number_ || buffer.role != Buffer::Role::update || buffer.in_place_of < 0) continue;
+    if (buffer.role != Buffer::Role::update) continue;
     const DType dtype = executable_->program.graph.arena.type(buffer.node).dtype;
     undo.keep(device_of(buffer.place), memory_.base[b], base::byte_count(memory_.layouts[b].shape, dtype));
   }
@@ -501,16 +499,16 @@ void BoundPlan::run(CallArrays& arrays, Workspace& workspace, RunCounts& counts)
     Device* device = segment->device_of(buffer.place);
     switch (buffer.role) {
       case Buffer::Role::argument:
-        result = copied_to(device, device, arrays.arguments[number]);
+        result = copied_to(device, device, *arrays.arguments[number]);
         break;
       case Buffer::Role::shared:
-        result = copied_to(device, device, arrays.shared[number]);
+        result = copied_to(device, device, *arrays.shared[number]);
         break;
       case Buffer::Role::constant:
         result = copied_to(device, nullptr, graph.constants[number]);
         break;
       case Buffer::Role::resident: {
-        const Array& value = arrays.shared[static_cast<std::size_t>(plan.buffers[number].number)];
+        const Array& value = *arrays.shared[static_cast<std::size_t>(plan.buffers[number].number)];
         result = empty_array(device, dtype, value.shape());
         copy_between(device, address_of(result), device, segment->address(b), value.bytes());
         break;
