@@ -247,7 +247,7 @@ void CompiledFunction::place(Placed& to) const {
     }
   }
   to.executable =
-      runtime::make_executable(fuse::fuse(std::move(program_graph), {.join = join, .nan_guard = nan_guard}));
+      runtime::make_executable(fuse::fuse(std::move(program_graph), {.join = join, .special_values = rewriting.special_values, .nan_guard = nan_guard}));
 }
 
 /// Gives `visit` what a plan of this call is bound to: the sizes of what it reads, strides of what is not contiguous,

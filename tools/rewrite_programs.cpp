@@ -293,6 +293,15 @@ Program inference() {
           false};
 }
 
+/// A loop of one step, as contrastive divergence has by default.
+Program one_step() {
+  const auto x = matrix("x"), w = matrix("w");
+  const ScanResult chain =
+      scan([&](const std::vector<Variable>& in) { return Step(sigmoid(dot(sigmoid(dot(in[0], w)), w.T()))); }, {}, {x},
+           {}, {.n_steps = 1});
+  return {{x, w}, {chain.outputs[0][-1]}};
+}
+
 /// Batch normalisation outside of training, with the statistics as parameters.
 Program normalised_convolution() {
   const auto x = variable({DType::float32, {unknown_size, 9, 8, 3}}, "x"),
@@ -330,6 +339,7 @@ constexpr Program (*programs[])() = {logistic_regression,
                                      products,
                                      largest_of_convolution,
                                      inference,
+                                     one_step,
                                      normalised_convolution};
 
 }  // namespace

@@ -113,7 +113,7 @@ Program fuse(expr::Graph graph, const Options& options) {
   program.graph = std::move(graph);
   const bool guarded = !options.nan_guard.empty();
   // What is guarded is looked at before it overwrites anything, so no product adds itself to a variable.
-  if (options.join && !guarded) fold_updates(program.graph);
+  if (options.join && !guarded) fold_updates(program.graph, options.special_values);
   const expr::Graph& g = program.graph;
   program.host = host_values(g);
   const HostValues& host = program.host;

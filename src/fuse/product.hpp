@@ -6,9 +6,12 @@
 
 namespace croton::fuse {
 
-/// w + c * dot(a, b), w a shared variable that this value replaces, becomes one gemm node: the product adds itself to w
-/// and no gradient is stored.
-void fold_updates(expr::Graph& graph);
+/// b * w + c * dot(x, y) + ..., w a shared variable that this value replaces, becomes gemm nodes, one that adds to
+/// another: the products add themselves to w, and no gradient is stored. A factor that only a call brings, such as a
+/// learning rate, goes to a side of the product that is computed element by element, for nothing. Without
+/// `special_values` neither such factors nor sums of several products: the result may overflow, or lose digits, in
+/// another place than it was written.
+void fold_updates(expr::Graph& graph, bool special_values);
 
 /// Whether a product reads the node's input in its place: only new leading axes, the rows of several matrices as one,
 /// or other sizes, which change nothing in memory, and perhaps the last two axes swapped. True: they are.

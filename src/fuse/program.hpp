@@ -144,6 +144,7 @@ struct Program {
 struct Options {
   bool join = true;  // false: every op its own kernel (optimizer=none)
   std::size_t max_body_nodes = 300;
+  bool special_values = true;  // as of rewrite::Options, where updates become products
   std::string nan_guard = {};  // what kernels may not store (guard.hpp); empty: nothing is checked
 };
 

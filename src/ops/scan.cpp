@@ -93,9 +93,10 @@ class Scan {
       const Operand& n = *options_.n_steps;
       if (!is_discrete(n.variable.dtype()) || n.variable.rank() != 0)
         fail_type(fmt::format("{}: n_steps must be an integer scalar", describe(n.variable)));
-      if (n.variable.is_constant() && n.variable.node()->value.as_double(0) < 0)
+      const bool known = n.variable.is_constant();
+      if (known && n.variable.node()->value.as_double(0) < 0)
         fail_value(fmt::format("{} steps; there are at least 0", n.variable.node()->value.to_string()));
-      spec_.steps = cast(n.variable, DType::int64);
+      spec_.steps = known ? constant(n.variable.node()->value.astype(DType::int64)) : cast(n.variable, DType::int64);
     } else {
       if (lengths.empty()) fail_value("the number of steps is not known: give n_steps or a sequence");
       spec_.steps = lengths[0];

@@ -225,17 +225,40 @@ class Planner {
       if (b < 0 || buffer(b).role != Buffer::Role::update) continue;
       if (std::ranges::count(plan_.update_buffer, b) > 1) continue;
       const int old = buffer_of(graph_.inputs[graph_.updates[i].input].node);
-      const int s = writer(b);
-      const Step& step = plan_.steps[static_cast<std::size_t>(s)];
-      if (!may_run_last(step) || !element_by_element(step, old, b)) continue;
-      const std::vector<int> others = readers(old);
-      const bool clash =
-          std::ranges::any_of(others, [&](int r) { return r != s && chosen.contains(r); }) || reads_donated(step, old);
-      if (clash) continue;
-      buffer(b).in_place_of = old;
+      if (!may_run_last(plan_.steps[static_cast<std::size_t>(writer(b))])) continue;
+      const std::vector<int> steps = overwriting(old, b);
+      const auto is_one = [&](int r) { return std::ranges::find(steps, r) != steps.end(); };
+      const bool clash = std::ranges::any_of(readers(old), [&](int r) { return !is_one(r) && chosen.contains(r); }) ||
+                         std::ranges::any_of(steps, [&](int s) {
+                           return reads_donated(plan_.steps[static_cast<std::size_t>(s)], old);
+                         });
+      if (steps.empty() || clash) continue;
       donated_.insert(old);
-      chosen.insert(s);
-      plan_.steps[static_cast<std::size_t>(s)].after_commit = true;
+      buffer(b).in_place_of = old;
+      for (const int s : steps) {
+        Step& step = plan_.steps[static_cast<std::size_t>(s)];
+        if (s != steps.front()) buffer(step.writes[0]).in_place_of = old;
+        chosen.insert(s);
+        step.after_commit = true;
+      }
+    }
+  }
+
+  /// The steps that compute `to` over the memory of `from`: the one that writes it and, where that is a product that
+  /// adds itself to what other products give, these. None where it cannot be done.
+  std::vector<int> overwriting(int from, int to) {
+    std::vector<int> steps{writer(to)};
+    for (;;) {
+      const Step& step = plan_.steps[static_cast<std::size_t>(steps.back())];
+      if (element_by_element(step, from, to)) return steps;
+      const int sum = step.accumulate;
+      const bool adds = sum >= 0 && buffer(sum).role == Buffer::Role::temporary && readers(sum).size() == 1 &&
+                        element_by_element(step, sum, to) && std::ranges::find(step.reads, from) == step.reads.end();
+      if (!adds || program_.host.is_fresh(buffer(sum).node)) return {};
+      const int before = writer(sum);
+      if (!call_of(plan_.steps[static_cast<std::size_t>(before)]).product) return {};
+      steps.push_back(before);
+      to = sum;
     }
   }
 

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "expr/body.hpp"
+#include "rewrite/rebuild.hpp"
 
 namespace croton::rewrite {
 
@@ -20,35 +21,15 @@ void change_bodies(expr::Graph& graph, const std::function<expr::Graph(const exp
     changed.emplace_back(old, std::make_shared<const expr::Body>(change(old->graph())));
     return changed.back().second;
   };
-  const auto count = static_cast<NodeId>(arena.size());
-  NodeId first = 0;
-  while (first < count && !expr::has_body(arena.op(first))) ++first;
-  if (first == count) return;
-  const std::vector<bool> needed = expr::reachable(graph);
-  std::vector<NodeId> to(count);
-  for (NodeId id = 0; id < count; ++id) {
-    to[id] = id;
-    if (!needed[id] || arena.op(id).kind == expr::Kind::Leaf) continue;
-    std::vector<NodeId> inputs;
-    bool moved = false;
-    for (const NodeId input : arena.inputs(id)) {
-      inputs.push_back(to[input]);
-      moved = moved || to[input] != input;
-    }
-    const bool has_body = expr::has_body(arena.op(id));
-    if (!moved && !has_body) continue;
+  rebuild(graph, [&](NodeId id, const std::vector<NodeId>& inputs) {
+    if (!expr::has_body(arena.op(id))) return expr::no_node;
     const expr::Attrs old = arena.attrs(id);
     expr::Attrs attrs = old;
     for (const auto& [name, value] : old.items()) {
       if (const auto* body = std::get_if<BodyPtr>(&value)) attrs.set(name, new_body(*body));
     }
-    arena.set_origin(arena.origin_id(id));
-    to[id] = arena.make(arena.op(id), inputs, attrs, arena.node(id).place);
-  }
-  if (changed.empty()) return;
-  for (NodeId& output : graph.outputs) output = to[output];
-  for (expr::Update& update : graph.updates) update.value = to[update.value];
-  arena.renew_requirements(to);
+    return arena.make(arena.op(id), inputs, attrs, arena.node(id).place);
+  });
 }
 
 }  // namespace croton::rewrite

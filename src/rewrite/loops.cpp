@@ -4,6 +4,7 @@
 #include <set>
 
 #include "rewrite/loop_set.hpp"
+#include "rewrite/single_steps.hpp"
 
 namespace croton::rewrite {
 namespace {
@@ -19,6 +20,7 @@ constexpr std::string_view unused = "loop-unused", residuals = "loop-residuals",
                            transposed = "loop-transposed", last = "loop-last";
 
 const Rule rules[] = {
+    single_step_rule,
     {.name = unused, .text = "loop", .reason = "what a loop computes for nobody"},
     {.name = residuals,
      .text = "loop",

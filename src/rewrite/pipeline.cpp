@@ -11,6 +11,7 @@
 #include "rewrite/bodies.hpp"
 #include "rewrite/loops.hpp"
 #include "rewrite/placed_loops.hpp"
+#include "rewrite/single_steps.hpp"
 
 namespace croton::rewrite {
 namespace {
@@ -87,10 +88,25 @@ bool run_on_loops(expr::Graph& graph, const Options& options, std::vector<GroupR
   return true;
 }
 
+/// Before anything else, so that the rules see what was in the loop together with what is around it.
+void inline_loops(expr::Graph& graph, const Options& options, std::vector<GroupReport>& reports,
+                  const AfterGroup& after) {
+  GroupReport report{.group = "loops", .fired = {}};
+  const auto start = std::chrono::steady_clock::now();
+  while (inline_single_steps(graph, options, report.fired)) {
+  }
+  if (report.fired.empty()) return;
+  report.milliseconds = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  report.nodes = graph.arena.size();
+  reports.push_back(std::move(report));
+  if (after) after(reports.back(), graph);
+}
+
 }  // namespace
 
 std::vector<GroupReport> run(expr::Graph& graph, const Options& options, const AfterGroup& after) {
   std::vector<GroupReport> reports;
+  if (options.optimizer == "fast_run") inline_loops(graph, options, reports, after);
   change_bodies(graph, [&](const expr::Graph& body) {
     expr::Graph changed = body;
     for (GroupReport& report : run(changed, options)) reports.push_back(std::move(report));
@@ -100,7 +116,10 @@ std::vector<GroupReport> run(expr::Graph& graph, const Options& options, const A
   // What stands around loops is in its canonical form now; what is moved out of them is not.
   if (options.optimizer == "fast_run")
     run_on_loops(graph, options, reports, after, "loops",
-                 [&](Fired& fired) { return rewrite_loops(graph, options, fired); });
+                 [&](Fired& fired) {
+                   const bool inlined = inline_single_steps(graph, options, fired);  // whose number is known only now
+                   return rewrite_loops(graph, options, fired) || inlined;
+                 });
   return reports;
 }
 

@@ -221,6 +221,42 @@ TEST_CASE("loops that the host runs say why", "[loops]") {
   CHECK(got.all_close(ct::function({x, w}, grown)(x0, w0).only(), 1e-3, 1e-2));
 }
 
+TEST_CASE("a loop of one step is what its body does", "[loops]") {
+  const Variable x = ct::dtensor3("x"), h = ct::dtensor3("h"), w = ct::dmatrix("w");
+  // x (time, batch, 4) from behind; h has the rows one and three steps ago; a result that is not fed back; a stop.
+  const ScanResult chain = ct::scan(
+      [&](const Vars& in) {
+        const Variable next = ct::tanh(in[1] + ct::dot(in[2], w.T())) + in[0];
+        return ct::until({next, ct::sum(next)}, ct::sum(next) > 0);
+      },
+      {x}, {{h, {-1, -3}}, std::nullopt}, {}, {.n_steps = 1, .go_backwards = true});
+  const Variable loss = ct::sum(ct::sqr(chain.outputs[0])) + chain.outputs[1][0];
+  const Vars all = {chain.outputs[0], chain.outputs[0][-1], chain.outputs[1], ct::grad(loss, w), ct::grad(loss, h)};
+  const Array x0 = reals({3, 5, 4}, 12, DType::float64), h0 = reals({3, 5, 4}, 13, DType::float64),
+              w0 = reals({4, 4}, 14, DType::float64);
+  const auto run = [&] { return ct::function({x, h, w}, all)(x0, h0, w0); };
+  ct::Outputs wanted = [&] {
+    const ct::change_flags flags("mode=reference,optimizer=none");
+    return run();
+  }();
+  for (const std::string& backend : compiled_backends()) {
+    INFO(backend);
+    const ct::change_flags flags(backend);
+    const ct::Function f = ct::function({x, h, w}, all);
+    CHECK_THAT(f.rewrites(), Contains("loop-single-step"));
+    CHECK_THAT(f.graph(), !Contains("loop("));
+    const ct::Outputs got = run();
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      CHECK(got[i].shape() == wanted[i].shape());
+      CHECK(got[i].all_close(wanted[i], 1e-9, 1e-9));
+    }
+    // A sequence without elements has no step.
+    CHECK_THROWS_AS(f(reals({0, 5, 4}, 1, DType::float64), h0, w0), ct::ShapeError);
+    const ct::change_flags off("rules_off=loop-single-step");
+    CHECK_THAT(ct::function({x, h, w}, all).graph(), Contains("loop("));
+  }
+}
+
 TEST_CASE("what is moved out of loops", "[loops]") {
   const Built built = build(layers[2]);
   const Vars gradients = ct::grad(built.loss, built.weights);
@@ -311,7 +347,9 @@ TEST_CASE("sequences are read as they lie", "[loops]") {
       {"transposed, then x[1:]", ct::dimshuffle(x, {1, 0, 2})[ct::slice(1)]}};
   for (const auto& [name, view] : views) {
     const ScanResult scan = ct::scan(
-        [&](const Vars& in) { return Step{in[1] + ct::sum(ct::dot(in[0], w)), ct::exp(in[0]), ct::dot(in[0], w)}; },
+        [&](const Vars& in) {
+          return Step{in[1] + ct::sum(ct::dot(in[0], w)), ct::exp(in[0]), ct::dot(in[0], w)};
+        },
         {view}, {ct::constant(Array(0.0)), std::nullopt, std::nullopt});
     for (const std::int64_t steps : {0, 2, 9}) {
       const Array x0 = reals({5, 4, 4}, 3, DType::float64),
@@ -449,9 +487,11 @@ TEST_CASE("loops that do not need each other run as one", "[loops]") {
   }
   SECTION("states with their own numbers of rows, taps, sums and captured values") {
     const Variable start = ct::zeros({2, x.shape(1), 4}, DType::float32);
-    const ScanResult both =
-        ct::scan([&](const Vars& in) { return Step{in[1] + in[0] * in[2], ct::dot(in[0], v) + in[3]}; }, {x},
-                 {{start, {-1, -2}}, zeros});
+    const ScanResult both = ct::scan(
+        [&](const Vars& in) {
+          return Step{in[1] + in[0] * in[2], ct::dot(in[0], v) + in[3]};
+        },
+        {x}, {{start, {-1, -2}}, zeros});
     check_with_and_without({x, v, w}, {both.outputs[0], both.outputs[1][ct::slice(-2)], layer(x, w)}, "loop-merged",
                            values, always);
   }
@@ -496,7 +536,10 @@ TEST_CASE("products of sequences are done in front of a loop where that pays", "
                              .outputs[0];
     check_with_and_without(
         {x}, {out}, "loop-products-in-front",
-        [](std::int64_t steps) { return std::vector<Array>{reals({steps, 2, 700}, 31)}; }, always);
+        [](std::int64_t steps) {
+          return std::vector<Array>{reals({steps, 2, 700}, 31)};
+        },
+        always);
     const ct::change_flags flags("mode=run");
     const ct::Function f = ct::function({x}, out);
     CHECK(f(reals({9, 2, 700}, 31)).only().shape() == Sizes{9, 2, 500});
@@ -693,11 +736,11 @@ TEST_CASE("a loop of the whole grid takes nan, no steps and positions outside", 
 
 TEST_CASE("how a GPU runs a loop is chosen by its sizes, and said", "[loops]") {
   const Variable x = ct::fmatrix("x"), w = ct::fmatrix("w");
-  const auto powers = ct::scan([&](const Vars& in) { return Step(ct::dot(w, in[0])); }, {}, {x}, {}, {.n_steps = 2})
+  const auto powers = ct::scan([&](const Vars&in) { return Step(ct::dot(w, in[0])); }, {}, {x}, {}, {.n_steps = 2})
                           .outputs[0],
-             layer = ct::scan([&](const Vars& in) { return Step(ct::tanh(ct::dot(in[0], w))); }, {}, {x}, {},
-                              {.n_steps = 2})
-                         .outputs[0];
+             layer =
+                 ct::scan([&](const Vars&in) { return Step(ct::tanh(ct::dot(in[0], w))); }, {}, {x}, {}, {.n_steps = 2})
+                     .outputs[0];
   for (const std::string& backend : cuda_backends()) {
     INFO(backend);
     const ct::change_flags flags(backend);

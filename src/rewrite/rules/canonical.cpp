@@ -373,6 +373,7 @@ std::span<const Rule> canonical_rules() {
       {"same-view", "dimshuffle | reshape | alloc | specify_shape", "", "a view that changes nothing", false,
        identity_view},
       {"whole-part", "subtensor", "", "all of it", false, whole_subtensor},
+      {"added-axis-read", "subtensor", "", "the only row of an axis that was added", false, subtensor_of_added_axis},
       {"read-back", "subtensor", "", "what was written there", false, read_what_was_written},
       {"part-of-join", "subtensor", "", "one part instead of all", false, subtensor_of_join},
       {"join", "concatenate", "", "fewer parts: without empty ones, and neighbours in one array together", false,

@@ -38,6 +38,7 @@ expr::NodeId read_what_was_written(Rewriter& rewriter, expr::NodeId root);
 
 // indexing.cpp
 expr::NodeId whole_subtensor(Rewriter& rewriter, expr::NodeId root);
+expr::NodeId subtensor_of_added_axis(Rewriter& rewriter, expr::NodeId root);
 expr::NodeId subtensor_of_subtensor(Rewriter& rewriter, expr::NodeId root);
 expr::NodeId subtensor_of_map(Rewriter& rewriter, expr::NodeId root);
 expr::NodeId subtensor_of_reduce(Rewriter& rewriter, expr::NodeId root);

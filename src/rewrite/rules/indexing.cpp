@@ -90,6 +90,26 @@ NodeId whole_subtensor(Rewriter& r, NodeId root) {
   return take_all(arena, axes_of(arena, root), arena.type(x).shape) ? x : expr::no_node;
 }
 
+/// The only row along an axis that a view has added: x[None][0] is x.
+NodeId subtensor_of_added_axis(Rewriter& r, NodeId root) {
+  const Arena& arena = r.arena();
+  const NodeId view = arena.input(root, 0);
+  if (arena.op(view).name != "dimshuffle") return expr::no_node;
+  const std::vector<Axis> axes = axes_of(arena, root);
+  const Ints& pattern = arena.attrs(view).ints("pattern");
+  std::vector<Axis> left;
+  Ints left_pattern;
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    const auto at = axes[i].index ? arena.known(*axes[i].start) : std::nullopt;
+    if (pattern[i] < 0 && (at == 0 || at == -1)) continue;
+    left.push_back(axes[i]);
+    left_pattern.push_back(pattern[i]);
+  }
+  if (left.size() == axes.size()) return expr::no_node;
+  const NodeId x = arena.input(view, 0);
+  return make_subtensor(r, r.make("dimshuffle", {x}, {{"pattern", left_pattern}}), left);
+}
+
 /// x[i][j] is x[i, j], and x[2:][3:] is x[5:].
 NodeId subtensor_of_subtensor(Rewriter& r, NodeId root) {
   Arena& arena = r.arena();
