@@ -82,43 +82,58 @@ std::uint32_t times_32768(std::uint32_t x) { return ((x & 0xFFFF) << 15) + 21069
 /// x less the modulus where x has reached it: in range if x was below twice that.
 std::uint32_t reduced(std::uint32_t x, std::uint32_t modulus) { return x >= modulus ? x - modulus : x; }
 
-/// Moves a stream on. The factors are sums of two powers of 2, so all products are shifts; every sum is below 2^32.
-/// From 1 to 2^31 - 1.
-std::uint32_t next(std::int32_t* state) {
-  const auto at = [&](int i) { return static_cast<std::uint32_t>(state[i]); };
+/// Streams that move on side by side: what each has of its six numbers stands in a row with what the others have, so
+// that loops over them become vectors.
+constexpr std::size_t side_by_side = 64;
+using Lanes = std::array<std::array<std::uint32_t, side_by_side>, 6>;
+
+/// The next number of the recurrences: from 1 to 2^31 - 1. The factors are sums of two powers of 2, so all products are
+/// shifts; every sum is below 2^32.
+std::uint32_t next(Lanes& lanes, std::size_t lane) {
+  const auto at = [&](std::size_t i) { return lanes[i][lane]; };
   // x(n) = 2^22 x(n-2) + (2^7 + 1) x(n-3); modulo 2^31 - 1 a shift is a rotation of 31 bits.
   std::uint32_t first = ((at(1) & 0x1FF) << 22) + (at(1) >> 9) + ((at(2) & 0xFFFFFF) << 7) + (at(2) >> 24);
   first = reduced(reduced(first, modulus_1) + at(2), modulus_1);
   // y(n) = 2^15 y(n-1) + (2^15 + 1) y(n-3)
   std::uint32_t second = reduced(reduced(times_32768(at(5)), modulus_2) + at(5), modulus_2);
   second = reduced(second + reduced(times_32768(at(3)), modulus_2), modulus_2);
-  state[2] = state[1];
-  state[1] = state[0];
-  state[0] = static_cast<std::int32_t>(first);
-  state[5] = state[4];
-  state[4] = state[3];
-  state[3] = static_cast<std::int32_t>(second);
+  lanes[2][lane] = at(1);
+  lanes[1][lane] = at(0);
+  lanes[0][lane] = first;
+  lanes[5][lane] = at(4);
+  lanes[4][lane] = at(3);
+  lanes[3][lane] = second;
   return first > second ? first - second : first + modulus_1 - second;
 }
 
 template <class T>
 T converted(std::uint32_t z) {
   if constexpr (std::is_same_v<T, double>) {
-    return z * 0x1p-31;
+    return static_cast<std::int32_t>(z) * 0x1p-31;  // signed, as processors convert vectors
   } else if constexpr (std::is_same_v<T, float>) {
-    return static_cast<float>(z) * 0x1.fffffep-32f;
+    return static_cast<float>(static_cast<std::int32_t>(z)) * 0x1.fffffep-32f;
   } else {
     return to_half(((z & 0x7FFF) + 1) * 0x1.ffp-16);
   }
 }
 
+/// Each stream in turn gives one element.
 template <class T>
 void fill(std::span<T> to, std::span<std::int32_t> states) {
-  std::size_t place = 0;
-  for (T& element : to) {
-    element = converted<T>(next(&states[place]));
-    place += 6;
-    if (place == states.size()) place = 0;
+  const std::size_t streams = std::min(states.size() / 6, to.size());
+  Lanes lanes;
+  for (std::size_t first = 0; first < streams; first += side_by_side) {
+    const std::size_t count = std::min(side_by_side, streams - first);
+    for (std::size_t lane = 0; lane < count; ++lane) {
+      for (std::size_t i = 0; i < 6; ++i) lanes[i][lane] = static_cast<std::uint32_t>(states[6 * (first + lane) + i]);
+    }
+    for (std::size_t begin = first; begin < to.size(); begin += states.size() / 6) {
+      const std::size_t wanted = std::min(count, to.size() - begin);
+      for (std::size_t lane = 0; lane < wanted; ++lane) to[begin + lane] = converted<T>(next(lanes, lane));
+    }
+    for (std::size_t lane = 0; lane < count; ++lane) {
+      for (std::size_t i = 0; i < 6; ++i) states[6 * (first + lane) + i] = static_cast<std::int32_t>(lanes[i][lane]);
+    }
   }
 }
 

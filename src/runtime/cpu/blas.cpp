@@ -17,6 +17,7 @@
 
 #include "base/environment.hpp"
 #include "runtime/cpu/dnn.hpp"
+#include "runtime/cpu/few_rows.hpp"
 #include "runtime/cpu/openblas.hpp"
 #include "runtime/cpu/threads.hpp"
 
@@ -398,6 +399,7 @@ MatrixProduct product_of(const MatrixProduct& batch, std::int64_t index) {
 struct Blocks {
   const Blas* blas;
   const Dnn* dnn;  // null: BLAS multiplies
+  bool few_rows;   // by few_rows.hpp
   const MatrixProduct* product;
   std::int64_t rows, columns;  // of a block; the last ones are smaller
   std::int64_t row_blocks, column_blocks;
@@ -412,6 +414,7 @@ struct Blocks {
 
  private:
   void multiply(const MatrixProduct& block) const {
+    if (few_rows) return multiply_few_rows(block);
     if (dnn == nullptr || !dnn->gemm(block)) blas->gemm(block);
   }
 };
@@ -426,6 +429,11 @@ const Dnn* dnn_for(const Blas& blas, const MatrixProduct& p) {
 }
 
 Blocks blocks_of(const Blas& blas, const MatrixProduct& p) {
+  const Dnn* dnn = dnn_for(blas, p);
+  if (dnn == nullptr && blas.gives_way() && few_rows_pay(p)) {
+    const std::int64_t columns = few_rows_columns(p.dtype);  // nothing is packed, so small blocks cost nothing
+    return {&blas, nullptr, true, &p, p.m, columns, 1, (p.n + columns - 1) / columns};
+  }
   constexpr std::int64_t rounding = 16;  // whole registers and cache lines
   // The longer side is cut finely: its parts share the packed other operand.
   const bool tall = p.m >= p.n;
@@ -435,7 +443,7 @@ Blocks blocks_of(const Blas& blas, const MatrixProduct& p) {
   const auto even = [&](std::int64_t size, std::int64_t parts) {
     return (size + parts * rounding - 1) / (parts * rounding) * rounding;
   };
-  return {&blas, dnn_for(blas, p), &p, even(p.m, row_blocks), even(p.n, column_blocks), row_blocks, column_blocks};
+  return {&blas, dnn, false, &p, even(p.m, row_blocks), even(p.n, column_blocks), row_blocks, column_blocks};
 }
 
 [[noreturn]] void refuse(const std::string& what) { throw InternalError("matrix product: " + what); }
@@ -470,8 +478,11 @@ MatrixProduct checked(const MatrixProduct& product) {
 
 std::string product_libraries() {
   const Blas& blas = Blas::instance();
-  if (!blas.gives_way() || !Dnn::available()) return blas.name();
-  return blas.name() + ", large float32 ones: " + Dnn::instance().name();
+  std::string names = blas.name();
+  if (!blas.gives_way()) return names;
+  if (Dnn::available()) names += ", large float32 ones: " + Dnn::instance().name();
+  if (has_few_rows()) names += ", those of a few rows: Croton";
+  return names;
 }
 
 void gemm(const MatrixProduct& product) {
@@ -482,7 +493,7 @@ void gemm(const MatrixProduct& product) {
     for (std::int64_t index = 0; index < p.batch; ++index) blas.gemm(product_of(p, index));
     return;
   }
-  const Blocks blocks = work < split_work ? Blocks{&blas, nullptr, &p, p.m, p.n, 1, 1} : blocks_of(blas, p);
+  const Blocks blocks = work < split_work ? Blocks{&blas, nullptr, false, &p, p.m, p.n, 1, 1} : blocks_of(blas, p);
   const std::int64_t count = blocks.count();
   // Of small products some at once: about a tenth of what is worth another thread.
   const auto some = static_cast<std::int64_t>(std::max(1.0, split_work / 10.0 / std::max(work, 1.0)));

@@ -77,7 +77,7 @@ class Blas {
 };
 
 /// What products run in, for logs: "OpenBLAS 0.3.21 (libopenblas.so.0), large float32 ones: oneDNN 2.6.3
-/// (libdnnl.so.2)".
+/// (libdnnl.so.2), those of a few rows: Croton".
 std::string product_libraries();
 
 /// The products on the thread pool, by the BLAS library, or by oneDNN where that is faster and no library was chosen.
