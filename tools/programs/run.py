@@ -163,7 +163,7 @@ def main():
         failed += wrong
         theirs = program["seconds"]
         print(
-            "%-28s %s  %.1f s, processor %.1f s%s"
+            "%-28s %s  %.3g s, processor %.3g s%s"
             % (
                 program["name"],
                 "FAILED (%s)" % ("time limit" if status is None else "status %s" % status) if wrong else "ok",

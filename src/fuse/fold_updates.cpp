@@ -1,0 +1,168 @@
+#include "fuse/fold_updates.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+#include "fuse/product.hpp"
+
+namespace croton::fuse {
+namespace {
+
+using expr::Arena;
+using expr::Kind;
+
+/// An update of `target` as beta * target + the sum of its terms, where it is that.
+class SumOfProducts {
+ public:
+  struct Term {
+    NodeId left, right;
+    double alpha;
+    std::vector<NodeId> factors;  // scalars that a call brings
+  };
+
+  SumOfProducts(const expr::Graph& graph, const std::vector<std::uint32_t>& uses, const expr::Update& update)
+      : arena_(graph.arena), uses_(uses), target_(graph.inputs[update.input].node) {
+    const std::string_view name = arena_.op(update.value).name;
+    if ((name != "add" && name != "sub") || is_complex(arena_.type(target_).dtype)) return;
+    pending_.push_back({update.value, 1, {}});
+    while (!pending_.empty()) {
+      const Scaled next = std::move(pending_.back());
+      pending_.pop_back();
+      if (!take(next)) return;
+    }
+    is_one_ = targets_ == 1 && !terms_.empty();
+    std::ranges::reverse(terms_);  // as they were written
+  }
+
+  bool is_one() const { return is_one_; }
+  double beta() const { return beta_; }
+  const std::vector<Term>& terms() const { return terms_; }
+
+ private:
+  struct Scaled {
+    NodeId node;
+    double alpha;
+    std::vector<NodeId> factors;
+  };
+
+  bool take(const Scaled& x) {
+    if (x.node == target_) {
+      beta_ = x.alpha;
+      return ++targets_ == 1 && x.factors.empty();
+    }
+    const expr::TensorType &type = arena_.type(x.node), &wanted = arena_.type(target_);
+    if (uses_[x.node] > 1 || type.dtype != wanted.dtype || !arena_.same_shape(type.shape, wanted.shape)) return false;
+    const std::string_view name = arena_.op(x.node).name;
+    const auto input = [&](std::size_t i) { return arena_.input(x.node, i); };
+    if (name == "dot") {
+      terms_.push_back({input(0), input(1), x.alpha, x.factors});
+      return true;
+    }
+    if (name == "add" || name == "sub") {
+      pending_.push_back({input(0), x.alpha, x.factors});
+      pending_.push_back({input(1), name == "sub" ? -x.alpha : x.alpha, x.factors});
+      return true;
+    }
+    if (name == "neg") {
+      pending_.push_back({input(0), -x.alpha, x.factors});
+      return true;
+    }
+    return name == "mul" && (take_factor(x, input(0), input(1)) || take_factor(x, input(1), input(0)));
+  }
+  bool take_factor(const Scaled& x, NodeId factor, NodeId rest) {
+    Scaled left{rest, x.alpha, x.factors};
+    if (const auto value = arena_.scalar_value(factor))
+      left.alpha *= value->as_double();
+    else if (arena_.type(factor).rank() == 0 && arena_.type(factor).dtype == arena_.type(x.node).dtype)
+      left.factors.push_back(factor);
+    else
+      return false;
+    pending_.push_back(std::move(left));
+    return true;
+  }
+
+  const Arena& arena_;
+  const std::vector<std::uint32_t>& uses_;
+  NodeId target_;
+  std::vector<Scaled> pending_;
+  std::vector<Term> terms_;
+  int targets_ = 0;
+  double beta_ = 0;
+  bool is_one_ = false;
+};
+
+/// What is computed element by element, below views that only turn it: a factor costs nothing there. no_node: nothing.
+NodeId map_below(const Arena& arena, NodeId side) {
+  while (arena.op(side).name == "dimshuffle" && matrix_view(arena, side)) side = arena.input(side, 0);
+  return arena.op(side).kind == Kind::Map ? side : expr::no_node;
+}
+
+/// Whether it is stated that the array has more elements than the other.
+bool is_larger(const Arena& arena, NodeId array, NodeId other) {
+  const auto elements = [&](NodeId node) -> std::optional<double> {
+    double count = 1;
+    for (const NodeId dim : arena.type(node).shape) {
+      const auto size = arena.known(dim);
+      if (!size) return std::nullopt;
+      count *= static_cast<double>(*size);
+    }
+    return count;
+  };
+  const auto own = elements(array), others = elements(other);
+  return own && others && *own > *others;
+}
+
+/// The side times the factors, multiplied where its map is.
+NodeId scaled(Arena& arena, NodeId side, const std::vector<NodeId>& factors) {
+  std::vector<NodeId> views;
+  for (; arena.op(side).kind != Kind::Map; side = arena.input(side, 0)) views.push_back(side);
+  const expr::Place place = arena.node(side).place;
+  for (const NodeId factor : factors) side = arena.make("mul", {side, factor}, {}, place);
+  for (auto view = views.rbegin(); view != views.rend(); ++view) {
+    const expr::Attrs attrs = arena.attrs(*view);
+    side = arena.make(arena.op(*view), std::vector{side}, attrs, place);
+  }
+  return side;
+}
+
+/// Multiplies one side of the product by the term's factors. False where neither takes them for nothing.
+bool scale_side(Arena& arena, SumOfProducts::Term& term, NodeId target) {
+  for (NodeId* side : {&term.right, &term.left}) {
+    const NodeId map = map_below(arena, *side);
+    const auto is_with_it = [&](NodeId factor) { return arena.node(factor).place == arena.node(map).place; };
+    if (map == expr::no_node || is_larger(arena, map, target) || !std::ranges::all_of(term.factors, is_with_it))
+      continue;
+    *side = scaled(arena, *side, term.factors);
+    return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+void fold_updates(expr::Graph& graph, bool special_values) {
+  const std::vector<std::uint32_t> uses = expr::count_uses(graph);
+  Arena& arena = graph.arena;
+  for (expr::Update& update : graph.updates) {
+    const SumOfProducts sum(graph, uses, update);
+    if (!sum.is_one()) continue;
+    const NodeId target = graph.inputs[update.input].node;
+    const expr::Place place = arena.node(update.value).place;
+    arena.set_origin(arena.origin_id(update.value));
+    std::vector<SumOfProducts::Term> terms = sum.terms();
+    if (!special_values && (terms.size() > 1 || !terms[0].factors.empty())) continue;
+    const bool scaled =
+        std::ranges::all_of(terms, [&](auto& term) { return term.factors.empty() || scale_side(arena, term, target); });
+    if (!scaled) continue;
+    NodeId value = target;
+    double beta = sum.beta();
+    for (const SumOfProducts::Term& term : terms) {
+      value = arena.make("gemm", {value, term.left, term.right}, {{"alpha", term.alpha}, {"beta", beta}}, place);
+      beta = 1;
+    }
+    update.value = value;
+  }
+}
+
+}  // namespace croton::fuse
