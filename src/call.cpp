@@ -246,8 +246,8 @@ void CompiledFunction::place(Placed& to) const {
       if (base::config().verify) expr::verify(program_graph);
     }
   }
-  to.executable =
-      runtime::make_executable(fuse::fuse(std::move(program_graph), {.join = join, .special_values = rewriting.special_values, .nan_guard = nan_guard}));
+  to.executable = runtime::make_executable(fuse::fuse(
+      std::move(program_graph), {.join = join, .special_values = rewriting.special_values, .nan_guard = nan_guard}));
 }
 
 /// Gives `visit` what a plan of this call is bound to: the sizes of what it reads, strides of what is not contiguous,
@@ -269,7 +269,10 @@ runtime::BoundPlan& CompiledFunction::bind(Placed& where) {
   if (last_ != nullptr) {  // compared where they are, because most calls are like the one before
     auto known = last_key_.begin();
     bool same = true;
-    visit_key(*where.executable, [&](std::int64_t k) { same = same && known != last_key_.end() && *known++ == k; });
+    visit_key(*where.executable, [&](std::int64_t k) {
+      same = same && known != last_key_.end() && *known == k;
+      if (same) ++known;
+    });
     if (same && known == last_key_.end()) return *last_;
   }
   key_.clear();

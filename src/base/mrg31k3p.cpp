@@ -73,6 +73,18 @@ template <class T>
 bool possible(std::span<const T, 6> state) {
   return possible(state.template first<3>(), modulus_1) && possible(state.template last<3>(), modulus_2);
 }
+/// The same of all rows, without a branch for each.
+bool all_possible(std::span<const std::int32_t> rows) {
+  bool all = true;
+  for (std::size_t i = 0; i < rows.size(); i += 6) {
+    const auto at = [&](std::size_t k) { return static_cast<std::uint32_t>(rows[i + k]); };  // those below 0 are large
+    const auto half = [&](std::size_t k, std::uint32_t modulus) {
+      return (at(k) < modulus) & (at(k + 1) < modulus) & (at(k + 2) < modulus) & ((at(k) | at(k + 1) | at(k + 2)) != 0);
+    };
+    all &= half(0, modulus_1) & half(3, modulus_2);
+  }
+  return all;
+}
 constexpr const char* possible_state =
     "six numbers, the first three from 0 to 2147483646, the last three from 0 to 2147462578, and neither three all 0";
 
@@ -144,7 +156,9 @@ std::span<std::int32_t> checked_states(Array& states, std::int64_t elements) {
                                  name_of(states.dtype()), shape_text(states.shape())));
   }
   const std::span<std::int32_t> all = states.data<std::int32_t>();
-  for (std::int64_t i = 0; i < std::min(elements, states.shape(0)); ++i) {
+  const std::int64_t used = std::min(elements, states.shape(0));
+  if (all_possible(all.first(static_cast<std::size_t>(6 * used)))) return all;
+  for (std::int64_t i = 0; i < used; ++i) {
     const std::span<const std::int32_t, 6> row(&all[static_cast<std::size_t>(6 * i)], 6);
     if (!possible(row)) {
       throw ValueError(

@@ -193,20 +193,16 @@ std::size_t count(const Program& program, Counts counts, OfBody of_body) {
 }  // namespace
 
 std::size_t Program::kernel_count() const {
-  return count(
-      *this, [](const Call& c) { return c.kernel != nullptr; }, std::mem_fn(&Program::kernel_count));
+  return count(*this, [](const Call& c) { return c.kernel != nullptr; }, std::mem_fn(&Program::kernel_count));
 }
 std::size_t Program::product_count() const {
-  return count(
-      *this, [](const Call& c) { return c.product != nullptr; }, std::mem_fn(&Program::product_count));
+  return count(*this, [](const Call& c) { return c.product != nullptr; }, std::mem_fn(&Program::product_count));
 }
 std::size_t Program::transfer_count() const {
-  return count(
-      *this, [](const Call& c) { return c.transfer != nullptr; }, std::mem_fn(&Program::transfer_count));
+  return count(*this, [](const Call& c) { return c.transfer != nullptr; }, std::mem_fn(&Program::transfer_count));
 }
 std::size_t Program::routine_count() const {
-  return count(
-      *this, [](const Call& c) { return c.routine != nullptr; }, std::mem_fn(&Program::routine_count));
+  return count(*this, [](const Call& c) { return c.routine != nullptr; }, std::mem_fn(&Program::routine_count));
 }
 
 std::string print(const Program& program) {

@@ -115,11 +115,10 @@ std::vector<GroupReport> run(expr::Graph& graph, const Options& options, const A
   run_groups(graph, options, reports, after);
   // What stands around loops is in its canonical form now; what is moved out of them is not.
   if (options.optimizer == "fast_run")
-    run_on_loops(graph, options, reports, after, "loops",
-                 [&](Fired& fired) {
-                   const bool inlined = inline_single_steps(graph, options, fired);  // whose number is known only now
-                   return rewrite_loops(graph, options, fired) || inlined;
-                 });
+    run_on_loops(graph, options, reports, after, "loops", [&](Fired& fired) {
+      const bool inlined = inline_single_steps(graph, options, fired);  // whose number is known only now
+      return rewrite_loops(graph, options, fired) || inlined;
+    });
   return reports;
 }
 

@@ -347,9 +347,7 @@ TEST_CASE("sequences are read as they lie", "[loops]") {
       {"transposed, then x[1:]", ct::dimshuffle(x, {1, 0, 2})[ct::slice(1)]}};
   for (const auto& [name, view] : views) {
     const ScanResult scan = ct::scan(
-        [&](const Vars& in) {
-          return Step{in[1] + ct::sum(ct::dot(in[0], w)), ct::exp(in[0]), ct::dot(in[0], w)};
-        },
+        [&](const Vars& in) { return Step{in[1] + ct::sum(ct::dot(in[0], w)), ct::exp(in[0]), ct::dot(in[0], w)}; },
         {view}, {ct::constant(Array(0.0)), std::nullopt, std::nullopt});
     for (const std::int64_t steps : {0, 2, 9}) {
       const Array x0 = reals({5, 4, 4}, 3, DType::float64),
@@ -487,11 +485,9 @@ TEST_CASE("loops that do not need each other run as one", "[loops]") {
   }
   SECTION("states with their own numbers of rows, taps, sums and captured values") {
     const Variable start = ct::zeros({2, x.shape(1), 4}, DType::float32);
-    const ScanResult both = ct::scan(
-        [&](const Vars& in) {
-          return Step{in[1] + in[0] * in[2], ct::dot(in[0], v) + in[3]};
-        },
-        {x}, {{start, {-1, -2}}, zeros});
+    const ScanResult both =
+        ct::scan([&](const Vars& in) { return Step{in[1] + in[0] * in[2], ct::dot(in[0], v) + in[3]}; }, {x},
+                 {{start, {-1, -2}}, zeros});
     check_with_and_without({x, v, w}, {both.outputs[0], both.outputs[1][ct::slice(-2)], layer(x, w)}, "loop-merged",
                            values, always);
   }
@@ -536,10 +532,7 @@ TEST_CASE("products of sequences are done in front of a loop where that pays", "
                              .outputs[0];
     check_with_and_without(
         {x}, {out}, "loop-products-in-front",
-        [](std::int64_t steps) {
-          return std::vector<Array>{reals({steps, 2, 700}, 31)};
-        },
-        always);
+        [](std::int64_t steps) { return std::vector<Array>{reals({steps, 2, 700}, 31)}; }, always);
     const ct::change_flags flags("mode=run");
     const ct::Function f = ct::function({x}, out);
     CHECK(f(reals({9, 2, 700}, 31)).only().shape() == Sizes{9, 2, 500});
@@ -736,11 +729,11 @@ TEST_CASE("a loop of the whole grid takes nan, no steps and positions outside", 
 
 TEST_CASE("how a GPU runs a loop is chosen by its sizes, and said", "[loops]") {
   const Variable x = ct::fmatrix("x"), w = ct::fmatrix("w");
-  const auto powers = ct::scan([&](const Vars&in) { return Step(ct::dot(w, in[0])); }, {}, {x}, {}, {.n_steps = 2})
+  const auto powers = ct::scan([&](const Vars& in) { return Step(ct::dot(w, in[0])); }, {}, {x}, {}, {.n_steps = 2})
                           .outputs[0],
-             layer =
-                 ct::scan([&](const Vars&in) { return Step(ct::tanh(ct::dot(in[0], w))); }, {}, {x}, {}, {.n_steps = 2})
-                     .outputs[0];
+             layer = ct::scan([&](const Vars& in) { return Step(ct::tanh(ct::dot(in[0], w))); }, {}, {x}, {},
+                              {.n_steps = 2})
+                         .outputs[0];
   for (const std::string& backend : cuda_backends()) {
     INFO(backend);
     const ct::change_flags flags(backend);

@@ -68,7 +68,9 @@ void multiply_tile(const FewRows<T>& p, const Part<T>& part) {
     for (int v = 0; v < vectors; ++v) {
       T* c = part.c + r * p.c_row + v * width<T>;
       if (part.skipped > 0) {
-        for (int64_t i = part.skipped; i < width<T>; ++i) store(p, part, c + i, sum[r][v][i]);
+        T lanes[width<T>];
+        __builtin_memcpy(lanes, &sum[r][v], vector_bytes);
+        for (int64_t i = part.skipped; i < width<T>; ++i) store(p, part, c + i, lanes[i]);
         continue;
       }
       Vector& all = *reinterpret_cast<Vector*>(c);
