@@ -96,9 +96,8 @@ std::shared_ptr<CompiledFunction> CompiledFunction::copy() const {
   return other;
 }
 
-bool CompiledFunction::read_devices() {
+bool CompiledFunction::read_devices(const base::Flags& now) {
   const std::uint64_t generation = base::config_generation();
-  const base::Flags& now = base::config();
   const std::string& scope = base::scoped_device();
   if (devices_read_ && last_flags_ == &now && last_generation_ == generation && last_scope_ == scope) return false;
   const base::Flags& process = base::process_config();
@@ -179,13 +178,13 @@ Placed& CompiledFunction::placed() {
   const std::lock_guard lock(mutex_);
   std::vector<std::shared_lock<std::shared_mutex>> read;  // homes stay as they are
   for (const std::size_t i : lock_order()) read.emplace_back(shared[i].node()->shared->mutex);
-  return find_placed();
+  return find_placed(base::config());
 }
 
 /// With the function and its shared variables locked.
-Placed& CompiledFunction::find_placed() {
+Placed& CompiledFunction::find_placed(const base::Flags& flags) {
   const auto home_of = [](const Variable& variable) { return variable.node()->shared->home; };
-  const bool devices_changed = !reference && read_devices();
+  const bool devices_changed = !reference && read_devices(flags);
   if (last_placed_ != nullptr && !devices_changed &&
       (reference || std::ranges::equal(shared, last_homes_, {}, home_of)))
     return *last_placed_;
@@ -329,18 +328,17 @@ void CompiledFunction::renumber(Placed& where) {
   if (is_new) moved.pop_back();
 }
 
-void apply_settings() {
-  static std::atomic<const base::Flags*> applied{nullptr};
-  const base::Flags* flags = &base::config();
-  if (applied.load(std::memory_order_acquire) == flags) return;
-  runtime::place_of(flags->device, flags->allow_soft_placement);  // raises where there is no such device
-  runtime::cpu::ThreadPool::instance().set_threads(static_cast<int>(flags->threads));
-  runtime::cpu::Blas::configure(flags->blas);
-  runtime::cpu::Dnn::configure(flags->dnn);
-  runtime::cuda::set_cuda_root(flags->cuda_root);
-  runtime::cuda::set_driver_library(flags->cuda_driver);
-  trace_to(flags->trace);
-  applied.store(flags, std::memory_order_release);
+void apply_settings(const base::Flags& flags) {
+  static constinit std::atomic<const base::Flags*> applied{nullptr};
+  if (applied.load(std::memory_order_acquire) == &flags) return;
+  runtime::place_of(flags.device, flags.allow_soft_placement);  // raises where there is no such device
+  runtime::cpu::ThreadPool::instance().set_threads(static_cast<int>(flags.threads));
+  runtime::cpu::Blas::configure(flags.blas);
+  runtime::cpu::Dnn::configure(flags.dnn);
+  runtime::cuda::set_cuda_root(flags.cuda_root);
+  runtime::cuda::set_driver_library(flags.cuda_driver);
+  trace_to(flags.trace);
+  applied.store(&flags, std::memory_order_release);
 }
 
 /// Whether the array can be taken as it is.
@@ -465,9 +463,10 @@ Verification CompiledFunction::verification() const {
 
 void CompiledFunction::call(std::span<const Argument> arguments, bool keep_outputs,
                             const std::function<void(std::vector<Array>&)>& take) {
-  apply_settings();
+  const base::Flags& flags = base::config();  // asked for once: each time takes nanoseconds
+  apply_settings(flags);
   const std::lock_guard lock(mutex_);
-  const runtime::cuda::NvtxRange range(name);
+  const runtime::cuda::NvtxRange range(name, flags);
   const runtime::TracedCall traced(name);
   struct Release {  // nothing of the call is kept alive, and locks are given back; vectors keep their memory
     CompiledFunction& self;
@@ -494,8 +493,8 @@ void CompiledFunction::call(std::span<const Argument> arguments, bool keep_outpu
     arrays_.copies.push_back(static_cast<runtime::SharedCopies*>(state.copies.get()));
     arrays_.versions.push_back(state.version);
   }
-  Placed& where = find_placed();  // the homes cannot change now that the variables are locked
-  const bool logs = !reference && logs_placement();
+  Placed& where = find_placed(flags);  // the homes cannot change now that the variables are locked
+  const bool logs = !reference && logs_placement(flags);
   if (logs && !where.logged) {
     log_placement(*this, where);
     where.logged = true;

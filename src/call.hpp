@@ -85,11 +85,11 @@ class CompiledFunction {
 
  private:
   /// True if something has changed.
-  bool read_devices();
+  bool read_devices(const base::Flags& now);
   const std::vector<std::size_t>& lock_order();
   void lock_shared();
   void find_new_copies();
-  Placed& find_placed();
+  Placed& find_placed(const base::Flags& flags);
   void visit_key(const runtime::Executable& executable, const auto& visit) const;
   runtime::BoundPlan& bind(Placed& where);
   void renumber(Placed& where);
@@ -135,7 +135,7 @@ class CompiledFunction {
 
 /// Hands flags to the parts of the runtime that keep settings of their own, where they have changed since the last
 /// time.
-void apply_settings();
+void apply_settings(const base::Flags& flags = base::config());
 
 /// From now on calls are recorded, and the trace is written to the file when the process ends (trace.cpp). Empty: as it
 /// was.
@@ -143,7 +143,7 @@ void trace_to(const std::string& path);
 
 // The placement log (devices.cpp).
 /// Whether anybody wants it now. What a stream throws while it is written to is not the call's error.
-bool logs_placement();
+bool logs_placement(const base::Flags& flags);
 void log_placement(const CompiledFunction& function, const Placed& placed) noexcept;
 void log_call(const CompiledFunction& function, std::span<const runtime::Transferred> transfers,
               const runtime::Executable& executable) noexcept;

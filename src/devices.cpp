@@ -144,8 +144,8 @@ std::string Function::placement() const { return detail::print_placement(impl().
 
 namespace detail {
 
-bool logs_placement() {
-  return the_log().stream.load(std::memory_order_relaxed) != nullptr || base::config().log_device_placement;
+bool logs_placement(const base::Flags& flags) {
+  return the_log().stream.load(std::memory_order_relaxed) != nullptr || flags.log_device_placement;
 }
 
 std::string print_placement(const Placed& placed) {

@@ -23,9 +23,9 @@ nvtxDomainHandle_t domain() {
 
 bool has_nvtx() { return true; }
 
-NvtxRange::NvtxRange(const std::string& name) {
+void NvtxRange::open(const std::string& name) {
   // The library is named by the environment, which a program with more rights than its caller must not follow.
-  if (!base::config().nvtx || base::secure_execution()) return;
+  if (base::secure_execution()) return;
   nvtxEventAttributes_t attributes{};
   attributes.version = NVTX_VERSION;
   attributes.size = NVTX_EVENT_ATTRIB_STRUCT_SIZE;
@@ -35,15 +35,13 @@ NvtxRange::NvtxRange(const std::string& name) {
   open_ = true;
 }
 
-NvtxRange::~NvtxRange() {
-  if (open_) nvtxDomainRangePop(domain());
-}
+void NvtxRange::close() { nvtxDomainRangePop(domain()); }
 
 #else
 
 bool has_nvtx() { return false; }
-NvtxRange::NvtxRange(const std::string&) {}
-NvtxRange::~NvtxRange() = default;
+void NvtxRange::open(const std::string&) {}
+void NvtxRange::close() {}
 
 #endif
 

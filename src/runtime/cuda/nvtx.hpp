@@ -5,6 +5,8 @@
 
 #include <string>
 
+#include "base/config.hpp"
+
 namespace croton::runtime::cuda {
 
 /// Whether this build has NVTX.
@@ -13,12 +15,20 @@ bool has_nvtx();
 /// A range of this thread from its construction to its end, while the flag `nvtx` is on. Ranges nest.
 class NvtxRange {
  public:
-  explicit NvtxRange(const std::string& name);
-  ~NvtxRange();
+  explicit NvtxRange(const std::string& name, const base::Flags& flags = base::config()) {
+    if (flags.nvtx) [[unlikely]]
+      open(name);
+  }
+  ~NvtxRange() {
+    if (open_) close();
+  }
   NvtxRange(const NvtxRange&) = delete;
   NvtxRange& operator=(const NvtxRange&) = delete;
 
  private:
+  void open(const std::string& name);
+  void close();
+
   bool open_ = false;
 };
 
