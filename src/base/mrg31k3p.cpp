@@ -63,36 +63,24 @@ State jumped(const State& state, const Jump& jump) {
   return result;
 }
 
-/// Whether a recurrence may be in this state.
+/// Whether a recurrence may be in this state. Without branches: draws ask for thousands of streams.
 template <class T>
-bool possible(std::span<const T, 3> state, std::uint32_t modulus) {
-  return std::ranges::all_of(state, [&](T x) { return x >= 0 && x < static_cast<T>(modulus); }) &&
-         std::ranges::any_of(state, [](T x) { return x != 0; });
+inline bool possible(std::span<const T, 3> state, std::uint32_t modulus) {
+  const auto below = [&](T x) { return (x >= 0) & (x < static_cast<T>(modulus)); };
+  return below(state[0]) & below(state[1]) & below(state[2]) & ((state[0] | state[1] | state[2]) != 0);
 }
 template <class T>
-bool possible(std::span<const T, 6> state) {
-  return possible(state.template first<3>(), modulus_1) && possible(state.template last<3>(), modulus_2);
-}
-/// The same of all rows, without a branch for each.
-bool all_possible(std::span<const std::int32_t> rows) {
-  bool all = true;
-  for (std::size_t i = 0; i < rows.size(); i += 6) {
-    const auto at = [&](std::size_t k) { return static_cast<std::uint32_t>(rows[i + k]); };  // those below 0 are large
-    const auto half = [&](std::size_t k, std::uint32_t modulus) {
-      return (at(k) < modulus) & (at(k + 1) < modulus) & (at(k + 2) < modulus) & ((at(k) | at(k + 1) | at(k + 2)) != 0);
-    };
-    all &= half(0, modulus_1) & half(3, modulus_2);
-  }
-  return all;
+inline bool possible(std::span<const T, 6> state) {
+  return possible(state.template first<3>(), modulus_1) & possible(state.template last<3>(), modulus_2);
 }
 constexpr const char* possible_state =
     "six numbers, the first three from 0 to 2147483646, the last three from 0 to 2147462578, and neither three all 0";
 
 /// 2^15 x modulo 2^31 - 21069, or that much more: the lower half of x is shifted, the upper wraps around.
-std::uint32_t times_32768(std::uint32_t x) { return ((x & 0xFFFF) << 15) + 21069 * (x >> 16); }
+inline std::uint32_t times_32768(std::uint32_t x) { return ((x & 0xFFFF) << 15) + 21069 * (x >> 16); }
 
 /// x less the modulus where x has reached it: in range if x was below twice that.
-std::uint32_t reduced(std::uint32_t x, std::uint32_t modulus) { return x >= modulus ? x - modulus : x; }
+inline std::uint32_t reduced(std::uint32_t x, std::uint32_t modulus) { return x >= modulus ? x - modulus : x; }
 
 /// Streams that move on side by side: what each has of its six numbers stands in a row with what the others have, so
 // that loops over them become vectors.
@@ -101,7 +89,7 @@ using Lanes = std::array<std::array<std::uint32_t, side_by_side>, 6>;
 
 /// The next number of the recurrences: from 1 to 2^31 - 1. The factors are sums of two powers of 2, so all products are
 /// shifts; every sum is below 2^32.
-std::uint32_t next(Lanes& lanes, std::size_t lane) {
+inline std::uint32_t next(Lanes& lanes, std::size_t lane) {
   const auto at = [&](std::size_t i) { return lanes[i][lane]; };
   // x(n) = 2^22 x(n-2) + (2^7 + 1) x(n-3); modulo 2^31 - 1 a shift is a rotation of 31 bits.
   std::uint32_t first = ((at(1) & 0x1FF) << 22) + (at(1) >> 9) + ((at(2) & 0xFFFFFF) << 7) + (at(2) >> 24);
@@ -156,14 +144,17 @@ std::span<std::int32_t> checked_states(Array& states, std::int64_t elements) {
                                  name_of(states.dtype()), shape_text(states.shape())));
   }
   const std::span<std::int32_t> all = states.data<std::int32_t>();
+  const auto row = [&](std::int64_t i) {
+    return std::span<const std::int32_t, 6>(&all[static_cast<std::size_t>(6 * i)], 6);
+  };
   const std::int64_t used = std::min(elements, states.shape(0));
-  if (all_possible(all.first(static_cast<std::size_t>(6 * used)))) return all;
+  bool fine = true;
+  for (std::int64_t i = 0; i < used; ++i) fine &= possible(row(i));
+  if (fine) return all;
   for (std::int64_t i = 0; i < used; ++i) {
-    const std::span<const std::int32_t, 6> row(&all[static_cast<std::size_t>(6 * i)], 6);
-    if (!possible(row)) {
-      throw ValueError(
-          fmt::format("stream {} of MRG31k3p is in state {}; a state is {}", i, fmt::join(row, ", "), possible_state));
-    }
+    if (possible(row(i))) continue;
+    throw ValueError(
+        fmt::format("stream {} of MRG31k3p is in state {}; a state is {}", i, fmt::join(row(i), ", "), possible_state));
   }
   return all;
 }

@@ -21,6 +21,7 @@ void change_bodies(expr::Graph& graph, const std::function<expr::Graph(const exp
     changed.emplace_back(old, std::make_shared<const expr::Body>(change(old->graph())));
     return changed.back().second;
   };
+  if (!has_node(graph, [&](NodeId id) { return expr::has_body(arena.op(id)); })) return;
   rebuild(graph, [&](NodeId id, const std::vector<NodeId>& inputs) {
     if (!expr::has_body(arena.op(id))) return expr::no_node;
     const expr::Attrs old = arena.attrs(id);

@@ -37,7 +37,7 @@ LoopSet::LoopSet(Graph& graph, const Options& options, Fired& fired)
   }
 }
 
-bool LoopSet::is_on(std::string_view rule) const { return std::ranges::find(options_.off, rule) == options_.off.end(); }
+bool LoopSet::is_on(std::string_view rule) const { return options_.is_on(rule); }
 
 void LoopSet::note(LoopEdit& edit, std::string_view rule) {
   edit.changed = true;

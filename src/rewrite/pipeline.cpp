@@ -75,31 +75,33 @@ void run_groups(expr::Graph& graph, const Options& options, std::vector<GroupRep
   graph = compact(graph);
 }
 
-/// One pass over whole loops, and what the rules above then find around them.
-bool run_on_loops(expr::Graph& graph, const Options& options, std::vector<GroupReport>& reports,
-                  const AfterGroup& after, std::string_view name, const std::function<bool(Fired&)>& pass) {
+/// One pass over whole loops; a report where it changed something.
+bool run_pass(expr::Graph& graph, std::vector<GroupReport>& reports, std::string_view name,
+              const std::function<bool(Fired&)>& pass) {
   GroupReport report{.group = name, .fired = {}};
   const auto start = std::chrono::steady_clock::now();
   if (!pass(report.fired)) return false;
   report.milliseconds = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   report.nodes = graph.arena.size();
   reports.push_back(std::move(report));
-  run_groups(graph, options, reports, after);
   return true;
+}
+
+/// The same, and what the rules above then find around the loops.
+void run_on_loops(expr::Graph& graph, const Options& options, std::vector<GroupReport>& reports,
+                  const AfterGroup& after, std::string_view name, const std::function<bool(Fired&)>& pass) {
+  if (run_pass(graph, reports, name, pass)) run_groups(graph, options, reports, after);
 }
 
 /// Before anything else, so that the rules see what was in the loop together with what is around it.
 void inline_loops(expr::Graph& graph, const Options& options, std::vector<GroupReport>& reports,
                   const AfterGroup& after) {
-  GroupReport report{.group = "loops", .fired = {}};
-  const auto start = std::chrono::steady_clock::now();
-  while (inline_single_steps(graph, options, report.fired)) {
-  }
-  if (report.fired.empty()) return;
-  report.milliseconds = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
-  report.nodes = graph.arena.size();
-  reports.push_back(std::move(report));
-  if (after) after(reports.back(), graph);
+  const bool inlined = run_pass(graph, reports, "loops", [&](Fired& fired) {
+    bool any = false;
+    while (inline_single_steps(graph, options, fired)) any = true;
+    return any;
+  });
+  if (inlined && after) after(reports.back(), graph);
 }
 
 }  // namespace

@@ -6,6 +6,13 @@ namespace croton::rewrite {
 
 using expr::NodeId;
 
+bool has_node(const expr::Graph& graph, const std::function<bool(NodeId)>& is_one) {
+  for (NodeId id = 0; id < graph.arena.size(); ++id) {
+    if (is_one(id)) return true;
+  }
+  return false;
+}
+
 bool rebuild(expr::Graph& graph, const std::function<NodeId(NodeId, const std::vector<NodeId>&)>& make) {
   expr::Arena& arena = graph.arena;
   const std::vector<bool> needed = expr::reachable(graph);
@@ -18,10 +25,11 @@ bool rebuild(expr::Graph& graph, const std::function<NodeId(NodeId, const std::v
     for (const NodeId input : arena.inputs(id)) inputs.push_back(to[input]);
     arena.set_origin(arena.origin_id(id));
     to[id] = make(id, inputs);
-    if (to[id] == expr::no_node) {
-      const bool moved = !std::ranges::equal(inputs, arena.inputs(id));
+    if (to[id] == expr::no_node && std::ranges::equal(inputs, arena.inputs(id))) {
+      to[id] = id;
+    } else if (to[id] == expr::no_node) {
       const expr::Attrs attrs = arena.attrs(id);  // making a node may move those that are there
-      to[id] = moved ? arena.make(arena.op(id), inputs, attrs, arena.node(id).place) : id;
+      to[id] = arena.make(arena.op(id), inputs, attrs, arena.node(id).place);
     }
     changed = changed || to[id] != id;
   }

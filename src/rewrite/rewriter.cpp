@@ -54,7 +54,7 @@ Rewriter::Rewriter(expr::Graph& graph, const Group& group, const Options& option
     : graph_(graph), fired_(fired) {
   for (const CompiledRule& rule : compiled(group.rules)) {
     if (rule.rule->special_values && !options.special_values) continue;
-    if (std::ranges::find(options.off, rule.rule->name) != options.off.end()) continue;
+    if (!options.is_on(rule.rule->name)) continue;
     for (const expr::Op* root : rule.roots) by_root_[root].push_back(&rule);
   }
 }

@@ -5,6 +5,7 @@
 
 #include "rewrite/match.hpp"
 
+#include <algorithm>
 #include <map>
 #include <string>
 #include <unordered_map>
@@ -19,6 +20,8 @@ struct Options {
   std::string_view optimizer =
       "fast_run";  // fast_run: all; fast_compile: what correctness needs; none: only what cannot be left out
   std::vector<std::string_view> off = {};  // names of rules that do not run
+
+  bool is_on(std::string_view rule) const { return std::ranges::find(off, rule) == off.end(); }
 };
 
 class Rewriter {

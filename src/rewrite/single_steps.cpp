@@ -1,6 +1,5 @@
 #include "rewrite/single_steps.hpp"
 
-#include <algorithm>
 #include <vector>
 
 #include "expr/loop.hpp"
@@ -95,7 +94,8 @@ class SingleStep {
 }  // namespace
 
 bool inline_single_steps(Graph& graph, const Options& options, Fired& fired) {
-  if (std::ranges::find(options.off, single_step_rule.name) != options.off.end()) return false;
+  if (!options.is_on(single_step_rule.name)) return false;
+  if (!has_node(graph, [&](NodeId id) { return has_single_step(graph.arena, id); })) return false;
   return rebuild(graph, [&](NodeId id, const std::vector<NodeId>& inputs) {
     if (!has_single_step(graph.arena, id)) return no_node;
     // Results of one loop make the same nodes, which are there only once.
