@@ -84,7 +84,7 @@ TEST_CASE("dump_kernels writes the CUDA text of what is bound, and never fails a
   const ct::Function f = ct::function({x}, ct::exp(x) * 3 + 1);
   const std::string mode = GENERATE(from_range(croton_test::compiled_backends()));
   {
-    const ct::change_flags dump(mode + ",dump_kernels=" + (folder / "texts").string());
+    const ct::change_flags dump(mode + ",dump_forms=text,dump_kernels=" + (folder / "texts").string());
     const ct::Function g = ct::function({x}, ct::exp(x) * 3 + 1);
     g(Array{1.f, 2.f});
     g(Array{1.f, 2.f, 3.f});
