@@ -23,8 +23,9 @@ std::vector<bool> found_from_inputs(const Graph& graph) {
     if (type.rank() != 0 || !is_discrete(type.dtype)) continue;
     const Op& op = arena.op(id);
     const auto inputs = arena.inputs(id);
-    const bool arithmetic =
-        op.kind == Kind::Map && type.dtype == DType::int64 && (inputs.size() == 2 || op.name == "cast");
+    // Bounds of slices count from the end by size * (bound < 0).
+    const bool integers = type.dtype == DType::int64 && (inputs.size() == 2 || op.name == "cast");
+    const bool arithmetic = op.kind == Kind::Map && (integers || op.name == "lt");
     found[id] = op.name == "size" || op.name == "input" || arena.scalar_value(id) ||
                 (arithmetic && std::ranges::all_of(inputs, [&](NodeId input) { return found[input]; }));
   }

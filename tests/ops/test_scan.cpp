@@ -751,6 +751,27 @@ TEST_CASE("bodies whose sizes differ from step to step inside", "[scan]") {
   }
 }
 
+TEST_CASE("slices with bounds from outside have one size in all steps", "[scan]") {
+  const Variable x = ct::dvector("x"), v = ct::dvector("v"), n = ct::lscalar("n");
+  // The gradient of each element of a join is a slice of x's size, which the body knows as a number only.
+  const Variable y = ct::concatenate({x, v});
+  const Variable rows =
+      ct::scan([&](const Vars& in) { return Step(ct::grad(y[in[0]], x)); }, {ct::arange(y.shape(0))}, {}, {y, x})
+          .outputs[0];
+  const Variable heads = ct::scan([&](const Vars& in) { return Step(v[ct::slice({}, n)] * in[0]); }, {x}).outputs[0];
+  for (const std::string& backend : backends()) {
+    INFO(backend);
+    const Array jacobian = compile(backend, {x, v}, {rows})(reals({2}, 1), reals({3}, 2));
+    CHECK(jacobian.equals(Array{1.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0}.reshape({5, 2})));
+    const auto f = compile(backend, {x, v, n}, {heads});
+    const Array x0{2.0, 3.0}, v0{1.0, 10.0, 100.0};
+    for (const std::int64_t bound : {2, -1})
+      CHECK(f(x0, v0, bound).only().equals(Array{2.0, 20.0, 3.0, 30.0}.reshape({2, 2})));
+    CHECK(f(x0, v0, std::int64_t{-9}).only().shape() == ct::Sizes{2, 0});
+    CHECK(f(x0, v0, std::int64_t{9}).only().shape() == ct::Sizes{2, 3});
+  }
+}
+
 TEST_CASE("functions with loops: copies, givens, verification, names", "[scan]") {
   const Variable x = ct::fmatrix("x");
   const SharedVariable w = ct::shared(Array::uniform(DType::float32, {3, 3}, 1), {.name = "w"});

@@ -100,3 +100,11 @@ def test_inputs_that_are_made_of_each_other():
     assert numpy.array_equal(T.dot(x, z).eval({x: values[0], z: values[1]}), values[1])
     with pytest.raises(theano.compile.UnusedInputError):
         theano.function([x, y, z], z + 1)
+
+
+def test_a_loop_over_the_jacobian_of_a_join():
+    x = T.dvector("x")
+    t = theano.shared(numpy.arange(3.0))
+    y = T.join(0, x, t)
+    rows, _ = theano.scan(lambda i, y, x: T.grad(y[i], x), sequences=T.arange(y.shape[0]), non_sequences=[y, x])
+    assert rows.eval({x: [1.0, 2.0]}).tolist() == [[1, 0], [0, 1], [0, 0], [0, 0], [0, 0]]
