@@ -108,3 +108,9 @@ def test_a_loop_over_the_jacobian_of_a_join():
     y = T.join(0, x, t)
     rows, _ = theano.scan(lambda i, y, x: T.grad(y[i], x), sequences=T.arange(y.shape[0]), non_sequences=[y, x])
     assert rows.eval({x: [1.0, 2.0]}).tolist() == [[1, 0], [0, 1], [0, 0], [0, 0], [0, 0]]
+
+
+def test_whole_numbers_have_no_r_operator():
+    x = T.dvector("x")
+    with pytest.raises(ValueError, match="derivatives"):
+        T.Rop(T.argmax(x), x, x)

@@ -34,6 +34,15 @@ def test_numbers_with_floatX_float32():
     assert theano.shared(1.0).dtype == "float64" and theano.shared(1).dtype == "int64"
 
 
+@pytest.mark.parametrize("floatX", ["float32", "float64"])
+def test_numbers_of_numpy_keep_their_dtype(floatX):
+    theano.config.floatX = floatX
+    x = T.vector(dtype="float32")
+    for number in (np.float64(0.5), np.float64(1.1), np.float32(1.1), np.int64(1), np.int8(1)):
+        assert T.constant(number).dtype == T.as_tensor_variable(number).dtype == number.dtype
+        assert (x + number).dtype == (number * x).dtype == ("float64" if number.dtype.itemsize == 8 else "float32")
+
+
 @pytest.mark.parametrize("value, dtype", [(3, "int8"), (300, "int16"), (70000, "int32"), (2**40, "int64"), (0.5, "float32"),
                                           (0.1, "float64")])
 def test_constants(value, dtype):

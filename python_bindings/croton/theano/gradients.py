@@ -122,6 +122,9 @@ def Rop(f, wrt, eval_points, disconnected_outputs="raise", return_disconnected="
         if p is not None and p.ndim != x.ndim:
             raise ValueError(f"Element of wrt {x} and its eval_point have different numbers of dimensions: {x.ndim} "
                              f"and {p.ndim}")
+    for y in _list(f):
+        if y.dtype.startswith(("bool", "int", "uint")):
+            raise ValueError(f"Rop: {y} of type {y.type} has no derivatives: compute it in floats")
     try:
         results = _croton.Rop(unwrap(_list(f)), unwrap(_list(wrt)), points, disconnected_outputs)
     except NullTypeGradError as error:

@@ -26,11 +26,17 @@ def _plain(x):
     return x if x is None else unwrap(as_variable(x))
 
 
+def _first_rows(initial, entry):
+    """The rows of an initial state that its oldest tap asks for: there may be more, which nothing reads."""
+    oldest = min(_listed(entry.get("taps")), default=-1)
+    return initial[:-oldest] if oldest < -1 and initial.ndim > 0 else initial
+
+
 def _entry(entry):
     """A sequence or output as users give it, with Croton's variables."""
     if isinstance(entry, dict):
-        return {key: unwrap(as_variable(value)) if key in ("input", "initial") and value is not None else value
-                for key, value in entry.items()}
+        return {key: unwrap(_first_rows(as_variable(value), entry) if key == "initial" else as_variable(value))
+                if key in ("input", "initial") and value is not None else value for key, value in entry.items()}
     return entry if entry is None else unwrap(as_variable(entry))
 
 

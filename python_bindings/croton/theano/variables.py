@@ -380,9 +380,9 @@ def autocast_float_as(*dtypes):
 def as_variable(x, name=None, ndim=None):
     """The variable itself, a constant of a number or array, or of a list with variables in it their stack.
 
-    A whole number takes the smallest integer dtype that holds it; a real one float32 where that is exact, else floatX.
-    ndim: the number of dimensions wanted; axes of size 1 are put in front or taken from there. AsTensorError for
-    anything else.
+    A whole number takes the smallest integer dtype that holds it; a real one float32 where that is exact, else floatX;
+    NumPy's numbers keep their dtype. ndim: the number of dimensions wanted; axes of size 1 are put in front or taken
+    from there. AsTensorError for anything else.
     """
     if isinstance(x, graph.Apply):
         x = x.default_output()
@@ -395,6 +395,8 @@ def as_variable(x, name=None, ndim=None):
             raise AsTensorError(f"Cannot convert {x!r} to TensorType", type(x))
         if isinstance(x, (list, tuple)) and not x:
             x = numpy.zeros(0, config.floatX)
+        if isinstance(x, numpy.float64):  # a float too, but one with a dtype
+            x = numpy.asarray(x)
         if type(x) is float and autocast_float.dtypes is not autocast_float.DEFAULT:
             x = autocast_float(x)
         try:
