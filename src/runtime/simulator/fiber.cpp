@@ -162,10 +162,14 @@ void Fiber::prepare(std::byte* bottom, std::size_t size, Entry entry, void* argu
 #endif
 }
 
-void Fiber::switch_to(Fiber& from, Fiber& to) {
+void Fiber::switch_to(Fiber& from, Fiber& to) { switch_keeping(&from.sanitizer_state_, from, to); }
+
+void Fiber::end_in(Fiber& from, Fiber& to) { switch_keeping(nullptr, from, to); }
+
+void Fiber::switch_keeping([[maybe_unused]] void** kept, Fiber& from, Fiber& to) {
   to.came_from_ = &from;
 #if defined(__SANITIZE_ADDRESS__)
-  __sanitizer_start_switch_fiber(&from.sanitizer_state_, to.bottom_, to.size_);
+  __sanitizer_start_switch_fiber(kept, to.bottom_, to.size_);
 #endif
 #if defined(__SANITIZE_THREAD__)
   if (from.sanitizer_state_ == nullptr) from.sanitizer_state_ = __tsan_get_current_fiber();

@@ -35,6 +35,9 @@ class Fiber {
   /// `to`.
   static void switch_to(Fiber& from, Fiber& to);
 
+  /// Leaves `from` for good.
+  static void end_in(Fiber& from, Fiber& to);
+
   /// For the code that a prepared fiber begins with; not to be called otherwise.
   [[noreturn]] void begin();
 
@@ -48,6 +51,9 @@ class Fiber {
   std::size_t size_ = 0;
   Entry entry_ = nullptr;
   void* argument_ = nullptr;
+  /// `kept`: where AddressSanitizer keeps the frames of `from` that it has elsewhere; null frees them.
+  static void switch_keeping(void** kept, Fiber& from, Fiber& to);
+
   void* sanitizer_state_ = nullptr;  // what AddressSanitizer or ThreadSanitizer knows of the fiber
   Fiber* came_from_ = nullptr;
 };

@@ -155,14 +155,14 @@ void Block::run_as_loop() {
 void Block::run_all(void* block) {
   auto& self = *static_cast<Block*>(block);
   self.run_as_loop();
-  self.pause();
+  Fiber::end_in(self.threads_[0].fiber, self.scheduler_);
 }
 
 void Block::run_thread(void* thread) {
   Block& block = *current_block;
   block.entry_(block.arguments_);
   static_cast<Thread*>(thread)->wait = Wait::exited;
-  block.pause();
+  Fiber::end_in(static_cast<Thread*>(thread)->fiber, block.scheduler_);
 }
 
 void Block::run_ready() {
