@@ -123,7 +123,7 @@ def Rop(f, wrt, eval_points, disconnected_outputs="raise", return_disconnected="
             raise ValueError(f"Element of wrt {x} and its eval_point have different numbers of dimensions: {x.ndim} "
                              f"and {p.ndim}")
     for y in _list(f):
-        if y.dtype.startswith(("bool", "int", "uint")):
+        if isinstance(y, TensorVariable) and y.dtype.startswith(("bool", "int", "uint")):
             raise ValueError(f"Rop: {y} of type {y.type} has no derivatives: compute it in floats")
     try:
         results = _croton.Rop(unwrap(_list(f)), unwrap(_list(wrt)), points, disconnected_outputs)

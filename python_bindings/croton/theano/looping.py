@@ -34,10 +34,14 @@ def _first_rows(initial, entry):
 
 def _entry(entry):
     """A sequence or output as users give it, with Croton's variables."""
-    if isinstance(entry, dict):
-        return {key: unwrap(_first_rows(as_variable(value), entry) if key == "initial" else as_variable(value))
-                if key in ("input", "initial") and value is not None else value for key, value in entry.items()}
-    return entry if entry is None else unwrap(as_variable(entry))
+    if not isinstance(entry, dict):
+        return entry if entry is None else unwrap(as_variable(entry))
+    plain = dict(entry)
+    if entry.get("input") is not None:
+        plain["input"] = unwrap(as_variable(entry["input"]))
+    if entry.get("initial") is not None:
+        plain["initial"] = unwrap(_first_rows(as_variable(entry["initial"]), entry))
+    return plain
 
 
 def _entries(entries):

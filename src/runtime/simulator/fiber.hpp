@@ -28,20 +28,23 @@ class Fiber {
   Fiber& operator=(const Fiber&) = delete;
 
   /// Makes the next switch to this fiber call entry(argument) on the stack [bottom, bottom + size). The entry must not
-  /// return: it ends by switching away for good.
+  /// return: it ends by end_in.
   void prepare(std::byte* bottom, std::size_t size, Entry entry, void* argument);
 
   /// Leaves `from`, which must be running (any thread's own stack counts as a fiber without prepare), and continues
   /// `to`.
   static void switch_to(Fiber& from, Fiber& to);
 
-  /// Leaves `from` for good.
+  /// The last switch of a prepared fiber: `from` is not continued unless prepared again.
   static void end_in(Fiber& from, Fiber& to);
 
   /// For the code that a prepared fiber begins with; not to be called otherwise.
   [[noreturn]] void begin();
 
  private:
+  /// `kept`: where AddressSanitizer keeps the frames of `from` that it has elsewhere; null frees them.
+  static void switch_keeping(void** kept, Fiber& from, Fiber& to);
+
 #if defined(CROTON_FIBER_UCONTEXT)
   ucontext_t context_{};
 #else
@@ -51,9 +54,6 @@ class Fiber {
   std::size_t size_ = 0;
   Entry entry_ = nullptr;
   void* argument_ = nullptr;
-  /// `kept`: where AddressSanitizer keeps the frames of `from` that it has elsewhere; null frees them.
-  static void switch_keeping(void** kept, Fiber& from, Fiber& to);
-
   void* sanitizer_state_ = nullptr;  // what AddressSanitizer or ThreadSanitizer knows of the fiber
   Fiber* came_from_ = nullptr;
 };

@@ -37,7 +37,7 @@ def as_croton(x):
 
 def constant(x, name=None, ndim=None, dtype=None):
     """A constant of a number, array or list. A whole number takes the smallest integer dtype that holds it, a real one
-    float32 where that is exact, else floatX; TypeError for variables."""
+    float32 where that is exact, else floatX; NumPy's numbers keep their dtype. TypeError for variables."""
     if isinstance(x, Variable):
         raise TypeError(f"constant takes a value, not the variable {x}")
     if holds_variable(x):
