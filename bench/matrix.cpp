@@ -1,6 +1,7 @@
 #include "matrix.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace bench {
 
@@ -45,6 +46,35 @@ Matrix transposed(const Matrix& a) {
     for (std::size_t j = 0; j < a.columns; ++j) t.row(j)[i] = a.row(i)[j];
   }
   return t;
+}
+
+void relu(Matrix& a) {
+  for (double& v : a.data) v = std::max(v, 0.0);
+}
+
+void mask(Matrix& slope, const Matrix& activation) {
+  for (std::size_t i = 0; i < slope.data.size(); ++i) slope.data[i] *= activation.data[i] > 0;
+}
+
+void softmax(double* row, std::size_t n) {
+  const double top = *std::max_element(row, row + n);
+  double total = 0;
+  for (std::size_t j = 0; j < n; ++j) total += row[j] = std::exp(row[j] - top);
+  for (std::size_t j = 0; j < n; ++j) row[j] /= total;
+}
+
+double cross_entropy(Matrix& z, const Values& targets) {
+  const double count = static_cast<double>(z.rows);
+  double loss = 0;
+  for (std::size_t i = 0; i < z.rows; ++i) {
+    double* p = z.row(i);
+    const auto target = static_cast<std::size_t>(targets[i]);
+    softmax(p, z.columns);
+    loss -= std::log(p[target]) / count;
+    p[target] -= 1;
+    for (std::size_t j = 0; j < z.columns; ++j) p[j] /= count;
+  }
+  return loss;
 }
 
 }  // namespace bench

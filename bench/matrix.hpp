@@ -1,4 +1,4 @@
-// Matrices of doubles in C order and the two operations that the references of README.md's workloads share.
+// Matrices of doubles in C order and the operations that the references of README.md's workloads share.
 #pragma once
 
 #include <cstddef>
@@ -20,5 +20,13 @@ struct Matrix {
 
 Matrix product(const Matrix& a, const Matrix& b);
 Matrix transposed(const Matrix& a);
+
+void relu(Matrix& a);
+/// Sets to zero what belongs to a unit that relu turned off.
+void mask(Matrix& slope, const Matrix& activation);
+/// The row becomes its own softmax.
+void softmax(double* row, std::size_t n);
+/// The mean cross-entropy of logits z; z becomes its own gradient.
+double cross_entropy(Matrix& z, const Values& targets);
 
 }  // namespace bench

@@ -41,10 +41,10 @@ class Record {
 };
 
 /// "a,b" as a list.
-inline std::vector<std::string> split(const std::string& list) {
+inline std::vector<std::string> split(const std::string& list, char separator = ',') {
   std::vector<std::string> parts;
   std::istringstream in(list);
-  for (std::string part; std::getline(in, part, ',');) parts.push_back(part);
+  for (std::string part; std::getline(in, part, separator);) parts.push_back(part);
   return parts;
 }
 

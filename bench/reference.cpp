@@ -14,42 +14,11 @@ namespace bench {
 
 namespace {
 
-void relu(Matrix& a) {
-  for (double& v : a.data) v = std::max(v, 0.0);
-}
-
-/// Sets to zero what belongs to a unit that relu turned off.
-void mask(Matrix& slope, const Matrix& activation) {
-  for (std::size_t i = 0; i < slope.data.size(); ++i) slope.data[i] *= activation.data[i] > 0;
-}
-
 void descend(Values& weights, const Values& slope, double rate) {
   for (std::size_t i = 0; i < weights.size(); ++i) weights[i] -= rate * slope[i];
 }
 
 double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
-
-void softmax(double* row, std::size_t n) {
-  const double top = *std::max_element(row, row + n);
-  double total = 0;
-  for (std::size_t j = 0; j < n; ++j) total += row[j] = std::exp(row[j] - top);
-  for (std::size_t j = 0; j < n; ++j) row[j] /= total;
-}
-
-/// The mean cross-entropy of logits z; z becomes its own gradient.
-double cross_entropy(Matrix& z, const Values& y) {
-  const double count = static_cast<double>(z.rows);
-  double loss = 0;
-  for (std::size_t i = 0; i < z.rows; ++i) {
-    double* p = z.row(i);
-    const auto target = static_cast<std::size_t>(y[i]);
-    softmax(p, z.columns);
-    loss -= std::log(p[target]) / count;
-    p[target] -= 1;
-    for (std::size_t j = 0; j < z.columns; ++j) p[j] /= count;
-  }
-  return loss;
-}
 
 std::vector<Values> mlp_step(std::vector<Values> in) {
   Matrix w1(1000, 1000, in[0]), w2(1000, 1000, in[1]), w3(1000, 10, in[2]);

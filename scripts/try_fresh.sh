@@ -3,16 +3,18 @@
 # system in a temporary folder, a clean clone of this checkout is copied in, and nothing else of this machine is seen but
 # /proc and /dev. What they print is kept in a log, without the names of this machine's mirrors. Needs root; the folder goes away
 # at the end, also when interrupted.
-# Usage: scripts/try_fresh.sh [--log FILE] [--keep]    (FILE: build/try_fresh.log unless given; --keep leaves the folder)
+# Usage: scripts/try_fresh.sh [--log FILE] [--summary FILE] [--keep]
+# --log: build/try_fresh.log unless given. --summary: a page of what was run and passed. --keep leaves the folder.
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
-log=$root/build/try_fresh.log keep=
+log=$root/build/try_fresh.log summary='' keep=
 while [ $# -gt 0 ]; do
   case $1 in
     --log) log=$(realpath -m "${2:?--log wants a file}") && shift 2 ;;
+    --summary) summary=$(realpath -m "${2:?--summary wants a file}") && shift 2 ;;
     --keep) keep=1 && shift ;;
-    *) echo "usage: scripts/try_fresh.sh [--log FILE] [--keep]" && exit 2 ;;
+    *) echo "usage: scripts/try_fresh.sh [--log FILE] [--summary FILE] [--keep]" && exit 2 ;;
   esac
 done
 
@@ -89,6 +91,13 @@ without_hosts() {
   sed -u -E "$script"
 }
 
+# The page of a log: what was run, what it said it would cost, and how it ended.
+summarise() {
+  printf '# The two commands on a fresh Debian 12\n\nMade by `scripts/try_fresh.sh --summary`.\n\n```text\n'
+  sed -n '/^==> /p; /^    [A-Z]/p; /^[0-9]*% tests passed/p; /^Total Test time/p; /(Skipped)$/p' "$1"
+  printf '```\n'
+}
+
 main() {
   say "Croton $(git -C "$root" rev-parse --short HEAD) on a fresh Debian 12, $(date -u +%Y-%m-%dT%H:%MZ), $(nproc) cores"
   [ -z "$(git -C "$root" status --porcelain)" ] || note "Changes that are not committed are not part of this."
@@ -123,3 +132,4 @@ mkdir -p "$(dirname "$log")"
 exec > >(without_hosts | tee "$log") 2>&1
 logger=$!
 main
+if [ -n "$summary" ]; then summarise "$log" >"$summary"; fi

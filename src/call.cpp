@@ -335,7 +335,7 @@ void apply_settings(const base::Flags& flags) {
   runtime::cpu::ThreadPool::instance().set_threads(static_cast<int>(flags.threads));
   runtime::cpu::Blas::configure(flags.blas);
   runtime::cpu::Dnn::configure(flags.dnn);
-  runtime::cuda::set_cuda_root(flags.cuda_root);
+  runtime::cuda::set_toolkit(flags);
   runtime::cuda::set_driver_library(flags.cuda_driver);
   trace_to(flags.trace);
   applied.store(&flags, std::memory_order_release);

@@ -1,6 +1,7 @@
 // The back-ends that results are compared on, as settings for croton::change_flags that hold while a function is
 // compiled and while it is called. The environment variable CROTON_TEST_DEVICES adds devices: with "cuda0", every test
-// that goes through these lists runs on the first GPU too.
+// that goes through these lists runs on the first GPU too. CROTON_TEST_SIMULATOR=0 then leaves the simulator out, where
+// time on a GPU is short.
 #pragma once
 
 #include <cstdlib>
@@ -21,8 +22,15 @@ inline Backends devices() {
   return all;
 }
 
+/// Whether the simulator is left out. Never without a device in its place: a test would compare nothing.
+inline bool without_simulator() {
+  const char* setting = std::getenv("CROTON_TEST_SIMULATOR");
+  return setting != nullptr && std::string(setting) == "0" && !devices().empty();
+}
+
 /// `first`, then the devices.
 inline Backends with_devices(Backends first) {
+  if (without_simulator()) std::erase(first, "mode=simulate");
   for (std::string& device : devices()) first.push_back(std::move(device));
   return first;
 }
@@ -37,6 +45,8 @@ inline Backends cuda_backends() {
   std::erase_if(all, is_cpu);
   return all;
 }
+/// Of each kind one, for tests that take long: the reference evaluator, the host, and what runs CUDA text.
+inline Backends brief_backends() { return {"mode=reference", "mode=run", cuda_backends().front()}; }
 /// What runs compiled kernels.
 inline Backends compiled_backends() { return with_devices({"mode=run", "mode=simulate"}); }
 /// All, with the reference evaluator.

@@ -201,7 +201,7 @@ std::vector<std::string> compile_all(const std::vector<Text>& texts, const std::
 }
 
 int run(const Options& options) {
-  croton::runtime::cuda::set_cuda_root(croton::base::config().cuda_root);
+  croton::runtime::cuda::set_toolkit(croton::base::config());
   std::string why;
   if (!Nvrtc::available(&why)) {
     fmt::print("NOT RUN: no CUDA text was compiled, as there is no NVRTC.\n{}\n", why);

@@ -2,7 +2,7 @@
 """Compiles and runs the C++ examples of Markdown files and compares what they print with what the files say.
 
 A line `<!-- run -->` marks the ```cpp block below it as a program; the ```text block right after that one, if there is
-one, is its output. `<!-- run where NVRTC 13.0, nvdisasm at -->` runs it only where `croton doctor` says each of these
+one, is its output. `<!-- run where NVRTC 13.0, ok ] nvdisasm -->` runs it only where `croton doctor` says each of these
 words, as what a compiler makes is not what another makes; elsewhere it is named as not run. `<!-- compile -->` asks for compilation only, `<!-- from examples/hello.cpp -->` that the block is
 part of that file, word for word. A block without `main` is put into one, with the usual
 headers and `namespace ct = croton` in front; its first line counts as line 1 of program.cpp in messages.

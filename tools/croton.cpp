@@ -28,7 +28,8 @@ constexpr const char* help_text =
     "usage: croton COMMAND\n"
     "  demo mlp [options]   compile and train a small network, show the generated code (--help: its options)\n"
     "  devices              what programs can run on: name, memory, compute capability\n"
-    "  doctor               what Croton finds on this machine, and how to get what is missing\n"
+    "  doctor [--json]      what Croton finds on this machine, and how to get what is missing; --json: an object a "
+    "line\n"
     "  inspect NAME ...     graph, plan and kernels of an example or a file, for any GPU (--help: its options)\n"
     "  simulate FILE ...    run a CUDA kernel of your own in the simulator (--help: its options)\n"
     "  flags [--markdown]   all flags: values, who set them, what they mean\n"
@@ -97,7 +98,12 @@ int show_cache(const Arguments& arguments) {
   return warned ? 1 : 0;
 }
 
-int examine(const Arguments& arguments) { return arguments.empty() ? doctor() : refuse_word("doctor", arguments[0]); }
+int examine(const Arguments& arguments) {
+  if (arguments.empty()) return doctor(DoctorForm::text);
+  if (arguments[0] != "--json") return refuse_word("doctor", arguments[0]);
+  if (arguments.size() > 1) return refuse_word("doctor", arguments[1]);
+  return doctor(DoctorForm::json);
+}
 
 int show_devices(const Arguments& arguments) {
   if (!arguments.empty()) return refuse_word("devices", arguments[0]);

@@ -6,17 +6,21 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <cstdint>
 #include <cstdio>
 #include <filesystem>
-#include <memory>
+#include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include "base/config.hpp"
 #include "base/config_file.hpp"
 #include "base/environment.hpp"
+#include "io/json_text.hpp"
 #include "kernel_cache.hpp"
 #include "runtime/cpu/blas.hpp"
 #include "runtime/cpu/compiler.hpp"
@@ -27,9 +31,9 @@
 #include "runtime/cuda/device.hpp"
 #include "runtime/cuda/dnn.hpp"
 #include "runtime/cuda/driver.hpp"
-#include "runtime/cuda/nvdisasm.hpp"
 #include "runtime/cuda/nvrtc.hpp"
 #include "runtime/cuda/nvtx.hpp"
+#include "runtime/cuda/program.hpp"
 #include "runtime/cuda/toolkit.hpp"
 
 namespace croton::tool {
@@ -41,28 +45,67 @@ namespace cuda = runtime::cuda;
 /// ok; missing: works without it; wrong: something to put right.
 enum class State { ok, missing, wrong };
 
-void print(State state, std::string_view part, std::string_view text) {
+std::string_view word_of(State state) {
   constexpr std::array<std::string_view, 3> words{"ok", "missing", "WRONG"};
-  fmt::print("[{:^7}] {:13} ", words[static_cast<std::size_t>(state)], part);
+  return words[static_cast<std::size_t>(state)];
+}
+
+struct DeviceLine {
+  std::string name, capability;
+  std::uint64_t memory_bytes = 0;
+  int multiprocessors = 0;
+};
+
+/// What a check says. Version, place and path are empty where they do not apply.
+struct Finding {
+  State state = State::wrong;
+  std::string text;
+  std::string version = {}, place = {}, path = {};
+  std::optional<std::vector<DeviceLine>> devices = {};  // of a driver that runs
+};
+
+void print_text(const std::string& part, const Finding& finding) {
+  fmt::print("[{:^7}] {:17} ", word_of(finding.state), part);
   // Further lines stand below the first.
-  for (const char c : text) c == '\n' ? fmt::print("\n{:24}", "") : fmt::print("{}", c);
+  for (const char c : finding.text) c == '\n' ? fmt::print("\n{:28}", "") : fmt::print("{}", c);
   fmt::print("\n");
+}
+
+std::string json_of(const DeviceLine& device) {
+  return fmt::format(R"({{"name": {}, "capability": {}, "memory_bytes": {}, "multiprocessors": {}}})",
+                     io::json_text(device.name), io::json_text(device.capability), device.memory_bytes,
+                     device.multiprocessors);
+}
+
+void print_json(const std::string& part, const Finding& finding) {
+  std::string fields = fmt::format(R"("part": {}, "state": "{}")", io::json_text(part), word_of(finding.state));
+  const auto add = [&](const char* name, const std::string& text) {
+    if (!text.empty()) fields += fmt::format(R"(, "{}": {})", name, io::json_text(text));
+  };
+  add("version", finding.version);
+  add("place", finding.place);
+  add("path", finding.path);
+  if (finding.devices) {
+    std::vector<std::string> all;
+    for (const DeviceLine& device : *finding.devices) all.push_back(json_of(device));
+    fields += fmt::format(R"(, "devices": [{}])", fmt::join(all, ", "));
+  }
+  fmt::print("{{{}, \"text\": {}}}\n", fields, io::json_text(finding.text));
 }
 
 std::string joined(const std::vector<std::string>& words, std::string_view separator) {
   return fmt::format("{}", fmt::join(words, separator));
 }
 
-State check_flags() {
+Finding check_flags() {
   std::vector<std::string> lines;
   for (const FlagInfo& flag : flags()) {
     if (flag.origin != "default") lines.push_back(fmt::format("{}={} ({})", flag.name, flag.value, flag.origin));
   }
-  print(State::ok, "flags", lines.empty() ? "all have their defaults" : joined(lines, "\n"));
-  return State::ok;
+  return {State::ok, lines.empty() ? "all have their defaults" : joined(lines, "\n")};
 }
 
-State check_flag_files() {
+Finding check_flag_files() {
   const std::vector<std::filesystem::path> places = base::flag_file_places();
   std::vector<std::string> lines, warnings;
   bool taken = false;
@@ -78,23 +121,18 @@ State check_flag_files() {
   base::read_flag_file(places, warnings);
   lines.push_back(fmt::format("CROTON_FLAGS: {}", base::environment("CROTON_FLAGS").value_or("not set")));
   lines.insert(lines.end(), warnings.begin(), warnings.end());
-  const State state = warnings.empty() ? State::ok : State::wrong;
-  print(state, "flags from", joined(lines, "\n"));
-  return state;
+  return {warnings.empty() ? State::ok : State::wrong, joined(lines, "\n")};
 }
 
-State check_compiler() {
+Finding check_compiler() {
   std::string why;
-  if (!cpu::Compiler::available(&why)) {
-    print(State::wrong, "CPU compiler", why + "\nWithout it kernels run in the reference evaluator, which is slow.");
-    return State::wrong;
-  }
+  if (!cpu::Compiler::available(&why))
+    return {State::wrong, why + "\nWithout it kernels run in the reference evaluator, which is slow."};
   const std::string identity = cpu::Compiler::instance().identity();
-  print(State::ok, "CPU compiler", identity.substr(0, identity.rfind(' ')));  // without the long list of features
-  return State::ok;
+  return {State::ok, identity.substr(0, identity.rfind(' '))};  // without the long list of features
 }
 
-State check_processor() {
+Finding check_processor() {
   std::vector<std::string> features;
 #if defined(__x86_64__)
   const auto add = [&](const char* name, int there) {
@@ -109,166 +147,165 @@ State check_processor() {
   add("avx512vl", __builtin_cpu_supports("avx512vl"));
 #endif
   const std::int64_t wanted = base::config().threads;
-  print(State::ok, "processor",
-        fmt::format("{} usable core(s), {} thread(s)\n{}", cpu::ThreadPool::usable_cores(),
-                    wanted == 0 ? cpu::ThreadPool::usable_cores() : wanted,
-                    features.empty() ? "its features are not looked at" : joined(features, " ")));
-  return State::ok;
+  return {State::ok, fmt::format("{} usable core(s), {} thread(s)\n{}", cpu::ThreadPool::usable_cores(),
+                                 wanted == 0 ? cpu::ThreadPool::usable_cores() : wanted,
+                                 features.empty() ? "its features are not looked at" : joined(features, " "))};
 }
 
-State check_blas() {
+std::string describe_blas(const cpu::Blas& blas) {
+  std::string text = blas.name() + (blas.core().empty() ? "" : ", kernels for " + blas.core());
+  const std::string better = cpu::better_core(blas.core(), cpu::vector_width());
+  if (!blas.taken_for().empty()) {
+    text += "\nCroton asked for them: this version takes the processor for " + blas.taken_for();
+  } else if (!better.empty()) {
+    text +=
+        base::environment("OPENBLAS_CORETYPE")
+            ? "\nOPENBLAS_CORETYPE asks for them in the environment: with " + better + " products are faster"
+            : "\nthis processor could run those for " + better +
+                  ", which are faster: this build has others only\n(pip install scipy-openblas32 for one that does)";
+  }
+  return text;
+}
+
+Finding check_blas() {
   cpu::Blas::configure(base::config().blas);
   std::string why;
-  if (cpu::Blas::available(&why)) {
-    const cpu::Blas& blas = cpu::Blas::instance();
-    std::string text = blas.name() + (blas.core().empty() ? "" : ", kernels for " + blas.core());
-    const std::string better = cpu::better_core(blas.core(), cpu::vector_width());
-    if (!blas.taken_for().empty())
-      text += "\nCroton asked for them: this version takes the processor for " + blas.taken_for();
-    else if (!better.empty())
-      text +=
-          base::environment("OPENBLAS_CORETYPE")
-              ? "\nOPENBLAS_CORETYPE asks for them in the environment: with " + better + " products are faster"
-              : "\nthis processor could run those for " + better +
-                    ", which are faster: this build has others only\n(pip install scipy-openblas32 for one that does)";
-    print(State::ok, "BLAS", text);
-    return State::ok;
-  }
-  const bool asked_for = base::config().blas == "none";
-  print(State::missing, "BLAS",
-        asked_for ? "the flag blas is none: products run in Croton's own loop, which is slow" : why);
-  return State::missing;
+  if (cpu::Blas::available(&why)) return {State::ok, describe_blas(cpu::Blas::instance())};
+  if (base::config().blas == "none") why = "the flag blas is none: products run in Croton's own loop, which is slow";
+  return {State::missing, why};
 }
 
-State check_dnn() {
+Finding check_dnn() {
   cpu::Dnn::configure(base::config().dnn);
   std::string why;
-  if (cpu::Dnn::available(&why)) {
-    print(State::ok, "oneDNN", cpu::Dnn::instance().name());
-    return State::ok;
-  }
-  const bool asked_for = base::config().dnn == "none";
-  print(State::missing, "oneDNN",
-        asked_for ? "the flag dnn is none: convolutions run in Croton's own kernels and products" : why);
-  return State::missing;
+  if (cpu::Dnn::available(&why)) return {State::ok, cpu::Dnn::instance().name()};
+  if (base::config().dnn == "none") why = "the flag dnn is none: convolutions run in Croton's own kernels and products";
+  return {State::missing, why};
 }
 
-State check_nvrtc() {
-  cuda::set_cuda_root(base::config().cuda_root);
-  std::string why;
-  if (cuda::Nvrtc::available(&why)) {
-    const cuda::Nvrtc& nvrtc = cuda::Nvrtc::instance();
-    print(State::ok, "NVRTC",
-          fmt::format("{}.{} at {}\nfor {}", nvrtc.version().first, nvrtc.version().second, nvrtc.path().string(),
-                      joined(nvrtc.architectures(), " ")));
-    return State::ok;
-  }
-  if (cuda::toolkit_hidden()) why = "the flag cuda_root is none: CUDA is done without";
-  print(State::missing, "NVRTC", why);
-  return State::missing;
+constexpr const char* hidden_reason = "the flag cuda_root is none: CUDA is done without";
+
+Finding finding_of(const cuda::FoundPart& part) {
+  const std::string_view place = cuda::words_of(part.place);
+  const std::string version = part.version.empty() ? "" : part.version + " ";
+  return {.state = State::ok,
+          .text = fmt::format("{}at {} ({})", version, part.path.string(), place),
+          .version = part.version,
+          .place = std::string(place),
+          .path = part.path.string()};
 }
 
-std::string describe_device(int index) {
-  const std::shared_ptr<cuda::Device> device = cuda::Device::open(index);
-  const cuda::DeviceFacts& facts = device->facts();
+/// What `find` says of a part of CUDA. One that is not there is missing; one that a flag names and that cannot be used
+/// is to be put right.
+Finding check_part(const std::function<cuda::FoundPart()>& find) {
+  cuda::set_toolkit(base::config());
+  try {
+    return finding_of(find());
+  } catch (const ConfigError& error) {
+    return {State::wrong, error.what()};
+  } catch (const DeviceError& error) {
+    return {State::missing, cuda::toolkit_hidden() ? hidden_reason : error.what()};
+  }
+}
+
+Finding check_nvrtc() {
+  Finding finding = check_part(cuda::Nvrtc::found);
+  if (finding.state == State::ok) finding.text += "\nfor " + joined(cuda::Nvrtc::instance().architectures(), " ");
+  return finding;
+}
+
+cuda::FoundPart look_at_program(cuda::ToolkitPart part) {
+  const cuda::ProgramSearch search = cuda::require_program(part);
+  return {cuda::version_of_program(search.path), search.path, search.place};
+}
+
+Finding check_nvdisasm() {
+  return check_part([] { return look_at_program(cuda::ToolkitPart::nvdisasm); });
+}
+Finding check_sanitizer() {
+  return check_part([] { return look_at_program(cuda::ToolkitPart::sanitizer); });
+}
+Finding check_blaslt() { return check_part(cuda::BlasLt::found); }
+Finding check_cudnn() { return check_part(cuda::Dnn::found); }
+
+Finding check_profiling() {
+  if (cuda::has_nvtx()) return {State::ok, "NVTX is built in (the flag nvtx names functions in a profile)"};
+  return {State::missing, "NVTX is not built in: its headers were missing when Croton was configured"};
+}
+
+std::string describe_device(int index, const cuda::DeviceFacts& facts) {
   return fmt::format("cuda{}: {}, compute capability {}.{}, {}, {} multiprocessors, PCI {}", index, facts.name,
                      facts.major, facts.minor, bytes_text(facts.memory_bytes), facts.multiprocessors, facts.pci_id);
 }
 
-State check_driver() {
-  cuda::set_cuda_root(base::config().cuda_root);
-  cuda::set_driver_library(base::config().cuda_driver);
-  std::string why;
-  if (!cuda::Driver::available(&why)) {
-    // One that is not installed is missing; one that is there and refuses is to be put right.
-    const bool hidden = cuda::toolkit_hidden();
-    if (hidden) why = "the flag cuda_root is none: CUDA is done without";
-    const State state = cuda::Driver::found() ? State::wrong : State::missing;
-    print(state, "CUDA driver", why);
-    return state;
-  }
-  const cuda::Driver& driver = cuda::Driver::instance();
+/// Adds the devices that the driver has to what is said about it.
+void look_at_devices(const cuda::Driver& driver, Finding& finding) {
   const int count = driver.device_count();
-  State state = count == 0 ? State::missing : State::ok;
-  std::string text =
-      fmt::format("for CUDA {}.{}, at {}", driver.version().first, driver.version().second, driver.path().string());
+  finding.devices.emplace();
   if (count == 0) {
-    text +=
+    finding.state = State::missing;
+    finding.text +=
         "\nno device: there is no GPU, or none that this process may see (look at nvidia-smi and "
         "CUDA_VISIBLE_DEVICES)";
   }
   for (int i = 0; i < count; ++i) {
     try {
-      text += "\n" + describe_device(i);
+      const cuda::DeviceFacts facts = cuda::Device::open(i)->facts();
+      finding.text += "\n" + describe_device(i, facts);
+      finding.devices->push_back(
+          {facts.name, fmt::format("{}.{}", facts.major, facts.minor), facts.memory_bytes, facts.multiprocessors});
     } catch (const Error& error) {
-      text += fmt::format("\ncuda{}: {}", i, error.what());
-      state = State::wrong;
+      finding.text += fmt::format("\ncuda{}: {}", i, error.what());
+      finding.state = State::wrong;
     }
   }
-  if (state == State::ok) text += "\nthis version does not run kernels on GPUs yet";
-  print(state, "CUDA driver", text);
-  return state;
 }
 
-State check_profiling() {
+Finding check_driver() {
+  const base::Flags& flags = base::config();
+  cuda::set_toolkit(flags);
+  cuda::set_driver_library(flags.cuda_driver);
   std::string why;
-  const bool disassembler = cuda::can_disassemble(&why);
-  const std::string ranges = cuda::has_nvtx()
-                                 ? "NVTX is built in (the flag nvtx names functions in a profile)"
-                                 : "NVTX is not built in: its headers were missing when Croton was configured";
-  print(disassembler && cuda::has_nvtx() ? State::ok : State::missing, "profiling",
-        ranges + "\n" + (disassembler ? "nvdisasm at " + cuda::find_nvdisasm().path.string() : why));
-  return State::ok;
+  if (!cuda::Driver::available(&why)) {
+    // One that is not installed is missing; one that is there and refuses is to be put right.
+    if (cuda::toolkit_hidden()) why = hidden_reason;
+    return {cuda::Driver::found() ? State::wrong : State::missing, why};
+  }
+  const cuda::Driver& driver = cuda::Driver::instance();
+  const auto [major, minor] = driver.version();
+  const cuda::Place place = flags.cuda_driver.empty() ? cuda::Place::system : cuda::Place::named;
+  Finding finding{.state = State::ok,
+                  .text = fmt::format("for CUDA {}.{}, at {}", major, minor, driver.path().string()),
+                  .version = fmt::format("{}.{}", major, minor),
+                  .place = std::string(cuda::words_of(place)),
+                  .path = driver.path().string()};
+  look_at_devices(driver, finding);
+  return finding;
 }
 
-/// `Library`: BlasLt or Dnn.
-template <class Library>
-State check_helper(const char* name) {
-  std::string why;
-  if (Library::available(&why)) {
-    print(State::ok, name, Library::installed());
-    return State::ok;
-  }
-  if (cuda::toolkit_hidden()) why = "the flag cuda_root is none: CUDA is done without";
-  print(State::missing, name, why);
-  return State::missing;
-}
-
-State check_blaslt() { return check_helper<cuda::BlasLt>("cuBLASLt"); }
-State check_cudnn() { return check_helper<cuda::Dnn>("cuDNN"); }
-
-State check_cache() {
-  if (!base::config().cache) {
-    print(State::missing, "kernel cache", "the flag cache is false: every program compiles its kernels anew");
-    return State::missing;
-  }
+Finding check_cache() {
+  if (!base::config().cache)
+    return {State::missing, "the flag cache is false: every program compiles its kernels anew"};
   const std::filesystem::path folder = cache_folder();
+  if (folder.empty()) return {State::missing, "you have no home folder; name a folder by the flag cache_dir"};
   std::error_code error;
-  if (folder.empty() || !std::filesystem::exists(folder, error)) {
-    print(folder.empty() ? State::missing : State::ok, "kernel cache",
-          folder.empty() ? "you have no home folder; name a folder by the flag cache_dir"
-                         : folder.string() + ": will be made when it is first needed");
-    return State::ok;
-  }
+  if (!std::filesystem::exists(folder, error))
+    return {State::ok, folder.string() + ": will be made when it is first needed"};
   std::string warnings;
   runtime::KernelCache cache(folder);
   cache.set_warning_sink([&](const std::string& warning) { warnings += "\n" + warning; });
   const std::size_t entries = cache.list().size();
-  const State state = warnings.empty() ? State::ok : State::wrong;
-  print(state, "kernel cache",
-        fmt::format("{}: {} entries, {}{}", folder.string(), entries, bytes_text(cache.size()), warnings));
-  return state;
+  const std::string size = bytes_text(cache.size());
+  return {warnings.empty() ? State::ok : State::wrong,
+          fmt::format("{}: {} entries, {}{}", folder.string(), entries, size, warnings)};
 }
 
-}  // namespace
+struct Check {
+  const char* part;
+  Finding (*run)();
+};
 
-int doctor() {
-  fmt::print("Croton {}\n\n", CROTON_VERSION);
-  struct Part {
-    const char* name;
-    State (*check)();
-  };
-  constexpr Part parts[]{{"flags", check_flags},
+constexpr Check checks[]{{"flags", check_flags},
                          {"flags from", check_flag_files},
                          {"CPU compiler", check_compiler},
                          {"processor", check_processor},
@@ -276,25 +313,41 @@ int doctor() {
                          {"oneDNN", check_dnn},
                          {"kernel cache", check_cache},
                          {"NVRTC", check_nvrtc},
+                         {"nvdisasm", check_nvdisasm},
+                         {"compute-sanitizer", check_sanitizer},
                          {"profiling", check_profiling},
                          {"cuBLASLt", check_blaslt},
                          {"cuDNN", check_cudnn},
                          {"CUDA driver", check_driver}};
+
+/// Flags that are wrong make most checks fail: the first says why, the others that they wait for it.
+Finding run_check(const Check& check, bool& flags_are_right) try {
+  return check.run();
+} catch (const ConfigError& error) {
+  const bool first = std::exchange(flags_are_right, false);
+  return {State::wrong, first ? error.what() : "not looked at until the flags are right"};
+} catch (const Error& error) {
+  return {State::wrong, error.what()};
+}
+
+}  // namespace
+
+int doctor(DoctorForm form) {
+  const bool json = form == DoctorForm::json;
+  if (json)
+    print_json("Croton", {.state = State::ok, .text = "Croton " CROTON_VERSION, .version = CROTON_VERSION});
+  else
+    fmt::print("Croton {}\n\n", CROTON_VERSION);
   bool wrong = false, flags_are_right = true;
-  for (const Part& part : parts) {
-    State state = State::wrong;
-    try {
-      state = part.check();
-    } catch (const ConfigError& error) {
-      print(State::wrong, part.name, flags_are_right ? error.what() : "not looked at until the flags are right");
-      flags_are_right = false;
-    } catch (const Error& error) {
-      print(State::wrong, part.name, error.what());
-    }
-    wrong = wrong || state == State::wrong;
+  for (const Check& check : checks) {
+    const Finding finding = run_check(check, flags_are_right);
+    json ? print_json(check.part, finding) : print_text(check.part, finding);
+    wrong = wrong || finding.state == State::wrong;
   }
-  fmt::print("\n{}\n", wrong ? "Something is to be put right: see WRONG above."
-                             : "Croton can work here. What is missing above is needed for its purpose only.");
+  if (!json) {
+    fmt::print("\n{}\n", wrong ? "Something is to be put right: see WRONG above."
+                               : "Croton can work here. What is missing above is needed for its purpose only.");
+  }
   return wrong ? 1 : 0;
 }
 

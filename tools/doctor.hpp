@@ -4,8 +4,13 @@
 
 namespace croton::tool {
 
+enum class DoctorForm {
+  text,
+  json,  ///< an object of JSON a line, one for each part
+};
+
 /// Prints the report to the standard output. 0 if nothing is wrong and kernels can be compiled for this machine's
 /// processor, else 1; GPU parts may be missing.
-int doctor();
+int doctor(DoctorForm form);
 
 }  // namespace croton::tool

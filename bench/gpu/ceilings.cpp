@@ -37,7 +37,7 @@ Rate rate_of(const std::shared_ptr<cuda::Device>& device, const cuda::Stream& st
 
 /// Random numbers from -1 to 1 in the whole buffer: constant ones may be moved and multiplied faster.
 void randomize(const cuda::Stream& stream, const cuda::Buffer& buffer) {
-  const auto piece = static_cast<std::int64_t>(std::min<std::size_t>(buffer.size(), 64 << 20) / 4);
+  const auto piece = static_cast<std::int64_t>(std::min<std::size_t>(buffer.size(), 16 << 20) / 4);
   const croton::Array noise = croton::Array::uniform(croton::DType::float32, {piece}, 1, -1, 1);
   const std::span<const std::byte> bytes = std::as_bytes(noise.data<float>());
   for (std::size_t at = 0; at < buffer.size(); at += bytes.size()) {

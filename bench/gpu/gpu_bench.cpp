@@ -1,21 +1,28 @@
 // Croton on a GPU, by the rules of README.md, "On a GPU":
 //
 //   croton_gpu_bench [--device cuda0] [--workloads a,b] [--budget 1] [--scale 1] [--ceilings 1] [--copy-mib 2048]
+//   croton_gpu_bench --profile a,b [--device cuda0] [--scale 1]
+//   croton_gpu_bench --list 1
 //
 // Prints a line of JSON for each thing as soon as it is known, so that a run that is stopped has said what it found:
 // first the versions, then the ceilings of the device, then the workloads. A result is checked before it is timed; one
 // that is wrong, or was computed elsewhere than on the device, has an "error". The exit status is 1 if there was one.
+//
+// With --profile it only calls each of the workloads four times, without checks and timing, for a profiler to look at,
+// and says which kernels they have. With --list it prints the names of all workloads.
 #include <croton/croton.hpp>
 
 #include <cstdint>
 #include <exception>
 #include <iostream>
 #include <memory>
+#include <set>
 #include <sstream>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "base/config.hpp"
 #include "gpu/ceilings.hpp"
 #include "gpu/workloads.hpp"
 #include "record.hpp"
@@ -39,6 +46,8 @@ struct Options {
   std::int64_t scale = 1;
   bool ceilings = true;
   std::size_t copy_mib = 2048;
+  std::vector<std::string> profiled;  // instead of all else
+  bool list = false;
 };
 
 Options parse(const std::vector<std::string>& arguments) {
@@ -59,6 +68,10 @@ Options parse(const std::vector<std::string>& arguments) {
       options.ceilings = value != "0";
     else if (name == "--copy-mib")
       options.copy_mib = std::stoull(value);
+    else if (name == "--profile")
+      options.profiled = split(value);
+    else if (name == "--list")
+      options.list = value != "0";
     else
       throw std::invalid_argument(name + " is not known: see the top of gpu_bench.cpp for what is accepted");
   }
@@ -83,8 +96,8 @@ void print_versions(const Options& options) {
     const cuda::DeviceFacts& facts = cuda::Device::get(number_of(options.device))->facts();
     record.add("name", facts.name).add("multiprocessors", facts.multiprocessors);
     record.add("l2_bytes", static_cast<double>(facts.l2_bytes));
-    if (cuda::BlasLt::available()) record.add("cublaslt", cuda::BlasLt::installed());
-    if (cuda::Dnn::available()) record.add("cudnn", cuda::Dnn::installed());
+    if (cuda::BlasLt::available()) record.add("cublaslt", cuda::BlasLt::found().version);
+    if (cuda::Dnn::available()) record.add("cudnn", cuda::Dnn::found().version);
   }
   print(record);
 }
@@ -115,26 +128,37 @@ void add_timing(const bench::Spread& timing, const std::string& prefix, Record& 
   record.add(prefix + "samples", timing.samples).add(prefix + "calls_per_sample", timing.calls_per_sample);
 }
 
+/// Throws if it is wrong or does not lie on the device.
+void check_result(const bench::gpu::Work& work, const Options& options, Record& record) {
+  for (int i = 1; i < work.checked_steps; ++i) work.step();
+  const double error = work.error();
+  record.add("error_vs_float64", error).add("tolerance", work.tolerance);
+  if (!(error <= work.tolerance)) {
+    std::ostringstream text;
+    text << "wrong result: error " << error;
+    throw std::runtime_error(text.str());
+  }
+  const std::string home = work.results[0].home();
+  record.add("home", home);
+  if (home != options.device) throw std::runtime_error("the result lies on " + home + ", not on " + options.device);
+}
+
 /// True if the result was right.
 bool run_one(const std::string& name, const Options& options, const std::function<void()>& wait) {
   Record record;
   record.add("program", "croton").add("workload", name);
   bool good = true;
   try {
+    const double begin = bench::now();
     const bench::gpu::Work work = bench::gpu::make(name, options.scale);
     const double start = bench::now();
     work.step();
     wait();
-    record.add("build_s", work.build_s).add("first_call_s", bench::now() - start);
-    record.add("bytes", work.bytes).add("flop", work.flop);
-    for (int i = 1; i < work.checked_steps; ++i) work.step();
-    const double error = work.error();
-    record.add("error_vs_float64", error).add("tolerance", work.tolerance);
-    if (!(error <= work.tolerance)) throw std::runtime_error("wrong result: error " + std::to_string(error));
-    work.step();
-    const std::string home = work.results[0].home();
-    record.add("home", home);
-    if (home != options.device) throw std::runtime_error("the result lies on " + home + ", not on " + options.device);
+    const double called = bench::now();
+    record.add("inputs_s", start - begin - work.build_s).add("build_s", work.build_s);
+    record.add("first_call_s", called - start).add("bytes", work.bytes).add("flop", work.flop);
+    check_result(work, options, record);
+    record.add("check_s", bench::now() - called);
     add_timing(bench::sample_waiting_once([&] { work.step(); }, wait, options.budget), "", record);
     add_timing(bench::sample_waiting_always([&] { work.step(); }, wait, options.budget / 4), "synced_", record);
   } catch (const std::exception& error) {
@@ -145,14 +169,45 @@ bool run_one(const std::string& name, const Options& options, const std::functio
   return good;
 }
 
+/// As a list in JSON, each once; names of kernels need no quoting.
+std::string kernels_of(const ct::Function& step) {
+  std::set<std::string> names;
+  for (const ct::KernelInfo& kernel : step.kernels()) names.insert(kernel.name);
+  std::string list;
+  for (const std::string& name : names) list += (list.empty() ? "\"" : ", \"") + name + '"';
+  return "[" + list + "]";
+}
+
+/// One call that compiles, and three more.
+void profile(const std::string& name, const Options& options, const std::function<void()>& wait) {
+  constexpr int calls = 4;
+  const bench::gpu::Work work = bench::gpu::make(name, options.scale);
+  for (int i = 0; i < calls; ++i) {
+    work.step();
+    wait();
+  }
+  Record record;
+  record.add("program", "croton").add("profile", name).add("calls", calls);
+  print(record.add_raw("kernels", kernels_of(work.step)));
+}
+
 int run(const Options& options) {
+  if (options.list) {
+    for (const std::string& name : bench::gpu::names()) std::cout << name << '\n';
+    return 0;
+  }
   // Set by the library when a function is called; here they count before that.
-  cuda::set_cuda_root(ct::flag("cuda_root"));
+  cuda::set_toolkit(croton::base::config());
   cuda::set_driver_library(ct::flag("cuda_driver"));
-  print_versions(options);
-  print_ceilings(options);
+  const bool measures = options.profiled.empty();
+  if (measures) {
+    print_versions(options);
+    print_ceilings(options);
+  }
   ct::set_flag("device", options.device);
   const std::function<void()> wait = wait_for(options.device);
+  for (const std::string& name : options.profiled) profile(name, options, wait);
+  if (!measures) return 0;
   bool good = true;
   for (const std::string& name : options.workloads) good = run_one(name, options, wait) && good;
   return good ? 0 : 1;

@@ -18,8 +18,7 @@ struct Work {
   double build_s = 0;                           ///< seconds for the graph and croton::function
   double bytes = 0;                             ///< that a step must read and write at least; 0 where products count
   double flop = 0;                              ///< of matrix products
-  /// How far the results are from a reference in float64 after `checked_steps()` steps: |got - want| / |want| over all
-  /// elements, or over a fixed part of them where there are very many.
+  /// How far the results are from a reference in float64 after `checked_steps` steps, over a sample (checks.hpp).
   std::function<double()> error;
   int checked_steps = 1;
   double tolerance = 1e-5;
@@ -27,8 +26,8 @@ struct Work {
 
 /// The names of all workloads, in the order of the report.
 std::vector<std::string> names();
-/// Makes the inputs and compiles. `scale` divides the number of rows or elements (not of mlp_step), for trials on small
-/// machines. Throws std::invalid_argument for a name that is not one of names().
+/// Makes the inputs and compiles. `scale` divides the number of rows or elements (of layers: all sizes), for trials on
+/// small machines. Throws std::invalid_argument for a name that is not one of names().
 Work make(std::string_view name, std::int64_t scale);
 
 }  // namespace bench::gpu

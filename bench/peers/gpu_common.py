@@ -1,25 +1,20 @@
-"""What the peers on a GPU share: inputs, references in float64, timing, checks, the lines of JSON that they print.
+"""What the peers on a GPU share: options, timing, checks, the lines of JSON that they print.
 
-The rules are those of croton_gpu_bench (bench/README.md, "On a GPU"). A peer calls `start(name, package)` and then
-`run(options, versions, variants, build, wait)`, where `build(workload, variant, weights, inputs)` moves the NumPy
-arrays to the device and returns `(step, results)`: `step()` starts the work once, `results()` gives the list of its
-results as NumPy arrays.
+The rules are those of croton_gpu_bench (bench/README.md, "On a GPU"). A peer calls `start(name, package)`, makes a
+`Peer` and gives it to `run(options, versions, peer)`. With --wait it first prepares all that it was given, prints a
+line with "ready" and times nothing before it has read a line: so several programs can compile at the same time and
+measure one after the other. A line that comes earlier ends the preparing.
 """
 import argparse
-import functools
+import dataclasses
 import importlib.util
 import json
 import math
+import select
 import statistics
 import sys
 import time
-
-import common
-
-WORKLOADS = ["axpy_chain_1e8", "axpy_chain_1e6", "softmax_rows", "reduce_sum_0", "reduce_sum_1", "reduce_sum_all",
-             "mlp_step"]
-TOLERANCES = {"mlp_step": 1e-4}
-CHECKED_STEPS = {"mlp_step": 3}
+import typing
 
 
 def show(**fields):
@@ -29,10 +24,11 @@ def show(**fields):
 def start(program, package):
     """The options of the command line; ends the program where the package is missing."""
     parser = argparse.ArgumentParser(description=f"the workloads of bench/README.md, 'On a GPU', on {program}")
-    parser.add_argument("--workloads", type=lambda text: text.split(","), default=WORKLOADS)
+    parser.add_argument("--workloads", type=lambda text: text.split(","), help="default: all that the peer has")
     parser.add_argument("--variants", type=lambda text: text.split(","), help="default: all that the peer has")
     parser.add_argument("--budget", type=float, default=1, help="seconds of timing per workload and variant")
     parser.add_argument("--scale", type=int, default=1, help="divides the sizes, for trials on small machines")
+    parser.add_argument("--wait", action="store_true", help="prepare everything, then wait for a line before timing")
     options = parser.parse_args()
     options.program = program
     for needed in ("numpy", package):
@@ -42,44 +38,19 @@ def start(program, package):
     return options
 
 
-@functools.lru_cache(maxsize=1)
-def uniform(*arguments):
-    """Kept for the next workload, which may have the same inputs: making them takes seconds."""
-    return common.uniform(*arguments)
-
-
-def inputs_of(name, scale):
-    """(weights, inputs)"""
-    part = lambda size: max(1, size // scale)
-    if name.startswith("axpy_chain_"):
-        return [], [uniform(101, -2, 2, part(int(float(name.split("_")[2]))))]
-    if name == "softmax_rows":
-        return [], [uniform(301, -4, 4, part(65536), 1024)]
-    if name.startswith("reduce_sum_"):
-        return [], [uniform(401, 0, 1, part(16384), 8192)]
-    return common.inputs_of(name)
-
-
-def reference(name, inputs):
-    """(part, want): `part` takes what is compared out of the list of results."""
-    import numpy as np
-    if name in common.RATES:
-        return lambda results: results, common.reference(name)[1:]
-    step = 101 if name.startswith("axpy_chain_") else 61 if name == "softmax_rows" else 1
-    x = inputs[0][::step].astype("float64")
-    part = lambda results: [np.asarray(results[0])[::step] if step > 1 else results[0]]
-    return part, common.numpy_work(name, [], [x])()
-
-
-def norm_error(got, want):
-    """|got - want| / |want|, of the worst result; infinite where a shape is wrong or an element is no number."""
-    import numpy as np
-    worst = 0.0
-    for g, w in zip(got, want, strict=True):
-        g, w = np.asarray(g, "float64"), np.asarray(w, "float64")
-        error = float(np.linalg.norm(g - w) / np.linalg.norm(w)) if g.shape == w.shape else math.inf
-        worst = max(worst, math.inf if math.isnan(error) else error)
-    return worst
+@dataclasses.dataclass
+class Peer:
+    """One package. `place(array)` copies a NumPy array to the device. `build(kind, variant, weights, inputs)` returns
+    `(step, results)`: `step()` starts the work once, `results()` gives the list of what it computed, on the device. It
+    may keep the inputs, which other variants read too, and owns the weights. `take(array, index)` gives rows along the
+    first axis (None: everything) as a NumPy array."""
+    variants: list
+    kinds: set
+    place: typing.Callable
+    build: typing.Callable
+    take: typing.Callable
+    wait: typing.Callable
+    ceilings: typing.Callable = lambda: None  # measured when nothing else runs
 
 
 def spread(step, wait, times, budget):
@@ -116,34 +87,93 @@ def timing(step, wait, budget):
     return spread(step, wait, times, budget) | {"synced_" + key: value for key, value in synced.items()}
 
 
-def run_one(options, name, variant, build, wait, weights, inputs, want):
+def largest_error(peer, wants, results):
+    """Of the worst result; infinite where a shape is not the one expected."""
+    errors = [want.error(peer.take(result, want.index)) if tuple(result.shape) == want.shape else math.inf
+              for want, result in zip(wants, results, strict=True)]
+    return max(errors)
+
+
+def prepare(peer, kind, variant, problem, wants, weights, inputs):
+    """(step, record): builds, calls and checks. A record with an error has no use for its step."""
     begin = time.perf_counter()
-    step, results = build(name, variant, weights, inputs)
+    step, results = peer.build(kind, variant, weights, inputs)
     step()
-    wait()
+    peer.wait()
     record = {"first_call_s": time.perf_counter() - begin}
-    for _ in range(1, CHECKED_STEPS.get(name, 1)):
+    for _ in range(1, problem.steps):
         step()
-    part, values = want
-    error, allowed = norm_error(part(results()), values), TOLERANCES.get(name, 1e-5)
-    record.update(error_vs_float64=error if math.isfinite(error) else None, tolerance=allowed)
-    if not error <= allowed:
-        return record | {"error": f"wrong result: error {error:.3g}"}
-    return record | timing(step, wait, options.budget)
+    error = largest_error(peer, wants, results())
+    record.update(error_vs_float64=error if math.isfinite(error) else None, tolerance=problem.tolerance)
+    if not error <= problem.tolerance:
+        record["error"] = f"wrong result: error {error:.3g}"
+    return step, record
 
 
-def run(options, versions, variants, build, wait):
+def message(error):
+    return {"error": f"{type(error).__name__}: {error}"[:500]}
+
+
+def prepared(options, peer):
+    """(name, variant, step, record) of each pair, in order. One that fails is a result too, and the others still
+    run."""
+    import gpu_workloads  # here, as it needs NumPy
+    from gpu_samples import array_of
+    for name in options.workloads or gpu_workloads.WORKLOADS:
+        variants = options.variants or peer.variants
+        try:
+            kind, maker = gpu_workloads.WORKLOADS[name]
+            if kind not in peer.kinds:
+                continue
+            problem = maker(options.scale)
+            wants = problem.want()
+            inputs = [peer.place(array_of(given)) for given in problem.inputs]
+            weights = [array_of(given) for given in problem.weights]
+        except Exception as error:
+            yield from ((name, variant, None, message(error)) for variant in variants)
+            continue
+        for variant in variants:
+            try:
+                step, record = prepare(peer, kind, variant, problem, wants, [peer.place(w) for w in weights], inputs)
+            except Exception as error:
+                step, record = None, message(error)
+            yield name, variant, step, record
+
+
+def timed(options, peer, step, record):
+    if "error" in record:
+        return record
+    try:
+        return record | timing(step, peer.wait, options.budget)
+    except Exception as error:
+        return record | message(error)
+
+
+def prepared_before(options, peer):
+    """The same as prepared(), but all at once, and only after somebody asked for the timing."""
+    pairs = []
+    for name, variant, step, record in prepared(options, peer):
+        show(program=options.program, workload=name, variant=variant, prepared=True, **record)
+        pairs.append((name, variant, step, record))
+        if select.select([sys.stdin], [], [], 0)[0]:  # the line has come: what is prepared is timed
+            break
+    else:
+        show(program=options.program, ready=True)
+    if not sys.stdin.readline():
+        sys.exit(0)
+    return pairs
+
+
+def run(options, versions, peer):
     """The exit status is 1 if a workload failed."""
     show(program=options.program, **versions)
+    pairs = prepared_before(options, peer) if options.wait else prepared(options, peer)
+    peer.ceilings()
     good = True
-    for name in options.workloads:
-        weights, inputs = inputs_of(name, options.scale)
-        want = reference(name, inputs)
-        for variant in options.variants or variants:
-            try:
-                record = run_one(options, name, variant, build, wait, weights, inputs, want)
-            except Exception as error:  # a variant that fails is a result, and the others still run
-                record = {"error": f"{type(error).__name__}: {error}"[:500]}
-            good = good and "error" not in record
+    for name, variant, step, record in pairs:
+        is_known = options.wait and "error" in record
+        record = timed(options, peer, step, record)
+        good = good and "error" not in record
+        if not is_known:
             show(program=options.program, workload=name, variant=variant, **record)
     sys.exit(0 if good else 1)

@@ -1,8 +1,10 @@
-"""CuPy on a GPU: elementwise work under cupy.fuse, the rest as one writes it. It has no gradients, so no mlp_step."""
+"""CuPy on a GPU: elementwise work under cupy.fuse, the rest as one writes it. It has no gradients, so no training."""
 import gpu_common as common
 
 options = common.start("cupy", "cupy")
 import cupy
+
+import gpu_workloads
 
 
 @cupy.fuse()
@@ -10,25 +12,42 @@ def axpy_chain(x):
     return cupy.tanh(1.5 * x + 0.25) / (1 + cupy.exp(-x)) + cupy.exp(-x * x)
 
 
-def softmax_rows(x):
+@cupy.fuse()
+def normalize(x, mean, variance, gamma, beta):
+    return (x - mean) / cupy.sqrt(variance + gpu_workloads.LAYER_NORM_EPSILON) * gamma + beta
+
+
+def softmax(x):
     e = cupy.exp(x - x.max(axis=1, keepdims=True))
     return e / e.sum(axis=1, keepdims=True)
 
 
-EXPRESSIONS = {"axpy_chain": axpy_chain, "softmax_rows": softmax_rows, "reduce_sum_0": lambda x: x.sum(axis=0),
-               "reduce_sum_1": lambda x: x.sum(axis=1), "reduce_sum_all": lambda x: x.sum()}
+def layer_norm(x, gamma, beta):
+    return normalize(x, x.mean(axis=1, keepdims=True), x.var(axis=1, keepdims=True), gamma, beta)
+
+
+EXPRESSIONS = {"copy": lambda x: x.copy(),
+               "add": lambda x, y: x + y,
+               "axpy_chain": axpy_chain,
+               "transpose": lambda x: cupy.ascontiguousarray(x.T),
+               "softmax": softmax,
+               "layer_norm": layer_norm,
+               "reduce_sum_0": lambda x: x.sum(axis=0),
+               "reduce_sum_1": lambda x: x.sum(axis=1),
+               "reduce_sum_all": lambda x: x.sum()}
 last = []  # what the newest call gave
 
 
-def build(name, variant, weights, inputs):
-    function = EXPRESSIONS[name if name in EXPRESSIONS else name.rsplit("_", 1)[0]]
-    x = cupy.asarray(inputs[0])
-
+def build(kind, variant, weights, inputs):
     def step():
-        last[:] = [function(x)]
-    return step, lambda: [cupy.asnumpy(last[0])]
+        last[:] = [EXPRESSIONS[kind](*inputs)]
+    return step, lambda: last
 
 
-options.workloads = [name for name in options.workloads if name != "mlp_step"]
+def take(array, index):
+    return cupy.asnumpy(array if index is None else array[cupy.asarray(index)])
+
+
 device = cupy.cuda.runtime.getDeviceProperties(0)["name"].decode()
-common.run(options, {"cupy": cupy.__version__, "device": device}, ["fuse"], build, cupy.cuda.Device().synchronize)
+common.run(options, {"cupy": cupy.__version__, "device": device},
+           common.Peer(["fuse"], set(EXPRESSIONS), cupy.array, build, take, cupy.cuda.Device().synchronize))

@@ -1,60 +1,137 @@
 """PyTorch on a GPU: eager, and under torch.compile in its default mode and with CUDA graphs; others on request."""
+import os
+import types
+
 import gpu_common as common
 
 options = common.start("torch", "torch")
+os.environ.setdefault("TORCHINDUCTOR_COMPILE_THREADS", "1")  # several programs may compile at the same time
 import torch
+import torch.nn.functional as F
+
+import gpu_workloads
 
 torch.set_float32_matmul_precision("highest")  # float32 products in float32, as all programs here
-torch.set_grad_enabled(False)  # torch.func.grad works all the same
+torch.set_grad_enabled(False)  # torch.func works all the same
 device = "cuda" if torch.cuda.is_available() else "cpu"
-wait = torch.cuda.synchronize if device == "cuda" else lambda: None
 
-EXPRESSIONS = {"axpy_chain": lambda x: torch.tanh(1.5 * x + 0.25) * torch.sigmoid(x) + torch.exp(-x * x),
-               "softmax_rows": lambda x: torch.softmax(x, 1),
-               "reduce_sum_0": lambda x: x.sum(0),
-               "reduce_sum_1": lambda x: x.sum(1),
-               "reduce_sum_all": lambda x: x.sum()}
 MODES = {"compile": "default", "reduce-overhead": "reduce-overhead", "max-autotune": "max-autotune",
          "max-autotune-no-cudagraphs": "max-autotune-no-cudagraphs"}
 last = []  # what the newest call gave
 
 
-def mlp_loss(weights, x, targets):
-    logits = torch.relu(torch.relu(x @ weights[0]) @ weights[1]) @ weights[2]
-    return torch.nn.functional.cross_entropy(logits, targets)
+def layer_norm(x, gamma, beta):
+    return F.layer_norm(x, gamma.shape, gamma, beta, gpu_workloads.LAYER_NORM_EPSILON)
 
 
-def train(weights, x, targets):
-    slopes, value = torch.func.grad_and_value(mlp_loss)(weights, x, targets)
-    for w, g in zip(weights, slopes):
-        w.sub_(0.1 * g)
-    return value
+def layer_norm_grad(x, gamma, beta, dy):
+    return torch.func.vjp(layer_norm, x, gamma, beta)[1](dy)
+
+
+EXPRESSIONS = {"copy": torch.clone,
+               "add": lambda x, y: x + y,
+               "axpy_chain": lambda x: torch.tanh(1.5 * x + 0.25) * torch.sigmoid(x) + torch.exp(-x * x),
+               "transpose": lambda x: x.t().contiguous(),
+               "softmax": lambda x: torch.softmax(x, 1),
+               "layer_norm": layer_norm,
+               "layer_norm_grad": layer_norm_grad,
+               "reduce_sum_0": lambda x: x.sum(0),
+               "reduce_sum_1": lambda x: x.sum(1),
+               "reduce_sum_all": lambda x: x.sum()}
+
+
+def eager_layer_norm_grad(x, gamma, beta, dy):
+    """Only the backward pass: the statistics of rows are those of one forward pass."""
+    with torch.enable_grad():
+        parameters = [a.detach().requires_grad_() for a in (x, gamma, beta)]
+        y = layer_norm(*parameters)
+    return lambda: torch.autograd.grad(y, parameters, dy, retain_graph=True)
+
+
+def mlp_loss(parameters, x, targets):
+    weights, biases = parameters[:3], parameters[3:] or [None] * 3
+    for i, (w, b) in enumerate(zip(weights, biases)):
+        x = torch.relu(x) if i else x
+        x = x @ w if b is None else torch.addmm(b, x, w)
+    return F.cross_entropy(x, targets)
+
+
+def mlp_step(parameters, x, targets):
+    for p, slope in zip(parameters, torch.func.grad(mlp_loss)(parameters, x, targets)):
+        p.sub_(gpu_workloads.RATE * slope)
+
+
+def adam_step(parameters, gradients, means, squares, count):
+    """What torch.compile makes of step() of torch.optim.Adam with foreach=True and capturable=True, without its guards
+    on the optimizer, which cost more at each call than the work of small models."""
+    (b1, b2), rate, epsilon = (gpu_workloads.ADAM[key] for key in ("betas", "lr", "eps"))
+    count.add_(1)
+    torch._foreach_lerp_(means, gradients, 1 - b1)
+    torch._foreach_mul_(squares, b2)
+    torch._foreach_addcmul_(squares, gradients, gradients, 1 - b2)
+    roots = torch._foreach_sqrt(squares)
+    torch._foreach_div_(roots, (1 - b2**count).sqrt())
+    torch._foreach_add_(roots, epsilon)
+    torch._foreach_div_(roots, -rate / (1 - b1**count))
+    torch._foreach_addcdiv_(parameters, means, roots)
 
 
 def compiled(function, variant):
+    """Each with a code object of its own: TorchDynamo keeps what it compiled per code object, and would look through
+    all that other variants and workloads compiled at each call."""
     if variant == "eager":
         return function
-    torch.compiler.reset()
+    if isinstance(function, types.FunctionType):
+        function = types.FunctionType(function.__code__.replace(), function.__globals__, function.__name__)
     return torch.compile(function, mode=MODES[variant], dynamic=False)
 
 
-def build(name, variant, weights, inputs):
-    inputs = [torch.from_numpy(a).to(device) for a in inputs]
-    if name == "mlp_step":
-        state = tuple(torch.from_numpy(w.copy()).to(device) for w in weights)
-        for w in state:
-            torch._dynamo.mark_static_address(w)  # CUDA graphs may then update it in place
-        function = compiled(train, variant)
-        arguments, results = (state, *inputs), lambda: [w.cpu().numpy() for w in state]
-    else:
-        function = compiled(EXPRESSIONS[name if name in EXPRESSIONS else name.rsplit("_", 1)[0]], variant)
-        arguments, results = inputs, lambda: [last[0].cpu().numpy()]
-
+def stepper(function, variant, *arguments):
     def step():
         if variant != "eager":
             torch.compiler.cudagraph_mark_step_begin()  # the last result may be overwritten
         last[:] = [function(*arguments)]
-    return step, results
+    return step
+
+
+def as_list(results):
+    return list(results) if isinstance(results, (tuple, list)) else [results]
+
+
+def build_adam(variant, parameters, gradients):
+    if variant == "eager":
+        optimizer = torch.optim.Adam(parameters, **gpu_workloads.ADAM, fused=True)
+        for p, g in zip(parameters, gradients):
+            p.grad = g
+        state = lambda key: [optimizer.state[p][key] for p in parameters]
+        return optimizer.step, lambda: parameters + state("exp_avg") + state("exp_avg_sq")
+    means, squares = ([torch.zeros_like(p) for p in parameters] for _ in range(2))
+    count = torch.zeros((), device=device)
+    for tensor in (*means, *squares, count):
+        torch._dynamo.mark_static_address(tensor)
+    step = stepper(compiled(adam_step, variant), variant, parameters, gradients, means, squares, count)
+    return step, lambda: parameters + means + squares
+
+
+def build(kind, variant, weights, inputs):
+    if variant != "eager":
+        for tensor in (*weights, *inputs):
+            torch._dynamo.mark_static_address(tensor)  # CUDA graphs then work on it in place, without copies
+    if kind == "adam":
+        return build_adam(variant, weights, inputs)
+    if kind == "mlp":
+        return stepper(compiled(mlp_step, variant), variant, weights, *inputs), lambda: weights
+    if kind == "layer_norm_grad" and variant == "eager":
+        return stepper(eager_layer_norm_grad(*inputs), variant), lambda: as_list(last[0])
+    return stepper(compiled(EXPRESSIONS[kind], variant), variant, *inputs), lambda: as_list(last[0])
+
+
+def place(array):
+    return torch.from_numpy(array).to(device, copy=True)
+
+
+def take(tensor, index):
+    return (tensor if index is None else tensor[torch.from_numpy(index).to(device)]).cpu().numpy()
 
 
 def product_ceiling(dtype, n=8192):
@@ -66,8 +143,18 @@ def product_ceiling(dtype, n=8192):
                 p10=rate("p90_s"), p90=rate("p10_s"), samples=found["samples"])
 
 
-if device == "cuda" and options.scale == 1:
-    product_ceiling(torch.bfloat16)
+def ceilings():
+    """Only beside the workload of large products, so that of several processes one measures it."""
+    if device == "cuda" and options.scale == 1 and "mlp_big" in (options.workloads or gpu_workloads.WORKLOADS):
+        product_ceiling(torch.bfloat16)
+
+
+def wait():
+    if device == "cuda":
+        torch.cuda.synchronize()
+
+
 name = torch.cuda.get_device_name() if device == "cuda" else "cpu"
 common.run(options, {"torch": torch.__version__, "device": name, "products": "float32, no TF32"},
-           ["eager", "compile", "reduce-overhead"], build, wait)
+           common.Peer(["eager", "compile", "reduce-overhead"], {*EXPRESSIONS, "adam", "mlp"}, place, build, take, wait,
+                       ceilings))

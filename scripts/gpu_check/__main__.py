@@ -1,7 +1,7 @@
-"""Checks Croton on a machine with an NVIDIA GPU: tests, sanitizers, benchmark (docs/gpu_check.md).
+"""Checks Croton on a machine with an NVIDIA GPU, in three tiers: smoke, suite, bench (docs/gpu_check.md).
 
-Writes gpu_check.json, gpu_check.md and gpu_check.log.xz to $OUT, else to bench/results/. The exit status is 0 if
-everything passed.
+Writes gpu_check.jsonl (every result, when it is known), gpu_check.md (a page of them) and gpu_check.log (what programs
+printed) to $OUT, else to bench/results/. The exit status is 0 if everything that was reached has passed.
 """
 import argparse
 import os
@@ -11,92 +11,154 @@ import sys
 import tempfile
 import time
 
-import benchmark
-import commands
+import bench
+import libraries
 import machine
+import page
 import programs
-import sanitizers
+import records
+import smoke
 import suite
-from parts import Parts
-from report import Report
+from context import Context
+from deadline import Deadline
+from processes import Log, end_all
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-LIMITS = {"machine": 20, "programs": 200, "tests": 180, "benchmark": 260, "sanitizers": 120}  # seconds at most
+TIERS = {"smoke": smoke, "suite": suite, "bench": bench}
+NAMED = [*libraries.FLAGS, "nvidia-smi", "ncu"]
 
 
-def limit(text):
-    name, seconds = text.split("=")
-    if name not in LIMITS:
-        raise argparse.ArgumentTypeError(f"{name} is no part: {', '.join(LIMITS)}")
-    return name, float(seconds)
+def pair(text):
+    name, _, value = text.partition("=")
+    if not value:
+        raise argparse.ArgumentTypeError(f"{text} is not NAME=VALUE")
+    return name, value
+
+
+def tool(text):
+    name, path = pair(text)
+    if name not in NAMED:
+        raise argparse.ArgumentTypeError(f"{name} is none of {', '.join(NAMED)}")
+    return name, os.path.abspath(path)
 
 
 def parse():
     listed = lambda text: [part for part in text.split(",") if part]
     parser = argparse.ArgumentParser(prog="scripts/gpu_check.sh", description=__doc__.split("\n")[0])
+    parser.add_argument("tier", choices=[*TIERS, "all", "page"],
+                        help="all: one after the other; page: the page of --resume FILE, nothing is run")
     parser.add_argument("--out", default=os.environ.get("OUT") or os.path.join(ROOT, "bench", "results"))
-    parser.add_argument("--total", type=float, default=520, help="seconds for everything (520)")
-    parser.add_argument("--limit", type=limit, action="append", default=[], metavar="PART=S",
-                        help=f"seconds for a part, 0 to leave it out; of {LIMITS}")
+    parser.add_argument("--total", type=float, default=540, help="seconds for all tiers (540)")
+    parser.add_argument("--limit", type=float, help="seconds for a tier: smoke 90, suite 200, bench 200")
+    parser.add_argument("--resume", action="append", default=[], metavar="FILE",
+                        help="gpu_check.jsonl of an earlier run: what it has of this commit, pack and GPU counts")
+    parser.add_argument("--anyway", action="store_true", help="all: go on after a no-go of smoke")
     parser.add_argument("--device", default="cuda0")
     parser.add_argument("--flags", default="", help="further flags of Croton for all programs: cuda_simulator=2")
+    parser.add_argument("--named", type=tool, action="append", default=[], metavar="TOOL=PATH",
+                        help=f"the file of a library or tool: {', '.join(NAMED)}")
     parser.add_argument("--pack", default=os.path.join(ROOT, "gpu_check_pack"))
     parser.add_argument("--build", help="a build folder whose programs are taken instead of the pack's")
-    parser.add_argument("--tests", type=listed, help="names of tests; default: all that are fast")
-    parser.add_argument("--jobs", type=int, default=max(1, len(os.sched_getaffinity(0)) // 2), help="tests at a time")
-    parser.add_argument("--workloads", help="of the benchmark; default: all")
-    parser.add_argument("--peers", type=listed, default=benchmark.PEERS)
-    parser.add_argument("--bench-budget", type=float, default=0.5, help="seconds of timing per workload and variant")
-    parser.add_argument("--bench-scale", type=int, default=1, help="divides the sizes, for trials on small machines")
-    return parser.parse_args()
+    parser.add_argument("--jobs", type=int, help="tests at a time; default: as many as cores and memory allow")
+    parser.add_argument("--tests", type=listed, help="of the suite, 'sanitizers' among them; default: all")
+    parser.add_argument("--workloads", type=listed, help="of the benchmark; default: all")
+    parser.add_argument("--peers", type=listed, default=bench.PEERS)
+    parser.add_argument("--scripts", type=pair, action="append", default=[], metavar="PEER=FILE")
+    parser.add_argument("--budget", type=float, default=0.2, help="seconds of timing for a workload")
+    parser.add_argument("--silence", type=float, help="seconds after which a check or a test case has hung")
+    parser.add_argument("--small", action="store_true", help="small sizes, for trials without a GPU")
+    options = parser.parse_args()
+    options.scripts, options.named = dict(options.scripts), dict(options.named)
+    options.scale = 4096 if options.small else 1
+    options.real = options.device.startswith("cuda") and "cuda_simulator" not in options.flags
+    return options
 
 
-def check(options, parts, work):
-    have = {}
-
-    def obtain(seconds):
-        have["programs"], facts = programs.obtain(ROOT, options.pack, work, options.build, seconds)
-        doctor = commands.run([have["programs"].path("croton"), "doctor"], 30, have["programs"].env)
-        return facts | {"tail": doctor.tail(60)}
-
-    parts.run("machine", machine.describe)
-    parts.run("programs", obtain)
-    if "programs" not in have:
-        return
-    parts.run("tests", lambda seconds: suite.run_all(have["programs"], options.device, options.flags, options.tests,
-                                                     options.jobs, seconds))
-    parts.run("benchmark", lambda seconds: benchmark.run_all(have["programs"], options, options.device, options.flags,
-                                                             work, seconds))
-    parts.run("sanitizers", lambda seconds: sanitizers.run_all(have["programs"], options.device, options.flags,
-                                                               seconds))
+def without_paths(flags):
+    """Flags as reports show them: of a path the last part, and nothing of where kernels are cached."""
+    shown = lambda flag: flag.partition("=")[0] + "=" + os.path.basename(flag) if "=/" in flag else flag
+    return ",".join(shown(flag) for flag in flags.split(",") if not flag.startswith("cache_dir="))
 
 
-def main():
-    options = parse()
-    begin = time.monotonic()
-    report = Report(options.out, options.device, options.total)
-    limits = {name: seconds for name, seconds in (LIMITS | dict(options.limit)).items() if seconds > 0}
-    parts = Parts(options.total, limits, report)
+def limits(options):
+    """Seconds at most of each tier to run."""
+    if options.tier != "all":
+        return {options.tier: options.limit or TIERS[options.tier].LIMIT}
+    return {name: tier.LIMIT for name, tier in TIERS.items()}
 
-    work = tempfile.mkdtemp(prefix="croton-gpu-check-")
+
+def run_tiers(context, total):
+    good = True
+    wanted = limits(context.options)
+    for number, (name, seconds) in enumerate(wanted.items()):
+        # Where all is short, the tiers that are left share what is left by their limits.
+        share = seconds / sum(list(wanted.values())[number:])
+        limit = min(seconds, total.left() if name == "smoke" else share * total.left())
+        print(f"==> {name} (at most {limit:.0f} s)", flush=True)
+        begin = time.monotonic()
+        context.records.add("tier", name=name, status="running", limit=round(limit, 1))
+        passed = TIERS[name].run_tier(context, Deadline(limit))
+        seconds = round(time.monotonic() - begin, 1)
+        status = "passed" if passed else "failed"
+        context.records.add("tier", name=name, status=status, limit=round(limit, 1), seconds=seconds)
+        counts = page.counts(context.records.of(name).values())
+        print(f"    {status} ({seconds} s): {counts}", flush=True)
+        good = good and passed
+        if name == "smoke" and not passed and context.options.tier == "all" and not context.options.anyway:
+            print("    suite and bench are not begun: a smoke test failed (--anyway runs them)", flush=True)
+            break
+    return good
+
+
+def check(options, work, total):
+    chosen = programs.obtain(ROOT, options.pack, work, options.build)
+    cache = os.path.join(work, "kernels")
+    os.makedirs(cache, mode=0o700, exist_ok=True)
+    named = [f"{libraries.FLAGS[name]}={path}" for name, path in options.named.items() if name in libraries.FLAGS]
+    gpus = machine.gpus(options.named.get("nvidia-smi"))
+    gpu = {key: gpus[0].get(key) for key in ("name", "driver_version", "memory.total")} if gpus else None
+    identity = {"commit": chosen.commit, "pack": chosen.pack, "gpu": gpu, "device": options.device,
+                "flags": without_paths(options.flags), "small": options.small}
+    kept = records.Records(options.out, {"identity": identity, "tiers": list(limits(options))}, options.resume)
+    kept.add("machine", gpus=gpus, **machine.describe())
+    flags = [] if "cache_dir=" in options.flags else ["cache_dir=" + cache]
+    context = Context(chosen, kept, Log(os.path.join(options.out, "gpu_check.log")), options, gpus,
+                      ",".join(filter(None, [*flags, *named, options.flags])), work)
 
     def stop(number, frame):
-        commands.end_all()
+        end_all()
+        kept.add("stopped", why=f"by {signal.Signals(number).name}")
+        kept.write_page()
         shutil.rmtree(work, ignore_errors=True)
-        report.finish(f"stopped by {signal.Signals(number).name}", time.monotonic() - begin)
         os._exit(128 + number)
 
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, stop)
     try:
-        check(options, parts, work)
+        good = run_tiers(context, total)
+        kept.add("end", good=good)
+    finally:
+        end_all()
+        kept.write_page()
+    return good
+
+
+def main():
+    total_begin = time.monotonic()
+    options = parse()
+    if options.tier == "page":
+        print(page.markdown([record for path in options.resume for record in records.read(path)]))
+        return 0
+    total = Deadline(options.total if options.tier == "all" else 3600)
+    work = tempfile.mkdtemp(prefix="croton-gpu-check-")
+    try:
+        good = check(options, work, total)
+    except programs.NoPrograms as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
     finally:
         shutil.rmtree(work, ignore_errors=True)
-    found = report.data["parts"]
-    good = all(found.get(name, {}).get("status") == "passed" for name in limits)
-    report.finish("passed" if good else "failed", time.monotonic() - begin)
-    with open(os.path.join(options.out, "gpu_check.md")) as file:
-        print(file.read())
+    print(f"{os.path.join(options.out, 'gpu_check.md')} has the page ({time.monotonic() - total_begin:.0f} s)")
     return 0 if good else 1
 
 

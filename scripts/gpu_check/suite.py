@@ -1,126 +1,161 @@
-"""The test suite, with the device among the back-ends: ctest's entries, run without ctest."""
+"""The second tier: the tests with the label `gpu`, with the device among the back-ends, and sanitizers beside them."""
 import concurrent.futures
 import os
-import re
 import time
 
-from commands import run
-from parts import Failed
+import catch
+import sanitizers
 
-ONE_TEST_S = 150
-WHOLE = ["cuda_failures"]  # its last case looks at what the others did
+LIMIT = 200
+CASE_S = 90      # a test case that has said nothing for so long has hung
+MEMORY_MIB = 3072  # of the GPU, for one process with its context, its pool and what libraries keep
+# Once a process has lost its device all further test cases fail.
+LOST = ("cannot be used any more in this process", "The device is lost")
 
 
 def properties(test):
     return {p["name"]: p["value"] for p in test.get("properties", [])}
 
 
-def select(tests, programs, names):
-    """(tests to run, names left out): those labelled fast that are programs of the build; `names` narrows them."""
-    ours = os.path.join(programs.folder, "bin") + os.sep
-    fast = [t for t in tests if "fast" in properties(t).get("LABELS", []) and "command" in t]
-    chosen = [t for t in fast if t["command"][0].startswith(ours) and (not names or t["name"] in names)]
-    return chosen, [t["name"] for t in fast if not t["command"][0].startswith(ours)]
+def select(tests, names):
+    """The tests with the label, those that use the device most first."""
+    chosen = [t for t in tests if "gpu" in properties(t).get("LABELS", []) and "command" in t]
+    if names:
+        chosen = [t for t in chosen if t["name"] in names]
+    return sorted(chosen, key=lambda t: -properties(t).get("COST", 0))
 
 
-def environment(test, programs, device, flags):
-    env = dict(programs.env)
+def environment(context, test):
+    """Tests of several devices are for this one; what is not about devices is about the CPU. No texts are kept."""
+    variables, flags = {}, ["device=cpu"]
     for setting in properties(test).get("ENVIRONMENT", []):
         name, value = setting.split("=", 1)
-        env[name] = value
-    # Tests of all devices are for this one, in place of simulated ones; those of one device keep it.
-    if "," in env.get("CROTON_TEST_DEVICES", ","):
-        env["CROTON_TEST_DEVICES"] = device
-        env["CROTON_FLAGS"] = ",".join(flag for flag in env.get("CROTON_FLAGS", "").split(",")
-                                       if not flag.startswith("cuda_simulator="))
-    # Where a test does not speak of devices it is about the CPU, which is not the default where there is a GPU.
-    env["CROTON_FLAGS"] = ",".join(filter(None, ["device=cpu", env.get("CROTON_FLAGS"), flags]))
-    return env
+        if name == "CROTON_FLAGS":
+            others = ("cuda_simulator=", "logical_devices=", "cache_dir=", "dump_kernels=", "dump_forms=")
+            flags += [flag for flag in value.split(",") if not flag.startswith(others)]
+        else:
+            variables[name] = value
+    variables |= {"CROTON_TEST_DEVICES": context.device, "CROTON_TEST_SIMULATOR": "0"}
+    variables.pop("CROTON_OP_RECORDS", None)
+    return context.env(*flags, **variables)
 
 
-def failures_of(output):
-    """What Catch2 says of each failed test case, or the last lines of another program."""
-    found = []
-    blocks = re.split(r"^-{70,}\n", output, flags=re.M)
-    for name, body in zip(blocks[1::2], blocks[2::2]):
-        lines = body.split("FAILED:", 1)[-1].strip().splitlines() if "FAILED:" in body else []
-        if lines:
-            found.append({"case": " / ".join(part.strip() for part in name.strip().splitlines()),
-                          "first": "\n".join(lines[:6])})
-    return found or [{"case": "", "first": "\n".join(output.strip().splitlines()[-6:])}]
+def names_of(context, test, env, limit):
+    """The names of its test cases; Catch2 2 and 3 list them by different options."""
+    for option in (["--list-test-names-only"], ["--list-tests", "--verbosity", "quiet"]):
+        done = context.run(test["name"], [*test["command"], *option], limit, env)  # its status is a number of cases
+        names = [line.strip() for line in done.output.splitlines() if line.strip()]
+        if names and "nrecognised" not in done.output:
+            return names
+    return []
 
 
-def cases_of(test, env):
-    """The commands of its test cases, a process each: a kernel that loses the device spoils one case only."""
-    program, *rest = test["command"]
-    if rest[:1] != ["-#"] or test["name"] in WHOLE:
-        return [test["command"]]
-    listed = run([program, *rest, "--list-test-names-only"], 30, env)  # its status is the number of cases
-    names = [line.strip() for line in listed.output.splitlines() if line.strip()]
-    return [[program, re.sub(r'([\\\[\],"*~])', r"\\\1", name)] for name in names] or [test["command"]]
+class File:
+    """The test cases of one entry of ctest."""
+
+    def __init__(self, context, test, deadline):
+        self.context, self.test, self.deadline = context, test, deadline
+        self.env, self.name = environment(context, test), test["name"]
+        self.names = names_of(context, test, self.env, min(20, deadline.left()))
+        self.count = 0  # processes so far
+        if not self.names:
+            late = deadline.left() < 1
+            context.result("suite", self.name, "not reached" if late else "failed",
+                           why="no time was left" if late else "no test cases were found")
+
+    def full(self, case):
+        return f"{self.name}: {case}"
+
+    def left(self):
+        return [case for case in self.names if not self.context.records.is_done("suite", self.full(case))]
+
+    def run(self):
+        """All cases in one process; where that is lost, those that are left in a process each."""
+        cases = self.left()
+        if not cases or self.deadline.left() < 1:
+            return
+        whole = len(cases) == len(self.names)
+        # The device must stay usable, so that what a lost process was in is not what the next ones fail of.
+        self.process(self.test["command"] if whole else self.command(cases), retried=False)
+        for case in self.left():
+            if self.deadline.left() < 1:
+                return
+            self.process(self.command([case]), retried=True)
+            if case in self.left() and self.deadline.left() >= 1:
+                self.record(case, "failed", why="the program did not run it")
+
+    def command(self, cases):
+        return [self.test["command"][0], ",".join(map(catch.pattern, cases))]
+
+    def record(self, case, status, seconds=None, **fields):
+        self.context.result("suite", self.full(case), status, seconds, **fields)
+
+    def process(self, command, retried):
+        self.count += 1
+        report = os.path.join(self.context.folder, f"{self.name}.{self.count}.xml")
+        process = self.context.start(self.name, [*command, "-r", "xml", "-o", report, "-d", "yes"], self.env,
+                                     self.context.folder)
+        reader, since, end = catch.Reader(report), time.monotonic(), None
+        silence = self.context.options.silence or CASE_S
+        while end is None:
+            line = process.next_line(min(0.25, self.deadline.left()))
+            at = reader.at
+            lost = self.take(reader, retried)
+            if reader.at != at:
+                since = time.monotonic()
+            if line is None:
+                end = ""
+            elif self.deadline.left() <= 0:
+                process.end()
+                return
+            elif lost:
+                end = "lost its device"
+            elif time.monotonic() - since > silence:
+                end = f"said nothing for {silence:g} s"
+        done = process.wait(5) if not end else None
+        process.end()
+        self.take(reader, retried)
+        # Whatever ended the process: the case that it was in has failed if it was alone, and is tried alone if not.
+        if reader.current and retried:
+            why = end or f"the process {done.why()}"
+            self.record(reader.current, "failed", why=f"{why}: {' '.join(process.output[-3:])}"[:600])
+
+    def take(self, reader, retried):
+        """Records what has ended. True where the device was lost: then that case, too, is tried alone."""
+        for case, passed, failures, seconds in reader.cases():
+            if not passed and not retried and any(mark in failure for failure in failures for mark in LOST):
+                return True
+            fields = {} if passed else {"why": failures[0] if failures else "", "failures": failures[:20]}
+            self.record(case, "passed" if passed else "failed", seconds, **fields)
+        return False
 
 
-def merged(results):
-    """The result of an entry of ctest from those of its cases."""
-    if len(results) == 1:
-        return results[0]
-    first = dict(results[0], seconds=round(sum(r["seconds"] for r in results), 1), cases=len(results))
-    for status in ("not run", "failed"):
-        if bad := [r for r in results if r["status"] == status]:
-            failures = [f for r in bad for f in r.get("failures", [])]
-            first.update(status=status, why=f"{bad[0]['why']}; {len(bad)} of {len(results)}", failures=failures[:20])
-    return first
+def jobs(context):
+    """As many processes as there are cores, and memory of the GPU."""
+    if context.options.jobs:
+        return context.options.jobs
+    cores = len(os.sched_getaffinity(0))
+    try:
+        memory = int(context.gpus[0]["memory.total"].split()[0])
+    except (IndexError, KeyError, ValueError):
+        return cores
+    return max(1, min(cores, memory // MEMORY_MIB))
 
 
-def result_of(test, done):
-    skip = properties(test).get("SKIP_RETURN_CODE")
-    expected = properties(test).get("PASS_REGULAR_EXPRESSION")
-    good = any(re.search(e, done.output, re.S) for e in expected) if expected else done.good
-    result = {"name": test["name"], "seconds": round(done.seconds, 1),
-              "status": "skipped" if done.status == skip else "passed" if good and not done.timed_out else "failed"}
-    if match := re.search(r"(\d+) assertions? in (\d+) test cases?|test cases: *(\d+)", done.output):
-        result["cases"] = int(match[2] or match[3])
-    if result["status"] == "failed":
-        result["why"] = done.why()
-        result["failures"] = failures_of(done.output)[:20]
-    if result["status"] == "skipped":
-        result["why"] = done.tail(2)
-    return result
-
-
-def run_all(programs, device, flags, names, jobs, limit):
-    """Runs the tests side by side, those that depend on others after them; what there was no time for is said."""
-    end = time.monotonic() + limit
-    chosen, left_out = select(programs.tests(), programs, names)
-    for folder in ("test_cache", "tests", "cuda_texts"):
-        os.makedirs(os.path.join(programs.folder, folder), mode=0o700, exist_ok=True)
-    results, log = [], []
-
-    def one(test, command):
-        left = end - time.monotonic()
-        if left < 1:
-            return {"name": test["name"], "seconds": 0, "status": "not run", "why": "no time was left"}
-        done = run(command, min(left, ONE_TEST_S), environment(test, programs, device, flags),
-                   os.path.join(programs.folder, "tests"))
-        log.append(f"---- {test['name']}: {' '.join(command)}\n{done.output}")
-        result = result_of(test, done)
-        for failure in result.get("failures", []):  # a crash leaves no name behind
-            failure["case"] = failure["case"] or (command[1] if command != test["command"] else "")
-        return result
-
-    here = {t["name"] for t in chosen}
-    later = [t for t in chosen if here.intersection(properties(t).get("DEPENDS", []))]
-    for group in ([t for t in chosen if t not in later], later):
-        with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-            cases = pool.map(lambda t: cases_of(t, environment(t, programs, device, flags)), group)
-            futures = [[pool.submit(one, test, command) for command in commands]
-                       for test, commands in zip(group, cases)]
-            results += [merged([f.result() for f in found]) for found in futures]
-    counts = {status: sum(r["status"] == status for r in results)
-              for status in ("passed", "failed", "skipped", "not run")}
-    fields = {"device": device, "counts": counts, "results": results, "left_out": left_out, "log": "\n".join(log)}
-    if not results:
-        raise Failed("no test was found", **fields)
-    if counts["failed"] or counts["not run"]:
-        raise Failed(f"{counts['failed']} of {len(results)} failed, {counts['not run']} not run", **fields)
-    return fields
+def run_tier(context, deadline):
+    tests = select(context.programs.tests(), context.options.tests)
+    if not tests:
+        context.result("suite", "tests", "failed", why="no test has the label gpu")
+    with concurrent.futures.ThreadPoolExecutor(jobs(context) + len(sanitizers.TOOLS)) as pool:
+        beside = [pool.submit(sanitizers.examine, context, tool, deadline) for tool in sanitizers.TOOLS
+                  if not context.options.tests or "sanitizers" in context.options.tests]
+        # Every file's cases are listed before any runs, so that what is not reached is known by name.
+        files = list(pool.map(lambda test: File(context, test, deadline), tests))
+        running = [pool.submit(file.run) for file in files]
+        for future in running + beside:
+            future.result()
+    for file in files:
+        for case in file.left():
+            context.result("suite", file.full(case), "not reached", why="no time was left")
+    bad = [r for r in context.records.of("suite").values() if r["status"] in ("failed", "not reached")]
+    return not bad

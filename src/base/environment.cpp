@@ -15,4 +15,15 @@ std::optional<std::string> environment(const char* name) {
   return value;
 }
 
+std::vector<std::filesystem::path> environment_folders(const char* name) {
+  std::vector<std::filesystem::path> folders;
+  std::string rest = environment(name).value_or("");
+  while (!rest.empty()) {
+    const std::string entry = rest.substr(0, rest.find(':'));
+    rest.erase(0, entry.size() + 1);
+    if (std::filesystem::path(entry).is_absolute()) folders.emplace_back(entry);
+  }
+  return folders;
+}
+
 }  // namespace croton::base

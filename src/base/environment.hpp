@@ -3,8 +3,10 @@
 // variable counts as unset.
 #pragma once
 
+#include <filesystem>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace croton::base {
 
@@ -13,5 +15,9 @@ bool secure_execution();
 
 /// The value of an environment variable; none where it is unset, empty, or the process runs in secure execution.
 std::optional<std::string> environment(const char* name);
+
+/// The absolute folders of a variable such as PATH: a relative one would be another in every folder that a program is
+/// started in.
+std::vector<std::filesystem::path> environment_folders(const char* name);
 
 }  // namespace croton::base

@@ -9,7 +9,8 @@
 // text, and a launch of it is done by the runner that the test has set.
 //
 // Any call can be made to fail. For whole programs the environment does that, with settings as below and failures as
-// ENTRY=CODE: FAKE_CUDA=devices=0,cuInit=100
+// ENTRY=CODE: FAKE_CUDA=devices=0,cuInit=100. FAKE_CUDA_RUNNER names a library with a runner of texts for them
+// (libcroton_fake_runner.so).
 #pragma once
 
 #include <cstdint>

@@ -1,8 +1,10 @@
+#include <dlfcn.h>
 #include <sys/mman.h>
 
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <deque>
@@ -148,11 +150,21 @@ State& state() {
 }
 
 void set_defaults() {
-  state().settings = {
-      {"devices", 2},  {"version", 13000}, {"memory", 1LL << 30},   {"pools", 1},       {"peers", 1},
-      {"delay", 0},    {"trace", 0},       {"split_k_only", 0},     {"capability", 90}, {"max_threads", 1024},
-      {"resident", 2}, {"cooperative", 1}, {"multiprocessors", 132}, {"random_order_only", 0},
-      {"no_channels_last", 0}};
+  state().settings = {{"devices", 2},
+                      {"version", 13000},
+                      {"memory", 1LL << 30},
+                      {"pools", 1},
+                      {"peers", 1},
+                      {"delay", 0},
+                      {"trace", 0},
+                      {"split_k_only", 0},
+                      {"capability", 90},
+                      {"max_threads", 1024},
+                      {"resident", 2},
+                      {"cooperative", 1},
+                      {"multiprocessors", 132},
+                      {"random_order_only", 0},
+                      {"no_channels_last", 0}};
   const char* text = std::getenv("FAKE_CUDA");
   std::istringstream list(text == nullptr ? "" : text);
   for (std::string item; std::getline(list, item, ',');) {
@@ -885,6 +897,23 @@ CONTEXT_ENTRY(cuFuncSetAttribute, FunctionHandle function, int which, int value)
 
 namespace {
 
+// What FAKE_CUDA_RUNNER names; none where it is not set. At the end of such a program nobody asks for faults: they are
+// written to the standard error stream.
+fake_cuda::Runner runner_of_environment() {
+  const char* file = std::getenv("FAKE_CUDA_RUNNER");
+  if (file == nullptr) return {};
+  void* library = ::dlopen(file, RTLD_NOW | RTLD_LOCAL);
+  void* entry = library == nullptr ? nullptr : ::dlsym(library, "fake_cuda_runner");
+  if (entry == nullptr) {
+    std::fprintf(stderr, "fake driver: no runner: %s\n", ::dlerror());
+    return {};
+  }
+  std::atexit([] {
+    if (!state().faults.empty()) std::fprintf(stderr, "fake driver: faults:\n%s", state().faults.c_str());
+  });
+  return *reinterpret_cast<const fake_cuda::Runner* (*)()>(entry)();
+}
+
 Result put_launch(FunctionHandle handle, unsigned blocks, unsigned threads, unsigned shared, bool cooperative, StreamHandle stream_handle, void** arguments) {
   const Function& function = *reinterpret_cast<const Function*>(handle);
   Stream* stream = find(stream_handle);
@@ -894,6 +923,7 @@ Result put_launch(FunctionHandle handle, unsigned blocks, unsigned threads, unsi
   if (static_cast<int>(shared) > function.attributes[function_attribute::max_dynamic_shared_bytes])
     return result::launch_out_of_resources;
   if (function.text != nullptr) {
+    if (!state().runner) state().runner = runner_of_environment();
     if (!state().runner) return result::invalid_image;
     auto launch = state().runner(*function.text, function.name, blocks, threads, cooperative, arguments);
     const auto run = [launch = std::move(launch), name = function.name, device = stream->device] {

@@ -1,15 +1,19 @@
-"""Runs scripts/gpu_check.sh without a GPU, and looks at its reports: stand-ins for nvidia-smi and compute-sanitizer,
-the fake driver for the ceilings, the CPU for the workloads.
+"""Runs scripts/gpu_check.sh without a GPU and looks at what it writes: on simulated GPUs, and on the driver for tests
+with stand-ins for nvidia-smi, compute-sanitizer and ncu; killed at random times and resumed; with stand-ins for
+Croton's programs that crash, hang and lose their device.
 
     python3 tests/gpu_check/check.py BUILD_FOLDER
 """
+import collections
+import hashlib
 import json
-import lzma
 import os
+import random
 import shutil
 import signal
 import subprocess
 import sys
+import tarfile
 import tempfile
 import time
 import unittest
@@ -18,7 +22,23 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 SCRIPT = os.path.join(ROOT, "scripts", "gpu_check.sh")
 BUILD = os.path.abspath(sys.argv.pop(1))
-QUICK = ["--bench-scale", "4096", "--bench-budget", "0.02", "--peers", "", "--workloads", "axpy_chain_1e6,reduce_sum_1"]
+STAND_INS = os.path.join(HERE, "stand_ins")
+FAKE = os.path.join(BUILD, "fake_cuda")
+CACHE = "cache_dir=" + os.path.join(BUILD, "test_cache")
+SIMULATED = ["--flags", "cuda_simulator=1," + CACHE]
+DRIVER = ["--flags", f"cuda_driver={FAKE}/libcroton_fake_cuda.so,cuda_root={FAKE},{CACHE}"]
+RUNNER = {"FAKE_CUDA_RUNNER": os.path.join(FAKE, "libcroton_fake_runner.so")}
+# Of the suite and the benchmark a part that is quick and has every kind of kernel.
+QUICK = ["--build", BUILD, "--small", "--tests", "every_kernel,nn_initializers,sanitizers", "--budget", "0.02",
+         "--workloads", "axpy_chain_1e6,transpose,reduce_sum_1", "--peers", ""]
+DRIVERS_OWN = {"grid barrier: 100,000 rounds", "cooperative launch: full residency", "cuBLASLt: aligned",
+               "cuBLASLt: not aligned", "cuDNN: a convolution and its gradient", "asynchronous copies",
+               "ceilings of copy and of products"}
+
+
+def records_in(path):
+    with open(path) as file:
+        return [json.loads(line) for line in file if line.endswith("}\n")]
 
 
 class Check(unittest.TestCase):
@@ -26,101 +46,222 @@ class Check(unittest.TestCase):
         self.out = tempfile.mkdtemp(prefix="croton-gpu-check-test-")
         self.addCleanup(shutil.rmtree, self.out)
 
-    def start(self, *arguments, sanitizer="clean", stand_ins=True, **more):
-        env = dict(os.environ, OUT=self.out, STAND_IN_SANITIZER=sanitizer, **more)
+    def start(self, *arguments, stand_ins=False, **more):
+        env = os.environ | {"OUT": self.out, "STAND_IN_SANITIZER": "clean"} | more
         if stand_ins:
-            env["PATH"] = os.path.join(HERE, "stand_ins") + os.pathsep + env["PATH"]
-        return subprocess.Popen([SCRIPT, "--build", BUILD, "--tests", "base,doctor", *QUICK, *arguments], env=env,
-                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+            env["PATH"] = STAND_INS + os.pathsep + env["PATH"]
+        return subprocess.Popen([SCRIPT, *arguments], env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                text=True)
 
     def check(self, *arguments, **more):
-        """(exit status, JSON, Markdown)"""
+        """(exit status, records, what it said, page)"""
         process = self.start(*arguments, **more)
         text, _ = process.communicate()
         self.assertNotIn("Traceback", text)
-        return process.returncode, *self.reports()
+        return process.returncode, *self.written(), text
 
-    def reports(self):
-        with open(os.path.join(self.out, "gpu_check.json")) as file:
-            data = json.load(file)
+    def written(self):
+        self.assertLessEqual(len(os.listdir(self.out)), 6)
         with open(os.path.join(self.out, "gpu_check.md")) as file:
-            return data, file.read()
+            return records_in(self.jsonl()), file.read()
 
-    def test_everything_passes(self):
-        status, data, page = self.check("--device", "cpu")
-        self.assertEqual({name: part["status"] for name, part in data["parts"].items()},
-                         dict.fromkeys(["machine", "programs", "tests", "benchmark", "sanitizers"], "passed"), page)
-        self.assertEqual(status, 0)
-        self.assertEqual(data["status"], "passed")
-        self.assertEqual(data["parts"]["tests"]["counts"], {"passed": 2, "failed": 0, "skipped": 0, "not run": 0})
-        self.assertEqual(data["parts"]["machine"]["gpus"][0]["name"], "Stand-in GPU")
-        timed = [r["workload"] for r in data["parts"]["benchmark"]["found"] if "median_s" in r]
-        self.assertEqual(timed, ["axpy_chain_1e6", "reduce_sum_1"] * 2)
-        for words in ("Stand-in GPU", "| memcheck | passed |", "RACECHECK SUMMARY: 0 hazards", "| axpy_chain_1e6 |"):
+    def jsonl(self):
+        return os.path.join(self.out, "gpu_check.jsonl")
+
+    def states(self, records, tier):
+        return {r["name"]: r["status"] for r in records if r["record"] == "result" and r["tier"] == tier}
+
+    def not_passed(self, records, tier):
+        return {name: status for name, status in self.states(records, tier).items() if status != "passed"}
+
+    def log(self):
+        with open(os.path.join(self.out, "gpu_check.log")) as file:
+            return file.read()
+
+
+class Tiers(Check):
+    def test_on_a_simulated_gpu_killed_and_resumed(self):
+        """One run from end to end in pieces: killed at random times, each piece resumed by the next."""
+        seed = random.randrange(1 << 30)
+        print(f"seed {seed}", flush=True)
+        moments, resume, before = random.Random(seed), [], []
+        earlier = os.path.join(self.out, "earlier.jsonl")
+        for _ in range(3):
+            process = self.start("all", *QUICK, *SIMULATED, *resume)
+            time.sleep(moments.uniform(1, 5))
+            process.kill()
+            process.communicate()
+            if os.path.exists(self.jsonl()):
+                now = [r for r in records_in(self.jsonl()) if r["record"] == "result"]
+                lost = [r["name"] for r in before if r["name"] not in {n["name"] for n in now}]
+                self.assertEqual(lost, [], "results of a killed run are lost")
+                shutil.copy(self.jsonl(), earlier)
+                resume, before = ["--resume", earlier], now
+        status, records, page, said = self.check("all", *QUICK, *SIMULATED, *resume)
+        self.assertEqual(status, 0, said)
+        # Only what needs a driver or a tool is left out, and said to be.
+        self.assertEqual(self.not_passed(records, "smoke"),
+                         dict.fromkeys(DRIVERS_OWN | {"all memory taken, then given back"}, "not available"))
+        self.assertEqual(set(self.not_passed(records, "suite").values()) - {"not available"}, set())
+        self.assertEqual(self.not_passed(records, "bench"), {"profiler": "not available"})
+        names = collections.Counter((r["tier"], r["name"]) for r in records if r["record"] == "result")
+        self.assertEqual([name for name, count in names.items() if count > 1], [], "a result is there twice")
+        for name in ("row: softmax", "logical devices: one GPU as two", "recorded loop: replayed"):
+            self.assertIn(("smoke", name), names)
+        self.assertIn(("suite", "every_kernel: pointwise kernels"), names)
+        self.assertIn(("bench", "croton again transpose"), names)
+        kept = {r["name"] for r in before}
+        self.assertEqual({r["name"] for r in records if r["record"] == "result" and not r.get("resumed")} & kept - {
+            "doctor"}, set(), "a result that counts was computed again")
+        self.assertIn("**GO**", page)
+        self.assertIn("| transpose |", page)
+        self.assertIn("GO\n", said)
+
+    def test_on_the_driver_for_tests(self):
+        peer = os.path.join(STAND_INS, "gpu_numpy.py")
+        status, records, page, said = self.check(
+            "all", *QUICK, *DRIVER, "--peers", "numpy", "--scripts", f"numpy={peer}", stand_ins=True, **RUNNER)
+        self.assertEqual(status, 0, said)
+        self.assertEqual(self.not_passed(records, "smoke"), {"all memory taken, then given back": "not available"})
+        self.assertEqual(self.not_passed(records, "suite"), {})
+        self.assertEqual(self.not_passed(records, "bench"), {})
+        self.assertEqual({"memcheck", "racecheck"} & set(self.states(records, "suite")), {"memcheck", "racecheck"})
+        measured = [r for r in records if r["record"] == "measured"]
+        self.assertEqual([r["ceiling"] for r in measured if "ceiling" in r][:3],
+                         ["copy", "product_float32", "product_tf32"])
+        self.assertTrue(all(r["median_s"] > 0 for r in measured if r["run"] in ("croton", "croton again", "numpy")))
+        kernel, = [r for r in measured if r["run"] == "profiler"]
+        self.assertEqual((kernel["workload"], kernel["seconds"], kernel["bytes_read"], kernel["registers"]),
+                         ("transpose", 1234.5e-6, 268.4e6, 30))
+        for words in ("Stand-in GPU, driver 580.00", "a planted fault was found", "ceiling, copy (croton)", "numpy",
+                      "| pointwise_0123456789ab | transpose |", "| NVRTC | "):
             self.assertIn(words, page)
-        self.assertLessEqual(len(os.listdir(self.out)), 4)
-        with lzma.open(os.path.join(self.out, "gpu_check.log.xz"), "rt") as log:
-            self.assertIn("All tests passed", log.read())
+        self.assertNotIn("fake driver: faults", self.log())
+        self.assertNotIn(BUILD, page + json.dumps(records), "a path of the machine is in the report")
 
-    def test_what_fails_is_recorded_and_the_rest_runs(self):
-        fake = os.path.join(BUILD, "fake_cuda")
-        status, data, page = self.check(
-            "--device", "cuda7", "--flags", f"cuda_driver={fake}/libcroton_fake_cuda.so,cuda_root={fake}",
-            "--limit", "sanitizers=4", sanitizer="broken")
-        self.assertEqual((status, data["status"]), (1, "failed"))
-        tools = {r["tool"]: r for r in data["parts"]["sanitizers"]["results"]}
-        self.assertEqual([tools[t]["status"] for t in ("memcheck", "racecheck", "initcheck", "synccheck")],
-                         ["failed"] * 4)
-        self.assertEqual((tools["memcheck"]["found"], tools["memcheck"]["exit_status"]), (2, 99))
-        self.assertIn("Invalid __global__ write", tools["memcheck"]["first"])
-        self.assertEqual(tools["racecheck"]["found"], 1)
-        self.assertEqual(tools["initcheck"]["why"], "the program used no GPU")
-        self.assertEqual(tools["synccheck"]["why"], "ran past its limit")
-        self.assertEqual(data["parts"]["tests"]["status"], "passed")
-        self.assertEqual(data["parts"]["benchmark"]["status"], "failed")  # there are two fake devices, not eight
-        self.assertIn("cuda7", data["parts"]["benchmark"]["faults"][0])
-        for words in ("| sanitizers | failed", "Address 0x7f0000000400 is out of bounds", "fault: croton"):
-            self.assertIn(words, page)
-
-    def test_ceilings_of_the_driver(self):
-        fake = os.path.join(BUILD, "fake_cuda")
-        _, data, page = self.check(
-            "--device", "cuda0", "--flags", f"cuda_driver={fake}/libcroton_fake_cuda.so,cuda_root={fake}",
-            *(f"--limit={part}=0" for part in ("tests", "sanitizers")))
-        found = [r for r in data["parts"]["benchmark"]["found"] if "ceiling" in r]
-        self.assertEqual([r["ceiling"] for r in found], ["copy", "product_float32", "product_tf32"])
-        self.assertTrue(all(r["median"] > 0 for r in found), found)
-        self.assertIn("ceiling, copy (croton)", page)
-        self.assertEqual(list(data["parts"]), ["machine", "programs", "benchmark"])
-
-    def test_failed_tests_are_named(self):
-        _, data, page = self.check("--device", "cuda9", "--flags", "cuda_root=none", "--tests", "every_kernel",
-                                   "--limit=benchmark=0", "--limit=sanitizers=0")
-        result, = data["parts"]["tests"]["results"]
-        self.assertEqual((result["status"], result["failures"][0]["case"]), ("failed", "pointwise kernels"))
-        self.assertIn("cuda9", result["failures"][0]["first"])
-        self.assertIn("| every_kernel | failed", page)
-
-    def test_without_tools_and_time(self):
-        status, data, page = self.check("--device", "cpu", "--total", "0.5")
+    def test_a_launch_that_loses_the_device_is_a_no_go_that_names_it(self):
+        status, records, page, said = self.check("all", *QUICK, *DRIVER, stand_ins=True,
+                                                 FAKE_CUDA="cuLaunchCooperativeKernel=719", **RUNNER)
         self.assertEqual(status, 1)
-        self.assertEqual({part["status"] for part in data["parts"].values()}, {"not run"})
-        self.assertIn("no time was left", page)
+        failed = {name for name, state in self.not_passed(records, "smoke").items() if state == "failed"}
+        self.assertIn("grid barrier: 100,000 rounds", failed)
+        self.assertNotIn("cuBLASLt: aligned", failed)  # has a process, and so a device, of its own
+        verdict, = [r for r in records if r["record"] == "verdict"]
+        self.assertFalse(verdict["go"])
+        self.assertIn("NO-GO: ", said)
+        self.assertIn("cuLaunchCooperativeKernel of barrier_rounds failed", page)
+        self.assertEqual(self.states(records, "suite"), {}, "the suite is not begun after a no-go")
 
-    def test_a_report_is_there_when_it_is_stopped(self):
-        process = self.start("--device", "cpu", "--limit=tests=0", "--limit=benchmark=0", sanitizer="broken")
-        for _ in range(1200):
+    def test_tools_that_refuse_are_not_available(self):
+        for case, suite in (("blind", {"memcheck": "not available", "racecheck": "not available"}),
+                            ("broken", {"memcheck": "failed", "racecheck": "not available"})):
+            with self.subTest(case):
+                _, records, page, _ = self.check(
+                    "suite", "--build", BUILD, "--small", *DRIVER, "--tests", "sanitizers,nn_initializers",
+                    stand_ins=True, STAND_IN_SANITIZER=case)
+                self.assertEqual({k: v for k, v in self.states(records, "suite").items() if "check" in k}, suite)
+        self.assertIn("Invalid __global__ write", page)
+        _, records, page, _ = self.check("bench", *QUICK, *SIMULATED, "--peers", "absent", "--scripts",
+                                         "absent=" + os.path.join(STAND_INS, "gpu_absent.py"), stand_ins=True,
+                                         STAND_IN_NCU="refused")
+        self.assertEqual(self.not_passed(records, "bench"), {"profiler": "not available", "absent": "not available"})
+        self.assertIn("ERR_NVGPUCTRPERM", page)
+
+
+class Faults(Check):
+    """The harness alone, over programs that stand in for Croton's."""
+
+    def build(self):
+        folder = tempfile.mkdtemp(prefix="croton-gpu-check-build-")
+        self.addCleanup(shutil.rmtree, folder)
+        shutil.copytree(os.path.join(STAND_INS, "programs"), os.path.join(folder, "bin"))
+        test = {"name": "stand_in", "command": ["@BUILD@/bin/croton_op_tests", "-#", "[#test_stand_in]"],
+                "properties": [{"name": "LABELS", "value": ["fast", "gpu"]}]}
+        with open(os.path.join(folder, "tests.json"), "w") as file:
+            json.dump({"tests": [test]}, file)
+        return folder
+
+    def test_a_check_that_crashes_or_hangs_costs_itself_alone(self):
+        status, records, page, said = self.check("smoke", "--build", self.build(), "--silence", "2")
+        self.assertEqual(status, 1)
+        self.assertEqual(self.states(records, "smoke"), {
+            "doctor": "passed", "good": "passed", "wrong": "failed", "crashes": "failed", "hangs": "failed",
+            "last": "passed", "ceilings of copy and of products": "not available"})
+        why = {r["name"]: r.get("why", "") for r in records if r["record"] == "result"}
+        self.assertIn("SIGSEGV", why["crashes"])
+        self.assertIn("no answer in 2 s", why["hangs"])
+        self.assertIn("NO-GO: wrong: as planned", said)
+        self.assertIn("| NVRTC | 13.0 | Python package |", page)
+        self.assertIn("/somewhere/libnvrtc.so.13", said)
+        self.assertNotIn("/somewhere", page + json.dumps(records))
+
+    def test_a_process_that_is_lost_is_tried_again_case_by_case(self):
+        status, records, page, _ = self.check("suite", "--build", self.build(), "--tests", "stand_in")
+        self.assertEqual(status, 1)
+        states = {"good, with a comma": "passed", "crashes once": "passed", "wrong": "failed",
+                  "loses the device": "passed", "behind it": "passed", "crashes": "failed", "last": "passed"}
+        self.assertEqual(self.states(records, "suite"), {"stand_in: " + name: state for name, state in states.items()})
+        self.assertIn("test.cpp:7: a == b (1 == 2)", page)
+        self.assertNotIn("/machine/folder", page)
+
+    def test_results_of_another_commit_pack_or_gpu_do_not_count(self):
+        build, earlier = self.build(), os.path.join(self.out, "earlier.jsonl")
+        self.check("suite", "--build", build)
+        for key in (None, "commit", "pack", "gpu"):
+            with open(self.jsonl()) as file:
+                lines = file.readlines()
+            run = json.loads(lines[0])
+            if key:
+                run["identity"][key] = {"name": "another"}
+            with open(earlier, "w") as file:
+                file.writelines([json.dumps(run) + "\n", *lines[1:], '{"record": "result", "tier": "su'])
+            _, records, _, _ = self.check("suite", "--build", build, "--resume", earlier)
+            resumed = [r for r in records if r.get("resumed")]
+            self.assertEqual(len(resumed), 0 if key else 9, key)
+
+    def test_without_time_everything_is_named_as_not_reached(self):
+        status, records, _, said = self.check("smoke", "--build", self.build(), "--limit", "0.1")
+        self.assertEqual(status, 1)
+        self.assertIn("not reached", self.states(records, "smoke").values())
+        self.assertIn("NO-GO", said)
+        _, records, page, _ = self.check("suite", "--build", self.build(), "--tests", "stand_in", "--limit", "0.01")
+        self.assertEqual(set(self.states(records, "suite").values()), {"not reached"}, page)
+
+    def test_a_page_is_there_when_it_is_told_to_stop(self):
+        process = self.start("smoke", "--build", self.build())
+        for _ in range(600):
             time.sleep(0.05)
-            if os.path.exists(os.path.join(self.out, "gpu_check.json")) and \
-                    self.reports()[0]["parts"].get("sanitizers", {}).get("status") == "running":
+            if os.path.exists(self.jsonl()) and any(r.get("name") == "crashes" for r in records_in(self.jsonl())):
                 break
         process.send_signal(signal.SIGTERM)
         process.communicate()
-        data, page = self.reports()
+        records, page = self.written()
         self.assertEqual(process.returncode, 128 + signal.SIGTERM)
-        self.assertEqual(data["status"], "stopped by SIGTERM")
-        self.assertEqual(data["parts"]["machine"]["status"], "passed")
-        self.assertIn("| sanitizers | running |", page)
+        self.assertIn("stopped by SIGTERM", page)
+        self.assertEqual(self.states(records, "smoke")["good"], "passed")
+        # And from the lines alone.
+        said = subprocess.run([SCRIPT, "page", "--resume", self.jsonl()], capture_output=True, text=True, check=True)
+        self.assertEqual(said.stdout.strip(), page.strip())
+
+    def test_a_pack_is_unpacked_and_looked_at(self):
+        build, pack = self.build(), os.path.join(self.out, "pack")
+        os.mkdir(pack)
+        archive = os.path.join(pack, "programs.tar.xz")
+        with tarfile.open(archive, "w:xz") as tar:
+            tar.add(build, ".")
+        with open(archive, "rb") as file:
+            digest = hashlib.sha256(file.read()).hexdigest()
+        for sha, expected in ((digest, 1), ("0" * 64, 2)):
+            with open(os.path.join(pack, "pack.json"), "w") as file:
+                json.dump({"digest": "of older sources", "commit": "abc1234", "sha256": sha}, file)
+            process = self.start("suite", "--pack", pack)
+            said, _ = process.communicate()
+            self.assertEqual(process.returncode, expected, said)
+            self.assertIn("older than the tree" if expected == 1 else "the pack is damaged", said)
+        records, page = self.written()
+        self.assertIn("commit abc1234, pack " + digest[:12], page)
+        said = self.start("smoke", "--pack", self.out).communicate()[0]
+        self.assertIn("scripts/pack_gpu_check.sh makes it", said)
 
 
 if __name__ == "__main__":

@@ -190,7 +190,7 @@ TEST_CASE("routines have the same bits for any number of threads and in the simu
                                          ct::unique(ct::floor(x.T()), 0).inverse};
   const Array value = Array::uniform(DType::float32, {70, 2100}, 11, -1.2, 1.2);
   const auto wanted = compile("mode=run,threads=1", {x}, outputs)(value);
-  for (const std::string mode : {"mode=run,threads=2", "mode=run,threads=5", "mode=simulate"}) {
+  for (const std::string& mode : with_devices({"mode=run,threads=2", "mode=run,threads=5", "mode=simulate"})) {
     const auto got = compile(mode, {x}, outputs)(value);
     for (std::size_t k = 0; k < outputs.size(); ++k) {
       INFO(mode << ", output " << k);

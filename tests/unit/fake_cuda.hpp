@@ -25,12 +25,12 @@ class FakeCuda {
  public:
   FakeCuda() {
     control<decltype(fake_cuda_reset)>("fake_cuda_reset")();
-    runtime::cuda::set_cuda_root(fake_cuda_folder());
+    runtime::cuda::set_toolkit({.root = fake_cuda_folder()});
     runtime::cuda::set_driver_library(path());
   }
   ~FakeCuda() {
     runtime::cuda::set_driver_library("");
-    runtime::cuda::set_cuda_root(root_before_);
+    runtime::cuda::set_toolkit(toolkit_before_);
   }
   FakeCuda(const FakeCuda&) = delete;
   FakeCuda& operator=(const FakeCuda&) = delete;
@@ -82,7 +82,7 @@ class FakeCuda {
     return library.function<Function>(name);
   }
 
-  std::string root_before_ = runtime::cuda::cuda_root();
+  runtime::cuda::ToolkitSettings toolkit_before_ = runtime::cuda::toolkit();
 };
 
 /// Code of the fake device that holds these kernels.

@@ -1,5 +1,6 @@
 // GPUs through the driver, on the fake one: whole functions, every call of the driver made to fail in turn, lost
 // devices, memory that runs out, products with and without the library.
+#include <croton/convolution.hpp>
 #include <croton/croton.hpp>
 #include <croton/device.hpp>
 #include <croton/grad.hpp>
@@ -360,6 +361,22 @@ TEST_CASE("products go to the library, or to a generated kernel where there is n
     CHECK(gpus.cuda().calls("cublasLtMatmul") == 0);
     CHECK(gpus.cuda().faults() == "");
   }
+}
+
+TEST_CASE("a library that a flag names and that is not there is an error: nothing else does its work") {
+  const auto a = ct::matrix("a");
+  const auto image = ct::tensor4("image"), filters = ct::tensor4("filters");
+  const Array x = Array::uniform(DType::float32, {40, 40}, 1), y = Array::uniform(DType::float32, {4, 32, 16, 15}, 2);
+  const ct::Function product = ct::function({a}, ct::dot(a, a));
+  const ct::Function convolution = ct::function({image, filters}, ct::nnet::conv2d(image, filters));
+  const FakeGpus gpus({}, ",cuda_blaslt=/nowhere/libcublasLt.so.13,cuda_dnn=/nowhere/libcudnn.so.9");
+  CHECK_THAT(
+      error_of<ct::ConfigError>([&] { product(x); }),
+      contains("cuda_blaslt=/nowhere/libcublasLt.so.13: cuBLASLt (matrix products on NVIDIA GPUs) was not found. "
+               "Tried:\n  /nowhere/libcublasLt.so.13: no such file\n"));
+  CHECK_THAT(error_of<ct::ConfigError>([&] { convolution(y, Array::uniform(DType::float32, {24, 32, 3, 3}, 3)); }),
+             contains("cuda_dnn=/nowhere/libcudnn.so.9: cuDNN (convolutions on NVIDIA GPUs) was not found. Tried:\n  "
+                      "/nowhere/libcudnn.so.9: no such file\n"));
 }
 
 TEST_CASE("names of devices that come to mean others never lead to a wrong address") {

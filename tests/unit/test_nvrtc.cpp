@@ -60,7 +60,6 @@ TEST_CASE("cuda_root=none hides the toolkit", "[nvrtc]") {
   CHECK_FALSE(Nvrtc::available(&why));
   CHECK(contains(why, "cuda_root=none"));
   CHECK(Nvrtc::list_tried().empty());
-  CHECK(library_folders("cublas").empty());
 }
 
 TEST_CASE("a cuda_root without NVRTC is explained, and nothing else is searched", "[nvrtc]") {
@@ -72,39 +71,6 @@ TEST_CASE("a cuda_root without NVRTC is explained, and nothing else is searched"
   CHECK(contains(why, (folder / "lib64/libnvrtc.so.13").string() + ": no such file"));
   CHECK(contains(why, "pip install nvidia-cuda-nvrtc"));
   for (const auto& attempt : Nvrtc::list_tried()) CHECK(attempt.candidate.starts_with(folder.path().string()));
-}
-
-TEST_CASE("cuda_root finds the layouts of toolkits and wheels", "[nvrtc]") {
-  TemporaryFolder folder;
-  for (const char* name : {"lib64", "nvidia/cu13/lib", "nvidia/cuda_nvrtc/lib", "nvidia/cublas/lib"}) {
-    fs::create_directories(folder / name);
-  }
-  RootScope scope(folder.path().string());
-  const std::vector<fs::path> expected = {folder / "lib64", folder / "nvidia/cu13/lib",
-                                          folder / "nvidia/cuda_nvrtc/lib", folder.path()};
-  CHECK(library_folders("cuda_nvrtc") == expected);
-}
-
-TEST_CASE("environment, given folders and virtual environments are searched", "[nvrtc]") {
-  TemporaryFolder folder;
-  for (const char* name :
-       {"toolkit/lib64", "site/nvidia/cu13/lib", "venv/lib/python3.12/site-packages/nvidia/cuda_nvrtc/lib"}) {
-    fs::create_directories(folder / name);
-  }
-  const int status = croton::test::run_child([&] {
-    set_cuda_root("");
-    setenv("CUDA_PATH", (folder / "toolkit").c_str(), 1);
-    setenv("CUDA_HOME", "relative", 1);
-    setenv("VIRTUAL_ENV", (folder / "venv").c_str(), 1);
-    add_library_folder(folder / "site");
-    const std::vector<fs::path> found = library_folders("cuda_nvrtc");
-    const auto position = [&](const char* name) { return std::ranges::find(found, folder / name) - found.begin(); };
-    const auto environment = position("toolkit/lib64"), given = position("site/nvidia/cu13/lib");
-    const auto python = position("venv/lib/python3.12/site-packages/nvidia/cuda_nvrtc/lib");
-    const auto end = std::ssize(found);
-    return environment == 0 && environment < given && given < python && python < end ? 0 : 1;
-  });
-  CHECK(status == 0);
 }
 
 TEST_CASE("NVRTC says what it is", "[nvrtc]") {

@@ -13,8 +13,7 @@
 
 #include "base/hash.hpp"
 #include "runtime/cuda/blaslt_types.hpp"
-#include "runtime/cuda/library_by_root.hpp"
-#include "runtime/cuda/toolkit.hpp"
+#include "runtime/cuda/found_library.hpp"
 #include "runtime/cuda/transfer.hpp"
 
 namespace croton::runtime::cuda {
@@ -60,22 +59,17 @@ struct BlasLt::Library {
   }
 };
 
-namespace {
-
-SharedLibrary::Search search_now() {
-  return {.title = "cuBLASLt (matrix products on NVIDIA GPUs)",
-          .names = {"libcublasLt.so.13", "libcublasLt.so.12"},
-          .folders = library_folders("cublas"),
-          .system = search_system(),
-          .package = "the CUDA toolkit (Debian and Ubuntu: libcublas-13-0), or from PyPI: pip install nvidia-cublas"};
+LibraryBySettings<BlasLt::Library>& BlasLt::libraries() {
+  static auto& libraries = *new LibraryBySettings<Library>(
+      {.part = ToolkitPart::blaslt,
+       .name = "cuBLASLt",
+       .purpose = "matrix products on NVIDIA GPUs",
+       .files = {"libcublasLt.so.13", "libcublasLt.so.12"},
+       .package = "the CUDA toolkit (Debian and Ubuntu: libcublas-13-0), or from PyPI: pip install nvidia-cublas"});
+  return libraries;
 }
 
-}  // namespace
-
-const BlasLt::Library& BlasLt::library() {
-  static auto& libraries = *new LibraryByRoot<Library>("cuBLASLt", search_now);
-  return libraries.get();
-}
+const BlasLt::Library& BlasLt::library() { return libraries().get(); }
 
 bool BlasLt::available(std::string* why) try {
   library();
@@ -222,9 +216,14 @@ BlasLt::~BlasLt() {
   library_.Destroy.function(static_cast<Handle>(handle_));
 }
 
-std::string BlasLt::installed() {
+FoundPart BlasLt::found() {
   const Library& found = library();
-  return fmt::format("{} at {}", found.version(), found.library->path().string());
+  return {found.version(), found.library->path(), libraries().place()};
+}
+
+std::string BlasLt::installed() {
+  const FoundPart part = found();
+  return fmt::format("{} at {}", part.version, part.path.string());
 }
 
 std::string BlasLt::name() const { return "cuBLASLt " + library_.version(); }

@@ -16,8 +16,12 @@
 
 #include "runtime/cpu/blas.hpp"
 #include "runtime/cuda/stream.hpp"
+#include "runtime/cuda/toolkit.hpp"
 
 namespace croton::runtime::cuda {
+
+template <class Entries>
+class LibraryBySettings;
 
 /// The product of cpu/blas.hpp; its pointers are addresses of the device.
 using MatrixProduct = cpu::MatrixProduct;
@@ -30,13 +34,17 @@ enum class Precision : std::uint8_t {
 /// Products of one device. All functions may be called from any thread.
 class BlasLt {
  public:
-  /// Whether there is a library; if not, `why` (may be null) receives the reason. Needs no device.
+  /// Whether there is a library; if not, `why` (may be null) receives the reason. Needs no device. ConfigError where
+  /// the flag cuda_blaslt names a file that cannot be used.
   static bool available(std::string* why = nullptr);
+
+  /// Version, file and kind of place of the library. Throws DeviceError where available() is false.
+  static FoundPart found();
 
   /// "13.0.2 at /usr/local/cuda/lib64/libcublasLt.so.13". Throws DeviceError where available() is false.
   static std::string installed();
 
-  /// Throws DeviceError, with every place searched, where there is no library.
+  /// Throws DeviceError, with every place searched, where there is no library, and what available() throws.
   explicit BlasLt(std::shared_ptr<Device> device, Where where = {});
   ~BlasLt();
   BlasLt(const BlasLt&) = delete;
@@ -65,6 +73,7 @@ class BlasLt {
   struct Choices;
   struct Form;
 
+  static LibraryBySettings<Library>& libraries();
   static const Library& library();
   static Form form_of(const MatrixProduct& product);
   std::shared_ptr<const Choice> choose(const Key& key, Where where);

@@ -17,8 +17,7 @@
 #include "base/hash.hpp"
 #include "runtime/cuda/dnn_form.hpp"
 #include "runtime/cuda/dnn_types.hpp"
-#include "runtime/cuda/library_by_root.hpp"
-#include "runtime/cuda/toolkit.hpp"
+#include "runtime/cuda/found_library.hpp"
 #include "runtime/cuda/transfer.hpp"
 
 namespace croton::runtime::cuda {
@@ -91,16 +90,6 @@ struct Dnn::Library {
 
 namespace {
 
-SharedLibrary::Search search_now() {
-  return {.title = "cuDNN (convolutions on NVIDIA GPUs)",
-          .names = {"libcudnn.so.9"},
-          .folders = library_folders("cudnn"),
-          .system = search_system(),
-          .package =
-              "cuDNN 9 (NVIDIA's packages for Debian and Ubuntu: cudnn9-cuda-13), or from PyPI: pip install "
-              "nvidia-cudnn-cu13"};
-}
-
 /// Sums of products, in one order.
 bool is_plain_sum(Routine routine, int algorithm) {
   if (routine == Routine::backward_data) return algorithm == backward_data_1;
@@ -122,10 +111,18 @@ std::string text_of(const Convolution& c) {
 
 }  // namespace
 
-const Dnn::Library& Dnn::library() {
-  static auto& libraries = *new LibraryByRoot<Library>("cuDNN", search_now);
-  return libraries.get();
+LibraryBySettings<Dnn::Library>& Dnn::libraries() {
+  static auto& libraries = *new LibraryBySettings<Library>(
+      {.part = ToolkitPart::dnn,
+       .name = "cuDNN",
+       .purpose = "convolutions on NVIDIA GPUs",
+       .files = {"libcudnn.so.9"},
+       .package = "cuDNN 9 (NVIDIA's packages for Debian and Ubuntu: cudnn9-cuda-13), or from PyPI: pip install "
+                  "nvidia-cudnn-cu13"});
+  return libraries;
 }
+
+const Dnn::Library& Dnn::library() { return libraries().get(); }
 
 bool Dnn::available(std::string* why) try {
   library();
@@ -342,9 +339,14 @@ Dnn::~Dnn() {
   library_.Destroy.function(static_cast<Handle>(handle_));
 }
 
-std::string Dnn::installed() {
+FoundPart Dnn::found() {
   const Library& found = library();
-  return fmt::format("{} at {}", found.version(), found.library->path().string());
+  return {found.version(), found.library->path(), libraries().place()};
+}
+
+std::string Dnn::installed() {
+  const FoundPart part = found();
+  return fmt::format("{} at {}", part.version, part.path.string());
 }
 
 std::string Dnn::name() const { return "cuDNN " + library_.version(); }

@@ -15,14 +15,22 @@
 
 #include "runtime/convolution.hpp"
 #include "runtime/cuda/stream.hpp"
+#include "runtime/cuda/toolkit.hpp"
 
 namespace croton::runtime::cuda {
+
+template <class Entries>
+class LibraryBySettings;
 
 /// Convolutions of one device. All functions may be called from any thread.
 class Dnn {
  public:
-  /// Whether there is a library; if not, `why` (may be null) receives the reason. Needs no device.
+  /// Whether there is a library; if not, `why` (may be null) receives the reason. Needs no device. ConfigError where
+  /// the flag cuda_dnn names a file that cannot be used.
   static bool available(std::string* why = nullptr);
+
+  /// Version, file and kind of place of the library. Throws DeviceError where available() is false.
+  static FoundPart found();
 
   /// "9.19.0 at /usr/local/cuda/lib64/libcudnn.so.9". Throws DeviceError where available() is false.
   static std::string installed();
@@ -31,7 +39,7 @@ class Dnn {
   static bool describes(const Convolution& convolution);
 
   /// `home`: the stream that the library has between convolutions; of the device that they are for. Throws DeviceError,
-  /// with every place searched, where there is no library.
+  /// with every place searched, where there is no library, and what available() throws.
   explicit Dnn(Stream home, Where where = {});
   ~Dnn();
   Dnn(const Dnn&) = delete;
@@ -58,6 +66,7 @@ class Dnn {
   class Maker;
   class StreamOfCall;
 
+  static LibraryBySettings<Library>& libraries();
   static const Library& library();
   std::shared_ptr<const Choice> choose(const Convolution& convolution, Where where);
   void check(int status, const char* call, const std::string& what, Where where);

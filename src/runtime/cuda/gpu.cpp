@@ -387,7 +387,7 @@ const FoundGpus& find_gpus() {
   const auto [at, fresh] = found.by_flags.try_emplace({flags.cuda_driver, flags.cuda_root});
   FoundGpus& gpus = at->second;
   if (!fresh) return gpus;
-  set_cuda_root(flags.cuda_root);
+  set_toolkit(flags);
   set_driver_library(flags.cuda_driver);
   gpus.driver = flags.cuda_driver;
   try {
@@ -401,7 +401,7 @@ const FoundGpus& find_gpus() {
 
 std::unique_ptr<runtime::Device> make_device(int number, int gpu, int part, int parts) {
   const base::Flags& flags = base::config();
-  set_cuda_root(flags.cuda_root);
+  set_toolkit(flags);
   set_driver_library(flags.cuda_driver);
   std::shared_ptr<Device> device = Device::get(gpu);
   const DeviceFacts& known = device->facts();

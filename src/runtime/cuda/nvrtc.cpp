@@ -3,16 +3,14 @@
 #include <algorithm>
 #include <charconv>
 #include <croton/error.hpp>
-#include <map>
 #include <memory>
-#include <mutex>
 #include <set>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "codegen/emit.hpp"
-#include "runtime/cuda/toolkit.hpp"
+#include "runtime/cuda/found_library.hpp"
 
 namespace croton::runtime::cuda {
 namespace {
@@ -86,35 +84,6 @@ struct Nvrtc::Functions {
 
 namespace {
 
-// ---- one compiler for each cuda_root that was in force ----
-
-SharedLibrary::Search search_now() {
-  return {
-      .title = "NVRTC (the run-time compiler of CUDA)",
-      .names = {"libnvrtc.so.13", "libnvrtc.so.12"},
-      .folders = library_folders("cuda_nvrtc"),
-      .system = search_system(),
-      .package = "the CUDA toolkit (Debian and Ubuntu: cuda-nvrtc-13-0), or from PyPI: pip install nvidia-cuda-nvrtc"};
-}
-
-struct Loaded {
-  std::shared_ptr<SharedLibrary> library;
-  std::unique_ptr<Nvrtc> compiler;
-};
-
-std::mutex loaded_mutex;
-
-// Never destroyed: other threads may still compile while the process ends.
-Loaded& loaded_for_root() {
-  static auto& by_root = *new std::map<std::string, Loaded>;
-  Loaded& loaded = by_root[cuda_root()];
-  if (!loaded.library) loaded.library = std::make_shared<SharedLibrary>(search_now());
-  return loaded;
-}
-
-constexpr std::string_view hidden_reason =
-    "NVRTC (the run-time compiler of CUDA) is hidden by cuda_root=none; set cuda_root to a folder, or leave it empty";
-
 // ---- messages ----
 
 // The numbers n of all "name(n): error" in a log.
@@ -177,14 +146,20 @@ Nvrtc::Nvrtc(std::shared_ptr<SharedLibrary> library)
 
 Nvrtc::~Nvrtc() = default;
 
-Nvrtc& Nvrtc::instance() {
-  if (toolkit_hidden()) throw DeviceError(std::string(hidden_reason));
-  std::lock_guard lock(loaded_mutex);
-  Loaded& loaded = loaded_for_root();
-  loaded.library->require();
-  if (!loaded.compiler) loaded.compiler.reset(new Nvrtc(loaded.library));
-  return *loaded.compiler;
+// One compiler for each setting that was in force. Never destroyed: other threads may still compile while the process
+// ends.
+LibraryBySettings<Nvrtc>& Nvrtc::libraries() {
+  static auto& libraries = *new LibraryBySettings<Nvrtc>(
+      {.part = ToolkitPart::nvrtc,
+       .name = "NVRTC",
+       .purpose = "the run-time compiler of CUDA",
+       .files = {"libnvrtc.so.13", "libnvrtc.so.12"},
+       .package =
+           "the CUDA toolkit (Debian and Ubuntu: cuda-nvrtc-13-0), or from PyPI: pip install nvidia-cuda-nvrtc"});
+  return libraries;
 }
+
+const Nvrtc& Nvrtc::instance() { return libraries().get(); }
 
 bool Nvrtc::available(std::string* why) try {
   instance();
@@ -194,11 +169,13 @@ bool Nvrtc::available(std::string* why) try {
   return false;
 }
 
-std::vector<SharedLibrary::Attempt> Nvrtc::list_tried() {
-  if (toolkit_hidden()) return {};
-  std::lock_guard lock(loaded_mutex);
-  return loaded_for_root().library->tried();
+FoundPart Nvrtc::found() {
+  const Nvrtc& nvrtc = instance();
+  const auto [major, minor] = nvrtc.version();
+  return {fmt::format("{}.{}", major, minor), nvrtc.path(), libraries().place()};
 }
+
+std::vector<SharedLibrary::Attempt> Nvrtc::list_tried() { return libraries().list_tried(); }
 
 std::pair<int, int> Nvrtc::version() const { return version_; }
 

@@ -12,9 +12,13 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/cuda/toolkit.hpp"
 #include "runtime/library.hpp"
 
 namespace croton::runtime::cuda {
+
+template <class Entries>
+class LibraryBySettings;
 
 class Nvrtc {
  public:
@@ -24,14 +28,18 @@ class Nvrtc {
     std::string log;               ///< warnings; usually empty
   };
 
-  /// The compiler found under the present cuda_root; loads it. References stay valid for the life of the process.
-  /// Throws DeviceError, with every place searched, where there is none.
-  static Nvrtc& instance();
+  /// The compiler found under the present settings (toolkit.hpp); loads it. References stay valid for the life of the
+  /// process. Throws DeviceError, with every place searched, where there is none, and ConfigError where the flag
+  /// cuda_nvrtc names a file that cannot be used.
+  static const Nvrtc& instance();
 
-  /// Whether instance() would succeed; if not, `why` (may be null) receives the reason.
+  /// Whether instance() would succeed; if not, `why` (may be null) receives the reason. Throws the same ConfigError.
   static bool available(std::string* why = nullptr);
 
-  /// Every place tried under the present cuda_root, for `croton doctor`; empty where the toolkit is hidden.
+  /// Version, file and kind of place of instance(), which may throw.
+  static FoundPart found();
+
+  /// Every place tried under the present settings; empty where the toolkit is hidden.
   static std::vector<SharedLibrary::Attempt> list_tried();
 
   Nvrtc(const Nvrtc&) = delete;
@@ -64,6 +72,9 @@ class Nvrtc {
  private:
   struct Functions;
 
+  template <class Entries>
+  friend class LibraryBySettings;
+  static LibraryBySettings<Nvrtc>& libraries();
   explicit Nvrtc(std::shared_ptr<SharedLibrary> library);
   void check_architecture(const std::string& arch) const;
 

@@ -1,0 +1,40 @@
+"""What every tier is given."""
+import dataclasses
+
+from processes import Log, Process, run
+from programs import Programs
+from records import Records
+
+
+@dataclasses.dataclass
+class Context:
+    programs: Programs
+    records: Records
+    log: Log
+    options: object  # of the command line
+    gpus: list       # what nvidia-smi said at the start
+    flags: str       # of Croton, for every program: the kernel cache, tools that were named, --flags
+    folder: str      # for what programs leave behind; removed at the end
+
+    @property
+    def device(self):
+        return self.options.device
+
+    def env(self, *flags, **variables):
+        return self.programs.with_flags(self.flags, *flags, **variables)
+
+    def start(self, name, command, env, cwd=None):
+        return Process(name, command, env, cwd, self.log)
+
+    def run(self, name, command, limit, env, cwd=None):
+        return run(name, command, limit, env, cwd, self.log)
+
+    def say(self, text):
+        print(f"    {text}", flush=True)
+
+    def result(self, tier, name, status, seconds=None, **fields):
+        """Records it, and says it on the terminal if it has not passed."""
+        self.records.result(tier, name, status, seconds, **fields)
+        if status not in ("passed", "skipped"):
+            self.say(f"{status}: {name}{': ' + fields['why'] if fields.get('why') else ''}"[:400])
+        return status

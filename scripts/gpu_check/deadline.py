@@ -1,0 +1,14 @@
+"""The time that is left."""
+import time
+
+
+class Deadline:
+    def __init__(self, seconds):
+        self.end = time.monotonic() + seconds
+
+    def left(self):
+        return self.end - time.monotonic()
+
+    def within(self, seconds, kept=0):
+        """A deadline after so many seconds, or `kept` seconds before this one if that comes first."""
+        return Deadline(min(seconds, self.left() - kept))

@@ -1,0 +1,89 @@
+"""A peer: several processes prepare (build, compile, check) at the same time; then one after the other is timed."""
+import os
+import sys
+import time
+
+from bench_lines import name_of, objects, record
+
+PROCESSES = 8
+PREPARE = 0.6  # of a peer's time
+MISSED = "not reached"
+
+
+class Worker:
+    """A process with some of the workloads. It prepares until it is told to go, or has prepared all."""
+
+    def __init__(self, context, peer, script, workloads, env):
+        options = context.options
+        command = [sys.executable, script, "--wait", "--budget", str(options.budget), "--scale", str(options.scale),
+                   "--workloads", ",".join(workloads)]
+        self.context, self.peer, self.workloads = context, peer, workloads
+        self.ready, self.ended, self.pairs = False, False, []
+        self.process = context.start(peer, command, env)
+
+    def read(self, seconds):
+        """Takes in one line, if one comes in time."""
+        line = self.process.next_line(seconds)
+        if line is None:
+            self.ended = True
+            return
+        found = objects(line)
+        if found.get("ready"):
+            self.ready = True
+        elif found.get("prepared"):
+            if "error" in found:
+                record(self.context, self.peer, found)
+            else:
+                self.pairs.append(found)
+        else:
+            record(self.context, self.peer, found)
+
+    def time(self, deadline):
+        """Lets it measure what it has prepared."""
+        self.process.send("go")
+        while not self.ended and deadline.left() > 0:
+            self.read(deadline.left())
+        return self.process.wait(max(0.1, min(5, deadline.left())))
+
+
+def measure(context, peer, workloads, deadline, folders):
+    script = context.options.scripts.get(peer) or os.path.join(context.programs.root, "bench", "peers",
+                                                               f"gpu_{peer}.py")
+    done_before = context.records.of("bench")
+    # What there is of an earlier run is not measured again.
+    wanted = [w for w in workloads if not any(n.startswith(peer + " ") and n.endswith(" " + w) and r["status"] != MISSED
+                                              for n, r in done_before.items())]
+    if not wanted or context.records.is_done("bench", peer):
+        return
+    if deadline.left() < 5:
+        return missed(context, peer, wanted, [])
+    count = min(PROCESSES, len(os.sched_getaffinity(0)), len(wanted))
+    env = context.programs.env | folders | {"PYTHONDONTWRITEBYTECODE": "1"}
+    workers = [Worker(context, peer, script, wanted[i::count], env) for i in range(count)]
+    prepared = time.monotonic() + PREPARE * deadline.left()
+    while time.monotonic() < prepared and not all(w.ready or w.ended for w in workers):
+        for worker in workers:
+            if not worker.ready and not worker.ended:
+                worker.read(0.05)
+    for worker in workers:
+        done = worker.time(deadline) if deadline.left() > 1 else None
+        worker.process.end()
+        broken = done and not done.good and not done.timed_out and not worker.pairs
+        if broken and not context.records.is_done("bench", peer):
+            context.result("bench", f"{peer}: {','.join(worker.workloads)}", "failed",
+                           why=f"{done.why()}: {done.tail(3)}")
+    missed(context, peer, wanted, [pair for worker in workers for pair in worker.pairs])
+
+
+def missed(context, peer, workloads, pairs):
+    """Names what was not reached: prepared and not timed, or not even prepared."""
+    results = context.records.of("bench")
+    if results.get(peer, {}).get("status") == "not available":
+        return
+    for pair in pairs:
+        if name_of(peer, pair) not in results:
+            context.result("bench", name_of(peer, pair), MISSED, why="it was prepared and not timed")
+    known = {name.split(" ")[-1] for name in context.records.of("bench") if name.startswith(peer + " ")}
+    for workload in workloads:
+        if workload not in known:
+            context.result("bench", f"{peer} {workload}", MISSED, why="no time was left")

@@ -1,0 +1,29 @@
+"""Where tools and libraries of CUDA are: beside this Python, in importable packages, in toolkits."""
+import glob
+import importlib.util
+import os
+import shutil
+import sys
+
+
+def package_folders():
+    """The folders that hold an importable package `nvidia`."""
+    spec = importlib.util.find_spec("nvidia")
+    return [os.path.dirname(folder) for folder in (spec.submodule_search_locations or [])] if spec else []
+
+
+def environment(env):
+    """`env`, in which Croton finds what this Python has: it looks beside the python3 of PATH, and in PYTHONPATH."""
+    front = lambda name, folders: os.pathsep.join([*folders, *filter(None, [env.get(name)])])
+    return env | {"PATH": front("PATH", [os.path.join(sys.prefix, "bin")]),
+                  "PYTHONPATH": front("PYTHONPATH", package_folders())}
+
+
+def tool(name, named=None):
+    """The path of a program: the named one, of PATH, of a toolkit; or None."""
+    if named:
+        return named
+    patterns = ["/usr/local/cuda/bin", "/usr/local/cuda-*/bin", "/opt/cuda*/bin", "/opt/nvidia/*/*", "/opt/nvidia/*"]
+    homes = [os.path.join(os.environ[key], "bin") for key in ("CUDA_HOME", "CUDA_PATH") if os.environ.get(key)]
+    folders = homes + [folder for pattern in patterns for folder in sorted(glob.glob(pattern), reverse=True)]
+    return shutil.which(name) or shutil.which(name, path=os.pathsep.join(folders))

@@ -1,0 +1,115 @@
+"""The first tier: whether each part of the CUDA back-end works at all. It ends with go or no-go."""
+import json
+
+import libraries
+
+LIMIT = 90
+CHECK_S = 30  # one check that takes longer has hung
+
+
+def objects(line):
+    try:
+        return json.loads(line) if line.startswith("{") else {}
+    except ValueError:
+        return {}
+
+
+def doctor(context, deadline):
+    done, parts = libraries.examine(context, min(20, deadline.left()))
+    needed = ["NVRTC", "CUDA driver"] if context.options.real else []
+    wrong = [part for part in parts.values()
+             if part["state"] == "WRONG" or (part["part"] in needed and part["state"] != "ok")]
+    if wrong or not parts:
+        why = "; ".join(f"{part['part']}: {part['text'].splitlines()[0]}" for part in wrong) or done.why()
+        context.result("smoke", "doctor", "failed", done.seconds, why=why)
+    else:
+        context.result("smoke", "doctor", "passed", done.seconds)
+
+
+def follow(context, process, deadline):
+    """Records the checks of one process as it prints them, also the one that it was lost in."""
+    current, since, silence = None, deadline.left(), context.options.silence or CHECK_S
+    while True:
+        line = process.next_line(min(1, deadline.left()))
+        if line is None:
+            break
+        found = objects(line)
+        if "begin" in found:
+            current, since = found["begin"], deadline.left()
+        elif "check" in found:
+            context.result("smoke", found["check"], found["status"], found["seconds"], why=found.get("why", ""))
+            current = None
+        if deadline.left() <= 0:
+            process.end()
+            return
+        if current and since - deadline.left() > silence:
+            process.end()
+            context.result("smoke", current, "failed", silence, why=f"no answer in {silence:g} s")
+            return
+    done = process.wait(5)
+    if current:
+        context.result("smoke", current, "failed", why=f"the process {done.why()}: {done.tail(3)}"[:600])
+
+
+def checks(context, deadline):
+    """Each check once. A failure ends its process, so that a device that was lost spoils no other check."""
+    base = [context.programs.path("croton_gpu_smoke"), "--device", context.device, "--stop", "1"]
+    if context.options.small:
+        base += ["--small", "1"]
+    listed = context.run("smoke", base + ["--list", "1"], min(20, deadline.left()), context.env())
+    names = listed.output.splitlines() if listed.good else []
+    if not names:
+        late = deadline.left() < 1
+        context.result("smoke", "list of checks", "not reached" if late else "failed",
+                       why="no time was left" if late else listed.why() + ": " + listed.tail(2))
+    while deadline.left() > 0:
+        left = [name for name in names if not context.records.is_done("smoke", name)]
+        if not left:
+            break
+        done = [name for name in names if name not in left]
+        process = context.start("smoke", base + ["--skip", ";".join(done)], context.env())
+        follow(context, process, deadline)
+        if all(not context.records.is_done("smoke", name) for name in left):  # it does not even begin
+            context.result("smoke", left[0], "failed", why="the program " + process.wait(1).why())
+    for name in names:
+        if not context.records.is_done("smoke", name):
+            context.result("smoke", name, "not reached", why="no time was left")
+
+
+def ceilings(context, deadline):
+    """What copies and products reach: measured for the benchmark, too."""
+    name = "ceilings of copy and of products"
+    if context.records.is_done("smoke", name):
+        return
+    if deadline.left() < 2:
+        context.result("smoke", name, "not reached", why="no time was left")
+        return
+    scale = context.options.scale
+    command = [context.programs.path("croton_gpu_bench"), "--device", context.device, "--workloads", "", "--scale",
+               str(scale), "--copy-mib", str(max(1, 2048 // scale))]
+    done = context.run("ceilings", command, deadline.left(), context.env())
+    found = [line for line in map(objects, done.output.splitlines()) if "ceiling" in line]
+    for line in found:
+        context.records.add("measured", run="ceilings", **line)
+    faults = [line for line in found if "error" in line]
+    if not found and done.good:
+        context.result("smoke", name, "not available", done.seconds, why="the device has no driver")
+    elif faults or not done.good:
+        why = faults[0]["error"] if faults else f"{done.why()}: {done.tail(2)}"
+        status = "not available" if faults and not context.options.real else "failed"
+        context.result("smoke", name, status, done.seconds, why=why)
+    else:
+        context.result("smoke", name, "passed", done.seconds, why=", ".join(
+            f"{line['ceiling']} {line['median'] / 1e12:.3f} T{line['unit']}" for line in found))
+
+
+def run_tier(context, deadline):
+    doctor(context, deadline)
+    checks(context, deadline)
+    ceilings(context, deadline)
+    results = context.records.of("smoke")
+    bad = [r for r in results.values() if r["status"] in ("failed", "not reached")]
+    fault = f"{bad[0]['name']}: {' '.join(bad[0].get('why', '').split())}"[:300] if bad else ""
+    context.records.add("verdict", tier="smoke", go=not bad, fault=fault)
+    print("GO" if not bad else f"NO-GO: {fault}", flush=True)
+    return not bad

@@ -1,0 +1,23 @@
+// Folders in which libraries and programs are looked for, read from the disk: neighbours with a number in their name,
+// and where Python keeps its packages. Nothing is executed to find them, and what lies in them is not judged here.
+#pragma once
+
+#include <filesystem>
+#include <string_view>
+#include <vector>
+
+namespace croton::runtime {
+
+/// The folders in `parent` whose name begins with `prefix`, the highest name first: cuda-13.0, cuda-12.9, cuda-9.2.
+std::vector<std::filesystem::path> folders_with_prefix(const std::filesystem::path& parent, std::string_view prefix);
+
+/// The folders `site-packages` and `dist-packages` of a Python with this `sys.prefix`, the newest Python first.
+std::vector<std::filesystem::path> package_folders(const std::filesystem::path& prefix);
+
+/// `sys.prefix` of the Python that PATH gives under the name `python3`, else `python`; empty where there is none.
+std::filesystem::path prefix_of_python();
+
+/// Whether a prefix is an environment of its own, made by venv or conda, and no part of the system.
+bool is_environment(const std::filesystem::path& prefix);
+
+}  // namespace croton::runtime

@@ -1,0 +1,51 @@
+// What croton_gpu_smoke checks, and how it says what came of it. A check throws where something is wrong; what it
+// returns is a remark for the report.
+#pragma once
+
+#include <croton/array.hpp>
+#include <croton/config.hpp>
+
+#include <functional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace croton::smoke {
+
+struct Machine {
+  std::string device = "cuda0";
+  int index = 0;       ///< of the device among the driver's
+  bool driver = true;  ///< whether a driver (real, or the one for tests) is behind the device: not for a simulated one
+  bool small = false;  ///< sizes and counts for devices that run on the host
+};
+
+struct Check {
+  std::string name;
+  std::function<std::string(const Machine&)> run;
+};
+
+/// Thrown by a check of something that this machine does not have.
+struct NotAvailable : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// Throws with `what` unless it holds.
+inline void require(bool holds, const std::string& what) {
+  if (!holds) throw std::runtime_error(what);
+}
+/// Throws NotAvailable where no driver is behind the device.
+inline void require_driver(const Machine& machine) {
+  if (!machine.driver) throw NotAvailable("a simulated device has no driver");
+}
+
+/// Every family of kernels and every routine, against the CPU (families.cpp, routines.cpp).
+std::vector<Check> kernel_checks();
+std::vector<Check> routine_checks();
+/// Barriers and launches of a whole grid, recorded loops (grid.cpp).
+std::vector<Check> grid_checks();
+/// cuBLASLt and cuDNN (libraries.cpp).
+std::vector<Check> library_checks();
+/// Failures, copies, threads, logical devices (whole_functions.cpp).
+std::vector<Check> function_checks();
+
+}  // namespace croton::smoke
