@@ -9,7 +9,8 @@ file(RELATIVE_PATH croton_tool_to_libraries /${CMAKE_INSTALL_BINDIR} /${CMAKE_IN
 
 install(DIRECTORY include/croton DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.hpp")
 
-set_target_properties(croton PROPERTIES EXPORT_NAME croton INSTALL_RPATH "$ORIGIN")
+# The same where it is built: CMake would fill the place of the longer one with colons, which stand for the current folder.
+set_target_properties(croton PROPERTIES EXPORT_NAME croton INSTALL_RPATH "$ORIGIN" BUILD_RPATH "$ORIGIN")
 install(TARGETS croton EXPORT CrotonTargets
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}

@@ -10,11 +10,13 @@ import signal
 import sys
 import tempfile
 import time
+import traceback
 
 import bench
 import libraries
 import machine
 import page
+import processes
 import programs
 import records
 import smoke
@@ -83,7 +85,7 @@ def without_paths(flags):
 def limits(options):
     """Seconds at most of each tier to run."""
     if options.tier != "all":
-        return {options.tier: options.limit or TIERS[options.tier].LIMIT}
+        return {options.tier: TIERS[options.tier].LIMIT if options.limit is None else options.limit}
     return {name: tier.LIMIT for name, tier in TIERS.items()}
 
 
@@ -97,7 +99,11 @@ def run_tiers(context, total):
         print(f"==> {name} (at most {limit:.0f} s)", flush=True)
         begin = time.monotonic()
         context.records.add("tier", name=name, status="running", limit=round(limit, 1))
-        passed = TIERS[name].run_tier(context, Deadline(limit))
+        try:
+            passed = TIERS[name].run_tier(context, Deadline(limit))
+        except Exception:  # a fault of this script ends the tier, not what comes after it
+            passed = False
+            context.result(name, "the check itself", "failed", why=traceback.format_exc()[-1500:])
         seconds = round(time.monotonic() - begin, 1)
         status = "passed" if passed else "failed"
         context.records.add("tier", name=name, status=status, limit=round(limit, 1), seconds=seconds)
@@ -118,14 +124,20 @@ def check(options, work, total):
     gpus = machine.gpus(options.named.get("nvidia-smi"))
     gpu = {key: gpus[0].get(key) for key in ("name", "driver_version", "memory.total")} if gpus else None
     identity = {"commit": chosen.commit, "pack": chosen.pack, "gpu": gpu, "device": options.device,
-                "flags": without_paths(options.flags), "small": options.small}
-    kept = records.Records(options.out, {"identity": identity, "tiers": list(limits(options))}, options.resume)
-    kept.add("machine", gpus=gpus, **machine.describe())
+                "flags": without_paths(",".join(filter(None, [os.environ.get("CROTON_FLAGS"), options.flags]))),
+                "small": options.small}
+    # A command that follows another into the same folder goes on from there.
+    there = os.path.join(options.out, "gpu_check.jsonl")
+    resumed = options.resume + ([there] if os.path.exists(there) and there not in options.resume else [])
+    run = {"identity": identity, "session": machine.session(gpus), "tiers": list(limits(options)), "note": chosen.note}
+    kept = records.Records(options.out, run, resumed)
+    kept.add("machine", gpus=[{k: v for k, v in gpu.items() if k != "uuid"} for gpu in gpus], **machine.describe())
     flags = [] if "cache_dir=" in options.flags else ["cache_dir=" + cache]
     context = Context(chosen, kept, Log(os.path.join(options.out, "gpu_check.log")), options, gpus,
                       ",".join(filter(None, [*flags, *named, options.flags])), work)
 
     def stop(number, frame):
+        kept.lock.acquire()  # for ever: what ends now has not failed
         end_all()
         kept.add("stopped", why=f"by {signal.Signals(number).name}")
         kept.write_page()
@@ -151,9 +163,10 @@ def main():
         return 0
     total = Deadline(options.total if options.tier == "all" else 3600)
     work = tempfile.mkdtemp(prefix="croton-gpu-check-")
+    processes.keeper = processes.Keeper(work)
     try:
         good = check(options, work, total)
-    except programs.NoPrograms as error:
+    except (programs.NoPrograms, OSError) as error:  # nothing to run, or nowhere to write
         print(f"error: {error}", file=sys.stderr)
         return 2
     finally:

@@ -1,5 +1,4 @@
 """The lines of JSON that programs of the benchmark print."""
-from smoke import objects  # noqa: F401 (for those that import from here)
 
 
 def name_of(run, line):
@@ -12,6 +11,8 @@ def record(context, run, line):
         context.result("bench", run, "not available", why=line["missing"])
     elif "workload" in line and "error" in line:
         context.result("bench", name_of(run, line), "failed", why=line["error"])
+    elif "error" in line and "ceiling" not in line:
+        context.result("bench", run, "failed", why=line["error"])
     elif "median_s" in line:
         context.records.add("measured", run=run, **line)
         context.result("bench", name_of(run, line), "passed")

@@ -1,19 +1,20 @@
 """`croton doctor`, and what it found where."""
-import json
+from lines import objects
 
 # The parts of `croton doctor --json` that are libraries and tools, and the flags that name them.
 FLAGS = {"nvrtc": "cuda_nvrtc", "cublaslt": "cuda_blaslt", "cudnn": "cuda_dnn", "nvdisasm": "cuda_nvdisasm",
          "compute-sanitizer": "cuda_sanitizer"}
 
 
+def parts_in(output):
+    """By name; a line that was cut is left out."""
+    return {part["part"]: part for part in map(objects, output.splitlines()) if "part" in part and "state" in part}
+
+
 def examine(context, limit):
     """The doctor's parts by name. Paths go to the terminal, versions and kinds of places to the report."""
     done = context.run("doctor", [context.programs.path("croton"), "doctor", "--json"], limit, context.env())
-    parts = {}
-    for line in done.output.splitlines():
-        if line.startswith("{"):
-            part = json.loads(line)
-            parts[part["part"]] = part
+    parts = parts_in(done.output)
     for part in parts.values():
         if part.get("path"):
             context.say(f"{part['part']} {part.get('version', '')}: {part.get('place', '')}, {part['path']}")
@@ -28,7 +29,4 @@ def examine(context, limit):
 def path_of(context, name):
     """Where Croton finds a tool, or None."""
     done = context.run("doctor", [context.programs.path("croton"), "doctor", "--json"], 20, context.env())
-    for line in done.output.splitlines():
-        if line.startswith("{") and (part := json.loads(line))["part"] == name:
-            return part.get("path")
-    return None
+    return parts_in(done.output).get(name, {}).get("path")

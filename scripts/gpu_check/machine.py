@@ -1,5 +1,6 @@
 """What the machine is: enough to judge the figures, and nothing that names the machine."""
 import contextlib
+import hashlib
 import importlib.metadata
 import os
 import platform
@@ -8,7 +9,7 @@ from places import tool
 from processes import run
 
 GPU_FIELDS = ["name", "driver_version", "memory.total", "compute_mode", "mig.mode.current", "ecc.mode.current",
-              "clocks.sm", "clocks.max.sm", "clocks.mem", "temperature.gpu", "power.draw", "utilization.gpu"]
+              "clocks.sm", "clocks.max.sm", "clocks.mem", "temperature.gpu", "power.draw", "utilization.gpu", "uuid"]
 PACKAGES = ["numpy", "torch", "triton", "jax", "jaxlib", "cupy-cuda13x", "cupy-cuda12x"]
 
 
@@ -23,10 +24,16 @@ def gpus(named=None):
     return [dict(zip(GPU_FIELDS, line.split(", "))) for line in done.output.strip().splitlines()]
 
 
+def session(found):
+    """Tells this GPU in this session of its machine from others, and names neither."""
+    boot = first_match("/proc/sys/kernel/random/boot_id", "") or ""
+    return hashlib.sha256((boot + "".join(gpu.get("uuid", "") for gpu in found)).encode()).hexdigest()[:8]
+
+
 def first_match(path, start):
     with contextlib.suppress(OSError), open(path) as file:
-        return next((line.split("=" if "=" in line else ":", 1)[1].strip().strip('"') for line in file
-                     if line.startswith(start)), None)
+        line = next((line for line in file if line.startswith(start)), None)
+        return line and line.split("=" if "=" in line else ":", 1)[-1].strip().strip('"')
 
 
 def versions():

@@ -48,7 +48,7 @@ def counts(results):
     found = {}
     for result in results:
         found[result["status"]] = found.get(result["status"], 0) + 1
-    order = ["passed", "failed", "skipped", "not available", "not reached"]
+    order = ["passed", "failed", "not available", "not reached"]
     return ", ".join(f"{found[status]} {status}" for status in order if status in found) or "nothing"
 
 
@@ -65,6 +65,8 @@ def head(records):
              + (f", flags {identity['flags']}" if identity["flags"] else "")
              + (", small sizes" if identity["small"] else "")
              + f"; commit {identity['commit']}, pack {identity['pack']}. docs/gpu_check.md says how to read it.", ""]
+    if run.get("note"):
+        lines += [f"NOTE: {run['note']}.", ""]
     for verdict in of(records, "verdict")[-1:]:
         lines += [f"**{'GO' if verdict['go'] else 'NO-GO: ' + cut(verdict['fault'], 300)}**", ""]
     for stopped in of(records, "stopped"):
@@ -136,9 +138,12 @@ def ceilings(measured):
     return {f"{r['ceiling']} ({r.get('program', r['run'])})": r for r in measured if "ceiling" in r and "median" in r}
 
 
-def share(row, found):
-    """Of the ceiling that bounds the workload: bytes against the copy, else products against float32 products."""
+def share(row, found, cache):
+    """Of the ceiling that bounds the workload: bytes against the copy, else products against float32 products. What
+    lies in the cache of the device is bounded by neither."""
     rate = lambda name: found.get(f"{name} (croton)", {}).get("median")
+    if row.get("bytes") and row["bytes"] <= cache:
+        return "in the cache"
     if row.get("bytes") and rate("copy"):
         return f"{row['bytes'] / row['median_s'] / rate('copy'):.0%} of copy"
     if row.get("flop") and rate("product_float32"):
@@ -146,12 +151,12 @@ def share(row, found):
     return "-"
 
 
-def bench_row(row, measured, found):
+def bench_row(row, measured, found, cache):
     workload = row["workload"]
     again = next((r for r in measured if r["run"] == "croton again" and r.get("workload") == workload), None)
     peers = peer_rows(measured, workload)
     ratios = {name: r["median_s"] / row["median_s"] for name, r in peers.items()}
-    return (workload, spread(row), spread(row, "synced_"), share(row, found),
+    return (workload, spread(row), spread(row, "synced_"), share(row, found, cache),
             f"{again['median_s'] / row['median_s']:.2f}" if again else "-",
             "; ".join(f"{name} {spread(r)}, {ratios[name]:.2f}" for name, r in peers.items()) or "-",
             f"{min(ratios.values()):.2f}" if ratios else "-")
@@ -180,13 +185,15 @@ def bench(records):
         yield f"- ceiling, {name}: {middle} T{r['unit']} ({low} to {high})"
     for r in of(records, "versions"):
         yield "- " + ", ".join(f"{k}: {v}" for k, v in r.items() if k not in ("record", "run", "resumed"))
-    ours = [r for r in measured if r["run"] == "croton" and "median_s" in r]
+    cache = max([r.get("l2_bytes", 0) for r in of(records, "versions")], default=0)
+    ours = {r["workload"]: r for r in measured if r["run"] == "croton" and "median_s" in r}.values()
     if ours:
         yield from ("", HOW)
         yield from table(["workload", "Croton", "each waited for", "of the ceiling", "again",
                           "peers, and peer / Croton", "best peer / Croton"],
-                         [bench_row(r, measured, found) for r in ours])
-        yield "First calls with cold caches, building included: " + "; ".join(first_calls(ours, measured)) + "."
+                         [bench_row(r, measured, found, cache) for r in ours])
+        yield ("First calls with cold caches, building included, of peers while up to 8 of their processes compile: " +
+               "; ".join(first_calls(ours, measured)) + ".")
     yield from table(["kernel under the profiler", "of", "time", "memory", "multiprocessors", "warps", "bytes moved",
                       "instructions", "registers", "blocks x threads"],
                      [kernel_row(r) for r in measured if r["run"] == "profiler"])

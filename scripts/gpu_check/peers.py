@@ -3,7 +3,8 @@ import os
 import sys
 import time
 
-from bench_lines import name_of, objects, record
+from bench_lines import name_of, record
+from lines import objects
 
 PROCESSES = 8
 PREPARE = 0.6  # of a peer's time
@@ -40,6 +41,7 @@ class Worker:
 
     def time(self, deadline):
         """Lets it measure what it has prepared."""
+        self.process.pause(False)
         self.process.send("go")
         while not self.ended and deadline.left() > 0:
             self.read(deadline.left())
@@ -58,20 +60,26 @@ def measure(context, peer, workloads, deadline, folders):
     if deadline.left() < 5:
         return missed(context, peer, wanted, [])
     count = min(PROCESSES, len(os.sched_getaffinity(0)), len(wanted))
-    env = context.programs.env | folders | {"PYTHONDONTWRITEBYTECODE": "1"}
+    # Nothing of what our own programs are given: a peer has libraries of its own.
+    env = os.environ | folders | {"PYTHONDONTWRITEBYTECODE": "1"}
     workers = [Worker(context, peer, script, wanted[i::count], env) for i in range(count)]
     prepared = time.monotonic() + PREPARE * deadline.left()
     while time.monotonic() < prepared and not all(w.ready or w.ended for w in workers):
         for worker in workers:
             if not worker.ready and not worker.ended:
                 worker.read(0.05)
+    # Those that are ready first; none disturbs the one that is timed, and none takes all the time that is left.
+    workers.sort(key=lambda worker: not worker.ready)
     for worker in workers:
-        done = worker.time(deadline) if deadline.left() > 1 else None
+        worker.process.pause(True)
+    for number, worker in enumerate(workers):
+        share = deadline.within(deadline.left() if worker.ready else deadline.left() / (len(workers) - number))
+        done = worker.time(share) if share.left() > 1 else None
         worker.process.end()
-        broken = done and not done.good and not done.timed_out and not worker.pairs
-        if broken and not context.records.is_done("bench", peer):
+        if done and not done.timed_out and (done.status is None or done.status < 0 or not (done.good or worker.pairs)) \
+                and not context.records.is_done("bench", peer):
             context.result("bench", f"{peer}: {','.join(worker.workloads)}", "failed",
-                           why=f"{done.why()}: {done.tail(3)}")
+                           why=f"{done.why()}: {done.tail(3)}"[:600])
     missed(context, peer, wanted, [pair for worker in workers for pair in worker.pairs])
 
 
@@ -86,4 +94,4 @@ def missed(context, peer, workloads, pairs):
     known = {name.split(" ")[-1] for name in context.records.of("bench") if name.startswith(peer + " ")}
     for workload in workloads:
         if workload not in known:
-            context.result("bench", f"{peer} {workload}", MISSED, why="no time was left")
+            context.result("bench", f"{peer} {workload}", MISSED, why="it was not prepared in time")

@@ -1,4 +1,5 @@
 """Programs that run under a limit, and what they print, line by line as they print it."""
+import contextlib
 import dataclasses
 import os
 import queue
@@ -10,19 +11,56 @@ import time
 
 RUNNING = set()  # processes that end with this one
 _END = object()
+ENDING_S = 10    # a process that has not ended so long after SIGKILL hangs in the driver
+
+
+class Keeper:
+    """A process that outlives this one by a moment: it ends the groups of processes that were started here, and removes
+    the folder of what they leave behind. So SIGKILL leaves nothing that would disturb what is measured next."""
+
+    def __init__(self, folder):
+        reading, self.writing = os.pipe()
+        if os.fork() == 0:
+            os.setsid()
+            os.close(self.writing)
+            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+                signal.signal(number, signal.SIG_IGN)
+            groups = set()
+            with open(reading) as lines:  # until the writer has ended
+                for number in map(int, lines):
+                    groups.add(number) if number > 0 else groups.discard(-number)
+            for group in groups:
+                kill_group(group)
+            shutil.rmtree(folder, ignore_errors=True)
+            os._exit(0)
+        os.close(reading)
+
+    def watch(self, group):
+        os.write(self.writing, f"{group}\n".encode())
+
+    def forget(self, group):
+        self.watch(-group)
+
+
+keeper = None  # a Keeper, where the command line is run
+
+
+def kill_group(group):
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(group, signal.SIGKILL)
 
 
 class Log:
     """What programs print, with their names in front, written at once; it stops growing at `most` bytes."""
 
     def __init__(self, path, most=12 << 20):
-        self.file, self.left, self.lock = open(path, "w", buffering=1, errors="replace"), most, threading.Lock()
+        self.file, self.left, self.lock = open(path, "a", buffering=1, errors="replace"), most, threading.Lock()
 
     def add(self, name, line):
         text = f"[{name}] {line[:2000]}\n"
-        with self.lock:
+        with self.lock, contextlib.suppress(OSError):  # a full disk must not keep a program from being read
             if self.left > 0:
-                self.left -= len(text)
+                self.left -= len(text.encode(errors="replace"))
                 self.file.write(text if self.left > 0 else "the log is full\n")
 
 
@@ -44,6 +82,8 @@ class Done:
     def why(self):
         if self.timed_out:
             return "ran past its limit"
+        if self.status is None:
+            return "could not be ended"
         return f"was ended by {signal.Signals(-self.status).name}" if self.status < 0 else \
             f"ended with status {self.status}"
 
@@ -54,9 +94,8 @@ class Process:
     def __init__(self, name, command, env=None, cwd=None, log=None):
         self.name, self.begin, self.log, self.output, self.status = name, time.monotonic(), log, [], None
         self.lines = queue.Queue()
-        tied = [shutil.which("setpriv"), "--pdeathsig", "KILL", "--"] if shutil.which("setpriv") else []
         try:
-            self.process = subprocess.Popen([*tied, *command], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                             stderr=subprocess.STDOUT, env=env, cwd=cwd, start_new_session=True)
         except OSError as error:
             self.process, self.status = None, 127
@@ -64,6 +103,8 @@ class Process:
             self.lines.put(_END)
             return
         RUNNING.add(self.process)
+        if keeper:
+            keeper.watch(self.process.pid)
         threading.Thread(target=self._read, daemon=True).start()
 
     def _read(self):
@@ -95,42 +136,47 @@ class Process:
             return None
         return line
 
-    def end(self):
-        """Ends it, if it has not ended, with all that it started. The exit status."""
+    def pause(self, paused):
+        """Stops all of it, or lets it go on."""
         if self.process is not None:
-            if self.process.poll() is None:
-                kill(self.process)
-            self.status = self.process.wait()
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self.process.pid, signal.SIGSTOP if paused else signal.SIGCONT)
+
+    def end(self):
+        """Ends it, if it has not ended, with all that it started. The exit status; None where it cannot be ended."""
+        if self.process is not None:
+            kill_group(self.process.pid)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self.status = self.process.wait(ENDING_S)
             RUNNING.discard(self.process)
+            if keeper and self.status is not None:
+                keeper.forget(self.process.pid)
         return self.status
+
+    def has_ended(self):
+        return self.process is None or self.process.poll() is not None
 
     def wait(self, seconds):
         """Reads to the end, or kills it after so many seconds."""
-        end = time.monotonic() + seconds
-        while (line := self.next_line(end - time.monotonic())) is not None:
-            if not line and time.monotonic() >= end:
+        end, silent = time.monotonic() + seconds, 0
+        while (line := self.next_line(min(0.25, end - time.monotonic()))) is not None and time.monotonic() < end:
+            # What it started may hold its output open.
+            silent = silent + 1 if not line and self.has_ended() else 0
+            if silent > 4:
                 break
-        timed_out = line is not None
-        if not timed_out and self.process is not None:
-            try:
-                self.process.wait(max(end - time.monotonic(), 1))
-            except subprocess.TimeoutExpired:
-                timed_out = True
+        timed_out = not self.has_ended() and not self.ends_within(max(end - time.monotonic(), 1 if line is None else 0))
         return Done(self.end(), "\n".join(self.output), time.monotonic() - self.begin, timed_out)
+
+    def ends_within(self, seconds):
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.process.wait(seconds)
+        return self.has_ended()
 
 
 def run(name, command, limit, env=None, cwd=None, log=None):
     return Process(name, command, env, cwd, log).wait(limit)
 
 
-def kill(process):
-    """Ends a program that was started here, with its children: they are a session of their own."""
-    try:
-        os.killpg(process.pid, signal.SIGKILL)
-    except ProcessLookupError:
-        pass
-
-
 def end_all():
     for process in list(RUNNING):
-        kill(process)
+        kill_group(process.pid)

@@ -19,7 +19,7 @@ class NoPrograms(Exception):
 class Programs:
     def __init__(self, root, folder, commit, pack):
         """`commit` and `pack` say which programs these are."""
-        self.root, self.folder, self.commit, self.pack = root, folder, commit, pack
+        self.root, self.folder, self.commit, self.pack, self.note = root, folder, commit, pack, ""
         self.env = places.environment(dict(os.environ, CROTON_TEST_SOURCE_FOLDER=root))
 
     def path(self, name):
@@ -38,7 +38,9 @@ class Programs:
         kept = os.path.join(self.folder, "tests.json")
         if os.path.exists(kept):
             with open(kept) as file:
-                text = file.read().replace(BUILD, self.folder).replace(SOURCE, self.root)
+                text = file.read()
+            for mark, folder in ((BUILD, self.folder), (SOURCE, self.root)):
+                text = text.replace(mark, json.dumps(folder)[1:-1])
         else:
             text = subprocess.run(["ctest", "--test-dir", self.folder, "--show-only=json-v1"], check=True, timeout=60,
                                   capture_output=True, text=True).stdout
@@ -68,7 +70,8 @@ def from_pack(root, pack, work):
     programs = Programs(root, folder, made["commit"], found[:12])
     library_folders(programs)
     if made["digest"] != digest.of(root):
-        print("NOTE: the pack is older than the tree: its programs are what is checked", flush=True)
+        programs.note = "the pack is older than the tree: its programs are what is checked"
+        print(f"NOTE: {programs.note}", flush=True)
     return programs
 
 

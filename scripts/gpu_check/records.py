@@ -8,8 +8,9 @@ import time
 import page
 
 # What is not done again when a run is resumed.
-FINAL = {"passed", "failed", "skipped", "not available"}
+FINAL = {"passed", "failed", "not available"}
 KEPT = {"result", "measured", "library", "verdict", "versions"}
+CEILINGS = "ceilings of copy and of products"  # a check of smoke that measures
 
 
 def read(path):
@@ -24,14 +25,24 @@ def read(path):
                 yield record
 
 
-def still_valid(path, identity):
-    """Results of an earlier run, of the same commit, pack and GPU."""
-    same = False
+def is_measured(record):
+    return record["record"] in ("measured", "versions") or record.get("tier") == "bench" or \
+        record.get("name") == CEILINGS
+
+
+def counts(record):
+    """Whether it is a result that is final. The doctor is asked in every run."""
+    return record.get("record") in KEPT and record.get("status", "passed") in FINAL and record.get("name") != "doctor"
+
+
+def still_valid(path, run):
+    """Results of an earlier run, of the same commit, pack and kind of GPU; what was measured, of the same GPU since the
+    same start of its machine: figures of two cards are not compared."""
+    same = there = False
     for record in read(path):
         if record.get("record") == "run":
-            same = record.get("identity") == identity
-        elif same and record.get("record") in KEPT and record.get("status", "passed") in FINAL and \
-                record.get("name") != "doctor":  # which is asked in every run
+            same, there = record.get("identity") == run["identity"], record.get("session") == run["session"]
+        elif same and counts(record) and (there or not is_measured(record)):
             yield record | {"resumed": True}
 
 
@@ -44,8 +55,11 @@ class Records:
         self.lock, self.written, self.all = threading.RLock(), 0, []
         earlier = {}
         for path in resumed:
-            for record in still_valid(path, run["identity"]):
-                earlier[self.key(record)] = record
+            try:
+                for record in still_valid(path, run):
+                    earlier[self.key(record)] = record
+            except OSError as error:
+                print(f"NOTE: nothing is resumed of {path}: {error.strerror}", flush=True)
         self.folder, self.path = folder, os.path.join(folder, "gpu_check.jsonl")
         # Whole lines by one system call each: a signal's handler may write between two others.
         self.file = os.open(self.path + ".new", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
@@ -89,10 +103,13 @@ class Records:
             return [r for r in self.all if r["record"] == "measured"]
 
     def write_page(self):
-        """Never leaves half a page behind, whenever the script is stopped."""
+        """Never leaves half a page behind, whenever the script is stopped. Its faults are no faults of the run."""
         with self.lock:
             self.written = time.monotonic()
             path = os.path.join(self.folder, "gpu_check.md")
-            with open(path + ".new", "w", errors="replace") as file:
-                file.write(page.markdown(self.all))
-            os.replace(path + ".new", path)
+            try:
+                with open(path + ".new", "w", errors="replace") as file:
+                    file.write(page.markdown(self.all))
+                os.replace(path + ".new", path)
+            except Exception as error:
+                print(f"NOTE: the page was not written: {type(error).__name__}: {error}", flush=True)

@@ -1,29 +1,23 @@
 """The first tier: whether each part of the CUDA back-end works at all. It ends with go or no-go."""
-import json
-
 import libraries
+from lines import objects
+from records import CEILINGS
 
 LIMIT = 90
 CHECK_S = 30  # one check that takes longer has hung
-
-
-def objects(line):
-    try:
-        return json.loads(line) if line.startswith("{") else {}
-    except ValueError:
-        return {}
+LIBRARY_S = 60  # those of libraries of NVIDIA, which may come from a slow disk
 
 
 def doctor(context, deadline):
-    done, parts = libraries.examine(context, min(20, deadline.left()))
+    done, parts = libraries.examine(context, min(45, deadline.left()))
     needed = ["NVRTC", "CUDA driver"] if context.options.real else []
-    wrong = [part for part in parts.values()
-             if part["state"] == "WRONG" or (part["part"] in needed and part["state"] != "ok")]
-    if wrong or not parts:
-        why = "; ".join(f"{part['part']}: {part['text'].splitlines()[0]}" for part in wrong) or done.why()
-        context.result("smoke", "doctor", "failed", done.seconds, why=why)
-    else:
-        context.result("smoke", "doctor", "passed", done.seconds)
+    text = lambda part: (part.get("text", "").splitlines() or ["no reason given"])[0]
+    why = [f"{name}: {text(parts[name]) if name in parts else 'nothing was said of it'}" for name in needed
+           if parts.get(name, {}).get("state") != "ok"]
+    why += [f"{p['part']}: {text(p)}" for p in parts.values() if p["state"] == "WRONG" and p["part"] not in needed]
+    if not why and (done.timed_out or done.status not in (0, 1) or not parts):
+        why = [done.why()]
+    context.result("smoke", "doctor", "failed" if why else "passed", done.seconds, why="; ".join(why))
 
 
 def follow(context, process, deadline):
@@ -42,13 +36,16 @@ def follow(context, process, deadline):
         if deadline.left() <= 0:
             process.end()
             return
-        if current and since - deadline.left() > silence:
+        most = silence if context.options.silence or not (current or "").startswith("cu") else LIBRARY_S
+        if current and since - deadline.left() > most:
             process.end()
-            context.result("smoke", current, "failed", silence, why=f"no answer in {silence:g} s")
+            context.result("smoke", current, "failed", most, why=f"no answer in {most:g} s")
             return
     done = process.wait(5)
     if current:
         context.result("smoke", current, "failed", why=f"the process {done.why()}: {done.tail(3)}"[:600])
+    elif done.status is None or done.status < 0:
+        context.result("smoke", "end of the process", "failed", why=f"the process {done.why()}: {done.tail(3)}"[:600])
 
 
 def checks(context, deadline):
@@ -78,7 +75,7 @@ def checks(context, deadline):
 
 def ceilings(context, deadline):
     """What copies and products reach: measured for the benchmark, too."""
-    name = "ceilings of copy and of products"
+    name = CEILINGS
     if context.records.is_done("smoke", name):
         return
     if deadline.left() < 2:

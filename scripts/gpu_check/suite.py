@@ -36,6 +36,9 @@ def environment(context, test):
         else:
             variables[name] = value
     variables |= {"CROTON_TEST_DEVICES": context.device, "CROTON_TEST_SIMULATOR": "0"}
+    # Many processes share the cores, and results do not depend on the number of threads.
+    flags.append("threads=2")
+    variables["OPENBLAS_NUM_THREADS"] = "1"
     variables.pop("CROTON_OP_RECORDS", None)
     return context.env(*flags, **variables)
 
@@ -116,9 +119,11 @@ class File:
         process.end()
         self.take(reader, retried)
         # Whatever ended the process: the case that it was in has failed if it was alone, and is tried alone if not.
+        why = f"{end or 'the process ' + done.why()}: {' '.join(process.output[-3:])}"[:600]
         if reader.current and retried:
-            why = end or f"the process {done.why()}"
-            self.record(reader.current, "failed", why=f"{why}: {' '.join(process.output[-3:])}"[:600])
+            self.record(reader.current, "failed", why=why)
+        elif done and not reader.current and (done.status is None or done.status < 0):
+            self.record("end of the process", "failed", why=why)
 
     def take(self, reader, retried):
         """Records what has ended. True where the device was lost: then that case, too, is tried alone."""

@@ -46,6 +46,11 @@ class Check(unittest.TestCase):
         self.out = tempfile.mkdtemp(prefix="croton-gpu-check-test-")
         self.addCleanup(shutil.rmtree, self.out)
 
+    def clear(self):
+        """What a command writes is gone on from by the next one into the same folder."""
+        for name in os.listdir(self.out):
+            os.remove(os.path.join(self.out, name))
+
     def start(self, *arguments, stand_ins=False, **more):
         env = os.environ | {"OUT": self.out, "STAND_IN_SANITIZER": "clean"} | more
         if stand_ins:
@@ -156,11 +161,13 @@ class Tiers(Check):
         for case, suite in (("blind", {"memcheck": "not available", "racecheck": "not available"}),
                             ("broken", {"memcheck": "failed", "racecheck": "not available"})):
             with self.subTest(case):
+                self.clear()
                 _, records, page, _ = self.check(
                     "suite", "--build", BUILD, "--small", *DRIVER, "--tests", "sanitizers,nn_initializers",
-                    stand_ins=True, STAND_IN_SANITIZER=case)
+                    stand_ins=True, STAND_IN_SANITIZER=case, **RUNNER)
                 self.assertEqual({k: v for k, v in self.states(records, "suite").items() if "check" in k}, suite)
         self.assertIn("Invalid __global__ write", page)
+        self.clear()
         _, records, page, _ = self.check("bench", *QUICK, *SIMULATED, "--peers", "absent", "--scripts",
                                          "absent=" + os.path.join(STAND_INS, "gpu_absent.py"), stand_ins=True,
                                          STAND_IN_NCU="refused")
@@ -215,9 +222,73 @@ class Faults(Check):
                 run["identity"][key] = {"name": "another"}
             with open(earlier, "w") as file:
                 file.writelines([json.dumps(run) + "\n", *lines[1:], '{"record": "result", "tier": "su'])
+            os.remove(self.jsonl())
             _, records, _, _ = self.check("suite", "--build", build, "--resume", earlier)
             resumed = [r for r in records if r.get("resumed")]
             self.assertEqual(len(resumed), 0 if key else 9, key)
+
+    def test_times_of_another_card_do_not_count(self):
+        build = self.build()
+        self.check("bench", "--build", build, "--peers", "")
+        with open(self.jsonl()) as file:
+            lines = file.readlines()
+        for session, again in (("same", False), ("another", True)):
+            run = json.loads(lines[0])
+            run["session"] = run["session"] if session == "same" else session
+            with open(self.jsonl(), "w") as file:  # and a command goes on in the folder that it writes to
+                file.writelines([json.dumps(run) + "\n", *lines[1:]])
+            _, records, _, _ = self.check("bench", "--build", build, "--peers", "")
+            measured = [r for r in records if r["record"] == "measured"]
+            self.assertEqual([bool(r.get("resumed")) for r in measured], [not again] * 4, session)
+
+    def test_a_workload_that_crashes_costs_itself_alone(self):
+        status, records, page, _ = self.check("bench", "--build", self.build(), "--peers", "")
+        self.assertEqual(status, 1)
+        states = self.states(records, "bench")
+        for run in ("croton", "croton again"):
+            self.assertEqual([states[f"{run} {name}"] for name in ("first", "crashes", "last")],
+                             ["passed", "failed", "passed"])
+        self.assertIn("SIGSEGV", page)
+
+    def test_a_doctor_that_is_cut_short_has_failed(self):
+        _, records, _, said = self.check("smoke", "--build", self.build(), "--silence", "1", STAND_IN_DOCTOR="cut")
+        self.assertEqual(self.states(records, "smoke")["doctor"], "failed")
+        self.assertIn("NO-GO: doctor: CUDA driver", said)
+
+    def test_a_process_that_crashes_at_its_end_is_noticed(self):
+        build = self.build()
+        for name, tier in (("croton_gpu_smoke", "smoke"), ("croton_op_tests", "suite")):
+            program = os.path.join(build, "bin", name)
+            with open(program) as file:
+                text = file.read()
+            with open(program, "w") as file:
+                file.write(text.replace('"hangs", ', "").replace('"crashes", ', "").replace('"wrong", ', "")
+                           .replace('"loses the device", ', "").replace('"crashes once", ', "") +
+                           "\nos.kill(os.getpid(), signal.SIGSEGV)\n")
+            _, records, _, _ = self.check(tier, "--build", build, "--tests", "stand_in")
+            states = self.states(records, tier)
+            ends = [state for name, state in states.items() if name.endswith("end of the process")]
+            self.assertEqual(ends, ["failed"], states)
+
+    def test_nothing_runs_on_after_a_kill(self):
+        build = self.build()
+        with open(os.path.join(build, "bin", "croton_gpu_smoke"), "w") as file:
+            file.write('#!/bin/sh\n[ "$4" = --list ] || [ "$6" = --list ] && echo one\necho \'{"begin": "one"}\'\n'
+                       f"sleep 7{os.getpid()} &\nwait\n")
+        process = self.start("smoke", "--build", build)
+        running = lambda: subprocess.run(["pgrep", "-f", f"sleep 7{os.getpid()}"], capture_output=True).returncode == 0
+        for _ in range(200):
+            time.sleep(0.05)
+            if running():
+                break
+        self.assertTrue(running())
+        process.kill()
+        process.communicate()
+        for _ in range(100):
+            time.sleep(0.05)
+            if not running():
+                break
+        self.assertFalse(running(), "what a program started runs on")
 
     def test_without_time_everything_is_named_as_not_reached(self):
         status, records, _, said = self.check("smoke", "--build", self.build(), "--limit", "0.1")

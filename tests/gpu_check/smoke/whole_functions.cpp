@@ -72,23 +72,29 @@ std::string out_of_memory(const Machine& machine) {
   return message;
 }
 
-/// Buffers until there is no more, then all given back: memory that the pool keeps must not be in the way.
+/// Buffers until there is no more, then all given back: memory that the pool keeps must not be in the way of what needs
+/// some of its own, such as the code of a new function.
 std::string full_memory(const Machine& machine) {
   require_driver(machine);
   if (machine.small) throw NotAvailable("small sizes only");
   const change_flags flags = on(machine);
   const Probe probe(machine);
+  probe.check();
   std::size_t held = 0;
+  const std::shared_ptr<cuda::Device> device = cuda::Device::get(machine.index);
   {
-    const cuda::Stream stream(cuda::Device::get(machine.index));
+    const cuda::Stream stream(device);
     std::vector<cuda::Buffer> buffers;
     error_of<OutOfMemory>("taking all memory", [&] {
       while (buffers.size() < 10'000) buffers.emplace_back(stream, std::size_t{256} << 20);
     });
     held = buffers.size();
-    probe.check();  // what it needs is there already, or is had back
   }
   probe.check();
+  const Variable x = vector("x");
+  const Function fresh = function({x}, sum(tan(x) * 0 + x));
+  require(fresh(Array::full(DType::float32, {500'000}, 2)).only().as_double(0) == 1e6, "a new function is wrong");
+  device->trim();
   return fmt::format("{:.1f} GiB were held", static_cast<double>(held) / 4);
 }
 
@@ -212,10 +218,10 @@ std::string logical_devices(const Machine& machine) {
 }  // namespace
 
 std::vector<Check> function_checks() {
-  return {{"out of memory, then used again", out_of_memory},   {"all memory taken, then given back", full_memory},
-          {"a bad index, then used again", bad_index},         {"asynchronous copies", asynchronous_copies},
-          {"uploads that overlap with calls", uploads},        {"two threads, two functions", two_threads},
-          {"logical devices: one GPU as two", logical_devices}};
+  return {{"out of memory, then used again", out_of_memory},    {"all memory taken, then given back", full_memory},
+          {"a bad index, then used again", bad_index},          {"asynchronous copies", asynchronous_copies},
+          {"uploads that overlap with calls", uploads},         {"two threads, two functions", two_threads},
+          {"logical devices: one GPU as two", logical_devices}, {"all memory taken, then given back", full_memory}};
 }
 
 }  // namespace croton::smoke
