@@ -41,6 +41,19 @@ def records_in(path):
         return [json.loads(line) for line in file if line.endswith("}\n")]
 
 
+def is_running(command):
+    """Whether some process was started so, its words separated by NUL bytes."""
+    for process in os.listdir("/proc"):
+        if process.isdigit():
+            try:
+                with open(f"/proc/{process}/cmdline") as file:
+                    if file.read() == command:
+                        return True
+            except OSError:  # it has ended meanwhile
+                pass
+    return False
+
+
 class Check(unittest.TestCase):
     def setUp(self):
         self.out = tempfile.mkdtemp(prefix="croton-gpu-check-test-")
@@ -276,7 +289,7 @@ class Faults(Check):
             file.write('#!/bin/sh\n[ "$4" = --list ] || [ "$6" = --list ] && echo one\necho \'{"begin": "one"}\'\n'
                        f"sleep 7{os.getpid()} &\nwait\n")
         process = self.start("smoke", "--build", build)
-        running = lambda: subprocess.run(["pgrep", "-f", f"sleep 7{os.getpid()}"], capture_output=True).returncode == 0
+        running = lambda: is_running(f"sleep\0007{os.getpid()}\0")
         for _ in range(200):
             time.sleep(0.05)
             if running():
