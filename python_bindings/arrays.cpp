@@ -108,13 +108,17 @@ std::optional<DType> dtype_of_format(const Py_buffer& view) {
 
 /// A view of the object's buffer, its elements taken as `as` if that is given; none if it has no buffer of numbers.
 std::optional<Array> view_of(nb::handle object, std::optional<DType> as = {}) {
-  if (PyObject_CheckBuffer(object.ptr()) == 0) return std::nullopt;
+  // The buffers of NumPy's dates are said to be plain bytes.
+  if (PyObject_CheckBuffer(object.ptr()) == 0 || is_numpy_scalar_without_number(object)) return std::nullopt;
   auto buffer = std::make_shared<Buffer>(object);
   if (!buffer->taken()) return std::nullopt;
   const Py_buffer& view = buffer->view();
   const std::optional<DType> dtype = as ? as : dtype_of_format(view);
-  if (!dtype) return std::nullopt;
-  Sizes shape(view.shape, view.shape + view.ndim), strides(view.strides, view.strides + view.ndim);
+  if (!dtype || static_cast<Py_ssize_t>(size_of(*dtype)) != view.itemsize) return std::nullopt;
+  if (view.ndim < 0 || (view.ndim > 0 && view.shape == nullptr)) return std::nullopt;
+  Sizes shape(view.shape, view.shape + view.ndim);
+  // Asked for, and left out all the same by some: the order of C is meant.
+  Sizes strides = view.strides == nullptr ? Sizes() : Sizes(view.strides, view.strides + view.ndim);
   void* data = view.buf;
   const bool writable = view.readonly == 0;
   return Array::adopt(std::move(buffer), data, *dtype, std::move(shape), std::move(strides), writable);
@@ -129,8 +133,10 @@ Array convert_by_numpy(nb::handle object) {
   }
   if (!nb::cast<bool>(dtype.attr("isnative"))) array = array.attr("astype")(dtype.attr("newbyteorder")("="));
   if (const std::optional<Array> view = view_of(array)) return *view;
+  const auto kind = nb::cast<std::string>(dtype.attr("kind"));
   throw TypeError("an array of dtype " + nb::cast<std::string>(nb::str(dtype)) + " (from " + kind_of(object) +
-                  ") cannot be used; numbers of at most 64 bits (complex: 128) can");
+                  ") cannot be used; numbers of at most 64 bits (complex: 128) can" +
+                  (kind == "M" || kind == "m" ? ": dates and times are such after .astype('int64')" : ""));
 }
 
 bool is_text(nb::handle object) {
@@ -140,7 +146,7 @@ bool is_text(nb::handle object) {
 /// As array_of_foreign, but none for NumPy's arrays and what is no array for sure.
 std::optional<Array> foreign_array(nb::handle object) {
   if (PyList_Check(object.ptr()) || PyTuple_Check(object.ptr()) || is_text(object) || object.is_none() ||
-      is_numpy_array(object))
+      PyType_Check(object.ptr()) || is_numpy_array(object))
     return std::nullopt;
   return array_of_foreign(object);
 }
@@ -187,7 +193,7 @@ nb::object export_view(const Array& array, void* data, DType dtype) {
 
 Array to_array(nb::handle object) {
   if (is_number(object)) return number_array(object);
-  if (is_text(object) || object.is_none())
+  if (is_text(object) || object.is_none() || PyType_Check(object.ptr()))
     throw TypeError(kind_of(object) + " given where an array or a number is needed");
   if (std::optional<Array> view = view_of(object)) return *std::move(view);
   if (std::optional<Array> array = foreign_array(object)) return *std::move(array);

@@ -26,6 +26,9 @@ bool calls_may_run_python();
 void let_calls_run_python();
 /// The exception classes and the translation of C++ errors to them.
 void bind_errors(nb::module_& m);
+/// Errors of calls with a keyword that a function of the module or class does not take name the nearest one; also those
+/// of all modules and classes in it. After all functions are bound.
+void explain_keywords(nb::handle scope);
 /// Flags: reading, setting, scopes.
 void bind_flags(nb::module_& m);
 /// Variable, SharedVariable, inputs and constants.

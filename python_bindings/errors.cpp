@@ -4,17 +4,25 @@
 #include <croton/error.hpp>
 #include <croton/verification.hpp>
 
+#include <algorithm>
 #include <array>
+#include <cctype>
 #include <exception>
+#include <functional>
+#include <new>
+#include <stdexcept>
 #include <string>
+#include <string_view>
+#include <typeinfo>
 
 #include "bindings.hpp"
+#include "where.hpp"
 
 namespace croton::python {
 namespace {
 
 struct ErrorClass {
-  const char* name;
+  std::string_view name;
   const char* doc;
   const char* base;   // another row, or nullptr
   PyObject** native;  // Python's class for the fault, or nullptr
@@ -65,31 +73,93 @@ std::array<ErrorClass, 18> classes{{
 nb::tuple bases_of(const ErrorClass& row) {
   nb::list bases;
   for (const ErrorClass& other : classes) {
-    if (row.base != nullptr && std::string(row.base) == other.name) bases.append(nb::handle(other.type));
+    if (row.base != nullptr && row.base == other.name) bases.append(nb::handle(other.type));
   }
   if (row.native != nullptr) bases.append(nb::handle(*row.native));
   if (bases.size() == 0) bases.append(nb::handle(PyExc_Exception));
   return nb::tuple(bases);
 }
 
-void translate(const std::exception_ptr& pointer, void*) {
+/// Sets the error; text that is no UTF-8, which names of files may hold, is shown as far as it can be.
+void set_error(PyObject* type, std::string_view message) {
+  const nb::object text =
+      nb::steal(PyUnicode_DecodeUTF8(message.data(), static_cast<Py_ssize_t>(message.size()), "replace"));
+  if (text.is_valid()) PyErr_SetObject(type, text.ptr());
+}
+
+bool is_word(char c) { return (std::isalnum(static_cast<unsigned char>(c)) != 0) || c == '_'; }
+
+/// The message for a reader of Python. Lines of Croton's own sources, which ops note that are made of others, give way
+/// to the user's line that runs now, if there is one.
+std::string for_python(std::string message, const std::function<Where()>& user_line) {
+  constexpr std::string_view nothing = "std::nullopt";  // of options that are None here
+  for (std::size_t at = message.find(nothing); at != std::string::npos; at = message.find(nothing, at))
+    message.replace(at, nothing.size(), "None");
+  constexpr std::string_view ending = ".cpp:";
+  for (std::size_t at = message.find(ending); at != std::string::npos; at = message.find(ending, at)) {
+    std::size_t first = at, last = at + ending.size();
+    while (first > 0 && is_word(message[first - 1])) --first;
+    while (last < message.size() && std::isdigit(static_cast<unsigned char>(message[last])) != 0) ++last;
+    if (first == at || last == at + ending.size()) {
+      at = last;
+      continue;
+    }
+    const Where line = user_line();
+    const std::string_view file = line.known() ? line.file() : "";
+    std::string place(file.substr(file.find_last_of('/') + 1));
+    if (line.known()) place += ":" + std::to_string(line.line());
+    const bool alone = first > 1 && message.compare(first - 2, 2, " (") == 0 && message.compare(last, 1, ")") == 0;
+    if (!line.known() && alone) {
+      first -= 2;
+      last += 1;
+    }
+    message.replace(first, last - first, place);
+    at = first + place.size();
+  }
+  return message;
+}
+
+PyObject* class_of(std::string_view name) { return std::ranges::find(classes, name, &ErrorClass::name)->type; }
+
+/// Errors of the standard library: they say nothing that a user could read. What sizes and kinds of arguments cause is
+/// the user's; what remains is a bug.
+void set_standard_error(const std::exception& error) {
+  if (is<std::bad_alloc>(error)) return set_error(class_of("OutOfMemory"), "there is not enough memory for it");
+  if (is<std::length_error>(error))
+    return set_error(class_of("ValueError"), "more elements were asked for than there can be");
+  if (is<std::bad_cast>(error)) {
+    return set_error(class_of("TypeError"),
+                     "an argument, or what a function that was given returned, is of another kind than is taken here");
+  }
+  set_error(class_of("InternalError"), std::string("a bug in Croton: ") + error.what());
+}
+
+void translate_with(const std::exception_ptr& pointer, const std::function<Where()>& user_line) {
   try {
     std::rethrow_exception(pointer);
   } catch (nb::python_error&) {  // carries a Python exception already
     throw;
+  } catch (nb::builtin_exception&) {  // nanobind's own, which it translates
+    throw;
   } catch (const std::exception& error) {
     for (auto row = classes.rbegin(); row != classes.rend(); ++row) {
-      if (row->matches(error)) return PyErr_SetString(row->type, error.what());
+      if (!row->matches(error)) continue;
+      // Bugs are reported with their lines, and what compilers say is about texts of their own.
+      const bool as_it_is = is<InternalError>(error) || is<DeviceError>(error);
+      return set_error(row->type, as_it_is ? error.what() : for_python(error.what(), user_line));
     }
-    throw;
+    set_standard_error(error);
   }
 }
+
+/// Of functions that build expressions: the line that runs is the one that the expression is charged to.
+void translate(const std::exception_ptr& pointer, void*) { translate_with(pointer, &here); }
 
 }  // namespace
 
 void set_python_error(const std::exception_ptr& pointer) noexcept {
   try {
-    translate(pointer, nullptr);
+    translate_with(pointer, [] { return Where(); });  // slots call what was built elsewhere
   } catch (nb::python_error& error) {
     error.restore();
   } catch (nb::builtin_exception& error) {
@@ -97,10 +167,6 @@ void set_python_error(const std::exception_ptr& pointer) noexcept {
                     : error.type() == nb::exception_type::value_error ? PyExc_ValueError
                                                                       : PyExc_RuntimeError,
                     error.what());
-  } catch (const std::bad_alloc&) {
-    PyErr_NoMemory();
-  } catch (const std::exception& error) {
-    PyErr_SetString(PyExc_RuntimeError, error.what());
   } catch (...) {
     PyErr_SetString(PyExc_RuntimeError, "an unknown C++ exception");
   }
@@ -108,11 +174,11 @@ void set_python_error(const std::exception_ptr& pointer) noexcept {
 
 void bind_errors(nb::module_& m) {
   for (ErrorClass& row : classes) {
-    const std::string full_name = std::string("croton.") + row.name;
+    const std::string full_name = "croton." + std::string(row.name);
     // Never released: errors may be raised as long as the process lives.
     row.type = PyErr_NewExceptionWithDoc(full_name.c_str(), row.doc, bases_of(row).ptr(), nullptr);
     if (row.type == nullptr) throw nb::python_error();
-    m.attr(row.name) = nb::handle(row.type);
+    m.attr(std::string(row.name).c_str()) = nb::handle(row.type);
   }
   nb::register_exception_translator(translate);
 }

@@ -2,6 +2,8 @@
 
 #include <nanobind/ndarray.h>
 
+#include <cstdint>
+#include <limits>
 #include <memory>
 #include <string>
 #include <utility>
@@ -44,13 +46,25 @@ bool host_can_read(int device_type) {
   return device_type == nb::device::cpu::value || device_type == nb::device::cuda_host::value;
 }
 
+std::string kind_of(nb::handle object) { return nb::cast<std::string>(nb::str(object.type().attr("__name__"))); }
+
+/// What __dlpack_device__ said: the kind of the device and its number.
+std::pair<int, int> device_of(nb::handle object, nb::handle said) {
+  std::pair<int, int> device;
+  if (!PyTuple_Check(said.ptr()) || !nb::try_cast(said, device)) {
+    throw TypeError("__dlpack_device__ of " + kind_of(object) + " gave " + nb::cast<std::string>(nb::repr(said)) +
+                    ", not a tuple of two whole numbers, the kind of the device and its number");
+  }
+  return device;
+}
+
 /// The capsule with which an object lends its memory.
 nb::object capsule_of(nb::handle object) {
   const nb::object export_memory = object.attr("__dlpack__");
   nb::dict options;
   options["max_version"] = nb::make_tuple(1, 0);
   const nb::object device = object.attr("__dlpack_device__")();
-  if (!host_can_read(nb::cast<int>(device[0]))) options["dl_device"] = nb::make_tuple(1, 0);
+  if (!host_can_read(device_of(object, device).first)) options["dl_device"] = nb::make_tuple(1, 0);
   try {
     return export_memory(**options);
   } catch (nb::python_error& error) {
@@ -65,16 +79,81 @@ nb::object capsule_of(nb::handle object) {
   return export_memory();
 }
 
-Array array_of_dlpack(nb::handle object) {
-  Lent lent;
-  if (!nb::try_cast(capsule_of(object), lent))
-    throw TypeError("what __dlpack__ of " + nb::cast<std::string>(nb::str(object.type().attr("__name__"))) +
-                    " returned is no array");
-  const std::optional<DType> dtype = dtype_of(lent.dtype());
-  if (!dtype) {
-    throw TypeError("an array of DLPack's type " + std::to_string(lent.dtype().code) + " with " +
-                    std::to_string(lent.dtype().bits) + " bits cannot be used: Croton has no such dtype");
+// What capsules hold (dmlc/dlpack, dlpack.h): before version 1, and since.
+struct OldTensor {
+  nb::dlpack::dltensor tensor;
+  void* context;
+  void (*deleter)(OldTensor*);
+};
+struct VersionedTensor {
+  std::uint32_t major, minor;
+  void* context;
+  void (*deleter)(VersionedTensor*);
+  std::uint64_t flags;
+  nb::dlpack::dltensor tensor;
+};
+
+constexpr int most_axes = 64;  // of NumPy and of Croton
+
+/// The tensor in a capsule that nobody has taken yet; null if there is none.
+const nb::dlpack::dltensor* tensor_in(nb::handle capsule) {
+  PyObject* p = capsule.ptr();
+  if (PyCapsule_IsValid(p, "dltensor") != 0)
+    return &static_cast<const OldTensor*>(PyCapsule_GetPointer(p, "dltensor"))->tensor;
+  if (PyCapsule_IsValid(p, "dltensor_versioned") == 0) return nullptr;
+  const auto* held = static_cast<const VersionedTensor*>(PyCapsule_GetPointer(p, "dltensor_versioned"));
+  return held->major == 1 ? &held->tensor : nullptr;  // what other versions hold is not known
+}
+
+/// The sizes that a tensor says, of as few bytes as can be counted.
+Sizes checked_shape(const nb::dlpack::dltensor& tensor, const std::string& what) {
+  if (tensor.ndim < 0 || tensor.ndim > most_axes)
+    throw ValueError(what + " has " + std::to_string(tensor.ndim) + " dimensions; 0 to 64 are taken");
+  if (tensor.ndim > 0 && tensor.shape == nullptr) throw ValueError(what + " has dimensions, and no sizes of them");
+  return {tensor.shape, tensor.shape + tensor.ndim};
+}
+
+/// Strides in bytes; none where the tensor has none, which stands for the order of C.
+Sizes checked_strides(const nb::dlpack::dltensor& tensor, DType dtype, const std::string& what) {
+  if (tensor.strides == nullptr) return {};
+  Sizes strides(tensor.strides, tensor.strides + tensor.ndim);
+  const auto item = static_cast<std::int64_t>(size_of(dtype));
+  for (std::int64_t& stride : strides) {
+    const std::int64_t most = std::numeric_limits<std::int64_t>::max() / item;
+    if (stride < -most || stride > most) throw ValueError(what + " has a stride of " + std::to_string(stride));
+    stride *= item;
   }
+  return strides;
+}
+
+DType checked_dtype(const nb::dlpack::dltensor& tensor) {
+  if (const std::optional<DType> dtype = dtype_of(tensor.dtype)) return *dtype;
+  throw TypeError("an array of DLPack's type " + std::to_string(tensor.dtype.code) + " with " +
+                  std::to_string(tensor.dtype.bits) + " bits" +
+                  (tensor.dtype.lanes == 1 ? "" : " in " + std::to_string(tensor.dtype.lanes) + " lanes") +
+                  " cannot be used: Croton has no such dtype");
+}
+
+/// Whether the tensor says what can be: all that an Array asks for, before anybody reads what its pointers point to.
+void check(const nb::dlpack::dltensor& tensor, const std::string& what) {
+  const DType dtype = checked_dtype(tensor);
+  if (!host_can_read(tensor.device.device_type))
+    throw DeviceError(what + " is not on the host, which was asked for; copy it there first");
+  if (reinterpret_cast<std::uintptr_t>(tensor.data) + tensor.byte_offset < tensor.byte_offset)
+    throw ValueError(what + " has an offset of " + std::to_string(tensor.byte_offset) + " bytes");
+  Sizes shape = checked_shape(tensor, what);
+  Array::adopt(nullptr, tensor.data, dtype, std::move(shape), checked_strides(tensor, dtype, what), false);
+}
+
+Array array_of_dlpack(nb::handle object) {
+  const nb::object capsule = capsule_of(object);
+  const std::string what = "what __dlpack__ of " + kind_of(object) + " returned";
+  const nb::dlpack::dltensor* tensor = tensor_in(capsule);
+  if (tensor == nullptr) throw TypeError(what + " is no array");
+  check(*tensor, what);
+  Lent lent;
+  if (!nb::try_cast(capsule, lent)) throw TypeError(what + " is no array");
+  const std::optional<DType> dtype = dtype_of(lent.dtype());
   Sizes shape, strides;
   for (std::size_t axis = 0; axis < lent.ndim(); ++axis) {
     shape.push_back(static_cast<std::int64_t>(lent.shape(axis)));

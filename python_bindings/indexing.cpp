@@ -24,7 +24,7 @@ void bind_indexing(nb::module_& m) {
       "take",
       [](nb::handle x, nb::handle indices, nb::handle axis, const std::string& mode) {
         const Operand from = to_operand(x), at = to_operand(indices);
-        return axis.is_none() ? take(from, at, to_mode(mode)) : take(from, at, to_axes(axis).at(0), to_mode(mode));
+        return axis.is_none() ? take(from, at, to_mode(mode)) : take(from, at, to_axis(axis), to_mode(mode));
       },
       "x"_a, "indices"_a, "axis"_a = nb::none(), "mode"_a = "raise",
       "The elements at integer positions along one axis (None: of the flattened variable).");

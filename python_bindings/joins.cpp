@@ -10,9 +10,14 @@
 namespace croton::python {
 namespace {
 
+// Beyond these, a number is a mistake, and what it asks for would take all memory.
+constexpr int most_axes = 64;
+constexpr int most_parts = 1 << 16;
+constexpr int most_differences = 1 << 12;
+
 std::optional<int> to_optional_axis(nb::handle object) {
   if (object.is_none()) return std::nullopt;
-  return to_axes(object).at(0);
+  return to_axis(object);
 }
 
 void bind_joining(nb::module_& m) {
@@ -27,11 +32,11 @@ void bind_joining(nb::module_& m) {
       "stack",
       [](nb::args parts, nb::kwargs options) {
         const bool nested = parts.size() == 1 || (parts.size() == 2 && PyLong_Check(parts[1].ptr()));
-        int axis = nested && parts.size() == 2 ? to_axes(parts[1]).at(0) : 0;
+        int axis = nested && parts.size() == 2 ? to_axis(parts[1]) : 0;
         for (const auto [name, value] : options) {
           if (nb::cast<std::string>(name) != "axis")
             throw TypeError("stack takes axis=, not " + nb::cast<std::string>(name) + "=");
-          axis = to_axes(value).at(0);
+          axis = to_axis(value);
         }
         return stack(to_variables(nested ? nb::handle(parts[0]) : nb::handle(parts)), axis, here());
       },
@@ -41,12 +46,13 @@ void bind_joining(nb::module_& m) {
       [](nb::handle x, nb::handle splits_size, nb::handle n_splits, int axis) {
         if (nb::isinstance<Variable>(splits_size) && nb::cast<Variable>(splits_size).rank() == 1) {
           if (n_splits.is_none()) throw TypeError("split: n_splits says how many sizes a symbolic vector has");
-          return split(to_operand(x), nb::cast<Variable>(splits_size), to_axes(n_splits).at(0), axis);
+          return split(to_operand(x), nb::cast<Variable>(splits_size), to_count(n_splits, "n_splits", most_parts),
+                       axis);
         }
         const bool parts = PyLong_Check(splits_size.ptr()) && n_splits.is_none();
-        if (parts) return split_evenly(to_operand(x), to_axes(splits_size).at(0), axis);
+        if (parts) return split_evenly(to_operand(x), to_count(splits_size, "a number of parts", most_parts), axis);
         const std::vector<Operand> sizes = to_each_size(splits_size);
-        if (!n_splits.is_none() && to_axes(n_splits).at(0) != static_cast<int>(sizes.size()))
+        if (!n_splits.is_none() && to_int(n_splits, "n_splits") != static_cast<int>(sizes.size()))
           throw ValueError("split: n_splits is not the number of the sizes");
         return split(to_operand(x), sizes, axis);
       },
@@ -58,7 +64,7 @@ void bind_joining(nb::module_& m) {
       [](nb::handle x, nb::handle reps, nb::handle ndim) {
         std::vector<Operand> repeats = to_each_size(reps);
         if (!ndim.is_none()) {
-          const auto rank = static_cast<std::size_t>(to_axes(ndim).at(0));
+          const auto rank = static_cast<std::size_t>(to_count(ndim, "ndim", most_axes));
           if (rank < repeats.size()) throw ValueError("tile: ndim is less than the number of repetitions");
           repeats.insert(repeats.begin(), rank - repeats.size(), Operand(1, here()));
         }
@@ -127,8 +133,11 @@ void bind_axes(nb::module_& m) {
       "atleast_3d", [](nb::handle x) { return atleast_3d(to_operand(x)); }, "x"_a,
       "At least 3 axes; new ones in front.");
   m.def(
-      "atleast_Nd", [](nb::handle x, int n, bool left) { return atleast_Nd(to_operand(x), n, left); }, "x"_a, "n"_a,
-      "left"_a = true, "At least n axes; new ones on the left, or on the right.");
+      "atleast_Nd",
+      [](nb::handle x, nb::handle n, bool left) {
+        return atleast_Nd(to_operand(x), to_count(n, "n", most_axes), left);
+      },
+      "x"_a, "n"_a, "left"_a = true, "At least n axes; new ones on the left, or on the right.");
   m.def(
       "moveaxis",
       [](nb::handle x, nb::handle source, nb::handle destination) {
@@ -139,11 +148,17 @@ void bind_axes(nb::module_& m) {
       "swapaxes", [](nb::handle x, int axis1, int axis2) { return swapaxes(to_operand(x), axis1, axis2); }, "x"_a,
       "axis1"_a, "axis2"_a, "Two axes exchanged.");
   m.def(
-      "shape_padleft", [](nb::handle x, int n_ones) { return shape_padleft(to_operand(x), n_ones); }, "x"_a,
-      "n_ones"_a = 1, "New axes of size 1 on the left.");
+      "shape_padleft",
+      [](nb::handle x, nb::handle n_ones) {
+        return shape_padleft(to_operand(x), to_count(n_ones, "n_ones", most_axes));
+      },
+      "x"_a, "n_ones"_a = 1, "New axes of size 1 on the left.");
   m.def(
-      "shape_padright", [](nb::handle x, int n_ones) { return shape_padright(to_operand(x), n_ones); }, "x"_a,
-      "n_ones"_a = 1, "New axes of size 1 on the right.");
+      "shape_padright",
+      [](nb::handle x, nb::handle n_ones) {
+        return shape_padright(to_operand(x), to_count(n_ones, "n_ones", most_axes));
+      },
+      "x"_a, "n_ones"_a = 1, "New axes of size 1 on the right.");
   m.def(
       "shape_padaxis", [](nb::handle x, int axis) { return shape_padaxis(to_operand(x), axis); }, "x"_a, "axis"_a,
       "A new axis of size 1 at that position.");
@@ -269,8 +284,11 @@ void bind_diagonals(nb::module_& m) {
   m.def("one_hot", hot, "y"_a, "nb_class"_a, "dtype"_a = nb::none(), doc);
   m.def("to_one_hot", hot, "y"_a, "nb_class"_a, "dtype"_a = nb::none(), doc);
   m.def(
-      "diff", [](nb::handle x, int n, int axis) { return diff(to_operand(x), n, axis); }, "x"_a, "n"_a = 1,
-      "axis"_a = -1, "x[i + 1] - x[i] along the axis, n times.");
+      "diff",
+      [](nb::handle x, nb::handle n, int axis) {
+        return diff(to_operand(x), to_count(n, "a number of differences", most_differences), axis);
+      },
+      "x"_a, "n"_a = 1, "axis"_a = -1, "x[i + 1] - x[i] along the axis, n times.");
 }
 
 }  // namespace

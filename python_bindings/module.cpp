@@ -38,4 +38,5 @@ NB_MODULE(_croton, m) {
   bind_trace(trace);
   nb::module_ nn = m.def_submodule("_nn", "Networks, in Keras's terms.");
   bind_nn(nn);
+  explain_keywords(m);
 }

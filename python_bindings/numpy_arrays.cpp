@@ -52,6 +52,13 @@ bool is_numpy_array(nb::handle object) {
   return PyArray_Check(object.ptr()) != 0;
 }
 
+bool is_numpy_scalar_without_number(nb::handle object) {
+  is_numpy_array(object);  // loads NumPy's table, if anybody has imported it
+  if (PyArray_API == nullptr) return false;
+  return PyArray_IsScalar(object.ptr(), Datetime) || PyArray_IsScalar(object.ptr(), Timedelta) ||
+         PyArray_IsScalar(object.ptr(), Flexible);
+}
+
 std::optional<Array> view_of_numpy(nb::handle object) {
   if (!is_numpy_array(object)) return std::nullopt;
   PyArrayObject* array = as_numpy(object);

@@ -11,6 +11,8 @@
 namespace croton::python {
 
 bool is_numpy_array(nb::handle object);
+/// Whether it is a scalar of NumPy that stands for no number: a date, a time span, a text, a record.
+bool is_numpy_scalar_without_number(nb::handle object);
 /// A view of a NumPy array of numbers in native byte order, whose memory the caller keeps; none for others.
 std::optional<Array> view_of_numpy(nb::handle object);
 /// A NumPy array of the memory of an array on the host (copy_small: a small one is copied, which costs less); none for

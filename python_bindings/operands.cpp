@@ -17,12 +17,34 @@ bool is_sequence(nb::handle object) { return PyList_Check(object.ptr()) || PyTup
 /// A whole number that is no bool: Python's, or one of NumPy.
 bool is_whole(nb::handle object) { return PyIndex_Check(object.ptr()) && !PyBool_Check(object.ptr()); }
 
+/// The whole number that an object stands for, as an int of Python. What only looks like one is a TypeError: arrays do.
+nb::object to_index_object(nb::handle object, const std::string& expected) {
+  nb::object index = nb::steal(PyNumber_Index(object.ptr()));
+  if (index.is_valid()) return index;
+  nb::python_error error;  // takes it
+  if (!error.matches(PyExc_TypeError)) throw error;
+  throw TypeError(expected + ", not " + shown(object));
+}
+
 std::optional<Operand> to_bound(nb::handle object) {
   if (object.is_none()) return std::nullopt;
   if (nb::isinstance<Variable>(object)) return to_operand(object);
-  if (!is_whole(object))
-    throw TypeError("a bound of a slice is a whole number, a variable or None, not " + shown(object));
-  return Operand(static_cast<long>(PyNumber_AsSsize_t(object.ptr(), nullptr)), here());
+  const std::string expected = "a bound of a slice is a whole number, a variable or None";
+  if (!is_whole(object)) throw TypeError(expected + ", not " + shown(object));
+  const nb::object index = to_index_object(object, expected);
+  return Operand(static_cast<long>(PyNumber_AsSsize_t(index.ptr(), nullptr)), here());  // clipped, as Python's are
+}
+
+/// As to_bound, for a step, of which fewer are taken.
+std::optional<Operand> to_step(nb::handle object) {
+  if (!object.is_none() && !nb::isinstance<Variable>(object) && is_whole(object)) {
+    constexpr Py_ssize_t most = Py_ssize_t{1} << 40;
+    const nb::object index = to_index_object(object, "a step of a slice is a whole number");
+    const Py_ssize_t step = PyNumber_AsSsize_t(index.ptr(), nullptr);
+    if (step < -most || step > most)
+      throw ValueError("a step of a slice is between -2^40 and 2^40, not " + nb::cast<std::string>(nb::str(index)));
+  }
+  return to_bound(object);
 }
 
 SliceSpec to_spec(nb::handle object) {
@@ -30,7 +52,7 @@ SliceSpec to_spec(nb::handle object) {
   if (object.ptr() == Py_Ellipsis) return SliceSpec(SliceSpec::Kind::ellipsis, here());
   if (nb::isinstance<Variable>(object)) return SliceSpec(nb::cast<Variable>(object), here());
   if (PySlice_Check(object.ptr())) {
-    return slice(to_bound(object.attr("start")), to_bound(object.attr("stop")), to_bound(object.attr("step")), here());
+    return slice(to_bound(object.attr("start")), to_bound(object.attr("stop")), to_step(object.attr("step")), here());
   }
   if (is_whole(object) && !nb::hasattr(object, "__len__")) return SliceSpec(to_int(object, "an index"), here());
   if (is_operand(object) && !is_number(object)) {
@@ -74,12 +96,29 @@ Operand to_operand(nb::handle object) {
 }
 
 int to_int(nb::handle object, const char* what) {
-  if (!is_whole(object)) throw TypeError(std::string(what) + " is a whole number, not " + shown(object));
-  const Py_ssize_t value = PyNumber_AsSsize_t(object.ptr(), nullptr);
+  const std::string expected = std::string(what) + " is a whole number";
+  if (!is_whole(object)) throw TypeError(expected + ", not " + shown(object));
+  const nb::object index = to_index_object(object, expected);
+  const Py_ssize_t value = PyNumber_AsSsize_t(index.ptr(), nullptr);
   if (value < std::numeric_limits<int>::min() || value > std::numeric_limits<int>::max()) {
-    throw ValueError(std::string(what) + " of " + std::to_string(value));
+    throw ValueError(std::string(what) + " of " + std::to_string(value) + " is out of range");
   }
   return static_cast<int>(value);
+}
+
+int to_count(nb::handle object, const char* what, int most) {
+  const int count = to_int(object, what);
+  if (count < 0 || count > most) {
+    throw ValueError(std::string(what) + " of " + std::to_string(count) + "; 0 to " + std::to_string(most) +
+                     " are taken");
+  }
+  return count;
+}
+
+int to_axis(nb::handle object) {
+  const std::vector<int> axes = to_axes(object);
+  if (axes.size() != 1) throw TypeError("one axis is needed, not " + std::to_string(axes.size()));
+  return axes[0];
 }
 
 Variable to_variable(nb::handle object) { return to_operand(object).variable; }
@@ -107,7 +146,12 @@ std::vector<Operand> to_sizes(nb::handle object) {
 
 std::vector<Operand> to_each_size(nb::handle object) {
   const bool plain = is_number(object) || nb::isinstance<Variable>(object) || is_sequence(object);
-  return to_sizes(plain ? nb::object(nb::borrow(object)) : object.attr("tolist")());
+  if (plain) return to_sizes(object);
+  if (PyType_Check(object.ptr()) || !nb::hasattr(object, "tolist")) {
+    throw TypeError("sizes are whole numbers, variables, a list of them or an array of whole numbers, not " +
+                    shown(object));
+  }
+  return to_sizes(object.attr("tolist")());
 }
 
 std::vector<SliceSpec> to_index(nb::handle object) {

@@ -19,6 +19,10 @@ Variable to_variable(nb::handle object);
 std::vector<Variable> to_variables(nb::handle object);
 /// A whole number known while the graph is built; TypeError "`what` is a whole number, not Variable".
 int to_int(nb::handle object, const char* what);
+/// A whole number from 0 to `most`; ValueError for others.
+int to_count(nb::handle object, const char* what, int most);
+/// One axis, also in a list of its own.
+int to_axis(nb::handle object);
 /// One or several whole numbers, as axes.
 std::vector<int> to_axes(nb::handle object);
 /// Sizes: one, or a list or tuple of them; symbolic ones too.

@@ -168,7 +168,7 @@ void bind_views(nb::module_& m) {
         const bool nested = first.is_valid() && (PyList_Check(first.ptr()) || PyTuple_Check(first.ptr()));
         for (const nb::handle entry : nested ? first : nb::handle(pattern)) {
           const bool is_new = PyUnicode_Check(entry.ptr()) && nb::cast<std::string>(entry) == "x";
-          axes.push_back(is_new ? broadcast_axis : to_axes(entry).at(0));
+          axes.push_back(is_new ? broadcast_axis : to_axis(entry));
           if (!is_new && axes.back() < 0)
             throw ValueError("dimshuffle takes axes from 0 and 'x', not " + std::to_string(axes.back()));
         }

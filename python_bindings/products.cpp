@@ -35,7 +35,7 @@ using ByAxes = Variable (*)(Operand, Operand, const std::vector<int>&, const std
 
 /// `axes`: a number, or two axes or lists of axes.
 Variable contract(ByCount by_count, ByAxes by_axes, nb::handle a, nb::handle b, nb::handle axes) {
-  if (!is_list(axes)) return by_count(to_operand(a), to_operand(b), to_axes(axes).at(0));
+  if (!is_list(axes)) return by_count(to_operand(a), to_operand(b), to_axis(axes));
   if (nb::len(axes) != 2) throw TypeError("axes is a number, or a pair: the axes of a and those of b");
   return by_axes(to_operand(a), to_operand(b), to_axes(axes[0]), to_axes(axes[1]));
 }

@@ -183,6 +183,15 @@ Array shared_value(const SharedVariable& x, nb::handle value) {
   return argument.is_number() && fits ? converted : array;
 }
 
+/// TypeError where the value would be none of the variable's. Where a function is made, it is too late to say which
+/// line is wrong.
+void check_default_update(const SharedVariable& x, const Variable& update) {
+  if (update.dtype() == x.dtype() && update.rank() == x.rank()) return;
+  throw TypeError("set_default_update: " + (x.name().empty() ? "the variable" : "'" + x.name() + "'") + " is " +
+                  x.type().to_string() + ", but its update is " + update.type().to_string() +
+                  "; dtype and number of dimensions must be equal");
+}
+
 void bind_shared(nb::module_& m) {
   nb::class_<SharedVariable, Variable>(m, "SharedVariable", "A variable whose value lives between calls.")
       .def(
@@ -205,7 +214,12 @@ void bind_shared(nb::module_& m) {
           "value"_a, "borrow"_a = false,
           "Replaces the value. Same rank; a dtype that casts safely is converted, else TypeError.")
       .def(
-          "set_default_update", [](SharedVariable& x, nb::handle value) { x.set_default_update(to_variable(value)); },
+          "set_default_update",
+          [](SharedVariable& x, nb::handle value) {
+            const Variable update = to_variable(value);
+            check_default_update(x, update);
+            x.set_default_update(update);
+          },
           "value"_a, "An update done by every function that uses the variable and has none of its own for it.")
       .def_prop_ro(
           "home",

@@ -89,7 +89,7 @@ std::shared_ptr<CompiledFunction> CompiledFunction::copy() const {
   other->nan_guard = nan_guard;
   other->verified = verified;
   other->rewriting = rewriting;
-  const std::lock_guard lock(mutex_);  // what was planned; not what was bound, which is a call's
+  const CallLock::Guard lock(mutex_, name);  // what was planned; not what was bound, which is a call's
   for (const auto& [key, placed] : placed_)
     other->placed_[key] = {placed.executable, placed.log, placed.reports, placed.logged, {}, {}};
   other->schedule = schedule;
@@ -175,7 +175,7 @@ void CompiledFunction::lock_shared() {
 }
 
 Placed& CompiledFunction::placed() {
-  const std::lock_guard lock(mutex_);
+  const CallLock::Guard lock(mutex_, name);
   std::vector<std::shared_lock<std::shared_mutex>> read;  // homes stay as they are
   for (const std::size_t i : lock_order()) read.emplace_back(shared[i].node()->shared->mutex);
   return find_placed(base::config());
@@ -457,7 +457,7 @@ void CompiledFunction::verify(const Placed& where) {
 }
 
 Verification CompiledFunction::verification() const {
-  const std::lock_guard lock(mutex_);
+  const CallLock::Guard lock(mutex_, name);
   return verification_;
 }
 
@@ -465,7 +465,7 @@ void CompiledFunction::call(std::span<const Argument> arguments, bool keep_outpu
                             const std::function<void(std::vector<Array>&)>& take) {
   const base::Flags& flags = base::config();  // asked for once: each time takes nanoseconds
   apply_settings(flags);
-  const std::lock_guard lock(mutex_);
+  const CallLock::Guard lock(mutex_, name);
   const runtime::cuda::NvtxRange range(name, flags);
   const runtime::TracedCall traced(name);
   struct Release {  // nothing of the call is kept alive, and locks are given back; vectors keep their memory
@@ -535,13 +535,13 @@ void CompiledFunction::call(std::span<const Argument> arguments, bool keep_outpu
 }
 
 std::vector<TransferInfo> CompiledFunction::transfers() const {
-  const std::lock_guard lock(mutex_);
+  const CallLock::Guard lock(mutex_, name);
   if (!last_run_) return {};
   return describe_transfers(run_counts_.transferred, *last_run_);
 }
 
 std::string CompiledFunction::loops_of_last_call(const runtime::Executable& executable) const {
-  const std::lock_guard lock(mutex_);
+  const CallLock::Guard lock(mutex_, name);
   std::string text;
   for (const auto& [at, how] : run_counts_.loops) {
     if (at.first == &executable && how != nullptr) text += fmt::format("  {}: {}\n", at.second, *how);
@@ -550,7 +550,7 @@ std::string CompiledFunction::loops_of_last_call(const runtime::Executable& exec
 }
 
 CallCounts CompiledFunction::counts() const {
-  const std::lock_guard lock(mutex_);
+  const CallLock::Guard lock(mutex_, name);
   CallCounts c;
   c.calls = calls_;
   c.kernels = run_counts_.kernels;

@@ -12,6 +12,7 @@
 #include <unordered_map>
 
 #include "base/config.hpp"
+#include "call_lock.hpp"
 #include "expr/graph.hpp"
 #include "rewrite/pipeline.hpp"
 #include "rewrite/place.hpp"
@@ -100,7 +101,7 @@ class CompiledFunction {
   void verify(const Placed& where);
   void take_arguments(std::span<const Argument> arguments, const runtime::Executable& executable);
 
-  mutable std::mutex mutex_;
+  mutable CallLock mutex_;
   std::map<std::vector<std::uint16_t>, Placed> placed_;
   std::vector<std::uint16_t> last_homes_;  // of the shared variables, when last_placed_ was found
   Placed* last_placed_ = nullptr;

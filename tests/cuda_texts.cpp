@@ -22,6 +22,7 @@
 #include <iterator>
 #include <map>
 #include <set>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -124,6 +125,29 @@ std::vector<Text> read_texts(const std::filesystem::path& folder) {
   return texts;
 }
 
+/// The first line in which integers that are values are added, subtracted, multiplied, shifted or negated by C++'s own
+/// operators, whose overflow is undefined: there are functions that wrap. Indices have the type ct::index.
+std::string overflowing_line(const Text& text) {
+  std::istringstream lines(text.code);
+  for (std::string line; std::getline(lines, line);) {
+    const std::size_t start = line.find_first_not_of(' ');
+    if (start == line.npos || !line.substr(start).starts_with("const ct::")) continue;
+    const std::string type = line.substr(start + 10, line.find(' ', start + 6) - start - 10);
+    if (type.size() < 2 || (type[0] != 'i' && type[0] != 'u') || !std::isdigit(static_cast<unsigned char>(type[1])))
+      continue;
+    std::string value;
+    int depth = 0;  // of brackets, between which are indices
+    for (const char c : line.substr(line.find('=') + 1, line.find(';') - line.find('=') - 1)) {
+      depth += c == '[' ? 1 : c == ']' ? -1 : 0;
+      if (depth == 0) value += c;
+    }
+    for (const std::string_view sign : {" + ", " - ", " * ", " << ", " -v", "(-v"}) {
+      if (value.find(sign) != value.npos) return line.substr(start);
+    }
+  }
+  return "";
+}
+
 /// What a text asks of a compiler: the names of our functions with what stands between < and >, words, and its family.
 std::set<std::string> features(const Text& text) {
   std::set<std::string> found{text.name.substr(0, text.name.find('_'))};
@@ -217,6 +241,14 @@ int run(const Options& options) {
   std::map<std::string, std::size_t> families;
   for (const Text& text : all) ++families[text.name.substr(0, text.name.find('_'))];
   fmt::print("{} distinct CUDA texts: {}\n", all.size(), fmt::join(families, ", "));
+  std::size_t overflowing = 0;
+  for (const Text& text : all) {
+    const std::string line = overflowing_line(text);
+    if (line.empty()) continue;
+    fmt::print("{}: integers that are not wrapped: {}\n", text.name, line);
+    ++overflowing;
+  }
+  if (overflowing > 0) return 1;
   const std::vector<Text> texts = options.covering ? covering(all, options.every) : all;
   const std::vector<std::string> known = nvrtc.architectures();
   int status = 0;

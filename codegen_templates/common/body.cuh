@@ -13,7 +13,7 @@ CT_DEVICE T invert(T x) {
 template <class T>
 CT_DEVICE T abs(T x) {
   if constexpr (is_signed_integer<T>)
-    return x < 0 ? T(typename wide_unsigned<T>::type(0) - typename wide_unsigned<T>::type(x)) : x;
+    return x < 0 ? negate(x) : x;
   else
     return x;
 }

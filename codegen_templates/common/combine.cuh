@@ -18,7 +18,7 @@ struct Sum {
   typedef T State;
   CT_DEVICE State identity() { return T(0); }
   CT_DEVICE State lift(T value, index) { return value; }
-  CT_DEVICE State join(State a, State b) { return T(a + b); }
+  CT_DEVICE State join(State a, State b) { return add(a, b); }
   CT_DEVICE T finish(State a) { return a; }
 };
 
@@ -27,7 +27,7 @@ struct Product {
   typedef T State;
   CT_DEVICE State identity() { return T(1); }
   CT_DEVICE State lift(T value, index) { return value; }
-  CT_DEVICE State join(State a, State b) { return T(a * b); }
+  CT_DEVICE State join(State a, State b) { return multiply(a, b); }
   CT_DEVICE T finish(State a) { return a; }
 };
 

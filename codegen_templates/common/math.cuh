@@ -266,10 +266,7 @@ CT_DEVICE T sgn(T x) {
 
 template <class T>
 CT_DEVICE T sqr(T x) {
-  if constexpr (is_integer<T>)
-    return T(typename wide_unsigned<T>::type(x) * typename wide_unsigned<T>::type(x));
-  else
-    return x * x;
+  return multiply(x, x);
 }
 template <class T>
 CT_DEVICE T reciprocal(T x) {

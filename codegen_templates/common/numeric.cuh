@@ -65,6 +65,37 @@ struct wide_unsigned<u64> {
   typedef u64 type;
 };
 
+// Sums, differences and products of values. Integers wrap modulo 2^n: they are computed as unsigned ones, since the
+// overflow of signed ones is undefined, and a compiler makes use of that. Indices that sizes bound need none of this.
+template <class T>
+CT_DEVICE T add(T x, T y) {
+  if constexpr (is_integer<T>)
+    return T(typename wide_unsigned<T>::type(x) + typename wide_unsigned<T>::type(y));
+  else
+    return x + y;
+}
+template <class T>
+CT_DEVICE T subtract(T x, T y) {
+  if constexpr (is_integer<T>)
+    return T(typename wide_unsigned<T>::type(x) - typename wide_unsigned<T>::type(y));
+  else
+    return x - y;
+}
+template <class T>
+CT_DEVICE T multiply(T x, T y) {
+  if constexpr (is_integer<T>)
+    return T(typename wide_unsigned<T>::type(x) * typename wide_unsigned<T>::type(y));
+  else
+    return x * y;
+}
+template <class T>
+CT_DEVICE T negate(T x) {
+  if constexpr (is_integer<T>)
+    return T(typename wide_unsigned<T>::type(0) - typename wide_unsigned<T>::type(x));
+  else
+    return -x;
+}
+
 // --- f16 and bf16 --------------------------------------------------------------------------------
 
 CT_DEVICE f32 to_float(f16 x) {

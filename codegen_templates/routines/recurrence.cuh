@@ -15,7 +15,7 @@ struct Recurrence {
     for (index i = 0; i < p.length; ++i) {
       const index at = base + (p.reverse ? p.length - 1 - i : i) * p.inner;
       const computed<T> a = loaded(p.in0, at);
-      if (i > 0) value = loaded(p.in1, at) + (p.shifted ? before : a) * value;
+      if (i > 0) value = add(loaded(p.in1, at), multiply(p.shifted ? before : a, value));
       before = a;
       store(p.out, at, value);
     }

@@ -1,6 +1,7 @@
 """Copies to the host of arrays on CUDA devices that other packages made, which say by `__cuda_array_interface__` where they are."""
 
 import ctypes
+import operator
 
 import numpy
 
@@ -16,22 +17,34 @@ def host_copy(x):
     arrays, and for what the interface says wrongly."""
     facts = x.__cuda_array_interface__
     what = f"an array of {type(x).__module__} on a CUDA device"
-    if facts.get("mask") is not None:
-        raise _croton.TypeError(f"{what} has a mask, which Croton does not take")
     try:
-        shape, dtype, pointer = tuple(facts["shape"]), numpy.dtype(facts["typestr"]), facts["data"][0]
-        strides = facts.get("strides")
-    except (KeyError, IndexError, TypeError) as error:
+        masked = facts.get("mask") is not None
+        shape, dtype, pointer = _numbers(facts["shape"]), numpy.dtype(facts["typestr"]), operator.index(facts["data"][0])
+        strides = _contiguous(shape, dtype.itemsize) if facts.get("strides") is None else _numbers(facts["strides"])
+        first, last = _ends(shape, strides, dtype.itemsize)
+    except (AttributeError, KeyError, IndexError, TypeError, ValueError) as error:
         raise _croton.TypeError(f"{what}: its __cuda_array_interface__ is not understood: {error!r}") from error
+    if masked:
+        raise _croton.TypeError(f"{what} has a mask, which Croton does not take")
     if 0 in shape:
         return numpy.empty(shape, dtype)
-    strides = _contiguous(shape, dtype.itemsize) if strides is None else tuple(strides)
-    spans = [stride * (size - 1) for stride, size in zip(strides, shape, strict=True)]
-    first = sum(span for span in spans if span < 0)
-    last = sum(span for span in spans if span > 0) + dtype.itemsize
     buffer = numpy.empty(last - first, numpy.uint8)
     _Driver(what).copy(buffer, pointer + first, facts.get("stream"))
     return numpy.ndarray(shape, dtype, buffer, -first, strides)
+
+
+def _numbers(values):
+    return tuple(operator.index(value) for value in values)
+
+
+def _ends(shape, strides, itemsize):
+    """The first byte of an array and the one behind its last, as seen from its data."""
+    spans = [stride * (size - 1) for stride, size in zip(strides, shape, strict=True)]
+    first = sum(span for span in spans if span < 0)
+    last = sum(span for span in spans if span > 0) + itemsize
+    if min(shape, default=0) < 0 or last - first >= 2**63:
+        raise ValueError(f"no array has the shape {shape} and the strides {strides}")
+    return first, last
 
 
 def _contiguous(shape, itemsize):

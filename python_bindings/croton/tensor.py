@@ -54,10 +54,15 @@ def invert(x):
     return ~as_tensor_variable(x)
 
 
+_MOST_INPUTS = 2**16  # more are a mistake, and would take all memory
+
+
 def _several(make):
     def several(*names, dtype=None):
         """Several inputs: of the names, or as many as a number says."""
         if len(names) == 1 and isinstance(names[0], int):
+            if not 0 <= names[0] <= _MOST_INPUTS:
+                raise _croton.ValueError(f"{names[0]} inputs; 0 to {_MOST_INPUTS} are made at once")
             names = [None] * names[0]
         return [make(name, dtype) for name in names]
 

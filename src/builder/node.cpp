@@ -8,6 +8,7 @@
 #include <atomic>
 #include <unordered_set>
 
+#include "base/checked.hpp"
 #include "base/config.hpp"
 #include "base/source_place.hpp"
 #include "builder/device_scope.hpp"
@@ -49,11 +50,21 @@ class BuilderInfer final : public expr::InferContext {
   }
   expr::Dim apply(std::string_view name, expr::Dim a, expr::Dim b) override {
     if (a == expr::unknown_dim || b == expr::unknown_dim) return expr::unknown_dim;
-    return expr::apply_integers(name, a, b);
+    const auto value = expr::exact_integers(name, a, b);
+    if (!value) shape_error(fmt::format("{} of the sizes {} and {} is more than an index can count", name, a, b));
+    return *value;
   }
   void require_index(expr::Dim index, expr::Dim size, std::string_view why) override {
     if (index == expr::unknown_dim || size == expr::unknown_dim || (index >= -size && index < size)) return;
     throw IndexError(text(fmt::format("{}: index {} of an axis of size {}", why, index, size)));
+  }
+  void require_count(std::span<const expr::Dim> shape) override {
+    std::optional<std::int64_t> count = 1;
+    for (const expr::Dim size : shape) {
+      if (size == expr::unknown_dim || size == 0) return;
+      count = count ? base::checked_mul(*count, size) : count;
+    }
+    if (!count) shape_error("the result has more elements than an index can count");
   }
   void type_error(const std::string& message) const override { throw TypeError(text(message)); }
   void shape_error(const std::string& message) const override { throw ShapeError(text(message)); }

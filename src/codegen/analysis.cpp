@@ -32,6 +32,7 @@ class Analyser {
     find_host();  // of the nodes that were added
     result_.inner = kernel::depends_on_inner(result_.kernel);
     find_explicit();
+    find_wrapping();
     if (result_.kernel.family == kernel::Family::contract) result_.contraction = kernel::as_contraction(result_.kernel);
     return std::move(result_);
   }
@@ -160,6 +161,33 @@ class Analyser {
         continue;
       }
       for (const NodeId input : body().inputs(id)) used[input] = true;
+    }
+  }
+
+  bool is_load(NodeId id) const {
+    const std::string_view name = result_.kernel.body.op(id).name;
+    return name == "load" || name == "load_if";
+  }
+
+  void find_wrapping() {
+    std::vector<bool>& wraps = result_.wraps;
+    wraps.assign(body().size(), false);
+    for (const kernel::Stage& stage : result_.kernel.stages) wraps[stage.value] = true;
+    for (const kernel::Check& check : result_.kernel.checks) wraps[check.condition] = wraps[check.value] = true;
+    for (const kernel::Store& store : result_.kernel.stores) wraps[store.value] = true;
+    for (NodeId id = static_cast<NodeId>(body().size()); id-- > 0;) {
+      if (!wraps[id]) continue;
+      if (is_load(id)) {
+        if (body().op(id).name == "load_if") wraps[body().input(id, 0)] = true;
+        continue;
+      }
+      for (const NodeId input : body().inputs(id)) wraps[input] = true;
+    }
+    std::vector<bool> loaded(body().size(), false);
+    for (NodeId id = 0; id < body().size(); ++id) {
+      loaded[id] = is_load(id) || body().op(id).name == "result";
+      for (const NodeId input : body().inputs(id)) loaded[id] = loaded[id] || loaded[input];
+      wraps[id] = wraps[id] || loaded[id];
     }
   }
 

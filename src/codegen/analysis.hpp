@@ -41,13 +41,16 @@ struct Turn {
 /// A kernel with its accesses. Owns a copy of the kernel: finding strides adds nodes to the body.
 struct Analysis {
   kernel::Kernel kernel;
-  std::vector<Access> accesses;                    // loads in order of their nodes, then stores in order
-  std::map<NodeId, int> load_access;               // per load node
-  std::map<NodeId, Turn> turns;                    // per comparison that is one
-  std::vector<bool> explicit_axes;                 // the body uses the axis as a number: it may not be merged
-  std::vector<bool> explicit_extents;              // the body uses the size as a number
-  std::vector<bool> host;                          // per node: found from the extents alone
-  std::vector<bool> inner;                         // per node: depends on an inner axis
+  std::vector<Access> accesses;        // loads in order of their nodes, then stores in order
+  std::map<NodeId, int> load_access;   // per load node
+  std::map<NodeId, Turn> turns;        // per comparison that is one
+  std::vector<bool> explicit_axes;     // the body uses the axis as a number: it may not be merged
+  std::vector<bool> explicit_extents;  // the body uses the size as a number
+  std::vector<bool> host;              // per node: found from the extents alone
+  std::vector<bool> inner;             // per node: depends on an inner axis
+  /// Per node: integers wrap. So do all that are stored, checked or reduced, and indices that depend on loaded ones.
+  /// What remains are indices made of axes and sizes alone, which are known to fit.
+  std::vector<bool> wraps;
   std::optional<kernel::Contraction> contraction;  // of the family contract
 
   /// All host nodes for the given extents; others are 0.

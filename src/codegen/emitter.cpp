@@ -174,7 +174,8 @@ std::string Emitter::expression(NodeId id) {
   for (const NodeId input : inputs) dtypes.push_back(body_.type(input).dtype);
   const expr::MapInfo::Types types = op.map->types(dtypes);
   std::string text;
-  const std::string_view code = op.map->code;
+  const bool wraps = is_integer(types.operand) && analysis_.wraps[id] && !op.map->wrapping.empty();
+  const std::string_view code = wraps ? op.map->wrapping : op.map->code;
   for (std::size_t at = 0; at < code.size(); ++at) {
     if (code[at] != '{') {
       text += code[at];
@@ -246,7 +247,9 @@ void Emitter::declare(const std::vector<NodeId>& targets, bool only_point_level)
     if (only_point_level && (!point_level_[id] || stage_[id] > stage)) continue;
     const std::string text = expression(id);
     const std::string name = fmt::format("v{}", next_value_++);
-    line(fmt::format("const {} {} = {};", value_type(body_.type(id).dtype), name, text), origin_of(id));
+    const DType dtype = body_.type(id).dtype;
+    const bool is_index = dtype == DType::int64 && !analysis_.wraps[id];
+    line(fmt::format("const {} {} = {};", is_index ? "ct::index" : value_type(dtype), name, text), origin_of(id));
     names_[id] = name;
   }
 }

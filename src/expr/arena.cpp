@@ -63,6 +63,18 @@ class ArenaInfer final : public InferContext {
       throw IndexError(describe() + fmt::format("{}: index {} of an axis of size {}", why, *i, *n));
     arena_.require_index(static_cast<NodeId>(index), static_cast<NodeId>(size), why);
   }
+  void require_count(std::span<const Dim> shape) override {
+    NodeId count = arena_.integer(1);
+    for (const Dim size : shape) {
+      if (known(size) == 0) return;
+      const auto before = number(count), more = number(size);
+      if (before && more && !exact_integers("mul", *before, *more))
+        shape_error("the result has more elements than an index can count");
+      count = arena_.size_arithmetic("mul", count, static_cast<NodeId>(size));
+    }
+    if (!number(count) && arena_.op(count).kind != Kind::Leaf)
+      arena_.require_number(count, fmt::format("{}: the number of elements", op_name));
+  }
   void type_error(const std::string& message) const override { throw TypeError(describe() + message); }
   void shape_error(const std::string& message) const override { throw ShapeError(describe() + message); }
 
@@ -190,7 +202,11 @@ NodeId Arena::size_arithmetic(std::string_view op_name, NodeId a, NodeId b) {
   b = representative(b);
   const auto x = known(a);
   const auto y = known(b);
-  if (x && y) return integer(apply_integers(op_name, *x, *y));
+  // What does not fit stays an operation: as a size it is an error when it is used, as data it wraps.
+  if (x && y) {
+    if (const auto value = exact_integers(op_name, *x, *y)) return integer(*value);
+    return make(op_name, {a, b});
+  }
   if (op_name == "add" && x == 0) return b;
   if ((op_name == "add" || op_name == "sub") && y == 0) return a;
   if (op_name == "mul" && x == 1) return b;
@@ -259,6 +275,14 @@ NodeId Arena::require_equal(NodeId a, NodeId b, std::string_view why) {
   return kept;
 }
 
+void Arena::require_number(NodeId number, std::string_view why) {
+  add_requirement({.left = number,
+                   .right = number,
+                   .why = std::string(why),
+                   .origin = current_origin_,
+                   .kind = Requirement::Kind::number});
+}
+
 void Arena::require_index(NodeId index, NodeId size, std::string_view why) {
   const auto i = known(index);
   const auto n = known(size);
@@ -291,7 +315,8 @@ void Arena::renew_requirements(std::span<const NodeId> to) {
     for (NodeId* node : {&r.left, &r.right}) {
       if (*node < to.size()) *node = to[*node];
     }
-    const bool holds = r.kind == Requirement::Kind::equal && r.left == r.right;
+    const bool holds = r.kind == Requirement::Kind::number ? known(r.left).has_value()
+                                                           : r.kind == Requirement::Kind::equal && r.left == r.right;
     if (!holds && seen.emplace(r.left, r.right, r.kind).second) renewed.push_back(std::move(r));
   }
   requirements_ = std::move(renewed);

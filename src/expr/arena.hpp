@@ -45,8 +45,10 @@ struct Origin {
 };
 
 /// Something that must hold of sizes when a plan is bound: left == right, or, for an index, -right <= left < right.
+/// equal: left == right. index: left is an index of an axis of size right. number: left (and right, which is the same)
+/// is what its arithmetic says, without wrapping; which goes for the numbers of all requirements.
 struct Requirement {
-  enum class Kind : std::uint8_t { equal, index };
+  enum class Kind : std::uint8_t { equal, index, number };
   NodeId left;
   NodeId right;
   std::string why;
@@ -99,6 +101,8 @@ class Arena {
   NodeId require_equal(NodeId a, NodeId b, std::string_view why);
   /// -size <= index < size; IndexError if both are numbers and it does not hold.
   void require_index(NodeId index, NodeId size, std::string_view why);
+  /// The number must be what its arithmetic says, without wrapping.
+  void require_number(NodeId number, std::string_view why);
   /// Takes over a requirement of another arena (its nodes are already translated).
   void add_requirement(Requirement requirement);
   const std::vector<Requirement>& requirements() const { return requirements_; }

@@ -8,7 +8,9 @@
 #include <atomic>
 #include <bit>
 #include <map>
+#include <unordered_set>
 
+#include "base/checked.hpp"
 #include "base/float_text.hpp"
 #include "base/rethrow.hpp"
 #include "base/shape.hpp"
@@ -111,6 +113,12 @@ class Evaluator {
       const Requirement r = arena_.requirements()[checked_];
       const std::int64_t left = number(r.left), right = number(r.right);
       const std::string where = place_of(arena_.origin_of(r.origin));
+      if (is_too_large(r.left) || is_too_large(r.right)) {
+        const std::string text =
+            fmt::format("{}{}: a number that is more than an index can count; {}", r.why, where, describe_inputs());
+        if (r.kind == Requirement::Kind::index) throw IndexError(text);
+        throw ShapeError(text);
+      }
       if (r.kind == Requirement::Kind::equal && left != right) {
         throw ShapeError(fmt::format("{}{}: {} is not {}; {}", r.why, where, left, right, describe_inputs()));
       }
@@ -147,6 +155,7 @@ class Evaluator {
       }
       if (missing.empty()) {
         values_[id] = expanded != no_node ? values_[expanded] : compute(id);
+        note_size(id);
         ++node_count;
         if (observer_) show(id, expanded);
       }
@@ -176,10 +185,33 @@ class Evaluator {
     return at->second;
   }
 
+  /// Whether a number that sizes may be made of is not what its arithmetic says: as data it wraps, as a size it may
+  /// not.
+  bool is_too_large(NodeId id) const { return too_large_.contains(id); }
+
+  void note_size(NodeId id) {
+    const TensorType& type = arena_.type(id);
+    if (type.rank() != 0 || !is_discrete(type.dtype) || arena_.op(id).map == nullptr) return;
+    bool too_large = false;
+    std::vector<Scalar> operands;
+    for (const NodeId input : arena_.inputs(id)) {
+      too_large = too_large || is_too_large(input);
+      operands.push_back(element_of(*values_[input], 0));
+    }
+    if (too_large || !is_exact(arena_.op(id), operands, type.dtype)) too_large_.insert(id);
+  }
+
   Sizes shape_of(NodeId id) const {
     Sizes shape;
-    for (const NodeId dim : arena_.type(id).shape) shape.push_back(element_of(*values_[dim], 0).as_int());
-    return shape;
+    std::optional<std::int64_t> bytes = static_cast<std::int64_t>(size_of(arena_.type(id).dtype));
+    for (const NodeId dim : arena_.type(id).shape) {
+      shape.push_back(element_of(*values_[dim], 0).as_int());
+      if (is_too_large(dim)) bytes = std::nullopt;
+      if (bytes) bytes = base::checked_mul(*bytes, std::max<std::int64_t>(1, shape.back()));
+    }
+    if (bytes) return shape;
+    throw ShapeError(fmt::format("{}{}: its shape has more elements than an index can count; {}", arena_.op(id).name,
+                                 place_of(arena_.origin(id)), describe_inputs()));
   }
 
   Array compute(NodeId id) {
@@ -253,6 +285,7 @@ class Evaluator {
   std::span<const Array> inputs_;
   const NodeObserver observer_;
   std::vector<std::optional<Array>> values_;
+  std::unordered_set<NodeId> too_large_;
   std::unordered_map<NodeId, NodeId> expanded_;
   std::map<std::vector<NodeId>, std::vector<std::vector<Array>>> steps_;  // of loops, by inputs and attributes
   std::size_t checked_ = 0;                                               // requirements

@@ -89,6 +89,8 @@ class InferContext {
   virtual Dim apply(std::string_view op, Dim a, Dim b) = 0;
   /// -size <= index < size must hold (IndexError when the plan is bound).
   virtual void require_index(Dim index, Dim size, std::string_view why) = 0;
+  /// An index must be able to count the elements of that shape (ShapeError), also where rules will need none of them.
+  virtual void require_count(std::span<const Dim> shape) = 0;
   /// Raises the user's error with the inputs' names, lines and types in front of `message`.
   [[noreturn]] virtual void type_error(const std::string& message) const = 0;
   [[noreturn]] virtual void shape_error(const std::string& message) const = 0;
@@ -143,6 +145,7 @@ struct MapInfo {
   const ComplexInfo* complex = nullptr;  // null: complex operands are not taken
   std::string_view support = "";         // text that `code` needs in front of the kernel
   bool foldable = true;                  // the reference may be asked for the value of constants
+  std::string_view wrapping = "";  // in place of `code` for integers that wrap, where C++'s operators may overflow
 
   /// By the rule for operands of these dtypes; TypeError where they are not taken.
   Types types(std::span<const DType> inputs) const;
@@ -242,6 +245,12 @@ const Op& op(std::string_view name);
 const Op* find_op(std::string_view name);
 /// `a op b` in int64, `op` being an elementwise integer op of two operands: arithmetic on sizes.
 std::int64_t apply_integers(std::string_view op, std::int64_t a, std::int64_t b);
+
+/// Whether the result is what it is without wrapping: int64 arithmetic on sizes must be, on data it wraps. `operands`
+/// are in the dtype in which the op computes.
+bool is_exact(const Op& op, std::span<const Scalar> operands, DType result);
+/// apply_integers, or nothing if the result does not fit.
+std::optional<std::int64_t> exact_integers(std::string_view op, std::int64_t a, std::int64_t b);
 /// All ops, in the order of their registration.
 std::span<const Op* const> all_ops();
 

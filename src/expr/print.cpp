@@ -14,6 +14,22 @@
 namespace croton::expr {
 namespace {
 
+/// What is reachable, but for what only requirements of numbers need: those follow from the ops when a text is read.
+std::vector<bool> shown(const Graph& graph) {
+  const Arena& arena = graph.arena;
+  std::vector<bool> result(arena.size(), false);
+  for (const NodeId root : graph.roots()) result[root] = true;
+  for (const Requirement& r : arena.requirements()) {
+    if (r.kind != Requirement::Kind::number) result[r.left] = result[r.right] = true;
+  }
+  for (NodeId id = static_cast<NodeId>(arena.size()); id-- > 0;) {
+    if (!result[id]) continue;
+    for (const NodeId input : arena.inputs(id)) result[input] = true;
+    for (const NodeId dim : arena.type(id).shape) result[arena.representative(dim)] = result[dim] = true;
+  }
+  return result;
+}
+
 std::string place_text(Place place) { return base::DeviceName::of_place(place).to_string(); }
 
 std::string size_letter(std::size_t k) {
@@ -119,7 +135,7 @@ Names::Names(const Graph& graph) : graph_(graph), names_(graph.arena.size()) {
   for (const GraphInput& input : graph.inputs) {
     for (const NodeId dim : arena.type(input.node).shape) name_size(dim);
   }
-  const std::vector<bool> needed = reachable(graph);
+  const std::vector<bool> needed = shown(graph);
   std::size_t number = 0;
   for (NodeId id = 0; id < arena.size(); ++id) {
     if (!needed[id] || !names_[id].empty()) continue;
@@ -164,7 +180,7 @@ std::string Names::type(NodeId id) const {
 std::string print(const Graph& graph, const PrintOptions& options) {
   const Arena& arena = graph.arena;
   const Names names(graph);
-  const std::vector<bool> needed = reachable(graph);
+  const std::vector<bool> needed = shown(graph);
   Bodies bodies;
   std::string text;
   for (const GraphInput& input : graph.inputs) {
@@ -215,6 +231,7 @@ std::string print(const Graph& graph, const PrintOptions& options) {
     text += '\n';
   }
   for (const Requirement& r : arena.requirements()) {
+    if (r.kind == Requirement::Kind::number) continue;  // see shown()
     // Sizes that the declarations call by one name need no further word.
     const bool index = r.kind == Requirement::Kind::index;
     if (!index && names(r.left) == names(r.right)) continue;

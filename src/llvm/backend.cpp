@@ -29,7 +29,7 @@ llvm::PipelineTuningOptions tuning(bool vectorise) {
 }
 
 void optimise(llvm::Module& module, llvm::TargetMachine& machine, const CrotonCompileRequest& request) {
-  const bool for_cpu = request.mode == croton_mode_cpu;
+  const bool for_cpu = is_for_cpu(request.mode);
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager call_graph;
@@ -55,7 +55,7 @@ void optimise(llvm::Module& module, llvm::TargetMachine& machine, const CrotonCo
 }  // namespace
 
 std::string generate(llvm::Module& module, const CrotonCompileRequest& request) {
-  const auto machine = make_target_machine(request.mode != croton_mode_cpu);
+  const auto machine = make_target_machine(!is_for_cpu(request.mode));
   module.setDataLayout(machine->createDataLayout());
   if (request.level == 0) machine->setOptLevel(llvm::CodeGenOptLevel::None);
   optimise(module, *machine, request);

@@ -21,7 +21,13 @@ struct CrotonSymbol {
   void* address;
 };
 
-enum CrotonMode : std::int32_t { croton_mode_cpu = 0, croton_mode_simulator = 1, croton_mode_simulator_checked = 2 };
+enum CrotonMode : std::int32_t {
+  croton_mode_cpu = 0,
+  croton_mode_simulator = 1,
+  croton_mode_simulator_checked = 2,
+  croton_mode_cpu_trapping = 3  // arithmetic that C++ leaves undefined ends the process
+};
+inline bool is_for_cpu(std::int32_t mode) { return mode == croton_mode_cpu || mode == croton_mode_cpu_trapping; }
 enum CrotonOutput : std::int32_t { croton_output_object = 0, croton_output_assembly = 1 };
 enum CrotonWidth : std::int32_t { croton_width_host = 0, croton_width_256 = 1, croton_width_512 = 2 };
 
@@ -59,7 +65,7 @@ struct CrotonLlvmApi {
 }
 
 /// Raised whenever a struct above changes.
-inline constexpr std::int32_t croton_llvm_api_version = 3;
+inline constexpr std::int32_t croton_llvm_api_version = 4;
 
 /// The name and type of the only function that libcroton_llvm.so exports.
 inline constexpr const char* croton_llvm_entry_name = "croton_llvm_api";

@@ -36,7 +36,12 @@ std::vector<std::string> cc1_arguments(const CrotonCompileRequest& request) {
   add({"-mrelocation-model", "pic", "-pic-level", "2", "-mframe-pointer=none"});
   add({"-O3", "-disable-llvm-passes", "-emit-llvm-only"});  // the optimiser runs once, in backend.cpp
   add({"-w", "-ferror-limit", "20", "-fno-caret-diagnostics"});
-  if (request.mode == croton_mode_cpu) {
+  if (request.mode == croton_mode_cpu_trapping) {
+    add({"-fsanitize=signed-integer-overflow,shift-base,shift-exponent,integer-divide-by-zero,float-cast-overflow",
+         "-fsanitize-trap=signed-integer-overflow,shift-base,shift-exponent,integer-divide-by-zero,float-cast-"
+         "overflow"});
+  }
+  if (is_for_cpu(request.mode)) {
     const char* width = prefers_wide_vectors(request) ? "-mprefer-vector-width=512" : "-mprefer-vector-width=256";
     add({"-vectorize-loops", "-vectorize-slp", width, "-x", "c++"});
   } else {

@@ -24,6 +24,8 @@ void BodySizes::take_requirements() {
     if (!left || !right) continue;
     if (r.kind == expr::Requirement::Kind::index)
       c_.require_index(*left, *right, r.why);
+    else if (r.kind == expr::Requirement::Kind::number)
+      c_.require_count({&*left, 1});
     else
       c_.require_equal(*left, *right, r.why);
   }

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <deque>
+#include <map>
 
 #include "base/convert.hpp"
 #include "ops/rows.hpp"
@@ -202,6 +203,20 @@ const std::vector<Row>& rows() {
 
 }  // namespace
 
+namespace {
+
+/// How integers are spelled where the operators of C++ are undefined on overflow; empty for other rows.
+std::string_view wrapping_code(std::string_view name) {
+  static const std::map<std::string_view, std::string_view> codes{
+      {"add", "ct::add<{T}>({0}, {1})"},      {"ordered_add", "ct::add<{T}>({0}, {1})"},
+      {"sub", "ct::subtract<{T}>({0}, {1})"}, {"mul", "ct::multiply<{T}>({0}, {1})"},
+      {"neg", "ct::negate<{T}>({0})"},        {"sqr", "ct::multiply<{T}>({0}, {0})"}};
+  const auto code = codes.find(name);
+  return code == codes.end() ? "" : code->second;
+}
+
+}  // namespace
+
 InferredType infer_map(InferContext& c) {
   std::vector<DType> dtypes;
   std::size_t rank = 0;
@@ -267,6 +282,7 @@ void register_rows(Registry& registry, const std::vector<Row>& rows) {
     domains.resize(static_cast<std::size_t>(row.arity), domains.empty() ? Domain{} : domains[0]);
     facts.push_back({row.types, row.code, row.reference, row.commutative, row.cost, std::move(domains)});
     facts.back().complex = complex_info(row.name);
+    facts.back().wrapping = wrapping_code(row.name);
     expr::Op op;
     op.name = row.name;
     op.kind = Kind::Map;

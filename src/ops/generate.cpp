@@ -4,7 +4,9 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <optional>
 
+#include "base/checked.hpp"
 #include "builder/gradient_context.hpp"
 #include "expr/arena.hpp"
 #include "expr/evaluate.hpp"
@@ -34,6 +36,7 @@ InferredType infer_arange(InferContext& c) {
     const expr::Dim step = c.value_of(2);
     c.require_equal(c.apply("floor_divide", step, step), c.constant(1), "the step of arange must not be 0");
   }
+  c.require_count({&count, 1});
   return {c.inputs[1].dtype, {count}};
 }
 
@@ -46,7 +49,18 @@ NodeId arange_element(ElementContext& c) {
   return c.body.cast(value, c.dtype);
 }
 
+/// Whole numbers are index arithmetic where they are indices, and wrap where they are data.
+Array evaluate_whole_arange(const EvaluateContext& c) {
+  const auto number = [&](std::size_t k) { return static_cast<std::uint64_t>(c.inputs[k].item<std::int64_t>()); };
+  const std::uint64_t start = number(1), step = number(2);
+  Array result = Array::empty(DType::int64, c.shape);
+  for (std::uint64_t i = 0; std::int64_t& value : result.data<std::int64_t>())
+    value = static_cast<std::int64_t>(start + i++ * step);
+  return result;
+}
+
 Array evaluate_arange(const EvaluateContext& c) {
+  if (c.dtype == DType::int64) return evaluate_whole_arange(c);
   const double start = c.inputs[1].as_double(0), step = c.inputs[2].as_double(0);
   Array result = Array::empty(DType::float64, c.shape);
   for (std::int64_t i = 0; i < result.size(); ++i)
@@ -136,6 +150,32 @@ Variable arange(Operand n) {
   return builder::apply("arange", {cast(maximum(n, 0), DType::int64), zero, one}, {}, n.where);
 }
 
+namespace {
+
+/// How many numbers from `start` up or down to `stop`, which is left out: without their difference, which need not fit.
+std::uint64_t count_between(std::int64_t start, std::int64_t stop, std::int64_t step) {
+  if (step > 0 ? start >= stop : start <= stop) return 0;
+  const auto from = static_cast<std::uint64_t>(start), to = static_cast<std::uint64_t>(stop);
+  const std::uint64_t stride = step > 0 ? static_cast<std::uint64_t>(step) : 0 - static_cast<std::uint64_t>(step);
+  return ((step > 0 ? to - from : from - to) - 1) / stride + 1;
+}
+
+/// Of numbers that are known; nothing where one is not.
+std::optional<Variable> known_count(const Variable& start, const Variable& stop, const Variable& step, Where where) {
+  for (const Variable* v : {&start, &stop, &step}) {
+    if (!v->is_constant()) return std::nullopt;
+  }
+  const auto number = [](const Variable& v) { return v.node()->value.astype(DType::int64).item<std::int64_t>(); };
+  const std::uint64_t count = count_between(number(start), number(stop), number(step));
+  const auto counted = base::checked_cast<std::int64_t>(count);
+  if (!counted)
+    throw ShapeError(
+        fmt::format("arange ({}): {} numbers are more than an index can count", builder::describe(where), count));
+  return constant(Array(*counted), "", where);
+}
+
+}  // namespace
+
 Variable arange(Operand start, Operand stop, Operand step) {
   const builder::OriginScope origin(start.where);
   for (const Operand* bound : {&start, &stop, &step}) {
@@ -149,8 +189,12 @@ Variable arange(Operand start, Operand stop, Operand step) {
   DType dtype = promote(promote(start.variable.dtype(), stop.variable.dtype()), step.variable.dtype());
   if (is_discrete(dtype)) dtype = DType::int64;
   const Variable a = cast(start, dtype), b = cast(stop, dtype), s = cast(step, dtype);
-  const Variable count = is_float(dtype) ? cast(ceil((b - a) / s), DType::int64) : -floor_divide(a - b, s) * 1;
+  if (!is_float(dtype)) {
+    if (const auto count = known_count(start.variable, stop.variable, step.variable, start.where))
+      return builder::apply("arange", {*count, a, s}, {}, start.where);
+  }
   // ceil((b - a) / s) of integers is -((a - b) // s).
+  const Variable count = is_float(dtype) ? cast(ceil((b - a) / s), DType::int64) : -floor_divide(a - b, s) * 1;
   return builder::apply("arange", {maximum(count, 0), a, s}, {}, start.where);
 }
 

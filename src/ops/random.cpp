@@ -93,6 +93,7 @@ InferredType infer_random_bits(InferContext& c) {
       c.shape_error(fmt::format("a size of {}; sizes are at least 0", *number));
     result.shape.push_back(size);
   }
+  c.require_count(result.shape);
   return result;
 }
 

@@ -186,6 +186,7 @@ InferredType infer_alloc(InferContext& c) {
         result.shape[missing + axis], value[axis],
         fmt::format("sizes along axis {} must be equal (only a stated size of 1 repeats)", missing + axis));
   }
+  c.require_count(result.shape);
   return result;
 }
 

@@ -200,6 +200,7 @@ NodeId Rewriter::build(const Term& term, const Bindings& bindings, DType dtype) 
         if (node == expr::no_node) return node;
         values.push_back(arena().scalar_value(node)->cast(dtype));
       }
+      if (!expr::is_exact(expr::op(call.text), values, dtype)) return expr::no_node;
       const expr::Scalar value = expr::op(call.text).map->reference(values, dtype);
       return keeps_range(call.text, value, values) ? arena().scalar(value) : expr::no_node;
     }

@@ -39,7 +39,7 @@ BoundSegment::BoundSegment(std::shared_ptr<const Executable> executable, int num
     memory_ = before->memory_;
     const std::vector<int>& found = plan.segments[static_cast<std::size_t>(number) - 1].fresh;
     for (std::size_t i = 0; i < found.size(); ++i)
-      sizes_[plan.buffers[static_cast<std::size_t>(found[i])].node] = fresh[i];
+      sizes_.set(plan.buffers[static_cast<std::size_t>(found[i])].node, fresh[i]);
   }
   for (std::size_t b = 0; b < plan.buffers.size(); ++b) {
     const Buffer& buffer = plan.buffers[b];

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "base/rethrow.hpp"
+#include "base/running_callback.hpp"
 #include "expr/evaluate.hpp"
 
 namespace croton::runtime {
@@ -49,6 +50,7 @@ void HostLaunch::run(const Memory& memory, HostResults& results) const {
   Application application{&op, arena.attrs(call_->result).integer("application"), call_->arguments};
   auto at = results.find(application);
   try {
+    const base::RunningCallback running;
     if (at == results.end()) at = results.emplace(std::move(application), op.host->compute(arguments(memory))).first;
   } catch (...) {
     base::rethrow_with("", fmt::format(" ({})", line_of(call_->origin)));

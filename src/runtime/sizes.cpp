@@ -5,7 +5,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
+#include "base/checked.hpp"
+#include "base/shape.hpp"
 #include "expr/evaluate.hpp"
 
 namespace croton::runtime {
@@ -53,49 +56,48 @@ std::string describe_inputs(const Executable& executable, const CallArrays& arra
 
 namespace {
 
-std::int64_t find_size(const Executable& executable, const CallArrays& arrays, NodeId id, bool smallest,
-                       const SizeTable& sizes) {
+void find_size(const Executable& executable, const CallArrays& arrays, NodeId id, bool smallest, SizeTable& sizes) {
   const Arena& arena = executable.program.graph.arena;
   const expr::Op& op = arena.op(id);
-  if (const auto value = arena.scalar_value(id)) return value->as_int();
+  if (const auto value = arena.scalar_value(id)) return sizes.set(id, value->as_int());
   if (op.name == "size") {
     const InputRef input = executable.inputs[static_cast<std::size_t>(arena.attrs(id).integer("input"))];
-    if (smallest && !input.shared) return 1;
-    return arrays.of(input).shape()[static_cast<std::size_t>(arena.attrs(id).integer("axis"))];
+    if (smallest && !input.shared) return sizes.set(id, 1);
+    return sizes.set(id, arrays.of(input).shape()[static_cast<std::size_t>(arena.attrs(id).integer("axis"))]);
   }
   if (op.name == "input") {
-    return arrays.number(executable.inputs[static_cast<std::size_t>(arena.attrs(id).integer("index"))]);
+    return sizes.set(id, arrays.number(executable.inputs[static_cast<std::size_t>(arena.attrs(id).integer("index"))]));
   }
+  const DType dtype = arena.type(id).dtype;
   std::vector<expr::Scalar> operands;
-  for (const NodeId input : arena.inputs(id))
+  bool too_large = false;
+  for (const NodeId input : arena.inputs(id)) {
     operands.push_back(expr::Scalar::of_int(sizes[input], arena.type(input).dtype));
-  if (op.name == "mul" && arena.type(id).dtype == DType::int64) {
-    std::int64_t product = 0;
-    if (__builtin_mul_overflow(operands[0].cast(DType::int64).i, operands[1].cast(DType::int64).i, &product)) {
-      throw ShapeError(fmt::format("{} times {} is more than an index can count ({}); {}", operands[0].i, operands[1].i,
-                                   line_of(arena.origin(id)), describe_inputs(executable, arrays, {&id, 1})));
-    }
-    return product;
+    too_large = too_large || sizes.is_too_large(input);
   }
-  return expr::apply_map(op, operands, arena.type(id).dtype).as_int();
+  too_large = too_large || !expr::is_exact(op, operands, dtype);
+  sizes.set(id, expr::apply_map(op, operands, dtype).as_int(), too_large);
 }
 
 }  // namespace
 
 void find_sizes(const Executable& executable, const CallArrays& arrays, int segment, SizeTable& sizes) {
   const fuse::HostValues& host = executable.program.host;
-  sizes.resize(executable.program.graph.arena.size(), 0);
+  sizes.resize(executable.program.graph.arena.size());
   for (NodeId id = 0; id < sizes.size(); ++id) {
     if (host.known[id] && host.known_from[id] == segment && !host.is_fresh(id))
-      sizes[id] = find_size(executable, arrays, id, false, sizes);
+      find_size(executable, arrays, id, false, sizes);
   }
 }
 
 SizeTable smallest_sizes(const Executable& executable, const CallArrays& arrays) {
   const fuse::HostValues& host = executable.program.host;
-  SizeTable sizes(executable.program.graph.arena.size(), 0);
+  SizeTable sizes(executable.program.graph.arena.size());
   for (NodeId id = 0; id < sizes.size(); ++id) {
-    if (host.known[id]) sizes[id] = host.is_fresh(id) ? 1 : find_size(executable, arrays, id, true, sizes);
+    if (host.is_fresh(id))
+      sizes.set(id, 1);
+    else if (host.known[id])
+      find_size(executable, arrays, id, true, sizes);
   }
   return sizes;
 }
@@ -106,6 +108,14 @@ void check_requirement(const Executable& executable, const CallArrays& arrays, c
                        const SizeTable& sizes) {
   const Arena& arena = executable.program.graph.arena;
   const std::int64_t left = sizes[r.left], right = sizes[r.right];
+  if (sizes.is_too_large(r.left) || sizes.is_too_large(r.right)) {
+    const NodeId large = sizes.is_too_large(r.left) ? r.left : r.right;
+    const std::string text =
+        fmt::format("{}: a number that is more than an index can count ({}); {}", r.why,
+                    line_of(arena.origin_of(r.origin)), describe_inputs(executable, arrays, {&large, 1}));
+    if (r.kind == expr::Requirement::Kind::index) throw IndexError(text);
+    throw ShapeError(text);
+  }
   const NodeId sides[] = {r.left, r.right};
   if (r.kind == expr::Requirement::Kind::index) {
     if (left >= -right && left < right) return;
@@ -123,14 +133,48 @@ std::optional<SizeTable> renumbered_sizes(const Executable& executable, const Ca
                                           const SizeTable& before) {
   SizeTable sizes = before;
   const Numbered& numbered = executable.numbered;
-  for (const NodeId id : numbered.nodes) sizes[id] = find_size(executable, arrays, id, false, sizes);
+  for (const NodeId id : numbered.nodes) find_size(executable, arrays, id, false, sizes);
   for (const NodeId id : numbered.sizes) {
-    if (sizes[id] != before[id]) return {};
+    if (sizes[id] != before[id] || sizes.is_too_large(id)) return {};
   }
   for (const std::size_t r : numbered.requirements)
     check_requirement(executable, arrays, executable.program.graph.arena.requirements()[r], sizes);
   return sizes;
 }
+
+namespace {
+
+/// That the sizes of a node, of which one at least is known from now on, are sizes, and that an index can count its
+/// bytes. (Of kernels that store less: what they go over are elements of some node.)
+template <class IsNew>
+void check_shape(const Executable& executable, const CallArrays& arrays, NodeId id, const SizeTable& sizes,
+                 const IsNew& is_new) {
+  const Arena& arena = executable.program.graph.arena;
+  const auto fail = [&](const std::string& what, std::span<const NodeId> of) {
+    throw ShapeError(fmt::format("{} ({}): {}; {}", arena.op(id).name, line_of(arena.origin(id)), what,
+                                 describe_inputs(executable, arrays, of)));
+  };
+  bool any_new = false, all_known = true;
+  std::vector<NodeId> dims;
+  for (const NodeId stated : arena.type(id).shape) dims.push_back(arena.representative(stated));
+  for (const NodeId dim : dims) {
+    all_known = all_known && executable.program.host.known[dim];
+    if (!is_new(dim)) continue;
+    any_new = true;
+    if (sizes.is_too_large(dim)) fail("a size that is more than an index can count", {&dim, 1});
+    if (sizes[dim] < 0) fail(fmt::format("a size of {}", sizes[dim]), {&dim, 1});
+  }
+  if (!any_new || !all_known) return;
+  std::optional<std::int64_t> bytes = static_cast<std::int64_t>(size_of(arena.type(id).dtype));
+  for (const NodeId dim : dims)
+    bytes = bytes ? base::checked_mul(*bytes, std::max<std::int64_t>(1, sizes[dim])) : bytes;
+  if (bytes) return;
+  Sizes shape;
+  for (const NodeId dim : dims) shape.push_back(sizes[dim]);
+  fail(fmt::format("the shape {} has more elements than an index can count", base::shape_text(shape)), dims);
+}
+
+}  // namespace
 
 void check_requirements(const Executable& executable, const CallArrays& arrays, int segment, const SizeTable& sizes) {
   const Arena& arena = executable.program.graph.arena;
@@ -143,13 +187,7 @@ void check_requirements(const Executable& executable, const CallArrays& arrays, 
   const auto is_new = [&](NodeId dim) { return host.known[dim] && host.known_from[dim] == segment; };
   for (NodeId id = 0; id < arena.size(); ++id) {
     if (!executable.needed[id]) continue;
-    for (const NodeId stated : arena.type(id).shape) {
-      const NodeId dim = arena.representative(stated);
-      if (is_new(dim) && sizes[dim] < 0) {
-        throw ShapeError(fmt::format("{} ({}): a size of {}; {}", arena.op(id).name, line_of(arena.origin(id)),
-                                     sizes[dim], describe_inputs(executable, arrays, {&dim, 1})));
-      }
-    }
+    check_shape(executable, arrays, id, sizes, is_new);
     const expr::Op& op = arena.op(id);
     if (op.reduce == nullptr || !op.reduce->needs_elements) continue;
     const auto& shape = arena.type(arena.input(id, 0)).shape;

@@ -10,8 +10,28 @@
 
 namespace croton::runtime {
 
-/// Values of the graph's host nodes, per node; 0 where not known yet.
-using SizeTable = std::vector<std::int64_t>;
+/// Values of the graph's host nodes, per node; 0 where not known yet. A value may be data, which wraps, and a size,
+/// which may not: the table keeps both.
+class SizeTable {
+ public:
+  explicit SizeTable(std::size_t nodes = 0) { resize(nodes); }
+  void resize(std::size_t nodes) {
+    values_.resize(nodes, 0);
+    too_large_.resize(nodes, false);
+  }
+  std::size_t size() const { return values_.size(); }
+  std::int64_t operator[](NodeId id) const { return values_[id]; }
+  /// Whether it is not the number that was meant: that one, or one that it was computed from, does not fit in int64.
+  bool is_too_large(NodeId id) const { return too_large_[id]; }
+  void set(NodeId id, std::int64_t value, bool too_large = false) {
+    values_[id] = value;
+    too_large_[id] = too_large;
+  }
+
+ private:
+  std::vector<std::int64_t> values_;
+  std::vector<bool> too_large_;
+};
 
 /// Fills in what the host knows from this segment on and not before. Fresh sizes of earlier segments must be there.
 void find_sizes(const Executable& executable, const CallArrays& arrays, int segment, SizeTable& sizes);

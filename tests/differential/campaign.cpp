@@ -17,6 +17,7 @@ namespace {
 
 constexpr std::uint64_t special_period = 4;    // every fourth batch has special values
 constexpr std::uint64_t optimised_period = 8;  // every eighth is compiled as programs of users are
+constexpr std::uint64_t trapping_period = 3;   // every third has kernels that check their arithmetic
 
 bool knows_flag(std::string_view name) {
   for (const ct::FlagInfo& flag : ct::flags()) {
@@ -87,6 +88,8 @@ std::vector<Setting> settings_of(std::uint64_t batch, std::uint64_t seed, bool s
   const Freedom freedom = special ? Freedom::overflow : Freedom::special;
   // Compiling is what takes time: only some batches are optimised as programs of users are.
   values += batch % optimised_period == 5 ? ",llvm_level=3" : ",llvm_level=0";
+  // Every third batch ends the process where a kernel does what C++ leaves undefined.
+  if (batch % trapping_period == 1) values += ",check_arithmetic=true";
   // Nothing depends on threads. Small work is shared out, too.
   static constexpr int threads[] = {1, 3, 2, 5, 4};
   const int count = threads[batch % std::size(threads)];

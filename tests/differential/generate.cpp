@@ -156,6 +156,14 @@ Array Generator::numbers(DType dtype, const ct::Sizes& shape, std::optional<ct::
   return Array::copy_of(out.raw(), DType::uint64, shape);  // patterns, not numbers
 }
 
+Array Generator::ends_of(DType dtype, const ct::Sizes& shape) {
+  Array out = Array::empty(DType::int64, shape);
+  for (std::int64_t& x : out.data<std::int64_t>())
+    x = random.chance(0.8) ? awkward_integer(random, dtype) : static_cast<std::int64_t>(random.bits());
+  if (dtype != DType::uint64) return out.astype(dtype);
+  return Array::copy_of(out.raw(), DType::uint64, shape);  // patterns, not numbers
+}
+
 int Generator::input(DType dtype, const ct::Sizes& shape, std::optional<ct::expr::Domain> domain) {
   Leaf leaf;
   leaf.value = numbers(dtype, shape, domain);

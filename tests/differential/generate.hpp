@@ -57,6 +57,8 @@ class Generator {
   /// An argument of unknown sizes.
   int argument(const Array& value);
   DType some_dtype(bool (*takes)(DType));
+  /// Whole numbers, many of them at the ends of what the dtype holds.
+  Array ends_of(DType dtype, const ct::Sizes& shape);
   std::int64_t some_size();
   /// Numbers for an input.
   Array numbers(DType dtype, const ct::Sizes& shape, std::optional<ct::expr::Domain> domain = {});

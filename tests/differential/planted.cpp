@@ -43,6 +43,15 @@ void change_code(std::string_view name, std::string_view code) {
   });
 }
 
+/// Integers are computed by C++'s own operators, whose overflow is undefined.
+void forget_wrapping(std::string_view name) {
+  change_op(name, [&](Op& op) {
+    auto* map = new ct::expr::MapInfo(*op.map);
+    map->wrapping = "";
+    op.map = map;
+  });
+}
+
 void change_gradient(std::string_view name, Gradients (*gradient)(const GradientContext&)) {
   change_op(name, [&](Op& op) { op.gradient = gradient; });
 }
@@ -129,6 +138,36 @@ const Bug bugs[] = {
     {"sqr is x + x", [] { change_code("sqr", "{0} + {0}"); }},
     {"round is floor(x + 1/2)", [] { change_code("round", "ct::floor({0} + {T}(0.5))"); }},
     {"or is exclusive", [] { change_code("or", "{0} ^ {1}"); }},
+    // -- integers at the ends of their ranges
+    {"sums of integers overflow", [] { forget_wrapping("add"); }},
+    {"products of integers overflow", [] { forget_wrapping("mul"); }},
+    {"negated integers overflow", [] { forget_wrapping("neg"); }},
+    {"floats become integers without bounds",
+     [] { change_template("return internal::saturate<To>(x);", "return To(x);"); }},
+    {"a cast by way of a float wraps",
+     [] {
+       change_rule("cast-cast", [](ct::rewrite::Rule& r) {
+         r.apply = [](ct::rewrite::Rewriter& rewriter, ct::expr::NodeId root) {
+           const auto& arena = rewriter.arena();
+           const ct::expr::NodeId inner = arena.input(root, 0);
+           if (arena.op(inner).name != "cast") return ct::expr::no_node;
+           const ct::expr::NodeId x = arena.input(inner, 0);
+           if (!ct::can_cast_safely(arena.type(x).dtype, arena.type(inner).dtype)) return ct::expr::no_node;
+           return rewriter.make("cast", {x}, {{"dtype", arena.type(root).dtype}});
+         };
+       });
+     }},
+    {"two casts are one",
+     [] {
+       change_rule("cast-cast", [](ct::rewrite::Rule& r) {
+         r.apply = [](ct::rewrite::Rewriter& rewriter, ct::expr::NodeId root) {
+           const auto& arena = rewriter.arena();
+           const ct::expr::NodeId inner = arena.input(root, 0);
+           if (arena.op(inner).name != "cast") return ct::expr::no_node;
+           return rewriter.make("cast", {arena.input(inner, 0)}, {{"dtype", arena.type(root).dtype}});
+         };
+       });
+     }},
     // -- templates
     {"sums start at 1",
      [] {
@@ -149,7 +188,8 @@ const Bug bugs[] = {
      }},
     {"a CPU row leaves the last element out",
      [] { change_template("for (index l = 0; k + l < end; ++l)", "for (index l = 0; k + l + 1 < end; ++l)"); }},
-    {"sums of doubles are rounded to floats", [] { change_template("return T(a + b);", "return T(float(a + b));"); }},
+    {"sums of doubles are rounded to floats",
+     [] { change_template("return add(a, b);", "return T(float(add(a, b)));"); }},
     {"all begins with false",
      [] {
        change_template("CT_DEVICE State identity() { return true; }", "CT_DEVICE State identity() { return false; }");

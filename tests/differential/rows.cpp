@@ -17,8 +17,11 @@ using ct::ReduceOptions;
 #define MAKE(...) \
   [](const Operands& in, [[maybe_unused]] const Parameters& p) -> Variable { return __VA_ARGS__; }, #__VA_ARGS__
 // A function of complex numbers, made of real parts and read as such.
-#define COMPLEX(name) \
-  {"complex_" #name, pair_of_floats, MAKE([&] { const Variable z = ct::name(ct::complex(in[0], in[1])); return ct::real(z) - 2 * ct::imag(z); }())}
+#define COMPLEX(name)                                        \
+  {"complex_" #name, pair_of_floats, MAKE([&] {              \
+     const Variable z = ct::name(ct::complex(in[0], in[1])); \
+     return ct::real(z) - 2 * ct::imag(z);                   \
+   }())}
 
 // ---- samplers: each chooses operands and parameters for many rows ----
 
@@ -234,6 +237,22 @@ bool to_dtype(Generator& g, Step& step) {
   if (ct::is_float(g.dtype(x)) && ct::is_discrete(step.p.dtype)) step.inputs = {g.within(x, {-100, 100})};
   return true;
 }
+/// Two vectors of whole numbers, many of them at the ends of what the dtype holds.
+bool integers_at_ends(Generator& g, Step& step) {
+  const DType dtype = g.some_dtype(integer_dtype);
+  const std::int64_t size = g.random.whole(1, 60);
+  step.inputs = {g.argument(g.ends_of(dtype, {size})), g.argument(g.ends_of(dtype, {size}))};
+  return true;
+}
+/// A vector of any kind, and two dtypes that it is cast to one after the other: p.dtype, by way of p.n[0].
+bool cast_by_way(Generator& g, Step& step) {
+  const DType from = g.some_dtype(any_dtype);
+  step.inputs = {integer_dtype(from) ? g.argument(g.ends_of(from, {g.random.whole(1, 60)}))
+                                     : g.input(from, {g.random.whole(1, 60)})};
+  step.p.n = {static_cast<std::int64_t>(g.some_dtype(any_dtype))};
+  step.p.dtype = g.some_dtype(any_dtype);
+  return true;
+}
 bool targets(Generator& g, Step& step) {
   const int p = g.operand(float_dtype, 1, 3);
   const ct::Sizes& shape = g.value(p).shape();
@@ -396,6 +415,18 @@ const std::vector<Row>& functions_of_ops() {
       {"arange", axis_and_size, MAKE(ct::arange(in[0].shape(static_cast<int>(p.n[0]))))},
       {"random_bits", one_of_any, MAKE(ct::random_bits(Array{std::uint64_t{7}, std::uint64_t{1}}, in[0].shape()))},
       {"cast", to_dtype, MAKE(ct::cast(in[0], p.dtype))},
+      {"cast_by_way", cast_by_way, MAKE(ct::cast(ct::cast(in[0], static_cast<ct::DType>(p.n[0])), p.dtype))},
+      // What a compiler could make use of if the arithmetic of integers did not wrap.
+      {"wrapped_sum", integers_at_ends, MAKE(ct::cast(in[0] + in[1], ct::DType::int64))},
+      {"wrapped_difference", integers_at_ends, MAKE(ct::cast(in[0] - in[1], ct::DType::int64))},
+      {"wrapped_product", integers_at_ends, MAKE(ct::cast(in[0] * in[1], ct::DType::int64))},
+      {"wrapped_negation", integers_at_ends, MAKE(ct::cast(-in[0], ct::DType::int64) - ct::cast(-in[1], ct::DType::int64))},
+      {"wrapped_comparison", integers_at_ends, MAKE((in[0] - in[1] < in[0]) & (in[0] + in[1] > in[1]))},
+      {"wrapped_division", integers_at_ends, MAKE(ct::floor_divide(in[0] * in[1], in[1] + in[1]) + in[0] % (in[0] * in[0]))},
+      {"wrapped_shift", integers_at_ends, MAKE(ct::left_shift(in[0], in[0] * in[1]) + ct::right_shift(in[0] + in[1], in[1]))},
+      {"wrapped_gcd", integers_at_ends, MAKE(ct::gcd(in[0], in[0] * in[1]))},
+      {"wrapped_index", integers_at_ends, MAKE(ct::take(in[0], ct::cast((in[0] * in[1]) % ct::cast(in[0].shape(0), in[0].dtype()), ct::DType::int64), 0))},
+      {"wrapped_sums", integers_at_ends, MAKE(ct::cumsum(in[0] * in[1], 0) + ct::sum(in[0] - in[1]))},
       {"softmax", along_axis, MAKE(ct::nnet::softmax(in[0], static_cast<int>(p.n[0])))},
       {"log_softmax", along_axis, MAKE(ct::nnet::log_softmax(in[0], static_cast<int>(p.n[0])))},
       {"logsumexp", along_axis, MAKE(ct::nnet::logsumexp(in[0], static_cast<int>(p.n[0])))},

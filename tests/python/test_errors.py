@@ -1,6 +1,7 @@
 """Errors: Croton's kinds as Python's, and messages that name what was met."""
 
 import builtins
+import datetime
 
 import numpy as np
 import pytest
@@ -126,3 +127,77 @@ def test_a_call_that_raises_changes_nothing():
     with pytest.raises(IndexError):
         f(np.zeros((1, 3), np.float32), [3])
     assert total.get_value() == 0
+
+
+DATE = np.datetime64("2020-01-01")
+
+
+@pytest.mark.parametrize("value, dtype", [
+    (DATE, "datetime64"), (np.timedelta64(3, "s"), "timedelta64"), (np.array([DATE]), "datetime64"), ([DATE, DATE], "datetime64"),
+    (np.array(DATE), "datetime64"), (np.zeros(2, "i4,f8"), "'f1', '<f8'"), (np.zeros(2, "i4,f8")[0], "'f1', '<f8'"),
+    (np.array([1, None]), "object"), (np.array(["a"]), "<U1"), (np.array([b"a"]), r"\|S1"), (np.void(b"abc"), r"\|V3"),
+    (np.longdouble(1), "float128|longdouble"), (datetime.date(2020, 1, 1), "object .from date")])
+def test_what_holds_no_numbers(value, dtype):
+    f, w = croton.function([croton.In(X, allow_downcast=True)], X), croton.shared(np.zeros((1, 1), "float32"))
+    takers = [croton.constant, croton.shared, T.exp, f, w.set_value, lambda v: T.maximum(X, v), lambda v: X.eval({X: v}), lambda v: croton.In(X, value=v),
+              lambda v: T.where(X > 0, X, v), lambda v: T.concatenate([X, v]), lambda v: f(x=v), lambda v: T.zeros((v,)) if np.ndim(v) == 0 else T.exp(v)]
+    for take in takers:
+        with pytest.raises(croton.TypeError, match=f"dtype .*({dtype}).* cannot be used; numbers of at most 64 bits"):
+            take(value)
+    for operation in (lambda: X + value, lambda: value * X, lambda: T.add(1, value), lambda: X < value, lambda: X[value], lambda: X[value:], lambda: T.max(X, axis=value)):
+        with pytest.raises(TypeError):
+            operation()
+
+
+def test_dates_are_told_how_to_become_numbers():
+    refused(croton.TypeError, "(from datetime64)", croton.constant, DATE)
+    refused(croton.TypeError, "astype('int64')", croton.constant, DATE)
+    assert croton.constant(DATE.astype("int64")).eval() == 18262
+
+
+def test_numbers_that_only_look_like_whole_numbers():
+    refused(croton.TypeError, "an axis is a whole number, not ndarray", T.max, X, axis=np.array([object()]))
+    refused(croton.TypeError, "an axis is a whole number, not ndarray", T.max, X, np.array([0, 1]))
+    refused(croton.TypeError, "a bound of a slice is a whole number", lambda: X[np.array([1, 2]):])
+    refused(croton.TypeError, "one axis is needed, not 0", T.take, X, T.lvector(), ())
+    refused(croton.TypeError, "one axis is needed, not 2", T.take, X, T.lvector(), (0, 1))
+    refused(croton.TypeError, "ndim is a whole number, not list", T.tile, X, 2.0, [])
+    refused(croton.ValueError, "ndim of 2147483647; 0 to 64", T.tile, X, 2, 2**31 - 1)
+    refused(croton.ValueError, "ndim of -1; 0 to 64", T.tile, X, 2, -1)
+    refused(croton.TypeError, "not dict", T.tile, X, {})
+    refused(croton.ValueError, "between -2^40 and 2^40, not 2199023255552", lambda: X[::2**41])
+    refused(croton.ValueError, "between -2^40 and 2^40", lambda: X[::-10**30])
+    refused(croton.ValueError, "a number of differences of 2147483647", T.diff, X, 2**31 - 1)
+    refused(croton.ValueError, "a number of parts of 2147483647", T.split, X, 2**31 - 1)
+
+    class Broken:
+        def __index__(self):
+            raise KeyError("an error of the user")
+
+    refused(KeyError, "an error of the user", T.max, X, Broken())
+    assert X[:10**30].ndim == 2  # beyond the end, as in Python
+
+
+def test_misspelt_keywords():
+    refused(croton.TypeError, "max() got an unexpected keyword 'axs'; did you mean 'axis'?", T.max, X, axs=1)
+    refused(croton.TypeError, "max() got an unexpected keyword 'axs'; did you mean 'axis'?", X.max, axs=1)
+    refused(croton.TypeError, "'borow'; did you mean 'borrow'?", croton.shared, 1.0, borow=True)
+    refused(croton.TypeError, "SharedVariable.get_value() got an unexpected keyword 'borow'", croton.shared(1.0).get_value, borow=True)
+    refused(croton.TypeError, "In() got an unexpected keyword 'strct'; did you mean 'strict'?", croton.In, X, strct=True)
+    refused(croton.TypeError, "function() got an unexpected keyword 'update'; did you mean 'updates'?", croton.function, [X], X, update=[])
+    refused(croton.TypeError, "'colour'; it takes x, axis, dtype", T.max, X, colour=1)
+    refused(TypeError, "incompatible function arguments", T.max, X, keepdims="x")  # it is not the keyword
+    refused(TypeError, "incompatible function arguments", T.max, axis=1)
+
+
+def test_default_updates_are_of_the_type_of_the_variable():
+    w = croton.shared(np.arange(3.0), "w")
+    for wrong in (croton.constant(1), w.sum(), T.cast(w, "float32"), 2.0):
+        refused(croton.TypeError, "set_default_update: 'w' is f64[?], but its update is", w.set_default_update, wrong)
+    w.set_default_update(w + 1)
+    assert w.eval().tolist() == [0, 1, 2] and w.eval().tolist() == [1, 2, 3]
+
+
+def test_lines_are_of_the_user():
+    with pytest.raises(croton.TypeError, match=r"arange \(test_errors.py:\d+\): .* the count must be an integer scalar"):
+        T.eye(1.5)

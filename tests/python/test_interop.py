@@ -1,6 +1,7 @@
 """Arrays of other packages, by DLPack and __cuda_array_interface__; pickles of shared variables."""
 
 import copy
+import ctypes
 import gc
 import os
 import pathlib
@@ -123,6 +124,78 @@ def test_what_is_lent_wrongly():
         croton.from_dlpack([1, 2])
 
 
+class DLTensor(ctypes.Structure):
+    _fields_ = [("data", ctypes.c_void_p), ("device_type", ctypes.c_int32), ("device_id", ctypes.c_int32), ("ndim", ctypes.c_int32),
+                ("code", ctypes.c_uint8), ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16), ("shape", ctypes.POINTER(ctypes.c_int64)),
+                ("strides", ctypes.POINTER(ctypes.c_int64)), ("byte_offset", ctypes.c_uint64)]
+
+
+class OldTensor(ctypes.Structure):
+    _fields_ = [("tensor", DLTensor), ("context", ctypes.c_void_p), ("deleter", ctypes.c_void_p)]
+
+
+class VersionedTensor(ctypes.Structure):
+    _fields_ = [("major", ctypes.c_uint32), ("minor", ctypes.c_uint32), ("context", ctypes.c_void_p), ("deleter", ctypes.c_void_p),
+                ("flags", ctypes.c_uint64), ("tensor", DLTensor)]
+
+
+class Capsule:
+    """An object that lends what a capsule says, right or wrong."""
+
+    MEMORY = (ctypes.c_float * 64)(*range(64))
+
+    def __init__(self, shape=(2, 3), strides=None, versioned=False, major=1, **fields):
+        numbers = lambda values: None if values is None else (ctypes.c_int64 * len(values))(*values)  # noqa: E731
+        self._shape, self._strides = numbers(shape), numbers(strides)
+        fields = {"data": ctypes.addressof(self.MEMORY), "device_type": 1, "ndim": len(shape or ()), "code": 2, "bits": 32, "lanes": 1, **fields}
+        tensor = DLTensor(shape=self._shape, strides=self._strides, **fields)
+        self._held = VersionedTensor(major=major, tensor=tensor) if versioned else OldTensor(tensor=tensor)
+        self._name = b"dltensor_versioned" if versioned else b"dltensor"
+
+    def __dlpack_device__(self):
+        return 1, 0
+
+    def __dlpack__(self, **options):
+        make = ctypes.pythonapi.PyCapsule_New
+        make.restype, make.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+        return make(ctypes.addressof(self._held), self._name, None)
+
+
+@pytest.mark.parametrize("versioned", [False, True])
+def test_capsules_that_are_right(versioned):
+    assert croton.from_dlpack(Capsule(versioned=versioned)).tolist() == [[0, 1, 2], [3, 4, 5]]
+    assert croton.from_dlpack(Capsule((2, 2), (1, 4), versioned, byte_offset=8)).tolist() == [[2, 6], [3, 7]]
+    assert croton.from_dlpack(Capsule((3,), (-1,), versioned, byte_offset=8)).tolist() == [2, 1, 0]
+    assert croton.from_dlpack(Capsule((0, 2**40), versioned=versioned, data=None)).shape == (0, 2**40)
+    assert croton.from_dlpack(Capsule(None, versioned=versioned)) == 0
+
+
+@pytest.mark.parametrize("versioned", [False, True])
+@pytest.mark.parametrize("kind, message, wrong", [
+    (croton.ValueError, "no sizes", {"shape": None, "ndim": 2}), (croton.ValueError, "-1 dimensions", {"ndim": -1}),
+    (croton.ValueError, "-2147483648 dimensions", {"ndim": -2**31}), (croton.ValueError, "65 dimensions", {"shape": (1,) * 65}),
+    (croton.ValueError, "2147483647 dimensions", {"ndim": 2**31 - 1}), (croton.ValueError, "null pointer", {"data": None}),
+    (croton.ShapeError, "negative size -3", {"shape": (2, -3)}), (croton.ShapeError, "more bytes", {"shape": (2**62, 4)}),
+    (croton.ShapeError, "more bytes", {"shape": (2**32, 2**32)}), (croton.ValueError, "a stride of", {"strides": (2**62, 1)}),
+    (croton.ValueError, "a stride of", {"strides": (-2**63, 1)}), (croton.ShapeError, "overflow", {"shape": (2**20, 2), "strides": (2**60, 1)}),
+    (croton.ValueError, "an offset of", {"byte_offset": 2**64 - 4}), (croton.TypeError, "in 4 lanes", {"lanes": 4}),
+    (croton.TypeError, "in 0 lanes", {"lanes": 0}), (croton.TypeError, "type 9 with 32 bits", {"code": 9}),
+    (croton.TypeError, "type 2 with 31 bits", {"bits": 31}), (croton.DeviceError, "not on the host", {"device_type": 2})])
+def test_capsules_that_are_wrong(versioned, kind, message, wrong):
+    x = T.fmatrix("x")
+    for take in (croton.from_dlpack, croton.shared, croton.function([x], x), T.exp):
+        with pytest.raises(kind, match=message):
+            take(Capsule(versioned=versioned, **wrong))
+
+
+def test_capsules_of_other_versions_and_devices_that_are_none():
+    with pytest.raises(croton.TypeError, match="no array"):
+        croton.from_dlpack(Capsule(versioned=True, major=2))
+    for device in ("cpu", (1,), (1, 0, 0), ("a", 0), None, [1, 0], (2**40, 0), 1):
+        with pytest.raises(croton.TypeError, match="__dlpack_device__ of Lender gave .*, not a tuple"):
+            croton.from_dlpack(Lender(np.zeros(2), device=device))
+
+
 class OnGpu:
     """An array on a CUDA device, as other packages describe theirs."""
 
@@ -144,6 +217,15 @@ def test_descriptions_that_are_not_understood():
         croton.from_dlpack(OnGpu(4096, (3,), "<f8", mask=object()))
     with pytest.raises(croton.TypeError, match="not understood"):
         croton.from_dlpack(OnGpu(4096, (3,), "nonsense"))
+    for wrong in ({"shape": (-3,)}, {"shape": 3}, {"shape": ("a",)}, {"pointer": "a"}, {"pointer": None}, {"shape": (2**40, 2**40)},
+                  {"strides": (1, 2)}, {"strides": (2**62,)}, {"strides": "a"}):
+        given = {"pointer": 4096, "shape": (3,), "typestr": "<f8", **wrong}
+        with pytest.raises(croton.TypeError, match="not understood"):
+            croton.from_dlpack(OnGpu(**given))
+    broken = OnGpu(4096, (3,), "<f8")
+    for broken.__cuda_array_interface__ in ("a", None, 3, [], {}):
+        with pytest.raises(croton.TypeError, match="not understood"):
+            croton.from_dlpack(broken)
     assert croton.from_dlpack(OnGpu(0, (3, 0), "<f4")).shape == (3, 0)
 
 

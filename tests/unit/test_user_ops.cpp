@@ -5,7 +5,11 @@
 #include "../catch.hpp"
 
 #include <cmath>
+#include <future>
 #include <thread>
+
+#include <sys/wait.h>
+#include <unistd.h>
 
 namespace ct = croton;
 using ct::Array;
@@ -35,6 +39,13 @@ std::string message_of(F f) {
     return e.what();
   }
   return "no error";
+}
+
+/// The status with which a child of this process ends.
+int status_of(pid_t child) {
+  int status = -1;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
 }  // namespace
@@ -376,4 +387,87 @@ TEST_CASE("sizes that a function of the user promises may be computed", "[user_o
   const auto r = f(Array{1.f, -1.f, 3.f});
   CHECK(r[0].equals(Array{2.f, -2.f}));
   CHECK(r[1].equals(Array{1.f, -1.f, 3.f}));
+}
+
+TEST_CASE("a callback that calls its own function is an error and no deadlock", "[user_ops]") {
+  ct::Function f;
+  const ct::HostOp again(
+      {.name = "again",
+       .results = [](const Variables& in) { return std::vector<ct::HostOp::Result>{{in[0].dtype(), {}}}; },
+       .compute =
+           [&](const std::vector<Array>& in) {
+             const float x = in[0].item<float>();
+             Array result(x);
+             if (x > 0) result = f(x - 1).only();
+             if (x < 0) f.counts();
+             return std::vector<Array>{result};
+           }});
+  const Variable x = ct::scalar("x");
+  const auto w = ct::shared(Array(1.f), {.name = "w"});
+  f = ct::function({x}, again(x) * 2, {.updates = {{w, w + 1}}, .name = "f"});
+  CHECK(f(0.f).only().item<float>() == 0);
+  const std::string own = message_of([&] { f(1.f); });
+  CHECK(own.find("the function f is called, or asked for what it did, by a callback of its own") != std::string::npos);
+  CHECK(own.find("test_user_ops.cpp:") != std::string::npos);
+  CHECK(message_of([&] { f(-1.f); }).find("by a callback of its own") != std::string::npos);
+  CHECK(w.get_value().item<float>() == 2);  // calls that failed have changed nothing
+  CHECK(f(0.f).only().item<float>() == 0);  // and the next one works
+}
+
+TEST_CASE("calls go on in a child, but not of a function that another thread was calling", "[user_ops]") {
+  std::promise<void> begun, released;
+  pid_t child = -1;
+  const ct::HostOp callback(
+      {.name = "callback",
+       .results = [](const Variables& in) { return std::vector<ct::HostOp::Result>{{in[0].dtype(), {}}}; },
+       .compute =
+           [&](const std::vector<Array>& in) {
+             const float x = in[0].item<float>();
+             if (x == 1) begun.set_value(), released.get_future().wait();
+             if (x == 2 && (child = fork()) == 0) alarm(20);  // a hanging child is a failure, not a hanging test
+             return std::vector<Array>{in[0].copy()};
+           }});
+  const Variable x = ct::scalar("x");
+  const ct::Function f = ct::function({x}, callback(x) * 2, {.name = "f"});
+  const ct::Function other = f.copy();
+  CHECK(other(0.f).only().item<float>() == 0);
+
+  std::thread caller([&] { f(1.f); });
+  begun.get_future().wait();
+  child = fork();
+  if (child == 0) {
+    alarm(20);
+    const bool refused = message_of([&] { f(0.f); }).find("when this process was forked") != std::string::npos;
+    _exit(refused && other(3.f).only().item<float>() == 6 ? 0 : 1);
+  }
+  released.set_value();
+  caller.join();
+  CHECK(status_of(child) == 0);
+
+  const float result = f(2.f).only().item<float>();  // forks within the callback: both go on
+  if (child == 0) _exit(result == 4 && f(3.f).only().item<float>() == 6 ? 0 : 1);
+  CHECK(result == 4);
+  CHECK(status_of(child) == 0);
+}
+
+TEST_CASE("a callback that waits for a thread that calls its function does not wait for ever", "[user_ops][slow]") {
+  ct::Function f;
+  const ct::HostOp again(
+      {.name = "again",
+       .results = [](const Variables& in) { return std::vector<ct::HostOp::Result>{{in[0].dtype(), {}}}; },
+       .compute =
+           [&](const std::vector<Array>& in) {
+             std::string message;
+             if (in[0].item<float>() > 0) {
+               std::thread other([&] { message = message_of([&] { f(0.f); }); });
+               other.join();
+             }
+             if (!message.empty()) throw ct::ValueError(message);
+             return std::vector<Array>{in[0].copy()};
+           }});
+  const Variable x = ct::scalar("x");
+  f = ct::function({x}, again(x) * 2, {.name = "f"});
+  CHECK(message_of([&] { f(1.f); }).find("must not wait for a thread that calls its own function") !=
+        std::string::npos);
+  CHECK(f(0.f).only().item<float>() == 0);
 }

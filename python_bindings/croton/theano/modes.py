@@ -36,9 +36,9 @@ class Mode:
 
 
 class DebugMode(Mode):
-    """Every call is compared with the graph as it was written, in double precision (Croton's flag verify)."""
+    """Every call is compared with the graph as it was written, in double precision (Croton's flag mode=verify)."""
 
-    flags = {"verify": True}
+    flags = {"mode": "verify"}
 
     def __init__(self, linker="cvm", optimizer="fast_run", **options):
         super().__init__(linker, optimizer)

@@ -44,6 +44,8 @@ NodeId fold(Rewriter& r, NodeId root) {
     const DType operand = op.map->types(dtypes).operand;
     for (std::size_t i = op.name == "where" ? 1 : 0; i < values.size(); ++i) values[i] = values[i].cast(operand);
   }
+  // Integers that wrap may be sizes, for which that is an error: where they are used it is known what they are.
+  if (op.name != "cast" && !expr::is_exact(op, values, result)) return expr::no_node;
   return arena.scalar(op.map->reference(values, result));
 }
 
@@ -206,7 +208,21 @@ NodeId map_of_repeated(Rewriter& r, NodeId root) {
   return repeat(r, r.make(arena.op(root), scalars, expr::Attrs(arena.attrs(root))), root);
 }
 
-/// cast(cast(x)) is one cast where the first loses nothing.
+/// Whether every value of `from` is one of `to`.
+bool holds(DType to, DType from) {
+  const bool rounds = is_integer(from) && size_of(from) == 8 && !is_discrete(to);  // 53 bits of 64
+  return can_cast_safely(from, to) && !rounds;
+}
+
+/// Whether a cast by way of another type is one cast. Integers wrap and floats saturate, so an integer that becomes a
+/// float on its way to a narrower integer is not.
+bool is_one_cast(DType from, DType by_way_of, DType to) {
+  if (!holds(by_way_of, from)) return false;
+  const bool saturates = is_integer(from) && !is_discrete(by_way_of) && is_integer(to);
+  return !saturates || holds(to, from);
+}
+
+/// cast(cast(x)) is one cast where the first changes nothing for the second.
 NodeId merge_casts(Rewriter& r, NodeId root) {
   Arena& arena = r.arena();
   const NodeId inner = arena.input(root, 0);
@@ -214,7 +230,7 @@ NodeId merge_casts(Rewriter& r, NodeId root) {
   if (arena.type(inner).dtype == to) return inner;
   if (arena.op(inner).name != "cast") return expr::no_node;
   const NodeId x = arena.input(inner, 0);
-  if (!can_cast_safely(arena.type(x).dtype, arena.type(inner).dtype)) return expr::no_node;
+  if (!is_one_cast(arena.type(x).dtype, arena.type(inner).dtype, to)) return expr::no_node;
   return r.make("cast", {x}, {{"dtype", to}});
 }
 

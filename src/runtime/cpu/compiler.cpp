@@ -124,6 +124,8 @@ std::int32_t mode_number(CompileOptions::Mode mode) {
   switch (mode) {
     case CompileOptions::Mode::cpu:
       return croton_mode_cpu;
+    case CompileOptions::Mode::cpu_trapping:
+      return croton_mode_cpu_trapping;
     case CompileOptions::Mode::simulator:
       return croton_mode_simulator;
     case CompileOptions::Mode::simulator_checked:

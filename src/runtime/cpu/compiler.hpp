@@ -23,6 +23,7 @@ namespace croton::runtime::cpu {
 struct CompileOptions {
   enum class Mode {
     cpu,                // C++17 without headers, optimised and vectorised
+    cpu_trapping,       // the same; arithmetic that C++ leaves undefined ends the process
     simulator,          // CUDA device text (after common/device_simulator.hpp) to host functions
     simulator_checked,  // the same, with a call before every access of memory
   };

@@ -30,6 +30,7 @@ class Store {
   std::vector<KernelEntry> get(std::span<const codegen::Text> texts, KernelCounts& counts) {
     const std::lock_guard lock(mutex_);
     level_ = static_cast<int>(base::config().llvm_level);
+    trapping_ = base::config().check_arithmetic;
     std::vector<const codegen::Text*> missing;
     for (const codegen::Text& text : texts) {
       if (entries_.contains(name_of(text))) continue;
@@ -48,8 +49,10 @@ class Store {
   }
 
  private:
-  /// Kernels are kept apart by the level to which they were optimised.
-  std::string name_of(const codegen::Text& text) const { return text.name + static_cast<char>('0' + level_); }
+  /// Kernels are kept apart by how they were compiled: the level to which they were optimised, and whether they check
+  /// their arithmetic.
+  std::string how() const { return std::to_string(level_) + (trapping_ ? ", trapping" : ""); }
+  std::string name_of(const codegen::Text& text) const { return text.name + how(); }
 
   std::string key_of(const codegen::Text& text) {
     if (prelude_.empty()) prelude_ = codegen::prelude(codegen::Target::cpu);
@@ -57,7 +60,7 @@ class Store {
         .add("kernel", text.digest)
         .add("prelude", prelude_)
         .add("compiler", Compiler::instance().identity())
-        .add("level", std::to_string(level_))
+        .add("level", how())
         .digest();
   }
 
@@ -107,6 +110,7 @@ class Store {
       CompileOptions options;
       options.prelude_size = prelude.size();
       options.level = level_;
+      if (trapping_) options.mode = CompileOptions::Mode::cpu_trapping;
       objects[share] = Compiler::instance().compile(unit, options);
     };
     ThreadPool::instance().parallel_for(static_cast<std::int64_t>(shares.size()), 1, [&](auto begin, auto end) {
@@ -159,7 +163,8 @@ class Store {
   }
 
   std::mutex mutex_;
-  int level_ = 3;  // of the call under way
+  int level_ = 3;
+  bool trapping_ = false;  // of the call under way
   std::string prelude_;
   std::unordered_map<std::string, KernelEntry> entries_;
   std::unordered_map<std::string, std::shared_ptr<Module>> modules_;  // by the digest of the entry that has the object

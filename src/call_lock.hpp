@@ -1,0 +1,52 @@
+// What a function is locked by while it is called. Where waiting for it could never end it raises an error in place of
+// waiting: in a callback (HostOp) of the same function, in a thread that such a callback waits for, and in a process
+// that was forked while another thread, which the child does not have, was in a call.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include "base/running_callback.hpp"
+
+namespace croton {
+
+class CallLock {
+ public:
+  /// Locks until its end. Error where that would wait for ever; `name` is the function's, for the message.
+  class Guard {
+   public:
+    Guard(CallLock& lock, const std::string& name) : lock_(lock) { lock_.lock(name); }
+    ~Guard() { lock_.unlock(); }
+    Guard(const Guard&) = delete;
+    Guard& operator=(const Guard&) = delete;
+
+   private:
+    CallLock& lock_;
+  };
+
+  /// How long a callback and a caller have waited for each other until that is taken for a deadlock.
+  static constexpr std::chrono::seconds patience{20};
+
+ private:
+  void lock(const std::string& name) {
+    const std::thread::id me = std::this_thread::get_id();
+    if (owner_.load(std::memory_order_relaxed) == me || !mutex_.try_lock()) wait(name);
+    owner_.store(me, std::memory_order_relaxed);
+    generation_.store(base::fork_generation(), std::memory_order_relaxed);
+  }
+  void unlock() {
+    owner_.store({}, std::memory_order_relaxed);
+    mutex_.unlock();
+  }
+  void wait(const std::string& name);
+
+  std::timed_mutex mutex_;
+  std::atomic<std::thread::id> owner_;
+  std::atomic<std::uint32_t> generation_{0};
+};
+
+}  // namespace croton
