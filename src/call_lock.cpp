@@ -17,11 +17,10 @@ void CallLock::wait(const std::string& name) {
           who));
     }
     if (generation_.load(std::memory_order_relaxed) != base::fork_generation()) {
-      throw Error(
-          fmt::format("{} was in a call in another thread when this process was forked: that thread is not here, and "
-                      "the call never "
-                      "ends. Fork before calls begin, or start processes anew (Python: multiprocessing's spawn)",
-                      who));
+      throw Error(fmt::format(
+          "{} was in a call in another thread when this process was forked: that thread is not here, and its call "
+          "never ends. Fork before calls begin, or start processes anew (Python: multiprocessing's spawn)",
+          who));
     }
     if (std::chrono::steady_clock::now() - begin > patience && base::oldest_callback() > patience) {
       throw Error(fmt::format(

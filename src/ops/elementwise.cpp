@@ -201,10 +201,6 @@ const std::vector<Row>& rows() {
 }
 // clang-format on
 
-}  // namespace
-
-namespace {
-
 /// How integers are spelled where the operators of C++ are undefined on overflow; empty for other rows.
 std::string_view wrapping_code(std::string_view name) {
   static const std::map<std::string_view, std::string_view> codes{

@@ -101,6 +101,21 @@ void change_rule(std::string_view name, Change change) {
   hooks().groups = groups;
 }
 
+/// One cast in place of two wherever `may`, which is asked about the dtypes of x and of the inner cast.
+template <auto may>
+void merge_casts_where() {
+  change_rule("cast-cast", [](ct::rewrite::Rule& r) {
+    r.apply = [](ct::rewrite::Rewriter& rewriter, ct::expr::NodeId root) {
+      const auto& arena = rewriter.arena();
+      const ct::expr::NodeId inner = arena.input(root, 0);
+      if (arena.op(inner).name != "cast") return ct::expr::no_node;
+      const ct::expr::NodeId x = arena.input(inner, 0);
+      if (!may(arena.type(x).dtype, arena.type(inner).dtype)) return ct::expr::no_node;
+      return rewriter.make("cast", {x}, {{"dtype", arena.type(root).dtype}});
+    };
+  });
+}
+
 struct Bug {
   const char* what;
   void (*plant)();
@@ -144,30 +159,8 @@ const Bug bugs[] = {
     {"negated integers overflow", [] { forget_wrapping("neg"); }},
     {"floats become integers without bounds",
      [] { change_template("return internal::saturate<To>(x);", "return To(x);"); }},
-    {"a cast by way of a float wraps",
-     [] {
-       change_rule("cast-cast", [](ct::rewrite::Rule& r) {
-         r.apply = [](ct::rewrite::Rewriter& rewriter, ct::expr::NodeId root) {
-           const auto& arena = rewriter.arena();
-           const ct::expr::NodeId inner = arena.input(root, 0);
-           if (arena.op(inner).name != "cast") return ct::expr::no_node;
-           const ct::expr::NodeId x = arena.input(inner, 0);
-           if (!ct::can_cast_safely(arena.type(x).dtype, arena.type(inner).dtype)) return ct::expr::no_node;
-           return rewriter.make("cast", {x}, {{"dtype", arena.type(root).dtype}});
-         };
-       });
-     }},
-    {"two casts are one",
-     [] {
-       change_rule("cast-cast", [](ct::rewrite::Rule& r) {
-         r.apply = [](ct::rewrite::Rewriter& rewriter, ct::expr::NodeId root) {
-           const auto& arena = rewriter.arena();
-           const ct::expr::NodeId inner = arena.input(root, 0);
-           if (arena.op(inner).name != "cast") return ct::expr::no_node;
-           return rewriter.make("cast", {arena.input(inner, 0)}, {{"dtype", arena.type(root).dtype}});
-         };
-       });
-     }},
+    {"a cast by way of a float wraps", [] { merge_casts_where<ct::can_cast_safely>(); }},
+    {"two casts are one", [] { merge_casts_where<[](ct::DType, ct::DType) { return true; }>(); }},
     // -- templates
     {"sums start at 1",
      [] {

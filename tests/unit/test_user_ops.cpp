@@ -5,6 +5,7 @@
 #include "../catch.hpp"
 
 #include <cmath>
+#include <functional>
 #include <future>
 #include <thread>
 
@@ -39,6 +40,14 @@ std::string message_of(F f) {
     return e.what();
   }
   return "no error";
+}
+
+/// A callback that takes a number and gives one.
+ct::HostOp of_a_number(std::function<std::vector<Array>(const std::vector<Array>&)> compute) {
+  return ct::HostOp(
+      {.name = "callback",
+       .results = [](const Variables& in) { return std::vector<ct::HostOp::Result>{{in[0].dtype(), {}}}; },
+       .compute = std::move(compute)});
 }
 
 /// The status with which a child of this process ends.
@@ -391,17 +400,13 @@ TEST_CASE("sizes that a function of the user promises may be computed", "[user_o
 
 TEST_CASE("a callback that calls its own function is an error and no deadlock", "[user_ops]") {
   ct::Function f;
-  const ct::HostOp again(
-      {.name = "again",
-       .results = [](const Variables& in) { return std::vector<ct::HostOp::Result>{{in[0].dtype(), {}}}; },
-       .compute =
-           [&](const std::vector<Array>& in) {
-             const float x = in[0].item<float>();
-             Array result(x);
-             if (x > 0) result = f(x - 1).only();
-             if (x < 0) f.counts();
-             return std::vector<Array>{result};
-           }});
+  const ct::HostOp again = of_a_number([&](const std::vector<Array>& in) {
+    const float x = in[0].item<float>();
+    Array result(x);
+    if (x > 0) result = f(x - 1).only();
+    if (x < 0) f.counts();
+    return std::vector<Array>{result};
+  });
   const Variable x = ct::scalar("x");
   const auto w = ct::shared(Array(1.f), {.name = "w"});
   f = ct::function({x}, again(x) * 2, {.updates = {{w, w + 1}}, .name = "f"});
@@ -417,16 +422,12 @@ TEST_CASE("a callback that calls its own function is an error and no deadlock", 
 TEST_CASE("calls go on in a child, but not of a function that another thread was calling", "[user_ops]") {
   std::promise<void> begun, released;
   pid_t child = -1;
-  const ct::HostOp callback(
-      {.name = "callback",
-       .results = [](const Variables& in) { return std::vector<ct::HostOp::Result>{{in[0].dtype(), {}}}; },
-       .compute =
-           [&](const std::vector<Array>& in) {
-             const float x = in[0].item<float>();
-             if (x == 1) begun.set_value(), released.get_future().wait();
-             if (x == 2 && (child = fork()) == 0) alarm(20);  // a hanging child is a failure, not a hanging test
-             return std::vector<Array>{in[0].copy()};
-           }});
+  const ct::HostOp callback = of_a_number([&](const std::vector<Array>& in) {
+    const float x = in[0].item<float>();
+    if (x == 1) begun.set_value(), released.get_future().wait();
+    if (x == 2 && (child = fork()) == 0) alarm(20);  // a hanging child is a failure, not a hanging test
+    return std::vector<Array>{in[0].copy()};
+  });
   const Variable x = ct::scalar("x");
   const ct::Function f = ct::function({x}, callback(x) * 2, {.name = "f"});
   const ct::Function other = f.copy();
@@ -452,19 +453,15 @@ TEST_CASE("calls go on in a child, but not of a function that another thread was
 
 TEST_CASE("a callback that waits for a thread that calls its function does not wait for ever", "[user_ops][slow]") {
   ct::Function f;
-  const ct::HostOp again(
-      {.name = "again",
-       .results = [](const Variables& in) { return std::vector<ct::HostOp::Result>{{in[0].dtype(), {}}}; },
-       .compute =
-           [&](const std::vector<Array>& in) {
-             std::string message;
-             if (in[0].item<float>() > 0) {
-               std::thread other([&] { message = message_of([&] { f(0.f); }); });
-               other.join();
-             }
-             if (!message.empty()) throw ct::ValueError(message);
-             return std::vector<Array>{in[0].copy()};
-           }});
+  const ct::HostOp again = of_a_number([&](const std::vector<Array>& in) {
+    std::string message;
+    if (in[0].item<float>() > 0) {
+      std::thread other([&] { message = message_of([&] { f(0.f); }); });
+      other.join();
+    }
+    if (!message.empty()) throw ct::ValueError(message);
+    return std::vector<Array>{in[0].copy()};
+  });
   const Variable x = ct::scalar("x");
   f = ct::function({x}, again(x) * 2, {.name = "f"});
   CHECK(message_of([&] { f(1.f); }).find("must not wait for a thread that calls its own function") !=
