@@ -27,8 +27,9 @@ missing_packages() {
   local package program missing=()
   for package in "$@"; do
     case $package in
-      g++ | cmake | ccache | pkg-config | python3) program=$package ;;
+      g++ | cmake | ccache | git | pkg-config | python3) program=$package ;;
       ninja-build) program=ninja ;;
+      xz-utils) program=xz ;;
       *) program= ;;
     esac
     if [ -n "$program" ] && command -v "$program" >/dev/null; then continue; fi

@@ -7,6 +7,9 @@ set -euo pipefail
 
 [ $# -eq 0 ] || { echo "usage: scripts/pack_gpu_check.sh   (fills gpu_check_pack/)" && exit 2; }
 build=${BUILD:-$root/build/release} pack=${PACK:-$root/gpu_check_pack} most_mib=25 most_with_tree_mib=45
+check_system git xz-utils
+# shellcheck disable=SC2046
+install_packages $(missing_packages git xz-utils)
 [ -f "$build/build.ninja" ] || build_release -DCROTON_BUILD_TESTS=ON --
 grep -q '^CROTON_WITH_LLVM:BOOL=ON' "$build/CMakeCache.txt" || fail "$build was configured without LLVM."
 work=$(mktemp -d)

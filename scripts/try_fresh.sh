@@ -129,7 +129,8 @@ main() {
 mirror=$(debian_mirror)
 mapfile -t settings < <(network_settings)
 mkdir -p "$(dirname "$log")"
-exec > >(without_hosts | tee "$log") 2>&1
+exec 3>&1 > >(without_hosts | tee "$log" >&3) 2>&1
 logger=$!
 main
+exec >&- 2>&- && wait "$logger" && logger=''  # the log is whole once who writes it has ended
 if [ -n "$summary" ]; then summarise "$log" >"$summary"; fi

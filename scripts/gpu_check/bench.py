@@ -11,6 +11,7 @@ from suite import LOST
 LIMIT = 200
 LEAST_S = 2  # with less a program is not started
 AGAIN = 0.15  # of the time, for the second round of Croton
+ROUNDS = ["croton", "croton again"]
 PEERS = ["torch", "jax"]
 PEER_S = 60
 
@@ -33,8 +34,6 @@ def ours(context, run, workloads, deadline):
         if left() == wanted or done.status is None or done.status < 0:
             context.result("bench", f"{run} {left()[0] if left() else 'at its end'}", "failed",
                            why=f"the program {done.why()}: {done.tail(3)}"[:600])
-    for workload in left():
-        context.result("bench", f"{run} {workload}", "not reached", why="no time was left")
 
 
 def one_process(context, run, wanted, deadline):
@@ -54,33 +53,30 @@ def one_process(context, run, wanted, deadline):
     return process.wait(max(0.1, min(5, deadline.left())))
 
 
-def names(context, deadline):
-    """The workloads, in the order of the report."""
-    done = context.run("workloads", [context.programs.path("croton_gpu_bench"), "--list", "1"],
-                       min(20, deadline.left()), context.env())
-    chosen = context.options.workloads
-    return [name for name in done.output.split() if not chosen or name in chosen] if done.good else []
-
-
-def clocks(context, moment):
-    for gpu in machine.gpus(context.options.named.get("nvidia-smi")):
+def clocks(context, moment, deadline):
+    for gpu in machine.gpus(context.options.named.get("nvidia-smi"), min(5, deadline.left())):
         context.records.add("clocks", moment=moment, sm=gpu.get("clocks.sm"), memory=gpu.get("clocks.mem"),
                             temperature=gpu.get("temperature.gpu"), power=gpu.get("power.draw"))
 
 
 def run_tier(context, deadline):
-    workloads = names(context, deadline)
+    chosen = context.options.workloads
+    there = context.programs.workloads(min(20, max(2, deadline.left())))
+    workloads = [name for name in there if not chosen or name in chosen]
     if not workloads:
-        context.result("bench", "workloads", "failed", why="croton_gpu_bench names none")
+        context.result("bench", "workloads", "failed" if deadline.left() >= 1 else "not reached",
+                       why="croton_gpu_bench names none")
+    context.records.expect("bench", [f"{run} {workload}" for run in ROUNDS for workload in workloads])
+    context.records.expect("bench", ["profiler", *context.options.peers])
     kept = AGAIN * deadline.left()
-    clocks(context, "before")
-    ours(context, "croton", workloads, deadline.within(deadline.left(), kept))
-    clocks(context, "after Croton")
+    clocks(context, "before", deadline)
+    ours(context, ROUNDS[0], workloads, deadline.within(deadline.left(), kept))
+    clocks(context, "after Croton", deadline)
     profiler.examine(context, workloads, deadline.within(30, kept))
     for peer in context.options.peers:
         peers.measure(context, peer, workloads, deadline.within(PEER_S, kept), caches(context.folder))
-    ours(context, "croton again", workloads, deadline)
-    clocks(context, "at the end")
+    ours(context, ROUNDS[1], workloads, deadline)
+    clocks(context, "at the end", deadline)
     results = context.records.of("bench")
-    measured = all(results.get(f"croton {w}", {}).get("status") == "passed" for w in workloads)
+    measured = all(results.get(f"{ROUNDS[0]} {w}", {}).get("status") == "passed" for w in workloads)
     return measured and not any(r["status"] == "failed" for r in results.values())

@@ -33,8 +33,8 @@ class Context:
         print(f"    {text}", flush=True)
 
     def result(self, tier, name, status, seconds=None, **fields):
-        """Records it, and says it on the terminal if it has not passed."""
+        """Records it, and says it on the terminal if it has not passed; what is not reached is said at the end of the tier."""
         self.records.result(tier, name, status, seconds, **fields)
-        if status != "passed":
+        if status not in ("passed", "not reached"):
             self.say(f"{status}: {name}{': ' + fields['why'] if fields.get('why') else ''}"[:400])
         return status

@@ -26,7 +26,7 @@ def examine(context, limit):
     return done, parts
 
 
-def path_of(context, name):
+def path_of(context, name, limit):
     """Where Croton finds a tool, or None."""
-    done = context.run("doctor", [context.programs.path("croton"), "doctor", "--json"], 20, context.env())
+    done = context.run("doctor", [context.programs.path("croton"), "doctor", "--json"], min(20, limit), context.env())
     return parts_in(done.output).get(name, {}).get("path")

@@ -13,12 +13,18 @@ GPU_FIELDS = ["name", "driver_version", "memory.total", "compute_mode", "mig.mod
 PACKAGES = ["numpy", "torch", "triton", "jax", "jaxlib", "cupy-cuda13x", "cupy-cuda12x"]
 
 
-def gpus(named=None):
+hung = []  # programs that gave no answer: they are not asked again
+
+
+def gpus(named, limit):
     """What nvidia-smi says now, a dictionary for each GPU; none where there is no such program, or it says nothing."""
     program = tool("nvidia-smi", named)
-    if not program:
+    if not program or program in hung or limit <= 0:
         return []
-    done = run("nvidia-smi", [program, "--query-gpu=" + ",".join(GPU_FIELDS), "--format=csv,noheader"], 20)
+    done = run("nvidia-smi", [program, "--query-gpu=" + ",".join(GPU_FIELDS), "--format=csv,noheader"], limit)
+    if done.timed_out:
+        hung.append(program)
+        print(f"NOTE: nvidia-smi gave no answer in {limit:.0f} s, and is not asked again", flush=True)
     if not done.good:
         return []
     return [dict(zip(GPU_FIELDS, line.split(", "))) for line in done.output.strip().splitlines()]

@@ -1,5 +1,7 @@
 """The report as Markdown, made of whatever records there are."""
+from words import sentence
 
+TIERS = ("smoke", "suite", "bench")
 
 HOW = """Calls one after the other with one wait at the end of a sample of at least 20; single calls with a wait each
 in the second column. Medians; in brackets the tenths where over 3 % away. Products are float32 without TF32 everywhere.
@@ -41,7 +43,29 @@ def of(records, kind, **fields):
 
 def newest(records):
     """By name: a result that came later stands for the one before."""
-    return list({r["name"]: r for r in records}.values())
+    return [r for r in {key(r): r for r in records}.values() if r.get("status") != "replaced"]
+
+
+def key(record):
+    """What a record is of."""
+    parts = ("record", "tier", "name", "run", "program", "workload", "variant", "ceiling", "kernel")
+    return tuple(record.get(part) for part in parts)
+
+
+def outcome(results):
+    states = {r["status"] for r in results}
+    return "failed" if "failed" in states else "incomplete" if "not reached" in states else "passed"
+
+
+def missed(results, tier):
+    """{test file, round of the benchmark, or family of checks: what of it was not reached}"""
+    found = {}
+    for r in results:
+        if r["status"] == "not reached":
+            whole, _, part = r["name"].rpartition(" ") if tier == "bench" else r["name"].partition(": ")
+            found.setdefault(whole or part, []).append(part if whole else "")
+    return {name: f"{len(parts)} test cases" if tier == "suite" and parts != [""] else ", ".join(filter(None, parts))
+            for name, parts in found.items()}
 
 
 def counts(results):
@@ -67,8 +91,12 @@ def head(records):
              + f"; commit {identity['commit']}, pack {identity['pack']}. docs/gpu_check.md says how to read it.", ""]
     if run.get("note"):
         lines += [f"NOTE: {run['note']}.", ""]
+    for tier in newest(of(records, "tier")):
+        if tier.get("narrowed"):
+            lines += [f"NOTE: this is not all of the tier {tier['name']}: it was run with {cut(tier['narrowed'], 300)}.", ""]
     for verdict in of(records, "verdict")[-1:]:
-        lines += [f"**{'GO' if verdict['go'] else 'NO-GO: ' + cut(verdict['fault'], 300)}**", ""]
+        lines += [f"**{'GO' if verdict['go'] else 'NO-GO: ' + cut(sentence(verdict['fault']), 300)}**"
+                  + (" (of an earlier run)" if verdict.get("resumed") else ""), ""]
     for stopped in of(records, "stopped"):
         lines += [f"This run was stopped {stopped['why']}.", ""]
     if not of(records, "end") and not of(records, "stopped"):
@@ -78,18 +106,27 @@ def head(records):
 
 def tiers(records):
     states = {r["name"]: r for r in of(records, "tier")}
-    names = [name for name in ("smoke", "suite", "bench") if name in states or of(records, "result", tier=name)]
-    for name in names:
-        results, state = newest(of(records, "result", tier=name)), states.get(name, {})
-        again = sum(1 for r in results if r.get("resumed"))
-        yield (name, state.get("status", "of an earlier run"), state.get("seconds", "-"), state.get("limit", "-"),
-               counts(results) + (f" ({again} of an earlier run)" if again else ""))
+    for name in TIERS:
+        results, state = newest(of(records, "result", tier=name)), states.get(name, {"resumed": True})
+        if not results and "status" not in state:
+            continue
+        earlier, status = sum(1 for r in results if r.get("resumed")), state.get("status")
+        if state.get("resumed"):
+            status = f"{outcome(results)}, of an earlier run"
+        elif status == "running" and of(records, "stopped"):
+            status = "stopped"
+        yield (name, status, state.get("seconds", "-"), state.get("limit", "-"), counts(results) +
+               (f" ({earlier} of an earlier run)" if earlier else "") +
+               (f"; with {cut(state['narrowed'], 80)}" if state.get("narrowed") else ""))
 
 
 def not_passed(records, tier):
-    for r in newest(of(records, "result", tier=tier)):
-        if r["status"] != "passed":
+    results = newest(of(records, "result", tier=tier))
+    for r in results:
+        if r["status"] not in ("passed", "not reached"):
             yield r["status"], cut(r["name"], 100), cut(r.get("why", ""), 300)
+    for name, parts in missed(results, tier).items():
+        yield "not reached", cut(name, 100), cut(parts, 300)
 
 
 def machine(records):
@@ -104,7 +141,7 @@ def machine(records):
                      [(r["name"], r.get("version") or "-", r.get("place") or r["state"])
                       for r in newest(of(records, "library"))])
     for r in of(records, "clocks"):
-        yield f"- clocks {r['moment']}: SM {r['sm']}, memory {r['memory']}, {r['temperature']} C, {r['power']}"
+        yield f"- clocks {r['moment']}: SM {r.get('sm')}, memory {r.get('memory')}, {r.get('temperature')} C, {r.get('power')}"
 
 
 def smoke(records):
@@ -170,21 +207,21 @@ def first_calls(ours, measured):
 
 
 def kernel_row(r):
-    show_or = lambda name, form: "-" if r[name] is None else form.format(r[name])
+    show_or = lambda name, form: "-" if r.get(name) is None else form.format(r[name])
     return (r["kernel"], r.get("workload") or "-", show(r["seconds"]), show_or("dram_percent", "{:.0f} %"),
             show_or("sm_percent", "{:.0f} %"), show_or("warps_percent", "{:.0f} %"),
-            f"{(r['bytes_read'] or 0) + (r['bytes_written'] or 0):.3g}", show_or("instructions", "{:.3g}"),
+            f"{(r.get('bytes_read') or 0) + (r.get('bytes_written') or 0):.3g}", show_or("instructions", "{:.3g}"),
             show_or("registers", "{:.0f}"), f"{show_or('blocks', '{:.0f}')} x {show_or('threads', '{:.0f}')}")
 
 
 def bench(records):
-    measured = of(records, "measured")
+    measured = newest(of(records, "measured"))
     found = ceilings(measured)
     for name, r in found.items():
         middle, low, high = (f"{r[key] / 1e12:.3f}" for key in ("median", "p10", "p90"))
         yield f"- ceiling, {name}: {middle} T{r['unit']} ({low} to {high})"
-    for r in of(records, "versions"):
-        yield "- " + ", ".join(f"{k}: {v}" for k, v in r.items() if k not in ("record", "run", "resumed"))
+    for r in newest(of(records, "versions")):
+        yield "- " + ", ".join(f"{k}: {v}" for k, v in r.items() if k not in ("record", "run", "resumed", "again"))
     cache = max([r.get("l2_bytes", 0) for r in of(records, "versions")], default=0)
     ours = {r["workload"]: r for r in measured if r["run"] == "croton" and "median_s" in r}.values()
     if ours:
@@ -202,7 +239,7 @@ def bench(records):
 def markdown(records):
     lines = head(records)
     lines += table(["tier", "status", "seconds", "at most", "results"], tiers(records))
-    for tier in ("smoke", "suite", "bench"):
+    for tier in TIERS:
         rows = list(not_passed(records, tier))
         if rows:
             lines += [f"## {tier}: what has not passed", *table(["status", "what", "why"], rows)]

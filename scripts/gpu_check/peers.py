@@ -49,16 +49,27 @@ class Worker:
 
 
 def measure(context, peer, workloads, deadline, folders):
-    script = context.options.scripts.get(peer) or os.path.join(context.programs.root, "bench", "peers",
-                                                               f"gpu_{peer}.py")
-    done_before = context.records.of("bench")
+    records = context.records
     # What there is of an earlier run is not measured again.
-    wanted = [w for w in workloads if not any(n.startswith(peer + " ") and n.endswith(" " + w) and r["status"] != MISSED
-                                              for n, r in done_before.items())]
-    if not wanted or context.records.is_done("bench", peer):
-        return
+    wanted = []
+    for workload in workloads:
+        there = variants_of(records, peer, workload)
+        if not there or not all(records.is_done("bench", name) for name in there):
+            wanted.append(workload)
+    if not records.is_done("bench", peer):
+        if wanted:
+            prepare_and_time(context, peer, wanted, deadline, folders)
+        if not records.is_new("bench", peer):  # it is there, and each workload has a result
+            records.replace("bench", peer)
+
+
+def prepare_and_time(context, peer, wanted, deadline, folders):
     if deadline.left() < 5:
         return missed(context, peer, wanted, [])
+    script = context.options.scripts.get(peer) or os.path.join(context.programs.root, "bench", "peers",
+                                                               f"gpu_{peer}.py")
+    # What an earlier run says of several workloads at once is found out anew.
+    context.records.replace("bench", *[name for name in context.records.of("bench") if name.startswith(peer + ":")])
     count = min(PROCESSES, len(os.sched_getaffinity(0)), len(wanted))
     # Nothing of what our own programs are given: a peer has libraries of its own.
     env = os.environ | folders | {"PYTHONDONTWRITEBYTECODE": "1"}
@@ -83,15 +94,22 @@ def measure(context, peer, workloads, deadline, folders):
     missed(context, peer, wanted, [pair for worker in workers for pair in worker.pairs])
 
 
+def variants_of(records, peer, workload):
+    """The names of the results of a peer for a workload."""
+    return [name for name in records.of("bench") if name.startswith(peer + " ") and name.endswith(" " + workload)]
+
+
 def missed(context, peer, workloads, pairs):
     """Names what was not reached: prepared and not timed, or not even prepared."""
     results = context.records.of("bench")
-    if results.get(peer, {}).get("status") == "not available":
+    if context.records.is_done("bench", peer):  # it is not available
         return
     for pair in pairs:
         if name_of(peer, pair) not in results:
             context.result("bench", name_of(peer, pair), MISSED, why="it was prepared and not timed")
-    known = {name.split(" ")[-1] for name in context.records.of("bench") if name.startswith(peer + " ")}
     for workload in workloads:
-        if workload not in known:
-            context.result("bench", f"{peer} {workload}", MISSED, why="it was not prepared in time")
+        whole = f"{peer} {workload}"  # a result of no variant
+        if set(variants_of(context.records, peer, workload)) - {whole}:
+            context.records.replace("bench", whole)
+        elif whole not in results:
+            context.result("bench", whole, MISSED, why="it was not prepared in time")

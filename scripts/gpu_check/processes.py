@@ -164,7 +164,9 @@ class Process:
             silent = silent + 1 if not line and self.has_ended() else 0
             if silent > 4:
                 break
-        timed_out = not self.has_ended() and not self.ends_within(max(end - time.monotonic(), 1 if line is None else 0))
+        cut = line is not None and silent <= 4  # not all that it printed has been read, even if it has ended
+        timed_out = cut or not self.has_ended() and \
+            not self.ends_within(max(end - time.monotonic(), 1 if line is None else 0))
         return Done(self.end(), "\n".join(self.output), time.monotonic() - self.begin, timed_out)
 
     def ends_within(self, seconds):

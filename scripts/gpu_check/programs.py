@@ -3,17 +3,15 @@ import hashlib
 import json
 import os
 import subprocess
+import sys
 import tarfile
 
 import digest
 import places
 from processes import run
+from refused import Refused
 
 BUILD, SOURCE = "@BUILD@", "@SOURCE@"  # stand for the two folders in the pack's list of tests
-
-
-class NoPrograms(Exception):
-    pass
 
 
 class Programs:
@@ -21,6 +19,7 @@ class Programs:
         """`commit` and `pack` say which programs these are."""
         self.root, self.folder, self.commit, self.pack, self.note = root, folder, commit, pack, ""
         self.env = places.environment(dict(os.environ, CROTON_TEST_SOURCE_FOLDER=root))
+        self.listed = None
 
     def path(self, name):
         return os.path.join(self.folder, "bin", name)
@@ -36,41 +35,75 @@ class Programs:
     def tests(self):
         """ctest's list of tests, with the folders of this machine."""
         kept = os.path.join(self.folder, "tests.json")
-        if os.path.exists(kept):
-            with open(kept) as file:
-                text = file.read()
-            for mark, folder in ((BUILD, self.folder), (SOURCE, self.root)):
-                text = text.replace(mark, json.dumps(folder)[1:-1])
-        else:
-            text = subprocess.run(["ctest", "--test-dir", self.folder, "--show-only=json-v1"], check=True, timeout=60,
-                                  capture_output=True, text=True).stdout
-        return json.loads(text)["tests"]
+        try:
+            if os.path.exists(kept):
+                with open(kept) as file:
+                    text = file.read()
+                for mark, folder in ((BUILD, self.folder), (SOURCE, self.root)):
+                    text = text.replace(mark, json.dumps(folder)[1:-1])
+            else:
+                text = subprocess.run(["ctest", "--test-dir", self.folder, "--show-only=json-v1"], check=True, timeout=60,
+                                      capture_output=True, text=True).stdout
+            return json.loads(text)["tests"]
+        except (OSError, ValueError, KeyError, TypeError, subprocess.SubprocessError) as error:
+            raise Refused(f"the tests of {self.folder} cannot be listed: {type(error).__name__}: {error}")
+
+    def workloads(self, limit=20):
+        """Those of the benchmark, in the order of the report; none where it does not name them."""
+        if self.listed is None:
+            done = run("workloads", [self.path("croton_gpu_bench"), "--list", "1"], limit, self.env)
+            self.listed = done.output.split() if done.good else []
+        return self.listed
 
 
 def unpack(archive, folder):
     os.makedirs(folder, exist_ok=True)
-    with tarfile.open(archive) as tar:
-        tar.extractall(folder, **({"filter": "data"} if hasattr(tarfile, "data_filter") else {}))
+    try:
+        with tarfile.open(archive, "r:xz") as tar:
+            tar.extractall(folder, **({"filter": "data"} if hasattr(tarfile, "data_filter") else {}))
+    except tarfile.CompressionError:  # a Python that was built without its library
+        raise Refused(f"{sys.executable} lacks the module lzma, which unpacks the pack: use another Python 3.9 or newer")
+    except (tarfile.TarError, EOFError, ValueError) as error:
+        raise Refused(f"{archive} cannot be unpacked: {error}")
+    except Exception as error:  # lzma.LZMAError: its module may not be there to name it
+        if type(error).__name__ != "LZMAError":
+            raise
+        raise Refused(f"{archive} cannot be unpacked: {error}")
+
+
+def description(pack):
+    """pack.json"""
+    path = os.path.join(pack, "pack.json")
+    try:
+        with open(path) as file:
+            made = json.load(file)
+        if all(isinstance(made[key], str) for key in ("digest", "commit", "sha256")):
+            return made
+    except (ValueError, KeyError, TypeError):
+        pass
+    raise Refused(f"{path} is damaged: make the pack anew by scripts/pack_gpu_check.sh")
 
 
 def from_pack(root, pack, work):
     archive = os.path.join(pack, "programs.tar.xz")
     if not os.path.exists(archive):
-        raise NoPrograms(f"there is no {os.path.relpath(archive, root)}: scripts/pack_gpu_check.sh makes it, on a "
-                         "machine that builds Croton")
-    with open(os.path.join(pack, "pack.json")) as file:
-        made = json.load(file)
+        raise Refused(f"there is no {os.path.relpath(archive, root)}: scripts/pack_gpu_check.sh makes it, on a machine "
+                      "that builds Croton")
+    made = description(pack)
     with open(archive, "rb") as file:
         found = hashlib.file_digest(file, "sha256").hexdigest() if hasattr(hashlib, "file_digest") else \
             hashlib.sha256(file.read()).hexdigest()
     if found != made["sha256"]:
-        raise NoPrograms("the pack is damaged: its archive is not the one that pack.json speaks of")
+        raise Refused("the pack is damaged: its archive is not the one that pack.json speaks of")
     folder = os.path.join(work, "programs")
     unpack(archive, folder)
     programs = Programs(root, folder, made["commit"], found[:12])
     library_folders(programs)
-    if made["digest"] != digest.of(root):
-        programs.note = "the pack is older than the tree: its programs are what is checked"
+    notes = ["the pack is older than the tree: its programs are what is checked"] if made["digest"] != digest.of(root) else []
+    if made["commit"].endswith("-dirty"):
+        notes.append("the pack was made of a tree with changes that no commit has")
+    programs.note = "; ".join(notes)
+    if notes:
         print(f"NOTE: {programs.note}", flush=True)
     return programs
 
@@ -84,15 +117,15 @@ def library_folders(programs):
         done = programs.start(programs.env)
         if done.good:
             return
-    raise NoPrograms("the pack's programs do not start: " + done.tail(3))
+    raise Refused("the pack's programs do not start: " + done.tail(3))
 
 
 def obtain(root, pack, work, build):
-    """The programs of the folder `build` if one is given, else the pack's. Raises NoPrograms."""
+    """The programs of the folder `build` if one is given, else the pack's. Raises Refused."""
     if not build:
         return from_pack(root, pack, work)
     programs = Programs(root, os.path.abspath(build), "of a build folder", digest.of(root)[:12])
     done = programs.start(programs.env)
     if not done.good:
-        raise NoPrograms(f"{programs.path('croton')} does not run: {done.tail(3)}")
+        raise Refused(f"{programs.path('croton')} does not run: {done.tail(3)}")
     return programs

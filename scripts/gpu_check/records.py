@@ -5,45 +5,10 @@ import os
 import threading
 import time
 
+import earlier
 import page
 
-# What is not done again when a run is resumed.
-FINAL = {"passed", "failed", "not available"}
-KEPT = {"result", "measured", "library", "verdict", "versions"}
-CEILINGS = "ceilings of copy and of products"  # a check of smoke that measures
-
-
-def read(path):
-    """The records of a file. A line that was cut, when a run was killed, is left out."""
-    with open(path, errors="replace") as file:
-        for line in file:
-            try:
-                record = json.loads(line)
-            except ValueError:
-                continue
-            if isinstance(record, dict):
-                yield record
-
-
-def is_measured(record):
-    return record["record"] in ("measured", "versions") or record.get("tier") == "bench" or \
-        record.get("name") == CEILINGS
-
-
-def counts(record):
-    """Whether it is a result that is final. The doctor is asked in every run."""
-    return record.get("record") in KEPT and record.get("status", "passed") in FINAL and record.get("name") != "doctor"
-
-
-def still_valid(path, run):
-    """Results of an earlier run, of the same commit, pack and kind of GPU; what was measured, of the same GPU since the
-    same start of its machine: figures of two cards are not compared."""
-    same = there = False
-    for record in read(path):
-        if record.get("record") == "run":
-            same, there = record.get("identity") == run["identity"], record.get("session") == run["session"]
-        elif same and counts(record) and (there or not is_measured(record)):
-            yield record | {"resumed": True}
+FINAL = {"passed", "failed", "not available"}  # what is not done again in the same run
 
 
 class Records:
@@ -52,26 +17,28 @@ class Records:
     def __init__(self, folder, run, resumed=()):
         """`run`: what describes this run, with its "identity"; `resumed`: files of earlier runs."""
         os.makedirs(folder, exist_ok=True)
-        self.lock, self.written, self.all = threading.RLock(), 0, []
-        earlier = {}
+        self.lock, self.written, self.all, self.newest = threading.RLock(), 0, [], {}
+        self.path, self.page = (os.path.join(folder, "gpu_check" + ending) for ending in (".jsonl", ".md"))
+        found = {}
         for path in resumed:
             try:
-                for record in still_valid(path, run):
-                    earlier[self.key(record)] = record
+                records, said = earlier.taken(path, run)
             except OSError as error:
-                print(f"NOTE: nothing is resumed of {path}: {error.strerror}", flush=True)
-        self.folder, self.path = folder, os.path.join(folder, "gpu_check.jsonl")
+                records, said = {}, f"nothing counts: {error.strerror}"
+            for record in records.values():
+                earlier.merge(found, record)
+            if path == self.path and not records:  # what is of another run is not lost
+                with open(path, "rb") as old, open(os.path.join(folder, "gpu_check.before.jsonl"), "ab") as kept:
+                    kept.write(old.read())
+                said += "; its lines are in gpu_check.before.jsonl now"
+            print(f"resumed of {path}: {said}", flush=True)
         # Whole lines by one system call each: a signal's handler may write between two others.
         self.file = os.open(self.path + ".new", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
         self.add("run", date=datetime.date.today().isoformat(), **run)
-        for record in earlier.values():
-            self.append(record)
+        for record in found.values():
+            if record.get("status") != earlier.REPLACED:
+                self.append(record)
         os.replace(self.path + ".new", self.path)
-
-    @staticmethod
-    def key(record):
-        parts = ("record", "tier", "name", "run", "program", "workload", "variant", "ceiling", "kernel")
-        return tuple(record.get(part) for part in parts)
 
     def add(self, kind, **fields):
         self.append({"record": kind} | fields)
@@ -79,12 +46,14 @@ class Records:
     def append(self, record):
         with self.lock:
             self.all.append(record)
+            if record["record"] == "result":
+                self.newest[record["tier"], record["name"]] = record
             os.write(self.file, json.dumps(record).encode() + b"\n")
             if time.monotonic() - self.written > 1:
                 self.write_page()
 
     def result(self, tier, name, status, seconds=None, **fields):
-        """`status`: of FINAL, or "not reached" where time was short."""
+        """`status`: of FINAL, "not reached" where time was short, or REPLACED."""
         if seconds is not None:
             fields["seconds"] = round(seconds, 2)
         self.add("result", tier=tier, name=name, status=status, **fields)
@@ -93,23 +62,38 @@ class Records:
     def of(self, tier):
         """{name: newest result of the tier}"""
         with self.lock:
-            return {r["name"]: r for r in self.all if r["record"] == "result" and r["tier"] == tier}
+            return {name: r for (of, name), r in self.newest.items() if of == tier and r["status"] != earlier.REPLACED}
 
     def is_done(self, tier, name):
-        return self.of(tier).get(name, {}).get("status") in FINAL
+        found = self.newest.get((tier, name), {})
+        return found.get("status") in FINAL and not found.get("again")
 
-    def measured(self):
-        with self.lock:
-            return [r for r in self.all if r["record"] == "measured"]
+    def is_new(self, tier, name):
+        """Whether this run has done it itself."""
+        found = self.newest.get((tier, name), {})
+        return found.get("status") in FINAL and not found.get("resumed")
+
+    def expect(self, tier, names):
+        """Names what is to be done before it is begun, so that it is known to be missing however the run ends."""
+        there = self.of(tier)
+        for name in names:
+            if name not in there:
+                self.result(tier, name, "not reached", why="it was not begun, or not ended, in time")
+
+    def replace(self, tier, *names):
+        """Takes out results in whose place there are, or will be, others of other names."""
+        there = self.of(tier)
+        for name in names:
+            if name in there:
+                self.result(tier, name, earlier.REPLACED)
 
     def write_page(self):
         """Never leaves half a page behind, whenever the script is stopped. Its faults are no faults of the run."""
         with self.lock:
             self.written = time.monotonic()
-            path = os.path.join(self.folder, "gpu_check.md")
             try:
-                with open(path + ".new", "w", errors="replace") as file:
+                with open(self.page + ".new", "w", errors="replace") as file:
                     file.write(page.markdown(self.all))
-                os.replace(path + ".new", path)
+                os.replace(self.page + ".new", self.page)
             except Exception as error:
                 print(f"NOTE: the page was not written: {type(error).__name__}: {error}", flush=True)

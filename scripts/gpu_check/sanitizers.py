@@ -31,7 +31,7 @@ def examine(context, tool, deadline):
         return
     result = lambda status, seconds=None, **fields: context.result("suite", tool, status, seconds, **fields)
     program = context.options.named.get("compute-sanitizer") or places.tool("compute-sanitizer") or \
-        libraries.path_of(context, "compute-sanitizer")
+        libraries.path_of(context, "compute-sanitizer", deadline.left())
     if not program:
         return result("not available", why="compute-sanitizer was not found")
     command = [program, "--tool", tool, "--error-exitcode", str(ERROR_STATUS), "--print-limit", "20", "--kernel-name",

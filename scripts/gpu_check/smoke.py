@@ -1,51 +1,60 @@
 """The first tier: whether each part of the CUDA back-end works at all. It ends with go or no-go."""
 import libraries
+from earlier import CEILINGS
 from lines import objects
-from records import CEILINGS
+from words import sentence
 
 LIMIT = 90
 CHECK_S = 30  # one check that takes longer has hung
 LIBRARY_S = 60  # those of libraries of NVIDIA, which may come from a slow disk
+ENDING = "end of the process"
 
 
 def doctor(context, deadline):
     done, parts = libraries.examine(context, min(45, deadline.left()))
     needed = ["NVRTC", "CUDA driver"] if context.options.real else []
-    text = lambda part: (part.get("text", "").splitlines() or ["no reason given"])[0]
+    text = lambda part: sentence(part.get("text", "").split("\n")[0]) or "no reason given"
     why = [f"{name}: {text(parts[name]) if name in parts else 'nothing was said of it'}" for name in needed
            if parts.get(name, {}).get("state") != "ok"]
     why += [f"{p['part']}: {text(p)}" for p in parts.values() if p["state"] == "WRONG" and p["part"] not in needed]
     if not why and (done.timed_out or done.status not in (0, 1) or not parts):
         why = [done.why()]
-    context.result("smoke", "doctor", "failed" if why else "passed", done.seconds, why="; ".join(why))
+    status = "passed" if not why else "not reached" if done.timed_out and deadline.left() < 1 else "failed"
+    context.result("smoke", "doctor", status, done.seconds, why="; ".join(why))
 
 
 def follow(context, process, deadline):
-    """Records the checks of one process as it prints them, also the one that it was lost in."""
-    current, since, silence = None, deadline.left(), context.options.silence or CHECK_S
+    """Records the checks of one process as it prints them, also the one that it was lost in. How it was lost, if it was
+    so before its first check."""
+    current, since, silence, begun = None, deadline.left(), context.options.silence or CHECK_S, False
     while True:
         line = process.next_line(min(1, deadline.left()))
         if line is None:
             break
         found = objects(line)
         if "begin" in found:
-            current, since = found["begin"], deadline.left()
+            current, since, begun = found["begin"], deadline.left(), True
         elif "check" in found:
             context.result("smoke", found["check"], found["status"], found["seconds"], why=found.get("why", ""))
-            current = None
+            current, since = None, deadline.left()
         if deadline.left() <= 0:
             process.end()
-            return
+            return None
         most = silence if context.options.silence or not (current or "").startswith("cu") else LIBRARY_S
-        if current and since - deadline.left() > most:
+        if since - deadline.left() > most:
             process.end()
-            context.result("smoke", current, "failed", most, why=f"no answer in {most:g} s")
-            return
+            if not begun:
+                return f"gave no answer in {most:g} s, before its first check"
+            context.result("smoke", current or ENDING, "failed", most, why=f"no answer in {most:g} s")
+            return None
     done = process.wait(5)
+    if not begun:
+        return f"{done.why()} before its first check: {done.tail(3)}"
     if current:
         context.result("smoke", current, "failed", why=f"the process {done.why()}: {done.tail(3)}"[:600])
     elif done.status is None or done.status < 0:
-        context.result("smoke", "end of the process", "failed", why=f"the process {done.why()}: {done.tail(3)}"[:600])
+        context.result("smoke", ENDING, "failed", why=f"the process {done.why()}: {done.tail(3)}"[:600])
+    return None
 
 
 def checks(context, deadline):
@@ -53,24 +62,27 @@ def checks(context, deadline):
     base = [context.programs.path("croton_gpu_smoke"), "--device", context.device, "--stop", "1"]
     if context.options.small:
         base += ["--small", "1"]
-    listed = context.run("smoke", base + ["--list", "1"], min(20, deadline.left()), context.env())
+    listed = context.run("smoke", base + ["--list", "1"], min(context.options.silence or 20, deadline.left()), context.env())
     names = listed.output.splitlines() if listed.good else []
     if not names:
         late = deadline.left() < 1
         context.result("smoke", "list of checks", "not reached" if late else "failed",
                        why="no time was left" if late else listed.why() + ": " + listed.tail(2))
+    context.records.expect("smoke", [*names, CEILINGS])
+    is_done = context.records.is_done
+    if ENDING in context.records.of("smoke"):  # of an earlier run: which check it came from is not known
+        context.records.replace("smoke", ENDING)
+        is_done = context.records.is_new
     while deadline.left() > 0:
-        left = [name for name in names if not context.records.is_done("smoke", name)]
+        left = [name for name in names if not is_done("smoke", name)]
         if not left:
             break
         done = [name for name in names if name not in left]
         process = context.start("smoke", base + ["--skip", ";".join(done)], context.env())
-        follow(context, process, deadline)
-        if all(not context.records.is_done("smoke", name) for name in left):  # it does not even begin
-            context.result("smoke", left[0], "failed", why="the program " + process.wait(1).why())
-    for name in names:
-        if not context.records.is_done("smoke", name):
-            context.result("smoke", name, "not reached", why="no time was left")
+        lost = follow(context, process, deadline)
+        if deadline.left() > 0 and (lost or not any(is_done("smoke", name) for name in left)):  # and so it would again
+            context.result("smoke", left[0], "failed", why=f"the program {lost or 'did not run it'}"[:600])
+            break
 
 
 def ceilings(context, deadline):
@@ -89,7 +101,9 @@ def ceilings(context, deadline):
     for line in found:
         context.records.add("measured", run="ceilings", **line)
     faults = [line for line in found if "error" in line]
-    if not found and done.good:
+    if done.timed_out:
+        context.result("smoke", name, "not reached", done.seconds, why="no time was left")
+    elif not found and done.good:
         context.result("smoke", name, "not available", done.seconds, why="the device has no driver")
     elif faults or not done.good:
         why = faults[0]["error"] if faults else f"{done.why()}: {done.tail(2)}"
@@ -105,8 +119,8 @@ def run_tier(context, deadline):
     checks(context, deadline)
     ceilings(context, deadline)
     results = context.records.of("smoke")
-    bad = [r for r in results.values() if r["status"] in ("failed", "not reached")]
-    fault = f"{bad[0]['name']}: {' '.join(bad[0].get('why', '').split())}"[:300] if bad else ""
+    bad = [r for status in ("failed", "not reached") for r in results.values() if r["status"] == status]
+    fault = sentence(f"{bad[0]['name']}: {bad[0].get('why') or bad[0]['status']}") if bad else ""
     context.records.add("verdict", tier="smoke", go=not bad, fault=fault)
     print("GO" if not bad else f"NO-GO: {fault}", flush=True)
     return not bad

@@ -7,6 +7,7 @@ import catch
 import sanitizers
 
 LIMIT = 200
+LIST_S = 20      # to name its test cases
 CASE_S = 90      # a test case that has said nothing for so long has hung
 MEMORY_MIB = 3072  # of the GPU, for one process with its context, its pool and what libraries keep
 # Once a process has lost its device all further test cases fail.
@@ -43,14 +44,17 @@ def environment(context, test):
     return context.env(*flags, **variables)
 
 
-def names_of(context, test, env, limit):
-    """The names of its test cases; Catch2 2 and 3 list them by different options."""
+def names_of(context, test, env, deadline):
+    """(the names of its test cases, why there are none); Catch2 2 and 3 list them by different options."""
+    limit = min(context.options.silence or LIST_S, deadline.left())
     for option in (["--list-test-names-only"], ["--list-tests", "--verbosity", "quiet"]):
         done = context.run(test["name"], [*test["command"], *option], limit, env)  # its status is a number of cases
+        if done.timed_out:
+            return [], f"no answer in {limit:.3g} s when it was asked for its cases"
         names = [line.strip() for line in done.output.splitlines() if line.strip()]
         if names and "nrecognised" not in done.output:
-            return names
-    return []
+            return names, ""
+    return [], f"no test cases were found: the program {done.why()}: {done.tail(2)}"[:600]
 
 
 class File:
@@ -59,12 +63,13 @@ class File:
     def __init__(self, context, test, deadline):
         self.context, self.test, self.deadline = context, test, deadline
         self.env, self.name = environment(context, test), test["name"]
-        self.names = names_of(context, test, self.env, min(20, deadline.left()))
+        self.names, why = names_of(context, test, self.env, deadline)
         self.count = 0  # processes so far
-        if not self.names:
-            late = deadline.left() < 1
-            context.result("suite", self.name, "not reached" if late else "failed",
-                           why="no time was left" if late else "no test cases were found")
+        if self.names:
+            context.records.replace("suite", self.name)
+            context.records.expect("suite", map(self.full, self.names))
+        elif deadline.left() >= 1:
+            context.result("suite", self.name, "failed", why=why)
 
     def full(self, case):
         return f"{self.name}: {case}"
@@ -147,20 +152,24 @@ def jobs(context):
     return max(1, min(cores, memory // MEMORY_MIB))
 
 
+def listed(context, name):
+    """Whether the cases of a file are known, of an earlier run."""
+    return any(known.startswith(name + ": ") for known in context.records.of("suite"))
+
+
 def run_tier(context, deadline):
     tests = select(context.programs.tests(), context.options.tests)
-    if not tests:
+    if not tests and not context.options.tests:
         context.result("suite", "tests", "failed", why="no test has the label gpu")
+    chosen = [tool for tool in sanitizers.TOOLS if not context.options.tests or "sanitizers" in context.options.tests]
     with concurrent.futures.ThreadPoolExecutor(jobs(context) + len(sanitizers.TOOLS)) as pool:
-        beside = [pool.submit(sanitizers.examine, context, tool, deadline) for tool in sanitizers.TOOLS
-                  if not context.options.tests or "sanitizers" in context.options.tests]
-        # Every file's cases are listed before any runs, so that what is not reached is known by name.
+        # Every file's cases are listed before any runs, so that what is not reached is known by name. A file that is
+        # not even listed is missing, too.
+        context.records.expect("suite", [test["name"] for test in tests if not listed(context, test["name"])])
+        context.records.expect("suite", chosen)
+        beside = [pool.submit(sanitizers.examine, context, tool, deadline) for tool in chosen]
         files = list(pool.map(lambda test: File(context, test, deadline), tests))
         running = [pool.submit(file.run) for file in files]
         for future in running + beside:
             future.result()
-    for file in files:
-        for case in file.left():
-            context.result("suite", file.full(case), "not reached", why="no time was left")
-    bad = [r for r in context.records.of("suite").values() if r["status"] in ("failed", "not reached")]
-    return not bad
+    return not any(r["status"] == "failed" for r in context.records.of("suite").values())

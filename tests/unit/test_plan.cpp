@@ -8,6 +8,8 @@
 #include "runtime/cuda/compile.hpp"
 #include "runtime/cuda/nvrtc.hpp"
 
+#include <map>
+
 namespace ct = croton;
 using ct::Array;
 using ct::DType;
@@ -199,7 +201,7 @@ TEST_CASE("the updates of all parameters are one launch") {
 
 TEST_CASE("updates in one launch give what each gives alone") {
   const Array x{0.5f, 0.25f};
-  std::vector<std::vector<Array>> found;
+  std::map<std::string, std::vector<Array>> found;
   for (const std::string& mode : croton_test::backends()) {
     const ct::change_flags flags(mode);
     const Adam adam;
@@ -207,13 +209,15 @@ TEST_CASE("updates in one launch give what each gives alone") {
     std::vector<Array> values;
     for (const auto& p : adam.parameters) values.push_back(p.get_value());
     for (const auto& m : adam.second) values.push_back(m.get_value());
-    found.push_back(std::move(values));
+    found[mode] = std::move(values);
   }
-  for (std::size_t i = 0; i < found[0].size(); ++i) {
-    CHECK(found[0][i].same_bits(found[1][i]));
-    CHECK(found[0][i].all_close(found[2][i], 1e-4, 1e-6));
-    for (std::size_t device = 3; device < found.size(); ++device)
-      CHECK(found[0][i].all_close(found[device][i], 1e-4, 1e-6));
+  const std::vector<Array>& of_host = found.at("mode=run");
+  for (const auto& [mode, values] : found) {
+    CAPTURE(mode);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      if (mode == "mode=simulate") CHECK(values[i].same_bits(of_host[i]));
+      CHECK(values[i].all_close(of_host[i], 1e-4, 1e-6));
+    }
   }
 }
 

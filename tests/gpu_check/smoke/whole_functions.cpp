@@ -218,10 +218,10 @@ std::string logical_devices(const Machine& machine) {
 }  // namespace
 
 std::vector<Check> function_checks() {
-  return {{"out of memory, then used again", out_of_memory},    {"all memory taken, then given back", full_memory},
-          {"a bad index, then used again", bad_index},          {"asynchronous copies", asynchronous_copies},
-          {"uploads that overlap with calls", uploads},         {"two threads, two functions", two_threads},
-          {"logical devices: one GPU as two", logical_devices}, {"all memory taken, then given back", full_memory}};
+  return {{"out of memory, then used again", out_of_memory},   {"all memory taken, then given back", full_memory},
+          {"a bad index, then used again", bad_index},         {"asynchronous copies", asynchronous_copies},
+          {"uploads that overlap with calls", uploads},        {"two threads, two functions", two_threads},
+          {"logical devices: one GPU as two", logical_devices}};
 }
 
 }  // namespace croton::smoke

@@ -1,0 +1,13 @@
+"""Texts that are cut where it does not hurt."""
+
+
+def sentence(text, most=300):
+    """One line of at most so many characters. Where it is cut, or announces what does not follow ("Tried:"), it ends with
+    the last whole sentence, if it has one."""
+    text = " ".join(str(text).split())
+    if len(text) <= most and not text.endswith(":"):
+        return text
+    end = text[:most].rfind(". ")
+    if end > 0:
+        return text[:end + 1]
+    return text.rstrip(":") if len(text) <= most else text[:most - 1] + "…"
