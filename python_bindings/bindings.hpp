@@ -19,11 +19,6 @@ using namespace nb::literals;
 
 /// Raises a C++ exception in Python, where nanobind does not do it: in slots of types.
 void set_python_error(const std::exception_ptr& pointer) noexcept;
-/// Whether a call of a function may run Python: once there is an operation whose values Python computes, or a log that
-/// Python writes.
-bool calls_may_run_python();
-/// From now on they may.
-void let_calls_run_python();
 /// The exception classes and the translation of C++ errors to them.
 void bind_errors(nb::module_& m);
 /// Errors of calls with a keyword that a function of the module or class does not take name the nearest one; also those

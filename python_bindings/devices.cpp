@@ -2,6 +2,7 @@
 #include <croton/device.hpp>
 
 #include "bindings.hpp"
+#include "gil.hpp"
 #include "operands.hpp"
 #include "where.hpp"
 
@@ -39,9 +40,8 @@ void bind_devices(nb::module_& m) {
         return "<croton.TransferInfo " + t.what + ": " + t.from + " -> " + t.to + ", " + std::to_string(t.bytes) +
                " bytes>";
       });
-  m.def("devices", &devices, nb::call_guard<nb::gil_scoped_release>(),
-        "All devices under the present flags, the host first.");
-  m.def("use", &use, "device"_a, nb::call_guard<nb::gil_scoped_release>(),
+  m.def("devices", &devices, nb::call_guard<ReleaseGil>(), "All devices under the present flags, the host first.");
+  m.def("use", &use, "device"_a, nb::call_guard<ReleaseGil>(),
         "Makes a device the default of the process, for shared variables and calls from now on; nothing moves.");
   m.def(
       "transfer", [](nb::handle x, const std::string& device) { return transfer(to_variable(x), device, here()); },

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "arrays.hpp"
+#include "gil.hpp"
 
 namespace croton::python {
 namespace {
@@ -163,7 +164,7 @@ Array array_of_dlpack(nb::handle object) {
   // Given back with the GIL, from whatever thread; not at exit, when there is nothing left to give back to.
   const auto give_back = [](void* p) {
     if (!nb::is_alive()) return;
-    const nb::gil_scoped_acquire gil;
+    const AcquireGil gil;
     delete static_cast<Lent*>(p);
   };
   const std::shared_ptr<void> owner(static_cast<void*>(new Lent(std::move(lent))), give_back);

@@ -5,6 +5,7 @@
 #include "arrays.hpp"
 #include "bindings.hpp"
 #include "callable.hpp"
+#include "gil.hpp"
 #include "lists.hpp"
 #include "operands.hpp"
 #include "where.hpp"
@@ -71,7 +72,7 @@ Callable compile(nb::handle inputs, nb::handle outputs, nb::handle updates, nb::
   result.single = list.single;
   result.outputs = static_cast<Py_ssize_t>(list.outputs.size());
   const Where where = here();  // asks Python, so before the GIL is let go
-  const nb::gil_scoped_release no_gil;
+  const ReleaseGil no_gil;
   result.function = function(result.inputs, std::move(list), std::move(options), where);
   return result;
 }
@@ -128,12 +129,12 @@ std::vector<Argument> by_position(const Callable& f, nb::tuple args) {
   return arguments;
 }
 
-/// A call that is over in microseconds keeps the GIL, which costs as much to give back and take again. What it waits
-/// for then must not want the GIL: no call may run Python.
+/// A call that is over in microseconds keeps the GIL, which costs as much to give back and take again. It waits for
+/// nobody, who might want the GIL; invalid where it would, or is no such call.
 nb::object call_briefly(const Callable& f, std::span<const Argument> arguments) {
   nb::object result;
   if (!f.single) result = nb::steal(PyList_New(f.outputs));  // here, where a garbage collection may call f
-  f.function.call_and_read(arguments, [&](std::span<const Array> outputs) {
+  const bool done = f.function.call_briefly(arguments, [&](std::span<const Array> outputs) {
     if (f.single) {
       result = to_numpy(outputs[0], true);
       return;
@@ -141,22 +142,21 @@ nb::object call_briefly(const Callable& f, std::span<const Argument> arguments) 
     for (std::size_t i = 0; i < outputs.size(); ++i)
       PyList_SetItem(result.ptr(), static_cast<Py_ssize_t>(i), to_numpy(outputs[i], true).release().ptr());
   });
-  return result;
+  return done ? result : nb::object();
 }
 
 nb::object call(const Callable& f, nb::tuple args, nb::handle kwargs) {
   if (f.outputs < 0) throw TypeError(f.function.name() + " is to look at, and is called by the model or strategy");
   const bool plain = !kwargs.is_valid() && args.size() == f.inputs.size();
   std::vector<Argument> arguments = plain ? by_position(f, args) : ordered(f, args, kwargs);
-  if (f.function.brief() && !calls_may_run_python()) {
-    nb::object result = call_briefly(f, arguments);
+  if (nb::object result = call_briefly(f, arguments); result.is_valid()) {
     arguments.clear();
     f.spare = std::move(arguments);
     return result;
   }
   // The call gets a copy, so that the last reference to a Python object is dropped here, with the GIL.
   const Outputs outputs = [&] {
-    const nb::gil_scoped_release no_gil;
+    const ReleaseGil no_gil;
     return f.function.call(arguments);
   }();
   if (!outputs.is_list()) return to_numpy(outputs.only(), true);
@@ -197,7 +197,7 @@ PyType_Slot function_slots[] = {{Py_tp_call, reinterpret_cast<void*>(&call_slot)
 template <auto Method>
 auto unlocked() {
   return [](const Callable& f) {
-    const nb::gil_scoped_release no_gil;
+    const ReleaseGil no_gil;
     return (f.function.*Method)();
   };
 }
@@ -265,21 +265,20 @@ void bind_kernel(nb::module_& m) {
       .def_ro("target", &KernelInfo::target, "'cpu', 'cuda:sm_90'.")
       .def_ro("schedule", &KernelInfo::schedule, "How a launch is spread.")
       .def_ro("launch", &KernelInfo::launch, "The launch of sizes that stand for any.")
-      .def("ptx", &KernelInfo::ptx, nb::call_guard<nb::gil_scoped_release>(),
+      .def("ptx", &KernelInfo::ptx, nb::call_guard<ReleaseGil>(),
            "PTX, for 'cuda:sm_XX' targets, by NVRTC; DeviceError if it cannot be found.")
-      .def("facts", &KernelInfo::facts, nb::call_guard<nb::gil_scoped_release>(),
+      .def("facts", &KernelInfo::facts, nb::call_guard<ReleaseGil>(),
            "Registers and memory of each entry, for 'cuda:sm_XX' targets.")
-      .def("sass", &KernelInfo::sass, nb::call_guard<nb::gil_scoped_release>(),
+      .def("sass", &KernelInfo::sass, nb::call_guard<ReleaseGil>(),
            "The GPU's instructions, by nvdisasm; DeviceError if it cannot be found.")
-      .def("annotated_sass", &KernelInfo::annotated_sass, nb::call_guard<nb::gil_scoped_release>(),
+      .def("annotated_sass", &KernelInfo::annotated_sass, nb::call_guard<ReleaseGil>(),
            "The lines of source, each with the instructions that came from it.")
-      .def("assembly", &KernelInfo::assembly, nb::call_guard<nb::gil_scoped_release>(),
-           "Assembly, for the target 'cpu', by LLVM.")
+      .def("assembly", &KernelInfo::assembly, nb::call_guard<ReleaseGil>(), "Assembly, for the target 'cpu', by LLVM.")
       .def(
           "cubin",
           [](const KernelInfo& kernel) {
             const std::vector<std::byte> bytes = [&] {
-              const nb::gil_scoped_release no_gil;
+              const ReleaseGil no_gil;
               return kernel.cubin();
             }();
             return nb::bytes(bytes.data(), bytes.size());
@@ -347,7 +346,7 @@ void bind_callable(nb::module_& m) {
       .def(
           "kernels",
           [](const Callable& f, const std::string& target, const std::string& schedule) {
-            const nb::gil_scoped_release no_gil;
+            const ReleaseGil no_gil;
             return f.function.kernels(target, {.schedule = schedule});
           },
           "target"_a = "", "schedule"_a = "",
@@ -356,14 +355,14 @@ void bind_callable(nb::module_& m) {
       .def(
           "schedule_difference",
           [](const Callable& f, const std::string& target, const std::string& schedule) {
-            const nb::gil_scoped_release no_gil;
+            const ReleaseGil no_gil;
             return f.function.schedule_difference(target, schedule);
           },
           "target"_a, "schedule"_a, "What overrides of the schedule would change, kernel by kernel. Results never do.")
       .def(
           "source",
           [](const Callable& f, const std::string& target) {
-            const nb::gil_scoped_release no_gil;
+            const ReleaseGil no_gil;
             return f.function.source(target);
           },
           "target"_a = "", "Everything the compiler gets, for all kernels.")

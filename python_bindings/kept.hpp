@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "bindings.hpp"
+#include "gil.hpp"
 
 namespace croton::python {
 
@@ -14,7 +15,7 @@ using Kept = std::shared_ptr<const nb::object>;
 inline Kept keep(nb::object object) {
   return {new nb::object(std::move(object)), [](const nb::object* held) {
             if (!nb::is_alive()) return;  // the interpreter has ended, and took the object along
-            const nb::gil_scoped_acquire gil;
+            const AcquireGil gil;
             delete held;
           }};
 }

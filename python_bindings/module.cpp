@@ -2,9 +2,11 @@
 // are in croton/*.py.
 #include "bindings.hpp"
 #include "foreign_arrays.hpp"
+#include "gil.hpp"
 
 NB_MODULE(_croton, m) {
   using namespace croton::python;
+  prepare_for_exit();
 #ifdef NDEBUG
   // What a module of the user holds at the end, a function and its callbacks, is freed with the process.
   nb::set_leak_warnings(false);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "bindings.hpp"
+#include "gil.hpp"
 
 namespace croton::python {
 
@@ -99,7 +100,7 @@ nb::list from_layers(const std::vector<nn::Layer>& layers);
 /// thread that needs the GIL to end.
 template <class F>
 auto released(F&& function) {
-  const nb::gil_scoped_release no_gil;
+  const ReleaseGil no_gil;
   return function();
 }
 /// What Python calls an object's type.

@@ -1,5 +1,6 @@
 // Sizes, texts and lists as arguments of layers and models.
 #include "arrays.hpp"
+#include "gil.hpp"
 #include "kept.hpp"
 #include "lists.hpp"
 #include "nn.hpp"
@@ -24,8 +25,8 @@ bool is_function(nb::handle object) { return PyCallable_Check(object.ptr()) != 0
 /// A function of one variable.
 std::function<Variable(const Variable&)> to_function(nb::handle object) {
   return [function = keep(nb::borrow(object))](const Variable& x) {
-    const nb::gil_scoped_acquire gil;
-    return to_variable((*function)(x));
+    const AcquireGil gil;
+    return to_variable(call_python(*function, x));
   };
 }
 
@@ -100,8 +101,10 @@ nn::Initializer to_initializer(nb::handle object) {
   if (nb::isinstance<nn::Initializer>(object)) return nb::cast<nn::Initializer>(object);
   if (!is_function(object)) return nn::values_of(to_array(object).copy());
   return nn::Initializer([function = keep(nb::borrow(object))](const Sizes& shape, DType dtype, std::uint64_t seed) {
-    const nb::gil_scoped_acquire gil;
-    return to_array((*function)(nb::tuple(nb::cast(shape)), std::string(name_of(dtype)), seed)).copy().astype(dtype);
+    const AcquireGil gil;
+    return to_array(call_python(*function, nb::tuple(nb::cast(shape)), std::string(name_of(dtype)), seed))
+        .copy()
+        .astype(dtype);
   });
 }
 
@@ -115,8 +118,8 @@ nn::Regularizer to_regularizer(nb::handle object) {
 
 nn::Loss::Samples to_samples(nb::object function) {
   return [function = keep(std::move(function))](const Variable& target, const Variable& prediction) {
-    const nb::gil_scoped_acquire gil;
-    return to_variable((*function)(target, prediction));
+    const AcquireGil gil;
+    return to_variable(call_python(*function, target, prediction));
   };
 }
 

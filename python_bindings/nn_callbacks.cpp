@@ -3,6 +3,7 @@
 #include <nanobind/stl/function.h>
 #include <nanobind/stl/shared_ptr.h>
 
+#include "gil.hpp"
 #include "kept.hpp"
 #include "lists.hpp"
 #include "nn.hpp"
@@ -31,37 +32,37 @@ class PythonCallback : public nn::Callback {
   }
 
   void on_train_begin(nn::Model&) override {
-    const nb::gil_scoped_acquire gil;
-    if (nb::hasattr(*object_, "set_model")) object_->attr("set_model")(*model_);
-    if (train_begin_) object_->attr("on_train_begin")(nb::dict());
+    const AcquireGil gil;
+    if (nb::hasattr(*object_, "set_model")) call_python(object_->attr("set_model"), *model_);
+    if (train_begin_) call_python(object_->attr("on_train_begin"), nb::dict());
   }
   void on_train_end(nn::Model&, const nn::History& history) override {
     if (!train_end_) return;
-    const nb::gil_scoped_acquire gil;
-    object_->attr("on_train_end")(history.logs.empty() ? nb::dict() : from_logs(history.logs.back()));
+    const AcquireGil gil;
+    call_python(object_->attr("on_train_end"), history.logs.empty() ? nb::dict() : from_logs(history.logs.back()));
   }
   void on_epoch_begin(nn::Model&, std::int64_t epoch) override {
     if (!epoch_begin_) return;
-    const nb::gil_scoped_acquire gil;
-    object_->attr("on_epoch_begin")(epoch, nb::dict());
+    const AcquireGil gil;
+    call_python(object_->attr("on_epoch_begin"), epoch, nb::dict());
   }
   void on_epoch_end(nn::Model&, std::int64_t epoch, nn::Logs& logs) override {
     if (!epoch_end_) return;
-    const nb::gil_scoped_acquire gil;
+    const AcquireGil gil;
     const nb::dict numbers = from_logs(logs);
-    object_->attr("on_epoch_end")(epoch, numbers);
+    call_python(object_->attr("on_epoch_end"), epoch, numbers);
     for (const auto [name, value] : numbers)
       logs.set(nb::cast<std::string>(nb::str(name)), to_double(value, "a number of the logs"));
   }
   void on_batch_begin(nn::Model&, std::int64_t batch) override {
     if (batch_begin_.empty()) return;
-    const nb::gil_scoped_acquire gil;
-    for (const char* name : batch_begin_) object_->attr(name)(batch, nb::dict());
+    const AcquireGil gil;
+    for (const char* name : batch_begin_) call_python(object_->attr(name), batch, nb::dict());
   }
   void on_batch_end(nn::Model&, std::int64_t batch, const nn::Logs& logs) override {
     if (batch_end_.empty()) return;
-    const nb::gil_scoped_acquire gil;
-    for (const char* name : batch_end_) object_->attr(name)(batch, from_logs(logs));
+    const AcquireGil gil;
+    for (const char* name : batch_end_) call_python(object_->attr(name), batch, from_logs(logs));
   }
   bool wants_batch_logs() const override { return !batch_end_.empty(); }
 
@@ -186,8 +187,8 @@ void bind_others(nb::module_& m) {
           [](nn::LearningRateScheduler* self, nb::object schedule) {
             new (self)
                 nn::LearningRateScheduler([schedule = keep(std::move(schedule))](std::int64_t epoch, double rate) {
-                  const nb::gil_scoped_acquire gil;
-                  return to_double((*schedule)(epoch, rate), "a learning rate");
+                  const AcquireGil gil;
+                  return to_double(call_python(*schedule, epoch, rate), "a learning rate");
                 });
           },
           "schedule"_a);

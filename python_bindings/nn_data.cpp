@@ -1,6 +1,7 @@
 // Batches to train on. Those of Python are read with the GIL, also by the thread that makes batches ahead.
 #include "nn_data.hpp"
 #include "arrays.hpp"
+#include "gil.hpp"
 #include "kept.hpp"
 #include "lists.hpp"
 #include "nn.hpp"
@@ -41,8 +42,8 @@ class Passes {
       : object_(keep(nb::borrow(object))), calls_(PyCallable_Check(object.ptr()) && !nb::hasattr(object, "__iter__")) {}
 
   nn::Dataset::Next begin() {
-    const nb::gil_scoped_acquire gil;
-    const nb::object all = calls_ ? (*object_)() : *object_;
+    const AcquireGil gil;
+    const nb::object all = calls_ ? call_python(*object_) : *object_;
     nb::object iterator = nb::iter(all);
     if (iterator.is(*object_) && std::exchange(begun_, true))
       throw ValueError(
@@ -50,8 +51,8 @@ class Passes {
           ") can be gone through once, and a second pass was asked for: give a list, an object with __iter__, a "
           "function that returns an iterator, or steps_per_epoch");
     return [iterator = keep(std::move(iterator))]() -> std::optional<nn::Batch> {
-      const nb::gil_scoped_acquire locked;
-      const nb::object item = nb::steal(PyIter_Next(iterator->ptr()));
+      const AcquireGil locked;
+      const nb::object item = nb::steal(in_python([&] { return PyIter_Next(iterator->ptr()); }));
       if (PyErr_Occurred() != nullptr) throw nb::python_error();
       if (!item.is_valid()) return std::nullopt;
       return to_own_batch(item);
@@ -80,15 +81,15 @@ nn::Dataset from_files(nb::handle files, nb::object read) {
   for (const nb::handle file : files) paths.emplace_back(nb::cast<std::string>(nb::str(file)));
   if (read.is_none()) return nn::Dataset::from_files(std::move(paths));
   return nn::Dataset::from_files(std::move(paths), [read = keep(std::move(read))](const std::filesystem::path& file) {
-    const nb::gil_scoped_acquire gil;
-    return to_own_batch((*read)(file.string()));
+    const AcquireGil gil;
+    return to_own_batch(call_python(*read, file.string()));
   });
 }
 
 nn::Dataset map(const nn::Dataset& dataset, nb::object function) {
   return dataset.map([function = keep(std::move(function))](nn::Batch batch) {
-    const nb::gil_scoped_acquire gil;
-    return to_own_batch((*function)(*from_batch(batch)));
+    const AcquireGil gil;
+    return to_own_batch(call_python_with(*function, from_batch(batch)));
   });
 }
 

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "bindings.hpp"
+#include "gil.hpp"
 
 namespace croton::python {
 
@@ -17,18 +18,18 @@ class ReleasedNext {
   using Next = std::function<std::optional<Batch>()>;
   template <class Begin>
   explicit ReleasedNext(const Begin& begin) {
-    const nb::gil_scoped_release no_gil;
+    const ReleaseGil no_gil;
     next_ = std::make_unique<Next>(begin());
   }
   ReleasedNext(ReleasedNext&&) noexcept = default;
   ~ReleasedNext() {
     if (!next_) return;
-    const nb::gil_scoped_release no_gil;
+    const ReleaseGil no_gil;
     next_.reset();
   }
 
   std::optional<Batch> operator()() {
-    const nb::gil_scoped_release no_gil;
+    const ReleaseGil no_gil;
     return (*next_)();
   }
 

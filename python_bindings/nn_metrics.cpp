@@ -1,5 +1,6 @@
 // Metrics of models.
 #include "arrays.hpp"
+#include "gil.hpp"
 #include "kept.hpp"
 #include "lists.hpp"
 #include "nn.hpp"
@@ -33,12 +34,12 @@ nn::Metric of_counts(std::string name, std::int64_t states, nb::object counts, n
   return nn::Metric(
       std::move(name), states,
       [counts = keep(std::move(counts))](const Variable& target, const Variable& prediction, const Variable& weight) {
-        const nb::gil_scoped_acquire gil;
-        return to_variable((*counts)(target, prediction, weight));
+        const AcquireGil gil;
+        return to_variable(call_python(*counts, target, prediction, weight));
       },
       [result = keep(std::move(result))](std::span<const double> numbers) {
-        const nb::gil_scoped_acquire gil;
-        return to_double((*result)(nb::cast(std::vector<double>(numbers.begin(), numbers.end()))),
+        const AcquireGil gil;
+        return to_double(call_python(*result, nb::cast(std::vector<double>(numbers.begin(), numbers.end()))),
                          "the result of a metric");
       },
       to_better(mode));

@@ -3,6 +3,7 @@
 
 #include "arrays.hpp"
 #include "callable.hpp"
+#include "gil.hpp"
 #include "lists.hpp"
 #include "nn.hpp"
 #include "operands.hpp"
@@ -80,16 +81,8 @@ nn::Verbose to_verbose(nb::handle object) {
   }
 }
 
-/// Ctrl-C ends a training behind the batch.
-struct Interrupts : nn::Callback {
-  void on_batch_end(nn::Model&, std::int64_t, const nn::Logs&) override {
-    const nb::gil_scoped_acquire gil;
-    if (PyErr_CheckSignals() != 0) throw nb::python_error();
-  }
-};
-
 std::vector<nn::CallbackRef> to_callbacks(nb::handle callbacks, nb::handle model) {
-  std::vector<nn::CallbackRef> all{Interrupts()};
+  std::vector<nn::CallbackRef> all;
   if (callbacks.is_none()) return all;
   if (!is_list(callbacks)) {
     all.push_back(to_callback(callbacks, model));
@@ -137,11 +130,11 @@ nn::History fit(nb::object self, nb::handle x, nb::handle y, std::int64_t batch_
   set_validation(validation_data, options);
   if (y.is_none()) {
     const nn::Dataset data = to_dataset(x);
-    const nb::gil_scoped_release no_gil;
+    const ReleaseGil no_gil;
     return model.fit(data, options);
   }
   const std::vector<Array> inputs = to_array_list(x), targets = to_array_list(y);
-  const nb::gil_scoped_release no_gil;
+  const ReleaseGil no_gil;
   return model.fit(inputs, targets, options);
 }
 
@@ -160,11 +153,11 @@ nb::object evaluate(nn::Model& model, nb::handle x, nb::handle y, std::int64_t b
   nn::Logs logs;
   if (y.is_none()) {
     const nn::Dataset data = to_dataset(x);
-    const nb::gil_scoped_release no_gil;
+    const ReleaseGil no_gil;
     logs = model.evaluate(data, options);
   } else {
     const std::vector<Array> inputs = to_array_list(x), targets = to_array_list(y);
-    const nb::gil_scoped_release no_gil;
+    const ReleaseGil no_gil;
     logs = model.evaluate(inputs, targets, options);
   }
   return from_results(logs, return_dict);
@@ -180,11 +173,11 @@ nb::object predict(nn::Model& model, nb::handle x, std::int64_t batch_size, nb::
   std::vector<Array> outputs;
   if (is_data(x)) {
     const nn::Dataset data = to_dataset(x);
-    const nb::gil_scoped_release no_gil;
+    const ReleaseGil no_gil;
     outputs = model.predict(data, options);
   } else {
     const std::vector<Array> inputs = to_array_list(x);
-    const nb::gil_scoped_release no_gil;
+    const ReleaseGil no_gil;
     outputs = model.predict(inputs, options);
   }
   return from_some_arrays(outputs);
@@ -195,7 +188,7 @@ nb::object step(nn::Model& model, nb::handle x, nb::handle y, nb::handle sample_
   const nn::Batch batch{to_array_list(x), to_array_list(y), to_optional_array(sample_weight)};
   nn::Logs logs;
   {
-    const nb::gil_scoped_release no_gil;
+    const ReleaseGil no_gil;
     logs = (model.*Step)(batch);
   }
   return from_results(logs, return_dict);
@@ -267,7 +260,7 @@ void add_learning(ModelClass& c) {
             options.loss_weights.push_back(to_double(weight, "the weight of a loss"));
         }
         const Where where = here();
-        const nb::gil_scoped_release no_gil;
+        const ReleaseGil no_gil;
         model.compile(options, where);
       },
       "optimizer"_a = "rmsprop", "loss"_a = nb::none(), "metrics"_a = nb::none(), "loss_weights"_a = nb::none(),
@@ -326,15 +319,15 @@ void add_learning(ModelClass& c) {
 }
 
 void add_files(ModelClass& c) {
-  c.def("save_weights", &nn::Model::save_weights, "filepath"_a, nb::call_guard<nb::gil_scoped_release>(),
+  c.def("save_weights", &nn::Model::save_weights, "filepath"_a, nb::call_guard<ReleaseGil>(),
         "The weights, by their names: safetensors, or NPZ where the name ends in .npz. FileError; ValueError for names "
         "that end in .h5, .hdf5 or .keras.");
-  c.def("load_weights", &nn::Model::load_weights, "filepath"_a, nb::call_guard<nb::gil_scoped_release>(),
+  c.def("load_weights", &nn::Model::load_weights, "filepath"_a, nb::call_guard<ReleaseGil>(),
         "ValueError that names what is missing, too much or of another shape, and nothing is changed; FileError.");
-  c.def("save_checkpoint", &nn::Model::save_checkpoint, "filepath"_a, nb::call_guard<nb::gil_scoped_release>(),
+  c.def("save_checkpoint", &nn::Model::save_checkpoint, "filepath"_a, nb::call_guard<ReleaseGil>(),
         "Weights, states of layers, optimizer, and the place in epochs and data: training that goes on from it gives "
         "the same bits as one that was never interrupted. FileError.");
-  c.def("load_checkpoint", &nn::Model::load_checkpoint, "filepath"_a, nb::call_guard<nb::gil_scoped_release>(),
+  c.def("load_checkpoint", &nn::Model::load_checkpoint, "filepath"_a, nb::call_guard<ReleaseGil>(),
         "What save_checkpoint wrote; the next fit goes on from there. ValueError for one of another model; FileError.");
 }
 

@@ -1,4 +1,5 @@
 // Optimizers, learning rates, and gradients by a model's variables.
+#include "gil.hpp"
 #include "kept.hpp"
 #include "lists.hpp"
 #include "nn.hpp"
@@ -12,8 +13,8 @@ nn::LearningRate to_rate(nb::handle object) {
   if (nb::isinstance<nn::LearningRate>(object)) return nb::cast<nn::LearningRate>(object);
   if (!PyCallable_Check(object.ptr())) return to_double(object, "a learning rate");
   return nn::LearningRate([function = keep(nb::borrow(object))](const Variable& step) {
-    const nb::gil_scoped_acquire gil;
-    return to_variable((*function)(step));
+    const AcquireGil gil;
+    return to_variable(call_python(*function, step));
   });
 }
 
@@ -196,11 +197,11 @@ class OwnOptimizer : public nn::OptimizerDefinition {
 
   void update(const SharedVariable& parameter, const Variable& gradient, const Step& step,
               nn::Updates& updates) override {
-    const nb::gil_scoped_acquire gil;
+    const AcquireGil gil;
     const nb::object slot = nb::cpp_function(
         [this, parameter](const std::string& name, double first) { return this->slot(parameter, name, first); },
         "name"_a, "first"_a = 0.0);
-    const nb::object given = (*update_)(parameter, gradient, step.rate, step.count, slot);
+    const nb::object given = call_python(*update_, parameter, gradient, step.rate, step.count, slot);
     for (auto& pair : to_pairs(given, "what an optimizer's update gives")) updates.push_back(std::move(pair));
   }
 

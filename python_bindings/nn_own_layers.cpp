@@ -1,6 +1,7 @@
 #include "nn_own_layers.hpp"
 
 #include "arrays.hpp"
+#include "gil.hpp"
 #include "lists.hpp"
 #include "nn_layer_class.hpp"
 #include "operands.hpp"
@@ -55,23 +56,23 @@ bool OwnLayer::overrides(const char* method) const {
 }
 
 nn::Shape OwnLayer::output_shape(const std::vector<nn::Shape>& inputs) const {
-  const nb::gil_scoped_acquire gil;
+  const AcquireGil gil;
   if (!overrides("compute_output_shape")) return inputs.at(0);
-  return to_shape(self_->attr("compute_output_shape")(from_shapes(inputs)));
+  return to_shape(call_python(self_->attr("compute_output_shape"), from_shapes(inputs)));
 }
 
 void OwnLayer::make_weights(const std::vector<nn::Shape>& inputs) {
-  const nb::gil_scoped_acquire gil;
-  if (overrides("make_weights")) self_->attr("make_weights")(from_shapes(inputs));
+  const AcquireGil gil;
+  if (overrides("make_weights")) call_python(self_->attr("make_weights"), from_shapes(inputs));
 }
 
 nn::Flow OwnLayer::call(const std::vector<nn::Flow>& inputs, nn::CallContext& context) {
-  const nb::gil_scoped_acquire gil;
+  const AcquireGil gil;
   nb::list values;
   for (const nn::Flow& input : inputs) values.append(input.value);
   const nb::object x = inputs.size() == 1 ? nb::object(values[0]) : nb::object(values);
   const nb::object seen = nb::cast(&context, nb::rv_policy::reference);
-  return {to_variable(self_->attr("call")(x, seen)), inputs[0].mask};
+  return {to_variable(call_python(self_->attr("call"), x, seen)), inputs[0].mask};
 }
 
 std::map<std::string, nb::object (*)(const nn::Layer&)>& handles_by_kind() {
@@ -135,15 +136,15 @@ void bind_nn_own_layers(nb::module_& m) {
             std::function<nn::Shape(const nn::Shape&)> shape;
             if (!output_shape.is_none()) {
               shape = [given = keep(std::move(output_shape))](const nn::Shape& in) {
-                const nb::gil_scoped_acquire gil;
-                return to_shape(PyCallable_Check(given->ptr()) ? (*given)(from_shape(in)) : *given);
+                const AcquireGil gil;
+                return to_shape(PyCallable_Check(given->ptr()) ? call_python(*given, from_shape(in)) : *given);
               };
             }
             make(
                 self,
                 [function = keep(std::move(function))](const Variable& x) {
-                  const nb::gil_scoped_acquire gil;
-                  return to_variable((*function)(x));
+                  const AcquireGil gil;
+                  return to_variable(call_python(*function, x));
                 },
                 std::move(shape), text_or_empty(std::move(name)));
           },

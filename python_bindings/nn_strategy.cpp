@@ -4,6 +4,7 @@
 
 #include "arrays.hpp"
 #include "callable.hpp"
+#include "gil.hpp"
 #include "kept.hpp"
 #include "lists.hpp"
 #include "nn.hpp"
@@ -144,7 +145,7 @@ nb::object call(const PythonDistributedFunction& f, const nb::args& args) {
     }
   }
   const Outputs outputs = [&] {
-    const nb::gil_scoped_release no_gil;
+    const ReleaseGil no_gil;
     return f.function.call(arguments);
   }();
   if (!outputs.is_list()) return to_numpy(outputs.only());
@@ -175,7 +176,7 @@ PythonDistributedFunction compile(const nn::MirroredStrategy& strategy, nb::hand
   options.name = text_or_empty(std::move(name));
   options.allow_input_downcast = allow_input_downcast;
   const Where where = here();
-  const nb::gil_scoped_release no_gil;
+  const ReleaseGil no_gil;
   return {strategy.function(ins, outs, std::move(options), where), ins};
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "gil.hpp"
 #include "kept.hpp"
 
 namespace croton::python {
@@ -37,9 +38,9 @@ class PythonLines : public std::streambuf {
   void write() {
     if (line_.empty() || !nb::is_alive()) return;
     const std::string text = std::exchange(line_, {});
-    const nb::gil_scoped_acquire gil;
+    const AcquireGil gil;
     try {
-      file_->attr("write")(text);
+      call_python(file_->attr("write"), text);
     } catch (nb::python_error& error) {
       error.discard_as_unraisable("croton writes to a file");
     }

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "bindings.hpp"
+#include "gil.hpp"
 #include "python_stream.hpp"
 
 namespace croton::python {
@@ -16,19 +17,19 @@ class PythonTrace {
   PythonTrace() = default;
   PythonTrace(PythonTrace&&) noexcept = default;
   ~PythonTrace() {
-    const nb::gil_scoped_release no_gil;
+    const ReleaseGil no_gil;
     trace_.reset();
   }
   void stop() const {
-    const nb::gil_scoped_release no_gil;
+    const ReleaseGil no_gil;
     trace_->stop();
   }
   std::vector<TraceEvent> events() const {
-    const nb::gil_scoped_release no_gil;
+    const ReleaseGil no_gil;
     return trace_->events();
   }
   void write(const std::string& path) const {
-    const nb::gil_scoped_release no_gil;
+    const ReleaseGil no_gil;
     trace_->write(path);
   }
 
@@ -74,12 +75,9 @@ std::unique_ptr<PythonStream>& log_stream() {
 
 void log_to(nb::object file) {
   std::unique_ptr<PythonStream> stream;
-  if (!file.is_none()) {
-    let_calls_run_python();  // to write
-    stream = std::make_unique<PythonStream>(std::move(file));
-  }
+  if (!file.is_none()) stream = std::make_unique<PythonStream>(std::move(file));
   {
-    const nb::gil_scoped_release no_gil;
+    const ReleaseGil no_gil;
     log_device_placement(stream ? &stream->stream() : nullptr);
   }
   log_stream().swap(stream);

@@ -3,11 +3,10 @@
 
 #include "arrays.hpp"
 #include "bindings.hpp"
+#include "gil.hpp"
 #include "lists.hpp"
 #include "operands.hpp"
 #include "where.hpp"
-
-#include <atomic>
 
 namespace croton::python {
 namespace {
@@ -61,17 +60,12 @@ std::vector<Array> to_arrays(nb::object given) {
 using Callable = std::shared_ptr<const nb::object>;
 Callable keep(nb::object function) {
   return {new nb::object(std::move(function)), [](const nb::object* held) {
-            const nb::gil_scoped_acquire gil;
+            const AcquireGil gil;
             delete held;
           }};
 }
 
-std::atomic<bool> python_computes{false};
-
 }  // namespace
-
-bool calls_may_run_python() { return python_computes.load(std::memory_order_relaxed); }
-void let_calls_run_python() { python_computes = true; }
 
 void bind_user_ops(nb::module_& m) {
   nb::class_<KernelOp>(m, "KernelOp",
@@ -91,17 +85,16 @@ void bind_user_ops(nb::module_& m) {
             if (!gradient.is_none()) {
               d.gradient = [gradient = keep(gradient)](const std::vector<Variable>& inputs, const Variable& output,
                                                        const Variable& g) {
-                const nb::gil_scoped_acquire gil;
-                return to_gradients((*gradient)(inputs, output, g));
+                const AcquireGil gil;
+                return to_gradients(call_python(*gradient, inputs, output, g));
               };
             }
             if (!reference.is_none()) {
-              python_computes = true;
               d.reference = [reference = keep(reference)](std::span<const double> at) {
-                const nb::gil_scoped_acquire gil;
+                const AcquireGil gil;
                 nb::list values;
                 for (const double value : at) values.append(value);
-                return nb::cast<double>((*reference)(*values));
+                return nb::cast<double>(call_python_with(*reference, nb::tuple(values)));
               };
             }
             new (self) KernelOp(std::move(d), here());
@@ -122,8 +115,8 @@ void bind_user_ops(nb::module_& m) {
               options.gradient = [gradient = keep(gradient)](const std::vector<Variable>& in,
                                                              const std::vector<Variable>& out,
                                                              const std::vector<Variable>& g) {
-                const nb::gil_scoped_acquire gil;
-                return to_gradients((*gradient)(in, out, g));
+                const AcquireGil gil;
+                return to_gradients(call_python(*gradient, in, out, g));
               };
             }
             new (self) OpFromGraph(to_gradients(inputs), to_gradients(outputs), std::move(options), here());
@@ -145,22 +138,21 @@ void bind_user_ops(nb::module_& m) {
           [](HostOp* self, std::string name, nb::object results, nb::object compute, nb::object gradient, bool pure) {
             HostOp::Definition d{.name = std::move(name), .results = {}, .compute = {}, .pure = pure};
             d.results = [results = keep(results)](const std::vector<Variable>& inputs) {
-              const nb::gil_scoped_acquire gil;
-              return to_results((*results)(*spread(inputs)));
+              const AcquireGil gil;
+              return to_results(call_python_with(*results, nb::tuple(spread(inputs))));
             };
-            python_computes = true;
             d.compute = [compute = keep(compute)](const std::vector<Array>& inputs) {
-              const nb::gil_scoped_acquire gil;
+              const AcquireGil gil;
               nb::list arrays;
               for (const Array& input : inputs) arrays.append(to_numpy(input.copy()));  // Python may keep it
-              return to_arrays((*compute)(*arrays));
+              return to_arrays(call_python_with(*compute, nb::tuple(arrays)));
             };
             if (!gradient.is_none()) {
               d.gradient = [gradient = keep(gradient)](const std::vector<Variable>& in,
                                                        const std::vector<Variable>& out,
                                                        const std::vector<Variable>& g) {
-                const nb::gil_scoped_acquire gil;
-                return to_gradients((*gradient)(in, out, g));
+                const AcquireGil gil;
+                return to_gradients(call_python(*gradient, in, out, g));
               };
             }
             new (self) HostOp(std::move(d), here());

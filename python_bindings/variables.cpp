@@ -10,6 +10,7 @@
 
 #include "arrays.hpp"
 #include "bindings.hpp"
+#include "gil.hpp"
 #include "operands.hpp"
 #include "where.hpp"
 
@@ -147,7 +148,7 @@ Array evaluate(const Variable& x, nb::object values) {
     }
   }
   const Where where = here();
-  const nb::gil_scoped_release no_gil;
+  const ReleaseGil no_gil;
   return function(inputs, x, {.name = "eval", .on_unused_input = UnusedInput::ignore}, where).call(arguments).only();
 }
 
@@ -198,7 +199,7 @@ void bind_shared(nb::module_& m) {
           "get_value",
           [](const SharedVariable& x, bool borrow) {
             const Array value = [&] {
-              const nb::gil_scoped_release no_gil;
+              const ReleaseGil no_gil;
               return x.get_value(borrow);
             }();
             return to_numpy(value);
@@ -208,7 +209,7 @@ void bind_shared(nb::module_& m) {
           "set_value",
           [](SharedVariable& x, nb::handle value, bool borrow) {
             const Array array = shared_value(x, value);
-            const nb::gil_scoped_release no_gil;
+            const ReleaseGil no_gil;
             x.set_value(array, borrow);
           },
           "value"_a, "borrow"_a = false,
@@ -224,7 +225,7 @@ void bind_shared(nb::module_& m) {
       .def_prop_ro(
           "home",
           [](const SharedVariable& x) {
-            const nb::gil_scoped_release no_gil;
+            const ReleaseGil no_gil;
             return x.home();
           },
           "The device that stores it now.")
@@ -234,7 +235,7 @@ void bind_shared(nb::module_& m) {
       .def_prop_ro(
           "version",
           [](const SharedVariable& x) {
-            const nb::gil_scoped_release no_gil;
+            const ReleaseGil no_gil;
             return x.version();
           },
           "How often it was written.");

@@ -145,8 +145,16 @@ void CompiledFunction::find_new_copies() {
   }
 }
 
-/// Of the present call: all shared variables, those that are updated for writing.
-void CompiledFunction::lock_shared() {
+/// Of the present call: all shared variables, those that are updated for writing. False where that would wait and may
+/// not.
+bool CompiledFunction::lock_shared(bool waits) {
+  const auto lock = [waits](auto& locks, builder::StateLock& mutex) {
+    if (waits)
+      locks.emplace_back(mutex);
+    else
+      locks.emplace_back(mutex, std::try_to_lock);
+    return locks.back().owns_lock();
+  };
   for (;;) {
     if (mirror_generation_ != builder::mirror_generation()) find_new_copies();
     std::vector<const Variable*> copies;
@@ -155,28 +163,73 @@ void CompiledFunction::lock_shared() {
     std::ranges::sort(copies, {}, [](const Variable* v) { return v->node()->shared->id; });
     auto next = copies.begin();
     const auto lock_copies = [&](std::uint64_t below) {
-      for (; next != copies.end() && (*next)->node()->shared->id < below; ++next)
-        written_.emplace_back((*next)->node()->shared->mutex);
+      for (; next != copies.end() && (*next)->node()->shared->id < below; ++next) {
+        if (!lock(written_, (*next)->node()->shared->mutex)) return false;
+      }
+      return true;
     };
     for (const std::size_t i : lock_order()) {
       builder::SharedState& state = *shared[i].node()->shared;
-      lock_copies(state.id);
-      if (std::ranges::find(update_of, i) != update_of.end())
-        written_.emplace_back(state.mutex);
-      else
-        read_.emplace_back(state.mutex);
+      if (!lock_copies(state.id)) return false;
+      const bool writes = std::ranges::find(update_of, i) != update_of.end();
+      if (!(writes ? lock(written_, state.mutex) : lock(read_, state.mutex))) return false;
     }
-    lock_copies(UINT64_MAX);
+    if (!lock_copies(UINT64_MAX)) return false;
     // From here on nobody copies what is updated.
-    if (mirror_generation_ == builder::mirror_generation()) return;
+    if (mirror_generation_ == builder::mirror_generation()) return true;
     written_.clear();
     read_.clear();
   }
 }
 
+namespace {
+
+/// Whether two arrays on the host have bytes in common, or may have: holes between strides are not looked at.
+bool may_overlap(const Array& a, const Array& b) {
+  const auto range = [](const Array& array) {
+    auto first = reinterpret_cast<std::intptr_t>(array.address()), last = first;
+    for (std::size_t axis = 0; axis < array.shape().size(); ++axis)
+      (array.strides()[axis] < 0 ? first : last) += (array.shape()[axis] - 1) * array.strides()[axis];
+    return std::pair(first, last + static_cast<std::intptr_t>(size_of(array.dtype())));
+  };
+  if (a.size() == 0 || b.size() == 0) return false;
+  const auto [a_begin, a_end] = range(a);
+  const auto [b_begin, b_end] = range(b);
+  return a_begin < b_end && b_begin < a_end;
+}
+
+}  // namespace
+
+/// ValueError where the function updates a variable whose memory is another one's too: both would change. Only values
+/// that were borrowed or given away can be such.
+void CompiledFunction::refuse_common_memory() {
+  exposed_.clear();
+  const auto state = [&](std::size_t i) -> builder::SharedState& { return *shared[i].node()->shared; };
+  const auto is_exposed = [&](std::size_t i) { return state(i).exposed && state(i).value.device_memory() == nullptr; };
+  const auto place = [&](std::size_t i) {
+    return std::pair(static_cast<const void*>(state(i).value.address()), state(i).value.bytes());
+  };
+  for (std::size_t i = 0; i < shared.size(); ++i) {
+    if (is_exposed(i)) exposed_.push_back(i);
+  }
+  if (exposed_.size() < 2 || std::ranges::equal(exposed_, exposed_at_, {}, place)) return;
+  exposed_at_.clear();
+  for (const std::size_t updated : update_of) {
+    if (!is_exposed(updated)) continue;
+    for (const std::size_t other : exposed_) {
+      if (other == updated || !may_overlap(state(updated).value, state(other).value)) continue;
+      throw ValueError(fmt::format(
+          "{}: {} and {} have memory in common, because it was borrowed, and an update would change both: give one of "
+          "them a copy",
+          name, describe(shared[updated]), describe(shared[other])));
+    }
+  }
+  std::ranges::transform(exposed_, std::back_inserter(exposed_at_), place);
+}
+
 Placed& CompiledFunction::placed() {
   const CallLock::Guard lock(mutex_, name);
-  std::vector<std::shared_lock<std::shared_mutex>> read;  // homes stay as they are
+  std::vector<std::shared_lock<builder::StateLock>> read;  // homes stay as they are
   for (const std::size_t i : lock_order()) read.emplace_back(shared[i].node()->shared->mutex);
   return find_placed(base::config());
 }
@@ -264,16 +317,19 @@ void CompiledFunction::visit_key(const runtime::Executable& executable, const au
   for (const runtime::InputRef input : executable.host_inputs) visit(arrays_.number(input));
 }
 
+/// The plan of the call before, where it is this one's too: most calls are like the one before. Null where it is not.
+runtime::BoundPlan* CompiledFunction::find_bound(const Placed& where) {
+  if (last_ == nullptr) return nullptr;
+  auto known = last_key_.begin();
+  bool same = true;
+  visit_key(*where.executable, [&](std::int64_t k) {  // compared where they are
+    same = same && known != last_key_.end() && *known == k;
+    if (same) ++known;
+  });
+  return same && known == last_key_.end() ? last_ : nullptr;
+}
+
 runtime::BoundPlan& CompiledFunction::bind(Placed& where) {
-  if (last_ != nullptr) {  // compared where they are, because most calls are like the one before
-    auto known = last_key_.begin();
-    bool same = true;
-    visit_key(*where.executable, [&](std::int64_t k) {
-      same = same && known != last_key_.end() && *known == k;
-      if (same) ++known;
-    });
-    if (same && known == last_key_.end()) return *last_;
-  }
   key_.clear();
   visit_key(*where.executable, [&](std::int64_t k) { key_.push_back(k); });
   // A program whose sizes never repeat must not fill the memory with plans for them.
@@ -371,6 +427,12 @@ void CompiledFunction::take_arguments(std::span<const Argument> arguments, const
     converted_.reserve(2 * inputs.size());  // elements are pointed at
     return &converted_.emplace_back(std::move(array));
   };
+  // A kernel may write an update over what a later one reads as an argument.
+  const auto is_written = [&](const Array& array) {
+    return std::ranges::any_of(exposed_, [&](std::size_t i) {
+      return std::ranges::find(update_of, i) != update_of.end() && may_overlap(*arrays_.shared[i], array);
+    });
+  };
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const InputRules& rules = inputs[i];
     std::optional<Argument> standard;
@@ -382,7 +444,7 @@ void CompiledFunction::take_arguments(std::span<const Argument> arguments, const
     const Argument& argument = standard ? *standard : arguments[i];
     const Array* array = &argument.array();
     if (!fits(rules, *array)) array = keep(convert(rules, argument));
-    if (needs_copy(*array, executable.needs_contiguous[i])) array = keep(array->copy());
+    if (needs_copy(*array, executable.needs_contiguous[i]) || is_written(*array)) array = keep(array->copy());
     arrays_.arguments.push_back(array);
   }
 }
@@ -412,7 +474,9 @@ void CompiledFunction::run_by_reference() {
   }
 }
 
-void CompiledFunction::run_plan(Placed& where, bool keep_outputs) {
+bool CompiledFunction::run_plan(Placed& where, bool briefly) {
+  runtime::BoundPlan* bound = verified ? nullptr : find_bound(where);
+  if (briefly && (bound == nullptr || !bound->brief())) return false;
   if (verified) {
     // In-place work writes over copies, so that a result that is refused has changed nothing.
     spared_.reserve(update_of.size());  // of which elements are pointed at
@@ -421,16 +485,17 @@ void CompiledFunction::run_plan(Placed& where, bool keep_outputs) {
       value = &spared_.emplace_back(base::moved_to(value->device_memory(), value->to_host().copy()));
     }
   }
-  runtime::BoundPlan& plan = bind(where);
+  runtime::BoundPlan& plan = bound != nullptr ? *bound : bind(where);
   if (last_run_ != where.executable) last_run_ = where.executable;
   const bool brief = plan.brief() && !verified;
   if (brief != brief_.load(std::memory_order_relaxed)) brief_.store(brief, std::memory_order_relaxed);
-  arrays_.kept_outputs = keep_outputs && brief;
+  arrays_.kept_outputs = briefly;
   try {
     plan.run(arrays_, workspace_, run_counts_);
   } catch (const runtime::GuardFailure& failure) {
     raise_nan_error({name, *written, inputs_in_order(), nan_guard}, failure);
   }
+  return true;
 }
 
 /// The results of the call, which has not changed anything yet, against the graph as it was written.
@@ -461,11 +526,12 @@ Verification CompiledFunction::verification() const {
   return verification_;
 }
 
-void CompiledFunction::call(std::span<const Argument> arguments, bool keep_outputs,
+bool CompiledFunction::call(std::span<const Argument> arguments, bool briefly,
                             const std::function<void(std::vector<Array>&)>& take) {
   const base::Flags& flags = base::config();  // asked for once: each time takes nanoseconds
   apply_settings(flags);
-  const CallLock::Guard lock(mutex_, name);
+  const CallLock::Guard lock = briefly ? CallLock::Guard(mutex_, std::try_to_lock) : CallLock::Guard(mutex_, name);
+  if (!lock.owns()) return false;
   const runtime::cuda::NvtxRange range(name, flags);
   const runtime::TracedCall traced(name);
   struct Release {  // nothing of the call is kept alive, and locks are given back; vectors keep their memory
@@ -486,7 +552,8 @@ void CompiledFunction::call(std::span<const Argument> arguments, bool keep_outpu
     }
   } release{*this};
 
-  lock_shared();
+  if (!lock_shared(!briefly)) return false;
+  refuse_common_memory();
   for (const Variable& variable : shared) {
     builder::SharedState& state = *variable.node()->shared;
     arrays_.shared.push_back(&state.value);
@@ -503,8 +570,8 @@ void CompiledFunction::call(std::span<const Argument> arguments, bool keep_outpu
 
   if (reference)
     run_by_reference();
-  else
-    run_plan(where, keep_outputs);
+  else if (!run_plan(where, briefly))
+    return false;
   if (verified) verify(where);
   ++calls_;
   std::vector<Array> for_copies;
@@ -527,11 +594,13 @@ void CompiledFunction::call(std::span<const Argument> arguments, bool keep_outpu
     const std::uint16_t home = memory == nullptr ? 0 : memory->place();
     if (home != state.home) arrays_.copies[update_of[u]]->by_device.erase(arrays_.updates[u].device_memory());
     state.home = home;
+    if (state.value.address() != arrays_.updates[u].address()) state.exposed = false;
     std::swap(state.value, arrays_.updates[u]);  // wants no memory, now or in the next call
     ++state.version;
   }
   if (logs) log_call(*this, run_counts_.transferred, *where.executable);
   take(arrays_.outputs);
+  return true;
 }
 
 std::vector<TransferInfo> CompiledFunction::transfers() const {
@@ -591,12 +660,10 @@ Outputs Function::call(std::span<const Argument> arguments) const {
   return Outputs(std::move(results), impl_->single);
 }
 
-void Function::call_and_read(std::span<const Argument> arguments,
-                             const std::function<void(std::span<const Array>)>& read) const {
-  impl().call(arguments, true, [&](const std::vector<Array>& outputs) { read(outputs); });
+bool Function::call_briefly(std::span<const Argument> arguments,
+                            const std::function<void(std::span<const Array>)>& read) const {
+  return impl().brief() && impl().call(arguments, true, [&](const std::vector<Array>& outputs) { read(outputs); });
 }
-
-bool Function::brief() const { return impl().brief(); }
 
 Outputs Function::call_named(const std::map<std::string, Argument>& arguments) const {
   std::vector<Argument> ordered;

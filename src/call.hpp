@@ -12,6 +12,7 @@
 #include <unordered_map>
 
 #include "base/config.hpp"
+#include "builder/state_lock.hpp"
 #include "call_lock.hpp"
 #include "expr/graph.hpp"
 #include "rewrite/pipeline.hpp"
@@ -69,9 +70,9 @@ class CompiledFunction {
   rewrite::Options rewriting;
 
   std::shared_ptr<CompiledFunction> copy() const;
-  /// Gives the results to `take` while the function is locked. keep_outputs: they stay the function's, which a brief
-  /// call writes them over in.
-  void call(std::span<const Argument> arguments, bool keep_outputs,
+  /// Gives the results to `take` while the function is locked. Briefly: they stay the function's, which the next such
+  /// call writes over; and where the call would wait for another one, or make a plan, it does nothing and gives false.
+  bool call(std::span<const Argument> arguments, bool briefly,
             const std::function<void(std::vector<Array>& outputs)>& take);
   /// Whether the last call was brief (runtime/bind.hpp).
   bool brief() const { return brief_.load(std::memory_order_relaxed); }
@@ -88,16 +89,18 @@ class CompiledFunction {
   /// True if something has changed.
   bool read_devices(const base::Flags& now);
   const std::vector<std::size_t>& lock_order();
-  void lock_shared();
+  bool lock_shared(bool waits);
+  void refuse_common_memory();
   void find_new_copies();
   Placed& find_placed(const base::Flags& flags);
   void visit_key(const runtime::Executable& executable, const auto& visit) const;
+  runtime::BoundPlan* find_bound(const Placed& where);
   runtime::BoundPlan& bind(Placed& where);
   void renumber(Placed& where);
   void place(Placed& to) const;
   std::vector<Array> inputs_in_order() const;
   void run_by_reference();
-  void run_plan(Placed& where, bool keep_outputs);
+  bool run_plan(Placed& where, bool briefly);
   void verify(const Placed& where);
   void take_arguments(std::span<const Argument> arguments, const runtime::Executable& executable);
 
@@ -120,6 +123,8 @@ class CompiledFunction {
   Verification verification_;
   runtime::CallArrays arrays_;             // of the present call, as these two
   std::vector<Array> converted_, spared_;  // arguments; copies of what is updated, in mode=verify
+  std::vector<std::size_t> exposed_;       // shared variables on the host that somebody else may see the memory of
+  std::vector<std::pair<const void*, std::size_t>> exposed_at_;  // where they lay, when they had no memory in common
   runtime::Workspace workspace_;
   std::vector<std::size_t> lock_order_;  // shared variables by id
   /// Of what the function updates: a copy on another device that was made after it, and gets what update `update`
@@ -130,8 +135,8 @@ class CompiledFunction {
   };
   std::vector<NewCopy> new_copies_;
   std::uint64_t mirror_generation_ = 0;
-  std::vector<std::unique_lock<std::shared_mutex>> written_;  // of the present call
-  std::vector<std::shared_lock<std::shared_mutex>> read_;
+  std::vector<std::unique_lock<builder::StateLock>> written_;  // of the present call
+  std::vector<std::shared_lock<builder::StateLock>> read_;
 };
 
 /// Hands flags to the parts of the runtime that keep settings of their own, where they have changed since the last

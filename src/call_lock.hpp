@@ -19,13 +19,19 @@ class CallLock {
   /// Locks until its end. Error where that would wait for ever; `name` is the function's, for the message.
   class Guard {
    public:
-    Guard(CallLock& lock, const std::string& name) : lock_(lock) { lock_.lock(name); }
-    ~Guard() { lock_.unlock(); }
+    Guard(CallLock& lock, const std::string& name) : lock_(lock), owns_(true) { lock_.lock(name); }
+    /// Without waiting.
+    Guard(CallLock& lock, std::try_to_lock_t) : lock_(lock), owns_(lock.try_lock()) {}
+    ~Guard() {
+      if (owns_) lock_.unlock();
+    }
+    bool owns() const { return owns_; }
     Guard(const Guard&) = delete;
     Guard& operator=(const Guard&) = delete;
 
    private:
     CallLock& lock_;
+    bool owns_;
   };
 
   /// How long a callback and a caller have waited for each other until that is taken for a deadlock.
@@ -33,9 +39,17 @@ class CallLock {
 
  private:
   void lock(const std::string& name) {
-    const std::thread::id me = std::this_thread::get_id();
-    if (owner_.load(std::memory_order_relaxed) == me || !mutex_.try_lock()) wait(name);
-    owner_.store(me, std::memory_order_relaxed);
+    if (try_lock()) return;
+    wait(name);
+    note_owner();
+  }
+  bool try_lock() {
+    if (owner_.load(std::memory_order_relaxed) == std::this_thread::get_id() || !mutex_.try_lock()) return false;
+    note_owner();
+    return true;
+  }
+  void note_owner() {
+    owner_.store(std::this_thread::get_id(), std::memory_order_relaxed);
     generation_.store(base::fork_generation(), std::memory_order_relaxed);
   }
   void unlock() {

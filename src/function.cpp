@@ -11,6 +11,7 @@
 #include <unordered_set>
 
 #include "base/config.hpp"
+#include "base/interrupt.hpp"
 #include "builder/import.hpp"
 #include "builder/mirrors.hpp"
 #include "builder/node.hpp"
@@ -33,6 +34,7 @@ class StageLog {
   explicit StageLog(std::string name) : name_(std::move(name)) {}
   template <class Text>
   void done(std::string_view stage, Text text) {
+    base::check_interrupt();
     const auto now = std::chrono::steady_clock::now();
     const double ms = std::chrono::duration<double, std::milli>(now - last_).count();
     const base::Flags& flags = base::config();
@@ -178,6 +180,7 @@ void add_default_updates(builder::ImportRequest& request) {
   const auto update = [&](builder::Node& node) {
     const Variable target(node.shared_from_this());
     const Variable& value = node.shared->default_update;
+    check_update(target, value, request.where);
     request.updates.emplace_back(target, value);
     pending.push_back(value);
     for (const auto& [inside, variable] : builder::default_update_inputs(node)) {

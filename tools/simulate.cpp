@@ -12,6 +12,8 @@
 #include <iterator>
 #include <stdexcept>
 
+#include "confined.hpp"
+
 namespace croton::tool {
 namespace {
 
@@ -26,6 +28,8 @@ constexpr const char* help_text =
     "  --seed S                   another order of blocks and threads (default 0)\n"
     "  --seeds N                  the N orders from there on, results of the last\n"
     "  --print N                  how many elements of each array are printed (default 8)\n"
+    "  --memory MIB, --seconds S  what the kernel may take (default 4096 and 300)\n"
+    "The kernel runs in a process of its own, which has no files, no network and no other processes.\n"
     "Arguments go to the kernel in the order in which they stand. What the simulator checks: docs/simulator.md\n";
 
 struct Request {
@@ -34,6 +38,7 @@ struct Request {
   std::vector<std::string> arguments;
   std::uint64_t orders = 1;
   std::int64_t print = 8;
+  Limits limits;
 };
 
 /// A mistake in the command line.
@@ -101,6 +106,10 @@ Request parse(const std::vector<std::string>& words) {
       request.orders = std::max<std::uint64_t>(1, number_of<std::uint64_t>(value, word));
     } else if (word == "--print") {
       request.print = number_of<std::int64_t>(value, word);
+    } else if (word == "--memory") {
+      request.limits.memory_bytes = std::size_t{number_of<std::uint32_t>(value, word)} << 20;
+    } else if (word == "--seconds") {
+      request.limits.seconds = number_of<unsigned>(value, word);
     } else {
       throw Misuse(fmt::format("simulate does not take '{}'", word));
     }
@@ -177,10 +186,7 @@ void print(const std::vector<CudaArgument>& arguments, std::int64_t most) {
   }
 }
 
-int run(Request request) {
-  std::ifstream file(request.file);
-  if (!file) throw FileError(fmt::format("{} cannot be read", request.file));
-  const CudaText text(std::string(std::istreambuf_iterator<char>(file), {}), request.file);
+int run(const CudaText& text, Request request) {
   std::vector<CudaArgument> arguments;
   for (std::uint64_t order = 0; order < request.orders; ++order, ++request.launch.seed) {
     arguments = arguments_of(request);
@@ -188,6 +194,18 @@ int run(Request request) {
   }
   print(arguments, request.print);
   return 0;
+}
+
+int run_confined(const Request& request) {
+  std::ifstream file(request.file);
+  if (!file) throw FileError(fmt::format("{} cannot be read", request.file));
+  const CudaText text(std::string(std::istreambuf_iterator<char>(file), {}), request.file);
+  arguments_of(request);  // a mistake in them is one of the command line
+  const auto prepare = [&]() -> std::function<int()> {
+    text.compile(request.launch.kernel);
+    return [&] { return run(text, request); };
+  };
+  return run_confined(request.limits, prepare, &CudaText::describe_running);
 }
 
 }  // namespace
@@ -198,7 +216,7 @@ int simulate(const std::vector<std::string>& arguments) {
     return 0;
   }
   try {
-    return run(parse(arguments));
+    return run_confined(parse(arguments));
   } catch (const Misuse& mistake) {
     std::cerr << "croton: " << mistake.what() << "\n" << help_text;
     return 2;

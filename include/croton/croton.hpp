@@ -13,6 +13,7 @@
 #include <croton/grad.hpp>
 #include <croton/ifelse.hpp>
 #include <croton/indexing.hpp>
+#include <croton/interrupt.hpp>
 #include <croton/io.hpp>
 #include <croton/layers.hpp>
 #include <croton/losses.hpp>

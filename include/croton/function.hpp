@@ -197,12 +197,10 @@ class Function {
     }
   }
   Outputs call(std::span<const Argument> arguments) const;
-  /// The same, for those who copy the results: `read` gets them while the function is locked (so it must not call it).
-  /// Of a brief call they are in memory that the next one writes to.
-  void call_and_read(std::span<const Argument> arguments,
-                     const std::function<void(std::span<const Array>)>& read) const;
-  /// Whether the last call was a matter of microseconds: a few kernels and products over little memory on the host.
-  bool brief() const;
+  /// The same, where it is a matter of microseconds: like the last call, which was a few kernels and products over
+  /// little memory on the host. False, with nothing done, where it is not, or would wait for another call. `read` gets
+  /// the results, in memory that the next such call writes to, while the function is locked (so it must not call it).
+  bool call_briefly(std::span<const Argument> arguments, const std::function<void(std::span<const Array>)>& read) const;
   /// Calls with inputs by name.
   Outputs call_named(const std::map<std::string, Argument>& arguments) const;
 

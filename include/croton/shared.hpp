@@ -11,8 +11,8 @@ namespace croton {
 struct SharedOptions {
   std::string name = {};
   std::string target = {};  ///< device that stores it, always; empty: the configured device
-  /// Keep the given array's memory instead of a copy. Functions then write into it; it must belong to this variable
-  /// alone, and not be an argument of a function that updates it.
+  /// Keep the given array's memory instead of a copy. Functions then write into it; a function that updates a variable
+  /// whose memory is another one's too raises ValueError when it is called.
   bool borrow = false;
   /// Which axes have the size 1 for good, so that they broadcast; empty: none. ShapeError for a value that has another
   /// size there, now or in set_value.

@@ -59,6 +59,10 @@ class CudaText {
   /// `file` is what messages call it.
   explicit CudaText(std::string text, std::string file = "kernel.cu");
 
+  /// Compiles a kernel, which the first launch does else. ValueError where the text does not compile, or holds what is
+  /// not simulated: assembly, calls of functions that it does not define, and others (docs/simulator.md).
+  void compile(const std::string& kernel) const;
+
   /// Runs a kernel to its end. ValueError where the text does not compile or the arguments do not fit the kernel's
   /// parameters; DeviceError with the report where the launch is beyond the limits of a GPU or the kernel does what no
   /// kernel may: then no array has changed.
@@ -66,6 +70,10 @@ class CudaText {
   void launch(const CudaLaunch& launch, std::initializer_list<CudaArgument> arguments) const {
     this->launch(launch, std::span<const CudaArgument>(arguments.begin(), arguments.size()));
   }
+
+  /// Where the kernel is that runs in this thread, as far as known: its thread, and the line of its last access or
+  /// call. For handlers of signals.
+  static std::string describe_running();
 
  private:
   struct State;

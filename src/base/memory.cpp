@@ -10,6 +10,7 @@
 #include <array>
 #include <atomic>
 #include <bit>
+#include <condition_variable>
 #include <cstdlib>
 #include <limits>
 #include <mutex>
@@ -259,6 +260,53 @@ MemoryCounters memory_counters() noexcept { return pool().counters(); }
 
 void check_allocation(std::size_t bytes) {
   if (pool().should_fail()) raise_out_of_memory(bytes);
+}
+
+namespace {
+
+/// What all that live have asked for. Never destroyed: work may go on while the process ends.
+struct Asked {
+  std::mutex mutex;
+  std::condition_variable less;
+  std::size_t bytes = 0;
+};
+Asked& asked() {
+  static Asked& instance = *new Asked;
+  return instance;
+}
+
+bool could_map(std::size_t bytes) {
+  void* room = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (room != MAP_FAILED) munmap(room, bytes);
+  return room != MAP_FAILED;
+}
+
+}  // namespace
+
+Headroom::Headroom(std::size_t bytes, std::string_view work) : bytes_(bytes) {
+  std::unique_lock lock(asked().mutex);
+  for (bool trimmed = false; !could_map(asked().bytes + bytes);) {
+    if (asked().bytes > 0) {
+      asked().less.wait(lock);
+    } else if (!trimmed) {
+      trim_memory();
+      trimmed = true;
+    } else {
+      throw OutOfMemory(
+          fmt::format("{} takes up to {}, which this process cannot have: it has a limit (ulimit -v), or "
+                      "the system has no more",
+                      work, bytes_text(bytes)));
+    }
+  }
+  asked().bytes += bytes;
+}
+
+Headroom::~Headroom() {
+  {
+    const std::lock_guard lock(asked().mutex);
+    asked().bytes -= bytes_;
+  }
+  asked().less.notify_all();
 }
 
 FailAllocation::FailAllocation(std::int64_t nth, std::int64_t count) noexcept { pool().plan_failures(nth, count); }

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string_view>
 
 namespace croton::base {
 
@@ -21,6 +22,21 @@ std::shared_ptr<void> allocate_shared_memory(std::size_t bytes);
 
 /// For memory that comes from elsewhere, of a device: OutOfMemory where a test wants this allocation to fail.
 void check_allocation(std::size_t bytes);
+
+/// Room for work of a library that ends the process where it gets no memory. Where there is not enough for this and
+/// what others of these are alive for, it waits for them; OutOfMemory, which names the work, where there is none even
+/// so. Nothing is kept: it is a question, and somebody else may take some of it after the answer, so `bytes` should be
+/// ample.
+class Headroom {
+ public:
+  Headroom(std::size_t bytes, std::string_view work);
+  ~Headroom();
+  Headroom(const Headroom&) = delete;
+  Headroom& operator=(const Headroom&) = delete;
+
+ private:
+  std::size_t bytes_;
+};
 
 /// Gives all kept blocks back to the system.
 void trim_memory() noexcept;

@@ -110,14 +110,23 @@ std::string describe(const Variable& v) {
   return fmt::format("{} is {} ({})", subject, v.type().to_string(), describe(v.where()));
 }
 
+namespace {
+
+thread_local const Where* current_origin = nullptr;
+
+/// The line of what is made at `where`: inside of what an operation is composed of, that of its caller.
+Where line_of_caller(Where where) { return current_origin != nullptr ? *current_origin : where; }
+
+}  // namespace
+
 Variable apply(const expr::Op& op, const std::vector<Variable>& inputs, const expr::Attrs& attrs, Where where) {
+  where = line_of_caller(where);
   for (const Variable& input : inputs) {
     if (!input.defined()) {
       throw TypeError(fmt::format("{} ({}): an argument is an empty Variable; it was never given an expression",
                                   op.name, describe(where)));
     }
   }
-  if (const Where* forward = OriginScope::current()) where = *forward;
   BuilderInfer context(op, inputs, attrs, where);
   expr::refuse_complex(op, context);
   expr::InferredType type = op.infer(context);
@@ -131,10 +140,6 @@ Variable apply(const expr::Op& op, const std::vector<Variable>& inputs, const ex
   node->serial = next_serial();
   node->place = current_place();
   return Variable(std::move(node));
-}
-
-namespace {
-thread_local const Where* current_origin = nullptr;
 }
 
 OriginScope::OriginScope(Where where) : where_(where), outer_(current_origin) {
@@ -165,8 +170,7 @@ std::shared_ptr<Node> leaf(std::string_view op, Type type, std::string name, Whe
   node->type = std::move(type);
   node->op = &expr::op(op);
   node->name = std::move(name);
-  const Where* forward = builder::OriginScope::current();
-  node->where = forward != nullptr ? *forward : where;
+  node->where = builder::line_of_caller(where);
   node->serial = builder::next_serial();
   return node;
 }
@@ -223,24 +227,27 @@ Variable& Variable::named(std::string name) {
   return *this;
 }
 
-Operand::Operand(const Variable& v, Where w) : variable(v), where(w) {
+Operand::Operand(const Variable& v, Where w) : variable(v), where(builder::line_of_caller(w)) {
   if (!v.defined())
     throw TypeError(
         fmt::format("an empty Variable is an operand ({}); it was never given an expression", builder::describe(w)));
 }
-Operand::Operand(int value, Where w) : variable(integer_constant(value, w)), where(w) {}
-Operand::Operand(long value, Where w) : variable(integer_constant(value, w)), where(w) {}
-Operand::Operand(long long value, Where w) : variable(integer_constant(value, w)), where(w) {}
-Operand::Operand(unsigned long value, Where w) : variable(constant_of(Array(value), w)), where(w) {
+Operand::Operand(int value, Where w) : variable(integer_constant(value, w)), where(builder::line_of_caller(w)) {}
+Operand::Operand(long value, Where w) : variable(integer_constant(value, w)), where(builder::line_of_caller(w)) {}
+Operand::Operand(long long value, Where w) : variable(integer_constant(value, w)), where(builder::line_of_caller(w)) {}
+Operand::Operand(unsigned long value, Where w)
+    : variable(constant_of(Array(value), w)), where(builder::line_of_caller(w)) {
   if (value <= static_cast<unsigned long>(std::numeric_limits<std::int64_t>::max())) {
     variable = integer_constant(static_cast<std::int64_t>(value), w);
   }
 }
-Operand::Operand(bool value, Where w) : variable(constant_of(Array(value), w)), where(w) {}
-Operand::Operand(double value, Where w) : variable(real_constant(value, w)), where(w) {}
-Operand::Operand(float value, Where w) : variable(real_constant(value, w)), where(w) {}
-Operand::Operand(std::complex<double> value, Where w) : variable(complex_constant(value, w)), where(w) {}
-Operand::Operand(const Array& value, Where w) : variable(constant_of(value.copy(), w)), where(w) {}
+Operand::Operand(bool value, Where w) : variable(constant_of(Array(value), w)), where(builder::line_of_caller(w)) {}
+Operand::Operand(double value, Where w) : variable(real_constant(value, w)), where(builder::line_of_caller(w)) {}
+Operand::Operand(float value, Where w) : variable(real_constant(value, w)), where(builder::line_of_caller(w)) {}
+Operand::Operand(std::complex<double> value, Where w)
+    : variable(complex_constant(value, w)), where(builder::line_of_caller(w)) {}
+Operand::Operand(const Array& value, Where w)
+    : variable(constant_of(value.copy(), w)), where(builder::line_of_caller(w)) {}
 
 Variable variable(Type type, std::string name, Where where) {
   for (const std::int64_t size : type.shape) {

@@ -100,10 +100,12 @@ SharedVariable shared(const Array& value, const SharedOptions& options, Where wh
   v.node()->shared = std::make_shared<builder::SharedState>();
   builder::SharedState& state = *v.node()->shared;
   state.id = ++next_id;
+  state.mutex.set_owner(builder::describe(v));
   if (home.memory != nullptr) {
     state.value = base::moved_to(home.memory, value);  // a copy of its own
   } else {
     state.value = options.borrow && value.writable() ? value.contiguous() : value.copy();
+    state.exposed = options.borrow;
   }
   state.home = home.place;
   state.pinned = !options.target.empty();
@@ -114,7 +116,9 @@ Array SharedVariable::get_value(bool borrow) const {
   builder::SharedState& state = state_of(node());
   const std::shared_lock lock(state.mutex);
   if (state.value.device_memory() != nullptr) return state.value.to_host();
-  return borrow ? state.value : state.value.copy();
+  if (!borrow) return state.value.copy();
+  state.exposed = true;
+  return state.value;
 }
 
 void SharedVariable::set_value(const Array& value, bool borrow) {
@@ -132,7 +136,7 @@ void SharedVariable::set_value(const Array& value, bool borrow) {
   }
   Array fresh = value.dtype() == dtype() ? (borrow && value.writable() ? value.contiguous() : value.copy())
                                          : value.astype(dtype());
-  std::vector<std::unique_lock<std::shared_mutex>> locks;  // in the order of ids, as calls lock
+  std::vector<std::unique_lock<builder::StateLock>> locks;  // in the order of ids, as calls lock
   locks.emplace_back(state.mutex);
   std::vector<builder::SharedState*> states{&state};
   for (const builder::SharedState::Mirror& mirror : state.mirrors) {
@@ -148,6 +152,7 @@ void SharedVariable::set_value(const Array& value, bool borrow) {
   }
   for (std::size_t i = 0; i < states.size(); ++i) {
     states[i]->value = std::move(values[i]);
+    states[i]->exposed = borrow;
     ++states[i]->version;
   }
 }

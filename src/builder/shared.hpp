@@ -4,26 +4,29 @@
 #include <croton/array.hpp>
 #include <croton/variable.hpp>
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
-#include <shared_mutex>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "builder/state_lock.hpp"
 
 namespace croton::builder {
 
 struct Node;
 
 struct SharedState {
-  std::shared_mutex mutex;  // calls lock in the order of `id`: shared to read, exclusive to update
+  StateLock mutex;  // calls lock in the order of `id`: shared to read, exclusive to update
   std::uint64_t id = 0;
   Array value;             // in the memory of its home
   std::uint16_t home = 0;  // the number of a device; 0 is the host
   bool pinned = false;
   std::uint64_t version = 0;
-  std::shared_ptr<void> copies;  // on other devices; the runtime's
+  std::atomic<bool> exposed{false};  // borrowed from somebody, or given away with borrow: others may see the value
+  std::shared_ptr<void> copies;      // on other devices; the runtime's
 
   struct Mirror {
     std::uint16_t place;  // a number of base/device_name.hpp

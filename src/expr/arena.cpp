@@ -64,9 +64,15 @@ class ArenaInfer final : public InferContext {
     arena_.require_index(static_cast<NodeId>(index), static_cast<NodeId>(size), why);
   }
   void require_count(std::span<const Dim> shape) override {
+    for (const Dim size : shape) {
+      const auto value = number(size);
+      if (value && *value < 0) shape_error(fmt::format("a size of {}", *value));
+      if (!value && arena_.op(static_cast<NodeId>(size)).name != "size")
+        arena_.require_number(static_cast<NodeId>(size), fmt::format("{}: a size", op_name));
+    }
+    if (std::ranges::any_of(shape, [&](Dim size) { return known(size) == 0; })) return;
     NodeId count = arena_.integer(1);
     for (const Dim size : shape) {
-      if (known(size) == 0) return;
       const auto before = number(count), more = number(size);
       if (before && more && !exact_integers("mul", *before, *more))
         shape_error("the result has more elements than an index can count");

@@ -44,9 +44,9 @@ struct Origin {
   Where where;
 };
 
-/// Something that must hold of sizes when a plan is bound: left == right, or, for an index, -right <= left < right.
-/// equal: left == right. index: left is an index of an axis of size right. number: left (and right, which is the same)
-/// is what its arithmetic says, without wrapping; which goes for the numbers of all requirements.
+/// Something that must hold of sizes when a plan is bound. equal: left == right. index: left is an index of an axis of
+/// size right, -right <= left < right. number: left (and right, which is the same) is a size, 0 or more. The numbers of
+/// all of them are what their arithmetic says, without wrapping.
 struct Requirement {
   enum class Kind : std::uint8_t { equal, index, number };
   NodeId left;

@@ -119,6 +119,8 @@ class Evaluator {
         if (r.kind == Requirement::Kind::index) throw IndexError(text);
         throw ShapeError(text);
       }
+      if (r.kind == Requirement::Kind::number && left < 0)
+        throw ShapeError(fmt::format("{} of {}{}; {}", r.why, left, where, describe_inputs()));
       if (r.kind == Requirement::Kind::equal && left != right) {
         throw ShapeError(fmt::format("{}{}: {} is not {}; {}", r.why, where, left, right, describe_inputs()));
       }

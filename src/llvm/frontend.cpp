@@ -4,6 +4,7 @@
 #include <clang/CodeGen/CodeGenAction.h>
 #include <clang/Frontend/CompilerInstance.h>
 #include <clang/Frontend/CompilerInvocation.h>
+#include <clang/Frontend/MultiplexConsumer.h>
 #include <clang/Frontend/TextDiagnosticPrinter.h>
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/Module.h>
@@ -16,6 +17,7 @@
 
 #include "host_target.hpp"
 #include "preludes.hpp"
+#include "refusals.hpp"
 
 namespace croton::llvm_part {
 namespace {
@@ -62,6 +64,21 @@ llvm::IntrusiveRefCntPtr<llvm::vfs::FileSystem> file_system_of(std::string_view 
   return files;
 }
 
+/// Emits IR of what the simulator can simulate.
+class EmitSimulated : public clang::EmitLLVMOnlyAction {
+ public:
+  using clang::EmitLLVMOnlyAction::EmitLLVMOnlyAction;
+
+ protected:
+  std::unique_ptr<clang::ASTConsumer> CreateASTConsumer(clang::CompilerInstance& compiler,
+                                                        llvm::StringRef file) override {
+    std::vector<std::unique_ptr<clang::ASTConsumer>> consumers;
+    consumers.push_back(make_refusals(compiler));
+    consumers.push_back(clang::EmitLLVMOnlyAction::CreateASTConsumer(compiler, file));
+    return std::make_unique<clang::MultiplexConsumer>(std::move(consumers));
+  }
+};
+
 }  // namespace
 
 bool prefers_wide_vectors(const CrotonCompileRequest& request) {
@@ -90,7 +107,9 @@ std::unique_ptr<llvm::Module> parse(const CrotonCompileRequest& request, llvm::L
   use_prelude(compiler.getInvocation(), arguments, *text, request.prelude_size, files);
   compiler.createFileManager(files);
 
-  clang::EmitLLVMOnlyAction action(&context);
+  clang::EmitLLVMOnlyAction plain(&context);
+  EmitSimulated simulated(&context);
+  clang::CodeGenAction& action = request.mode == croton_mode_simulator_checked ? simulated : plain;
   if (!compiler.ExecuteAction(action)) return nullptr;
   return action.takeModule();
 }

@@ -9,6 +9,7 @@
 #include <llvm/ExecutionEngine/Orc/ObjectLinkingLayer.h>
 #include <llvm/Support/MemoryBuffer.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <mutex>
@@ -59,6 +60,14 @@ const CrotonSymbol runtime_symbols[] = {
     {"fmodf", address_of(&::fmodf)},
 };
 
+}  // namespace
+
+bool is_runtime_function(llvm::StringRef name) {
+  return std::ranges::any_of(runtime_symbols, [&](const CrotonSymbol& symbol) { return name == symbol.name; });
+}
+
+namespace {
+
 // One session for the process, never destroyed: code may be called until the process ends.
 class Session {
  public:
@@ -92,6 +101,8 @@ class Session {
     const std::lock_guard lock(mutex_);
     llvm::consumeError(
         session_.removeJITDylib(library));  // frees the code; nothing useful can be done if the kernel refuses
+    // Names of symbols are kept until somebody looks which are still used.
+    if (++removed_ % 64 == 0) session_.getSymbolStringPool()->clearDeadEntries();
   }
 
  private:
@@ -124,7 +135,7 @@ class Session {
 
   std::mutex mutex_;
   std::string reported_;
-  std::uint64_t next_name_ = 0;
+  std::uint64_t next_name_ = 0, removed_ = 0;
   orc::ExecutionSession session_;
   orc::ObjectLinkingLayer layer_;
 };

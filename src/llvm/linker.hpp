@@ -3,6 +3,8 @@
 // be loaded.
 #pragma once
 
+#include <llvm/ADT/StringRef.h>
+
 #include <cstddef>
 #include <memory>
 #include <span>
@@ -21,6 +23,9 @@ using LoadedModulePointer = std::unique_ptr<LoadedModule, Unload>;
 /// Links the object. Throws std::runtime_error with LLVM's reason where the bytes are no object file of this machine,
 /// or need a name that is not given.
 LoadedModulePointer load(const char* object, std::size_t size, std::span<const CrotonSymbol> symbols);
+
+/// Whether the linker knows it by itself: what the code generator calls without being asked.
+bool is_runtime_function(llvm::StringRef name);
 
 /// The address of an exported name, or nullptr.
 void* find(const LoadedModule& module, const std::string& name);

@@ -45,17 +45,10 @@ Instrumenter::Instrumenter(llvm::Module& module, llvm::StringRef own_prefix, llv
   local_access_ =
       module.getOrInsertFunction("croton_simulator_local_access", nothing, pointer, size, word, word, pointer, size);
   at_ = module.getOrInsertFunction("croton_simulator_at", nothing, word);
+  fault_ = module.getOrInsertFunction("croton_simulator_fault", nothing, word, word);
+  call_ = module.getOrInsertFunction("croton_simulator_call", nothing, pointer, word);
+  frame_ = module.getOrInsertFunction("croton_simulator_frame", nothing, size, word);
   turn_ = module.getOrInsertFunction("croton_simulator_turn", nothing, word);
-}
-
-template <class Visit>
-void Instrumenter::each_instruction(const Visit& visit) {
-  llvm::SmallVector<llvm::Instruction*, 64> instructions;
-  for (llvm::Function& function : module_) {
-    if (function.isDeclaration() || function.getName().starts_with(own_prefix_)) continue;  // entries
-    for (llvm::Instruction& instruction : llvm::instructions(function)) instructions.push_back(&instruction);
-  }
-  for (llvm::Instruction* instruction : instructions) visit(*instruction);
 }
 
 void Instrumenter::check_blocks() {
@@ -174,7 +167,7 @@ llvm::Value* Instrumenter::place_of(const llvm::Instruction& instruction, llvm::
   if (location == nullptr) return builder.getInt32(0);
   std::uint32_t& place = places_[location];
   if (place == 0) {
-    place = places_.size();
+    place = ++place_count_;
     for (; location != nullptr; location = location->getInlinedAt()) {
       if (location->getLine() != 0) lines_.push_back(location->getLine());
     }
@@ -183,8 +176,20 @@ llvm::Value* Instrumenter::place_of(const llvm::Instruction& instruction, llvm::
   return builder.getInt32(place);
 }
 
+/// Where the function begins; 0 where nobody knows.
+std::uint32_t Instrumenter::place_of_function(const llvm::Function* function) {
+  const llvm::DISubprogram* subprogram = function != nullptr ? function->getSubprogram() : nullptr;
+  if (subprogram == nullptr || subprogram->getLine() == 0) return 0;
+  std::uint32_t& place = function_places_[subprogram];
+  if (place == 0) {
+    place = ++place_count_;
+    lines_.insert(lines_.end(), {subprogram->getLine(), 0u});
+  }
+  return place;
+}
+
 void Instrumenter::add_places() {
-  std::vector<std::uint32_t> words = {places_.size()};
+  std::vector<std::uint32_t> words = {place_count_};
   words.insert(words.end(), lines_.begin(), lines_.end());
   words.push_back(0);
   llvm::Constant* value = llvm::ConstantDataArray::get(module_.getContext(), llvm::ArrayRef(words));

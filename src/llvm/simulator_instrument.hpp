@@ -5,6 +5,9 @@
 //  other
 //    locals and constants need no check.
 //  - Before a wait for other threads stands `croton_simulator_at(place)`.
+//  - Before what would end the process stands `croton_simulator_fault(which, place)`, where it would; before a call
+//    through a pointer `croton_simulator_call(pointer, place)`, which looks for it in `croton_simulator_functions`;
+//    before each call of a function `croton_simulator_frame(bytes, place)`, for the room on the stack.
 //  - Where a loop goes back to its beginning stands `croton_simulator_turn(place)`, so that one without an end is
 //  found.
 //  - Places are numbers from 1. `croton_simulator_places` says what they stand for: how many there are, then the lines
@@ -15,6 +18,7 @@
 #include <llvm/ADT/StringRef.h>
 #include <llvm/IR/DebugInfoMetadata.h>
 #include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/InstIterator.h>
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/Module.h>
 
@@ -29,6 +33,9 @@ class Instrumenter {
   /// `own_prefix`: the names of functions that are the simulator's; `wait_prefix`: of those that wait.
   Instrumenter(llvm::Module& module, llvm::StringRef own_prefix, llvm::StringRef wait_prefix);
 
+  /// What would end the process or leave the text; first, while all of it is there. std::runtime_error with the line
+  /// for a call of what is not defined (simulator_faults.cpp).
+  void check_faults();
   /// Block moves: structs and arrays as a whole.
   void check_blocks();
   /// All other accesses, waits and loops.
@@ -47,6 +54,14 @@ class Instrumenter {
   bool needs_no_check(const llvm::Value* pointer, const llvm::Value* size, llvm::Value*& object,
                       std::uint64_t& object_size) const;
   llvm::Value* place_of(const llvm::Instruction& instruction, llvm::IRBuilder<>& builder);
+  std::uint32_t place_of_function(const llvm::Function* function);
+
+  void refuse_foreign_functions() const;
+  std::uint64_t frame_bytes(const llvm::Function& function) const;
+  void stop_if(llvm::Value* condition, llvm::Instruction& instruction, std::uint32_t fault);
+  void check_division(llvm::BinaryOperator& division);
+  void check_call(llvm::CallInst& call);
+  void add_functions();
 
   template <class Visit>
   void each_instruction(const Visit& visit);
@@ -54,9 +69,22 @@ class Instrumenter {
   llvm::Module& module_;
   const llvm::DataLayout& layout_;
   llvm::StringRef own_prefix_, wait_prefix_;
-  llvm::FunctionCallee access_, local_access_, at_, turn_;
+  llvm::FunctionCallee access_, local_access_, at_, turn_, fault_, call_, frame_;
+  std::uint64_t most_frame_bytes_ = 0;
   llvm::DenseMap<const llvm::DILocation*, std::uint32_t> places_;
+  llvm::DenseMap<const llvm::DISubprogram*, std::uint32_t> function_places_;
+  std::uint32_t place_count_ = 0;
   std::vector<std::uint32_t> lines_;
 };
+
+template <class Visit>
+void Instrumenter::each_instruction(const Visit& visit) {
+  llvm::SmallVector<llvm::Instruction*, 64> instructions;
+  for (llvm::Function& function : module_) {
+    if (function.isDeclaration() || function.getName().starts_with(own_prefix_)) continue;  // entries
+    for (llvm::Instruction& instruction : llvm::instructions(function)) instructions.push_back(&instruction);
+  }
+  for (llvm::Instruction* instruction : instructions) visit(*instruction);
+}
 
 }  // namespace croton::llvm_part

@@ -257,6 +257,8 @@ void prepare_for_simulator(llvm::Module& module, llvm::ModuleAnalysisManager& an
   allow_moving_queries(module);
   if (checked) {
     Instrumenter instrumenter(module, own_prefix, wait_prefix);
+    instrumenter.check_faults();
+    analyses.clear();  // it splits blocks
     // Structs move as a whole before SROA takes them apart, and with them what a kernel reads beyond what it uses.
     instrumenter.check_blocks();
     run_on_functions(module, analyses, llvm::SROAPass(llvm::SROAOptions::ModifyCFG));

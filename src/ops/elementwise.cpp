@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <deque>
 #include <map>
 
@@ -87,12 +88,15 @@ T power(T a, T b) {
     return static_cast<T>(result);
   }
 }
-/// The larger in `before`'s order, nan first.
-template <class T, class Before>
-T extreme(T a, T b, Before before) {
+/// The larger one or the smaller one, nan first; 0 is larger than -0 (IEEE 754-2019, maximum and minimum).
+template <bool larger, class T>
+T extreme(T a, T b) {
   if (a != a) return a;
   if (b != b) return b;
-  return before(b, a) ? b : a;
+  if constexpr (std::is_floating_point_v<T>) {
+    if (a == b) return std::signbit(a) == larger ? b : a;
+  }
+  return (larger ? b > a : b < a) ? b : a;
 }
 
 /// Rounded to a whole number; integers are whole already.
@@ -123,10 +127,10 @@ const std::vector<Row>& rows() {
        G({g * croton::where(eq(Y, 0), 0, Y * croton::pow(x, Y - 1)), g * c.output * croton::where(eq(x, 0), 0, croton::log(x))}), "a to the power b", 40, false,
        {{0.1, 3}, {-2, 2}}},
       {"maximum", 2, same, "ct::maximum({0}, {1})",
-       in_own<XY(extreme(x, y, [](auto p, auto q) { return p > q; }))>,
+       in_own<XY(extreme<true>(x, y))>,
        G({where_chosen(c, eq(c.output, x)), where_chosen(c, neq(c.output, x))}), "the larger one; nan if either is", 2, true},
       {"minimum", 2, same, "ct::minimum({0}, {1})",
-       in_own<XY(extreme(x, y, [](auto p, auto q) { return p < q; }))>,
+       in_own<XY(extreme<false>(x, y))>,
        G({where_chosen(c, eq(c.output, x)), where_chosen(c, neq(c.output, x))}), "the smaller one; nan if either is", 2, true},
       {"neg", 1, no_bool, "-{0}", in_own<X(negated(x))>, G({-g}), "-x"},
       {"sqr", 1, same, "{0} * {0}", in_own<Lambda<[](auto x) { return wrapped(std::multiplies<>{}, x, x); }>, 1>, G({g * 2 * x}), "x x"},

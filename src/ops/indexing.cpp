@@ -236,6 +236,7 @@ const SliceSpec new_axis{SliceSpec::Kind::new_axis};
 const SliceSpec ellipsis{SliceSpec::Kind::ellipsis};
 
 SliceSpec slice(std::optional<Operand> start, std::optional<Operand> stop, std::optional<Operand> step, Where where) {
+  if (const Where* caller = builder::OriginScope::current()) where = *caller;
   // A number becomes an Operand inside std::optional, and notes a line of that.
   for (std::optional<Operand>* bound : {&start, &stop, &step}) {
     if (*bound && (*bound)->variable.defined() && (*bound)->variable.is_constant() &&

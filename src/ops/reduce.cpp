@@ -226,6 +226,8 @@ Array evaluate_extreme(const EvaluateContext& c) {
         const auto better = [&] {
           if (is_float(v.dtype)) {
             if (s.value.d != s.value.d) return false;  // a nan stays
+            // 0 is larger than -0, as for `maximum`; a position is that of the first among equals.
+            if (!index && v.d == s.value.d) return std::signbit(s.value.d) == largest;
             return v.d != v.d || (largest ? v.d > s.value.d : v.d < s.value.d);
           }
           if (v.dtype == DType::uint64) {

@@ -10,6 +10,8 @@
 #include <limits>
 #include <mutex>
 
+#include "base/interrupt.hpp"
+
 namespace croton::rewrite {
 
 using expr::Arena;
@@ -74,6 +76,7 @@ bool Rewriter::run() {
   std::vector<NodeId> inputs;
   for (NodeId id = 0; id < count; ++id) {
     to[id] = id;
+    base::check_interrupt();
     if (!needed[id] || arena.op(id).kind == expr::Kind::Leaf) continue;
     inputs.clear();
     bool moved = false;

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "base/config.hpp"
+#include "base/interrupt.hpp"
 #include "base/shape.hpp"
 #include "runtime/branch.hpp"
 #include "runtime/cuda/dump.hpp"
@@ -54,6 +55,7 @@ BoundSegment::BoundSegment(std::shared_ptr<const Executable> executable, int num
   find_workspaces();
   find_uploads();
   place_temporaries();
+  base::check_interrupt();  // kernels may have to be compiled
   const plan::Segment& segment = plan.segments[static_cast<std::size_t>(number)];
   const bool has_work = segment.first_launch < segment.end_launch;
   if (engine_ == Engine::compiled && has_work && !cpu::can_compile()) engine_ = Engine::reference;

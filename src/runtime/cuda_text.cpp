@@ -10,6 +10,7 @@
 
 #include "codegen/embedded.hpp"
 #include "runtime/simulator/driver.hpp"
+#include "runtime/simulator/threads.hpp"
 
 namespace croton {
 namespace {
@@ -154,6 +155,13 @@ CudaText::CudaText(std::string text, std::string file) : state_(std::make_shared
   // It stands in a line of its own before the text, between quotes.
   std::replace_if(
       state_->file.begin(), state_->file.end(), [](char c) { return c == '"' || c == '\\' || c == '\n'; }, '_');
+}
+
+void CudaText::compile(const std::string& kernel) const { state_->program(kernel); }
+
+std::string CudaText::describe_running() {
+  const runtime::simulator::Block* block = runtime::simulator::Block::current();
+  return block != nullptr ? block->describe_running() : "while it was compiled";
 }
 
 void CudaText::launch(const CudaLaunch& launch, std::span<const CudaArgument> arguments) const {

@@ -117,6 +117,9 @@ void check_requirement(const Executable& executable, const CallArrays& arrays, c
     throw ShapeError(text);
   }
   const NodeId sides[] = {r.left, r.right};
+  if (r.kind == expr::Requirement::Kind::number && left < 0)
+    throw ShapeError(fmt::format("{} of {} ({}); {}", r.why, left, line_of(arena.origin_of(r.origin)),
+                                 describe_inputs(executable, arrays, {&r.left, 1})));
   if (r.kind == expr::Requirement::Kind::index) {
     if (left >= -right && left < right) return;
     throw IndexError(fmt::format("{}: index {} of an axis of size {} ({}); {}", r.why, left, right,

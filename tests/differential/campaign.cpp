@@ -11,12 +11,14 @@
 #include "rewrite/pipeline.hpp"
 #include "rewrite/placed_loops.hpp"
 #include "rows.hpp"
+#include "sizes.hpp"
 
 namespace differential {
 namespace {
 
 constexpr std::uint64_t special_period = 4;    // every fourth batch has special values
 constexpr std::uint64_t optimised_period = 8;  // every eighth is compiled as programs of users are
+constexpr int size_programs = 4;               // of a batch
 constexpr std::uint64_t trapping_period = 3;   // every third has kernels that check their arithmetic
 
 bool knows_flag(std::string_view name) {
@@ -152,9 +154,15 @@ Campaign run_campaign(const CampaignOptions& options) {
       if (!p.test.smooth) continue;
       if (auto failure = check_gradients(p, campaign.tally)) campaign.failures.push_back(std::move(*failure));
     }
+    if (!options.only_gradients) {
+      Random random(options.seed * 1'000'003 + first);
+      for (std::string& fault : check_sizes(random, settings, size_programs))
+        campaign.size_faults.push_back(std::move(fault));
+      campaign.tally.probes += size_programs * settings.size();
+    }
     done += end - first;
-    if (options.progress) options.progress(done, campaign.failures.size());
-    if (campaign.failures.size() >= options.most_failures) break;
+    if (options.progress) options.progress(done, campaign.failures.size() + campaign.size_faults.size());
+    if (campaign.failures.size() + campaign.size_faults.size() >= options.most_failures) break;
   }
   hooks().part = nullptr;
   return campaign;

@@ -28,6 +28,7 @@ struct Campaign {
   Tally tally;
   Coverage coverage;
   std::vector<Failure> failures;
+  std::vector<std::string> size_faults;  // of check_sizes
 };
 
 /// The graph of that number: what it is for, and how it is run, follow from the numbers alone.

@@ -40,6 +40,13 @@ const Op* find_op(std::string_view name) {
   const Op* found = original(name);
   return hooks().op ? hooks().op(found) : found;
 }
+
+bool is_exact(const Op& op, std::span<const Scalar> operands, DType result) {
+  static const auto original = next<bool(const Op&, std::span<const Scalar>, DType)>(
+      "_ZN6croton4expr8is_exactERKNS0_2OpESt4spanIKNS0_6ScalarELm18446744073709551615EENS_5DTypeE");
+  const bool exact = original(op, operands, result);
+  return hooks().exact ? hooks().exact(op, exact) : exact;
+}
 }  // namespace expr
 
 namespace codegen {

@@ -23,6 +23,7 @@ struct Hooks {
   std::function<void(croton::plan::Plan&)> plan;
   const std::vector<croton::rewrite::Group>* groups = nullptr;
   bool skip_requirements = false;
+  std::function<bool(const croton::expr::Op&, bool)> exact;  // whether arithmetic of sizes is; of what the library says
 };
 
 Hooks& hooks();

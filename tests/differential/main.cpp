@@ -84,6 +84,7 @@ Arguments parse(int argc, char** argv) {
 Report work(const CampaignOptions& options, int attempts) {
   Campaign campaign = run_campaign(options);
   Report report{std::move(campaign.tally), std::move(campaign.coverage), {}};
+  for (const std::string& fault : campaign.size_faults) report.found.push_back({"sizes", fault, "", 0, 0});
   for (const Failure& failure : campaign.failures) {
     const Failure least = shrink(failure, attempts);
     report.found.push_back(

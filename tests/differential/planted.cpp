@@ -234,7 +234,12 @@ const Bug bugs[] = {
          }
        };
      }},
+    // -- sizes
     {"sizes are not compared when a call is bound", [] { hooks().skip_requirements = true; }},
+    {"sizes wrap", [] { hooks().exact = [](const Op&, bool) { return true; }; }},
+    {"squares of sizes wrap",
+     [] { hooks().exact = [](const Op& op, bool exact) { return exact || op.name == "sqr"; }; }},
+    {"sums of sizes wrap", [] { hooks().exact = [](const Op& op, bool exact) { return exact || op.name == "add"; }; }},
 };
 
 struct Verdict {
@@ -264,6 +269,8 @@ Verdict find(const Bug* bug, bool only_gradients, std::uint64_t seed, std::uint6
       if (!campaign.failures.empty())
         what =
             fmt::format("{} {}: {}", done, campaign.failures[0].setting.name, campaign.failures[0].what.substr(0, 200));
+      else if (!campaign.size_faults.empty())
+        what = fmt::format("{} sizes: {}", done, campaign.size_faults[0].substr(0, 200));
     } catch (const std::exception& e) {
       what = fmt::format("{} the compiler: {}", done + 25, std::string(e.what()).substr(0, 200));
     }

@@ -317,3 +317,35 @@ TEST_CASE("sizes that are known and do not fit are errors", "[integers]") {
   CHECK(run(ct::arange(std::numeric_limits<std::int64_t>::max(), std::numeric_limits<std::int64_t>::min(), -quarter))
             .size() == 4);
 }
+
+TEST_CASE("zeros have one order: 0 is larger than -0, in every place and on every back-end", "[integers]") {
+  const std::string mode = GENERATE(from_range(croton_test::backends()));
+  const DType dtype = GENERATE(DType::float16, DType::bfloat16, DType::float32, DType::float64);
+  CAPTURE(mode, ct::name_of(dtype));
+  const ct::change_flags flags(mode);
+  const Variable x = ct::vector("x", dtype), y = ct::vector("y", dtype), rows = ct::matrix("rows", dtype);
+  const ct::Function pairs = ct::function({x, y}, {ct::maximum(x, y), ct::minimum(x, y), ct::maximum(y, x)});
+  const Array left = Array{0., -0., 0., -0.}.astype(dtype), right = Array{0., 0., -0., -0.}.astype(dtype);
+  const auto of_pairs = pairs(left, right);
+  CHECK(of_pairs[0].same_bits(Array{0., 0., 0., -0.}.astype(dtype)));
+  CHECK(of_pairs[1].same_bits(Array{0., -0., -0., -0.}.astype(dtype)));
+  CHECK(of_pairs[2].same_bits(of_pairs[0]));
+  // The other zero in any one place of a row or column: whoever adds up in parts meets it early or late.
+  const ct::Function extremes =
+      ct::function({rows}, {ct::max(rows, 1), ct::min(rows, 1), ct::max(rows, 0), ct::min(rows, 0)});
+  const std::int64_t n = 37;
+  Array zeros = Array::zeros(DType::float64, {n, n}), negative = Array::full(DType::float64, {n, n}, -0.0);
+  for (std::int64_t i = 0; i < n; ++i) {
+    zeros.at<double>(i, i) = -0.0;
+    negative.at<double>(i, i) = 0.0;
+  }
+  const Array all_zero = Array::zeros(dtype, {n}), all_negative = Array::full(DType::float64, {n}, -0.0).astype(dtype);
+  const auto of_zeros = extremes(zeros.astype(dtype)), of_negative = extremes(negative.astype(dtype));
+  for (const std::size_t axis : {0, 2}) {
+    CAPTURE(axis);
+    CHECK(of_zeros[axis].same_bits(all_zero));
+    CHECK(of_zeros[axis + 1].same_bits(all_negative));
+    CHECK(of_negative[axis].same_bits(all_zero));
+    CHECK(of_negative[axis + 1].same_bits(all_negative));
+  }
+}

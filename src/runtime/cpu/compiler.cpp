@@ -3,11 +3,14 @@
 #include <dlfcn.h>
 
 #include <algorithm>
+#include <atomic>
 #include <charconv>
+#include <cstdlib>
 #include <croton/error.hpp>
 #include <mutex>
 #include <set>
 
+#include "base/memory.hpp"
 #include "codegen/emit.hpp"
 #include "llvm/croton_api.hpp"
 
@@ -27,6 +30,13 @@ CrotonSink sink_into(std::string& text) {
 
 std::mutex library_mutex;
 const CrotonLlvmApi* loaded_api = nullptr;  // guarded by library_mutex, as is the folder
+
+// LLVM ends the process where it gets no memory. Measured (VmPeak): loading it and the first kernel 254 MiB; later ones
+// 10 MiB and 100 bytes for each of their text; a thread of its own for them 25 to 235 MiB, with its arena of malloc's.
+constexpr std::size_t library_bytes = std::size_t{320} << 20, compiler_bytes = std::size_t{256} << 20,
+                      linker_bytes = std::size_t{64} << 20, bytes_per_byte_of_text = 128;
+
+std::atomic<bool> ending{false};  // the process
 
 std::filesystem::path& extra_folder() {
   static std::filesystem::path folder;
@@ -48,6 +58,7 @@ const CrotonLlvmApi* open(const std::filesystem::path& file, std::string& why) {
     why += "\n  " + file.string() + ": no such file";
     return nullptr;
   }
+  const base::Headroom room(library_bytes, "loading LLVM");
   void* handle = dlopen(file.c_str(), RTLD_LAZY | RTLD_LOCAL);
   if (handle == nullptr) {
     const char* reason = dlerror();
@@ -61,7 +72,8 @@ const CrotonLlvmApi* open(const std::filesystem::path& file, std::string& why) {
     dlclose(handle);
     return nullptr;
   }
-  return api;  // never closed: kernels may run until the process ends
+  std::atexit([] { ending = true; });  // before LLVM's own end, which was registered by its beginning
+  return api;                          // never closed: kernels may run until the process ends
 }
 
 const CrotonLlvmApi* find_library(std::string& why) {
@@ -136,7 +148,10 @@ std::int32_t mode_number(CompileOptions::Mode mode) {
 
 }  // namespace
 
-Module::~Module() { api_.unload(handle_); }
+Module::~Module() {
+  // Objects of static storage may have functions, and are destroyed after LLVM's own.
+  if (!ending) api_.unload(handle_);
+}
 
 void* Module::symbol(const std::string& name) const { return api_.symbol(handle_, name.c_str()); }
 
@@ -175,6 +190,7 @@ std::string Compiler::run(std::string_view source, const CompileOptions& options
   const CrotonCompileRequest request = {
       source.data(), source.size(), mode_number(options.mode), assembly ? croton_output_assembly : croton_output_object,
       width,         options.level, options.prelude_size};
+  const base::Headroom room(compiler_bytes + bytes_per_byte_of_text * source.size(), "compiling a kernel");
   std::string output;
   std::string messages;
   if (api_.compile(&request, sink_into(output), sink_into(messages)) != 0) {
@@ -202,6 +218,7 @@ std::shared_ptr<Module> Compiler::load(std::span<const std::byte> object,
   std::vector<CrotonSymbol> names;
   names.reserve(symbols.size());
   for (const auto& [name, address] : symbols) names.push_back({name.c_str(), address});
+  const base::Headroom room(linker_bytes, "loading a kernel");
   void* handle = nullptr;
   std::string messages;
   if (api_.load(reinterpret_cast<const char*>(object.data()), object.size(), names.data(), names.size(), &handle,

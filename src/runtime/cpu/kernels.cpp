@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <cstring>
+#include <deque>
 #include <exception>
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <unordered_map>
 
 #include "base/config.hpp"
@@ -19,6 +21,8 @@ namespace {
 
 // A payload is an object file, or the digest of the entry that has it: kernels compiled together share one object.
 constexpr char object_tag = 'O', reference_tag = 'R';
+// What was loaded last is kept though no function has it: who makes a function again gets it back.
+constexpr std::size_t most_recent = 64;
 
 class Store {
  public:
@@ -33,7 +37,7 @@ class Store {
     trapping_ = base::config().check_arithmetic;
     std::vector<const codegen::Text*> missing;
     for (const codegen::Text& text : texts) {
-      if (entries_.contains(name_of(text))) continue;
+      if (find(text)) continue;
       if (load_from_disk(text)) {
         ++counts.cached;
       } else {
@@ -44,7 +48,9 @@ class Store {
     }
     if (!missing.empty()) compile(missing, counts);
     std::vector<KernelEntry> result;
-    for (const codegen::Text& text : texts) result.push_back(entries_.at(name_of(text)));
+    for (const codegen::Text& text : texts) result.push_back(find(text).value());
+    recent_.resize(std::min(recent_.size(), most_recent));  // not before: entries of this call are kept by nobody else
+    forget_unloaded();
     return result;
   }
 
@@ -53,6 +59,38 @@ class Store {
   /// their arithmetic.
   std::string how() const { return std::to_string(level_) + (trapping_ ? ", trapping" : ""); }
   std::string name_of(const codegen::Text& text) const { return text.name + how(); }
+
+  struct Known {
+    KernelEntry entry;  // without what keeps it
+    std::weak_ptr<const Module> module;
+  };
+
+  std::optional<KernelEntry> find(const codegen::Text& text) const {
+    const auto known = entries_.find(name_of(text));
+    if (known == entries_.end()) return std::nullopt;
+    KernelEntry entry = known->second.entry;
+    entry.code = known->second.module.lock();
+    if (entry.code == nullptr) return std::nullopt;
+    return entry;
+  }
+
+  std::shared_ptr<const Module> find_module(const std::string& digest) const {
+    const auto module = modules_.find(digest);
+    return module != modules_.end() ? module->second.lock() : nullptr;
+  }
+
+  void keep_module(const std::string& digest, const std::shared_ptr<const Module>& module) {
+    modules_[digest] = module;
+    recent_.push_front(module);
+  }
+
+  /// Names of code that is gone: now and then, as each look takes all of them.
+  void forget_unloaded() {
+    if (entries_.size() < look_at_) return;
+    std::erase_if(entries_, [](const auto& named) { return named.second.module.expired(); });
+    std::erase_if(modules_, [](const auto& named) { return named.second.expired(); });
+    look_at_ = std::max<std::size_t>(2 * entries_.size(), 256);
+  }
 
   std::string key_of(const codegen::Text& text) {
     if (prelude_.empty()) prelude_ = codegen::prelude(codegen::Target::cpu);
@@ -71,26 +109,26 @@ class Store {
     auto payload = cache->find(digest);
     if (payload && payload->size() == 33 && static_cast<char>((*payload)[0]) == reference_tag) {
       digest.assign(reinterpret_cast<const char*>(payload->data()) + 1, 32);
-      if (const auto module = modules_.find(digest); module != modules_.end()) return add(text, *module->second);
+      if (const auto module = find_module(digest)) return add(text, module);
       payload = cache->find(digest);
     }
     if (!payload || payload->empty() || static_cast<char>((*payload)[0]) != object_tag) return false;
-    if (const auto module = modules_.find(digest); module != modules_.end()) return add(text, *module->second);
+    if (const auto module = find_module(digest)) return add(text, module);
     try {
-      const auto module = Compiler::instance().load(std::span(*payload).subspan(1));
-      modules_[digest] = module;
-      return add(text, *module);
+      const std::shared_ptr<const Module> module = Compiler::instance().load(std::span(*payload).subspan(1));
+      keep_module(digest, module);
+      return add(text, module);
     } catch (const DeviceError&) {
       return false;  // made by another compiler, or damaged in a way the checksum did not see: compile it again
     }
   }
 
-  bool add(const codegen::Text& text, const Module& module) {
+  bool add(const codegen::Text& text, const std::shared_ptr<const Module>& module) {
     KernelEntry entry;
-    entry.run = reinterpret_cast<decltype(entry.run)>(module.symbol(text.name));
-    entry.finish = reinterpret_cast<decltype(entry.finish)>(module.symbol(text.name + "_finish"));
+    entry.run = reinterpret_cast<decltype(entry.run)>(module->symbol(text.name));
+    entry.finish = reinterpret_cast<decltype(entry.finish)>(module->symbol(text.name + "_finish"));
     if (entry.run == nullptr) return false;
-    entries_[name_of(text)] = entry;
+    entries_[name_of(text)] = {entry, module};
     return true;
   }
 
@@ -144,11 +182,11 @@ class Store {
 
   /// Loads a module, and keeps it on disk.
   void keep(const Texts& texts, const std::vector<std::byte>& object, KernelCounts& counts) {
-    const auto module = Compiler::instance().load(object);
+    const std::shared_ptr<const Module> module = Compiler::instance().load(object);
     const std::string first = key_of(*texts.front());
-    modules_[first] = module;
+    keep_module(first, module);
     for (const codegen::Text* text : texts) {
-      if (!add(*text, *module)) throw InternalError("a compiled module lacks the kernel " + text->name);
+      if (!add(*text, module)) throw InternalError("a compiled module lacks the kernel " + text->name);
       ++counts.compiled;
     }
     KernelCache* cache = configured_cache();
@@ -166,8 +204,10 @@ class Store {
   int level_ = 3;
   bool trapping_ = false;  // of the call under way
   std::string prelude_;
-  std::unordered_map<std::string, KernelEntry> entries_;
-  std::unordered_map<std::string, std::shared_ptr<Module>> modules_;  // by the digest of the entry that has the object
+  std::unordered_map<std::string, Known> entries_;
+  std::unordered_map<std::string, std::weak_ptr<const Module>> modules_;  // by the digest of the entry with the object
+  std::deque<std::shared_ptr<const Module>> recent_;                      // the last one first
+  std::size_t look_at_ = 256;  // so many names: some are of code that is gone
 };
 
 }  // namespace

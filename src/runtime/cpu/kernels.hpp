@@ -5,16 +5,18 @@
 #include "codegen/emit.hpp"
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
 namespace croton::runtime::cpu {
 
-/// The entries of one kernel; `finish` only for split kernels.
+/// The entries of one kernel, and what keeps their code; `finish` only for split kernels.
 struct KernelEntry {
   void (*run)(const void* parameters, std::int64_t begin, std::int64_t end) = nullptr;
   void (*finish)(const void* parameters) = nullptr;
+  std::shared_ptr<const void> code;
 };
 
 struct KernelCounts {
@@ -24,7 +26,8 @@ struct KernelCounts {
 
 /// Whether kernels can be compiled here (the LLVM part is there).
 bool can_compile(std::string* why = nullptr);
-/// The entries of the kernels, in order. Thread-safe; entries stay valid for the life of the process.
+/// The entries of the kernels, in order. Thread-safe. Code that no entry keeps any more is given back, but for that
+/// which was made last.
 std::vector<KernelEntry> get_kernels(std::span<const codegen::Text> texts, KernelCounts& counts);
 
 }  // namespace croton::runtime::cpu

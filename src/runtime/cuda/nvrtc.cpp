@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/memory.hpp"
 #include "codegen/emit.hpp"
 #include "runtime/cuda/found_library.hpp"
 
@@ -233,6 +234,7 @@ Nvrtc::Result Nvrtc::compile(std::string_view source, const std::string& arch,
                     "creating a program");
   const std::unique_ptr<Program, decltype(destroy)> owner(&program, destroy);
 
+  const base::Headroom room((std::size_t{256} << 20) + 128 * source.size(), "compiling a kernel by NVRTC");
   const int outcome = functions_->compile(program, static_cast<int>(pointers.size()), pointers.data());
   Result result;
   result.log = functions_->fetch_text(program, functions_->log_size, functions_->log, "reading the log");

@@ -47,6 +47,19 @@ void fence() { block().fence(); }
 // Named as a wait, since only a thread with a fiber of its own can end in the middle.
 void wait_stop(unsigned trap) { block().stop(trap != 0 ? Finding::Kind::trap : Finding::Kind::assertion); }
 
+// As src/llvm/simulator_faults.cpp counts them.
+void fault(unsigned which, unsigned place) {
+  static constexpr Finding::Kind kinds[] = {Finding::Kind::trap, Finding::Kind::no_return, Finding::Kind::divisor,
+                                            Finding::Kind::quotient};
+  block().stop_at(kinds[which], place);
+}
+
+void call(const void* function, unsigned place) { block().check_call(function, place); }
+
+void frame(unsigned long long bytes, unsigned place) {
+  block().check_frame(bytes, reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)), place);
+}
+
 void turn(unsigned place) { block().turn(place); }
 
 void at(unsigned place) { block().thread().place = place; }
@@ -80,6 +93,9 @@ std::span<const std::pair<std::string, void*>> callbacks() {
       named("wait_warp", &wait_warp),
       named("fence", &fence),
       named("wait_stop", &wait_stop),
+      named("fault", &fault),
+      named("call", &call),
+      named("frame", &frame),
       named("turn", &turn),
       named("at", &at),
       named("access", &access),

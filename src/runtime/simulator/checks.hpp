@@ -53,6 +53,11 @@ struct Finding {
     endless,               // more steps than any kernel takes
     assertion,
     trap,
+    no_return,  // the end of a function that gives a value, or what the text says cannot be reached
+    divisor,    // of an integer division: 0
+    quotient,   // the lowest integer by -1
+    function,   // a call through a pointer that is none's
+    stack,      // a frame that it has no room for
   };
   Kind kind = Kind::out_of_bounds;
   Access access;

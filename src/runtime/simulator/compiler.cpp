@@ -69,6 +69,9 @@ Program::Program(std::span<const std::byte> object, std::string text)
   for (std::uint64_t i = 0; i < numbers[3]; ++i, ++next)
     device_variables_.push_back({std::string(next_name(names)), {addresses[i], next[0]}});
   if (!checked_) return;
+  for (const auto* function = module_->get<const void* const>("croton_simulator_functions"); *function != nullptr;
+       ++function)
+    functions_.push_back(*function);
   // The count, then the lines of each place with a 0 at its end.
   const auto* lines = module_->get<const std::uint32_t>("croton_simulator_places");
   const std::uint32_t count = *lines++;
@@ -100,7 +103,7 @@ std::shared_ptr<const Program> checked_program(const std::string& text, std::spa
   if (cache != nullptr) {
     CacheKey key;
     // All of the text: reports name its lines, which comments move.
-    key.add("simulated", text).add("compiler", cpu::Compiler::instance().identity());
+    key.add("simulated, with checks of faults", text).add("compiler", cpu::Compiler::instance().identity());
     key.add("level", std::to_string(base::config().llvm_level));
     for (const std::string& kernel : kernels) key.add("kernel", kernel);
     digest = key.digest();

@@ -2,6 +2,7 @@
 // codegen_templates/common/device_simulator.hpp where NVRTC's begins with device_cuda.cuh; all else is the same.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -71,6 +72,8 @@ class Program {
   /// "line 12: `text of it`", and the lines that called the function of that line, for a place as the code numbers
   /// them.
   std::string describe_place(unsigned place) const;
+  /// Whether a pointer may be called: it is that of a function of the text whose address the text takes.
+  bool has_function(const void* address) const { return std::ranges::find(functions_, address) != functions_.end(); }
 
  private:
   std::string describe_line(unsigned line) const;
@@ -83,6 +86,7 @@ class Program {
   std::size_t shared_bytes_ = 0;
   std::vector<SharedVariable> shared_variables_;
   std::vector<DeviceVariable> device_variables_;
+  std::vector<const void*> functions_;                  // that pointers may be called for
   std::vector<std::span<const std::uint32_t>> places_;  // the lines of each, from 0; the innermost comes first
 };
 

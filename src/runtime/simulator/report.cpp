@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "runtime/simulator/fiber.hpp"
+
 namespace croton::runtime::simulator {
 namespace {
 
@@ -57,6 +59,21 @@ std::string describe(const Finding& finding, const Program& program, const Acces
       return fmt::format("an assertion does not hold, {}", line);
     case Finding::Kind::trap:
       return fmt::format("the kernel traps, {}", line);
+    case Finding::Kind::no_return:
+      return fmt::format(
+          "a function that gives a value ends without a return, or comes to what it says cannot be reached, {}", line);
+    case Finding::Kind::divisor:
+      return fmt::format("an integer division by 0, {}", line);
+    case Finding::Kind::quotient:
+      return fmt::format("the lowest integer is divided by -1, which has no result of its type, {}", line);
+    case Finding::Kind::function:
+      return fmt::format("a call through a pointer that is no function's, {}", line);
+    case Finding::Kind::stack:
+      return fmt::format(
+          "the stack has no room for {} more bytes, {}: a simulated thread has {} bytes (a recursion without an end, "
+          "or "
+          "large local arrays?)",
+          finding.number, line, Stacks::size);
   }
   return what;
 }

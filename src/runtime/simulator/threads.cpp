@@ -215,6 +215,7 @@ void Block::fence() {
 
 void Block::check_access(const Access& access) {
   running_->steps += access_steps;
+  running_->place = access.place;
   spin(access);  // first: the access follows its check at once
   finding_ = checker_->check({running_->index, running_->stack}, access);
   if (finding_) pause();  // and never come back: the access does not happen
@@ -249,6 +250,23 @@ void Block::check_local(const Access& access, std::uintptr_t object, std::size_t
   finding_ =
       Finding{.kind = Finding::Kind::local_out_of_bounds, .access = access, .thread = running_->index, .number = size};
   pause();
+}
+
+void Block::check_call(const void* function, unsigned place) {
+  if (!program_.has_function(function)) stop_at(Finding::Kind::function, place);
+}
+
+void Block::check_frame(std::size_t bytes, std::uintptr_t now, unsigned place) {
+  running_->place = place;
+  const Range& stack = is_loop() ? threads_[0].stack : running_->stack;
+  // Spilled registers, and what the checks themselves need.
+  constexpr std::size_t reserve = 16 * 1024;
+  if (now - stack.begin < bytes + reserve) stop_at(Finding::Kind::stack, place, bytes);
+}
+
+void Block::stop_at(Finding::Kind kind, unsigned place, std::size_t number) {
+  running_->place = place;
+  stop(kind, number);
 }
 
 void Block::stop(Finding::Kind kind, std::size_t number) {
@@ -328,6 +346,12 @@ std::string Block::describe_wait(const Thread& thread) const {
       fmt::format("thread {} {}", simulator::name_of(shape_.block(), thread.index), name_of(thread.wait));
   if (thread.wait != Wait::exited && thread.place != 0) words += " (" + program_.describe_place(thread.place) + ")";
   return words;
+}
+
+std::string Block::describe_running() const {
+  if (running_ == nullptr) return "before its first thread";
+  return fmt::format("block {}, thread {}, at or behind {}", simulator::name_of(shape_.grid(), index_),
+                     simulator::name_of(shape_.block(), running_->index), program_.describe_place(running_->place));
 }
 
 std::string Block::describe_fault() const {

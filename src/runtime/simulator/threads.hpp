@@ -51,6 +51,8 @@ class Block {
 
   /// What is wrong with a block that advance() calls so, or that spins or waits for ever, in words.
   std::string describe_fault() const;
+  /// Where the thread is that runs, as far as it has said.
+  std::string describe_running() const;
   /// Who waits where, for a block at a grid barrier.
   std::string describe_first_wait() const { return describe_wait(threads_[0]); }
   unsigned index() const { return index_; }
@@ -69,7 +71,11 @@ class Block {
   void turn(unsigned place);
   void check_access(const Access& access);
   void check_local(const Access& access, std::uintptr_t object, std::size_t size);
+  void check_call(const void* function, unsigned place);
+  /// `now`: an address on the stack where the frame would begin, roughly.
+  void check_frame(std::size_t bytes, std::uintptr_t now, unsigned place);
   void stop(Finding::Kind kind, std::size_t number = 0);
+  void stop_at(Finding::Kind kind, unsigned place, std::size_t number = 0);
 
  private:
   struct Scope;  // makes a block the current one
