@@ -338,7 +338,13 @@ void bind_callable(nb::module_& m) {
           "no_default_updates"_a = false)
       .def(
           "copy",
-          [](const Callable& f) { return Callable{f.function.copy(), f.inputs, f.single, f.outputs, f.arguments}; },
+          [](const Callable& f) {
+            const auto copied = [&] {  // waits for a call that may want the GIL
+              const ReleaseGil no_gil;
+              return f.function.copy();
+            };
+            return Callable{copied(), f.inputs, f.single, f.outputs, f.arguments};
+          },
           "Another function of the same code with its own working memory; shared variables stay shared.")
       .def("graph", unlocked<&Function::graph>(), "The graph after rewriting, as text; with the user's lines.")
       .def("rewrites", unlocked<&Function::rewrites>(), "The rewrite rules that fired, by group, with counts.")

@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
@@ -87,11 +88,12 @@ bool leave_the_system() {
          prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0;
 }
 
-void limit(decltype(RLIMIT_AS) what, rlim_t most) {
+/// `more`: from the signal of the limit to the end.
+void limit(decltype(RLIMIT_AS) what, rlim_t most, rlim_t more = 0) {
   rlimit now{};
   getrlimit(what, &now);
-  if (now.rlim_max != RLIM_INFINITY && now.rlim_max < most) most = now.rlim_max;
-  const rlimit wanted{most, most};
+  const rlim_t highest = std::min(now.rlim_max, most + more);  // infinity is the largest of all
+  const rlimit wanted{std::min(most, highest), highest};
   setrlimit(what, &wanted);
 }
 
@@ -171,7 +173,7 @@ struct Pipe {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     limit(RLIMIT_CORE, 0);
     limit(RLIMIT_FSIZE, 0);
-    limit(RLIMIT_CPU, limits.seconds);
+    limit(RLIMIT_CPU, limits.seconds, 2);  // SIGXCPU, for the report; then SIGKILL
     if (may_limit_memory) limit(RLIMIT_AS, limits.memory_bytes);
     if (chdir(folder.c_str()) != 0) throw FileError(folder.string() + " cannot be entered");
     handle_signals();

@@ -60,10 +60,13 @@ class Refusals : public clang::ASTConsumer, public clang::RecursiveASTVisitor<Re
         clang::Builtin::BI__builtin_setjmp,         clang::Builtin::BI__builtin_longjmp,
         clang::Builtin::BI__builtin_return_address, clang::Builtin::BI__builtin_frame_address,
         clang::Builtin::BI__builtin_eh_return,      clang::Builtin::BI__builtin_unwind_init,
-        clang::Builtin::BI__builtin_dwarf_cfa,      clang::Builtin::BI__builtin___clear_cache};
+        clang::Builtin::BI__builtin_dwarf_cfa,      clang::Builtin::BI__builtin___clear_cache,
+        clang::Builtin::BI__builtin_memcmp,         clang::Builtin::BImemcmp,
+        clang::Builtin::BI__builtin_bcmp,           clang::Builtin::BIbcmp,
+        clang::Builtin::BI__builtin_thread_pointer};
     if (builtins.isTSBuiltin(builtin) || std::ranges::find(refused, builtin) != std::end(refused)) {
       refuse(call->getBeginLoc(), "'" + std::string(builtins.getName(builtin)) + "'",
-             "it is about the processor of the host or its stack");
+             "it is about the processor of the host or its memory");
     }
     return true;
   }

@@ -137,7 +137,7 @@ Variable bincount(Operand x, std::optional<Operand> weights, std::int64_t minlen
     refuse("bincount", x, "a vector of integers that int64 can hold is taken");
   if (minlength < 0)
     throw ValueError(fmt::format("bincount ({}): a minlength of {}", builder::describe(x.where), minlength));
-  const Variable bins = not_negative(numbers, "bincount: {} is below 0", x.where);
+  const Variable bins = not_negative(numbers, "bincount: {} is below 0, or more than there can be numbers", x.where);
   // The largest number and 1; of nothing 0, which one more element gives.
   const Variable number = arange(bins.shape(0) + 1), n = bins.shape(0);
   const Variable needed = max(ops::pick(bins + 1, where(number < n, number, -1)));

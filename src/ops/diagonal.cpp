@@ -25,10 +25,9 @@ void demand_matrix(std::string_view op, const Operand& x) {
       fmt::format("{} ({}): {}: at least 2 dimensions are needed", op, describe(x.where), describe(x.variable)));
 }
 
-/// column - row <= k (eye: ==) of the matrices of the last two axes.
-Variable below(const Operand& x, const Variable& k) {
-  const Variable rows = row_numbers(x.variable.shape(-2)), columns = column_numbers(x.variable.shape(-1));
-  return columns - rows <= k;
+/// column - row of the matrices of the last two axes.
+Variable diagonals(const Operand& x) {
+  return column_numbers(x.variable.shape(-1)) - row_numbers(x.variable.shape(-2));
 }
 
 Variable square_mask(const Variable& n, const std::optional<Operand>& m, const Variable& k, bool one_diagonal) {
@@ -57,13 +56,14 @@ Variable tril(Operand x, Operand k) {
   const builder::OriginScope origin(x.where);
   demand_matrix("tril", x);
   ops::demand_whole("tril", x, "the diagonal", k);
-  return where(below(x, cast(k, DType::int64)), x, zero_of(x.variable));
+  return where(diagonals(x) <= cast(k, DType::int64), x, zero_of(x.variable));
 }
 Variable triu(Operand x, Operand k) {
   const builder::OriginScope origin(x.where);
   demand_matrix("triu", x);
   ops::demand_whole("triu", x, "the diagonal", k);
-  return where(below(x, cast(k, DType::int64) - 1), zero_of(x.variable), x);
+  // Not <= k - 1, which the lowest k does not have.
+  return where(diagonals(x) < cast(k, DType::int64), zero_of(x.variable), x);
 }
 
 Variable diag(Operand x, Operand k) {

@@ -26,14 +26,14 @@ constexpr std::string_view usage =
     "                    [--simulate 0|1]\n"
     "                    [--report FILE.json] [--every-rule 0|1] [--most-failures N] [--shrink N] [--only-gradients "
     "0|1]\n"
-    "croton_differential --planted N [--seed N]            finds the planted bugs, each among N graphs at most\n"
+    "croton_differential --planted N [--seed N] [--only WORDS]  finds the planted bugs, each among N graphs at most\n"
     "croton_differential --show NUMBER [--seed N]            prints the program of one graph\n";
 
 struct Arguments {
   CampaignOptions campaign;
   std::uint64_t jobs = 2, shrink = 300, planted = 0, show = 0;
   bool every_rule = false, shows = false;
-  std::string report;
+  std::string report, only;
 };
 
 Arguments parse(int argc, char** argv) {
@@ -44,6 +44,10 @@ Arguments parse(int argc, char** argv) {
     const std::string value = argv[i + 1];
     if (name == "--report") {
       a.report = value;
+      continue;
+    }
+    if (name == "--only") {
+      a.only = value;
       continue;
     }
     const std::uint64_t number = std::stoull(value);
@@ -159,7 +163,7 @@ int main(int argc, char** argv) {
   ct::set_flag("threads", "1");  // results do not depend on it, and a process works on each core
   croton::runtime::simulator::compile_together(true);
   if (a.shows) return show(a);
-  if (a.planted > 0) return find_planted(a.campaign.seed, a.planted) ? 0 : 1;
+  if (a.planted > 0) return find_planted(a.campaign.seed, a.planted, a.only) ? 0 : 1;
   const Report report = run_in_processes(a);
   std::cout << summary(report);
   for (const Found& found : report.found) {

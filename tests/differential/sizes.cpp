@@ -82,7 +82,7 @@ class Program {
     }
     size_ = term(static_cast<int>(random_.whole(1, 3)));
     other_ = term(static_cast<int>(random_.whole(0, 2)));
-    use_ = static_cast<int>(random_.whole(0, 3));
+    use_ = static_cast<int>(random_.whole(0, 6));
   }
 
   /// What is wrong under the present flags; empty where nothing is.
@@ -124,8 +124,10 @@ class Program {
   }
 
   std::string text() const {
-    const char* forms[] = {"alloc(i8, {0}).shape(0)", "concatenate(alloc(i8, {0}), alloc(i8, {1})).shape(0)",
-                           "alloc(i8, {0}, {1}).size", "reshape(zeros(6), ({0}, {1})).shape(0)"};
+    const char* forms[] = {"alloc(i8, {0}).shape(0)",           "concatenate(alloc(i8, {0}), alloc(i8, {1})).shape(0)",
+                           "alloc(i8, {0}, {1}).size",          "reshape(zeros(6), ({0}, {1})).shape(0)",
+                           "tile(zeros(3), {0}).shape(0)",      "repeat(zeros(3), {0}).shape(0)",
+                           "pad(zeros(3), ({0}, {1})).shape(0)"};
     return fmt::format(fmt::runtime(forms[use_]), size_.text, other_.text);
   }
 
@@ -138,6 +140,13 @@ class Program {
         return ct::concatenate({ct::alloc(byte, {size_.variable}), ct::alloc(byte, {other_.variable})}, 0).shape(0);
       case 2:
         return ct::alloc(byte, {size_.variable, other_.variable}).size();
+      case 4:
+        return ct::tile(three_, {size_.variable}).shape(0);
+      case 5:
+        return ct::repeat(three_, size_.variable, 0).shape(0);
+      case 6:
+        return ct::pad(three_, std::vector<std::pair<ct::Operand, ct::Operand>>{{size_.variable, other_.variable}})
+            .shape(0);
       default:
         return ct::reshape(ct::constant(Array::zeros(DType::int8, {6})), {size_.variable, other_.variable}).shape(0);
     }
@@ -147,12 +156,15 @@ class Program {
   std::optional<Wide> wanted() const {
     const std::optional<Wide>&a = size_.value.exact, &b = other_.value.exact;
     const auto is_size = [](const std::optional<Wide>& x) { return x && *x >= 0 && *x <= highest; };
-    if (!is_size(a) || (use_ != 0 && !is_size(b))) {
+    const bool both = use_ != 0 && use_ != 4 && use_ != 5;
+    if (!is_size(a) || (both && !is_size(b))) {
       // -1 is what is left.
       if (use_ == 3 && a && b && ((*a == -1 && is_size(b) && *b > 0 && 6 % *b == 0))) return 6 / *b;
       if (use_ == 3 && a && b && *b == -1 && is_size(a) && *a > 0 && 6 % *a == 0) return *a;
       return std::nullopt;
     }
+    if (use_ == 4 || use_ == 5) return 3 * *a <= highest ? std::optional(3 * *a) : std::nullopt;
+    if (use_ == 6) return *a + *b + 3 <= highest ? std::optional(*a + *b + 3) : std::nullopt;
     if (use_ == 1) return *a + *b <= highest ? std::optional(*a + *b) : std::nullopt;
     if (use_ == 2) return *a == 0 || *b <= highest / *a ? std::optional(*a * *b) : std::nullopt;
     if (use_ == 3 && *a * *b != 6) return std::nullopt;
@@ -193,6 +205,7 @@ class Program {
   std::vector<ct::Argument> arguments_;
   std::vector<Term> leaves_;
   Term size_, other_;
+  Variable three_ = ct::constant(Array::zeros(DType::int8, {3}));
   std::string given_;
   int use_ = 0;
 };

@@ -23,7 +23,7 @@ def run(croton, folder, arg, text):
     path = os.path.join(folder, "kernel.cu")
     with open(path, "w") as file:
         file.write(text)
-    command = [croton, "simulate", path, "--kernel", "k", "--arg", arg, "--arg", "i32=1", "--seconds", "60"]
+    command = [croton, "simulate", path, "--kernel", "k", "--arg", arg, "--arg", "i32=1", "--seconds", "3"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, cwd=folder)
     return done.returncode, done.stdout, done.stderr, path
 

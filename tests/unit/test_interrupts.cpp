@@ -195,3 +195,28 @@ TEST_CASE("a child of fork reads what another thread was reading, and says so of
   caller.join();
   CHECK(written.get_value().item<double>() == 2);
 }
+
+TEST_CASE("a callback that would wait for its own call is an error", "[interrupts]") {
+  ct::SharedVariable read = ct::shared(Array(1.0), {.name = "read"}),
+                     written = ct::shared(Array(1.0), {.name = "written"});
+  const Variable x = ct::dscalar("x");
+  std::function<void()> act;
+  const ct::HostOp op = slow([&] { act(); });
+  const ct::Function f = ct::function({x}, op(x) + read, {.updates = {{written, written + 1}}});
+  const auto refused = [&](std::function<void()> what, const std::string& name) {
+    act = std::move(what);
+    try {
+      f(1.0);
+    } catch (const ct::Error& error) {
+      const std::string message = error.what();
+      return message.find(name + " is") != std::string::npos && message.find("wait for itself") != std::string::npos;
+    }
+    return false;
+  };
+  CHECK(refused([&] { read.set_value(Array(2.0)); }, "read"));
+  CHECK(refused([&] { written.get_value(); }, "written"));
+  CHECK(refused([&] { written.set_value(Array(2.0)); }, "written"));
+  CHECK(written.version() == 0);
+  act = [&] { CHECK(read.get_value().item<double>() == 1); };  // many may read
+  CHECK(f(1.0)[0].item<double>() == 3);
+}
