@@ -4,6 +4,7 @@
 #include "arrays.hpp"
 #include "bindings.hpp"
 #include "gil.hpp"
+#include "kept.hpp"
 #include "lists.hpp"
 #include "operands.hpp"
 #include "where.hpp"
@@ -54,15 +55,6 @@ std::vector<Array> to_arrays(nb::object given) {
     arrays.push_back(to_array(given).copy());  // its memory is Python's
   }
   return arrays;
-}
-
-/// A Python function that C++ may copy and drop on any thread.
-using Callable = std::shared_ptr<const nb::object>;
-Callable keep(nb::object function) {
-  return {new nb::object(std::move(function)), [](const nb::object* held) {
-            const AcquireGil gil;
-            delete held;
-          }};
 }
 
 }  // namespace

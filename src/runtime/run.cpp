@@ -266,12 +266,7 @@ bool BoundSegment::uses_lanes() const {
 
 void BoundSegment::run_in_order(RunCounts& counts, const TracedCall* traced, Undo& undo, bool& overwritten) {
   failure_[0] = 0;
-  std::optional<base::Uninterrupted> commits;
   for (BoundLaunch& launch : launches_) {
-    if (launch.after_commit)
-      commits.emplace();
-    else
-      base::check_interrupt();
     if (launch.after_commit && fails_late_ && undo.empty()) keep_updates(undo);
     run(launch, {counts, failure_, traced});
     overwritten = overwritten || launch.after_commit;
@@ -294,11 +289,6 @@ void BoundSegment::run_lanes(RunCounts& counts, const TracedCall* traced, Undo& 
       if (fails_late_ && piece < launches_.size()) keep_updates(undo);
       return;
     }
-    std::optional<base::Uninterrupted> commits;
-    if (launches_[lanes.launch_of(piece)].after_commit)
-      commits.emplace();
-    else
-      base::check_interrupt();
     const std::size_t l = lanes.launch_of(piece);
     const auto lane = static_cast<std::size_t>(lanes.lanes.pieces()[piece].lane);
     try {
@@ -325,6 +315,11 @@ void BoundSegment::give_up() const noexcept {
 }
 
 void BoundSegment::run(BoundLaunch& launch, const InLane& in) {
+  std::optional<base::Uninterrupted> commits;  // from here on the call comes to its end
+  if (launch.after_commit)
+    commits.emplace();
+  else
+    base::check_interrupt();
   if (in.traced == nullptr) return run_untraced(launch, in);
   TracedCall::record(
       in.traced, [&] { run_untraced(launch, in); },
