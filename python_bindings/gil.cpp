@@ -1,5 +1,6 @@
 #include "gil.hpp"
 
+#include <pthread.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -42,6 +43,11 @@ void enter() {
 void leave() {
   if (--depth == 0) --threads_inside;
 }
+/// In a child of fork: the thread that forked is Python's main one there, and the only one.
+void be_main_thread() {
+  main_thread = PyThread_get_thread_ident();
+  threads_inside = depth > 0 ? 1 : 0;  // a callback may fork
+}
 void stay_outside_at_exit() {
   if (!exiting) return;
   --threads_inside;
@@ -57,6 +63,7 @@ void sleep_until_exit() noexcept {
 void prepare_for_exit() {
   const nanobind::object thread = nanobind::module_::import_("threading").attr("main_thread")();
   main_thread = nanobind::cast<unsigned long>(thread.attr("ident"));
+  pthread_atfork(nullptr, nullptr, be_main_thread);
   nanobind::module_::import_("atexit").attr("register")(nanobind::cpp_function(&hold_other_threads));
 }
 

@@ -79,7 +79,8 @@ void bind_joining(nb::module_& m) {
         const Operand whole = to_operand(x);
         std::vector<Operand> shape;
         for (const Variable& size : whole.variable.shape(here())) shape.emplace_back(size, here());
-        return reshape(roll(flatten(whole), to_sizes(shift), std::vector<int>{0}), shape);
+        const Operand flat(flatten(whole), whole.where);
+        return reshape(Operand(roll(flat, to_sizes(shift), std::vector<int>{0}), whole.where), shape);
       },
       "x"_a, "shift"_a, "axis"_a = nb::none(),
       "Elements moved along the axis, round its end; without axis: of the flattened variable. Several shifts or axes, "

@@ -139,7 +139,7 @@ nn::Metric to_metric(nb::handle object) {
 }
 
 nn::Optimizer to_optimizer(nb::handle object) {
-  if (is_text(object)) return nb::cast<std::string>(object);
+  if (is_text(object)) return {nb::cast<std::string>(object), here()};
   if (!nb::isinstance<nn::Optimizer>(object)) refuse("an optimizer is a name or an Optimizer", object);
   return nb::cast<nn::Optimizer>(object);
 }

@@ -4,6 +4,7 @@
 #include "lists.hpp"
 #include "nn.hpp"
 #include "operands.hpp"
+#include "where.hpp"
 
 namespace croton::python {
 namespace {
@@ -49,7 +50,8 @@ void bind_optimizer(nb::module_& m) {
       "From gradients to new values of parameters. Optimizer('adam') is the one of that name: 'sgd', 'rmsprop', "
       "'adam', 'adamw', 'adagrad', 'adadelta' (ValueError, with the list, for another).")
       .def(
-          "__init__", [](nn::Optimizer* self, const std::string& name) { new (self) nn::Optimizer(name); }, "name"_a)
+          "__init__", [](nn::Optimizer* self, const std::string& name) { new (self) nn::Optimizer(name, here()); },
+          "name"_a)
       .def(
           "apply_gradients",
           [](const nn::Optimizer& optimizer, nb::handle pairs) {
@@ -97,7 +99,8 @@ void bind_first_kinds(nb::module_& m) {
                                 .momentum = momentum,
                                 .nesterov = nesterov,
                                 .clip = to_clip(clipvalue, clipnorm, global_clipnorm),
-                                .name = text_or_empty(std::move(name))});
+                                .name = text_or_empty(std::move(name))},
+                               here());
           },
           "learning_rate"_a = 0.01, "momentum"_a = 0.0, "nesterov"_a = false, nb::kw_only(), "clipvalue"_a = nb::none(),
           "clipnorm"_a = nb::none(), "global_clipnorm"_a = nb::none(), "name"_a = nb::none(), common);
@@ -113,7 +116,8 @@ void bind_first_kinds(nb::module_& m) {
                                     .epsilon = epsilon,
                                     .centered = centered,
                                     .clip = to_clip(clipvalue, clipnorm, global_clipnorm),
-                                    .name = text_or_empty(std::move(name))});
+                                    .name = text_or_empty(std::move(name))},
+                                   here());
           },
           "learning_rate"_a = 1e-3, "rho"_a = 0.9, "momentum"_a = 0.0, "epsilon"_a = 1e-7, "centered"_a = false,
           nb::kw_only(), "clipvalue"_a = nb::none(), "clipnorm"_a = nb::none(), "global_clipnorm"_a = nb::none(),
@@ -127,7 +131,8 @@ void bind_first_kinds(nb::module_& m) {
                                     .initial_accumulator = initial,
                                     .epsilon = epsilon,
                                     .clip = to_clip(clipvalue, clipnorm, global_clipnorm),
-                                    .name = text_or_empty(std::move(name))});
+                                    .name = text_or_empty(std::move(name))},
+                                   here());
           },
           "learning_rate"_a = 1e-3, "initial_accumulator_value"_a = 0.1, "epsilon"_a = 1e-7, nb::kw_only(),
           "clipvalue"_a = nb::none(), "clipnorm"_a = nb::none(), "global_clipnorm"_a = nb::none(),
@@ -143,7 +148,8 @@ void bind_first_kinds(nb::module_& m) {
                                      .rho = rho,
                                      .epsilon = epsilon,
                                      .clip = to_clip(clipvalue, clipnorm, global_clipnorm),
-                                     .name = text_or_empty(std::move(name))});
+                                     .name = text_or_empty(std::move(name))},
+                                    here());
           },
           "learning_rate"_a = 1e-3, "rho"_a = 0.95, "epsilon"_a = 1e-7, nb::kw_only(), "clipvalue"_a = nb::none(),
           "clipnorm"_a = nb::none(), "global_clipnorm"_a = nb::none(), "name"_a = nb::none(), common);
@@ -164,7 +170,8 @@ void bind_adams(nb::module_& m) {
                                  .epsilon = epsilon,
                                  .amsgrad = amsgrad,
                                  .clip = to_clip(clipvalue, clipnorm, global_clipnorm),
-                                 .name = text_or_empty(std::move(name))});
+                                 .name = text_or_empty(std::move(name))},
+                                here());
           },
           "learning_rate"_a = 1e-3, "beta_1"_a = 0.9, "beta_2"_a = 0.999, "epsilon"_a = 1e-7, "amsgrad"_a = false,
           nb::kw_only(), "clipvalue"_a = nb::none(), "clipnorm"_a = nb::none(), "global_clipnorm"_a = nb::none(),
@@ -182,7 +189,8 @@ void bind_adams(nb::module_& m) {
                                   .epsilon = epsilon,
                                   .amsgrad = amsgrad,
                                   .clip = to_clip(clipvalue, clipnorm, global_clipnorm),
-                                  .name = text_or_empty(std::move(name))});
+                                  .name = text_or_empty(std::move(name))},
+                                 here());
           },
           "learning_rate"_a = 1e-3, "weight_decay"_a = 0.004, "beta_1"_a = 0.9, "beta_2"_a = 0.999, "epsilon"_a = 1e-7,
           "amsgrad"_a = false, nb::kw_only(), "clipvalue"_a = nb::none(), "clipnorm"_a = nb::none(),
@@ -193,7 +201,7 @@ void bind_adams(nb::module_& m) {
 class OwnOptimizer : public nn::OptimizerDefinition {
  public:
   OwnOptimizer(std::string name, nb::object update, nn::LearningRate rate, const nn::Clip& clip)
-      : OptimizerDefinition(std::move(name), std::move(rate), clip), update_(keep(std::move(update))) {}
+      : OptimizerDefinition(std::move(name), std::move(rate), clip, here()), update_(keep(std::move(update))) {}
 
   void update(const SharedVariable& parameter, const Variable& gradient, const Step& step,
               nn::Updates& updates) override {

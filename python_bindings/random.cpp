@@ -34,7 +34,7 @@ void bind_uniform(nb::class_<Streams>& c) {
   c.def(
       "uniform",
       [](Streams& s, nb::handle size, nb::handle low, nb::handle high, nb::handle dtype) {
-        return s.uniform(to_shape(size), to_operand(low), to_operand(high), to_optional_dtype(dtype));
+        return s.uniform(to_shape(size), to_operand(low), to_operand(high), to_optional_dtype(dtype), here());
       },
       "size"_a = nb::none(), "low"_a = 0.0, "high"_a = 1.0, "dtype"_a = nb::none(),
       "Real numbers between low and high; floatX.");

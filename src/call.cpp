@@ -4,6 +4,7 @@
 
 #include <atomic>
 
+#include "base/compilation.hpp"
 #include "base/config.hpp"
 #include "base/device_memory.hpp"
 #include "base/device_name.hpp"
@@ -264,6 +265,7 @@ Placed& CompiledFunction::find_placed(const base::Flags& flags) {
 
 /// Places the graph by the devices that were read and the homes of its shared variables, and plans it.
 void CompiledFunction::place(Placed& to) const {
+  const base::Compilation compilation;
   expr::Graph program_graph = *graph;
   if (reference) {  // all of it runs on the host, whatever was asked for
     for (expr::GraphInput& input : program_graph.inputs) {
@@ -330,6 +332,7 @@ runtime::BoundPlan* CompiledFunction::find_bound(const Placed& where) {
 }
 
 runtime::BoundPlan& CompiledFunction::bind(Placed& where) {
+  const base::Compilation compilation;
   key_.clear();
   visit_key(*where.executable, [&](std::int64_t k) { key_.push_back(k); });
   // A program whose sizes never repeat must not fill the memory with plans for them.

@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "base/compilation.hpp"
 #include "base/config.hpp"
 #include "base/interrupt.hpp"
 #include "builder/import.hpp"
@@ -50,6 +51,7 @@ class StageLog {
 
 /// From the user's expressions as a graph in which sizes are nodes (builder/import.hpp) to a function.
 std::shared_ptr<CompiledFunction> compile(const std::string& name, builder::Imported imported) {
+  const base::Compilation compilation;
   const base::Flags& flags = base::config();
   auto result = std::make_shared<CompiledFunction>();
   StageLog log(name);

@@ -1,5 +1,6 @@
 // verify_grad: analytic gradients against differences of the compiled function itself. It compiles functions, so it
-// stands beside function.cpp and uses the public interface only.
+// stands beside function.cpp and uses the public interface only, but for lines: what is neither the user's function nor
+// a gradient comes from the caller's.
 #include <croton/complex.hpp>
 #include <croton/function.hpp>
 #include <croton/grad.hpp>
@@ -10,6 +11,8 @@
 #include <cmath>
 #include <complex>
 #include <limits>
+
+#include "builder/gradient_context.hpp"
 
 namespace croton {
 namespace {
@@ -22,13 +25,14 @@ struct Inputs {
   std::vector<Variable> variables, differentiable;
   std::vector<Array> values;
   std::vector<std::size_t> differentiable_at;
+  Where where;
 
-  explicit Inputs(const std::vector<Array>& points) {
+  Inputs(const std::vector<Array>& points, Where caller) : where(caller) {
     for (const Array& point : points) {
       const bool real = !is_discrete(point.dtype());
       values.push_back(real ? point.astype(promote(point.dtype(), DType::float64)) : point);
       Type type{values.back().dtype(), Sizes(point.shape().size(), unknown_size)};
-      variables.push_back(variable(std::move(type), "x" + std::to_string(variables.size())));
+      variables.push_back(variable(std::move(type), "x" + std::to_string(variables.size()), where));
       if (!real) continue;
       differentiable.push_back(variables.back());
       differentiable_at.push_back(variables.size() - 1);
@@ -39,7 +43,7 @@ struct Inputs {
     FunctionOptions options;
     options.name = "verify_grad";
     options.on_unused_input = UnusedInput::ignore;
-    return function(std::vector<In>(variables.begin(), variables.end()), outputs, options);
+    return function(std::vector<In>(variables.begin(), variables.end()), outputs, options, where);
   }
   Outputs call(const Function& f) const { return f.call(std::vector<Argument>(values.begin(), values.end())); }
 };
@@ -95,26 +99,32 @@ double verify_first_order(Inputs& inputs, const Variable& cost, const std::vecto
 
 }  // namespace
 
-double verify_grad(const Build& f, const std::vector<Array>& points, int order, std::uint64_t seed) {
+double verify_grad(const Build& f, const std::vector<Array>& points, int order, std::uint64_t seed, Where where) {
   if (order != 1 && order != 2) throw ValueError("verify_grad: the order is 1 or 2, not " + std::to_string(order));
-  Inputs inputs(points);
+  Inputs inputs(points, where);
   if (inputs.differentiable.empty()) throw ValueError("verify_grad: none of the points is a float array");
   const Variable y = f(inputs.variables);
   if (is_discrete(y.dtype()))
     throw TypeError("verify_grad: the function gives " + y.type().to_string() + "; a float is needed");
-  const Variable cost =
-      weighed(cast(y, promote(y.dtype(), DType::float64)), inputs.call(inputs.compile(y)).only().shape(), seed);
+  const Sizes shape = inputs.call(inputs.compile(y)).only().shape();
+  const Variable cost = [&] {
+    const builder::OriginScope origin(where);
+    return weighed(cast(y, promote(y.dtype(), DType::float64)), shape, seed);
+  }();
   const GradOptions options{.disconnected_inputs = Disconnected::ignore};
-  const std::vector<Variable> gradients = grad(cost, inputs.differentiable, options);
+  const std::vector<Variable> gradients = grad(cost, inputs.differentiable, options, where);
   const double error = verify_first_order(inputs, cost, gradients);
   if (order == 1) return error;
 
   // The gradient of the gradients, weighed anew so that no symmetry hides an error.
-  Variable slope = constant(Array(0.0));
-  for (std::size_t i = 0; i < gradients.size(); ++i) {
-    slope = slope + weighed(gradients[i], inputs.values[inputs.differentiable_at[i]].shape(), seed + 1 + i);
-  }
-  return std::max(error, verify_first_order(inputs, slope, grad(slope, inputs.differentiable, options)));
+  const Variable slope = [&] {
+    const builder::OriginScope origin(where);
+    Variable total = constant(Array(0.0));
+    for (std::size_t i = 0; i < gradients.size(); ++i)
+      total = total + weighed(gradients[i], inputs.values[inputs.differentiable_at[i]].shape(), seed + 1 + i);
+    return total;
+  }();
+  return std::max(error, verify_first_order(inputs, slope, grad(slope, inputs.differentiable, options, where)));
 }
 
 }  // namespace croton

@@ -8,7 +8,7 @@
 
 #define __device__ __attribute__((device))
 #define __host__ __attribute__((host))
-// Kernels are plain device functions here: the simulator calls them as such (CT_SIMULATOR_ENTRY), and Clang has no
+// Kernels are plain device functions here: the simulator calls them as such (simulator/compiler.cpp), and Clang has no
 // launch to check.
 #define __global__ __attribute__((device))
 #define __shared__ __attribute__((shared))
@@ -164,14 +164,4 @@ constexpr Sizes<Parameters...> sizes_of(void (*)(Parameters...)) {
 
 }  // namespace ct
 
-// What follows the name is the kernel: an instance of a template may have commas.
-#define CT_SIMULATOR_ENTRY(name, ...)                                                                       \
-  extern "C" {                                                                                              \
-  extern __device__ const decltype(ct::internal::sizes_of(__VA_ARGS__)) croton_simulator_parameters_##name; \
-  __device__ const decltype(ct::internal::sizes_of(__VA_ARGS__)) croton_simulator_parameters_##name =       \
-      ct::internal::sizes_of(__VA_ARGS__);                                                                  \
-  __device__ __attribute__((nodebug)) void croton_simulator_entry_##name(void** arguments) {                \
-    ct::internal::call(__VA_ARGS__, arguments);                                                             \
-  }                                                                                                         \
-  }
 #endif

@@ -123,6 +123,6 @@ Variable undefined_grad(Operand x, const std::string& reason = "");
 /// points (complex ones: in complex128, over real and imaginary parts). Returns the largest relative error
 /// |a - n| / max(|a| + |n|, 1e-2); `order` 2 checks the gradient of the gradient too.
 double verify_grad(const std::function<Variable(const std::vector<Variable>&)>& f, const std::vector<Array>& points,
-                   int order = 1, std::uint64_t seed = 1);
+                   int order = 1, std::uint64_t seed = 1, Where where = std::source_location::current());
 
 }  // namespace croton

@@ -46,6 +46,8 @@ Variable random_bits(Operand state, const DrawShape& shape, Where where = std::s
 /// the number 1) beyond 0 and 1 are taken for these, nan for 0; those of choice and multinomial that are negative or
 /// nan for 0.
 class RandomStreams {
+  // Numbers among default arguments are given the caller's line: GCC takes for that of a conversion, in a member
+  // function, the line of the declaration.
  public:
   /// Of a seed of the operating system's.
   RandomStreams(Where where = std::source_location::current());
@@ -55,20 +57,23 @@ class RandomStreams {
   /// 2^-8), so that 0 and 1 are never drawn. Between other bounds the result is rounded, which may make it one of them,
   /// as in NumPy; of float16 and bfloat16 u is then a multiple of 2^-10 and 2^-7, 0 among them, so that from 1 to 2 low
   /// is drawn and high is not.
-  Variable uniform(const DrawShape& shape, Operand low = 0, Operand high = 1, std::optional<DType> dtype = {},
+  Variable uniform(const DrawShape& shape, Operand low = {0, std::source_location::current()},
+                   Operand high = {1, std::source_location::current()}, std::optional<DType> dtype = {},
                    Where where = std::source_location::current());
   /// mean + deviation z, z by the method of Box and Muller (1958); |z| is at most 6.6 (float64: 8.6).
-  Variable normal(const DrawShape& shape, Operand mean = 0, Operand deviation = 1, std::optional<DType> dtype = {},
+  Variable normal(const DrawShape& shape, Operand mean = {0, std::source_location::current()},
+                  Operand deviation = {1, std::source_location::current()}, std::optional<DType> dtype = {},
                   Where where = std::source_location::current());
   /// The same, z being between -2 and 2: the quantile function of a uniform number.
-  Variable truncated_normal(const DrawShape& shape, Operand mean = 0, Operand deviation = 1,
-                            std::optional<DType> dtype = {}, Where where = std::source_location::current());
+  Variable truncated_normal(const DrawShape& shape, Operand mean = {0, std::source_location::current()},
+                            Operand deviation = {1, std::source_location::current()}, std::optional<DType> dtype = {},
+                            Where where = std::source_location::current());
   /// scale times a number of density exp(-x).
-  Variable exponential(const DrawShape& shape, Operand scale = 1, std::optional<DType> dtype = {},
-                       Where where = std::source_location::current());
+  Variable exponential(const DrawShape& shape, Operand scale = {1, std::source_location::current()},
+                       std::optional<DType> dtype = {}, Where where = std::source_location::current());
   /// scale times a number of density x^(alpha - 1) exp(-x) / gamma(alpha), by Marsaglia and Tsang's method (2000).
-  Variable gamma(const DrawShape& shape, Operand alpha, Operand scale = 1, std::optional<DType> dtype = {},
-                 Where where = std::source_location::current());
+  Variable gamma(const DrawShape& shape, Operand alpha, Operand scale = {1, std::source_location::current()},
+                 std::optional<DType> dtype = {}, Where where = std::source_location::current());
   /// A number of density proportional to x^(a - 1) (1 - x)^(b - 1), from two of the gamma distribution.
   Variable beta(const DrawShape& shape, Operand a, Operand b, std::optional<DType> dtype = {},
                 Where where = std::source_location::current());
@@ -83,15 +88,16 @@ class RandomStreams {
                            Where where = std::source_location::current());
   /// 1 with probability p, else 0: where a uniform number of p's dtype is below p, so that p counts in steps of 2^-23
   /// (float64: 2^-52).
-  Variable bernoulli(const DrawShape& shape, Operand p = 0.5, DType dtype = DType::bool_,
-                     Where where = std::source_location::current());
+  Variable bernoulli(const DrawShape& shape, Operand p = {0.5, std::source_location::current()},
+                     DType dtype = DType::bool_, Where where = std::source_location::current());
   /// How many of n trials of probability p succeed: inverted where n min(p, 1 - p) < 10, else by transformed rejection
   /// (Hoermann 1993).
-  Variable binomial(const DrawShape& shape, Operand n = 1, Operand p = 0.5, DType dtype = DType::int64,
+  Variable binomial(const DrawShape& shape, Operand n = {1, std::source_location::current()},
+                    Operand p = {0.5, std::source_location::current()}, DType dtype = DType::int64,
                     Where where = std::source_location::current());
   /// Of mean lambda: inverted below 10, else by transformed rejection (Hoermann 1993).
-  Variable poisson(const DrawShape& shape, Operand lambda = 1, DType dtype = DType::int64,
-                   Where where = std::source_location::current());
+  Variable poisson(const DrawShape& shape, Operand lambda = {1, std::source_location::current()},
+                   DType dtype = DType::int64, Where where = std::source_location::current());
 
   /// How often each of the classes along the last axis of pvals comes up in n draws, which is the last axis of the
   /// result; n is an integer scalar. Probabilities are divided by their sum. Without a shape one result for each row of

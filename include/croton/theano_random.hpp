@@ -37,7 +37,7 @@ namespace croton {
 /// more than 2^31 - 1 elements, and for a number of streams that is not from 1 to 2^31 - 1. Copies are the same
 /// streams.
 class MrgRandomStreams {
- public:
+ public:  // for default arguments see RandomStreams
   /// ValueError unless the seed is from 1 to 2^31 - 21070.
   explicit MrgRandomStreams(std::int64_t seed = 12345);
   /// The last three numbers of each of the two recurrences. ValueError unless there are six, the first three from 0 to
@@ -47,26 +47,29 @@ class MrgRandomStreams {
   /// u (high - low) + low, u being between 0 and 1 (never either), all in `dtype`: floatX, or what low or high makes of
   /// it; float16, float32 or float64 (else TypeError). Gradients go to low and high. NotImplementedError where they
   /// would broadcast the result beyond the shape.
-  Variable uniform(const DrawShape& shape, Operand low = 0.0, Operand high = 1.0, std::optional<DType> dtype = {},
+  Variable uniform(const DrawShape& shape, Operand low = {0.0, std::source_location::current()},
+                   Operand high = {1.0, std::source_location::current()}, std::optional<DType> dtype = {},
                    std::optional<std::int64_t> streams = {}, Where where = std::source_location::current());
   /// z std + avg, z by the method of Box and Muller (1958) with the C library's log, cos and sin, as Theano's C code
   /// has it. dtype as of uniform; of float16 the numbers are computed in float32. Gradients go to avg and std.
   /// Without `streams` there are always 15360.
-  Variable normal(const DrawShape& shape, Operand avg = 0.0, Operand std = 1.0, std::optional<DType> dtype = {},
+  Variable normal(const DrawShape& shape, Operand avg = {0.0, std::source_location::current()},
+                  Operand std = {1.0, std::source_location::current()}, std::optional<DType> dtype = {},
                   std::optional<std::int64_t> streams = {}, Where where = std::source_location::current());
   /// The same with each z beyond -2 and 2 drawn again, and std divided by 0.8796..., so that it is the deviation of
   /// what is drawn. It has two states, in the order in which Theano makes them.
-  Variable truncated_normal(const DrawShape& shape, Operand avg = 0.0, Operand std = 1.0,
-                            std::optional<DType> dtype = {}, std::optional<std::int64_t> streams = {},
-                            Where where = std::source_location::current());
+  Variable truncated_normal(const DrawShape& shape, Operand avg = {0.0, std::source_location::current()},
+                            Operand std = {1.0, std::source_location::current()}, std::optional<DType> dtype = {},
+                            std::optional<std::int64_t> streams = {}, Where where = std::source_location::current());
   /// 1 where a uniform number of floatX is below p, else 0. NotImplementedError unless n is the number 1, as in Theano.
   /// The gradient by p is 0, as that of every comparison.
-  Variable binomial(const DrawShape& shape, Operand n = 1, Operand p = 0.5, DType dtype = DType::int64,
+  Variable binomial(const DrawShape& shape, Operand n = {1, std::source_location::current()},
+                    Operand p = {0.5, std::source_location::current()}, DType dtype = DType::int64,
                     std::optional<std::int64_t> streams = {}, Where where = std::source_location::current());
   /// How often each class, a column of pvals, came up in n draws, for each row of pvals: a matrix of floats
   /// (NotImplementedError for other ranks, TypeError for other dtypes); n is an integer scalar. Probabilities are
   /// not checked: a draw above the sum of a row counts for no class. No gradient is defined.
-  Variable multinomial(Operand pvals, Operand n = 1, DType dtype = DType::int64,
+  Variable multinomial(Operand pvals, Operand n = {1, std::source_location::current()}, DType dtype = DType::int64,
                        std::optional<std::int64_t> streams = {}, Where where = std::source_location::current());
   /// `size` different columns of each row of p, by their probabilities: (rows, size). Theano's choice(size, a=None,
   /// replace=False, p). NotImplementedError for p that is no matrix; when called ValueError for more than there are
@@ -75,8 +78,8 @@ class MrgRandomStreams {
   Variable choice(Operand size, Operand p, DType dtype = DType::int64, std::optional<std::int64_t> streams = {},
                   Where where = std::source_location::current());
   /// Theano's older name of choice.
-  Variable multinomial_wo_replacement(Operand pvals, Operand n = 1, DType dtype = DType::int64,
-                                      std::optional<std::int64_t> streams = {},
+  Variable multinomial_wo_replacement(Operand pvals, Operand n = {1, std::source_location::current()},
+                                      DType dtype = DType::int64, std::optional<std::int64_t> streams = {},
                                       Where where = std::source_location::current());
 
   /// Sets the states of all draws to what they are for a new object of this seed, in the order in which they were made;
@@ -119,43 +122,48 @@ class NumpyRandomStreams {
 
   /// From low to high. dtype: floatX, or what low or high makes of it. ValueError when called unless high - low is
   /// finite.
-  Variable uniform(const DrawShape& shape = std::nullopt, Operand low = 0.0, Operand high = 1.0,
-                   std::optional<DType> dtype = {}, Where where = std::source_location::current());
+  Variable uniform(const DrawShape& shape = std::nullopt, Operand low = {0.0, std::source_location::current()},
+                   Operand high = {1.0, std::source_location::current()}, std::optional<DType> dtype = {},
+                   Where where = std::source_location::current());
   /// By the polar method (Marsaglia 1964), in pairs: the second number of one is kept in the state for the next call.
   /// ValueError when called for a std of negative sign.
-  Variable normal(const DrawShape& shape = std::nullopt, Operand avg = 0.0, Operand std = 1.0,
-                  std::optional<DType> dtype = {}, Where where = std::source_location::current());
+  Variable normal(const DrawShape& shape = std::nullopt, Operand avg = {0.0, std::source_location::current()},
+                  Operand std = {1.0, std::source_location::current()}, std::optional<DType> dtype = {},
+                  Where where = std::source_location::current());
   /// How many of n trials of probability p succeed; n is an integer (TypeError). ValueError when called unless n >= 0
   /// and 0 <= p <= 1.
-  Variable binomial(const DrawShape& shape = std::nullopt, Operand n = 1, Operand p = 0.5, DType dtype = DType::int64,
+  Variable binomial(const DrawShape& shape = std::nullopt, Operand n = {1, std::source_location::current()},
+                    Operand p = {0.5, std::source_location::current()}, DType dtype = DType::int64,
                     Where where = std::source_location::current());
   /// From low to high, both included; both are integers (TypeError). ValueError when called where low is above high.
   /// Above 2^53 numbers are rounded to float64, as Theano's are.
-  Variable random_integers(const DrawShape& shape = std::nullopt, Operand low = 0, Operand high = 1,
-                           DType dtype = DType::int64, Where where = std::source_location::current());
+  Variable random_integers(const DrawShape& shape = std::nullopt, Operand low = {0, std::source_location::current()},
+                           Operand high = {1, std::source_location::current()}, DType dtype = DType::int64,
+                           Where where = std::source_location::current());
   struct ChoiceOptions {
-    Operand replace = true;         ///< whether one may be chosen twice: a scalar, which may be symbolic
-    std::optional<Operand> p = {};  ///< the probability of each, a vector; all alike without it, or if it is empty
+    Operand replace = {true, Where()};  ///< whether one may be chosen twice: a scalar, which may be symbolic
+    std::optional<Operand> p = {};      ///< the probability of each, a vector; all alike without it, or if it is empty
   };
   /// Elements of the vector a, converted to `dtype`, or whole numbers below the integer a. TypeError without a shape.
   /// ValueError when called where there are too few to choose from or p is no distribution over them.
   Variable choice(const DrawShape& shape, Operand a, const ChoiceOptions& options, DType dtype = DType::int64,
                   Where where = std::source_location::current());
-  Variable choice(const DrawShape& shape, Operand a = 2, DType dtype = DType::int64,
+  Variable choice(const DrawShape& shape, Operand a = {2, std::source_location::current()}, DType dtype = DType::int64,
                   Where where = std::source_location::current());
   /// Of mean lam. TypeError without a shape; ValueError when called unless lam is from 0 to about 2^63 - 3e10.
   Variable poisson(const DrawShape& shape, Operand lam, DType dtype = DType::int64,
                    Where where = std::source_location::current());
   /// 0 to n - 1 in random order along a last axis, one such row for each element of the shape (without a shape one
   /// alone); n is an integer scalar.
-  Variable permutation(const DrawShape& shape = {}, Operand n = 1, DType dtype = DType::int64,
-                       Where where = std::source_location::current());
+  Variable permutation(const DrawShape& shape = {}, Operand n = {1, std::source_location::current()},
+                       DType dtype = DType::int64, Where where = std::source_location::current());
   /// How often each of the classes along the last axis of pvals, which are floats, came up in n draws: a last axis of
   /// the result. Theano's correction is done too: a row whose sum is above 1 by less than 1e-5, or whose last
   /// probability is below 5e-5, is multiplied by 1 - 5e-5. When called, AssertionError for a negative probability or a
   /// row that adds up to more than 1, ValueError for negative n.
-  Variable multinomial(const DrawShape& shape = std::nullopt, Operand n = 1, Operand pvals = Array{0.5, 0.5},
-                       DType dtype = DType::int64, Where where = std::source_location::current());
+  Variable multinomial(const DrawShape& shape = std::nullopt, Operand n = {1, std::source_location::current()},
+                       Operand pvals = {Array{0.5, 0.5}, std::source_location::current()}, DType dtype = DType::int64,
+                       Where where = std::source_location::current());
   /// What shuffle_row_elements gives; used as a variable it is the shuffled one.
   struct Shuffled {
     Variable result, permutation;

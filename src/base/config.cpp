@@ -17,6 +17,7 @@
 #include "base/config_file.hpp"
 #include "base/environment.hpp"
 #include "base/flag_table.hpp"
+#include "base/fork_safe_mutex.hpp"
 
 namespace croton::base {
 
@@ -74,6 +75,12 @@ Settings settings_from_outside(std::vector<std::string>& warnings) {
   return settings;
 }
 
+/// Of the Registry: beside it, as one that could not be made is destroyed.
+ForkSafeMutex& settings_mutex() {
+  static ForkSafeMutex& mutex = *new ForkSafeMutex;
+  return mutex;
+}
+
 /// The settings of the process, and every Flags that was ever seen.
 class Registry {
  public:
@@ -86,25 +93,25 @@ class Registry {
     for (const std::string& warning : warnings) {
       if (warn) std::fputs(fmt::format("croton: warning: {}\n", warning).c_str(), stderr);
     }
-    const std::lock_guard lock(mutex_);
+    const std::lock_guard lock(settings_mutex());
     settings_ = std::move(loaded);
     detail::config_generation.fetch_add(1, std::memory_order_release);
   }
 
   void set(std::size_t flag, Setting setting) {
-    const std::lock_guard lock(mutex_);
+    const std::lock_guard lock(settings_mutex());
     settings_[flag] = std::move(setting);
     detail::config_generation.fetch_add(1, std::memory_order_release);
   }
 
   Settings settings() {
-    const std::lock_guard lock(mutex_);
+    const std::lock_guard lock(settings_mutex());
     return settings_;
   }
 
   /// The flags with these changes, and the generation that they belong to.
   detail::ConfigView view(const std::vector<Change>& changes) {
-    const std::lock_guard lock(mutex_);
+    const std::lock_guard lock(settings_mutex());
     Texts texts = texts_of(settings_);
     for (const Change& change : changes) texts[change.flag] = change.value;
     return {&interned(std::move(texts)), detail::config_generation.load(std::memory_order_relaxed)};
@@ -125,7 +132,6 @@ class Registry {
     return *flags;
   }
 
-  std::mutex mutex_;
   Settings settings_;
   std::unordered_map<std::string, std::unique_ptr<const Flags>> seen_;
 };

@@ -16,6 +16,9 @@
 #include <mutex>
 #include <new>
 
+#include "base/address_space.hpp"
+#include "base/fork_safe_mutex.hpp"
+
 namespace croton::base {
 namespace {
 
@@ -197,7 +200,7 @@ class Pool {
     return all;
   }
 
-  std::mutex mutex_;
+  ForkSafeMutex& mutex_ = *new ForkSafeMutex;  // as the Pool, never destroyed
   std::array<KeptBlock*, class_count> kept_{};
   MemoryCounters counters_{.keep_limit = default_keep_limit()};
   std::atomic<bool> may_fail_{false};
@@ -275,13 +278,13 @@ Asked& asked() {
   return instance;
 }
 
-bool could_map(std::size_t bytes) {
+}  // namespace
+
+bool could_map(std::size_t bytes) noexcept {
   void* room = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (room != MAP_FAILED) munmap(room, bytes);
   return room != MAP_FAILED;
 }
-
-}  // namespace
 
 Headroom::Headroom(std::size_t bytes, std::string_view work) : bytes_(bytes) {
   std::unique_lock lock(asked().mutex);

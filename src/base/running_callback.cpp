@@ -4,11 +4,13 @@
 
 #include <mutex>
 
+#include "base/fork_safe_mutex.hpp"
+
 namespace croton::base {
 namespace {
 
 struct Running {
-  std::mutex mutex;
+  ForkSafeMutex& mutex = *new ForkSafeMutex;
   std::list<std::chrono::steady_clock::time_point> since;  // the oldest first
 };
 Running& running() {
@@ -17,14 +19,12 @@ Running& running() {
 }
 
 std::atomic<std::uint32_t> forks{0};
-// The child has none of its parent's callbacks, and no thread that could give the lock back.
+// The child has none of its parent's callbacks.
 const bool noted = [] {
-  pthread_atfork([] { running().mutex.lock(); }, [] { running().mutex.unlock(); },
-                 [] {
-                   running().since.clear();
-                   running().mutex.unlock();
-                   forks.fetch_add(1, std::memory_order_relaxed);
-                 });
+  pthread_atfork(nullptr, nullptr, [] {
+    running().since.clear();
+    forks.fetch_add(1, std::memory_order_relaxed);
+  });
   return true;
 }();
 

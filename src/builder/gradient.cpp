@@ -315,6 +315,7 @@ class Backward {
   }
 
   void put(const Variable& input, Variable part) {
+    const builder::OriginScope origin(part.where());  // of seeds and known gradients; others are inside of a step's
     if (is_complex(part.dtype()) && !is_complex(input.dtype())) part = real(part);
     if (!is_zero(part)) part = unbroadcast(cast(part, gradient_dtype(input.dtype())), input.type());
     const auto [at, fresh] = gradients_.try_emplace(input.node(), part);

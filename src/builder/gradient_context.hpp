@@ -15,7 +15,7 @@ struct GradientContext {
 
 /// `value` in the dtype of x: what a formula means by its numbers. (A literal of the user is float32 or floatX, and
 /// would cost a float64 formula its precision, or make a float16 one float32.)
-inline Variable number(double value, const Variable& x) { return scalar_constant(value, x.dtype()); }
+inline Variable number(double value, const Variable& x) { return scalar_constant(value, x.dtype(), x.where()); }
 
 /// While it lives, variables made on this thread are said to come from `where`: gradients lead to the line of their
 /// forward op, and what an operation is composed of to the line of its caller. Of nested ones the outermost counts.

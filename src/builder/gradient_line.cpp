@@ -5,13 +5,15 @@
 #include <string>
 #include <utility>
 
+#include "base/fork_safe_mutex.hpp"
+
 namespace croton::builder {
 namespace {
 
 /// The marked files by op and text, and the ops by the address of the marked text. Never freed: lines live as long as
 /// the process.
 struct Marks {
-  std::mutex mutex;
+  base::ForkSafeMutex& mutex = *new base::ForkSafeMutex;
   std::map<std::pair<std::string, std::string>, const std::string*> files;
   std::map<const char*, std::string_view> ops;
 };

@@ -156,6 +156,7 @@ class Importer {
     inputs.reserve(node->inputs.size());
     for (const Variable& input : node->inputs) inputs.push_back(id_at(input, node->place));
     const NodeId id = graph.arena.make(*node->op, inputs, node->attrs, node->place);
+    graph.arena.require_sizes(id);
     ids_[node] = node->op->expand_at_import ? node->op->expand(graph.arena, id) : id;
     if (node->op->kind == expr::Kind::Map) demand_stated_ones(*node, inputs, id);
   }
@@ -228,7 +229,7 @@ class Importer {
     const PlaceScope place(node.place);
     BranchParts first = parts;
     Sides of_first, known = sides;
-    const Variable none = constant(Array(std::int64_t{0}));
+    const Variable none = constant(Array(std::int64_t{0}), "", node.where);
     for (const std::size_t side : {0U, 1U}) {
       const expr::Graph& graph = (side == 0 ? parts.then : parts.otherwise)->graph();
       const std::vector<bool> found = expr::found_from_inputs(graph);
@@ -237,7 +238,7 @@ class Importer {
         std::vector<std::optional<Operand>> stated(shape.size());
         for (std::size_t axis = 0; axis < shape.size(); ++axis) {
           if (found[graph.arena.representative(shape[axis])] || found[shape[axis]]) continue;
-          of_first[side].push_back(sides[side][r].shape(static_cast<int>(axis)));
+          of_first[side].push_back(sides[side][r].shape(static_cast<int>(axis), node.where));
           of_first[1 - side].push_back(none);
           inside.push_back(stand_in(of_first[side].back()));
           stated[axis] = Operand(inside.back(), node.where);

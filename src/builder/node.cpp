@@ -13,6 +13,7 @@
 #include "base/source_place.hpp"
 #include "builder/device_scope.hpp"
 #include "builder/gradient_context.hpp"
+#include "builder/own_lines.hpp"
 #include "builder/walk.hpp"
 #include "expr/print.hpp"
 
@@ -58,7 +59,12 @@ class BuilderInfer final : public expr::InferContext {
     if (index == expr::unknown_dim || size == expr::unknown_dim || (index >= -size && index < size)) return;
     throw IndexError(text(fmt::format("{}: index {} of an axis of size {}", why, index, size)));
   }
-  void require_count(std::span<const expr::Dim> shape) override {
+  void require_size(expr::Dim size) override {
+    if (size < 0 && size != expr::unknown_dim) shape_error(fmt::format("a size of {}; sizes are at least 0", size));
+  }
+  /// That the sizes are sizes and an index can count the elements, as far as they are known.
+  void require_sizes(std::span<const expr::Dim> shape) {
+    for (const expr::Dim size : shape) require_size(size);
     std::optional<std::int64_t> count = 1;
     for (const expr::Dim size : shape) {
       if (size == expr::unknown_dim || size == 0) return;
@@ -121,6 +127,7 @@ Where line_of_caller(Where where) { return current_origin != nullptr ? *current_
 
 Variable apply(const expr::Op& op, const std::vector<Variable>& inputs, const expr::Attrs& attrs, Where where) {
   where = line_of_caller(where);
+  check_line(op.name, where);
   for (const Variable& input : inputs) {
     if (!input.defined()) {
       throw TypeError(fmt::format("{} ({}): an argument is an empty Variable; it was never given an expression",
@@ -130,6 +137,7 @@ Variable apply(const expr::Op& op, const std::vector<Variable>& inputs, const ex
   BuilderInfer context(op, inputs, attrs, where);
   expr::refuse_complex(op, context);
   expr::InferredType type = op.infer(context);
+  context.require_sizes(type.shape);
   std::ranges::replace(type.shape, expr::unknown_dim, unknown_size);
   auto node = std::make_shared<Node>();
   node->type = {type.dtype, type.shape};
@@ -166,11 +174,13 @@ using builder::Node;
 namespace {
 
 std::shared_ptr<Node> leaf(std::string_view op, Type type, std::string name, Where where) {
+  where = builder::line_of_caller(where);
+  builder::check_line(op, where);
   auto node = std::make_shared<Node>();
   node->type = std::move(type);
   node->op = &expr::op(op);
   node->name = std::move(name);
-  node->where = builder::line_of_caller(where);
+  node->where = where;
   node->serial = builder::next_serial();
   return node;
 }

@@ -63,23 +63,23 @@ class ArenaInfer final : public InferContext {
       throw IndexError(describe() + fmt::format("{}: index {} of an axis of size {}", why, *i, *n));
     arena_.require_index(static_cast<NodeId>(index), static_cast<NodeId>(size), why);
   }
-  void require_count(std::span<const Dim> shape) override {
-    for (const Dim size : shape) {
-      const auto value = number(size);
-      if (value && *value < 0) shape_error(fmt::format("a size of {}", *value));
-      if (!value && arena_.op(static_cast<NodeId>(size)).name != "size")
-        arena_.require_number(static_cast<NodeId>(size), fmt::format("{}: a size", op_name));
-    }
-    if (std::ranges::any_of(shape, [&](Dim size) { return known(size) == 0; })) return;
+  void require_size(Dim size) override {
+    const auto value = number(size);
+    if (value && *value < 0) shape_error(fmt::format("a size of {}; sizes are at least 0", *value));
+    if (!value && !arena_.is_size_of_input(static_cast<NodeId>(size)))
+      arena_.require_number(static_cast<NodeId>(size), "a size");
+  }
+  /// An index must be able to count the elements of that shape.
+  void require_count(std::span<const NodeId> shape) {
+    if (std::ranges::any_of(shape, [&](NodeId size) { return known(size) == 0; })) return;
     NodeId count = arena_.integer(1);
-    for (const Dim size : shape) {
+    for (const NodeId size : shape) {
       const auto before = number(count), more = number(size);
       if (before && more && !exact_integers("mul", *before, *more))
         shape_error("the result has more elements than an index can count");
-      count = arena_.size_arithmetic("mul", count, static_cast<NodeId>(size));
+      count = arena_.size_arithmetic("mul", count, size);
     }
-    if (!number(count) && arena_.op(count).kind != Kind::Leaf)
-      arena_.require_number(count, fmt::format("{}: the number of elements", op_name));
+    if (!number(count) && arena_.op(count).kind != Kind::Leaf) arena_.require_number(count, "the number of elements");
   }
   void type_error(const std::string& message) const override { throw TypeError(describe() + message); }
   void shape_error(const std::string& message) const override { throw ShapeError(describe() + message); }
@@ -162,6 +162,31 @@ TensorType Arena::infer(const Op& op, std::span<const NodeId> inputs, const Attr
   refuse_complex(op, context);
   const InferredType inferred = op.infer(context);
   return {inferred.dtype, {inferred.shape.begin(), inferred.shape.end()}};
+}
+
+void Arena::require_sizes(NodeId id) {
+  const std::vector<NodeId> shape = type(id).shape;
+  const auto is_of = [&](NodeId dim) { return [this, dim](NodeId other) { return same_dim(dim, other); }; };
+  // What goes over no more than one of its inputs asks for nothing that the input has not asked for.
+  const auto is_within = [&](NodeId input) {
+    std::vector<NodeId> rest = type(input).shape;
+    return std::ranges::all_of(shape, [&](NodeId dim) {
+      if (known(dim) == 1) return true;
+      const auto at = std::ranges::find_if(rest, is_of(dim));
+      if (at == rest.end()) return false;
+      rest.erase(at);
+      return true;
+    });
+  };
+  if (shape.empty() || std::ranges::any_of(inputs(id), is_within)) return;
+  const std::vector<NodeId> of(inputs(id).begin(), inputs(id).end());
+  ArenaInfer context(*this, op(id), of, attrs(id));
+  for (const NodeId dim : shape) {
+    const bool is_new =
+        std::ranges::none_of(of, [&](NodeId input) { return std::ranges::any_of(type(input).shape, is_of(dim)); });
+    if (is_new) context.require_size(dim);
+  }
+  context.require_count(shape);
 }
 
 NodeId Arena::make(const Op& op, std::span<const NodeId> inputs, const Attrs& attrs, Place place) {
@@ -321,7 +346,7 @@ void Arena::renew_requirements(std::span<const NodeId> to) {
     for (NodeId* node : {&r.left, &r.right}) {
       if (*node < to.size()) *node = to[*node];
     }
-    const bool holds = r.kind == Requirement::Kind::number ? known(r.left).has_value()
+    const bool holds = r.kind == Requirement::Kind::number ? known(r.left).value_or(-1) >= 0
                                                            : r.kind == Requirement::Kind::equal && r.left == r.right;
     if (!holds && seen.emplace(r.left, r.right, r.kind).second) renewed.push_back(std::move(r));
   }

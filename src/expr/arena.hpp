@@ -101,8 +101,12 @@ class Arena {
   NodeId require_equal(NodeId a, NodeId b, std::string_view why);
   /// -size <= index < size; IndexError if both are numbers and it does not hold.
   void require_index(NodeId index, NodeId size, std::string_view why);
-  /// The number must be what its arithmetic says, without wrapping.
+  /// The number must be 0 or more, and what its arithmetic says, without wrapping.
   void require_number(NodeId number, std::string_view why);
+  /// The sizes of a node must be sizes, and an index must be able to count its elements, also where rules will need none
+  /// of them. ShapeError where numbers tell; else a requirement.
+  void require_sizes(NodeId id);
+  bool is_size_of_input(NodeId id) const { return op(id).name == "size"; }
   /// Takes over a requirement of another arena (its nodes are already translated).
   void add_requirement(Requirement requirement);
   const std::vector<Requirement>& requirements() const { return requirements_; }

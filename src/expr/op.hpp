@@ -89,8 +89,9 @@ class InferContext {
   virtual Dim apply(std::string_view op, Dim a, Dim b) = 0;
   /// -size <= index < size must hold (IndexError when the plan is bound).
   virtual void require_index(Dim index, Dim size, std::string_view why) = 0;
-  /// An index must be able to count the elements of that shape (ShapeError), also where rules will need none of them.
-  virtual void require_count(std::span<const Dim> shape) = 0;
+  /// The number must be a size: 0 or more, and what its arithmetic says without wrapping (ShapeError when the plan is
+  /// bound). Sizes of results need not be asked for: all of them are.
+  virtual void require_size(Dim size) = 0;
   /// Raises the user's error with the inputs' names, lines and types in front of `message`.
   [[noreturn]] virtual void type_error(const std::string& message) const = 0;
   [[noreturn]] virtual void shape_error(const std::string& message) const = 0;

@@ -41,6 +41,9 @@ struct CrotonCompileRequest {
   // How much of `source`, from its beginning, other texts begin with too: whole declarations up to the end of a line,
   // parsed once for all of them. May be 0.
   std::size_t prelude_size;
+  // Which part of `source` is text of a user for the simulator, which may be hostile. May be empty.
+  std::size_t users_begin;
+  std::size_t users_size;
 };
 
 /// Functions may be called from several threads at once. Those that return an int give 0 for success; then `messages`
@@ -65,7 +68,7 @@ struct CrotonLlvmApi {
 }
 
 /// Raised whenever a struct above changes.
-inline constexpr std::int32_t croton_llvm_api_version = 4;
+inline constexpr std::int32_t croton_llvm_api_version = 5;
 
 /// The name and type of the only function that libcroton_llvm.so exports.
 inline constexpr const char* croton_llvm_entry_name = "croton_llvm_api";

@@ -1,7 +1,9 @@
 #include "frontend.hpp"
 
+#include <clang/AST/Decl.h>
 #include <clang/Basic/DiagnosticOptions.h>
 #include <clang/CodeGen/CodeGenAction.h>
+#include <clang/CodeGen/ModuleBuilder.h>
 #include <clang/Frontend/CompilerInstance.h>
 #include <clang/Frontend/CompilerInvocation.h>
 #include <clang/Frontend/MultiplexConsumer.h>
@@ -18,6 +20,8 @@
 #include "host_target.hpp"
 #include "preludes.hpp"
 #include "refusals.hpp"
+#include "simulator_passes.hpp"
+#include "token_checks.hpp"
 
 namespace croton::llvm_part {
 namespace {
@@ -67,17 +71,48 @@ llvm::IntrusiveRefCntPtr<llvm::vfs::FileSystem> file_system_of(std::string_view 
 /// Emits IR of what the simulator can simulate.
 class EmitSimulated : public clang::EmitLLVMOnlyAction {
  public:
-  using clang::EmitLLVMOnlyAction::EmitLLVMOnlyAction;
+  EmitSimulated(llvm::LLVMContext* context, UsersText users_text)
+      : EmitLLVMOnlyAction(context), users_text_(users_text) {}
 
  protected:
   std::unique_ptr<clang::ASTConsumer> CreateASTConsumer(clang::CompilerInstance& compiler,
                                                         llvm::StringRef file) override {
     std::vector<std::unique_ptr<clang::ASTConsumer>> consumers;
-    consumers.push_back(make_refusals(compiler));
+    consumers.push_back(make_refusals(compiler, users_text_));
     consumers.push_back(clang::EmitLLVMOnlyAction::CreateASTConsumer(compiler, file));
     return std::make_unique<clang::MultiplexConsumer>(std::move(consumers));
   }
+
+  /// IR no longer tells a variable of the launch's dynamic shared memory from one that is missing.
+  void EndSourceFileAction() override {
+    clang::CodeGenerator* generator = getCodeGenerator();
+    if (llvm::Module* module = generator != nullptr ? generator->GetModule() : nullptr) {
+      for (llvm::GlobalVariable& variable : module->globals()) {
+        const clang::Decl* declaration = generator->GetDeclForMangledName(variable.getName());
+        if (variable.isDeclaration() && declaration != nullptr && declaration->hasAttr<clang::CUDASharedAttr>())
+          variable.addAttribute(dynamic_shared_attribute);
+      }
+    }
+    EmitLLVMOnlyAction::EndSourceFileAction();
+  }
+
+ private:
+  UsersText users_text_;
 };
+
+/// A compiler of one file, `file_name`; false where it cannot be had.
+bool prepare(clang::CompilerInstance& compiler, const std::vector<std::string>& arguments, llvm::raw_ostream& stream) {
+  std::vector<const char*> pointers;
+  for (const std::string& argument : arguments) pointers.push_back(argument.c_str());
+  llvm::IntrusiveRefCntPtr<clang::DiagnosticOptions> options(new clang::DiagnosticOptions());
+  clang::TextDiagnosticPrinter argument_printer(stream, options.get());
+  clang::DiagnosticsEngine argument_diagnostics(new clang::DiagnosticIDs(), options, &argument_printer, false);
+  if (!clang::CompilerInvocation::CreateFromArgs(compiler.getInvocation(), pointers, argument_diagnostics))
+    return false;
+  // createDiagnostics, not setDiagnostics: only it applies -w, and device mode warns about each of its own macros.
+  compiler.createDiagnostics(new clang::TextDiagnosticPrinter(stream, &compiler.getDiagnosticOpts()));
+  return true;
+}
 
 }  // namespace
 
@@ -89,26 +124,25 @@ bool prefers_wide_vectors(const CrotonCompileRequest& request) {
 std::unique_ptr<llvm::Module> parse(const CrotonCompileRequest& request, llvm::LLVMContext& context,
                                     std::string& messages) {
   const std::vector<std::string> arguments = cc1_arguments(request);
-  std::vector<const char*> pointers;
-  for (const std::string& argument : arguments) pointers.push_back(argument.c_str());
-
+  const UsersText users_text{request.users_begin, request.users_size};
   llvm::raw_string_ostream stream(messages);
-  llvm::IntrusiveRefCntPtr<clang::DiagnosticOptions> options(new clang::DiagnosticOptions());
-  clang::TextDiagnosticPrinter argument_printer(stream, options.get());
-  clang::DiagnosticsEngine argument_diagnostics(new clang::DiagnosticIDs(), options, &argument_printer, false);
+  llvm::IntrusiveRefCntPtr<llvm::vfs::FileSystem> files = file_system_of({request.source, request.source_size});
+  if (users_text.size > 0) {
+    clang::CompilerInstance lexer;
+    if (!prepare(lexer, arguments, stream)) return nullptr;
+    lexer.createFileManager(files);
+    TokenChecks checks(users_text);
+    if (!lexer.ExecuteAction(checks)) return nullptr;
+  }
 
   clang::CompilerInstance compiler;
-  if (!clang::CompilerInvocation::CreateFromArgs(compiler.getInvocation(), pointers, argument_diagnostics))
-    return nullptr;
-  // createDiagnostics, not setDiagnostics: only it applies -w, and device mode warns about each of its own macros.
-  compiler.createDiagnostics(new clang::TextDiagnosticPrinter(stream, &compiler.getDiagnosticOpts()));
-  llvm::IntrusiveRefCntPtr<llvm::vfs::FileSystem> files = file_system_of({request.source, request.source_size});
+  if (!prepare(compiler, arguments, stream)) return nullptr;
   const auto text = llvm::MemoryBuffer::getMemBuffer(llvm::StringRef(request.source, request.source_size), file_name);
   use_prelude(compiler.getInvocation(), arguments, *text, request.prelude_size, files);
   compiler.createFileManager(files);
 
   clang::EmitLLVMOnlyAction plain(&context);
-  EmitSimulated simulated(&context);
+  EmitSimulated simulated(&context, users_text);
   clang::CodeGenAction& action = request.mode == croton_mode_simulator_checked ? simulated : plain;
   if (!compiler.ExecuteAction(action)) return nullptr;
   return action.takeModule();

@@ -27,13 +27,16 @@ namespace {
 
 namespace orc = llvm::orc;
 
+__extension__ typedef __int128 wide;
+__extension__ typedef unsigned __int128 unsigned_wide;
+
 template <typename Result, typename... Parameters>
 void* address_of(Result (*function)(Parameters...)) {
   return reinterpret_cast<void*>(function);
 }
 
-// What LLVM's code generator calls by itself: block moves, and mathematics that a processor without SSE4.1 or FMA
-// lacks.
+// What LLVM's code generator calls by itself: block moves, mathematics that a processor without SSE4.1 or FMA lacks,
+// and what none does with integers of 128 bits.
 const CrotonSymbol runtime_symbols[] = {
     {"memcpy", address_of(&std::memcpy)},
     {"memmove", address_of(&std::memmove)},
@@ -58,6 +61,18 @@ const CrotonSymbol runtime_symbols[] = {
     {"roundf", address_of(&::roundf)},
     {"fmod", address_of<double, double, double>(&::fmod)},
     {"fmodf", address_of(&::fmodf)},
+    {"__divti3", address_of(+[](wide a, wide b) { return a / b; })},
+    {"__modti3", address_of(+[](wide a, wide b) { return a % b; })},
+    {"__udivti3", address_of(+[](unsigned_wide a, unsigned_wide b) { return a / b; })},
+    {"__umodti3", address_of(+[](unsigned_wide a, unsigned_wide b) { return a % b; })},
+    {"__floattisf", address_of(+[](wide x) { return static_cast<float>(x); })},
+    {"__floattidf", address_of(+[](wide x) { return static_cast<double>(x); })},
+    {"__floatuntisf", address_of(+[](unsigned_wide x) { return static_cast<float>(x); })},
+    {"__floatuntidf", address_of(+[](unsigned_wide x) { return static_cast<double>(x); })},
+    {"__fixsfti", address_of(+[](float x) { return static_cast<wide>(x); })},
+    {"__fixdfti", address_of(+[](double x) { return static_cast<wide>(x); })},
+    {"__fixunssfti", address_of(+[](float x) { return static_cast<unsigned_wide>(x); })},
+    {"__fixunsdfti", address_of(+[](double x) { return static_cast<unsigned_wide>(x); })},
 };
 
 }  // namespace

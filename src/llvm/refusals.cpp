@@ -5,6 +5,7 @@
 #include <clang/AST/RecursiveASTVisitor.h>
 #include <clang/Basic/Builtins.h>
 #include <clang/Frontend/CompilerInstance.h>
+#include <llvm/ADT/DenseMap.h>
 
 #include <algorithm>
 
@@ -13,13 +14,30 @@ namespace {
 
 class Refusals : public clang::ASTConsumer, public clang::RecursiveASTVisitor<Refusals> {
  public:
-  explicit Refusals(clang::CompilerInstance& compiler)
+  Refusals(clang::CompilerInstance& compiler, UsersText users_text)
       : compiler_(compiler),
+        users_text_(users_text),
         refusal_(
             compiler.getDiagnostics().getCustomDiagID(clang::DiagnosticsEngine::Error, "%0 is not simulated: %1")) {}
 
   bool HandleTopLevelDecl(clang::DeclGroupRef declarations) override {
     for (clang::Decl* declaration : declarations) TraverseDecl(declaration);
+    return !is_too_deep_;  // what follows may be deeper still
+  }
+
+  // Clang goes from each class down all of its bases, on the stack.
+  bool VisitCXXRecordDecl(clang::CXXRecordDecl* record) {
+    if (!record->isThisDeclarationADefinition()) return true;
+    unsigned depth = 0;
+    for (const clang::CXXBaseSpecifier& base : record->bases()) {
+      if (const clang::CXXRecordDecl* of = base.getType()->getAsCXXRecordDecl())
+        depth = std::max(depth, 1 + depths_.lookup(of->getCanonicalDecl()));
+    }
+    depths_[record->getCanonicalDecl()] = depth;
+    if (depth > most_bases && !is_too_deep_) {
+      refuse(record->getLocation(), "a class with more than 256 bases below each other", "Clang has no stack for that");
+      is_too_deep_ = true;
+    }
     return true;
   }
 
@@ -31,7 +49,25 @@ class Refusals : public clang::ASTConsumer, public clang::RecursiveASTVisitor<Re
     refuse(declaration->getAsmLoc(), "assembly", "it is not run by the host's processor");
     return true;
   }
+  bool VisitVarDecl(clang::VarDecl* variable) {
+    if (variable->getTLSKind() != clang::VarDecl::TLS_None)
+      refuse(variable->getLocation(), "a variable of a thread of the host", "kernels have none");
+    return true;
+  }
+  // A GPU has no such jumps, and the checks of loops without an end know none.
+  bool VisitAddrLabelExpr(clang::AddrLabelExpr* address) {
+    refuse(address->getBeginLoc(), "the address of a label", "kernels have no computed goto");
+    return true;
+  }
+  bool VisitIndirectGotoStmt(clang::IndirectGotoStmt* jump) {
+    refuse(jump->getBeginLoc(), "a computed goto", "kernels have none");
+    return true;
+  }
   bool VisitDecl(clang::Decl* declaration) {
+    // What calls a kernel is not checked, and neither is what that calls in there.
+    if (users_text_.wrote(compiler_.getSourceManager(), declaration->getLocation()) &&
+        is_own(declaration->getDeclContext()))
+      refuse(declaration->getLocation(), "a declaration in namespace ct", "it is the simulator's");
     for (const clang::Attr* attribute : declaration->attrs()) {
       switch (attribute->getKind()) {
         case clang::attr::Alias:
@@ -45,6 +81,12 @@ class Refusals : public clang::ASTConsumer, public clang::RecursiveASTVisitor<Re
           refuse(attribute->getLocation().isValid() ? attribute->getLocation() : declaration->getLocation(),
                  "the attribute '" + std::string(attribute->getSpelling()) + "'",
                  "a kernel has no such thing on a GPU, or not from its text");
+          break;
+        case clang::attr::NoDebug:
+          // Of a macro of the simulator's, too.
+          if (const clang::SourceManager& sources = compiler_.getSourceManager();
+              users_text_.holds(sources, sources.getExpansionLoc(attribute->getLocation())))
+            refuse(attribute->getLocation(), "the attribute 'nodebug'", "reports could not name the line");
           break;
         default:
           break;
@@ -72,18 +114,32 @@ class Refusals : public clang::ASTConsumer, public clang::RecursiveASTVisitor<Re
   }
 
  private:
+  static constexpr unsigned most_bases = 256;
+
+  static bool is_own(const clang::DeclContext* around) {
+    for (; around != nullptr; around = around->getParent()) {
+      const auto* space = llvm::dyn_cast<clang::NamespaceDecl>(around);
+      if (space != nullptr && space->getName() == "ct" && space->getParent()->getRedeclContext()->isTranslationUnit())
+        return true;
+    }
+    return false;
+  }
+
   void refuse(clang::SourceLocation where, const std::string& what, const char* why) {
     compiler_.getDiagnostics().Report(where, refusal_) << what << why;
   }
 
   clang::CompilerInstance& compiler_;
+  UsersText users_text_;
   unsigned refusal_;
+  llvm::DenseMap<const clang::CXXRecordDecl*, unsigned> depths_;  // of bases below each other
+  bool is_too_deep_ = false;
 };
 
 }  // namespace
 
-std::unique_ptr<clang::ASTConsumer> make_refusals(clang::CompilerInstance& compiler) {
-  return std::make_unique<Refusals>(compiler);
+std::unique_ptr<clang::ASTConsumer> make_refusals(clang::CompilerInstance& compiler, UsersText users_text) {
+  return std::make_unique<Refusals>(compiler, users_text);
 }
 
 }  // namespace croton::llvm_part

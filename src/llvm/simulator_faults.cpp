@@ -1,9 +1,12 @@
 // The part of the instrumenter that stands before what would end the process, or leave the text: divisions that have no
 // result, traps, the ends of functions that lack their return, calls through pointers, frames that the stack has no
-// room for. And calls of what the text does not define, which are errors.
+// room for. And uses of what the text does not define, which are errors.
+#include <llvm/ADT/STLExtras.h>
+#include <llvm/Demangle/Demangle.h>
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/DebugInfo.h>
 #include <llvm/IR/InstIterator.h>
+#include <llvm/Support/raw_ostream.h>
 #include <llvm/Transforms/Utils/BasicBlockUtils.h>
 
 #include <algorithm>
@@ -12,12 +15,20 @@
 
 #include "linker.hpp"
 #include "simulator_instrument.hpp"
+#include "simulator_passes.hpp"
 
 namespace croton::llvm_part {
 namespace {
 
 // As src/runtime/simulator/callbacks.cpp counts them.
-enum Fault : std::uint32_t { fault_trap, fault_no_return, fault_divisor, fault_quotient };
+enum Fault : std::uint32_t {
+  fault_trap,
+  fault_no_return,
+  fault_divisor,
+  fault_quotient,
+  fault_deletion,
+  fault_function_type
+};
 
 /// An instruction that uses the value, through constants too; null where there is none with a line.
 const llvm::Instruction* user_with_line(const llvm::Value& value) {
@@ -45,22 +56,82 @@ bool follows_an_end(const llvm::UnreachableInst& end) {
   return call != nullptr && (call->doesNotReturn() || is_trap(*call));
 }
 
+[[noreturn]] void refuse(const llvm::GlobalValue& foreign, const char* of_the_host) {
+  std::string where;
+  if (const llvm::Instruction* user = user_with_line(foreign)) {
+    const llvm::DILocation& line = *user->getDebugLoc();
+    where = line.getFilename().str() + ":" + std::to_string(line.getLine()) + ": ";
+  }
+  throw std::runtime_error(where + "error: '" + llvm::demangle(foreign.getName().str()) +
+                           "' is not simulated: the text does not define it, and " + of_the_host +
+                           " of the host are not there on a GPU");
+}
+
+bool is_deletion(llvm::StringRef name) { return name.starts_with("_ZdlPv") || name.starts_with("_ZdaPv"); }
+
+/// Whether tables of virtual functions name it, though no text does.
+bool is_of_tables(llvm::StringRef name) {
+  return name == "__cxa_pure_virtual" || name == "__cxa_deleted_virtual" || is_deletion(name);
+}
+
+constexpr const char* stub_attribute = "croton-stub";
+
+bool is_stub(const llvm::Function& function) { return function.hasFnAttribute(stub_attribute); }
+
+/// A body, for the linker only: nothing comes there, since calls of it are stopped.
+void define(llvm::Function& function) {
+  llvm::IRBuilder<> builder(llvm::BasicBlock::Create(function.getContext(), "", &function));
+  builder.CreateUnreachable();
+  function.addFnAttr(stub_attribute);
+  function.setLinkage(llvm::GlobalValue::InternalLinkage);
+  function.setDSOLocal(true);
+}
+
+/// The functions of C that move memory are the host's own, which nobody checks: calls become what Clang emits for its
+/// builtins, which is checked. False where the function is another one.
+bool replace_moves(llvm::Function& function) {
+  const llvm::StringRef name = function.getName();
+  llvm::LLVMContext& context = function.getContext();
+  llvm::Type* const pointer = llvm::PointerType::get(context, 0);
+  llvm::Type* const size = llvm::Type::getInt64Ty(context);
+  llvm::Type* const second = name == "memset" ? llvm::Type::getInt32Ty(context) : pointer;
+  if (name != "memset" && name != "memcpy" && name != "memmove") return false;
+  if (function.getFunctionType() != llvm::FunctionType::get(pointer, {pointer, second, size}, false)) return false;
+  for (llvm::User* user : llvm::make_early_inc_range(function.users())) {
+    auto* call = llvm::dyn_cast<llvm::CallInst>(user);
+    if (call == nullptr || call->getCalledFunction() != &function) continue;
+    llvm::IRBuilder<> builder(call);
+    llvm::Value *to = call->getArgOperand(0), *from = call->getArgOperand(1), *bytes = call->getArgOperand(2);
+    if (name == "memset")
+      builder.CreateMemSet(to, builder.CreateTrunc(from, builder.getInt8Ty()), bytes, llvm::Align(1));
+    else if (name == "memcpy")
+      builder.CreateMemCpy(to, llvm::Align(1), from, llvm::Align(1), bytes);
+    else
+      builder.CreateMemMove(to, llvm::Align(1), from, llvm::Align(1), bytes);
+    call->replaceAllUsesWith(to);
+    call->eraseFromParent();
+  }
+  return true;
+}
+
+/// What only computes, without memory.
+bool is_arithmetic(llvm::StringRef name) {
+  return is_runtime_function(name) && !name.starts_with("mem") && name != "bcmp";
+}
+
 }  // namespace
 
-void Instrumenter::refuse_foreign_functions() const {
-  for (const llvm::Function& function : module_) {
+void Instrumenter::refuse_foreign(llvm::Module& module, llvm::StringRef own_prefix) {
+  for (llvm::Function& function : module) {
     const llvm::StringRef name = function.getName();
-    if (!function.isDeclaration() || function.isIntrinsic() || function.use_empty()) continue;
-    if (name.starts_with(own_prefix_) || is_runtime_function(name)) continue;
-    const llvm::Instruction* user = user_with_line(function);
-    std::string where;
-    if (user != nullptr) {
-      const llvm::DILocation& line = *user->getDebugLoc();
-      where = line.getFilename().str() + ":" + std::to_string(line.getLine()) + ": ";
-    }
-    throw std::runtime_error(where + "error: '" + name.str() +
-                             "' is not simulated: the text does not define it, and functions of the host are not "
-                             "there on a GPU");
+    if (!function.isDeclarationForLinker() || function.isIntrinsic() || function.use_empty()) continue;
+    if (name.starts_with(own_prefix) || is_arithmetic(name) || replace_moves(function)) continue;
+    if (!is_of_tables(name) || !function.isDeclaration()) refuse(function, "functions");
+    define(function);
+  }
+  for (const llvm::GlobalVariable& variable : module.globals()) {
+    if (variable.isDeclarationForLinker() && !variable.use_empty() && !variable.hasAttribute(dynamic_shared_attribute))
+      refuse(variable, "variables");
   }
 }
 
@@ -103,11 +174,34 @@ void Instrumenter::check_division(llvm::BinaryOperator& division) {
           division, fault_quotient);
 }
 
+/// Equal for what a call and a function agree on: the types that the processor sees, and where they are passed.
+std::uint32_t Instrumenter::type_of(llvm::FunctionType* type, const llvm::AttributeList& attributes,
+                                    unsigned convention) {
+  std::string words;
+  llvm::raw_string_ostream stream(words);
+  stream << convention << ' ' << *type;
+  for (unsigned i = 0; i < type->getNumParams(); ++i) {
+    for (const llvm::Attribute::AttrKind kind :
+         {llvm::Attribute::ByVal, llvm::Attribute::StructRet, llvm::Attribute::InReg, llvm::Attribute::Nest}) {
+      if (attributes.hasParamAttr(i, kind)) stream << ' ' << i << attributes.getParamAttr(i, kind).getAsString();
+    }
+  }
+  return types_.try_emplace(stream.str(), static_cast<std::uint32_t>(types_.size())).first->second;
+}
+
 /// Before a call: whether the pointer is a function's, and the stack has room for what is called.
 void Instrumenter::check_call(llvm::CallInst& call) {
   llvm::IRBuilder<> builder(&call);
-  if (call.isIndirectCall()) builder.CreateCall(call_, {call.getCalledOperand(), place_of(call, builder)});
+  // Null also where the pointer is a constant, or a function of another type.
   const llvm::Function* callee = call.getCalledFunction();
+  const std::uint32_t type = type_of(call.getFunctionType(), call.getAttributes(), call.getCallingConv());
+  if (callee == nullptr) {
+    builder.CreateCall(call_, {call.getCalledOperand(), builder.getInt32(type), place_of(call, builder)});
+  } else if (is_stub(*callee)) {  // of a pure virtual function nobody has the name
+    builder.CreateCall(fault_, {builder.getInt32(fault_deletion), place_of(call, builder)});
+  } else if (!callee->isDeclaration() && type != type_of(*callee)) {
+    builder.CreateCall(fault_, {builder.getInt32(fault_function_type), place_of(call, builder)});
+  }
   if (callee != nullptr && callee->isDeclaration()) return;
   const std::uint64_t bytes = callee != nullptr ? frame_bytes(*callee) : most_frame_bytes_;
   llvm::Value* place = call.getDebugLoc() ? place_of(call, builder) : builder.getInt32(place_of_function(callee));
@@ -115,7 +209,6 @@ void Instrumenter::check_call(llvm::CallInst& call) {
 }
 
 void Instrumenter::check_faults() {
-  refuse_foreign_functions();
   most_frame_bytes_ = 0;
   for (llvm::Function& function : module_) {
     if (function.isDeclaration() || function.getName().starts_with(own_prefix_)) continue;
@@ -160,11 +253,19 @@ void Instrumenter::check_faults() {
 void Instrumenter::add_functions() {
   auto* pointer = llvm::PointerType::get(module_.getContext(), 0);
   std::vector<llvm::Constant*> addresses;
+  std::vector<std::uint32_t> types;
   for (llvm::Function& function : module_) {
-    if (!function.isDeclaration() && !function.getName().starts_with(own_prefix_) && function.hasAddressTaken())
-      addresses.push_back(&function);
+    if (function.isDeclaration() || function.getName().starts_with(own_prefix_) || !function.hasAddressTaken() ||
+        is_stub(function))
+      continue;
+    addresses.push_back(&function);
+    types.push_back(type_of(function));
   }
   addresses.push_back(llvm::ConstantPointerNull::get(pointer));
+  types.push_back(0);
+  llvm::Constant* numbers = llvm::ConstantDataArray::get(module_.getContext(), llvm::ArrayRef(types));
+  new llvm::GlobalVariable(module_, numbers->getType(), true, llvm::GlobalValue::ExternalLinkage, numbers,
+                           own_prefix_.str() + "function_types");
   auto* type = llvm::ArrayType::get(pointer, addresses.size());
   new llvm::GlobalVariable(module_, type, true, llvm::GlobalValue::ExternalLinkage,
                            llvm::ConstantArray::get(type, addresses), own_prefix_.str() + "functions");

@@ -28,6 +28,23 @@ bool is_local(const llvm::Value* object) {
   return llvm::isa<llvm::AllocaInst>(object) || (argument != nullptr && argument->hasByValAttr());
 }
 
+// Whether a load is one half of a write to a part of what it loads: a bit field, an element of a vector. The rest of it
+// goes back as it was, and need not have been written.
+bool serves_a_write(const llvm::LoadInst& load) {
+  if (!load.hasOneUse()) return false;
+  const auto* part = llvm::cast<llvm::Instruction>(load.user_back());
+  if (part->getOpcode() == llvm::Instruction::And) {
+    // By Clang's own names, which texts have no say in: `*p = *p & 3 | x` looks the same, and reads.
+    if (!load.getName().starts_with("bf.load") || !part->getName().starts_with("bf.clear") || !part->hasOneUse())
+      return false;
+    part = llvm::cast<llvm::Instruction>(part->user_back());
+  } else if (!llvm::isa<llvm::InsertElementInst, llvm::ShuffleVectorInst>(part)) {
+    return false;
+  }
+  const auto* store = part->hasOneUse() ? llvm::dyn_cast<llvm::StoreInst>(part->user_back()) : nullptr;
+  return store != nullptr && store->getPointerOperand() == load.getPointerOperand();
+}
+
 std::uint32_t kind_of(bool access_is_atomic, bool access_is_volatile) {
   return (access_is_atomic ? atomic : 0u) | (access_is_volatile ? is_volatile : 0u);
 }
@@ -46,7 +63,7 @@ Instrumenter::Instrumenter(llvm::Module& module, llvm::StringRef own_prefix, llv
       module.getOrInsertFunction("croton_simulator_local_access", nothing, pointer, size, word, word, pointer, size);
   at_ = module.getOrInsertFunction("croton_simulator_at", nothing, word);
   fault_ = module.getOrInsertFunction("croton_simulator_fault", nothing, word, word);
-  call_ = module.getOrInsertFunction("croton_simulator_call", nothing, pointer, word);
+  call_ = module.getOrInsertFunction("croton_simulator_call", nothing, pointer, word, word);
   frame_ = module.getOrInsertFunction("croton_simulator_frame", nothing, size, word);
   turn_ = module.getOrInsertFunction("croton_simulator_turn", nothing, word);
 }
@@ -82,7 +99,7 @@ void Instrumenter::count_turns() {
 void Instrumenter::visit(llvm::Instruction& instruction) {
   if (auto* load = llvm::dyn_cast<llvm::LoadInst>(&instruction)) {
     check(instruction, load->getPointerOperand(), load->getType(), load->getAlign(),
-          reads | kind_of(load->isAtomic(), load->isVolatile()));
+          (serves_a_write(*load) ? 0u : reads) | kind_of(load->isAtomic(), load->isVolatile()));
   } else if (auto* store = llvm::dyn_cast<llvm::StoreInst>(&instruction)) {
     check(instruction, store->getPointerOperand(), store->getValueOperand()->getType(), store->getAlign(),
           writes | kind_of(store->isAtomic(), store->isVolatile()));
@@ -127,12 +144,12 @@ std::optional<std::uint64_t> Instrumenter::size_of(const llvm::Value* object) co
 
 // Whether nothing can be wrong with an access of a local or a constant. Else `object` is the one that it is to, if it
 // is to one.
-bool Instrumenter::needs_no_check(const llvm::Value* pointer, const llvm::Value* size, llvm::Value*& object,
-                                  std::uint64_t& object_size) const {
+bool Instrumenter::needs_no_check(const llvm::Value* pointer, const llvm::Value* size, bool is_write,
+                                  llvm::Value*& object, std::uint64_t& object_size) const {
   llvm::SmallVector<const llvm::Value*, 4> objects;
   llvm::getUnderlyingObjects(pointer, objects, nullptr, 0);
   if (!llvm::all_of(objects, [](const llvm::Value* o) { return is_local(o) || is_constant(o); })) return false;
-  if (objects.size() != 1) return llvm::any_of(objects, is_constant);  // of locals at least the stack is known
+  if (objects.size() != 1 || (is_write && is_constant(objects[0]))) return false;
   const std::optional<std::uint64_t> bytes = size_of(objects[0]);
   if (!bytes) return true;
   llvm::APInt offset(layout_.getIndexTypeSizeInBits(pointer->getType()), 0);
@@ -150,7 +167,7 @@ void Instrumenter::emit(llvm::Instruction& instruction, llvm::Value* pointer, ll
                         std::uint32_t kind) {
   llvm::Value* object = nullptr;
   std::uint64_t object_size = 0;
-  if (needs_no_check(pointer, size, object, object_size)) return;
+  if (needs_no_check(pointer, size, (kind & writes) != 0, object, object_size)) return;
   llvm::IRBuilder<> builder(&instruction);
   const auto known = static_cast<std::uint32_t>(std::min<std::uint64_t>(alignment.value(), 1u << 20));
   llvm::Value* const what = builder.getInt32(kind | known << alignment_shift);

@@ -6,8 +6,9 @@
 //    locals and constants need no check.
 //  - Before a wait for other threads stands `croton_simulator_at(place)`.
 //  - Before what would end the process stands `croton_simulator_fault(which, place)`, where it would; before a call
-//    through a pointer `croton_simulator_call(pointer, place)`, which looks for it in `croton_simulator_functions`;
-//    before each call of a function `croton_simulator_frame(bytes, place)`, for the room on the stack.
+//    through a pointer `croton_simulator_call(pointer, type, place)`, which looks for it in
+//    `croton_simulator_functions` and for its type in `croton_simulator_function_types`; before each call of a function
+//    `croton_simulator_frame(bytes, place)`, for the room on the stack.
 //  - Where a loop goes back to its beginning stands `croton_simulator_turn(place)`, so that one without an end is
 //  found.
 //  - Places are numbers from 1. `croton_simulator_places` says what they stand for: how many there are, then the lines
@@ -15,6 +16,7 @@
 #pragma once
 
 #include <llvm/ADT/DenseMap.h>
+#include <llvm/ADT/StringMap.h>
 #include <llvm/ADT/StringRef.h>
 #include <llvm/IR/DebugInfoMetadata.h>
 #include <llvm/IR/IRBuilder.h>
@@ -33,8 +35,11 @@ class Instrumenter {
   /// `own_prefix`: the names of functions that are the simulator's; `wait_prefix`: of those that wait.
   Instrumenter(llvm::Module& module, llvm::StringRef own_prefix, llvm::StringRef wait_prefix);
 
-  /// What would end the process or leave the text; first, while all of it is there. std::runtime_error with the line
-  /// for a call of what is not defined (simulator_faults.cpp).
+  /// std::runtime_error with the line where functions or variables are used that the text does not define, as they are
+  /// of the host (simulator_faults.cpp).
+  static void refuse_foreign(llvm::Module& module, llvm::StringRef own_prefix);
+
+  /// What would end the process or leave the text; first, while all of it is there (simulator_faults.cpp).
   void check_faults();
   /// Block moves: structs and arrays as a whole.
   void check_blocks();
@@ -51,15 +56,18 @@ class Instrumenter {
   void emit(llvm::Instruction& instruction, llvm::Value* pointer, llvm::Value* size, llvm::Align alignment,
             std::uint32_t kind);
   std::optional<std::uint64_t> size_of(const llvm::Value* object) const;
-  bool needs_no_check(const llvm::Value* pointer, const llvm::Value* size, llvm::Value*& object,
+  bool needs_no_check(const llvm::Value* pointer, const llvm::Value* size, bool is_write, llvm::Value*& object,
                       std::uint64_t& object_size) const;
   llvm::Value* place_of(const llvm::Instruction& instruction, llvm::IRBuilder<>& builder);
   std::uint32_t place_of_function(const llvm::Function* function);
 
-  void refuse_foreign_functions() const;
   std::uint64_t frame_bytes(const llvm::Function& function) const;
   void stop_if(llvm::Value* condition, llvm::Instruction& instruction, std::uint32_t fault);
   void check_division(llvm::BinaryOperator& division);
+  std::uint32_t type_of(llvm::FunctionType* type, const llvm::AttributeList& attributes, unsigned convention);
+  std::uint32_t type_of(const llvm::Function& function) {
+    return type_of(function.getFunctionType(), function.getAttributes(), function.getCallingConv());
+  }
   void check_call(llvm::CallInst& call);
   void add_functions();
 
@@ -71,6 +79,7 @@ class Instrumenter {
   llvm::StringRef own_prefix_, wait_prefix_;
   llvm::FunctionCallee access_, local_access_, at_, turn_, fault_, call_, frame_;
   std::uint64_t most_frame_bytes_ = 0;
+  llvm::StringMap<std::uint32_t> types_;  // of functions
   llvm::DenseMap<const llvm::DILocation*, std::uint32_t> places_;
   llvm::DenseMap<const llvm::DISubprogram*, std::uint32_t> function_places_;
   std::uint32_t place_count_ = 0;

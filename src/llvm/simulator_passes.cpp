@@ -5,8 +5,9 @@
 //    recurse.
 //  - Accesses of memory are reported before they happen (simulator_instrument.hpp).
 //  - `croton_simulator_program` tells the simulator what it needs to know: {traits, shared bytes, number of shared
-//    variables, number of device variables, then offset and size of each of the former, size of each of the latter},
-//    `croton_simulator_names` their names, a line each, `croton_simulator_variables` the addresses of device variables.
+//    variables, number of device variables, how many of these are constants (the last ones), then offset and size of
+//    each of the former, size of each of the latter}, `croton_simulator_names` their names, a line each,
+//    `croton_simulator_variables` the addresses of device variables.
 //  - `croton_simulator_bounds_NAME` is what __launch_bounds__ of kernel NAME allow (0: nothing was said). The device
 //    header writes it as an annotation, since Clang knows launch bounds only for GPUs.
 #include "simulator_passes.hpp"
@@ -59,22 +60,33 @@ struct SharedLayout {
   std::vector<llvm::GlobalVariable*> dynamic_variables;  // all at `bytes`
   std::uint64_t bytes = 0;                               // of the former, rounded up
   std::vector<llvm::GlobalVariable*> device_variables;   // of the whole program
+  std::vector<llvm::GlobalVariable*> constants;  // of the whole program: tables, literals, tables of virtual functions
 };
+
+// Not memory that a kernel may reach, but what the compiler and the simulator note about the text.
+bool is_note(const llvm::GlobalVariable& variable) {
+  const llvm::StringRef name = variable.getName();
+  return name.starts_with("llvm.") || name.starts_with(own_prefix) || variable.getSection() == "llvm.metadata";
+}
 
 SharedLayout lay_out(llvm::Module& module, std::uint64_t gap) {
   SharedLayout layout;
   layout.bytes = gap;
   for (llvm::GlobalVariable& variable : module.globals()) {
     if (variable.isDeclaration()) {
-      layout.dynamic_variables.push_back(&variable);  // nothing else in a kernel's text is defined elsewhere
+      layout.dynamic_variables.push_back(&variable);  // nothing else may be left (simulator_faults.cpp)
       continue;
     }
-    if (variable.isConstant() || variable.getName().starts_with("llvm.")) continue;
+    const std::uint64_t size = module.getDataLayout().getTypeAllocSize(variable.getValueType());
+    if (is_note(variable) || size == 0) continue;
+    if (variable.isConstant()) {
+      layout.constants.push_back(&variable);
+      continue;
+    }
     if (!llvm::isa<llvm::UndefValue>(variable.getInitializer())) {
       layout.device_variables.push_back(&variable);
       continue;
     }
-    const std::uint64_t size = module.getDataLayout().getTypeAllocSize(variable.getValueType());
     const std::uint64_t alignment = std::max<std::uint64_t>(variable.getAlign().valueOrOne().value(), least_alignment);
     const std::uint64_t offset = llvm::alignTo(layout.bytes, alignment);
     layout.variables.push_back({&variable, offset, size});
@@ -168,7 +180,9 @@ void describe(llvm::Module& module, const SharedLayout& layout, bool checked) {
   const llvm::DataLayout& data = module.getDataLayout();
   std::vector<std::uint64_t> numbers = {(calls_waits(module) ? trait_waits : 0ull) | (checked ? trait_checked : 0ull) |
                                             (may_spin(module) ? trait_spins : 0ull),
-                                        layout.bytes, layout.variables.size(), layout.device_variables.size()};
+                                        layout.bytes, layout.variables.size(),
+                                        layout.device_variables.size() + layout.constants.size(),
+                                        layout.constants.size()};
   std::string names;
   for (const SharedVariable& shared : layout.variables) {
     numbers.insert(numbers.end(), {shared.offset, shared.size});
@@ -176,11 +190,13 @@ void describe(llvm::Module& module, const SharedLayout& layout, bool checked) {
   }
   auto* pointer = llvm::PointerType::get(module.getContext(), 0);
   std::vector<llvm::Constant*> addresses;
-  for (llvm::GlobalVariable* variable : layout.device_variables) {
+  const auto add = [&](llvm::GlobalVariable* variable) {
     numbers.push_back(data.getTypeAllocSize(variable->getValueType()));
-    names += llvm::demangle(variable->getName().str()) + "\n";
+    names += (variable->hasPrivateLinkage() ? "in the text" : llvm::demangle(variable->getName().str())) + "\n";
     addresses.push_back(variable);
-  }
+  };
+  llvm::for_each(layout.device_variables, add);
+  llvm::for_each(layout.constants, add);
   addresses.push_back(llvm::ConstantPointerNull::get(pointer));  // never empty, so that it has an address
   llvm::LLVMContext& context = module.getContext();
   add_constant(module, llvm::ConstantDataArray::get(context, llvm::ArrayRef(numbers)), "croton_simulator_program");
@@ -249,6 +265,7 @@ void prepare_for_simulator(llvm::Module& module, llvm::ModuleAnalysisManager& an
     describe_bounds(module, bounds);
   }
 
+  if (checked) Instrumenter::refuse_foreign(module, own_prefix);
   const SharedLayout layout = lay_out(module, checked ? guard_gap : 0);
   describe(module, layout, checked);
   ArenaBase arena(module);

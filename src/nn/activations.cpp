@@ -2,6 +2,7 @@
 #include <croton/nn/initializers.hpp>
 #include <croton/nnet.hpp>
 
+#include "builder/gradient_context.hpp"
 #include "nn/by_name.hpp"
 
 namespace croton::nn {
@@ -49,7 +50,8 @@ constexpr Named<Make> activations[] = {
 Activation::Activation(std::string_view name) : name_(name.empty() ? "linear" : name) {
   // Errors name the line that made x.
   function_ = [make = by_name(std::span<const Named<Make>>(activations), name_, "activation")](const Variable& x) {
-    return make(Operand(x, x.where()));
+    const builder::OriginScope origin(x.where());
+    return make(x);
   };
 }
 

@@ -167,7 +167,8 @@ std::vector<std::vector<Variable>> widened(const std::vector<std::vector<Variabl
   for (std::size_t shard = 0; shard < all.size(); ++shard) {
     const builder::PlaceScope place(shards.place(shard));
     for (Variable& value : all[shard]) {
-      if (value.defined() && is_float(value.dtype()) && size_of(value.dtype()) < 4) value = cast(value, DType::float32);
+      if (value.defined() && is_float(value.dtype()) && size_of(value.dtype()) < 4)
+        value = cast(Operand(value, value.where()), DType::float32);
     }
   }
   return all;

@@ -10,15 +10,17 @@
 #include <cstddef>
 #include <deque>
 #include <exception>
+#include <memory>
 #include <mutex>
 #include <numeric>
 #include <span>
-#include <stop_token>
-#include <thread>
+#include <tuple>
+#include <utility>
 
 #include "base/checked.hpp"
 #include "base/rethrow.hpp"
 #include "base/splitmix64.hpp"
+#include "base/thread.hpp"
 #include "nn/rows.hpp"
 
 namespace croton::nn {
@@ -99,14 +101,23 @@ Batch read_npz(const std::filesystem::path& file) {
   return batch;
 }
 
-/// A pass that runs ahead on a thread of its own. What the thread has made, and all that it knows of how it ended, is
+/// A pass that a thread runs ahead of its reader. What the thread has made, and all that it knows of how it ended, is
 /// behind the mutex.
 class Ahead {
  public:
   Ahead(Dataset::Begin begin, std::int64_t epoch, std::int64_t most)
-      : most_(static_cast<std::size_t>(most)),
-        thread_([this, begin = std::move(begin), epoch](const std::stop_token& stop) { run(begin, epoch, stop); }) {}
+      : begin_(std::move(begin)), epoch_(epoch), most_(static_cast<std::size_t>(most)) {}
 
+  /// For a thread.
+  static void* run_ahead(void* pass) {
+    static_cast<Ahead*>(pass)->run();
+    return nullptr;
+  }
+  void stop() {
+    const std::lock_guard lock(mutex_);
+    stopped_ = true;
+    changed_.notify_all();
+  }
   std::optional<Batch> next() {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return !ready_.empty() || ended_; });
@@ -119,13 +130,18 @@ class Ahead {
     if (error_) std::rethrow_exception(error_);
     return std::nullopt;
   }
+  /// Without a thread.
+  std::optional<Batch> make_next() {
+    if (!next_) next_ = begin_(epoch_);
+    return next_();
+  }
 
  private:
-  void run(const Dataset::Begin& begin, std::int64_t epoch, const std::stop_token& stop) {
+  void run() {
     std::exception_ptr error;
     try {
-      const Dataset::Next next = begin(epoch);
-      while (wait_for_room(stop)) {
+      const Dataset::Next next = begin_(epoch_);
+      while (wait_for_room()) {
         std::optional<Batch> batch = next();
         if (!batch) break;
         const std::lock_guard lock(mutex_);
@@ -142,19 +158,52 @@ class Ahead {
   }
 
   /// False when nobody is left to read.
-  bool wait_for_room(const std::stop_token& stop) {
+  bool wait_for_room() {
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, stop, [this] { return ready_.size() < most_; });
-    return !stop.stop_requested();
+    changed_.wait(lock, [this] { return ready_.size() < most_ || stopped_; });
+    return !stopped_;
   }
 
+  const Dataset::Begin begin_;
+  const std::int64_t epoch_;
+  const std::size_t most_;
+  Dataset::Next next_;
   std::mutex mutex_;
-  std::condition_variable_any changed_;
+  std::condition_variable changed_;
   std::deque<Batch> ready_;
   std::exception_ptr error_;
-  bool ended_ = false;
-  std::size_t most_;
-  std::jthread thread_;  // last: it is asked to stop, and joined, before the rest is gone
+  bool ended_ = false, stopped_ = false;
+};
+
+/// The same with its thread, or without one where there is none to be had.
+class Prefetched {
+ public:
+  Prefetched(const Dataset::Begin& begin, std::int64_t epoch, std::int64_t most)
+      : pass_(std::make_unique<Ahead>(begin, epoch, most)), ahead_(thread_.start(Ahead::run_ahead, pass_.get())) {}
+  ~Prefetched() {
+    if (thread_.is_lost()) {
+      std::ignore = pass_.release();  // the thread, which is not here, sleeps on what would be destroyed
+      return;
+    }
+    pass_->stop();
+    thread_.join();
+  }
+  Prefetched(const Prefetched&) = delete;
+  Prefetched& operator=(const Prefetched&) = delete;
+
+  std::optional<Batch> next() {
+    if (!ahead_) return pass_->make_next();
+    if (thread_.is_lost())
+      throw Error(
+          "prefetch: this process was forked behind the beginning of the pass, and the thread that makes its batches "
+          "is not here: begin another pass");
+    return pass_->next();
+  }
+
+ private:
+  std::unique_ptr<Ahead> pass_;
+  base::Thread thread_;
+  bool ahead_;
 };
 
 }  // namespace
@@ -275,7 +324,7 @@ Dataset Dataset::repeat(std::int64_t n) const {
 Dataset Dataset::prefetch(std::int64_t n) const {
   check_count("prefetch", n, 1);
   Begin ahead = [begin = begin_, n](std::int64_t epoch) -> Next {
-    return [pass = std::make_shared<Ahead>(begin, epoch, n)] { return pass->next(); };
+    return [pass = std::make_shared<Prefetched>(begin, epoch, n)] { return pass->next(); };
   };
   return {std::move(ahead), batches_};
 }

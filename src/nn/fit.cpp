@@ -8,6 +8,7 @@
 #include <iostream>
 
 #include "base/config.hpp"
+#include "builder/node.hpp"
 #include "nn/epochs.hpp"
 #include "nn/floats.hpp"
 #include "nn/model_state.hpp"
@@ -186,6 +187,9 @@ void Model::compile(const CompileOptions& options, Where where) {
                                      metric.name(),
                                      metric.name() == "loss" ? "the loss" : "a number of the validation data"));
     }
+  }
+  for (const SharedVariable& v : options.optimizer.variables()) {
+    if (!v.where().known()) v.node()->where = where;  // of the default optimizer
   }
   state_->options = options;
   state_->compiled_at = where;

@@ -12,7 +12,7 @@
 
 #include "base/shape.hpp"
 #include "base/splitmix64.hpp"
-#include "builder/node.hpp"
+#include "builder/gradient_context.hpp"
 #include "nn/by_name.hpp"
 
 namespace croton::nn {
@@ -232,6 +232,7 @@ Regularizer::Regularizer(const char* name) {
 
 Regularizer l1_l2(double l1, double l2) {
   return Regularizer([l1, l2](const Variable& weight) {
+    const builder::OriginScope origin(weight.where());
     // Sums of float16 would overflow.
     const DType dtype = promote(weight.dtype(), DType::float32);
     const Variable w = cast(weight, dtype);

@@ -14,8 +14,10 @@
 #include <numeric>
 
 #include "base/config.hpp"
+#include "base/fork_safe_mutex.hpp"
 #include "builder/gradient_context.hpp"
 #include "builder/mirrors.hpp"
+#include "builder/own_lines.hpp"
 #include "nn/floats.hpp"
 #include "nn/model_state.hpp"
 #include "nn/names.hpp"
@@ -54,7 +56,7 @@ thread_local Where current_line;
 
 /// The next name of layers of that type in this process.
 std::string automatic_name(const std::string& type) {
-  static std::mutex mutex;
+  static auto& mutex = *new base::ForkSafeMutex;
   static std::map<std::string, int> counts;
   const std::lock_guard lock(mutex);
   const std::string name = snake_case(type);
@@ -235,8 +237,9 @@ Where LayerLine::current() { return current_line; }
 
 Where LayerDefinition::line(Where where) const {
   if (!where.known()) return where;
+  builder::check_line(type_, where);  // of its file only the name is kept
   // One text for each layer and file, never freed: lines live as long as the process.
-  static std::mutex mutex;
+  static auto& mutex = *new base::ForkSafeMutex;
   static auto* texts = new std::set<std::string>;
   const std::string_view file = where.file();
   const std::lock_guard lock(mutex);

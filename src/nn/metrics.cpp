@@ -239,8 +239,8 @@ void Counter::update(const Array& target, const Array& prediction, const std::op
       return variable({of.dtype(), Sizes(static_cast<std::size_t>(of.rank()), unknown_size)}, name, where);
     };
     const Variable t = input(target, "target"), p = input(prediction, "prediction"), w = input(weights, "weight");
-    Function counts =
-        function({t, p, w}, metric_.counts(t, p, w), {.name = metric_.name(), .on_unused_input = UnusedInput::ignore});
+    Function counts = function({t, p, w}, metric_.counts(t, p, w),
+                               {.name = metric_.name(), .on_unused_input = UnusedInput::ignore}, where);
     found = functions_->compiled.emplace(key, std::move(counts)).first;
   }
   const Array added = found->second(target, prediction, weights).only().to_host();

@@ -197,6 +197,7 @@ std::vector<Flow> Model::State::run(const std::vector<Flow>& x, CallContext& con
     const Variable& value = x[i].value;
     if (value.rank() != static_cast<int>(shape.size()) + 1)
       throw TypeError(fmt::format("{}: takes a batch of {}, but {}", name, to_string(shape), builder::describe(value)));
+    const builder::OriginScope origin(value.where());
     std::vector<std::optional<Operand>> sizes{std::nullopt};
     for (const std::int64_t size : shape)
       sizes.push_back(size == any_size ? std::nullopt : std::optional<Operand>(Operand(size)));

@@ -202,7 +202,8 @@ void Model::load_checkpoint(const std::filesystem::path& file) {
   // The optimizer has its state of a parameter from its first step on.
   const Optimizer learner = optimizer();
   std::vector<std::pair<Variable, SharedVariable>> none;
-  for (const SharedVariable& parameter : trainable_variables()) none.emplace_back(zeros_like(parameter), parameter);
+  for (const SharedVariable& parameter : trainable_variables())
+    none.emplace_back(zeros_like(Operand(parameter, parameter.where())), parameter);
   if (!none.empty()) learner.apply_gradients(none);
   Named all = named_parts(*state_);
   for (const auto& state : named_state(*state_, learner)) all.push_back(state);

@@ -78,8 +78,8 @@ std::string or_else(const std::string& name, const char* kind) { return name.emp
 
 class SGDDefinition : public OptimizerDefinition {
  public:
-  explicit SGDDefinition(const SGDOptions& o)
-      : OptimizerDefinition(or_else(o.name, "sgd"), o.learning_rate, o.clip),
+  SGDDefinition(const SGDOptions& o, Where where)
+      : OptimizerDefinition(or_else(o.name, "sgd"), o.learning_rate, o.clip, where),
         momentum_(checked_decay("momentum", o.momentum)),
         nesterov_(o.nesterov) {}
   void update(const SharedVariable& w, const Variable& g, const Step& step, Updates& updates) override {
@@ -101,8 +101,8 @@ class SGDDefinition : public OptimizerDefinition {
 
 class RMSpropDefinition : public OptimizerDefinition {
  public:
-  explicit RMSpropDefinition(const RMSpropOptions& o)
-      : OptimizerDefinition(or_else(o.name, "rmsprop"), o.learning_rate, o.clip),
+  RMSpropDefinition(const RMSpropOptions& o, Where where)
+      : OptimizerDefinition(or_else(o.name, "rmsprop"), o.learning_rate, o.clip, where),
         rho_(checked_decay("rho", o.rho)),
         momentum_(checked_decay("momentum", o.momentum)),
         epsilon_(o.epsilon),
@@ -135,8 +135,8 @@ class RMSpropDefinition : public OptimizerDefinition {
 /// Of AdamW too, which has a weight decay.
 class AdamDefinition : public OptimizerDefinition {
  public:
-  AdamDefinition(const AdamWOptions& o, const char* kind)
-      : OptimizerDefinition(or_else(o.name, kind), o.learning_rate, o.clip),
+  AdamDefinition(const AdamWOptions& o, const char* kind, Where where)
+      : OptimizerDefinition(or_else(o.name, kind), o.learning_rate, o.clip, where),
         beta_1_(checked_decay("beta_1", o.beta_1)),
         beta_2_(checked_decay("beta_2", o.beta_2)),
         epsilon_(o.epsilon),
@@ -169,8 +169,8 @@ class AdamDefinition : public OptimizerDefinition {
 
 class AdagradDefinition : public OptimizerDefinition {
  public:
-  explicit AdagradDefinition(const AdagradOptions& o)
-      : OptimizerDefinition(or_else(o.name, "adagrad"), o.learning_rate, o.clip),
+  AdagradDefinition(const AdagradOptions& o, Where where)
+      : OptimizerDefinition(or_else(o.name, "adagrad"), o.learning_rate, o.clip, where),
         first_(o.initial_accumulator),
         epsilon_(o.epsilon) {}
   void update(const SharedVariable& w, const Variable& g, const Step& step, Updates& updates) override {
@@ -186,8 +186,8 @@ class AdagradDefinition : public OptimizerDefinition {
 
 class AdadeltaDefinition : public OptimizerDefinition {
  public:
-  explicit AdadeltaDefinition(const AdadeltaOptions& o)
-      : OptimizerDefinition(or_else(o.name, "adadelta"), o.learning_rate, o.clip),
+  AdadeltaDefinition(const AdadeltaOptions& o, Where where)
+      : OptimizerDefinition(or_else(o.name, "adadelta"), o.learning_rate, o.clip, where),
         rho_(checked_decay("rho", o.rho)),
         epsilon_(o.epsilon) {}
   void update(const SharedVariable& w, const Variable& g, const Step& step, Updates& updates) override {
@@ -204,23 +204,24 @@ class AdadeltaDefinition : public OptimizerDefinition {
 };
 
 template <class Kind>
-std::shared_ptr<OptimizerDefinition> plain() {
-  return Kind().handle();
+std::shared_ptr<OptimizerDefinition> plain(Where where) {
+  return Kind({}, where).handle();
 }
-using Make = std::shared_ptr<OptimizerDefinition> (*)();
+using Make = std::shared_ptr<OptimizerDefinition> (*)(Where where);
 constexpr Named<Make> optimizers[] = {{"sgd", plain<SGD>},         {"rmsprop", plain<RMSprop>},
                                       {"adam", plain<Adam>},       {"adamw", plain<AdamW>},
                                       {"adagrad", plain<Adagrad>}, {"adadelta", plain<Adadelta>}};
 
 }  // namespace
 
-OptimizerDefinition::OptimizerDefinition(std::string name, LearningRate rate, const Clip& clip)
+OptimizerDefinition::OptimizerDefinition(std::string name, LearningRate rate, const Clip& clip, Where where)
     : name_(std::move(name)), rate_(std::move(rate)), clip_(clip) {
   check_clip("the largest element of a gradient", clip.value);
   check_clip("the largest norm of a gradient", clip.norm);
   check_clip("the largest norm of all gradients", clip.global_norm);
-  iterations_ = shared(Array(std::int64_t{0}), {.name = name_ + "/iterations"});
-  if (!rate_.schedule()) rate_variable_ = shared(Array(checked_rate(rate_.rate())), {.name = name_ + "/learning_rate"});
+  iterations_ = shared(Array(std::int64_t{0}), {.name = name_ + "/iterations"}, where);
+  if (!rate_.schedule())
+    rate_variable_ = shared(Array(checked_rate(rate_.rate())), {.name = name_ + "/learning_rate"}, where);
 }
 
 SharedVariable OptimizerDefinition::slot(const SharedVariable& parameter, const std::string& name, double first) {
@@ -230,13 +231,14 @@ SharedVariable OptimizerDefinition::slot(const SharedVariable& parameter, const 
   const SharedVariable state =
       shared(Array::full(parameter.dtype(), parameter.get_value(true).shape(), first),
              {.name = fmt::format("{}/{}{}{}", name_, name, parameter.name().empty() ? "" : "/", parameter.name()),
-              .target = parameter.pinned() ? parameter.home() : ""});
+              .target = parameter.pinned() ? parameter.home() : ""},
+             parameter.where());
   slots_.emplace_back(std::pair(parameter, name), state);
   return state;
 }
 
-Optimizer::Optimizer(std::string_view name)
-    : definition_(by_name(std::span<const Named<Make>>(optimizers), name, "optimizer", same_spelled)()) {}
+Optimizer::Optimizer(std::string_view name, Where where)
+    : definition_(by_name(std::span<const Named<Make>>(optimizers), name, "optimizer", same_spelled)(where)) {}
 
 Updates Optimizer::apply_gradients(const Pairs& gradients_and_parameters) const {
   if (Replica* replica = Replica::current()) {  // the sum over all shards comes later
@@ -244,12 +246,13 @@ Updates Optimizer::apply_gradients(const Pairs& gradients_and_parameters) const 
     return {};
   }
   OptimizerDefinition& d = *definition_;
+  std::optional<builder::OriginScope> own(d.iterations_.where());
   Pairs pairs = checked(gradients_and_parameters);
   clip_all(d.clip_, pairs);
-  const Variable done = cast(d.iterations_, DType::float64);
-  const OptimizerDefinition::Step step{done + number(1, done),
-                                       d.rate_.schedule() ? d.rate_.schedule()(done) : d.rate_variable_};
+  const Variable done = cast(d.iterations_, DType::float64), count = done + number(1, done);
   Updates updates{{d.iterations_, d.iterations_ + number(1, d.iterations_)}};
+  own.reset();  // a schedule of the user's has its own lines
+  const OptimizerDefinition::Step step{count, d.rate_.schedule() ? d.rate_.schedule()(done) : d.rate_variable_};
   for (const auto& [gradient, parameter] : pairs) {
     const builder::OriginScope origin(parameter.where());
     d.update(parameter, gradient, step, updates);
@@ -275,7 +278,9 @@ std::int64_t Optimizer::iterations() const { return definition_->iterations_.get
 double Optimizer::learning_rate() const {
   const OptimizerDefinition& d = *definition_;
   if (!d.rate_.schedule()) return d.rate_variable_.get_value().item<double>();
-  return d.rate_.schedule()(constant(Array(static_cast<double>(iterations())))).eval().item<double>();
+  const Where where = d.iterations_.where();
+  const Variable done = constant(Array(static_cast<double>(iterations())), "", where);
+  return d.rate_.schedule()(done).eval({}, where).item<double>();
 }
 
 void Optimizer::set_learning_rate(double rate) const {
@@ -284,9 +289,10 @@ void Optimizer::set_learning_rate(double rate) const {
   definition_->rate_variable_.set_value(Array(checked_rate(rate)));
 }
 
-SGD::SGD(const SGDOptions& options) : Optimizer(std::make_shared<SGDDefinition>(options)) {}
-RMSprop::RMSprop(const RMSpropOptions& options) : Optimizer(std::make_shared<RMSpropDefinition>(options)) {}
-Adam::Adam(const AdamOptions& o)
+SGD::SGD(const SGDOptions& options, Where where) : Optimizer(std::make_shared<SGDDefinition>(options, where)) {}
+RMSprop::RMSprop(const RMSpropOptions& options, Where where)
+    : Optimizer(std::make_shared<RMSpropDefinition>(options, where)) {}
+Adam::Adam(const AdamOptions& o, Where where)
     : Optimizer(std::make_shared<AdamDefinition>(AdamWOptions{.learning_rate = o.learning_rate,
                                                               .weight_decay = 0,
                                                               .beta_1 = o.beta_1,
@@ -295,10 +301,13 @@ Adam::Adam(const AdamOptions& o)
                                                               .amsgrad = o.amsgrad,
                                                               .clip = o.clip,
                                                               .name = o.name},
-                                                 "adam")) {}
-AdamW::AdamW(const AdamWOptions& options) : Optimizer(std::make_shared<AdamDefinition>(options, "adamw")) {}
-Adagrad::Adagrad(const AdagradOptions& options) : Optimizer(std::make_shared<AdagradDefinition>(options)) {}
-Adadelta::Adadelta(const AdadeltaOptions& options) : Optimizer(std::make_shared<AdadeltaDefinition>(options)) {}
+                                                 "adam", where)) {}
+AdamW::AdamW(const AdamWOptions& options, Where where)
+    : Optimizer(std::make_shared<AdamDefinition>(options, "adamw", where)) {}
+Adagrad::Adagrad(const AdagradOptions& options, Where where)
+    : Optimizer(std::make_shared<AdagradDefinition>(options, where)) {}
+Adadelta::Adadelta(const AdadeltaOptions& options, Where where)
+    : Optimizer(std::make_shared<AdadeltaDefinition>(options, where)) {}
 
 std::vector<std::pair<Variable, SharedVariable>> zip(const std::vector<Variable>& gradients,
                                                      const std::vector<SharedVariable>& parameters) {
@@ -314,7 +323,8 @@ std::vector<Variable> gradients(const Variable& loss, const std::vector<SharedVa
                                 bool zeros_for_unconnected) {
   return grad(loss, {variables.begin(), variables.end()},
               {.disconnected_inputs = Disconnected::ignore,
-               .return_disconnected = zeros_for_unconnected ? ReturnDisconnected::zero : ReturnDisconnected::none});
+               .return_disconnected = zeros_for_unconnected ? ReturnDisconnected::zero : ReturnDisconnected::none},
+              loss.where());
 }
 
 }  // namespace croton::nn

@@ -35,9 +35,10 @@ Variable in_shape_of(const Variable& value, const SharedVariable& parameter) {
   builder::SharedState& state = *parameter.node()->shared;
   const std::shared_lock lock(state.mutex);
   if (value.rank() != parameter.rank()) return value;  // the optimizer has the words for it
+  const builder::OriginScope origin(value.where());
   std::vector<std::optional<Operand>> sizes;
   for (const std::int64_t size : state.value.shape()) sizes.emplace_back(Operand(size));
-  return specify_shape(Operand(value, value.where()), sizes);
+  return specify_shape(value, sizes);
 }
 
 /// The same things in the same order, for each shard.
@@ -125,6 +126,7 @@ void add_step(const Shards& shards, const std::vector<Replica>& replicas, std::s
     const builder::PlaceScope place(shards.devices[device]);
     std::vector<Variable> gradients_here = sums[device];
     if (!divisors.empty()) {
+      const builder::OriginScope origin(divisors[0].where());
       const Variable divisor = ordered_sum(divisors, "what counts", shards, shards.devices[device]);
       const Variable least = maximum(divisor, builder::number(1, divisor));
       for (Variable& gradient : gradients_here) {
@@ -153,6 +155,7 @@ void add_averages(const Shards& shards, const std::vector<Replica>& replicas, Up
         values.emplace_back();
         continue;
       }
+      const builder::OriginScope origin(value.where());
       values.push_back(in_shape_of(value * replica.share(value), targets[i]));
     }
     return values;
@@ -163,8 +166,8 @@ void add_averages(const Shards& shards, const std::vector<Replica>& replicas, Up
     const builder::PlaceScope place(shards.devices[device]);
     Updates updates;
     for (std::size_t i = 0; i < first.size(); ++i) {
-      if (sums[device][i].defined())
-        updates.emplace_back(first[i].first, cast(sums[device][i], first[i].first.dtype()));
+      const Variable& sum = sums[device][i];
+      if (sum.defined()) updates.emplace_back(first[i].first, cast(Operand(sum, sum.where()), first[i].first.dtype()));
     }
     update_on(shards, device, updates, all);
   }
@@ -196,14 +199,15 @@ ReplicatedStep replicated(const Shards& shards, const std::vector<Variable>& row
                           const std::function<std::vector<Variable>(std::size_t shard)>& build, bool is_users) {
   if (Replica::current() != nullptr) throw TypeError("a step of a strategy is built inside of another one's");
   std::vector<Replica> replicas(shards.count());
-  Variable before = constant(Array(std::int64_t{0}));
+  Variable before;
   for (std::size_t shard = 0; shard < shards.count(); ++shard) {
     replicas[shard].shard = shard;
     replicas[shard].is_users = is_users && shards.count() > 1;
     if (rows.empty()) continue;
+    const Where where = rows[shard].where();
     replicas[shard].rows = rows[shard];
-    replicas[shard].first_row = before;
-    before = shard == 0 ? rows[0] : before + rows[shard];
+    replicas[shard].first_row = shard == 0 ? constant(Array(std::int64_t{0}), "", where) : before;
+    before = shard == 0 ? rows[0] : Operand(before, where) + rows[shard];
   }
   ReplicatedStep result;
   for (Replica& replica : replicas) {

@@ -57,7 +57,7 @@ StepInputs shard_inputs(const State& model, const Batch& batch) {
   if (batch.weights) {
     inputs.weights = variable(
         {float_dtype(), std::vector<std::int64_t>(static_cast<std::size_t>(batch.weights->rank()), unknown_size)},
-        "sample_weight");
+        "sample_weight", model.compiled_at);
   }
   return inputs;
 }
@@ -80,7 +80,7 @@ ReplicatedStep built(const State& model, const std::vector<StepInputs>& inputs,
                      const std::function<std::vector<Variable>(const StepInputs&)>& build) {
   std::vector<Variable> rows;
   if (inputs.size() > 1) {
-    for (const StepInputs& shard : inputs) rows.push_back(shard.x[0].shape(0));
+    for (const StepInputs& shard : inputs) rows.push_back(shard.x[0].shape(0, shard.x[0].where()));
   }
   return replicated(model.shards, rows, [&](std::size_t shard) { return build(inputs[shard]); });
 }
@@ -110,6 +110,7 @@ class Parts {
     if (!in_shards() || outputs.size() != 1 || !mask.defined() ||
         loss_of(model, 0).reduction() != Reduction::sum_over_batch_size)
       return;
+    const builder::OriginScope origin(mask.where());
     counted_ = sum(cast(mask, DType::float32));
   }
   Variable operator()(const Variable& loss, Reduction reduction) const {
@@ -133,7 +134,7 @@ class Parts {
 };
 
 Counted counted(const State& model, const std::vector<Flow>& outputs, const StepInputs& inputs) {
-  const Variable size = inputs.x[0].shape(0);
+  const Variable size = inputs.x[0].shape(0, inputs.x[0].where());
   std::vector<Variable> parts;
   const Parts part_of(model, outputs);
   Variable total;
@@ -142,6 +143,7 @@ Counted counted(const State& model, const std::vector<Flow>& outputs, const Step
     if (loss.rank() != 0)
       throw ValueError(fmt::format("{}: the loss {} is not reduced to one number; fit needs one that is", model.name,
                                    loss_of(model, i).name()));
+    const builder::OriginScope origin(loss.where());
     const Variable part = part_of(loss, loss_of(model, i).reduction());
     if (outputs.size() > 1) parts.push_back(part_of.sum_and_size(part, size));
     const auto& weights = model.options->loss_weights;
@@ -149,8 +151,10 @@ Counted counted(const State& model, const std::vector<Flow>& outputs, const Step
     total = total.defined() ? total + weighted : weighted;
   }
   for (const State::NamedWeight& weight : model.weights()) {
-    if (weight.trained && weight.regularizer.defined())
-      total = total + part_of(weight.regularizer(weight.variable), Reduction::sum_over_batch_size);
+    if (!weight.trained || !weight.regularizer.defined()) continue;
+    const Variable penalty = weight.regularizer(weight.variable);
+    const builder::OriginScope origin(penalty.where());
+    total = total + part_of(penalty, Reduction::sum_over_batch_size);
   }
   const builder::OriginScope origin(model.compiled_at);  // losses come from the layers that they are of
   parts.insert(parts.begin(), part_of.sum_and_size(total, size));
@@ -205,8 +209,10 @@ void resolve_metrics(State& model, const Batch& batch) {
   if (model.counts.defined() && model.counts.get_value(true).shape() == zeros.shape()) return;
   const builder::MirrorScope one({});
   const std::uint16_t place = model.shards.main_device;
-  model.counts = shared(zeros, {.name = model.name + "/counts",
-                                .target = place == 0 ? "" : base::DeviceName::of_place(place).to_string()});
+  model.counts = shared(
+      zeros,
+      {.name = model.name + "/counts", .target = place == 0 ? "" : base::DeviceName::of_place(place).to_string()},
+      model.compiled_at);
 }
 
 std::vector<Variable> results_of(const Counted& step) {
@@ -261,7 +267,8 @@ Function train_step(State& model, const Batch& batch) {
   step.updates.push_back(counting(model, step));
   return model.functions[key] =
              function(all_of(inputs), OutputList(),
-                      {.updates = step.updates, .name = model.name + "_train", .on_unused_input = UnusedInput::ignore});
+                      {.updates = step.updates, .name = model.name + "_train", .on_unused_input = UnusedInput::ignore},
+                      model.compiled_at);
 }
 
 Function test_step(State& model, const Batch& batch) {
@@ -273,10 +280,10 @@ Function test_step(State& model, const Batch& batch) {
     CallContext context;
     return results_of(counted(model, model.run(own.x, context), own));
   });
-  return model.functions[key] = function(all_of(inputs), OutputList(),
-                                         {.updates = {counting(model, step)},
-                                          .name = model.name + "_test",
-                                          .on_unused_input = UnusedInput::ignore});
+  return model.functions[key] = function(
+             all_of(inputs), OutputList(),
+             {.updates = {counting(model, step)}, .name = model.name + "_test", .on_unused_input = UnusedInput::ignore},
+             model.compiled_at);
 }
 
 Function predict_step(State& model) {
@@ -295,11 +302,12 @@ Function predict_step(State& model) {
       std::vector<Variable> parts;
       parts.reserve(step.results.size());
       for (const std::vector<Variable>& results : step.results) parts.push_back(results[i]);
-      outputs[i] = croton::concatenate(parts);
+      outputs[i] = croton::concatenate(parts, 0, parts[0].where());
     }
   }
   return model.functions["predict"] = function(
-             all_of(inputs), outputs, {.name = model.name + "_predict", .on_unused_input = UnusedInput::ignore});
+             all_of(inputs), outputs, {.name = model.name + "_predict", .on_unused_input = UnusedInput::ignore},
+             model.outputs[0].node().where);
 }
 
 Outputs call_step(const State& model, const Function& step, const Batch& batch) {

@@ -242,7 +242,7 @@ PerReplica<std::vector<Variable>> MirroredStrategy::run_list(
   std::vector<Variable> rows, other_rows;
   const auto find_rows = [](std::vector<Variable>& found, const std::vector<Variable>& parts) {
     if (!found.empty() || parts[0].rank() == 0) return;
-    for (const Variable& part : parts) found.push_back(part.shape(0));
+    for (const Variable& part : parts) found.push_back(part.shape(0, part.where()));
   };
   for (const ReplicaArgument& argument : arguments) {
     std::vector<Variable> parts;
@@ -289,6 +289,7 @@ Variable MirroredStrategy::reduce(ReduceOp op, const PerReplica<Variable>& value
     throw ValueError(fmt::format("MirroredStrategy::reduce: values of {} shards, where the strategy has {}",
                                  values.size(), shards.count()));
   std::vector<Variable> parts = values.values();
+  const builder::OriginScope origin(parts[0].where());
   Variable count;
   if (axis) {
     for (std::size_t shard = 0; shard < parts.size(); ++shard) {
@@ -311,7 +312,7 @@ Variable MirroredStrategy::gather(const PerReplica<Variable>& values, int axis) 
     throw ValueError(fmt::format("MirroredStrategy::gather: values of {} shards, where the strategy has {}",
                                  values.size(), state_->shards.count()));
   const builder::PlaceScope place(state_->shards.main_device);
-  return values.size() == 1 ? values[0] : concatenate(values.values(), axis);
+  return values.size() == 1 ? values[0] : concatenate(values.values(), axis, values[0].where());
 }
 
 // ---- functions ----

@@ -163,7 +163,7 @@ Variable patternbroadcast(Operand x, const std::vector<bool>& broadcastable) {
   std::vector<int> axes, others;
   for (std::size_t axis = 0; axis < broadcastable.size(); ++axis)
     (broadcastable[axis] ? axes : others).push_back(static_cast<int>(axis));
-  return addbroadcast(unbroadcast(x, others), axes);
+  return addbroadcast(Operand(unbroadcast(x, others), x.where), axes);
 }
 
 // ---- filled arrays ----

@@ -25,7 +25,7 @@ void BodySizes::take_requirements() {
     if (r.kind == expr::Requirement::Kind::index)
       c_.require_index(*left, *right, r.why);
     else if (r.kind == expr::Requirement::Kind::number)
-      c_.require_count({&*left, 1});
+      c_.require_size(*left);
     else
       c_.require_equal(*left, *right, r.why);
   }

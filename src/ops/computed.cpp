@@ -109,7 +109,9 @@ Variable repeat(Operand x, Operand repeats, std::optional<int> axis) {
   }
   const Variable counts =
       alloc(not_negative(times, "repeat: an element is to be repeated {} times", x.where), {lines.shape(at)});
-  return ops::take_along(lines, searchsorted(cumsum(counts), arange(sum(counts)), Side::right), at);
+  // What does not fit is negative where it is first beyond, and -1 is no size.
+  const Variable ends = cumsum(counts), total = where(all(ends >= 0), sum(counts), -1);
+  return ops::take_along(lines, searchsorted(ends, ops::numbers_below(total, x.where), Side::right), at);
 }
 
 Unique unique(Operand x, std::optional<int> axis) {

@@ -16,8 +16,8 @@ namespace {
 
 using builder::describe;
 
-Variable row_numbers(const Variable& n) { return shape_padright(arange(n)); }
-Variable column_numbers(const Variable& n) { return shape_padleft(arange(n)); }
+Variable row_numbers(const Variable& n) { return shape_padright(ops::numbers_below(n, n.where())); }
+Variable column_numbers(const Variable& n) { return shape_padleft(ops::numbers_below(n, n.where())); }
 
 void demand_matrix(std::string_view op, const Operand& x) {
   if (x.variable.rank() >= 2) return;
@@ -35,19 +35,26 @@ Variable square_mask(const Variable& n, const std::optional<Operand>& m, const V
   return one_diagonal ? eq(columns - rows, k) : columns - rows <= k;
 }
 
+void demand_sizes(std::string_view op, const Operand& n, const std::optional<Operand>& m) {
+  ops::demand_count(op, n, "the number of rows", n);
+  if (m) ops::demand_count(op, n, "the number of columns", *m);
+}
+
 Variable zero_of(const Variable& x) { return builder::scalar_constant(0, x.dtype()); }
 
 }  // namespace
 
 Variable eye(Operand n, std::optional<Operand> m, Operand k, std::optional<DType> dtype) {
   const builder::OriginScope origin(n.where);
+  demand_sizes("eye", n, m);
   ops::demand_whole("eye", n, "the diagonal", k);
   return cast(square_mask(n.variable, m, cast(k, DType::int64), true), dtype.value_or(base::config().float_x()));
 }
-Variable identity(Operand n, std::optional<DType> dtype) { return eye(n, {}, 0, dtype); }
+Variable identity(Operand n, std::optional<DType> dtype) { return eye(n, {}, Operand(0, n.where), dtype); }
 
 Variable tri(Operand n, std::optional<Operand> m, Operand k, std::optional<DType> dtype) {
   const builder::OriginScope origin(n.where);
+  demand_sizes("tri", n, m);
   ops::demand_whole("tri", n, "the diagonal", k);
   return cast(square_mask(n.variable, m, cast(k, DType::int64), false), dtype.value_or(base::config().float_x()));
 }
@@ -123,12 +130,13 @@ Variable fill_diagonal_offset(Operand x, Operand value, Operand offset) {
 
 Variable one_hot(Operand x, Operand count, std::optional<DType> dtype) {
   const builder::OriginScope origin(x.where);
-  ops::demand_whole("one_hot", x, "the count", count);
+  ops::demand_count("one_hot", x, "the count", count);
   if (!is_integer(x.variable.dtype())) {
     throw TypeError(fmt::format("one_hot ({}): {}: positions are integers", describe(x.where), describe(x.variable)));
   }
   const Variable at = ops::normal_positions(x.variable, count.variable, IndexMode::raise, x.variable.rank());
-  return cast(eq(shape_padright(at), arange(count)), dtype.value_or(base::config().float_x()));
+  return cast(eq(shape_padright(at), ops::numbers_below(count.variable, x.where)),
+              dtype.value_or(base::config().float_x()));
 }
 
 Variable diff(Operand x, int n, int axis) {

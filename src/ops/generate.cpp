@@ -12,6 +12,7 @@
 #include "expr/evaluate.hpp"
 #include "ops/batch_rules.hpp"
 #include "ops/gather.hpp"
+#include "ops/parts.hpp"
 #include "ops/registry.hpp"
 
 namespace croton::ops {
@@ -31,12 +32,10 @@ InferredType infer_arange(InferContext& c) {
     c.type_error("start and step must be scalars of one dtype");
   }
   const expr::Dim count = c.value_of(0);
-  if (const auto n = c.known(count); n && *n < 0) c.shape_error(fmt::format("a count of {}", *n));
   if (c.inputs[2].dtype == DType::int64) {  // n // n is 1 for all n but 0
     const expr::Dim step = c.value_of(2);
     c.require_equal(c.apply("floor_divide", step, step), c.constant(1), "the step of arange must not be 0");
   }
-  c.require_count({&count, 1});
   return {c.inputs[1].dtype, {count}};
 }
 
@@ -146,8 +145,8 @@ Variable arange(Operand n) {
                                 builder::describe(n.variable)));
   }
   const builder::OriginScope origin(n.where);
-  const Variable zero = builder::scalar_constant(0, DType::int64), one = builder::scalar_constant(1, DType::int64);
-  return builder::apply("arange", {cast(maximum(n, 0), DType::int64), zero, one}, {}, n.where);
+  const bool is_signed = is_signed_int(n.variable.dtype());
+  return ops::numbers_below(is_signed ? cast(maximum(n, 0), DType::int64) : n.variable, n.where);
 }
 
 namespace {
@@ -193,9 +192,18 @@ Variable arange(Operand start, Operand stop, Operand step) {
     if (const auto count = known_count(start.variable, stop.variable, step.variable, start.where))
       return builder::apply("arange", {*count, a, s}, {}, start.where);
   }
-  // ceil((b - a) / s) of integers is -((a - b) // s).
-  const Variable count = is_float(dtype) ? cast(ceil((b - a) / s), DType::int64) : -floor_divide(a - b, s) * 1;
-  return builder::apply("arange", {maximum(count, 0), a, s}, {}, start.where);
+  // Of integers ceil((b - a) / s) is -((a - b) // s).
+  const auto count_to = [&](const Variable& end) { return -floor_divide(a - end, s) * 1; };
+  if (!is_float(dtype) && start.variable.is_constant() && step.variable.is_constant()) {
+    // The difference from a stop on the other side of start need not fit, and there is nothing between them.
+    const Variable end = step.variable.node()->value.as_double(0) > 0 ? maximum(b, a) : minimum(b, a);
+    return builder::apply("arange", {count_to(end), a, s}, {}, start.where);
+  }
+  if (!is_float(dtype)) return builder::apply("arange", {maximum(count_to(b), 0), a, s}, {}, start.where);
+  // -1, which is no size, where there is no count, or one of more than 63 bits.
+  const Variable real = ceil((b - a) / s);
+  const Variable count = where(real < std::ldexp(1.0, 63), maximum(cast(real, DType::int64), 0), -1);
+  return builder::apply("arange", {count, a, s}, {}, start.where);
 }
 
 }  // namespace croton

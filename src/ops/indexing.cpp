@@ -281,6 +281,8 @@ Variable ravel_multi_index(const std::vector<Variable>& indices, const std::vect
     throw ValueError(fmt::format("ravel_multi_index ({}): {} indices for {} sizes; one for each is needed",
                                  describe(where), indices.size(), shape.size()));
   }
+  for (const Operand& size : shape) ops::demand_count("ravel_multi_index", Operand(indices[0], where), "a size", size);
+  const std::vector<Variable> sizes = ops::sizes_of_array(shape, where);
   Variable position;
   for (std::size_t axis = 0; axis < shape.size(); ++axis) {
     const Operand index(indices[axis], where);
@@ -288,8 +290,7 @@ Variable ravel_multi_index(const std::vector<Variable>& indices, const std::vect
       throw TypeError(fmt::format("ravel_multi_index ({}): indices are integers, but {}", describe(where),
                                   describe(index.variable)));
     }
-    ops::demand_whole("ravel_multi_index", index, "a size", shape[axis]);
-    const Variable size = cast(shape[axis], DType::int64);
+    const Variable& size = sizes[axis];
     const Variable at = mode == IndexMode::raise
                             ? from_start(index, size, "ravel_multi_index")
                             : ops::normal_positions(index.variable, size, mode, static_cast<std::int64_t>(axis));
@@ -304,16 +305,15 @@ std::vector<Variable> unravel_index(Operand indices, const std::vector<Operand>&
     throw TypeError(fmt::format("unravel_index ({}): {}: integers and at least one size are needed",
                                 describe(indices.where), describe(indices.variable)));
   }
+  for (const Operand& size : shape) ops::demand_count("unravel_index", indices, "a size", size);
+  const std::vector<Variable> sizes = ops::sizes_of_array(shape, indices.where);
   Variable total = builder::scalar_constant(1, DType::int64);
-  for (const Operand& size : shape) {
-    ops::demand_whole("unravel_index", indices, "a size", size);
-    total = total * size.variable;
-  }
+  for (const Variable& size : sizes) total = total * size;
   Variable rest = from_start(indices, total, "unravel_index");
   std::vector<Variable> positions(shape.size());
   for (std::size_t axis = shape.size(); axis-- > 1;) {
-    positions[axis] = rest % shape[axis].variable;
-    rest = floor_divide(rest, shape[axis].variable);
+    positions[axis] = rest % sizes[axis];
+    rest = floor_divide(rest, sizes[axis]);
   }
   positions[0] = rest;
   return positions;

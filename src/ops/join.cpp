@@ -135,10 +135,42 @@ void take_line(const Operand& number, Where where) {
   if (v.defined() && v.is_constant() && v.where() == number.where) v.node()->where = where;
 }
 
-void demand_whole(std::string_view op, const Operand& x, std::string_view what, const Operand& number) {
-  if (number.variable.rank() == 0 && is_integer(number.variable.dtype())) return;
+namespace {
+
+[[noreturn]] void refuse_number(std::string_view op, const Operand& x, std::string_view what, const Operand& number) {
   throw TypeError(fmt::format("{} ({}): {}: {} must be an integer scalar, but {}", op, builder::describe(x.where),
                               builder::describe(x.variable), what, builder::describe(number.variable)));
+}
+
+}  // namespace
+
+void demand_whole(std::string_view op, const Operand& x, std::string_view what, const Operand& number) {
+  if (number.variable.rank() != 0 || !is_integer(number.variable.dtype())) refuse_number(op, x, what, number);
+}
+
+void demand_count(std::string_view op, const Operand& x, std::string_view what, const Operand& number) {
+  if (number.variable.rank() != 0 || !is_discrete(number.variable.dtype())) refuse_number(op, x, what, number);
+  if (!number.variable.is_constant() || number.variable.node()->value.as_double(0) >= 0) return;
+  throw ValueError(fmt::format("{} ({}): {}: {} of {}; it is at least 0", op, builder::describe(x.where),
+                               builder::describe(x.variable), what, number.variable.node()->value.to_string()));
+}
+
+Variable whole_number(const Variable& number) {
+  return number.is_constant() ? size_arithmetic("add", number, builder::scalar_constant(0, DType::int64))
+                              : cast(number, DType::int64);
+}
+
+Variable numbers_below(const Variable& count, Where where) {
+  const Variable zero = builder::scalar_constant(0, DType::int64), one = builder::scalar_constant(1, DType::int64);
+  return builder::apply("arange", {whole_number(count), zero, one}, {}, where);
+}
+
+Variable as_size(const Variable& number, Where where) { return numbers_below(number, where).shape(0, where); }
+
+std::vector<Variable> sizes_of_array(const std::vector<Operand>& sizes, Where where) {
+  std::vector<Operand> whole;
+  for (const Operand& size : sizes) whole.emplace_back(whole_number(size.variable));
+  return alloc(Operand(builder::scalar_constant(0, DType::int8), where), whole).shape(where);
 }
 
 }  // namespace croton::ops
@@ -152,12 +184,6 @@ using ops::part_along;
 
 int one_axis(int axis, int rank, std::string_view op, const Operand& x) {
   return static_cast<int>(normal_axes({axis}, rank, op, x)[0]);
-}
-
-/// As int64; what is constant stays so, and types then state the size.
-Variable whole_number(const Variable& number) {
-  return number.is_constant() ? ops::size_arithmetic("add", number, builder::scalar_constant(0, DType::int64))
-                              : cast(number, DType::int64);
 }
 
 std::vector<Operand> shape_of(const Variable& x) {
@@ -220,10 +246,7 @@ std::vector<Variable> split(Operand x, const std::vector<Operand>& sizes, int ax
   const int at = one_axis(axis, x.variable.rank(), "split", x);
   Variable total = builder::scalar_constant(0, DType::int64);
   for (const Operand& size : sizes) {
-    ops::demand_whole("split", x, "a size", size);
-    if (size.variable.is_constant() && size.variable.node()->value.as_double(0) < 0)
-      throw ValueError(fmt::format("split ({}): {}: a size of {}; sizes are at least 0", describe(x.where),
-                                   describe(x.variable), size.variable.node()->value.to_string()));
+    ops::demand_count("split", x, "a size", size);
     total = ops::size_arithmetic("add", total, size.variable);
   }
   const std::int64_t whole_size = x.variable.type().shape[static_cast<std::size_t>(at)];
@@ -279,12 +302,9 @@ Variable tile(Operand x, const std::vector<Operand>& repeats) {
   for (int axis = 0; axis < rank; ++axis) {
     const int r = axis - (rank - given);
     const Operand times = r < 0 ? Operand(1) : repeats[static_cast<std::size_t>(r)];
-    ops::demand_whole("tile", x, "a number of repetitions", times);
+    ops::demand_count("tile", x, "a number of repetitions", times);
     pattern.insert(pattern.end(), {broadcast_axis, axis});
-    if (times.variable.is_constant() && times.variable.node()->value.as_double(0) < 0)
-      throw ValueError(fmt::format("tile ({}): {}: {} repetitions; they are at least 0", describe(x.where),
-                                   describe(x.variable), times.variable.node()->value.to_string()));
-    const Variable size = wide.shape(axis), n = whole_number(times.variable);
+    const Variable size = wide.shape(axis), n = ops::whole_number(times.variable);
     whole.emplace_back(n);
     whole.emplace_back(size);
     merged.emplace_back(ops::size_arithmetic("mul", n, size));
@@ -294,7 +314,7 @@ Variable tile(Operand x, const std::vector<Operand>& repeats) {
 
 Variable ops::repeat_each(const Variable& x, const Variable& times, int axis) {
   std::vector<Operand> merged = shape_of(x), wide = merged;
-  const Variable n = whole_number(times);
+  const Variable n = ops::whole_number(times);
   wide.insert(wide.begin() + axis + 1, n);
   merged[static_cast<std::size_t>(axis)] = ops::size_arithmetic("mul", x.shape(axis), n);
   return reshape(alloc(expand_dims(x, axis + 1), wide), merged);
@@ -339,7 +359,7 @@ namespace {
 /// Which element of an axis of n stands at each of the positions -before, ..., n - 1 + after.
 Variable padded_positions(const Variable& n, const Variable& before, const Variable& after, PadMode mode) {
   const Variable end = ops::size_arithmetic("add", before, n);
-  const Variable at = arange(ops::size_arithmetic("add", end, after)) - before;
+  const Variable at = ops::numbers_below(ops::size_arithmetic("add", end, after), n.where()) - before;
   if (mode == PadMode::edge || mode == PadMode::wrap) return at;
   // There and back again; of one element there is no way back.
   const Variable period = mode == PadMode::reflect ? 2 * n - 2 : 2 * n;
@@ -363,13 +383,10 @@ Variable pad(Operand x, const std::vector<std::pair<Operand, Operand>>& widths, 
     const int axis = rank - given + i;
     const auto& [first, second] = widths[static_cast<std::size_t>(i)];
     for (const Operand& width : {first, second}) {
-      ops::demand_whole("pad", x, "a width", width);
+      ops::demand_count("pad", x, "a width", width);
       ops::take_line(width, x.where);
-      if (width.variable.is_constant() && width.variable.node()->value.as_double(0) < 0)
-        throw ValueError(fmt::format("pad ({}): {}: a width of {}; widths are at least 0", describe(x.where),
-                                     describe(x.variable), width.variable.node()->value.to_string()));
     }
-    const Variable &before = first.variable, &after = second.variable;
+    const Variable before = ops::as_size(first.variable, x.where), after = ops::as_size(second.variable, x.where);
     const Variable n = x.variable.shape(axis);
     const auto is_zero = [](const Operand& width) {
       return width.variable.is_constant() && width.variable.node()->value.as_double(0) == 0;

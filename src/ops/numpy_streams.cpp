@@ -155,6 +155,7 @@ Variable NumpyRandomStreams::choice(const DrawShape& shape, Operand a, const Cho
   const builder::OriginScope origin(where);
   const Draw draw(*this, "choice", shape, {}, where);
   draw.demand_shape(shape);
+  ops::take_line(options.replace, where);  // as a default it has none
   const Operand p = options.p.value_or(Operand(Array::zeros(DType::float64, {0}), where));
   if (a.variable.rank() > 1)
     throw ValueError(

@@ -28,7 +28,7 @@ DType range_dtype(const Operand& start, const Operand& stop) {
 /// linspace(0, 1, count) in float64.
 Variable unit_steps(const Variable& count, bool endpoint) {
   const Variable steps = maximum(endpoint ? count - 1 : count, 1);
-  return cast(arange(count), DType::float64) / cast(steps, DType::float64);
+  return cast(ops::numbers_below(count, count.where()), DType::float64) / cast(steps, DType::float64);
 }
 
 }  // namespace
@@ -36,9 +36,9 @@ Variable unit_steps(const Variable& count, bool endpoint) {
 Variable linspace(Operand start, Operand stop, Operand count, bool endpoint, std::optional<DType> dtype) {
   const builder::OriginScope origin(start.where);
   demand_scalars("linspace", start, stop);
-  ops::demand_whole("linspace", start, "the count", count);
+  ops::demand_count("linspace", start, "the count", count);
   const DType to = dtype.value_or(range_dtype(start, stop));
-  const Variable n = cast(count, DType::int64), at = arange(n);
+  const Variable n = cast(count, DType::int64), at = ops::numbers_below(n, start.where);
   const Variable a = cast(start, DType::float64), b = cast(stop, DType::float64);
   const Variable step = (b - a) / cast(maximum(endpoint ? n - 1 : n, 1), DType::float64);
   Variable values = a + cast(at, DType::float64) * step;
@@ -57,10 +57,10 @@ Variable logspace(Operand start, Operand stop, Operand count, bool endpoint, Ope
 Variable geomspace(Operand start, Operand stop, Operand count, bool endpoint) {
   const builder::OriginScope origin(start.where);
   demand_scalars("geomspace", start, stop);
-  ops::demand_whole("geomspace", start, "the count", count);
+  ops::demand_count("geomspace", start, "the count", count);
   const Variable a = cast(start, DType::float64), b = cast(stop, DType::float64), n = cast(count, DType::int64);
   Variable values = a * pow(b / a, unit_steps(n, endpoint));
-  if (endpoint) values = where(eq(arange(n), n - 1) & (n > 1), b, values);
+  if (endpoint) values = where(eq(ops::numbers_below(n, start.where), n - 1) & (n > 1), b, values);
   return cast(values, range_dtype(start, stop));
 }
 

@@ -51,7 +51,7 @@ class Scan {
       if (!each.node()->shared) outside_.insert(each.node());
     }
     // Whatever is newer than this is made by the step.
-    first_inside_ = variable(Type{DType::bool_, {}}).node()->serial;
+    first_inside_ = variable(Type{DType::bool_, {}}, "", where_).node()->serial;
     Step made = step(arguments);
     const builder::OriginScope origin(where_);
     check(made);

@@ -107,6 +107,7 @@ std::vector<Variable> gradient(const GradientContext& c) {
 }  // namespace
 
 Variable scatter(const Variable& x, const Variable& idx, const Variable& y, bool inc) {
+  const builder::OriginScope origin(x.where());
   if (is_complex(x.dtype())) {
     return complex(scatter(real(x), idx, real(y), inc), scatter(imag(x), idx, imag(y), inc));
   }

@@ -172,10 +172,7 @@ std::vector<Variable> reshape_gradient(const GradientContext& c) {
 InferredType infer_alloc(InferContext& c) {
   InferredType result{c.inputs[0].dtype, {}};
   for (std::size_t i = 1; i < c.inputs.size(); ++i) {
-    const Dim size = c.value_of(i);
-    if (const auto number = c.known(size); number && *number < 0)
-      c.shape_error(fmt::format("a size of {}; sizes are at least 0", *number));
-    result.shape.push_back(size);
+    result.shape.push_back(c.value_of(i));
   }
   const auto& value = c.inputs[0].shape;
   if (value.size() > result.shape.size()) c.shape_error("the value has more dimensions than the shape");
@@ -186,7 +183,6 @@ InferredType infer_alloc(InferContext& c) {
         result.shape[missing + axis], value[axis],
         fmt::format("sizes along axis {} must be equal (only a stated size of 1 repeats)", missing + axis));
   }
-  c.require_count(result.shape);
   return result;
 }
 

@@ -130,7 +130,9 @@ void BoundSegment::place_temporaries() {
     const Buffer& buffer = buffers[b];
     const auto bytes = static_cast<std::int64_t>(bytes_of(b));
     std::int64_t& total = totals[buffer.place];
-    if (bytes > INT64_MAX / 2 - total) throw OutOfMemory(fmt::format("temporaries of more than {} bytes", total));
+    if (bytes > INT64_MAX / 2 - total)
+      throw OutOfMemory(fmt::format("temporaries of {} bytes could not be allocated ({})", bytes,
+                                    line_of(arena.origin(buffer.node))));
     const std::int64_t size = aligned(bytes);
     std::vector<Placed>& placed = placed_on[buffer.place];
     std::erase_if(placed, [&](const Placed& other) { return other.last < buffer.first_step; });

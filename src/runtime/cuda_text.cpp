@@ -141,9 +141,11 @@ struct CudaText::State {
     const std::lock_guard lock(mutex);
     auto& program = programs[kernel];
     if (program == nullptr) {
-      const std::string whole = words() + "#line 1 \"" + file + "\"\n" + without_known_headers(text);
+      const std::string before = words() + "#line 1 \"" + file + "\"\n";
       program = std::make_shared<const Program>(
-          runtime::simulator::compile(whole, std::span(&kernel, 1), true, /*users_text=*/true), text);
+          runtime::simulator::compile(before + without_known_headers(text), std::span(&kernel, 1), true,
+                                      /*prelude_size=*/0, /*users_begin=*/before.size()),
+          text);
     }
     return program;
   }

@@ -11,6 +11,7 @@
 #include <tuple>
 
 #include "base/config.hpp"
+#include "base/fork_safe_mutex.hpp"
 #include "base/memory.hpp"
 #include "runtime/cpu/device.hpp"
 #include "runtime/cpu/threads.hpp"
@@ -199,7 +200,7 @@ std::uint16_t device_set() {
   // Simulated devices, and parts of the host, are the same ones under all flags.
   const base::Flags& flags = base::config();
   if (flags.cuda_simulator > 0) return 0;
-  static std::mutex mutex;
+  static auto& mutex = *new base::ForkSafeMutex;
   static auto& numbers = *new std::map<std::tuple<std::string, std::string, std::string>, std::uint16_t>;
   const std::lock_guard lock(mutex);
   const auto next = static_cast<std::uint16_t>(numbers.size() + 1);

@@ -1,7 +1,5 @@
 #include "runtime/lanes.hpp"
 
-#include <pthread.h>
-
 #include <atomic>
 #include <chrono>
 #include <climits>
@@ -13,6 +11,7 @@
 #include <optional>
 
 #include "base/config.hpp"
+#include "base/thread.hpp"
 #include "runtime/cpu/one_per_process.hpp"
 #include "runtime/cpu/spin.hpp"
 #include "runtime/cpu/threads.hpp"
@@ -57,7 +56,7 @@ struct Worker {
   void (*job)(void* run, std::size_t lane) = nullptr;
   void* run = nullptr;
   std::size_t lane = 0;
-  pthread_t thread{};
+  base::Thread thread;
 
   void set(State value) {
     state.store(value);
@@ -86,11 +85,12 @@ class Team {
   /// False where another caller has it, or the system has no threads left.
   bool enter(std::size_t workers) {
     if (!try_enter()) return false;
+    cpu::end_workers_with_this_thread<Team>();
     try {
       while (workers_.size() < workers) {
         auto worker = std::make_unique<Worker>();
         workers_.reserve(workers);
-        if (pthread_create(&worker->thread, nullptr, Worker::main, worker.get()) != 0) break;
+        if (!worker->thread.start(Worker::main, worker.get())) break;
         workers_.push_back(std::move(worker));
       }
     } catch (const std::bad_alloc&) {
@@ -100,6 +100,12 @@ class Team {
     return false;
   }
   void leave() { busy_.store(false, std::memory_order_release); }
+
+  void end_workers() {
+    if (!try_enter()) return;
+    stop_workers();
+    leave();
+  }
 
   void start(std::size_t worker, void (*job)(void*, std::size_t), void* run, std::size_t lane) {
     Worker& chosen = *workers_[worker];
@@ -120,10 +126,12 @@ class Team {
   bool try_enter() { return !busy_.exchange(true, std::memory_order_acquire); }
 
   void shut_down() {
-    if (!cpu::enter_at_end([&] { return try_enter(); })) return;  // never left again: later calls run in order
+    if (cpu::enter_at_end([&] { return try_enter(); })) stop_workers();  // never left again: later calls run in order
+  }
+  void stop_workers() {
     for (const auto& worker : workers_) {
       worker->set(Worker::stop);
-      pthread_join(worker->thread, nullptr);
+      worker->thread.join();
     }
     workers_.clear();
   }

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::uint64_t special_period = 4;    // every fourth batch has special values
 constexpr std::uint64_t optimised_period = 8;  // every eighth is compiled as programs of users are
-constexpr int size_programs = 4;               // of a batch
+constexpr int size_programs = 8;               // of a batch
 constexpr std::uint64_t trapping_period = 3;   // every third has kernels that check their arithmetic
 
 bool knows_flag(std::string_view name) {

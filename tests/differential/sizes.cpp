@@ -52,6 +52,12 @@ Number multiplied(const Number& a, const Number& b) {
                   [](Wide x, Wide y, Wide* z) { return !__builtin_mul_overflow(x, y, z); });
 }
 
+/// Two of them of one sign add up to what comes back as a size.
+std::int64_t end_of_range(Random& random, bool high) {
+  return high ? std::numeric_limits<std::int64_t>::max() - random.whole(0, 2)
+              : std::numeric_limits<std::int64_t>::min() + random.whole(0, 2);
+}
+
 std::int64_t some_number(Random& random) {
   static constexpr std::int64_t near_roots[] = {3037000499, 3037000500, 2097151, 2097152, 55108, 55109};  // of 2^63
   switch (random.whole(0, 4)) {
@@ -62,27 +68,47 @@ std::int64_t some_number(Random& random) {
     case 2:
       return near_roots[random.whole(0, std::size(near_roots) - 1)];
     case 3:
-      return random.chance(0.5) ? std::numeric_limits<std::int64_t>::max() - random.whole(0, 2)
-                                : std::numeric_limits<std::int64_t>::min() + random.whole(0, 2);
+      return end_of_range(random, random.chance(0.5));
     default:
       return random.whole(1, 1000);
   }
 }
 
+/// What the sizes are used for.
+enum class Use {
+  alloc,
+  concatenate,
+  alloc_matrix,
+  reshape,
+  tile,
+  repeat,
+  pad,
+  outer,
+  dot,
+  stack,
+  eye,
+  one_hot,
+  repeat_alloc,
+  concatenate_columns,
+  arange,
+  last = arange
+};
+
 class Program {
  public:
   explicit Program(Random& random) : random_(random) {
+    const bool at_ends = random_.chance(0.2), high = random_.chance(0.5);
     for (const char* name : {"i", "j"}) {
       const Variable input = ct::lscalar(name);
       inputs_.push_back(input);
-      const std::int64_t value = some_number(random_);
+      const std::int64_t value = at_ends ? end_of_range(random_, high) : some_number(random_);
       arguments_.emplace_back(Array(value));
       leaves_.push_back({input, Number::of(value), fmt::format("{}", name)});
       given_ += fmt::format("{}{} = {}", given_.empty() ? "" : ", ", name, value);
     }
     size_ = term(static_cast<int>(random_.whole(1, 3)));
     other_ = term(static_cast<int>(random_.whole(0, 2)));
-    use_ = static_cast<int>(random_.whole(0, 6));
+    use_ = static_cast<Use>(random_.whole(0, static_cast<int>(Use::last)));
   }
 
   /// What is wrong under the present flags; empty where nothing is.
@@ -105,8 +131,10 @@ class Program {
       return leaves_[static_cast<std::size_t>(random_.whole(0, 1))];
     }
     const Term a = term(depth - 1), b = term(static_cast<int>(random_.whole(0, depth - 1)));
-    switch (random_.whole(0, 6)) {
+    switch (random_.whole(0, 8)) {
       case 0:
+      case 7:
+      case 8:
         return {a.variable + b.variable, added(a.value, b.value), fmt::format("({} + {})", a.text, b.text)};
       case 1:
         return {a.variable - b.variable, subtracted(a.value, b.value), fmt::format("({} - {})", a.text, b.text)};
@@ -124,51 +152,105 @@ class Program {
   }
 
   std::string text() const {
-    const char* forms[] = {"alloc(i8, {0}).shape(0)",           "concatenate(alloc(i8, {0}), alloc(i8, {1})).shape(0)",
-                           "alloc(i8, {0}, {1}).size",          "reshape(zeros(6), ({0}, {1})).shape(0)",
-                           "tile(zeros(3), {0}).shape(0)",      "repeat(zeros(3), {0}).shape(0)",
-                           "pad(zeros(3), ({0}, {1})).shape(0)"};
-    return fmt::format(fmt::runtime(forms[use_]), size_.text, other_.text);
+    static constexpr const char* forms[] = {"alloc(i8, {0}).shape(0)",
+                                            "concatenate(alloc(i8, {0}), alloc(i8, {1})).shape(0)",
+                                            "alloc(i8, {0}, {1}).size",
+                                            "reshape(zeros(6), ({0}, {1})).shape(0)",
+                                            "tile(zeros(3), {0}).shape(0)",
+                                            "repeat(zeros(3), {0}).shape(0)",
+                                            "pad(zeros(3), ({0}, {1})).shape(0)",
+                                            "outer(alloc(i8, {0}), alloc(i8, {1})).size",
+                                            "dot(alloc(i8, {0}, 2), alloc(i8, 2, {1})).size",
+                                            "stack(alloc(i8, {0}), alloc(i8, {0}), alloc(i8, {0})).size",
+                                            "eye({0}, {1}).size",
+                                            "one_hot(zeros(3), {0}).size",
+                                            "repeat(alloc(i8, {0}), {1}).size",
+                                            "concatenate(alloc(i8, 2, {0}), alloc(i8, 2, {1}), axis=1).size",
+                                            "arange(0, {0}, 2).shape(0)"};
+    static_assert(std::size(forms) == static_cast<std::size_t>(Use::last) + 1);
+    return fmt::format(fmt::runtime(forms[static_cast<std::size_t>(use_)]), size_.text, other_.text);
+  }
+
+  static Variable bytes(std::vector<ct::Operand> shape) {
+    return ct::alloc(ct::constant(Array(std::int8_t{1})), std::move(shape));
   }
 
   Variable used() const {
-    const Variable byte = ct::constant(Array(std::int8_t{1}));
+    const Variable &a = size_.variable, &b = other_.variable;
     switch (use_) {
-      case 0:
-        return ct::alloc(byte, {size_.variable}).shape(0);
-      case 1:
-        return ct::concatenate({ct::alloc(byte, {size_.variable}), ct::alloc(byte, {other_.variable})}, 0).shape(0);
-      case 2:
-        return ct::alloc(byte, {size_.variable, other_.variable}).size();
-      case 4:
-        return ct::tile(three_, {size_.variable}).shape(0);
-      case 5:
-        return ct::repeat(three_, size_.variable, 0).shape(0);
-      case 6:
-        return ct::pad(three_, std::vector<std::pair<ct::Operand, ct::Operand>>{{size_.variable, other_.variable}})
-            .shape(0);
-      default:
-        return ct::reshape(ct::constant(Array::zeros(DType::int8, {6})), {size_.variable, other_.variable}).shape(0);
+      case Use::alloc:
+        return bytes({a}).shape(0);
+      case Use::concatenate:
+        return ct::concatenate({bytes({a}), bytes({b})}, 0).shape(0);
+      case Use::alloc_matrix:
+        return bytes({a, b}).size();
+      case Use::reshape:
+        return ct::reshape(ct::constant(Array::zeros(DType::int8, {6})), {a, b}).shape(0);
+      case Use::tile:
+        return ct::tile(three_, {a}).shape(0);
+      case Use::repeat:
+        return ct::repeat(three_, a, 0).shape(0);
+      case Use::pad:
+        return ct::pad(three_, std::vector<std::pair<ct::Operand, ct::Operand>>{{a, b}}).shape(0);
+      case Use::outer:
+        return ct::outer(bytes({a}), bytes({b})).size();
+      case Use::dot:
+        return ct::dot(bytes({a, 2}), bytes({2, b})).size();
+      case Use::stack:
+        return ct::stack({bytes({a}), bytes({a}), bytes({a})}, 0).size();
+      case Use::eye:
+        return ct::eye(a, b).size();
+      case Use::one_hot:
+        return ct::one_hot(ct::cast(three_, DType::int32), a).size();
+      case Use::repeat_alloc:
+        return ct::repeat(bytes({a}), b, 0).size();
+      case Use::concatenate_columns:
+        return ct::concatenate({bytes({2, a}), bytes({2, b})}, 1).size();
+      case Use::arange:
+        break;
     }
+    return ct::arange(0, a, 2).shape(0);
   }
 
   /// What `used` gives; nothing where it must raise.
   std::optional<Wide> wanted() const {
     const std::optional<Wide>&a = size_.value.exact, &b = other_.value.exact;
     const auto is_size = [](const std::optional<Wide>& x) { return x && *x >= 0 && *x <= highest; };
-    const bool both = use_ != 0 && use_ != 4 && use_ != 5;
-    if (!is_size(a) || (both && !is_size(b))) {
-      // -1 is what is left.
-      if (use_ == 3 && a && b && ((*a == -1 && is_size(b) && *b > 0 && 6 % *b == 0))) return 6 / *b;
-      if (use_ == 3 && a && b && *b == -1 && is_size(a) && *a > 0 && 6 % *a == 0) return *a;
-      return std::nullopt;
+    const auto size = [&](const std::optional<Wide>& x) { return is_size(x) ? x : std::nullopt; };
+    if (use_ == Use::arange)
+      return a && *a <= highest && *a >= lowest ? std::optional((std::max<Wide>(*a, 0) + 1) / 2) : std::nullopt;
+    // -1 is what is left.
+    if (use_ == Use::reshape && a && *a == -1) return is_size(b) && *b > 0 && 6 % *b == 0 ? size(6 / *b) : std::nullopt;
+    if (use_ == Use::reshape && b && *b == -1) return is_size(a) && *a > 0 && 6 % *a == 0 ? a : std::nullopt;
+    if (!is_size(a)) return std::nullopt;
+    switch (use_) {
+      case Use::alloc:
+        return a;
+      case Use::tile:
+      case Use::repeat:
+      case Use::stack:
+      case Use::one_hot:
+        return size(3 * *a);
+      default:
+        break;
     }
-    if (use_ == 4 || use_ == 5) return 3 * *a <= highest ? std::optional(3 * *a) : std::nullopt;
-    if (use_ == 6) return *a + *b + 3 <= highest ? std::optional(*a + *b + 3) : std::nullopt;
-    if (use_ == 1) return *a + *b <= highest ? std::optional(*a + *b) : std::nullopt;
-    if (use_ == 2) return *a == 0 || *b <= highest / *a ? std::optional(*a * *b) : std::nullopt;
-    if (use_ == 3 && *a * *b != 6) return std::nullopt;
-    return a;
+    if (!is_size(b)) return std::nullopt;
+    switch (use_) {
+      case Use::concatenate:
+        return size(*a + *b);
+      case Use::concatenate_columns:
+        return size(*a + *b) ? size(2 * (*a + *b)) : std::nullopt;
+      case Use::pad:
+        return size(*a + *b + 3);
+      case Use::reshape:
+        return *a * *b == 6 ? a : std::nullopt;
+      case Use::dot:  // the factors are arrays, too
+        if (!size(2 * *a) || !size(2 * *b)) return std::nullopt;
+        break;
+      default:
+        break;
+    }
+    return size(*a * *b);
   }
 
   std::string check_size() const {
@@ -207,7 +289,7 @@ class Program {
   Term size_, other_;
   Variable three_ = ct::constant(Array::zeros(DType::int8, {3}));
   std::string given_;
-  int use_ = 0;
+  Use use_ = Use::alloc;
 };
 
 }  // namespace

@@ -413,6 +413,7 @@ class Runs {
     add_poles(node, from, state.truth, wild);
     add_remainders(node, from, state.truth, wild);
     add_near_whole(node, from, state.truth, wild);
+    add_borders(node, inputs, state.truth, wild);
     for (int k = 0; k < samples && !state.lost; ++k) {
       if (k % 2 == 0) signs = signs_;
       signs_ = signs;
@@ -486,6 +487,13 @@ class Runs {
       if (node.op->name == "pow" && !(base.as_double(operand_position(base, result.shape(), i)) < 0)) continue;
       if (room > 0 && std::abs(value - std::round(value)) <= room) mark(wild, result, i);
     }
+  }
+
+  /// Libraries are free to multiply the zeros of a border, or to leave them out.
+  static void add_borders(const ct::builder::Node& node, const std::vector<Array>& inputs, const Array& result,
+                          Wild& wild) {
+    if (node.op->name != "convolve" || std::ranges::all_of(inputs, is_finite)) return;
+    for (std::int64_t i = 0; i < result.size(); ++i) mark(wild, result, i);
   }
 
   /// The remainder of a quotient that is not known to a whole number may be anything.

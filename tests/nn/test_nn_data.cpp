@@ -2,6 +2,8 @@
 #include <croton/archive.hpp>
 #include <croton/nn/data.hpp>
 
+#include <pthread.h>
+
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -16,6 +18,7 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -379,6 +382,30 @@ TEST_CASE("C5.8: batches from files") {
   croton::io::save_npz(many, {{"x", a}, {"y", Array{1}}});
   CHECK_THROWS_AS(all_of(Dataset::from_files({many})), croton::ShapeError);
   CHECK_THROWS_WITH(all_of(Dataset::from_files({many})), contains("many.npz: ") && contains("x has 3, y has 1"));
+}
+
+TEST_CASE("C5.8: where the system has no thread batches are made without one") {
+  struct NoThreads {  // no stack of that size can be had
+    pthread_attr_t before{};
+    NoThreads() {
+      pthread_getattr_default_np(&before);
+      pthread_attr_t huge = before;
+      pthread_attr_setstacksize(&huge, std::size_t{1} << 48);
+      REQUIRE(pthread_setattr_default_np(&huge) == 0);
+    }
+    ~NoThreads() { pthread_setattr_default_np(&before); }
+  };
+  const Dataset data = counting(100, {.batch_size = 8, .shuffle = true, .seed = 3});
+  const std::vector<Batch> wanted = all_of(data, 2);
+  {
+    const NoThreads none;
+    REQUIRE_THROWS_AS(std::thread([] {}).join(), std::system_error);
+    check_same(all_of(data.prefetch(3), 2), wanted);
+    const Dataset fails = data.map([](const Batch&) -> Batch { throw std::out_of_range("no such row"); });
+    CHECK_THROWS_AS(all_of(fails.prefetch()), std::out_of_range);
+    const Dataset::Next unread = data.prefetch().begin();
+  }
+  check_same(all_of(data.prefetch(3), 2), wanted);
 }
 
 TEST_CASE("C5.8: fetching ahead changes nothing") {

@@ -264,6 +264,104 @@ TEST_CASE("casts by way of another dtype are one cast only where that changes no
   }
 }
 
+namespace {
+
+/// Expressions of a, b and the constant c of a's dtype that rules rewrite, with casts around and inside.
+std::vector<Variable> rewritten_forms(const Variable& a, const Variable& b, DType by) {
+  const Variable x = ct::cast(a, by), y = ct::cast(b, by);
+  const auto number = [&](const Variable& like, int value) { return ct::constant(Array(value).astype(like.dtype())); };
+  std::vector<Variable> all{x + y,
+                            x + x,
+                            x * number(x, 4),
+                            (x * number(x, 2)) + (x * number(x, 3)),
+                            x * x * x,
+                            ct::pow(x, 2),
+                            ct::sqr(x) * x,
+                            x + number(a, 0),
+                            x * number(a, 1),
+                            x * number(a, 0),
+                            ct::true_divide(x, 4),
+                            ct::true_divide(x, number(x, 1)),
+                            ct::maximum(x, y),
+                            ct::minimum(x, number(b, 1)),
+                            ct::where(ct::lt(a, b), x, y),
+                            ct::where(ct::lt(x, y), a, b),
+                            ct::where(a > 0, number(x, 1), number(x, 0)),
+                            ct::eq(x, y),
+                            ct::lt(x, number(b, 1)),
+                            ct::le(x + number(x, 1), x),
+                            x * y + x * number(x, 2),
+                            ct::sum(x, 1),
+                            ct::sum(x * number(x, 3), 1),
+                            ct::max(x, 1),
+                            ct::mean(x, 1),
+                            ct::prod(x, 1)};
+  if (!ct::is_bool(by)) {
+    const std::vector<Variable> signed_forms{
+        x - y, x - x, -(-x), -x + y, (x - y) + y, -(x - y), ct::abs(-x), ct::abs(ct::abs(x)), ct::sgn(x) * ct::abs(x),
+        x / x};
+    all.insert(all.end(), signed_forms.begin(), signed_forms.end());
+  }
+  if (ct::is_integer(by)) {
+    const std::vector<Variable> whole{ct::floor_divide(x, number(x, 1)),
+                                      ct::floor_divide(x * number(x, 2), number(x, 2)),
+                                      x % number(x, 1),
+                                      x % number(x, 4),
+                                      ~~x,
+                                      x & x,
+                                      x | number(x, 0),
+                                      ct::left_shift(x, number(x, 1)),
+                                      ct::right_shift(ct::left_shift(x, number(x, 3)), number(x, 3))};
+    all.insert(all.end(), whole.begin(), whole.end());
+  }
+  return all;
+}
+
+/// Whether two arrays say the same: whole numbers exactly, floats up to the order of a few roundings.
+bool agree(const Array& got, const Array& wanted) {
+  if (got.dtype() != wanted.dtype() || got.shape() != wanted.shape()) return false;
+  if (ct::is_discrete(wanted.dtype())) return got.equals(wanted);
+  const double unit = wanted.dtype() == DType::float64    ? 1e-15
+                      : wanted.dtype() == DType::float32  ? 1e-6
+                      : wanted.dtype() == DType::bfloat16 ? 2e-2
+                                                          : 2e-3;
+  for (std::int64_t i = 0; i < wanted.size(); ++i) {
+    const double x = got.as_double(i), y = wanted.as_double(i);
+    if (std::isnan(x) != std::isnan(y)) return false;
+    if (!std::isnan(x) && x != y && !(std::abs(x - y) <= 8 * unit * std::max(std::abs(x), std::abs(y)))) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+TEST_CASE("rules change no result by the dtype in which they compute", "[integers]") {
+  // Every triple, at the ends of every range: reference results with and without rules. What is cast is a whole number,
+  // so that no rounding stands before a cast to integers.
+  for (const DType from : integer_dtypes) {
+    const Ends ends(from);
+    std::vector<Word> words = ends.values();
+    words.resize(16, ends.wrapped(3));
+    std::vector<Word> others(words.rbegin(), words.rend());
+    const Array values = array_of(ends, words).reshape({4, 4}), more = array_of(ends, others).reshape({4, 4});
+    const Variable a = ct::matrix("a", from), b = ct::matrix("b", from);
+    for (const DType by : real_dtypes) {
+      std::vector<Variable> outputs;
+      for (const Variable& form : rewritten_forms(a, b, by)) {
+        outputs.push_back(form);
+        if (!ct::is_discrete(form.dtype())) continue;  // what is rounded by another way may be another whole number
+        for (const DType to : real_dtypes) outputs.push_back(ct::cast(form, to));
+      }
+      const auto wanted = compile("mode=reference,optimizer=none", {a, b}, outputs)(values, more);
+      const auto got = compile("mode=reference,special_values=ieee", {a, b}, outputs)(values, more);
+      for (std::size_t k = 0; k < outputs.size(); ++k) {
+        INFO(ct::name_of(from) << " by way of " << ct::name_of(by) << ": " << ct::debugprint(outputs[k]));
+        CHECK(agree(got[k], wanted[k]));
+      }
+    }
+  }
+}
+
 TEST_CASE("integers that are data wrap, and as sizes are errors", "[integers]") {
   const std::string mode = GENERATE(from_range(backends()));
   const Variable i = ct::lscalar("i"), v = ct::vector("v");
@@ -287,6 +385,45 @@ TEST_CASE("integers that are data wrap, and as sizes are errors", "[integers]") 
   raises(ct::sum(ct::alloc(1.f, {i * 4})), {i}, {larger});
   raises(ct::sum(ct::alloc(1.f, {i + i})), {i}, {larger});
   raises(ct::arange(i * i), {i}, {large});
+  // Sizes of what nothing needs to be computed of.
+  const auto bytes = [](std::vector<ct::Operand> shape) {
+    return ct::alloc(ct::constant(Array(std::int8_t{1})), std::move(shape));
+  };
+  raises(ct::concatenate({bytes({i}), bytes({i}), bytes({i})}, 0).shape(0), {i}, {larger});
+  raises(ct::stack({bytes({i}), bytes({i})}, 0).size(), {i}, {larger});
+  raises(ct::outer(bytes({i}), bytes({i})).size(), {i}, {large});
+  raises(ct::mean(ct::outer(bytes({i}), bytes({i}))), {i}, {large});
+  raises(ct::dot(bytes({i, 2}), bytes({2, i})).size(), {i}, {large});
+  raises(ct::kron(bytes({i, 1}), bytes({i, 1})).size(), {i}, {large});
+  raises(ct::one_hot(ct::constant(Array{0, 1, 0, 1}), i).size(), {i}, {larger});
+  raises(ct::unravel_index(ct::Operand(5), {i, i})[0], {i}, {large});
+  raises(ct::ravel_multi_index({ct::constant(Array(5)), ct::constant(Array(6))}, {i, i}), {i}, {large});
+  const Array below(std::int64_t{-1});
+  for (const ct::PadMode way : {ct::PadMode::constant, ct::PadMode::edge, ct::PadMode::wrap, ct::PadMode::reflect})
+    raises(ct::pad(v, {{i, ct::Operand(3)}}, way).shape(0), {v, i}, {Array{1.f, 2.f}, below});
+  // Sizes of arrays, alone and beside numbers; counts that are data; counts of floats.
+  const Variable bytes_in = ct::vector("bytes", DType::int8);
+  const Array few_bytes = Array::zeros(DType::int8, {1 << 16}), more_bytes = Array::zeros(DType::int8, {1 << 22});
+  const Variable n = bytes_in.shape(0);
+  raises(ct::sum(ct::alloc(2.f, {n, n, n, n})), {bytes_in}, {few_bytes});
+  raises(ct::mean(ct::alloc(2.f, {n, n, n, n}) * 3 + 1), {bytes_in}, {few_bytes});
+  raises(ct::sum(ct::alloc(1.f, {n, n, std::int64_t{1} << 19})), {bytes_in}, {more_bytes});
+  raises(ct::broadcast_to(bytes_in, {std::int64_t{1} << 42, n}).size(), {bytes_in}, {more_bytes});
+  const Variable counts = ct::vector("counts", DType::int64);
+  const std::int64_t quarter = std::int64_t{1} << 62;
+  raises(ct::repeat(v, counts, 0), {v, counts},
+         {Array{1.f, 2.f, 3.f, 4.f, 5.f}, Array{quarter, quarter, quarter, quarter, std::int64_t{5}}});
+  raises(ct::repeat(v, counts, 0).shape(0), {v, counts},
+         {Array{1.f, 2.f, 3.f, 4.f}, Array{quarter, quarter, quarter, quarter}});
+  const Variable d = ct::scalar("d", DType::float64), u = ct::scalar("u", DType::uint64);
+  raises(ct::arange(0., d).shape(0), {d}, {Array(1e300)});
+  raises(ct::arange(0., 5., d).shape(0), {d}, {Array(0.)});
+  raises(ct::arange(0., d), {d}, {Array(std::nan(""))});
+  raises(ct::arange(u).shape(0), {u}, {Array((std::uint64_t{1} << 63) + 5)});
+  raises(ct::eye(i).size(), {i}, {below});
+  raises(ct::tri(i, 3).size(), {i}, {below});
+  raises(ct::linspace(0, 1, i).shape(0), {i}, {below});
+  CHECK(compile(mode, {i}, {ct::arange(0, i, 2)})(Array(std::numeric_limits<std::int64_t>::min()))[0].size() == 0);
   // The same number, as data and as a size.
   const auto both = compile(mode, {i}, {i * i, ct::sum(ct::zeros({ct::minimum(i * i, 3)}))});
   CHECK(both(Array(std::int64_t{5}))[0].item<std::int64_t>() == 25);
@@ -310,6 +447,13 @@ TEST_CASE("sizes that are known and do not fit are errors", "[integers]") {
         return f(Array::zeros(DType::float32, {4})).only();
       }(),
       ct::ShapeError);
+  CHECK_THROWS_AS(ct::eye(-1), ct::ValueError);
+  CHECK_THROWS_AS(ct::eye(2, ct::Operand(-1)), ct::ValueError);
+  CHECK_THROWS_AS(ct::tri(-1), ct::ValueError);
+  CHECK_THROWS_AS(ct::linspace(0, 1, -1), ct::ValueError);
+  CHECK_THROWS_AS(ct::one_hot(ct::constant(Array{0, 1}), -1), ct::ValueError);
+  CHECK_THROWS_AS(ct::pad(v, {{ct::Operand(-1), ct::Operand(0)}}, ct::PadMode::edge), ct::ValueError);
+  CHECK_THROWS_AS(ct::unravel_index(ct::Operand(5), {-2, -3}), ct::ValueError);
   const std::int64_t quarter = std::int64_t{1} << 62;
   const Variable range = ct::arange(-quarter, quarter + (std::int64_t{1} << 59), std::int64_t{1} << 60);
   CHECK(run(range).size() == 9);

@@ -1,5 +1,6 @@
-"""Compiles a kernel in processes that may have so and so much more memory: either it works, or MemoryError is raised, nothing is
-changed, and the same call works once there is memory. Where LLVM gets no memory it ends the process.
+"""Compiles a kernel, or trains a compiled model (which wants threads), in processes that may have so and so much more memory: either
+it works, or MemoryError is raised, nothing is changed, and the same call works once there is memory. Where LLVM gets no memory it ends
+the process.
 
 usage: memory_limits.py [--step MIB] [--most MIB]
 """
@@ -31,9 +32,31 @@ assert s.get_value().tolist() == [1602, 1602, 1602]
 print(result)
 """
 
+TRAINING = """
+import resource, sys, numpy as np, croton
+model = croton.nn.Sequential([croton.nn.Dense(8, input_shape=(4,)), croton.nn.Dense(1)])
+model.compile("sgd", "mse")
+x, y = np.ones((64, 4), "float32"), np.ones((64, 1), "float32")
+model.fit(x, y, epochs=1, batch_size=8, verbose=0)
+before = [w.copy() for w in model.get_weights()]
+used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+now, most = resource.getrlimit(resource.RLIMIT_AS)
+resource.setrlimit(resource.RLIMIT_AS, (used + (int(sys.argv[1]) << 20), most))
+try:
+    model.fit(x, y, epochs=2, batch_size=8, verbose=0)
+    result = "worked"
+except MemoryError as error:
+    result = f"MemoryError: {error}"
+resource.setrlimit(resource.RLIMIT_AS, (now, most))
+if result != "worked":
+    model.fit(x, y, epochs=2, batch_size=8, verbose=0)
+assert all(np.isfinite(w).all() for w in model.get_weights()) and not np.array_equal(before[0], model.get_weights()[0])
+print(result)
+"""
+
 
 def result_at(room, start):
-    command = [sys.executable, "-c", PROGRAM, str(room), start]
+    command = [sys.executable, "-c", TRAINING if start == "training" else PROGRAM, str(room), start]
     env = {"CROTON_FLAGS": "cache=false", "OPENBLAS_NUM_THREADS": "1"}
     import os
 
@@ -43,11 +66,11 @@ def result_at(room, start):
     return done.stdout.strip()
 
 
-def wrong_limits(step, most):
+def wrong_limits(step, most, starts=("warm", "cold")):
     """What ended otherwise; and, by start, the least room with which the call worked."""
     wrong, works = [], {}
-    for start in ["warm", "cold"]:
-        for room in range(4, most + 1, step):
+    for start in starts:
+        for room in range(0 if start == "training" else 4, most + 1, step):
             result = result_at(room, start)
             if result == "worked":
                 works.setdefault(start, room)
@@ -62,9 +85,11 @@ def main():
     parser.add_argument("--most", type=int, default=800)
     args = parser.parse_args()
     wrong, works = wrong_limits(args.step, args.most)
+    more_wrong, more_work = wrong_limits(1, 24, ["training"])
+    wrong, works = wrong + more_wrong, works | more_work
     print(*wrong, sep="\n")
     print(f"limits up to {args.most} MiB in steps of {args.step}: {len(wrong)} wrong; least room that was enough: {works}")
-    sys.exit(1 if wrong or len(works) != 2 else 0)
+    sys.exit(1 if wrong or len(works) != 3 else 0)
 
 
 if __name__ == "__main__":

@@ -199,5 +199,5 @@ def test_default_updates_are_of_the_type_of_the_variable():
 
 
 def test_lines_are_of_the_user():
-    with pytest.raises(croton.TypeError, match=r"arange \(test_errors.py:\d+\): .* the count must be an integer scalar"):
+    with pytest.raises(croton.TypeError, match=r"eye \(test_errors.py:\d+\): .* the number of rows must be an integer scalar"):
         T.eye(1.5)

@@ -4,11 +4,15 @@
 
 #include "../backends.hpp"
 #include "../catch.hpp"
+#include "base/compilation.hpp"
+#include "base/config.hpp"
+#include "base/memory.hpp"
 
 #include <atomic>
 #include <chrono>
 #include <functional>
 #include <thread>
+#include <vector>
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -194,6 +198,80 @@ TEST_CASE("a child of fork reads what another thread was reading, and says so of
   go_on = true;
   caller.join();
   CHECK(written.get_value().item<double>() == 2);
+}
+
+TEST_CASE("a child of fork finds memory and flags free, whatever other threads are doing", "[interrupts]") {
+  std::atomic<bool> stop{false};
+  const auto work = [] {
+    croton::base::release_memory(croton::base::allocate_memory(64), 64);
+    const ct::change_flags flags{"warn=false"};
+    return croton::base::config().warn ? 1 : 0;
+  };
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 2; ++i)
+    threads.emplace_back([&] {
+      while (!stop) work();
+    });
+  int failures = 0;
+  for (int i = 0; i < 40 && failures == 0; ++i) {
+    const pid_t child = fork();
+    if (child == 0) {
+      alarm(10);
+      _exit(work());
+    }
+    int status = -1;
+    waitpid(child, &status, 0);
+    failures += status != 0 ? 1 : 0;
+  }
+  CHECK(failures == 0);
+  stop = true;
+  for (std::thread& thread : threads) thread.join();
+}
+
+TEST_CASE("nothing is compiled in a child of fork that was forked while another thread compiled", "[interrupts]") {
+  const Variable x = ct::fvector("x");
+  const Array a{1.f, 2.f};
+  const ct::Function bound = ct::function({x}, x * 2.f), unbound = ct::function({x}, x * 3.f);
+  bound(a);
+  const auto refused = [](const auto& work) {
+    try {
+      work();
+    } catch (const ct::Error& error) {
+      return std::string(error.what()).find("forked while another thread was compiling") != std::string::npos;
+    }
+    return false;
+  };
+  const auto status_of_child = [](const std::function<int()>& work) {
+    const pid_t child = fork();
+    if (child == 0) {
+      alarm(60);
+      _exit(work());
+    }
+    int status = -1;
+    CHECK(waitpid(child, &status, 0) == child);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  };
+  std::atomic<bool> inside{false}, go_on{false};
+  std::thread compiles([&] {
+    const croton::base::Compilation compilation;
+    inside = true;
+    while (!go_on) std::this_thread::sleep_for(1ms);
+  });
+  while (!inside) std::this_thread::sleep_for(1ms);
+  CHECK(status_of_child([&] {
+          int status = 0;
+          if (!refused([&] { ct::function({x}, x * 4.f); })) status |= 1;
+          if (!refused([&] { unbound(a); })) status |= 2;
+          if (bound(a)[0].as_double(1) != 4) status |= 4;
+          return status |
+                 status_of_child([&] { return refused([&] { unbound(a); }) ? 0 : 8; });  // a child of the child
+        }) == 0);
+  go_on = true;
+  compiles.join();
+  const auto works = [&] { return ct::function({x}, x * 5.f)(a)[0].as_double(1) == 10 ? 0 : 1; };
+  CHECK(status_of_child(works) == 0);
+  const croton::base::Compilation here;  // the thread that forks is the one that goes on
+  CHECK(status_of_child(works) == 0);
 }
 
 TEST_CASE("a callback that would wait for its own call is an error", "[interrupts]") {

@@ -35,7 +35,7 @@ struct Losses {
 
 struct CompileOptions {
   Losses loss = {};
-  Optimizer optimizer = "rmsprop";
+  Optimizer optimizer = {"rmsprop", Where()};  // from the line of compile
   /// Of the first output. A second one of a name is logged as "precision_1", and so on. ValueError for the name "loss",
   /// and for those that begin with "val_".
   std::vector<Metric> metrics = {};

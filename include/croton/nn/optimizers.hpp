@@ -53,11 +53,15 @@ class OptimizerDefinition;
 
 /// Copies are the same optimizer with the same state. Text: "sgd", "rmsprop", "adam", "adamw", "adagrad", "adadelta"
 /// in small letters or not (ValueError, with the list, for another).
+/// The count of steps, the rate and how gradients are cut come from the line that makes it, new values of a parameter
+/// and of what is kept for it from the parameter's.
 class Optimizer {
  public:
-  Optimizer(const char* name) : Optimizer(std::string_view(name)) {}
-  Optimizer(std::string_view name);
-  Optimizer(const std::string& name) : Optimizer(std::string_view(name)) {}
+  Optimizer(const char* name, Where where = std::source_location::current())
+      : Optimizer(std::string_view(name), where) {}
+  Optimizer(std::string_view name, Where where = std::source_location::current());
+  Optimizer(const std::string& name, Where where = std::source_location::current())
+      : Optimizer(std::string_view(name), where) {}
   explicit Optimizer(std::shared_ptr<OptimizerDefinition> definition) : definition_(std::move(definition)) {}
 
   /// The updates of one step: parameters, the optimizer's state of them (made when first needed, of the parameter's
@@ -90,7 +94,8 @@ class OptimizerDefinition {
   struct Step {
     Variable count, rate;
   };
-  OptimizerDefinition(std::string name, LearningRate rate, const Clip& clip);
+  OptimizerDefinition(std::string name, LearningRate rate, const Clip& clip,
+                      Where where = std::source_location::current());
   virtual ~OptimizerDefinition() = default;
   OptimizerDefinition(const OptimizerDefinition&) = delete;
   OptimizerDefinition& operator=(const OptimizerDefinition&) = delete;
@@ -123,7 +128,7 @@ struct SGDOptions {
 };
 /// v = momentum v - rate g; w += v (nesterov: momentum v - rate g).
 struct SGD : Optimizer {
-  explicit SGD(const SGDOptions& options = {});
+  explicit SGD(const SGDOptions& options = {}, Where where = std::source_location::current());
 };
 struct RMSpropOptions {
   LearningRate learning_rate = 1e-3;
@@ -134,7 +139,7 @@ struct RMSpropOptions {
 };
 /// s = rho s + (1 - rho) g^2; w -= rate g / sqrt(s + epsilon) (Tieleman and Hinton 2012; epsilon as in Keras 3).
 struct RMSprop : Optimizer {
-  explicit RMSprop(const RMSpropOptions& options = {});
+  explicit RMSprop(const RMSpropOptions& options = {}, Where where = std::source_location::current());
 };
 struct AdamOptions {
   LearningRate learning_rate = 1e-3;
@@ -146,7 +151,7 @@ struct AdamOptions {
 /// m = b1 m + (1 - b1) g; v = b2 v + (1 - b2) g^2; w -= rate sqrt(1 - b2^t) / (1 - b1^t) m / (sqrt(v) + epsilon)
 /// (Kingma and Ba 2015).
 struct Adam : Optimizer {
-  explicit Adam(const AdamOptions& options = {});
+  explicit Adam(const AdamOptions& options = {}, Where where = std::source_location::current());
 };
 struct AdamWOptions {
   LearningRate learning_rate = 1e-3;
@@ -157,7 +162,7 @@ struct AdamWOptions {
 };
 /// Adam behind w -= rate weight_decay w (Loshchilov and Hutter 2019).
 struct AdamW : Optimizer {
-  explicit AdamW(const AdamWOptions& options = {});
+  explicit AdamW(const AdamWOptions& options = {}, Where where = std::source_location::current());
 };
 struct AdagradOptions {
   LearningRate learning_rate = 1e-3;
@@ -167,7 +172,7 @@ struct AdagradOptions {
 };
 /// s += g^2; w -= rate g / sqrt(s + epsilon) (Duchi et al. 2011).
 struct Adagrad : Optimizer {
-  explicit Adagrad(const AdagradOptions& options = {});
+  explicit Adagrad(const AdagradOptions& options = {}, Where where = std::source_location::current());
 };
 struct AdadeltaOptions {
   LearningRate learning_rate = 1e-3;
@@ -178,7 +183,7 @@ struct AdadeltaOptions {
 /// s = rho s + (1 - rho) g^2; d = sqrt(u + epsilon) / sqrt(s + epsilon) g; u = rho u + (1 - rho) d^2; w -= rate d
 /// (Zeiler 2012).
 struct Adadelta : Optimizer {
-  explicit Adadelta(const AdadeltaOptions& options = {});
+  explicit Adadelta(const AdadeltaOptions& options = {}, Where where = std::source_location::current());
 };
 
 /// Pairs for apply_gradients; ValueError unless there are as many of both.

@@ -175,6 +175,7 @@ class Function(_croton.Function):
 
     def _explain(self, error, args, kwargs):
         """The error of a call as Theano words it: a value that an input does not take is a TypeError that says which."""
+        error = self._mode.explain(error)
         if not isinstance(error, (TypeError, ValueError)):
             return error
         name = f'with name "{self._arguments["name"]}" ' if self._arguments.get("name") else ""
@@ -220,7 +221,7 @@ class _StatefulFunction(stateful.Stateful, Function):
     """A function of inputs that have values of their own."""
 
     def _explain(self, error, args, kwargs):
-        return error  # arguments are looked at before the call
+        return self._mode.explain(error)  # arguments are looked at before the call
 
 
 def _update_pairs(updates):
@@ -369,7 +370,7 @@ def function(inputs, outputs=None, mode=None, updates=None, givens=None, no_defa
                         [(unwrap(old), unwrap(new)) for old, new in pairs], allow_input_downcast, name, on_unused_input,
                         no_default_updates is True]
     with mode.scope():
-        f = _compiled(kind, croton_arguments, [i.variable for i in explicit], results, pairs)
+        f = _compiled(mode.kind_of(kind), croton_arguments, [i.variable for i in explicit], results, pairs)
     f._describe(given, explicit, [o.variable for o in outs], checked, pairs, mode, arguments, profile, names)
     f._written = written
     if is_stateful:

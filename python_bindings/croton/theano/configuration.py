@@ -31,7 +31,9 @@ _DEFAULTS = {
     "tensor.insert_inplace_optimizer_validate_nb": -1, "tensor.local_elemwise_fusion": True, "traceback.limit": 8,
     "traceback.compile_limit": 0, "unittests.rseed": 666,
     "unpickle_function": True, "warn_float64": "ignore", "numpy.seterr_all": "ignore", "cycle_detection": "regular",
-    "DebugMode.check_strides": 1, "DebugMode.patience": 10, "NanGuardMode.nan_is_error": True,
+    "DebugMode.check_strides": 0, "DebugMode.patience": 10, "DebugMode.check_c": True, "DebugMode.check_py": True,
+    "DebugMode.check_finite": True, "DebugMode.warn_input_not_reused": True, "DebugMode.check_preallocated_output": "",
+    "DebugMode.check_preallocated_output_ndim": 4, "NanGuardMode.nan_is_error": True,
     "NanGuardMode.inf_is_error": True, "NanGuardMode.big_is_error": True, "conv.assert_shape": False, "metaopt.verbose":
     0, "cmodule.mac_framework_link": False, "cuda.root": "", "pthreads": False,
 }

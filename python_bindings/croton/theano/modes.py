@@ -26,6 +26,14 @@ class Mode:
     def _same(self, *_):
         return self
 
+    def explain(self, error):
+        """The error of a call as this mode words it."""
+        return error
+
+    def kind_of(self, kind):
+        """The class of functions of this mode, of a class of functions."""
+        return kind
+
     including = excluding = requiring = register = _same
 
     def clone(self, link_kwargs=None, optimizer="", **kwargs):
@@ -33,20 +41,6 @@ class Mode:
 
     def __str__(self):
         return f"{type(self).__name__}(linker={self.linker}, optimizer={self.optimizer})"
-
-
-class DebugMode(Mode):
-    """Every call is compared with the graph as it was written, in double precision (Croton's flag mode=verify)."""
-
-    flags = {"mode": "verify"}
-
-    def __init__(self, linker="cvm", optimizer="fast_run", **options):
-        super().__init__(linker, optimizer)
-
-
-class InvalidValueError(Exception):
-    """For programs that catch it: what Theano's DebugMode raises for a value that is not of its variable's type. Croton's
-    raises TypeError for an argument, and checks results itself."""
 
 
 class NanGuardMode(Mode):
@@ -71,7 +65,7 @@ class MonitorMode(Mode):
 FAST_RUN = Mode("cvm", "fast_run")
 FAST_COMPILE = Mode("py", "fast_compile")
 predefined_modes = {"FAST_RUN": FAST_RUN, "FAST_COMPILE": FAST_COMPILE, "Mode": FAST_RUN, "None": Mode("py", None),
-                    "DebugMode": DebugMode(), "DEBUG_MODE": DebugMode(), "NanGuardMode": NanGuardMode(),
+                    "NanGuardMode": NanGuardMode(),  # DebugMode: debug_mode.py
                     "ProfileMode": FAST_RUN, "PROFILE_MODE": FAST_RUN, "JAX": FAST_RUN, "NUMBA": FAST_RUN}
 
 

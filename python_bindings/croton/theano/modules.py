@@ -10,7 +10,7 @@ import types as python_types
 
 import numpy
 
-from . import (asserts, compiling, configuration, gradients, graph, looping, modes, op, printing,
+from . import (asserts, compiling, configuration, debug_mode, gradients, graph, looping, modes, op, printing,
                random_states, random_streams, raw_random, sharing, tensor, types, updates, variables)
 from .tensor import arrays, elementwise, extra_ops, nlinalg, op_classes, slinalg, sort, subtensor
 from .tensor.nnet import convolution, functions, neighbours, normalization
@@ -80,10 +80,9 @@ def _table():
                    "shared_constructor": _identity}
     compile_ = {**_names(compiling, "In", "Out", "Param", "Function", "FunctionMaker", "SymbolicInput", "SymbolicOutput",
                          "function", "pfunc", "UnusedInputError", "function_dump"),
-                **_names(sharing, "SharedVariable", "shared"), **_names(modes, "Mode", "DebugMode", "FAST_RUN",
-                                                                        "FAST_COMPILE", "get_mode", "get_default_mode",
-                                                                        "predefined_modes", "register_mode",
-                                                                        "MonitorMode", "NanGuardMode"),
+                **_names(sharing, "SharedVariable", "shared"), **_names(debug_mode, "DebugMode"),
+                **_names(modes, "Mode", "FAST_RUN", "FAST_COMPILE", "get_mode", "get_default_mode", "predefined_modes",
+                         "register_mode", "MonitorMode", "NanGuardMode"),
                 **_names(op, "as_op", "OpFromGraph", "FromFunctionOp"), "std_fgraph": None, "config": configuration.config,
                 "ViewOp": absent("compile.ViewOp", "the variable itself"),
                 "DeepCopyOp": absent("compile.DeepCopyOp", "the variable itself"),
@@ -132,11 +131,10 @@ def _table():
         "gof.toolbox": {"Feature": type("Feature", (), {})}, "gof.optdb": {"Query": absent("gof.Query", "a mode's name")},
         "compile": compile_, "compile.function_module": {**compile_, "UnusedInputError": compiling.UnusedInputError},
         "compile.pfunc": compile_, "compile.io": compile_, "compile.sharedvalue": sharedvalue, "compile.ops": ops,
-        "compile.builders": {"OpFromGraph": op.OpFromGraph}, "compile.mode": {**_public(modes),
-                                                                              "AddDestroyHandler": absent(
+        "compile.builders": {"OpFromGraph": op.OpFromGraph},
+        "compile.mode": {**_public(modes), **_names(debug_mode, "DebugMode"), "AddDestroyHandler": absent(
             "AddDestroyHandler", "nothing: buffers are planned"), "optdb": None},
-        "compile.debugmode": _names(modes, "DebugMode", "InvalidValueError"), "compile.nanguardmode":
-        {"NanGuardMode": modes.NanGuardMode},
+        "compile.debugmode": _public(debug_mode), "compile.nanguardmode": {"NanGuardMode": modes.NanGuardMode},
         "compile.monitormode": {"MonitorMode": modes.MonitorMode}, "compile.profiling": {"ProfileStats": absent(
             "ProfileStats", "Croton's flag print_timings and trace")},
         "compile.profilemode": {"ProfileMode": modes.Mode},

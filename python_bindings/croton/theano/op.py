@@ -9,7 +9,7 @@ import numpy
 
 from croton import _croton
 
-from . import graph, types
+from . import debug_mode, graph, types
 from .graph import Apply
 from .variables import DisconnectedVariable, NullVariable, TensorVariable, Variable, as_variable, register, unwrap, wrap
 
@@ -111,6 +111,7 @@ class _Computed:
         storage = [[None] for _ in self.node.outputs]
         inputs = [numpy.array(a) for a in arrays]  # perform may write to them
         self.op.perform(self.node, inputs, storage)
+        debug_mode.check_perform(self.op, self.node, arrays, inputs, [cell[0] for cell in storage])
         return [numpy.asarray(cell[0], dtype=out.type.dtype) for cell, out in zip(storage, self.node.outputs)]
 
     def all(self, *arrays):

@@ -5,11 +5,13 @@
 #include <algorithm>
 #include <atomic>
 #include <charconv>
-#include <cstdlib>
 #include <croton/error.hpp>
+#include <cstdlib>
 #include <mutex>
 #include <set>
 
+#include "base/compilation.hpp"
+#include "base/deep_call.hpp"
 #include "base/memory.hpp"
 #include "codegen/emit.hpp"
 #include "llvm/croton_api.hpp"
@@ -35,6 +37,9 @@ const CrotonLlvmApi* loaded_api = nullptr;  // guarded by library_mutex, as is t
 // 10 MiB and 100 bytes for each of their text; a thread of its own for them 25 to 235 MiB, with its arena of malloc's.
 constexpr std::size_t library_bytes = std::size_t{320} << 20, compiler_bytes = std::size_t{256} << 20,
                       linker_bytes = std::size_t{64} << 20, bytes_per_byte_of_text = 128;
+
+// For texts of users: src/llvm/token_checks.cpp refuses what Clang would need more for.
+constexpr std::size_t deep_stack_bytes = std::size_t{256} << 20;
 
 std::atomic<bool> ending{false};  // the process
 
@@ -77,6 +82,7 @@ const CrotonLlvmApi* open(const std::filesystem::path& file, std::string& why) {
 }
 
 const CrotonLlvmApi* find_library(std::string& why) {
+  const base::Compilation compilation;
   const std::lock_guard lock(library_mutex);
   if (loaded_api != nullptr) return loaded_api;
   why = std::string("the CPU compiler and the CUDA simulator need ") + library_name +
@@ -149,8 +155,11 @@ std::int32_t mode_number(CompileOptions::Mode mode) {
 }  // namespace
 
 Module::~Module() {
-  // Objects of static storage may have functions, and are destroyed after LLVM's own.
-  if (!ending) api_.unload(handle_);
+  // Objects of static storage may have functions, and are destroyed after LLVM's own. Where LLVM is locked for ever,
+  // the code stays.
+  if (ending || base::why_no_compilation() != nullptr) return;
+  const base::Compilation compilation;
+  api_.unload(handle_);
 }
 
 void* Module::symbol(const std::string& name) const { return api_.symbol(handle_, name.c_str()); }
@@ -170,6 +179,10 @@ Compiler& Compiler::instance() {
 }
 
 bool Compiler::available(std::string* why) {
+  if (const char* lost = base::why_no_compilation()) {
+    if (why != nullptr) *why = lost;
+    return false;
+  }
   std::string reason;
   const bool found = find_library(reason) != nullptr;
   if (!found && why != nullptr) *why = reason;
@@ -184,17 +197,32 @@ void Compiler::set_library_folder(std::filesystem::path folder) {
 std::string Compiler::identity() const { return api_.identity(); }
 
 std::string Compiler::run(std::string_view source, const CompileOptions& options, bool assembly) const {
+  const base::Compilation compilation;
   const auto width = !options.vectorize_512   ? croton_width_host
                      : *options.vectorize_512 ? croton_width_512
                                               : croton_width_256;
-  const CrotonCompileRequest request = {
-      source.data(), source.size(), mode_number(options.mode), assembly ? croton_output_assembly : croton_output_object,
-      width,         options.level, options.prelude_size};
-  const base::Headroom room(compiler_bytes + bytes_per_byte_of_text * source.size(), "compiling a kernel");
+  const CrotonCompileRequest request = {source.data(),
+                                        source.size(),
+                                        mode_number(options.mode),
+                                        assembly ? croton_output_assembly : croton_output_object,
+                                        width,
+                                        options.level,
+                                        options.prelude_size,
+                                        options.users_begin,
+                                        options.users_size};
+  const bool is_users = options.users_size > 0;
+  const base::Headroom room(compiler_bytes + bytes_per_byte_of_text * source.size() + (is_users ? deep_stack_bytes : 0),
+                            "compiling a kernel");
   std::string output;
   std::string messages;
-  if (api_.compile(&request, sink_into(output), sink_into(messages)) != 0) {
-    if (options.users_text) throw ValueError("the text does not compile:\n" + messages);
+  bool compiled = false;
+  const auto compile = [&] { compiled = api_.compile(&request, sink_into(output), sink_into(messages)) == 0; };
+  if (is_users)
+    base::call_with_stack(deep_stack_bytes, compile);
+  else
+    compile();
+  if (!compiled) {
+    if (is_users) throw ValueError("the text does not compile:\n" + messages);
     const std::string shown = messages + "\n" + excerpt(source, lines_named(messages));
     if (codegen::has_text_of_user(source))
       throw ValueError("a kernel with the text of an operation of yours (KernelOp) does not compile:\n" + shown);
@@ -215,6 +243,7 @@ std::string Compiler::assembly(std::string_view source, const CompileOptions& op
 
 std::shared_ptr<Module> Compiler::load(std::span<const std::byte> object,
                                        std::span<const std::pair<std::string, void*>> symbols) const {
+  const base::Compilation compilation;
   std::vector<CrotonSymbol> names;
   names.reserve(symbols.size());
   for (const auto& [name, address] : symbols) names.push_back({name.c_str(), address});

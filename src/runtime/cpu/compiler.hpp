@@ -28,8 +28,9 @@ struct CompileOptions {
     simulator_checked,  // the same, with a call before every access of memory
   };
   Mode mode = Mode::cpu;
-  /// Whether the text was written by a user: then it is the user's mistake (ValueError) where it does not compile.
-  bool users_text = false;
+  /// Which part of the text was written by a user for the simulator. Where there is such a part, it is the user's
+  /// mistake (ValueError) if the text does not compile.
+  std::size_t users_begin = 0, users_size = 0;
   /// Prefer vectors of 512 bits over 256. Unset: where the processor has AVX-512BW and VL.
   std::optional<bool> vectorize_512;
   /// How hard the optimiser works, from 0 to 3 (the flag llvm_level).

@@ -11,6 +11,7 @@
 #include <optional>
 #include <unordered_map>
 
+#include "base/compilation.hpp"
 #include "base/config.hpp"
 #include "runtime/cache.hpp"
 #include "runtime/cpu/compiler.hpp"
@@ -32,6 +33,7 @@ class Store {
   }
 
   std::vector<KernelEntry> get(std::span<const codegen::Text> texts, KernelCounts& counts) {
+    const base::Compilation compilation;
     const std::lock_guard lock(mutex_);
     level_ = static_cast<int>(base::config().llvm_level);
     trapping_ = base::config().check_arithmetic;

@@ -6,6 +6,8 @@
 #include <chrono>
 #include <thread>
 
+#include "base/running_callback.hpp"
+
 namespace croton::runtime::cpu {
 
 /// The T of this process, made when first asked for. It is never destroyed, so that destructors of static objects may
@@ -22,6 +24,18 @@ T& one_per_process(T* (*make)()) {
     return made;
   }();
   return *one;
+}
+
+/// For whoever makes use of workers. A child that was forked in a thread which then returns ends with its last thread
+/// (as without us), and workers must not be that one: T::end_workers(), which does nothing where another thread is
+/// using them, is called when this thread ends. In other processes returning from main, or exit(), is the end.
+template <class T>
+void end_workers_with_this_thread() {
+  if (base::fork_generation() == 0) return;
+  thread_local const struct AtEnd {
+    ~AtEnd() { T::instance().end_workers(); }
+  } at_end;
+  static_cast<void>(at_end);
 }
 
 /// For shut_down: enters what another thread may be in, waiting for that one no longer than for a second; only work

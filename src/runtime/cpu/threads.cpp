@@ -1,6 +1,5 @@
 #include "runtime/cpu/threads.hpp"
 
-#include <pthread.h>
 #include <sched.h>
 
 #include <algorithm>
@@ -11,6 +10,7 @@
 
 #include <croton/error.hpp>
 
+#include "base/thread.hpp"
 #include "runtime/cpu/one_per_process.hpp"
 #include "runtime/cpu/spin.hpp"
 
@@ -37,8 +37,7 @@ struct alignas(128) ThreadPool::Worker {
   const Region* region = nullptr;  // what is offered
   std::int64_t part = 0;           // of it
   bool spins = true;
-  bool started = false;
-  pthread_t thread{};
+  base::Thread thread;
 
   void set(State value, const std::atomic<bool>& other_sleeps) {
     state.store(value);
@@ -138,6 +137,7 @@ void ThreadPool::leave() { busy_.store(false, std::memory_order_release); }
 
 /// Returns how many workers there are of those wanted: fewer where the system refuses memory or threads.
 std::int64_t ThreadPool::start_workers(std::int64_t wanted) {
+  end_workers_with_this_thread<ThreadPool>();
   for (std::int64_t i = 0; i < wanted; ++i)
     if (!start_worker(static_cast<std::size_t>(i))) return i;
   return wanted;
@@ -146,11 +146,10 @@ std::int64_t ThreadPool::start_workers(std::int64_t wanted) {
 bool ThreadPool::start_worker(std::size_t index) try {
   if (index == workers_.size()) workers_.push_back(std::make_unique<Worker>());
   Worker& worker = *workers_[index];
-  if (worker.started) return true;
+  if (worker.thread.is_here()) return true;
   // With more threads than cores a spinning one would keep another from working.
   worker.spins = static_cast<int>(index) + 1 < usable_cores_;
-  worker.started = pthread_create(&worker.thread, nullptr, worker_main, &worker) == 0;
-  return worker.started;
+  return worker.thread.start(worker_main, &worker);
 } catch (const std::bad_alloc&) {
   return false;
 }
@@ -187,12 +186,21 @@ void* ThreadPool::worker_main(void* argument) {
 }
 
 void ThreadPool::shut_down() {
-  if (!enter_at_end([&] { return try_enter(); })) return;  // never left again: later regions run inline
+  if (enter_at_end([&] { return try_enter(); })) stop_workers();  // never left again: later regions run inline
+}
+
+void ThreadPool::end_workers() {
+  if (!try_enter()) return;
+  stop_workers();
+  leave();
+}
+
+void ThreadPool::stop_workers() {
   for (const auto& worker : workers_) {
-    if (!worker->started) continue;
+    if (!worker->thread.is_here()) continue;
     worker->set(stop, worker->worker_sleeps);
-    pthread_join(worker->thread, nullptr);
-    worker->started = false;
+    worker->thread.join();
+    worker->state.store(idle);
   }
 }
 
@@ -201,7 +209,6 @@ void ThreadPool::forget_workers_after_fork() {
     worker->state.store(idle);
     worker->worker_sleeps.store(false);
     worker->caller_sleeps.store(false);
-    worker->started = false;
   }
   leave();
 }

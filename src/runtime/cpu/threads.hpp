@@ -20,6 +20,8 @@ namespace croton::runtime::cpu {
 
 template <class T>
 T& one_per_process(T* (*make)());
+template <class T>
+void end_workers_with_this_thread();
 
 class ThreadPool {
  public:
@@ -101,6 +103,8 @@ class ThreadPool {
 
   template <class T>
   friend T& one_per_process(T* (*make)());
+  template <class T>
+  friend void end_workers_with_this_thread();
 
   ThreadPool();
   ~ThreadPool() = default;  // never runs: see instance()
@@ -111,6 +115,8 @@ class ThreadPool {
   bool start_worker(std::size_t index);
   void run_region(const Region& region, std::size_t first_worker);
   void shut_down();
+  void end_workers();
+  void stop_workers();
   void forget_workers_after_fork();
   static void* worker_main(void* worker);
 

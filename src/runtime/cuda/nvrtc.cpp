@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/compilation.hpp"
 #include "base/memory.hpp"
 #include "codegen/emit.hpp"
 #include "runtime/cuda/found_library.hpp"
@@ -219,6 +220,7 @@ void Nvrtc::check_architecture(const std::string& arch) const {
 Nvrtc::Result Nvrtc::compile(std::string_view source, const std::string& arch,
                              std::span<const std::string> extra_options, bool want_ptx,
                              const std::string& program_name) const {
+  const base::Compilation compilation;
   check_architecture(arch);
   std::vector<std::string> texts = options();
   texts.push_back("--gpu-architecture=" + arch);

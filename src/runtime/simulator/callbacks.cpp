@@ -49,12 +49,13 @@ void wait_stop(unsigned trap) { block().stop(trap != 0 ? Finding::Kind::trap : F
 
 // As src/llvm/simulator_faults.cpp counts them.
 void fault(unsigned which, unsigned place) {
-  static constexpr Finding::Kind kinds[] = {Finding::Kind::trap, Finding::Kind::no_return, Finding::Kind::divisor,
-                                            Finding::Kind::quotient};
+  static constexpr Finding::Kind kinds[] = {Finding::Kind::trap,     Finding::Kind::no_return,
+                                            Finding::Kind::divisor,  Finding::Kind::quotient,
+                                            Finding::Kind::deletion, Finding::Kind::function_type};
   block().stop_at(kinds[which], place);
 }
 
-void call(const void* function, unsigned place) { block().check_call(function, place); }
+void call(const void* function, unsigned type, unsigned place) { block().check_call(function, type, place); }
 
 void frame(unsigned long long bytes, unsigned place) {
   block().check_frame(bytes, reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)), place);

@@ -14,6 +14,10 @@ LaunchState::LaunchState(const Program& program, const std::vector<Allocation>& 
   };
   for (const Allocation& allocation : allocations) add(allocation.range, "", allocation.written);
   for (const Program::DeviceVariable& variable : program.device_variables()) {
+    if (variable.is_constant) {
+      pieces_.push_back({variable.range, variable.name, nullptr, nullptr});
+      continue;
+    }
     auto written = std::make_shared<WrittenBytes>(variable.range.size);
     written->set(0, variable.range.size);  // without a value in the text it begins as zero
     add(variable.range, variable.name, std::move(written));
@@ -58,7 +62,7 @@ AccessChecker::Found AccessChecker::locate(const Accessor& accessor, const Acces
   }
   if (accessor.stack.holds(access.address, access.size)) return {.in_bounds = true};
   if (LaunchState::Piece* piece = launch_.find(access.address, access.size))
-    return {true, piece->range.begin, piece->written.get(), piece->shadow.get()};
+    return {true, piece->range.begin, piece->written.get(), piece->shadow.get(), piece->written == nullptr};
   return {};
 }
 
@@ -69,6 +73,7 @@ std::optional<Finding> AccessChecker::check(const Accessor& accessor, const Acce
   };
   const Found found = locate(accessor, access);
   if (!found.in_bounds) return wrong(Finding::Kind::out_of_bounds);
+  if (found.is_constant && access.writes()) return wrong(Finding::Kind::constant);
   if (access.alignment() > 1 && access.address % access.alignment() != 0) return wrong(Finding::Kind::misaligned);
   if (found.written == nullptr) return std::nullopt;
 
@@ -195,8 +200,9 @@ std::string AccessChecker::describe_place(std::uintptr_t address, std::size_t si
     if (is_mapped(address)) return "that is memory of the host, which the device cannot reach: copy it to the device";
   }
   if (nearest == pieces.end()) return "the device has no allocation";
-  const std::string name = nearest->name.empty() ? "the allocation at " + hexadecimal(nearest->range.begin)
-                                                 : "the variable " + nearest->name;
+  const std::string name = nearest->name.empty()         ? "the allocation at " + hexadecimal(nearest->range.begin)
+                           : nearest->written == nullptr ? "the constant " + nearest->name
+                                                         : "the variable " + nearest->name;
   return describe_range(nearest->range, name, address, size);
 }
 

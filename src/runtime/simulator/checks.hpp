@@ -44,6 +44,7 @@ struct Finding {
   enum class Kind {
     out_of_bounds,
     local_out_of_bounds,
+    constant,  // a write to one
     misaligned,
     uninitialised,
     race,
@@ -53,11 +54,13 @@ struct Finding {
     endless,               // more steps than any kernel takes
     assertion,
     trap,
-    no_return,  // the end of a function that gives a value, or what the text says cannot be reached
-    divisor,    // of an integer division: 0
-    quotient,   // the lowest integer by -1
-    function,   // a call through a pointer that is none's
-    stack,      // a frame that it has no room for
+    no_return,      // the end of a function that gives a value, or what the text says cannot be reached
+    divisor,        // of an integer division: 0
+    quotient,       // the lowest integer by -1
+    function,       // a call through a pointer that is none's
+    function_type,  // a call through a pointer of one that is called otherwise
+    deletion,       // of memory, though there is no heap
+    stack,          // a frame that it has no room for
   };
   Kind kind = Kind::out_of_bounds;
   Access access;
@@ -74,8 +77,8 @@ class LaunchState {
 
   struct Piece {
     Range range;
-    std::string name;  // of a variable of the program; empty for allocations
-    std::shared_ptr<WrittenBytes> written;
+    std::string name;                       // of a variable of the program; empty for allocations
+    std::shared_ptr<WrittenBytes> written;  // null, as the shadow is, for constants
     std::unique_ptr<Shadow> shadow;
   };
   /// The piece that holds all of it, or nullptr.
@@ -113,12 +116,13 @@ class AccessChecker {
   bool is_shared(std::uintptr_t address) const { return shared_.holds(address, 1); }
 
  private:
-  // Where an access falls; `written` is null for the stack, which is not looked at further.
+  // Where an access falls; `written` is null for the stack and for constants, which are not looked at further.
   struct Found {
     bool in_bounds = false;
     std::uintptr_t begin = 0;
     WrittenBytes* written = nullptr;
     Shadow* shadow = nullptr;
+    bool is_constant = false;
   };
 
   Found locate(const Accessor& accessor, const Access& access);

@@ -2,6 +2,8 @@
 
 #include <croton/error.hpp>
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cctype>
 
@@ -32,6 +34,26 @@ std::string identifier(std::string name) {
   return name;
 }
 
+// What the simulator calls for a kernel. It stands behind a user's text, none of whose macros has a say in it.
+std::string entry_of(const std::string& kernel) {
+  const std::string id = identifier(kernel);
+  std::string text = "\n";  // the last line may go on in the next
+  for (const char* word : {"extern", "__attribute__", "device", "nodebug", "const", "decltype", "void", "ct",
+                           "internal", "sizes_of", "call", "arguments"})
+    text += std::string("#undef ") + word + "\n";
+  text += fmt::format(R"(extern "C" {{
+extern __attribute__((device)) const decltype(ct::internal::sizes_of({0})) croton_simulator_parameters_{1};
+__attribute__((device)) const decltype(ct::internal::sizes_of({0})) croton_simulator_parameters_{1} =
+    ct::internal::sizes_of({0});
+__attribute__((device, nodebug)) void croton_simulator_entry_{1}(void** arguments) {{
+  ct::internal::call({0}, arguments);
+}}
+}}
+)",
+                      kernel, id);
+  return text;
+}
+
 std::string_view next_name(std::string_view& names) {
   const std::size_t end = names.find('\n');
   const std::string_view name = names.substr(0, end);
@@ -42,13 +64,14 @@ std::string_view next_name(std::string_view& names) {
 }  // namespace
 
 std::vector<std::byte> compile(std::string_view text, std::span<const std::string> kernels, bool checked,
-                               bool users_text, std::size_t prelude_size) {
+                               std::size_t prelude_size, std::size_t users_begin) {
   std::string whole(text);
   whole += "\n";  // entries come last, so that lines keep their numbers
-  for (const std::string& kernel : kernels) whole += "CT_SIMULATOR_ENTRY(" + identifier(kernel) + ", " + kernel + ")\n";
+  for (const std::string& kernel : kernels) whole += entry_of(kernel);
   cpu::CompileOptions options;
   options.mode = checked ? cpu::CompileOptions::Mode::simulator_checked : cpu::CompileOptions::Mode::simulator;
-  options.users_text = users_text;
+  options.users_begin = std::min(users_begin, text.size());
+  options.users_size = text.size() - options.users_begin;
   options.prelude_size = prelude_size;
   options.level = static_cast<int>(base::config().llvm_level);
   return cpu::Compiler::instance().compile(whole, options);
@@ -62,16 +85,17 @@ Program::Program(std::span<const std::byte> object, std::string text)
   checked_ = (numbers[0] & trait_checked) != 0;
   shared_bytes_ = numbers[1];
   spins_ = (numbers[0] & trait_spins) != 0;
-  const std::uint64_t* next = numbers + 4;
+  const std::uint64_t* next = numbers + 5;
   for (std::uint64_t i = 0; i < numbers[2]; ++i, next += 2)
     shared_variables_.push_back({std::string(next_name(names)), next[0], next[1]});
   const auto* addresses = module_->get<const std::uintptr_t>("croton_simulator_variables");
   for (std::uint64_t i = 0; i < numbers[3]; ++i, ++next)
-    device_variables_.push_back({std::string(next_name(names)), {addresses[i], next[0]}});
+    device_variables_.push_back({std::string(next_name(names)), {addresses[i], next[0]}, i >= numbers[3] - numbers[4]});
   if (!checked_) return;
+  const auto* types = module_->get<const std::uint32_t>("croton_simulator_function_types");
   for (const auto* function = module_->get<const void* const>("croton_simulator_functions"); *function != nullptr;
        ++function)
-    functions_.push_back(*function);
+    functions_.push_back({*function, *types++});
   // The count, then the lines of each place with a 0 at its end.
   const auto* lines = module_->get<const std::uint32_t>("croton_simulator_places");
   const std::uint32_t count = *lines++;
@@ -103,7 +127,8 @@ std::shared_ptr<const Program> checked_program(const std::string& text, std::spa
   if (cache != nullptr) {
     CacheKey key;
     // All of the text: reports name its lines, which comments move.
-    key.add("simulated, with checks of faults", text).add("compiler", cpu::Compiler::instance().identity());
+    key.add("simulated, with constants and types of functions", text)
+        .add("compiler", cpu::Compiler::instance().identity());
     key.add("level", std::to_string(base::config().llvm_level));
     for (const std::string& kernel : kernels) key.add("kernel", kernel);
     digest = key.digest();
@@ -117,7 +142,7 @@ std::shared_ptr<const Program> checked_program(const std::string& text, std::spa
       }
     }
   }
-  const std::vector<std::byte> object = compile(text, kernels, true, false, prelude_size);
+  const std::vector<std::byte> object = compile(text, kernels, true, prelude_size);
   if (cache != nullptr) cache->store(digest, object);
   return std::make_shared<const Program>(object, text);
 }

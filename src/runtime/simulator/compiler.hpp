@@ -22,10 +22,10 @@ namespace croton::runtime::simulator {
 /// Compiles a text to an object file, which may be kept in a cache (key: text, kernel names, `checked`,
 /// cpu::Compiler::identity()). `kernels` are the names of the kernels to be launched, "sum<float>" for an instance of a
 /// template. `checked` puts a call before every access of memory. The first `prelude_size` bytes of the text, whole
-/// declarations, stand in front of other texts too. InternalError where the text does not compile, ValueError where it
-/// is the user's.
+/// declarations, stand in front of other texts too; from byte `users_begin` on it is a user's. InternalError where the
+/// text does not compile, ValueError where there is a user's.
 std::vector<std::byte> compile(std::string_view text, std::span<const std::string> kernels, bool checked,
-                               bool users_text = false, std::size_t prelude_size = 0);
+                               std::size_t prelude_size = 0, std::size_t users_begin = std::string_view::npos);
 
 /// A loaded object file of compile(). Never changes, so that any number of launches may share it.
 class Program {
@@ -38,10 +38,11 @@ class Program {
     std::size_t size = 0;
   };
 
-  /// Of the whole program, not of a block: `__device__` variables.
+  /// Of the whole program, not of a block: `__device__` variables, and constants of all kinds.
   struct DeviceVariable {
     std::string name;
     Range range;
+    bool is_constant = false;
   };
 
   struct Kernel {
@@ -72,8 +73,16 @@ class Program {
   /// "line 12: `text of it`", and the lines that called the function of that line, for a place as the code numbers
   /// them.
   std::string describe_place(unsigned place) const;
-  /// Whether a pointer may be called: it is that of a function of the text whose address the text takes.
-  bool has_function(const void* address) const { return std::ranges::find(functions_, address) != functions_.end(); }
+  /// A function of the text whose address the text takes; `type` is equal where the processor calls them alike.
+  struct Function {
+    const void* address = nullptr;
+    unsigned type = 0;
+  };
+  /// The one that a pointer may be called for, or nullptr.
+  const Function* function(const void* address) const {
+    const auto found = std::ranges::find(functions_, address, &Function::address);
+    return found != functions_.end() ? &*found : nullptr;
+  }
 
  private:
   std::string describe_line(unsigned line) const;
@@ -86,7 +95,7 @@ class Program {
   std::size_t shared_bytes_ = 0;
   std::vector<SharedVariable> shared_variables_;
   std::vector<DeviceVariable> device_variables_;
-  std::vector<const void*> functions_;                  // that pointers may be called for
+  std::vector<Function> functions_;                     // that pointers may be called for
   std::vector<std::span<const std::uint32_t>> places_;  // the lines of each, from 0; the innermost comes first
 };
 

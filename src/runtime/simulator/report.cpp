@@ -38,6 +38,8 @@ std::string describe(const Finding& finding, const Program& program, const Acces
     case Finding::Kind::local_out_of_bounds:
       return fmt::format("out-of-bounds {}, {}; it is outside a local or constant array of {} bytes", what, line,
                          finding.number);
+    case Finding::Kind::constant:
+      return fmt::format("{} in a constant, {}; {}", what, line, where());
     case Finding::Kind::misaligned:
       return fmt::format("misaligned {}, {}; it must be a multiple of {}", what, line, access.alignment());
     case Finding::Kind::uninitialised:
@@ -67,7 +69,14 @@ std::string describe(const Finding& finding, const Program& program, const Acces
     case Finding::Kind::quotient:
       return fmt::format("the lowest integer is divided by -1, which has no result of its type, {}", line);
     case Finding::Kind::function:
-      return fmt::format("a call through a pointer that is no function's, {}", line);
+      return fmt::format("a call through a pointer that is no function's, or of a pure virtual function, {}", line);
+    case Finding::Kind::function_type:
+      return fmt::format(
+          "a call through a pointer of a function of another type, {}; its arguments or its result are not passed as "
+          "the call does it",
+          line);
+    case Finding::Kind::deletion:
+      return fmt::format("memory is given back (delete), {}; the simulator has no heap that it could be of", line);
     case Finding::Kind::stack:
       return fmt::format(
           "the stack has no room for {} more bytes, {}: a simulated thread has {} bytes (a recursion without an end, "

@@ -252,8 +252,10 @@ void Block::check_local(const Access& access, std::uintptr_t object, std::size_t
   pause();
 }
 
-void Block::check_call(const void* function, unsigned place) {
-  if (!program_.has_function(function)) stop_at(Finding::Kind::function, place);
+void Block::check_call(const void* function, unsigned type, unsigned place) {
+  const Program::Function* found = program_.function(function);
+  if (found == nullptr) stop_at(Finding::Kind::function, place);
+  if (found->type != type) stop_at(Finding::Kind::function_type, place);
 }
 
 void Block::check_frame(std::size_t bytes, std::uintptr_t now, unsigned place) {

@@ -71,7 +71,7 @@ class Block {
   void turn(unsigned place);
   void check_access(const Access& access);
   void check_local(const Access& access, std::uintptr_t object, std::size_t size);
-  void check_call(const void* function, unsigned place);
+  void check_call(const void* function, unsigned type, unsigned place);
   /// `now`: an address on the stack where the frame would begin, roughly.
   void check_frame(std::size_t bytes, std::uintptr_t now, unsigned place);
   void stop(Finding::Kind kind, std::size_t number = 0);

@@ -1,0 +1,59 @@
+#include "base/compilation.hpp"
+
+#include <croton/error.hpp>
+
+#include <pthread.h>
+
+#include <atomic>
+#include <mutex>
+#include <utility>
+
+#include "base/fork_safe_mutex.hpp"
+
+namespace croton::base {
+namespace {
+
+struct Compiling {
+  ForkSafeMutex& mutex =
+      *new ForkSafeMutex;  // the number stays as it is during a fork, which copies memory page by page
+  int threads = 0;
+};
+Compiling& compiling() {
+  static Compiling& kept = *new Compiling;  // never destroyed: calls may run while the process ends
+  return kept;
+}
+
+thread_local constinit int depth = 0;
+constinit std::atomic<bool> lost{false};
+
+const bool noted = [] {
+  pthread_atfork(nullptr, nullptr, [] {
+    const int here = depth > 0 ? 1 : 0;  // a callback in a compilation may fork: the child goes on with that one
+    if (std::exchange(compiling().threads, here) > here) lost = true;
+  });
+  return true;
+}();
+
+}  // namespace
+
+const char* why_no_compilation() noexcept {
+  if (!lost.load(std::memory_order_relaxed)) return nullptr;
+  return "this process was forked while another thread was compiling, which is not here and keeps the compiler locked: "
+         "nothing can be compiled here. Compile before forking, or start processes anew (Python: multiprocessing's "
+         "spawn)";
+}
+
+Compilation::Compilation() {
+  if (const char* why = why_no_compilation()) throw Error(why);
+  if (depth++ > 0) return;
+  const std::lock_guard lock(compiling().mutex);
+  ++compiling().threads;
+}
+
+Compilation::~Compilation() {
+  if (--depth > 0) return;
+  const std::lock_guard lock(compiling().mutex);
+  --compiling().threads;
+}
+
+}  // namespace croton::base

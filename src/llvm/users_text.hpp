@@ -1,0 +1,30 @@
+// Which part of a text for the simulator was written by its user: before it stand the words of CUDA, behind it what
+// calls the kernels.
+#pragma once
+
+#include <clang/Basic/SourceManager.h>
+
+#include <cstddef>
+
+namespace croton::llvm_part {
+
+struct UsersText {
+  std::size_t begin = 0;
+  std::size_t size = 0;  // 0: all is Croton's own
+
+  /// Whether a place of the file is in it.
+  bool holds(const clang::SourceManager& sources, clang::SourceLocation where) const {
+    const auto [file, offset] = sources.getDecomposedLoc(where);
+    return file == sources.getMainFileID() && offset >= begin && offset - begin < size;
+  }
+
+  /// Whether a token is spelled there, or was pasted by a macro that is used there.
+  bool wrote(const clang::SourceManager& sources, clang::SourceLocation where) const {
+    if (size == 0 || where.isInvalid()) return false;
+    const clang::SourceLocation spelled = sources.getSpellingLoc(where);
+    const bool is_pasted = sources.getFileID(spelled) != sources.getMainFileID();
+    return holds(sources, is_pasted ? sources.getExpansionLoc(where) : spelled);
+  }
+};
+
+}  // namespace croton::llvm_part
