@@ -237,7 +237,7 @@ CT_DEVICE T rint(T x) {
 }
 
 namespace internal {
-// Of equal numbers the bits that both have, or either: only those of 0 and -0 differ.
+// The bits that both numbers have, or either.
 CT_DEVICE float bits_of_both(float x, float y) { return float_from_bits(bits_of(x) & bits_of(y)); }
 CT_DEVICE double bits_of_both(double x, double y) { return double_from_bits(bits_of(x) & bits_of(y)); }
 CT_DEVICE float bits_of_either(float x, float y) { return float_from_bits(bits_of(x) | bits_of(y)); }
@@ -245,20 +245,23 @@ CT_DEVICE double bits_of_either(double x, double y) { return double_from_bits(bi
 }  // namespace internal
 
 // The larger one; nan if either is nan; 0 is larger than -0 (IEEE 754-2019, maximum). Works for every arithmetic type.
-// The first line is one instruction of x86, which gives y where it cannot compare; x is then asked by itself, so that in
-// a loop nothing of that waits for y. Not x != x first: LLVM 19 makes x != x ? x : x > 0 ? x : 0 of x = abs(z) into
-// z > 0 ? x : 0 (tests/ops/test_graph_faults.cpp). A device header may have a better one for float.
+// Each of the two selections is one instruction of x86, which gives the other operand where they are equal, and so both
+// have the bits of both only for 0 and -0. A device header may have a better one for float.
 template <class T>
 CT_DEVICE T maximum(T x, T y) {
-  T larger = x > y ? x : y;
-  if constexpr (is_float<T>) larger = x == y ? internal::bits_of_both(x, y) : larger;
-  return x == x ? larger : x;
+  if constexpr (!is_float<T>) return x > y ? x : y;
+  if constexpr (is_float<T>) {
+    const T larger = internal::bits_of_both(x > y ? x : y, x < y ? y : x);
+    return x != x || y != y ? nan<T>() : larger;
+  }
 }
 template <class T>
 CT_DEVICE T minimum(T x, T y) {
-  T smaller = x < y ? x : y;
-  if constexpr (is_float<T>) smaller = x == y ? internal::bits_of_either(x, y) : smaller;
-  return x == x ? smaller : x;
+  if constexpr (!is_float<T>) return x < y ? x : y;
+  if constexpr (is_float<T>) {
+    const T smaller = internal::bits_of_either(x < y ? x : y, x > y ? y : x);
+    return x != x || y != y ? nan<T>() : smaller;
+  }
 }
 template <class T>
 CT_DEVICE T clip(T x, T low, T high) {
