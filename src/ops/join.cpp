@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include "builder/gradient_context.hpp"
@@ -150,7 +151,13 @@ void demand_whole(std::string_view op, const Operand& x, std::string_view what, 
 
 void demand_count(std::string_view op, const Operand& x, std::string_view what, const Operand& number) {
   if (number.variable.rank() != 0 || !is_discrete(number.variable.dtype())) refuse_number(op, x, what, number);
-  if (!number.variable.is_constant() || number.variable.node()->value.as_double(0) >= 0) return;
+  if (!number.variable.is_constant()) return;
+  const double value = number.variable.node()->value.as_double(0);
+  if (value >= std::ldexp(1.0, 63))
+    throw ShapeError(fmt::format("{} ({}): {}: {} of {} is more than an index can count", op,
+                                 builder::describe(x.where), builder::describe(x.variable), what,
+                                 number.variable.node()->value.to_string()));
+  if (value >= 0) return;
   throw ValueError(fmt::format("{} ({}): {}: {} of {}; it is at least 0", op, builder::describe(x.where),
                                builder::describe(x.variable), what, number.variable.node()->value.to_string()));
 }

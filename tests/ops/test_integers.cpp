@@ -452,6 +452,10 @@ TEST_CASE("sizes that are known and do not fit are errors", "[integers]") {
   CHECK_THROWS_AS(ct::tri(-1), ct::ValueError);
   CHECK_THROWS_AS(ct::linspace(0, 1, -1), ct::ValueError);
   CHECK_THROWS_AS(ct::one_hot(ct::constant(Array{0, 1}), -1), ct::ValueError);
+  const ct::Operand beyond = ct::constant(Array(std::uint64_t{1} << 63));
+  CHECK_THROWS_AS(ct::linspace(0, 1, beyond), ct::ShapeError);
+  CHECK_THROWS_AS(ct::eye(beyond), ct::ShapeError);
+  CHECK_THROWS_AS(ct::tile(v, {beyond}), ct::ShapeError);
   CHECK_THROWS_AS(ct::pad(v, {{ct::Operand(-1), ct::Operand(0)}}, ct::PadMode::edge), ct::ValueError);
   CHECK_THROWS_AS(ct::unravel_index(ct::Operand(5), {-2, -3}), ct::ValueError);
   const std::int64_t quarter = std::int64_t{1} << 62;
