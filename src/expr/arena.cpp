@@ -41,7 +41,7 @@ class ArenaInfer final : public InferContext {
   std::optional<std::int64_t> known(Dim dim) const override { return arena_.known(static_cast<NodeId>(dim)); }
   Dim constant(std::int64_t value) override { return arena_.integer(value); }
   Dim require_equal(Dim a, Dim b, std::string_view why) override {
-    const auto x = number(a), y = number(b);
+    const auto x = known(a), y = known(b);
     if (x && y && *x != *y) shape_error(fmt::format("{}: {} is not {}", why, *x, *y));
     return arena_.require_equal(static_cast<NodeId>(a), static_cast<NodeId>(b), why);
   }
@@ -58,13 +58,13 @@ class ArenaInfer final : public InferContext {
     return arena_.size_arithmetic(op, static_cast<NodeId>(a), static_cast<NodeId>(b));
   }
   void require_index(Dim index, Dim size, std::string_view why) override {
-    const auto i = number(index), n = number(size);
+    const auto i = known(index), n = known(size);
     if (i && n && (*i < -*n || *i >= *n))
       throw IndexError(describe() + fmt::format("{}: index {} of an axis of size {}", why, *i, *n));
     arena_.require_index(static_cast<NodeId>(index), static_cast<NodeId>(size), why);
   }
   void require_size(Dim size) override {
-    const auto value = number(size);
+    const auto value = known(size);
     if (value && *value < 0) shape_error(fmt::format("a size of {}; sizes are at least 0", *value));
     if (!value && !arena_.is_size_of_input(static_cast<NodeId>(size)))
       arena_.require_number(static_cast<NodeId>(size), "a size");
@@ -74,12 +74,12 @@ class ArenaInfer final : public InferContext {
     if (std::ranges::any_of(shape, [&](NodeId size) { return known(size) == 0; })) return;
     NodeId count = arena_.integer(1);
     for (const NodeId size : shape) {
-      const auto before = number(count), more = number(size);
+      const auto before = known(count), more = known(size);
       if (before && more && !exact_integers("mul", *before, *more))
         shape_error("the result has more elements than an index can count");
       count = arena_.size_arithmetic("mul", count, size);
     }
-    if (!number(count) && arena_.op(count).kind != Kind::Leaf) arena_.require_number(count, "the number of elements");
+    if (!known(count) && arena_.op(count).kind != Kind::Leaf) arena_.require_number(count, "the number of elements");
   }
   void type_error(const std::string& message) const override { throw TypeError(describe() + message); }
   void shape_error(const std::string& message) const override { throw ShapeError(describe() + message); }
@@ -92,10 +92,6 @@ class ArenaInfer final : public InferContext {
         where.line() == 0 ? fmt::format("{}:", op_name) : fmt::format("{} ({}):", op_name, base::file_and_line(where));
     for (const NodeId id : nodes_) text += fmt::format(" {}", arena_.type_text(id));
     return text + ": ";
-  }
-
-  std::optional<std::int64_t> number(Dim dim) const {
-    return arena_.known(arena_.representative(static_cast<NodeId>(dim)));
   }
 
   Arena& arena_;
@@ -299,7 +295,7 @@ NodeId Arena::require_equal(NodeId a, NodeId b, std::string_view why) {
   requirements_.push_back({.left = a, .right = b, .why = std::string(why), .origin = current_origin_});
   // A number is the best representative, then the size of an input, which types may speak of before anything is
   // computed, then the node that came first.
-  const auto rank = [&](NodeId dim) { return known(dim) ? 0 : op(dim).name == "size" ? 1 : 2; };
+  const auto rank = [&](NodeId dim) { return known(dim) ? 0 : is_size_of_input(dim) ? 1 : 2; };
   const bool keep_a = std::pair(rank(a), a) < std::pair(rank(b), b);
   const NodeId kept = keep_a ? a : b;
   same_dims_[keep_a ? b : a] = kept;

@@ -282,7 +282,7 @@ Variable ravel_multi_index(const std::vector<Variable>& indices, const std::vect
                                  describe(where), indices.size(), shape.size()));
   }
   for (const Operand& size : shape) ops::demand_count("ravel_multi_index", Operand(indices[0], where), "a size", size);
-  const std::vector<Variable> sizes = ops::sizes_of_array(shape, where);
+  const std::vector<Variable> sizes = ops::array_of_sizes(shape, where).shape(where);
   Variable position;
   for (std::size_t axis = 0; axis < shape.size(); ++axis) {
     const Operand index(indices[axis], where);
@@ -306,10 +306,9 @@ std::vector<Variable> unravel_index(Operand indices, const std::vector<Operand>&
                                 describe(indices.where), describe(indices.variable)));
   }
   for (const Operand& size : shape) ops::demand_count("unravel_index", indices, "a size", size);
-  const std::vector<Variable> sizes = ops::sizes_of_array(shape, indices.where);
-  Variable total = builder::scalar_constant(1, DType::int64);
-  for (const Variable& size : sizes) total = total * size;
-  Variable rest = from_start(indices, total, "unravel_index");
+  const Variable array = ops::array_of_sizes(shape, indices.where);
+  const std::vector<Variable> sizes = array.shape(indices.where);
+  Variable rest = from_start(indices, array.size(indices.where), "unravel_index");
   std::vector<Variable> positions(shape.size());
   for (std::size_t axis = shape.size(); axis-- > 1;) {
     positions[axis] = rest % sizes[axis];

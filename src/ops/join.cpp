@@ -152,14 +152,13 @@ void demand_whole(std::string_view op, const Operand& x, std::string_view what, 
 void demand_count(std::string_view op, const Operand& x, std::string_view what, const Operand& number) {
   if (number.variable.rank() != 0 || !is_discrete(number.variable.dtype())) refuse_number(op, x, what, number);
   if (!number.variable.is_constant()) return;
-  const double value = number.variable.node()->value.as_double(0);
-  if (value >= std::ldexp(1.0, 63))
-    throw ShapeError(fmt::format("{} ({}): {}: {} of {} is more than an index can count", op,
-                                 builder::describe(x.where), builder::describe(x.variable), what,
-                                 number.variable.node()->value.to_string()));
-  if (value >= 0) return;
-  throw ValueError(fmt::format("{} ({}): {}: {} of {}; it is at least 0", op, builder::describe(x.where),
-                               builder::describe(x.variable), what, number.variable.node()->value.to_string()));
+  const Array& value = number.variable.node()->value;
+  const auto text = [&](std::string_view why) {
+    return fmt::format("{} ({}): {}: {} of {}{}", op, builder::describe(x.where), builder::describe(x.variable), what,
+                       value.to_string(), why);
+  };
+  if (value.as_double(0) < 0) throw ValueError(text("; it is at least 0"));
+  if (value.as_double(0) >= std::ldexp(1.0, 63)) throw ShapeError(text(" is more than an index can count"));
 }
 
 Variable whole_number(const Variable& number) {
@@ -174,10 +173,10 @@ Variable numbers_below(const Variable& count, Where where) {
 
 Variable as_size(const Variable& number, Where where) { return numbers_below(number, where).shape(0, where); }
 
-std::vector<Variable> sizes_of_array(const std::vector<Operand>& sizes, Where where) {
+Variable array_of_sizes(const std::vector<Operand>& sizes, Where where) {
   std::vector<Operand> whole;
   for (const Operand& size : sizes) whole.emplace_back(whole_number(size.variable));
-  return alloc(Operand(builder::scalar_constant(0, DType::int8), where), whole).shape(where);
+  return alloc(Operand(builder::scalar_constant(0, DType::int8), where), whole);
 }
 
 }  // namespace croton::ops

@@ -37,7 +37,8 @@ Variable part_along(const Variable& x, int axis, std::optional<Operand> start, s
 Variable repeat_each(const Variable& x, const Variable& times, int axis);
 /// TypeError of the operation `op` on `x` unless the number is an integer scalar.
 void demand_whole(std::string_view op, const Operand& x, std::string_view what, const Operand& number);
-/// TypeError unless the number is an integer or bool scalar; ValueError for one that is known to be below 0.
+/// TypeError unless the number is an integer or bool scalar; of one that is known ValueError below 0, and ShapeError
+/// where int64 does not hold it.
 void demand_count(std::string_view op, const Operand& x, std::string_view what, const Operand& number);
 /// As int64; what is constant stays so, and types then state the size.
 Variable whole_number(const Variable& number);
@@ -45,8 +46,8 @@ Variable whole_number(const Variable& number);
 Variable numbers_below(const Variable& count, Where where);
 /// The number, as a size: it is not negative, and what its arithmetic says (ShapeError).
 Variable as_size(const Variable& number, Where where);
-/// The sizes, of which an array can be: none is negative, and an index can count the elements (ShapeError).
-std::vector<Variable> sizes_of_array(const std::vector<Operand>& sizes, Where where);
+/// An array of these sizes, for its sizes: none is negative, and an index can count the elements (ShapeError).
+Variable array_of_sizes(const std::vector<Operand>& sizes, Where where);
 /// `a op b` of sizes, a number where both are: types then state the result.
 Variable size_arithmetic(std::string_view op, const Variable& a, const Variable& b);
 /// Numbers that become Operands inside std::pair or std::optional note a line of that: they get this one.

@@ -101,12 +101,6 @@ class Team {
   }
   void leave() { busy_.store(false, std::memory_order_release); }
 
-  void end_workers() {
-    if (!try_enter()) return;
-    stop_workers();
-    leave();
-  }
-
   void start(std::size_t worker, void (*job)(void*, std::size_t), void* run, std::size_t lane) {
     Worker& chosen = *workers_[worker];
     chosen.job = job;
@@ -122,6 +116,8 @@ class Team {
  private:
   template <class T>
   friend T& cpu::one_per_process(T* (*make)());
+  template <class T>
+  friend void cpu::end_workers_with_this_thread();
 
   bool try_enter() { return !busy_.exchange(true, std::memory_order_acquire); }
 

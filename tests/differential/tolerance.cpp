@@ -489,11 +489,18 @@ class Runs {
     }
   }
 
-  /// Libraries are free to multiply the zeros of a border, or to leave them out.
+  /// Libraries are free to multiply the zeros of a border by a filter that is not finite, or to leave them out. What
+  /// lies beside a border has fewer terms than the filter has elements.
   static void add_borders(const ct::builder::Node& node, const std::vector<Array>& inputs, const Array& result,
                           Wild& wild) {
-    if (node.op->name != "convolve" || std::ranges::all_of(inputs, is_finite)) return;
-    for (std::int64_t i = 0; i < result.size(); ++i) mark(wild, result, i);
+    if (node.op->name != "convolve" || is_finite(inputs[1])) return;
+    std::vector<Array> ones = inputs;
+    for (const std::size_t k : {0U, 1U}) ones[k] = Array::full(inputs[k].dtype(), inputs[k].shape(), 1);
+    const Array terms = compute(node, ones);
+    const auto all = static_cast<double>(inputs[1].size());
+    for (std::int64_t i = 0; i < result.size(); ++i) {
+      if (terms.as_double(i) < all) mark(wild, result, i);
+    }
   }
 
   /// The remainder of a quotient that is not known to a whole number may be anything.

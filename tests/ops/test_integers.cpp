@@ -266,7 +266,7 @@ TEST_CASE("casts by way of another dtype are one cast only where that changes no
 
 namespace {
 
-/// Expressions of a, b and the constant c of a's dtype that rules rewrite, with casts around and inside.
+/// Expressions that rules rewrite, of a and b as `by`.
 std::vector<Variable> rewritten_forms(const Variable& a, const Variable& b, DType by) {
   const Variable x = ct::cast(a, by), y = ct::cast(b, by);
   const auto number = [&](const Variable& like, int value) { return ct::constant(Array(value).astype(like.dtype())); };

@@ -27,13 +27,18 @@ T& one_per_process(T* (*make)()) {
 }
 
 /// For whoever makes use of workers. A child that was forked in a thread which then returns ends with its last thread
-/// (as without us), and workers must not be that one: T::end_workers(), which does nothing where another thread is
-/// using them, is called when this thread ends. In other processes returning from main, or exit(), is the end.
+/// (as without us), and workers must not be that one: they are stopped when this thread ends, unless another thread is
+/// using them. In other processes returning from main, or exit(), is the end.
 template <class T>
 void end_workers_with_this_thread() {
   if (base::fork_generation() == 0) return;
   thread_local const struct AtEnd {
-    ~AtEnd() { T::instance().end_workers(); }
+    ~AtEnd() {
+      T& one = T::instance();
+      if (!one.try_enter()) return;
+      one.stop_workers();
+      one.leave();
+    }
   } at_end;
   static_cast<void>(at_end);
 }

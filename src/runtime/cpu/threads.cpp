@@ -189,12 +189,6 @@ void ThreadPool::shut_down() {
   if (enter_at_end([&] { return try_enter(); })) stop_workers();  // never left again: later regions run inline
 }
 
-void ThreadPool::end_workers() {
-  if (!try_enter()) return;
-  stop_workers();
-  leave();
-}
-
 void ThreadPool::stop_workers() {
   for (const auto& worker : workers_) {
     if (!worker->thread.is_here()) continue;

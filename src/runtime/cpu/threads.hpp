@@ -115,7 +115,6 @@ class ThreadPool {
   bool start_worker(std::size_t index);
   void run_region(const Region& region, std::size_t first_worker);
   void shut_down();
-  void end_workers();
   void stop_workers();
   void forget_workers_after_fork();
   static void* worker_main(void* worker);
