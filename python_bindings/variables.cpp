@@ -1,6 +1,7 @@
 // Variable and SharedVariable with Python's operators, and the functions that make inputs, constants and shared
 // variables.
 #include <croton/complex.hpp>
+#include <croton/elementwise.hpp>
 #include <croton/function.hpp>
 #include <croton/ops.hpp>
 #include <croton/shared.hpp>
@@ -46,6 +47,8 @@ void add_operators(VariableClass& c) {
   add_operator(c, "and", [](Operand a, Operand b) { return a & b; }, "Bitwise on integers, logical on bool.");
   add_operator(c, "or", [](Operand a, Operand b) { return a | b; }, "Bitwise on integers, logical on bool.");
   add_operator(c, "xor", [](Operand a, Operand b) { return a ^ b; }, "Bitwise on integers, logical on bool.");
+  add_operator(c, "lshift", &left_shift, "a 2^b modulo 2^n; 0 where b is no bit of the type.");
+  add_operator(c, "rshift", &right_shift, "a / 2^b rounded down; the sign alone where b is no bit of the type.");
   c.def("__neg__", [](const Variable& x) { return -Operand(x, here()); });
   c.def("__pos__", [](const Variable& x) { return x; });
   c.def("__abs__", [](const Variable& x) { return abs(Operand(x, here())); });
@@ -297,7 +300,7 @@ void bind_inputs(nb::module_& m) {
       },
       "value"_a, "name"_a = nb::none(),
       "A constant with a copy of the value. A whole number takes the smallest dtype that holds it, a real number is "
-      "floatX.");
+      "floatX, or the next dtype in which it is not infinite.");
 }
 
 }  // namespace

@@ -108,6 +108,12 @@ typedef complex<f64> c128;
 
 CT_DEVICE bool is_finite(f64 x) { return abs(x) < inf<f64>(); }
 
+// with_sign_of for directions that may be nan, of which the result need not be: the sign of a nan is the processor's, and
+// counts as positive.
+CT_DEVICE f64 directed(f64 magnitude, f64 direction) {
+  return direction == direction ? with_sign_of(magnitude, direction) : magnitude;
+}
+
 // Powers of two that bring the larger part where its square neither overflows nor vanishes, and their square roots.
 struct Scale {
   f64 up, root_down;
@@ -179,7 +185,7 @@ CT_DEVICE c128 sqrt_of(f64 x, f64 y) {
   } else if (x != x || y != y) {
     re = im = nan<f64>();
   }
-  return c128(re, with_sign_of(im, y));
+  return c128(re, directed(im, y));
 }
 
 // sinh(x) and cosh(x) without the factor that overflows before they are multiplied.
@@ -232,7 +238,7 @@ CT_DEVICE c128 asin_of(f64 x, f64 y) {
   const f64 re = atan2(x, r.minus.re * r.plus.re - r.minus.im * r.plus.im);
   const f64 im = asinh(r.minus.re * r.plus.im - r.minus.im * r.plus.re);
   const bool huge = is_huge(x, y);
-  return c128(x == 0.0 ? x : huge ? atan2(x, abs(y)) : re, with_sign_of(abs(huge ? log_of_twice(x, y) : im), y));
+  return c128(x == 0.0 ? x : huge ? atan2(x, abs(y)) : re, directed(abs(huge ? log_of_twice(x, y) : im), y));
 }
 CT_DEVICE c128 acos_of(f64 x, f64 y) {
   const Roots r = roots_of(x, y);
@@ -240,11 +246,11 @@ CT_DEVICE c128 acos_of(f64 x, f64 y) {
   const f64 im = asinh(r.plus.re * r.minus.im - r.plus.im * r.minus.re);
   const bool huge = is_huge(x, y);
   return c128(x == 0.0 ? half_pi(x) : huge ? atan2(abs(y), x) : re,
-              with_sign_of(abs(huge ? log_of_twice(x, y) : im), -y));
+              directed(abs(huge ? log_of_twice(x, y) : im), -y));
 }
 CT_DEVICE c128 acosh_of(f64 x, f64 y) {
   const c128 w = acos_of(x, y);  // turned by i into the right half plane
-  return c128(abs(w.im), with_sign_of(w.re, y));
+  return c128(abs(w.im), directed(w.re, y));
 }
 
 // The real part of atanh is log(((1 + x)^2 + y^2) / ((1 - x)^2 + y^2)) / 4.
@@ -261,7 +267,7 @@ CT_DEVICE c128 atanh_of(f64 x, f64 y) {
   const f64 quarter = with_sign_of(half_pi(y), y);
   const bool y_nan = y != y, x_nan = x != x;
   const f64 im = huge ? (y_nan ? y : x_nan && !isinf(y) ? x : quarter) : angle;
-  return c128(with_sign_of(a == 0.0 && y_nan ? 0.0 : re, x), im);
+  return c128(directed(a == 0.0 && y_nan ? 0.0 : re, x), im);
 }
 
 // Multiplied out for whole exponents of at most 63, which are exact where the products are; else by the logarithm.

@@ -9,16 +9,22 @@ def one_line(text, most=300):
 
 
 def failures_of(case):
-    """A line for each thing that failed; of paths the last part."""
+    """A line for each thing that failed, with what the test said of it; of paths the last part."""
+    said = []
     for element in case.iter():
+        if element.tag == "Info":
+            said.append(one_line(element.text))
+            continue
         where = f"{os.path.basename(element.get('filename', ''))}:{element.get('line', '')}"
         if element.tag == "Expression" and element.get("success") == "false":
             raised = [child for child in element if child.tag in ("Exception", "FatalErrorCondition")]
             expanded = one_line(element.findtext("Expanded"))
-            yield f"{where}: {one_line(element.findtext('Original'))} ({expanded})" if not raised else \
-                f"{where}: {one_line(element.findtext('Original'))}: {one_line(raised[0].text)}"
+            what = f"({expanded})" if not raised else f": {one_line(raised[0].text)}"
+            yield "; ".join([f"{where}: {one_line(element.findtext('Original'))} {what}", *said])
         elif element.tag in ("Exception", "FatalErrorCondition", "Failure"):
-            yield f"{where}: {one_line(element.text)}"
+            yield "; ".join([f"{where}: {one_line(element.text)}", *said])
+        if element.tag in ("Expression", "Exception", "FatalErrorCondition", "Failure"):
+            said = []
 
 
 class Reader:

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <unordered_set>
 
 #include "base/checked.hpp"
@@ -200,11 +201,16 @@ Variable integer_constant(std::int64_t value, Where where) {
   return constant_of(Array(value).astype(smallest_int(value)), where);
 }
 
+/// Whether a number stays finite in the dtype.
+bool holds(DType dtype, double value) {
+  return std::isfinite(Array(value).astype(dtype).item<double>()) == std::isfinite(value);
+}
+
 Variable real_constant(double value, Where where) {
   DType dtype = base::config().float_x();
   const bool exact_in_float32 = value != value || static_cast<double>(static_cast<float>(value)) == value;
   if (dtype == DType::float64 && exact_in_float32) dtype = DType::float32;
-  if (dtype == DType::float16) dtype = DType::float16;
+  if (!holds(dtype, value)) dtype = holds(DType::float32, value) ? DType::float32 : DType::float64;
   return constant_of(Array(value).astype(dtype), where);
 }
 

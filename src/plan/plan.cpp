@@ -137,7 +137,20 @@ class Planner {
       }
       step.writes.push_back(buffers_[call.product->result] = add_buffer(Buffer::Role::temporary, call.product->result));
     }
+    require_own_memory(step, call);
     plan_.steps.push_back(std::move(step));
+  }
+
+  /// A device reads its own memory. (A branch has what the chosen body needs sent to it.)
+  void require_own_memory(const Step& step, const Call& call) const {
+    if (call.transfer || call.branch) return;
+    for (const int b : step.reads) {
+      const Buffer& read = plan_.buffers[static_cast<std::size_t>(b)];
+      if (read.place != call.place) {
+        throw InternalError(fmt::format("plan: {} runs on another device than the {} it reads lies on",
+                                        arena_.op(call.members.front()).name, arena_.op(read.node).name));
+      }
+    }
   }
 
   /// Outputs get memory of their own; an output that is an argument, a shared variable or another output again is

@@ -66,7 +66,9 @@ class Placer {
     bool anywhere = false;  // a scalar made of sizes and numbers alone: made wherever it is needed
     bool number =
         false;  // integer arithmetic: where a size or a bound needs it, the host does it, if a device does too
-    bool has_pin = false;  // an input was pinned, or asked to be sent
+    bool stored_on_host = false;   // wanted in the host's memory, not only as a number
+    bool has_host_inputs = false;  // a number all of whose inputs the host has in memory
+    bool has_pin = false;          // an input was pinned, or asked to be sent
     Place place = host_place;
     Place pin = host_place;
     std::int64_t bytes = 0;  // of an input, where that is known
@@ -108,6 +110,10 @@ class Placer {
     }
     d.number = arena_.node(id).place == 0 && op.kind == Kind::Map && is_integer_scalar(id) &&
                std::ranges::all_of(inputs, [&](NodeId input) { return is_integer_scalar(input); });
+    d.has_host_inputs = d.number && std::ranges::all_of(inputs, [&](NodeId input) {
+                          const Decision& of = decisions_[input];
+                          return of.anywhere || of.place == host_place || of.has_host_inputs;
+                        });
     if (op.kind == Kind::Host) {
       d.place = host_place;
       d.reason = "host callback";
@@ -180,8 +186,8 @@ class Placer {
   // ---- where values are needed: from the results back ----
 
   void demand() {
-    for (const NodeId output : from_.outputs) demand(output, options_.results);
-    for (const expr::Update& update : from_.updates) demand(update.value, place_of_update(update));
+    for (const NodeId output : from_.outputs) demand_stored(output, options_.results);
+    for (const expr::Update& update : from_.updates) demand_stored(update.value, place_of_update(update));
     for (const expr::Requirement& r : arena_.requirements()) {
       demand_number(r.left);
       demand_number(r.right);
@@ -198,8 +204,13 @@ class Placer {
       for (std::size_t m = 0; m < decisions_[id].made.size(); ++m) {
         const Place place = decisions_[id].made[m].first;
         if (!runs_at(id, place)) continue;
-        for (std::size_t i = 0; i < arena_.inputs(id).size(); ++i)
-          demand(arena_.input(id, i), input_place(id, i, place));
+        for (std::size_t i = 0; i < arena_.inputs(id).size(); ++i) {
+          const NodeId input = arena_.input(id, i);
+          if (reads_number(id, i, place))
+            demand_number(input);
+          else
+            demand_stored(input, input_place(id, i, place));
+        }
       }
     }
   }
@@ -208,6 +219,10 @@ class Placer {
     auto& made = decisions_[id].made;
     if (std::ranges::find(made, place, &std::pair<Place, NodeId>::first) == made.end())
       made.emplace_back(place, expr::no_node);
+  }
+  void demand_stored(NodeId id, Place place) {
+    decisions_[id].stored_on_host |= place == host_place;
+    demand(id, place);
   }
   /// Sizes, bounds and indices are numbers of the host; those that a device computes are read back from there.
   Place place_of_number(NodeId id) const {
@@ -218,7 +233,9 @@ class Placer {
 
   bool runs_at(NodeId id, Place place) const {
     const Decision& d = decisions_[id];
-    return d.anywhere || d.place == place || (d.number && place == host_place);
+    if (d.anywhere || d.place == place) return true;
+    // A number in memory is a kernel's work, which reads its own device's memory: else it is sent.
+    return d.number && place == host_place && (!d.stored_on_host || d.has_host_inputs);
   }
 
   Place place_of_update(const expr::Update& update) const {
@@ -227,7 +244,6 @@ class Placer {
     return target.pinned || options_.homes_stay || value.anywhere ? normal(target.place) : value.place;
   }
 
-  /// Where node `id`, running at `place`, reads its input: there, or on the host what is a number to it.
   /// Whether its copies on devices outlive the call.
   bool is_kept(NodeId id) const {
     if (arena_.op(id).name == "constant") return true;
@@ -235,19 +251,25 @@ class Placer {
            from_.inputs[static_cast<std::size_t>(arena_.attrs(id).integer("index"))].role == expr::Role::shared;
   }
 
-  Place input_place(NodeId id, std::size_t i, Place place) const {
+  /// Whether node `id`, running at `place`, is given its input as a number of the host's.
+  bool reads_number(NodeId id, std::size_t i, Place place) const {
+    const Decision& d = decisions_[id];
+    if (d.number && place == host_place && !(d.stored_on_host && d.has_host_inputs)) return true;
     const expr::Op& op = arena_.op(id);
-    const NodeId input = arena_.input(id, i);
-    // A branch reads where it lies what is not kept on devices anyway: only the body that runs has it sent.
-    if (op.kind == Kind::Branch && i != 0 && !decisions_[input].anywhere && !is_kept(input))
-      return decisions_[input].place;
+    const expr::TensorType& type = arena_.type(arena_.input(id, i));
     const bool value = (op.kind == Kind::View && i == 0) || op.kind == Kind::Branch ||
                        (op.kind == Kind::Loop && i != 0) ||
                        (op.kind == Kind::Host && i + arena_.type(id).rank() < arena_.inputs(id).size());
-    const bool number = op.kind != Kind::Map && op.kind != Kind::Transfer && !value && arena_.type(input).rank() == 0 &&
-                        is_discrete(arena_.type(input).dtype);
-    const bool by_host = decisions_[id].number && place == host_place;
-    return number || by_host ? place_of_number(input) : place;
+    return op.kind != Kind::Map && op.kind != Kind::Transfer && !value && type.rank() == 0 && is_discrete(type.dtype);
+  }
+
+  /// Where node `id`, running at `place`, reads its input.
+  Place input_place(NodeId id, std::size_t i, Place place) const {
+    const NodeId input = arena_.input(id, i);
+    // A branch reads where it lies what is not kept on devices anyway: only the body that runs has it sent.
+    if (arena_.op(id).kind == Kind::Branch && i != 0 && !decisions_[input].anywhere && !is_kept(input))
+      return decisions_[input].place;
+    return reads_number(id, i, place) ? place_of_number(input) : place;
   }
 
   // ---- the new graph: inputs first ----

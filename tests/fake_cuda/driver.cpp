@@ -64,7 +64,8 @@ struct Allocation {
 };
 
 // The addresses of all device memory. None is given out twice before reset(), so that a use after the end meets a page
-// that cannot be read, and not another's data.
+// that cannot be read, and not another's data. A GPU's memory is not the host's: it can be reached only while work of a
+// stream runs.
 class AddressSpace {
  public:
   AddressSpace() {
@@ -77,14 +78,27 @@ class AddressSpace {
     if (rounded > size - used_) std::abort();
     std::byte* place = start_ + used_;
     used_ += rounded;
-    if (::mprotect(place, rounded, PROT_READ | PROT_WRITE) != 0) std::abort();
+    protect(place, rounded, PROT_READ | PROT_WRITE);
     std::memset(place, 0xcb, std::min(bytes, std::size_t{1} << 16));  // not zero, as it would be
+    if (at_work_ == 0) protect(place, rounded, PROT_NONE);
+    live_.emplace(place, rounded);
     return place;
   }
-  void drop(std::byte* place, std::size_t bytes) { replace(place, round(bytes)); }
+  void drop(std::byte* place, std::size_t bytes) {
+    live_.erase(place);
+    replace(place, round(bytes));
+  }
   void reset() {
+    live_.clear();
     replace(start_, round(used_));
     used_ = 0;
+  }
+  // Work may run other work that it waits for.
+  void begin_work() {
+    if (at_work_++ == 0) protect_all(PROT_READ | PROT_WRITE);
+  }
+  void end_work() {
+    if (--at_work_ == 0) protect_all(PROT_NONE);
   }
 
  private:
@@ -93,8 +107,17 @@ class AddressSpace {
   static void replace(std::byte* place, std::size_t bytes) {
     if (bytes > 0) ::mmap(place, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
   }
+  static void protect(std::byte* place, std::size_t bytes, int protection) {
+    if (bytes > 0 && ::mprotect(place, bytes, protection) != 0) std::abort();
+  }
+  void protect_all(int protection) {
+    for (const auto& [place, bytes] : live_) protect(place, bytes, protection);
+  }
+
   std::byte* start_ = nullptr;
   std::size_t used_ = 0;
+  std::map<std::byte*, std::size_t> live_;
+  int at_work_ = 0;
 };
 
 struct Function {
@@ -222,7 +245,11 @@ void run_next(Stream& stream) {
   const Work work = std::move(stream.work.front());
   stream.work.pop_front();
   if (work.after != nullptr) run_to(*work.after, work.end);
-  if (work.run) work.run();
+  if (work.run) {
+    state().space.begin_work();
+    work.run();
+    state().space.end_work();
+  }
   trace("ran", work, stream);
   ++stream.run;
 }

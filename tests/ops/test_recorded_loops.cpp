@@ -286,13 +286,17 @@ TEST_CASE("results of a step that nobody wants, and states that go round", "[loo
       INFO(backend << off);
       const ct::change_flags flags(backend + off);
       const ct::Function f = ct::function({x, y}, last);
-      Counted counted;
-      for (std::uint64_t call = 0; call < 4; ++call) {
-        CAPTURE(call);
-        const Array x0 = reals({8, 3, 520}, call), y0 = reals({3, 520}, call + 50);
+      const auto call_it = [&](std::uint64_t seed) {
+        CAPTURE(seed);
+        const Array x0 = reals({8, 3, 520}, seed), y0 = reals({3, 520}, seed + 50);
         CHECK(f(x0, y0).only().all_close(wanted_of({x, y}, {last}, {x0, y0})[0], 1e-5, 1e-5));
-      }
-      CHECK(counted.are(1, 3));
+      };
+      // A driver's pool may need some calls until it gives out the same addresses again.
+      if (backend != "mode=simulate")
+        for (std::uint64_t call = 10; call < 20; ++call) call_it(call);
+      Counted counted;
+      for (std::uint64_t call = 0; call < 4; ++call) call_it(call);
+      CHECK((backend == "mode=simulate" ? counted.are(1, 3) : counted.are(0, 4)));
     }
   }
 }

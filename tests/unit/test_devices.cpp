@@ -20,6 +20,7 @@ namespace ct = croton;
 using ct::Array;
 using ct::DType;
 using ct::TransferInfo;
+using ct::Variable;
 using ct::test::Machine;
 using ct::test::values;
 
@@ -376,6 +377,33 @@ TEST_CASE("sizes may depend on a number that lies on a device") {
   const ct::Function f = ct::function({}, ct::arange(n) * 2, {.updates = {{n, n + 1}}});
   CHECK(values(f()) == std::vector<double>{0, 2, 4});
   CHECK(values(f()) == std::vector<double>{0, 2, 4, 6});
+}
+
+TEST_CASE("integers that a device computes reach the host's memory by a copy") {
+  const Machine machine(GENERATE(from_range(Machine::all())));
+  const auto n = ct::shared(Array(std::int64_t{3}), {.name = "n", .target = machine.first});
+  const Variable twice = n * 2;
+  // As results, as sizes, as operands of work on the host; alone and together.
+  const ct::Function result = ct::function({}, twice, {.updates = {{n, n + 1}}});
+  CHECK(result().item<std::int64_t>() == 6);
+  CHECK(result().item<std::int64_t>() == 8);
+  const ct::Function both = ct::function({}, {twice, ct::arange(twice), twice + 1, ct::eq(twice, 10)});
+  const ct::Outputs got = both();
+  CHECK(got[0].item<std::int64_t>() == 10);
+  CHECK(got[1].shape() == ct::Sizes{10});
+  CHECK(got[2].item<std::int64_t>() == 11);
+  CHECK(got[3].item<bool>());
+  const Variable on_host = [&] {
+    const ct::device_scope scope("cpu");
+    return ct::cast(twice, DType::float32) / 4 + ct::sum(ct::arange(twice + 1));
+  }();
+  CHECK(ct::function({}, on_host)().item<double>() == 57.5);
+  // What the host has already it need not send.
+  const auto m = ct::variable({DType::int64, {}}, "m");
+  const ct::change_flags scope("device=" + machine.first);
+  const ct::Function of_argument = ct::function({m}, {m * 2, ct::arange(m * 2)});
+  CHECK(of_argument(std::int64_t{4})[0].item<std::int64_t>() == 8);
+  CHECK(of_argument(std::int64_t{4})[1].shape() == ct::Sizes{8});
 }
 
 TEST_CASE("arrays on devices are reached by copies alone") {

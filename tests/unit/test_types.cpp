@@ -31,15 +31,21 @@ std::vector<DType> all_dtypes() {
 /// docs/types.md: the result of promote for every pair.
 std::string types_page() {
   std::ostringstream page;
-  page
-      << "# Element types\n\n"
-         "What two operands of different dtypes give. The rules are NumPy's for arrays, which are Theano's; bfloat16, "
-         "which NumPy\n"
-         "lacks, follows them in spirit: it holds every int8, uint8 and bool, but not every float16. A constant "
-         "written as a plain\n"
-         "number takes the smallest dtype that holds it before these rules apply. What complex numbers can be used for "
-         "is said in\n[complex.md](complex.md).\n\n"
-         "Short names, as in printed graphs:";
+  page << "# Element types\n\n"
+          "What two operands of different dtypes give. The rules are NumPy's for arrays, which are Theano's; bfloat16, "
+          "which NumPy\n"
+          "lacks, follows them in spirit: it holds every int8, uint8 and bool, but not every float16. What "
+          "complex numbers can\nbe used for is said in [complex.md](complex.md).\n\n"
+          "**Plain numbers** have a dtype before these rules apply, by Theano's rules:\n\n"
+          "- A whole number the smallest signed dtype that holds it: `uint8 - 1` is i16, and `uint64 + 1` f64, as no "
+          "whole dtype\n  holds both i8 and u64 (`np.uint64(1)` keeps u64). Only `& | ^ << >>`, `gcd` and `lcm` take "
+          "a number that is not\n  negative as u64 there.\n"
+          "- A real number is floatX, float32 unless told otherwise: `dvector * 0.1` has the digits of float32's 0.1. "
+          "Under\n  `floatX=float64` it is float32 if that is exact (0.5), else float64 (0.1). A number that floatX "
+          "would make infinite\n  takes the next dtype that holds it: `fvector * 1e300` is f64.\n"
+          "- `np.float64(0.1)` is a Python float, and the same. Other scalars and all arrays of NumPy keep their "
+          "dtype:\n  `fvector * np.array(0.1)` is f64.\n\n"
+          "Short names, as in printed graphs:";
   for (const DType t : all_dtypes())
     page << (t == DType::bool_ ? " " : ", ") << short_name_of(t) << " (" << name_of(t) << ")";
   page << ".\n\n|   |";

@@ -36,6 +36,7 @@ struct Compiled {
   }
 };
 
+/// How the bits differ; empty where they do not. The sign and payload of a NaN are the processor's.
 std::string difference(const Array& got, const Array& wanted) {
   if (got.shape() != wanted.shape()) return fmt::format("has {} elements in place of {}", got.size(), wanted.size());
   const Array a = got.copy(), b = wanted.copy();
@@ -43,12 +44,12 @@ std::string difference(const Array& got, const Array& wanted) {
   double farthest = 0;
   for (std::int64_t i = 0; i < a.size(); ++i) {
     const double x = a.as_double(i), y = b.as_double(i);
-    if (x == y || (x != x && y != y)) continue;
+    if ((x == y && std::signbit(x) == std::signbit(y)) || (x != x && y != y)) continue;
     if (first < 0) first = i;
     ++wrong;
     farthest = std::max(farthest, std::abs(x - y));
   }
-  if (wrong == 0) return "differs in the bits of zeros or NaNs";
+  if (wrong == 0) return a.dtype() == b.dtype() ? "" : "has another dtype";
   return fmt::format("differs in {} of {} elements, by at most {:.3g}; element {} is {:.9g} in place of {:.9g}", wrong,
                      a.size(), farthest, first, a.as_double(first), b.as_double(first));
 }
@@ -56,11 +57,10 @@ std::string difference(const Array& got, const Array& wanted) {
 void compare(const Program& program, const Size& size, const std::vector<Array>& got, const std::vector<Array>& wanted,
              const std::string& whose) {
   for (std::size_t k = 0; k < wanted.size(); ++k) {
-    const bool same = program.tolerance == 0 ? got[k].same_bits(wanted[k])
-                                             : got[k].all_close(wanted[k], program.tolerance, program.tolerance);
-    if (same) continue;
-    throw std::runtime_error(
-        fmt::format("size {} x {}: result {} {} {}", size.rows, size.columns, k, difference(got[k], wanted[k]), whose));
+    if (program.tolerance != 0 && got[k].all_close(wanted[k], program.tolerance, program.tolerance)) continue;
+    const std::string how = difference(got[k], wanted[k]);
+    if (how.empty()) continue;
+    throw std::runtime_error(fmt::format("size {} x {}: result {} {} {}", size.rows, size.columns, k, how, whose));
   }
 }
 
