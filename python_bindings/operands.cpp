@@ -54,7 +54,14 @@ SliceSpec to_spec(nb::handle object) {
   if (PySlice_Check(object.ptr())) {
     return slice(to_bound(object.attr("start")), to_bound(object.attr("stop")), to_step(object.attr("step")), here());
   }
-  if (is_whole(object) && !nb::hasattr(object, "__len__")) return SliceSpec(to_int(object, "an index"), here());
+  if (is_whole(object) && !nb::hasattr(object, "__len__")) {
+    const nb::object index = to_index_object(object, "an index is a whole number");
+    const Py_ssize_t value =
+        PyNumber_AsSsize_t(index.ptr(), nullptr);  // beyond 64 bits the last one, which no axis has
+    const bool narrow = value == static_cast<int>(value);
+    return narrow ? SliceSpec(static_cast<int>(value), here())
+                  : SliceSpec(Operand(static_cast<long>(value), here()).variable, here());
+  }
   if (is_operand(object) && !is_number(object)) {
     const Operand index = to_operand(object);
     const bool none = PyList_Check(object.ptr()) && nb::len(object) == 0;

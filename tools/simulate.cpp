@@ -6,11 +6,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <fstream>
 #include <iostream>
 #include <iterator>
 #include <stdexcept>
+#include <string_view>
 
 #include "confined.hpp"
 
@@ -75,6 +77,9 @@ std::array<unsigned, 3> sizes_of(const std::string& text, const std::string& wha
   return sizes;
 }
 
+constexpr std::array<std::string_view, 10> options_with_value = {
+    "--kernel", "--blocks", "--threads", "--shared", "--arg", "--seed", "--seeds", "--print", "--memory", "--seconds"};
+
 Request parse(const std::vector<std::string>& words) {
   Request request;
   for (std::size_t i = 0; i < words.size(); ++i) {
@@ -88,7 +93,11 @@ Request parse(const std::vector<std::string>& words) {
       request.launch.cooperative = true;
       continue;
     }
-    if (i + 1 == words.size()) throw Misuse(fmt::format("{} wants a value, or is not known", word));
+    if (std::ranges::find(options_with_value, word) == options_with_value.end()) {
+      throw Misuse(fmt::format("simulate does not take '{}'; it takes --cooperative, {}", word,
+                               fmt::join(options_with_value, ", ")));
+    }
+    if (i + 1 == words.size()) throw Misuse(fmt::format("{} wants a value", word));
     const std::string& value = words[++i];
     if (word == "--kernel") {
       request.launch.kernel = value;
@@ -108,10 +117,8 @@ Request parse(const std::vector<std::string>& words) {
       request.print = number_of<std::int64_t>(value, word);
     } else if (word == "--memory") {
       request.limits.memory_bytes = std::size_t{number_of<std::uint32_t>(value, word)} << 20;
-    } else if (word == "--seconds") {
+    } else {  // --seconds
       request.limits.seconds = number_of<unsigned>(value, word);
-    } else {
-      throw Misuse(fmt::format("simulate does not take '{}'", word));
     }
   }
   if (request.file.empty()) throw Misuse("simulate wants the file of a kernel");
@@ -175,13 +182,21 @@ std::vector<CudaArgument> arguments_of(const Request& request) {
   return arguments;
 }
 
+/// Whole numbers with all their digits.
+std::string element_text(const Array& array, std::int64_t at) {
+  const Array element = array.slice(0, at, at + 1);
+  if (array.dtype() == DType::uint64) return fmt::format("{}", element.item<std::uint64_t>());
+  return is_discrete(array.dtype()) ? fmt::format("{}", element.item<std::int64_t>())
+                                    : fmt::format("{:.9g}", element.item<double>());
+}
+
 void print(const std::vector<CudaArgument>& arguments, std::int64_t most) {
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     if (!arguments[i].is_array()) continue;
     const Array& array = arguments[i].array();
     const std::int64_t shown = std::clamp<std::int64_t>(most, 0, array.size());
     std::cout << fmt::format("argument {}: {}[{}]", i + 1, short_name_of(array.dtype()), array.size());
-    for (std::int64_t j = 0; j < shown; ++j) std::cout << fmt::format(" {:.9g}", array.as_double(j));
+    for (std::int64_t j = 0; j < shown; ++j) std::cout << " " << element_text(array, j);
     std::cout << (shown < array.size() ? " ...\n" : "\n");
   }
 }

@@ -7,6 +7,7 @@
 #include "expr/op.hpp"
 
 #include <deque>
+#include <functional>
 #include <set>
 #include <string>
 #include <unordered_map>
@@ -55,6 +56,10 @@ struct Requirement {
   OriginId origin;
   Kind kind = Kind::equal;
 };
+/// Throws ShapeError, or IndexError of an index, where the two numbers do not keep it; "too large": more than an index
+/// can count. `where` and `inputs`: the user's line, and what was given.
+void check(const Requirement& r, std::int64_t left, std::int64_t right, bool too_large, const std::string& where,
+           const std::function<std::string()>& inputs);
 
 class Arena {
  public:
@@ -103,8 +108,8 @@ class Arena {
   void require_index(NodeId index, NodeId size, std::string_view why);
   /// The number must be 0 or more, and what its arithmetic says, without wrapping.
   void require_number(NodeId number, std::string_view why);
-  /// The sizes of a node must be sizes, and an index must be able to count its elements, also where rules will need none
-  /// of them. ShapeError where numbers tell; else a requirement.
+  /// The sizes of a node must be sizes, and an index must be able to count its elements, also where rules will need
+  /// none of them. ShapeError where numbers tell; else a requirement.
   void require_sizes(NodeId id);
   bool is_size_of_input(NodeId id) const { return op(id).name == "size"; }
   /// Takes over a requirement of another arena (its nodes are already translated).

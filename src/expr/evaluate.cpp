@@ -112,22 +112,8 @@ class Evaluator {
     for (; checked_ < arena_.requirements().size(); ++checked_) {
       const Requirement r = arena_.requirements()[checked_];
       const std::int64_t left = number(r.left), right = number(r.right);
-      const std::string where = place_of(arena_.origin_of(r.origin));
-      if (is_too_large(r.left) || is_too_large(r.right)) {
-        const std::string text =
-            fmt::format("{}{}: a number that is more than an index can count; {}", r.why, where, describe_inputs());
-        if (r.kind == Requirement::Kind::index) throw IndexError(text);
-        throw ShapeError(text);
-      }
-      if (r.kind == Requirement::Kind::number && left < 0)
-        throw ShapeError(fmt::format("{} of {}{}; {}", r.why, left, where, describe_inputs()));
-      if (r.kind == Requirement::Kind::equal && left != right) {
-        throw ShapeError(fmt::format("{}{}: {} is not {}; {}", r.why, where, left, right, describe_inputs()));
-      }
-      if (r.kind == Requirement::Kind::index && (left < -right || left >= right)) {
-        throw IndexError(
-            fmt::format("{}{}: index {} of an axis of size {}; {}", r.why, where, left, right, describe_inputs()));
-      }
+      check(r, left, right, is_too_large(r.left) || is_too_large(r.right), place_of(arena_.origin_of(r.origin)),
+            [&] { return describe_inputs(); });
     }
   }
 

@@ -91,6 +91,8 @@ class EmitSimulated : public clang::EmitLLVMOnlyAction {
         const clang::Decl* declaration = generator->GetDeclForMangledName(variable.getName());
         if (variable.isDeclaration() && declaration != nullptr && declaration->hasAttr<clang::CUDASharedAttr>())
           variable.addAttribute(dynamic_shared_attribute);
+        // Only a host may write these, and there is none.
+        if (declaration != nullptr && declaration->hasAttr<clang::CUDAConstantAttr>()) variable.setConstant(true);
       }
     }
     EmitLLVMOnlyAction::EndSourceFileAction();

@@ -55,12 +55,19 @@ struct SharedVariable {
   std::uint64_t size;
 };
 
+// A variable that outlives launches, or a constant.
+struct DeviceVariable {
+  llvm::Constant* address;
+  std::uint64_t size;
+  std::string name;
+};
+
 struct SharedLayout {
   std::vector<SharedVariable> variables;                 // of a size known at compile time
   std::vector<llvm::GlobalVariable*> dynamic_variables;  // all at `bytes`
   std::uint64_t bytes = 0;                               // of the former, rounded up
-  std::vector<llvm::GlobalVariable*> device_variables;   // of the whole program
-  std::vector<llvm::GlobalVariable*> constants;  // of the whole program: tables, literals, tables of virtual functions
+  std::vector<DeviceVariable> device_variables;          // of the whole program
+  std::vector<DeviceVariable> constants;  // of the whole program: tables, literals, tables of virtual functions
 };
 
 // Not memory that a kernel may reach, but what the compiler and the simulator note about the text.
@@ -69,22 +76,46 @@ bool is_note(const llvm::GlobalVariable& variable) {
   return name.starts_with("llvm.") || name.starts_with(own_prefix) || variable.getSection() == "llvm.metadata";
 }
 
+// The variable with a gap at either side, so that what runs over its ends meets no other one.
+llvm::Constant* with_gaps(llvm::Module& module, llvm::GlobalVariable& variable, std::uint64_t gap) {
+  const llvm::Align alignment = variable.getAlign().valueOrOne();
+  llvm::Type* byte = llvm::Type::getInt8Ty(module.getContext());
+  llvm::Type* before = llvm::ArrayType::get(byte, llvm::alignTo(gap, alignment));
+  llvm::Type* behind = llvm::ArrayType::get(byte, gap);
+  llvm::Constant* whole = llvm::ConstantStruct::getAnon(
+      {llvm::Constant::getNullValue(before), variable.getInitializer(), llvm::Constant::getNullValue(behind)},
+      /*Packed=*/true);
+  auto* guarded = new llvm::GlobalVariable(module, whole->getType(), false, llvm::GlobalValue::InternalLinkage, whole);
+  guarded->setAlignment(alignment);
+  llvm::Constant* offset =
+      llvm::ConstantInt::get(llvm::Type::getInt64Ty(module.getContext()), llvm::alignTo(gap, alignment));
+  llvm::Constant* address = llvm::ConstantExpr::getGetElementPtr(byte, guarded, offset);
+  variable.replaceAllUsesWith(address);
+  return address;
+}
+
 SharedLayout lay_out(llvm::Module& module, std::uint64_t gap) {
   SharedLayout layout;
   layout.bytes = gap;
-  for (llvm::GlobalVariable& variable : module.globals()) {
+  std::vector<llvm::GlobalVariable*> all;  // before others with gaps are added
+  for (llvm::GlobalVariable& variable : module.globals()) all.push_back(&variable);
+  for (llvm::GlobalVariable* const one : all) {
+    llvm::GlobalVariable& variable = *one;
     if (variable.isDeclaration()) {
       layout.dynamic_variables.push_back(&variable);  // nothing else may be left (simulator_faults.cpp)
       continue;
     }
     const std::uint64_t size = module.getDataLayout().getTypeAllocSize(variable.getValueType());
     if (is_note(variable) || size == 0) continue;
+    const std::string name = variable.hasPrivateLinkage() ? "in the text" : llvm::demangle(variable.getName().str());
     if (variable.isConstant()) {
-      layout.constants.push_back(&variable);
+      layout.constants.push_back({&variable, size, name});
       continue;
     }
     if (!llvm::isa<llvm::UndefValue>(variable.getInitializer())) {
-      layout.device_variables.push_back(&variable);
+      llvm::Constant* address = gap > 0 ? with_gaps(module, variable, gap) : &variable;
+      layout.device_variables.push_back({address, size, name});
+      if (gap > 0) variable.eraseFromParent();
       continue;
     }
     const std::uint64_t alignment = std::max<std::uint64_t>(variable.getAlign().valueOrOne().value(), least_alignment);
@@ -177,7 +208,6 @@ void add_constant(llvm::Module& module, llvm::Constant* value, const llvm::Twine
 }
 
 void describe(llvm::Module& module, const SharedLayout& layout, bool checked) {
-  const llvm::DataLayout& data = module.getDataLayout();
   std::vector<std::uint64_t> numbers = {(calls_waits(module) ? trait_waits : 0ull) | (checked ? trait_checked : 0ull) |
                                             (may_spin(module) ? trait_spins : 0ull),
                                         layout.bytes, layout.variables.size(),
@@ -190,10 +220,10 @@ void describe(llvm::Module& module, const SharedLayout& layout, bool checked) {
   }
   auto* pointer = llvm::PointerType::get(module.getContext(), 0);
   std::vector<llvm::Constant*> addresses;
-  const auto add = [&](llvm::GlobalVariable* variable) {
-    numbers.push_back(data.getTypeAllocSize(variable->getValueType()));
-    names += (variable->hasPrivateLinkage() ? "in the text" : llvm::demangle(variable->getName().str())) + "\n";
-    addresses.push_back(variable);
+  const auto add = [&](const DeviceVariable& variable) {
+    numbers.push_back(variable.size);
+    names += variable.name + "\n";
+    addresses.push_back(variable.address);
   };
   llvm::for_each(layout.device_variables, add);
   llvm::for_each(layout.constants, add);

@@ -196,7 +196,7 @@ class Placer {
     for (auto id = static_cast<NodeId>(arena_.size()); id-- > 0;) {
       // What is sent somewhere is first made where it is made.
       const auto is_sent = [&](const auto& made) { return !runs_at(id, made.first); };
-      if (std::ranges::any_of(decisions_[id].made, is_sent)) demand(id, decisions_[id].place);
+      if (std::ranges::any_of(decisions_[id].made, is_sent)) demand_stored(id, decisions_[id].place);
       // A size may stand for an equal one that comes later: that one's inputs have had their turn, so it is left alone.
       for (const NodeId dim : arena_.type(id).shape) {
         if (!decisions_[id].made.empty()) demand_number(dim);
@@ -254,7 +254,7 @@ class Placer {
   /// Whether node `id`, running at `place`, is given its input as a number of the host's.
   bool reads_number(NodeId id, std::size_t i, Place place) const {
     const Decision& d = decisions_[id];
-    if (d.number && place == host_place && !(d.stored_on_host && d.has_host_inputs)) return true;
+    if (d.number && place == host_place && !d.stored_on_host) return true;
     const expr::Op& op = arena_.op(id);
     const expr::TensorType& type = arena_.type(arena_.input(id, i));
     const bool value = (op.kind == Kind::View && i == 0) || op.kind == Kind::Branch ||

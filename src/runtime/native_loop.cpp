@@ -5,11 +5,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <deque>
 
 #include "base/config.hpp"
 #include "base/device_memory.hpp"
+#include "base/interrupt.hpp"
 #include "base/memory.hpp"
 #include "base/shape.hpp"
 #include "expr/evaluate.hpp"
@@ -43,6 +45,11 @@ constexpr std::int64_t fewest_rows_of_panels = 64;
 // Two words, in cache lines of their own (loop.cuh).
 constexpr std::size_t meeting_bytes = 256;
 
+// What a part of a step costs besides its elements, in elements.
+constexpr std::int64_t elements_of_part = 16;
+// Of the words of a motion (value_of).
+constexpr int slot_word = 2;
+
 // Of a part: three words, as ct::Failure, and one for the alignment.
 constexpr std::size_t bytes_of_failure = 16;
 
@@ -75,6 +82,11 @@ bool follows_rows(const codegen::Analysis& analysis, const codegen::Access& acce
 }
 
 }  // namespace
+
+LoopPieces& loop_pieces() {
+  static LoopPieces pieces;
+  return pieces;
+}
 
 NativeLoop::NativeLoop(std::shared_ptr<const Executable> body, const Loop& loop, std::int64_t steps, Device* device)
     : body_(std::move(body)), loop_(&loop), steps_(steps), device_(device) {}
@@ -550,6 +562,14 @@ bool NativeLoop::emit(RunCounts& counts, std::string& why) {
       const Part& part = parts_[static_cast<std::size_t>(parameter.part)];
       const auto access = static_cast<std::size_t>(parameter.access);
       pointers_.push_back({i, part.buffers[access], part.offsets[access]});
+    } else if (parameter.kind == codegen::Parameter::Kind::motion) {
+      const int buffer =
+          parts_[static_cast<std::size_t>(parameter.part)].buffers[static_cast<std::size_t>(parameter.access)];
+      const bool turns = moving_[static_cast<std::size_t>(buffer)].motion == Motion::ring;
+      if (turns && parameter.index == slot_word) slots_.emplace_back(i, buffer);
+    } else if (parameter.kind == codegen::Parameter::Kind::loop &&
+               static_cast<codegen::LoopNumber>(parameter.index) == codegen::LoopNumber::steps) {
+      count_parameter_ = i;
     }
     parameters_.push_back(value_of(parameter));
   }
@@ -659,6 +679,55 @@ void NativeLoop::look_at_failures() const {
   }
 }
 
+/// From which step on a launch runs, and how many.
+void NativeLoop::set_steps(std::int64_t first, std::int64_t count) {
+  for (const Pointer& pointer : pointers_) {
+    const auto b = static_cast<std::size_t>(pointer.buffer);
+    const std::int64_t behind = moving_[b].motion == Motion::line ? first * moving_[b].step : 0;
+    parameters_[pointer.parameter] = number_of(memory_.base[b]) + static_cast<std::uint64_t>(pointer.offset + behind);
+  }
+  for (const auto& [parameter, buffer] : slots_) {
+    const Moving& moving = moving_[static_cast<std::size_t>(buffer)];
+    parameters_[parameter] = static_cast<std::uint64_t>((moving.slot + first) % moving.slots);
+  }
+  parameters_[count_parameter_] = static_cast<std::uint64_t>(count);
+}
+
+bool NativeLoop::condition_holds() const {
+  const auto b = static_cast<std::size_t>(body_->plan.output_buffer[loop_->condition()]);
+  const DType dtype = body_->program.graph.arena.type(body_->plan.buffers[b].node).dtype;
+  const void* const at = static_cast<const char*>(temporaries_.get()) + temporary_offset_[b];
+  return Array::view_of(at, dtype, {}).as_double(0) != 0;
+}
+
+/// In pieces of some hundredths of a second, between which the call may be interrupted.
+std::int64_t NativeLoop::run_on_host() {
+  using Clock = std::chrono::steady_clock;
+  const LoopPieces limits = loop_pieces();
+  const std::int64_t work = work_of_step() + elements_of_part * static_cast<std::int64_t>(parts_.size());
+  std::int64_t done = 0, piece = std::max<std::int64_t>(1, limits.elements / work);
+  while (done < steps_) {
+    if (done > 0) base::check_interrupt();
+    const std::int64_t count = std::min(piece, steps_ - done);
+    set_steps(done, count);
+    const Clock::time_point begin = Clock::now();
+    cpu::ThreadPool::instance().parallel_for(
+        shares_, 1,
+        [](void* context, std::int64_t first, std::int64_t end) {
+          const auto& self = *static_cast<const NativeLoop*>(context);
+          self.entry_.run(self.parameters_.data(), first, end);
+        },
+        this);
+    if (failures_) look_at_failures();
+    done += done_ ? *static_cast<const std::int64_t*>(done_.get()) : count;
+    if (done_ && condition_holds()) break;
+    const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+    piece = std::max<std::int64_t>(
+        1, static_cast<std::int64_t>(static_cast<double>(count) * std::clamp(limits.seconds / seconds, 0.125, 8.0)));
+  }
+  return done;
+}
+
 std::int64_t NativeLoop::run(const LoopPlaces& places) {
   if (steps_ == 0) return 0;
   const cuda::NvtxRange range(text_.name);
@@ -670,56 +739,48 @@ std::int64_t NativeLoop::run(const LoopPlaces& places) {
   };
   clear(failures_, failure_bytes());
   clear(meeting_, meeting_bytes);  // whatever became of the launch before
-  for (const Pointer& pointer : pointers_) {
-    parameters_[pointer.parameter] =
-        number_of(memory_.base[static_cast<std::size_t>(pointer.buffer)]) + static_cast<std::uint64_t>(pointer.offset);
-  }
-  if (!runs_cuda()) {
-    cpu::ThreadPool::instance().parallel_for(
-        shares_, 1,
-        [](void* context, std::int64_t begin, std::int64_t end) {
-          const auto& self = *static_cast<const NativeLoop*>(context);
-          self.entry_.run(self.parameters_.data(), begin, end);
-        },
-        this);
-  } else {
-    operands_.clear();
-    const auto add = [&](void* address, std::size_t bytes, bool read, bool written) {
-      operands_.push_back({address, bytes, read, written});
-    };
-    const auto add_rows = [&](const Rows& rows, std::int64_t count, bool read, bool written) {
-      add(rows.base, static_cast<std::size_t>(rows.bytes * count), read, written);
-    };
-    operands_ = places.read;
-    for (std::size_t j = 0; j < loop_->states(); ++j)
-      add_rows(places.states[j], places.slots[j] > 0 ? places.slots[j] : loop_->rows[j] + steps_, true, true);
-    for (const auto& stacked : places.stacked) {
-      if (stacked) add_rows(*stacked, steps_, false, true);
-    }
-    for (std::size_t b = 0; b < memory_.base.size(); ++b) {
-      const Buffer& buffer = body_->plan.buffers[b];
-      const bool captured =
-          buffer.role == Buffer::Role::argument && static_cast<std::size_t>(buffer.number) >= loop_->captured(0);
-      if (!captured && buffer.role != Buffer::Role::constant) continue;
-      add(memory_.base[b],
-          base::byte_count(memory_.layouts[b].shape, body_->program.graph.arena.type(buffer.node).dtype), true, false);
-    }
-    if (temporary_bytes_ > 0) add(temporaries_.get(), temporary_bytes_, false, true);
-    if (done_) add(done_.get(), sizeof(std::int64_t), false, true);
-    if (failures_) add(failures_.get(), failure_bytes(), true, true);
-    if (meeting_) add(meeting_.get(), meeting_bytes, true, true);
-    device_->launch({.text = &text_,
-                     .parameters = parameters_,
-                     .items = shares_,
-                     .blocks = blocks_,
-                     .threads = schedule_.threads,
-                     .cooperative = choice_.form == LoopForm::grid,
-                     .operands = operands_});
-  }
+  if (!runs_cuda()) return run_on_host();
+  set_steps(0, steps_);
+  launch(places);
   if (failures_) look_at_failures();
   std::int64_t done = steps_;
   if (done_) copy_between(nullptr, &done, device_, done_.get(), sizeof done);
   return done;
+}
+
+void NativeLoop::launch(const LoopPlaces& places) {
+  operands_.clear();
+  const auto add = [&](void* address, std::size_t bytes, bool read, bool written) {
+    operands_.push_back({address, bytes, read, written});
+  };
+  const auto add_rows = [&](const Rows& rows, std::int64_t count, bool read, bool written) {
+    add(rows.base, static_cast<std::size_t>(rows.bytes * count), read, written);
+  };
+  operands_ = places.read;
+  for (std::size_t j = 0; j < loop_->states(); ++j)
+    add_rows(places.states[j], places.slots[j] > 0 ? places.slots[j] : loop_->rows[j] + steps_, true, true);
+  for (const auto& stacked : places.stacked) {
+    if (stacked) add_rows(*stacked, steps_, false, true);
+  }
+  for (std::size_t b = 0; b < memory_.base.size(); ++b) {
+    const Buffer& buffer = body_->plan.buffers[b];
+    const bool captured =
+        buffer.role == Buffer::Role::argument && static_cast<std::size_t>(buffer.number) >= loop_->captured(0);
+    if (!captured && buffer.role != Buffer::Role::constant) continue;
+    add(memory_.base[b], base::byte_count(memory_.layouts[b].shape, body_->program.graph.arena.type(buffer.node).dtype),
+        true, false);
+  }
+  if (temporary_bytes_ > 0) add(temporaries_.get(), temporary_bytes_, false, true);
+  if (done_) add(done_.get(), sizeof(std::int64_t), false, true);
+  if (failures_) add(failures_.get(), failure_bytes(), true, true);
+  if (meeting_) add(meeting_.get(), meeting_bytes, true, true);
+  device_->launch({.text = &text_,
+                   .parameters = parameters_,
+                   .items = shares_,
+                   .blocks = blocks_,
+                   .threads = schedule_.threads,
+                   .cooperative = choice_.form == LoopForm::grid,
+                   .operands = operands_});
 }
 
 }  // namespace croton::runtime

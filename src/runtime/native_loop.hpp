@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace croton::runtime {
@@ -23,6 +24,14 @@ struct LoopPlaces {
   std::vector<char*> captures;
   std::vector<std::optional<Rows>> stacked;
 };
+
+/// On the host a call may be interrupted between launches of some steps each: of the first one these are about so many
+/// elements and multiplications, of the others as many as take so long. Tests make them short.
+struct LoopPieces {
+  std::int64_t elements = std::int64_t{1} << 24;
+  double seconds = 0.05;
+};
+LoopPieces& loop_pieces();
 
 class NativeLoop {
  public:
@@ -99,6 +108,10 @@ class NativeLoop {
   bool emit(RunCounts& counts, std::string& why);
   std::uint64_t value_of(const codegen::Parameter& parameter) const;
   void find_addresses(const LoopPlaces& places);
+  void set_steps(std::int64_t first, std::int64_t count);
+  bool condition_holds() const;
+  std::int64_t run_on_host();
+  void launch(const LoopPlaces& places);
   std::size_t failure_bytes() const;
   void look_at_failures() const;
 
@@ -122,6 +135,8 @@ class NativeLoop {
   cpu::KernelEntry entry_;
   std::vector<std::uint64_t> parameters_;
   std::vector<Pointer> pointers_;
+  std::vector<std::pair<std::size_t, int>> slots_;  // parameters that are the slot of a buffer at the first step
+  std::size_t count_parameter_ = 0;                 // the one that is the number of steps
   std::shared_ptr<void> temporaries_;
   std::size_t temporary_bytes_ = 0;
   std::vector<std::int64_t> temporary_offset_;  // per buffer

@@ -107,27 +107,10 @@ namespace {
 void check_requirement(const Executable& executable, const CallArrays& arrays, const expr::Requirement& r,
                        const SizeTable& sizes) {
   const Arena& arena = executable.program.graph.arena;
-  const std::int64_t left = sizes[r.left], right = sizes[r.right];
-  if (sizes.is_too_large(r.left) || sizes.is_too_large(r.right)) {
-    const NodeId large = sizes.is_too_large(r.left) ? r.left : r.right;
-    const std::string text =
-        fmt::format("{}: a number that is more than an index can count ({}); {}", r.why,
-                    line_of(arena.origin_of(r.origin)), describe_inputs(executable, arrays, {&large, 1}));
-    if (r.kind == expr::Requirement::Kind::index) throw IndexError(text);
-    throw ShapeError(text);
-  }
   const NodeId sides[] = {r.left, r.right};
-  if (r.kind == expr::Requirement::Kind::number && left < 0)
-    throw ShapeError(fmt::format("{} of {} ({}); {}", r.why, left, line_of(arena.origin_of(r.origin)),
-                                 describe_inputs(executable, arrays, {&r.left, 1})));
-  if (r.kind == expr::Requirement::Kind::index) {
-    if (left >= -right && left < right) return;
-    throw IndexError(fmt::format("{}: index {} of an axis of size {} ({}); {}", r.why, left, right,
-                                 line_of(arena.origin_of(r.origin)), describe_inputs(executable, arrays, sides)));
-  }
-  if (left == right) return;
-  throw ShapeError(fmt::format("{}: {} is not {} ({}); {}", r.why, left, right, line_of(arena.origin_of(r.origin)),
-                               describe_inputs(executable, arrays, sides)));
+  expr::check(r, sizes[r.left], sizes[r.right], sizes.is_too_large(r.left) || sizes.is_too_large(r.right),
+              fmt::format(" ({})", line_of(arena.origin_of(r.origin))),
+              [&] { return describe_inputs(executable, arrays, sides); });
 }
 
 }  // namespace
@@ -154,8 +137,9 @@ void check_shape(const Executable& executable, const CallArrays& arrays, NodeId 
                  const IsNew& is_new) {
   const Arena& arena = executable.program.graph.arena;
   const auto fail = [&](const std::string& what, std::span<const NodeId> of) {
-    throw ShapeError(fmt::format("{} ({}): {}; {}", arena.op(id).name, line_of(arena.origin(id)), what,
-                                 describe_inputs(executable, arrays, of)));
+    const std::string inputs = describe_inputs(executable, arrays, of);
+    throw ShapeError(fmt::format("{} ({}): {}{}{}", arena.op(id).name, line_of(arena.origin(id)), what,
+                                 inputs.empty() ? "" : "; ", inputs));
   };
   bool any_new = false, all_known = true;
   std::vector<NodeId> dims;
@@ -165,7 +149,7 @@ void check_shape(const Executable& executable, const CallArrays& arrays, NodeId 
     if (!is_new(dim)) continue;
     any_new = true;
     if (sizes.is_too_large(dim)) fail("a size that is more than an index can count", {&dim, 1});
-    if (sizes[dim] < 0) fail(fmt::format("a size of {}", sizes[dim]), {&dim, 1});
+    if (sizes[dim] < 0) fail(fmt::format("a size of {}; sizes are at least 0", sizes[dim]), {&dim, 1});
   }
   if (!any_new || !all_known) return;
   std::optional<std::int64_t> bytes = static_cast<std::int64_t>(size_of(arena.type(id).dtype));
@@ -174,7 +158,9 @@ void check_shape(const Executable& executable, const CallArrays& arrays, NodeId 
   if (bytes) return;
   Sizes shape;
   for (const NodeId dim : dims) shape.push_back(sizes[dim]);
-  fail(fmt::format("the shape {} has more elements than an index can count", base::shape_text(shape)), dims);
+  fail(fmt::format("an array of {} and shape {} has more bytes than an index can count", name_of(arena.type(id).dtype),
+                   base::shape_text(shape)),
+       dims);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include "samples.hpp"
 
 #include "expr/loop.hpp"
+#include "runtime/native_loop.hpp"
 
 #include <fmt/format.h>
 
@@ -287,6 +288,49 @@ TEST_CASE("what is moved out of loops", "[loops]") {
   CHECK_THROWS_WITH(last(reals({0, 4, features}, 1)), Contains("index"));
   const ct::change_flags reference("mode=reference,optimizer=none");
   CHECK(ct::function({built.x}, built.loss)(x0).only().all_close(last(x0).only(), 1e-5, 0));
+}
+
+TEST_CASE("launches of some steps each have the bits of one launch of all", "[loops]") {
+  using ct::runtime::loop_pieces;
+  struct InPieces {  // the first one of so many elements and multiplications, each later one an eighth of the one
+                     // before
+    explicit InPieces(std::int64_t elements) { loop_pieces() = {elements, 0}; }
+    ~InPieces() { loop_pieces() = before; }
+    const ct::runtime::LoopPieces before = loop_pieces();
+  };
+  const auto same = [](const std::vector<ct::In>& inputs, const Vars& outputs, const std::vector<Array>& values) {
+    const ct::change_flags flags("mode=run");
+    const ct::Function f = ct::function(inputs, outputs);
+    CHECK_THAT(f.plan(), Contains("all steps in one launch") && !Contains("a step at a time"));
+    const std::vector<ct::Argument> arguments(values.begin(), values.end());
+    const ct::Outputs whole = f.call(arguments);
+    for (const std::int64_t elements : {1, 1000, 20'000, 100'000}) {
+      INFO(elements);
+      const InPieces pieces(elements);
+      const ct::Outputs got = f.call(arguments);
+      for (std::size_t i = 0; i < whole.size(); ++i) CHECK(same_bits(got[i], whole[i]));
+    }
+  };
+  // Rows that are shared out, a history, and gradients, whose loops go backwards.
+  const Built built = build(layers[2]);
+  const Vars gradients = ct::grad(built.loss, built.weights);
+  same({built.x}, {built.outputs, gradients[0], gradients[1]}, {reals({30, 11, features}, 5)});
+  // Rows that go round, of a sequence from its end on.
+  const Variable x = ct::dmatrix("x"), y = ct::dtensor3("y"), n = ct::dvector("n");
+  const ScanResult round =
+      ct::scan([&](const Vars& in) { return Step(ct::tanh(in[1] + ct::dot(in[2], x)) + 0.1 * in[0]); }, {n},
+               {{y, {-1, -3}}}, {}, {.go_backwards = true});
+  same({x, y, n}, {round.outputs[0][-1] + round.outputs[0][-2]},
+       {reals({4, 4}, 12, DType::float64), reals({3, 5, 4}, 13, DType::float64), reals({23}, 14, DType::float64)});
+  // A condition, wherever it holds: inside a piece, at its end, never.
+  const Variable limit = ct::dscalar("limit");
+  const ScanResult stops = ct::scan(
+      [&](const Vars& in) {
+        const Variable next = in[0] + 1;
+        return ct::until({next}, ct::sum(next) >= limit);
+      },
+      {}, {n}, {}, {.n_steps = 60});
+  for (double steps = 1; steps <= 61; ++steps) same({n, limit}, {stops.outputs[0]}, {Array{0.}, Array(steps)});
 }
 
 TEST_CASE("states with several rows go round in one launch", "[loops]") {

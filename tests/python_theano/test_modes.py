@@ -41,3 +41,12 @@ def test_debug_mode_as_a_setting():
 def test_debug_mode_keeps_what_is_asked_of_the_optimizer():
     mode = theano.compile.DebugMode(optimizer="fast_compile")
     assert mode.optimizer == "fast_compile" and checked_results(mode) == 3
+
+
+def test_a_flag_that_is_nearly_another_one_is_said():
+    program = "import croton.theano as theano; print(theano.config.mode)"
+    for text, said in (("mdoe=DebugMode", "there is no flag mdoe; did you mean mode?"),
+                       ("DebugMode.check_finit=False", "did you mean DebugMode.check_finite?"),
+                       ("optimizer_requiring=x,some.other=3", "")):
+        done = subprocess.run([sys.executable, "-c", program], env={**os.environ, "THEANO_FLAGS": text}, capture_output=True, text=True)
+        assert done.stdout.strip() == "Mode" and (said in done.stderr if said else not done.stderr), done

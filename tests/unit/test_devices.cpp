@@ -398,6 +398,13 @@ TEST_CASE("integers that a device computes reach the host's memory by a copy") {
     return ct::cast(twice, DType::float32) / 4 + ct::sum(ct::arange(twice + 1));
   }();
   CHECK(ct::function({}, on_host)().item<double>() == 57.5);
+  // Also where a call's flag says that the host computes it.
+  {
+    const ct::change_flags scope("device=cpu");
+    CHECK(both()[0].item<std::int64_t>() == 10);
+    CHECK(both()[1].shape() == ct::Sizes{10});
+    CHECK(result().item<std::int64_t>() == 10);
+  }
   // What the host has already it need not send.
   const auto m = ct::variable({DType::int64, {}}, "m");
   const ct::change_flags scope("device=" + machine.first);

@@ -10,6 +10,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <ctime>
 #include <functional>
 #include <thread>
 #include <vector>
@@ -70,6 +71,23 @@ TEST_CASE("who called is asked between the steps of a loop, and ends the call wi
   CHECK(s.get_value().item<double>() == 1);
   CHECK(t.get_value().item<double>() == 2);
   CHECK(s.version() == 0);
+}
+
+TEST_CASE("who called is asked between launches of some steps", "[interrupts]") {
+  const ct::change_flags flags("mode=run");
+  const ct::SharedVariable s = ct::shared(Array(1.0));
+  const Variable last = ct::scan([](const std::vector<Variable>& in) { return ct::Step(ct::tanh(in[0]) + 0.5); }, {},
+                                 {ct::OutputInfo(s)}, {}, {.n_steps = 1'000'000'000})
+                            .outputs[0][-1];
+  const ct::Function f = ct::function({}, last, {.updates = {{s, last}}});
+  REQUIRE(f.plan().find("all steps in one launch") != std::string::npos);
+  questions = 0;
+  answers_before_stop = 3;
+  const ct::InterruptScope scope(&ask);
+  const std::clock_t begin = std::clock();
+  CHECK_THROWS_AS(f(), Stop);
+  CHECK(std::clock() - begin < 3 * CLOCKS_PER_SEC);  // the first launch is longer than those after it; all take 20 s
+  CHECK(s.get_value().item<double>() == 1);
 }
 
 TEST_CASE("who called is asked while a graph is compiled", "[interrupts]") {

@@ -3,6 +3,7 @@ them or set them run. THEANO_FLAGS and .theanorc are read once, when the package
 
 import configparser
 import contextlib
+import difflib
 import functools
 import os
 import sys
@@ -35,7 +36,10 @@ _DEFAULTS = {
     "DebugMode.check_finite": True, "DebugMode.warn_input_not_reused": True, "DebugMode.check_preallocated_output": "",
     "DebugMode.check_preallocated_output_ndim": 4, "NanGuardMode.nan_is_error": True,
     "NanGuardMode.inf_is_error": True, "NanGuardMode.big_is_error": True, "conv.assert_shape": False, "metaopt.verbose":
-    0, "cmodule.mac_framework_link": False, "cuda.root": "", "pthreads": False,
+    0, "cmodule.mac_framework_link": False, "cuda.root": "", "pthreads": False, "optimizer_requiring": "",
+    "compiledir_format": "", "compile.wait": 5, "compile.timeout": 0, "dnn.conv.algo_bwd": "", "dnn.base_path": "",
+    "dnn.include_path": "", "dnn.library_path": "", "dnn.bin_path": "", "gpuarray.cache_path": "", "gpuarray.single_stream":
+    True, "nvcc.flags": "", "nvcc.compiler_bindir": "", "nvcc.cudafe": "heuristic", "NanGuardMode.action": "raise",
 }
 _CHOICES = {
     "floatX": _FLOATS, "compute_test_value": ("off", "ignore", "warn", "raise", "pdb"),
@@ -229,9 +233,17 @@ def _from_text(text):
 _PROPER_NAMES = {name.lower(): name for name in [*_DEFAULTS, *_CROTON_FLAGS, "device", "floatX"]}
 
 
+def _nearly(name):
+    """The flag that a name that is none was most likely meant to be."""
+    if name in _PROPER_NAMES.values() or name.startswith(("warn.", "experimental.", "unittests.")):
+        return None
+    return next(iter(difflib.get_close_matches(name, _PROPER_NAMES.values(), 1, 0.75)), None)
+
+
 def read_settings():
     """floatX=float64, as Theano starts, then .theanorc (or the files of THEANORC), then THEANO_FLAGS; what CROTON_FLAGS
-    says of the same flags stays. A note says that Croton has flags of its own, once, where a file was found."""
+    says of the same flags stays. A note says that Croton has flags of its own, once, where a file was found. A name that
+    Theano does not know is taken, as by Theano; one that is nearly one that it knows is said."""
     set_by_croton = {f.name for f in _croton.flags() if f.origin not in ("", "default")}
     settings = [("floatX", "float64")]
     files = os.environ.get("THEANORC", os.path.join(os.path.expanduser("~"), ".theanorc"))
@@ -246,6 +258,9 @@ def read_settings():
         name = _PROPER_NAMES.get(name.lower(), name)
         if name in set_by_croton and name in (*_CROTON_FLAGS, "device"):
             continue
+        if near := _nearly(name):
+            print(f"croton.theano: there is no flag {name}; did you mean {near}? It is taken, and changes nothing",
+                  file=sys.stderr)
         if name == "device" and value == "cpu":
             _croton.set_flag("device", "cpu")
             continue

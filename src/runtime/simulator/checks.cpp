@@ -188,8 +188,11 @@ std::string AccessChecker::describe_place(std::uintptr_t address, std::size_t si
       name = i < program_.shared_variables().size() ? "the shared variable " + program_.shared_variables()[i].name
                                                     : "the dynamic shared memory";
     }
-    return nearest == nullptr ? "the kernel has no shared memory there" : describe_range(*nearest, name, address, size);
+    return nearest == nullptr ? "the launch gives the kernel no dynamic shared memory"
+                              : describe_range(*nearest, name, address, size);
   }
+  constexpr std::uintptr_t first_page = 4096;
+  if (address < first_page) return address == 0 ? "that is a null pointer" : "that lies behind a null pointer";
   const auto& pieces = launch_.pieces();
   const auto nearest = std::min_element(pieces.begin(), pieces.end(), [&](const auto& a, const auto& b) {
     return distance(a.range, address).bytes < distance(b.range, address).bytes;
