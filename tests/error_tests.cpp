@@ -392,9 +392,9 @@ ERROR_CASE(building, two_ellipses) {
   Variable x = matrix("x");
   x.at({ellipsis, 0, ellipsis});
 }
-ERROR_CASE(building, arange_of_float) {
+ERROR_CASE(building, arange_of_complex) {
 #line 1 "user.cpp"
-  Variable n = scalar("n");
+  Variable n = variable({DType::complex64, {}}, "n");
   arange(n);
 }
 ERROR_CASE(building, arange_of_vector) {

@@ -174,7 +174,7 @@ Variable ones(const std::vector<Operand>& shape, std::optional<DType> dtype = {}
               Where where = std::source_location::current());
 Variable zeros_like(Operand x);
 Variable ones_like(Operand x);
-/// 0, 1, ..., n-1 as int64.
+/// 0, 1, ... below n; int64, or n's dtype if that is a float.
 Variable arange(Operand n);
 /// start, start+step, ... below stop; the promoted dtype (whole numbers: int64).
 Variable arange(Operand start, Operand stop, Operand step = 1);

@@ -140,8 +140,10 @@ void register_generate(Registry& registry) {
 namespace croton {
 
 Variable arange(Operand n) {
+  if (is_float(n.variable.dtype()) && n.variable.rank() == 0)
+    return arange(Operand(0, n.where), n, Operand(1, n.where));
   if (!is_discrete(n.variable.dtype()) || n.variable.rank() != 0) {
-    throw TypeError(fmt::format("arange ({}): {}: the count must be an integer scalar", builder::describe(n.where),
+    throw TypeError(fmt::format("arange ({}): {}: the count must be a real scalar", builder::describe(n.where),
                                 builder::describe(n.variable)));
   }
   const builder::OriginScope origin(n.where);

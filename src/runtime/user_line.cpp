@@ -1,5 +1,9 @@
 #include "runtime/user_line.hpp"
 
+#include <algorithm>
+#include <utility>
+#include <vector>
+
 #include "base/source_place.hpp"
 #include "runtime/executable.hpp"
 
@@ -8,8 +12,12 @@ namespace croton::runtime {
 std::string lines_of(std::span<const expr::Origin> origins) {
   constexpr std::size_t enough = 200;
   std::string lines;
+  std::vector<std::string> said;
   for (const expr::Origin& origin : origins) {
-    if (lines.size() < enough) lines += (lines.empty() ? "" : "; ") + line_of(origin);
+    std::string line = line_of(origin);
+    if (lines.size() >= enough || std::ranges::find(said, line) != said.end()) continue;
+    lines += (lines.empty() ? "" : "; ") + line;
+    said.push_back(std::move(line));
   }
   return lines.empty() ? "line unknown" : lines;
 }

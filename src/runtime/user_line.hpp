@@ -10,7 +10,7 @@
 
 namespace croton::runtime {
 
-/// "h, train.cpp:12; train.cpp:13", without an end where there are many.
+/// "h, train.cpp:12; train.cpp:13", each once, without an end where there are many.
 std::string lines_of(std::span<const expr::Origin> origins);
 inline std::string lines_of(const expr::Origin& origin) { return lines_of(std::span(&origin, 1)); }
 

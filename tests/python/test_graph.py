@@ -49,12 +49,32 @@ def test_power_and_product():
     check(T.dot(x, np.ones(3, np.float32)), A @ np.ones(3, np.float32), (x, A))
 
 
+def test_numbers_beside_uint64_and_beyond_floatX():
+    u, v = T.vector("u", dtype="uint64"), np.array([2**63 + 5, 12, 7], np.uint64)
+    for op, number in ((operator.and_, 6), (operator.or_, 2**62), (operator.xor, 1), (operator.lshift, 1), (operator.rshift, 3)):
+        check(op(u, number), op(v, np.uint64(number)), (u, v))
+    check(T.gcd(u, 4), np.gcd(v, np.uint64(4)), (u, v))
+    with pytest.raises(TypeError, match="only integers and bool"):
+        u & -1
+    x, f = np.array([1e-10, 2], np.float64), np.array([1e-10, 2], np.float32)
+    d, s = T.dvector("d"), T.fvector("s")
+    check(d * 1e300, x * 1e300, (d, x))
+    check(s * -1e39, f * np.float64(-1e39), (s, f))
+    assert (s * 0.1).dtype == (s * float("inf")).dtype == "float32"
+    with croton.change_flags(floatX="float16"):
+        h = T.vector("h", dtype="float16")
+        assert (h * 0.1).dtype == "float16" and (h * 1e5).dtype == "float32" and (h * 1e39).dtype == "float64"
+
+
 def test_bits_and_signs():
     i, j = T.ivector("i"), T.ivector("j")
     a, b = np.array([5, 6, -1], np.int32), np.array([3, 2, 8], np.int32)
     for op in (operator.and_, operator.or_, operator.xor):
         check(op(i, j), op(a, b), (i, a), (j, b))
         check(op(3, i), op(np.int32(3), a), (i, a))
+    check(i << 1, a << 1, (i, a))
+    check(i >> j, a >> (b - 2), (i, a), (j, b - 2))
+    check(2 << j, np.int32(2) << b, (j, b))
     check(~i, ~a, (i, a))
     check(-i, -a, (i, a))
     check(abs(i), abs(a), (i, a))
