@@ -191,6 +191,7 @@ void add_default_updates(builder::ImportRequest& request) {
     }
   };
   while (!pending.empty()) {
+    base::check_interrupt();
     const Variable next = pending.back();
     pending.pop_back();
     builder::Node* node = next.node();

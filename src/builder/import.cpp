@@ -9,6 +9,7 @@
 #include <array>
 #include <unordered_map>
 
+#include "base/interrupt.hpp"
 #include "builder/branches.hpp"
 #include "builder/clone.hpp"
 #include "builder/device_scope.hpp"
@@ -47,6 +48,7 @@ class Importer {
     for (const auto& [from, to] : request_.givens) kept.push_back(to.node());
     branches_ = find_branches(all, kept, [&](const Variable& v) { return resolve(v).node(); });
     for (Node* node : all) {
+      base::check_interrupt();
       // Of what is mirrored comes what is read: `id_at` sees to it.
       if (!branches_.inside.contains(node) && !(node->shared && is_mirrored(*node))) import(node);
     }
@@ -94,6 +96,7 @@ class Importer {
           }
           continue;
         }
+        base::check_interrupt();
         state[node] = true;
         done.push_back(node);
         stack.pop_back();
