@@ -77,8 +77,31 @@ std::array<unsigned, 3> sizes_of(const std::string& text, const std::string& wha
   return sizes;
 }
 
-constexpr std::array<std::string_view, 10> options_with_value = {
-    "--kernel", "--blocks", "--threads", "--shared", "--arg", "--seed", "--seeds", "--print", "--memory", "--seconds"};
+struct Option {
+  std::string_view name;
+  void (*take)(Request& request, const std::string& value, const std::string& name);
+};
+
+constexpr Option options_with_value[] = {
+    {"--kernel", [](Request& r, const std::string& v, const std::string&) { r.launch.kernel = v; }},
+    {"--blocks", [](Request& r, const std::string& v, const std::string& n) { r.launch.blocks = sizes_of(v, n); }},
+    {"--threads", [](Request& r, const std::string& v, const std::string& n) { r.launch.threads = sizes_of(v, n); }},
+    {"--shared", [](Request& r, const std::string& v,
+                    const std::string& n) { r.launch.shared_bytes = number_of<std::size_t>(v, n); }},
+    {"--arg", [](Request& r, const std::string& v, const std::string&) { r.arguments.push_back(v); }},
+    {"--seed",
+     [](Request& r, const std::string& v, const std::string& n) { r.launch.seed = number_of<std::uint64_t>(v, n); }},
+    {"--seeds", [](Request& r, const std::string& v,
+                   const std::string& n) { r.orders = std::max<std::uint64_t>(1, number_of<std::uint64_t>(v, n)); }},
+    {"--print",
+     [](Request& r, const std::string& v, const std::string& n) { r.print = number_of<std::int64_t>(v, n); }},
+    {"--memory",
+     [](Request& r, const std::string& v, const std::string& n) {
+       r.limits.memory_bytes = std::size_t{number_of<std::uint32_t>(v, n)} << 20;
+     }},
+    {"--seconds",
+     [](Request& r, const std::string& v, const std::string& n) { r.limits.seconds = number_of<unsigned>(v, n); }},
+};
 
 Request parse(const std::vector<std::string>& words) {
   Request request;
@@ -93,33 +116,14 @@ Request parse(const std::vector<std::string>& words) {
       request.launch.cooperative = true;
       continue;
     }
-    if (std::ranges::find(options_with_value, word) == options_with_value.end()) {
-      throw Misuse(fmt::format("simulate does not take '{}'; it takes --cooperative, {}", word,
-                               fmt::join(options_with_value, ", ")));
+    const auto* const option = std::ranges::find(options_with_value, word, &Option::name);
+    if (option == std::end(options_with_value)) {
+      std::string known = "--cooperative";
+      for (const Option& one : options_with_value) known += fmt::format(", {}", one.name);
+      throw Misuse(fmt::format("simulate does not take '{}'; it takes {}", word, known));
     }
     if (i + 1 == words.size()) throw Misuse(fmt::format("{} wants a value", word));
-    const std::string& value = words[++i];
-    if (word == "--kernel") {
-      request.launch.kernel = value;
-    } else if (word == "--blocks") {
-      request.launch.blocks = sizes_of(value, word);
-    } else if (word == "--threads") {
-      request.launch.threads = sizes_of(value, word);
-    } else if (word == "--shared") {
-      request.launch.shared_bytes = number_of<std::size_t>(value, word);
-    } else if (word == "--arg") {
-      request.arguments.push_back(value);
-    } else if (word == "--seed") {
-      request.launch.seed = number_of<std::uint64_t>(value, word);
-    } else if (word == "--seeds") {
-      request.orders = std::max<std::uint64_t>(1, number_of<std::uint64_t>(value, word));
-    } else if (word == "--print") {
-      request.print = number_of<std::int64_t>(value, word);
-    } else if (word == "--memory") {
-      request.limits.memory_bytes = std::size_t{number_of<std::uint32_t>(value, word)} << 20;
-    } else {  // --seconds
-      request.limits.seconds = number_of<unsigned>(value, word);
-    }
+    option->take(request, words[++i], word);
   }
   if (request.file.empty()) throw Misuse("simulate wants the file of a kernel");
   if (request.launch.kernel.empty()) throw Misuse("simulate wants --kernel NAME");

@@ -19,8 +19,8 @@ def failures_of(case):
         if element.tag == "Expression" and element.get("success") == "false":
             raised = [child for child in element if child.tag in ("Exception", "FatalErrorCondition")]
             expanded = one_line(element.findtext("Expanded"))
-            what = f"({expanded})" if not raised else f": {one_line(raised[0].text)}"
-            yield "; ".join([f"{where}: {one_line(element.findtext('Original'))} {what}", *said])
+            what = f" ({expanded})" if not raised else f": {one_line(raised[0].text)}"
+            yield "; ".join([f"{where}: {one_line(element.findtext('Original'))}{what}", *said])
         elif element.tag in ("Exception", "FatalErrorCondition", "Failure"):
             yield "; ".join([f"{where}: {one_line(element.text)}", *said])
         if element.tag in ("Expression", "Exception", "FatalErrorCondition", "Failure"):

@@ -11,27 +11,28 @@
 
 #include "base/source_place.hpp"
 #include "expr/print.hpp"
+#include "expr/requirement.hpp"
 
 namespace croton::expr {
 
 void check(const Requirement& r, std::int64_t left, std::int64_t right, bool too_large, const std::string& where,
            const std::function<std::string()>& inputs) {
+  if (is_kept(r, left, right, too_large)) return;
   const bool index = r.kind == Requirement::Kind::index;
   std::string fault;
   if (too_large)
     fault = fmt::format("{}{}: a number that is more than an index can count", r.why, where);
-  else if (r.kind == Requirement::Kind::number && left < 0)
+  else if (r.kind == Requirement::Kind::number)
     fault = fmt::format("{} of {}{}; sizes are at least 0", r.why, left, where);
-  else if (r.kind == Requirement::Kind::equal && left != right)
-    fault = fmt::format("{}: {} is not {}{}", r.why, left, right, where);
-  else if (index && (left < -right || left >= right))
+  else if (index)
     fault = fmt::format("{}: index {} of an axis of size {}{}", r.why, left, right, where);
   else
-    return;
+    fault = fmt::format("{}: {} is not {}{}", r.why, left, right, where);
   if (const std::string given = inputs(); !given.empty()) fault += "; " + given;
   if (index) throw IndexError(fault);
   throw ShapeError(fault);
 }
+
 namespace {
 
 std::uint64_t mix(std::uint64_t seed, std::uint64_t value) {

@@ -312,9 +312,6 @@ namespace {
 Variable binary(std::string_view op, const Operand& a, const Operand& b) {
   return builder::apply(op, {a.variable, b.variable}, {}, a.variable.is_constant() ? b.where : a.where);
 }
-Variable of_whole(std::string_view op, const Operand& a, const Operand& b) {
-  return builder::apply(op, ops::whole_operands(a, b), {}, a.variable.is_constant() ? b.where : a.where);
-}
 Variable unary(std::string_view op, const Operand& x) { return builder::apply(op, {x.variable}, {}, x.where); }
 
 }  // namespace
@@ -366,9 +363,9 @@ Variable eq(Operand a, Operand b) { return binary("eq", a, b); }
 Variable neq(Operand a, Operand b) { return binary("neq", a, b); }
 Variable isnan(Operand x) { return unary("isnan", x); }
 Variable isinf(Operand x) { return unary("isinf", x); }
-Variable operator&(Operand a, Operand b) { return of_whole("and", a, b); }
-Variable operator|(Operand a, Operand b) { return of_whole("or", a, b); }
-Variable operator^(Operand a, Operand b) { return of_whole("xor", a, b); }
+Variable operator&(Operand a, Operand b) { return ops::of_whole("and", a, b); }
+Variable operator|(Operand a, Operand b) { return ops::of_whole("or", a, b); }
+Variable operator^(Operand a, Operand b) { return ops::of_whole("xor", a, b); }
 Variable operator~(Operand a) { return unary("invert", a); }
 Variable where(Operand condition, Operand a, Operand b) {
   return builder::apply("where", {condition.variable, a.variable, b.variable}, {}, condition.where);

@@ -210,13 +210,13 @@ const std::vector<Row>& rows() {
 
 void register_functions(Registry& registry) { register_rows(registry, rows()); }
 
-std::vector<Variable> whole_operands(const Operand& a, const Operand& b) {
+Variable of_whole(std::string_view op, const Operand& a, const Operand& b) {
   const Where where = a.variable.is_constant() ? b.where : a.where;
   const auto beside = [&](const Variable& x, const Variable& other) {
     const bool number = x.is_constant() && x.rank() == 0 && is_discrete(x.dtype()) && x.node()->value.as_double(0) >= 0;
     return number && other.dtype() == DType::uint64 ? cast(Operand(x, where), DType::uint64) : x;
   };
-  return {beside(a.variable, b.variable), beside(b.variable, a.variable)};
+  return builder::apply(op, {beside(a.variable, b.variable), beside(b.variable, a.variable)}, {}, where);
 }
 
 }  // namespace croton::ops
@@ -226,9 +226,6 @@ namespace {
 
 Variable binary(std::string_view op, const Operand& a, const Operand& b) {
   return builder::apply(op, {a.variable, b.variable}, {}, a.variable.is_constant() ? b.where : a.where);
-}
-Variable of_whole(std::string_view op, const Operand& a, const Operand& b) {
-  return builder::apply(op, ops::whole_operands(a, b), {}, a.variable.is_constant() ? b.where : a.where);
 }
 Variable unary(std::string_view op, const Operand& x) { return builder::apply(op, {x.variable}, {}, x.where); }
 /// What a logical function takes: of complex numbers whether they are not 0.
@@ -275,10 +272,10 @@ Variable ldexp(Operand x, Operand exponent) {
   return binary("ldexp", x, exponent);
 }
 std::pair<Variable, Variable> frexp(Operand x) { return {unary("frexp_mantissa", x), unary("frexp_exponent", x)}; }
-Variable left_shift(Operand a, Operand b) { return of_whole("left_shift", a, b); }
-Variable right_shift(Operand a, Operand b) { return of_whole("right_shift", a, b); }
-Variable gcd(Operand a, Operand b) { return of_whole("gcd", a, b); }
-Variable lcm(Operand a, Operand b) { return of_whole("lcm", a, b); }
+Variable left_shift(Operand a, Operand b) { return ops::of_whole("left_shift", a, b); }
+Variable right_shift(Operand a, Operand b) { return ops::of_whole("right_shift", a, b); }
+Variable gcd(Operand a, Operand b) { return ops::of_whole("gcd", a, b); }
+Variable lcm(Operand a, Operand b) { return ops::of_whole("lcm", a, b); }
 Variable bitwise_count(Operand x) { return unary("bitwise_count", x); }
 Variable logical_and(Operand a, Operand b) { return binary("logical_and", truth(a), truth(b)); }
 Variable logical_or(Operand a, Operand b) { return binary("logical_or", truth(a), truth(b)); }

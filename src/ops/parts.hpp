@@ -30,9 +30,9 @@ inline DType common_dtype(DType own, DType result) {
   const bool whole = is_discrete(own) && is_discrete(result);
   return !whole || is_discrete(both) ? both : is_unsigned_int(own) ? DType::uint64 : DType::int64;
 }
-/// The operands of an op of whole numbers: beside uint64, with which signed dtypes have no whole dtype in common, a
-/// number that is not negative is one, too.
-std::vector<Variable> whole_operands(const Operand& a, const Operand& b);
+/// An op of whole numbers: beside uint64, with which signed dtypes have no whole dtype in common, a number that is not
+/// negative is one, too.
+Variable of_whole(std::string_view op, const Operand& a, const Operand& b);
 /// start:stop:step along one axis, all of the others.
 Variable part_along(const Variable& x, int axis, std::optional<Operand> start, std::optional<Operand> stop,
                     std::optional<Operand> step = {});

@@ -723,7 +723,8 @@ std::int64_t NativeLoop::run_on_host() {
     if (done_ && condition_holds()) break;
     const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
     piece = std::max<std::int64_t>(
-        1, static_cast<std::int64_t>(static_cast<double>(count) * std::clamp(limits.seconds / seconds, 0.125, 8.0)));
+        1, static_cast<std::int64_t>(static_cast<double>(count) *
+                                     std::clamp(limits.seconds / std::max(seconds, 1e-9), 0.125, 8.0)));
   }
   return done;
 }

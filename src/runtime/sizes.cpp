@@ -10,6 +10,7 @@
 #include "base/checked.hpp"
 #include "base/shape.hpp"
 #include "expr/evaluate.hpp"
+#include "expr/requirement.hpp"
 
 namespace croton::runtime {
 
@@ -106,10 +107,12 @@ namespace {
 
 void check_requirement(const Executable& executable, const CallArrays& arrays, const expr::Requirement& r,
                        const SizeTable& sizes) {
-  const Arena& arena = executable.program.graph.arena;
+  const std::int64_t left = sizes[r.left], right = sizes[r.right];
+  const bool too_large = sizes.is_too_large(r.left) || sizes.is_too_large(r.right);
+  if (expr::is_kept(r, left, right, too_large)) return;
   const NodeId sides[] = {r.left, r.right};
-  expr::check(r, sizes[r.left], sizes[r.right], sizes.is_too_large(r.left) || sizes.is_too_large(r.right),
-              fmt::format(" ({})", line_of(arena.origin_of(r.origin))),
+  const Arena& arena = executable.program.graph.arena;
+  expr::check(r, left, right, too_large, fmt::format(" ({})", line_of(arena.origin_of(r.origin))),
               [&] { return describe_inputs(executable, arrays, sides); });
 }
 

@@ -21,6 +21,7 @@ namespace {
 
 using Complex = std::complex<double>;
 using Single = std::complex<float>;
+using Vars = std::vector<Variable>;
 
 const std::string ieee = "special_values=ieee,";
 const std::vector<DType> complex_dtypes = {DType::complex64, DType::complex128};
@@ -116,6 +117,37 @@ TEST_CASE("references of complex functions are NumPy's", "[ops]") {
   for (const expr::Op* op : expr::all_ops()) {
     INFO(op->name);
     if (takes_complex(*op) && !elsewhere.contains(op->name)) CHECK(seen.contains(op->name));
+  }
+}
+
+TEST_CASE("the sign of a nan steers no result of complex numbers", "[ops]") {
+  const DType dtype = GENERATE(from_range(complex_dtypes));
+  std::vector<Complex> positive, negative, others;
+  for (const Complex z : special_points()) {
+    if (!std::isnan(z.real()) && !std::isnan(z.imag())) continue;
+    const auto turned = [](double x) { return std::isnan(x) ? -x : x; };
+    for (const Complex other : {Complex(1.5, -2), Complex(0, 0), Complex(-inf_, 1)}) {
+      positive.push_back(z);
+      negative.emplace_back(turned(z.real()), turned(z.imag()));
+      others.push_back(other);
+    }
+  }
+  const Variable a = ct::vector("a", dtype), b = ct::vector("b", dtype);
+  Vars outputs;
+  std::vector<std::string> names;
+  for (const expr::Op* op : expr::all_ops()) {
+    if (!takes_complex(*op) || op->arity > 2) continue;
+    names.emplace_back(op->name);
+    outputs.push_back(
+        croton::builder::apply(*op, op->arity == 1 ? Vars{a} : Vars{a, b}, {}, std::source_location::current()));
+  }
+  REQUIRE(names.size() >= 25);
+  const auto f = compile(ieee + "mode=run", {a, b}, outputs);
+  const auto wanted = f(complexes(positive, dtype), complexes(others, dtype)),
+             got = f(complexes(negative, dtype), complexes(others, dtype));
+  for (std::size_t k = 0; k < names.size(); ++k) {
+    INFO(names[k]);
+    CHECK(same_bits(got[k], wanted[k]));
   }
 }
 
