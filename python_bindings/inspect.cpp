@@ -11,10 +11,35 @@
 #include <optional>
 #include <string>
 #include <tuple>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
 namespace croton::python {
+namespace {
+
+nb::list nearest(const std::vector<Variable>& variables, const nb::callable& known) {
+  nb::list found;
+  std::unordered_set<const void*> seen;
+  std::vector<Variable> pending;
+  const auto go_on_behind = [&](const Variable& x) {
+    if (const std::optional<Application> made = application(x, false))
+      for (const Variable& input : made->inputs)
+        if (seen.insert(input.node()).second) pending.push_back(input);
+  };
+  for (const Variable& x : variables) go_on_behind(x);
+  while (!pending.empty()) {
+    const Variable x = std::move(pending.back());
+    pending.pop_back();
+    if (const nb::object object = known(x); object.is_none())
+      go_on_behind(x);
+    else
+      found.append(object);
+  }
+  return found;
+}
+
+}  // namespace
 
 void bind_inspection(nb::module_& m) {
   m.def(
@@ -33,6 +58,10 @@ void bind_inspection(nb::module_& m) {
       "step: (inputs, outputs, truncate), None for other ops. None for inputs, constants, shared variables. TypeError "
       "for "
       "attributes that cannot be written down: those of operations of the user.");
+  m.def(
+      "nearest", &nearest, "variables"_a, "known"_a,
+      "What known(y) gives for each y, of those that `variables` are made of, for which it is not None; what these are "
+      "made of is not asked for.");
   m.def(
       "apply_again",
       [](std::string op, std::vector<Variable> inputs, std::string attributes,

@@ -1,10 +1,13 @@
 """Op classes: what owner.op shows, and objects of them that are called."""
 
+import gc
+
 import numpy
 import pytest
 
 import croton.theano as theano
 import croton.theano.tensor as T
+from croton.theano import graph
 from croton.theano.tensor import op_classes as ops
 from croton.theano.tensor.sort import ArgSortOp, SortOp, TopKOp
 
@@ -23,7 +26,21 @@ def test_a_call_of_an_op_shows_that_op_and_its_inputs():
 def test_the_graph_of_a_function_has_the_op():
     x = T.vector("x")
     f = theano.function([x], T.sort(x) + 1)
+    gc.collect()
     assert [type(node.op) for node in f.maker.fgraph.toposort()][0] is SortOp
+
+
+def test_what_a_graph_was_built_from_lives_as_long_as_the_graph():
+    x, step = T.matrix("x"), theano.shared(2.0, "step")
+    order, step.tag.role = T.sort(x), "rate"
+    order.tag.note = "rising"
+    result = T.nnet.softmax(order * step)
+    gradient, = T.grad(result[:, 0].sum(), [step])
+    del x, step, order, result
+    gc.collect()
+    found = graph.ancestors([gradient])
+    assert [v.tag.note for v in found if v.owner is not None and type(v.owner.op) is SortOp] == ["rising"]
+    assert [v.tag.role for v in found if v.name == "step"] == ["rate"]
 
 
 def test_ops_are_compared_by_class_and_parameters():

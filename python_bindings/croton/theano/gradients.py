@@ -79,7 +79,7 @@ def grad(cost, wrt, consider_constant=None, disconnected_inputs="raise", add_nam
             return _depending([wrap(_croton.ones_like(_croton.cast(cost._croton, "floatX")))], [cost])[0]
         cost = wrap(_croton.zero_grad(_croton.cast(cost._croton, "floatX")))
     arguments = [unwrap(cost), unwrap(_list(wrt)), unwrap(consider_constant), disconnected_inputs, add_names, known]
-    results = [wrap(g) for g in _croton.grad(*arguments, return_disconnected, null_gradients)]
+    results = wrap(_croton.grad(*arguments, return_disconnected, null_gradients))
     if null_gradients == "return" and any(g is None for g in results):
         connected = _croton.grad(*arguments, "zero", null_gradients)  # None where there is no gradient
         results = [_null(cost, x) if there is None else g for x, g, there in zip(_list(wrt), results, connected)]
@@ -129,11 +129,11 @@ def Rop(f, wrt, eval_points, disconnected_outputs="raise", return_disconnected="
         results = _croton.Rop(unwrap(_list(f)), unwrap(_list(wrt)), points, disconnected_outputs)
     except NullTypeGradError as error:
         raise ValueError(f"Rop: an op on the way has no R_op: {error}") from error
-    return _as_asked(_depending([wrap(r) for r in results], [*_list(f), *_list(wrt), *_list(eval_points)]), f)
+    return _as_asked(_depending(wrap(results), [*_list(f), *_list(wrt), *_list(eval_points)]), f)
 
 
 def _as_asked(results, asked):
-    results = [wrap(r) for r in results]
+    results = wrap(results)
     if isinstance(asked, (list, tuple)):
         return type(asked)(results)
     return results[0]
@@ -145,7 +145,7 @@ def jacobian(expression, wrt, consider_constant=None, disconnected_inputs="raise
     if expression.ndim > 1:
         raise ValueError("jacobian expects a vector variable as `expression`. If not use flatten to make it a vector")
     result = _croton.jacobian(unwrap(expression), unwrap(_list(wrt)), unwrap(consider_constant), disconnected_inputs)
-    return _as_asked(_depending([wrap(r) for r in result], [expression, *_list(wrt)]), wrt)
+    return _as_asked(_depending(wrap(result), [expression, *_list(wrt)]), wrt)
 
 
 def hessian(cost, wrt, consider_constant=None, disconnected_inputs="raise"):

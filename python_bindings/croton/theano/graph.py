@@ -163,7 +163,7 @@ def applied(variable):
     made = _croton.application(variable._croton)
     if made is None:
         return None
-    name, inputs = made[0], [wrap(x) for x in made[1]]
+    name, inputs = made[0], wrap(made[1], variable._operands)
     return Apply(CrotonOp.shown(name, inputs), inputs, [variable])
 
 

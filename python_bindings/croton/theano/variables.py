@@ -25,6 +25,8 @@ class AsTensorError(TypeError):
 class Variable:
     """Base of all variables: a node of a graph with a type, a name, the application that made it, and a tag."""
 
+    _operands = ()  # the variables that it keeps alive
+
     def __init__(self, variable):
         self._croton = variable
         self._own = None  # an Apply of a Python op; else it is looked up
@@ -291,8 +293,12 @@ def _constant(data, name):
 
 # ---- between Theano's variables and Croton's
 
-def wrap(x):
-    """Theano's variables of Croton's: one, or the same within lists and tuples; other things are left as they are."""
+def wrap(x, operands=None):
+    """Theano's variables of Croton's: one, or the same within lists and tuples; other things are left as they are.
+
+    A new variable keeps those it is made of alive (or `operands`, which keep them): a graph has the objects it was
+    built from, with their tags and the ops that were applied, as long as somebody holds its end.
+    """
     if isinstance(x, _croton.Variable):
         known = _wrapped.get(x)
         if known is None:
@@ -301,12 +307,15 @@ def wrap(x):
                 known = TensorSharedVariable._of(x)
             else:
                 known = (TensorConstant if x.is_constant else TensorVariable)(x)
+            known._operands = _croton.nearest([x], _wrapped.get) if operands is None else operands
             _wrapped[x] = known
             from . import test_values
             test_values.derive(known)
         return known
     if isinstance(x, (list, tuple)):
-        return type(x)(wrap(item) for item in x)
+        if operands is None:  # one walk for all: what a gradient gives is made of much in common
+            operands = _croton.nearest([y for y in x if isinstance(y, _croton.Variable)], _wrapped.get)
+        return type(x)(wrap(item, operands) for item in x)
     return x
 
 
