@@ -12,10 +12,12 @@
 #include <set>
 
 #include "base/device_name.hpp"
-#include "call.hpp"
+#include "call/callable.hpp"
 #include "expr/print.hpp"
+#include "placement_log.hpp"
 #include "runtime/device.hpp"
 #include "runtime/user_line.hpp"
+#include "settings.hpp"
 
 namespace croton {
 namespace {
@@ -148,12 +150,12 @@ bool logs_placement(const base::Flags& flags) {
   return the_log().stream.load(std::memory_order_relaxed) != nullptr || flags.log_device_placement;
 }
 
-std::string print_placement(const Placed& placed) {
-  const runtime::Executable& executable = *placed.executable;
+std::string print_placement(const Planned& planned) {
+  const runtime::Executable& executable = *planned.executable;
   const expr::Graph& graph = executable.program.graph;
   const expr::Arena& arena = graph.arena;
   std::vector<std::string_view> reasons(arena.size());
-  for (const rewrite::Placement& p : placed.log) reasons[p.node] = p.reason;
+  for (const rewrite::Placement& p : planned.log) reasons[p.node] = p.reason;
   // Transfers without a step are copies that are kept: they come first, as they are there before the first step.
   std::vector<int> steps = steps_of(executable);
   std::vector<expr::NodeId> order;
@@ -178,24 +180,24 @@ std::string print_placement(const Placed& placed) {
   return text;
 }
 
-void log_placement(const CompiledFunction& function, const Placed& placed) noexcept {
+void log_placement(const std::string& function, const Planned& planned) noexcept {
   write_log([&](Log& log) {
     std::string text;
     if (!log.header_written) text = fmt::format("devices: {}\n", runtime::describe_devices());
-    text += fmt::format("{} runs here:\n", function.name) + print_placement(placed);
+    text += fmt::format("{} runs here:\n", function) + print_placement(planned);
     log.header_written = true;
     return text;
   });
 }
 
-void log_call(const CompiledFunction& function, std::span<const runtime::Transferred> transfers,
+void log_call(const std::string& function, std::span<const runtime::Transferred> transfers,
               const runtime::Executable& executable) noexcept {
   static constexpr std::string_view kinds[] = {"input", "shared variable", "value", "output", "constant"};
   write_log([&](Log&) {
     std::string text;
     for (const TransferInfo& t : describe_transfers(transfers, executable)) {
-      text += fmt::format("{}: {} {}: {} -> {}, {} bytes\n", function.name, kinds[static_cast<std::size_t>(t.kind)],
-                          t.what, t.from, t.to, t.bytes);
+      text += fmt::format("{}: {} {}: {} -> {}, {} bytes\n", function, kinds[static_cast<std::size_t>(t.kind)], t.what,
+                          t.from, t.to, t.bytes);
     }
     return text;
   });

@@ -12,11 +12,10 @@
 #include "base/config.hpp"
 #include "base/file.hpp"
 #include "base/hash.hpp"
+#include "compile.hpp"
 #include "expr/evaluate.hpp"
 #include "expr/print.hpp"
-#include "fuse/program.hpp"
 #include "runtime/cache.hpp"
-#include "runtime/executable.hpp"
 #include "verification.hpp"
 
 namespace croton::detail {
@@ -122,7 +121,11 @@ struct FaultyStep {
 
 /// The first step of the program that computes something else than its part of the graph.
 std::optional<FaultyStep> wrong_step(const expr::Graph& rewritten, std::span<const Array> inputs, const GraphRun& how) {
-  const fuse::Program program = fuse::fuse(rewritten, {.join = how.join});
+  PlanOptions options;
+  options.placing.soft = true;
+  options.fusing.join = how.join;
+  const auto executable = plan_graph("", rewritten, options).executable;
+  const fuse::Program& program = executable->program;
   const expr::Graph& graph = program.graph;
   const std::vector<Array> values = values_of_nodes(graph, inputs);
   const auto differs = [](const GraphPart& part, const GraphRun& run) {

@@ -1,116 +1,27 @@
-// The compiler on one page: a function is compiled by the stages of `compile` below, in that order; each can be printed
-// (CROTON_FLAGS=print=...), verified and timed. Calls (call.cpp) bind the plan to their sizes and run it.
+// function(): checks what the user gives, adds default updates, and compiles (compile.cpp). What it makes is called by
+// call/callable.cpp.
 #include <croton/function.hpp>
 
 #include <fmt/format.h>
 
-#include <chrono>
 #include <iostream>
 #include <ranges>
 #include <unordered_map>
 #include <unordered_set>
 
-#include "base/compilation.hpp"
 #include "base/config.hpp"
 #include "base/interrupt.hpp"
 #include "builder/import.hpp"
 #include "builder/mirrors.hpp"
 #include "builder/node.hpp"
 #include "builder/shared.hpp"
-#include "call.hpp"
+#include "call/callable.hpp"
+#include "call/compiled_function.hpp"
+#include "compile.hpp"
 #include "expr/parse.hpp"
-#include "expr/print.hpp"
-#include "expr/verify.hpp"
-#include "fuse/program.hpp"
 #include "ops/loop.hpp"
-#include "rewrite/pipeline.hpp"
 
 namespace croton {
-namespace detail {
-namespace {
-
-/// Prints a stage's result and the time it took, where the flags ask for it.
-class StageLog {
- public:
-  explicit StageLog(std::string name) : name_(std::move(name)) {}
-  template <class Text>
-  void done(std::string_view stage, Text text) {
-    base::check_interrupt();
-    const auto now = std::chrono::steady_clock::now();
-    const double ms = std::chrono::duration<double, std::milli>(now - last_).count();
-    const base::Flags& flags = base::config();
-    if (flags.print_timings) std::cerr << fmt::format("croton: {}: {:10} {:8.3f} ms\n", name_, stage, ms);
-    if (base::has_word(flags.print, stage)) std::cerr << fmt::format("---- {}: {}\n{}", name_, stage, text());
-    last_ = std::chrono::steady_clock::now();
-  }
-
- private:
-  std::string name_;
-  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
-};
-
-/// From the user's expressions as a graph in which sizes are nodes (builder/import.hpp) to a function.
-std::shared_ptr<CompiledFunction> compile(const std::string& name, builder::Imported imported) {
-  const base::Compilation compilation;
-  const base::Flags& flags = base::config();
-  auto result = std::make_shared<CompiledFunction>();
-  StageLog log(name);
-  const auto verify = [&](const expr::Graph& graph) {
-    if (flags.verify) expr::verify(graph);
-  };
-
-  expr::Graph graph = std::move(imported.graph);
-  verify(graph);
-  result->verified = flags.mode == base::RunMode::verify;
-  result->nan_guard = flags.nan_guard;
-  if (result->verified || !result->nan_guard.empty()) result->written = std::make_shared<const expr::Graph>(graph);
-  log.done("graph", [&] { return expr::print(graph, {.origins = true}); });
-
-  // Canonical form, stability, expansion, algebra.
-  const rewrite::Options options{.special_values = flags.special_values == base::SpecialValues::theano,
-                                 .optimizer = flags.optimizer == base::OptimizerMode::fast_run       ? "fast_run"
-                                              : flags.optimizer == base::OptimizerMode::fast_compile ? "fast_compile"
-                                                                                                     : "none",
-                                 .off = rewrite::rule_names(flags.rules_off)};
-  result->rewriting = options;
-  result->reports = rewrite::run(graph, options, [&](const rewrite::GroupReport&, const expr::Graph& g) { verify(g); });
-  log.done("rewrites", [&] { return expr::print(graph, {.origins = true}); });
-  result->graph = std::make_shared<const expr::Graph>(graph);
-
-  result->name = name;
-  result->shared = std::move(imported.shared);
-  for (const Variable& variable : result->shared) {
-    builder::SharedState& state = *variable.node()->shared;
-    const std::unique_lock lock(state.mutex);
-    if (!state.copies) state.copies = std::make_shared<runtime::SharedCopies>();
-  }
-  result->join = flags.optimizer != base::OptimizerMode::none;
-  result->names_devices = rewrite::uses_devices(graph, {});
-  result->reference = flags.mode == base::RunMode::reference;
-  result->simulated = flags.mode == base::RunMode::simulate;
-
-  // The rest once per answer to where it runs (call.cpp): nodes are placed, transfers put between devices; regions of
-  // the graph become kernels; steps are put in order, with buffers and in-place work. Text is made when the plan is
-  // bound.
-  const runtime::Executable& executable = *result->placed().executable;
-  log.done("place", [&] { return print_placement(result->placed()); });
-  log.done("kernels", [&] { return fuse::print(executable.program); });
-  log.done("plan", [&] { return plan::print(executable.plan, executable.program); });
-
-  codegen::choose_schedule(kernel::Family::pointwise, flags.schedule);  // raises for one that cannot be read
-  result->schedule = flags.schedule;
-  // Shared variables are numbered as they stand among the inputs.
-  for (const expr::Update& update : result->graph->updates) {
-    const auto before = std::span(result->graph->inputs).first(update.input);
-    result->update_of.push_back(
-        static_cast<std::size_t>(std::ranges::count(before, expr::Role::shared, &expr::GraphInput::role)));
-  }
-  return result;
-}
-
-}  // namespace
-}  // namespace detail
-
 namespace {
 
 using builder::describe;
@@ -219,6 +130,14 @@ void update_copies(builder::ImportRequest& request) {
   }
 }
 
+Function make_function(const std::string& name, std::vector<detail::InputRules> inputs, bool single,
+                       builder::Imported imported) {
+  auto callable = std::make_shared<detail::Callable>(
+      detail::compile_function(name, std::move(inputs), single, std::move(imported)));
+  callable->placed();  // by the flags of now, so that errors are raised here, not by a call
+  return Function(std::move(callable));
+}
+
 }  // namespace
 
 Function function(std::vector<In> inputs, OutputList outputs, FunctionOptions options, Where where) {
@@ -273,7 +192,8 @@ Function function(std::vector<In> inputs, OutputList outputs, FunctionOptions op
       options.on_unused_input.value_or(flags.on_unused_input == base::UnusedInput::raise  ? UnusedInput::raise
                                        : flags.on_unused_input == base::UnusedInput::warn ? UnusedInput::warn
                                                                                           : UnusedInput::ignore);
-  builder::Imported imported = builder::import(request);
+  const std::string name = options.name.empty() ? "function" : options.name;
+  builder::Imported imported = detail::import_graph(name, [&] { return builder::import(request); });
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     if (imported.used[i] || on_unused == UnusedInput::ignore) continue;
     const std::string message =
@@ -283,17 +203,18 @@ Function function(std::vector<In> inputs, OutputList outputs, FunctionOptions op
     std::cerr << "croton: warning: " << message << "\n";
   }
 
-  auto compiled = detail::compile(options.name.empty() ? "function" : options.name, std::move(imported));
+  std::vector<detail::InputRules> rules;
   for (const In& in : inputs) {
-    compiled->inputs.push_back({in.variable, in.name.empty() ? in.variable.name() : in.name, in.value, in.strict,
-                                in.allow_downcast ? in.allow_downcast : options.allow_input_downcast});
+    rules.push_back({in.variable, in.name.empty() ? in.variable.name() : in.name, in.value, in.strict,
+                     in.allow_downcast ? in.allow_downcast : options.allow_input_downcast});
   }
-  compiled->single = outputs.single;
-  return Function(std::move(compiled));
+  return make_function(name, std::move(rules), outputs.single, std::move(imported));
 }
 
 Function function_of_graph(const std::string& text, Where where) {
-  builder::Imported imported{expr::parse_graph(text), {}, {}};
+  const std::string name = "graph";
+  builder::Imported imported =
+      detail::import_graph(name, [&] { return builder::Imported{expr::parse_graph(text), {}, {}}; });
   std::vector<detail::InputRules> inputs;
   for (const expr::GraphInput& input : imported.graph.inputs) {
     if (input.role == expr::Role::shared) {
@@ -304,10 +225,7 @@ Function function_of_graph(const std::string& text, Where where) {
     inputs.push_back({v, input.name, {}, false, {}});
   }
   const bool single = imported.graph.outputs.size() == 1;
-  auto compiled = detail::compile("graph", std::move(imported));
-  compiled->inputs = std::move(inputs);
-  compiled->single = single;
-  return Function(std::move(compiled));
+  return make_function(name, std::move(inputs), single, std::move(imported));
 }
 
 Array Variable::eval(std::initializer_list<Binding> values, Where where) const {

@@ -6,7 +6,7 @@
 #include <unordered_map>
 
 #include "builder/node.hpp"
-#include "call.hpp"
+#include "call/callable.hpp"
 #include "expr/print.hpp"
 #include "plan/loop_form.hpp"
 #include "runtime/cpu/compiler.hpp"
@@ -18,6 +18,7 @@
 #include "runtime/cuda/sass.hpp"
 #include "runtime/native_loop.hpp"
 #include "runtime/routine.hpp"
+#include "settings.hpp"
 #include "shown_kernels.hpp"
 
 namespace croton {
@@ -37,7 +38,7 @@ std::string Function::plan() const {
 std::size_t Function::product_count() const { return impl().placed().executable->program.product_count(); }
 
 std::string Function::rewrites() const {
-  return rewrite::print(impl().reports) + rewrite::print(impl().placed().reports);
+  return rewrite::print(impl().function().rewritten.reports) + rewrite::print(impl().placed().reports);
 }
 
 namespace {
@@ -204,8 +205,8 @@ std::vector<KernelInfo> detail::show_kernels(const runtime::Executable& executab
 
 std::vector<KernelInfo> Function::kernels(const std::string& target, const KernelOptions& options) const {
   detail::apply_settings();
-  return detail::show_kernels(*impl().placed().executable, target, joined(impl().schedule, options.schedule),
-                              impl().simulated);
+  return detail::show_kernels(*impl().placed().executable, target, joined(impl().function().schedule, options.schedule),
+                              impl().function().simulated());
 }
 
 std::string Function::schedule_difference(const std::string& target, const std::string& schedule) const {

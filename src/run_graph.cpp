@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <deque>
 
+#include "compile.hpp"
 #include "expr/evaluate.hpp"
-#include "rewrite/place.hpp"
 #include "runtime/bind.hpp"
 #include "runtime/device.hpp"
 
@@ -19,12 +19,12 @@ std::vector<Array> run_graph(expr::Graph graph, std::span<const Array> inputs, c
     input.place = 0;
     input.pinned = false;
   }
-  rewrite::PlaceOptions placing;
-  placing.scoped = how.place;
-  placing.soft = true;
-  if (how.place != 0) placing.devices = runtime::places();
-  if (rewrite::uses_devices(graph, placing)) graph = rewrite::place(graph, placing);
-  const auto executable = runtime::make_executable(fuse::fuse(std::move(graph), {.join = how.join}));
+  PlanOptions options;
+  options.placing.scoped = how.place;
+  options.placing.soft = true;
+  if (how.place != 0) options.placing.devices = runtime::places();
+  options.fusing.join = how.join;
+  const auto executable = plan_graph("", std::move(graph), options).executable;
 
   runtime::CallArrays arrays;
   std::deque<Array> values;
@@ -41,10 +41,10 @@ std::vector<Array> run_graph(expr::Graph graph, std::span<const Array> inputs, c
   }
   runtime::RunCounts counts;
   runtime::Workspace workspace;
-  runtime::BindOptions options;
-  options.engine = how.reference ? runtime::Engine::reference : runtime::Engine::compiled;
-  options.schedule = how.schedule;
-  runtime::BoundPlan(executable, arrays, options, counts).run(arrays, workspace, counts);
+  runtime::BindOptions binding;
+  binding.engine = how.reference ? runtime::Engine::reference : runtime::Engine::compiled;
+  binding.schedule = how.schedule;
+  runtime::BoundPlan(executable, arrays, binding, counts).run(arrays, workspace, counts);
   std::vector<Array> results;
   for (const Array& output : arrays.outputs) results.push_back(output.to_host());
   for (const Array& update : arrays.updates) results.push_back(update.to_host());

@@ -14,10 +14,10 @@
 
 #include "base/device_name.hpp"
 #include "base/output.hpp"
-#include "call.hpp"
 #include "io/json_text.hpp"
 #include "runtime/trace.hpp"
 #include "runtime/user_line.hpp"
+#include "settings.hpp"
 
 namespace croton {
 namespace {

@@ -10,13 +10,13 @@
 
 #include "base/config.hpp"
 #include "base/file.hpp"
-#include "call.hpp"
+#include "compile.hpp"
 #include "expr/parse.hpp"
 #include "expr/print.hpp"
 #include "expr/verify.hpp"
-#include "fuse/program.hpp"
 #include "plan/plan.hpp"
 #include "rewrite/pipeline.hpp"
+#include "settings.hpp"
 #include "shown_kernels.hpp"
 
 namespace croton::tool {
@@ -130,13 +130,14 @@ int refuse(const std::string& message) {
 }  // namespace
 
 std::string inspect_text(const std::string& source, const InspectRequest& request) {
-  expr::Graph graph = expr::parse_graph(source);
-  expr::verify(graph);
-  const std::vector<rewrite::GroupReport> reports = rewrite::run(graph, {});
+  builder::Imported imported =
+      detail::import_graph("", [&] { return builder::Imported{expr::parse_graph(source), {}, {}}; });
+  expr::verify(imported.graph);
+  const detail::Rewritten rewritten = detail::rewrite_graph("", std::move(imported.graph), {});
   std::string text;
-  if (request.graph) text += heading("graph") + expr::print(graph);
-  if (request.rewrites) text += heading("rewrites") + rewrite::print(reports);
-  const auto executable = runtime::make_executable(fuse::fuse(std::move(graph)));
+  if (request.graph) text += heading("graph") + expr::print(*rewritten.graph);
+  if (request.rewrites) text += heading("rewrites") + rewrite::print(rewritten.reports);
+  const auto executable = detail::plan_graph("", *rewritten.graph, {}).executable;
   if (request.plan) text += heading("plan") + plan::print(executable->plan, executable->program);
   if (shows_kernels(request))
     text += show(detail::show_kernels(*executable, request.target, base::config().schedule), request);

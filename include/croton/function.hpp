@@ -174,7 +174,7 @@ struct CallCounts {
 };
 
 namespace detail {
-class CompiledFunction;
+class Callable;
 }
 
 struct Verification;  // verification.hpp
@@ -233,12 +233,12 @@ class Function {
   std::string placement() const;
   bool defined() const { return impl_ != nullptr; }
 
-  explicit Function(std::shared_ptr<detail::CompiledFunction> impl) : impl_(std::move(impl)) {}
+  explicit Function(std::shared_ptr<detail::Callable> impl) : impl_(std::move(impl)) {}
 
  private:
-  detail::CompiledFunction& impl() const;  // TypeError for an empty function
+  detail::Callable& impl() const;  // TypeError for an empty function
 
-  std::shared_ptr<detail::CompiledFunction> impl_;
+  std::shared_ptr<detail::Callable> impl_;
 };
 
 /// Compiles a function from inputs to outputs, with updates of shared variables. The code is made for the sizes,

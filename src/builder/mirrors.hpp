@@ -1,6 +1,6 @@
 // Mirrored shared variables: copies of one value, each pinned on another device. An op that was asked for on a device
 // reads the copy that is there (import.cpp); whoever changes the value changes all of them (shared.cpp, function.cpp;
-// call.cpp those that were made after the function).
+// call/shared_locks.cpp those that were made after the function).
 #pragma once
 
 #include <croton/shared.hpp>

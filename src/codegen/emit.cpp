@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/hash.hpp"
+#include "base/stage.hpp"
 #include "codegen/embedded.hpp"
 #include "codegen/emitter.hpp"
 #include "codegen/spelling.hpp"
@@ -113,7 +114,10 @@ std::string_view embedded_file(std::string_view path) {
 
 bool has_text_of_user(std::string_view code) { return code.find("CT_DEVICE auto user_") != code.npos; }
 
-Text emit(const Part& part, Target target) { return Emitter(*part.analysis, *part.variant, target).run(part.comment); }
+Text emit(const Part& part, Target target) {
+  const base::StageTimer timer(base::Stage::emit);
+  return Emitter(*part.analysis, *part.variant, target).run(part.comment);
+}
 
 Functor emit_functor(const Analysis& analysis, const Variant& variant, Target target, bool in_grid) {
   return Emitter(analysis, variant, target, in_grid).functor();

@@ -4,11 +4,13 @@
 #include <algorithm>
 
 #include "base/hash.hpp"
+#include "base/stage.hpp"
 #include "codegen/functor.hpp"
 
 namespace croton::codegen {
 
 Text emit_group(std::span<const Part> parts, Target target) {
+  const base::StageTimer timer(base::Stage::emit);
   // The different functors, and which parts use them.
   struct Body {
     Functor functor;

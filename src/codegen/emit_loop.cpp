@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/hash.hpp"
+#include "base/stage.hpp"
 #include "codegen/functor.hpp"
 #include "codegen/spelling.hpp"
 
@@ -182,6 +183,9 @@ class LoopEmitter {
 
 }  // namespace
 
-Text emit_loop(const LoopParts& loop, Target target) { return LoopEmitter(loop, target).run(); }
+Text emit_loop(const LoopParts& loop, Target target) {
+  const base::StageTimer timer(base::Stage::emit);
+  return LoopEmitter(loop, target).run();
+}
 
 }  // namespace croton::codegen

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "base/hash.hpp"
+#include "base/stage.hpp"
 #include "codegen/embedded.hpp"
 
 namespace croton::codegen {
@@ -36,6 +37,7 @@ std::vector<std::string_view> words(std::string_view text) {
 }  // namespace
 
 Text emit_routine(const RoutinePart& part, Target target) {
+  const base::StageTimer timer(base::Stage::emit);
   const expr::RoutineInfo& routine = *part.op->routine;
   Text text;
   std::string fields;

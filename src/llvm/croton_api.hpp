@@ -31,6 +31,12 @@ inline bool is_for_cpu(std::int32_t mode) { return mode == croton_mode_cpu || mo
 enum CrotonOutput : std::int32_t { croton_output_object = 0, croton_output_assembly = 1 };
 enum CrotonWidth : std::int32_t { croton_width_host = 0, croton_width_256 = 1, croton_width_512 = 2 };
 
+/// How long a compilation took.
+struct CrotonCompileTimes {
+  std::int64_t clang_ns;  // text to LLVM's representation
+  std::int64_t llvm_ns;   // that to machine code
+};
+
 struct CrotonCompileRequest {
   const char* source;
   std::size_t source_size;
@@ -44,6 +50,7 @@ struct CrotonCompileRequest {
   // Which part of `source` is text of a user for the simulator, which may be hostile. May be empty.
   std::size_t users_begin;
   std::size_t users_size;
+  CrotonCompileTimes* times;  // filled in where not null
 };
 
 /// Functions may be called from several threads at once. Those that return an int give 0 for success; then `messages`
@@ -68,7 +75,7 @@ struct CrotonLlvmApi {
 }
 
 /// Raised whenever a struct above changes.
-inline constexpr std::int32_t croton_llvm_api_version = 5;
+inline constexpr std::int32_t croton_llvm_api_version = 6;
 
 /// The name and type of the only function that libcroton_llvm.so exports.
 inline constexpr const char* croton_llvm_entry_name = "croton_llvm_api";

@@ -3,6 +3,7 @@
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/Module.h>
 
+#include <chrono>
 #include <exception>
 #include <string>
 
@@ -23,6 +24,10 @@ const char* identity() {
   return text.c_str();
 }
 
+std::int64_t nanoseconds(std::chrono::steady_clock::duration time) {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(time).count();
+}
+
 int compile(const CrotonCompileRequest* request, CrotonSink output, CrotonSink messages) {
   std::string result;
   std::string said;
@@ -30,9 +35,13 @@ int compile(const CrotonCompileRequest* request, CrotonSink output, CrotonSink m
     llvm::LLVMContext context;
     // Remarks such as "loop not vectorized" are for whoever tunes templates, not for the standard error of users.
     context.setDiagnosticHandlerCallBack([](const llvm::DiagnosticInfo*, void*) {}, nullptr);
+    const auto begin = std::chrono::steady_clock::now();
     const auto module = parse(*request, context, said);
+    const auto parsed = std::chrono::steady_clock::now();
     if (module != nullptr) {
       result = generate(*module, *request);
+      if (request->times != nullptr)
+        *request->times = {nanoseconds(parsed - begin), nanoseconds(std::chrono::steady_clock::now() - parsed)};
     } else if (said.empty()) {
       said = "Clang refused the text without a message";
     }

@@ -7,8 +7,10 @@
 #include <algorithm>
 
 #include "base/config.hpp"
+#include "base/device_name.hpp"
 #include "base/interrupt.hpp"
 #include "base/shape.hpp"
+#include "base/stage.hpp"
 #include "runtime/branch.hpp"
 #include "runtime/cuda/dump.hpp"
 #include "runtime/loop.hpp"
@@ -34,6 +36,8 @@ BoundSegment::BoundSegment(std::shared_ptr<const Executable> executable, int num
                            std::span<const std::int64_t> fresh, const CallArrays& arrays, const BindOptions& options,
                            RunCounts& counts)
     : executable_(std::move(executable)), number_(number), inside_(options.inside), engine_(options.engine) {
+  const base::NamedFunction named(options.name);
+  const base::StageTimer timer(base::Stage::bind);
   const plan::Plan& plan = executable_->plan;
   if (before != nullptr) {
     sizes_ = before->sizes_;
@@ -61,9 +65,46 @@ BoundSegment::BoundSegment(std::shared_ptr<const Executable> executable, int num
   if (engine_ == Engine::compiled && has_work && !cpu::can_compile()) engine_ = Engine::reference;
   bind_launches(arrays, options, counts);
   if (!options.inside) lanes_ = find_lanes();
+  if (base::shows("launches")) base::show("launches", print());
+  if (base::shows("texts")) base::show("texts", texts());
 }
 
 BoundSegment::~BoundSegment() = default;
+
+const codegen::Text* BoundSegment::text_of(const BoundLaunch& launch) {
+  if (const auto* kernel = std::get_if<std::unique_ptr<KernelLaunch>>(&launch.what)) return &(*kernel)->text();
+  if (const auto* routine = std::get_if<std::unique_ptr<RoutineLaunch>>(&launch.what)) return &(*routine)->text();
+  if (const auto* loop = std::get_if<std::unique_ptr<LoopLaunch>>(&launch.what))
+    return (*loop)->native() != nullptr ? &(*loop)->native()->text() : nullptr;
+  return nullptr;
+}
+
+/// A line for the temporaries of each device, and for each launch.
+std::string BoundSegment::print() const {
+  std::string text;
+  for (const auto& [place, temporaries] : temporaries_) {
+    if (temporaries.bytes > 0)
+      text += fmt::format("  {}: {} bytes of temporaries\n", base::DeviceName::of_place(place).to_string(),
+                          temporaries.bytes);
+  }
+  static constexpr std::string_view kinds[] = {"kernel",   "product", "transfer", "routine",
+                                               "callback", "loop",    "branch"};
+  for (const BoundLaunch& launch : launches_) {
+    const codegen::Text* code = text_of(launch);
+    text += fmt::format("  launch {}: {}{}{}\n", launch.number, kinds[launch.what.index()],
+                        code != nullptr ? " " + code->name : "", launch.after_commit ? ", after the commit point" : "");
+  }
+  return text;
+}
+
+/// What the compiler gets, without the prelude.
+std::string BoundSegment::texts() const {
+  std::string all;
+  for (const BoundLaunch& launch : launches_) {
+    if (const codegen::Text* code = text_of(launch)) all += code->code + "\n";
+  }
+  return all;
+}
 
 Device* BoundSegment::device_of(expr::Place place) const { return place == 0 ? nullptr : devices_.at(place); }
 

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -22,6 +23,7 @@ struct BindOptions {
   Engine engine = Engine::compiled;  // where there is a compiler; else the reference evaluator
   bool simulated = false;            // devices are simulated ones, whatever there is
   std::string schedule;              // overrides, see codegen/schedule.hpp
+  std::string_view name = {};        // of the function, for timings; empty: none are printed
   bool inside = false;               // of a loop or a branch: one thread runs it, and it is part of that one's event
 };
 
@@ -103,6 +105,8 @@ class BoundSegment {
                      RunCounts& counts);
 
  private:
+  std::string print() const;
+  std::string texts() const;
   void find_workspaces();
   void find_uploads();
   std::size_t bytes_of(std::size_t buffer) const;
@@ -121,6 +125,8 @@ class BoundSegment {
     bool after_commit;
     int number;  // of the plan's launches
   };
+  /// Null where no text was generated for it.
+  static const codegen::Text* text_of(const BoundLaunch& launch);
   /// What a lane's launches count and fail in.
   struct InLane {
     RunCounts& counts;

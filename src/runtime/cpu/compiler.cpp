@@ -13,6 +13,7 @@
 #include "base/compilation.hpp"
 #include "base/deep_call.hpp"
 #include "base/memory.hpp"
+#include "base/stage.hpp"
 #include "codegen/emit.hpp"
 #include "llvm/croton_api.hpp"
 
@@ -196,11 +197,18 @@ void Compiler::set_library_folder(std::filesystem::path folder) {
 
 std::string Compiler::identity() const { return api_.identity(); }
 
-std::string Compiler::run(std::string_view source, const CompileOptions& options, bool assembly) const {
+void CompileTimes::note() const {
+  base::StageTimer::note("Clang", clang);
+  base::StageTimer::note("LLVM", llvm);
+}
+
+std::string Compiler::run(std::string_view source, const CompileOptions& options, bool assembly,
+                          CompileTimes* times) const {
   const base::Compilation compilation;
   const auto width = !options.vectorize_512   ? croton_width_host
                      : *options.vectorize_512 ? croton_width_512
                                               : croton_width_256;
+  CrotonCompileTimes taken{};
   const CrotonCompileRequest request = {source.data(),
                                         source.size(),
                                         mode_number(options.mode),
@@ -209,7 +217,8 @@ std::string Compiler::run(std::string_view source, const CompileOptions& options
                                         options.level,
                                         options.prelude_size,
                                         options.users_begin,
-                                        options.users_size};
+                                        options.users_size,
+                                        &taken};
   const bool is_users = options.users_size > 0;
   const base::Headroom room(compiler_bytes + bytes_per_byte_of_text * source.size() + (is_users ? deep_stack_bytes : 0),
                             "compiling a kernel");
@@ -228,17 +237,19 @@ std::string Compiler::run(std::string_view source, const CompileOptions& options
       throw ValueError("a kernel with the text of an operation of yours (KernelOp) does not compile:\n" + shown);
     throw InternalError("generated code does not compile:\n" + shown);
   }
+  if (times != nullptr) *times = {std::chrono::nanoseconds(taken.clang_ns), std::chrono::nanoseconds(taken.llvm_ns)};
   return output;
 }
 
-std::vector<std::byte> Compiler::compile(std::string_view source, const CompileOptions& options) const {
-  const std::string object = run(source, options, false);
+std::vector<std::byte> Compiler::compile(std::string_view source, const CompileOptions& options,
+                                         CompileTimes* times) const {
+  const std::string object = run(source, options, false, times);
   const auto bytes = std::as_bytes(std::span(object));
   return {bytes.begin(), bytes.end()};
 }
 
 std::string Compiler::assembly(std::string_view source, const CompileOptions& options) const {
-  return run(source, options, true);
+  return run(source, options, true, nullptr);
 }
 
 std::shared_ptr<Module> Compiler::load(std::span<const std::byte> object,

@@ -6,6 +6,7 @@
 // same bits in every mode, on every processor.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <filesystem>
 #include <memory>
@@ -38,6 +39,18 @@ struct CompileOptions {
   /// How many bytes from the beginning of the text stand in front of other texts too (codegen::prelude): whole
   /// declarations up to the end of a line, which a process parses once.
   std::size_t prelude_size = 0;
+};
+
+/// How long compilations took.
+struct CompileTimes {
+  std::chrono::nanoseconds clang{}, llvm{};
+
+  void add(const CompileTimes& more) {
+    clang += more.clang;
+    llvm += more.llvm;
+  }
+  /// To the time of this thread's stage.
+  void note() const;
 };
 
 /// Loaded native code. The addresses are good until the last owner lets go of it.
@@ -84,7 +97,8 @@ class Compiler {
 
   /// Text to an object file. InternalError with Clang's messages and the lines around them where the text does not
   /// compile.
-  std::vector<std::byte> compile(std::string_view source, const CompileOptions& options = {}) const;
+  std::vector<std::byte> compile(std::string_view source, const CompileOptions& options = {},
+                                 CompileTimes* times = nullptr) const;
 
   /// Text to assembly, for people to read.
   std::string assembly(std::string_view source, const CompileOptions& options = {}) const;
@@ -98,7 +112,7 @@ class Compiler {
 
  private:
   explicit Compiler(const CrotonLlvmApi& api) : api_(api) {}
-  std::string run(std::string_view source, const CompileOptions& options, bool assembly) const;
+  std::string run(std::string_view source, const CompileOptions& options, bool assembly, CompileTimes* times) const;
 
   const CrotonLlvmApi& api_;
 };

@@ -13,6 +13,7 @@
 
 #include "base/compilation.hpp"
 #include "base/config.hpp"
+#include "base/stage.hpp"
 #include "runtime/cache.hpp"
 #include "runtime/cpu/compiler.hpp"
 #include "runtime/cpu/threads.hpp"
@@ -34,6 +35,7 @@ class Store {
 
   std::vector<KernelEntry> get(std::span<const codegen::Text> texts, KernelCounts& counts) {
     const base::Compilation compilation;
+    const base::StageTimer timer(base::Stage::compile);
     const std::lock_guard lock(mutex_);
     level_ = static_cast<int>(base::config().llvm_level);
     trapping_ = base::config().check_arithmetic;
@@ -49,6 +51,7 @@ class Store {
       }
     }
     if (!missing.empty()) compile(missing, counts);
+    if (base::shows("compiled")) show(texts, missing);
     std::vector<KernelEntry> result;
     for (const codegen::Text& text : texts) result.push_back(find(text).value());
     recent_.resize(std::min(recent_.size(), most_recent));  // not before: entries of this call are kept by nobody else
@@ -57,6 +60,15 @@ class Store {
   }
 
  private:
+  static void show(std::span<const codegen::Text> texts, std::span<const codegen::Text* const> missing) {
+    std::string lines;
+    for (const codegen::Text& text : texts) {
+      const bool compiled = std::ranges::any_of(missing, [&](const auto* other) { return other->name == text.name; });
+      lines += "  " + text.name + (compiled ? ": by Clang and LLVM\n" : ": cached\n");
+    }
+    base::show("compiled", lines);
+  }
+
   /// Kernels are kept apart by how they were compiled: the level to which they were optimised, and whether they check
   /// their arithmetic.
   std::string how() const { return std::to_string(level_) + (trapping_ ? ", trapping" : ""); }
@@ -142,6 +154,7 @@ class Store {
     const std::size_t threads = static_cast<std::size_t>(ThreadPool::instance().threads());
     const std::vector<Texts> shares = shared_out(missing, std::min(threads, (missing.size() + 1) / 2));
     std::vector<std::vector<std::byte>> objects(shares.size());
+    std::vector<CompileTimes> times(shares.size());
     std::vector<std::exception_ptr> faults(shares.size());
     const std::string prelude = codegen::prelude(codegen::Target::cpu);
     const auto compile_one = [&](std::size_t share) {
@@ -151,7 +164,7 @@ class Store {
       options.prelude_size = prelude.size();
       options.level = level_;
       if (trapping_) options.mode = CompileOptions::Mode::cpu_trapping;
-      objects[share] = Compiler::instance().compile(unit, options);
+      objects[share] = Compiler::instance().compile(unit, options, &times[share]);
     };
     ThreadPool::instance().parallel_for(static_cast<std::int64_t>(shares.size()), 1, [&](auto begin, auto end) {
       for (auto share = static_cast<std::size_t>(begin); share < static_cast<std::size_t>(end); ++share) {
@@ -165,6 +178,9 @@ class Store {
     for (const std::exception_ptr& fault : faults) {
       if (fault) std::rethrow_exception(fault);
     }
+    CompileTimes all;
+    for (const CompileTimes& of_share : times) all.add(of_share);
+    all.note();
     for (std::size_t share = 0; share < shares.size(); ++share) keep(shares[share], objects[share], counts);
   }
 

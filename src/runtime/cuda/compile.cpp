@@ -1,8 +1,12 @@
 #include "runtime/cuda/compile.hpp"
 
+#include <fmt/format.h>
+
+#include <chrono>
 #include <span>
 
 #include "base/config.hpp"
+#include "base/stage.hpp"
 #include "runtime/cache.hpp"
 #include "runtime/cuda/facts.hpp"
 #include "runtime/cuda/nvrtc.hpp"
@@ -31,6 +35,7 @@ std::string file_of(std::string_view name) {
 
 std::vector<std::byte> compile(std::string_view unit, std::string_view digest, std::string_view prelude,
                                const std::string& architecture, Form form, std::string_view name, bool* from_cache) {
+  const base::StageTimer timer(base::Stage::compile);
   if (from_cache != nullptr) *from_cache = false;
   const Nvrtc& nvrtc = Nvrtc::instance();
   const bool lines = form == Form::lined_cubin || (form != Form::facts && base::config().lineinfo);
@@ -49,10 +54,14 @@ std::vector<std::byte> compile(std::string_view unit, std::string_view digest, s
   if (cache != nullptr) {
     if (auto found = cache->find(key.digest())) {
       if (from_cache != nullptr) *from_cache = true;
+      if (base::shows("compiled")) base::show("compiled", fmt::format("  {}: cached\n", name));
       return *found;
     }
   }
+  const auto begin = std::chrono::steady_clock::now();
   const Nvrtc::Result result = nvrtc.compile(unit, architecture, extra, form == Form::ptx, file);
+  base::StageTimer::note("NVRTC", std::chrono::steady_clock::now() - begin);
+  if (base::shows("compiled")) base::show("compiled", fmt::format("  {}: for {} by NVRTC\n", name, architecture));
   const std::vector<std::byte> code = form == Form::ptx ? bytes_of(result.ptx)
                                       : form == Form::facts
                                           ? bytes_of(write_facts(collect_facts(result.log, result.cubin)))

@@ -3,11 +3,13 @@
 #include <croton/error.hpp>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cctype>
 
 #include "base/config.hpp"
+#include "base/stage.hpp"
 #include "runtime/cache.hpp"
 #include "runtime/cpu/compiler.hpp"
 #include "runtime/simulator/callbacks.hpp"
@@ -74,7 +76,13 @@ std::vector<std::byte> compile(std::string_view text, std::span<const std::strin
   options.users_size = text.size() - options.users_begin;
   options.prelude_size = prelude_size;
   options.level = static_cast<int>(base::config().llvm_level);
-  return cpu::Compiler::instance().compile(whole, options);
+  const base::StageTimer timer(base::Stage::compile);
+  cpu::CompileTimes times;
+  std::vector<std::byte> object = cpu::Compiler::instance().compile(whole, options, &times);
+  times.note();
+  if (base::shows("compiled"))
+    base::show("compiled", fmt::format("  {}: for the simulator by Clang and LLVM\n", fmt::join(kernels, ", ")));
+  return object;
 }
 
 Program::Program(std::span<const std::byte> object, std::string text)

@@ -1,4 +1,4 @@
-#include "call_lock.hpp"
+#include "call/call_lock.hpp"
 
 #include <croton/error.hpp>
 

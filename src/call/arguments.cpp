@@ -1,0 +1,110 @@
+#include "call/arguments.hpp"
+
+#include <croton/error.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "base/config.hpp"
+#include "builder/node.hpp"
+
+namespace croton::detail {
+namespace {
+
+using builder::describe;
+
+/// The array in the input's dtype, by the three states of casting.
+Array convert(const InputRules& rules, const Argument& argument) {
+  const Type& type = rules.variable.type();
+  const Array& array = argument.array();
+  const auto refuse = [&](const std::string& why) {
+    throw TypeError(fmt::format("{} was given {}: {}", describe(rules.variable),
+                                Type{array.dtype(), array.shape()}.to_string(), why));
+  };
+  if (array.rank() != static_cast<int>(type.rank())) {
+    refuse(fmt::format("it takes {} dimension(s), not {}", type.rank(), array.rank()));
+  }
+  for (std::size_t axis = 0; axis < type.rank(); ++axis) {
+    if (type.shape[axis] != unknown_size && type.shape[axis] != array.shape()[axis]) {
+      throw ShapeError(fmt::format("{} was given {}: axis {} must have size {}", describe(rules.variable),
+                                   Type{array.dtype(), array.shape()}.to_string(), axis, type.shape[axis]));
+    }
+  }
+  if (array.dtype() == type.dtype) return array;
+  if (rules.strict) refuse("the input is strict: pass exactly its dtype");
+  if (is_complex(array.dtype()) && !is_complex(type.dtype))
+    refuse("complex numbers are not taken; pass the part that is meant");
+  if (rules.allow_downcast.value_or(false) || can_cast_safely(array.dtype(), type.dtype))
+    return array.astype(type.dtype);
+  if (argument.is_number()) {
+    const bool single = type.dtype == DType::float32 || type.dtype == DType::complex64;
+    const bool float_literal = !rules.allow_downcast.has_value() && !is_discrete(array.dtype()) && single &&
+                               base::config().float_x() == DType::float32;
+    if (float_literal) return array.astype(type.dtype);
+    if (is_discrete(array.dtype())) {
+      // A whole number is taken where its value fits.
+      const Array converted = array.astype(type.dtype);
+      if (converted.as_double(0) == array.as_double(0)) return converted;
+      refuse(fmt::format("{} does not fit into {}", array.to_string(), name_of(type.dtype)));
+    }
+  }
+  refuse(fmt::format("converting {} to {} may lose precision; pass allow_input_downcast, or convert with astype to {}",
+                     name_of(array.dtype()), name_of(type.dtype), name_of(type.dtype)));
+  return array;
+}
+
+/// Whether the array can be taken as it is.
+bool fits(const InputRules& rules, const Array& array) {
+  const Type& type = rules.variable.type();
+  if (array.dtype() != type.dtype || array.shape().size() != type.shape.size()) return false;
+  for (std::size_t axis = 0; axis < type.shape.size(); ++axis) {
+    if (type.shape[axis] != unknown_size && type.shape[axis] != array.shape()[axis]) return false;
+  }
+  return true;
+}
+
+/// Whether it has to be copied for kernels, which take strides in whole elements; products, and the simulated GPU, take
+/// rows without gaps.
+bool needs_copy(const Array& array, bool needs_contiguous) {
+  const auto item = static_cast<std::int64_t>(size_of(array.dtype()));
+  if (reinterpret_cast<std::uintptr_t>(array.raw()) % static_cast<std::uintptr_t>(item) != 0) return true;
+  if (array.is_contiguous()) return false;
+  return needs_contiguous || std::ranges::any_of(array.strides(), [&](std::int64_t s) { return s % item != 0; });
+}
+
+}  // namespace
+
+void Arguments::take(const CompiledFunction& function, std::span<const Argument> arguments,
+                     const runtime::Executable& executable, const SharedLocks& shared,
+                     std::vector<const Array*>& arrays) {
+  const std::vector<InputRules>& inputs = function.inputs;
+  if (arguments.size() > inputs.size()) {
+    std::string taken;
+    for (const InputRules& rules : inputs) taken += (taken.empty() ? ": " : ", ") + describe(rules.variable);
+    throw TypeError(
+        fmt::format("{}: {} arguments for {} input(s){}", function.name, arguments.size(), inputs.size(), taken));
+  }
+  const auto keep = [&](Array array) {
+    copies_.reserve(2 * inputs.size());  // elements are pointed at
+    return &copies_.emplace_back(std::move(array));
+  };
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const InputRules& rules = inputs[i];
+    std::optional<Argument> standard;
+    if (i >= arguments.size()) {
+      if (!rules.value)
+        throw TypeError(fmt::format("{}: the input {} is missing", function.name, describe(rules.variable)));
+      standard.emplace(*rules.value);
+    }
+    const Argument& argument = standard ? *standard : arguments[i];
+    const Array* array = &argument.array();
+    if (!fits(rules, *array)) array = keep(convert(rules, argument));
+    if (needs_copy(*array, executable.needs_contiguous[i]) || shared.may_be_written(*array))
+      array = keep(array->copy());
+    arrays.push_back(array);
+  }
+}
+
+}  // namespace croton::detail

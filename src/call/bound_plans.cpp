@@ -1,0 +1,106 @@
+#include "call/bound_plans.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+
+#include "base/compilation.hpp"
+
+namespace croton::detail {
+namespace {
+
+constexpr std::size_t most_plans = 1024, most_moved = 8;
+
+/// Gives `visit` the numbers of the key, one by one.
+void visit_key(const runtime::Executable& executable, const runtime::CallArrays& arrays, const auto& visit) {
+  for (const Array* array : arrays.arguments) {
+    for (const std::int64_t size : array->shape()) visit(size);
+    if (array->is_contiguous()) continue;
+    visit(-2);  // no size: strides follow
+    for (const std::int64_t stride : array->strides()) visit(stride);
+  }
+  for (const Array* array : arrays.shared) {
+    for (const std::int64_t size : array->shape()) visit(size);
+  }
+  for (const runtime::InputRef input : executable.host_inputs) visit(arrays.number(input));
+}
+
+}  // namespace
+
+std::size_t BoundPlans::KeyHash::operator()(const Key& key) const {
+  std::size_t seed = key.size();
+  for (const std::int64_t k : key) seed = (seed ^ static_cast<std::size_t>(k)) * 0x9E3779B97F4A7C15ull + 17;
+  return seed;
+}
+
+runtime::BoundPlan* BoundPlans::find_last(const runtime::Executable& executable,
+                                          const runtime::CallArrays& arrays) const {
+  if (last_ == nullptr) return nullptr;
+  auto known = last_key_.begin();
+  bool same = true;
+  visit_key(executable, arrays, [&](std::int64_t k) {  // compared without a key of its own
+    same = same && known != last_key_.end() && *known == k;
+    if (same) ++known;
+  });
+  return same && known == last_key_.end() ? last_ : nullptr;
+}
+
+runtime::BoundPlan& BoundPlans::find_or_bind(const CompiledFunction& function,
+                                             const std::shared_ptr<const runtime::Executable>& executable,
+                                             const runtime::CallArrays& arrays, runtime::RunCounts& counts) {
+  const base::Compilation compilation;
+  key_.clear();
+  visit_key(*executable, arrays, [&](std::int64_t k) { key_.push_back(k); });
+  // A program whose sizes never repeat must not fill the memory with plans for them.
+  if (plans_.size() >= most_plans) {
+    plans_.clear();
+    moved_.clear();
+    last_ = nullptr;
+  }
+  if (!plans_.contains(key_)) renumber(*executable, arrays);
+  auto& plan = plans_[key_];
+  if (!plan) {
+    try {
+      const runtime::BindOptions options{
+          .simulated = function.simulated(), .schedule = function.schedule, .name = function.name};
+      plan = std::make_unique<runtime::BoundPlan>(executable, arrays, options, counts);
+    } catch (...) {
+      plans_.erase(key_);
+      throw;
+    }
+  }
+  std::swap(last_key_, key_);
+  last_ = plan.get();
+  return *plan;
+}
+
+/// Makes a plan for the same sizes and other numbers that of the present call, where one can be: the last one, or one
+/// that was made another call's before. A data set has batches of one size, and often a smaller one in the end.
+void BoundPlans::renumber(const runtime::Executable& executable, const runtime::CallArrays& arrays) {
+  const std::size_t numbers = executable.host_inputs.size();
+  if (numbers == 0) return;
+  const auto same_sizes = [&](const Key& other) {
+    const auto sizes = static_cast<std::ptrdiff_t>(key_.size() - numbers);
+    return other.size() == key_.size() && std::equal(key_.begin(), key_.begin() + sizes, other.begin());
+  };
+  const auto take = [&](const Key& from) {
+    auto entry = plans_.extract(from);
+    if (entry.empty()) return false;
+    const bool taken = entry.mapped()->renumber(arrays);  // what it leaves halfway, by an error, is not kept
+    if (taken) entry.key() = key_;
+    plans_.insert(std::move(entry));
+    return taken;
+  };
+  const bool is_new = last_ != nullptr && std::ranges::find(moved_, last_key_) == moved_.end();
+  last_ = nullptr;
+  if (is_new) moved_.push_back(last_key_);
+  for (std::size_t i = moved_.size(); i-- > 0;) {
+    if (!same_sizes(moved_[i]) || !take(moved_[i])) continue;
+    moved_[i] = key_;
+    if (moved_.size() > most_moved) moved_.erase(moved_.begin());
+    return;
+  }
+  if (is_new) moved_.pop_back();
+}
+
+}  // namespace croton::detail

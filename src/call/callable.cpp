@@ -1,0 +1,258 @@
+#include "call/callable.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/device_memory.hpp"
+#include "builder/node.hpp"
+#include "builder/shared.hpp"
+#include "expr/evaluate.hpp"
+#include "nan_guard.hpp"
+#include "placement_log.hpp"
+#include "runtime/cpu/blas.hpp"
+#include "runtime/cpu/compiler.hpp"
+#include "runtime/cuda/nvtx.hpp"
+#include "runtime/trace.hpp"
+#include "settings.hpp"
+#include "verification.hpp"
+
+namespace croton::detail {
+
+Callable::Callable(std::shared_ptr<const CompiledFunction> function)
+    : function_(std::move(function)), placements_(*function_), shared_(*function_) {}
+
+std::shared_ptr<Callable> Callable::copy() const {
+  auto other = std::make_shared<Callable>(function_);
+  const CallLock::Guard lock(mutex_, function_->name);
+  other->placements_.take_over(placements_);
+  return other;
+}
+
+Placed& Callable::placed() {
+  const CallLock::Guard lock(mutex_, function_->name);
+  const auto homes_stay = shared_.lock_to_read();
+  return placements_.find(base::config());
+}
+
+/// The present values of the shared variables.
+void Callable::read_shared() {
+  for (const Variable& variable : function_->shared) {
+    builder::SharedState& state = *variable.node()->shared;
+    arrays_.shared.push_back(&state.value);
+    arrays_.copies.push_back(static_cast<runtime::SharedCopies*>(state.copies.get()));
+    arrays_.versions.push_back(state.version);
+  }
+}
+
+/// The values of the graph's inputs on the host, in its own order: arguments and shared variables may be mixed.
+std::vector<Array> Callable::inputs_in_order() const {
+  std::vector<Array> inputs;
+  std::size_t argument = 0, state = 0;
+  for (const expr::GraphInput& input : function_->graph().inputs) {
+    inputs.push_back(input.role == expr::Role::argument ? *arrays_.arguments[argument++]
+                                                        : arrays_.shared[state++]->to_host());
+  }
+  return inputs;
+}
+
+void Callable::run_by_reference() {
+  const CompiledFunction& f = *function_;
+  const std::vector<Array> given = inputs_in_order();
+  if (f.written && !f.nan_guard.empty()) check_every_node({f.name, *f.written, given, f.nan_guard});
+  const std::vector<Array> results = expr::evaluate(f.graph(), given);
+  arrays_.updates.clear();
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    (i < f.graph().outputs.size() ? arrays_.outputs : arrays_.updates).push_back(results[i].copy());
+  }
+  for (std::size_t u = 0; u < f.update_of.size(); ++u) {
+    const builder::SharedState& target = *f.shared[f.update_of[u]].node()->shared;
+    if (target.pinned) arrays_.updates[u] = base::moved_to(base::device_memory(target.home), arrays_.updates[u]);
+  }
+}
+
+bool Callable::run_plan(Placed& where, bool briefly) {
+  const CompiledFunction& f = *function_;
+  runtime::BoundPlan* last = f.verified() ? nullptr : where.plans.find_last(*where.executable, arrays_);
+  if (briefly && (last == nullptr || !last->brief())) return false;
+  if (f.verified()) {
+    // In-place work writes over copies, so that a result that is refused has changed nothing.
+    spared_.reserve(f.update_of.size());  // of which elements are pointed at
+    for (const std::size_t i : f.update_of) {
+      const Array*& value = arrays_.shared[i];
+      value = &spared_.emplace_back(base::moved_to(value->device_memory(), value->to_host().copy()));
+    }
+  }
+  runtime::BoundPlan& plan =
+      last != nullptr ? *last : where.plans.find_or_bind(f, where.executable, arrays_, run_counts_);
+  if (last_run_ != where.executable) last_run_ = where.executable;
+  const bool brief = plan.brief() && !f.verified();
+  if (brief != brief_.load(std::memory_order_relaxed)) brief_.store(brief, std::memory_order_relaxed);
+  arrays_.kept_outputs = briefly;
+  try {
+    plan.run(arrays_, workspace_, run_counts_);
+  } catch (const runtime::GuardFailure& failure) {
+    raise_nan_error({f.name, *f.written, inputs_in_order(), f.nan_guard}, failure);
+  }
+  return true;
+}
+
+/// The results of the call, which has not changed anything yet, against the graph as it was written.
+void Callable::verify(const Placed& where) {
+  const CompiledFunction& f = *function_;
+  CallToVerify call{.name = f.name,
+                    .written = *f.written,
+                    .rewriting = f.rewritten.options,
+                    .rewrites_specials = false,
+                    .inputs = {},
+                    .results = {},
+                    .how = {}};
+  for (const rewrite::GroupReport& report : f.rewritten.reports)
+    call.rewrites_specials = call.rewrites_specials || !report.fired.empty();
+  std::size_t argument = 0, state = 0;
+  for (const expr::GraphInput& input : f.graph().inputs) {
+    call.inputs.push_back(input.role == expr::Role::argument ? *arrays_.arguments[argument++]
+                                                             : f.shared[state++].node()->shared->value.to_host());
+  }
+  for (const Array& output : arrays_.outputs) call.results.push_back(output.to_host());
+  for (const Array& update : arrays_.updates) call.results.push_back(update.to_host());
+  call.how = {.join = f.join, .schedule = f.schedule};
+  for (const fuse::Call& work : where.executable->program.calls) call.how.place = std::max(call.how.place, work.place);
+  verification_ = verify_call(call);
+}
+
+/// New values of the copies that were made after the function, each on its device.
+std::vector<Array> Callable::values_of_copies() const {
+  std::vector<Array> values;
+  for (const SharedLocks::NewCopy& known : shared_.new_copies()) {
+    base::DeviceMemory* memory = base::device_memory(known.copy.node()->shared->home);
+    const Array& value = arrays_.updates[known.update];
+    values.push_back(value.device_memory() == memory ? base::moved_to(memory, value.to_host().copy())
+                                                     : base::moved_to(memory, value));
+  }
+  return values;
+}
+
+/// New values of shared variables become theirs, all together.
+void Callable::commit(std::vector<Array> for_copies) {
+  for (std::size_t c = 0; c < for_copies.size(); ++c) {
+    builder::SharedState& state = *shared_.new_copies()[c].copy.node()->shared;
+    state.value = std::move(for_copies[c]);
+    ++state.version;
+  }
+  for (std::size_t u = 0; u < function_->update_of.size(); ++u) {
+    const std::size_t i = function_->update_of[u];
+    builder::SharedState& state = *function_->shared[i].node()->shared;
+    // Where the new value was computed is the home from now on; what is pinned was sent home by the plan.
+    const base::DeviceMemory* memory = arrays_.updates[u].device_memory();
+    const std::uint16_t home = memory == nullptr ? 0 : memory->place();
+    if (home != state.home) arrays_.copies[i]->by_device.erase(arrays_.updates[u].device_memory());
+    state.home = home;
+    if (state.value.address() != arrays_.updates[u].address()) state.exposed = false;
+    std::swap(state.value, arrays_.updates[u]);  // wants no memory, now or in the next call
+    ++state.version;
+  }
+}
+
+/// At the end of a call nothing of it is kept alive, and locks are given back; vectors keep their memory.
+struct Callable::Release {
+  Callable& self;
+  ~Release() {
+    static const Array nothing(0.f);  // without dimensions: assigning it allocates nothing, which could fail here
+    runtime::CallArrays& arrays = self.arrays_;
+    for (Array& array : arrays.updates) array = nothing;
+    arrays.arguments.clear();
+    arrays.shared.clear();
+    arrays.copies.clear();
+    arrays.versions.clear();
+    self.arguments_.release();
+    self.spared_.clear();
+    if (!arrays.kept_outputs) arrays.outputs.clear();
+    arrays.held.clear();
+    self.shared_.release();
+  }
+};
+
+bool Callable::call(std::span<const Argument> arguments, bool briefly,
+                    const std::function<void(std::vector<Array>&)>& take) {
+  const base::Flags& flags = base::config();  // asked for once: each time takes nanoseconds
+  const CompiledFunction& f = *function_;
+  apply_settings(flags);
+  const CallLock::Guard lock = briefly ? CallLock::Guard(mutex_, std::try_to_lock) : CallLock::Guard(mutex_, f.name);
+  if (!lock.owns()) return false;
+  const runtime::cuda::NvtxRange range(f.name, flags);
+  const runtime::TracedCall traced(f.name);
+  const Release release{*this};
+
+  if (!shared_.lock(!briefly)) return false;
+  shared_.refuse_common_memory();
+  read_shared();
+  Placed& where = placements_.find(flags);  // the homes cannot change now that the variables are locked
+  const bool logs = !f.reference() && logs_placement(flags);
+  if (logs && !where.logged) {
+    log_placement(f.name, where);
+    where.logged = true;
+  }
+  arguments_.take(f, arguments, *where.executable, shared_, arrays_.arguments);
+
+  if (f.reference())
+    run_by_reference();
+  else if (!run_plan(where, briefly))
+    return false;
+  if (f.verified()) verify(where);
+  ++calls_;
+  commit(values_of_copies());  // what may fail has been done
+  if (logs) log_call(f.name, run_counts_.transferred, *where.executable);
+  take(arrays_.outputs);
+  return true;
+}
+
+Verification Callable::verification() const {
+  const CallLock::Guard lock(mutex_, function_->name);
+  return verification_;
+}
+
+std::vector<TransferInfo> Callable::transfers() const {
+  const CallLock::Guard lock(mutex_, function_->name);
+  if (!last_run_) return {};
+  return describe_transfers(run_counts_.transferred, *last_run_);
+}
+
+std::string Callable::loops_of_last_call(const runtime::Executable& executable) const {
+  const CallLock::Guard lock(mutex_, function_->name);
+  std::string text;
+  for (const auto& [at, how] : run_counts_.loops) {
+    if (at.first == &executable && how != nullptr) text += fmt::format("  {}: {}\n", at.second, *how);
+  }
+  return text;
+}
+
+CallCounts Callable::counts() const {
+  const CallLock::Guard lock(mutex_, function_->name);
+  CallCounts c;
+  c.calls = calls_;
+  c.kernels = run_counts_.kernels;
+  c.products = run_counts_.products;
+  c.convolutions = run_counts_.convolutions;
+  c.routines = run_counts_.routines;
+  c.callbacks = run_counts_.callbacks;
+  c.reference_kernels = run_counts_.reference_kernels;
+  c.compiled = run_counts_.compiled;
+  c.cached = run_counts_.cached;
+  c.transfers = run_counts_.transfers;
+  c.transferred_bytes = run_counts_.transferred_bytes;
+  c.product_library = runtime::cpu::product_libraries();
+  if (function_->simulated()) {
+    c.compiler = "none (CUDA text on the simulated GPU)";
+  } else if (!runtime::cpu::Compiler::available()) {
+    c.compiler = "none (the reference evaluator runs kernels)";
+  } else {
+    // Without the list of the processor's features.
+    const std::string identity = runtime::cpu::Compiler::instance().identity();
+    c.compiler = identity.substr(0, std::min(identity.find(" +"), identity.find(" -")));
+  }
+  return c;
+}
+
+}  // namespace croton::detail

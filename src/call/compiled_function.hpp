@@ -1,0 +1,51 @@
+// A function as it was compiled: the same for all devices and sizes. Nothing in it changes; calls, and copies of the
+// function, share it.
+#pragma once
+
+#include <croton/function.hpp>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/config.hpp"
+#include "compile.hpp"
+
+namespace croton::detail {
+
+/// What a call may give for an input.
+struct InputRules {
+  Variable variable;
+  std::string name;
+  std::optional<Array> value;
+  bool strict = false;
+  std::optional<bool> allow_downcast;
+};
+
+struct CompiledFunction {
+  std::string name;
+  std::vector<InputRules> inputs;
+  bool single = false;                 // one output, not a list
+  std::vector<Variable> shared;        // in the order of the graph
+  std::vector<std::size_t> update_of;  // per update: index in `shared`
+  Rewritten rewritten;                 // before placement
+  base::RunMode mode{};
+  bool join = true;                            // fusion
+  bool names_devices = false;                  // in scopes or transfers
+  std::string schedule;                        // overrides
+  std::string nan_guard;                       // what kernels may not store
+  std::shared_ptr<const expr::Graph> written;  // as imported; null unless `nan_guard` or verify() ask for it
+
+  const expr::Graph& graph() const { return *rewritten.graph; }
+  bool reference() const { return mode == base::RunMode::reference; }
+  bool simulated() const { return mode == base::RunMode::simulate; }  // it runs on the simulated cuda0
+  bool verified() const { return mode == base::RunMode::verify; }
+};
+
+/// An imported graph through the stages that are the same for all devices, as the flags say. ConfigError for flags that
+/// cannot be read.
+std::shared_ptr<const CompiledFunction> compile_function(std::string name, std::vector<InputRules> inputs, bool single,
+                                                         builder::Imported imported);
+
+}  // namespace croton::detail
