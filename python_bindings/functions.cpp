@@ -91,13 +91,24 @@ std::size_t named_input(const Callable& f, const std::string& name) {
   return *found;
 }
 
+/// A value for input i; errors of what is no array name the input.
+Argument argument_of(const Callable& f, std::size_t i, nb::handle value) {
+  const In& in = f.inputs[i];
+  try {
+    return to_call_argument(value, in.variable.type(), in.strict);
+  } catch (const TypeError& error) {
+    const std::string name = name_of_input(in);
+    throw TypeError(f.function.name() + ": " + (name.empty() ? "input " + std::to_string(i) : name) + " is " +
+                    in.variable.type().to_string() + ": " + error.what());
+  }
+}
+
 /// The arguments in the order of the inputs, cut where nothing is given any more: the function itself names what is
 /// missing.
 std::vector<Argument> ordered(const Callable& f, nb::tuple args, nb::handle kwargs) {
   std::vector<std::optional<Argument>> given(std::max(f.inputs.size(), args.size()));
   const auto take = [&](std::size_t i, nb::handle value) {
-    given[i] = i < f.inputs.size() ? to_call_argument(value, f.inputs[i].variable.type(), f.inputs[i].strict)
-                                   : Argument(to_array(value));
+    given[i] = i < f.inputs.size() ? argument_of(f, i, value) : Argument(to_array(value));
   };
   for (std::size_t i = 0; i < args.size(); ++i) take(i, args[i]);
   if (kwargs.is_valid()) {
@@ -122,10 +133,7 @@ std::vector<Argument> by_position(const Callable& f, nb::tuple args) {
   std::vector<Argument> arguments = std::move(f.spare);
   arguments.clear();
   arguments.reserve(f.inputs.size());
-  for (std::size_t i = 0; i < f.inputs.size(); ++i) {
-    const In& in = f.inputs[i];
-    arguments.push_back(to_call_argument(args[i], in.variable.type(), in.strict));
-  }
+  for (std::size_t i = 0; i < f.inputs.size(); ++i) arguments.push_back(argument_of(f, i, args[i]));
   return arguments;
 }
 

@@ -5,6 +5,7 @@
 #include "base/config.hpp"
 #include "base/interrupt.hpp"
 #include "expr/print.hpp"
+#include "expr/requirement.hpp"
 #include "expr/verify.hpp"
 #include "placement_log.hpp"
 
@@ -65,6 +66,7 @@ Rewritten rewrite_graph(const std::string& name, expr::Graph graph, const rewrit
     const base::StageTimer timer(Stage::rewrite);
     result.reports = rewrite::run(graph, options, [](const rewrite::GroupReport&, const expr::Graph& g) { check(g); });
   }
+  expr::check_known_requirements(graph.arena);  // rules may have found that a size is none
   show(Stage::rewrite, [&] { return expr::print(graph, {.origins = true}); });
   result.graph = std::make_shared<const expr::Graph>(std::move(graph));
   return result;

@@ -1,6 +1,7 @@
 // function(): checks what the user gives, adds default updates, and compiles (compile.cpp). What it makes is called by
 // call/callable.cpp.
 #include <croton/function.hpp>
+#include <croton/views.hpp>
 
 #include <fmt/format.h>
 
@@ -36,10 +37,10 @@ void check_update(const Variable& target, const Variable& value, Where where) {
   if (!value.defined())
     throw TypeError(fmt::format("{}: {}, but its update is empty", in_line(where), describe(target)));
   if (target.dtype() != value.dtype()) {
-    throw TypeError(
-        fmt::format("{}: {}, but its update has dtype {}; it must be {}: set floatX={}, or cast it with astype to {}",
-                    in_line(where), describe(target), name_of(value.dtype()), name_of(target.dtype()),
-                    name_of(target.dtype()), name_of(target.dtype())));
+    const std::string_view wanted = name_of(target.dtype());
+    const std::string by_flag = is_float(target.dtype()) ? fmt::format("set floatX={}, or ", wanted) : "";
+    throw TypeError(fmt::format("{}: {}, but its update has dtype {}; it must be {}: {}cast it with astype to {}",
+                                in_line(where), describe(target), name_of(value.dtype()), wanted, by_flag, wanted));
   }
   if (target.rank() != value.rank()) {
     throw TypeError(fmt::format("{}: {}, but its update has {} dimension(s), not {}", in_line(where), describe(target),
@@ -130,6 +131,23 @@ void update_copies(builder::ImportRequest& request) {
   }
 }
 
+/// What is given for a variable, as one of its type: of sizes that only the new one states nothing is known then.
+Variable stand_in(const Variable& from, const Variable& to, Where where) {
+  bool fits = from.dtype() == to.dtype() && from.rank() == to.rank();
+  std::vector<int> stated;
+  for (int axis = 0; fits && axis < from.rank(); ++axis) {
+    const std::int64_t had = from.type().shape[static_cast<std::size_t>(axis)],
+                       has = to.type().shape[static_cast<std::size_t>(axis)];
+    if (had == unknown_size && has != unknown_size) stated.push_back(axis);
+    fits = had == unknown_size || had == has;
+  }
+  if (fits) return stated.empty() ? to : unbroadcast(Operand(to, where), stated);
+  throw TypeError(fmt::format(
+      "{}: givens: {} cannot stand in for {}: it must have the same dtype, as many dimensions, and all sizes that are "
+      "stated",
+      in_line(where), describe(to), describe(from)));
+}
+
 Function make_function(const std::string& name, std::vector<detail::InputRules> inputs, bool single,
                        builder::Imported imported) {
   auto callable = std::make_shared<detail::Callable>(
@@ -173,15 +191,11 @@ Function function(std::vector<In> inputs, OutputList outputs, FunctionOptions op
   for (const auto& [from, to] : options.givens) {
     if (!from.defined() || !to.defined())
       throw TypeError(fmt::format("{}: givens hold an empty Variable", in_line(where)));
-    if (from.type() != to.type()) {
-      throw TypeError(fmt::format("{}: givens: {} cannot stand in for {}: the types must be equal", in_line(where),
-                                  describe(to), describe(from)));
-    }
     if (std::ranges::find(request.inputs, from) != request.inputs.end()) {
       throw ValueError(
           fmt::format("{}: givens replace the input {}; leave it out of the inputs", in_line(where), describe(from)));
     }
-    request.givens.emplace_back(from, to);
+    request.givens.emplace_back(from, stand_in(from, to, where));
   }
   if (!options.no_default_updates) add_default_updates(request);
   update_copies(request);

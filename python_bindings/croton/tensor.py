@@ -7,7 +7,7 @@ from ._croton import Variable, constant
 
 # Everything that makes or transforms variables has the same name here and in C++.
 _NOT_OPERATIONS = {"application", "apply_again", "as_shared", "constant_value", "debugprint", "equal_computations", "flag", "flags",
-                   "from_dlpack", "function", "ifelse", "io", "is_shared", "line_of", "nnet", "set_flag"}
+                   "from_dlpack", "function", "ifelse", "io", "is_shared", "line_of", "nearest", "nnet", "set_flag"}
 _OPERATIONS = [name for name in dir(_croton) if name[0].islower() and name not in _NOT_OPERATIONS] + ["Lop", "Rop"]
 globals().update({name: getattr(_croton, name) for name in _OPERATIONS})
 

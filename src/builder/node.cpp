@@ -1,12 +1,14 @@
 #include "builder/node.hpp"
 
 #include <croton/error.hpp>
+#include <croton/ops.hpp>
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <limits>
 #include <unordered_set>
 
 #include "base/checked.hpp"
@@ -48,6 +50,7 @@ class BuilderInfer final : public expr::InferContext {
   expr::Dim value_of(std::size_t input) override {
     const Node& node = *variables_[input].node();
     if (!variables_[input].is_constant() || node.value.rank() != 0) return expr::unknown_dim;
+    if (!fits_index(node.value)) shape_error(fmt::format("{} is more than an index can count", node.value.to_string()));
     return node.value.astype(DType::int64).item<std::int64_t>();
   }
   expr::Dim apply(std::string_view name, expr::Dim a, expr::Dim b) override {
@@ -151,6 +154,20 @@ Variable apply(const expr::Op& op, const std::vector<Variable>& inputs, const ex
   return Variable(std::move(node));
 }
 
+bool fits_index(const Array& number) {
+  return number.dtype() != DType::uint64 || number.astype(DType::int64).item<std::int64_t>() >= 0;
+}
+
+Variable as_index(const Variable& index) {
+  if (index.dtype() != DType::uint64) return index;
+  constexpr auto most = std::numeric_limits<std::int64_t>::max();
+  if (index.is_constant() && index.rank() == 0) {
+    const Array& value = index.node()->value;
+    return constant(fits_index(value) ? value.astype(DType::int64) : Array(most));
+  }
+  return cast(minimum(index, constant(Array(static_cast<std::uint64_t>(most)))), DType::int64);
+}
+
 OriginScope::OriginScope(Where where) : where_(where), outer_(current_origin) {
   if (outer_ == nullptr) current_origin = &where_;
 }
@@ -218,7 +235,8 @@ Variable complex_constant(std::complex<double> value, Where where) {
   const Array wide(value);
   const Array narrow = wide.astype(DType::complex64);
   const bool exact = narrow.astype(DType::complex128).same_bits(wide) || value != value;
-  return constant_of(exact || base::config().float_x() != DType::float64 ? narrow : wide, where);
+  const bool fits = holds(DType::float32, value.real()) && holds(DType::float32, value.imag());
+  return constant_of(exact || (fits && base::config().float_x() != DType::float64) ? narrow : wide, where);
 }
 
 Variable of_rank(std::string name, std::optional<DType> dtype, Sizes shape, Where where) {

@@ -37,6 +37,11 @@ struct Node : std::enable_shared_from_this<Node> {
 /// The variable of `op` over `inputs`, its type by the op's rule; TypeError or ShapeError that names the inputs and
 /// their lines.
 Variable apply(const expr::Op& op, const std::vector<Variable>& inputs, const expr::Attrs& attrs, Where where);
+/// Whether int64 holds an integer scalar.
+bool fits_index(const Array& number);
+/// Indices and bounds of any shape: of uint64 as int64, of which the largest stands for all beyond it, since these are
+/// outside any axis, and must not become negative. (Sizes beyond it are errors.)
+Variable as_index(const Variable& index);
 Variable apply(std::string_view op, const std::vector<Variable>& inputs, const expr::Attrs& attrs, Where where);
 /// A 0-d constant of that dtype.
 Variable scalar_constant(double value, DType dtype, Where where = std::source_location::current());

@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <complex>
 #include <optional>
 
 #include "base/config.hpp"
@@ -42,7 +44,12 @@ Array convert(const InputRules& rules, const Argument& argument) {
     const bool single = type.dtype == DType::float32 || type.dtype == DType::complex64;
     const bool float_literal = !rules.allow_downcast.has_value() && !is_discrete(array.dtype()) && single &&
                                base::config().float_x() == DType::float32;
-    if (float_literal) return array.astype(type.dtype);
+    if (float_literal) {
+      Array narrow = array.astype(type.dtype);
+      const auto is_finite = [](std::complex<double> z) { return std::isfinite(z.real()) && std::isfinite(z.imag()); };
+      if (is_finite(narrow.as_complex(0)) || !is_finite(array.as_complex(0))) return narrow;
+      refuse(fmt::format("{} does not fit into {}", array.to_string(), name_of(type.dtype)));
+    }
     if (is_discrete(array.dtype())) {
       // A whole number is taken where its value fits.
       const Array converted = array.astype(type.dtype);

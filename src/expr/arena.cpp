@@ -11,27 +11,8 @@
 
 #include "base/source_place.hpp"
 #include "expr/print.hpp"
-#include "expr/requirement.hpp"
 
 namespace croton::expr {
-
-void check(const Requirement& r, std::int64_t left, std::int64_t right, bool too_large, const std::string& where,
-           const std::function<std::string()>& inputs) {
-  if (is_kept(r, left, right, too_large)) return;
-  const bool index = r.kind == Requirement::Kind::index;
-  std::string fault;
-  if (too_large)
-    fault = fmt::format("{}{}: a number that is more than an index can count", r.why, where);
-  else if (r.kind == Requirement::Kind::number)
-    fault = fmt::format("{} of {}{}; sizes are at least 0", r.why, left, where);
-  else if (index)
-    fault = fmt::format("{}: index {} of an axis of size {}{}", r.why, left, right, where);
-  else
-    fault = fmt::format("{}: {} is not {}{}", r.why, left, right, where);
-  if (const std::string given = inputs(); !given.empty()) fault += "; " + given;
-  if (index) throw IndexError(fault);
-  throw ShapeError(fault);
-}
 
 namespace {
 
@@ -70,7 +51,10 @@ class ArenaInfer final : public InferContext {
     const NodeId id = nodes_[input];
     if (arena_.type(id).rank() != 0 || !is_discrete(arena_.type(id).dtype))
       type_error("a size or an index must be an integer scalar");
-    if (const auto value = arena_.scalar_value(id)) return arena_.integer(value->as_int());
+    if (const auto value = arena_.scalar_value(id)) {
+      if (value->dtype == DType::uint64 && value->i < 0) shape_error("a number that is more than an index can count");
+      return arena_.integer(value->as_int());
+    }
     if (arena_.type(id).dtype == DType::int64) return id;
     return arena_.make("cast", {id}, {{"dtype", DType::int64}});
   }

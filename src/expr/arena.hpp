@@ -7,7 +7,6 @@
 #include "expr/op.hpp"
 
 #include <deque>
-#include <functional>
 #include <set>
 #include <string>
 #include <unordered_map>
@@ -56,10 +55,6 @@ struct Requirement {
   OriginId origin;
   Kind kind = Kind::equal;
 };
-/// Throws ShapeError, or IndexError of an index, where the two numbers do not keep it; "too large": more than an index
-/// can count. `where` and `inputs`: the user's line, and what was given.
-void check(const Requirement& r, std::int64_t left, std::int64_t right, bool too_large, const std::string& where,
-           const std::function<std::string()>& inputs);
 
 class Arena {
  public:

@@ -12,11 +12,13 @@
 
 #include "base/checked.hpp"
 #include "base/float_text.hpp"
+#include "base/interrupt.hpp"
 #include "base/rethrow.hpp"
 #include "base/shape.hpp"
 #include "base/source_place.hpp"
 #include "expr/loop.hpp"
 #include "expr/print.hpp"
+#include "expr/requirement.hpp"
 
 namespace croton::expr {
 namespace {
@@ -112,8 +114,9 @@ class Evaluator {
     for (; checked_ < arena_.requirements().size(); ++checked_) {
       const Requirement r = arena_.requirements()[checked_];
       const std::int64_t left = number(r.left), right = number(r.right);
-      check(r, left, right, is_too_large(r.left) || is_too_large(r.right), place_of(arena_.origin_of(r.origin)),
-            [&] { return describe_inputs(); });
+      const bool too_large = is_too_large(r.left) || is_too_large(r.right);
+      if (!is_kept(r, left, right, too_large))
+        refuse(r, left, right, too_large, place_of(arena_.origin_of(r.origin)), describe_inputs());
     }
   }
 
@@ -142,6 +145,7 @@ class Evaluator {
         }
       }
       if (missing.empty()) {
+        base::check_interrupt();
         values_[id] = expanded != no_node ? values_[expanded] : compute(id);
         note_size(id);
         ++node_count;
@@ -228,9 +232,10 @@ class Evaluator {
     const AttrsId application = arena_.intern_attrs(without_result(arena_.attrs(id)));
     std::vector<NodeId> key(arena_.inputs(id).begin(), arena_.inputs(id).end());
     key.push_back(application);
+    const Sizes shape = shape_of(id);  // a history that no memory can hold is an error before its first step
     const auto [at, fresh] = steps_.try_emplace(std::move(key));
     if (fresh) at->second = evaluate_steps(loop, inputs);
-    return loop_result(loop, inputs, at->second, arena_.type(id).dtype, shape_of(id));
+    return loop_result(loop, inputs, at->second, arena_.type(id).dtype, shape);
   }
 
   Array leaf(NodeId id) const {
@@ -262,6 +267,7 @@ class Evaluator {
       values.push_back(apply_map(arena_.op(id), operands, dtype));
       const auto size = static_cast<std::int64_t>(values.size());
       if (size < part && i + 1 < count) continue;
+      base::check_interrupt();
       result.slice(0, i + 1 - size, i + 1).copy_from(array_of(values, dtype, {size}));
       values.clear();
     }

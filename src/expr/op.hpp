@@ -230,6 +230,9 @@ struct Op {
   const RoutineInfo* routine = nullptr;  // runs as a fixed sequence of launches
   bool expand_at_import = false;         // sizes: known as soon as the types are
   bool gives_infinities = false;         // as a part of what it says: nan_guard asks it for nan alone
+  /// How many inputs, from the first, are values also where they are integer scalars: such others are numbers (sizes,
+  /// bounds, starts) that the host reads and gives to launches. Of View, Generate, Join, Gather and Check.
+  int values = 0;
   int element_cost = 0;        // of one element of a Generate, in additions: where a reader repeats it, it is stored
   bool takes_complex = false;  // of those that compute; what moves elements and elementwise ops need not say it
   /// The op applied once for each position of a new leading axis that some inputs have (builder/batch.hpp). Maps and

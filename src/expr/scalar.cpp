@@ -180,6 +180,7 @@ bool is_exact(const Op& op, std::span<const Scalar> operands, DType result) {
   if (name == "neg" || name == "abs") return x(0) != std::numeric_limits<std::int64_t>::min();
   if (name == "pow") return exact_power(x(0), x(1)).has_value();
   if (name == "left_shift") return exact_shift(x(0), x(1)).has_value();
+  if (name == "cast") return operands[0].dtype != DType::uint64 || operands[0].i >= 0;
   if (name == "floor_divide") return x(1) != -1 || x(0) != std::numeric_limits<std::int64_t>::min();
   return true;
 }

@@ -117,9 +117,11 @@ class Lowering {
     }
     NodeId read(std::size_t input, std::vector<NodeId> at) override {
       const NodeId node = lowering_.arena_.input(node_, input);
-      // Bounds and starts are found on the host, so that index arithmetic on them needs no loads. The first input is
-      // what the element is made of: a value, of which there may be a new one with every call.
-      if (input > 0 && at.empty() && lowering_.host_.known[node] && !lowering_.arena_.scalar_value(node)) {
+      // Bounds and starts are found on the host, so that index arithmetic on them needs no loads. Of values there may
+      // be new ones with every call.
+      const int values = std::max(1, lowering_.arena_.op(node_).values);
+      if (std::cmp_greater_equal(input, values) && at.empty() && lowering_.host_.known[node] &&
+          !lowering_.arena_.scalar_value(node)) {
         return lowering_.parameter(node);
       }
       return lowering_.element(node, at);

@@ -15,6 +15,7 @@
 
 #include "host_target.hpp"
 #include "simulator_passes.hpp"
+#include "user_divisions.hpp"
 
 namespace croton::llvm_part {
 namespace {
@@ -45,6 +46,7 @@ void optimise(llvm::Module& module, llvm::TargetMachine& machine, const CrotonCo
   builder.registerLoopAnalyses(loops);
   builder.crossRegisterProxies(loops, functions, call_graph, modules);
 
+  if (request.guards_divisions != 0) guard_divisions(module);
   if (!for_cpu) prepare_for_simulator(module, modules, request.mode == croton_mode_simulator_checked);
   const llvm::OptimizationLevel levels[] = {llvm::OptimizationLevel::O0, llvm::OptimizationLevel::O1,
                                             llvm::OptimizationLevel::O2, llvm::OptimizationLevel::O3};

@@ -50,7 +50,8 @@ struct CrotonCompileRequest {
   // Which part of `source` is text of a user for the simulator, which may be hostile. May be empty.
   std::size_t users_begin;
   std::size_t users_size;
-  CrotonCompileTimes* times;  // filled in where not null
+  CrotonCompileTimes* times;      // filled in where not null
+  std::int32_t guards_divisions;  // those of integers in `source`, which has text of a user, never end the process
 };
 
 /// Functions may be called from several threads at once. Those that return an int give 0 for success; then `messages`

@@ -21,7 +21,7 @@ namespace {
 
 /// The numbers, which must be at least 0 and below `size` where the result is computed (IndexError).
 Variable checked(const Variable& x, const Variable& size, const std::string& message, Where where) {
-  return builder::apply("checked_index", {cast(x, DType::int64), size}, {{"message", message}}, where);
+  return builder::apply("checked_index", {ops::whole_index(x), size}, {{"message", message}}, where);
 }
 Variable not_negative(const Variable& x, const std::string& message, Where where) {
   return checked(x, constant(Array(std::numeric_limits<std::int64_t>::max())), message, where);

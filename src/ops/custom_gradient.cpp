@@ -34,10 +34,7 @@ std::vector<Variable> gradient(const GradientContext& c) {
   for (const Variable& output : outputs) gradients.push_back(zeros_like(output));
   gradients[which] = c.gradient;
   const std::vector<Variable> parts = op.function(arguments, outputs, gradients);
-  if (parts.size() != arguments.size()) {
-    throw ValueError(fmt::format("the gradient of {} ({}) gave {} variable(s) for {} input(s)", op.graph_name,
-                                 builder::describe(c.node.where), parts.size(), arguments.size()));
-  }
+  check_gradients(op.graph_name, c.node.where, arguments, parts, outputs[which]);
   std::vector<Variable> result(c.inputs.size());
   std::ranges::copy(parts, result.begin() + 1 + count);
   return result;
@@ -80,6 +77,33 @@ builder::Batched batch(const builder::BatchContext& c) {
 }
 
 }  // namespace
+
+void check_gradients(std::string_view name, Where where, std::span<const Variable> inputs,
+                     std::span<const Variable> gradients, const Variable& result) {
+  if (gradients.size() != inputs.size()) {
+    throw ValueError(fmt::format("the gradient of {} ({}) gave {} variable(s) for {} input(s)", name,
+                                 builder::describe(where), gradients.size(), inputs.size()));
+  }
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const Variable &input = inputs[i], &gradient = gradients[i];
+    if (!gradient.defined()) continue;
+    const auto given = [&] {
+      return fmt::format("the gradient of {} ({}) by input {}: {}, but the gradient given for it: {}", name,
+                         builder::describe(where), i, builder::describe(input), builder::describe(gradient));
+    };
+    const bool zero = gradient.rank() == 0 && gradient.is_constant() && gradient.node()->value.as_double(0) == 0;
+    if (zero) continue;
+    if (gradient.rank() > input.rank() && gradient.rank() == result.rank()) continue;
+    if (gradient.rank() != input.rank()) {
+      throw ValueError(fmt::format("{}; it must have {} dimension(s), not {}", given(), input.rank(), gradient.rank()));
+    }
+    for (std::size_t axis = 0; axis < static_cast<std::size_t>(input.rank()); ++axis) {
+      const std::int64_t size = gradient.type().shape[axis], wanted = input.type().shape[axis];
+      if (size == wanted || size == unknown_size || wanted == unknown_size || size == 1 || wanted == 1) continue;
+      throw ShapeError(fmt::format("{}; axis {} must have size {}, not {}", given(), axis, wanted, size));
+    }
+  }
+}
 
 std::shared_ptr<const expr::Op> gradient_carrier(OpFromGraph::Gradient function, std::string name) {
   auto op = std::make_shared<WithGradient>();

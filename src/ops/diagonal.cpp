@@ -48,7 +48,7 @@ Variable eye(Operand n, std::optional<Operand> m, Operand k, std::optional<DType
   const builder::OriginScope origin(n.where);
   demand_sizes("eye", n, m);
   ops::demand_whole("eye", n, "the diagonal", k);
-  return cast(square_mask(n.variable, m, cast(k, DType::int64), true), dtype.value_or(base::config().float_x()));
+  return cast(square_mask(n.variable, m, ops::whole_index(k.variable), true), dtype.value_or(base::config().float_x()));
 }
 Variable identity(Operand n, std::optional<DType> dtype) { return eye(n, {}, Operand(0, n.where), dtype); }
 
@@ -56,28 +56,29 @@ Variable tri(Operand n, std::optional<Operand> m, Operand k, std::optional<DType
   const builder::OriginScope origin(n.where);
   demand_sizes("tri", n, m);
   ops::demand_whole("tri", n, "the diagonal", k);
-  return cast(square_mask(n.variable, m, cast(k, DType::int64), false), dtype.value_or(base::config().float_x()));
+  return cast(square_mask(n.variable, m, ops::whole_index(k.variable), false),
+              dtype.value_or(base::config().float_x()));
 }
 
 Variable tril(Operand x, Operand k) {
   const builder::OriginScope origin(x.where);
   demand_matrix("tril", x);
   ops::demand_whole("tril", x, "the diagonal", k);
-  return where(diagonals(x) <= cast(k, DType::int64), x, zero_of(x.variable));
+  return where(diagonals(x) <= ops::whole_index(k.variable), x, zero_of(x.variable));
 }
 Variable triu(Operand x, Operand k) {
   const builder::OriginScope origin(x.where);
   demand_matrix("triu", x);
   ops::demand_whole("triu", x, "the diagonal", k);
   // Not <= k - 1, which the lowest k does not have.
-  return where(diagonals(x) < cast(k, DType::int64), zero_of(x.variable), x);
+  return where(diagonals(x) < ops::whole_index(k.variable), zero_of(x.variable), x);
 }
 
 Variable diag(Operand x, Operand k) {
   if (x.variable.rank() != 1) return diagonal(x, k);
   const builder::OriginScope origin(x.where);
   ops::demand_whole("diag", x, "the diagonal", k);
-  const Variable offset = cast(k, DType::int64), before = maximum(offset, 0);
+  const Variable offset = ops::whole_index(k.variable), before = maximum(offset, 0);
   const Variable n = x.variable.shape(0) + abs(offset);
   // On and above the main diagonal the column counts, below it the row does, and both begin |k| later.
   const Variable row = pad(x, {{before, n - x.variable.shape(0) - before}});
@@ -91,7 +92,7 @@ Variable diagonal(Operand x, Operand offset, int axis1, int axis2) {
   const int rank = x.variable.rank();
   ops::normal_axes({axis1, axis2}, rank, "diagonal", x);  // for its errors
   const Variable moved = moveaxis(x, {axis1, axis2}, {-2, -1});
-  const Variable k = cast(offset, DType::int64), down = maximum(-k, 0), right = maximum(k, 0);
+  const Variable k = ops::whole_index(offset.variable), down = maximum(-k, 0), right = maximum(k, 0);
   const Variable count = minimum(moved.shape(-2) - down, moved.shape(-1) - right);
   const Variable at = arange(maximum(count, 0));
   // All of them lie inside.
@@ -123,7 +124,7 @@ Variable fill_diagonal_offset(Operand x, Operand value, Operand offset) {
   }
   const int rank = x.variable.rank();
   const auto numbers = [&](int axis) { return shape_padright(arange(x.variable.shape(axis)), rank - 1 - axis); };
-  Variable mask = eq(numbers(1) - numbers(0), cast(offset, DType::int64));
+  Variable mask = eq(numbers(1) - numbers(0), ops::whole_index(offset.variable));
   for (int axis = 2; axis < rank; ++axis) mask = mask & eq(numbers(axis), numbers(0));
   return where(mask, cast(value, x.variable.dtype()), x);
 }

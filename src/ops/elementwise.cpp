@@ -355,12 +355,32 @@ Variable largest(const std::vector<Variable>& all, Where where) {
 Variable smallest(const std::vector<Variable>& all, Where where) {
   return folded("smallest", all, where, [](const Operand& a, const Operand& b) { return minimum(a, b); });
 }
-Variable operator<(Operand a, Operand b) { return binary("lt", a, b); }
-Variable operator<=(Operand a, Operand b) { return binary("le", a, b); }
-Variable operator>(Operand a, Operand b) { return binary("gt", a, b); }
-Variable operator>=(Operand a, Operand b) { return binary("ge", a, b); }
-Variable eq(Operand a, Operand b) { return binary("eq", a, b); }
-Variable neq(Operand a, Operand b) { return binary("neq", a, b); }
+namespace {
+/// Beside uint64 a signed integer is compared as one, if it is not negative: the dtype that both promote to is a float,
+/// which would take different numbers for equal ones.
+Variable compare(std::string_view op, const Operand& a, const Operand& b) {
+  const auto is_signed_beside = [](const Operand& x, const Operand& other) {
+    return is_signed_int(x.variable.dtype()) && other.variable.dtype() == DType::uint64;
+  };
+  const bool left = is_signed_beside(a, b), right = is_signed_beside(b, a);
+  if (!left && !right) return binary(op, a, b);
+  const builder::OriginScope origin(a.variable.is_constant() ? b.where : a.where);
+  const Operand& x = left ? a : b;
+  const Operand wide(cast(x, DType::uint64), x.where);
+  const Variable same = left ? binary(op, wide, b) : binary(op, a, wide);
+  if (x.variable.is_constant() && x.variable.rank() == 0 && x.variable.node()->value.as_double(0) >= 0) return same;
+  // A negative number is below all of uint64.
+  const bool below = op == "neq" || (left ? op == "lt" || op == "le" : op == "gt" || op == "ge");
+  const Operand negative(binary("lt", x, Operand(0, x.where)), x.where);
+  return below ? negative | Operand(same, x.where) : ~negative & Operand(same, x.where);
+}
+}  // namespace
+Variable operator<(Operand a, Operand b) { return compare("lt", a, b); }
+Variable operator<=(Operand a, Operand b) { return compare("le", a, b); }
+Variable operator>(Operand a, Operand b) { return compare("gt", a, b); }
+Variable operator>=(Operand a, Operand b) { return compare("ge", a, b); }
+Variable eq(Operand a, Operand b) { return compare("eq", a, b); }
+Variable neq(Operand a, Operand b) { return compare("neq", a, b); }
 Variable isnan(Operand x) { return unary("isnan", x); }
 Variable isinf(Operand x) { return unary("isinf", x); }
 Variable operator&(Operand a, Operand b) { return ops::of_whole("and", a, b); }

@@ -8,12 +8,12 @@
 
 #include <algorithm>
 #include <cstring>
-#include <limits>
 
 #include "builder/gradient_context.hpp"
 #include "expr/arena.hpp"
 #include "expr/evaluate.hpp"
 #include "ops/batch_rules.hpp"
+#include "ops/parts.hpp"
 #include "ops/registry.hpp"
 #include "ops/scatter.hpp"
 
@@ -188,13 +188,6 @@ Array evaluate_gather(const EvaluateContext& c) {
   return result;
 }
 
-/// Of 64 bits without a sign, those that int64 does not hold lie outside any axis: they must not become negative.
-Variable with_sign(const Variable& indices) {
-  if (indices.dtype() != DType::uint64) return indices;
-  const Variable top = constant(Array(static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())));
-  return cast(minimum(indices, top), DType::int64);
-}
-
 std::vector<Variable> gather_gradient(const GradientContext& c) {
   std::vector<Variable> result(c.inputs.size());
   const std::vector<Variable> indices(c.inputs.begin() + 1, c.inputs.end());
@@ -230,7 +223,7 @@ GatherPlan plan_of(const expr::Attrs& attrs) {
 
 Variable gather(const Variable& x, const std::vector<Variable>& indices, const GatherPlan& plan, Where where) {
   std::vector<Variable> inputs{x};
-  for (const Variable& index : indices) inputs.push_back(with_sign(index));
+  for (const Variable& index : indices) inputs.push_back(builder::as_index(index));
   expr::Attrs attrs{{"axes", plan.axes}, {"at", plan.at}};
   if (plan.mode != IndexMode::raise) attrs.set("mode", static_cast<std::int64_t>(plan.mode));
   if (plan.nested) attrs.set("nested", std::int64_t{1});
@@ -238,7 +231,7 @@ Variable gather(const Variable& x, const std::vector<Variable>& indices, const G
 }
 
 Variable normal_positions(const Variable& indices, const Variable& size, IndexMode mode, std::int64_t axis) {
-  const Variable wide = cast(with_sign(indices), DType::int64);
+  const Variable wide = whole_index(indices);
   if (mode == IndexMode::wrap) return wide % size;
   if (mode == IndexMode::clip) return maximum(minimum(wide, size - 1), 0);
   return builder::apply("checked_index", {wide, cast(size, DType::int64)},

@@ -130,6 +130,7 @@ void register_generate(Registry& registry) {
        .gradient = [](const GradientContext&) { return std::vector<Variable>(2); },
        .evaluate = evaluate_checked_index,
        .element = checked_index_element,
+       .values = 1,
        .batch = batch_checked_index},
   };
   for (const expr::Op& op : ops) registry.add(op);
@@ -159,6 +160,20 @@ std::uint64_t count_between(std::int64_t start, std::int64_t stop, std::int64_t 
   const auto from = static_cast<std::uint64_t>(start), to = static_cast<std::uint64_t>(stop);
   const std::uint64_t stride = step > 0 ? static_cast<std::uint64_t>(step) : 0 - static_cast<std::uint64_t>(step);
   return ((step > 0 ? to - from : from - to) - 1) / stride + 1;
+}
+
+/// Of floats that are known: ValueError where they are no numbers to count by, ShapeError for too many.
+void check_known_floats(const Operand& start, const Operand& stop, const Operand& step) {
+  double value[3];
+  for (std::size_t i = 0; const Operand* number : {&start, &stop, &step}) {
+    if (!number->variable.is_constant()) return;
+    value[i++] = number->variable.node()->value.as_double(0);
+  }
+  const std::string which =
+      fmt::format("arange ({}): from {} to {} by {}", builder::describe(start.where), value[0], value[1], value[2]);
+  const double count = std::ceil((value[1] - value[0]) / value[2]);
+  if (std::isnan(count)) throw ValueError(which + ": these do not count anything; finite numbers are taken");
+  if (count >= std::ldexp(1.0, 63)) throw ShapeError(which + ": more numbers than an index can count");
 }
 
 /// Of numbers that are known; nothing where one is not.
@@ -202,6 +217,7 @@ Variable arange(Operand start, Operand stop, Operand step) {
     return builder::apply("arange", {count_to(end), a, s}, {}, start.where);
   }
   if (!is_float(dtype)) return builder::apply("arange", {maximum(count_to(b), 0), a, s}, {}, start.where);
+  check_known_floats(start, stop, step);
   // -1, which is no size, where there is no count, or one of more than 63 bits.
   const Variable real = ceil((b - a) / s);
   const Variable count = where(real < std::ldexp(1.0, 63), maximum(cast(real, DType::int64), 0), -1);

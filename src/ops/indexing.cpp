@@ -123,7 +123,7 @@ class Indexing {
     if (!bound) return 0;
     if (!is_integer(bound->variable.dtype()) || bound->variable.rank() != 0)
       fail(fmt::format("an index must be an integer scalar, but {}", describe(bound->variable)));
-    inputs_.push_back(bound->variable);
+    inputs_.push_back(builder::as_index(bound->variable));
     return 1;
   }
 
@@ -134,7 +134,7 @@ class Indexing {
     if (!is_integer(given.dtype()) || given.rank() != 0)
       fail(fmt::format("a step must be a whole number, but {}", describe(given)));
     if (!given.is_constant()) return 0;
-    const auto step = given.node()->value.astype(DType::int64).item<std::int64_t>();
+    const auto step = builder::as_index(given).node()->value.astype(DType::int64).item<std::int64_t>();
     if (step == 0)
       throw ValueError(fmt::format("indexing ({}): {}: a step of 0; any other whole number is taken", describe(where_),
                                    describe(x_)));
@@ -267,7 +267,7 @@ namespace {
 
 /// Positions from 0 on: here negative ones are outside, as in NumPy.
 Variable from_start(const Operand& index, const Variable& size, std::string_view op) {
-  return builder::apply("checked_index", {cast(index, DType::int64), cast(size, DType::int64)},
+  return builder::apply("checked_index", {ops::whole_index(index.variable), ops::whole_number(size)},
                         {{"message", fmt::format("{}: index {{}} is out of bounds for size {{size}}", op)}},
                         index.where);
 }

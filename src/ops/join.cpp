@@ -162,9 +162,11 @@ void demand_count(std::string_view op, const Operand& x, std::string_view what, 
 }
 
 Variable whole_number(const Variable& number) {
-  return number.is_constant() ? size_arithmetic("add", number, builder::scalar_constant(0, DType::int64))
-                              : cast(number, DType::int64);
+  const bool known = number.is_constant() && number.rank() == 0 && builder::fits_index(number.node()->value);
+  return known ? size_arithmetic("add", number, builder::scalar_constant(0, DType::int64)) : cast(number, DType::int64);
 }
+
+Variable whole_index(const Variable& index) { return cast(builder::as_index(index), DType::int64); }
 
 Variable numbers_below(const Variable& count, Where where) {
   const Variable zero = builder::scalar_constant(0, DType::int64), one = builder::scalar_constant(1, DType::int64);
@@ -331,7 +333,11 @@ Variable roll(Operand x, Operand shift, std::optional<int> axis) {
   if (!axis) return reshape(roll(flatten(x), shift, 0), shape_of(x.variable));
   const int at = one_axis(*axis, x.variable.rank(), "roll", x);
   ops::demand_whole("roll", x, "the shift", shift);
-  const Variable size = x.variable.shape(at), front = size - cast(shift, DType::int64) % size;
+  const Variable size = x.variable.shape(at);
+  // A uint64 is divided as it is, since int64 may not hold it.
+  const Variable by = shift.variable.dtype() == DType::uint64 ? cast(shift % cast(size, DType::uint64), DType::int64)
+                                                              : cast(shift, DType::int64) % size;
+  const Variable front = size - by;
   return concatenate({part_along(x.variable, at, front, {}), part_along(x.variable, at, {}, front)}, at);
 }
 

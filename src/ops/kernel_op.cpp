@@ -11,6 +11,7 @@
 
 #include "base/hash.hpp"
 #include "builder/gradient_context.hpp"
+#include "ops/custom_gradient.hpp"
 #include "ops/identifier.hpp"
 #include "ops/registry.hpp"
 
@@ -71,9 +72,8 @@ void check(const KernelOp::Definition& d, Where where) {
 std::vector<Variable> gradient(const GradientContext& c) {
   const auto& user = static_cast<const UserOp&>(*c.node.op);
   std::vector<Variable> gradients = user.definition.gradient(c.inputs, c.output, c.gradient);
-  if (gradients.size() == c.inputs.size()) return gradients;
-  throw ValueError(fmt::format("the gradient of {} ({}) gave {} variable(s) for {} operand(s)", user.definition.name,
-                               builder::describe(c.node.where), gradients.size(), c.inputs.size()));
+  ops::check_gradients(user.definition.name, c.node.where, c.inputs, gradients, c.output);
+  return gradients;
 }
 
 }  // namespace

@@ -104,6 +104,7 @@ void register_lines(Registry& registry) {
                            .gradient = pick_gradient,
                            .evaluate = evaluate_pick,
                            .element = pick_element,
+                           .values = 1,
                            .batch = batch_pick};
   registry.add(op);
 }

@@ -43,8 +43,11 @@ void demand_whole(std::string_view op, const Operand& x, std::string_view what, 
 /// TypeError unless the number is an integer or bool scalar; of one that is known ValueError below 0, and ShapeError
 /// where int64 does not hold it.
 void demand_count(std::string_view op, const Operand& x, std::string_view what, const Operand& number);
-/// As int64; what is constant stays so, and types then state the size.
+/// A size as int64; what is constant stays so, and types then state the size. ShapeError, when the function is called,
+/// for a uint64 that int64 does not hold.
 Variable whole_number(const Variable& number);
+/// Indices as int64 (builder::as_index).
+Variable whole_index(const Variable& index);
 /// 0, 1, ..., count - 1. Unlike arange, which has no numbers below a negative one, it takes sizes only (ShapeError).
 Variable numbers_below(const Variable& count, Where where);
 /// The number, as a size: it is not negative, and what its arithmetic says (ShapeError).

@@ -110,7 +110,7 @@ class RandomStreams::Draw : public ops::DrawRequest {
     Variable count = state_[1];
     if (second) count = count | constant(Array(std::uint64_t{1} << 63));
     Variable total = constant(Array(std::int64_t{1}));
-    for (const Operand& size : sizes_) total = total * cast(size, DType::int64);
+    for (const Operand& size : sizes_) total = total * ops::whole_number(size.variable);
     std::vector<Variable> inputs{state_[0], count, cast(reshape(arange(total), sizes_), DType::uint64)};
     for (const Operand& parameter : parameters)
       inputs.push_back(map("bits_of_double", {cast(parameter, DType::float64)}));
@@ -319,7 +319,7 @@ Variable RandomStreams::choice(const DrawShape& shape, Operand a, const ChoiceOp
     draw.refuse(a, "a vector or an integer scalar is chosen from");
   const Variable n = given.rank() == 1 ? given.shape(0) : cast(given, DType::int64);
   Variable total = constant(Array(std::int64_t{1}));
-  for (const Operand& size : draw.sizes()) total = ops::size_arithmetic("mul", total, cast(size, DType::int64));
+  for (const Operand& size : draw.sizes()) total = ops::size_arithmetic("mul", total, ops::whole_number(size.variable));
   const std::optional<double> known = given.rank() == 0 ? ops::known_number(a) : std::nullopt;
   if (known && *known <= 0)
     throw ValueError(fmt::format("{}: a choice of the whole numbers below {}", draw.line(), *known));

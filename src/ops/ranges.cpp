@@ -38,7 +38,7 @@ Variable linspace(Operand start, Operand stop, Operand count, bool endpoint, std
   demand_scalars("linspace", start, stop);
   ops::demand_count("linspace", start, "the count", count);
   const DType to = dtype.value_or(range_dtype(start, stop));
-  const Variable n = cast(count, DType::int64), at = ops::numbers_below(n, start.where);
+  const Variable n = ops::whole_number(count.variable), at = ops::numbers_below(n, start.where);
   const Variable a = cast(start, DType::float64), b = cast(stop, DType::float64);
   const Variable step = (b - a) / cast(maximum(endpoint ? n - 1 : n, 1), DType::float64);
   Variable values = a + cast(at, DType::float64) * step;
@@ -58,7 +58,7 @@ Variable geomspace(Operand start, Operand stop, Operand count, bool endpoint) {
   const builder::OriginScope origin(start.where);
   demand_scalars("geomspace", start, stop);
   ops::demand_count("geomspace", start, "the count", count);
-  const Variable a = cast(start, DType::float64), b = cast(stop, DType::float64), n = cast(count, DType::int64);
+  const Variable a = cast(start, DType::float64), b = cast(stop, DType::float64), n = ops::whole_number(count.variable);
   Variable values = a * pow(b / a, unit_steps(n, endpoint));
   if (endpoint) values = where(eq(ops::numbers_below(n, start.where), n - 1) & (n > 1), b, values);
   return cast(values, range_dtype(start, stop));

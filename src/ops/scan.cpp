@@ -93,10 +93,9 @@ class Scan {
       const Operand& n = *options_.n_steps;
       if (!is_discrete(n.variable.dtype()) || n.variable.rank() != 0)
         fail_type(fmt::format("{}: n_steps must be an integer scalar", describe(n.variable)));
-      const bool known = n.variable.is_constant();
-      if (known && n.variable.node()->value.as_double(0) < 0)
+      if (n.variable.is_constant() && n.variable.node()->value.as_double(0) < 0)
         fail_value(fmt::format("{} steps; there are at least 0", n.variable.node()->value.to_string()));
-      spec_.steps = known ? constant(n.variable.node()->value.astype(DType::int64)) : cast(n.variable, DType::int64);
+      spec_.steps = ops::whole_number(n.variable);
     } else {
       if (lengths.empty()) fail_value("the number of steps is not known: give n_steps or a sequence");
       spec_.steps = lengths[0];
@@ -420,7 +419,7 @@ ScanResult scan_checkpoints(const std::function<Step(const std::vector<Variable>
   }
   if (options.truncate_gradient != ScanOptions().truncate_gradient) refuse("gradients are not truncated");
   Variable given;
-  if (options.n_steps) given = cast(options.n_steps->variable, DType::int64);
+  if (options.n_steps) given = ops::whole_number(options.n_steps->variable);
   for (const Sequence& sequence : sequences) {
     if (!options.n_steps) given = given.defined() ? minimum(given, sequence.x.shape(0)) : sequence.x.shape(0);
   }

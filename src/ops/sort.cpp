@@ -211,7 +211,7 @@ Top top(std::string_view name, const Operand& x, const Operand& k, std::optional
   ops::demand_whole(name, x, "k", k);
   const Variable& wanted = k.variable;
   if (!wanted.is_constant()) {
-    const Variable count = abs(cast(wanted, DType::int64));
+    const Variable count = abs(ops::whole_index(wanted));
     const Variable order = where(wanted < 0, order_of(lines, at, false, x.where), order_of(lines, at, true, x.where));
     return {lines, first_of(order, at, count), at};
   }
@@ -267,7 +267,7 @@ Variable searchsorted(Operand x, Operand v, Side side, std::optional<Operand> so
     const Variable& order = sorter->variable;
     if (order.rank() != 1 || !is_integer(order.dtype())) refuse(order, "a sorter is an integer vector");
     const std::string message = "searchsorted: the sorter holds {}, which is no position of the vector";
-    rising = ops::pick(rising, builder::apply("checked_index", {cast(order, DType::int64), x.variable.shape(0)},
+    rising = ops::pick(rising, builder::apply("checked_index", {ops::whole_index(order), x.variable.shape(0)},
                                               {{"message", message}}, x.where));
   }
   const Variable values = v.variable.rank() == 0 ? flatten(v) : v.variable;

@@ -358,6 +358,7 @@ void register_subtensor(Registry& registry) {
        .gradient = subtensor_gradient,
        .evaluate = evaluate_subtensor,
        .element = subtensor_element,
+       .values = 1,
        .batch = batch_subtensor},
       {.name = "subtensor_grad",
        .kind = expr::Kind::Join,
@@ -367,6 +368,7 @@ void register_subtensor(Registry& registry) {
        .gradient = subtensor_grad_gradient,
        .evaluate = evaluate_subtensor_grad,
        .element = subtensor_grad_element,
+       .values = 1,
        .batch = batch_subtensor_grad},
       {.name = "set_subtensor",
        .kind = expr::Kind::Join,
@@ -376,6 +378,7 @@ void register_subtensor(Registry& registry) {
        .gradient = set_subtensor_gradient<false>,
        .evaluate = evaluate_set_subtensor<false>,
        .element = set_subtensor_element<false>,
+       .values = 2,
        .batch = batch_set_subtensor},
       {.name = "inc_subtensor",
        .kind = expr::Kind::Join,
@@ -385,6 +388,7 @@ void register_subtensor(Registry& registry) {
        .gradient = set_subtensor_gradient<true>,
        .evaluate = evaluate_set_subtensor<true>,
        .element = set_subtensor_element<true>,
+       .values = 2,
        .batch = batch_set_subtensor},
   };
   for (const expr::Op& op : ops) registry.add(op);

@@ -264,6 +264,7 @@ void register_view(Registry& registry) {
        .gradient = dimshuffle_gradient,
        .evaluate = evaluate_dimshuffle,
        .element = dimshuffle_element,
+       .values = 1,
        .batch = batch_dimshuffle});
   add({.name = "reshape",
        .kind = expr::Kind::View,
@@ -273,6 +274,7 @@ void register_view(Registry& registry) {
        .gradient = reshape_gradient,
        .evaluate = evaluate_reshape,
        .element = reshape_element,
+       .values = 1,
        .batch = batch_reshape});
   add({.name = "alloc",
        .kind = expr::Kind::View,
@@ -282,6 +284,7 @@ void register_view(Registry& registry) {
        .gradient = alloc_gradient,
        .evaluate = evaluate_alloc,
        .element = alloc_element,
+       .values = 1,
        .batch = batch_alloc});
   add({.name = "specify_shape",
        .kind = expr::Kind::View,
@@ -291,6 +294,7 @@ void register_view(Registry& registry) {
        .gradient = specify_shape_gradient,
        .evaluate = [](const EvaluateContext& c) { return c.inputs[0]; },
        .element = [](ElementContext& c) { return c.read(0, c.index); },
+       .values = 1,
        .batch = batch_specify_shape});
   add({.name = "shape_of",
        .kind = expr::Kind::Expand,

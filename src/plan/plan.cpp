@@ -10,6 +10,7 @@
 #include <tuple>
 
 #include "base/device_name.hpp"
+#include "base/source_place.hpp"
 #include "expr/print.hpp"
 #include "fuse/product.hpp"
 #include "plan/loop_form.hpp"
@@ -144,12 +145,18 @@ class Planner {
   /// A device reads its own memory. (A branch has what the chosen body needs sent to it.)
   void require_own_memory(const Step& step, const Call& call) const {
     if (call.transfer || call.branch) return;
-    for (const int b : step.reads) {
+    const auto require = [&](int b) {
       const Buffer& read = plan_.buffers[static_cast<std::size_t>(b)];
-      if (read.place != call.place) {
-        throw InternalError(fmt::format("plan: {} runs on another device than the {} it reads lies on",
-                                        arena_.op(call.members.front()).name, arena_.op(read.node).name));
-      }
+      if (read.place == call.place) return;
+      const NodeId node = call.members.front();
+      const expr::Origin& origin = arena_.origin(node);
+      throw InternalError(fmt::format(
+          "plan: {} ({}) runs on another device than the {} it reads is on", arena_.op(node).name,
+          origin.where.known() ? base::file_and_line(origin.where) : "line unknown", arena_.op(read.node).name));
+    };
+    for (const int b : step.reads) require(b);
+    for (const std::vector<int>& generated : step.generated_reads) {
+      for (const int b : generated) require(b);
     }
   }
 

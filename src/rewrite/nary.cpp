@@ -38,18 +38,25 @@ NodeId in_dtype(Rewriter& r, NodeId node, DType dtype) {
 /// A number that is exact for the dtype: a double for floats, 64 bits that wrap for integers.
 struct Number {
   double real = 0;
-  std::uint64_t whole = 0;
+  std::int64_t whole = 0;
+  bool wrapped = false;
 
   static Number of(const Scalar& value) {
-    return is_float(value.dtype) ? Number{value.d, 0}
-                                 : Number{static_cast<double>(value.i), static_cast<std::uint64_t>(value.i)};
+    return is_float(value.dtype) ? Number{value.d, 0} : Number{static_cast<double>(value.i), value.i};
   }
-  Number operator+(const Number& b) const { return {real + b.real, whole + b.whole}; }
-  Number operator*(const Number& b) const { return {real * b.real, whole * b.whole}; }
-  Number operator-() const { return {-real, 0 - whole}; }
+  Number operator+(const Number& b) const {
+    Number sum{real + b.real, 0, wrapped || b.wrapped};
+    sum.wrapped = __builtin_add_overflow(whole, b.whole, &sum.whole) || sum.wrapped;
+    return sum;
+  }
+  Number operator*(const Number& b) const {
+    Number product{real * b.real, 0, wrapped || b.wrapped};
+    product.wrapped = __builtin_mul_overflow(whole, b.whole, &product.whole) || product.wrapped;
+    return product;
+  }
+  Number operator-() const { return Number{-1, -1} * *this; }
   Scalar in(DType dtype) const {
-    return is_float(dtype) ? Scalar::of_double(real, dtype)
-                           : Scalar::of_int(static_cast<std::int64_t>(whole), DType::int64).cast(dtype);
+    return is_float(dtype) ? Scalar::of_double(real, dtype) : Scalar::of_int(whole, DType::int64).cast(dtype);
   }
 };
 
@@ -105,9 +112,7 @@ Terms terms_of(Rewriter& r, NodeId root, DType dtype) {
   return result;
 }
 
-bool is_negative(const Number& factor, DType dtype) {
-  return is_float(dtype) ? factor.real < 0 : static_cast<std::int64_t>(factor.whole) < 0;
-}
+bool is_negative(const Number& factor, DType dtype) { return is_float(dtype) ? factor.real < 0 : factor.whole < 0; }
 bool is_zero(const Number& factor, DType dtype) { return is_float(dtype) ? factor.real == 0 : factor.whole == 0; }
 
 NodeId build_sum(Rewriter& r, Terms& sum, DType dtype) {
@@ -166,6 +171,9 @@ NodeId merge_terms(Rewriter& r, NodeId root, bool cancel) {
   for (const Terms::Term& term : kept) {
     if (is_float(dtype) && !is_zero(term.factor, dtype) && !normal(term.factor.real, dtype)) return expr::no_node;
   }
+  // The sum may be a size, for which it is an error to wrap: that must show when it is computed.
+  const auto wraps = [](const Terms::Term& term) { return term.factor.wrapped; };
+  if (dtype == DType::int64 && (sum.constant.wrapped || std::ranges::any_of(kept, wraps))) return expr::no_node;
   std::erase_if(kept, [&](const Terms::Term& term) { return is_zero(term.factor, dtype); });
   sum.terms = std::move(kept);
   return build_sum(r, sum, dtype);

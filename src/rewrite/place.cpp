@@ -257,8 +257,7 @@ class Placer {
     if (d.number && place == host_place && !d.stored_on_host) return true;
     const expr::Op& op = arena_.op(id);
     const expr::TensorType& type = arena_.type(arena_.input(id, i));
-    const bool value = (op.kind == Kind::View && i == 0) || op.kind == Kind::Branch ||
-                       (op.kind == Kind::Loop && i != 0) ||
+    const bool value = std::cmp_less(i, op.values) || op.kind == Kind::Branch || (op.kind == Kind::Loop && i != 0) ||
                        (op.kind == Kind::Host && i + arena_.type(id).rank() < arena_.inputs(id).size());
     return op.kind != Kind::Map && op.kind != Kind::Transfer && !value && type.rank() == 0 && is_discrete(type.dtype);
   }

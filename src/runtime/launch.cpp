@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/interrupt.hpp"
 #include "base/memory.hpp"
 #include "base/shape.hpp"
 #include "kernel/evaluate.hpp"
@@ -24,6 +25,9 @@ constexpr codegen::Schedule simulated_schedule{.threads = 64, .blocks = 8};
 
 // Beyond this index arithmetic might overflow.
 constexpr std::int64_t max_elements = std::int64_t{1} << 62;
+
+// A grain is 10 to 300 us of work.
+constexpr std::int64_t uninterrupted_grains = 500;
 
 constexpr std::size_t failure_bytes = 3 * sizeof(std::uint32_t);
 
@@ -299,14 +303,15 @@ void KernelLaunch::run(const Memory& memory, std::uint32_t* failure) {
     }
   }
   if (runs_cuda()) return run_on_device(memory, failure);
-  if (work_.items > 0) {
-    cpu::ThreadPool::instance().parallel_for(
-        work_.items, work_.grain,
-        [](void* context, std::int64_t begin, std::int64_t end) {
-          const auto& self = *static_cast<const KernelLaunch*>(context);
-          self.entry_.run(self.parameters_.data(), begin, end);
-        },
-        this);
+  cpu::ThreadPool& pool = cpu::ThreadPool::instance();
+  // Long work in pieces, between which it may be interrupted. Items do not depend on each other.
+  const std::int64_t piece = std::max<std::int64_t>(1, work_.grain) * uninterrupted_grains * pool.threads();
+  for (std::int64_t first = 0; first < work_.items; first += piece) {
+    if (first > 0) base::check_interrupt();
+    const auto run_items = [this, first](std::int64_t begin, std::int64_t end) {
+      entry_.run(parameters_.data(), first + begin, first + end);
+    };
+    pool.parallel_for(std::min(piece, work_.items - first), work_.grain, run_items);
   }
   if (entry_.finish != nullptr) entry_.finish(parameters_.data());
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/interrupt.hpp"
 #include "base/shape.hpp"
 #include "runtime/cpu/threads.hpp"
 #include "runtime/cuda/nvtx.hpp"
@@ -87,6 +88,7 @@ void RoutineLaunch::run_phases(const Memory& memory) {
   place(step_->workspace, static_cast<std::size_t>(work_.workspace_bytes), false, true);
   for (const expr::RoutinePhase& phase : work_.phases) {
     if (phase.items == 0) continue;
+    if (&phase != work_.phases.data()) base::check_interrupt();
     parameters_[parameters_.size() - 2] = static_cast<std::uint64_t>(phase.phase);
     parameters_[parameters_.size() - 1] = static_cast<std::uint64_t>(phase.step);
     if (runs_cuda()) {

@@ -112,8 +112,8 @@ void check_requirement(const Executable& executable, const CallArrays& arrays, c
   if (expr::is_kept(r, left, right, too_large)) return;
   const NodeId sides[] = {r.left, r.right};
   const Arena& arena = executable.program.graph.arena;
-  expr::check(r, left, right, too_large, fmt::format(" ({})", line_of(arena.origin_of(r.origin))),
-              [&] { return describe_inputs(executable, arrays, sides); });
+  expr::refuse(r, left, right, too_large, fmt::format(" ({})", line_of(arena.origin_of(r.origin))),
+               describe_inputs(executable, arrays, sides));
 }
 
 }  // namespace

@@ -234,6 +234,14 @@ bool indexed_by_input(Generator& g, Step& step) {
   step.inputs.push_back(g.constant(Array(step.p.n[0])));
   return true;
 }
+/// An element of a vector of numbers, at an index that is an input and is written there.
+bool number_set_by_input(Generator& g, Step& step) {
+  step.inputs = {g.operand(number_dtype, 1, 1)};
+  const std::int64_t size = g.value(step.inputs[0]).shape(0);
+  if (size == 0) return false;
+  step.inputs.push_back(g.constant(Array(g.random.whole(-size, size - 1))));
+  return true;
+}
 bool sliced_by_input(Generator& g, Step& step) {
   if (!sliced(g, step)) return false;
   const int start = g.find([&](int i) { return g.dtype(i) == DType::int64 && g.rank(i) == 0; });
@@ -511,6 +519,9 @@ const std::vector<Row>& functions() {
       {"slice_from", sliced_by_input, MAKE(in[0][ct::slice(in[1], {}, static_cast<long>(p.n[2]))])},
       {"slice_last", sliced, MAKE(in[0].at({ct::ellipsis, ct::slice(static_cast<long>(p.n[0]), static_cast<long>(p.n[1]), static_cast<long>(p.n[2]))}))},
       {"index_by", indexed_by_input, MAKE(in[0][in[1]])},
+      {"set_by", number_set_by_input, MAKE(ct::set_subtensor(in[0][in[1]], ct::cast(in[1], in[0].dtype())))},
+      {"inc_by", number_set_by_input, MAKE(ct::inc_subtensor(in[0][in[1]], ct::cast(in[1], in[0].dtype())))},
+      {"roll_by", indexed_by_input, MAKE(ct::roll(in[0], ct::cast(in[1], DType::uint64), 0))},
       {"zeros_like", one_of_any, MAKE(ct::zeros_like(in[0]))},
       {"ones_like", one_of_any, MAKE(ct::ones_like(in[0]))},
       // -- generators

@@ -90,6 +90,8 @@ enum class Use {
   one_hot,
   repeat_alloc,
   concatenate_columns,
+  alloc_unsigned,
+  pool,
   arange,
   last = arange
 };
@@ -125,7 +127,7 @@ class Program {
   Term term(int depth) {
     if (depth == 0) {
       if (random_.chance(0.25)) {
-        const std::int64_t value = random_.whole(-1, 5);
+        const std::int64_t value = random_.chance(0.3) ? some_number(random_) : random_.whole(-1, 5);
         return {ct::constant(Array(value)), Number::of(value), std::to_string(value)};
       }
       return leaves_[static_cast<std::size_t>(random_.whole(0, 1))];
@@ -166,6 +168,8 @@ class Program {
                                             "one_hot(zeros(3), {0}).size",
                                             "repeat(alloc(i8, {0}), {1}).size",
                                             "concatenate(alloc(i8, 2, {0}), alloc(i8, 2, {1}), axis=1).size",
+                                            "alloc(i8, cast({0}, uint64)).shape(0)",
+                                            "pool(zeros(1, 1, 5), (1,), border={0}).shape(2)",
                                             "arange(0, {0}, 2).shape(0)"};
     static_assert(std::size(forms) == static_cast<std::size_t>(Use::last) + 1);
     return fmt::format(fmt::runtime(forms[static_cast<std::size_t>(use_)]), size_.text, other_.text);
@@ -206,6 +210,12 @@ class Program {
         return ct::repeat(bytes({a}), b, 0).size();
       case Use::concatenate_columns:
         return ct::concatenate({bytes({2, a}), bytes({2, b})}, 1).size();
+      case Use::alloc_unsigned:
+        return bytes({ct::cast(a, DType::uint64)}).shape(0);
+      case Use::pool:
+        return ct::nnet::pool(ct::constant(Array::zeros(DType::float32, {1, 1, 5})), {1},
+                              {.border = ct::nnet::Border(ct::Operand(a))})
+            .shape(2);
       case Use::arange:
         break;
     }
@@ -225,7 +235,10 @@ class Program {
     if (!is_size(a)) return std::nullopt;
     switch (use_) {
       case Use::alloc:
+      case Use::alloc_unsigned:
         return a;
+      case Use::pool:
+        return size(5 + 2 * *a);
       case Use::tile:
       case Use::repeat:
       case Use::stack:

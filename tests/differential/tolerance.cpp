@@ -406,7 +406,8 @@ class Runs {
     if (!floats || (whole && state.whole && arithmetic)) error = {};
     Wild wild = wild_elements(node, state.truth, inputs, freedom_);
     if (freedom_ != Freedom::none && node.op->kind == Kind::Map) add_doubtful(from, state.truth, wild);
-    if (error.operands > 0 && node.op->kind != Kind::Map && node.op->kind != Kind::Expand)
+    const bool sums = node.op->kind != Kind::Map && node.op->kind != Kind::Expand;
+    if (error.operands > 0 && (sums || node.op->name == "convolve"))
       add_partial_overflows(node, state.truth, inputs, wild);
     state.own = error.result;
     Random signs = signs_;

@@ -45,6 +45,65 @@ def test_ctrl_c_ends_a_call_between_its_steps_with_nothing_changed(updated):
     assert s.get_value().tolist() == [1, 1, 1] and s.version == 0
 
 
+@pytest.mark.parametrize("mode", ["reference", "verify"])
+def test_ctrl_c_ends_a_loop_that_the_reference_evaluator_runs(mode):
+    x, n = T.dscalar("x"), T.lscalar("n")
+    with croton.change_flags(mode=mode):
+        steps, _ = croton.scan(lambda p: T.tanh(p * x + 1), outputs_info=[x], n_steps=n)
+        f = croton.function([x, n], steps[-1])
+        sent = interrupt_after(0.2)
+        with pytest.raises(KeyboardInterrupt):
+            f(0.5, 30_000_000)
+    assert time.monotonic() - sent.at < 0.5
+
+
+def test_ctrl_c_ends_one_long_launch():
+    n = T.lscalar("n")
+    f = croton.function([n], T.exp(T.sin(T.arange(n) * 1.0)).sum())
+    f(10)
+    sent = interrupt_after(0.2)
+    with pytest.raises(KeyboardInterrupt):
+        f(10**11)  # minutes
+    assert time.monotonic() - sent.at < 1.5
+
+
+def test_signals_meet_no_library_in_the_middle():
+    program = """
+import signal, numpy as np, croton, croton.tensor as T
+signal.signal(signal.SIGALRM, lambda *_: None)
+m, x, w = T.fmatrix("m"), T.ftensor4("x"), T.ftensor4("w")
+product, images = croton.function([m], T.dot(m, m)), croton.function([x, w], T.nnet.conv2d(x, w))
+M, X, W = np.ones((1000, 1000), "f"), np.ones((4, 16, 28, 28), "f"), np.ones((32, 16, 3, 3), "f")
+signal.setitimer(signal.ITIMER_REAL, 0.002, 0.002)
+for _ in range(30):
+    assert product(M)[0, 0] == 1000 and images(X, W)[0, 0, 0, 0] == 144
+signal.setitimer(signal.ITIMER_REAL, 0)
+"""
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=120)
+
+
+def test_a_simulated_kernel_without_memory_to_check_it_is_an_error():
+    program = """
+import resource, numpy as np, croton, croton.tensor as T
+croton.set_flag("cuda_simulator", "1")
+x = croton.variable("uint8", [None], "x")
+with croton.change_flags(device="cuda0"):
+    f = croton.function([x], x + np.uint8(1))
+    assert f(np.zeros(5, "uint8")).tolist() == [1] * 5
+    big = np.zeros(60_000_000, "uint8")
+    used = next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith("VmSize"))
+    resource.setrlimit(resource.RLIMIT_AS, (used * 1024 + (3 << 30), resource.RLIM_INFINITY))
+    try:
+        f(big)  # 72 bytes are remembered of each
+    except croton.OutOfMemory as error:
+        assert "to remember accesses in" in str(error)
+    else:
+        raise AssertionError("there was memory")
+    assert f(np.zeros(5, "uint8")).tolist() == [1] * 5
+"""
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=120)
+
+
 def test_ctrl_c_ends_a_compilation():
     x = y = T.dvector("x")
     for i in range(150000):

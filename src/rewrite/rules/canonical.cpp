@@ -45,7 +45,7 @@ NodeId fold(Rewriter& r, NodeId root) {
     for (std::size_t i = op.name == "where" ? 1 : 0; i < values.size(); ++i) values[i] = values[i].cast(operand);
   }
   // Integers that wrap may be sizes, for which that is an error: where they are used it is known what they are.
-  if (op.name != "cast" && !expr::is_exact(op, values, result)) return expr::no_node;
+  if (!expr::is_exact(op, values, result)) return expr::no_node;
   return arena.scalar(op.map->reference(values, result));
 }
 

@@ -218,7 +218,8 @@ std::string Compiler::run(std::string_view source, const CompileOptions& options
                                         options.prelude_size,
                                         options.users_begin,
                                         options.users_size,
-                                        &taken};
+                                        &taken,
+                                        is_for_cpu(mode_number(options.mode)) && codegen::has_text_of_user(source)};
   const bool is_users = options.users_size > 0;
   const base::Headroom room(compiler_bytes + bytes_per_byte_of_text * source.size() + (is_users ? deep_stack_bytes : 0),
                             "compiling a kernel");

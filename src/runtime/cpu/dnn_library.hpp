@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "base/signals.hpp"
 #include "runtime/cpu/blas.hpp"
 #include "runtime/cpu/dnn_problem.hpp"
 #include "runtime/library.hpp"
@@ -109,7 +110,8 @@ class Library {
   int (*get_threads_)() = nullptr;
 };
 
-/// While it lives, the library runs on the calling thread alone.
+/// While it lives, the library runs on the calling thread alone, which signals do not interrupt: oneDNN's products of
+/// matrices (3.2, AVX-512) use the stack pointer for their workspace, and handlers of signals destroyed the heap.
 class OneThread {
  public:
   explicit OneThread(const Library& library) : library_(library) {
@@ -124,6 +126,7 @@ class OneThread {
   OneThread& operator=(const OneThread&) = delete;
 
  private:
+  const base::SignalsBlocked quiet_;
   const Library& library_;
   int before_ = 1;
 };

@@ -14,6 +14,7 @@
 #include "base/compilation.hpp"
 #include "base/config.hpp"
 #include "base/stage.hpp"
+#include "llvm/croton_api.hpp"
 #include "runtime/cache.hpp"
 #include "runtime/cpu/compiler.hpp"
 #include "runtime/cpu/threads.hpp"
@@ -113,6 +114,7 @@ class Store {
         .add("prelude", prelude_)
         .add("compiler", Compiler::instance().identity())
         .add("level", how())
+        .add("interface", std::to_string(croton_llvm_api_version))
         .digest();
   }
 

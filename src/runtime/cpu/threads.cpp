@@ -10,6 +10,7 @@
 
 #include <croton/error.hpp>
 
+#include "base/signals.hpp"
 #include "base/thread.hpp"
 #include "runtime/cpu/one_per_process.hpp"
 #include "runtime/cpu/spin.hpp"
@@ -174,6 +175,7 @@ void ThreadPool::run_region(const Region& region, std::size_t first_worker) {
 
 void* ThreadPool::worker_main(void* argument) {
   Worker& self = *static_cast<Worker*>(argument);
+  const base::SignalsBlocked quiet;  // they are for threads of the program
   for (;;) {
     self.wait_while(idle, self.worker_sleeps, self.spins);
     if (self.change(offered, taken)) {

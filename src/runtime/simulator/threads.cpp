@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "runtime/simulator/report.hpp"
 
@@ -126,6 +127,7 @@ Block::State Block::advance() {
   }
   while (!ready_.empty()) {
     run_ready();
+    if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
     if (finding_) return State::wrong;
     const bool only_spins = spinning_.size() == ready_.size();
     release();
@@ -170,7 +172,7 @@ void Block::run_ready() {
   for (const unsigned index : ready_) {
     running_ = &threads_[index];
     Fiber::switch_to(scheduler_, running_->fiber);
-    if (finding_) return;
+    if (stopped()) return;
   }
 }
 
@@ -217,8 +219,12 @@ void Block::check_access(const Access& access) {
   running_->steps += access_steps;
   running_->place = access.place;
   spin(access);  // first: the access follows its check at once
-  finding_ = checker_->check({running_->index, running_->stack}, access);
-  if (finding_) pause();  // and never come back: the access does not happen
+  try {
+    finding_ = checker_->check({running_->index, running_->stack}, access);
+  } catch (...) {  // no memory to remember accesses in; nothing may be thrown through the code of a kernel
+    failure_ = std::current_exception();
+  }
+  if (stopped()) pause();  // and never come back: the access does not happen
 }
 
 void Block::turn(unsigned place) {

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <optional>
 #include <string>
@@ -87,6 +88,7 @@ class Block {
   static void run_thread(void* thread);
   static void run_all(void* block);
   void pause();
+  bool stopped() const { return finding_.has_value() || failure_ != nullptr; }
   void spin(const Access& access);
 
   void release();
@@ -118,6 +120,7 @@ class Block {
   Fiber scheduler_;
   Thread* running_ = nullptr;
   std::optional<Finding> finding_;
+  std::exception_ptr failure_;  // of a check
 };
 
 }  // namespace croton::runtime::simulator

@@ -1,0 +1,27 @@
+// Signals and code of others that must not meet them.
+#pragma once
+
+#include <pthread.h>
+
+#include <csignal>
+
+namespace croton::base {
+
+/// While it lives, signals wait, or go to other threads. For code that moves the stack pointer into memory of its own:
+/// a handler would write over whatever is below.
+class SignalsBlocked {
+ public:
+  SignalsBlocked() noexcept {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  SignalsBlocked(const SignalsBlocked&) = delete;
+  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
+
+ private:
+  sigset_t before_;
+};
+
+}  // namespace croton::base
