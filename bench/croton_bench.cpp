@@ -22,6 +22,7 @@
 #include "fits.hpp"
 #include "inputs.hpp"
 #include "memory.hpp"
+#include "program.hpp"
 #include "record.hpp"
 #include "reference.hpp"
 #include "sampling.hpp"
@@ -44,28 +45,6 @@ struct Options {
       "logreg_step",    "cnn_step",       "lstm_forward",   "lstm_step",     "fit_mlp",      "fit_cnn",
       "fit_tiny",       "call_arg",       "call_shared"};
 };
-
-Options parse(const std::vector<std::string>& arguments) {
-  Options options;
-  for (std::size_t i = 0; i < arguments.size(); i += 2) {
-    const std::string& name = arguments[i];
-    if (i + 1 == arguments.size()) throw std::invalid_argument(name + " needs a value");
-    const std::string& value = arguments[i + 1];
-    if (name == "--threads")
-      options.threads = std::stoi(value);
-    else if (name == "--budget")
-      options.budget = std::stod(value);
-    else if (name == "--workloads")
-      options.workloads = split(value);
-    else if (name == "--json")
-      options.file = value;
-    else if (name == "--mode" && (value == "time" || value == "compile" || value == "memory"))
-      options.mode = value;
-    else
-      throw std::invalid_argument(name + " " + value + ": see the top of croton_bench.cpp for what is accepted");
-  }
-  return options;
-}
 
 /// Keeps the process on the last `threads` of its cores, as the peers do.
 int pin(int threads) {
@@ -240,10 +219,17 @@ int run(Options options) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  try {
-    return run(parse({argv + 1, argv + argc}));
-  } catch (const std::exception& error) {
-    std::cerr << "croton_bench: " << error.what() << "\n";
-    return 2;
-  }
+  Options options;
+  const auto set_mode = [&](const std::string& mode) {
+    if (mode != "time" && mode != "compile" && mode != "memory")
+      throw std::invalid_argument("a mode is time, compile or memory, not " + mode);
+    options.mode = mode;
+  };
+  return bench::run_program(argc, argv,
+                            {{"--threads", [&](const std::string& value) { options.threads = std::stoi(value); }},
+                             {"--budget", [&](const std::string& value) { options.budget = std::stod(value); }},
+                             {"--workloads", [&](const std::string& value) { options.workloads = split(value); }},
+                             {"--json", [&](const std::string& value) { options.file = value; }},
+                             {"--mode", set_mode}},
+                            [&] { return run(options); });
 }

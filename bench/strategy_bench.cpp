@@ -2,7 +2,7 @@
 // and with these on two, in one run, round by round, as times and ratios. Then how long both devices computed at the
 // same time, from a trace.
 //
-//   croton_strategy_bench [--rounds N] [DEVICE DEVICE]      by default cpu and cpu1, two halves of the host
+//   croton_strategy_bench [--rounds N] [--devices A,B]      by default cpu and cpu1, two halves of the host
 #include <croton/croton.hpp>
 #include <croton/nn.hpp>
 #include <croton/trace.hpp>
@@ -10,11 +10,14 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <cstdlib>
 #include <memory>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <vector>
+
+#include "program.hpp"
+#include "record.hpp"
 
 namespace ct = croton;
 namespace nn = croton::nn;
@@ -117,25 +120,12 @@ double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  int rounds = 15;
-  std::vector<std::string> devices;
-  for (int i = 1; i < argc; ++i) {
-    if (std::string(argv[i]) == "--rounds" && i + 1 < argc)
-      rounds = std::max(1, std::atoi(argv[++i]));
-    else
-      devices.emplace_back(argv[i]);
-  }
+int run(int rounds, std::vector<std::string> devices) {
   if (devices.empty()) {
     devices = {"cpu", "cpu1"};
     ct::set_flag("logical_devices", "cpu:2");
   }
-  if (devices.size() != 2) {
-    std::fputs("usage: croton_strategy_bench [--rounds N] [DEVICE DEVICE]\n", stderr);
-    return 2;
-  }
+  if (devices.size() != 2) throw std::invalid_argument("--devices takes two, as in cuda0,cuda1");
   std::printf("A step of training, in microseconds (medians of %d rounds), and as a ratio to the first.\n\n", rounds);
   std::printf("| net | no strategy | 2 shards on %s | 2 shards on %s and %s | both compute |\n|---|---|---|---|---|\n",
               devices[0].c_str(), devices[0].c_str(), devices[1].c_str());
@@ -155,4 +145,15 @@ int main(int argc, char** argv) {
     std::fflush(stdout);
   }
   return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  int rounds = 15;
+  std::vector<std::string> devices;
+  return bench::run_program(argc, argv,
+                            {{"--rounds", [&](const std::string& value) { rounds = std::max(1, std::stoi(value)); }},
+                             {"--devices", [&](const std::string& value) { devices = bench::split(value); }}},
+                            [&] { return run(rounds, devices); });
 }

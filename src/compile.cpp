@@ -103,9 +103,7 @@ Planned plan_graph(const std::string& name, expr::Graph graph, const PlanOptions
 rewrite::Options rewriting_of_flags() {
   const base::Flags& flags = base::config();
   return {.special_values = flags.special_values == base::SpecialValues::theano,
-          .optimizer = flags.optimizer == base::OptimizerMode::fast_run       ? "fast_run"
-                       : flags.optimizer == base::OptimizerMode::fast_compile ? "fast_compile"
-                                                                              : "none",
+          .optimizer = flags.optimizer,
           .off = rewrite::rule_names(flags.rules_off)};
 }
 

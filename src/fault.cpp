@@ -218,8 +218,9 @@ std::string write_program(const GraphPart& part, const std::string& title, const
     const std::filesystem::path folder = !flags.dump_kernels.empty() ? std::filesystem::path(flags.dump_kernels)
                                          : !flags.cache_dir.empty()  ? std::filesystem::path(flags.cache_dir) / "faults"
                                                                     : runtime::KernelCache::default_folder() / "faults";
-    std::string settings = fmt::format("mode=verify,optimizer={},special_values={}", call.rewriting.optimizer,
-                                       call.rewriting.special_values ? "theano" : "ieee");
+    std::string settings =
+        fmt::format("mode=verify,optimizer={},special_values={}", rewrite::name_of(call.rewriting.optimizer),
+                    call.rewriting.special_values ? "theano" : "ieee");
     if (call.how.place != 0)
       settings += fmt::format(",device={},cuda_simulator={}", flag("device"), flag("cuda_simulator"));
     const std::string text = program_text(part, title, settings);
@@ -235,7 +236,7 @@ std::string write_program(const GraphPart& part, const std::string& title, const
 
 std::string describe_fault(const CallToVerify& call, const Expected& expected, bool fused) {
   rewrite::Options options = call.rewriting;
-  if (!fused) options.optimizer = "none";
+  if (!fused) options.optimizer = base::OptimizerMode::none;
   try {
     const std::vector<std::string_view> rules = wrong_rules(call.written, call.inputs, options, expected);
     if (!rules.empty()) {

@@ -171,7 +171,7 @@ Verification verify_call(const CallToVerify& call) {
   const Expected expected(call.written, call.inputs);
   expr::Graph plain = call.written;
   rewrite::Options least = call.rewriting;
-  least.optimizer = "none";
+  least.optimizer = base::OptimizerMode::none;
   rewrite::run(plain, least);
   GraphRun apart = call.how;
   apart.join = false;

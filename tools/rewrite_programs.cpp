@@ -362,7 +362,7 @@ rewrite::Fired fired_in_programs() {
       if (program.gradients && is_float(input.dtype()) && cost.rank() == 0 && !cost.is_constant())
         request.outputs.push_back(grad(cost, input, options));
     }
-    for (const char* optimizer : {"fast_run", "fast_compile"}) {
+    for (const auto optimizer : {base::OptimizerMode::fast_run, base::OptimizerMode::fast_compile}) {
       expr::Graph graph = builder::import(request).graph;
       for (const rewrite::GroupReport& report : rewrite::run(graph, {.optimizer = optimizer})) {
         for (const auto& [rule, count] : report.fired) fired[rule] += count;

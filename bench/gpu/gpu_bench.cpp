@@ -25,6 +25,7 @@
 #include "base/config.hpp"
 #include "gpu/ceilings.hpp"
 #include "gpu/workloads.hpp"
+#include "program.hpp"
 #include "record.hpp"
 #include "runtime/cuda/blaslt.hpp"
 #include "runtime/cuda/device.hpp"
@@ -49,34 +50,6 @@ struct Options {
   std::vector<std::string> profiled;  // instead of all else
   bool list = false;
 };
-
-Options parse(const std::vector<std::string>& arguments) {
-  Options options;
-  for (std::size_t i = 0; i < arguments.size(); i += 2) {
-    const std::string& name = arguments[i];
-    if (i + 1 == arguments.size()) throw std::invalid_argument(name + " needs a value");
-    const std::string& value = arguments[i + 1];
-    if (name == "--device")
-      options.device = value;
-    else if (name == "--workloads")
-      options.workloads = split(value);
-    else if (name == "--budget")
-      options.budget = std::stod(value);
-    else if (name == "--scale")
-      options.scale = std::stoll(value);
-    else if (name == "--ceilings")
-      options.ceilings = value != "0";
-    else if (name == "--copy-mib")
-      options.copy_mib = std::stoull(value);
-    else if (name == "--profile")
-      options.profiled = split(value);
-    else if (name == "--list")
-      options.list = value != "0";
-    else
-      throw std::invalid_argument(name + " is not known: see the top of gpu_bench.cpp for what is accepted");
-  }
-  return options;
-}
 
 void print(const Record& record) { std::cout << record.text() << std::endl; }
 
@@ -216,10 +189,17 @@ int run(const Options& options) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  try {
-    return run(parse({argv + 1, argv + argc}));
-  } catch (const std::exception& error) {
-    print(Record().add("program", "croton").add("error", error.what()));
-    return 2;
-  }
+  Options options;
+  return bench::run_program(
+      argc, argv,
+      {{"--device", [&](const std::string& value) { options.device = value; }},
+       {"--workloads", [&](const std::string& value) { options.workloads = split(value); }},
+       {"--budget", [&](const std::string& value) { options.budget = std::stod(value); }},
+       {"--scale", [&](const std::string& value) { options.scale = std::stoll(value); }},
+       {"--ceilings", [&](const std::string& value) { options.ceilings = value != "0"; }},
+       {"--copy-mib", [&](const std::string& value) { options.copy_mib = std::stoull(value); }},
+       {"--profile", [&](const std::string& value) { options.profiled = split(value); }},
+       {"--list", [&](const std::string& value) { options.list = value != "0"; }}},
+      [&] { return run(options); },
+      [](const std::string& text) { print(Record().add("program", "croton").add("error", text)); });
 }

@@ -18,9 +18,10 @@ using expr::Kind;
 
 namespace {
 
-/// The results of each loop and branch that are computed, by the first of them.
+/// The results of each loop and branch that are computed, by the first of them. A result whose sizes are read back
+/// later than another one's is computed by itself: it may even depend on that one.
 using ResultGroups = std::map<NodeId, std::vector<NodeId>>;
-ResultGroups group_results(const Arena& arena, const std::vector<bool>& computed) {
+ResultGroups group_results(const Arena& arena, const std::vector<bool>& computed, const HostValues& host) {
   ResultGroups groups;
   const auto application = [&](NodeId id) {
     if (arena.op(id).kind == Kind::Loop) return expr::without_result(arena.attrs(id));
@@ -29,8 +30,9 @@ ResultGroups group_results(const Arena& arena, const std::vector<bool>& computed
     return attrs;
   };
   const auto same = [&](NodeId a, NodeId b) {
-    return &arena.op(a) == &arena.op(b) && arena.node(a).place == arena.node(b).place &&
-           std::ranges::equal(arena.inputs(a), arena.inputs(b)) && application(a) == application(b);
+    return host.segment[a] == host.segment[b] && &arena.op(a) == &arena.op(b) &&
+           arena.node(a).place == arena.node(b).place && std::ranges::equal(arena.inputs(a), arena.inputs(b)) &&
+           application(a) == application(b);
   };
   for (NodeId id = 0; id < arena.size(); ++id) {
     if (!computed[id] || !expr::has_body(arena.op(id))) continue;
@@ -133,7 +135,7 @@ Program fuse(expr::Graph graph, const Options& options) {
     const bool stores = std::ranges::any_of(region.members, [&](NodeId m) { return regions.stored[m]; });
     if (stores) items.push_back({region.segment, region.level, region.members.front(), static_cast<int>(r)});
   }
-  const ResultGroups groups = group_results(g.arena, regions.computed);
+  const ResultGroups groups = group_results(g.arena, regions.computed, host);
   for (NodeId id = 0; id < g.arena.size(); ++id) {
     if (!regions.computed[id] || !is_call(g.arena.op(id))) continue;
     if (expr::has_body(g.arena.op(id)) && !groups.contains(id)) continue;  // with the first of its results

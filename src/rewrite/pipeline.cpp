@@ -16,6 +16,7 @@
 namespace croton::rewrite {
 namespace {
 
+using base::OptimizerMode;
 using expr::NodeId;
 
 // A group is repeated while it changes something: a rule may make room for another one below it. Few rounds are ever
@@ -67,8 +68,9 @@ namespace {
 void run_groups(expr::Graph& graph, const Options& options, std::vector<GroupReport>& reports,
                 const AfterGroup& after) {
   for (const Group& group : groups()) {
-    const bool needed = group.name == "expand" || (group.name == "stability" && options.optimizer != "none");
-    if (options.optimizer != "fast_run" && !needed) continue;
+    const bool needed =
+        group.name == "expand" || (group.name == "stability" && options.optimizer != OptimizerMode::none);
+    if (options.optimizer != OptimizerMode::fast_run && !needed) continue;
     reports.push_back(run_group(graph, group, options));
     if (after) after(reports.back(), graph);
   }
@@ -108,7 +110,7 @@ void inline_loops(expr::Graph& graph, const Options& options, std::vector<GroupR
 
 std::vector<GroupReport> run(expr::Graph& graph, const Options& options, const AfterGroup& after) {
   std::vector<GroupReport> reports;
-  if (options.optimizer == "fast_run") inline_loops(graph, options, reports, after);
+  if (options.optimizer == OptimizerMode::fast_run) inline_loops(graph, options, reports, after);
   change_bodies(graph, [&](const expr::Graph& body) {
     expr::Graph changed = body;
     for (GroupReport& report : run(changed, options)) reports.push_back(std::move(report));
@@ -116,7 +118,7 @@ std::vector<GroupReport> run(expr::Graph& graph, const Options& options, const A
   });
   run_groups(graph, options, reports, after);
   // What stands around loops is in its canonical form now; what is moved out of them is not.
-  if (options.optimizer == "fast_run")
+  if (options.optimizer == OptimizerMode::fast_run)
     run_on_loops(graph, options, reports, after, "loops", [&](Fired& fired) {
       const bool inlined = inline_single_steps(graph, options, fired);  // whose number is known only now
       return rewrite_loops(graph, options, fired) || inlined;
@@ -126,7 +128,7 @@ std::vector<GroupReport> run(expr::Graph& graph, const Options& options, const A
 
 std::vector<GroupReport> run_where_placed(expr::Graph& graph, const PlaceOptions& placing, const Options& options) {
   std::vector<GroupReport> reports;
-  if (options.optimizer == "fast_run")
+  if (options.optimizer == OptimizerMode::fast_run)
     run_on_loops(graph, options, reports, {}, "placed loops",
                  [&](Fired& fired) { return rewrite_placed_loops(graph, placing, options, fired); });
   return reports;

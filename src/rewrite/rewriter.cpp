@@ -52,6 +52,11 @@ bool keeps_range(std::string_view op, const expr::Scalar& value, const std::vect
 
 }  // namespace
 
+std::string_view name_of(base::OptimizerMode mode) {
+  static constexpr std::string_view names[] = {"fast_run", "fast_compile", "none"};
+  return names[static_cast<std::size_t>(mode)];
+}
+
 Rewriter::Rewriter(expr::Graph& graph, const Group& group, const Options& options, Fired& fired)
     : graph_(graph), fired_(fired) {
   for (const CompiledRule& rule : compiled(group.rules)) {

@@ -3,6 +3,7 @@
 // longer needed is left behind.
 #pragma once
 
+#include "base/config.hpp"
 #include "rewrite/match.hpp"
 
 #include <algorithm>
@@ -15,10 +16,13 @@ namespace croton::rewrite {
 /// How often each rule fired.
 using Fired = std::map<std::string_view, std::size_t>;
 
+/// As the flag `optimizer` says it.
+std::string_view name_of(base::OptimizerMode mode);
+
 struct Options {
   bool special_values = true;  // rules that change results at special points may run
-  std::string_view optimizer =
-      "fast_run";  // fast_run: all; fast_compile: what correctness needs; none: only what cannot be left out
+  /// fast_run: all; fast_compile: what correctness needs; none: only what cannot be left out.
+  base::OptimizerMode optimizer = base::OptimizerMode::fast_run;
   std::vector<std::string_view> off = {};  // names of rules that do not run
 
   bool is_on(std::string_view rule) const { return std::ranges::find(off, rule) == off.end(); }

@@ -134,14 +134,17 @@ void Coverage::observe(const Prepared& p, bool fast_compile) {
     note_rules(report);
   };
   // Of rules in bodies, and of those on whole loops, only the reports tell.
-  std::ranges::for_each(ct::rewrite::run(graph, {.special_values = !p.test.special, .optimizer = "fast_run"}, note),
-                        note_rules);
+  std::ranges::for_each(
+      ct::rewrite::run(graph, {.special_values = !p.test.special, .optimizer = ct::base::OptimizerMode::fast_run},
+                       note),
+      note_rules);
   ct::expr::Graph on_gpu = graph;
   const ct::expr::Place gpu = ct::base::parse_device("cuda0").place();
   std::ranges::for_each(ct::rewrite::run_where_placed(on_gpu, {.scoped = gpu, .devices = {gpu}}, {}), note_rules);
   if (fast_compile) {
     ct::expr::Graph other = ct::builder::import(request).graph;
-    ct::rewrite::run(other, {.special_values = !p.test.special, .optimizer = "fast_compile"}, note);
+    ct::rewrite::run(other, {.special_values = !p.test.special, .optimizer = ct::base::OptimizerMode::fast_compile},
+                     note);
   }
   const ct::fuse::Program program = ct::fuse::fuse(ct::rewrite::place(graph, {}, nullptr));
   for (const ct::fuse::Call& call : program.calls) {

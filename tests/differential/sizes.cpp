@@ -257,9 +257,8 @@ class Program {
         return size(*a + *b + 3);
       case Use::reshape:
         return *a * *b == 6 ? a : std::nullopt;
-      case Use::dot:  // the factors are arrays, too
-        if (!size(2 * *a) || !size(2 * *b)) return std::nullopt;
-        break;
+      case Use::dot:  // the factors are arrays, too, and what is summed
+        return size(2 * *a) && size(2 * *b) && size(2 * *a * *b) ? size(*a * *b) : std::nullopt;
       default:
         break;
     }

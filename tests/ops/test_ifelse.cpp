@@ -38,6 +38,25 @@ TEST_CASE("ifelse takes one side, and lists of both", "[ifelse]") {
   }
 }
 
+TEST_CASE("results of a branch whose sizes are known at different times", "[ifelse]") {
+  // Those of the first one follow from the condition, which a kernel computes; those of the second one are stated.
+  const Variable a = ct::dmatrix("a"), b = ct::dmatrix("b"), v = ct::dvector("v"), z = ct::dmatrix("z");
+  const Variable condition = ct::sum(ct::pow(1.0, z)) > 0.25;
+  const Vars both = ct::ifelse(condition, Vars{a, v}, Vars{b, v});
+  const Array A = reals({2, 3}, 1), B = reals({4, 1}, 2), V = reals({5}, 3);
+  for (const std::string& backend : backends()) {
+    INFO(backend);
+    for (const bool swapped : {false, true}) {
+      const auto f = compile(backend, {a, b, v, z}, {both[swapped ? 1 : 0], both[swapped ? 0 : 1]});
+      for (const bool taken : {true, false}) {
+        const auto results = f(A, B, V, taken ? reals({1, 1}, 4) : Array::zeros(DType::float64, {0, 1}));
+        CHECK(results[swapped ? 1 : 0].equals(taken ? A : B));
+        CHECK(results[swapped ? 0 : 1].equals(V));
+      }
+    }
+  }
+}
+
 TEST_CASE("the side that is not taken is not computed, and its sizes need not fit", "[ifelse]") {
   int calls = 0;
   const ct::HostOp counted(
