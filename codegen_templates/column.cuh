@@ -2,8 +2,6 @@
 // is that of cpu/column.hpp: chunks of 64 elements in order, then chunks pairwise.
 namespace ct {
 
-constexpr index chunk_elements = 64;
-
 template <class T>
 struct Tile {
   T value;

@@ -1,20 +1,15 @@
 // Contractions on a GPU: a block computes tiles of the result, threads / 4 rows by 64 columns, of which each thread has 4
-// by 4. Sixteen k at a time, what is multiplied is brought into shared memory. The order of each sum is that of
-// cpu/contract.hpp.
+// by 4. Sixteen k at a time, what is multiplied is brought into shared memory. The order of each sum is that on the
+// CPU (contract_depth).
 namespace ct {
 
-constexpr int contract_side = 4, contract_across = 16, contract_step = 16;
-constexpr int contract_columns = contract_side * contract_across;
-constexpr int most_contract_rows = 1024 / contract_across * contract_side;
-
-template <class T>
-constexpr index contract_depth = 1024 / index(sizeof(T));
+constexpr int contract_step = 16;
 
 template <class T>
 struct ContractTile {
   // An element more than there are rows: what threads write side by side lies in different banks.
-  T left[contract_step * (most_contract_rows + 1)];
-  T right[contract_step * (contract_columns + 1)];
+  T left[contract_step * (gpu_contract_rows(most_threads) + 1)];
+  T right[contract_step * (gpu_contract_columns + 1)];
 };
 
 template <class Body>
@@ -22,24 +17,24 @@ CT_DEVICE void contract(const Body& body, index points) {
   typedef typename Body::Value T;
   CT_SHARED ContractTile<T> tile;
   const int threads = int(block_size()), me = int(thread_index());
-  const int tall = threads / contract_across * contract_side, apart = tall + 1;
-  const int my_row = me / contract_across, my_column = me % contract_across;
+  const int tall = gpu_contract_rows(threads), apart = tall + 1;
+  const int my_row = me / gpu_contract_across, my_column = me % gpu_contract_across;
   const index rows = body.rows(), columns = body.columns(), length = body.length();
   if (const T* there = body.sums()) {
     for (index i = index(block_index()) * threads + me; i < points; i += index(block_count()) * threads)
       body.finish(i / (rows * columns), i / columns % rows, i % columns, there[i]);
     return;
   }
-  const index row_tiles = (rows + tall - 1) / tall, column_tiles = (columns + contract_columns - 1) / contract_columns;
+  const index row_tiles = (rows + tall - 1) / tall, column_tiles = (columns + gpu_contract_columns - 1) / gpu_contract_columns;
   const index tiles = points == 0 ? 0 : body.batches() * row_tiles * column_tiles;
   for (index t = block_index(); t < tiles; t += block_count()) {
     const index batch = t / (row_tiles * column_tiles);
-    const index row = t / column_tiles % row_tiles * tall, column = t % column_tiles * contract_columns;
-    T total[contract_side][contract_side], sum[contract_side][contract_side];
+    const index row = t / column_tiles % row_tiles * tall, column = t % column_tiles * gpu_contract_columns;
+    T total[gpu_contract_side][gpu_contract_side], sum[gpu_contract_side][gpu_contract_side];
 #pragma unroll
-    for (int i = 0; i < contract_side; ++i) {
+    for (int i = 0; i < gpu_contract_side; ++i) {
 #pragma unroll
-      for (int j = 0; j < contract_side; ++j) total[i][j] = sum[i][j] = T(0);
+      for (int j = 0; j < gpu_contract_side; ++j) total[i][j] = sum[i][j] = T(0);
     }
     for (index k = 0; k < length; k += contract_step) {
       // Zeros stand for what is not there: they change no sum.
@@ -48,32 +43,32 @@ CT_DEVICE void contract(const Body& body, index points) {
         const bool there = row + r < rows && k + l < length;
         tile.left[l * apart + r] = there ? body.left(batch, row + r, k + l) : T(0);
       }
-      for (int i = me; i < contract_step * contract_columns; i += threads) {
-        const int l = i / contract_columns, c = i % contract_columns;
+      for (int i = me; i < contract_step * gpu_contract_columns; i += threads) {
+        const int l = i / gpu_contract_columns, c = i % gpu_contract_columns;
         const bool there = column + c < columns && k + l < length;
-        tile.right[l * (contract_columns + 1) + c] = there ? body.right(batch, column + c, k + l) : T(0);
+        tile.right[l * (gpu_contract_columns + 1) + c] = there ? body.right(batch, column + c, k + l) : T(0);
       }
       barrier();
 #pragma unroll
       for (int l = 0; l < contract_step; ++l) {
-        T a[contract_side], b[contract_side];
+        T a[gpu_contract_side], b[gpu_contract_side];
 #pragma unroll
-        for (int i = 0; i < contract_side; ++i) {
-          a[i] = tile.left[l * apart + my_row * contract_side + i];
-          b[i] = tile.right[l * (contract_columns + 1) + my_column + i * contract_across];
+        for (int i = 0; i < gpu_contract_side; ++i) {
+          a[i] = tile.left[l * apart + my_row * gpu_contract_side + i];
+          b[i] = tile.right[l * (gpu_contract_columns + 1) + my_column + i * gpu_contract_across];
         }
 #pragma unroll
-        for (int i = 0; i < contract_side; ++i) {
+        for (int i = 0; i < gpu_contract_side; ++i) {
 #pragma unroll
-          for (int j = 0; j < contract_side; ++j) sum[i][j] = fma(a[i], b[j], sum[i][j]);
+          for (int j = 0; j < gpu_contract_side; ++j) sum[i][j] = fma(a[i], b[j], sum[i][j]);
         }
       }
       barrier();
       if ((k + contract_step) % contract_depth<T> == 0 || k + contract_step >= length) {
 #pragma unroll
-        for (int i = 0; i < contract_side; ++i) {
+        for (int i = 0; i < gpu_contract_side; ++i) {
 #pragma unroll
-          for (int j = 0; j < contract_side; ++j) {
+          for (int j = 0; j < gpu_contract_side; ++j) {
             total[i][j] += sum[i][j];
             sum[i][j] = T(0);
           }
@@ -81,11 +76,11 @@ CT_DEVICE void contract(const Body& body, index points) {
       }
     }
 #pragma unroll
-    for (int i = 0; i < contract_side; ++i) {
-      const index r = row + my_row * contract_side + i;
+    for (int i = 0; i < gpu_contract_side; ++i) {
+      const index r = row + my_row * gpu_contract_side + i;
 #pragma unroll
-      for (int j = 0; j < contract_side; ++j) {
-        const index c = column + my_column + j * contract_across;
+      for (int j = 0; j < gpu_contract_side; ++j) {
+        const index c = column + my_column + j * gpu_contract_across;
         if (r < rows && c < columns) body.finish(batch, r, c, total[i][j]);
       }
     }

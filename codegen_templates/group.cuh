@@ -2,17 +2,10 @@
 // over the grid; tiles of the first kernel come first.
 namespace ct {
 
-constexpr index group_tile = 4096;
-
-// `ends`: after which tile each kernel ends; `points`: how many points each has.
 template <class Run>
 CT_DEVICE void group(const index* ends, const index* points, index tiles, const Run& run) {
   int part = 0;
-  for (index tile = block_index(); tile < tiles; tile += block_count()) {
-    while (tile >= ends[part]) ++part;
-    const index first = (tile - (part == 0 ? 0 : ends[part - 1])) * group_tile, left = points[part] - first;
-    run(part, first, first + (left < group_tile ? left : group_tile));
-  }
+  for (index tile = block_index(); tile < tiles; tile += block_count()) group_item(ends, points, part, tile, run);
 }
 
 // The points [first, last) of one of them, a thread each.

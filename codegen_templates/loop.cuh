@@ -26,7 +26,7 @@ struct GridCrew {
   CT_MEMBER void sync() const {
     barrier();
     if (thread_index() == 0) {
-      volatile unsigned int *const come = meeting, *const met = meeting + 32;
+      volatile unsigned int *const come = meeting, *const met = meeting + meeting_stride / sizeof(unsigned int);
       const unsigned int before = *met;
       memory_fence();
       if (atomic_add(meeting, 1u) == block_count() - 1u) {
@@ -63,10 +63,8 @@ CT_DEVICE void column(const Crew& crew, const Body& body, index points) {
 template <class Body>
 CT_DEVICE void split_parts(const GridCrew& crew, const Body& body) {
   const index warps = crew.threads() / lanes;
-  for (index part = crew.thread() / lanes; part < body.parts(); part += warps) {
-    const index first = part * block_elements, left = body.length() - first;
-    body.part(WarpTeam{}, part, first, left < block_elements ? left : block_elements);
-  }
+  for (index part = crew.thread() / lanes; part < body.parts(); part += warps)
+    split_part(WarpTeam{}, body, part, block_elements);
 }
 template <class Body>
 CT_DEVICE void split_finish(const GridCrew& crew, const Body& body) {

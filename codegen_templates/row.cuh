@@ -19,31 +19,13 @@ CT_DEVICE Placed<T> from_lane(Placed<T> state, unsigned int mask) {
   return Placed<T>{from_lane(state.value, mask), shuffle_xor(state.position, mask)};
 }
 
-struct WarpTeam {
+struct WarpTeam : RowTeam<WarpTeam> {
   template <class C, class F>
   CT_MEMBER typename C::State block(index begin, index end, const F& value) const {
     typename C::State state = C::identity();
     for (index k = begin + lane_index(); k < end; k += lanes) state = C::join(state, C::lift(value(k), k));
     for (unsigned int half = lanes / 2; half > 0; half /= 2) state = C::join(state, from_lane(state, half));
     return state;
-  }
-
-  template <class C, class F>
-  CT_MEMBER typename C::State combine(index n, const F& value) const {
-    // One place that calls `block`, so that the body's text is compiled once.
-    Counter<C> blocks;
-    for (index k = 0;; k += block_elements) {
-      const auto state = block<C>(k, k + block_elements < n ? k + block_elements : n, value);
-      if (n <= block_elements) return state;
-      blocks.push(state);
-      if (k + block_elements >= n) break;
-    }
-    return blocks.total();
-  }
-
-  template <class C, class F>
-  CT_MEMBER auto reduce(index n, const F& value) const {
-    return C::finish(combine<C>(n, value));
   }
 
   template <class F>

@@ -3,26 +3,25 @@
 // and writes are both of neighbouring elements. Rows of a tile are 33 apart: its columns lie in different banks.
 namespace ct {
 
-constexpr int tile_side = 32;
-constexpr int tile_elements = tile_side * (tile_side + 1);
+constexpr int tile_elements = gpu_tile_side * (gpu_tile_side + 1);
 
 template <class Body>
 CT_DEVICE void pointwise_tiles(const Body& body, index tiles) {
-  const index down = (body.height() + tile_side - 1) / tile_side, across = (body.width() + tile_side - 1) / tile_side;
+  const index down = (body.height() + gpu_tile_side - 1) / gpu_tile_side, across = (body.width() + gpu_tile_side - 1) / gpu_tile_side;
   CT_SHARED typename Body::Tile staged;
   for (index tile = block_index(); tile < tiles; tile += block_count()) {
     const index outer = tile / (down * across);
-    const index row = tile / across % down * tile_side, column = tile % across * tile_side;
-    for (int i = int(thread_index()); i < tile_side * tile_side; i += int(block_size())) {
-      const int r = i % tile_side, c = i / tile_side;
+    const index row = tile / across % down * gpu_tile_side, column = tile % across * gpu_tile_side;
+    for (int i = int(thread_index()); i < gpu_tile_side * gpu_tile_side; i += int(block_size())) {
+      const int r = i % gpu_tile_side, c = i / gpu_tile_side;
       if (row + r < body.height() && column + c < body.width())
-        body.fetch(staged, outer, row + r, column + c, r * (tile_side + 1) + c);
+        body.fetch(staged, outer, row + r, column + c, r * (gpu_tile_side + 1) + c);
     }
     barrier();
-    for (int i = int(thread_index()); i < tile_side * tile_side; i += int(block_size())) {
-      const int r = i / tile_side, c = i % tile_side;
+    for (int i = int(thread_index()); i < gpu_tile_side * gpu_tile_side; i += int(block_size())) {
+      const int r = i / gpu_tile_side, c = i % gpu_tile_side;
       if (row + r < body.height() && column + c < body.width())
-        body.element(staged, outer, row + r, column + c, r * (tile_side + 1) + c);
+        body.element(staged, outer, row + r, column + c, r * (gpu_tile_side + 1) + c);
     }
     barrier();
   }

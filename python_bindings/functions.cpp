@@ -91,15 +91,21 @@ std::size_t named_input(const Callable& f, const std::string& name) {
   return *found;
 }
 
-/// A value for input i; errors of what is no array name the input.
+/// The error of what is no array, with the input's name.
+[[noreturn]] void refuse(const Callable& f, std::size_t i, const TypeError& error) {
+  const In& in = f.inputs[i];
+  const std::string name = name_of_input(in);
+  throw TypeError(f.function.name() + ": " + (name.empty() ? "input " + std::to_string(i) : name) + " is " +
+                  in.variable.type().to_string() + ": " + error.what());
+}
+
+/// A value for input i.
 Argument argument_of(const Callable& f, std::size_t i, nb::handle value) {
   const In& in = f.inputs[i];
   try {
     return to_call_argument(value, in.variable.type(), in.strict);
   } catch (const TypeError& error) {
-    const std::string name = name_of_input(in);
-    throw TypeError(f.function.name() + ": " + (name.empty() ? "input " + std::to_string(i) : name) + " is " +
-                    in.variable.type().to_string() + ": " + error.what());
+    refuse(f, i, error);
   }
 }
 
@@ -133,7 +139,12 @@ std::vector<Argument> by_position(const Callable& f, nb::tuple args) {
   std::vector<Argument> arguments = std::move(f.spare);
   arguments.clear();
   arguments.reserve(f.inputs.size());
-  for (std::size_t i = 0; i < f.inputs.size(); ++i) arguments.push_back(argument_of(f, i, args[i]));
+  try {
+    for (const In& in : f.inputs)
+      arguments.push_back(to_call_argument(args[arguments.size()], in.variable.type(), in.strict));
+  } catch (const TypeError& error) {
+    refuse(f, arguments.size(), error);
+  }
   return arguments;
 }
 

@@ -134,7 +134,11 @@ install_packages() {
   "${as[@]}" env DEBIAN_FRONTEND=noninteractive $line || fail "installing failed. The line was:" "$line"
 }
 
-# build_release CMAKE_OPTIONS -- TARGETS: configures build/release and builds the targets.
+# minutes SECONDS: that many, rounded.
+minutes() { echo $((($1 + 30) / 60)); }
+
+# build_release CMAKE_OPTIONS -- TARGETS: configures build/release and builds the targets. All scripts compile with the same options, so
+# that none compiles again what another has; continuous integration alone sets CROTON_WARNINGS_AS_ERRORS, for all of them.
 build_release() {
   local options=() jobs
   while [ $# -gt 0 ] && [ "$1" != -- ]; do
@@ -142,6 +146,7 @@ build_release() {
     shift
   done
   shift
+  [ -z "${CROTON_WARNINGS_AS_ERRORS:-}" ] || options+=("-DCROTON_WARNINGS_AS_ERRORS=$CROTON_WARNINGS_AS_ERRORS")
   jobs=$(build_jobs)
   say "Configuring build/release"
   (cd "$root" && cmake --preset release "${options[@]}")

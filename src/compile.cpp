@@ -23,7 +23,7 @@ std::span<const StageInfo> stages() {
       {Stage::fuse, "regions of the graph become kernels, products, routines", "kernels", "fuse/fuse.cpp"},
       {Stage::plan, "steps in order, buffers, in-place work, the commit point", "plan", "plan/plan.cpp"},
       // When a call brings sizes that are new:
-      {Stage::bind, "sizes, layouts and memory become numbers", "launches", "runtime/bind.cpp"},
+      {Stage::bind, "sizes, layouts and memory become numbers", "launches", "runtime/bound/segment.cpp"},
       {Stage::emit, "kernels become text", "texts", "codegen/emit.cpp"},
       {Stage::compile, "texts become machine code, by Clang and LLVM or NVRTC", "compiled", "runtime/cpu/kernels.cpp"},
   };

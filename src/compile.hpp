@@ -17,7 +17,7 @@
 #include "fuse/program.hpp"
 #include "rewrite/pipeline.hpp"
 #include "rewrite/place.hpp"
-#include "runtime/executable.hpp"
+#include "runtime/bound/executable.hpp"
 
 namespace croton::detail {
 

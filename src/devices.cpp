@@ -15,8 +15,8 @@
 #include "call/callable.hpp"
 #include "expr/print.hpp"
 #include "placement_log.hpp"
-#include "runtime/device.hpp"
-#include "runtime/user_line.hpp"
+#include "runtime/bound/user_line.hpp"
+#include "runtime/devices.hpp"
 #include "settings.hpp"
 
 namespace croton {
@@ -134,7 +134,7 @@ std::vector<std::string> Function::devices() const {
   std::set<expr::Place> places;
   const auto executable = impl().placed().executable;
   for (const plan::Step& step : executable->plan.steps) {
-    if (!executable->call_of(step).transfer) places.insert(executable->call_of(step).place);
+    if (!executable->call_of(step).is<fuse::TransferCall>()) places.insert(executable->call_of(step).place);
   }
   std::vector<std::string> names;
   names.reserve(places.size());

@@ -15,7 +15,7 @@
 #include "compile.hpp"
 #include "expr/evaluate.hpp"
 #include "expr/print.hpp"
-#include "runtime/cache.hpp"
+#include "runtime/support/cache.hpp"
 #include "verification.hpp"
 
 namespace croton::detail {
@@ -132,13 +132,15 @@ std::optional<FaultyStep> wrong_step(const expr::Graph& rewritten, std::span<con
     return !Expected(part.graph, part.inputs).agrees(run_graph(part.graph, part.inputs, run), false);
   };
   for (const fuse::Call& call : program.calls) {
-    if (call.transfer || call.host || !call.bodies().empty()) continue;  // what a callback of the user does is right
+    const auto* kernel = std::get_if<fuse::KernelCall>(&call.work);
+    if (kernel == nullptr && !call.is<fuse::ProductCall>() && !call.is<fuse::RoutineCall>())
+      continue;  // what a callback of the user does is right
     std::vector<NodeId> roots, reads;
-    if (call.kernel) {
-      roots = call.kernel->writes;
-      reads = call.kernel->reads;
+    if (kernel != nullptr) {
+      roots = kernel->writes;
+      reads = kernel->reads;
     } else {
-      roots = {call.product ? call.product->result : call.routine->result};
+      roots = {call.members.front()};
       const auto operands = graph.arena.inputs(roots[0]);
       reads.assign(operands.begin(), operands.end());
     }
@@ -148,10 +150,10 @@ std::optional<FaultyStep> wrong_step(const expr::Graph& rewritten, std::span<con
     GraphRun by_reference = how;
     by_reference.reference = true;
     by_reference.place = 0;
-    step.expression = call.kernel && differs(step.part, by_reference);
+    step.expression = kernel != nullptr && differs(step.part, by_reference);
     step.part = cut_sizes(std::move(step.part), [&](const GraphPart& part) { return differs(part, how); });
-    if (call.kernel) {
-      for (const std::string& line : runtime::kernel_comment(*call.kernel)) step.text += "  " + line + "\n";
+    if (kernel != nullptr) {
+      for (const std::string& line : runtime::kernel_comment(*kernel)) step.text += "  " + line + "\n";
     } else {
       step.text =
           fmt::format("  {} ({})\n", graph.arena.op(roots[0]).name, runtime::line_of(graph.arena.origin(roots[0])));

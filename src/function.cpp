@@ -20,7 +20,7 @@
 #include "call/compiled_function.hpp"
 #include "compile.hpp"
 #include "expr/parse.hpp"
-#include "ops/loop.hpp"
+#include "ops/control/loop.hpp"
 
 namespace croton {
 namespace {

@@ -9,15 +9,17 @@
 #include "call/callable.hpp"
 #include "expr/print.hpp"
 #include "plan/loop_form.hpp"
+#include "runtime/bound/dump_kernels.hpp"
+#include "runtime/bound/routine_launch.hpp"
 #include "runtime/cpu/compiler.hpp"
 #include "runtime/cuda/compile.hpp"
-#include "runtime/cuda/dump.hpp"
-#include "runtime/cuda/facts.hpp"
-#include "runtime/cuda/nvdisasm.hpp"
-#include "runtime/cuda/nvrtc.hpp"
-#include "runtime/cuda/sass.hpp"
-#include "runtime/native_loop.hpp"
-#include "runtime/routine.hpp"
+#include "runtime/cuda/inspect/dump.hpp"
+#include "runtime/cuda/inspect/facts.hpp"
+#include "runtime/cuda/inspect/nvdisasm.hpp"
+#include "runtime/cuda/inspect/sass.hpp"
+#include "runtime/cuda/libraries/nvrtc.hpp"
+#include "runtime/devices.hpp"
+#include "runtime/loops/native_loop.hpp"
 #include "settings.hpp"
 #include "shown_kernels.hpp"
 
@@ -57,11 +59,12 @@ std::vector<runtime::BoundKernel> show_launch(const runtime::Executable& executa
   for (int step = launch.first_step; step < launch.end_step; ++step) {
     const plan::Step& s = executable.plan.steps[static_cast<std::size_t>(step)];
     const fuse::Call& call = executable.call_of(s);
-    if (!call.kernel) continue;
+    const auto* kernel = std::get_if<fuse::KernelCall>(&call.work);
+    if (kernel == nullptr) continue;
     const codegen::Analysis& analysis = *executable.analyses[static_cast<std::size_t>(s.call)].front();
     std::vector<std::int64_t> extents = codegen::default_extents(analysis, small);
     codegen::Launch sizes = codegen::default_launch(analysis, extents);
-    kernels.push_back({call.kernel.get(), &analysis, {}, std::move(extents), std::move(sizes)});
+    kernels.push_back({kernel, &analysis, {}, std::move(extents), std::move(sizes)});
   }
   return kernels;
 }
@@ -93,7 +96,7 @@ void dump_small(const runtime::Executable& executable, const plan::Launch& launc
   std::vector<runtime::BoundKernel> small = show_launch(executable, launch, true);
   const bool same = std::ranges::equal(
       small, shown, {}, [](const auto& k) { return k.launch.variant; }, [](const auto& k) { return k.launch.variant; });
-  runtime::cuda::dump(same ? small : shown, architecture);
+  runtime::dump_kernels(same ? small : shown, architecture);
 }
 
 expr::Place place_of(const runtime::Executable& executable, const plan::Launch& launch) {
@@ -106,7 +109,7 @@ KernelInfo show_routine(const runtime::Executable& executable, const plan::Step&
   const codegen::RoutinePart part = runtime::routine_part(executable, step);
   const codegen::Text text = codegen::emit_routine(part, to);
   if (is_cuda(where)) runtime::cuda::dump(text, where.substr(5));
-  const expr::Origin& origin = executable.call_of(step).routine->origin;
+  const expr::Origin& origin = executable.call_of(step).as<fuse::RoutineCall>().origin;
   KernelInfo info;
   info.name = text.name;
   info.source = text.code;
@@ -123,7 +126,7 @@ KernelInfo show_routine(const runtime::Executable& executable, const plan::Step&
 KernelInfo show_loop(const runtime::Executable& executable, const plan::Step& step, const std::string& where,
                      std::string_view schedule) {
   const codegen::Target to = is_cuda(where) ? codegen::Target::cuda : codegen::Target::cpu;
-  const fuse::LoopCall& call = *executable.call_of(step).loop;
+  const fuse::LoopCall& call = executable.call_of(step).as<fuse::LoopCall>();
   const auto& body = executable.bodies[static_cast<std::size_t>(step.call)].front();
   const codegen::Text text = runtime::NativeLoop::show(body, call, to);
   if (is_cuda(where)) runtime::cuda::dump(text, where.substr(5));
@@ -158,7 +161,8 @@ std::vector<KernelInfo> detail::show_kernels(const runtime::Executable& executab
     const codegen::Target to = cuda ? codegen::Target::cuda : codegen::Target::cpu;
     const plan::Step& first = executable.plan.steps[static_cast<std::size_t>(launch.first_step)];
     const auto& bodies = executable.bodies[static_cast<std::size_t>(first.call)];
-    if (executable.call_of(first).loop && plan::why_by_steps(bodies[0]->program, bodies[0]->plan).empty()) {
+    if (executable.call_of(first).is<fuse::LoopCall>() &&
+        plan::why_by_steps(bodies[0]->program, bodies[0]->plan).empty()) {
       result.push_back(show_loop(executable, first, where, schedule));
       continue;
     }
@@ -168,7 +172,7 @@ std::vector<KernelInfo> detail::show_kernels(const runtime::Executable& executab
       }
       continue;
     }
-    if (executable.call_of(first).routine) {
+    if (executable.call_of(first).is<fuse::RoutineCall>()) {
       result.push_back(show_routine(executable, first, where, schedule));
       continue;
     }

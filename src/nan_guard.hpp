@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "expr/graph.hpp"
-#include "runtime/guard_failure.hpp"
+#include "runtime/bound/failures.hpp"
 
 namespace croton::detail {
 

@@ -9,7 +9,7 @@
 
 #include "base/config.hpp"
 #include "compile.hpp"
-#include "runtime/executable.hpp"
+#include "runtime/bound/executable.hpp"
 
 namespace croton::detail {
 

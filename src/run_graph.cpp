@@ -7,8 +7,8 @@
 
 #include "compile.hpp"
 #include "expr/evaluate.hpp"
-#include "runtime/bind.hpp"
-#include "runtime/device.hpp"
+#include "runtime/bound/bound_plan.hpp"
+#include "runtime/devices.hpp"
 
 namespace croton::detail {
 

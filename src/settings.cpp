@@ -2,12 +2,12 @@
 
 #include <atomic>
 
-#include "runtime/cpu/blas.hpp"
-#include "runtime/cpu/dnn.hpp"
+#include "runtime/cpu/blas/blas.hpp"
+#include "runtime/cpu/dnn/dnn.hpp"
 #include "runtime/cpu/threads.hpp"
 #include "runtime/cuda/driver.hpp"
-#include "runtime/cuda/toolkit.hpp"
-#include "runtime/device.hpp"
+#include "runtime/cuda/libraries/toolkit.hpp"
+#include "runtime/devices.hpp"
 
 namespace croton::detail {
 

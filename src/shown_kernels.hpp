@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "runtime/executable.hpp"
+#include "runtime/bound/executable.hpp"
 
 namespace croton::detail {
 

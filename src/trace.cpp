@@ -15,8 +15,8 @@
 #include "base/device_name.hpp"
 #include "base/output.hpp"
 #include "io/json_text.hpp"
-#include "runtime/trace.hpp"
-#include "runtime/user_line.hpp"
+#include "runtime/bound/trace.hpp"
+#include "runtime/bound/user_line.hpp"
 #include "settings.hpp"
 
 namespace croton {
@@ -26,7 +26,7 @@ using Clock = std::chrono::steady_clock;
 
 double microseconds(Clock::duration time) { return std::chrono::duration<double, std::micro>(time).count(); }
 
-std::string_view name_of(runtime::TraceKind kind) {
+std::string_view name_of(runtime::LaunchKind kind) {
   static constexpr std::string_view names[] = {"kernel", "product", "transfer", "routine", "loop", "branch", "host"};
   return names[static_cast<std::size_t>(kind)];
 }

@@ -137,7 +137,8 @@ std::string of_graph(const std::string& text, const Options& options) {
   if (options.codegen.empty()) return fuse::print(program);
   std::string code;
   for (const fuse::Call& call : program.calls) {
-    if (call.kernel) code += generated(*call.kernel->kernel, options.codegen) + '\n';
+    if (const auto* kernel = std::get_if<fuse::KernelCall>(&call.work))
+      code += generated(*kernel->kernel, options.codegen) + '\n';
   }
   return code;
 }

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "base/config.hpp"
-#include "runtime/cache.hpp"
+#include "runtime/support/cache.hpp"
 
 namespace croton::tool {
 

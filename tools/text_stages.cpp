@@ -172,16 +172,7 @@ class ProgramEvaluator {
   }
 
   std::vector<Array> run() {
-    for (const fuse::Call& call : program_.calls) {
-      if (call.kernel)
-        run_kernel(*call.kernel);
-      else if (call.transfer)
-        values_.insert_or_assign(call.transfer->result, value(call.transfer->source));
-      else if (call.routine)
-        run_routine(*call.routine);
-      else
-        run_product(*call.product);
-    }
+    for (const fuse::Call& call : program_.calls) std::visit([&](const auto& work) { run(work); }, call.work);
     std::vector<Array> results;
     for (const NodeId root : graph_.roots()) results.push_back(value(root));
     return results;
@@ -209,7 +200,7 @@ class ProgramEvaluator {
   }
   std::int64_t number(NodeId id) const { return expr::element_of(by_reference({id})[0], 0).as_int(); }
 
-  void run_kernel(const fuse::KernelCall& call) {
+  void run(const fuse::KernelCall& call) {
     std::vector<Array> reads;
     for (const NodeId read : call.reads) reads.push_back(value(read));
     std::vector<std::int64_t> extents;
@@ -223,7 +214,13 @@ class ProgramEvaluator {
     for (std::size_t i = 0; i < written.size(); ++i) values_.insert_or_assign(call.writes[i], written[i]);
   }
 
-  void run_routine(const fuse::RoutineCall& call) {
+  void run(const fuse::TransferCall& call) { values_.insert_or_assign(call.result, value(call.source)); }
+  template <class Other>
+  void run(const Other&) {
+    throw InternalError("programs of texts have no callbacks, loops and branches");
+  }
+
+  void run(const fuse::RoutineCall& call) {
     std::vector<Array> inputs;
     for (const NodeId read : call.reads) inputs.push_back(value(read).contiguous());
     Sizes shape;
@@ -234,7 +231,7 @@ class ProgramEvaluator {
                                               .contiguous());
   }
 
-  void run_product(const fuse::ProductCall& call) {
+  void run(const fuse::ProductCall& call) {
     const DType dtype = graph_.arena.type(call.result).dtype;
     const Array left = value(call.left), right = value(call.right);
     const Sizes shape{left.shape(0), right.shape(1)};

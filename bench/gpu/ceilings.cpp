@@ -5,7 +5,7 @@
 #include <functional>
 #include <span>
 
-#include "runtime/cuda/blaslt.hpp"
+#include "runtime/cuda/libraries/blaslt.hpp"
 #include "runtime/cuda/transfer.hpp"
 #include "sampling.hpp"
 

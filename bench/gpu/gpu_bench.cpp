@@ -27,10 +27,10 @@
 #include "gpu/workloads.hpp"
 #include "program.hpp"
 #include "record.hpp"
-#include "runtime/cuda/blaslt.hpp"
 #include "runtime/cuda/device.hpp"
-#include "runtime/cuda/dnn.hpp"
-#include "runtime/cuda/toolkit.hpp"
+#include "runtime/cuda/libraries/blaslt.hpp"
+#include "runtime/cuda/libraries/dnn.hpp"
+#include "runtime/cuda/libraries/toolkit.hpp"
 #include "sampling.hpp"
 
 namespace {

@@ -10,9 +10,6 @@
 
 namespace ct {
 
-constexpr index lanes = 32;
-constexpr index block_elements = 1024;
-
 template <class T>
 struct Sum {
   typedef T State;

@@ -2,8 +2,6 @@
 // read along its fast axis. The order of each reduction: chunks of 64 elements in order, then chunks pairwise.
 namespace ct {
 
-constexpr index chunk_elements = 64;
-constexpr index tile_points = 256;
 // Points whose states stay in registers while elements go by, and how many elements do before the next points' turn: a
 // tile of so many lines of memory stays in the nearest cache.
 constexpr index block_points = 32;

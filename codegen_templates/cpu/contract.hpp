@@ -1,23 +1,11 @@
-// Contractions on the CPU: sums over k of left(row, k) right(k, column). A tile of the result at a time, what it is made
-// of is brought together in pieces that stay in the caches, as it is multiplied; then tiles of registers add up the
-// products, and the body does with each sum what follows. The order of each sum: of `contract_depth` neighbouring k one
-// chain of multiply-adds, and the chains one after another. It depends neither on tiles nor on threads.
+// Contractions on the CPU: sums over k of left(row, k) right(k, column). A tile of the result at a time, what it is
+// made of is brought together in pieces that stay in the caches, as it is multiplied; then tiles of registers add up
+// the products, and the body does with each sum what follows. The order of each sum: of `contract_depth` neighbouring k
+// one chain of multiply-adds, and the chains one after another. It depends neither on tiles nor on threads.
 namespace ct {
-
-constexpr index contract_rows = 128, contract_columns = 192, contract_row_step = 8, contract_items = 4;
-
-template <class T>
-constexpr index contract_depth = 1024 / index(sizeof(T));
 
 CT_DEVICE index smaller(index a, index b) { return a < b ? a : b; }
 CT_DEVICE index pieces(index n, index size) { return (n + size - 1) / size; }
-
-// Rows of an item: as many as there is room for, but a small result is shared out.
-CT_DEVICE index contract_block_rows(index rows, index others) {
-  const index wanted = others >= contract_items ? 1 : contract_items / (others < 1 ? 1 : others);
-  const index even = pieces(pieces(rows, wanted), contract_row_step) * contract_row_step;
-  return even < contract_row_step ? contract_row_step : smaller(even, contract_rows);
-}
 
 // tile_rows rows by `vectors` vectors of sums; `b` has the columns of one k side by side.
 template <class T, int vectors>
@@ -40,7 +28,7 @@ __attribute__((noinline)) static void contract_tile(const T* a, index a_row, ind
 template <class T, int vectors>
 CT_DEVICE void contract_panel(const T* a, index a_row, index a_k, const T* b, T* c, index rows, index k, bool add) {
   for (index r = 0; r < rows; r += tile_rows)
-    contract_tile<T, vectors>(a + r * a_row, a_row, a_k, b, c + r * contract_columns, contract_columns, k, add);
+    contract_tile<T, vectors>(a + r * a_row, a_row, a_k, b, c + r * cpu_contract_columns, cpu_contract_columns, k, add);
 }
 
 // The items [begin, end): tiles of the result.
@@ -49,24 +37,25 @@ CT_DEVICE void contract(const Body& body, index begin, index end) {
   typedef typename Body::Value T;
   constexpr index width = vector_bytes / index(sizeof(T)), depth = contract_depth<T>;
   const index rows = body.rows(), columns = body.columns(), length = body.length();
-  const index column_blocks = pieces(columns, contract_columns);
-  const index block_rows = contract_block_rows(rows, body.batches() * column_blocks);
+  const index column_blocks = pieces(columns, cpu_contract_columns);
+  const index block_rows = cpu_contract_block_rows(rows, body.batches() * column_blocks);
   const index row_blocks = pieces(rows, block_rows);
-  alignas(64) T left[contract_rows * depth];
+  alignas(64) T left[cpu_contract_rows * depth];
   alignas(64) T right[tile_vectors * width * depth];
-  alignas(64) T sums[contract_rows * contract_columns];
-  const index a_row = Body::left_by_lines ? 1 : depth, a_k = Body::left_by_lines ? contract_rows : 1;
+  alignas(64) T sums[cpu_contract_rows * cpu_contract_columns];
+  const index a_row = Body::left_by_lines ? 1 : depth, a_k = Body::left_by_lines ? cpu_contract_rows : 1;
   for (index item = begin; item < end; ++item) {
     const index batch = item / (row_blocks * column_blocks);
-    const index row = item / column_blocks % row_blocks * block_rows, column = item % column_blocks * contract_columns;
-    const index tall = smaller(rows - row, block_rows), wide = smaller(columns - column, contract_columns);
+    const index row = item / column_blocks % row_blocks * block_rows,
+                column = item % column_blocks * cpu_contract_columns;
+    const index tall = smaller(rows - row, block_rows), wide = smaller(columns - column, cpu_contract_columns);
     if (const T* there = body.sums()) {
       body.finish(batch, row, tall, column, wide, there + (batch * rows + row) * columns + column, columns);
       continue;
     }
     const index padded = pieces(tall, tile_rows) * tile_rows;
     if (length == 0) {
-      for (index i = 0; i < tall * contract_columns; ++i) sums[i] = T(0);
+      for (index i = 0; i < tall * cpu_contract_columns; ++i) sums[i] = T(0);
     }
     for (index k = 0; k < length; k += depth) {
       const index deep = smaller(length - k, depth);
@@ -98,7 +87,7 @@ CT_DEVICE void contract(const Body& body, index begin, index end) {
           contract_panel<T, 1>(left, a_row, a_k, right, to, padded, deep, k > 0);
       }
     }
-    body.finish(batch, row, tall, column, wide, sums, contract_columns);
+    body.finish(batch, row, tall, column, wide, sums, cpu_contract_columns);
   }
 }
 

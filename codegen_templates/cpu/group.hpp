@@ -2,17 +2,11 @@
 // the first kernel first.
 namespace ct {
 
-constexpr index group_tile = 4096;
-
-// The tiles [begin, end). `ends`: after which tile each kernel ends; `points`: how many points each has.
+// The tiles [begin, end).
 template <class Run>
 CT_DEVICE void group(const index* ends, const index* points, index begin, index end, const Run& run) {
   int part = 0;
-  for (index tile = begin; tile < end; ++tile) {
-    while (tile >= ends[part]) ++part;
-    const index first = (tile - (part == 0 ? 0 : ends[part - 1])) * group_tile, left = points[part] - first;
-    run(part, first, first + (left < group_tile ? left : group_tile));
-  }
+  for (index tile = begin; tile < end; ++tile) group_item(ends, points, part, tile, run);
 }
 
 // The points [first, last) of one of them.

@@ -2,7 +2,7 @@
 namespace ct {
 
 // What a body uses to walk the elements of one point. A GPU has a warp in its place (row.cuh).
-struct SerialTeam {
+struct SerialTeam : RowTeam<SerialTeam> {
   template <class C, class F>
   CT_MEMBER typename C::State block(index begin, index end, const F& value) const {
     typename C::State state[lanes];
@@ -22,24 +22,6 @@ struct SerialTeam {
       for (index l = 0; l < half; ++l) state[l] = C::join(state[l], state[l + half]);
     }
     return state[0];
-  }
-
-  template <class C, class F>
-  CT_MEMBER typename C::State combine(index n, const F& value) const {
-    // One place that calls `block`, so that the body's text is compiled once.
-    Counter<C> blocks;
-    for (index k = 0;; k += block_elements) {
-      const auto state = block<C>(k, k + block_elements < n ? k + block_elements : n, value);
-      if (n <= block_elements) return state;
-      blocks.push(state);
-      if (k + block_elements >= n) break;
-    }
-    return blocks.total();
-  }
-
-  template <class C, class F>
-  CT_MEMBER auto reduce(index n, const F& value) const {
-    return C::finish(combine<C>(n, value));
   }
 
   template <class F>

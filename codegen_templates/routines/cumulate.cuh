@@ -7,8 +7,6 @@
 
 namespace ct {
 
-constexpr index cumulate_part = 1024;
-
 template <class T, template <class> class Combiner>
 struct Cumulate {
   typedef computed<T> V;

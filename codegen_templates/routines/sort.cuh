@@ -7,7 +7,6 @@
 
 namespace ct {
 
-constexpr index sorted_run = 32;
 constexpr index merged_block = 2 * sorted_run;
 
 // `Order` says what is sorted: line_of(p, line, pair) is where keys and positions are kept, given(p, line, i) the key

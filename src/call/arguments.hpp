@@ -8,7 +8,7 @@
 
 #include "call/compiled_function.hpp"
 #include "call/shared_locks.hpp"
-#include "runtime/executable.hpp"
+#include "runtime/bound/executable.hpp"
 
 namespace croton::detail {
 

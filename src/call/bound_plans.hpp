@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "call/compiled_function.hpp"
-#include "runtime/bind.hpp"
+#include "runtime/bound/bound_plan.hpp"
 
 namespace croton::detail {
 

@@ -11,10 +11,10 @@
 #include "expr/evaluate.hpp"
 #include "nan_guard.hpp"
 #include "placement_log.hpp"
-#include "runtime/cpu/blas.hpp"
+#include "runtime/bound/trace.hpp"
+#include "runtime/cpu/blas/blas.hpp"
 #include "runtime/cpu/compiler.hpp"
 #include "runtime/cuda/nvtx.hpp"
-#include "runtime/trace.hpp"
 #include "settings.hpp"
 #include "verification.hpp"
 

@@ -20,7 +20,7 @@
 #include "call/compiled_function.hpp"
 #include "call/placements.hpp"
 #include "call/shared_locks.hpp"
-#include "runtime/bind.hpp"
+#include "runtime/bound/bound_plan.hpp"
 
 namespace croton::detail {
 
@@ -35,7 +35,7 @@ class Callable {
   /// call writes over; and where the call would wait for another one, or make a plan, it does nothing and gives false.
   bool call(std::span<const Argument> arguments, bool briefly,
             const std::function<void(std::vector<Array>& outputs)>& take);
-  /// Whether the last call was brief (runtime/bind.hpp).
+  /// Whether the last call was brief (runtime/bound/segment.hpp).
   bool brief() const { return brief_.load(std::memory_order_relaxed); }
   /// For a call from this thread now; made when first asked for.
   Placed& placed();

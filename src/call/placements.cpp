@@ -6,7 +6,7 @@
 #include "base/device_name.hpp"
 #include "builder/node.hpp"
 #include "builder/shared.hpp"
-#include "runtime/device.hpp"
+#include "runtime/devices.hpp"
 
 namespace croton::detail {
 namespace {

@@ -124,10 +124,18 @@ Functor emit_functor(const Analysis& analysis, const Variant& variant, Target ta
 }
 
 std::string prelude(Target target, bool simulator) {
-  static constexpr std::string_view common[] = {
-      "common/numeric.cuh", "common/math.cuh",   "common/special.cuh", "common/incomplete_gamma.cuh",
-      "common/bessel.cuh",  "common/random.cuh", "common/complex.cuh", "common/body.cuh",
-      "common/combine.cuh", "common/motion.cuh"};
+  static constexpr std::string_view common[] = {"common/sizes.hpp",
+                                                "common/numeric.cuh",
+                                                "common/math.cuh",
+                                                "common/special.cuh",
+                                                "common/incomplete_gamma.cuh",
+                                                "common/bessel.cuh",
+                                                "common/random.cuh",
+                                                "common/complex.cuh",
+                                                "common/body.cuh",
+                                                "common/combine.cuh",
+                                                "common/team.cuh",
+                                                "common/motion.cuh"};
   static constexpr std::string_view cpu[] = {"cpu/pointwise.hpp", "cpu/tiles.hpp", "cpu/row.hpp",
                                              "cpu/column.hpp",    "cpu/split.hpp", "cpu/group.hpp",
                                              "cpu/product.hpp",   "cpu/loop.hpp",  "cpu/contract.hpp"};

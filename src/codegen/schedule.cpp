@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "codegen_templates/common/sizes.hpp"
+
 namespace croton::codegen {
 namespace {
 
@@ -50,19 +52,15 @@ std::int64_t side_count(const Analysis& analysis, const Launch& launch, kernel::
   return total;
 }
 
-/// As ct::contract_block_rows of the template.
-std::int64_t contract_block_rows(std::int64_t rows, std::int64_t others) {
-  const std::int64_t even = ceiling(rows, at_least_one(contract_items / at_least_one(others)));
-  return std::clamp(ceiling(even, contract_row_step) * contract_row_step, contract_row_step, contract_rows);
-}
-
 Work contract_work(const Analysis& analysis, const Launch& launch, const Schedule& schedule) {
   const std::int64_t rows = side_count(analysis, launch, kernel::Side::rows),
                      columns = side_count(analysis, launch, kernel::Side::columns),
-                     others = side_count(analysis, launch, kernel::Side::both) * ceiling(columns, contract_columns);
-  const std::int64_t block = contract_block_rows(rows, others);
+                     others =
+                         side_count(analysis, launch, kernel::Side::both) * ceiling(columns, ct::cpu_contract_columns);
+  const std::int64_t block = ct::cpu_contract_block_rows(rows, others);
   // A multiplication takes about a thirtieth of what an element takes elsewhere.
-  const std::int64_t cost = block * std::min(columns, contract_columns) / 32 * at_least_one(inner_count(launch));
+  const std::int64_t cost =
+      block * std::min<std::int64_t>(columns, ct::cpu_contract_columns) / 32 * at_least_one(inner_count(launch));
   return {others * ceiling(rows, block), at_least_one(schedule.grain / at_least_one(cost))};
 }
 
@@ -73,18 +71,19 @@ Work cpu_work(const Analysis& analysis, const Launch& launch, const Schedule& sc
   switch (analysis.kernel.family) {
     case Family::pointwise:
       if (launch.variant.tiled()) {
-        return {tile_count(launch, cpu_tile_side), at_least_one(schedule.grain / (cpu_tile_side * cpu_tile_side))};
+        return {tile_count(launch, ct::cpu_tile_side),
+                at_least_one(schedule.grain / (ct::cpu_tile_side * ct::cpu_tile_side))};
       }
       return {points, schedule.grain};
     case Family::row:
       return {points, at_least_one(schedule.grain / at_least_one(length))};
     case Family::column: {
       const std::int64_t width = launch.sizes[launch.variant.parallel.size() - 1];
-      return {width == 0 ? 0 : points / width * ceiling(width, tile_points),
-              at_least_one(schedule.grain / tile_points / at_least_one(length))};
+      return {width == 0 ? 0 : points / width * ceiling(width, ct::tile_points),
+              at_least_one(schedule.grain / ct::tile_points / at_least_one(length))};
     }
     case Family::split:
-      return {ceiling(length, part_elements), at_least_one(schedule.grain / part_elements)};
+      return {ceiling(length, ct::part_elements), at_least_one(schedule.grain / ct::part_elements)};
     case Family::contract:
       return contract_work(analysis, launch, schedule);
   }
@@ -92,8 +91,9 @@ Work cpu_work(const Analysis& analysis, const Launch& launch, const Schedule& sc
 }
 
 std::int64_t gpu_items(const Analysis& analysis, const Launch& launch) {
-  if (launch.variant.tiled()) return tile_count(launch, gpu_tile_side);
-  return analysis.kernel.family == Family::split ? ceiling(inner_count(launch), part_elements) : point_count(launch);
+  if (launch.variant.tiled()) return tile_count(launch, ct::gpu_tile_side);
+  return analysis.kernel.family == Family::split ? ceiling(inner_count(launch), ct::part_elements)
+                                                 : point_count(launch);
 }
 
 int tile_blocks(std::int64_t tiles, const Schedule& schedule) {
@@ -104,19 +104,20 @@ int thread_blocks(std::int64_t items, const Schedule& schedule) {
   return tile_blocks(ceiling(items, schedule.threads), schedule);
 }
 
-std::int64_t group_tiles(const Launch& launch) { return (point_count(launch) + group_tile - 1) / group_tile; }
+std::int64_t group_tiles(const Launch& launch) { return ceiling(point_count(launch), ct::group_tile); }
 
 Work group_work(std::int64_t tiles, const Schedule& schedule) {
-  return {tiles, std::max<std::int64_t>(1, schedule.grain / group_tile)};
+  return {tiles, std::max<std::int64_t>(1, schedule.grain / ct::group_tile)};
 }
 
 int gpu_blocks(const Analysis& analysis, const Variant& variant, std::int64_t items, const Schedule& schedule) {
   if (variant.tiled()) return tile_blocks(items, schedule);
   const Family family = analysis.kernel.family;
   if (family == Family::contract)
-    return tile_blocks(ceiling(items, std::int64_t{schedule.threads} / 4 * gpu_contract_columns), schedule);
+    return tile_blocks(ceiling(items, std::int64_t{ct::gpu_contract_rows(schedule.threads)} * ct::gpu_contract_columns),
+                       schedule);
   const bool warps = family == Family::row || family == Family::split;
-  return warps ? tile_blocks(ceiling(items, schedule.threads / 32), schedule) : thread_blocks(items, schedule);
+  return warps ? tile_blocks(ceiling(items, schedule.threads / ct::lanes), schedule) : thread_blocks(items, schedule);
 }
 
 namespace {
@@ -178,7 +179,7 @@ Schedule choose_schedule(Family family, std::string_view overrides, std::string_
     const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
     if (error != std::errc() || end != digits.data() + digits.size() || number < 1)
       refuse("the number must be 1 or more");
-    if (key == "threads" && (number % 32 != 0 || number > 1024))
+    if (key == "threads" && (number % ct::lanes != 0 || number > ct::most_threads))
       refuse("threads come in whole warps: 32, 64, ... 1024");
     if (key != "grain" && key != "threads" && key != "blocks" && key != "meeting")
       refuse(fmt::format("there is no '{}'", key));

@@ -51,20 +51,7 @@ Schedule choose_schedule(kernel::Family family, std::string_view overrides, std:
 /// "grain=32768 threads=256 blocks=2048"
 std::string print(const Schedule& schedule);
 
-/// Split kernels: elements of one part, as part_elements of the templates.
-inline constexpr std::int64_t part_elements = 16 * 1024;
-/// Tiles of pointwise kernels have so many points along each of their two axes, as tile_side of the templates.
-inline constexpr std::int64_t cpu_tile_side = 64, gpu_tile_side = 32;
-/// Column kernels on the CPU: points of one tile, as tile_points of the template.
-inline constexpr std::int64_t tile_points = 256;
-/// Contractions on the CPU: rows and columns of one item, as in the template. A small result is cut into few items,
-/// each of which brings its columns together anew.
-inline constexpr std::int64_t contract_rows = 128, contract_columns = 192, contract_row_step = 8, contract_items = 4;
-/// Contractions on a GPU: columns of a block's tile, which has a quarter as many rows as threads.
-inline constexpr std::int64_t gpu_contract_columns = 64;
-/// Launches of several kernels: points of one item, as group_tile of the templates.
-inline constexpr std::int64_t group_tile = 4096;
-/// The tiles of one of them.
+/// Launches of several kernels: the tiles of one of them.
 std::int64_t group_tiles(const Launch& launch);
 /// Tiles for CPU threads.
 Work group_work(std::int64_t tiles, const Schedule& schedule);

@@ -1,5 +1,6 @@
 // Op: all that Croton knows of an operation, as a struct of functions and facts. Each op is written in one place (a row
-// of ops/elementwise.cpp or a file of ops/); the stages see this struct only and switch over `kind`, never over names.
+// of ops/elementwise/elementwise.cpp or a file of ops/); the stages see this struct only and switch over `kind`, never
+// over names.
 #pragma once
 
 #include <croton/array.hpp>

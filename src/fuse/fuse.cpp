@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <functional>
 #include <map>
 
 #include "expr/print.hpp"
@@ -105,11 +104,49 @@ bool is_branch_number(const Program& program, const BranchCall& call, std::size_
                                                 : is_number(program.graph.arena, node);
 }
 
+bool Call::is_kernel(kernel::Family family) const {
+  const auto* call = std::get_if<KernelCall>(&work);
+  return call != nullptr && call->kernel->family == family;
+}
+
+bool Call::has_checks() const {
+  const auto* call = std::get_if<KernelCall>(&work);
+  return call != nullptr && !call->kernel->checks.empty();
+}
+
 std::vector<std::shared_ptr<const Program>> Call::bodies() const {
-  if (loop) return {loop->body};
-  if (branch) return {branch->then, branch->otherwise};
+  if (const auto* loop = std::get_if<LoopCall>(&work)) return {loop->body};
+  if (const auto* branch = std::get_if<BranchCall>(&work)) return {branch->then, branch->otherwise};
   return {};
 }
+
+namespace {
+
+/// What is not a region of fused nodes.
+Work work_of(const expr::Graph& graph, const Regions& regions, const std::vector<NodeId>& members,
+             const Options& options) {
+  const Arena& arena = graph.arena;
+  const NodeId first = members.front();
+  switch (arena.op(first).kind) {
+    case Kind::Transfer:
+      return TransferCall{first, arena.input(first, 0)};
+    case Kind::Host: {
+      const auto arguments = host_arguments(arena, first);
+      return HostCall{first, {arguments.begin(), arguments.end()}, arena.origin(first)};
+    }
+    case Kind::Loop:
+      return loop_call(arena, members, options);
+    case Kind::Branch:
+      return branch_call(arena, members, options);
+    default:
+      break;
+  }
+  if (arena.op(first).routine == nullptr) return product_call(graph, regions.stored, first);
+  const auto reads = arena.inputs(first);
+  return RoutineCall{first, {reads.begin(), reads.end()}, arena.origin(first)};
+}
+
+}  // namespace
 
 Program fuse(expr::Graph graph, const Options& options) {
   Program program;
@@ -151,26 +188,10 @@ Program fuse(expr::Graph graph, const Options& options) {
     call.members = item.region >= 0 ? regions.regions[static_cast<std::size_t>(item.region)].members
                                     : std::vector<NodeId>{item.first};
     if (item.region >= 0) {
-      call.kernel =
-          std::make_shared<KernelCall>(lower(g, regions, regions.regions[static_cast<std::size_t>(item.region)], host));
-    } else if (g.arena.op(item.first).kind == Kind::Transfer) {
-      call.transfer = std::make_shared<TransferCall>(TransferCall{item.first, g.arena.input(item.first, 0)});
-    } else if (g.arena.op(item.first).kind == Kind::Host) {
-      const auto arguments = host_arguments(g.arena, item.first);
-      call.host = std::make_shared<HostCall>(
-          HostCall{item.first, {arguments.begin(), arguments.end()}, g.arena.origin(item.first)});
-    } else if (g.arena.op(item.first).kind == Kind::Loop) {
-      call.members = groups.at(item.first);
-      call.loop = std::make_shared<LoopCall>(loop_call(g.arena, call.members, options));
-    } else if (g.arena.op(item.first).kind == Kind::Branch) {
-      call.members = groups.at(item.first);
-      call.branch = std::make_shared<BranchCall>(branch_call(g.arena, call.members, options));
-    } else if (g.arena.op(item.first).routine != nullptr) {
-      const auto reads = g.arena.inputs(item.first);
-      call.routine = std::make_shared<RoutineCall>(
-          RoutineCall{item.first, {reads.begin(), reads.end()}, g.arena.origin(item.first)});
+      call.work = lower(g, regions, regions.regions[static_cast<std::size_t>(item.region)], host);
     } else {
-      call.product = std::make_shared<ProductCall>(product_call(g, regions.stored, item.first));
+      if (expr::has_body(g.arena.op(item.first))) call.members = groups.at(item.first);
+      call.work = work_of(g, regions, call.members, options);
     }
     program.calls.push_back(std::move(call));
   }
@@ -183,67 +204,81 @@ std::span<const NodeId> host_arguments(const Arena& arena, NodeId node) {
 }
 
 namespace {
-template <class Counts, class OfBody>
-std::size_t count(const Program& program, Counts counts, OfBody of_body) {
+/// Calls of that kind, those in bodies too.
+template <class Kind>
+std::size_t count(const Program& program) {
   std::size_t total = 0;
   for (const Call& call : program.calls) {
-    if (counts(call)) ++total;
-    for (const auto& body : call.bodies()) total += of_body(*body);
+    if (call.is<Kind>()) ++total;
+    for (const auto& body : call.bodies()) total += count<Kind>(*body);
   }
   return total;
 }
 }  // namespace
 
-std::size_t Program::kernel_count() const {
-  return count(*this, [](const Call& c) { return c.kernel != nullptr; }, std::mem_fn(&Program::kernel_count));
-}
-std::size_t Program::product_count() const {
-  return count(*this, [](const Call& c) { return c.product != nullptr; }, std::mem_fn(&Program::product_count));
-}
-std::size_t Program::transfer_count() const {
-  return count(*this, [](const Call& c) { return c.transfer != nullptr; }, std::mem_fn(&Program::transfer_count));
-}
-std::size_t Program::routine_count() const {
-  return count(*this, [](const Call& c) { return c.routine != nullptr; }, std::mem_fn(&Program::routine_count));
-}
+std::size_t Program::kernel_count() const { return count<KernelCall>(*this); }
+std::size_t Program::product_count() const { return count<ProductCall>(*this); }
+std::size_t Program::transfer_count() const { return count<TransferCall>(*this); }
+std::size_t Program::routine_count() const { return count<RoutineCall>(*this); }
+
+namespace {
+
+/// A call as text: a visitor of its kinds.
+class Printer {
+ public:
+  explicit Printer(const Program& program) : program_(program), names_(program.graph) {}
+
+  std::string operator()(const KernelCall& call) const {
+    const std::string sizes = call.extents.empty() ? "" : fmt::format(" sizes({})", list(call.extents));
+    return fmt::format("{} = kernel({}){}\n{}", list(call.writes), list(call.reads), sizes,
+                       kernel::print(*call.kernel));
+  }
+  std::string operator()(const ProductCall& call) const {
+    const std::string sum =
+        call.accumulate == expr::no_node ? "" : fmt::format("{} * {} + ", call.beta, names_(call.accumulate));
+    return fmt::format("{} = {}{} * product({}, {})\n", names_(call.result), sum, call.alpha, names_(call.left),
+                       names_(call.right));
+  }
+  std::string operator()(const TransferCall& call) const {
+    return fmt::format("{} = transfer({})\n", names_(call.result), names_(call.source));
+  }
+  std::string operator()(const RoutineCall& call) const {
+    return fmt::format("{} = {}({})\n", names_(call.result), op_name(call.result), list(call.reads));
+  }
+  std::string operator()(const HostCall& call) const {
+    return fmt::format("{} = host {}({})\n", names_(call.result), op_name(call.result), list(call.arguments));
+  }
+  std::string operator()(const LoopCall& call) const {
+    return fmt::format("{} = loop({}) {{\n{}}}\n", results(call), list(call.inputs), print(*call.body));
+  }
+  std::string operator()(const BranchCall& call) const {
+    return fmt::format("{} = branch({}) {{\n{}}} else {{\n{}}}\n", results(call), list(call.inputs), print(*call.then),
+                       print(*call.otherwise));
+  }
+
+ private:
+  std::string_view op_name(NodeId node) const { return program_.graph.arena.op(node).name; }
+  std::string list(const std::vector<NodeId>& nodes) const {
+    std::string text;
+    for (const NodeId node : nodes) text += (text.empty() ? "" : ", ") + names_(node);
+    return text;
+  }
+  std::string results(const auto& call) const {
+    std::vector<NodeId> nodes;
+    for (const auto& result : call.results) nodes.push_back(result.node);
+    return list(nodes);
+  }
+
+  const Program& program_;
+  const expr::Names names_;
+};
+
+}  // namespace
 
 std::string print(const Program& program) {
-  const expr::Names names(program.graph);
-  const auto list = [&](const std::vector<NodeId>& nodes) {
-    std::string text;
-    for (const NodeId node : nodes) text += (text.empty() ? "" : ", ") + names(node);
-    return text;
-  };
+  const Printer printer(program);
   std::string text;
-  for (const Call& call : program.calls) {
-    if (call.kernel) {
-      text += fmt::format("{} = kernel({})", list(call.kernel->writes), list(call.kernel->reads));
-      if (!call.kernel->extents.empty()) text += fmt::format(" sizes({})", list(call.kernel->extents));
-      text += '\n' + kernel::print(*call.kernel->kernel);
-    } else if (call.transfer) {
-      text += fmt::format("{} = transfer({})\n", names(call.transfer->result), names(call.transfer->source));
-    } else if (call.host) {
-      text += fmt::format("{} = host {}({})\n", names(call.host->result),
-                          program.graph.arena.op(call.host->result).name, list(call.host->arguments));
-    } else if (call.loop) {
-      std::vector<NodeId> results;
-      for (const LoopCall::Result& result : call.loop->results) results.push_back(result.node);
-      text += fmt::format("{} = loop({}) {{\n{}}}\n", list(results), list(call.loop->inputs), print(*call.loop->body));
-    } else if (call.branch) {
-      std::vector<NodeId> results;
-      for (const BranchCall::Result& result : call.branch->results) results.push_back(result.node);
-      text += fmt::format("{} = branch({}) {{\n{}}} else {{\n{}}}\n", list(results), list(call.branch->inputs),
-                          print(*call.branch->then), print(*call.branch->otherwise));
-    } else if (call.routine) {
-      text += fmt::format("{} = {}({})\n", names(call.routine->result),
-                          program.graph.arena.op(call.routine->result).name, list(call.routine->reads));
-    } else {
-      const ProductCall& p = *call.product;
-      text += fmt::format("{} = ", names(p.result));
-      if (p.accumulate != expr::no_node) text += fmt::format("{} * {} + ", p.beta, names(p.accumulate));
-      text += fmt::format("{} * product({}, {})\n", p.alpha, names(p.left), names(p.right));
-    }
-  }
+  for (const Call& call : program.calls) text += std::visit(printer, call.work);
   return text;
 }
 

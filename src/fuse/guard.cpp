@@ -113,7 +113,7 @@ Call checking_call(const Program& program, const Guard& guard, const Call& of, N
   call.reads = {node};
   call.origins = {arena.origin(node)};
   Call result;
-  result.kernel = std::make_shared<KernelCall>(std::move(call));
+  result.work = std::move(call);
   result.place = of.place;
   result.segment = of.segment;
   return result;
@@ -131,12 +131,12 @@ void guard_values(Program& program, std::string_view kinds) {
   std::vector<Call> calls = std::move(program.calls);
   const std::vector<NodeId> roots = program.graph.roots();
   program.calls.clear();
-  for (const Call& call : calls) {
-    if (call.kernel) guard_stores(*call.kernel, guard);
+  for (Call& call : calls) {
+    if (auto* kernel = std::get_if<KernelCall>(&call.work)) guard_stores(*kernel, guard);
   }
   for (Call& call : calls) {
     std::vector<NodeId> nodes;
-    if (!call.kernel && !call.transfer) nodes = call.members;
+    if (!call.is<KernelCall>() && !call.is<TransferCall>()) nodes = call.members;
     const Call added = program.calls.emplace_back(std::move(call));
     for (const NodeId node : nodes) {
       if (!has_specials(program.graph.arena.type(node).dtype)) continue;
@@ -145,7 +145,8 @@ void guard_values(Program& program, std::string_view kinds) {
       const Guard own(own_kinds);
       bool read = false;
       for (Call& reader : calls) {
-        if (reader.kernel && reader.segment == added.segment && !read) read = guard_loads(*reader.kernel, own, node);
+        auto* kernel = std::get_if<KernelCall>(&reader.work);
+        if (kernel != nullptr && reader.segment == added.segment && !read) read = guard_loads(*kernel, own, node);
       }
       if (!read) program.calls.push_back(checking_call(program, own, added, node));
     }

@@ -11,6 +11,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 namespace croton::fuse {
@@ -116,17 +117,27 @@ struct BranchCall {
 };
 bool is_branch_number(const Program& program, const BranchCall& call, std::size_t input);
 
+/// What a call does: one of seven kinds, which whoever treats them differently visits.
+using Work = std::variant<KernelCall, ProductCall, TransferCall, RoutineCall, HostCall, LoopCall, BranchCall>;
+
 struct Call {
-  std::shared_ptr<KernelCall> kernel;  // one of the seven
-  std::shared_ptr<ProductCall> product;
-  std::shared_ptr<TransferCall> transfer;
-  std::shared_ptr<RoutineCall> routine;
-  std::shared_ptr<HostCall> host;
-  std::shared_ptr<LoopCall> loop;
-  std::shared_ptr<BranchCall> branch;
+  Work work;
   expr::Place place = 0;        // the device that it runs on
   std::vector<NodeId> members;  // what it computes
   int segment = 0;              // what it waits for: sizes read back at the end of all segments before
+
+  template <class Kind>
+  bool is() const {
+    return std::holds_alternative<Kind>(work);
+  }
+  /// Of that kind; std::bad_variant_access where it is another.
+  template <class Kind>
+  const Kind& as() const {
+    return std::get<Kind>(work);
+  }
+  bool is_kernel(kernel::Family family) const;
+  /// Whether it is a kernel that checks values, and so may fail.
+  bool has_checks() const;
   /// The programs inside: of a loop one, of a branch two.
   std::vector<std::shared_ptr<const Program>> bodies() const;
 };

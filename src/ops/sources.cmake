@@ -1,8 +1,14 @@
-set(SOURCES activations.cpp contract.cpp elementwise.cpp custom_gradient.cpp from_graph.cpp host_op.cpp generate.cpp kernel_op.cpp
-  leaf.cpp losses.cpp nnet.cpp reduce.cpp registry.cpp transfer.cpp view.cpp axes.cpp diagonal.cpp gather.cpp indexing.cpp join.cpp
-  ranges.cpp scatter.cpp subtensor.cpp computed.cpp ctc.cpp cumulate.cpp lines.cpp sort.cpp composed.cpp functions.cpp special.cpp
-  special_reference.cpp complex.cpp batch_positions.cpp batch_rules.cpp einsum.cpp gradient_marks.cpp products.cpp stable_forms.cpp
-  random.cpp random_reference.cpp random_streams.cpp draw_request.cpp draw_states.cpp host_draw.cpp mrg_draws.cpp mrg_streams.cpp
-  numpy_draws.cpp numpy_streams.cpp
-  convolution.cpp images.cpp layers.cpp pooling.cpp window.cpp
-  body_sizes.cpp branch.cpp inspect.cpp loop.cpp loop_gradient.cpp scan.cpp)
+set(SOURCES
+  batch_rules.cpp custom_gradient.cpp leaf.cpp registry.cpp
+  elementwise/activations.cpp elementwise/complex.cpp elementwise/composed.cpp elementwise/elementwise.cpp elementwise/functions.cpp
+    elementwise/special.cpp elementwise/special_reference.cpp elementwise/stable_forms.cpp
+  arrays/axes.cpp arrays/batch_positions.cpp arrays/computed.cpp arrays/cumulate.cpp arrays/diagonal.cpp arrays/gather.cpp
+    arrays/generate.cpp arrays/indexing.cpp arrays/join.cpp arrays/lines.cpp arrays/ranges.cpp arrays/reduce.cpp arrays/scatter.cpp
+    arrays/sort.cpp arrays/subtensor.cpp arrays/view.cpp
+  linear/contract.cpp linear/einsum.cpp linear/products.cpp
+  nnet/convolution.cpp nnet/ctc.cpp nnet/images.cpp nnet/layers.cpp nnet/losses.cpp nnet/nnet.cpp nnet/pooling.cpp nnet/window.cpp
+  random/draw_request.cpp random/draw_states.cpp random/host_draw.cpp random/mrg_draws.cpp random/mrg_streams.cpp random/numpy_draws.cpp
+    random/numpy_streams.cpp random/random.cpp random/random_reference.cpp random/random_streams.cpp
+  control/body_sizes.cpp control/branch.cpp control/gradient_marks.cpp control/inspect.cpp control/loop.cpp control/loop_gradient.cpp
+    control/scan.cpp control/transfer.cpp
+  user/from_graph.cpp user/host_op.cpp user/kernel_op.cpp)

@@ -50,8 +50,8 @@ std::vector<std::optional<std::int64_t>> stated_sizes(const fuse::Program& progr
 /// The first product that a library does better in each step, whatever the sizes that are not stated; empty: none.
 std::string large_product(const fuse::Program& program, const fuse::LoopCall& call, const Plan& plan, bool on_gpu) {
   for (const Step& step : plan.steps) {
-    const auto& product = call.body->calls[static_cast<std::size_t>(step.call)].product;
-    if (!product) continue;
+    const auto* product = std::get_if<fuse::ProductCall>(&call.body->calls[static_cast<std::size_t>(step.call)].work);
+    if (product == nullptr) continue;
     const expr::Arena& arena = call.body->graph.arena;
     const auto& shape = arena.type(product->result).shape;
     // One or two rows: a generated kernel beats the library, whatever the other matrix.
@@ -97,19 +97,43 @@ std::string product_too_much_of_grid(std::int64_t m, std::int64_t k, std::int64_
   return fits ? "" : "is large";
 }
 
+namespace {
+
+/// Why a body with this call is neither one launch nor recorded, whatever else it has; empty: it may be.
+struct NeedsHost {
+  const fuse::Program& body;
+  std::string operator()(const fuse::HostCall& call) const { return runs_on_host(body, call); }
+  std::string operator()(const fuse::TransferCall&) const { return moves_values; }
+  std::string operator()(const fuse::LoopCall&) const { return loop_inside; }
+  std::string operator()(const fuse::BranchCall&) const { return branch_inside; }
+  std::string operator()(const fuse::KernelCall&) const { return ""; }
+  std::string operator()(const fuse::ProductCall&) const { return ""; }
+  std::string operator()(const fuse::RoutineCall&) const { return ""; }
+};
+
+/// Why a body with this call is not one launch of all steps.
+struct NeedsLaunches : NeedsHost {
+  using NeedsHost::operator();
+  std::string operator()(const fuse::RoutineCall& call) const {
+    return fmt::format("{} takes launches of its own", body.graph.arena.op(call.result).name);
+  }
+  std::string operator()(const fuse::KernelCall& call) const {
+    return call.kernel->family == kernel::Family::contract
+               ? "what is under windows is multiplied by filters in tiles of a launch of its own"
+               : "";
+  }
+  std::string operator()(const fuse::ProductCall& call) const {
+    return call.accumulate != expr::no_node || call.alpha != 1 ? "a product adds to what is there" : "";
+  }
+};
+
+}  // namespace
+
 std::string why_by_steps(const fuse::Program& body, const Plan& plan) {
-  const expr::Arena& arena = body.graph.arena;
   if (plan.segments.size() > 1) return finds_sizes;
   for (const fuse::Call& call : body.calls) {
-    if (call.host) return runs_on_host(body, *call.host);
-    if (call.routine) return fmt::format("{} takes launches of its own", arena.op(call.routine->result).name);
-    if (call.transfer) return moves_values;
-    if (call.loop) return loop_inside;
-    if (call.branch) return branch_inside;
-    if (call.kernel && call.kernel->kernel->family == kernel::Family::contract)
-      return "what is under windows is multiplied by filters in tiles of a launch of its own";
-    if (call.product && (call.product->accumulate != expr::no_node || call.product->alpha != 1))
-      return "a product adds to what is there";
+    std::string why = std::visit(NeedsLaunches{{body}}, call.work);
+    if (!why.empty()) return why;
   }
   return writes_all_results(plan) ? "" : gives_on;
 }
@@ -118,12 +142,9 @@ std::string why_not_recorded(const fuse::Program& body, const Plan& plan, const 
   if (loop.until) return "the host looks after each step whether it was the last";
   if (plan.segments.size() > 1) return finds_sizes;
   for (const fuse::Call& call : body.calls) {
-    if (call.host) return runs_on_host(body, *call.host);
-    if (call.transfer) return moves_values;
-    if (call.loop) return loop_inside;
-    if (call.branch) return branch_inside;
-    if (call.kernel && !call.kernel->kernel->checks.empty())
-      return "the host looks after each kernel that checks values";
+    std::string why = std::visit(NeedsHost{body}, call.work);
+    if (!why.empty()) return why;
+    if (call.has_checks()) return "the host looks after each kernel that checks values";
   }
   return writes_all_results(plan) ? "" : gives_on;
 }
@@ -134,8 +155,8 @@ std::int64_t count_launches(const fuse::Program& body, const Plan& plan) {
     const Step& first = plan.steps[static_cast<std::size_t>(launch.first_step)];
     const fuse::Call& call = body.calls[static_cast<std::size_t>(first.call)];
     constexpr int of_routine = 10;  // of a sort a few more, of a running sum fewer
-    count += call.routine ? of_routine : 1;
-    if (call.kernel && call.kernel->kernel->family == kernel::Family::split) ++count;
+    count += call.is<fuse::RoutineCall>() ? of_routine : 1;
+    if (call.is_kernel(kernel::Family::split)) ++count;
     if (first.accumulate >= 0) ++count;
   }
   return count;
@@ -152,7 +173,7 @@ std::string describe_steps(const fuse::LoopCall& call, const Plan& body_plan, st
 }
 
 std::string describe_loop(const fuse::Program& program, const fuse::Call& call, const Plan& body_plan) {
-  const fuse::LoopCall& loop = *call.loop;
+  const auto& loop = call.as<fuse::LoopCall>();
   const bool on_gpu = call.place != 0 && base::DeviceName::of_place(call.place).kind == base::DeviceName::Kind::cuda;
   const std::string form = why_by_steps(*loop.body, body_plan),
                     why = form.empty() ? large_product(program, loop, body_plan, on_gpu) : form;

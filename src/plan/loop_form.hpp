@@ -8,7 +8,7 @@
 namespace croton::plan {
 
 /// Why the host runs such a loop a step at a time; empty where one launch may run all steps. (At some sizes the host
-/// runs it all the same: runtime/native_loop.hpp.)
+/// runs it all the same: runtime/loops/native_loop.hpp.)
 std::string why_by_steps(const fuse::Program& body, const Plan& plan);
 
 /// A product in a loop of a GPU is a thread an element. Why that will not do where each block has rows of its own, or
@@ -18,8 +18,8 @@ std::string product_too_much_of_rows(std::int64_t right_bytes);
 std::string product_too_much_of_grid(std::int64_t m, std::int64_t k, std::int64_t n, std::int64_t right_bytes,
                                      std::int64_t cache_bytes);
 
-/// Why steps that the host runs cannot be recorded on a GPU (runtime/repeated_work.hpp), because they need the host in
-/// between; empty where they can.
+/// Why steps that the host runs cannot be recorded on a GPU (runtime/loops/repeated_work.hpp), because they need the
+/// host in between; empty where they can.
 std::string why_not_recorded(const fuse::Program& body, const Plan& plan, const expr::Loop& loop);
 
 /// How many launches a step asks of a GPU, about.

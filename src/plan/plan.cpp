@@ -9,11 +9,10 @@
 #include <set>
 #include <tuple>
 
-#include "base/device_name.hpp"
+#include "base/config.hpp"
 #include "base/source_place.hpp"
-#include "expr/print.hpp"
 #include "fuse/product.hpp"
-#include "plan/loop_form.hpp"
+#include "plan/verify.hpp"
 
 namespace croton::plan {
 namespace {
@@ -82,69 +81,84 @@ class Planner {
 
   void add_step(int c) {
     const Call& call = program_.calls[static_cast<std::size_t>(c)];
+    if (const auto* transfer = std::get_if<fuse::TransferCall>(&call.work); transfer != nullptr && stays(*transfer))
+      return;
     Step step{.call = c, .reads = {}, .writes = {}, .left = {}, .right = {}};
-    if (call.kernel) {
-      for (const NodeId node : call.kernel->reads) step.reads.push_back(buffer_of(node));
-      for (const NodeId node : call.kernel->writes)
-        step.writes.push_back(buffers_[node] = add_buffer(Buffer::Role::temporary, node));
-    } else if (call.transfer) {
-      const int source = buffer_of(call.transfer->source);
-      const Buffer::Role role = buffer(source).role;
-      if (role == Buffer::Role::shared || role == Buffer::Role::constant) {
-        // Copies of what outlives the call are kept on the device, and sent again only when the value has changed.
-        buffers_[call.transfer->result] = add_buffer(Buffer::Role::resident, call.transfer->result, source);
-        return;
-      }
-      step.reads = {source};
-      step.writes.push_back(buffers_[call.transfer->result] =
-                                add_buffer(Buffer::Role::temporary, call.transfer->result));
-    } else if (call.host) {
-      for (const NodeId node : call.host->arguments) {
-        if (!fuse::is_number(arena_, node)) step.reads.push_back(buffer_of(node));
-      }
-      step.writes.push_back(buffers_[call.host->result] = add_buffer(Buffer::Role::temporary, call.host->result));
-    } else if (call.loop) {
-      for (std::size_t i = 0; i < call.loop->inputs.size(); ++i) {
-        if (fuse::is_loop_number(*call.loop, arena_, i)) continue;
-        NodeId input = call.loop->inputs[i];
-        const bool is_sequence = i >= 1 && i <= call.loop->loop.sequences;
-        while (is_sequence && !buffers_.contains(input) && fuse::is_sequence_view(graph_, program_.host, input))
-          input = arena_.input(input, 0);
-        step.reads.push_back(buffer_of(input));
-      }
-      for (const fuse::LoopCall::Result& result : call.loop->results)
-        step.writes.push_back(buffers_[result.node] = add_buffer(Buffer::Role::temporary, result.node));
-    } else if (call.branch) {
-      for (std::size_t i = 0; i < call.branch->inputs.size(); ++i) {
-        if (!fuse::is_branch_number(program_, *call.branch, i)) step.reads.push_back(buffer_of(call.branch->inputs[i]));
-      }
-      for (const fuse::BranchCall::Result& result : call.branch->results)
-        step.writes.push_back(buffers_[result.node] = add_buffer(Buffer::Role::temporary, result.node));
-    } else if (call.routine) {
-      for (const NodeId node : call.routine->reads) step.reads.push_back(buffer_of(node));
-      step.writes.push_back(buffers_[call.routine->result] = add_buffer(Buffer::Role::temporary, call.routine->result));
-      step.workspace = add_buffer(Buffer::Role::workspace, call.routine->result);
-    } else {
-      step.left = matrix(call.product->left);
-      step.right = matrix(call.product->right);
-      step.reads = {step.left.buffer, step.right.buffer};
-      for (const auto& generated : call.product->generated) {
-        auto& reads = step.generated_reads.emplace_back();
-        for (const NodeId node : generated->reads) reads.push_back(buffer_of(node));
-      }
-      if (call.product->accumulate != expr::no_node) {
-        step.accumulate = buffer_of(call.product->accumulate);
-        step.reads.push_back(step.accumulate);
-      }
-      step.writes.push_back(buffers_[call.product->result] = add_buffer(Buffer::Role::temporary, call.product->result));
-    }
+    std::visit([&](const auto& work) { fill(step, work); }, call.work);
     require_own_memory(step, call);
     plan_.steps.push_back(std::move(step));
   }
 
+  /// Copies of what outlives the call are kept on the device, and sent again only when the value has changed.
+  bool stays(const fuse::TransferCall& transfer) {
+    const int source = buffer_of(transfer.source);
+    const Buffer::Role role = buffer(source).role;
+    if (role != Buffer::Role::shared && role != Buffer::Role::constant) return false;
+    buffers_[transfer.result] = add_buffer(Buffer::Role::resident, transfer.result, source);
+    return true;
+  }
+
+  void read(Step& step, NodeId node) const { step.reads.push_back(buffer_of(node)); }
+  void write(Step& step, NodeId node) {
+    step.writes.push_back(buffers_[node] = add_buffer(Buffer::Role::temporary, node));
+  }
+
+  // What a call reads and writes, by its kind.
+
+  void fill(Step& step, const fuse::KernelCall& call) {
+    for (const NodeId node : call.reads) read(step, node);
+    for (const NodeId node : call.writes) write(step, node);
+  }
+  void fill(Step& step, const fuse::ProductCall& call) {
+    step.left = matrix(call.left);
+    step.right = matrix(call.right);
+    step.reads = {step.left.buffer, step.right.buffer};
+    for (const auto& generated : call.generated) {
+      auto& reads = step.generated_reads.emplace_back();
+      for (const NodeId node : generated->reads) reads.push_back(buffer_of(node));
+    }
+    if (call.accumulate != expr::no_node) {
+      step.accumulate = buffer_of(call.accumulate);
+      step.reads.push_back(step.accumulate);
+    }
+    write(step, call.result);
+  }
+  void fill(Step& step, const fuse::TransferCall& call) {
+    read(step, call.source);
+    write(step, call.result);
+  }
+  void fill(Step& step, const fuse::RoutineCall& call) {
+    for (const NodeId node : call.reads) read(step, node);
+    write(step, call.result);
+    step.workspace = add_buffer(Buffer::Role::workspace, call.result);
+  }
+  void fill(Step& step, const fuse::HostCall& call) {
+    for (const NodeId node : call.arguments) {
+      if (!fuse::is_number(arena_, node)) read(step, node);
+    }
+    write(step, call.result);
+  }
+  void fill(Step& step, const fuse::LoopCall& call) {
+    for (std::size_t i = 0; i < call.inputs.size(); ++i) {
+      if (fuse::is_loop_number(call, arena_, i)) continue;
+      NodeId input = call.inputs[i];
+      const bool is_sequence = i >= 1 && i <= call.loop.sequences;
+      while (is_sequence && !buffers_.contains(input) && fuse::is_sequence_view(graph_, program_.host, input))
+        input = arena_.input(input, 0);
+      read(step, input);
+    }
+    for (const fuse::LoopCall::Result& result : call.results) write(step, result.node);
+  }
+  void fill(Step& step, const fuse::BranchCall& call) {
+    for (std::size_t i = 0; i < call.inputs.size(); ++i) {
+      if (!fuse::is_branch_number(program_, call, i)) read(step, call.inputs[i]);
+    }
+    for (const fuse::BranchCall::Result& result : call.results) write(step, result.node);
+  }
+
   /// A device reads its own memory. (A branch has what the chosen body needs sent to it.)
   void require_own_memory(const Step& step, const Call& call) const {
-    if (call.transfer || call.branch) return;
+    if (call.is<fuse::TransferCall>() || call.is<fuse::BranchCall>()) return;
     const auto require = [&](int b) {
       const Buffer& read = plan_.buffers[static_cast<std::size_t>(b)];
       if (read.place == call.place) return;
@@ -207,11 +221,11 @@ class Planner {
     if (arena_.type(source).dtype != arena_.type(target).dtype ||
         !arena_.same_shape(arena_.type(source).shape, arena_.type(target).shape))
       return false;
-    if (call.transfer || call.routine || call.host || !call.bodies().empty() ||
-        plan_.buffers[static_cast<std::size_t>(from)].place != call.place)
-      return false;
-    if (call.product) return step.accumulate == from && step.left.buffer != from && step.right.buffer != from;
-    const kernel::Kernel& k = *call.kernel->kernel;
+    if (plan_.buffers[static_cast<std::size_t>(from)].place != call.place) return false;
+    if (call.is<fuse::ProductCall>())
+      return step.accumulate == from && step.left.buffer != from && step.right.buffer != from;
+    if (!call.is<fuse::KernelCall>()) return false;
+    const kernel::Kernel& k = *call.as<fuse::KernelCall>().kernel;
     if (k.family == kernel::Family::split) return false;
     const auto operand = std::ranges::find(step.reads, from) - step.reads.begin();
     const auto written = static_cast<std::ptrdiff_t>(k.operands.size() - step.writes.size()) +
@@ -229,7 +243,7 @@ class Planner {
   /// Whether the step may run behind the commit point: it cannot fail, and nobody waits for what it writes.
   bool may_run_last(const Step& step) const {
     const Call& call = program_.calls[static_cast<std::size_t>(step.call)];
-    if (!call.bodies().empty() || (call.kernel && !call.kernel->kernel->checks.empty())) return false;
+    if (!call.bodies().empty() || call.has_checks()) return false;
     return std::ranges::all_of(step.writes, [&](int w) {
       const Buffer& written = plan_.buffers[static_cast<std::size_t>(w)];
       return written.role == Buffer::Role::update && readers(w).empty() && !program_.host.is_fresh(written.node);
@@ -276,7 +290,7 @@ class Planner {
                         element_by_element(step, sum, to) && std::ranges::find(step.reads, from) == step.reads.end();
       if (!adds || program_.host.is_fresh(buffer(sum).node)) return {};
       const int before = writer(sum);
-      if (!call_of(plan_.steps[static_cast<std::size_t>(before)]).product) return {};
+      if (!call_of(plan_.steps[static_cast<std::size_t>(before)]).is<fuse::ProductCall>()) return {};
       steps.push_back(before);
       to = sum;
     }
@@ -309,10 +323,7 @@ class Planner {
     plan_.commit_step = static_cast<int>(commit - plan_.steps.begin());
   }
   const Call& call_of(const Step& step) const { return program_.calls[static_cast<std::size_t>(step.call)]; }
-  bool is_pointwise(const Step& step) const {
-    const Call& call = call_of(step);
-    return call.kernel && call.kernel->kernel->family == kernel::Family::pointwise;
-  }
+  bool is_pointwise(const Step& step) const { return call_of(step).is_kernel(kernel::Family::pointwise); }
 
   /// Updates that are written in place never read what another one writes (donate_shared), so that all of them may run
   /// at once.
@@ -406,97 +417,12 @@ class Planner {
   std::set<int> donated_;
 };
 
-std::string_view name_of(Buffer::Role role) {
-  static constexpr std::string_view names[] = {"argument", "shared", "constant", "temporary",
-                                               "output",   "update", "resident", "workspace"};
-  return names[static_cast<std::size_t>(role)];
-}
-
 }  // namespace
 
-Plan make_plan(const Program& program) { return Planner(program).run(); }
-
-namespace {
-std::string indented(std::string_view text) {
-  std::string result;
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t end = std::min(text.find('\n', at), text.size());
-    result += fmt::format("       {}\n", text.substr(at, end - at));
-    at = end + 1;
-  }
-  return result;
-}
-}  // namespace
-
-std::string print(const Plan& plan, const Program& program) {
-  const expr::Names names(program.graph);
-  std::string text = "buffers\n";
-  for (std::size_t b = 0; b < plan.buffers.size(); ++b) {
-    const Buffer& buffer = plan.buffers[b];
-    text += buffer.role == Buffer::Role::workspace
-                ? fmt::format("  b{}: workspace of {}", b, names(buffer.node))
-                : fmt::format("  b{}: {} {} {}", b, names.type(buffer.node), name_of(buffer.role), names(buffer.node));
-    if (buffer.place != 0) text += " on " + base::DeviceName::of_place(buffer.place).to_string();
-    if (buffer.in_place_of >= 0) text += fmt::format(" in place of b{}", buffer.in_place_of);
-    if (buffer.first_step >= 0) text += fmt::format(", steps {} to {}", buffer.first_step, buffer.last_step);
-    text += '\n';
-  }
-  text += "steps\n";
-  const auto list = [](const std::vector<int>& buffers) {
-    std::string joined;
-    for (const int b : buffers) joined += fmt::format("{}b{}", joined.empty() ? "" : ", ", b);
-    return joined;
-  };
-  std::size_t segment = 0;
-  const auto end_segments = [&](std::size_t launch) {
-    for (; segment + 1 < plan.segments.size() && static_cast<int>(launch) == plan.segments[segment].end_launch;
-         ++segment) {
-      text += fmt::format("  -- read back {} --\n", list(plan.segments[segment].fresh));
-    }
-  };
-  for (std::size_t l = 0; l < plan.launches.size(); ++l) {
-    end_segments(l);
-    const Launch& launch = plan.launches[l];
-    if (launch.first_step == plan.commit_step) text += "  -- commit: nothing below can fail --\n";
-    if (launch.size() > 1) text += fmt::format("  one launch of {} kernels:\n", launch.size());
-    for (int s = launch.first_step; s < launch.end_step; ++s) {
-      const Step& step = plan.steps[static_cast<std::size_t>(s)];
-      const fuse::Call& call = program.calls[static_cast<std::size_t>(step.call)];
-      text += fmt::format("{}  {}: {}{} = ", launch.size() > 1 ? "  " : "", s, list(step.writes),
-                          call.place == 0 ? "" : " on " + base::DeviceName::of_place(call.place).to_string());
-      if (call.kernel) {
-        text += fmt::format("{} kernel({})", kernel::name_of(call.kernel->kernel->family), list(step.reads));
-        if (!call.kernel->kernel->checks.empty()) text += ", checks values";
-      } else if (call.transfer) {
-        text += fmt::format("transfer({})", list(step.reads));
-      } else if (call.host) {
-        text += fmt::format("host {}({})", program.graph.arena.op(call.host->result).name, list(step.reads));
-      } else if (call.loop) {
-        const Plan body = make_plan(*call.loop->body);
-        text += fmt::format("loop({}), {}:\n", list(step.reads), describe_loop(program, call, body));
-        text += indented(print(body, *call.loop->body));
-        continue;
-      } else if (call.branch) {
-        const bool known = fuse::is_branch_number(program, *call.branch, expr::Branch::condition_input);
-        text += fmt::format("branch({}), one of two{}:\n", list(step.reads), known ? ", by a number of the host" : "");
-        for (const auto& body : call.bodies()) {
-          text += body == call.branch->then ? "" : "     else\n";
-          text += indented(print(make_plan(*body), *body));
-        }
-        continue;
-      } else if (call.routine) {
-        text += fmt::format("{} routine({})", program.graph.arena.op(call.routine->result).name, list(step.reads));
-      } else {
-        const fuse::ProductCall& p = *call.product;
-        text += fmt::format("{} b{}{} b{}{}", p.alpha, step.left.buffer, step.left.transposed ? "^T" : "",
-                            step.right.buffer, step.right.transposed ? "^T" : "");
-        if (step.accumulate >= 0) text += fmt::format(" + {} b{}", p.beta, step.accumulate);
-      }
-      text += '\n';
-    }
-  }
-  end_segments(plan.launches.size());
-  return text;
+Plan make_plan(const Program& program) {
+  Plan plan = Planner(program).run();
+  if (base::config().verify) verify(plan, program);
+  return plan;
 }
 
 }  // namespace croton::plan

@@ -1,5 +1,5 @@
 // Plan: the calls of a program in order, with a buffer for everything that is stored, who may share memory with whom,
-// and when each is needed. All sizes are symbolic; binding (runtime/bind.hpp) fills in numbers.
+// and when each is needed. All sizes are symbolic; binding (runtime/bound/segment.hpp) fills in numbers.
 //
 // Steps run in segments: between two of them the host reads back sizes that were found by computing. Steps that run as
 // one launch (the updates of all parameters) lie side by side.
@@ -69,6 +69,7 @@ struct Plan {
   std::vector<int> update_buffer;  // per update
 };
 
+/// Verified (verify.hpp) where the flag `verify` asks for it.
 Plan make_plan(const fuse::Program& program);
 std::string print(const Plan& plan, const fuse::Program& program);
 

@@ -1,1 +1,1 @@
-set(SOURCES loop_form.cpp plan.cpp)
+set(SOURCES loop_form.cpp plan.cpp print.cpp verify.cpp)

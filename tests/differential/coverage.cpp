@@ -33,22 +33,23 @@ void note_ops(const ct::expr::Graph& graph, Names& names) {
 /// "row", "row: sum", "product", "group of kernels", ...
 void note_kernels(const ct::fuse::Program& program, Names& names) {
   for (const ct::fuse::Call& call : program.calls) {
-    if (call.product) {
+    if (const auto* product = std::get_if<ct::fuse::ProductCall>(&call.work)) {
       names.insert("product");
-      if (call.product->accumulate != ct::expr::no_node) names.insert("product that adds");
-      if (!call.product->generated.empty()) names.insert("product with generated stand-ins");
-      if (call.product->left_transposed || call.product->right_transposed) names.insert("product of a transpose");
+      if (product->accumulate != ct::expr::no_node) names.insert("product that adds");
+      if (!product->generated.empty()) names.insert("product with generated stand-ins");
+      if (product->left_transposed || product->right_transposed) names.insert("product of a transpose");
     }
-    if (call.transfer) names.insert("transfer");
-    if (call.loop) {
-      const ct::fuse::Program& body = *call.loop->body;
+    if (call.is<ct::fuse::TransferCall>()) names.insert("transfer");
+    if (const auto* loop = std::get_if<ct::fuse::LoopCall>(&call.work)) {
+      const ct::fuse::Program& body = *loop->body;
       const bool at_once = ct::plan::why_by_steps(body, ct::plan::make_plan(body)).empty();
       names.insert(at_once ? "loop as one launch" : "loop step by step");
     }
-    if (call.branch) names.insert("branch");
-    if (call.routine) names.insert(fmt::format("routine {}", program.graph.arena.op(call.routine->result).name));
-    if (!call.kernel) continue;
-    const ct::kernel::Kernel& kernel = *call.kernel->kernel;
+    if (call.is<ct::fuse::BranchCall>()) names.insert("branch");
+    if (const auto* routine = std::get_if<ct::fuse::RoutineCall>(&call.work))
+      names.insert(fmt::format("routine {}", program.graph.arena.op(routine->result).name));
+    if (!call.is<ct::fuse::KernelCall>()) continue;
+    const ct::kernel::Kernel& kernel = *call.as<ct::fuse::KernelCall>().kernel;
     const std::string family(ct::kernel::name_of(kernel.family));
     names.insert(family);
     for (const ct::kernel::Stage& stage : kernel.stages) names.insert(fmt::format("{}: {}", family, stage.op->name));
@@ -148,7 +149,8 @@ void Coverage::observe(const Prepared& p, bool fast_compile) {
   }
   const ct::fuse::Program program = ct::fuse::fuse(ct::rewrite::place(graph, {}, nullptr));
   for (const ct::fuse::Call& call : program.calls) {
-    if (call.product && call.product->accumulate != ct::expr::no_node) op_names.insert("gemm");
+    const auto* product = std::get_if<ct::fuse::ProductCall>(&call.work);
+    if (product != nullptr && product->accumulate != ct::expr::no_node) op_names.insert("gemm");
   }
   note_ops(program.graph, op_names);
   note_kernels(program, kernel_names);

@@ -6,7 +6,7 @@
 
 #include "codegen/emit.hpp"
 #include "rewrite/pipeline.hpp"
-#include "runtime/sizes.hpp"
+#include "runtime/bound/sizes.hpp"
 
 namespace differential {
 

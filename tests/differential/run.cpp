@@ -10,7 +10,7 @@
 #include "builder/import.hpp"
 #include "builder/node.hpp"
 #include "expr/evaluate.hpp"
-#include "ops/loop.hpp"
+#include "ops/control/loop.hpp"
 #include "random.hpp"
 
 namespace differential {

@@ -11,7 +11,7 @@
 
 #include "builder/node.hpp"
 #include "expr/evaluate.hpp"
-#include "ops/loop.hpp"
+#include "ops/control/loop.hpp"
 #include "random.hpp"
 
 namespace differential {

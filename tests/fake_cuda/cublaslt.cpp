@@ -4,7 +4,7 @@
 #include <type_traits>
 
 #include "fake_cuda/control.hpp"
-#include "runtime/cuda/blaslt_types.hpp"
+#include "runtime/cuda/libraries/blaslt_types.hpp"
 
 using namespace croton::runtime::cuda;
 using namespace croton::runtime::cuda::blaslt;
@@ -223,5 +223,5 @@ ENTRY(Matmul, Handle, Description description, const void* alpha, const void* a,
 // The table of src/ and these functions have the same types.
 #define CROTON_CUBLASLT_ENTRY(name, result, ...) \
   static_assert(std::is_same_v<decltype(cublasLt##name), result(__VA_ARGS__)>);
-#include "runtime/cuda/blaslt_entries.def"
+#include "runtime/cuda/libraries/blaslt_entries.def"
 #undef CROTON_CUBLASLT_ENTRY

@@ -8,7 +8,7 @@
 #include <type_traits>
 
 #include "fake_cuda/control.hpp"
-#include "runtime/cuda/dnn_types.hpp"
+#include "runtime/cuda/libraries/dnn_types.hpp"
 
 using namespace croton::runtime::cuda;
 using namespace croton::runtime::cuda::dnn;
@@ -162,9 +162,12 @@ void compute(const Parts& p, T* x, T* w, T* y, int result) {
       T& image = x[place(p.image, from)];
       T& filter = w[place(p.filter, tap)];
       T& answer = y[place(p.answer, at)];
-      if (result == 0) image += filter * answer;
-      else if (result == 1) filter += image * answer;
-      else answer += image * filter;
+      if (result == 0)
+        image += filter * answer;
+      else if (result == 1)
+        filter += image * answer;
+      else
+        answer += image * filter;
     });
   });
 }
@@ -213,8 +216,10 @@ Status run(Handle handle, const Parts& parts, int result, const void* alpha, con
       compute<T>(parts, static_cast<T*>(const_cast<void*>(x)), static_cast<T*>(const_cast<void*>(w)),
                  static_cast<T*>(const_cast<void*>(y)), result);
     };
-    if (wide) as(static_cast<double*>(nullptr));
-    else as(static_cast<float*>(nullptr));
+    if (wide)
+      as(static_cast<double*>(nullptr));
+    else
+      as(static_cast<float*>(nullptr));
   });
   return put ? status::success : status::bad_parameter;
 }
@@ -345,5 +350,5 @@ ENTRY(ConvolutionBackwardFilter, Handle handle, const void* alpha, Descriptor x,
 
 // The table of src/ and these functions have the same types.
 #define CROTON_CUDNN_ENTRY(name, result, ...) static_assert(std::is_same_v<decltype(cudnn##name), result(__VA_ARGS__)>);
-#include "runtime/cuda/dnn_entries.def"
+#include "runtime/cuda/libraries/dnn_entries.def"
 #undef CROTON_CUDNN_ENTRY

@@ -69,7 +69,7 @@ class Check(unittest.TestCase):
         self.addCleanup(shutil.rmtree, folder)
         shutil.copytree(os.path.join(STAND_INS, "programs"), os.path.join(folder, "bin"))
         test = {"name": "stand_in", "command": ["@BUILD@/bin/croton_op_tests", "-#", "[#test_stand_in]"],
-                "properties": [{"name": "LABELS", "value": ["fast", "gpu"]}]}
+                "properties": [{"name": "LABELS", "value": ["full", "gpu"]}]}
         with open(os.path.join(folder, "tests.json"), "w") as file:
             json.dump({"tests": [test]}, file)
         return folder

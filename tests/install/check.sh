@@ -17,7 +17,7 @@ if grep -rlF -e "$build" -e "$work/first" "$work/prefix" --include='*.cmake' --i
 fi
 
 generator=$(sed -n 's/^CMAKE_GENERATOR:INTERNAL=//p' "$build/CMakeCache.txt")
-cmake -G "$generator" -S "$here" -B "$work/build" -DCMAKE_PREFIX_PATH="$work/prefix" >/dev/null
+cmake -G "$generator" -S "$here/consumer" -B "$work/build" -DCMAKE_PREFIX_PATH="$work/prefix" >/dev/null
 cmake --build "$work/build"
 "$work/build/consumer"
 echo "by CMake: right"
@@ -28,7 +28,7 @@ if command -v pkg-config >/dev/null; then
   folder=$(dirname "$(find "$work/prefix" -name croton.pc)")
   read -ra flags <<<"$(PKG_CONFIG_PATH="$folder" pkg-config --cflags --libs croton)"
   libraries=$(PKG_CONFIG_PATH="$folder" pkg-config --variable=libdir croton)
-  "${CXX:-c++}" -std=c++20 "$here/main.cpp" "${flags[@]}" -o "$work/by_pkg_config"
+  "${CXX:-c++}" -std=c++20 "$here/consumer/main.cpp" "${flags[@]}" -o "$work/by_pkg_config"
   LD_LIBRARY_PATH="$libraries" "$work/by_pkg_config"
   echo "by pkg-config: right"
 fi

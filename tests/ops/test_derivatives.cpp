@@ -3,7 +3,7 @@
 #include "samples.hpp"
 
 #include "builder/node.hpp"
-#include "ops/scatter.hpp"
+#include "ops/arrays/scatter.hpp"
 
 #include <set>
 

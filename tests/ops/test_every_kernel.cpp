@@ -7,10 +7,11 @@ using namespace croton_test;
 
 namespace {
 
-/// The devices of CROTON_TEST_DEVICES, else the simulator.
+/// The devices of CROTON_TEST_DEVICES, else the simulator, else the host.
 Backends checked() {
-  const Backends named = devices();
-  return named.empty() ? gpu_backends() : named;
+  const Backends all = gpu_backends(), named = devices();
+  if (!named.empty()) return named;
+  return all.empty() ? Backends{"mode=run"} : all;
 }
 
 /// Compares the outputs on every back-end with the reference evaluator.

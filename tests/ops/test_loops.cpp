@@ -3,7 +3,7 @@
 #include "samples.hpp"
 
 #include "expr/loop.hpp"
-#include "runtime/native_loop.hpp"
+#include "runtime/loops/native_loop.hpp"
 
 #include <fmt/format.h>
 

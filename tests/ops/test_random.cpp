@@ -3,7 +3,7 @@
 // states do between calls.
 #include "samples.hpp"
 
-#include "ops/random_reference.hpp"
+#include "ops/random/random_reference.hpp"
 
 #include <functional>
 #include <numbers>

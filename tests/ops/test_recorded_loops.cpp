@@ -2,7 +2,7 @@
 // runs here is the simulated device; unit/test_cuda_graphs.cpp has the driver's side.
 #include "samples.hpp"
 
-#include "runtime/repeated_work.hpp"
+#include "runtime/loops/repeated_work.hpp"
 
 #include <functional>
 

@@ -6,7 +6,7 @@
 #include <numeric>
 
 #include "expr/evaluate.hpp"
-#include "ops/scatter.hpp"
+#include "ops/arrays/scatter.hpp"
 
 using namespace croton_test;
 

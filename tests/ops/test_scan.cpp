@@ -5,7 +5,7 @@
 #include "builder/node.hpp"
 #include "expr/parse.hpp"
 #include "expr/print.hpp"
-#include "runtime/device.hpp"
+#include "runtime/device/device.hpp"
 
 #include <functional>
 #include <iostream>

@@ -11,7 +11,7 @@ import sys
 import time
 import warnings
 from collections import Counter, defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -210,23 +210,30 @@ def parts(cases, size):
             yield same[first:first + size]
 
 
-def run_samples(rows, tally, progress, texts, optimise):
+def in_one_dtype(row):
+    """The row in float32, or in the first of its dtypes."""
+    return replace(row, dtypes=["float32"] if "float32" in row.dtypes else row.dtypes[:1])
+
+
+def run_samples(rows, tally, options):
     written = set()  # operations of which a CUDA text has been written, for NVRTC
     for (dtype, shapes, _, _), cases in groups(rows).items():
         sets = sets_of(cases[0].row, dtype)
-        quick = {} if optimise else QUICK
-        as_users = optimise or dtype in OPTIMISED or any(not OPTIMISED & set(case.row.dtypes) for case in cases)
+        quick = {} if options.optimise else QUICK
+        as_users = dtype in OPTIMISED or any(not OPTIMISED & set(case.row.dtypes) for case in cases)
+        as_users = options.optimise or as_users and not options.quick
         for part in parts(cases, GROUP if as_users else QUICK_GROUP):
             started = time.time()
             run_group(part, sets, shapes[0], "run", tally, **({} if as_users else QUICK))
             # A share on the other back-ends: one full set of arrays.
             run_group(part, sets[:1], shapes[0], "reference", tally)
-            if dtype in SIMULATED or any(not SIMULATED & set(case.row.dtypes) for case in part):
-                new = {case.row.name for case in part} - written if texts else set()
-                flags = {"dump_kernels": texts, "dump_forms": "text"} if new else {}
+            simulated = dtype in SIMULATED or any(not SIMULATED & set(case.row.dtypes) for case in part)
+            if simulated and not options.quick:
+                new = {case.row.name for case in part} - written if options.texts else set()
+                flags = {"dump_kernels": options.texts, "dump_forms": "text"} if new else {}
                 run_group(part, sets[-1:], shapes[0], "simulate", tally, **quick, **flags)
                 written |= new
-            if progress:
+            if options.progress:
                 print(
                     f"{time.time() - started:6.2f} s  {', '.join(dict.fromkeys(c.row.name for c in part))} of {dtype}",
                     flush=True)
@@ -341,16 +348,19 @@ def main():
     options.add_argument("--texts", default="", help="a folder for CUDA texts, one at least of each operation")
     options.add_argument("--parts", nargs="*", default=PARTS, choices=PARTS)
     options.add_argument("--optimise", action="store_true", help="compiles all samples of the table as users' functions are")
+    options.add_argument("--quick", action="store_true", help="samples of one dtype, without optimisation, not simulated")
     options.add_argument("--progress", action="store_true")
     options = options.parse_args()
+    if options.quick:
+        options.parts = ["samples"]
     self_test()
     rows = [row for row in ROWS if not options.only or row.name in options.only]
     tally, started = Tally(), time.time()
     missing = operations.without_row() if not options.only else []
     if "samples" in options.parts:
-        run_samples(rows, tally, options.progress, options.texts, options.optimise)
+        run_samples([in_one_dtype(row) for row in rows] if options.quick else rows, tally, options)
     sampled = [row for row in rows if row.shapes]
-    taken = [accepted_by(row) for row in sampled]
+    taken = [] if options.quick else [accepted_by(row) for row in sampled]  # asked of every dtype
     if "dtypes" in options.parts:
         run_other_dtypes(sampled, taken, tally)
     if "special" in options.parts:

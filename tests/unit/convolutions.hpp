@@ -1,5 +1,5 @@
-// Convolutions (runtime/convolution.hpp) for tests: how their arrays lie, what they are by their definition, and the
-// gradients that ops/window.cpp makes of them.
+// Convolutions (runtime/device/convolution.hpp) for tests: how their arrays lie, what they are by their definition, and
+// the gradients that ops/nnet/window.cpp makes of them.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/convolution.hpp"
+#include "runtime/device/convolution.hpp"
 
 namespace croton::test {
 

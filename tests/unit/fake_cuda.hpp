@@ -14,7 +14,7 @@
 #include "fake_cuda/control.hpp"
 #include "folders.hpp"
 #include "runtime/cuda/driver.hpp"
-#include "runtime/cuda/toolkit.hpp"
+#include "runtime/cuda/libraries/toolkit.hpp"
 
 namespace croton::test {
 

@@ -2,7 +2,7 @@
 
 #include "base/device_name.hpp"
 #include "fake_cuda/simulator_runner.hpp"
-#include "runtime/device.hpp"
+#include "runtime/devices.hpp"
 
 namespace croton::test {
 namespace {

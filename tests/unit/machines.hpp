@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "fake_cuda.hpp"
-#include "runtime/device.hpp"
+#include "runtime/device/device.hpp"
 
 namespace croton::test {
 

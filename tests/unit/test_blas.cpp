@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "catch.hpp"
-#include "runtime/cpu/blas.hpp"
-#include "runtime/cpu/dnn.hpp"
-#include "runtime/cpu/few_rows.hpp"
+#include "runtime/cpu/blas/blas.hpp"
+#include "runtime/cpu/blas/few_rows.hpp"
+#include "runtime/cpu/dnn/dnn.hpp"
 #include "runtime/cpu/threads.hpp"
 
 #include <croton/error.hpp>
@@ -19,13 +19,13 @@
 namespace {
 
 using croton::DType;
+using croton::runtime::MatrixProduct;
 using croton::runtime::cpu::Blas;
 using croton::runtime::cpu::Dnn;
 using croton::runtime::cpu::few_rows_pay;
 using croton::runtime::cpu::gemm;
 using croton::runtime::cpu::gemm_fallback;
 using croton::runtime::cpu::has_few_rows;
-using croton::runtime::cpu::MatrixProduct;
 using croton::runtime::cpu::multiply_few_rows;
 using croton::runtime::cpu::product_libraries;
 using croton::runtime::cpu::ThreadPool;

@@ -1,6 +1,6 @@
 // Products by cuBLASLt, on fake ones: what is asked of the library, and what its errors become. Where the real library
 // is installed, its entry points are looked at.
-#include "runtime/cuda/blaslt.hpp"
+#include "runtime/cuda/libraries/blaslt.hpp"
 
 #include <croton/error.hpp>
 #include <set>
@@ -276,7 +276,7 @@ TEST_CASE("every call of cuBLASLt made to fail in turn", "[blaslt]") {
   product();
   std::set<std::string> table, exported;
 #define CROTON_CUBLASLT_ENTRY(name, result, ...) table.insert("cublasLt" #name);
-#include "runtime/cuda/blaslt_entries.def"
+#include "runtime/cuda/libraries/blaslt_entries.def"
 #undef CROTON_CUBLASLT_ENTRY
   for (const std::string& entry : table) {
     if (entry.find("Version") != entry.npos || entry.find("Status") != entry.npos) continue;  // these cannot fail

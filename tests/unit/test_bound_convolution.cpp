@@ -8,7 +8,7 @@
 #include "catch.hpp"
 #include "contains.hpp"
 #include "machines.hpp"
-#include "runtime/cpu/dnn.hpp"
+#include "runtime/cpu/dnn/dnn.hpp"
 
 namespace ct = croton;
 using ct::Array;

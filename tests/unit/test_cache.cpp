@@ -1,6 +1,6 @@
 // The kernel cache: nothing unverified is used, nothing that goes wrong reaches the user as an error, and any number of
 // processes, killed ones included, share a folder.
-#include "runtime/cache.hpp"
+#include "runtime/support/cache.hpp"
 
 #include <sys/stat.h>
 #include <unistd.h>

@@ -14,7 +14,7 @@
 #include "contains.hpp"
 #include "machines.hpp"
 #include "runtime/cuda/graph.hpp"
-#include "runtime/repeated_work.hpp"
+#include "runtime/loops/repeated_work.hpp"
 
 namespace ct = croton;
 using ct::Array;

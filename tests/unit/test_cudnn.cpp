@@ -1,6 +1,6 @@
 // Convolutions by cuDNN, on a fake one and fake GPUs: what is asked of the library, and what its errors become. Where
 // the real library is installed, its entry points are looked at.
-#include "runtime/cuda/dnn.hpp"
+#include "runtime/cuda/libraries/dnn.hpp"
 
 #include <croton/error.hpp>
 
@@ -16,7 +16,7 @@
 #include "convolutions.hpp"
 #include "fake_cuda.hpp"
 #include "machines.hpp"
-#include "runtime/cuda/dnn_form.hpp"
+#include "runtime/cuda/libraries/dnn_form.hpp"
 #include "runtime/cuda/transfer.hpp"
 #include "temporary_folder.hpp"
 
@@ -380,7 +380,7 @@ TEST_CASE("every call of cuDNN made to fail in turn", "[dnn]") {
   convolutions();
   std::set<std::string> table, exported;
 #define CROTON_CUDNN_ENTRY(name, result, ...) table.insert("cudnn" #name);
-#include "runtime/cuda/dnn_entries.def"
+#include "runtime/cuda/libraries/dnn_entries.def"
 #undef CROTON_CUDNN_ENTRY
   for (const std::string& entry : table) {
     if (entry == "cudnnGetVersion" || entry == "cudnnGetErrorString") continue;  // these cannot fail
@@ -522,7 +522,7 @@ TEST_CASE("a GPU has convolutions, which share their workspace with products", "
     CHECK_THROWS_AS(gpu.convolve(even, first.arrays()), InternalError);
     CHECK(gpu.prepare(even));
     CHECK(gpu.prepare(uneven));
-    CHECK(gpu.prepare(runtime::cpu::MatrixProduct{.m = 2, .n = 2, .k = 2, .lda = 2, .ldb = 2, .ldc = 2}));
+    CHECK(gpu.prepare(runtime::MatrixProduct{.m = 2, .n = 2, .k = 2, .lda = 2, .ldb = 2, .ldc = 2}));
     const long long allocations = gpus.cuda().calls("cuMemAllocFromPoolAsync");
     gpu.convolve(even, first.arrays());
     gpu.convolve(uneven, second.arrays());

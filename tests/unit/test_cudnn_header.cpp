@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <type_traits>
 
-#include "runtime/cuda/dnn_types.hpp"
+#include "runtime/cuda/libraries/dnn_types.hpp"
 
 namespace {
 
@@ -36,17 +36,17 @@ struct Alike<OwnResult(Own...), TheirResult(Theirs...)> {
   }();
 };
 #define CROTON_CUDNN_ENTRY(name, result, ...) static_assert(Alike<result(__VA_ARGS__), decltype(cudnn##name)>::value);
-#include "runtime/cuda/dnn_entries.def"
+#include "runtime/cuda/libraries/dnn_entries.def"
 #undef CROTON_CUDNN_ENTRY
 
 template <class Theirs>
-constexpr bool same_suggestion = sizeof(Suggestion) == sizeof(Theirs) &&
-                                 offsetof(Suggestion, algorithm) == offsetof(Theirs, algo) &&
-                                 offsetof(Suggestion, state) == offsetof(Theirs, status) &&
-                                 offsetof(Suggestion, milliseconds) == offsetof(Theirs, time) &&
-                                 offsetof(Suggestion, workspace_bytes) == offsetof(Theirs, memory) &&
-                                 offsetof(Suggestion, determinism) == offsetof(Theirs, determinism) &&
-                                 offsetof(Suggestion, math) == offsetof(Theirs, mathType);
+constexpr bool same_suggestion =
+    sizeof(Suggestion) == sizeof(Theirs) && offsetof(Suggestion, algorithm) == offsetof(Theirs, algo) &&
+    offsetof(Suggestion, state) == offsetof(Theirs, status) &&
+    offsetof(Suggestion, milliseconds) == offsetof(Theirs, time) &&
+    offsetof(Suggestion, workspace_bytes) == offsetof(Theirs, memory) &&
+    offsetof(Suggestion, determinism) == offsetof(Theirs, determinism) &&
+    offsetof(Suggestion, math) == offsetof(Theirs, mathType);
 static_assert(same_suggestion<cudnnConvolutionFwdAlgoPerf_t>);
 static_assert(same_suggestion<cudnnConvolutionBwdDataAlgoPerf_t>);
 static_assert(same_suggestion<cudnnConvolutionBwdFilterAlgoPerf_t>);

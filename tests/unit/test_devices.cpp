@@ -14,7 +14,7 @@
 #include "catch.hpp"
 #include "contains.hpp"
 #include "machines.hpp"
-#include "runtime/device.hpp"
+#include "runtime/devices.hpp"
 
 namespace ct = croton;
 using ct::Array;
@@ -450,7 +450,7 @@ TEST_CASE("the placement log names every op, its device and the reason, and ever
 
 namespace {
 
-using croton::runtime::cpu::MatrixProduct;
+using croton::runtime::MatrixProduct;
 
 /// Memory of the simulated cuda0 with the values; without them nothing is written there.
 std::shared_ptr<void> put(croton::runtime::Device& device, std::size_t count, bool written = true) {

@@ -19,8 +19,8 @@
 
 #include "base/memory.hpp"
 #include "catch.hpp"
-#include "runtime/cpu/dnn.hpp"
-#include "runtime/cpu/dnn_problem.hpp"
+#include "runtime/cpu/dnn/dnn.hpp"
+#include "runtime/cpu/dnn/dnn_problem.hpp"
 #include "runtime/cpu/threads.hpp"
 #include "temporary_folder.hpp"
 
@@ -203,7 +203,7 @@ constexpr float untouched = 777;
 constexpr std::size_t behind = 32;
 
 template <class Body>
-void each_place(const Convolution& c, std::int64_t Convolution::Axis::*size, Body body) {
+void each_place(const Convolution& c, std::int64_t Convolution::Axis::* size, Body body) {
   std::array<std::int64_t, 3> n{1, 1, 1};
   for (std::size_t j = 0; j < static_cast<std::size_t>(c.axes); ++j) n[j] = c.axis[j].*size;
   for (std::int64_t i = 0; i < n[0]; ++i)

@@ -10,8 +10,8 @@
 #include "catch.hpp"
 #include "codegen/standalone.hpp"
 #include "kernels_of_each_family.hpp"
-#include "runtime/cuda/cubin.hpp"
-#include "runtime/cuda/nvrtc.hpp"
+#include "runtime/cuda/inspect/cubin.hpp"
+#include "runtime/cuda/libraries/nvrtc.hpp"
 #include "temporary_folder.hpp"
 
 namespace ct = croton;

@@ -15,7 +15,7 @@
 #include "base/device_name.hpp"
 #include "contains.hpp"
 #include "machines.hpp"
-#include "runtime/device.hpp"
+#include "runtime/devices.hpp"
 
 namespace ct = croton;
 using ct::Array;

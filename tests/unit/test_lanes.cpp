@@ -26,8 +26,8 @@
 #include "base/config.hpp"
 #include "contains.hpp"
 #include "machines.hpp"
+#include "runtime/bound/segment_lanes.hpp"
 #include "runtime/cpu/threads.hpp"
-#include "runtime/segment_lanes.hpp"
 #include "temporary_folder.hpp"
 
 namespace ct = croton;

@@ -1,6 +1,6 @@
 // Libraries loaded at run time: found where they are, refused where anybody could have put them, named well where they
 // are missing.
-#include "runtime/library.hpp"
+#include "runtime/support/library.hpp"
 
 #include <sys/stat.h>
 

@@ -8,17 +8,17 @@
 #include "base/device_name.hpp"
 #include "contains.hpp"
 #include "machines.hpp"
-#include "runtime/device.hpp"
-#include "runtime/device_split.hpp"
+#include "runtime/device/device_split.hpp"
+#include "runtime/devices.hpp"
 
 namespace ct = croton;
 using ct::Array;
 using ct::DType;
 using ct::runtime::parse_split;
+using ct::test::device_called;
 using ct::test::error_of;
 using ct::test::FakeGpus;
 using ct::test::Machine;
-using ct::test::device_called;
 using ct::test::values;
 
 namespace {

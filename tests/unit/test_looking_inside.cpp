@@ -7,12 +7,12 @@
 #include "base/process.hpp"
 #include "catch.hpp"
 #include "kernels_of_each_family.hpp"
-#include "runtime/cuda/cubin.hpp"
-#include "runtime/cuda/facts.hpp"
-#include "runtime/cuda/nvdisasm.hpp"
-#include "runtime/cuda/nvrtc.hpp"
-#include "runtime/cuda/sass.hpp"
-#include "runtime/cuda/toolkit.hpp"
+#include "runtime/cuda/inspect/cubin.hpp"
+#include "runtime/cuda/inspect/facts.hpp"
+#include "runtime/cuda/inspect/nvdisasm.hpp"
+#include "runtime/cuda/inspect/sass.hpp"
+#include "runtime/cuda/libraries/nvrtc.hpp"
+#include "runtime/cuda/libraries/toolkit.hpp"
 #include "temporary_folder.hpp"
 
 namespace ct = croton;

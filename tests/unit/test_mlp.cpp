@@ -9,7 +9,7 @@
 #include "catch.hpp"
 #include "expr/evaluate.hpp"
 #include "legacy_random.hpp"
-#include "runtime/cuda/nvrtc.hpp"
+#include "runtime/cuda/libraries/nvrtc.hpp"
 
 namespace ct = croton;
 using ct::Array;

@@ -1,5 +1,5 @@
 // NVRTC: no GPU is needed, but the library is. Where it is missing, the tests check that its absence is explained.
-#include "runtime/cuda/nvrtc.hpp"
+#include "runtime/cuda/libraries/nvrtc.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "catch.hpp"
-#include "runtime/cuda/toolkit.hpp"
+#include "runtime/cuda/libraries/toolkit.hpp"
 #include "temporary_folder.hpp"
 
 namespace fs = std::filesystem;

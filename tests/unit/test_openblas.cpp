@@ -8,8 +8,8 @@
 #include <string>
 
 #include "catch.hpp"
-#include "runtime/cpu/blas.hpp"
-#include "runtime/cpu/openblas.hpp"
+#include "runtime/cpu/blas/blas.hpp"
+#include "runtime/cpu/blas/openblas.hpp"
 #include "temporary_folder.hpp"
 
 namespace {

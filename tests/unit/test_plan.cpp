@@ -6,7 +6,7 @@
 #include "catch.hpp"
 #include "contains.hpp"
 #include "runtime/cuda/compile.hpp"
-#include "runtime/cuda/nvrtc.hpp"
+#include "runtime/cuda/libraries/nvrtc.hpp"
 
 #include <map>
 

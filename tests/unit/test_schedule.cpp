@@ -6,7 +6,7 @@
 #include "contains.hpp"
 #include "kernels_of_each_family.hpp"
 #include "plan/loop_form.hpp"
-#include "runtime/loop_choice.hpp"
+#include "runtime/loops/loop_choice.hpp"
 
 namespace ct = croton;
 using croton::codegen::choose_schedule;

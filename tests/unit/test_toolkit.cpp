@@ -1,6 +1,6 @@
 // Where NVRTC, cuBLASLt, cuDNN, nvdisasm and compute-sanitizer are looked for, in planted folders. The libraries are
 // those of tests/fake_cuda, the programs scripts that print a version.
-#include "runtime/cuda/toolkit.hpp"
+#include "runtime/cuda/libraries/toolkit.hpp"
 
 #include <croton/config.hpp>
 #include <croton/error.hpp>
@@ -17,11 +17,11 @@
 #include "catch.hpp"
 #include "contains.hpp"
 #include "fake_cuda.hpp"
-#include "runtime/cuda/blaslt.hpp"
-#include "runtime/cuda/dnn.hpp"
-#include "runtime/cuda/nvdisasm.hpp"
-#include "runtime/cuda/nvrtc.hpp"
-#include "runtime/cuda/program.hpp"
+#include "runtime/cuda/inspect/nvdisasm.hpp"
+#include "runtime/cuda/inspect/program.hpp"
+#include "runtime/cuda/libraries/blaslt.hpp"
+#include "runtime/cuda/libraries/dnn.hpp"
+#include "runtime/cuda/libraries/nvrtc.hpp"
 #include "temporary_folder.hpp"
 
 namespace fs = std::filesystem;

@@ -1,5 +1,6 @@
 // Forms that overflow or cancel, replaced by forms that do not. Each rule is tested by value at an extreme point, and
-// backward too: `grad` knows the forms that cannot be mended once they are differentiated (ops/stable_forms.cpp).
+// backward too: `grad` knows the forms that cannot be mended once they are differentiated
+// (ops/elementwise/stable_forms.cpp).
 #include <algorithm>
 #include <optional>
 

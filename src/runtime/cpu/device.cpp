@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "base/memory.hpp"
+#include "runtime/cpu/blas/blas.hpp"
 #include "runtime/cpu/threads.hpp"
 
 namespace croton::runtime::cpu {

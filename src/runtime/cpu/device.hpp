@@ -2,7 +2,7 @@
 // an account of its own; its kernels are CPU code and its products the host's.
 #pragma once
 
-#include "runtime/device.hpp"
+#include "runtime/device/device.hpp"
 
 #include <memory>
 

@@ -15,9 +15,9 @@
 #include "base/config.hpp"
 #include "base/stage.hpp"
 #include "llvm/croton_api.hpp"
-#include "runtime/cache.hpp"
 #include "runtime/cpu/compiler.hpp"
 #include "runtime/cpu/threads.hpp"
+#include "runtime/support/cache.hpp"
 
 namespace croton::runtime::cpu {
 namespace {

@@ -4,7 +4,7 @@
 // Promises: a region allocates nothing; which thread runs a chunk never changes the chunks, which depend on the work
 // and the number of threads alone; a region never waits for another one (a second caller and a nested region run
 // inline); a worker that the system has not woken yet is not waited for either, its chunk is taken back by the caller.
-// Callers that work at the same time on purpose (runtime/lanes.hpp) have shares: disjoint sets of the workers.
+// Callers that work at the same time on purpose (runtime/lanes/lanes.hpp) have shares: disjoint sets of the workers.
 //
 // After fork() the child's pool is empty and starts its own workers when next used; do not fork inside a body.
 #pragma once

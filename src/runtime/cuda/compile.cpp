@@ -7,9 +7,9 @@
 
 #include "base/config.hpp"
 #include "base/stage.hpp"
-#include "runtime/cache.hpp"
-#include "runtime/cuda/facts.hpp"
-#include "runtime/cuda/nvrtc.hpp"
+#include "runtime/cuda/inspect/facts.hpp"
+#include "runtime/cuda/libraries/nvrtc.hpp"
+#include "runtime/support/cache.hpp"
 
 namespace croton::runtime::cuda {
 namespace {

@@ -11,7 +11,7 @@
 #include <fmt/format.h>
 
 #include "base/source_place.hpp"
-#include "runtime/cuda/toolkit.hpp"
+#include "runtime/cuda/libraries/toolkit.hpp"
 
 namespace croton::runtime::cuda {
 namespace fs = std::filesystem;

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "runtime/cuda/driver_types.hpp"
-#include "runtime/library.hpp"
+#include "runtime/support/library.hpp"
 
 namespace croton::runtime::cuda {
 

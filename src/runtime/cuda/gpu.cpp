@@ -17,15 +17,15 @@
 #include <vector>
 
 #include "base/config.hpp"
-#include "runtime/cuda/blaslt.hpp"
 #include "runtime/cuda/compile.hpp"
-#include "runtime/cuda/dnn.hpp"
 #include "runtime/cuda/graph.hpp"
+#include "runtime/cuda/libraries/blaslt.hpp"
+#include "runtime/cuda/libraries/dnn.hpp"
+#include "runtime/cuda/libraries/nvrtc.hpp"
+#include "runtime/cuda/libraries/toolkit.hpp"
 #include "runtime/cuda/module.hpp"
-#include "runtime/cuda/nvrtc.hpp"
 #include "runtime/cuda/peer_copies.hpp"
 #include "runtime/cuda/target.hpp"
-#include "runtime/cuda/toolkit.hpp"
 #include "runtime/cuda/transfer.hpp"
 #include "runtime/cuda/uploads.hpp"
 

@@ -25,7 +25,7 @@
 // algorithm chosen, workspace taken. What is left to fail is the driver itself.
 #pragma once
 
-#include "runtime/device.hpp"
+#include "runtime/device/device.hpp"
 
 #include <memory>
 #include <string>

@@ -11,7 +11,7 @@
 
 #include "runtime/cuda/peer_copies.hpp"
 #include "runtime/cuda/stream.hpp"
-#include "runtime/device.hpp"
+#include "runtime/device/device.hpp"
 
 #include <array>
 #include <cstddef>

@@ -10,9 +10,9 @@
 
 #include "base/config.hpp"
 #include "base/stage.hpp"
-#include "runtime/cache.hpp"
 #include "runtime/cpu/compiler.hpp"
 #include "runtime/simulator/callbacks.hpp"
+#include "runtime/support/cache.hpp"
 
 namespace croton::runtime::simulator {
 namespace {

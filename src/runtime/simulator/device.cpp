@@ -11,6 +11,7 @@
 #include <mutex>
 
 #include "base/memory.hpp"
+#include "runtime/cpu/blas/blas.hpp"
 #include "runtime/simulator/driver.hpp"
 
 namespace croton::runtime::simulator {
@@ -175,9 +176,9 @@ class SimulatedDevice final : public Device {
     return static_cast<int>(resident_blocks(static_cast<unsigned>(threads)));
   }
 
-  bool prepare(const cpu::MatrixProduct&) override { return true; }
+  bool prepare(const MatrixProduct&) override { return true; }
 
-  void gemm(const cpu::MatrixProduct& product) override {
+  void gemm(const MatrixProduct& product) override {
     if (notes()) return note([this, product] { gemm(product); });
     // The host's BLAS, on this device's memory: one access for each operand, checked as a kernel's would be.
     const bool ta = product.transpose_a, tb = product.transpose_b;

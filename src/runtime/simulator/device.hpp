@@ -1,7 +1,7 @@
 // A simulated GPU as a device of the runtime: its memory, its kernels, and products that the host's BLAS does in it.
 #pragma once
 
-#include "runtime/device.hpp"
+#include "runtime/device/device.hpp"
 
 #include <functional>
 #include <memory>

@@ -11,7 +11,7 @@
 #include "own_kernels.hpp"
 #include "programs.hpp"
 #include "runtime/cuda/transfer.hpp"
-#include "runtime/repeated_work.hpp"
+#include "runtime/loops/repeated_work.hpp"
 
 namespace croton::smoke {
 namespace {

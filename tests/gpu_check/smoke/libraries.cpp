@@ -8,8 +8,8 @@
 #include <fmt/format.h>
 
 #include "programs.hpp"
-#include "runtime/cuda/blaslt.hpp"
-#include "runtime/cuda/dnn.hpp"
+#include "runtime/cuda/libraries/blaslt.hpp"
+#include "runtime/cuda/libraries/dnn.hpp"
 #include "runtime/cuda/transfer.hpp"
 
 namespace croton::smoke {

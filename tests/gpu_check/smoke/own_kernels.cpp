@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "codegen/emit.hpp"
-#include "runtime/cuda/nvrtc.hpp"
+#include "runtime/cuda/libraries/nvrtc.hpp"
 #include "runtime/cuda/target.hpp"
 #include "runtime/cuda/transfer.hpp"
 

@@ -1,0 +1,424 @@
+// concatenate, and what is made of it and of views: arrays put together, cut, repeated, turned and padded.
+#include <croton/indexing.hpp>
+#include <croton/views.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "builder/gradient_context.hpp"
+#include "expr/arena.hpp"
+#include "ops/arrays/gather.hpp"
+#include "ops/batch_rules.hpp"
+#include "ops/parts.hpp"
+#include "ops/registry.hpp"
+
+namespace croton::ops {
+namespace {
+
+using builder::GradientContext;
+using expr::Dim;
+using expr::ElementContext;
+using expr::EvaluateContext;
+using expr::InferContext;
+using expr::InferredType;
+using expr::NodeId;
+
+// ---- concatenate: inputs the parts; attribute axis ----
+
+InferredType infer_concatenate(InferContext& c) {
+  const std::int64_t given = c.attrs.integer("axis");
+  if (c.inputs.empty()) c.type_error("nothing to put together");
+  InferredType result = c.inputs[0];
+  if (given < 0 || given >= static_cast<std::int64_t>(result.shape.size())) c.type_error("no such axis");
+  const auto axis = static_cast<std::size_t>(given);
+  for (std::size_t i = 1; i < c.inputs.size(); ++i) {
+    const InferredType& part = c.inputs[i];
+    if (part.dtype != result.dtype) c.type_error("all parts must have one dtype");
+    if (part.shape.size() != result.shape.size()) c.type_error("all parts must have the same number of dimensions");
+    for (std::size_t d = 0; d < result.shape.size(); ++d) {
+      result.shape[d] =
+          d == axis ? c.apply("add", result.shape[d], part.shape[d])
+                    : c.require_equal(result.shape[d], part.shape[d],
+                                      fmt::format("sizes along axis {} must be equal, where parts are put one after "
+                                                  "the other along axis {}",
+                                                  d, axis));
+    }
+  }
+  return result;
+}
+
+NodeId concatenate_element(ElementContext& c) {
+  const auto axis = static_cast<std::size_t>(c.attrs.integer("axis"));
+  expr::Arena& body = c.body;
+  // {condition, value} of each part that may have elements; the last one needs no condition of its own.
+  std::vector<std::pair<NodeId, NodeId>> parts;
+  NodeId start = body.integer(0);
+  std::size_t last = c.input_shapes.size() - 1;
+  while (last > 0 && body.known(c.input_shapes[last][axis]) == 0) --last;
+  for (std::size_t i = 0; i <= last; ++i) {
+    const NodeId size = c.input_shapes[i][axis];
+    if (body.known(size) == 0 && last > 0) continue;
+    std::vector<NodeId> at = c.index;
+    at[axis] = body.size_arithmetic("sub", c.index[axis], start);
+    const NodeId end = body.size_arithmetic("add", start, size);
+    const NodeId before_end = i == last ? expr::no_node : body.make("lt", {c.index[axis], end});
+    NodeId inside = before_end;
+    if (!parts.empty()) {
+      const NodeId behind_start = body.make("ge", {c.index[axis], start});
+      inside = inside == expr::no_node ? behind_start : body.make("and", {behind_start, inside});
+    }
+    parts.emplace_back(before_end, inside == expr::no_node ? c.read(i, at) : c.read_if(inside, i, at));
+    start = end;
+  }
+  NodeId value = parts.back().second;
+  for (std::size_t i = parts.size() - 1; i-- > 0;) value = body.make("where", {parts[i].first, parts[i].second, value});
+  return value;
+}
+
+Array evaluate_concatenate(const EvaluateContext& c) {
+  const int axis = static_cast<int>(c.attrs.integer("axis"));
+  Array result = Array::empty(c.dtype, c.shape);
+  std::int64_t start = 0;
+  for (const Array& part : c.inputs) {
+    result.slice(axis, start, start + part.shape(axis)).copy_from(part);
+    start += part.shape(axis);
+  }
+  return result;
+}
+
+std::vector<Variable> concatenate_gradient(const GradientContext& c) {
+  const int axis = static_cast<int>(c.node.attrs.integer("axis"));
+  std::vector<Variable> result;
+  Variable start = builder::scalar_constant(0, DType::int64);
+  for (const Variable& part : c.inputs) {
+    const Variable end = start + part.shape(axis);
+    result.push_back(part_along(c.gradient, axis, start, end));
+    start = end;
+  }
+  return result;
+}
+
+}  // namespace
+
+void register_join(Registry& registry) {
+  static const expr::Op op{.name = "concatenate",
+                           .kind = expr::Kind::Join,
+                           .arity = -1,
+                           .doc = "arrays one after the other along an axis",
+                           .infer = infer_concatenate,
+                           .gradient = concatenate_gradient,
+                           .evaluate = evaluate_concatenate,
+                           .element = concatenate_element,
+                           .batch = builder::batch_along_axis};
+  registry.add(op);
+}
+
+Variable part_along(const Variable& x, int axis, std::optional<Operand> start, std::optional<Operand> stop,
+                    std::optional<Operand> step) {
+  std::vector<SliceSpec> specs(static_cast<std::size_t>(axis), slice());
+  specs.push_back(slice(std::move(start), std::move(stop), std::move(step)));
+  return x.at(std::move(specs));
+}
+
+Variable size_arithmetic(std::string_view op, const Variable& a, const Variable& b) {
+  if (!a.is_constant() || !b.is_constant())
+    return builder::apply(op, {cast(a, DType::int64), cast(b, DType::int64)}, {}, a.where());
+  const auto number = [](const Variable& v) { return v.node()->value.astype(DType::int64).item<std::int64_t>(); };
+  if (const auto value = expr::exact_integers(op, number(a), number(b))) return constant(Array(*value), "", a.where());
+  return builder::apply(op, {a, b}, {}, a.where());
+}
+
+void take_line(const Operand& number, Where where) {
+  const Variable& v = number.variable;
+  if (v.defined() && v.is_constant() && v.where() == number.where) v.node()->where = where;
+}
+
+namespace {
+
+[[noreturn]] void refuse_number(std::string_view op, const Operand& x, std::string_view what, const Operand& number) {
+  throw TypeError(fmt::format("{} ({}): {}: {} must be an integer scalar, but {}", op, builder::describe(x.where),
+                              builder::describe(x.variable), what, builder::describe(number.variable)));
+}
+
+}  // namespace
+
+void demand_whole(std::string_view op, const Operand& x, std::string_view what, const Operand& number) {
+  if (number.variable.rank() != 0 || !is_integer(number.variable.dtype())) refuse_number(op, x, what, number);
+}
+
+void demand_count(std::string_view op, const Operand& x, std::string_view what, const Operand& number) {
+  if (number.variable.rank() != 0 || !is_discrete(number.variable.dtype())) refuse_number(op, x, what, number);
+  if (!number.variable.is_constant()) return;
+  const Array& value = number.variable.node()->value;
+  const auto text = [&](std::string_view why) {
+    return fmt::format("{} ({}): {}: {} of {}{}", op, builder::describe(x.where), builder::describe(x.variable), what,
+                       value.to_string(), why);
+  };
+  if (value.as_double(0) < 0) throw ValueError(text("; it is at least 0"));
+  if (value.as_double(0) >= std::ldexp(1.0, 63)) throw ShapeError(text(" is more than an index can count"));
+}
+
+Variable whole_number(const Variable& number) {
+  const bool known = number.is_constant() && number.rank() == 0 && builder::fits_index(number.node()->value);
+  return known ? size_arithmetic("add", number, builder::scalar_constant(0, DType::int64)) : cast(number, DType::int64);
+}
+
+Variable whole_index(const Variable& index) { return cast(builder::as_index(index), DType::int64); }
+
+Variable numbers_below(const Variable& count, Where where) {
+  const Variable zero = builder::scalar_constant(0, DType::int64), one = builder::scalar_constant(1, DType::int64);
+  return builder::apply("arange", {whole_number(count), zero, one}, {}, where);
+}
+
+Variable as_size(const Variable& number, Where where) { return numbers_below(number, where).shape(0, where); }
+
+Variable array_of_sizes(const std::vector<Operand>& sizes, Where where) {
+  std::vector<Operand> whole;
+  for (const Operand& size : sizes) whole.emplace_back(whole_number(size.variable));
+  return alloc(Operand(builder::scalar_constant(0, DType::int8), where), whole);
+}
+
+}  // namespace croton::ops
+
+namespace croton {
+namespace {
+
+using builder::describe;
+using ops::normal_axes;
+using ops::part_along;
+
+int one_axis(int axis, int rank, std::string_view op, const Operand& x) {
+  return static_cast<int>(normal_axes({axis}, rank, op, x)[0]);
+}
+
+std::vector<Operand> shape_of(const Variable& x) {
+  std::vector<Operand> shape;
+  for (const Variable& size : x.shape()) shape.emplace_back(size);
+  return shape;
+}
+
+/// The parts in the dtype of all together; TypeError where there is none.
+std::vector<Variable> promoted(std::string_view op, const std::vector<Variable>& parts, Where where) {
+  if (parts.empty()) throw ValueError(fmt::format("{} ({}): no variables are given", op, describe(where)));
+  DType dtype = Operand(parts[0], where).variable.dtype();
+  for (const Variable& part : parts) dtype = promote(dtype, Operand(part, where).variable.dtype());
+  std::vector<Variable> cast_parts;
+  for (const Variable& part : parts) cast_parts.push_back(part.dtype() == dtype ? part : cast(part, dtype));
+  return cast_parts;
+}
+
+}  // namespace
+
+Variable concatenate(const std::vector<Variable>& parts, int axis, Where where) {
+  // Kernels read all parts of a join: beyond so many they are joined by groups.
+  constexpr std::size_t group = 32;
+  const builder::OriginScope origin(where);
+  std::vector<Variable> left = promoted("concatenate", parts, where);
+  const std::int64_t at = one_axis(axis, left[0].rank(), "concatenate", Operand(left[0], where));
+  const auto joined = [&](std::vector<Variable> some) {
+    return some.size() == 1 ? some[0] : builder::apply("concatenate", some, {{"axis", at}}, where);
+  };
+  while (left.size() > group) {
+    std::vector<Variable> groups;
+    for (std::size_t i = 0; i < left.size(); i += group) {
+      const auto first = left.begin() + static_cast<std::ptrdiff_t>(i);
+      groups.push_back(joined({first, first + static_cast<std::ptrdiff_t>(std::min(group, left.size() - i))}));
+    }
+    left = std::move(groups);
+  }
+  return joined(std::move(left));
+}
+
+Variable join(int axis, const std::vector<Variable>& parts, Where where) { return concatenate(parts, axis, where); }
+
+Variable stack(const std::vector<Variable>& parts, int axis, Where where) {
+  const builder::OriginScope origin(where);
+  const std::vector<Variable> all = promoted("stack", parts, where);
+  const int at = one_axis(axis, all[0].rank() + 1, "stack", Operand(all[0], where));
+  std::vector<Variable> wide;
+  for (const Variable& part : all) {
+    if (part.rank() != all[0].rank()) {
+      throw TypeError(fmt::format("stack ({}): {}, {}: all must have the same number of dimensions", describe(where),
+                                  describe(all[0]), describe(part)));
+    }
+    wide.push_back(expand_dims(part, at));
+  }
+  return concatenate(wide, at, where);
+}
+
+std::vector<Variable> split(Operand x, const std::vector<Operand>& sizes, int axis) {
+  const builder::OriginScope origin(x.where);
+  const int at = one_axis(axis, x.variable.rank(), "split", x);
+  Variable total = builder::scalar_constant(0, DType::int64);
+  for (const Operand& size : sizes) {
+    ops::demand_count("split", x, "a size", size);
+    total = ops::size_arithmetic("add", total, size.variable);
+  }
+  const std::int64_t whole_size = x.variable.type().shape[static_cast<std::size_t>(at)];
+  if (whole_size != unknown_size && total.is_constant() && total.node()->value.item<std::int64_t>() != whole_size) {
+    throw ShapeError(fmt::format("split ({}): {}: sizes that add up to {}, where axis {} has size {}",
+                                 describe(x.where), describe(x.variable), total.node()->value.to_string(), at,
+                                 whole_size));
+  }
+  std::vector<std::optional<Operand>> shape(static_cast<std::size_t>(x.variable.rank()));
+  shape[static_cast<std::size_t>(at)] = cast(total, DType::int64);
+  const Variable whole = ops::stated(x.variable, shape, "the sizes of a split must add up to the size of its axis");
+  std::vector<Variable> parts;
+  Variable start = builder::scalar_constant(0, DType::int64);
+  for (const Operand& size : sizes) {
+    const Variable end = ops::size_arithmetic("add", start, size.variable);
+    const Variable part = part_along(whole, at, start, end);
+    shape[static_cast<std::size_t>(at)] = size;
+    parts.push_back(ops::stated(part, shape, "the part must have the size that was asked for"));
+    start = end;
+  }
+  return parts;
+}
+
+std::vector<Variable> split(Operand x, const Variable& sizes, int count, int axis) {
+  const builder::OriginScope origin(x.where);
+  if (sizes.rank() != 1 || !is_integer(sizes.dtype()) || count < 0) {
+    throw TypeError(fmt::format("split ({}): {}: the sizes must be an integer vector, but {}", describe(x.where),
+                                describe(x.variable), describe(sizes)));
+  }
+  const Variable all = ops::stated(sizes, {Operand(count)}, "as many sizes as parts must be given");
+  std::vector<Operand> each;
+  for (int i = 0; i < count; ++i) each.emplace_back(all[i]);
+  return split(x, each, axis);
+}
+
+std::vector<Variable> split_evenly(Operand x, int count, int axis) {
+  const builder::OriginScope origin(x.where);
+  if (count < 1)
+    throw ValueError(fmt::format("split_evenly ({}): {}: {} parts; at least 1 can be had", describe(x.where),
+                                 describe(x.variable), count));
+  const int at = one_axis(axis, x.variable.rank(), "split_evenly", x);
+  const Variable size = ops::size_arithmetic("floor_divide", x.variable.shape(at), Operand(count).variable);
+  return split(x, std::vector<Operand>(static_cast<std::size_t>(count), Operand(size)), axis);
+}
+
+Variable tile(Operand x, const std::vector<Operand>& repeats) {
+  const builder::OriginScope origin(x.where);
+  const int given = static_cast<int>(repeats.size()), rank = std::max(x.variable.rank(), given);
+  const Variable wide = atleast_Nd(x, rank);
+  // (n, m) -> (1, n, 1, m) -> (r, n, s, m) -> (r n, s m)
+  std::vector<int> pattern;
+  std::vector<Operand> whole, merged;
+  for (int axis = 0; axis < rank; ++axis) {
+    const int r = axis - (rank - given);
+    const Operand times = r < 0 ? Operand(1) : repeats[static_cast<std::size_t>(r)];
+    ops::demand_count("tile", x, "a number of repetitions", times);
+    pattern.insert(pattern.end(), {broadcast_axis, axis});
+    const Variable size = wide.shape(axis), n = ops::whole_number(times.variable);
+    whole.emplace_back(n);
+    whole.emplace_back(size);
+    merged.emplace_back(ops::size_arithmetic("mul", n, size));
+  }
+  return reshape(alloc(dimshuffle(wide, pattern), whole), merged);
+}
+
+Variable ops::repeat_each(const Variable& x, const Variable& times, int axis) {
+  std::vector<Operand> merged = shape_of(x), wide = merged;
+  const Variable n = ops::whole_number(times);
+  wide.insert(wide.begin() + axis + 1, n);
+  merged[static_cast<std::size_t>(axis)] = ops::size_arithmetic("mul", x.shape(axis), n);
+  return reshape(alloc(expand_dims(x, axis + 1), wide), merged);
+}
+
+Variable roll(Operand x, Operand shift, std::optional<int> axis) {
+  const builder::OriginScope origin(x.where);
+  if (!axis) return reshape(roll(flatten(x), shift, 0), shape_of(x.variable));
+  const int at = one_axis(*axis, x.variable.rank(), "roll", x);
+  ops::demand_whole("roll", x, "the shift", shift);
+  const Variable size = x.variable.shape(at);
+  // A uint64 is divided as it is, since int64 may not hold it.
+  const Variable by = shift.variable.dtype() == DType::uint64 ? cast(shift % cast(size, DType::uint64), DType::int64)
+                                                              : cast(shift, DType::int64) % size;
+  const Variable front = size - by;
+  return concatenate({part_along(x.variable, at, front, {}), part_along(x.variable, at, {}, front)}, at);
+}
+
+Variable roll(Operand x, const std::vector<Operand>& shifts, const std::vector<int>& axes) {
+  const builder::OriginScope origin(x.where);
+  const std::size_t count = std::max(shifts.size(), axes.size());
+  if ((shifts.size() != count && shifts.size() != 1) || (axes.size() != count && axes.size() != 1))
+    throw TypeError(fmt::format("roll ({}): {}: {} shifts along {} axes; one serves for all, else there are as many",
+                                describe(x.where), describe(x.variable), shifts.size(), axes.size()));
+  for (const int axis : axes) one_axis(axis, x.variable.rank(), "roll", x);
+  Variable result = x.variable;
+  for (std::size_t i = 0; i < count; ++i)
+    result = roll(Operand(result, x.where), shifts[shifts.size() == 1 ? 0 : i], axes[axes.size() == 1 ? 0 : i]);
+  return result;
+}
+
+Variable flip(Operand x, std::optional<std::vector<int>> axes) {
+  const builder::OriginScope origin(x.where);
+  std::vector<SliceSpec> specs(static_cast<std::size_t>(x.variable.rank()), slice());
+  if (axes) {
+    for (const std::int64_t axis : normal_axes(*axes, x.variable.rank(), "flip", x))
+      specs[static_cast<std::size_t>(axis)] = slice({}, {}, -1);
+  } else {
+    std::ranges::fill(specs, slice({}, {}, -1));
+  }
+  return x.variable.at(specs);
+}
+
+namespace {
+
+/// Which element of an axis of n stands at each of the positions -before, ..., n - 1 + after.
+Variable padded_positions(const Variable& n, const Variable& before, const Variable& after, PadMode mode) {
+  const Variable end = ops::size_arithmetic("add", before, n);
+  const Variable at = ops::numbers_below(ops::size_arithmetic("add", end, after), n.where()) - before;
+  if (mode == PadMode::edge || mode == PadMode::wrap) return at;
+  // There and back again; of one element there is no way back.
+  const Variable period = mode == PadMode::reflect ? 2 * n - 2 : 2 * n;
+  const Variable there = at % period, back = mode == PadMode::reflect ? period - there : period - 1 - there;
+  return minimum(there, back);
+}
+
+}  // namespace
+
+Variable pad(Operand x, const std::vector<std::pair<Operand, Operand>>& widths, PadMode mode, Operand value) {
+  const builder::OriginScope origin(x.where);
+  const int rank = x.variable.rank(), given = static_cast<int>(widths.size());
+  if (given > rank) {
+    throw TypeError(
+        fmt::format("pad ({}): {}: widths for {} dimensions", describe(x.where), describe(x.variable), given));
+  }
+  Variable result = x.variable;
+  std::vector<Operand> shape = shape_of(x.variable);
+  std::vector<SliceSpec> inside(static_cast<std::size_t>(rank), slice());
+  for (int i = 0; i < given; ++i) {
+    const int axis = rank - given + i;
+    const auto& [first, second] = widths[static_cast<std::size_t>(i)];
+    for (const Operand& width : {first, second}) {
+      ops::demand_count("pad", x, "a width", width);
+      ops::take_line(width, x.where);
+    }
+    const Variable before = ops::as_size(first.variable, x.where), after = ops::as_size(second.variable, x.where);
+    const Variable n = x.variable.shape(axis);
+    const auto is_zero = [](const Operand& width) {
+      return width.variable.is_constant() && width.variable.node()->value.as_double(0) == 0;
+    };
+    if (is_zero(first) && is_zero(second)) continue;
+    if (mode == PadMode::constant) {
+      const Variable end = ops::size_arithmetic("add", before, n);
+      shape[static_cast<std::size_t>(axis)] = ops::size_arithmetic("add", end, after);
+      inside[static_cast<std::size_t>(axis)] = slice(before, end);
+    } else {
+      const IndexMode index_mode = mode == PadMode::wrap ? IndexMode::wrap : IndexMode::clip;
+      result = take(result, padded_positions(n, before, after, mode), axis, index_mode);
+    }
+  }
+  if (mode != PadMode::constant) return result;
+  if (value.variable.rank() != 0) {
+    throw TypeError(fmt::format("pad ({}): {}: the value must be a scalar, but {}", describe(x.where),
+                                describe(x.variable), describe(value.variable)));
+  }
+  return set_subtensor(alloc(cast(value, x.variable.dtype()), shape).at(inside), x);
+}
+
+}  // namespace croton

@@ -1,0 +1,68 @@
+#include "runtime/bound/body.hpp"
+
+#include "base/device_memory.hpp"
+#include "base/shape.hpp"
+#include "expr/evaluate.hpp"
+
+namespace croton::runtime {
+namespace {
+
+// Bodies bound to so many different sets of numbers are kept.
+constexpr std::size_t most_bound = 64;
+
+}  // namespace
+
+Rows rows_of(const Executable& executable, const Memory& memory, int buffer, std::size_t axes_out) {
+  const auto b = static_cast<std::size_t>(buffer);
+  const DType dtype = executable.program.graph.arena.type(executable.plan.buffers[b].node).dtype;
+  const std::vector<std::int64_t>& shape = memory.layouts[b].shape;
+  Rows rows{memory.base[b], 0, dtype, Sizes(shape.begin() + static_cast<std::ptrdiff_t>(axes_out), shape.end()), {}};
+  rows.bytes = static_cast<std::int64_t>(base::byte_count(rows.shape, dtype));
+  return rows;
+}
+
+Array view_of_row(Device* device, const Rows& rows, std::int64_t row) {
+  if (device != nullptr) return Array::view_on(*device, rows.at(row), rows.dtype, rows.shape);
+  return Array::view_of(static_cast<void*>(rows.at(row)), rows.dtype, rows.shape, rows.strides);
+}
+
+Array number_on(Device* device, const Executable& executable, NodeId node, const SizeTable& sizes) {
+  const expr::Arena& arena = executable.program.graph.arena;
+  const auto value = arena.scalar_value(node);
+  const Array here = value ? expr::array_of(std::span(&*value, 1), value->dtype, {})
+                           : Array(sizes[arena.representative(node)]).astype(arena.type(node).dtype);
+  return base::moved_to(device, here);
+}
+
+BodyRun::BodyRun(std::shared_ptr<const Executable> body, Device* device, BindOptions options)
+    : body_(std::move(body)), device_(device), options_(std::move(options)) {
+  options_.inside = true;
+  arguments_.resize(body_->program.graph.inputs.size());
+  for (const Array& argument : arguments_) arrays_.arguments.push_back(&argument);
+  arrays_.given_outputs = true;
+}
+
+BoundPlan& BodyRun::bind(RunCounts& counts) {
+  // What it reads has the same sizes in each run of a launch, but not the same values.
+  std::vector<std::int64_t> key;
+  for (const InputRef input : body_->host_inputs) key.push_back(arrays_.number(input));
+  const auto found = bound_.find(key);
+  if (found != bound_.end()) return *found->second;
+  if (bound_.size() >= most_bound) bound_.clear();
+  return *bound_.emplace(std::move(key), std::make_unique<BoundPlan>(body_, arrays_, options_, counts)).first->second;
+}
+
+void BodyRun::run(const std::vector<Array>& wanted, RunCounts& counts) {
+  BoundPlan& plan = bind(counts);
+  arrays_.outputs = wanted;
+  plan.run(arrays_, workspace_, counts);
+  for (std::size_t o = 0; o < wanted.size(); ++o) {
+    // A result that no step of its own computes (it was given, or is another one too) lies elsewhere.
+    const Array& found = arrays_.outputs[o];
+    if (wanted[o].address() == nullptr || found.address() == wanted[o].address() || found.bytes() == 0) continue;
+    check_place(wanted[o], found.shape());
+    copy_between(device_, wanted[o].address(), device_, found.address(), found.bytes());
+  }
+}
+
+}  // namespace croton::runtime

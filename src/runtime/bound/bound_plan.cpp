@@ -1,0 +1,147 @@
+#include "runtime/bound/bound_plan.hpp"
+
+#include <croton/error.hpp>
+
+#include <fmt/format.h>
+
+#include "base/device_memory.hpp"
+#include "expr/evaluate.hpp"
+#include "runtime/bound/failures.hpp"
+#include "runtime/bound/memory_of_arrays.hpp"
+#include "runtime/bound/user_line.hpp"
+
+namespace croton::runtime {
+
+using plan::Buffer;
+
+BoundPlan::BoundPlan(std::shared_ptr<const Executable> executable, const CallArrays& arrays, BindOptions options,
+                     RunCounts& counts)
+    : executable_(std::move(executable)),
+      options_(std::move(options)),
+      first_(executable_, 0, nullptr, {}, arrays, options_, counts),
+      brief_(executable_->plan.segments.size() == 1 && first_.is_brief()) {}
+
+bool BoundPlan::renumber(const CallArrays& arrays) {
+  return executable_->plan.segments.size() == 1 && first_.renumber(arrays);
+}
+
+void BoundPlan::run(CallArrays& arrays, Workspace& workspace, RunCounts& counts) {
+  const expr::Graph& graph = executable_->program.graph;
+  static const Array placeholder(0.f);  // without dimensions, so that a copy allocates nothing
+  if (arrays.kept_outputs)
+    arrays.outputs.resize(graph.outputs.size(), placeholder);
+  else if (!arrays.given_outputs)
+    arrays.outputs.assign(graph.outputs.size(), placeholder);
+  arrays.updates.resize(graph.updates.size());
+  if (!arrays.given_outputs) counts.transferred.clear();
+  BoundSegment* segment = &first_;
+  for (std::size_t k = 0; k + 1 < executable_->plan.segments.size(); ++k) {
+    start(*segment, arrays, workspace, counts);
+    run(*segment, arrays, counts);
+    segment = &segment->next(segment->read_fresh(), arrays, options_, counts);
+  }
+  start(*segment, arrays, workspace, counts);
+  const std::vector<Repeated> repeated = add_results(*segment, arrays);
+  run(*segment, arrays, counts);
+  try {
+    for (const Repeated& r : repeated)
+      copy_between(r.device, address_of(*r.to), r.device, address_of(*r.from), r.from->bytes());
+  } catch (...) {
+    segment->give_up();
+    throw;
+  }
+}
+
+void BoundPlan::start(BoundSegment& segment, CallArrays& arrays, Workspace& workspace, RunCounts& counts) const {
+  try {
+    segment.start(arrays, workspace, counts);
+  } catch (const OutOfMemory&) {
+    if (!workspace.save_memory()) throw;
+    segment.start(arrays, workspace, counts);
+  }
+}
+
+void BoundPlan::run(BoundSegment& segment, const CallArrays& arrays, RunCounts& counts) const {
+  try {
+    segment.run(counts);
+  } catch (const CheckFailure& failure) {
+    throw IndexError(fmt::format("{}; {}", failure.message, describe_inputs(*executable_, arrays, {})));
+  }
+}
+
+/// Results that no step of their own computes: inputs, constants and sizes as they are now, before anything is
+/// overwritten; and those that repeat another result, whose memory is taken now and filled at the end.
+std::vector<BoundPlan::Repeated> BoundPlan::add_results(const BoundSegment& segment, CallArrays& arrays) const {
+  const plan::Plan& plan = executable_->plan;
+  const expr::Graph& graph = executable_->program.graph;
+  std::vector<Repeated> repeated;
+  const auto is_own = [&](int b, Buffer::Role role, std::size_t i) {
+    return b >= 0 && plan.buffers[static_cast<std::size_t>(b)].role == role &&
+           static_cast<std::size_t>(plan.buffers[static_cast<std::size_t>(b)].number) == i;
+  };
+  const auto add = [&](Array& result, NodeId node, int b, expr::Place home) {
+    with_lines(graph.arena.origin(node), [&] {
+      if (b < 0)
+        result = number(segment, node, home);
+      else if (auto again = copy_input(segment, arrays, b))
+        result = *std::move(again);
+      else
+        repeated.push_back(repeat(segment, arrays, result, b));
+    });
+  };
+  for (std::size_t i = 0; i < graph.outputs.size(); ++i) {
+    if (!is_own(plan.output_buffer[i], Buffer::Role::output, i))
+      add(arrays.outputs[i], graph.outputs[i], plan.output_buffer[i], graph.results);
+  }
+  for (std::size_t i = 0; i < graph.updates.size(); ++i) {
+    if (is_own(plan.update_buffer[i], Buffer::Role::update, i)) continue;
+    const expr::Update& update = graph.updates[i];
+    add(arrays.updates[i], update.value, plan.update_buffer[i], graph.inputs[update.input].place);
+  }
+  return repeated;
+}
+
+/// A number that the host has.
+Array BoundPlan::number(const BoundSegment& segment, NodeId node, expr::Place home) const {
+  const expr::Arena& arena = executable_->program.graph.arena;
+  const auto value = arena.scalar_value(node);
+  const Array here = value ? expr::array_of(std::span(&*value, 1), value->dtype, {}) : Array(segment.sizes()[node]);
+  return base::moved_to(segment.device_of(home), here.astype(arena.type(node).dtype));
+}
+
+/// A copy of what the call was given, or of a constant; nothing where the buffer is a result.
+std::optional<Array> BoundPlan::copy_input(const BoundSegment& segment, const CallArrays& arrays, int b) const {
+  const plan::Plan& plan = executable_->plan;
+  const Buffer& buffer = plan.buffers[static_cast<std::size_t>(b)];
+  const auto number = static_cast<std::size_t>(buffer.number);
+  Device* device = segment.device_of(buffer.place);
+  switch (buffer.role) {
+    case Buffer::Role::argument:
+      return copied_to(device, device, *arrays.arguments[number]);
+    case Buffer::Role::shared:
+      return copied_to(device, device, *arrays.shared[number]);
+    case Buffer::Role::constant:
+      return copied_to(device, nullptr, executable_->program.graph.constants[number]);
+    case Buffer::Role::resident: {
+      const Array& value = *arrays.shared[static_cast<std::size_t>(plan.buffers[number].number)];
+      Array copy = empty_array(device, value.dtype(), value.shape());
+      copy_between(device, address_of(copy), device, segment.address(b), value.bytes());
+      return copy;
+    }
+    default:
+      return std::nullopt;
+  }
+}
+
+/// Memory for a result that is another one too.
+BoundPlan::Repeated BoundPlan::repeat(const BoundSegment& segment, const CallArrays& arrays, Array& result,
+                                      int b) const {
+  const Buffer& buffer = executable_->plan.buffers[static_cast<std::size_t>(b)];
+  const auto number = static_cast<std::size_t>(buffer.number);
+  const Array& from = buffer.role == Buffer::Role::output ? arrays.outputs[number] : arrays.updates[number];
+  Device* device = segment.device_of(buffer.place);
+  result = empty_array(device, from.dtype(), from.shape());
+  return {&result, &from, device};
+}
+
+}  // namespace croton::runtime

@@ -1,0 +1,41 @@
+// A branch in a bound plan: one of its two bodies runs. The other is not even bound.
+#pragma once
+
+#include "runtime/bound/body.hpp"
+#include "runtime/bound/launch_time.hpp"
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+namespace croton::runtime {
+
+class BranchLaunch final : public Launch {
+ public:
+  /// `reads`: where each of the step's buffers lies.
+  BranchLaunch(const Executable& executable, const plan::Step& step, Device* device, const std::vector<Device*>& reads,
+               const SizeTable& sizes, const BindOptions& options);
+  LaunchKind kind() const override { return LaunchKind::branch; }
+  /// Raises what the body raises.
+  void run(const LaunchRun& in) override;
+  std::optional<Renumbering> renumbered(const SizeTable&, const SizeTable&, const Memory&) override { return {}; }
+  LaunchTime time(double bytes) const override { return time_of_bytes(device_, bytes); }
+
+ private:
+  struct Input {
+    int buffer = -1;  // -1: a number
+    Device* device = nullptr;
+    Array number = {};
+  };
+  bool condition(const Memory& memory) const;
+
+  const Executable* executable_;
+  const plan::Step* step_;
+  const fuse::BranchCall* call_;
+  Device* device_;
+  std::vector<BodyRun> bodies_;  // then, else
+  std::optional<bool> known_;    // the condition, where the host has it
+  std::vector<Input> inputs_;
+};
+
+}  // namespace croton::runtime

@@ -1,0 +1,293 @@
+#include "runtime/bound/kernel_launch.hpp"
+
+#include <croton/error.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/interrupt.hpp"
+#include "base/memory.hpp"
+#include "base/shape.hpp"
+#include "expr/evaluate.hpp"
+#include "fuse/guard.hpp"
+#include "kernel/evaluate.hpp"
+#include "runtime/bound/bound_convolution.hpp"
+#include "runtime/bound/failures.hpp"
+#include "runtime/bound/launch_time.hpp"
+#include "runtime/bound/user_line.hpp"
+#include "runtime/cpu/dnn/dnn.hpp"
+#include "runtime/cpu/threads.hpp"
+#include "runtime/cuda/nvtx.hpp"
+
+namespace croton::runtime {
+namespace {
+
+// A grain is 10 to 300 us of work.
+constexpr std::int64_t uninterrupted_grains = 500;
+
+constexpr std::size_t failure_bytes = 3 * sizeof(std::uint32_t);
+
+DType dtype_of(const BoundKernel& kernel, std::size_t operand) {
+  return kernel.analysis->kernel.operands[operand].dtype;
+}
+
+}  // namespace
+
+KernelLaunch::KernelLaunch(std::vector<BoundKernel> kernels, codegen::Text text, Engine engine, Device* device,
+                           std::string_view schedule, RunCounts& counts)
+    : kernels_(std::move(kernels)), text_(std::move(text)), engine_(engine), device_(device) {
+  const codegen::Analysis& first = *kernels_[0].analysis;
+  schedule_ = choose_launch_schedule(first.kernel.family, device, schedule, text_.name);
+  if (kernels_.size() > 1) {
+    std::int64_t tiles = 0;
+    for (const BoundKernel& kernel : kernels_) tiles += codegen::group_tiles(kernel.launch);
+    work_ = codegen::group_work(tiles, schedule_);
+  } else if (runs_cuda()) {
+    work_.items = codegen::gpu_items(first, kernels_[0].launch);
+  } else {
+    work_ = codegen::cpu_work(first, kernels_[0].launch, schedule_);
+  }
+  if (by_reference()) return;
+  if (text_.state_bytes > 0) {
+    workspace_bytes_ = static_cast<std::size_t>(std::max<std::int64_t>(1, work_.items)) * text_.state_bytes;
+    workspace_ =
+        device != nullptr ? device->allocate(workspace_bytes_) : base::allocate_shared_memory(workspace_bytes_);
+  }
+  if (runs_cuda()) prepare_device(counts);
+  fill_parameters();
+}
+
+void KernelLaunch::prepare_device(RunCounts& counts) {
+  count_prepared(device_->prepare(text_, schedule_.threads), counts);
+  if (has_checks()) device_failure_ = device_->allocate(failure_bytes);
+  operands_.reserve(kernels_.size() * 4 + 2);
+}
+
+std::optional<Launch::Renumbering> KernelLaunch::renumbered(const SizeTable&, const SizeTable& sizes,
+                                                            const Memory& memory) {
+  std::map<std::size_t, BoundKernel> changed;
+  for (std::size_t i = 0; i < kernels_.size(); ++i) {
+    const BoundKernel& kernel = kernels_[i];
+    const std::vector<NodeId>& nodes = kernel.call->extents;
+    if (std::ranges::equal(nodes, kernel.extents, {}, [&](NodeId node) { return sizes[node]; })) continue;
+    if (uses_library()) return {};
+    BoundKernel& other = changed.emplace(i, kernel).first->second;
+    std::ranges::transform(nodes, other.extents.begin(), [&](NodeId node) { return sizes[node]; });
+    other.launch = specialise_kernel(other, memory);
+    if (other.launch.variant != kernel.launch.variant || other.launch.sizes != kernel.launch.sizes) return {};
+  }
+  if (changed.empty()) return Renumbering();
+  return [this, changed = std::move(changed)]() mutable { renumber(std::move(changed)); };
+}
+
+void KernelLaunch::renumber(std::map<std::size_t, BoundKernel> kernels) {
+  for (auto& [i, kernel] : kernels) kernels_[i] = std::move(kernel);
+  if (!by_reference()) fill_parameters();
+}
+
+void KernelLaunch::fill_parameters() {
+  parameters_.clear();
+  pointers_.clear();
+  std::int64_t last_tile = 0;
+  for (std::size_t i = 0; i < text_.parameters.size(); ++i) {
+    const codegen::Parameter& parameter = text_.parameters[i];
+    const BoundKernel& kernel = kernels_[static_cast<std::size_t>(parameter.part)];
+    const auto access = static_cast<std::size_t>(parameter.access), index = static_cast<std::size_t>(parameter.index);
+    std::int64_t value = 0;
+    using Kind = codegen::Parameter::Kind;
+    switch (parameter.kind) {
+      case Kind::pointer: {
+        const auto operand = static_cast<std::size_t>(kernel.analysis->accesses[access].operand);
+        const auto item = static_cast<std::int64_t>(size_of(dtype_of(kernel, operand)));
+        pointers_.push_back({i, kernel.operands[operand], kernel.launch.offsets[access] * item});
+        break;
+      }
+      case Kind::failure:
+        break;  // by every call
+      case Kind::workspace:
+        value = static_cast<std::int64_t>(reinterpret_cast<std::uint64_t>(workspace_.get()));
+        break;
+      case Kind::size:
+        value = kernel.launch.sizes[index];
+        break;
+      case Kind::stride:
+        value = kernel.launch.strides[access][index];
+        break;
+      case Kind::extent:
+        value = kernel.extents[index];
+        break;
+      case Kind::last_tile:
+        value = last_tile += codegen::group_tiles(kernel.launch);
+        break;
+      case Kind::points:
+        value = codegen::point_count(kernel.launch);
+        break;
+      case Kind::matrix:
+      case Kind::motion:
+      case Kind::loop:
+        break;  // of loops (native_loop.cpp)
+    }
+    parameters_.push_back(static_cast<std::uint64_t>(value));
+  }
+}
+
+void KernelLaunch::use_library(const Memory& memory) {
+  if (by_reference() || kernels_.size() != 1) return;
+  std::optional<BoundConvolution> found = as_convolution(kernels_[0], memory);
+  if (!found || !found->pays()) return;
+  if (runs_cuda()) {
+    if (!device_->prepare(found->what)) return;
+  } else {
+    dnn_ = cpu::Dnn::instance().prepare(found->what);
+    if (dnn_ == nullptr) return;
+  }
+  convolution_ = std::make_shared<const BoundConvolution>(*found);
+  if (convolution_->result >= 0) return;
+  workspace_bytes_ = static_cast<std::size_t>(convolution_->sums) * size_of(convolution_->what.dtype);
+  workspace_ =
+      device_ != nullptr ? device_->allocate(workspace_bytes_) : base::allocate_shared_memory(workspace_bytes_);
+  for (std::size_t i = 0; i < text_.parameters.size(); ++i) {
+    if (text_.parameters[i].kind == codegen::Parameter::Kind::workspace)
+      parameters_[i] = reinterpret_cast<std::uint64_t>(workspace_.get());
+  }
+}
+
+void KernelLaunch::run_library(const Memory& memory) const {
+  const auto at = [&](int b) { return memory.base[static_cast<std::size_t>(b)]; };
+  const ConvolutionArrays arrays{at(convolution_->x), at(convolution_->filters) + convolution_->filters_offset,
+                                 convolution_->result >= 0 ? at(convolution_->result) : workspace_.get()};
+  if (dnn_ != nullptr)
+    dnn_->run(arrays);
+  else
+    device_->convolve(convolution_->what, arrays);
+}
+
+void KernelLaunch::run(const LaunchRun& in) {
+  with_lines(kernels_[0].call->origins, [&] { run_kernels(in.memory, in.failure); });
+  ++(by_reference() ? in.counts.reference_kernels : in.counts.kernels);
+  if (uses_library()) ++in.counts.convolutions;
+  if (in.failure[0] != 0) fail(in);
+}
+
+void KernelLaunch::fail(const LaunchRun& in) const {
+  const std::uint32_t check = in.failure[0];
+  const auto value = static_cast<std::int64_t>(in.failure[1] | (std::uint64_t{in.failure[2]} << 32));
+  const fuse::KernelCall& call = *kernels_[0].call;
+  const auto& checks = call.kernel->checks;
+  if (check >= 1 && check <= checks.size() && checks[check - 1].message == kernel::guard_message)
+    throw GuardFailure{in.executable, &call, fuse::guarded_node(call, check - 1)};
+  const std::string message = check >= 1 && check <= checks.size()
+                                  ? expr::fill_message(checks[check - 1].message, value, kernels_[0].extents)
+                                  : "a check failed";
+  throw CheckFailure{fmt::format("{} ({})", message, lines_of(call.origins))};
+}
+
+LaunchTime KernelLaunch::time(double bytes) const {
+  // A check is read back before the next launch.
+  if (is_gpu(device_)) return {has_checks() ? launch_time::host_copy : launch_time::ask};
+  if (runs_cuda()) return {static_cast<double>(work_.items) * launch_time::simulated_item};
+  const double time = static_cast<double>(work_.items) / static_cast<double>(std::max<std::int64_t>(1, work_.grain)) *
+                      LaunchTime::grain;
+  // Few elements are a whole item of these too.
+  const kernel::Family family = kernels_[0].analysis->kernel.family;
+  const bool in_parts = family == kernel::Family::split || family == kernel::Family::column;
+  return {0, in_parts ? std::min(time, bytes / launch_time::walked_bytes) : time};
+}
+
+void KernelLaunch::run_kernels(const Memory& memory, std::uint32_t* failure) {
+  if (by_reference()) return run_reference(memory);
+  if (uses_library()) {
+    run_library(memory);
+    if (convolution_->result >= 0) return;
+  }
+  const cuda::NvtxRange range(text_.name);
+  for (const Pointer& pointer : pointers_) {
+    // As numbers: an array without elements is at no address.
+    parameters_[pointer.parameter] =
+        reinterpret_cast<std::uint64_t>(memory.base[static_cast<std::size_t>(pointer.buffer)]) +
+        static_cast<std::uint64_t>(pointer.offset);
+  }
+  if (has_checks()) {
+    void* where = runs_cuda() ? device_failure_.get() : failure;
+    for (std::size_t i = 0; i < parameters_.size(); ++i) {
+      if (text_.parameters[i].kind == codegen::Parameter::Kind::failure)
+        parameters_[i] = reinterpret_cast<std::uint64_t>(where);
+    }
+  }
+  if (runs_cuda()) return run_on_device(memory, failure);
+  cpu::ThreadPool& pool = cpu::ThreadPool::instance();
+  // Long work in pieces, between which it may be interrupted. Items do not depend on each other.
+  const std::int64_t piece = std::max<std::int64_t>(1, work_.grain) * uninterrupted_grains * pool.threads();
+  for (std::int64_t first = 0; first < work_.items; first += piece) {
+    if (first > 0) base::check_interrupt();
+    const auto run_items = [this, first](std::int64_t begin, std::int64_t end) {
+      entry_.run(parameters_.data(), first + begin, first + end);
+    };
+    pool.parallel_for(std::min(piece, work_.items - first), work_.grain, run_items);
+  }
+  if (entry_.finish != nullptr) entry_.finish(parameters_.data());
+}
+
+bool KernelLaunch::may_fail() const {
+  return runs_cuda() ? device_->facts().kind == DeviceFacts::Kind::simulated : by_reference();
+}
+
+void KernelLaunch::run_on_device(const Memory& memory, std::uint32_t* failure) {
+  operands_.clear();
+  for (const BoundKernel& kernel : kernels_) {
+    for (std::size_t i = 0; i < kernel.operands.size(); ++i) {
+      const auto b = static_cast<std::size_t>(kernel.operands[i]);
+      const bool written = kernel.analysis->kernel.operands[i].written;
+      operands_.push_back(
+          {memory.base[b], base::byte_count(memory.layouts[b].shape, dtype_of(kernel, i)), !written, written});
+    }
+  }
+  // Of a library's sums nothing is written, of partial results nothing is there before.
+  if (workspace_bytes_ > 0) operands_.push_back({workspace_.get(), workspace_bytes_, uses_library(), !uses_library()});
+  if (has_checks()) {
+    operands_.push_back({device_failure_.get(), failure_bytes, true, true});
+    device_->copy_in(device_failure_.get(), failure, failure_bytes);
+  }
+  const int blocks = kernels_.size() > 1 ? codegen::tile_blocks(work_.items, schedule_)
+                                         : codegen::gpu_blocks(*kernels_[0].analysis, kernels_[0].launch.variant,
+                                                               work_.items, schedule_);
+  device_->launch({.text = &text_,
+                   .parameters = parameters_,
+                   .items = work_.items,
+                   .blocks = blocks,
+                   .threads = schedule_.threads,
+                   .operands = operands_});
+  if (has_checks()) device_->copy_out(failure, device_failure_.get(), failure_bytes);
+}
+
+/// The same by the reference evaluator: slow, and right.
+void KernelLaunch::run_reference(const Memory& memory) const {
+  for (const BoundKernel& kernel : kernels_) {
+    std::vector<Array> reads;
+    std::vector<Sizes> shapes;
+    const std::size_t first_written = kernel.operands.size() - kernel.call->writes.size();
+    for (std::size_t i = 0; i < kernel.operands.size(); ++i) {
+      const auto b = static_cast<std::size_t>(kernel.operands[i]);
+      if (i >= first_written) {
+        shapes.push_back(memory.layouts[b].shape);
+        continue;
+      }
+      const DType dtype = dtype_of(kernel, i);
+      Sizes strides;
+      for (const std::int64_t s : memory.layouts[b].strides)
+        strides.push_back(s * static_cast<std::int64_t>(size_of(dtype)));
+      reads.push_back(
+          Array::view_of(static_cast<const void*>(memory.base[b]), dtype, memory.layouts[b].shape, strides));
+    }
+    const std::vector<Array> results = kernel::evaluate(*kernel.call->kernel, reads, kernel.extents, shapes);
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      const Array value = results[i].contiguous();
+      char* to = memory.base[static_cast<std::size_t>(kernel.operands[first_written + i])];
+      if (value.bytes() > 0) std::memcpy(to, std::as_const(value).raw(), value.bytes());
+    }
+  }
+}
+
+}  // namespace croton::runtime

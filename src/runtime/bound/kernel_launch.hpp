@@ -1,0 +1,78 @@
+// Kernels of a bound plan that run as one launch, on the host or on a device.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "runtime/bound/bound_kernel.hpp"
+#include "runtime/bound/launch.hpp"
+
+namespace croton::runtime {
+
+struct BoundConvolution;
+namespace cpu {
+class DnnConvolution;
+}
+
+/// Kernels that run as one.
+class KernelLaunch final : public Launch {
+ public:
+  /// `device`: null for the host.
+  KernelLaunch(std::vector<BoundKernel> kernels, codegen::Text text, Engine engine, Device* device,
+               std::string_view schedule, RunCounts& counts);
+
+  LaunchKind kind() const override { return LaunchKind::kernel; }
+  /// Raises what a check that fails says.
+  void run(const LaunchRun& in) override;
+  const codegen::Text* text() const override { return &text_; }
+  bool runs_cuda() const override { return device_ != nullptr && device_->runs_cuda(); }
+  void set_entry(cpu::KernelEntry entry) override { entry_ = entry; }
+  /// Where other extents leave the code, and how much of it runs, as they are.
+  std::optional<Renumbering> renumbered(const SizeTable& before, const SizeTable& sizes, const Memory& memory) override;
+  bool is_brief() const override { return true; }
+  bool may_fail() const override;
+  LaunchTime time(double bytes) const override;
+
+  /// Has a library compute the sums of a contraction, where there is one that has a routine for it and it pays. Not for
+  /// what runs after the commit point: a library may fail.
+  void use_library(const Memory& memory);
+
+ private:
+  struct Pointer {  // a parameter that every call fills in
+    std::size_t parameter;
+    int buffer;
+    std::int64_t offset;  // in bytes
+  };
+  bool by_reference() const { return !runs_cuda() && engine_ == Engine::reference; }
+  bool uses_library() const { return convolution_ != nullptr; }
+  void prepare_device(RunCounts& counts);
+  void renumber(std::map<std::size_t, BoundKernel> kernels);
+  void run_kernels(const Memory& memory, std::uint32_t* failure);
+  [[noreturn]] void fail(const LaunchRun& in) const;
+  void fill_parameters();
+  bool has_checks() const { return !kernels_[0].analysis->kernel.checks.empty(); }
+  void run_library(const Memory& memory) const;
+  void run_on_device(const Memory& memory, std::uint32_t* failure);
+  void run_reference(const Memory& memory) const;
+
+  std::vector<BoundKernel> kernels_;
+  codegen::Text text_;
+  Engine engine_;
+  Device* device_;
+  codegen::Schedule schedule_;
+  cpu::KernelEntry entry_;
+  std::vector<std::uint64_t> parameters_;
+  std::vector<Pointer> pointers_;
+  codegen::Work work_;
+  std::shared_ptr<void> workspace_, device_failure_;
+  std::size_t workspace_bytes_ = 0;
+  std::shared_ptr<const BoundConvolution> convolution_;  // what a library computes
+  std::shared_ptr<const cpu::DnnConvolution> dnn_;       // on the host
+  std::vector<Operand> operands_;                        // of the present call, on a device
+};
+
+}  // namespace croton::runtime

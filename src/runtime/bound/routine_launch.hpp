@@ -1,0 +1,52 @@
+// A routine (expr/routine.hpp) of a bound plan: its launches, one after the other, on the host or on a device.
+#pragma once
+
+#include "codegen/routine.hpp"
+#include "codegen/schedule.hpp"
+#include "runtime/bound/bound_kernel.hpp"
+#include "runtime/bound/launch.hpp"
+#include "runtime/bound/launch_time.hpp"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace croton::runtime {
+
+/// A routine step as it is emitted, with its expression and the user's line above.
+codegen::RoutinePart routine_part(const Executable& executable, const plan::Step& step);
+/// What it has to do at the sizes that its operands have.
+expr::RoutineWork routine_work(const Executable& executable, const plan::Step& step, const Memory& memory);
+
+class RoutineLaunch final : public Launch {
+ public:
+  /// `device`: null for the host.
+  RoutineLaunch(const Executable& executable, const plan::Step& step, Engine engine, Device* device,
+                std::string_view schedule, const Memory& memory, RunCounts& counts);
+
+  LaunchKind kind() const override { return LaunchKind::routine; }
+  void run(const LaunchRun& in) override;
+  const codegen::Text* text() const override { return &text_; }
+  bool runs_cuda() const override { return device_ != nullptr && device_->runs_cuda(); }
+  void set_entry(cpu::KernelEntry entry) override { entry_ = entry; }
+  LaunchTime time(double bytes) const override { return time_of_bytes(device_, bytes); }
+
+ private:
+  void run_phases(const Memory& memory);
+  void run_reference(const Memory& memory) const;
+
+  const Executable* executable_;
+  const plan::Step* step_;
+  const fuse::RoutineCall* call_;
+  Engine engine_;
+  Device* device_;
+  codegen::Text text_;
+  codegen::Schedule schedule_;
+  cpu::KernelEntry entry_;
+  expr::RoutineWork work_;
+  std::vector<std::uint64_t> parameters_;
+  std::vector<Operand> operands_;  // on a device: what it reads, the result, the workspace
+};
+
+}  // namespace croton::runtime

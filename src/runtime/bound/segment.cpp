@@ -1,0 +1,186 @@
+#include "runtime/bound/segment.hpp"
+
+#include <croton/error.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/config.hpp"
+#include "base/device_name.hpp"
+#include "base/interrupt.hpp"
+#include "base/shape.hpp"
+#include "base/stage.hpp"
+#include "runtime/bound/routine_launch.hpp"
+#include "runtime/bound/user_line.hpp"
+#include "runtime/devices.hpp"
+
+namespace croton::runtime {
+
+using plan::Buffer;
+
+namespace {
+
+// Messages name so many lines that memory is for.
+constexpr std::size_t most_lines = 4;
+
+std::int64_t aligned(std::int64_t bytes) {
+  constexpr std::int64_t alignment = 64;
+  return (bytes + alignment - 1) / alignment * alignment;
+}
+
+}  // namespace
+
+BoundSegment::BoundSegment(std::shared_ptr<const Executable> executable, int number, const BoundSegment* before,
+                           std::span<const std::int64_t> fresh, const CallArrays& arrays, const BindOptions& options,
+                           RunCounts& counts)
+    : executable_(std::move(executable)), number_(number), inside_(options.inside), engine_(options.engine) {
+  const base::NamedFunction named(options.name);
+  const base::StageTimer timer(base::Stage::bind);
+  const plan::Plan& plan = executable_->plan;
+  if (before != nullptr) {
+    sizes_ = before->sizes_;
+    memory_ = before->memory_;
+    const std::vector<int>& found = plan.segments[static_cast<std::size_t>(number) - 1].fresh;
+    for (std::size_t i = 0; i < found.size(); ++i)
+      sizes_.set(plan.buffers[static_cast<std::size_t>(found[i])].node, fresh[i]);
+  }
+  for (std::size_t b = 0; b < plan.buffers.size(); ++b) {
+    const Buffer& buffer = plan.buffers[b];
+    if (buffer.segment == number_) (buffer.in_place_of < 0 ? own_ : in_place_).push_back(b);
+    if (buffer.place != 0) devices_.try_emplace(buffer.place, &device_at(buffer.place, options.simulated));
+  }
+  const expr::Place results = executable_->program.graph.results;
+  if (results != 0) devices_.try_emplace(results, &device_at(results, options.simulated));
+  find_sizes(*executable_, arrays, number, sizes_);
+  check_requirements(*executable_, arrays, number, sizes_);
+  find_layouts(*executable_, arrays, number, sizes_, memory_);
+  find_workspaces();
+  find_uploads();
+  place_temporaries();
+  base::check_interrupt();  // kernels may have to be compiled
+  const plan::Segment& segment = plan.segments[static_cast<std::size_t>(number)];
+  const bool has_work = segment.first_launch < segment.end_launch;
+  if (engine_ == Engine::compiled && has_work && !cpu::can_compile()) engine_ = Engine::reference;
+  bind_launches(arrays, options, counts);
+  if (!options.inside) lanes_ = find_lanes();
+  if (base::shows("launches")) base::show("launches", print());
+  if (base::shows("texts")) base::show("texts", texts());
+}
+
+BoundSegment::~BoundSegment() = default;
+
+/// A line for the temporaries of each device, and for each launch.
+std::string BoundSegment::print() const {
+  std::string text;
+  for (const auto& [place, temporaries] : temporaries_) {
+    if (temporaries.bytes > 0)
+      text += fmt::format("  {}: {} bytes of temporaries\n", base::DeviceName::of_place(place).to_string(),
+                          temporaries.bytes);
+  }
+  static constexpr std::string_view kinds[] = {"kernel", "product", "transfer", "routine",
+                                               "loop",   "branch",  "callback"};
+  for (const BoundLaunch& launch : launches_) {
+    const codegen::Text* code = launch.what->text();
+    text += fmt::format("  launch {}: {}{}{}\n", launch.number, kinds[static_cast<std::size_t>(launch.what->kind())],
+                        code != nullptr ? " " + code->name : "", launch.after_commit ? ", after the commit point" : "");
+  }
+  return text;
+}
+
+/// What the compiler gets, without the prelude.
+std::string BoundSegment::texts() const {
+  std::string all;
+  for (const BoundLaunch& launch : launches_) {
+    if (const codegen::Text* code = launch.what->text()) all += code->code + "\n";
+  }
+  return all;
+}
+
+Device* BoundSegment::device_of(expr::Place place) const { return place == 0 ? nullptr : devices_.at(place); }
+
+/// A routine's workspace is laid out in bytes, once its operands are.
+void BoundSegment::find_workspaces() {
+  const plan::Plan& plan = executable_->plan;
+  for (const plan::Step& step : plan.steps) {
+    if (step.workspace < 0 || plan.buffers[static_cast<std::size_t>(step.workspace)].segment != number_) continue;
+    memory_.layouts[static_cast<std::size_t>(step.workspace)] =
+        codegen::Layout::contiguous({routine_work(*executable_, step, memory_).workspace_bytes});
+  }
+}
+
+std::size_t BoundSegment::bytes_of(std::size_t b) const {
+  const Buffer& buffer = executable_->plan.buffers[b];
+  const Sizes& shape = memory_.layouts[b].shape;
+  if (buffer.role == Buffer::Role::workspace) return static_cast<std::size_t>(shape[0]);
+  return base::byte_count(shape, executable_->program.graph.arena.type(buffer.node).dtype);
+}
+
+/// Arguments that a device gets ahead lie apart from temporaries: the device still computes in these when they come. In
+/// later segments none do, as the device is waited for in between.
+void BoundSegment::find_uploads() {
+  const std::vector<Buffer>& buffers = executable_->plan.buffers;
+  temporary_offset_.assign(buffers.size(), 0);
+  uploaded_.assign(buffers.size(), false);
+  if (number_ != 0) return;
+  for (const plan::Step& step : executable_->plan.steps) {
+    if (!executable_->call_of(step).is<fuse::TransferCall>()) continue;
+    const auto b = static_cast<std::size_t>(step.writes[0]);
+    const Buffer &source = buffers[static_cast<std::size_t>(step.reads[0])], &target = buffers[b];
+    if (source.role != Buffer::Role::argument || source.place != 0) continue;
+    if (target.role != Buffer::Role::temporary || target.in_place_of >= 0 || target.segment != 0) continue;
+    const Device* device = device_of(target.place);
+    if (device == nullptr || !device->facts().copies_ahead) continue;
+    Temporaries& arguments = arguments_[target.place];
+    uploaded_[b] = true;
+    temporary_offset_[b] = static_cast<std::int64_t>(arguments.bytes);
+    arguments.bytes += static_cast<std::size_t>(aligned(static_cast<std::int64_t>(bytes_of(b))));
+    if (arguments.for_what.size() < most_lines)
+      arguments.for_what.push_back(executable_->program.graph.arena.origin(target.node));
+  }
+}
+
+/// First fit by lifetime: a temporary takes the lowest place that is free from its first step to its last.
+void BoundSegment::place_temporaries() {
+  const std::vector<Buffer>& buffers = executable_->plan.buffers;
+  const expr::Arena& arena = executable_->program.graph.arena;
+  struct Placed {
+    std::int64_t begin, end;
+    int last;
+  };
+  std::map<expr::Place, std::vector<Placed>> placed_on;
+  std::map<expr::Place, std::int64_t> totals;
+  std::vector<std::size_t> temporaries;
+  for (std::size_t b = 0; b < buffers.size(); ++b) {
+    const Buffer& buffer = buffers[b];
+    const bool is_temporary = buffer.role == Buffer::Role::temporary || buffer.role == Buffer::Role::workspace;
+    if (is_temporary && buffer.in_place_of < 0 && buffer.segment == number_ && !uploaded_[b]) temporaries.push_back(b);
+  }
+  // In the order in which they are born, so that those that have died are forgotten.
+  std::ranges::stable_sort(temporaries, {}, [&](std::size_t b) { return buffers[b].first_step; });
+  for (const std::size_t b : temporaries) {
+    const Buffer& buffer = buffers[b];
+    const auto bytes = static_cast<std::int64_t>(bytes_of(b));
+    std::int64_t& total = totals[buffer.place];
+    if (bytes > INT64_MAX / 2 - total)
+      throw OutOfMemory(fmt::format("temporaries of {} bytes could not be allocated ({})", bytes,
+                                    line_of(arena.origin(buffer.node))));
+    const std::int64_t size = aligned(bytes);
+    std::vector<Placed>& placed = placed_on[buffer.place];
+    std::erase_if(placed, [&](const Placed& other) { return other.last < buffer.first_step; });
+    std::ranges::sort(placed, {}, &Placed::begin);
+    std::int64_t at = 0;
+    for (const Placed& other : placed) {
+      if (other.begin - at >= size) break;
+      at = std::max(at, other.end);
+    }
+    placed.push_back({at, at + size, buffer.last_step});
+    temporary_offset_[b] = at;
+    total = std::max(total, at + size);
+    std::vector<expr::Origin>& origins = temporaries_[buffer.place].for_what;
+    if (origins.size() < most_lines) origins.push_back(arena.origin(buffer.node));
+  }
+  for (const auto& [place, total] : totals) temporaries_[place].bytes = static_cast<std::size_t>(total);
+}
+
+}  // namespace croton::runtime

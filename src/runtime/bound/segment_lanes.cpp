@@ -1,0 +1,130 @@
+#include "runtime/bound/segment_lanes.hpp"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+
+#include "base/shape.hpp"
+#include "runtime/bound/launch_time.hpp"
+#include "runtime/bound/segment.hpp"
+#include "runtime/cpu/threads.hpp"
+
+namespace croton::runtime {
+namespace {
+
+using plan::Buffer;
+
+/// Whether anything inside calls the user's functions: those run in the thread that calls.
+bool calls_host(const fuse::Program& program);
+bool calls_host(const fuse::Call& call) {
+  if (call.is<fuse::HostCall>()) return true;
+  return std::ranges::any_of(call.bodies(), [](const auto& body) { return calls_host(*body); });
+}
+bool calls_host(const fuse::Program& program) {
+  return std::ranges::any_of(program.calls, [](const fuse::Call& call) { return calls_host(call); });
+}
+
+LaneName lane_of(const fuse::Call& call) {
+  if (call.is<fuse::TransferCall>()) return {call.place, true};
+  return calls_host(call) ? LaneName{} : LaneName{call.place, false};
+}
+
+}  // namespace
+
+LaneName BoundSegment::lane_of(const BoundLaunch& launch) const {
+  const plan::Plan& plan = executable_->plan;
+  const auto first = static_cast<std::size_t>(plan.launches[static_cast<std::size_t>(launch.number)].first_step);
+  return runtime::lane_of(executable_->call_of(plan.steps[first]));
+}
+
+/// The memory that the steps of a launch touch.
+std::vector<LaneOrder::Touch> BoundSegment::touches(const BoundLaunch& launch) const {
+  const plan::Plan& plan = executable_->plan;
+  std::vector<LaneOrder::Touch> all;
+  const auto add = [&](int buffer, bool written) {
+    auto b = static_cast<std::size_t>(buffer);
+    while (plan.buffers[b].in_place_of >= 0) b = static_cast<std::size_t>(plan.buffers[b].in_place_of);
+    const Buffer& home = plan.buffers[b];
+    const bool shares = home.role == Buffer::Role::temporary || home.role == Buffer::Role::workspace;
+    if (shares && !uploaded_[b]) {
+      // Temporaries of a device, which lie in the memory of others that are not needed any more.
+      const auto begin = static_cast<std::size_t>(temporary_offset_[b]);
+      all.push_back({home.segment * (1L << 16) + home.place, begin, begin + bytes_of(b), written});
+    } else {
+      all.push_back({-1 - static_cast<long>(b), 0, 1, written});
+    }
+  };
+  const plan::Launch& steps = plan.launches[static_cast<std::size_t>(launch.number)];
+  for (int s = steps.first_step; s < steps.end_step; ++s) {
+    const plan::Step& step = plan.steps[static_cast<std::size_t>(s)];
+    for (const int b : step.reads) add(b, false);
+    for (const auto& reads : step.generated_reads) {
+      for (const int b : reads) add(b, false);
+    }
+    for (const int b : step.writes) add(b, true);
+    if (step.workspace >= 0) add(step.workspace, true);
+  }
+  return all;
+}
+
+LaunchTime BoundSegment::time_of(const BoundLaunch& launch) const {
+  const plan::Plan& plan = executable_->plan;
+  const plan::Launch& steps = plan.launches[static_cast<std::size_t>(launch.number)];
+  const plan::Step& first = plan.steps[static_cast<std::size_t>(steps.first_step)];
+  double bytes = 0;
+  for (const int b : first.reads) bytes += static_cast<double>(bytes_of(static_cast<std::size_t>(b)));
+  for (const int b : first.writes) bytes += static_cast<double>(bytes_of(static_cast<std::size_t>(b)));
+  return launch.what->time(bytes);
+}
+
+/// Null where there is one lane.
+std::unique_ptr<SegmentLanes> BoundSegment::find_lanes() const {
+  if (devices_.empty() || launches_.size() < 2) return nullptr;
+  std::vector<LaneName> names;  // of launches
+  for (const BoundLaunch& launch : launches_) names.push_back(lane_of(launch));
+  // The thread that calls runs the lane of the host; where that has no work, that of another device.
+  LaneName own = names.front();
+  if (const auto found = std::ranges::find(names, false, &LaneName::copies); found != names.end()) own = *found;
+  if (std::ranges::find(names, LaneName{}) != names.end()) own = {};
+  std::map<LaneName, int> numbers{{own, 0}};
+  for (const LaneName name : names) numbers.try_emplace(name, static_cast<int>(numbers.size()));
+  if (numbers.size() < 2) return nullptr;
+  std::vector<bool> computes(numbers.size());
+  for (const auto& [name, number] : numbers)
+    computes[static_cast<std::size_t>(number)] = !name.copies && !is_gpu(device_of(name.place));
+
+  LaneOrder order;
+  std::vector<LaunchTime> times;
+  std::size_t commit = launches_.size();
+  std::vector<int> on_gpus;  // after the commit point
+  for (std::size_t l = 0; l < launches_.size(); ++l) {
+    const BoundLaunch& launch = launches_[l];
+    std::vector<int> after;
+    if (launch.after_commit) {
+      if (commit == launches_.size()) {
+        commit = l;
+        after.resize(l);
+        std::iota(after.begin(), after.end(), 0);
+        order.add(0, {}, std::move(after));
+        times.push_back({});
+      }
+      after = {static_cast<int>(commit)};
+      // What the host runs cannot fail, and so comes last, as in the plan.
+      const Device* device = device_of(names[l].place);
+      if (device != nullptr && device->runs_cuda())
+        on_gpus.push_back(static_cast<int>(l + 1));
+      else
+        after.insert(after.end(), on_gpus.begin(), on_gpus.end());
+    }
+    order.add(numbers.at(names[l]), touches(launch), std::move(after));
+    times.push_back(time_of(launch));
+  }
+  const int cores = cpu::ThreadPool::usable_cores(), threads = cpu::ThreadPool::instance().threads();
+  const bool pays = lanes_pay(order.pieces(), computes, times, cores, threads);
+  auto lanes = std::make_unique<SegmentLanes>(Lanes(order.pieces(), computes), commit, pays);
+  lanes->counts.resize(launches_.size());
+  lanes->failures.resize(numbers.size());
+  return lanes;
+}
+
+}  // namespace croton::runtime

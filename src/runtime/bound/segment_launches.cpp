@@ -1,0 +1,188 @@
+// Binding the launches of a segment: a visit to each call, by its kind.
+#include <algorithm>
+#include <iterator>
+
+#include "base/config.hpp"
+#include "runtime/bound/branch_launch.hpp"
+#include "runtime/bound/dump_kernels.hpp"
+#include "runtime/bound/host_launch.hpp"
+#include "runtime/bound/kernel_launch.hpp"
+#include "runtime/bound/loop_launch.hpp"
+#include "runtime/bound/product_launch.hpp"
+#include "runtime/bound/routine_launch.hpp"
+#include "runtime/bound/segment.hpp"
+#include "runtime/bound/transfer_launch.hpp"
+#include "runtime/bound/user_line.hpp"
+#include "runtime/cuda/inspect/dump.hpp"
+
+namespace croton::runtime {
+
+class BoundSegment::Binder {
+ public:
+  Binder(BoundSegment& segment, const BindOptions& options, RunCounts& counts)
+      : segment_(segment),
+        executable_(*segment.executable_),
+        plan_(executable_.plan),
+        options_(options),
+        counts_(counts) {}
+
+  /// The launch with that number.
+  void bind(int number) {
+    number_ = number;
+    launch_ = plan_.launches[static_cast<std::size_t>(number)];
+    step_ = &plan_.steps[static_cast<std::size_t>(launch_.first_step)];
+    const fuse::Call& call = executable_.call_of(*step_);
+    device_ = segment_.device_of(call.place);
+    std::visit(*this, call.work);
+  }
+
+  void operator()(const fuse::KernelCall&) { add_kernels(-1); }
+
+  void operator()(const fuse::ProductCall& call) {
+    if (const int generated = generated_for(executable_, *step_, sizes()); generated >= 0)
+      return add_kernels(generated);
+    auto product = with_lines(call.origin, [&] {
+      return std::make_unique<ProductLaunch>(executable_, *step_, device_, product_sizes(executable_, *step_, sizes()));
+    });
+    if (!product->has_routine()) return add_kernels(generated_always(executable_, *step_, sizes()));
+    add(std::move(product));
+  }
+
+  void operator()(const fuse::TransferCall&) {
+    Device* from = segment_.device_of(plan_.buffers[static_cast<std::size_t>(step_->reads[0])].place);
+    const bool ahead = segment_.uploaded_[static_cast<std::size_t>(step_->writes[0])];
+    auto transfer = std::make_unique<TransferLaunch>(executable_, *step_, from, device_, segment_.memory_, ahead);
+    if (!ahead) return add(std::move(transfer));
+    // Before everything that may wait for the device: a kernel with checks.
+    segment_.launches_.insert(segment_.launches_.begin() + uploads_++,
+                              BoundLaunch{std::move(transfer), false, number_});
+  }
+
+  void operator()(const fuse::RoutineCall& call) {
+    auto routine = with_lines(call.origin, [&] {
+      return std::make_unique<RoutineLaunch>(executable_, *step_, segment_.engine_, device_, options_.schedule,
+                                             segment_.memory_, counts_);
+    });
+    if (!base::config().dump_kernels.empty())
+      cuda::dump(codegen::emit_routine(routine_part(executable_, *step_), codegen::Target::cuda), architecture());
+    add(std::move(routine));
+  }
+
+  void operator()(const fuse::HostCall&) { add(std::make_unique<HostLaunch>(executable_, *step_, sizes())); }
+
+  void operator()(const fuse::LoopCall& call) {
+    add(with_lines(call.origin, [&] {
+      return bind_loop(executable_, *step_, device_, sizes(), segment_.memory_, options_, counts_);
+    }));
+  }
+
+  void operator()(const fuse::BranchCall& call) {
+    std::vector<Device*> devices;
+    for (const int b : step_->reads)
+      devices.push_back(segment_.device_of(plan_.buffers[static_cast<std::size_t>(b)].place));
+    add(with_lines(call.origin, [&] {
+      return std::make_unique<BranchLaunch>(executable_, *step_, device_, devices, sizes(), options_);
+    }));
+  }
+
+ private:
+  const SizeTable& sizes() const { return segment_.sizes_; }
+  bool on_gpu() const { return device_ != nullptr && device_->runs_cuda(); }
+  std::string architecture() const { return on_gpu() ? device_->architecture() : "sm_90"; }
+  void add(std::unique_ptr<Launch> launch) {
+    segment_.launches_.push_back({std::move(launch), step_->after_commit, number_});
+  }
+
+  /// Kernels that run as one; of a product, the one that stands in for it.
+  void add_kernels(int generated) {
+    std::vector<BoundKernel> kernels;
+    for (int s = launch_.first_step; s < launch_.end_step; ++s) {
+      kernels.push_back(
+          bind_kernel(executable_, plan_.steps[static_cast<std::size_t>(s)], generated, sizes(), segment_.memory_));
+    }
+    std::vector<std::size_t> count;
+    std::vector<codegen::Text> texts =
+        emit_launch(kernels, on_gpu() ? codegen::Target::cuda : codegen::Target::cpu, count);
+    dump_kernels(kernels, architecture());
+    auto next = kernels.begin();
+    for (std::size_t t = 0; t < texts.size(); ++t) {
+      const auto end = next + static_cast<std::ptrdiff_t>(count[t]);
+      add_kernels({std::move_iterator(next), std::move_iterator(end)}, std::move(texts[t]));
+      next = end;
+    }
+  }
+  void add_kernels(std::vector<BoundKernel> kernels, codegen::Text text) {
+    const std::vector<expr::Origin>& origins = kernels.front().call->origins;
+    auto launch = with_lines(origins, [&] {
+      return std::make_unique<KernelLaunch>(std::move(kernels), std::move(text), segment_.engine_, device_,
+                                            options_.schedule, counts_);
+    });
+    if (!step_->after_commit) with_lines(origins, [&] { launch->use_library(segment_.memory_); });
+    segment_.fails_late_ = segment_.fails_late_ || (step_->after_commit && launch->may_fail());
+    add(std::move(launch));
+  }
+
+  BoundSegment& segment_;
+  const Executable& executable_;
+  const plan::Plan& plan_;
+  const BindOptions& options_;
+  RunCounts& counts_;
+  std::ptrdiff_t uploads_ = 0;  // copies that are asked for before all else
+  // The launch that is being bound:
+  int number_ = 0;
+  plan::Launch launch_;
+  const plan::Step* step_ = nullptr;
+  Device* device_ = nullptr;
+};
+
+void BoundSegment::bind_launches(const CallArrays& arrays, const BindOptions& options, RunCounts& counts) {
+  const plan::Segment& segment = executable_->plan.segments[static_cast<std::size_t>(number_)];
+  Binder binder(*this, options, counts);
+  for (int l = segment.first_launch; l < segment.end_launch; ++l) binder.bind(l);
+  if (engine_ == Engine::compiled) compile_texts(arrays, counts);
+}
+
+/// All that the host runs, together.
+void BoundSegment::compile_texts(const CallArrays& arrays, RunCounts& counts) {
+  std::vector<Launch*> on_host;
+  std::vector<codegen::Text> texts;
+  for (const BoundLaunch& launch : launches_) {
+    const codegen::Text* text = launch.what->text();
+    if (text == nullptr || launch.what->runs_cuda()) continue;
+    on_host.push_back(launch.what.get());
+    texts.push_back(*text);
+  }
+  for (codegen::Text& text : small_products(arrays)) texts.push_back(std::move(text));
+  if (texts.empty()) return;
+  cpu::KernelCounts kernel_counts;
+  const std::vector<cpu::KernelEntry> entries = cpu::get_kernels(texts, kernel_counts);
+  counts.compiled += kernel_counts.compiled;
+  counts.cached += kernel_counts.cached;
+  auto entry = entries.begin();  // in the order of the texts
+  for (Launch* launch : on_host) launch->set_entry(*entry++);
+}
+
+/// Products that are small for other sizes of the arguments have their kernels compiled now, so that later sizes
+/// compile nothing.
+std::vector<codegen::Text> BoundSegment::small_products(const CallArrays& arrays) const {
+  std::vector<codegen::Text> texts;
+  if (executable_->program.product_count() == 0) return texts;
+  const plan::Plan& plan = executable_->plan;
+  const plan::Segment& segment = plan.segments[static_cast<std::size_t>(number_)];
+  const SizeTable smallest = smallest_sizes(*executable_, arrays);
+  for (int l = segment.first_launch; l < segment.end_launch; ++l) {
+    const auto first = static_cast<std::size_t>(plan.launches[static_cast<std::size_t>(l)].first_step);
+    const plan::Step& step = plan.steps[first];
+    const fuse::Call& call = executable_->call_of(step);
+    if (!call.is<fuse::ProductCall>() || call.place != 0 || generated_for(*executable_, step, sizes_) >= 0) continue;
+    const auto [m, k, n, batch] = product_sizes(*executable_, step, smallest);
+    if (!fuse::is_small_product(m, k, n)) continue;
+    const BoundKernel kernel =
+        bind_kernel(*executable_, step, static_cast<int>(fuse::GeneratedProduct::along_rows), sizes_, memory_);
+    std::vector<std::size_t> count;
+    texts.push_back(std::move(emit_launch(std::span(&kernel, 1), codegen::Target::cpu, count).front()));
+  }
+  return texts;
+}
+
+}  // namespace croton::runtime

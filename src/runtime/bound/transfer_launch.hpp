@@ -1,0 +1,27 @@
+// A copy from one device to another in a bound plan.
+#pragma once
+
+#include "runtime/bound/launch.hpp"
+
+namespace croton::runtime {
+
+/// Null is the host.
+class TransferLaunch final : public Launch {
+ public:
+  /// `ahead`: into memory of the device's Uploads.
+  TransferLaunch(const Executable& executable, const plan::Step& step, Device* from, Device* to, const Memory& memory,
+                 bool ahead);
+  LaunchKind kind() const override { return LaunchKind::transfer; }
+  std::size_t bytes() const override { return record_.bytes; }
+  void run(const LaunchRun& in) override;
+  LaunchTime time(double bytes) const override;
+
+ private:
+  const plan::Step* step_;
+  const expr::Origin* origin_;
+  Device *from_, *to_;
+  bool ahead_;
+  Transferred record_;
+};
+
+}  // namespace croton::runtime

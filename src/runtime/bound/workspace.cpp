@@ -1,0 +1,48 @@
+#include "runtime/bound/workspace.hpp"
+
+#include <croton/error.hpp>
+
+#include "base/memory.hpp"
+
+namespace croton::runtime {
+
+void Undo::keep(Device* device, char* address, std::size_t bytes) {
+  if (bytes == 0) return;
+  Kept value{device, address, bytes, base::allocate_shared_memory(bytes)};
+  copy_between(nullptr, value.copy.get(), device, address, bytes);
+  kept_.push_back(std::move(value));
+}
+
+void Undo::put_back() noexcept {
+  for (const Kept& value : kept_) {
+    try {
+      copy_between(value.device, value.address, nullptr, value.copy.get(), value.bytes);
+    } catch (const Error& error) {
+      value.device->lose(error.what());
+    }
+  }
+}
+
+char* Workspace::block(Device* device, std::size_t segment, std::size_t bytes) {
+  if (blocks_.size() <= segment) blocks_.resize(segment + 1);
+  Block& block = blocks_[segment][device];
+  if (block.bytes < bytes) {
+    block = {};  // what is in it is of no use: give it back before the larger one is asked for
+    block = {device != nullptr ? device->allocate(bytes) : base::allocate_shared_memory(bytes), bytes};
+  }
+  return static_cast<char*>(block.memory.get());
+}
+
+Uploads& Workspace::uploads(Device& device) {
+  std::unique_ptr<Uploads>& found = uploads_[&device];
+  if (!found) found = device.make_uploads();
+  return *found;
+}
+
+bool Workspace::save_memory() {
+  bool saved = false;
+  for (const auto& [device, uploads] : uploads_) saved = (uploads && uploads->save_memory()) || saved;
+  return saved;
+}
+
+}  // namespace croton::runtime

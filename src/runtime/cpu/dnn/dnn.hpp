@@ -1,0 +1,77 @@
+// Convolutions on the CPU and their gradients, and products of matrices, through oneDNN where it is found when the
+// first one is prepared.
+//
+// Promises: nothing is linked and the environment is not changed; the library runs on one thread a call, and the work
+// is split over our pool into pieces that depend on the description alone, so that the bits of a result do not depend
+// on the number of threads; all arithmetic is float32.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "runtime/cpu/blas/blas.hpp"
+#include "runtime/device/convolution.hpp"
+
+namespace croton::runtime::cpu {
+
+namespace dnn {
+class Library;
+class PreparedConvolution;
+}  // namespace dnn
+
+/// A convolution that oneDNN has a routine for, with the memory that it needs. It may run on several threads at once.
+class DnnConvolution {
+ public:
+  explicit DnnConvolution(std::unique_ptr<const dnn::PreparedConvolution> prepared);
+  ~DnnConvolution();
+  DnnConvolution(const DnnConvolution&) = delete;
+  DnnConvolution& operator=(const DnnConvolution&) = delete;
+
+  /// Writes the result. The arrays must not overlap it. Memory is asked for only where more threads work than when it
+  /// was prepared, or several callers at once: then OutOfMemory may be raised. DeviceError if the library reports a
+  /// failure; no other error.
+  void run(const ConvolutionArrays& arrays) const;
+
+  /// For logs: "forward: jit:avx512_core", "by image: ...", "by filters: ...", with the arrays that are copied into
+  /// another order.
+  const std::string& routine() const;
+  /// The number of pieces that threads take one after another.
+  std::size_t pieces() const;
+
+ private:
+  std::unique_ptr<const dnn::PreparedConvolution> prepared_;
+};
+
+/// The library that convolutions run in, and products that it is faster at than BLAS. All functions may be called from
+/// any thread.
+class Dnn {
+ public:
+  /// Chooses the library for what is prepared later: "auto" (the first one found), "none", or the path of one. It is
+  /// loaded when first used. Throws ConfigError if `choice` is empty.
+  static void configure(const std::string& choice);
+  /// True if there is a library; else `why` tells where it was looked for and which package has it.
+  /// Throws DeviceError if a path was chosen and cannot be used.
+  static bool available(std::string* why = nullptr);
+  /// The library in use; like available(), loads it first.
+  static const Dnn& instance();
+
+  /// For logs: "oneDNN 2.6.3 (libdnnl.so.2.6)", or "none".
+  const std::string& name() const { return name_; }
+
+  /// The convolution, ready to run; null, and `why` set, where there is no library or it has no routine for it: another
+  /// dtype than float32, empty sizes, strides and spreads at once, and others (see dnn::recognise). Takes some
+  /// milliseconds where code is made for it. Throws OutOfMemory.
+  std::shared_ptr<const DnnConvolution> prepare(const Convolution& convolution, std::string* why = nullptr) const;
+
+  /// One float32 product (`batch` is not looked at) on the calling thread, unsplit; its sizes must have been checked.
+  /// False, and nothing is written, where there is no library; false too where it reports a failure.
+  bool gemm(const MatrixProduct& product) const noexcept;
+
+ private:
+  friend struct DnnLoader;
+  std::string name_ = "none";
+  std::string missing_;  // why there is no library
+  std::shared_ptr<const dnn::Library> library_;
+};
+
+}  // namespace croton::runtime::cpu

@@ -1,0 +1,80 @@
+#include "runtime/cuda/inspect/dump.hpp"
+
+#include <atomic>
+#include <cstdio>
+#include <exception>
+#include <mutex>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "base/config.hpp"
+#include "base/file.hpp"
+#include "codegen/standalone.hpp"
+#include "runtime/cuda/compile.hpp"
+#include "runtime/cuda/libraries/nvrtc.hpp"
+
+namespace croton::runtime::cuda {
+namespace {
+
+void warn_once(std::string_view reason) {
+  static std::atomic<bool> warned{false};
+  if (!base::config().warn || warned.exchange(true)) return;
+  std::fprintf(stderr, "croton: warning: dump_kernels: %.*s; going on without that file\n",
+               static_cast<int>(reason.size()), reason.data());
+}
+
+/// Once for each folder and file: compiling twice would cost, and another process may read the file now.
+bool is_first(const std::string& folder, const std::string& file) {
+  static std::mutex mutex;
+  static auto* written = new std::set<std::pair<std::string, std::string>>;
+  const std::lock_guard lock(mutex);
+  return written->emplace(folder, file).second;
+}
+
+void dump_text(const codegen::Text& text, std::span<const codegen::StandalonePart> parts,
+               const std::string& architecture) {
+  const base::Flags& flags = base::config();
+  const std::string unit = codegen::prelude(codegen::Target::cuda) + text.code;
+  const auto write = [&](std::string_view form, const std::string& ending, auto content) {
+    attempt_dump([&] {
+      const std::string file = text.name + ending;
+      if (!base::has_word(flags.dump_forms, form) || !is_first(flags.dump_kernels, file)) return;
+      // Published by a rename: other processes may write the same kernel now, and readers never see half of it.
+      const auto made = content();
+      base::Folder::open_private(flags.dump_kernels).publish(file, std::as_bytes(std::span(made)));
+    });
+  };
+  write("text", ".cu", [&] { return unit; });
+  if (!parts.empty()) write("main", "_main.cu", [&] { return codegen::standalone_program(text, parts); });
+  if (!base::has_word(flags.dump_forms, "ptx") && !base::has_word(flags.dump_forms, "cubin")) return;
+  if (!Nvrtc::available()) return;
+  const auto compiled = [&](Form form) {
+    return compile(unit, text.digest, codegen::prelude(codegen::Target::cuda), architecture, form, text.name);
+  };
+  write("ptx", ".ptx", [&] { return compiled(Form::ptx); });
+  write("cubin", ".cubin", [&] { return compiled(Form::cubin); });
+}
+
+}  // namespace
+
+void attempt_dump(const std::function<void()>& work) noexcept {
+  try {
+    try {
+      work();
+    } catch (const std::exception& error) {
+      warn_once(error.what());
+    }
+  } catch (...) {  // even the warning failed
+  }
+}
+
+void dump(const codegen::Text& text, const std::string& architecture,
+          std::span<const codegen::StandalonePart> parts) noexcept {
+  attempt_dump([&] {
+    if (!base::config().dump_kernels.empty()) dump_text(text, parts, architecture);
+  });
+}
+
+}  // namespace croton::runtime::cuda

@@ -1,0 +1,450 @@
+#include "runtime/cuda/libraries/dnn.hpp"
+
+#include <croton/error.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/hash.hpp"
+#include "runtime/cuda/libraries/dnn_form.hpp"
+#include "runtime/cuda/libraries/dnn_types.hpp"
+#include "runtime/cuda/libraries/found_library.hpp"
+#include "runtime/cuda/transfer.hpp"
+
+namespace croton::runtime::cuda {
+namespace {
+
+using namespace dnn;
+
+constexpr std::size_t most_workspace = std::size_t{256} << 20;  // of an algorithm; all convolutions share it
+constexpr std::size_t most_choices = 4096;
+constexpr std::size_t memory_alignment = 256;
+constexpr int suggestions_asked = 32;  // each algorithm may come with several kinds of arithmetic
+
+std::size_t rounded_up(std::size_t bytes) {
+  return (bytes + memory_alignment - 1) / memory_alignment * memory_alignment;
+}
+
+template <class Result, class... Types>
+struct LibraryEntry {
+  const char* name = nullptr;
+  Result (*function)(Types...) = nullptr;
+};
+
+/// The library has no such thing, or not this way; another way may be there.
+struct Refusal {
+  std::string why;
+};
+
+bool is_refusal(Status code) {
+  return status::kind_of(code) == status::not_supported || status::kind_of(code) == status::bad_parameter;
+}
+
+}  // namespace
+
+struct Dnn::Library {
+  std::shared_ptr<SharedLibrary> library;
+
+#define CROTON_CUDNN_ENTRY(name, result, ...) LibraryEntry<result __VA_OPT__(, ) __VA_ARGS__> name;
+#include "runtime/cuda/libraries/dnn_entries.def"
+#undef CROTON_CUDNN_ENTRY
+
+  explicit Library(std::shared_ptr<SharedLibrary> loaded) : library(std::move(loaded)) {
+#define CROTON_CUDNN_ENTRY(name, result, ...) \
+  name = {"cudnn" #name, library->function<result(__VA_ARGS__)>("cudnn" #name)};
+#include "runtime/cuda/libraries/dnn_entries.def"
+#undef CROTON_CUDNN_ENTRY
+  }
+
+  std::string version() const {
+    const std::size_t number = GetVersion.function();  // 91900: 9.19.0
+    return fmt::format("{}.{}.{}", number / 10000, number / 100 % 100, number % 100);
+  }
+
+  // The three routines have one type each.
+  const auto& suggest(Routine routine) const {
+    return routine == Routine::forward         ? GetConvolutionForwardAlgorithm_v7
+           : routine == Routine::backward_data ? GetConvolutionBackwardDataAlgorithm_v7
+                                               : GetConvolutionBackwardFilterAlgorithm_v7;
+  }
+  const auto& measure(Routine routine) const {
+    return routine == Routine::forward         ? GetConvolutionForwardWorkspaceSize
+           : routine == Routine::backward_data ? GetConvolutionBackwardDataWorkspaceSize
+                                               : GetConvolutionBackwardFilterWorkspaceSize;
+  }
+  const auto& run(Routine routine) const {
+    return routine == Routine::forward         ? ConvolutionForward
+           : routine == Routine::backward_data ? ConvolutionBackwardData
+                                               : ConvolutionBackwardFilter;
+  }
+};
+
+namespace {
+
+/// Sums of products, in one order.
+bool is_plain_sum(Routine routine, int algorithm) {
+  if (routine == Routine::backward_data) return algorithm == backward_data_1;
+  if (routine == Routine::backward_filter) return algorithm == backward_filter_1;
+  return algorithm == forward_implicit || algorithm == forward_implicit_precomputed || algorithm == forward_gemm;
+}
+
+std::string text_of(const Convolution& c) {
+  std::vector<std::int64_t> x{c.batch, c.groups, c.channels}, filters{c.groups, c.results, c.channels};
+  for (std::size_t j = 0; j < static_cast<std::size_t>(c.axes); ++j) {
+    x.push_back(c.axis[j].size);
+    filters.push_back(c.axis[j].taps);
+  }
+  return fmt::format(
+      "for the {} convolution of [{}] (images, groups, channels, sizes) and [{}] (groups, results, "
+      "channels, sizes)",
+      name_of(c.dtype), fmt::join(x, ", "), fmt::join(filters, ", "));
+}
+
+}  // namespace
+
+LibraryBySettings<Dnn::Library>& Dnn::libraries() {
+  static auto& libraries = *new LibraryBySettings<Library>(
+      {.part = ToolkitPart::dnn,
+       .name = "cuDNN",
+       .purpose = "convolutions on NVIDIA GPUs",
+       .files = {"libcudnn.so.9"},
+       .package = "cuDNN 9 (NVIDIA's packages for Debian and Ubuntu: cudnn9-cuda-13), or from PyPI: pip install "
+                  "nvidia-cudnn-cu13"});
+  return libraries;
+}
+
+const Dnn::Library& Dnn::library() { return libraries().get(); }
+
+bool Dnn::available(std::string* why) try {
+  library();
+  return true;
+} catch (const DeviceError& error) {
+  if (why != nullptr) *why = error.what();
+  return false;
+}
+
+bool Dnn::describes(const Convolution& convolution) { return !forms_of(convolution).empty(); }
+
+// ---- choices ----
+
+/// The library's descriptions of a convolution, and how it is to be run. Nothing changes in them once they are made.
+struct Dnn::Choice {
+  explicit Choice(const Library& owner) : library(owner) {}
+  ~Choice() {
+    for (const Descriptor tensor : tensors) library.DestroyTensorDescriptor.function(tensor);
+    if (filter != nullptr) library.DestroyFilterDescriptor.function(filter);
+    if (convolution != nullptr) library.DestroyConvolutionDescriptor.function(convolution);
+  }
+  Choice(const Choice&) = delete;
+  Choice& operator=(const Choice&) = delete;
+
+  /// An operand of the library's routine.
+  struct Given {
+    Operand operand;
+    Descriptor descriptor = nullptr;
+    // Where it is copied: the part in the array and in the copy, which is somewhere in the workspace.
+    Descriptor in_array = nullptr, in_copy = nullptr;
+    std::size_t copy_at = 0, copy_bytes = 0;
+  };
+
+  const Library& library;
+  Routine routine = Routine::forward;
+  std::vector<Descriptor> tensors;  // all that there are
+  Descriptor filter = nullptr, convolution = nullptr;
+  std::array<Given, 3> given;  // in the order of the routine's arguments: the last is written
+  int algorithm = 0;
+  std::size_t algorithm_at = 0, algorithm_bytes = 0;  // of the workspace
+  std::size_t item = 4;
+
+  std::size_t workspace_bytes() const { return algorithm_at + algorithm_bytes; }
+};
+
+struct Dnn::Choices {
+  struct Hash {
+    std::size_t operator()(const Convolution& c) const {
+      std::uint64_t hash = static_cast<std::uint64_t>(c.dtype) << 2 | static_cast<std::uint64_t>(c.axes);
+      const auto add = [&](std::initializer_list<std::int64_t> numbers) {
+        for (const std::int64_t number : numbers) hash = base::hash_combine(hash, static_cast<std::uint64_t>(number));
+      };
+      add({c.batch, c.groups, c.channels, c.results, c.x_batch_step, c.x_group_step, c.x_channel_step});
+      add({c.filter_group_step, c.filter_result_step, c.filter_channel_step});
+      add({c.result_batch_step, c.result_group_step, c.result_result_step});
+      for (const Convolution::Axis& a : c.axis) {
+        add({a.size, a.windows, a.taps, a.stride, a.dilation, a.spread, a.before});
+        add({a.x_step, a.filter_step, a.result_step});
+      }
+      return hash;
+    }
+  };
+
+  std::mutex mutex;  // of the library's handle too
+  std::unordered_map<Convolution, std::shared_ptr<const Choice>, Hash> by_convolution;
+};
+
+/// Makes the choice for one form; raises a Refusal where the library does not have it.
+class Dnn::Maker {
+ public:
+  Maker(Dnn& owner, const Convolution& convolution, const Form& form, Where where)
+      : owner_(owner),
+        library_(owner.library_),
+        convolution_(convolution),
+        form_(form),
+        where_(where),
+        choice_(std::make_shared<Choice>(library_)) {}
+
+  std::shared_ptr<const Choice> make() {
+    choice_->routine = form_.routine;
+    choice_->item = size_of(convolution_.dtype);
+    const bool forward = form_.routine == Routine::forward, data = form_.routine == Routine::backward_data;
+    const Choice::Given image = give(form_.image), filter = give(form_.filter), answer = give(form_.answer);
+    choice_->given = forward ? std::array{image, filter, answer}
+                     : data  ? std::array{filter, answer, image}
+                             : std::array{image, answer, filter};
+    describe();
+    choose_algorithm();
+    return choice_;
+  }
+
+ private:
+  template <class... Types>
+  void call(const LibraryEntry<Status, Types...>& entry, std::type_identity_t<Types>... arguments) {
+    const Status code = entry.function(arguments...);
+    if (is_refusal(code)) throw Refusal{fmt::format("{}: {}", entry.name, library_.GetErrorString.function(code))};
+    if (code != status::success) owner_.check(code, entry.name, text_of(convolution_), where_);
+  }
+
+  int data() const { return convolution_.dtype == DType::float64 ? data_float64 : data_float32; }
+
+  Descriptor tensor(const Numbers& sizes, const Numbers& steps) {
+    choice_->tensors.reserve(choice_->tensors.size() + 1);  // nothing fails between making it and keeping it
+    Descriptor made = nullptr;
+    call(library_.CreateTensorDescriptor, &made);
+    choice_->tensors.push_back(made);
+    call(library_.SetTensorNdDescriptor, made, data(), form_.dims, sizes.data(), steps.data());
+    return made;
+  }
+
+  Choice::Given give(const Operand& operand) {
+    Choice::Given given{.operand = operand};
+    if (&operand == &form_.filter) {
+      call(library_.CreateFilterDescriptor, &choice_->filter);
+      given.descriptor = choice_->filter;
+      call(library_.SetFilterNdDescriptor, given.descriptor, data(),
+           form_.channels_last ? channels_last : channels_first, form_.dims, operand.sizes.data());
+    } else {
+      given.descriptor = tensor(operand.sizes, operand.steps);
+    }
+    if (!operand.copied) return given;
+    given.in_array = tensor(operand.part, operand.array_steps);
+    given.in_copy = tensor(operand.part, operand.steps);
+    given.copy_at = choice_->algorithm_at;
+    given.copy_bytes = static_cast<std::size_t>(operand.copied_elements()) * choice_->item;
+    choice_->algorithm_at += rounded_up(given.copy_bytes);
+    return given;
+  }
+
+  void describe() {
+    Descriptor& made = choice_->convolution;
+    call(library_.CreateConvolutionDescriptor, &made);
+    call(library_.SetConvolutionNdDescriptor, made, form_.dims - 2, form_.pads.data(), form_.strides.data(),
+         form_.dilations.data(), form_.flipped ? mode_convolution : mode_cross_correlation, data());
+    call(library_.SetConvolutionMathType, made, math_fma);
+    if (form_.groups > 1) call(library_.SetConvolutionGroupCount, made, form_.groups);
+  }
+
+  void choose_algorithm() {
+    const auto& [first, second, last] = choice_->given;
+    const auto& suggest = library_.suggest(form_.routine);
+    const auto handle = static_cast<Handle>(owner_.handle_);
+    std::array<Suggestion, suggestions_asked> suggestions{};
+    int found = 0;
+    call(suggest, handle, first.descriptor, second.descriptor, choice_->convolution, last.descriptor, suggestions_asked,
+         &found, suggestions.data());
+    for (int i = 0; i < std::min(found, suggestions_asked); ++i) {
+      const Suggestion& one = suggestions[static_cast<std::size_t>(i)];
+      if (one.state != status::success || one.determinism != deterministic) continue;
+      if (!is_plain_sum(form_.routine, one.algorithm)) continue;
+      // The descriptor has the arithmetic that is used; the same algorithm may be suggested with another.
+      if (one.math != math_fma && one.math != math_default) continue;
+      std::size_t bytes = 0;
+      call(library_.measure(form_.routine), handle, first.descriptor, second.descriptor, choice_->convolution,
+           last.descriptor, one.algorithm, &bytes);
+      if (bytes > most_workspace) continue;
+      choice_->algorithm = one.algorithm;
+      choice_->algorithm_bytes = bytes;
+      return;
+    }
+    throw Refusal{
+        fmt::format("{} knows no deterministic way within {} MiB among {}", suggest.name, most_workspace >> 20, found)};
+  }
+
+  Dnn& owner_;
+  const Library& library_;
+  const Convolution& convolution_;
+  const Form& form_;
+  const Where where_;
+  const std::shared_ptr<Choice> choice_;
+};
+
+std::shared_ptr<const Dnn::Choice> Dnn::choose(const Convolution& convolution, Where where) {
+  auto& known = choices_->by_convolution;
+  if (const auto found = known.find(convolution); found != known.end()) return found->second;
+  const std::vector<Form> forms = forms_of(convolution);
+  if (forms.empty()) throw InternalError("cuDNN was asked for a convolution that it does not have");
+  home_.device().enter(library_.suggest(forms.front().routine).name, where);
+  std::string why;
+  for (const Form& form : forms) {
+    try {
+      auto choice = Maker(*this, convolution, form, where).make();
+      if (known.size() >= most_choices) known.clear();  // a program of ever new sizes; choosing again costs little
+      known.emplace(convolution, choice);
+      return choice;
+    } catch (const Refusal& refusal) {
+      why += (why.empty() ? "" : "; ") + refusal.why;
+    }
+  }
+  throw DeviceError(fmt::format("{} has no way {} on {}: {}", call_and_line(name(), where), text_of(convolution),
+                                home_.device().title(), why));
+}
+
+// ---- the library of a device ----
+
+Dnn::Dnn(Stream home, Where where)
+    : home_(std::move(home)), library_(library()), choices_(std::make_unique<Choices>()) {
+  home_.device().enter(library_.Create.name, where);
+  Handle handle = nullptr;
+  check(library_.Create.function(&handle), library_.Create.name, "", where);
+  const Status code = library_.SetStream.function(handle, home_.handle());
+  if (code != status::success) {
+    library_.Destroy.function(handle);
+    check(code, library_.SetStream.name, "", where);
+  }
+  handle_ = handle;
+  current_ = home_.handle();
+}
+
+Dnn::~Dnn() {
+  Device& device = home_.device();
+  device.driver().cuCtxSetCurrent.function(device.context());  // the library frees memory of the device
+  choices_.reset();
+  library_.Destroy.function(static_cast<Handle>(handle_));
+}
+
+FoundPart Dnn::found() {
+  const Library& found = library();
+  return {found.version(), found.library->path(), libraries().place()};
+}
+
+std::string Dnn::installed() {
+  const FoundPart part = found();
+  return fmt::format("{} at {}", part.version, part.path.string());
+}
+
+std::string Dnn::name() const { return "cuDNN " + library_.version(); }
+
+void Dnn::check(int code, const char* call, const std::string& what, Where where) {
+  if (code == status::success) return;
+  Device& device = home_.device();
+  if (const Status kind = status::kind_of(code); kind == status::execution_failed || kind == status::internal_error) {
+    // Where the device is lost, that is what there is to say.
+    const Result state = device.attempt(device.driver().cuCtxSynchronize, where);
+    if (loses_device(state)) device.check(state, call, where);
+  }
+  const std::string message =
+      fmt::format("{} failed on {}{}{}: {} (error {}); the library is {} at {}", call_and_line(call, where),
+                  device.title(), what.empty() ? "" : " ", what, library_.GetErrorString.function(code), code, name(),
+                  library_.library->path().string());
+  if (code == status::out_of_host_memory || code == status::out_of_device_memory) throw OutOfMemory(message);
+  throw DeviceError(message);
+}
+
+std::size_t Dnn::workspace_bytes(const Convolution& convolution, Where where) {
+  const std::lock_guard lock(choices_->mutex);
+  return choose(convolution, where)->workspace_bytes();
+}
+
+/// The library's stream, for as long as it lives: one that work is captured from ends before the library does.
+class Dnn::StreamOfCall {
+ public:
+  template <class Check>
+  StreamOfCall(Dnn& owner, const Stream& stream, const Check& check) : owner_(owner) {
+    check(set(stream), owner_.library_.SetStream.name);
+  }
+  ~StreamOfCall() { set(owner_.home_); }  // where that fails, the next one sees it
+  StreamOfCall(const StreamOfCall&) = delete;
+  StreamOfCall& operator=(const StreamOfCall&) = delete;
+
+ private:
+  Status set(const Stream& stream) {
+    if (owner_.current_ == stream.handle()) return status::success;
+    const Status code = owner_.library_.SetStream.function(static_cast<Handle>(owner_.handle_), stream.handle());
+    if (code == status::success) owner_.current_ = stream.handle();
+    return code;
+  }
+  Dnn& owner_;
+};
+
+void Dnn::convolve(const Stream& stream, const Convolution& convolution, const ConvolutionArrays& arrays,
+                   std::span<std::byte> workspace, Where where) {
+  if (&stream.device() != &home_.device()) throw InternalError("a convolution of one device in a stream of another");
+  const std::lock_guard lock(choices_->mutex);
+  const auto choice = choose(convolution, where);
+  if (workspace.size() < choice->workspace_bytes()) {
+    throw InternalError(fmt::format("a convolution that needs {} bytes of workspace got {}", choice->workspace_bytes(),
+                                    workspace.size()));
+  }
+  const auto require = [&](Status code, const char* call) {
+    if (code != status::success) check(code, call, text_of(convolution), where);
+  };
+  const auto handle = static_cast<Handle>(handle_);
+  const auto& run = library_.run(choice->routine);
+  home_.device().enter(run.name, where);
+  const StreamOfCall in_stream(*this, stream, require);
+
+  constexpr double one = 1, zero = 0;
+  constexpr float narrow_one = 1, narrow_zero = 0;
+  const bool wide = convolution.dtype == DType::float64;
+  const void* const factor = wide ? static_cast<const void*>(&one) : &narrow_one;
+  const void* const nothing = wide ? static_cast<const void*>(&zero) : &narrow_zero;
+  const auto in_array = [&](const Operand& operand) {
+    const void* begin = operand.source == Source::x         ? arrays.x
+                        : operand.source == Source::filters ? arrays.filters
+                                                            : arrays.result;
+    return const_cast<std::byte*>(static_cast<const std::byte*>(begin)) +
+           static_cast<std::size_t>(operand.offset) * choice->item;
+  };
+  const auto part_in_copy = [&](const Choice::Given& given) {
+    return workspace.data() + given.copy_at + static_cast<std::size_t>(given.operand.inset) * choice->item;
+  };
+  const auto transform = [&](Descriptor from_form, const void* from, Descriptor to_form, void* to) {
+    const auto& entry = library_.TransformTensor;
+    require(entry.function(handle, factor, from_form, from, nothing, to_form, to), entry.name);
+  };
+
+  std::array<std::byte*, 3> places{};
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    const Choice::Given& given = choice->given[i];
+    const Operand& operand = given.operand;
+    places[i] = operand.copied ? workspace.data() + given.copy_at : in_array(operand);
+    if (!operand.copied || operand.source == Source::result) continue;
+    if (operand.padded) fill(stream, places[i], 0, given.copy_bytes, where);
+    transform(given.in_array, in_array(operand), given.in_copy, part_in_copy(given));
+  }
+  const auto& [first, second, last] = choice->given;
+  require(run.function(handle, factor, first.descriptor, places[0], second.descriptor, places[1], choice->convolution,
+                       choice->algorithm, workspace.data() + choice->algorithm_at, choice->algorithm_bytes, nothing,
+                       last.descriptor, places[2]),
+          run.name);
+  if (last.operand.copied) transform(last.in_copy, part_in_copy(last), last.in_array, in_array(last.operand));
+}
+
+}  // namespace croton::runtime::cuda

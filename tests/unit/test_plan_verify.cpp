@@ -1,0 +1,257 @@
+// Plans are verified by their promises: the planner's pass, and each way of breaking one is found, by name.
+#include <croton/croton.hpp>
+
+#include <algorithm>
+#include <functional>
+
+#include "base/device_name.hpp"
+#include "builder/import.hpp"
+#include "catch.hpp"
+#include "contains.hpp"
+#include "plan/verify.hpp"
+#include "rewrite/pipeline.hpp"
+#include "rewrite/place.hpp"
+
+namespace ct = croton;
+using ct::DType;
+using ct::Variable;
+using ct::plan::Buffer;
+using ct::plan::Plan;
+using Role = Buffer::Role;
+
+namespace {
+
+struct Planned {
+  ct::fuse::Program program;
+  Plan plan;
+};
+
+Planned planned(const ct::builder::ImportRequest& request, ct::expr::Place scoped = 0) {
+  ct::expr::Graph graph = ct::builder::import(request).graph;
+  ct::rewrite::run(graph, {});
+  if (scoped != 0) graph = ct::rewrite::place(graph, {.scoped = scoped, .devices = {scoped}}, nullptr);
+  Planned result{ct::fuse::fuse(std::move(graph)), {}};
+  result.plan = ct::plan::make_plan(result.program);
+  return result;
+}
+
+std::string broken(const Planned& p) {
+  try {
+    ct::plan::verify(p.plan, p.program);
+  } catch (const ct::InternalError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+/// Two variables that are updated in place, in one launch.
+Planned updates() {
+  const auto x = ct::matrix("x");
+  const auto v = ct::shared(ct::Array::zeros(DType::float32, {3, 4}), {.name = "v"});
+  const auto w = ct::shared(ct::Array::zeros(DType::float32, {3, 4}), {.name = "w"});
+  return planned({.inputs = {x},
+                  .outputs = {ct::sum(ct::dot(v, ct::transpose(x)))},
+                  .updates = {{v, v * 0.9f + x}, {w, w * 2 - x}},
+                  .givens = {},
+                  .where = {}});
+}
+
+/// Products with an elementwise kernel between them, in place of the first one's result.
+Planned products() {
+  const auto x = ct::matrix("x"), y = ct::matrix("y");
+  return planned(
+      {.inputs = {x, y}, .outputs = {ct::dot(ct::tanh(ct::dot(x, y)), y)}, .updates = {}, .givens = {}, .where = {}});
+}
+
+/// A size that is found by computing.
+Planned segments() {
+  const auto x = ct::vector("x");
+  const auto n = ct::sum(ct::cast(x > 0, DType::int64));
+  return planned({.inputs = {x},
+                  .outputs = {ct::arange(n) * 2, ct::sum(ct::tanh(ct::sort(x)))},
+                  .updates = {},
+                  .givens = {},
+                  .where = {}});
+}
+
+/// A kernel that reads a product's result twice, once turned.
+Planned transposed() {
+  const auto x = ct::variable(ct::Type{DType::float32, {4, 4}}, "x");
+  const auto product = ct::dot(x, x);
+  return planned({.inputs = {x},
+                  .outputs = {ct::dot(ct::tanh(product) + ct::transpose(product), x)},
+                  .updates = {},
+                  .givens = {},
+                  .where = {}});
+}
+
+Planned on_device() {
+  const auto x = ct::vector("x");
+  const auto w = ct::shared(ct::Array::zeros(DType::float32, {5}), {.name = "w"});
+  return planned({.inputs = {x}, .outputs = {ct::exp(x) + w}, .updates = {}, .givens = {}, .where = {}},
+                 ct::base::parse_device("cuda0").place());
+}
+
+/// A sort, which has memory to work in.
+Planned routine() {
+  const auto x = ct::vector("x");
+  return planned({.inputs = {x}, .outputs = {ct::sort(x) * 2}, .updates = {}, .givens = {}, .where = {}});
+}
+
+Buffer& first(Plan& plan, const std::function<bool(const Buffer&)>& is) {
+  const auto found = std::ranges::find_if(plan.buffers, is);
+  REQUIRE(found != plan.buffers.end());
+  return *found;
+}
+Buffer& with_role(Plan& plan, Role role) {
+  return first(plan, [&](const Buffer& b) { return b.role == role; });
+}
+int number_of(const Plan& plan, const Buffer& buffer) { return static_cast<int>(&buffer - plan.buffers.data()); }
+
+struct Breakage {
+  std::string what;  // the message has this
+  std::function<Planned()> plan;
+  std::function<void(Plan&)> damage;
+};
+
+const std::vector<Breakage>& breakages() {
+  static const std::vector<Breakage> all{
+      // numbers
+      {"runs call 99, which there is none of", products, [](Plan& p) { p.steps[0].call = 99; }},
+      {"reads b99, which there is none of", products, [](Plan& p) { p.steps[0].reads[0] = 99; }},
+      {"writes b-1, which there is none of", products, [](Plan& p) { p.steps[0].writes[0] = -1; }},
+      {"has the workspace b0, which is none", routine,
+       [](Plan& p) { std::ranges::find_if(p.steps, [](const auto& s) { return s.workspace >= 0; })->workspace = 0; }},
+      {"which has no memory of its own", updates,
+       [](Plan& p) {
+         Buffer& shares = first(p, [](const Buffer& b) { return b.in_place_of >= 0; });
+         shares.in_place_of = number_of(p, shares);
+       }},
+      // launches and segments
+      {"belongs to no launch", products, [](Plan& p) { p.launches.pop_back(); }},
+      {"comes next", products, [](Plan& p) { std::swap(p.launches[0], p.launches[1]); }},
+      {"runs in one launch with others", products,
+       [](Plan& p) {
+         p.launches[0].end_step = 2;
+         p.launches.erase(p.launches.begin() + 1);
+         p.segments.back().end_launch -= 1;
+       }},
+      {"the host reads numbers back", segments, [](Plan& p) { p.segments.pop_back(); }},
+      {"but needs numbers that segment 0 finds", segments,
+       [](Plan& p) {
+         p.segments[0].end_launch = p.segments[1].end_launch;
+         p.segments[1].first_launch = p.segments[1].end_launch;
+       }},
+      // calls
+      {"runs 2 times", products, [](Plan& p) { p.steps[1].call = p.steps[0].call; }},
+      {"has other buffers than its call has operands", products, [](Plan& p) { p.steps[1].reads[0] = 0; }},
+      // values
+      {"which no step before it has written", products,
+       [](Plan& p) {
+         std::swap(p.steps[0], p.steps[1]);
+         for (Buffer& b : p.buffers) b.in_place_of = -1;
+       }},
+      {"which is not a result", products, [](Plan& p) { with_role(p, Role::output).role = Role::constant; }},
+      {"gets memory in segment 1", segments,
+       [](Plan& p) { p.buffers[static_cast<std::size_t>(p.steps[0].writes[0])].segment = 1; }},
+      // results
+      {"is in memory that others share", products, [](Plan& p) { with_role(p, Role::output).role = Role::temporary; }},
+      {"there are 0 outputs", products, [](Plan& p) { p.output_buffer.clear(); }},
+      // lifetimes
+      {"whose memory is kept from step", products, [](Plan& p) { with_role(p, Role::temporary).last_step = 0; }},
+      {"is read back after step", segments,
+       [](Plan& p) {
+         Buffer& fresh = p.buffers[static_cast<std::size_t>(p.segments[0].fresh[0])];
+         fresh.last_step = fresh.first_step;
+       }},
+      {"does not read back all the numbers", segments, [](Plan& p) { p.segments[0].fresh.clear(); }},
+      // in place
+      {"which is not its to write over", products,
+       [](Plan& p) {
+         first(p, [](const Buffer& b) { return b.in_place_of >= 0; }).in_place_of =
+             number_of(p, with_role(p, Role::argument));
+       }},
+      {"which is another array", products,
+       [](Plan& p) {
+         Buffer& shares = first(p, [](const Buffer& b) { return b.in_place_of >= 0; });
+         p.buffers[static_cast<std::size_t>(shares.in_place_of)].place = 257;
+       }},
+      {"which is another variable", updates,
+       [](Plan& p) {
+         std::vector<Buffer*> shares;
+         for (Buffer& b : p.buffers) {
+           if (b.in_place_of >= 0) shares.push_back(&b);
+         }
+         REQUIRE(shares.size() == 2);
+         std::swap(shares[0]->in_place_of, shares[1]->in_place_of);
+       }},
+      {"writes over", products,
+       [](Plan& p) {  // the first product's result is read again, after what is in its memory now
+         const Buffer& shares = first(p, [](const Buffer& b) { return b.in_place_of >= 0; });
+         p.steps.back().generated_reads.push_back({shares.in_place_of});
+       }},
+      {"of which it still reads other elements", transposed,
+       [](Plan& p) {
+         const int product = p.steps[0].writes[0], sum = p.steps[1].writes[0];
+         REQUIRE(p.buffers[static_cast<std::size_t>(sum)].in_place_of < 0);
+         p.buffers[static_cast<std::size_t>(sum)].in_place_of = product;
+         p.buffers[static_cast<std::size_t>(product)].last_step = 2;
+       }},
+      // the commit point
+      {"a shared variable, before the commit point", updates,
+       [](Plan& p) {
+         for (auto& step : p.steps) step.after_commit = false;
+         p.commit_step = static_cast<int>(p.steps.size());
+         const ct::plan::Launch joined = p.launches.back();
+         p.launches.pop_back();
+         for (int s = joined.first_step; s < joined.end_step; ++s) p.launches.push_back({s, s + 1});
+         p.segments.back().end_launch = static_cast<int>(p.launches.size());
+       }},
+      {"after the commit point, before step 0", updates, [](Plan& p) { p.commit_step = 0; }},
+      {"overwrites no shared variable", products,
+       [](Plan& p) {
+         p.steps.back().after_commit = true;
+         p.commit_step = static_cast<int>(p.steps.size()) - 1;
+       }},
+      // devices
+      {"which is on another device", on_device,
+       [](Plan& p) {
+         for (Buffer& b : p.buffers) {
+           if (b.role == Role::resident) b.place = 0;
+         }
+       }},
+      {"to the device that it is on", on_device,
+       [](Plan& p) { with_role(p, Role::argument).place = ct::base::parse_device("cuda0").place(); }},
+      {"does not outlive the call on another device", on_device,
+       [](Plan& p) { with_role(p, Role::shared).role = Role::argument; }},
+  };
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("plans keep their promises") {
+  for (const auto& make : {updates, products, segments, on_device, routine}) {
+    const Planned p = make();
+    CHECK(broken(p).empty());
+  }
+}
+
+TEST_CASE("a plan that breaks a promise is found, by the promise's name") {
+  for (const Breakage& breakage : breakages()) {
+    INFO("wanted: " << breakage.what);
+    Planned p = breakage.plan();
+    breakage.damage(p.plan);
+    CHECK_THAT(broken(p), contains(breakage.what));
+  }
+}
+
+TEST_CASE("a broken plan names the step and the user's line") {
+  Planned p = products();
+  p.plan.steps.back().reads[0] = 99;
+  CHECK_THAT(broken(p), contains("plan: step 2 reads b99"));
+  p = products();
+  Buffer& temporary = with_role(p.plan, Role::temporary);
+  temporary.last_step = 0;
+  CHECK_THAT(broken(p), contains("test_plan_verify.cpp:"));
+}
