@@ -24,8 +24,6 @@ ORDER = [
 ]
 # The driver (the files of src itself) and the calls know each other: a call plans, and looking inside asks calls.
 TOGETHER = [{"", "call"}]
-# Rules are listed by the pipeline, which each of them sees the header of.
-TOGETHER.append({"rewrite", "rewrite/rules"})
 
 
 def folder_of(path):

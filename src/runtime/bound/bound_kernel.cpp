@@ -25,16 +25,21 @@ codegen::Launch specialise_kernel(const BoundKernel& kernel, const Memory& memor
   return codegen::specialise(*kernel.analysis, kernel.extents, layouts);
 }
 
-BoundKernel bind_kernel(const Executable& executable, const plan::Step& step, int generated, const SizeTable& sizes,
-                        const Memory& memory) {
+BoundKernel kernel_of(const Executable& executable, const plan::Step& step, int generated) {
   const fuse::Call& call = executable.call_of(step);
-  const std::size_t which = generated < 0 ? 0 : static_cast<std::size_t>(generated);
-  BoundKernel result;
   const auto* product = std::get_if<fuse::ProductCall>(&call.work);
+  const std::size_t which = product == nullptr || generated < 0 ? 0 : static_cast<std::size_t>(generated);
+  BoundKernel result;
   result.call = product != nullptr ? product->generated[which].get() : &call.as<fuse::KernelCall>();
   result.analysis = executable.analyses[static_cast<std::size_t>(step.call)][which].get();
   result.operands = product != nullptr ? step.generated_reads[which] : step.reads;
   result.operands.insert(result.operands.end(), step.writes.begin(), step.writes.end());
+  return result;
+}
+
+BoundKernel bind_kernel(const Executable& executable, const plan::Step& step, int generated, const SizeTable& sizes,
+                        const Memory& memory) {
+  BoundKernel result = kernel_of(executable, step, generated);
   for (const NodeId extent : result.call->extents) result.extents.push_back(sizes[extent]);
   result.launch = specialise_kernel(result, memory);
   std::int64_t elements = 1;

@@ -22,7 +22,9 @@ struct BoundKernel {
   std::vector<std::int64_t> extents;
   codegen::Launch launch;
 };
-/// The kernel of a step; `generated`: of a product, by which of the kernels that may stand in for it.
+/// The kernel of a step, without sizes; `generated`: of a product, which of the kernels that may stand in for it.
+BoundKernel kernel_of(const Executable& executable, const plan::Step& step, int generated);
+/// The same with sizes.
 BoundKernel bind_kernel(const Executable& executable, const plan::Step& step, int generated, const SizeTable& sizes,
                         const Memory& memory);
 /// What of the kernel's text is used, and how often, for buffers that lie so.

@@ -134,22 +134,14 @@ void NativeLoop::show_part(const plan::Step& step) {
   const fuse::Call& call = body_->call_of(step);
   Part& part = parts_.emplace_back();
   part.step = &step;
-  const auto& analyses = body_->analyses[static_cast<std::size_t>(step.call)];
   const DType dtype =
       body_->program.graph.arena.type(body_->plan.buffers[static_cast<std::size_t>(step.writes[0])].node).dtype;
-  const auto* product = std::get_if<fuse::ProductCall>(&call.work);
-  if (product != nullptr && (dtype == DType::float32 || dtype == DType::float64)) {
+  if (call.is<fuse::ProductCall>() && (dtype == DType::float32 || dtype == DType::float64)) {
     part.buffers = {step.left.buffer, step.right.buffer, step.writes[0]};
     part.matrix.assign(8, 1);
     return;
   }
-  const auto which = static_cast<std::size_t>(fuse::GeneratedProduct::along_rows);
-  const std::size_t number = product != nullptr ? which : 0;
-  BoundKernel kernel;
-  kernel.call = product != nullptr ? product->generated[number].get() : &call.as<fuse::KernelCall>();
-  kernel.analysis = analyses[number].get();
-  kernel.operands = product != nullptr ? step.generated_reads[number] : step.reads;
-  kernel.operands.insert(kernel.operands.end(), step.writes.begin(), step.writes.end());
+  BoundKernel kernel = kernel_of(*body_, step, static_cast<int>(fuse::GeneratedProduct::along_rows));
   kernel.extents = codegen::default_extents(*kernel.analysis);
   kernel.launch = codegen::default_launch(*kernel.analysis, kernel.extents);
   part.kernel = std::move(kernel);
