@@ -15,6 +15,7 @@
 #include <llvm/Support/raw_ostream.h>
 
 #include <initializer_list>
+#include <string>
 #include <vector>
 
 #include "host_target.hpp"
@@ -27,6 +28,10 @@ namespace croton::llvm_part {
 namespace {
 
 constexpr const char* file_name = "kernel.cpp";  // what messages call the text; runtime/cpu/compiler.cpp looks for it
+
+// Steps that one constant expression of a user's text may take: a table of 1024 entries has 256 for each. Clang allows
+// four times as many, which are six seconds of a slow processor, and the text would be stopped without a line instead.
+constexpr int most_constexpr_steps = 1 << 18;
 
 // Arguments of `clang -cc1`.
 std::vector<std::string> cc1_arguments(const CrotonCompileRequest& request) {
@@ -57,6 +62,7 @@ std::vector<std::string> cc1_arguments(const CrotonCompileRequest& request) {
     if (request.mode == croton_mode_simulator_checked)
       add({"-debug-info-kind=line-tables-only", "-ftrivial-auto-var-init=pattern"});
   }
+  if (request.users_size > 0) add({"-fconstexpr-steps=" + std::to_string(most_constexpr_steps)});
   add({"-main-file-name", file_name, file_name});
   return all;
 }
