@@ -1,6 +1,6 @@
-// A recurrent network learns a text character by character and then writes some of its own (docs/char_lm.md). Without
-// --text it reads Croton's documents. What goes to the standard output depends on the options and the text alone; times
-// go to the standard error stream.
+// A recurrent network learns a text character by character and then writes some of its own (docs/use/char_lm.md).
+// Without --text it reads Croton's documents. What goes to the standard output depends on the options and the text
+// alone; times go to the standard error stream.
 #include "char_lm.hpp"
 
 #include <exception>
@@ -43,7 +43,7 @@ constexpr const char* usage =
     "  --temperature X    below 1: rather what is likely; above: bolder (0.6)\n"
     "  --save FOLDER      write the weights there at the end, as .npy files\n"
     "  --load FOLDER      begin with such weights\n"
-    "Threads, device and so on: CROTON_FLAGS (docs/flags.md).\n";
+    "Threads, device and so on: CROTON_FLAGS (docs/use/flags.md).\n";
 
 /// ValueError for options that are not understood.
 Settings parse(const std::vector<std::string>& arguments) {

@@ -34,12 +34,12 @@ inline std::string read_file(const fs::path& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-/// Croton's own documents: every page of docs/ in the order of their names, the README and the list of changes.
+/// Croton's own documents: every page below docs/ in the order of their paths, the README and the list of changes.
 inline std::string read_documents(const fs::path& source_folder) {
   const fs::path docs = source_folder / "docs";
   std::error_code error;
   std::vector<fs::path> files;
-  for (fs::directory_iterator at(docs, error), end; !error && at != end; at.increment(error)) {
+  for (fs::recursive_directory_iterator at(docs, error), end; !error && at != end; at.increment(error)) {
     if (at->path().extension() == ".md") files.push_back(at->path());
   }
   if (files.empty()) throw ct::ValueError("no documents in '" + docs.string() + "': name a text by --text FILE");

@@ -1,5 +1,5 @@
-// Your first network: it learns to read handwritten digits (docs/first_network.md goes through it line by line). 0 if
-// it reads at least 97 of 100 digits that it has not seen.
+// Your first network: it learns to read handwritten digits (docs/use/first_network.md goes through it line by line). 0
+// if it reads at least 97 of 100 digits that it has not seen.
 #include <croton/nn.hpp>
 
 #include <iostream>

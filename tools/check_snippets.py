@@ -3,12 +3,14 @@
 
 A line `<!-- run -->` marks the ```cpp block below it as a program; the ```text block right after that one, if there is
 one, is its output. `<!-- run where NVRTC 13.0, ok ] nvdisasm -->` runs it only where `croton doctor` says each of these
-words, as what a compiler makes is not what another makes; elsewhere it is named as not run. `<!-- compile -->` asks for compilation only, `<!-- from examples/hello.cpp -->` that the block is
-part of that file, word for word. A block without `main` is put into one, with the usual
+words, as what a compiler makes is not what another makes; elsewhere it is named as not run. `<!-- compile -->` asks for
+compilation only, `<!-- from examples/hello.cpp -->` that the block is part of that file, word for word. The output of a
+program may be shown in parts, in any order: a line `<!-- prints f: plan -->` marks a ```text block that has the lines
+from `---- f: plan` on, up to the next line that begins a part. A block without `main` is put into one, with the usual
 headers and `namespace ct = croton` in front; its first line counts as line 1 of program.cpp in messages.
 
-    tools/check_snippets.py --build build/release docs/first_hour.md     against a build folder
-    tools/check_snippets.py --prefix ~/croton docs/first_hour.md         against an installed Croton
+    tools/check_snippets.py --build build/release docs/use/first_hour.md     against a build folder
+    tools/check_snippets.py --prefix ~/croton docs/use/first_hour.md         against an installed Croton
     ... --update                                                         writes what was printed into the files
 """
 
@@ -23,6 +25,7 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 MARK = re.compile(r"^<!-- (run|run where .+|compile|from \S+) -->$")
+PART = re.compile(r"^<!-- prints (.+) -->$")
 FENCE = re.compile(r"^```(\w*)$")
 
 WRAPPED = """#include <croton/croton.hpp>
@@ -45,6 +48,7 @@ class Snippet:
     def __init__(self, file, line, action, code, output):
         self.file, self.line, self.action, self.code = file, line, action, code
         self.output = output  # (first line, end line) of the text block's inside, or None
+        self.parts = []  # (name, first line, end line) of text blocks that show a part of the output each
 
     def name(self):
         return f"{self.file}:{self.line}"
@@ -52,6 +56,26 @@ class Snippet:
     def program(self):
         text = "\n".join(self.code)
         return text + "\n" if re.search(r"\bint main\(", text) else WRAPPED.format(text)
+
+    def expected(self, printed):
+        """(first line, end line, what has to be there) of each text block, from the end of the page on, for what the
+        program printed; and what is wrong with that by itself."""
+        if self.output is not None:
+            return [(*self.output, printed)], ""
+        begins = {name: printed.index(f"---- {name}") for name, _, _ in self.parts if f"---- {name}" in printed}
+        missing = [name for name, _, _ in self.parts if name not in begins]
+        if missing:
+            return [], f"prints no line '---- {missing[0]}'"
+        if self.parts and min(begins.values()) > 0:
+            return [], "prints something that is in no part:\n" + "\n".join(printed[: min(begins.values())])
+        blocks = []
+        for name, first, end in reversed(self.parts):
+            stop = min((at for at in begins.values() if at > begins[name]), default=len(printed))
+            part = printed[begins[name] : stop]
+            while not part[-1]:
+                part.pop()
+            blocks.append((first, end, part))
+        return blocks, ""
 
 
 def block_at(lines, at):
@@ -70,6 +94,14 @@ def block_at(lines, at):
 def snippets_of(file, lines):
     found = []
     for at, line in enumerate(lines):
+        if part := PART.match(line):
+            text = block_at(lines, at + 1)
+            if text is None or text[0] != "text" or not found or not found[-1].action.startswith("run"):
+                sys.exit(f"{file}:{at + 1}: a ```text block must follow the mark, and a program come before it")
+            if found[-1].output is not None:
+                sys.exit(f"{file}:{at + 1}: the program before the mark has its output right below it")
+            found[-1].parts.append((part.group(1), *text[1:]))
+            continue
         mark = MARK.match(line)
         if not mark:
             continue
@@ -150,13 +182,14 @@ def check_file(checker, file, update):
             continue
         fault, printed = checker.check(snippet)
         found = [line.rstrip() for line in printed.rstrip().splitlines()]
-        if not fault and snippet.action.startswith("run") and snippet.output is not None:
-            first, end = snippet.output
-            if update:
-                lines[first:end] = found
-            elif found != lines[first:end]:
-                diff = difflib.unified_diff(lines[first:end], found, "expected", "printed", lineterm="")
-                fault = "prints something else\n" + "\n".join(diff)
+        if not fault and snippet.action.startswith("run") and (snippet.output is not None or snippet.parts):
+            blocks, fault = snippet.expected(found)
+            for first, end, block in blocks:
+                if update:
+                    lines[first:end] = block
+                elif block != lines[first:end]:
+                    diff = difflib.unified_diff(lines[first:end], block, "expected", "printed", lineterm="")
+                    fault += "prints something else\n" + "\n".join(diff)
         if fault:
             wrong += 1
             print(f"{snippet.name()}: {fault}")

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes docs/ops.md from the records that tests leave: a row for each public operation, one for each op of graphs, and
+"""Writes docs/use/ops.md from the records that tests leave: a row for each public operation, one for each op of graphs, and
 what is missing.
 
     PYTHONPATH=build/release/python build/venv/bin/python tools/op_page.py build/release/op_records [--check]
@@ -456,7 +456,7 @@ def page(operations, graph_ops):
 def main():
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("records")
-    options.add_argument("--out", default=str(ROOT / "docs/ops.md"))
+    options.add_argument("--out", default=str(ROOT / "docs/use/ops.md"))
     options.add_argument("--check", action="store_true")
     options = options.parse_args()
     operations, graph_ops = read(options.records)

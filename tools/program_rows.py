@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Which test shows which row of the programs that Croton is built for; docs/programs.md is written from it.
+"""Which test shows which row of the programs that Croton is built for; docs/use/programs.md is written from it.
 
 The title of a test in C++ begins with the rows it shows: TEST_CASE("C4.3 C4.4 the loss ..."). Nothing is run or
 compiled: titles are read from the files.
 
-    tools/program_rows.py            prints row, title, file and ctest of each test, and writes docs/programs.md
+    tools/program_rows.py            prints row, title, file and ctest of each test, and writes docs/use/programs.md
     tools/program_rows.py --check    fails when the page is old, a row has no test, a title names a row that is not
                                      there, or a file with such a title is not built
 """
@@ -157,7 +157,7 @@ def page(tests):
             if not of_row:
                 text += f"{first}| {WITHOUT_TEST.get(row, 'NONE')} | |\n"
             for test in of_row:
-                text += f"{first}| {cell(test.title)} | [{Path(test.file).name}](../{test.file}), `{test.ctest}` |\n"
+                text += f"{first}| {cell(test.title)} | [{Path(test.file).name}](../../{test.file}), `{test.ctest}` |\n"
                 first = "| | "
         text += "\n"
     return text.rstrip("\n") + "\n"
@@ -179,7 +179,7 @@ def faults_of(tests):
 
 def main():
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options.add_argument("--out", default=str(ROOT / "docs/programs.md"))
+    options.add_argument("--out", default=str(ROOT / "docs/use/programs.md"))
     options.add_argument("--check", action="store_true")
     options = options.parse_args()
     tests = tests_of(ROOT / "tests")

@@ -11,7 +11,7 @@ namespace croton::tool {
 /// How often each rule fires in all of them.
 rewrite::Fired fired_in_programs();
 
-/// The table of docs/rewrites.md: every rule by group, with its text, its reason and how often it fired.
+/// The table of docs/internals/rewrites.md: every rule by group, with its text, its reason and how often it fired.
 std::string rules_markdown();
 
 }  // namespace croton::tool

@@ -32,7 +32,7 @@ constexpr const char* help_text =
     "  --print N                  how many elements of each array are printed (default 8)\n"
     "  --memory MIB, --seconds S  what the kernel may take (default 4096 and 300)\n"
     "The kernel runs in a process of its own, which has no files, no network and no other processes.\n"
-    "Arguments go to the kernel in the order in which they stand. What the simulator checks: docs/simulator.md\n";
+    "Arguments go to the kernel in the order in which they stand. What the simulator checks: docs/use/simulator.md\n";
 
 struct Request {
   std::string file;

@@ -13,7 +13,7 @@
 //  reweighted towards the
 //    minimax error (Lawson 1961), coefficients rounded to the type one after the other, lowest first, the rest fitted
 //    again. Comments state function, interval and the largest weighted error of the rounded polynomial.
-// Accuracy is asserted by tests/unit/test_math.cpp and measured against MPFR by tests/ulp (docs/ulp.md).
+// Accuracy is asserted by tests/unit/test_math.cpp and measured against MPFR by tests/ulp (docs/internals/ulp.md).
 #ifndef CT_MATH
 #define CT_MATH
 

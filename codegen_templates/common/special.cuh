@@ -3,7 +3,7 @@
 //  - Every function is a template that computes in double and rounds once at the end: results of float are as good as
 //    exact, and a kernel that does not use a function only parses it.
 //  - Polynomials were fitted as in math.cuh; comments give the function, the interval and the largest relative error.
-// Accuracy is measured and asserted against MPFR by tests/ulp (docs/ulp.md).
+// Accuracy is measured and asserted against MPFR by tests/ulp (docs/internals/ulp.md).
 #ifndef CT_SPECIAL
 #define CT_SPECIAL
 

@@ -1,6 +1,7 @@
 // Complex numbers: their parts, and how they are made of real ones. Arithmetic, powers, exponential, trigonometric and
 // hyperbolic functions, comparisons by eq and neq, where, sums, products and dot take complex operands as they take
-// real ones; what needs an order raises TypeError. Values at zeros, infinities and nans are listed in docs/complex.md.
+// real ones; what needs an order raises TypeError. Values at zeros, infinities and nans are listed in
+// docs/use/complex.md.
 #pragma once
 
 #include <croton/variable.hpp>

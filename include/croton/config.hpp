@@ -1,5 +1,5 @@
 // Flags: what can be set from outside the program. A flag has a default, which a file, then CROTON_FLAGS, then code,
-// then a scope may change; each later one wins. docs/flags.md lists them.
+// then a scope may change; each later one wins. docs/use/flags.md lists them.
 //
 //   CROTON_FLAGS=device=cuda0,floatX=float64 ./program
 //

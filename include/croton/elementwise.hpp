@@ -1,6 +1,7 @@
 // More elementwise operations: the functions of NumPy and Theano that <croton/ops.hpp> has not, and other names of
 // those that it has. They broadcast as those do. Functions "of a float" give float32 for integers of up to 16 bits and
-// float64 for wider ones; docs/ulp.md lists their largest errors. Where both names exist, NumPy's comes first.
+// float64 for wider ones; docs/internals/ulp.md lists their largest errors. Where both names exist, NumPy's comes
+// first.
 #pragma once
 
 #include <croton/ops.hpp>
@@ -77,12 +78,13 @@ Variable chi2sf(Operand x, Operand k);
 /// Modified Bessel functions of the first kind, of orders 0 and 1.
 Variable i0(Operand x);
 Variable i1(Operand x);
-/// Bessel functions of the first kind, of orders 0 and 1. From |x| = 8 on the absolute error is small (docs/ulp.md).
+/// Bessel functions of the first kind, of orders 0 and 1. From |x| = 8 on the absolute error is small
+/// (docs/internals/ulp.md).
 Variable j0(Operand x);
 Variable j1(Operand x);
 /// The Bessel function and the modified one of the first kind of real order v (DLMF 10.2, 10.25); nan of negative x
-/// where v is no whole number, and of orders beyond 5000 unless the result is 0. docs/numerics.md says how exact they
-/// are. They are differentiated by x only.
+/// where v is no whole number, and of orders beyond 5000 unless the result is 0. docs/use/numerics.md says how exact
+/// they are. They are differentiated by x only.
 Variable jv(Operand v, Operand x);
 Variable iv(Operand v, Operand x);
 

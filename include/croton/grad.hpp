@@ -35,7 +35,7 @@ struct GradOptions {
 /// The gradients of a scalar cost with respect to the variables, in their order; each has its variable's shape, and its
 /// dtype (floatX for integer variables); that of a complex x + iy is dC/dx + i dC/dy. The same variable may be asked
 /// for twice, and may be inside the expression. TypeError if the cost is not a 0-d float; with known_grads it may be an
-/// empty Variable. Conventions at kinks follow Theano; they are listed in docs/gradients.md.
+/// empty Variable. Conventions at kinks follow Theano; they are listed in docs/use/gradients.md.
 std::vector<Variable> grad(const Variable& cost, const std::vector<Variable>& wrt, const GradOptions& options = {},
                            Where where = std::source_location::current());
 Variable grad(const Variable& cost, const Variable& wrt, const GradOptions& options = {},

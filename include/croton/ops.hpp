@@ -1,6 +1,6 @@
 // Operations on symbolic variables. Elementwise operations broadcast: trailing axes are aligned and a stated size of 1
 // (or a missing axis) repeats; sizes that are unknown must be equal when the function is called. dtypes follow
-// docs/types.md. Every operation raises TypeError or ShapeError that names its arguments and their lines.
+// docs/use/types.md. Every operation raises TypeError or ShapeError that names its arguments and their lines.
 #pragma once
 
 #include <croton/products.hpp>

@@ -1,5 +1,5 @@
 // Loops: a step, written once as a function of variables, runs a number of times. Names, arguments and conventions are
-// Theano's; docs/scan.md explains them.
+// Theano's; docs/use/scan.md explains them.
 #pragma once
 
 #include <croton/shared.hpp>

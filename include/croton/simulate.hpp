@@ -1,5 +1,5 @@
 // The CUDA simulator: runs CUDA kernels of your own on the host, thread by thread, and reports what no kernel may do.
-// No GPU and no CUDA toolkit are needed. docs/simulator.md says what is checked and how.
+// No GPU and no CUDA toolkit are needed. docs/use/simulator.md says what is checked and how.
 #pragma once
 
 #include <croton/array.hpp>
@@ -60,7 +60,7 @@ class CudaText {
   explicit CudaText(std::string text, std::string file = "kernel.cu");
 
   /// Compiles a kernel, which the first launch does else. ValueError where the text does not compile, or holds what is
-  /// not simulated: assembly, calls of functions that it does not define, and others (docs/simulator.md).
+  /// not simulated: assembly, calls of functions that it does not define, and others (docs/use/simulator.md).
   void compile(const std::string& kernel) const;
 
   /// Runs a kernel to its end. ValueError where the text does not compile or the arguments do not fit the kernel's

@@ -112,7 +112,7 @@ class MrgRandomStreams {
 /// (NullTypeGradError). Results are rounded once to a float dtype, and truncated to an integer one. Copies are the same
 /// streams.
 ///
-/// The bits are those of NumPy 2.4; docs/random.md says where releases of NumPy differ.
+/// The bits are those of NumPy 2.4; docs/use/random.md says where releases of NumPy differ.
 class NumpyRandomStreams {
  public:
   /// Of a seed of the operating system's.

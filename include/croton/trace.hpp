@@ -1,5 +1,5 @@
 // A trace: what calls of functions run, on which device and when. It shows which devices work at the same time
-// (docs/devices.md).
+// (docs/use/devices.md).
 //
 //   croton::Trace trace;
 //   step(images, labels);

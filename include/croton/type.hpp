@@ -54,7 +54,7 @@ inline constexpr DType compute_dtype(DType t) {
   return t == DType::float16 || t == DType::bfloat16 ? DType::float32 : t;
 }
 
-/// The dtype of a result of two operands, by Theano's (NumPy's array) rules; the table is in docs/types.md.
+/// The dtype of a result of two operands, by Theano's (NumPy's array) rules; the table is in docs/use/types.md.
 DType promote(DType a, DType b);
 /// True if promote(from, to) is `to`: NumPy's "safe" casting. No value is lost, except that int64 and uint64 count as
 /// safe to float64, as in NumPy.

@@ -1,4 +1,5 @@
-"""Flags: croton.config.NAME reads and sets them, change_flags changes them for a scope. docs/flags.md lists them."""
+"""Flags: croton.config.NAME reads and sets them, change_flags changes them for a scope. docs/use/flags.md has them
+all."""
 
 import contextlib
 

@@ -1,4 +1,4 @@
-"""Loops: scan and what is made of it. docs/scan.md explains the arguments, which are Theano's."""
+"""Loops: scan and what is made of it. docs/use/scan.md explains the arguments, which are Theano's."""
 
 from . import _croton
 

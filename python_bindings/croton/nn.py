@@ -1,4 +1,4 @@
-"""Networks: layers, models, losses, metrics, optimizers and `fit`, in Keras's terms. docs/networks.md is the tour.
+"""Networks: layers, models, losses, metrics, optimizers and `fit`, in Keras's terms. docs/use/networks.md is the tour.
 
     from croton import nn
 

@@ -1,4 +1,5 @@
-"""Devices: `with croton.device("cuda1"): ...` says where what is built in it runs. docs/devices.md tells the rest."""
+"""Devices: `with croton.device("cuda1"): ...` says where what is built in it runs. docs/use/devices.md has the
+rest."""
 
 import contextlib
 

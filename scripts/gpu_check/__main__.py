@@ -1,4 +1,4 @@
-"""Checks Croton on a machine with an NVIDIA GPU, in three tiers: smoke, suite, bench (docs/gpu_check.md).
+"""Checks Croton on a machine with an NVIDIA GPU, in three tiers: smoke, suite, bench (docs/internals/gpu_check.md).
 
 Writes gpu_check.jsonl (every result, when it is known), gpu_check.md (a page of them) and gpu_check.log (what programs
 printed) to $OUT, else to bench/results/. The exit status is 0 if everything that was reached has passed.

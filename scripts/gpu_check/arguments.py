@@ -57,7 +57,8 @@ def listed(text):
 
 def parse():
     parser = Parser(prog="scripts/gpu_check.sh", description="Checks Croton on a machine with an NVIDIA GPU "
-                    "(docs/gpu_check.md). The exit status is 0 if everything that was reached has passed, 1 if something "
+                    "(docs/internals/gpu_check.md). "
+                    "The exit status is 0 if everything that was reached has passed, 1 if something "
                     "failed, 2 if nothing was begun.")
     parser.add_argument("tier", choices=[*TIERS, "all", "page"],
                         help="all: one after the other; page: prints the page of --resume FILE, or of the folder --out; "

@@ -88,7 +88,8 @@ def head(records):
     lines = [f"# GPU check, {run['date']}", "", f"{what}; device {identity['device']}"
              + (f", flags {identity['flags']}" if identity["flags"] else "")
              + (", small sizes" if identity["small"] else "")
-             + f"; commit {identity['commit']}, pack {identity['pack']}. docs/gpu_check.md says how to read it.", ""]
+             + f"; commit {identity['commit']}, pack {identity['pack']}. "
+             "docs/internals/gpu_check.md says how to read it.", ""]
     if run.get("note"):
         lines += [f"NOTE: {run['note']}.", ""]
     for tier in newest(of(records, "tier")):

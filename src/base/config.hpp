@@ -104,7 +104,7 @@ const Flags& process_config();
 /// True if the value of a flag of kind list ("graph+plan") holds the word, or the word all.
 bool has_word(std::string_view list, std::string_view word);
 
-/// docs/flags.md: what `croton flags --markdown` writes.
+/// docs/use/flags.md: what `croton flags --markdown` writes.
 std::string flags_markdown();
 
 /// Forgets what code has set and reads file and environment again. For tests; no other thread may use flags meanwhile.

@@ -15,7 +15,7 @@ namespace croton::expr {
 namespace {
 
 constexpr double unbounded = std::numeric_limits<double>::infinity();
-// Of our elementwise functions; docs/ulp.md has their errors.
+// Of our elementwise functions; docs/internals/ulp.md has their errors.
 constexpr double map_units = 4;
 
 double distance(const Scalar& a, const Scalar& b) {

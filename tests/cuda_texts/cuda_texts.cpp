@@ -282,7 +282,7 @@ int run(const Options& options) {
         "registers "
         "of a thread, its stack in\nlocal memory, and registers that it spilled. No GPU was needed. Written by\n\n"
         "```\nctest -L full && build/release/bin/croton_cuda_texts build/release/cuda_texts{} --facts "
-        "docs/kernel_facts.md {}\n```\n\n{}",
+        "docs/internals/kernel_facts.md {}\n```\n\n{}",
         nvrtc.version().first, nvrtc.version().second, texts.size(), all.size(),
         options.covering ? ", which use every form between them" : "", options.covering ? " --covering" : "",
         fmt::join(options.architectures, " "), table);

@@ -1,5 +1,5 @@
 // croton_differential: random graphs in the reference evaluator, on the CPU and on the simulated GPU; see
-// docs/differential.md.
+// docs/internals/differential.md.
 #include <fmt/format.h>
 #include <sys/wait.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-// Small graphs in which random testing (docs/differential.md) found a fault, on every back-end.
+// Small graphs in which random testing (docs/internals/differential.md) found a fault, on every back-end.
 #include "samples.hpp"
 
 using namespace croton_test;

@@ -1,5 +1,6 @@
 """Which dtypes does each operand of a row take? Asked of the library: what builds an expression is taken. Each of them
-is compared at least once (run.py): docs/ops.md lists what was compared, and a dtype that is only taken is a hole."""
+is compared at least once (run.py): docs/use/ops.md lists what was compared, and a dtype that is only taken is a
+hole."""
 
 import croton
 import croton.tensor as T

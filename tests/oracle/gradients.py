@@ -52,7 +52,7 @@ def real_parts(value):
 
 def largest_difference(f, arrays, which, exact, weights, step):
     """Of the given gradient from central differences of f, at a few elements of each array; for z = x + iy it is
-    df/dx + i df/dy (docs/complex.md)."""
+    df/dx + i df/dy (docs/use/complex.md)."""
     worst = 0.0
     random = generator("elements", len(arrays))
     for at, gradient in zip(which, exact):

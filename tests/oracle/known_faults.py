@@ -1,5 +1,5 @@
 """Faults of Croton that the oracle has found and that are not mended yet: it steps around them and counts them, and
-docs/ops.md prints them. Each: the operation, its dtypes (or None for all), a part of the message, and the reason."""
+docs/use/ops.md prints them. Each: the operation, its dtypes (or None for all), a part of the message, and the reason."""
 
 KNOWN = []
 

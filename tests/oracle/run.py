@@ -343,7 +343,7 @@ def write_records(path, tally, rows, taken, found_gradients):
 def main():
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--only", nargs="*", default=[])
-    options.add_argument("--records", help="a folder for what docs/ops.md is made from (tools/op_page.py)")
+    options.add_argument("--records", help="a folder for what docs/use/ops.md is made from (tools/op_page.py)")
     options.add_argument("--least", type=int, default=0)
     options.add_argument("--texts", default="", help="a folder for CUDA texts, one at least of each operation")
     options.add_argument("--parts", nargs="*", default=PARTS, choices=PARTS)

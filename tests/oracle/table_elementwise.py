@@ -11,7 +11,7 @@ NUMBERS = FLOATS + INTEGERS  # without bool
 REAL = ["float64", "float32", "float16", "int32", "int8", "uint8", "int64", "uint64", "bool"]
 PAIRS = twice(MATRIX)
 BROADCAST = (((5, 11), (one, 11)), ((5, 4), (one, 4)), ((0, 3), (one, 3)))
-FOUR = dict(ulp=4, why="the accuracy promised for functions that are no arithmetic (docs/numerics.md)")
+FOUR = dict(ulp=4, why="the accuracy promised for functions that are no arithmetic (docs/use/numerics.md)")
 
 
 def through_double(function):
@@ -207,7 +207,7 @@ row("xlog1py", through_double(sp.xlog1py), positive, positive, shapes=PAIRS, dty
     ulp=8, why="SciPy's log1p, times a")
 row("polygamma", lambda n, x: np.where((x < 0) & (np.floor(x) == x), np.nan, sp.polygamma(n, np.float64(x))),
     whole(1, 4, "int32"), positive, shapes=PAIRS, dtypes=["float64", "float32"], wide=False, ulp=64,
-    why="as docs/ulp.md", result=always("float64"))
+    why="as docs/internals/ulp.md", result=always("float64"))
 
 def of_order(name, function, orders, arguments, swapped=False, **facts):
     """Two rows: whole orders, whose gradient by the argument is checked; then orders of any kind."""

@@ -93,7 +93,7 @@ TEST_CASE("C0.3 change_flags(device=...) has a meaning after the start, and is n
   CHECK(f.devices() == std::vector{machine.first});
 }
 
-TEST_CASE("C0.4 the program of the tutorial runs as docs/devices.md shows it") {
+TEST_CASE("C0.4 the program of the tutorial runs as docs/use/devices.md shows it") {
   // The program, and that the page has it, where doc_snippets runs it.
   const Machine machine(Machine::Kind::simulated);
   const CapturedErrors errors;
@@ -109,7 +109,7 @@ TEST_CASE("C0.4 the program of the tutorial runs as docs/devices.md shows it") {
   }
   CHECK(out.str() == "[2. 4. 6.]\n[2. 4. 6.]\n");
   CHECK(errors.text() == "Mapped name None to device cuda0: simulated GPU (simulated)\n");
-  const std::string page = get_file(source_folder() + "/docs/devices.md");
+  const std::string page = get_file(source_folder() + "/docs/use/devices.md");
   const std::size_t start = page.find("ct::use(\"gpu,0\");\nauto x = ct::shared_constructor(");
   REQUIRE(start != std::string::npos);
   CHECK(page.rfind("<!-- run -->\n```cpp\n", start) > page.rfind("```\n", start));

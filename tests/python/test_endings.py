@@ -182,7 +182,7 @@ def test_functions_that_are_freed_leave_nothing():
 
 
 def test_pools_of_processes():
-    """docs/multiprocessing.md: processes that are started anew, and forks before calls."""
+    """docs/use/multiprocessing.md: processes that are started anew, and forks before calls."""
     program = textwrap.dedent("""
         import multiprocessing, sys, numpy as np, croton, croton.tensor as T
 

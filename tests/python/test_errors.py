@@ -92,7 +92,7 @@ def test_functions():
     refused(croton.ValueError, "'ignore'", croton.function, [X], X, on_unused_input="no")
 
 
-def test_an_output_that_was_overwritten_by_a_result():  # row C0.7 of docs/programs.md
+def test_an_output_that_was_overwritten_by_a_result():  # row C0.7 of docs/use/programs.md
     y_pred = X * 2
     f = croton.function([X], y_pred)
     y_pred = f(np.zeros((2, 2), "float32"))

@@ -1,5 +1,5 @@
 """Processes that are forked while other threads compile or call, in threads that then return, and around passes of data
-(docs/multiprocessing.md). Each runs in a process of its own, whose children are killed where they hang."""
+(docs/use/multiprocessing.md). Each runs in a process of its own, whose children are killed where they hang."""
 
 import os
 import subprocess

@@ -860,7 +860,7 @@ def test_the_placement_log_and_traces(tmp_path):
 
 
 def test_the_program_of_the_documentation(capsys):
-    page = (pathlib.Path(__file__).parents[2] / "docs" / "networks.md").read_text()
+    page = (pathlib.Path(__file__).parents[2] / "docs" / "use" / "networks.md").read_text()
     program, printed = re.search(r"```python\n(.*?)```\n```text\n(.*?)```", page, re.DOTALL).groups()
     exec(program, {})
     assert capsys.readouterr().out == printed

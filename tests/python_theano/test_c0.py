@@ -1,4 +1,4 @@
-"""What programs of several GPUs do in Theano and in Croton (docs/programs.md, table C0): messages are compared whole."""
+"""What programs of several GPUs do in Theano and in Croton (docs/use/programs.md, table C0): messages are compared whole."""
 
 import os
 import re

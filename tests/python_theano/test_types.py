@@ -1,4 +1,4 @@
-"""Dtypes, constants, broadcasting and conversions: measured on Theano 1.0.5 (docs/theano.md)."""
+"""Dtypes, constants, broadcasting and conversions: measured on Theano 1.0.5 (docs/use/theano.md)."""
 
 import numpy as np
 import pytest

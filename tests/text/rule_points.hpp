@@ -48,7 +48,7 @@ inline Array extremes(DType dtype, const Sizes& shape, std::size_t input) {
   return all.astype(dtype).reshape(shape);
 }
 
-/// Products in another order, of scaled filters and sums of shifts overflow elsewhere: docs/rewrites.md.
+/// Products in another order, of scaled filters and sums of shifts overflow elsewhere: docs/internals/rewrites.md.
 inline bool overflows_elsewhere(const rewrite::Fired& fired) {
   return fired.contains("dot-dot") || fired.contains("scale-in-filters") || fired.contains("shifts-in-one");
 }

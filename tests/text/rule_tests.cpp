@@ -1,6 +1,6 @@
 // What must hold of all rewrite rules alike, tried on every line `rule ...` of tests/text: both sides have the same
 // value in every dtype that is accepted, a rule that is off by name leaves the graph as it was, each fires in a program
-// that was not written for it alone, and docs/rewrites.md is true.
+// that was not written for it alone, and docs/internals/rewrites.md is true.
 #include "catch.hpp"
 #include "folders.hpp"
 #include "rule_lines.hpp"
@@ -199,8 +199,8 @@ TEST_CASE("rules: each fires in some program") {
   }
 }
 
-TEST_CASE("rules: docs/rewrites.md is the table") {
-  const std::string path = croton::test::source_folder() + "/docs/rewrites.md";
+TEST_CASE("rules: docs/internals/rewrites.md is the table") {
+  const std::string path = croton::test::source_folder() + "/docs/internals/rewrites.md";
   std::ifstream in(path);
   std::ostringstream page;
   page << in.rdbuf();

@@ -1,5 +1,5 @@
-// croton_ulp: the largest errors of the elementwise functions, as docs/ulp.md has them, and whether all back-ends give
-// the same bits.
+// croton_ulp: the largest errors of the elementwise functions, as docs/internals/ulp.md has them, and whether all
+// back-ends give the same bits.
 //
 //   croton_ulp [--stride N] [--samples N] [--backends mode=run,mode=simulate] [--check] [NAME ...]
 //

@@ -365,8 +365,8 @@ TEST_CASE("only absolute folders of the user are searched", "[config]") {
   CHECK(status == 0);
 }
 
-TEST_CASE("docs/flags.md is the table", "[config]") {
-  const auto file = fs::path(croton::test::source_folder()) / "docs/flags.md";
+TEST_CASE("docs/use/flags.md is the table", "[config]") {
+  const auto file = fs::path(croton::test::source_folder()) / "docs/use/flags.md";
   if (std::getenv("CROTON_UPDATE_DOCS") != nullptr) std::ofstream(file) << base::flags_markdown();
   CHECK(croton::test::get_file(file) == base::flags_markdown());
 }

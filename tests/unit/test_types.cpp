@@ -28,7 +28,7 @@ std::vector<DType> all_dtypes() {
   return all;
 }
 
-/// docs/types.md: the result of promote for every pair.
+/// docs/use/types.md: the result of promote for every pair.
 std::string types_page() {
   std::ostringstream page;
   page << "# Element types\n\n"
@@ -131,8 +131,8 @@ TEST_CASE("the smallest integer dtype of a constant", "[types]") {
   CHECK(croton::smallest_int(std::int64_t{1} << 31) == DType::int64);
 }
 
-TEST_CASE("docs/types.md is what promote does", "[types]") {
-  const auto file = std::filesystem::path(croton::test::source_folder()) / "docs/types.md";
+TEST_CASE("docs/use/types.md is what promote does", "[types]") {
+  const auto file = std::filesystem::path(croton::test::source_folder()) / "docs/use/types.md";
   if (std::getenv("CROTON_UPDATE_DOCS") != nullptr) std::ofstream(file) << types_page();
   std::ifstream in(file);
   std::ostringstream text;

@@ -1,5 +1,5 @@
 """Theano's API on Croton: `import croton.theano as theano`, or `croton.theano.install()` in front of a program that says
-`import theano`, or `python -m croton.theano program.py`. docs/theano.md tells what is the same and what is not.
+`import theano`, or `python -m croton.theano program.py`. docs/use/theano.md tells what is the same and what is not.
 
 Importing it makes floatX float64, as Theano starts, unless THEANO_FLAGS, .theanorc or CROTON_FLAGS say otherwise.
 """

@@ -98,7 +98,7 @@ class Scan(CrotonOp, shows=("loop",)):
 
 def scan(fn, sequences=None, outputs_info=None, non_sequences=None, n_steps=None, truncate_gradient=-1,
          go_backwards=False, mode=None, name=None, profile=False, allow_gc=None, strict=False, return_list=False):
-    """Runs fn a number of times: (outputs, updates). docs/scan.md tells what fn gets and returns.
+    """Runs fn a number of times: (outputs, updates). docs/use/scan.md tells what fn gets and returns.
 
     updates are to be passed to function(updates=): they hold the states of random numbers drawn in the loop, and what
     fn updates. mode, profile and allow_gc do nothing.

@@ -71,7 +71,7 @@ def _table():
            "FunctionGraph": compiling.FunctionGraph, "NullType": types.NullType,
            "hash": hash, "utils": None, "graph": None, "op": None, "type": None,
            "Optimizer": absent("gof.Optimizer", "Croton's own rules; the flag rules_off leaves some out"),
-           "local_optimizer": absent("gof.local_optimizer", "Croton's own rules (include/croton/rule.hpp)"),
+           "local_optimizer": absent("gof.local_optimizer", "Croton's own rules; the flag rules_off leaves some out"),
            "EquilibriumOptimizer": absent("gof.EquilibriumOptimizer", "Croton's own rules"),
            "PatternSub": absent("gof.PatternSub", "Croton's own rules")}
     utils = {"scratchpad": graph.scratchpad, "MethodNotDefined": op.MethodNotDefined, "undef": object(),

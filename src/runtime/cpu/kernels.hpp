@@ -1,5 +1,5 @@
 // Compiled CPU kernels of this process: found by digest, taken from the disk cache, or compiled. All that are missing
-// at once are compiled as one module, since a module costs milliseconds however little it holds.
+// at once are compiled as a few modules, at most one a thread, since a module costs milliseconds however little it holds.
 #pragma once
 
 #include "codegen/emit.hpp"

@@ -23,7 +23,7 @@ namespace croton::runtime::cuda {
 template <class Entries>
 class LibraryBySettings;
 
-/// The product of cpu/blas.hpp; its pointers are addresses of the device.
+/// The product of runtime/device/matrix_product.hpp; its pointers are addresses of the device.
 using MatrixProduct = MatrixProduct;
 
 enum class Precision : std::uint8_t {

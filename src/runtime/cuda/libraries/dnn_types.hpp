@@ -1,5 +1,5 @@
 // What the interface of cuDNN 9 is made of, as far as Croton uses it (docs.nvidia.com/deeplearning/cudnn). No header of
-// it is needed to build Croton; where there is one, tests/unit/test_dnn_header.cpp compares.
+// it is needed to build Croton; where there is one, tests/unit/test_cudnn_header.cpp compares.
 #pragma once
 
 #include <array>
