@@ -112,7 +112,7 @@ struct Faults {
     expr::evaluate(call.written, call.inputs, [&](const expr::EvaluatedNode& at) {
       if (at.node >= arena.size()) return;
       // A constant says what the program says: it is at no fault, and what it makes of others is.
-      if (arena.op(at.node).name == "const") return;
+      if (arena.op(at.node).is(expr::Core::const_)) return;
       bad[at.node] = Contents(at.value, call.kinds).bad();
       if (!bad[at.node] || !Contents(at.value, fuse::guarded_kinds(arena.op(at.node), call.kinds)).bad()) return;
       for (const NodeId input : arena.inputs(at.node)) {

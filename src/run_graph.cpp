@@ -64,7 +64,7 @@ GraphPart cut_graph(const expr::Graph& graph, std::span<const NodeId> roots, con
   const expr::Arena& from = graph.arena;
   std::vector<bool> needed(from.size(), false);
   const auto ends = [&](NodeId id) {
-    return from.op(id).name == "input" || from.op(id).name == "constant" || ends_at(id);
+    return from.op(id).is(expr::Core::input) || from.op(id).is(expr::Core::constant) || ends_at(id);
   };
   for (const NodeId root : roots) needed[root] = true;
   for (NodeId id = static_cast<NodeId>(from.size()); id-- > 0;) {
@@ -78,7 +78,7 @@ GraphPart cut_graph(const expr::Graph& graph, std::span<const NodeId> roots, con
   for (NodeId id = 0; id < from.size(); ++id) {
     if (!needed[id] || !ends(id) || from.scalar_value(id)) continue;
     to.set_origin(to.add_origin(from.origin(id)));
-    if (from.op(id).name == "input")
+    if (from.op(id).is(expr::Core::input))
       input_of[from.attrs(id).integer("index")] = static_cast<std::int64_t>(part.inputs.size());
     // Names of the user's may be anything, and the text of the part is read back.
     moved[id] =
@@ -90,7 +90,7 @@ GraphPart cut_graph(const expr::Graph& graph, std::span<const NodeId> roots, con
     to.set_origin(to.add_origin(from.origin(id)));
     if (const auto value = from.scalar_value(id)) {
       moved[id] = to.scalar(*value);
-    } else if (from.op(id).name == "size") {
+    } else if (from.op(id).is(expr::Core::size)) {
       const auto at = input_of.find(from.attrs(id).integer("input"));
       moved[id] = at != input_of.end() ? to.type(part.graph.inputs[static_cast<std::size_t>(at->second)].node)
                                              .shape[static_cast<std::size_t>(from.attrs(id).integer("axis"))]

@@ -273,7 +273,8 @@ class Backward {
   void hand_on(const Node& node, const std::vector<Variable>& parts) {
     for (std::size_t i = 0; i < node.inputs.size() && i < parts.size(); ++i) {
       if (!parts[i].defined()) continue;
-      if (const Node& part = *parts[i].node(); part.op->name == "undefined_grad" && part.inputs[0] == node.inputs[i])
+      if (const Node& part = *parts[i].node();
+          part.op->is(expr::Core::undefined_grad) && part.inputs[0] == node.inputs[i])
         not_defined(node, part);
       else
         add(node.inputs[i], parts[i]);

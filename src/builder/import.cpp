@@ -142,7 +142,7 @@ class Importer {
       return;
     }
     graph.arena.set_origin(graph.arena.add_origin({node->name, node->where}));
-    if (node->op->name == "constant") {
+    if (node->op->is(expr::Core::constant)) {
       ids_[node] = graph.add_constant(node->value);
       return;
     }
@@ -291,7 +291,7 @@ class Importer {
   bool size_used(std::size_t input, const std::vector<bool>& needed) const {
     const expr::Arena& arena = result_.graph.arena;
     for (NodeId id = 0; id < arena.size(); ++id) {
-      if (needed[id] && arena.op(id).name == "size" &&
+      if (needed[id] && arena.op(id).is(expr::Core::size) &&
           arena.attrs(id).integer("input") == static_cast<std::int64_t>(input))
         return true;
     }

@@ -254,7 +254,7 @@ Variable scalar_constant(double value, DType dtype, Where where) {
 const Type& Variable::type() const { return checked(node()).type; }
 const std::string& Variable::name() const { return checked(node()).name; }
 Where Variable::where() const { return checked(node()).where; }
-bool Variable::is_constant() const { return checked(node()).op->name == "constant"; }
+bool Variable::is_constant() const { return checked(node()).op->is(expr::Core::constant); }
 Variable& Variable::named(std::string name) {
   checked(node());
   node_->name = std::move(name);

@@ -148,14 +148,14 @@ class Analyser {
     result_.explicit_extents.assign(static_cast<std::size_t>(kernel.extents), false);
     for (NodeId id = static_cast<NodeId>(body().size()); id-- > 0;) {
       if (!used[id]) continue;
-      if (body().op(id).name == "axis")
+      if (body().op(id).is(expr::Core::axis))
         result_.explicit_axes[static_cast<std::size_t>(body().attrs(id).integer("k"))] = true;
-      if (body().op(id).name == "extent")
+      if (body().op(id).is(expr::Core::extent))
         result_.explicit_extents[static_cast<std::size_t>(body().attrs(id).integer("k"))] = true;
       const auto load = result_.load_access.find(id);
       const bool is_affine_load =
           load != result_.load_access.end() && result_.accesses[static_cast<std::size_t>(load->second)].affine;
-      const bool guarded = body().op(id).name == "load_if";
+      const bool guarded = body().op(id).is(expr::Core::load_if);
       if (is_affine_load) {
         if (guarded) used[body().input(id, 0)] = true;
         continue;
@@ -178,14 +178,14 @@ class Analyser {
     for (NodeId id = static_cast<NodeId>(body().size()); id-- > 0;) {
       if (!wraps[id]) continue;
       if (is_load(id)) {
-        if (body().op(id).name == "load_if") wraps[body().input(id, 0)] = true;
+        if (body().op(id).is(expr::Core::load_if)) wraps[body().input(id, 0)] = true;
         continue;
       }
       for (const NodeId input : body().inputs(id)) wraps[input] = true;
     }
     std::vector<bool> loaded(body().size(), false);
     for (NodeId id = 0; id < body().size(); ++id) {
-      loaded[id] = is_load(id) || body().op(id).name == "result";
+      loaded[id] = is_load(id) || body().op(id).is(expr::Core::result);
       for (const NodeId input : body().inputs(id)) loaded[id] = loaded[id] || loaded[input];
       wraps[id] = wraps[id] || loaded[id];
     }
@@ -209,7 +209,7 @@ std::vector<std::int64_t> Analysis::host_values(std::span<const std::int64_t> ex
     if (!host[id]) continue;
     if (const auto value = body.scalar_value(id)) {
       values[id] = value->as_int();
-    } else if (body.op(id).name == "extent") {
+    } else if (body.op(id).is(expr::Core::extent)) {
       values[id] = extents[static_cast<std::size_t>(body.attrs(id).integer("k"))];
     } else {
       operands.clear();

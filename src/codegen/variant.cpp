@@ -31,7 +31,7 @@ constexpr std::size_t most_staged_bytes = 32;
 bool reads_every_point(const Analysis& analysis, std::size_t access) {
   if (analysis.accesses[access].written || !analysis.accesses[access].affine) return false;
   return std::ranges::none_of(analysis.load_access, [&](const auto& load) {
-    return load.second == static_cast<int>(access) && analysis.kernel.body.op(load.first).name == "load_if";
+    return load.second == static_cast<int>(access) && analysis.kernel.body.op(load.first).is(expr::Core::load_if);
   });
 }
 
@@ -65,9 +65,9 @@ std::optional<std::int64_t> step_along(const Analysis& analysis, std::size_t a, 
   const expr::Arena& body = analysis.kernel.body;
   for (std::size_t d = 0; d < access.index.size(); ++d) {
     std::vector<NodeId> pending{access.index[d]};
-    const bool is_axis = body.op(pending[0]).name == "axis";
+    const bool is_axis = body.op(pending[0]).is(expr::Core::axis);
     for (std::size_t i = 0; i < pending.size(); ++i) {
-      if (body.op(pending[i]).name == "axis" &&
+      if (body.op(pending[i]).is(expr::Core::axis) &&
           body.attrs(pending[i]).integer("k") == static_cast<std::int64_t>(axis)) {
         if (!is_axis) return std::nullopt;
         step = *step + layout.strides[d];

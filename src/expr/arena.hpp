@@ -61,6 +61,9 @@ class Arena {
   Arena();
   /// The node of `op` over `inputs`: an equal one if there is one, else a new one whose type the op's rule infers.
   NodeId make(const Op& op, std::span<const NodeId> inputs, const Attrs& attrs = {}, Place place = 0);
+  NodeId make(Core core, std::initializer_list<NodeId> inputs, const Attrs& attrs = {}, Place place = 0) {
+    return make(expr::op(core), {inputs.begin(), inputs.size()}, attrs, place);
+  }
   NodeId make(std::string_view op_name, std::initializer_list<NodeId> inputs, const Attrs& attrs = {}, Place place = 0);
   /// What the op's rule says of the type; it may add sizes and requirements.
   TensorType infer(const Op& op, std::span<const NodeId> inputs, const Attrs& attrs);
@@ -73,7 +76,7 @@ class Arena {
   /// The value of a `const` node, else nothing.
   std::optional<Scalar> scalar_value(NodeId id) const;
   /// `x` as `to`: itself where that is its dtype.
-  NodeId cast(NodeId x, DType to) { return type(x).dtype == to ? x : make("cast", {x}, {{"dtype", to}}); }
+  NodeId cast(NodeId x, DType to) { return type(x).dtype == to ? x : make(Core::cast, {x}, {{"dtype", to}}); }
   /// A size as a number, if it is one.
   std::optional<std::int64_t> known(NodeId dim) const;
   /// Integer arithmetic on sizes, with constants folded and neutral elements dropped.
@@ -106,7 +109,7 @@ class Arena {
   /// The sizes of a node must be sizes, and an index must be able to count its elements, also where rules will need
   /// none of them. ShapeError where numbers tell; else a requirement.
   void require_sizes(NodeId id);
-  bool is_size_of_input(NodeId id) const { return op(id).name == "size"; }
+  bool is_size_of_input(NodeId id) const { return op(id).is(Core::size); }
   /// Takes over a requirement of another arena (its nodes are already translated).
   void add_requirement(Requirement requirement);
   const std::vector<Requirement>& requirements() const { return requirements_; }

@@ -140,7 +140,7 @@ class Evaluator {
         need(expanded);
       } else {
         for (const NodeId input : arena_.inputs(id)) need(input);
-        if (arena_.op(id).name != "input") {
+        if (!arena_.op(id).is(Core::input)) {
           for (const NodeId dim : arena_.type(id).shape) need(dim);
         }
       }
@@ -329,9 +329,9 @@ Scalar apply_map(const Op& op, std::span<const Scalar> operands, DType result) {
   std::vector<DType> dtypes;
   for (const Scalar& operand : operands) dtypes.push_back(operand.dtype);
   std::vector<Scalar> cast(operands.begin(), operands.end());
-  if (op.name != "cast") {
+  if (!op.is(Core::cast)) {
     const DType operand = op.map->types(dtypes).operand;
-    for (std::size_t k = op.name == "where" ? 1 : 0; k < cast.size(); ++k) cast[k] = cast[k].cast(operand);
+    for (std::size_t k = op.is(Core::where) ? 1 : 0; k < cast.size(); ++k) cast[k] = cast[k].cast(operand);
   }
   return op.map->reference(cast, result);
 }

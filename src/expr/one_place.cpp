@@ -8,7 +8,7 @@ namespace croton::expr {
 namespace {
 
 bool is_zero(const Arena& arena, NodeId node) {
-  while (arena.op(node).name == "alloc" || arena.op(node).name == "dimshuffle" || arena.op(node).name == "cast")
+  while (arena.op(node).is(Core::alloc) || arena.op(node).is(Core::dimshuffle) || arena.op(node).is(Core::cast))
     node = arena.input(node, 0);
   const auto value = arena.scalar_value(node);
   return value && !is_complex(arena.type(node).dtype) && value->as_double() == 0;
@@ -17,14 +17,14 @@ bool is_zero(const Arena& arena, NodeId node) {
 /// The axis that the node counts from 0 on, if that is all it does.
 std::optional<std::size_t> counted_axis(const Arena& arena, NodeId node) {
   std::size_t axis = 0;
-  bool found = arena.op(node).name == "arange";
+  bool found = arena.op(node).is(Core::arange);
   for (; !found; node = arena.input(node, 0)) {
     const std::string_view op = arena.op(node).name;
     if (op == "arange") break;
     if (op == "cast") continue;
     if (op != "dimshuffle") return std::nullopt;
     const Ints& pattern = arena.attrs(node).ints("pattern");
-    if (arena.op(arena.input(node, 0)).name != "arange") return std::nullopt;
+    if (!arena.op(arena.input(node, 0)).is(Core::arange)) return std::nullopt;
     const auto at = std::ranges::find(pattern, 0);
     if (at == pattern.end()) return std::nullopt;
     axis = static_cast<std::size_t>(at - pattern.begin());

@@ -1,6 +1,6 @@
 // Op: all that Croton knows of an operation, as a struct of functions and facts. Each op is written in one place (a row
-// of ops/elementwise/elementwise.cpp or a file of ops/); the stages see this struct only and switch over `kind`, never
-// over names.
+// of ops/elementwise/elementwise.cpp or a file of ops/); the stages see this struct only, switch over `kind`, and ask
+// for one of the few ops of `Core`, never for names.
 #pragma once
 
 #include <croton/array.hpp>
@@ -40,24 +40,27 @@ enum class Kind : std::uint8_t {
   Leaf,      // inputs, constants, sizes; in kernel bodies axes, loads and stage results
   Map,       // elementwise: a row of the table
   Reduce,    // over axes, with an associative combiner
-  Cumulate,  // running combination along an axis
   Generate,  // values from indices alone: arange, eye
   View,      // another way to index the same elements: dimshuffle, reshape, slices
   Join,      // piecewise index maps: concatenate, pad
   Gather,    // reads at computed indices
-  Scatter,   // writes at computed indices
-  Compact,   // results whose size is found by computing them
-  Sort,
   Contract,  // products of matrices
-  Window,    // convolutions, pooling
-  Call,      // other library routines
+  Window,    // windows that slide along axes: convolutions, pooling
+  Routine,   // a fixed sequence of launches (routine.hpp): running sums, sorting, writes at computed indices
   Expand,    // rewritten into other ops, after the stability rules have seen it
   Loop,
   Branch,
   Host,      // callbacks of the user
   Check,     // passes a value on if a condition holds
   Transfer,  // to another device
-  Collective,
+};
+
+/// The ops that stages know one by one (core_ops.def). A stage asks `op.is(Core::load)` and makes
+/// `arena.make(Core::cast, ...)`; it writes no names, so that a wrong one does not compile.
+enum class Core : std::uint8_t {
+#define CROTON_CORE_OP(name) name,
+#include "expr/core_ops.def"
+#undef CROTON_CORE_OP
 };
 
 /// A size while types are inferred. In the builder: the number, which may be negative while sizes are computed, or
@@ -210,6 +213,9 @@ class ElementContext {
   ElementContext(Arena& b, const Attrs& a, DType t) : body(b), attrs(a), dtype(t) {}
 };
 
+/// The op itself.
+const Op& op(Core core);
+
 struct Op {
   std::string_view name;
   Kind kind = Kind::Map;
@@ -239,6 +245,8 @@ struct Op {
   /// The op applied once for each position of a new leading axis that some inputs have (builder/batch.hpp). Maps and
   /// reductions need none.
   builder::Batched (*batch)(const builder::BatchContext&) = nullptr;
+
+  bool is(Core core) const { return this == &op(core); }
 };
 
 /// Raises the TypeError of an op that has complex inputs and does not take them. Elementwise ops have rules of their

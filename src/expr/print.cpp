@@ -103,7 +103,7 @@ std::string type_text(const Arena& arena, const TensorType& type) {
     const NodeId dim = arena.representative(type.shape[axis]);
     if (const auto number = arena.known(dim)) {
       text += fmt::format("{}", *number);
-    } else if (arena.op(dim).name == "size") {
+    } else if (arena.op(dim).is(Core::size)) {
       text += fmt::format("n{}_{}", arena.attrs(dim).integer("input"), arena.attrs(dim).integer("axis"));
     } else {
       text += '?';
@@ -126,7 +126,7 @@ Names::Names(const Graph& graph) : graph_(graph), names_(graph.arena.size()) {
   std::size_t letters = 0;
   const auto name_size = [&](NodeId dim) {
     dim = arena.representative(dim);
-    if (arena.op(dim).name != "size" || !names_[dim].empty()) return;
+    if (!arena.op(dim).is(Core::size) || !names_[dim].empty()) return;
     std::string letter;
     do letter = size_letter(letters++);
     while (!taken.insert(letter).second);
@@ -141,12 +141,12 @@ Names::Names(const Graph& graph) : graph_(graph), names_(graph.arena.size()) {
     if (!needed[id] || !names_[id].empty()) continue;
     if (const auto value = arena.scalar_value(id)) {
       names_[id] = literal(*value);
-    } else if (arena.op(id).name == "size") {
+    } else if (arena.op(id).is(Core::size)) {
       name_size(id);
       const NodeId known = arena.representative(id);
       if (names_[id].empty())
         names_[id] = arena.scalar_value(known) ? literal(*arena.scalar_value(known)) : names_[known];
-    } else if (arena.op(id).name == "constant") {
+    } else if (arena.op(id).is(Core::constant)) {
       std::string name = fmt::format("c{}", arena.attrs(id).integer("index"));
       while (!taken.insert(name).second) name += '_';
       names_[id] = name;
@@ -192,7 +192,7 @@ std::string print(const Graph& graph, const PrintOptions& options) {
   for (NodeId id = 0; id < arena.size(); ++id) {
     if (!needed[id]) continue;
     const Op& o = arena.op(id);
-    if (o.name == "constant") {
+    if (o.is(Core::constant)) {
       const Array& value = graph.constants[static_cast<std::size_t>(arena.attrs(id).integer("index"))];
       std::string values;
       for (std::int64_t i = 0; i < value.size() && i <= 64; ++i) {

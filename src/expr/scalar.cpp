@@ -122,7 +122,6 @@ bool moves_elements(Kind kind) {
     case Kind::Join:
     case Kind::Window:
     case Kind::Gather:
-    case Kind::Compact:
     case Kind::Check:
     case Kind::Transfer:
       return true;

@@ -96,7 +96,7 @@ std::string broken_promise(const Graph& graph) {
   const Arena& arena = graph.arena;
   for (std::size_t i = 0; i < graph.inputs.size(); ++i) {
     const NodeId node = graph.inputs[i].node;
-    if (node >= arena.size() || arena.op(node).name != "input") return "an input is an input leaf";
+    if (node >= arena.size() || !arena.op(node).is(Core::input)) return "an input is an input leaf";
     if (arena.attrs(node).integer("index") != static_cast<std::int64_t>(i))
       return "an input leaf knows its place in the list";
   }

@@ -41,11 +41,11 @@ class Widener {
       scalar.dtype = wide(scalar.dtype);
       return arena.scalar(scalar);
     }
-    if (op.name == "size") {
+    if (op.is(Core::size)) {
       const GraphInput& input = result_.inputs[static_cast<std::size_t>(attrs.integer("input"))];
       return arena.type(input.node).shape[static_cast<std::size_t>(attrs.integer("axis"))];
     }
-    if (op.name == "constant") {
+    if (op.is(Core::constant)) {
       const Array& value = graph_.constants[static_cast<std::size_t>(attrs.integer("index"))];
       return result_.add_constant(value.astype(wide(value.dtype())));
     }

@@ -13,7 +13,7 @@ using expr::NodeId;
 
 /// What an element is brought from, and not computed of.
 bool is_read_through(const expr::Op& op) {
-  return op.kind == Kind::View || op.kind == Kind::Window || op.kind == Kind::Generate || op.name == "cast";
+  return op.kind == Kind::View || op.kind == Kind::Window || op.kind == Kind::Generate || op.is(expr::Core::cast);
 }
 
 bool reads_windows(const Arena& arena, NodeId node) {
@@ -39,10 +39,10 @@ NodeId read_through(const Arena& arena, NodeId node) {
 }  // namespace
 
 bool is_contraction(const Arena& arena, NodeId node) {
-  if (arena.op(node).name != "sum" || !reduces(arena, node)) return false;
+  if (!arena.op(node).is(expr::Core::sum) || !reduces(arena, node)) return false;
   const NodeId product = arena.input(node, 0);
   const DType dtype = arena.type(product).dtype;
-  if (arena.op(product).name != "mul" || (dtype != DType::float32 && dtype != DType::float64)) return false;
+  if (!arena.op(product).is(expr::Core::mul) || (dtype != DType::float32 && dtype != DType::float64)) return false;
   const NodeId left = arena.input(product, 0), right = arena.input(product, 1);
   if (!reads_windows(arena, left) && !reads_windows(arena, right)) return false;
   const auto& shape = arena.type(product).shape;
@@ -65,9 +65,9 @@ std::vector<NodeId> contraction_operands(const Arena& arena, NodeId node) {
 }
 
 bool computes_filters(const Arena& arena, NodeId node) {
-  if (arena.op(node).name != "sum" || written_out(arena, node) == 0) return false;
+  if (!arena.op(node).is(expr::Core::sum) || written_out(arena, node) == 0) return false;
   const NodeId product = arena.input(node, 0);
-  if (arena.op(product).name != "mul") return false;
+  if (!arena.op(product).is(expr::Core::mul)) return false;
   const expr::Ints& summed = arena.attrs(node).ints("axes");
   for (std::size_t i = 0; i < 2; ++i) {
     const NodeId slid = arena.input(product, i), filters = arena.input(product, 1 - i);

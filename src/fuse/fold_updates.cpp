@@ -94,7 +94,7 @@ class SumOfProducts {
 
 /// What is computed element by element, below views that only turn it: a factor costs nothing there. no_node: nothing.
 NodeId map_below(const Arena& arena, NodeId side) {
-  while (arena.op(side).name == "dimshuffle" && matrix_view(arena, side)) side = arena.input(side, 0);
+  while (arena.op(side).is(expr::Core::dimshuffle) && matrix_view(arena, side)) side = arena.input(side, 0);
   return arena.op(side).kind == Kind::Map ? side : expr::no_node;
 }
 

@@ -84,7 +84,7 @@ bool is_loop_number(const LoopCall& call, const Arena& arena, std::size_t input)
 
 bool is_sequence_view(const expr::Graph& graph, const HostValues& host, NodeId node) {
   const Arena& arena = graph.arena;
-  if (arena.op(node).name == "subtensor") {
+  if (arena.op(node).is(expr::Core::subtensor)) {
     const expr::Ints& spec = arena.attrs(node).ints("spec");
     constexpr std::int64_t slice_kind = 1;
     return spec.size() == 4 && spec[0] == slice_kind &&
@@ -92,7 +92,7 @@ bool is_sequence_view(const expr::Graph& graph, const HostValues& host, NodeId n
                                [&](NodeId bound) { return host.known[bound] || arena.scalar_value(bound); });
   }
   // A device has no copy by which elements that do not lie together could be brought together for a product.
-  if (arena.op(node).name != "dimshuffle" || arena.node(node).place != 0) return false;
+  if (!arena.op(node).is(expr::Core::dimshuffle) || arena.node(node).place != 0) return false;
   const expr::Ints& pattern = arena.attrs(node).ints("pattern");
   return pattern.size() == arena.type(arena.input(node, 0)).rank() &&
          std::ranges::all_of(pattern, [](std::int64_t axis) { return axis >= 0; });

@@ -66,12 +66,12 @@ bool guard_loads(KernelCall& call, const Guard& guard, NodeId node) {
   Kernel kernel = *call.kernel;
   std::vector<NodeId> loads;
   for (NodeId id = 0; id < kernel.body.size(); ++id) {
-    if (kernel.body.op(id).name != "load" || kernel.body.attrs(id).integer("operand") != operand) continue;
+    if (!kernel.body.op(id).is(expr::Core::load) || kernel.body.attrs(id).integer("operand") != operand) continue;
     loads.push_back(id);
     // All elements only where each axis has an index of its own.
     std::vector<NodeId> axes;
     for (const NodeId index : kernel.body.inputs(id)) {
-      if (kernel.body.op(index).name != "axis" || std::ranges::find(axes, index) != axes.end()) return false;
+      if (!kernel.body.op(index).is(expr::Core::axis) || std::ranges::find(axes, index) != axes.end()) return false;
       axes.push_back(index);
     }
   }

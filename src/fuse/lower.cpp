@@ -166,7 +166,7 @@ class Lowering {
     if (const auto value = arena_.scalar_value(node)) return body().scalar(*value);
     const expr::Op& op = arena_.op(node);
     const bool here = members_.contains(node);
-    if (op.name == "size") return extent(node);
+    if (op.is(expr::Core::size)) return extent(node);
     // A number that the host has at once is computed again, even where it is also a result that another kernel stores.
     const bool elsewhere = regions_.stored[node] && !here && (!host_.known_at_once(node) || regions_.deep[node]);
     if (op.kind == Kind::Leaf || is_call(op) || elsewhere) return load(node, at);
@@ -268,7 +268,7 @@ class Lowering {
         {"Sum", "add"}, {"Product", "mul"}, {"Max", "maximum"}, {"Min", "minimum"}, {"All", "and"}, {"Any", "or"}};
     const auto* map = std::ranges::find(maps, info.combiner, &std::pair<std::string_view, std::string_view>::first);
     if (map == std::end(maps)) throw InternalError(fmt::format("{} is not known as a map", info.combiner));
-    if (info.combiner == "Sum" && body().op(b).name == "mul" && is_float(body().type(b).dtype))
+    if (info.combiner == "Sum" && body().op(b).is(expr::Core::mul) && is_float(body().type(b).dtype))
       return body().make("fma", {body().input(b, 0), body().input(b, 1), a});
     return body().make(map->second, {a, b});
   }

@@ -90,7 +90,7 @@ KernelCall product_kernel(const expr::Graph& graph, const std::vector<bool>& sto
     index[rank - 1] = column;
     for (; arena.op(matrix).kind == Kind::View && !stored[matrix]; matrix = arena.input(matrix, 0)) {
       std::vector<NodeId> within(arena.type(arena.input(matrix, 0)).rank());
-      if (arena.op(matrix).name == "reshape") {
+      if (arena.op(matrix).is(expr::Core::reshape)) {
         index = unravelled(matrix, index);
         continue;
       }
@@ -132,7 +132,7 @@ KernelCall product_kernel(const expr::Graph& graph, const std::vector<bool>& sto
 
 /// Whether the node is the rows of several matrices one after another, as they lie: (t, r, c) as (t r, c).
 bool is_rows_together(const Arena& arena, NodeId node) {
-  if (arena.op(node).name != "reshape") return false;
+  if (!arena.op(node).is(expr::Core::reshape)) return false;
   const NodeId x = arena.input(node, 0);
   const std::vector<NodeId>&from = arena.type(x).shape, &to = arena.type(node).shape;
   return from.size() == 3 && to.size() == 2 && arena.same_dim(from[2], to[1]) && !matrix_view(arena, x);
@@ -141,18 +141,19 @@ bool is_rows_together(const Arena& arena, NodeId node) {
 }  // namespace
 
 bool is_other_sizes(const Arena& arena, NodeId node) {
-  if (arena.op(node).name != "reshape") return false;
+  if (!arena.op(node).is(expr::Core::reshape)) return false;
   const NodeId x = arena.input(node, 0);
   const auto has_elements_in_order = [&] {
     const Kind kind = arena.op(x).kind;
-    return kind != Kind::Leaf && kind != Kind::Generate && arena.op(x).name != "reshape" && !matrix_view(arena, x);
+    return kind != Kind::Leaf && kind != Kind::Generate && !arena.op(x).is(expr::Core::reshape) &&
+           !matrix_view(arena, x);
   };
   return arena.type(node).rank() >= 2 && has_elements_in_order();
 }
 
 std::optional<bool> matrix_view(const Arena& arena, NodeId node) {
   if (is_rows_together(arena, node) || is_other_sizes(arena, node)) return false;
-  if (arena.op(node).name != "dimshuffle") return std::nullopt;
+  if (!arena.op(node).is(expr::Core::dimshuffle)) return std::nullopt;
   const expr::Ints& pattern = arena.attrs(node).ints("pattern");
   const std::size_t rank = arena.type(arena.input(node, 0)).rank();
   if (rank < 2 || pattern.size() < rank) return std::nullopt;
@@ -167,7 +168,7 @@ std::optional<bool> matrix_view(const Arena& arena, NodeId node) {
 ProductCall product_call(const expr::Graph& graph, const std::vector<bool>& stored, NodeId id) {
   const Arena& arena = graph.arena;
   ProductCall call{.result = id, .left = 0, .right = 0, .origin = arena.origin(id)};
-  if (arena.op(id).name == "gemm") {
+  if (arena.op(id).is(expr::Core::gemm)) {
     call.accumulate = arena.input(id, 0);
     call.left = arena.input(id, 1);
     call.right = arena.input(id, 2);

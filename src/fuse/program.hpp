@@ -79,7 +79,7 @@ struct HostCall {
 std::span<const NodeId> host_arguments(const expr::Arena& arena, NodeId node);
 /// Whether a node is a scalar constant or a size: a number that has no buffer.
 inline bool is_number(const expr::Arena& arena, NodeId node) {
-  return arena.scalar_value(node).has_value() || arena.op(node).name == "size";
+  return arena.scalar_value(node).has_value() || arena.op(node).is(expr::Core::size);
 }
 
 struct Program;

@@ -189,7 +189,7 @@ class Finder {
     for (NodeId id = 0; id < arena_.size(); ++id) {
       if (!result_.computed[id]) continue;
       const expr::Op& op = arena_.op(id);
-      const bool repeats = op.kind == Kind::Map || op.kind == Kind::Check || op.name == "alloc";
+      const bool repeats = op.kind == Kind::Map || op.kind == Kind::Check || op.is(expr::Core::alloc);
       for (const NodeId input : arena_.inputs(id)) {
         if (!drawn[input] || arena_.type(input).rank() == 0) continue;
         if (repeats && !arena_.same_shape(arena_.type(id).shape, arena_.type(input).shape))
@@ -549,7 +549,7 @@ bool is_of_one(const Arena& arena, NodeId reduction) {
 /// Whether it is the elements of windows, or one map of such.
 bool is_of_windows(const Arena& arena, NodeId node) {
   const auto slides = [&](NodeId x) {
-    while (arena.op(x).name == "dimshuffle") x = arena.input(x, 0);
+    while (arena.op(x).is(expr::Core::dimshuffle)) x = arena.input(x, 0);
     return arena.op(x).kind == Kind::Window;
   };
   return slides(node) || (arena.op(node).kind == Kind::Map && std::ranges::any_of(arena.inputs(node), slides));

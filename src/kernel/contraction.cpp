@@ -10,7 +10,7 @@ std::vector<std::vector<bool>> axes_of_nodes(const Kernel& kernel) {
   const expr::Arena& body = kernel.body;
   std::vector<std::vector<bool>> moves(body.size(), std::vector<bool>(kernel.axes.size(), false));
   for (NodeId id = 0; id < body.size(); ++id) {
-    if (body.op(id).name == "axis") moves[id][static_cast<std::size_t>(body.attrs(id).integer("k"))] = true;
+    if (body.op(id).is(expr::Core::axis)) moves[id][static_cast<std::size_t>(body.attrs(id).integer("k"))] = true;
     for (const NodeId input : body.inputs(id)) {
       for (std::size_t axis = 0; axis < kernel.axes.size(); ++axis)
         moves[id][axis] = moves[id][axis] || moves[input][axis];
@@ -31,10 +31,11 @@ bool only_the_stage_walks_inner_axes(const Kernel& kernel) {
 
 std::optional<Contraction> as_contraction(const Kernel& kernel) {
   const expr::Arena& body = kernel.body;
-  if (kernel.stages.size() != 1 || kernel.stages[0].op->name != "sum") return std::nullopt;
+  if (kernel.stages.size() != 1 || !kernel.stages[0].op->is(expr::Core::sum)) return std::nullopt;
   const NodeId product = kernel.stages[0].value;
   const DType dtype = body.type(product).dtype;
-  if (body.op(product).name != "mul" || (dtype != DType::float32 && dtype != DType::float64)) return std::nullopt;
+  if (!body.op(product).is(expr::Core::mul) || (dtype != DType::float32 && dtype != DType::float64))
+    return std::nullopt;
   if (!only_the_stage_walks_inner_axes(kernel)) return std::nullopt;
   const auto last =
       std::ranges::find_if(kernel.axes.rbegin(), kernel.axes.rend(), [](const Axis& a) { return !a.inner; });

@@ -34,7 +34,7 @@ std::vector<bool> depends_on_inner(const Kernel& kernel) {
   const expr::Arena& body = kernel.body;
   std::vector<bool> depends(body.size(), false);
   for (NodeId id = 0; id < body.size(); ++id) {
-    if (body.op(id).name == "axis") {
+    if (body.op(id).is(expr::Core::axis)) {
       depends[id] = kernel.axes[static_cast<std::size_t>(body.attrs(id).integer("k"))].inner;
     }
     for (const NodeId input : body.inputs(id)) depends[id] = depends[id] || depends[input];
@@ -46,7 +46,7 @@ std::vector<int> stage_of(const Kernel& kernel) {
   const expr::Arena& body = kernel.body;
   std::vector<int> stage(body.size(), 0);
   for (NodeId id = 0; id < body.size(); ++id) {
-    if (body.op(id).name == "result") stage[id] = static_cast<int>(body.attrs(id).integer("stage")) + 1;
+    if (body.op(id).is(expr::Core::result)) stage[id] = static_cast<int>(body.attrs(id).integer("stage")) + 1;
     for (const NodeId input : body.inputs(id)) stage[id] = std::max(stage[id], stage[input]);
   }
   return stage;
@@ -107,7 +107,7 @@ std::string broken_promise(const Kernel& kernel) {
   }
   for (const Axis& axis : kernel.axes) {
     const auto size = body.scalar_value(axis.extent);
-    if (size ? size->as_int() < 0 : body.op(axis.extent).name != "extent")
+    if (size ? size->as_int() < 0 : !body.op(axis.extent).is(expr::Core::extent))
       return "an axis has a number or a size as its extent";
   }
   const std::vector<int> stage = stage_of(kernel);

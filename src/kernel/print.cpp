@@ -68,8 +68,8 @@ class Printer {
     for (NodeId id = 0; id <= last; ++id) {
       if (!needed[id] || done_[id]) continue;
       done_[id] = true;
-      const bool plain =
-          body_.op(id).kind == expr::Kind::Leaf && body_.op(id).name != "load" && body_.op(id).name != "load_if";
+      const bool plain = body_.op(id).kind == expr::Kind::Leaf && !body_.op(id).is(expr::Core::load) &&
+                         !body_.op(id).is(expr::Core::load_if);
       if (plain) continue;
       const std::string right = statement(id);
       names_[id] = fmt::format("v{}", count_++);

@@ -51,6 +51,7 @@ const Registry& Registry::instance() {
     register_scatter(all);
     register_ctc(all);
     register_complex(all);
+    all.find_core();
     return all;
   }();
   return registry;
@@ -59,6 +60,20 @@ const Registry& Registry::instance() {
 void Registry::add(const expr::Op& op) {
   if (!by_name_.emplace(op.name, &op).second) throw InternalError(fmt::format("two ops are called {}", op.name));
   ops_.push_back(&op);
+}
+
+void Registry::find_core() {
+  static constexpr std::string_view names[] = {
+#define CROTON_CORE_OP(name) #name,
+#include "expr/core_ops.def"
+#undef CROTON_CORE_OP
+  };
+  for (std::string_view name : names) {
+    if (name.ends_with('_')) name.remove_suffix(1);
+    const auto at = by_name_.find(name);
+    if (at == by_name_.end()) throw InternalError(fmt::format("no op is called {}, which stages know", name));
+    core_.push_back(at->second);
+  }
 }
 
 const expr::Op* Registry::find(std::string_view name) const {
@@ -96,6 +111,8 @@ std::vector<std::int64_t> normal_axes(const std::vector<int>& axes, int rank, st
 }  // namespace croton::ops
 
 namespace croton::expr {
+
+const Op& op(Core core) { return ops::Registry::instance().core(core); }
 
 const Op* find_op(std::string_view name) { return ops::Registry::instance().find(name); }
 

@@ -19,12 +19,16 @@ class Registry {
   /// Keeps a pointer: the op must live as long as the program.
   void add(const expr::Op& op);
   const expr::Op* find(std::string_view name) const;
+  const expr::Op& core(expr::Core core) const { return *core_[static_cast<std::size_t>(core)]; }
   std::span<const expr::Op* const> all() const { return ops_; }
   /// An operation of the user: found by its name from now on, and in no list. It must live as long as the program.
   static void add_of_user(const expr::Op& op);
 
  private:
+  void find_core();
+
   std::vector<const expr::Op*> ops_;
+  std::vector<const expr::Op*> core_;  // by expr::Core
   std::unordered_map<std::string_view, const expr::Op*> by_name_;
 };
 

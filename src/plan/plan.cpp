@@ -60,7 +60,7 @@ class Planner {
     }
     const std::vector<bool> needed = expr::reachable(graph_);
     for (NodeId id = 0; id < arena_.size(); ++id) {
-      if (needed[id] && arena_.op(id).name == "constant") {
+      if (needed[id] && arena_.op(id).is(expr::Core::constant)) {
         buffers_[id] = add_buffer(Buffer::Role::constant, id, static_cast<int>(arena_.attrs(id).integer("index")));
       }
     }

@@ -86,8 +86,6 @@ OpError error_of(const ct::expr::Op& op, DType dtype, bool complex) {
     case Kind::Join:
     case Kind::Window:
     case Kind::Gather:
-    case Kind::Sort:
-    case Kind::Compact:
     case Kind::Check:
     case Kind::Transfer:
     case Kind::Leaf:

@@ -208,7 +208,7 @@ void register_cumulate(Registry& registry) {
                                              "length inner reverse shifted", recurrence_work};
   static const expr::Op ops[] = {
       {.name = "cumsum",
-       .kind = expr::Kind::Cumulate,
+       .kind = expr::Kind::Routine,
        .doc = "running sums along an axis",
        .infer = infer_cumulate,
        .gradient = cumsum_gradient,
@@ -216,7 +216,7 @@ void register_cumulate(Registry& registry) {
        .routine = &sums,
        .batch = builder::batch_along_axis},
       {.name = "cumprod",
-       .kind = expr::Kind::Cumulate,
+       .kind = expr::Kind::Routine,
        .doc = "running products along an axis",
        .infer = infer_cumulate,
        .gradient = cumprod_gradient,
@@ -225,7 +225,7 @@ void register_cumulate(Registry& registry) {
        .takes_complex = true,
        .batch = builder::batch_along_axis},
       {.name = "linear_recurrence",
-       .kind = expr::Kind::Cumulate,
+       .kind = expr::Kind::Routine,
        .arity = 2,
        .doc = "y[i] = b[i] + a[i] y[i-1] along an axis; shifted: a[i-1]",
        .infer = infer_recurrence,

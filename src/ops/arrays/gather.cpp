@@ -211,7 +211,7 @@ std::string name_size(std::string message, std::int64_t size) {
 std::string name_size(std::string message, const Arena& body, NodeId size) {
   if (const auto number = body.known(size)) return name_size(std::move(message), *number);
   const auto hole = message.find("{size}");
-  if (hole == std::string::npos || body.op(size).name != "extent") return message;
+  if (hole == std::string::npos || !body.op(size).is(expr::Core::extent)) return message;
   return message.replace(hole, 6, fmt::format("{{e{}}}", body.attrs(size).integer("k")));
 }
 

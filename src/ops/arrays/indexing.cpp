@@ -191,17 +191,17 @@ Variable write(std::string_view op, const Operand& given, const Variable& part, 
   const builder::Node& node = *part.node();
   const std::vector<Variable>& from = node.inputs;
   const Variable whole = repeated(y, part);
-  if (node.op->name == "subtensor") {
+  if (node.op->is(expr::Core::subtensor)) {
     std::vector<Variable> inputs{from[0], whole};
     inputs.insert(inputs.end(), from.begin() + 1, from.end());
     return apply(inc ? "inc_subtensor" : "set_subtensor", inputs, node.attrs, given.where);
   }
-  if (node.op->name == "gather") {
+  if (node.op->is(expr::Core::gather)) {
     const ops::GatherPlan plan = ops::plan_of(node.attrs);
     const Variable written = ops::write_gathered(from[0], {from.begin() + 1, from.end()}, plan, whole, inc);
     return plan.nested ? write(op, given, from[0], written, false) : written;
   }
-  if (node.op->name == "dimshuffle") {
+  if (node.op->is(expr::Core::dimshuffle)) {
     const expr::Ints& pattern = node.attrs.ints("pattern");
     std::vector<int> back(static_cast<std::size_t>(from[0].rank()), broadcast_axis);
     for (std::size_t i = 0; i < pattern.size(); ++i) {

@@ -117,7 +117,7 @@ Variable scatter(const Variable& x, const Variable& idx, const Variable& y, bool
 void register_scatter(Registry& registry) {
   static const expr::RoutineInfo routine{"routines/scatter.cuh", "ct::Scatter<{0}>", "width count inc", work};
   static const expr::Op op{.name = "scatter",
-                           .kind = expr::Kind::Scatter,
+                           .kind = expr::Kind::Routine,
                            .arity = 4,
                            .doc = "rows put into, or added to, those that are named, in a given order",
                            .infer = infer,

@@ -58,17 +58,17 @@ std::optional<Dim> BodySizes::translated(NodeId id) {
   const auto read = [&](std::string_view attribute) {
     return reads_[static_cast<std::size_t>(arena.attrs(id).integer(attribute))];
   };
-  if (op.name == "size") {
+  if (op.is(expr::Core::size)) {
     const auto [input, axes_out] = read("input");
     return c_.inputs[input].shape[static_cast<std::size_t>(arena.attrs(id).integer("axis")) + axes_out];
   }
-  if (op.name == "input") {
+  if (op.is(expr::Core::input)) {
     const auto [input, axes_out] = read("index");
     if (axes_out != 0) return std::nullopt;
     return c_.value_of(input);
   }
   const auto inputs = arena.inputs(id);
-  if (op.name == "cast") return dims_[inputs[0]];
+  if (op.is(expr::Core::cast)) return dims_[inputs[0]];
   if (!dims_[inputs[0]] || !dims_[inputs[1]]) return std::nullopt;
   return c_.apply(op.name, *dims_[inputs[0]], *dims_[inputs[1]]);
 }

@@ -310,7 +310,7 @@ Variable iscomplex(Operand z) {
 Variable conj(Operand z) {
   if (is_real(z)) return z.variable;
   const builder::Node& node = *z.variable.node();
-  return node.op->name == "conj" ? node.inputs[0] : part("conj", z);  // gradients are full of them
+  return node.op->is(expr::Core::conj) ? node.inputs[0] : part("conj", z);  // gradients are full of them
 }
 Variable angle(Operand z) { return part("angle", z); }
 Variable complex(Operand re, Operand im) { return made_of("complex", re, im); }

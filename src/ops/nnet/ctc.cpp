@@ -225,7 +225,7 @@ void register_ctc(Registry& registry) {
   static const expr::RoutineInfo backward{file, "ct::CtcBackward<{0}>", numbers, paths_grad_work};
   static const expr::Op ops[] = {
       {.name = "ctc_paths",
-       .kind = expr::Kind::Call,
+       .kind = expr::Kind::Routine,
        .arity = 2,
        .doc = "log-probability, after each time step, of the paths that end in each state of a sequence of labels",
        .infer = infer_paths,
@@ -235,7 +235,7 @@ void register_ctc(Registry& registry) {
        .gives_infinities = true,  // of states that no path has reached
        .batch = batch_of_sequences},
       {.name = "ctc_paths_grad",
-       .kind = expr::Kind::Call,
+       .kind = expr::Kind::Routine,
        .arity = 4,
        .doc = "the gradient of ctc_paths by the log-probabilities",
        .infer = infer_paths_grad,

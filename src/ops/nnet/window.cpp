@@ -404,7 +404,7 @@ std::int64_t fastest_axis(const Arena& arena, NodeId x) {
   auto axis = static_cast<std::int64_t>(arena.type(x).rank()) - 1;
   for (;; x = arena.input(x, 0)) {
     const expr::Op& op = arena.op(x);
-    if (op.name == "dimshuffle") {
+    if (op.is(expr::Core::dimshuffle)) {
       const Ints& pattern = arena.attrs(x).ints("pattern");
       const auto own = static_cast<std::int64_t>(arena.type(arena.input(x, 0)).rank()) - 1;
       const auto at = std::ranges::find(pattern, own);

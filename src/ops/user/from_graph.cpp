@@ -21,7 +21,7 @@ OpFromGraph::OpFromGraph(std::vector<Variable> inputs, std::vector<Variable> out
   builder::Replacements seen;
   for (const Variable& input : inputs_) {
     if (!input.defined()) fail("an input is an empty Variable");
-    if (input.node()->op->name != "input")
+    if (!input.node()->op->is(expr::Core::input))
       fail(builder::describe(input) + ": inputs are variables made by matrix() and the like");
     if (!seen.emplace(input.node(), input).second) fail(builder::describe(input) + " stands twice among the inputs");
   }

@@ -68,7 +68,7 @@ class Recogniser {
   enum class Role : std::uint8_t { none, batch, group, channel, result, window, tap };
 
   bool is_plain_load(NodeId node) const {
-    return body_.op(node).name == "load" && access(node).affine &&
+    return body_.op(node).is(expr::Core::load) && access(node).affine &&
            std::ranges::none_of(body_.inputs(node), [&](NodeId index) { return !linear(index); });
   }
   const codegen::Access& access(NodeId load) const {
@@ -142,14 +142,14 @@ class Recogniser {
 
   bool read_images(NodeId value) {
     NodeId guard = expr::no_node, load = value;
-    if (body_.op(value).name == "where") {
+    if (body_.op(value).is(expr::Core::where)) {
       const auto outside = body_.scalar_value(body_.input(value, 2));
       guard = body_.input(value, 0);
       load = body_.input(value, 1);
       if (!outside || outside->as_double() != 0) return false;
     }
-    const bool guarded = body_.op(load).name == "load_if";
-    if (!guarded && body_.op(load).name != "load") return false;
+    const bool guarded = body_.op(load).is(expr::Core::load_if);
+    if (!guarded && !body_.op(load).is(expr::Core::load)) return false;
     if (guarded != (guard != expr::no_node) || (guarded && body_.input(load, 0) != guard)) return false;
     result_.x = buffer_of(load);
     const auto index = body_.inputs(load).subspan(guarded ? 1 : 0);
@@ -157,7 +157,7 @@ class Recogniser {
     for (const NodeId at : index) {
       ImageDim dim{at, {}, 1};
       NodeId place = at;
-      if (body_.op(at).name == "floor_divide") {
+      if (body_.op(at).is(expr::Core::floor_divide)) {
         const auto spread = body_.known(body_.input(at, 1));
         if (!spread) return false;
         dim.spread = *spread;
@@ -245,7 +245,7 @@ class Recogniser {
       const bool holds = std::ranges::any_of(dims, [&](const ImageDim& dim) {
         if (name == "ge") return body_.known(right) == 0 && linear(left) == dim.place;
         if (name == "eq") {
-          return body_.op(left).name == "mod" && body_.known(right) == 0 &&
+          return body_.op(left).is(expr::Core::mod) && body_.known(right) == 0 &&
                  body_.known(body_.input(left, 1)) == dim.spread && linear(body_.input(left, 0)) == dim.place;
         }
         const auto d = static_cast<std::size_t>(&dim - dims.data());
@@ -263,7 +263,7 @@ class Recogniser {
     std::vector<std::int64_t> steps(sizes_.size(), 0);
     const kernel::Store& store = kernel_.stores.front();
     const bool direct = kernel_.stores.size() == 1 && kernel_.checks.empty() &&
-                        body_.op(store.value).name == "result" &&
+                        body_.op(store.value).is(expr::Core::result) &&
                         kernel_.operands[static_cast<std::size_t>(store.operand)].dtype == result_.what.dtype &&
                         std::ranges::all_of(store.index, [&](NodeId i) { return linear(i) && linear(i)->at == 0; });
     if (direct) {

@@ -61,12 +61,12 @@ void find_size(const Executable& executable, const CallArrays& arrays, NodeId id
   const Arena& arena = executable.program.graph.arena;
   const expr::Op& op = arena.op(id);
   if (const auto value = arena.scalar_value(id)) return sizes.set(id, value->as_int());
-  if (op.name == "size") {
+  if (op.is(expr::Core::size)) {
     const InputRef input = executable.inputs[static_cast<std::size_t>(arena.attrs(id).integer("input"))];
     if (smallest && !input.shared) return sizes.set(id, 1);
     return sizes.set(id, arrays.of(input).shape()[static_cast<std::size_t>(arena.attrs(id).integer("axis"))]);
   }
-  if (op.name == "input") {
+  if (op.is(expr::Core::input)) {
     return sizes.set(id, arrays.number(executable.inputs[static_cast<std::size_t>(arena.attrs(id).integer("index"))]));
   }
   const DType dtype = arena.type(id).dtype;

@@ -117,7 +117,7 @@ LoopLaunch::Sequences LoopLaunch::find_sequences(const SizeTable& sizes, const M
     for (; !views.empty(); views.pop_back()) {
       const NodeId node = views.back();
       const Sizes before = shape, steps = strides;
-      if (arena.op(node).name == "dimshuffle") {
+      if (arena.op(node).is(expr::Core::dimshuffle)) {
         const expr::Ints& pattern = arena.attrs(node).ints("pattern");
         for (std::size_t axis = 0; axis < pattern.size(); ++axis) {
           shape[axis] = before[static_cast<std::size_t>(pattern[axis])];
