@@ -63,9 +63,7 @@ GraphPart cut_graph(const expr::Graph& graph, std::span<const NodeId> roots, con
                     std::span<const Array> values) {
   const expr::Arena& from = graph.arena;
   std::vector<bool> needed(from.size(), false);
-  const auto ends = [&](NodeId id) {
-    return from.op(id).is(expr::Core::input) || from.op(id).is(expr::Core::constant) || ends_at(id);
-  };
+  const auto ends = [&](NodeId id) { return from.op(id).is(expr::Core::input, expr::Core::constant) || ends_at(id); };
   for (const NodeId root : roots) needed[root] = true;
   for (NodeId id = static_cast<NodeId>(from.size()); id-- > 0;) {
     if (!needed[id] || ends(id)) continue;

@@ -154,7 +154,8 @@ std::vector<Variable> vectorize(const std::vector<Variable>& outputs,
   std::vector<std::pair<Variable, Variable>> replaced = batched;
   for (auto& [old, with] : replaced) {
     const expr::Attrs first{{"axes", expr::Ints{0}}, {"why", "vectorize: the batches must have one size"}};
-    if (with.node() != batched[0].second.node()) with = builder::apply("specify_shape", {with, size}, first, where);
+    if (with.node() != batched[0].second.node())
+      with = builder::apply(expr::Core::specify_shape, {with, size}, first, where);
   }
   builder::Vectorizer vectorizer(replaced, size);
   for (builder::Node* node : builder::topological_order(outputs)) vectorizer.visit(node);

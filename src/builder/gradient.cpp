@@ -240,7 +240,7 @@ class Backward {
     inputs.insert(inputs.end(), a.begin(), a.end());
     inputs.insert(inputs.end(), b.begin(), b.end());
     for (std::size_t i = 0; i < to.size(); ++i)
-      add(to[i], builder::apply("ifelse", inputs, {{"index", static_cast<std::int64_t>(i)}}, node.where));
+      add(to[i], builder::apply(expr::Core::ifelse, inputs, {{"index", static_cast<std::int64_t>(i)}}, node.where));
   }
 
   void step(Node* node) {

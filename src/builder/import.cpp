@@ -208,8 +208,8 @@ class Importer {
   NodeId make_branch(const Node& node, const BranchParts& parts, std::size_t index) {
     std::vector<NodeId> inputs{id_of(node.inputs[0])};
     inputs.insert(inputs.end(), parts.captures.begin(), parts.captures.end());
-    return result_.graph.arena.make(expr::op("branch"), inputs, expr::branch_attrs(parts.then, parts.otherwise, index),
-                                    node.place);
+    return result_.graph.arena.make(expr::op(expr::Core::branch), inputs,
+                                    expr::branch_attrs(parts.then, parts.otherwise, index), node.place);
   }
 
   void import_sides(BranchParts& parts, const std::vector<Variable>& inputs, const Sides& sides) {

@@ -55,7 +55,7 @@ class BuilderInfer final : public expr::InferContext {
   }
   expr::Dim apply(std::string_view name, expr::Dim a, expr::Dim b) override {
     if (a == expr::unknown_dim || b == expr::unknown_dim) return expr::unknown_dim;
-    const auto value = expr::exact_integers(name, a, b);
+    const auto value = expr::exact_integers(expr::op(name), a, b);
     if (!value) shape_error(fmt::format("{} of the sizes {} and {} is more than an index can count", name, a, b));
     return *value;
   }
@@ -177,6 +177,9 @@ const Where* OriginScope::current() { return current_origin; }
 Variable apply(std::string_view op, const std::vector<Variable>& inputs, const expr::Attrs& attrs, Where where) {
   return apply(expr::op(op), inputs, attrs, where);
 }
+Variable apply(expr::Core core, const std::vector<Variable>& inputs, const expr::Attrs& attrs, Where where) {
+  return apply(expr::op(core), inputs, attrs, where);
+}
 
 std::vector<Node*> topological_order(const std::vector<Variable>& roots) {
   std::unordered_set<const Node*> seen;
@@ -191,12 +194,13 @@ using builder::Node;
 
 namespace {
 
-std::shared_ptr<Node> leaf(std::string_view op, Type type, std::string name, Where where) {
+std::shared_ptr<Node> leaf(expr::Core core, Type type, std::string name, Where where) {
+  const expr::Op& op = expr::op(core);
   where = builder::line_of_caller(where);
-  builder::check_line(op, where);
+  builder::check_line(op.name, where);
   auto node = std::make_shared<Node>();
   node->type = std::move(type);
-  node->op = &expr::op(op);
+  node->op = &op;
   node->name = std::move(name);
   node->where = where;
   node->serial = builder::next_serial();
@@ -209,7 +213,7 @@ const Node& checked(const Node* node) {
 }
 
 Variable constant_of(Array value, Where where) {
-  auto node = leaf("constant", Type{value.dtype(), value.shape()}, "", where);
+  auto node = leaf(expr::Core::constant, Type{value.dtype(), value.shape()}, "", where);
   node->value = std::move(value);
   return Variable(std::move(node));
 }
@@ -290,7 +294,7 @@ Variable variable(Type type, std::string name, Where where) {
         fmt::format("variable ({}): a size of {} in the type of '{}'; sizes are at least 0, or unknown_size",
                     builder::describe(where), size, name));
   }
-  return Variable(leaf("input", std::move(type), std::move(name), where));
+  return Variable(leaf(expr::Core::input, std::move(type), std::move(name), where));
 }
 
 Variable constant(const Array& value, std::string name, Where where) {

@@ -37,6 +37,7 @@ struct Node : std::enable_shared_from_this<Node> {
 /// The variable of `op` over `inputs`, its type by the op's rule; TypeError or ShapeError that names the inputs and
 /// their lines.
 Variable apply(const expr::Op& op, const std::vector<Variable>& inputs, const expr::Attrs& attrs, Where where);
+Variable apply(expr::Core core, const std::vector<Variable>& inputs, const expr::Attrs& attrs, Where where);
 /// Whether int64 holds an integer scalar.
 bool fits_index(const Array& number);
 /// Indices and bounds of any shape: of uint64 as int64, of which the largest stands for all beyond it, since these are

@@ -96,7 +96,7 @@ SharedVariable shared(const Array& value, const SharedOptions& options, Where wh
   // A variable without inputs, like those of `variable`, but with a state.
   Variable v = variable(type_of(value, options.broadcastable), options.name, where);
   check_sizes(v.type(), value, fmt::format("shared '{}' ({})", options.name, builder::describe(where)));
-  v.node()->op = &expr::op("shared");
+  v.node()->op = &expr::op(expr::Core::shared);
   v.node()->shared = std::make_shared<builder::SharedState>();
   builder::SharedState& state = *v.node()->shared;
   state.id = ++next_id;

@@ -11,6 +11,7 @@ namespace croton::codegen {
 namespace {
 
 using expr::Arena;
+using expr::Core;
 using kernel::Kernel;
 
 /// sum of coefficient[axis] * axis, plus offset; all host nodes.
@@ -44,10 +45,10 @@ class Analyser {
     const Arena& b = body();
     result_.host.assign(b.size(), false);
     for (NodeId id = 0; id < b.size(); ++id) {
-      const std::string_view name = b.op(id).name;
+      const expr::Op& op = b.op(id);
       if (!is_discrete(b.type(id).dtype)) continue;
-      if (name == "const" || name == "extent") result_.host[id] = true;
-      if (b.op(id).kind == expr::Kind::Map) {
+      if (op.is(Core::const_, Core::extent)) result_.host[id] = true;
+      if (op.kind == expr::Kind::Map) {
         result_.host[id] = std::ranges::all_of(b.inputs(id), [&](NodeId input) { return result_.host[input]; });
       }
     }
@@ -63,33 +64,33 @@ class Analyser {
   std::optional<Affine> find_affine(NodeId id) {
     Arena& b = body();
     if (id < result_.host.size() && result_.host[id]) return Affine{{}, id};
-    const std::string_view name = b.op(id).name;
-    if (name == "axis") return Affine{{{b.attrs(id).integer("k"), b.integer(1)}}, b.integer(0)};
-    if (name != "add" && name != "sub" && name != "mul") return std::nullopt;
+    const expr::Op& op = b.op(id);
+    if (op.is(Core::axis)) return Affine{{{b.attrs(id).integer("k"), b.integer(1)}}, b.integer(0)};
+    if (!op.is(Core::add, Core::sub, Core::mul)) return std::nullopt;
     const auto left = affine(b.input(id, 0)), right = affine(b.input(id, 1));
     if (!left || !right) return std::nullopt;
-    if (name == "mul") {
+    if (op.is(Core::mul)) {
       const bool scale_left = right->coefficients.empty();
       if (!scale_left && !left->coefficients.empty()) return std::nullopt;
       const Affine& term = scale_left ? *left : *right;
       const NodeId factor = scale_left ? right->offset : left->offset;
-      Affine scaled{{}, b.size_arithmetic("mul", term.offset, factor)};
-      for (const auto& [axis, c] : term.coefficients) scaled.coefficients[axis] = b.size_arithmetic("mul", c, factor);
+      Affine scaled{{}, b.size_arithmetic(Core::mul, term.offset, factor)};
+      for (const auto& [axis, c] : term.coefficients)
+        scaled.coefficients[axis] = b.size_arithmetic(Core::mul, c, factor);
       return scaled;
     }
-    Affine sum{left->coefficients, b.size_arithmetic(name, left->offset, right->offset)};
+    Affine sum{left->coefficients, b.size_arithmetic(op, left->offset, right->offset)};
     for (const auto& [axis, c] : right->coefficients) {
       const auto at = sum.coefficients.find(axis);
       const NodeId before = at == sum.coefficients.end() ? b.integer(0) : at->second;
-      sum.coefficients[axis] = b.size_arithmetic(name, before, c);
+      sum.coefficients[axis] = b.size_arithmetic(op, before, c);
     }
     return sum;
   }
 
   void add_load(NodeId id) {
-    const std::string_view name = body().op(id).name;
-    if (name != "load" && name != "load_if") return;
-    const auto inputs = body().inputs(id).subspan(name == "load_if" ? 1 : 0);
+    if (!is_load(id)) return;
+    const auto inputs = body().inputs(id).subspan(body().op(id).is(Core::load_if) ? 1 : 0);
     const std::vector<NodeId> index(inputs.begin(), inputs.end());
     const int operand = static_cast<int>(body().attrs(id).integer("operand"));
     for (std::size_t a = 0; a < result_.accesses.size(); ++a) {
@@ -118,10 +119,10 @@ class Analyser {
 
   /// Where the node is a comparison of the index along one axis with a host value.
   void add_turn(NodeId id) {
-    constexpr std::tuple<std::string_view, std::string_view, bool> comparisons[] = {
-        {"lt", "<", false}, {"ge", ">=", false}, {"le", "<=", true}, {"gt", ">", true}};
-    for (const auto& [name, sign, behind] : comparisons) {
-      if (body().op(id).name != name) continue;
+    constexpr std::tuple<Core, std::string_view, bool> comparisons[] = {
+        {Core::lt, "<", false}, {Core::ge, ">=", false}, {Core::le, "<=", true}, {Core::gt, ">", true}};
+    for (const auto& [core, sign, behind] : comparisons) {
+      if (!body().op(id).is(core)) continue;
       const NodeId left = body().input(id, 0), right = body().input(id, 1);
       if (body().type(left).dtype != DType::int64 || body().type(right).dtype != DType::int64) return;
       const auto moving = affine(left), limit = affine(right);
@@ -148,14 +149,14 @@ class Analyser {
     result_.explicit_extents.assign(static_cast<std::size_t>(kernel.extents), false);
     for (NodeId id = static_cast<NodeId>(body().size()); id-- > 0;) {
       if (!used[id]) continue;
-      if (body().op(id).is(expr::Core::axis))
+      if (body().op(id).is(Core::axis))
         result_.explicit_axes[static_cast<std::size_t>(body().attrs(id).integer("k"))] = true;
-      if (body().op(id).is(expr::Core::extent))
+      if (body().op(id).is(Core::extent))
         result_.explicit_extents[static_cast<std::size_t>(body().attrs(id).integer("k"))] = true;
       const auto load = result_.load_access.find(id);
       const bool is_affine_load =
           load != result_.load_access.end() && result_.accesses[static_cast<std::size_t>(load->second)].affine;
-      const bool guarded = body().op(id).is(expr::Core::load_if);
+      const bool guarded = body().op(id).is(Core::load_if);
       if (is_affine_load) {
         if (guarded) used[body().input(id, 0)] = true;
         continue;
@@ -164,10 +165,7 @@ class Analyser {
     }
   }
 
-  bool is_load(NodeId id) const {
-    const std::string_view name = result_.kernel.body.op(id).name;
-    return name == "load" || name == "load_if";
-  }
+  bool is_load(NodeId id) const { return result_.kernel.body.op(id).is(Core::load, Core::load_if); }
 
   void find_wrapping() {
     std::vector<bool>& wraps = result_.wraps;
@@ -178,14 +176,14 @@ class Analyser {
     for (NodeId id = static_cast<NodeId>(body().size()); id-- > 0;) {
       if (!wraps[id]) continue;
       if (is_load(id)) {
-        if (body().op(id).is(expr::Core::load_if)) wraps[body().input(id, 0)] = true;
+        if (body().op(id).is(Core::load_if)) wraps[body().input(id, 0)] = true;
         continue;
       }
       for (const NodeId input : body().inputs(id)) wraps[input] = true;
     }
     std::vector<bool> loaded(body().size(), false);
     for (NodeId id = 0; id < body().size(); ++id) {
-      loaded[id] = is_load(id) || body().op(id).is(expr::Core::result);
+      loaded[id] = is_load(id) || body().op(id).is(Core::result);
       for (const NodeId input : body().inputs(id)) loaded[id] = loaded[id] || loaded[input];
       wraps[id] = wraps[id] || loaded[id];
     }
@@ -209,7 +207,7 @@ std::vector<std::int64_t> Analysis::host_values(std::span<const std::int64_t> ex
     if (!host[id]) continue;
     if (const auto value = body.scalar_value(id)) {
       values[id] = value->as_int();
-    } else if (body.op(id).is(expr::Core::extent)) {
+    } else if (body.op(id).is(Core::extent)) {
       values[id] = extents[static_cast<std::size_t>(body.attrs(id).integer("k"))];
     } else {
       operands.clear();

@@ -11,6 +11,7 @@
 
 namespace croton::codegen {
 
+using expr::Core;
 using kernel::Family;
 
 Emitter::Emitter(const Analysis& analysis, const Variant& variant, Target target, bool in_grid)
@@ -134,10 +135,10 @@ std::string Emitter::read(int a) {
 
 std::string Emitter::operand(NodeId id) const {
   if (const auto value = body_.scalar_value(id)) return number(*value);
-  const std::string_view name = body_.op(id).name;
-  if (name == "axis") return axis_name(body_.attrs(id).integer("k"));
-  if (name == "extent") return fmt::format("p.e{}", body_.attrs(id).integer("k"));
-  if (name == "result") {
+  const expr::Op& op = body_.op(id);
+  if (op.is(Core::axis)) return axis_name(body_.attrs(id).integer("k"));
+  if (op.is(Core::extent)) return fmt::format("p.e{}", body_.attrs(id).integer("k"));
+  if (op.is(Core::result)) {
     return fmt::format("r{}{}", body_.attrs(id).integer("stage"), kernel_.family == Family::column ? "[t]" : "");
   }
   return names_.at(id);
@@ -158,12 +159,12 @@ std::string Emitter::expression(NodeId id) {
     const bool moved = body_.known(turn.offset) != 0;
     return fmt::format("start{} {} {}", moved ? " + " + operand(turn.offset) : "", turn.sign, operand(turn.limit));
   }
-  if (op.is(expr::Core::load)) return read(analysis_.load_access.at(id));
-  if (op.is(expr::Core::load_if)) {
+  if (op.is(Core::load)) return read(analysis_.load_access.at(id));
+  if (op.is(Core::load_if)) {
     return fmt::format("{} ? {} : {}(0)", operand(inputs[0]), read(analysis_.load_access.at(id)),
                        value_type(body_.type(id).dtype));
   }
-  if (op.is(expr::Core::cast)) {
+  if (op.is(Core::cast)) {
     const DType to = body_.type(id).dtype;
     std::string value = converted(inputs[0], to);
     // A cast to a storage type rounds now; other results of 16 bits are rounded when they are stored.
@@ -189,7 +190,7 @@ std::string Emitter::expression(NodeId id) {
       continue;
     }
     const auto i = static_cast<std::size_t>(hole[0] - '0');
-    const bool condition = op.is(expr::Core::where) && i == 0;
+    const bool condition = op.is(Core::where) && i == 0;
     text += condition ? operand(inputs[i]) : converted(inputs[i], types.operand);
   }
   return text;
@@ -203,9 +204,8 @@ void Emitter::find_point_level() {
     bool level = !analysis_.inner[id];
     if (kernel_.family == Family::pointwise) level = false;
     if (kernel_.family == Family::column) {
-      if (body_.op(id).is(expr::Core::result)) level = false;
-      if (body_.op(id).is(expr::Core::axis) && body_.attrs(id).integer("k") == static_cast<std::int64_t>(fast))
-        level = false;
+      if (body_.op(id).is(Core::result)) level = false;
+      if (body_.op(id).is(Core::axis) && body_.attrs(id).integer("k") == static_cast<std::int64_t>(fast)) level = false;
       const auto load = analysis_.load_access.find(id);
       if (load != analysis_.load_access.end() && analysis_.accesses[static_cast<std::size_t>(load->second)].affine) {
         for (const int k : variant_.parallel.back().axes) {
@@ -220,8 +220,7 @@ void Emitter::find_point_level() {
 }
 
 bool Emitter::has_name(NodeId id) const {
-  const std::string_view name = body_.op(id).name;
-  return name != "const" && name != "axis" && name != "extent" && name != "result";
+  return !body_.op(id).is(Core::const_, Core::axis, Core::extent, Core::result);
 }
 
 std::set<NodeId> Emitter::needed_by(std::vector<NodeId> pending) const {
@@ -234,7 +233,7 @@ std::set<NodeId> Emitter::needed_by(std::vector<NodeId> pending) const {
     const bool affine =
         load != analysis_.load_access.end() && analysis_.accesses[static_cast<std::size_t>(load->second)].affine;
     if (affine) {
-      if (body_.op(id).is(expr::Core::load_if)) pending.push_back(body_.input(id, 0));
+      if (body_.op(id).is(Core::load_if)) pending.push_back(body_.input(id, 0));
       continue;  // the address needs no index nodes
     }
     for (const NodeId input : body_.inputs(id)) pending.push_back(input);

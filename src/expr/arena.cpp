@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <tuple>
@@ -56,7 +57,7 @@ class ArenaInfer final : public InferContext {
       return arena_.integer(value->as_int());
     }
     if (arena_.type(id).dtype == DType::int64) return id;
-    return arena_.make("cast", {id}, {{"dtype", DType::int64}});
+    return arena_.make(Core::cast, {id}, {{"dtype", DType::int64}});
   }
   Dim apply(std::string_view op, Dim a, Dim b) override {
     return arena_.size_arithmetic(op, static_cast<NodeId>(a), static_cast<NodeId>(b));
@@ -79,9 +80,9 @@ class ArenaInfer final : public InferContext {
     NodeId count = arena_.integer(1);
     for (const NodeId size : shape) {
       const auto before = known(count), more = known(size);
-      if (before && more && !exact_integers("mul", *before, *more))
+      if (before && more && !exact_integers(expr::op(Core::mul), *before, *more))
         shape_error("the result has more elements than an index can count");
-      count = arena_.size_arithmetic("mul", count, size);
+      count = arena_.size_arithmetic(Core::mul, count, size);
     }
     if (!known(count) && arena_.op(count).kind != Kind::Leaf) arena_.require_number(count, "the number of elements");
   }
@@ -202,7 +203,6 @@ NodeId Arena::make_typed(const Op& op, std::span<const NodeId> inputs, const Att
 }
 
 NodeId Arena::scalar(const Scalar& value) {
-  static const Op& const_op = expr::op("const");
   Attrs attrs{{"dtype", value.dtype}};
   const auto one_nan = [](double x) { return std::isnan(x) ? std::numeric_limits<double>::quiet_NaN() : x; };
   if (is_discrete(value.dtype))
@@ -210,12 +210,11 @@ NodeId Arena::scalar(const Scalar& value) {
   else
     attrs.set("value", one_nan(value.d));
   if (is_complex(value.dtype)) attrs.set("imag", one_nan(value.im));
-  return make_typed(const_op, {}, attrs, intern_type({value.dtype, {}}));
+  return make_typed(Core::const_, {}, attrs, intern_type({value.dtype, {}}));
 }
 
 std::optional<Scalar> Arena::scalar_value(NodeId id) const {
-  static const Op& const_op = expr::op("const");
-  if (&op(id) != &const_op) return std::nullopt;
+  if (!op(id).is(Core::const_)) return std::nullopt;
   const Attrs& a = attrs(id);
   const DType dtype = a.dtype("dtype");
   if (is_complex(dtype)) return Scalar::of_complex({a.real("value"), a.real("imag")}, dtype);
@@ -228,26 +227,26 @@ std::optional<std::int64_t> Arena::known(NodeId dim) const {
   return value->as_int();
 }
 
-NodeId Arena::size_arithmetic(std::string_view op_name, NodeId a, NodeId b) {
+NodeId Arena::size_arithmetic(const Op& op, NodeId a, NodeId b) {
   a = representative(a);
   b = representative(b);
   const auto x = known(a);
   const auto y = known(b);
   // What does not fit stays an operation: as a size it is an error when it is used, as data it wraps.
   if (x && y) {
-    if (const auto value = exact_integers(op_name, *x, *y)) return integer(*value);
-    return make(op_name, {a, b});
+    if (const auto value = exact_integers(op, *x, *y)) return integer(*value);
+    return make(op, std::array{a, b});
   }
-  if (op_name == "add" && x == 0) return b;
-  if ((op_name == "add" || op_name == "sub") && y == 0) return a;
-  if (op_name == "mul" && x == 1) return b;
-  if ((op_name == "mul" || op_name == "floor_divide") && y == 1) return a;
-  if (op_name == "mul" && (x == 0 || y == 0)) return integer(0);
-  if (op_name == "sub" && a == b) return integer(0);
-  if ((op_name == "maximum" || op_name == "minimum") && a == b) return a;
+  if (op.is(Core::add) && x == 0) return b;
+  if (op.is(Core::add, Core::sub) && y == 0) return a;
+  if (op.is(Core::mul) && x == 1) return b;
+  if (op.is(Core::mul, Core::floor_divide) && y == 1) return a;
+  if (op.is(Core::mul) && (x == 0 || y == 0)) return integer(0);
+  if (op.is(Core::sub) && a == b) return integer(0);
+  if (op.is(Core::maximum, Core::minimum) && a == b) return a;
   // Numbers last, then by age, as the canonical rules have it.
-  if (expr::op(op_name).map->commutative && (x || (!y && b < a))) std::swap(a, b);
-  return make(op_name, {a, b});
+  if (op.map->commutative && (x || (!y && b < a))) std::swap(a, b);
+  return make(op, std::array{a, b});
 }
 
 TypeId Arena::intern_type(const TensorType& type) {

@@ -69,6 +69,9 @@ class Arena {
   TensorType infer(const Op& op, std::span<const NodeId> inputs, const Attrs& attrs);
   /// A node whose type is given: leaves, and nodes that are parsed or copied.
   NodeId make_typed(const Op& op, std::span<const NodeId> inputs, const Attrs& attrs, TypeId type, Place place = 0);
+  NodeId make_typed(Core core, std::span<const NodeId> inputs, const Attrs& attrs, TypeId type, Place place = 0) {
+    return make_typed(expr::op(core), inputs, attrs, type, place);
+  }
 
   /// A 0-d constant.
   NodeId scalar(const Scalar& value);
@@ -80,7 +83,11 @@ class Arena {
   /// A size as a number, if it is one.
   std::optional<std::int64_t> known(NodeId dim) const;
   /// Integer arithmetic on sizes, with constants folded and neutral elements dropped.
-  NodeId size_arithmetic(std::string_view op_name, NodeId a, NodeId b);
+  NodeId size_arithmetic(const Op& op, NodeId a, NodeId b);
+  NodeId size_arithmetic(Core core, NodeId a, NodeId b) { return size_arithmetic(expr::op(core), a, b); }
+  NodeId size_arithmetic(std::string_view op_name, NodeId a, NodeId b) {
+    return size_arithmetic(expr::op(op_name), a, b);
+  }
 
   TypeId intern_type(const TensorType& type);
   AttrsId intern_attrs(const Attrs& attrs);

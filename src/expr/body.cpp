@@ -26,7 +26,7 @@ std::vector<bool> found_from_inputs(const Graph& graph) {
     // Bounds of slices count from the end by size * (bound < 0).
     const bool integers = type.dtype == DType::int64 && (inputs.size() == 2 || op.is(Core::cast));
     const bool arithmetic = op.kind == Kind::Map && (integers || op.is(Core::lt));
-    found[id] = op.is(Core::size) || op.is(Core::input) || arena.scalar_value(id) ||
+    found[id] = op.is(Core::size, Core::input) || arena.scalar_value(id) ||
                 (arithmetic && std::ranges::all_of(inputs, [&](NodeId input) { return found[input]; }));
   }
   return found;

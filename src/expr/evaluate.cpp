@@ -239,16 +239,16 @@ class Evaluator {
   }
 
   Array leaf(NodeId id) const {
-    const std::string_view name = arena_.op(id).name;
+    const Op& op = arena_.op(id);
     const Attrs& attrs = arena_.attrs(id);
     if (const auto scalar = arena_.scalar_value(id)) return array_of(std::span(&*scalar, 1), scalar->dtype, {});
-    if (name == "input") return inputs_[static_cast<std::size_t>(attrs.integer("index"))].contiguous();
-    if (name == "constant") return graph_.constants[static_cast<std::size_t>(attrs.integer("index"))].contiguous();
-    if (name == "size") {
+    if (op.is(Core::input)) return inputs_[static_cast<std::size_t>(attrs.integer("index"))].contiguous();
+    if (op.is(Core::constant)) return graph_.constants[static_cast<std::size_t>(attrs.integer("index"))].contiguous();
+    if (op.is(Core::size)) {
       return Array(inputs_[static_cast<std::size_t>(attrs.integer("input"))]
                        .shape()[static_cast<std::size_t>(attrs.integer("axis"))]);
     }
-    throw InternalError(fmt::format("a graph does not hold {}", name));
+    throw InternalError(fmt::format("a graph does not hold {}", op.name));
   }
 
   Array map(NodeId id, const std::vector<Array>& inputs) const {

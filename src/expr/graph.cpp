@@ -3,19 +3,18 @@
 namespace croton::expr {
 
 NodeId Graph::add_input(std::string name, const Type& type, Role role, Place place) {
-  static const Op& input_op = op("input");
-  static const Op& size_op = op("size");
   const auto index = static_cast<std::int64_t>(inputs.size());
   const TypeId size_type = arena.intern_type({DType::int64, {}});
   TensorType sized{type.dtype, {}};
   for (std::size_t axis = 0; axis < type.shape.size(); ++axis) {
     const std::int64_t size = type.shape[axis];
-    sized.shape.push_back(
-        size != unknown_size
-            ? arena.integer(size)
-            : arena.make_typed(size_op, {}, {{"input", index}, {"axis", static_cast<std::int64_t>(axis)}}, size_type));
+    sized.shape.push_back(size != unknown_size
+                              ? arena.integer(size)
+                              : arena.make_typed(Core::size, {},
+                                                 {{"input", index}, {"axis", static_cast<std::int64_t>(axis)}},
+                                                 size_type));
   }
-  const NodeId node = arena.make_typed(input_op, {}, {{"index", index}}, arena.intern_type(sized), place);
+  const NodeId node = arena.make_typed(Core::input, {}, {{"index", index}}, arena.intern_type(sized), place);
   inputs.push_back({.name = std::move(name), .node = node, .role = role, .place = place});
   return node;
 }
@@ -26,12 +25,11 @@ NodeId Graph::add_constant(const Array& value) {
     if (is_float(value.dtype())) return arena.scalar(Scalar::of_double(value.as_double(0), value.dtype()));
     return arena.scalar(Scalar::of_int(value.astype(DType::int64).item<std::int64_t>(), value.dtype()));
   }
-  static const Op& constant_op = op("constant");
   TensorType type{value.dtype(), {}};
   for (const std::int64_t size : value.shape()) type.shape.push_back(arena.integer(size));
   const auto index = static_cast<std::int64_t>(constants.size());
   constants.push_back(value);
-  return arena.make_typed(constant_op, {}, {{"index", index}}, arena.intern_type(type));
+  return arena.make_typed(Core::constant, {}, {{"index", index}}, arena.intern_type(type));
 }
 
 std::vector<NodeId> Graph::roots() const {

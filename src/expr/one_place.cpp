@@ -8,8 +8,7 @@ namespace croton::expr {
 namespace {
 
 bool is_zero(const Arena& arena, NodeId node) {
-  while (arena.op(node).is(Core::alloc) || arena.op(node).is(Core::dimshuffle) || arena.op(node).is(Core::cast))
-    node = arena.input(node, 0);
+  while (arena.op(node).is(Core::alloc, Core::dimshuffle, Core::cast)) node = arena.input(node, 0);
   const auto value = arena.scalar_value(node);
   return value && !is_complex(arena.type(node).dtype) && value->as_double() == 0;
 }
@@ -19,10 +18,10 @@ std::optional<std::size_t> counted_axis(const Arena& arena, NodeId node) {
   std::size_t axis = 0;
   bool found = arena.op(node).is(Core::arange);
   for (; !found; node = arena.input(node, 0)) {
-    const std::string_view op = arena.op(node).name;
-    if (op == "arange") break;
-    if (op == "cast") continue;
-    if (op != "dimshuffle") return std::nullopt;
+    const Op& op = arena.op(node);
+    if (op.is(Core::arange)) break;
+    if (op.is(Core::cast)) continue;
+    if (!op.is(Core::dimshuffle)) return std::nullopt;
     const Ints& pattern = arena.attrs(node).ints("pattern");
     if (!arena.op(arena.input(node, 0)).is(Core::arange)) return std::nullopt;
     const auto at = std::ranges::find(pattern, 0);
@@ -40,8 +39,8 @@ class Finder {
   /// `axes`: for each axis of the node that of the one that was asked about, or -1.
   void value(NodeId node, const Ints& axes) {
     if (++seen_ > most) return;
-    const std::string_view op = arena_.op(node).name;
-    if (op == "where") {
+    const Op& op = arena_.op(node);
+    if (op.is(Core::where)) {
       const NodeId chosen = arena_.input(node, 1), other = arena_.input(node, 2);
       if (is_zero(arena_, other)) {
         condition(arena_.input(node, 0), aligned(arena_.input(node, 0), axes));
@@ -51,13 +50,13 @@ class Finder {
       } else {
         in_both(chosen, other, axes);
       }
-    } else if (op == "add" || op == "sub") {
+    } else if (op.is(Core::add, Core::sub)) {
       in_both(arena_.input(node, 0), arena_.input(node, 1), axes);
-    } else if (op == "mul") {
+    } else if (op.is(Core::mul)) {
       for (const NodeId factor : arena_.inputs(node)) value(factor, aligned(factor, axes));
-    } else if (op == "neg" || op == "cast" || op == "true_divide") {
+    } else if (op.is(Core::neg, Core::cast, Core::true_divide)) {
       value(arena_.input(node, 0), aligned(arena_.input(node, 0), axes));
-    } else if (op == "dimshuffle") {
+    } else if (op.is(Core::dimshuffle)) {
       value(arena_.input(node, 0), below(node, axes));
     }
   }
@@ -67,12 +66,12 @@ class Finder {
  private:
   void condition(NodeId node, const Ints& axes) {
     if (++seen_ > most) return;
-    const std::string_view op = arena_.op(node).name;
-    if (op == "and") {
+    const Op& op = arena_.op(node);
+    if (op.is(Core::and_)) {
       for (const NodeId part : arena_.inputs(node)) condition(part, aligned(part, axes));
-    } else if (op == "dimshuffle") {
+    } else if (op.is(Core::dimshuffle)) {
       condition(arena_.input(node, 0), below(node, axes));
-    } else if (op == "eq") {
+    } else if (op.is(Core::eq)) {
       for (std::size_t i = 0; i < 2; ++i) equality(node, arena_.input(node, i), arena_.input(node, 1 - i), axes);
     }
   }

@@ -9,6 +9,7 @@
 #include "expr/attrs.hpp"
 
 #include <complex>
+#include <concepts>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -55,7 +56,7 @@ enum class Kind : std::uint8_t {
   Transfer,  // to another device
 };
 
-/// The ops that stages know one by one (core_ops.def). A stage asks `op.is(Core::load)` and makes
+/// The ops that stages know one by one (core_ops.def). A stage asks `op.is(Core::load, Core::load_if)` and makes
 /// `arena.make(Core::cast, ...)`; it writes no names, so that a wrong one does not compile.
 enum class Core : std::uint8_t {
 #define CROTON_CORE_OP(name) name,
@@ -140,6 +141,7 @@ struct MapInfo {
   };
   using TypeRule = std::function<Types(std::span<const DType> inputs)>;
   using Reference = std::function<Scalar(std::span<const Scalar> operands, DType result)>;
+  using Exact = bool (*)(std::span<const Scalar> operands);
 
   TypeRule real_types;    // of operands that are not complex; throws TypeError for dtypes that are not taken
   std::string_view code;  // C++ with {0}, {1}, ... for operands and {T} for the operands' type
@@ -151,6 +153,7 @@ struct MapInfo {
   std::string_view support = "";         // text that `code` needs in front of the kernel
   bool foldable = true;                  // the reference may be asked for the value of constants
   std::string_view wrapping = "";  // in place of `code` for integers that wrap, where C++'s operators may overflow
+  Exact exact = nullptr;           // whether an int64 result is what it is without wrapping; null: always
 
   /// By the rule for operands of these dtypes; TypeError where they are not taken.
   Types types(std::span<const DType> inputs) const;
@@ -246,7 +249,11 @@ struct Op {
   /// reductions need none.
   builder::Batched (*batch)(const builder::BatchContext&) = nullptr;
 
-  bool is(Core core) const { return this == &op(core); }
+  /// Whether it is that op, or one of those.
+  template <std::same_as<Core>... Cores>
+  bool is(Cores... cores) const {
+    return ((this == &op(cores)) || ...);
+  }
 };
 
 /// Raises the TypeError of an op that has complex inputs and does not take them. Elementwise ops have rules of their
@@ -257,13 +264,13 @@ void refuse_complex(const Op& op, const InferContext& context);
 const Op& op(std::string_view name);
 const Op* find_op(std::string_view name);
 /// `a op b` in int64, `op` being an elementwise integer op of two operands: arithmetic on sizes.
-std::int64_t apply_integers(std::string_view op, std::int64_t a, std::int64_t b);
+std::int64_t apply_integers(const Op& op, std::int64_t a, std::int64_t b);
 
 /// Whether the result is what it is without wrapping: int64 arithmetic on sizes must be, on data it wraps. `operands`
 /// are in the dtype in which the op computes.
 bool is_exact(const Op& op, std::span<const Scalar> operands, DType result);
 /// apply_integers, or nothing if the result does not fit.
-std::optional<std::int64_t> exact_integers(std::string_view op, std::int64_t a, std::int64_t b);
+std::optional<std::int64_t> exact_integers(const Op& op, std::int64_t a, std::int64_t b);
 /// All ops, in the order of their registration.
 std::span<const Op* const> all_ops();
 

@@ -1,6 +1,5 @@
 #include "expr/op.hpp"
 
-#include "base/checked.hpp"
 #include "base/convert.hpp"
 #include "base/half.hpp"
 
@@ -150,49 +149,20 @@ void refuse_complex(const Op& op, const InferContext& context) {
   context.type_error("complex numbers are not taken; take real, imag, abs or angle of them");
 }
 
-namespace {
-
-using Exact = std::optional<std::int64_t>;
-
-Exact exact_power(std::int64_t base, std::int64_t exponent) {
-  if (exponent < 0 || base == 0 || base == 1 || base == -1) return 0;  // small, whatever it is
-  Exact power = 1;
-  for (std::int64_t i = 0; i < exponent && power; ++i) power = base::checked_mul(*power, base);
-  return power;
-}
-
-Exact exact_shift(std::int64_t x, std::int64_t count) {
-  if (x == 0 || count < 0) return 0;
-  return count < 63 ? base::checked_mul(x, std::int64_t{1} << count) : Exact();
-}
-
-}  // namespace
-
 bool is_exact(const Op& op, std::span<const Scalar> operands, DType result) {
-  if (result != DType::int64 || op.kind != Kind::Map) return true;
-  const auto x = [&](std::size_t k) { return operands[k].cast(DType::int64).i; };
-  const std::string_view name = op.name;
-  if (name == "add" || name == "ordered_add") return base::checked_add(x(0), x(1)).has_value();
-  if (name == "sub") return base::checked_sub(x(0), x(1)).has_value();
-  if (name == "mul") return base::checked_mul(x(0), x(1)).has_value();
-  if (name == "sqr") return base::checked_mul(x(0), x(0)).has_value();
-  if (name == "neg" || name == "abs") return x(0) != std::numeric_limits<std::int64_t>::min();
-  if (name == "pow") return exact_power(x(0), x(1)).has_value();
-  if (name == "left_shift") return exact_shift(x(0), x(1)).has_value();
-  if (name == "cast") return operands[0].dtype != DType::uint64 || operands[0].i >= 0;
-  if (name == "floor_divide") return x(1) != -1 || x(0) != std::numeric_limits<std::int64_t>::min();
-  return true;
+  if (result != DType::int64 || op.kind != Kind::Map || op.map->exact == nullptr) return true;
+  return op.map->exact(operands);
 }
 
-std::optional<std::int64_t> exact_integers(std::string_view name, std::int64_t a, std::int64_t b) {
+std::optional<std::int64_t> exact_integers(const Op& op, std::int64_t a, std::int64_t b) {
   const std::array operands = {Scalar::of_int(a, DType::int64), Scalar::of_int(b, DType::int64)};
-  if (!is_exact(op(name), operands, DType::int64)) return std::nullopt;
-  return apply_integers(name, a, b);
+  if (!is_exact(op, operands, DType::int64)) return std::nullopt;
+  return apply_integers(op, a, b);
 }
 
-std::int64_t apply_integers(std::string_view name, std::int64_t a, std::int64_t b) {
+std::int64_t apply_integers(const Op& op, std::int64_t a, std::int64_t b) {
   const std::array operands = {Scalar::of_int(a, DType::int64), Scalar::of_int(b, DType::int64)};
-  return op(name).map->reference(operands, DType::int64).i;
+  return op.map->reference(operands, DType::int64).i;
 }
 
 }  // namespace croton::expr

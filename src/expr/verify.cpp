@@ -12,25 +12,25 @@ namespace {
 
 std::string broken_by_leaf(const Graph& graph, NodeId id) {
   const Arena& arena = graph.arena;
-  const std::string_view name = arena.op(id).name;
+  const Op& op = arena.op(id);
   const Attrs& attrs = arena.attrs(id);
   const auto below = [](std::int64_t k, std::size_t count) { return k >= 0 && k < static_cast<std::int64_t>(count); };
-  if (name == "input") {
+  if (op.is(Core::input)) {
     const std::int64_t index = attrs.integer("index");
     if (!below(index, graph.inputs.size()) || graph.inputs[static_cast<std::size_t>(index)].node != id)
       return "an input leaf is in the list of inputs";
-  } else if (name == "constant") {
+  } else if (op.is(Core::constant)) {
     const std::int64_t index = attrs.integer("index");
     if (!below(index, graph.constants.size())) return "a constant leaf is in the list of constants";
     if (graph.constants[static_cast<std::size_t>(index)].dtype() != arena.type(id).dtype)
       return "a constant has its array's dtype";
-  } else if (name == "size") {
+  } else if (op.is(Core::size)) {
     const std::int64_t input = attrs.integer("input");
     if (!below(input, graph.inputs.size())) return "a size is of an input";
     if (!below(attrs.integer("axis"), arena.type(graph.inputs[static_cast<std::size_t>(input)].node).rank()))
       return "a size is of an axis of its input";
-  } else if (name != "const") {
-    return fmt::format("a graph does not hold {}", name);
+  } else if (!op.is(Core::const_)) {
+    return fmt::format("a graph does not hold {}", op.name);
   }
   return "";
 }

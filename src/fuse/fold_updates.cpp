@@ -10,6 +10,7 @@ namespace croton::fuse {
 namespace {
 
 using expr::Arena;
+using expr::Core;
 using expr::Kind;
 
 /// An update of `target` as beta * target + the sum of its terms, where it is that.
@@ -23,8 +24,7 @@ class SumOfProducts {
 
   SumOfProducts(const expr::Graph& graph, const std::vector<std::uint32_t>& uses, const expr::Update& update)
       : arena_(graph.arena), uses_(uses), target_(graph.inputs[update.input].node) {
-    const std::string_view name = arena_.op(update.value).name;
-    if ((name != "add" && name != "sub") || is_complex(arena_.type(target_).dtype)) return;
+    if (!arena_.op(update.value).is(Core::add, Core::sub) || is_complex(arena_.type(target_).dtype)) return;
     pending_.push_back({update.value, 1, {}});
     while (!pending_.empty()) {
       const Scaled next = std::move(pending_.back());
@@ -53,22 +53,22 @@ class SumOfProducts {
     }
     const expr::TensorType &type = arena_.type(x.node), &wanted = arena_.type(target_);
     if (uses_[x.node] > 1 || type.dtype != wanted.dtype || !arena_.same_shape(type.shape, wanted.shape)) return false;
-    const std::string_view name = arena_.op(x.node).name;
+    const expr::Op& op = arena_.op(x.node);
     const auto input = [&](std::size_t i) { return arena_.input(x.node, i); };
-    if (name == "dot") {
+    if (op.is(Core::dot)) {
       terms_.push_back({input(0), input(1), x.alpha, x.factors});
       return true;
     }
-    if (name == "add" || name == "sub") {
+    if (op.is(Core::add, Core::sub)) {
       pending_.push_back({input(0), x.alpha, x.factors});
-      pending_.push_back({input(1), name == "sub" ? -x.alpha : x.alpha, x.factors});
+      pending_.push_back({input(1), op.is(Core::sub) ? -x.alpha : x.alpha, x.factors});
       return true;
     }
-    if (name == "neg") {
+    if (op.is(Core::neg)) {
       pending_.push_back({input(0), -x.alpha, x.factors});
       return true;
     }
-    return name == "mul" && (take_factor(x, input(0), input(1)) || take_factor(x, input(1), input(0)));
+    return op.is(Core::mul) && (take_factor(x, input(0), input(1)) || take_factor(x, input(1), input(0)));
   }
   bool take_factor(const Scaled& x, NodeId factor, NodeId rest) {
     Scaled left{rest, x.alpha, x.factors};
@@ -94,7 +94,7 @@ class SumOfProducts {
 
 /// What is computed element by element, below views that only turn it: a factor costs nothing there. no_node: nothing.
 NodeId map_below(const Arena& arena, NodeId side) {
-  while (arena.op(side).is(expr::Core::dimshuffle) && matrix_view(arena, side)) side = arena.input(side, 0);
+  while (arena.op(side).is(Core::dimshuffle) && matrix_view(arena, side)) side = arena.input(side, 0);
   return arena.op(side).kind == Kind::Map ? side : expr::no_node;
 }
 
@@ -118,7 +118,7 @@ NodeId scaled(Arena& arena, NodeId side, const std::vector<NodeId>& factors) {
   std::vector<NodeId> views;
   for (; arena.op(side).kind != Kind::Map; side = arena.input(side, 0)) views.push_back(side);
   const expr::Place place = arena.node(side).place;
-  for (const NodeId factor : factors) side = arena.make("mul", {side, factor}, {}, place);
+  for (const NodeId factor : factors) side = arena.make(Core::mul, {side, factor}, {}, place);
   for (auto view = views.rbegin(); view != views.rend(); ++view) {
     const expr::Attrs attrs = arena.attrs(*view);
     side = arena.make(arena.op(*view), std::vector{side}, attrs, place);
@@ -158,7 +158,7 @@ void fold_updates(expr::Graph& graph, bool special_values) {
     NodeId value = target;
     double beta = sum.beta();
     for (const SumOfProducts::Term& term : terms) {
-      value = arena.make("gemm", {value, term.left, term.right}, {{"alpha", term.alpha}, {"beta", beta}}, place);
+      value = arena.make(Core::gemm, {value, term.left, term.right}, {{"alpha", term.alpha}, {"beta", beta}}, place);
       beta = 1;
     }
     update.value = value;

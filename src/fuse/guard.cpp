@@ -1,7 +1,6 @@
 #include "fuse/guard.hpp"
 
 #include <algorithm>
-#include <array>
 #include <map>
 
 #include "base/config.hpp"
@@ -10,6 +9,7 @@ namespace croton::fuse {
 namespace {
 
 using expr::Arena;
+using expr::Core;
 using kernel::Kernel;
 
 constexpr double too_big = 1e10;  // as in Theano
@@ -25,13 +25,13 @@ class Guard {
   NodeId passes(Arena& body, NodeId value) const {
     const DType dtype = body.type(value).dtype;
     // What is stored in 16 bits is rounded then, and may become infinite only then.
-    if (compute_dtype(dtype) != dtype) value = body.make(expr::op("cast"), std::array{value}, {{"dtype", dtype}});
+    if (compute_dtype(dtype) != dtype) value = body.make(Core::cast, {value}, {{"dtype", dtype}});
     if (big_) {
-      const NodeId small = body.make("le", {body.make("abs", {value}), limit(body, dtype)});  // false for nan
-      return nan_ ? small : body.make("or", {small, body.make("isnan", {value})});
+      const NodeId small = body.make(Core::le, {body.make(Core::abs, {value}), limit(body, dtype)});  // false for nan
+      return nan_ ? small : body.make(Core::or_, {small, body.make(Core::isnan, {value})});
     }
-    if (nan_ && inf_) return body.make("isfinite", {value});
-    return body.make("invert", {body.make(nan_ ? "isnan" : "isinf", {value})});
+    if (nan_ && inf_) return body.make(Core::isfinite, {value});
+    return body.make(Core::invert, {body.make(nan_ ? Core::isnan : Core::isinf, {value})});
   }
 
  private:
@@ -66,12 +66,12 @@ bool guard_loads(KernelCall& call, const Guard& guard, NodeId node) {
   Kernel kernel = *call.kernel;
   std::vector<NodeId> loads;
   for (NodeId id = 0; id < kernel.body.size(); ++id) {
-    if (!kernel.body.op(id).is(expr::Core::load) || kernel.body.attrs(id).integer("operand") != operand) continue;
+    if (!kernel.body.op(id).is(Core::load) || kernel.body.attrs(id).integer("operand") != operand) continue;
     loads.push_back(id);
     // All elements only where each axis has an index of its own.
     std::vector<NodeId> axes;
     for (const NodeId index : kernel.body.inputs(id)) {
-      if (!kernel.body.op(index).is(expr::Core::axis) || std::ranges::find(axes, index) != axes.end()) return false;
+      if (!kernel.body.op(index).is(Core::axis) || std::ranges::find(axes, index) != axes.end()) return false;
       axes.push_back(index);
     }
   }
@@ -98,14 +98,14 @@ Call checking_call(const Program& program, const Guard& guard, const Call& of, N
     } else {
       const auto k = std::ranges::find(call.extents, dim) - call.extents.begin();
       if (static_cast<std::size_t>(k) == call.extents.size()) call.extents.push_back(dim);
-      extent = kernel.body.make_typed(expr::op("extent"), {}, {{"k", static_cast<std::int64_t>(k)}}, index_type);
+      extent = kernel.body.make_typed(Core::extent, {}, {{"k", static_cast<std::int64_t>(k)}}, index_type);
     }
     kernel.axes.push_back({extent});
-    index.push_back(kernel.body.make_typed(expr::op("axis"), {}, {{"k", static_cast<std::int64_t>(axis)}}, index_type));
+    index.push_back(kernel.body.make_typed(Core::axis, {}, {{"k", static_cast<std::int64_t>(axis)}}, index_type));
   }
   kernel.extents = static_cast<int>(call.extents.size());
   kernel.operands.push_back({type.dtype, static_cast<int>(type.rank()), false});
-  const NodeId load = kernel.body.make_typed(expr::op("load"), index, {{"operand", std::int64_t{0}}},
+  const NodeId load = kernel.body.make_typed(Core::load, index, {{"operand", std::int64_t{0}}},
                                              kernel.body.intern_type({type.dtype, {}}));
   add_check(kernel, guard, load, -1);
   kernel::verify(kernel);

@@ -35,7 +35,7 @@ class Finder {
     for (NodeId id = 0; id < arena_.size(); ++id) {
       if (result_.known[id] || !is_integer_scalar(arena_, id)) continue;
       const expr::Op& op = arena_.op(id);
-      if (op.is(expr::Core::const_) || op.is(expr::Core::size)) result_.known[id] = true;
+      if (op.is(expr::Core::const_, expr::Core::size)) result_.known[id] = true;
       if (op.is(expr::Core::input))
         result_.known[id] = arena_.node(id).place == 0;  // what lies on a device is read back
       if (op.kind == Kind::Map)

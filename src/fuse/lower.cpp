@@ -14,6 +14,7 @@ namespace croton::fuse {
 namespace {
 
 using expr::Arena;
+using expr::Core;
 using expr::Kind;
 using kernel::Kernel;
 
@@ -28,7 +29,7 @@ class Lowering {
     for (std::size_t axis = 0; axis < region_.space.size(); ++axis) {
       const bool inner = std::ranges::binary_search(region_.inner, static_cast<std::int64_t>(axis));
       kernel_.axes.push_back({extent(region_.space[axis]), inner});
-      axes_.push_back(body().make_typed(expr::op("axis"), {}, {{"k", static_cast<std::int64_t>(axis)}}, index_type()));
+      axes_.push_back(body().make_typed(Core::axis, {}, {{"k", static_cast<std::int64_t>(axis)}}, index_type()));
     }
     std::vector<std::pair<NodeId, NodeId>> values;  // member, value
     for (const NodeId member : region_.members) {
@@ -81,7 +82,7 @@ class Lowering {
     const auto at = std::ranges::find(call_.extents, node);
     const auto k = at - call_.extents.begin();
     if (at == call_.extents.end()) call_.extents.push_back(node);
-    return body().make_typed(expr::op("extent"), {}, {{"k", static_cast<std::int64_t>(k)}}, index_type());
+    return body().make_typed(Core::extent, {}, {{"k", static_cast<std::int64_t>(k)}}, index_type());
   }
 
   /// The axes that index a member: all that its shape has.
@@ -128,16 +129,16 @@ class Lowering {
     }
     NodeId read_if(NodeId guard, std::size_t input, std::vector<NodeId> at) override {
       const NodeId outer = lowering_.guard_;
-      lowering_.guard_ = outer == expr::no_node ? guard : body.make("and", {outer, guard});
+      lowering_.guard_ = outer == expr::no_node ? guard : body.make(Core::and_, {outer, guard});
       const NodeId value = lowering_.element(lowering_.arena_.input(node_, input), std::move(at));
       lowering_.guard_ = outer;
       const NodeId zero = body.scalar(expr::Scalar::of_int(0, DType::int64).cast(body.type(value).dtype));
-      return body.make("where", {guard, value, zero});
+      return body.make(Core::where, {guard, value, zero});
     }
     void check(NodeId condition, NodeId value, std::string message) override {
       // What is not read need not hold.
       if (const NodeId guard = lowering_.guard_; guard != expr::no_node)
-        condition = body.make("or", {body.make("invert", {guard}), condition});
+        condition = body.make(Core::or_, {body.make(Core::invert, {guard}), condition});
       for (const kernel::Check& known : lowering_.kernel_.checks) {
         if (known.condition == condition) return;
       }
@@ -166,7 +167,7 @@ class Lowering {
     if (const auto value = arena_.scalar_value(node)) return body().scalar(*value);
     const expr::Op& op = arena_.op(node);
     const bool here = members_.contains(node);
-    if (op.is(expr::Core::size)) return extent(node);
+    if (op.is(Core::size)) return extent(node);
     // A number that the host has at once is computed again, even where it is also a result that another kernel stores.
     const bool elsewhere = regions_.stored[node] && !here && (!host_.known_at_once(node) || regions_.deep[node]);
     if (op.kind == Kind::Leaf || is_call(op) || elsewhere) return load(node, at);
@@ -210,10 +211,10 @@ class Lowering {
     }
     const expr::Attrs attrs{{"operand", static_cast<std::int64_t>(operand)}};
     const expr::TypeId scalar = body().intern_type({type.dtype, {}});
-    if (guard_ == expr::no_node) return body().make_typed(expr::op("load"), at, attrs, scalar);
+    if (guard_ == expr::no_node) return body().make_typed(Core::load, at, attrs, scalar);
     std::vector<NodeId> inputs{guard_};
     inputs.insert(inputs.end(), at.begin(), at.end());
-    return body().make_typed(expr::op("load_if"), inputs, attrs, scalar);
+    return body().make_typed(Core::load_if, inputs, attrs, scalar);
   }
 
   /// A reduction over stated sizes, written out: of one element that element, whose position is 0.
@@ -230,14 +231,15 @@ class Lowering {
         total = value;
       } else if (info.yields_index) {
         // The first that is best; a nan is better than all.
-        const std::string_view better = info.combiner == "ArgMax" ? "gt" : "lt";
+        const Core better = info.combiner == "ArgMax" ? Core::gt : Core::lt;
         NodeId chosen = body().make(better, {value, total});
         if (is_float(body().type(value).dtype)) {
-          const NodeId number = body().make("invert", {body().make("isnan", {total})});
-          chosen = body().make("and", {number, body().make("or", {chosen, body().make("isnan", {value})})});
+          const NodeId number = body().make(Core::invert, {body().make(Core::isnan, {total})});
+          chosen =
+              body().make(Core::and_, {number, body().make(Core::or_, {chosen, body().make(Core::isnan, {value})})});
         }
-        position = body().make("where", {chosen, body().integer(k), position});
-        total = body().make("where", {chosen, value, total});
+        position = body().make(Core::where, {chosen, body().integer(k), position});
+        total = body().make(Core::where, {chosen, value, total});
       } else {
         total = joined(info, total, value);
       }
@@ -264,12 +266,13 @@ class Lowering {
   }
 
   NodeId joined(const expr::ReduceInfo& info, NodeId a, NodeId b) {
-    static constexpr std::pair<std::string_view, std::string_view> maps[] = {
-        {"Sum", "add"}, {"Product", "mul"}, {"Max", "maximum"}, {"Min", "minimum"}, {"All", "and"}, {"Any", "or"}};
-    const auto* map = std::ranges::find(maps, info.combiner, &std::pair<std::string_view, std::string_view>::first);
+    static constexpr std::pair<std::string_view, Core> maps[] = {{"Sum", Core::add},     {"Product", Core::mul},
+                                                                 {"Max", Core::maximum}, {"Min", Core::minimum},
+                                                                 {"All", Core::and_},    {"Any", Core::or_}};
+    const auto* map = std::ranges::find(maps, info.combiner, &std::pair<std::string_view, Core>::first);
     if (map == std::end(maps)) throw InternalError(fmt::format("{} is not known as a map", info.combiner));
-    if (info.combiner == "Sum" && body().op(b).is(expr::Core::mul) && is_float(body().type(b).dtype))
-      return body().make("fma", {body().input(b, 0), body().input(b, 1), a});
+    if (info.combiner == "Sum" && body().op(b).is(Core::mul) && is_float(body().type(b).dtype))
+      return body().make(Core::fma, {body().input(b, 0), body().input(b, 1), a});
     return body().make(map->second, {a, b});
   }
 
@@ -290,8 +293,7 @@ class Lowering {
       kernel_.stages.push_back({&arena_.op(node), value});
       stages_[node] = stage;
     }
-    return body().make_typed(expr::op("result"), {}, {{"stage", stage}},
-                             body().intern_type({arena_.type(node).dtype, {}}));
+    return body().make_typed(Core::result, {}, {{"stage", stage}}, body().intern_type({arena_.type(node).dtype, {}}));
   }
 
   const expr::Graph& graph_;

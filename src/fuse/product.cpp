@@ -6,6 +6,7 @@ namespace croton::fuse {
 namespace {
 
 using expr::Arena;
+using expr::Core;
 using expr::Kind;
 
 /// Whether what is stored of a matrix lies the other way round in memory; views that are not stored are read through.
@@ -40,11 +41,11 @@ KernelCall product_kernel(const expr::Graph& graph, const std::vector<bool>& sto
     const auto at = std::ranges::find(call.extents, dim);
     const auto number = static_cast<std::int64_t>(at - call.extents.begin());
     if (at == call.extents.end()) call.extents.push_back(dim);
-    return body.make_typed(expr::op("extent"), {}, {{"k", number}}, index_type);
+    return body.make_typed(Core::extent, {}, {{"k", number}}, index_type);
   };
   const auto add_axis = [&](NodeId dim, bool inner) {
     k.axes.push_back({extent(dim), inner});
-    return body.make_typed(expr::op("axis"), {}, {{"k", static_cast<std::int64_t>(k.axes.size()) - 1}}, index_type);
+    return body.make_typed(Core::axis, {}, {{"k", static_cast<std::int64_t>(k.axes.size()) - 1}}, index_type);
   };
   const auto& shape = arena.type(product.result).shape;
   const std::size_t rank = shape.size();
@@ -70,14 +71,14 @@ KernelCall product_kernel(const expr::Graph& graph, const std::vector<bool>& sto
     while (back < most - front && arena.same_dim(from.end()[-1 - back], to.end()[-1 - back])) ++back;
     NodeId flat = body.integer(0);
     for (std::size_t axis = front; axis + back < to.size(); ++axis)
-      flat = body.size_arithmetic("add", body.size_arithmetic("mul", flat, extent(to[axis])), index[axis]);
+      flat = body.size_arithmetic(Core::add, body.size_arithmetic(Core::mul, flat, extent(to[axis])), index[axis]);
     std::vector<NodeId> below(from.size());
     for (std::size_t axis = 0; axis < front; ++axis) below[axis] = index[axis];
     for (std::size_t axis = 1; axis <= back; ++axis) below.end()[-axis] = index.end()[-axis];
     for (std::size_t axis = from.size() - back; axis-- > front;) {
       const NodeId size = extent(from[axis]);
-      below[axis] = axis == front ? flat : body.size_arithmetic("mod", flat, size);
-      flat = body.size_arithmetic("floor_divide", flat, size);
+      below[axis] = axis == front ? flat : body.size_arithmetic(Core::mod, flat, size);
+      flat = body.size_arithmetic(Core::floor_divide, flat, size);
     }
     return below;
   };
@@ -90,7 +91,7 @@ KernelCall product_kernel(const expr::Graph& graph, const std::vector<bool>& sto
     index[rank - 1] = column;
     for (; arena.op(matrix).kind == Kind::View && !stored[matrix]; matrix = arena.input(matrix, 0)) {
       std::vector<NodeId> within(arena.type(arena.input(matrix, 0)).rank());
-      if (arena.op(matrix).is(expr::Core::reshape)) {
+      if (arena.op(matrix).is(Core::reshape)) {
         index = unravelled(matrix, index);
         continue;
       }
@@ -106,19 +107,18 @@ KernelCall product_kernel(const expr::Graph& graph, const std::vector<bool>& sto
       call.reads.push_back(matrix);
       k.operands.push_back({arena.type(matrix).dtype, static_cast<int>(index.size()), false});
     }
-    return body.make_typed(expr::op("load"), index, {{"operand", operand}},
-                           body.intern_type({arena.type(matrix).dtype, {}}));
+    return body.make_typed(Core::load, index, {{"operand", operand}}, body.intern_type({arena.type(matrix).dtype, {}}));
   };
   const DType dtype = arena.type(product.result).dtype;
   k.stages.push_back(
-      {&expr::op("sum"), body.make("mul", {load(product.left, i, inner), load(product.right, inner, j)})});
-  NodeId value = body.make_typed(expr::op("result"), {}, {{"stage", std::int64_t{0}}}, body.intern_type({dtype, {}}));
+      {&expr::op(Core::sum), body.make(Core::mul, {load(product.left, i, inner), load(product.right, inner, j)})});
+  NodeId value = body.make_typed(Core::result, {}, {{"stage", std::int64_t{0}}}, body.intern_type({dtype, {}}));
   const auto scaled = [&](NodeId x, double factor) {
-    return factor == 1 ? x : body.make("mul", {x, body.scalar(expr::Scalar::of_double(factor, dtype))});
+    return factor == 1 ? x : body.make(Core::mul, {x, body.scalar(expr::Scalar::of_double(factor, dtype))});
   };
   value = scaled(value, product.alpha);
   if (product.accumulate != expr::no_node)
-    value = body.make("add", {scaled(load(product.accumulate, i, j), product.beta), value});
+    value = body.make(Core::add, {scaled(load(product.accumulate, i, j), product.beta), value});
   k.stores.push_back({static_cast<int>(k.operands.size()), at, value});
   k.operands.push_back({dtype, static_cast<int>(rank), true});
   k.family = form == GeneratedProduct::sums ? kernel::Family::row : kernel::Family::column;
@@ -132,7 +132,7 @@ KernelCall product_kernel(const expr::Graph& graph, const std::vector<bool>& sto
 
 /// Whether the node is the rows of several matrices one after another, as they lie: (t, r, c) as (t r, c).
 bool is_rows_together(const Arena& arena, NodeId node) {
-  if (!arena.op(node).is(expr::Core::reshape)) return false;
+  if (!arena.op(node).is(Core::reshape)) return false;
   const NodeId x = arena.input(node, 0);
   const std::vector<NodeId>&from = arena.type(x).shape, &to = arena.type(node).shape;
   return from.size() == 3 && to.size() == 2 && arena.same_dim(from[2], to[1]) && !matrix_view(arena, x);
@@ -141,19 +141,18 @@ bool is_rows_together(const Arena& arena, NodeId node) {
 }  // namespace
 
 bool is_other_sizes(const Arena& arena, NodeId node) {
-  if (!arena.op(node).is(expr::Core::reshape)) return false;
+  if (!arena.op(node).is(Core::reshape)) return false;
   const NodeId x = arena.input(node, 0);
   const auto has_elements_in_order = [&] {
     const Kind kind = arena.op(x).kind;
-    return kind != Kind::Leaf && kind != Kind::Generate && !arena.op(x).is(expr::Core::reshape) &&
-           !matrix_view(arena, x);
+    return kind != Kind::Leaf && kind != Kind::Generate && !arena.op(x).is(Core::reshape) && !matrix_view(arena, x);
   };
   return arena.type(node).rank() >= 2 && has_elements_in_order();
 }
 
 std::optional<bool> matrix_view(const Arena& arena, NodeId node) {
   if (is_rows_together(arena, node) || is_other_sizes(arena, node)) return false;
-  if (!arena.op(node).is(expr::Core::dimshuffle)) return std::nullopt;
+  if (!arena.op(node).is(Core::dimshuffle)) return std::nullopt;
   const expr::Ints& pattern = arena.attrs(node).ints("pattern");
   const std::size_t rank = arena.type(arena.input(node, 0)).rank();
   if (rank < 2 || pattern.size() < rank) return std::nullopt;
@@ -168,7 +167,7 @@ std::optional<bool> matrix_view(const Arena& arena, NodeId node) {
 ProductCall product_call(const expr::Graph& graph, const std::vector<bool>& stored, NodeId id) {
   const Arena& arena = graph.arena;
   ProductCall call{.result = id, .left = 0, .right = 0, .origin = arena.origin(id)};
-  if (arena.op(id).is(expr::Core::gemm)) {
+  if (arena.op(id).is(Core::gemm)) {
     call.accumulate = arena.input(id, 0);
     call.left = arena.input(id, 1);
     call.right = arena.input(id, 2);

@@ -262,17 +262,18 @@ class Finder {
 
   /// What the node, whose dimensions are indexed by `axes`, reads through its inputs.
   void collect_inputs(NodeId node, const std::vector<int>& axes, bool aligned, std::vector<Source>& sources) const {
-    const std::string_view name = arena_.op(node).name;
-    const Kind kind = arena_.op(node).kind;
+    const expr::Op& op = arena_.op(node);
+    const bool broadcasts =
+        op.kind == Kind::Map || op.kind == Kind::Check || op.is(expr::Core::alloc, expr::Core::specify_shape);
     for (const NodeId input : arena_.inputs(node)) {
-      if (name == "dimshuffle") {
+      if (op.is(expr::Core::dimshuffle)) {
         const expr::Ints& pattern = arena_.attrs(node).ints("pattern");
         std::vector<int> inner(arena_.type(input).rank(), repeated);
         for (std::size_t d = 0; d < pattern.size(); ++d) {
           if (pattern[d] >= 0) inner[static_cast<std::size_t>(pattern[d])] = axes[d];
         }
         collect(input, std::move(inner), aligned, sources);
-      } else if (kind == Kind::Map || kind == Kind::Check || name == "alloc" || name == "specify_shape") {
+      } else if (broadcasts) {
         collect(input, broadcast(input, axes), aligned, sources);
       } else {
         collect(input, std::vector<int>(arena_.type(input).rank(), repeated), false, sources);

@@ -11,6 +11,7 @@
 namespace croton::kernel {
 namespace {
 
+using expr::Core;
 using expr::Scalar;
 
 /// Nodes in order.
@@ -167,21 +168,22 @@ class Evaluator {
   }
 
   Scalar compute(NodeId id) {
-    const std::string_view name = body_.op(id).name;
+    const expr::Op& op = body_.op(id);
     const expr::Attrs& attrs = body_.attrs(id);
     if (const auto constant = body_.scalar_value(id)) return *constant;
-    if (name == "axis") return Scalar::of_int(index_[static_cast<std::size_t>(attrs.integer("k"))], DType::int64);
-    if (name == "extent") return Scalar::of_int(extents_[static_cast<std::size_t>(attrs.integer("k"))], DType::int64);
-    if (name == "result") return results_[static_cast<std::size_t>(attrs.integer("stage"))];
+    if (op.is(Core::axis)) return Scalar::of_int(index_[static_cast<std::size_t>(attrs.integer("k"))], DType::int64);
+    if (op.is(Core::extent))
+      return Scalar::of_int(extents_[static_cast<std::size_t>(attrs.integer("k"))], DType::int64);
+    if (op.is(Core::result)) return results_[static_cast<std::size_t>(attrs.integer("stage"))];
     const auto inputs = body_.inputs(id);
-    if (name == "load" || name == "load_if") {
-      const bool guarded = name == "load_if";
+    if (op.is(Core::load, Core::load_if)) {
+      const bool guarded = op.is(Core::load_if);
       if (guarded && values_[inputs[0]].i == 0) return Scalar::of_int(0, DType::int64).cast(body_.type(id).dtype);
       return load(static_cast<std::size_t>(attrs.integer("operand")), inputs.subspan(guarded ? 1 : 0));
     }
     std::vector<Scalar> operands;
     for (const NodeId input : inputs) operands.push_back(values_[input]);
-    return expr::apply_map(body_.op(id), operands, body_.type(id).dtype);
+    return expr::apply_map(op, operands, body_.type(id).dtype);
   }
 
   Scalar load(std::size_t p, std::span<const NodeId> index) {

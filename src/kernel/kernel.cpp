@@ -10,6 +10,8 @@
 
 namespace croton::kernel {
 
+using expr::Core;
+
 std::string_view name_of(Family family) {
   switch (family) {
     case Family::pointwise:
@@ -34,7 +36,7 @@ std::vector<bool> depends_on_inner(const Kernel& kernel) {
   const expr::Arena& body = kernel.body;
   std::vector<bool> depends(body.size(), false);
   for (NodeId id = 0; id < body.size(); ++id) {
-    if (body.op(id).is(expr::Core::axis)) {
+    if (body.op(id).is(Core::axis)) {
       depends[id] = kernel.axes[static_cast<std::size_t>(body.attrs(id).integer("k"))].inner;
     }
     for (const NodeId input : body.inputs(id)) depends[id] = depends[id] || depends[input];
@@ -46,7 +48,7 @@ std::vector<int> stage_of(const Kernel& kernel) {
   const expr::Arena& body = kernel.body;
   std::vector<int> stage(body.size(), 0);
   for (NodeId id = 0; id < body.size(); ++id) {
-    if (body.op(id).is(expr::Core::result)) stage[id] = static_cast<int>(body.attrs(id).integer("stage")) + 1;
+    if (body.op(id).is(Core::result)) stage[id] = static_cast<int>(body.attrs(id).integer("stage")) + 1;
     for (const NodeId input : body.inputs(id)) stage[id] = std::max(stage[id], stage[input]);
   }
   return stage;
@@ -57,24 +59,23 @@ namespace {
 /// The promise that node `id` of the body breaks.
 std::string broken_by_node(const Kernel& kernel, NodeId id) {
   const expr::Arena& body = kernel.body;
-  const std::string_view name = body.op(id).name;
+  const expr::Op& op = body.op(id);
   const auto exists = [&](std::string_view attr, std::size_t count) {
     const std::int64_t k = body.attrs(id).integer(attr);
     return k >= 0 && k < static_cast<std::int64_t>(count);
   };
   if (body.type(id).rank() != 0) return "bodies compute scalars";
-  if (name == "axis" && !exists("k", kernel.axes.size())) return "an axis exists";
-  if (name == "extent" && !exists("k", static_cast<std::size_t>(kernel.extents))) return "an extent exists";
-  if (name == "result" && !exists("stage", kernel.stages.size())) return "a stage exists";
-  if (name != "load" && name != "load_if") {
-    const bool known = body.op(id).kind == expr::Kind::Map || name == "const" || name == "axis" || name == "extent" ||
-                       name == "result";
+  if (op.is(Core::axis) && !exists("k", kernel.axes.size())) return "an axis exists";
+  if (op.is(Core::extent) && !exists("k", static_cast<std::size_t>(kernel.extents))) return "an extent exists";
+  if (op.is(Core::result) && !exists("stage", kernel.stages.size())) return "a stage exists";
+  if (!op.is(Core::load, Core::load_if)) {
+    const bool known = op.kind == expr::Kind::Map || op.is(Core::const_, Core::axis, Core::extent, Core::result);
     return known ? "" : "bodies hold elementwise ops and their own leaves only";
   }
   if (!exists("operand", kernel.operands.size())) return "an operand exists";
   const Operand& operand = kernel.operands[static_cast<std::size_t>(body.attrs(id).integer("operand"))];
   if (operand.written) return "loads read operands that are not written";
-  const std::size_t guards = name == "load_if" ? 1 : 0;
+  const std::size_t guards = op.is(Core::load_if) ? 1 : 0;
   if (body.inputs(id).size() != static_cast<std::size_t>(operand.rank) + guards)
     return "a load has an index for each dimension";
   if (guards == 1 && !is_bool(body.type(body.input(id, 0)).dtype)) return "a guard is bool";
@@ -107,7 +108,7 @@ std::string broken_promise(const Kernel& kernel) {
   }
   for (const Axis& axis : kernel.axes) {
     const auto size = body.scalar_value(axis.extent);
-    if (size ? size->as_int() < 0 : !body.op(axis.extent).is(expr::Core::extent))
+    if (size ? size->as_int() < 0 : !body.op(axis.extent).is(Core::extent))
       return "an axis has a number or a size as its extent";
   }
   const std::vector<int> stage = stage_of(kernel);

@@ -12,6 +12,7 @@
 namespace croton::kernel {
 namespace {
 
+using expr::Core;
 using expr::Lexer;
 using expr::Token;
 
@@ -51,8 +52,8 @@ class KernelParser {
 
  private:
   expr::Arena& body() { return kernel_.body; }
-  NodeId leaf(std::string_view op, std::string_view attr, std::int64_t k, DType dtype = DType::int64) {
-    return body().make_typed(expr::op(op), {}, {{attr, k}}, body().intern_type({dtype, {}}));
+  NodeId leaf(Core core, std::string_view attr, std::int64_t k, DType dtype = DType::int64) {
+    return body().make_typed(core, {}, {{attr, k}}, body().intern_type({dtype, {}}));
   }
 
   void skip_newlines() {
@@ -134,7 +135,7 @@ class KernelParser {
     if (token.kind == Token::Kind::number && error == std::errc() && at == end && size >= 0)
       return body().integer(size);
     if (const auto e = number_after('e', token.text, static_cast<std::size_t>(kernel_.extents)))
-      return leaf("extent", "k", *e);
+      return leaf(Core::extent, "k", *e);
     Lexer::error("a size or one of the extents is expected", token);
   }
 
@@ -177,7 +178,8 @@ class KernelParser {
       Lexer::error(fmt::format("'{}' is not the name of a reduction", op_name.text), op_name);
     const NodeId of = value(0);
     kernel_.stages.push_back({op, of});
-    values_[name] = leaf("result", "stage", number, op->reduce->yields_index ? DType::int64 : body().type(of).dtype);
+    values_[name] =
+        leaf(Core::result, "stage", number, op->reduce->yields_index ? DType::int64 : body().type(of).dtype);
   }
 
   int known_operand(const Token& where, bool written) {
@@ -208,8 +210,8 @@ class KernelParser {
     if (inputs.size() != static_cast<std::size_t>(rank))
       Lexer::error(fmt::format("{} indices of {}, which has rank {}", inputs.size(), name.text, rank), name);
     if (guard != expr::no_node) inputs.insert(inputs.begin(), guard);
-    const expr::Op& op = expr::op(guard != expr::no_node ? "load_if" : "load");
-    return body().make_typed(op, inputs, {{"operand", std::int64_t{operand}}}, body().intern_type({dtype, {}}));
+    const Core core = guard != expr::no_node ? Core::load_if : Core::load;
+    return body().make_typed(core, inputs, {{"operand", std::int64_t{operand}}}, body().intern_type({dtype, {}}));
   }
 
   /// An axis, a size, a result, a name, a literal, a load or a call.
@@ -228,9 +230,9 @@ class KernelParser {
     if (lexer_.is("(")) return call(where, depth);
     if (lexer_.is("[")) return load(where, expr::no_node, depth);
     if (const auto known = values_.find(name); known != values_.end()) return known->second;
-    if (const auto axis = number_after('i', name, kernel_.axes.size())) return leaf("axis", "k", *axis);
+    if (const auto axis = number_after('i', name, kernel_.axes.size())) return leaf(Core::axis, "k", *axis);
     if (const auto e = number_after('e', name, static_cast<std::size_t>(kernel_.extents)))
-      return leaf("extent", "k", *e);
+      return leaf(Core::extent, "k", *e);
     Lexer::error(fmt::format("there is no value called '{}'", name), where);
   }
 

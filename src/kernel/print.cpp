@@ -6,6 +6,8 @@
 namespace croton::kernel {
 namespace {
 
+using expr::Core;
+
 /// Writes a kernel: what each stage, store and check needs stands in front of it, once, in the order of the nodes.
 class Printer {
  public:
@@ -68,8 +70,7 @@ class Printer {
     for (NodeId id = 0; id <= last; ++id) {
       if (!needed[id] || done_[id]) continue;
       done_[id] = true;
-      const bool plain = body_.op(id).kind == expr::Kind::Leaf && !body_.op(id).is(expr::Core::load) &&
-                         !body_.op(id).is(expr::Core::load_if);
+      const bool plain = body_.op(id).kind == expr::Kind::Leaf && !body_.op(id).is(Core::load, Core::load_if);
       if (plain) continue;
       const std::string right = statement(id);
       names_[id] = fmt::format("v{}", count_++);
@@ -79,9 +80,9 @@ class Printer {
 
   std::string statement(NodeId id) const {
     const auto inputs = body_.inputs(id);
-    const std::string_view name = body_.op(id).name;
-    if (name == "load") return fmt::format("p{}[{}]", body_.attrs(id).integer("operand"), index(inputs));
-    if (name == "load_if") {
+    const expr::Op& op = body_.op(id);
+    if (op.is(Core::load)) return fmt::format("p{}[{}]", body_.attrs(id).integer("operand"), index(inputs));
+    if (op.is(Core::load_if)) {
       return fmt::format("if {}: p{}[{}]", value(inputs[0]), body_.attrs(id).integer("operand"),
                          index(inputs.subspan(1)));
     }
@@ -90,15 +91,15 @@ class Printer {
     for (const auto& [key, attr] : body_.attrs(id).items()) {
       arguments += fmt::format("{}{}={}", arguments.empty() ? "" : ", ", key, expr::to_string(attr));
     }
-    return fmt::format("{}({})", name, arguments);
+    return fmt::format("{}({})", op.name, arguments);
   }
 
   std::string value(NodeId id) const {
-    const std::string_view name = body_.op(id).name;
+    const expr::Op& op = body_.op(id);
     if (const auto constant = body_.scalar_value(id)) return expr::literal(*constant);
-    if (name == "axis") return fmt::format("i{}", body_.attrs(id).integer("k"));
-    if (name == "extent") return fmt::format("e{}", body_.attrs(id).integer("k"));
-    if (name == "result") return fmt::format("r{}", body_.attrs(id).integer("stage"));
+    if (op.is(Core::axis)) return fmt::format("i{}", body_.attrs(id).integer("k"));
+    if (op.is(Core::extent)) return fmt::format("e{}", body_.attrs(id).integer("k"));
+    if (op.is(Core::result)) return fmt::format("r{}", body_.attrs(id).integer("stage"));
     return names_[id];
   }
 

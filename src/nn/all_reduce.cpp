@@ -90,7 +90,7 @@ class SumTree {
     const builder::PlaceScope place(device);
     Values sums;
     for (std::size_t i = 0; i < first.size(); ++i)
-      sums.push_back(builder::apply("ordered_add", {first[i], second[i]}, {}, first[i].where()).named(name_));
+      sums.push_back(builder::apply(expr::Core::ordered_add, {first[i], second[i]}, {}, first[i].where()).named(name_));
     return sums_[key] = std::move(sums);
   }
 
@@ -111,7 +111,7 @@ class SumTree {
       const Variable first = sum_of_piece(begin, middle, piece, device),
                      second = sum_of_piece(middle, end, piece, device);
       const builder::PlaceScope place(device);
-      sum = builder::apply("ordered_add", {first, second}, {}, first.where());
+      sum = builder::apply(expr::Core::ordered_add, {first, second}, {}, first.where());
     }
     return end - begin == 1 ? counted({sum}, begin, device)[0] : sum;
   }

@@ -47,7 +47,7 @@ Variable Draws::dropout(const Variable& x, double rate, const std::vector<Variab
 }
 
 Variable Draws::normal(const Variable& x, CallContext& context) {
-  return cast(builder::apply("normal32", {bits(x.shape(), context)}, {}, x.where()), x.dtype());
+  return cast(builder::apply(expr::Core::normal32, {bits(x.shape(), context)}, {}, x.where()), x.dtype());
 }
 
 }  // namespace croton::nn

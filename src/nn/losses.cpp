@@ -43,7 +43,7 @@ Variable with_sizes(std::string_view what, const Variable& x, std::int64_t first
   inputs.insert(inputs.end(), sizes.begin(), sizes.end());
   expr::Ints axes(sizes.size());
   std::iota(axes.begin(), axes.end(), first);
-  return builder::apply("specify_shape", inputs, {{"axes", axes}, {"why", fmt::format("{}: {}", what, why)}},
+  return builder::apply(expr::Core::specify_shape, inputs, {{"axes", axes}, {"why", fmt::format("{}: {}", what, why)}},
                         x.where());
 }
 Variable with_one_last(std::string_view what, const Variable& x) {
@@ -64,10 +64,10 @@ Variable whole_numbers(std::string_view what, const Variable& x) {
   const Variable is_whole = eq(x, floor(x)) & (abs(x) < number(0x1p62, x));
   // 0, or the bits of what is none: they are what the message is made of.
   const Variable fault = where(is_whole, builder::scalar_constant(0, DType::uint64),
-                               builder::apply("bits_of_double", {cast(x, DType::float64)}, {}, x.where()));
+                               builder::apply(expr::Core::bits_of_double, {cast(x, DType::float64)}, {}, x.where()));
   const std::string message =
       fmt::format("{}: a target of {{real}} is not a class; classes are whole numbers from 0 on", what);
-  const Variable none = builder::apply("checked_index", {fault, builder::scalar_constant(1, DType::int64)},
+  const Variable none = builder::apply(expr::Core::checked_index, {fault, builder::scalar_constant(1, DType::int64)},
                                        {{"message", message}}, x.where());
   return cast(x, DType::int64) + cast(none, DType::int64);
 }
@@ -168,10 +168,10 @@ Loss::Samples of_rows(std::string_view what, Of of) {
 Variable signs(const Variable& target) { return where(all(eq(target, 0) | eq(target, 1)), 2 * target - 1, target); }
 
 /// What the softmax or sigmoid was taken of that the prediction is.
-std::optional<Variable> logits_behind(const Variable& prediction, std::string_view op) {
+std::optional<Variable> logits_behind(const Variable& prediction, expr::Core activation) {
   const builder::Node& node = *prediction.node();
-  if (node.op == nullptr || node.op->name != op) return {};
-  if (op == "softmax" && node.attrs.integer("axis") + 1 != prediction.rank()) return {};
+  if (node.op == nullptr || !node.op->is(activation)) return {};
+  if (activation == expr::Core::softmax && node.attrs.integer("axis") + 1 != prediction.rank()) return {};
   return node.inputs[0];
 }
 
@@ -187,7 +187,7 @@ Variable probabilities(const Variable& p) {
 
 /// A cross-entropy: `fit` makes targets and predictions fit, `whole` makes probabilities of positive numbers.
 Loss::Samples crossentropy(std::string_view what, Pair (*fit)(std::string_view, const Variable&, const Variable&),
-                           std::string_view activation, Variable (*whole)(const Variable&),
+                           expr::Core activation, Variable (*whole)(const Variable&),
                            Variable (*of)(Operand, Operand, const nnet::CrossentropyOptions&),
                            const ProbabilityLossOptions& options) {
   return [what, fit, activation, whole, of, from_logits = options.from_logits, smoothing = options.label_smoothing](
@@ -293,15 +293,15 @@ Variable Loss::operator()(const Variable& target, const Variable& prediction, co
 }
 
 SparseCategoricalCrossentropy::SparseCategoricalCrossentropy(const ProbabilityLossOptions& options)
-    : Loss(crossentropy("sparse_categorical_crossentropy", classes_and_rows, "softmax", probabilities,
+    : Loss(crossentropy("sparse_categorical_crossentropy", classes_and_rows, expr::Core::softmax, probabilities,
                         nnet::categorical_crossentropy, options),
            plain(options), "sparse_categorical_crossentropy", Targets::classes) {}
 CategoricalCrossentropy::CategoricalCrossentropy(const ProbabilityLossOptions& options)
-    : Loss(crossentropy("categorical_crossentropy", paired_rows, "softmax", probabilities,
+    : Loss(crossentropy("categorical_crossentropy", paired_rows, expr::Core::softmax, probabilities,
                         nnet::categorical_crossentropy, options),
            plain(options), "categorical_crossentropy") {}
 BinaryCrossentropy::BinaryCrossentropy(const ProbabilityLossOptions& options)
-    : Loss(crossentropy("binary_crossentropy", paired, "sigmoid", clipped, mean_binary_crossentropy, options),
+    : Loss(crossentropy("binary_crossentropy", paired, expr::Core::sigmoid, clipped, mean_binary_crossentropy, options),
            plain(options), "binary_crossentropy", Targets::yes_or_no) {}
 MeanSquaredError::MeanSquaredError(const LossOptions& options)
     : Loss(of_numbers("mean_squared_error", nnet::mean_squared_error), options, "mean_squared_error") {}

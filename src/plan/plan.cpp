@@ -232,9 +232,9 @@ class Planner {
                          (std::ranges::find(step.writes, to) - step.writes.begin());
     const auto store = std::ranges::find(k.stores, static_cast<int>(written), &kernel::Store::operand);
     for (NodeId id = 0; id < k.body.size(); ++id) {
-      const std::string_view name = k.body.op(id).name;
-      if (name == "load_if" && k.body.attrs(id).integer("operand") == operand) return false;
-      if (name != "load" || k.body.attrs(id).integer("operand") != operand) continue;
+      const expr::Op& op = k.body.op(id);
+      if (!op.is(expr::Core::load, expr::Core::load_if) || k.body.attrs(id).integer("operand") != operand) continue;
+      if (op.is(expr::Core::load_if)) return false;
       if (!std::ranges::equal(k.body.inputs(id), store->index)) return false;
     }
     return true;

@@ -324,11 +324,11 @@ class Verifier {
     const auto store = std::ranges::find(k.stores, written, &kernel::Store::operand);
     if (store == k.stores.end()) return false;
     for (NodeId id = 0; id < k.body.size(); ++id) {
-      const std::string_view leaf = k.body.op(id).name;
-      if (leaf != "load" && leaf != "load_if") continue;
+      const expr::Op& leaf = k.body.op(id);
+      if (!leaf.is(expr::Core::load, expr::Core::load_if)) continue;
       const auto operand = static_cast<std::size_t>(k.body.attrs(id).integer("operand"));
       if (operand >= at.reads.size() || at.reads[operand] != from) continue;
-      if (leaf == "load_if" || !std::ranges::equal(k.body.inputs(id), store->index)) return false;
+      if (leaf.is(expr::Core::load_if) || !std::ranges::equal(k.body.inputs(id), store->index)) return false;
     }
     return true;
   }

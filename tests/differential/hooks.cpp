@@ -41,6 +41,12 @@ const Op* find_op(std::string_view name) {
   return hooks().op ? hooks().op(found) : found;
 }
 
+const Op& op(Core core) {
+  static const auto original = next<const Op&(Core)>("_ZN6croton4expr2opENS0_4CoreE");
+  const Op& found = original(core);
+  return hooks().op ? *hooks().op(&found) : found;
+}
+
 bool is_exact(const Op& op, std::span<const Scalar> operands, DType result) {
   static const auto original = next<bool(const Op&, std::span<const Scalar>, DType)>(
       "_ZN6croton4expr8is_exactERKNS0_2OpESt4spanIKNS0_6ScalarELm18446744073709551615EENS_5DTypeE");

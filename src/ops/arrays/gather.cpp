@@ -143,7 +143,7 @@ NodeId gather_element(ElementContext& c) {
 }
 
 std::int64_t plain_position(std::int64_t given, std::int64_t size, const GatherPlan& plan, std::size_t i) {
-  if (plan.mode == IndexMode::wrap) return expr::apply_integers("mod", given, size);
+  if (plan.mode == IndexMode::wrap) return expr::apply_integers(expr::op(expr::Core::mod), given, size);
   if (plan.mode == IndexMode::clip) return std::max<std::int64_t>(0, std::min(given, size - 1));
   const std::int64_t at = given < 0 ? given + size : given;
   if (at >= 0 && at < size) return at;

@@ -127,7 +127,8 @@ Variable size_arithmetic(std::string_view op, const Variable& a, const Variable&
   if (!a.is_constant() || !b.is_constant())
     return builder::apply(op, {cast(a, DType::int64), cast(b, DType::int64)}, {}, a.where());
   const auto number = [](const Variable& v) { return v.node()->value.astype(DType::int64).item<std::int64_t>(); };
-  if (const auto value = expr::exact_integers(op, number(a), number(b))) return constant(Array(*value), "", a.where());
+  if (const auto value = expr::exact_integers(expr::op(op), number(a), number(b)))
+    return constant(Array(*value), "", a.where());
   return builder::apply(op, {a, b}, {}, a.where());
 }
 

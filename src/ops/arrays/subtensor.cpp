@@ -161,7 +161,10 @@ std::vector<AxisMap<NodeId>> body_maps(ElementContext& c, std::span<const NodeId
 
 /// The part of `x` that the spec names, as a view with index axes of size 1.
 Array part_of(const EvaluateContext& c, const Array& x, std::size_t next) {
-  const Bounds bounds{expr::apply_integers, [](std::int64_t v) { return v; }};
+  const auto apply = [](std::string_view op, std::int64_t a, std::int64_t b) {
+    return expr::apply_integers(expr::op(op), a, b);
+  };
+  const Bounds bounds{apply, [](std::int64_t v) { return v; }};
   const auto maps = axis_maps<std::int64_t>(c.attrs.ints("spec"), x.shape(), bounds,
                                             [&] { return c.inputs[next++].astype(DType::int64).item<std::int64_t>(); });
   Sizes shape, strides;

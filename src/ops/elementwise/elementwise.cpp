@@ -8,6 +8,7 @@
 #include <deque>
 #include <map>
 
+#include "base/checked.hpp"
 #include "base/convert.hpp"
 #include "ops/elementwise/rows.hpp"
 #include "ops/parts.hpp"
@@ -109,34 +110,43 @@ T whole(T x, Round round) {
     return x;
 }
 
+Checked exact_power(std::int64_t base, std::int64_t exponent) {
+  if (exponent < 0 || base == 0 || base == 1 || base == -1) return 0;  // small, whatever it is
+  Checked power = 1;
+  for (std::int64_t i = 0; i < exponent && power; ++i) power = base::checked_mul(*power, base);
+  return power;
+}
+bool square_fits(std::span<const Scalar> x) { return base::checked_mul(as_int64(x[0]), as_int64(x[0])).has_value(); }
+bool quotient_fits(std::span<const Scalar> x) { return as_int64(x[1]) != -1 || has_negative(x); }
+
 // clang-format off
 const std::vector<Row>& rows() {
   static const double two_over_root_pi = 1.1283791670955126;  // 2 / sqrt(pi)
   static const double ln2 = 0.6931471805599453, ln10 = 2.302585092994046;
   static const std::vector<Row> table = {
       // -- arithmetic
-      {"add", 2, same, "{0} + {1}", in_own<Lambda<[](auto x, auto y) { return wrapped(std::plus<>{}, x, y); }>, 2>, G({g, g}), "a + b", 1, true},
-      {"ordered_add", 2, same, "{0} + {1}", in_own<Lambda<[](auto x, auto y) { return wrapped(std::plus<>{}, x, y); }>, 2>, G({g, g}), "a + b, in this order: no rewrite takes a sum of several apart", 1},
-      {"sub", 2, same, "{0} - {1}", in_own<Lambda<[](auto x, auto y) { return wrapped(std::minus<>{}, x, y); }>, 2>, G({g, -g}), "a - b"},
-      {"mul", 2, same, "{0} * {1}", in_own<Lambda<[](auto x, auto y) { return wrapped(std::multiplies<>{}, x, y); }>, 2>, G({g * Y, g * x}), "a b", 1, true},
+      {"add", 2, same, "{0} + {1}", in_own<Lambda<[](auto x, auto y) { return wrapped(std::plus<>{}, x, y); }>, 2>, G({g, g}), "a + b", 1, true, {}, fits<base::checked_add>},
+      {"ordered_add", 2, same, "{0} + {1}", in_own<Lambda<[](auto x, auto y) { return wrapped(std::plus<>{}, x, y); }>, 2>, G({g, g}), "a + b, in this order: no rewrite takes a sum of several apart", 1, false, {}, fits<base::checked_add>},
+      {"sub", 2, same, "{0} - {1}", in_own<Lambda<[](auto x, auto y) { return wrapped(std::minus<>{}, x, y); }>, 2>, G({g, -g}), "a - b", 1, false, {}, fits<base::checked_sub>},
+      {"mul", 2, same, "{0} * {1}", in_own<Lambda<[](auto x, auto y) { return wrapped(std::multiplies<>{}, x, y); }>, 2>, G({g * Y, g * x}), "a b", 1, true, {}, fits<base::checked_mul>},
       {"true_divide", 2, floats_only, "{0} / {1}", in_double<XY(x / y)>, G({g / Y, -g * x / (Y * Y)}), "a / b", 4},
       {"floor_divide", 2, same, "ct::floor_divide({0}, {1})", in_own<XY(python_div(x, y))>, zero,
-       "a / b rounded towards minus infinity", 8},
+       "a / b rounded towards minus infinity", 8, false, {}, quotient_fits},
       {"mod", 2, same, "ct::mod({0}, {1})", in_own<XY(python_mod(x, y))>,
        G({g, -g * floor_divide(x, Y)}), "the remainder, with the divisor's sign", 8},
       {"pow", 2, same, "ct::pow({0}, {1})", in_own<XY(power(x, y))>,
        G({g * croton::where(eq(Y, 0), 0, Y * croton::pow(x, Y - 1)), g * c.output * croton::where(eq(x, 0), 0, croton::log(x))}), "a to the power b", 40, false,
-       {{0.1, 3}, {-2, 2}}},
+       {{0.1, 3}, {-2, 2}}, fits<exact_power>},
       {"maximum", 2, same, "ct::maximum({0}, {1})",
        in_own<XY(extreme<true>(x, y))>,
        G({where_chosen(c, eq(c.output, x)), where_chosen(c, neq(c.output, x))}), "the larger one; nan if either is", 2, true},
       {"minimum", 2, same, "ct::minimum({0}, {1})",
        in_own<XY(extreme<false>(x, y))>,
        G({where_chosen(c, eq(c.output, x)), where_chosen(c, neq(c.output, x))}), "the smaller one; nan if either is", 2, true},
-      {"neg", 1, no_bool, "-{0}", in_own<X(negated(x))>, G({-g}), "-x"},
-      {"sqr", 1, same, "{0} * {0}", in_own<Lambda<[](auto x) { return wrapped(std::multiplies<>{}, x, x); }>, 1>, G({g * 2 * x}), "x x"},
+      {"neg", 1, no_bool, "-{0}", in_own<X(negated(x))>, G({-g}), "-x", 1, false, {}, has_negative},
+      {"sqr", 1, same, "{0} * {0}", in_own<Lambda<[](auto x) { return wrapped(std::multiplies<>{}, x, x); }>, 1>, G({g * 2 * x}), "x x", 1, false, {}, square_fits},
       {"abs", 1, same, "ct::abs({0})", in_own<Lambda<[](auto x) { return x < 0 ? negated(x) : (x == 0 ? static_cast<decltype(x)>(0) : x); }>, 1>, G({g * sgn(x)}),
-       "|x|"},
+       "|x|", 1, false, {}, has_negative},
       {"sgn", 1, no_bool, "ct::sgn({0})", in_own<Lambda<[](auto x) { return 0 < x ? decltype(x)(1) : x < 0 ? decltype(x)(-1) : x; }>, 1>,
        zero, "-1, 0 or 1; nan stays"},
       // -- comparison and logic
@@ -247,6 +257,7 @@ InferredType infer_map(InferContext& c) {
 namespace {
 
 Scalar cast_reference(std::span<const Scalar> x, DType result) { return x[0].cast(result); }
+bool cast_fits(std::span<const Scalar> x) { return x[0].dtype != DType::uint64 || x[0].i >= 0; }
 std::vector<Variable> cast_gradient(const GradientContext& c) {
   if (is_discrete(c.output.dtype())) return zero(c);
   const DType to = c.input(0).dtype();
@@ -284,6 +295,7 @@ void register_rows(Registry& registry, const std::vector<Row>& rows) {
     facts.push_back({row.types, row.code, row.reference, row.commutative, row.cost, std::move(domains)});
     facts.back().complex = complex_info(row.name);
     facts.back().wrapping = wrapping_code(row.name);
+    facts.back().exact = row.exact;
     expr::Op op;
     op.name = row.name;
     op.kind = Kind::Map;
@@ -299,7 +311,9 @@ void register_rows(Registry& registry, const std::vector<Row>& rows) {
 
 void register_elementwise(Registry& registry) {
   register_rows(registry, rows());
-  register_rows(registry, {{"cast", 1, same, "", cast_reference, cast_gradient, "conversion to another dtype"}});
+  register_rows(
+      registry,
+      {{"cast", 1, same, "", cast_reference, cast_gradient, "conversion to another dtype", 1, false, {}, cast_fits}});
 }
 
 }  // namespace croton::ops

@@ -7,6 +7,7 @@
 
 #include <bit>
 
+#include "base/checked.hpp"
 #include "ops/elementwise/rows.hpp"
 #include "ops/elementwise/special_reference.hpp"
 #include "ops/parts.hpp"
@@ -114,6 +115,12 @@ double scaled_by(double x, double n) {
   return std::ldexp(x, static_cast<int>(std::fmin(std::fmax(std::trunc(n), -5000), 5000)));
 }
 
+/// 2 to the 63rd is no int64.
+Checked exact_shift(std::int64_t x, std::int64_t count) {
+  if (x == 0 || count < 0) return 0;
+  return count < 63 ? base::checked_mul(x, std::int64_t{1} << count) : Checked();
+}
+
 // ---- gradients ----
 
 Variable scaled_by_two(const Variable& x, const Variable& exponent) {
@@ -192,7 +199,7 @@ const std::vector<Row>& rows() {
        G({croton::ldexp(g, -croton::frexp(x).second)}), "the m of x = m 2^e, of magnitude 1/2 to 1", 6, false, {{1.1, 1.9}}},
       {"frexp_exponent", 1, exponent, "ct::frexp_exponent({0})", in_double<X(binary_exponent(x))>, zero, "the e of x = m 2^e", 6},
       // -- whole numbers and logic
-      {"left_shift", 2, integers, "ct::left_shift({0}, {1})", shifted<true>, zero, "a 2^b; 0 where b is no bit of the type", 2},
+      {"left_shift", 2, integers, "ct::left_shift({0}, {1})", shifted<true>, zero, "a 2^b; 0 where b is no bit of the type", 2, false, {}, fits<exact_shift>},
       {"right_shift", 2, integers, "ct::right_shift({0}, {1})", shifted<false>, zero, "a / 2^b rounded down; the sign alone where b is no bit of the type", 2},
       {"gcd", 2, integers, "ct::gcd({0}, {1})", in_own<XY(common_divisor(x, y))>, zero, "the greatest common divisor", 60, true},
       {"lcm", 2, integers, "ct::lcm({0}, {1})", in_own<XY(common_multiple(x, y))>, zero, "the least common multiple", 60, true},

@@ -11,6 +11,8 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <optional>
+#include <span>
 
 #include "base/config.hpp"
 #include "builder/gradient_context.hpp"
@@ -102,6 +104,21 @@ Scalar in_integers(std::span<const Scalar> x, DType result) {
   return to_scalar(call<F, std::int64_t>(F{}, x, integer, std::make_index_sequence<N>()), result);
 }
 
+// ---- whether int64 arithmetic does not wrap ----
+
+using Checked = std::optional<std::int64_t>;
+
+inline std::int64_t as_int64(const Scalar& x) { return x.cast(DType::int64).i; }
+/// By a function that gives nothing where the result of two operands does not fit.
+template <Checked (*checked)(std::int64_t, std::int64_t)>
+bool fits(std::span<const Scalar> x) {
+  return checked(as_int64(x[0]), as_int64(x[1])).has_value();
+}
+/// The least number has no negative.
+inline bool has_negative(std::span<const Scalar> x) {
+  return as_int64(x[0]) != std::numeric_limits<std::int64_t>::min();
+}
+
 // ---- gradients that several rows share ----
 
 /// Zero, and connected: comparisons, rounding, tests.
@@ -132,6 +149,7 @@ struct Row {
   int cost = 1;
   bool commutative = false;
   std::vector<Domain> domains = {};
+  MapInfo::Exact exact = nullptr;
 };
 
 #define G(...)                                            \

@@ -10,6 +10,7 @@ namespace croton::runtime {
 namespace {
 
 using expr::Arena;
+using expr::Core;
 using kernel::Side;
 
 /// A whole number that moves with the axes: at + sum of by[axis] * axis.
@@ -68,7 +69,7 @@ class Recogniser {
   enum class Role : std::uint8_t { none, batch, group, channel, result, window, tap };
 
   bool is_plain_load(NodeId node) const {
-    return body_.op(node).is(expr::Core::load) && access(node).affine &&
+    return body_.op(node).is(Core::load) && access(node).affine &&
            std::ranges::none_of(body_.inputs(node), [&](NodeId index) { return !linear(index); });
   }
   const codegen::Access& access(NodeId load) const {
@@ -78,20 +79,20 @@ class Recogniser {
   const codegen::Layout& layout_of(int buffer) const { return memory_.layouts[static_cast<std::size_t>(buffer)]; }
 
   std::optional<Linear> linear(NodeId id) const {
-    const std::string_view name = body_.op(id).name;
+    const expr::Op& op = body_.op(id);
     Linear result{std::vector<std::int64_t>(kernel_.axes.size(), 0), 0};
     if (id < bound_.analysis->host.size() && bound_.analysis->host[id]) {
       result.at = values_[id];
       return result;
     }
-    if (name == "axis") {
+    if (op.is(Core::axis)) {
       result.by[static_cast<std::size_t>(body_.attrs(id).integer("k"))] = 1;
       return result;
     }
-    if (name != "add" && name != "sub" && name != "mul") return std::nullopt;
+    if (!op.is(Core::add, Core::sub, Core::mul)) return std::nullopt;
     const auto left = linear(body_.input(id, 0)), right = linear(body_.input(id, 1));
     if (!left || !right) return std::nullopt;
-    if (name == "mul") {
+    if (op.is(Core::mul)) {
       const bool by_left = left->axes().empty();
       if (!by_left && !right->axes().empty()) return std::nullopt;
       result = by_left ? *right : *left;
@@ -100,7 +101,7 @@ class Recogniser {
       result.at *= factor;
       return result;
     }
-    const std::int64_t sign = name == "sub" ? -1 : 1;
+    const std::int64_t sign = op.is(Core::sub) ? -1 : 1;
     for (std::size_t axis = 0; axis < result.by.size(); ++axis)
       result.by[axis] = left->by[axis] + sign * right->by[axis];
     result.at = left->at + sign * right->at;
@@ -142,14 +143,14 @@ class Recogniser {
 
   bool read_images(NodeId value) {
     NodeId guard = expr::no_node, load = value;
-    if (body_.op(value).is(expr::Core::where)) {
+    if (body_.op(value).is(Core::where)) {
       const auto outside = body_.scalar_value(body_.input(value, 2));
       guard = body_.input(value, 0);
       load = body_.input(value, 1);
       if (!outside || outside->as_double() != 0) return false;
     }
-    const bool guarded = body_.op(load).is(expr::Core::load_if);
-    if (!guarded && !body_.op(load).is(expr::Core::load)) return false;
+    const bool guarded = body_.op(load).is(Core::load_if);
+    if (!guarded && !body_.op(load).is(Core::load)) return false;
     if (guarded != (guard != expr::no_node) || (guarded && body_.input(load, 0) != guard)) return false;
     result_.x = buffer_of(load);
     const auto index = body_.inputs(load).subspan(guarded ? 1 : 0);
@@ -157,7 +158,7 @@ class Recogniser {
     for (const NodeId at : index) {
       ImageDim dim{at, {}, 1};
       NodeId place = at;
-      if (body_.op(at).is(expr::Core::floor_divide)) {
+      if (body_.op(at).is(Core::floor_divide)) {
         const auto spread = body_.known(body_.input(at, 1));
         if (!spread) return false;
         dim.spread = *spread;
@@ -235,22 +236,22 @@ class Recogniser {
     while (!pending.empty()) {
       const NodeId id = pending.back();
       pending.pop_back();
-      const std::string_view name = body_.op(id).name;
-      if (name == "and") {
+      const expr::Op& op = body_.op(id);
+      if (op.is(Core::and_)) {
         pending.insert(pending.end(), body_.inputs(id).begin(), body_.inputs(id).end());
         continue;
       }
       if (body_.inputs(id).size() != 2) return false;
       const NodeId left = body_.input(id, 0), right = body_.input(id, 1);
       const bool holds = std::ranges::any_of(dims, [&](const ImageDim& dim) {
-        if (name == "ge") return body_.known(right) == 0 && linear(left) == dim.place;
-        if (name == "eq") {
-          return body_.op(left).is(expr::Core::mod) && body_.known(right) == 0 &&
+        if (op.is(Core::ge)) return body_.known(right) == 0 && linear(left) == dim.place;
+        if (op.is(Core::eq)) {
+          return body_.op(left).is(Core::mod) && body_.known(right) == 0 &&
                  body_.known(body_.input(left, 1)) == dim.spread && linear(body_.input(left, 0)) == dim.place;
         }
         const auto d = static_cast<std::size_t>(&dim - dims.data());
         const auto end = linear(right);
-        return name == "lt" && left == dim.index && end && end->axes().empty() &&
+        return op.is(Core::lt) && left == dim.index && end && end->axes().empty() &&
                end->at == layout_of(result_.x).shape[d];
       });
       if (!holds) return false;
@@ -263,7 +264,7 @@ class Recogniser {
     std::vector<std::int64_t> steps(sizes_.size(), 0);
     const kernel::Store& store = kernel_.stores.front();
     const bool direct = kernel_.stores.size() == 1 && kernel_.checks.empty() &&
-                        body_.op(store.value).is(expr::Core::result) &&
+                        body_.op(store.value).is(Core::result) &&
                         kernel_.operands[static_cast<std::size_t>(store.operand)].dtype == result_.what.dtype &&
                         std::ranges::all_of(store.index, [&](NodeId i) { return linear(i) && linear(i)->at == 0; });
     if (direct) {

@@ -28,9 +28,9 @@ std::vector<bool> inputs_of(const expr::Graph& graph, std::span<const NodeId> no
     left.pop_back();
     if (seen[id]) continue;
     seen[id] = true;
-    const std::string_view name = arena.op(id).name;
-    if (name == "size") result[static_cast<std::size_t>(arena.attrs(id).integer("input"))] = true;
-    if (name == "input") result[static_cast<std::size_t>(arena.attrs(id).integer("index"))] = true;
+    const expr::Op& op = arena.op(id);
+    if (op.is(expr::Core::size)) result[static_cast<std::size_t>(arena.attrs(id).integer("input"))] = true;
+    if (op.is(expr::Core::input)) result[static_cast<std::size_t>(arena.attrs(id).integer("index"))] = true;
     const auto inputs = arena.inputs(id);
     left.insert(left.end(), inputs.begin(), inputs.end());
   }
