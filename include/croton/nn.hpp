@@ -1,7 +1,6 @@
-// Networks: layers, models, losses, metrics, optimizers and `fit`, in Keras's terms. Built on the public interface of
-// the compiler alone: a model is a graph of layers that makes a symbolic expression, and `fit` compiles one function of
-// it that holds model, loss, gradients, optimizer and metrics. docs/use/networks.md is the tour,
-// docs/use/first_network.md the tutorial. Not part of croton.hpp.
+// Networks: layers, models, losses, metrics, optimizers and `fit`, in Keras's terms. A model is a graph of layers that
+// makes a symbolic expression, and `fit` compiles one function of it that holds model, loss, gradients, optimizer and
+// metrics. docs/use/networks.md is the tour, docs/use/first_network.md the tutorial. Not part of croton.hpp.
 #pragma once
 
 #include <croton/nn/callbacks.hpp>

@@ -29,106 +29,143 @@ void keep_outside(const Node* condition, const std::function<Node*(const Variabl
   outside.insert(chain.begin(), chain.end());
 }
 
-}  // namespace
+bool is_branch(const Node& node) { return node.op->kind == expr::Kind::Branch; }
 
-Branches find_branches(const std::vector<Node*>& all, const std::vector<const Node*>& kept,
-                       const std::function<Node*(const Variable&)>& resolve) {
-  Branches found;
-  if (std::ranges::none_of(all, [](const Node* node) { return node->op->kind == expr::Kind::Branch; })) return found;
+/// Of each side's results among the inputs of an ifelse node, which follow the condition.
+std::size_t results_of_side(const Node& branch) { return (branch.inputs.size() - 1) / 2; }
+
+/// Whether that input of an ifelse node is read by this side.
+bool is_of_side(const Node& branch, std::size_t input, bool then) {
+  return input != 0 && (input <= results_of_side(branch)) == then;
+}
+
+class BranchFinder {
+ public:
+  BranchFinder(const std::vector<Node*>& all, const std::vector<const Node*>& kept,
+               const std::function<Node*(const Variable&)>& resolve)
+      : all_(all), resolve_(resolve), always_(kept.begin(), kept.end()) {
+    for (const Node* node : all_) {
+      for (std::size_t i = 0; i < node->inputs.size(); ++i) uses_[resolve_(node->inputs[i])].push_back({node, i});
+    }
+    for (const Node* node : all_) {
+      if (is_branch(*node)) keep_outside(resolve_(node->inputs[0]), resolve_, always_);
+    }
+    for (const Node* node : all_) {
+      if (is_branch(*node)) applications_[application_of(*node)].push_back(node);
+    }
+  }
+
+  Branches run() {
+    // The last ones first: a branch that lies in another is that one's business.
+    for (std::size_t at = all_.size(); at-- > 0;) {
+      const Node& node = *all_[at];
+      if (!is_branch(node) || found_.inside.contains(&node)) continue;
+      const auto [parts, fresh] = found_.parts.try_emplace(application_of(node));
+      if (!fresh) continue;
+      std::unordered_set<const Node*> reached;
+      for (const bool then : {true, false}) reach_side(node, then, reached);
+      for (const Node* each : all_) {
+        if (reached.contains(each)) parts->second.inside.push_back(each);
+      }
+    }
+    return std::move(found_);
+  }
+
+ private:
+  using Nodes = std::unordered_set<const Node*>;
   struct Use {
     const Node* user;
     std::size_t input;
   };
-  std::unordered_map<const Node*, std::vector<Use>> uses;
-  for (const Node* node : all) {
-    for (std::size_t i = 0; i < node->inputs.size(); ++i) uses[resolve(node->inputs[i])].push_back({node, i});
-  }
-  std::unordered_set<const Node*> always(kept.begin(), kept.end());
-  for (const Node* node : all) {
-    if (node->op->kind == expr::Kind::Branch) keep_outside(resolve(node->inputs[0]), resolve, always);
-  }
-  const auto count_of = [](const Node& node) { return (node.inputs.size() - 1) / 2; };
-  std::map<std::vector<const Node*>, std::vector<const Node*>> applications;
-  for (const Node* node : all) {
-    if (node->op->kind == expr::Kind::Branch) applications[application_of(*node)].push_back(node);
-  }
-  // Results of one branch are computed together, inside of another one or outside.
-  const auto leave_together = [&](const std::unordered_set<const Node*>& own,
-                                  std::unordered_set<const Node*>& elsewhere) {
+
+  /// Results of one branch are computed together, inside of another one or outside: those of which another is outside
+  /// go `elsewhere`. Whether there are any new ones.
+  bool leave_together(const Nodes& own, Nodes& elsewhere) const {
     const std::size_t before = elsewhere.size();
-    for (const auto& [inputs, results] : applications) {
+    for (const auto& [inputs, results] : applications_) {
       const auto is_own = [&](const Node* result) { return own.contains(result); };
       if (!std::ranges::all_of(results, is_own))
         std::ranges::copy_if(results, std::inserter(elsewhere, elsewhere.end()), is_own);
     }
     return elsewhere.size() > before;
-  };
-  // What is needed under a condition alone, by whichever application has that: a gradient shares much with what it is
-  // of.
-  std::map<std::pair<const Node*, bool>, std::unordered_set<const Node*>> needed_under;
-  const auto find_needed = [&](const Node* condition, bool then) {
-    const auto [at, fresh] = needed_under.try_emplace({condition, then});
-    if (!fresh) return;
-    std::unordered_set<const Node*>& own = at->second;
-    std::unordered_set<const Node*> elsewhere;  // results of an application of which another is needed outside
+  }
+
+  /// The nodes all of whose uses are by this side of the condition, or by each other.
+  Nodes used_under(const Node* condition, bool then) const {
+    Nodes own, elsewhere;
     const auto is_own_use = [&](const Use& use) {
       if (own.contains(use.user)) return true;
-      return use.user->op->kind == expr::Kind::Branch && use.input != 0 && resolve(use.user->inputs[0]) == condition &&
-             (use.input <= count_of(*use.user)) == then;
+      return is_branch(*use.user) && is_of_side(*use.user, use.input, then) &&
+             resolve_(use.user->inputs[0]) == condition;
     };
     do {
       own.clear();
-      for (std::size_t k = all.size(); k-- > 0;) {
-        const Node* candidate = all[k];
-        if (candidate->op->kind == expr::Kind::Leaf || candidate == condition || always.contains(candidate) ||
+      for (std::size_t k = all_.size(); k-- > 0;) {
+        const Node* candidate = all_[k];
+        if (candidate->op->kind == expr::Kind::Leaf || candidate == condition || always_.contains(candidate) ||
             elsewhere.contains(candidate))
           continue;
-        const auto used = uses.find(candidate);
-        if (used != uses.end() && std::ranges::all_of(used->second, is_own_use)) own.insert(candidate);
+        const auto used = uses_.find(candidate);
+        if (used != uses_.end() && std::ranges::all_of(used->second, is_own_use)) own.insert(candidate);
       }
     } while (leave_together(own, elsewhere));
-    found.inside.insert(own.begin(), own.end());
+    return own;
+  }
+
+  /// What is needed under a condition alone, by whichever application has that: a gradient shares much with what it is
+  /// of.
+  const Nodes& needed_under(const Node* condition, bool then) {
+    const auto [at, fresh] = needed_under_.try_emplace({condition, then});
+    Nodes& own = at->second;
+    if (!fresh) return own;
+    own = used_under(condition, then);
+    found_.inside.insert(own.begin(), own.end());
     for (const Node* each : own) {
-      if (each->op->kind != expr::Kind::Branch || resolve(each->inputs[0]) != condition) continue;
+      if (!is_branch(*each) || resolve_(each->inputs[0]) != condition) continue;
       const auto index = static_cast<std::size_t>(each->attrs.integer("index"));
-      found.taken.emplace(each, each->inputs[1 + (then ? 0 : count_of(*each)) + index]);
+      found_.taken.emplace(each, each->inputs[1 + (then ? 0 : results_of_side(*each)) + index]);
     }
-  };
-  // The last ones first: a branch that lies in another is that one's business.
-  for (std::size_t at = all.size(); at-- > 0;) {
-    const Node& node = *all[at];
-    if (node.op->kind != expr::Kind::Branch || found.inside.contains(&node)) continue;
-    const auto [parts, fresh] = found.parts.try_emplace(application_of(node));
-    if (!fresh) continue;
-    const Node* condition = resolve(node.inputs[0]);
-    std::unordered_set<const Node*> reached;
-    for (const bool then : {true, false}) {
-      find_needed(condition, then);
-      const std::unordered_set<const Node*>& own = needed_under.at({condition, then});
-      std::vector<const Node*> pending;
-      const auto reach = [&](const Variable& v) {
-        const Node* to = resolve(v);
-        if (own.contains(to) && reached.insert(to).second) pending.push_back(to);
-      };
-      for (std::size_t i = 1; i < node.inputs.size(); ++i) {
-        if ((i <= count_of(node)) == then) reach(node.inputs[i]);
-      }
-      while (!pending.empty()) {
-        const Node* next = pending.back();
-        pending.pop_back();
-        const auto taken = found.taken.find(next);
-        if (taken != found.taken.end()) {
-          reach(taken->second);
-          continue;
-        }
-        for (const Variable& input : next->inputs) reach(input);
-      }
+    return own;
+  }
+
+  /// Adds what one side of an ifelse node needs of what is needed under its condition alone.
+  void reach_side(const Node& node, bool then, Nodes& reached) {
+    const Nodes& own = needed_under(resolve_(node.inputs[0]), then);
+    std::vector<const Node*> pending;
+    const auto reach = [&](const Variable& v) {
+      const Node* to = resolve_(v);
+      if (own.contains(to) && reached.insert(to).second) pending.push_back(to);
+    };
+    for (std::size_t i = 1; i < node.inputs.size(); ++i) {
+      if (is_of_side(node, i, then)) reach(node.inputs[i]);
     }
-    for (const Node* each : all) {
-      if (reached.contains(each)) parts->second.inside.push_back(each);
+    while (!pending.empty()) {
+      const Node* next = pending.back();
+      pending.pop_back();
+      const auto taken = found_.taken.find(next);
+      if (taken != found_.taken.end()) {
+        reach(taken->second);
+        continue;
+      }
+      for (const Variable& input : next->inputs) reach(input);
     }
   }
-  return found;
+
+  const std::vector<Node*>& all_;
+  const std::function<Node*(const Variable&)>& resolve_;
+  std::unordered_map<const Node*, std::vector<Use>> uses_;
+  Nodes always_;  // needed in any case
+  std::map<std::vector<const Node*>, std::vector<const Node*>> applications_;
+  std::map<std::pair<const Node*, bool>, Nodes> needed_under_;
+  Branches found_;
+};
+
+}  // namespace
+
+Branches find_branches(const std::vector<Node*>& all, const std::vector<const Node*>& kept,
+                       const std::function<Node*(const Variable&)>& resolve) {
+  if (std::ranges::none_of(all, [](const Node* node) { return is_branch(*node); })) return {};
+  return BranchFinder(all, kept, resolve).run();
 }
 
 }  // namespace croton::builder

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "fuse/region.hpp"
+#include "fuse/node_work.hpp"
 
 namespace croton::fuse {
 namespace {

@@ -8,7 +8,7 @@
 
 namespace croton::fuse {
 
-/// Whether the node is a sum over more than a few elements (`written_out`, region.hpp) of products, one factor being
+/// Whether the node is a sum over more than a few elements (`written_out`, node_work.hpp) of products, one factor being
 /// elements of windows, where each factor is repeated along axes of the result along which the other one is not.
 bool is_contraction(const expr::Arena& arena, expr::NodeId node);
 

@@ -7,6 +7,7 @@
 #include "fuse/fold_updates.hpp"
 #include "fuse/guard.hpp"
 #include "fuse/lower.hpp"
+#include "fuse/node_work.hpp"
 #include "fuse/product.hpp"
 #include "fuse/region.hpp"
 

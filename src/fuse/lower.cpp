@@ -8,6 +8,7 @@
 #include <map>
 
 #include "fuse/contraction.hpp"
+#include "fuse/node_work.hpp"
 #include "kernel/contraction.hpp"
 
 namespace croton::fuse {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "fuse/product_kernel.hpp"
+
 namespace croton::fuse {
 namespace {
 
@@ -24,110 +26,6 @@ bool is_repeated(const Arena& arena, NodeId operand, NodeId result) {
     return std::all_of(shape.begin(), shape.end() - 2, [&](NodeId dim) { return arena.known(dim) == 1; });
   };
   return ones(operand) && !ones(result);
-}
-
-/// The product as a kernel: result[..., i, j] = sum over k of left[..., i, k] right[..., k, j].
-KernelCall product_kernel(const expr::Graph& graph, const std::vector<bool>& stored, const ProductCall& product,
-                          GeneratedProduct form) {
-  const Arena& arena = graph.arena;
-  KernelCall call;
-  kernel::Kernel k;
-  Arena& body = k.body;
-  body.set_origin(body.add_origin(product.origin));
-  const expr::TypeId index_type = body.intern_type({DType::int64, {}});
-  const auto extent = [&](NodeId dim) {
-    dim = arena.representative(dim);
-    if (const auto number = arena.known(dim)) return body.integer(*number);
-    const auto at = std::ranges::find(call.extents, dim);
-    const auto number = static_cast<std::int64_t>(at - call.extents.begin());
-    if (at == call.extents.end()) call.extents.push_back(dim);
-    return body.make_typed(Core::extent, {}, {{"k", number}}, index_type);
-  };
-  const auto add_axis = [&](NodeId dim, bool inner) {
-    k.axes.push_back({extent(dim), inner});
-    return body.make_typed(Core::axis, {}, {{"k", static_cast<std::int64_t>(k.axes.size()) - 1}}, index_type);
-  };
-  const auto& shape = arena.type(product.result).shape;
-  const std::size_t rank = shape.size();
-  std::vector<NodeId> at;  // of the result
-  for (std::size_t axis = 0; axis + 2 < rank; ++axis) at.push_back(add_axis(shape[axis], false));
-  NodeId i = expr::no_node, j = expr::no_node;
-  if (form == GeneratedProduct::along_columns) {
-    j = add_axis(shape[rank - 1], false);
-    i = add_axis(shape[rank - 2], false);
-  } else {
-    i = add_axis(shape[rank - 2], false);
-    j = add_axis(shape[rank - 1], false);
-  }
-  at.insert(at.end(), {i, j});
-  const NodeId inner = add_axis(arena.type(product.left).shape[rank - 1], true);
-  // The index, below a reshape, of an element above it. Axes that both have are taken from the front and the back; what
-  // is between is counted out.
-  const auto unravelled = [&](NodeId reshape, const std::vector<NodeId>& index) {
-    const std::vector<NodeId>&from = arena.type(arena.input(reshape, 0)).shape, &to = arena.type(reshape).shape;
-    std::size_t front = 0, back = 0;
-    const std::size_t most = std::min(from.size(), to.size());
-    while (front < most && arena.same_dim(from[front], to[front])) ++front;
-    while (back < most - front && arena.same_dim(from.end()[-1 - back], to.end()[-1 - back])) ++back;
-    NodeId flat = body.integer(0);
-    for (std::size_t axis = front; axis + back < to.size(); ++axis)
-      flat = body.size_arithmetic(Core::add, body.size_arithmetic(Core::mul, flat, extent(to[axis])), index[axis]);
-    std::vector<NodeId> below(from.size());
-    for (std::size_t axis = 0; axis < front; ++axis) below[axis] = index[axis];
-    for (std::size_t axis = 1; axis <= back; ++axis) below.end()[-axis] = index.end()[-axis];
-    for (std::size_t axis = from.size() - back; axis-- > front;) {
-      const NodeId size = extent(from[axis]);
-      below[axis] = axis == front ? flat : body.size_arithmetic(Core::mod, flat, size);
-      flat = body.size_arithmetic(Core::floor_divide, flat, size);
-    }
-    return below;
-  };
-  const auto load = [&](NodeId matrix, NodeId row, NodeId column) {
-    std::vector<NodeId> index = at;
-    for (std::size_t axis = 0; axis + 2 < rank; ++axis) {
-      if (arena.known(arena.type(matrix).shape[axis]) == 1) index[axis] = body.integer(0);
-    }
-    index[rank - 2] = row;
-    index[rank - 1] = column;
-    for (; arena.op(matrix).kind == Kind::View && !stored[matrix]; matrix = arena.input(matrix, 0)) {
-      std::vector<NodeId> within(arena.type(arena.input(matrix, 0)).rank());
-      if (arena.op(matrix).is(Core::reshape)) {
-        index = unravelled(matrix, index);
-        continue;
-      }
-      const expr::Ints& pattern = arena.attrs(matrix).ints("pattern");
-      for (std::size_t axis = 0; axis < pattern.size(); ++axis) {
-        if (pattern[axis] >= 0) within[static_cast<std::size_t>(pattern[axis])] = index[axis];
-      }
-      index = std::move(within);
-    }
-    const auto known = std::ranges::find(call.reads, matrix);
-    const auto operand = static_cast<std::int64_t>(known - call.reads.begin());
-    if (known == call.reads.end()) {
-      call.reads.push_back(matrix);
-      k.operands.push_back({arena.type(matrix).dtype, static_cast<int>(index.size()), false});
-    }
-    return body.make_typed(Core::load, index, {{"operand", operand}}, body.intern_type({arena.type(matrix).dtype, {}}));
-  };
-  const DType dtype = arena.type(product.result).dtype;
-  k.stages.push_back(
-      {&expr::op(Core::sum), body.make(Core::mul, {load(product.left, i, inner), load(product.right, inner, j)})});
-  NodeId value = body.make_typed(Core::result, {}, {{"stage", std::int64_t{0}}}, body.intern_type({dtype, {}}));
-  const auto scaled = [&](NodeId x, double factor) {
-    return factor == 1 ? x : body.make(Core::mul, {x, body.scalar(expr::Scalar::of_double(factor, dtype))});
-  };
-  value = scaled(value, product.alpha);
-  if (product.accumulate != expr::no_node)
-    value = body.make(Core::add, {scaled(load(product.accumulate, i, j), product.beta), value});
-  k.stores.push_back({static_cast<int>(k.operands.size()), at, value});
-  k.operands.push_back({dtype, static_cast<int>(rank), true});
-  k.family = form == GeneratedProduct::sums ? kernel::Family::row : kernel::Family::column;
-  k.extents = static_cast<int>(call.extents.size());
-  kernel::verify(k);
-  call.writes.push_back(product.result);
-  call.origins.push_back(product.origin);
-  call.kernel = std::make_shared<const kernel::Kernel>(std::move(k));
-  return call;
 }
 
 /// Whether the node is the rows of several matrices one after another, as they lie: (t, r, c) as (t r, c).

@@ -1,5 +1,5 @@
-// Products as the fuse stage sees them: what a library reads of them, and kernels of their own for sizes where one does
-// not pay.
+// Products as the fuse stage sees them: what a library reads of them, and when a kernel of their own
+// (product_kernel.hpp) pays better.
 #pragma once
 
 #include "fuse/program.hpp"

@@ -9,7 +9,7 @@
 
 #include "fuse/program.hpp"
 
-#include <set>
+#include <vector>
 
 namespace croton::fuse {
 
@@ -32,19 +32,7 @@ struct Regions {
   std::vector<int> level_of;   // of products and other calls, and of members their region's
 };
 
-/// Whether the op runs as a call of its own: a product, a transfer, a routine.
-bool is_call(const expr::Op& op);
-
-/// Whether the node is a reduction that takes a loop. Over stated sizes of 1 it is only another view, and over the few
-/// elements of a window it is written out, as a map of them all.
-bool reduces(const expr::Arena& arena, NodeId node);
-
-/// How many elements a reduction over a few elements of windows puts together, their number being stated; else 0.
-std::int64_t written_out(const expr::Arena& arena, NodeId node);
-
-/// The inputs that elements of the node are made of: none for the position of an extreme among one, which is 0.
-std::span<const NodeId> value_inputs(const expr::Arena& arena, NodeId node);
-
+/// Which nodes have buffers and which are computed again where they are read is found first (storage.hpp).
 Regions find_regions(const expr::Graph& graph, const HostValues& host, const Options& options);
 
 }  // namespace croton::fuse

@@ -1,1 +1,3 @@
-set(SOURCES contraction.cpp fold_updates.cpp fuse.cpp guard.cpp host.cpp lower.cpp product.cpp region.cpp)
+set(SOURCES
+  contraction.cpp fold_updates.cpp fuse.cpp guard.cpp host.cpp lower.cpp node_work.cpp product.cpp product_kernel.cpp
+  region.cpp sources.cpp storage.cpp)

@@ -228,6 +228,10 @@ std::int64_t common_rows(const Batch& arrays) {
   throw ShapeError(fmt::format("arrays need equal numbers of rows: {}", fmt::join(texts, ", ")));
 }
 
+Batch rows_between(const Batch& arrays, std::int64_t begin, std::int64_t end) {
+  return each(arrays, [=](const Array& array) { return array.slice(0, begin, end); });
+}
+
 Dataset Dataset::from_arrays(std::vector<Array> x, std::vector<Array> y, const ArrayOptions& options) {
   return from_arrays(std::move(x), std::move(y), std::nullopt, options);
 }

@@ -1,4 +1,4 @@
-// What a model is made of; model.cpp puts it together, fit.cpp teaches it, model_files.cpp keeps it.
+// The parts of a model; model.cpp puts it together, training.cpp teaches it, model_files.cpp keeps it.
 #pragma once
 
 #include <croton/nn/model.hpp>

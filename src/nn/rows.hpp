@@ -10,4 +10,7 @@ namespace croton::nn {
 /// The number of rows of all arrays; ShapeError that names them unless there is one.
 std::int64_t common_rows(const Batch& arrays);
 
+/// Rows begin to end of all arrays.
+Batch rows_between(const Batch& arrays, std::int64_t begin, std::int64_t end);
+
 }  // namespace croton::nn

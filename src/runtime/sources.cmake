@@ -18,7 +18,8 @@ set(SOURCES
     bound/executable.cpp bound/host_launch.cpp bound/kernel_launch.cpp bound/memory.cpp bound/product_launch.cpp bound/routine_launch.cpp
     bound/segment.cpp bound/segment_lanes.cpp bound/segment_launches.cpp bound/segment_run.cpp bound/sizes.cpp bound/trace.cpp
     bound/transfer_launch.cpp bound/user_line.cpp bound/workspace.cpp
-  loops/loop_choice.cpp loops/loop_launch.cpp loops/native_loop.cpp loops/repeated_work.cpp)
+  loops/loop_choice.cpp loops/loop_launch.cpp loops/loop_layout.cpp loops/loop_memory.cpp loops/loop_parameters.cpp loops/loop_parts.cpp
+    loops/loop_shares.cpp loops/loop_text.cpp loops/native_loop.cpp loops/repeated_work.cpp loops/step_part.cpp)
 # Kernels for processors that not every user has, chosen when the program runs.
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   list(APPEND SOURCES cpu/blas/few_rows_avx512.cpp)

@@ -70,6 +70,17 @@ class Folders(unittest.TestCase):
                 for line in sorted(lines)]
         self.assertEqual(back, [])
 
+    def test_the_page_on_networks_names_the_internal_headers_of_nn(self):
+        included = {line.split(" includes ")[1]
+                    for (one, _), lines in self.arrows.items() if one == "nn" for line in lines}
+        with open(os.path.join(ROOT, "docs/use/networks.md"), encoding="utf-8") as file:
+            rows = re.findall(r"^\| (?:`src/(\w+/)`)? ?\| (`.*?\.hpp`) \|", file.read(), re.M)
+        named, folder = set(), ""
+        for new_folder, headers in rows:
+            folder = new_folder or folder
+            named |= {folder + name for name in re.findall(r"`(\w+\.hpp)`", headers)}
+        self.assertEqual(named, included)
+
 
 if __name__ == "__main__":
     if sys.argv[1:] == ["--graph"]:

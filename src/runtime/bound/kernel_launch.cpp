@@ -127,7 +127,7 @@ void KernelLaunch::fill_parameters() {
       case Kind::matrix:
       case Kind::motion:
       case Kind::loop:
-        break;  // of loops (native_loop.cpp)
+        break;  // of loops (loop_parameters.cpp)
     }
     parameters_.push_back(static_cast<std::uint64_t>(value));
   }

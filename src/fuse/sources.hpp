@@ -1,0 +1,52 @@
+// The sources of a node: the computed nodes that it reads, views and cheap maps between them read through, with how it
+// indexes them.
+#pragma once
+
+#include "fuse/storage.hpp"
+
+#include <cstdint>
+#include <vector>
+
+namespace croton::fuse {
+
+/// How an element of a source is found from the element of a node that uses it: per dimension of the source, which
+/// dimension of the user's iteration space indexes it, or repeated (size 1).
+constexpr int repeated = -1;
+struct Source {
+  NodeId node;
+  bool aligned = true;  // false: through a view that is not just a permutation
+  std::vector<int> axes;
+};
+
+/// A shape without its stated sizes of 1, and where each dimension went (`repeated` for those).
+struct Space {
+  std::vector<NodeId> sizes;
+  std::vector<int> axes;
+};
+Space space_of(const expr::Arena& arena, const std::vector<NodeId>& shape);
+
+class SourceCollector {
+ public:
+  /// The storage stays where it is.
+  explicit SourceCollector(const Storage& storage) : storage_(storage), seen_(storage.arena.size(), 0) {}
+
+  /// Of another user.
+  void begin();
+  /// What the user reads that reads this node, whose dimensions are indexed by `axes`: the node, or what is below it.
+  void collect(NodeId node, std::vector<int> axes, bool aligned);
+  /// The same for all inputs of the node.
+  void collect_inputs(NodeId node, const std::vector<int>& axes, bool aligned);
+  /// This very node, with no place in the user's space.
+  void add(NodeId node) { sources_.push_back({node, false, {}}); }
+  /// Since `begin`.
+  const std::vector<Source>& sources() const { return sources_; }
+
+ private:
+  const Storage& storage_;
+  const expr::Arena& arena_ = storage_.arena;
+  std::vector<std::uint32_t> seen_;  // per node: in which collection it was met last
+  std::uint32_t collection_ = 0;
+  std::vector<Source> sources_;
+};
+
+}  // namespace croton::fuse

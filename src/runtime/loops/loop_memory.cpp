@@ -1,0 +1,189 @@
+#include "runtime/loops/loop_memory.hpp"
+
+#include <croton/error.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/device_memory.hpp"
+#include "base/memory.hpp"
+#include "base/shape.hpp"
+#include "codegen_templates/common/sizes.hpp"
+#include "expr/evaluate.hpp"
+#include "runtime/bound/user_line.hpp"
+
+namespace croton::runtime {
+
+using codegen::Motion;
+using expr::Loop;
+using plan::Buffer;
+
+namespace {
+
+// A right matrix that a thread multiplies with as many rows, in all steps together, is worth being put in order first
+// (cpu/product.hpp).
+constexpr std::int64_t fewest_rows_of_panels = 64;
+// Two words, in cache lines of their own.
+constexpr std::size_t meeting_bytes = 2 * ct::meeting_stride;
+// Of a part: three words, as ct::Failure, and one for the alignment.
+constexpr std::size_t bytes_of_failure = 16;
+
+std::int64_t aligned(std::int64_t bytes) {
+  constexpr std::int64_t alignment = 64;
+  return (bytes + alignment - 1) / alignment * alignment;
+}
+
+std::size_t bytes_of(const LoopLayout& layout, std::size_t buffer) {
+  return base::byte_count(layout.memory.layouts[buffer].shape, layout.dtype_of(buffer));
+}
+
+/// What the panels of a product's right matrix take (cpu/product.hpp), of all shares; 0 where there are none.
+std::int64_t panel_bytes(const LoopLayout& layout, const StepPart& part) {
+  if (part.kernel || layout.runs_cuda()) return 0;
+  const LoopShares& shares = layout.shares;
+  const Moving& right = layout.moving_of(part.buffers[1]);
+  const std::int64_t rows = shares.rows > 1 ? shares.share_rows : part.sizes.m;
+  if (right.written || right.motion != Motion::rows ||
+      layout.steps < fewest_rows_of_panels / std::max<std::int64_t>(rows, 1))
+    return 0;
+  return shares.shares * aligned(part.sizes.k * part.sizes.n * item_of(layout.dtype_of_product(part)));
+}
+
+std::int64_t split_bytes(const StepPart& part) {
+  return part.split_blocks() * static_cast<std::int64_t>(codegen::split_state_bytes(*part.analysis()));
+}
+
+}  // namespace
+
+LoopMemory::LoopMemory(const LoopLayout& layout) : layout_(layout), base_(layout.body->plan.buffers.size()) {
+  place_temporaries();
+  if (temporary_bytes_ > 0) temporaries_ = take(static_cast<std::size_t>(temporary_bytes_));
+  if (layout.loop->until) done_ = take(sizeof(std::int64_t));
+  if (layout.is_grid()) meeting_ = take(meeting_bytes);
+  if (std::ranges::any_of(layout.parts, &StepPart::checks)) failures_ = take(failure_bytes());
+  for (const Array& constant : layout.body->program.graph.constants)
+    constants_.push_back(base::moved_to(layout.device, constant));
+}
+
+std::int64_t LoopMemory::place(std::int64_t bytes) {
+  const std::int64_t at = temporary_bytes_;
+  temporary_bytes_ += aligned(bytes);
+  return at;
+}
+
+/// What a step leaves for later parts of it. Shares do not wait for each other, so that no two results take turns in
+/// one place, but those that lie row by row in place of another.
+void LoopMemory::place_temporaries() {
+  const std::vector<Buffer>& buffers = layout_.body->plan.buffers;
+  temporary_offset_.assign(buffers.size(), -1);
+  for (std::size_t b = 0; b < buffers.size(); ++b) {
+    const bool unused = buffers[b].role == Buffer::Role::output && layout_.moving[b].motion == Motion::rows;
+    if ((buffers[b].role != Buffer::Role::temporary && !unused) || buffers[b].in_place_of >= 0) continue;
+    temporary_offset_[b] = place(static_cast<std::int64_t>(bytes_of(layout_, b)));
+  }
+  for (const StepPart& part : layout_.parts) {
+    const std::int64_t panels = panel_bytes(layout_, part);
+    workspace_.push_back(part.is_split() ? place(split_bytes(part)) : panels > 0 ? place(panels) : -1);
+  }
+}
+
+std::shared_ptr<void> LoopMemory::take(std::size_t bytes) const {
+  return layout_.device != nullptr ? layout_.device->allocate(bytes) : base::allocate_shared_memory(bytes);
+}
+
+/// Of a buffer that is no temporary.
+char* LoopMemory::address_of(const Buffer& buffer, const LoopPlaces& places) const {
+  const Loop& loop = *layout_.loop;
+  const auto number = static_cast<std::size_t>(buffer.number);
+  const auto first_step = [&](const Rows& rows) {
+    return rows.at(loop.reverse ? std::max<std::int64_t>(0, layout_.steps - 1) : 0);
+  };
+  const auto row_of = [&](std::size_t j, std::int64_t offset) {
+    return places.slots[j] == 0 ? places.states[j].at(offset) : places.states[j].base;
+  };
+  if (buffer.role == Buffer::Role::constant) return static_cast<char*>(constants_[number].address());
+  if (buffer.role == Buffer::Role::output) {
+    return number < loop.states() ? row_of(number, loop.rows[number])
+                                  : first_step(*places.stacked[number - loop.states()]);
+  }
+  if (buffer.role != Buffer::Role::argument) return nullptr;
+  if (number < loop.sequences) return first_step(places.sequences[number]);
+  if (number >= loop.captured(0)) return places.captures[number - loop.captured(0)];
+  const Loop::Tap& tap = loop.taps[number - loop.sequences];
+  return row_of(tap.state, tap.offset);
+}
+
+void LoopMemory::find_addresses(const LoopPlaces& places) {
+  const std::vector<Buffer>& buffers = layout_.body->plan.buffers;
+  for (std::size_t b = 0; b < buffers.size(); ++b)
+    base_[b] = temporary_offset_[b] >= 0 ? temporary(temporary_offset_[b]) : address_of(buffers[b], places);
+  for (std::size_t b = 0; b < buffers.size(); ++b) {
+    if (buffers[b].in_place_of >= 0) base_[b] = base_[static_cast<std::size_t>(buffers[b].in_place_of)];
+  }
+}
+
+void* LoopMemory::failure(std::size_t part) const {
+  return static_cast<char*>(failures_.get()) + bytes_of_failure * part;
+}
+
+std::size_t LoopMemory::failure_bytes() const { return layout_.parts.size() * bytes_of_failure; }
+
+void LoopMemory::add_operands(std::vector<Operand>& operands) const {
+  const std::vector<Buffer>& buffers = layout_.body->plan.buffers;
+  for (std::size_t b = 0; b < buffers.size(); ++b) {
+    const Buffer& buffer = buffers[b];
+    const bool captured =
+        buffer.role == Buffer::Role::argument && static_cast<std::size_t>(buffer.number) >= layout_.loop->captured(0);
+    if (captured || buffer.role == Buffer::Role::constant)
+      operands.push_back({base_[b], bytes_of(layout_, b), true, false});
+  }
+  if (temporary_bytes_ > 0)
+    operands.push_back({temporaries_.get(), static_cast<std::size_t>(temporary_bytes_), false, true});
+  if (done_) operands.push_back({done_.get(), sizeof(std::int64_t), false, true});
+  if (failures_) operands.push_back({failures_.get(), failure_bytes(), true, true});
+  if (meeting_) operands.push_back({meeting_.get(), meeting_bytes, true, true});
+}
+
+void LoopMemory::clear() const {
+  const auto set_zero = [&](const std::shared_ptr<void>& memory, std::size_t bytes) {
+    if (!memory) return;
+    const std::vector<char> none(bytes);
+    copy_between(layout_.device, memory.get(), nullptr, none.data(), bytes);
+  };
+  set_zero(failures_, failure_bytes());
+  set_zero(meeting_, meeting_bytes);
+}
+
+void LoopMemory::look_at_failures() const {
+  if (!failures_) return;
+  std::vector<std::uint32_t> words(failure_bytes() / sizeof(std::uint32_t));
+  copy_between(nullptr, words.data(), layout_.device, failures_.get(), failure_bytes());
+  for (std::size_t i = 0; i < layout_.parts.size(); ++i) {
+    const std::uint32_t* failure = words.data() + i * bytes_of_failure / sizeof(std::uint32_t);  // as ct::Failure
+    if (failure[0] == 0) continue;
+    const BoundKernel& kernel = *layout_.parts[i].kernel;
+    const auto& checks = kernel.call->kernel->checks;
+    const auto value = static_cast<std::int64_t>(failure[1] | (std::uint64_t{failure[2]} << 32));
+    const std::string message = failure[0] <= checks.size()
+                                    ? expr::fill_message(checks[failure[0] - 1].message, value, kernel.extents)
+                                    : "a check failed";
+    throw IndexError(fmt::format("{} ({}), in a step of a loop", message, lines_of(kernel.call->origins)));
+  }
+}
+
+std::int64_t LoopMemory::steps_done(std::int64_t asked) const {
+  if (!done_) return asked;
+  if (!layout_.runs_cuda()) return *static_cast<const std::int64_t*>(done_.get());
+  std::int64_t done = 0;
+  copy_between(nullptr, &done, layout_.device, done_.get(), sizeof done);
+  return done;
+}
+
+bool LoopMemory::condition_holds() const {
+  if (!done_) return false;
+  return Array::view_of(static_cast<const void*>(condition()), layout_.dtype_of(layout_.condition_buffer()), {})
+             .as_double(0) != 0;
+}
+
+}  // namespace croton::runtime

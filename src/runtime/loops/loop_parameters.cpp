@@ -1,0 +1,107 @@
+#include "runtime/loops/loop_parameters.hpp"
+
+namespace croton::runtime {
+
+using codegen::LoopNumber;
+using codegen::Motion;
+using Kind = codegen::Parameter::Kind;
+
+namespace {
+
+// Of the words of a motion (value_of).
+constexpr int slot_word = 2;
+
+std::uint64_t word_of(const void* address) { return reinterpret_cast<std::uint64_t>(address); }
+std::uint64_t word_of(std::int64_t number) { return static_cast<std::uint64_t>(number); }
+
+}  // namespace
+
+LoopParameters::LoopParameters(const LoopLayout& layout, const LoopMemory& memory, const codegen::Text& text)
+    : layout_(layout), memory_(memory) {
+  for (const codegen::Parameter& parameter : text.parameters) {
+    remember(values_.size(), parameter);
+    values_.push_back(value_of(parameter));
+  }
+}
+
+const StepPart& LoopParameters::part_of(const codegen::Parameter& parameter) const {
+  return layout_.parts[static_cast<std::size_t>(parameter.part)];
+}
+
+/// Parameters that every call fills in.
+void LoopParameters::remember(std::size_t number, const codegen::Parameter& parameter) {
+  const auto access = static_cast<std::size_t>(parameter.access);
+  if (parameter.kind == Kind::pointer) {
+    const StepPart& part = part_of(parameter);
+    pointers_.push_back({number, part.buffers[access], part.offsets[access]});
+  } else if (parameter.kind == Kind::motion) {
+    const int buffer = part_of(parameter).buffers[access];
+    const bool turns = layout_.moving_of(buffer).motion == Motion::ring;
+    if (turns && parameter.index == slot_word) slots_.emplace_back(number, buffer);
+  } else if (parameter.kind == Kind::loop && static_cast<LoopNumber>(parameter.index) == LoopNumber::steps) {
+    count_parameter_ = number;
+  }
+}
+
+std::uint64_t LoopParameters::value_of_loop(LoopNumber number) const {
+  switch (number) {
+    case LoopNumber::steps:
+      return word_of(layout_.steps);
+    case LoopNumber::rows:
+      return word_of(layout_.shares.share_rows);
+    case LoopNumber::all_rows:
+      return word_of(layout_.shares.rows);
+    case LoopNumber::done:
+      return word_of(memory_.done());
+    case LoopNumber::meeting:
+      return word_of(memory_.meeting());
+    case LoopNumber::condition:
+      break;
+  }
+  return word_of(memory_.condition());
+}
+
+std::uint64_t LoopParameters::value_of(const codegen::Parameter& parameter) const {
+  if (parameter.kind == Kind::loop) return value_of_loop(static_cast<LoopNumber>(parameter.index));
+  const auto access = static_cast<std::size_t>(parameter.access), index = static_cast<std::size_t>(parameter.index);
+  const StepPart& part = part_of(parameter);
+  // The first axis of what is shared out is counted for one row.
+  const std::int64_t first = layout_.shares.rows > 1 && index == 0 ? layout_.shares.rows : 1;
+  switch (parameter.kind) {
+    case Kind::size:
+      return word_of(part.kernel->launch.sizes[index] / first);
+    case Kind::stride:
+      return word_of(part.kernel->launch.strides[access][index]);
+    case Kind::extent:
+      return word_of(part.kernel->extents[index]);
+    case Kind::matrix:
+      return word_of(part.matrix[index] / first);
+    case Kind::workspace:
+      return word_of(memory_.workspace(static_cast<std::size_t>(parameter.part)));
+    case Kind::failure:
+      return word_of(memory_.failure(static_cast<std::size_t>(parameter.part)));
+    case Kind::motion: {
+      const Moving& moving = layout_.moving_of(part.buffers[access]);
+      const std::int64_t words[] = {part.rows[access], moving.step, moving.slot, moving.slots};
+      return word_of(words[index]);
+    }
+    default:
+      return 0;  // every call fills it in
+  }
+}
+
+void LoopParameters::set_steps(std::int64_t first, std::int64_t count) {
+  for (const Pointer& pointer : pointers_) {
+    const Moving& moving = layout_.moving_of(pointer.buffer);
+    const std::int64_t walked = moving.motion == Motion::line ? first * moving.step : 0;
+    values_[pointer.parameter] =
+        word_of(memory_.base(static_cast<std::size_t>(pointer.buffer))) + word_of(pointer.offset + walked);
+  }
+  for (const auto& [parameter, buffer] : slots_) {
+    const Moving& moving = layout_.moving_of(buffer);
+    values_[parameter] = word_of((moving.slot + first) % moving.slots);
+  }
+  values_[count_parameter_] = word_of(count);
+}
+
+}  // namespace croton::runtime
