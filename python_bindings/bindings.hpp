@@ -32,11 +32,11 @@ void bind_variables(nb::module_& m);
 void bind_devices(nb::module_& m);
 /// The functions of <croton/ops.hpp>.
 void bind_operations(nb::module_& m);
-/// The functions of <croton/nnet.hpp>, <croton/activations.hpp> and <croton/losses.hpp>.
+/// The functions of <croton/nnet.hpp>, <croton/activations.hpp> and <croton/nnet_losses.hpp>.
 void bind_nnet(nb::module_& nnet);
 /// The functions of <croton/convolution.hpp>.
 void bind_convolution(nb::module_& nnet);
-/// The functions of <croton/layers.hpp>, but dropout, which needs random streams.
+/// The functions of <croton/nnet_layers.hpp>, but dropout, which needs random streams.
 void bind_layers(nb::module_& nnet);
 /// KernelOp, OpFromGraph, clone.
 void bind_user_ops(nb::module_& m);

@@ -1,5 +1,5 @@
-// The functions of <croton/layers.hpp>.
-#include <croton/layers.hpp>
+// The functions of <croton/nnet_layers.hpp>.
+#include <croton/nnet_layers.hpp>
 
 #include "bindings.hpp"
 #include "lists.hpp"

@@ -1,7 +1,7 @@
-// The functions of <croton/nnet.hpp>, <croton/activations.hpp> and <croton/losses.hpp>.
+// The functions of <croton/nnet.hpp>, <croton/activations.hpp> and <croton/nnet_losses.hpp>.
 #include <croton/activations.hpp>
-#include <croton/losses.hpp>
 #include <croton/nnet.hpp>
+#include <croton/nnet_losses.hpp>
 
 #include "bindings.hpp"
 #include "lists.hpp"

@@ -1,5 +1,5 @@
 // Random streams: <croton/random.hpp> and, with Theano's and NumPy's numbers, <croton/theano_random.hpp>.
-#include <croton/layers.hpp>
+#include <croton/nnet_layers.hpp>
 #include <croton/random.hpp>
 #include <croton/theano_random.hpp>
 

@@ -15,9 +15,9 @@
 #include <croton/indexing.hpp>
 #include <croton/interrupt.hpp>
 #include <croton/io.hpp>
-#include <croton/layers.hpp>
-#include <croton/losses.hpp>
 #include <croton/nnet.hpp>
+#include <croton/nnet_layers.hpp>
+#include <croton/nnet_losses.hpp>
 #include <croton/op.hpp>
 #include <croton/ops.hpp>
 #include <croton/products.hpp>

@@ -1,6 +1,6 @@
 // Images with more elements, or fewer.
-#include <croton/layers.hpp>
 #include <croton/nn/layers.hpp>
+#include <croton/nnet_layers.hpp>
 #include <croton/ops.hpp>
 #include <croton/views.hpp>
 

@@ -1,5 +1,5 @@
-#include <croton/losses.hpp>
 #include <croton/nn/losses.hpp>
+#include <croton/nnet_losses.hpp>
 #include <croton/views.hpp>
 
 #include <fmt/format.h>

@@ -1,6 +1,6 @@
 // Normalisation.
-#include <croton/layers.hpp>
 #include <croton/nn/layers.hpp>
+#include <croton/nnet_layers.hpp>
 #include <croton/ops.hpp>
 #include <croton/views.hpp>
 

@@ -3,8 +3,8 @@
 #pragma once
 
 #include <croton/convolution.hpp>
-#include <croton/layers.hpp>
 #include <croton/nn/layer.hpp>
+#include <croton/nnet_layers.hpp>
 
 #include <concepts>
 #include <cstdint>

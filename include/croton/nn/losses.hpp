@@ -1,5 +1,5 @@
-// Losses of models: a number for each sample by Keras's formulas (croton/losses.hpp has the functions), then weighted
-// and reduced.
+// Losses of models: a number for each sample by Keras's formulas (croton/nnet_losses.hpp has the functions), then
+// weighted and reduced.
 #pragma once
 
 #include <croton/nn/layer.hpp>

@@ -1,4 +1,4 @@
-// What the cross-entropies of nnet.cpp and losses.cpp share.
+// What the cross-entropies of nnet.cpp and nnet_losses.cpp share.
 #pragma once
 
 #include <croton/nnet.hpp>

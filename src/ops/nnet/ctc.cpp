@@ -2,8 +2,8 @@
 // back along them; what is left is composed.
 #include <croton/elementwise.hpp>
 #include <croton/indexing.hpp>
-#include <croton/losses.hpp>
 #include <croton/nnet.hpp>
+#include <croton/nnet_losses.hpp>
 #include <croton/ops.hpp>
 #include <croton/sorting.hpp>
 

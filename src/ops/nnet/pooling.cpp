@@ -8,7 +8,7 @@
 #include <algorithm>
 
 #include "builder/gradient_context.hpp"
-#include "ops/nnet/images.hpp"
+#include "ops/nnet/image_options.hpp"
 #include "ops/nnet/window.hpp"
 #include "ops/parts.hpp"
 

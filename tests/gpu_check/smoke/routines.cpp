@@ -1,5 +1,5 @@
 // Each routine (codegen_templates/routines/), and random draws, with the bits of the CPU.
-#include <croton/losses.hpp>
+#include <croton/nnet_losses.hpp>
 #include <croton/random.hpp>
 #include <croton/sorting.hpp>
 

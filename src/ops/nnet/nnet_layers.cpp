@@ -1,6 +1,6 @@
 // What layers compute, composed of other operations.
 #include <croton/indexing.hpp>
-#include <croton/layers.hpp>
+#include <croton/nnet_layers.hpp>
 #include <croton/views.hpp>
 
 #include <fmt/format.h>
@@ -8,7 +8,7 @@
 #include <algorithm>
 
 #include "builder/gradient_context.hpp"
-#include "ops/nnet/images.hpp"
+#include "ops/nnet/image_options.hpp"
 #include "ops/parts.hpp"
 #include "ops/registry.hpp"
 

@@ -1,4 +1,4 @@
-#include "ops/nnet/images.hpp"
+#include "ops/nnet/image_options.hpp"
 
 #include <fmt/format.h>
 

@@ -1,7 +1,7 @@
 // Losses, composed of elementwise ops and reductions over the last axis: fusion makes one row kernel of each.
 #include <croton/indexing.hpp>
-#include <croton/losses.hpp>
 #include <croton/nnet.hpp>
+#include <croton/nnet_losses.hpp>
 
 #include <fmt/format.h>
 
