@@ -1,5 +1,5 @@
 """The folder graph of src, drawn from the includes: the stages in the order of the data, and within a stage its rooms.
-No folder includes one that comes later, so there are no circles.
+No folder includes one that comes later, so there are no circles. And of the bindings of Python, whose rooms need `core` alone.
 
     python3 tests/tree/folders.py          # the test
     python3 tests/tree/folders.py --graph  # the arrows, with how many includes each has
@@ -12,6 +12,7 @@ import unittest
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 SRC = os.path.join(ROOT, "src")
+BINDINGS = os.path.join(ROOT, "python_bindings")
 
 # Each folder may include those before it. "ops" alone are the files in the folder itself, which its rooms share.
 ORDER = [
@@ -32,18 +33,18 @@ def folder_of(path):
     return "/".join(part for part in parts if part)
 
 
-def arrows():
+def arrows(root=SRC):
     """{(from, to): {"a.cpp includes b.hpp", ...}} between different folders."""
     found = collections.defaultdict(set)
-    for folder, _, names in os.walk(SRC):
+    for folder, _, names in os.walk(root):
         for name in names:
             if not name.endswith((".cpp", ".hpp", ".def")):
                 continue
-            path = os.path.relpath(os.path.join(folder, name), SRC)
+            path = os.path.relpath(os.path.join(folder, name), root)
             with open(os.path.join(folder, name), encoding="utf-8") as file:
                 included = re.findall(r'#include "([^"]+)"', file.read())
             for other in included:
-                if not os.path.isfile(os.path.join(SRC, other)):
+                if not os.path.isfile(os.path.join(root, other)):
                     continue
                 pair = folder_of(path), folder_of(other)
                 if pair[0] != pair[1]:
@@ -80,6 +81,9 @@ class Folders(unittest.TestCase):
             folder = new_folder or folder
             named |= {folder + name for name in re.findall(r"`(\w+\.hpp)`", headers)}
         self.assertEqual(named, included)
+
+    def test_rooms_of_the_bindings_need_core_alone(self):
+        self.assertEqual(set(arrows(BINDINGS)), {("ops", "core"), ("nn", "core")})
 
 
 if __name__ == "__main__":

@@ -1,0 +1,226 @@
+// What happens beside training: callbacks, those of Python too, and the history that a training leaves.
+#include <nanobind/stl/filesystem.h>
+#include <nanobind/stl/function.h>
+#include <nanobind/stl/shared_ptr.h>
+
+#include "core/gil.hpp"
+#include "core/kept.hpp"
+#include "core/lists.hpp"
+#include "core/python_stream.hpp"
+#include "nn/nn.hpp"
+
+namespace croton::python {
+namespace {
+
+/// An object of Python with some of the methods of croton.nn.Callback. Methods that are marked as doing nothing are not
+/// called, so that a training without them never waits for the GIL, nor for numbers of a batch.
+class PythonCallback : public nn::Callback {
+ public:
+  PythonCallback(nb::object object, nb::object model)
+      : object_(keep(object)),
+        model_(keep(std::move(model))),
+        train_begin_(has(object, "on_train_begin")),
+        train_end_(has(object, "on_train_end")),
+        epoch_begin_(has(object, "on_epoch_begin")),
+        epoch_end_(has(object, "on_epoch_end")) {
+    for (const char* name : {"on_batch_begin", "on_train_batch_begin"}) {
+      if (has(object, name)) batch_begin_.push_back(name);
+    }
+    for (const char* name : {"on_batch_end", "on_train_batch_end"}) {
+      if (has(object, name)) batch_end_.push_back(name);
+    }
+  }
+
+  void on_train_begin(nn::Model&) override {
+    const AcquireGil gil;
+    if (nb::hasattr(*object_, "set_model")) call_python(object_->attr("set_model"), *model_);
+    if (train_begin_) call_python(object_->attr("on_train_begin"), nb::dict());
+  }
+  void on_train_end(nn::Model&, const nn::History& history) override {
+    if (!train_end_) return;
+    const AcquireGil gil;
+    call_python(object_->attr("on_train_end"), history.logs.empty() ? nb::dict() : from_logs(history.logs.back()));
+  }
+  void on_epoch_begin(nn::Model&, std::int64_t epoch) override {
+    if (!epoch_begin_) return;
+    const AcquireGil gil;
+    call_python(object_->attr("on_epoch_begin"), epoch, nb::dict());
+  }
+  void on_epoch_end(nn::Model&, std::int64_t epoch, nn::Logs& logs) override {
+    if (!epoch_end_) return;
+    const AcquireGil gil;
+    const nb::dict numbers = from_logs(logs);
+    call_python(object_->attr("on_epoch_end"), epoch, numbers);
+    for (const auto [name, value] : numbers)
+      logs.set(nb::cast<std::string>(nb::str(name)), to_double(value, "a number of the logs"));
+  }
+  void on_batch_begin(nn::Model&, std::int64_t batch) override {
+    if (batch_begin_.empty()) return;
+    const AcquireGil gil;
+    for (const char* name : batch_begin_) call_python(object_->attr(name), batch, nb::dict());
+  }
+  void on_batch_end(nn::Model&, std::int64_t batch, const nn::Logs& logs) override {
+    if (batch_end_.empty()) return;
+    const AcquireGil gil;
+    for (const char* name : batch_end_) call_python(object_->attr(name), batch, from_logs(logs));
+  }
+  bool wants_batch_logs() const override { return !batch_end_.empty(); }
+
+ private:
+  static bool has(nb::handle object, const char* name) {
+    const nb::object method = nb::getattr(object, name, nb::none());
+    return !method.is_none() && !nb::hasattr(method, "does_nothing");
+  }
+
+  Kept object_, model_;
+  bool train_begin_, train_end_, epoch_begin_, epoch_end_;
+  std::vector<const char*> batch_begin_, batch_end_;
+};
+
+/// A StreamLogger with its stream.
+struct PythonLogger : nn::Callback {
+  explicit PythonLogger(nb::object file) : stream(std::move(file)), logger(stream.stream()) {}
+  void on_epoch_end(nn::Model& model, std::int64_t epoch, nn::Logs& logs) override {
+    logger.on_epoch_end(model, epoch, logs);
+    stream.stream().flush();
+  }
+  PythonStream stream;
+  nn::StreamLogger logger;
+};
+
+template <class C>
+using CallbackClass = nb::class_<C, nn::Callback>;
+
+void bind_history(nb::module_& m) {
+  nb::class_<nn::History>(m, "History", "The numbers of each epoch of a training.")
+      .def_prop_ro(
+          "history",
+          [](const nn::History& history) {
+            nb::dict all;
+            for (const std::string& name : history.names()) all[nb::str(name.c_str())] = nb::cast(history[name]);
+            return all;
+          },
+          "{name: [one number for each epoch]}; nan for epochs that lack it.")
+      .def_ro("epoch", &nn::History::epochs, "The numbers of the epochs, from 0.")
+      .def_prop_ro(
+          "logs",
+          [](const nn::History& history) {
+            nb::list list;
+            for (const nn::Logs& logs : history.logs) list.append(from_logs(logs));
+            return list;
+          },
+          "For each epoch {name: number}.")
+      .def(
+          "__getitem__", [](const nn::History& history, const std::string& name) { return history[name]; },
+          "One number of all epochs; ValueError, with the names, for one that none has.")
+      .def_prop_ro("names", &nn::History::names)
+      .def("plot", &nn::History::plot, "file"_a,
+           "A plot of the loss, and one of each other metric beside it, training and validation in one: an SVG file. "
+           "FileError.")
+      .def("svg", &nn::History::svg, "The same as text.")
+      .def("_repr_svg_", &nn::History::svg, "What notebooks show.")
+      .def("__repr__", [](const nn::History& history) {
+        return "<croton.nn.History of " + std::to_string(history.epochs.size()) + " epochs>";
+      });
+}
+
+void bind_watching(nb::module_& m) {
+  CallbackClass<nn::ModelCheckpoint>(
+      m, "ModelCheckpoint",
+      "Writes a file behind each epoch (NPZ where its name ends in .npz, else safetensors): the state of the training, "
+      "from which load_checkpoint resumes, or the weights alone. '{epoch}' (from 1) and names of numbers in braces "
+      "stand for their values, with a format if wanted: '{epoch:02d}', '{val_loss:.3f}'. ValueError when a number is "
+      "not there that it needs, and for a name that ends in .h5 or .keras; FileError.")
+      .def(
+          "__init__",
+          [](nn::ModelCheckpoint* self, nb::handle path, std::string monitor, bool best, bool weights,
+             const std::string& mode) {
+            new (self) nn::ModelCheckpoint(nb::cast<std::string>(nb::str(path)), {.monitor = std::move(monitor),
+                                                                                  .save_best_only = best,
+                                                                                  .save_weights_only = weights,
+                                                                                  .better = to_better(mode)});
+          },
+          "filepath"_a, "monitor"_a = "val_loss", "save_best_only"_a = false, "save_weights_only"_a = false,
+          "mode"_a = "auto");
+  CallbackClass<nn::EarlyStopping>(
+      m, "EarlyStopping",
+      "Ends the training behind `patience` epochs in which a number has not got better by more than min_delta. mode: "
+      "'min' or 'max'; 'auto': as the metric says (ValueError for a number of which that is not known).")
+      .def(
+          "__init__",
+          [](nn::EarlyStopping* self, std::string monitor, double min_delta, std::int64_t patience,
+             const std::string& mode, std::optional<double> baseline, bool restore, std::int64_t start) {
+            new (self) nn::EarlyStopping({.monitor = std::move(monitor),
+                                          .min_delta = min_delta,
+                                          .patience = patience,
+                                          .better = to_better(mode),
+                                          .baseline = baseline,
+                                          .restore_best_weights = restore,
+                                          .start_from_epoch = start});
+          },
+          "monitor"_a = "val_loss", "min_delta"_a = 0.0, "patience"_a = 0, "mode"_a = "auto", "baseline"_a = nb::none(),
+          "restore_best_weights"_a = false, "start_from_epoch"_a = 0);
+  CallbackClass<nn::ReduceLROnPlateau>(
+      m, "ReduceLROnPlateau", "Multiplies the rate by the factor behind `patience` epochs without improvement.")
+      .def(
+          "__init__",
+          [](nn::ReduceLROnPlateau* self, std::string monitor, double factor, std::int64_t patience,
+             const std::string& mode, double min_delta, std::int64_t cooldown, double min_rate) {
+            new (self) nn::ReduceLROnPlateau({.monitor = std::move(monitor),
+                                              .factor = factor,
+                                              .min_delta = min_delta,
+                                              .min_rate = min_rate,
+                                              .patience = patience,
+                                              .cooldown = cooldown,
+                                              .better = to_better(mode)});
+          },
+          "monitor"_a = "val_loss", "factor"_a = 0.1, "patience"_a = 10, "mode"_a = "auto", "min_delta"_a = 1e-4,
+          "cooldown"_a = 0, "min_lr"_a = 0.0);
+}
+
+void bind_others(nb::module_& m) {
+  CallbackClass<nn::LearningRateScheduler>(
+      m, "LearningRateScheduler",
+      "Sets the rate before each epoch to schedule(epoch from 0, rate so far), and logs it as 'learning_rate'.")
+      .def(
+          "__init__",
+          [](nn::LearningRateScheduler* self, nb::object schedule) {
+            new (self)
+                nn::LearningRateScheduler([schedule = keep(std::move(schedule))](std::int64_t epoch, double rate) {
+                  const AcquireGil gil;
+                  return to_double(call_python(*schedule, epoch, rate), "a learning rate");
+                });
+          },
+          "schedule"_a);
+  CallbackClass<nn::CSVLogger>(m, "CSVLogger",
+                               "A line of a CSV file for each epoch (from 0), behind one with the names, which are "
+                               "sorted. append: goes on with a file that has the same names. FileError.")
+      .def(nb::init<std::filesystem::path, bool>(), "filename"_a, "append"_a = false);
+  CallbackClass<PythonLogger>(m, "StreamLogger",
+                              "A line for each epoch (from 1) to a file of Python: its numbers, and the rate.")
+      .def(nb::init<nb::object>(), "file"_a);
+  CallbackClass<nn::TensorBoard>(m, "TensorBoard",
+                                 "Event files for TensorBoard, in log_dir/train and log_dir/validation. FileError.")
+      .def(nb::init<std::filesystem::path>(), "log_dir"_a = "logs");
+  CallbackClass<nn::TerminateOnNaN>(m, "TerminateOnNaN", "Ends the training when the loss is nan or infinite.")
+      .def(nb::init<>());
+}
+
+}  // namespace
+
+nn::CallbackRef to_callback(nb::handle object, nb::handle model) {
+  if (nb::isinstance<nn::Callback>(object)) return nb::cast<std::shared_ptr<nn::Callback>>(object);
+  if (PyType_Check(object.ptr()))
+    throw TypeError("callbacks are objects, and " + nb::cast<std::string>(object.attr("__name__")) + " is a class");
+  return std::make_shared<PythonCallback>(nb::borrow(object), nb::borrow(model));
+}
+
+void bind_nn_callbacks(nb::module_& m) {
+  bind_history(m);
+  // The module keeps it. NOLINTNEXTLINE(bugprone-unused-raii)
+  nb::class_<nn::Callback>(m, "NativeCallback", "The base of the callbacks that Croton ships.");
+  bind_watching(m);
+  bind_others(m);
+}
+
+}  // namespace croton::python

@@ -1,0 +1,130 @@
+// Losses of models.
+#include "core/lists.hpp"
+#include "core/operands.hpp"
+#include "nn/nn.hpp"
+
+namespace croton::python {
+namespace {
+
+Variable to_empty_or_variable(nb::handle object) { return object.is_none() ? Variable() : to_variable(object); }
+
+const char* name_of_reduction(nn::Reduction reduction) {
+  static constexpr const char* names[] = {"sum_over_batch_size", "sum", "none"};
+  return names[static_cast<std::size_t>(reduction)];
+}
+
+/// None is Keras's for 'none'.
+std::string to_reduction(std::optional<std::string> text) { return std::move(text).value_or("none"); }
+
+template <class L>
+using LossClass = nb::class_<L, nn::Loss>;
+
+/// Losses that are told no more than others.
+template <class L>
+void bind_plain(nb::module_& m, const char* name, const char* doc) {
+  LossClass<L>(m, name, doc)
+      .def(
+          "__init__",
+          [](L* self, std::optional<std::string> reduction, std::optional<std::string> its_name) {
+            new (self) L(nn::LossOptions{to_reduction(std::move(reduction)), text_or_empty(std::move(its_name))});
+          },
+          "reduction"_a.none() = "sum_over_batch_size", "name"_a = nb::none());
+}
+
+template <class L>
+void bind_of_probabilities(nb::module_& m, const char* name, const char* doc) {
+  LossClass<L>(m, name, doc)
+      .def(
+          "__init__",
+          [](L* self, bool from_logits, double label_smoothing, std::optional<std::string> reduction,
+             std::optional<std::string> its_name) {
+            new (self) L(nn::ProbabilityLossOptions{.from_logits = from_logits,
+                                                    .label_smoothing = label_smoothing,
+                                                    .reduction = to_reduction(std::move(reduction)),
+                                                    .name = text_or_empty(std::move(its_name))});
+          },
+          "from_logits"_a = false, "label_smoothing"_a = 0.0, "reduction"_a.none() = "sum_over_batch_size",
+          "name"_a = nb::none(),
+          "from_logits: predictions are logits; else probabilities, which are clipped to 1e-7 ... 1 - 1e-7. Directly "
+          "behind a softmax or sigmoid the stable form on its logits is computed, which needs no clipping.");
+}
+
+}  // namespace
+
+void bind_nn_losses(nb::module_& m) {
+  nb::class_<nn::Loss>(
+      m, "Loss",
+      "A loss, called with (target, prediction): a number for each sample, weighted and reduced as `reduction` says: "
+      "'sum_over_batch_size' (their mean), 'sum', or 'none' (they stay). Made of a name ('mse', "
+      "'categorical_crossentropy' and so on; ValueError, with the list, for another), or of a function (target, "
+      "prediction) that gives a number for each sample.")
+      .def(
+          "__init__",
+          [](nn::Loss* self, nb::handle loss, std::optional<std::string> reduction, std::optional<std::string> name) {
+            const bool function = !PyUnicode_Check(loss.ptr()) && !nb::isinstance<nn::Loss>(loss);
+            if (!function || !PyCallable_Check(loss.ptr())) {
+              new (self) nn::Loss(to_loss(loss));
+              return;
+            }
+            new (self) nn::Loss(to_samples(nb::borrow(loss)),
+                                nn::LossOptions{to_reduction(std::move(reduction)), text_or_empty(std::move(name))});
+          },
+          "loss"_a, nb::kw_only(), "reduction"_a.none() = "sum_over_batch_size", "name"_a = nb::none(),
+          "reduction and name are those of a function; named losses have their own.")
+      .def(
+          "__call__",
+          [](const nn::Loss& loss, nb::handle target, nb::handle prediction, nb::handle weight, nb::handle mask) {
+            return loss(to_variable(target), to_variable(prediction), to_empty_or_variable(weight),
+                        to_empty_or_variable(mask));
+          },
+          "y_true"_a, "y_pred"_a, "sample_weight"_a = nb::none(), "mask"_a = nb::none(),
+          "Reduced as the loss says. Targets have the shape of the prediction, up to a last axis of size 1; class "
+          "numbers one axis less (TypeError or ShapeError for others: nothing is repeated). sample_weight has one "
+          "number for each sample, or each step, and does not change what is divided by; mask (bool) says which steps "
+          "count.")
+      .def(
+          "samples",
+          [](const nn::Loss& loss, nb::handle target, nb::handle prediction) {
+            return loss.samples(to_variable(target), to_variable(prediction));
+          },
+          "y_true"_a, "y_pred"_a, "The numbers of the samples as they are.")
+      .def_prop_ro("name", &nn::Loss::name)
+      .def_prop_ro("reduction", [](const nn::Loss& loss) { return name_of_reduction(loss.reduction()); })
+      .def("__repr__", [](const nn::Loss& loss) { return "<croton.nn.Loss " + loss.name() + ">"; });
+  bind_of_probabilities<nn::SparseCategoricalCrossentropy>(
+      m, "SparseCategoricalCrossentropy", "-log(p[target]) of class numbers and the probabilities of classes.");
+  bind_of_probabilities<nn::CategoricalCrossentropy>(
+      m, "CategoricalCrossentropy", "-sum(target log(p)) of rows with a one and the probabilities of classes.");
+  bind_of_probabilities<nn::BinaryCrossentropy>(m, "BinaryCrossentropy",
+                                                "mean(-(target log(p) + (1 - target) log(1 - p))) of targets 0 and 1.");
+  bind_plain<nn::MeanSquaredError>(m, "MeanSquaredError", "mean((p - t)^2) along the last axis.");
+  bind_plain<nn::MeanAbsoluteError>(m, "MeanAbsoluteError", "mean(|p - t|) along the last axis.");
+  bind_plain<nn::KLDivergence>(m, "KLDivergence", "sum(t log(t / p)), both clipped to 1e-7 ... 1.");
+  bind_plain<nn::Poisson>(m, "Poisson", "mean(p - t log(p + 1e-7)).");
+  bind_plain<nn::Hinge>(m, "Hinge", "mean(max(1 - t p, 0)) of targets -1 and 1; if all are 0 or 1, 0 counts as -1.");
+  LossClass<nn::Huber>(m, "Huber", "mean of 0.5 e^2 where |e| <= delta, delta |e| - 0.5 delta^2 beyond, e = p - t.")
+      .def(
+          "__init__",
+          [](nn::Huber* self, double delta, std::optional<std::string> reduction, std::optional<std::string> name) {
+            new (self) nn::Huber(delta, {to_reduction(std::move(reduction)), text_or_empty(std::move(name))});
+          },
+          "delta"_a = 1.0, "reduction"_a.none() = "sum_over_batch_size", "name"_a = nb::none());
+  LossClass<nn::CosineSimilarity>(m, "CosineSimilarity", "-sum(p t) / (|p| |t|) along the axis.")
+      .def(
+          "__init__",
+          [](nn::CosineSimilarity* self, int axis, std::optional<std::string> reduction,
+             std::optional<std::string> name) {
+            new (self) nn::CosineSimilarity(axis, {to_reduction(std::move(reduction)), text_or_empty(std::move(name))});
+          },
+          "axis"_a = -1, "reduction"_a.none() = "sum_over_batch_size", "name"_a = nb::none());
+  m.def(
+      "compute_average_loss",
+      [](nb::handle per_sample, std::int64_t size) {
+        return nn::compute_average_loss(to_variable(per_sample), {.global_batch_size = size});
+      },
+      "per_example_loss"_a, "global_batch_size"_a,
+      "sum(per_example_loss) / global_batch_size: what a replica adds to the loss of the whole batch. ValueError for a "
+      "size below 1.");
+}
+
+}  // namespace croton::python

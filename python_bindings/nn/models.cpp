@@ -1,0 +1,380 @@
+// Models: graphs of layers, which learn from data. The GIL is free while they do.
+#include <nanobind/stl/filesystem.h>
+
+#include "core/arrays.hpp"
+#include "core/callable.hpp"
+#include "core/gil.hpp"
+#include "core/lists.hpp"
+#include "core/operands.hpp"
+#include "core/where.hpp"
+#include "nn/nn.hpp"
+
+namespace croton::python {
+namespace {
+
+std::vector<nn::Tensor> to_tensors(nb::handle object, const char* what) {
+  std::vector<nn::Tensor> tensors;
+  const auto add = [&](nb::handle item) {
+    if (!nb::isinstance<nn::Tensor>(item))
+      throw TypeError(std::string(what) + " of a model are tensors, not " + name_of_type(item));
+    tensors.push_back(nb::cast<nn::Tensor>(item));
+  };
+  if (is_list(object)) {
+    for (const nb::handle item : object) add(item);
+  } else {
+    add(object);
+  }
+  return tensors;
+}
+
+/// On tensors the model as a layer, on variables the variables that it computes.
+nb::object call(const nn::Model& model, nb::handle x, nn::CallContext* context) {
+  const bool tensors =
+      nb::isinstance<nn::Tensor>(x) || (is_list(x) && nb::len(x) > 0 && nb::isinstance<nn::Tensor>(nb::object(x[0])));
+  if (tensors) return nb::cast(model.layer()(to_tensors(x, "inputs"), here()));
+  std::vector<Variable> inputs;
+  if (is_list(x)) {
+    inputs = to_variables(x);
+  } else {
+    inputs.push_back(to_variable(x));
+  }
+  nn::CallContext own;
+  const std::vector<Variable> outputs = model.call(inputs, context == nullptr ? own : *context);
+  return outputs.size() == 1 ? nb::cast(outputs[0]) : nb::cast(outputs);
+}
+
+nn::Losses to_losses(nb::handle object) {
+  if (object.is_none()) return {};
+  if (!is_list(object)) return to_loss(object);
+  std::vector<nn::Loss> losses;
+  for (const nb::handle item : object) losses.push_back(to_loss(item));
+  return losses;
+}
+
+std::vector<nn::Metric> to_metrics(nb::handle object) {
+  std::vector<nn::Metric> metrics;
+  if (object.is_none()) return metrics;
+  if (!is_list(object)) return {to_metric(object)};
+  for (const nb::handle item : object) metrics.push_back(to_metric(item));
+  return metrics;
+}
+
+/// 0, 1, 2 or 'auto', as in Keras.
+nn::Verbose to_verbose(nb::handle object) {
+  if (PyUnicode_Check(object.ptr())) {
+    return choice<nn::Verbose>(nb::cast<std::string>(object), "verbose",
+                               {{"auto", nn::Verbose::bar},
+                                {"silent", nn::Verbose::silent},
+                                {"bar", nn::Verbose::bar},
+                                {"line", nn::Verbose::line}});
+  }
+  if (PyBool_Check(object.ptr())) return object.ptr() == Py_True ? nn::Verbose::bar : nn::Verbose::silent;
+  switch (to_int(object, "verbose")) {
+    case 0:
+      return nn::Verbose::silent;
+    case 1:
+      return nn::Verbose::bar;
+    case 2:
+      return nn::Verbose::line;
+    default:
+      throw ValueError("verbose is 0 (nothing), 1 (a bar) or 2 (a line for each epoch)");
+  }
+}
+
+std::vector<nn::CallbackRef> to_callbacks(nb::handle callbacks, nb::handle model) {
+  std::vector<nn::CallbackRef> all;
+  if (callbacks.is_none()) return all;
+  if (!is_list(callbacks)) {
+    all.push_back(to_callback(callbacks, model));
+    return all;
+  }
+  for (const nb::handle callback : callbacks) all.push_back(to_callback(callback, model));
+  return all;
+}
+
+/// (x, y) or (x, y, weights) of arrays, or batches.
+void set_validation(nb::handle data, nn::FitOptions& options) {
+  if (data.is_none()) return;
+  const bool arrays = PyTuple_Check(data.ptr()) && (nb::len(data) == 2 || nb::len(data) == 3) &&
+                      !PyTuple_Check(nb::object(data[0]).ptr());
+  options.validation_dataset =
+      arrays ? nn::Dataset::from_arrays(to_array_list(data[0]), to_array_list(data[1]),
+                                        nb::len(data) == 3 ? to_optional_array(nb::object(data[2])) : std::nullopt,
+                                        {.batch_size = options.batch_size})
+             : to_dataset(data);
+}
+
+nn::History fit(nb::object self, nb::handle x, nb::handle y, std::int64_t batch_size, std::int64_t epochs,
+                nb::handle verbose, nb::handle callbacks, double validation_split, nb::handle validation_data,
+                bool shuffle, nb::handle class_weight, nb::handle sample_weight,
+                std::optional<std::int64_t> initial_epoch, std::optional<std::int64_t> steps_per_epoch,
+                std::optional<std::int64_t> validation_steps, std::int64_t validation_freq, std::uint64_t seed) {
+  nn::Model& model = nb::cast<nn::Model&>(self);
+  nn::FitOptions options{.epochs = epochs,
+                         .batch_size = batch_size,
+                         .verbose = to_verbose(verbose),
+                         .callbacks = to_callbacks(callbacks, self),
+                         .validation_split = validation_split,
+                         .shuffle = shuffle,
+                         .seed = seed,
+                         .sample_weight = to_optional_array(sample_weight),
+                         .initial_epoch = initial_epoch,
+                         .steps_per_epoch = steps_per_epoch,
+                         .validation_steps = validation_steps,
+                         .validation_freq = validation_freq};
+  if (!class_weight.is_none()) {
+    if (!nb::isinstance<nb::dict>(class_weight)) throw TypeError("class_weight is a dict {class: weight}");
+    for (const auto [number, weight] : nb::borrow<nb::dict>(class_weight))
+      options.class_weight.emplace_back(to_int(number, "a class"), to_double(weight, "the weight of a class"));
+  }
+  set_validation(validation_data, options);
+  if (y.is_none()) {
+    const nn::Dataset data = to_dataset(x);
+    const ReleaseGil no_gil;
+    return model.fit(data, options);
+  }
+  const std::vector<Array> inputs = to_array_list(x), targets = to_array_list(y);
+  const ReleaseGil no_gil;
+  return model.fit(inputs, targets, options);
+}
+
+/// As Keras gives them: {name: number}, or the loss, or a list of the loss and the metrics.
+nb::object from_results(const nn::Logs& logs, bool as_dict) {
+  if (as_dict) return from_logs(logs);
+  nb::list numbers;
+  for (const auto& [name, value] : logs) numbers.append(value);
+  return nb::len(numbers) == 1 ? nb::object(numbers[0]) : nb::object(numbers);
+}
+
+nb::object evaluate(nn::Model& model, nb::handle x, nb::handle y, std::int64_t batch_size, nb::handle verbose,
+                    nb::handle sample_weight, bool return_dict) {
+  const nn::EvaluateOptions options{
+      .batch_size = batch_size, .verbose = to_verbose(verbose), .sample_weight = to_optional_array(sample_weight)};
+  nn::Logs logs;
+  if (y.is_none()) {
+    const nn::Dataset data = to_dataset(x);
+    const ReleaseGil no_gil;
+    logs = model.evaluate(data, options);
+  } else {
+    const std::vector<Array> inputs = to_array_list(x), targets = to_array_list(y);
+    const ReleaseGil no_gil;
+    logs = model.evaluate(inputs, targets, options);
+  }
+  return from_results(logs, return_dict);
+}
+
+bool is_data(nb::handle x) {
+  const bool array = nb::hasattr(x, "__array__") || PyObject_CheckBuffer(x.ptr());
+  return !array && !is_list(x) && !is_number(x);
+}
+
+nb::object predict(nn::Model& model, nb::handle x, std::int64_t batch_size, nb::handle verbose) {
+  const nn::PredictOptions options{.batch_size = batch_size, .verbose = to_verbose(verbose)};
+  std::vector<Array> outputs;
+  if (is_data(x)) {
+    const nn::Dataset data = to_dataset(x);
+    const ReleaseGil no_gil;
+    outputs = model.predict(data, options);
+  } else {
+    const std::vector<Array> inputs = to_array_list(x);
+    const ReleaseGil no_gil;
+    outputs = model.predict(inputs, options);
+  }
+  return from_some_arrays(outputs);
+}
+
+template <nn::Logs (nn::Model::*Step)(const nn::Batch&)>
+nb::object step(nn::Model& model, nb::handle x, nb::handle y, nb::handle sample_weight, bool return_dict) {
+  const nn::Batch batch{to_array_list(x), to_array_list(y), to_optional_array(sample_weight)};
+  nn::Logs logs;
+  {
+    const ReleaseGil no_gil;
+    logs = (model.*Step)(batch);
+  }
+  return from_results(logs, return_dict);
+}
+
+using ModelClass = nb::class_<nn::Model>;
+
+void add_parts(ModelClass& c) {
+  c.def_prop_ro("name", &nn::Model::name);
+  c.def_prop_ro(
+      "layers", [](const nn::Model& model) { return from_layers(model.layers()); },
+      "The layers, in the order in which they were made.");
+  c.def(
+      "get_layer", [](const nn::Model& model, const std::string& name) { return from_layer(model.layer(name)); },
+      "name"_a, "The layer of this name; ValueError, with the names.");
+  c.def("as_layer", [](const nn::Model& model) { return model.layer(); }, "The model as a layer of another one.");
+  const auto shapes = [](std::vector<nn::Shape> (nn::Model::*get)() const) {
+    return [get](const nn::Model& model) {
+      nb::list list;
+      for (const nn::Shape& shape : (model.*get)()) list.append(from_shape(shape));
+      return list;
+    };
+  };
+  c.def_prop_ro("input_shapes", shapes(&nn::Model::input_shapes), "Of each input, without the batch.");
+  c.def_prop_ro("output_shapes", shapes(&nn::Model::output_shapes), "Of each output, without the batch.");
+  c.def_prop_ro("weights", &nn::Model::weights, "All weights, in the order of the layers.");
+  c.def_prop_ro("trainable_variables", &nn::Model::trainable_variables, "Those that are trained.");
+  c.def_prop_ro("trainable_weights", &nn::Model::trainable_variables, "Those that are trained.");
+  c.def_prop_ro("non_trainable_variables", &nn::Model::non_trainable_variables, "The others.");
+  c.def("count_params", &nn::Model::count_params, "The number of elements of all weights.");
+  c.def(
+      "get_weights",
+      [](const nn::Model& model) { return from_array_list(released([&] { return model.get_weights(); })); },
+      "The values of all weights, as NumPy arrays.");
+  c.def(
+      "set_weights",
+      [](const nn::Model& model, nb::handle values) {
+        std::vector<Array> arrays;
+        for (const nb::handle value : values) arrays.push_back(to_array(value));
+        released([&] { model.set_weights(arrays); });
+      },
+      "weights"_a, "New values of all weights. ValueError or ShapeError, and nothing is changed, unless all fit.");
+  c.def(
+      "summary",
+      [](const nn::Model& model, nb::handle print_fn) {
+        const nb::object print =
+            print_fn.is_none() ? nb::module_::import_("builtins").attr("print") : nb::borrow(print_fn);
+        std::string text = model.summary();
+        if (text.ends_with('\n')) text.pop_back();
+        print(text);
+      },
+      "print_fn"_a = nb::none(),
+      "Prints a table of the layers, with what they give and how many parameters they have; print_fn is given its "
+      "text.");
+  c.def("__repr__", [](const nn::Model& model) { return "<croton.nn.Model " + model.name() + ">"; });
+}
+
+void add_learning(ModelClass& c) {
+  c.def(
+      "compile",
+      [](nn::Model& model, nb::handle optimizer, nb::handle loss, nb::handle metrics, nb::handle loss_weights,
+         nb::handle weighted_metrics) {
+        nn::CompileOptions options{.loss = to_losses(loss),
+                                   .optimizer = to_optimizer(optimizer),
+                                   .metrics = to_metrics(metrics),
+                                   .weighted_metrics = to_metrics(weighted_metrics)};
+        if (!loss_weights.is_none()) {
+          for (const nb::handle weight : loss_weights)
+            options.loss_weights.push_back(to_double(weight, "the weight of a loss"));
+        }
+        const Where where = here();
+        const ReleaseGil no_gil;
+        model.compile(options, where);
+      },
+      "optimizer"_a = "rmsprop", "loss"_a = nb::none(), "metrics"_a = nb::none(), "loss_weights"_a = nb::none(),
+      "weighted_metrics"_a = nb::none(),
+      "What to minimise, and how. loss: a name, a Loss or a function (target, prediction); a list for several outputs. "
+      "optimizer: a name or an Optimizer. metrics: a list of names, Metrics or functions; only weighted_metrics count "
+      "samples by sample_weight and class_weight. Forgets functions that were compiled before. Regularizers of layers "
+      "are added to the loss. ValueError, with the names that are known, for another one.");
+  c.def(
+      "fit", &fit, "x"_a, "y"_a = nb::none(), "batch_size"_a = 32, "epochs"_a = 1, "verbose"_a = "auto",
+      "callbacks"_a = nb::none(), "validation_split"_a = 0.0, "validation_data"_a = nb::none(), "shuffle"_a = true,
+      "class_weight"_a = nb::none(), "sample_weight"_a = nb::none(), "initial_epoch"_a = nb::none(),
+      "steps_per_epoch"_a = nb::none(), "validation_steps"_a = nb::none(), "validation_freq"_a = 1, nb::kw_only(),
+      "seed"_a = 0,
+      "Learns, and returns the History. x and y: arrays, or lists of them for several inputs or outputs; or x alone, a "
+      "Dataset or anything to go through whose elements are (x, y) or (x, y, weights).\n\n"
+      "verbose: 0 prints nothing, 1 ('auto') a bar, 2 a line for each epoch. validation_split: the share of the "
+      "samples, from the end, that is kept for validation. validation_data: (x, y), (x, y, weights) or batches. seed: "
+      "of the order of samples, which is another one in each epoch. class_weight: {class: weight}. initial_epoch: "
+      "epochs that are done already; None: those of the checkpoint that was loaded last. steps_per_epoch: batches of "
+      "an epoch, the next one going on behind them. What a callback raises ends the training and comes out as it is; "
+      "so does KeyboardInterrupt, behind a batch.");
+  c.def("evaluate", &evaluate, "x"_a, "y"_a = nb::none(), "batch_size"_a = 32, "verbose"_a = 0,
+        "sample_weight"_a = nb::none(), "return_dict"_a = false,
+        "The loss of data, and a list of it and the metrics if there are metrics; with return_dict {name: number}. "
+        "Data as of fit.");
+  c.def("predict", &predict, "x"_a, "batch_size"_a = 32, "verbose"_a = 0,
+        "The output for data (a list for several outputs), of all rows one behind another. x: an array, a list of them "
+        "for several inputs, a Dataset or an object to go through, whose batches' y is not read.");
+  c.def("train_on_batch", &step<&nn::Model::train_on_batch>, "x"_a, "y"_a, "sample_weight"_a = nb::none(),
+        "return_dict"_a = false, "One step; the loss and metrics of this batch alone, in the form of evaluate.");
+  c.def("test_on_batch", &step<&nn::Model::test_on_batch>, "x"_a, "y"_a, "sample_weight"_a = nb::none(),
+        "return_dict"_a = false, "The loss and metrics of this batch alone, in the form of evaluate.");
+  c.def_prop_rw(
+      "stop_training",
+      [](const nn::Model&) -> bool { throw nb::attribute_error("stop_training can be set, to True, and not read"); },
+      [](nn::Model& model, bool stop) {
+        if (stop) model.stop_training();
+      },
+      "Set it to True in a callback to end the training behind this batch.");
+  c.def(
+      "better",
+      [](const nn::Model& model, const std::string& number) {
+        static constexpr const char* names[] = {"auto", "min", "max"};
+        return names[static_cast<std::size_t>(model.better(number))];
+      },
+      "number"_a,
+      "Which values of a number in the logs are better, 'min' or 'max', by what the metric of this name says; 'auto' "
+      "for a name of which the model does not know: of metrics once it has learnt or been evaluated.");
+  c.def_prop_ro("leaves_out_validation", &nn::Model::leaves_out_validation,
+                "In a callback: has the epoch that ends no validation, as validation_freq wants it?");
+  c.def_prop_ro("optimizer", &nn::Model::optimizer, "TypeError before compile.");
+  c.def_prop_ro(
+      "train_function", [](const nn::Model& model) { return to_look_at(model.train_function()); },
+      "The function of a step of training, once one has been made: to look at its plan, kernels and transfers.");
+}
+
+void add_files(ModelClass& c) {
+  c.def("save_weights", &nn::Model::save_weights, "filepath"_a, nb::call_guard<ReleaseGil>(),
+        "The weights, by their names: safetensors, or NPZ where the name ends in .npz. FileError; ValueError for names "
+        "that end in .h5, .hdf5 or .keras.");
+  c.def("load_weights", &nn::Model::load_weights, "filepath"_a, nb::call_guard<ReleaseGil>(),
+        "ValueError that names what is missing, too much or of another shape, and nothing is changed; FileError.");
+  c.def("save_checkpoint", &nn::Model::save_checkpoint, "filepath"_a, nb::call_guard<ReleaseGil>(),
+        "Weights, states of layers, optimizer, and the place in epochs and data: training that goes on from it gives "
+        "the same bits as one that was never interrupted. FileError.");
+  c.def("load_checkpoint", &nn::Model::load_checkpoint, "filepath"_a, nb::call_guard<ReleaseGil>(),
+        "What save_checkpoint wrote; the next fit goes on from there. ValueError for one of another model; FileError.");
+}
+
+/// Adds a layer, a model as one, or what the first layer takes.
+void add(nn::Sequential& model, nb::handle part) {
+  if (nb::isinstance<nn::Tensor>(part)) return model.add(nb::cast<nn::Tensor>(part));
+  if (nb::isinstance<nn::Model>(part)) return model.add(nb::cast<const nn::Model&>(part).layer());
+  if (!nb::isinstance<nn::Layer>(part))
+    throw TypeError("Sequential is made of layers, models, and an Input in front, not of " + name_of_type(part));
+  model.add(nb::cast<const nn::Layer&>(part));
+}
+
+}  // namespace
+
+void bind_nn_models(nb::module_& m) {
+  ModelClass c(m, "Model",
+               "A graph of layers from inputs to outputs. ValueError for outputs that need an input which is not among "
+               "the inputs.");
+  c.def(
+      "__init__",
+      [](nn::Model* self, nb::handle inputs, nb::handle outputs, std::optional<std::string> name) {
+        new (self)
+            nn::Model(to_tensors(inputs, "inputs"), to_tensors(outputs, "outputs"), text_or_empty(std::move(name)));
+      },
+      "inputs"_a, "outputs"_a, "name"_a = nb::none(), "inputs, outputs: a tensor, or a list of them.");
+  c.def("__call__", &call, "x"_a, "context"_a.none() = nb::none(),
+        "On tensors: the model as a layer. On a variable, or a list of them, with a batch in front: what the model "
+        "computes, a list if there are several outputs; a CallContext says whether for training. For values of arrays "
+        "use predict.");
+  add_parts(c);
+  add_learning(c);
+  add_files(c);
+  nb::class_<nn::Sequential, nn::Model>(m, "Sequential",
+                                        "Layers one after another; an Input may stand in front. Where neither that nor "
+                                        "the first layer tells a shape, the model is put together when it first sees "
+                                        "data.")
+      .def(
+          "__init__",
+          [](nn::Sequential* self, nb::handle layers, std::optional<std::string> name) {
+            nn::Sequential model(std::initializer_list<nn::Sequential::Part>{}, text_or_empty(std::move(name)));
+            if (!layers.is_none()) {
+              for (const nb::handle part : layers) add(model, part);
+            }
+            new (self) nn::Sequential(std::move(model));
+          },
+          "layers"_a = nb::none(), "name"_a = nb::none())
+      .def("add", &add, "layer"_a, "One more layer at the end; an Input only as the first (ValueError).");
+}
+
+}  // namespace croton::python

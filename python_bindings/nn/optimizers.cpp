@@ -1,0 +1,256 @@
+// Optimizers, learning rates, and gradients by a model's variables.
+#include "core/gil.hpp"
+#include "core/kept.hpp"
+#include "core/lists.hpp"
+#include "core/operands.hpp"
+#include "core/where.hpp"
+#include "nn/nn.hpp"
+
+namespace croton::python {
+namespace {
+
+/// A number, a LearningRate, or a function of the count of steps.
+nn::LearningRate to_rate(nb::handle object) {
+  if (nb::isinstance<nn::LearningRate>(object)) return nb::cast<nn::LearningRate>(object);
+  if (!PyCallable_Check(object.ptr())) return to_double(object, "a learning rate");
+  return nn::LearningRate([function = keep(nb::borrow(object))](const Variable& step) {
+    const AcquireGil gil;
+    return to_variable(call_python(*function, step));
+  });
+}
+
+void bind_rates(nb::module_& m) {
+  nb::class_<nn::LearningRate>(m, "LearningRate",
+                               "A number (0 or more, ValueError), or a function of the number of steps done, counted "
+                               "from 0: of a float64 scalar, a Variable.")
+      .def(
+          "__init__", [](nn::LearningRate* self, nb::handle rate) { new (self) nn::LearningRate(to_rate(rate)); },
+          "rate"_a);
+  m.def("ExponentialDecay", &nn::ExponentialDecay, "initial_learning_rate"_a, "decay_steps"_a, "decay_rate"_a,
+        "staircase"_a = false, "initial rate^(step / steps), by whole powers with staircase.");
+  m.def("InverseTimeDecay", &nn::InverseTimeDecay, "initial_learning_rate"_a, "decay_steps"_a, "decay_rate"_a,
+        "staircase"_a = false, "initial / (1 + rate step / steps).");
+  m.def("PolynomialDecay", &nn::PolynomialDecay, "initial_learning_rate"_a, "decay_steps"_a,
+        "end_learning_rate"_a = 1e-4, "power"_a = 1.0,
+        "From the initial to the end rate in `decay_steps`, by a power of what is left.");
+  m.def("PiecewiseConstantDecay", &nn::PiecewiseConstantDecay, "boundaries"_a, "values"_a,
+        "values[i] up to step boundaries[i], the last one beyond; ValueError unless there is one more value.");
+  m.def("CosineDecay", &nn::CosineDecay, "initial_learning_rate"_a, "decay_steps"_a, "alpha"_a = 0.0,
+        "warmup_steps"_a = 0.0,
+        "Half a cosine from the initial rate to alpha times it in `decay_steps`, behind a linear warm-up from 0.");
+}
+
+nn::Clip to_clip(std::optional<double> value, std::optional<double> norm, std::optional<double> global_norm) {
+  return {.value = value, .norm = norm, .global_norm = global_norm};
+}
+
+void bind_optimizer(nb::module_& m) {
+  nb::class_<nn::Optimizer>(
+      m, "Optimizer",
+      "From gradients to new values of parameters. Optimizer('adam') is the one of that name: 'sgd', 'rmsprop', "
+      "'adam', 'adamw', 'adagrad', 'adadelta' (ValueError, with the list, for another).")
+      .def(
+          "__init__", [](nn::Optimizer* self, const std::string& name) { new (self) nn::Optimizer(name, here()); },
+          "name"_a)
+      .def(
+          "apply_gradients",
+          [](const nn::Optimizer& optimizer, nb::handle pairs) {
+            return from_updates(optimizer.apply_gradients(to_gradients_and_parameters(pairs)));
+          },
+          "grads_and_vars"_a,
+          "The updates of one step from pairs (gradient, parameter): a list of pairs (variable, new value), for "
+          "`updates` of croton.function. Parameters whose gradient is None stay as they are; TypeError if all are. In "
+          "a step of a MirroredStrategy the gradients are summed over all shards first, and the list is empty: the "
+          "updates become those of the strategy's function.")
+      .def(
+          "minimize",
+          [](const nn::Optimizer& optimizer, nb::handle loss, nb::handle variables) {
+            return from_updates(optimizer.minimize(to_variable(loss), to_shared_variables(variables)));
+          },
+          "loss"_a, "var_list"_a, "The same from a loss.")
+      .def_prop_ro("name", &nn::Optimizer::name)
+      .def_prop_ro("variables", &nn::Optimizer::variables,
+                   "The count of steps, the rate where it is a number, and the state of parameters.")
+      .def_prop_ro(
+          "iterations", [](const nn::Optimizer& optimizer) { return released([&] { return optimizer.iterations(); }); },
+          "The number of steps done.")
+      .def_prop_rw(
+          "learning_rate",
+          [](const nn::Optimizer& optimizer) { return released([&] { return optimizer.learning_rate(); }); },
+          [](nn::Optimizer& optimizer, double rate) { released([&] { optimizer.set_learning_rate(rate); }); },
+          "The rate of the next step. ValueError to set it where it is a schedule, and for one below 0.")
+      .def("__repr__", [](const nn::Optimizer& optimizer) { return "<croton.nn.Optimizer " + optimizer.name() + ">"; });
+}
+
+template <class O>
+using OptimizerClass = nb::class_<O, nn::Optimizer>;
+
+constexpr const char* common =
+    "learning_rate: a number, a schedule (ExponentialDecay and so on) or a function of the count of steps. clipvalue, "
+    "clipnorm, global_clipnorm: cut each element, the norm of each gradient, or that of all together.";
+
+void bind_first_kinds(nb::module_& m) {
+  OptimizerClass<nn::SGD>(m, "SGD", "v = momentum v - rate g; w += v (nesterov: momentum v - rate g).")
+      .def(
+          "__init__",
+          [](nn::SGD* self, nb::handle rate, double momentum, bool nesterov, std::optional<double> clipvalue,
+             std::optional<double> clipnorm, std::optional<double> global_clipnorm, std::optional<std::string> name) {
+            new (self) nn::SGD({.learning_rate = to_rate(rate),
+                                .momentum = momentum,
+                                .nesterov = nesterov,
+                                .clip = to_clip(clipvalue, clipnorm, global_clipnorm),
+                                .name = text_or_empty(std::move(name))},
+                               here());
+          },
+          "learning_rate"_a = 0.01, "momentum"_a = 0.0, "nesterov"_a = false, nb::kw_only(), "clipvalue"_a = nb::none(),
+          "clipnorm"_a = nb::none(), "global_clipnorm"_a = nb::none(), "name"_a = nb::none(), common);
+  OptimizerClass<nn::RMSprop>(m, "RMSprop", "s = rho s + (1 - rho) g^2; w -= rate g / sqrt(s + epsilon).")
+      .def(
+          "__init__",
+          [](nn::RMSprop* self, nb::handle rate, double rho, double momentum, double epsilon, bool centered,
+             std::optional<double> clipvalue, std::optional<double> clipnorm, std::optional<double> global_clipnorm,
+             std::optional<std::string> name) {
+            new (self) nn::RMSprop({.learning_rate = to_rate(rate),
+                                    .rho = rho,
+                                    .momentum = momentum,
+                                    .epsilon = epsilon,
+                                    .centered = centered,
+                                    .clip = to_clip(clipvalue, clipnorm, global_clipnorm),
+                                    .name = text_or_empty(std::move(name))},
+                                   here());
+          },
+          "learning_rate"_a = 1e-3, "rho"_a = 0.9, "momentum"_a = 0.0, "epsilon"_a = 1e-7, "centered"_a = false,
+          nb::kw_only(), "clipvalue"_a = nb::none(), "clipnorm"_a = nb::none(), "global_clipnorm"_a = nb::none(),
+          "name"_a = nb::none(), common);
+  OptimizerClass<nn::Adagrad>(m, "Adagrad", "s += g^2; w -= rate g / sqrt(s + epsilon).")
+      .def(
+          "__init__",
+          [](nn::Adagrad* self, nb::handle rate, double initial, double epsilon, std::optional<double> clipvalue,
+             std::optional<double> clipnorm, std::optional<double> global_clipnorm, std::optional<std::string> name) {
+            new (self) nn::Adagrad({.learning_rate = to_rate(rate),
+                                    .initial_accumulator = initial,
+                                    .epsilon = epsilon,
+                                    .clip = to_clip(clipvalue, clipnorm, global_clipnorm),
+                                    .name = text_or_empty(std::move(name))},
+                                   here());
+          },
+          "learning_rate"_a = 1e-3, "initial_accumulator_value"_a = 0.1, "epsilon"_a = 1e-7, nb::kw_only(),
+          "clipvalue"_a = nb::none(), "clipnorm"_a = nb::none(), "global_clipnorm"_a = nb::none(),
+          "name"_a = nb::none(), common);
+  OptimizerClass<nn::Adadelta>(
+      m, "Adadelta",
+      "s = rho s + (1 - rho) g^2; d = sqrt(u + epsilon) / sqrt(s + epsilon) g; u = rho u + (1 - rho) d^2; w -= rate d.")
+      .def(
+          "__init__",
+          [](nn::Adadelta* self, nb::handle rate, double rho, double epsilon, std::optional<double> clipvalue,
+             std::optional<double> clipnorm, std::optional<double> global_clipnorm, std::optional<std::string> name) {
+            new (self) nn::Adadelta({.learning_rate = to_rate(rate),
+                                     .rho = rho,
+                                     .epsilon = epsilon,
+                                     .clip = to_clip(clipvalue, clipnorm, global_clipnorm),
+                                     .name = text_or_empty(std::move(name))},
+                                    here());
+          },
+          "learning_rate"_a = 1e-3, "rho"_a = 0.95, "epsilon"_a = 1e-7, nb::kw_only(), "clipvalue"_a = nb::none(),
+          "clipnorm"_a = nb::none(), "global_clipnorm"_a = nb::none(), "name"_a = nb::none(), common);
+}
+
+void bind_adams(nb::module_& m) {
+  OptimizerClass<nn::Adam>(m, "Adam",
+                           "m = beta_1 m + (1 - beta_1) g; v = beta_2 v + (1 - beta_2) g^2; w -= rate sqrt(1 - "
+                           "beta_2^t) / (1 - beta_1^t) m / (sqrt(v) + epsilon).")
+      .def(
+          "__init__",
+          [](nn::Adam* self, nb::handle rate, double beta_1, double beta_2, double epsilon, bool amsgrad,
+             std::optional<double> clipvalue, std::optional<double> clipnorm, std::optional<double> global_clipnorm,
+             std::optional<std::string> name) {
+            new (self) nn::Adam({.learning_rate = to_rate(rate),
+                                 .beta_1 = beta_1,
+                                 .beta_2 = beta_2,
+                                 .epsilon = epsilon,
+                                 .amsgrad = amsgrad,
+                                 .clip = to_clip(clipvalue, clipnorm, global_clipnorm),
+                                 .name = text_or_empty(std::move(name))},
+                                here());
+          },
+          "learning_rate"_a = 1e-3, "beta_1"_a = 0.9, "beta_2"_a = 0.999, "epsilon"_a = 1e-7, "amsgrad"_a = false,
+          nb::kw_only(), "clipvalue"_a = nb::none(), "clipnorm"_a = nb::none(), "global_clipnorm"_a = nb::none(),
+          "name"_a = nb::none(), common);
+  OptimizerClass<nn::AdamW>(m, "AdamW", "Adam behind w -= rate weight_decay w.")
+      .def(
+          "__init__",
+          [](nn::AdamW* self, nb::handle rate, double weight_decay, double beta_1, double beta_2, double epsilon,
+             bool amsgrad, std::optional<double> clipvalue, std::optional<double> clipnorm,
+             std::optional<double> global_clipnorm, std::optional<std::string> name) {
+            new (self) nn::AdamW({.learning_rate = to_rate(rate),
+                                  .weight_decay = weight_decay,
+                                  .beta_1 = beta_1,
+                                  .beta_2 = beta_2,
+                                  .epsilon = epsilon,
+                                  .amsgrad = amsgrad,
+                                  .clip = to_clip(clipvalue, clipnorm, global_clipnorm),
+                                  .name = text_or_empty(std::move(name))},
+                                 here());
+          },
+          "learning_rate"_a = 1e-3, "weight_decay"_a = 0.004, "beta_1"_a = 0.9, "beta_2"_a = 0.999, "epsilon"_a = 1e-7,
+          "amsgrad"_a = false, nb::kw_only(), "clipvalue"_a = nb::none(), "clipnorm"_a = nb::none(),
+          "global_clipnorm"_a = nb::none(), "name"_a = nb::none(), common);
+}
+
+/// An optimizer whose step is a function of Python.
+class OwnOptimizer : public nn::OptimizerDefinition {
+ public:
+  OwnOptimizer(std::string name, nb::object update, nn::LearningRate rate, const nn::Clip& clip)
+      : OptimizerDefinition(std::move(name), std::move(rate), clip, here()), update_(keep(std::move(update))) {}
+
+  void update(const SharedVariable& parameter, const Variable& gradient, const Step& step,
+              nn::Updates& updates) override {
+    const AcquireGil gil;
+    const nb::object slot = nb::cpp_function(
+        [this, parameter](const std::string& name, double first) { return this->slot(parameter, name, first); },
+        "name"_a, "first"_a = 0.0);
+    const nb::object given = call_python(*update_, parameter, gradient, step.rate, step.count, slot);
+    for (auto& pair : to_pairs(given, "what an optimizer's update gives")) updates.push_back(std::move(pair));
+  }
+
+ private:
+  Kept update_;
+};
+
+}  // namespace
+
+void bind_nn_optimizers(nb::module_& m) {
+  bind_rates(m);
+  bind_optimizer(m);
+  bind_first_kinds(m);
+  bind_adams(m);
+  m.def(
+      "own_optimizer",
+      [](nb::object update, nb::handle rate, const std::string& name, std::optional<double> clipvalue,
+         std::optional<double> clipnorm, std::optional<double> global_clipnorm) {
+        return nn::Optimizer(std::make_shared<OwnOptimizer>(name, std::move(update), to_rate(rate),
+                                                            to_clip(clipvalue, clipnorm, global_clipnorm)));
+      },
+      "update"_a, "learning_rate"_a = 0.01, "name"_a = "own", nb::kw_only(), "clipvalue"_a = nb::none(),
+      "clipnorm"_a = nb::none(), "global_clipnorm"_a = nb::none(),
+      "An optimizer of your own: update(parameter, gradient, rate, count, slot) gives the updates of one parameter as "
+      "a dict or pairs (variable, new value). rate and count (of steps, with this one) are scalars; slot(name, "
+      "first=0.0) is a shared variable that is kept for the parameter.");
+  m.def(
+      "gradients",
+      [](nb::handle loss, nb::handle variables, bool zeros) {
+        nb::list list;
+        for (const Variable& g : nn::gradients(to_variable(loss), to_shared_variables(variables), zeros)) {
+          if (g.defined()) {
+            list.append(g);
+          } else {
+            list.append(nb::none());
+          }
+        }
+        return list;
+      },
+      "loss"_a, "variables"_a, "zeros_for_unconnected"_a = false,
+      "The gradients of a loss by variables, in their order; None (or zeros) where the loss does not depend on one.");
+}
+
+}  // namespace croton::python
