@@ -7,6 +7,7 @@
 #include "core/kept.hpp"
 #include "core/lists.hpp"
 #include "core/python_stream.hpp"
+#include "nn/fields.hpp"
 #include "nn/nn.hpp"
 
 namespace croton::python {
@@ -125,57 +126,39 @@ void bind_history(nb::module_& m) {
 }
 
 void bind_watching(nb::module_& m) {
-  CallbackClass<nn::ModelCheckpoint>(
+  using Checkpoint = nn::CheckpointOptions;
+  CallbackClass<nn::ModelCheckpoint> checkpoint(
       m, "ModelCheckpoint",
       "Writes a file behind each epoch (NPZ where its name ends in .npz, else safetensors): the state of the training, "
       "from which load_checkpoint resumes, or the weights alone. '{epoch}' (from 1) and names of numbers in braces "
       "stand for their values, with a format if wanted: '{epoch:02d}', '{val_loss:.3f}'. ValueError when a number is "
-      "not there that it needs, and for a name that ends in .h5 or .keras; FileError.")
-      .def(
-          "__init__",
-          [](nn::ModelCheckpoint* self, nb::handle path, std::string monitor, bool best, bool weights,
-             const std::string& mode) {
-            new (self) nn::ModelCheckpoint(nb::cast<std::string>(nb::str(path)), {.monitor = std::move(monitor),
-                                                                                  .save_best_only = best,
-                                                                                  .save_weights_only = weights,
-                                                                                  .better = to_better(mode)});
-          },
-          "filepath"_a, "monitor"_a = "val_loss", "save_best_only"_a = false, "save_weights_only"_a = false,
-          "mode"_a = "auto");
-  CallbackClass<nn::EarlyStopping>(
+      "not there that it needs, and for a name that ends in .h5 or .keras; FileError.");
+  def_with<nn::ModelCheckpoint*, nb::handle>(
+      checkpoint, "__init__",
+      keywords(std::tuple{Field{"monitor", &Checkpoint::monitor}, Field{"save_best_only", &Checkpoint::save_best_only},
+                          Field{"save_weights_only", &Checkpoint::save_weights_only},
+                          Field{"mode", &Checkpoint::better}}),
+      [](nn::ModelCheckpoint* self, nb::handle path, const Checkpoint& options) {
+        make(self, nb::cast<std::string>(nb::str(path)), options);
+      },
+      "filepath"_a);
+  using Stopping = nn::EarlyStoppingOptions;
+  CallbackClass<nn::EarlyStopping> stopping(
       m, "EarlyStopping",
       "Ends the training behind `patience` epochs in which a number has not got better by more than min_delta. mode: "
-      "'min' or 'max'; 'auto': as the metric says (ValueError for a number of which that is not known).")
-      .def(
-          "__init__",
-          [](nn::EarlyStopping* self, std::string monitor, double min_delta, std::int64_t patience,
-             const std::string& mode, std::optional<double> baseline, bool restore, std::int64_t start) {
-            new (self) nn::EarlyStopping({.monitor = std::move(monitor),
-                                          .min_delta = min_delta,
-                                          .patience = patience,
-                                          .better = to_better(mode),
-                                          .baseline = baseline,
-                                          .restore_best_weights = restore,
-                                          .start_from_epoch = start});
-          },
-          "monitor"_a = "val_loss", "min_delta"_a = 0.0, "patience"_a = 0, "mode"_a = "auto", "baseline"_a = nb::none(),
-          "restore_best_weights"_a = false, "start_from_epoch"_a = 0);
-  CallbackClass<nn::ReduceLROnPlateau>(
-      m, "ReduceLROnPlateau", "Multiplies the rate by the factor behind `patience` epochs without improvement.")
-      .def(
-          "__init__",
-          [](nn::ReduceLROnPlateau* self, std::string monitor, double factor, std::int64_t patience,
-             const std::string& mode, double min_delta, std::int64_t cooldown, double min_rate) {
-            new (self) nn::ReduceLROnPlateau({.monitor = std::move(monitor),
-                                              .factor = factor,
-                                              .min_delta = min_delta,
-                                              .min_rate = min_rate,
-                                              .patience = patience,
-                                              .cooldown = cooldown,
-                                              .better = to_better(mode)});
-          },
-          "monitor"_a = "val_loss", "factor"_a = 0.1, "patience"_a = 10, "mode"_a = "auto", "min_delta"_a = 1e-4,
-          "cooldown"_a = 0, "min_lr"_a = 0.0);
+      "'min' or 'max'; 'auto': as the metric says (ValueError for a number of which that is not known).");
+  def_init(stopping, keywords(std::tuple{Field{"monitor", &Stopping::monitor}, Field{"min_delta", &Stopping::min_delta},
+                                         Field{"patience", &Stopping::patience}, Field{"mode", &Stopping::better},
+                                         OptionalField{"baseline", &Stopping::baseline},
+                                         Field{"restore_best_weights", &Stopping::restore_best_weights},
+                                         Field{"start_from_epoch", &Stopping::start_from_epoch}}));
+  using Plateau = nn::PlateauOptions;
+  CallbackClass<nn::ReduceLROnPlateau> plateau(
+      m, "ReduceLROnPlateau", "Multiplies the rate by the factor behind `patience` epochs without improvement.");
+  def_init(plateau, keywords(std::tuple{Field{"monitor", &Plateau::monitor}, Field{"factor", &Plateau::factor},
+                                        Field{"patience", &Plateau::patience}, Field{"mode", &Plateau::better},
+                                        Field{"min_delta", &Plateau::min_delta}, Field{"cooldown", &Plateau::cooldown},
+                                        Field{"min_lr", &Plateau::min_rate}}));
 }
 
 void bind_others(nb::module_& m) {

@@ -4,6 +4,7 @@
 #include "core/gil.hpp"
 #include "core/kept.hpp"
 #include "core/lists.hpp"
+#include "nn/fields.hpp"
 #include "nn/nn.hpp"
 
 namespace croton::python {
@@ -70,12 +71,6 @@ nn::Dataset go_through(nb::handle object) {
   return {[passes = std::make_shared<Passes>(object)](std::int64_t) { return passes->begin(); }, batches};
 }
 
-nn::Dataset from_arrays(nb::handle x, nb::handle y, nb::handle weights, std::int64_t batch_size, bool shuffle,
-                        std::uint64_t seed, bool drop_remainder) {
-  return nn::Dataset::from_arrays(to_array_list(x), to_array_list(y), to_optional_array(weights),
-                                  {batch_size, shuffle, seed, drop_remainder});
-}
-
 nn::Dataset from_files(nb::handle files, nb::object read) {
   std::vector<std::filesystem::path> paths;
   for (const nb::handle file : files) paths.emplace_back(nb::cast<std::string>(nb::str(file)));
@@ -104,6 +99,25 @@ struct PythonDataset {
   std::int64_t passes = 0;
 };
 
+void add_from_arrays(nb::class_<PythonDataset>& c) {
+  using Options = nn::Dataset::ArrayOptions;
+  const auto options = keywords(
+      std::tuple{}, std::tuple{Field{"batch_size", &Options::batch_size}, Field{"shuffle", &Options::shuffle},
+                               Field{"seed", &Options::seed}, Field{"drop_remainder", &Options::drop_remainder}});
+  const auto make = [](nb::handle x, nb::handle y, nb::handle weights, const Options& chosen) {
+    return PythonDataset{
+        nn::Dataset::from_arrays(to_array_list(x), to_array_list(y), to_optional_array(weights), chosen)};
+  };
+  const auto define = [&](const auto&... fields) {
+    c.def_static("from_arrays", options.function<nb::handle, nb::handle, nb::handle>(make), "x"_a, "y"_a,
+                 "sample_weight"_a = nb::none(), fields...,
+                 "Rows of arrays, which all have as many (ShapeError). The arrays are kept, not copied. shuffle: in an "
+                 "order that follows from seed and epoch. drop_remainder: a last batch of fewer samples is left out. "
+                 "ValueError for a batch_size below 1.");
+  };
+  std::apply(define, options.arguments());
+}
+
 }  // namespace
 
 nn::Dataset to_dataset(nb::handle object) {
@@ -123,25 +137,15 @@ void bind_nn_data(nb::module_& m) {
         if (!batch) throw nb::stop_iteration();
         return from_batch(*batch);
       });
-  nb::class_<PythonDataset>(
+  nb::class_<PythonDataset> c(
       m, "Dataset",
       "A sequence of batches that can be gone through again and again: a list of (x, y) or (x, y, weights), any object "
       "with __iter__, or a function that returns an iterator. x and y are arrays, or lists of them for models of "
-      "several inputs or outputs; the batch is axis 0 of all. Each pass of `for` is the next epoch.")
-      .def(
-          "__init__", [](PythonDataset* self, nb::handle batches) { new (self) PythonDataset{to_dataset(batches)}; },
-          "batches"_a)
-      .def_static(
-          "from_arrays",
-          [](nb::handle x, nb::handle y, nb::handle weights, std::int64_t batch_size, bool shuffle, std::uint64_t seed,
-             bool drop_remainder) {
-            return PythonDataset{from_arrays(x, y, weights, batch_size, shuffle, seed, drop_remainder)};
-          },
-          "x"_a, "y"_a, "sample_weight"_a = nb::none(), nb::kw_only(), "batch_size"_a = 32, "shuffle"_a = false,
-          "seed"_a = 0, "drop_remainder"_a = false,
-          "Rows of arrays, which all have as many (ShapeError). The arrays are kept, not copied. shuffle: in an order "
-          "that follows from seed and epoch. drop_remainder: a last batch of fewer samples is left out. ValueError for "
-          "a batch_size below 1.")
+      "several inputs or outputs; the batch is axis 0 of all. Each pass of `for` is the next epoch.");
+  add_from_arrays(c);
+  c.def(
+       "__init__", [](PythonDataset* self, nb::handle batches) { new (self) PythonDataset{to_dataset(batches)}; },
+       "batches"_a)
       .def_static(
           "from_files", [](nb::handle files, nb::object read) { return PythonDataset{from_files(files, read)}; },
           "files"_a, "read"_a = nb::none(),

@@ -7,63 +7,23 @@
 namespace croton::python {
 namespace {
 
-/// What all convolutions are told, in the order in which Keras has it.
-struct ConvArguments {
-  nb::handle strides;
-  std::string padding, data_format;
-  nb::handle dilation_rate;
-  std::int64_t groups;
-  nb::handle activation;
-  bool use_bias;
-  nb::handle kernel_initializer, bias_initializer, kernel_regularizer, bias_regularizer, input_shape;
-  std::optional<std::string> name;
-
-  nn::ConvLayerOptions options() && {
-    return {.strides = to_per_axis(strides),
-            .dilations = to_per_axis(dilation_rate),
-            .padding = padding,
-            .groups = groups,
-            .layout = to_data_format(data_format),
-            .activation = to_activation(activation),
-            .use_bias = use_bias,
-            .kernel_initializer = to_initializer(kernel_initializer),
-            .bias_initializer = to_initializer(bias_initializer),
-            .kernel_regularizer = to_regularizer(kernel_regularizer),
-            .bias_regularizer = to_regularizer(bias_regularizer),
-            .input_shape = to_optional_shape(input_shape),
-            .name = text_or_empty(std::move(name))};
-  }
-};
-
-/// `Own`: the types of what stands in front of the options, `own` their names and values.
+/// The layers of one kind of convolution. `Own`: the types of what stands in front of the options, `own` their names.
 template <class L, class... Own, class... Names>
 void bind_conv(nb::module_& m, const char* name, const char* doc, const Names&... own) {
-  LayerClass<L>(m, name, doc)
-      .def(
-          "__init__",
-          [](Handle<L>* self, Own... arguments, nb::handle strides, std::string padding, std::string data_format,
-             nb::handle dilation_rate, std::int64_t groups, nb::handle activation, bool use_bias,
-             nb::handle kernel_initializer, nb::handle bias_initializer, nb::handle kernel_regularizer,
-             nb::handle bias_regularizer, nb::handle input_shape, std::optional<std::string> its_name) {
-            const auto converted = [](auto argument) {
-              if constexpr (std::is_same_v<decltype(argument), nb::handle>) {
-                return to_per_axis(argument);
-              } else {
-                return argument;
-              }
-            };
-            make(self, converted(arguments)...,
-                 ConvArguments{strides, std::move(padding), std::move(data_format), dilation_rate, groups, activation,
-                               use_bias, kernel_initializer, bias_initializer, kernel_regularizer, bias_regularizer,
-                               input_shape, std::move(its_name)}
-                     .options());
-          },
-          own..., "strides"_a = 1, "padding"_a = "valid", "data_format"_a = "channels_last", "dilation_rate"_a = 1,
-          "groups"_a = 1, "activation"_a = nb::none(), "use_bias"_a = true, "kernel_initializer"_a = "glorot_uniform",
-          "bias_initializer"_a = "zeros", nb::kw_only(), "kernel_regularizer"_a = nb::none(),
-          "bias_regularizer"_a = nb::none(), "input_shape"_a = nb::none(), "name"_a = nb::none(),
-          "Sizes, strides and dilations: one number for all axes, or one each. padding: 'valid', 'same', and 'causal' "
-          "for one axis. ShapeError for images that it does not take.");
+  using O = nn::ConvLayerOptions;
+  bind_layer<L, Own...>(
+      m, name, doc,
+      keywords(std::tuple{Field{"strides", &O::strides}, Field{"padding", &O::padding},
+                          Field{"data_format", &O::layout}, Field{"dilation_rate", &O::dilations},
+                          Field{"groups", &O::groups}, OptionalField{"activation", &O::activation},
+                          Field{"use_bias", &O::use_bias}, Field{"kernel_initializer", &O::kernel_initializer},
+                          Field{"bias_initializer", &O::bias_initializer}},
+               std::tuple{OptionalField{"kernel_regularizer", &O::kernel_regularizer},
+                          OptionalField{"bias_regularizer", &O::bias_regularizer},
+                          OptionalField{"input_shape", &O::input_shape}, OptionalField{"name", &O::name}}),
+      own...,
+      "Sizes, strides and dilations: one number for all axes, or one each. padding: 'valid', 'same', and 'causal' for "
+      "one axis. ShapeError for images that it does not take.");
 }
 
 void bind_convolutions(nb::module_& m) {
@@ -80,37 +40,30 @@ void bind_convolutions(nb::module_& m) {
       "depth_multiplier) and (1..., channels times depth_multiplier, filters).";
   const auto filters = "filters"_a, window = "kernel_size"_a;
   const auto multiplier = "depth_multiplier"_a = 1;
-  bind_conv<nn::Conv1D, std::int64_t, nb::handle>(m, "Conv1D", plain, filters, window);
-  bind_conv<nn::Conv2D, std::int64_t, nb::handle>(m, "Conv2D", plain, filters, window);
-  bind_conv<nn::Conv3D, std::int64_t, nb::handle>(m, "Conv3D", plain, filters, window);
-  bind_conv<nn::Conv1DTranspose, std::int64_t, nb::handle>(m, "Conv1DTranspose", transposed, filters, window);
-  bind_conv<nn::Conv2DTranspose, std::int64_t, nb::handle>(m, "Conv2DTranspose", transposed, filters, window);
-  bind_conv<nn::Conv3DTranspose, std::int64_t, nb::handle>(m, "Conv3DTranspose", transposed, filters, window);
-  bind_conv<nn::DepthwiseConv1D, nb::handle, std::int64_t>(m, "DepthwiseConv1D", depthwise, window, multiplier);
-  bind_conv<nn::DepthwiseConv2D, nb::handle, std::int64_t>(m, "DepthwiseConv2D", depthwise, window, multiplier);
-  bind_conv<nn::SeparableConv1D, std::int64_t, nb::handle, std::int64_t>(m, "SeparableConv1D", separable, filters,
-                                                                         window, multiplier);
-  bind_conv<nn::SeparableConv2D, std::int64_t, nb::handle, std::int64_t>(m, "SeparableConv2D", separable, filters,
-                                                                         window, multiplier);
+  bind_conv<nn::Conv1D, std::int64_t, nn::PerAxis>(m, "Conv1D", plain, filters, window);
+  bind_conv<nn::Conv2D, std::int64_t, nn::PerAxis>(m, "Conv2D", plain, filters, window);
+  bind_conv<nn::Conv3D, std::int64_t, nn::PerAxis>(m, "Conv3D", plain, filters, window);
+  bind_conv<nn::Conv1DTranspose, std::int64_t, nn::PerAxis>(m, "Conv1DTranspose", transposed, filters, window);
+  bind_conv<nn::Conv2DTranspose, std::int64_t, nn::PerAxis>(m, "Conv2DTranspose", transposed, filters, window);
+  bind_conv<nn::Conv3DTranspose, std::int64_t, nn::PerAxis>(m, "Conv3DTranspose", transposed, filters, window);
+  bind_conv<nn::DepthwiseConv1D, nn::PerAxis, std::int64_t>(m, "DepthwiseConv1D", depthwise, window, multiplier);
+  bind_conv<nn::DepthwiseConv2D, nn::PerAxis, std::int64_t>(m, "DepthwiseConv2D", depthwise, window, multiplier);
+  bind_conv<nn::SeparableConv1D, std::int64_t, nn::PerAxis, std::int64_t>(m, "SeparableConv1D", separable, filters,
+                                                                          window, multiplier);
+  bind_conv<nn::SeparableConv2D, std::int64_t, nn::PerAxis, std::int64_t>(m, "SeparableConv2D", separable, filters,
+                                                                          window, multiplier);
 }
 
 template <class L>
 void bind_pool(nb::module_& m, const char* name, const char* doc) {
-  LayerClass<L>(m, name, doc)
-      .def(
-          "__init__",
-          [](Handle<L>* self, nb::handle window, nb::handle strides, std::string padding,
-             const std::string& data_format, nb::handle input_shape, std::optional<std::string> its_name) {
-            make(self, to_per_axis(window),
-                 nn::PoolLayerOptions{.strides = to_per_axis(strides),
-                                      .padding = std::move(padding),
-                                      .layout = to_data_format(data_format),
-                                      .input_shape = to_optional_shape(input_shape),
-                                      .name = text_or_empty(std::move(its_name))});
-          },
-          "pool_size"_a = 2, "strides"_a = nb::none(), "padding"_a = "valid", "data_format"_a = "channels_last",
-          nb::kw_only(), "input_shape"_a = nb::none(), "name"_a = nb::none(),
-          "strides: the window's sizes if None. padding: 'valid', or 'same', which counts nothing outside.");
+  using O = nn::PoolLayerOptions;
+  bind_layer<L, nn::PerAxis>(
+      m, name, doc,
+      keywords(std::tuple{OptionalField{"strides", &O::strides}, Field{"padding", &O::padding},
+                          Field{"data_format", &O::layout}},
+               std::tuple{OptionalField{"input_shape", &O::input_shape}, OptionalField{"name", &O::name}}),
+      "pool_size"_a = 2,
+      "strides: the window's sizes if None. padding: 'valid', or 'same', which counts nothing outside.");
 }
 
 template <class L>
@@ -179,37 +132,36 @@ nn::Margins to_margins(nb::handle object) {
   return margins_of(pairs);
 }
 
+nn::Interpolation to_interpolation(const std::string& text) {
+  using nn::Interpolation;
+  return choice<Interpolation>(
+      text, "interpolation",
+      {{"nearest", Interpolation::nearest}, {"linear", Interpolation::linear}, {"bilinear", Interpolation::linear}});
+}
+
+}  // namespace
+
+template <>
+struct Keyword<nn::Margins> : ObjectKeyword<&to_margins> {};
+
+template <>
+struct Keyword<nn::Interpolation> : TextKeyword<&to_interpolation> {};
+
+namespace {
+
 template <class L>
 void bind_margins(nb::module_& m, const char* name, const char* parameter, const char* doc) {
-  LayerClass<L>(m, name, doc)
-      .def(
-          "__init__",
-          [](Handle<L>* self, nb::handle widths, const std::string& data_format, std::optional<std::string> its_name) {
-            make(self, to_margins(widths), to_data_format(data_format), text_or_empty(std::move(its_name)));
-          },
-          nb::arg(parameter) = 1, "data_format"_a = "channels_last", nb::kw_only(), "name"_a = nb::none(),
-          "One number for both sides of all axes, one for each axis, or a pair (before, after) for each axis; of a "
-          "single axis (1, 2) is such a pair.");
+  bind_named<L, nn::Margins, nn::Layout>(
+      m, name, doc, nb::arg(parameter) = 1, "data_format"_a = "channels_last",
+      "One number for both sides of all axes, one for each axis, or a pair (before, after) for each axis; of a single "
+      "axis (1, 2) is such a pair.");
 }
 
 template <class L>
 void bind_upsampling(nb::module_& m, const char* name) {
-  LayerClass<L>(m, name,
-                "Each element becomes as many as `size` says, or with 'linear' what lies between the centres of two.")
-      .def(
-          "__init__",
-          [](Handle<L>* self, nb::handle size, const std::string& interpolation, const std::string& data_format,
-             std::optional<std::string> its_name) {
-            using nn::Interpolation;
-            make(self, to_per_axis(size),
-                 choice<Interpolation>(interpolation, "interpolation",
-                                       {{"nearest", Interpolation::nearest},
-                                        {"linear", Interpolation::linear},
-                                        {"bilinear", Interpolation::linear}}),
-                 to_data_format(data_format), text_or_empty(std::move(its_name)));
-          },
-          "size"_a = 2, "interpolation"_a = "nearest", "data_format"_a = "channels_last", nb::kw_only(),
-          "name"_a = nb::none());
+  bind_named<L, nn::PerAxis, nn::Interpolation, nn::Layout>(
+      m, name, "Each element becomes as many as `size` says, or with 'linear' what lies between the centres of two.",
+      "size"_a = 2, "interpolation"_a = "nearest", "data_format"_a = "channels_last");
 }
 
 void bind_edges(nb::module_& m) {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/where.hpp"
+#include "nn/fields.hpp"
 #include "nn/nn.hpp"
 
 namespace croton::python {
@@ -28,10 +29,42 @@ class LayerClass : public nb::class_<Handle<Kind>, nn::Layer> {
   }
 };
 
-/// In place, as nanobind asks for it: a layer that comes from the user's line.
+/// A layer that comes from the user's line.
 template <class Kind, class... Arguments>
 void make(Handle<Kind>* self, Arguments&&... arguments) {
   new (self) Handle<Kind>(Kind(std::forward<Arguments>(arguments)..., here()));
+}
+
+/// The class of a kind of layer that is made of `Own` and options. `arguments`: the names of `Own`, a docstring.
+template <class Kind, class... Own, class K, class... Arguments>
+void bind_layer(nb::module_& m, const char* name, const char* doc, const K& keywords, const Arguments&... arguments) {
+  def_init<Own...>(LayerClass<Kind>(m, name, doc), keywords, arguments...);
+}
+
+/// The class of a kind of layer that is made of `Own` and a name.
+template <class Kind, class... Own, class... Arguments>
+void bind_named(nb::module_& m, const char* name, const char* doc, const Arguments&... arguments) {
+  LayerClass<Kind>(m, name, doc)
+      .def(
+          "__init__",
+          [](Handle<Kind>* self, typename Keyword<Own>::Python... own, std::optional<std::string> its_name) {
+            make(self, Keyword<Own>::from(std::move(own))..., text_or_empty(std::move(its_name)));
+          },
+          arguments..., nb::kw_only(), "name"_a = nb::none());
+}
+
+/// The same of one that may be told what it takes.
+template <class Kind, class... Own, class... Arguments>
+void bind_shaped(nb::module_& m, const char* name, const char* doc, const Arguments&... arguments) {
+  LayerClass<Kind>(m, name, doc)
+      .def(
+          "__init__",
+          [](Handle<Kind>* self, typename Keyword<Own>::Python... own, nb::handle input_shape,
+             std::optional<std::string> its_name) {
+            make(self, Keyword<Own>::from(std::move(own))..., to_optional_shape(input_shape),
+                 text_or_empty(std::move(its_name)));
+          },
+          arguments..., nb::kw_only(), "input_shape"_a = nb::none(), "name"_a = nb::none());
 }
 
 }  // namespace croton::python

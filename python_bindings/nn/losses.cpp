@@ -1,6 +1,7 @@
 // Losses of models.
 #include "core/lists.hpp"
 #include "core/operands.hpp"
+#include "nn/fields.hpp"
 #include "nn/nn.hpp"
 
 namespace croton::python {
@@ -16,37 +17,33 @@ const char* name_of_reduction(nn::Reduction reduction) {
 /// None is Keras's for 'none'.
 std::string to_reduction(std::optional<std::string> text) { return std::move(text).value_or("none"); }
 
-template <class L>
-using LossClass = nb::class_<L, nn::Loss>;
+/// The reduction of a loss, a text or None.
+template <class O>
+struct ReductionField {
+  using Options = O;
+  using Python = std::optional<std::string>;
 
-/// Losses that are told no more than others.
-template <class L>
-void bind_plain(nb::module_& m, const char* name, const char* doc) {
-  LossClass<L>(m, name, doc)
-      .def(
-          "__init__",
-          [](L* self, std::optional<std::string> reduction, std::optional<std::string> its_name) {
-            new (self) L(nn::LossOptions{to_reduction(std::move(reduction)), text_or_empty(std::move(its_name))});
-          },
-          "reduction"_a.none() = "sum_over_batch_size", "name"_a = nb::none());
+  auto argument(const O& first) const { return nb::arg("reduction").none() = first.reduction; }
+  void set(O& options, Python given) const { options.reduction = to_reduction(std::move(given)); }
+};
+
+/// A loss that is made of `Own` and of what all are told. `arguments`: the names of `Own`.
+template <class L, class... Own, class... Arguments>
+void bind_loss(nb::module_& m, const char* name, const char* doc, const Arguments&... arguments) {
+  using O = nn::LossOptions;
+  nb::class_<L, nn::Loss> c(m, name, doc);
+  def_init<Own...>(c, keywords(std::tuple{ReductionField<O>(), OptionalField{"name", &O::name}}), arguments...);
 }
 
 template <class L>
 void bind_of_probabilities(nb::module_& m, const char* name, const char* doc) {
-  LossClass<L>(m, name, doc)
-      .def(
-          "__init__",
-          [](L* self, bool from_logits, double label_smoothing, std::optional<std::string> reduction,
-             std::optional<std::string> its_name) {
-            new (self) L(nn::ProbabilityLossOptions{.from_logits = from_logits,
-                                                    .label_smoothing = label_smoothing,
-                                                    .reduction = to_reduction(std::move(reduction)),
-                                                    .name = text_or_empty(std::move(its_name))});
-          },
-          "from_logits"_a = false, "label_smoothing"_a = 0.0, "reduction"_a.none() = "sum_over_batch_size",
-          "name"_a = nb::none(),
-          "from_logits: predictions are logits; else probabilities, which are clipped to 1e-7 ... 1 - 1e-7. Directly "
-          "behind a softmax or sigmoid the stable form on its logits is computed, which needs no clipping.");
+  using O = nn::ProbabilityLossOptions;
+  nb::class_<L, nn::Loss> c(m, name, doc);
+  def_init(c,
+           keywords(std::tuple{Field{"from_logits", &O::from_logits}, Field{"label_smoothing", &O::label_smoothing},
+                               ReductionField<O>(), OptionalField{"name", &O::name}}),
+           "from_logits: predictions are logits; else probabilities, which are clipped to 1e-7 ... 1 - 1e-7. Directly "
+           "behind a softmax or sigmoid the stable form on its logits is computed, which needs no clipping.");
 }
 
 }  // namespace
@@ -69,7 +66,7 @@ void bind_nn_losses(nb::module_& m) {
             new (self) nn::Loss(to_samples(nb::borrow(loss)),
                                 nn::LossOptions{to_reduction(std::move(reduction)), text_or_empty(std::move(name))});
           },
-          "loss"_a, nb::kw_only(), "reduction"_a.none() = "sum_over_batch_size", "name"_a = nb::none(),
+          "loss"_a, nb::kw_only(), ReductionField<nn::LossOptions>().argument({}), "name"_a = nb::none(),
           "reduction and name are those of a function; named losses have their own.")
       .def(
           "__call__",
@@ -97,26 +94,14 @@ void bind_nn_losses(nb::module_& m) {
       m, "CategoricalCrossentropy", "-sum(target log(p)) of rows with a one and the probabilities of classes.");
   bind_of_probabilities<nn::BinaryCrossentropy>(m, "BinaryCrossentropy",
                                                 "mean(-(target log(p) + (1 - target) log(1 - p))) of targets 0 and 1.");
-  bind_plain<nn::MeanSquaredError>(m, "MeanSquaredError", "mean((p - t)^2) along the last axis.");
-  bind_plain<nn::MeanAbsoluteError>(m, "MeanAbsoluteError", "mean(|p - t|) along the last axis.");
-  bind_plain<nn::KLDivergence>(m, "KLDivergence", "sum(t log(t / p)), both clipped to 1e-7 ... 1.");
-  bind_plain<nn::Poisson>(m, "Poisson", "mean(p - t log(p + 1e-7)).");
-  bind_plain<nn::Hinge>(m, "Hinge", "mean(max(1 - t p, 0)) of targets -1 and 1; if all are 0 or 1, 0 counts as -1.");
-  LossClass<nn::Huber>(m, "Huber", "mean of 0.5 e^2 where |e| <= delta, delta |e| - 0.5 delta^2 beyond, e = p - t.")
-      .def(
-          "__init__",
-          [](nn::Huber* self, double delta, std::optional<std::string> reduction, std::optional<std::string> name) {
-            new (self) nn::Huber(delta, {to_reduction(std::move(reduction)), text_or_empty(std::move(name))});
-          },
-          "delta"_a = 1.0, "reduction"_a.none() = "sum_over_batch_size", "name"_a = nb::none());
-  LossClass<nn::CosineSimilarity>(m, "CosineSimilarity", "-sum(p t) / (|p| |t|) along the axis.")
-      .def(
-          "__init__",
-          [](nn::CosineSimilarity* self, int axis, std::optional<std::string> reduction,
-             std::optional<std::string> name) {
-            new (self) nn::CosineSimilarity(axis, {to_reduction(std::move(reduction)), text_or_empty(std::move(name))});
-          },
-          "axis"_a = -1, "reduction"_a.none() = "sum_over_batch_size", "name"_a = nb::none());
+  bind_loss<nn::MeanSquaredError>(m, "MeanSquaredError", "mean((p - t)^2) along the last axis.");
+  bind_loss<nn::MeanAbsoluteError>(m, "MeanAbsoluteError", "mean(|p - t|) along the last axis.");
+  bind_loss<nn::KLDivergence>(m, "KLDivergence", "sum(t log(t / p)), both clipped to 1e-7 ... 1.");
+  bind_loss<nn::Poisson>(m, "Poisson", "mean(p - t log(p + 1e-7)).");
+  bind_loss<nn::Hinge>(m, "Hinge", "mean(max(1 - t p, 0)) of targets -1 and 1; if all are 0 or 1, 0 counts as -1.");
+  bind_loss<nn::Huber, double>(
+      m, "Huber", "mean of 0.5 e^2 where |e| <= delta, delta |e| - 0.5 delta^2 beyond, e = p - t.", "delta"_a = 1.0);
+  bind_loss<nn::CosineSimilarity, int>(m, "CosineSimilarity", "-sum(p t) / (|p| |t|) along the axis.", "axis"_a = -1);
   m.def(
       "compute_average_loss",
       [](nb::handle per_sample, std::int64_t size) {

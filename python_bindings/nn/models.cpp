@@ -7,6 +7,7 @@
 #include "core/lists.hpp"
 #include "core/operands.hpp"
 #include "core/where.hpp"
+#include "nn/fields.hpp"
 #include "nn/nn.hpp"
 
 namespace croton::python {
@@ -304,8 +305,7 @@ void add_learning(ModelClass& c) {
   c.def(
       "better",
       [](const nn::Model& model, const std::string& number) {
-        static constexpr const char* names[] = {"auto", "min", "max"};
-        return names[static_cast<std::size_t>(model.better(number))];
+        return Keyword<nn::Better>::shown(model.better(number));
       },
       "number"_a,
       "Which values of a number in the logs are better, 'min' or 'max', by what the metric of this name says; 'auto' "

@@ -4,6 +4,7 @@
 #include "core/lists.hpp"
 #include "core/operands.hpp"
 #include "core/where.hpp"
+#include "nn/fields.hpp"
 #include "nn/nn.hpp"
 
 namespace croton::python {
@@ -18,6 +19,15 @@ nn::LearningRate to_rate(nb::handle object) {
     return to_variable(call_python(*function, step));
   });
 }
+
+}  // namespace
+
+template <>
+struct Keyword<nn::LearningRate> : ObjectKeyword<&to_rate> {
+  static double shown(const nn::LearningRate& rate) { return rate.rate(); }
+};
+
+namespace {
 
 void bind_rates(nb::module_& m) {
   nb::class_<nn::LearningRate>(m, "LearningRate",
@@ -38,10 +48,6 @@ void bind_rates(nb::module_& m) {
   m.def("CosineDecay", &nn::CosineDecay, "initial_learning_rate"_a, "decay_steps"_a, "alpha"_a = 0.0,
         "warmup_steps"_a = 0.0,
         "Half a cosine from the initial rate to alpha times it in `decay_steps`, behind a linear warm-up from 0.");
-}
-
-nn::Clip to_clip(std::optional<double> value, std::optional<double> norm, std::optional<double> global_norm) {
-  return {.value = value, .norm = norm, .global_norm = global_norm};
 }
 
 void bind_optimizer(nb::module_& m) {
@@ -82,119 +88,59 @@ void bind_optimizer(nb::module_& m) {
       .def("__repr__", [](const nn::Optimizer& optimizer) { return "<croton.nn.Optimizer " + optimizer.name() + ">"; });
 }
 
+/// A number of the options' Clip.
 template <class O>
-using OptimizerClass = nb::class_<O, nn::Optimizer>;
+struct ClipField {
+  using Options = O;
+  using Python = std::optional<double>;
+  const char* name;
+  std::optional<double> nn::Clip::* member;
 
-constexpr const char* common =
-    "learning_rate: a number, a schedule (ExponentialDecay and so on) or a function of the count of steps. clipvalue, "
-    "clipnorm, global_clipnorm: cut each element, the norm of each gradient, or that of all together.";
+  auto argument(const O& /*first*/) const { return nb::arg(name) = nb::none(); }
+  void set(O& options, Python given) const { options.clip.*member = given; }
+};
 
-void bind_first_kinds(nb::module_& m) {
-  OptimizerClass<nn::SGD>(m, "SGD", "v = momentum v - rate g; w += v (nesterov: momentum v - rate g).")
-      .def(
-          "__init__",
-          [](nn::SGD* self, nb::handle rate, double momentum, bool nesterov, std::optional<double> clipvalue,
-             std::optional<double> clipnorm, std::optional<double> global_clipnorm, std::optional<std::string> name) {
-            new (self) nn::SGD({.learning_rate = to_rate(rate),
-                                .momentum = momentum,
-                                .nesterov = nesterov,
-                                .clip = to_clip(clipvalue, clipnorm, global_clipnorm),
-                                .name = text_or_empty(std::move(name))},
-                               here());
-          },
-          "learning_rate"_a = 0.01, "momentum"_a = 0.0, "nesterov"_a = false, nb::kw_only(), "clipvalue"_a = nb::none(),
-          "clipnorm"_a = nb::none(), "global_clipnorm"_a = nb::none(), "name"_a = nb::none(), common);
-  OptimizerClass<nn::RMSprop>(m, "RMSprop", "s = rho s + (1 - rho) g^2; w -= rate g / sqrt(s + epsilon).")
-      .def(
-          "__init__",
-          [](nn::RMSprop* self, nb::handle rate, double rho, double momentum, double epsilon, bool centered,
-             std::optional<double> clipvalue, std::optional<double> clipnorm, std::optional<double> global_clipnorm,
-             std::optional<std::string> name) {
-            new (self) nn::RMSprop({.learning_rate = to_rate(rate),
-                                    .rho = rho,
-                                    .momentum = momentum,
-                                    .epsilon = epsilon,
-                                    .centered = centered,
-                                    .clip = to_clip(clipvalue, clipnorm, global_clipnorm),
-                                    .name = text_or_empty(std::move(name))},
-                                   here());
-          },
-          "learning_rate"_a = 1e-3, "rho"_a = 0.9, "momentum"_a = 0.0, "epsilon"_a = 1e-7, "centered"_a = false,
-          nb::kw_only(), "clipvalue"_a = nb::none(), "clipnorm"_a = nb::none(), "global_clipnorm"_a = nb::none(),
-          "name"_a = nb::none(), common);
-  OptimizerClass<nn::Adagrad>(m, "Adagrad", "s += g^2; w -= rate g / sqrt(s + epsilon).")
-      .def(
-          "__init__",
-          [](nn::Adagrad* self, nb::handle rate, double initial, double epsilon, std::optional<double> clipvalue,
-             std::optional<double> clipnorm, std::optional<double> global_clipnorm, std::optional<std::string> name) {
-            new (self) nn::Adagrad({.learning_rate = to_rate(rate),
-                                    .initial_accumulator = initial,
-                                    .epsilon = epsilon,
-                                    .clip = to_clip(clipvalue, clipnorm, global_clipnorm),
-                                    .name = text_or_empty(std::move(name))},
-                                   here());
-          },
-          "learning_rate"_a = 1e-3, "initial_accumulator_value"_a = 0.1, "epsilon"_a = 1e-7, nb::kw_only(),
-          "clipvalue"_a = nb::none(), "clipnorm"_a = nb::none(), "global_clipnorm"_a = nb::none(),
-          "name"_a = nb::none(), common);
-  OptimizerClass<nn::Adadelta>(
-      m, "Adadelta",
-      "s = rho s + (1 - rho) g^2; d = sqrt(u + epsilon) / sqrt(s + epsilon) g; u = rho u + (1 - rho) d^2; w -= rate d.")
-      .def(
-          "__init__",
-          [](nn::Adadelta* self, nb::handle rate, double rho, double epsilon, std::optional<double> clipvalue,
-             std::optional<double> clipnorm, std::optional<double> global_clipnorm, std::optional<std::string> name) {
-            new (self) nn::Adadelta({.learning_rate = to_rate(rate),
-                                     .rho = rho,
-                                     .epsilon = epsilon,
-                                     .clip = to_clip(clipvalue, clipnorm, global_clipnorm),
-                                     .name = text_or_empty(std::move(name))},
-                                    here());
-          },
-          "learning_rate"_a = 1e-3, "rho"_a = 0.95, "epsilon"_a = 1e-7, nb::kw_only(), "clipvalue"_a = nb::none(),
-          "clipnorm"_a = nb::none(), "global_clipnorm"_a = nb::none(), "name"_a = nb::none(), common);
+/// A kind of optimizer: the rate, what is the kind's own, and what all kinds are told by name.
+template <class Kind, class O, class... Fields>
+void bind_kind(nb::module_& m, const char* name, const char* doc, const Field<O, Fields>&... own) {
+  nb::class_<Kind, nn::Optimizer> c(m, name, doc);
+  def_init(
+      c,
+      keywords(std::tuple{Field{"learning_rate", &O::learning_rate}, own...},
+               std::tuple{ClipField<O>{"clipvalue", &nn::Clip::value}, ClipField<O>{"clipnorm", &nn::Clip::norm},
+                          ClipField<O>{"global_clipnorm", &nn::Clip::global_norm}, OptionalField{"name", &O::name}}),
+      "learning_rate: a number, a schedule (ExponentialDecay and so on) or a function of the count of steps. "
+      "clipvalue, clipnorm, global_clipnorm: cut each element, the norm of each gradient, or that of all "
+      "together.");
 }
 
-void bind_adams(nb::module_& m) {
-  OptimizerClass<nn::Adam>(m, "Adam",
-                           "m = beta_1 m + (1 - beta_1) g; v = beta_2 v + (1 - beta_2) g^2; w -= rate sqrt(1 - "
-                           "beta_2^t) / (1 - beta_1^t) m / (sqrt(v) + epsilon).")
-      .def(
-          "__init__",
-          [](nn::Adam* self, nb::handle rate, double beta_1, double beta_2, double epsilon, bool amsgrad,
-             std::optional<double> clipvalue, std::optional<double> clipnorm, std::optional<double> global_clipnorm,
-             std::optional<std::string> name) {
-            new (self) nn::Adam({.learning_rate = to_rate(rate),
-                                 .beta_1 = beta_1,
-                                 .beta_2 = beta_2,
-                                 .epsilon = epsilon,
-                                 .amsgrad = amsgrad,
-                                 .clip = to_clip(clipvalue, clipnorm, global_clipnorm),
-                                 .name = text_or_empty(std::move(name))},
-                                here());
-          },
-          "learning_rate"_a = 1e-3, "beta_1"_a = 0.9, "beta_2"_a = 0.999, "epsilon"_a = 1e-7, "amsgrad"_a = false,
-          nb::kw_only(), "clipvalue"_a = nb::none(), "clipnorm"_a = nb::none(), "global_clipnorm"_a = nb::none(),
-          "name"_a = nb::none(), common);
-  OptimizerClass<nn::AdamW>(m, "AdamW", "Adam behind w -= rate weight_decay w.")
-      .def(
-          "__init__",
-          [](nn::AdamW* self, nb::handle rate, double weight_decay, double beta_1, double beta_2, double epsilon,
-             bool amsgrad, std::optional<double> clipvalue, std::optional<double> clipnorm,
-             std::optional<double> global_clipnorm, std::optional<std::string> name) {
-            new (self) nn::AdamW({.learning_rate = to_rate(rate),
-                                  .weight_decay = weight_decay,
-                                  .beta_1 = beta_1,
-                                  .beta_2 = beta_2,
-                                  .epsilon = epsilon,
-                                  .amsgrad = amsgrad,
-                                  .clip = to_clip(clipvalue, clipnorm, global_clipnorm),
-                                  .name = text_or_empty(std::move(name))},
-                                 here());
-          },
-          "learning_rate"_a = 1e-3, "weight_decay"_a = 0.004, "beta_1"_a = 0.9, "beta_2"_a = 0.999, "epsilon"_a = 1e-7,
-          "amsgrad"_a = false, nb::kw_only(), "clipvalue"_a = nb::none(), "clipnorm"_a = nb::none(),
-          "global_clipnorm"_a = nb::none(), "name"_a = nb::none(), common);
+void bind_kinds(nb::module_& m) {
+  using SGD = nn::SGDOptions;
+  bind_kind<nn::SGD>(m, "SGD", "v = momentum v - rate g; w += v (nesterov: momentum v - rate g).",
+                     Field{"momentum", &SGD::momentum}, Field{"nesterov", &SGD::nesterov});
+  using RMSprop = nn::RMSpropOptions;
+  bind_kind<nn::RMSprop>(m, "RMSprop", "s = rho s + (1 - rho) g^2; w -= rate g / sqrt(s + epsilon).",
+                         Field{"rho", &RMSprop::rho}, Field{"momentum", &RMSprop::momentum},
+                         Field{"epsilon", &RMSprop::epsilon}, Field{"centered", &RMSprop::centered});
+  using Adagrad = nn::AdagradOptions;
+  bind_kind<nn::Adagrad>(m, "Adagrad", "s += g^2; w -= rate g / sqrt(s + epsilon).",
+                         Field{"initial_accumulator_value", &Adagrad::initial_accumulator},
+                         Field{"epsilon", &Adagrad::epsilon});
+  using Adadelta = nn::AdadeltaOptions;
+  bind_kind<nn::Adadelta>(
+      m, "Adadelta",
+      "s = rho s + (1 - rho) g^2; d = sqrt(u + epsilon) / sqrt(s + epsilon) g; u = rho u + (1 - rho) d^2; w -= rate d.",
+      Field{"rho", &Adadelta::rho}, Field{"epsilon", &Adadelta::epsilon});
+  using Adam = nn::AdamOptions;
+  bind_kind<nn::Adam>(m, "Adam",
+                      "m = beta_1 m + (1 - beta_1) g; v = beta_2 v + (1 - beta_2) g^2; w -= rate sqrt(1 - beta_2^t) / "
+                      "(1 - beta_1^t) m / (sqrt(v) + epsilon).",
+                      Field{"beta_1", &Adam::beta_1}, Field{"beta_2", &Adam::beta_2}, Field{"epsilon", &Adam::epsilon},
+                      Field{"amsgrad", &Adam::amsgrad});
+  using AdamW = nn::AdamWOptions;
+  bind_kind<nn::AdamW>(m, "AdamW", "Adam behind w -= rate weight_decay w.", Field{"weight_decay", &AdamW::weight_decay},
+                       Field{"beta_1", &AdamW::beta_1}, Field{"beta_2", &AdamW::beta_2},
+                       Field{"epsilon", &AdamW::epsilon}, Field{"amsgrad", &AdamW::amsgrad});
 }
 
 /// An optimizer whose step is a function of Python.
@@ -222,14 +168,13 @@ class OwnOptimizer : public nn::OptimizerDefinition {
 void bind_nn_optimizers(nb::module_& m) {
   bind_rates(m);
   bind_optimizer(m);
-  bind_first_kinds(m);
-  bind_adams(m);
+  bind_kinds(m);
   m.def(
       "own_optimizer",
       [](nb::object update, nb::handle rate, const std::string& name, std::optional<double> clipvalue,
          std::optional<double> clipnorm, std::optional<double> global_clipnorm) {
-        return nn::Optimizer(std::make_shared<OwnOptimizer>(name, std::move(update), to_rate(rate),
-                                                            to_clip(clipvalue, clipnorm, global_clipnorm)));
+        const nn::Clip clip{.value = clipvalue, .norm = clipnorm, .global_norm = global_clipnorm};
+        return nn::Optimizer(std::make_shared<OwnOptimizer>(name, std::move(update), to_rate(rate), clip));
       },
       "update"_a, "learning_rate"_a = 0.01, "name"_a = "own", nb::kw_only(), "clipvalue"_a = nb::none(),
       "clipnorm"_a = nb::none(), "global_clipnorm"_a = nb::none(),

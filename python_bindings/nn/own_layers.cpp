@@ -108,19 +108,16 @@ void add_own_methods(nb::class_<nn::Layer>& c) {
       "them, if it is called with several); and, where they do not do: compute_output_shape(input_shape), if that is "
       "not the shape of the input, and make_weights(input_shape), which calls add_weight. Shapes are without the "
       "batch.");
-  c.def(
-      "add_weight",
-      [](const nn::Layer& layer, const std::string& name, nb::handle shape, nb::handle initializer,
-         nb::handle regularizer, bool trainable, nb::handle dtype) {
-        return own(layer).add(name, to_shape(shape),
-                              {.initializer = to_initializer(initializer),
-                               .regularizer = to_regularizer(regularizer),
-                               .trainable = trainable,
-                               .dtype = to_optional_dtype(dtype)});
+  using Weight = nn::WeightOptions;
+  def_with<const nn::Layer&, const std::string&, nb::handle>(
+      c, "add_weight",
+      keywords(std::tuple{Field{"initializer", &Weight::initializer},
+                          OptionalField{"regularizer", &Weight::regularizer}, Field{"trainable", &Weight::trainable},
+                          OptionalField{"dtype", &Weight::dtype}}),
+      [](const nn::Layer& layer, const std::string& name, nb::handle shape, const Weight& options) {
+        return own(layer).add(name, to_shape(shape), options);
       },
-      "name"_a, "shape"_a, "initializer"_a = "glorot_uniform", "regularizer"_a = nb::none(), "trainable"_a = true,
-      "dtype"_a = nb::none(),
-      "In make_weights of a layer of your own: a weight named 'layer/name', a shared variable.");
+      "name"_a, "shape"_a, "In make_weights of a layer of your own: a weight named 'layer/name', a shared variable.");
   c.def(
       "make_weights", [](const nn::Layer&, nb::handle) {}, "input_shape"_a,
       "To be overridden by a layer of your own that has weights: called once, when it learns what it takes.");

@@ -283,7 +283,7 @@ void bind_strategy(nb::module_& m) {
             new (self) nn::MirroredStrategy(make_strategy(devices, shards, std::move(main_device), bucket_bytes));
           },
           "devices"_a = nb::none(), nb::kw_only(), "shards"_a = nb::none(), "main_device"_a = "",
-          "bucket_bytes"_a = std::size_t{1} << 20,
+          "bucket_bytes"_a = nn::MirroredOptions().bucket_bytes,
           "devices: names; None: all GPUs that can be seen (simulated ones where there are such), or the host where "
           "there is none. DeviceError, with those that there are, for another one; ValueError for none, or one twice. "
           "shards: of a batch; as many as devices unless given, and no fewer (ValueError). main_device: where results "
@@ -376,7 +376,7 @@ void bind_nn_strategy(nb::module_& m) {
   bind_function(m);
   bind_strategy(m);
   m.def("multi_gpu_model", &parallel, "model"_a, "gpus"_a, nb::kw_only(), "main_device"_a = "cpu",
-        "shards"_a = nb::none(), "bucket_bytes"_a = std::size_t{1} << 20,
+        "shards"_a = nb::none(), "bucket_bytes"_a = nn::MirroredOptions().bucket_bytes,
         "The model with its weights, which learns and predicts on several devices: each takes its part of a batch. On "
         "so many GPUs, or parts of the host (logical_devices=cpu:8) where there is no GPU; by a list of their numbers; "
         "or of names. main_device: where results are put together. It is to be compiled itself. ValueError, with the "

@@ -51,8 +51,8 @@ class Margins {
 };
 
 struct ConvLayerOptions {
-  PerAxis strides = {}, dilations = {};  ///< 1 if empty
-  std::string padding = "valid";         ///< "valid", "same"; of one axis and not transposed: "causal"
+  PerAxis strides = 1, dilations = 1;
+  std::string padding = "valid";  ///< "valid", "same"; of one axis and not transposed: "causal"
   std::int64_t groups = 1;
   Layout layout = Layout::channels_last;
   Activation activation = {};
