@@ -2,6 +2,7 @@
 
 import ctypes
 import operator
+import threading
 
 import numpy
 
@@ -85,7 +86,6 @@ class _Driver:
     def copy(self, buffer, pointer, stream):
         """Fills a NumPy buffer with what is on the device when the work of `stream`, as the interface numbers it, is done. In a
         thread of its own, so that the caller's thread keeps the context that another package has made current."""
-        import threading
         errors = []
 
         def work():

@@ -4,17 +4,15 @@ import os
 import runpy
 import sys
 
+from . import python2
+from .install import install
+
 
 def main():
     if len(sys.argv) < 2:
         print("usage: python -m croton.theano program.py [arguments], or -m module, or -c text", file=sys.stderr)
         return 2
-    from croton import theano
-    theano.install()
-    try:
-        from . import python2
-    except ImportError:
-        python2 = None
+    install()
     if sys.argv[1] == "-c":
         sys.argv[:] = ["-c", *sys.argv[3:]] if len(sys.argv) > 2 else sys.argv
         sys.path.insert(0, "")
@@ -29,11 +27,8 @@ def main():
     program = sys.argv[1]
     del sys.argv[0]
     sys.path.insert(0, os.path.dirname(os.path.abspath(program)))
-    if python2 is None:
-        runpy.run_path(program, run_name="__main__")
-    else:
-        python2.install()
-        python2.run(program)
+    python2.install()
+    python2.run(program)
     return 0
 
 

@@ -4,7 +4,7 @@ import numpy
 
 from croton import _croton
 
-from .variables import as_variable, wrap
+from .wrapping import as_variable, wrap
 
 
 class Assert:

@@ -2,7 +2,10 @@
 
 from croton import _croton
 
-from .variables import as_variable, unwrap, wrap
+from .tensor.elementwise import cast
+from .tensor.shapes import patternbroadcast
+from .variables import TensorConstant
+from .wrapping import as_variable, unwrap, wrap
 
 
 def ifelse(condition, then_branch, else_branch, name=None):
@@ -33,8 +36,6 @@ def _same(a, b):
     if a.ndim != b.ndim:
         raise TypeError(f"IfElse requires same types for true and false return values: {a} of {a.type}, {b} of {b.type}")
     if a.dtype != b.dtype:
-        from .tensor.elementwise import cast
-        from .variables import TensorConstant
         if isinstance(a, TensorConstant) and (a + b).dtype == b.dtype:
             a = cast(a, b.dtype)
         elif isinstance(b, TensorConstant) and (a + b).dtype == a.dtype:
@@ -43,7 +44,6 @@ def _same(a, b):
             raise TypeError(f"IfElse requires same types for true and false return values: {a} of {a.type}, {b} of "
                             f"{b.type}")
     if a.broadcastable != b.broadcastable:
-        from .tensor.arrays import patternbroadcast
         both = [x and y for x, y in zip(a.broadcastable, b.broadcastable)]
         a, b = patternbroadcast(a, both), patternbroadcast(b, both)
     return a, b

@@ -1,20 +1,21 @@
 """theano.function: compiled functions with Theano's arguments, conversions and errors."""
 
 import copy
-import pickle
 
 import numpy
 
 from croton import _croton
 
 from . import copying, givens as givens_, graph, modes, stateful
+from .cloning import clone
 from .configuration import config
 from .containers import Container, Containers, Values
+from .graph import Variable
 from .inputs import In, Out, Param, SymbolicInput, SymbolicOutput
 from .random_states import RandomStateType
 from .sharing import GenericSharedVariable, SharedVariable, TensorSharedVariable
 from .updates import OrderedUpdates
-from .variables import Variable, as_variable, unwrap, wrap
+from .wrapping import as_variable, unwrap, wrap
 
 UnusedInputError = _croton.UnusedInputError
 MissingInputError = _croton.MissingInputError
@@ -71,7 +72,6 @@ class Function(_croton.Function):
         found = [o for o in outputs] + [i.update for i in inputs if i.update is not None] + list(updates.values())
         if not pairs:
             return found
-        from .gradients import clone
         return clone(found, pairs)
 
     @property
@@ -186,10 +186,6 @@ class Function(_croton.Function):
             except (TypeError, ValueError):
                 return TypeError(f"Bad input argument to theano function {name}at index {index} (0-based). {error}")
         return error
-
-    def __reduce__(self):
-        from .pickling import reduce_function
-        return reduce_function(self)
 
     def __str__(self):
         return f"<theano.compile.function_module.Function {self.name}>"
@@ -467,19 +463,6 @@ def pfunc(params, outputs=None, mode=None, updates=None, givens=None, no_default
     """function, by the name that it has within Theano."""
     return function(params, outputs, mode, updates, givens, no_default_updates, accept_inplace, name, rebuild_strict,
                     allow_input_downcast, profile, on_unused_input)
-
-
-def function_dump(filename, inputs, outputs=None, mode=None, updates=None, givens=None, no_default_updates=False,
-                  accept_inplace=False, name=None, rebuild_strict=True, allow_input_downcast=None, profile=None,
-                  on_unused_input=None, extra_tag_to_remove=None):
-    """Writes the arguments of `function` to a file, as a pickle of a dict: function(**pickle.load(file))."""
-    from .pickling import Arguments
-    arguments = dict(inputs=inputs, outputs=outputs, mode=mode, updates=updates, givens=givens,
-                     no_default_updates=no_default_updates, accept_inplace=accept_inplace, name=name,
-                     rebuild_strict=rebuild_strict, allow_input_downcast=allow_input_downcast, profile=profile,
-                     on_unused_input=on_unused_input)
-    with open(filename, "wb") as file:
-        pickle.dump(Arguments(arguments), file)
 
 
 __all__ = ["In", "Out", "Param", "Function", "function", "pfunc", "UnusedInputError", "MissingInputError"]

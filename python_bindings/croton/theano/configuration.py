@@ -12,6 +12,7 @@ import threading
 import numpy
 
 from croton import _croton
+from croton.flags import change_flags as croton_change_flags
 
 _FLOATS = ("float16", "float32", "float64")
 
@@ -172,8 +173,7 @@ class change_flags(contextlib.ContextDecorator):
                 croton_flags[_CROTON_FLAGS[name]] = value
             else:
                 others[name] = (value, config._get(name))  # AttributeError here, before anything changes
-        from croton.flags import change_flags as scope
-        inner = scope(**croton_flags)
+        inner = croton_change_flags(**croton_flags)
         inner.__enter__()
         done = []
         try:

@@ -4,9 +4,11 @@ that what was one variable stays one."""
 import copy
 
 from . import graph
+from .cloning import clone
+from .graph import Variable
 from .inputs import SymbolicInput, SymbolicOutput
 from .sharing import SharedVariable
-from .variables import Variable, as_variable
+from .wrapping import as_variable
 
 _WITH_VARIABLES = ("inputs", "outputs", "updates", "givens", "no_default_updates")
 
@@ -47,7 +49,6 @@ def variables_in(arguments):
 
 def cloned(arguments, pairs):
     """The arguments with {old: new} replaced within all expressions."""
-    from .gradients import clone
     found = variables_in(arguments)
     new = dict(zip(found, clone(found, pairs)))
     return replaced(arguments, new.__getitem__)
@@ -55,7 +56,6 @@ def cloned(arguments, pairs):
 
 def deeply(arguments, memo):
     """A deep copy of the arguments: of copies of their inputs and shared variables."""
-    from .gradients import clone
     found = variables_in(arguments)
     pairs = {x: copy.deepcopy(x, memo) for x in graph.inputs(found) if not hasattr(x, "data")}
     for old, new in zip(found, clone(found, pairs)):

@@ -5,8 +5,9 @@ import copy
 from croton import _croton
 
 from . import graph
+from .graph import Variable
 from .inputs import In, SymbolicOutput
-from .variables import Variable, unwrap, wrap
+from .wrapping import unwrap, wrap
 
 
 def pairs_of(givens, strict=True):

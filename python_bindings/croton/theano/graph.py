@@ -1,8 +1,8 @@
-"""Graphs as Theano shows them: variables, the applications that made them, and the ops that were applied."""
+"""Graphs as Theano shows them: variables, the applications that made them, and walks over both."""
 
-from croton import _croton
+import itertools
 
-_UNKNOWN = object()  # a parameter of an op that is only shown
+_numbers = itertools.count()
 
 
 class scratchpad:
@@ -16,6 +16,79 @@ class scratchpad:
 
     def __repr__(self):
         return f"scratchpad{self.__dict__}"
+
+
+class Variable:
+    """Base of all variables: a node of a graph with a type, a name, the application that made it, and a tag."""
+
+    _operands = ()  # the variables that it keeps alive
+
+    def __init__(self, variable):
+        self._croton = variable
+        self._own = None  # an Apply of a Python op; else it is looked up
+        self.tag = scratchpad()
+
+    def _claim(self, apply, index):
+        self._own = apply
+        self._index = index
+
+    @property
+    def owner(self):
+        """The application that made it (owner.op, owner.inputs), or None."""
+        if self._own is None:
+            self._own = self._applied() or False
+        return self._own or None
+
+    @owner.setter
+    def owner(self, value):
+        self._own = value or False
+
+    def _applied(self):
+        """The application that made it, where none has claimed it."""
+        return None
+
+    @property
+    def index(self):
+        return getattr(self, "_index", 0) if self.owner is not None else None
+
+    @property
+    def name(self):
+        return self._croton.name
+
+    @name.setter
+    def name(self, name):
+        self._croton.name = None if name is None else str(name)
+
+    @property
+    def auto_name(self):
+        if not hasattr(self, "_number"):
+            self._number = next(_numbers)
+        return f"auto_{self._number}"
+
+    def get_parents(self):
+        return [] if self.owner is None else [self.owner]
+
+    def clone(self):
+        """A variable of the same type and name that nothing made."""
+        copy = self.type()
+        copy.name = self.name
+        copy.tag.__dict__.update(self.tag.__dict__)
+        return copy
+
+    def __str__(self):
+        if self.name is not None:
+            return self.name
+        if self.owner is not None:
+            if len(self.owner.outputs) == 1 or self.owner.op is None:
+                return f"{self.owner.op}.0"
+            return f"{self.owner.op}.{self.index}"
+        return f"<{self.type}>"
+
+    def __repr__(self):
+        return str(self)
+
+    def __copy__(self):
+        return self
 
 
 class Apply:
@@ -65,106 +138,6 @@ class Apply:
         return f"{self.op}({', '.join(str(x) for x in self.inputs)})"
 
     __repr__ = __str__
-
-
-class CrotonOp:
-    """An op of Theano's that is an op of Croton's, or an expression of several.
-
-    A subclass says which applications are shown as its own (`shows`: the names of Croton's ops), and what a call of an
-    object of it gives (`build`). What a call gave has that object as owner.op. For what was made otherwise owner.op is
-    an object of the class without parameters: it is equal to each op of its class for the same of Croton's ops, and
-    calling it is an error.
-    """
-
-    __props__ = ()
-    view_map = {}
-    destroy_map = {}
-    default_output = None
-    croton_name = None
-    _classes = {}
-
-    def __init_subclass__(cls, shows=(), **kwargs):
-        super().__init_subclass__(**kwargs)
-        if shows:
-            cls.croton_name = shows[0]
-        cls.show(*shows)
-
-    @classmethod
-    def show(cls, *names):
-        """Shows applications of Croton's ops of these names as this class."""
-        CrotonOp._classes.update(dict.fromkeys(names, cls))
-
-    @staticmethod
-    def shown(name, inputs):
-        """The op of an application of Croton's op of this name."""
-        return CrotonOp._classes.get(name, CrotonOp).class_for(inputs).shown_as(name)
-
-    @classmethod
-    def shown_as(cls, name):
-        """An op of the class without parameters."""
-        op = cls.__new__(cls)
-        op.croton_name = name
-        return op
-
-    @classmethod
-    def class_for(cls, inputs):
-        """Which class shows an application to these inputs: for ops of Croton's that are several of Theano's."""
-        return cls
-
-    def build(self, *inputs):
-        """The expression of an application, or a list of them."""
-        raise NotImplementedError(f"{self} cannot be applied")
-
-    def __call__(self, *inputs, return_list=False, **kwargs):
-        from .variables import as_variable
-        if self._props() is None:
-            raise NotImplementedError(f"{self} cannot be applied: it shows what Croton's op {self.croton_name} has made")
-        made = self.build(*inputs, **kwargs)
-        outputs = list(made) if isinstance(made, (list, tuple)) else [made]
-        given = [as_variable(x) for x in inputs if x is not None]
-        if all(y.owner is not None and y not in given for y in outputs):  # else nothing was applied
-            Apply(self, given, outputs).claim()
-        if self.default_output is not None and not return_list:
-            return outputs[self.default_output]
-        return outputs if return_list or len(outputs) > 1 else outputs[0]
-
-    def make_node(self, *inputs):
-        """The application of the op to inputs."""
-        outputs = self(*inputs, return_list=True)
-        return outputs[0].owner or Apply(self, inputs, outputs)
-
-    def _props(self):
-        """The parameters, or None for an op that was made to be shown."""
-        found = tuple(vars(self).get(name, _UNKNOWN) for name in self.__props__)
-        return None if _UNKNOWN in found else found
-
-    def __eq__(self, other):
-        if type(self) is not type(other) or self.croton_name != other.croton_name:
-            return False
-        mine, theirs = self._props(), other._props()
-        return mine is None or theirs is None or mine == theirs
-
-    def __hash__(self):
-        return hash((type(self), self.croton_name))  # no parameters: an op that is shown has none
-
-    def __str__(self):
-        if type(self) is CrotonOp:
-            return self.croton_name
-        values = self._props()
-        given = ", ".join(f"{n}={v!r}" for n, v in zip(self.__props__, values or ()))
-        return f"{type(self).__name__}{{{given}}}" if given else type(self).__name__
-
-    __repr__ = __str__
-
-
-def applied(variable):
-    """The application that made one of Croton's variables, or None."""
-    from .variables import wrap
-    made = _croton.application(variable._croton)
-    if made is None:
-        return None
-    name, inputs = made[0], wrap(made[1], variable._operands)
-    return Apply(CrotonOp.shown(name, inputs), inputs, [variable])
 
 
 def ancestors(variables, blockers=None):
@@ -219,18 +192,3 @@ def io_toposort(inputs, outputs):
         pending.append((x, True))
         pending.extend((i, False) for i in x.owner.inputs[::-1])
     return order
-
-
-def is_same_graph(var1, var2, givens=None):
-    """Whether both compute the same, with variables replaced as givens say."""
-    from .gradients import clone
-    if givens:
-        var1, var2 = clone([var1, var2], givens)
-    return _croton.equal_computations([var1._croton], [var2._croton])
-
-
-def equal_computations(xs, ys, in_xs=None, in_ys=None):
-    """Whether both lists compute the same; inputs of the two lists count as the same by their positions."""
-    from .variables import unwrap
-    return _croton.equal_computations(unwrap(list(xs)), unwrap(list(ys)), unwrap(list(in_xs or [])),
-                                      unwrap(list(in_ys or [])))

@@ -2,7 +2,7 @@
 
 from .containers import Container, SharedContainer
 from .sharing import SharedVariable
-from .variables import as_variable
+from .wrapping import as_variable
 
 
 class SymbolicInput:

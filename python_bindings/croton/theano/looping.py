@@ -3,10 +3,11 @@
 from croton import loops
 
 from . import test_values
-from .graph import CrotonOp
+from .croton_op import CrotonOp
+from .graph import Variable
 from .sharing import SharedVariable
 from .updates import OrderedUpdates
-from .variables import Variable, as_variable, holds_variable, unwrap, wrap
+from .wrapping import as_variable, holds_variable, unwrap, wrap
 
 
 def until(condition):

@@ -4,14 +4,21 @@ Modules that are files of this package need no entry. A name that is missing in 
 so, and what is nearest, when it is used.
 """
 
+import builtins
+import collections
 import functools
+import io
+import operator
+import pickle
+import queue
 import sys
 import types as python_types
 
 import numpy
 
-from . import (asserts, compiling, configuration, debug_mode, gradients, graph, looping, modes, op, printing,
-               random_states, random_streams, raw_random, sharing, tensor, types, updates, variables)
+from . import (asserts, cloning, comparing, compiling, configuration, debug_mode, graph, looping, modes, op, pickling,
+               printing, random_states, random_streams, raw_random, scalars, sharing, tensor, types, updates, variables,
+               wrapping)
 from .tensor import arrays, elementwise, extra_ops, nlinalg, op_classes, slinalg, sort, subtensor
 from .tensor.nnet import convolution, functions, neighbours, normalization
 from .tensor.signal import pool
@@ -64,8 +71,7 @@ _CHANGE = dict(change_flags=configuration.change_flags)
 
 
 def _table():
-    from . import gradient, ifelse
-    gof = {**_names(variables, "Variable"), "Constant": variables.TensorConstant, **_names(graph, "Apply"),
+    gof = {**_names(graph, "Variable", "Apply"), "Constant": variables.TensorConstant,
            **_names(op, "Op", "PureOp", "COp", "CLinkerOp"), "Type": types.Type, "Generic": types.Generic,
            "generic": types.generic, "MissingInputError": compiling.MissingInputError,
            "FunctionGraph": compiling.FunctionGraph, "NullType": types.NullType,
@@ -79,7 +85,7 @@ def _table():
     sharedvalue = {**_names(sharing, "SharedVariable", "shared"), "generic": types.generic,
                    "shared_constructor": _identity}
     compile_ = {**_names(compiling, "In", "Out", "Param", "Function", "FunctionMaker", "SymbolicInput", "SymbolicOutput",
-                         "function", "pfunc", "UnusedInputError", "function_dump"),
+                         "function", "pfunc", "UnusedInputError"), **_names(pickling, "function_dump"),
                 **_names(sharing, "SharedVariable", "shared"), **_names(debug_mode, "DebugMode"),
                 **_names(modes, "Mode", "FAST_RUN", "FAST_COMPILE", "get_mode", "get_default_mode", "predefined_modes",
                          "register_mode", "MonitorMode", "NanGuardMode"),
@@ -112,7 +118,7 @@ def _table():
                 "GpuArraySharedVariable": sharing.TensorSharedVariable, "GpuArrayVariable": variables.TensorVariable,
                 "GpuArrayConstant": variables.TensorConstant}
     six = _six()
-    scan_utils = {"equal_computations": graph.equal_computations, "until": looping.until, "clone": gradients.clone,
+    scan_utils = {"equal_computations": comparing.equal_computations, "until": looping.until, "clone": cloning.clone,
                   "safe_new": absent("scan_utils.safe_new", "x.type()"), "expand_empty": absent("scan_utils.expand_empty",
                                                                                               "theano.scan")}
     inputs_to = {"inputs": graph.inputs}
@@ -124,7 +130,7 @@ def _table():
         "configdefaults": {"config": configuration.config, "python_int_bitwidth": lambda: 64, "local_bitwidth": lambda: 64},
         "configuration": None,
         "version": {"version": "1.0.5", "full_version": "1.0.5", "short_version": "1.0.5"},
-        "gof": gof, "gof.graph": {**_public(graph), **inputs_to, **gof}, "gof.op": gof, "gof.type": gof,
+        "gof": gof, "gof.graph": {**_public(graph, comparing), **inputs_to, **gof}, "gof.op": gof, "gof.type": gof,
         "gof.utils": {**utils, **inputs_to}, "gof.null_type": {"NullType": types.NullType},
         "gof.fg": {"MissingInputError": compiling.MissingInputError, "FunctionGraph": compiling.FunctionGraph},
         "gof.opt": gof, "gof.link": {"WrapLinker": absent("gof.WrapLinker", "theano.printing.Print")},
@@ -146,11 +152,12 @@ def _table():
         "scan_module.scan_opt": {},
         "raise_op": {"Raise": absent("Raise", "theano.tensor.opt.Assert"), **_names(asserts, "Assert", "assert_op")},
         "compat": {**six, "exc_message": lambda e: e.args[0] if e.args else str(e), "izip": zip, "imap": map,
-                   "OrderedDict": _ordered(), "PY3": True, "DefaultOrderedDict":
-                   _ordered(), "operator_div": _true_div(), "decode": lambda x: x.decode("utf-8"), "decode_iter": iter},
-        "compat.six": six, "compat.python2x": {"OrderedDict": _ordered(), "any": any, "all": all, "partial": functools.partial},
-        "compat.six.moves": six, "misc": {}, "misc.pkl_utils": {"dump": _dump, "load": _load, "Unpickler": _unpickler(),
-                                                               "StripPickler": _pickler()},
+                   "OrderedDict": collections.OrderedDict, "PY3": True, "DefaultOrderedDict": collections.OrderedDict,
+                   "operator_div": operator.truediv, "decode": lambda x: x.decode("utf-8"), "decode_iter": iter},
+        "compat.six": six, "compat.six.moves": six,
+        "compat.python2x": {"OrderedDict": collections.OrderedDict, "any": any, "all": all, "partial": functools.partial},
+        "misc": {}, "misc.pkl_utils": {"dump": _dump, "load": _load, "Unpickler": pickle.Unpickler,
+                                       "StripPickler": pickle.Pickler},
         "misc.safe_asarray": {"_asarray": configuration.asarray}, "misc.may_share_memory": {"may_share_memory":
                                                                                             _may_share_memory},
         "misc.strutil": {"render_string": absent("render_string", "Python's format")},
@@ -170,12 +177,12 @@ def _table():
         "gpuarray.subtensor": {}, "gpuarray.tests": {},
         "sparse": _sparse(), "sparse.basic": _sparse(), "sparse.sandbox": {}, "sparse.sandbox.sp": {},
         "sparse.type": _sparse(),
-        "scalar": _scalar(), "scalar.basic": _scalar(),
+        "scalar": scalars.names(), "scalar.basic": scalars.names(),
         "tensor.basic": _public(arrays, elementwise, extra_ops, sort, subtensor, op_classes, tensor),
         "tensor.subtensor": {**_public(subtensor), **op_classes.op_classes()},
-        "tensor.type": {"TensorType": types.TensorType}, "tensor.var": {**_public(variables),
-                                                                       "_tensor_py_operators":
-                                                                       tensor._tensor_py_operators},
+        "tensor.type": {"TensorType": types.TensorType},
+        "tensor.var": {**_names(types, "DisconnectedVariable", "NullVariable"), **_public(wrapping, variables),
+                       "_tensor_py_operators": tensor._tensor_py_operators},
         "tensor.sharedvar": {**_names(sharing, "SharedVariable", "TensorSharedVariable", "shared"),
                              "tensor_constructor": sharing.shared, "scalar_constructor": sharing.shared,
                              "ScalarSharedVariable": sharing.TensorSharedVariable},
@@ -209,12 +216,12 @@ def _table():
             "typed_list.make_list", "theano.tensor.stack")},
         "d3viz": {"d3viz": absent("d3viz", "theano.printing.debugprint")},
     }
-    return {name: names for name, names in table.items() if names is not None}, gradient, ifelse
+    return {name: names for name, names in table.items() if names is not None}
 
 
 def make():
     """Makes the modules of the table, and hangs each into the one that it is in."""
-    table, _, _ = _table()
+    table = _table()
     for name in sorted(table):
         full = _PREFIX + name
         module = sys.modules.get(full)
@@ -279,11 +286,6 @@ class _config_kind:
 
 
 def _six():
-    import builtins
-    import collections
-    import io
-    import pickle
-    import queue
     return {"PY2": False, "PY3": True, "string_types": (str,), "integer_types": (int,), "text_type": str, "binary_type":
             bytes, "class_types": (type,), "iteritems": lambda d: iter(d.items()), "itervalues": lambda d:
             iter(d.values()), "iterkeys": lambda d: iter(d.keys()), "xrange": range, "range": range, "cPickle": pickle,
@@ -301,11 +303,6 @@ def _with_metaclass(meta, *bases):
 
 def _reraise(kind, value, traceback=None):
     raise value.with_traceback(traceback)
-
-
-def _ordered():
-    import collections
-    return collections.OrderedDict
 
 
 def _ordered_set():
@@ -328,34 +325,16 @@ def _ordered_set():
     return OrderedSet
 
 
-def _true_div():
-    import operator
-    return operator.truediv
-
-
 def _dump(obj, file_handler, protocol=2, persistent_id=None):
-    import pickle
     pickle.dump(obj, file_handler, protocol)
 
 
 def _load(f, persistent_load=None):
-    import pickle
     return pickle.load(f)
-
-
-def _unpickler():
-    import pickle
-    return pickle.Unpickler
-
-
-def _pickler():
-    import pickle
-    return pickle.Pickler
 
 
 def _may_share_memory(a, b, raise_other_type=True):
     """Whether two arrays may share memory."""
-    import numpy
     if not isinstance(a, numpy.ndarray) or not isinstance(b, numpy.ndarray):
         if raise_other_type:
             raise TypeError("may_share_memory support only ndarray and scipy.sparse, CudaNdarray or GpuArray type")
@@ -376,7 +355,7 @@ def _guess_n_streams(size, warn=False):
 def _sparse():
     why = "dense arrays: Croton has no sparse ones yet"
     SparseType = type("SparseType", (types.Type,), {"__doc__": "The type of sparse matrices; no variable has it."})
-    SparseVariable = type("SparseVariable", (variables.Variable,), {"__doc__": "No variable is one."})
+    SparseVariable = type("SparseVariable", (graph.Variable,), {"__doc__": "No variable is one."})
     names = ["csr_matrix", "csc_matrix", "structured_dot", "dense_from_sparse", "csr_from_dense", "csc_from_dense", "CSR",
              "CSC", "CSM", "csm_properties", "true_dot", "sp_sum", "transpose", "mul", "add", "as_sparse_variable"]
     return {"SparseType": SparseType, "SparseVariable": SparseVariable, "SparseConstant": SparseVariable,
@@ -384,8 +363,3 @@ def _sparse():
             "_is_dense_variable": lambda x: isinstance(x, variables.TensorVariable), "basic": None,
             "dot": arrays.dot,
             **{name: absent("sparse." + name, why) for name in names}}
-
-
-def _scalar():
-    from .scalars import names
-    return names()

@@ -10,8 +10,12 @@ import numpy
 from croton import _croton
 
 from . import debug_mode, graph, types
-from .graph import Apply
-from .variables import DisconnectedVariable, NullVariable, TensorVariable, Variable, as_variable, register, unwrap, wrap
+from .cloning import clone
+from .gradients import Lop
+from .graph import Apply, Variable
+from .types import DisconnectedVariable, NullVariable
+from .variables import TensorVariable
+from .wrapping import as_variable, register, unwrap, wrap
 
 _counter = itertools.count()
 
@@ -290,7 +294,6 @@ class OpFromGraph:
 
     def _default(self, i, inputs, gradients):
         """The graph's own gradient by one input."""
-        from .gradients import Lop, clone
         inside = clone(self.outputs, dict(zip(self.inputs, inputs)))
         return Lop(inside, inputs[i], gradients, disconnected_inputs="ignore")
 

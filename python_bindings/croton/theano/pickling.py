@@ -1,10 +1,16 @@
 """Pickles of expressions and compiled functions: what an expression is made of is written down, and applied again when
 it is read. Inputs, constants and shared variables are pickled as themselves, so that those of one pickle stay the same."""
 
+import pickle
+
 from croton.pickling import Recorder, Slot, applied_again
 
+from .compiling import function
+from .copying import replaced
 from .graph import Apply
-from .variables import _wrapped, unwrap, wrap
+from .op import Op
+from .stateful import Stateful
+from .wrapping import _wrapped, unwrap, wrap
 
 
 class _Recorder(Recorder):
@@ -20,7 +26,6 @@ class _Recorder(Recorder):
     @staticmethod
     def _apply_of(x):
         """The application of an op of the user that made it."""
-        from .op import Op
         made = getattr(_wrapped.get(x), "_own", None)
         return made if isinstance(made, Apply) and isinstance(made.op, Op) else None
 
@@ -96,13 +101,11 @@ class Arguments:
         self._arguments = arguments
 
     def __reduce__(self):
-        from .copying import replaced
         recorder = _Recorder()
         return _arguments, (replaced(self._arguments, lambda v: Slot(recorder.add(v._croton))), recorder.records)
 
 
 def _arguments(arguments, records):
-    from .copying import replaced
     made = _made(records)
     return replaced(arguments, lambda slot: wrap(made[slot.at]), Slot)
 
@@ -110,15 +113,25 @@ def _arguments(arguments, records):
 def reduce_function(f):
     """For functions: the arguments that they were made with, of which they are compiled again, and the containers of
     their states."""
-    from .stateful import Stateful
     containers = f._input_containers() if isinstance(f, Stateful) else None
     return _function, (Arguments({**f._arguments, "profile": None}), containers, f.trust_input)
 
 
 def _function(arguments, containers, trust_input):
-    from .compiling import function
     f = function(**arguments)
     f.trust_input = trust_input
     if containers is not None:
         f._set_containers(containers)
     return f
+
+
+def function_dump(filename, inputs, outputs=None, mode=None, updates=None, givens=None, no_default_updates=False,
+                  accept_inplace=False, name=None, rebuild_strict=True, allow_input_downcast=None, profile=None,
+                  on_unused_input=None, extra_tag_to_remove=None):
+    """Writes the arguments of `function` to a file, as a pickle of a dict: function(**pickle.load(file))."""
+    arguments = dict(inputs=inputs, outputs=outputs, mode=mode, updates=updates, givens=givens,
+                     no_default_updates=no_default_updates, accept_inplace=accept_inplace, name=name,
+                     rebuild_strict=rebuild_strict, allow_input_downcast=allow_input_downcast, profile=profile,
+                     on_unused_input=on_unused_input)
+    with open(filename, "wb") as file:
+        pickle.dump(Arguments(arguments), file)

@@ -1,5 +1,6 @@
 """Looking at graphs: pp, debugprint, Print."""
 
+import hashlib
 import sys
 
 import numpy
@@ -7,7 +8,9 @@ import numpy
 from croton import _croton
 
 from .compiling import Function
-from .variables import TensorConstant, Variable, as_variable, wrap
+from .graph import Variable
+from .variables import TensorConstant
+from .wrapping import as_variable, wrap
 
 _SIGNS = {"add": " + ", "sub": " - ", "mul": " * ", "div": " / ", "true_div": " / ", "pow": " ** ", "lt": " < ", "gt":
           " > ", "le": " <= ", "ge": " >= ", "floor_div": " // ", "mod": " % ", "eq": " == ", "dot": " \\dot "}
@@ -130,7 +133,6 @@ def min_informative_str(obj, indent_level=0, _prev_obs=None, _tag_generator=None
 
 def hex_digest(x):
     """A text that tells arrays apart."""
-    import hashlib
     x = numpy.asarray(x)
     return f"{hashlib.sha256(x.tobytes()).hexdigest()}|strides={list(x.strides)}|shape={list(x.shape)}"
 

@@ -5,9 +5,10 @@ import numpy
 
 from croton import _croton
 
-from .sharing import TensorSharedVariable
+from .sharing import TensorSharedVariable, makes_shared
 from .types import TensorType
-from .variables import TensorVariable, register
+from .variables import TensorVariable
+from .wrapping import _wrapped, register
 
 _WORDS = 624  # of the generator; then how many are used up, whether a normal number is kept, and its 64 bits
 
@@ -114,6 +115,7 @@ class RandomStateSharedVariable(TensorSharedVariable):
         return shared_state, (self.get_value(), self.name)
 
 
+@makes_shared(numpy.random.RandomState)
 def shared_state(value, name=None, borrow=False):
     """A shared variable of a RandomState."""
     result = register(RandomStateSharedVariable._of(_croton.shared(words_of(value), name)))
@@ -124,6 +126,5 @@ def shared_state(value, name=None, borrow=False):
 
 def as_state(variable):
     """The object of a Croton variable that is the state of a draw."""
-    from .variables import _wrapped
     known = _wrapped.get(variable)
     return known if known is not None else register(RandomStateSharedVariable._of(variable))

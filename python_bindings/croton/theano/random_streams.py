@@ -4,8 +4,11 @@ import numpy
 
 from croton import _croton
 
+from . import raw_random
+from .graph import Variable
 from .random_states import as_state, shared_state
-from .variables import TensorVariable, Variable, as_sizes, as_variable, unwrap, wrap
+from .variables import TensorVariable
+from .wrapping import as_sizes, as_variable, unwrap, wrap
 
 
 def _shape(size, ndim):
@@ -154,7 +157,6 @@ class RandomStreams(_Streams):
 
     def gen(self, op, *args, **kwargs):
         """A draw by a function of theano.tensor.raw_random, or one like them: op(state, *args) is (new state, numbers)."""
-        from . import raw_random
         name = op if isinstance(op, str) else getattr(op, "__name__", "")
         if isinstance(op, str) or op is getattr(raw_random, name, None):
             return getattr(self, name)(*args, **kwargs)

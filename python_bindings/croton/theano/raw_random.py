@@ -7,10 +7,12 @@ Python function of a RandomState. RandomStreams draw the same numbers without Py
 import numpy
 
 from .configuration import config
+from .gradients import grad_undefined
+from .graph import Apply, Variable
 from .op import Op
 from .random_states import RandomStateSharedVariable, RandomStateType, random_state_type, state_of, words_of
 from .types import TensorType
-from .variables import Variable, as_variable, unwrap, vector_elements, wrap
+from .wrapping import as_variable, unwrap, vector_elements, vector_of, wrap
 
 
 class RandomFunction(Op):
@@ -32,7 +34,6 @@ class RandomFunction(Op):
         return f"RandomFunction{{{self.fn if isinstance(self.fn, str) else self.fn.__name__}}}"
 
     def make_node(self, r, shape, *args):
-        from .graph import Apply
         if not isinstance(getattr(r, "type", None), RandomStateType):
             raise TypeError(f"r must be RandomStateType instance, not {r!r}")
         if isinstance(shape, (list, tuple)) and not shape:
@@ -61,7 +62,6 @@ class RandomFunction(Op):
         output_storage[1][0] = _cast(drawn, self.outtype.dtype)
 
     def grad(self, inputs, output_grads):
-        from .gradients import grad_undefined
         return [grad_undefined(self, k, x, "random numbers have no derivative by what they are drawn with")
                 for k, x in enumerate(inputs)]
 
@@ -124,7 +124,6 @@ def _size(n, axis, args):
 
 
 def _vector(sizes):
-    from .variables import vector_of
     return vector_of(sizes).astype("int64")
 
 

@@ -5,7 +5,8 @@ import numpy
 from . import types
 from .tensor import arrays, elementwise
 from .tensor.inputs import PREFIXES
-from .variables import TensorConstant, TensorVariable, autocast_float, autocast_float_as
+from .variables import TensorConstant, TensorVariable
+from .wrapping import autocast_float, autocast_float_as
 
 class Scalar(types.TensorType):
     """The type of arrays without dimensions, by its dtype."""

@@ -8,8 +8,11 @@ import numpy
 from croton import _croton
 
 from . import types
+from .configuration import config
 from .containers import SharedContainer
-from .variables import TensorVariable, Variable, as_variable, register
+from .graph import Variable
+from .variables import TensorVariable
+from .wrapping import as_variable, register, stands_for
 
 
 class SharedVariable(Variable):
@@ -35,6 +38,7 @@ class SharedVariable(Variable):
         return self._container
 
 
+@stands_for("shared")
 class TensorSharedVariable(SharedVariable, TensorVariable):
     """A shared array. get_value and set_value read and write it; functions update it."""
 
@@ -154,6 +158,18 @@ class GenericSharedVariable(SharedVariable):
         self._value = new_value if borrow else copy.deepcopy(new_value)
 
 
+_makers = {}
+
+
+def makes_shared(kind):
+    """Marks the function(value, name, borrow) that makes a shared variable of what is no array."""
+    def marked(make):
+        _makers[kind] = make
+        return make
+
+    return marked
+
+
 def shared(value, name=None, strict=False, allow_downcast=None, **kwargs):
     """A shared variable of an array or number; its dtype and number of dimensions stay.
 
@@ -170,9 +186,9 @@ def shared(value, name=None, strict=False, allow_downcast=None, **kwargs):
         raise TypeError(f"No suitable SharedVariable constructor could be found. Are you sure all kwargs are supported? "
                         f"{sorted(kwargs)} are not: name, strict, allow_downcast, borrow, broadcastable and target are.")
     if not isinstance(value, (numpy.ndarray, numpy.generic, int, float, complex, bool)):
-        if isinstance(value, numpy.random.RandomState):
-            from .random_states import shared_state
-            return shared_state(value, name, borrow)
+        for kind, make in _makers.items():
+            if isinstance(value, kind):
+                return make(value, name, borrow)
         if hasattr(value, "__array__"):
             value = numpy.asarray(value)
         else:
@@ -190,7 +206,6 @@ def shared(value, name=None, strict=False, allow_downcast=None, **kwargs):
 
 def _target(target):
     """The device of a target: a name of the flag contexts, or a device; "gpu" is the first one."""
-    from .configuration import config
     names = dict(pair.split("->") for pair in config.contexts.split(";") if "->" in pair)
     return names.get(target, target)
 

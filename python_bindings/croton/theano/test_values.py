@@ -10,8 +10,7 @@ from .configuration import config
 
 def of(variable):
     """The test value of a variable; AttributeError where there is none."""
-    from .variables import TensorConstant
-    if isinstance(variable, TensorConstant):
+    if hasattr(variable, "data"):  # a constant
         return variable.data
     if hasattr(variable, "get_value"):
         return variable.get_value(borrow=True)

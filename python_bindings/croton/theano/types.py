@@ -1,10 +1,13 @@
-"""Types of variables as Theano has them: a dtype and, for each axis, whether its size is 1 for good."""
+"""Types of variables as Theano has them: a dtype and, for each axis, whether its size is 1 for good; and the types of
+gradients that are missing, with their variables."""
 
 import numpy
 
 from croton import _croton
 
 from .configuration import config
+from .graph import Variable
+from .wrapping import as_variable, wrap
 
 _TENSOR_NAMES = {(): "scalar", (False,): "vector", (False, False): "matrix", (True, False): "row", (False, True): "col",
                  (True,): "(True,)"}
@@ -20,7 +23,6 @@ class Type:
 
     def filter_variable(self, other, allow_convert=True):
         """The variable if it is of this type, else TypeError."""
-        from .variables import as_variable
         other = as_variable(other)
         if other.type != self:
             raise TypeError(f"Cannot convert Type {other.type} (of Variable {other}) into Type {self}. You can try to "
@@ -60,7 +62,6 @@ class TensorType(Type):
         return numpy.dtype(self.dtype)
 
     def make_variable(self, name=None):
-        from .variables import wrap
         return wrap(_croton.variable(self.dtype, [1 if b else None for b in self.broadcastable], name))
 
     def clone(self, dtype=None, broadcastable=None):
@@ -70,7 +71,6 @@ class TensorType(Type):
 
     def filter(self, data, strict=False, allow_downcast=None):
         """The value as an array of this type. TypeError where that would lose something."""
-        from .variables import Variable
         if isinstance(data, Variable):
             raise TypeError("Expected an array-like object, but found a Variable: maybe you are trying to call a "
                             "function on a (possibly shared) variable instead of a numeric array?")
@@ -200,7 +200,6 @@ class DisconnectedType(Type):
     """The type of a gradient that does not exist, because the cost does not depend on the variable."""
 
     def make_variable(self, name=None):
-        from .variables import DisconnectedVariable
         return DisconnectedVariable()
 
     def __eq__(self, other):
@@ -213,6 +212,18 @@ class DisconnectedType(Type):
         return "DisconnectedType"
 
 
+class DisconnectedVariable(Variable):
+    """A gradient that does not exist."""
+
+    def __init__(self):
+        super().__init__(None)
+        self._own = False
+        self.type = DisconnectedType()
+        self.name = None
+
+    name = None
+
+
 class NullType(Type):
     """The type of a gradient that is not defined; `why` says why."""
 
@@ -220,7 +231,6 @@ class NullType(Type):
         self.why_null = why
 
     def make_variable(self, name=None):
-        from .variables import NullVariable
         return NullVariable(self)
 
     def __eq__(self, other):
@@ -231,3 +241,14 @@ class NullType(Type):
 
     def __str__(self):
         return "NullType"
+
+
+class NullVariable(Variable):
+    """A gradient that is not defined."""
+
+    name = None
+
+    def __init__(self, type):
+        super().__init__(None)
+        self._own = False
+        self.type = type

@@ -3,9 +3,11 @@
 import numpy as np  # noqa: F401  programs take it from here
 
 from .. import gradients as _gradients
+from ..graph import Variable  # noqa: F401
 from ..sharing import TensorSharedVariable, shared as _shared  # noqa: F401
 from ..types import DisconnectedType, NoneConst, TensorType  # noqa: F401
-from ..variables import AsTensorError, TensorConstant, TensorVariable, Variable  # noqa: F401
+from ..variables import TensorConstant, TensorVariable  # noqa: F401
+from ..wrapping import AsTensorError  # noqa: F401
 from . import arrays, elementwise, extra_ops, methods, nnet, signal, sort, subtensor  # noqa: F401
 from .arrays import *  # noqa: F403
 from .elementwise import *  # noqa: F403

@@ -3,6 +3,7 @@
 from ..types import TensorType  # noqa: F401
 from .constants import *  # noqa: F403
 from .creation import *  # noqa: F403
+from .diagonals import *  # noqa: F403
 from .elementwise import eq, switch  # noqa: F401
 from .inputs import *  # noqa: F403
 from .joining import *  # noqa: F403

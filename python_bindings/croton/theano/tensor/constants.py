@@ -6,7 +6,9 @@ from croton import _croton
 
 from .. import types
 from ..configuration import config
-from ..variables import TensorConstant, TensorVariable, Variable, as_variable, holds_variable, vector_elements, wrap
+from ..graph import Variable, inputs
+from ..variables import TensorConstant, TensorVariable
+from ..wrapping import as_variable, holds_variable, vector_elements, wrap
 
 TensorType = types.TensorType
 
@@ -75,7 +77,6 @@ def get_scalar_constant_value(v, elemwise=True, only_process_constants=False, ma
         if v.owner is not None and getattr(v.owner.op, "croton_name", None) == "alloc":
             return get_scalar_constant_value(v.owner.inputs[0])
     if isinstance(v, TensorVariable) and not only_process_constants and v.ndim == 0:
-        from ..graph import inputs
         if all(isinstance(x, TensorConstant) for x in inputs([v])):
             try:
                 return numpy.asarray(v._croton.eval())

@@ -5,7 +5,8 @@ import numpy
 from croton import _croton
 
 from ..configuration import config
-from ..variables import Variable, as_sizes, as_variable, wrap
+from ..graph import Variable
+from ..wrapping import as_sizes, as_variable, wrap
 from .constants import as_croton
 from .elementwise import cast
 from .inputs import dtype_or_floatX

@@ -5,8 +5,9 @@ import operator
 
 from croton import _croton
 
-from ..graph import Apply, CrotonOp
-from ..variables import as_variable, wrap
+from ..croton_op import CrotonOp
+from ..graph import Apply
+from ..wrapping import as_variable, wrap
 
 # Theano's name -> Croton's, with one argument.
 _UNARY = {

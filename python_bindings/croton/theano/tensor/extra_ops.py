@@ -2,10 +2,11 @@
 
 from croton import _croton
 
-from ..variables import Variable, as_sizes, as_variable, unwrap, wrap
+from ..graph import Variable
+from ..wrapping import as_sizes, as_variable, unwrap, wrap
 from . import arrays
 from .arrays import repeat  # noqa: F401
-from .elementwise import cast
+from .elementwise import cast, maximum, switch
 from .inputs import dtype_or_floatX
 
 
@@ -193,7 +194,6 @@ def bartlett(M):
         raise TypeError("bartlett only works on scalar input")
     if not M.dtype.startswith(("int", "uint")):
         raise TypeError("bartlett only works on integer input")
-    from .elementwise import maximum, switch
     n = arrays.arange(M).astype("float64")
     last = maximum(M - 1, 1)
     return switch(M > 1, 1 - abs(2 * n / last - 1), 1.0)

@@ -3,8 +3,8 @@ real ones, as in Theano."""
 
 import numpy
 
-from ..variables import as_variable
-from .nlinalg import _on_host, _wrapped
+from ..wrapping import as_variable
+from . import host
 
 
 def _scale(norm, n):
@@ -31,7 +31,7 @@ def rfft(inp, norm=None):
     def gradient(inputs, outputs, gs):
         return [_transposed(gs[0], inputs[0], norm)]
 
-    return _on_host("rfft", compute, results, _wrapped(gradient), inp)
+    return host.run("rfft", compute, results, host.wrapped(gradient), inp)
 
 
 def _transposed(g, like, norm):
@@ -44,7 +44,7 @@ def _transposed(g, like, norm):
         full[..., :z.shape[-1]] = z
         return (numpy.fft.fftn(full.conj(), axes=axes).real * _scale(norm, numpy.prod(x.shape[1:]))).astype(x.dtype)
 
-    return _on_host("rfft_gradient", compute, lambda a, x: (x.dtype, list(x.shape)), None, g, like)
+    return host.run("rfft_gradient", compute, lambda a, x: (x.dtype, list(x.shape)), None, g, like)
 
 
 def irfft(inp, norm=None, is_odd=False):
@@ -76,8 +76,8 @@ def irfft(inp, norm=None, is_odd=False):
             z[..., 1:(last + 1) // 2] *= 2
             return numpy.stack([z.real, z.imag], -1).astype(g.dtype)
 
-        return [_on_host("irfft_gradient", back, lambda g: (g.dtype, list(inputs[0]._croton.shape)), None, gs[0])]
+        return [host.run("irfft_gradient", back, lambda g: (g.dtype, list(inputs[0]._croton.shape)), None, gs[0])]
 
-    return _on_host("irfft", compute, results, _wrapped(gradient), inp)
+    return host.run("irfft", compute, results, host.wrapped(gradient), inp)
 
 

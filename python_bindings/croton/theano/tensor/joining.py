@@ -4,8 +4,10 @@ import numpy
 
 from croton import _croton
 
-from ..variables import (TensorConstant, TensorVariable, Variable, as_sizes, as_variable, unwrap, vector_elements,
-                         vector_of, wrap)
+from ..croton_op import CrotonOp
+from ..graph import Variable
+from ..variables import TensorConstant, TensorVariable
+from ..wrapping import as_sizes, as_variable, unwrap, vector_elements, vector_of, wrap
 from .constants import as_croton, get_scalar_constant_value
 from .elementwise import cast
 
@@ -52,6 +54,24 @@ def join(axis, *tensors_list):
     return wrap(_croton.concatenate([x._croton for x in tensors], axis))
 
 
+class MakeVector(CrotonOp):
+    """MakeVector(dtype)(*scalars): their vector."""
+
+    __props__ = ("dtype",)
+
+    def __init__(self, dtype="int64"):
+        self.dtype = dtype
+
+    def build(self, *scalars):
+        if not scalars:
+            return wrap(_croton.zeros([0], self.dtype))
+        scalars = [as_variable(x) for x in scalars]
+        for x in scalars:
+            if not numpy.can_cast(x.dtype, self.dtype):
+                raise TypeError(f"MakeVector.dtype={self.dtype} cannot hold {x}, which is {x.dtype}")
+        return vector_of([cast(x, self.dtype)._croton for x in scalars])
+
+
 def stack(*tensors, **kwargs):
     """The variables along a new axis: stack([x, y], axis=0), or, as it was, stack(x, y)."""
     if not tensors and "tensors" not in kwargs:
@@ -71,7 +91,6 @@ def stack(*tensors, **kwargs):
     if not -ndim <= axis < ndim:
         raise IndexError(f"axis {axis} is out of bounds [-{ndim}, {ndim})")
     if ndim == 1:
-        from .op_classes import MakeVector
         return MakeVector(promoted_dtype(*tensors))(*tensors)
     return wrap(_croton.stack([x._croton for x in tensors], axis))
 

@@ -4,8 +4,9 @@ import operator
 
 from croton import _croton
 
-from ..variables import AsTensorError, TensorVariable, as_variable, wrap
-from . import arrays, elementwise
+from ..variables import TensorVariable
+from ..wrapping import AsTensorError, as_variable, wrap
+from . import arrays, elementwise, extra_ops, sort, subtensor
 
 
 def _operator(function):
@@ -128,19 +129,20 @@ for _name, _function in {"conj": _method(elementwise.conj), "conjugate": _method
                          "get_scalar_constant_value": _get_scalar_constant_value}.items():
     setattr(TensorVariable, _name, _function)
 
-
-def _arg(module, name):
-    def method(self, *args, **kwargs):
-        from importlib import import_module
-        return getattr(import_module(f"croton.theano.tensor.{module}"), name)(self, *args, **kwargs)
-
-    method.__name__ = name
-    return method
-
-
-for _name in ("sort", "argsort"):
-    setattr(TensorVariable, _name, _arg("sort", _name))
-for _name in ("cumsum", "cumprod"):
-    setattr(TensorVariable, _name, _arg("extra_ops", _name))
-TensorVariable.take = _arg("subtensor", "take")
+for _function in (sort.sort, sort.argsort, extra_ops.cumsum, extra_ops.cumprod, subtensor.take):
+    setattr(TensorVariable, _function.__name__, _function)
 TensorVariable.transfer = lambda self, target: wrap(_croton.transfer(self._croton, target))
+
+
+def _array_ufunc(self, ufunc, method, *inputs, **kwargs):
+    """array * variable and numpy.exp(variable): the function of theano.tensor, where there is one."""
+    function = elementwise.of_numpy(ufunc.__name__)
+    return NotImplemented if function is None or method != "__call__" or kwargs else function(*inputs)
+
+
+def _set_subtensor(self, y):
+    return subtensor.set_subtensor(self, y)
+
+
+TensorVariable.__array_ufunc__ = _array_ufunc
+TensorVariable.set_subtensor = _set_subtensor

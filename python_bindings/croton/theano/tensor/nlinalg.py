@@ -7,56 +7,25 @@ from croton import _croton
 from ..graph import Apply
 from ..op import Op
 from ..types import TensorType
-from ..variables import as_variable, wrap
-from . import arrays
-
-
-def _square(x, what):
-    x = as_variable(x)
-    if x.ndim != 2:
-        raise AssertionError(f"{what}: a matrix is needed, not {x.ndim} dimensions")
-    return x
-
-
-def _on_host(name, function, results, gradient, *inputs):
-    """function of arrays, on the host. results(*variables): pairs (dtype, shape)."""
-    op = _croton.HostOp(name, results, function, gradient)
-    made = op(*[x._croton for x in inputs])
-    return wrap(list(made)) if isinstance(made, (list, tuple)) else wrap(made)
-
-
-def _like(x):
-    return x.dtype, list(x.shape)
-
-
-def _wrapped(gradient):
-    """A gradient written with Theano's variables as Croton takes it."""
-    def with_croton(inputs, outputs, gs):
-        given = [None if g is None else wrap(g) for g in gs]
-        return [None if g is None else g._croton for g in gradient(wrap(list(inputs)), wrap(list(outputs)), given)]
-
-    return with_croton
-
-
-def _float(x):
-    x = as_variable(x)
-    return x if x.dtype.startswith(("float", "complex")) else x.astype("float64")
+from ..wrapping import as_variable, wrap
+from . import arrays, host, solving
 
 
 def matrix_inverse(x):
     """The inverse of a square matrix. LinAlgError when called for a singular one."""
-    x = _float(_square(x, "matrix_inverse"))
+    x = host.as_float(host.square(x, "matrix_inverse"))
 
     def gradient(inputs, outputs, gs):
         inverse = outputs[0]
         return [-arrays.dot(arrays.dot(inverse.T, gs[0]), inverse.T)]
 
-    return _on_host("matrix_inverse", lambda a: numpy.linalg.inv(a).astype(a.dtype), _like, _wrapped(gradient), x)
+    return host.run("matrix_inverse", lambda a: numpy.linalg.inv(a).astype(a.dtype), host.like,
+                    host.wrapped(gradient), x)
 
 
 def pinv(x):
     """The pseudo-inverse of Moore and Penrose."""
-    x = _float(_square(x, "pinv"))
+    x = host.as_float(host.square(x, "pinv"))
 
     def gradient(inputs, outputs, gs):
         (a,), z, g = inputs, outputs[0], gs[0]
@@ -65,32 +34,31 @@ def pinv(x):
         return [(-dot(dot(z, g.T), z) + dot(dot(dot(z, z.T), g), rows - dot(a, z)) +
                  dot(dot(dot(columns - dot(z, a), g), z.T), z)).T]
 
-    return _on_host("pinv", lambda a: numpy.linalg.pinv(a).astype(a.dtype), lambda v: (v.dtype, [v.shape[1], v.shape[0]]),
-                    _wrapped(gradient), x)
+    return host.run("pinv", lambda a: numpy.linalg.pinv(a).astype(a.dtype),
+                    lambda v: (v.dtype, [v.shape[1], v.shape[0]]), host.wrapped(gradient), x)
 
 
 def det(x):
     """The determinant of a square matrix."""
-    x = _float(_square(x, "det"))
+    x = host.as_float(host.square(x, "det"))
 
     def gradient(inputs, outputs, gs):
         return [gs[0] * outputs[0] * matrix_inverse(inputs[0]).T]
 
-    return _on_host("det", lambda a: numpy.asarray(numpy.linalg.det(a), a.dtype), lambda v: (v.dtype, []),
-                    _wrapped(gradient), x)
+    return host.run("det", lambda a: numpy.asarray(numpy.linalg.det(a), a.dtype), lambda v: (v.dtype, []),
+                    host.wrapped(gradient), x)
 
 
 def eigh(a, UPLO="L"):
     """[eigenvalues, eigenvectors] of a symmetric matrix, of which the lower (or upper) half is read."""
-    a = _float(_square(a, "eigh"))
+    a = host.as_float(host.square(a, "eigh"))
 
     def gradient(inputs, outputs, gs):
         (x,), (w, v) = inputs, outputs
         gw = arrays.zeros_like(w) if gs[0] is None else gs[0]
         gv = arrays.zeros_like(v) if gs[1] is None else gs[1]
         gap = w.dimshuffle("x", 0) - w.dimshuffle(0, "x")
-        from .elementwise import eq, switch
-        f = switch(eq(gap, 0), 0, 1 / switch(eq(gap, 0), 1, gap)).astype(x.dtype)
+        f = arrays.switch(arrays.eq(gap, 0), 0, 1 / arrays.switch(arrays.eq(gap, 0), 1, gap)).astype(x.dtype)
         inner = arrays.dot(v.T, gv) * f + arrays.diag(gw)
         g = arrays.dot(arrays.dot(v, inner), v.T)
         keep, other = (arrays.tril, arrays.triu) if UPLO == "L" else (arrays.triu, arrays.tril)
@@ -100,23 +68,23 @@ def eigh(a, UPLO="L"):
         w, v = numpy.linalg.eigh(m, UPLO)
         return [w.astype(m.dtype), v.astype(m.dtype)]
 
-    return _on_host("eigh", compute, lambda v: [(v.dtype, [v.shape[0]]), _like(v)], _wrapped(gradient), a)
+    return host.run("eigh", compute, lambda v: [(v.dtype, [v.shape[0]]), host.like(v)], host.wrapped(gradient), a)
 
 
 def eig(x):
     """[eigenvalues, eigenvectors] of a square matrix whose eigenvalues are real."""
-    x = _float(_square(x, "eig"))
+    x = host.as_float(host.square(x, "eig"))
 
     def compute(m):
         w, v = numpy.linalg.eig(m)
         return [numpy.asarray(w.real, m.dtype), numpy.asarray(v.real, m.dtype)]
 
-    return _on_host("eig", compute, lambda v: [(v.dtype, [v.shape[0]]), _like(v)], None, x)
+    return host.run("eig", compute, lambda v: [(v.dtype, [v.shape[0]]), host.like(v)], None, x)
 
 
 def svd(a, full_matrices=1, compute_uv=1):
     """[U, s, V^T] of a matrix; s alone without compute_uv."""
-    a = _float(_square(a, "svd"))
+    a = host.as_float(host.square(a, "svd"))
 
     def compute(m):
         if not compute_uv:
@@ -131,12 +99,12 @@ def svd(a, full_matrices=1, compute_uv=1):
         return [(v.dtype, [rows, rows if full_matrices else k]), (v.dtype, [k]),
                 (v.dtype, [columns if full_matrices else k, columns])]
 
-    return _on_host("svd", compute, results, None, a)
+    return host.run("svd", compute, results, None, a)
 
 
 def qr(a, mode="reduced"):
     """[Q, R] of a matrix; R alone with mode="r"."""
-    a = _float(_square(a, "qr"))
+    a = host.as_float(host.square(a, "qr"))
     if mode not in ("reduced", "complete", "r"):
         raise NotImplementedError(f"qr: the mode {mode!r} is not there; reduced, complete and r are")
 
@@ -149,7 +117,7 @@ def qr(a, mode="reduced"):
         k = rows if mode == "complete" else _croton.minimum(rows, columns)
         return (v.dtype, [k, columns]) if mode == "r" else [(v.dtype, [rows, k]), (v.dtype, [k, columns])]
 
-    return _on_host("qr", compute, results, None, a)
+    return host.run("qr", compute, results, None, a)
 
 
 class lstsq(Op):
@@ -161,7 +129,7 @@ class lstsq(Op):
     __props__ = ()
 
     def make_node(self, x, y, rcond):
-        x, y, rcond = _float(x), _float(y), as_variable(rcond)
+        x, y, rcond = host.as_float(x), host.as_float(y), as_variable(rcond)
         wide = str(numpy.result_type(x.dtype, y.dtype))
         vector = TensorType(str(numpy.zeros(0, wide).real.dtype), (False,))
         return Apply(self, [x, y, rcond], [TensorType(wide, (False,) * y.ndim)(), vector(), TensorType("int32", ())(),
@@ -190,14 +158,13 @@ def tensorsolve(a, b, axes=None):
     a, b = as_variable(a), as_variable(b)
     if axes is not None:
         a = a.transpose([i for i in range(a.ndim) if i not in axes] + list(axes))
-    from .slinalg import solve
-    found = solve(a.reshape((b.size, -1)), b.flatten())
+    found = solving.solve(a.reshape((b.size, -1)), b.flatten())
     return found.reshape(a.shape[b.ndim:], ndim=a.ndim - b.ndim)
 
 
 def matrix_power(M, n):
     """M times itself n times; n a whole number, negative ones of the inverse."""
-    M = _square(M, "matrix_power")
+    M = host.square(M, "matrix_power")
     if n < 0:
         M, n = matrix_inverse(M), -n
     return wrap(_croton.matrix_power(M._croton, n))

@@ -2,13 +2,14 @@
 
 import numpy
 
-from croton import _croton
-
-from ..graph import CrotonOp
+from ..croton_op import CrotonOp
+from ..graph import Variable
 from ..types import Type
-from ..variables import Variable, as_variable, vector_of, wrap
+from ..wrapping import as_variable
 from . import arrays, shapes, subtensor
+from .diagonals import AllocDiag, ExtractDiag  # noqa: F401
 from .elementwise import cast
+from .joining import MakeVector  # noqa: F401
 
 
 class Dot(CrotonOp, shows=("dot",)):
@@ -164,70 +165,7 @@ class Tri(Eye):
         return arrays.tri(n, m, k, self.dtype)
 
 
-class AllocDiag(CrotonOp):
-    """AllocDiag(offset, axis1, axis2)(x): zeros with the last axis of x as the diagonal of two axes."""
-
-    __props__ = ("offset", "axis1", "axis2")
-
-    def __init__(self, offset=0, axis1=0, axis2=1):
-        self.offset, self.axis1, self.axis2 = offset, axis1, axis2
-
-    def build(self, x):
-        x = as_variable(x)
-        if x.ndim == 0:
-            raise TypeError("AllocDiag takes a variable of at least one dimension")
-        if x.ndim == 1 and (self.axis1, self.axis2) == (0, 1):
-            return wrap(_croton.diag(x._croton, self.offset))
-        # The diagonal of the last two axes, which then are moved to their places.
-        size = x.shape[-1] + abs(self.offset)
-        row, column = arrays.arange(size), arrays.arange(size).dimshuffle(0, "x")
-        on = arrays.eq(row - column, self.offset)
-        placed = arrays.zeros([*[x.shape[i] for i in range(x.ndim - 1)], size], x.dtype)
-        first = max(self.offset, 0)
-        placed = subtensor.set_subtensor(placed[..., first:first + x.shape[-1]], x)
-        whole = arrays.switch(on, arrays.shape_padaxis(placed, -2), numpy.zeros((), x.dtype))
-        ndim = x.ndim + 1
-        at = sorted([(self.axis1 % ndim, ndim - 2), (self.axis2 % ndim, ndim - 1)])
-        order = list(range(ndim - 2))
-        for place, axis in at:
-            order.insert(place, axis)
-        return whole.dimshuffle(*order)
-
-
-class ExtractDiag(CrotonOp):
-    """ExtractDiag(offset, axis1, axis2)(x): the diagonal of two axes, as a last axis."""
-
-    __props__ = ("offset", "axis1", "axis2", "view")
-
-    def __init__(self, offset=0, axis1=0, axis2=1, view=False):
-        self.offset, self.axis1, self.axis2, self.view = offset, axis1, axis2, view
-
-    def build(self, x):
-        x = as_variable(x)
-        if x.ndim < 2:
-            raise ValueError("ExtractDiag needs an input with 2 or more dimensions", x)
-        return arrays.diagonal(x, self.offset, self.axis1, self.axis2)
-
-
 # ---- put together and taken apart
-
-class MakeVector(CrotonOp):
-    """MakeVector(dtype)(*scalars): their vector."""
-
-    __props__ = ("dtype",)
-
-    def __init__(self, dtype="int64"):
-        self.dtype = dtype
-
-    def build(self, *scalars):
-        if not scalars:
-            return arrays.zeros((0,), self.dtype)
-        scalars = [as_variable(x) for x in scalars]
-        for x in scalars:
-            if not numpy.can_cast(x.dtype, self.dtype):
-                raise TypeError(f"MakeVector.dtype={self.dtype} cannot hold {x}, which is {x.dtype}")
-        return vector_of([cast(x, self.dtype)._croton for x in scalars])
-
 
 class Join(CrotonOp, shows=("concatenate",)):
     """Join(view)(axis, *tensors)."""

@@ -1,32 +1,14 @@
-"""Diagonals, choices, and the positions of elements that are not 0."""
+"""Choices, and the positions of elements that are not 0."""
 
 from croton import _croton
 
-from ..variables import as_variable, wrap
+from ..wrapping import as_variable, wrap
 from .constants import as_croton
 from .creation import zeros_like
 from .elementwise import cast
 from .joining import stack
 from .shapes import shape_padright
-
-
-def diagonal(a, offset=0, axis1=0, axis2=1):
-    """The offset-th diagonal of two axes, as a last axis."""
-    return wrap(_croton.diagonal(as_croton(a), offset, axis1, axis2))
-
-
-def diag(v, k=0):
-    """The k-th diagonal of a matrix, or the matrix with a vector there."""
-    from .op_classes import AllocDiag, ExtractDiag
-    v = as_variable(v)
-    if v.ndim not in (1, 2):
-        raise ValueError("Number of dimensions of `v` must be 1 or 2.")
-    return (AllocDiag if v.ndim == 1 else ExtractDiag)(k)(v)
-
-
-def trace(a, offset=0, axis1=0, axis2=1):
-    """The sum of the diagonal."""
-    return wrap(_croton.trace(as_croton(a), offset, axis1, axis2))
+from .subtensor import take_rows
 
 
 def choose(a, choices, out=None, mode="raise"):
@@ -35,7 +17,6 @@ def choose(a, choices, out=None, mode="raise"):
         raise NotImplementedError("choose: out= is not there")
     if isinstance(choices, (list, tuple)):
         return wrap(_croton.choose(as_croton(a), [as_croton(x) for x in choices], mode))
-    from .subtensor import take_rows
     return take_rows(a, choices, mode)
 
 
@@ -84,5 +65,4 @@ def permute_row_elements(x, y, inverse=0):
     return wrap(_croton.take_along_axis((x + cast(zero_y, x.dtype))._croton, (y + cast(zero_x, y.dtype))._croton, -1))
 
 
-__all__ = ["diagonal", "diag", "trace", "choose", "nonzero", "flatnonzero", "nonzero_values", "inverse_permutation",
-           "permute_row_elements"]
+__all__ = ["choose", "nonzero", "flatnonzero", "nonzero_values", "inverse_permutation", "permute_row_elements"]

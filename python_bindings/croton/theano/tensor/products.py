@@ -6,7 +6,7 @@ import numpy
 
 from croton import _croton
 
-from ..variables import as_variable, wrap
+from ..wrapping import as_variable, wrap
 from .elementwise import cast, neq
 from .joining import concatenate
 from .reductions import max, mean, min, sum

@@ -7,7 +7,9 @@ import numpy
 from croton import _croton
 
 from .. import types
-from ..variables import TensorConstant, Variable, as_variable, wrap
+from ..graph import Variable
+from ..variables import TensorConstant
+from ..wrapping import as_variable, wrap
 from .elementwise import isclose, neq
 
 

@@ -2,7 +2,8 @@
 
 from croton import _croton
 
-from ..variables import TensorVariable, as_sizes, as_variable, vector_elements, wrap
+from ..variables import TensorVariable
+from ..wrapping import as_sizes, as_variable, vector_elements, wrap
 from .constants import as_croton
 from .reductions import checked_axes
 

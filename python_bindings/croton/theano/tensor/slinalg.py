@@ -5,9 +5,10 @@ import numpy
 from croton import _croton
 
 from ..types import NoneConstant
-from ..variables import as_variable, wrap
-from . import arrays
-from .nlinalg import _float, _like, _on_host, _square, _wrapped
+from ..wrapping import as_variable, wrap
+from . import arrays, host
+from .nlinalg import eigh, matrix_inverse
+from .solving import Solve, solve, solve_lower_triangular, solve_symmetric, solve_upper_triangular  # noqa: F401
 
 
 class Cholesky:
@@ -20,7 +21,7 @@ class Cholesky:
         self.lower, self.on_error = lower, on_error
 
     def __call__(self, x):
-        x = _float(_square(x, "cholesky"))
+        x = host.as_float(host.square(x, "cholesky"))
 
         def compute(a):
             try:
@@ -44,54 +45,12 @@ class Cholesky:
             result = arrays.tril(whole)
             return [result if self.lower else result.T]
 
-        return _on_host("cholesky", compute, _like, _wrapped(gradient), x)
+        return host.run("cholesky", compute, host.like, host.wrapped(gradient), x)
 
 
 def cholesky(x, lower=True, on_error="raise"):
     """Cholesky, as a function."""
     return Cholesky(lower, on_error)(x)
-
-
-class Solve:
-    """The solution x of A x = b, b being a vector or a matrix. A_structure: "general", "lower_triangular",
-    "upper_triangular" (the other half is not read), "symmetric"."""
-
-    def __init__(self, A_structure="general", lower=False, overwrite_A=False, overwrite_b=False):
-        if A_structure not in ("general", "lower_triangular", "upper_triangular", "symmetric"):
-            raise ValueError("Invalid matrix structure argument", A_structure)
-        self.A_structure, self.lower = A_structure, lower
-
-    def _read(self, a):
-        if self.A_structure == "lower_triangular":
-            return numpy.tril(a)
-        return numpy.triu(a) if self.A_structure == "upper_triangular" else a
-
-    def __call__(self, A, b):
-        A, b = _float(_square(A, "solve")), _float(b)
-        if b.ndim not in (1, 2):
-            raise AssertionError("b is a vector or a matrix")
-        dtype = (A[0, 0] * (b[0] if b.ndim == 1 else b[0, 0])).dtype
-        A, b = A.astype(dtype), b.astype(dtype)
-
-        def gradient(inputs, outputs, gs):
-            a, c = inputs[0], outputs[0]
-            structure = {"lower_triangular": "upper_triangular", "upper_triangular": "lower_triangular"}
-            back = Solve(structure.get(self.A_structure, self.A_structure))(a.T, gs[0])
-            g = -arrays.outer(back, c) if c.ndim == 1 else -arrays.dot(back, c.T)
-            if self.A_structure == "lower_triangular":
-                g = arrays.tril(g)
-            elif self.A_structure == "upper_triangular":
-                g = arrays.triu(g)
-            return [g, back]
-
-        return _on_host("solve", lambda a, c: numpy.linalg.solve(self._read(a), c).astype(c.dtype),
-                        lambda a, c: (c.dtype, list(c.shape)), _wrapped(gradient), A, b)
-
-
-solve = Solve()
-solve_lower_triangular = Solve("lower_triangular", lower=True)
-solve_upper_triangular = Solve("upper_triangular", lower=False)
-solve_symmetric = Solve("symmetric", lower=True)
 
 
 def kron(a, b):
@@ -104,7 +63,6 @@ def kron(a, b):
 
 def eigvalsh(a, b=None, lower=True):
     """The eigenvalues of a symmetric matrix, or of a x = w b x."""
-    from .nlinalg import eigh, matrix_inverse
     if b is None or isinstance(b, NoneConstant):
         return eigh(a, "L" if lower else "U")[0]
     inverse = matrix_inverse(cholesky(b))
@@ -115,7 +73,7 @@ def expm(A):
     """The exponential of a matrix, A's powers k times 1 / k! added up: by the diagonal Pade approximant of order 13 and
     squaring (Higham, The scaling and squaring method for the matrix exponential revisited, 2005). Its gradient is the
     exponential of a matrix of blocks (the same author, Functions of Matrices, 2008, (10.40))."""
-    A = _float(_square(A, "expm"))
+    A = host.as_float(host.square(A, "expm"))
 
     def gradient(inputs, outputs, gs):
         back, n = inputs[0].T, inputs[0].shape[0]
@@ -123,7 +81,7 @@ def expm(A):
                                      arrays.concatenate([arrays.zeros_like(back), back], axis=1)], axis=0)
         return [expm(blocks)[:n, n:]]
 
-    return _on_host("expm", _expm, _like, _wrapped(gradient), A)
+    return host.run("expm", _expm, host.like, host.wrapped(gradient), A)
 
 
 # Of the numerator and denominator; the bound below which the approximant is exact to double precision.

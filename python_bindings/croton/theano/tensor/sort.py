@@ -4,8 +4,10 @@ import numpy
 
 from croton import _croton
 
-from ..graph import CrotonOp
-from ..variables import Variable, as_variable, unwrap, wrap
+from ..branching import ifelse
+from ..croton_op import CrotonOp
+from ..graph import Variable
+from ..wrapping import as_variable, unwrap, wrap
 from .arrays import NotScalarConstantError, get_scalar_constant_value
 from .elementwise import eq
 
@@ -19,7 +21,6 @@ def _along(function, x, axis):
         try:
             axis = int(get_scalar_constant_value(axis))
         except NotScalarConstantError:
-            from ..branching import ifelse
             result = wrap(function(x._croton, x.ndim - 1))
             for k in range(x.ndim - 1):
                 chosen = eq(axis, k) + eq(axis, k - x.ndim)

@@ -2,7 +2,8 @@
 
 from croton import _croton
 
-from ..variables import TensorVariable, as_variable, wrap
+from ..variables import TensorVariable
+from ..wrapping import as_variable, wrap
 from .elementwise import abs_, clip, eq, maximum, switch
 
 _INDEXED = ("slice", "index", "take", "gather", "subtensor")

@@ -4,7 +4,7 @@ import numpy
 
 from .. import compiling, gradients
 from ..sharing import shared
-from ..variables import as_variable
+from ..wrapping import as_variable
 
 _TOLERANCES = {"float16": 5e-2, "float32": 1e-2, "float64": 1e-4}
 

@@ -2,7 +2,8 @@
 
 from croton import _croton
 
-from ...variables import Variable, as_variable, unwrap, wrap
+from ...graph import Variable
+from ...wrapping import as_sizes, as_variable, unwrap, wrap
 from .. import arrays
 from ..elementwise import cast
 
@@ -87,7 +88,6 @@ def _grad_inputs(filters, top, sizes, axes, border_mode, subsample, flip, dilati
 
 def _known_sizes(shape, axes):
     """The sizes of the axes of a symbolic shape, (rows, columns) or the whole one."""
-    from ...variables import as_sizes
     sizes = as_sizes(shape) if not isinstance(shape, (list, tuple)) else list(shape)
     return sizes[-axes:]
 

@@ -2,8 +2,10 @@
 
 from croton import _croton
 
-from ...graph import CrotonOp
-from ...variables import Variable, as_variable, wrap
+from ...asserts import Assert
+from ...croton_op import CrotonOp
+from ...graph import Variable
+from ...wrapping import as_variable, wrap
 from .. import arrays
 
 
@@ -30,7 +32,6 @@ class Images2Neibs(CrotonOp):
         down, i, down_left = self._starts(x.shape[2], rows, row_step)
         across, j, across_left = self._starts(x.shape[3], columns, column_step)
         if self.mode == "valid":
-            from ...asserts import Assert
             x = Assert("Images2Neibs: in mode 'valid' the steps must divide the images exactly", TypeError)(
                 x, arrays.eq(down_left + across_left, 0))
         i = down.dimshuffle(0, "x", "x", "x") + i.dimshuffle("x", "x", 0, "x")

@@ -1,7 +1,7 @@
 """Batch normalisation (Ioffe and Szegedy 2015) and normalisation across channels."""
 
-from ...graph import CrotonOp
-from ...variables import as_variable
+from ...croton_op import CrotonOp
+from ...wrapping import as_variable
 from .. import arrays
 from ..elementwise import cast, sqr
 

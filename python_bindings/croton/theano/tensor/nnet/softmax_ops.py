@@ -2,11 +2,12 @@
 
 from croton import _croton
 
-from ...graph import CrotonOp
-from ...variables import as_variable, wrap
+from ...croton_op import CrotonOp
+from ...wrapping import as_variable, wrap
 from .. import arrays
 from ..elementwise import cast
 from ..subtensor import set_subtensor
+from .losses import categorical_crossentropy
 
 _nnet = _croton.nnet
 
@@ -74,7 +75,6 @@ class CrossentropyCategorical1Hot(CrotonOp, shows=("crossentropy",)):
     """CrossentropyCategorical1Hot()(coding_dist, true_one_of_n): -log(coding_dist) at the positions of a vector."""
 
     def build(self, coding_dist, true_one_of_n):
-        from .functions import categorical_crossentropy
         true_one_of_n = as_variable(true_one_of_n)
         if true_one_of_n.ndim != 1 or not true_one_of_n.dtype.startswith(("int", "uint")):
             raise TypeError("integer vector required for argument: true_one_of_n", true_one_of_n.type)

@@ -1,7 +1,7 @@
 """Convolution of images without channels."""
 
+from ...wrapping import as_variable
 from ..nnet.convolution import conv2d as _conv2d
-from ...variables import as_variable
 
 
 def conv2d(input, filters, image_shape=None, filter_shape=None, border_mode="valid", subsample=(1, 1), **kwargs):

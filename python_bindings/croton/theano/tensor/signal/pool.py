@@ -2,9 +2,13 @@
 
 from croton import _croton
 
+from ...croton_op import CrotonOp
 from ...gradients import Lop, Rop
-from ...graph import CrotonOp
-from ...variables import TensorVariable, as_variable, wrap
+from ...variables import TensorVariable
+from ...wrapping import as_variable, wrap
+from ..constants import NotScalarConstantError, get_scalar_constant_value
+from ..creation import zeros_like
+from ..elementwise import eq, switch
 
 _nnet = _croton.nnet
 _MODES = ("max", "sum", "average_inc_pad", "average_exc_pad")
@@ -12,7 +16,6 @@ _MODES = ("max", "sum", "average_inc_pad", "average_exc_pad")
 
 def _numbers(x, axes, what):
     if isinstance(x, TensorVariable):
-        from ..arrays import NotScalarConstantError, get_scalar_constant_value
         try:
             return tuple(int(get_scalar_constant_value(x[i])) for i in range(axes))
         except NotScalarConstantError:
@@ -86,8 +89,6 @@ def pool_3d(input, ws=None, ignore_border=None, stride=None, pad=(0, 0, 0), mode
 
 def max_pool_2d_same_size(input, patch_size):
     """The image with all but the largest element of each patch set to 0."""
-    from ..arrays import zeros_like
-    from ..elementwise import eq, switch
     input = as_variable(input)
     largest = pool_2d(input, patch_size, True)
     rows, columns = (int(n) for n in patch_size)

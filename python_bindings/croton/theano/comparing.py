@@ -1,0 +1,19 @@
+"""Whether expressions compute the same."""
+
+from croton import _croton
+
+from .cloning import clone
+from .wrapping import unwrap
+
+
+def is_same_graph(var1, var2, givens=None):
+    """Whether both compute the same, with variables replaced as givens say."""
+    if givens:
+        var1, var2 = clone([var1, var2], givens)
+    return _croton.equal_computations([var1._croton], [var2._croton])
+
+
+def equal_computations(xs, ys, in_xs=None, in_ys=None):
+    """Whether both lists compute the same; inputs of the two lists count as the same by their positions."""
+    return _croton.equal_computations(unwrap(list(xs)), unwrap(list(ys)), unwrap(list(in_xs or [])),
+                                      unwrap(list(in_ys or [])))

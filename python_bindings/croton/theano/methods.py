@@ -1,0 +1,34 @@
+"""What variables do that takes all of the package: their values, copies and pickles."""
+
+import copy
+
+from . import graph, pickling
+from .cloning import clone
+from .compiling import Function, function
+
+
+def _eval(self, inputs_to_values=None):
+    """The value, given the values of the inputs: {variable: value}. The compiled function is kept."""
+    values = inputs_to_values or {}
+    inputs = tuple(sorted(values, key=id))
+    kept = self.__dict__.setdefault("_evaluators", {})
+    if inputs not in kept:
+        kept[inputs] = function(list(inputs), self, on_unused_input="raise")
+    return kept[inputs](*[values[x] for x in inputs])
+
+
+def _deepcopy(self, memo):
+    """The same expression of copies of its inputs and shared variables; a copy of an input."""
+    if self.owner is None:
+        return self.clone()
+    return clone(self, {x: copy.deepcopy(x, memo) for x in graph.inputs([self]) if not hasattr(x, "data")})
+
+
+def _reduce(self):
+    return (pickling.reduce_input if self.owner is None else pickling.reduce_variable)(self)
+
+
+graph.Variable.eval = _eval
+graph.Variable.__deepcopy__ = _deepcopy
+graph.Variable.__reduce__ = _reduce
+Function.__reduce__ = pickling.reduce_function
