@@ -12,7 +12,7 @@
 #include "runtime/bound/dump_kernels.hpp"
 #include "runtime/bound/routine_launch.hpp"
 #include "runtime/cpu/compiler.hpp"
-#include "runtime/cuda/compile.hpp"
+#include "runtime/cuda/compiler.hpp"
 #include "runtime/cuda/inspect/dump.hpp"
 #include "runtime/cuda/inspect/facts.hpp"
 #include "runtime/cuda/inspect/nvdisasm.hpp"

@@ -27,7 +27,7 @@
 #include "runtime/cpu/compiler.hpp"
 #include "runtime/cpu/dnn/dnn.hpp"
 #include "runtime/cpu/threads.hpp"
-#include "runtime/cuda/device.hpp"
+#include "runtime/cuda/context.hpp"
 #include "runtime/cuda/driver.hpp"
 #include "runtime/cuda/inspect/program.hpp"
 #include "runtime/cuda/libraries/blaslt.hpp"
@@ -233,7 +233,7 @@ Finding check_profiling() {
   return {State::missing, "NVTX is not built in: its headers were missing when Croton was configured"};
 }
 
-std::string describe_device(int index, const cuda::DeviceFacts& facts) {
+std::string describe_device(int index, const cuda::GpuFacts& facts) {
   return fmt::format("cuda{}: {}, compute capability {}.{}, {}, {} multiprocessors, PCI {}", index, facts.name,
                      facts.major, facts.minor, bytes_text(facts.memory_bytes), facts.multiprocessors, facts.pci_id);
 }
@@ -250,7 +250,7 @@ void look_at_devices(const cuda::Driver& driver, Finding& finding) {
   }
   for (int i = 0; i < count; ++i) {
     try {
-      const cuda::DeviceFacts facts = cuda::Device::open(i)->facts();
+      const cuda::GpuFacts facts = cuda::Context::open(i)->facts();
       finding.text += "\n" + describe_device(i, facts);
       finding.devices->push_back(
           {facts.name, fmt::format("{}.{}", facts.major, facts.minor), facts.memory_bytes, facts.multiprocessors});

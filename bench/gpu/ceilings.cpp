@@ -18,9 +18,9 @@ namespace {
 constexpr int samples = 20, per_sample = 5;
 
 /// `work` is what one run moves or computes.
-Rate rate_of(const std::shared_ptr<cuda::Device>& device, const cuda::Stream& stream, double work,
+Rate rate_of(const std::shared_ptr<cuda::Context>& context, const cuda::Stream& stream, double work,
              const std::function<void()>& run) {
-  cuda::Event start(device, cuda::Event::Timing::on), end(device, cuda::Event::Timing::on);
+  cuda::Event start(context, cuda::Event::Timing::on), end(context, cuda::Event::Timing::on);
   for (int i = 0; i < 3; ++i) run();
   stream.synchronize();
   std::vector<double> rates;
@@ -48,17 +48,17 @@ void randomize(const cuda::Stream& stream, const cuda::Buffer& buffer) {
 }  // namespace
 
 Rate copy_rate(int index, std::size_t bytes) {
-  const std::shared_ptr<cuda::Device> device = cuda::Device::get(index);
-  const cuda::Stream stream(device);
+  const std::shared_ptr<cuda::Context> context = cuda::Context::get(index);
+  const cuda::Stream stream(context);
   const cuda::Buffer from(stream, bytes), to(stream, bytes);
   randomize(stream, from);
-  return rate_of(device, stream, 2 * static_cast<double>(bytes),
+  return rate_of(context, stream, 2 * static_cast<double>(bytes),
                  [&] { cuda::copy_within(stream, to.data(), from.data(), bytes); });
 }
 
 Rate product_rate(int index, std::int64_t n, bool tf32) {
-  const std::shared_ptr<cuda::Device> device = cuda::Device::get(index);
-  const cuda::Stream stream(device);
+  const std::shared_ptr<cuda::Context> context = cuda::Context::get(index);
+  const cuda::Stream stream(context);
   const std::size_t bytes = static_cast<std::size_t>(n * n) * sizeof(float);
   const cuda::Buffer a(stream, bytes), b(stream, bytes), c(stream, bytes);
   randomize(stream, a);
@@ -66,11 +66,11 @@ Rate product_rate(int index, std::int64_t n, bool tf32) {
   cuda::MatrixProduct product;
   product.m = product.n = product.k = product.lda = product.ldb = product.ldc = n;
   product.a = a.data(), product.b = b.data(), product.c = c.data();
-  cuda::BlasLt library(device);
+  cuda::BlasLt library(context);
   const cuda::Precision precision = tf32 ? cuda::Precision::tf32 : cuda::Precision::full;
   const cuda::Buffer workspace(stream, library.workspace_bytes(product, precision));
   const double size = static_cast<double>(n);
-  return rate_of(device, stream, 2 * size * size * size,
+  return rate_of(context, stream, 2 * size * size * size,
                  [&] { library.gemm(stream, product, workspace.data(), precision); });
 }
 

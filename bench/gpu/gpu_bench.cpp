@@ -27,7 +27,7 @@
 #include "gpu/workloads.hpp"
 #include "program.hpp"
 #include "record.hpp"
-#include "runtime/cuda/device.hpp"
+#include "runtime/cuda/context.hpp"
 #include "runtime/cuda/libraries/blaslt.hpp"
 #include "runtime/cuda/libraries/dnn.hpp"
 #include "runtime/cuda/libraries/toolkit.hpp"
@@ -59,14 +59,14 @@ int number_of(const std::string& device) { return device.starts_with("cuda") ? s
 /// Waits for all work of a real device. A simulated one and the CPU are done when a call returns.
 std::function<void()> wait_for(const std::string& device) {
   if (number_of(device) < 0 || ct::flag("cuda_simulator") != "0") return [] {};
-  return [opened = cuda::Device::get(number_of(device))] { opened->synchronize(); };
+  return [opened = cuda::Context::get(number_of(device))] { opened->synchronize(); };
 }
 
 void print_versions(const Options& options) {
   Record record;
   record.add("program", "croton").add("croton", CROTON_BENCH_VERSION).add("device", options.device);
   if (number_of(options.device) >= 0 && ct::flag("cuda_simulator") == "0") {
-    const cuda::DeviceFacts& facts = cuda::Device::get(number_of(options.device))->facts();
+    const cuda::GpuFacts& facts = cuda::Context::get(number_of(options.device))->facts();
     record.add("name", facts.name).add("multiprocessors", facts.multiprocessors);
     record.add("l2_bytes", static_cast<double>(facts.l2_bytes));
     if (cuda::BlasLt::available()) record.add("cublaslt", cuda::BlasLt::found().version);

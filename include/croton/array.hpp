@@ -142,12 +142,12 @@ class Array {
   /// As NumPy prints: "[[1. 2.]\n [3. 4.]]", long arrays shortened with "...".
   std::string to_string() const;
 
-  // For the runtime: arrays of a device, in C order. Their elements are reached by to_host() alone.
+  // For the runtime: arrays of a device, in C order. Unless that is the host, elements are reached by to_host() alone.
   static Array empty_on(base::DeviceMemory& memory, DType dtype, Sizes shape);
   /// Of memory that somebody else keeps.
   static Array view_on(base::DeviceMemory& memory, void* data, DType dtype, Sizes shape);
-  base::DeviceMemory* device_memory() const { return device_; }
-  void* address() const { return data_; }  ///< wherever that is
+  base::DeviceMemory* device_memory() const { return device_; }  ///< null: the host's (base/device_memory.hpp)
+  void* address() const { return data_; }                        ///< wherever that is
 
  private:
   struct Blank {};

@@ -298,6 +298,7 @@ Array Array::to_host() const {
 }
 
 Array Array::empty_on(base::DeviceMemory& memory, DType dtype, Sizes shape) {
+  if (memory.is_host()) return empty(dtype, std::move(shape));
   const std::size_t bytes = base::byte_count(shape, dtype);
   Array result{Blank{}};
   result.owner_ = memory.allocate(bytes);
@@ -310,6 +311,7 @@ Array Array::empty_on(base::DeviceMemory& memory, DType dtype, Sizes shape) {
 }
 
 Array Array::view_on(base::DeviceMemory& memory, void* data, DType dtype, Sizes shape) {
+  if (memory.is_host()) return view_of(data, dtype, std::move(shape));
   base::byte_count(shape, dtype);
   Array result{Blank{}};
   result.data_ = data;

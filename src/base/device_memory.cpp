@@ -25,8 +25,8 @@ std::uint16_t home_on(const std::string& device) {
 }
 
 Array moved_to(DeviceMemory* memory, const Array& array) {
-  if (array.device_memory() == memory) return array;
-  if (memory == nullptr) return array.to_host();
+  if (memory == nullptr || memory->is_host()) return array.to_host();
+  if (memory->has(array)) return array;
   const Array host = array.to_host().contiguous();
   Array result = Array::empty_on(*memory, array.dtype(), array.shape());
   memory->copy_in(result.address(), host.raw(), host.bytes());

@@ -7,27 +7,63 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "base/fork_safe_mutex.hpp"
 
 namespace croton::base {
 namespace {
 
 constexpr int max_devices = 256;  // of one kind
+constexpr std::size_t max_kinds = 255;
+
+/// The words of kinds, by their number; none is ever taken out.
+struct Kinds {
+  ForkSafeMutex& mutex = *new ForkSafeMutex;
+  std::vector<std::string> words{"cpu", "cuda"};
+
+  static Kinds& instance() {
+    static auto& kinds = *new Kinds;  // never destroyed: arrays of static objects have devices
+    return kinds;
+  }
+  std::string word(DeviceName::Kind kind) {
+    const std::lock_guard lock(mutex);
+    return words.at(static_cast<std::size_t>(kind));
+  }
+  std::optional<DeviceName::Kind> find(std::string_view word) {
+    const std::lock_guard lock(mutex);
+    const auto at = std::ranges::find(words, word);
+    if (at == words.end()) return std::nullopt;
+    return static_cast<DeviceName::Kind>(at - words.begin());
+  }
+};
 
 }  // namespace
 
+DeviceName::Kind add_device_kind(std::string_view word) {
+  Kinds& kinds = Kinds::instance();
+  if (const auto known = kinds.find(word)) return *known;
+  const std::lock_guard lock(kinds.mutex);
+  if (kinds.words.size() == max_kinds) throw InternalError("there are too many kinds of devices");
+  kinds.words.emplace_back(word);
+  return static_cast<DeviceName::Kind>(kinds.words.size() - 1);
+}
+
 std::string DeviceName::to_string() const {
   if (kind == Kind::cpu) return index == 0 ? "cpu" : fmt::format("cpu{}", index);
-  return fmt::format("cuda{}", index);
+  return fmt::format("{}{}", Kinds::instance().word(kind), index);
 }
 
 std::uint16_t DeviceName::place() const {
-  return static_cast<std::uint16_t>(1 + (kind == Kind::cuda ? max_devices : 0) + index);
+  return static_cast<std::uint16_t>(1 + static_cast<int>(kind) * max_devices + index);
 }
 
 DeviceName DeviceName::of_place(std::uint16_t place) {
   if (place == 0) throw InternalError("a free place is no device");
   const int number = place - 1;
-  return number < max_devices ? DeviceName{Kind::cpu, number} : DeviceName{Kind::cuda, number - max_devices};
+  return {static_cast<Kind>(number / max_devices), number % max_devices};
 }
 
 DeviceName parse_device(std::string_view text) {
@@ -44,10 +80,9 @@ DeviceName parse_device(std::string_view text) {
     rest.remove_prefix(1);
   }
   DeviceName name;
-  if (word == "cuda" || word == "gpu")
-    name.kind = DeviceName::Kind::cuda;
-  else if (word != "cpu")
-    throw refuse();
+  const auto kind = Kinds::instance().find(word == "gpu" ? "cuda" : word);
+  if (!kind) throw refuse();
+  name.kind = *kind;
   if (rest.empty()) return name;
   if (rest.front() == ':' || rest.front() == ',') rest.remove_prefix(1);
   const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), name.index);

@@ -10,7 +10,7 @@ namespace croton::base {
 
 /// A device, or none. It is small and trivially comparable, so that nodes can carry its number.
 struct DeviceName {
-  enum class Kind : std::uint8_t { cpu, cuda };
+  enum class Kind : std::uint8_t { cpu, cuda };  // and those that add_device_kind() gives
   Kind kind = Kind::cpu;
   int index = 0;
 
@@ -21,6 +21,10 @@ struct DeviceName {
   static DeviceName of_place(std::uint16_t place);
   friend auto operator<=>(const DeviceName&, const DeviceName&) = default;
 };
+
+/// The kind of devices whose names are `word`, of small letters, and a number: a new one, where there is none of that
+/// name. For kinds of devices that are not part of the library.
+DeviceName::Kind add_device_kind(std::string_view word);
 
 /// The device of that name: cpu, cpuN, cuda, cudaN, gpu, gpuN, each also with ':' or ',' before the number and with a
 /// leading '/'. Without a number the first. ValueError with what is accepted.

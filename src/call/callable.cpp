@@ -147,7 +147,7 @@ void Callable::commit(std::vector<Array> for_copies) {
     // Where the new value was computed is the home from now on; what is pinned was sent home by the plan.
     const base::DeviceMemory* memory = arrays_.updates[u].device_memory();
     const std::uint16_t home = memory == nullptr ? 0 : memory->place();
-    if (home != state.home) arrays_.copies[i]->by_device.erase(arrays_.updates[u].device_memory());
+    if (home != state.home) arrays_.copies[i]->forget(arrays_.updates[u]);
     state.home = home;
     if (state.value.address() != arrays_.updates[u].address()) state.exposed = false;
     std::swap(state.value, arrays_.updates[u]);  // wants no memory, now or in the next call

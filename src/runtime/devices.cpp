@@ -4,17 +4,16 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <functional>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <tuple>
+#include <utility>
 
 #include "base/config.hpp"
 #include "base/fork_safe_mutex.hpp"
 #include "runtime/cpu/device.hpp"
-#include "runtime/cpu/threads.hpp"
-#include "runtime/cuda/gpu.hpp"
+#include "runtime/cuda/device.hpp"
 #include "runtime/device/device_split.hpp"
 #include "runtime/simulator/device.hpp"
 
@@ -23,70 +22,54 @@ namespace {
 
 using base::DeviceName;
 
-/// Devices of this process, made when first asked for; they stay, as arrays may live on them.
-template <class Key>
-class Made {
- public:
-  Device& get(const Key& key, const std::function<std::unique_ptr<Device>()>& make) {
-    const std::lock_guard lock(mutex_);
-    auto& device = devices_[key];
-    if (!device) device = make();
-    return *device;
-  }
+/// The back-ends, in the order in which lists have their devices. A list is replaced where one is added, and never
+/// changed: whoever goes through it needs no lock.
+struct Backends {
+  using List = std::vector<const Backend*>;
+  base::ForkSafeMutex& mutex = *new base::ForkSafeMutex;
+  std::shared_ptr<const List> list =
+      std::make_shared<const List>(List{&cpu::backend(), &cuda::backend(), &simulator::backend()});
 
- private:
-  std::mutex mutex_;
-  std::map<Key, std::unique_ptr<Device>> devices_;
+  static Backends& instance() {
+    static auto& backends = *new Backends;
+    return backends;
+  }
+  std::shared_ptr<const List> all() {
+    const std::lock_guard lock(mutex);
+    return list;
+  }
 };
 
-// Parts of a simulated GPU differ in nothing from simulated GPUs, nor parts of the host from each other.
-Device& simulated_device(int index) {
-  static auto& made = *new Made<int>;
-  return made.get(index, [&] { return simulator::make_device(index); });
+constexpr DeviceName host_name{};
+
+/// How many devices have names of that kind.
+int count_of(DeviceName::Kind kind) {
+  int count = 0;
+  for (const Backend* backend : *Backends::instance().all()) {
+    if (backend->kind == kind) count += backend->count();
+  }
+  return count;
 }
 
-Device& logical_cpu(int index) {
-  static auto& made = *new Made<int>;
-  return made.get(index, [&] { return cpu::make_device(index); });
-}
-
-Device& real_device(const cuda::FoundGpus& found, const DeviceSplit& split, int number) {
-  // Under another driver, or as another part, the same number is another device.
-  using Key = std::tuple<std::string, int, int, int, int>;
-  static auto& made = *new Made<Key>;
-  const GpuPart part = part_of(split, found.count, number);
-  return made.get({found.driver, number, part.gpu, part.part, part.parts},
-                  [&] { return cuda::make_device(number, part.gpu, part.part, part.parts); });
-}
-
-DeviceSplit present_split() { return parse_split(base::config().logical_devices); }
-
-int simulated_count() { return static_cast<int>(base::config().cuda_simulator); }
-
-/// How many numbers GPUs have.
-int gpu_count(const DeviceSplit& split) {
-  return count_parts(split, simulated_count() > 0 ? simulated_count() : cuda::find_gpus().count);
-}
-
-DeviceFacts host_facts() {
-  return {.name = {},
-          .kind = DeviceFacts::Kind::host,
-          .title = fmt::format("{} cores", cpu::ThreadPool::usable_cores()),
-          .pci = {}};
+/// Calls `visit` with each device but the host, its name and its back-end.
+template <class Visit>
+void each_device(const Visit& visit) {
+  for (const Backend* backend : *Backends::instance().all()) {
+    const int count = backend->count();
+    for (int number = 0; number < count; ++number) {
+      if (const DeviceName name{backend->kind, number}; name != host_name) visit(name, *backend);
+    }
+  }
 }
 
 std::string what_there_is() { return fmt::format("there {}: {}", places().empty() ? "is" : "are", describe_devices()); }
 
 [[noreturn]] void raise_no_device(const DeviceName& name) {
-  std::string hint;
-  if (name.kind == DeviceName::Kind::cpu) {
-    hint = fmt::format(" (the flag logical_devices=cpu:{} makes cpu0 to {})", name.index + 1, name.to_string());
-  } else if (simulated_count() == 0) {
-    const cuda::FoundGpus& found = cuda::find_gpus();
-    hint =
-        fmt::format(" ({}the flag cuda_simulator=2 makes two simulated GPUs)", found.count > 0 ? "" : found.why + "; ");
+  std::string advice;
+  for (const Backend* backend : *Backends::instance().all()) {
+    if (backend->kind == name.kind) advice += backend->advice(name.index);
   }
-  throw DeviceError(fmt::format("there is no device {}; {}{}", name.to_string(), what_there_is(), hint));
+  throw DeviceError(fmt::format("there is no device {}; {}{}", name.to_string(), what_there_is(), advice));
 }
 
 // Whoever links the runtime finds devices by it.
@@ -97,32 +80,36 @@ const bool registered = [] {
 
 }  // namespace
 
+void add_backend(const Backend& backend) {
+  Backends& backends = Backends::instance();
+  const std::lock_guard lock(backends.mutex);
+  Backends::List more = *backends.list;
+  more.push_back(new Backend(backend));  // never destroyed, as its devices are not
+  backends.list = std::make_shared<const Backends::List>(std::move(more));
+}
+
 Device& device_at(expr::Place place, bool simulated) {
+  if (place == 0) return host_device();
   const DeviceName name = DeviceName::of_place(place);
-  const DeviceSplit split = present_split();
-  if (name.kind == DeviceName::Kind::cpu) {
-    if (name.index > 0 && name.index < split.cpus) return logical_cpu(name.index);
-  } else {
-    if (simulated) return simulated_device(name.index);
-    if (name.index < gpu_count(split)) {
-      return simulated_count() > 0 ? simulated_device(name.index) : real_device(cuda::find_gpus(), split, name.index);
-    }
+  if (simulated && name.kind == DeviceName::Kind::cuda) return simulator::device(name.index);
+  for (const Backend* backend : *Backends::instance().all()) {
+    if (backend->kind != name.kind) continue;
+    if (Device* device = backend->find(name.index)) return *device;
   }
   raise_no_device(name);
 }
 
 expr::Place place_of(const std::string& device, bool soft) {
-  constexpr expr::Place host = 1;
-  const DeviceSplit split = present_split();
+  present_split();  // raises where the flag for that is wrong
   if (device == "auto") {
-    const bool real = simulated_count() == 0 && cuda::find_gpus().count > 0;
-    return real ? DeviceName{DeviceName::Kind::cuda, 0}.place() : host;
+    for (const Backend* backend : *Backends::instance().all()) {
+      if (backend->automatic && backend->count() > 0) return DeviceName{backend->kind, 0}.place();
+    }
+    return host_name.place();
   }
   try {
     const DeviceName name = base::parse_device(device);
-    if (name.place() == host) return host;
-    const bool there = name.kind == DeviceName::Kind::cpu ? name.index < split.cpus : name.index < gpu_count(split);
-    if (there) return name.place();
+    if (name == host_name || name.index < count_of(name.kind)) return name.place();
     if (soft) return place_of("auto", true);
     raise_no_device(name);
   } catch (const ValueError& error) {
@@ -133,21 +120,18 @@ expr::Place place_of(const std::string& device, bool soft) {
 }
 
 std::string target_of(expr::Place place, bool simulated) {
-  if (place == 0) return "cpu";
-  Device& device = device_at(place, simulated);
+  const Device& device = device_at(place, simulated);
   return device.runs_cuda() ? "cuda:" + device.architecture() : "cpu";
 }
 
 std::vector<expr::Place> places() {
-  const DeviceSplit split = present_split();
   std::vector<expr::Place> all;
-  for (int i = 1; i < split.cpus; ++i) all.push_back(DeviceName{DeviceName::Kind::cpu, i}.place());
-  for (int i = 0; i < gpu_count(split); ++i) all.push_back(DeviceName{DeviceName::Kind::cuda, i}.place());
+  each_device([&](const DeviceName& name, const Backend&) { all.push_back(name.place()); });
   return all;
 }
 
 std::vector<DeviceFacts> list_devices() {
-  std::vector<DeviceFacts> all{host_facts()};
+  std::vector<DeviceFacts> all{host_device().facts()};
   for (const expr::Place place : places()) {
     try {
       all.push_back(device_at(place).facts());
@@ -162,15 +146,10 @@ std::vector<DeviceFacts> list_devices() {
 }
 
 std::string describe_devices() {
-  const DeviceSplit split = present_split();
-  std::string text = "cpu";
-  for (const expr::Place place : places()) {
-    const DeviceName name = DeviceName::of_place(place);
-    const bool gpu = name.kind == DeviceName::Kind::cuda;
-    const bool logical = !gpu || part_of(split, gpu_count(split), name.index).parts > 1;
-    text += fmt::format(", {}{}", name.to_string(),
-                        gpu && simulated_count() > 0 ? " (simulated)" : (logical ? " (logical)" : ""));
-  }
+  std::string text = host_name.to_string();
+  each_device([&](const DeviceName& name, const Backend& backend) {
+    text += fmt::format(", {}{}", name.to_string(), backend.remark(name.index));
+  });
   return text;
 }
 

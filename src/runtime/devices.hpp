@@ -6,9 +6,13 @@
 #include <vector>
 
 #include "expr/arena.hpp"
-#include "runtime/device/device.hpp"
+#include "runtime/device/backend.hpp"
 
 namespace croton::runtime {
+
+/// A kind of device more, for the rest of the process: of a program that has one of its own. It may have no device most
+/// of the time.
+void add_backend(const Backend& backend);
 
 /// The place that a value of the flag `device` names: that of the host is cpu's number. "auto" is the first real GPU,
 /// else the host. DeviceError, which lists what there is, where it is not there; with `soft` that is as "auto". The
@@ -16,7 +20,7 @@ namespace croton::runtime {
 expr::Place place_of(const std::string& device, bool soft);
 /// Those that there are besides the host.
 std::vector<expr::Place> places();
-/// The device of a place that is not the host. DeviceError that lists those that are. `simulated`: a simulated one,
+/// The device of a place. DeviceError that lists those that there are. `simulated`: of a GPU's place the simulated one,
 /// whether or not the flags say that there is any.
 Device& device_at(expr::Place place, bool simulated = false);
 /// What code is made for there: "cpu", "cuda:sm_90".

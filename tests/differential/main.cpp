@@ -14,7 +14,7 @@
 #include "planted.hpp"
 #include "program.hpp"
 #include "report.hpp"
-#include "runtime/simulator/device.hpp"
+#include "runtime/simulator/kernels.hpp"
 #include "shrink.hpp"
 
 namespace {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "codegen/emit.hpp"
-#include "runtime/simulator/driver.hpp"
+#include "runtime/simulator/launch.hpp"
 
 namespace croton::test {
 namespace {

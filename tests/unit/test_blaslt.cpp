@@ -97,9 +97,9 @@ TEST_CASE("products in all forms", "[blaslt]") {
   FakeCuda fake;
   fake.set("delay", GENERATE(0, 1));
   {
-    const auto device = Device::open(0);
-    const Stream stream(device);
-    BlasLt blas(device);
+    const auto context = Context::open(0);
+    const Stream stream(context);
+    BlasLt blas(context);
     CHECK(blas.name() == "cuBLASLt 13.0.2");
     for (const bool ta : {false, true}) {
       for (const bool tb : {false, true}) {
@@ -131,9 +131,9 @@ TEST_CASE("products in all forms", "[blaslt]") {
 TEST_CASE("batches of products", "[blaslt]") {
   FakeCuda fake;
   {
-    const auto device = Device::open(0);
-    const Stream stream(device);
-    BlasLt blas(device);
+    const auto context = Context::open(0);
+    const Stream stream(context);
+    BlasLt blas(context);
     for (const std::int64_t batch : {0, 1, 3}) {
       for (const int repeated : {0, 1, 2}) {
         for (const bool transposed : {false, true}) {
@@ -167,9 +167,9 @@ TEST_CASE("batches of products", "[blaslt]") {
 TEST_CASE("products without terms, and without elements", "[blaslt]") {
   FakeCuda fake;
   {
-    const auto device = Device::open(0);
-    const Stream stream(device);
-    BlasLt blas(device);
+    const auto context = Context::open(0);
+    const Stream stream(context);
+    BlasLt blas(context);
     // A and B are not read: their addresses are none.
     for (const double beta : {0.0, 3.0}) {
       const Buffer c(stream, 6 * sizeof(double));
@@ -197,9 +197,9 @@ TEST_CASE("products without terms, and without elements", "[blaslt]") {
 
 TEST_CASE("an algorithm is chosen once, and never one that splits k", "[blaslt]") {
   FakeCuda fake;
-  const auto device = Device::open(0);
-  const Stream stream(device);
-  BlasLt blas(device);
+  const auto context = Context::open(0);
+  const Stream stream(context);
+  BlasLt blas(context);
   const Buffer memory(stream, 1024);
   const MatrixProduct p{.m = 4,
                         .n = 4,
@@ -233,9 +233,9 @@ TEST_CASE("an algorithm is chosen once, and never one that splits k", "[blaslt]"
 
 TEST_CASE("a product that is not valid is a bug of Croton", "[blaslt]") {
   FakeCuda fake;
-  const auto device = Device::open(0);
-  const Stream stream(device), elsewhere(Device::open(1));
-  BlasLt blas(device);
+  const auto context = Context::open(0);
+  const Stream stream(context), elsewhere(Context::open(1));
+  BlasLt blas(context);
   const MatrixProduct good{.m = 2, .n = 2, .k = 2, .lda = 2, .ldb = 2, .ldc = 2};
   for (const auto& spoil : std::vector<void (*)(MatrixProduct&)>{
            [](MatrixProduct& p) { p.dtype = DType::int32; }, [](MatrixProduct& p) { p.m = -1; },
@@ -252,9 +252,9 @@ TEST_CASE("every call of cuBLASLt made to fail in turn", "[blaslt]") {
   FakeCuda fake;
   const auto [code, type] = GENERATE(std::pair(15, 0), std::pair(3, 1), std::pair(13, 0));
   const auto product = [] {
-    const auto device = Device::open(0, user_line);
-    const Stream stream(device, user_line);
-    BlasLt blas(device, user_line);
+    const auto context = Context::open(0, user_line);
+    const Stream stream(context, user_line);
+    BlasLt blas(context, user_line);
     const Buffer memory(stream, 1024, user_line);
     fill(stream, memory.data(), 0, 1024, user_line);
     blas.gemm(stream,
@@ -310,9 +310,9 @@ TEST_CASE("every call of cuBLASLt made to fail in turn", "[blaslt]") {
 
 TEST_CASE("a product that meets a lost device says so", "[blaslt]") {
   FakeCuda fake;
-  const auto device = Device::open(0);
-  const Stream stream(device);
-  BlasLt blas(device);
+  const auto context = Context::open(0);
+  const Stream stream(context);
+  BlasLt blas(context);
   const Buffer memory(stream, 1024);
   const MatrixProduct p{.m = 4,
                         .n = 4,
@@ -328,7 +328,7 @@ TEST_CASE("a product that meets a lost device says so", "[blaslt]") {
   fake.fail("cuCtxSynchronize", 1, result::illegal_address);
   CHECK_THAT(error_of<DeviceError>([&] { blas.gemm(stream, p, workspace.data(), Precision::full, user_line); }),
              contains("cublasLtMatmul (train.py:7) failed on cuda0 (Fake GPU): CUDA_ERROR_ILLEGAL_ADDRESS"));
-  CHECK(device->lost());
+  CHECK(context->lost());
   CHECK_THAT(error_of<DeviceError>([&] { blas.gemm(stream, p, workspace.data(), Precision::full, user_line); }),
              contains("cublasLtMatmul (train.py:7): cuda0 (Fake GPU) cannot be used any more"));
 }
@@ -341,8 +341,8 @@ TEST_CASE("a cuBLASLt that is missing is explained", "[blaslt]") {
   CHECK_FALSE(BlasLt::available(&why));
   CHECK_THAT(why, contains("cuBLASLt (matrix products on NVIDIA GPUs) was not found. Tried:") &&
                       contains("pip install nvidia-cublas"));
-  const auto device = Device::open(0);
-  CHECK_THROWS_AS(BlasLt(device), DeviceError);
+  const auto context = Context::open(0);
+  CHECK_THROWS_AS(BlasLt(context), DeviceError);
   set_cuda_root("none");
   CHECK_FALSE(BlasLt::available(&why));
   CHECK_THAT(why, contains("hidden by cuda_root=none"));

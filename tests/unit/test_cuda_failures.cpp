@@ -14,7 +14,7 @@
 
 #include "contains.hpp"
 #include "fake_cuda.hpp"
-#include "runtime/cuda/device.hpp"
+#include "runtime/cuda/context.hpp"
 #include "runtime/cuda/graph.hpp"
 #include "runtime/cuda/module.hpp"
 #include "runtime/cuda/staging.hpp"
@@ -59,20 +59,20 @@ bool waits_in_destructors(const std::string& name) {
 
 // Two devices with a stream each.
 struct Machine {
-  std::shared_ptr<Device> device = Device::open(0, user_line), peer = Device::open(1, user_line);
-  Stream stream{device, user_line}, peer_stream{peer, user_line};
+  std::shared_ptr<Context> context = Context::open(0, user_line), peer = Context::open(1, user_line);
+  Stream stream{context, user_line}, peer_stream{peer, user_line};
 };
 
 /// Something of everything: true if the results are right. `before_end` is told when only destructors are left.
 bool work(const Machine& machine, const std::function<void()>& before_end = [] {}) {
-  const auto& [device, peer, stream, peer_stream] = machine;
+  const auto& [context, peer, stream, peer_stream] = machine;
   constexpr std::size_t n = Staging::slot_bytes / 4 * 3 / 2, bytes = n * sizeof(float);
   const std::vector<float> values(n, 3);
-  const Kernel scale = Module(device, fake_cubin({"scale"}), user_line).kernel("scale", 64 << 10, user_line);
+  const Kernel scale = Module(context, fake_cubin({"scale"}), user_line).kernel("scale", 64 << 10, user_line);
   const Buffer x(stream, bytes, user_line), y(stream, bytes, user_line), far(peer_stream, bytes, user_line);
-  Event start(device, Event::Timing::on, user_line), written(device, Event::Timing::on, user_line);
+  Event start(context, Event::Timing::on, user_line), written(context, Event::Timing::on, user_line);
   Event copied(peer, Event::Timing::off, user_line);
-  PinnedMemory pinned(device, 16, user_line);
+  PinnedMemory pinned(context, 16, user_line);
   const auto wait_for_copy = [&] {
     copied.record(peer_stream, user_line);
     stream.wait(copied, user_line);
@@ -80,8 +80,8 @@ bool work(const Machine& machine, const std::function<void()>& before_end = [] {
   start.record(stream, user_line);
   copy_in(stream, x.data(), std::as_bytes(std::span(values)), user_line);
   const std::array<std::uint64_t, 2> parameters{pointer_of(x.data()), std::bit_cast<std::uint64_t>(2.0)};
-  const Stream captured(device, user_line);
-  Graph half(device, captured, [&] { scale.launch(captured, {1, 64}, parameters, n / 2, user_line); }, user_line);
+  const Stream captured(context, user_line);
+  Graph half(context, captured, [&] { scale.launch(captured, {1, 64}, parameters, n / 2, user_line); }, user_line);
   half.launch(stream, user_line);
   const std::array<std::uint64_t, 2> rest{pointer_of(x.data() + n / 2 * sizeof(float)), parameters[1]};
   const auto blocks = static_cast<unsigned>(scale.resident_blocks(64, user_line));
@@ -92,16 +92,16 @@ bool work(const Machine& machine, const std::function<void()>& before_end = [] {
   start_copy_in(stream, y.data() + 16, pinned, 0, 16, user_line);
   written.record(stream, user_line);
   peer_stream.wait(written, user_line);
-  peer->enable_peer_access(*device, user_line);
-  copy_peer(peer_stream, far.data(), *device, y.data(), bytes, user_line);
+  peer->enable_peer_access(*context, user_line);
+  copy_peer(peer_stream, far.data(), *context, y.data(), bytes, user_line);
   wait_for_copy();
   std::vector<float> result(n);
   copy_out(peer_stream, std::as_writable_bytes(std::span(result)), far.data(), user_line);
   stream.synchronize(user_line);
   const bool timed = written.done(user_line) && written.milliseconds_since(start, user_line) > 0;
-  const bool counted = device->reserved_bytes(user_line) >= 2 * bytes;
-  device->trim(user_line);
-  device->synchronize(user_line);
+  const bool counted = context->reserved_bytes(user_line) >= 2 * bytes;
+  context->trim(user_line);
+  context->synchronize(user_line);
   before_end();
   return timed && counted && result == std::vector<float>(n, 6);
 }
@@ -196,7 +196,7 @@ TEST_CASE("after a call has failed its objects work again", "[cuda]") {
         CHECK(work(machine));
       }
     }
-    CHECK_FALSE(machine.device->lost());
+    CHECK_FALSE(machine.context->lost());
   }
   CHECK(fake.leaks() == "");
   CHECK(fake.faults() == "");
@@ -222,10 +222,10 @@ TEST_CASE("a device that is lost in any call stays lost, and says why", "[cuda]"
         fake.fail(symbol, nth, result::illegal_address);
         const Outcome outcome = run([&] { work(machine); }, result::illegal_address);
         CHECK((outcome.raised || is_release(name) || waits_in_destructors(name)));
-        const Device& device = *machine.device;
-        const Device& peer = *machine.peer;
-        CHECK((device.lost() || peer.lost()));
-        const Stream& lost = device.lost() ? machine.stream : machine.peer_stream;
+        const Context& context = *machine.context;
+        const Context& peer = *machine.peer;
+        CHECK((context.lost() || peer.lost()));
+        const Stream& lost = context.lost() ? machine.stream : machine.peer_stream;
         const auto later = [&](const auto& body) {
           const std::string message = error_of<DeviceError>(body);
           CHECK_THAT(message,
@@ -235,7 +235,7 @@ TEST_CASE("a device that is lost in any call stays lost, and says why", "[cuda]"
         };
         later([&] { lost.synchronize(user_line); });
         later([&] { Buffer(lost, 4, user_line); });
-        later([&] { lost.device().trim(user_line); });
+        later([&] { lost.context().trim(user_line); });
       }
       CHECK(fake.live("contexts") == 0);
     }
@@ -260,15 +260,15 @@ TEST_CASE("errors that the driver cannot name have their number", "[cuda]") {
   fake.fail("cuGetErrorName", 1, result::invalid_value);
   fake.fail("cuGetErrorString", 1, result::invalid_value);
   fake.fail("cuStreamCreate", 1, 803);
-  const auto device = Device::open(0);
-  CHECK_THAT(error_of<DeviceError>([&] { Stream(device, user_line); }),
+  const auto context = Context::open(0);
+  CHECK_THAT(error_of<DeviceError>([&] { Stream(context, user_line); }),
              contains("cuStreamCreate (train.py:7) failed on cuda0 (Fake GPU): error 803; libcuda and the kernel's"));
 }
 
 TEST_CASE("an error while out of memory is told does not hide it", "[cuda]") {
   FakeCuda fake;
-  const auto device = Device::open(0);
-  const Stream stream(device);
+  const auto context = Context::open(0);
+  const Stream stream(context);
   fake.fail("cuMemAllocFromPoolAsync", 1, result::out_of_memory, 2);
   fake.fail("cuMemGetInfo_v2", 1, result::unknown);
   CHECK_THROWS_AS(Buffer(stream, 4), OutOfMemory);

@@ -60,8 +60,8 @@ struct Data {
 
 /// cuDNN of a device of its own.
 struct Library {
-  std::shared_ptr<Device> device = Device::open(0, user_line);
-  Stream stream{device, user_line};
+  std::shared_ptr<Context> context = Context::open(0, user_line);
+  Stream stream{context, user_line};
   Dnn dnn{stream, user_line};
 
   template <class T>
@@ -337,7 +337,7 @@ TEST_CASE("an algorithm is chosen once, and only one that repeats its results", 
   CHECK(fake.calls("cudnnSetStream") == 1);
   CHECK(fake.calls("cudnnTransformTensor") == 0);
   CHECK_THROWS_AS(library.dnn.convolve(library.stream, c, arrays, workspace.first(4095)), InternalError);
-  const Stream elsewhere(Device::open(1));
+  const Stream elsewhere(Context::open(1));
   CHECK_THROWS_AS(library.dnn.convolve(elsewhere, c, arrays, workspace), InternalError);
 
   Convolution last = c;
@@ -370,7 +370,7 @@ TEST_CASE("every call of cuDNN made to fail in turn", "[dnn]") {
     Library library;
     const Convolution c = make(2, 5, 2, 1, 1, 1, 0, 2);
     for (const Convolution& one : {c, gradient_by_x(c), gradient_by_filters(c)}) library.result_of<float>(one);
-    const Stream captured(library.device, user_line);
+    const Stream captured(library.context, user_line);
     const Buffer memory(library.stream, 1 << 16, user_line);
     library.stream.synchronize(user_line);
     library.dnn.convolve(captured, c, {memory.data(), memory.data() + 4096, memory.data() + 8192},
@@ -425,7 +425,7 @@ TEST_CASE("the library is back in its own stream after another one, also where t
     const ConvolutionArrays arrays{memory.data() + 4096, memory.data() + 5120, memory.data() + 6144};
     for (const bool fails : {false, true}) {
       {
-        const Stream other(library.device);
+        const Stream other(library.context);
         if (fails) fake.fail("cudnnSetStream", 2, execution_failed);
         library.dnn.convolve(other, c, arrays, {memory.data(), 4096});
         other.synchronize();
@@ -443,13 +443,13 @@ TEST_CASE("a convolution that meets a lost device says so", "[dnn]") {
   const Convolution c = make(2, 5, 3, 1, 1, 1, 1);
   fake.fail("cudnnConvolutionForward", 1, execution_failed);
   CHECK_THAT(error_of<DeviceError>([&] { library.result_of<float>(c); }), contains("CUDNN_STATUS_EXECUTION_FAILED"));
-  CHECK_FALSE(library.device->lost());
+  CHECK_FALSE(library.context->lost());
   library.check(c);
   fake.fail("cudnnConvolutionForward", 1, execution_failed);
   fake.fail("cuCtxSynchronize", 1, result::illegal_address);
   CHECK_THAT(error_of<DeviceError>([&] { library.result_of<float>(c); }),
              contains("cudnnConvolutionForward (train.py:7) failed on cuda0 (Fake GPU): CUDA_ERROR_ILLEGAL_ADDRESS"));
-  CHECK(library.device->lost());
+  CHECK(library.context->lost());
   CHECK_THAT(error_of<DeviceError>([&] { library.dnn.workspace_bytes(make(1, 5, 3, 1, 1, 1, 1), user_line); }),
              contains("(train.py:7): cuda0 (Fake GPU) cannot be used any more"));
 }
@@ -462,7 +462,7 @@ TEST_CASE("a cuDNN that is missing is explained", "[dnn]") {
   CHECK_FALSE(Dnn::available(&why));
   CHECK_THAT(why, contains("cuDNN (convolutions on NVIDIA GPUs) was not found. Tried:") && contains("libcudnn.so.9") &&
                       contains("pip install nvidia-cudnn-cu13"));
-  const Stream stream(Device::open(0));
+  const Stream stream(Context::open(0));
   CHECK_THROWS_AS(Dnn(stream), DeviceError);
   set_cuda_root("none");
   CHECK_FALSE(Dnn::available(&why));
@@ -519,23 +519,23 @@ TEST_CASE("a GPU has convolutions, which share their workspace with products", "
     runtime::Device& gpu = test::device_called("cuda0");
     const Convolution even = make(2, 5, 3, 1, 1, 1, 1), uneven = make(2, 6, 2, 1, 1, 1, 0);
     Placed first(gpu, even), second(gpu, uneven);
-    CHECK_THROWS_AS(gpu.convolve(even, first.arrays()), InternalError);
-    CHECK(gpu.prepare(even));
-    CHECK(gpu.prepare(uneven));
+    const auto even_ready = gpu.prepare(even), uneven_ready = gpu.prepare(uneven);
+    REQUIRE(even_ready != nullptr);
+    REQUIRE(uneven_ready != nullptr);
     CHECK(gpu.prepare(runtime::MatrixProduct{.m = 2, .n = 2, .k = 2, .lda = 2, .ldb = 2, .ldc = 2}));
     const long long allocations = gpus.cuda().calls("cuMemAllocFromPoolAsync");
-    gpu.convolve(even, first.arrays());
-    gpu.convolve(uneven, second.arrays());
+    even_ready->run(first.arrays());
+    uneven_ready->run(second.arrays());
     CHECK(first.is_right());
     CHECK(second.is_right());
     CHECK(gpus.cuda().calls("cuMemAllocFromPoolAsync") == allocations);
     // A call that fails says which, and the device is as before.
     first.forget();
     gpus.cuda().fail("cudnnConvolutionForward", 1, execution_failed);
-    CHECK_THAT(error_of<DeviceError>([&] { gpu.convolve(even, first.arrays()); }),
+    CHECK_THAT(error_of<DeviceError>([&] { even_ready->run(first.arrays()); }),
                contains("cudnnConvolutionForward failed on cuda0 (Fake GPU)"));
     CHECK(first.is_untouched());
-    gpu.convolve(even, first.arrays());
+    even_ready->run(first.arrays());
     CHECK(first.is_right());
   }
   CHECK(gpus.cuda().faults() == "");
@@ -548,25 +548,26 @@ TEST_CASE("convolutions are captured and replayed with the workspace that they h
     runtime::Device& gpu = test::device_called("cuda0");
     const Convolution c = make(2, 6, 2, 1, 1, 1, 0), larger = make(2, 30, 2, 1, 1, 1, 0);
     Placed placed(gpu, c);
-    CHECK(gpu.prepare(c));
+    const auto ready = gpu.prepare(c);
+    REQUIRE(ready != nullptr);
     const long long allocations = gpus.cuda().calls("cuMemAllocFromPoolAsync");
-    auto recording = gpu.record([&] { gpu.convolve(c, placed.arrays()); });
+    auto recording = gpu.record([&] { ready->run(placed.arrays()); });
     REQUIRE(recording);
     CHECK(placed.is_untouched());
     CHECK(gpus.cuda().calls("cuMemAllocFromPoolAsync") == allocations);
-    CHECK(gpu.prepare(larger));  // another workspace
+    CHECK(gpu.prepare(larger) != nullptr);  // another workspace
     for (int i = 0; i < 2; ++i) {
       placed.forget();
       CHECK(recording->replay());
       CHECK(placed.is_right());
     }
     placed.forget();
-    gpu.convolve(c, placed.arrays());  // not in the stream that has ended
+    ready->run(placed.arrays());  // not in the stream that has ended
     CHECK(placed.is_right());
     gpus.cuda().fail("cudnnTransformTensor", 1, execution_failed);
-    CHECK_FALSE(gpu.record([&] { gpu.convolve(c, placed.arrays()); }));
+    CHECK_FALSE(gpu.record([&] { ready->run(placed.arrays()); }));
     placed.forget();
-    gpu.convolve(c, placed.arrays());
+    ready->run(placed.arrays());
     CHECK(placed.is_right());
     recording.reset();
   }
@@ -577,11 +578,11 @@ TEST_CASE("a GPU without a way says so before anything runs", "[dnn]") {
   const Convolution c = make(2, 5, 3, 1, 1, 1, 1);
   {
     FakeGpus gpus({{"random_order_only", 1}}, ",warn=false");
-    CHECK_FALSE(test::device_called("cuda0").prepare(c));
+    CHECK(test::device_called("cuda0").prepare(c) == nullptr);
     Convolution none = c;
     none.batch = 0;
     const long long asked = gpus.cuda().calls("cudnnCreate");
-    CHECK_FALSE(test::device_called("cuda1").prepare(none));  // nobody asks the library
+    CHECK(test::device_called("cuda1").prepare(none) == nullptr);  // nobody asks the library
     CHECK(gpus.cuda().calls("cudnnCreate") == asked);
     CHECK(gpus.cuda().faults() == "");
   }
@@ -589,22 +590,18 @@ TEST_CASE("a GPU without a way says so before anything runs", "[dnn]") {
     FakeGpus gpus({}, ",warn=false");
     runtime::Device& gpu = test::device_called("cuda0");
     gpus.cuda().fail("cudnnCreate", 1, execution_failed);
-    CHECK_FALSE(gpu.prepare(c));
+    CHECK(gpu.prepare(c) == nullptr);
     gpus.cuda().fail("cudnnCreate", 1, 4004);
     CHECK_THROWS_AS(gpu.prepare(c), OutOfMemory);
     gpus.cuda().fail("cuMemAllocFromPoolAsync", 1, result::out_of_memory, 2);
     CHECK_THROWS_AS(gpu.prepare(c), OutOfMemory);
     Placed placed(gpu, c);
-    CHECK_THROWS_AS(gpu.convolve(c, placed.arrays()), InternalError);  // there was no memory for it
-    CHECK(gpu.prepare(c));
-    gpu.convolve(c, placed.arrays());
+    const auto ready = gpu.prepare(c);
+    REQUIRE(ready != nullptr);
+    ready->run(placed.arrays());
     CHECK(placed.is_right());
     CHECK(gpus.cuda().faults() == "");
   }
-  for (const auto kind : {test::Machine::Kind::simulated, test::Machine::Kind::logical}) {
-    const test::Machine machine(kind);
-    runtime::Device& device = test::device_called(machine.first);
-    CHECK_FALSE(device.prepare(c));
-    CHECK_THROWS_AS(device.convolve(c, {}), InternalError);
-  }
+  const test::Machine machine(test::Machine::Kind::simulated);
+  CHECK(test::device_called(machine.first).prepare(c) == nullptr);
 }

@@ -17,7 +17,7 @@
 
 #include "catch.hpp"
 #include "codegen/embedded.hpp"
-#include "runtime/simulator/device.hpp"
+#include "runtime/simulator/kernels.hpp"
 
 namespace ct = croton;
 using ct::Array;

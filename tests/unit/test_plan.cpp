@@ -5,7 +5,7 @@
 #include "base/memory.hpp"
 #include "catch.hpp"
 #include "contains.hpp"
-#include "runtime/cuda/compile.hpp"
+#include "runtime/cuda/compiler.hpp"
 #include "runtime/cuda/libraries/nvrtc.hpp"
 
 #include <map>

@@ -15,7 +15,7 @@
 #include "contains.hpp"
 #include "runtime/cpu/compiler.hpp"
 #include "runtime/simulator/compiler.hpp"
-#include "runtime/simulator/driver.hpp"
+#include "runtime/simulator/launch.hpp"
 #include "runtime/simulator/memory.hpp"
 
 using namespace croton::runtime::simulator;

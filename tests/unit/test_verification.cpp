@@ -15,7 +15,7 @@
 #include "catch.hpp"
 #include "contains.hpp"
 #include "rewrite/pipeline.hpp"
-#include "runtime/simulator/device.hpp"
+#include "runtime/simulator/kernels.hpp"
 
 namespace ct = croton;
 using ct::Array;

@@ -21,12 +21,12 @@ Rows rows_of(const Executable& executable, const Memory& memory, int buffer, std
   return rows;
 }
 
-Array view_of_row(Device* device, const Rows& rows, std::int64_t row) {
-  if (device != nullptr) return Array::view_on(*device, rows.at(row), rows.dtype, rows.shape);
-  return Array::view_of(static_cast<void*>(rows.at(row)), rows.dtype, rows.shape, rows.strides);
+Array view_of_row(Device& device, const Rows& rows, std::int64_t row) {
+  if (device.is_host()) return Array::view_of(static_cast<void*>(rows.at(row)), rows.dtype, rows.shape, rows.strides);
+  return Array::view_on(device, rows.at(row), rows.dtype, rows.shape);
 }
 
-Array number_on(Device* device, const Executable& executable, NodeId node, const SizeTable& sizes) {
+Array number_on(Device& device, const Executable& executable, NodeId node, const SizeTable& sizes) {
   const expr::Arena& arena = executable.program.graph.arena;
   const auto value = arena.scalar_value(node);
   const Array here = value ? expr::array_of(std::span(&*value, 1), value->dtype, {})
@@ -34,7 +34,7 @@ Array number_on(Device* device, const Executable& executable, NodeId node, const
   return base::moved_to(device, here);
 }
 
-BodyRun::BodyRun(std::shared_ptr<const Executable> body, Device* device, BindOptions options)
+BodyRun::BodyRun(std::shared_ptr<const Executable> body, Device& device, BindOptions options)
     : body_(std::move(body)), device_(device), options_(std::move(options)) {
   options_.inside = true;
   arguments_.resize(body_->program.graph.inputs.size());

@@ -20,14 +20,14 @@ struct Rows {
 };
 /// The buffer as rows along its first `axes_out` axes.
 Rows rows_of(const Executable& executable, const Memory& memory, int buffer, std::size_t axes_out);
-/// One of them, without a copy; null is the host.
-Array view_of_row(Device* device, const Rows& rows, std::int64_t row);
+/// One of them, without a copy.
+Array view_of_row(Device& device, const Rows& rows, std::int64_t row);
 /// A number that has no buffer, in the memory of the device.
-Array number_on(Device* device, const Executable& executable, NodeId node, const SizeTable& sizes);
+Array number_on(Device& device, const Executable& executable, NodeId node, const SizeTable& sizes);
 
 class BodyRun {
  public:
-  BodyRun(std::shared_ptr<const Executable> body, Device* device, BindOptions options);
+  BodyRun(std::shared_ptr<const Executable> body, Device& device, BindOptions options);
   const Executable& executable() const { return *body_; }
 
   /// What it reads; stays from run to run.
@@ -40,7 +40,7 @@ class BodyRun {
   BoundPlan& bind(RunCounts& counts);
 
   std::shared_ptr<const Executable> body_;
-  Device* device_;
+  Device& device_;
   BindOptions options_;
   std::map<std::vector<std::int64_t>, std::unique_ptr<BoundPlan>> bound_;  // by numbers that the host reads
   Workspace workspace_;

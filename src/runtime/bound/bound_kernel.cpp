@@ -72,9 +72,9 @@ std::vector<codegen::Text> emit_launch(std::span<const BoundKernel> kernels, cod
   return texts;
 }
 
-codegen::Schedule choose_launch_schedule(kernel::Family family, const Device* device, std::string_view overrides,
+codegen::Schedule choose_launch_schedule(kernel::Family family, const Device& device, std::string_view overrides,
                                          std::string_view kernel_name) {
-  const bool simulated = device != nullptr && device->facts().kind == DeviceFacts::Kind::simulated;
+  const bool simulated = device.facts().kind == DeviceFacts::Kind::simulated;
   return simulated && overrides.empty() ? simulated_schedule : codegen::choose_schedule(family, overrides, kernel_name);
 }
 

@@ -36,7 +36,7 @@ std::vector<codegen::Text> emit_launch(std::span<const BoundKernel> kernels, cod
 
 /// The schedule of a family with overrides applied; on simulated devices, where nothing is overridden, one of few
 /// threads.
-codegen::Schedule choose_launch_schedule(kernel::Family family, const Device* device, std::string_view overrides,
+codegen::Schedule choose_launch_schedule(kernel::Family family, const Device& device, std::string_view overrides,
                                          std::string_view kernel_name);
 void count_prepared(Prepared prepared, RunCounts& counts);
 

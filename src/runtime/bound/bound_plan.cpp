@@ -7,8 +7,8 @@
 #include "base/device_memory.hpp"
 #include "expr/evaluate.hpp"
 #include "runtime/bound/failures.hpp"
-#include "runtime/bound/memory_of_arrays.hpp"
 #include "runtime/bound/user_line.hpp"
+#include "runtime/cpu/device.hpp"
 
 namespace croton::runtime {
 
@@ -45,7 +45,7 @@ void BoundPlan::run(CallArrays& arrays, Workspace& workspace, RunCounts& counts)
   run(*segment, arrays, counts);
   try {
     for (const Repeated& r : repeated)
-      copy_between(r.device, address_of(*r.to), r.device, address_of(*r.from), r.from->bytes());
+      copy_between(r.device, r.to->address(), r.device, r.from->address(), r.from->bytes());
   } catch (...) {
     segment->give_up();
     throw;
@@ -114,18 +114,18 @@ std::optional<Array> BoundPlan::copy_input(const BoundSegment& segment, const Ca
   const plan::Plan& plan = executable_->plan;
   const Buffer& buffer = plan.buffers[static_cast<std::size_t>(b)];
   const auto number = static_cast<std::size_t>(buffer.number);
-  Device* device = segment.device_of(buffer.place);
+  Device& device = segment.device_of(buffer.place);
   switch (buffer.role) {
     case Buffer::Role::argument:
-      return copied_to(device, device, *arrays.arguments[number]);
+      return copy_to(device, device, *arrays.arguments[number]);
     case Buffer::Role::shared:
-      return copied_to(device, device, *arrays.shared[number]);
+      return copy_to(device, device, *arrays.shared[number]);
     case Buffer::Role::constant:
-      return copied_to(device, nullptr, executable_->program.graph.constants[number]);
+      return copy_to(device, host_device(), executable_->program.graph.constants[number]);
     case Buffer::Role::resident: {
       const Array& value = *arrays.shared[static_cast<std::size_t>(plan.buffers[number].number)];
-      Array copy = empty_array(device, value.dtype(), value.shape());
-      copy_between(device, address_of(copy), device, segment.address(b), value.bytes());
+      Array copy = Array::empty_on(device, value.dtype(), value.shape());
+      copy_between(device, copy.address(), device, segment.address(b), value.bytes());
       return copy;
     }
     default:
@@ -139,8 +139,8 @@ BoundPlan::Repeated BoundPlan::repeat(const BoundSegment& segment, const CallArr
   const Buffer& buffer = executable_->plan.buffers[static_cast<std::size_t>(b)];
   const auto number = static_cast<std::size_t>(buffer.number);
   const Array& from = buffer.role == Buffer::Role::output ? arrays.outputs[number] : arrays.updates[number];
-  Device* device = segment.device_of(buffer.place);
-  result = empty_array(device, from.dtype(), from.shape());
+  Device& device = segment.device_of(buffer.place);
+  result = Array::empty_on(device, from.dtype(), from.shape());
   return {&result, &from, device};
 }
 

@@ -30,7 +30,7 @@ class BoundPlan {
   struct Repeated {
     Array* to;
     const Array* from;
-    Device* device;
+    Device& device;
   };
   void start(BoundSegment& segment, CallArrays& arrays, Workspace& workspace, RunCounts& counts) const;
   void run(BoundSegment& segment, const CallArrays& arrays, RunCounts& counts) const;

@@ -13,7 +13,7 @@ namespace croton::runtime {
 class BranchLaunch final : public Launch {
  public:
   /// `reads`: where each of the step's buffers lies.
-  BranchLaunch(const Executable& executable, const plan::Step& step, Device* device, const std::vector<Device*>& reads,
+  BranchLaunch(const Executable& executable, const plan::Step& step, Device& device, const std::vector<Device*>& reads,
                const SizeTable& sizes, const BindOptions& options);
   LaunchKind kind() const override { return LaunchKind::branch; }
   /// Raises what the body raises.
@@ -23,8 +23,8 @@ class BranchLaunch final : public Launch {
 
  private:
   struct Input {
+    Device& device;   // that it lies on
     int buffer = -1;  // -1: a number
-    Device* device = nullptr;
     Array number = {};
   };
   bool condition(const Memory& memory) const;
@@ -32,7 +32,7 @@ class BranchLaunch final : public Launch {
   const Executable* executable_;
   const plan::Step* step_;
   const fuse::BranchCall* call_;
-  Device* device_;
+  Device& device_;
   std::vector<BodyRun> bodies_;  // then, else
   std::optional<bool> known_;    // the condition, where the host has it
   std::vector<Input> inputs_;

@@ -2,6 +2,7 @@
 // call hands over.
 #pragma once
 
+#include "base/device_memory.hpp"
 #include "codegen/analysis.hpp"
 #include "plan/plan.hpp"
 
@@ -70,6 +71,11 @@ struct SharedCopies {
   };
   std::mutex mutex;
   std::map<base::DeviceMemory*, Copy> by_device;
+
+  /// Gives back the copy where the value itself lies from now on.
+  void forget(const Array& value) {
+    std::erase_if(by_device, [&](const auto& copy) { return copy.first->has(value); });
+  }
 };
 
 /// What a call reads, which is its caller's and stays as it is meanwhile, and what it gives.

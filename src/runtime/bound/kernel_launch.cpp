@@ -8,7 +8,6 @@
 #include <cstring>
 
 #include "base/interrupt.hpp"
-#include "base/memory.hpp"
 #include "base/shape.hpp"
 #include "expr/evaluate.hpp"
 #include "fuse/guard.hpp"
@@ -17,7 +16,6 @@
 #include "runtime/bound/failures.hpp"
 #include "runtime/bound/launch_time.hpp"
 #include "runtime/bound/user_line.hpp"
-#include "runtime/cpu/dnn/dnn.hpp"
 #include "runtime/cpu/threads.hpp"
 #include "runtime/cuda/nvtx.hpp"
 
@@ -35,7 +33,7 @@ DType dtype_of(const BoundKernel& kernel, std::size_t operand) {
 
 }  // namespace
 
-KernelLaunch::KernelLaunch(std::vector<BoundKernel> kernels, codegen::Text text, Engine engine, Device* device,
+KernelLaunch::KernelLaunch(std::vector<BoundKernel> kernels, codegen::Text text, Engine engine, Device& device,
                            std::string_view schedule, RunCounts& counts)
     : kernels_(std::move(kernels)), text_(std::move(text)), engine_(engine), device_(device) {
   const codegen::Analysis& first = *kernels_[0].analysis;
@@ -44,7 +42,7 @@ KernelLaunch::KernelLaunch(std::vector<BoundKernel> kernels, codegen::Text text,
     std::int64_t tiles = 0;
     for (const BoundKernel& kernel : kernels_) tiles += codegen::group_tiles(kernel.launch);
     work_ = codegen::group_work(tiles, schedule_);
-  } else if (runs_cuda()) {
+  } else if (device.runs_cuda()) {
     work_.items = codegen::gpu_items(first, kernels_[0].launch);
   } else {
     work_ = codegen::cpu_work(first, kernels_[0].launch, schedule_);
@@ -52,16 +50,15 @@ KernelLaunch::KernelLaunch(std::vector<BoundKernel> kernels, codegen::Text text,
   if (by_reference()) return;
   if (text_.state_bytes > 0) {
     workspace_bytes_ = static_cast<std::size_t>(std::max<std::int64_t>(1, work_.items)) * text_.state_bytes;
-    workspace_ =
-        device != nullptr ? device->allocate(workspace_bytes_) : base::allocate_shared_memory(workspace_bytes_);
+    workspace_ = device.allocate(workspace_bytes_);
   }
-  if (runs_cuda()) prepare_device(counts);
+  if (!on_host()) prepare_device(counts);
   fill_parameters();
 }
 
 void KernelLaunch::prepare_device(RunCounts& counts) {
-  count_prepared(device_->prepare(text_, schedule_.threads), counts);
-  if (has_checks()) device_failure_ = device_->allocate(failure_bytes);
+  count_prepared(device_.prepare(text_, schedule_.threads), counts);
+  if (has_checks()) device_failure_ = device_.allocate(failure_bytes);
   operands_.reserve(kernels_.size() * 4 + 2);
 }
 
@@ -137,17 +134,12 @@ void KernelLaunch::use_library(const Memory& memory) {
   if (by_reference() || kernels_.size() != 1) return;
   std::optional<BoundConvolution> found = as_convolution(kernels_[0], memory);
   if (!found || !found->pays()) return;
-  if (runs_cuda()) {
-    if (!device_->prepare(found->what)) return;
-  } else {
-    dnn_ = cpu::Dnn::instance().prepare(found->what);
-    if (dnn_ == nullptr) return;
-  }
+  library_ = device_.prepare(found->what);
+  if (library_ == nullptr) return;
   convolution_ = std::make_shared<const BoundConvolution>(*found);
   if (convolution_->result >= 0) return;
   workspace_bytes_ = static_cast<std::size_t>(convolution_->sums) * size_of(convolution_->what.dtype);
-  workspace_ =
-      device_ != nullptr ? device_->allocate(workspace_bytes_) : base::allocate_shared_memory(workspace_bytes_);
+  workspace_ = device_.allocate(workspace_bytes_);
   for (std::size_t i = 0; i < text_.parameters.size(); ++i) {
     if (text_.parameters[i].kind == codegen::Parameter::Kind::workspace)
       parameters_[i] = reinterpret_cast<std::uint64_t>(workspace_.get());
@@ -158,10 +150,7 @@ void KernelLaunch::run_library(const Memory& memory) const {
   const auto at = [&](int b) { return memory.base[static_cast<std::size_t>(b)]; };
   const ConvolutionArrays arrays{at(convolution_->x), at(convolution_->filters) + convolution_->filters_offset,
                                  convolution_->result >= 0 ? at(convolution_->result) : workspace_.get()};
-  if (dnn_ != nullptr)
-    dnn_->run(arrays);
-  else
-    device_->convolve(convolution_->what, arrays);
+  library_->run(arrays);
 }
 
 void KernelLaunch::run(const LaunchRun& in) {
@@ -186,8 +175,8 @@ void KernelLaunch::fail(const LaunchRun& in) const {
 
 LaunchTime KernelLaunch::time(double bytes) const {
   // A check is read back before the next launch.
-  if (is_gpu(device_)) return {has_checks() ? launch_time::host_copy : launch_time::ask};
-  if (runs_cuda()) return {static_cast<double>(work_.items) * launch_time::simulated_item};
+  if (device_.facts().has_processor) return {has_checks() ? launch_time::host_copy : launch_time::ask};
+  if (device_.runs_cuda()) return {static_cast<double>(work_.items) * launch_time::simulated_item};
   const double time = static_cast<double>(work_.items) / static_cast<double>(std::max<std::int64_t>(1, work_.grain)) *
                       LaunchTime::grain;
   // Few elements are a whole item of these too.
@@ -210,13 +199,13 @@ void KernelLaunch::run_kernels(const Memory& memory, std::uint32_t* failure) {
         static_cast<std::uint64_t>(pointer.offset);
   }
   if (has_checks()) {
-    void* where = runs_cuda() ? device_failure_.get() : failure;
+    void* where = on_host() ? failure : device_failure_.get();
     for (std::size_t i = 0; i < parameters_.size(); ++i) {
       if (text_.parameters[i].kind == codegen::Parameter::Kind::failure)
         parameters_[i] = reinterpret_cast<std::uint64_t>(where);
     }
   }
-  if (runs_cuda()) return run_on_device(memory, failure);
+  if (!on_host()) return run_on_device(memory, failure);
   cpu::ThreadPool& pool = cpu::ThreadPool::instance();
   // Long work in pieces, between which it may be interrupted. Items do not depend on each other.
   const std::int64_t piece = std::max<std::int64_t>(1, work_.grain) * uninterrupted_grains * pool.threads();
@@ -230,9 +219,7 @@ void KernelLaunch::run_kernels(const Memory& memory, std::uint32_t* failure) {
   if (entry_.finish != nullptr) entry_.finish(parameters_.data());
 }
 
-bool KernelLaunch::may_fail() const {
-  return runs_cuda() ? device_->facts().kind == DeviceFacts::Kind::simulated : by_reference();
-}
+bool KernelLaunch::may_fail() const { return on_host() ? by_reference() : !device_.facts().has_processor; }
 
 void KernelLaunch::run_on_device(const Memory& memory, std::uint32_t* failure) {
   operands_.clear();
@@ -248,18 +235,18 @@ void KernelLaunch::run_on_device(const Memory& memory, std::uint32_t* failure) {
   if (workspace_bytes_ > 0) operands_.push_back({workspace_.get(), workspace_bytes_, uses_library(), !uses_library()});
   if (has_checks()) {
     operands_.push_back({device_failure_.get(), failure_bytes, true, true});
-    device_->copy_in(device_failure_.get(), failure, failure_bytes);
+    device_.copy_in(device_failure_.get(), failure, failure_bytes);
   }
   const int blocks = kernels_.size() > 1 ? codegen::tile_blocks(work_.items, schedule_)
                                          : codegen::gpu_blocks(*kernels_[0].analysis, kernels_[0].launch.variant,
                                                                work_.items, schedule_);
-  device_->launch({.text = &text_,
-                   .parameters = parameters_,
-                   .items = work_.items,
-                   .blocks = blocks,
-                   .threads = schedule_.threads,
-                   .operands = operands_});
-  if (has_checks()) device_->copy_out(failure, device_failure_.get(), failure_bytes);
+  device_.launch({.text = &text_,
+                  .parameters = parameters_,
+                  .items = work_.items,
+                  .blocks = blocks,
+                  .threads = schedule_.threads,
+                  .operands = operands_});
+  if (has_checks()) device_.copy_out(failure, device_failure_.get(), failure_bytes);
 }
 
 /// The same by the reference evaluator: slow, and right.

@@ -14,22 +14,18 @@
 namespace croton::runtime {
 
 struct BoundConvolution;
-namespace cpu {
-class DnnConvolution;
-}
 
 /// Kernels that run as one.
 class KernelLaunch final : public Launch {
  public:
-  /// `device`: null for the host.
-  KernelLaunch(std::vector<BoundKernel> kernels, codegen::Text text, Engine engine, Device* device,
+  KernelLaunch(std::vector<BoundKernel> kernels, codegen::Text text, Engine engine, Device& device,
                std::string_view schedule, RunCounts& counts);
 
   LaunchKind kind() const override { return LaunchKind::kernel; }
   /// Raises what a check that fails says.
   void run(const LaunchRun& in) override;
   const codegen::Text* text() const override { return &text_; }
-  bool runs_cuda() const override { return device_ != nullptr && device_->runs_cuda(); }
+  bool on_host() const override { return device_.on_host(); }
   void set_entry(cpu::KernelEntry entry) override { entry_ = entry; }
   /// Where other extents leave the code, and how much of it runs, as they are.
   std::optional<Renumbering> renumbered(const SizeTable& before, const SizeTable& sizes, const Memory& memory) override;
@@ -47,8 +43,8 @@ class KernelLaunch final : public Launch {
     int buffer;
     std::int64_t offset;  // in bytes
   };
-  bool by_reference() const { return !runs_cuda() && engine_ == Engine::reference; }
-  bool uses_library() const { return convolution_ != nullptr; }
+  bool by_reference() const { return on_host() && engine_ == Engine::reference; }
+  bool uses_library() const { return library_ != nullptr; }
   void prepare_device(RunCounts& counts);
   void renumber(std::map<std::size_t, BoundKernel> kernels);
   void run_kernels(const Memory& memory, std::uint32_t* failure);
@@ -62,7 +58,7 @@ class KernelLaunch final : public Launch {
   std::vector<BoundKernel> kernels_;
   codegen::Text text_;
   Engine engine_;
-  Device* device_;
+  Device& device_;
   codegen::Schedule schedule_;
   cpu::KernelEntry entry_;
   std::vector<std::uint64_t> parameters_;
@@ -71,8 +67,8 @@ class KernelLaunch final : public Launch {
   std::shared_ptr<void> workspace_, device_failure_;
   std::size_t workspace_bytes_ = 0;
   std::shared_ptr<const BoundConvolution> convolution_;  // what a library computes
-  std::shared_ptr<const cpu::DnnConvolution> dnn_;       // on the host
-  std::vector<Operand> operands_;                        // of the present call, on a device
+  std::shared_ptr<const ReadyConvolution> library_;
+  std::vector<Operand> operands_;  // of the present call, of which a device is told
 };
 
 }  // namespace croton::runtime

@@ -55,9 +55,9 @@ class Launch {
 
   /// The generated text that it runs; null where there is none.
   virtual const codegen::Text* text() const { return nullptr; }
-  /// Whether a GPU runs that. Else the host does, which compiles the texts of all launches together, and gives each its
-  /// entry.
-  virtual bool runs_cuda() const { return false; }
+  /// Whether the runtime runs that by itself: the texts of all such launches are compiled together, and each gets its
+  /// entry. Else a device has been asked to make it ready.
+  virtual bool on_host() const { return true; }
   virtual void set_entry(cpu::KernelEntry) {}
 
   /// The same launch for other numbers that the host reads, of arrays of the same sizes: nothing where it cannot be the

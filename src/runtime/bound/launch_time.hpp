@@ -14,13 +14,9 @@ inline constexpr double simulated_item = 1, step_of_loop = 2, callback = 10;
 inline constexpr double copied_bytes = 8000, walked_bytes = 8000, computed_bytes = 1000, multiplications = 10000;
 }  // namespace launch_time
 
-/// Whether its work is asked for and runs elsewhere, not on the host's cores.
-inline bool is_gpu(const Device* device) {
-  return device != nullptr && device->runs_cuda() && device->facts().kind != DeviceFacts::Kind::simulated;
-}
 /// Of what nothing is known but how much it reads and writes.
-inline LaunchTime time_of_bytes(const Device* device, double bytes) {
-  if (is_gpu(device)) return {launch_time::ask};
+inline LaunchTime time_of_bytes(const Device& device, double bytes) {
+  if (device.facts().has_processor) return {launch_time::ask};
   return {0, bytes / launch_time::computed_bytes};
 }
 

@@ -8,8 +8,8 @@
 
 namespace croton::runtime {
 
-/// Memory for states that nobody keeps is taken here. OutOfMemory. `device`: null for the host.
-std::unique_ptr<Launch> bind_loop(const Executable& executable, const plan::Step& step, Device* device,
+/// Memory for states that nobody keeps is taken here. OutOfMemory.
+std::unique_ptr<Launch> bind_loop(const Executable& executable, const plan::Step& step, Device& device,
                                   const SizeTable& sizes, const Memory& memory, const BindOptions& options,
                                   RunCounts& counts);
 

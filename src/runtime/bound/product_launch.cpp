@@ -4,7 +4,6 @@
 
 #include "runtime/bound/launch_time.hpp"
 #include "runtime/bound/user_line.hpp"
-#include "runtime/cpu/blas/blas.hpp"
 
 namespace croton::runtime {
 
@@ -31,7 +30,7 @@ int generated_always(const Executable& executable, const plan::Step& step, const
   return chosen >= 0 ? chosen : static_cast<int>(fuse::GeneratedProduct::along_rows);
 }
 
-ProductLaunch::ProductLaunch(const Executable& executable, const plan::Step& step, Device* device,
+ProductLaunch::ProductLaunch(const Executable& executable, const plan::Step& step, Device& device,
                              const ProductSizes& sizes)
     : step_(&step), device_(device), origin_(&executable.call_of(step).as<fuse::ProductCall>().origin) {
   const fuse::ProductCall& call = executable.call_of(step).as<fuse::ProductCall>();
@@ -51,7 +50,7 @@ ProductLaunch::ProductLaunch(const Executable& executable, const plan::Step& ste
   p.stride_a = call.left_repeated ? 0 : p.m * p.k;
   p.stride_b = call.right_repeated ? 0 : p.k * p.n;
   p.stride_c = p.m * p.n;
-  if (device != nullptr) has_routine_ = device->prepare(p);
+  has_routine_ = device.prepare(p);
   result_bytes_ = p.batch * p.m * p.n * static_cast<std::int64_t>(size_of(p.dtype));
 }
 
@@ -61,7 +60,7 @@ void ProductLaunch::run(const LaunchRun& in) {
 }
 
 LaunchTime ProductLaunch::time(double) const {
-  if (is_gpu(device_)) return {launch_time::ask};
+  if (device_.facts().has_processor) return {launch_time::ask};
   return {0, static_cast<double>(product_.m) * static_cast<double>(product_.k) *
                  static_cast<double>(product_.n * product_.batch) / launch_time::multiplications};
 }
@@ -75,8 +74,7 @@ void ProductLaunch::run_library(const Memory& memory) const {
   if (step_->accumulate >= 0 && at(step_->accumulate) != product.c && result_bytes_ > 0) {
     copy_between(device_, product.c, device_, at(step_->accumulate), static_cast<std::size_t>(result_bytes_));
   }
-  if (device_ != nullptr) return device_->gemm(product);
-  cpu::gemm(product);
+  device_.gemm(product);
 }
 
 }  // namespace croton::runtime

@@ -19,7 +19,7 @@ int generated_always(const Executable& executable, const plan::Step& step, const
 /// A product by a library.
 class ProductLaunch final : public Launch {
  public:
-  ProductLaunch(const Executable& executable, const plan::Step& step, Device* device, const ProductSizes& sizes);
+  ProductLaunch(const Executable& executable, const plan::Step& step, Device& device, const ProductSizes& sizes);
   /// Whether the device has a routine for it: if not, a generated kernel runs in its place.
   bool has_routine() const { return has_routine_; }
   LaunchKind kind() const override { return LaunchKind::product; }
@@ -31,7 +31,7 @@ class ProductLaunch final : public Launch {
   void run_library(const Memory& memory) const;
 
   const plan::Step* step_;
-  Device* device_;
+  Device& device_;
   const expr::Origin* origin_;
   bool has_routine_ = true;
   MatrixProduct product_;

@@ -49,29 +49,27 @@ expr::RoutineWork routine_work(const Executable& executable, const plan::Step& s
   return arena.op(node).routine->work(sizes);
 }
 
-RoutineLaunch::RoutineLaunch(const Executable& executable, const plan::Step& step, Engine engine, Device* device,
+RoutineLaunch::RoutineLaunch(const Executable& executable, const plan::Step& step, Engine engine, Device& device,
                              std::string_view schedule, const Memory& memory, RunCounts& counts)
     : executable_(&executable),
       step_(&step),
       call_(&executable.call_of(step).as<fuse::RoutineCall>()),
       engine_(engine),
       device_(device),
-      text_(codegen::emit_routine(routine_part(executable, step), device != nullptr && device->runs_cuda()
-                                                                      ? codegen::Target::cuda
-                                                                      : codegen::Target::cpu)),
+      text_(codegen::emit_routine(routine_part(executable, step), device.target())),
       work_(routine_work(executable, step, memory)) {
   schedule_ = choose_launch_schedule(kernel::Family::pointwise, device, schedule, text_.name);
   parameters_.resize(text_.parameters.size());
   for (std::size_t k = 0; k < work_.numbers.size(); ++k)
     parameters_[step.reads.size() + 2 + k] = static_cast<std::uint64_t>(work_.numbers[k]);
-  if (!runs_cuda()) return;
-  count_prepared(device->prepare(text_, schedule_.threads), counts);
+  if (on_host()) return;
+  count_prepared(device.prepare(text_, schedule_.threads), counts);
   operands_.resize(step.reads.size() + 2);
 }
 
 void RoutineLaunch::run(const LaunchRun& in) {
   with_lines(call_->origin, [&] {
-    if (!runs_cuda() && engine_ == Engine::reference) return run_reference(in.memory);
+    if (on_host() && engine_ == Engine::reference) return run_reference(in.memory);
     const cuda::NvtxRange range(text_.name);
     run_phases(in.memory);
   });
@@ -83,7 +81,7 @@ void RoutineLaunch::run_phases(const Memory& memory) {
   const auto place = [&](int b, std::size_t bytes, bool read, bool written) {
     char* address = memory.base[static_cast<std::size_t>(b)];
     parameters_[next] = reinterpret_cast<std::uint64_t>(address);
-    if (runs_cuda()) operands_[next] = {address, bytes, read, written};
+    if (!on_host()) operands_[next] = {address, bytes, read, written};
     ++next;
   };
   const auto bytes_of = [&](int b) { return base::byte_count(layout_at(memory, b).shape, dtype_of(*executable_, b)); };
@@ -95,13 +93,13 @@ void RoutineLaunch::run_phases(const Memory& memory) {
     if (&phase != work_.phases.data()) base::check_interrupt();
     parameters_[parameters_.size() - 2] = static_cast<std::uint64_t>(phase.phase);
     parameters_[parameters_.size() - 1] = static_cast<std::uint64_t>(phase.step);
-    if (runs_cuda()) {
-      device_->launch({.text = &text_,
-                       .parameters = parameters_,
-                       .items = phase.items,
-                       .blocks = codegen::thread_blocks(phase.items, schedule_),
-                       .threads = schedule_.threads,
-                       .operands = operands_});
+    if (!on_host()) {
+      device_.launch({.text = &text_,
+                      .parameters = parameters_,
+                      .items = phase.items,
+                      .blocks = codegen::thread_blocks(phase.items, schedule_),
+                      .threads = schedule_.threads,
+                      .operands = operands_});
       // What the first launch has written, the next ones may read.
       for (std::size_t i = step_->reads.size(); i < operands_.size(); ++i) operands_[i].read = true;
     } else {

@@ -21,14 +21,13 @@ expr::RoutineWork routine_work(const Executable& executable, const plan::Step& s
 
 class RoutineLaunch final : public Launch {
  public:
-  /// `device`: null for the host.
-  RoutineLaunch(const Executable& executable, const plan::Step& step, Engine engine, Device* device,
+  RoutineLaunch(const Executable& executable, const plan::Step& step, Engine engine, Device& device,
                 std::string_view schedule, const Memory& memory, RunCounts& counts);
 
   LaunchKind kind() const override { return LaunchKind::routine; }
   void run(const LaunchRun& in) override;
   const codegen::Text* text() const override { return &text_; }
-  bool runs_cuda() const override { return device_ != nullptr && device_->runs_cuda(); }
+  bool on_host() const override { return device_.on_host(); }
   void set_entry(cpu::KernelEntry entry) override { entry_ = entry; }
   LaunchTime time(double bytes) const override { return time_of_bytes(device_, bytes); }
 
@@ -40,7 +39,7 @@ class RoutineLaunch final : public Launch {
   const plan::Step* step_;
   const fuse::RoutineCall* call_;
   Engine engine_;
-  Device* device_;
+  Device& device_;
   codegen::Text text_;
   codegen::Schedule schedule_;
   cpu::KernelEntry entry_;

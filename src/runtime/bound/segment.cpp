@@ -13,6 +13,7 @@
 #include "base/stage.hpp"
 #include "runtime/bound/routine_launch.hpp"
 #include "runtime/bound/user_line.hpp"
+#include "runtime/cpu/device.hpp"
 #include "runtime/devices.hpp"
 
 namespace croton::runtime {
@@ -97,7 +98,8 @@ std::string BoundSegment::texts() const {
   return all;
 }
 
-Device* BoundSegment::device_of(expr::Place place) const { return place == 0 ? nullptr : devices_.at(place); }
+/// Most places are the host's, which needs no search.
+Device& BoundSegment::device_of(expr::Place place) const { return place == 0 ? host_device() : *devices_.at(place); }
 
 /// A routine's workspace is laid out in bytes, once its operands are.
 void BoundSegment::find_workspaces() {
@@ -129,8 +131,7 @@ void BoundSegment::find_uploads() {
     const Buffer &source = buffers[static_cast<std::size_t>(step.reads[0])], &target = buffers[b];
     if (source.role != Buffer::Role::argument || source.place != 0) continue;
     if (target.role != Buffer::Role::temporary || target.in_place_of >= 0 || target.segment != 0) continue;
-    const Device* device = device_of(target.place);
-    if (device == nullptr || !device->facts().copies_ahead) continue;
+    if (!device_of(target.place).facts().copies_ahead) continue;
     Temporaries& arguments = arguments_[target.place];
     uploaded_[b] = true;
     temporary_offset_[b] = static_cast<std::int64_t>(arguments.bytes);

@@ -38,8 +38,7 @@ class BoundSegment {
   ~BoundSegment();
 
   const SizeTable& sizes() const { return sizes_; }
-  /// Null for the host.
-  Device* device_of(expr::Place place) const;
+  Device& device_of(expr::Place place) const;
   /// Where a buffer is in the present call.
   const char* address(int buffer) const { return memory_.base[static_cast<std::size_t>(buffer)]; }
   /// Memory for what this segment computes; everything that may fail to be allocated is allocated here.
@@ -68,7 +67,7 @@ class BoundSegment {
   std::size_t bytes_of(std::size_t buffer) const;
   void place_temporaries();
   void send_constant(std::size_t buffer, RunCounts& counts);
-  const Array& at_home(const Array& value, const Device* home, NodeId node) const;
+  const Array& at_home(const Array& value, const Device& home, NodeId node) const;
   void send_copy(std::size_t buffer, CallArrays& arrays, RunCounts& counts);
   void bind_launches(const CallArrays& arrays, const BindOptions& options, RunCounts& counts);
   void compile_texts(const CallArrays& arrays, RunCounts& counts);
@@ -103,7 +102,7 @@ class BoundSegment {
   int number_;
   bool inside_;
   Engine engine_;
-  std::map<expr::Place, Device*> devices_;  // of the plan
+  std::map<expr::Place, Device*> devices_;  // of the plan, besides the host
   SizeTable sizes_;
   Memory memory_;
   std::vector<std::size_t> own_, in_place_;     // buffers that get memory here, and that share another's

@@ -91,12 +91,12 @@ std::unique_ptr<SegmentLanes> BoundSegment::find_lanes() const {
   if (numbers.size() < 2) return nullptr;
   std::vector<bool> computes(numbers.size());
   for (const auto& [name, number] : numbers)
-    computes[static_cast<std::size_t>(number)] = !name.copies && !is_gpu(device_of(name.place));
+    computes[static_cast<std::size_t>(number)] = !name.copies && !device_of(name.place).facts().has_processor;
 
   LaneOrder order;
   std::vector<LaunchTime> times;
   std::size_t commit = launches_.size();
-  std::vector<int> on_gpus;  // after the commit point
+  std::vector<int> elsewhere;  // after the commit point
   for (std::size_t l = 0; l < launches_.size(); ++l) {
     const BoundLaunch& launch = launches_[l];
     std::vector<int> after;
@@ -110,11 +110,10 @@ std::unique_ptr<SegmentLanes> BoundSegment::find_lanes() const {
       }
       after = {static_cast<int>(commit)};
       // What the host runs cannot fail, and so comes last, as in the plan.
-      const Device* device = device_of(names[l].place);
-      if (device != nullptr && device->runs_cuda())
-        on_gpus.push_back(static_cast<int>(l + 1));
+      if (!device_of(names[l].place).on_host())
+        elsewhere.push_back(static_cast<int>(l + 1));
       else
-        after.insert(after.end(), on_gpus.begin(), on_gpus.end());
+        after.insert(after.end(), elsewhere.begin(), elsewhere.end());
     }
     order.add(numbers.at(names[l]), touches(launch), std::move(after));
     times.push_back(time_of(launch));

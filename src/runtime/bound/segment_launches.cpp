@@ -32,7 +32,7 @@ class BoundSegment::Binder {
     launch_ = plan_.launches[static_cast<std::size_t>(number)];
     step_ = &plan_.steps[static_cast<std::size_t>(launch_.first_step)];
     const fuse::Call& call = executable_.call_of(*step_);
-    device_ = segment_.device_of(call.place);
+    device_ = &segment_.device_of(call.place);
     std::visit(*this, call.work);
   }
 
@@ -42,16 +42,17 @@ class BoundSegment::Binder {
     if (const int generated = generated_for(executable_, *step_, sizes()); generated >= 0)
       return add_kernels(generated);
     auto product = with_lines(call.origin, [&] {
-      return std::make_unique<ProductLaunch>(executable_, *step_, device_, product_sizes(executable_, *step_, sizes()));
+      return std::make_unique<ProductLaunch>(executable_, *step_, *device_,
+                                             product_sizes(executable_, *step_, sizes()));
     });
     if (!product->has_routine()) return add_kernels(generated_always(executable_, *step_, sizes()));
     add(std::move(product));
   }
 
   void operator()(const fuse::TransferCall&) {
-    Device* from = segment_.device_of(plan_.buffers[static_cast<std::size_t>(step_->reads[0])].place);
+    Device& from = segment_.device_of(plan_.buffers[static_cast<std::size_t>(step_->reads[0])].place);
     const bool ahead = segment_.uploaded_[static_cast<std::size_t>(step_->writes[0])];
-    auto transfer = std::make_unique<TransferLaunch>(executable_, *step_, from, device_, segment_.memory_, ahead);
+    auto transfer = std::make_unique<TransferLaunch>(executable_, *step_, from, *device_, segment_.memory_, ahead);
     if (!ahead) return add(std::move(transfer));
     // Before everything that may wait for the device: a kernel with checks.
     segment_.launches_.insert(segment_.launches_.begin() + uploads_++,
@@ -60,7 +61,7 @@ class BoundSegment::Binder {
 
   void operator()(const fuse::RoutineCall& call) {
     auto routine = with_lines(call.origin, [&] {
-      return std::make_unique<RoutineLaunch>(executable_, *step_, segment_.engine_, device_, options_.schedule,
+      return std::make_unique<RoutineLaunch>(executable_, *step_, segment_.engine_, *device_, options_.schedule,
                                              segment_.memory_, counts_);
     });
     if (!base::config().dump_kernels.empty())
@@ -72,23 +73,22 @@ class BoundSegment::Binder {
 
   void operator()(const fuse::LoopCall& call) {
     add(with_lines(call.origin, [&] {
-      return bind_loop(executable_, *step_, device_, sizes(), segment_.memory_, options_, counts_);
+      return bind_loop(executable_, *step_, *device_, sizes(), segment_.memory_, options_, counts_);
     }));
   }
 
   void operator()(const fuse::BranchCall& call) {
     std::vector<Device*> devices;
     for (const int b : step_->reads)
-      devices.push_back(segment_.device_of(plan_.buffers[static_cast<std::size_t>(b)].place));
+      devices.push_back(&segment_.device_of(plan_.buffers[static_cast<std::size_t>(b)].place));
     add(with_lines(call.origin, [&] {
-      return std::make_unique<BranchLaunch>(executable_, *step_, device_, devices, sizes(), options_);
+      return std::make_unique<BranchLaunch>(executable_, *step_, *device_, devices, sizes(), options_);
     }));
   }
 
  private:
   const SizeTable& sizes() const { return segment_.sizes_; }
-  bool on_gpu() const { return device_ != nullptr && device_->runs_cuda(); }
-  std::string architecture() const { return on_gpu() ? device_->architecture() : "sm_90"; }
+  std::string architecture() const { return device_->runs_cuda() ? device_->architecture() : "sm_90"; }
   void add(std::unique_ptr<Launch> launch) {
     segment_.launches_.push_back({std::move(launch), step_->after_commit, number_});
   }
@@ -101,8 +101,7 @@ class BoundSegment::Binder {
           bind_kernel(executable_, plan_.steps[static_cast<std::size_t>(s)], generated, sizes(), segment_.memory_));
     }
     std::vector<std::size_t> count;
-    std::vector<codegen::Text> texts =
-        emit_launch(kernels, on_gpu() ? codegen::Target::cuda : codegen::Target::cpu, count);
+    std::vector<codegen::Text> texts = emit_launch(kernels, device_->target(), count);
     dump_kernels(kernels, architecture());
     auto next = kernels.begin();
     for (std::size_t t = 0; t < texts.size(); ++t) {
@@ -114,7 +113,7 @@ class BoundSegment::Binder {
   void add_kernels(std::vector<BoundKernel> kernels, codegen::Text text) {
     const std::vector<expr::Origin>& origins = kernels.front().call->origins;
     auto launch = with_lines(origins, [&] {
-      return std::make_unique<KernelLaunch>(std::move(kernels), std::move(text), segment_.engine_, device_,
+      return std::make_unique<KernelLaunch>(std::move(kernels), std::move(text), segment_.engine_, *device_,
                                             options_.schedule, counts_);
     });
     if (!step_->after_commit) with_lines(origins, [&] { launch->use_library(segment_.memory_); });
@@ -148,7 +147,7 @@ void BoundSegment::compile_texts(const CallArrays& arrays, RunCounts& counts) {
   std::vector<codegen::Text> texts;
   for (const BoundLaunch& launch : launches_) {
     const codegen::Text* text = launch.what->text();
-    if (text == nullptr || launch.what->runs_cuda()) continue;
+    if (text == nullptr || !launch.what->on_host()) continue;
     on_host.push_back(launch.what.get());
     texts.push_back(*text);
   }

@@ -11,10 +11,10 @@
 #include "base/config.hpp"
 #include "base/interrupt.hpp"
 #include "base/shape.hpp"
-#include "runtime/bound/memory_of_arrays.hpp"
 #include "runtime/bound/segment.hpp"
 #include "runtime/bound/trace.hpp"
 #include "runtime/bound/user_line.hpp"
+#include "runtime/cpu/device.hpp"
 
 namespace croton::runtime {
 
@@ -24,6 +24,8 @@ namespace {
 
 // Segments are kept for so many different sets of numbers; more come from data, which need not repeat itself.
 constexpr std::size_t kept_segments = 64;
+
+char* address_of(const Array& array) { return static_cast<char*>(array.address()); }
 
 std::int64_t read_integer(const char* address, DType dtype) {
   return Array::view_of(const_cast<char*>(address), dtype, {}, {}).astype(DType::int64).item<std::int64_t>();
@@ -45,15 +47,15 @@ TracedWork BoundSegment::sent(const Buffer& to, std::size_t bytes) const {
 /// The constant's copy on this device, sent when it is first asked for.
 void BoundSegment::send_constant(std::size_t b, RunCounts& counts) {
   const Buffer& buffer = executable_->plan.buffers[b];
-  Device* to = device_of(buffer.place);
+  Device& to = device_of(buffer.place);
   DeviceConstants& constants = *executable_->device_constants;
   const std::lock_guard lock(constants.mutex);  // copies of a function share them
-  const auto key = std::pair<int, base::DeviceMemory*>(buffer.number, to);
+  const auto key = std::pair<int, base::DeviceMemory*>(buffer.number, &to);
   auto found = constants.arrays.find(key);
   if (found == constants.arrays.end()) {
     const Array& value = executable_->program.graph.constants[static_cast<std::size_t>(buffer.number)];
     TracedCall::record(
-        traced(), [&] { found = constants.arrays.emplace(key, copied_to(to, nullptr, value)).first; },
+        traced(), [&] { found = constants.arrays.emplace(key, copy_to(to, host_device(), value)).first; },
         [&] { return sent(buffer, value.bytes()); });
     counts.add({buffer.node, 0, buffer.place, Transferred::Kind::constant, value.bytes()});
   }
@@ -61,8 +63,8 @@ void BoundSegment::send_constant(std::size_t b, RunCounts& counts) {
 }
 
 /// The value, which must lie where the plan takes it to be: names of devices mean others when flags change.
-const Array& BoundSegment::at_home(const Array& value, const Device* home, NodeId node) const {
-  if (value.device_memory() == home) return value;
+const Array& BoundSegment::at_home(const Array& value, const Device& home, NodeId node) const {
+  if (home.has(value)) return value;
   throw DeviceError(
       fmt::format("{} lies on another {} than the one that the flags now name: it was put there while mode, "
                   "cuda_simulator, cuda_driver or logical_devices had other values. Give them back those values, or "
@@ -78,16 +80,14 @@ void BoundSegment::send_copy(std::size_t b, CallArrays& arrays, RunCounts& count
   const Array& value = *arrays.shared[number];
   SharedCopies& copies = *arrays.copies[number];
   const std::lock_guard lock(copies.mutex);  // another call may read the variable at the same time
-  Device* to = device_of(buffer.place);
-  SharedCopies::Copy& copy = copies.by_device[to];
+  Device& to = device_of(buffer.place);
+  SharedCopies::Copy& copy = copies.by_device[&to];
   if (copy.version != arrays.versions[number] + 1) {  // 0: never sent
-    Array fresh = empty_array(to, value.dtype(), value.shape());
-    Device* from = device_of(plan.buffers[static_cast<std::size_t>(buffer.number)].place);
+    Array fresh = Array::empty_on(to, value.dtype(), value.shape());
+    Device& from = device_of(plan.buffers[static_cast<std::size_t>(buffer.number)].place);
     TracedCall::record(
         traced(),
-        [&] {
-          copy_between(to, address_of(fresh), from, address_of(at_home(value, from, buffer.node)), value.bytes());
-        },
+        [&] { copy_between(to, fresh.address(), from, at_home(value, from, buffer.node).address(), value.bytes()); },
         [&] { return sent(buffer, value.bytes()); });
     copy = {std::move(fresh), arrays.versions[number] + 1};
     counts.add({buffer.node, plan.buffers[static_cast<std::size_t>(buffer.number)].place, buffer.place,
@@ -122,7 +122,7 @@ void BoundSegment::start(CallArrays& arrays, Workspace& workspace, RunCounts& co
   }
   for (auto& [place, block] : arguments_) {
     with_lines(block.for_what, [&, place = place] {
-      Uploads& uploads = workspace.uploads(*device_of(place));
+      Uploads& uploads = workspace.uploads(device_of(place));
       block.address = uploads.begin(block.bytes);
       uploads_[place] = &uploads;
     });
@@ -132,16 +132,16 @@ void BoundSegment::start(CallArrays& arrays, Workspace& workspace, RunCounts& co
     const auto number = static_cast<std::size_t>(buffer.number);
     const auto dtype = [&] { return graph.arena.type(buffer.node).dtype; };
     char*& base = memory_.base[b];
-    Device* device = device_of(buffer.place);
+    const auto device = [&]() -> Device& { return device_of(buffer.place); };
     switch (buffer.role) {
       case Buffer::Role::argument:
         base = address_of(*arrays.arguments[number]);
         break;
       case Buffer::Role::shared:
-        base = address_of(at_home(*arrays.shared[number], device, buffer.node));
+        base = address_of(at_home(*arrays.shared[number], device(), buffer.node));
         break;
       case Buffer::Role::constant:
-        if (device == nullptr)
+        if (device().is_host())
           base = address_of(graph.constants[number]);
         else
           with_lines(graph.arena.origin(buffer.node), [&] { send_constant(b, counts); });
@@ -155,13 +155,15 @@ void BoundSegment::start(CallArrays& arrays, Workspace& workspace, RunCounts& co
         break;
       case Buffer::Role::output:
         if (!has_place(arrays, arrays.outputs[number], dtype(), memory_.layouts[b].shape))
-          arrays.outputs[number] = with_lines(graph.arena.origin(buffer.node),
-                                              [&] { return empty_array(device, dtype(), memory_.layouts[b].shape); });
+          arrays.outputs[number] = with_lines(graph.arena.origin(buffer.node), [&] {
+            return Array::empty_on(device(), dtype(), memory_.layouts[b].shape);
+          });
         base = address_of(arrays.outputs[number]);
         break;
       case Buffer::Role::update:
-        arrays.updates[number] = with_lines(graph.arena.origin(buffer.node),
-                                            [&] { return empty_array(device, dtype(), memory_.layouts[b].shape); });
+        arrays.updates[number] = with_lines(graph.arena.origin(buffer.node), [&] {
+          return Array::empty_on(device(), dtype(), memory_.layouts[b].shape);
+        });
         base = address_of(arrays.updates[number]);
         break;
     }
@@ -285,7 +287,7 @@ std::vector<std::int64_t> BoundSegment::read_fresh() const {
     std::uint64_t bits = 0;  // of one integer, in whichever memory
     const plan::Buffer& buffer = plan.buffers[static_cast<std::size_t>(b)];
     with_lines(executable_->program.graph.arena.origin(buffer.node), [&] {
-      copy_between(nullptr, &bits, device_of(buffer.place), memory_.base[static_cast<std::size_t>(b)], size_of(dtype));
+      device_of(buffer.place).copy_out(&bits, memory_.base[static_cast<std::size_t>(b)], size_of(dtype));
     });
     values.push_back(read_integer(reinterpret_cast<const char*>(&bits), dtype));
   }

@@ -6,7 +6,7 @@
 
 namespace croton::runtime {
 
-TransferLaunch::TransferLaunch(const Executable& executable, const plan::Step& step, Device* from, Device* to,
+TransferLaunch::TransferLaunch(const Executable& executable, const plan::Step& step, Device& from, Device& to,
                                const Memory& memory, bool ahead)
     : step_(&step), origin_(nullptr), from_(from), to_(to), ahead_(ahead) {
   using Role = plan::Buffer::Role;
@@ -37,8 +37,9 @@ void TransferLaunch::run(const LaunchRun& in) {
 
 LaunchTime TransferLaunch::time(double bytes) const {
   const double copy = bytes / 2 / launch_time::copied_bytes;
-  if (is_gpu(from_) && to_ == nullptr) return {launch_time::host_copy + copy};
-  return {is_gpu(from_) || is_gpu(to_) ? launch_time::ask : copy};
+  const bool from_processor = from_.facts().has_processor, to_processor = to_.facts().has_processor;
+  if (from_processor && to_.is_host()) return {launch_time::host_copy + copy};
+  return {from_processor || to_processor ? launch_time::ask : copy};
 }
 
 }  // namespace croton::runtime

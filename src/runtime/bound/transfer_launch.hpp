@@ -5,11 +5,10 @@
 
 namespace croton::runtime {
 
-/// Null is the host.
 class TransferLaunch final : public Launch {
  public:
   /// `ahead`: into memory of the device's Uploads.
-  TransferLaunch(const Executable& executable, const plan::Step& step, Device* from, Device* to, const Memory& memory,
+  TransferLaunch(const Executable& executable, const plan::Step& step, Device& from, Device& to, const Memory& memory,
                  bool ahead);
   LaunchKind kind() const override { return LaunchKind::transfer; }
   std::size_t bytes() const override { return record_.bytes; }
@@ -19,7 +18,7 @@ class TransferLaunch final : public Launch {
  private:
   const plan::Step* step_;
   const expr::Origin* origin_;
-  Device *from_, *to_;
+  Device &from_, &to_;
   bool ahead_;
   Transferred record_;
 };

@@ -6,29 +6,29 @@
 
 namespace croton::runtime {
 
-void Undo::keep(Device* device, char* address, std::size_t bytes) {
+void Undo::keep(Device& device, char* address, std::size_t bytes) {
   if (bytes == 0) return;
   Kept value{device, address, bytes, base::allocate_shared_memory(bytes)};
-  copy_between(nullptr, value.copy.get(), device, address, bytes);
+  device.copy_out(value.copy.get(), address, bytes);
   kept_.push_back(std::move(value));
 }
 
 void Undo::put_back() noexcept {
   for (const Kept& value : kept_) {
     try {
-      copy_between(value.device, value.address, nullptr, value.copy.get(), value.bytes);
+      value.device.copy_in(value.address, value.copy.get(), value.bytes);
     } catch (const Error& error) {
-      value.device->lose(error.what());
+      value.device.lose(error.what());
     }
   }
 }
 
-char* Workspace::block(Device* device, std::size_t segment, std::size_t bytes) {
+char* Workspace::block(Device& device, std::size_t segment, std::size_t bytes) {
   if (blocks_.size() <= segment) blocks_.resize(segment + 1);
-  Block& block = blocks_[segment][device];
+  Block& block = blocks_[segment][&device];
   if (block.bytes < bytes) {
     block = {};  // what is in it is of no use: give it back before the larger one is asked for
-    block = {device != nullptr ? device->allocate(bytes) : base::allocate_shared_memory(bytes), bytes};
+    block = {device.allocate(bytes), bytes};
   }
   return static_cast<char*>(block.memory.get());
 }

@@ -15,7 +15,7 @@ namespace croton::runtime {
 class Workspace {
  public:
   /// OutOfMemory.
-  char* block(Device* device, std::size_t segment, std::size_t bytes);
+  char* block(Device& device, std::size_t segment, std::size_t bytes);
   /// Of a device that copies ahead.
   Uploads& uploads(Device& device);
   /// Where memory has run out: no more copies ahead. False where that gave none back.
@@ -35,13 +35,13 @@ class Workspace {
 class Undo {
  public:
   /// OutOfMemory.
-  void keep(Device* device, char* address, std::size_t bytes);
+  void keep(Device& device, char* address, std::size_t bytes);
   void put_back() noexcept;
   bool empty() const { return kept_.empty(); }
 
  private:
   struct Kept {
-    Device* device;
+    Device& device;
     char* address;
     std::size_t bytes;
     std::shared_ptr<void> copy;

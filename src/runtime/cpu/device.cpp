@@ -1,49 +1,77 @@
 #include "runtime/cpu/device.hpp"
 
-#include <croton/error.hpp>
-
 #include <fmt/format.h>
 
 #include <cstring>
 
 #include "base/memory.hpp"
 #include "runtime/cpu/blas/blas.hpp"
+#include "runtime/cpu/dnn/dnn.hpp"
 #include "runtime/cpu/threads.hpp"
+#include "runtime/device/device_split.hpp"
 
-namespace croton::runtime::cpu {
+namespace croton::runtime {
+namespace cpu {
 namespace {
 
-class LogicalCpu final : public Device {
+DeviceFacts facts_of(int index) {
+  DeviceFacts facts;
+  facts.name = {base::DeviceName::Kind::cpu, index};
+  facts.kind = index == 0 ? DeviceFacts::Kind::host : DeviceFacts::Kind::logical;
+  facts.title = fmt::format("{}{} cores", index == 0 ? "" : "a part of the host, ", ThreadPool::usable_cores());
+  facts.on_host = true;
+  return facts;
+}
+
+/// The host.
+class Device : public runtime::Device {
  public:
-  explicit LogicalCpu(int index) {
-    facts_.name = {base::DeviceName::Kind::cpu, index};
-    facts_.kind = DeviceFacts::Kind::logical;
-    facts_.title = fmt::format("a part of the host, {} cores", ThreadPool::usable_cores());
-  }
+  explicit Device(int index = 0) : runtime::Device(facts_of(index)) {}
 
-  const DeviceFacts& facts() const override { return facts_; }
-  MemoryUse memory_use() const override { return account_->use(); }
-  bool runs_cuda() const override { return false; }
-
-  std::shared_ptr<void> allocate(std::size_t bytes) override {
-    return on_account(account_, base::allocate_shared_memory(bytes), bytes);
-  }
+  std::shared_ptr<void> allocate(std::size_t bytes) override { return base::allocate_shared_memory(bytes); }
   void copy_in(void* to, const void* host, std::size_t bytes) override { std::memcpy(to, host, bytes); }
   void copy_out(void* host, const void* from, std::size_t bytes) override { std::memcpy(host, from, bytes); }
 
-  // Its kernels are the host's, which the runtime prepares and runs itself.
-  Prepared prepare(const codegen::Text&, int) override { throw InternalError("CUDA text on a part of the host"); }
-  void launch(const DeviceLaunch&) override { throw InternalError("CUDA text on a part of the host"); }
   bool prepare(const MatrixProduct&) override { return true; }
   void gemm(const MatrixProduct& product) override { cpu::gemm(product); }
-
- private:
-  DeviceFacts facts_;
-  std::shared_ptr<MemoryAccount> account_ = std::make_shared<MemoryAccount>();
+  std::shared_ptr<const ReadyConvolution> prepare(const Convolution& convolution) override {
+    return Dnn::instance().prepare(convolution);
+  }
 };
+
+class Part final : public Device {
+ public:
+  using Device::Device;
+  std::shared_ptr<void> allocate(std::size_t bytes) override { return counted(Device::allocate(bytes), bytes); }
+};
+
+int count() { return present_split().cpus; }
+
+runtime::Device* find(int number) {
+  if (number == 0) return &host_device();
+  if (number >= count()) return nullptr;
+  static auto& made = *new MadeDevices<int>;
+  return &made.get(number, [&] { return std::make_unique<Part>(number); });
+}
+
+std::string remark(int number) { return number == 0 ? "" : " (logical)"; }
+
+std::string advice(int number) {
+  return fmt::format(" (the flag logical_devices=cpu:{} makes cpu0 to cpu{})", number + 1, number);
+}
 
 }  // namespace
 
-std::unique_ptr<Device> make_device(int index) { return std::make_unique<LogicalCpu>(index); }
+const Backend& backend() {
+  static constexpr Backend cpu{base::DeviceName::Kind::cpu, count, find, remark, advice};
+  return cpu;
+}
 
-}  // namespace croton::runtime::cpu
+}  // namespace cpu
+
+Device& host_device() {
+  static Device& host = *new cpu::Device;  // never destroyed: functions may be called by destructors of static objects
+  return host;
+}
+
+}  // namespace croton::runtime

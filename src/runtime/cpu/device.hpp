@@ -1,14 +1,19 @@
-// A logical CPU device: a part of the host that programs treat as a device of its own. Its memory is the process's, on
-// an account of its own; its kernels are CPU code and its products the host's.
+// The host as a device of the runtime, and the parts of it that programs treat as devices of their own. The memory of
+// all is the process's; that of a part is on an account. Their kernels are CPU code, which the runtime runs by itself
+// (kernels.hpp, threads.hpp); products and convolutions are those of blas/ and dnn/.
 #pragma once
 
-#include "runtime/device/device.hpp"
+#include "runtime/device/backend.hpp"
 
-#include <memory>
+namespace croton::runtime {
 
-namespace croton::runtime::cpu {
+/// The host: cpu, place 0 of a placed graph. Its arrays are those of the whole program.
+Device& host_device();
 
-/// cpu1, cpu2, ... (cpu0 is the host itself).
-std::unique_ptr<Device> make_device(int index);
+namespace cpu {
 
-}  // namespace croton::runtime::cpu
+/// cpu, which is the host, and cpu1, cpu2, ... where the flag logical_devices asks for parts of it.
+const Backend& backend();
+
+}  // namespace cpu
+}  // namespace croton::runtime

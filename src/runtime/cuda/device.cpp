@@ -2,235 +2,437 @@
 
 #include <croton/error.hpp>
 
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <array>
+#include <atomic>
+#include <cstdio>
 #include <limits>
 #include <map>
+#include <mutex>
+#include <optional>
+#include <tuple>
 #include <utility>
 #include <vector>
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
-#include "runtime/cuda/staging.hpp"
+#include "base/config.hpp"
+#include "runtime/cuda/graph.hpp"
+#include "runtime/cuda/kernels.hpp"
+#include "runtime/cuda/libraries/blaslt.hpp"
+#include "runtime/cuda/libraries/dnn.hpp"
+#include "runtime/cuda/libraries/toolkit.hpp"
+#include "runtime/cuda/memory.hpp"
+#include "runtime/cuda/peer_copies.hpp"
+#include "runtime/cuda/transfer.hpp"
+#include "runtime/cuda/uploads.hpp"
+#include "runtime/device/device_split.hpp"
 
 namespace croton::runtime::cuda {
 namespace {
 
-// Never destroyed: arrays in static storage are released after it would have been. The driver itself ends the contexts
-// with the process, and says "deinitialized" to whoever comes later.
-struct OpenDevices {
-  std::mutex mutex;
-  std::map<std::pair<const Driver*, int>, std::shared_ptr<Device>> by_number;
+constexpr unsigned finish_threads = 32;  // a warp puts the parts of a split kernel together
+
+/// Why there is no driver, in one line.
+std::string short_reason() {
+  if (toolkit_hidden()) return "real GPUs are hidden by cuda_root=none";
+  if (!Driver::found()) return "no NVIDIA driver is installed";
+  std::string why;
+  Driver::available(&why);
+  return why.substr(0, why.find('\n'));
+}
+
+/// A library that may be missing. What it was to do is done without, which is said once.
+struct Helper {
+  const char* without_it;
+  std::atomic<bool> warned{false};
+
+  void warn_once(const std::string& why) {
+    if (!base::config().warn || warned.exchange(true)) return;
+    std::fputs(fmt::format("croton: warning: {}: {}\n", without_it, why).c_str(), stderr);
+  }
+};
+Helper product_library{"products on GPUs run in generated kernels, which is slower than cuBLASLt"};
+Helper convolution_library{"convolutions on GPUs run in generated kernels and products of matrices, without cuDNN"};
+
+/// Work that this thread captures: it goes into a stream of its own, as what other threads ask for must not be in it.
+struct Capture {
+  const runtime::Device* device = nullptr;  // none: this thread captures nothing
+  const Stream* stream = nullptr;
+  std::vector<std::shared_ptr<Buffer>>* used = nullptr;  // memory of the device's own that the work is in
+};
+thread_local Capture capture;
+
+/// This thread captures as long as it lives.
+class CaptureScope {
+ public:
+  explicit CaptureScope(const Capture& now) { capture = now; }
+  ~CaptureScope() { capture = {}; }
+  CaptureScope(const CaptureScope&) = delete;
+  CaptureScope& operator=(const CaptureScope&) = delete;
 };
 
-OpenDevices& open_devices() {
-  static auto& kept = *new OpenDevices;
-  return kept;
-}
-
-[[noreturn]] void raise_no_such_device(const Driver& driver, int index, int count) {
-  if (count == 0) {
-    throw DeviceError(fmt::format("cuda{}: there is no such device; the driver finds none: {}", index,
-                                  driver.explain(result::no_device)));
+/// A graph, launched into the device's stream, with what it needs.
+class GraphRecording final : public Recording {
+ public:
+  GraphRecording(Graph graph, Stream stream, std::shared_ptr<PeerCopies> peer_copies,
+                 std::vector<std::shared_ptr<Buffer>> used)
+      : used_(std::move(used)),
+        stream_(std::move(stream)),
+        peer_copies_(std::move(peer_copies)),
+        graph_(std::move(graph)) {}
+  bool replay() override try {
+    peer_copies_->wait_for_all();
+    graph_.launch(stream_);
+    return true;
+  } catch (const OutOfMemory&) {  // a graph that is launched for the first time takes some
+    return false;
   }
-  std::vector<std::string> names;
-  names.reserve(static_cast<std::size_t>(count));
-  for (int i = 0; i < count; ++i) names.push_back(fmt::format("cuda{}", i));
-  throw DeviceError(
-      fmt::format("cuda{}: there is no such device; this machine has: {}", index, fmt::join(names, ", ")));
+
+ private:
+  std::vector<std::shared_ptr<Buffer>> used_;
+  Stream stream_;
+  std::shared_ptr<PeerCopies> peer_copies_;
+  Graph graph_;  // ends first
+};
+
+class Device final : public runtime::Device {
+ public:
+  Device(std::shared_ptr<Context> context, DeviceFacts facts)
+      : runtime::Device(std::move(facts)),
+        context_(std::move(context)),
+        stream_(context_),
+        copies_(context_),
+        kernels_(context_) {}
+
+  // ---- memory ----
+
+  std::shared_ptr<void> allocate(std::size_t bytes) override {
+    refuse_in_capture("memory");
+    // An array without elements has an address too.
+    auto buffer = std::make_shared<Buffer>(stream_, std::max<std::size_t>(bytes, 1));
+    std::byte* address = buffer->data();
+    const std::shared_ptr<void> memory(address, [buffer = std::move(buffer), copies = peer_copies_](void*) mutable {
+      copies->end_of(buffer->data(), buffer->size());
+      buffer.reset();
+    });
+    return counted(memory, bytes);
+  }
+
+  void copy_in(void* to, const void* host, std::size_t bytes) override {
+    refuse_in_capture("a copy from the host");
+    peer_copies_->wait_for(to, bytes, true);
+    cuda::copy_in(stream_, to, {static_cast<const std::byte*>(host), bytes});
+  }
+
+  void copy_out(void* host, const void* from, std::size_t bytes) override {
+    refuse_in_capture("a copy to the host");
+    peer_copies_->wait_for(from, bytes, false);
+    cuda::copy_out(stream_, {static_cast<std::byte*>(host), bytes}, from);
+  }
+
+  std::unique_ptr<Uploads> make_uploads() override {
+    return std::make_unique<TwoSets>(*this, context_, stream_, copies_, peer_copies_);
+  }
+
+  void copy_from(runtime::Device& other, void* to, const void* from, std::size_t bytes) override {
+    auto* source = dynamic_cast<Device*>(&other);
+    if (source == this) {
+      about_to_touch(from, bytes, false);
+      about_to_touch(to, bytes, true);
+      return copy_within(stream(), to, from, bytes);
+    }
+    refuse_in_capture("a copy from another device");
+    if (source == nullptr) return runtime::Device::copy_from(other, to, from, bytes);
+    source->peer_copies_->wait_for(from, bytes, false);
+    peer_copies_->wait_for(to, bytes, true);
+    const Stream& arrivals = stream_of_arrivals();
+    Event written(source->context_), unused(context_);
+    const auto arrived = std::make_shared<Event>(context_);
+    written.record(source->stream_);
+    unused.record(stream_);  // what lay at `to` has been read
+    arrivals.wait(written);
+    arrivals.wait(unused);
+    try {
+      if (source->context_ == context_) {
+        copy_within(arrivals, to, from, bytes);
+      } else {
+        reach(*source->context_);
+        copy_peer(arrivals, to, *source->context_, from, bytes);
+      }
+      arrived->record(arrivals);
+      source->peer_copies_->add(from, bytes, false, arrived);
+      peer_copies_->add(to, bytes, true, arrived);
+    } catch (...) {
+      // The copy may run, and nobody would wait for it.
+      context_->release(context_->driver().cuStreamSynchronize, arrivals.handle());
+      throw;
+    }
+  }
+
+  // ---- kernels ----
+
+  Prepared prepare(const codegen::Text& text, int threads) override {
+    const auto& [kernel, how] = kernels_.get(text);
+    if (const int most = kernel.main.facts().threads_per_block; threads > most) {
+      throw DeviceError(fmt::format(
+          "{} runs on {} with at most {} threads a block, because of the {} registers of a thread; the schedule asks "
+          "for {}: set the flag schedule=threads={}",
+          text.name, context_->title(), most, kernel.main.facts().registers, threads, most / 32 * 32));
+    }
+    return how;
+  }
+
+  void launch(const DeviceLaunch& launch) override {
+    const LoadedKernel* kernel = kernels_.find(launch.text->name);
+    if (kernel == nullptr) throw InternalError("a launch of a kernel that was not prepared: " + launch.text->name);
+    for (const Operand& operand : launch.operands) about_to_touch(operand.address, operand.bytes, operand.written);
+    if (launch.items > 0) {
+      const LaunchShape shape{.blocks = static_cast<unsigned>(launch.blocks),
+                              .threads = static_cast<unsigned>(launch.threads),
+                              .cooperative = launch.cooperative};
+      kernel->main.launch(stream(), shape, launch.parameters, launch.items);
+    }
+    if (kernel->finish) kernel->finish->launch(stream(), {1, finish_threads}, launch.parameters, std::nullopt);
+  }
+
+  int most_cooperative_blocks(const codegen::Text& text, int threads) override {
+    if (!facts().cooperates) return 0;
+    const LoadedKernel* kernel = kernels_.find(text.name);
+    if (kernel == nullptr) throw InternalError("a question about a kernel that was not prepared: " + text.name);
+    return kernel->main.resident_blocks(static_cast<unsigned>(threads));
+  }
+
+  // ---- products ----
+
+  bool prepare(const MatrixProduct& product) override {
+    if (product.dtype != DType::float32 && product.dtype != DType::float64) return false;
+    if (product.batch > std::numeric_limits<std::int32_t>::max()) return false;
+    return prepare_by(product_library, [&] {
+      if (!library_) library_ = std::make_unique<BlasLt>(context_);
+      return library_->workspace_bytes(product);
+    });
+  }
+
+  void gemm(const MatrixProduct& product) override {
+    const auto touch = [&](const void* matrix, std::int64_t rows, std::int64_t columns, std::int64_t between,
+                           std::int64_t stride, bool written) {
+      if (rows == 0 || columns == 0 || product.batch == 0) return;
+      const std::int64_t count = (product.batch - 1) * stride + (rows - 1) * between + columns;
+      about_to_touch(matrix, static_cast<std::size_t>(count) * size_of(product.dtype), written);
+    };
+    const auto [m, n, k] = std::tuple(product.m, product.n, product.k);
+    touch(product.a, product.transpose_a ? k : m, product.transpose_a ? m : k, product.lda, product.stride_a, false);
+    touch(product.b, product.transpose_b ? n : k, product.transpose_b ? k : n, product.ldb, product.stride_b, false);
+    touch(product.c, m, n, product.ldc, product.stride_c, true);
+    const std::lock_guard lock(libraries_mutex_);  // the workspace stays until the product stands in the stream
+    library_->gemm(stream(), product, workspace_->data());
+    keep_workspace();
+  }
+
+  // ---- convolutions ----
+
+  std::shared_ptr<const ReadyConvolution> prepare(const Convolution& convolution) override {
+    // There are kernels of our own: nobody has to be told that there is no library.
+    if (!Dnn::describes(convolution) || !Dnn::available()) return nullptr;
+    const bool ready = prepare_by(convolution_library, [&] {
+      if (!dnn_) dnn_ = std::make_unique<Dnn>(stream_);
+      return dnn_->workspace_bytes(convolution);
+    });
+    return ready ? std::make_shared<const Convolved>(*this, convolution) : nullptr;
+  }
+
+  // ---- recordings ----
+
+  std::unique_ptr<Recording> record(const std::function<void()>& work) override {
+    if (capture.device != nullptr) throw InternalError("work is recorded while work is recorded");
+    std::vector<std::shared_ptr<Buffer>> used;
+    try {
+      const Stream own(context_);
+      Graph graph(context_, own, [&] {
+        const CaptureScope scope({this, &own, &used});
+        work();
+      });
+      return std::make_unique<GraphRecording>(std::move(graph), stream_, peer_copies_, std::move(used));
+    } catch (const DeviceError&) {
+      if (context_->lost()) throw;
+    } catch (const OutOfMemory&) {  // of the driver's, for the graph
+    }
+    return nullptr;
+  }
+
+  void lose(const std::string& why) noexcept override { context_->lose(why); }
+
+ private:
+  /// A convolution for which this device has an algorithm, and memory that it shares with all others.
+  class Convolved final : public ReadyConvolution {
+   public:
+    Convolved(Device& device, const Convolution& what) : device_(device), what_(what) {}
+    void run(const ConvolutionArrays& arrays) const override { device_.convolve(what_, arrays); }
+
+   private:
+    Device& device_;
+    const Convolution what_;
+  };
+
+  void convolve(const Convolution& convolution, const ConvolutionArrays& arrays) {
+    if (!captures()) peer_copies_->wait_for_all();
+    const std::lock_guard lock(libraries_mutex_);
+    dnn_->convolve(stream(), convolution, arrays, {workspace_->data(), workspace_->size()});
+    keep_workspace();
+  }
+
+  bool captures() const { return capture.device == this; }
+  /// Where this thread's work goes.
+  const Stream& stream() const { return captures() ? *capture.stream : stream_; }
+  void refuse_in_capture(const char* what) const {
+    if (captures()) throw InternalError(fmt::format("{} was asked for while work of {} is recorded", what, name()));
+  }
+
+  /// Work that is captured waits when it is replayed.
+  void about_to_touch(const void* begin, std::size_t bytes, bool written) {
+    if (!captures()) peer_copies_->wait_for(begin, bytes, written);
+  }
+
+  /// Made when the first copy from another GPU comes.
+  const Stream& stream_of_arrivals() {
+    const std::lock_guard lock(peers_mutex_);
+    if (!arrivals_) arrivals_ = Stream(context_);
+    return arrivals_;
+  }
+
+  /// Makes something ready by a library that says how much it works in. False where that is missing, or has no way to
+  /// do this one. OutOfMemory, and a lost device, are the caller's.
+  template <class WorkspaceBytes>
+  bool prepare_by(Helper& helper, const WorkspaceBytes& workspace_bytes) {
+    const std::lock_guard lock(libraries_mutex_);
+    try {
+      const std::size_t bytes = workspace_bytes();
+      if (!workspace_ || bytes > workspace_->size()) workspace_ = std::make_shared<Buffer>(stream_, bytes);
+      return true;
+    } catch (const DeviceError& error) {
+      if (context_->lost()) throw;
+      helper.warn_once(error.what());
+      return false;
+    }
+  }
+
+  /// What is captured works in the workspace that there is now.
+  void keep_workspace() const {
+    if (captures() && (capture.used->empty() || capture.used->back() != workspace_))
+      capture.used->push_back(workspace_);
+  }
+
+  /// Lets copies go directly, where the machine allows it; else the driver takes them through the host.
+  void reach(Context& peer) {
+    const std::lock_guard lock(peers_mutex_);
+    bool& asked = peers_[&peer];
+    if (!asked) context_->enable_peer_access(peer);
+    asked = true;
+  }
+
+  const std::shared_ptr<Context> context_;
+  const Stream stream_;
+  const Stream copies_;  // of arguments
+  const std::shared_ptr<PeerCopies> peer_copies_ = std::make_shared<PeerCopies>(stream_);
+  Kernels kernels_;
+
+  std::mutex libraries_mutex_;
+  std::unique_ptr<BlasLt> library_;
+  std::unique_ptr<Dnn> dnn_;
+  std::shared_ptr<Buffer> workspace_;  // of both; what was recorded keeps the one that it was recorded with
+
+  std::mutex peers_mutex_;
+  std::map<const Context*, bool> peers_;
+  Stream arrivals_;  // holds copies from other GPUs and nothing else
+};
+
+struct FoundGpus {
+  int count = 0;
+  std::string why;     // in a few words, where there is none
+  std::string driver;  // the flag cuda_driver that was in force
+};
+
+/// The GPUs that the driver finds under the present flags cuda_driver and cuda_root.
+const FoundGpus& find_gpus() {
+  struct Found {
+    std::mutex mutex;
+    std::map<std::pair<std::string, std::string>, FoundGpus> by_flags;
+  };
+  static auto& found = *new Found;
+  const base::Flags& flags = base::config();
+  const std::lock_guard lock(found.mutex);
+  const auto [at, fresh] = found.by_flags.try_emplace({flags.cuda_driver, flags.cuda_root});
+  FoundGpus& gpus = at->second;
+  if (!fresh) return gpus;
+  set_toolkit(flags);
+  set_driver_library(flags.cuda_driver);
+  gpus.driver = flags.cuda_driver;
+  try {
+    if (Driver::available()) gpus.count = Driver::instance().device_count();
+    if (gpus.count == 0) gpus.why = Driver::available() ? "the driver finds no GPU" : short_reason();
+  } catch (const Error& error) {  // the driver is there, and cannot count
+    gpus.why = error.what();
+  }
+  return gpus;
 }
 
-std::string bytes_text(std::size_t bytes) {
-  constexpr std::size_t mebibyte = 1 << 20;
-  if (bytes < mebibyte) return fmt::format("{} bytes", bytes);
-  return fmt::format("{:.1f} MiB", static_cast<double>(bytes) / mebibyte);
+/// cuda<number>: a part of a GPU, or one that has no parts. DeviceError where it cannot be used.
+std::unique_ptr<runtime::Device> make_device(int number, const GpuPart& where) {
+  const base::Flags& flags = base::config();
+  set_toolkit(flags);
+  set_driver_library(flags.cuda_driver);
+  std::shared_ptr<Context> context = Context::get(where.gpu);
+  const GpuFacts& known = context->facts();
+  const bool is_part = where.parts > 1;
+  DeviceFacts facts;
+  facts.name = {base::DeviceName::Kind::cuda, number};
+  facts.kind = is_part ? DeviceFacts::Kind::logical : DeviceFacts::Kind::real;
+  facts.title = is_part ? fmt::format("{}, part {} of {}", known.name, where.part + 1, where.parts) : known.name;
+  facts.memory = known.memory_bytes;
+  facts.major = known.major;
+  facts.minor = known.minor;
+  facts.pci = known.pci_id;
+  facts.target = codegen::Target::cuda;
+  facts.has_processor = true;
+  facts.multiprocessors = known.multiprocessors;
+  facts.cache_bytes = known.l2_bytes;
+  facts.cooperates = known.cooperative_launches;
+  facts.copies_ahead = true;
+  return std::make_unique<Device>(std::move(context), std::move(facts));
+}
+
+bool are_simulated() { return base::config().cuda_simulator > 0; }
+
+int count() { return are_simulated() ? 0 : count_parts(present_split(), find_gpus().count); }
+
+runtime::Device* find(int number) {
+  if (are_simulated()) return nullptr;
+  const DeviceSplit split = present_split();
+  const FoundGpus& found = find_gpus();
+  if (number >= count_parts(split, found.count)) return nullptr;
+  // Under another driver, or as another part, the same number is another device.
+  using Key = std::tuple<std::string, int, int, int, int>;
+  static auto& made = *new MadeDevices<Key>;
+  const GpuPart part = part_of(split, found.count, number);
+  return &made.get({found.driver, number, part.gpu, part.part, part.parts}, [&] { return make_device(number, part); });
+}
+
+std::string remark(int number) {
+  return part_of(present_split(), find_gpus().count, number).parts > 1 ? " (logical)" : "";
+}
+
+std::string advice(int) {
+  if (are_simulated()) return "";
+  const FoundGpus& found = find_gpus();
+  return fmt::format(" ({}the flag cuda_simulator=2 makes two simulated GPUs)",
+                     found.count > 0 ? "" : found.why + "; ");
 }
 
 }  // namespace
 
-std::shared_ptr<Device> Device::get(int index, Where where) {
-  const Driver& driver = Driver::instance();
-  OpenDevices& devices = open_devices();
-  const std::lock_guard lock(devices.mutex);
-  std::shared_ptr<Device>& device = devices.by_number[{&driver, index}];
-  if (!device) device = open(index, where);
-  return device;
-}
-
-std::shared_ptr<Device> Device::open(int index, Where where) {
-  const Driver& driver = Driver::instance();
-  if (const int count = driver.device_count(); index < 0 || index >= count) raise_no_such_device(driver, index, count);
-  // What is open already is closed again by the destructor if a later part fails.
-  std::shared_ptr<Device> device(new Device(driver, index));
-  device->start(where);
-  return device;
-}
-
-Device::Device(const Driver& driver, int index)
-    : driver_(driver),
-      index_(index),
-      title_(fmt::format("cuda{}", index)),
-      staging_in_(std::make_unique<Staging>(*this)),
-      staging_ahead_(std::make_unique<Staging>(*this)),
-      staging_out_(std::make_unique<Staging>(*this)) {}
-
-Device::~Device() {
-  staging_in_.reset();
-  staging_ahead_.reset();
-  staging_out_.reset();
-  if (context_ != nullptr) driver_.cuDevicePrimaryCtxRelease.function(handle_);
-}
-
-void Device::start(Where where) {
-  check(driver_.cuDeviceGet.function(&handle_, index_), driver_.cuDeviceGet.name, where);
-  read_facts(where);
-  if (read_attribute(attribute::memory_pools, where) == 0) {
-    throw DeviceError(fmt::format(
-        "{} has no stream-ordered memory, which Croton needs (some virtual GPUs have it switched off)", title_));
-  }
-  check(driver_.cuDevicePrimaryCtxRetain.function(&context_, handle_), driver_.cuDevicePrimaryCtxRetain.name, where);
-  call(driver_.cuDeviceGetDefaultMemPool, where, &pool_, handle_);
-  // By default a pool gives its memory back at every synchronisation, and takes it again at the price of a mapping.
-  std::uint64_t keep_all = std::numeric_limits<std::uint64_t>::max();
-  call(driver_.cuMemPoolSetAttribute, where, pool_, pool_attribute::release_threshold, &keep_all);
-}
-
-int Device::read_attribute(int which, Where where) {
-  int value = 0;
-  check(driver_.cuDeviceGetAttribute.function(&value, which, handle_), driver_.cuDeviceGetAttribute.name, where);
-  return value;
-}
-
-void Device::read_facts(Where where) {
-  std::array<char, 256> text{};
-  const auto length = static_cast<int>(text.size()) - 1;  // the last zero stays
-  check(driver_.cuDeviceGetName.function(text.data(), length, handle_), driver_.cuDeviceGetName.name, where);
-  facts_.name = text.data();
-  title_ = fmt::format("cuda{} ({})", index_, facts_.name);
-  check(driver_.cuDeviceGetPCIBusId.function(text.data(), length, handle_), driver_.cuDeviceGetPCIBusId.name, where);
-  facts_.pci_id = text.data();
-  check(driver_.cuDeviceTotalMem.function(&facts_.memory_bytes, handle_), driver_.cuDeviceTotalMem.name, where);
-  facts_.major = read_attribute(attribute::capability_major, where);
-  facts_.minor = read_attribute(attribute::capability_minor, where);
-  facts_.multiprocessors = read_attribute(attribute::multiprocessors, where);
-  facts_.threads_per_block = read_attribute(attribute::max_threads_per_block, where);
-  facts_.shared_bytes_per_block = static_cast<std::size_t>(read_attribute(attribute::shared_bytes_per_block, where));
-  facts_.l2_bytes = static_cast<std::size_t>(read_attribute(attribute::l2_bytes, where));
-  facts_.cooperative_launches = read_attribute(attribute::cooperative_launch, where) != 0;
-}
-
-// ---- calls and their errors ----
-
-void Device::enter(const char* call, Where where) {
-  if (lost()) {
-    const std::lock_guard lock(mutex_);
-    throw DeviceError(fmt::format("{}: {} cannot be used any more in this process, because of an earlier error: {}",
-                                  call_and_line(call, where), title_, loss_));
-  }
-  check(driver_.cuCtxSetCurrent.function(context_), driver_.cuCtxSetCurrent.name, where);
-}
-
-void Device::check(Result code, const char* call, Where where) {
-  if (code == result::success) return;
-  const std::string subject = "on " + title_;
-  if (!loses_device(code)) return driver_.check(code, call, where, subject);
-  std::string message = fmt::format(
-      "{} failed {}: {}. The cause may be a kernel or copy that was started earlier. The device is lost for this "
-      "process: start it anew",
-      call_and_line(call, where), subject, driver_.explain(code));
-  {
-    const std::lock_guard lock(mutex_);
-    if (loss_.empty()) loss_ = message;
-    lost_.store(true, std::memory_order_release);
-  }
-  throw DeviceError(message);
-}
-
-void Device::lose(const std::string& why) noexcept {
-  try {
-    const std::lock_guard lock(mutex_);
-    if (loss_.empty()) loss_ = why;
-  } catch (...) {  // without the reason, then
-  }
-  lost_.store(true, std::memory_order_release);
-}
-
-void Device::note(const char* call, Result code) noexcept {
-  if (!loses_device(code) || lost()) return;
-  try {
-    check(code, call, {});
-  } catch (...) {  // kept by check(), which is what is wanted
-    lost_.store(true, std::memory_order_release);
-  }
-}
-
-void Device::synchronize(Where where) { call(driver_.cuCtxSynchronize, where); }
-
-// ---- memory ----
-
-Pointer Device::allocate(std::size_t bytes, StreamHandle stream, Where where) {
-  Pointer memory = 0;
-  const auto& entry = driver_.cuMemAllocFromPoolAsync;
-  Result code = attempt(entry, where, &memory, bytes, pool_, stream);
-  if (code == result::out_of_memory) {
-    // What was freed may still be in use by work that runs, and what is kept may have the wrong sizes.
-    synchronize(where);
-    trim(where);
-    code = attempt(entry, where, &memory, bytes, pool_, stream);
-    if (code == result::out_of_memory) raise_out_of_memory(bytes, where);
-  }
-  check(code, entry.name, where);
-  const std::lock_guard lock(mutex_);
-  ++counters_.allocations;
-  ++counters_.live_buffers;
-  counters_.bytes_in_use += bytes;
-  counters_.peak_bytes = std::max(counters_.peak_bytes, counters_.bytes_in_use);
-  return memory;
-}
-
-void Device::free(Pointer memory, std::size_t bytes, StreamHandle stream) noexcept {
-  release(driver_.cuMemFreeAsync, memory, stream);
-  const std::lock_guard lock(mutex_);
-  --counters_.live_buffers;
-  counters_.bytes_in_use -= bytes;
-}
-
-void Device::raise_out_of_memory(std::size_t bytes, Where where) {
-  const DeviceMemoryCounters now = memory_counters();
-  std::string text = fmt::format("{}: {} could not be allocated on {}; {} are in use by {} buffers of this program",
-                                 call_and_line(driver_.cuMemAllocFromPoolAsync.name, where), bytes_text(bytes), title_,
-                                 bytes_text(now.bytes_in_use), now.live_buffers);
-  std::size_t free_bytes = 0, total_bytes = 0;
-  if (attempt(driver_.cuMemGetInfo, where, &free_bytes, &total_bytes) == result::success) {
-    text += fmt::format(", {} of {} are free", bytes_text(free_bytes), bytes_text(total_bytes));
-  }
-  throw OutOfMemory(text);
-}
-
-DeviceMemoryCounters Device::memory_counters() const {
-  const std::lock_guard lock(mutex_);
-  return counters_;
-}
-
-std::size_t Device::reserved_bytes(Where where) {
-  std::uint64_t bytes = 0;
-  call(driver_.cuMemPoolGetAttribute, where, pool_, pool_attribute::reserved_bytes, &bytes);
-  return bytes;
-}
-
-void Device::trim(Where where) { call(driver_.cuMemPoolTrimTo, where, pool_, 0); }
-
-bool Device::enable_peer_access(Device& peer, Where where) {
-  int possible = 0;
-  call(driver_.cuDeviceCanAccessPeer, where, &possible, handle_, peer.handle_);
-  if (possible == 0) return false;
-  // The context's access lets copies go directly; memory of a pool is opened to other devices by the pool.
-  const Result code = attempt(driver_.cuCtxEnablePeerAccess, where, peer.context_, 0);
-  if (code != result::peer_access_already_enabled) check(code, driver_.cuCtxEnablePeerAccess.name, where);
-  const PoolAccess access{flag::location_device, handle_, flag::access_read_write};
-  peer.call(driver_.cuMemPoolSetAccess, where, peer.pool_, &access, 1);
-  return true;
+const Backend& backend() {
+  static constexpr Backend cuda{base::DeviceName::Kind::cuda, count, find, remark, advice, true};
+  return cuda;
 }
 
 }  // namespace croton::runtime::cuda

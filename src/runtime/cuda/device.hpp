@@ -1,145 +1,35 @@
-// A GPU of this machine: its facts, its primary context, the pool that its memory comes from, and the one place where
-// calls to the driver are made and checked. Streams, buffers, events and modules (stream.hpp, module.hpp) keep their
-// device alive.
+// A GPU, or a logical part of one, as a device of the runtime: one stream in a context, memory from the pool of that,
+// kernels by NVRTC, products by cuBLASLt, convolutions by cuDNN.
 //
-// The context is the primary one, which other libraries of the process share. It is made current in the calling thread
-// by every call, so that any thread may use any object; calls of several threads may run at once.
+// All work of a device but copies of arguments and from other GPUs goes into its one stream, and the order of that
+// stream is why memory may be used as it is:
+// - a temporary, a result or an argument that ends while kernels still read it: the memory goes back to the pool in the
+//   order of the stream, after them;
+// - the workspace of a function, which the next call uses again, and that of products and convolutions, which all of
+//   them share: the next use comes after the last one;
+// - a copy from the host: the data is taken into pinned memory before copy_in returns, and a piece of that is used
+//   again when an event after the copy out of it has passed (staging.hpp); the host's memory may change at once;
+// - a copy of an argument of a call runs in a stream of its own, while this one still computes the call before. It goes
+//   to memory that this one has read to the end, and this one waits for it (uploads.hpp says how);
+// - a copy to the host waits for the stream up to itself;
+// - a copy from another GPU runs in a stream of its own, after all that both were asked for so far: the one has by then
+//   written the source, the other has read what lay at the destination. Both compute on, and what touches the bytes
+//   later waits for the copy (peer_copies.hpp);
+// - recorded work (Device::record) is captured from another stream, which holds nothing else, and launched here
+//   like a kernel.
+// Two parts of one GPU are two streams of one context, like any others.
 //
-// An error that loses the device (an illegal address in a kernel, uncorrectable memory) is final for the process: it is
-// kept, and every later call repeats it. Objects may still be destroyed.
+// What a launch, a product or a convolution needs is there when prepare() has returned: code loaded and looked at, an
+// algorithm chosen, workspace taken. What is left to fail is the driver itself.
 #pragma once
 
-#include <croton/where.hpp>
-
-#include <atomic>
-#include <cstddef>
-#include <cstdint>
-#include <memory>
-#include <mutex>
-#include <string>
-#include <type_traits>
-
-#include "runtime/cuda/driver.hpp"
+#include "runtime/device/backend.hpp"
 
 namespace croton::runtime::cuda {
 
-struct DeviceFacts {
-  std::string name;          ///< "NVIDIA H200"
-  std::string pci_id;        ///< "0000:1B:00.0"
-  int major = 0, minor = 0;  ///< compute capability
-  std::size_t memory_bytes = 0;
-  int multiprocessors = 0;
-  int threads_per_block = 0;
-  std::size_t shared_bytes_per_block = 0;  ///< the most that a kernel may ask for
-  std::size_t l2_bytes = 0;
-  bool cooperative_launches = false;  ///< whether there are launches whose blocks may wait for each other
-};
-
-struct DeviceMemoryCounters {
-  std::uint64_t allocations = 0;   ///< buffers handed out since the start
-  std::uint64_t live_buffers = 0;  ///< of them, those not yet released
-  std::size_t bytes_in_use = 0;    ///< in live buffers
-  std::size_t peak_bytes = 0;      ///< the most that bytes_in_use ever was
-};
-
-class Staging;
-
-class Device {
- public:
-  /// The device of this process with that number, opened when first asked for and kept to the end. Throws DeviceError
-  /// where there is no driver or no such device, and lists those that there are.
-  static std::shared_ptr<Device> get(int index, Where where = {});
-
-  /// One more object for the device, closed with its last user. get() is what programs use; this serves looking at
-  /// devices, and tests.
-  static std::shared_ptr<Device> open(int index, Where where = {});
-
-  ~Device();
-  Device(const Device&) = delete;
-  Device& operator=(const Device&) = delete;
-
-  int index() const { return index_; }
-  const DeviceFacts& facts() const { return facts_; }
-  /// "cuda0 (NVIDIA H200)"
-  const std::string& title() const { return title_; }
-  const Driver& driver() const { return driver_; }
-
-  /// Waits for all work of all streams. Errors of kernels that ran since the last wait come up here.
-  void synchronize(Where where = {});
-
-  /// True once an error has made the device unusable for the rest of the process.
-  bool lost() const { return lost_.load(std::memory_order_acquire); }
-  /// Makes it so, where what is in its memory can no longer be relied on.
-  void lose(const std::string& why) noexcept;
-
-  DeviceMemoryCounters memory_counters() const;
-  /// Bytes that the pool holds, with what was freed and is kept for reuse.
-  std::size_t reserved_bytes(Where where = {});
-  /// Gives freed memory back to the system, as far as no running work still uses it.
-  void trim(Where where = {});
-
-  /// Lets copies and kernels of this device reach the memory of `peer` directly. False where the machine does not allow
-  /// it; copy_peer then goes through host memory.
-  bool enable_peer_access(Device& peer, Where where = {});
-
-  // ---- for the other files of this folder ----
-
-  /// One call of the driver with the context current. Throws the typed error, or repeats the one that lost the device.
-  template <class... Types>
-  void call(const Entry<Types...>& entry, Where where, std::type_identity_t<Types>... arguments) {
-    check(attempt(entry, where, arguments...), entry.name, where);
-  }
-  /// The same, for results that the caller wants to see. Throws only if the device is lost already.
-  template <class... Types>
-  Result attempt(const Entry<Types...>& entry, Where where, std::type_identity_t<Types>... arguments) {
-    enter(entry.name, where);
-    return entry.function(arguments...);
-  }
-  /// For destructors: errors are not reported, but one that loses the device is kept.
-  template <class... Types>
-  void release(const Entry<Types...>& entry, std::type_identity_t<Types>... arguments) noexcept {
-    const Result current = driver_.cuCtxSetCurrent.function(context_);
-    note(driver_.cuCtxSetCurrent.name, current);
-    if (current == result::success) note(entry.name, entry.function(arguments...));
-  }
-  /// Throws unless `result` is success.
-  void check(Result result, const char* call, Where where);
-  /// The context is current afterwards. Throws if the device is lost; `call` is what the caller is about to do.
-  void enter(const char* call, Where where);
-
-  /// Memory from the pool, in the order of the stream. Freed memory of the pool is given back and the call repeated
-  /// before OutOfMemory is thrown. Buffer (stream.hpp) owns what comes from here.
-  Pointer allocate(std::size_t bytes, StreamHandle stream, Where where);
-  void free(Pointer memory, std::size_t bytes, StreamHandle stream) noexcept;
-
-  ContextHandle context() const { return context_; }
-  /// The pinned memory through which the host's data goes; one for each direction, and one for copies that run ahead of
-  /// all other work, so that none waits for another.
-  Staging& staging_in() { return *staging_in_; }
-  Staging& staging_ahead() { return *staging_ahead_; }
-  Staging& staging_out() { return *staging_out_; }
-
- private:
-  Device(const Driver& driver, int index);
-  void start(Where where);
-  void read_facts(Where where);
-  int read_attribute(int which, Where where);
-  void note(const char* call, Result result) noexcept;
-  [[noreturn]] void raise_out_of_memory(std::size_t bytes, Where where);
-
-  const Driver& driver_;
-  const int index_;
-  int handle_ = 0;
-  std::string title_;
-  DeviceFacts facts_;
-  ContextHandle context_ = nullptr;
-  PoolHandle pool_ = nullptr;
-  std::unique_ptr<Staging> staging_in_, staging_ahead_, staging_out_;
-
-  std::atomic<bool> lost_{false};
-  mutable std::mutex mutex_;  // of what follows
-  std::string loss_;          // the error that lost the device
-  DeviceMemoryCounters counters_;
-};
+/// cuda0, cuda1, ...: the GPUs that the driver finds, or parts of them where the flag logical_devices asks for that;
+/// none where there are simulated ones. The driver is asked once for each value of the flags cuda_driver and cuda_root;
+/// where there is no driver that costs a search for a library.
+const Backend& backend();
 
 }  // namespace croton::runtime::cuda

@@ -1,6 +1,7 @@
 // The CUDA driver (libcuda): a table of its entry points, filled when it is first asked for, and errors as exceptions.
 // It belongs to the system, so the system's loader finds it; the flag `cuda_driver` names another one, and
-// cuda_root=none hides it. What the calls mean stands in device.hpp, stream.hpp, transfer.hpp and module.hpp.
+// cuda_root=none hides it. What the calls mean is said in context.hpp, stream.hpp, memory.hpp, transfer.hpp, module.hpp
+// and launch.hpp.
 #pragma once
 
 #include <croton/where.hpp>

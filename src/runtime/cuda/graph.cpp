@@ -10,15 +10,15 @@ namespace {
 /// What a capture made; nothing needs it once it can be launched.
 class Captured {
  public:
-  Captured(const Stream& stream, const std::function<void()>& work, Where where) : device_(stream.device()) {
-    const Driver& driver = device_.driver();
-    device_.call(driver.cuStreamBeginCapture, where, stream.handle(), flag::capture_thread_local);
+  Captured(const Stream& stream, const std::function<void()>& work, Where where) : context_(stream.context()) {
+    const Driver& driver = context_.driver();
+    context_.call(driver.cuStreamBeginCapture, where, stream.handle(), flag::capture_thread_local);
     try {
       work();
-      device_.call(driver.cuStreamEndCapture, where, stream.handle(), &handle_);
+      context_.call(driver.cuStreamEndCapture, where, stream.handle(), &handle_);
     } catch (...) {
       // A second end, where the first has failed, does no harm.
-      device_.release(driver.cuStreamEndCapture, stream.handle(), &handle_);
+      context_.release(driver.cuStreamEndCapture, stream.handle(), &handle_);
       destroy();
       throw;
     }
@@ -31,44 +31,45 @@ class Captured {
 
  private:
   void destroy() {
-    if (handle_ != nullptr) device_.release(device_.driver().cuGraphDestroy, handle_);
+    if (handle_ != nullptr) context_.release(context_.driver().cuGraphDestroy, handle_);
   }
 
-  Device& device_;
+  Context& context_;
   GraphHandle handle_ = nullptr;
 };
 
 }  // namespace
 
-Graph::Graph(std::shared_ptr<Device> device, const Stream& stream, const std::function<void()>& work, Where where)
-    : device_(std::move(device)) {
+Graph::Graph(std::shared_ptr<Context> context, const Stream& stream, const std::function<void()>& work, Where where)
+    : context_(std::move(context)) {
   const Captured captured(stream, work, where);
-  device_->call(device_->driver().cuGraphInstantiate, where, &handle_, captured.handle(), 0);
+  context_->call(context_->driver().cuGraphInstantiate, where, &handle_, captured.handle(), 0);
 }
 
 Graph::~Graph() {
   if (handle_ == nullptr) return;
   // The driver does not promise that a graph may go while it runs.
-  if (last_) device_->release(device_->driver().cuStreamSynchronize, last_.handle());
-  device_->release(device_->driver().cuGraphExecDestroy, handle_);
+  if (last_) context_->release(context_->driver().cuStreamSynchronize, last_.handle());
+  context_->release(context_->driver().cuGraphExecDestroy, handle_);
 }
 
 Graph::Graph(Graph&& other) noexcept
-    : device_(std::move(other.device_)),
+    : context_(std::move(other.context_)),
       handle_(std::exchange(other.handle_, nullptr)),
       last_(std::move(other.last_)) {}
 
 Graph& Graph::operator=(Graph&& other) noexcept {
   Graph taken(std::move(other));  // ends with what this one had
-  std::swap(device_, taken.device_);
+  std::swap(context_, taken.context_);
   std::swap(handle_, taken.handle_);
   std::swap(last_, taken.last_);
   return *this;
 }
 
 void Graph::launch(const Stream& stream, Where where) {
-  if (&stream.device() != device_.get()) throw InternalError("a graph of one device launched into a stream of another");
-  device_->call(device_->driver().cuGraphLaunch, where, handle_, stream.handle());
+  if (&stream.context() != context_.get())
+    throw InternalError("a graph of one device launched into a stream of another");
+  context_->call(context_->driver().cuGraphLaunch, where, handle_, stream.handle());
   last_ = stream;
 }
 

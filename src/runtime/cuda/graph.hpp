@@ -18,7 +18,7 @@ class Graph {
   /// What `work` puts into `stream`, which this thread alone may use meanwhile: launches, copies and fills of device
   /// memory. Their parameters are copied, their addresses are used as they are in every launch. Raises what `work`
   /// raises and what the driver refuses; the stream is as before then.
-  Graph(std::shared_ptr<Device> device, const Stream& stream, const std::function<void()>& work, Where where = {});
+  Graph(std::shared_ptr<Context> context, const Stream& stream, const std::function<void()>& work, Where where = {});
   /// Waits for launches of it that still run.
   ~Graph();
   Graph(Graph&& other) noexcept;
@@ -29,7 +29,7 @@ class Graph {
   void launch(const Stream& stream, Where where = {});
 
  private:
-  std::shared_ptr<Device> device_;
+  std::shared_ptr<Context> context_;
   GraphExecHandle handle_ = nullptr;
   Stream last_;  // that it was launched into
 };

@@ -42,9 +42,9 @@ void PeerCopies::wait_in_stream(const std::vector<Copy>& copies) {
   try {
     for (; waited < copies.size(); ++waited) computing_.wait(*copies[waited].done);
   } catch (...) {
-    Device& device = computing_.device();
+    Context& context = computing_.context();
     for (; waited < copies.size(); ++waited)
-      device.release(device.driver().cuEventSynchronize, copies[waited].done->handle());
+      context.release(context.driver().cuEventSynchronize, copies[waited].done->handle());
     throw;
   }
 }
@@ -63,8 +63,8 @@ void PeerCopies::end_of(const void* begin, std::size_t bytes) noexcept {
     wait_for(begin, bytes, true);
   } catch (const Error&) {           // of the driver's: the host has waited
   } catch (const std::bad_alloc&) {  // no memory for the list
-    Device& device = computing_.device();
-    device.release(device.driver().cuCtxSynchronize);
+    Context& context = computing_.context();
+    context.release(context.driver().cuCtxSynchronize);
   }
 }
 

@@ -3,26 +3,26 @@
 #include <algorithm>
 #include <cstring>
 
-#include "runtime/cuda/device.hpp"
+#include "runtime/cuda/context.hpp"
 
 namespace croton::runtime::cuda {
 
 Staging::~Staging() {
   for (Slot& slot : slots_) {
     // The memory must outlive the copies from it.
-    if (slot.busy) device_.release(device_.driver().cuEventSynchronize, slot.used);
-    if (slot.used != nullptr) device_.release(device_.driver().cuEventDestroy, slot.used);
-    if (slot.memory != nullptr) device_.release(device_.driver().cuMemFreeHost, slot.memory);
+    if (slot.busy) context_.release(context_.driver().cuEventSynchronize, slot.used);
+    if (slot.used != nullptr) context_.release(context_.driver().cuEventDestroy, slot.used);
+    if (slot.memory != nullptr) context_.release(context_.driver().cuMemFreeHost, slot.memory);
   }
 }
 
 Staging::Slot& Staging::make_ready(std::size_t number, Where where) {
   Slot& slot = slots_[number];
-  const Driver& driver = device_.driver();
-  if (slot.used == nullptr) device_.call(driver.cuEventCreate, where, &slot.used, flag::event_without_timing);
+  const Driver& driver = context_.driver();
+  if (slot.used == nullptr) context_.call(driver.cuEventCreate, where, &slot.used, flag::event_without_timing);
   if (slot.memory == nullptr) {
     void* memory = nullptr;
-    device_.call(driver.cuMemHostAlloc, where, &memory, slot_bytes, flag::host_memory_portable);
+    context_.call(driver.cuMemHostAlloc, where, &memory, slot_bytes, flag::host_memory_portable);
     slot.memory = static_cast<std::byte*>(memory);
   }
   if (slot.busy) wait(slot, where);
@@ -30,12 +30,12 @@ Staging::Slot& Staging::make_ready(std::size_t number, Where where) {
 }
 
 void Staging::wait(Slot& slot, Where where) {
-  device_.call(device_.driver().cuEventSynchronize, where, slot.used);
+  context_.call(context_.driver().cuEventSynchronize, where, slot.used);
   slot.busy = false;
 }
 
 void Staging::mark_busy(Slot& slot, StreamHandle stream, Where where) {
-  device_.call(device_.driver().cuEventRecord, where, slot.used, stream);
+  context_.call(context_.driver().cuEventRecord, where, slot.used, stream);
   slot.busy = true;
 }
 
@@ -47,11 +47,11 @@ void Staging::copy_in(StreamHandle stream, Pointer to, std::span<const std::byte
     const std::span<const std::byte> piece = from.first(std::min(slot_bytes, from.size()));
     std::memcpy(slot.memory, piece.data(), piece.size());
     try {
-      device_.call(device_.driver().cuMemcpyHtoDAsync, where, to, slot.memory, piece.size(), stream);
+      context_.call(context_.driver().cuMemcpyHtoDAsync, where, to, slot.memory, piece.size(), stream);
       mark_busy(slot, stream, where);
     } catch (...) {
       // The copy may run without an event that tells of its end.
-      device_.release(device_.driver().cuStreamSynchronize, stream);
+      context_.release(context_.driver().cuStreamSynchronize, stream);
       throw;
     }
     to += piece.size();
@@ -70,8 +70,8 @@ void Staging::copy_out(StreamHandle stream, std::span<std::byte> to, Pointer fro
     for (std::size_t started = 0, done = 0; done < pieces; ++done) {
       for (; started < pieces && started < done + slot_count; ++started) {
         Slot& slot = make_ready(started % slot_count, where);
-        device_.call(device_.driver().cuMemcpyDtoHAsync, where, slot.memory, from + started * slot_bytes,
-                     piece(started).size(), stream);
+        context_.call(context_.driver().cuMemcpyDtoHAsync, where, slot.memory, from + started * slot_bytes,
+                      piece(started).size(), stream);
         mark_busy(slot, stream, where);
       }
       Slot& slot = slots_[done % slot_count];
@@ -79,7 +79,7 @@ void Staging::copy_out(StreamHandle stream, std::span<std::byte> to, Pointer fro
       std::memcpy(piece(done).data(), slot.memory, piece(done).size());
     }
   } catch (...) {
-    device_.release(device_.driver().cuStreamSynchronize, stream);
+    context_.release(context_.driver().cuStreamSynchronize, stream);
     for (Slot& slot : slots_) slot.busy = false;
     throw;
   }

@@ -14,14 +14,14 @@
 
 namespace croton::runtime::cuda {
 
-class Device;
+class Context;
 
 /// Part of a Device, for one use. Calls of several threads run one after another.
 class Staging {
  public:
   static constexpr std::size_t slot_count = 4, slot_bytes = std::size_t{512} << 10;
 
-  explicit Staging(Device& device) : device_(device) {}
+  explicit Staging(Context& context) : context_(context) {}
   ~Staging();
   Staging(const Staging&) = delete;
   Staging& operator=(const Staging&) = delete;
@@ -42,7 +42,7 @@ class Staging {
   void wait(Slot& slot, Where where);
   void mark_busy(Slot& slot, StreamHandle stream, Where where);
 
-  Device& device_;
+  Context& context_;
   std::mutex mutex_;  // of all below
   std::array<Slot, slot_count> slots_;
   std::size_t next_ = 0;

@@ -10,7 +10,7 @@
 
 namespace croton::runtime::cuda {
 
-CompileTarget choose_target(const DeviceFacts& facts, std::span<const std::string> known) {
+CompileTarget choose_target(const GpuFacts& facts, std::span<const std::string> known) {
   const int chip = 10 * facts.major + facts.minor;
   int newest = 0;
   for (const std::string_view name : known) {

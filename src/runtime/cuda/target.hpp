@@ -4,8 +4,8 @@
 #include <span>
 #include <string>
 
-#include "runtime/cuda/compile.hpp"
-#include "runtime/cuda/device.hpp"
+#include "runtime/cuda/compiler.hpp"
+#include "runtime/cuda/context.hpp"
 
 namespace croton::runtime::cuda {
 
@@ -19,6 +19,6 @@ struct CompileTarget {
 /// `known`: what the compiler knows, "sm_75" and so on (Nvrtc::architectures). A chip that it does not know gets PTX
 /// for the newest one that is older: the driver compiles it when the module is loaded. Throws DeviceError for a chip
 /// that is older than all.
-CompileTarget choose_target(const DeviceFacts& facts, std::span<const std::string> known);
+CompileTarget choose_target(const GpuFacts& facts, std::span<const std::string> known);
 
 }  // namespace croton::runtime::cuda

@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <span>
 
-#include "runtime/cuda/stream.hpp"
+#include "runtime/cuda/memory.hpp"
 
 namespace croton::runtime::cuda {
 
@@ -27,7 +27,7 @@ void start_copy_out(const Stream& stream, PinnedMemory& pinned, std::size_t offs
 /// Within the device of the stream; the places do not overlap.
 void copy_within(const Stream& stream, void* to, const void* from, std::size_t bytes, Where where = {});
 /// From the memory of another device to that of the stream's. Directly after enable_peer_access, else through the host.
-void copy_peer(const Stream& stream, void* to, const Device& from_device, const void* from, std::size_t bytes,
+void copy_peer(const Stream& stream, void* to, const Context& from_context, const void* from, std::size_t bytes,
                Where where = {});
 
 /// Every byte becomes `value`.

@@ -6,15 +6,15 @@
 
 namespace croton::runtime::cuda {
 
-TwoSets::TwoSets(runtime::Device& gpu, std::shared_ptr<Device> device, Stream computing, Stream copying,
+TwoSets::TwoSets(runtime::Device& gpu, std::shared_ptr<Context> context, Stream computing, Stream copying,
                  std::shared_ptr<PeerCopies> peer_copies)
     : gpu_(gpu),
-      device_(std::move(device)),
+      context_(std::move(context)),
       computing_(std::move(computing)),
       copying_(std::move(copying)),
       peer_copies_(std::move(peer_copies)),
-      sets_{Set{{}, 0, Event(device_)}, Set{{}, 0, Event(device_)}},
-      arrived_(device_) {}
+      sets_{Set{{}, 0, Event(context_)}, Set{{}, 0, Event(context_)}},
+      arrived_(context_) {}
 
 char* TwoSets::begin(std::size_t bytes) {
   if (ahead_) {
@@ -36,7 +36,7 @@ void TwoSets::make_ready(Set& set, std::size_t bytes) {
   set.memory.reset();  // what is in it is of no use: give it back before the larger one is asked for
   set.bytes = 0;
   std::shared_ptr<void> memory = gpu_.allocate(bytes);
-  Event made(device_);
+  Event made(context_);
   made.record(computing_);
   copying_.wait(made);
   set.memory = std::move(memory);
@@ -51,7 +51,7 @@ void TwoSets::copy_in(void* to, const void* host, std::size_t bytes) {
     computing_.wait(arrived_);
   } catch (...) {
     // The memory may end before the copy has run, as nothing stands behind it there.
-    device_->release(device_->driver().cuStreamSynchronize, copying_.handle());
+    context_->release(context_->driver().cuStreamSynchronize, copying_.handle());
     throw;
   }
 }

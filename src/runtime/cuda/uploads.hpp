@@ -22,7 +22,7 @@ namespace croton::runtime::cuda {
 class TwoSets final : public Uploads {
  public:
   /// `gpu` computes in the one stream; both are of `device`.
-  TwoSets(runtime::Device& gpu, std::shared_ptr<Device> device, Stream computing, Stream copying,
+  TwoSets(runtime::Device& gpu, std::shared_ptr<Context> context, Stream computing, Stream copying,
           std::shared_ptr<PeerCopies> peer_copies);
 
   char* begin(std::size_t bytes) override;
@@ -38,7 +38,7 @@ class TwoSets final : public Uploads {
   void make_ready(Set& set, std::size_t bytes);
 
   runtime::Device& gpu_;
-  const std::shared_ptr<Device> device_;
+  const std::shared_ptr<Context> context_;
   const Stream computing_, copying_;
   const std::shared_ptr<PeerCopies> peer_copies_;
   std::array<Set, 2> sets_;

@@ -39,4 +39,12 @@ struct ConvolutionArrays {
   void* result = nullptr;
 };
 
+/// A convolution that a device has made ready: a routine for it is chosen, and what that works in is there.
+class ReadyConvolution {
+ public:
+  virtual ~ReadyConvolution() = default;
+  /// Arrays that are there, and of which none overlaps the result.
+  virtual void run(const ConvolutionArrays& arrays) const = 0;
+};
+
 }  // namespace croton::runtime

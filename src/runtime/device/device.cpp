@@ -5,26 +5,29 @@
 
 #include <fmt/format.h>
 
-#include <cstring>
-
 #include "base/memory.hpp"
 
 namespace croton::runtime {
 
 void Device::copy_from(Device& other, void* to, const void* from, std::size_t bytes) {
-  if (!runs_cuda()) return other.copy_out(to, from, bytes);
-  if (!other.runs_cuda()) return copy_in(to, from, bytes);
+  if (on_host()) return other.copy_out(to, from, bytes);
+  if (other.on_host()) return copy_in(to, from, bytes);
   const auto staging = base::allocate_shared_memory(bytes);
   other.copy_out(staging.get(), from, bytes);
   copy_in(to, staging.get(), bytes);
 }
 
-std::string Device::architecture() const { return fmt::format("sm_{}{}", facts().major, facts().minor); }
+std::string Device::architecture() const { return fmt::format("sm_{}{}", facts_.major, facts_.minor); }
 
-bool Device::prepare(const Convolution&) { return false; }
-void Device::convolve(const Convolution&, const ConvolutionArrays&) {
-  throw InternalError(fmt::format("{} has no convolutions", name()));
+Prepared Device::prepare(const codegen::Text& text, int) {
+  throw InternalError(fmt::format("{} was asked to prepare the kernel {}, which the runtime runs", name(), text.name));
 }
+void Device::launch(const DeviceLaunch& launch) {
+  throw InternalError(
+      fmt::format("{} was asked to launch the kernel {}, which the runtime runs", name(), launch.text->name));
+}
+
+std::shared_ptr<const ReadyConvolution> Device::prepare(const Convolution&) { return nullptr; }
 
 std::unique_ptr<Uploads> Device::make_uploads() { return nullptr; }
 int Device::most_cooperative_blocks(const codegen::Text&, int) { return 0; }
@@ -32,12 +35,18 @@ std::unique_ptr<Recording> Device::record(const std::function<void()>&) { return
 
 void Device::lose(const std::string&) noexcept {}
 
-void copy_between(Device* to, void* target, Device* from, const void* source, std::size_t bytes) {
+void copy_between(Device& to, void* target, Device& from, const void* source, std::size_t bytes) {
   if (bytes == 0) return;
-  if (to != nullptr && from != nullptr) return to->copy_from(*from, target, source, bytes);
-  if (to != nullptr) return to->copy_in(target, source, bytes);
-  if (from != nullptr) return from->copy_out(target, source, bytes);
-  std::memcpy(target, source, bytes);
+  if (from.is_host()) return to.copy_in(target, source, bytes);
+  if (to.is_host()) return from.copy_out(target, source, bytes);
+  to.copy_from(from, target, source, bytes);
+}
+
+Array copy_to(Device& to, Device& from, const Array& value) {
+  const Array whole = from.is_host() ? value.contiguous() : value;  // of a device they are
+  Array result = Array::empty_on(to, value.dtype(), value.shape());
+  copy_between(to, result.address(), from, whole.address(), value.bytes());
+  return result;
 }
 
 }  // namespace croton::runtime

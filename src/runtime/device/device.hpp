@@ -1,5 +1,6 @@
-// Device: what the runtime asks of a machine that has memory of its own. The host is the place that has none of these:
-// its memory is the process's, its kernels and products are those of runtime/cpu/.
+// Device: what the runtime asks of a machine that has memory and computes. The host is one too (host_device() in
+// runtime/cpu/device.hpp); is_host() is for the few places where it differs: it reads arrays where they lie, and its
+// results are the program's.
 #pragma once
 
 #include "base/device_memory.hpp"
@@ -16,6 +17,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace croton::runtime {
@@ -24,10 +26,15 @@ struct DeviceFacts {
   enum class Kind : std::uint8_t { host, real, simulated, logical };
   base::DeviceName name;
   Kind kind = Kind::host;
-  std::string title;         // as its maker calls it
-  std::size_t memory = 0;    // in bytes
-  int major = 0, minor = 0;  // compute capability
-  std::string pci;           // "0000:17:00.0"
+  std::string title;                              // as its maker calls it
+  std::size_t memory = 0;                         // in bytes
+  int major = 0, minor = 0;                       // compute capability
+  std::string pci;                                // "0000:17:00.0"
+  codegen::Target target = codegen::Target::cpu;  // the language of its kernels
+  // The host, and parts of it: the runtime reads its memory, and runs its kernels by itself, in the host's threads. All
+  // others are asked for each kernel (Device::prepare, Device::launch).
+  bool on_host = false;
+  bool has_processor = false;  // of its own: the host's cores do something else while it works
   // Of a GPU:
   int multiprocessors = 0;
   std::size_t cache_bytes = 0;  // of the second level, which all multiprocessors share
@@ -47,9 +54,9 @@ struct DeviceLaunch {
   const codegen::Text* text = nullptr;
   std::span<std::uint64_t> parameters;  // as the text lists them, with addresses of the device
   std::int64_t items = 0;               // points, parts of a split kernel, or tiles of a group
-  int blocks = 1, threads = 32;
-  bool cooperative = false;           // all blocks run at the same time, and may wait for each other
-  std::span<const Operand> operands;  // all memory that its kernels may touch
+  int blocks = 1, threads = 32;         // of a text in CUDA
+  bool cooperative = false;             // all blocks run at the same time, and may wait for each other
+  std::span<const Operand> operands;    // all memory that its kernels may touch
 };
 
 /// Launches, products and copies inside of a device, noted instead of run. Texts and memory of theirs must still be
@@ -84,26 +91,29 @@ enum class Prepared : std::uint8_t { before, from_cache, compiled };
 /// to the host wait for what was asked for before.
 class Device : public base::DeviceMemory {
  public:
-  virtual const DeviceFacts& facts() const = 0;
-  std::string name() const final { return facts().name.to_string(); }
-  std::uint16_t place() const final { return facts().name.place(); }
-
-  virtual MemoryUse memory_use() const = 0;
-
-  /// Whether kernels are CUDA text; else they are CPU code that the runtime runs in the device's memory, which is the
-  /// host's.
-  virtual bool runs_cuda() const = 0;
+  const DeviceFacts& facts() const { return facts_; }
+  std::string name() const final { return facts_.name.to_string(); }
+  std::uint16_t place() const final { return facts_.name.place(); }
+  /// The language of its kernels.
+  codegen::Target target() const { return facts_.target; }
+  bool runs_cuda() const { return facts_.target == codegen::Target::cuda; }
+  /// Whether the runtime runs its kernels by itself and reads its memory: the host, and parts of it.
+  bool on_host() const { return facts_.on_host; }
   /// Of a GPU: "sm_90".
   std::string architecture() const;
+
+  /// The memory that it has handed out; the host's is counted by base/memory.hpp instead.
+  MemoryUse memory_use() const { return account_->use(); }
+
   /// For one function. Null unless it copies ahead.
   virtual std::unique_ptr<Uploads> make_uploads();
-  /// From another device; by way of the host where there is no other.
+  /// From another device, or within this one; by way of the host where there is no other. Neither is the host.
   virtual void copy_from(Device& other, void* to, const void* from, std::size_t bytes);
 
   /// Makes the text ready to run in blocks of so many threads, compiling it where that has not been done, so that a
-  /// launch has nothing left to fail for but the kernel itself.
-  virtual Prepared prepare(const codegen::Text& text, int threads) = 0;
-  virtual void launch(const DeviceLaunch& launch) = 0;
+  /// launch has nothing left to fail for but the kernel itself. Not asked where the runtime runs kernels by itself.
+  virtual Prepared prepare(const codegen::Text& text, int threads);
+  virtual void launch(const DeviceLaunch& launch);
   /// How many blocks of so many threads a cooperative launch of the text, which is ready, may have: those that run at
   /// the same time while nothing else does. 0: there are no such launches here.
   virtual int most_cooperative_blocks(const codegen::Text& text, int threads);
@@ -112,11 +122,9 @@ class Device : public base::DeviceMemory {
   virtual bool prepare(const MatrixProduct& product) = 0;
   /// A product whose operands are here.
   virtual void gemm(const MatrixProduct& product) = 0;
-  /// Makes a convolution ready in the same way. False where the device has no routine for it: it has to be done by
-  /// kernels and products.
-  virtual bool prepare(const Convolution& convolution);
-  /// One that is ready, of arrays that are here and do not overlap. InternalError where prepare said false.
-  virtual void convolve(const Convolution& convolution, const ConvolutionArrays& arrays);
+  /// Makes a convolution ready in the same way. Null where the device has no routine for it, or none that pays: it has
+  /// to be done by kernels and products.
+  virtual std::shared_ptr<const ReadyConvolution> prepare(const Convolution& convolution);
 
   /// Runs `work`, of which what it asks of this device in this thread is noted and does not run. Everything in it must
   /// be ready, as after a run of the same work: it may not ask for memory, nor copy from or to somewhere else
@@ -126,9 +134,22 @@ class Device : public base::DeviceMemory {
   /// A call failed when it had begun to overwrite values on this device, and nobody has the old ones: where that can be
   /// remembered, every later use raises DeviceError with the reason.
   virtual void lose(const std::string& why) noexcept;
+
+ protected:
+  explicit Device(DeviceFacts facts) : DeviceMemory(facts.kind == DeviceFacts::Kind::host), facts_(std::move(facts)) {}
+  /// The memory, which is counted until its last owner ends.
+  std::shared_ptr<void> counted(std::shared_ptr<void> memory, std::size_t bytes) {
+    return on_account(account_, std::move(memory), bytes);
+  }
+
+ private:
+  const DeviceFacts facts_;
+  const std::shared_ptr<MemoryAccount> account_ = std::make_shared<MemoryAccount>();
 };
 
-/// Null is the host.
-void copy_between(Device* to, void* target, Device* from, const void* source, std::size_t bytes);
+/// Between any two devices, or within one.
+void copy_between(Device& to, void* target, Device& from, const void* source, std::size_t bytes);
+/// A copy, in C order, of an array that lies on `from`.
+Array copy_to(Device& to, Device& from, const Array& value);
 
 }  // namespace croton::runtime

@@ -7,6 +7,7 @@
 #include <charconv>
 #include <sstream>
 
+#include "base/config.hpp"
 #include "base/device_name.hpp"
 
 namespace croton::runtime {
@@ -56,6 +57,8 @@ DeviceSplit parse_split(const std::string& text) {
   if (text.ends_with('+')) throw refuse("nothing follows the last '+'");
   return split;
 }
+
+DeviceSplit present_split() { return parse_split(base::config().logical_devices); }
 
 GpuPart part_of(const DeviceSplit& split, int gpus, int number) {
   int gpu = 0;

@@ -20,6 +20,8 @@ struct GpuPart {
 
 /// "cpu:4+cuda0:2". ValueError, with what is accepted, for anything else.
 DeviceSplit parse_split(const std::string& text);
+/// That of the present flags.
+DeviceSplit present_split();
 /// What cuda<number> is where there are `gpus` GPUs: the parts are counted through. gpus where there are not so many.
 GpuPart part_of(const DeviceSplit& split, int gpus, int number);
 /// How many numbers there are then.

@@ -4,7 +4,6 @@
 #include <optional>
 
 #include "base/config.hpp"
-#include "base/memory.hpp"
 #include "base/shape.hpp"
 #include "plan/loop_form.hpp"
 #include "runtime/bound/launch_time.hpp"
@@ -25,7 +24,7 @@ constexpr std::int64_t most_launches_of_piece = 2048, most_launches = 32768;
 
 }  // namespace
 
-LoopLaunch::LoopLaunch(const Executable& executable, const plan::Step& step, Device* device, const SizeTable& sizes,
+LoopLaunch::LoopLaunch(const Executable& executable, const plan::Step& step, Device& device, const SizeTable& sizes,
                        const Memory& memory, const BindOptions& options, RunCounts& counts)
     : executable_(&executable),
       step_(&step),
@@ -146,13 +145,14 @@ LoopLaunch::Sequences LoopLaunch::find_sequences(const SizeTable& sizes, const M
 }
 
 void LoopLaunch::bind_native(const Memory& memory, const BindOptions& options, RunCounts& counts) {
-  const bool on_gpu = device_ != nullptr && device_->runs_cuda();
+  const bool on_gpu = device_.runs_cuda();
   const bool compiles = options.engine == Engine::compiled && cpu::can_compile();
   const Executable& body = body_.executable();
   const auto runs = [&](std::string how) { how_ = std::make_shared<const std::string>(std::move(how)); };
   if (steps_ == 0) return runs("no steps");
   std::string why = plan::why_by_steps(body.program, body.plan);
   if (!on_gpu && !compiles) why = "nothing is compiled";
+  if (!on_gpu && !device_.on_host()) why = device_.name() + " is asked for each step";
   if (why.empty()) {
     find_places(memory);
     std::vector<Sizes> captures;
@@ -173,7 +173,7 @@ Rows LoopLaunch::own_rows(const Rows& like, std::int64_t count) {
   Sizes shape = like.shape;
   shape.insert(shape.begin(), count);
   const std::size_t bytes = base::byte_count(shape, like.dtype);
-  own_memory_.push_back(device_ != nullptr ? device_->allocate(bytes) : base::allocate_shared_memory(bytes));
+  own_memory_.push_back(device_.allocate(bytes));
   rows.base = static_cast<char*>(own_memory_.back().get());
   return rows;
 }
@@ -236,24 +236,24 @@ void LoopLaunch::run(const LaunchRun& in) {
     for (std::int64_t row = 0; row < loop.rows[j]; ++row)
       copy(*last_[j], row, places_.states[j], slot_of(j, t + row), 1);
   }
-  if (done_) copy_between(device_, done_->base, nullptr, &t, sizeof t);
+  if (done_) device_.copy_in(done_->base, &t, sizeof t);
 }
 
 /// As the body reads it.
 Array LoopLaunch::element(std::size_t sequence, std::int64_t position) const {
   const Array array = view_of_row(device_, places_.sequences[sequence], position);
-  return body_.executable().needs_contiguous[Loop::element_of(sequence)] && device_ == nullptr ? array.contiguous()
-                                                                                               : array;
+  const bool contiguous = body_.executable().needs_contiguous[Loop::element_of(sequence)];
+  return contiguous && device_.is_host() ? array.contiguous() : array;  // of a device they are
 }
 
 void LoopLaunch::prepare_recording() {
   const Executable& body = body_.executable();
-  if (device_ == nullptr || !device_->runs_cuda() || !body.host_inputs.empty()) return;
+  if (!device_.runs_cuda() || !body.host_inputs.empty()) return;
   if (!plan::why_not_recorded(body.program, body.plan, call_->loop).empty()) return;
   const std::int64_t launches = plan::count_launches(body.program, body.plan);
   if (launches == 0 || steps_ * launches < 2 || steps_ > most_launches / launches) return;
   steps_of_piece_ = std::max<std::int64_t>(1, most_launches_of_piece / launches);
-  repeated_.emplace(*device_, call_->origin);
+  repeated_.emplace(device_, call_->origin);
 }
 
 /// All that steps read and write but for memory of our own and of the body's, which stays where it is.
@@ -315,7 +315,7 @@ std::int64_t LoopLaunch::run_by_steps(const Memory& memory, RunCounts& counts) {
   return t;
 }
 
-std::unique_ptr<Launch> bind_loop(const Executable& executable, const plan::Step& step, Device* device,
+std::unique_ptr<Launch> bind_loop(const Executable& executable, const plan::Step& step, Device& device,
                                   const SizeTable& sizes, const Memory& memory, const BindOptions& options,
                                   RunCounts& counts) {
   return std::make_unique<LoopLaunch>(executable, step, device, sizes, memory, options, counts);

@@ -13,13 +13,13 @@ namespace croton::runtime {
 class LoopLaunch final : public Launch {
  public:
   /// Memory for states that nobody keeps is taken here. OutOfMemory.
-  LoopLaunch(const Executable& executable, const plan::Step& step, Device* device, const SizeTable& sizes,
+  LoopLaunch(const Executable& executable, const plan::Step& step, Device& device, const SizeTable& sizes,
              const Memory& memory, const BindOptions& options, RunCounts& counts);
   LaunchKind kind() const override { return LaunchKind::loop; }
   /// Runs the steps. Raises what a step raises.
   void run(const LaunchRun& in) override;
   const codegen::Text* text() const override { return native_ ? &native_->text() : nullptr; }
-  bool runs_cuda() const override { return native_ && native_->runs_cuda(); }
+  bool on_host() const override { return !native_ || native_->on_host(); }
   void set_entry(cpu::KernelEntry entry) override { native_->set_entry(entry); }
   /// Where all that differs is values that its body is given, and where sequences begin.
   std::optional<Renumbering> renumbered(const SizeTable& before, const SizeTable& sizes, const Memory& memory) override;
@@ -47,7 +47,7 @@ class LoopLaunch final : public Launch {
   const Executable* executable_;
   const plan::Step* step_;
   const fuse::LoopCall* call_;
-  Device* device_;
+  Device& device_;
   BodyRun body_;
   std::int64_t steps_ = 0;
   std::vector<int> inputs_;     // buffer of each input of the loop; -1: a number

@@ -11,7 +11,7 @@ using expr::Loop;
 using plan::Buffer;
 
 LoopLayout::LoopLayout(std::shared_ptr<const Executable> of_body, const Loop& of_loop, std::int64_t count,
-                       Device* on_device)
+                       Device& on_device)
     : body(std::move(of_body)), loop(&of_loop), steps(count), device(on_device) {}
 
 DType LoopLayout::dtype_of(std::size_t buffer) const {

@@ -44,9 +44,10 @@ struct LoopShares {
 };
 
 struct LoopLayout {
-  LoopLayout(std::shared_ptr<const Executable> body, const expr::Loop& loop, std::int64_t steps, Device* device);
+  LoopLayout(std::shared_ptr<const Executable> body, const expr::Loop& loop, std::int64_t steps, Device& device);
 
-  bool runs_cuda() const { return device != nullptr && device->runs_cuda(); }
+  /// Whether the threads of the host run it; else a GPU does.
+  bool on_host() const { return device.on_host(); }
   bool is_grid() const { return shares.choice.form == LoopForm::grid; }
   DType dtype_of(std::size_t buffer) const;
   /// Of a part that is a product.
@@ -58,7 +59,7 @@ struct LoopLayout {
   std::shared_ptr<const Executable> body;
   const expr::Loop* loop;
   std::int64_t steps;
-  Device* device;      // null: the host
+  Device& device;
   bool shown = false;  // sizes stand for any: none is looked at
   SizeTable sizes;
   Memory memory;                // how the buffers of the body lie; no addresses

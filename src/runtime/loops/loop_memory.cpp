@@ -7,7 +7,6 @@
 #include <algorithm>
 
 #include "base/device_memory.hpp"
-#include "base/memory.hpp"
 #include "base/shape.hpp"
 #include "codegen_templates/common/sizes.hpp"
 #include "expr/evaluate.hpp"
@@ -40,7 +39,7 @@ std::size_t bytes_of(const LoopLayout& layout, std::size_t buffer) {
 
 /// What the panels of a product's right matrix take (cpu/product.hpp), of all shares; 0 where there are none.
 std::int64_t panel_bytes(const LoopLayout& layout, const StepPart& part) {
-  if (part.kernel || layout.runs_cuda()) return 0;
+  if (part.kernel || !layout.on_host()) return 0;
   const LoopShares& shares = layout.shares;
   const Moving& right = layout.moving_of(part.buffers[1]);
   const std::int64_t rows = shares.rows > 1 ? shares.share_rows : part.sizes.m;
@@ -88,9 +87,7 @@ void LoopMemory::place_temporaries() {
   }
 }
 
-std::shared_ptr<void> LoopMemory::take(std::size_t bytes) const {
-  return layout_.device != nullptr ? layout_.device->allocate(bytes) : base::allocate_shared_memory(bytes);
-}
+std::shared_ptr<void> LoopMemory::take(std::size_t bytes) const { return layout_.device.allocate(bytes); }
 
 /// Of a buffer that is no temporary.
 char* LoopMemory::address_of(const Buffer& buffer, const LoopPlaces& places) const {
@@ -149,7 +146,7 @@ void LoopMemory::clear() const {
   const auto set_zero = [&](const std::shared_ptr<void>& memory, std::size_t bytes) {
     if (!memory) return;
     const std::vector<char> none(bytes);
-    copy_between(layout_.device, memory.get(), nullptr, none.data(), bytes);
+    layout_.device.copy_in(memory.get(), none.data(), bytes);
   };
   set_zero(failures_, failure_bytes());
   set_zero(meeting_, meeting_bytes);
@@ -158,7 +155,7 @@ void LoopMemory::clear() const {
 void LoopMemory::look_at_failures() const {
   if (!failures_) return;
   std::vector<std::uint32_t> words(failure_bytes() / sizeof(std::uint32_t));
-  copy_between(nullptr, words.data(), layout_.device, failures_.get(), failure_bytes());
+  layout_.device.copy_out(words.data(), failures_.get(), failure_bytes());
   for (std::size_t i = 0; i < layout_.parts.size(); ++i) {
     const std::uint32_t* failure = words.data() + i * bytes_of_failure / sizeof(std::uint32_t);  // as ct::Failure
     if (failure[0] == 0) continue;
@@ -174,9 +171,9 @@ void LoopMemory::look_at_failures() const {
 
 std::int64_t LoopMemory::steps_done(std::int64_t asked) const {
   if (!done_) return asked;
-  if (!layout_.runs_cuda()) return *static_cast<const std::int64_t*>(done_.get());
+  if (layout_.on_host()) return *static_cast<const std::int64_t*>(done_.get());
   std::int64_t done = 0;
-  copy_between(nullptr, &done, layout_.device, done_.get(), sizeof done);
+  layout_.device.copy_out(&done, done_.get(), sizeof done);
   return done;
 }
 

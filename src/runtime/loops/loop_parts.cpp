@@ -77,7 +77,7 @@ class PartFinder {
       const StepPart& part = layout_.parts.back();
       if (part.as_row && part.elements() > longest_row) {
         why_ = "a reduction in it is long";
-        if (!layout_.runs_cuda()) return false;
+        if (layout_.on_host()) return false;
         layout_.shares.work.too_much_of_rows = why_;
       }
     }
@@ -131,8 +131,8 @@ class PartFinder {
     if (batch != 1) return says(why_, "is one of a batch");
     if ((step.right.transposed || strides_of(step.right).back() != 1) && m * k * n > most_against_rows)
       return says(why_, "reads its right matrix against the rows");
-    if (!layout_.runs_cuda()) return says(why_, right_bytes > expr::most_right_bytes_cpu ? "is large" : "");
-    const auto cache_bytes = static_cast<std::int64_t>(layout_.device->facts().cache_bytes);
+    if (layout_.on_host()) return says(why_, right_bytes > expr::most_right_bytes_cpu ? "is large" : "");
+    const auto cache_bytes = static_cast<std::int64_t>(layout_.device.facts().cache_bytes);
     LoopWork& work = layout_.shares.work;
     says(work.too_much_of_rows, plan::product_too_much_of_rows(right_bytes));
     says(work.too_much_of_grid, plan::product_too_much_of_grid(m, k, n, right_bytes, cache_bytes));

@@ -129,7 +129,7 @@ bool choose_blocks(LoopLayout& layout, std::int64_t elements, std::string& why) 
   work.blocks = shares.blocks;
   work.meetings = layout.loop->until ? 1 : 0;
   for (const StepPart& part : layout.parts) work.meetings += (part.meets ? 1 : 0) + (splits_in_grid(part) ? 1 : 0);
-  shares.choice = choose_loop_form(work, layout.device->facts().cooperates, shares.schedule);
+  shares.choice = choose_loop_form(work, layout.device.facts().cooperates, shares.schedule);
   why = shares.choice.why;
   if (layout.is_grid()) use_grid(layout);
   return shares.choice.form != LoopForm::steps;
@@ -165,9 +165,9 @@ bool find_shares(LoopLayout& layout, std::string_view schedule, std::string& why
   shares.work.together = layout.loop->until ? "it ends by a condition"
                          : shares.rows > 1  ? "its rows are few"
                                             : "its rows need each other";
-  if (layout.runs_cuda() && !choose_blocks(layout, work, why)) return false;
+  if (!layout.on_host() && !choose_blocks(layout, work, why)) return false;
   find_row_bytes(layout);
-  return layout.runs_cuda() || choose_threads(layout, work, why);
+  return !layout.on_host() || choose_threads(layout, work, why);
 }
 
 void show_shares(LoopLayout& layout) {
@@ -177,11 +177,11 @@ void show_shares(LoopLayout& layout) {
 
 void find_grid_blocks(LoopLayout& layout, const codegen::Text& text) {
   LoopShares& shares = layout.shares;
-  const int resident = layout.device->most_cooperative_blocks(text, shares.schedule.threads);
+  const int resident = layout.device.most_cooperative_blocks(text, shares.schedule.threads);
   std::int64_t warps = 1;
   for (const StepPart& part : layout.parts) warps = std::max(warps, part.warps());
   shares.blocks =
-      resident == 0 ? 0 : grid_blocks(warps, resident, layout.device->facts().multiprocessors, shares.schedule);
+      resident == 0 ? 0 : grid_blocks(warps, resident, layout.device.facts().multiprocessors, shares.schedule);
 }
 
 std::string describe_shares(const LoopLayout& layout) {
@@ -189,7 +189,7 @@ std::string describe_shares(const LoopLayout& layout) {
   const auto many = [](std::int64_t count, std::string_view what) {
     return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
   };
-  if (!layout.runs_cuda()) return "one launch of " + many(shares.shares, "thread");
+  if (layout.on_host()) return "one launch of " + many(shares.shares, "thread");
   if (layout.is_grid())
     return fmt::format("one cooperative launch of {}: {}", many(shares.blocks, "block"), shares.choice.why);
   if (shares.rows == 1) return "one launch of one block: " + shares.choice.why;

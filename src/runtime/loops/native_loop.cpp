@@ -7,6 +7,7 @@
 
 #include "base/config.hpp"
 #include "base/interrupt.hpp"
+#include "runtime/cpu/device.hpp"
 #include "runtime/cpu/threads.hpp"
 #include "runtime/cuda/inspect/dump.hpp"
 #include "runtime/cuda/nvtx.hpp"
@@ -25,10 +26,10 @@ constexpr std::int64_t elements_of_part = 16;
 
 /// The layout's text, compiled where a GPU runs it; then the blocks of a grid are known.
 codegen::Text prepared_text(LoopLayout& layout, RunCounts& counts) {
-  codegen::Text text = emit_text(layout, layout.runs_cuda() ? codegen::Target::cuda : codegen::Target::cpu);
+  codegen::Text text = emit_text(layout, layout.device.target());
   if (!base::config().dump_kernels.empty())
-    cuda::dump(emit_text(layout, codegen::Target::cuda), layout.runs_cuda() ? layout.device->architecture() : "sm_90");
-  if (layout.runs_cuda()) count_prepared(layout.device->prepare(text, layout.shares.schedule.threads), counts);
+    cuda::dump(emit_text(layout, codegen::Target::cuda), layout.on_host() ? "sm_90" : layout.device.architecture());
+  if (!layout.on_host()) count_prepared(layout.device.prepare(text, layout.shares.schedule.threads), counts);
   if (layout.is_grid()) find_grid_blocks(layout, text);
   return text;
 }
@@ -63,7 +64,7 @@ NativeLoop::NativeLoop(LoopLayout layout, RunCounts& counts)
 
 std::unique_ptr<NativeLoop> NativeLoop::bind(std::shared_ptr<const Executable> body, const Loop& loop,
                                              const LoopPlaces& shapes, const std::vector<Sizes>& captures,
-                                             std::int64_t steps, Device* device, std::string_view schedule,
+                                             std::int64_t steps, Device& device, std::string_view schedule,
                                              RunCounts& counts, std::string& why) {
   LoopLayout layout(std::move(body), loop, steps, device);
   if (!find_sizes_of_body(layout, shapes, captures, why)) return nullptr;
@@ -79,7 +80,7 @@ std::unique_ptr<NativeLoop> NativeLoop::bind(std::shared_ptr<const Executable> b
 
 codegen::Text NativeLoop::show(std::shared_ptr<const Executable> body, const fuse::LoopCall& call,
                                codegen::Target target) {
-  LoopLayout layout(std::move(body), call.loop, 1, nullptr);
+  LoopLayout layout(std::move(body), call.loop, 1, host_device());
   layout.shown = true;
   find_motions(layout, shown_places(call));
   show_parts(layout);
@@ -127,7 +128,7 @@ std::int64_t NativeLoop::run(const LoopPlaces& places) {
   const cuda::NvtxRange range(text_.name);
   memory_.find_addresses(places);
   memory_.clear();
-  if (!runs_cuda()) return run_on_host();
+  if (on_host()) return run_on_host();
   parameters_.set_steps(0, layout_.steps);
   launch(places);
   memory_.look_at_failures();
@@ -146,13 +147,13 @@ void NativeLoop::launch(const LoopPlaces& places) {
     if (stacked) add_rows(*stacked, layout_.steps, false);
   }
   memory_.add_operands(operands_);
-  layout_.device->launch({.text = &text_,
-                          .parameters = parameters_.values(),
-                          .items = layout_.shares.shares,
-                          .blocks = layout_.shares.blocks,
-                          .threads = layout_.shares.schedule.threads,
-                          .cooperative = layout_.is_grid(),
-                          .operands = operands_});
+  layout_.device.launch({.text = &text_,
+                         .parameters = parameters_.values(),
+                         .items = layout_.shares.shares,
+                         .blocks = layout_.shares.blocks,
+                         .threads = layout_.shares.schedule.threads,
+                         .cooperative = layout_.is_grid(),
+                         .operands = operands_});
 }
 
 }  // namespace croton::runtime

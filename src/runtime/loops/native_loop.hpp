@@ -28,7 +28,7 @@ class NativeLoop {
   /// `shapes`: without addresses. Null where the host should run the steps: `why` says the reason. OutOfMemory.
   static std::unique_ptr<NativeLoop> bind(std::shared_ptr<const Executable> body, const expr::Loop& loop,
                                           const LoopPlaces& shapes, const std::vector<Sizes>& captures,
-                                          std::int64_t steps, Device* device, std::string_view schedule,
+                                          std::int64_t steps, Device& device, std::string_view schedule,
                                           RunCounts& counts, std::string& why);
 
   /// The text as it is for sizes that stand for any, rows being shared out where they can be.
@@ -37,7 +37,8 @@ class NativeLoop {
   const codegen::Text& text() const { return text_; }
   /// "one launch of 8 blocks, each with rows of its own"
   std::string describe() const { return describe_shares(layout_); }
-  bool runs_cuda() const { return layout_.runs_cuda(); }
+  /// Whether the threads of the host run it; else a GPU does.
+  bool on_host() const { return layout_.on_host(); }
   void set_entry(cpu::KernelEntry entry) { entry_ = entry; }
   /// Runs the steps and returns how many these were. IndexError for a check of a value that fails in one of them.
   std::int64_t run(const LoopPlaces& places);

@@ -43,7 +43,7 @@ void RepeatedWork::remember(const Addresses& addresses) {
 bool RepeatedWork::record(Place& place, std::int64_t pieces, const Piece& piece) {
   for (std::int64_t i = 0; i < pieces; ++i) {
     Recorded& recorded = place.pieces.emplace_back();
-    recorded.recording = device_->record([&] { piece(i, recorded.counts); });
+    recorded.recording = device_.record([&] { piece(i, recorded.counts); });
     if (recorded.recording) continue;
     place.pieces.clear();
     given_up_ = true;

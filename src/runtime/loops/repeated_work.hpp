@@ -26,7 +26,7 @@ class RepeatedWork {
   using Piece = std::function<void(std::int64_t piece, RunCounts& counts)>;
 
   /// `origin`: the user's line, for messages.
-  RepeatedWork(Device& device, const expr::Origin& origin) : device_(&device), origin_(&origin) {}
+  RepeatedWork(Device& device, const expr::Origin& origin) : device_(device), origin_(&origin) {}
   /// Does pieces 0, 1, ... in order, recorded one by one: a bound on how large a recording is.
   void run(const Addresses& addresses, std::int64_t pieces, const Piece& piece, RunCounts& counts);
 
@@ -44,7 +44,7 @@ class RepeatedWork {
   bool record(Place& place, std::int64_t pieces, const Piece& piece);
   void replay(Place& place, const Piece& piece, RunCounts& counts);
 
-  Device* device_;
+  Device& device_;
   const expr::Origin* origin_;
   std::list<Place> places_;  // the latest first
   std::int64_t recorded_ = 0, replayed_ = 0;

@@ -9,7 +9,7 @@
 #include <mutex>
 
 #include "codegen/embedded.hpp"
-#include "runtime/simulator/driver.hpp"
+#include "runtime/simulator/launch.hpp"
 #include "runtime/simulator/threads.hpp"
 
 namespace croton {

@@ -7,85 +7,20 @@
 #include <algorithm>
 #include <cstring>
 #include <functional>
-#include <map>
-#include <mutex>
+#include <memory>
+#include <utility>
+#include <vector>
 
+#include "base/config.hpp"
 #include "base/memory.hpp"
 #include "runtime/cpu/blas/blas.hpp"
-#include "runtime/simulator/driver.hpp"
+#include "runtime/device/device_split.hpp"
+#include "runtime/simulator/kernels.hpp"
+#include "runtime/simulator/launch.hpp"
+#include "runtime/simulator/memory.hpp"
 
 namespace croton::runtime::simulator {
 namespace {
-
-bool is_split(const codegen::Text& text) { return text.state_bytes > 0; }
-
-/// Compiled texts of this process, by kernel name: all simulated devices run the same code.
-struct Programs {
-  std::mutex mutex;
-  std::map<std::string, std::shared_ptr<const Program>> by_name;
-  std::function<std::string(std::string)> change;
-  bool together = false;
-  std::map<std::string, codegen::Text> waiting;  // by name; compiled when one is launched
-
-  static Programs& instance() {
-    static auto* programs = new Programs;
-    return *programs;
-  }
-
-  /// Whether all was found in the cache on disk.
-  bool compile_all(std::span<const codegen::Text* const> texts) {
-    std::string unit = codegen::prelude(codegen::Target::cuda, true);
-    const std::size_t prelude_size = change ? 0 : unit.size();  // a test changes each text once
-    std::vector<std::string> names;
-    for (const codegen::Text* text : texts) {
-      unit += text->code;
-      names.push_back(text->name);
-      if (is_split(*text)) names.push_back(text->name + "_finish");
-    }
-    if (change) unit = change(std::move(unit));
-    bool found = false;
-    const auto program = checked_program(unit, names, prelude_size, &found);
-    for (const codegen::Text* text : texts) by_name[text->name] = program;
-    return found;
-  }
-
-  /// Those of one family, which is the beginning of the name: they need the same of the simulator's threads.
-  void compile_waiting(const std::string& name) {
-    const std::string family = name.substr(0, name.find('_') + 1);
-    std::vector<const codegen::Text*> texts;
-    for (const auto& [other, text] : waiting) {
-      if (other.starts_with(family)) texts.push_back(&text);
-    }
-    compile_all(texts);
-    std::erase_if(waiting, [&](const auto& item) { return item.first.starts_with(family); });
-  }
-};
-
-/// What was done; it may be left for later.
-Prepared prepare_program(const codegen::Text& text) {
-  Programs& programs = Programs::instance();
-  const std::lock_guard lock(programs.mutex);
-  if (programs.by_name.contains(text.name)) return Prepared::before;
-  if (programs.together)
-    return programs.waiting.emplace(text.name, text).second ? Prepared::compiled : Prepared::before;
-  const codegen::Text* one = &text;
-  return programs.compile_all(std::span(&one, 1)) ? Prepared::from_cache : Prepared::compiled;
-}
-
-std::shared_ptr<const Program> program_of(const codegen::Text& text) {
-  Programs& programs = Programs::instance();
-  const std::lock_guard lock(programs.mutex);
-  if (programs.waiting.contains(text.name)) programs.compile_waiting(text.name);
-  const codegen::Text* one = &text;
-  if (!programs.by_name.contains(text.name)) programs.compile_all(std::span(&one, 1));  // texts have changed since
-  return programs.by_name.at(text.name);
-}
-
-bool texts_are_changed() {
-  Programs& programs = Programs::instance();
-  const std::lock_guard lock(programs.mutex);
-  return static_cast<bool>(programs.change);
-}
 
 /// What was asked of a device, to be asked again.
 class NotedWork final : public Recording {
@@ -102,38 +37,39 @@ class NotedWork final : public Recording {
 
 /// What this thread records, and of which device.
 struct Noting {
-  const Device* device = nullptr;  // none: it records nothing
+  const runtime::Device* device = nullptr;  // none: it records nothing
   NotedWork* work = nullptr;
 };
 thread_local Noting noting;
 
-class SimulatedDevice final : public Device {
- public:
-  explicit SimulatedDevice(int index) {
-    facts_.name = {base::DeviceName::Kind::cuda, index};
-    facts_.kind = DeviceFacts::Kind::simulated;
-    facts_.title = "simulated GPU";
-    facts_.memory = std::size_t{1} << 34;
-    facts_.major = 9;
-    facts_.multiprocessors = static_cast<int>(Limits::multiprocessors);
-    facts_.cache_bytes = std::size_t{50} << 20;
-    facts_.cooperates = true;
-  }
+DeviceFacts facts_of(int index) {
+  DeviceFacts facts;
+  facts.name = {base::DeviceName::Kind::cuda, index};
+  facts.kind = DeviceFacts::Kind::simulated;
+  facts.title = "simulated GPU";
+  facts.memory = std::size_t{1} << 34;
+  facts.major = 9;
+  facts.target = codegen::Target::cuda;
+  facts.multiprocessors = static_cast<int>(Limits::multiprocessors);
+  facts.cache_bytes = std::size_t{50} << 20;
+  facts.cooperates = true;
+  return facts;
+}
 
-  const DeviceFacts& facts() const override { return facts_; }
-  MemoryUse memory_use() const override { return account_->use(); }
-  bool runs_cuda() const override { return true; }
+class Device final : public runtime::Device {
+ public:
+  explicit Device(int index) : runtime::Device(facts_of(index)) {}
 
   std::shared_ptr<void> allocate(std::size_t bytes) override {
     refuse_while_noting("memory");
     base::check_allocation(bytes);
-    if (bytes > facts_.memory) {
-      throw OutOfMemory(fmt::format("{} bytes of memory of {} could not be allocated; it has {}", bytes,
-                                    facts_.name.to_string(), facts_.memory));
+    if (bytes > facts().memory) {
+      throw OutOfMemory(
+          fmt::format("{} bytes of memory of {} could not be allocated; it has {}", bytes, name(), facts().memory));
     }
     // The owner keeps the memory's table alive: arrays may outlive the device's other users.
     std::shared_ptr<void> piece(memory_->allocate(bytes), [memory = memory_](void* p) { memory->free(p); });
-    return on_account(account_, std::move(piece), bytes);
+    return counted(std::move(piece), bytes);
   }
   void copy_in(void* to, const void* host, std::size_t bytes) override {
     refuse_while_noting("a copy from the host");
@@ -143,11 +79,11 @@ class SimulatedDevice final : public Device {
     refuse_while_noting("a copy to the host");
     memory_->copy_out({static_cast<std::byte*>(host), bytes}, from);
   }
-  void copy_from(Device& other, void* to, const void* from, std::size_t bytes) override {
+  void copy_from(runtime::Device& other, void* to, const void* from, std::size_t bytes) override {
     if (&other == this && notes()) return note([this, to, from, bytes] { copy_in(to, from, bytes); });
     // Memory of another simulated device can be read as it is; a detour could fail for want of memory.
     if (other.facts().kind == DeviceFacts::Kind::simulated) return copy_in(to, from, bytes);
-    Device::copy_from(other, to, from, bytes);
+    runtime::Device::copy_from(other, to, from, bytes);
   }
 
   Prepared prepare(const codegen::Text& text, int) override { return prepare_program(text); }
@@ -165,7 +101,7 @@ class SimulatedDevice final : public Device {
                             .cooperative = launch.cooperative,
                             .most_steps = most_steps};
     if (items > 0) simulator::launch(*program, launch.text->name, shape, arguments, pieces);
-    if (is_split(*launch.text)) {
+    if (launch.text->state_bytes > 0) {
       simulator::launch(*program, launch.text->name + "_finish", {.blocks = 1, .threads = 32, .most_steps = most_steps},
                         std::span(arguments, 1), pieces);
     }
@@ -268,26 +204,30 @@ class SimulatedDevice final : public Device {
     return pieces;
   }
 
-  DeviceFacts facts_;
   std::shared_ptr<simulator::DeviceMemory> memory_ = std::make_shared<simulator::DeviceMemory>();
-  std::shared_ptr<MemoryAccount> account_ = std::make_shared<MemoryAccount>();
 };
+
+int count() {
+  const int gpus = static_cast<int>(base::config().cuda_simulator);
+  return gpus == 0 ? 0 : count_parts(present_split(), gpus);
+}
+
+runtime::Device* find(int number) { return number < count() ? &device(number) : nullptr; }
+
+std::string remark(int) { return " (simulated)"; }
+
+std::string advice(int) { return ""; }
 
 }  // namespace
 
-std::unique_ptr<Device> make_device(int index) { return std::make_unique<SimulatedDevice>(index); }
-
-void change_texts(std::function<std::string(std::string)> change) {
-  Programs& programs = Programs::instance();
-  const std::lock_guard lock(programs.mutex);
-  programs.by_name.clear();
-  programs.change = std::move(change);
+runtime::Device& device(int number) {
+  static auto& made = *new MadeDevices<int>;
+  return made.get(number, [&] { return std::make_unique<Device>(number); });
 }
 
-void compile_together(bool together) {
-  Programs& programs = Programs::instance();
-  const std::lock_guard lock(programs.mutex);
-  programs.together = together;
+const Backend& backend() {
+  static constexpr Backend simulator{base::DeviceName::Kind::cuda, count, find, remark, advice};
+  return simulator;
 }
 
 }  // namespace croton::runtime::simulator

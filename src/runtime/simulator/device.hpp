@@ -1,23 +1,15 @@
 // A simulated GPU as a device of the runtime: its memory, its kernels, and products that the host's BLAS does in it.
 #pragma once
 
-#include "runtime/device/device.hpp"
-
-#include <functional>
-#include <memory>
-#include <string>
+#include "runtime/device/backend.hpp"
 
 namespace croton::runtime::simulator {
 
-/// cuda0, cuda1, ...: each has memory of its own.
-std::unique_ptr<Device> make_device(int index);
+/// cuda0, cuda1, ... as the flag cuda_simulator asks for: each has memory of its own. A part of one differs in nothing
+/// from another one.
+const Backend& backend();
 
-/// For tests: every unit that is compiled from now on is what `change` makes of it; none: as it is.
-void change_texts(std::function<std::string(std::string)> change);
-
-/// For tests of many kernels: while it holds, texts are compiled when one of them is launched, all of a family that
-/// wait as one program, since a program costs milliseconds however little it holds. A text that does not compile is
-/// then found late, behind a commit point perhaps.
-void compile_together(bool together);
+/// The one of that number, whether or not the flags say that there is any.
+runtime::Device& device(int number);
 
 }  // namespace croton::runtime::simulator

@@ -41,22 +41,22 @@ CT_KERNEL void barrier_rounds(const barrier_rounds_Params p) {
 
 std::string meet(const Machine& machine, bool fully_resident, std::int64_t rounds) {
   require_driver(machine);
-  const std::shared_ptr<cuda::Device> device = cuda::Device::get(machine.index);
-  require(device->facts().cooperative_launches, "the device has no cooperative launches");
-  const cuda::Kernel kernel = own_kernel(device, barrier_text, "barrier_rounds");
+  const std::shared_ptr<cuda::Context> context = cuda::Context::get(machine.index);
+  require(context->facts().cooperative_launches, "the device has no cooperative launches");
+  const cuda::Kernel kernel = own_kernel(context, barrier_text, "barrier_rounds");
   const unsigned threads = machine.small ? 64 : 256;
   const int resident = kernel.resident_blocks(threads);
   const int blocks = machine.small    ? 3
                      : fully_resident ? resident
-                                      : std::min(resident, device->facts().multiprocessors);
+                                      : std::min(resident, context->facts().multiprocessors);
   require(blocks > 0, fmt::format("{} blocks of {} threads can be resident", resident, threads));
-  const cuda::Stream stream(device);
+  const cuda::Stream stream(context);
   const std::size_t count = static_cast<std::size_t>(blocks);
   const cuda::Buffer meeting(stream, 256), written(stream, 8 * count), wrong(stream, 8 * count);
   for (const cuda::Buffer* buffer : {&meeting, &written, &wrong}) cuda::fill(stream, buffer->data(), 0, buffer->size());
   const std::uint64_t parameters[] = {cuda::pointer_of(meeting.data()), cuda::pointer_of(written.data()),
                                       cuda::pointer_of(wrong.data()), static_cast<std::uint64_t>(rounds)};
-  cuda::Event start(device, cuda::Event::Timing::on), end(device, cuda::Event::Timing::on);
+  cuda::Event start(context, cuda::Event::Timing::on), end(context, cuda::Event::Timing::on);
   start.record(stream);
   kernel.launch(stream, {.blocks = static_cast<unsigned>(blocks), .threads = threads, .cooperative = true}, parameters,
                 {});

@@ -58,9 +58,9 @@ std::string products(const Machine& machine, bool aligned) {
   require_driver(machine);
   std::string why;
   if (!cuda::BlasLt::available(&why)) throw NotAvailable(why.substr(0, why.find('\n')));
-  const std::shared_ptr<cuda::Device> device = cuda::Device::get(machine.index);
-  const cuda::Stream stream(device);
-  cuda::BlasLt library(device);
+  const std::shared_ptr<cuda::Context> context = cuda::Context::get(machine.index);
+  const cuda::Stream stream(context);
+  cuda::BlasLt library(context);
   if (aligned) {
     for (const std::int64_t n : {16, 64, machine.small ? 32 : 512}) product(stream, library, {n, n, n, 0});
   } else {

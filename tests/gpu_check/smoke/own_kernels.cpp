@@ -29,21 +29,22 @@ CT_KERNEL void row_000000000bad(const planted_Params p) {
 
 }  // namespace
 
-cuda::Kernel own_kernel(const std::shared_ptr<cuda::Device>& device, const std::string& text, const std::string& name) {
+cuda::Kernel own_kernel(const std::shared_ptr<cuda::Context>& context, const std::string& text,
+                        const std::string& name) {
   const std::string prelude = codegen::prelude(codegen::Target::cuda);
-  const cuda::CompileTarget target = cuda::choose_target(device->facts(), cuda::Nvrtc::instance().architectures());
+  const cuda::CompileTarget target = cuda::choose_target(context->facts(), cuda::Nvrtc::instance().architectures());
   const std::vector<std::byte> code =
       cuda::compile(prelude + text, "gpu_check " + name, prelude, target.architecture, target.form, name);
-  return cuda::Module(device, code).kernel(name);
+  return cuda::Module(context, code).kernel(name);
 }
 
 void plant(const Machine& machine, const std::string& fault) {
   require_driver(machine);
   const bool memory = fault == "memory";
   require(memory || fault == "race", fault + " is no fault that is planted: memory or race");
-  const std::shared_ptr<cuda::Device> device = cuda::Device::get(machine.index);
-  const cuda::Kernel kernel = own_kernel(device, planted_text, memory ? "pointwise_000000000bad" : "row_000000000bad");
-  const cuda::Stream stream(device);
+  const std::shared_ptr<cuda::Context> context = cuda::Context::get(machine.index);
+  const cuda::Kernel kernel = own_kernel(context, planted_text, memory ? "pointwise_000000000bad" : "row_000000000bad");
+  const cuda::Stream stream(context);
   const cuda::Buffer buffer(stream, 256);
   const std::uint64_t parameters[] = {cuda::pointer_of(buffer.data()), 64};
   kernel.launch(stream, {.blocks = 1, .threads = 64}, parameters, {});

@@ -10,7 +10,7 @@
 namespace croton::smoke {
 
 /// The kernel `name` of `text`, for the device.
-runtime::cuda::Kernel own_kernel(const std::shared_ptr<runtime::cuda::Device>& device, const std::string& text,
+runtime::cuda::Kernel own_kernel(const std::shared_ptr<runtime::cuda::Context>& context, const std::string& text,
                                  const std::string& name);
 
 /// Launches a kernel with a fault that a sanitizer must find: "memory" (a write behind the end of a buffer) or "race"

@@ -11,7 +11,7 @@
 #include <fmt/format.h>
 
 #include "programs.hpp"
-#include "runtime/cuda/device.hpp"
+#include "runtime/cuda/context.hpp"
 #include "runtime/cuda/stream.hpp"
 #include "runtime/cuda/transfer.hpp"
 
@@ -81,9 +81,9 @@ std::string full_memory(const Machine& machine) {
   const Probe probe(machine);
   probe.check();
   std::size_t held = 0;
-  const std::shared_ptr<cuda::Device> device = cuda::Device::get(machine.index);
+  const std::shared_ptr<cuda::Context> context = cuda::Context::get(machine.index);
   {
-    const cuda::Stream stream(device);
+    const cuda::Stream stream(context);
     std::vector<cuda::Buffer> buffers;
     error_of<OutOfMemory>("taking all memory", [&] {
       while (buffers.size() < 10'000) buffers.emplace_back(stream, std::size_t{256} << 20);
@@ -94,7 +94,7 @@ std::string full_memory(const Machine& machine) {
   const Variable x = vector("x");
   const Function fresh = function({x}, sum(tan(x) * 0 + x));
   require(fresh(Array::full(DType::float32, {500'000}, 2)).only().as_double(0) == 1e6, "a new function is wrong");
-  device->trim();
+  context->trim();
   return fmt::format("{:.1f} GiB were held", static_cast<double>(held) / 4);
 }
 
@@ -119,13 +119,13 @@ std::string bad_index(const Machine& machine) {
 /// Pinned memory is copied in and out while kernels run, ordered by events alone.
 std::string asynchronous_copies(const Machine& machine) {
   require_driver(machine);
-  const std::shared_ptr<cuda::Device> device = cuda::Device::get(machine.index);
+  const std::shared_ptr<cuda::Context> context = cuda::Context::get(machine.index);
   const std::size_t bytes = machine.small ? 1 << 12 : 32 << 20;
   const int rounds = machine.small ? 4 : 40;
-  const cuda::Stream in(device), work(device), out(device);
-  cuda::PinnedMemory from(device, bytes), to(device, bytes);
+  const cuda::Stream in(context), work(context), out(context);
+  cuda::PinnedMemory from(context, bytes), to(context, bytes);
   const cuda::Buffer a(work, bytes), b(work, bytes);
-  cuda::Event copied_in(device), worked(device), copied_out(device), made(device);
+  cuda::Event copied_in(context), worked(context), copied_out(context), made(context);
   made.record(work);
   in.wait(made), out.wait(made);
   for (int round = 0; round < rounds; ++round) {

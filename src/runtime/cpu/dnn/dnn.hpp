@@ -20,17 +20,17 @@ class PreparedConvolution;
 }  // namespace dnn
 
 /// A convolution that oneDNN has a routine for, with the memory that it needs. It may run on several threads at once.
-class DnnConvolution {
+class DnnConvolution final : public ReadyConvolution {
  public:
   explicit DnnConvolution(std::unique_ptr<const dnn::PreparedConvolution> prepared);
-  ~DnnConvolution();
+  ~DnnConvolution() override;
   DnnConvolution(const DnnConvolution&) = delete;
   DnnConvolution& operator=(const DnnConvolution&) = delete;
 
   /// Writes the result. The arrays must not overlap it. Memory is asked for only where more threads work than when it
   /// was prepared, or several callers at once: then OutOfMemory may be raised. DeviceError if the library reports a
   /// failure; no other error.
-  void run(const ConvolutionArrays& arrays) const;
+  void run(const ConvolutionArrays& arrays) const override;
 
   /// For logs: "forward: jit:avx512_core", "by image: ...", "by filters: ...", with the arrays that are copied into
   /// another order.

@@ -12,7 +12,7 @@
 #include "base/config.hpp"
 #include "base/file.hpp"
 #include "codegen/standalone.hpp"
-#include "runtime/cuda/compile.hpp"
+#include "runtime/cuda/compiler.hpp"
 #include "runtime/cuda/libraries/nvrtc.hpp"
 
 namespace croton::runtime::cuda {

@@ -202,9 +202,9 @@ BlasLt::Form BlasLt::form_of(const MatrixProduct& given) {
   return form;
 }
 
-BlasLt::BlasLt(std::shared_ptr<Device> device, Where where)
-    : device_(std::move(device)), library_(library()), choices_(std::make_unique<Choices>()) {
-  device_->enter(library_.Create.name, where);
+BlasLt::BlasLt(std::shared_ptr<Context> context, Where where)
+    : context_(std::move(context)), library_(library()), choices_(std::make_unique<Choices>()) {
+  context_->enter(library_.Create.name, where);
   Handle handle = nullptr;
   check(library_.Create.function(&handle), library_.Create.name, "", where);
   handle_ = handle;
@@ -212,7 +212,7 @@ BlasLt::BlasLt(std::shared_ptr<Device> device, Where where)
 
 BlasLt::~BlasLt() {
   choices_.reset();
-  device_->driver().cuCtxSetCurrent.function(device_->context());  // the library frees memory of the device
+  context_->driver().cuCtxSetCurrent.function(context_->handle());  // the library frees memory of the device
   library_.Destroy.function(static_cast<Handle>(handle_));
 }
 
@@ -232,12 +232,12 @@ void BlasLt::check(int code, const char* call, const std::string& what, Where wh
   if (code == status::success) return;
   if (code == status::execution_failed || code == status::internal_error) {
     // Where the device is lost, that is what there is to say.
-    const Result state = device_->attempt(device_->driver().cuCtxSynchronize, where);
-    if (loses_device(state)) device_->check(state, call, where);
+    const Result state = context_->attempt(context_->driver().cuCtxSynchronize, where);
+    if (loses_device(state)) context_->check(state, call, where);
   }
   const std::string message =
-      fmt::format("{} failed on {}{}{}: {} ({}); the library is {} at {}", call_and_line(call, where), device_->title(),
-                  what.empty() ? "" : " ", what, library_.GetStatusName.function(code),
+      fmt::format("{} failed on {}{}{}: {} ({}); the library is {} at {}", call_and_line(call, where),
+                  context_->title(), what.empty() ? "" : " ", what, library_.GetStatusName.function(code),
                   library_.GetStatusString.function(code), name(), library_.library->path().string());
   if (code == status::out_of_memory) throw OutOfMemory(message);
   throw DeviceError(message);
@@ -256,7 +256,7 @@ std::shared_ptr<const BlasLt::Choice> BlasLt::choose(const Key& key, Where where
 // The library thinks in columns. A matrix stored by rows is its transpose stored by columns, so that it is asked for
 // C' = op(B)' op(A)': B comes first, and both keep their flags.
 std::shared_ptr<const BlasLt::Choice> BlasLt::make_choice(const Key& key, Where where) {
-  device_->enter(library_.MatmulAlgoGetHeuristic.name, where);
+  context_->enter(library_.MatmulAlgoGetHeuristic.name, where);
   const std::string what = text_of(key.dtype, key.m, key.n, key.k);
   const auto call = [&](const auto& entry, const auto&... arguments) {
     check(entry.function(arguments...), entry.name, what, where);
@@ -323,7 +323,7 @@ std::shared_ptr<const BlasLt::Choice> BlasLt::make_choice(const Key& key, Where 
   }
   throw DeviceError(fmt::format("{} knows no way without split-K {}; it looked at {} on {}",
                                 call_and_line(library_.MatmulAlgoGetHeuristic.name, where), what, found,
-                                device_->title()));
+                                context_->title()));
 }
 
 std::size_t BlasLt::workspace_bytes(const MatrixProduct& product, Precision precision, Where where) {
@@ -336,7 +336,7 @@ std::size_t BlasLt::workspace_bytes(const MatrixProduct& product, Precision prec
 void BlasLt::gemm(const Stream& stream, const MatrixProduct& given, void* workspace, Precision precision, Where where) {
   Form form = form_of(given);
   if (form.empty()) return;
-  if (&stream.device() != device_.get()) throw InternalError("a product of one device in a stream of another");
+  if (&stream.context() != context_.get()) throw InternalError("a product of one device in a stream of another");
   MatrixProduct& p = form.product;
   auto* free_workspace = static_cast<std::byte*>(workspace);
   if (form.zero_bytes > 0) {
@@ -347,7 +347,7 @@ void BlasLt::gemm(const Stream& stream, const MatrixProduct& given, void* worksp
   const auto choice = choose(form.key(is_aligned(p), precision), where);
   const auto alpha = static_cast<float>(p.alpha), beta = static_cast<float>(p.beta);
   const bool wide = p.dtype == DType::float64;
-  device_->enter(library_.Matmul.name, where);
+  context_->enter(library_.Matmul.name, where);
   const Status code = library_.Matmul.function(
       static_cast<Handle>(handle_), choice->description, wide ? static_cast<const void*>(&p.alpha) : &alpha, p.b,
       choice->first, p.a, choice->second, wide ? static_cast<const void*>(&p.beta) : &beta, p.c, choice->result, p.c,

@@ -45,7 +45,7 @@ class BlasLt {
   static std::string installed();
 
   /// Throws DeviceError, with every place searched, where there is no library, and what available() throws.
-  explicit BlasLt(std::shared_ptr<Device> device, Where where = {});
+  explicit BlasLt(std::shared_ptr<Context> context, Where where = {});
   ~BlasLt();
   BlasLt(const BlasLt&) = delete;
   BlasLt& operator=(const BlasLt&) = delete;
@@ -80,7 +80,7 @@ class BlasLt {
   std::shared_ptr<const Choice> make_choice(const Key& key, Where where);
   void check(int status, const char* call, const std::string& what, Where where);
 
-  std::shared_ptr<Device> device_;
+  std::shared_ptr<Context> context_;
   const Library& library_;
   void* handle_ = nullptr;
   std::unique_ptr<Choices> choices_;

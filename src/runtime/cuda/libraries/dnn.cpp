@@ -300,7 +300,7 @@ std::shared_ptr<const Dnn::Choice> Dnn::choose(const Convolution& convolution, W
   if (const auto found = known.find(convolution); found != known.end()) return found->second;
   const std::vector<Form> forms = forms_of(convolution);
   if (forms.empty()) throw InternalError("cuDNN was asked for a convolution that it does not have");
-  home_.device().enter(library_.suggest(forms.front().routine).name, where);
+  home_.context().enter(library_.suggest(forms.front().routine).name, where);
   std::string why;
   for (const Form& form : forms) {
     try {
@@ -313,14 +313,14 @@ std::shared_ptr<const Dnn::Choice> Dnn::choose(const Convolution& convolution, W
     }
   }
   throw DeviceError(fmt::format("{} has no way {} on {}: {}", call_and_line(name(), where), text_of(convolution),
-                                home_.device().title(), why));
+                                home_.context().title(), why));
 }
 
 // ---- the library of a device ----
 
 Dnn::Dnn(Stream home, Where where)
     : home_(std::move(home)), library_(library()), choices_(std::make_unique<Choices>()) {
-  home_.device().enter(library_.Create.name, where);
+  home_.context().enter(library_.Create.name, where);
   Handle handle = nullptr;
   check(library_.Create.function(&handle), library_.Create.name, "", where);
   const Status code = library_.SetStream.function(handle, home_.handle());
@@ -333,8 +333,8 @@ Dnn::Dnn(Stream home, Where where)
 }
 
 Dnn::~Dnn() {
-  Device& device = home_.device();
-  device.driver().cuCtxSetCurrent.function(device.context());  // the library frees memory of the device
+  Context& context = home_.context();
+  context.driver().cuCtxSetCurrent.function(context.handle());  // the library frees memory of the device
   choices_.reset();
   library_.Destroy.function(static_cast<Handle>(handle_));
 }
@@ -353,15 +353,15 @@ std::string Dnn::name() const { return "cuDNN " + library_.version(); }
 
 void Dnn::check(int code, const char* call, const std::string& what, Where where) {
   if (code == status::success) return;
-  Device& device = home_.device();
+  Context& context = home_.context();
   if (const Status kind = status::kind_of(code); kind == status::execution_failed || kind == status::internal_error) {
     // Where the device is lost, that is what there is to say.
-    const Result state = device.attempt(device.driver().cuCtxSynchronize, where);
-    if (loses_device(state)) device.check(state, call, where);
+    const Result state = context.attempt(context.driver().cuCtxSynchronize, where);
+    if (loses_device(state)) context.check(state, call, where);
   }
   const std::string message =
       fmt::format("{} failed on {}{}{}: {} (error {}); the library is {} at {}", call_and_line(call, where),
-                  device.title(), what.empty() ? "" : " ", what, library_.GetErrorString.function(code), code, name(),
+                  context.title(), what.empty() ? "" : " ", what, library_.GetErrorString.function(code), code, name(),
                   library_.library->path().string());
   if (code == status::out_of_host_memory || code == status::out_of_device_memory) throw OutOfMemory(message);
   throw DeviceError(message);
@@ -395,7 +395,7 @@ class Dnn::StreamOfCall {
 
 void Dnn::convolve(const Stream& stream, const Convolution& convolution, const ConvolutionArrays& arrays,
                    std::span<std::byte> workspace, Where where) {
-  if (&stream.device() != &home_.device()) throw InternalError("a convolution of one device in a stream of another");
+  if (&stream.context() != &home_.context()) throw InternalError("a convolution of one device in a stream of another");
   const std::lock_guard lock(choices_->mutex);
   const auto choice = choose(convolution, where);
   if (workspace.size() < choice->workspace_bytes()) {
@@ -407,7 +407,7 @@ void Dnn::convolve(const Stream& stream, const Convolution& convolution, const C
   };
   const auto handle = static_cast<Handle>(handle_);
   const auto& run = library_.run(choice->routine);
-  home_.device().enter(run.name, where);
+  home_.context().enter(run.name, where);
   const StreamOfCall in_stream(*this, stream, require);
 
   constexpr double one = 1, zero = 0;

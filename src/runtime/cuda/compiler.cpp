@@ -1,4 +1,4 @@
-#include "runtime/cuda/compile.hpp"
+#include "runtime/cuda/compiler.hpp"
 
 #include <fmt/format.h>
 

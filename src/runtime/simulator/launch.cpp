@@ -1,4 +1,4 @@
-#include "runtime/simulator/driver.hpp"
+#include "runtime/simulator/launch.hpp"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-// The driver API behind cuda::Device, Stream, Event, Buffer, Module and Kernel, on the fake driver: what works, in
+// The driver API behind cuda::Context, Stream, Event, Buffer, Module and Kernel, on the fake driver: what works, in
 // which order, and what is said where something is missing.
 #include <algorithm>
 #include <array>
@@ -18,7 +18,7 @@
 
 #include "contains.hpp"
 #include "fake_cuda.hpp"
-#include "runtime/cuda/device.hpp"
+#include "runtime/cuda/context.hpp"
 #include "runtime/cuda/module.hpp"
 #include "runtime/cuda/staging.hpp"
 #include "runtime/cuda/stream.hpp"
@@ -68,7 +68,7 @@ TEST_CASE("a driver that is missing is explained", "[cuda]") {
                            ": no such file"));
   CHECK_THAT(why, contains("It is part of: NVIDIA's driver, version 525 or newer"));
   CHECK_THROWS_AS(Driver::instance(), DeviceError);
-  CHECK_THROWS_AS(Device::open(0), DeviceError);
+  CHECK_THROWS_AS(Context::open(0), DeviceError);
 }
 
 TEST_CASE("cuda_root=none hides the driver", "[cuda]") {
@@ -123,31 +123,32 @@ TEST_CASE("a machine without a GPU", "[cuda]") {
   fake.set("devices", 0);
   CHECK(Driver::available());
   CHECK(Driver::instance().device_count() == 0);
-  CHECK_THAT(error_of<DeviceError>([] { Device::open(0); }),
+  CHECK_THAT(error_of<DeviceError>([] { Context::open(0); }),
              contains("cuda0: there is no such device; the driver finds none: CUDA_ERROR_NO_DEVICE") &&
                  contains("CUDA_VISIBLE_DEVICES"));
 }
 
 TEST_CASE("a device that there is not", "[cuda]") {
   FakeCuda fake;
-  CHECK_THAT(error_of<DeviceError>([] { Device::open(2); }),
+  CHECK_THAT(error_of<DeviceError>([] { Context::open(2); }),
              contains("cuda2: there is no such device; this machine has: cuda0, cuda1"));
-  CHECK_THROWS_AS(Device::get(-1), DeviceError);
+  CHECK_THROWS_AS(Context::get(-1), DeviceError);
 }
 
 TEST_CASE("a device without stream-ordered memory is refused", "[cuda]") {
   FakeCuda fake;
   fake.set("pools", 0);
-  CHECK_THAT(error_of<DeviceError>([] { Device::open(0); }), contains("cuda0 (Fake GPU) has no stream-ordered memory"));
+  CHECK_THAT(error_of<DeviceError>([] { Context::open(0); }),
+             contains("cuda0 (Fake GPU) has no stream-ordered memory"));
   CHECK(fake.leaks().empty());
 }
 
 TEST_CASE("facts of a device", "[cuda]") {
   FakeCuda fake;
-  const auto device = Device::open(1);
-  CHECK(device->title() == "cuda1 (Fake GPU)");
-  CHECK(device->index() == 1);
-  const DeviceFacts& facts = device->facts();
+  const auto context = Context::open(1);
+  CHECK(context->title() == "cuda1 (Fake GPU)");
+  CHECK(context->index() == 1);
+  const GpuFacts& facts = context->facts();
   CHECK(facts.pci_id == "0000:02:00.0");
   CHECK(facts.major == 9);
   CHECK(facts.minor == 0);
@@ -162,8 +163,8 @@ TEST_CASE("facts of a device", "[cuda]") {
 TEST_CASE("a device of the process is opened once", "[cuda]") {
   FakeCuda fake;
   fake.start_anew();
-  CHECK(Device::get(0) == Device::get(0));
-  CHECK(Device::get(0) != Device::get(1));
+  CHECK(Context::get(0) == Context::get(0));
+  CHECK(Context::get(0) != Context::get(1));
   CHECK(fake.live("contexts") == 2);
 }
 
@@ -175,7 +176,7 @@ TEST_CASE("what is copied in comes out, in pieces and in order", "[cuda]") {
   const auto n = GENERATE(std::size_t{1}, std::size_t{1000}, Staging::slot_bytes / 4, Staging::slot_bytes / 4 + 1,
                           9 * Staging::slot_bytes / 4 + 7);
   {
-    const Stream stream(Device::open(0));
+    const Stream stream(Context::open(0));
     const Buffer buffer(stream, n * sizeof(float), user_line);
     CHECK(word(buffer.data()) % 256 == 0);
     std::vector<float> values = counted(n);
@@ -193,13 +194,13 @@ TEST_CASE("what is copied in comes out, in pieces and in order", "[cuda]") {
 
 TEST_CASE("nothing is copied, filled and allocated without a call", "[cuda]") {
   FakeCuda fake;
-  const Stream stream(Device::open(0));
+  const Stream stream(Context::open(0));
   const Buffer buffer(stream, 0);
   CHECK(buffer.data() == nullptr);
   copy_in(stream, buffer.data(), {});
   copy_out(stream, {}, buffer.data());
   copy_within(stream, nullptr, nullptr, 0);
-  copy_peer(stream, nullptr, stream.device(), nullptr, 0);
+  copy_peer(stream, nullptr, stream.context(), nullptr, 0);
   fill(stream, nullptr, 0, 0);
   CHECK(fake.calls("cuMemAllocFromPoolAsync") + fake.calls("cuMemcpyHtoDAsync_v2") + fake.calls("cuMemsetD8Async") ==
         0);
@@ -208,7 +209,7 @@ TEST_CASE("nothing is copied, filled and allocated without a call", "[cuda]") {
 TEST_CASE("fill and copies within a device", "[cuda]") {
   FakeCuda fake;
   fake.set("delay", 1);
-  const Stream stream(Device::open(0));
+  const Stream stream(Context::open(0));
   const Buffer a(stream, 8), b(stream, 8);
   fill(stream, a.data(), 0, 8);
   fill(stream, a.data() + 4, 0x3f, 4);
@@ -220,16 +221,16 @@ TEST_CASE("fill and copies within a device", "[cuda]") {
 TEST_CASE("pinned memory is copied without waiting", "[cuda]") {
   FakeCuda fake;
   fake.set("delay", 1);
-  const auto device = Device::open(0);
-  const Stream stream(device);
+  const auto context = Context::open(0);
+  const Stream stream(context);
   const Buffer buffer(stream, 8);
-  PinnedMemory in(device, 8), out(device, 16);
+  PinnedMemory in(context, 8), out(context, 16);
   const std::array<float, 2> values{1, 2};
   std::memcpy(in.data(), values.data(), 8);
   start_copy_in(stream, buffer.data(), in, 0, 8);
   std::memset(out.data(), 0, 16);
   start_copy_out(stream, out, 8, buffer.data(), 8);
-  Event done(device);
+  Event done(context);
   done.record(stream);
   CHECK_FALSE(done.done());
   done.synchronize();
@@ -244,34 +245,34 @@ TEST_CASE("pinned memory is copied without waiting", "[cuda]") {
 
 TEST_CASE("memory is accounted for, kept and given back", "[cuda]") {
   FakeCuda fake;
-  const auto device = Device::open(0);
-  const Stream stream(device);
+  const auto context = Context::open(0);
+  const Stream stream(context);
   {
     const Buffer a(stream, 1000);
     Buffer b(stream, 500);
-    CHECK(device->memory_counters().bytes_in_use == 1500);
-    CHECK(device->memory_counters().live_buffers == 2);
+    CHECK(context->memory_counters().bytes_in_use == 1500);
+    CHECK(context->memory_counters().live_buffers == 2);
     b = Buffer(stream, 100);
-    CHECK(device->memory_counters().bytes_in_use == 1100);
+    CHECK(context->memory_counters().bytes_in_use == 1100);
     const Buffer moved(std::move(b));
     CHECK(moved.size() == 100);
   }
-  const DeviceMemoryCounters counters = device->memory_counters();
+  const PoolCounters counters = context->memory_counters();
   CHECK(counters.allocations == 3);
   CHECK(counters.live_buffers == 0);
   CHECK(counters.bytes_in_use == 0);
   CHECK(counters.peak_bytes == 1600);
-  CHECK(device->reserved_bytes() == 1600);
-  device->trim();
-  CHECK(device->reserved_bytes() == 0);
+  CHECK(context->reserved_bytes() == 1600);
+  context->trim();
+  CHECK(context->reserved_bytes() == 0);
 }
 
 TEST_CASE("memory that is kept in the wrong size, or freed by work that has not run, is had in the end", "[cuda]") {
   FakeCuda fake;
   fake.set("delay", GENERATE(0, 1));
   fake.set("memory", 1000);
-  const auto device = Device::open(0);
-  const Stream stream(device), other(device);
+  const auto context = Context::open(0);
+  const Stream stream(context), other(context);
   Buffer(stream, 600);
   const Buffer large(other, 900);
   CHECK(large.data() != nullptr);
@@ -282,8 +283,8 @@ TEST_CASE("memory that is kept in the wrong size, or freed by work that has not 
 TEST_CASE("out of memory says who uses how much", "[cuda]") {
   FakeCuda fake;
   fake.set("memory", 4 << 20);
-  const auto device = Device::open(0);
-  const Stream stream(device);
+  const auto context = Context::open(0);
+  const Stream stream(context);
   const Buffer kept(stream, 3 << 20);
   const auto ask = [&] { Buffer(stream, 2 << 20, user_line); };
   CHECK(
@@ -292,7 +293,7 @@ TEST_CASE("out of memory says who uses how much", "[cuda]") {
       "1 buffers of this program, 1.0 MiB of 4.0 MiB are free");
   fake.fail("cuMemGetInfo_v2", 1, 999);
   CHECK_THAT(error_of<OutOfMemory>(ask), contains("1 buffers of this program") && !contains("are free"));
-  CHECK_FALSE(device->lost());
+  CHECK_FALSE(context->lost());
   CHECK(Buffer(stream, 1 << 20).data() != nullptr);
 }
 
@@ -301,10 +302,10 @@ TEST_CASE("out of memory says who uses how much", "[cuda]") {
 TEST_CASE("streams wait for events, and only for them", "[cuda]") {
   FakeCuda fake;
   fake.set("delay", 1);
-  const auto device = Device::open(0);
-  const Stream first(device), second(device);
+  const auto context = Context::open(0);
+  const Stream first(context), second(context);
   const Buffer buffer(first, 4);
-  Event written(device), read_back(device);
+  Event written(context), read_back(context);
   CHECK(written.done());  // never recorded
   copy_in(first, buffer.data(), bytes_of({42.0F}));
   written.record(first);
@@ -318,8 +319,8 @@ TEST_CASE("streams wait for events, and only for them", "[cuda]") {
 TEST_CASE("the fake driver finds a missing wait, and memory used after its end", "[cuda]") {
   FakeCuda fake;
   fake.set("delay", 1);
-  const auto device = Device::open(0);
-  const Stream first(device), second(device);
+  const auto context = Context::open(0);
+  const Stream first(context), second(context);
   Buffer buffer(first, 4);
   read(second, buffer.data(), 1);
   CHECK_THAT(fake.faults(), contains("memory before its allocation has run"));
@@ -332,15 +333,15 @@ TEST_CASE("the fake driver finds a missing wait, and memory used after its end",
 
 TEST_CASE("events measure time where they are made for it", "[cuda]") {
   FakeCuda fake;
-  const auto device = Device::open(0);
-  const Stream stream(device);
-  Event start(device, Event::Timing::on), end(device, Event::Timing::on), plain(device);
+  const auto context = Context::open(0);
+  const Stream stream(context);
+  Event start(context, Event::Timing::on), end(context, Event::Timing::on), plain(context);
   start.record(stream);
   end.record(stream);
   plain.record(stream);
   CHECK(end.milliseconds_since(start) == 0.5);
   CHECK_THROWS_AS(plain.milliseconds_since(start), DeviceError);
-  Event other(Device::open(1));
+  Event other(Context::open(1));
   CHECK_THROWS_AS(other.record(stream), DeviceError);
 }
 
@@ -349,7 +350,7 @@ TEST_CASE("copies between devices", "[cuda]") {
   fake.set("delay", 1);
   const bool peers = GENERATE(true, false);
   fake.set("peers", peers ? 1 : 0);
-  const auto one = Device::open(0), two = Device::open(1);
+  const auto one = Context::open(0), two = Context::open(1);
   const Stream here(one), there(two);
   CHECK(two->enable_peer_access(*one) == peers);
   CHECK(two->enable_peer_access(*one) == peers);  // again
@@ -368,12 +369,12 @@ TEST_CASE("copies between devices", "[cuda]") {
 TEST_CASE("several threads work with one device", "[cuda]") {
   FakeCuda fake;
   {
-    const auto device = Device::open(0);
+    const auto context = Context::open(0);
     std::atomic<int> wrong{0};
     std::vector<std::thread> threads;
     for (int t = 0; t < 4; ++t) {
       threads.emplace_back([&, t] {
-        const Stream stream(device);
+        const Stream stream(context);
         for (int i = 0; i < 20; ++i) {
           const std::vector<float> values(3000, static_cast<float>(100 * t + i));
           const Buffer buffer(stream, values.size() * sizeof(float));
@@ -384,7 +385,7 @@ TEST_CASE("several threads work with one device", "[cuda]") {
     }
     for (std::thread& thread : threads) thread.join();
     CHECK(wrong == 0);
-    CHECK(device->memory_counters().allocations == 80);
+    CHECK(context->memory_counters().allocations == 80);
   }
   CHECK(fake.leaks().empty());
   CHECK(fake.faults().empty());
@@ -393,13 +394,13 @@ TEST_CASE("several threads work with one device", "[cuda]") {
 TEST_CASE("objects keep what they need, whatever ends first", "[cuda]") {
   FakeCuda fake;
   {
-    auto device = Device::open(0);
-    Stream stream(device);
+    auto context = Context::open(0);
+    Stream stream(context);
     Buffer buffer(stream, 8);
-    Event event(device);
-    std::optional<Kernel> kernel = Module(device, fake_cubin({"scale"})).kernel("scale");
+    Event event(context);
+    std::optional<Kernel> kernel = Module(context, fake_cubin({"scale"})).kernel("scale");
     CHECK(fake.live("modules") == 1);
-    device.reset();
+    context.reset();
     stream = {};
     CHECK(fake.live("contexts") == 1);
     CHECK(fake.live("streams") == 1);
@@ -412,10 +413,10 @@ TEST_CASE("objects keep what they need, whatever ends first", "[cuda]") {
 
 TEST_CASE("objects that end after the driver are silent", "[cuda]") {
   FakeCuda fake;
-  const auto device = Device::open(0);
-  const Stream stream(device);
+  const auto context = Context::open(0);
+  const Stream stream(context);
   const Buffer buffer(stream, 8);
-  const PinnedMemory pinned(device, 8);
+  const PinnedMemory pinned(context, 8);
   for (const char* entry : {"cuMemFreeAsync", "cuMemFreeHost", "cuStreamDestroy_v2", "cuDevicePrimaryCtxRelease_v2"}) {
     fake.fail(entry, 1, result::deinitialized);
   }
@@ -426,11 +427,11 @@ TEST_CASE("the process may end with devices open and objects in static storage",
   FakeCuda fake;
   std::cout.flush();  // the child ends like a program, and would print it again
   const int status = test::run_child([] {
-    const auto device = Device::get(0);
-    static Stream stream(device);
+    const auto context = Context::get(0);
+    static Stream stream(context);
     static Buffer buffer(stream, 1000);
-    static PinnedMemory pinned(device, 16);
-    static Event event(device);
+    static PinnedMemory pinned(context, 16);
+    static Event event(context);
     copy_in(stream, buffer.data(), bytes_of(counted(100)));
     std::exit(0);  // unlike a return here, this ends objects in static storage
     return 1;
@@ -443,11 +444,11 @@ TEST_CASE("the process may end with devices open and objects in static storage",
 TEST_CASE("kernels are loaded from cubin and PTX, and launched", "[cuda]") {
   FakeCuda fake;
   fake.set("delay", GENERATE(0, 1));
-  const auto device = Device::open(0);
-  const Stream stream(device);
+  const auto context = Context::open(0);
+  const Stream stream(context);
   const bool ptx = GENERATE(false, true);
-  const Module module(device, ptx ? text_bytes(".version 8.0\n.visible .entry scale(\n.visible .entry sum(\n")
-                                  : fake_cubin({"scale", "sum"}));
+  const Module module(context, ptx ? text_bytes(".version 8.0\n.visible .entry scale(\n.visible .entry sum(\n")
+                                   : fake_cubin({"scale", "sum"}));
   const Kernel scale = module.kernel("scale"), sum = module.kernel("sum");
   CHECK(scale.name() == "scale");
   CHECK(scale.facts().registers == 32);
@@ -471,11 +472,11 @@ TEST_CASE("kernels are loaded from cubin and PTX, and launched", "[cuda]") {
 TEST_CASE("the fake driver has a copy overtake a kernel that it does not wait for", "[cuda]") {
   FakeCuda fake;
   fake.set("delay", 2);
-  const auto device = Device::open(0);
-  const Stream computing(device), copying(device);
-  const Kernel scale = Module(device, fake_cubin({"scale"})).kernel("scale");
+  const auto context = Context::open(0);
+  const Stream computing(context), copying(context);
+  const Kernel scale = Module(context, fake_cubin({"scale"})).kernel("scale");
   const Buffer x(computing, 4);
-  Event before(device);
+  Event before(context);
   copy_in(computing, x.data(), bytes_of({3.0F}));
   scale.launch(computing, {1, 32}, std::array{word(x.data()), std::bit_cast<std::uint64_t>(2.0)}, 1);
   before.record(computing);
@@ -491,9 +492,9 @@ TEST_CASE("the fake driver has a copy overtake a kernel that it does not wait fo
 TEST_CASE("a cooperative launch has the blocks that run at the same time at most", "[cuda]") {
   FakeCuda fake;
   fake.set("multiprocessors", 3);
-  const auto device = Device::open(0);
-  const Stream stream(device);
-  const Kernel scale = Module(device, fake_cubin({"scale"})).kernel("scale");
+  const auto context = Context::open(0);
+  const Stream stream(context);
+  const Kernel scale = Module(context, fake_cubin({"scale"})).kernel("scale");
   CHECK(scale.resident_blocks(64) == 6);
   const Buffer x(stream, 12);
   copy_in(stream, x.data(), bytes_of({1.0F, 2.0F, 3.0F}));
@@ -512,23 +513,23 @@ TEST_CASE("a cooperative launch has the blocks that run at the same time at most
 
 TEST_CASE("code that does not load comes with the driver's log", "[cuda]") {
   FakeCuda fake;
-  const auto device = Device::open(0);
-  CHECK_THAT(error_of<DeviceError>([&] { Module(device, text_bytes(".version 8.0\nmistake"), user_line); }),
+  const auto context = Context::open(0);
+  CHECK_THAT(error_of<DeviceError>([&] { Module(context, text_bytes(".version 8.0\nmistake"), user_line); }),
              contains("cuModuleLoadDataEx (train.py:7) failed on cuda0 (Fake GPU): CUDA_ERROR_INVALID_PTX") &&
                  contains("\nThe driver's compiler says:\nline 3: mistake"));
   fake.fail("cuModuleLoadDataEx", 1, result::no_binary_for_gpu);
-  CHECK_THAT(error_of<DeviceError>([&] { Module(device, fake_cubin({"scale"})); }),
+  CHECK_THAT(error_of<DeviceError>([&] { Module(context, fake_cubin({"scale"})); }),
              contains("made for another GPU, or by a compiler newer than the driver"));
-  const Module module(device, fake_cubin({"scale"}));
+  const Module module(context, fake_cubin({"scale"}));
   CHECK_THAT(error_of<DeviceError>([&] { module.kernel("scald", 0, user_line); }),
              contains("cuModuleGetFunction of scald (train.py:7) failed") && contains("named symbol not found"));
 }
 
 TEST_CASE("shared memory beyond the usual is asked for", "[cuda]") {
   FakeCuda fake;
-  const auto device = Device::open(0);
-  const Stream stream(device);
-  const Module module(device, fake_cubin({"sum"}));
+  const auto context = Context::open(0);
+  const Stream stream(context);
+  const Module module(context, fake_cubin({"sum"}));
   const Buffer x(stream, 4);
   const std::array parameters{word(x.data()), std::uint64_t{1}};
   const LaunchShape large{1, 32, 100 << 10};
@@ -537,7 +538,7 @@ TEST_CASE("shared memory beyond the usual is asked for", "[cuda]") {
       contains("cuLaunchKernel of sum (train.py:7) failed on cuda0 (Fake GPU): error 701"));
   module.kernel("sum", large.dynamic_shared).launch(stream, large, parameters, std::nullopt);
   CHECK_THROWS_AS(module.kernel("sum", 228 << 10), DeviceError);
-  const Stream other(Device::open(1));
+  const Stream other(Context::open(1));
   CHECK_THROWS_AS(module.kernel("sum").launch(other, large, parameters, std::nullopt), InternalError);
 }
 
@@ -545,23 +546,23 @@ TEST_CASE("a kernel that follows a wild address loses the device", "[cuda]") {
   FakeCuda fake;
   fake.set("delay", GENERATE(0, 1));
   {
-    const auto device = Device::open(0), other = Device::open(1);
-    const Stream stream(device);
+    const auto context = Context::open(0), other = Context::open(1);
+    const Stream stream(context);
     const Buffer buffer(stream, 8);
-    const Kernel wild = Module(device, fake_cubin({"wild"})).kernel("wild");
+    const Kernel wild = Module(context, fake_cubin({"wild"})).kernel("wild");
     wild.launch(stream, {1, 32}, {}, 0, user_line);
     const std::string first = error_of<DeviceError>([&] { stream.synchronize(user_line); });
     CHECK_THAT(first,
                contains("cuStreamSynchronize (train.py:7) failed on cuda0 (Fake GPU): CUDA_ERROR_ILLEGAL_ADDRESS") &&
                    contains("a kernel or copy that was started earlier") && contains("lost for this process"));
-    CHECK(device->lost());
+    CHECK(context->lost());
     const std::string later = error_of<DeviceError>([&] { wild.launch(stream, {1, 32}, {}, 0, Where("other.py", 9)); });
     CHECK_THAT(later,
                contains("cuLaunchKernel of wild") || contains("cuLaunchKernel (other.py:9): cuda0 (Fake GPU) cannot be "
                                                               "used any more in this process, because of an earlier "
                                                               "error: cuStreamSynchronize (train.py:7) failed"));
     CHECK_THROWS_AS(Buffer(stream, 8), DeviceError);
-    CHECK_THROWS_AS(Stream(device), DeviceError);
+    CHECK_THROWS_AS(Stream(context), DeviceError);
     CHECK_FALSE(other->lost());
     CHECK(Buffer(Stream(other), 8).data() != nullptr);
   }

@@ -1,0 +1,41 @@
+// Compiled kernels of a device: found by name, taken from the cache on disk, or compiled.
+#pragma once
+
+#include "codegen/emit.hpp"
+#include "runtime/cuda/module.hpp"
+#include "runtime/device/device.hpp"
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <utility>
+
+namespace croton::runtime::cuda {
+
+/// The kernels of one text; `finish` only of split kernels.
+struct LoadedKernel {
+  Kernel main;
+  std::optional<Kernel> finish;
+};
+
+/// All functions may be called from any thread. Kernels that they return stay: none is ever taken out.
+class Kernels {
+ public:
+  explicit Kernels(std::shared_ptr<Context> context) : context_(std::move(context)) {}
+
+  /// The kernels of the text, loaded now where they are not yet, and what that took.
+  std::pair<const LoadedKernel&, Prepared> get(const codegen::Text& text);
+  /// Those that are loaded under that name; null where there are none.
+  const LoadedKernel* find(const std::string& name);
+
+ private:
+  LoadedKernel load(const codegen::Text& text, bool& from_cache) const;
+
+  const std::shared_ptr<Context> context_;
+  std::mutex mutex_;
+  std::unordered_map<std::string, LoadedKernel> kernels_;  // by name
+};
+
+}  // namespace croton::runtime::cuda
