@@ -29,8 +29,10 @@ class Device : public runtime::Device {
   explicit Device(int index = 0) : runtime::Device(facts_of(index)) {}
 
   std::shared_ptr<void> allocate(std::size_t bytes) override { return base::allocate_shared_memory(bytes); }
-  void copy_in(void* to, const void* host, std::size_t bytes) override { std::memcpy(to, host, bytes); }
-  void copy_out(void* host, const void* from, std::size_t bytes) override { std::memcpy(host, from, bytes); }
+  void copy_in(void* to, const void* host, std::size_t bytes) override {
+    if (bytes > 0) std::memcpy(to, host, bytes);  // of nothing there may be no address
+  }
+  void copy_out(void* host, const void* from, std::size_t bytes) override { copy_in(host, from, bytes); }
 
   bool prepare(const MatrixProduct&) override { return true; }
   void gemm(const MatrixProduct& product) override { cpu::gemm(product); }
