@@ -1,4 +1,4 @@
-"""What the processes said, as tables of numbers."""
+"""The results of the processes, as tables of numbers."""
 import statistics
 
 from programs import GEMM, title
@@ -7,17 +7,17 @@ from programs import GEMM, title
 GFLOP = {"matpow": 36, "mlp_step": 8.05, "logreg_step": 0.0188, "lstm_forward": 0.734, "lstm_step": 1.615,
          "fit_mlp": 0.01309, "fit_cnn": 0.03718}
 SAME = 1e-5  # by how much checksums of different programs may differ
-SAME_FIT = 1e-4  # PyTorch adds Adam's epsilon behind the correction of the means, the others in front of it
+SAME_FIT = 1e-4  # PyTorch adds Adam's epsilon after the correction of the means, the others before it
 
 
 def records(found, mode, program, workload, threads=1, state=""):
-    """What a program said about a workload, one record for each round."""
+    """The records of a program about a workload, one for each round."""
     return [f.record for f in found if (f.job.mode, f.job.program, f.workload, f.job.threads, f.job.state) ==
             (mode, program, workload, threads, state)]
 
 
 def names(found, mode):
-    """(workloads, programs) of a mode in the order in which they ran; what only serves the limits is not among them."""
+    """(workloads, programs) of a mode in the order in which they ran, without those that only serve the limits."""
     of_mode = [f for f in found if f.job.mode == mode]
     workloads = dict.fromkeys(w for f in of_mode for w in f.job.workloads if w != GEMM)
     return list(workloads), list(dict.fromkeys(f.job.program for f in of_mode if f.job.program != "hand"))
@@ -48,7 +48,7 @@ def limit_of(found, workload, threads):
 
 
 def calls(found):
-    """{threads: {workload: the times of each program, and what they mean}}"""
+    """{threads: {workload: the times of each program, and their ratios}}"""
     table = {}
     workloads, programs = names(found, "time")
     for threads in dict.fromkeys(f.job.threads for f in found if f.job.mode == "time"):
@@ -64,7 +64,7 @@ def calls(found):
                 row["best_peer"] = min(measured, key=measured.get)
                 row["peer_over_croton"] = measured[row["best_peer"]] / own
             at_best = summary(records(found, "time", "croton", workload, threads), "min_s")
-            if at_best and "low" in at_best and row["limit_s"]:  # what disturbs the machine is in neither of them
+            if at_best and "low" in at_best and row["limit_s"]:  # both are free of disturbances of the machine
                 row["croton_over_limit"] = at_best["low"] / row["limit_s"]
             table.setdefault(threads, {})[workload] = row
     return table
@@ -84,7 +84,7 @@ def first_results(found):
 
 
 def memory(found):
-    """{workload: {program: MiB before the inputs, with them, at most, and what that is above the inputs}}"""
+    """{workload: {program: MiB before the inputs, with them, at most, and the difference of the last two}}"""
     table = {}
     workloads, programs = names(found, "memory")
     for workload, program in ((w, p) for w in workloads for p in programs):
@@ -102,7 +102,7 @@ def failures(found, mode, threads=1):
 
 
 def faults(found):
-    """One line for each failure of ours, and for each workload on which the programs disagree."""
+    """One line for each failure of Croton, and for each workload on which the programs disagree."""
     lines, sums = set(), {}
     for f in found:
         if "error" in f.record and f.job.program in ("croton", "hand"):

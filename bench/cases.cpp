@@ -94,8 +94,8 @@ Case logreg_step(const Arrays& inputs) {
   return training_step(x, y, ct::mean(ct::nnet::categorical_crossentropy(p, y)), {w, b}, 0.13, inputs);
 }
 
-/// The last state h of an LSTM over x (batch, time, features), with the gates i, f, c and o side by side in the columns
-/// of w, u and b. What of a step could be done for all steps at once is left to the compiler.
+/// The last state h of an LSTM over x (batch, time, features), with the gates i, f, c and o in adjacent columns of w, u
+/// and b. Work that could be done for all steps at once is left to the compiler.
 Variable lstm(const Variable& x, const Variable& w, const Variable& u, const Variable& b) {
   constexpr int size = 64;
   const auto gate = [](const Variable& z, int k) { return z.at({ct::slice(), ct::slice(k * size, (k + 1) * size)}); };

@@ -12,7 +12,7 @@ namespace bench {
 struct Case {
   croton::Function function;
   std::function<croton::Outputs()> call;        ///< one call; of a training step it gives the loss
-  std::vector<croton::SharedVariable> weights;  ///< what a training step updates, in the order of the inputs
+  std::vector<croton::SharedVariable> weights;  ///< updated by a training step, in the order of the inputs
 };
 
 /// Builds the graph and compiles it with croton::function; kernels may be compiled only by the first call.

@@ -86,7 +86,7 @@ double error_of(const std::vector<ct::Array>& got, const std::vector<std::vector
   return worst;
 }
 
-/// What the reference lists, of a case whose first call gave `first`.
+/// The results in the order of the reference, for a case whose first call returned `first`.
 std::vector<ct::Array> results_of(const bench::Case& work, const ct::Outputs& first) {
   if (work.weights.empty()) return first.arrays();
   std::vector<float> losses{first.item<float>()};

@@ -22,7 +22,7 @@ nn::Sequential mlp(const Arrays& kernels) {
   return model;
 }
 
-/// The network of examples/conv_net.cpp without dropout, whose numbers each library draws by itself.
+/// The network of examples/conv_net.cpp without dropout, whose random numbers differ between libraries.
 nn::Sequential convnet(const Arrays& kernels) {
   nn::Sequential model{
       nn::Conv2D(16, 3,

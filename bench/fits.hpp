@@ -13,10 +13,10 @@ class Fit {
  public:
   /// Makes and compiles the model; the function of a step is made by the first fit.
   explicit Fit(std::string_view workload);
-  /// The losses, then, of classes, the shares that were right, of so many first steps in the order of the samples: each
-  /// a fit of one batch.
+  /// The losses, and for classes then the accuracies, of the first `count` steps in the order of the samples, each a
+  /// fit of one batch.
   std::vector<croton::Array> first_steps(int count);
-  /// Goes through all samples in a new order.
+  /// Runs an epoch over all samples in a new order.
   void epoch();
   std::int64_t steps() const { return x_.shape(0) / options_.batch_size; }
   croton::Function step_function() const { return model_.train_function(); }

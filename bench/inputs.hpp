@@ -1,4 +1,4 @@
-// The inputs of every workload: what README.md's table says, once for Croton's graphs and for the references.
+// The inputs of every workload by README.md's table, for both Croton's graphs and the references.
 #pragma once
 
 #include <croton/array.hpp>

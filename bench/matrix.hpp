@@ -22,7 +22,7 @@ Matrix product(const Matrix& a, const Matrix& b);
 Matrix transposed(const Matrix& a);
 
 void relu(Matrix& a);
-/// Sets to zero what belongs to a unit that relu turned off.
+/// Sets the gradient to zero for units that relu turned off.
 void mask(Matrix& slope, const Matrix& activation);
 /// The row becomes its own softmax.
 void softmax(double* row, std::size_t n);

@@ -9,8 +9,8 @@ from programs import GEMM, Found, Job
 TIMED = ["axpy_chain_1e3", "axpy_chain_1e6", "axpy_chain_1e7", "black_scholes", "softmax_rows", "layernorm_rows",
          "reduce_sum_0", "reduce_sum_1", "reduce_sum_all", "transpose_add", "matpow", "mlp_step", "logreg_step",
          "cnn_step", "lstm_forward", "lstm_step", "fit_mlp", "fit_cnn", "fit_tiny", "call_arg", "call_shared"]
-COMPILED = {"mlp_step": 3, "graph_1000": 3, "graph_10000": 1, "graph_100000": 1}  # in so many rounds at most
-SMALLER = {"graph_100000": "graph_10000"}  # what must have been quick before the larger one is begun
+COMPILED = {"mlp_step": 3, "graph_1000": 3, "graph_10000": 1, "graph_100000": 1}  # in at most that many rounds
+SMALLER = {"graph_100000": "graph_10000"}  # the workload that must have been quick before the larger one is started
 REMEMBERED = ["axpy_chain_1e7", "black_scholes", "softmax_rows", "mlp_step"]
 
 
@@ -95,6 +95,7 @@ def measure(options, programs):
 
 
 def cache_of(job, folder):
-    """One for all that is timed; of a first result one of its own, empty when it is cold and kept until it is warm."""
+    """One folder for all timed work; each first result has its own, empty for the cold run and kept for the warm
+    one."""
     name = "-".join(["first", job.program, *job.workloads, str(job.round)]) if job.mode == "compile" else "cache"
     return os.path.join(folder, name)

@@ -4,9 +4,9 @@
 namespace bench {
 
 double resident_mib();
-/// The most that was resident since the start or the last forget_peak().
+/// The peak of resident memory since the start or the last forget_peak().
 double peak_mib();
-/// Gives free memory back and starts the peak anew, so that what made the inputs does not count.
+/// Releases free memory and resets the peak, so that the memory for making the inputs does not count.
 void forget_peak();
 
 }  // namespace bench

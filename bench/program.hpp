@@ -1,4 +1,4 @@
-// What the benchmark programs have in common: options as pairs of a name and a value, and the end of main.
+// Shared code of the benchmark programs: options as pairs of a name and a value, and the end of main.
 #pragma once
 
 #include <exception>
@@ -11,14 +11,14 @@
 
 namespace bench {
 
-/// "--threads 2": `set` is given the value, and throws std::exception for one that it does not take.
+/// An option such as "--threads 2": `set` gets the value, and throws std::exception for an invalid one.
 struct Option {
   std::string_view name;
   std::function<void(const std::string& value)> set;
 };
 
-/// Reads the command line and runs the program, which gives the exit status. What is thrown is given to `fail`, as a
-/// text (by default to the standard error stream), and the status is 2.
+/// Reads the command line and runs the program, which returns the exit status. An exception is passed to `fail` as text
+/// (by default to the standard error stream), and the status is 2.
 inline int run_program(
     int argc, char** argv, const std::vector<Option>& options, const std::function<int()>& run,
     const std::function<void(const std::string&)>& fail = [](const std::string& text) { std::cerr << text << "\n"; }) {

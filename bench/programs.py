@@ -1,5 +1,5 @@
-"""The programs that are measured, and how one of them runs: in a process of its own, on its cores, with its disk caches
-in a folder of ours, and no longer than it may."""
+"""The measured programs, and how one of them runs: in a separate process, on its cores, with its disk caches in a
+folder of this run, and with a time limit."""
 import contextlib
 import dataclasses
 import json
@@ -10,7 +10,7 @@ import sys
 import tempfile
 
 PEERS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "peers")
-GEMM = "gemm_1000"  # what every peer times too: its products a second tell the limit of all products
+GEMM = "gemm_1000"  # every peer times it too: its rate gives the limit of all products
 
 
 @dataclasses.dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Job:
 
 @dataclasses.dataclass(frozen=True)
 class Found:
-    """What a process said about one workload: figures, or an "error", or what a table says "instead"."""
+    """The result of a process for one workload: figures, or an "error", or a text for the table "instead"."""
     job: Job
     workload: str
     record: dict
@@ -82,7 +82,7 @@ class Programs:
                           "--budget", str(self.options.budget), "--json", out]
 
     def run(self, job, cache):
-        """The list of what was found, one entry for each workload."""
+        """The list of results, one entry for each workload."""
         waits = job.mode == "compile" and job.program != "croton"
         limit = self.options.first_limit if waits else self.options.limit
         with tempfile.TemporaryDirectory(dir=self.folder) as folder:
@@ -104,7 +104,7 @@ class Programs:
 
 
 def wait_for(command, env, limit, out):
-    """(exit status, what it logged); (None, "") if it took too long: then it and all that it started are ended."""
+    """(exit status, its log); (None, "") if it took too long: then it and all processes that it started are killed."""
     with open(out, "w") as output, tempfile.TemporaryFile("w+") as log:  # a pipe would wait for its children too
         process = subprocess.Popen(command, env=env, stdout=output, stderr=log, start_new_session=True)
         try:

@@ -1,5 +1,4 @@
-// How the programs here are told what to run, and say what came of it: lists of names, and one line of JSON, an object
-// of numbers and texts.
+// Input and output of the programs here: lists of names, and one line of JSON, an object of numbers and texts.
 #pragma once
 
 #include <cmath>

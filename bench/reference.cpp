@@ -188,7 +188,7 @@ Values mapped(Values x, F function) {
 
 std::vector<Values> reference(std::string_view name) {
   if (name.starts_with("call_")) return {{2, 4, 6}};
-  // What peers/fits.py computes in float64: losses, and the shares of a batch that were right.
+  // The results of peers/fits.py in float64: losses, and accuracies of batches.
   if (name == "fit_mlp") return {{2.6471720105, 2.5273863603, 2.4649674392}, {2 / 32.0, 3 / 32.0, 2 / 32.0}};
   if (name == "fit_cnn") return {{2.3970009380, 2.8231475585, 2.7046987847}, {7 / 32.0, 4 / 32.0, 3 / 32.0}};
   if (name == "fit_tiny") return {{0.41838084279, 0.080598108526, 0.17074454492}};

@@ -1,4 +1,4 @@
-// What the workloads must give, computed in float64 by plain loops that share nothing with Croton.
+// The expected results of the workloads, computed in float64 by plain loops that share no code with Croton.
 #pragma once
 
 #include <string_view>

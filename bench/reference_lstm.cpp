@@ -14,7 +14,7 @@ constexpr std::size_t batch = 32, steps = 140, features = 256, size = 64, column
 
 double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
 
-/// What the gradient of one step needs: the states in front of it and its gates i, f, c, o side by side.
+/// The values that the gradient of one step needs: the states before it and its gates i, f, c, o, concatenated.
 struct Moment {
   Matrix x, h, c, gates, next_c, next_h;
 };

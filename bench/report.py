@@ -95,7 +95,7 @@ def memory_lines(table, failures):
 
 
 def text_of(result):
-    lines = [f"# Croton beside its peers, {result['date']}", "",
+    lines = [f"# Croton and its peers, {result['date']}", "",
              f"{result['machine']}. Median over {result['rounds']} round(s); ± is half the distance between the "
              "lowest and the highest round, where over 3 %; the best is bold; - is not offered. What is measured and "
              "how to read it: bench/README.md.", "",

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Times Croton beside other libraries and hand-written C++, checks all of them, and writes the tables (README.md).
+"""Times Croton, other libraries and handwritten C++, checks all of them, and writes the tables (README.md).
 
     cmake --build build/release --target croton_bench
     python3 bench/run.py [--quick] [--python PYTHON]
@@ -84,7 +84,7 @@ def parse():
 def main():
     options = parse()
     start, stolen = time.monotonic(), stolen_seconds()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended by a signal"))  # so that what was started is ended too
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended by a signal"))  # so that started processes are ended, too
     with tempfile.TemporaryDirectory(prefix="croton-bench-") as folder:
         programs = Programs(options, folder)
         found = measure(options, programs)

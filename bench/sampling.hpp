@@ -1,4 +1,4 @@
-// Seconds per call: the rules that all programs of this folder follow (README.md, "What is timed").
+// Seconds per call: the rules that all programs of this folder follow (README.md, "Timing").
 #pragma once
 
 #include <functional>
@@ -16,19 +16,18 @@ double now();
 /// Calls for about `budget` seconds after a warm-up.
 Timing sample(const std::function<void()>& call, double budget);
 
-/// Of work on a device, which a call may only start: the median, and the values below which a tenth and nine tenths
-/// lie.
+/// Times of work on a device, which a call may only start: the median, and the first and ninth deciles.
 struct Spread {
   double median = 0, low = 0, high = 0;
   int samples = 0, calls_per_sample = 0;
 };
 
-/// Samples of at least 20 calls one after the other and 5 ms, each waited for once at its end.
+/// Samples of at least 20 calls in sequence and 5 ms, each with one wait at its end.
 Spread sample_waiting_once(const std::function<void()>& call, const std::function<void()>& wait, double budget);
-/// Single calls, each waited for.
+/// Single calls, each with a wait.
 Spread sample_waiting_always(const std::function<void()>& call, const std::function<void()>& wait, double budget);
 
-/// The value below which the share `q` of the sorted samples lies, interpolated.
+/// The quantile `q` of the sorted samples, interpolated.
 double quantile(const std::vector<double>& sorted, double q);
 
 }  // namespace bench

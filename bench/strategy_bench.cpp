@@ -1,6 +1,6 @@
-// What training on several devices costs and gives: steps of `fit` without a strategy, with two shards on one device,
-// and with these on two, in one run, round by round, as times and ratios. Then how long both devices computed at the
-// same time, from a trace.
+// Costs and benefits of training on several devices: steps of `fit` without a strategy, with two shards on one device,
+// and with two shards on two devices, in one run, round by round, as times and ratios. Then the time in which both
+// devices computed simultaneously, from a trace.
 //
 //   croton_strategy_bench [--rounds N] [--devices A,B]      by default cpu and cpu1, two halves of the host
 #include <croton/croton.hpp>

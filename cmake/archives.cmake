@@ -1,5 +1,5 @@
-# What src/io reads and writes archives with: nlohmann-json for the headers of safetensors (headers alone, and in no header of ours), and
-# libzip for .npz, without which load_npz and save_npz say that it is missing.
+# Libraries for the archives of src/io: nlohmann-json for the headers of safetensors (header-only, and not in Croton's headers), and
+# libzip for .npz; without it load_npz and save_npz raise an error.
 option(CROTON_WITH_LIBZIP "Read and write .npz archives, if libzip is found" ON)
 
 find_path(CROTON_NLOHMANN_INCLUDE nlohmann/json.hpp DOC "The folder that holds nlohmann/json.hpp")

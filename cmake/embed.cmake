@@ -1,7 +1,7 @@
-# Turns every file of a folder into one C++ file that holds their texts (see src/codegen/embedded.hpp).
+# Makes one C++ file with the texts of all files of a folder (see src/codegen/embedded.hpp).
 #
-# Included, it defines croton_embed(OUTPUT FOLDER): OUTPUT is written when the build starts and again whenever a file of FOLDER
-# changes, comes or goes. It is also the script that this runs: cmake -DFOLDER=... -DOUTPUT=... -P embed.cmake
+# Included, it defines croton_embed(OUTPUT FOLDER): OUTPUT is written when the build starts and again whenever a file of FOLDER is
+# changed, added or removed. It is also the script that this runs: cmake -DFOLDER=... -DOUTPUT=... -P embed.cmake
 
 function(croton_embed OUTPUT FOLDER)
   file(GLOB_RECURSE files CONFIGURE_DEPENDS ${FOLDER}/*)

@@ -1,7 +1,7 @@
-# Puts data/digits.csv into the library, so that neither the tool nor a program has to find a file at run time.
+# Embeds data/digits.csv in the library, so that no file is needed at run time.
 #
 # Included, it defines croton_embed_data(OUTPUT FILE): OUTPUT is a C++ file that defines croton::io::digits_csv() (see
-# src/io/digits_csv.hpp) and is written anew when FILE changes. It is also the script that this runs:
+# src/io/digits_csv.hpp) and is rewritten when FILE changes. It is also the script that this runs:
 # cmake -DFILE=... -DOUTPUT=... -P embed_data.cmake
 
 function(croton_embed_data OUTPUT FILE)

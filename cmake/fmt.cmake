@@ -1,6 +1,6 @@
-# croton_fmt: what a target links to use {fmt}. As headers alone every file compiles the same formatting of numbers again, more than
-# a third of its time; libcroton has it once (src/fmt.cpp), and needs no library of {fmt} either. What that file has to
-# instantiate differs with the version: others than that of Debian 12 and Ubuntu 24.04 stay headers alone.
+# croton_fmt: the target to link for {fmt}. Header-only, every file compiles the same formatting of numbers again, more than a third of
+# its time; libcroton has it once (src/fmt.cpp), and needs no library of {fmt}. The required instantiations depend on the version:
+# versions other than those of Debian 12 and Ubuntu 24.04 stay header-only.
 find_package(fmt REQUIRED)
 add_library(croton_fmt INTERFACE)
 if(fmt_VERSION VERSION_GREATER_EQUAL 9.1 AND fmt_VERSION VERSION_LESS 10)

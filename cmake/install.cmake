@@ -1,5 +1,5 @@
-# What `cmake --install` copies: headers, libraries, the tool, and the files by which find_package(Croton) and pkg-config find
-# them. Included at the top after all targets exist. The installed folder can be moved: everything in it is found relative to it.
+# The files that `cmake --install` copies: headers, libraries, the tool, and the files for find_package(Croton) and pkg-config. Included
+# at the top after all targets exist. The installed folder can be moved: everything in it is found relative to it.
 
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
@@ -9,14 +9,14 @@ file(RELATIVE_PATH croton_tool_to_libraries /${CMAKE_INSTALL_BINDIR} /${CMAKE_IN
 
 install(DIRECTORY include/croton DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.hpp")
 
-# The same where it is built: CMake would fill the place of the longer one with colons, which stand for the current folder.
+# The same in the build folder: CMake would pad the longer path with colons, which mean the current folder.
 set_target_properties(croton PROPERTIES EXPORT_NAME croton INSTALL_RPATH "$ORIGIN" BUILD_RPATH "$ORIGIN")
 install(TARGETS croton EXPORT CrotonTargets
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
   INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 
-if(TARGET croton_llvm)  # found by libcroton.so beside itself, with dlopen: nobody links it
+if(TARGET croton_llvm)  # libcroton.so finds it next to itself, by dlopen: it is never linked
   install(TARGETS croton_llvm LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} RUNTIME DESTINATION ${CMAKE_INSTALL_LIBDIR})
 endif()
 

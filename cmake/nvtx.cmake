@@ -1,5 +1,5 @@
-# NVTX, by which a profiler learns the names of functions and kernels: headers alone, of the CUDA toolkit or the package nvidia-nvtx.
-# Without them Croton is built without ranges, and `croton doctor` says so. The CUDA headers beside them are used by nothing else.
+# NVTX, which gives profilers the names of functions and kernels: header-only, from the CUDA toolkit or the package nvidia-nvtx. Without
+# it Croton is built without ranges, and `croton doctor` says so. The CUDA headers next to it are not used otherwise.
 find_path(CROTON_NVTX_INCLUDE nvtx3/nvToolsExt.h HINTS $ENV{CUDA_PATH} $ENV{CUDA_HOME} /usr/local/cuda PATH_SUFFIXES include
   DOC "The folder that holds nvtx3/nvToolsExt.h; may be missing")
 if(CROTON_NVTX_INCLUDE)

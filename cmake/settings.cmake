@@ -1,5 +1,5 @@
-# Settings of the whole build, included once at the top, before any target: C++20, an optimised build unless asked otherwise,
-# ccache where there is one, programs in bin/ and libraries in lib/ of the build folder, and our warnings.
+# Settings of the whole build, included once at the top, before any target: C++20, an optimised build by default, ccache if it is
+# installed, programs in bin/ and libraries in lib/ of the build folder, and warnings.
 
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
@@ -21,7 +21,7 @@ set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
 set(CMAKE_LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib)
 set(CMAKE_ARCHIVE_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib)
 
-# Link it PRIVATE to our own targets. Products are never contracted behind our back: the same bits on every machine.
+# Link it PRIVATE to Croton's own targets. The compiler never contracts products: the same bits on every machine.
 add_library(croton_settings INTERFACE)
 target_compile_options(croton_settings INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion
   -ffp-contract=off)

@@ -1,5 +1,5 @@
-# A stage is a folder of src/. It sees its own headers and those of the stages that it names after USES, and no others: each
-# stage is compiled with an include folder of its own that holds links to just these, so a stage cannot reach back.
+# A stage is a folder of src/. It may include its own headers and those of the stages that it names after USES, and no others: each stage
+# is compiled with its own include folder, which has links only to these, so a forbidden include does not compile.
 function(croton_stage name)
   cmake_parse_arguments(ARG "" "" "USES" ${ARGN})
   include(${CMAKE_SOURCE_DIR}/src/${name}/sources.cmake)  # sets SOURCES

@@ -1,4 +1,4 @@
-// Column kernels on a GPU: one point a thread, neighbours along the fast axis side by side. The order of each reduction
+// Column kernels on a GPU: one point per thread, neighbouring threads along the fast axis. The order of each reduction
 // is that of cpu/column.hpp: chunks of 64 elements in order, then chunks pairwise.
 namespace ct {
 

@@ -1,5 +1,5 @@
-// Contractions on a GPU: a block computes tiles of the result, threads / 4 rows by 64 columns, of which each thread has 4
-// by 4. Sixteen k at a time, what is multiplied is brought into shared memory. The order of each sum is that on the
+// Contractions on a GPU: a block computes tiles of the result, threads / 4 rows by 64 columns, of which each thread has
+// 4 by 4. The operands are copied to shared memory, sixteen k at a time. The order of each sum is the same as on the
 // CPU (contract_depth).
 namespace ct {
 
@@ -7,7 +7,7 @@ constexpr int contract_step = 16;
 
 template <class T>
 struct ContractTile {
-  // An element more than there are rows: what threads write side by side lies in different banks.
+  // One element more than the number of rows, so that neighbouring threads write to different banks.
   T left[contract_step * (gpu_contract_rows(most_threads) + 1)];
   T right[contract_step * (gpu_contract_columns + 1)];
 };
@@ -37,7 +37,7 @@ CT_DEVICE void contract(const Body& body, index points) {
       for (int j = 0; j < gpu_contract_side; ++j) total[i][j] = sum[i][j] = T(0);
     }
     for (index k = 0; k < length; k += contract_step) {
-      // Zeros stand for what is not there: they change no sum.
+      // Missing elements are zeros, which do not change the sums.
       for (int i = me; i < contract_step * tall; i += threads) {
         const int l = i % contract_step, r = i / contract_step;
         const bool there = row + r < rows && k + l < length;

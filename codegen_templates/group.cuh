@@ -1,4 +1,4 @@
-// Several pointwise kernels in one launch, such as the updates of all parameters: a block a tile of points, in a loop
+// Several pointwise kernels in one launch, such as the updates of all parameters: a block per tile of points, in a loop
 // over the grid; tiles of the first kernel come first.
 namespace ct {
 

@@ -1,12 +1,11 @@
-// All steps of a loop in one kernel on a GPU. Either a block has rows of its own and goes through the parts of a step,
-// and from step to step, without waiting for other blocks (Crew); or all blocks work on each part, and meet before the
-// next one (GridCrew).
+// All steps of a loop in one kernel on a GPU. Either a block has its own rows and runs all parts of all steps without
+// waiting for other blocks (Crew); or all blocks work on each part, with a grid barrier before the next one (GridCrew).
 namespace ct {
 
 struct Crew {
   CT_MEMBER index thread() const { return thread_index(); }
   CT_MEMBER index threads() const { return block_size(); }
-  // All have come here, and see what the others wrote before.
+  // A barrier: afterwards all see the earlier writes of each other.
   CT_MEMBER void sync() const { barrier(); }
   CT_MEMBER bool leads() const { return thread_index() == 0; }
 };
@@ -21,8 +20,8 @@ struct GridCrew {
   }
   CT_MEMBER index threads() const { return index(block_count()) * block_size(); }
   CT_MEMBER bool leads() const { return block_index() == 0 && thread_index() == 0; }
-  // All threads of all blocks have come here, and see what the others wrote before: the fence in front of the arrival
-  // lets others see what this block wrote, the one behind it keeps later reads from what a cache held before.
+  // A grid barrier: afterwards all threads of all blocks see the earlier writes of each other. The fence before the
+  // arrival publishes this block's writes, the fence after it prevents later reads from using stale cached values.
   CT_MEMBER void sync() const {
     barrier();
     if (thread_index() == 0) {

@@ -1,4 +1,4 @@
-// Elementwise kernels on a GPU: one point a thread, in a loop over the grid.
+// Elementwise kernels on a GPU: one point per thread, in a loop over the grid.
 namespace ct {
 
 template <class Body>

@@ -1,5 +1,5 @@
-// Matrix products inside larger kernels on a GPU: a thread an element, neighbours along the result's rows, so that the
-// right matrix is read side by side. Each sum runs in the order of k, as on the CPU.
+// Matrix products inside larger kernels on a GPU: a thread per element, neighbouring threads along the result's rows,
+// so that reads of the right matrix are coalesced. Each sum is in the order of k, as on the CPU.
 namespace ct {
 
 // c = a b. Strides count elements.

@@ -1,4 +1,4 @@
-// Row kernels on a GPU: a warp a point, its 32 lanes the lanes of the tree in combine.cuh.
+// Row kernels on a GPU: a warp per point, whose 32 lanes are the lanes of the tree in combine.cuh.
 namespace ct {
 
 template <class T>

@@ -1,5 +1,5 @@
-// Long reductions on a GPU: a warp a part, each reduced into the workspace; then one thread of a second launch combines
-// the parts (split_total).
+// Long reductions on a GPU: a warp per part, each reduced into the workspace; then one thread of a second launch
+// combines the parts (split_total).
 namespace ct {
 
 template <class Body>

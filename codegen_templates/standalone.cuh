@@ -1,6 +1,6 @@
-// A program around one kernel, for trying it by itself: memory for the operands, one launch whose results are printed,
-// then more that are timed. What stands in front of this file says which kernel (entry, finish), operands, parameters
-// and launch. The host needs the CUDA runtime alone.
+// A program around one kernel, to run it outside Croton: memory for the operands, one launch whose results are printed,
+// then more that are timed. The text before this file defines the kernel (entry, finish), operands, parameters and
+// launch. The host needs only the CUDA runtime.
 #include <cuda_runtime.h>
 
 #include <cstdio>

@@ -1,6 +1,6 @@
-// Pointwise kernels on a GPU that read operands along another axis than the one they write along: a block a tile of 32 x
-// 32 points, in a loop over the grid. What lies along the other axis goes through shared memory, so that a warp's reads
-// and writes are both of neighbouring elements. Rows of a tile are 33 apart: its columns lie in different banks.
+// Pointwise kernels on a GPU that read operands along another axis than the one they write along: a block per tile of
+// 32 x 32 points, in a loop over the grid. Operands along the other axis go through shared memory, so that a warp's
+// reads and writes are both coalesced. Rows of a tile have stride 33, so that its columns are in different banks.
 namespace ct {
 
 constexpr int tile_elements = gpu_tile_side * (gpu_tile_side + 1);

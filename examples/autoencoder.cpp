@@ -1,5 +1,6 @@
-// An autoencoder: digits of 64 pixels through 16 numbers and back. Encoder and decoder are models of their own, which
-// the whole shares. 0 if what comes back explains at least 85 of 100 parts of the variance of images not seen.
+// An autoencoder: it encodes digits of 64 pixels as 16 numbers and decodes them. Encoder and decoder are separate
+// models, shared by the whole model. Exits with 0 if the decoded images explain at least 85 % of the variance of
+// held-out images.
 #include <croton/nn.hpp>
 
 #include <iostream>

@@ -1,6 +1,6 @@
-// A recurrent network learns a text character by character and then writes some of its own (docs/use/char_lm.md).
-// Without --text it reads Croton's documents. What goes to the standard output depends on the options and the text
-// alone; times go to the standard error stream.
+// A recurrent network learns a text character by character and then generates text (docs/use/char_lm.md). Without
+// --text it reads Croton's documentation. The standard output depends only on the options and the text; times are
+// written to the standard error stream.
 #include "char_lm.hpp"
 
 #include <exception>
@@ -45,7 +45,7 @@ constexpr const char* usage =
     "  --load FOLDER      begin with such weights\n"
     "Threads, device and so on: CROTON_FLAGS (docs/use/flags.md).\n";
 
-/// ValueError for options that are not understood.
+/// Parses the options. ValueError for unknown or invalid ones.
 Settings parse(const std::vector<std::string>& arguments) {
   Settings s;
   for (std::size_t i = 0; i < arguments.size(); i += 2) {
@@ -101,7 +101,7 @@ void save(const Model& model, const Alphabet& alphabet, const fs::path& folder) 
   for (const ct::SharedVariable& p : model.parameters.all()) ct::save_npy(folder / (p.name() + ".npy"), p.get_value());
 }
 
-/// ValueError for weights of another network, or of a text of other characters.
+/// Loads weights. ValueError for weights of another network, or of a text with other characters.
 void load(const Model& model, const Alphabet& alphabet, const fs::path& folder) {
   const ct::Array characters = ct::load_npy(folder / "characters.npy");
   const std::span<const std::uint8_t> known = characters.data<std::uint8_t>();
@@ -118,7 +118,7 @@ void load(const Model& model, const Alphabet& alphabet, const fs::path& folder) 
   }
 }
 
-// ---- learning, reading, writing -----------------------------------------------------------------------------------
+// ---- training, evaluation, generation -------------------------------------------------------------------------------
 
 /// Bits per character of all batches.
 double read_all(const Model& model, const Pieces& pieces) {
@@ -131,7 +131,7 @@ double read_all(const Model& model, const Pieces& pieces) {
   return sum / static_cast<double>(pieces.count());
 }
 
-/// The prompt and so many characters behind it.
+/// The prompt, followed by that many generated characters.
 std::string write(const Model& model, const Alphabet& alphabet, const Settings& settings, int count) {
   std::vector<std::int64_t> given;
   for (const char c : settings.prompt) given.push_back(alphabet.number(c));
@@ -150,7 +150,7 @@ std::string on_one_line(std::string line) {
   return line;
 }
 
-/// Ten lines: the loss of the steps since the last one and of the part held out, and a few words.
+/// Trains and prints ten lines: the loss of the steps since the last line, the loss of the held-out part, and a sample.
 void learn(const Model& model, const Settings& settings, const Alphabet& alphabet, const Pieces& training,
            const Pieces& held_out) {
   std::cout << "   step  training  held out  bits per character\n";
@@ -159,7 +159,7 @@ void learn(const Model& model, const Settings& settings, const Alphabet& alphabe
   int summed = 0;
   for (int step = 1; step <= settings.steps; ++step) {
     const std::int64_t part = (step - 1) % training.count();
-    if (part == 0) char_lm::forget(model.training);  // the pieces begin anew
+    if (part == 0) char_lm::forget(model.training);  // the pieces start again
     const Pieces::Batch batch = training.batch(part);
     const double rate = settings.rate * (1 - 0.9 * (step - 1) / settings.steps);
     const double loss = model.train(batch.x, batch.y, rate).item<float>();

@@ -1,6 +1,6 @@
 // The network of examples/char_lm.cpp: layers of long short-term memory (Hochreiter and Schmidhuber 1997, with the
-// forget gate of Gers and others 2000) that read a text character by character and tell the next one. A cell is written
-// for one step; `scan` makes the loop over the text, and the gradient goes back through it.
+// forget gate of Gers and others 2000) that read a text character by character and predict the next one. A cell is
+// written for one step; `scan` makes the loop over the text, and the gradient is a loop backwards.
 #pragma once
 
 #include <croton/croton.hpp>
@@ -22,13 +22,13 @@ struct Size {
   int hidden = 256, layers = 1;
 };
 
-/// A layer's weights, with the gates i, f, c and o side by side.
+/// A layer's weights, with the gates i, f, c and o concatenated.
 struct Layer {
   ct::SharedVariable w, u, b;
 };
 
 struct Parameters {
-  ct::SharedVariable embedding;  // a row for each character: what stands for it
+  ct::SharedVariable embedding;  // a row for each character: its embedding
   std::vector<Layer> layers;
   ct::SharedVariable out, out_b;  // from the last layer to a number for each character
 
@@ -40,7 +40,7 @@ struct Parameters {
   }
 };
 
-/// What the layers remember between batches: a row for each piece of the text.
+/// The states of the layers between batches: a row for each piece of the text.
 using Memory = std::vector<std::pair<ct::SharedVariable, ct::SharedVariable>>;  // h and c of each layer
 
 constexpr int embedding_size = 64;
@@ -56,7 +56,7 @@ inline Parameters make_parameters(const Size& size, std::uint64_t seed) {
   for (int i = 0; i < size.layers; ++i) {
     const std::string number = std::to_string(i + 1);
     const std::int64_t inputs = i == 0 ? embedding_size : size.hidden;
-    // Cells that begin with open forget gates remember over longer times (Jozefowicz and others 2015).
+    // Cells with initially open forget gates remember for longer (Jozefowicz and others 2015).
     ct::Array bias = ct::Array::zeros(ct::DType::float32, {4 * size.hidden});
     bias.slice(0, size.hidden, 2 * size.hidden).copy_from(ct::Array::full(ct::DType::float32, {size.hidden}, 1));
     p.layers.push_back({uniform({inputs, 4 * size.hidden}, inputs + size.hidden, "w" + number),
@@ -101,8 +101,8 @@ inline Variable embedded(const Parameters& p, const Variable& characters) {
 
 inline Variable logits(const Parameters& p, const Variable& h) { return ct::dot(h, p.out) + p.out_b; }
 
-/// The mean of -log2 of the probability that each of y, the characters behind those of x, was given; both (time,
-/// batch). The layers begin with the memory and, by the updates, leave it as it is behind the last step.
+/// The mean of -log2 of the predicted probability of each of y, the characters after those of x; both (time, batch).
+/// The layers start with the memory, and the updates set it to the states after the last step.
 inline Variable bits(const Parameters& p, const Memory& memory, const Variable& x, const Variable& y,
                      Updates& updates) {
   Variable sequence = embedded(p, x);
@@ -119,7 +119,7 @@ inline Variable bits(const Parameters& p, const Memory& memory, const Variable& 
   return ct::mean(ct::nnet::categorical_crossentropy(probabilities, y)) / std::log(2.0);
 }
 
-/// Adam (Kingma and Ba 2015) on gradients that are scaled down together to a norm of `longest` at most, since those of
+/// Adam (Kingma and Ba 2015) on gradients that are scaled down together to a norm of at most `longest`, since those of
 /// a recurrent layer are sometimes huge (Pascanu and others 2013).
 inline void add_adam(const Variable& loss, const std::vector<ct::SharedVariable>& parameters, const Variable& rate,
                      Updates& updates, double longest = 1) {
@@ -146,9 +146,9 @@ inline void add_adam(const Variable& loss, const std::vector<ct::SharedVariable>
   }
 }
 
-/// Characters one after another: those of `given` that are not negative, and in the place of the others what is drawn
-/// from the probabilities that the network gives after all before it. The largest of logits / temperature + g is such a
-/// draw where each g = -log(-log(u)) has a u of its own, uniform between 0 and 1 (Gumbel 1954).
+/// Characters in order: those of `given` that are not negative; the others are drawn from the probabilities that the
+/// network predicts from all earlier ones. The largest of logits / temperature + g is such a draw if each g =
+/// -log(-log(u)) has its own u, uniform between 0 and 1 (Gumbel 1954).
 inline ct::Function make_writer(const Parameters& p, std::uint64_t seed) {
   const Variable first = ct::lvector("first"), given = ct::lvector("given");
   const Variable temperature = ct::scalar("temperature");
@@ -159,7 +159,7 @@ inline ct::Function make_writer(const Parameters& p, std::uint64_t seed) {
     begin.insert(begin.end(), {zero, zero});
   }
   const ct::ScanResult written = ct::scan(
-      [&](const std::vector<Variable>& in) {  // given, the character before, h and c of each layer
+      [&](const std::vector<Variable>& in) {  // given, the previous character, h and c of each layer
         std::vector<Variable> out{Variable()};
         Variable x = embedded(p, in[1]);
         for (std::size_t i = 0; i < p.layers.size(); ++i) {

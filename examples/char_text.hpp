@@ -1,5 +1,4 @@
-// A text for examples/char_lm.cpp: its characters as small whole numbers, and the parts of it that a network reads at
-// once. A character is a byte here.
+// The text for examples/char_lm.cpp: its characters as small integers, and its batches. A character is a byte here.
 #pragma once
 
 #include <croton/array.hpp>
@@ -34,7 +33,7 @@ inline std::string read_file(const fs::path& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-/// Croton's own documents: every page below docs/ in the order of their paths, the README and the list of changes.
+/// Croton's documentation: every page below docs/ in the order of their paths, the README and the list of changes.
 inline std::string read_documents(const fs::path& source_folder) {
   const fs::path docs = source_folder / "docs";
   std::error_code error;
@@ -50,7 +49,7 @@ inline std::string read_documents(const fs::path& source_folder) {
   return all;
 }
 
-/// The characters that occur, in their order; what the network calls 0, 1, 2, ...
+/// The characters of a text in their order, numbered 0, 1, 2, ... for the network.
 class Alphabet {
  public:
   /// ValueError for a text without two different characters: there is nothing to learn.
@@ -78,8 +77,8 @@ class Alphabet {
   std::array<std::int32_t, 256> numbers_{};
 };
 
-/// A text as `batch` equal pieces, which a network reads side by side, `length` characters of each at a time. So what
-/// it remembers of its batch goes on in the next one.
+/// A text as `batch` equal pieces, which a network reads in parallel, `length` characters of each at a time. So the
+/// states after a batch are the initial states of the next one.
 class Pieces {
  public:
   struct Batch {
@@ -98,7 +97,7 @@ class Pieces {
              what, numbers_.size(), batch, length, static_cast<long long>(batch) * length + 1));
   }
 
-  /// How many batches there are.
+  /// The number of batches.
   std::int64_t count() const { return piece_ / length_; }
   Batch batch(std::int64_t i) const { return {window(i * length_), window(i * length_ + 1)}; }
 

@@ -1,4 +1,4 @@
-// What the examples share to read their options and to write lines of text.
+// Shared code of the examples for reading options and formatting lines of text.
 #pragma once
 
 #include <croton/error.hpp>
@@ -10,7 +10,7 @@
 
 namespace command_line {
 
-/// As printf, into a text of at most 511 characters; attributes make compilers check the arguments.
+/// Formats like printf, to a text of at most 511 characters; attributes make compilers check the arguments.
 __attribute__((format(printf, 1, 2))) inline std::string text(const char* format, ...) {
   char buffer[512];
   va_list arguments;
@@ -20,7 +20,7 @@ __attribute__((format(printf, 1, 2))) inline std::string text(const char* format
   return buffer;
 }
 
-/// ValueError for what is no number, or one out of range.
+/// Parses a number. ValueError if it is not a number or is out of range.
 template <class T>
 T number(const std::string& option, const std::string& value, T low, T high) {
   T result{};

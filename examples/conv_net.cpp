@@ -1,5 +1,5 @@
-// A convolutional network with batch normalisation reads the digits; in the middle the training is stopped, and goes on
-// from a file as if nothing had been: with the same bits. 0 if that holds, and it reads at least 97 of 100 digits.
+// A convolutional network with batch normalisation reads the digits; training is stopped in the middle and continued
+// from a file with the same bits. Exits with 0 if the bits agree, and it reads at least 97 of 100 digits.
 #include <croton/nn.hpp>
 
 #include <iostream>

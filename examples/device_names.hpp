@@ -1,5 +1,5 @@
-// The devices that an example runs on: their names come from the command line, and what is not there is made. Names of
-// GPUs that are missing become simulated GPUs, parts of the host (cpu0, cpu1) logical devices.
+// The devices of an example: their names come from the command line, and missing ones are made. Missing GPUs become
+// simulated GPUs, parts of the host (cpu0, cpu1) logical devices.
 #pragma once
 
 #include <croton/config.hpp>
@@ -19,8 +19,8 @@ inline const croton::DeviceInfo* find(const std::vector<croton::DeviceInfo>& dev
   return found == devices.end() ? nullptr : &*found;
 }
 
-/// Sees to it that there are these devices ("cpu0", "cuda1"). Simulated GPUs take the place of real ones, so one that
-/// is missing makes all of them simulated. ValueError for names of another form.
+/// Makes sure that these devices exist ("cpu0", "cuda1"). Simulated GPUs replace real ones, so if one is missing, all
+/// are simulated. ValueError for names of another form.
 inline void provide(const std::vector<std::string>& names) {
   for (const std::string& name : names) {
     const bool host = name.starts_with("cpu");
@@ -35,7 +35,7 @@ inline void provide(const std::vector<std::string>& names) {
   }
 }
 
-/// What is to be said beside a time that was taken on the device: nothing for the host and for a real GPU.
+/// A remark about times measured on the device: empty for the host and for a real GPU.
 inline std::string remark(const std::string& name) {
   const std::vector<croton::DeviceInfo> devices = croton::devices();
   const croton::DeviceInfo* const device = find(devices, name);

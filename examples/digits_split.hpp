@@ -1,4 +1,4 @@
-// The digits that the examples learn from: in an order that depends on the seed alone, one in five held out.
+// The digits for the examples, in an order that depends only on the seed, with one in five held out.
 #pragma once
 
 #include <croton/croton.hpp>

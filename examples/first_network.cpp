@@ -1,5 +1,5 @@
-// Your first network: it learns to read handwritten digits (docs/use/first_network.md goes through it line by line). 0
-// if it reads at least 97 of 100 digits that it has not seen.
+// Your first network: it learns to read handwritten digits (docs/use/first_network.md explains it line by line). Exits
+// with 0 if it reads at least 97 of 100 held-out digits.
 #include <croton/nn.hpp>
 
 #include <iostream>

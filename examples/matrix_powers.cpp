@@ -1,8 +1,7 @@
 // A^n + B^n for two matrices, as a tutorial of TensorFlow compares one GPU with two: both powers on one device, then
-// one on each, added on the CPU. It shows where everything runs and what is sent, the times of both, and that both give
-// the same bits. As in the tutorial, whose recursion ends with M for n < 1, the powers have n + 1 factors.
-// Croton multiplies by squaring, which makes 5 products of 10; CROTON_FLAGS=rules_off=dot-powers leaves them as
-// written.
+// one on each, added on the CPU. It shows the placement, the transfers and the times of both, and that both give the
+// same bits. As in the tutorial, whose recursion ends with M for n < 1, the powers have n + 1 factors. Croton computes
+// powers by squaring, with 5 products instead of 10; CROTON_FLAGS=rules_off=dot-powers disables this.
 //
 // Usage: matrix_powers [SIZE [N [FIRST SECOND [HOST]]]]    (256 10 cpu0 cpu1 cpu)
 //
@@ -66,7 +65,7 @@ int run(std::int64_t size, int n, const std::string& first, const std::string& s
   const ct::Array b = ct::Array::uniform(ct::DType::float32, {size, size}, 2);
   const ct::Function one = powers(a, b, n, first, first, host, "one device");
   const ct::Function two = powers(a, b, n, first, second, host, "two devices");
-  one();  // the log is of the second function alone
+  one();  // the log is for the second function only
   ct::log_device_placement(std::cout);
   two();
   ct::log_device_placement(nullptr);

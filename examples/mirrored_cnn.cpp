@@ -1,7 +1,7 @@
-// A convolutional network learns on several devices by `fit`: made in the scope of a strategy, it needs no other line
-// than on one device. Its three layers are those of the tutorials, but for windows of 15 x 15: those of 3 x 3 (650
-// parameters, `mirrored_cnn 3`) see edges alone on these digits and learn next to nothing. 0 if the copies on all
-// devices have the same bits, and it reads at least 90 of 100 digits that it has not seen.
+// A convolutional network is trained on several devices by `fit`: because it is made in the scope of a strategy, no
+// other line differs from training on one device. Its three layers are those of the tutorials, except for windows of 15
+// x 15: those of 3 x 3 (650 parameters, `mirrored_cnn 3`) see only edges of these digits and learn almost nothing.
+// Exits with 0 if the copies on all devices have the same bits, and it reads at least 90 of 100 held-out digits.
 //
 // Usage: mirrored_cnn [WINDOW [DEVICE ...]]    (15 cpu0 cpu1)
 #include <croton/nn.hpp>
@@ -21,7 +21,7 @@ namespace {
 
 constexpr int side = 28, epochs = 12, batch = 64;
 
-/// What a callback sees of a training.
+/// A callback that records numbers of the training.
 struct Report : nn::Callback {
   void on_epoch_end(nn::Model&, std::int64_t epoch, nn::Logs& logs) override {
     if (epoch % 4 == 3) std::cout << "epoch " << epoch + 1 << "  " << logs << "\n";
@@ -51,7 +51,7 @@ int run(int window, const std::vector<std::string>& devices) {
   model.compile({.loss = nn::SparseCategoricalCrossentropy({.from_logits = true}),
                  .optimizer = nn::Adam({.learning_rate = 5e-3}),
                  .metrics = {nn::SparseCategoricalAccuracy()}});
-  // Any iterable of pairs (x, y) is a data set; the last batch is smaller, and counts by its rows.
+  // Any iterable of pairs (x, y) is a data set; the last batch is smaller, and is weighted by its rows.
   const nn::Dataset batches = nn::Dataset::from_arrays(x, data.train_y, {.batch_size = batch, .shuffle = true});
   const nn::History history =
       model.fit(batches, {.epochs = epochs, .verbose = nn::Verbose::silent, .callbacks = {Report()}});

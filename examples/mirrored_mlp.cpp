@@ -1,11 +1,11 @@
-// Data parallel training written out, in the seven steps of TensorFlow's tutorials: each device has a copy of the model
-// and learns from its part of every batch; gradients are added up, and all copies make the same step. At the end the
-// copies are compared with each other, and with a training of the same parts on one device: no bit differs. 0 if that
-// holds and it reads at least 95 of 100 digits that it has not seen.
+// Data parallel training in detail, in the seven steps of TensorFlow's tutorials: each device has a copy of the model
+// and trains with its part of every batch; gradients are added up, and all copies make the same step. At the end the
+// copies are compared with each other, and with training with the same parts on one device: the bits must be the same.
+// Exits with 0 if they are, and it reads at least 95 of 100 held-out digits.
 //
 // Usage: mirrored_mlp [DEVICE ...]    (cpu0 cpu1)
 //
-// 1. What is needed.
+// 1. Headers.
 #include <croton/nn.hpp>
 
 #include <exception>
@@ -36,7 +36,7 @@ Trained train(const nn::MirroredStrategy& strategy, const digits::Split& data) {
   nn::set_seed(1);
   nn::Sequential model{nn::Dense(128, {.activation = "relu", .input_shape = {side * side}}),
                        nn::Dense(10, {.activation = "softmax"})};
-  // 3. The loss, for each sample by itself: it is divided by the size of the whole batch, not of a part.
+  // 3. The loss, for each sample separately: it is divided by the size of the whole batch, not of a part.
   const nn::SparseCategoricalCrossentropy loss_of({.reduction = "none"});
   // 4. The optimizer.
   const nn::Adam adam({.learning_rate = 2e-3});

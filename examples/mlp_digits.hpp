@@ -1,6 +1,6 @@
-// A network of three weight matrices, written as in Theano's tutorials, that learns to read handwritten digits: what
-// examples/mlp_digits.cpp and `croton demo mlp` run. At the end it tells what was compiled, by what, and shows one of
-// the kernels that Croton wrote.
+// A network of three weight matrices, written as in Theano's tutorials, that learns to read handwritten digits, for
+// examples/mlp_digits.cpp and `croton demo mlp`. At the end it reports the compiled kernels and the compiler, and shows
+// one of the generated kernels.
 #pragma once
 
 #include <croton/croton.hpp>
@@ -57,7 +57,7 @@ struct Data {
   Set train, held_out;
 };
 
-/// The digits in an order that depends on the seed alone, one in five held out.
+/// The digits in an order that depends only on the seed, with one in five held out.
 inline Data load(std::uint64_t seed) {
   ct::io::Digits digits = ct::io::digits();
   const Set all{digits.images, digits.labels};
@@ -74,10 +74,10 @@ inline Data load(std::uint64_t seed) {
 
 struct Model {
   ct::Function train;     // images, labels -> loss; changes the weights
-  ct::Function accuracy;  // images, labels -> the part that is read rightly
+  ct::Function accuracy;  // images, labels -> the fraction that is read correctly
 };
 
-/// Standard normal numbers times sqrt(2 / inputs), by which relu layers keep the size of what goes through them (K. He
+/// Standard normal numbers times sqrt(2 / inputs), with which relu layers preserve the magnitude of their inputs (K. He
 /// and others, 2015).
 inline ct::SharedVariable weights(std::int64_t inputs, std::int64_t outputs, std::uint64_t seed, const char* name) {
   ct::Array values = ct::Array::normal(ct::DType::float32, {inputs, outputs}, seed);
@@ -117,7 +117,7 @@ inline double train_epoch(const ct::Function& train, const Set& set, int batch) 
   return sum / static_cast<double>(set.size());
 }
 
-// ---- what happened ------------------------------------------------------------------------------------------------
+// ---- reports --------------------------------------------------------------------------------------------------------
 
 inline void tell_where(const ct::Function& f) {
   for (const ct::FlagInfo& flag : ct::flags()) {
@@ -161,7 +161,7 @@ inline std::string lines_from(const std::string& text, std::size_t position, int
   return text.substr(position, end - position) + (end < text.size() ? "...\n" : "");
 }
 
-/// The text without the comment that stands in front of it.
+/// The text without its first comment.
 inline std::string without_comment(const std::string& text) {
   std::size_t begin = 0;
   while (text.compare(begin, 2, "//") == 0) begin = std::min(text.find('\n', begin), text.size() - 1) + 1;
@@ -181,7 +181,7 @@ inline void show_ptx(const ct::KernelInfo& kernel) {
   }
 }
 
-/// The text of the kernel that does most, for both kinds of device.
+/// The text of the kernel with the most work, for both kinds of device.
 inline void show_kernel(const ct::Function& f) {
   const std::vector<ct::KernelInfo> cpu = f.kernels("cpu"), cuda = f.kernels("cuda:sm_90");
   if (cpu.empty()) return;
@@ -196,7 +196,7 @@ inline void show_kernel(const ct::Function& f) {
 
 // ---- the program --------------------------------------------------------------------------------------------------
 
-/// 0 if the network reads at least 96 % of the digits that it has not seen, else 1.
+/// Trains the network. Returns 0 if it reads at least 96 % of the held-out digits, else 1.
 inline int run(const Settings& settings) {
   const Data data = load(settings.seed);
   const Model model = build(settings.seed);
@@ -236,7 +236,7 @@ constexpr const char* usage =
     "  --quiet      only the accuracy\n"
     "The exit status is 1 if fewer than 96 % of the digits held out are read rightly.\n";
 
-/// ValueError for options that are not understood.
+/// Parses the options. ValueError for unknown or invalid ones.
 inline Settings parse(const std::vector<std::string>& arguments) {
   Settings settings;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
@@ -256,7 +256,7 @@ inline Settings parse(const std::vector<std::string>& arguments) {
   return settings;
 }
 
-/// Runs with the options of a command line; 2 where they are not understood.
+/// Runs with the options of a command line; returns 2 if they are invalid.
 inline int main(const std::string& program, const std::vector<std::string>& arguments) {
   if (std::ranges::find(arguments, "--help") != arguments.end()) {
     std::cout << "usage: " << program << " [options]\n" << usage;

@@ -1,14 +1,14 @@
-// The MLP of Theano's tutorials at its real size, with the same random numbers as NumPy gives for seed 0: 1,000 rows of
-// 1,000 inputs, two hidden layers of 1,000 and a softmax of 10, 100 steps of gradient descent over 800 rows at once.
-// The weights are not scaled, so logits of 50,000 occur: written out naively the first loss is infinite, here it is
-// 22547.56. The labels are noise, so the accuracy on the rows held out stays near 0.1.
+// The MLP of Theano's tutorials at its real size, with NumPy's random numbers for seed 0: 1,000 rows of 1,000 inputs,
+// two hidden layers of 1,000 and a softmax of 10, 100 steps of gradient descent over 800 rows at once. The weights are
+// not scaled, so logits of 50,000 occur: with a naive formula the first loss is infinite, here it is 22547.56. The
+// labels are noise, so the accuracy on the rows held out stays near 0.1.
 //
-// Everything runs twice: with arrays of the inputs' own types, then with NumPy's float64 and int64, which
-// `allow_input_downcast` lets in. Both must give the same bits. At the end the same code runs on another device: only
-// the flag `device` differs. What moved are the parameters, once, and with each step the batch and the loss; where the
-// random numbers are drawn and the accuracy is counted is as before, on the host.
+// Everything runs twice: with arrays of the inputs' dtypes, then with NumPy's float64 and int64, which
+// `allow_input_downcast` permits. Both must give the same bits. At the end the same code runs on another device: only
+// the flag `device` differs. The parameters are moved once, and each step moves the batch and the loss; random numbers
+// and the accuracy are still computed on the host.
 //
-// Usage: mlp_theano [EPOCHS [DEVICE]]    (100 cuda0, which is simulated where there is none)
+// Usage: mlp_theano [EPOCHS [DEVICE]]    (100 cuda0, which is simulated if there is none)
 #include <croton/croton.hpp>
 
 #include <algorithm>
@@ -67,7 +67,7 @@ Model build(const Numbers& numbers, bool allow_input_downcast) {
   };
 }
 
-/// The part of the rows whose largest probability is that of their label.
+/// The fraction of the rows whose largest probability is that of their label.
 double accuracy(const ct::Array& probabilities, const ct::Array& labels) {
   int right = 0;
   for (std::int64_t row = 0; row < labels.size(); ++row) {
@@ -147,7 +147,7 @@ int run(int epochs, const std::string& device) {
 
   const std::string remark = device_names::remark(device);
   std::printf("\nagain, with device=%s\n", device.c_str());
-  const bool close = agrees(numbers, x, y, device);  // compiles, too
+  const bool close = agrees(numbers, x, y, device);  // also compiles
   const ct::change_flags on("device=" + device);
   const bool slow = remark.find("simulated") != std::string::npos;
   const Training there = train(build(numbers, false), x, y, slow ? std::min(epochs, 3) : epochs);

@@ -1,6 +1,6 @@
-// Keras's multi_gpu_model: a parallel model shares the weights of its template, cuts each batch into as many parts as
-// there are devices, and puts the results together on the CPU, in order. What the parallel model learns the template
-// knows, and both are saved as the same file. 0 if that holds.
+// Keras's multi_gpu_model: a parallel model shares the weights of its template, splits each batch into one part per
+// device, and joins the results on the CPU, in order. Training the parallel model changes the weights of the template,
+// and both are saved as the same file. Exits with 0 if this is true.
 //
 // Usage: parallel_model [DEVICE ...]    (cpu0 ... cpu7)
 #include <croton/nn.hpp>
@@ -22,7 +22,7 @@ namespace {
 
 constexpr int batch = 256, epochs = 20;
 
-/// Class numbers as rows of zeros and a one.
+/// Class numbers as one-hot rows.
 ct::Array one_hot(const ct::Array& labels) {
   ct::Array rows = ct::Array::zeros(ct::DType::float32, {labels.size(), 10});
   for (std::int64_t i = 0; i < labels.size(); ++i)
@@ -52,7 +52,7 @@ int run(const std::vector<std::string>& devices) {
   const nn::History history = parallel.fit(data.train_x, one_hot(data.train_y),
                                            {.epochs = epochs, .batch_size = batch, .verbose = nn::Verbose::silent});
   std::cout << "history: " << history.logs.size() << " epochs; " << history.logs.back() << "\n";
-  // Of the last batch of an epoch, which is smaller than the others.
+  // These are for the last batch of an epoch, which is smaller than the others.
   for (const ct::TransferInfo& sent : parallel.train_function().transfers()) {
     if (sent.kind == ct::TransferInfo::Kind::input && sent.what.starts_with("input"))
       std::cout << "  " << sent.bytes / (784 * sizeof(float)) << " rows to " << sent.to << "\n";

@@ -1,5 +1,5 @@
-// A progress bar on the standard error stream: one line that is written over in a terminal, at most ten plain lines
-// elsewhere (a file, a CI log), with the time left as far as it can be told.
+// A progress bar on the standard error stream: one line that is overwritten in a terminal, at most ten plain lines
+// elsewhere (a file, a CI log), with an estimate of the remaining time.
 #pragma once
 
 #include <unistd.h>
@@ -15,7 +15,7 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  /// `done` of the total are done; `note` is shown beside it.
+  /// Shows that `done` of the total are done, with `note` after it.
   void update(int done, const std::string& note) {
     if (terminal_ ? is_too_early(done) : !is_tenth(done)) return;
     const double left = seconds() / done * (total_ - done);
@@ -24,14 +24,14 @@ class Progress {
     const std::string line = unit_ + " " + std::to_string(done) + "/" + std::to_string(total_) +
                              (terminal_ ? "  " + bar(done) : "") + "  " + note + "  " + times;
     if (terminal_) {
-      std::fprintf(stderr, "\r%s\x1b[K", line.c_str());  // the last code clears what a longer line left
+      std::fprintf(stderr, "\r%s\x1b[K", line.c_str());  // the last code clears the rest of a longer line
     } else {
       std::fprintf(stderr, "%s\n", line.c_str());
     }
     std::fflush(stderr);
   }
 
-  /// Takes the bar away, so that something else can be printed; the next update shows it again.
+  /// Removes the bar, so that something else can be printed; the next update shows it again.
   void clear() const {
     if (terminal_ && shown_ != Clock::time_point{}) std::fputs("\r\x1b[K", stderr);
   }

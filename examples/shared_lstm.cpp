@@ -1,7 +1,7 @@
-// Model parallel training, as in Keras's guide: one LSTM reads two texts, each on a device of its own; both encodings
-// are put side by side on the CPU, which says whether the texts are of the same writer. The layer has one set of
-// weights, stored where it was made: each step sends them to the other device, and the gradient of its text back, where
-// both are added up. 0 if both devices give what one gives, and the network has learnt.
+// Model parallel training, as in Keras's guide: one LSTM reads two texts, each on its own device; both encodings are
+// joined on the CPU, which decides whether the texts are by the same writer. The layer has one set of weights, stored
+// where it was made: each step sends them to the other device, and the gradient of its text back, where both are added
+// up. Exits with 0 if two devices give the same results as one, and the network has learnt.
 //
 // Usage: shared_lstm [FIRST SECOND [HOST]]    (cpu1 cpu2 cpu)
 #include <croton/croton.hpp>
@@ -85,9 +85,9 @@ Network build(const std::string& first, const std::string& second, const std::st
           .train = ct::function({a, b, same}, loss, {.updates = adam.minimize(loss, weights), .name = "train"})};
 }
 
-/// In how many of 10 calls the loop of one text began before that of the other one ended.
+/// The number of calls, of 10, in which the loop of one text began before that of the other one ended.
 int calls_that_overlap(const ct::Function& encode, const Texts& data) {
-  const ct::change_flags threads("device_threads=on");  // also where one thread would be as fast
+  const ct::change_flags threads("device_threads=on");  // also if one thread would be as fast
   int overlap = 0;
   for (int call = 0; call < 10; ++call) {
     const ct::Trace trace;

@@ -1,6 +1,6 @@
-// What tutorials of Theano and TensorFlow do with two GPUs, as one program: a default device, a vector that is stored
-// on one device and doubled on another, operations that are asked for on a device, and results merged on the CPU. Where
-// the machine does not have these devices, they are simulated (device_names.hpp).
+// The tutorials of Theano and TensorFlow for two GPUs, as one program: a default device, a vector that is stored on one
+// device and doubled on another, operations in device scopes, and results merged on the CPU. If the machine does not
+// have these devices, they are simulated (device_names.hpp).
 //
 // Usage: theano_devices [FIRST SECOND [HOST]]    (cuda0 cuda1 cpu)
 #include <croton/croton.hpp>
@@ -21,7 +21,7 @@ void tell_transfers(const ct::Function& f) {
   }
 }
 
-/// Pins place storage; the flag of a call says where work runs.
+/// Pins place storage; the flag of a call places work.
 void double_a_vector(const std::string& first, const std::string& second) {
   std::cout << "\n-- x on " << first << ", doubled there and on " << second << "\n";
   const ct::SharedVariable x = ct::shared(ct::Array{1.f, 2.f, 3.f}, {.name = "x", .target = first});
@@ -53,7 +53,7 @@ Branches branches(const ct::Variable& x, const ct::Variable& w, const ct::Variab
   {
     const ct::device_scope on(first);
     made.a = ct::tanh(ct::dot(x, w)).named("a");
-    const ct::device_scope inner(second);  // of nested scopes the innermost counts
+    const ct::device_scope inner(second);  // of nested scopes the innermost one applies
     made.b = ct::tanh(ct::dot(x, v)).named("b");
   }
   const ct::device_scope on(host);
@@ -89,7 +89,8 @@ void run(const std::string& first, const std::string& second, const std::string&
   for (const ct::DeviceInfo& device : ct::devices()) {
     if (device.name != "cpu") std::cout << device.to_string() << "\n";
   }
-  // For all that comes later. The old spelling "gpu,0" is understood too. The line that it writes goes to std::cerr.
+  // The default for all later calls. The old spelling "gpu,0" is also accepted. The line that it writes goes to
+  // std::cerr.
   ct::use(first == "cuda0" ? "gpu,0" : first);
   std::cout << "what is made now is stored on " << ct::shared(ct::Array{0.f}).home() << "\n";
   double_a_vector(first, second);

@@ -1,14 +1,14 @@
 # shellcheck shell=bash disable=SC2034
-# What the scripts share: which systems and packages, what a step costs, how many jobs. Sourced, never run.
+# Shared code of the scripts: systems and packages, costs of steps, number of jobs. Sourced, never run.
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
-# Debian 12 and Ubuntu 24.04 use the same names. LLVM's CMake files look for more (libedit, zlib, zstd, curl) and do without.
+# Debian 12 and Ubuntu 24.04 use the same names. LLVM's CMake files look for more (libedit, zlib, zstd, curl), which are optional.
 build_packages=(g++ cmake ninja-build ccache pkg-config llvm-19-dev libclang-19-dev libclang-cpp19-dev libfmt-dev
   libxxhash-dev libzip-dev nlohmann-json3-dev libopenblas0-pthread)
 test_packages=(catch2 libmpfr-dev python3 python3-venv python3-dev)
 
-# Measured with apt on Debian 12 where none of them was there: build_packages, then both lists.
+# Measured with apt on Debian 12 without any of them: build_packages, then both lists.
 build_download_mb=265 build_disk_mb=1550
 all_download_mb=280 all_disk_mb=1600
 
@@ -22,7 +22,7 @@ fail() {
   exit 1
 }
 
-# Prints the words of "$@" that are not installed packages, in one line. A tool counts as there if its program is.
+# Prints the words of "$@" that are not installed packages, in one line. A tool counts as installed if its program exists.
 missing_packages() {
   local package program missing=()
   for package in "$@"; do
@@ -38,7 +38,7 @@ missing_packages() {
   echo "${missing[*]}"
 }
 
-# Stops on systems whose package names we do not know to be right.
+# Stops on systems whose package names are not known.
 check_system() {
   local id version name
   # shellcheck disable=SC1091
@@ -55,7 +55,7 @@ check_system() {
   [ "$(uname -m)" = x86_64 ] || note "Only x86-64 is tested; this is $(uname -m)."
 }
 
-# The memory that may be used, in MiB: what the system has left, or less in a container.
+# The available memory in MiB: that of the system, or less in a container.
 free_mib() {
   local free limit used
   free=$(awk '/^MemAvailable:/ {print int($2 / 1024)}' /proc/meminfo)
@@ -78,8 +78,8 @@ build_jobs() {
   echo "$jobs"
 }
 
-# package_cost NAMES DOWNLOAD_MB DISK_MB: prints the MB to download and the MB on disk of packages as apt reckons them, or the two
-# given numbers where apt does not know (its lists may be missing still).
+# package_cost NAMES DOWNLOAD_MB DISK_MB: prints the MB to download and the MB on disk of packages by apt's estimate, or the two given
+# numbers if apt does not know (its lists may be missing).
 package_cost() {
   # shellcheck disable=SC2086
   LC_ALL=C apt-get install --no-install-recommends --assume-no -o Debug::NoLocking=1 $1 2>/dev/null |
@@ -94,7 +94,7 @@ package_cost() {
       END { print download, disk }'
 }
 
-# announce WHAT BUILD_DISK_MB MINUTES DOWNLOAD_MB PACKAGE_DISK_MB NAMES: says what is ahead, and stops where the disk is too
+# announce WHAT BUILD_DISK_MB MINUTES DOWNLOAD_MB PACKAGE_DISK_MB NAMES: prints the work ahead and its costs, and stops if the disk is too
 # small.
 announce() {
   local what=$1 disk=$2 minutes=$3 download=$4 package_disk=$5 names=$6 free
@@ -116,7 +116,7 @@ announce() {
     fail "only $free MB are free on the disk of $root, $((disk + package_disk)) MB are needed."
 }
 
-# install_packages PACKAGE...: by root, or by sudo where somebody can answer it; else prints the line and stops.
+# install_packages PACKAGE...: as root, or by sudo if it can be answered; otherwise prints the line and stops.
 install_packages() {
   [ $# -gt 0 ] || return 0
   local line="apt-get install -y --no-install-recommends $*" as=()
@@ -134,11 +134,11 @@ install_packages() {
   "${as[@]}" env DEBIAN_FRONTEND=noninteractive $line || fail "installing failed. The line was:" "$line"
 }
 
-# minutes SECONDS: that many, rounded.
+# minutes SECONDS: the seconds in minutes, rounded.
 minutes() { echo $((($1 + 30) / 60)); }
 
 # build_release CMAKE_OPTIONS -- TARGETS: configures build/release and builds the targets. All scripts compile with the same options, so
-# that none compiles again what another has; continuous integration alone sets CROTON_WARNINGS_AS_ERRORS, for all of them.
+# that they share compiled objects; only continuous integration sets CROTON_WARNINGS_AS_ERRORS, for all of them.
 build_release() {
   local options=() jobs
   while [ $# -gt 0 ] && [ "$1" != -- ]; do

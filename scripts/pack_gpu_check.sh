@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Fills gpu_check_pack/ (ignored by git) with the programs that scripts/gpu_check.sh runs on a machine with a GPU and without a
-# network: those of the ordinary build folder (BUILD, else build/release), stripped, with LLVM inside and the libraries that they
-# need beside them. Nothing is compiled twice, and nothing is built on the other machine.
+# Fills gpu_check_pack/ (ignored by git) with the programs that scripts/gpu_check.sh runs on a machine with a GPU and without a network:
+# those of the ordinary build folder (BUILD, else build/release), stripped, with LLVM inside and the libraries that they need next to
+# them. Nothing is compiled twice, and nothing is built on the other machine.
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
@@ -26,8 +26,8 @@ mkdir -p "$work/bin" "$work/lib/gcc"
 cp "${programs[@]/#/$build/bin/}" "$build/bin/croton" "$work/bin/"
 cp -P "$build"/lib/libcroton.so* "$work/lib/"
 cp "$llvm" "$work/lib/"
-# What the other machine may lack. The C library is its own, which must not be older than this one's; libstdc++ is taken from here
-# where its own is older.
+# Libraries that the other machine may lack. It uses its own C library, which must not be older than this one's; libstdc++ of the pack is
+# used if its own is older.
 for library in $(ldd "$work"/bin/* "$work"/lib/*.so | sed -n 's/.* => \(\/[^ ]*\) .*/\1/p' | sort -u); do
   case ${library##*/} in
     libcroton* | libc.so* | libm.so* | libdl.so* | libpthread.so* | librt.so* | ld-linux*) ;;

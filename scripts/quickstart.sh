@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Sets up, builds and runs the main job: a small network that Croton compiles and trains, with the generated code shown.
-# It can be run again at any time; what is there is kept.
+# Sets up, builds and runs the main job: a small network that Croton compiles and trains, with the generated code shown. It can be run
+# again at any time; existing parts are kept.
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # Sets up, builds and passes the tests: those with the label `full`, which continuous integration passes; with --quick those with the
-# label `quick`, for the loop of edits; with --all the slow ones too. It can be run again at any time; what is there is kept.
+# label `quick`, for use between edits; with --all the slow ones too. It can be run again at any time; existing parts are kept.
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
-# Minutes on 2 cores. The last line of this script says how many it took: where that is another number, write it here.
+# Minutes on 2 cores. The last line of this script prints the minutes it took: if that is another number, write it here.
 build_minutes=13
 case "${1:-}" in
   "") selection=(-L '^full$') test_minutes=16 ;;
@@ -19,9 +19,9 @@ have_nvrtc() {
     { command -v ldconfig >/dev/null && ldconfig -p; /sbin/ldconfig -p 2>/dev/null; } | grep -q 'libnvrtc\.so'
 }
 
-# NumPy and SciPy are what results are compared with. oneDNN (39 MB) runs convolutions: Debian 12 and Ubuntu 24.04 have it under
-# different names, and PyPI's newer builds have SYCL, which Croton does not take. NVRTC (58 MB) compiles every generated kernel, with or
-# without a GPU; nvdisasm (5 MB) takes the machine code apart.
+# Results are compared with NumPy and SciPy. oneDNN (39 MB) runs convolutions: Debian 12 and Ubuntu 24.04 have it under different names,
+# and PyPI's newer builds have SYCL, which Croton does not support. NVRTC (58 MB) compiles every generated kernel, with or without a GPU;
+# nvdisasm (5 MB) disassembles the machine code.
 make_venv() {
   local venv=$root/build/venv
   say "Python packages in build/venv"
@@ -49,7 +49,7 @@ make_venv
 build_release -DCROTON_BUILD_TESTS=ON -DCROTON_WITH_PYTHON=ON -DPython_EXECUTABLE="$root/build/venv/bin/python" --
 
 say "Running the tests"
-# As an activated environment, so that tests find its Python and its libraries.
+# Activates the environment, so that tests find its Python and its libraries.
 export VIRTUAL_ENV=$root/build/venv PATH=$root/build/venv/bin:$PATH
 built=$SECONDS status=0
 ctest --test-dir "$root/build/release" --output-on-failure --no-tests=error -j2 "${selection[@]}" || status=$?

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# clang-format and clang-tidy over the sources: nothing is changed, what is wrong is listed. Needs clang-format-19, clang-tidy-19 and a
-# configured build folder (build/release). `scripts/tidy.sh src/plan` looks at one folder only.
+# Runs clang-format and clang-tidy over the sources: it changes nothing and lists errors. Needs clang-format-19, clang-tidy-19 and a
+# configured build folder (build/release). `scripts/tidy.sh src/plan` checks one folder only.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 build=${BUILD:-build/release}

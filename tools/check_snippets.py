@@ -2,12 +2,12 @@
 """Compiles and runs the C++ examples of Markdown files and compares what they print with what the files say.
 
 A line `<!-- run -->` marks the ```cpp block below it as a program; the ```text block right after that one, if there is
-one, is its output. `<!-- run where NVRTC 13.0, ok ] nvdisasm -->` runs it only where `croton doctor` says each of these
-words, as what a compiler makes is not what another makes; elsewhere it is named as not run. `<!-- compile -->` asks for
-compilation only, `<!-- from examples/hello.cpp -->` that the block is part of that file, word for word. The output of a
-program may be shown in parts, in any order: a line `<!-- prints f: plan -->` marks a ```text block that has the lines
-from `---- f: plan` on, up to the next line that begins a part. A block without `main` is put into one, with the usual
-headers and `namespace ct = croton` in front; its first line counts as line 1 of program.cpp in messages.
+one, is its output. `<!-- run where NVRTC 13.0, ok ] nvdisasm -->` runs it only if `croton doctor` prints each of these
+words, because output of compilers differs between versions; otherwise it is reported as not run. `<!-- compile -->`
+requests compilation only, `<!-- from examples/hello.cpp -->` that the block is part of that file, word for word. The
+output of a program may be shown in parts, in any order: a line `<!-- prints f: plan -->` marks a ```text block that has
+the lines from `---- f: plan` on, up to the next line that begins a part. A block without `main` is put into one, with
+the usual headers and `namespace ct = croton` before it; its first line counts as line 1 of program.cpp in messages.
 
     tools/check_snippets.py --build build/release docs/use/first_hour.md     against a build folder
     tools/check_snippets.py --prefix ~/croton docs/use/first_hour.md         against an installed Croton
@@ -58,8 +58,8 @@ class Snippet:
         return text + "\n" if re.search(r"\bint main\(", text) else WRAPPED.format(text)
 
     def expected(self, printed):
-        """(first line, end line, what has to be there) of each text block, from the end of the page on, for what the
-        program printed; and what is wrong with that by itself."""
+        """(first line, end line, expected lines) of each text block, from the end of the page on, for the program's
+        output; and an error in the output itself."""
         if self.output is not None:
             return [(*self.output, printed)], ""
         begins = {name: printed.index(f"---- {name}") for name, _, _ in self.parts if f"---- {name}" in printed}
@@ -152,7 +152,7 @@ class Checker:
         return subprocess.run(command, capture_output=True, text=True, cwd=self.folder, env=self.environment, timeout=600)
 
     def check(self, snippet):
-        """(what is wrong or "", what was printed)."""
+        """(error or "", output)."""
         if snippet.action.startswith("from "):
             file = ROOT / snippet.action.removeprefix("from ")
             return ("" if "\n".join(snippet.code) in file.read_text() else f"is not part of {file.name}"), ""
@@ -176,7 +176,7 @@ def check_file(checker, file, update):
     lines = file.read_text().split("\n")
     snippets = snippets_of(file, lines)
     wrong = 0
-    for snippet in reversed(snippets):  # from the end, so that updates do not move what comes before
+    for snippet in reversed(snippets):  # from the end, so that updates do not move earlier snippets
         if missing := checker.missing(snippet):
             print(f"{snippet.name()}: NOT RUN: croton doctor does not say '{missing}'")
             continue

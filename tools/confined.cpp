@@ -42,7 +42,7 @@ constexpr unsigned machine = AUDIT_ARCH_AARCH64;
 constexpr unsigned machine = 0;
 #endif
 
-// What computing, printing and ending need. All else is refused with EPERM: files, sockets, processes, signals.
+// The system calls for computing, printing and exiting. All others fail with EPERM: files, sockets, processes, signals.
 constexpr unsigned allowed[] = {SYS_read,
                                 SYS_write,
                                 SYS_writev,
@@ -129,7 +129,7 @@ void handle_signals() {
     sigaction(number, &action, nullptr);
 }
 
-/// A folder that goes away, with what is in it.
+/// A temporary folder that is removed with its contents.
 class EmptyFolder {
  public:
   EmptyFolder() {

@@ -1,4 +1,4 @@
-// Running what is not trusted in a process of its own.
+// Runs untrusted code in a separate process.
 #pragma once
 
 #include <cstddef>
@@ -12,10 +12,10 @@ struct Limits {
   unsigned seconds = 300;                           // of the processor's time
 };
 
-/// In a child process, with limits and in an empty folder: `prepare()`, which may still read files; then, without any
-/// way to files, the network or other processes, the work that it gave. What they print comes out here. Gives the
-/// status of the work; 1, with a line on the standard error, where the child was ended by a signal. `last_words`: what
-/// the child says of where it was, asked for by its handler of signals.
+/// Runs in a child process, with limits and in an empty folder: `prepare()`, which may still read files; then, without
+/// access to files, the network or other processes, the work that it returned. Their output is passed on. Returns the
+/// status of the work; 1, with a line on the standard error, if the child was ended by a signal. `last_words` describes
+/// the position of the child; its signal handler calls it.
 int run_confined(const Limits& limits, const std::function<std::function<int()>()>& prepare,
                  std::string (*last_words)());
 

@@ -1,6 +1,6 @@
-// The tool `croton`: a demo, the simulator, the flags, the kernel cache, and what Croton finds on this machine.
+// The tool `croton`: a demo, the simulator, the flags, the kernel cache, and reports about this machine.
 //
-// Exit status: 0 right, 1 something went wrong (a message says what), 2 the command line was not understood.
+// Exit status: 0 success, 1 failure (with a message), 2 invalid command line.
 #include <croton/croton.hpp>
 
 #include <fmt/format.h>

@@ -56,7 +56,7 @@ struct DeviceLine {
   int multiprocessors = 0;
 };
 
-/// What a check says. Version, place and path are empty where they do not apply.
+/// The result of a check. Version, place and path are empty if they do not apply.
 struct Finding {
   State state = State::wrong;
   std::string text;
@@ -66,7 +66,7 @@ struct Finding {
 
 void print_text(const std::string& part, const Finding& finding) {
   fmt::print("[{:^7}] {:17} ", word_of(finding.state), part);
-  // Further lines stand below the first.
+  // Further lines are aligned with the first.
   for (const char c : finding.text) c == '\n' ? fmt::print("\n{:28}", "") : fmt::print("{}", c);
   fmt::print("\n");
 }
@@ -195,8 +195,8 @@ Finding finding_of(const cuda::FoundPart& part) {
           .path = part.path.string()};
 }
 
-/// What `find` says of a part of CUDA. One that is not there is missing; one that a flag names and that cannot be used
-/// is to be put right.
+/// The result of `find` for a part of CUDA: missing if it is not found; wrong if a flag names a part that cannot be
+/// used.
 Finding check_part(const std::function<cuda::FoundPart()>& find) {
   cuda::set_toolkit(base::config());
   try {
@@ -238,7 +238,7 @@ std::string describe_device(int index, const cuda::GpuFacts& facts) {
                      facts.major, facts.minor, bytes_text(facts.memory_bytes), facts.multiprocessors, facts.pci_id);
 }
 
-/// Adds the devices that the driver has to what is said about it.
+/// Adds the driver's devices to its finding.
 void look_at_devices(const cuda::Driver& driver, Finding& finding) {
   const int count = driver.device_count();
   finding.devices.emplace();

@@ -67,7 +67,7 @@ constexpr std::array<Example, 4> examples{
      {"mlp_step", mlp_step_example, "a step of training of a small network: products, loss, gradients, updates"},
      {"axpy", axpy_example, "a * x + y of vectors: one kernel of the family pointwise"}}};
 
-// ---- what is shown ----
+// ---- output ----
 
 std::string heading(std::string_view name) { return fmt::format("==== {}\n", name); }
 

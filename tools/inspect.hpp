@@ -1,4 +1,4 @@
-// `croton inspect`: what the compiler makes of an example or of a graph in a file, for a named target.
+// `croton inspect`: shows the compiler's results for an example or for a graph in a file, for a named target.
 #pragma once
 
 #include <string>
@@ -6,17 +6,17 @@
 
 namespace croton::tool {
 
-/// What is shown.
+/// The example or file, the target, and the parts to show.
 struct InspectRequest {
   std::string what;  ///< an example's name, or a file
   std::string target = "cuda:sm_90";
   bool graph = false, rewrites = false, plan = false, kernels = false, ptx = false, facts = false, sass = false;
 };
 
-/// The parts asked for, of a graph in its own language. Text is untrusted: every fault is a croton::Error.
+/// The requested parts, for a graph in its own language. The text is untrusted: every error in it is a croton::Error.
 std::string inspect_text(const std::string& text, const InspectRequest& request);
 
-/// Runs what the arguments say. 0 where all was shown, 2 where the arguments were not understood; throws croton::Error.
+/// Runs the command with these arguments. Returns 0, or 2 for invalid arguments; throws croton::Error.
 int inspect(const std::vector<std::string>& arguments);
 
 }  // namespace croton::tool

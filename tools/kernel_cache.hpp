@@ -12,7 +12,7 @@
 
 namespace croton::tool {
 
-/// The folder that programs with the same flags use; empty where there is none.
+/// The folder that programs with the same flags use; empty if there is none.
 inline std::filesystem::path cache_folder() {
   const std::string& folder = base::config().cache_dir;
   return folder.empty() ? runtime::KernelCache::default_folder() : std::filesystem::path(folder);

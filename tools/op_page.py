@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Writes docs/use/ops.md from the records that tests leave: a row for each public operation, one for each op of graphs, and
-what is missing.
+"""Writes docs/use/ops.md from the records that tests leave: a row for each public operation, one for each op of graphs,
+and what is missing.
 
     PYTHONPATH=build/release/python build/venv/bin/python tools/op_page.py build/release/op_records [--check]
 
@@ -29,8 +29,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 
-# What "the full set of everyday operations" means: NumPy's and Theano's names; `wanted=ours` where Croton has another
-# name. The elementwise functions of NumPy are its own list of ufuncs (wanted_names).
+# The names that must exist, NumPy's and Theano's; `wanted=ours` if Croton has another name. The elementwise functions
+# of NumPy are its own list of ufuncs (wanted_names).
 WANTED = {
     "Elementwise": """
         add sub mul true_div int_div floor_div mod remainder divmod fmod pow power float_power neg negative positive
@@ -156,7 +156,7 @@ class Operation:
 
 
 class GraphOp:
-    """What the C++ tests did with an op of graphs."""
+    """The records of the C++ tests about an op of graphs."""
     def __init__(self):
         self.has_gradient = self.batch = self.special = False
         self.dtypes, self.order = defaultdict(set), 0
@@ -198,7 +198,7 @@ def read(folder):
                 continue
             if not operations[name].take(backend, dtype, what, int(count)):
                 raise SystemExit(f"{file}: '{line}' is no record")
-    # The oracle sees some that are no op of their own: constants' names and the like.
+    # The oracle also records some that are not ops: names of constants and similar.
     return operations, {name: op for name, op in graph_ops.items() if op.dtypes}
 
 
@@ -223,7 +223,7 @@ def cpp_functions():
 
 
 def dtypes_of(op):
-    """Those that were compared: of most operands, then of those that have a part of their own."""
+    """The compared dtypes: of most operands, then of operands with their own role."""
     words = [described(op.agreed(""))] if "" in op.accepts else []
     words += [f"{role}: {described(op.agreed(role))}" for role in sorted(op.accepts) if role]
     return "; ".join(words) or "-"
@@ -262,7 +262,7 @@ SPECIAL = {"floats": ("nan", "inf", "-inf", "-0"), "integers": ("largest", "lowe
 
 
 def special_of(op, rows):
-    """What was among the arguments, and what is missing."""
+    """The special values among the arguments, and the missing ones."""
     taken = op.accepts.get("", [])
     wanted = [family for family, dtype in (("floats", "float32"), ("integers", "int32")) if dtype in taken]
     seen = [family for family in wanted if op.special >= set(SPECIAL[family])]
@@ -300,7 +300,7 @@ def row(name, op, function, known, rows, faults):
 
 
 def excuses(rows):
-    """What is left out, with the reason of the table."""
+    """The omitted parts, with the reasons of the table."""
     found = {}
     for row in rows:
         for what in ("left_out", "special"):
@@ -363,7 +363,7 @@ compare results on every back-end with references of their own.
 | op | dtypes | gradient | batch | special values | ran on | status |
 |---|---|---|---|---|---|---|
 """
-# Ops that users' graphs do not have: where they come from, and what runs them.
+# Ops that users' graphs do not have: their origin, and the tests that run them.
 NOT_IN_USERS_GRAPHS = {
     "crossentropy_logits": "made by a rule, `ctest -R rules`",
     "crossentropy_logits_grad": "made by a rule, `ctest -R rules`",
@@ -390,7 +390,7 @@ def graph_row(name, op):
 
 
 class Page:
-    """The text as it grows, and what is missing."""
+    """The text under construction, and the list of missing items."""
     def __init__(self, operations):
         sys.path.insert(0, str(ROOT / "tests/oracle"))
         import known_faults
@@ -426,7 +426,7 @@ class Page:
 
 
 def page(operations, graph_ops):
-    """The text, and a list of what is missing."""
+    """The text, and a list of missing items."""
     out = Page(operations)
     for family, names in wanted_names().items():
         out.family(family, names)

@@ -18,7 +18,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 
-# Programs, and their rows: what each shows.
+# Programs, and their rows: the feature that each shows.
 PROGRAMS = {
     "C0": ("What such code does in the systems it was written for, and what Croton does", {
         "C0.1": "`use('gpu,0')` and all other spellings of a GPU's name; others: an error that lists the devices present",
@@ -90,7 +90,7 @@ PROGRAMS = {
         "C5.12": "`device_scope` is a name for a device scope",
     }),
 }
-# What no test shows, and why.
+# Rows without a test, and why.
 WITHOUT_TEST = {"C3.8": "not here: no promise is made for several machines"}
 
 NUMBER = re.compile(r"C\d+\.\d+[a-z]?\b")
@@ -125,7 +125,7 @@ def rows_of(title):
 
 
 def ctest_of(file, tags):
-    """What runs it: each file is one test, but for the slow cases of some folders."""
+    """The ctest name that runs it: each file is one test, except for the slow cases of some folders."""
     name = file.stem.removeprefix("test_")
     if "[slow]" not in (tags or ""):
         return name

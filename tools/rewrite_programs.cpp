@@ -110,7 +110,7 @@ Program kernels_of_statistics() {
   return {{x, y}, {normal, var(y, 0), mean(mean(sqr(centred), 1)), exp(-squares / 8), sum(sum(x, 1)), max(max(y, 1))}};
 }
 
-// ---- what expressions look like that other code has written ----
+// ---- expressions like those of code generators ----
 
 Program neutral_elements() {
   const auto x = vector("x"), y = vector("y");
@@ -238,7 +238,7 @@ Program views() {
        zeros_like(m) + exp(ones_like(m)), m + alloc(x, {m.shape(0), m.shape(1)})}};
 }
 
-/// What unrolled loops and padding leave: parts put together and taken apart again, and written one after another.
+/// Patterns of unrolled loops and padding: parts joined and split again, and written one after another.
 Program joins() {
   const auto x = vector("x"), y = vector("y"), state = matrix("state");
   const Variable both = concatenate({x, y}), half = state[slice(0, 3)];
@@ -282,7 +282,7 @@ Program largest_of_convolution() {
   return {{x, w, b}, {nn::GlobalMaxPooling2D()(image)}};
 }
 
-/// What nobody differentiates, so that no gradient reads the parts as well.
+/// A program without gradients, so that no gradient also reads the parts.
 Program inference() {
   const auto b = vector("b", DType::bool_);
   const auto x = vector("x"), y = vector("y");
@@ -388,7 +388,7 @@ std::string rules_markdown() {
         return escaped;
       };
       const bool is_text = rule.text.find("=>") != std::string_view::npos;
-      // The names of all maps are no help to a reader.
+      // The names of all maps would not help a reader.
       const std::string what = is_text                  ? fmt::format("`{}`", cell(rule.text))
                                : rule.text.size() > 120 ? std::string("any map")
                                                         : cell(rule.text);

@@ -1,5 +1,5 @@
-// Programs as users write them, for the question whether the rewrite rules ever meet one: pieces of models and
-// statistics, each rewritten with its gradients as function() would.
+// Programs like those of users, to check that rewrite rules fire in practice: pieces of models and statistics, each
+// rewritten with its gradients as in function().
 #pragma once
 
 #include "rewrite/pipeline.hpp"
@@ -8,7 +8,7 @@
 
 namespace croton::tool {
 
-/// How often each rule fires in all of them.
+/// The number of times that each rule fires in all of them.
 rewrite::Fired fired_in_programs();
 
 /// The table of docs/internals/rewrites.md: every rule by group, with its text, its reason and how often it fired.

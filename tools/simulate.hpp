@@ -6,8 +6,8 @@
 
 namespace croton::tool {
 
-/// Runs what the arguments say and prints what arrays hold then. 0 where the kernel ran to its end, 1 where it was
-/// stopped (the report goes to the standard error), 2 where the arguments were not understood.
+/// Runs a kernel with these arguments and prints the contents of arrays. Returns 0 if the kernel ran to its end, 1 if
+/// it was stopped (the report goes to the standard error), 2 for invalid arguments.
 int simulate(const std::vector<std::string>& arguments);
 
 }  // namespace croton::tool

@@ -24,7 +24,7 @@ void add(rewrite::Fired& to, const rewrite::Fired& fired) {
   for (const auto& [rule, count] : fired) to[rule] += count;
 }
 
-/// The nodes that the roots need, each behind its inputs and sizes, in the order of a walk from the roots.
+/// The nodes that the roots need, each after its inputs and sizes, in the order of a walk from the roots.
 std::vector<NodeId> walk(const Graph& graph) {
   const Arena& arena = graph.arena;
   std::vector<NodeId> order, stack = graph.roots();
@@ -179,7 +179,7 @@ class ProgramEvaluator {
   }
 
  private:
-  /// What a kernel or product stored; a leaf; or a view of one of these, which products may read.
+  /// The stored value of a kernel or product, a leaf, or a view of one of these, which products may read.
   Array value(NodeId id) {
     if (const auto at = values_.find(id); at != values_.end()) return at->second;
     const expr::Op& op = graph_.arena.op(id);

@@ -1,4 +1,4 @@
-// One step of Adam over many tensors: what an optimizer costs where most of them are small.
+// One step of Adam over many tensors: the cost of an optimizer when most tensors are small.
 #include <croton/nn/optimizers.hpp>
 
 #include <algorithm>

@@ -17,7 +17,7 @@ namespace {
 
 constexpr int samples = 20, per_sample = 5;
 
-/// `work` is what one run moves or computes.
+/// `work` is the number of bytes or operations of one run.
 Rate rate_of(const std::shared_ptr<cuda::Context>& context, const cuda::Stream& stream, double work,
              const std::function<void()>& run) {
   cuda::Event start(context, cuda::Event::Timing::on), end(context, cuda::Event::Timing::on);

@@ -1,5 +1,5 @@
-// What a device can do at most, through the driver and cuBLASLt alone: the rate of a copy within its memory, and of
-// matrix products.
+// Peak rates of a device, measured with only the driver and cuBLASLt: of a copy within its memory, and of matrix
+// products.
 #pragma once
 
 #include <cstddef>
@@ -9,8 +9,7 @@
 
 namespace bench::gpu {
 
-/// Rates of repeated measurements with CUDA events: their median, and the values below which a tenth and nine tenths
-/// lie.
+/// Rates of repeated measurements with CUDA events: their median, and the first and ninth deciles.
 struct Rate {
   double median = 0, low = 0, high = 0;
   int samples = 0;

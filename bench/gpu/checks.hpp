@@ -11,12 +11,12 @@
 
 namespace bench::gpu {
 
-/// |got - want| / |want|; infinite where an element is no number.
+/// The error |got - want| / |want|; infinite if an element is not a number.
 class NormError {
  public:
   void add(double got, double want) { add_change(got, want, 0); }
-  /// For values that only move a little from `first`: |got - want| / |want - first|, since a step that moved nothing
-  /// would hardly be seen in the error of the values themselves.
+  /// For values that change only a little from `first`: |got - want| / |want - first|, since a step that changes
+  /// nothing would hardly be visible in the error of the values themselves.
   void add_change(double got, double want, double first) {
     distance_ += (got - want) * (got - want);
     norm_ += (want - first) * (want - first);
@@ -27,19 +27,19 @@ class NormError {
   double distance_ = 0, norm_ = 0;
 };
 
-/// About `wanted` of the positions below `count`: 0 and on by an odd step, and the last one.
+/// About `wanted` of the positions below `count`: from 0 by an odd step, and the last one.
 std::vector<std::int64_t> sampled(std::int64_t count, std::int64_t wanted);
 
-/// Writes what one row must be.
+/// Computes the expected values of one row.
 using WantedRow = std::function<void(std::int64_t row, std::span<double> want)>;
 
-/// The error over as many rows as have about a million elements; infinite where the shape is not the one expected.
+/// The error over as many rows as have about a million elements; infinite if the shape is not the expected one.
 double error_of_rows(const croton::Array& got, const croton::Sizes& shape, const WantedRow& want);
 
-/// How many lines of a matrix are added up by references.
+/// The number of lines of a matrix that references add up.
 inline constexpr std::int64_t sampled_lines = 512;
 
-/// The same over about `wanted` elements of a vector or a number, which are asked for one by one.
+/// The same over about `wanted` elements of a vector or a number, which are computed one by one.
 double error_of_elements(const croton::Array& got, const croton::Sizes& shape,
                          const std::function<double(std::int64_t)>& want, std::int64_t wanted = 1 << 16);
 

@@ -4,12 +4,12 @@
 //   croton_gpu_bench --profile a,b [--device cuda0] [--scale 1]
 //   croton_gpu_bench --list 1
 //
-// Prints a line of JSON for each thing as soon as it is known, so that a run that is stopped has said what it found:
+// Prints a line of JSON for each thing as soon as it is known, so that a stopped run has printed its results so far:
 // first the versions, then the ceilings of the device, then the workloads. A result is checked before it is timed; one
-// that is wrong, or was computed elsewhere than on the device, has an "error". The exit status is 1 if there was one.
+// that is wrong, or was not computed on the device, has an "error". The exit status is 1 if there was one.
 //
-// With --profile it only calls each of the workloads four times, without checks and timing, for a profiler to look at,
-// and says which kernels they have. With --list it prints the names of all workloads.
+// With --profile it only calls each of the workloads four times, without checks and timing, for a profiler, and prints
+// the names of their kernels. With --list it prints the names of all workloads.
 #include <croton/croton.hpp>
 
 #include <cstdint>
@@ -101,7 +101,7 @@ void add_timing(const bench::Spread& timing, const std::string& prefix, Record& 
   record.add(prefix + "samples", timing.samples).add(prefix + "calls_per_sample", timing.calls_per_sample);
 }
 
-/// Throws if it is wrong or does not lie on the device.
+/// Throws if it is wrong or is not on the device.
 void check_result(const bench::gpu::Work& work, const Options& options, Record& record) {
   for (int i = 1; i < work.checked_steps; ++i) work.step();
   const double error = work.error();

@@ -1,4 +1,4 @@
-// Training steps of dense layers: products by the library, and what goes around them.
+// Training steps of dense layers: products by the library, and the operations around them.
 #include <algorithm>
 #include <cstddef>
 #include <limits>
@@ -55,7 +55,7 @@ struct Mlp {
   static constexpr std::int64_t distinct_rows = 16;
 };
 
-/// Sizes divided by `scale`, but not below what is still a batch and a layer.
+/// The sizes divided by `scale`, but not below the minimum of a batch and a layer.
 Mlp scaled(Mlp mlp, std::int64_t scale) {
   mlp.batch = std::max<std::int64_t>(1, mlp.batch / scale / Mlp::distinct_rows) * Mlp::distinct_rows;
   for (std::int64_t& width : mlp.widths) width = std::max<std::int64_t>(10, width / scale);

@@ -12,7 +12,7 @@ void add_to_rows(Matrix& a, const Values& bias) {
   }
 }
 
-/// What each layer multiplies (x, then what relu leaves of the layer before), and last the logits.
+/// The operand of each layer's product (x, then the relu of the previous layer), and last the logits.
 std::vector<Matrix> values_of(const std::vector<DenseLayer>& layers, const Matrix& x) {
   std::vector<Matrix> values{x};
   for (const DenseLayer& layer : layers) {

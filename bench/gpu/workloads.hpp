@@ -1,5 +1,5 @@
-// The workloads of README.md, "On a GPU", on Croton's public interface: what is read and written is kept in shared
-// variables, so that between calls nothing travels between the host and the device.
+// The workloads of README.md, "On a GPU", on Croton's public interface: inputs and outputs are shared variables, so
+// that calls copy nothing between the host and the device.
 #pragma once
 
 #include <croton/croton.hpp>
@@ -14,7 +14,7 @@ namespace bench::gpu {
 
 struct Work {
   croton::Function step;                        ///< without arguments and outputs
-  std::vector<croton::SharedVariable> results;  ///< what a step writes
+  std::vector<croton::SharedVariable> results;  ///< the outputs of a step
   double build_s = 0;                           ///< seconds for the graph and croton::function
   double bytes = 0;                             ///< that a step must read and write at least; 0 where products count
   double flop = 0;                              ///< of matrix products

@@ -13,7 +13,7 @@ def rate_at(step, sqrt):
 
 
 def windows(x):
-    """(batch, places, 9): what is under each window."""
+    """(batch, positions, 9): the elements of each window."""
     import numpy as np
     view = np.lib.stride_tricks.sliding_window_view(x[..., 0], (3, 3), axis=(1, 2))
     return view.reshape(len(x), -1, 9)

@@ -1,9 +1,9 @@
-"""What the Python peers share: inputs, float64 references, timing, checks, the JSON that they print.
+"""Shared code of the Python peers: inputs, float64 references, timing, checks, the JSON that they print.
 
 A peer calls `settings()` first, because the number of threads must be known before its package is imported, and then
 `run(...)` with a function `build(name, weights, inputs)` that returns two functions: `call()`, one complete call, which
-gives a list of results (a training step: the list of its loss), and `weights()`, the list of the weights as they are
-now. For a training (`fit_...`) it returns the one function `fit(rows)` of fits.py.
+returns a list of results (a training step: the list of its loss), and `weights()`, the list of the current weights. For
+a training (`fit_...`) it returns the one function `fit(rows)` of fits.py.
 """
 import argparse
 import collections
@@ -118,7 +118,7 @@ def inputs_of(name):
     raise KeyError(name)
 
 
-# ---- the work in NumPy: in float64 the reference of all, in float32 what peer_numpy.py times
+# ---- the work in NumPy: in float64 the reference of all, in float32 the work of peer_numpy.py
 
 
 def fan_out(x, nodes, tanh):
@@ -142,7 +142,8 @@ def matpow(a, b):
     return p + q
 
 
-# What is written the same for every package whose arrays have operators; numpy_work has its own, with no call between.
+# The code that is the same for every package whose arrays have operators; numpy_work has its own, without calls
+# between.
 PLAIN = {"reduce_sum_0": lambda x: x.sum(axis=0),
          "reduce_sum_1": lambda x: x.sum(axis=1),
          "reduce_sum_all": lambda x: x.sum(),
@@ -244,8 +245,8 @@ def numpy_work(name, weights, inputs):
 
 
 def reference(name):
-    """What a peer must return; of a training step the first losses, then the weights after them; of a training the
-    first losses and shares of right answers."""
+    """The expected results of a peer; of a training step the first losses, then the weights after them; of a training
+    the first losses and accuracies."""
     widen = lambda arrays: [a.astype("float64") if a.dtype == "float32" else a for a in arrays]
     weights, inputs = map(widen, inputs_of(name))
     if name in fits.SAMPLES:
@@ -261,14 +262,14 @@ def reference(name):
 
 
 def status_mib(key):
-    """MiB of this process: VmRSS, what is resident now; VmHWM, the most that was."""
+    """MiB of this process: VmRSS, the resident memory now; VmHWM, its peak."""
     with open("/proc/self/status") as status:
         return next(int(line.split()[1]) / 1024 for line in status if line.startswith(key + ":"))
 
 
 def forget_peak():
-    """Gives free memory back and starts VmHWM anew, so that what made the inputs does not count."""
-    gc.collect()  # JAX lets go of NumPy's arrays only then
+    """Releases free memory and resets VmHWM, so that the memory for making the inputs does not count."""
+    gc.collect()  # JAX releases NumPy's arrays only then
     ctypes.CDLL(None).malloc_trim(0)
     with open("/proc/self/clear_refs", "w") as switch:
         switch.write("5")

@@ -8,7 +8,7 @@ import cnn
 
 SAMPLES = {"fit_mlp": 2048, "fit_cnn": 512, "fit_tiny": 1024}  # of an epoch
 BATCH = {"fit_mlp": 32, "fit_cnn": 32, "fit_tiny": 1}
-KEPT, EPSILON = 0.9, 1e-3  # of batch normalisation: of the running averages, and beside the variance
+KEPT, EPSILON = 0.9, 1e-3  # of batch normalisation: the momentum of the running averages, and epsilon of the variance
 
 
 def inputs_of(name, uniform, classes):
@@ -25,7 +25,7 @@ def inputs_of(name, uniform, classes):
 
 
 def parameters(name, kernels, filled):
-    """All that is trained, of the kernels and of what `filled(size, value)` makes, in the order of the layers."""
+    """All trained parameters, from the kernels and from `filled(size, value)`, in the order of the layers."""
     if name == "fit_cnn":
         normal = lambda kernel: [kernel, filled(kernel.shape[-1], 1), filled(kernel.shape[-1], 0)]
         return [*normal(kernels[0]), *normal(kernels[1]), kernels[2], filled(10, 0)]
@@ -38,7 +38,7 @@ def averages(name, filled):
 
 
 def means(name, sums, rows):
-    """What fit gives, of the sums over all samples of the loss and of right answers."""
+    """The result of fit, from the sums over all samples of the loss and of right answers."""
     loss, hits = (float(total) / len(rows) for total in sums)
     return [loss] if name == "fit_tiny" else [loss, hits]
 
@@ -68,14 +68,14 @@ def mlp(weights, _, x, targets, cross_entropy):
 
 
 def windows(x):
-    """A row for each window of 3 x 3, two apart: what is under it."""
+    """A row for each window of 3 x 3 with stride 2: the elements of the window."""
     import numpy as np
     view = np.lib.stride_tricks.sliding_window_view(x, (3, 3), axis=(1, 2))[:, ::2, ::2]
     return np.moveaxis(view, 3, 5).reshape(-1, 9 * x.shape[3])
 
 
 def normalise(z, gamma, beta, moving):
-    """(result, what it was made of); the running averages follow."""
+    """(result, its operands); updates the running averages."""
     import numpy as np
     number = z.dtype.type
     mean, variance = z.mean(axis=0), z.var(axis=0)

@@ -1,9 +1,9 @@
-"""What the peers on a GPU share: options, timing, checks, the lines of JSON that they print.
+"""Shared code of the peers on a GPU: options, timing, checks, the lines of JSON that they print.
 
 The rules are those of croton_gpu_bench (bench/README.md, "On a GPU"). A peer calls `start(name, package)`, makes a
-`Peer` and gives it to `run(options, versions, peer)`. With --wait it first prepares all that it was given, prints a
-line with "ready" and times nothing before it has read a line: so several programs can compile at the same time and
-measure one after the other. A line that comes earlier ends the preparing.
+`Peer` and gives it to `run(options, versions, peer)`. With --wait it first prepares all its workloads, prints a line
+with "ready" and times nothing before it has read a line: so several programs can compile at the same time and measure
+one after another. A line that comes earlier ends the preparation.
 """
 import argparse
 import dataclasses
@@ -150,12 +150,12 @@ def timed(options, peer, step, record):
 
 
 def prepared_before(options, peer):
-    """The same as prepared(), but all at once, and only after somebody asked for the timing."""
+    """The same as prepared(), but all at once, and only after the timing was requested."""
     pairs = []
     for name, variant, step, record in prepared(options, peer):
         show(program=options.program, workload=name, variant=variant, prepared=True, **record)
         pairs.append((name, variant, step, record))
-        if select.select([sys.stdin], [], [], 0)[0]:  # the line has come: what is prepared is timed
+        if select.select([sys.stdin], [], [], 0)[0]:  # the line has come: the prepared workloads are timed
             break
     else:
         show(program=options.program, ready=True)

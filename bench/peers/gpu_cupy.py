@@ -35,7 +35,7 @@ EXPRESSIONS = {"copy": lambda x: x.copy(),
                "reduce_sum_0": lambda x: x.sum(axis=0),
                "reduce_sum_1": lambda x: x.sum(axis=1),
                "reduce_sum_all": lambda x: x.sum()}
-last = []  # what the newest call gave
+last = []  # the result of the latest call
 
 
 def build(kind, variant, weights, inputs):

@@ -28,7 +28,7 @@ EXPRESSIONS = {"copy": jnp.copy,
                "reduce_sum_0": lambda x: x.sum(axis=0),
                "reduce_sum_1": lambda x: x.sum(axis=1),
                "reduce_sum_all": lambda x: x.sum()}
-last = []  # what the newest call gave
+last = []  # the result of the latest call
 
 
 def mlp_loss(parameters, x, targets):

@@ -1,6 +1,6 @@
-"""Inputs and checks of the workloads on a GPU: arrays that cost little to make, and samples of what must come out.
+"""Inputs and checks of the workloads on a GPU: arrays that cost little to make, and samples of the expected results.
 
-At full size both would otherwise take longer than what is measured. bench/gpu/noise.hpp and checks.hpp do the same.
+At full size both would otherwise take longer than the measured work. bench/gpu/noise.hpp and checks.hpp do the same.
 """
 import functools
 import math
@@ -54,14 +54,14 @@ class Noise:
 
 
 class Want:
-    """What one result must be: its shape, and in float64 the rows `index` along its first axis (None: all of it).
-    Where `first` is given errors are relative to the change since then."""
+    """One expected result: its shape, and in float64 the rows `index` along its first axis (None: all of it). If
+    `first` is given, errors are relative to the change since then."""
 
     def __init__(self, shape, index, values, first=None):
         self.shape, self.index, self.values, self.first = shape, index, values, first
 
     def error(self, got):
-        """|got - want| / |want|; infinite where an element is no number."""
+        """The error |got - want| / |want|; infinite if an element is not a number."""
         moved = self.values if self.first is None else self.values - self.first
         error = float(np.linalg.norm(np.asarray(got, "float64") - self.values) / max(np.linalg.norm(moved), 1e-300))
         return math.inf if math.isnan(error) else error

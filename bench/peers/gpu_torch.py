@@ -17,7 +17,7 @@ device = "cuda" if torch.cuda.is_available() else "cpu"
 
 MODES = {"compile": "default", "reduce-overhead": "reduce-overhead", "max-autotune": "max-autotune",
          "max-autotune-no-cudagraphs": "max-autotune-no-cudagraphs"}
-last = []  # what the newest call gave
+last = []  # the result of the latest call
 
 
 def layer_norm(x, gamma, beta):
@@ -62,8 +62,8 @@ def mlp_step(parameters, x, targets):
 
 
 def adam_step(parameters, gradients, means, squares, count):
-    """What torch.compile makes of step() of torch.optim.Adam with foreach=True and capturable=True, without its guards
-    on the optimizer, which cost more at each call than the work of small models."""
+    """The work that torch.compile generates for step() of torch.optim.Adam with foreach=True and capturable=True,
+    without its guards on the optimizer, which cost more in each call than the work of small models."""
     (b1, b2), rate, epsilon = (gpu_workloads.ADAM[key] for key in ("betas", "lr", "eps"))
     count.add_(1)
     torch._foreach_lerp_(means, gradients, 1 - b1)
@@ -77,8 +77,8 @@ def adam_step(parameters, gradients, means, squares, count):
 
 
 def compiled(function, variant):
-    """Each with a code object of its own: TorchDynamo keeps what it compiled per code object, and would look through
-    all that other variants and workloads compiled at each call."""
+    """The compiled function, with its own code object: TorchDynamo stores compiled code per code object, and would
+    check that of all other variants and workloads in each call."""
     if variant == "eager":
         return function
     if isinstance(function, types.FunctionType):
@@ -135,7 +135,7 @@ def take(tensor, index):
 
 
 def product_ceiling(dtype, n=8192):
-    """Products of random matrices; lines of their own, as croton_gpu_bench prints for its ceilings."""
+    """Products of random matrices; separate lines, like those of croton_gpu_bench for its ceilings."""
     a, b = (torch.randn(n, n, device=device, dtype=dtype) for _ in range(2))
     found = common.timing(lambda: a @ b, wait, 0.3)
     rate = lambda key: 2 * n**3 / found[key]
@@ -144,7 +144,7 @@ def product_ceiling(dtype, n=8192):
 
 
 def ceilings():
-    """Only beside the workload of large products, so that of several processes one measures it."""
+    """Only together with the workload of large products, so that only one of several processes measures it."""
     if device == "cuda" and options.scale == 1 and "mlp_big" in (options.workloads or gpu_workloads.WORKLOADS):
         product_ceiling(torch.bfloat16)
 

@@ -1,4 +1,4 @@
-"""The workloads of bench/README.md, "On a GPU": inputs, and what must come out of them in float64.
+"""The workloads of bench/README.md, "On a GPU": inputs, and the expected results in float64.
 
 Names, sizes, seeds and checks are those of bench/gpu/*.cpp.
 """

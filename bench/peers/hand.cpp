@@ -33,8 +33,7 @@ struct Free {
 template <class T>
 using Buffer = std::unique_ptr<T[], Free>;
 
-/// Memory in large pages where the system has them, as NumPy and Croton ask for: small ones cost more than the
-/// transfer.
+/// Memory in large pages if the system has them, as in NumPy and Croton: small pages cost more than the transfer.
 template <class T>
 Buffer<T> buffer(std::int64_t count) {
   constexpr std::size_t page = 2 << 20;
@@ -186,7 +185,7 @@ void report(const char* name, std::int64_t n, Kernel kernel, Reference want, dou
   std::printf(", \"median_s\": %.6g, \"reused_s\": %.6g}", fresh, reused);
 }
 
-/// Seconds to read and to write so many MB (1e6 bytes), in turns of some KB, at the best.
+/// The best time in seconds to read and to write that many MB (1e6 bytes), alternately in pieces of some KB.
 double transfer_seconds(double read_mb, double write_mb, double budget) {
   constexpr std::int64_t turns = 4096;
   const std::int64_t reads = static_cast<std::int64_t>(read_mb * 1e6 / 4 / turns);

@@ -11,7 +11,7 @@ def sigmoid(z):
 
 
 def run(weights, x):
-    """(h, c, gates) of each step, the states being those behind it; in front of the first stand the zeros."""
+    """(h, c, gates) of each step, with the states after it; the zeros before the first step come first."""
     import numpy as np
     w, u, b = weights
     size = len(u)

@@ -14,7 +14,7 @@ import jax.numpy as jnp
 
 import_s = time.perf_counter() - start
 jax.config.update("jax_enable_x64", True)  # for black_scholes; the rest is float32 because its inputs are
-if "JAX_COMPILATION_CACHE_DIR" in os.environ:  # everything goes into the cache, also what is small or quickly made
+if "JAX_COMPILATION_CACHE_DIR" in os.environ:  # everything goes into the cache, also small or quickly compiled code
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
     jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
 
@@ -60,7 +60,7 @@ def cnn_loss(weights, x, targets):
 
 
 def adam(weights, means, squares, count, slopes):
-    """All of these behind a step."""
+    """All of these after a step."""
     count = count + 1
     rate = cnn.rate_at(count, jnp.sqrt)
     means = [m + (1 - cnn.BETA_1) * (g - m) for m, g in zip(means, slopes)]
@@ -89,7 +89,7 @@ def cnn_training(weights, inputs):
 
 
 def normalised(z, gamma, beta, moving):
-    """(result, the running averages behind it)"""
+    """(result, the running averages after it)"""
     now = z.mean(axis=(0, 1, 2)), z.var(axis=(0, 1, 2))
     moving = [fits.KEPT * average + (1 - fits.KEPT) * one for average, one in zip(moving, now)]
     return (z - now[0]) * jax.lax.rsqrt(now[1] + fits.EPSILON) * gamma + beta, moving
@@ -114,7 +114,7 @@ def tiny_loss(weights, moving, x, targets):
 
 
 def fit_loss(name):
-    """A function of (weights, running averages, x, targets) that gives (loss, (right answers, averages behind it))."""
+    """A function of (weights, running averages, x, targets) that returns (loss, (right answers, averages after it))."""
     if name == "fit_tiny":
         return tiny_loss
 
@@ -129,7 +129,7 @@ def fitting(name, kernels, inputs):
     loss_and_slopes = jax.value_and_grad(fit_loss(name), has_aux=True)
     state = [(adam_begins(fits.parameters(name, kernels, filled)), fits.averages(name, filled))]
 
-    def step(state, sums, x, targets, rows):  # picking rows in a call of its own would double the calls
+    def step(state, sums, x, targets, rows):  # picking rows in a separate call would double the calls
         (trained, moving), x, targets = state, x[rows], targets[rows]
         (loss, (hits, moving)), slopes = loss_and_slopes(trained[0], moving, x, targets)
         return (adam(*trained, slopes), moving), sums + jnp.stack([loss * len(x), hits])

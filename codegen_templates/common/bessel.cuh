@@ -1,5 +1,5 @@
-// Bessel functions of real order, built from math.cuh, special.cuh and incomplete_gamma.cuh, which stand in front of
-// this text; the rules of special.cuh hold. Numbers in brackets are of the Digital Library of Mathematical Functions
+// Bessel functions of real order, built from math.cuh, special.cuh and incomplete_gamma.cuh, which come before this
+// text; the rules of special.cuh apply. Numbers in brackets refer to the Digital Library of Mathematical Functions
 // (DLMF).
 //  - J_v(x) by its power series [10.2.2] where x^2 / 4 < v + 1, so that its terms alternate and decrease;
 //  - below x = 25 from two such values of a higher order, downwards by the recurrence in the order [10.6.1];
@@ -62,8 +62,8 @@ struct BesselPair {
   }
 };
 
-// J_v(x) for x > 25 and v in (x, x^2 / 4 - 1): from so far above v that what is neglected there does not count, down to
-// the orders f and f + 1, which are known.
+// J_v(x) for x > 25 and v in (x, x^2 / 4 - 1): from far enough above v, where the neglected terms are negligible, down
+// to the orders f and f + 1, which are known.
 template <class T>
 CT_DEVICE T bessel_above(T v, T x, BesselPair<T> known) {
   const int n = int(floor(v)), above = 10 + int(T(10) * cbrt(v));
@@ -104,9 +104,9 @@ CT_DEVICE T bessel_j(T v, T x) {
   return pair.low;
 }
 
-// What both functions share: nan of negative x and no whole order; whole negative orders and negative x by parity,
-// where `alternates` says that J_-n is (-1)^n J_n; values at 0 and infinity; no orders above 5000, unless the result is
-// 0.
+// The common part of both functions: nan for negative x and non-integer orders; negative integer orders and negative x
+// by parity, where `alternates` means that J_-n is (-1)^n J_n; values at 0 and infinity; no orders above 5000, unless
+// the result is 0.
 template <bool alternates>
 CT_DEVICE double bessel_of_order(double order, double given) {
   const double x = abs(given);

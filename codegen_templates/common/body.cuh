@@ -1,4 +1,4 @@
-// Small things that the bodies of kernels use.
+// Helpers of the bodies of kernels.
 #ifndef CT_BODY
 #define CT_BODY
 

@@ -74,7 +74,7 @@ struct Any {
   CT_DEVICE T finish(State a) { return T(a); }
 };
 
-// A value and where it stands; position -1: none yet.
+// A value and its position; position -1: none yet.
 template <class T>
 struct Placed {
   T value;

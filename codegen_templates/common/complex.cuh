@@ -1,10 +1,10 @@
 // Complex numbers of generated kernels: the same text and the same bits on every device. A device header, numeric.cuh
-// and math.cuh stand in front of this text, whose real functions it is written with.
-//  - Products are (ac - bd, ad + bc) and quotients Smith's (1962), as NumPy's: an infinity times a number with a zero
-//  or infinite part may be nan, where annex G of C99 would look for the infinity.
-//  - Functions are computed in double, also those of complex<float>: one text, and no overflow on the way. Their values
+// and math.cuh come before this text, which uses their real functions.
+//  - Products are (ac - bd, ad + bc) and quotients Smith's (1962), as in NumPy: an infinity times a number with a zero
+//  or infinite part may be nan, where annex G of C99 would give the infinity.
+//  - Functions are computed in double, also for complex<float>: one text, and no intermediate overflow. Their values
 //  at zeros, infinities and nans and their branch cuts are those of annex G, in which sin, cos, tan and their inverses
-//  are their hyperbolic sisters turned by i.
+//  are their hyperbolic counterparts rotated by i.
 //  - Inverse functions are W. Kahan's (Branch cuts for complex elementary functions, 1987).
 #ifndef CT_COMPLEX
 #define CT_COMPLEX
@@ -157,7 +157,7 @@ CT_DEVICE c128 log_of(f64 x, f64 y) {
   return c128(near_one ? 0.5 * log1p(excess) : far, atan2(y, x));
 }
 
-// Near 0 the sums with 1 would lose what there is.
+// Near 0 the sums with 1 would lose all digits.
 CT_DEVICE c128 expm1_of(f64 x, f64 y) {
   const c128 power = exp_of(x, y);
   const f64 half = sin(0.5 * y);
@@ -258,7 +258,7 @@ CT_DEVICE c128 atanh_of(f64 x, f64 y) {
   const f64 a = abs(x);
   const bool huge = is_huge(a, y);
   const f64 gap = 1.0 - a, square = y * y;
-  // Beside 1 the square of y may vanish.
+  // Next to 1 the square of y may underflow.
   const bool beside_one = gap == 0.0 && abs(y) < 1e-100;
   const f64 near = beside_one ? 0.5 * (0.6931471805599453 - log(abs(y))) : 0.25 * log1p(4.0 * a / (gap * gap + square));
   const f64 far = isinf(x) || isinf(y) ? 0.0 : real(c128(1.0) / c128(a, y));

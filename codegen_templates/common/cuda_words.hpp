@@ -1,7 +1,7 @@
-// The words of CUDA C++ that people write in their own kernels, for Croton's CUDA simulator: index variables, barriers,
-// warp functions, atomics, vector types, math. Stands behind device_simulator.hpp, numeric.cuh and math.cuh where a
-// user's text is simulated; generated kernels need none of it. Mathematics has the bits of math.cuh, which are not
-// those of a GPU's own functions.
+// The vocabulary of CUDA C++ for users' kernels in Croton's CUDA simulator: index variables, barriers, warp functions,
+// atomics, vector types, math. It comes after device_simulator.hpp, numeric.cuh and math.cuh when a user's text is
+// simulated; generated kernels do not need it. Mathematics has the bits of math.cuh, which are not those of a GPU's own
+// functions.
 #ifndef CT_CUDA_WORDS
 #define CT_CUDA_WORDS
 
@@ -234,7 +234,7 @@ CT_OWN T __ldg(const T* address) {
 
 #define assert(condition) ((condition) ? (void)0 : croton_simulator_wait_stop(0u))
 CT_OWN void __trap() { croton_simulator_wait_stop(1u); }
-// Prints nothing: blocks run one after another here, in an order of their own.
+// Prints nothing: blocks run one after another here, in the simulator's order.
 template <class... Values>
 CT_OWN int printf(const char*, Values...) {
   return 0;

@@ -1,10 +1,10 @@
-// The device header of generated CUDA kernels, for NVRTC: what numeric.cuh, math.cuh and the templates ask of a GPU. No
-// CUDA header is used, since they cost more to parse than a kernel to compile, and whatever needs assembly stands here
-// and nowhere else. device_simulator.hpp defines the same names, with the same bits, for kernels that run on the host.
+// The device header of generated CUDA kernels, for NVRTC: the functions of a GPU that numeric.cuh, math.cuh and the
+// templates use. No CUDA header is used, since they cost more to parse than a kernel to compile, and all assembly is
+// here. device_simulator.hpp defines the same names, with the same bits, for kernels that run on the host.
 //
-// Rules for kernels: grids and blocks have one dimension, blocks are whole warps of 32 where shuffles or votes are
-// used, and all 32 lanes take part in them; every thread of a block meets the same barriers. The simulator checks all
-// of it.
+// Rules for kernels: grids and blocks have one dimension, blocks are whole warps of 32 if shuffles or votes are used,
+// and all 32 lanes take part in them; every thread of a block executes the same barriers. The simulator checks all of
+// this.
 #ifndef CT_DEVICE_HEADER
 #define CT_DEVICE_HEADER
 
@@ -79,10 +79,10 @@ CT_DEVICE unsigned int warp_index() { return threadIdx.x >> 5; }
 
 // --- Working together ------------------------------------------------------------------------------------------------
 
-// All threads of the block have come here, and see what the others wrote before.
+// Barrier of the block: afterwards its threads see all earlier writes of each other.
 CT_DEVICE void barrier() { __syncthreads(); }
 
-// All lanes of the warp have come here, and see what the others wrote before.
+// Barrier of the warp: afterwards its lanes see all earlier writes of each other.
 CT_DEVICE void warp_barrier() { __syncwarp(0xffffffffu); }
 
 // The value of the lane whose number differs in the bits of `mask`.
@@ -90,7 +90,7 @@ template <class T>
 CT_DEVICE T shuffle_xor(T value, unsigned int mask) {
   return __shfl_xor_sync(0xffffffffu, value, (int)mask);
 }
-// The value of the lane `delta` further; the own value where there is none.
+// The value of the lane `delta` further; the own value if there is none.
 template <class T>
 CT_DEVICE T shuffle_down(T value, unsigned int delta) {
   return __shfl_down_sync(0xffffffffu, value, delta);
@@ -107,7 +107,7 @@ CT_DEVICE unsigned int ballot(bool condition) { return __ballot_sync(0xffffffffu
 CT_DEVICE unsigned int atomic_or(unsigned int* address, unsigned int bits) { return ::atomicOr(address, bits); }
 CT_DEVICE unsigned int atomic_add(unsigned int* address, unsigned int value) { return ::atomicAdd(address, value); }
 
-// What this thread wrote before is seen by all threads of the device before what it writes after.
+// All threads of the device see this thread's earlier writes before its later ones.
 CT_DEVICE void memory_fence() { __threadfence(); }
 
 // The shared memory whose size is given at launch, aligned to 16 bytes.

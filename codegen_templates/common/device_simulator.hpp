@@ -1,8 +1,8 @@
 // The device header of generated CUDA kernels that run on the host, in Croton's CUDA simulator: the same names as
 // device_cuda.cuh, with the same bits. Clang's CUDA front end parses it in device mode for the host's processor;
-// without CUDA headers it knows only attributes, so the words of CUDA that kernels use are defined here. Threads of a
-// block are fibers: what waits for other threads calls the simulator (src/runtime/simulator/callbacks.cpp), through
-// functions named croton_simulator_...
+// without CUDA headers it knows only attributes, so the vocabulary of CUDA that kernels use is defined here. Threads of
+// a block are fibers: functions that wait for other threads call the simulator (src/runtime/simulator/callbacks.cpp),
+// through functions named croton_simulator_...
 #ifndef CT_DEVICE_HEADER
 #define CT_DEVICE_HEADER
 

@@ -1,5 +1,5 @@
-// The incomplete gamma functions of generated kernels, built from math.cuh and special.cuh, which stand in front of
-// this text; the rules of special.cuh hold. Numbers in brackets are of the Digital Library of Mathematical Functions
+// The incomplete gamma functions of generated kernels, built from math.cuh and special.cuh, which come before this
+// text; the rules of special.cuh apply. Numbers in brackets refer to the Digital Library of Mathematical Functions
 // (DLMF). Each of the two regularised functions P and Q = 1 - P is computed so that it keeps its relative accuracy
 // where it is small:
 //  - the series of P [8.7.1], all of whose terms are positive, where x < a + 1;

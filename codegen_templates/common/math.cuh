@@ -1,6 +1,6 @@
 // The mathematics of generated kernels, the same text and the same bits on every device. float and double overloads;
-// f16 and bf16 are computed in float. A device header and numeric.cuh stand in front of this text. How it is written,
-// and why:
+// f16 and bf16 are computed in float. A device header and numeric.cuh come before this text. The rules of this file,
+// and their reasons:
 //  - Polynomials with explicit fma, no library calls: compilers contract nothing, so a result does not depend on who
 //  compiled it.
 //  - Branch-free selects wherever a kernel's loop should vectorise; a select never hides undefined behaviour, both
@@ -86,7 +86,7 @@ CT_DEVICE ExpParts<double, u64> exp_parts(double x) {
   return {high, rest, high + rest, bits_of(t)};
 }
 
-// 2^e for the e whose biased value stands in the low bits.
+// 2^e for the e whose biased value is in the low bits.
 CT_DEVICE float power_of_two(u32 biased) { return float_from_bits(biased << 23); }
 CT_DEVICE double power_of_two(u64 biased) { return double_from_bits(biased << 52); }
 
@@ -218,7 +218,7 @@ CT_DEVICE bool isinf(T x) {
     return false;
 }
 
-// An integer is whole already; floats have functions of their own in the device headers.
+// An integer needs no rounding; floats have separate functions in the device headers.
 template <class T>
 CT_DEVICE T floor(T x) {
   return x;
@@ -359,7 +359,7 @@ CT_DEVICE double exp2(double x) {
 }
 
 // 2^n expm1(r) + (2^n - 1), with half of 2^n, which does not overflow before the result does. Where r < 0 < n, the sum
-// is smaller than what is added: the part of expm1(r) that is exact goes first.
+// is smaller than the added term: the exact part of expm1(r) is added first.
 CT_DEVICE float expm1(float x) {
   const float low = x < -20.0f ? -20.0f : x;
   const auto parts = internal::exp_parts(low > 89.0f ? 89.0f : low);
@@ -416,7 +416,7 @@ CT_DEVICE double tanh(double x) {
 }
 
 // 1 / (1 + exp(-x)). With z = exp(-|x|) the lower tail is z / (1 + z), the upper 1 minus that: both keep their relative
-// accuracy. What 1 + z lost by rounding is put back, times about 1 / (1 + z).
+// accuracy. The rounding error of 1 + z is added back, times about 1 / (1 + z).
 template <class T>
 CT_DEVICE T sigmoid(T x) {
   const T z = internal::exp_of_negative(-abs(x)), denominator = T(1) + z;
@@ -536,8 +536,7 @@ CT_DEVICE T mod(T x, T y) {
 }
 
 // floor(x / y), as in Python. Integers: 0 where y is 0, and the lowest value divided by -1 is itself. Floats: x / y
-// where y is 0, else the quotient without its remainder, rounded to the integer it stands for, so that it agrees with
-// mod.
+// where y is 0, else the quotient without its remainder, rounded to the nearest integer, so that it agrees with mod.
 template <class T>
 CT_DEVICE T floor_divide(T x, T y) {
   if constexpr (is_float<T>) {
@@ -685,8 +684,8 @@ CT_DEVICE T pow(T x, T y) {
 
 namespace internal {
 
-// a = n * pi / 2 + r + low with |r| <= pi / 4 and a little, and `low` what rounding r lost; only the last two bits of n
-// count.
+// a = n * pi / 2 + r + low with |r| at most slightly above pi / 4, where `low` is the rounding error of r; only the
+// last two bits of n count.
 template <class T, class Bits>
 struct Quadrant {
   T r, low;
@@ -717,7 +716,8 @@ CT_DEVICE Quadrant<float, u32> reduce_large(float a) {
 CT_DEVICE Quadrant<float, u32> reduce(float a) {
   const float t = fma(a, 0.636619747f, 12582912.0f), n = t - 12582912.0f;
   // pi / 2 in three parts of 24 bits (Cody and Waite 1980); the first step is exact. It gives a multiple of 2^-23, and
-  // `second` is a smaller number with finer bits, so that what their difference loses is found exactly (Dekker 1971).
+  // `second` is a smaller number with finer bits, so that the rounding error of their difference is found exactly
+  // (Dekker 1971).
   const float first = fma(n, -1.57079625f, a), second = n * 7.54978942e-08f, r = first - second;
   const float low = fma(n, -5.39030253e-15f, (first - r) - second - fma(n, 7.54978942e-08f, -second));
   const bool large = a >= 65536.0f;
@@ -908,7 +908,7 @@ CT_DEVICE double atan_of_small(double t) {
   return fma(t * z, q, t);
 }
 
-// Constants in two parts, the lower being what rounding the upper lost.
+// Constants in two parts, where the lower one is the rounding error of the upper one.
 CT_DEVICE float half_pi(float) { return 1.57079637f; }
 CT_DEVICE double half_pi(double) { return 1.5707963267948966; }
 CT_DEVICE float half_pi_low(float) { return -4.37113883e-08f; }
@@ -1053,8 +1053,8 @@ CT_DEVICE float atanh(float x) { return float(atanh(double(x))); }
 
 // --- Roots and error functions -------------------------------------------------------------------
 
-// A polynomial on [1, 2), the cube root of what is left of the exponent, and one step of Newton, whose residual is
-// exact to 106 bits.
+// A polynomial on [1, 2), the cube root of the remainder of the exponent, and one Newton step, whose residual is exact
+// to 106 bits.
 CT_DEVICE double cbrt(double x) {
   const double a = abs(x);
   const bool denormal = a < 2.2250738585072014e-308;

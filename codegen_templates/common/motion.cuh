@@ -1,11 +1,11 @@
-// Addresses that go on from step to step of a loop.
+// Addresses that change from step to step of a loop.
 #ifndef CT_MOTION
 #define CT_MOTION
 
 namespace ct {
 
-// In bytes: from row to row of what is shared out among threads, and from step to step; or, of a ring, from slot to
-// slot, where it begins and how many slots it has.
+// Strides in bytes: from row to row of the rows that threads divide among themselves, and from step to step; or, for a
+// ring buffer, from slot to slot, with its first slot and the number of slots.
 struct Motion {
   index row, step, slot, slots;
 };

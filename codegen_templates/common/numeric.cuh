@@ -1,7 +1,7 @@
 // Number types of generated kernels: fixed widths, the storage types f16 and bf16, limits, and cast<To>(from).
 // Promises, on every device and bit for bit: conversions round to nearest even; float to integer truncates toward zero
 // and saturates, nan gives 0; integer to integer wraps modulo 2^n; anything to bool is x != 0. No undefined behaviour,
-// no branch. A device header stands in front of this text (CT_DEVICE, bits_of, ...). No header of any library is used.
+// no branch. A device header comes before this text (CT_DEVICE, bits_of, ...). No header of any library is used.
 #ifndef CT_NUMERIC
 #define CT_NUMERIC
 
@@ -19,7 +19,7 @@ typedef float f32;
 typedef double f64;
 typedef i64 index;
 
-// Storage only: arithmetic is done in f32. No constructors, so that they may lie in shared memory and unions.
+// Storage types only: arithmetic is done in f32. No constructors, so that they may be in shared memory and unions.
 struct f16 {
   u16 bits;
 };

@@ -1,10 +1,10 @@
 // Random numbers of generated kernels, by a generator without a state: Philox4x32-10 (Salmon, Moraes, Dror and Shaw
-// 2011, Parallel random numbers: as easy as 1, 2, 3) turns a key, how often was drawn before and the position of an
-// element into 128 bits of that element's own. So an element may be drawn anywhere, in any order, and again where that
-// costs less than to keep it. math.cuh and special.cuh stand in front of this text; their rules hold.
+// 2011, Parallel random numbers: as easy as 1, 2, 3) maps a key, the count of earlier draws and the position of an
+// element to 128 bits for that element. So an element may be drawn anywhere, in any order, and repeatedly if that costs
+// less than storing it. math.cuh and special.cuh come before this text; their rules apply.
 //
-// What rejects and tries again takes the number of the attempt in the highest bits of the position, which no array
-// reaches, and computes in double on every device, so that no rounding decides differently.
+// Rejection methods put the number of the attempt into the highest bits of the position, which no array reaches, and
+// compute in double on every device, so that rounding cannot change a decision.
 #ifndef CT_RANDOM
 #define CT_RANDOM
 

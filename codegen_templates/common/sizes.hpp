@@ -22,11 +22,11 @@ constexpr int cpu_tile_side = 64, gpu_tile_side = 32;
 // Launches of several pointwise kernels: points of one item.
 constexpr long long group_tile = 4096;
 
-// Contractions: of so many neighbouring k the products are added up in one chain, and the chains one after another.
+// Contractions: the number of neighbouring k whose products are added up in one chain; chains are added in order.
 template <class T>
 constexpr long long contract_depth = 1024 / (long long)sizeof(T);
-// Contractions on the CPU: the most rows and columns of one item; what its rows are a multiple of; and how many items
-// a small result is cut into, each of which brings its columns together anew.
+// Contractions on the CPU: the maximum of rows and columns of one item; the divisor of its rows; and the number of
+// items of a small result, each of which packs its columns itself.
 constexpr long long cpu_contract_rows = 128, cpu_contract_columns = 192;
 constexpr long long cpu_contract_row_step = 8, cpu_contract_items = 4;
 
@@ -38,8 +38,8 @@ constexpr long long cpu_contract_block_rows(long long rows, long long others) {
   return even < cpu_contract_rows ? even : cpu_contract_rows;
 }
 
-// Contractions on a GPU: a thread has so many rows and columns of the result, and so many threads share the columns of
-// a block's tile.
+// Contractions on a GPU: the number of rows and of columns of the result per thread, and the number of threads across
+// the columns of a block's tile.
 constexpr int gpu_contract_side = 4, gpu_contract_across = 16;
 constexpr int gpu_contract_columns = gpu_contract_side * gpu_contract_across;
 constexpr int gpu_contract_rows(int threads) { return threads / gpu_contract_across * gpu_contract_side; }
@@ -48,8 +48,8 @@ constexpr int gpu_contract_rows(int threads) { return threads / gpu_contract_acr
 constexpr long long cumulate_part = 1024;
 constexpr long long sorted_run = 32;
 
-// Loops by all blocks of a GPU: the counter of blocks that have come and that of their meetings lie in cache lines of
-// their own, so many bytes apart.
+// Loops by all blocks of a GPU: the distance in bytes of the counter of arrived blocks and that of the barriers, which
+// are in separate cache lines.
 constexpr long long meeting_stride = 128;
 
 }  // namespace ct

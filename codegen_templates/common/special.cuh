@@ -1,5 +1,5 @@
-// The rarer functions of generated kernels: inverse error functions, gamma and its derivatives, Bessel functions, and
-// what is built from the functions of math.cuh, which stands in front of this text. The same rules hold as there.
+// Less common functions of generated kernels: inverse error functions, gamma and its derivatives, Bessel functions, and
+// functions built from those of math.cuh, which comes before this text. Its rules apply here, too.
 //  - Every function is a template that computes in double and rounds once at the end: results of float are as good as
 //    exact, and a kernel that does not use a function only parses it.
 //  - Polynomials were fitted as in math.cuh; comments give the function, the interval and the largest relative error.
@@ -210,7 +210,7 @@ CT_DEVICE T gammaln(T given) {
                        -5.454292913829411e-07, -1.4460902972821195e-07, -3.22126484775212e-08, 3.500153860157479e-07);
   const double logarithm = log(low || a >= 10.0 ? a : product);
   const double b = a >= 10.0 ? a : 10.0, v = 1.0 / b, u = v * v;
-  // The rest of Stirling's series, times b: error 2^-55.0.
+  // The remainder of Stirling's series, times b: error 2^-55.0.
   const double rest =
       internal::horner(u, 0.08333333333333333, -0.0027777777777620305, 0.0007936507798970192, -0.0005952330830006218,
                        0.0008408634809172719, -0.0018400237171896695, 0.003464843507759177);
@@ -250,7 +250,7 @@ CT_DEVICE T psi(T given) {
   return T(abs(x) < 1e-17 ? -1.0 / x : x < 0.0 ? negative : positive);
 }
 
-// The derivative of psi: 1 / x^2 + 1 / (x + 1)^2 + ..., up to 10 as it stands, then the asymptotic series.
+// The derivative of psi: 1 / x^2 + 1 / (x + 1)^2 + ..., summed directly up to 10, then the asymptotic series.
 template <class T>
 CT_DEVICE T tri_gamma(T given) {
   const double x = given, a = x < 0.0 ? 1.0 - x : x;
@@ -267,7 +267,7 @@ CT_DEVICE T tri_gamma(T given) {
 }
 
 // The derivative of psi of order n, (-1)^(n + 1) n! times the sum of (x + k)^-(n + 1): terms up to x + k = 0.8 n + 20,
-// then the formula of Euler and Maclaurin. nan where n is no whole number from 0 to 100 or x is below -100.
+// then the formula of Euler and Maclaurin. nan if n is not an integer from 0 to 100 or x is below -100.
 template <class T>
 CT_DEVICE T polygamma(T order, T given) {
   const double n = order, x = given, s = n + 1.0;
@@ -399,9 +399,9 @@ CT_DEVICE T j1(T given) {
   return T(x < 0.0 ? -value : x == 0.0 ? x : value);
 }
 
-// --- What is built from others -------------------------------------------------------------------
+// --- Functions built from others -----------------------------------------------------------------
 
-// 10^x = 2^n 2^f, where f is what x log2(10) leaves beyond the whole number n, in one rounding.
+// 10^x = 2^n 2^f, where f is x log2(10) minus the integer n, in one rounding.
 template <class T>
 CT_DEVICE T exp10(T given) {
   const double x = given, low = x < -330.0 ? -330.0 : x, c = low > 310.0 ? 310.0 : low;
@@ -410,14 +410,14 @@ CT_DEVICE T exp10(T given) {
   return T(internal::scale(internal::exp2_of_fraction(f), bits_of(t) - internal::double_magic + 2046u));
 }
 
-// log(1 - exp(x)) of negative x, by the form that keeps its accuracy (Maechler 2012).
+// log(1 - exp(x)) for negative x, by the accurate form (Maechler 2012).
 template <class T>
 CT_DEVICE T log1mexp(T x) {
   const T near = log(-expm1(x)), far = log1p(-exp(x));
   return x < T(-0.6931471805599453) ? far : near;
 }
 
-// log(exp(x) + exp(y)) and log2(2^x + 2^y): the larger one and what the smaller one adds.
+// log(exp(x) + exp(y)) and log2(2^x + 2^y): the larger operand plus a correction by the smaller one.
 template <class T>
 CT_DEVICE T logaddexp(T x, T y) {
   const double a = x, b = y, larger = maximum(a, b), tail = log1p(exp(-abs(a - b)));

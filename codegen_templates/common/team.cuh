@@ -1,4 +1,4 @@
-// What teams of threads do alike on every device: the order in which blocks and parts of a reduction are combined.
+// The common code of teams of threads on all devices: the order in which blocks and parts of a reduction are combined.
 #ifndef CT_TEAM
 #define CT_TEAM
 

@@ -1,9 +1,9 @@
-// Column kernels on the CPU: neighbouring points are reduced side by side, a tile of them at a time, so that memory is
+// Column kernels on the CPU: neighbouring points are reduced in parallel, a tile of them at a time, so that memory is
 // read along its fast axis. The order of each reduction: chunks of 64 elements in order, then chunks pairwise.
 namespace ct {
 
-// Points whose states stay in registers while elements go by, and how many elements do before the next points' turn: a
-// tile of so many lines of memory stays in the nearest cache.
+// The number of points whose states stay in registers, and the number of elements that are processed before the next
+// points: a tile of these sizes stays in the first-level cache.
 constexpr index block_points = 32;
 constexpr index pass_elements = 16;
 
@@ -14,7 +14,7 @@ struct Tile {
   CT_MEMBER const T& operator[](index t) const { return value[t]; }
 };
 
-// What `size` points have of a chunk so far, in the order of its elements.
+// The states of `size` points within a chunk, in the order of its elements.
 template <class C, index size>
 struct ChunkStates {
   typedef typename C::State Lane;
@@ -58,12 +58,12 @@ template <class T, bool largest, index size>
 struct ExtremeChunkStates {
   typedef ExtremeLane<T> Lane;
   typedef typename Lane::At At;
-  // The first best one is the same in whatever order parts are put together: a chunk is as long as positions can be
-  // told.
+  // The first extreme is the same for every order of combination, so a chunk may be as long as positions can be
+  // represented.
   static constexpr index most = sizeof(At) == 1 ? chunk_elements : (1ll << (8 * (sizeof(At) < 4 ? 2 : 4) - 1)) - 1;
   T best[size];
   At at[size];
-  // The first element stands until one is better; nothing is worse than what is there before it.
+  // The first element is replaced by better ones; the initial value is the worst one.
   CT_MEMBER void clear(index t) {
     if constexpr (largest)
       best[t] = Max<T>::identity();

@@ -1,7 +1,7 @@
-// Contractions on the CPU: sums over k of left(row, k) right(k, column). A tile of the result at a time, what it is
-// made of is brought together in pieces that stay in the caches, as it is multiplied; then tiles of registers add up
-// the products, and the body does with each sum what follows. The order of each sum: of `contract_depth` neighbouring k
-// one chain of multiply-adds, and the chains one after another. It depends neither on tiles nor on threads.
+// Contractions on the CPU: sums over k of left(row, k) right(k, column). For one tile of the result at a time, the
+// operands are packed in pieces that stay in the caches, in the order of multiplication; then register tiles add up the
+// products, and the body processes the sums. The order of each sum: one chain of multiply-adds for each
+// `contract_depth` neighbouring k, and the chains in order. It depends neither on tiles nor on threads.
 namespace ct {
 
 CT_DEVICE index smaller(index a, index b) { return a < b ? a : b; }

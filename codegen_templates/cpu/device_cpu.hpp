@@ -1,6 +1,6 @@
-// The device header of generated CPU kernels: what numeric.cuh and math.cuh ask of a machine, by compiler builtins,
-// with no header at all. It stands in front of them in the text of a kernel, where device_cuda.cuh or
-// device_simulator.hpp stand for the other devices; all three define the same names and give the same bits.
+// The device header of generated CPU kernels: the functions of the processor that numeric.cuh and math.cuh use, by
+// compiler builtins, without any header. It comes before them in the text of a kernel, like device_cuda.cuh and
+// device_simulator.hpp for the other devices; all three define the same names and give the same bits.
 #ifndef CT_DEVICE_HEADER
 #define CT_DEVICE_HEADER
 

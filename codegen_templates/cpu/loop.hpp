@@ -1,5 +1,5 @@
-// All steps of a loop in one function on the CPU: its parts run one after another in one thread, which has rows of its
-// own, so nobody waits for anybody.
+// All steps of a loop in one function on the CPU: its parts run one after another in one thread, which has its own
+// rows, so that no thread waits for another.
 namespace ct {
 
 struct Crew {

@@ -3,8 +3,8 @@
 // states.
 namespace ct {
 
-// Where what is the same from `column` on ends: at `stop`, or where column + offset comes to the limit, or `behind` (1)
-// that.
+// The end of the range from `column` on with constant conditions: `stop`, or the column where column + offset reaches
+// the limit, or `behind` (1) after that.
 CT_DEVICE index turn(index column, index offset, index limit, index behind, index stop) {
   index at;
   if (__builtin_sub_overflow(limit, offset, &at)) return stop;  // no column is there

@@ -1,9 +1,9 @@
 // Matrix products on the CPU for matrices that stay in the caches: tiles of the result in vector registers, the right
 // matrix read along its rows. Each element is one sum in the order of k, wherever its tile begins, so the bits do not
-// depend on how rows are shared out. (A library wins where panels have to be packed: large right matrices.)
+// depend on the partition of the rows. (A library is faster if panels must be packed, for large right matrices.)
 namespace ct {
 
-// c = a b. Strides count elements; the columns of b and c lie side by side.
+// c = a b. Strides count elements; the columns of b and c are adjacent.
 template <class T>
 struct MatrixProduct {
   const T* p0;  // a
@@ -114,8 +114,8 @@ __attribute__((noinline)) static void matrix_product(const MatrixProduct<T>& p) 
   for (; i < p.n0; ++i) product_rows<T, 1>(p, p.p0 + i * p.a_row, p.p2 + i * p.c_row);
 }
 
-// Copies b to panels of columns, one behind another, the rows of each side by side. A loop reads it in every step, and
-// of rows that are a power of two apart few stay in a first-level cache.
+// Copies b to panels of columns, one after another, each with adjacent rows. A loop reads b in every step, and few rows
+// at a distance of a power of two stay in a first-level cache.
 template <class T>
 __attribute__((noinline)) static void make_panels(MatrixProduct<T>& p, index share) {
   if (!p.panels) return;

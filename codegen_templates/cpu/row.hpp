@@ -1,7 +1,7 @@
 // Row kernels on the CPU: the points [begin, end), each with its inner elements in loops that vectorise over 32 lanes.
 namespace ct {
 
-// What a body uses to walk the elements of one point. A GPU has a warp in its place (row.cuh).
+// The team of a body, which loops over the elements of one point. On a GPU it is a warp (row.cuh).
 struct SerialTeam : RowTeam<SerialTeam> {
   template <class C, class F>
   CT_MEMBER typename C::State block(index begin, index end, const F& value) const {

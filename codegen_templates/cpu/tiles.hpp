@@ -1,6 +1,6 @@
 // Pointwise kernels on the CPU that read operands along another axis than the one they write along: tiles of 64 x 64
-// points. What lies along the other axis is copied first, in the order in which it lies, so that a line of memory is
-// read once and not once for each of its elements.
+// points. Operands along the other axis are copied first, in the order of memory, so that a cache line is read once and
+// not once for each of its elements.
 namespace ct {
 
 constexpr int tile_elements = cpu_tile_side * cpu_tile_side;

@@ -1,7 +1,7 @@
-// Connectionist temporal classification (A. Graves et al., 2006): sums over the paths through the states blank, label 0,
-// blank, label 1, ..., blank of a sequence. With each time step a path stays in its state or goes on to the next one,
-// or from a label past the blank to one that differs. One launch a step: its items are the states of all sequences.
-// In float64, as differences of the logarithms count, which are large numbers for long sequences.
+// Connectionist temporal classification (A. Graves et al., 2006): sums over the paths through the states blank, label
+// 0, blank, label 1, ..., blank of a sequence. In each time step a path stays in its state or moves to the next one, or
+// from a label past the blank to a different label. One launch per step: its items are the states of all sequences. In
+// float64, because small differences of logarithms matter, which are large numbers for long sequences.
 #ifndef CT_CTC
 #define CT_CTC
 
@@ -33,7 +33,7 @@ struct CtcPaths {
     for (index s = first; s < last; ++s) most = maximum(most, logs[s]);
     return most;
   }
-  // The logarithm of the sum of what the states [first, last] have.
+  // The logarithm of the sum over the states [first, last].
   CT_DEVICE f64 log_sum(const f64* logs, index first, index last) {
     const f64 largest = CtcPaths::largest(logs, first, last);
     if (largest == -inf<f64>()) return largest;
@@ -55,8 +55,8 @@ struct CtcPaths {
   }
 };
 
-// out (length + 1, sequences, states): after p.step time steps, the logarithm of the probability of the paths that have
-// emitted so much and stand in the state.
+// out (length + 1, sequences, states): after p.step time steps, the logarithm of the probability of the paths that
+// are then in the state.
 template <class T>
 struct CtcForward : CtcPaths<T> {
   template <class P>
@@ -74,12 +74,12 @@ struct CtcForward : CtcPaths<T> {
   }
 };
 
-// The gradient by the log-probabilities, from in2, what the forward pass gave, and in3, the gradient by that. Each
-// state hands its own to those that it was reached from, in proportion to what each of them had brought.
+// The gradient with respect to the log-probabilities, from in2, the result of the forward pass, and in3, the gradient
+// of that result. Each state passes its gradient to its predecessors, in proportion to their contributions.
 template <class T>
 struct CtcBackward : CtcPaths<T> {
-  // Phases: 0, from the last time step to the first one, finds the gradient by what the states emitted then; 1 adds
-  // these up by classes, one item a time step and sequence.
+  // Phases: 0, from the last time step to the first one, finds the gradients of the emissions of the states; 1 adds
+  // these up by classes, one item per time step and sequence.
   template <class P>
   CT_DEVICE void item(const P& p, index item) {
     f64* const gradients = reinterpret_cast<f64*>(p.workspace);
@@ -97,7 +97,7 @@ struct CtcBackward : CtcPaths<T> {
     }
   }
 
-  // Of the state at `own`; a time step later they lie that much further.
+  // The gradient of the state at `own`; those of the next time step are one row further.
   template <class P>
   CT_DEVICE f64 by_state(const P& p, const f64* own, index sequence, index state) {
     typedef CtcPaths<T> Paths;
@@ -107,7 +107,7 @@ struct CtcBackward : CtcPaths<T> {
     for (index next = state; next < p.states && next <= state + 2; ++next) {
       const f64 later = own[row + next - state];
       const index first = Paths::first_before(p, sequence, next);
-      // Behind the end of a sequence, where all are 0, activations may be anything.
+      // After the end of a sequence, where all gradients are 0, activations may be anything.
       if (later == 0 || p.in2[logs + row + next] == -inf<f64>() || first > state) continue;
       gradient += Paths::share(p.in2 + logs, first, next, state) * later;
     }

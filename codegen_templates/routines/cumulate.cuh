@@ -1,7 +1,7 @@
-// Running sums and products along the middle axis of (outer, length, inner), forwards or from the end. Lines are cut
-// into parts of 1024 elements, which depend on nothing but the length: the totals of parts first, then what lies in
-// front of each part, then the elements. So the bits are the same for any number of threads; and the last element of a
-// part is what the next one starts from, so that sums of numbers >= 0 never fall.
+// Running sums and products along the middle axis of (outer, length, inner), forwards or from the end. Lines are split
+// into parts of 1024 elements, which depend only on the length: first the totals of parts, then the prefix of each
+// part, then the elements. So the bits are the same for any number of threads; and each part starts from the last
+// element of the previous one, so that sums of numbers >= 0 never decrease.
 #ifndef CT_CUMULATE
 #define CT_CUMULATE
 

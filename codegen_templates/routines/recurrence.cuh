@@ -1,6 +1,6 @@
-// y[i] = b[i] + a[i] y[i-1] along the middle axis of (outer, length, inner), y[-1] being 0; with `shifted`, a[i-1] in
-// the place of a[i]; with `reverse`, from the end. One item walks a line: the product of many a may overflow where no y
-// does, so that lines are not cut.
+// y[i] = b[i] + a[i] y[i-1] along the middle axis of (outer, length, inner), where y[-1] is 0; with `shifted`, a[i-1]
+// instead of a[i]; with `reverse`, from the end. One item processes a line: the product of many a may overflow although
+// no y does, so lines are not split.
 #ifndef CT_RECURRENCE
 #define CT_RECURRENCE
 

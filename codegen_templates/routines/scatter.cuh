@@ -1,6 +1,6 @@
-// Rows of in3 put into, or added to, the rows of in0 that in1 names; in2 is the stable order of in1. Each row finds
-// where its own names begin, and then each of its elements takes them in their order: no atomics, and the last one
-// wins. Names of no row are passed over.
+// Rows of in3 written to, or added to, the rows of in0 with the positions in1; in2 is the stable order of in1. Each row
+// finds the first of its positions, and then each of its elements takes the values in their order: no atomics, and the
+// last one wins. Positions outside are skipped.
 #ifndef CT_SCATTER
 #define CT_SCATTER
 

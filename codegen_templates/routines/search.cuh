@@ -1,5 +1,5 @@
-// Where values belong in a vector that rises: the first position whose element does not stand before the value (left),
-// or the first whose element stands behind it (right).
+// Insertion positions of values in an ascending vector: the first position whose element is not before the value
+// (left), or the first whose element is after it (right).
 #ifndef CT_SEARCH
 #define CT_SEARCH
 

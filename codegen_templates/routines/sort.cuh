@@ -9,8 +9,8 @@ namespace ct {
 
 constexpr index merged_block = 2 * sorted_run;
 
-// `Order` says what is sorted: line_of(p, line, pair) is where keys and positions are kept, given(p, line, i) the key
-// of element i as it is stored, before(p, a, b) compares keys.
+// `Order` defines the sorted lines: line_of(p, line, pair) returns the memory of keys and positions, given(p, line, i)
+// the stored key of element i, before(p, a, b) compares keys.
 template <class Order>
 struct MergeSort {
   // Phases: 0 and 1 sort runs into pair 0 and 1; 2 and 3 merge runs of p.step from the other pair into these.
@@ -45,7 +45,7 @@ struct MergeSort {
     const index begin = first / (2 * p.step) * (2 * p.step);
     const index middle = begin + p.step < p.length ? begin + p.step : p.length;
     const index end = middle + p.step < p.length ? middle + p.step : p.length;
-    // How many of the left run lie in front of `first`: at least what the right run cannot fill.
+    // The number of elements of the left run before `first`: at least those that the right run cannot fill.
     const index count = first - begin, least = count > end - middle ? count - (end - middle) : 0;
     const index most = count < middle - begin ? count : middle - begin;
     const index taken = first_where(least, most, [&](index k) CT_INLINE {
@@ -65,7 +65,7 @@ template <class T>
 struct ArgSort : MergeSort<ArgSort<T>> {
   typedef computed<T> V;
 
-  // A line of one of the pairs. Keys of a line lie together, the positions of pair 0 as the result has them.
+  // A line of one of the pairs. Keys of a line are contiguous, the positions of pair 0 have the layout of the result.
   struct Line {
     i64* positions;
     index stride;

@@ -1,4 +1,5 @@
-// What the templates of routines share: 16-bit floats are stored, and computed with in float; and the order of sorting.
+// Shared code of the templates of routines: 16-bit floats are storage types and are computed in float; and the order of
+// sorting.
 #ifndef CT_ROUTINE_VALUES
 #define CT_ROUTINE_VALUES
 
@@ -34,7 +35,7 @@ CT_DEVICE void store(T* to, index at, computed<T> value) {
     to[at] = value;
 }
 
-// Whether a stands before b in rising order: nan is the last, -0 equals 0.
+// Whether a comes before b in ascending order: nan comes last, -0 equals 0.
 template <class V>
 CT_DEVICE bool is_before(V a, V b) {
   if constexpr (is_float<V>)

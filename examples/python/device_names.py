@@ -1,5 +1,5 @@
-"""The devices that an example runs on: their names come from the command line, and what is not there is made. Names
-of GPUs that are missing become simulated GPUs, parts of the host (cpu0, cpu1) logical devices."""
+"""The devices of an example: their names come from the command line, and missing ones are made. Missing GPUs become
+simulated GPUs, parts of the host (cpu0, cpu1) logical devices."""
 
 import croton
 
@@ -10,8 +10,8 @@ def find(name):
 
 
 def provide(names):
-    """Sees to it that there are these devices ("cpu0", "cuda1"). Simulated GPUs take the place of real ones, so one
-    that is missing makes all of them simulated. ValueError for names of another form."""
+    """Makes sure that these devices exist ("cpu0", "cuda1"). Simulated GPUs replace real ones, so if one is missing,
+    all are simulated. ValueError for names of another form."""
     for name in names:
         kind = name.rstrip("0123456789")
         if kind not in ("cpu", "cuda"):
@@ -26,7 +26,7 @@ def provide(names):
 
 
 def remark(name):
-    """What is to be said beside a time that was taken on the device: nothing for the host and for a real GPU."""
+    """A remark about times measured on the device: empty for the host and for a real GPU."""
     device = find(name)
     remarks = {"simulated": " (simulated, not a timing)", "logical": " (a part of a device)"}
     return remarks.get(device.kind, "") if device else ""

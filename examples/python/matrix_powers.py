@@ -1,7 +1,7 @@
 """A^n + B^n for two matrices, as a tutorial of TensorFlow compares one GPU with two: both powers on one device, then
-one on each, added on the CPU. It shows where everything runs and what is sent, the times of both, and that both give
-the same bits. As in the tutorial, whose recursion ends with M for n < 1, the powers have n + 1 factors. Croton
-multiplies by squaring, which makes 5 products of 10; CROTON_FLAGS=rules_off=dot-powers leaves them as written.
+one on each, added on the CPU. It shows the placement, the transfers and the times of both, and that both give the same
+bits. As in the tutorial, whose recursion ends with M for n < 1, the powers have n + 1 factors. Croton computes powers
+by squaring, with 5 products instead of 10; CROTON_FLAGS=rules_off=dot-powers disables this.
 
 Usage: matrix_powers.py [SIZE [N [FIRST SECOND [HOST]]]]    (256 10 cpu0 cpu1 cpu)
 
@@ -37,7 +37,7 @@ def powers(a, b, n, first, second, host, name):
 
 
 def timed(f):
-    """(result, seconds): the best of three calls behind one that is not counted."""
+    """(result, seconds): the best of three calls, after one that is not counted."""
     result, best = f(), None
     for _ in range(3):
         start = time.perf_counter()
@@ -53,7 +53,7 @@ def main(size=256, n=10, first="cpu0", second="cpu1", host="cpu"):
     a, b = (random.random((int(size), int(size)), dtype=np.float32) for _ in range(2))
     one = powers(a, b, int(n), first, first, host, "one device")
     two = powers(a, b, int(n), first, second, host, "two devices")
-    one()  # the log is of the second function alone
+    one()  # the log is for the second function only
     croton.log_device_placement(sys.stdout)
     two()
     croton.log_device_placement(None)

@@ -1,7 +1,7 @@
-"""A convolutional network learns on several devices by `fit`: made in the scope of a strategy, it needs no other line
-than on one device. Its three layers are those of the tutorials, but for windows of 15 x 15: those of 3 x 3 (650
-parameters, `mirrored_cnn.py 3`) see edges alone on these digits and learn next to nothing. Ends with 0 if the copies
-on all devices have the same bits, and it reads at least 90 of 100 digits that it has not seen.
+"""A convolutional network is trained on several devices by `fit`: because it is made in the scope of a strategy, no
+other line differs from training on one device. Its three layers are those of the tutorials, except for windows of 15 x
+15: those of 3 x 3 (650 parameters, `mirrored_cnn.py 3`) see only edges of these digits and learn almost nothing. Exits
+with 0 if the copies on all devices have the same bits, and it reads at least 90 of 100 held-out digits.
 
 Usage: mirrored_cnn.py [WINDOW [DEVICE ...]]    (15 cpu0 cpu1)
 """
@@ -20,7 +20,7 @@ def as_text(logs):
 
 
 class Report(nn.Callback):
-    """What a callback sees of a training."""
+    """A callback that records numbers of the training."""
 
     def on_epoch_end(self, epoch, logs):
         if epoch % 4 == 3:
@@ -40,7 +40,7 @@ def main(window, *devices):
         model.summary()
         model.compile(loss=nn.SparseCategoricalCrossentropy(from_logits=True), optimizer=nn.Adam(learning_rate=5e-3),
                       metrics=[nn.SparseCategoricalAccuracy()])
-        # Any iterable of pairs (x, y) is a data set; the last batch is smaller, and counts by its rows.
+        # Any iterable of pairs (x, y) is a data set; the last batch is smaller, and is weighted by its rows.
         batches = nn.Dataset.from_arrays(train_x, train_y, batch_size=BATCH, shuffle=True)
         history = model.fit(batches, epochs=EPOCHS, verbose=0, callbacks=[Report()]).history
 

@@ -1,12 +1,12 @@
-"""Data parallel training written out, in the seven steps of TensorFlow's tutorials: each device has a copy of the
-model and learns from its part of every batch; gradients are added up, and all copies make the same step. At the end
-the copies are compared with each other, and with a training of the same parts on one device: no bit differs. Ends
-with 0 if that holds and it reads at least 95 of 100 digits that it has not seen.
+"""Data parallel training in detail, in the seven steps of TensorFlow's tutorials: each device has a copy of the model
+and trains with its part of every batch; gradients are added up, and all copies make the same step. At the end the
+copies are compared with each other, and with training with the same parts on one device: the bits must be the same.
+Exits with 0 if they are, and it reads at least 95 of 100 held-out digits.
 
 Usage: mirrored_mlp.py [DEVICE ...]    (cpu0 cpu1)
 """
 
-# 1. What is needed.
+# 1. Imports.
 import sys
 
 import numpy as np
@@ -30,7 +30,7 @@ def train(strategy, train_x, train_y, test_x, test_y):
     with strategy.scope():
         nn.set_seed(1)
         model = nn.Sequential([nn.Dense(128, "relu", input_shape=(SIDE * SIDE,)), nn.Dense(10, "softmax")])
-        # 3. The loss, for each sample by itself: it is divided by the size of the whole batch, not of a part.
+        # 3. The loss, for each sample separately: it is divided by the size of the whole batch, not of a part.
         loss_of = nn.SparseCategoricalCrossentropy(reduction="none")
         # 4. The optimizer.
         adam = nn.Adam(learning_rate=2e-3)

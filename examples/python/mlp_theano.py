@@ -1,7 +1,8 @@
-"""The MLP of Theano's tutorials at its real size: 1,000 rows of 1,000 inputs, two hidden layers of 1,000, a softmax of 10.
+"""The MLP of Theano's tutorials at its real size: 1,000 rows of 1,000 inputs, two hidden layers of 1,000, a softmax of
+10.
 
-The weights are not scaled, so logits of 50,000 occur: written out naively the first loss is infinite, here it is 22547.56.
-The labels are noise, so the accuracy on the rows held out stays near 0.1.
+The weights are not scaled, so logits of 50,000 occur: with a naive formula the first loss is infinite, here it is
+22547.56. The labels are noise, so the accuracy on the rows held out stays near 0.1.
 
     THEANO_FLAGS=floatX=float32 python -m croton.theano mlp_theano.py [EPOCHS]    (100)
 """

@@ -1,6 +1,6 @@
-"""Keras's multi_gpu_model: a parallel model shares the weights of its template, cuts each batch into as many parts as
-there are devices, and puts the results together on the CPU, in order. What the parallel model learns the template
-knows, and both are saved as the same file. Ends with 0 if that holds.
+"""Keras's multi_gpu_model: a parallel model shares the weights of its template, splits each batch into one part per
+device, and joins the results on the CPU, in order. Training the parallel model changes the weights of the template, and
+both are saved as the same file. Exits with 0 if this is true.
 
 Usage: parallel_model.py [DEVICE ...]    (cpu0 ... cpu7)
 """
@@ -35,7 +35,7 @@ def main(*devices):
     history = parallel.fit(train_x, rows_with_a_one, epochs=EPOCHS, batch_size=BATCH, verbose=0).history
     print(f"history: {len(history['loss'])} epochs;",
           " - ".join(f"{name}: {values[-1]:.4f}" for name, values in history.items()))
-    # Of the last batch of an epoch, which is smaller than the others.
+    # These are for the last batch of an epoch, which is smaller than the others.
     for sent in parallel.train_function.transfers():
         if sent.kind == "input" and sent.what.startswith("input"):
             print(f"  {sent.bytes // (784 * 4)} rows to {sent.target}")

@@ -1,7 +1,7 @@
-"""Model parallel training, as in Keras's guide: one LSTM reads two texts, each on a device of its own; both encodings
-are put side by side on the CPU, which says whether the texts are of the same writer. The layer has one set of
-weights, stored where it was made: each step sends them to the other device, and the gradient of its text back, where
-both are added up. Ends with 0 if both devices give what one gives, and the network has learnt.
+"""Model parallel training, as in Keras's guide: one LSTM reads two texts, each on its own device; both encodings are
+joined on the CPU, which decides whether the texts are by the same writer. The layer has one set of weights, stored
+where it was made: each step sends them to the other device, and the gradient of its text back, where both are added up.
+Exits with 0 if two devices give the same results as one, and the network has learnt.
 
 Usage: shared_lstm.py [FIRST SECOND [HOST]]    (cpu1 cpu2 cpu)
 """
@@ -20,7 +20,7 @@ TEXTS, LENGTH, CHARACTERS, STEPS = 16, 140, 256, 15
 
 def make_texts():
     """Texts of two writers, as rows of 140 characters of 256 (one of each row is 1): one writer uses the first half of
-    the alphabet more, the other one the second half. (a, b, whether both are of the same writer)."""
+    the alphabet more, the other one the second half. (a, b, whether both are by the same writer)."""
     writers = np.array([[i % 2, i // 2 % 2] for i in range(TEXTS)])
     letters = np.random.default_rng(3).integers(0, 127, (2, TEXTS, LENGTH)) + 128 * writers.T[:, :, None]
     a, b = np.eye(CHARACTERS, dtype=np.float32)[letters]
@@ -54,9 +54,9 @@ def build(first, second, host):
 
 
 def calls_that_overlap(encode, a, b):
-    """In how many of 10 calls the loop of one text began before that of the other one ended."""
+    """The number of calls, of 10, in which the loop of one text began before that of the other one ended."""
     overlap = 0
-    with croton.change_flags(device_threads="on"):  # also where one thread would be as fast
+    with croton.change_flags(device_threads="on"):  # also if one thread would be as fast
         for _ in range(10):
             with croton.Trace() as trace:
                 encode(a, b)

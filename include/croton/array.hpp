@@ -1,5 +1,5 @@
-// Array: a strided block of elements in host memory, owning or a view. What goes into and comes out of compiled
-// functions.
+// Array: a strided block of elements, owning or a view. Arguments and results of compiled functions are Arrays in host
+// memory.
 #pragma once
 
 #include <croton/error.hpp>
@@ -28,9 +28,8 @@ class DeviceMemory;
 }
 
 /// An n-dimensional array of elements of one dtype. Copying an Array copies a reference, not the elements; `copy()`
-/// copies elements. A view keeps the memory it looks at alive, except one made by `view_of`, whose memory belongs to
-/// the caller. Sizes are checked (no overflow) before anything is allocated; memory that cannot be had raises
-/// OutOfMemory.
+/// copies elements. A view keeps its memory alive, except one made by `view_of`, whose memory belongs to the caller.
+/// Sizes are checked for overflow before memory is allocated; a failed allocation raises OutOfMemory.
 class Array {
  public:
   /// An array without elements: float32 of shape (0).
@@ -60,10 +59,10 @@ class Array {
   /// Uninitialised elements, C order, 64-byte aligned.
   static Array empty(DType dtype, Sizes shape);
   static Array zeros(DType dtype, Sizes shape);
-  /// Every element `value`, converted to dtype.
+  /// All elements are `value`, converted to dtype.
   static Array full(DType dtype, Sizes shape, double value);
   static Array full(DType dtype, Sizes shape, std::complex<double> value);  ///< TypeError if dtype is real
-  /// 0, 1, ..., n-1 (or start, start+step, ... below stop), NumPy's element count.
+  /// 0, 1, ..., n-1 (or start, start+step, ... below stop), with NumPy's number of elements.
   static Array arange(std::int64_t n, DType dtype = DType::int64);
   static Array arange(double start, double stop, double step, DType dtype);
   /// Uniform numbers in [lo, hi) from SplitMix64 with `seed`: u = (z >> 11) 2^-53, lo + (hi - lo) u in double, then
@@ -75,7 +74,7 @@ class Array {
   static Array copy_of(const void* data, DType dtype, Sizes shape);
   /// Copies a strided block (strides in bytes).
   static Array copy_of(const void* data, DType dtype, Sizes shape, Sizes strides);
-  /// A view of memory of the caller, who keeps it alive; strides in bytes, C order if empty.
+  /// A view of the caller's memory, which the caller keeps alive; strides in bytes, C order if empty.
   static Array view_of(void* data, DType dtype, Sizes shape, Sizes strides = {});
   static Array view_of(const void* data, DType dtype, Sizes shape, Sizes strides = {});  ///< read-only
   /// A view whose memory is released when `owner` is.
@@ -90,9 +89,9 @@ class Array {
   std::int64_t size() const;  ///< number of elements
   std::size_t bytes() const;  ///< size() * size_of(dtype())
   bool writable() const { return writable_; }
-  bool is_contiguous() const;  ///< C order without gaps (arrays without elements too)
-  const void* raw() const;     ///< DeviceError if the elements are on a device
-  void* raw();                 ///< and ValueError if read-only
+  bool is_contiguous() const;  ///< C order without gaps; true for arrays without elements
+  const void* raw() const;     ///< the first element; DeviceError if it is on a device
+  void* raw();                 ///< the same; ValueError if read-only
   const std::shared_ptr<void>& owner() const { return owner_; }
 
   /// The elements of a C-ordered array; TypeError if T is not its dtype, ValueError if not contiguous or not aligned.
@@ -117,8 +116,8 @@ class Array {
   double as_double(std::int64_t position) const;
   std::complex<double> as_complex(std::int64_t position) const;  ///< the same as a complex number
 
-  std::string device() const;        ///< where the elements are: "cpu", "cuda0"
-  Array to_host() const;             ///< itself if they are there, else a copy
+  std::string device() const;        ///< the device of the elements: "cpu", "cuda0"
+  Array to_host() const;             ///< itself if on the host, else a copy
   Array copy() const;                ///< C order, owning
   Array contiguous() const;          ///< itself if contiguous and 16-byte aligned, else a copy
   Array astype(DType dtype) const;   ///< converted copy; float to integer truncates and saturates, NaN gives 0
@@ -142,12 +141,13 @@ class Array {
   /// As NumPy prints: "[[1. 2.]\n [3. 4.]]", long arrays shortened with "...".
   std::string to_string() const;
 
-  // For the runtime: arrays of a device, in C order. Unless that is the host, elements are reached by to_host() alone.
+  // For the runtime: arrays in the memory of a device, in C order. Unless it is the host, only to_host() gives access
+  // to their elements.
   static Array empty_on(base::DeviceMemory& memory, DType dtype, Sizes shape);
-  /// Of memory that somebody else keeps.
+  /// A view of memory with another owner.
   static Array view_on(base::DeviceMemory& memory, void* data, DType dtype, Sizes shape);
-  base::DeviceMemory* device_memory() const { return device_; }  ///< null: the host's (base/device_memory.hpp)
-  void* address() const { return data_; }                        ///< wherever that is
+  base::DeviceMemory* device_memory() const { return device_; }  ///< null for the host (base/device_memory.hpp)
+  void* address() const { return data_; }                        ///< on the array's device
 
  private:
   struct Blank {};
@@ -204,7 +204,7 @@ T Array::item() const {
 std::ostream& operator<<(std::ostream& out, const Array& array);
 
 /// Reads a .npy file (format 1 to 3, little-endian, no objects). Every size is checked before allocation; FileError
-/// names file and fault.
+/// names the file and the error.
 Array load_npy(const std::filesystem::path& file);
 /// Writes a .npy file (format 1.0, C order), through a temporary file and a rename.
 void save_npy(const std::filesystem::path& file, const Array& array);

@@ -1,4 +1,4 @@
-// Everything of Croton: symbolic tensor expressions, compiled.
+// All of Croton's core: symbolic tensor expressions and their compilation (networks are in croton/nn.hpp).
 #pragma once
 
 #include <croton/activations.hpp>

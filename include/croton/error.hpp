@@ -1,6 +1,5 @@
-// Errors that Croton raises. A mistake of the caller is an `Error` or one of its kinds; a bug of Croton itself is an
-// `InternalError`, which asks for a report. The two never mix: a test fails where a user's mistake ends in an
-// InternalError.
+// The errors that Croton raises. A mistake of the caller is an `Error` or one of its kinds; a bug of Croton itself is
+// an `InternalError`, which asks for a report. A test fails if a user's mistake raises an InternalError.
 #pragma once
 
 #include <croton/where.hpp>
@@ -10,25 +9,25 @@
 
 namespace croton {
 
-/// Base of every error caused by how Croton is called. `what()` is the whole message.
+/// Base of all errors that a caller's mistake or the environment causes. `what()` is the whole message.
 class Error : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-/// A dtype, rank or kind of value that an operation does not take.
+/// A dtype, rank or kind of value that an operation does not accept.
 class TypeError : public Error {
  public:
   using Error::Error;
 };
 
-/// A value outside what an operation or a setting takes.
+/// A value that an operation or a setting does not accept.
 class ValueError : public Error {
  public:
   using Error::Error;
 };
 
-/// Sizes that do not fit together.
+/// Sizes that do not match.
 class ShapeError : public ValueError {
  public:
   using ValueError::ValueError;
@@ -40,61 +39,61 @@ class IndexError : public Error {
   using Error::Error;
 };
 
-/// A gradient asked for a variable that the cost does not depend on.
+/// A gradient with respect to a variable on which the cost does not depend.
 class DisconnectedInputError : public ValueError {
  public:
   using ValueError::ValueError;
 };
 
-/// A gradient that is not defined reached a variable of `wrt`.
+/// An undefined gradient reached a variable of `wrt`.
 class NullTypeGradError : public TypeError {
  public:
   using TypeError::TypeError;
 };
 
-/// A function was asked to take an input that nothing depends on, or the same one twice.
+/// A function has an input on which nothing depends, or the same input twice.
 class UnusedInputError : public ValueError {
  public:
   using ValueError::ValueError;
 };
 
-/// A function needs a variable that is neither an input, nor given, nor shared.
+/// A function depends on a variable that is neither an input, nor given, nor shared.
 class MissingInputError : public ValueError {
  public:
   using ValueError::ValueError;
 };
 
-/// A flag, file or environment variable with a name or value that is not understood.
+/// A flag, file or environment variable with an unknown name or an invalid value.
 class ConfigError : public Error {
  public:
   using Error::Error;
 };
 
-/// A file that cannot be read, written, or does not hold what its format asks for.
+/// A file that cannot be read or written, or violates its format.
 class FileError : public Error {
  public:
   using Error::Error;
 };
 
-/// Memory that could not be had.
+/// A failed allocation of memory.
 class OutOfMemory : public Error {
  public:
   using Error::Error;
 };
 
-/// A device, compiler or library that is missing or refuses the work.
+/// A device, compiler or library that is missing or fails.
 class DeviceError : public Error {
  public:
   using Error::Error;
 };
 
-/// A condition of the program (an assertion in the graph) that did not hold.
+/// A condition of the program (an assertion in the graph) that is false.
 class AssertionError : public Error {
  public:
   using Error::Error;
 };
 
-/// Something asked for that Croton does not do yet.
+/// A feature that Croton does not have yet.
 class NotImplementedError : public Error {
  public:
   using Error::Error;

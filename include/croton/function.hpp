@@ -1,4 +1,4 @@
-// Compiling symbolic expressions into functions, and looking into what was compiled.
+// Compiling symbolic expressions to functions, and inspecting the compiled code.
 #pragma once
 
 #include <croton/device.hpp>
@@ -19,14 +19,14 @@
 
 namespace croton {
 
-/// What a function does with an input that nothing depends on. Absent: the flag on_unused_input.
+/// Treatment of an input on which no output or update depends. Absent: the flag on_unused_input.
 enum class UnusedInput { raise, warn, ignore };
 
 /// An input with its own rules; a plain Variable converts.
 struct In {
   Variable variable;
   std::string name;                    ///< for named calls; empty: the variable's name
-  std::optional<Array> value;          ///< default
+  std::optional<Array> value;          ///< default value
   bool strict = false;                 ///< no conversion at all
   std::optional<bool> allow_downcast;  ///< as FunctionOptions::allow_input_downcast, for this input
   In(const Variable& v) : variable(v) {}
@@ -54,17 +54,16 @@ struct OutputList {
 
 struct FunctionOptions {
   std::vector<std::pair<Variable, Variable>> updates = {};  ///< (shared variable, new value); all see the old values
-  std::vector<std::pair<Variable, Variable>> givens =
-      {};  ///< (variable, what stands in its place); types must be equal
+  std::vector<std::pair<Variable, Variable>> givens = {};   ///< (variable, its replacement); types must be equal
   std::string name = {};
-  /// false or absent: only conversions that lose nothing (absent: also a C++ double for a float32 scalar while floatX
-  /// is float32); true: any.
+  /// Permitted conversions of arguments. false or absent: only lossless ones (absent: also a C++ double for a float32
+  /// scalar if floatX is float32); true: all.
   std::optional<bool> allow_input_downcast = {};
   std::optional<UnusedInput> on_unused_input = {};
   bool no_default_updates = false;
 };
 
-/// What a call gives: arrays in the order of the outputs.
+/// The results of a call: arrays in the order of the outputs.
 class Outputs {
  public:
   Outputs() = default;
@@ -89,8 +88,8 @@ class Outputs {
 };
 std::ostream& operator<<(std::ostream& out, const Outputs& outputs);
 
-/// An argument of a call: an array, or a C++ number that converts by the rules for numbers. It refers to an array that
-/// outlives the call and keeps a temporary one.
+/// An argument of a call: an array, or a C++ number, converted by the rules for numbers. It refers to an lvalue array,
+/// and owns a temporary one.
 class Argument {
  public:
   Argument(const Array& a) : array_(&a) {}
@@ -116,15 +115,15 @@ class Argument {
   bool number_ = false;
 };
 
-/// What the compiler says of one entry of a CUDA kernel, for one architecture.
+/// The compiler's figures for one entry point of a CUDA kernel, for one architecture.
 struct KernelFacts {
   std::string entry;                   ///< the kernel's name; long reductions have a second one, NAME_finish
   std::int64_t registers = 0;          ///< of a thread
   std::int64_t shared_bytes = 0;       ///< static shared memory of a block
-  std::int64_t stack_bytes = 0;        ///< of a thread, in local memory: arrays that found no place in registers
-  std::int64_t spill_store_bytes = 0;  ///< registers written to local memory, as there were too few
+  std::int64_t stack_bytes = 0;        ///< of a thread, in local memory: arrays that do not fit in registers
+  std::int64_t spill_store_bytes = 0;  ///< registers written to local memory for lack of registers
   std::int64_t spill_load_bytes = 0;   ///< and read back
-  std::int64_t constant_bytes = 0;     ///< what the driver reserves, the parameters, and constants of the code
+  std::int64_t constant_bytes = 0;     ///< the driver's reserved constants, the parameters, and constants of the code
 };
 /// One line: "row_1f0e: 40 registers, 0 bytes of static shared memory, ...".
 std::string to_string(const KernelFacts& facts);
@@ -133,37 +132,37 @@ std::string to_string(const KernelFacts& facts);
 struct KernelInfo {
   std::string name;                ///< family and hash of the code
   std::string source;              ///< the kernel's own text; CUDA C++ or C++ for the CPU
-  std::string unit;                ///< byte for byte what the compiler gets: source with everything in front of it
+  std::string unit;                ///< the compiler's input, byte for byte: the prelude and `source`
   std::string expression;          ///< the kernel in the graph's language
   std::vector<std::string> lines;  ///< the user's lines that it computes: "train.cpp:12 loss"
-  std::string ptx() const;         ///< for "cuda:sm_XX" targets, by NVRTC; DeviceError if it cannot be found
+  std::string ptx() const;         ///< for "cuda:sm_XX" targets, by NVRTC; DeviceError if NVRTC is not found
   std::vector<std::byte> cubin() const;
   /// Registers and memory of each entry, from the compiler's log; no device is needed. For "cuda:sm_XX" targets.
   std::vector<KernelFacts> facts() const;
-  /// The instructions of the GPU, by nvdisasm; DeviceError, with the places searched, if it cannot be found.
+  /// The instructions of the GPU, by nvdisasm; DeviceError, with the places searched, if nvdisasm is not found.
   std::string sass() const;
-  /// The lines of `source`, each with the instructions that came from it.
+  /// The lines of `source`, each followed by its instructions.
   std::string annotated_sass() const;
   std::string assembly() const;  ///< for the cpu target, by LLVM
   std::string target;            ///< "cpu", "cuda:sm_90"
   std::string digest;            ///< hash of the text without comments
-  std::string schedule;          ///< how a launch is spread: "grain=32768 threads=256 blocks=2048"
-  std::string launch;            ///< of sizes that stand for any: "1009 x 1013: 127 blocks of 256 threads"
+  std::string schedule;          ///< parameters of launches: "grain=32768 threads=256 blocks=2048"
+  std::string launch;            ///< for example sizes: "1009 x 1013: 127 blocks of 256 threads"
 };
 
-/// How kernels are shown that do not run.
+/// Options for showing kernels.
 struct KernelOptions {
-  std::string schedule = {};  ///< overrides as of the flag schedule, besides those that the function has
+  std::string schedule = {};  ///< overrides in the format of the flag schedule, in addition to the function's own
 };
 
-/// What ran in a function so far.
+/// Counts over all calls of a function so far.
 struct CallCounts {
   std::uint64_t calls = 0;
   std::uint64_t kernels = 0;            ///< launches of compiled kernels
-  std::uint64_t products = 0;           ///< products by a library (or our own loop where there is none)
-  std::uint64_t convolutions = 0;       ///< kernels whose sums of products a library (oneDNN, cuDNN) computed
-  std::uint64_t routines = 0;           ///< running sums, sorts and the like, of several launches each
-  std::uint64_t callbacks = 0;          ///< results of functions of the user (HostOp)
+  std::uint64_t products = 0;           ///< products by a library (or by Croton's own loop if there is none)
+  std::uint64_t convolutions = 0;       ///< convolutions computed by a library (oneDNN, cuDNN)
+  std::uint64_t routines = 0;           ///< running sums, sorts and similar ops, each of several launches
+  std::uint64_t callbacks = 0;          ///< results of host callbacks (HostOp)
   std::uint64_t reference_kernels = 0;  ///< kernels run by the reference evaluator
   std::uint64_t compiled = 0;           ///< kernels compiled
   std::uint64_t cached = 0;             ///< kernels taken from the cache on disk
@@ -179,14 +178,14 @@ class Callable;
 
 struct Verification;  // verification.hpp
 
-/// A compiled function. Copies share it; calls from several threads wait for each other (`copy()` gives one that does
-/// not).
+/// A compiled function. C++ copies refer to the same function; calls from several threads wait for each other (`copy()`
+/// gives a function that does not wait).
 class Function {
  public:
   Function() = default;
 
-  /// Calls with the inputs in order. Raises what the conversion rules, the sizes or checks in the graph ask for; a call
-  /// that raises has changed nothing.
+  /// Calls with the inputs in order. Raises errors of conversions, of sizes and of checks in the graph; a call that
+  /// raises changes nothing.
   template <class... A>
   Outputs operator()(A&&... arguments) const {
     if constexpr (sizeof...(A) == 0) {
@@ -197,16 +196,17 @@ class Function {
     }
   }
   Outputs call(std::span<const Argument> arguments) const;
-  /// The same, where it is a matter of microseconds: like the last call, which was a few kernels and products over
-  /// little memory on the host. False, with nothing done, where it is not, or would wait for another call. `read` gets
-  /// the results, in memory that the next such call writes to, while the function is locked (so it must not call it).
+  /// The same for calls of microseconds, such as a repetition of a call of a few kernels and products over little
+  /// memory on the host. Returns false and does nothing for other calls, or if it would have to wait for another call.
+  /// `read` gets the results, in memory that the next such call overwrites, while the function is locked (so `read`
+  /// must not call it).
   bool call_briefly(std::span<const Argument> arguments, const std::function<void(std::span<const Array>)>& read) const;
   /// Calls with inputs by name.
   Outputs call_named(const std::map<std::string, Argument>& arguments) const;
 
-  /// Another function of the same code with its own working memory; shared variables stay shared.
+  /// Another function with the same code and its own working memory; shared variables stay shared.
   Function copy() const;
-  /// The graph after rewriting, as text; with the user's lines.
+  /// The graph after rewriting, as text with the user's lines.
   std::string graph() const;
   /// The rewrite rules that fired, by group, with counts.
   std::string rewrites() const;
@@ -214,22 +214,23 @@ class Function {
   std::string plan() const;
   /// The kernels as they run (default) or for a target: "cpu", "cuda:sm_90". No device is needed.
   std::vector<KernelInfo> kernels(const std::string& target = "", const KernelOptions& options = {}) const;
-  /// What overrides of the schedule (as of the flag schedule) would change: for each kernel its schedule and launch
-  /// before and after, and for a CUDA target its facts, where there is NVRTC. Results never change.
+  /// The effect of overrides of the schedule (in the format of the flag schedule): for each kernel its schedule and
+  /// launch before and after, and for a CUDA target its facts, if NVRTC is found. Results never change.
   std::string schedule_difference(const std::string& target, const std::string& schedule) const;
-  /// Everything the compiler gets, for all kernels.
+  /// The compiler's whole input, for all kernels.
   std::string source(const std::string& target = "") const;
   /// Number of matrix products in one call.
   std::size_t product_count() const;
   const std::string& name() const;
   CallCounts counts() const;
-  /// What the last call under mode=verify found; empty before one.
+  /// The result of the last call under mode=verify; empty before the first.
   Verification verification() const;
-  /// What the last call sent from one device to another, in order.
+  /// The transfers between devices of the last call, in order.
   std::vector<TransferInfo> transfers() const;
-  /// The devices that work of a call from this thread now runs on.
+  /// The devices of a call from this thread, with the current flags.
   std::vector<std::string> devices() const;
-  /// Where each op runs for a call from this thread now, and why, in the order in which they run.
+  /// The device of each op, and the reason, for a call from this thread with the current flags; in the order of
+  /// execution.
   std::string placement() const;
   bool defined() const { return impl_ != nullptr; }
 
@@ -241,18 +242,17 @@ class Function {
   std::shared_ptr<detail::Callable> impl_;
 };
 
-/// Compiles a function from inputs to outputs, with updates of shared variables. The code is made for the sizes,
-/// strides and alignment classes that calls bring, when they first bring them; 50 different batch sizes need one
-/// compilation.
+/// Compiles a function from inputs to outputs, with updates of shared variables. Code is generated for the sizes,
+/// strides and alignment classes of calls, when a call first needs it; 50 different batch sizes need one compilation.
 Function function(std::vector<In> inputs, OutputList outputs, FunctionOptions options = {},
                   Where where = std::source_location::current());
 
-/// The function of a graph that is given as text, as `Function::graph` writes it, without shared variables; its inputs
-/// are in the order of the text. For graphs kept in files, such as the programs that mode=verify writes. ValueError,
-/// with line and column, for a text that is no graph; TypeError for one with shared variables.
+/// The function of a graph that is given as text, in the format of `Function::graph`, without shared variables; its
+/// inputs are in the order of the text. It is for graphs in files, such as the programs that mode=verify writes.
+/// ValueError, with line and column, for a text that is not a graph; TypeError for a graph with shared variables.
 Function function_of_graph(const std::string& text, Where where = std::source_location::current());
 
-/// The user's graph as an indented tree, as Theano's debugprint.
+/// The user's graph as an indented tree, like Theano's debugprint.
 std::string debugprint(const Variable& variable);
 std::string debugprint(const Function& function);
 

@@ -1,4 +1,4 @@
-// Lazy branches: of two expressions the one that is taken is computed, and nothing of the other.
+// Lazy branches: of two expressions only the selected one is computed.
 #pragma once
 
 #include <croton/variable.hpp>
@@ -7,12 +7,12 @@
 
 namespace croton {
 
-/// `then` if the condition, a scalar, is not 0, else `otherwise`. What only the branch that is not taken needs is not
-/// computed, not sent between devices, and its requirements on sizes need not hold; in gradients neither. (`where`
-/// takes element by element, and computes both.) dtypes, dimensions and stated sizes of 1 must be equal (TypeError);
-/// other sizes may differ.
+/// `then` if the condition, a scalar, is not 0, else `otherwise`. Values that only the other branch needs are not
+/// computed and not sent between devices, and its requirements on sizes are not checked; the same is true for
+/// gradients. (`where` selects element by element, and computes both.) dtypes, ranks and static sizes of 1 must be
+/// equal (TypeError); other sizes may differ.
 Variable ifelse(Operand condition, Operand then, Operand otherwise);
-/// For several variables at once, one by one. ValueError where there are not as many of both.
+/// ifelse for each pair of variables, with one condition. ValueError unless both lists have the same length.
 std::vector<Variable> ifelse(Operand condition, const std::vector<Variable>& then,
                              const std::vector<Variable>& otherwise);
 

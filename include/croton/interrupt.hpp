@@ -1,13 +1,14 @@
-// Ending long work early: Ctrl-C, a deadline, a button.
+// Interruption of long work: by Ctrl-C, a deadline, a button.
 #pragma once
 
 #include <chrono>
 
 namespace croton {
 
-/// While it lives, compilations and calls of functions in this thread run `ask` between their steps, about every 50 ms.
-/// What it throws ends them: nothing is changed then, as by any other error. It is not asked while a call writes new
-/// values over shared variables. Python's functions ask for Ctrl-C in this way. The innermost one counts.
+/// During its lifetime, compilations and calls of functions in this thread call `ask` between their steps, about every
+/// 50 ms. An exception of `ask` ends the work, and nothing is changed, as for any other error. `ask` is not called
+/// while a call overwrites shared variables. The Python module checks for Ctrl-C in this way. Of nested scopes the
+/// innermost one applies.
 class InterruptScope {
  public:
   explicit InterruptScope(void (*ask)());

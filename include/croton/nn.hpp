@@ -1,6 +1,7 @@
 // Networks: layers, models, losses, metrics, optimizers and `fit`, in Keras's terms. A model is a graph of layers that
-// makes a symbolic expression, and `fit` compiles one function of it that holds model, loss, gradients, optimizer and
-// metrics. docs/use/networks.md is the tour, docs/use/first_network.md the tutorial. Not part of croton.hpp.
+// makes a symbolic expression, and `fit` compiles it to one function with model, loss, gradients, optimizer and
+// metrics. docs/use/networks.md is the overview, docs/use/first_network.md the tutorial. croton.hpp does not include
+// this header.
 #pragma once
 
 #include <croton/nn/callbacks.hpp>

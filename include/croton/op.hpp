@@ -1,5 +1,5 @@
-// Operations of your own: an elementwise body as C++ text that fuses into kernels, and a graph that is used like an
-// operation, with a gradient of your own if you like.
+// User-defined operations: an elementwise body as C++ text that fuses into kernels (KernelOp), a function on the host
+// (HostOp), and a graph that is used like an operation (OpFromGraph). Each may have its own gradient.
 #pragma once
 
 #include <croton/variable.hpp>
@@ -18,7 +18,8 @@ struct Op;
 }
 
 /// An elementwise operation whose body is C++ text. The text is compiled into the kernels of every device, where it
-/// fuses with what stands around it; rewrites do not look into it. Operands broadcast as those of other operations.
+/// fuses with the operations around it; rewrites do not look into it. Operands broadcast like those of other
+/// operations.
 ///
 ///     const KernelOp gate({.name = "gate",
 ///                          .operands = {"x", "limit"},
@@ -31,29 +32,30 @@ struct Op;
 class KernelOp {
  public:
   struct Definition {
-    std::string name;                   ///< an identifier; it stands in printed graphs and in generated code
+    std::string name;                   ///< an identifier, for printed graphs and generated code
     std::vector<std::string> operands;  ///< their names in the text
-    /// What stands between the braces of a C++ function of the operands, all of type T: `return x * x;`. The functions
-    /// of codegen_templates/common that ops use (exp, tanh, maximum ...) may be called by their plain names; no header
-    /// is there, and nothing of CUDA, so that the text runs everywhere.
+    /// The body of a C++ function of the operands, all of type T: `return x * x;`. The functions of
+    /// codegen_templates/common that ops use (exp, tanh, maximum ...) may be called by their plain names; there are no
+    /// headers and no CUDA features, so the text runs on every device.
     std::string body;
-    /// dtype of the result; else that of the operands. T is the operands' promoted dtype; float for 16-bit floats.
+    /// The dtype of the result; by default that of the operands. T is the operands' promoted dtype; float for 16-bit
+    /// floats.
     std::optional<DType> result = {};
-    /// The gradients of the operands, one each; an empty Variable where there is none. Without it `grad` raises
-    /// NotImplementedError where it meets the operation.
+    /// The gradients of the operands, one each; an empty Variable for none. Without this function `grad` through the
+    /// operation raises NotImplementedError.
     std::function<std::vector<Variable>(const std::vector<Variable>& inputs, const Variable& output,
                                         const Variable& gradient)>
         gradient = {};
-    /// The same in plain C++: what mode=reference runs and what others are compared with. Without it that mode raises
+    /// The same function in plain C++, for mode=reference and for comparisons. Without it that mode raises
     /// NotImplementedError.
     std::function<double(std::span<const double> operands)> reference = {};
-    int cost = 10;  ///< of one element, in additions: what is cheap may be computed again where it is used
+    int cost = 10;  ///< of one element, in additions: cheap results may be recomputed by their readers
   };
-  /// ValueError where a name is no identifier or is used twice, or the body is empty. Whether the text compiles shows
-  /// when a kernel with it is compiled. The operation stays for the life of the process.
+  /// ValueError if a name is not an identifier or is used twice, or if the body is empty. Errors in the text are found
+  /// when a kernel with it is compiled. The operation is never freed.
   explicit KernelOp(Definition definition, Where where = std::source_location::current());
 
-  /// TypeError where the number of operands is wrong.
+  /// Applies the operation. TypeError for a wrong number of operands.
   Variable apply(const std::vector<Operand>& operands) const;
   template <class... Operands>
   Variable operator()(Operand first, const Operands&... others) const {
@@ -64,8 +66,8 @@ class KernelOp {
   const expr::Op* op_;
 };
 
-/// A function of C++ as an operation. It runs on the host, whatever device the rest is on; arguments are sent there.
-/// Rewrites do not look into it, and nothing fuses with it.
+/// A C++ function as an operation. It runs on the host; arguments on other devices are sent there. Rewrites do not look
+/// into it, and nothing fuses with it.
 ///
 ///     const HostOp median({.name = "median",
 ///                          .results = [](const std::vector<Variable>& in) {
@@ -76,29 +78,29 @@ class KernelOp {
 ///     Variable m = median(x);
 class HostOp {
  public:
-  /// dtype and sizes of a result. Sizes may be symbolic: expressions of the inputs' sizes or values.
+  /// The dtype and sizes of a result. Sizes may be symbolic: expressions of the inputs' sizes or values.
   struct Result {
     DType dtype = DType::float32;
     std::vector<Operand> shape;
   };
   struct Definition {
-    std::string name;  ///< an identifier; it stands in printed graphs and messages
-    /// The types of the results, found when the operation is applied. It raises TypeError for what it does not take.
+    std::string name;  ///< an identifier, for printed graphs and messages
+    /// Computes the types of the results when the operation is applied. It raises TypeError for wrong inputs.
     std::function<std::vector<Result>(const std::vector<Variable>& inputs)> results;
-    /// The values. The arrays given are contiguous and read-only, and lie in memory of the call: copy what outlives it.
-    /// Their number, dtypes and shapes are compared with what `results` said. What it raises ends the call, and nothing
-    /// has changed; errors of error.hpp get the user's line. Calls of one function never overlap; those of several may.
+    /// Computes the results. The arguments are contiguous and read-only, in memory of the call: copy values that must
+    /// outlive it. The number, dtypes and shapes of the results are compared with `results`. An exception ends the
+    /// call, and nothing is changed; errors of error.hpp get the user's line. Calls of one function never overlap;
+    /// those of several functions may.
     std::function<std::vector<Array>(const std::vector<Array>& inputs)> compute;
-    /// As OpFromGraph's. Without it `grad` raises NotImplementedError where it meets the operation.
+    /// The gradient, as in OpFromGraph. Without it `grad` through the operation raises NotImplementedError.
     std::function<std::vector<Variable>(const std::vector<Variable>& inputs, const std::vector<Variable>& outputs,
                                         const std::vector<Variable>& gradients)>
         gradient = {};
-    /// Whether equal inputs give equal results: then equal applications are computed once. Either way nothing is
-    /// computed that nobody uses.
+    /// Whether equal inputs give equal results: then equal applications are computed once. In either case unused
+    /// results are not computed.
     bool pure = true;
   };
-  /// ValueError where the name is no identifier or a function is missing. The operation stays for the life of the
-  /// process.
+  /// ValueError if the name is not an identifier or a function is missing. The operation is never freed.
   explicit HostOp(Definition definition, Where where = std::source_location::current());
 
   std::vector<Variable> apply(const std::vector<Operand>& arguments,
@@ -115,32 +117,32 @@ class HostOp {
   const expr::Op* op_;
 };
 
-/// A graph as an operation: `inputs` are stand-ins for the arguments, and each call copies the graph with arguments in
-/// their places, so that rewrites and fusion see what is inside. Shared variables and constants are part of it.
+/// A graph as an operation: `inputs` are placeholders for the arguments, and each call copies the graph with the
+/// arguments inserted, so that rewrites and fusion apply to its contents. Shared variables and constants are part of
+/// the graph.
 class OpFromGraph {
  public:
   /// The gradients of the inputs, given the inputs, the outputs and the gradients of the outputs. It must be linear in
-  /// the last, as every gradient is. An empty Variable: the cost does not depend on that input; undefined_grad(input):
-  /// there is none, which is an error only where it is wanted.
+  /// the last, like every gradient. An empty Variable: the cost does not depend on that input; undefined_grad(input):
+  /// the gradient is undefined, which is an error only if it is used.
   using Gradient =
       std::function<std::vector<Variable>(const std::vector<Variable>& inputs, const std::vector<Variable>& outputs,
                                           const std::vector<Variable>& gradients)>;
 
   struct Options {
     std::string name = {};
-    /// In place of the graph's own; L-operator, gradient and R-operator all follow it.
+    /// Replaces the graph's own gradient, also in the L-operator and the R-operator.
     Gradient gradient = {};
   };
 
-  /// TypeError where an input is no input variable or stands twice, or no output is given.
+  /// TypeError if an input is not an input variable or occurs twice, or if there is no output.
   OpFromGraph(std::vector<Variable> inputs, std::vector<Variable> outputs, Options options,
               Where where = std::source_location::current());
   OpFromGraph(std::vector<Variable> inputs, std::vector<Variable> outputs,
               Where where = std::source_location::current())
       : OpFromGraph(std::move(inputs), std::move(outputs), Options(), where) {}
 
-  /// The outputs for these arguments; TypeError where their number, a dtype or a number of dimensions differs from the
-  /// input's.
+  /// The outputs for these arguments; TypeError if their number, a dtype or a rank differs from the input's.
   std::vector<Variable> apply(const std::vector<Operand>& arguments) const;
   /// The only output: TypeError where there are several.
   template <class... Operands>
@@ -156,8 +158,8 @@ class OpFromGraph {
   std::shared_ptr<const expr::Op> with_gradient_;
 };
 
-/// The expressions with some variables replaced, all at once: a copy of what depends on them, the rest shared.
-/// TypeError where a replacement has another dtype or number of dimensions.
+/// The expressions with some variables replaced, all at once: nodes that depend on them are copied, the others are
+/// shared. TypeError if a replacement has another dtype or rank.
 std::vector<Variable> clone(const std::vector<Variable>& outputs,
                             const std::vector<std::pair<Variable, Variable>>& replace,
                             Where where = std::source_location::current());

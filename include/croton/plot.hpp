@@ -6,14 +6,14 @@
 
 namespace croton::io {
 
-/// A curve: points in order, joined by lines. A point with NaN, an infinity, a number beyond 1e300 or, on a logarithmic
+/// A curve: points in order, joined by lines. A point with NaN, an infinity, a number above 1e300 or, on a logarithmic
 /// axis, one below 1e-300 leaves a gap.
 struct Series {
-  std::string name;  ///< for the legend, which leaves out empty ones and what half of the panel cannot hold
+  std::string name;  ///< for the legend, which omits empty names and entries beyond half of the panel
   std::vector<double> x, y;
 };
 
-/// Texts are UTF-8 and mean themselves: nothing in them is taken for markup.
+/// Options of a plot. Texts are UTF-8 and are never interpreted as markup.
 struct PlotOptions {
   std::string title, x_label, y_label;
   bool log_x = false, log_y = false;
@@ -31,7 +31,7 @@ struct Panel {
 /// than 160 x 120.
 std::string line_plot_svg(const std::vector<Series>& series, const PlotOptions& options = {});
 
-/// Plots side by side, loss and accuracy, say.
+/// Plots next to each other, for example loss and accuracy.
 std::string line_plot_svg(const std::vector<Panel>& panels);
 
 }  // namespace croton::io

@@ -1,5 +1,5 @@
-// The CUDA simulator: runs CUDA kernels of your own on the host, thread by thread, and reports what no kernel may do.
-// No GPU and no CUDA toolkit are needed. docs/use/simulator.md says what is checked and how.
+// The CUDA simulator: it runs your CUDA kernels on the host, thread by thread, and reports invalid operations. It needs
+// no GPU and no CUDA toolkit. docs/use/simulator.md explains the checks.
 #pragma once
 
 #include <croton/array.hpp>
@@ -16,23 +16,24 @@
 
 namespace croton {
 
-/// An argument of a kernel: an array, which the kernel gets as a pointer to device memory, or a number.
+/// An argument of a kernel: an array, passed as a pointer to device memory, or a number.
 class CudaArgument {
  public:
-  /// Copied to the device before the launch and back after it (unless it is read-only). ValueError if not contiguous.
+  /// An array that is copied to the device before the launch and back after it (unless it is read-only). ValueError if
+  /// not contiguous.
   CudaArgument(Array array);
   template <Element T>
   CudaArgument(T number) : bytes_(sizeof number) {
     std::memcpy(value_.data(), &number, sizeof number);
   }
-  /// An array that begins as memory that nobody has written: a kernel that reads it before it writes is reported.
+  /// An array in uninitialised device memory: a read before a write is reported.
   static CudaArgument output(Array array);
 
   bool is_array() const { return is_array_; }
   bool is_output() const { return is_output_; }
   const Array& array() const { return array_; }
   const void* number() const { return value_.data(); }
-  std::size_t bytes() const { return bytes_; }  ///< of what the kernel gets: a pointer or the number
+  std::size_t bytes() const { return bytes_; }  ///< of the parameter: a pointer or the number
 
  private:
   Array array_;
@@ -42,37 +43,37 @@ class CudaArgument {
   std::size_t bytes_;
 };
 
-/// What stands between <<< and >>>, and the order in which the simulator runs blocks and threads.
+/// The launch configuration between <<< and >>>, and the order in which the simulator runs blocks and threads.
 struct CudaLaunch {
   std::string kernel;  ///< its name; "sum<float>" for an instance of a template
   std::array<unsigned, 3> blocks{1, 1, 1};
   std::array<unsigned, 3> threads{1, 1, 1};
   std::size_t shared_bytes = 0;  ///< dynamic shared memory
-  bool cooperative = false;      ///< all blocks run at the same time, and may meet at grid barriers
-  std::uint64_t seed = 0;        ///< of the order; a correct kernel gives the same results for every one
+  bool cooperative = false;      ///< all blocks run at the same time, and may use grid barriers
+  std::uint64_t seed = 0;        ///< of the order; a correct kernel gives the same results for every seed
 };
 
-/// The text of CUDA kernels. Compiled when a kernel is first launched; copies share what was compiled. Safe to use from
+/// The text of CUDA kernels. Compiled when a kernel is first launched; copies share the compiled code. May be used from
 /// several threads at once.
 class CudaText {
  public:
-  /// `file` is what messages call it.
+  /// `file` is its name in messages.
   explicit CudaText(std::string text, std::string file = "kernel.cu");
 
-  /// Compiles a kernel, which the first launch does else. ValueError where the text does not compile, or holds what is
-  /// not simulated: assembly, calls of functions that it does not define, and others (docs/use/simulator.md).
+  /// Compiles a kernel before its first launch. ValueError if the text does not compile, or has features that are not
+  /// simulated: assembly, calls of functions that it does not define, and others (docs/use/simulator.md).
   void compile(const std::string& kernel) const;
 
-  /// Runs a kernel to its end. ValueError where the text does not compile or the arguments do not fit the kernel's
-  /// parameters; DeviceError with the report where the launch is beyond the limits of a GPU or the kernel does what no
-  /// kernel may: then no array has changed.
+  /// Runs a kernel to its end. ValueError if the text does not compile or the arguments do not match the kernel's
+  /// parameters; DeviceError with the report if the launch exceeds the limits of a GPU or the kernel does an invalid
+  /// operation: then no array has changed.
   void launch(const CudaLaunch& launch, std::span<const CudaArgument> arguments) const;
   void launch(const CudaLaunch& launch, std::initializer_list<CudaArgument> arguments) const {
     this->launch(launch, std::span<const CudaArgument>(arguments.begin(), arguments.size()));
   }
 
-  /// Where the kernel is that runs in this thread, as far as known: its thread, and the line of its last access or
-  /// call. For handlers of signals.
+  /// The position of the kernel that runs in this thread, as far as known: its simulated thread, and the line of its
+  /// last access or call. For signal handlers.
   static std::string describe_running();
 
  private:

@@ -62,8 +62,8 @@ bool can_cast_safely(DType from, DType to);
 /// The smallest signed integer dtype that holds `value` (3 -> int8, 300 -> int16).
 DType smallest_int(std::int64_t value);
 
-/// Maps C++ element types to dtypes: dtype_of<float>() is DType::float32. Deleted for types that are no dtype (char,
-/// long double).
+/// Maps C++ element types to dtypes: dtype_of<float>() is DType::float32. Deleted for types without a dtype (char, long
+/// double).
 template <class T>
 constexpr DType dtype_of() = delete;
 // clang-format off
@@ -84,15 +84,15 @@ template <> constexpr DType dtype_of<std::complex<float>>() { return DType::comp
 template <> constexpr DType dtype_of<std::complex<double>>() { return DType::complex128; }
 // clang-format on
 
-/// A C++ type of elements: one that dtype_of knows.
+/// A C++ type of elements, for which dtype_of is defined.
 template <class T>
 concept Element = requires { dtype_of<T>(); };
 
 /// Marks a size that is known only when a function is called.
 inline constexpr std::int64_t unknown_size = -1;
 
-/// The type of a symbolic variable: element type and, per dimension, a stated size or `unknown_size`.
-/// A stated size of 1 broadcasts; an unknown size does not, even if it is 1 at run time.
+/// The type of a symbolic variable: element type and, per dimension, a static size or `unknown_size`. An axis of static
+/// size 1 broadcasts; an axis of unknown size does not, even if its size is 1 at run time.
 struct Type {
   DType dtype = DType::float32;
   std::vector<std::int64_t> shape;

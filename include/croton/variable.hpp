@@ -1,5 +1,6 @@
 // Variable: a node of the user's symbolic graph. Operations on variables build new variables; nothing is computed until
-// a function is compiled (function.hpp) or `eval` is called. Every variable knows the line of the program that made it.
+// a function is compiled (function.hpp) or `eval` is called. Every variable stores the line of the program that made
+// it.
 #pragma once
 
 #include <croton/array.hpp>
@@ -26,14 +27,14 @@ struct Operand;
 struct SliceSpec;
 class Variable;
 
-/// Value for an input, as given to `eval` and `givens`.
+/// An input and its value, for `eval`.
 using Binding = std::pair<Variable, Array>;
 
 /// A handle to a symbolic expression; copies are the same variable. `==` is identity; for elementwise equality use
 /// `eq`.
 class Variable {
  public:
-  /// No variable; using it in an expression raises TypeError.
+  /// An empty Variable; using it in an expression raises TypeError.
   Variable() = default;
 
   const Type& type() const;
@@ -49,14 +50,14 @@ class Variable {
   bool defined() const { return node_ != nullptr; }
   bool is_constant() const;
 
-  /// The size of one axis (negative axes count from the end) as an int64 scalar; costs nothing, never computes the
+  /// The size of one axis (negative axes count from the end) as an int64 scalar; it is found without computing the
   /// variable.
   Variable shape(int axis, Where where = std::source_location::current()) const;
   /// All sizes, each an int64 scalar.
   std::vector<Variable> shape(Where where = std::source_location::current()) const;
   /// The number of elements as an int64 scalar.
   Variable size(Where where = std::source_location::current()) const;
-  /// The axes reversed.
+  /// The transpose: all axes reversed.
   Variable T(Where where = std::source_location::current()) const;
   /// Indexing: `x[0]`, `x[slice(1, n)]`, `x[rows]`; further axes with `x.at({i, slice(0, 2)})`. See SliceSpec.
   Variable operator[](SliceSpec spec) const;
@@ -68,7 +69,7 @@ class Variable {
 
   friend bool operator==(const Variable& a, const Variable& b) { return a.node_ == b.node_; }
 
-  // For Croton's own use.
+  // Internal.
   explicit Variable(std::shared_ptr<builder::Node> node) : node_(std::move(node)) {}
   builder::Node* node() const { return node_.get(); }
   const std::shared_ptr<builder::Node>& handle() const { return node_; }
@@ -79,10 +80,10 @@ class Variable {
 
 std::ostream& operator<<(std::ostream& out, const Variable& variable);
 
-/// An argument of an operation: a variable, or a number or array that becomes a constant. The conversion notes the
-/// user's line. A whole number takes the smallest integer dtype that holds it; a real number is floatX (with
-/// floatX=float64: float32 where that is exact), so that `x_float32 * 0.1` stays float32 under floatX=float32. A
-/// complex number is complex64 (with floatX=float64: where that is exact, else complex128).
+/// An argument of an operation: a variable, or a number or array that becomes a constant. The conversion stores the
+/// user's line. A whole number gets the smallest integer dtype that holds it; a real number is floatX (with
+/// floatX=float64: float32 if that is exact), so that `x_float32 * 0.1` stays float32 under floatX=float32. A complex
+/// number is complex64 (with floatX=float64: if that is exact, else complex128).
 struct Operand {
   Variable variable;
   Where where;
@@ -101,12 +102,12 @@ struct Operand {
   Operand(const Array& value, Where w = std::source_location::current());
 };
 
-/// One entry of an index: a position, or start:stop:step with parts left out, or a new axis, or an integer array of
-/// positions. Bounds and steps may be symbolic; negative positions count from the end.
+/// One entry of an index: a position, start:stop:step with optional parts, a new axis, an ellipsis, or an integer array
+/// of positions. Bounds and steps may be symbolic; negative positions count from the end.
 ///
 /// Several arrays are broadcast against each other and read together, as in NumPy: `x.at({rows, columns})` pairs them.
-/// Their axes stand where the first of them stood, or in front where something else than arrays and positions lies
-/// between them. A bool array of k dimensions takes k axes and stands for the positions where it is true. A position
+/// Their axes replace the first of the indexed axes, or come first if entries other than arrays and positions are
+/// between them. A bool array of k dimensions indexes k axes and selects the positions where it is true. A position
 /// outside its axis raises IndexError when the function is called.
 struct SliceSpec {
   enum class Kind { index, slice, new_axis, ellipsis } kind = Kind::index;
@@ -117,13 +118,13 @@ struct SliceSpec {
   SliceSpec(const Array& index, Where w = std::source_location::current());
   explicit SliceSpec(Kind k, Where w = std::source_location::current()) : kind(k), where(w) {}
 };
-/// start:stop:step; std::nullopt leaves a bound out. Out-of-range bounds clip, negative ones count from the end.
+/// start:stop:step; std::nullopt omits a bound. Out-of-range bounds are clipped, negative ones count from the end.
 SliceSpec slice(std::optional<Operand> start = {}, std::optional<Operand> stop = {}, std::optional<Operand> step = {},
                 Where where = std::source_location::current());
 extern const SliceSpec new_axis;
 extern const SliceSpec ellipsis;
 
-/// A free input of the given type.
+/// An input of the given type.
 Variable variable(Type type, std::string name = "", Where where = std::source_location::current());
 /// A constant with a copy of the array.
 Variable constant(const Array& value, std::string name = "", Where where = std::source_location::current());

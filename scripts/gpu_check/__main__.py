@@ -38,7 +38,7 @@ def run_tiers(context, total):
     good = True
     wanted = arguments.limits(context.options)
     for number, (name, seconds) in enumerate(wanted.items()):
-        # Where all is short, the tiers that are left share what is left by their limits.
+        # With a short total, the remaining tiers divide the remaining time by their limits.
         share = seconds / sum(list(wanted.values())[number:])
         limit = max(0, min(seconds, total.left() if name == "smoke" else share * total.left()))
         narrowed = arguments.narrowed(context.options, name)
@@ -48,7 +48,7 @@ def run_tiers(context, total):
         context.records.add("tier", status="running", **about)
         try:
             passed = TIERS[name].run_tier(context, Deadline(limit))
-        except Exception:  # a fault of this script ends the tier, not what comes after it
+        except Exception:  # an error of this script ends the tier, not later ones
             passed = False
             context.result(name, "the check itself", "failed", why=traceback.format_exc()[-1500:])
         results = list(context.records.of(name).values())
@@ -64,7 +64,7 @@ def run_tiers(context, total):
 
 
 def summary(context, tier, results):
-    """Names what was counted and has not been said yet."""
+    """Reports counted items that were not reported yet."""
     for r in results:
         if r["status"] == "failed" and r.get("resumed"):
             context.say(f"failed, of an earlier run: {r['name']}: {r.get('why', '')}"[:400])
@@ -87,7 +87,7 @@ def check(options, work):
     identity = {"commit": chosen.commit, "pack": chosen.pack, "gpu": gpu, "device": options.device,
                 "flags": without_paths(",".join(filter(None, [os.environ.get("CROTON_FLAGS"), options.flags]))),
                 "small": options.small}
-    # A command that follows another into the same folder goes on from there.
+    # A command that follows another into the same folder continues from there.
     there = os.path.join(options.out, "gpu_check.jsonl")
     resumed = [path for path in options.resume if os.path.abspath(path) != os.path.abspath(there)]
     resumed += [there] if os.path.exists(there) else []
@@ -101,7 +101,7 @@ def check(options, work):
                       ",".join(filter(None, [*flags, *named, options.flags])), work)
 
     def finish(signal):
-        kept.lock.acquire()  # for ever: what ends now has not failed
+        kept.lock.acquire()  # for ever: processes that end now have not failed
         end_all()
         kept.add("stopped", why=f"by {signal}")
         kept.write_page()

@@ -1,4 +1,4 @@
-"""The command line. What can be known to be wrong of it is refused here, before anything runs."""
+"""The command line. Detectable errors are rejected here, before anything runs."""
 import argparse
 import glob
 import math
@@ -14,7 +14,7 @@ from refused import Refused, only_known
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 TIERS = {"smoke": smoke, "suite": suite, "bench": bench}
 NAMED = [*libraries.FLAGS, "nvidia-smi", "ncu"]
-SANITIZERS = "sanitizers"  # stands for them among the names of tests
+SANITIZERS = "sanitizers"  # represents them among the names of tests
 
 
 class Parser(argparse.ArgumentParser):
@@ -104,7 +104,7 @@ def parse():
 
 
 def peers_of(paths):
-    """The peers among the scripts of a folder: the others are what these share."""
+    """The peers among the scripts of a folder: the others are their shared code."""
     names = [re.sub(r"^gpu_|\.py$", "", os.path.basename(path)) for path in paths]
     return [name for name in names if name not in ("common", "samples", "workloads")]
 
@@ -119,7 +119,7 @@ def only_known_names(options, programs):
 
 
 def narrowed(options, tier):
-    """What of the command line leaves parts of a tier out."""
+    """The options of the command line that omit parts of a tier."""
     of = {"suite": [("--tests", options.tests)], "bench": [("--workloads", options.workloads)]}.get(tier, [])
     if tier == "bench" and set(bench.PEERS) - set(options.peers):
         of = [*of, ("--peers", options.peers or ["''"])]

@@ -40,7 +40,7 @@ def one_process(context, run, wanted, deadline):
     options = context.options
     command = [context.programs.path("croton_gpu_bench"), "--device", context.device, "--budget", str(options.budget),
                "--scale", str(options.scale), "--ceilings", "0", "--workloads", ",".join(wanted)]
-    # Kernels are compiled here, as peers compile theirs, whatever other tiers have left in a cache.
+    # Kernels are compiled here, like those of the peers, independently of caches of other tiers.
     cache = os.path.join(context.folder, f"kernels of {run}".replace(" ", "_"))
     os.makedirs(cache, mode=0o700, exist_ok=True)
     process = context.start(run, command, context.env("cache_dir=" + cache, **caches(context.folder)))

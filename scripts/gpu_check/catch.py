@@ -1,4 +1,4 @@
-"""Reads what Catch2's XML reporter writes, while it writes it."""
+"""Reads the output of Catch2's XML reporter while it is written."""
 import os
 import xml.etree.ElementTree as xml
 
@@ -9,7 +9,7 @@ def one_line(text, most=300):
 
 
 def failures_of(case):
-    """A line for each thing that failed, with what the test said of it; of paths the last part."""
+    """A line for each failure, with the test's message; of paths the last part."""
     said = []
     for element in case.iter():
         if element.tag == "Info":
@@ -46,7 +46,7 @@ class Reader:
             return
         try:
             self.parser.feed(new)
-        except xml.ParseError:  # a program that was killed inside a line, or that wrote something of its own there
+        except xml.ParseError:  # a program was killed inside a line, or wrote its own text there
             return
         for event, element in self.parser.read_events():
             if element.tag != "TestCase":

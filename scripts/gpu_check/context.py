@@ -1,4 +1,4 @@
-"""What every tier is given."""
+"""The context of every tier."""
 import dataclasses
 
 from processes import Log, Process, run
@@ -12,9 +12,9 @@ class Context:
     records: Records
     log: Log
     options: object  # of the command line
-    gpus: list       # what nvidia-smi said at the start
+    gpus: list       # output of nvidia-smi at the start
     flags: str       # of Croton, for every program: the kernel cache, tools that were named, --flags
-    folder: str      # for what programs leave behind; removed at the end
+    folder: str      # for files of programs; removed at the end
 
     @property
     def device(self):
@@ -33,7 +33,8 @@ class Context:
         print(f"    {text}", flush=True)
 
     def result(self, tier, name, status, seconds=None, **fields):
-        """Records it, and says it on the terminal if it has not passed; what is not reached is said at the end of the tier."""
+        """Records a result, and prints it on the terminal unless it passed; items not reached are printed at the end of
+        the tier."""
         self.records.result(tier, name, status, seconds, **fields)
         if status not in ("passed", "not reached"):
             self.say(f"{status}: {name}{': ' + fields['why'] if fields.get('why') else ''}"[:400])

@@ -10,5 +10,5 @@ class Deadline:
         return self.end - time.monotonic()
 
     def within(self, seconds, kept=0):
-        """A deadline after so many seconds, or `kept` seconds before this one if that comes first."""
+        """A deadline after this many seconds, or `kept` seconds before this one if that comes first."""
         return Deadline(min(seconds, self.left() - kept))

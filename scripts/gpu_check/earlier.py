@@ -18,7 +18,7 @@ IDENTITY = {"commit": "commit", "pack": "pack", "gpu": "GPU or driver", "device"
             "small": "sizes"}
 COUNTERS = ["bytes_read", "bytes_written", "dram_percent", "sm_percent", "warps_percent", "instructions", "registers",
             "blocks", "threads"]
-# What a record has besides where it has the first.
+# The fields that a record has together with the first one.
 TOGETHER = [("median_s", {"median_s": NUMBER, "p10_s": NUMBER, "p90_s": NUMBER, "first_call_s": NUMBER, "workload": str}),
             ("synced_median_s", {"synced_median_s": NUMBER, "synced_p10_s": NUMBER, "synced_p90_s": NUMBER}),
             ("median", {"median": NUMBER, "p10": NUMBER, "p90": NUMBER, "unit": str, "ceiling": str}),
@@ -33,7 +33,7 @@ def has(record, needed):
 
 
 def whole(record):
-    """Whether it has all that is read of it later: a file may have been cut, or be none of ours."""
+    """Whether it has all fields that are read later: a file may be truncated, or not be from this check."""
     return isinstance(record, dict) and isinstance(record.get("record"), str) and record["record"] in NEEDED \
         and has(record, NEEDED[record["record"]]) and all(has(record, also) for key, also in TOGETHER if key in record) \
         and (record["record"] != "run" or set(IDENTITY) <= set(record["identity"])) \
@@ -72,7 +72,7 @@ def counted(record, there):
 
 
 def again(record, run, was):
-    """Whether a run tries it again. What is not available may have been installed since, and smoke is short."""
+    """Whether a run tries it again. Unavailable parts may have been installed since, and smoke is short."""
     if record["record"] != "result" or record["status"] == "passed":
         return record.get("name") == "doctor"
     return record["status"] != "failed" or record["tier"] == "smoke" or record.get("again", False) \
@@ -84,7 +84,7 @@ def differences(one, other):
 
 
 def taken(path, run):
-    """({key: record} of what counts of a file for this run, in words how much that is, or why it is nothing)"""
+    """({key: record} of the records of a file that count for this run, and in words how many, or why none)"""
     lines, found, was = read(path), {}, None
     runs = [record for record in lines if record["record"] == "run"]
     same = [r for r in runs if not differences(r["identity"], run["identity"])]
@@ -108,14 +108,16 @@ def taken(path, run):
 
 
 def merge(found, record):
-    """A newer record stands for the one before; but what was not reached once may have been before, or elsewhere."""
+    """A newer record replaces an earlier one; but an item that was not reached may have been reached before, or
+    elsewhere."""
     key = page.key(record)
     if record.get("status") != "not reached" or key not in found:
         found[key] = record
 
 
 def together(paths):
-    """The records of several files, for a page: the last one's, and of the others what counts for its run."""
+    """The records of several files, for a page: those of the last file, and those of the others that count for its
+    run."""
     files = [(path, read(path)) for path in paths]
     runs = [(path, record) for path, lines in files for record in lines if record["record"] == "run"]
     for path, lines in files:

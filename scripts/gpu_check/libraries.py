@@ -1,4 +1,4 @@
-"""`croton doctor`, and what it found where."""
+"""`croton doctor`, and the places of its findings."""
 from lines import objects
 
 # The parts of `croton doctor --json` that are libraries and tools, and the flags that name them.

@@ -1,4 +1,4 @@
-"""What the machine is: enough to judge the figures, and nothing that names the machine."""
+"""A description of the machine: enough to judge the figures, without naming the machine."""
 import contextlib
 import hashlib
 import importlib.metadata
@@ -17,7 +17,7 @@ hung = []  # programs that gave no answer: they are not asked again
 
 
 def gpus(named, limit):
-    """What nvidia-smi says now, a dictionary for each GPU; none where there is no such program, or it says nothing."""
+    """The current output of nvidia-smi, a dictionary for each GPU; none if there is no such program, or no output."""
     program = tool("nvidia-smi", named)
     if not program or program in hung or limit <= 0:
         return []

@@ -1,4 +1,4 @@
-"""The report as Markdown, made of whatever records there are."""
+"""The report as Markdown, made from all available records."""
 from words import sentence
 
 TIERS = ("smoke", "suite", "bench")
@@ -42,12 +42,12 @@ def of(records, kind, **fields):
 
 
 def newest(records):
-    """By name: a result that came later stands for the one before."""
+    """By name: a later result replaces an earlier one."""
     return [r for r in {key(r): r for r in records}.values() if r.get("status") != "replaced"]
 
 
 def key(record):
-    """What a record is of."""
+    """The key of a record."""
     parts = ("record", "tier", "name", "run", "program", "workload", "variant", "ceiling", "kernel")
     return tuple(record.get(part) for part in parts)
 
@@ -58,7 +58,7 @@ def outcome(results):
 
 
 def missed(results, tier):
-    """{test file, round of the benchmark, or family of checks: what of it was not reached}"""
+    """{test file, round of the benchmark, or family of checks: its items that were not reached}"""
     found = {}
     for r in results:
         if r["status"] == "not reached":
@@ -177,8 +177,8 @@ def ceilings(measured):
 
 
 def share(row, found, cache):
-    """Of the ceiling that bounds the workload: bytes against the copy, else products against float32 products. What
-    lies in the cache of the device is bounded by neither."""
+    """The fraction of the ceiling that bounds the workload: bytes compared with the copy, else float32 products.
+    Workloads in the cache of the device are bounded by neither."""
     rate = lambda name: found.get(f"{name} (croton)", {}).get("median")
     if row.get("bytes") and row["bytes"] <= cache:
         return "in the cache"

@@ -12,7 +12,7 @@ MISSED = "not reached"
 
 
 class Worker:
-    """A process with some of the workloads. It prepares until it is told to go, or has prepared all."""
+    """A process with some of the workloads. It prepares until it gets the signal to start, or has prepared all."""
 
     def __init__(self, context, peer, script, workloads, env):
         options = context.options
@@ -40,7 +40,7 @@ class Worker:
             record(self.context, self.peer, found)
 
     def time(self, deadline):
-        """Lets it measure what it has prepared."""
+        """Makes it measure its prepared workloads."""
         self.process.pause(False)
         self.process.send("go")
         while not self.ended and deadline.left() > 0:
@@ -50,7 +50,7 @@ class Worker:
 
 def measure(context, peer, workloads, deadline, folders):
     records = context.records
-    # What there is of an earlier run is not measured again.
+    # Results of an earlier run are not measured again.
     wanted = []
     for workload in workloads:
         there = variants_of(records, peer, workload)
@@ -68,10 +68,10 @@ def prepare_and_time(context, peer, wanted, deadline, folders):
         return missed(context, peer, wanted, [])
     script = context.options.scripts.get(peer) or os.path.join(context.programs.root, "bench", "peers",
                                                                f"gpu_{peer}.py")
-    # What an earlier run says of several workloads at once is found out anew.
+    # Results of an earlier run about several workloads at once are determined again.
     context.records.replace("bench", *[name for name in context.records.of("bench") if name.startswith(peer + ":")])
     count = min(PROCESSES, len(os.sched_getaffinity(0)), len(wanted))
-    # Nothing of what our own programs are given: a peer has libraries of its own.
+    # None of the settings for Croton's own programs: a peer has its own libraries.
     env = os.environ | folders | {"PYTHONDONTWRITEBYTECODE": "1"}
     workers = [Worker(context, peer, script, wanted[i::count], env) for i in range(count)]
     prepared = time.monotonic() + PREPARE * deadline.left()
@@ -100,7 +100,7 @@ def variants_of(records, peer, workload):
 
 
 def missed(context, peer, workloads, pairs):
-    """Names what was not reached: prepared and not timed, or not even prepared."""
+    """Names the items that were not reached: prepared and not timed, or not even prepared."""
     results = context.records.of("bench")
     if context.records.is_done("bench", peer):  # it is not available
         return

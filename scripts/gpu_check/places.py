@@ -1,4 +1,4 @@
-"""Where tools and libraries of CUDA are: beside this Python, in importable packages, in toolkits."""
+"""The places of CUDA tools and libraries: next to this Python, in importable packages, in toolkits."""
 import glob
 import importlib.util
 import os
@@ -13,7 +13,8 @@ def package_folders():
 
 
 def environment(env):
-    """`env`, in which Croton finds what this Python has: it looks beside the python3 of PATH, and in PYTHONPATH."""
+    """`env`, in which Croton finds the libraries of this Python: it searches next to the python3 of PATH, and in
+    PYTHONPATH."""
     front = lambda name, folders: os.pathsep.join([*folders, *filter(None, [env.get(name)])])
     return env | {"PATH": front("PATH", [os.path.join(sys.prefix, "bin")]),
                   "PYTHONPATH": front("PYTHONPATH", package_folders())}

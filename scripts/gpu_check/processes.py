@@ -1,4 +1,4 @@
-"""Programs that run under a limit, and what they print, line by line as they print it."""
+"""Programs that run under a limit, and their output, line by line as it is printed."""
 import contextlib
 import dataclasses
 import os
@@ -51,7 +51,7 @@ def kill_group(group):
 
 
 class Log:
-    """What programs print, with their names in front, written at once; it stops growing at `most` bytes."""
+    """The output of programs, with their names before it, written at once; it stops growing at `most` bytes."""
 
     def __init__(self, path, most=12 << 20):
         self.file, self.left, self.lock = open(path, "a", buffering=1, errors="replace"), most, threading.Lock()
@@ -157,10 +157,10 @@ class Process:
         return self.process is None or self.process.poll() is not None
 
     def wait(self, seconds):
-        """Reads to the end, or kills it after so many seconds."""
+        """Reads to the end, or kills it after that many seconds."""
         end, silent = time.monotonic() + seconds, 0
         while (line := self.next_line(min(0.25, end - time.monotonic()))) is not None and time.monotonic() < end:
-            # What it started may hold its output open.
+            # Processes that it started may keep its output open.
             silent = silent + 1 if not line and self.has_ended() else 0
             if silent > 4:
                 break

@@ -1,6 +1,6 @@
-"""Six kernels under Nsight Compute: how long they run, and what they take of memory and of the multiprocessors.
+"""Six kernels under Nsight Compute: their times, and their use of memory and of the multiprocessors.
 
-Clocks are left as they are (--clock-control none). Where the machine does not allow counters, that is what is said.
+Clocks are not changed (--clock-control none). If the machine does not allow counters, the result says so.
 """
 import csv
 import io

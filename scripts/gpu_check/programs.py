@@ -11,7 +11,7 @@ import places
 from processes import run
 from refused import Refused
 
-BUILD, SOURCE = "@BUILD@", "@SOURCE@"  # stand for the two folders in the pack's list of tests
+BUILD, SOURCE = "@BUILD@", "@SOURCE@"  # placeholders of the two folders in the pack's list of tests
 
 
 class Programs:
@@ -109,7 +109,7 @@ def from_pack(root, pack, work):
 
 
 def library_folders(programs):
-    """Lets programs find what the pack has for them; libstdc++ only where the system's own is too old."""
+    """Makes programs find the libraries of the pack; libstdc++ only if the system's own is too old."""
     for parts in (["lib"], ["lib", "lib/gcc"]):
         folders = [os.path.join(programs.folder, part) for part in parts]
         before = os.environ.get("LD_LIBRARY_PATH")

@@ -8,14 +8,14 @@ import time
 import earlier
 import page
 
-FINAL = {"passed", "failed", "not available"}  # what is not done again in the same run
+FINAL = {"passed", "failed", "not available"}  # not repeated in the same run
 
 
 class Records:
-    """Every record is in gpu_check.jsonl when add() returns; gpu_check.md is made anew at most every second."""
+    """Every record is in gpu_check.jsonl when add() returns; gpu_check.md is rewritten at most every second."""
 
     def __init__(self, folder, run, resumed=()):
-        """`run`: what describes this run, with its "identity"; `resumed`: files of earlier runs."""
+        """`run`: the description of this run, with its "identity"; `resumed`: files of earlier runs."""
         os.makedirs(folder, exist_ok=True)
         self.lock, self.written, self.all, self.newest = threading.RLock(), 0, [], {}
         self.path, self.page = (os.path.join(folder, "gpu_check" + ending) for ending in (".jsonl", ".md"))
@@ -27,7 +27,7 @@ class Records:
                 records, said = {}, f"nothing counts: {error.strerror}"
             for record in records.values():
                 earlier.merge(found, record)
-            if path == self.path and not records:  # what is of another run is not lost
+            if path == self.path and not records:  # records of another run are not lost
                 with open(path, "rb") as old, open(os.path.join(folder, "gpu_check.before.jsonl"), "ab") as kept:
                     kept.write(old.read())
                 said += "; its lines are in gpu_check.before.jsonl now"
@@ -74,7 +74,7 @@ class Records:
         return found.get("status") in FINAL and not found.get("resumed")
 
     def expect(self, tier, names):
-        """Names what is to be done before it is begun, so that it is known to be missing however the run ends."""
+        """Names the items before they start, so that they are known to be missing however the run ends."""
         there = self.of(tier)
         for name in names:
             if name not in there:
@@ -88,7 +88,7 @@ class Records:
                 self.result(tier, name, earlier.REPLACED)
 
     def write_page(self):
-        """Never leaves half a page behind, whenever the script is stopped. Its faults are no faults of the run."""
+        """Never leaves half a page, whenever the script is stopped. Its errors are not errors of the run."""
         with self.lock:
             self.written = time.monotonic()
             try:

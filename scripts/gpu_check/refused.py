@@ -1,4 +1,4 @@
-"""What is wrong before anything has run."""
+"""The error for runs that cannot start."""
 import difflib
 
 

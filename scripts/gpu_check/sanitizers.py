@@ -16,7 +16,7 @@ KERNELS = "^[a-z0-9_]+_[0-9a-f]{12}(_finish)?$"
 
 
 def findings(output):
-    """(how many, the summaries); None where there is no summary."""
+    """(number of errors, the summaries); None if there is no summary."""
     summaries = SUMMARY.findall(output)
     found = sum(int(errors or hazards) for _, errors, hazards in summaries)
     return (found if summaries else None), "; ".join(s[0] for s in summaries)

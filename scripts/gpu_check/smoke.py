@@ -86,7 +86,7 @@ def checks(context, deadline):
 
 
 def ceilings(context, deadline):
-    """What copies and products reach: measured for the benchmark, too."""
+    """The peak rates of copies and products: measured for the benchmark, too."""
     name = CEILINGS
     if context.records.is_done("smoke", name):
         return

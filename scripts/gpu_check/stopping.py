@@ -1,9 +1,9 @@
-"""What a signal does that asks the check to stop: what has to be left in order is, a line says so, and the exit status is
-128 and the signal's number. Imported before all else, as it may come while Python still reads the other files."""
+"""Handling of signals that stop the check: it leaves everything in order, prints a line, and exits with 128 plus the
+signal's number. Imported first, because a signal may come while Python still reads the other files."""
 import os
 import signal
 
-actions = []  # of (the signal's name): each may give a text for the line; the last one goes first
+actions = []  # functions of the signal's name: each may return a text for the line; the last one is called first
 
 
 def stop(number, frame):
@@ -15,5 +15,5 @@ def stop(number, frame):
 
 
 for one in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-    if one != signal.SIGHUP or signal.getsignal(one) != signal.SIG_IGN:  # under nohup it goes on
+    if one != signal.SIGHUP or signal.getsignal(one) != signal.SIG_IGN:  # under nohup it continues
         signal.signal(one, stop)

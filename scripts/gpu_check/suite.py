@@ -1,4 +1,5 @@
-"""The second tier: the tests with the label `gpu`, with the device among the back-ends, and sanitizers beside them."""
+"""The second tier: the tests with the label `gpu`, with the device among the back-ends, and sanitizers at the same
+time."""
 import concurrent.futures
 import os
 import time
@@ -9,7 +10,7 @@ import sanitizers
 LIMIT = 200
 LIST_S = 20      # to name its test cases
 CASE_S = 90      # a test case that has said nothing for so long has hung
-MEMORY_MIB = 3072  # of the GPU, for one process with its context, its pool and what libraries keep
+MEMORY_MIB = 3072  # of the GPU, for one process with its context, its pool and memory of libraries
 # Once a process has lost its device all further test cases fail.
 LOST = ("cannot be used any more in this process", "The device is lost")
 
@@ -27,7 +28,7 @@ def select(tests, names):
 
 
 def environment(context, test):
-    """Tests of several devices are for this one; what is not about devices is about the CPU. No texts are kept."""
+    """Device tests use this device; other tests use the CPU. No texts are kept."""
     variables, flags = {}, ["device=cpu"]
     for setting in properties(test).get("ENVIRONMENT", []):
         name, value = setting.split("=", 1)
@@ -45,7 +46,7 @@ def environment(context, test):
 
 
 def names_of(context, test, env, deadline):
-    """(the names of its test cases, why there are none); Catch2 2 and 3 list them by different options."""
+    """(the names of its test cases, the reason if there are none); Catch2 2 and 3 list them by different options."""
     limit = min(context.options.silence or LIST_S, deadline.left())
     for option in (["--list-test-names-only"], ["--list-tests", "--verbosity", "quiet"]):
         done = context.run(test["name"], [*test["command"], *option], limit, env)  # its status is a number of cases
@@ -83,7 +84,7 @@ class File:
         if not cases or self.deadline.left() < 1:
             return
         whole = len(cases) == len(self.names)
-        # The device must stay usable, so that what a lost process was in is not what the next ones fail of.
+        # The device must stay usable, so that the error of a lost process is not the failure of the next ones.
         self.process(self.test["command"] if whole else self.command(cases), retried=False)
         for case in self.left():
             if self.deadline.left() < 1:
@@ -131,7 +132,7 @@ class File:
             self.record("end of the process", "failed", why=why)
 
     def take(self, reader, retried):
-        """Records what has ended. True where the device was lost: then that case, too, is tried alone."""
+        """Records finished cases. True if the device was lost: then that case is also tried alone."""
         for case, passed, failures, seconds in reader.cases():
             if not passed and not retried and any(mark in failure for failure in failures for mark in LOST):
                 return True
@@ -163,8 +164,8 @@ def run_tier(context, deadline):
         context.result("suite", "tests", "failed", why="no test has the label gpu")
     chosen = [tool for tool in sanitizers.TOOLS if not context.options.tests or "sanitizers" in context.options.tests]
     with concurrent.futures.ThreadPoolExecutor(jobs(context) + len(sanitizers.TOOLS)) as pool:
-        # Every file's cases are listed before any runs, so that what is not reached is known by name. A file that is
-        # not even listed is missing, too.
+        # Every file's cases are listed before any runs, so that cases not reached are known by name. A file that is not
+        # even listed is missing, too.
         context.records.expect("suite", [test["name"] for test in tests if not listed(context, test["name"])])
         context.records.expect("suite", chosen)
         beside = [pool.submit(sanitizers.examine, context, tool, deadline) for tool in chosen]

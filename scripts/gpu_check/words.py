@@ -2,8 +2,8 @@
 
 
 def sentence(text, most=300):
-    """One line of at most so many characters. Where it is cut, or announces what does not follow ("Tried:"), it ends with
-    the last whole sentence, if it has one."""
+    """One line of at most `most` characters. If it is cut, or ends by announcing more ("Tried:"), it ends with the last
+    whole sentence, if it has one."""
     text = " ".join(str(text).split())
     if len(text) <= most and not text.endswith(":"):
         return text

@@ -1,5 +1,5 @@
-// For check.py: `croton_archives copy FROM TO` reads an archive and writes what it held, each by its suffix;
-// `croton_archives events FOLDER` writes an event file and prints its name.
+// For check.py: `croton_archives copy FROM TO` reads an archive and writes its contents, each in the format of its
+// suffix; `croton_archives events FOLDER` writes an event file and prints its name.
 #include <croton/archive.hpp>
 #include <croton/event_file.hpp>
 

@@ -1,4 +1,4 @@
-"""Archives that Croton copies, against NumPy and safetensors; event files, read by what TensorBoard's format says.
+"""Archives that Croton copies, against NumPy and safetensors; event files, read by TensorBoard's format.
 
     python3 tests/archives/check.py PROGRAM
 """

@@ -3,12 +3,12 @@
 //
 //   croton_cuda_texts FOLDER [--least N] [--quick] [--covering] [--every N] [--facts FILE] [ARCHITECTURE ...]
 //
-// Each kernel has names of its own, so that many of them stand behind one prelude as one program. --least: fewer texts
-// are a failure, so that nothing passes by compiling nothing. --quick: with little optimisation, in a fifth of the
-// time. --covering: only texts that use a function, type or form that none before them uses; with --every N every Nth
-// of the others too. Without --quick a table of facts is printed: registers, stacks and spills by family; --facts
-// writes it to a file, as Markdown. Exit status: 0 all compile, 1 something does not, 2 bad arguments, 77 not run, as
-// there is no NVRTC.
+// Each kernel has unique names, so that many of them are one program after one prelude. --least: fewer texts are a
+// failure, so that the test cannot pass without compiling. --quick: with little optimisation, in a fifth of the time.
+// --covering: only texts that use a function, type or form that no earlier text uses; with --every N also every Nth of
+// the others. Without --quick a table of facts is printed: registers, stacks and spills by family; --facts writes it to
+// a file, as Markdown. Exit status: 0 all compile, 1 something does not, 2 bad arguments, 77 not run, because there is
+// no NVRTC.
 #include <croton/error.hpp>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// A campaign: so many graphs from a seed, in batches, with what they reached and what failed.
+// A campaign: a number of graphs from a seed, in batches, with their coverage and failures.
 #pragma once
 
 #include "coverage.hpp"

@@ -1,5 +1,5 @@
-// Case: one random graph as a list of steps, each a call of a function over earlier nodes. It is what the generator
-// makes, what shrinking edits and what is printed as a program; Variables are built from it anew for every function.
+// Case: one random graph as a list of steps, each a call of a function over earlier nodes. The generator makes it,
+// reduction edits it, and it is printed as a program; Variables are built from it again for every function.
 #pragma once
 
 #include <croton/croton.hpp>

@@ -1,5 +1,5 @@
-// What the graphs reached: every op (built or made by a rule), every rule, every family of kernels and kind of step,
-// and every kind of text that strides and sizes make of a kernel.
+// Coverage of the graphs: every op (built or made by a rule), every rule, every family of kernels and kind of step, and
+// every kind of kernel text by strides and sizes.
 #pragma once
 
 #include "codegen/emit.hpp"

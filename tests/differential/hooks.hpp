@@ -1,6 +1,6 @@
-// Functions of the library that this program puts itself in front of, so that bugs can be planted without a line in the
-// product: the dynamic linker takes a program's function before a library's of the same name. Without hooks each
-// passes on what the library says.
+// Functions of the library that this program overrides, so that bugs can be planted without code in the product: the
+// dynamic linker prefers a program's function to a library's function of the same name. Without hooks each forwards to
+// the library.
 #pragma once
 
 #include "codegen/emit.hpp"

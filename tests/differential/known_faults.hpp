@@ -1,4 +1,4 @@
-// Faults of the library that are known and not mended yet. Graphs step around them; the run prints the list.
+// Known bugs of the library that are not fixed yet. Graphs avoid them; the run prints the list.
 #pragma once
 
 #include "tolerance.hpp"

@@ -1,5 +1,5 @@
-// Loops and lazy branches for random graphs. A loop is a recipe: a list of steps, as a graph is, over what the body is
-// given, so that bodies are made, printed and reduced as graphs are; a line of a body may be a loop again.
+// Loops and lazy branches for random graphs. The body of a loop is a list of steps, like a graph, over its arguments,
+// so that bodies are made, printed and reduced like graphs; a line of a body may be another loop.
 #pragma once
 
 #include "case.hpp"

@@ -1,4 +1,4 @@
-// Planted bugs: faults put into the product from outside, each in a process of its own, which the graphs must find.
+// Planted bugs: errors injected into the product from outside, each in a separate process, which the graphs must find.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// A case as a C++ program of its own, for whoever mends what it shows.
+// A case as a complete C++ program, for fixing the bug that it shows.
 #pragma once
 
 #include "run.hpp"

@@ -1,5 +1,4 @@
-// What a campaign says at its end: to the terminal, to a JSON file, and from a worker process to the one that started
-// it.
+// The report of a campaign: to the terminal, to a JSON file, and from a worker process to its parent.
 #pragma once
 
 #include "campaign.hpp"

@@ -1,4 +1,4 @@
-// The rows from which graphs are made: every elementwise op of the table by itself, and the functions of the public
+// The rows from which graphs are made: every elementwise op of the table automatically, and the functions of the public
 // interface, one line each. An op that no row reaches fails the run, so that a new one cannot be forgotten.
 #pragma once
 

@@ -1,4 +1,4 @@
-// Runs cases under settings and compares what comes out: with the reference values, the simulator with the CPU, and
+// Runs cases under settings and compares the results: with the reference values, the simulator with the CPU, and
 // gradients with differences. Many cases are one function, so that their kernels are compiled together.
 #pragma once
 

@@ -1,5 +1,5 @@
 // Random arithmetic of sizes at the ends of int64: used as a size, a number that does not fit must raise ShapeError;
-// used as data it wraps. What is right is computed here in 128 bits.
+// used as data it wraps. The expected results are computed here in 128 bits.
 #pragma once
 
 #include "random.hpp"

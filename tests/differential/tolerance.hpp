@@ -1,12 +1,12 @@
-// What the results of a graph must be, and how far they may be off.
+// The expected results of a graph, and their tolerances.
 //
-// The graph, as the user wrote it, is computed node by node by the reference functions of the ops. It is then computed
-// again a few times, every node's value moved by a random share of the error that its op may make: some units in the
-// last place of its dtype, and for sums, products of matrices and the like a relative change of every operand
-// (backward error). What the outputs move by is what rounding anywhere in the graph can do to them: the condition of
-// every op is taken into account, and where a comparison, a rounding or an index jumps between the runs, or a number
-// becomes infinite in some, the element says nothing and is not compared. (The method is stochastic arithmetic:
-// J. Vignes, A stochastic arithmetic for reliable scientific computation, 1993.)
+// The graph before rewriting is computed node by node by the reference functions of the ops. It is then computed again
+// a few times, with every node's value perturbed by a random fraction of the allowed error of its op: some units in the
+// last place of its dtype, and for sums, products of matrices and the like a relative change of every operand (backward
+// error). The changes of the outputs show the effect of rounding anywhere in the graph, including the conditioning of
+// every op. If a comparison, a rounding or an index jumps between the runs, or a number becomes infinite in some, the
+// element is not compared. (The method is stochastic arithmetic: J. Vignes, A stochastic arithmetic for reliable
+// scientific computation, 1993.)
 #pragma once
 
 #include "case.hpp"

@@ -1,4 +1,5 @@
-"""`croton doctor` on planted folders: --json writes JSON, an object a line, and both forms say what was found where."""
+"""`croton doctor` on prepared folders: --json writes one JSON object per line, and both forms list the findings and
+their places."""
 
 import json
 import os

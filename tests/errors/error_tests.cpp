@@ -1,7 +1,6 @@
-// What users are told. Each case below is a small program with a mistake; what it raises stands in
-// tests/errors/GROUP.txt under the program with its lines numbered, so that a reader sees whether the message names the
-// variable, the line, the types met and what would be taken. With CROTON_UPDATE_EXPECTED=1 in the environment the files
-// are written anew.
+// Error messages for users. Each case below is a small program with a mistake; tests/errors/GROUP.txt has its error
+// below the program with numbered lines, so that a reader sees whether the message names the variable, the line, the
+// types found and the accepted ones. With CROTON_UPDATE_EXPECTED=1 in the environment the files are rewritten.
 //
 // `#line 1 "user.cpp"` numbers the lines of a program from 1: what is added above it changes nothing. After it the
 // compiler's own messages speak of user.cpp too. A PLAIN_CASE has no symbolic variable, so that there is no line to

@@ -1,12 +1,12 @@
 // A CUDA driver, a cuBLASLt, a cuDNN and an NVRTC for tests: shared libraries with the real entry points, in which
-// device memory is host memory. They check what a real device would let pass or punish late: every address against a
-// table, the order of streams, what a captured stream cannot hold, pinned memory that changes or goes before its copy
-// has run, objects that are never released. What they find is a *fault*; a test ends with none.
+// device memory is host memory. They check errors that a real device would ignore or report late: every address against
+// a table, the order of streams, operations that a captured stream cannot contain, pinned memory that changes or is
+// freed before its copy has run, objects that are never released. A finding is a *fault*; a test must end with none.
 //
 // Work runs when it is put into a stream, or, with delay=1, only when something waits for it, or, with delay=2, kernels
-// and products only then and the rest as soon as it may, so that copies overtake what they do not wait for: a missing
-// wait is found. Kernels are host functions with fixed names (kernels.cpp), or texts: what the NVRTC makes holds the
-// text, and a launch of it is done by the runner that the test has set.
+// and products only then and the rest as soon as possible, so that copies overtake work that they do not wait for: a
+// missing wait is found. Kernels are host functions with fixed names (kernels.cpp), or texts: the code made by the
+// NVRTC contains the text, and the runner that the test has set executes its launches.
 //
 // Any call can be made to fail. For whole programs the environment does that, with settings as below and failures as
 // ENTRY=CODE: FAKE_CUDA=devices=0,cuInit=100. FAKE_CUDA_RUNNER names a library with a runner of texts for them

@@ -1,4 +1,4 @@
-// The library that a profiler would name in NVTX_INJECTION64_PATH: it keeps what ranges it is told of, as a text.
+// The library that a profiler would name in NVTX_INJECTION64_PATH: it records its ranges as text.
 #include <nvtx3/nvToolsExt.h>
 
 #include <string>

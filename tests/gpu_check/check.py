@@ -1,6 +1,6 @@
-"""Runs scripts/gpu_check.sh without a GPU and looks at what it writes: on simulated GPUs, and on the driver for tests
-with stand-ins for nvidia-smi, compute-sanitizer and ncu; killed at random times and resumed; with stand-ins for
-Croton's programs that crash, hang and lose their device. What it refuses: refusals.py; what it resumes: resumed.py.
+"""Runs scripts/gpu_check.sh without a GPU and checks its output: on simulated GPUs, and on the driver for tests with
+stand-ins for nvidia-smi, compute-sanitizer and ncu; killed at random times and resumed; with stand-ins for Croton's
+programs that crash, hang and lose their device. Rejected runs are in refusals.py, resumed runs in resumed.py.
 
     python3 tests/gpu_check/check.py BUILD_FOLDER
 """

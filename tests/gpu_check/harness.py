@@ -1,5 +1,5 @@
-"""What the tests of scripts/gpu_check.sh share: it is run over a build folder, or over programs that stand in for
-Croton's, and what it wrote is read."""
+"""Shared code of the tests of scripts/gpu_check.sh: it is run on a build folder, or with stand-ins for Croton's
+programs, and its output is read."""
 import json
 import os
 import shutil

@@ -1,5 +1,5 @@
-"""What scripts/gpu_check.sh refuses before it runs anything: slips of the command line, broken packs, lines of no use. The
-exit status is 2, and one line says why."""
+"""Runs that scripts/gpu_check.sh rejects before it starts anything: errors of the command line, broken packs, unusable
+lines. The exit status is 2, and one line gives the reason."""
 import hashlib
 import json
 import os

@@ -1,4 +1,5 @@
-"""What scripts/gpu_check.sh takes of earlier runs, and says of what it has not done; and programs that hang."""
+"""Resumed runs of scripts/gpu_check.sh: results of earlier runs, reports of items that were not done; and programs that
+hang."""
 import json
 import os
 import shutil

@@ -1,5 +1,5 @@
-// What Keras computes of its layers, and the same layers here. The numbers are those of Keras 3.15.1 (jax, on the CPU),
-// as this program prints them, where `text` is what stands first in a row of the tables:
+// Results of Keras's layers, and the same layers here. The numbers are those of Keras 3.15.1 (jax, on the CPU), as
+// printed by this program, where `text` is the first field of a row of the tables:
 //
 //   def weight(shape, k): return ((7 * np.arange(np.prod(shape)) + 3 * k + 1) % 11 - 5).reshape(shape) / 8
 //   def sample(shape, j): return ((5 * np.arange(np.prod(shape)) + 4 * j + 1) % 13 - 6).reshape(shape) / 4

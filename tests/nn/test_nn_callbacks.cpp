@@ -1,5 +1,4 @@
-// What happens beside training: numbers and their plots, and each callback, mostly in trainings whose numbers are
-// written down beforehand.
+// Callbacks and history: numbers and their plots, and each callback, mostly in trainings with predetermined numbers.
 #include <croton/nn.hpp>
 
 #include <algorithm>

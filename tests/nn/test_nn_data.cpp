@@ -1,4 +1,4 @@
-// Datasets: which rows come when, in what sizes, and that a thread that fetches ahead changes none of it.
+// Datasets: the order and sizes of batches, which prefetching does not change.
 #include <croton/archive.hpp>
 #include <croton/nn/data.hpp>
 

@@ -1,4 +1,4 @@
-// Learning: what a step of training is, what an epoch counts, how a training goes on from a checkpoint.
+// Training: steps, counts of epochs, and continuing from a checkpoint.
 #include "catch.hpp"
 
 #include <croton/croton.hpp>

@@ -1,5 +1,5 @@
-// Batch normalisation outside of training: its scale goes into the filters of the layer in front of it, its shifts into
-// one bias. In training it stays what it is.
+// Batch normalisation outside training: its scale is folded into the filters of the previous layer, its shifts into one
+// bias. In training it does not change.
 #include <croton/croton.hpp>
 #include <croton/nn.hpp>
 

@@ -1,4 +1,4 @@
-// Where weights begin, what is added for them, and activations by name.
+// Initializers, regularizers and activations by name.
 #include "catch.hpp"
 
 #include <croton/croton.hpp>

@@ -1,5 +1,5 @@
-// Layers against Keras's numbers (keras_layers.hpp), plain loops, and what they promise: sizes, weights, gradients,
-// masks, random numbers, empty batches, and what they refuse.
+// Layers against Keras's numbers (keras_layers.hpp), plain loops, and their promises: sizes, weights, gradients, masks,
+// random numbers, empty batches, and rejected arguments.
 #include <croton/croton.hpp>
 #include <croton/nn.hpp>
 

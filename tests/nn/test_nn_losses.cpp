@@ -1,5 +1,5 @@
-// Losses against Keras's numbers and plain formulas, reduced in every way, at the ends of the numbers, and what they
-// refuse. The numbers are Keras 3.15.1's (jax, on the CPU), to the float32 that its means are computed in.
+// Losses against Keras's numbers and plain formulas, with every reduction, at extreme numbers, and rejected arguments.
+// The numbers are Keras 3.15.1's (jax, on the CPU), to float32, the precision of its means.
 #include <croton/croton.hpp>
 #include <croton/nn.hpp>
 

@@ -1,4 +1,4 @@
-// Optimizers against Keras's numbers, and what they cost: one launch for all parameters.
+// Optimizers against Keras's numbers, and their cost: one launch for all parameters.
 #include "catch.hpp"
 
 #include <croton/croton.hpp>

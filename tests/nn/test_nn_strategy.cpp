@@ -1,5 +1,5 @@
-// Training on several devices: what is copied, what is sent, and that bits depend on the number of shards alone; on
-// parts of the host and on simulated GPUs.
+// Training on several devices: copies, transfers, and bits that depend only on the number of shards; on parts of the
+// host and on simulated GPUs.
 #include "catch.hpp"
 
 #include <croton/croton.hpp>

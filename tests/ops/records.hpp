@@ -1,4 +1,4 @@
-// What the tests of operations have run, for docs/use/ops.md (tools/op_page.py says how records look): which ops were
+// Records of the tests of operations, for docs/use/ops.md (tools/op_page.py defines their format): the ops that were
 // part of programs whose calls gave results, on which back-ends, for which dtypes. The environment variable
 // CROTON_OP_RECORDS names the file; it is written when the program ends. Nothing here knows whether results were right:
 // a wrong one fails the program, and ctest then does not read its records.

@@ -1,4 +1,4 @@
-// Looking at expressions: what made a variable, making it again, and whether two are the same.
+// Inspection of expressions: the application that made a variable, applying it again, and comparing two expressions.
 #include <croton/croton.hpp>
 #include <croton/inspect.hpp>
 

@@ -1,5 +1,5 @@
-// Complex numbers: what elementwise ops, reductions, products and views do with them on every back-end, against values
-// of NumPy (expected_complex.hpp) and std::complex; gradients; conversions; what is refused.
+// Complex numbers: elementwise ops, reductions, products and views on every back-end, against values of NumPy
+// (expected_complex.hpp) and std::complex; gradients; conversions; rejected operands.
 #include "expected_complex.hpp"
 #include "samples.hpp"
 #include "unit/contains.hpp"

@@ -1,5 +1,5 @@
-// Kernels of the family `contract` (codegen_templates/contract.cuh): which graphs get one, and what it computes at
-// sizes around those of its tiles and chains, with the same bits on every device and for any number of threads.
+// Kernels of the family `contract` (codegen_templates/contract.cuh): which graphs get one, and its results at sizes
+// around those of its tiles and chains, with the same bits on every device and for any number of threads.
 #include "samples.hpp"
 
 #include <croton/convolution.hpp>

@@ -1,5 +1,5 @@
-// Convolutions and pooling on every back-end, against loops over an image that is padded first. What each option
-// computes is compared with NumPy in tests/oracle/table_convolution.py.
+// Convolutions and pooling on every back-end, against loops over an image that is padded first. Each option is compared
+// with NumPy in tests/oracle/table_convolution.py.
 #include "samples.hpp"
 
 #include <croton/convolution.hpp>

@@ -1,5 +1,5 @@
-// The tools around gradients: what grad takes and gives, marks, products with the Jacobian from both sides, Jacobians,
-// Hessians and vectorisation, all against differences or against one value at a time.
+// The tools for gradients: arguments and results of grad, gradient ops, products with the Jacobian from both sides,
+// Jacobians, Hessians and vectorisation, all against differences or against one value at a time.
 #include "samples.hpp"
 
 #include "builder/node.hpp"

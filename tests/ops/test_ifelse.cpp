@@ -1,4 +1,4 @@
-// Lazy branches: what is taken, what is not computed, gradients, on every back-end.
+// Lazy branches: the selected side, the side that is not computed, gradients, on every back-end.
 #include "samples.hpp"
 
 using namespace croton_test;

@@ -1,6 +1,6 @@
-// Integers at the ends of their ranges, on every back-end: arithmetic wraps, also where a compiler could make use of
-// C++'s rule that it does not: where a result is widened, compared, divided, shifted or used as an index. What must
-// come out is computed here in 64 unsigned bits.
+// Integers at the ends of their ranges, on every back-end: arithmetic wraps, also where a compiler could use C++'s rule
+// that it does not: if a result is widened, compared, divided, shifted or used as an index. The expected results are
+// computed here in 64 unsigned bits.
 #include "samples.hpp"
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Joins and indexing by arrays on awkward inputs (layouts, dtypes, values, positions) and in awkward numbers, on every
-// back-end. What each operation computes is compared with NumPy in tests/python/test_joins.py.
+// Joins and indexing by arrays on difficult inputs (layouts, dtypes, values, positions) and in large numbers, on every
+// back-end. The operations are compared with NumPy in tests/python/test_joins.py.
 #include "samples.hpp"
 
 #include "expr/evaluate.hpp"

@@ -1,5 +1,5 @@
-// How loops run: as one launch or a step at a time, with rows shared out among threads and blocks, and what is moved
-// out of them. What they compute is the business of test_scan.cpp.
+// Execution of loops: as one launch or a step at a time, with rows divided among threads and blocks, and code moved out
+// of them. Their results are tested in test_scan.cpp.
 #include "samples.hpp"
 
 #include "expr/loop.hpp"

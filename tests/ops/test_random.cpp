@@ -1,6 +1,6 @@
 // Random numbers: Philox against its authors' known answers, each distribution against its law (moments, Kolmogorov and
-// Smirnov's test, chi-square) with fixed seeds, equal bits on all back-ends and for any number of threads, and what
-// states do between calls.
+// Smirnov's test, chi-square) with fixed seeds, equal bits on all back-ends and for any number of threads, and the
+// states between calls.
 #include "samples.hpp"
 
 #include "ops/random/random_reference.hpp"

@@ -1,5 +1,5 @@
-// Loops whose steps a GPU runs one by one: what is recorded and when, and that replaying it computes the same. What
-// runs here is the simulated device; unit/test_cuda_graphs.cpp has the driver's side.
+// Loops whose steps a GPU runs one by one: which are recorded and when, and that replaying gives the same results.
+// These tests use the simulated device; unit/test_cuda_graphs.cpp tests the driver.
 #include "samples.hpp"
 
 #include "runtime/loops/repeated_work.hpp"

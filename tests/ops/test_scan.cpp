@@ -1,4 +1,4 @@
-// Loops: scan and what is made of it against loops written here, gradients against finite differences, on every
+// Loops: scan and the functions based on it against loops written here, gradients against finite differences, on every
 // back-end.
 #include "samples.hpp"
 

@@ -1,5 +1,5 @@
 // Functions of an order and an argument beyond the table test of test_elementwise.cpp: relative accuracy on both sides
-// of the seams between their methods, identities, float32, gradients and what has none.
+// of the boundaries between their methods, identities, float32, gradients and undefined gradients.
 #include "samples.hpp"
 
 using namespace croton_test;

@@ -1,5 +1,5 @@
-// Theano's random streams: every method number by number against Theano 1.0.5 itself, and what states do between calls,
-// in loops and on devices.
+// Theano's random streams: every method number by number against Theano 1.0.5 itself, and the states between calls, in
+// loops and on devices.
 #include <croton/theano_random.hpp>
 
 #include "expected_theano_random.hpp"

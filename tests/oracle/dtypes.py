@@ -1,13 +1,12 @@
-"""Which dtypes does each operand of a row take? Asked of the library: what builds an expression is taken. Each of them
-is compared at least once (run.py): docs/use/ops.md lists what was compared, and a dtype that is only taken is a
-hole."""
+"""The dtypes that each operand of a row accepts, found by building expressions. Each of them is compared at least once
+(run.py): docs/use/ops.md lists the compared dtypes, and a dtype that is accepted but not compared is a hole."""
 
 import croton
 import croton.tensor as T
 
 from samples import DTYPES, One, drawn, generator
 
-# Arrays of float32 stand for bfloat16, which NumPy lacks; the dtypes of results are those of float16.
+# Arrays of float32 represent bfloat16, which NumPy lacks; the dtypes of results are those of float16.
 STORED, LIKE = {"bfloat16": "float32"}, {"bfloat16": "float16"}
 
 

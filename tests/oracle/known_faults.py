@@ -1,10 +1,10 @@
-"""Faults of Croton that the oracle has found and that are not mended yet: it steps around them and counts them, and
-docs/use/ops.md prints them. Each: the operation, its dtypes (or None for all), a part of the message, and the reason."""
+"""Bugs of Croton that the oracle has found and that are not fixed yet: it skips and counts them, and docs/use/ops.md
+prints them. Each: the operation, its dtypes (or None for all), a part of the message, and the reason."""
 
 KNOWN = []
 
 
-MET = set()  # those of KNOWN that were met: what is mended must leave the list
+MET = set()  # the entries of KNOWN that occurred: fixed ones must be removed from the list
 
 
 def known(name, dtype, problem):

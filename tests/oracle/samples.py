@@ -1,4 +1,4 @@
-"""What operations are fed with: draws (values of one operand), shapes, and awkward places in memory."""
+"""Inputs of operations: draws (values of one operand), shapes, and difficult memory layouts."""
 
 import zlib
 

@@ -1,4 +1,4 @@
-"""Complex numbers: what only they have, and what elementwise functions, sums and products do with them."""
+"""Complex numbers: their own functions, and elementwise functions, sums and products of them."""
 
 import numpy as np
 

@@ -1,5 +1,5 @@
-"""Looks at every shared library of the installed package: what it needs is beside it, or on every system that takes wheels of
-the kind manylinux_2_28. And libcroton_llvm.so, with LLVM inside, shows one symbol."""
+"""Checks every shared library of the installed package: its dependencies are next to it, or on every system that
+accepts wheels of the kind manylinux_2_28. And libcroton_llvm.so, with LLVM inside, exports one symbol."""
 
 import pathlib
 import re

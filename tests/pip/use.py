@@ -1,4 +1,4 @@
-"""What check.sh and from_source.sh run with the installed module: a small training, by compiled kernels."""
+"""The program that check.sh and from_source.sh run with the installed module: a small training, by compiled kernels."""
 
 import importlib.metadata
 import pathlib

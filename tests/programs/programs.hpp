@@ -1,4 +1,4 @@
-// What the tests of programs share: the machines they run on, and what is asked of a call, its log and its trace.
+// Shared code of the tests of programs: the machines they run on, and checks of a call, its log and its trace.
 #pragma once
 
 #include <croton/croton.hpp>

@@ -1,5 +1,5 @@
-// TensorFlow's program that compares one GPU with two: A^n + B^n, each power on a device of its own, added by the host;
-// and what the program says of where its work runs.
+// TensorFlow's program that compares one GPU with two: A^n + B^n, each power on its own device, added by the host; and
+// the program's report of the placement of its work.
 #include "programs.hpp"
 
 #include <cmath>

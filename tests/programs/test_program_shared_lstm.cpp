@@ -1,5 +1,5 @@
-// Keras's program in model parallel: one LSTM reads two inputs, each on a device of its own, and the host joins what it
-// keeps of them. The layer's own formulas are in tests/nn/test_nn_models.cpp.
+// Keras's program in model parallel: one LSTM reads two inputs, each on its own device, and the host joins the states.
+// The layer's own formulas are in tests/nn/test_nn_models.cpp.
 #include <croton/nn.hpp>
 
 #include "programs.hpp"

@@ -1,5 +1,5 @@
-"""A function that is compiled and freed keeps nothing: of many different ones the memory grows, behind the first ones, by less than
-1 KiB each.
+"""A function that is compiled and freed leaks no memory: for many different ones the memory grows, after the first
+ones, by less than 1 KiB each.
 
 usage: leaks.py [COUNT] [FIRST]
 """

@@ -1,4 +1,5 @@
-"""Calls that are over in microseconds keep the GIL and leave results in the function's memory: nobody else may see that."""
+"""Calls of microseconds keep the GIL and leave results in the function's memory, which must not be visible to
+others."""
 
 import threading
 

@@ -1,4 +1,4 @@
-"""What ends while calls run: the call, by Ctrl-C; the process, with daemon threads inside of calls; and its child after a fork."""
+"""Endings while calls run: of the call, by Ctrl-C; of the process, with daemon threads in calls; and of its child after a fork."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""Errors: Croton's kinds as Python's, and messages that name what was met."""
+"""Errors: Croton's kinds as Python's, and messages that name the offending variables, types and shapes."""
 
 import builtins
 import datetime

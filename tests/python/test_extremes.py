@@ -1,4 +1,4 @@
-"""Numbers at the ends of what their dtypes hold, as sizes, indices, operands and arguments, on every back-end."""
+"""Numbers at the limits of their dtypes, as sizes, indices, operands and arguments, on every back-end."""
 
 import numpy as np
 import pytest

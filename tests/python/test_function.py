@@ -1,4 +1,4 @@
-"""Compiling and calling: arguments, outputs, updates, givens, what a function shows of itself."""
+"""Compiling and calling: arguments, outputs, updates, givens, inspection of functions."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Arrays put together, cut, repeated, padded and indexed by arrays, each against NumPy, on every back-end."""
+"""Joining, splitting, repeating, padding and indexing of arrays, each against NumPy, on every back-end."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""What notebooks show of variables and functions."""
+"""The display of variables and functions in notebooks."""
 
 import html.parser
 import subprocess

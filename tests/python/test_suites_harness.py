@@ -1,4 +1,4 @@
-"""The runner of third-party suites (tools/suites) on a small suite of our own: what it must tell apart, it does."""
+"""The runner of third-party suites (tools/suites) on a small suite: it must distinguish the kinds of results."""
 
 import json
 import os

@@ -1,7 +1,7 @@
-"""Nothing that a user may call ends the process, hangs, or says what only Croton's authors understand.
+"""No public call ends the process, hangs, or raises an error that only Croton's authors understand.
 
-Public functions and methods are called with arguments that make no sense (wild_calls.py), in processes of their own.
-CROTON_WILD_CALLS=100000 makes more calls, CROTON_WILD_SEED=7 others: what a failure names is found again by
+Public functions and methods are called with meaningless arguments (wild_calls.py), in separate processes.
+CROTON_WILD_CALLS=100000 makes more calls, CROTON_WILD_SEED=7 other calls: a failure is reproduced by
 `python tests/python/wild_calls.py --seed SEED --only NUMBER --log /dev/null`.
 """
 

@@ -1,4 +1,4 @@
-"""Theano's API. A process of its own (ctest python_theano): importing croton.theano makes floatX float64."""
+"""Theano's API, in a separate process (ctest python_theano): importing croton.theano makes floatX float64."""
 
 import pytest
 

@@ -1,4 +1,5 @@
-"""What programs of several GPUs do in Theano and in Croton (docs/use/programs.md, table C0): messages are compared whole."""
+"""Behaviour of programs for several GPUs in Theano and in Croton (docs/use/programs.md, table C0): messages are
+compared whole."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""theano.compile.debugmode: what DebugMode checks, its arguments, and its errors under Theano's names."""
+"""theano.compile.debugmode: the checks of DebugMode, its arguments, and its errors under Theano's names."""
 
 import pickle
 

@@ -1,4 +1,4 @@
-"""Gradients: what is known before, ops written in Python, and their verification."""
+"""Gradients: known gradients, ops written in Python, and their verification."""
 
 import numpy
 import pytest

@@ -1,4 +1,4 @@
-"""Op classes: what owner.op shows, and objects of them that are called."""
+"""Op classes: the objects of owner.op, and calls of such objects."""
 
 import gc
 

@@ -1,4 +1,4 @@
-"""Functions whose inputs have values of their own, and their containers, copies and pickles."""
+"""Functions whose inputs have values, and their containers, copies and pickles."""
 
 import copy
 import pickle

@@ -1,5 +1,5 @@
-"""Every name of Theano's API that programs use, by how many use it (tiers 1 to 3), is there; those that only say what is
-nearest are counted."""
+"""Every name of Theano's API that programs use, by how many use it (tiers 1 to 3), exists; those that only name an
+alternative are counted."""
 
 import importlib
 

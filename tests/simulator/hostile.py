@@ -1,4 +1,5 @@
-"""`croton simulate` survives the kernels of hostile.txt, and says what they do and where; and has no files of the host.
+"""`croton simulate` survives the kernels of hostile.txt, and reports their errors and lines; it has no access to files
+of the host.
 
 usage: hostile.py CROTON HOSTILE_TXT
 """

@@ -1,4 +1,4 @@
-// `croton inspect` of files: what it prints, and that no text, however broken, does more than raise an error.
+// `croton inspect` of files: its output, and that even a broken text only raises an error.
 #include <croton/error.hpp>
 
 #include <random>

@@ -1,4 +1,4 @@
-// What the tests of all rewrite rules share: their lines, and where they are tried.
+// Shared code of the tests of all rewrite rules: their lines, and the points at which they are tried.
 #pragma once
 
 #include <croton/array.hpp>

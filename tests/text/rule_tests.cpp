@@ -1,6 +1,6 @@
-// What must hold of all rewrite rules alike, tried on every line `rule ...` of tests/text: both sides have the same
-// value in every dtype that is accepted, a rule that is off by name leaves the graph as it was, each fires in a program
-// that was not written for it alone, and docs/internals/rewrites.md is true.
+// Common properties of all rewrite rules, tested on every line `rule ...` of tests/text: both sides have the same value
+// in every dtype that is accepted, a rule that is switched off leaves the graph unchanged, each fires in a program that
+// was not written for it alone, and docs/internals/rewrites.md is true.
 #include "catch.hpp"
 #include "folders.hpp"
 #include "rule_lines.hpp"

@@ -1,12 +1,12 @@
-// Runs the text tests of tests/text/*.test: input, stage and expected output side by side. Rules and rewritten graphs
-// are also run: both sides must agree in numbers, as text alone proves only that nothing changed.
+// Runs the text tests of tests/text/*.test: input, stage and expected output next to each other. Rules and rewritten
+// graphs are also run: both sides must agree in numbers, as text alone proves only that nothing changed.
 //
 //   # a comment
 //   rule canonical:  x: f32[n], y: f32[n]   sub(x, neg(y))   =>   add(x, y)
-//     The left side, rewritten by the group of rules (or by all), must print as the right side does. `ieee` behind the
-//     group leaves out rules that change special values; `special` says that the two sides differ at some points, so
-//     that they are not run; `in=-200..200` says where the left side loses digits or overflows: drawn there, the two
-//     must differ and the right be finite.
+//     The left side, rewritten by the group of rules (or by all), must print like the right side. `ieee` after the
+//     group disables rules that change special values; `special` means that the two sides differ at some points, so
+//     that they are not run; `in=-200..200` is an interval where the left side loses digits or overflows: for operands
+//     there, the two must differ and the right must be finite.
 //
 //   graph canonical        a graph, rewritten by the group (parse: only read and printed again)
 //   program                a graph, rewritten by all groups and cut into kernels, which are run as well

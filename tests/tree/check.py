@@ -1,5 +1,5 @@
-"""What the repository may hold: text, in all less than 15 MB, and small pictures of the documents. Nothing that a build
-makes, no archives.
+"""The permitted files of the repository: text, in total less than 15 MB, and small pictures of the documentation. No
+build products, no archives.
 
     python3 tests/tree/check.py
 """

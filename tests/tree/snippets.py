@@ -1,4 +1,4 @@
-"""What tools/check_snippets.py makes of a page: programs, their outputs, whole and in parts. Nothing is compiled.
+"""The result of tools/check_snippets.py for a page: programs, their outputs, whole and in parts. Nothing is compiled.
 
     python3 tests/tree/snippets.py
 """

@@ -1,5 +1,5 @@
-"""docs/internals/where.md has the questions of somebody who is new here, with the files that answer each; and the files that
-the pages on internals and on extending name are there.
+"""docs/internals/where.md has questions of newcomers, with the files that answer each; and the files that the pages on
+internals and on extending name exist.
 
     python3 tests/tree/where.py
 """

@@ -1,5 +1,5 @@
-// Convolutions (runtime/device/convolution.hpp) for tests: how their arrays lie, what they are by their definition, and
-// the gradients that ops/nnet/window.cpp makes of them.
+// Convolutions (runtime/device/convolution.hpp) for tests: the layouts of their arrays, their results by definition,
+// and the gradients that ops/nnet/window.cpp makes of them.
 #pragma once
 
 #include <algorithm>

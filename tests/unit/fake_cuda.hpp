@@ -1,5 +1,5 @@
-// Puts the fake driver (tests/fake_cuda) in the place of libcuda for one test. It is loaded, not linked: its symbols
-// must not stand in the way of the real ones.
+// Replaces libcuda by the fake driver (tests/fake_cuda) for one test. It is loaded, not linked, so that its symbols do
+// not hide the real ones.
 #pragma once
 
 #include <croton/where.hpp>

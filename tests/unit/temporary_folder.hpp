@@ -1,4 +1,4 @@
-// A folder of its own for one test, removed at its end, and small helpers for tests about files and processes.
+// A temporary folder for one test, removed at its end, and small helpers for tests about files and processes.
 #pragma once
 
 #include <sys/wait.h>

@@ -1,5 +1,4 @@
-// What a call allocates once its plan is bound: its result, and nothing else. Every operator new of the process is
-// counted.
+// Allocations of a call with a bound plan: its result, and nothing else. Every operator new of the process is counted.
 #include <croton/croton.hpp>
 
 #include <atomic>

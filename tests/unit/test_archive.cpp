@@ -1,5 +1,5 @@
-// Archives: what is saved loads again, what is damaged or dishonest is refused by name, and no failure of the operating
-// system leaves half a file. Whether others read them is for tests/archives.
+// Archives: saved arrays load again, damaged or malicious files are rejected with their names, and no failure of the
+// operating system leaves half a file. tests/archives checks that other programs read them.
 #include <croton/archive.hpp>
 
 #include <cerrno>

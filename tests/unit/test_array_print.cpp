@@ -1,4 +1,4 @@
-// The text of arrays against what NumPy 2.4 prints with str(); the expected texts were written by NumPy.
+// The text of arrays against the output of NumPy 2.4's str(); the expected texts were written by NumPy.
 #include <croton/array.hpp>
 
 #include <complex>

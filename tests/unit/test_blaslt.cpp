@@ -1,5 +1,5 @@
-// Products by cuBLASLt, on fake ones: what is asked of the library, and what its errors become. Where the real library
-// is installed, its entry points are looked at.
+// Products by cuBLASLt, on a fake library: its calls, and the errors made from its errors. If the real library is
+// installed, its entry points are checked.
 #include "runtime/cuda/libraries/blaslt.hpp"
 
 #include <croton/error.hpp>

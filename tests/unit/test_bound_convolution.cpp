@@ -1,5 +1,5 @@
 // Contractions whose sums a library of convolutions computes: oneDNN on the host where it is installed, and a fake
-// cuDNN on fake GPUs. What the library gets is compared with what our own kernels compute.
+// cuDNN on fake GPUs. The library's results are compared with those of Croton's kernels.
 #include <croton/convolution.hpp>
 #include <croton/croton.hpp>
 

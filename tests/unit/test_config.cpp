@@ -1,4 +1,4 @@
-// Flags: who sets them, who sees them, and what is said about those that are wrong.
+// Flags: setting them, their visibility, and the messages for invalid ones.
 #include <croton/config.hpp>
 #include <croton/error.hpp>
 

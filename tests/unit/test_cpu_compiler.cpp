@@ -1,4 +1,4 @@
-// The CPU compiler: text to native code in the process, its messages, and what it promises about numbers.
+// The CPU compiler: text to native code in the process, its messages, and its promises about numbers.
 #include <atomic>
 #include <cmath>
 #include <croton/error.hpp>

@@ -1,5 +1,5 @@
-// The driver API behind cuda::Context, Stream, Event, Buffer, Module and Kernel, on the fake driver: what works, in
-// which order, and what is said where something is missing.
+// The driver API behind cuda::Context, Stream, Event, Buffer, Module and Kernel, on the fake driver: calls, their
+// order, and messages for missing parts.
 #include <algorithm>
 #include <array>
 #include <atomic>

@@ -1,6 +1,6 @@
-// Every call of the driver is made to fail in turn, with an error of its own, with "out of memory" and with one that
-// loses the device: the exception has the right type and names the call and the user's line, nothing leaks, and what is
-// left can be used. At the end no entry point is left that has not failed at least once.
+// Every call of the driver is made to fail in turn, with a specific error, with "out of memory" and with one that loses
+// the device: the exception has the right type and names the call and the user's line, nothing leaks, and the remaining
+// objects can be used. At the end every entry point has failed at least once.
 #include <array>
 #include <bit>
 #include <croton/error.hpp>

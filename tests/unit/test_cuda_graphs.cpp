@@ -1,5 +1,5 @@
-// CUDA graphs of loops on the fake driver: what is captured, launched and destroyed, every call for them made to fail,
-// memory that graphs keep, and other threads' work, which is in none. tests/ops/test_recorded_loops.cpp has the values.
+// CUDA graphs of loops on the fake driver: capture, launch and destruction, with every call made to fail, memory that
+// graphs keep, and other threads' work, which is not captured. tests/ops/test_recorded_loops.cpp has the values.
 #include <croton/croton.hpp>
 #include <croton/grad.hpp>
 #include <croton/scan.hpp>

@@ -1,5 +1,5 @@
-// Convolutions by cuDNN, on a fake one and fake GPUs: what is asked of the library, and what its errors become. Where
-// the real library is installed, its entry points are looked at.
+// Convolutions by cuDNN, on a fake library and fake GPUs: its calls, and the errors made from its errors. If the real
+// library is installed, its entry points are checked.
 #include "runtime/cuda/libraries/dnn.hpp"
 
 #include <croton/error.hpp>

@@ -1,5 +1,5 @@
-// What Croton declares in the place of cuDNN's headers, against them. This file is compiled where they are installed;
-// of another version than 9 they say nothing about what is loaded.
+// Croton's declarations in place of cuDNN's headers, against these headers. This file is compiled if they are
+// installed; headers of a version other than 9 say nothing about the loaded library.
 #include <cudnn.h>
 
 #if CUDNN_MAJOR == 9

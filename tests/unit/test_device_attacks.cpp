@@ -1,6 +1,5 @@
-// What a user may do to functions and shared variables on simulated devices that is not the usual way: scopes that end
-// out of order, logs that cannot be written, flags that change between compiling and calling, several threads, very
-// deep and very wide graphs.
+// Unusual use of functions and shared variables on simulated devices: scopes that end out of order, logs that cannot be
+// written, flags that change between compiling and calling, several threads, very deep and very wide graphs.
 #include <croton/config.hpp>
 #include <croton/croton.hpp>
 #include <croton/device.hpp>

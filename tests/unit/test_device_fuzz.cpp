@@ -1,6 +1,6 @@
-// Random programs on simulated devices give what they give on the host: the same graph is built twice, once with device
-// scopes, pins and transfers, once without, and both are called with the same arguments under changing flags. After
-// each call the values of shared variables agree, and what was sent is no more than had changed.
+// Random programs on simulated devices give the same results as on the host: the same graph is built twice, once with
+// device scopes, pins and transfers, once without, and both are called with the same arguments under changing flags.
+// After each call the values of shared variables agree, and only changed values were sent.
 #include <croton/config.hpp>
 #include <croton/croton.hpp>
 #include <croton/device.hpp>

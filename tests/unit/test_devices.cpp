@@ -1,5 +1,5 @@
-// Pins, flags, scopes and transfers on simulated GPUs and those of the fake driver: where work runs, what is sent, and
-// what comes out of it.
+// Pins, flags, scopes and transfers on simulated GPUs and those of the fake driver: placement of work, transfers, and
+// results.
 #include <croton/config.hpp>
 #include <croton/croton.hpp>
 #include <croton/device.hpp>

@@ -1,5 +1,5 @@
-// dump_kernels: what it writes is complete, and the programs around kernels compile: with nvcc where there is one, and
-// everywhere the device's part with NVRTC and the host's part with the host's compiler.
+// dump_kernels: its files are complete, and the programs around kernels compile: with nvcc if it is installed, and
+// always the device's part with NVRTC and the host's part with the host's compiler.
 #include <croton/croton.hpp>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// Event files: records with right checksums, in files of their own, and no point lost when a write fails. What is in
-// the records is read in tests/archives/check.py.
+// Event files: records with correct checksums, in separate files, and no point lost when a write fails.
+// tests/archives/check.py reads the contents of the records.
 #include <croton/error.hpp>
 #include <croton/event_file.hpp>
 

@@ -1,5 +1,4 @@
-// File access: what is accepted, what is refused, and that no failure of the operating system leaves a half-written
-// file.
+// File access: accepted and rejected files, and that no failure of the operating system leaves a half-written file.
 #include "base/file.hpp"
 
 #include <fcntl.h>

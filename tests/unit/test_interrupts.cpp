@@ -1,4 +1,4 @@
-// Ending long work early, and what two calls and a fork find of what others hold: nothing is changed, nobody waits for
+// Interruption of long work, and locks held during two calls and a fork: nothing is changed, and nothing waits for
 // ever.
 #include <croton/croton.hpp>
 

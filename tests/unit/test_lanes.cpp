@@ -1,5 +1,5 @@
-// Lanes: pieces of work that wait for each other and for nothing else, the memory that makes them wait, and functions
-// on several devices that run by them. Work meets at barriers, so that what overlaps is seen without a clock.
+// Lanes: pieces of work with only the necessary waits, the memory that causes the waits, and functions on several
+// devices that use them. Work waits at barriers, so that overlap is visible without a clock.
 #include <sys/wait.h>
 #include <unistd.h>
 

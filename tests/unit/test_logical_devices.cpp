@@ -1,4 +1,4 @@
-// The flag logical_devices: parts of the host and of GPUs as devices of their own.
+// The flag logical_devices: parts of the host and of GPUs as separate devices.
 #include <croton/croton.hpp>
 #include <croton/device.hpp>
 

@@ -1,6 +1,6 @@
 // The number types and the mathematics of generated kernels, compiled here for the host: accuracy against long double
-// in ULP, special values exactly, conversions exhaustively. The same text runs on every device, so what holds here
-// holds there.
+// in ULP, special values exactly, conversions exhaustively. The same text runs on every device, so the results are
+// valid for all.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Host memory: alignment, reuse, limits, and what happens when there is none.
+// Host memory: alignment, reuse, limits, and failed allocations.
 #include <croton/array.hpp>
 
 #include <cstring>

@@ -1,8 +1,8 @@
-// Are the templates tested well enough, and does the simulator see what goes wrong in them? Each template is broken in
-// one place after the other, by rules (a bound shifted, a constant changed, a statement or a start value dropped, an
-// index or an operator taken for another), programs that use it are run in the simulator, and their results compared
-// with those of the right template. A broken template that runs without a report and gives the same bits has survived.
-// The survivors that do compute the same are listed below, with the reason; of all others, 95 % must be caught.
+// Are the templates tested well enough, and does the simulator find errors in them? Each template is broken in one
+// place after another, by rules (a bound shifted, a constant changed, a statement or a start value dropped, an index or
+// an operator replaced by another), programs that use it are run in the simulator, and their results compared with
+// those of the correct template. A broken template that runs without a report and gives the same bits has survived. The
+// survivors that are equivalent are listed below, with the reason; of all others, 95 % must be caught.
 #include <croton/croton.hpp>
 
 #include <algorithm>

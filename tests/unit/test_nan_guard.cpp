@@ -1,5 +1,5 @@
-// nan_guard: which op is named for what it made, forward and backward, on every kind of kernel and device; and that a
-// call that raises has changed nothing.
+// nan_guard: the op that it names, forward and backward, on every kind of kernel and device; and that a call that
+// raises changes nothing.
 #include <croton/croton.hpp>
 
 #include <cmath>
@@ -30,7 +30,7 @@ std::string message(const ct::Function& f, const A&... arguments) {
   return "nothing was raised";
 }
 
-/// "test_nan_guard.cpp:12": the line behind that of the caller.
+/// "test_nan_guard.cpp:12": the line after that of the caller.
 std::string next_line(ct::Where where = std::source_location::current()) {
   return "test_nan_guard.cpp:" + std::to_string(where.line() + 1);
 }

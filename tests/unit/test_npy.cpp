@@ -1,4 +1,4 @@
-// .npy files: what NumPy wrote, what we write, and damaged ones, which end in a FileError and nothing else.
+// .npy files: those of NumPy, those of Croton, and damaged ones, which raise a FileError and have no other effect.
 #include <croton/array.hpp>
 
 #include <complex>

@@ -1,5 +1,4 @@
-// Ranges for profilers: what a profiler's library is told (tests/fake_cuda/nvtx.cpp), and nothing while the flag is
-// off.
+// Ranges for profilers: the calls of a profiler's library (tests/fake_cuda/nvtx.cpp), and none while the flag is off.
 #include <croton/croton.hpp>
 
 #include <dlfcn.h>

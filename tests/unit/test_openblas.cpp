@@ -1,4 +1,4 @@
-// Which kernels OpenBLAS runs on a processor that it does not know, by a stand-in for the library.
+// The choice of OpenBLAS's kernels on an unknown processor, with a stand-in for the library.
 #include <dlfcn.h>
 #include <unistd.h>
 

@@ -1,5 +1,5 @@
-// Copies between GPUs in streams of their own: both compute meanwhile, and what touches the bytes waits. On GPUs of the
-// fake driver, which runs nothing before somebody waits for it (delay 1), or copies as soon as they may (delay 2).
+// Copies between GPUs in separate streams: both continue to compute, and work on the same bytes waits. On GPUs of the
+// fake driver, which runs work only when something waits for it (delay 1), or copies as soon as possible (delay 2).
 #include <croton/croton.hpp>
 #include <croton/nn.hpp>
 

@@ -1,4 +1,4 @@
-// Plots as SVG text: what stands in them, and that any numbers and texts give a picture.
+// Plots as SVG text: their contents, and that any numbers and texts give a picture.
 #include <croton/error.hpp>
 #include <croton/plot.hpp>
 

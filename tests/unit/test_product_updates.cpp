@@ -1,4 +1,4 @@
-// Updates that are products: they add themselves to the variable, in its memory, whatever stands in front of them.
+// Updates that are products: they accumulate into the variable in place, with any factors.
 #include <croton/croton.hpp>
 
 #include "backends.hpp"

@@ -1,5 +1,5 @@
-// Functions that take the batches of a data set by number: one bound plan serves them all, and gives what a plan of its
-// own would give.
+// Functions that take the batches of a data set by number: one bound plan serves them all, and gives the same results
+// as separate plans.
 #include <croton/croton.hpp>
 
 #include <algorithm>

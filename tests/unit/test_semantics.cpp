@@ -1,4 +1,4 @@
-// What expressions and functions mean where it is easy to get wrong: types of results and constants, broadcasting,
+// Semantics of expressions and functions that are easy to get wrong: types of results and constants, broadcasting,
 // updates, givens, casting of arguments, aliasing, calls that fail half-way, and threads.
 #include <croton/croton.hpp>
 

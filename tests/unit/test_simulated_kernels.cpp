@@ -1,4 +1,4 @@
-// tests/simulator/kernels.txt: broken kernels are reported, mended ones are not.
+// tests/simulator/kernels.txt: broken kernels are reported, repaired ones are not.
 #include <algorithm>
 #include <croton/error.hpp>
 #include <croton/simulate.hpp>

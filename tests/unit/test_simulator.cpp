@@ -1,4 +1,4 @@
-// The CUDA simulator: kernels give the right results whatever order threads run in, and each kind of mistake is found,
+// The CUDA simulator: kernels give the right results for every order of threads, and each kind of mistake is found,
 // named and stopped before it does harm.
 #include <algorithm>
 #include <cmath>

@@ -1,5 +1,5 @@
 // Losses and functions at extreme arguments: finite and right with the stability rules, forward and backward, fused and
-// on the simulated GPU; and what happens without the rules, so that we know that it is they who help.
+// on the simulated GPU; and the results without the rules, to show that the rules are necessary.
 #include <croton/croton.hpp>
 
 #include "backends.hpp"

@@ -1,4 +1,4 @@
-// mode=verify: what it says of right functions, and what it names when a rule or a kernel is wrong.
+// mode=verify: its results for correct functions, and the rule or kernel that it names if one is wrong.
 #include <croton/croton.hpp>
 
 #include <algorithm>

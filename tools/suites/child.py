@@ -1,8 +1,8 @@
-"""The runner's child process: collects the cases of one unit with pytest and runs those it is asked for, one by one.
+"""The runner's child process: collects the cases of one unit with pytest and runs requested ones, one by one.
 
 It talks JSON lines through two file descriptors named on the command line. First it says
 {"cases": [...], "errors": [...], "missing": [...]}; then each line it reads is a case's name, and for each it answers
-{"case", "outcome", "seconds"} and, where it failed, {"reason", "kind", "where", "text"}. Python's own output goes to
+{"case", "outcome", "seconds"} and, if it failed, {"reason", "kind", "where", "text"}. Python's own output goes to
 standard output as usual.
 """
 import argparse
@@ -35,7 +35,7 @@ def parse():
 
 
 def set_up_package(options):
-    """Makes `import theano` give the package under test, and the suite's own helper folders importable beside it."""
+    """Makes `import theano` import the package under test, and makes the suite's own helper folders importable."""
     sources = os.path.abspath(options.sources)
     if options.package == "theano":
         import reference
@@ -54,12 +54,12 @@ def set_up_package(options):
     if options.suite == "theano" and options.package == "croton":
         _test_folders(sources)
         import theano
-        theano.__file__ = os.path.join(sources, "theano", "__init__.py")  # test files read data that lies beside it
+        theano.__file__ = os.path.join(sources, "theano", "__init__.py")  # test files read data next to it
 
 
 def _test_folders(sources):
-    """theano.X.tests for each folder of tests in the sources. A folder that the package has too keeps the package's files
-    in front, which is how its own unittest_tools is found."""
+    """theano.X.tests for each folder of tests in the sources. A folder that the package has too keeps the package's
+    files in front, which is how its own unittest_tools is found."""
     for folder, _, files in os.walk(os.path.join(sources, "theano")):
         if os.path.basename(folder) != "tests" or "__init__.py" not in files:
             continue
@@ -150,7 +150,7 @@ class Suites:
             return Dotted.from_parent(parent, path=module_path)
 
     def pytest_collect_file(self, file_path, parent):
-        # The runner names one file, whatever it is called.
+        # The runner names one file, with any name.
         if os.path.abspath(str(file_path)) == self.path and not parent.session.isinitpath(file_path):
             return pytest.Module.from_parent(parent, path=file_path)
 

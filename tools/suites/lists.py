@@ -1,4 +1,4 @@
-"""The two lists beside the runner: the cases that Theano itself passes, and those that touch internals."""
+"""The two lists of the runner: the cases that Theano itself passes, and those that use internals."""
 import fnmatch
 import os
 
@@ -14,9 +14,9 @@ def _lines(path):
 
 
 class Lists:
-    """theano_passes.txt holds in each line the name of a case that Theano passes, or "- " and one that it does not pass.
-    internals.txt holds a name, a tab and the reason; a name there may be a pattern with * and ?, or a class, which stands
-    for all of its cases."""
+    """theano_passes.txt holds in each line the name of a case that Theano passes, or "- " and one that it does not
+    pass. internals.txt holds a name, a tab and the reason; a name there may be a pattern with * and ?, or a class,
+    which stands for all of its cases."""
 
     def __init__(self, passes, internals):
         lines = list(_lines(passes))
@@ -39,7 +39,7 @@ class Lists:
 
 
 def write_passes(path, outcomes):
-    """Merges what Theano passed, and what not, into the file; what it said of these cases before is taken out."""
+    """Merges the cases that Theano passed, and those it failed, into the file; earlier entries for them are removed."""
     known = Lists(path, None)
     passed = {outcome["case"] for outcome in outcomes if outcome["status"] == "passed"}
     seen = {outcome["case"] for outcome in outcomes}

@@ -1,9 +1,9 @@
 """Names that a test file wants at import time and the package does not have.
 
-Without this one missing name would cost a whole file. `fill(path, package, file_of)` reads the file's module-level code (and that
-of class bodies, decorators and default arguments), looks up each name of the package it uses, and puts a stand-in where
-there is none. A stand-in can be passed about and subclassed while the file is imported; afterwards any use raises
-MissingName, which the runner counts as a missing op.
+Without this, one missing name would fail a whole file. `fill(path, package, file_of)` reads the file's module-level
+code (and that of class bodies, decorators and default arguments), looks up each name of the package it uses, and
+replaces missing ones by stand-ins. A stand-in can be passed around and subclassed while the file is imported;
+afterwards any use raises MissingName, which the runner counts as a missing op.
 """
 import ast
 import importlib
@@ -153,8 +153,8 @@ class _Filler:
 
 
 def fill(path, package, file_of):
-    """Puts stand-ins for what `path`, and the test files that it imports, miss at import; returns the missing names.
-    file_of(dotted name) is the path of a test file of the suite, or None."""
+    """Adds stand-ins for the names that `path`, and the test files that it imports, miss at import; returns these
+    names. file_of(dotted name) is the path of a test file of the suite, or None."""
     missing, waiting, seen = set(), [path], set()
     while waiting:
         path = waiting.pop()

@@ -30,7 +30,7 @@ def add_json(path, unit, outcome):
 
 
 def _group(reason):
-    """The reason without what differs between cases: numbers, addresses and quoted values."""
+    """The reason without details that differ between cases: numbers, addresses and quoted values."""
     reason = re.sub(r"0x[0-9a-f]+", "0x", reason)
     reason = re.sub(r"\d+(\.\d+)?(e[+-]?\d+)?", "N", reason)
     return reason[:160].replace("|", "\\|").replace("\n", " ")

@@ -1,4 +1,4 @@
-"""Runs one unit: a child process serves its cases one by one and is started anew after a hang or a crash."""
+"""Runs one unit: a child process runs its cases one by one and is restarted after a hang or a crash."""
 import json
 import os
 import selectors
@@ -95,7 +95,7 @@ class Child:
 def _environment(home, folders):
     environment = dict(os.environ, HOME=home, KERAS_BACKEND="theano", PYTHONDONTWRITEBYTECODE="1", MPLBACKEND="Agg",
                        PYTHONHASHSEED="0")
-    # The child runs in a folder of its own.
+    # The child runs in its own folder.
     paths = [os.path.abspath(part) for part in os.environ.get("PYTHONPATH", "").split(os.pathsep) if part]
     environment["PYTHONPATH"] = os.pathsep.join(paths)
     if folders.get("theano"):
@@ -104,8 +104,8 @@ def _environment(home, folders):
 
 
 def run_unit(unit, folders, options, known):
-    """Yields the outcomes of a unit's cases: dicts with case, status (passed, failed, missing op, internals, not counted)
-    and reason."""
+    """Yields the outcomes of a unit's cases: dicts with case, status (passed, failed, missing op, internals, not
+    counted) and reason."""
     folder = folders[unit.suite]
     with tempfile.TemporaryDirectory(prefix="suites_") as home:
         yield from _run(unit, folder, options, known, _environment(home, folders))
@@ -174,7 +174,7 @@ def _start(unit, folder, options, environment):
 
 
 def _uncollected(case, name, collected):
-    """A case that Theano passes and that did not come up: because of the error of the file or class it stands in."""
+    """A case that Theano passes and that was not collected, because of an error of its file or class."""
     errors = collected["errors"]
     owner = [error for error in errors if error["case"] and name.startswith(error["case"])] or \
         [error for error in errors if not error["case"]]

@@ -1,4 +1,4 @@
-"""What old test code expects of Python and NumPy and no longer finds: applied in the runner's child processes only.
+"""Names of Python and NumPy that old test code expects and that no longer exist; only for the runner's child processes.
 
 The suites were written for Python 2.7 to 3.6 and NumPy 1.x. Nothing here changes what a test computes: each entry is
 another spelling of something that still exists.

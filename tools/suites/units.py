@@ -129,7 +129,7 @@ def parse(text):
 
 
 def expand(words):
-    """The units that the words of --units stand for: "named", "other", "all", or a unit each."""
+    """The units that the words of --units select: "named", "other", "all", or one unit each."""
     texts = []
     for word in words:
         texts += {"named": NAMED, "other": OTHER, "all": NAMED + OTHER}.get(word, [word])

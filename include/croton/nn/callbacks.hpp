@@ -1,4 +1,4 @@
-// What happens beside training: callbacks, and what a training leaves behind.
+// Callbacks of training, and the history that training returns.
 #pragma once
 
 #include <croton/array.hpp>
@@ -24,10 +24,10 @@ namespace croton::nn {
 
 class Model;
 
-/// Named numbers in order: "loss", the metrics, and the same with "val_" of validation data.
+/// Named numbers in order: "loss", the metrics, and the same for validation data with the prefix "val_".
 class Logs {
  public:
-  /// ValueError that lists the names for one that is not there.
+  /// The number of this name; ValueError that lists the names if there is none.
   double operator[](std::string_view name) const;
   std::optional<double> find(std::string_view name) const;
   void set(const std::string& name, double value);
@@ -47,27 +47,27 @@ std::ostream& operator<<(std::ostream& out, const Logs& logs);
 struct History {
   std::vector<std::int64_t> epochs;
   std::vector<Logs> logs;
-  /// One number of all epochs, NaN for those that lack it; ValueError, with the names, for one that none has.
+  /// The numbers of this name of all epochs, NaN for epochs without it; ValueError, with the names, if no epoch has it.
   std::vector<double> operator[](std::string_view name) const;
   std::vector<std::string> names() const;
-  /// A plot of the loss, and one of each other metric beside it, training and validation in one: an SVG file.
-  /// FileError.
+  /// Writes an SVG file with a plot of the loss and one of each other metric, each with the curves of training and
+  /// validation. FileError.
   void plot(const std::filesystem::path& file) const;
   std::string svg() const;
 };
 
-/// Derive from it; every function does nothing until it is overridden. What they raise ends the training.
+/// Base of callbacks; every function does nothing until it is overridden. An exception ends the training.
 class Callback {
  public:
   virtual ~Callback() = default;
   virtual void on_train_begin(Model&) {}
   virtual void on_train_end(Model&, const History&) {}
   virtual void on_epoch_begin(Model&, std::int64_t /*epoch*/) {}
-  /// `logs` may be added to.
+  /// `logs` may get more numbers.
   virtual void on_epoch_end(Model&, std::int64_t /*epoch*/, Logs& /*logs*/) {}
   virtual void on_batch_begin(Model&, std::int64_t /*batch*/) {}
   virtual void on_batch_end(Model&, std::int64_t /*batch*/, const Logs& /*logs*/) {}
-  /// Whether on_batch_end is given the numbers so far, for which the device has to be waited for.
+  /// Whether on_batch_end gets the numbers so far, for which it has to wait for the device.
   virtual bool wants_batch_logs() const { return false; }
 };
 
@@ -85,21 +85,21 @@ class CallbackRef {
   std::shared_ptr<Callback> callback_;
 };
 
-// What callbacks monitor is better when it is smaller (losses) or larger, as its metric says; ValueError for a number
-// of which neither the model nor `better` says it.
+// The metric of a monitored number says whether smaller (losses) or larger is better; ValueError if neither the model
+// nor `better` says so.
 
 struct CheckpointOptions {
   std::string monitor = "val_loss";
   bool save_best_only = false;
-  bool save_weights_only = false;  ///< else the whole state of training, from which `Model::load_checkpoint` resumes
+  bool save_weights_only = false;  ///< false: the whole state of training, from which `Model::load_checkpoint` resumes
   Better better = Better::automatic;
 };
-/// Writes a file behind each epoch (NPZ where its name ends in .npz, else safetensors); "{epoch}" (from 1) and names of
-/// numbers in braces stand for their values in the path, with a format if wanted: "{epoch:02d}", "{val_loss:.3f}".
-/// Missing folders are made. ValueError when a number is not there that it needs; FileError.
+/// Writes a file after each epoch (NPZ if its name ends in .npz, else safetensors); in the path "{epoch}" (from 1) and
+/// names of numbers in braces are replaced by their values, optionally with a format: "{epoch:02d}", "{val_loss:.3f}".
+/// Missing folders are made. ValueError if a number that it needs is missing; FileError.
 class ModelCheckpoint : public Callback {
  public:
-  /// ValueError for a kind of file that is not written (".h5").
+  /// ValueError for an unsupported kind of file (".h5").
   explicit ModelCheckpoint(std::string path, CheckpointOptions options = {});
   void on_epoch_end(Model& model, std::int64_t epoch, Logs& logs) override;
 
@@ -132,8 +132,7 @@ class EarlyStopping : public Callback {
   std::int64_t waited_ = 0;
 };
 
-/// Sets the rate before each epoch to what the function gives for (epoch from 0, rate so far), and logs it as
-/// "learning_rate".
+/// Sets the rate before each epoch to function(epoch from 0, current rate), and logs it as "learning_rate".
 class LearningRateScheduler : public Callback {
  public:
   explicit LearningRateScheduler(std::function<double(std::int64_t epoch, double rate)> schedule)
@@ -151,7 +150,7 @@ struct PlateauOptions {
   std::int64_t patience = 10, cooldown = 0;
   Better better = Better::automatic;
 };
-/// Multiplies the rate by the factor behind `patience` epochs without improvement.
+/// Multiplies the rate by the factor after `patience` epochs without improvement.
 class ReduceLROnPlateau : public Callback {
  public:
   explicit ReduceLROnPlateau(PlateauOptions options = {});
@@ -164,9 +163,8 @@ class ReduceLROnPlateau : public Callback {
   std::int64_t waited_ = 0, cooling_ = 0;
 };
 
-/// A line of a CSV file for each epoch (from 0), behind one with the names, which are sorted. "NA" stands for a number
-/// that an epoch lacks. A new training begins a new file, or with `append` goes on with one that has the same names.
-/// FileError.
+/// Writes a CSV file with a line for each epoch (from 0), after a line with the sorted names. "NA" means that an epoch
+/// lacks the number. New training starts a new file, or with `append` continues a file with the same names. FileError.
 class CSVLogger : public Callback {
  public:
   explicit CSVLogger(std::filesystem::path file, bool append = false);
@@ -177,11 +175,11 @@ class CSVLogger : public Callback {
   std::filesystem::path file_;
   bool append_;
   std::vector<std::string> names_;
-  std::string header_;  // the line of names that the file has
+  std::string header_;  // the line of names in the file
   std::shared_ptr<base::AppendFile> lines_;
 };
 
-/// A line for each epoch (from 1) to a stream, which must outlive the training: its numbers, and the rate:
+/// Writes a line for each epoch (from 1) to a stream, which must outlive the training, with its numbers and the rate:
 /// "epoch 3: loss: 0.1234 - accuracy: 0.9876 - learning_rate: 0.0100".
 class StreamLogger : public Callback {
  public:
@@ -192,8 +190,8 @@ class StreamLogger : public Callback {
   std::ostream* out_;
 };
 
-/// Event files for TensorBoard: epoch_loss, epoch_learning_rate and so on in folder/train and folder/validation, over
-/// epochs from 0. FileError.
+/// Writes event files for TensorBoard: epoch_loss, epoch_learning_rate and so on in folder/train and folder/validation,
+/// over epochs from 0. FileError.
 class TensorBoard : public Callback {
  public:
   explicit TensorBoard(std::filesystem::path folder = "logs");
@@ -215,7 +213,7 @@ class TerminateOnNaN : public Callback {
   bool wants_batch_logs() const override { return true; }
 };
 
-/// Functions in place of a class.
+/// A callback made of functions.
 class LambdaCallback : public Callback {
  public:
   std::function<void(Model&)> train_begin;

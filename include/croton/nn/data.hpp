@@ -1,5 +1,4 @@
-// Batches to train on: from arrays, from anything that can be gone through, from files; shuffled, changed and fetched
-// ahead on a thread of its own.
+// Datasets: batches from arrays, ranges or files; shuffled, mapped and prefetched on a separate thread.
 #pragma once
 
 #include <croton/array.hpp>
@@ -15,14 +14,15 @@
 
 namespace croton::nn {
 
-/// What one step reads: inputs, targets, and a weight for each sample where they have some; the batch is axis 0 of all.
+/// The data of one step: inputs, targets, and optionally a weight for each sample; the batch is axis 0 of all.
 struct Batch {
   std::vector<Array> x, y;
   std::optional<Array> weights = {};
   std::int64_t size() const { return x.empty() ? 0 : x[0].shape(0); }
 };
 
-/// A sequence of batches that can be gone through again and again. Copies are the same; each function gives a new one.
+/// A sequence of batches that can be iterated repeatedly. Copies are the same sequence; each member function returns a
+/// new one.
 class Dataset {
  public:
   /// The next batch, or nothing at the end.
@@ -31,7 +31,7 @@ class Dataset {
   using Begin = std::function<Next(std::int64_t epoch)>;
 
   Dataset(Begin begin, std::optional<std::int64_t> batches = {}) : begin_(std::move(begin)), batches_(batches) {}
-  /// A list of (x, y), or anything else with begin() and end() whose elements are Batch or pairs of arrays; it is kept.
+  /// A list of (x, y), or another range whose elements are Batch or pairs of arrays; the range is stored.
   template <class Range>
     requires requires(const Range& range) {
       range.begin();
@@ -43,10 +43,10 @@ class Dataset {
     std::int64_t batch_size = 32;
     bool shuffle = false;  ///< in an order that follows from seed and epoch
     std::uint64_t seed = 0;
-    bool drop_remainder = false;  ///< a last batch of fewer samples is left out
+    bool drop_remainder = false;  ///< omits a last batch of fewer samples
   };
-  /// Rows of arrays, which all have as many (ShapeError, with their names). The arrays are kept, not copied, and
-  /// batches that are not shuffled are views of them. ValueError for batch_size below 1.
+  /// Batches of rows of arrays, which must all have the same number of rows (ShapeError, with their names). The arrays
+  /// are stored, not copied, and batches that are not shuffled are views of them. ValueError for batch_size below 1.
   static Dataset from_arrays(std::vector<Array> x, std::vector<Array> y, const ArrayOptions& options);
   static Dataset from_arrays(const Array& x, const Array& y, const ArrayOptions& options) {
     return from_arrays(std::vector<Array>{x}, std::vector<Array>{y}, options);
@@ -54,23 +54,23 @@ class Dataset {
   static Dataset from_arrays(std::vector<Array> x, std::vector<Array> y, std::optional<Array> weights,
                              const ArrayOptions& options);
   /// One batch for each file, by `read`; by default a .npz file with arrays "x" (or "x0", "x1", ...) and "y" (the
-  /// same). FileError when a file is reached that cannot be read.
+  /// same). FileError when the iteration reaches a file that cannot be read.
   static Dataset from_files(std::vector<std::filesystem::path> files,
                             std::function<Batch(const std::filesystem::path&)> read = {});
 
-  /// Each batch changed.
+  /// The results of the function for each batch.
   Dataset map(std::function<Batch(Batch)> function) const;
   /// The first n batches. ValueError for numbers below 0, as for `repeat`, and for less than 1 ahead in `prefetch`.
   Dataset take(std::int64_t n) const;
-  /// n passes one after another, each an epoch of its own.
+  /// n passes one after another, each with its own epoch number.
   Dataset repeat(std::int64_t n) const;
-  /// Batches are made on a thread of their own, up to n ahead. What is raised there is raised where they are read. The
-  /// thread begins with the pass and ends with it, or when the pass is dropped: behind the batch that it is making.
+  /// The same batches, made on a separate thread, up to n ahead. Its exceptions are raised where the batches are read.
+  /// The thread starts with the pass and ends with it, or, when the pass is dropped, after the current batch.
   Dataset prefetch(std::int64_t n = 2) const;
 
-  /// A pass.
+  /// Starts a pass.
   Next begin(std::int64_t epoch = 0) const { return begin_(epoch); }
-  /// How many batches a pass has, where that is known.
+  /// The number of batches of a pass, if it is known.
   std::optional<std::int64_t> batches() const { return batches_; }
 
  private:

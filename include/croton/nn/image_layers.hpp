@@ -1,5 +1,5 @@
-// Layers of images: convolutions, pooling, and images with more or fewer elements. Images are (sizes..., channels)
-// unless `layout` says otherwise, convolutions are cross-correlations.
+// Layers for images: convolutions, pooling, padding, cropping and upsampling. Images are (sizes..., channels) unless
+// `layout` says otherwise, convolutions are cross-correlations.
 #pragma once
 
 #include <croton/convolution.hpp>
@@ -18,7 +18,7 @@ namespace croton::nn {
 using nnet::Interpolation;
 using nnet::Layout;
 
-/// One number for all axes, or one each: `3`, `{3, 5}`. Empty: what the layer does without.
+/// One number for all axes, or one for each: `3`, `{3, 5}`. Empty: the default of the layer.
 class PerAxis {
  public:
   PerAxis() = default;
@@ -32,8 +32,8 @@ class PerAxis {
   std::vector<std::int64_t> numbers_;
 };
 
-/// How many elements in front of and behind each axis: `1` on both sides of all, `{1, 2}` on both sides of each axis,
-/// `{{0, 1}, {2, 2}}` {before, after} of each. Of a single axis `{1, 2}` is that too: 1 before, 2 after.
+/// Numbers of elements before and after each axis: `1` on both sides of all axes, `{1, 2}` on both sides of each axis,
+/// `{{0, 1}, {2, 2}}` {before, after} for each axis. For a single axis `{1, 2}` also means 1 before, 2 after.
 class Margins {
  public:
   using Pair = std::pair<std::int64_t, std::int64_t>;
@@ -41,7 +41,7 @@ class Margins {
   Margins(T everywhere) : both_sides_{static_cast<std::int64_t>(everywhere)} {}
   Margins(std::initializer_list<std::int64_t> both_sides) : both_sides_(both_sides) {}
   Margins(std::initializer_list<Pair> sides) : sides_(sides) {}
-  /// One of the two is empty.
+  /// One of the two lists is empty.
   const std::vector<std::int64_t>& both_sides() const { return both_sides_; }
   const std::vector<Pair>& sides() const { return sides_; }
 
@@ -52,7 +52,7 @@ class Margins {
 
 struct ConvLayerOptions {
   PerAxis strides = 1, dilations = 1;
-  std::string padding = "valid";  ///< "valid", "same"; of one axis and not transposed: "causal"
+  std::string padding = "valid";  ///< "valid", "same"; "causal" for one axis, not transposed
   std::int64_t groups = 1;
   Layout layout = Layout::channels_last;
   Activation activation = {};
@@ -62,8 +62,8 @@ struct ConvLayerOptions {
   OptionalShape input_shape = {};
   std::string name = {};
 };
-/// activation(cross-correlation with the kernel + bias). The kernel is (window..., channels / groups, filters) in both
-/// layouts, as Keras's.
+/// A convolution layer: activation(cross-correlation with the kernel + bias). The kernel is (window..., channels /
+/// groups, filters) in both layouts, as in Keras.
 struct Conv1D : Layer {
   Conv1D(std::int64_t filters, const PerAxis& window, const ConvLayerOptions& options = {},
          Where where = std::source_location::current());
@@ -89,8 +89,8 @@ struct Conv3DTranspose : Layer {
   Conv3DTranspose(std::int64_t filters, const PerAxis& window, const ConvLayerOptions& options = {},
                   Where where = std::source_location::current());
 };
-/// Each channel by itself with `multiplier` filters: the kernel is (window..., channels, multiplier), the result has
-/// channels times multiplier channels.
+/// A depthwise convolution, with `multiplier` filters for each channel: the kernel is (window..., channels,
+/// multiplier), the result has channels times multiplier channels.
 struct DepthwiseConv1D : Layer {
   DepthwiseConv1D(const PerAxis& window, std::int64_t multiplier = 1, const ConvLayerOptions& options = {},
                   Where where = std::source_location::current());
@@ -99,8 +99,9 @@ struct DepthwiseConv2D : Layer {
   DepthwiseConv2D(const PerAxis& window, std::int64_t multiplier = 1, const ConvLayerOptions& options = {},
                   Where where = std::source_location::current());
 };
-/// A depthwise convolution, then a mix of its channels at each place: the kernels are (window..., channels, multiplier)
-/// and (1..., channels times multiplier, filters). Initializer and regularizer of the kernel are those of both.
+/// A depthwise convolution, then a pointwise convolution that mixes its channels: the kernels are (window..., channels,
+/// multiplier) and (1..., channels times multiplier, filters). The initializer and regularizer of the kernel apply to
+/// both.
 struct SeparableConv1D : Layer {
   SeparableConv1D(std::int64_t filters, const PerAxis& window, std::int64_t multiplier = 1,
                   const ConvLayerOptions& options = {}, Where where = std::source_location::current());
@@ -112,12 +113,12 @@ struct SeparableConv2D : Layer {
 
 struct PoolLayerOptions {
   PerAxis strides = {};           ///< the window's sizes if empty
-  std::string padding = "valid";  ///< "valid", "same" (which counts nothing outside)
+  std::string padding = "valid";  ///< "valid", "same" (elements outside do not count)
   Layout layout = Layout::channels_last;
   OptionalShape input_shape = {};
   std::string name = {};
 };
-/// Of ties the first has the gradient.
+/// Maxima of windows. At ties the first maximum gets the gradient.
 struct MaxPooling1D : Layer {
   explicit MaxPooling1D(const PerAxis& window = 2, const PoolLayerOptions& options = {},
                         Where where = std::source_location::current());
@@ -142,8 +143,8 @@ struct AveragePooling3D : Layer {
   explicit AveragePooling3D(const PerAxis& window = 2, const PoolLayerOptions& options = {},
                             Where where = std::source_location::current());
 };
-/// Over all places: (sizes..., channels) becomes (channels). Any number of axes of sizes. Of equal maxima the first has
-/// the gradient.
+/// The maximum over all positions: (sizes..., channels) becomes (channels), for any number of spatial axes. At ties the
+/// first maximum gets the gradient.
 struct GlobalMaxPooling : Layer {
   explicit GlobalMaxPooling(Layout layout = Layout::channels_last, const std::string& name = {},
                             const std::string& type = "GlobalMaxPooling", int axes = 0,
@@ -154,7 +155,7 @@ struct GlobalAveragePooling : Layer {
                                 const std::string& type = "GlobalAveragePooling", int axes = 0,
                                 Where where = std::source_location::current());
 };
-/// The same of images of 1, 2 or 3 axes (ShapeError for others), under Keras's names.
+/// The same for images of 1, 2 or 3 axes (ShapeError for others), under Keras's names.
 struct GlobalMaxPooling1D : GlobalMaxPooling {
   explicit GlobalMaxPooling1D(Layout layout = Layout::channels_last, const std::string& name = {},
                               Where where = std::source_location::current())
@@ -186,7 +187,7 @@ struct GlobalAveragePooling3D : GlobalAveragePooling {
       : GlobalAveragePooling(layout, name, "GlobalAveragePooling3D", 3, where) {}
 };
 
-/// Zeros around images.
+/// Adds zeros around images.
 struct ZeroPadding1D : Layer {
   explicit ZeroPadding1D(const Margins& widths = 1, Layout layout = Layout::channels_last, const std::string& name = {},
                          Where where = std::source_location::current());
@@ -199,7 +200,7 @@ struct ZeroPadding3D : Layer {
   explicit ZeroPadding3D(const Margins& widths = 1, Layout layout = Layout::channels_last, const std::string& name = {},
                          Where where = std::source_location::current());
 };
-/// Images without what is at their edges; ShapeError where nothing would be left.
+/// Removes elements at the edges of images; ShapeError if no elements would be left.
 struct Cropping1D : Layer {
   explicit Cropping1D(const Margins& widths = 1, Layout layout = Layout::channels_last, const std::string& name = {},
                       Where where = std::source_location::current());
@@ -212,7 +213,7 @@ struct Cropping3D : Layer {
   explicit Cropping3D(const Margins& widths = 1, Layout layout = Layout::channels_last, const std::string& name = {},
                       Where where = std::source_location::current());
 };
-/// Each element becomes as many, or what lies between the centres of two (linear).
+/// Enlarges images: by repeating each element, or by interpolation between the centres of two elements (linear).
 struct UpSampling1D : Layer {
   explicit UpSampling1D(const PerAxis& factors = 2, Interpolation interpolation = Interpolation::nearest,
                         Layout layout = Layout::channels_last, const std::string& name = {},

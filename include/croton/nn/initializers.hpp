@@ -1,4 +1,4 @@
-// Where weights begin, what is added to the loss for them, and activations by name.
+// Initializers, regularizers and activations, as objects and by name.
 #pragma once
 
 #include <croton/array.hpp>
@@ -15,12 +15,12 @@
 
 namespace croton::nn {
 
-/// Sizes of what a layer takes or gives, without the batch.
+/// The shape of an input or output of a layer, without the batch axis.
 using Shape = std::vector<std::int64_t>;
-/// A size that differs from batch to batch, such as the length of texts.
+/// A size that may differ between batches, such as the length of texts.
 inline constexpr std::int64_t any_size = -1;
 
-/// A shape, or none: `{28, 28, 1}`, `{}`.
+/// An optional shape: `{28, 28, 1}`, `{}`.
 class OptionalShape {
  public:
   OptionalShape() = default;
@@ -35,27 +35,27 @@ class OptionalShape {
 /// "(28, 28, 1)", with "?" for any_size.
 std::string to_string(const Shape& shape);
 
-/// Weights of models that are made from here on, by this thread, follow from the seed. Without a call they follow from
-/// one of the operating system's.
+/// Sets the seed from which this thread initializes the weights of later models. Without a call it is a seed from the
+/// operating system.
 void set_seed(std::uint64_t seed);
 /// The next seed of the sequence that set_seed began.
 std::uint64_t next_seed();
 
-/// First values of a weight. The sizes of a kernel are (inputs, outputs), or (window..., inputs, outputs): fan-in is
-/// inputs times the elements of the window, fan-out outputs times these. Text names those without arguments:
-/// "glorot_uniform", "glorot_normal", "he_uniform", "he_normal", "lecun_uniform", "lecun_normal", "orthogonal",
-/// "zeros", "ones", "random_uniform" (-0.05 to 0.05), "random_normal" and "truncated_normal" (deviation 0.05),
-/// "identity" (ValueError, with the list, for another name).
+/// An initializer: initial values of a weight. The sizes of a kernel are (inputs, outputs), or (window..., inputs,
+/// outputs): fan-in is inputs times the elements of the window, fan-out outputs times the elements of the window.
+/// Initializers without arguments have names: "glorot_uniform", "glorot_normal", "he_uniform", "he_normal",
+/// "lecun_uniform", "lecun_normal", "orthogonal", "zeros", "ones", "random_uniform" (-0.05 to 0.05), "random_normal"
+/// and "truncated_normal" (deviation 0.05), "identity" (ValueError, with the list, for another name).
 class Initializer {
  public:
   using Make = std::function<Array(const Sizes& shape, DType dtype, std::uint64_t seed)>;
   Initializer(const char* name) : Initializer(std::string_view(name)) {}
   Initializer(std::string_view name);
   Initializer(const std::string& name) : Initializer(std::string_view(name)) {}
-  /// A function of your own; its result must have the shape.
+  /// A user-defined function; its result must have the given shape.
   Initializer(Make make, std::string name = "own") : make_(std::move(make)), name_(std::move(name)) {}
 
-  /// ShapeError where the function gives another shape.
+  /// The initial values. ShapeError if the function returns another shape.
   Array operator()(const Sizes& shape, DType dtype, std::uint64_t seed) const;
   const std::string& name() const { return name_; }
 
@@ -65,21 +65,21 @@ class Initializer {
 };
 
 Initializer constant_values(double value);
-/// These values, converted to the weight's dtype; ShapeError when a weight has another shape.
+/// The given values, converted to the weight's dtype; ShapeError if a weight has another shape.
 Initializer values_of(const Array& values);
 Initializer uniform_between(double low, double high);
 Initializer normal_around(double mean, double deviation);
-/// Normal numbers, drawn again beyond two deviations.
+/// Normal numbers; numbers beyond two deviations are drawn again.
 Initializer truncated_normal_around(double mean, double deviation);
 enum class Fan { in, out, average };
 /// Numbers whose variance is scale / fan: uniform between -sqrt(3 scale / fan) and that, or truncated normal with a
 /// deviation that is sqrt(scale / fan) after truncation (Glorot and Bengio 2010: average; He et al. 2015: in, scale 2).
 Initializer variance_scaling(double scale, Fan fan, bool uniform);
-/// gain times a matrix of orthonormal rows or columns (Saxe et al. 2013), by QR of a normal one; further axes in front
-/// count as rows.
+/// gain times a matrix of orthonormal rows or columns (Saxe et al. 2013), by QR of a matrix of normal numbers; further
+/// first axes count as rows.
 Initializer orthogonal_matrix(double gain);
 
-/// What is added to the loss for a weight, a scalar. Text: "l1", "l2" (both 0.01), "l1_l2".
+/// A regularizer: a scalar that is added to the loss for a weight. Names: "l1", "l2" (both 0.01), "l1_l2".
 class Regularizer {
  public:
   using Penalty = std::function<Variable(const Variable& weight)>;
@@ -97,11 +97,12 @@ Regularizer l1_l2(double l1, double l2);
 Regularizer l1(double factor = 0.01);
 Regularizer l2(double factor = 0.01);
 
-/// An elementwise function, or one along the last axis. Text: "linear", "relu" (its gradient at 0 is 0, as in Keras),
-/// "softmax", "log_softmax", "sigmoid", "tanh", "elu", "selu", "gelu", "silu", "swish", "softplus", "softsign",
-/// "leaky_relu", "relu6", "mish", "exponential", "hard_sigmoid" (slope 1/6, as in Keras 3), "hard_silu", "hard_swish",
-/// "celu", "hard_tanh", "log_sigmoid", "sparse_plus", "sparse_sigmoid", "sparsemax", "squareplus", "tanh_shrink",
-/// "soft_shrink", "hard_shrink"; ValueError, with the list, for another. Empty text is linear.
+/// An activation: an elementwise function, or a function along the last axis. Names: "linear", "relu" (its gradient at
+/// 0 is 0, as in Keras), "softmax", "log_softmax", "sigmoid", "tanh", "elu", "selu", "gelu", "silu", "swish",
+/// "softplus", "softsign", "leaky_relu", "relu6", "mish", "exponential", "hard_sigmoid" (slope 1/6, as in Keras 3),
+/// "hard_silu", "hard_swish", "celu", "hard_tanh", "log_sigmoid", "sparse_plus", "sparse_sigmoid", "sparsemax",
+/// "squareplus", "tanh_shrink", "soft_shrink", "hard_shrink"; ValueError, with the list, for another. Empty text is
+/// linear.
 class Activation {
  public:
   using Function = std::function<Variable(const Variable&)>;

@@ -1,5 +1,5 @@
-// Layers: functions with weights. A layer makes its weights when it first learns what sizes it takes, and has one set
-// of them however often it is called.
+// Layers: functions with weights. A layer makes its weights when its input sizes are first known, and has one set of
+// weights for all calls.
 #pragma once
 
 #include <croton/nn/initializers.hpp>
@@ -14,31 +14,31 @@
 
 namespace croton::nn {
 
-/// New values of shared variables, as `FunctionOptions::updates` takes them.
+/// New values of shared variables, in the format of `FunctionOptions::updates`.
 using Updates = std::vector<std::pair<Variable, Variable>>;
 
 /// One call of a model or layer on variables.
 struct CallContext {
-  bool training = false;  ///< dropout drops, batch normalisation takes the statistics of the batch
-  Updates updates = {};   ///< what the call changes beside parameters (running averages); to be passed to function()
-  std::map<const void*, std::int64_t> draws = {};  ///< how often layers have drawn random numbers in it: for their use
+  bool training = false;  ///< dropout is active, batch normalisation uses the statistics of the batch
+  Updates updates = {};   ///< of non-trainable weights (running averages); pass them to function()
+  std::map<const void*, std::int64_t> draws = {};  ///< counts of random draws per layer, for internal use of layers
 };
 
-/// What flows between layers: values, and which steps (of axis 1) count, where some do not.
+/// A value between layers, with an optional mask of the valid steps (axis 1).
 struct Flow {
   Variable value;
-  Variable mask = {};  ///< bool (batch, time); empty: all count
+  Variable mask = {};  ///< bool (batch, time); empty: all steps are valid
 };
 
 class LayerDefinition;
 class Layer;
 
-/// A value in a model that is being put together: what some layer gives, in words of layers, not of numbers.
+/// A symbolic value while a model is built: the result of a layer, or an input.
 class Tensor {
  public:
   const Shape& shape() const;  ///< without the batch
   DType dtype() const;
-  /// The layer that gives it; TypeError for an input of a model.
+  /// The layer that makes it; TypeError for an input of a model.
   Layer layer() const;
 
   struct Node;
@@ -63,28 +63,28 @@ class Layer {
  public:
   explicit Layer(std::shared_ptr<LayerDefinition> definition) : definition_(std::move(definition)) {}
 
-  /// The layer in a model that is being put together. ShapeError for sizes that it does not take.
+  /// Applies the layer while a model is built. ShapeError for invalid sizes.
   Tensor operator()(const Tensor& x, Where where = std::source_location::current()) const;
   Tensor operator()(const std::vector<Tensor>& x, Where where = std::source_location::current()) const;
-  /// The layer on variables with a batch in front; weights are made if the sizes that they depend on are stated.
+  /// Applies the layer to variables with a batch axis; weights are made if the sizes that they depend on are static.
   Variable operator()(const Variable& x, Where where = std::source_location::current()) const;
   Variable operator()(const Variable& x, CallContext& context, Where where = std::source_location::current()) const;
 
-  /// Makes the weights for what comes in; nothing if they are there.
+  /// Makes the weights for these inputs; does nothing if they exist.
   void build(const std::vector<Shape>& inputs) const;
   bool built() const;
   const std::string& name() const;
   std::string type() const;  ///< "Dense"
-  /// Those that are trained (none where `trainable` is off), the others, and all, in the order in which they were made.
+  /// The trainable weights (none if `trainable` is off), the others, and all, in the order in which they were made.
   std::vector<SharedVariable> trainable_weights() const;
   std::vector<SharedVariable> non_trainable_weights() const;
   std::vector<SharedVariable> weights() const;
   std::int64_t count_params() const;
   /// The values of `weights`, in that order.
   std::vector<Array> get_weights() const;
-  /// ValueError or ShapeError, and nothing is changed, unless all fit.
+  /// Sets the values of `weights`. ValueError or ShapeError, and nothing is changed, unless all match.
   void set_weights(const std::vector<Array>& values) const;
-  /// Whether optimizers change its weights. Counts for functions that are made later: `compile` a model again.
+  /// Sets whether optimizers change the weights, for functions that are made later: `compile` a model again.
   void set_trainable(bool trainable) const;
   bool trainable() const;
 
@@ -103,7 +103,7 @@ struct WeightOptions {
   std::optional<DType> dtype = {};  ///< floatX if empty
 };
 
-/// What a kind of layer is: derive from it for a layer of your own, and make it with `make_layer`.
+/// The base class of a kind of layer: derive from it for your own layer, and make it with `make_layer`.
 class LayerDefinition {
  public:
   struct Weight {
@@ -114,57 +114,58 @@ class LayerDefinition {
     bool trainable;
   };
 
-  /// An empty name: "dense", "dense_1", ... by the type. It comes from the line of the LayerLine that lives.
+  /// With an empty name it is called "dense", "dense_1", ... by the type. Its line is that of the current LayerLine.
   LayerDefinition(std::string type, std::string name);
   virtual ~LayerDefinition() = default;
   LayerDefinition(const LayerDefinition&) = delete;
   LayerDefinition& operator=(const LayerDefinition&) = delete;
 
-  /// The sizes that it gives for those that it takes; `fail` for those that it does not take.
+  /// The output shape for these input shapes; calls `fail` for invalid ones.
   virtual Shape output_shape(const std::vector<Shape>& inputs) const = 0;
-  /// That of the first (floatX for integers) and of its weights: asked for once they are made.
+  /// By default the promoted dtype of the first input (floatX for integers) and the weights; called after they are
+  /// made.
   virtual DType output_dtype(const std::vector<DType>& inputs) const;
   /// Makes weights with add_weight; called once.
   virtual void make_weights(const std::vector<Shape>& /*inputs*/) {}
   virtual Flow call(const std::vector<Flow>& inputs, CallContext& context) = 0;
-  /// How many inputs it takes: {least, most}.
+  /// The number of inputs: {minimum, maximum}.
   virtual std::pair<std::size_t, std::size_t> arity() const { return {1, 1}; }
-  /// The shape of the input, where the layer was told one: a Sequential begins with it.
+  /// The shape of the input, if it was given: for the first layer of a Sequential.
   virtual std::optional<Shape> input_shape() const { return input_shape_; }
-  /// The dtype that a model which begins with the layer takes: floatX.
+  /// The input dtype of a model whose first layer this is: floatX.
   virtual DType input_dtype() const;
 
   const std::string& type() const { return type_; }
   const std::string& name() const { return name_; }
   bool was_named() const { return was_named_; }  ///< by the user
   const std::vector<Weight>& all_weights() const { return weights_; }
-  /// What it keeps between calls that is no parameter, like the state of random numbers: in checkpoints of a training,
-  /// and neither counted nor in files of weights. Of each only variable, name and shape mean something.
+  /// State between calls that is not a parameter, such as the state of random numbers: it is in checkpoints, but not in
+  /// files of weights and not in counts of parameters. Only variable, name and shape of each are used.
   const std::vector<Weight>& all_states() const { return states_; }
-  /// Layers inside of it, whose weights count as its own.
+  /// Inner layers, whose weights count as its own.
   virtual std::vector<Layer> inner() const { return {}; }
   void build(const std::vector<Shape>& inputs);
   bool built() const { return built_; }
-  /// The user's line that made it; where that told none, the first that called it.
+  /// The user's line that made it; if unknown, the line of its first call.
   Where made_at() const { return where_; }
   void called_at(Where where) {
     if (!where_.known()) where_ = where;
   }
-  /// The line with the layer's name in front, "dense_1, train.cpp:12": where what it computes comes from.
+  /// The line with the layer's name before it, "dense_1, train.cpp:12": the line of its nodes.
   Where line(Where where) const;
 
   bool trainable = true;
 
  protected:
-  /// A weight named "layer/name".
+  /// Adds a weight named "layer/name".
   SharedVariable add_weight(const std::string& name, const Sizes& shape, const WeightOptions& options = {});
-  /// A state named "layer/name".
+  /// Adds a state named "layer/name".
   SharedVariable add_state(const std::string& name, const Array& first);
-  /// The weight with its sizes stated, which kernels are the better for: what `call` computes with.
+  /// The weight with static sizes, for better kernels: use it in `call`.
   Variable value_of(const SharedVariable& weight) const;
-  /// ShapeError: "train.cpp:12: dense (Dense): message".
+  /// Raises ShapeError: "train.cpp:12: dense (Dense): message".
   [[noreturn]] void fail(const std::string& message) const;
-  /// ValueError of the same form, for what the layer is told when it is made.
+  /// Raises ValueError of the same form, for arguments of the constructor.
   [[noreturn]] void refuse(const std::string& message) const;
   std::optional<Shape> input_shape_;
 
@@ -175,7 +176,7 @@ class LayerDefinition {
   Where where_;
 };
 
-/// While it lives, layers made on this thread come from that line; of nested ones the innermost counts.
+/// During its lifetime, layers made on this thread get that line; of nested scopes the innermost one applies.
 class LayerLine {
  public:
   explicit LayerLine(Where where);
@@ -192,21 +193,21 @@ template <class Definition, class... Arguments>
 Layer make_layer(Arguments&&... arguments) {
   return Layer(std::make_shared<Definition>(std::forward<Arguments>(arguments)...));
 }
-/// The same of a layer whose messages name the line.
+/// The same for a layer whose messages name the line.
 template <class Definition, class... Arguments>
 Layer make_layer_at(Where where, Arguments&&... arguments) {
   const LayerLine line(where);
   return make_layer<Definition>(std::forward<Arguments>(arguments)...);
 }
 
-/// What made a tensor.
+/// The node of a tensor: a layer and its inputs, or an input of a model.
 struct Tensor::Node {
   Node() = default;
-  ~Node();  // takes a long chain apart without recursion
+  ~Node();  // frees a long chain without recursion
   Node(const Node&) = delete;
   Node& operator=(const Node&) = delete;
 
-  std::optional<Layer> layer;  // none: an input
+  std::optional<Layer> layer;  // empty: an input
   std::vector<Tensor> inputs;
   Shape shape;
   DType dtype = DType::float32;

@@ -1,5 +1,5 @@
-// The layers, those of images in a header of their own. Names, arguments and first values are Keras's. A first layer
-// may be told its `input_shape`, without the batch.
+// The layers; those for images are in image_layers.hpp. Names, arguments and initial values are Keras's. A first layer
+// may get its `input_shape`, without the batch axis.
 #pragma once
 
 #include <croton/nn/image_layers.hpp>
@@ -21,28 +21,29 @@ struct DenseOptions {
   OptionalShape input_shape = {};
   std::string name = {};
 };
-/// activation(x kernel + bias) along the last axis: kernel (inputs, units), bias (units).
+/// A dense layer: activation(x kernel + bias) along the last axis: kernel (inputs, units), bias (units).
 struct Dense : Layer {
   Dense(std::int64_t units, const DenseOptions& options = {}, Where where = std::source_location::current());
 };
 
 struct BatchNormalizationOptions {
-  int axis = -1;           ///< of the channels, counted with the batch (which is axis 0)
-  double momentum = 0.99;  ///< what is kept of the running averages
+  int axis = -1;           ///< of the channels, where the batch is axis 0
+  double momentum = 0.99;  ///< the factor of the old running averages
   double epsilon = 1e-3;
   bool center = true, scale = true;
   OptionalShape input_shape = {};
   std::string name = {};
 };
-/// gamma (x - mean) / sqrt(variance + epsilon) + beta, with the statistics of the batch in training (running averages
-/// follow: moving = momentum moving + (1 - momentum) now, of the biased variance) and the running ones else.
+/// Batch normalisation: gamma (x - mean) / sqrt(variance + epsilon) + beta. In training the statistics are those of the
+/// batch, and running averages are updated (moving = momentum moving + (1 - momentum) current, of the biased variance);
+/// otherwise the running averages are used.
 struct BatchNormalization : Layer {
   explicit BatchNormalization(const BatchNormalizationOptions& options = {},
                               Where where = std::source_location::current());
 };
 
 struct LayerNormalizationOptions {
-  std::vector<int> axes = {-1};  ///< counted with the batch
+  std::vector<int> axes = {-1};  ///< where the batch is axis 0
   double epsilon = 1e-3;
   bool center = true, scale = true;
   OptionalShape input_shape = {};
@@ -52,12 +53,12 @@ struct LayerNormalization : Layer {
   explicit LayerNormalization(const LayerNormalizationOptions& options = {},
                               Where where = std::source_location::current());
 };
-/// Of groups of the channels (the last axis), with a gamma and a beta for each channel.
+/// Group normalisation, over groups of channels (the last axis), with a gamma and a beta for each channel.
 struct GroupNormalization : Layer {
   explicit GroupNormalization(std::int64_t groups = 32, double epsilon = 1e-3, const std::string& name = {},
                               Where where = std::source_location::current());
 };
-/// Of each channel (the last axis) by itself: Keras's GroupNormalization(groups=-1).
+/// Instance normalisation, over each channel (the last axis): Keras's GroupNormalization(groups=-1).
 struct InstanceNormalization : Layer {
   explicit InstanceNormalization(double epsilon = 1e-3, const std::string& name = {},
                                  Where where = std::source_location::current());
@@ -67,18 +68,18 @@ struct RMSNormalization : Layer {
   explicit RMSNormalization(double epsilon = 1e-6, const std::string& name = {},
                             Where where = std::source_location::current());
 };
-/// x divided by its length along the axes, which are counted with the batch; zeros stay zeros.
+/// x divided by its norm along the axes, where the batch is axis 0; zeros stay zeros.
 struct UnitNormalization : Layer {
   explicit UnitNormalization(const std::vector<int>& axes = {-1}, const std::string& name = {},
                              Where where = std::source_location::current());
 };
 
 /// In training each element is 0 with probability `rate`, and the others are divided by 1 - rate. No mask is stored.
-/// The state of the numbers drawn is no parameter: checkpoints have it, files of weights have not.
+/// The state of the random numbers is not a parameter: it is in checkpoints, but not in files of weights.
 struct Dropout : Layer {
   explicit Dropout(double rate, const std::string& name = {}, Where where = std::source_location::current());
 };
-/// The same of whole channels: what is dropped is 0 at all places.
+/// Dropout of whole channels: a dropped channel is 0 at all positions.
 struct SpatialDropout1D : Layer {
   explicit SpatialDropout1D(double rate, const std::string& name = {}, Where where = std::source_location::current());
 };
@@ -90,11 +91,11 @@ struct SpatialDropout3D : Layer {
   explicit SpatialDropout3D(double rate, Layout layout = Layout::channels_last, const std::string& name = {},
                             Where where = std::source_location::current());
 };
-/// x times normal numbers around 1 in training, whose deviation is sqrt(rate / (1 - rate)).
+/// In training, x times normal numbers of mean 1 and deviation sqrt(rate / (1 - rate)).
 struct GaussianDropout : Layer {
   explicit GaussianDropout(double rate, const std::string& name = {}, Where where = std::source_location::current());
 };
-/// x plus normal numbers in training.
+/// In training, x plus normal numbers.
 struct GaussianNoise : Layer {
   explicit GaussianNoise(double deviation, const std::string& name = {}, Where where = std::source_location::current());
 };
@@ -102,7 +103,7 @@ struct GaussianNoise : Layer {
 struct EmbeddingOptions {
   Initializer initializer = "random_uniform";
   Regularizer regularizer = {};
-  bool mask_zero = false;  ///< position 0 is padding: later layers with steps, and losses, leave it out
+  bool mask_zero = false;  ///< position 0 is padding: it is masked in later layers with steps, and in losses
   OptionalShape input_shape = {};
   std::string name = {};
 };
@@ -111,34 +112,34 @@ struct Embedding : Layer {
   Embedding(std::int64_t rows, std::int64_t width, const EmbeddingOptions& options = {},
             Where where = std::source_location::current());
 };
-/// Steps all of whose features are `value` do not count for the layers behind.
+/// Masks steps all of whose features are `value`, for the following layers.
 struct Masking : Layer {
   explicit Masking(double value = 0, OptionalShape input_shape = {}, const std::string& name = {},
                    Where where = std::source_location::current());
 };
 
-/// All axes but the batch as one.
+/// Merges all axes except the batch.
 struct Flatten : Layer {
   explicit Flatten(OptionalShape input_shape = {}, const std::string& name = {},
                    Where where = std::source_location::current());
 };
-/// One size may be any_size: what is left.
+/// Changes the shape; one size may be any_size, which is inferred.
 struct Reshape : Layer {
   explicit Reshape(const Shape& shape, OptionalShape input_shape = {}, const std::string& name = {},
                    Where where = std::source_location::current());
 };
-/// Axes in this order, counted from 1 (0 is the batch).
+/// Reorders axes, counted from 1 (0 is the batch).
 struct Permute : Layer {
   explicit Permute(const std::vector<int>& order, const std::string& name = {},
                    Where where = std::source_location::current());
 };
-/// (features) as (times, features), the same in all steps.
+/// Repeats (features) to (times, features).
 struct RepeatVector : Layer {
   explicit RepeatVector(std::int64_t times, const std::string& name = {},
                         Where where = std::source_location::current());
 };
-/// A layer on each step: (steps, ...) becomes (steps, what the layer gives for one). All steps of all samples are one
-/// batch for it, as batch normalisation and dropout see it.
+/// Applies a layer to each step: (steps, ...) becomes (steps, result for one step...). All steps of all samples are one
+/// batch for it, also for batch normalisation and dropout.
 struct TimeDistributed : Layer {
   explicit TimeDistributed(const Layer& layer, OptionalShape input_shape = {}, const std::string& name = {},
                            Where where = std::source_location::current());
@@ -151,12 +152,12 @@ struct Softmax : ActivationLayer {
   explicit Softmax(Where where = std::source_location::current()) : ActivationLayer("softmax", {}, where) {}
 };
 struct ReLUOptions {
-  std::optional<double> max_value = {};  ///< nothing above it
+  std::optional<double> max_value = {};  ///< the upper bound of results
   double negative_slope = 0;             ///< below the threshold
-  double threshold = 0;                  ///< up to which x counts as below
+  double threshold = 0;                  ///< x up to it is below the threshold
   std::string name = {};
 };
-/// x where x > threshold, at most max_value; negative_slope (x - threshold) else. ValueError for numbers below 0.
+/// x where x > threshold, at most max_value; otherwise negative_slope (x - threshold). ValueError for negative numbers.
 struct ReLU : Layer {
   explicit ReLU(const ReLUOptions& options = {}, Where where = std::source_location::current());
 };
@@ -165,30 +166,30 @@ struct LeakyReLU : Layer {
   explicit LeakyReLU(double negative_slope = 0.3, const std::string& name = {},
                      Where where = std::source_location::current());
 };
-/// x where x > 0, alpha (exp(x) - 1) below.
+/// x where x > 0, otherwise alpha (exp(x) - 1).
 struct ELU : Layer {
   explicit ELU(double alpha = 1, const std::string& name = {}, Where where = std::source_location::current());
 };
 struct PReLUOptions {
   Initializer alpha_initializer = "zeros";
   Regularizer alpha_regularizer = {};
-  std::vector<int> shared_axes = {};  ///< along which there is one slope; counted with the batch
+  std::vector<int> shared_axes = {};  ///< along which slopes are shared, where the batch is axis 0
   std::string name = {};
 };
-/// A slope below 0 that is learnt, of each place by itself.
+/// ReLU with a trainable slope below 0, for each position separately.
 struct PReLU : Layer {
   explicit PReLU(const PReLUOptions& options = {}, Where where = std::source_location::current());
 };
-/// A function without weights; `shape` tells the sizes that it gives, if it changes them.
+/// A function without weights; `shape` computes the output shape, if the function changes it.
 struct Lambda : Layer {
   explicit Lambda(std::function<Variable(const Variable&)> function, std::function<Shape(const Shape&)> shape = {},
                   const std::string& name = {}, Where where = std::source_location::current());
 };
-/// Of two or more tensors that have equal sizes along all other axes. `axis` counts the batch as 0.
+/// Joins two or more tensors with equal sizes along all other axes. The batch is axis 0.
 struct Concatenate : Layer {
   explicit Concatenate(int axis = -1, const std::string& name = {}, Where where = std::source_location::current());
 };
-/// Elementwise, of two or more; sizes of 1 broadcast.
+/// Elementwise operations on two or more tensors; sizes of 1 broadcast.
 struct Add : Layer {
   explicit Add(const std::string& name = {}, Where where = std::source_location::current());
 };
@@ -208,15 +209,15 @@ struct Minimum : Layer {
   explicit Minimum(const std::string& name = {}, Where where = std::source_location::current());
 };
 struct DotOptions {
-  bool normalize = false;  ///< vectors of length 1 along the axis are taken (zeros stay zeros)
+  bool normalize = false;  ///< vectors along the axis are divided by their norm first (zeros stay zeros)
   std::string name = {};
 };
-/// The sum of products of two along one axis of each, counted with the batch (one number for both, or one each); what
-/// is left of the first stands in front.
+/// The sum of products of two tensors along one axis of each (one number for both, or one for each), where the batch is
+/// axis 0; the other axes of the first tensor come first.
 struct Dot : Layer {
   explicit Dot(const PerAxis& axes, const DotOptions& options = {}, Where where = std::source_location::current());
 };
-/// Add, Subtract and Multiply of two, said to come from where the first one does.
+/// Add, Subtract and Multiply of two tensors, with the line of the first one.
 Tensor operator+(const Tensor& a, const Tensor& b);
 Tensor operator-(const Tensor& a, const Tensor& b);
 Tensor operator*(const Tensor& a, const Tensor& b);
@@ -226,11 +227,11 @@ Tensor add(const std::vector<Tensor>& x, Where where = std::source_location::cur
 struct RecurrentOptions {
   Activation activation = "tanh", recurrent_activation = "sigmoid";
   bool use_bias = true;
-  bool return_sequences = false;  ///< all states (batch, time, units) in place of the last one (batch, units)
+  bool return_sequences = false;  ///< all states (batch, time, units) instead of the last one (batch, units)
   bool go_backwards = false;      ///< reads the steps from the last to the first
-  double dropout = 0, recurrent_dropout = 0;  ///< of what comes in, and of the states; the same mask in all steps
-  bool unit_forget_bias = true;               ///< LSTM: the bias of the forget gate begins with 1
-  bool reset_after = true;                    ///< GRU: the reset gate acts behind the product
+  double dropout = 0, recurrent_dropout = 0;  ///< of the inputs, and of the states; the same mask in all steps
+  bool unit_forget_bias = true;               ///< LSTM: the bias of the forget gate is initialized with 1
+  bool reset_after = true;                    ///< GRU: the reset gate is applied after the product
   Initializer kernel_initializer = "glorot_uniform", recurrent_initializer = "orthogonal", bias_initializer = "zeros";
   Regularizer kernel_regularizer = {}, recurrent_regularizer = {}, bias_regularizer = {};
   OptionalShape input_shape = {};
@@ -241,22 +242,22 @@ struct SimpleRNN : Layer {
   explicit SimpleRNN(std::int64_t units, const RecurrentOptions& options = {},
                      Where where = std::source_location::current());
 };
-/// Gates z, r, h side by side (Cho et al. 2014): h' = z h + (1 - z) activation(...). With reset_after the bias is (2, 3
-/// units).
+/// Gates z, r, h, concatenated (Cho et al. 2014): h' = z h + (1 - z) activation(...). With reset_after the bias is (2,
+/// 3 units).
 struct GRU : Layer {
   explicit GRU(std::int64_t units, const RecurrentOptions& options = {}, Where where = std::source_location::current());
 };
-/// Gates i, f, c, o side by side (Hochreiter and Schmidhuber 1997): c' = f c + i activation(...), h' = o
+/// Gates i, f, c, o, concatenated (Hochreiter and Schmidhuber 1997): c' = f c + i activation(...), h' = o
 /// activation(c').
 struct LSTM : Layer {
   explicit LSTM(std::int64_t units, const RecurrentOptions& options = {},
                 Where where = std::source_location::current());
 };
-/// A recurrent layer forwards, and one of the same options backwards, put together by `merge`:
-/// side by side ("concat"), "sum", "mul" or "ave".
+/// A recurrent layer forwards, and one with the same options backwards, merged by `merge`: "concat", "sum", "mul" or
+/// "ave".
 struct Bidirectional : Layer {
   using Make = std::function<Layer(const RecurrentOptions&)>;
-  /// Two of the kind and options of the layer, which is not used itself. ValueError for one that is not recurrent.
+  /// Makes two layers of the kind and options of `layer`, which is not used itself. ValueError if it is not recurrent.
   explicit Bidirectional(const Layer& layer, const std::string& merge = "concat", const std::string& name = {},
                          Where where = std::source_location::current());
   Bidirectional(const Make& make, const RecurrentOptions& options, const std::string& merge = "concat",

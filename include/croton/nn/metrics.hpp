@@ -1,5 +1,5 @@
-// Metrics: counts that batches add to, and a number made of them at the end. The counts are variables of a model, so
-// that a step of training adds to them on the device, and replicas' counts can be added up.
+// Metrics: counts that batches add to, and a number computed from them at the end. The counts are variables of a model,
+// so that a training step adds to them on the device, and the counts of replicas can be added up.
 #pragma once
 
 #include <croton/nn/losses.hpp>
@@ -15,26 +15,26 @@
 
 namespace croton::nn {
 
-/// Which numbers are better. A callback asks the metric that it watches (`automatic`); a metric that says nothing has
-/// `automatic` too, and the callback must be told.
+/// Whether smaller or larger numbers are better. A callback with `automatic` uses the value of its metric; if that is
+/// also `automatic`, the callback needs an explicit value.
 enum class Better { automatic, smaller, larger };
 
-/// Copies are the same metric. Text: "accuracy" or "acc" (sparse, categorical or binary, by the loss and the
+/// A metric. Copies are the same metric. Names: "accuracy" or "acc" (sparse, categorical or binary, by the loss and the
 /// prediction), "binary_accuracy", "categorical_accuracy", "sparse_categorical_accuracy", "top_k_categorical_accuracy",
 /// "sparse_top_k_categorical_accuracy" (k = 5), "precision", "recall", "auc", "root_mean_squared_error" ("rmse"),
-/// "cosine_similarity" (1 for one direction, where the loss is -1), and the names of losses, of which it is the mean
-/// (ValueError, with the list, for another). Spellings are Keras's, "AUC" and "MeanSquaredError" among them; numbers
-/// are logged under the name that was given.
+/// "cosine_similarity" (1 for parallel vectors; the loss is -1), and the names of losses, for their mean (ValueError,
+/// with the list, for another name). Spellings are Keras's, including "AUC" and "MeanSquaredError"; numbers are logged
+/// under the given name.
 ///
-/// Targets and predictions are taken as losses take them. Means are weighted: sum(w v) / sum(w), all numbers of a
-/// sample, or step, that has one weight counting as one; 0 where there is nothing to divide by. A prediction with a nan
-/// is never right, and a class that there is not neither.
+/// Targets and predictions are as in losses. Means are weighted: sum(w v) / sum(w), where all numbers of a sample, or
+/// step, with one weight count as one; 0 if the divisor is 0. A prediction with a nan, or a class that does not exist,
+/// is never correct.
 class Metric {
  public:
-  /// What a batch adds: a vector of `states` numbers, float64. Weights: one number for each sample (or step); always
-  /// defined.
+  /// Computes the counts of a batch: a vector of `states` numbers, float64. Weights: one number for each sample (or
+  /// step); always defined.
   using Counts = std::function<Variable(const Variable& target, const Variable& prediction, const Variable& weight)>;
-  /// The metric from the counts of all batches.
+  /// Computes the metric from the counts of all batches.
   using Result = std::function<double(std::span<const double> counts)>;
 
   Metric(const char* name) : Metric(std::string_view(name)) {}
@@ -51,7 +51,7 @@ class Metric {
   }
   double result(std::span<const double> counts) const { return result_(counts); }
   Better better() const { return better_; }
-  /// Whether it is "accuracy", which `compile` replaces by the one that fits the loss.
+  /// Whether it is "accuracy", which `compile` replaces by the kind of accuracy for the loss.
   bool is_any_accuracy() const { return counts_ == nullptr; }
 
  private:
@@ -71,7 +71,8 @@ struct CategoricalAccuracy : Metric {
 struct BinaryAccuracy : Metric {
   explicit BinaryAccuracy(double threshold = 0.5, const std::string& name = "binary_accuracy");
 };
-/// Whether fewer than k classes (1 at least, ValueError) are above the target's; ties count for it.
+/// The fraction of samples for which fewer than k classes (at least 1, ValueError) have a higher prediction than the
+/// target's class; ties count as correct.
 struct TopKCategoricalAccuracy : Metric {
   explicit TopKCategoricalAccuracy(std::int64_t k = 5, const std::string& name = "top_k_categorical_accuracy");
 };
@@ -79,16 +80,16 @@ struct SparseTopKCategoricalAccuracy : Metric {
   explicit SparseTopKCategoricalAccuracy(std::int64_t k = 5,
                                          const std::string& name = "sparse_top_k_categorical_accuracy");
 };
-/// Of targets 0 and 1 and predictions above the threshold: the share of these whose target is 1.
+/// The fraction of predictions above the threshold whose target is 1, for targets 0 and 1.
 struct Precision : Metric {
   explicit Precision(double threshold = 0.5, const std::string& name = "precision");
 };
-/// And the share of the targets 1 that are among them.
+/// The fraction of targets 1 whose prediction is above the threshold.
 struct Recall : Metric {
   explicit Recall(double threshold = 0.5, const std::string& name = "recall");
 };
-/// The area under the curve of true against false positives of probabilities, by the trapezoidal rule over so many
-/// thresholds (2 at least, ValueError), evenly from just below 0 to just above 1.
+/// The area under the curve of true against false positives of probabilities, by the trapezoidal rule over `thresholds`
+/// thresholds (at least 2, ValueError), evenly spaced from just below 0 to just above 1.
 struct AUC : Metric {
   explicit AUC(int thresholds = 200, const std::string& name = "auc");
 };
@@ -96,8 +97,8 @@ struct RootMeanSquaredError : Metric {
   explicit RootMeanSquaredError(const std::string& name = "root_mean_squared_error");
 };
 
-/// A metric that is counted by hand: `update` with arrays, `result`, `reset`. "accuracy" is chosen by the first arrays.
-/// A function is compiled for each combination of dtypes and ranks.
+/// A metric outside of models: `update` with arrays, `result`, `reset`. The kind of "accuracy" is chosen by the first
+/// arrays. A function is compiled for each combination of dtypes and ranks.
 class Counter {
  public:
   explicit Counter(Metric metric) : metric_(std::move(metric)), counts_(static_cast<std::size_t>(metric_.states())) {}
@@ -105,7 +106,7 @@ class Counter {
               Where where = std::source_location::current());
   double result() const { return metric_.result(counts_); }
   void reset() { counts_.assign(counts_.size(), 0); }
-  /// Adds the counts of another of the same metric (ValueError).
+  /// Adds the counts of another counter of the same metric (ValueError).
   void merge(const Counter& other);
 
  private:

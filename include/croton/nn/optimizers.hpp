@@ -1,5 +1,5 @@
-// Optimizers: from gradients to new values of parameters, as updates of one function. Formulas and first values are
-// Keras's.
+// Optimizers: they compute new values of parameters from gradients, as updates of one function. Formulas and defaults
+// are Keras's.
 #pragma once
 
 #include <croton/grad.hpp>
@@ -17,7 +17,7 @@
 namespace croton::nn {
 
 /// A learning rate: a number (0 or more, ValueError), which can be changed between steps, or a function of the number
-/// of steps done, counted from 0 (a float64 scalar to a float64 scalar).
+/// of completed steps (a float64 scalar to a float64 scalar).
 class LearningRate {
  public:
   using Schedule = std::function<Variable(const Variable& step)>;
@@ -34,27 +34,27 @@ class LearningRate {
 LearningRate ExponentialDecay(double initial, double steps, double rate, bool staircase = false);
 /// initial / (1 + rate step / steps).
 LearningRate InverseTimeDecay(double initial, double steps, double rate, bool staircase = false);
-/// From initial to end in `steps`, by a power of what is left.
+/// From initial to end in `steps` steps, by a power of the remaining fraction.
 LearningRate PolynomialDecay(double initial, double steps, double end = 1e-4, double power = 1);
-/// values[i] up to step boundaries[i], the last one beyond; ValueError unless there is one more value.
+/// values[i] up to step boundaries[i], then the last value; ValueError unless there is one more value than boundaries.
 LearningRate PiecewiseConstantDecay(const std::vector<std::int64_t>& boundaries, const std::vector<double>& values);
-/// Half a cosine from initial to alpha initial in `steps` (Loshchilov and Hutter 2017), behind a linear warm-up from 0
-/// (where warm-up steps are given).
+/// Half a cosine from initial to alpha initial in `steps` steps (Loshchilov and Hutter 2017), after a linear warm-up
+/// from 0 (if warm-up steps are given).
 LearningRate CosineDecay(double initial, double steps, double alpha = 0, double warmup_steps = 0);
 
-/// How gradients are cut before they are used, in this order.
+/// Clipping of gradients before they are used, in this order.
 struct Clip {
   std::optional<double> value = {};        ///< each element to -value ... value
   std::optional<double> norm = {};         ///< each gradient to this norm
-  std::optional<double> global_norm = {};  ///< all together to this norm
+  std::optional<double> global_norm = {};  ///< all gradients together to this norm
 };
 
 class OptimizerDefinition;
 
-/// Copies are the same optimizer with the same state. Text: "sgd", "rmsprop", "adam", "adamw", "adagrad", "adadelta"
-/// in small letters or not (ValueError, with the list, for another).
-/// The count of steps, the rate and how gradients are cut come from the line that makes it, new values of a parameter
-/// and of what is kept for it from the parameter's.
+/// An optimizer. Copies are the same optimizer with the same state. Names: "sgd", "rmsprop", "adam", "adamw",
+/// "adagrad", "adadelta", in any case (ValueError, with the list, for another). The nodes of the step count, the rate
+/// and clipping have the line that makes the optimizer, those of new values of a parameter and its state the line of
+/// the parameter.
 class Optimizer {
  public:
   Optimizer(const char* name, Where where = std::source_location::current())
@@ -64,21 +64,21 @@ class Optimizer {
       : Optimizer(std::string_view(name), where) {}
   explicit Optimizer(std::shared_ptr<OptimizerDefinition> definition) : definition_(std::move(definition)) {}
 
-  /// The updates of one step: parameters, the optimizer's state of them (made when first needed, of the parameter's
-  /// dtype and device) and the count of steps. Parameters with an empty gradient stay as they are; TypeError if there
-  /// is none at all. In a step of a MirroredStrategy the gradients are summed over all shards first, and nothing is
-  /// given: the updates become those of the strategy's function.
+  /// The updates of one step: parameters, their state in the optimizer (made when first needed, with the parameter's
+  /// dtype and device) and the step count. Parameters with an empty gradient do not change; TypeError if all gradients
+  /// are empty. In a step of a MirroredStrategy the gradients are summed over all shards first, and the result is
+  /// empty: the updates become those of the strategy's function.
   Updates apply_gradients(const std::vector<std::pair<Variable, SharedVariable>>& gradients_and_parameters) const;
-  /// The same from a loss.
+  /// The same with the gradients of a loss.
   Updates minimize(const Variable& loss, const std::vector<SharedVariable>& parameters) const;
 
   const std::string& name() const;
-  /// The count of steps (int64), the rate where it is a number, and the state of parameters.
+  /// The step count (int64), the rate if it is a number, and the state of parameters.
   std::vector<SharedVariable> variables() const;
   std::int64_t iterations() const;
   /// The rate of the next step.
   double learning_rate() const;
-  /// ValueError where the rate is a schedule, and for a rate below 0.
+  /// ValueError if the rate is a schedule, and for a negative rate.
   void set_learning_rate(double rate) const;
 
   const std::shared_ptr<OptimizerDefinition>& handle() const { return definition_; }
@@ -87,10 +87,10 @@ class Optimizer {
   std::shared_ptr<OptimizerDefinition> definition_;
 };
 
-/// What a kind of optimizer is: derive from it for one of your own.
+/// The base class of a kind of optimizer: derive from it for your own.
 class OptimizerDefinition {
  public:
-  /// What a step knows: the count of steps with this one (float64) and its rate, scalars.
+  /// The count of steps including this one (float64) and the rate of the step, scalars.
   struct Step {
     Variable count, rate;
   };
@@ -100,12 +100,12 @@ class OptimizerDefinition {
   OptimizerDefinition(const OptimizerDefinition&) = delete;
   OptimizerDefinition& operator=(const OptimizerDefinition&) = delete;
 
-  /// Adds the new value of the parameter and of what is kept for it.
+  /// Adds the new values of the parameter and of its state.
   virtual void update(const SharedVariable& parameter, const Variable& gradient, const Step& step,
                       Updates& updates) = 0;
 
  protected:
-  /// What is kept of a parameter under this name, of its shape, all `first`.
+  /// The state of a parameter with this name, of the parameter's shape, initially `first`.
   SharedVariable slot(const SharedVariable& parameter, const std::string& name, double first = 0);
 
  private:
@@ -117,7 +117,7 @@ class OptimizerDefinition {
   std::vector<std::pair<std::pair<SharedVariable, std::string>, SharedVariable>> slots_;
 };
 
-// Decays (momentum, rho, beta) lie in [0, 1), clips above 0: ValueError.
+// Decays (momentum, rho, beta) must be in [0, 1), clips positive: ValueError.
 
 struct SGDOptions {
   LearningRate learning_rate = 0.01;
@@ -160,7 +160,7 @@ struct AdamWOptions {
   Clip clip = {};
   std::string name = {};
 };
-/// Adam behind w -= rate weight_decay w (Loshchilov and Hutter 2019).
+/// Adam after w -= rate weight_decay w (Loshchilov and Hutter 2019).
 struct AdamW : Optimizer {
   explicit AdamW(const AdamWOptions& options = {}, Where where = std::source_location::current());
 };
@@ -186,11 +186,11 @@ struct Adadelta : Optimizer {
   explicit Adadelta(const AdadeltaOptions& options = {}, Where where = std::source_location::current());
 };
 
-/// Pairs for apply_gradients; ValueError unless there are as many of both.
+/// Pairs for apply_gradients; ValueError unless both lists have the same length.
 std::vector<std::pair<Variable, SharedVariable>> zip(const std::vector<Variable>& gradients,
                                                      const std::vector<SharedVariable>& parameters);
 
-/// The gradients of a loss by variables in their order, as TensorFlow's tape gives them: an empty Variable where the
+/// The gradients of a loss with respect to variables, in their order, like TensorFlow's tape: an empty Variable if the
 /// loss does not depend on one (zeros with `zeros_for_unconnected`).
 std::vector<Variable> gradients(const Variable& loss, const std::vector<SharedVariable>& variables,
                                 bool zeros_for_unconnected = false);
@@ -199,8 +199,8 @@ std::vector<Variable> gradients(const Variable& loss, const std::vector<SharedVa
 
 namespace croton {
 
-/// The gradients by a model's variables, in their order: `grad(loss, model.trainable_variables())`. For others see
-/// croton/grad.hpp; it is a template so that lists in braces are lists of Variables.
+/// The gradients with respect to a model's variables, in their order: `grad(loss, model.trainable_variables())`. For
+/// other variables see croton/grad.hpp; this is a template so that lists in braces are lists of Variables.
 template <std::same_as<std::vector<SharedVariable>> Variables>
 std::vector<Variable> grad(const Variable& cost, const Variables& wrt, const GradOptions& options = {},
                            Where where = std::source_location::current()) {

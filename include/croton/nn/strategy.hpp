@@ -1,10 +1,10 @@
 // Training on several devices at once, in the terms of TensorFlow's strategies: every device has a copy of each
 // parameter and computes its part of a batch; gradients are added up, and each device makes the same step.
 //
-// A batch is cut along axis 0 into shards, neighbouring ones on one device. Numbers depend on how many shards there are
-// and not on the devices: sums over shards are made in one order, statistics of batches are those of a shard, and a
-// sample draws the random numbers of its place in the whole batch. So MirroredStrategy({"cuda0", "cuda1"}) and
-// MirroredStrategy({"cpu"}, {.shards = 2}) differ in no bit where the devices compute alike.
+// A batch is split along axis 0 into shards, neighbouring ones on one device. Results depend on the number of shards
+// and not on the devices: sums over shards have a fixed order, statistics of batches are those of a shard, and a sample
+// draws the random numbers of its position in the whole batch. So MirroredStrategy({"cuda0", "cuda1"}) and
+// MirroredStrategy({"cpu"}, {.shards = 2}) give the same bits if the devices compute alike.
 #pragma once
 
 #include <croton/device.hpp>
@@ -42,17 +42,17 @@ class PerReplica {
   std::vector<T> values_;
 };
 
-/// What a step is given: an input, of which each shard has its own; another variable, which all have; or values that a
-/// step before gave.
+/// An argument of a step: an input, of which each shard has its own part; another variable, the same for all shards; or
+/// the results of an earlier step.
 using ReplicaArgument = std::variant<Variable, PerReplica<Variable>>;
 
-/// A part of a batch for each shard; sizes differ by 1 at most.
+/// A batch in parts, one for each shard; sizes differ by at most 1.
 struct DistributedBatch {
   std::vector<PerReplica<Array>> x, y;
   std::optional<PerReplica<Array>> weights = {};
   std::int64_t size() const;  ///< rows of all shards
 };
-/// Batches in parts, as Dataset has them whole.
+/// A dataset whose batches are in parts.
 class DistributedDataset {
  public:
   using Next = std::function<std::optional<DistributedBatch>()>;
@@ -65,7 +65,7 @@ class DistributedDataset {
   std::size_t shards_;
 };
 
-/// An argument of a function of a strategy: parts, one for each shard, or one value that all shards get whole.
+/// An argument of a function of a strategy: parts, one for each shard, or one value for all shards.
 class DistributedArgument {
  public:
   DistributedArgument(PerReplica<Array> parts) : parts_(parts.values()) {}
@@ -83,19 +83,20 @@ class DistributedArgument {
 /// The steps of all shards, compiled as one function.
 class DistributedFunction {
  public:
-  /// Calls with the inputs in order. TypeError for parts where an input is not one of the shards', ValueError for
-  /// another number of them.
+  /// Calls with the inputs in order. TypeError for parts if the input is not split, ValueError for a wrong number of
+  /// parts.
   template <class... A>
   Outputs operator()(A&&... arguments) const {
     return call({DistributedArgument(std::forward<A>(arguments))...});
   }
   Outputs call(const std::vector<DistributedArgument>& arguments) const;
-  /// The function itself, which takes the parts of each input one after another: for its plan, placement and kernels.
+  /// The underlying function, whose arguments are the parts of each input in order: for its plan, placement and
+  /// kernels.
   const Function& function() const { return function_; }
 
   struct Input {
     std::string name;
-    std::size_t shards = 0;  ///< how many arguments it is; 0: one, for something else than steps
+    std::size_t shards = 0;  ///< number of arguments; 0: one, for an input that steps do not use
   };
   DistributedFunction(Function function, std::vector<Input> inputs)
       : function_(std::move(function)), inputs_(std::move(inputs)) {}
@@ -106,64 +107,64 @@ class DistributedFunction {
 };
 
 struct MirroredOptions {
-  std::optional<std::size_t> shards = {};  ///< of a batch; as many as devices unless given, and no fewer (ValueError)
-  std::string main_device = {};            ///< where results are put together; empty: the first device
-  /// Gradients of fewer bytes are sent together, up to so many; each larger one is sent as soon as it is there.
+  std::optional<std::size_t> shards = {};  ///< of a batch; by default the number of devices, and not fewer (ValueError)
+  std::string main_device = {};            ///< where results are combined; empty: the first device
+  /// Smaller gradients are sent together, up to this number of bytes; a larger one is sent as soon as it is computed.
   std::size_t bucket_bytes = std::size_t{1} << 20;
 };
 
-/// Copies are the same strategy.
+/// Data-parallel training on several devices. Copies are the same strategy.
 class MirroredStrategy {
  public:
-  /// On all GPUs that can be seen (simulated ones where there are such), or on the host where there is none.
+  /// On all visible GPUs (simulated ones if there are any), or on the host if there is none.
   MirroredStrategy();
-  /// DeviceError, with those that there are, for another device; ValueError for none, or one twice.
+  /// DeviceError, with the available devices, for a missing device; ValueError for an empty list or a repeated device.
   explicit MirroredStrategy(const std::vector<std::string>& devices, const MirroredOptions& options = {});
 
   class Scope;
-  /// While it lives, shared variables that this thread makes without a target have a copy on each device, and models
-  /// made or compiled by it learn by this strategy.
+  /// During its lifetime, shared variables that this thread makes without a target have a copy on each device, and
+  /// models that it makes or compiles are trained with this strategy.
   [[nodiscard]] Scope scope() const;
-  /// The one in whose scope this thread is.
+  /// The strategy in whose scope this thread is.
   static std::optional<MirroredStrategy> current();
 
   const std::vector<std::string>& devices() const;
   const std::string& main_device() const;
   /// The number of shards.
   std::size_t num_replicas_in_sync() const;
-  /// Of a shard.
+  /// The device of a shard.
   const std::string& device_of(std::size_t shard) const;
 
-  /// An array in parts along axis 0, which share its memory.
+  /// Splits an array along axis 0 into parts, which share its memory.
   PerReplica<Array> split(const Array& batch) const;
   DistributedDataset distribute_dataset(const Dataset& batches) const;
 
   /// Builds a step once for each shard, in the scope of its device: `run(step, {x, y})`. Inputs of a function (`x`)
-  /// become inputs of each shard, and the first of them that has axes says how many rows a shard has; other variables
-  /// are the same for all. Optimizers that the step asks for updates
-  /// (`apply_gradients`, `minimize`) get the gradients' sum over all shards: the updates become those of `function`,
-  /// and the step gets none. What the step gives, for each shard; steps give a Variable, several, or nothing.
+  /// become inputs of each shard, and the first of them with axes determines the number of rows of a shard; other
+  /// variables are the same for all. Optimizers that the step uses (`apply_gradients`, `minimize`) get the gradients'
+  /// sum over all shards: the updates become those of `function`, and the step gets none. Returns the results of the
+  /// step for each shard; steps return a Variable, several, or nothing.
   template <class Step, std::size_t N>
   auto run(Step&& step, const ReplicaArgument (&arguments)[N]) const {
     return run_step(step, {arguments, arguments + N}, std::make_index_sequence<N>());
   }
-  /// The same of a step that takes a list.
+  /// The same for a step that takes a list.
   PerReplica<std::vector<Variable>> run_list(
       const std::function<std::vector<Variable>(const std::vector<Variable>&)>& step,
       const std::vector<ReplicaArgument>& arguments) const;
-  /// In a step: new values of running averages (CallContext::updates) of this shard, of which their mean by rows
-  /// becomes an update.
+  /// In a step: new values of running averages (CallContext::updates) of this shard; their mean over shards, weighted
+  /// by rows, becomes an update.
   static void keep_averages(const Updates& updates);
 
-  /// The values of all shards added up on the main device, or their mean, in which each shard counts alike. With axis 0
-  /// over its rows too, the mean counting each row alike.
+  /// The sum of the values of all shards on the main device, or their mean, where all shards have the same weight. With
+  /// axis 0 also over rows; the mean then weights all rows equally.
   Variable reduce(ReduceOp op, const PerReplica<Variable>& values, std::optional<int> axis = {}) const;
-  /// The values of all shards one behind another along the axis, on the main device.
+  /// The values of all shards joined along the axis, on the main device.
   Variable gather(const PerReplica<Variable>& values, int axis = 0) const;
 
-  /// A function of the inputs that steps were built for. The updates of all steps that its outputs (or updates) come
-  /// from are its own; those of a step without results become those of functions of its inputs that have no outputs.
-  /// Inputs have no default values (ValueError). A strategy keeps the steps that were built by it as long as it lives.
+  /// A function of the inputs for which steps were built. It has the updates of all steps on which its outputs (or
+  /// updates) depend; those of a step without results belong to functions of its inputs without outputs. Inputs have no
+  /// default values (ValueError). A strategy keeps its steps for its lifetime.
   DistributedFunction function(const std::vector<In>& inputs, const OutputList& outputs, FunctionOptions options = {},
                                Where where = std::source_location::current()) const;
 
@@ -213,10 +214,10 @@ class MirroredStrategy::Scope {
   std::unique_ptr<Open> open_;
 };
 
-/// The model with its weights, which learns and predicts on several devices: each takes its part of a batch. Without a
-/// main device the host puts results together. On so many GPUs, or parts of the host (logical_devices=cpu:8) where
-/// there is no GPU; by their numbers; or by names. ValueError, with the devices that there are, for fewer than 2 and
-/// for more than there are.
+/// A model with the same weights that trains and predicts on several devices, each with its part of a batch. Without a
+/// main device the host combines the results. The devices are a number of GPUs, or of parts of the host
+/// (logical_devices=cpu:8) if there is no GPU; or are given by their numbers, or by names. ValueError, with the
+/// available devices, for fewer than 2 and for too many.
 Model multi_gpu_model(const Model& model, int gpus, const MirroredOptions& options = {.main_device = "cpu"});
 Model multi_gpu_model(const Model& model, const std::vector<int>& gpus,
                       const MirroredOptions& options = {.main_device = "cpu"});

@@ -2,10 +2,10 @@
 //
 //   croton_gpu_smoke [--device cuda0] [--small 1] [--list 1] [--skip A;B] [--stop 1] [--plant memory|race]
 //
-// Prints lines of JSON, each as soon as it is known: {"begin": NAME} before a check, so that one that takes the process
-// with it is known, and {"check": NAME, "status": "passed" | "failed" | "not available", "why", "seconds"} after it.
-// The exit status is 1 if one failed; with --stop the first failure is the end. --plant makes a fault for sanitizers
-// to find, and checks nothing.
+// Prints lines of JSON, each as soon as it is known: {"begin": NAME} before a check, so that a check that kills the
+// process is known, and {"check": NAME, "status": "passed" | "failed" | "not available", "why", "seconds"} after it.
+// The exit status is 1 if one failed; with --stop the program ends at the first failure. --plant makes an error for
+// sanitizers to find, and checks nothing.
 #include <croton/croton.hpp>
 #include <croton/device.hpp>
 

@@ -1,4 +1,4 @@
-// Kernels that are written by hand here, behind the prelude of generated ones.
+// Handwritten kernels, after the prelude of generated ones.
 #pragma once
 
 #include <memory>

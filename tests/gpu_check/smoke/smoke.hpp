@@ -1,5 +1,5 @@
-// What croton_gpu_smoke checks, and how it says what came of it. A check throws where something is wrong; what it
-// returns is a remark for the report.
+// The checks of croton_gpu_smoke, and their reports. A check throws if something is wrong; it returns a remark for the
+// report.
 #pragma once
 
 #include <croton/array.hpp>

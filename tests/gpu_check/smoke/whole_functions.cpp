@@ -1,5 +1,5 @@
-// What users meet besides values: failures after which the device still works, copies that overlap with work, threads,
-// a device in two parts.
+// User-visible behaviour besides values: failures after which the device still works, copies that overlap with work,
+// threads, a device in two parts.
 #include <croton/croton.hpp>
 #include <croton/device.hpp>
 

@@ -1,4 +1,4 @@
-// A kind of device that is not part of the library, with all that a back-end has to have and nothing more. Its files
+// A kind of device that is not part of the library, with only the required parts of a back-end. Its files
 // have the names that files of the same role have in runtime/cuda/, runtime/cpu/ and runtime/simulator/.
 #pragma once
 

@@ -1,4 +1,4 @@
-// The kernels of stub devices, by the CPU's compiler, and their launches, in the thread that asks.
+// The kernels of stub devices, from the CPU's compiler, and their launches, in the calling thread.
 #pragma once
 
 #include <map>

@@ -1,4 +1,4 @@
-// The memory of stub devices: malloc's, in which nothing is zero by chance, and which knows its own pieces.
+// The memory of stub devices: from malloc, filled so that nothing is zero by chance, with a list of its pieces.
 #pragma once
 
 #include <croton/error.hpp>
@@ -27,7 +27,7 @@ class Memory {
     return {piece, [this](void* end) { release(end); }};
   }
 
-  /// InternalError unless all of it lies in one piece.
+  /// InternalError unless all of it is in one piece.
   void check(const void* address, std::size_t bytes) const {
     const auto* begin = static_cast<const std::byte*>(address);
     const std::lock_guard lock(mutex_);
