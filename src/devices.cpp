@@ -76,12 +76,13 @@ constexpr int no_step = INT32_MAX;
 std::vector<int> steps_of(const runtime::Executable& executable) {
   const expr::Arena& arena = executable.program.graph.arena;
   std::vector<int> step(arena.size(), no_step);
-  for (std::size_t s = 0; s < executable.plan.steps.size(); ++s) {
-    for (const expr::NodeId node : executable.call_of(executable.plan.steps[s]).members)
-      step[node] = static_cast<int>(s);
+  int number = 0;
+  for (const plan::Step& of_plan : executable.plan.steps) {
+    for (const expr::NodeId node : executable.call_of(of_plan).members) step[node] = number;
+    ++number;
   }
   std::vector<int> first = step;
-  for (expr::NodeId id = static_cast<expr::NodeId>(arena.size()); id-- > 0;) {
+  for (expr::NodeId id = arena.size(); id-- > 0;) {
     for (const expr::NodeId input : arena.inputs(id)) {
       // A copy that is kept has no step, and is there before the first one.
       if (step[input] == no_step && arena.op(input).kind != expr::Kind::Transfer)

@@ -56,12 +56,12 @@ bool is_cuda(std::string_view target) { return target == "cuda" || target.starts
 std::vector<runtime::BoundKernel> show_launch(const runtime::Executable& executable, const plan::Launch& launch,
                                               bool small) {
   std::vector<runtime::BoundKernel> kernels;
-  for (int step = launch.first_step; step < launch.end_step; ++step) {
-    const plan::Step& s = executable.plan.steps[static_cast<std::size_t>(step)];
-    const fuse::Call& call = executable.call_of(s);
+  for (const plan::StepId s : launch.steps()) {
+    const plan::Step& step = executable.plan.steps[s];
+    const fuse::Call& call = executable.call_of(step);
     const auto* kernel = std::get_if<fuse::KernelCall>(&call.work);
     if (kernel == nullptr) continue;
-    const codegen::Analysis& analysis = *executable.analyses[static_cast<std::size_t>(s.call)].front();
+    const codegen::Analysis& analysis = *executable.analyses[step.call].front();
     std::vector<std::int64_t> extents = codegen::default_extents(analysis, small);
     codegen::Launch sizes = codegen::default_launch(analysis, extents);
     kernels.push_back({kernel, &analysis, {}, std::move(extents), std::move(sizes)});
@@ -100,7 +100,7 @@ void dump_small(const runtime::Executable& executable, const plan::Launch& launc
 }
 
 expr::Place place_of(const runtime::Executable& executable, const plan::Launch& launch) {
-  return executable.call_of(executable.plan.steps[static_cast<std::size_t>(launch.first_step)]).place;
+  return executable.call_of(executable.plan.steps[launch.first_step]).place;
 }
 
 KernelInfo show_routine(const runtime::Executable& executable, const plan::Step& step, const std::string& where,
@@ -127,7 +127,7 @@ KernelInfo show_loop(const runtime::Executable& executable, const plan::Step& st
                      std::string_view schedule) {
   const codegen::Target to = is_cuda(where) ? codegen::Target::cuda : codegen::Target::cpu;
   const fuse::LoopCall& call = executable.call_of(step).as<fuse::LoopCall>();
-  const auto& body = executable.bodies[static_cast<std::size_t>(step.call)].front();
+  const auto& body = executable.bodies[step.call].front();
   const codegen::Text text = runtime::NativeLoop::show(body, call, to);
   if (is_cuda(where)) runtime::cuda::dump(text, where.substr(5));
   KernelInfo info;
@@ -159,8 +159,8 @@ std::vector<KernelInfo> detail::show_kernels(const runtime::Executable& executab
                                              : (target == "cuda" ? "cuda:sm_90" : target);
     const bool cuda = is_cuda(where);
     const codegen::Target to = cuda ? codegen::Target::cuda : codegen::Target::cpu;
-    const plan::Step& first = executable.plan.steps[static_cast<std::size_t>(launch.first_step)];
-    const auto& bodies = executable.bodies[static_cast<std::size_t>(first.call)];
+    const plan::Step& first = executable.plan.steps[launch.first_step];
+    const auto& bodies = executable.bodies[first.call];
     if (executable.call_of(first).is<fuse::LoopCall>() &&
         plan::why_by_steps(bodies[0]->program, bodies[0]->plan).empty()) {
       result.push_back(show_loop(executable, first, where, schedule));

@@ -36,14 +36,12 @@ std::string title_of(const runtime::TracedWork& work) {
   constexpr std::size_t most = 3;
   const expr::Graph& graph = work.executable->program.graph;
   std::vector<expr::NodeId> nodes;
-  if (work.launch < 0) {
+  if (work.launch == plan::no_launch) {
     nodes = {work.node};
   } else {
     const plan::Plan& plan = work.executable->plan;
-    const plan::Launch& launch = plan.launches[static_cast<std::size_t>(work.launch)];
-    for (int s = launch.first_step; s < launch.end_step; ++s) {
-      for (const int b : plan.steps[static_cast<std::size_t>(s)].writes)
-        nodes.push_back(plan.buffers[static_cast<std::size_t>(b)].node);
+    for (const plan::StepId s : plan.launches[work.launch].steps()) {
+      for (const plan::BufferId b : plan.steps[s].writes) nodes.push_back(plan.buffers[b].node);
     }
   }
   std::vector<std::string> titles;

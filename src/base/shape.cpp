@@ -1,6 +1,7 @@
 #include "base/shape.hpp"
 
 #include "base/checked.hpp"
+#include "base/index.hpp"
 
 #include <croton/error.hpp>
 
@@ -9,8 +10,10 @@
 
 namespace croton::base {
 
+std::int64_t element_size(DType dtype) { return static_cast<std::int64_t>(size_of(dtype)); }
+
 std::int64_t element_count(std::span<const std::int64_t> shape, DType dtype) {
-  std::int64_t bytes_without_zeros = static_cast<std::int64_t>(size_of(dtype));
+  std::int64_t bytes_without_zeros = element_size(dtype);
   bool empty = false;
   for (const std::int64_t size : shape) {
     if (size < 0) throw ShapeError(fmt::format("shape {} has the negative size {}", shape_text(shape), size));
@@ -25,16 +28,16 @@ std::int64_t element_count(std::span<const std::int64_t> shape, DType dtype) {
     }
     bytes_without_zeros = *product;
   }
-  return empty ? 0 : bytes_without_zeros / static_cast<std::int64_t>(size_of(dtype));
+  return empty ? 0 : bytes_without_zeros / element_size(dtype);
 }
 
 std::size_t byte_count(std::span<const std::int64_t> shape, DType dtype) {
-  return static_cast<std::size_t>(element_count(shape, dtype)) * size_of(dtype);
+  return to_size(element_count(shape, dtype)) * size_of(dtype);
 }
 
 std::vector<std::int64_t> c_strides(std::span<const std::int64_t> shape, DType dtype) {
   std::vector<std::int64_t> strides(shape.size());
-  std::int64_t stride = static_cast<std::int64_t>(size_of(dtype));
+  std::int64_t stride = element_size(dtype);
   for (std::size_t axis = shape.size(); axis-- > 0;) {
     strides[axis] = stride;
     if (shape[axis] > 1) stride *= shape[axis];

@@ -14,6 +14,8 @@ namespace croton::base {
 /// Product of the sizes. ShapeError if a size is negative, or if the sizes other than 0 need more bytes than an int64
 /// counts (strides are such products too, so they fit wherever this passes).
 std::int64_t element_count(std::span<const std::int64_t> shape, DType dtype);
+/// size_of(dtype), as strides count.
+std::int64_t element_size(DType dtype);
 /// element_count times the size of an element.
 std::size_t byte_count(std::span<const std::int64_t> shape, DType dtype);
 /// Strides in bytes of a C-ordered block; the shape has passed element_count. A size of 0 counts as 1.

@@ -8,8 +8,10 @@
 #include <cmath>
 #include <complex>
 #include <optional>
+#include <utility>
 
 #include "base/config.hpp"
+#include "base/shape.hpp"
 #include "builder/node.hpp"
 
 namespace croton::detail {
@@ -25,7 +27,7 @@ Array convert(const InputRules& rules, const Argument& argument) {
     throw TypeError(fmt::format("{} was given {}: {}", describe(rules.variable),
                                 Type{array.dtype(), array.shape()}.to_string(), why));
   };
-  if (array.rank() != static_cast<int>(type.rank())) {
+  if (std::cmp_not_equal(array.rank(), type.rank())) {
     refuse(fmt::format("it takes {} dimension(s), not {}", type.rank(), array.rank()));
   }
   for (std::size_t axis = 0; axis < type.rank(); ++axis) {
@@ -75,9 +77,9 @@ bool fits(const InputRules& rules, const Array& array) {
 /// Whether it has to be copied for kernels, which take strides in whole elements; products, and the simulated GPU, take
 /// rows without gaps.
 bool needs_copy(const Array& array, bool needs_contiguous) {
-  const auto item = static_cast<std::int64_t>(size_of(array.dtype()));
-  if (reinterpret_cast<std::uintptr_t>(array.raw()) % static_cast<std::uintptr_t>(item) != 0) return true;
+  if (reinterpret_cast<std::uintptr_t>(array.raw()) % size_of(array.dtype()) != 0) return true;
   if (array.is_contiguous()) return false;
+  const std::int64_t item = base::element_size(array.dtype());
   return needs_contiguous || std::ranges::any_of(array.strides(), [&](std::int64_t s) { return s % item != 0; });
 }
 

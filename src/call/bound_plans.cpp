@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <functional>
+#include <span>
 #include <utility>
 
 #include "base/compilation.hpp"
@@ -29,7 +31,7 @@ void visit_key(const runtime::Executable& executable, const runtime::CallArrays&
 
 std::size_t BoundPlans::KeyHash::operator()(const Key& key) const {
   std::size_t seed = key.size();
-  for (const std::int64_t k : key) seed = (seed ^ static_cast<std::size_t>(k)) * 0x9E3779B97F4A7C15ull + 17;
+  for (const std::int64_t k : key) seed = (seed ^ std::hash<std::int64_t>{}(k)) * 0x9E3779B97F4A7C15ull + 17;
   return seed;
 }
 
@@ -80,8 +82,9 @@ void BoundPlans::renumber(const runtime::Executable& executable, const runtime::
   const std::size_t numbers = executable.host_inputs.size();
   if (numbers == 0) return;
   const auto same_sizes = [&](const Key& other) {
-    const auto sizes = static_cast<std::ptrdiff_t>(key_.size() - numbers);
-    return other.size() == key_.size() && std::equal(key_.begin(), key_.begin() + sizes, other.begin());
+    const std::size_t sizes = key_.size() - numbers;
+    return other.size() == key_.size() &&
+           std::ranges::equal(std::span(key_).first(sizes), std::span(other).first(sizes));
   };
   const auto take = [&](const Key& from) {
     auto entry = plans_.extract(from);

@@ -5,6 +5,7 @@
 #include <span>
 #include <utility>
 
+#include "base/index.hpp"
 #include "builder/node.hpp"
 #include "builder/shared.hpp"
 #include "codegen/schedule.hpp"
@@ -31,8 +32,7 @@ std::shared_ptr<const CompiledFunction> compile_function(std::string name, std::
   // Shared variables are numbered in their order among the inputs.
   for (const expr::Update& update : result->graph().updates) {
     const auto before = std::span(result->graph().inputs).first(update.input);
-    result->update_of.push_back(
-        static_cast<std::size_t>(std::ranges::count(before, expr::Role::shared, &expr::GraphInput::role)));
+    result->update_of.push_back(base::to_size(std::ranges::count(before, expr::Role::shared, &expr::GraphInput::role)));
   }
   for (const Variable& variable : result->shared) {
     builder::SharedState& state = *variable.node()->shared;

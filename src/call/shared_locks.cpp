@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <iterator>
 
+#include "base/shape.hpp"
 #include "builder/mirrors.hpp"
 #include "builder/node.hpp"
 
@@ -20,7 +21,7 @@ bool may_overlap(const Array& a, const Array& b) {
     auto first = reinterpret_cast<std::intptr_t>(array.address()), last = first;
     for (std::size_t axis = 0; axis < array.shape().size(); ++axis)
       (array.strides()[axis] < 0 ? first : last) += (array.shape()[axis] - 1) * array.strides()[axis];
-    return std::pair(first, last + static_cast<std::intptr_t>(size_of(array.dtype())));
+    return std::pair(first, last + base::element_size(array.dtype()));
   };
   if (a.size() == 0 || b.size() == 0) return false;
   const auto [a_begin, a_end] = range(a);
@@ -99,7 +100,7 @@ void SharedLocks::refuse_common_memory() {
   exposed_.clear();
   const auto is_exposed = [&](std::size_t i) { return state(i).exposed && state(i).value.device_memory() == nullptr; };
   const auto place = [&](std::size_t i) {
-    return std::pair(static_cast<const void*>(state(i).value.address()), state(i).value.bytes());
+    return std::pair<const void*, std::size_t>(state(i).value.address(), state(i).value.bytes());
   };
   for (std::size_t i = 0; i < function_.shared.size(); ++i) {
     if (is_exposed(i)) exposed_.push_back(i);

@@ -16,7 +16,7 @@ using kernel::Kernel;
 
 /// sum of coefficient[axis] * axis, plus offset; all host nodes.
 struct Affine {
-  std::map<std::int64_t, NodeId> coefficients;
+  std::map<std::size_t, NodeId> coefficients;
   NodeId offset;
 };
 
@@ -26,7 +26,7 @@ class Analyser {
 
   Analysis run() {
     find_host();
-    const std::size_t nodes = body().size();
+    const NodeId nodes = body().size();
     for (NodeId id = 0; id < nodes; ++id) add_load(id);
     for (const kernel::Store& store : result_.kernel.stores) add_access(store.operand, true, store.index);
     for (NodeId id = 0; id < nodes && result_.kernel.family == kernel::Family::pointwise; ++id) add_turn(id);
@@ -65,7 +65,7 @@ class Analyser {
     Arena& b = body();
     if (id < result_.host.size() && result_.host[id]) return Affine{{}, id};
     const expr::Op& op = b.op(id);
-    if (op.is(Core::axis)) return Affine{{{b.attrs(id).integer("k"), b.integer(1)}}, b.integer(0)};
+    if (op.is(Core::axis)) return Affine{{{b.attrs(id).index("k"), b.integer(1)}}, b.integer(0)};
     if (!op.is(Core::add, Core::sub, Core::mul)) return std::nullopt;
     const auto left = affine(b.input(id, 0)), right = affine(b.input(id, 1));
     if (!left || !right) return std::nullopt;
@@ -92,18 +92,18 @@ class Analyser {
     if (!is_load(id)) return;
     const auto inputs = body().inputs(id).subspan(body().op(id).is(Core::load_if) ? 1 : 0);
     const std::vector<NodeId> index(inputs.begin(), inputs.end());
-    const int operand = static_cast<int>(body().attrs(id).integer("operand"));
+    const std::size_t operand = body().attrs(id).index("operand");
     for (std::size_t a = 0; a < result_.accesses.size(); ++a) {
       if (result_.accesses[a].operand == operand && result_.accesses[a].index == index) {
-        result_.load_access[id] = static_cast<int>(a);
+        result_.load_access[id] = a;
         return;
       }
     }
-    result_.load_access[id] = static_cast<int>(result_.accesses.size());
+    result_.load_access[id] = result_.accesses.size();
     add_access(operand, false, index);
   }
 
-  void add_access(int operand, bool written, const std::vector<NodeId>& index) {
+  void add_access(std::size_t operand, bool written, const std::vector<NodeId>& index) {
     Access access{
         .operand = operand, .written = written, .affine = true, .index = index, .coefficient = {}, .offset = {}};
     access.coefficient.assign(result_.kernel.axes.size(), std::vector<NodeId>(index.size(), expr::no_node));
@@ -112,7 +112,7 @@ class Analyser {
       access.affine = form.has_value();
       if (!form) break;
       access.offset.push_back(form->offset);
-      for (const auto& [axis, c] : form->coefficients) access.coefficient[static_cast<std::size_t>(axis)][d] = c;
+      for (const auto& [axis, c] : form->coefficients) access.coefficient[axis][d] = c;
     }
     result_.accesses.push_back(std::move(access));
   }
@@ -146,19 +146,13 @@ class Analyser {
       }
     }
     result_.explicit_axes.assign(kernel.axes.size(), false);
-    result_.explicit_extents.assign(static_cast<std::size_t>(kernel.extents), false);
-    for (NodeId id = static_cast<NodeId>(body().size()); id-- > 0;) {
+    result_.explicit_extents.assign(kernel.extents, false);
+    for (NodeId id = body().size(); id-- > 0;) {
       if (!used[id]) continue;
-      if (body().op(id).is(Core::axis))
-        result_.explicit_axes[static_cast<std::size_t>(body().attrs(id).integer("k"))] = true;
-      if (body().op(id).is(Core::extent))
-        result_.explicit_extents[static_cast<std::size_t>(body().attrs(id).integer("k"))] = true;
-      const auto load = result_.load_access.find(id);
-      const bool is_affine_load =
-          load != result_.load_access.end() && result_.accesses[static_cast<std::size_t>(load->second)].affine;
-      const bool guarded = body().op(id).is(Core::load_if);
-      if (is_affine_load) {
-        if (guarded) used[body().input(id, 0)] = true;
+      if (body().op(id).is(Core::axis)) result_.explicit_axes[body().attrs(id).index("k")] = true;
+      if (body().op(id).is(Core::extent)) result_.explicit_extents[body().attrs(id).index("k")] = true;
+      if (result_.is_affine_load(id)) {
+        if (body().op(id).is(Core::load_if)) used[body().input(id, 0)] = true;
         continue;
       }
       for (const NodeId input : body().inputs(id)) used[input] = true;
@@ -173,7 +167,7 @@ class Analyser {
     for (const kernel::Stage& stage : result_.kernel.stages) wraps[stage.value] = true;
     for (const kernel::Check& check : result_.kernel.checks) wraps[check.condition] = wraps[check.value] = true;
     for (const kernel::Store& store : result_.kernel.stores) wraps[store.value] = true;
-    for (NodeId id = static_cast<NodeId>(body().size()); id-- > 0;) {
+    for (NodeId id = body().size(); id-- > 0;) {
       if (!wraps[id]) continue;
       if (is_load(id)) {
         if (body().op(id).is(Core::load_if)) wraps[body().input(id, 0)] = true;
@@ -199,6 +193,11 @@ bool Access::moves(std::size_t axis) const {
   return std::ranges::any_of(coefficient[axis], [](NodeId c) { return c != expr::no_node; });
 }
 
+bool Analysis::is_affine_load(NodeId id) const {
+  const auto load = load_access.find(id);
+  return load != load_access.end() && accesses[load->second].affine;
+}
+
 std::vector<std::int64_t> Analysis::host_values(std::span<const std::int64_t> extents) const {
   const Arena& body = kernel.body;
   std::vector<std::int64_t> values(body.size(), 0);
@@ -208,7 +207,7 @@ std::vector<std::int64_t> Analysis::host_values(std::span<const std::int64_t> ex
     if (const auto value = body.scalar_value(id)) {
       values[id] = value->as_int();
     } else if (body.op(id).is(Core::extent)) {
-      values[id] = extents[static_cast<std::size_t>(body.attrs(id).integer("k"))];
+      values[id] = extents[body.attrs(id).index("k")];
     } else {
       operands.clear();
       for (const NodeId input : body.inputs(id))

@@ -18,7 +18,7 @@ using expr::NodeId;
 
 /// One address pattern: all loads (or one store) of an operand with one index.
 struct Access {
-  int operand = 0;
+  std::size_t operand = 0;
   bool written = false;
   bool affine = false;
   std::vector<NodeId> index;  // body nodes, one a dimension of the operand
@@ -32,7 +32,7 @@ struct Access {
 /// A comparison of a place of an axis with a host value: axis + offset SIGN limit. It is the same on either side of one
 /// place, at which both are equal or (`behind`) one further.
 struct Turn {
-  std::int64_t axis;
+  std::size_t axis;
   NodeId offset, limit;
   std::string_view sign;
   bool behind;
@@ -41,18 +41,24 @@ struct Turn {
 /// A kernel with its accesses. Owns a copy of the kernel: finding strides adds nodes to the body.
 struct Analysis {
   kernel::Kernel kernel;
-  std::vector<Access> accesses;        // loads in order of their nodes, then stores in order
-  std::map<NodeId, int> load_access;   // per load node
-  std::map<NodeId, Turn> turns;        // per comparison that is one
-  std::vector<bool> explicit_axes;     // the body uses the axis as a number: it may not be merged
-  std::vector<bool> explicit_extents;  // the body uses the size as a number
-  std::vector<bool> host;              // per node: found from the extents alone
-  std::vector<bool> inner;             // per node: depends on an inner axis
+  std::vector<Access> accesses;               // loads in order of their nodes, then stores in order
+  std::map<NodeId, std::size_t> load_access;  // per load node
+  std::map<NodeId, Turn> turns;               // per comparison that is one
+  std::vector<bool> explicit_axes;            // the body uses the axis as a number: it may not be merged
+  std::vector<bool> explicit_extents;         // the body uses the size as a number
+  std::vector<bool> host;                     // per node: found from the extents alone
+  std::vector<bool> inner;                    // per node: depends on an inner axis
   /// Per node: integers wrap. So do all that are stored, checked or reduced, and indices that depend on loaded ones.
   /// What remains are indices made of axes and sizes alone, which are known to fit.
   std::vector<bool> wraps;
   std::optional<kernel::Contraction> contraction;  // of the family contract
 
+  /// Whether the node is a load of an affine access, which needs no index nodes.
+  bool is_affine_load(NodeId id) const;
+  /// The operand of an access.
+  const kernel::Operand& operand_of(std::size_t access) const { return kernel.operands[accesses[access].operand]; }
+  /// The access of a store of the kernel.
+  std::size_t store_access(std::size_t store) const { return accesses.size() - kernel.stores.size() + store; }
   /// All host nodes for the given extents; others are 0.
   std::vector<std::int64_t> host_values(std::span<const std::int64_t> extents) const;
 };

@@ -36,10 +36,10 @@ struct Parameter {
     loop,    // of the loop itself
   };
   Kind kind;
-  int access = 0;  // pointer, stride, motion
-  int index = 0;  // size: merged axis; stride: position in Launch::strides[access]; extent: number; of a loop: which of
-                  // the numbers of the struct, in order
-  int part = 0;   // of which kernel, where the text holds several
+  std::size_t access = 0;  // pointer, stride, motion
+  std::size_t index = 0;   // size: merged axis; stride: position in Launch::strides[access]; extent: number; of a loop:
+                           // which of the numbers of the struct, in order
+  std::size_t part = 0;    // of which kernel, where the text holds several
 };
 
 /// A kernel and how its operands lie.

@@ -11,23 +11,25 @@ namespace croton::codegen {
 
 Emitter::Kept Emitter::find_kept() const {
   if (target_ != Target::cpu || kernel_.stages.empty() || !kernel_.checks.empty()) return {};
-  const auto is_by_element = [&](const kernel::Store& s) { return by_element(s); };
-  if (std::ranges::count_if(kernel_.stores, is_by_element) != 1) return {};
-  const auto store = std::ranges::find_if(kernel_.stores, is_by_element);
-  const std::size_t access =
-      analysis_.accesses.size() - kernel_.stores.size() + static_cast<std::size_t>(store - kernel_.stores.begin());
-  const DType dtype = dtype_of(static_cast<int>(access));
+  std::vector<std::size_t> stores;
+  for (std::size_t s = 0; s < kernel_.stores.size(); ++s) {
+    if (by_element(kernel_.stores[s])) stores.push_back(s);
+  }
+  if (stores.size() != 1) return {};
+  const NodeId stored = kernel_.stores[stores[0]].value;
+  const std::size_t access = analysis_.store_access(stores[0]);
+  const DType dtype = dtype_of(access);
   if (!analysis_.accesses[access].affine || compute_dtype(dtype) != dtype) return {};
   const std::vector<bool> in_stage = needed_for(kernel_.stages.back().value, expr::no_node),
-                          in_store = needed_for(store->value, expr::no_node);
-  for (NodeId id = static_cast<NodeId>(body_.size()); id-- > 0;) {
+                          in_store = needed_for(stored, expr::no_node);
+  for (NodeId id = body_.size(); id-- > 0;) {
     const expr::MapInfo* map = body_.op(id).map;
     if (!in_stage[id] || !in_store[id] || !analysis_.inner[id] || body_.type(id).dtype != dtype) continue;
     if (map == nullptr || map->cost < worth_keeping) continue;
-    const std::vector<bool> behind = needed_for(store->value, id);
+    const std::vector<bool> behind = needed_for(stored, id);
     bool reads = false;
     for (const auto& [load, at] : analysis_.load_access) reads = reads || (behind[load] && analysis_.inner[load]);
-    if (!reads) return {id, static_cast<int>(access)};
+    if (!reads) return {id, access};
   }
   return {};
 }
@@ -111,7 +113,7 @@ void Emitter::emit_pointwise() {
 }
 
 void Emitter::emit_tiles() {
-  const std::size_t down = static_cast<std::size_t>(variant_.tile_axis), across = axes_.size() - 1;
+  const std::size_t down = *variant_.tile_axis, across = axes_.size() - 1;
   std::vector<std::size_t> others;
   for (std::size_t m = 0; m < across; ++m) {
     if (m != down) others.push_back(m);
@@ -119,7 +121,7 @@ void Emitter::emit_tiles() {
   line(fmt::format("CT_MEMBER ct::index height() const {{ return p.n{}; }}", down));
   line(fmt::format("CT_MEMBER ct::index width() const {{ return p.n{}; }}", across));
   line("struct Tile {");
-  for (int a = 0; a < static_cast<int>(variant_.staged.size()); ++a) {
+  for (std::size_t a = 0; a < variant_.staged.size(); ++a) {
     if (is_staged(a)) line(fmt::format("  {} t{}[ct::tile_elements];", stored_type(dtype_of(a)), a));
   }
   line("};");
@@ -128,7 +130,7 @@ void Emitter::emit_tiles() {
   line(fmt::format("CT_MEMBER void fetch(Tile& tile, {}) const {{", point));
   block([&] {
     split_index("outer", others);
-    for (int a = 0; a < static_cast<int>(variant_.staged.size()); ++a) {
+    for (std::size_t a = 0; a < variant_.staged.size(); ++a) {
       if (is_staged(a)) line(fmt::format("tile.t{}[at] = {};", a, address(a)));
     }
   });
@@ -150,12 +152,12 @@ void Emitter::emit_row() {
     const Kept kept = find_kept();
     line(fmt::format("const ct::index length = {};", product(variant_.parallel.size(), variant_.inner.size())));
     for (std::size_t s = 0; s < kernel_.stages.size(); ++s) {
-      available_stages_ = static_cast<int>(s);
+      available_stages_ = s;
       declare({kernel_.stages[s].value}, true);
       value_lambda(fmt::format("const auto r{} = team.template reduce<{}>(length, ", s, combiner(kernel_.stages[s])),
                    kernel_.stages[s], "ct::index k", ");", s + 1 == kernel_.stages.size() ? kept : Kept());
     }
-    available_stages_ = static_cast<int>(kernel_.stages.size());
+    available_stages_ = kernel_.stages.size();
     if (any_by_element(true)) {
       declare(targets_of(true), true);
       line("team.each(length, [&](ct::index k) CT_INLINE {");
@@ -191,7 +193,7 @@ void Emitter::emit_column() {
     split_index("row", 0, fast);
     line(fmt::format("const ct::index length = {};", product(variant_.parallel.size(), variant_.inner.size())));
     for (std::size_t s = 0; s < kernel_.stages.size(); ++s) {
-      available_stages_ = static_cast<int>(s);
+      available_stages_ = s;
       declare({kernel_.stages[s].value}, true);
       line(fmt::format("const auto r{} = team.template reduce<{}>(length, [&](ct::index t, ct::index k) CT_INLINE {{",
                        s, combiner(kernel_.stages[s])));
@@ -204,7 +206,7 @@ void Emitter::emit_column() {
       });
       line("});");
     }
-    available_stages_ = static_cast<int>(kernel_.stages.size());
+    available_stages_ = kernel_.stages.size();
     if (any_by_element(true)) {
       declare(targets_of(true), true);
       line("team.each(length, [&](ct::index t, ct::index k) CT_INLINE {");
@@ -272,7 +274,7 @@ void Emitter::emit_split() {
       line(fmt::format("const auto r{} = ct::{}<{}>({}, parts());", s, in_grid_ ? "total_of_blocks" : "split_total",
                        combiner(kernel_.stages[s]), parts_of(s)));
     }
-    available_stages_ = static_cast<int>(kernel_.stages.size());
+    available_stages_ = kernel_.stages.size();
     if (in_grid_) line("if (!team.leads()) return;");
     stores_and_checks(false);
   });

@@ -14,7 +14,7 @@ Text emit_group(std::span<const Part> parts, Target target) {
   // The different functors, and which parts use them.
   struct Body {
     Functor functor;
-    std::vector<int> parts;
+    std::vector<std::size_t> parts;
     std::vector<std::string> comment;
   };
   std::vector<Body> bodies;
@@ -23,7 +23,7 @@ Text emit_group(std::span<const Part> parts, Target target) {
     Functor functor = emit_functor(*parts[i].analysis, variant, target);
     auto at = std::ranges::find(bodies, functor.code, [](const Body& b) { return b.functor.code; });
     if (at == bodies.end()) at = bodies.insert(at, {std::move(functor), {}, {}});
-    at->parts.push_back(static_cast<int>(i));
+    at->parts.push_back(i);
     for (const std::string& line : parts[i].comment) {
       if (std::ranges::find(at->comment, line) == at->comment.end()) at->comment.push_back(line);
     }
@@ -31,7 +31,7 @@ Text emit_group(std::span<const Part> parts, Target target) {
 
   Text text;
   std::string hashed = name_of(target), functors, members, choice;
-  std::vector<int> order;  // of the parts in Params
+  std::vector<std::size_t> order;  // of the parts in Params
   for (std::size_t b = 0; b < bodies.size(); ++b) {
     const Body& body = bodies[b];
     hashed += body.functor.code + fmt::format(" {}", body.parts.size());
@@ -40,7 +40,7 @@ Text emit_group(std::span<const Part> parts, Target target) {
     members += fmt::format("  body{0}::Params a{0}[{1}];\n", b, body.parts.size());
     const std::string run =
         fmt::format("ct::group_points(body{0}::Body{{p.a{0}[part - {1}]}}, first, last);", b, order.size());
-    for (const int part : body.parts) {
+    for (const std::size_t part : body.parts) {
       order.push_back(part);
       for (Parameter parameter : body.functor.parameters) {
         parameter.part = part;
@@ -51,7 +51,7 @@ Text emit_group(std::span<const Part> parts, Target target) {
                                      : fmt::format("    if (part < {}) return {}\n", order.size(), run);
   }
   for (const auto kind : {Parameter::Kind::last_tile, Parameter::Kind::points}) {
-    for (const int part : order) text.parameters.push_back({.kind = kind, .part = part});
+    for (const std::size_t part : order) text.parameters.push_back({.kind = kind, .part = part});
   }
   text.digest = base::to_hex(base::hash128(hashed));
   text.name = fmt::format("group_{}", text.digest.substr(0, 12));

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/hash.hpp"
+#include "base/index.hpp"
 #include "base/stage.hpp"
 #include "codegen/functor.hpp"
 #include "codegen/spelling.hpp"
@@ -12,7 +13,7 @@
 namespace croton::codegen {
 namespace {
 
-constexpr int motion_words = 4, matrix_words = 8;
+constexpr std::size_t motion_words = 4, matrix_words = 8;
 
 class LoopEmitter {
  public:
@@ -22,7 +23,7 @@ class LoopEmitter {
     for (std::size_t i = 0; i < loop_.parts.size(); ++i) add_part(i);
     for (std::size_t i = 0; i < loop_.parts.size(); ++i) add_motions(i);
     const auto number = [&](LoopNumber which, std::string_view declaration) {
-      text_.parameters.push_back({.kind = Parameter::Kind::loop, .index = static_cast<int>(which)});
+      text_.parameters.push_back({.kind = Parameter::Kind::loop, .index = base::ordinal(which)});
       members_ += fmt::format("  {};\n", declaration);
     };
     number(LoopNumber::steps, "ct::index count");
@@ -64,15 +65,15 @@ class LoopEmitter {
   void add_part(std::size_t i) {
     const LoopPart& part = loop_.parts[i];
     const auto add = [&](Parameter parameter) {
-      parameter.part = static_cast<int>(i);
+      parameter.part = i;
       text_.parameters.push_back(parameter);
     };
     std::string shown;
     if (part.analysis == nullptr) {
       shown = fmt::format("typedef ct::MatrixProduct<{}> Params;\n", stored_type(part.dtype));
       hashed_ += shown;
-      for (int access = 0; access < 3; ++access) add({.kind = Parameter::Kind::pointer, .access = access});
-      for (int which = 0; which < matrix_words; ++which) add({.kind = Parameter::Kind::matrix, .index = which});
+      for (std::size_t access = 0; access < 3; ++access) add({.kind = Parameter::Kind::pointer, .access = access});
+      for (std::size_t which = 0; which < matrix_words; ++which) add({.kind = Parameter::Kind::matrix, .index = which});
       if (target_ == Target::cpu) add({.kind = Parameter::Kind::workspace});
     } else {
       const Functor functor = emit_functor(*part.analysis, *part.variant, target_, loop_.of_grid);
@@ -90,11 +91,8 @@ class LoopEmitter {
     for (std::size_t a = 0; a < part.motions.size(); ++a) {
       if (part.motions[a] == Motion::none) continue;
       members_ += fmt::format("  ct::Motion m{}_{};\n", i, a);
-      for (int word = 0; word < motion_words; ++word) {
-        text_.parameters.push_back({.kind = Parameter::Kind::motion,
-                                    .access = static_cast<int>(a),
-                                    .index = word,
-                                    .part = static_cast<int>(i)});
+      for (std::size_t word = 0; word < motion_words; ++word) {
+        text_.parameters.push_back({.kind = Parameter::Kind::motion, .access = a, .index = word, .part = i});
       }
     }
   }

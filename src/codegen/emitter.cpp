@@ -27,7 +27,7 @@ Emitter::Emitter(const Analysis& analysis, const Variant& variant, Target target
 }
 
 void Emitter::line(std::string_view code, std::string_view comment) {
-  const std::string padded = std::string(static_cast<std::size_t>(indent_), ' ') + std::string(code);
+  const std::string padded = std::string(indent_, ' ') + std::string(code);
   code_ += padded + "\n";
   shown_ += comment.empty() ? padded + "\n" : fmt::format("{}  // {}\n", padded, comment);
 }
@@ -57,14 +57,14 @@ void Emitter::parameters() {
   };
   for (std::size_t a = 0; a < analysis_.accesses.size(); ++a) {
     const Access& access = analysis_.accesses[a];
-    add({Parameter::Kind::pointer, static_cast<int>(a), 0},
-        fmt::format("{}{}* p{}", access.written ? "" : "const ", stored_type(dtype_of(static_cast<int>(a))), a));
+    add({Parameter::Kind::pointer, a, 0},
+        fmt::format("{}{}* p{}", access.written ? "" : "const ", stored_type(dtype_of(a)), a));
   }
   if (!kernel_.checks.empty()) add({Parameter::Kind::failure}, "ct::Failure* failure");
   if (kernel_.family == Family::split || kernel_.family == Family::contract)
     add({Parameter::Kind::workspace}, "char* workspace");
   for (std::size_t m = 0; m < axes_.size(); ++m) {
-    add({Parameter::Kind::size, 0, static_cast<int>(m)}, fmt::format("ct::index n{}", m));
+    add({Parameter::Kind::size, 0, m}, fmt::format("ct::index n{}", m));
   }
   for (std::size_t a = 0; a < analysis_.accesses.size(); ++a) {
     if (stride_owner(a) != a) continue;
@@ -72,18 +72,17 @@ void Emitter::parameters() {
     const std::size_t count = affine ? axes_.size() : analysis_.accesses[a].index.size();
     for (std::size_t m = 0; m < count; ++m) {
       if (affine && variant_.strides[a][m] != StrideClass::any) continue;
-      add({Parameter::Kind::stride, static_cast<int>(a), static_cast<int>(m)}, fmt::format("ct::index s{}_{}", a, m));
+      add({Parameter::Kind::stride, a, m}, fmt::format("ct::index s{}_{}", a, m));
     }
   }
-  for (int k = 0; k < kernel_.extents; ++k) {
-    if (analysis_.explicit_extents[static_cast<std::size_t>(k)])
-      add({Parameter::Kind::extent, 0, k}, fmt::format("ct::index e{}", k));
+  for (std::size_t k = 0; k < kernel_.extents; ++k) {
+    if (analysis_.explicit_extents[k]) add({Parameter::Kind::extent, 0, k}, fmt::format("ct::index e{}", k));
   }
   struct_ += "};\n";
   code_ += struct_;
 }
 
-std::string Emitter::axis_name(std::int64_t k) const {
+std::string Emitter::axis_name(std::size_t k) const {
   for (std::size_t m = 0; m < axes_.size(); ++m) {
     if (axes_[m]->axes.size() == 1 && axes_[m]->axes[0] == k) return fmt::format("i{}", m);
   }
@@ -99,8 +98,8 @@ std::size_t Emitter::stride_owner(std::size_t a) const {
   return a;
 }
 
-std::string Emitter::address(int a) {
-  const Access& access = analysis_.accesses[static_cast<std::size_t>(a)];
+std::string Emitter::address(std::size_t a) {
+  const Access& access = analysis_.accesses[a];
   std::string text;
   const auto add = [&](const std::string& term) { text += (text.empty() ? "" : " + ") + term; };
   if (!access.affine) {
@@ -108,14 +107,14 @@ std::string Emitter::address(int a) {
       add(fmt::format("{} * p.s{}_{}", operand(access.index[d]), a, d));
   } else {
     for (std::size_t m = 0; m < axes_.size(); ++m) {
-      switch (variant_.strides[static_cast<std::size_t>(a)][m]) {
+      switch (variant_.strides[a][m]) {
         case StrideClass::none:
           break;
         case StrideClass::unit:
           add(fmt::format("i{}", m));
           break;
         case StrideClass::any:
-          add(fmt::format("i{} * p.s{}_{}", m, stride_owner(static_cast<std::size_t>(a)), m));
+          add(fmt::format("i{} * p.s{}_{}", m, stride_owner(a), m));
           break;
       }
     }
@@ -123,11 +122,7 @@ std::string Emitter::address(int a) {
   return fmt::format("p.p{}[{}]", a, text.empty() ? "0" : text);
 }
 
-DType Emitter::dtype_of(int a) const {
-  return kernel_.operands[static_cast<std::size_t>(analysis_.accesses[static_cast<std::size_t>(a)].operand)].dtype;
-}
-
-std::string Emitter::read(int a) {
+std::string Emitter::read(std::size_t a) {
   const DType dtype = dtype_of(a);
   const std::string text = is_staged(a) ? fmt::format("tile.t{}[at]", a) : address(a);
   return compute_dtype(dtype) == dtype ? text : fmt::format("ct::to_float({})", text);
@@ -136,7 +131,7 @@ std::string Emitter::read(int a) {
 std::string Emitter::operand(NodeId id) const {
   if (const auto value = body_.scalar_value(id)) return number(*value);
   const expr::Op& op = body_.op(id);
-  if (op.is(Core::axis)) return axis_name(body_.attrs(id).integer("k"));
+  if (op.is(Core::axis)) return axis_name(body_.attrs(id).index("k"));
   if (op.is(Core::extent)) return fmt::format("p.e{}", body_.attrs(id).integer("k"));
   if (op.is(Core::result)) {
     return fmt::format("r{}{}", body_.attrs(id).integer("stage"), kernel_.family == Family::column ? "[t]" : "");
@@ -189,7 +184,7 @@ std::string Emitter::expression(NodeId id) {
       text += value_type(types.operand);
       continue;
     }
-    const auto i = static_cast<std::size_t>(hole[0] - '0');
+    const std::size_t i = operand_of_hole(hole[0]);
     const bool condition = op.is(Core::where) && i == 0;
     text += condition ? operand(inputs[i]) : converted(inputs[i], types.operand);
   }
@@ -197,21 +192,17 @@ std::string Emitter::expression(NodeId id) {
 }
 
 void Emitter::find_point_level() {
-  const std::size_t fast =
-      variant_.parallel.empty() ? 0 : static_cast<std::size_t>(variant_.parallel.back().axes.back());
+  const std::size_t fast = variant_.parallel.empty() ? 0 : variant_.parallel.back().axes.back();
   point_level_.assign(body_.size(), true);
   for (NodeId id = 0; id < body_.size(); ++id) {
     bool level = !analysis_.inner[id];
     if (kernel_.family == Family::pointwise) level = false;
     if (kernel_.family == Family::column) {
       if (body_.op(id).is(Core::result)) level = false;
-      if (body_.op(id).is(Core::axis) && body_.attrs(id).integer("k") == static_cast<std::int64_t>(fast)) level = false;
-      const auto load = analysis_.load_access.find(id);
-      if (load != analysis_.load_access.end() && analysis_.accesses[static_cast<std::size_t>(load->second)].affine) {
-        for (const int k : variant_.parallel.back().axes) {
-          if (analysis_.accesses[static_cast<std::size_t>(load->second)].moves(static_cast<std::size_t>(k)))
-            level = false;
-        }
+      if (body_.op(id).is(Core::axis) && body_.attrs(id).index("k") == fast) level = false;
+      if (analysis_.is_affine_load(id)) {
+        const Access& access = analysis_.accesses[analysis_.load_access.at(id)];
+        for (const std::size_t k : variant_.parallel.back().axes) level = level && !access.moves(k);
       }
     }
     for (const NodeId input : body_.inputs(id)) level = level && point_level_[input];
@@ -229,10 +220,7 @@ std::set<NodeId> Emitter::needed_by(std::vector<NodeId> pending) const {
     const NodeId id = pending.back();
     pending.pop_back();
     if (!has_name(id) || names_.contains(id) || !needed.insert(id).second || turned_.contains(id)) continue;
-    const auto load = analysis_.load_access.find(id);
-    const bool affine =
-        load != analysis_.load_access.end() && analysis_.accesses[static_cast<std::size_t>(load->second)].affine;
-    if (affine) {
+    if (analysis_.is_affine_load(id)) {
       if (body_.op(id).is(Core::load_if)) pending.push_back(body_.input(id, 0));
       continue;  // the address needs no index nodes
     }
@@ -242,9 +230,8 @@ std::set<NodeId> Emitter::needed_by(std::vector<NodeId> pending) const {
 }
 
 void Emitter::declare(const std::vector<NodeId>& targets, bool only_point_level) {
-  const int stage = available_stages_;
   for (const NodeId id : needed_by(targets)) {
-    if (only_point_level && (!point_level_[id] || stage_[id] > stage)) continue;
+    if (only_point_level && (!point_level_[id] || stage_[id] > available_stages_)) continue;
     const std::string text = expression(id);
     const std::string name = fmt::format("v{}", next_value_++);
     const DType dtype = body_.type(id).dtype;
@@ -254,16 +241,18 @@ void Emitter::declare(const std::vector<NodeId>& targets, bool only_point_level)
   }
 }
 
-void Emitter::store(const kernel::Store& store, int access) {
-  const DType dtype = kernel_.operands[static_cast<std::size_t>(store.operand)].dtype;
-  std::string value = operand(store.value);
+void Emitter::store(std::size_t s) {
+  const std::size_t access = analysis_.store_access(s);
+  const DType dtype = dtype_of(access);
+  std::string value = operand(kernel_.stores[s].value);
   if (compute_dtype(dtype) != dtype) value = fmt::format("ct::from_float<{}>({})", stored_type(dtype), value);
   line(fmt::format("{} = {};", address(access), value));
 }
 
-std::vector<NodeId> Emitter::store_targets(const kernel::Store& store, int access) const {
+std::vector<NodeId> Emitter::store_targets(std::size_t s) const {
+  const kernel::Store& store = kernel_.stores[s];
   std::vector<NodeId> targets{store.value};
-  if (!analysis_.accesses[static_cast<std::size_t>(access)].affine)
+  if (!analysis_.accesses[analysis_.store_access(s)].affine)
     targets.insert(targets.end(), store.index.begin(), store.index.end());
   return targets;
 }
@@ -286,15 +275,14 @@ void Emitter::stores_and_checks(bool elements) {
   for (std::size_t c = 0; c < kernel_.checks.size(); ++c) {
     if (by_element(kernel_.checks[c]) == elements) check(c);
   }
-  const int first = static_cast<int>(analysis_.accesses.size() - kernel_.stores.size());
   std::vector<NodeId> targets;
   for (std::size_t s = 0; s < kernel_.stores.size(); ++s) {
     if (by_element(kernel_.stores[s]) != elements) continue;
-    for (const NodeId target : store_targets(kernel_.stores[s], first + static_cast<int>(s))) targets.push_back(target);
+    for (const NodeId target : store_targets(s)) targets.push_back(target);
   }
   declare(targets, false);  // all values first: an operand may be written in place
   for (std::size_t s = 0; s < kernel_.stores.size(); ++s) {
-    if (by_element(kernel_.stores[s]) == elements) store(kernel_.stores[s], first + static_cast<int>(s));
+    if (by_element(kernel_.stores[s]) == elements) store(s);
   }
 }
 
@@ -345,8 +333,8 @@ std::string Emitter::combiner(const kernel::Stage& stage) const {
 
 std::string Emitter::divisor(std::size_t m) const {
   std::int64_t total = 1;
-  for (const int axis : axes_[m]->axes) {
-    const auto size = body_.known(kernel_.axes[static_cast<std::size_t>(axis)].extent);
+  for (const std::size_t axis : axes_[m]->axes) {
+    const auto size = body_.known(kernel_.axes[axis].extent);
     if (!size || m < variant_.parallel.size()) return fmt::format("p.n{}", m);
     total *= *size;
   }

@@ -34,14 +34,14 @@ class Emitter {
 
   // ---- addresses and values ----
   /// A kernel axis as its index; it is alone in its merged axis, or it would not be asked for.
-  std::string axis_name(std::int64_t k) const;
+  std::string axis_name(std::size_t k) const;
   /// The first access that walks the same operand by the same strides, from another place perhaps: elements of one
   /// window do, and their addresses are found once.
   std::size_t stride_owner(std::size_t a) const;
-  std::string address(int a);
-  DType dtype_of(int a) const;
-  bool is_staged(int a) const { return variant_.tiled() && variant_.staged[static_cast<std::size_t>(a)]; }
-  std::string read(int a);
+  std::string address(std::size_t a);
+  DType dtype_of(std::size_t a) const { return analysis_.operand_of(a).dtype; }
+  bool is_staged(std::size_t a) const { return variant_.tiled() && variant_.staged[a]; }
+  std::string read(std::size_t a);
   /// What stands for a node in an expression: its name, or a literal.
   std::string operand(NodeId id) const;
   std::string converted(NodeId id, DType to) const;
@@ -64,8 +64,8 @@ class Emitter {
     indent_ -= 2;
     names_ = outer;
   }
-  void store(const kernel::Store& store, int access);
-  std::vector<NodeId> store_targets(const kernel::Store& store, int access) const;
+  void store(std::size_t s);
+  std::vector<NodeId> store_targets(std::size_t s) const;
   static bool is_guard(const kernel::Check& c) { return c.message == kernel::guard_message; }
   bool guarded() const { return std::ranges::any_of(kernel_.checks, is_guard); }
   void check(std::size_t c);
@@ -95,7 +95,7 @@ class Emitter {
   /// lies, so nothing but this value may be read behind that stage. `value` is no_node where there is none.
   struct Kept {
     NodeId value = expr::no_node;
-    int access = -1;  // of the store
+    std::size_t access = 0;  // of the store
   };
   static constexpr int worth_keeping = 8;  // cost of an op (MapInfo) from which it is cheaper to store its result
   Kept find_kept() const;
@@ -143,14 +143,14 @@ class Emitter {
   bool in_grid_;
   std::vector<const MergedAxis*> axes_;
   std::vector<bool> point_level_;
-  std::vector<int> stage_ = kernel::stage_of(kernel_);
+  std::vector<std::size_t> stage_ = kernel::stage_of(kernel_);
   std::vector<Parameter> parameters_;
   std::map<NodeId, std::string> names_;
   std::set<NodeId> turned_;  // comparisons that are made once for many elements
   std::string struct_, code_, shown_;
-  int indent_ = 0;
-  int next_value_ = 0;
-  int available_stages_ = 0;
+  std::size_t indent_ = 0;
+  std::size_t next_value_ = 0;
+  std::size_t available_stages_ = 0;
 };
 
 }  // namespace croton::codegen

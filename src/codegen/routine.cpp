@@ -18,7 +18,7 @@ std::string filled(std::string_view code, const std::vector<DType>& inputs) {
       text += code[at];
       continue;
     }
-    text += stored_type(inputs.at(static_cast<std::size_t>(code[at + 1] - '0')));
+    text += stored_type(inputs.at(operand_of_hole(code[at + 1])));
     at += 2;
   }
   return text;
@@ -44,16 +44,16 @@ Text emit_routine(const RoutinePart& part, Target target) {
   using Kind = Parameter::Kind;
   for (std::size_t i = 0; i < part.inputs.size(); ++i) {
     fields += fmt::format("  const {}* in{};\n", stored_type(part.inputs[i]), i);
-    text.parameters.push_back({Kind::pointer, static_cast<int>(i)});
+    text.parameters.push_back({Kind::pointer, i});
   }
   fields += fmt::format("  {}* out;\n  char* workspace;\n", stored_type(part.result));
-  text.parameters.push_back({Kind::pointer, static_cast<int>(part.inputs.size())});
+  text.parameters.push_back({Kind::pointer, part.inputs.size()});
   text.parameters.push_back({Kind::workspace});
   std::vector<std::string_view> numbers = words(routine.numbers);
   numbers.insert(numbers.end(), {"phase", "step"});
   for (std::size_t k = 0; k < numbers.size(); ++k) {
     fields += fmt::format("  ct::index {};\n", numbers[k]);
-    text.parameters.push_back({Kind::extent, 0, static_cast<int>(k)});
+    text.parameters.push_back({Kind::extent, 0, k});
   }
   const std::string params = "struct Params {\n" + fields + "};\n";
   const std::string body = filled(routine.code, part.inputs);

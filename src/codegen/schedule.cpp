@@ -39,7 +39,7 @@ std::int64_t tile_count(const Launch& launch, std::int64_t side) {
   std::int64_t count = 1;
   const std::size_t axes = launch.variant.parallel.size();
   for (std::size_t m = 0; m < axes; ++m) {
-    const bool tiled = m + 1 == axes || static_cast<int>(m) == launch.variant.tile_axis;
+    const bool tiled = m + 1 == axes || launch.variant.tile_axis == m;
     count *= tiled ? ceiling(launch.sizes[m], side) : launch.sizes[m];
   }
   return count;

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <limits>
 
+#include "base/index.hpp"
+
 namespace croton::codegen {
 
 std::string_view stored_type(DType t) {
@@ -23,7 +25,7 @@ std::string_view stored_type(DType t) {
                                                "double",
                                                "ct::complex<float>",
                                                "ct::complex<double>"};
-  return names[static_cast<std::size_t>(t)];
+  return names[base::ordinal(t)];
 }
 
 std::string harmless(std::string_view text) {
@@ -31,6 +33,8 @@ std::string harmless(std::string_view text) {
   for (const char c : text.substr(0, 160)) result += c >= ' ' && c < 127 && c != '\\' ? c : '?';
   return result;
 }
+
+std::size_t operand_of_hole(char digit) { return base::to_size(digit - '0'); }
 
 std::string_view value_type(DType t) { return stored_type(compute_dtype(t)); }
 

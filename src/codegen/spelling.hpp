@@ -3,6 +3,7 @@
 
 #include <croton/type.hpp>
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -17,6 +18,8 @@ std::string_view value_type(DType dtype);
 /// A literal of the dtype's value_type.
 std::string number(double value, DType dtype);
 std::string number(const expr::Scalar& value);
+/// Of a hole in an op's text, such as {0}: which operand it is for.
+std::size_t operand_of_hole(char digit);
 /// Text of the user inside a // comment: printable ASCII, no backslash that could join the next line.
 std::string harmless(std::string_view text);
 

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "base/shape.hpp"
 #include "codegen/embedded.hpp"
 
 namespace croton::codegen {
@@ -21,7 +22,7 @@ struct Range {
   std::int64_t first = 0, end = 1;
 };
 
-Range range_of(const StandalonePart& part, int operand) {
+Range range_of(const StandalonePart& part, std::size_t operand) {
   Range range;
   for (std::size_t a = 0; a < part.analysis->accesses.size(); ++a) {
     const Access& access = part.analysis->accesses[a];
@@ -42,14 +43,13 @@ Range range_of(const StandalonePart& part, int operand) {
 
 /// A parameter that is a number.
 std::int64_t number_of(const Parameter& parameter, const StandalonePart& part, std::int64_t& last_tile) {
-  const auto access = static_cast<std::size_t>(parameter.access), index = static_cast<std::size_t>(parameter.index);
   switch (parameter.kind) {
     case Parameter::Kind::size:
-      return part.launch->sizes[index];
+      return part.launch->sizes[parameter.index];
     case Parameter::Kind::stride:
-      return part.launch->strides[access][index];
+      return part.launch->strides[parameter.access][parameter.index];
     case Parameter::Kind::extent:
-      return part.extents[index];
+      return part.extents[parameter.index];
     case Parameter::Kind::last_tile:
       return last_tile += group_tiles(*part.launch);
     case Parameter::Kind::points:
@@ -84,21 +84,19 @@ std::string standalone_program(const Text& text, std::span<const StandalonePart>
     first_operand.push_back(count);
     const std::vector<kernel::Operand>& list = parts[p].analysis->kernel.operands;
     for (std::size_t i = 0; i < list.size(); ++i, ++count) {
-      const Range range = range_of(parts[p], static_cast<int>(i));
+      const Range range = range_of(parts[p], i);
       operands += fmt::format("      {{Type::{}, {}, {}, {}}},\n", type_of(list[i].dtype), range.end, -range.first,
                               list[i].written);
     }
   }
   std::int64_t last_tile = 0;
   for (const Parameter& parameter : text.parameters) {
-    const StandalonePart& part = parts[static_cast<std::size_t>(parameter.part)];
+    const StandalonePart& part = parts[parameter.part];
     if (parameter.kind == Parameter::Kind::pointer) {
-      const auto access = static_cast<std::size_t>(parameter.access);
-      const auto operand = static_cast<std::size_t>(part.analysis->accesses[access].operand);
-      const auto item = static_cast<std::int64_t>(size_of(part.analysis->kernel.operands[operand].dtype));
-      parameters += fmt::format("      {{Kind::pointer, {}, {}}},\n",
-                                first_operand[static_cast<std::size_t>(parameter.part)] + operand,
-                                part.launch->offsets[access] * item);
+      const std::size_t operand = part.analysis->accesses[parameter.access].operand;
+      const std::int64_t item = base::element_size(part.analysis->kernel.operands[operand].dtype);
+      parameters += fmt::format("      {{Kind::pointer, {}, {}}},\n", first_operand[parameter.part] + operand,
+                                part.launch->offsets[parameter.access] * item);
     } else if (parameter.kind == Parameter::Kind::workspace && !split) {
       parameters += "      {Kind::number, 0, 0},\n";  // sums of a library: there is none
     } else if (parameter.kind == Parameter::Kind::failure || parameter.kind == Parameter::Kind::workspace) {

@@ -15,7 +15,7 @@ Layout Layout::contiguous(std::vector<std::int64_t> shape) {
 
 Variant Variant::without_tiles() const {
   Variant plain = *this;
-  plain.tile_axis = -1;
+  plain.tile_axis.reset();
   plain.staged.clear();
   return plain;
 }
@@ -23,7 +23,7 @@ Variant Variant::without_tiles() const {
 std::vector<std::size_t> axes_of_side(const Analysis& analysis, const Variant& variant, kernel::Side side) {
   std::vector<std::size_t> axes;
   for (std::size_t m = 0; m < variant.parallel.size(); ++m) {
-    if (analysis.contraction->side[static_cast<std::size_t>(variant.parallel[m].axes[0])] == side) axes.push_back(m);
+    if (analysis.contraction->side[variant.parallel[m].axes[0]] == side) axes.push_back(m);
   }
   return axes;
 }
@@ -56,7 +56,7 @@ class Specialiser {
  private:
   /// From one index to the next along each axis of the kernel, and from the operand's first element to where it begins.
   void find_strides(const Access& access) {
-    const Layout& layout = operands_[static_cast<std::size_t>(access.operand)];
+    const Layout& layout = operands_[access.operand];
     std::int64_t offset = 0;
     std::vector<std::int64_t>& stride = stride_.emplace_back(kernel_.axes.size(), 0);
     if (access.affine) {
@@ -90,16 +90,16 @@ class Specialiser {
     std::vector<MergedAxis> merged;
     for (std::size_t axis = 0; axis < kernel_.axes.size(); ++axis) {
       if (kernel_.axes[axis].inner != inner) continue;
-      const bool joins = !merged.empty() && are_mergeable(static_cast<std::size_t>(merged.back().axes.back()), axis);
+      const bool joins = !merged.empty() && are_mergeable(merged.back().axes.back(), axis);
       if (!joins) merged.emplace_back();
-      merged.back().axes.push_back(static_cast<int>(axis));
+      merged.back().axes.push_back(axis);
     }
     return merged;
   }
 
   std::int64_t size_of_merged(const MergedAxis& axis) const {
     std::int64_t total = 1;
-    for (const int k : axis.axes) total *= size_[static_cast<std::size_t>(k)];
+    for (const std::size_t k : axis.axes) total *= size_[k];
     return total;
   }
 
@@ -115,11 +115,11 @@ class Specialiser {
     auto& classes = launch_.variant.strides.emplace_back();
     auto& numbers = launch_.strides.emplace_back();
     if (!access.affine) {
-      numbers = operands_[static_cast<std::size_t>(access.operand)].strides;
+      numbers = operands_[access.operand].strides;
       return;
     }
     for (std::size_t m = 0; m < all_.size(); ++m) {
-      const auto last = static_cast<std::size_t>(all_[m]->axes.back());
+      const std::size_t last = all_[m]->axes.back();
       const std::int64_t stride = stride_[a][last];
       numbers.push_back(stride);
       classes.push_back(!access.moves(last)                                       ? StrideClass::none
@@ -147,7 +147,7 @@ Launch specialise(const Analysis& analysis, std::span<const std::int64_t> extent
 std::vector<std::int64_t> default_extents(const Analysis& analysis, bool small) {
   static constexpr std::int64_t large[] = {1009, 1013, 1019, 1021, 1031, 1033, 1039, 1049};
   static constexpr std::int64_t three[] = {101, 103, 107}, many[] = {11, 13, 17, 19, 23, 29, 31, 37};
-  const auto count = static_cast<std::size_t>(analysis.kernel.extents);
+  const std::size_t count = analysis.kernel.extents;
   const std::span<const std::int64_t> primes = !small || count < 3 ? std::span<const std::int64_t>(large)
                                                : count == 3        ? std::span<const std::int64_t>(three)
                                                                    : std::span<const std::int64_t>(many);
@@ -166,9 +166,9 @@ namespace {
 std::vector<std::int64_t> reached_shape(const Analysis& analysis, const std::vector<std::int64_t>& values,
                                         std::size_t operand) {
   const kernel::Kernel& kernel = analysis.kernel;
-  std::vector<std::int64_t> shape(static_cast<std::size_t>(kernel.operands[operand].rank), 1);
+  std::vector<std::int64_t> shape(kernel.operands[operand].rank, 1);
   for (const Access& access : analysis.accesses) {
-    if (access.operand != static_cast<int>(operand) || !access.affine) continue;
+    if (access.operand != operand || !access.affine) continue;
     for (std::size_t d = 0; d < shape.size(); ++d) {
       std::int64_t last = values[access.offset[d]];
       bool walked = false;

@@ -6,6 +6,7 @@
 #include "codegen/analysis.hpp"
 
 #include <compare>
+#include <optional>
 #include <string>
 
 namespace croton::codegen {
@@ -14,7 +15,7 @@ enum class StrideClass : std::uint8_t { none, unit, any };
 
 /// An axis of the text: one or more neighbouring axes of the kernel.
 struct MergedAxis {
-  std::vector<int> axes;
+  std::vector<std::size_t> axes;
   auto operator<=>(const MergedAxis&) const = default;
 };
 
@@ -23,11 +24,10 @@ struct Variant {
   std::vector<std::vector<StrideClass>>
       strides;  // [access][merged axis, parallel ones first]; empty for other than affine ones
   /// Pointwise kernels: the merged axis along which some reads have stride 1, while the fast axis takes them from one
-  /// line of memory to another. They are staged: a tile of both axes is copied along this one before it is used. -1:
-  /// there is none.
-  int tile_axis = -1;
+  /// line of memory to another. They are staged: a tile of both axes is copied along this one before it is used.
+  std::optional<std::size_t> tile_axis;
   std::vector<bool> staged;  // [access]; empty without tiles
-  bool tiled() const { return tile_axis >= 0; }
+  bool tiled() const { return tile_axis.has_value(); }
   /// Contractions: whether the elements of a factor are brought together along its rows or columns rather than along
   /// the inner axes, whichever has them side by side in memory.
   bool left_by_rows = false, right_by_columns = true;

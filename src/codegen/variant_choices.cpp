@@ -16,7 +16,7 @@ constexpr std::size_t most_staged_bytes = 32;
 bool reads_every_point(const Analysis& analysis, std::size_t access) {
   if (analysis.accesses[access].written || !analysis.accesses[access].affine) return false;
   return std::ranges::none_of(analysis.load_access, [&](const auto& load) {
-    return load.second == static_cast<int>(access) && analysis.kernel.body.op(load.first).is(expr::Core::load_if);
+    return load.second == access && analysis.kernel.body.op(load.first).is(expr::Core::load_if);
   });
 }
 
@@ -31,8 +31,7 @@ std::optional<std::int64_t> step_along(const Analysis& analysis, std::size_t a, 
     std::vector<NodeId> pending{access.index[d]};
     const bool is_axis = body.op(pending[0]).is(expr::Core::axis);
     for (std::size_t i = 0; i < pending.size(); ++i) {
-      if (body.op(pending[i]).is(expr::Core::axis) &&
-          body.attrs(pending[i]).integer("k") == static_cast<std::int64_t>(axis)) {
+      if (body.op(pending[i]).is(expr::Core::axis) && body.attrs(pending[i]).index("k") == axis) {
         if (!is_axis) return std::nullopt;
         step = *step + layout.strides[d];
       }
@@ -62,10 +61,10 @@ void choose_tiles(const Analysis& analysis, Launch& launch) {
     if (!reads_every_point(analysis, a) || std::abs(launch.strides[a][fast]) <= 1) continue;
     for (std::size_t m = 0; m < fast; ++m) {
       if (launch.strides[a][m] != 1 || launch.sizes[m] < least_tiled) continue;
-      if (variant.tiled() && variant.tile_axis != static_cast<int>(m)) continue;
-      bytes += size_of(analysis.kernel.operands[static_cast<std::size_t>(analysis.accesses[a].operand)].dtype);
+      if (variant.tiled() && variant.tile_axis != m) continue;
+      bytes += size_of(analysis.operand_of(a).dtype);
       if (bytes > most_staged_bytes) return;
-      variant.tile_axis = static_cast<int>(m);
+      variant.tile_axis = m;
       variant.staged.resize(analysis.accesses.size());
       variant.staged[a] = true;
     }
@@ -80,8 +79,7 @@ std::vector<std::size_t> choose_runs(const Analysis& analysis, Launch& launch,
   const std::size_t inner = variant.parallel.size() + variant.inner.size() - 1;
   const auto last_of = [&](std::size_t m) {
     const bool parallel = m < variant.parallel.size();
-    return static_cast<std::size_t>(
-        (parallel ? variant.parallel[m] : variant.inner[m - variant.parallel.size()]).axes.back());
+    return (parallel ? variant.parallel[m] : variant.inner[m - variant.parallel.size()]).axes.back();
   };
   std::vector<bool> needed(analysis.kernel.body.size());
   const auto cost = [&](NodeId factor, std::size_t m) {
@@ -93,10 +91,9 @@ std::vector<std::size_t> choose_runs(const Analysis& analysis, Launch& launch,
       for (const NodeId input : analysis.kernel.body.inputs(id)) needed[input] = true;
       const auto load = analysis.load_access.find(id);
       if (load == analysis.load_access.end()) continue;
-      const auto a = static_cast<std::size_t>(load->second);
-      total += cost_of_runs(step_along(analysis, a, last_of(m), stride[a],
-                                       operands[static_cast<std::size_t>(analysis.accesses[a].operand)]),
-                            launch.sizes[m]);
+      const std::size_t a = load->second;
+      const Layout& layout = operands[analysis.accesses[a].operand];
+      total += cost_of_runs(step_along(analysis, a, last_of(m), stride[a], layout), launch.sizes[m]);
     }
     return total;
   };

@@ -92,7 +92,8 @@ class Arena {
   TypeId intern_type(const TensorType& type);
   AttrsId intern_attrs(const Attrs& attrs);
 
-  std::size_t size() const { return nodes_.size(); }
+  /// How many nodes there are: the id after the last one.
+  NodeId size() const { return static_cast<NodeId>(nodes_.size()); }
   const Node& node(NodeId id) const { return nodes_[id]; }
   const Op& op(NodeId id) const { return *nodes_[id].op; }
   const TensorType& type(NodeId id) const { return types_[nodes_[id].type]; }

@@ -1,5 +1,8 @@
 #include "expr/attrs.hpp"
 
+#include "base/checked.hpp"
+#include "base/index.hpp"
+
 #include <croton/error.hpp>
 
 #include <fmt/format.h>
@@ -18,13 +21,13 @@ std::uint64_t mix(std::uint64_t seed, std::uint64_t value) {
 
 std::uint64_t hash_of(const AttrValue& value) {
   const std::uint64_t kind = value.index();
-  if (const auto* i = std::get_if<std::int64_t>(&value)) return mix(kind, static_cast<std::uint64_t>(*i));
+  if (const auto* i = std::get_if<std::int64_t>(&value)) return mix(kind, std::bit_cast<std::uint64_t>(*i));
   if (const auto* d = std::get_if<double>(&value)) return mix(kind, std::bit_cast<std::uint64_t>(*d));
-  if (const auto* t = std::get_if<DType>(&value)) return mix(kind, static_cast<std::uint64_t>(*t));
+  if (const auto* t = std::get_if<DType>(&value)) return mix(kind, base::ordinal(*t));
   if (const auto* s = std::get_if<std::string>(&value)) return mix(kind, std::hash<std::string>{}(*s));
   if (const auto* b = std::get_if<BodyPtr>(&value)) return mix(kind, hash_of(**b));
   std::uint64_t seed = kind;
-  for (const std::int64_t i : std::get<Ints>(value)) seed = mix(seed, static_cast<std::uint64_t>(i));
+  for (const std::int64_t i : std::get<Ints>(value)) seed = mix(seed, std::bit_cast<std::uint64_t>(i));
   return seed;
 }
 
@@ -77,6 +80,14 @@ const T& Attrs::get(std::string_view name) const {
 }
 
 std::int64_t Attrs::integer(std::string_view name) const { return get<std::int64_t>(name); }
+template <class To>
+To Attrs::number(std::string_view name) const {
+  const std::int64_t value = integer(name);
+  if (const auto fitting = base::checked_cast<To>(value)) return *fitting;
+  throw AttrFault(fmt::format("the attribute '{}' may not be {}", name, value));
+}
+std::size_t Attrs::index(std::string_view name) const { return number<std::size_t>(name); }
+int Attrs::axis(std::string_view name) const { return number<int>(name); }
 double Attrs::real(std::string_view name) const { return get<double>(name); }
 DType Attrs::dtype(std::string_view name) const { return get<DType>(name); }
 const Ints& Attrs::ints(std::string_view name) const { return get<Ints>(name); }

@@ -5,6 +5,8 @@
 #include <croton/error.hpp>
 #include <croton/type.hpp>
 
+#include <concepts>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -24,7 +26,14 @@ const std::string& text_of(const Body& body);
 using Ints = std::vector<std::int64_t>;
 /// `double` compares and hashes by its bits: two NaNs are the same attribute, 0.0 and -0.0 are not. A body is compared
 /// by what it says.
-using AttrValue = std::variant<std::int64_t, double, DType, Ints, std::string, BodyPtr>;
+using AttrVariant = std::variant<std::int64_t, double, DType, Ints, std::string, BodyPtr>;
+struct AttrValue : AttrVariant {
+  using AttrVariant::AttrVariant;
+  /// Counts and indices too are whole numbers.
+  template <std::unsigned_integral T>
+    requires(!std::constructible_from<AttrVariant, T>)
+  AttrValue(T number) : AttrVariant(static_cast<std::int64_t>(number)) {}
+};
 
 /// An attribute that is absent or of another kind than its op takes: our own mistake, unless the attributes come from a
 /// text.
@@ -47,6 +56,8 @@ class Attrs {
 
   /// The value of that name; AttrFault if it is absent or of another kind.
   std::int64_t integer(std::string_view name) const;
+  std::size_t index(std::string_view name) const;  ///< a whole number that is not negative
+  int axis(std::string_view name = "axis") const;  ///< a whole number that an int holds
   double real(std::string_view name) const;
   DType dtype(std::string_view name) const;
   const Ints& ints(std::string_view name) const;
@@ -61,6 +72,8 @@ class Attrs {
  private:
   template <class T>
   const T& get(std::string_view name) const;
+  template <class To>
+  To number(std::string_view name) const;
   std::vector<std::pair<std::string, AttrValue>> items_;
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "expr/axes.hpp"
 #include "fuse/node_work.hpp"
 
 namespace croton::fuse {
@@ -49,7 +50,7 @@ bool is_contraction(const Arena& arena, NodeId node) {
   const expr::Ints& summed = arena.attrs(node).ints("axes");
   bool of_left = false, of_right = false, last_is_shared = true;
   for (std::size_t axis = 0; axis < shape.size(); ++axis) {
-    if (arena.known(shape[axis]) == 1 || std::ranges::binary_search(summed, static_cast<std::int64_t>(axis))) continue;
+    if (arena.known(shape[axis]) == 1 || expr::contains(summed, axis)) continue;
     const bool by_left = moves(arena, product, left, axis), by_right = moves(arena, product, right, axis);
     of_left = of_left || (by_left && !by_right);
     of_right = of_right || (by_right && !by_left);
@@ -73,8 +74,7 @@ bool computes_filters(const Arena& arena, NodeId node) {
     const NodeId slid = arena.input(product, i), filters = arena.input(product, 1 - i);
     if (!reads_windows(arena, slid) || arena.op(read_through(arena, filters)).kind != Kind::Map) continue;
     for (std::size_t axis = 0; axis < arena.type(product).rank(); ++axis) {
-      if (!std::ranges::binary_search(summed, static_cast<std::int64_t>(axis)) && moves(arena, product, slid, axis) &&
-          !moves(arena, product, filters, axis))
+      if (!expr::contains(summed, axis) && moves(arena, product, slid, axis) && !moves(arena, product, filters, axis))
         return true;
     }
   }

@@ -101,8 +101,7 @@ bool is_sequence_view(const expr::Graph& graph, const HostValues& host, NodeId n
 
 bool is_branch_number(const Program& program, const BranchCall& call, std::size_t input) {
   const NodeId node = call.inputs[input];
-  return input == expr::Branch::condition_input ? static_cast<bool>(program.host.known[node])
-                                                : is_number(program.graph.arena, node);
+  return input == expr::Branch::condition_input ? bool{program.host.known[node]} : is_number(program.graph.arena, node);
 }
 
 bool Call::is_kernel(kernel::Family family) const {
@@ -162,22 +161,22 @@ Program fuse(expr::Graph graph, const Options& options) {
 
   // Regions, products and other calls by segment, the lower levels first: each finds what it reads already computed.
   struct Item {
-    int segment;
+    SegmentId segment;
     int level;
     NodeId first;
-    int region;
+    RegionId region;
   };
   std::vector<Item> items;
-  for (std::size_t r = 0; r < regions.regions.size(); ++r) {
+  for (const RegionId r : regions.regions.ids()) {
     const Region& region = regions.regions[r];
     const bool stores = std::ranges::any_of(region.members, [&](NodeId m) { return regions.stored[m]; });
-    if (stores) items.push_back({region.segment, region.level, region.members.front(), static_cast<int>(r)});
+    if (stores) items.push_back({region.segment, region.level, region.members.front(), r});
   }
   const ResultGroups groups = group_results(g.arena, regions.computed, host);
   for (NodeId id = 0; id < g.arena.size(); ++id) {
     if (!regions.computed[id] || !is_call(g.arena.op(id))) continue;
     if (expr::has_body(g.arena.op(id)) && !groups.contains(id)) continue;  // with the first of its results
-    items.push_back({host.segment[id], regions.level_of[id], id, -1});
+    items.push_back({host.segment[id], regions.level_of[id], id, no_region});
   }
   std::ranges::sort(items, [](const Item& a, const Item& b) {
     return std::tuple(a.segment, a.level, a.first) < std::tuple(b.segment, b.level, b.first);
@@ -186,11 +185,11 @@ Program fuse(expr::Graph graph, const Options& options) {
     Call call;
     call.segment = item.segment;
     call.place = g.arena.node(item.first).place;
-    call.members = item.region >= 0 ? regions.regions[static_cast<std::size_t>(item.region)].members
-                                    : std::vector<NodeId>{item.first};
-    if (item.region >= 0) {
-      call.work = lower(g, regions, regions.regions[static_cast<std::size_t>(item.region)], host);
+    if (item.region != no_region) {
+      call.members = regions.regions[item.region].members;
+      call.work = lower(g, regions, regions.regions[item.region], host);
     } else {
+      call.members = {item.first};
       if (expr::has_body(g.arena.op(item.first))) call.members = groups.at(item.first);
       call.work = work_of(g, regions, call.members, options);
     }

@@ -4,6 +4,8 @@
 #include <map>
 
 #include "base/config.hpp"
+#include "base/find.hpp"
+#include "base/index.hpp"
 
 namespace croton::fuse {
 namespace {
@@ -42,7 +44,11 @@ class Guard {
   bool nan_, inf_, big_;
 };
 
-/// The values of a kernel that a guard looks at: what it stores (numbered from 0), and loads (-1 is operand 0).
+// The numbers of the values that a guard looks at, which checks show: what the kernel stores from 0 on, and the
+// operands that it loads from -1 down.
+std::int64_t number_of_store(std::size_t store) { return static_cast<std::int64_t>(store); }
+std::int64_t number_of_operand(std::size_t operand) { return -1 - static_cast<std::int64_t>(operand); }
+
 void add_check(Kernel& kernel, const Guard& guard, NodeId value, std::int64_t number) {
   const NodeId condition = guard.passes(kernel.body, value);
   kernel.checks.push_back({condition, kernel.body.integer(number), std::string(kernel::guard_message)});
@@ -52,8 +58,7 @@ void guard_stores(KernelCall& call, const Guard& guard) {
   Kernel kernel = *call.kernel;
   for (std::size_t s = 0; s < kernel.stores.size(); ++s) {
     const kernel::Store store = kernel.stores[s];
-    if (has_specials(kernel.operands[static_cast<std::size_t>(store.operand)].dtype))
-      add_check(kernel, guard, store.value, static_cast<std::int64_t>(s));
+    if (has_specials(kernel.operands[store.operand].dtype)) add_check(kernel, guard, store.value, number_of_store(s));
   }
   kernel::verify(kernel);
   call.kernel = std::make_shared<const Kernel>(std::move(kernel));
@@ -61,12 +66,12 @@ void guard_stores(KernelCall& call, const Guard& guard) {
 
 /// Checks what the kernel reads of the node, if it reads it wherever it is.
 bool guard_loads(KernelCall& call, const Guard& guard, NodeId node) {
-  const auto operand = std::ranges::find(call.reads, node) - call.reads.begin();
-  if (static_cast<std::size_t>(operand) == call.reads.size()) return false;
+  const std::size_t operand = base::index_of(call.reads, node);
+  if (operand == call.reads.size()) return false;
   Kernel kernel = *call.kernel;
   std::vector<NodeId> loads;
   for (NodeId id = 0; id < kernel.body.size(); ++id) {
-    if (!kernel.body.op(id).is(Core::load) || kernel.body.attrs(id).integer("operand") != operand) continue;
+    if (!kernel.body.op(id).is(Core::load) || kernel.body.attrs(id).index("operand") != operand) continue;
     loads.push_back(id);
     // All elements only where each axis has an index of its own.
     std::vector<NodeId> axes;
@@ -76,7 +81,7 @@ bool guard_loads(KernelCall& call, const Guard& guard, NodeId node) {
     }
   }
   if (loads.empty()) return false;
-  for (const NodeId load : loads) add_check(kernel, guard, load, -1 - operand);
+  for (const NodeId load : loads) add_check(kernel, guard, load, number_of_operand(operand));
   kernel::verify(kernel);
   call.kernel = std::make_shared<const Kernel>(std::move(kernel));
   return true;
@@ -96,18 +101,18 @@ Call checking_call(const Program& program, const Guard& guard, const Call& of, N
     if (const auto number = arena.known(dim)) {
       extent = kernel.body.integer(*number);
     } else {
-      const auto k = std::ranges::find(call.extents, dim) - call.extents.begin();
-      if (static_cast<std::size_t>(k) == call.extents.size()) call.extents.push_back(dim);
-      extent = kernel.body.make_typed(Core::extent, {}, {{"k", static_cast<std::int64_t>(k)}}, index_type);
+      const std::size_t k = base::index_of(call.extents, dim);
+      if (k == call.extents.size()) call.extents.push_back(dim);
+      extent = kernel.body.make_typed(Core::extent, {}, {{"k", k}}, index_type);
     }
     kernel.axes.push_back({extent});
-    index.push_back(kernel.body.make_typed(Core::axis, {}, {{"k", static_cast<std::int64_t>(axis)}}, index_type));
+    index.push_back(kernel.body.make_typed(Core::axis, {}, {{"k", axis}}, index_type));
   }
-  kernel.extents = static_cast<int>(call.extents.size());
-  kernel.operands.push_back({type.dtype, static_cast<int>(type.rank()), false});
+  kernel.extents = call.extents.size();
+  kernel.operands.push_back({type.dtype, type.rank(), false});
   const NodeId load = kernel.body.make_typed(Core::load, index, {{"operand", std::int64_t{0}}},
                                              kernel.body.intern_type({type.dtype, {}}));
-  add_check(kernel, guard, load, -1);
+  add_check(kernel, guard, load, number_of_operand(0));
   kernel::verify(kernel);
   call.kernel = std::make_shared<const Kernel>(std::move(kernel));
   call.reads = {node};
@@ -128,7 +133,7 @@ std::string_view guarded_kinds(const expr::Op& op, std::string_view kinds) {
 
 void guard_values(Program& program, std::string_view kinds) {
   const Guard guard(kinds);
-  std::vector<Call> calls = std::move(program.calls);
+  base::IdVector<CallId, Call> calls = std::move(program.calls);
   const std::vector<NodeId> roots = program.graph.roots();
   program.calls.clear();
   for (Call& call : calls) {
@@ -157,9 +162,8 @@ NodeId guarded_node(const KernelCall& call, std::size_t check) {
   const kernel::Check& found = call.kernel->checks[check];
   if (found.message != kernel::guard_message) return expr::no_node;
   const std::int64_t number = call.kernel->body.scalar_value(found.value)->as_int();
-  if (number < 0) return call.reads[static_cast<std::size_t>(-1 - number)];
-  const int first = static_cast<int>(call.reads.size());
-  return call.writes[static_cast<std::size_t>(call.kernel->stores[static_cast<std::size_t>(number)].operand - first)];
+  if (number < 0) return base::nth(call.reads, -1 - number);
+  return call.writes[base::nth(call.kernel->stores, number).operand - call.reads.size()];
 }
 
 }  // namespace croton::fuse

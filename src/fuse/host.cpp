@@ -16,8 +16,8 @@ class Finder {
  public:
   explicit Finder(const expr::Graph& graph) : arena_(graph.arena), needed_(expr::reachable(graph)) {
     result_.known.assign(arena_.size(), false);
-    result_.known_from.assign(arena_.size(), 0);
-    result_.segment.assign(arena_.size(), 0);
+    result_.known_from.assign(arena_.size(), first_segment);
+    result_.segment.assign(arena_.size(), first_segment);
   }
 
   HostValues run() {
@@ -57,7 +57,7 @@ class Finder {
       }
     }
     for (const expr::Requirement& r : arena_.requirements()) wanted[r.left] = wanted[r.right] = true;
-    for (NodeId id = static_cast<NodeId>(arena_.size()); id-- > 0;) {
+    for (NodeId id = arena_.size(); id-- > 0;) {
       if (!wanted[id] || result_.known[id]) continue;
       const bool arithmetic =
           arena_.op(id).kind == Kind::Map &&
@@ -75,8 +75,8 @@ class Finder {
   void find_segments() {
     for (NodeId id = 0; id < arena_.size(); ++id) {
       if (!needed_[id]) continue;
-      int& segment = result_.segment[id];
-      int& known_from = result_.known_from[id];
+      SegmentId& segment = result_.segment[id];
+      SegmentId& known_from = result_.known_from[id];
       for (const NodeId dim : arena_.type(id).shape)
         segment = std::max(segment, result_.known_from[arena_.representative(dim)]);
       const bool is_map = arena_.op(id).kind == Kind::Map;
@@ -87,8 +87,8 @@ class Finder {
         if (result_.known[input]) known_from = std::max(known_from, result_.known_from[input]);
       }
       if (result_.is_fresh(id)) {
-        known_from = segment + 1;
-        result_.segments = std::max(result_.segments, known_from + 1);
+        known_from = segment.next();
+        result_.segments = std::max(result_.segments, known_from.index() + 1);
       }
     }
   }

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <map>
 
+#include "base/find.hpp"
+#include "base/index.hpp"
 #include "fuse/contraction.hpp"
 #include "fuse/node_work.hpp"
 #include "kernel/contraction.hpp"
@@ -28,9 +30,9 @@ class Lowering {
 
   KernelCall run() {
     for (std::size_t axis = 0; axis < region_.space.size(); ++axis) {
-      const bool inner = std::ranges::binary_search(region_.inner, static_cast<std::int64_t>(axis));
+      const bool inner = std::ranges::binary_search(region_.inner, axis);
       kernel_.axes.push_back({extent(region_.space[axis]), inner});
-      axes_.push_back(body().make_typed(Core::axis, {}, {{"k", static_cast<std::int64_t>(axis)}}, index_type()));
+      axes_.push_back(body().make_typed(Core::axis, {}, {{"k", axis}}, index_type()));
     }
     std::vector<std::pair<NodeId, NodeId>> values;  // member, value
     for (const NodeId member : region_.members) {
@@ -40,11 +42,11 @@ class Lowering {
     // Written operands come after the read ones, which are all known now.
     for (const auto& [member, value] : values) {
       const expr::TensorType& type = arena_.type(member);
-      kernel_.stores.push_back({static_cast<int>(kernel_.operands.size()), index_of_member(member), value});
-      kernel_.operands.push_back({type.dtype, static_cast<int>(type.rank()), true});
+      kernel_.stores.push_back({kernel_.operands.size(), index_of_member(member), value});
+      kernel_.operands.push_back({type.dtype, type.rank(), true});
       call_.writes.push_back(member);
     }
-    kernel_.extents = static_cast<int>(call_.extents.size());
+    kernel_.extents = call_.extents.size();
     kernel_.family = family();
     kernel::verify(kernel_);
     call_.kernel = std::make_shared<const Kernel>(std::move(kernel_));
@@ -60,8 +62,7 @@ class Lowering {
     if (is_contraction(arena_, region_.members.front()) && kernel::as_contraction(kernel_))
       return kernel::Family::contract;
     if (region_.inner.size() == region_.space.size()) return kernel::Family::split;
-    const auto last = static_cast<std::int64_t>(region_.space.size()) - 1;
-    return std::ranges::binary_search(region_.inner, last) ? kernel::Family::row : kernel::Family::column;
+    return region_.inner.back() == region_.space.size() - 1 ? kernel::Family::row : kernel::Family::column;
   }
 
   void note_origin(NodeId node) {
@@ -80,10 +81,9 @@ class Lowering {
     return parameter(dim);
   }
   NodeId parameter(NodeId node) {
-    const auto at = std::ranges::find(call_.extents, node);
-    const auto k = at - call_.extents.begin();
-    if (at == call_.extents.end()) call_.extents.push_back(node);
-    return body().make_typed(Core::extent, {}, {{"k", static_cast<std::int64_t>(k)}}, index_type());
+    const std::size_t k = base::index_of(call_.extents, node);
+    if (k == call_.extents.size()) call_.extents.push_back(node);
+    return body().make_typed(Core::extent, {}, {{"k", k}}, index_type());
   }
 
   /// The axes that index a member: all that its shape has.
@@ -203,14 +203,13 @@ class Lowering {
   }
 
   NodeId load(NodeId node, const std::vector<NodeId>& at) {
-    const auto found = std::ranges::find(call_.reads, node);
-    const auto operand = found - call_.reads.begin();
+    const std::size_t operand = base::index_of(call_.reads, node);
     const expr::TensorType& type = arena_.type(node);
-    if (found == call_.reads.end()) {
+    if (operand == call_.reads.size()) {
       call_.reads.push_back(node);
-      kernel_.operands.push_back({type.dtype, static_cast<int>(type.rank()), false});
+      kernel_.operands.push_back({type.dtype, type.rank(), false});
     }
-    const expr::Attrs attrs{{"operand", static_cast<std::int64_t>(operand)}};
+    const expr::Attrs attrs{{"operand", operand}};
     const expr::TypeId scalar = body().intern_type({type.dtype, {}});
     if (guard_ == expr::no_node) return body().make_typed(Core::load, at, attrs, scalar);
     std::vector<NodeId> inputs{guard_};
@@ -254,9 +253,8 @@ class Lowering {
     const auto& shape = arena_.type(input).shape;
     std::vector<NodeId> index(shape.size(), expr::no_node);
     for (std::size_t i = axes.size(); i-- > 0;) {
-      const auto axis = static_cast<std::size_t>(axes[i]);
-      const std::int64_t size = *arena_.known(shape[axis]);
-      index[axis] = body().integer(k % size);
+      const std::int64_t size = *arena_.known(base::nth(shape, axes[i]));
+      base::nth(index, axes[i]) = body().integer(k % size);
       k /= size;
     }
     std::size_t next = 0;
@@ -280,7 +278,7 @@ class Lowering {
   /// A reduction of this region: the stage that computes it, made when first asked for.
   NodeId result(NodeId node) {
     const auto known = stages_.find(node);
-    std::int64_t stage = 0;
+    std::size_t stage = 0;
     if (known != stages_.end()) {
       stage = known->second;
     } else {
@@ -290,7 +288,7 @@ class Lowering {
       for (const NodeId dim : arena_.type(input).shape)
         at.push_back(arena_.known(dim) == 1 ? body().integer(0) : axes_.at(next++));
       const NodeId value = element(input, at);  // may make the stages that it needs, which come before
-      stage = static_cast<std::int64_t>(kernel_.stages.size());
+      stage = kernel_.stages.size();
       kernel_.stages.push_back({&arena_.op(node), value});
       stages_[node] = stage;
     }
@@ -306,7 +304,7 @@ class Lowering {
   KernelCall call_;
   std::vector<NodeId> axes_;
   std::map<NodeId, bool> members_;
-  std::map<NodeId, std::int64_t> stages_;
+  std::map<NodeId, std::size_t> stages_;
   std::map<std::pair<NodeId, std::pair<NodeId, std::vector<NodeId>>>, NodeId> elements_;
   NodeId guard_ = expr::no_node;
 };

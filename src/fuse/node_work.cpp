@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/index.hpp"
+
 namespace croton::fuse {
 namespace {
 
@@ -11,9 +13,8 @@ using expr::Kind;
 /// Whether all axes have the stated size 1.
 bool is_of_one(const Arena& arena, NodeId reduction) {
   const auto& shape = arena.type(arena.input(reduction, 0)).shape;
-  return std::ranges::all_of(arena.attrs(reduction).ints("axes"), [&](std::int64_t axis) {
-    return arena.known(shape[static_cast<std::size_t>(axis)]) == 1;
-  });
+  return std::ranges::all_of(arena.attrs(reduction).ints("axes"),
+                             [&](std::int64_t axis) { return arena.known(base::nth(shape, axis)) == 1; });
 }
 
 /// Whether it is the elements of windows, or one map of such.
@@ -39,7 +40,7 @@ std::int64_t written_out(const Arena& arena, NodeId node) {
   const NodeId input = arena.input(node, 0);
   std::int64_t count = 1;
   for (const std::int64_t axis : arena.attrs(node).ints("axes")) {
-    const auto size = arena.known(arena.type(input).shape[static_cast<std::size_t>(axis)]);
+    const auto size = arena.known(base::nth(arena.type(input).shape, axis));
     if (!size || *size < 1 || *size > most / count) return 0;
     count *= *size;
   }

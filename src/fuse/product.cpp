@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "expr/axes.hpp"
 #include "fuse/product_kernel.hpp"
 
 namespace croton::fuse {
@@ -54,9 +55,8 @@ std::optional<bool> matrix_view(const Arena& arena, NodeId node) {
   const expr::Ints& pattern = arena.attrs(node).ints("pattern");
   const std::size_t rank = arena.type(arena.input(node, 0)).rank();
   if (rank < 2 || pattern.size() < rank) return std::nullopt;
-  const std::size_t added = pattern.size() - rank;
-  expr::Ints axes(pattern.size(), -1);
-  for (std::size_t axis = 0; axis < rank; ++axis) axes[added + axis] = static_cast<std::int64_t>(axis);
+  expr::Ints axes = expr::all_axes(rank);
+  axes.insert(axes.begin(), pattern.size() - rank, -1);
   if (pattern == axes) return false;
   std::swap(axes[pattern.size() - 2], axes[pattern.size() - 1]);
   return pattern == axes ? std::optional(true) : std::nullopt;

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/find.hpp"
+#include "base/index.hpp"
+
 namespace croton::fuse {
 namespace {
 
@@ -25,7 +28,7 @@ class ProductKernel {
                                                                            load(product_.right, inner_, column_)})});
     store(result());
     kernel_.family = form == GeneratedProduct::sums ? kernel::Family::row : kernel::Family::column;
-    kernel_.extents = static_cast<int>(call_.extents.size());
+    kernel_.extents = call_.extents.size();
     kernel::verify(kernel_);
     call_.writes.push_back(product_.result);
     call_.origins.push_back(product_.origin);
@@ -37,15 +40,14 @@ class ProductKernel {
   NodeId extent(NodeId dim) {
     dim = arena_.representative(dim);
     if (const auto number = arena_.known(dim)) return body_.integer(*number);
-    const auto at = std::ranges::find(call_.extents, dim);
-    const auto number = static_cast<std::int64_t>(at - call_.extents.begin());
-    if (at == call_.extents.end()) call_.extents.push_back(dim);
-    return body_.make_typed(Core::extent, {}, {{"k", number}}, index_type_);
+    const std::size_t k = base::index_of(call_.extents, dim);
+    if (k == call_.extents.size()) call_.extents.push_back(dim);
+    return body_.make_typed(Core::extent, {}, {{"k", k}}, index_type_);
   }
 
   NodeId add_axis(NodeId dim, bool inner) {
+    const std::size_t k = kernel_.axes.size();
     kernel_.axes.push_back({extent(dim), inner});
-    const auto k = static_cast<std::int64_t>(kernel_.axes.size()) - 1;
     return body_.make_typed(Core::axis, {}, {{"k", k}}, index_type_);
   }
 
@@ -91,18 +93,17 @@ class ProductKernel {
     std::vector<NodeId> below(arena_.type(arena_.input(dimshuffle, 0)).rank());
     const expr::Ints& pattern = arena_.attrs(dimshuffle).ints("pattern");
     for (std::size_t axis = 0; axis < pattern.size(); ++axis) {
-      if (pattern[axis] >= 0) below[static_cast<std::size_t>(pattern[axis])] = index[axis];
+      if (pattern[axis] >= 0) base::nth(below, pattern[axis]) = index[axis];
     }
     return below;
   }
 
   /// The number of the operand in the kernel; a new one where nothing has read it before.
-  std::int64_t operand_of(NodeId read, std::size_t rank) {
-    const auto known = std::ranges::find(call_.reads, read);
-    const auto operand = static_cast<std::int64_t>(known - call_.reads.begin());
-    if (known == call_.reads.end()) {
+  std::size_t operand_of(NodeId read, std::size_t rank) {
+    const std::size_t operand = base::index_of(call_.reads, read);
+    if (operand == call_.reads.size()) {
       call_.reads.push_back(read);
-      kernel_.operands.push_back({arena_.type(read).dtype, static_cast<int>(rank), false});
+      kernel_.operands.push_back({arena_.type(read).dtype, rank, false});
     }
     return operand;
   }
@@ -117,7 +118,7 @@ class ProductKernel {
     index[rank_ - 1] = column;
     for (; arena_.op(matrix).kind == Kind::View && !stored_[matrix]; matrix = arena_.input(matrix, 0))
       index = arena_.op(matrix).is(expr::Core::reshape) ? unravelled(matrix, index) : unshuffled(matrix, index);
-    const std::int64_t operand = operand_of(matrix, index.size());
+    const std::size_t operand = operand_of(matrix, index.size());
     return body_.make_typed(Core::load, index, {{"operand", operand}},
                             body_.intern_type({arena_.type(matrix).dtype, {}}));
   }
@@ -136,8 +137,8 @@ class ProductKernel {
   }
 
   void store(NodeId value) {
-    kernel_.stores.push_back({static_cast<int>(kernel_.operands.size()), at_, value});
-    kernel_.operands.push_back({arena_.type(product_.result).dtype, static_cast<int>(rank_), true});
+    kernel_.stores.push_back({kernel_.operands.size(), at_, value});
+    kernel_.operands.push_back({arena_.type(product_.result).dtype, rank_, true});
   }
 
   const Arena& arena_;

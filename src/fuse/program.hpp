@@ -122,9 +122,9 @@ using Work = std::variant<KernelCall, ProductCall, TransferCall, RoutineCall, Ho
 
 struct Call {
   Work work;
-  expr::Place place = 0;        // the device that it runs on
-  std::vector<NodeId> members;  // what it computes
-  int segment = 0;              // what it waits for: sizes read back at the end of all segments before
+  expr::Place place = 0;              // the device that it runs on
+  std::vector<NodeId> members;        // what it computes
+  SegmentId segment = first_segment;  // what it waits for: sizes read back at the end of all segments before
 
   template <class Kind>
   bool is() const {
@@ -142,11 +142,14 @@ struct Call {
   std::vector<std::shared_ptr<const Program>> bodies() const;
 };
 
+/// A call of a program.
+using CallId = base::Id<struct CallTag>;
+
 struct Program {
   expr::Graph graph;
   HostValues host;
-  std::vector<Call> calls;           // segment by segment
-  std::size_t kernel_count() const;  // of bodies, too
+  base::IdVector<CallId, Call> calls;  // segment by segment
+  std::size_t kernel_count() const;    // of bodies, too
   std::size_t product_count() const;
   std::size_t transfer_count() const;
   std::size_t routine_count() const;

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <set>
 #include <utility>
 
+#include "base/index.hpp"
 #include "fuse/node_work.hpp"
 #include "fuse/sources.hpp"
 #include "fuse/storage.hpp"
@@ -16,26 +18,25 @@ namespace {
 using expr::Arena;
 using expr::Kind;
 
-std::vector<NodeId> without(const std::vector<NodeId>& space, const expr::Ints& axes) {
+std::vector<NodeId> without(const std::vector<NodeId>& space, const Axes& axes) {
   std::vector<NodeId> left;
   for (std::size_t axis = 0; axis < space.size(); ++axis) {
-    if (!std::ranges::binary_search(axes, static_cast<std::int64_t>(axis))) left.push_back(space[axis]);
+    if (!std::ranges::binary_search(axes, axis)) left.push_back(space[axis]);
   }
   return left;
 }
 
-std::vector<int> identity(const std::vector<NodeId>& space) {
-  std::vector<int> axes(space.size());
-  for (std::size_t i = 0; i < axes.size(); ++i) axes[i] = static_cast<int>(i);
+Axes identity(const std::vector<NodeId>& space) {
+  Axes axes(space.size());
+  std::iota(axes.begin(), axes.end(), std::size_t{0});
   return axes;
 }
 
 /// The axes of a space that are not among the inner ones.
-std::vector<int> outer_axes(const Region& region) {
-  std::vector<int> axes;
+Axes outer_axes(const Region& region) {
+  Axes axes;
   for (std::size_t axis = 0; axis < region.space.size(); ++axis) {
-    if (!std::ranges::binary_search(region.inner, static_cast<std::int64_t>(axis)))
-      axes.push_back(static_cast<int>(axis));
+    if (!std::ranges::binary_search(region.inner, axis)) axes.push_back(axis);
   }
   return axes;
 }
@@ -44,7 +45,7 @@ std::vector<int> outer_axes(const Region& region) {
 struct Candidate {
   NodeId node;
   std::vector<NodeId> space;
-  expr::Ints inner;
+  Axes inner;
   bool reduces = false;
 };
 
@@ -57,8 +58,8 @@ class RegionFinder {
         options_(options),
         storage_(find_storage(graph, host, options)),
         collector_(storage_) {
-    const std::size_t count = arena_.size();
-    result_.region_of.assign(count, -1);
+    const NodeId count = arena_.size();
+    result_.region_of.assign(count, no_region);
     result_.stored.assign(count, false);
     result_.level_of.assign(count, 0);
     sent_.assign(count, false);
@@ -86,8 +87,8 @@ class RegionFinder {
     if (is_call(op)) return place_call(id);
     const Candidate c = candidate_of(id);
     const std::vector<Source>& sources = collector_.sources();
-    const int found = storage_.contracts[id] ? -1 : choose(c, sources);
-    join(found >= 0 ? found : open_region(c, sources), c, sources);
+    const RegionId found = storage_.contracts[id] ? no_region : choose(c, sources);
+    join(found != no_region ? found : open_region(c, sources), c, sources);
   }
 
   /// Calls are in no region; their level is above all that they read.
@@ -98,7 +99,7 @@ class RegionFinder {
       if (storage_.must_store[input])
         collector_.add(input);
       else
-        collector_.collect(input, std::vector<int>(arena_.type(input).rank(), 0), false);
+        collector_.collect(input, Axes(arena_.type(input).rank(), 0), false);
     }
     // What only sends a leaf comes before everything, so that kernels are the same wherever inputs lie.
     if (arena_.op(id).kind == Kind::Transfer) result_.level_of[id] = -1;
@@ -116,13 +117,13 @@ class RegionFinder {
     c.space = space.sizes;
     if (c.reduces) {
       for (const std::int64_t axis : arena_.attrs(id).ints("axes")) {
-        if (space.axes[static_cast<std::size_t>(axis)] != repeated)
-          c.inner.push_back(space.axes[static_cast<std::size_t>(axis)]);
+        const std::size_t of_space = base::nth(space.axes, axis);
+        if (of_space != repeated) c.inner.push_back(of_space);
       }
     }
     if (copies != 0) {
       const NodeId input = arena_.input(id, 0);
-      collector_.collect(input, std::vector<int>(arena_.type(input).rank(), repeated), false);
+      collector_.collect(input, Axes(arena_.type(input).rank(), repeated), false);
     } else if (is_reduction) {
       for (const NodeId input : value_inputs(arena_, id)) collector_.collect(input, space.axes, true);
     } else {
@@ -132,7 +133,7 @@ class RegionFinder {
   }
 
   /// Where the candidate's dimensions lie in the region's space, the axis per dimension; nothing if it does not fit in.
-  std::optional<std::vector<int>> fit(const Candidate& c, const Region& region) const {
+  std::optional<Axes> fit(const Candidate& c, const Region& region) const {
     if (region.body_nodes >= options_.max_body_nodes || region.segment != host_.segment[c.node] ||
         region.place != arena_.node(c.node).place)
       return std::nullopt;
@@ -147,45 +148,43 @@ class RegionFinder {
 
   /// Whether a source that is a member of the region is read by the candidate at the point where the region computes
   /// it.
-  bool lines_up(const Source& source, const std::vector<int>& candidate_axes, const Region& region) const {
+  bool lines_up(const Source& source, const Axes& candidate_axes, const Region& region) const {
     if (!source.aligned) return false;
     const bool reduced = reduces(arena_, source.node);
     const auto& shape = arena_.type(source.node).shape;
     const Space space = space_of(arena_, shape);
     // The axis of the region for each axis of the source.
     const bool is_whole = !reduced && space.sizes == region.space;
-    const std::vector<int> own = is_whole ? identity(space.sizes) : outer_axes(region);
+    const Axes own = is_whole ? identity(space.sizes) : outer_axes(region);
     if (own.size() != space.sizes.size()) return false;
     for (std::size_t d = 0; d < shape.size(); ++d) {
       if (space.axes[d] == repeated) continue;
       if (source.axes[d] == repeated) return false;
-      if (candidate_axes[static_cast<std::size_t>(source.axes[d])] != own[static_cast<std::size_t>(space.axes[d])])
-        return false;
+      if (candidate_axes[source.axes[d]] != own[space.axes[d]]) return false;
     }
     return true;
   }
 
-  int choose(const Candidate& c, const std::vector<Source>& sources) {
-    if (!options_.join) return -1;
-    std::vector<int> tried;
+  RegionId choose(const Candidate& c, const std::vector<Source>& sources) {
+    if (!options_.join) return no_region;
+    std::vector<RegionId> tried;
     for (const Source& source : sources) {
-      const int r = result_.region_of[source.node];
-      if (r >= 0 && std::ranges::find(tried, r) == tried.end()) tried.push_back(r);
+      const RegionId r = result_.region_of[source.node];
+      if (r != no_region && std::ranges::find(tried, r) == tried.end()) tried.push_back(r);
     }
     // The highest region first: only it can be at or above all the others.
-    std::ranges::sort(tried, std::ranges::greater{},
-                      [&](int r) { return result_.regions[static_cast<std::size_t>(r)].level; });
+    std::ranges::sort(tried, std::ranges::greater{}, [&](RegionId r) { return result_.regions[r].level; });
     // Siblings of the same space may be joined as well; not with what work on another device waits for, which would
     // wait for them all.
     if (const auto at = by_space_.find(c.space); at != by_space_.end() && !sent_[c.node]) {
-      for (const int r : at->second) {
+      for (const RegionId r : at->second) {
         if (std::ranges::find(tried, r) == tried.end() && !sends_.contains(r)) tried.push_back(r);
       }
     }
-    for (const int r : tried) {
+    for (const RegionId r : tried) {
       if (may_join(c, sources, r)) return r;
     }
-    return -1;
+    return no_region;
   }
 
   /// Whether the region is a contraction that takes the candidate in as part of what it does with its sums. The
@@ -197,14 +196,14 @@ class RegionFinder {
     });
   }
 
-  bool may_join(const Candidate& c, const std::vector<Source>& sources, int r) const {
-    const Region& region = result_.regions[static_cast<std::size_t>(r)];
+  bool may_join(const Candidate& c, const std::vector<Source>& sources, RegionId r) const {
+    const Region& region = result_.regions[r];
     if (storage_.contracts[region.members.front()] && !may_follow(c, region)) return false;
     const auto axes = fit(c, region);
     if (!axes) return false;
     const bool element_wise = c.reduces || c.space == region.space;
     for (const Source& source : sources) {
-      const int from = result_.region_of[source.node];
+      const RegionId from = result_.region_of[source.node];
       if (from != r) {
         if (result_.level_of[source.node] >= region.level) return false;
         continue;
@@ -217,26 +216,26 @@ class RegionFinder {
     return true;
   }
 
-  int open_region(const Candidate& c, const std::vector<Source>& sources) {
+  RegionId open_region(const Candidate& c, const std::vector<Source>& sources) {
     Region region;
     region.space = c.space;
     region.segment = host_.segment[c.node];
     region.place = arena_.node(c.node).place;
     for (const Source& source : sources) region.level = std::max(region.level, result_.level_of[source.node] + 1);
+    const RegionId r = result_.regions.end_id();
     result_.regions.push_back(std::move(region));
-    const int r = static_cast<int>(result_.regions.size()) - 1;
     auto& list = by_space_[c.space];
     list.insert(list.begin(), r);
     if (list.size() > 4) list.pop_back();  // keeps the search short; old regions are full or too low
     return r;
   }
 
-  void join(int r, const Candidate& c, const std::vector<Source>& sources) {
-    Region& region = result_.regions[static_cast<std::size_t>(r)];
+  void join(RegionId r, const Candidate& c, const std::vector<Source>& sources) {
+    Region& region = result_.regions[r];
     if (c.reduces) region.inner = c.inner;
     region.members.push_back(c.node);
     if (sent_[c.node]) sends_.insert(r);
-    region.body_nodes += 1 + arena_.inputs(c.node).size() + static_cast<std::size_t>(3 * written_out(arena_, c.node));
+    region.body_nodes += 1 + arena_.inputs(c.node).size() + base::to_size(3 * written_out(arena_, c.node));
     result_.region_of[c.node] = r;
     result_.level_of[c.node] = region.level;
     bool after = c.reduces;
@@ -253,9 +252,9 @@ class RegionFinder {
       if (arena_.op(id).kind == Kind::Leaf || storage_.is_virtual(id)) continue;
       collector_.begin();
       for (const NodeId input : value_inputs(arena_, id))
-        collector_.collect(input, std::vector<int>(arena_.type(input).rank(), 0), false);
+        collector_.collect(input, Axes(arena_.type(input).rank(), 0), false);
       for (const Source& source : collector_.sources()) {
-        if (result_.region_of[source.node] != result_.region_of[id] || result_.region_of[id] < 0)
+        if (result_.region_of[source.node] != result_.region_of[id] || result_.region_of[id] == no_region)
           result_.stored[source.node] = true;
       }
     }
@@ -269,9 +268,9 @@ class RegionFinder {
   SourceCollector collector_;
   Regions result_;
   std::set<NodeId> after_reduction_;
-  std::vector<bool> sent_;  // nodes that work on another device waits for
-  std::set<int> sends_;     // regions with such members
-  std::map<std::vector<NodeId>, std::vector<int>> by_space_;
+  std::vector<bool> sent_;    // nodes that work on another device waits for
+  std::set<RegionId> sends_;  // regions with such members
+  std::map<std::vector<NodeId>, std::vector<RegionId>> by_space_;
 };
 
 }  // namespace

@@ -7,7 +7,7 @@
 // need each other in a circle, and finding them is one pass over the nodes.
 #pragma once
 
-#include "fuse/program.hpp"
+#include "fuse/sources.hpp"
 
 #include <vector>
 
@@ -15,21 +15,24 @@ namespace croton::fuse {
 
 struct Region {
   std::vector<NodeId> space;
-  expr::Ints inner;
-  int segment = 0;        // of all its members
-  expr::Place place = 0;  // of all its members
+  Axes inner;                         // in order
+  SegmentId segment = first_segment;  // of all its members
+  expr::Place place = 0;              // of all its members
   int level = 0;
   std::vector<NodeId> members;  // in order
   std::size_t body_nodes = 0;
 };
 
+using RegionId = base::Id<struct RegionTag>;
+inline constexpr RegionId no_region;
+
 struct Regions {
-  std::vector<Region> regions;
-  std::vector<bool> computed;  // per node: some element of a result is made of it
-  std::vector<int> region_of;  // per node; -1: none
-  std::vector<bool> stored;    // per node: has a buffer of its own
-  std::vector<bool> deep;      // stored because what it is made of is too deep to be computed again
-  std::vector<int> level_of;   // of products and other calls, and of members their region's
+  base::IdVector<RegionId, Region> regions;
+  std::vector<bool> computed;       // per node: some element of a result is made of it
+  std::vector<RegionId> region_of;  // per node; no_region of others
+  std::vector<bool> stored;         // per node: has a buffer of its own
+  std::vector<bool> deep;           // stored because what it is made of is too deep to be computed again
+  std::vector<int> level_of;        // of products and other calls, and of members their region's
 };
 
 /// Which nodes have buffers and which are computed again where they are read is found first (storage.hpp).

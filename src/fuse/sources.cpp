@@ -3,6 +3,8 @@
 #include <string_view>
 #include <utility>
 
+#include "base/index.hpp"
+
 namespace croton::fuse {
 namespace {
 
@@ -10,9 +12,9 @@ using expr::Arena;
 using expr::Kind;
 
 /// The axes of an operand of a map, aligned at the end.
-std::vector<int> broadcast(const Arena& arena, NodeId operand, const std::vector<int>& axes) {
+Axes broadcast(const Arena& arena, NodeId operand, const Axes& axes) {
   const auto& shape = arena.type(operand).shape;
-  std::vector<int> result;
+  Axes result;
   result.reserve(shape.size());
   const std::size_t missing = axes.size() >= shape.size() ? axes.size() - shape.size() : 0;
   for (std::size_t d = 0; d < shape.size(); ++d) {
@@ -27,7 +29,7 @@ Space space_of(const Arena& arena, const std::vector<NodeId>& shape) {
   Space space;
   for (const NodeId dim : shape) {
     const bool one = arena.known(dim) == 1;
-    space.axes.push_back(one ? repeated : static_cast<int>(space.sizes.size()));
+    space.axes.push_back(one ? repeated : space.sizes.size());
     if (!one) space.sizes.push_back(arena.representative(dim));
   }
   return space;
@@ -38,7 +40,7 @@ void SourceCollector::begin() {
   sources_.clear();
 }
 
-void SourceCollector::collect(NodeId node, std::vector<int> axes, bool aligned) {
+void SourceCollector::collect(NodeId node, Axes axes, bool aligned) {
   // What the host has at once is computed again even where it is stored as a result.
   const bool is_leaf = arena_.op(node).kind == Kind::Leaf;
   const bool again =
@@ -56,22 +58,22 @@ void SourceCollector::collect(NodeId node, std::vector<int> axes, bool aligned) 
   collect_inputs(node, axes, aligned);
 }
 
-void SourceCollector::collect_inputs(NodeId node, const std::vector<int>& axes, bool aligned) {
+void SourceCollector::collect_inputs(NodeId node, const Axes& axes, bool aligned) {
   const expr::Op& op = arena_.op(node);
   const bool broadcasts =
       op.kind == Kind::Map || op.kind == Kind::Check || op.is(expr::Core::alloc, expr::Core::specify_shape);
   for (const NodeId input : arena_.inputs(node)) {
     if (op.is(expr::Core::dimshuffle)) {
       const expr::Ints& pattern = arena_.attrs(node).ints("pattern");
-      std::vector<int> inner(arena_.type(input).rank(), repeated);
+      Axes inner(arena_.type(input).rank(), repeated);
       for (std::size_t d = 0; d < pattern.size(); ++d) {
-        if (pattern[d] >= 0) inner[static_cast<std::size_t>(pattern[d])] = axes[d];
+        if (pattern[d] >= 0) base::nth(inner, pattern[d]) = axes[d];
       }
       collect(input, std::move(inner), aligned);
     } else if (broadcasts) {
       collect(input, broadcast(arena_, input, axes), aligned);
     } else {
-      collect(input, std::vector<int>(arena_.type(input).rank(), repeated), false);
+      collect(input, Axes(arena_.type(input).rank(), repeated), false);
     }
   }
 }

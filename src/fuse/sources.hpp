@@ -4,24 +4,29 @@
 
 #include "fuse/storage.hpp"
 
+#include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 namespace croton::fuse {
 
+/// Axes of an iteration space; `repeated` in the place of one that has size 1.
+using Axes = std::vector<std::size_t>;
+constexpr std::size_t repeated = std::numeric_limits<std::size_t>::max();
+
 /// How an element of a source is found from the element of a node that uses it: per dimension of the source, which
-/// dimension of the user's iteration space indexes it, or repeated (size 1).
-constexpr int repeated = -1;
+/// dimension of the user's iteration space indexes it, or `repeated`.
 struct Source {
   NodeId node;
   bool aligned = true;  // false: through a view that is not just a permutation
-  std::vector<int> axes;
+  Axes axes;
 };
 
 /// A shape without its stated sizes of 1, and where each dimension went (`repeated` for those).
 struct Space {
   std::vector<NodeId> sizes;
-  std::vector<int> axes;
+  Axes axes;
 };
 Space space_of(const expr::Arena& arena, const std::vector<NodeId>& shape);
 
@@ -33,9 +38,9 @@ class SourceCollector {
   /// Of another user.
   void begin();
   /// What the user reads that reads this node, whose dimensions are indexed by `axes`: the node, or what is below it.
-  void collect(NodeId node, std::vector<int> axes, bool aligned);
+  void collect(NodeId node, Axes axes, bool aligned);
   /// The same for all inputs of the node.
-  void collect_inputs(NodeId node, const std::vector<int>& axes, bool aligned);
+  void collect_inputs(NodeId node, const Axes& axes, bool aligned);
   /// This very node, with no place in the user's space.
   void add(NodeId node) { sources_.push_back({node, false, {}}); }
   /// Since `begin`.

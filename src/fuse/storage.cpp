@@ -56,7 +56,7 @@ class StorageFinder {
   void find_computed() {
     for (const NodeId root : graph_.roots()) found_.computed[root] = true;
     for (const NodeId fresh : host_.fresh) found_.computed[fresh] = true;
-    for (NodeId id = static_cast<NodeId>(arena_.size()); id-- > 0;) {
+    for (NodeId id = arena_.size(); id-- > 0;) {
       if (!found_.computed[id]) continue;
       for (const NodeId input : value_inputs(arena_, id)) found_.computed[input] = true;
     }
@@ -102,8 +102,7 @@ class StorageFinder {
   bool is_sequence(NodeId loop, NodeId input) const {
     if (arena_.op(loop).kind != Kind::Loop) return false;
     const auto inputs = arena_.inputs(loop);
-    const auto sequences = static_cast<std::size_t>(arena_.attrs(loop).integer("sequences"));
-    const auto others = inputs.subspan(1 + sequences);
+    const auto others = inputs.subspan(1 + arena_.attrs(loop).index("sequences"));
     return std::ranges::find(others, input) == others.end();
   }
 

@@ -10,7 +10,7 @@ std::vector<std::vector<bool>> axes_of_nodes(const Kernel& kernel) {
   const expr::Arena& body = kernel.body;
   std::vector<std::vector<bool>> moves(body.size(), std::vector<bool>(kernel.axes.size(), false));
   for (NodeId id = 0; id < body.size(); ++id) {
-    if (body.op(id).is(expr::Core::axis)) moves[id][static_cast<std::size_t>(body.attrs(id).integer("k"))] = true;
+    if (body.op(id).is(expr::Core::axis)) moves[id][body.attrs(id).index("k")] = true;
     for (const NodeId input : body.inputs(id)) {
       for (std::size_t axis = 0; axis < kernel.axes.size(); ++axis)
         moves[id][axis] = moves[id][axis] || moves[input][axis];
@@ -21,7 +21,7 @@ std::vector<std::vector<bool>> axes_of_nodes(const Kernel& kernel) {
 
 bool only_the_stage_walks_inner_axes(const Kernel& kernel) {
   const std::vector<bool> inner = depends_on_inner(kernel);
-  const auto walks = [&](NodeId node) { return static_cast<bool>(inner[node]); };
+  const auto walks = [&](NodeId node) -> bool { return inner[node]; };
   return std::ranges::none_of(kernel.checks, [&](const Check& c) { return walks(c.condition) || walks(c.value); }) &&
          std::ranges::none_of(kernel.stores,
                               [&](const Store& s) { return walks(s.value) || std::ranges::any_of(s.index, walks); });
@@ -37,10 +37,10 @@ std::optional<Contraction> as_contraction(const Kernel& kernel) {
   if (!body.op(product).is(expr::Core::mul) || (dtype != DType::float32 && dtype != DType::float64))
     return std::nullopt;
   if (!only_the_stage_walks_inner_axes(kernel)) return std::nullopt;
-  const auto last =
-      std::ranges::find_if(kernel.axes.rbegin(), kernel.axes.rend(), [](const Axis& a) { return !a.inner; });
-  if (last == kernel.axes.rend()) return std::nullopt;
-  const auto last_parallel = static_cast<std::size_t>(kernel.axes.rend() - last) - 1;
+  std::size_t parallel_end = kernel.axes.size();
+  while (parallel_end > 0 && kernel.axes[parallel_end - 1].inner) --parallel_end;
+  if (parallel_end == 0) return std::nullopt;
+  const std::size_t last_parallel = parallel_end - 1;
 
   const std::vector<std::vector<bool>> moves = axes_of_nodes(kernel);
   Contraction result{body.input(product, 0), body.input(product, 1), {}};

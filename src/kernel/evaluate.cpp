@@ -6,6 +6,8 @@
 
 #include <algorithm>
 
+#include "base/index.hpp"
+#include "base/shape.hpp"
 #include "expr/evaluate.hpp"
 
 namespace croton::kernel {
@@ -50,7 +52,7 @@ class Evaluator {
   };
 
   void check_arguments(std::span<const Array> reads, std::span<const Sizes> shapes) {
-    if (static_cast<int>(extents_.size()) != kernel_.extents) {
+    if (extents_.size() != kernel_.extents) {
       throw ValueError(fmt::format("the kernel takes {} size(s), but {} are given", kernel_.extents, extents_.size()));
     }
     std::size_t read = 0, write = 0;
@@ -69,13 +71,12 @@ class Evaluator {
                                       name_of(memory.array.dtype())));
         }
       }
-      if (memory.shape.size() != static_cast<std::size_t>(operand.rank)) {
+      if (memory.shape.size() != operand.rank) {
         throw ShapeError(
             fmt::format("p{} has {} dimension(s), but {} are given", p, operand.rank, memory.shape.size()));
       }
-      std::size_t count = operand.written ? 1 : 0;
-      for (const std::int64_t size : memory.shape) count *= static_cast<std::size_t>(size);
-      written_.emplace_back(count, Scalar::of_int(0, DType::int64).cast(operand.dtype));
+      const std::int64_t count = operand.written ? base::element_count(memory.shape, operand.dtype) : 0;
+      written_.emplace_back(base::to_size(count), Scalar::of_int(0, DType::int64).cast(operand.dtype));
       operands_.push_back(std::move(memory));
     }
   }
@@ -90,10 +91,10 @@ class Evaluator {
 
   void point() {
     for (std::size_t s = 0; s < kernel_.stages.size(); ++s) {
-      run_checks(static_cast<int>(s));
+      run_checks(s);
       results_[s] = reduce(kernel_.stages[s]);
     }
-    run_checks(static_cast<int>(kernel_.stages.size()));
+    run_checks(kernel_.stages.size());
     for (const Store& store : kernel_.stores) {
       const bool walks = std::ranges::any_of(store.index, [&](NodeId i) { return by_inner_[i]; });
       each(walks, [&] { run_store(store); });
@@ -109,7 +110,7 @@ class Evaluator {
   }
 
   /// The checks that can be made once the first `stage` stages have run, and could not before.
-  void run_checks(int stage) {
+  void run_checks(std::size_t stage) {
     for (const Check& check : kernel_.checks) {
       if (std::max(stage_of_[check.condition], stage_of_[check.value]) != stage) continue;
       each(by_inner_[check.condition] || by_inner_[check.value], [&] {
@@ -123,16 +124,15 @@ class Evaluator {
     std::vector<Scalar> values;
     loop(true, 0, [&] { values.push_back(evaluate_node(stage.value)); });
     const DType dtype = body_.type(stage.value).dtype;
-    const Array all = expr::array_of(values, dtype, {static_cast<std::int64_t>(values.size())});
+    const Array all = expr::array_of(values, dtype, {std::ssize(values)});
     const expr::Attrs attrs{{"axes", expr::Ints{0}}};
     return expr::element_of(
         stage.op->evaluate({attrs, {all}, stage.op->reduce->yields_index ? DType::int64 : dtype, {}}), 0);
   }
 
   void run_store(const Store& store) {
-    const auto p = static_cast<std::size_t>(store.operand);
-    const std::int64_t at = position(p, store.index);
-    written_[p][static_cast<std::size_t>(at)] = evaluate_node(store.value);
+    const std::int64_t at = position(store.operand, store.index);
+    base::nth(written_[store.operand], at) = evaluate_node(store.value);
   }
 
   std::int64_t position(std::size_t p, std::span<const NodeId> index) {
@@ -171,15 +171,14 @@ class Evaluator {
     const expr::Op& op = body_.op(id);
     const expr::Attrs& attrs = body_.attrs(id);
     if (const auto constant = body_.scalar_value(id)) return *constant;
-    if (op.is(Core::axis)) return Scalar::of_int(index_[static_cast<std::size_t>(attrs.integer("k"))], DType::int64);
-    if (op.is(Core::extent))
-      return Scalar::of_int(extents_[static_cast<std::size_t>(attrs.integer("k"))], DType::int64);
-    if (op.is(Core::result)) return results_[static_cast<std::size_t>(attrs.integer("stage"))];
+    if (op.is(Core::axis)) return Scalar::of_int(index_[attrs.index("k")], DType::int64);
+    if (op.is(Core::extent)) return Scalar::of_int(extents_[attrs.index("k")], DType::int64);
+    if (op.is(Core::result)) return results_[attrs.index("stage")];
     const auto inputs = body_.inputs(id);
     if (op.is(Core::load, Core::load_if)) {
       const bool guarded = op.is(Core::load_if);
       if (guarded && values_[inputs[0]].i == 0) return Scalar::of_int(0, DType::int64).cast(body_.type(id).dtype);
-      return load(static_cast<std::size_t>(attrs.integer("operand")), inputs.subspan(guarded ? 1 : 0));
+      return load(attrs.index("operand"), inputs.subspan(guarded ? 1 : 0));
     }
     std::vector<Scalar> operands;
     for (const NodeId input : inputs) operands.push_back(values_[input]);
@@ -205,7 +204,7 @@ class Evaluator {
   std::vector<Scalar> values_;                // per node
   std::vector<std::int64_t> sizes_, index_;   // per axis
   std::vector<Scalar> results_;               // per stage
-  std::vector<int> stage_of_;
+  std::vector<std::size_t> stage_of_;
   std::vector<bool> by_inner_;
   std::unordered_map<NodeId, Nodes> needed_;
 };

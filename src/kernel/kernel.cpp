@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "base/index.hpp"
 #include "kernel/contraction.hpp"
 
 namespace croton::kernel {
@@ -37,18 +38,18 @@ std::vector<bool> depends_on_inner(const Kernel& kernel) {
   std::vector<bool> depends(body.size(), false);
   for (NodeId id = 0; id < body.size(); ++id) {
     if (body.op(id).is(Core::axis)) {
-      depends[id] = kernel.axes[static_cast<std::size_t>(body.attrs(id).integer("k"))].inner;
+      depends[id] = kernel.axes[body.attrs(id).index("k")].inner;
     }
     for (const NodeId input : body.inputs(id)) depends[id] = depends[id] || depends[input];
   }
   return depends;
 }
 
-std::vector<int> stage_of(const Kernel& kernel) {
+std::vector<std::size_t> stage_of(const Kernel& kernel) {
   const expr::Arena& body = kernel.body;
-  std::vector<int> stage(body.size(), 0);
+  std::vector<std::size_t> stage(body.size(), 0);
   for (NodeId id = 0; id < body.size(); ++id) {
-    if (body.op(id).is(Core::result)) stage[id] = static_cast<int>(body.attrs(id).integer("stage")) + 1;
+    if (body.op(id).is(Core::result)) stage[id] = body.attrs(id).index("stage") + 1;
     for (const NodeId input : body.inputs(id)) stage[id] = std::max(stage[id], stage[input]);
   }
   return stage;
@@ -61,23 +62,21 @@ std::string broken_by_node(const Kernel& kernel, NodeId id) {
   const expr::Arena& body = kernel.body;
   const expr::Op& op = body.op(id);
   const auto exists = [&](std::string_view attr, std::size_t count) {
-    const std::int64_t k = body.attrs(id).integer(attr);
-    return k >= 0 && k < static_cast<std::int64_t>(count);
+    return base::is_index(body.attrs(id).integer(attr), count);
   };
   if (body.type(id).rank() != 0) return "bodies compute scalars";
   if (op.is(Core::axis) && !exists("k", kernel.axes.size())) return "an axis exists";
-  if (op.is(Core::extent) && !exists("k", static_cast<std::size_t>(kernel.extents))) return "an extent exists";
+  if (op.is(Core::extent) && !exists("k", kernel.extents)) return "an extent exists";
   if (op.is(Core::result) && !exists("stage", kernel.stages.size())) return "a stage exists";
   if (!op.is(Core::load, Core::load_if)) {
     const bool known = op.kind == expr::Kind::Map || op.is(Core::const_, Core::axis, Core::extent, Core::result);
     return known ? "" : "bodies hold elementwise ops and their own leaves only";
   }
   if (!exists("operand", kernel.operands.size())) return "an operand exists";
-  const Operand& operand = kernel.operands[static_cast<std::size_t>(body.attrs(id).integer("operand"))];
+  const Operand& operand = kernel.operands[body.attrs(id).index("operand")];
   if (operand.written) return "loads read operands that are not written";
   const std::size_t guards = op.is(Core::load_if) ? 1 : 0;
-  if (body.inputs(id).size() != static_cast<std::size_t>(operand.rank) + guards)
-    return "a load has an index for each dimension";
+  if (body.inputs(id).size() != operand.rank + guards) return "a load has an index for each dimension";
   if (guards == 1 && !is_bool(body.type(body.input(id, 0)).dtype)) return "a guard is bool";
   for (const NodeId index : body.inputs(id).subspan(guards)) {
     if (body.type(index).dtype != DType::int64) return "an index is int64";
@@ -87,11 +86,10 @@ std::string broken_by_node(const Kernel& kernel, NodeId id) {
 
 std::string broken_by_store(const Kernel& kernel, const Store& store, const std::vector<bool>& inner) {
   const expr::Arena& body = kernel.body;
-  if (store.operand < 0 || static_cast<std::size_t>(store.operand) >= kernel.operands.size())
-    return "an operand exists";
-  const Operand& operand = kernel.operands[static_cast<std::size_t>(store.operand)];
+  if (store.operand >= kernel.operands.size()) return "an operand exists";
+  const Operand& operand = kernel.operands[store.operand];
   if (!operand.written) return "stores write written operands";
-  if (store.index.size() != static_cast<std::size_t>(operand.rank)) return "a store has an index for each dimension";
+  if (store.index.size() != operand.rank) return "a store has an index for each dimension";
   if (std::ranges::any_of(store.index, [&](NodeId i) { return body.type(i).dtype != DType::int64; }))
     return "an index is int64";
   if (body.type(store.value).dtype != operand.dtype) return "a store has its operand's dtype";
@@ -111,17 +109,17 @@ std::string broken_promise(const Kernel& kernel) {
     if (size ? size->as_int() < 0 : !body.op(axis.extent).is(Core::extent))
       return "an axis has a number or a size as its extent";
   }
-  const std::vector<int> stage = stage_of(kernel);
+  const std::vector<std::size_t> stage = stage_of(kernel);
   const std::vector<bool> inner = depends_on_inner(kernel);
   for (std::size_t s = 0; s < kernel.stages.size(); ++s) {
     if (kernel.stages[s].op->kind != expr::Kind::Reduce) return "a stage reduces";
-    if (stage[kernel.stages[s].value] > static_cast<int>(s)) return "a stage uses earlier results only";
+    if (stage[kernel.stages[s].value] > s) return "a stage uses earlier results only";
   }
   if (kernel.stores.empty() && kernel.checks.empty()) return "a kernel stores or checks something";
   std::vector<bool> stored(kernel.operands.size(), false);
   for (const Store& store : kernel.stores) {
     if (std::string promise = broken_by_store(kernel, store, inner); !promise.empty()) return promise;
-    stored[static_cast<std::size_t>(store.operand)] = true;
+    stored[store.operand] = true;
   }
   for (std::size_t p = 0; p < kernel.operands.size(); ++p) {
     if (kernel.operands[p].written && !stored[p]) return "what is written has a store";

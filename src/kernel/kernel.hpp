@@ -44,7 +44,7 @@ struct Axis {
 
 struct Operand {
   DType dtype = DType::float32;
-  int rank = 0;
+  std::size_t rank = 0;
   bool written = false;
 };
 
@@ -55,7 +55,7 @@ struct Stage {
 };
 
 struct Store {
-  int operand;
+  std::size_t operand;
   std::vector<NodeId> index;
   NodeId value;
 };
@@ -72,7 +72,7 @@ struct Kernel {
   expr::Arena body;
   std::vector<Axis> axes;
   std::vector<Operand> operands;  // read ones first, then written ones
-  int extents = 0;                // how many sizes the launch passes
+  std::size_t extents = 0;        // how many sizes the launch passes
   std::vector<Stage> stages;
   std::vector<Store> stores;
   std::vector<Check> checks;
@@ -83,7 +83,7 @@ struct Kernel {
 /// For each node of the body: whether it depends on an inner axis, through loads as well.
 std::vector<bool> depends_on_inner(const Kernel& kernel);
 /// For each node, the first stage that must have run before it (0: none).
-std::vector<int> stage_of(const Kernel& kernel);
+std::vector<std::size_t> stage_of(const Kernel& kernel);
 
 /// The text of the header comment; parse_kernel reads it back.
 std::string print(const Kernel& kernel);

@@ -5,6 +5,7 @@
 #include <charconv>
 #include <map>
 
+#include "base/index.hpp"
 #include "expr/lexer.hpp"
 #include "expr/parse.hpp"
 #include "kernel/kernel.hpp"
@@ -17,9 +18,9 @@ using expr::Lexer;
 using expr::Token;
 
 // Text is untrusted: what it may ask for is bounded.
-constexpr std::int64_t max_axes = 64;
-constexpr std::int64_t max_operands = 1024;
-constexpr std::int64_t max_rank = 64;
+constexpr std::size_t max_axes = 64;
+constexpr std::size_t max_operands = 1024;
+constexpr std::size_t max_rank = 64;
 constexpr int max_nesting = 200;
 
 bool is_numbered(std::string_view name, char letter) {
@@ -27,11 +28,11 @@ bool is_numbered(std::string_view name, char letter) {
 }
 
 /// The k of "i<k>" if it is below `count`.
-std::optional<std::int64_t> number_after(char letter, std::string_view name, std::size_t count) {
+std::optional<std::size_t> number_after(char letter, std::string_view name, std::size_t count) {
   if (!is_numbered(name, letter) || name.size() > 6 || (name[1] == '0' && name.size() > 2)) return std::nullopt;
-  std::int64_t k = 0;
+  std::size_t k = 0;
   std::from_chars(name.data() + 1, name.data() + name.size(), k);
-  return k < static_cast<std::int64_t>(count) ? std::optional(k) : std::nullopt;
+  return k < count ? std::optional(k) : std::nullopt;
 }
 
 class KernelParser {
@@ -52,7 +53,7 @@ class KernelParser {
 
  private:
   expr::Arena& body() { return kernel_.body; }
-  NodeId leaf(Core core, std::string_view attr, std::int64_t k, DType dtype = DType::int64) {
+  NodeId leaf(Core core, std::string_view attr, std::size_t k, DType dtype = DType::int64) {
     return body().make_typed(core, {}, {{attr, k}}, body().intern_type({dtype, {}}));
   }
 
@@ -82,7 +83,7 @@ class KernelParser {
     lexer_.expect("[");
     std::vector<Token> extents;  // read before the sizes that they may name
     while (!lexer_.is("]")) {
-      if (static_cast<std::int64_t>(kernel_.axes.size()) == max_axes) lexer_.error("the kernel has too many axes");
+      if (kernel_.axes.size() == max_axes) lexer_.error("the kernel has too many axes");
       lexer_.expect(fmt::format("i{}", kernel_.axes.size()));
       lexer_.expect(":");
       extents.push_back(lexer_.next());
@@ -112,16 +113,16 @@ class KernelParser {
       if (!written && kernel_.operands.empty() && lexer_.accept(fmt::format("e{}", kernel_.extents))) {
         if (++kernel_.extents > max_operands) lexer_.error("the kernel has too many sizes");
       } else {
-        if (static_cast<std::int64_t>(kernel_.operands.size()) == max_operands)
-          lexer_.error("the kernel has too many operands");
+        if (kernel_.operands.size() == max_operands) lexer_.error("the kernel has too many operands");
         lexer_.expect(fmt::format("p{}", kernel_.operands.size()));
         lexer_.expect(":");
         const DType dtype = expr::parse_dtype(lexer_);
         lexer_.expect("[");
         const std::int64_t rank = integer();
-        if (rank < 0 || rank > max_rank) lexer_.error(fmt::format("a rank of {}; 0 to {} are taken", rank, max_rank));
+        if (!base::is_index(rank, max_rank + 1))
+          lexer_.error(fmt::format("a rank of {}; 0 to {} are taken", rank, max_rank));
         lexer_.expect("]");
-        kernel_.operands.push_back({dtype, static_cast<int>(rank), written});
+        kernel_.operands.push_back({dtype, base::to_size(rank), written});
       }
       if (!lexer_.accept(",")) break;
     }
@@ -134,8 +135,7 @@ class KernelParser {
     const auto [at, error] = std::from_chars(token.text.data(), end, size);
     if (token.kind == Token::Kind::number && error == std::errc() && at == end && size >= 0)
       return body().integer(size);
-    if (const auto e = number_after('e', token.text, static_cast<std::size_t>(kernel_.extents)))
-      return leaf(Core::extent, "k", *e);
+    if (const auto e = number_after('e', token.text, kernel_.extents)) return leaf(Core::extent, "k", *e);
     Lexer::error("a size or one of the extents is expected", token);
   }
 
@@ -150,7 +150,7 @@ class KernelParser {
       if (lexer_.peek().kind != Token::Kind::text) lexer_.fail("a message in quotes");
       kernel_.checks.push_back({condition, shown, lexer_.next().text});
     } else if (is_numbered(name, 'p')) {
-      const int operand = known_operand(first, true);
+      const std::size_t operand = known_operand(first, true);
       std::vector<NodeId> at = index(0);
       lexer_.expect("=");
       kernel_.stores.push_back({operand, std::move(at), value(0)});
@@ -168,7 +168,7 @@ class KernelParser {
 
   void stage(const Token& first) {
     const std::string& name = first.text;
-    const auto number = static_cast<std::int64_t>(kernel_.stages.size());
+    const std::size_t number = kernel_.stages.size();
     if (name != fmt::format("r{}", number))
       Lexer::error(fmt::format("'{}' where r{} is the next stage", name, number), first);
     lexer_.expect("=");
@@ -182,14 +182,14 @@ class KernelParser {
         leaf(Core::result, "stage", number, op->reduce->yields_index ? DType::int64 : body().type(of).dtype);
   }
 
-  int known_operand(const Token& where, bool written) {
+  std::size_t known_operand(const Token& where, bool written) {
     const std::string& name = where.text;
     const auto p = number_after('p', name, kernel_.operands.size());
     if (!p) Lexer::error(fmt::format("there is no operand called '{}'", name), where);
-    if (kernel_.operands[static_cast<std::size_t>(*p)].written != written) {
+    if (kernel_.operands[*p].written != written) {
       Lexer::error(fmt::format("{} is {}", name, written ? "only read" : "only written"), where);
     }
-    return static_cast<int>(*p);
+    return *p;
   }
 
   std::vector<NodeId> index(int depth) {
@@ -204,14 +204,14 @@ class KernelParser {
   }
 
   NodeId load(const Token& name, NodeId guard, int depth) {
-    const int operand = known_operand(name, false);
+    const std::size_t operand = known_operand(name, false);
     std::vector<NodeId> inputs = index(depth);
-    const auto& [dtype, rank, written] = kernel_.operands[static_cast<std::size_t>(operand)];
-    if (inputs.size() != static_cast<std::size_t>(rank))
+    const auto& [dtype, rank, written] = kernel_.operands[operand];
+    if (inputs.size() != rank)
       Lexer::error(fmt::format("{} indices of {}, which has rank {}", inputs.size(), name.text, rank), name);
     if (guard != expr::no_node) inputs.insert(inputs.begin(), guard);
     const Core core = guard != expr::no_node ? Core::load_if : Core::load;
-    return body().make_typed(core, inputs, {{"operand", std::int64_t{operand}}}, body().intern_type({dtype, {}}));
+    return body().make_typed(core, inputs, {{"operand", operand}}, body().intern_type({dtype, {}}));
   }
 
   /// An axis, a size, a result, a name, a literal, a load or a call.
@@ -231,8 +231,7 @@ class KernelParser {
     if (lexer_.is("[")) return load(where, expr::no_node, depth);
     if (const auto known = values_.find(name); known != values_.end()) return known->second;
     if (const auto axis = number_after('i', name, kernel_.axes.size())) return leaf(Core::axis, "k", *axis);
-    if (const auto e = number_after('e', name, static_cast<std::size_t>(kernel_.extents)))
-      return leaf(Core::extent, "k", *e);
+    if (const auto e = number_after('e', name, kernel_.extents)) return leaf(Core::extent, "k", *e);
     Lexer::error(fmt::format("there is no value called '{}'", name), where);
   }
 

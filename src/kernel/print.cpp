@@ -47,7 +47,7 @@ class Printer {
       add(axes,
           fmt::format("i{}: {}{}", axis, index({kernel_.axes[axis].extent}), kernel_.axes[axis].inner ? " inner" : ""));
     }
-    for (int e = 0; e < kernel_.extents; ++e) add(reads, fmt::format("e{}", e));
+    for (std::size_t e = 0; e < kernel_.extents; ++e) add(reads, fmt::format("e{}", e));
     for (std::size_t p = 0; p < kernel_.operands.size(); ++p) {
       const Operand& operand = kernel_.operands[p];
       add(operand.written ? writes : reads, fmt::format("p{}: {}[{}]", p, short_name_of(operand.dtype), operand.rank));

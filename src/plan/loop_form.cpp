@@ -6,6 +6,7 @@
 
 #include "base/config.hpp"
 #include "base/device_name.hpp"
+#include "base/shape.hpp"
 #include "base/source_place.hpp"
 
 namespace croton::plan {
@@ -14,9 +15,8 @@ namespace {
 /// Whether steps of the body's own write all of its results, each in a place of its own.
 bool writes_all_results(const Plan& plan) {
   for (std::size_t o = 0; o < plan.output_buffer.size(); ++o) {
-    const int b = plan.output_buffer[o];
-    const bool own = b >= 0 && plan.buffers[static_cast<std::size_t>(b)].role == Buffer::Role::output &&
-                     plan.buffers[static_cast<std::size_t>(b)].number == static_cast<int>(o);
+    const BufferId b = plan.output_buffer[o];
+    const bool own = b != no_buffer && plan.buffers[b].role == Buffer::Role::output && plan.buffers[b].number == o;
     if (!own) return false;
   }
   return true;
@@ -37,10 +37,9 @@ std::vector<std::optional<std::int64_t>> stated_sizes(const fuse::Program& progr
                                                       const Buffer& matrix) {
   const expr::Arena* arena = &call.body->graph.arena;
   NodeId node = matrix.node;
-  const auto number = static_cast<std::size_t>(matrix.number);
-  if (matrix.role == Buffer::Role::argument && number >= call.loop.captured(0)) {
+  if (matrix.role == Buffer::Role::argument && matrix.number >= call.loop.captured(0)) {
     arena = &program.graph.arena;
-    node = call.inputs[call.loop.capture_input(number - call.loop.captured(0))];
+    node = call.inputs[call.loop.capture_input(matrix.number - call.loop.captured(0))];
   }
   std::vector<std::optional<std::int64_t>> sizes;
   for (const NodeId dim : arena->type(node).shape) sizes.push_back(arena->known(dim));
@@ -50,18 +49,18 @@ std::vector<std::optional<std::int64_t>> stated_sizes(const fuse::Program& progr
 /// The first product that a library does better in each step, whatever the sizes that are not stated; empty: none.
 std::string large_product(const fuse::Program& program, const fuse::LoopCall& call, const Plan& plan, bool on_gpu) {
   for (const Step& step : plan.steps) {
-    const auto* product = std::get_if<fuse::ProductCall>(&call.body->calls[static_cast<std::size_t>(step.call)].work);
+    const auto* product = std::get_if<fuse::ProductCall>(&call.body->calls[step.call].work);
     if (product == nullptr) continue;
     const expr::Arena& arena = call.body->graph.arena;
     const auto& shape = arena.type(product->result).shape;
     // One or two rows: a generated kernel beats the library, whatever the other matrix.
     const std::int64_t rows = arena.known(shape[0]).value_or(3);
     if (shape.size() != 2 || rows <= 2) continue;
-    const auto sizes = stated_sizes(program, call, plan.buffers[static_cast<std::size_t>(step.right.buffer)]);
+    const auto sizes = stated_sizes(program, call, plan.buffers[step.right.buffer]);
     if (sizes.size() != 2 || !sizes[0] || !sizes[1]) continue;
     const std::int64_t k = step.right.transposed ? *sizes[1] : *sizes[0],
                        n = step.right.transposed ? *sizes[0] : *sizes[1],
-                       bytes = k * n * static_cast<std::int64_t>(size_of(arena.type(product->result).dtype));
+                       bytes = k * n * base::element_size(arena.type(product->result).dtype);
     const bool large = on_gpu ? !product_too_much_of_rows(bytes).empty() &&
                                     !product_too_much_of_grid(rows, k, n, bytes, 2 * bytes).empty()
                               : bytes > expr::most_right_bytes_cpu;
@@ -152,12 +151,12 @@ std::string why_not_recorded(const fuse::Program& body, const Plan& plan, const 
 std::int64_t count_launches(const fuse::Program& body, const Plan& plan) {
   std::int64_t count = 0;
   for (const Launch& launch : plan.launches) {
-    const Step& first = plan.steps[static_cast<std::size_t>(launch.first_step)];
-    const fuse::Call& call = body.calls[static_cast<std::size_t>(first.call)];
+    const Step& first = plan.steps[launch.first_step];
+    const fuse::Call& call = body.calls[first.call];
     constexpr int of_routine = 10;  // of a sort a few more, of a running sum fewer
     count += call.is<fuse::RoutineCall>() ? of_routine : 1;
     if (call.is_kernel(kernel::Family::split)) ++count;
-    if (first.accumulate >= 0) ++count;
+    if (first.accumulate != no_buffer) ++count;
   }
   return count;
 }

@@ -16,57 +16,69 @@
 namespace croton::plan {
 
 using expr::NodeId;
+using fuse::CallId;
+using fuse::SegmentId;
+
+/// Places in the lists of a plan.
+using BufferId = base::Id<struct BufferTag>;
+using StepId = base::Id<struct StepTag>;
+using LaunchId = base::Id<struct LaunchTag>;
+inline constexpr BufferId no_buffer;
+inline constexpr StepId no_step;
+inline constexpr LaunchId no_launch;
 
 struct Buffer {
   enum class Role : std::uint8_t { argument, shared, constant, temporary, output, update, resident, workspace };
   Role role = Role::temporary;
-  NodeId node = expr::no_node;
-  int number = 0;         // which argument, shared variable, constant, output or update; resident: of what buffer;
-                          // workspace: bytes are found when it is bound, `node` is the routine's result
-  expr::Place place = 0;  // the device that has it
-  int in_place_of = -1;   // shares the memory of this buffer
-  int segment = 0;        // in which it is given memory
-  int first_step = -1, last_step = -1;
+  NodeId node = expr::no_node;              // workspace: the routine's result; the bytes are found when it is bound
+  std::size_t number = 0;                   // which argument, shared variable, constant, output or update
+  BufferId copy_of = no_buffer;             // resident: of what buffer
+  expr::Place place = 0;                    // the device that has it
+  BufferId in_place_of = no_buffer;         // shares the memory of this buffer
+  SegmentId segment = fuse::first_segment;  // in which it is given memory
+  StepId first_step = no_step, last_step = no_step;
 };
 
 /// A matrix as a product reads it.
 struct MatrixRef {
-  int buffer = -1;
+  BufferId buffer = no_buffer;
   bool transposed = false;
   bool other_sizes = false;  // than the buffer has, whose elements lie side by side
 };
 
 struct Step {
-  int call = -1;           // of the program
-  std::vector<int> reads;  // buffers, as the kernel's read operands
-  std::vector<int> writes;
+  CallId call;
+  std::vector<BufferId> reads;  // as the kernel's read operands
+  std::vector<BufferId> writes;
   MatrixRef left, right;  // of a product
-  int accumulate = -1;
-  int workspace = -1;                                  // of a routine
-  std::vector<std::vector<int>> generated_reads = {};  // of the product's generated kernels
-  bool after_commit = false;                           // overwrites a shared variable
+  BufferId accumulate = no_buffer;
+  BufferId workspace = no_buffer;                           // of a routine
+  std::vector<std::vector<BufferId>> generated_reads = {};  // of the product's generated kernels
+  bool after_commit = false;                                // overwrites a shared variable
 };
 
 /// The steps [first, end), run as one launch: one step, or several kernels that do not depend on each other.
 struct Launch {
-  int first_step = 0, end_step = 0;
-  int size() const { return end_step - first_step; }
+  StepId first_step{0}, end_step{0};
+  std::size_t size() const { return end_step.index() - first_step.index(); }
+  base::IdRange<StepId> steps() const { return {first_step, end_step}; }
 };
 
 /// Launches between which the host reads nothing back. A size that is found by computing ends a segment.
 struct Segment {
-  int first_launch = 0, end_launch = 0;
-  std::vector<int> fresh;  // buffers of the numbers that are read back at its end
+  LaunchId first_launch{0}, end_launch{0};
+  std::vector<BufferId> fresh;  // of the numbers that are read back at its end
+  base::IdRange<LaunchId> launches() const { return {first_launch, end_launch}; }
 };
 
 struct Plan {
-  std::vector<Buffer> buffers;
-  std::vector<Step> steps;
-  std::vector<Launch> launches;
-  std::vector<Segment> segments;
-  int commit_step = 0;             // steps from here on overwrite shared variables
-  std::vector<int> output_buffer;  // per output of the graph
-  std::vector<int> update_buffer;  // per update
+  base::IdVector<BufferId, Buffer> buffers;
+  base::IdVector<StepId, Step> steps;
+  base::IdVector<LaunchId, Launch> launches;
+  base::IdVector<SegmentId, Segment> segments;
+  StepId commit_step{0};                // steps from here on overwrite shared variables
+  std::vector<BufferId> output_buffer;  // per output of the graph; no_buffer: a number of the host
+  std::vector<BufferId> update_buffer;  // per update
 };
 
 /// Verified (verify.hpp) where the flag `verify` asks for it.

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/device_name.hpp"
+#include "base/index.hpp"
 #include "expr/print.hpp"
 #include "plan/loop_form.hpp"
 #include "plan/plan.hpp"
@@ -15,16 +16,16 @@ using fuse::Program;
 std::string_view name_of(Buffer::Role role) {
   static constexpr std::string_view names[] = {"argument", "shared", "constant", "temporary",
                                                "output",   "update", "resident", "workspace"};
-  return names[static_cast<std::size_t>(role)];
+  return names[base::ordinal(role)];
 }
 
 std::string on_device(expr::Place place) {
   return place == 0 ? "" : " on " + base::DeviceName::of_place(place).to_string();
 }
 
-std::string list(const std::vector<int>& buffers) {
+std::string list(const std::vector<BufferId>& buffers) {
   std::string joined;
-  for (const int b : buffers) joined += fmt::format("{}b{}", joined.empty() ? "" : ", ", b);
+  for (const BufferId b : buffers) joined += fmt::format("{}b{}", joined.empty() ? "" : ", ", b);
   return joined;
 }
 
@@ -38,15 +39,15 @@ std::string indented(std::string_view text) {
   return result;
 }
 
-std::string buffer_line(const Plan& plan, std::size_t b, const expr::Names& names) {
+std::string buffer_line(const Plan& plan, BufferId b, const expr::Names& names) {
   const Buffer& buffer = plan.buffers[b];
   std::string text =
       buffer.role == Buffer::Role::workspace
           ? fmt::format("  b{}: workspace of {}", b, names(buffer.node))
           : fmt::format("  b{}: {} {} {}", b, names.type(buffer.node), name_of(buffer.role), names(buffer.node));
   text += on_device(buffer.place);
-  if (buffer.in_place_of >= 0) text += fmt::format(" in place of b{}", buffer.in_place_of);
-  if (buffer.first_step >= 0) text += fmt::format(", steps {} to {}", buffer.first_step, buffer.last_step);
+  if (buffer.in_place_of != no_buffer) text += fmt::format(" in place of b{}", buffer.in_place_of);
+  if (buffer.first_step != no_step) text += fmt::format(", steps {} to {}", buffer.first_step, buffer.last_step);
   return text + '\n';
 }
 
@@ -61,7 +62,7 @@ struct StepText {
                        kernel.kernel->checks.empty() ? "" : ", checks values");
   }
   std::string operator()(const fuse::ProductCall& product) const {
-    const std::string sum = step.accumulate < 0 ? "" : fmt::format(" + {} b{}", product.beta, step.accumulate);
+    const std::string sum = step.accumulate == no_buffer ? "" : fmt::format(" + {} b{}", product.beta, step.accumulate);
     return fmt::format("{} b{}{} b{}{}{}\n", product.alpha, step.left.buffer, step.left.transposed ? "^T" : "",
                        step.right.buffer, step.right.transposed ? "^T" : "", sum);
   }
@@ -93,28 +94,28 @@ struct StepText {
 std::string print(const Plan& plan, const Program& program) {
   const expr::Names names(program.graph);
   std::string text = "buffers\n";
-  for (std::size_t b = 0; b < plan.buffers.size(); ++b) text += buffer_line(plan, b, names);
+  for (const BufferId b : plan.buffers.ids()) text += buffer_line(plan, b, names);
   text += "steps\n";
-  std::size_t segment = 0;
-  const auto end_segments = [&](std::size_t launch) {
-    for (; segment + 1 < plan.segments.size() && static_cast<int>(launch) == plan.segments[segment].end_launch;
-         ++segment) {
+  SegmentId segment = fuse::first_segment;
+  const auto end_segments = [&](LaunchId launch) {
+    for (; segment.next() < plan.segments.end_id() && launch == plan.segments[segment].end_launch;
+         segment = segment.next()) {
       text += fmt::format("  -- read back {} --\n", list(plan.segments[segment].fresh));
     }
   };
-  for (std::size_t l = 0; l < plan.launches.size(); ++l) {
+  for (const LaunchId l : plan.launches.ids()) {
     end_segments(l);
     const Launch& launch = plan.launches[l];
     if (launch.first_step == plan.commit_step) text += "  -- commit: nothing below can fail --\n";
     if (launch.size() > 1) text += fmt::format("  one launch of {} kernels:\n", launch.size());
-    for (int s = launch.first_step; s < launch.end_step; ++s) {
-      const Step& step = plan.steps[static_cast<std::size_t>(s)];
-      const fuse::Call& call = program.calls[static_cast<std::size_t>(step.call)];
+    for (const StepId s : launch.steps()) {
+      const Step& step = plan.steps[s];
+      const fuse::Call& call = program.calls[step.call];
       text += fmt::format("{}  {}: {}{} = {}", launch.size() > 1 ? "  " : "", s, list(step.writes),
                           on_device(call.place), std::visit(StepText{program, call, step}, call.work));
     }
   }
-  end_segments(plan.launches.size());
+  end_segments(plan.launches.end_id());
   return text;
 }
 

@@ -61,7 +61,7 @@ void note_kernels(const ct::fuse::Program& program, Names& names) {
     if (launch.size() > 1) names.insert("group of kernels");
   }
   for (const ct::plan::Buffer& buffer : plan.buffers) {
-    if (buffer.in_place_of >= 0) names.insert("in place");
+    if (buffer.in_place_of != ct::plan::no_buffer) names.insert("in place");
   }
   if (plan.segments.size() > 1) names.insert("several segments");
 }

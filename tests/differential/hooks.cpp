@@ -96,9 +96,11 @@ std::span<const Group> groups() {
 }  // namespace rewrite
 
 namespace runtime {
-void check_requirements(const Executable& executable, const CallArrays& arrays, int segment, const SizeTable& sizes) {
-  static const auto original = next<void(const Executable&, const CallArrays&, int, const SizeTable&)>(
-      "_ZN6croton7runtime18check_requirementsERKNS0_10ExecutableERKNS0_10CallArraysEiRKNS0_9SizeTableE");
+void check_requirements(const Executable& executable, const CallArrays& arrays, fuse::SegmentId segment,
+                        const SizeTable& sizes) {
+  static const auto original = next<void(const Executable&, const CallArrays&, fuse::SegmentId, const SizeTable&)>(
+      "_ZN6croton7runtime18check_requirementsERKNS0_10ExecutableERKNS0_10CallArraysE"
+      "NS_4base2IdINS_4fuse10SegmentTagEEERKNS0_9SizeTableE");
   if (!hooks().skip_requirements) original(executable, arrays, segment, sizes);
 }
 }  // namespace runtime

@@ -225,11 +225,10 @@ const Bug bugs[] = {
      [] {
        hooks().plan = [](ct::plan::Plan& plan) {
          for (ct::plan::Buffer& buffer : plan.buffers) {
-           if (buffer.role != ct::plan::Buffer::Role::update || buffer.in_place_of >= 0) continue;
-           for (std::size_t b = 0; b < plan.buffers.size(); ++b) {
-             const ct::plan::Buffer& other = plan.buffers[b];
+           if (buffer.role != ct::plan::Buffer::Role::update || buffer.in_place_of != ct::plan::no_buffer) continue;
+           for (const ct::plan::Buffer& other : plan.buffers) {
              if (other.role == ct::plan::Buffer::Role::shared && other.number == buffer.number)
-               buffer.in_place_of = static_cast<int>(b);
+               buffer.in_place_of = plan.buffers.id_of(other);
            }
          }
        };

@@ -16,7 +16,11 @@ namespace ct = croton;
 using ct::DType;
 using ct::Variable;
 using ct::plan::Buffer;
+using ct::plan::BufferId;
+using ct::plan::LaunchId;
+using ct::plan::no_buffer;
 using ct::plan::Plan;
+using ct::plan::StepId;
 using Role = Buffer::Role;
 
 namespace {
@@ -106,7 +110,7 @@ Buffer& first(Plan& plan, const std::function<bool(const Buffer&)>& is) {
 Buffer& with_role(Plan& plan, Role role) {
   return first(plan, [&](const Buffer& b) { return b.role == role; });
 }
-int number_of(const Plan& plan, const Buffer& buffer) { return static_cast<int>(&buffer - plan.buffers.data()); }
+bool shares_memory(const Buffer& b) { return b.in_place_of != no_buffer; }
 
 struct Breakage {
   std::string what;  // the message has this
@@ -117,101 +121,97 @@ struct Breakage {
 const std::vector<Breakage>& breakages() {
   static const std::vector<Breakage> all{
       // numbers
-      {"runs call 99, which there is none of", products, [](Plan& p) { p.steps[0].call = 99; }},
-      {"reads b99, which there is none of", products, [](Plan& p) { p.steps[0].reads[0] = 99; }},
-      {"writes b-1, which there is none of", products, [](Plan& p) { p.steps[0].writes[0] = -1; }},
+      {"runs call 99, which there is none of", products, [](Plan& p) { p.steps.front().call = ct::fuse::CallId(99); }},
+      {"reads b99, which there is none of", products, [](Plan& p) { p.steps.front().reads[0] = BufferId(99); }},
+      {"writes b-1, which there is none of", products, [](Plan& p) { p.steps.front().writes[0] = no_buffer; }},
       {"has the workspace b0, which is none", routine,
-       [](Plan& p) { std::ranges::find_if(p.steps, [](const auto& s) { return s.workspace >= 0; })->workspace = 0; }},
+       [](Plan& p) {
+         std::ranges::find_if(p.steps, [](const auto& s) { return s.workspace != no_buffer; })->workspace = BufferId(0);
+       }},
       {"which has no memory of its own", updates,
        [](Plan& p) {
-         Buffer& shares = first(p, [](const Buffer& b) { return b.in_place_of >= 0; });
-         shares.in_place_of = number_of(p, shares);
+         Buffer& shares = first(p, shares_memory);
+         shares.in_place_of = p.buffers.id_of(shares);
        }},
       // launches and segments
       {"belongs to no launch", products, [](Plan& p) { p.launches.pop_back(); }},
-      {"comes next", products, [](Plan& p) { std::swap(p.launches[0], p.launches[1]); }},
+      {"comes next", products, [](Plan& p) { std::swap(p.launches[LaunchId(0)], p.launches[LaunchId(1)]); }},
       {"runs in one launch with others", products,
        [](Plan& p) {
-         p.launches[0].end_step = 2;
+         p.launches.front().end_step = StepId(2);
          p.launches.erase(p.launches.begin() + 1);
-         p.segments.back().end_launch -= 1;
+         p.segments.back().end_launch = p.launches.end_id();
        }},
       {"the host reads numbers back", segments, [](Plan& p) { p.segments.pop_back(); }},
       {"but needs numbers that segment 0 finds", segments,
        [](Plan& p) {
-         p.segments[0].end_launch = p.segments[1].end_launch;
-         p.segments[1].first_launch = p.segments[1].end_launch;
+         p.segments.front().end_launch = p.segments.back().end_launch;
+         p.segments.back().first_launch = p.segments.back().end_launch;
        }},
       // calls
-      {"runs 2 times", products, [](Plan& p) { p.steps[1].call = p.steps[0].call; }},
-      {"has other buffers than its call has operands", products, [](Plan& p) { p.steps[1].reads[0] = 0; }},
+      {"runs 2 times", products, [](Plan& p) { p.steps[StepId(1)].call = p.steps.front().call; }},
+      {"has other buffers than its call has operands", products,
+       [](Plan& p) { p.steps[StepId(1)].reads[0] = BufferId(0); }},
       // values
       {"which no step before it has written", products,
        [](Plan& p) {
-         std::swap(p.steps[0], p.steps[1]);
-         for (Buffer& b : p.buffers) b.in_place_of = -1;
+         std::swap(p.steps[StepId(0)], p.steps[StepId(1)]);
+         for (Buffer& b : p.buffers) b.in_place_of = no_buffer;
        }},
       {"which is not a result", products, [](Plan& p) { with_role(p, Role::output).role = Role::constant; }},
       {"gets memory in segment 1", segments,
-       [](Plan& p) { p.buffers[static_cast<std::size_t>(p.steps[0].writes[0])].segment = 1; }},
+       [](Plan& p) { p.buffers[p.steps.front().writes[0]].segment = ct::plan::SegmentId(1); }},
       // results
       {"is in memory that others share", products, [](Plan& p) { with_role(p, Role::output).role = Role::temporary; }},
       {"there are 0 outputs", products, [](Plan& p) { p.output_buffer.clear(); }},
       // lifetimes
-      {"whose memory is kept from step", products, [](Plan& p) { with_role(p, Role::temporary).last_step = 0; }},
+      {"whose memory is kept from step", products,
+       [](Plan& p) { with_role(p, Role::temporary).last_step = StepId(0); }},
       {"is read back after step", segments,
        [](Plan& p) {
-         Buffer& fresh = p.buffers[static_cast<std::size_t>(p.segments[0].fresh[0])];
+         Buffer& fresh = p.buffers[p.segments.front().fresh[0]];
          fresh.last_step = fresh.first_step;
        }},
-      {"does not read back all the numbers", segments, [](Plan& p) { p.segments[0].fresh.clear(); }},
+      {"does not read back all the numbers", segments, [](Plan& p) { p.segments.front().fresh.clear(); }},
       // in place
       {"which is not its to write over", products,
-       [](Plan& p) {
-         first(p, [](const Buffer& b) { return b.in_place_of >= 0; }).in_place_of =
-             number_of(p, with_role(p, Role::argument));
-       }},
-      {"which is another array", products,
-       [](Plan& p) {
-         Buffer& shares = first(p, [](const Buffer& b) { return b.in_place_of >= 0; });
-         p.buffers[static_cast<std::size_t>(shares.in_place_of)].place = 257;
-       }},
+       [](Plan& p) { first(p, shares_memory).in_place_of = p.buffers.id_of(with_role(p, Role::argument)); }},
+      {"which is another array", products, [](Plan& p) { p.buffers[first(p, shares_memory).in_place_of].place = 257; }},
       {"which is another variable", updates,
        [](Plan& p) {
          std::vector<Buffer*> shares;
          for (Buffer& b : p.buffers) {
-           if (b.in_place_of >= 0) shares.push_back(&b);
+           if (shares_memory(b)) shares.push_back(&b);
          }
          REQUIRE(shares.size() == 2);
          std::swap(shares[0]->in_place_of, shares[1]->in_place_of);
        }},
       {"writes over", products,
        [](Plan& p) {  // the first product's result is read again, after what is in its memory now
-         const Buffer& shares = first(p, [](const Buffer& b) { return b.in_place_of >= 0; });
-         p.steps.back().generated_reads.push_back({shares.in_place_of});
+         p.steps.back().generated_reads.push_back({first(p, shares_memory).in_place_of});
        }},
       {"of which it still reads other elements", transposed,
        [](Plan& p) {
-         const int product = p.steps[0].writes[0], sum = p.steps[1].writes[0];
-         REQUIRE(p.buffers[static_cast<std::size_t>(sum)].in_place_of < 0);
-         p.buffers[static_cast<std::size_t>(sum)].in_place_of = product;
-         p.buffers[static_cast<std::size_t>(product)].last_step = 2;
+         const BufferId product = p.steps.front().writes[0], sum = p.steps[StepId(1)].writes[0];
+         REQUIRE(!shares_memory(p.buffers[sum]));
+         p.buffers[sum].in_place_of = product;
+         p.buffers[product].last_step = StepId(2);
        }},
       // the commit point
       {"a shared variable, before the commit point", updates,
        [](Plan& p) {
          for (auto& step : p.steps) step.after_commit = false;
-         p.commit_step = static_cast<int>(p.steps.size());
+         p.commit_step = p.steps.end_id();
          const ct::plan::Launch joined = p.launches.back();
          p.launches.pop_back();
-         for (int s = joined.first_step; s < joined.end_step; ++s) p.launches.push_back({s, s + 1});
-         p.segments.back().end_launch = static_cast<int>(p.launches.size());
+         for (const StepId s : joined.steps()) p.launches.push_back({s, s.next()});
+         p.segments.back().end_launch = p.launches.end_id();
        }},
-      {"after the commit point, before step 0", updates, [](Plan& p) { p.commit_step = 0; }},
+      {"after the commit point, before step 0", updates, [](Plan& p) { p.commit_step = StepId(0); }},
       {"overwrites no shared variable", products,
        [](Plan& p) {
          p.steps.back().after_commit = true;
-         p.commit_step = static_cast<int>(p.steps.size()) - 1;
+         p.commit_step = p.steps.end_id().previous();
        }},
       // devices
       {"which is on another device", on_device,
@@ -248,10 +248,10 @@ TEST_CASE("a plan that breaks a promise is found, by the promise's name") {
 
 TEST_CASE("a broken plan names the step and the user's line") {
   Planned p = products();
-  p.plan.steps.back().reads[0] = 99;
+  p.plan.steps.back().reads[0] = BufferId(99);
   CHECK_THAT(broken(p), contains("plan: step 2 reads b99"));
   p = products();
   Buffer& temporary = with_role(p.plan, Role::temporary);
-  temporary.last_step = 0;
+  temporary.last_step = StepId(0);
   CHECK_THAT(broken(p), contains("test_plan_verify.cpp:"));
 }

@@ -12,11 +12,11 @@ constexpr std::size_t most_bound = 64;
 
 }  // namespace
 
-Rows rows_of(const Executable& executable, const Memory& memory, int buffer, std::size_t axes_out) {
-  const auto b = static_cast<std::size_t>(buffer);
-  const DType dtype = executable.program.graph.arena.type(executable.plan.buffers[b].node).dtype;
-  const std::vector<std::int64_t>& shape = memory.layouts[b].shape;
-  Rows rows{memory.base[b], 0, dtype, Sizes(shape.begin() + static_cast<std::ptrdiff_t>(axes_out), shape.end()), {}};
+Rows rows_of(const Executable& executable, const Memory& memory, plan::BufferId buffer, std::size_t axes_out) {
+  const DType dtype = executable.program.graph.arena.type(executable.plan.buffers[buffer].node).dtype;
+  const std::vector<std::int64_t>& shape = memory.layouts[buffer].shape;
+  Rows rows{
+      memory.base[buffer], 0, dtype, Sizes(shape.begin() + static_cast<std::ptrdiff_t>(axes_out), shape.end()), {}};
   rows.bytes = static_cast<std::int64_t>(base::byte_count(rows.shape, dtype));
   return rows;
 }

@@ -19,7 +19,7 @@ struct Rows {
   char* at(std::int64_t row) const { return base + row * bytes; }
 };
 /// The buffer as rows along its first `axes_out` axes.
-Rows rows_of(const Executable& executable, const Memory& memory, int buffer, std::size_t axes_out);
+Rows rows_of(const Executable& executable, const Memory& memory, plan::BufferId buffer, std::size_t axes_out);
 /// One of them, without a copy.
 Array view_of_row(Device& device, const Rows& rows, std::int64_t row);
 /// A number that has no buffer, in the memory of the device.

@@ -73,10 +73,10 @@ class Recogniser {
            std::ranges::none_of(body_.inputs(node), [&](NodeId index) { return !linear(index); });
   }
   const codegen::Access& access(NodeId load) const {
-    return bound_.analysis->accesses[static_cast<std::size_t>(bound_.analysis->load_access.at(load))];
+    return bound_.analysis->accesses[bound_.analysis->load_access.at(load)];
   }
-  int buffer_of(NodeId load) const { return bound_.operands[static_cast<std::size_t>(access(load).operand)]; }
-  const codegen::Layout& layout_of(int buffer) const { return memory_.layouts[static_cast<std::size_t>(buffer)]; }
+  plan::BufferId buffer_of(NodeId load) const { return bound_.operands[access(load).operand]; }
+  const codegen::Layout& layout_of(plan::BufferId buffer) const { return memory_.layouts[buffer]; }
 
   std::optional<Linear> linear(NodeId id) const {
     const expr::Op& op = body_.op(id);
@@ -86,7 +86,7 @@ class Recogniser {
       return result;
     }
     if (op.is(Core::axis)) {
-      result.by[static_cast<std::size_t>(body_.attrs(id).integer("k"))] = 1;
+      result.by[body_.attrs(id).index("k")] = 1;
       return result;
     }
     if (!op.is(Core::add, Core::sub, Core::mul)) return std::nullopt;
@@ -265,10 +265,10 @@ class Recogniser {
     const kernel::Store& store = kernel_.stores.front();
     const bool direct = kernel_.stores.size() == 1 && kernel_.checks.empty() &&
                         body_.op(store.value).is(Core::result) &&
-                        kernel_.operands[static_cast<std::size_t>(store.operand)].dtype == result_.what.dtype &&
+                        kernel_.operands[store.operand].dtype == result_.what.dtype &&
                         std::ranges::all_of(store.index, [&](NodeId i) { return linear(i) && linear(i)->at == 0; });
     if (direct) {
-      result_.result = bound_.operands[static_cast<std::size_t>(store.operand)];
+      result_.result = bound_.operands[store.operand];
       const codegen::Layout& layout = layout_of(result_.result);
       for (std::size_t d = 0; d < store.index.size(); ++d) {
         const Linear index = *linear(store.index[d]);
@@ -317,7 +317,7 @@ double BoundConvolution::work() const {
 
 bool BoundConvolution::pays() const {
   constexpr double least = 2e6, least_a_sum = 256;
-  return work() >= least && (result >= 0 || work() >= least_a_sum * static_cast<double>(sums));
+  return work() >= least && (result != plan::no_buffer || work() >= least_a_sum * static_cast<double>(sums));
 }
 
 std::optional<BoundConvolution> as_convolution(const BoundKernel& kernel, const Memory& memory) {

@@ -8,14 +8,14 @@
 
 namespace croton::runtime {
 
-/// A bound contraction as a convolution. Buffers are numbers of the plan.
+/// A bound contraction as a convolution. Buffers are those of the plan.
 struct BoundConvolution {
   Convolution what;
-  int x = -1, filters = -1;
+  plan::BufferId x, filters;
   std::int64_t filters_offset = 0;  // in bytes
-  /// The buffer that gets the sums, where the kernel does nothing with them but store them; -1: they go, by rows and
+  /// The buffer that gets the sums, where the kernel does nothing with them but store them; none: they go, by rows and
   /// columns, into memory of the launch, and the kernel goes on from there.
-  int result = -1;
+  plan::BufferId result;
   std::int64_t sums = 0;  // how many
 
   /// Multiplications with additions.

@@ -21,7 +21,7 @@ constexpr std::int64_t max_elements = std::int64_t{1} << 62;
 codegen::Launch specialise_kernel(const BoundKernel& kernel, const Memory& memory) {
   std::vector<codegen::Layout> layouts;
   layouts.reserve(kernel.operands.size());
-  for (const int b : kernel.operands) layouts.push_back(memory.layouts[static_cast<std::size_t>(b)]);
+  for (const plan::BufferId b : kernel.operands) layouts.push_back(memory.layouts[b]);
   return codegen::specialise(*kernel.analysis, kernel.extents, layouts);
 }
 
@@ -31,7 +31,7 @@ BoundKernel kernel_of(const Executable& executable, const plan::Step& step, int 
   const std::size_t which = product == nullptr || generated < 0 ? 0 : static_cast<std::size_t>(generated);
   BoundKernel result;
   result.call = product != nullptr ? product->generated[which].get() : &call.as<fuse::KernelCall>();
-  result.analysis = executable.analyses[static_cast<std::size_t>(step.call)][which].get();
+  result.analysis = executable.analyses[step.call][which].get();
   result.operands = product != nullptr ? step.generated_reads[which] : step.reads;
   result.operands.insert(result.operands.end(), step.writes.begin(), step.writes.end());
   return result;

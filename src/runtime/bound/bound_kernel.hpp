@@ -18,7 +18,7 @@ namespace croton::runtime {
 struct BoundKernel {
   const fuse::KernelCall* call = nullptr;
   const codegen::Analysis* analysis = nullptr;
-  std::vector<int> operands;
+  std::vector<plan::BufferId> operands;
   std::vector<std::int64_t> extents;
   codegen::Launch launch;
 };

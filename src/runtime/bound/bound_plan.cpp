@@ -18,7 +18,7 @@ BoundPlan::BoundPlan(std::shared_ptr<const Executable> executable, const CallArr
                      RunCounts& counts)
     : executable_(std::move(executable)),
       options_(std::move(options)),
-      first_(executable_, 0, nullptr, {}, arrays, options_, counts),
+      first_(executable_, fuse::first_segment, nullptr, {}, arrays, options_, counts),
       brief_(executable_->plan.segments.size() == 1 && first_.is_brief()) {}
 
 bool BoundPlan::renumber(const CallArrays& arrays) {
@@ -75,13 +75,12 @@ std::vector<BoundPlan::Repeated> BoundPlan::add_results(const BoundSegment& segm
   const plan::Plan& plan = executable_->plan;
   const expr::Graph& graph = executable_->program.graph;
   std::vector<Repeated> repeated;
-  const auto is_own = [&](int b, Buffer::Role role, std::size_t i) {
-    return b >= 0 && plan.buffers[static_cast<std::size_t>(b)].role == role &&
-           static_cast<std::size_t>(plan.buffers[static_cast<std::size_t>(b)].number) == i;
+  const auto is_own = [&](plan::BufferId b, Buffer::Role role, std::size_t i) {
+    return b != plan::no_buffer && plan.buffers[b].role == role && plan.buffers[b].number == i;
   };
-  const auto add = [&](Array& result, NodeId node, int b, expr::Place home) {
+  const auto add = [&](Array& result, NodeId node, plan::BufferId b, expr::Place home) {
     with_lines(graph.arena.origin(node), [&] {
-      if (b < 0)
+      if (b == plan::no_buffer)
         result = number(segment, node, home);
       else if (auto again = copy_input(segment, arrays, b))
         result = *std::move(again);
@@ -110,10 +109,11 @@ Array BoundPlan::number(const BoundSegment& segment, NodeId node, expr::Place ho
 }
 
 /// A copy of what the call was given, or of a constant; nothing where the buffer is a result.
-std::optional<Array> BoundPlan::copy_input(const BoundSegment& segment, const CallArrays& arrays, int b) const {
+std::optional<Array> BoundPlan::copy_input(const BoundSegment& segment, const CallArrays& arrays,
+                                           plan::BufferId b) const {
   const plan::Plan& plan = executable_->plan;
-  const Buffer& buffer = plan.buffers[static_cast<std::size_t>(b)];
-  const auto number = static_cast<std::size_t>(buffer.number);
+  const Buffer& buffer = plan.buffers[b];
+  const std::size_t number = buffer.number;
   Device& device = segment.device_of(buffer.place);
   switch (buffer.role) {
     case Buffer::Role::argument:
@@ -123,7 +123,7 @@ std::optional<Array> BoundPlan::copy_input(const BoundSegment& segment, const Ca
     case Buffer::Role::constant:
       return copy_to(device, host_device(), executable_->program.graph.constants[number]);
     case Buffer::Role::resident: {
-      const Array& value = *arrays.shared[static_cast<std::size_t>(plan.buffers[number].number)];
+      const Array& value = *arrays.shared[plan.buffers[buffer.copy_of].number];
       Array copy = Array::empty_on(device, value.dtype(), value.shape());
       copy_between(device, copy.address(), device, segment.address(b), value.bytes());
       return copy;
@@ -135,9 +135,9 @@ std::optional<Array> BoundPlan::copy_input(const BoundSegment& segment, const Ca
 
 /// Memory for a result that is another one too.
 BoundPlan::Repeated BoundPlan::repeat(const BoundSegment& segment, const CallArrays& arrays, Array& result,
-                                      int b) const {
-  const Buffer& buffer = executable_->plan.buffers[static_cast<std::size_t>(b)];
-  const auto number = static_cast<std::size_t>(buffer.number);
+                                      plan::BufferId b) const {
+  const Buffer& buffer = executable_->plan.buffers[b];
+  const std::size_t number = buffer.number;
   const Array& from = buffer.role == Buffer::Role::output ? arrays.outputs[number] : arrays.updates[number];
   Device& device = segment.device_of(buffer.place);
   result = Array::empty_on(device, from.dtype(), from.shape());

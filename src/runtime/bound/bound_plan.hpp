@@ -36,8 +36,8 @@ class BoundPlan {
   void run(BoundSegment& segment, const CallArrays& arrays, RunCounts& counts) const;
   std::vector<Repeated> add_results(const BoundSegment& segment, CallArrays& arrays) const;
   Array number(const BoundSegment& segment, NodeId node, expr::Place home) const;
-  std::optional<Array> copy_input(const BoundSegment& segment, const CallArrays& arrays, int buffer) const;
-  Repeated repeat(const BoundSegment& segment, const CallArrays& arrays, Array& result, int buffer) const;
+  std::optional<Array> copy_input(const BoundSegment& segment, const CallArrays& arrays, plan::BufferId buffer) const;
+  Repeated repeat(const BoundSegment& segment, const CallArrays& arrays, Array& result, plan::BufferId buffer) const;
 
   std::shared_ptr<const Executable> executable_;
   BindOptions options_;

@@ -9,7 +9,7 @@ using expr::Branch;
 BranchLaunch::BranchLaunch(const Executable& executable, const plan::Step& step, Device& device,
                            const std::vector<Device*>& reads, const SizeTable& sizes, const BindOptions& options)
     : executable_(&executable), step_(&step), call_(&executable.call_of(step).as<fuse::BranchCall>()), device_(device) {
-  for (const std::shared_ptr<const Executable>& body : executable.bodies[static_cast<std::size_t>(step.call)])
+  for (const std::shared_ptr<const Executable>& body : executable.bodies[step.call])
     bodies_.emplace_back(body, device, options);
   std::size_t next = 0;
   for (std::size_t i = 0; i < call_->inputs.size(); ++i) {
@@ -20,7 +20,7 @@ BranchLaunch::BranchLaunch(const Executable& executable, const plan::Step& step,
       inputs_.push_back({host_device()});
       known_ = number_on(host_device(), executable, call_->inputs[i], sizes).as_double(0) != 0;
     } else {
-      inputs_.push_back({device, -1, number_on(device, executable, call_->inputs[i], sizes)});
+      inputs_.push_back({device, plan::no_buffer, number_on(device, executable, call_->inputs[i], sizes)});
     }
   }
 }
@@ -39,7 +39,8 @@ void BranchLaunch::run(const LaunchRun& in) {
   BodyRun& body = bodies_[condition(memory) ? 0 : 1];
   for (std::size_t k = 0; k < call_->branch.captures; ++k) {
     const auto& [device, buffer, number] = inputs_[Branch::capture_input(k)];
-    body.arguments()[k] = buffer < 0 ? number : view_of_row(device, rows_of(*executable_, memory, buffer, 0), 0);
+    body.arguments()[k] =
+        buffer == plan::no_buffer ? number : view_of_row(device, rows_of(*executable_, memory, buffer, 0), 0);
   }
   std::vector<Array> wanted(call_->branch.results);
   for (std::size_t r = 0; r < call_->results.size(); ++r)

@@ -23,8 +23,8 @@ class BranchLaunch final : public Launch {
 
  private:
   struct Input {
-    Device& device;   // that it lies on
-    int buffer = -1;  // -1: a number
+    Device& device;                           // that it lies on
+    plan::BufferId buffer = plan::no_buffer;  // none: a number
     Array number = {};
   };
   bool condition(const Memory& memory) const;

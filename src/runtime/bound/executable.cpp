@@ -35,7 +35,7 @@ std::vector<InputRef> find_host_inputs(const Executable& executable) {
     for (const NodeId dim : arena.type(buffer.node).shape) used[arena.representative(dim)] = true;
   }
   for (const expr::Requirement& r : arena.requirements()) used[r.left] = used[r.right] = true;
-  for (NodeId id = static_cast<NodeId>(arena.size()); id-- > 0;) {
+  for (NodeId id = arena.size(); id-- > 0;) {
     if (!used[id] || executable.program.host.is_fresh(id)) continue;
     for (const NodeId input : arena.inputs(id)) used[input] = true;
   }
@@ -129,10 +129,9 @@ std::shared_ptr<const Executable> make_executable(fuse::Program program) {
   result->needs_contiguous.assign(arguments, false);
   for (const plan::Step& step : result->plan.steps) {
     if (result->call_of(step).is<fuse::KernelCall>()) continue;
-    for (const int b : step.reads) {
-      const Buffer& buffer = result->plan.buffers[static_cast<std::size_t>(b)];
-      if (buffer.role == Buffer::Role::argument)
-        result->needs_contiguous[static_cast<std::size_t>(buffer.number)] = true;
+    for (const plan::BufferId b : step.reads) {
+      const Buffer& buffer = result->plan.buffers[b];
+      if (buffer.role == Buffer::Role::argument) result->needs_contiguous[buffer.number] = true;
     }
   }
   return result;

@@ -30,7 +30,7 @@ struct InputRef {
 /// Constants on devices: sent once, for all calls.
 struct DeviceConstants {
   std::mutex mutex;
-  std::map<std::pair<int, base::DeviceMemory*>, Array> arrays;  // by index in the graph
+  std::map<std::pair<std::size_t, base::DeviceMemory*>, Array> arrays;  // by index in the graph
 };
 
 /// What the host computes of the values of `host_inputs`.
@@ -43,18 +43,18 @@ struct Numbered {
 struct Executable {
   fuse::Program program;
   plan::Plan plan;
-  /// Per call of the program: of its kernel, or of the kernels that may stand in for a product.
-  std::vector<std::vector<std::shared_ptr<const codegen::Analysis>>> analyses;
-  std::vector<std::vector<std::shared_ptr<const Executable>>> bodies;  // per call
-  std::vector<bool> needed;                                            // per node of the graph
-  std::vector<InputRef> inputs;                                        // as graph.inputs
+  /// Of the call's kernel, or of the kernels that may stand in for a product.
+  base::IdVector<fuse::CallId, std::vector<std::shared_ptr<const codegen::Analysis>>> analyses;
+  base::IdVector<fuse::CallId, std::vector<std::shared_ptr<const Executable>>> bodies;
+  std::vector<bool> needed;           // per node of the graph
+  std::vector<InputRef> inputs;       // as graph.inputs
   std::vector<InputRef> host_inputs;  // integer scalars whose values sizes depend on: part of a bound plan's key
   Numbered numbered;
   std::vector<bool> needs_contiguous;  // per argument: a product, a transfer or a routine reads it
 
   std::shared_ptr<DeviceConstants> device_constants = std::make_shared<DeviceConstants>();
 
-  const fuse::Call& call_of(const plan::Step& step) const { return program.calls[static_cast<std::size_t>(step.call)]; }
+  const fuse::Call& call_of(const plan::Step& step) const { return program.calls[step.call]; }
 };
 std::shared_ptr<const Executable> make_executable(fuse::Program program);
 
@@ -114,7 +114,7 @@ struct RunCounts {
   std::uint64_t transfers = 0, transferred_bytes = 0;
   std::vector<Transferred> transferred;  // by the last call, in order
   /// How the last call ran the loops, by plan and step. (A plan that is gone is named for nothing.)
-  std::map<std::pair<const Executable*, int>, std::shared_ptr<const std::string>> loops;
+  std::map<std::pair<const Executable*, plan::StepId>, std::shared_ptr<const std::string>> loops;
 
   void add(const Transferred& transfer) {
     ++transfers;

@@ -52,7 +52,7 @@ std::vector<Array> HostLaunch::arguments(const Memory& memory) const {
       given.push_back(numbers_[i]);
       continue;
     }
-    const auto b = static_cast<std::size_t>(step_->reads[next++]);
+    const plan::BufferId b = step_->reads[next++];
     given.push_back(
         Array::view_of(static_cast<const void*>(memory.base[b]), arena.type(node).dtype, memory.layouts[b].shape, {}));
   }
@@ -70,7 +70,7 @@ void HostLaunch::run_callback(const Memory& memory, HostResults& results) const 
   } catch (...) {
     base::rethrow_with("", fmt::format(" ({})", line_of(call_->origin)));
   }
-  const auto b = static_cast<std::size_t>(step_->writes[0]);
+  const plan::BufferId b = step_->writes[0];
   const Array value = expr::host_result(op, arena.attrs(call_->result), at->second, arena.type(call_->result).dtype,
                                         memory.layouts[b].shape, line_of(call_->origin))
                           .contiguous();

@@ -90,13 +90,13 @@ void KernelLaunch::fill_parameters() {
   std::int64_t last_tile = 0;
   for (std::size_t i = 0; i < text_.parameters.size(); ++i) {
     const codegen::Parameter& parameter = text_.parameters[i];
-    const BoundKernel& kernel = kernels_[static_cast<std::size_t>(parameter.part)];
-    const auto access = static_cast<std::size_t>(parameter.access), index = static_cast<std::size_t>(parameter.index);
+    const BoundKernel& kernel = kernels_[parameter.part];
+    const std::size_t access = parameter.access, index = parameter.index;
     std::int64_t value = 0;
     using Kind = codegen::Parameter::Kind;
     switch (parameter.kind) {
       case Kind::pointer: {
-        const auto operand = static_cast<std::size_t>(kernel.analysis->accesses[access].operand);
+        const std::size_t operand = kernel.analysis->accesses[access].operand;
         const auto item = static_cast<std::int64_t>(size_of(dtype_of(kernel, operand)));
         pointers_.push_back({i, kernel.operands[operand], kernel.launch.offsets[access] * item});
         break;
@@ -137,7 +137,7 @@ void KernelLaunch::use_library(const Memory& memory) {
   library_ = device_.prepare(found->what);
   if (library_ == nullptr) return;
   convolution_ = std::make_shared<const BoundConvolution>(*found);
-  if (convolution_->result >= 0) return;
+  if (convolution_->result != plan::no_buffer) return;
   workspace_bytes_ = static_cast<std::size_t>(convolution_->sums) * size_of(convolution_->what.dtype);
   workspace_ = device_.allocate(workspace_bytes_);
   for (std::size_t i = 0; i < text_.parameters.size(); ++i) {
@@ -147,9 +147,9 @@ void KernelLaunch::use_library(const Memory& memory) {
 }
 
 void KernelLaunch::run_library(const Memory& memory) const {
-  const auto at = [&](int b) { return memory.base[static_cast<std::size_t>(b)]; };
+  const auto at = [&](plan::BufferId b) { return memory.base[b]; };
   const ConvolutionArrays arrays{at(convolution_->x), at(convolution_->filters) + convolution_->filters_offset,
-                                 convolution_->result >= 0 ? at(convolution_->result) : workspace_.get()};
+                                 convolution_->result != plan::no_buffer ? at(convolution_->result) : workspace_.get()};
   library_->run(arrays);
 }
 
@@ -189,14 +189,13 @@ void KernelLaunch::run_kernels(const Memory& memory, std::uint32_t* failure) {
   if (by_reference()) return run_reference(memory);
   if (uses_library()) {
     run_library(memory);
-    if (convolution_->result >= 0) return;
+    if (convolution_->result != plan::no_buffer) return;
   }
   const cuda::NvtxRange range(text_.name);
   for (const Pointer& pointer : pointers_) {
     // As numbers: an array without elements is at no address.
     parameters_[pointer.parameter] =
-        reinterpret_cast<std::uint64_t>(memory.base[static_cast<std::size_t>(pointer.buffer)]) +
-        static_cast<std::uint64_t>(pointer.offset);
+        reinterpret_cast<std::uint64_t>(memory.base[pointer.buffer]) + static_cast<std::uint64_t>(pointer.offset);
   }
   if (has_checks()) {
     void* where = on_host() ? failure : device_failure_.get();
@@ -225,7 +224,7 @@ void KernelLaunch::run_on_device(const Memory& memory, std::uint32_t* failure) {
   operands_.clear();
   for (const BoundKernel& kernel : kernels_) {
     for (std::size_t i = 0; i < kernel.operands.size(); ++i) {
-      const auto b = static_cast<std::size_t>(kernel.operands[i]);
+      const plan::BufferId b = kernel.operands[i];
       const bool written = kernel.analysis->kernel.operands[i].written;
       operands_.push_back(
           {memory.base[b], base::byte_count(memory.layouts[b].shape, dtype_of(kernel, i)), !written, written});
@@ -256,7 +255,7 @@ void KernelLaunch::run_reference(const Memory& memory) const {
     std::vector<Sizes> shapes;
     const std::size_t first_written = kernel.operands.size() - kernel.call->writes.size();
     for (std::size_t i = 0; i < kernel.operands.size(); ++i) {
-      const auto b = static_cast<std::size_t>(kernel.operands[i]);
+      const plan::BufferId b = kernel.operands[i];
       if (i >= first_written) {
         shapes.push_back(memory.layouts[b].shape);
         continue;
@@ -271,7 +270,7 @@ void KernelLaunch::run_reference(const Memory& memory) const {
     const std::vector<Array> results = kernel::evaluate(*kernel.call->kernel, reads, kernel.extents, shapes);
     for (std::size_t i = 0; i < results.size(); ++i) {
       const Array value = results[i].contiguous();
-      char* to = memory.base[static_cast<std::size_t>(kernel.operands[first_written + i])];
+      char* to = memory.base[kernel.operands[first_written + i]];
       if (value.bytes() > 0) std::memcpy(to, std::as_const(value).raw(), value.bytes());
     }
   }

@@ -40,7 +40,7 @@ class KernelLaunch final : public Launch {
  private:
   struct Pointer {  // a parameter that every call fills in
     std::size_t parameter;
-    int buffer;
+    plan::BufferId buffer;
     std::int64_t offset;  // in bytes
   };
   bool by_reference() const { return on_host() && engine_ == Engine::reference; }

@@ -4,14 +4,14 @@
 
 namespace croton::runtime {
 
-void find_layouts(const Executable& executable, const CallArrays& arrays, int segment, const SizeTable& sizes,
-                  Memory& memory) {
+void find_layouts(const Executable& executable, const CallArrays& arrays, fuse::SegmentId segment,
+                  const SizeTable& sizes, Memory& memory) {
   using plan::Buffer;
   const expr::Arena& arena = executable.program.graph.arena;
-  const std::vector<Buffer>& buffers = executable.plan.buffers;
+  const auto& buffers = executable.plan.buffers;
   memory.layouts.resize(buffers.size());
   memory.base.resize(buffers.size());
-  for (std::size_t b = 0; b < buffers.size(); ++b) {
+  for (const plan::BufferId b : buffers.ids()) {
     const Buffer& buffer = buffers[b];
     if (buffer.segment != segment || buffer.role == Buffer::Role::workspace) continue;
     std::vector<std::int64_t> shape;
@@ -19,7 +19,7 @@ void find_layouts(const Executable& executable, const CallArrays& arrays, int se
     base::byte_count(shape, arena.type(buffer.node).dtype);  // raises before anything is allocated
     codegen::Layout layout = codegen::Layout::contiguous(shape);
     if (buffer.role == Buffer::Role::argument) {
-      const Array& array = *arrays.arguments[static_cast<std::size_t>(buffer.number)];
+      const Array& array = *arrays.arguments[buffer.number];
       if (!array.is_contiguous()) {
         const auto item = static_cast<std::int64_t>(size_of(array.dtype()));
         for (std::size_t d = 0; d < shape.size(); ++d) layout.strides[d] = array.strides()[d] / item;

@@ -67,11 +67,11 @@ LaunchTime ProductLaunch::time(double) const {
 
 void ProductLaunch::run_library(const Memory& memory) const {
   MatrixProduct product = product_;
-  const auto at = [&](int b) { return memory.base[static_cast<std::size_t>(b)]; };
+  const auto at = [&](plan::BufferId b) { return memory.base[b]; };
   product.a = at(step_->left.buffer);
   product.b = at(step_->right.buffer);
   product.c = at(step_->writes[0]);
-  if (step_->accumulate >= 0 && at(step_->accumulate) != product.c && result_bytes_ > 0) {
+  if (step_->accumulate != plan::no_buffer && at(step_->accumulate) != product.c && result_bytes_ > 0) {
     copy_between(device_, product.c, device_, at(step_->accumulate), static_cast<std::size_t>(result_bytes_));
   }
   device_.gemm(product);

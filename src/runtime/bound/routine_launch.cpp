@@ -14,13 +14,11 @@
 namespace croton::runtime {
 namespace {
 
-const plan::Buffer& buffer_at(const Executable& executable, int b) {
-  return executable.plan.buffers[static_cast<std::size_t>(b)];
-}
-DType dtype_of(const Executable& executable, int b) {
+const plan::Buffer& buffer_at(const Executable& executable, plan::BufferId b) { return executable.plan.buffers[b]; }
+DType dtype_of(const Executable& executable, plan::BufferId b) {
   return executable.program.graph.arena.type(buffer_at(executable, b).node).dtype;
 }
-const codegen::Layout& layout_at(const Memory& memory, int b) { return memory.layouts[static_cast<std::size_t>(b)]; }
+const codegen::Layout& layout_at(const Memory& memory, plan::BufferId b) { return memory.layouts[b]; }
 
 }  // namespace
 
@@ -42,7 +40,7 @@ expr::RoutineWork routine_work(const Executable& executable, const plan::Step& s
   const expr::Arena& arena = executable.program.graph.arena;
   const NodeId node = executable.call_of(step).as<fuse::RoutineCall>().result;
   expr::RoutineSizes sizes{arena.attrs(node), {}, {}, layout_at(memory, step.writes[0]).shape};
-  for (const int b : step.reads) {
+  for (const plan::BufferId b : step.reads) {
     sizes.dtypes.push_back(dtype_of(executable, b));
     sizes.inputs.push_back(layout_at(memory, b).shape);
   }
@@ -78,14 +76,16 @@ void RoutineLaunch::run(const LaunchRun& in) {
 
 void RoutineLaunch::run_phases(const Memory& memory) {
   std::size_t next = 0;
-  const auto place = [&](int b, std::size_t bytes, bool read, bool written) {
-    char* address = memory.base[static_cast<std::size_t>(b)];
+  const auto place = [&](plan::BufferId b, std::size_t bytes, bool read, bool written) {
+    char* address = memory.base[b];
     parameters_[next] = reinterpret_cast<std::uint64_t>(address);
     if (!on_host()) operands_[next] = {address, bytes, read, written};
     ++next;
   };
-  const auto bytes_of = [&](int b) { return base::byte_count(layout_at(memory, b).shape, dtype_of(*executable_, b)); };
-  for (const int b : step_->reads) place(b, bytes_of(b), true, false);
+  const auto bytes_of = [&](plan::BufferId b) {
+    return base::byte_count(layout_at(memory, b).shape, dtype_of(*executable_, b));
+  };
+  for (const plan::BufferId b : step_->reads) place(b, bytes_of(b), true, false);
   place(step_->writes[0], bytes_of(step_->writes[0]), false, true);
   place(step_->workspace, static_cast<std::size_t>(work_.workspace_bytes), false, true);
   for (const expr::RoutinePhase& phase : work_.phases) {
@@ -117,16 +117,15 @@ void RoutineLaunch::run_phases(const Memory& memory) {
 /// The same by the op's reference: slow, and right.
 void RoutineLaunch::run_reference(const Memory& memory) const {
   const expr::Arena& arena = executable_->program.graph.arena;
-  const int to = step_->writes[0];
+  const plan::BufferId to = step_->writes[0];
   expr::EvaluateContext context{
       arena.attrs(call_->result), {}, dtype_of(*executable_, to), layout_at(memory, to).shape};
-  for (const int b : step_->reads) {
-    context.inputs.push_back(Array::view_of(static_cast<const void*>(memory.base[static_cast<std::size_t>(b)]),
-                                            dtype_of(*executable_, b), layout_at(memory, b).shape, {}));
+  for (const plan::BufferId b : step_->reads) {
+    context.inputs.push_back(Array::view_of(static_cast<const void*>(memory.base[b]), dtype_of(*executable_, b),
+                                            layout_at(memory, b).shape, {}));
   }
   const Array value = arena.op(call_->result).evaluate(context).contiguous();
-  if (value.bytes() > 0)
-    std::memcpy(memory.base[static_cast<std::size_t>(to)], std::as_const(value).raw(), value.bytes());
+  if (value.bytes() > 0) std::memcpy(memory.base[to], std::as_const(value).raw(), value.bytes());
 }
 
 }  // namespace croton::runtime

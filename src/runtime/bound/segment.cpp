@@ -32,9 +32,9 @@ std::int64_t aligned(std::int64_t bytes) {
 
 }  // namespace
 
-BoundSegment::BoundSegment(std::shared_ptr<const Executable> executable, int number, const BoundSegment* before,
-                           std::span<const std::int64_t> fresh, const CallArrays& arrays, const BindOptions& options,
-                           RunCounts& counts)
+BoundSegment::BoundSegment(std::shared_ptr<const Executable> executable, fuse::SegmentId number,
+                           const BoundSegment* before, std::span<const std::int64_t> fresh, const CallArrays& arrays,
+                           const BindOptions& options, RunCounts& counts)
     : executable_(std::move(executable)), number_(number), inside_(options.inside), engine_(options.engine) {
   const base::NamedFunction named(options.name);
   const base::StageTimer timer(base::Stage::bind);
@@ -42,13 +42,12 @@ BoundSegment::BoundSegment(std::shared_ptr<const Executable> executable, int num
   if (before != nullptr) {
     sizes_ = before->sizes_;
     memory_ = before->memory_;
-    const std::vector<int>& found = plan.segments[static_cast<std::size_t>(number) - 1].fresh;
-    for (std::size_t i = 0; i < found.size(); ++i)
-      sizes_.set(plan.buffers[static_cast<std::size_t>(found[i])].node, fresh[i]);
+    const std::vector<plan::BufferId>& found = plan.segments[number.previous()].fresh;
+    for (std::size_t i = 0; i < found.size(); ++i) sizes_.set(plan.buffers[found[i]].node, fresh[i]);
   }
-  for (std::size_t b = 0; b < plan.buffers.size(); ++b) {
+  for (const plan::BufferId b : plan.buffers.ids()) {
     const Buffer& buffer = plan.buffers[b];
-    if (buffer.segment == number_) (buffer.in_place_of < 0 ? own_ : in_place_).push_back(b);
+    if (buffer.segment == number_) (buffer.in_place_of == plan::no_buffer ? own_ : in_place_).push_back(b);
     if (buffer.place != 0) devices_.try_emplace(buffer.place, &device_at(buffer.place, options.simulated));
   }
   const expr::Place results = executable_->program.graph.results;
@@ -60,7 +59,7 @@ BoundSegment::BoundSegment(std::shared_ptr<const Executable> executable, int num
   find_uploads();
   place_temporaries();
   base::check_interrupt();  // kernels may have to be compiled
-  const plan::Segment& segment = plan.segments[static_cast<std::size_t>(number)];
+  const plan::Segment& segment = plan.segments[number];
   const bool has_work = segment.first_launch < segment.end_launch;
   if (engine_ == Engine::compiled && has_work && !cpu::can_compile()) engine_ = Engine::reference;
   bind_launches(arrays, options, counts);
@@ -105,13 +104,13 @@ Device& BoundSegment::device_of(expr::Place place) const { return place == 0 ? h
 void BoundSegment::find_workspaces() {
   const plan::Plan& plan = executable_->plan;
   for (const plan::Step& step : plan.steps) {
-    if (step.workspace < 0 || plan.buffers[static_cast<std::size_t>(step.workspace)].segment != number_) continue;
-    memory_.layouts[static_cast<std::size_t>(step.workspace)] =
+    if (step.workspace == plan::no_buffer || plan.buffers[step.workspace].segment != number_) continue;
+    memory_.layouts[step.workspace] =
         codegen::Layout::contiguous({routine_work(*executable_, step, memory_).workspace_bytes});
   }
 }
 
-std::size_t BoundSegment::bytes_of(std::size_t b) const {
+std::size_t BoundSegment::bytes_of(plan::BufferId b) const {
   const Buffer& buffer = executable_->plan.buffers[b];
   const Sizes& shape = memory_.layouts[b].shape;
   if (buffer.role == Buffer::Role::workspace) return static_cast<std::size_t>(shape[0]);
@@ -121,16 +120,18 @@ std::size_t BoundSegment::bytes_of(std::size_t b) const {
 /// Arguments that a device gets ahead lie apart from temporaries: the device still computes in these when they come. In
 /// later segments none do, as the device is waited for in between.
 void BoundSegment::find_uploads() {
-  const std::vector<Buffer>& buffers = executable_->plan.buffers;
+  const auto& buffers = executable_->plan.buffers;
   temporary_offset_.assign(buffers.size(), 0);
   uploaded_.assign(buffers.size(), false);
-  if (number_ != 0) return;
+  if (number_ != fuse::first_segment) return;
   for (const plan::Step& step : executable_->plan.steps) {
     if (!executable_->call_of(step).is<fuse::TransferCall>()) continue;
-    const auto b = static_cast<std::size_t>(step.writes[0]);
-    const Buffer &source = buffers[static_cast<std::size_t>(step.reads[0])], &target = buffers[b];
+    const plan::BufferId b = step.writes[0];
+    const Buffer &source = buffers[step.reads[0]], &target = buffers[b];
     if (source.role != Buffer::Role::argument || source.place != 0) continue;
-    if (target.role != Buffer::Role::temporary || target.in_place_of >= 0 || target.segment != 0) continue;
+    if (target.role != Buffer::Role::temporary || target.in_place_of != plan::no_buffer ||
+        target.segment != fuse::first_segment)
+      continue;
     if (!device_of(target.place).facts().copies_ahead) continue;
     Temporaries& arguments = arguments_[target.place];
     uploaded_[b] = true;
@@ -143,23 +144,24 @@ void BoundSegment::find_uploads() {
 
 /// First fit by lifetime: a temporary takes the lowest place that is free from its first step to its last.
 void BoundSegment::place_temporaries() {
-  const std::vector<Buffer>& buffers = executable_->plan.buffers;
+  const auto& buffers = executable_->plan.buffers;
   const expr::Arena& arena = executable_->program.graph.arena;
   struct Placed {
     std::int64_t begin, end;
-    int last;
+    plan::StepId last;
   };
   std::map<expr::Place, std::vector<Placed>> placed_on;
   std::map<expr::Place, std::int64_t> totals;
-  std::vector<std::size_t> temporaries;
-  for (std::size_t b = 0; b < buffers.size(); ++b) {
+  std::vector<plan::BufferId> temporaries;
+  for (const plan::BufferId b : buffers.ids()) {
     const Buffer& buffer = buffers[b];
     const bool is_temporary = buffer.role == Buffer::Role::temporary || buffer.role == Buffer::Role::workspace;
-    if (is_temporary && buffer.in_place_of < 0 && buffer.segment == number_ && !uploaded_[b]) temporaries.push_back(b);
+    if (is_temporary && buffer.in_place_of == plan::no_buffer && buffer.segment == number_ && !uploaded_[b])
+      temporaries.push_back(b);
   }
   // In the order in which they are born, so that those that have died are forgotten.
-  std::ranges::stable_sort(temporaries, {}, [&](std::size_t b) { return buffers[b].first_step; });
-  for (const std::size_t b : temporaries) {
+  std::ranges::stable_sort(temporaries, {}, [&](plan::BufferId b) { return buffers[b].first_step; });
+  for (const plan::BufferId b : temporaries) {
     const Buffer& buffer = buffers[b];
     const auto bytes = static_cast<std::int64_t>(bytes_of(b));
     std::int64_t& total = totals[buffer.place];

@@ -32,7 +32,7 @@ class BoundSegment {
  public:
   /// `before`: the segment before, of which sizes and layouts are taken over; none for the first. `fresh`: what it
   /// found.
-  BoundSegment(std::shared_ptr<const Executable> executable, int number, const BoundSegment* before,
+  BoundSegment(std::shared_ptr<const Executable> executable, fuse::SegmentId number, const BoundSegment* before,
                std::span<const std::int64_t> fresh, const CallArrays& arrays, const BindOptions& options,
                RunCounts& counts);
   ~BoundSegment();
@@ -40,7 +40,7 @@ class BoundSegment {
   const SizeTable& sizes() const { return sizes_; }
   Device& device_of(expr::Place place) const;
   /// Where a buffer is in the present call.
-  const char* address(int buffer) const { return memory_.base[static_cast<std::size_t>(buffer)]; }
+  const char* address(plan::BufferId buffer) const { return memory_.base[buffer]; }
   /// Memory for what this segment computes; everything that may fail to be allocated is allocated here.
   void start(CallArrays& arrays, Workspace& workspace, RunCounts& counts);
   /// Whether it is a few kernels and products over little memory on the host.
@@ -64,11 +64,11 @@ class BoundSegment {
   std::string texts() const;
   void find_workspaces();
   void find_uploads();
-  std::size_t bytes_of(std::size_t buffer) const;
+  std::size_t bytes_of(plan::BufferId buffer) const;
   void place_temporaries();
-  void send_constant(std::size_t buffer, RunCounts& counts);
+  void send_constant(plan::BufferId buffer, RunCounts& counts);
   const Array& at_home(const Array& value, const Device& home, NodeId node) const;
-  void send_copy(std::size_t buffer, CallArrays& arrays, RunCounts& counts);
+  void send_copy(plan::BufferId buffer, CallArrays& arrays, RunCounts& counts);
   void bind_launches(const CallArrays& arrays, const BindOptions& options, RunCounts& counts);
   void compile_texts(const CallArrays& arrays, RunCounts& counts);
   std::vector<codegen::Text> small_products(const CallArrays& arrays) const;
@@ -77,7 +77,7 @@ class BoundSegment {
   struct BoundLaunch {
     std::unique_ptr<Launch> what;
     bool after_commit;
-    int number;  // of the plan's launches
+    plan::LaunchId number;  // of the plan's launches
   };
   /// What a lane's launches count and fail in.
   struct InLane {
@@ -99,15 +99,15 @@ class BoundSegment {
   void keep_updates(Undo& undo) const;
 
   std::shared_ptr<const Executable> executable_;
-  int number_;
+  fuse::SegmentId number_;
   bool inside_;
   Engine engine_;
   std::map<expr::Place, Device*> devices_;  // of the plan, besides the host
   SizeTable sizes_;
   Memory memory_;
-  std::vector<std::size_t> own_, in_place_;     // buffers that get memory here, and that share another's
-  std::vector<std::int64_t> temporary_offset_;  // per buffer; of one that is uploaded, among these
-  std::vector<bool> uploaded_;                  // per buffer: an argument that its device gets ahead
+  std::vector<plan::BufferId> own_, in_place_;                     // that get memory here, and that share another's
+  base::IdVector<plan::BufferId, std::int64_t> temporary_offset_;  // of one that is uploaded, among these
+  base::IdVector<plan::BufferId, bool> uploaded_;                  // an argument that its device gets ahead
   struct Temporaries {
     std::size_t bytes = 0;
     char* address = nullptr;             // in the present call

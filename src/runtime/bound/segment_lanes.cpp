@@ -33,47 +33,45 @@ LaneName lane_of(const fuse::Call& call) {
 
 LaneName BoundSegment::lane_of(const BoundLaunch& launch) const {
   const plan::Plan& plan = executable_->plan;
-  const auto first = static_cast<std::size_t>(plan.launches[static_cast<std::size_t>(launch.number)].first_step);
-  return runtime::lane_of(executable_->call_of(plan.steps[first]));
+  return runtime::lane_of(executable_->call_of(plan.steps[plan.launches[launch.number].first_step]));
 }
 
 /// The memory that the steps of a launch touch.
 std::vector<LaneOrder::Touch> BoundSegment::touches(const BoundLaunch& launch) const {
   const plan::Plan& plan = executable_->plan;
   std::vector<LaneOrder::Touch> all;
-  const auto add = [&](int buffer, bool written) {
-    auto b = static_cast<std::size_t>(buffer);
-    while (plan.buffers[b].in_place_of >= 0) b = static_cast<std::size_t>(plan.buffers[b].in_place_of);
+  const auto add = [&](plan::BufferId b, bool written) {
+    while (plan.buffers[b].in_place_of != plan::no_buffer) b = plan.buffers[b].in_place_of;
     const Buffer& home = plan.buffers[b];
     const bool shares = home.role == Buffer::Role::temporary || home.role == Buffer::Role::workspace;
     if (shares && !uploaded_[b]) {
       // Temporaries of a device, which lie in the memory of others that are not needed any more.
       const auto begin = static_cast<std::size_t>(temporary_offset_[b]);
-      all.push_back({home.segment * (1L << 16) + home.place, begin, begin + bytes_of(b), written});
+      all.push_back({home.segment.number() * (1L << 16) + home.place, begin, begin + bytes_of(b), written});
     } else {
-      all.push_back({-1 - static_cast<long>(b), 0, 1, written});
+      all.push_back({-1 - b.number(), 0, 1, written});
     }
   };
-  const plan::Launch& steps = plan.launches[static_cast<std::size_t>(launch.number)];
-  for (int s = steps.first_step; s < steps.end_step; ++s) {
-    const plan::Step& step = plan.steps[static_cast<std::size_t>(s)];
-    for (const int b : step.reads) add(b, false);
+  const plan::Launch& steps = plan.launches[launch.number];
+  for (const plan::StepId s : steps.steps()) {
+    const plan::Step& step = plan.steps[s];
+    for (const plan::BufferId b : step.reads) add(b, false);
     for (const auto& reads : step.generated_reads) {
-      for (const int b : reads) add(b, false);
+      for (const plan::BufferId b : reads) add(b, false);
     }
-    for (const int b : step.writes) add(b, true);
-    if (step.workspace >= 0) add(step.workspace, true);
+    for (const plan::BufferId b : step.writes) add(b, true);
+    if (step.workspace != plan::no_buffer) add(step.workspace, true);
   }
   return all;
 }
 
 LaunchTime BoundSegment::time_of(const BoundLaunch& launch) const {
   const plan::Plan& plan = executable_->plan;
-  const plan::Launch& steps = plan.launches[static_cast<std::size_t>(launch.number)];
-  const plan::Step& first = plan.steps[static_cast<std::size_t>(steps.first_step)];
+  const plan::Launch& steps = plan.launches[launch.number];
+  const plan::Step& first = plan.steps[steps.first_step];
   double bytes = 0;
-  for (const int b : first.reads) bytes += static_cast<double>(bytes_of(static_cast<std::size_t>(b)));
-  for (const int b : first.writes) bytes += static_cast<double>(bytes_of(static_cast<std::size_t>(b)));
+  for (const plan::BufferId b : first.reads) bytes += static_cast<double>(bytes_of(b));
+  for (const plan::BufferId b : first.writes) bytes += static_cast<double>(bytes_of(b));
   return launch.what->time(bytes);
 }
 

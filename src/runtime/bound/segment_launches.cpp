@@ -27,10 +27,10 @@ class BoundSegment::Binder {
         counts_(counts) {}
 
   /// The launch with that number.
-  void bind(int number) {
+  void bind(plan::LaunchId number) {
     number_ = number;
-    launch_ = plan_.launches[static_cast<std::size_t>(number)];
-    step_ = &plan_.steps[static_cast<std::size_t>(launch_.first_step)];
+    launch_ = plan_.launches[number];
+    step_ = &plan_.steps[launch_.first_step];
     const fuse::Call& call = executable_.call_of(*step_);
     device_ = &segment_.device_of(call.place);
     std::visit(*this, call.work);
@@ -50,8 +50,8 @@ class BoundSegment::Binder {
   }
 
   void operator()(const fuse::TransferCall&) {
-    Device& from = segment_.device_of(plan_.buffers[static_cast<std::size_t>(step_->reads[0])].place);
-    const bool ahead = segment_.uploaded_[static_cast<std::size_t>(step_->writes[0])];
+    Device& from = segment_.device_of(plan_.buffers[step_->reads[0]].place);
+    const bool ahead = segment_.uploaded_[step_->writes[0]];
     auto transfer = std::make_unique<TransferLaunch>(executable_, *step_, from, *device_, segment_.memory_, ahead);
     if (!ahead) return add(std::move(transfer));
     // Before everything that may wait for the device: a kernel with checks.
@@ -79,8 +79,7 @@ class BoundSegment::Binder {
 
   void operator()(const fuse::BranchCall& call) {
     std::vector<Device*> devices;
-    for (const int b : step_->reads)
-      devices.push_back(&segment_.device_of(plan_.buffers[static_cast<std::size_t>(b)].place));
+    for (const plan::BufferId b : step_->reads) devices.push_back(&segment_.device_of(plan_.buffers[b].place));
     add(with_lines(call.origin, [&] {
       return std::make_unique<BranchLaunch>(executable_, *step_, *device_, devices, sizes(), options_);
     }));
@@ -96,10 +95,8 @@ class BoundSegment::Binder {
   /// Kernels that run as one; of a product, the one that stands in for it.
   void add_kernels(int generated) {
     std::vector<BoundKernel> kernels;
-    for (int s = launch_.first_step; s < launch_.end_step; ++s) {
-      kernels.push_back(
-          bind_kernel(executable_, plan_.steps[static_cast<std::size_t>(s)], generated, sizes(), segment_.memory_));
-    }
+    for (const plan::StepId s : launch_.steps())
+      kernels.push_back(bind_kernel(executable_, plan_.steps[s], generated, sizes(), segment_.memory_));
     std::vector<std::size_t> count;
     std::vector<codegen::Text> texts = emit_launch(kernels, device_->target(), count);
     dump_kernels(kernels, architecture());
@@ -128,16 +125,16 @@ class BoundSegment::Binder {
   RunCounts& counts_;
   std::ptrdiff_t uploads_ = 0;  // copies that are asked for before all else
   // The launch that is being bound:
-  int number_ = 0;
+  plan::LaunchId number_;
   plan::Launch launch_;
   const plan::Step* step_ = nullptr;
   Device* device_ = nullptr;
 };
 
 void BoundSegment::bind_launches(const CallArrays& arrays, const BindOptions& options, RunCounts& counts) {
-  const plan::Segment& segment = executable_->plan.segments[static_cast<std::size_t>(number_)];
+  const plan::Segment& segment = executable_->plan.segments[number_];
   Binder binder(*this, options, counts);
-  for (int l = segment.first_launch; l < segment.end_launch; ++l) binder.bind(l);
+  for (const plan::LaunchId l : segment.launches()) binder.bind(l);
   if (engine_ == Engine::compiled) compile_texts(arrays, counts);
 }
 
@@ -167,11 +164,10 @@ std::vector<codegen::Text> BoundSegment::small_products(const CallArrays& arrays
   std::vector<codegen::Text> texts;
   if (executable_->program.product_count() == 0) return texts;
   const plan::Plan& plan = executable_->plan;
-  const plan::Segment& segment = plan.segments[static_cast<std::size_t>(number_)];
+  const plan::Segment& segment = plan.segments[number_];
   const SizeTable smallest = smallest_sizes(*executable_, arrays);
-  for (int l = segment.first_launch; l < segment.end_launch; ++l) {
-    const auto first = static_cast<std::size_t>(plan.launches[static_cast<std::size_t>(l)].first_step);
-    const plan::Step& step = plan.steps[first];
+  for (const plan::LaunchId l : segment.launches()) {
+    const plan::Step& step = plan.steps[plan.launches[l].first_step];
     const fuse::Call& call = executable_->call_of(step);
     if (!call.is<fuse::ProductCall>() || call.place != 0 || generated_for(*executable_, step, sizes_) >= 0) continue;
     const auto [m, k, n, batch] = product_sizes(*executable_, step, smallest);

@@ -45,15 +45,15 @@ TracedWork BoundSegment::sent(const Buffer& to, std::size_t bytes) const {
 }
 
 /// The constant's copy on this device, sent when it is first asked for.
-void BoundSegment::send_constant(std::size_t b, RunCounts& counts) {
+void BoundSegment::send_constant(plan::BufferId b, RunCounts& counts) {
   const Buffer& buffer = executable_->plan.buffers[b];
   Device& to = device_of(buffer.place);
   DeviceConstants& constants = *executable_->device_constants;
   const std::lock_guard lock(constants.mutex);  // copies of a function share them
-  const auto key = std::pair<int, base::DeviceMemory*>(buffer.number, &to);
+  const auto key = std::pair<std::size_t, base::DeviceMemory*>(buffer.number, &to);
   auto found = constants.arrays.find(key);
   if (found == constants.arrays.end()) {
-    const Array& value = executable_->program.graph.constants[static_cast<std::size_t>(buffer.number)];
+    const Array& value = executable_->program.graph.constants[buffer.number];
     TracedCall::record(
         traced(), [&] { found = constants.arrays.emplace(key, copy_to(to, host_device(), value)).first; },
         [&] { return sent(buffer, value.bytes()); });
@@ -73,10 +73,10 @@ const Array& BoundSegment::at_home(const Array& value, const Device& home, NodeI
 }
 
 /// The shared variable's copy on this device: sent if the value has changed since it was last here.
-void BoundSegment::send_copy(std::size_t b, CallArrays& arrays, RunCounts& counts) {
+void BoundSegment::send_copy(plan::BufferId b, CallArrays& arrays, RunCounts& counts) {
   const plan::Plan& plan = executable_->plan;
   const Buffer& buffer = plan.buffers[b];
-  const auto number = static_cast<std::size_t>(plan.buffers[static_cast<std::size_t>(buffer.number)].number);
+  const std::size_t number = plan.buffers[buffer.copy_of].number;
   const Array& value = *arrays.shared[number];
   SharedCopies& copies = *arrays.copies[number];
   const std::lock_guard lock(copies.mutex);  // another call may read the variable at the same time
@@ -84,14 +84,14 @@ void BoundSegment::send_copy(std::size_t b, CallArrays& arrays, RunCounts& count
   SharedCopies::Copy& copy = copies.by_device[&to];
   if (copy.version != arrays.versions[number] + 1) {  // 0: never sent
     Array fresh = Array::empty_on(to, value.dtype(), value.shape());
-    Device& from = device_of(plan.buffers[static_cast<std::size_t>(buffer.number)].place);
+    Device& from = device_of(plan.buffers[buffer.copy_of].place);
     TracedCall::record(
         traced(),
         [&] { copy_between(to, fresh.address(), from, at_home(value, from, buffer.node).address(), value.bytes()); },
         [&] { return sent(buffer, value.bytes()); });
     copy = {std::move(fresh), arrays.versions[number] + 1};
-    counts.add({buffer.node, plan.buffers[static_cast<std::size_t>(buffer.number)].place, buffer.place,
-                Transferred::Kind::shared, value.bytes()});
+    counts.add(
+        {buffer.node, plan.buffers[buffer.copy_of].place, buffer.place, Transferred::Kind::shared, value.bytes()});
   }
   arrays.held.push_back(copy.array);
   memory_.base[b] = address_of(copy.array);
@@ -116,9 +116,8 @@ void BoundSegment::start(CallArrays& arrays, Workspace& workspace, RunCounts& co
   const plan::Plan& plan = executable_->plan;
   const expr::Graph& graph = executable_->program.graph;
   for (auto& [place, block] : temporaries_) {
-    block.address = with_lines(block.for_what, [&, place = place] {
-      return workspace.block(device_of(place), static_cast<std::size_t>(number_), block.bytes);
-    });
+    block.address = with_lines(
+        block.for_what, [&, place = place] { return workspace.block(device_of(place), number_.index(), block.bytes); });
   }
   for (auto& [place, block] : arguments_) {
     with_lines(block.for_what, [&, place = place] {
@@ -127,9 +126,9 @@ void BoundSegment::start(CallArrays& arrays, Workspace& workspace, RunCounts& co
       uploads_[place] = &uploads;
     });
   }
-  for (const std::size_t b : own_) {
+  for (const plan::BufferId b : own_) {
     const Buffer& buffer = plan.buffers[b];
-    const auto number = static_cast<std::size_t>(buffer.number);
+    const std::size_t number = buffer.number;
     const auto dtype = [&] { return graph.arena.type(buffer.node).dtype; };
     char*& base = memory_.base[b];
     const auto device = [&]() -> Device& { return device_of(buffer.place); };
@@ -168,12 +167,11 @@ void BoundSegment::start(CallArrays& arrays, Workspace& workspace, RunCounts& co
         break;
     }
   }
-  for (const std::size_t b : in_place_) {
+  for (const plan::BufferId b : in_place_) {
     const Buffer& buffer = plan.buffers[b];
-    memory_.base[b] = memory_.base[static_cast<std::size_t>(buffer.in_place_of)];
-    const Buffer& home = plan.buffers[static_cast<std::size_t>(buffer.in_place_of)];
-    if (buffer.role == Buffer::Role::update)
-      arrays.updates[static_cast<std::size_t>(buffer.number)] = *arrays.shared[static_cast<std::size_t>(home.number)];
+    memory_.base[b] = memory_.base[buffer.in_place_of];
+    const Buffer& home = plan.buffers[buffer.in_place_of];
+    if (buffer.role == Buffer::Role::update) arrays.updates[buffer.number] = *arrays.shared[home.number];
   }
 }
 
@@ -270,8 +268,8 @@ void BoundSegment::run(BoundLaunch& launch, const InLane& in) {
 
 /// The values that are about to be overwritten.
 void BoundSegment::keep_updates(Undo& undo) const {
-  const std::vector<Buffer>& buffers = executable_->plan.buffers;
-  for (const std::size_t b : in_place_) {
+  const auto& buffers = executable_->plan.buffers;
+  for (const plan::BufferId b : in_place_) {
     const Buffer& buffer = buffers[b];
     if (buffer.role != Buffer::Role::update) continue;
     const DType dtype = executable_->program.graph.arena.type(buffer.node).dtype;
@@ -282,13 +280,12 @@ void BoundSegment::keep_updates(Undo& undo) const {
 std::vector<std::int64_t> BoundSegment::read_fresh() const {
   const plan::Plan& plan = executable_->plan;
   std::vector<std::int64_t> values;
-  for (const int b : plan.segments[static_cast<std::size_t>(number_)].fresh) {
-    const DType dtype = executable_->program.graph.arena.type(plan.buffers[static_cast<std::size_t>(b)].node).dtype;
+  for (const plan::BufferId b : plan.segments[number_].fresh) {
+    const DType dtype = executable_->program.graph.arena.type(plan.buffers[b].node).dtype;
     std::uint64_t bits = 0;  // of one integer, in whichever memory
-    const plan::Buffer& buffer = plan.buffers[static_cast<std::size_t>(b)];
-    with_lines(executable_->program.graph.arena.origin(buffer.node), [&] {
-      device_of(buffer.place).copy_out(&bits, memory_.base[static_cast<std::size_t>(b)], size_of(dtype));
-    });
+    const plan::Buffer& buffer = plan.buffers[b];
+    with_lines(executable_->program.graph.arena.origin(buffer.node),
+               [&] { device_of(buffer.place).copy_out(&bits, memory_.base[b], size_of(dtype)); });
     values.push_back(read_integer(reinterpret_cast<const char*>(&bits), dtype));
   }
   return values;
@@ -301,7 +298,7 @@ BoundSegment& BoundSegment::next(std::vector<std::int64_t> fresh, const CallArra
     at->second->memory_.base = memory_.base;  // of the present call; what comes after sets its own
     return *at->second;
   }
-  auto bound = std::make_unique<BoundSegment>(executable_, number_ + 1, this, fresh, arrays, options, counts);
+  auto bound = std::make_unique<BoundSegment>(executable_, number_.next(), this, fresh, arrays, options, counts);
   if (next_.size() >= kept_segments) next_.clear();
   return *next_.emplace(std::move(fresh), std::move(bound)).first->second;
 }
@@ -312,7 +309,7 @@ bool BoundSegment::is_brief() const {
   if (!simple || launches_.size() > 4 || lanes_) return false;
   std::size_t bytes = 0;
   const plan::Plan& plan = executable_->plan;
-  for (std::size_t b = 0; b < plan.buffers.size(); ++b) {
+  for (const plan::BufferId b : plan.buffers.ids()) {
     if (plan.buffers[b].place != 0) return false;
     bytes += bytes_of(b);
   }

@@ -29,8 +29,8 @@ std::vector<bool> inputs_of(const expr::Graph& graph, std::span<const NodeId> no
     if (seen[id]) continue;
     seen[id] = true;
     const expr::Op& op = arena.op(id);
-    if (op.is(expr::Core::size)) result[static_cast<std::size_t>(arena.attrs(id).integer("input"))] = true;
-    if (op.is(expr::Core::input)) result[static_cast<std::size_t>(arena.attrs(id).integer("index"))] = true;
+    if (op.is(expr::Core::size)) result[arena.attrs(id).index("input")] = true;
+    if (op.is(expr::Core::input)) result[arena.attrs(id).index("index")] = true;
     const auto inputs = arena.inputs(id);
     left.insert(left.end(), inputs.begin(), inputs.end());
   }
@@ -62,12 +62,12 @@ void find_size(const Executable& executable, const CallArrays& arrays, NodeId id
   const expr::Op& op = arena.op(id);
   if (const auto value = arena.scalar_value(id)) return sizes.set(id, value->as_int());
   if (op.is(expr::Core::size)) {
-    const InputRef input = executable.inputs[static_cast<std::size_t>(arena.attrs(id).integer("input"))];
+    const InputRef input = executable.inputs[arena.attrs(id).index("input")];
     if (smallest && !input.shared) return sizes.set(id, 1);
-    return sizes.set(id, arrays.of(input).shape()[static_cast<std::size_t>(arena.attrs(id).integer("axis"))]);
+    return sizes.set(id, arrays.of(input).shape()[arena.attrs(id).index("axis")]);
   }
   if (op.is(expr::Core::input)) {
-    return sizes.set(id, arrays.number(executable.inputs[static_cast<std::size_t>(arena.attrs(id).integer("index"))]));
+    return sizes.set(id, arrays.number(executable.inputs[arena.attrs(id).index("index")]));
   }
   const DType dtype = arena.type(id).dtype;
   std::vector<expr::Scalar> operands;
@@ -82,7 +82,7 @@ void find_size(const Executable& executable, const CallArrays& arrays, NodeId id
 
 }  // namespace
 
-void find_sizes(const Executable& executable, const CallArrays& arrays, int segment, SizeTable& sizes) {
+void find_sizes(const Executable& executable, const CallArrays& arrays, fuse::SegmentId segment, SizeTable& sizes) {
   const fuse::HostValues& host = executable.program.host;
   sizes.resize(executable.program.graph.arena.size());
   for (NodeId id = 0; id < sizes.size(); ++id) {
@@ -168,7 +168,8 @@ void check_shape(const Executable& executable, const CallArrays& arrays, NodeId 
 
 }  // namespace
 
-void check_requirements(const Executable& executable, const CallArrays& arrays, int segment, const SizeTable& sizes) {
+void check_requirements(const Executable& executable, const CallArrays& arrays, fuse::SegmentId segment,
+                        const SizeTable& sizes) {
   const Arena& arena = executable.program.graph.arena;
   const fuse::HostValues& host = executable.program.host;
   for (const expr::Requirement& r : arena.requirements()) {

@@ -34,7 +34,7 @@ class SizeTable {
 };
 
 /// Fills in what the host knows from this segment on and not before. Fresh sizes of earlier segments must be there.
-void find_sizes(const Executable& executable, const CallArrays& arrays, int segment, SizeTable& sizes);
+void find_sizes(const Executable& executable, const CallArrays& arrays, fuse::SegmentId segment, SizeTable& sizes);
 
 /// The table as if every size of an argument, and every size found by computing, were 1.
 SizeTable smallest_sizes(const Executable& executable, const CallArrays& arrays);
@@ -44,7 +44,8 @@ SizeTable smallest_sizes(const Executable& executable, const CallArrays& arrays)
 std::string describe_inputs(const Executable& executable, const CallArrays& arrays, std::span<const NodeId> of);
 
 /// ShapeError, IndexError or ValueError for what must hold of sizes known from this segment on, and does not.
-void check_requirements(const Executable& executable, const CallArrays& arrays, int segment, const SizeTable& sizes);
+void check_requirements(const Executable& executable, const CallArrays& arrays, fuse::SegmentId segment,
+                        const SizeTable& sizes);
 
 /// The table, of a plan of one segment, for a call whose arguments have the same sizes and other values; nothing where
 /// these make sizes of something. Raises what check_requirements raises.

@@ -17,8 +17,8 @@ namespace croton::runtime {
 /// What ran, as the runtime knows it.
 struct TracedWork {
   std::shared_ptr<const Executable> executable;
-  int launch = -1;              // of its plan
-  NodeId node = expr::no_node;  // where that is -1: a value that was sent
+  plan::LaunchId launch = plan::no_launch;  // of its plan
+  NodeId node = expr::no_node;              // where there is none: a value that was sent
   LaunchKind kind = LaunchKind::kernel;
   LaneName lane;
   std::size_t bytes = 0;  // of a transfer

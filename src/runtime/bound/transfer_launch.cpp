@@ -10,7 +10,7 @@ TransferLaunch::TransferLaunch(const Executable& executable, const plan::Step& s
                                const Memory& memory, bool ahead)
     : step_(&step), origin_(nullptr), from_(from), to_(to), ahead_(ahead) {
   using Role = plan::Buffer::Role;
-  const auto at = [&](int b) -> const plan::Buffer& { return executable.plan.buffers[static_cast<std::size_t>(b)]; };
+  const auto at = [&](plan::BufferId b) -> const plan::Buffer& { return executable.plan.buffers[b]; };
   const plan::Buffer &source = at(step.reads[0]), &target = at(step.writes[0]);
   origin_ = &executable.program.graph.arena.origin(target.node);
   record_.node = target.node;
@@ -19,13 +19,13 @@ TransferLaunch::TransferLaunch(const Executable& executable, const plan::Step& s
   record_.kind = target.role == Role::output     ? Transferred::Kind::output
                  : source.role == Role::argument ? Transferred::Kind::input
                                                  : Transferred::Kind::value;
-  record_.bytes = base::byte_count(memory.layouts[static_cast<std::size_t>(step.reads[0])].shape,
-                                   executable.program.graph.arena.type(source.node).dtype);
+  record_.bytes =
+      base::byte_count(memory.layouts[step.reads[0]].shape, executable.program.graph.arena.type(source.node).dtype);
 }
 
 void TransferLaunch::run(const LaunchRun& in) {
-  void* target = in.memory.base[static_cast<std::size_t>(step_->writes[0])];
-  const void* source = in.memory.base[static_cast<std::size_t>(step_->reads[0])];
+  void* target = in.memory.base[step_->writes[0]];
+  const void* source = in.memory.base[step_->reads[0]];
   with_lines(*origin_, [&] {
     if (!ahead_)
       copy_between(to_, target, from_, source, record_.bytes);

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "base/config.hpp"
+#include "base/index.hpp"
 #include "base/shape.hpp"
 #include "plan/loop_form.hpp"
 #include "runtime/bound/launch_time.hpp"
@@ -30,13 +31,13 @@ LoopLaunch::LoopLaunch(const Executable& executable, const plan::Step& step, Dev
       step_(&step),
       call_(&executable.call_of(step).as<fuse::LoopCall>()),
       device_(device),
-      body_(executable.bodies[static_cast<std::size_t>(step.call)].at(0), device, options) {
+      body_(executable.bodies[step.call].at(0), device, options) {
   const Loop& loop = call_->loop;
   const expr::Arena& arena = executable.program.graph.arena;
   std::size_t next = 0;
   for (std::size_t i = 0; i < call_->inputs.size(); ++i) {
     const bool is_number = fuse::is_loop_number(*call_, arena, i);
-    inputs_.push_back(is_number ? -1 : step.reads[next++]);
+    inputs_.push_back(is_number ? plan::no_buffer : step.reads[next++]);
   }
   find_numbers(sizes);
   steps_ = steps_for(sizes);
@@ -70,7 +71,7 @@ std::int64_t LoopLaunch::steps_for(const SizeTable& sizes) const {
 
 void LoopLaunch::find_numbers(const SizeTable& sizes) {
   for (std::size_t i = 0; i < inputs_.size(); ++i) {
-    const bool read = inputs_[i] < 0 && i != Loop::steps_input;
+    const bool read = inputs_[i] == plan::no_buffer && i != Loop::steps_input;
     numbers_.push_back(read ? number_on(device_, *executable_, call_->inputs[i], sizes) : Array());
   }
 }
@@ -87,7 +88,7 @@ std::optional<Launch::Renumbering> LoopLaunch::renumbered(const SizeTable& befor
   for (std::size_t i = 0; i < inputs_.size(); ++i) {
     // What is the same stays where it is: steps are recorded by addresses.
     const NodeId node = arena.representative(call_->inputs[i]);
-    if (inputs_[i] < 0 && i != Loop::steps_input && sizes[node] != before[node])
+    if (inputs_[i] == plan::no_buffer && i != Loop::steps_input && sizes[node] != before[node])
       numbers[i] = number_on(device_, *executable_, call_->inputs[i], sizes);
   }
   return [this, sequences = std::move(sequences), numbers = std::move(numbers)]() mutable {
@@ -106,7 +107,7 @@ LoopLaunch::Sequences LoopLaunch::find_sequences(const SizeTable& sizes, const M
   const expr::Arena& arena = executable_->program.graph.arena;
   for (std::size_t i = 0; i < call_->loop.sequences; ++i) {
     const std::size_t input = call_->loop.sequence_input(i);
-    const auto b = static_cast<std::size_t>(inputs_[input]);
+    const plan::BufferId b = inputs_[input];
     std::vector<NodeId> views;
     for (NodeId node = call_->inputs[input]; node != executable_->plan.buffers[b].node; node = arena.input(node, 0))
       views.push_back(node);
@@ -119,8 +120,8 @@ LoopLaunch::Sequences LoopLaunch::find_sequences(const SizeTable& sizes, const M
       if (arena.op(node).is(expr::Core::dimshuffle)) {
         const expr::Ints& pattern = arena.attrs(node).ints("pattern");
         for (std::size_t axis = 0; axis < pattern.size(); ++axis) {
-          shape[axis] = before[static_cast<std::size_t>(pattern[axis])];
-          strides[axis] = steps[static_cast<std::size_t>(pattern[axis])];
+          shape[axis] = base::nth(before, pattern[axis]);
+          strides[axis] = base::nth(steps, pattern[axis]);
         }
         continue;
       }
@@ -157,11 +158,11 @@ void LoopLaunch::bind_native(const Memory& memory, const BindOptions& options, R
     find_places(memory);
     std::vector<Sizes> captures;
     for (std::size_t k = 0; k < call_->loop.captures; ++k) {
-      const int b = inputs_[call_->loop.capture_input(k)];
-      captures.push_back(b < 0 ? Sizes{} : rows_of(*executable_, memory, b, 0).shape);
+      const plan::BufferId b = inputs_[call_->loop.capture_input(k)];
+      captures.push_back(b == plan::no_buffer ? Sizes{} : rows_of(*executable_, memory, b, 0).shape);
     }
-    native_ = NativeLoop::bind(executable_->bodies[static_cast<std::size_t>(step_->call)].at(0), call_->loop, places_,
-                               captures, steps_, device_, options.schedule, counts, why);
+    native_ = NativeLoop::bind(executable_->bodies[step_->call].at(0), call_->loop, places_, captures, steps_, device_,
+                               options.schedule, counts, why);
   }
   if (native_) return runs(native_->describe());
   runs(plan::describe_steps(*call_, body.plan, why, on_gpu, true));
@@ -192,7 +193,9 @@ std::int64_t LoopLaunch::slot_of(std::size_t state, std::int64_t row) const {
 /// Rows and results go to the buffers of those that are wanted, else to memory of our own.
 void LoopLaunch::find_places(const Memory& memory) {
   const Loop& loop = call_->loop;
-  const auto rows = [&](int buffer, std::size_t axes_out) { return rows_of(*executable_, memory, buffer, axes_out); };
+  const auto rows = [&](plan::BufferId buffer, std::size_t axes_out) {
+    return rows_of(*executable_, memory, buffer, axes_out);
+  };
   places_.states = own_;
   places_.stacked.assign(loop.stacked, {});
   last_.assign(loop.states(), {});
@@ -215,8 +218,8 @@ void LoopLaunch::find_places(const Memory& memory) {
   places_.captures.clear();
   for (std::size_t k = 0; k < loop.captures; ++k) {
     const std::size_t input = loop.capture_input(k);
-    places_.captures.push_back(inputs_[input] < 0 ? static_cast<char*>(numbers_[input].address())
-                                                  : rows(inputs_[input], 0).base);
+    places_.captures.push_back(inputs_[input] == plan::no_buffer ? static_cast<char*>(numbers_[input].address())
+                                                                 : rows(inputs_[input], 0).base);
   }
 }
 
@@ -229,7 +232,7 @@ void LoopLaunch::run(const LaunchRun& in) {
     copy(places_.states[j], 0, rows_of(*executable_, memory, inputs_[loop.initial_input(j)], 1), 0, loop.rows[j]);
   const std::int64_t t = native_ ? native_->run(places_) : run_by_steps(memory, counts);
   if (native_) ++counts.kernels;
-  counts.loops[{executable_, static_cast<int>(step_ - executable_->plan.steps.data())}] =
+  counts.loops[{executable_, executable_->plan.steps.id_of(*step_)}] =
       without_graphs_ && !base::config().cuda_graphs ? without_graphs_ : how_;
   for (std::size_t j = 0; j < loop.states(); ++j) {
     if (!last_[j]) continue;
@@ -293,8 +296,8 @@ std::int64_t LoopLaunch::run_by_steps(const Memory& memory, RunCounts& counts) {
   for (std::size_t k = 0; k < loop.captures; ++k) {
     const std::size_t input = loop.capture_input(k);
     body_.arguments()[loop.captured(k)] =
-        inputs_[input] < 0 ? numbers_[input]
-                           : view_of_row(device_, rows_of(*executable_, memory, inputs_[input], 0), 0);
+        inputs_[input] == plan::no_buffer ? numbers_[input]
+                                          : view_of_row(device_, rows_of(*executable_, memory, inputs_[input], 0), 0);
   }
   const RepeatedWork::Addresses where = addresses();
   // What has no address (no elements) is given memory by the body, in each step.

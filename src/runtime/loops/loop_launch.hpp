@@ -50,8 +50,8 @@ class LoopLaunch final : public Launch {
   Device& device_;
   BodyRun body_;
   std::int64_t steps_ = 0;
-  std::vector<int> inputs_;     // buffer of each input of the loop; -1: a number
-  std::vector<Array> numbers_;  // of those that have none, on the device
+  std::vector<plan::BufferId> inputs_;  // of each input of the loop; none: a number
+  std::vector<Array> numbers_;          // of those that have none, on the device
   Sequences sequences_;
   std::vector<Rows> own_;  // memory of states of which no history is wanted
   LoopPlaces places_;      // of the present call

@@ -14,7 +14,7 @@ LoopLayout::LoopLayout(std::shared_ptr<const Executable> of_body, const Loop& of
                        Device& on_device)
     : body(std::move(of_body)), loop(&of_loop), steps(count), device(on_device) {}
 
-DType LoopLayout::dtype_of(std::size_t buffer) const {
+DType LoopLayout::dtype_of(plan::BufferId buffer) const {
   return body->program.graph.arena.type(body->plan.buffers[buffer].node).dtype;
 }
 
@@ -22,9 +22,7 @@ DType LoopLayout::dtype_of_product(const StepPart& part) const {
   return body->program.graph.arena.type(body->call_of(*part.step).as<fuse::ProductCall>().result).dtype;
 }
 
-std::size_t LoopLayout::condition_buffer() const {
-  return static_cast<std::size_t>(body->plan.output_buffer[loop->condition()]);
-}
+plan::BufferId LoopLayout::condition_buffer() const { return body->plan.output_buffer[loop->condition()]; }
 
 std::int64_t item_of(DType dtype) { return static_cast<std::int64_t>(size_of(dtype)); }
 
@@ -49,9 +47,9 @@ bool find_sizes_of_body(LoopLayout& layout, const LoopPlaces& shapes, const std:
   for (const Rows& sequence : shapes.sequences) add(sequence.shape, sequence.strides);
   for (const Loop::Tap& tap : layout.loop->taps) add(shapes.states[tap.state].shape);
   for (const Sizes& shape : captures) add(shape);
-  find_sizes(body, arrays, 0, layout.sizes);
-  check_requirements(body, arrays, 0, layout.sizes);
-  find_layouts(body, arrays, 0, layout.sizes, layout.memory);
+  find_sizes(body, arrays, fuse::first_segment, layout.sizes);
+  check_requirements(body, arrays, fuse::first_segment, layout.sizes);
+  find_layouts(body, arrays, fuse::first_segment, layout.sizes, layout.memory);
   return true;
 }
 
@@ -70,7 +68,7 @@ Moving motion_of_elements(const Loop& loop, std::int64_t bytes, bool written) {
 }
 
 Moving motion_of(const Loop& loop, const LoopPlaces& shapes, const Buffer& buffer) {
-  const auto number = static_cast<std::size_t>(buffer.number);
+  const std::size_t number = buffer.number;
   if (buffer.role == Buffer::Role::argument && number < loop.sequences)
     return motion_of_elements(loop, shapes.sequences[number].bytes, false);
   if (buffer.role == Buffer::Role::argument && number < loop.captured(0)) {

@@ -49,12 +49,12 @@ struct LoopLayout {
   /// Whether the threads of the host run it; else a GPU does.
   bool on_host() const { return device.on_host(); }
   bool is_grid() const { return shares.choice.form == LoopForm::grid; }
-  DType dtype_of(std::size_t buffer) const;
+  DType dtype_of(plan::BufferId buffer) const;
   /// Of a part that is a product.
   DType dtype_of_product(const StepPart& part) const;
-  const Moving& moving_of(int buffer) const { return moving[static_cast<std::size_t>(buffer)]; }
+  const Moving& moving_of(plan::BufferId buffer) const { return moving[buffer]; }
   /// Where the condition of a loop that ends by one is.
-  std::size_t condition_buffer() const;
+  plan::BufferId condition_buffer() const;
 
   std::shared_ptr<const Executable> body;
   const expr::Loop* loop;
@@ -62,8 +62,8 @@ struct LoopLayout {
   Device& device;
   bool shown = false;  // sizes stand for any: none is looked at
   SizeTable sizes;
-  Memory memory;                // how the buffers of the body lie; no addresses
-  std::vector<Moving> moving;   // per buffer
+  Memory memory;  // how the buffers of the body lie; no addresses
+  base::IdVector<plan::BufferId, Moving> moving;
   std::vector<StepPart> parts;  // in order
   LoopShares shares;
 };

@@ -33,7 +33,7 @@ std::int64_t aligned(std::int64_t bytes) {
   return (bytes + alignment - 1) / alignment * alignment;
 }
 
-std::size_t bytes_of(const LoopLayout& layout, std::size_t buffer) {
+std::size_t bytes_of(const LoopLayout& layout, plan::BufferId buffer) {
   return base::byte_count(layout.memory.layouts[buffer].shape, layout.dtype_of(buffer));
 }
 
@@ -74,11 +74,11 @@ std::int64_t LoopMemory::place(std::int64_t bytes) {
 /// What a step leaves for later parts of it. Shares do not wait for each other, so that no two results take turns in
 /// one place, but those that lie row by row in place of another.
 void LoopMemory::place_temporaries() {
-  const std::vector<Buffer>& buffers = layout_.body->plan.buffers;
+  const auto& buffers = layout_.body->plan.buffers;
   temporary_offset_.assign(buffers.size(), -1);
-  for (std::size_t b = 0; b < buffers.size(); ++b) {
+  for (const plan::BufferId b : buffers.ids()) {
     const bool unused = buffers[b].role == Buffer::Role::output && layout_.moving[b].motion == Motion::rows;
-    if ((buffers[b].role != Buffer::Role::temporary && !unused) || buffers[b].in_place_of >= 0) continue;
+    if ((buffers[b].role != Buffer::Role::temporary && !unused) || buffers[b].in_place_of != plan::no_buffer) continue;
     temporary_offset_[b] = place(static_cast<std::int64_t>(bytes_of(layout_, b)));
   }
   for (const StepPart& part : layout_.parts) {
@@ -92,7 +92,7 @@ std::shared_ptr<void> LoopMemory::take(std::size_t bytes) const { return layout_
 /// Of a buffer that is no temporary.
 char* LoopMemory::address_of(const Buffer& buffer, const LoopPlaces& places) const {
   const Loop& loop = *layout_.loop;
-  const auto number = static_cast<std::size_t>(buffer.number);
+  const std::size_t number = buffer.number;
   const auto first_step = [&](const Rows& rows) {
     return rows.at(loop.reverse ? std::max<std::int64_t>(0, layout_.steps - 1) : 0);
   };
@@ -112,11 +112,11 @@ char* LoopMemory::address_of(const Buffer& buffer, const LoopPlaces& places) con
 }
 
 void LoopMemory::find_addresses(const LoopPlaces& places) {
-  const std::vector<Buffer>& buffers = layout_.body->plan.buffers;
-  for (std::size_t b = 0; b < buffers.size(); ++b)
+  const auto& buffers = layout_.body->plan.buffers;
+  for (const plan::BufferId b : buffers.ids())
     base_[b] = temporary_offset_[b] >= 0 ? temporary(temporary_offset_[b]) : address_of(buffers[b], places);
-  for (std::size_t b = 0; b < buffers.size(); ++b) {
-    if (buffers[b].in_place_of >= 0) base_[b] = base_[static_cast<std::size_t>(buffers[b].in_place_of)];
+  for (const plan::BufferId b : buffers.ids()) {
+    if (buffers[b].in_place_of != plan::no_buffer) base_[b] = base_[buffers[b].in_place_of];
   }
 }
 
@@ -127,11 +127,10 @@ void* LoopMemory::failure(std::size_t part) const {
 std::size_t LoopMemory::failure_bytes() const { return layout_.parts.size() * bytes_of_failure; }
 
 void LoopMemory::add_operands(std::vector<Operand>& operands) const {
-  const std::vector<Buffer>& buffers = layout_.body->plan.buffers;
-  for (std::size_t b = 0; b < buffers.size(); ++b) {
+  const auto& buffers = layout_.body->plan.buffers;
+  for (const plan::BufferId b : buffers.ids()) {
     const Buffer& buffer = buffers[b];
-    const bool captured =
-        buffer.role == Buffer::Role::argument && static_cast<std::size_t>(buffer.number) >= layout_.loop->captured(0);
+    const bool captured = buffer.role == Buffer::Role::argument && buffer.number >= layout_.loop->captured(0);
     if (captured || buffer.role == Buffer::Role::constant)
       operands.push_back({base_[b], bytes_of(layout_, b), true, false});
   }

@@ -21,7 +21,7 @@ class LoopMemory {
   // ---- addresses ----
   /// Where each buffer of the body begins.
   void find_addresses(const LoopPlaces& places);
-  char* base(std::size_t buffer) const { return base_[buffer]; }
+  char* base(plan::BufferId buffer) const { return base_[buffer]; }
   /// Of the condition that ends the loop.
   void* condition() const { return temporary(temporary_offset_[layout_.condition_buffer()]); }
   /// Of a split reduction, or of panels; null: the part has none.
@@ -51,15 +51,15 @@ class LoopMemory {
   std::size_t failure_bytes() const;
 
   const LoopLayout& layout_;
-  std::vector<char*> base_;  // per buffer, in the present call
+  base::IdVector<plan::BufferId, char*> base_;  // in the present call
   std::shared_ptr<void> temporaries_;
   std::int64_t temporary_bytes_ = 0;
-  std::vector<std::int64_t> temporary_offset_;  // per buffer; -1: it is none
-  std::vector<std::int64_t> workspace_;         // per part, in the temporaries; -1: none
-  std::vector<Array> constants_;                // on the device, per constant of the body
-  std::shared_ptr<void> done_;                  // the number of steps, where a condition ends the loop
-  std::shared_ptr<void> failures_;              // of each part, where any checks something
-  std::shared_ptr<void> meeting_;               // of the blocks of a grid (loop.cuh)
+  base::IdVector<plan::BufferId, std::int64_t> temporary_offset_;  // -1: it is none
+  std::vector<std::int64_t> workspace_;                            // per part, in the temporaries; -1: none
+  std::vector<Array> constants_;                                   // on the device, per constant of the body
+  std::shared_ptr<void> done_;      // the number of steps, where a condition ends the loop
+  std::shared_ptr<void> failures_;  // of each part, where any checks something
+  std::shared_ptr<void> meeting_;   // of the blocks of a grid (loop.cuh)
 };
 
 }  // namespace croton::runtime

@@ -9,7 +9,7 @@ using Kind = codegen::Parameter::Kind;
 namespace {
 
 // Of the words of a motion (value_of).
-constexpr int slot_word = 2;
+constexpr std::size_t slot_word = 2;
 
 std::uint64_t word_of(const void* address) { return reinterpret_cast<std::uint64_t>(address); }
 std::uint64_t word_of(std::int64_t number) { return static_cast<std::uint64_t>(number); }
@@ -25,17 +25,17 @@ LoopParameters::LoopParameters(const LoopLayout& layout, const LoopMemory& memor
 }
 
 const StepPart& LoopParameters::part_of(const codegen::Parameter& parameter) const {
-  return layout_.parts[static_cast<std::size_t>(parameter.part)];
+  return layout_.parts[parameter.part];
 }
 
 /// Parameters that every call fills in.
 void LoopParameters::remember(std::size_t number, const codegen::Parameter& parameter) {
-  const auto access = static_cast<std::size_t>(parameter.access);
+  const std::size_t access = parameter.access;
   if (parameter.kind == Kind::pointer) {
     const StepPart& part = part_of(parameter);
     pointers_.push_back({number, part.buffers[access], part.offsets[access]});
   } else if (parameter.kind == Kind::motion) {
-    const int buffer = part_of(parameter).buffers[access];
+    const plan::BufferId buffer = part_of(parameter).buffers[access];
     const bool turns = layout_.moving_of(buffer).motion == Motion::ring;
     if (turns && parameter.index == slot_word) slots_.emplace_back(number, buffer);
   } else if (parameter.kind == Kind::loop && static_cast<LoopNumber>(parameter.index) == LoopNumber::steps) {
@@ -63,7 +63,7 @@ std::uint64_t LoopParameters::value_of_loop(LoopNumber number) const {
 
 std::uint64_t LoopParameters::value_of(const codegen::Parameter& parameter) const {
   if (parameter.kind == Kind::loop) return value_of_loop(static_cast<LoopNumber>(parameter.index));
-  const auto access = static_cast<std::size_t>(parameter.access), index = static_cast<std::size_t>(parameter.index);
+  const std::size_t access = parameter.access, index = parameter.index;
   const StepPart& part = part_of(parameter);
   // The first axis of what is shared out is counted for one row.
   const std::int64_t first = layout_.shares.rows > 1 && index == 0 ? layout_.shares.rows : 1;
@@ -77,9 +77,9 @@ std::uint64_t LoopParameters::value_of(const codegen::Parameter& parameter) cons
     case Kind::matrix:
       return word_of(part.matrix[index] / first);
     case Kind::workspace:
-      return word_of(memory_.workspace(static_cast<std::size_t>(parameter.part)));
+      return word_of(memory_.workspace(parameter.part));
     case Kind::failure:
-      return word_of(memory_.failure(static_cast<std::size_t>(parameter.part)));
+      return word_of(memory_.failure(parameter.part));
     case Kind::motion: {
       const Moving& moving = layout_.moving_of(part.buffers[access]);
       const std::int64_t words[] = {part.rows[access], moving.step, moving.slot, moving.slots};
@@ -94,8 +94,7 @@ void LoopParameters::set_steps(std::int64_t first, std::int64_t count) {
   for (const Pointer& pointer : pointers_) {
     const Moving& moving = layout_.moving_of(pointer.buffer);
     const std::int64_t walked = moving.motion == Motion::line ? first * moving.step : 0;
-    values_[pointer.parameter] =
-        word_of(memory_.base(static_cast<std::size_t>(pointer.buffer))) + word_of(pointer.offset + walked);
+    values_[pointer.parameter] = word_of(memory_.base(pointer.buffer)) + word_of(pointer.offset + walked);
   }
   for (const auto& [parameter, buffer] : slots_) {
     const Moving& moving = layout_.moving_of(buffer);

@@ -25,7 +25,7 @@ class LoopParameters {
  private:
   struct Pointer {
     std::size_t parameter;
-    int buffer;
+    plan::BufferId buffer;
     std::int64_t offset;
   };
   const StepPart& part_of(const codegen::Parameter& parameter) const;
@@ -37,8 +37,8 @@ class LoopParameters {
   const LoopMemory& memory_;
   std::vector<std::uint64_t> values_;
   std::vector<Pointer> pointers_;
-  std::vector<std::pair<std::size_t, int>> slots_;  // parameters that are the slot of a buffer at the first step
-  std::size_t count_parameter_ = 0;                 // the one that is the number of steps
+  std::vector<std::pair<std::size_t, plan::BufferId>> slots_;  // parameters: the slot of a buffer at the first step
+  std::size_t count_parameter_ = 0;                            // the one that is the number of steps
 };
 
 }  // namespace croton::runtime

@@ -21,7 +21,7 @@ constexpr std::int64_t longest_row = std::int64_t{1} << 16;
 /// Whether products of that dtype are computed as such; others are kernels.
 bool multiplies(DType dtype) { return dtype == DType::float32 || dtype == DType::float64; }
 
-std::vector<int> buffers_of_product(const plan::Step& step) {
+std::vector<plan::BufferId> buffers_of_product(const plan::Step& step) {
   return {step.left.buffer, step.right.buffer, step.writes[0]};
 }
 
@@ -38,7 +38,7 @@ StepPart kernel_part(const plan::Step& step, BoundKernel kernel) {
     part.as_row = std::move(row);
   }
   for (std::size_t a = 0; a < part.analysis()->accesses.size(); ++a) {
-    const auto operand = static_cast<std::size_t>(part.analysis()->accesses[a].operand);
+    const std::size_t operand = part.analysis()->accesses[a].operand;
     part.buffers.push_back(part.kernel->operands[operand]);
     part.offsets.push_back(launch.offsets[a] * item_of(part.analysis()->kernel.operands[operand].dtype));
   }
@@ -47,7 +47,7 @@ StepPart kernel_part(const plan::Step& step, BoundKernel kernel) {
 
 StepPart shown_part(const LoopLayout& layout, const plan::Step& step) {
   const bool is_product = layout.body->call_of(step).is<fuse::ProductCall>();
-  if (is_product && multiplies(layout.dtype_of(static_cast<std::size_t>(step.writes[0])))) {
+  if (is_product && multiplies(layout.dtype_of(step.writes[0]))) {
     StepPart part;
     part.step = &step;
     part.buffers = buffers_of_product(step);
@@ -117,7 +117,7 @@ class PartFinder {
   }
 
   const std::vector<std::int64_t>& strides_of(const plan::MatrixRef& matrix) const {
-    return layout_.memory.layouts[static_cast<std::size_t>(matrix.buffer)].strides;
+    return layout_.memory.layouts[matrix.buffer].strides;
   }
 
   /// Whether a product may be in a launch of all steps; on a GPU the layout's work has what it may not be in.
@@ -145,15 +145,15 @@ class PartFinder {
 };
 
 /// A buffer that a part touches, and whether it writes there.
-using Touched = std::pair<int, bool>;
+using Touched = std::pair<plan::BufferId, bool>;
 
 std::vector<Touched> touched_by(const StepPart& part, const plan::Plan& plan) {
-  const auto root = [&](int b) {
-    const int home = plan.buffers[static_cast<std::size_t>(b)].in_place_of;
-    return home >= 0 ? home : b;
+  const auto root = [&](plan::BufferId b) {
+    const plan::BufferId home = plan.buffers[b].in_place_of;
+    return home != plan::no_buffer ? home : b;
   };
   std::vector<Touched> touched;
-  for (const int b : part.buffers) {
+  for (const plan::BufferId b : part.buffers) {
     const bool written = std::ranges::find(part.step->writes, b) != part.step->writes.end();
     touched.emplace_back(root(b), written);
   }

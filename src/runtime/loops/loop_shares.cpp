@@ -59,8 +59,8 @@ bool walks_rows(const LoopLayout& layout, const StepPart& part, std::int64_t row
 /// The rows along the first axis of all that the loop gives, if these are equally many and more than one.
 std::optional<std::int64_t> rows_of_results(const LoopLayout& layout) {
   std::optional<std::int64_t> rows;
-  const std::vector<Buffer>& buffers = layout.body->plan.buffers;
-  for (std::size_t b = 0; b < buffers.size(); ++b) {
+  const auto& buffers = layout.body->plan.buffers;
+  for (const plan::BufferId b : buffers.ids()) {
     if (buffers[b].role != Buffer::Role::output) continue;
     constexpr std::int64_t some_rows = 2;
     const std::vector<std::int64_t> shape =
@@ -88,7 +88,7 @@ std::int64_t row_bytes(const LoopLayout& layout, const StepPart& part, std::size
   if (!part.kernel) return a == 1 ? 0 : part.matrix[a == 0 ? 3 : 7] * item_of(layout.dtype_of_product(part));
   const codegen::Access& access = part.analysis()->accesses[a];
   if (!access.affine) return 0;
-  const DType dtype = part.analysis()->kernel.operands[static_cast<std::size_t>(access.operand)].dtype;
+  const DType dtype = part.analysis()->kernel.operands[access.operand].dtype;
   // Axes that are walked as one lie one after another: a row is all of the others.
   return part.kernel->launch.strides[a][0] * (part.kernel->launch.sizes[0] / layout.shares.rows) * item_of(dtype);
 }

@@ -16,11 +16,11 @@ struct StepPart {
   std::shared_ptr<const codegen::Analysis> as_row;  // of a kernel whose reduction would be split
   ProductSizes sizes{};                             // of a product
   const plan::Step* step = nullptr;
-  std::vector<int> buffers;           // per access
-  std::vector<std::int64_t> offsets;  // in bytes, per access
-  std::vector<std::int64_t> rows;     // from row to row, in bytes, per access
-  std::vector<std::int64_t> matrix;   // numbers of a product
-  bool meets = true;                  // whether threads wait for each other after it
+  std::vector<plan::BufferId> buffers;  // per access
+  std::vector<std::int64_t> offsets;    // in bytes, per access
+  std::vector<std::int64_t> rows;       // from row to row, in bytes, per access
+  std::vector<std::int64_t> matrix;     // numbers of a product
+  bool meets = true;                    // whether threads wait for each other after it
 
   bool checks() const { return kernel && !kernel->analysis->kernel.checks.empty(); }
   const codegen::Analysis* analysis() const { return as_row ? as_row.get() : kernel ? kernel->analysis : nullptr; }
