@@ -3,6 +3,7 @@
 
 #include "base/compilation.hpp"
 #include "base/config.hpp"
+#include "base/index.hpp"
 #include "base/interrupt.hpp"
 #include "expr/print.hpp"
 #include "expr/requirement.hpp"
@@ -36,7 +37,7 @@ namespace {
 template <class Text>
 void show(Stage stage, Text text) {
   base::check_interrupt();
-  const std::string_view word = stages()[static_cast<std::size_t>(stage)].prints;
+  const std::string_view word = stages()[base::ordinal(stage)].prints;
   if (base::shows(word)) base::show(word, text());
 }
 

@@ -12,6 +12,7 @@
 #include <set>
 
 #include "base/device_name.hpp"
+#include "base/index.hpp"
 #include "call/callable.hpp"
 #include "expr/print.hpp"
 #include "placement_log.hpp"
@@ -55,7 +56,7 @@ std::string name_of(expr::Place place) {
 
 std::string_view name_of(DeviceInfo::Kind kind) {
   static constexpr std::string_view names[] = {"host", "real", "simulated", "logical"};
-  return names[static_cast<std::size_t>(kind)];
+  return names[base::ordinal(kind)];
 }
 
 DeviceInfo info_of(const runtime::DeviceFacts& facts) {
@@ -197,8 +198,8 @@ void log_call(const std::string& function, std::span<const runtime::Transferred>
   write_log([&](Log&) {
     std::string text;
     for (const TransferInfo& t : describe_transfers(transfers, executable)) {
-      text += fmt::format("{}: {} {}: {} -> {}, {} bytes\n", function, kinds[static_cast<std::size_t>(t.kind)], t.what,
-                          t.from, t.to, t.bytes);
+      text += fmt::format("{}: {} {}: {} -> {}, {} bytes\n", function, kinds[base::ordinal(t.kind)], t.what, t.from,
+                          t.to, t.bytes);
     }
     return text;
   });

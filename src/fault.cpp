@@ -183,7 +183,7 @@ std::string array_text(const Array& array) {
       values +=
           fmt::format("{{{}, {}}}", number_text(array.as_complex(i).real()), number_text(array.as_complex(i).imag()));
     else if (dtype == DType::uint64)
-      values += fmt::format("{}u", static_cast<std::uint64_t>(expr::element_of(array, i).i));
+      values += fmt::format("{}u", expr::element_of(array, i).as_unsigned());
     else if (is_discrete(dtype))
       values += fmt::format("{}", expr::element_of(array, i).i);
     else

@@ -11,6 +11,7 @@
 #include <unordered_set>
 
 #include "base/config.hpp"
+#include "base/index.hpp"
 #include "base/interrupt.hpp"
 #include "builder/import.hpp"
 #include "builder/mirrors.hpp"
@@ -47,8 +48,7 @@ void check_update(const Variable& target, const Variable& value, Where where) {
                                 value.rank(), target.rank()));
   }
   for (int axis = 0; axis < target.rank(); ++axis) {
-    if (value.type().broadcasts(static_cast<std::size_t>(axis)) &&
-        !target.type().broadcasts(static_cast<std::size_t>(axis))) {
+    if (value.type().broadcasts(axis) && !target.type().broadcasts(axis)) {
       throw TypeError(
           fmt::format("{}: {}, but its update is {}: the broadcastable axis {} of that does not fit the variable's",
                       in_line(where), describe(target), value.type().to_string(), axis));
@@ -136,8 +136,7 @@ Variable stand_in(const Variable& from, const Variable& to, Where where) {
   bool fits = from.dtype() == to.dtype() && from.rank() == to.rank();
   std::vector<int> stated;
   for (int axis = 0; fits && axis < from.rank(); ++axis) {
-    const std::int64_t had = from.type().shape[static_cast<std::size_t>(axis)],
-                       has = to.type().shape[static_cast<std::size_t>(axis)];
+    const std::int64_t had = base::nth(from.type().shape, axis), has = base::nth(to.type().shape, axis);
     if (had == unknown_size && has != unknown_size) stated.push_back(axis);
     fits = had == unknown_size || had == has;
   }

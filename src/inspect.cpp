@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "base/index.hpp"
 #include "builder/node.hpp"
 #include "call/callable.hpp"
 #include "expr/print.hpp"
@@ -270,7 +271,7 @@ std::string KernelInfo::sass() const {
 std::string KernelInfo::annotated_sass() const {
   namespace cuda = runtime::cuda;
   const std::string_view prelude = std::string_view(unit).substr(0, unit.size() - source.size());
-  const auto prelude_lines = static_cast<int>(std::ranges::count(prelude, '\n'));
+  const int prelude_lines = base::to_int(std::ranges::count(prelude, '\n'));
   const std::string listing = cuda::disassemble(compiled(*this, Form::lined_cubin), true);
   return cuda::annotate(cuda::parse_sass(listing), source, prelude_lines);
 }
@@ -289,7 +290,7 @@ std::ostream& operator<<(std::ostream& out, const Outputs& outputs) {
 namespace {
 
 void print_tree(const Variable& v, int depth, std::unordered_map<const builder::Node*, int>& ids, std::string& text) {
-  const auto [at, fresh] = ids.try_emplace(v.node(), static_cast<int>(ids.size()));
+  const auto [at, fresh] = ids.try_emplace(v.node(), base::to_int(ids.size()));
   const builder::Node& node = *v.node();
   std::string label = node.name.empty() ? std::string(node.op->name) : node.name;
   if (v.is_constant() && v.rank() == 0) label = node.value.to_string();

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <deque>
 
+#include "base/index.hpp"
 #include "compile.hpp"
 #include "expr/evaluate.hpp"
 #include "runtime/bound/bound_plan.hpp"
@@ -65,19 +66,18 @@ GraphPart cut_graph(const expr::Graph& graph, std::span<const NodeId> roots, con
   std::vector<bool> needed(from.size(), false);
   const auto ends = [&](NodeId id) { return from.op(id).is(expr::Core::input, expr::Core::constant) || ends_at(id); };
   for (const NodeId root : roots) needed[root] = true;
-  for (NodeId id = static_cast<NodeId>(from.size()); id-- > 0;) {
+  for (NodeId id = from.size(); id-- > 0;) {
     if (!needed[id] || ends(id)) continue;
     for (const NodeId input : from.inputs(id)) needed[input] = true;
   }
   GraphPart part;
   expr::Arena& to = part.graph.arena;
   std::vector<NodeId> moved(from.size(), expr::no_node);
-  std::map<std::int64_t, std::int64_t> input_of;  // inputs of the graph that are inputs of the part
+  std::map<std::int64_t, std::size_t> input_of;  // inputs of the graph that are inputs of the part
   for (NodeId id = 0; id < from.size(); ++id) {
     if (!needed[id] || !ends(id) || from.scalar_value(id)) continue;
     to.set_origin(to.add_origin(from.origin(id)));
-    if (from.op(id).is(expr::Core::input))
-      input_of[from.attrs(id).integer("index")] = static_cast<std::int64_t>(part.inputs.size());
+    if (from.op(id).is(expr::Core::input)) input_of[from.attrs(id).integer("index")] = part.inputs.size();
     // Names of the user's may be anything, and the text of the part is read back.
     moved[id] =
         part.graph.add_input("x" + std::to_string(part.inputs.size()), static_type(from, id), expr::Role::argument);
@@ -90,8 +90,7 @@ GraphPart cut_graph(const expr::Graph& graph, std::span<const NodeId> roots, con
       moved[id] = to.scalar(*value);
     } else if (from.op(id).is(expr::Core::size)) {
       const auto at = input_of.find(from.attrs(id).integer("input"));
-      moved[id] = at != input_of.end() ? to.type(part.graph.inputs[static_cast<std::size_t>(at->second)].node)
-                                             .shape[static_cast<std::size_t>(from.attrs(id).integer("axis"))]
+      moved[id] = at != input_of.end() ? to.type(part.graph.inputs[at->second].node).shape[from.attrs(id).index("axis")]
                                        : to.integer(values[id].item<std::int64_t>());
     } else {
       std::vector<NodeId> inputs;
@@ -113,7 +112,7 @@ std::map<NodeId, std::vector<std::pair<std::size_t, int>>> axes_by_size(const Gr
     const auto& shape = arena.type(part.graph.inputs[i].node).shape;
     for (std::size_t axis = 0; axis < shape.size(); ++axis) {
       const NodeId size = arena.representative(shape[axis]);
-      if (!arena.known(size)) axes[size].emplace_back(i, static_cast<int>(axis));
+      if (!arena.known(size)) axes[size].emplace_back(i, base::to_int(axis));
     }
   }
   return axes;

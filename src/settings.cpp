@@ -2,6 +2,7 @@
 
 #include <atomic>
 
+#include "base/index.hpp"
 #include "runtime/cpu/blas/blas.hpp"
 #include "runtime/cpu/dnn/dnn.hpp"
 #include "runtime/cpu/threads.hpp"
@@ -15,7 +16,7 @@ void apply_settings(const base::Flags& flags) {
   static constinit std::atomic<const base::Flags*> applied{nullptr};
   if (applied.load(std::memory_order_acquire) == &flags) return;
   runtime::place_of(flags.device, flags.allow_soft_placement);  // raises where there is no such device
-  runtime::cpu::ThreadPool::instance().set_threads(static_cast<int>(flags.threads));
+  runtime::cpu::ThreadPool::instance().set_threads(base::to_int(flags.threads));
   runtime::cpu::Blas::configure(flags.blas);
   runtime::cpu::Dnn::configure(flags.dnn);
   runtime::cuda::set_toolkit(flags);

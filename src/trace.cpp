@@ -13,6 +13,7 @@
 #include <span>
 
 #include "base/device_name.hpp"
+#include "base/index.hpp"
 #include "base/output.hpp"
 #include "io/json_text.hpp"
 #include "runtime/bound/trace.hpp"
@@ -28,7 +29,7 @@ double microseconds(Clock::duration time) { return std::chrono::duration<double,
 
 std::string_view name_of(runtime::LaunchKind kind) {
   static constexpr std::string_view names[] = {"kernel", "product", "transfer", "routine", "loop", "branch", "host"};
-  return names[static_cast<std::size_t>(kind)];
+  return names[base::ordinal(kind)];
 }
 
 /// The names of what a launch computes, without an end where there are many.

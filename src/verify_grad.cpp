@@ -12,6 +12,7 @@
 #include <complex>
 #include <limits>
 
+#include "base/index.hpp"
 #include "builder/gradient_context.hpp"
 
 namespace croton {
@@ -51,8 +52,7 @@ struct Inputs {
 /// The parts of a complex number as two floats, as they lie in memory: so does a gradient.
 std::span<double> elements_of(Array& array) {
   if (!is_complex(array.dtype())) return array.data<double>();
-  return {reinterpret_cast<double*>(array.data<std::complex<double>>().data()),
-          2 * static_cast<std::size_t>(array.size())};
+  return {reinterpret_cast<double*>(array.data<std::complex<double>>().data()), 2 * base::to_size(array.size())};
 }
 
 /// sum(y r) with fixed numbers r in [0.5, 1.5): none is near 0, so that no element of y goes unseen.

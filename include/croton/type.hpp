@@ -2,6 +2,7 @@
 #pragma once
 
 #include <complex>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -98,7 +99,7 @@ struct Type {
   std::vector<std::int64_t> shape;
 
   std::size_t rank() const { return shape.size(); }
-  bool broadcasts(std::size_t axis) const { return shape[axis] == 1; }
+  bool broadcasts(std::integral auto axis) const { return shape[static_cast<std::size_t>(axis)] == 1; }
   /// As in error texts and printed graphs: "f32[?, 10]".
   std::string to_string() const;
   friend bool operator==(const Type&, const Type&) = default;

@@ -2,9 +2,11 @@
 // their own.
 #include <croton/array.hpp>
 
+#include "base/array_bytes.hpp"
 #include "base/checked.hpp"
 #include "base/convert.hpp"
 #include "base/device_memory.hpp"
+#include "base/index.hpp"
 #include "base/memory.hpp"
 #include "base/shape.hpp"
 #include "base/strided.hpp"
@@ -23,9 +25,9 @@
 namespace croton {
 namespace {
 
+using base::bytes_of;
+using base::element_size;
 using base::shape_text;
-
-std::int64_t element_size(DType dtype) { return static_cast<std::int64_t>(size_of(dtype)); }
 
 /// Bytes from the first element to the lowest byte used, and to the one after the highest. ShapeError if they cannot be
 /// counted.
@@ -69,7 +71,7 @@ std::size_t checked_axis(const Array& array, int axis) {
     throw IndexError(
         fmt::format("axis {} of an array with {} axes, shape {}", axis, array.rank(), shape_text(array.shape())));
   }
-  return static_cast<std::size_t>(from_start);
+  return base::to_size(from_start);
 }
 
 std::int64_t checked_index(const Array& array, std::size_t axis, std::int64_t index) {
@@ -80,8 +82,6 @@ std::int64_t checked_index(const Array& array, std::size_t axis, std::int64_t in
   }
   return index < 0 ? index + size : index;
 }
-
-const std::byte* bytes_of(const Array& array) { return static_cast<const std::byte*>(array.raw()); }
 
 void convert(Array& to, const Array& from) {
   base::convert_elements(to.shape(), {to.raw(), to.dtype(), to.strides()}, {from.raw(), from.dtype(), from.strides()});
@@ -163,7 +163,7 @@ Sizes resolved_shape(Sizes shape, const Array& array) {
   known.erase(known.begin() + (unknown - shape.begin()));
   const std::int64_t others = base::element_count(known, array.dtype());
   if (others == 0 || array.size() % others != 0) throw mismatch();
-  shape[static_cast<std::size_t>(unknown - shape.begin())] = array.size() / others;
+  *unknown = array.size() / others;
   return shape;
 }
 
@@ -266,7 +266,7 @@ std::int64_t Array::size() const {
   return std::accumulate(shape_.begin(), shape_.end(), std::int64_t{1}, std::multiplies<>());
 }
 
-std::size_t Array::bytes() const { return static_cast<std::size_t>(size()) * size_of(dtype_); }
+std::size_t Array::bytes() const { return base::to_size(size()) * size_of(dtype_); }
 
 bool Array::is_contiguous() const {
   std::int64_t expected = element_size(dtype_);
@@ -386,8 +386,8 @@ const std::byte* at_position(const Array& array, std::int64_t position) {
   if (position < 0 || position >= array.size()) {
     throw IndexError(fmt::format("position {} in an array of {} elements", position, array.size()));
   }
-  const auto* at = static_cast<const std::byte*>(array.raw());
-  if (array.is_contiguous()) return at + position * static_cast<std::int64_t>(size_of(array.dtype()));
+  const std::byte* at = bytes_of(array);
+  if (array.is_contiguous()) return at + position * element_size(array.dtype());
   for (std::size_t axis = array.shape().size(); axis-- > 0;) {
     at += position % array.shape()[axis] * array.strides()[axis];
     position /= array.shape()[axis];
@@ -479,10 +479,8 @@ Array Array::slice(int axis, std::int64_t start, std::int64_t stop, std::int64_t
   const std::int64_t first = clipped(start);
   const std::int64_t last = clipped(stop);
   const std::int64_t distance = step > 0 ? last - first : first - last;
-  // Unsigned, because -step of the lowest int64 does not fit.
-  const std::uint64_t stride = step > 0 ? static_cast<std::uint64_t>(step) : 0 - static_cast<std::uint64_t>(step);
   const std::int64_t count =
-      distance <= 0 ? 0 : static_cast<std::int64_t>((static_cast<std::uint64_t>(distance) - 1) / stride) + 1;
+      distance <= 0 ? 0 : static_cast<std::int64_t>(base::magnitude(distance - 1) / base::magnitude(step)) + 1;
   Array result = *this;
   result.shape_[a] = count;
   if (count > 0) result.data_ = static_cast<std::byte*>(data_) + first * strides_[a];

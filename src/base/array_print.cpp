@@ -2,6 +2,7 @@
 // each end of an axis where there are more than 1000 elements in all.
 #include <croton/array.hpp>
 
+#include "base/array_bytes.hpp"
 #include "base/convert.hpp"
 #include "base/float_text.hpp"
 
@@ -27,7 +28,7 @@ struct Printed {
 Printed printed_elements(const Array& array) {
   Printed printed;
   const bool summary = array.size() > summary_threshold;
-  std::vector<const std::byte*> elements{static_cast<const std::byte*>(array.raw())};
+  std::vector<const std::byte*> elements{base::bytes_of(array)};
   for (std::size_t axis = 0; axis < array.shape().size(); ++axis) {
     const std::int64_t size = array.shape()[axis];
     const bool shortened = summary && size > 2 * edge_items;

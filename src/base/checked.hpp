@@ -1,8 +1,9 @@
-// Integer arithmetic that says when it does not fit. Sizes come from users and files, so every product and sum of them
-// goes through here before it reaches an allocation.
+// Integer arithmetic that says when it does not fit: sizes come from users and files, so every product and sum of them
+// goes through here before it reaches an allocation. And arithmetic that wraps, as that on data does.
 #pragma once
 
 #include <concepts>
+#include <cstdint>
 #include <optional>
 #include <utility>
 
@@ -30,6 +31,33 @@ constexpr std::optional<T> checked_mul(T a, T b) {
   T result{};
   if (__builtin_mul_overflow(a, b, &result)) return std::nullopt;
   return result;
+}
+
+/// a + b, a - b and a * b modulo 2^n for integers of n bits, as processors compute them.
+template <std::integral T>
+constexpr T wrapped_add(T a, T b) {
+  T result{};
+  __builtin_add_overflow(a, b, &result);
+  return result;
+}
+template <std::integral T>
+constexpr T wrapped_sub(T a, T b) {
+  T result{};
+  __builtin_sub_overflow(a, b, &result);
+  return result;
+}
+template <std::integral T>
+constexpr T wrapped_mul(T a, T b) {
+  T result{};
+  __builtin_mul_overflow(a, b, &result);
+  return result;
+}
+
+/// |value|, which of the lowest int64 no int64 holds.
+template <std::integral T>
+constexpr std::uint64_t magnitude(T value) {
+  const auto bits = static_cast<std::uint64_t>(value);
+  return value < 0 ? 0 - bits : bits;
 }
 
 /// The value as To, or nothing if To does not have it.

@@ -1,5 +1,6 @@
 #include "base/convert.hpp"
 
+#include "base/index.hpp"
 #include "base/strided.hpp"
 
 #include <croton/error.hpp>
@@ -8,7 +9,6 @@
 
 #include <array>
 #include <cstring>
-#include <limits>
 #include <tuple>
 #include <utility>
 
@@ -43,18 +43,6 @@ void store(std::byte* to, T value) {
   std::memcpy(to, &value, sizeof(T));
 }
 
-/// Truncates; out of range gives the nearest end, NaN gives 0.
-template <class To, class From>
-To saturate(From value) {
-  constexpr From lowest = static_cast<From>(std::numeric_limits<To>::min());
-  // One above the largest: a power of two, so exact in any float.
-  constexpr From above = static_cast<From>(std::numeric_limits<To>::max() / 2 + 1) * 2;
-  if (value != value) return 0;
-  if (value <= lowest) return std::numeric_limits<To>::min();
-  if (value >= above) return std::numeric_limits<To>::max();
-  return static_cast<To>(value);
-}
-
 template <class To, class From>
 To converted(From value) {
   if constexpr (std::is_same_v<To, From>) {
@@ -85,13 +73,12 @@ using RowFunction = void (*)(std::byte* to, std::int64_t to_stride, const std::b
 template <class To, class From>
 void convert_row(std::byte* to, std::int64_t to_stride, const std::byte* from, std::int64_t from_stride,
                  std::int64_t n) {
-  constexpr auto to_size = static_cast<std::int64_t>(sizeof(To));
-  constexpr auto from_size = static_cast<std::int64_t>(sizeof(From));
-  if (to_stride == to_size && from_stride == from_size) {
+  constexpr std::int64_t to_bytes{sizeof(To)}, from_bytes{sizeof(From)};
+  if (to_stride == to_bytes && from_stride == from_bytes) {
     if constexpr (std::is_same_v<To, From> && !std::is_same_v<To, bool>) {
-      std::memcpy(to, from, static_cast<std::size_t>(n) * sizeof(To));
+      std::memcpy(to, from, to_size(n) * sizeof(To));
     } else {  // strides known to the compiler: vectorises
-      for (std::int64_t i = 0; i < n; ++i) store(to + i * to_size, converted<To>(load<From>(from + i * from_size)));
+      for (std::int64_t i = 0; i < n; ++i) store(to + i * to_bytes, converted<To>(load<From>(from + i * from_bytes)));
     }
     return;
   }
@@ -116,9 +103,7 @@ constexpr std::array<RowFunction, sizeof...(pair)> row_function_table(std::index
 
 constexpr auto row_functions = row_function_table(std::make_index_sequence<dtype_count * dtype_count>{});
 
-RowFunction row_function_for(DType to, DType from) {
-  return row_functions[static_cast<std::size_t>(to) * dtype_count + static_cast<std::size_t>(from)];
-}
+RowFunction row_function_for(DType to, DType from) { return row_functions[ordinal(to) * dtype_count + ordinal(from)]; }
 
 }  // namespace
 

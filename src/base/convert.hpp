@@ -9,6 +9,7 @@
 
 #include <complex>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <type_traits>
 
@@ -50,6 +51,18 @@ decltype(auto) visit_dtype(DType dtype, F&& f) {
       break;
   }
   return f(std::type_identity<std::complex<double>>{});
+}
+
+/// Truncates; out of range gives the nearest end, NaN gives 0.
+template <class To, class From>
+To saturate(From value) {
+  constexpr From lowest = static_cast<From>(std::numeric_limits<To>::min());
+  // One above the largest: a power of two, so exact in any float.
+  constexpr From above = static_cast<From>(std::numeric_limits<To>::max() / 2 + 1) * 2;
+  if (value != value) return 0;
+  if (value <= lowest) return std::numeric_limits<To>::min();
+  if (value >= above) return std::numeric_limits<To>::max();
+  return static_cast<To>(value);
 }
 
 /// A strided block to read from; strides in bytes, as many as the shape has sizes.

@@ -2,10 +2,11 @@
 
 #include <croton/error.hpp>
 
+#include "base/characters.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <charconv>
 #include <mutex>
 #include <optional>
@@ -75,8 +76,8 @@ DeviceName parse_device(std::string_view text) {
   std::string_view rest = text;
   if (rest.starts_with('/')) rest.remove_prefix(1);
   std::string word;
-  while (!rest.empty() && std::isalpha(static_cast<unsigned char>(rest.front()))) {
-    word += static_cast<char>(std::tolower(static_cast<unsigned char>(rest.front())));
+  while (!rest.empty() && is_letter(rest.front())) {
+    word += lower(rest.front());
     rest.remove_prefix(1);
   }
   DeviceName name;

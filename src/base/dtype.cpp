@@ -2,6 +2,8 @@
 #include <croton/error.hpp>
 #include <croton/type.hpp>
 
+#include "base/index.hpp"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -37,7 +39,7 @@ constexpr std::array<DTypeRow, dtype_count> rows{{
     {"complex128", "c128", 16},
 }};
 
-const DTypeRow& row(DType dtype) { return rows[static_cast<std::size_t>(dtype)]; }
+const DTypeRow& row(DType dtype) { return rows[base::ordinal(dtype)]; }
 
 /// The signed integer of that many bytes; float64 where there is none, as in NumPy.
 DType signed_of_size(std::size_t bytes) {

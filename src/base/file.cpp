@@ -19,6 +19,7 @@
 #include <fmt/format.h>
 
 #include "base/hash.hpp"
+#include "base/index.hpp"
 #include "base/output.hpp"
 
 namespace croton::base {
@@ -93,7 +94,7 @@ void read_all(int descriptor, std::span<std::byte> into, const fs::path& path) {
     });
     if (count < 0) fail("read", path);
     if (count == 0) refuse(path, "became shorter while it was read");
-    done += static_cast<std::size_t>(count);
+    done += to_size(count);
   }
 }
 
@@ -109,9 +110,9 @@ std::optional<std::vector<std::byte>> read_at(int folder, const char* name, cons
   }
   const struct stat status = status_of(file.get(), path);
   check_trust(status, path, trust);
-  const auto size = static_cast<std::uint64_t>(status.st_size);
+  const std::size_t size = to_size(status.st_size);
   if (size > limit) refuse(path, fmt::format("has {} bytes, the limit is {}", size, limit));
-  std::vector<std::byte> bytes(static_cast<std::size_t>(size));
+  std::vector<std::byte> bytes(size);
   read_all(file.get(), bytes, path);
   return bytes;
 }
@@ -140,7 +141,7 @@ std::string target_of(int link, const fs::path& path) {
   const ssize_t size =
       guarded(FileCall::read, [&](std::size_t) { return ::readlinkat(link, "", buffer.data(), buffer.size()); });
   if (size < 0) fail("read the link", path);
-  return {buffer.data(), static_cast<std::size_t>(size)};
+  return {buffer.data(), to_size(size)};
 }
 
 // Walks from the root, component by component, so that each check is made on the very folder that is then entered.
@@ -232,7 +233,7 @@ void write_all(int descriptor, std::span<const std::byte>& content, const fs::pa
     });
     if (count < 0) fail("write", path);
     if (count == 0) fail("write", path, ENOSPC);
-    content = content.subspan(static_cast<std::size_t>(count));
+    content = content.subspan(to_size(count));
   }
 }
 
@@ -265,7 +266,7 @@ struct CloseDirectory {
 void set_fault_hook(FaultHook hook) {
   std::lock_guard lock(hook_mutex);
   fault_hook = std::move(hook);
-  hook_is_set.store(static_cast<bool>(fault_hook), std::memory_order_release);
+  hook_is_set.store(fault_hook != nullptr, std::memory_order_release);
 }
 
 Descriptor& Descriptor::operator=(Descriptor&& other) noexcept {
@@ -377,8 +378,8 @@ std::vector<Folder::Entry> Folder::all_entries() const {
     });
     if (result != 0 && errno == ENOENT) continue;  // another process removed it
     if (result != 0) fail("inspect", path_ / name);
-    found.push_back({name, static_cast<std::uint64_t>(status.st_size), S_ISREG(status.st_mode),
-                     std::chrono::seconds(status.st_mtim.tv_sec)});
+    found.push_back(
+        {name, to_size(status.st_size), S_ISREG(status.st_mode), std::chrono::seconds(status.st_mtim.tv_sec)});
   }
 }
 
@@ -430,7 +431,7 @@ void AppendFile::append(std::vector<std::byte>& content) {
   try {
     write_all(file_.get(), rest, path_);
   } catch (const FileError&) {
-    content.erase(content.begin(), content.end() - static_cast<std::ptrdiff_t>(rest.size()));
+    content.erase(content.begin(), content.end() - std::ssize(rest));
     throw;
   }
   content.clear();

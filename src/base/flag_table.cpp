@@ -6,13 +6,14 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cctype>
 #include <charconv>
 #include <numeric>
 #include <optional>
 #include <type_traits>
 
+#include "base/characters.hpp"
 #include "base/environment.hpp"
+#include "base/index.hpp"
 
 namespace croton::base {
 namespace {
@@ -28,7 +29,7 @@ std::string_view nearest_flag(std::string_view name) {
 
 std::string lower_case(std::string_view text) {
   std::string result(text);
-  for (char& c : result) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  for (char& c : result) c = lower(c);
   return result;
 }
 
@@ -146,8 +147,8 @@ std::string shown_text(std::string_view text) {
   constexpr std::size_t most = 80;
   std::string result;
   for (const char c : text.substr(0, most)) {
-    const bool control = static_cast<unsigned char>(c) < 0x20 || c == 0x7F;
-    result += control ? fmt::format("\\x{:02x}", static_cast<unsigned char>(c)) : std::string(1, c);
+    const bool control = code_of(c) < 0x20 || c == 0x7F;
+    result += control ? fmt::format("\\x{:02x}", code_of(c)) : std::string(1, c);
   }
   return text.size() > most ? result + "..." : result;
 }
@@ -165,7 +166,7 @@ std::vector<std::string_view> split_words(std::string_view text, std::string_vie
 std::size_t flag_index(std::string_view name, std::string_view origin) {
   const auto row =
       std::find_if(flag_rows.begin(), flag_rows.end(), [name](const FlagRow& r) { return r.name == name; });
-  if (row != flag_rows.end()) return static_cast<std::size_t>(row - flag_rows.begin());
+  if (row != flag_rows.end()) return to_size(row - flag_rows.begin());
   throw ConfigError(
       fmt::format("{}: there is no flag \"{}\"; the nearest is \"{}\"", origin, shown_text(name), nearest_flag(name)));
 }

@@ -3,6 +3,7 @@
 #include "base/float_text.hpp"
 
 #include "base/half.hpp"
+#include "base/index.hpp"
 
 #include <fmt/format.h>
 
@@ -44,8 +45,8 @@ Decimal shortest_by_library(T value) {
 
 /// 16 bits: the first number of digits that rounds back to the value; five always do.
 Decimal shortest_by_trial(double value, DType dtype) {
-  const auto round_back = [dtype](double x) {
-    return static_cast<double>(dtype == DType::float16 ? to_float(to_half(x)) : to_float(to_bfloat16(x)));
+  const auto round_back = [dtype](double x) -> double {
+    return dtype == DType::float16 ? to_float(to_half(x)) : to_float(to_bfloat16(x));
   };
   for (int digits = 0;; ++digits) {
     const std::string text = fmt::format("{:.{}e}", value, digits);
@@ -82,11 +83,10 @@ NumberText split(const std::string& text) {
 /// All digits of the shortest form.
 NumberText positional_text(double magnitude, DType dtype) {
   const Decimal decimal = shortest(magnitude, dtype);
-  const auto count = static_cast<int>(decimal.digits.size());
   const std::string& digits = decimal.digits;
-  if (decimal.point <= 0) return {"0", std::string(static_cast<std::size_t>(-decimal.point), '0') + digits, ""};
-  const auto point = static_cast<std::size_t>(decimal.point);
-  if (decimal.point >= count) return {digits + std::string(point - digits.size(), '0'), "", ""};
+  if (decimal.point <= 0) return {"0", std::string(to_size(-decimal.point), '0') + digits, ""};
+  const std::size_t point = to_size(decimal.point);
+  if (point >= digits.size()) return {digits + std::string(point - digits.size(), '0'), "", ""};
   return {digits.substr(0, point), digits.substr(point), ""};
 }
 
@@ -109,9 +109,9 @@ NumberText cut_text(double magnitude, DType dtype, bool scientific) {
 
 /// x as a number of the dtype, for comparisons that NumPy makes in the dtype.
 double rounded(double x, DType dtype) {
-  if (dtype == DType::float32) return static_cast<double>(static_cast<float>(x));
-  if (dtype == DType::float16) return static_cast<double>(to_float(to_half(x)));
-  if (dtype == DType::bfloat16) return static_cast<double>(to_float(to_bfloat16(x)));
+  if (dtype == DType::float32) return static_cast<float>(x);
+  if (dtype == DType::float16) return to_float(to_half(x));
+  if (dtype == DType::bfloat16) return to_float(to_bfloat16(x));
   return x;
 }
 

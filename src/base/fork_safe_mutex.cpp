@@ -24,8 +24,8 @@ struct AroundFork {
 };
 
 ForkSafeMutex::ForkSafeMutex() noexcept {
-  static const int registered = pthread_atfork(AroundFork::lock_all, AroundFork::unlock_all, AroundFork::unlock_all);
-  static_cast<void>(registered);
+  [[maybe_unused]] static const int registered =
+      pthread_atfork(AroundFork::lock_all, AroundFork::unlock_all, AroundFork::unlock_all);
   next_ = newest.load();
   while (!newest.compare_exchange_weak(next_, this)) {
   }

@@ -3,6 +3,8 @@
 // payload kept).
 #pragma once
 
+#include "base/checked.hpp"
+
 #include <bit>
 #include <cstdint>
 #include <limits>
@@ -20,41 +22,45 @@ struct BFloat16 {
   std::uint16_t bits = 0;
 };
 
-/// Rounds a float or double to 16 bits with `exponent_bits` and `mantissa_bits` (their sum is 15), in one rounding.
+/// A float or double rounded to 16 bits with `exponent_bits` and `mantissa_bits` (their sum is 15), in one rounding.
 template <int exponent_bits, int mantissa_bits, class Source>
-constexpr std::uint16_t round_to_16_bits(Source value) {
+constexpr auto rounded_bits(Source value) {
   using Bits = std::conditional_t<sizeof(Source) == 4, std::uint32_t, std::uint64_t>;
   constexpr int source_mantissa = std::numeric_limits<Source>::digits - 1;
   constexpr int source_bias = std::numeric_limits<Source>::max_exponent - 1;
   constexpr int bias = (1 << (exponent_bits - 1)) - 1;
   constexpr int top_exponent = (1 << exponent_bits) - 1;
-  constexpr std::uint32_t infinity = static_cast<std::uint32_t>(top_exponent) << mantissa_bits;
+  constexpr Bits infinity = Bits{top_exponent} << mantissa_bits;
 
   const Bits bits = std::bit_cast<Bits>(value);
-  const auto sign = static_cast<std::uint32_t>(bits >> (sizeof(Source) * 8 - 1)) << 15;
+  const Bits sign = bits >> (sizeof(Source) * 8 - 1) << 15;
   const Bits fraction = bits & ((Bits{1} << source_mantissa) - 1);
   const int stored_exponent = static_cast<int>((bits >> source_mantissa) & (2 * source_bias + 1));
   if (stored_exponent == 2 * source_bias + 1) {
-    if (fraction == 0) return static_cast<std::uint16_t>(sign | infinity);
-    constexpr std::uint32_t quiet = 1u << (mantissa_bits - 1);
-    const auto payload = static_cast<std::uint32_t>(fraction >> (source_mantissa - mantissa_bits));
-    return static_cast<std::uint16_t>(sign | infinity | quiet | payload);
+    if (fraction == 0) return sign | infinity;
+    constexpr Bits quiet = Bits{1} << (mantissa_bits - 1);
+    const Bits payload = fraction >> (source_mantissa - mantissa_bits);
+    return sign | infinity | quiet | payload;
   }
 
   const bool normal = stored_exponent != 0;
   const Bits significand = normal ? fraction | (Bits{1} << source_mantissa) : fraction;
   const int exponent = (normal ? stored_exponent : 1) - source_bias + bias;  // biased as in the result
-  if (exponent >= top_exponent) return static_cast<std::uint16_t>(sign | infinity);
+  if (exponent >= top_exponent) return sign | infinity;
   int shift = source_mantissa - mantissa_bits + (exponent < 1 ? 1 - exponent : 0);
   if (shift > source_mantissa + 2) shift = source_mantissa + 2;  // everything is shifted out: rounds to zero
   const Bits rest = significand & ((Bits{1} << shift) - 1);
   const Bits half = Bits{1} << (shift - 1);
-  auto kept = static_cast<std::uint32_t>(significand >> shift);
+  Bits kept = significand >> shift;
   if (rest > half || (rest == half && (kept & 1) != 0)) ++kept;
   // `kept` carries the implicit bit of a normal number, so it adds one to the exponent field; so does a carry of the
   // rounding.
-  const std::uint32_t base_exponent = exponent < 1 ? 0 : static_cast<std::uint32_t>(exponent - 1) << mantissa_bits;
-  return static_cast<std::uint16_t>(sign | (base_exponent + kept));
+  const Bits base_exponent = exponent < 1 ? 0 : static_cast<Bits>(exponent - 1) << mantissa_bits;
+  return sign | (base_exponent + kept);
+}
+template <int exponent_bits, int mantissa_bits, class Source>
+constexpr std::uint16_t round_to_16_bits(Source value) {
+  return static_cast<std::uint16_t>(rounded_bits<exponent_bits, mantissa_bits>(value));
 }
 
 /// Rounds to odd at 53 bits, so that a later rounding to 16 bits is as if done at once (Boldo and Melquiond 2008).
@@ -72,10 +78,10 @@ constexpr auto for_rounding(Source value) {
   if constexpr (std::is_floating_point_v<Source>) {
     return value;
   } else if constexpr (std::is_signed_v<Source>) {
-    const auto magnitude = value < 0 ? 0 - static_cast<std::uint64_t>(value) : static_cast<std::uint64_t>(value);
-    return value < 0 ? -to_double_for_rounding(magnitude) : to_double_for_rounding(magnitude);
+    const double rounded = to_double_for_rounding(magnitude(value));
+    return value < 0 ? -rounded : rounded;
   } else {
-    return to_double_for_rounding(static_cast<std::uint64_t>(value));
+    return to_double_for_rounding(value);
   }
 }
 
@@ -108,6 +114,6 @@ constexpr float to_float(Half value) {
 }
 
 /// Exact.
-constexpr float to_float(BFloat16 value) { return std::bit_cast<float>(static_cast<std::uint32_t>(value.bits) << 16); }
+constexpr float to_float(BFloat16 value) { return std::bit_cast<float>(std::uint32_t{value.bits} << 16); }
 
 }  // namespace croton::base

@@ -18,6 +18,7 @@
 
 #include "base/address_space.hpp"
 #include "base/fork_safe_mutex.hpp"
+#include "base/index.hpp"
 
 namespace croton::base {
 namespace {
@@ -55,7 +56,7 @@ std::size_t rounded_size(std::size_t bytes) {
 }
 
 std::size_t class_of(std::size_t rounded) {
-  const auto power = static_cast<std::size_t>(std::bit_width(rounded - 1));
+  const std::size_t power = to_size(std::bit_width(rounded - 1));
   return power * 4 + (((rounded - (std::size_t{1} << (power - 1))) >> (power - 3)) - 1);
 }
 
@@ -80,7 +81,7 @@ std::size_t default_keep_limit() {
   const long pages = sysconf(_SC_PHYS_PAGES);
   const long page_bytes = sysconf(_SC_PAGESIZE);
   if (pages <= 0 || page_bytes <= 0) return std::size_t{1} << 30;
-  return static_cast<std::size_t>(pages) / 4 * static_cast<std::size_t>(page_bytes);
+  return to_size(pages) / 4 * to_size(page_bytes);
 }
 
 class Pool {

@@ -1,11 +1,13 @@
 #include "base/mrg31k3p.hpp"
 
 #include "base/half.hpp"
+#include "base/index.hpp"
 #include "base/shape.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <limits>
 #include <type_traits>
@@ -47,7 +49,7 @@ constexpr Jump jump_of(int exponent) {
 }
 constexpr Jump to_next_stream = jump_of(72), to_next_draw = jump_of(134);
 
-using State = std::array<std::int32_t, 6>;
+using State = std::array<std::uint32_t, 6>;
 
 State jumped(const State& state, const Jump& jump) {
   State result{};
@@ -56,22 +58,22 @@ State jumped(const State& state, const Jump& jump) {
     const std::uint64_t modulus = i < 3 ? modulus_1 : modulus_2;
     std::uint64_t sum = 0;
     for (std::size_t k = 0; k < 3; ++k) {
-      sum += row[k] * static_cast<std::uint64_t>(state[i < 3 ? k : k + 3]) % modulus;
+      sum += row[k] * state[i < 3 ? k : k + 3] % modulus;
     }
-    result[i] = static_cast<std::int32_t>(sum % modulus);
+    result[i] = static_cast<std::uint32_t>(sum % modulus);
   }
   return result;
 }
 
 /// Whether a recurrence may be in this state. Without branches: draws ask for thousands of streams.
 template <class T>
-inline bool possible(std::span<const T, 3> state, std::uint32_t modulus) {
-  const auto below = [&](T x) { return (x >= 0) & (x < static_cast<T>(modulus)); };
+inline bool possible(std::span<const T, 3> state, T modulus) {
+  const auto below = [&](T x) { return (x >= 0) & (x < modulus); };
   return below(state[0]) & below(state[1]) & below(state[2]) & ((state[0] | state[1] | state[2]) != 0);
 }
 template <class T>
 inline bool possible(std::span<const T, 6> state) {
-  return possible(state.template first<3>(), modulus_1) & possible(state.template last<3>(), modulus_2);
+  return possible(state.template first<3>(), T{modulus_1}) & possible(state.template last<3>(), T{modulus_2});
 }
 constexpr const char* possible_state =
     "six numbers, the first three from 0 to 2147483646, the last three from 0 to 2147462578, and neither three all 0";
@@ -108,10 +110,11 @@ inline std::uint32_t next(Lanes& lanes, std::size_t lane) {
 
 template <class T>
 T converted(std::uint32_t z) {
+  const auto number = std::bit_cast<std::int32_t>(z);  // signed, as processors convert vectors
   if constexpr (std::is_same_v<T, double>) {
-    return static_cast<std::int32_t>(z) * 0x1p-31;  // signed, as processors convert vectors
+    return number * 0x1p-31;
   } else if constexpr (std::is_same_v<T, float>) {
-    return static_cast<float>(static_cast<std::int32_t>(z)) * 0x1.fffffep-32f;
+    return static_cast<float>(number) * 0x1.fffffep-32f;
   } else {
     return to_half(((z & 0x7FFF) + 1) * 0x1.ffp-16);
   }
@@ -125,14 +128,14 @@ void fill(std::span<T> to, std::span<std::int32_t> states) {
   for (std::size_t first = 0; first < streams; first += side_by_side) {
     const std::size_t count = std::min(side_by_side, streams - first);
     for (std::size_t lane = 0; lane < count; ++lane) {
-      for (std::size_t i = 0; i < 6; ++i) lanes[i][lane] = static_cast<std::uint32_t>(states[6 * (first + lane) + i]);
+      for (std::size_t i = 0; i < 6; ++i) lanes[i][lane] = std::bit_cast<std::uint32_t>(states[6 * (first + lane) + i]);
     }
     for (std::size_t begin = first; begin < to.size(); begin += states.size() / 6) {
       const std::size_t wanted = std::min(count, to.size() - begin);
       for (std::size_t lane = 0; lane < wanted; ++lane) to[begin + lane] = converted<T>(next(lanes, lane));
     }
     for (std::size_t lane = 0; lane < count; ++lane) {
-      for (std::size_t i = 0; i < 6; ++i) states[6 * (first + lane) + i] = static_cast<std::int32_t>(lanes[i][lane]);
+      for (std::size_t i = 0; i < 6; ++i) states[6 * (first + lane) + i] = std::bit_cast<std::int32_t>(lanes[i][lane]);
     }
   }
 }
@@ -144,14 +147,12 @@ std::span<std::int32_t> checked_states(Array& states, std::int64_t elements) {
                                  name_of(states.dtype()), shape_text(states.shape())));
   }
   const std::span<std::int32_t> all = states.data<std::int32_t>();
-  const auto row = [&](std::int64_t i) {
-    return std::span<const std::int32_t, 6>(&all[static_cast<std::size_t>(6 * i)], 6);
-  };
-  const std::int64_t used = std::min(elements, states.shape(0));
+  const auto row = [&](std::size_t i) { return std::span<const std::int32_t, 6>(&all[6 * i], 6); };
+  const std::size_t used = to_size(std::min(elements, states.shape(0)));
   bool fine = true;
-  for (std::int64_t i = 0; i < used; ++i) fine &= possible(row(i));
+  for (std::size_t i = 0; i < used; ++i) fine &= possible(row(i));
   if (fine) return all;
-  for (std::int64_t i = 0; i < used; ++i) {
+  for (std::size_t i = 0; i < used; ++i) {
     if (possible(row(i))) continue;
     throw ValueError(
         fmt::format("stream {} of MRG31k3p is in state {}; a state is {}", i, fmt::join(row(i), ", "), possible_state));
@@ -165,14 +166,14 @@ Mrg31k3p::Mrg31k3p(std::int64_t seed) {
   if (seed < 1 || seed >= modulus_2) {
     throw ValueError(fmt::format("a seed of MRG31k3p is from 1 to {}, not {}", modulus_2 - 1, seed));
   }
-  start_.fill(static_cast<std::int32_t>(seed));
+  start_.fill(static_cast<std::uint32_t>(seed));
 }
 
 Mrg31k3p::Mrg31k3p(std::span<const std::int64_t> seeds) {
   if (seeds.size() != 6 || !possible(seeds.first<6>())) {
     throw ValueError(fmt::format("a seed of MRG31k3p is {}, not {}", possible_state, fmt::join(seeds, ", ")));
   }
-  std::ranges::transform(seeds, start_.begin(), [](std::int64_t x) { return static_cast<std::int32_t>(x); });
+  std::ranges::transform(seeds, start_.begin(), [](std::int64_t x) { return static_cast<std::uint32_t>(x); });
 }
 
 Array Mrg31k3p::streams(std::int64_t count) {
@@ -184,7 +185,7 @@ Array Mrg31k3p::streams(std::int64_t count) {
   auto to = states.data<std::int32_t>().begin();
   for (std::int64_t i = 0; i < count; ++i) {
     if (i > 0) state = jumped(state, to_next_stream);
-    to = std::ranges::copy(state, to).out;
+    for (const std::uint32_t number : state) *to++ = std::bit_cast<std::int32_t>(number);
   }
   start_ = jumped(start_, to_next_draw);
   return states;
@@ -210,13 +211,12 @@ Array mrg_uniform(Array& states, Sizes shape, DType dtype) {
   }
   const std::span<std::int32_t> rows = checked_states(states, count);
   Array result = Array::empty(dtype, std::move(shape));
-  const auto size = static_cast<std::size_t>(count);
   if (dtype == DType::float64) {
     fill(result.data<double>(), rows);
   } else if (dtype == DType::float32) {
     fill(result.data<float>(), rows);
   } else {
-    fill(std::span(static_cast<Half*>(result.raw()), size), rows);
+    fill(std::span(static_cast<Half*>(result.raw()), to_size(count)), rows);
   }
   return result;
 }

@@ -30,7 +30,7 @@ class Mrg31k3p {
   Array streams(std::int64_t count);
 
  private:
-  std::array<std::int32_t, 6> start_{};  // of the next draw's piece
+  std::array<std::uint32_t, 6> start_{};  // of the next draw's piece
 };
 
 /// How many streams a draw of a size gets that is not known when the program is made, and the most for any.

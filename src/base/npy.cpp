@@ -2,6 +2,9 @@
 // checked against the length of the file before memory is asked for.
 #include "base/npy.hpp"
 
+#include "base/array_bytes.hpp"
+#include "base/characters.hpp"
+#include "base/index.hpp"
 #include "base/output.hpp"
 #include "base/shape.hpp"
 
@@ -147,7 +150,7 @@ class HeaderReader {
     const char* begin = text_.data() + at_;
     const auto [end, error] = std::from_chars(begin, text_.data() + text_.size(), value);
     if (error != std::errc() || value < 0) fail("a size from 0 to 2^63 - 1");
-    at_ += static_cast<std::size_t>(end - begin);
+    at_ += to_size(end - begin);
     if (at_ < text_.size() && text_[at_] == 'L') ++at_;  // Python 2 wrote long integers so
     return value;
   }
@@ -163,16 +166,14 @@ class HeaderReader {
 /// The first `count` bytes as a little-endian number.
 std::size_t read_number(std::string_view bytes, std::size_t count) {
   std::size_t value = 0;
-  for (std::size_t i = count; i-- > 0;) value = value << 8 | static_cast<unsigned char>(bytes[i]);
+  for (std::size_t i = count; i-- > 0;) value = value << 8 | code_of(bytes[i]);
   return value;
 }
 
 /// Numbers whose bytes are in the other order: complex ones are two.
 void swap_bytes(std::span<std::byte> bytes, DType dtype) {
   const std::size_t width = is_complex(dtype) ? size_of(dtype) / 2 : size_of(dtype);
-  for (std::size_t i = 0; i < bytes.size(); i += width)
-    std::reverse(bytes.begin() + static_cast<std::ptrdiff_t>(i),
-                 bytes.begin() + static_cast<std::ptrdiff_t>(i + width));
+  for (std::size_t i = 0; i < bytes.size(); i += width) std::ranges::reverse(bytes.subspan(i, width));
 }
 
 std::size_t checked_byte_count(const NpyHeader& header) {
@@ -208,8 +209,7 @@ NpyHeader take_npy_header(std::string_view& start, std::uint64_t size) {
   if (!start.starts_with(magic)) fault("it does not start as a .npy file does (\\x93NUMPY)");
   start.remove_prefix(magic.size());
   if (start.size() < 2) fault("it ends within the header");
-  const int major = static_cast<unsigned char>(start[0]);
-  const int minor = static_cast<unsigned char>(start[1]);
+  const int major = code_of(start[0]), minor = code_of(start[1]);
   if (major < 1 || major > 3 || minor != 0)
     fault(fmt::format("format {}.{} is not known; 1.0, 2.0 and 3.0 are", major, minor));
   start.remove_prefix(2);
@@ -235,7 +235,7 @@ Array npy_array(const NpyHeader& header, const std::function<void(std::span<std:
   Sizes shape = header.shape;
   if (header.fortran_order) std::reverse(shape.begin(), shape.end());
   Array array = Array::empty(header.dtype, std::move(shape));
-  const std::span<std::byte> elements(static_cast<std::byte*>(array.raw()), header.bytes);
+  const std::span<std::byte> elements(writable_bytes_of(array), header.bytes);
   fill(elements);
   if (header.big_endian) swap_bytes(elements, header.dtype);
   if (is_bool(header.dtype))
@@ -273,10 +273,11 @@ Array load_npy(const std::filesystem::path& file) {
 void save_npy(const std::filesystem::path& file, const Array& array) {
   const std::string header = base::npy_header(array);
   const Array elements = array.contiguous();
-  const auto* bytes = static_cast<const std::byte*>(elements.raw());
+  const std::byte* bytes = base::bytes_of(elements);
+  const std::span<const std::byte> start = std::as_bytes(std::span(header));
   std::vector<std::byte> content;
   content.reserve(header.size() + elements.bytes());
-  for (const char c : header) content.push_back(static_cast<std::byte>(c));
+  content.insert(content.end(), start.begin(), start.end());
   content.insert(content.end(), bytes, bytes + elements.bytes());
   base::write_file(file, content);
 }

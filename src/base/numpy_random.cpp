@@ -2,6 +2,8 @@
 // decides whether a candidate is accepted.
 #include "base/numpy_random.hpp"
 
+#include "base/checked.hpp"
+#include "base/index.hpp"
 #include "base/shape.hpp"
 
 #include <fmt/format.h>
@@ -19,6 +21,8 @@ namespace croton::base {
 namespace {
 
 constexpr std::size_t position_place = 624, has_kept_place = 625, kept_place = 626;
+
+double real(std::int64_t n) { return static_cast<double>(n); }
 
 /// The largest whole number not above x, if int64 has it (so x is no NaN).
 std::optional<std::int64_t> floor_of(double x) {
@@ -124,7 +128,7 @@ void NumpyRandom::seed_words(std::uint32_t seed) {
 NumpyRandom::NumpyRandom(std::span<const std::uint32_t> seeds) {
   if (seeds.empty()) throw ValueError("a list of seeds of NumPy's generator must not be empty");
   seed_words(19650218);
-  std::size_t i = 1;
+  std::uint32_t i = 1;
   const auto mix = [&](std::uint32_t factor) { return words_[i] ^ ((words_[i - 1] ^ (words_[i - 1] >> 30)) * factor); };
   const auto put = [&](std::uint32_t word) {
     words_[i] = word;
@@ -136,7 +140,7 @@ NumpyRandom::NumpyRandom(std::span<const std::uint32_t> seeds) {
     const std::size_t seed = step % seeds.size();
     put(mix(1664525) + seeds[seed] + static_cast<std::uint32_t>(seed));
   }
-  for (std::size_t step = 1; step < word_count; ++step) put(mix(1566083941) - static_cast<std::uint32_t>(i));
+  for (std::size_t step = 1; step < word_count; ++step) put(mix(1566083941) - i);
   words_[0] = 0x80000000;  // whatever the seeds, not all words are 0
 }
 
@@ -247,7 +251,7 @@ double NumpyRandom::normal(double mean, double deviation) {
 
 NumpyRandom::SmallBinomial::SmallBinomial(std::int64_t trials, double probability, double log_of_q)
     : n(trials), p(probability), log_q(log_of_q), q(1 - p) {
-  const auto count = static_cast<double>(n);
+  const double count = real(n);
   none = std::exp(count * log_q);
   const double mean = count * p;
   const double far = mean + 10 * std::sqrt(mean * q + 1);
@@ -268,8 +272,7 @@ std::int64_t NumpyRandom::small_binomial(std::int64_t n, double p, double log_q)
       rest = random_sample();
     } else {
       rest -= probability;
-      probability =
-          static_cast<double>(n - successes + 1) * p * probability / (static_cast<double>(successes) * binomial.q);
+      probability = real(n - successes + 1) * p * probability / (real(successes) * binomial.q);
     }
   }
   return successes;
@@ -277,15 +280,15 @@ std::int64_t NumpyRandom::small_binomial(std::int64_t n, double p, double log_q)
 
 NumpyRandom::LargeBinomial::LargeBinomial(std::int64_t trials, double probability)
     : n(trials), p(probability), q(1 - p) {
-  const double mean = static_cast<double>(n) * p;
+  const double mean = real(n) * p;
   variance = mean * q;
   const double peak = mean + p;
   mode = floor_of(peak).value_or(n);
   half_width = std::floor(2.195 * std::sqrt(variance) - 4.6 * q) + 0.5;
-  middle = static_cast<double>(mode) + 0.5;
+  middle = real(mode) + 0.5;
   left = middle - half_width;
   right = middle + half_width;
-  c = 0.134 + 20.5 / (15.3 + static_cast<double>(mode));
+  c = 0.134 + 20.5 / (15.3 + real(mode));
   const auto rate = [](double a) { return a * (1 + a / 2); };
   left_rate = rate((peak - left) / (peak - left * p));
   right_rate = rate((right - peak) / (right * q));
@@ -298,33 +301,32 @@ NumpyRandom::LargeBinomial::LargeBinomial(std::int64_t trials, double probabilit
 /// The probability of so many successes over that of the mode, term by term.
 double NumpyRandom::LargeBinomial::ratio(std::int64_t successes) const {
   const double s = p / q;
-  const double a = s * static_cast<double>(static_cast<std::int64_t>(static_cast<std::uint64_t>(n) + 1));
+  const double a = s * real(wrapped_add<std::int64_t>(n, 1));
   double ratio = 1;
-  for (std::int64_t i = mode + 1; i <= successes; ++i) ratio *= a / static_cast<double>(i) - s;
-  for (std::int64_t i = successes + 1; i <= mode; ++i) ratio /= a / static_cast<double>(i) - s;
+  for (std::int64_t i = mode + 1; i <= successes; ++i) ratio *= a / real(i) - s;
+  for (std::int64_t i = successes + 1; i <= mode; ++i) ratio /= a / real(i) - s;
   return ratio;
 }
 
 bool NumpyRandom::LargeBinomial::accepts(std::int64_t successes, double v) const {
   const std::int64_t distance = std::abs(successes - mode);
-  const auto k = static_cast<double>(distance);
+  const double k = real(distance);
   if (distance <= 20 || k >= variance / 2 - 1) return !(v > ratio(successes));
 
   // A normal density decides most cases: the logarithm of the ratio is within rho of t.
   const double rho = k / variance * ((k * (k / 3 + 0.625) + 0.16666666666666666) / variance + 0.5);
-  const auto square = static_cast<std::uint64_t>(distance) * static_cast<std::uint64_t>(distance);
-  const double t = static_cast<double>(static_cast<std::int64_t>(0 - square)) / (2 * variance);
+  const double t = real(wrapped_sub<std::int64_t>(0, wrapped_mul(distance, distance))) / (2 * variance);
   const double log_v = std::log(v);
   if (log_v < t - rho) return true;
   if (log_v > t + rho) return false;
 
-  const double x = static_cast<double>(successes) + 1, f = static_cast<double>(mode) + 1;
-  const double z = static_cast<double>(n) + 1 - static_cast<double>(mode);
-  const double w = static_cast<double>(n) - static_cast<double>(successes) + 1;
+  const double x = real(successes) + 1, f = real(mode) + 1;
+  const double z = real(n) + 1 - real(mode);
+  const double w = real(n) - real(successes) + 1;
   // The paper subtracts the last two errors; the frozen stream has them added.
-  return !(log_v > middle * std::log(f / x) + (static_cast<double>(n - mode) + 0.5) * std::log(z / w) +
-                       static_cast<double>(successes - mode) * std::log(w * p / (x * q)) + stirling_error(f) +
-                       stirling_error(z) + stirling_error(x) + stirling_error(w));
+  return !(log_v > middle * std::log(f / x) + (real(n - mode) + 0.5) * std::log(z / w) +
+                       real(successes - mode) * std::log(w * p / (x * q)) + stirling_error(f) + stirling_error(z) +
+                       stirling_error(x) + stirling_error(w));
 }
 
 std::int64_t NumpyRandom::large_binomial(std::int64_t n, double p) {
@@ -339,7 +341,7 @@ std::int64_t NumpyRandom::large_binomial(std::int64_t n, double p) {
     }
     if (u <= binomial.parallelograms) {
       const double x = binomial.left + (u - binomial.triangle) / binomial.c;
-      v = v * binomial.c + 1 - std::abs(static_cast<double>(binomial.mode) - x + 0.5) / binomial.half_width;
+      v = v * binomial.c + 1 - std::abs(real(binomial.mode) - x + 0.5) / binomial.half_width;
       if (v > 1) continue;
       successes = floor_of(x);
     } else if (u <= binomial.left_tail) {
@@ -361,7 +363,7 @@ std::int64_t NumpyRandom::binomial(std::int64_t n, double p) {
   }
   const bool rare = p <= 0.5;
   const double small = rare ? p : 1 - p;
-  const bool few = small * static_cast<double>(n) <= 30;
+  const bool few = small * real(n) <= 30;
   const std::int64_t drawn = few ? small_binomial(n, small, std::log(1 - small)) : large_binomial(n, small);
   return rare ? drawn : n - drawn;
 }
@@ -372,7 +374,7 @@ std::int64_t NumpyRandom::binomial_of_class(std::int64_t n, double p) {
   if (n == 0 || p == 0) return 0;
   const bool rare = p <= 0.5;
   const double small = rare ? p : 1 - p;
-  const bool few = small * static_cast<double>(n) <= 30;
+  const bool few = small * real(n) <= 30;
   const std::int64_t drawn = few ? small_binomial(n, small, std::log1p(-small)) : large_binomial(n, small);
   return rare ? drawn : n - drawn;
 }
@@ -399,7 +401,7 @@ std::int64_t NumpyRandom::poisson_by_rejection(double lambda) {
     if (!events) continue;
     if (s >= 0.07 && v <= always) return *events;
     if (*events < 0 || (s < 0.013 && v > s)) continue;
-    const auto k = static_cast<double>(*events);
+    const double k = real(*events);
     if (std::log(v) + std::log(inverse_alpha) - std::log(a / (s * s) + b) <=
         -lambda + k * log_lambda - log_gamma(k + 1)) {
       return *events;
@@ -434,7 +436,7 @@ Array NumpyRandom::multinomial(std::int64_t n, std::span<const double> probabili
   for (const double p : probabilities) {
     if (!(p >= 0 && p <= 1)) throw ValueError(fmt::format("multinomial takes probabilities from 0 to 1, not {}", p));
   }
-  Array result = Array::zeros(DType::int64, {static_cast<std::int64_t>(probabilities.size())});
+  Array result = Array::zeros(DType::int64, {std::ssize(probabilities)});
   if (probabilities.empty()) return result;
   const std::span<const double> drawn = probabilities.first(probabilities.size() - 1);
   if (const double sum = compensated_sum(drawn); sum > 1.0 + 1e-12) {
@@ -469,7 +471,7 @@ void NumpyRandom::draw_different(std::span<double> weights, std::span<std::int64
     draw_by_weights(weights, numbers);
     std::size_t found = 0;
     for (const std::int64_t number : numbers) {
-      const auto place = static_cast<std::size_t>(number);
+      const std::size_t place = to_size(number);
       if (taken[place]) continue;
       taken[place] = true;
       weights[place] = 0;

@@ -15,6 +15,7 @@
 #include <fmt/format.h>
 
 #include "base/file.hpp"
+#include "base/index.hpp"
 
 namespace croton::base {
 namespace {
@@ -32,7 +33,7 @@ Descriptor memory_file(const std::filesystem::path& program, std::span<const std
     const ssize_t written = ::write(file.get(), content.data(), content.size());
     if (written < 0 && errno == EINTR) continue;
     if (written <= 0) fail(program, "its input cannot be written", errno);
-    content = content.subspan(static_cast<std::size_t>(written));
+    content = content.subspan(to_size(written));
   }
   return file;
 }
@@ -41,10 +42,10 @@ std::string content_of(const Descriptor& file) {
   std::string text;
   char piece[16 * 1024];
   while (true) {
-    const ssize_t count = ::pread(file.get(), piece, sizeof piece, static_cast<off_t>(text.size()));
+    const ssize_t count = ::pread(file.get(), piece, sizeof piece, std::ssize(text));
     if (count < 0 && errno == EINTR) continue;
     if (count <= 0) return text;
-    text.append(piece, static_cast<std::size_t>(count));
+    text.append(piece, to_size(count));
   }
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/config.hpp"
+#include "base/index.hpp"
 
 namespace croton::base {
 namespace {
@@ -30,7 +31,7 @@ struct Spent {
   /// The time up to now is the present stage's, from now on it is that of `next`.
   void switch_to(Stage next) {
     const Clock::time_point now = Clock::now();
-    by_stage[static_cast<std::size_t>(present)] += now - since;
+    by_stage[ordinal(present)] += now - since;
     present = next;
     since = now;
   }
@@ -59,7 +60,7 @@ void print(const Spent& all) {
 std::string_view name_of(Stage stage) {
   static constexpr std::string_view names[stage_count] = {"import", "rewrite", "place", "fuse",
                                                           "plan",   "bind",    "emit",  "compile"};
-  return names[static_cast<std::size_t>(stage)];
+  return names[ordinal(stage)];
 }
 
 StageTimer::StageTimer(Stage stage)
@@ -70,7 +71,7 @@ StageTimer::StageTimer(Stage stage)
   } else {
     spent.switch_to(stage);
   }
-  spent.seen[static_cast<std::size_t>(stage)] = true;
+  spent.seen[ordinal(stage)] = true;
 }
 
 StageTimer::~StageTimer() {

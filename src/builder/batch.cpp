@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "base/index.hpp"
 #include "builder/device_scope.hpp"
 #include "builder/gradient_context.hpp"
 
@@ -20,9 +21,9 @@ namespace {
 Batched batch_map(const BatchContext& c) {
   std::vector<Variable> inputs = c.inputs;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    const int own = c.node.inputs[i].rank(), missing = static_cast<int>(c.node.type.rank()) - own;
+    const int own = c.node.inputs[i].rank(), missing = base::to_int(c.node.type.rank()) - own;
     if (!c.batched[i] || missing == 0) continue;
-    std::vector<int> pattern(static_cast<std::size_t>(missing) + 1, broadcast_axis);
+    std::vector<int> pattern(base::to_size(missing + 1), broadcast_axis);
     pattern[0] = 0;
     for (int axis = 1; axis <= own; ++axis) pattern.push_back(axis);
     inputs[i] = dimshuffle(inputs[i], pattern);
@@ -144,8 +145,7 @@ std::vector<Variable> vectorize(const std::vector<Variable>& outputs,
     if (with.rank() != old.rank() + 1) fail(old, with, "a batch has one more axis, the first");
     if (with.dtype() != old.dtype()) fail(old, with, "a batch has the dtype of what it stands for");
     for (int axis = 0; axis < old.rank(); ++axis) {
-      const auto at = static_cast<std::size_t>(axis);
-      if (old.type().broadcasts(at) && !with.type().broadcasts(at + 1))
+      if (old.type().broadcasts(axis) && !with.type().broadcasts(axis + 1))
         fail(old, with, fmt::format("axis {} must keep its stated size of 1", axis));
     }
   }

@@ -122,7 +122,7 @@ class BranchFinder {
     found_.inside.insert(own.begin(), own.end());
     for (const Node* each : own) {
       if (!is_branch(*each) || resolve_(each->inputs[0]) != condition) continue;
-      const auto index = static_cast<std::size_t>(each->attrs.integer("index"));
+      const std::size_t index = each->attrs.index("index");
       found_.taken.emplace(each, each->inputs[1 + (then ? 0 : results_of_side(*each)) + index]);
     }
     return own;

@@ -186,7 +186,7 @@ SubgraphGrads subgraph_grad(const std::vector<Variable>& wrt, const std::vector<
   options.consider_constant = end;
   options.known_grads = start;
   const std::vector<Variable> all = grad(cost, both, options, where);
-  const auto middle = all.begin() + static_cast<std::ptrdiff_t>(wrt.size());
+  const auto middle = all.begin() + std::ssize(wrt);
   return {{all.begin(), middle}, {middle, all.end()}};
 }
 

@@ -14,6 +14,7 @@
 #include <unordered_set>
 
 #include "base/config.hpp"
+#include "base/index.hpp"
 #include "builder/branches.hpp"
 #include "builder/device_scope.hpp"
 #include "builder/gradient.hpp"
@@ -33,18 +34,18 @@ bool is_zero(const Variable& g) { return g.is_constant() && g.rank() == 0 && g.n
 
 /// Sums what broadcasting repeated, so that the gradient has the variable's shape.
 Variable unbroadcast(Variable gradient, const Type& type) {
-  const int extra = gradient.rank() - static_cast<int>(type.rank());
+  const int extra = gradient.rank() - base::to_int(type.rank());
   std::vector<int> summed;
   for (int axis = 0; axis < gradient.rank(); ++axis) {
-    const bool repeated = axis < extra || (type.broadcasts(static_cast<std::size_t>(axis - extra)) &&
-                                           !gradient.type().broadcasts(static_cast<std::size_t>(axis)));
+    const bool repeated = axis < extra || (type.broadcasts(axis - extra) && !gradient.type().broadcasts(axis));
     if (repeated) summed.push_back(axis);
   }
   if (summed.empty()) return gradient;
+  const int rank = gradient.rank();
   gradient = sum(gradient, ReduceOptions(summed));
   std::vector<int> pattern;
   int next = 0;
-  for (int axis = extra; axis < extra + static_cast<int>(type.rank()); ++axis) {
+  for (int axis = extra; axis < rank; ++axis) {
     pattern.push_back(std::ranges::find(summed, axis) != summed.end() ? broadcast_axis : next++);
   }
   return dimshuffle(gradient, pattern);
@@ -218,7 +219,7 @@ class Backward {
     const auto of_side = [&](std::size_t first) {
       std::vector<builder::Seed> seeds;
       for (const builder::ResultGradient& result : context.results) {
-        const auto index = static_cast<std::size_t>(result.node.attrs.integer("index"));
+        const std::size_t index = result.node.attrs.index("index");
         seeds.push_back({node.inputs[first + index], result.gradient});
       }
       return builder::gradients("grad", seeds, rest, options, node.where);
@@ -240,7 +241,7 @@ class Backward {
     inputs.insert(inputs.end(), a.begin(), a.end());
     inputs.insert(inputs.end(), b.begin(), b.end());
     for (std::size_t i = 0; i < to.size(); ++i)
-      add(to[i], builder::apply(expr::Core::ifelse, inputs, {{"index", static_cast<std::int64_t>(i)}}, node.where));
+      add(to[i], builder::apply(expr::Core::ifelse, inputs, {{"index", i}}, node.where));
   }
 
   void step(Node* node) {

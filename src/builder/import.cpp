@@ -9,6 +9,7 @@
 #include <array>
 #include <unordered_map>
 
+#include "base/index.hpp"
 #include "base/interrupt.hpp"
 #include "builder/branches.hpp"
 #include "builder/clone.hpp"
@@ -56,7 +57,7 @@ class Importer {
     for (const auto& [target, value] : request_.updates) {
       const NodeId input = shared_id(target.node());
       const auto at = std::ranges::find(result_.graph.inputs, input, &expr::GraphInput::node);
-      result_.graph.updates.push_back({static_cast<std::size_t>(at - result_.graph.inputs.begin()), id_of(value)});
+      result_.graph.updates.push_back({base::to_size(at - result_.graph.inputs.begin()), id_of(value)});
     }
     const std::vector<bool> needed = expr::reachable(result_.graph);
     for (std::size_t i = 0; i < request_.inputs.size(); ++i) {
@@ -202,7 +203,7 @@ class Importer {
       import_sides(parts, inside, sides);
       find_sizes_first(node, parts, inside, sides);
     }
-    return make_branch(node, parts, static_cast<std::size_t>(node.attrs.integer("index")));
+    return make_branch(node, parts, node.attrs.index("index"));
   }
 
   NodeId make_branch(const Node& node, const BranchParts& parts, std::size_t index) {
@@ -241,7 +242,7 @@ class Importer {
         std::vector<std::optional<Operand>> stated(shape.size());
         for (std::size_t axis = 0; axis < shape.size(); ++axis) {
           if (found[graph.arena.representative(shape[axis])] || found[shape[axis]]) continue;
-          of_first[side].push_back(sides[side][r].shape(static_cast<int>(axis), node.where));
+          of_first[side].push_back(sides[side][r].shape(base::to_int(axis), node.where));
           of_first[1 - side].push_back(none);
           inside.push_back(stand_in(of_first[side].back()));
           stated[axis] = Operand(inside.back(), node.where);
@@ -251,8 +252,7 @@ class Importer {
       }
     }
     if (of_first[0].empty()) return;
-    import_sides(first, {inside.begin(), inside.begin() + static_cast<std::ptrdiff_t>(first.captures.size())},
-                 of_first);
+    import_sides(first, {inside.begin(), inside.begin() + std::ssize(first.captures)}, of_first);
     for (std::size_t k = 0; k < of_first[0].size(); ++k) parts.captures.push_back(make_branch(node, first, k));
     import_sides(parts, inside, known);
   }
@@ -291,8 +291,7 @@ class Importer {
   bool size_used(std::size_t input, const std::vector<bool>& needed) const {
     const expr::Arena& arena = result_.graph.arena;
     for (NodeId id = 0; id < arena.size(); ++id) {
-      if (needed[id] && arena.op(id).is(expr::Core::size) &&
-          arena.attrs(id).integer("input") == static_cast<std::int64_t>(input))
+      if (needed[id] && arena.op(id).is(expr::Core::size) && std::cmp_equal(arena.attrs(id).integer("input"), input))
         return true;
     }
     return false;

@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "base/device_name.hpp"
+#include "base/shape.hpp"
 #include "builder/node.hpp"
 #include "builder/shared.hpp"
 #include "runtime/devices.hpp"
@@ -80,7 +81,7 @@ Planned Placements::plan() const {
     if (input.role != expr::Role::shared) continue;
     const builder::SharedState& state = *function_.shared[next++].node()->shared;
     input.place = state.home;
-    input.bytes = state.value.bytes();
+    input.bytes = state.value.size() * base::element_size(state.value.dtype());
   }
   options.placing.scoped = scoped_;
   options.placing.fallback = fallback_;

@@ -10,6 +10,7 @@
 #include <limits>
 #include <tuple>
 
+#include "base/index.hpp"
 #include "base/source_place.hpp"
 #include "expr/print.hpp"
 
@@ -28,6 +29,15 @@ std::uint64_t hash_node(const Op* op, std::span<const NodeId> inputs, AttrsId at
   return seed ^ (seed >> 31);
 }
 
+/// The id of what is added to these next.
+template <class Held>
+std::uint32_t next_id(const Held& held) {
+  return static_cast<std::uint32_t>(held.size());
+}
+
+/// The node that a size is.
+NodeId node_of(Dim dim) { return static_cast<NodeId>(dim); }
+
 /// Type rules over an arena: sizes are nodes.
 class ArenaInfer final : public InferContext {
  public:
@@ -40,12 +50,12 @@ class ArenaInfer final : public InferContext {
     }
   }
 
-  std::optional<std::int64_t> known(Dim dim) const override { return arena_.known(static_cast<NodeId>(dim)); }
+  std::optional<std::int64_t> known(Dim dim) const override { return arena_.known(node_of(dim)); }
   Dim constant(std::int64_t value) override { return arena_.integer(value); }
   Dim require_equal(Dim a, Dim b, std::string_view why) override {
     const auto x = known(a), y = known(b);
     if (x && y && *x != *y) shape_error(fmt::format("{}: {} is not {}", why, *x, *y));
-    return arena_.require_equal(static_cast<NodeId>(a), static_cast<NodeId>(b), why);
+    return arena_.require_equal(node_of(a), node_of(b), why);
   }
   Dim value_of(std::size_t input) override {
     if (input >= nodes_.size()) type_error("an argument is missing");
@@ -59,20 +69,17 @@ class ArenaInfer final : public InferContext {
     if (arena_.type(id).dtype == DType::int64) return id;
     return arena_.make(Core::cast, {id}, {{"dtype", DType::int64}});
   }
-  Dim apply(std::string_view op, Dim a, Dim b) override {
-    return arena_.size_arithmetic(op, static_cast<NodeId>(a), static_cast<NodeId>(b));
-  }
+  Dim apply(std::string_view op, Dim a, Dim b) override { return arena_.size_arithmetic(op, node_of(a), node_of(b)); }
   void require_index(Dim index, Dim size, std::string_view why) override {
     const auto i = known(index), n = known(size);
     if (i && n && (*i < -*n || *i >= *n))
       throw IndexError(describe() + fmt::format("{}: index {} of an axis of size {}", why, *i, *n));
-    arena_.require_index(static_cast<NodeId>(index), static_cast<NodeId>(size), why);
+    arena_.require_index(node_of(index), node_of(size), why);
   }
   void require_size(Dim size) override {
     const auto value = known(size);
     if (value && *value < 0) shape_error(fmt::format("a size of {}; sizes are at least 0", *value));
-    if (!value && !arena_.is_size_of_input(static_cast<NodeId>(size)))
-      arena_.require_number(static_cast<NodeId>(size), "a size");
+    if (!value && !arena_.is_size_of_input(node_of(size))) arena_.require_number(node_of(size), "a size");
   }
   /// An index must be able to count the elements of that shape.
   void require_count(std::span<const NodeId> shape) {
@@ -142,9 +149,8 @@ NodeId Arena::find_or_add(const Op& op, std::span<const NodeId> inputs, AttrsId 
   if (nodes_.size() >= std::numeric_limits<NodeId>::max() - 1) throw OutOfMemory("a graph of over 4 billion nodes");
   // The rule above may have added nodes, and `inputs` may point into our own storage.
   const std::vector<NodeId> held(inputs.begin(), inputs.end());
-  const NodeId id = static_cast<NodeId>(nodes_.size());
-  nodes_.push_back({&op, static_cast<std::uint32_t>(inputs_.size()), static_cast<std::uint32_t>(held.size()), type,
-                    attrs, current_origin_, place});
+  const NodeId id = size();
+  nodes_.push_back({&op, next_id(inputs_), next_id(held), type, attrs, current_origin_, place});
   inputs_.insert(inputs_.end(), held.begin(), held.end());
   hashes_.push_back(hash);
   if (nodes_.size() * 2 > table_.size()) {
@@ -250,13 +256,13 @@ NodeId Arena::size_arithmetic(const Op& op, NodeId a, NodeId b) {
 }
 
 TypeId Arena::intern_type(const TensorType& type) {
-  std::uint64_t hash = static_cast<std::uint64_t>(type.dtype) + 17;
+  std::uint64_t hash = base::ordinal(type.dtype) + 17;
   for (const NodeId dim : type.shape) hash = mix(hash, dim);
   const auto [first, last] = type_index_.equal_range(hash);
   for (auto it = first; it != last; ++it) {
     if (types_[it->second] == type) return it->second;
   }
-  const TypeId id = static_cast<TypeId>(types_.size());
+  const TypeId id = next_id(types_);
   types_.push_back(type);
   type_index_.emplace(hash, id);
   return id;
@@ -269,7 +275,7 @@ AttrsId Arena::intern_attrs(const Attrs& attrs) {
   for (auto it = first; it != last; ++it) {
     if (attrs_[it->second] == attrs) return it->second;
   }
-  const AttrsId id = static_cast<AttrsId>(attrs_.size());
+  const AttrsId id = next_id(attrs_);
   attrs_.push_back(attrs);
   attrs_index_.emplace(hash, id);
   return id;
@@ -353,8 +359,9 @@ void Arena::renew_requirements(std::span<const NodeId> to) {
 }
 
 OriginId Arena::add_origin(Origin origin) {
+  const OriginId id = next_id(origins_);
   origins_.push_back(std::move(origin));
-  return static_cast<OriginId>(origins_.size() - 1);
+  return id;
 }
 
 std::string Arena::type_text(NodeId id) const { return expr::type_text(*this, type(id)); }

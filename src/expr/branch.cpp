@@ -4,6 +4,8 @@
 
 #include <string_view>
 
+#include "base/index.hpp"
+
 namespace croton::expr {
 
 Branch::Branch(const Attrs& attrs, std::size_t inputs) : then(attrs.body("then")), otherwise(attrs.body("else")) {
@@ -19,12 +21,12 @@ Branch::Branch(const Attrs& attrs, std::size_t inputs) : then(attrs.body("then")
     demand(body->graph().updates.empty(), "bodies that update nothing");
   }
   const std::int64_t at = attrs.integer("index");
-  demand(at >= 0 && static_cast<std::size_t>(at) < results, "the index of a result that there is");
-  index = static_cast<std::size_t>(at);
+  demand(base::is_index(at, results), "the index of a result that there is");
+  index = base::to_size(at);
 }
 
 Attrs branch_attrs(BodyPtr then, BodyPtr otherwise, std::size_t index) {
-  return {{"then", std::move(then)}, {"else", std::move(otherwise)}, {"index", static_cast<std::int64_t>(index)}};
+  return {{"then", std::move(then)}, {"else", std::move(otherwise)}, {"index", index}};
 }
 
 }  // namespace croton::expr

@@ -12,6 +12,7 @@
 
 #include "base/checked.hpp"
 #include "base/float_text.hpp"
+#include "base/index.hpp"
 #include "base/interrupt.hpp"
 #include "base/rethrow.hpp"
 #include "base/shape.hpp"
@@ -195,7 +196,7 @@ class Evaluator {
 
   Sizes shape_of(NodeId id) const {
     Sizes shape;
-    std::optional<std::int64_t> bytes = static_cast<std::int64_t>(size_of(arena_.type(id).dtype));
+    std::optional<std::int64_t> bytes = base::element_size(arena_.type(id).dtype);
     for (const NodeId dim : arena_.type(id).shape) {
       shape.push_back(element_of(*values_[dim], 0).as_int());
       if (is_too_large(dim)) bytes = std::nullopt;
@@ -265,7 +266,7 @@ class Evaluator {
     for (std::int64_t i = 0; i < count; ++i) {
       for (std::size_t k = 0; k < inputs.size(); ++k) operands[k] = element_of(inputs[k], from[k].position(i));
       values.push_back(apply_map(arena_.op(id), operands, dtype));
-      const auto size = static_cast<std::int64_t>(values.size());
+      const std::int64_t size = std::ssize(values);
       if (size < part && i + 1 < count) continue;
       base::check_interrupt();
       result.slice(0, i + 1 - size, i + 1).copy_from(array_of(values, dtype, {size}));
@@ -298,15 +299,12 @@ std::vector<Array> evaluate(const Graph& graph, std::span<const Array> inputs, c
 std::uint64_t evaluated_nodes() { return node_count; }
 
 Scalar element_of(const Array& array, std::int64_t position) {
-  const auto at = static_cast<std::size_t>(position);
-  if (array.dtype() == DType::int64) return Scalar::of_int(array.data<std::int64_t>()[at], DType::int64);
-  if (array.dtype() == DType::uint64) {
-    return Scalar::of_int(static_cast<std::int64_t>(array.data<std::uint64_t>()[at]), DType::uint64);
-  }
-  if (is_complex(array.dtype())) return Scalar::of_complex(array.as_complex(position), array.dtype());
+  const DType dtype = array.dtype();
+  if (dtype == DType::int64) return Scalar::of_int(base::nth(array.data<std::int64_t>(), position), dtype);
+  if (dtype == DType::uint64) return Scalar::of_unsigned(base::nth(array.data<std::uint64_t>(), position), dtype);
+  if (is_complex(dtype)) return Scalar::of_complex(array.as_complex(position), dtype);
   const double value = array.as_double(position);
-  return is_float(array.dtype()) ? Scalar::of_double(value, array.dtype())
-                                 : Scalar::of_int(static_cast<std::int64_t>(value), array.dtype());
+  return is_float(dtype) ? Scalar::of_double(value, dtype) : Scalar::of_int(static_cast<std::int64_t>(value), dtype);
 }
 
 Array array_of(std::span<const Scalar> values, DType dtype, const Sizes& shape) {
@@ -338,8 +336,7 @@ Scalar apply_map(const Op& op, std::span<const Scalar> operands, DType result) {
 
 Array host_result(const Op& op, const Attrs& attrs, const std::vector<Array>& given, DType dtype, const Sizes& shape,
                   std::string_view line) {
-  const auto output = static_cast<std::size_t>(attrs.integer("output"));
-  const auto promised = static_cast<std::size_t>(attrs.integer("outputs"));
+  const std::size_t output = attrs.index("output"), promised = attrs.index("outputs");
   const std::string who = line.empty() ? std::string(op.name) : fmt::format("{} ({})", op.name, line);
   if (given.size() != promised)
     throw TypeError(fmt::format("{}: gave {} result(s), where {} were promised", who, given.size(), promised));
@@ -360,7 +357,7 @@ namespace {
 /// As a float32 where it is one: 0.7, not 0.699999988079071.
 std::string shortest(double number) {
   const auto narrow = static_cast<float>(number);
-  return base::short_float_text(number, static_cast<double>(narrow) == number ? DType::float32 : DType::float64);
+  return base::short_float_text(number, narrow == number ? DType::float32 : DType::float64);
 }
 
 }  // namespace

@@ -3,16 +3,14 @@
 namespace croton::expr {
 
 NodeId Graph::add_input(std::string name, const Type& type, Role role, Place place) {
-  const auto index = static_cast<std::int64_t>(inputs.size());
+  const std::size_t index = inputs.size();
   const TypeId size_type = arena.intern_type({DType::int64, {}});
   TensorType sized{type.dtype, {}};
   for (std::size_t axis = 0; axis < type.shape.size(); ++axis) {
     const std::int64_t size = type.shape[axis];
     sized.shape.push_back(size != unknown_size
                               ? arena.integer(size)
-                              : arena.make_typed(Core::size, {},
-                                                 {{"input", index}, {"axis", static_cast<std::int64_t>(axis)}},
-                                                 size_type));
+                              : arena.make_typed(Core::size, {}, {{"input", index}, {"axis", axis}}, size_type));
   }
   const NodeId node = arena.make_typed(Core::input, {}, {{"index", index}}, arena.intern_type(sized), place);
   inputs.push_back({.name = std::move(name), .node = node, .role = role, .place = place});
@@ -27,7 +25,7 @@ NodeId Graph::add_constant(const Array& value) {
   }
   TensorType type{value.dtype(), {}};
   for (const std::int64_t size : value.shape()) type.shape.push_back(arena.integer(size));
-  const auto index = static_cast<std::int64_t>(constants.size());
+  const std::size_t index = constants.size();
   constants.push_back(value);
   return arena.make_typed(Core::constant, {}, {{"index", index}}, arena.intern_type(type));
 }
@@ -45,7 +43,7 @@ std::vector<bool> reachable(const Graph& graph) {
   for (const Requirement& r : arena.requirements()) needed[r.left] = needed[r.right] = true;
   // Ids are topological, so one pass from the last to the first marks all that is needed; sizes come before their users
   // too.
-  for (NodeId id = static_cast<NodeId>(arena.size()); id-- > 0;) {
+  for (NodeId id = arena.size(); id-- > 0;) {
     if (!needed[id]) continue;
     for (const NodeId input : arena.inputs(id)) needed[input] = true;
     for (const NodeId dim : arena.type(id).shape) needed[arena.representative(dim)] = needed[dim] = true;

@@ -18,9 +18,9 @@ struct GraphInput {
   std::string name;
   NodeId node = no_node;  // a leaf `input` with attribute index
   Role role = Role::argument;
-  Place place = 0;        // where it lies
-  bool pinned = false;    // and stays, whatever is done with it
-  std::size_t bytes = 0;  // of its value now, where that is known; 0: it is not
+  Place place = 0;         // where it lies
+  bool pinned = false;     // and stays, whatever is done with it
+  std::int64_t bytes = 0;  // of its value now, where that is known; 0: it is not
 };
 
 struct Update {

@@ -1,18 +1,27 @@
 #include "expr/lexer.hpp"
 
 #include <croton/error.hpp>
+#include <croton/type.hpp>
 
 #include <fmt/format.h>
 
-#include <cctype>
+#include "base/characters.hpp"
+#include "base/index.hpp"
 
 namespace croton::expr {
 namespace {
 
-bool starts_name(char c) { return std::isalpha(static_cast<unsigned char>(c)) || c == '_' || c == '%'; }
-bool in_name(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
+bool starts_name(char c) { return base::is_letter(c) || c == '_' || c == '%'; }
+bool in_name(char c) { return base::is_letter_or_digit(c) || c == '_'; }
 
 }  // namespace
+
+bool is_dtype_name(std::string_view name) {
+  for (int t = 0; t < dtype_count; ++t) {
+    if (short_name_of(static_cast<DType>(t)) == name) return true;
+  }
+  return false;
+}
 
 Lexer::Lexer(std::string_view text, bool newlines) : text_(text), newlines_(newlines) { advance(); }
 
@@ -26,19 +35,17 @@ void Lexer::advance() {
       ++at_;
       ++line_;
       line_start_ = at_;
-    } else if (std::isspace(static_cast<unsigned char>(c))) {
+    } else if (base::is_space(c)) {
       ++at_;
     } else {
       break;
     }
   }
-  token_ = {Token::Kind::end, "", line_, static_cast<int>(at_ - line_start_) + 1};
+  token_ = {Token::Kind::end, "", line_, base::to_int(at_ - line_start_) + 1};
   if (at_ >= text_.size()) return;
   const std::size_t start = at_;
   const char c = text_[at_];
-  const auto digit_at = [&](std::size_t i) {
-    return i < text_.size() && std::isdigit(static_cast<unsigned char>(text_[i]));
-  };
+  const auto digit_at = [&](std::size_t i) { return i < text_.size() && base::is_digit(text_[i]); };
   if (c == '\n') {
     token_.kind = Token::Kind::newline;
     ++at_;
@@ -51,7 +58,7 @@ void Lexer::advance() {
   } else if (digit_at(at_) || (c == '-' && (digit_at(at_ + 1) || text_.substr(at_ + 1, 3) == "inf"))) {
     token_.kind = Token::Kind::number;
     ++at_;
-    while (at_ < text_.size() && (std::isalnum(static_cast<unsigned char>(text_[at_])) || text_[at_] == '.' ||
+    while (at_ < text_.size() && (base::is_letter_or_digit(text_[at_]) || text_[at_] == '.' ||
                                   ((text_[at_] == '-' || text_[at_] == '+') && text_[at_ - 1] == 'e'))) {
       ++at_;
     }

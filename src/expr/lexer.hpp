@@ -14,6 +14,9 @@ struct Token {
   int column = 1;
 };
 
+/// Whether a word is the short name of a dtype, as texts have it: "f32".
+bool is_dtype_name(std::string_view name);
+
 class Lexer {
  public:
   /// `newlines`: whether ends of lines are tokens (they separate statements) or blanks.

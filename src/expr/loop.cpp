@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "base/index.hpp"
 #include "expr/evaluate.hpp"
 
 namespace croton::expr {
@@ -15,7 +16,7 @@ constexpr std::string_view result_names[] = {"history", "last", "stacked", "step
 
 }  // namespace
 
-std::string_view name_of(LoopResult result) { return result_names[static_cast<std::size_t>(result)]; }
+std::string_view name_of(LoopResult result) { return result_names[base::ordinal(result)]; }
 
 Loop::Loop(const Attrs& attrs, std::size_t inputs) : body(attrs.body("body")), rows(attrs.ints("rows")) {
   const auto demand = [](bool holds, std::string_view what) {
@@ -25,16 +26,16 @@ Loop::Loop(const Attrs& attrs, std::size_t inputs) : body(attrs.body("body")), r
   reverse = attrs.integer_or("reverse", 0) != 0;
   until = attrs.integer_or("until", 0) != 0;
   const std::int64_t count = attrs.integer("sequences");
-  demand(count >= 0 && static_cast<std::size_t>(count) <= inputs, "as many inputs as it has sequences");
-  sequences = static_cast<std::size_t>(count);
+  demand(base::is_index(count, inputs + 1), "as many inputs as it has sequences");
+  sequences = base::to_size(count);
   demand(inputs >= 1 + sequences + states(), "an input for each sequence and state");
   captures = inputs - 1 - sequences - states();
   const Ints& pairs = attrs.ints("taps");
   demand(pairs.size() % 2 == 0, "a state and an offset for each tap");
   for (const std::int64_t each : rows) demand(each >= 1, "at least one row of each state");
   for (std::size_t at = 0; at < pairs.size(); at += 2) {
-    demand(pairs[at] >= 0 && static_cast<std::size_t>(pairs[at]) < states(), "taps of states that there are");
-    const Tap tap{static_cast<std::size_t>(pairs[at]), pairs[at + 1]};
+    demand(base::is_index(pairs[at], states()), "taps of states that there are");
+    const Tap tap{base::to_size(pairs[at]), pairs[at + 1]};
     demand(tap.offset >= 0 && tap.offset < rows[tap.state], "taps among the rows of their state");
     taps.push_back(tap);
   }
@@ -48,13 +49,12 @@ Loop::Loop(const Attrs& attrs, std::size_t inputs) : body(attrs.body("body")), r
   result = static_cast<LoopResult>(found - std::begin(result_names));
   const std::int64_t at = attrs.integer_or("index", 0);
   const std::size_t most = result == LoopResult::steps ? 1 : result == LoopResult::stacked ? stacked : states();
-  demand(at >= 0 && static_cast<std::size_t>(at) < most, "the index of a result that there is");
-  index = static_cast<std::size_t>(at);
+  demand(base::is_index(at, most), "the index of a result that there is");
+  index = base::to_size(at);
 }
 
 Attrs loop_attrs(BodyPtr body, std::size_t sequences, const Ints& rows, const Ints& taps, bool reverse, bool until) {
-  Attrs attrs{
-      {"body", std::move(body)}, {"sequences", static_cast<std::int64_t>(sequences)}, {"rows", rows}, {"taps", taps}};
+  Attrs attrs{{"body", std::move(body)}, {"sequences", sequences}, {"rows", rows}, {"taps", taps}};
   if (reverse) attrs.set("reverse", std::int64_t{1});
   if (until) attrs.set("until", std::int64_t{1});
   return attrs;
@@ -62,7 +62,7 @@ Attrs loop_attrs(BodyPtr body, std::size_t sequences, const Ints& rows, const In
 
 Attrs result_attrs(Attrs loop, LoopResult result, std::size_t index) {
   loop.set("result", std::string(name_of(result)));
-  loop.set("index", static_cast<std::int64_t>(index));
+  loop.set("index", index);
   return loop;
 }
 
@@ -74,7 +74,7 @@ std::vector<std::vector<Array>> evaluate_steps(const Loop& loop, const std::vect
   const auto row_of = [&](const Loop::Tap& tap, std::int64_t row) {
     const std::int64_t given = loop.rows[tap.state];
     return row < given ? inputs[loop.initial_input(tap.state)].row(row)
-                       : steps[static_cast<std::size_t>(row - given)][Loop::next_row(tap.state)];
+                       : base::nth(steps, row - given)[Loop::next_row(tap.state)];
   };
   for (std::int64_t t = 0; t < n; ++t) {
     std::vector<Array> given;
@@ -91,21 +91,19 @@ std::vector<std::vector<Array>> evaluate_steps(const Loop& loop, const std::vect
 
 Array loop_result(const Loop& loop, const std::vector<Array>& inputs, const std::vector<std::vector<Array>>& steps,
                   DType dtype, const Sizes& shape) {
-  const auto done = static_cast<std::int64_t>(steps.size());
+  const std::int64_t done = std::ssize(steps);
   if (loop.result == LoopResult::steps) return Array(done);
   Array result = Array::zeros(dtype, shape);
   if (loop.result == LoopResult::stacked) {
     for (std::int64_t t = 0; t < done; ++t)
-      result.row(loop.position(t, shape[0]))
-          .copy_from(steps[static_cast<std::size_t>(t)][loop.stacked_output(loop.index)]);
+      result.row(loop.position(t, shape[0])).copy_from(base::nth(steps, t)[loop.stacked_output(loop.index)]);
     return result;
   }
   const Array& initial = inputs[loop.initial_input(loop.index)];
   const std::int64_t given = loop.rows[loop.index], first = loop.result == LoopResult::history ? 0 : done;
   for (std::int64_t row = first; row < done + given; ++row) {
     result.row(row - first)
-        .copy_from(row < given ? initial.row(row)
-                               : steps[static_cast<std::size_t>(row - given)][Loop::next_row(loop.index)]);
+        .copy_from(row < given ? initial.row(row) : base::nth(steps, row - given)[Loop::next_row(loop.index)]);
   }
   return result;
 }

@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <numeric>
+#include <span>
 #include <utility>
+
+#include "base/index.hpp"
 
 namespace croton::expr {
 namespace {
@@ -26,7 +29,7 @@ std::optional<std::size_t> counted_axis(const Arena& arena, NodeId node) {
     if (!arena.op(arena.input(node, 0)).is(Core::arange)) return std::nullopt;
     const auto at = std::ranges::find(pattern, 0);
     if (at == pattern.end()) return std::nullopt;
-    axis = static_cast<std::size_t>(at - pattern.begin());
+    axis = base::to_size(at - pattern.begin());
   }
   const auto first = arena.scalar_value(arena.input(node, 1)), step = arena.scalar_value(arena.input(node, 2));
   return first && step && first->as_double() == 0 && step->as_double() == 1 ? std::optional(axis) : std::nullopt;
@@ -98,18 +101,19 @@ class Finder {
     const std::size_t own = arena_.type(position).rank();
     const bool varies =
         at + own >= rank && arena_.known(arena_.type(position).shape[at + own - rank]) != std::int64_t{1};
-    if (!varies) found.push_back({static_cast<std::size_t>(axes[at]), node, position, axes});
+    if (!varies) found.push_back({base::to_size(axes[at]), node, position, axes});
   }
 
   /// The axes of an operand of a map, which stand at its end.
   Ints aligned(NodeId operand, const Ints& axes) const {
-    return {axes.end() - static_cast<std::ptrdiff_t>(arena_.type(operand).rank()), axes.end()};
+    const auto own = std::span(axes).last(arena_.type(operand).rank());
+    return {own.begin(), own.end()};
   }
   Ints below(NodeId dimshuffle, const Ints& axes) const {
     const Ints& pattern = arena_.attrs(dimshuffle).ints("pattern");
     Ints result(arena_.type(arena_.input(dimshuffle, 0)).rank(), -1);
     for (std::size_t d = 0; d < pattern.size(); ++d) {
-      if (pattern[d] >= 0) result[static_cast<std::size_t>(pattern[d])] = axes[d];
+      if (pattern[d] >= 0) base::nth(result, pattern[d]) = axes[d];
     }
     return result;
   }

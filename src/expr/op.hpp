@@ -115,7 +115,10 @@ struct Scalar {
 
   static Scalar of_double(double value, DType dtype);
   static Scalar of_int(std::int64_t value, DType dtype);
+  static Scalar of_unsigned(std::uint64_t value, DType dtype);
   static Scalar of_complex(std::complex<double> value, DType dtype);
+  /// `i` as that of an unsigned dtype.
+  std::uint64_t as_unsigned() const { return static_cast<std::uint64_t>(i); }
   /// Converted by the rule of Array::astype and rounded to what `to` can hold.
   Scalar cast(DType to) const;
   /// Nan for a complex number that is not real: it equals no number.

@@ -8,6 +8,7 @@
 #include <limits>
 #include <map>
 
+#include "base/characters.hpp"
 #include "base/device_name.hpp"
 #include "expr/body.hpp"
 #include "expr/evaluate.hpp"
@@ -20,13 +21,6 @@ namespace {
 constexpr int max_nesting = 200;
 constexpr int max_bodies = 20;
 constexpr std::int64_t max_constant_elements = 1 << 20;
-
-bool is_dtype_name(std::string_view name) {
-  for (int t = 0; t < dtype_count; ++t) {
-    if (short_name_of(static_cast<DType>(t)) == name) return true;
-  }
-  return false;
-}
 
 std::int64_t to_integer(const Lexer& lexer, const std::string& text) {
   std::int64_t value = 0;
@@ -246,7 +240,7 @@ class GraphParser {
   void declare(const std::string& name, DType dtype, const std::vector<std::string>& sizes, Role role) {
     Type type{dtype, {}};
     for (const std::string& size : sizes) {
-      const bool number = std::isdigit(static_cast<unsigned char>(size[0]));
+      const bool number = base::is_digit(size[0]);
       type.shape.push_back(number ? to_integer(lexer_, size) : unknown_size);
     }
     const NodeId id = graph_.add_input(name, type, role);
@@ -417,7 +411,7 @@ std::optional<Scalar> parse_literal(Lexer& lexer) {
 
 NodeId make_parsed(const Token& where, Arena& arena, const Op& op, std::span<const NodeId> inputs, const Attrs& attrs,
                    Place place) {
-  const bool fits = op.arity >= 0 ? inputs.size() == static_cast<std::size_t>(op.arity) : !inputs.empty();
+  const bool fits = op.arity >= 0 ? std::cmp_equal(inputs.size(), op.arity) : !inputs.empty();
   if (!fits) {
     const std::string wanted = op.arity >= 0 ? fmt::format("{} argument(s)", op.arity) : "at least one argument";
     Lexer::error(fmt::format("{} takes {}, not {}", op.name, wanted, inputs.size()), where);

@@ -3,13 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <complex>
 #include <set>
 
+#include "base/characters.hpp"
 #include "base/device_name.hpp"
 #include "base/source_place.hpp"
 #include "expr/body.hpp"
+#include "expr/lexer.hpp"
 
 namespace croton::expr {
 namespace {
@@ -22,7 +23,7 @@ std::vector<bool> shown(const Graph& graph) {
   for (const Requirement& r : arena.requirements()) {
     if (r.kind != Requirement::Kind::number) result[r.left] = result[r.right] = true;
   }
-  for (NodeId id = static_cast<NodeId>(arena.size()); id-- > 0;) {
+  for (NodeId id = arena.size(); id-- > 0;) {
     if (!result[id]) continue;
     for (const NodeId input : arena.inputs(id)) result[input] = true;
     for (const NodeId dim : arena.type(id).shape) result[arena.representative(dim)] = result[dim] = true;
@@ -40,9 +41,7 @@ std::string size_letter(std::size_t k) {
 
 /// Words that mean something at the start of a statement or a term.
 bool is_reserved(std::string_view name) {
-  for (int t = 0; t < dtype_count; ++t) {
-    if (short_name_of(static_cast<DType>(t)) == name) return true;
-  }
+  if (is_dtype_name(name)) return true;
   static constexpr std::string_view words[] = {"return", "update", "require", "body", "in", "nan", "inf"};
   return std::ranges::find(words, name) != std::end(words);
 }
@@ -50,9 +49,8 @@ bool is_reserved(std::string_view name) {
 /// Names in text are identifiers; whatever else a user's name holds becomes '_'.
 std::string identifier(std::string_view name) {
   std::string text;
-  for (const char c : name) text += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
-  if (text.empty() || std::isdigit(static_cast<unsigned char>(text[0])) || is_reserved(text))
-    text = fmt::format("_{}", text);
+  for (const char c : name) text += base::is_letter_or_digit(c) ? c : '_';
+  if (text.empty() || base::is_digit(text[0]) || is_reserved(text)) text = fmt::format("_{}", text);
   return text;
 }
 
@@ -193,7 +191,7 @@ std::string print(const Graph& graph, const PrintOptions& options) {
     if (!needed[id]) continue;
     const Op& o = arena.op(id);
     if (o.is(Core::constant)) {
-      const Array& value = graph.constants[static_cast<std::size_t>(arena.attrs(id).integer("index"))];
+      const Array& value = graph.constants[arena.attrs(id).index("index")];
       std::string values;
       for (std::int64_t i = 0; i < value.size() && i <= 64; ++i) {
         if (i > 0) values += ", ";

@@ -9,6 +9,7 @@
 #include <map>
 #include <optional>
 
+#include "base/index.hpp"
 #include "expr/evaluate.hpp"
 
 namespace croton::expr {
@@ -86,6 +87,7 @@ class Bounds {
     }
     const bool rounds = !is_discrete(dtype);
     Array result = Array::zeros(DType::float64, at.value.shape());
+    const std::span<double> bounds = result.data<double>();
     std::vector<Scalar> operands(values.size());
     for (std::int64_t i = 0; i < result.size(); ++i) {
       const Scalar value = element_of(at.value, i);
@@ -105,7 +107,7 @@ class Bounds {
         bound += farthest;
       }
       if (!(bound <= std::numeric_limits<double>::max())) bound = unbounded;
-      result.data<double>()[static_cast<std::size_t>(i)] = bound;
+      base::nth(bounds, i) = bound;
     }
     return result;
   }
@@ -173,13 +175,13 @@ class Bounds {
         magnitudes(evaluate([&](const Scalar& x, double error, std::int64_t) { return size(x) + error; }));
     const double units = unit_ * (2 + std::log2(static_cast<double>(terms)));
     Array result = Array::zeros(DType::float64, shape);
+    const std::span<double> bounds = result.data<double>();
     for (std::int64_t i = 0; i < result.size(); ++i) {
       const double value = size_of_value(element_of(at.value, i));
       double bound =
           std::abs(more.as_double(i) - sizes.as_double(i)) + largest + units * std::max(sizes.as_double(i), value);
       if (all_bounded && !std::isfinite(value)) bound = 0;
-      result.data<double>()[static_cast<std::size_t>(i)] =
-          bound <= std::numeric_limits<double>::max() ? bound : unbounded;
+      base::nth(bounds, i) = bound <= std::numeric_limits<double>::max() ? bound : unbounded;
     }
     return result;
   }
@@ -196,8 +198,8 @@ class Bounds {
   }
   static Array magnitudes(const Array& values) {
     Array result = Array::empty(DType::float64, values.shape());
-    for (std::int64_t i = 0; i < values.size(); ++i)
-      result.data<double>()[static_cast<std::size_t>(i)] = size_of_value(element_of(values, i));
+    std::int64_t i = 0;
+    for (double& magnitude : result.data<double>()) magnitude = size_of_value(element_of(values, i++));
     return result;
   }
 

@@ -45,9 +45,10 @@ struct RoutineInfo {
 struct Lines {
   std::int64_t outer = 1, length = 1, inner = 1;
   Lines(std::span<const std::int64_t> shape, std::int64_t axis) {
-    for (std::size_t d = 0; d < shape.size(); ++d) {
-      const auto at = static_cast<std::int64_t>(d);
-      (at < axis ? outer : at == axis ? length : inner) *= shape[d];
+    std::int64_t at = 0;
+    for (const std::int64_t size : shape) {
+      (at < axis ? outer : at == axis ? length : inner) *= size;
+      ++at;
     }
   }
   std::int64_t count() const { return outer * length * inner; }

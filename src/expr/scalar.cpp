@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <optional>
@@ -36,37 +37,26 @@ std::int64_t wrap(std::int64_t value, DType to) {
   }
 }
 
-template <class T>
-std::int64_t saturate(double value) {
-  if (std::isnan(value)) return 0;
-  // The limits as doubles may round up to one past the type, so compare with >=.
-  if (value >= static_cast<double>(std::numeric_limits<T>::max()))
-    return static_cast<std::int64_t>(std::numeric_limits<T>::max());
-  if (value <= static_cast<double>(std::numeric_limits<T>::min()))
-    return static_cast<std::int64_t>(std::numeric_limits<T>::min());
-  return static_cast<std::int64_t>(static_cast<T>(value));
-}
-
 std::int64_t truncate(double value, DType to) {
   switch (to) {
     case DType::bool_:
       return value != 0;
     case DType::int8:
-      return saturate<std::int8_t>(value);
+      return base::saturate<std::int8_t>(value);
     case DType::int16:
-      return saturate<std::int16_t>(value);
+      return base::saturate<std::int16_t>(value);
     case DType::int32:
-      return saturate<std::int32_t>(value);
+      return base::saturate<std::int32_t>(value);
     case DType::uint8:
-      return saturate<std::uint8_t>(value);
+      return base::saturate<std::uint8_t>(value);
     case DType::uint16:
-      return saturate<std::uint16_t>(value);
+      return base::saturate<std::uint16_t>(value);
     case DType::uint32:
-      return saturate<std::uint32_t>(value);
+      return base::saturate<std::uint32_t>(value);
     case DType::uint64:
-      return saturate<std::uint64_t>(value);
+      return std::bit_cast<std::int64_t>(base::saturate<std::uint64_t>(value));
     default:
-      return saturate<std::int64_t>(value);
+      return base::saturate<std::int64_t>(value);
   }
 }
 
@@ -87,6 +77,7 @@ double round_to(double value, DType to) {
 
 Scalar Scalar::of_double(double value, DType dtype) { return {dtype, 0, round_to(value, dtype)}; }
 Scalar Scalar::of_int(std::int64_t value, DType dtype) { return {dtype, value, 0}; }
+Scalar Scalar::of_unsigned(std::uint64_t value, DType dtype) { return {dtype, std::bit_cast<std::int64_t>(value), 0}; }
 Scalar Scalar::of_complex(std::complex<double> value, DType dtype) {
   const DType part = dtype == DType::complex64 ? DType::float32 : DType::float64;
   return {dtype, 0, round_to(value.real(), part), round_to(value.imag(), part)};
@@ -95,7 +86,7 @@ Scalar Scalar::of_complex(std::complex<double> value, DType dtype) {
 double Scalar::as_double() const {
   if (is_float(dtype)) return d;
   if (is_complex(dtype)) return im == 0 ? d : std::numeric_limits<double>::quiet_NaN();
-  return dtype == DType::uint64 ? static_cast<double>(static_cast<std::uint64_t>(i)) : static_cast<double>(i);
+  return dtype == DType::uint64 ? static_cast<double>(as_unsigned()) : static_cast<double>(i);
 }
 
 Scalar Scalar::cast(DType to) const {

@@ -68,7 +68,7 @@ std::string broken_by_node(const Graph& graph, Arena& scratch, NodeId id) {
     if (const auto number = arena.known(dim); number && *number < 0) return "a size is not negative";
   }
   const Op& op = arena.op(id);
-  if (op.arity >= 0 && arena.inputs(id).size() != static_cast<std::size_t>(op.arity))
+  if (op.arity >= 0 && std::cmp_not_equal(arena.inputs(id).size(), op.arity))
     return fmt::format("{} has {} input(s)", op.name, op.arity);
   for (const auto& [name, value] : arena.attrs(id).items()) {
     const auto* body = std::get_if<BodyPtr>(&value);
@@ -97,8 +97,7 @@ std::string broken_promise(const Graph& graph) {
   for (std::size_t i = 0; i < graph.inputs.size(); ++i) {
     const NodeId node = graph.inputs[i].node;
     if (node >= arena.size() || !arena.op(node).is(Core::input)) return "an input is an input leaf";
-    if (arena.attrs(node).integer("index") != static_cast<std::int64_t>(i))
-      return "an input leaf knows its place in the list";
+    if (std::cmp_not_equal(arena.attrs(node).integer("index"), i)) return "an input leaf knows its place in the list";
   }
   for (const NodeId root : graph.roots()) {
     if (root >= arena.size()) return "outputs and updates are nodes";

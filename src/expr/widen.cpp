@@ -42,11 +42,11 @@ class Widener {
       return arena.scalar(scalar);
     }
     if (op.is(Core::size)) {
-      const GraphInput& input = result_.inputs[static_cast<std::size_t>(attrs.integer("input"))];
-      return arena.type(input.node).shape[static_cast<std::size_t>(attrs.integer("axis"))];
+      const GraphInput& input = result_.inputs[attrs.index("input")];
+      return arena.type(input.node).shape[attrs.index("axis")];
     }
     if (op.is(Core::constant)) {
-      const Array& value = graph_.constants[static_cast<std::size_t>(attrs.integer("index"))];
+      const Array& value = graph_.constants[attrs.index("index")];
       return result_.add_constant(value.astype(wide(value.dtype())));
     }
     if (op.kind == Kind::Host) return as_it_is(id);  // it has promised its dtypes

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/index.hpp"
 #include "io/digits_csv.hpp"
 
 namespace croton::io {
@@ -22,7 +23,7 @@ constexpr int most_ink = 16;
 int take_number(std::string_view& text, char end, int highest) {
   int value = -1;
   const auto [at, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  const auto length = static_cast<std::size_t>(at - text.data());
+  const std::size_t length = base::to_size(at - text.data());
   if (error != std::errc{} || value < 0 || value > highest || length == text.size() || *at != end) {
     throw InternalError(fmt::format("data/digits.csv is damaged, {} bytes before its end", text.size()));
   }
@@ -86,9 +87,8 @@ Digits digits(int side) {
     throw ValueError(fmt::format("digits: side is {}; it must be 8 (the original) to 128", side));
   }
   const Original original = read_original();
-  const auto count = static_cast<std::int64_t>(original.labels.size());
-  const auto pixels = static_cast<std::size_t>(side) * static_cast<std::size_t>(side);
-  Digits result{Array::empty(DType::float32, {count, static_cast<std::int64_t>(pixels)}), Array(original.labels)};
+  const std::size_t pixels = base::to_size(side * side);
+  Digits result{Array::empty(DType::float32, {std::ssize(original.labels), side * side}), Array(original.labels)};
   const std::span<const float> from = original.pixels;
   const std::span<float> to = result.images.data<float>();
   const std::vector<Between> where = positions(side);

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include "base/characters.hpp"
+#include "base/index.hpp"
 #include "base/npy.hpp"
 #include "base/output.hpp"
 #include "io/shown.hpp"
@@ -77,7 +79,7 @@ Source source_of(std::span<const std::byte> content) {
 
 /// What is wrong with the name of an array; empty if nothing is. Names never lead to other folders.
 std::string_view why_odd(std::string_view name) {
-  const auto is_control = [](char c) { return static_cast<unsigned char>(c) < ' ' || c == '\x7F'; };
+  const auto is_control = [](char c) { return base::code_of(c) < ' ' || c == '\x7F'; };
   constexpr std::size_t most = 65'535;  // libzip writes the lowest 16 bits of a length
   if (name.empty()) return "is empty";
   if (name.size() + suffix.size() > most) return "is too long";
@@ -96,7 +98,7 @@ void read_exactly(zip_file_t* member, std::span<std::byte> into) {
     const zip_int64_t count = zip_fread(member, into.data(), into.size());
     if (count < 0) fault(zip_file_strerror(member));
     if (count == 0) fault("it ends before the size that the archive says");
-    into = into.subspan(static_cast<std::size_t>(count));
+    into = into.subspan(base::to_size(count));
   }
 }
 
@@ -142,7 +144,8 @@ NamedArrays parse(std::span<const std::byte> content) {
   NamedArrays arrays;
   std::set<std::string> names;
   std::uint64_t compressed = 0;
-  for (zip_uint64_t i = 0; i < static_cast<zip_uint64_t>(zip_get_num_entries(archive.get(), 0)); ++i) {
+  const std::size_t count = base::to_size(zip_get_num_entries(archive.get(), 0));
+  for (std::size_t i = 0; i < count; ++i) {
     zip_stat_t status{};
     if (zip_stat_index(archive.get(), i, 0, &status) != 0) fault(zip_strerror(archive.get()));
     std::string name = status.name;
@@ -200,7 +203,7 @@ void add_member(zip_t* archive, const std::string& name, std::string& header, co
     throw ValueError(fmt::format("the name {} of an array for a .npz archive is not UTF-8", shown(name)));
   if (index < 0) fault(zip_strerror(archive));
   zip_source_keep(source.get());  // as in open_archive
-  const auto member = static_cast<zip_uint64_t>(index);
+  const std::size_t member = base::to_size(index);
   constexpr zip_uint16_t first_of_1980 = 1 << 5 | 1;  // as NumPy does: the same arrays give the same bytes
   if (zip_set_file_compression(archive, member, ZIP_CM_STORE, 0) != 0 ||
       zip_file_set_dostime(archive, member, 0, first_of_1980, 0) != 0)
@@ -217,7 +220,7 @@ std::vector<std::byte> content_of(zip_source_t* source) {
   check(zip_source_open(source) == 0);
   const zip_int64_t count = zip_source_read(source, content.data(), content.size());
   zip_source_close(source);
-  check(count == static_cast<zip_int64_t>(content.size()));
+  check(count == std::ssize(content));
   return content;
 }
 

@@ -10,6 +10,8 @@
 #include <limits>
 #include <string_view>
 
+#include "base/characters.hpp"
+
 namespace croton::io {
 namespace {
 
@@ -29,14 +31,14 @@ std::string escaped(std::string_view text) {
     } else if (c == '>') {
       result += "&gt;";
     } else {
-      result += static_cast<unsigned char>(c) < ' ' ? ' ' : c;
+      result += base::code_of(c) < ' ' ? ' ' : c;
     }
   }
   return result;
 }
 
 double text_width(std::string_view text) {
-  const auto is_start = [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; };  // of a character
+  const auto is_start = [](char c) { return (base::code_of(c) & 0xC0) != 0x80; };  // of a character
   return character_width * static_cast<double>(std::count_if(text.begin(), text.end(), is_start));
 }
 

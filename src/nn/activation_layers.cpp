@@ -10,6 +10,7 @@
 #include <cmath>
 
 #include "builder/gradient_context.hpp"
+#include "nn/axes.hpp"
 #include "nn/floats.hpp"
 
 namespace croton::nn {
@@ -94,11 +95,10 @@ class PReLUDefinition : public LayerDefinition {
   Sizes slopes(const Shape& shape) const {
     Sizes sizes = shape;
     for (const int axis : options_.shared_axes) {
-      const auto rank = static_cast<int>(shape.size());
-      const int at = axis < 0 ? rank + axis : axis - 1;
-      if (at < 0 || at >= rank)
-        refuse(fmt::format("no axis {} in the batch and {} axes; the batch is always shared", axis, rank));
-      sizes[static_cast<std::size_t>(at)] = 1;
+      const std::optional<std::size_t> at = axis_behind_batch(axis, shape.size());
+      if (!at)
+        refuse(fmt::format("no axis {} in the batch and {} axes; the batch is always shared", axis, shape.size()));
+      sizes[*at] = 1;
     }
     return sizes;
   }

@@ -10,6 +10,7 @@
 #include <tuple>
 
 #include "base/device_name.hpp"
+#include "base/index.hpp"
 #include "builder/device_scope.hpp"
 #include "builder/gradient_context.hpp"
 #include "builder/node.hpp"
@@ -60,10 +61,10 @@ class SumTree {
   /// elements together, and sends it to the others. Of D devices each sends 2 (D - 1) / D of the bytes, where it sends
   /// D - 1 times as many when each adds up everything.
   std::vector<Values> scattered(std::int64_t size) {
-    const auto count = static_cast<std::int64_t>(shards_.devices.size());
+    const std::int64_t count = std::ssize(shards_.devices);
     std::vector<std::vector<Variable>> pieces(shards_.devices.size());  // [device][piece]
     for (std::int64_t k = 0; k < count; ++k) {
-      const std::uint16_t owner = shards_.devices[static_cast<std::size_t>(k)];
+      const std::uint16_t owner = base::nth(shards_.devices, k);
       const Variable piece = sum_of_piece(0, shards_.count(), {size * k / count, size * (k + 1) / count}, owner);
       for (std::size_t d = 0; d < pieces.size(); ++d) pieces[d].push_back(sent({piece}, owner, shards_.devices[d])[0]);
     }
@@ -152,7 +153,7 @@ std::optional<std::size_t> bytes_of(const std::vector<Variable>& values) {
     std::size_t count = size_of(value.dtype());
     for (const std::int64_t size : value.type().shape) {
       if (size == unknown_size) return std::nullopt;
-      count *= static_cast<std::size_t>(size);
+      count *= base::to_size(size);
     }
     bytes += count;
   }

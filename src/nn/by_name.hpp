@@ -3,12 +3,13 @@
 
 #include <croton/error.hpp>
 
-#include <cctype>
 #include <functional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <utility>
+
+#include "base/characters.hpp"
 
 namespace croton::nn {
 
@@ -19,7 +20,7 @@ using Named = std::pair<std::string_view, T>;
 inline bool same_spelled(std::string_view a, std::string_view b) {
   const auto at_letter = [](std::string_view& text) {
     while (text.starts_with('_')) text.remove_prefix(1);
-    return text.empty() ? '\0' : static_cast<char>(std::tolower(static_cast<unsigned char>(text.front())));
+    return text.empty() ? '\0' : base::lower(text.front());
   };
   for (;;) {
     const char letter = at_letter(a);

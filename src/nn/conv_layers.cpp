@@ -8,6 +8,7 @@
 
 #include <algorithm>
 
+#include "base/index.hpp"
 #include "nn/floats.hpp"
 #include "nn/images.hpp"
 
@@ -183,9 +184,9 @@ class TransposeDefinition : public ConvDefinition {
   }
   Variable convolved(const Variable& x) const override {
     std::vector<Operand> sizes;
-    sizes.reserve(static_cast<std::size_t>(axes_));
-    for (std::size_t j = 0; j < static_cast<std::size_t>(axes_); ++j)
-      sizes.emplace_back(x.shape(static_cast<int>(1 + first_size() + j)) * strides_[j] + more(j));
+    sizes.reserve(axis_count());
+    for (std::size_t j = 0; j < axis_count(); ++j)
+      sizes.emplace_back(x.shape(base::to_int(1 + first_size() + j)) * strides_[j] + more(j));
     return nnet::conv_transpose(x, ordered(value_of(kernel_)), conv_options(1), sizes);
   }
 

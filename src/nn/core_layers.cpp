@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/index.hpp"
 #include "builder/gradient_context.hpp"
 #include "nn/floats.hpp"
 #include "nn/simple.hpp"
@@ -175,15 +176,15 @@ class PermuteDefinition : public Simple {
   PermuteDefinition(const std::vector<int>& order, const std::string& name) : Simple("Permute", name), order_(order) {
     std::vector<int> sorted = order;
     std::ranges::sort(sorted);
-    for (std::size_t i = 0; i < sorted.size(); ++i) {
-      if (sorted[i] != static_cast<int>(i) + 1) refuse("the order has each axis once, counted from 1");
+    for (int next = 1; const int axis : sorted) {
+      if (axis != next++) refuse("the order has each axis once, counted from 1");
     }
   }
   Shape output_shape(const std::vector<Shape>& inputs) const override {
     if (inputs[0].size() != order_.size())
       fail(fmt::format("an order of {} axes for {}", order_.size(), to_string(inputs[0])));
     Shape result;
-    for (const int axis : order_) result.push_back(inputs[0][static_cast<std::size_t>(axis - 1)]);
+    for (const int axis : order_) result.push_back(base::nth(inputs[0], axis - 1));
     return result;
   }
   Flow call(const std::vector<Flow>& inputs, CallContext&) override {
@@ -224,7 +225,7 @@ class LambdaDefinition : public Simple {
     const auto behind_batch = [](const Variable& x) { return Shape(x.type().shape.begin() + 1, x.type().shape.end()); };
     const Variable y = function_(inputs[0].value);
     const Shape stated = output_shape({behind_batch(inputs[0].value)});
-    bool fits = y.rank() == static_cast<int>(stated.size()) + 1;
+    bool fits = y.type().rank() == stated.size() + 1;
     for (std::size_t axis = 0; fits && axis < stated.size(); ++axis) {
       const std::int64_t size = behind_batch(y)[axis];
       fits = size == any_size || stated[axis] == any_size || size == stated[axis];

@@ -17,8 +17,11 @@
 #include <tuple>
 #include <utility>
 
+#include "base/array_bytes.hpp"
 #include "base/checked.hpp"
+#include "base/index.hpp"
 #include "base/rethrow.hpp"
+#include "base/shape.hpp"
 #include "base/splitmix64.hpp"
 #include "base/thread.hpp"
 #include "nn/rows.hpp"
@@ -40,7 +43,7 @@ Batch each(const Batch& batch, const Function& function) {
 /// number of that epoch in the stream of the seed, so that any epoch can be had without those before it. Their
 /// remainders favour no row by more than n 2^-64.
 std::vector<std::int64_t> shuffled(std::int64_t n, std::uint64_t seed, std::int64_t epoch) {
-  std::vector<std::int64_t> order(static_cast<std::size_t>(n));
+  std::vector<std::int64_t> order(base::to_size(n));
   std::iota(order.begin(), order.end(), 0);
   std::uint64_t state = base::splitmix64(seed + (static_cast<std::uint64_t>(epoch) + 1) * base::splitmix64_step);
   for (std::size_t i = order.size(); i > 1; --i) {
@@ -52,11 +55,11 @@ std::vector<std::int64_t> shuffled(std::int64_t n, std::uint64_t seed, std::int6
 /// Some rows of an array in C order.
 Array gathered(const Array& array, std::span<const std::int64_t> rows) {
   Sizes shape = array.shape();
-  const std::int64_t row_bytes = static_cast<std::int64_t>(array.bytes()) / shape[0];
-  shape[0] = static_cast<std::int64_t>(rows.size());
+  const std::int64_t row_bytes = array.size() / shape[0] * base::element_size(array.dtype());
+  shape[0] = std::ssize(rows);
   Array result = Array::empty(array.dtype(), std::move(shape));
-  const auto* from = static_cast<const std::byte*>(array.raw());
-  auto* to = static_cast<std::byte*>(result.raw());
+  const std::byte* from = base::bytes_of(array);
+  std::byte* to = base::writable_bytes_of(result);
   for (const std::int64_t row : rows) to = std::copy_n(from + row * row_bytes, row_bytes, to);
   return result;
 }
@@ -67,8 +70,7 @@ void check_count(const char* function, std::int64_t n, std::int64_t least) {
 
 /// epoch n + k; numbers behind the largest go on with the smallest, since repeat(a very large n) means "for ever".
 std::int64_t pass_number(std::int64_t epoch, std::int64_t n, std::int64_t k) {
-  return static_cast<std::int64_t>(static_cast<std::uint64_t>(epoch) * static_cast<std::uint64_t>(n) +
-                                   static_cast<std::uint64_t>(k));
+  return base::wrapped_add(base::wrapped_mul(epoch, n), k);
 }
 
 /// The arrays NAME, or NAME0, NAME1, ..., of a file.
@@ -106,7 +108,7 @@ Batch read_npz(const std::filesystem::path& file) {
 class Ahead {
  public:
   Ahead(Dataset::Begin begin, std::int64_t epoch, std::int64_t most)
-      : begin_(std::move(begin)), epoch_(epoch), most_(static_cast<std::size_t>(most)) {}
+      : begin_(std::move(begin)), epoch_(epoch), most_(base::to_size(most)) {}
 
   /// For a thread.
   static void* run_ahead(void* pass) {
@@ -261,9 +263,9 @@ Dataset Dataset::from_arrays(std::vector<Array> x, std::vector<Array> y, std::op
     return [all, order = shuffled(rows, seed, epoch), size, batches,
             i = std::int64_t{0}]() mutable -> std::optional<Batch> {
       if (i == batches) return std::nullopt;
-      const auto first = static_cast<std::size_t>(size * i++);
-      const auto here = std::span<const std::int64_t>(order).subspan(
-          first, std::min(static_cast<std::size_t>(size), order.size() - first));
+      const std::size_t first = base::to_size(size * i++);
+      const auto here =
+          std::span<const std::int64_t>(order).subspan(first, std::min(base::to_size(size), order.size() - first));
       return each(all, [=](const Array& array) { return gathered(array, here); });
     };
   };
@@ -273,7 +275,7 @@ Dataset Dataset::from_arrays(std::vector<Array> x, std::vector<Array> y, std::op
 Dataset Dataset::from_files(std::vector<std::filesystem::path> files,
                             std::function<Batch(const std::filesystem::path&)> read) {
   if (!read) read = read_npz;
-  const auto batches = static_cast<std::int64_t>(files.size());
+  const std::int64_t batches = std::ssize(files);
   Begin begin = [files = std::move(files), read = std::move(read)](std::int64_t) -> Next {
     return [files, read, i = std::size_t{0}]() mutable -> std::optional<Batch> {
       if (i == files.size()) return std::nullopt;

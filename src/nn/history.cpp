@@ -11,6 +11,7 @@
 #include <ostream>
 #include <span>
 
+#include "base/index.hpp"
 #include "base/output.hpp"
 
 namespace croton::nn {
@@ -99,7 +100,7 @@ std::string History::svg() const {
       at = bases.insert(at, base);
       panels.emplace_back().options.x_label = "epoch";
     }
-    panels[static_cast<std::size_t>(at - bases.begin())].series.push_back({name, x, (*this)[name]});
+    base::nth(panels, at - bases.begin()).series.push_back({name, x, (*this)[name]});
   }
   return io::line_plot_svg(panels);
 }

@@ -33,7 +33,7 @@ class PaddingDefinition : public Edged {
   }
   Flow call(const std::vector<Flow>& inputs, CallContext&) override {
     const Variable& x = inputs[0].value;
-    std::vector<std::pair<Operand, Operand>> all(static_cast<std::size_t>(x.rank()), {Operand(0), Operand(0)});
+    std::vector<std::pair<Operand, Operand>> all(x.type().rank(), {Operand(0), Operand(0)});
     for (std::size_t j = 0; j < widths_.size(); ++j)
       all[1 + first_size() + j] = {Operand(widths_[j].first), Operand(widths_[j].second)};
     return {pad(x, all)};

@@ -10,6 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/index.hpp"
+
 namespace croton::nn {
 
 using Steps = std::vector<std::int64_t>;
@@ -26,7 +28,7 @@ class Images : public LayerDefinition {
   /// One number for each axis, of one for all or one each; `none` where none are given. ValueError below `least`.
   Steps each(const PerAxis& per_axis, std::string_view what, std::int64_t none = 1, std::int64_t least = 1) const {
     const Steps& given = per_axis.numbers();
-    const auto count = static_cast<std::size_t>(axes_);
+    const std::size_t count = axis_count();
     if (given.size() > 1 && given.size() != count)
       refuse(fmt::format("{} {} for {} axes; one is for all", given.size(), what, axes_));
     for (const std::int64_t number : given) {
@@ -37,7 +39,7 @@ class Images : public LayerDefinition {
 
   /// {before, after} of each axis, of those of all or of each.
   std::vector<Margins::Pair> each(const Margins& margins) const {
-    const auto count = static_cast<std::size_t>(axes_);
+    const std::size_t count = axis_count();
     std::vector<Margins::Pair> given = margins.sides();
     if (const Steps& both = margins.both_sides(); axes_ == 1 && both.size() == 2) {
       given = {{both[0], both[1]}};
@@ -55,16 +57,17 @@ class Images : public LayerDefinition {
 
   /// The shape must have the sizes and channels.
   void check_rank(const Shape& shape) const {
-    if (static_cast<int>(shape.size()) == axes_ + 1) return;
+    if (shape.size() == axis_count() + 1) return;
     fail(fmt::format("takes images of {} axes and channels, but {}", axes_, to_string(shape)));
   }
-  std::size_t channel_axis() const { return last() ? static_cast<std::size_t>(axes_) : 0; }
+  std::size_t axis_count() const { return base::to_size(axes_); }
+  std::size_t channel_axis() const { return last() ? axis_count() : 0; }
   std::size_t first_size() const { return last() ? 0 : 1; }
 
   /// Each size changed, and another number of channels.
   template <class F>
   Shape with_sizes(Shape shape, std::int64_t channels, F f) const {
-    for (std::size_t j = 0; j < static_cast<std::size_t>(axes_); ++j) {
+    for (std::size_t j = 0; j < axis_count(); ++j) {
       std::int64_t& size = shape[first_size() + j];
       if (size != any_size) size = f(j, size);
     }

@@ -10,6 +10,7 @@
 #include <numeric>
 #include <random>
 
+#include "base/index.hpp"
 #include "base/shape.hpp"
 #include "base/splitmix64.hpp"
 #include "builder/gradient_context.hpp"
@@ -38,11 +39,11 @@ constexpr double truncated_deviation = 0.87962566103423978;
 
 Doubles truncated_normal(std::int64_t n, std::uint64_t seed) {
   Doubles values;
-  values.reserve(static_cast<std::size_t>(n));
+  values.reserve(base::to_size(n));
   // Each round draws as many as are missing, the first one all; about one in 22 is beyond.
-  for (std::uint64_t round = 0; static_cast<std::int64_t>(values.size()) < n; ++round) {
-    const Array drawn = Array::normal(DType::float64, {n - static_cast<std::int64_t>(values.size())},
-                                      base::splitmix64(seed + round * base::splitmix64_step));
+  for (std::uint64_t round = 0; std::ssize(values) < n; ++round) {
+    const Array drawn =
+        Array::normal(DType::float64, {n - std::ssize(values)}, base::splitmix64(seed + round * base::splitmix64_step));
     std::ranges::copy_if(drawn.data<double>(), std::back_inserter(values), [](double x) { return std::abs(x) <= 2; });
   }
   return values;
@@ -116,9 +117,8 @@ Doubles orthonormal(Doubles vectors, std::size_t n, std::size_t m) {
 
 Array identity(const Sizes& shape, DType dtype, std::uint64_t) {
   if (shape.size() != 2) fail_matrix("identity", "two axes", shape);
-  Doubles values(static_cast<std::size_t>(count(shape)));
-  for (std::int64_t i = 0; i < std::min(shape[0], shape[1]); ++i)
-    values[static_cast<std::size_t>(i * (shape[1] + 1))] = 1;
+  Doubles values(base::to_size(count(shape)));
+  for (std::int64_t i = 0; i < std::min(shape[0], shape[1]); ++i) base::nth(values, i * (shape[1] + 1)) = 1;
   return as_array(values, shape, dtype);
 }
 
@@ -215,8 +215,8 @@ Initializer orthogonal_matrix(double gain) {
         const std::int64_t columns = shape.back(), rows = count(std::span(shape).first(shape.size() - 1));
         const std::int64_t n = std::min(rows, columns), m = std::max(rows, columns);
         const Array normal = Array::normal(DType::float64, {n, m}, seed);
-        Doubles vectors = orthonormal({normal.data<double>().begin(), normal.data<double>().end()},
-                                      static_cast<std::size_t>(n), static_cast<std::size_t>(m));
+        Doubles vectors = orthonormal({normal.data<double>().begin(), normal.data<double>().end()}, base::to_size(n),
+                                      base::to_size(m));
         for (double& x : vectors) x *= gain;
         const Array made = as_array(vectors, {n, m}, dtype);
         return (rows < columns ? made : made.transpose().copy()).reshape(shape);

@@ -7,12 +7,12 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cctype>
 #include <iterator>
 #include <map>
 #include <mutex>
 #include <numeric>
 
+#include "base/characters.hpp"
 #include "base/config.hpp"
 #include "base/fork_safe_mutex.hpp"
 #include "builder/gradient_context.hpp"
@@ -27,16 +27,13 @@ namespace croton::nn {
 std::string snake_case(std::string_view type) {
   std::string name;
   for (std::size_t i = 0; i < type.size(); ++i) {
-    const auto is_upper = [&](std::size_t at) {
-      return at < type.size() && std::isupper(static_cast<unsigned char>(type[at]));
-    };
+    const auto is_upper = [&](std::size_t at) { return at < type.size() && base::is_upper(type[at]); };
     // A word begins where a capital follows a small letter, or is the last of several in front of one.
     const bool begins =
         i > 0 && is_upper(i) &&
-        (std::islower(static_cast<unsigned char>(type[i - 1])) ||
-         (is_upper(i - 1) && i + 1 < type.size() && std::islower(static_cast<unsigned char>(type[i + 1]))));
+        (base::is_lower(type[i - 1]) || (is_upper(i - 1) && i + 1 < type.size() && base::is_lower(type[i + 1])));
     if (begins) name += '_';
-    name += static_cast<char>(std::tolower(static_cast<unsigned char>(type[i])));
+    name += base::lower(type[i]);
   }
   return name;
 }

@@ -8,6 +8,7 @@
 
 #include <limits>
 
+#include "nn/axes.hpp"
 #include "nn/floats.hpp"
 #include "nn/lengths.hpp"
 
@@ -65,7 +66,7 @@ class ConcatenateDefinition : public Merging {
       values.push_back(input.value);
       is_masked = is_masked || input.mask.defined();
     }
-    const bool along_steps = position(static_cast<std::size_t>(values[0].rank()) - 1) == 0;
+    const bool along_steps = position(values[0].type().rank() - 1) == 0;
     if (!is_masked || !along_steps) return {concatenate(values, axis_), common_mask(inputs)};
     for (const Flow& input : inputs)
       masks.push_back(input.mask.defined() ? input.mask
@@ -75,9 +76,9 @@ class ConcatenateDefinition : public Merging {
 
  private:
   std::size_t position(std::size_t rank) const {
-    const int at = axis_ < 0 ? static_cast<int>(rank) + axis_ : axis_ - 1;
-    if (at < 0 || at >= static_cast<int>(rank)) fail(fmt::format("no axis {} in {} axes and the batch", axis_, rank));
-    return static_cast<std::size_t>(at);
+    const std::optional<std::size_t> at = axis_behind_batch(axis_, rank);
+    if (!at) fail(fmt::format("no axis {} in {} axes and the batch", axis_, rank));
+    return *at;
   }
   std::string refusal(const std::vector<Shape>& inputs) const {
     std::string text;
@@ -158,7 +159,7 @@ class DotDefinition : public Merging {
     std::vector<int> axes;
     for (std::size_t k = 0; k < 2; ++k) {
       x.push_back(in_floats(inputs[k].value));
-      axes.push_back(position(k, static_cast<std::size_t>(x[k].rank()) - 1) + 1);
+      axes.push_back(position(k, x[k].type().rank() - 1) + 1);
       if (normalize_) x[k] = unit_along(x[k], {axes[k]});
     }
     const Variable y = batched_tensordot(x[0], x[1], std::vector<int>{axes[0]}, std::vector<int>{axes[1]});
@@ -168,10 +169,10 @@ class DotDefinition : public Merging {
  private:
   /// Of the k-th input, behind the batch.
   int position(std::size_t k, std::size_t rank) const {
-    const auto axis = static_cast<int>(k == 0 ? axes_.front() : axes_.back());
-    const int at = axis < 0 ? static_cast<int>(rank) + axis : axis - 1;
-    if (at < 0 || at >= static_cast<int>(rank)) fail(fmt::format("no axis {} in {} axes and the batch", axis, rank));
-    return at;
+    const std::int64_t axis = k == 0 ? axes_.front() : axes_.back();
+    const std::optional<std::size_t> at = axis_behind_batch(axis, rank);
+    if (!at) fail(fmt::format("no axis {} in {} axes and the batch", axis, rank));
+    return base::to_int(*at);
   }
   std::vector<std::int64_t> axes_;
   bool normalize_;

@@ -51,7 +51,7 @@ Variable among_largest(const Pair& rows, std::int64_t k) {
   const auto& [classes, p] = rows;
   const Variable chosen = eq(arange(p.shape(-1)), expand_dims(classes, -1));
   const Variable score = sum(where(chosen, p, zeros_like(p)), ReduceOptions(std::vector<int>{-1}, true));
-  return (sum(p > score, last) < Operand(static_cast<long>(k))) & any(chosen, last) & ~isnan(max(p, last));
+  return (sum(p > score, last) < Operand(k)) & any(chosen, last) & ~isnan(max(p, last));
 }
 /// Whether the class of each row is the first of the largest.
 Variable is_largest(const Pair& rows) {
@@ -236,7 +236,7 @@ void Counter::update(const Array& target, const Array& prediction, const std::op
   auto found = functions_->compiled.find(key);
   if (found == functions_->compiled.end()) {
     const auto input = [&](const Array& of, const char* name) {
-      return variable({of.dtype(), Sizes(static_cast<std::size_t>(of.rank()), unknown_size)}, name, where);
+      return variable({of.dtype(), Sizes(of.shape().size(), unknown_size)}, name, where);
     };
     const Variable t = input(target, "target"), p = input(prediction, "prediction"), w = input(weights, "weight");
     Function counts = function({t, p, w}, metric_.counts(t, p, w),
@@ -244,7 +244,7 @@ void Counter::update(const Array& target, const Array& prediction, const std::op
     found = functions_->compiled.emplace(key, std::move(counts)).first;
   }
   const Array added = found->second(target, prediction, weights).only().to_host();
-  for (std::size_t i = 0; i < counts_.size(); ++i) counts_[i] += added.as_double(static_cast<std::int64_t>(i));
+  for (std::int64_t i = 0; double& count : counts_) count += added.as_double(i++);
 }
 
 void Counter::merge(const Counter& other) {

@@ -9,6 +9,8 @@
 #include <set>
 #include <unordered_map>
 
+#include "base/index.hpp"
+#include "base/shape.hpp"
 #include "builder/gradient_context.hpp"
 #include "builder/mirrors.hpp"
 #include "nn/model_state.hpp"
@@ -195,7 +197,7 @@ std::vector<Flow> Model::State::run(const std::vector<Flow>& x, CallContext& con
   for (std::size_t i = 0; i < x.size(); ++i) {
     const Shape& shape = inputs[i].shape();
     const Variable& value = x[i].value;
-    if (value.rank() != static_cast<int>(shape.size()) + 1)
+    if (value.type().rank() != shape.size() + 1)
       throw TypeError(fmt::format("{}: takes a batch of {}, but {}", name, to_string(shape), builder::describe(value)));
     const builder::OriginScope origin(value.where());
     std::vector<std::optional<Operand>> sizes{std::nullopt};
@@ -379,8 +381,7 @@ namespace {
 
 std::string with_commas(std::int64_t number) {
   std::string text = std::to_string(number);
-  for (std::ptrdiff_t at = static_cast<std::ptrdiff_t>(text.size()) - 3; at > 0; at -= 3)
-    text.insert(static_cast<std::size_t>(at), ",");
+  for (std::size_t at = text.size(); at > 3;) text.insert(at -= 3, ",");
   return text;
 }
 
@@ -419,7 +420,7 @@ std::string Model::summary() const {
     const auto at = std::ranges::find(state_->inputs, tensor) != state_->inputs.end()
                         ? state_->layers.end()
                         : std::ranges::find(state_->layers, *tensor.node().layer);
-    if (at != state_->layers.end()) return state_->names[static_cast<std::size_t>(at - state_->layers.begin())];
+    if (at != state_->layers.end()) return base::nth(state_->names, at - state_->layers.begin());
     return tensor.node().name.empty() ? std::string("input")
                                       : tensor.node().name;  // what a layer of another model gives
   };
@@ -472,7 +473,7 @@ std::string Model::summary() const {
   for (const State::NamedWeight& weight : state_->weights()) {
     const std::int64_t size = number_of(weight.shape);
     (weight.trained ? trained : others) += size;
-    bytes += static_cast<double>(size) * static_cast<double>(size_of(weight.variable.dtype()));
+    bytes += static_cast<double>(size * base::element_size(weight.variable.dtype()));
   }
   text += fmt::format("{}\nParameters: {} ({}), {} trained, {} not\n", std::string(total, '-'),
                       with_commas(trained + others), in_bytes(bytes), with_commas(trained), with_commas(others));

@@ -6,6 +6,7 @@
 
 #include <cmath>
 
+#include "base/index.hpp"
 #include "builder/gradient_context.hpp"
 #include "nn/draws.hpp"
 #include "nn/floats.hpp"
@@ -56,7 +57,7 @@ class SpatialDefinition : public Rated {
   SpatialDefinition(const std::string& type, int axes, double rate, Layout layout, const std::string& name)
       : Rated(type, rate, name), axes_(axes), layout_(layout) {}
   Shape output_shape(const std::vector<Shape>& inputs) const override {
-    if (static_cast<int>(inputs[0].size()) != axes_ + 1)
+    if (std::cmp_not_equal(inputs[0].size(), axes_ + 1))
       fail(fmt::format("takes images of {} axes and channels, but {}", axes_, to_string(inputs[0])));
     return inputs[0];
   }
@@ -64,8 +65,8 @@ class SpatialDefinition : public Rated {
  protected:
   Variable drawn(const Variable& x, CallContext& context) override {
     const int channels = layout_ == Layout::channels_last ? axes_ + 1 : 1;
-    std::vector<Variable> shape(static_cast<std::size_t>(x.rank()), constant(Array(std::int64_t{1})));
-    for (const int axis : {0, channels}) shape[static_cast<std::size_t>(axis)] = x.shape(axis);
+    std::vector<Variable> shape(x.type().rank(), constant(Array(std::int64_t{1})));
+    for (const int axis : {0, channels}) base::nth(shape, axis) = x.shape(axis);
     return draws_.dropout(x, rate_, shape, context);
   }
 

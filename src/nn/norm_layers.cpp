@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "builder/gradient_context.hpp"
+#include "nn/axes.hpp"
 #include "nn/floats.hpp"
 #include "nn/lengths.hpp"
 
@@ -24,10 +25,9 @@ class Normalization : public LayerDefinition {
  protected:
   /// The position of the axis in a shape without the batch.
   std::size_t position(int axis, std::size_t rank) const {
-    const int at = axis < 0 ? static_cast<int>(rank) + axis : axis - 1;
-    if (at < 0 || at >= static_cast<int>(rank))
-      refuse(fmt::format("no axis {} in the batch and {} axes; the batch is not normalised", axis, rank));
-    return static_cast<std::size_t>(at);
+    const std::optional<std::size_t> at = axis_behind_batch(axis, rank);
+    if (!at) refuse(fmt::format("no axis {} in the batch and {} axes; the batch is not normalised", axis, rank));
+    return *at;
   }
 };
 
@@ -59,8 +59,8 @@ class BatchNormDefinition : public Normalization {
   }
   Flow call(const std::vector<Flow>& inputs, CallContext& context) override {
     const Variable x = in_floats(inputs[0].value);
-    const auto rank = static_cast<std::size_t>(x.rank());
-    const int channels = static_cast<int>(position(options_.axis, rank - 1)) + 1;
+    const std::size_t rank = x.type().rank();
+    const int channels = base::to_int(position(options_.axis, rank - 1)) + 1;
     std::vector<int> axes;
     for (int axis = 0; axis < x.rank(); ++axis) {
       if (axis != channels) axes.push_back(axis);
@@ -81,7 +81,7 @@ class BatchNormDefinition : public Normalization {
       average = sum(where(counts, wide, none), over) / total;
       variance = sum(sqr(where(counts, wide - average, none)), over) / total;
       std::vector<int> pattern(rank, broadcast_axis);
-      pattern[static_cast<std::size_t>(channels)] = 0;
+      base::nth(pattern, channels) = 0;
       const Variable scale = dimshuffle(gamma, pattern) / sqrt(variance + builder::number(options_.epsilon, variance));
       y = cast((wide - average) * scale + dimshuffle(beta, pattern), output_dtype({x.dtype()}));
     } else {
@@ -131,7 +131,7 @@ class LayerNormDefinition : public Normalization {
   }
   Flow call(const std::vector<Flow>& inputs, CallContext&) override {
     const Variable x = in_floats(inputs[0].value);
-    std::vector<int> axes = sorted_axes(static_cast<std::size_t>(x.rank()) - 1), pattern;
+    std::vector<int> axes = sorted_axes(x.type().rank() - 1), pattern;
     for (int axis = 0, next = 0; axis < x.rank(); ++axis)
       pattern.push_back(std::ranges::find(axes, axis) == axes.end() ? broadcast_axis : next++);
     const ReduceOptions over(axes, true);
@@ -147,14 +147,14 @@ class LayerNormDefinition : public Normalization {
   std::vector<int> sorted_axes(std::size_t rank) const {
     std::vector<int> axes;
     axes.reserve(options_.axes.size());
-    for (const int axis : options_.axes) axes.push_back(static_cast<int>(position(axis, rank)) + 1);
+    for (const int axis : options_.axes) axes.push_back(base::to_int(position(axis, rank)) + 1);
     std::ranges::sort(axes);
     if (std::ranges::adjacent_find(axes) != axes.end()) refuse("the same axis twice");
     return axes;
   }
   Sizes sizes_of(const Shape& shape) const {
     Sizes sizes;
-    for (const int axis : sorted_axes(shape.size())) sizes.push_back(shape[static_cast<std::size_t>(axis - 1)]);
+    for (const int axis : sorted_axes(shape.size())) sizes.push_back(base::nth(shape, axis - 1));
     return sizes;
   }
 

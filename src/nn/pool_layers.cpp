@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/index.hpp"
 #include "builder/gradient_context.hpp"
 #include "nn/floats.hpp"
 #include "nn/images.hpp"
@@ -51,8 +52,7 @@ class PoolDefinition : public Images {
 
 /// The maximum over the axes, whose gradient goes to the first one in row-major order.
 Variable first_maximum(const Variable& x, const std::vector<int>& axes) {
-  const Variable stand_in =
-      variable({x.dtype(), std::vector<std::int64_t>(static_cast<std::size_t>(x.rank()), unknown_size)});
+  const Variable stand_in = variable({x.dtype(), Sizes(x.type().rank(), unknown_size)});
   const auto gradient = [axes](const std::vector<Variable>& in, const std::vector<Variable>&,
                                const std::vector<Variable>& g) -> std::vector<Variable> {
     const Variable& image = in[0];
@@ -63,8 +63,8 @@ Variable first_maximum(const Variable& x, const std::vector<int>& axes) {
     Variable rest = argmax(image, ReduceOptions(axes)), here;
     for (std::size_t i = axes.size(); i-- > 0;) {
       const Variable size = image.shape(axes[i]);
-      std::vector<int> along(static_cast<std::size_t>(image.rank()), broadcast_axis);
-      along[static_cast<std::size_t>(axes[i])] = 0;
+      std::vector<int> along(image.type().rank(), broadcast_axis);
+      base::nth(along, axes[i]) = 0;
       const Variable place = i == 0 ? rest : rest % size;
       const Variable is_place = eq(dimshuffle(arange(size), along), dimshuffle(place, spread));
       here = here.defined() ? here & is_place : is_place;
@@ -82,14 +82,14 @@ class GlobalPoolDefinition : public LayerDefinition {
       : LayerDefinition(type, name), is_max_(is_max), axes_(axes), layout_(layout) {}
   Shape output_shape(const std::vector<Shape>& inputs) const override {
     const Shape& shape = inputs[0];
-    if (shape.size() < 2 || (axes_ != 0 && static_cast<int>(shape.size()) != axes_ + 1))
+    if (shape.size() < 2 || (axes_ != 0 && std::cmp_not_equal(shape.size(), axes_ + 1)))
       fail(fmt::format("takes images of {} and channels, but {}",
                        axes_ == 0 ? "one axis or more" : fmt::format("{} axes", axes_), to_string(shape)));
     return {layout_ == Layout::channels_last ? shape.back() : shape.front()};
   }
   Flow call(const std::vector<Flow>& inputs, CallContext&) override {
     const Variable x = in_floats(inputs[0].value);
-    std::vector<int> axes(static_cast<std::size_t>(x.rank() - 2));
+    std::vector<int> axes(x.type().rank() - 2);
     std::iota(axes.begin(), axes.end(), layout_ == Layout::channels_last ? 1 : 2);
     if (is_max_) return {first_maximum(x, axes)};
     const ReduceOptions over(axes);

@@ -8,6 +8,8 @@
 #include <cstdio>
 #include <iostream>
 
+#include "base/index.hpp"
+
 namespace croton::nn {
 namespace {
 
@@ -44,8 +46,8 @@ void EpochProgress::update(std::int64_t done, const std::function<Logs()>& logs)
   if (steps_ && *steps_ > 0) {
     constexpr std::int64_t width = 25;
     const std::int64_t filled = std::min(width, width * done / *steps_);
-    line += fmt::format("/{}  [{}{}]  {} left", *steps_, std::string(static_cast<std::size_t>(filled), '#'),
-                        std::string(static_cast<std::size_t>(width - filled), '.'),
+    line += fmt::format("/{}  [{}{}]  {} left", *steps_, std::string(base::to_size(filled), '#'),
+                        std::string(base::to_size(width - filled), '.'),
                         duration(seconds() / static_cast<double>(done) *
                                  static_cast<double>(std::max<std::int64_t>(*steps_ - done, 0))));
   }

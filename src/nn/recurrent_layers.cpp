@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "base/index.hpp"
 #include "builder/gradient_context.hpp"
 #include "nn/draws.hpp"
 #include "nn/floats.hpp"
@@ -16,7 +17,7 @@ namespace {
 
 /// The k-th of the parts of so many units that lie side by side along the last axis.
 Variable part(const Variable& x, std::int64_t units, int k) {
-  std::vector<SliceSpec> index(static_cast<std::size_t>(x.rank() - 1), slice());
+  std::vector<SliceSpec> index(x.type().rank() - 1, slice());
   index.push_back(slice(Operand(k * units), Operand((k + 1) * units)));
   return x.at(index);
 }
@@ -74,7 +75,8 @@ class Recurrent : public LayerDefinition {
     const std::size_t read = sequences.size();
     const ScanResult result = scan(
         [&](const std::vector<Variable>& in) {
-          const std::vector<Variable> old(in.begin() + static_cast<std::ptrdiff_t>(read), in.end());
+          const std::span<const Variable> states = std::span(in).subspan(read);
+          const std::vector<Variable> old(states.begin(), states.end());
           std::vector<Variable> next = step(in[0], old, w);
           if (mask.defined()) {  // what does not count leaves the states as they are
             const Variable counts = expand_dims(in[1], 1);
@@ -82,7 +84,7 @@ class Recurrent : public LayerDefinition {
           }
           return Step(next);
         },
-        sequences, std::vector<OutputInfo>(static_cast<std::size_t>(states_), begin), {},
+        sequences, std::vector<OutputInfo>(base::to_size(states_), begin), {},
         {.go_backwards = options_.go_backwards, .name = name()});
     const Variable& all = result.outputs[0];
     if (options_.return_sequences)

@@ -11,6 +11,7 @@
 #include <set>
 
 #include "base/device_name.hpp"
+#include "base/index.hpp"
 #include "builder/device_scope.hpp"
 #include "builder/gradient_context.hpp"
 #include "builder/mirrors.hpp"
@@ -45,8 +46,7 @@ std::vector<In> all_of(const std::vector<StepInputs>& inputs) {
 }
 
 Variable behind_batch(const Array& array, const std::string& name, Where where) {
-  return variable({array.dtype(), std::vector<std::int64_t>(static_cast<std::size_t>(array.rank()), unknown_size)},
-                  name, where);
+  return variable({array.dtype(), Sizes(array.shape().size(), unknown_size)}, name, where);
 }
 
 StepInputs shard_inputs(const State& model, const Batch& batch) {
@@ -55,9 +55,8 @@ StepInputs shard_inputs(const State& model, const Batch& batch) {
     inputs.y.push_back(
         behind_batch(batch.y[i], batch.y.size() == 1 ? "y" : fmt::format("y{}", i), model.outputs.at(i).node().where));
   if (batch.weights) {
-    inputs.weights = variable(
-        {float_dtype(), std::vector<std::int64_t>(static_cast<std::size_t>(batch.weights->rank()), unknown_size)},
-        "sample_weight", model.compiled_at);
+    inputs.weights = variable({float_dtype(), Sizes(batch.weights->shape().size(), unknown_size)}, "sample_weight",
+                              model.compiled_at);
   }
   return inputs;
 }
@@ -176,8 +175,7 @@ Counted counted(const State& model, const std::vector<Flow>& outputs, const Step
 std::string name_of(const State& model, const Tensor& output) {
   const std::optional<Layer>& layer = output.node().layer;
   const auto at = layer ? std::ranges::find(model.layers, *layer) : model.layers.end();
-  return at == model.layers.end() ? output.node().name
-                                  : model.names[static_cast<std::size_t>(at - model.layers.begin())];
+  return at == model.layers.end() ? output.node().name : base::nth(model.names, at - model.layers.begin());
 }
 
 /// The metrics with "accuracy" as what fits the targets, and names as Keras makes them differ: "precision",
@@ -196,14 +194,14 @@ void resolve_metrics(State& model, const Batch& batch) {
   const auto add = [&](const Metric& metric, bool weighted) {
     const std::string name = weighted && taken.contains(metric.name()) ? "weighted_" + metric.name() : metric.name();
     resolved.push_back({metric.is_any_accuracy() ? resolved_accuracy(metric, &loss_of(model, 0), batch.y.at(0).rank(),
-                                                                     static_cast<int>(output.size()) + 1, last)
+                                                                     base::to_int(output.size()) + 1, last)
                                                  : metric,
                         unique_name(name, taken), weighted});
   };
   for (const Metric& metric : model.options->metrics) add(metric, false);
   for (const Metric& metric : model.options->weighted_metrics) add(metric, true);
   model.metrics = std::move(resolved);
-  std::int64_t states = 2 + (model.outputs.size() > 1 ? 2 * static_cast<std::int64_t>(model.outputs.size()) : 0);
+  std::int64_t states = 2 + (model.outputs.size() > 1 ? 2 * std::ssize(model.outputs) : 0);
   for (const State::CountedMetric& counted : model.metrics) states += counted.metric.states();
   const Array zeros = Array::zeros(DType::float64, {states});
   if (model.counts.defined() && model.counts.get_value(true).shape() == zeros.shape()) return;

@@ -421,7 +421,7 @@ Model multi_gpu_model(const Model& model, const std::vector<int>& gpus, const Mi
 
 Model multi_gpu_model(const Model& model, int gpus, const MirroredOptions& options) {
   const std::vector<std::string> all = workers();
-  if (gpus < 2 || static_cast<std::size_t>(gpus) > all.size())
+  if (gpus < 2 || std::cmp_greater(gpus, all.size()))
     throw ValueError(
         fmt::format("multi_gpu_model: {} devices; it takes 2 or more, and there {} {}: {} (logical_devices=cpu:{} "
                     "makes parts of the "

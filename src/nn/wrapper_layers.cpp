@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "base/index.hpp"
+
 namespace croton::nn {
 namespace {
 
@@ -45,7 +47,7 @@ class TimeDistributedDefinition : public LayerDefinition {
   /// The sizes, then those of x from the axis on, by their numbers where they are stated.
   static std::vector<Operand> with_sizes_behind(std::vector<Operand> sizes, const Variable& x, int axis) {
     for (; axis < x.rank(); ++axis) {
-      const std::int64_t size = x.type().shape[static_cast<std::size_t>(axis)];
+      const std::int64_t size = base::nth(x.type().shape, axis);
       sizes.push_back(size == unknown_size ? Operand(x.shape(axis)) : Operand(size));
     }
     return sizes;

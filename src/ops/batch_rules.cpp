@@ -78,7 +78,7 @@ Batched batch_specify_shape(const BatchContext& c) {
 }
 
 Batched batch_shape_of(const BatchContext& c) {
-  return {c.inputs[0].shape(static_cast<int>(c.node.attrs.integer("axis")) + 1, c.node.where), false};
+  return {c.inputs[0].shape(c.node.attrs.axis() + 1, c.node.where), false};
 }
 
 Batched batch_arange(const BatchContext& c) {

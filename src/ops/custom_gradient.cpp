@@ -25,10 +25,10 @@ struct WithGradient : expr::Op {
 
 std::vector<Variable> gradient(const GradientContext& c) {
   const auto& op = static_cast<const WithGradient&>(*c.node.op);
-  const auto which = static_cast<std::size_t>(c.node.attrs.integer("output"));
-  const auto count = static_cast<std::ptrdiff_t>(c.node.attrs.integer("outputs"));
-  const std::vector<Variable> outputs(c.inputs.begin() + 1, c.inputs.begin() + 1 + count);
-  const std::vector<Variable> arguments(c.inputs.begin() + 1 + count, c.inputs.end());
+  const std::size_t which = c.node.attrs.index("output");
+  const auto first_argument = c.inputs.begin() + 1 + c.node.attrs.integer("outputs");
+  const std::vector<Variable> outputs(c.inputs.begin() + 1, first_argument);
+  const std::vector<Variable> arguments(first_argument, c.inputs.end());
   // The function is linear in the gradients: those of the other outputs come by their own identities.
   std::vector<Variable> gradients;
   for (const Variable& output : outputs) gradients.push_back(zeros_like(output));
@@ -36,17 +36,20 @@ std::vector<Variable> gradient(const GradientContext& c) {
   const std::vector<Variable> parts = op.function(arguments, outputs, gradients);
   check_gradients(op.graph_name, c.node.where, arguments, parts, outputs[which]);
   std::vector<Variable> result(c.inputs.size());
-  std::ranges::copy(parts, result.begin() + 1 + count);
+  std::ranges::copy(parts, result.end() - std::ssize(parts));
   return result;
 }
 
 /// In a batch the function is asked for one element of it, and its answer becomes that of all.
 builder::Batched batch(const builder::BatchContext& c) {
   const auto& op = static_cast<const WithGradient&>(*c.node.op);
-  const auto results = 1 + static_cast<std::size_t>(c.node.attrs.integer("outputs"));
+  const std::size_t results = 1 + c.node.attrs.index("outputs");
   std::vector<Variable> inputs;
-  for (std::size_t i = 0; i < c.inputs.size(); ++i) inputs.push_back(i < results ? c.repeated(i) : c.inputs[i]);
-  const std::vector<bool> batched(c.batched.begin() + static_cast<std::ptrdiff_t>(results), c.batched.end());
+  std::vector<bool> batched;  // of the arguments
+  for (std::size_t i = 0; i < c.inputs.size(); ++i) {
+    inputs.push_back(i < results ? c.repeated(i) : c.inputs[i]);
+    if (i >= results) batched.push_back(c.batched[i]);
+  }
   const auto of_batch = [function = op.function, batched](const std::vector<Variable>& arguments,
                                                           const std::vector<Variable>& outputs,
                                                           const std::vector<Variable>& gradients) {
@@ -97,7 +100,7 @@ void check_gradients(std::string_view name, Where where, std::span<const Variabl
     if (gradient.rank() != input.rank()) {
       throw ValueError(fmt::format("{}; it must have {} dimension(s), not {}", given(), input.rank(), gradient.rank()));
     }
-    for (std::size_t axis = 0; axis < static_cast<std::size_t>(input.rank()); ++axis) {
+    for (std::size_t axis = 0; axis < input.type().rank(); ++axis) {
       const std::int64_t size = gradient.type().shape[axis], wanted = input.type().shape[axis];
       if (size == wanted || size == unknown_size || wanted == unknown_size || size == 1 || wanted == 1) continue;
       throw ShapeError(fmt::format("{}; axis {} must have size {}, not {}", given(), axis, wanted, size));
@@ -129,9 +132,7 @@ std::vector<Variable> with_gradient(const std::vector<Variable>& results, const 
     std::vector<Variable> inputs{results[i]};
     inputs.insert(inputs.end(), results.begin(), results.end());
     inputs.insert(inputs.end(), arguments.begin(), arguments.end());
-    carried.push_back(builder::apply(
-        *carrier, inputs,
-        {{"output", static_cast<std::int64_t>(i)}, {"outputs", static_cast<std::int64_t>(results.size())}}, where));
+    carried.push_back(builder::apply(*carrier, inputs, {{"output", i}, {"outputs", results.size()}}, where));
     carried.back().node()->own_op = carrier;
   }
   return carried;

@@ -60,5 +60,7 @@ Variable size_arithmetic(std::string_view op, const Variable& a, const Variable&
 void take_line(const Operand& number, Where where);
 /// specify_shape with a reason of its own.
 Variable stated(const Variable& x, const std::vector<std::optional<Operand>>& shape, std::string_view why);
+/// The same of one axis.
+Variable stated(const Variable& x, int axis, const Operand& size, std::string_view why);
 
 }  // namespace croton::ops

@@ -91,23 +91,6 @@ void Registry::add_of_user(const expr::Op& op) {
     throw InternalError(fmt::format("two operations of the user are called {}", op.name));
 }
 
-std::vector<std::int64_t> normal_axes(const std::vector<int>& axes, int rank, std::string_view op, const Operand& x) {
-  const auto refuse = [&](const std::string& message) {
-    throw ValueError(
-        fmt::format("{} ({}): {}: {}", op, builder::describe(x.where), builder::describe(x.variable), message));
-  };
-  std::vector<std::int64_t> result;
-  for (const int axis : axes) {
-    if (rank == 0) refuse(fmt::format("axis {}, where there are no axes", axis));
-    if (axis < -rank || axis >= rank) refuse(fmt::format("axis {}, where {} to {} are taken", axis, -rank, rank - 1));
-    result.push_back(axis < 0 ? axis + rank : axis);
-  }
-  std::ranges::sort(result);
-  const auto twice = std::ranges::adjacent_find(result);
-  if (twice != result.end()) refuse(fmt::format("axis {} is named twice", *twice));
-  return result;
-}
-
 }  // namespace croton::ops
 
 namespace croton::expr {

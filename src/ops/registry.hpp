@@ -3,6 +3,7 @@
 
 #include <croton/variable.hpp>
 
+#include "base/index.hpp"
 #include "expr/op.hpp"
 
 #include <deque>
@@ -19,7 +20,7 @@ class Registry {
   /// Keeps a pointer: the op must live as long as the program.
   void add(const expr::Op& op);
   const expr::Op* find(std::string_view name) const;
-  const expr::Op& core(expr::Core core) const { return *core_[static_cast<std::size_t>(core)]; }
+  const expr::Op& core(expr::Core core) const { return *core_[base::ordinal(core)]; }
   std::span<const expr::Op* const> all() const { return ops_; }
   /// An operation of the user: found by its name from now on, and in no list. It must live as long as the program.
   static void add_of_user(const expr::Op& op);
@@ -74,7 +75,5 @@ T& new_op_of_user() {
 
 /// The broadcast sizes of all inputs, aligned at the last axis.
 std::vector<expr::Dim> broadcast_shape(expr::InferContext& context, std::size_t rank);
-/// Axes by number with negative ones counted from the end; TypeError outside, or when named twice.
-std::vector<std::int64_t> normal_axes(const std::vector<int>& axes, int rank, std::string_view op, const Operand& x);
 
 }  // namespace croton::ops

@@ -1,5 +1,5 @@
 set(SOURCES
-  batch_rules.cpp custom_gradient.cpp leaf.cpp registry.cpp
+  axes.cpp batch_rules.cpp custom_gradient.cpp leaf.cpp registry.cpp
   elementwise/activations.cpp elementwise/complex.cpp elementwise/composed.cpp elementwise/elementwise.cpp elementwise/functions.cpp
     elementwise/special.cpp elementwise/special_reference.cpp elementwise/stable_forms.cpp
   arrays/axes.cpp arrays/batch_positions.cpp arrays/computed.cpp arrays/cumulate.cpp arrays/diagonal.cpp arrays/gather.cpp

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/index.hpp"
+
 namespace croton::rewrite {
 
 using expr::Arena;
@@ -65,9 +67,9 @@ void LoopEdit::take_in(LoopEdit& other, std::size_t own_number) {
 }
 
 std::size_t LoopEdit::stack(NodeId node) {
-  const auto at = std::ranges::find(stacked, node);
-  if (at == stacked.end()) stacked.push_back(node);
-  return static_cast<std::size_t>(std::ranges::find(stacked, node) - stacked.begin());
+  const std::size_t at = base::to_size(std::ranges::find(stacked, node) - stacked.begin());
+  if (at == stacked.size()) stacked.push_back(node);
+  return at;
 }
 
 std::vector<bool> LoopEdit::find_needed() {
@@ -152,7 +154,7 @@ NodeId BodyCopy::copy_leaf(NodeId node) {
   const Arena& arena = from_.arena;
   if (const auto value = arena.scalar_value(node)) return to_.arena.scalar(*value);
   to_.arena.set_origin(to_.arena.add_origin(arena.origin(node)));
-  return to_.add_constant(from_.constants[static_cast<std::size_t>(arena.attrs(node).integer("index"))]);
+  return to_.add_constant(from_.constants[arena.attrs(node).index("index")]);
 }
 
 bool BodyCopy::copy(std::vector<NodeId> nodes, NodeId& missing) {
@@ -170,7 +172,7 @@ bool BodyCopy::copy(std::vector<NodeId> nodes, NodeId& missing) {
     if (there_[id] = sizes_[arena.representative(id)]; there_[id] != no_node) continue;
     if (arena.op(id).name == "size" || arena.op(id).name == "input") {
       const std::string_view attribute = arena.op(id).name == "size" ? "input" : "index";
-      missing = from_.inputs[static_cast<std::size_t>(arena.attrs(id).integer(attribute))].node;
+      missing = from_.inputs[arena.attrs(id).index(attribute)].node;
       return false;
     }
     if (arena.op(id).kind == expr::Kind::Leaf) {

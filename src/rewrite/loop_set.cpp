@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "expr/axes.hpp"
+
 namespace croton::rewrite {
 
 using expr::Arena;
@@ -15,7 +17,7 @@ using expr::LoopResult;
 using expr::no_node;
 
 LoopSet::LoopSet(Graph& graph, const Options& options, Fired& fired)
-    : graph_(graph), arena_(graph.arena), options_(options), fired_(fired), count_(static_cast<NodeId>(arena_.size())) {
+    : graph_(graph), arena_(graph.arena), options_(options), fired_(fired), count_(arena_.size()) {
   const std::vector<bool> needed = expr::reachable(graph_);
   loop_of_.assign(count_, none);
   readers_.resize(count_);
@@ -33,7 +35,7 @@ LoopSet::LoopSet(Graph& graph, const Options& options, Fired& fired)
     LoopEdit& edit = same != loops_.end() ? *same : loops_.emplace_back(arena_, id);
     const Loop result(arena_.attrs(id), edit.inputs.size());
     edit.wanted.emplace(std::pair(result.result, result.index), id);
-    loop_of_[id] = static_cast<std::size_t>(&edit - loops_.data());
+    loop_of_[id] = number_of(edit);
   }
 }
 
@@ -88,7 +90,7 @@ std::optional<LoopSet::Made> LoopSet::make_loop(LoopEdit& edit, const std::vecto
     made.state[j] = rows.size();
     made.inputs.push_back(to_[state.initial]);
     for (const auto& [offset, node] : state.taps) {
-      taps.insert(taps.end(), {static_cast<std::int64_t>(rows.size()), offset});
+      taps.insert(taps.end(), {std::ssize(rows), offset});
       tap_nodes.push_back(node);
     }
     rows.push_back(state.rows);
@@ -195,7 +197,7 @@ NodeId LoopSet::outside(LoopEdit& edit, const Made* made, NodeId node, bool& bat
       if (!along[i] || rank == all) continue;
       Ints pattern{0};
       pattern.resize(1 + all - rank, -1);
-      for (std::size_t axis = 1; axis <= rank; ++axis) pattern.push_back(static_cast<std::int64_t>(axis));
+      for (const std::int64_t axis : expr::all_axes(rank)) pattern.push_back(axis + 1);
       inputs[i] = arena_.make("dimshuffle", {inputs[i]}, {{"pattern", pattern}}, edit.place);
     }
   }
@@ -221,9 +223,8 @@ NodeId LoopSet::sum_of(LoopEdit& edit, const Made& made, const LoopEdit::Sum& su
     total = arena_.make("dot", {turned(left, edit.place), rows_together(right, edit.place)}, {}, edit.place);
   }
   const NodeId initial = to_[edit.states[sum.state].initial];
-  Ints behind{-1};
-  for (std::size_t axis = 0; axis < arena_.type(total).rank(); ++axis)
-    behind.push_back(static_cast<std::int64_t>(axis));
+  Ints behind = expr::all_axes(arena_.type(total).rank());
+  behind.insert(behind.begin(), -1);
   total = arena_.make("dimshuffle", {total}, {{"pattern", behind}}, edit.place);
   const bool from_zero = arena_.op(initial).name == "alloc" && arena_.scalar_value(arena_.input(initial, 0)) &&
                          arena_.scalar_value(arena_.input(initial, 0))->as_double() == 0;

@@ -1,6 +1,7 @@
 // The loops of a graph, as they are being changed by rules, and the graph that has them changed.
 #pragma once
 
+#include "base/index.hpp"
 #include "rewrite/loop_edit.hpp"
 #include "rewrite/rewriter.hpp"
 
@@ -32,6 +33,7 @@ class LoopSet {
   const LoopEdit* loop_at(NodeId node) const {
     return node < count_ && loop_of_[node] != none ? &loops_[loop_of_[node]] : nullptr;
   }
+  std::size_t number_of(const LoopEdit& edit) const { return base::to_size(&edit - loops_.data()); }
   NodeId steps_of(const LoopEdit& edit) const { return arena_.representative(edit.inputs[expr::Loop::steps_input]); }
   /// Stacked results that somebody reads.
   static void stack_wanted(LoopEdit& edit);

@@ -207,7 +207,7 @@ class LoopRewriter : LoopSet {
     const std::vector<bool> needed = edit.find_needed();
     int count = 0;
     for (NodeId id = node + 1; id < edit.body_size; ++id) {
-      if (needed[id]) count += static_cast<int>(std::ranges::count(edit.body.arena.inputs(id), node));
+      if (needed[id]) count += base::to_int(std::ranges::count(edit.body.arena.inputs(id), node));
     }
     for (const NodeId output : edit.body.outputs) count += output == node ? 1 : 0;
     return count;
@@ -266,7 +266,7 @@ class LoopRewriter : LoopSet {
         }
       }
       if (!all || picks.empty()) continue;
-      for (const auto& [node, row] : picks) picks_[node] = {static_cast<std::size_t>(&edit - loops_.data()), j, row};
+      for (const auto& [node, row] : picks) picks_[node] = {number_of(edit), j, row};
       edit.wanted.erase(found);
       edit.wanted.emplace(std::pair(LoopResult::last, j), no_node);
       note(edit, last);

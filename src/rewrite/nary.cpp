@@ -67,7 +67,7 @@ struct Terms {
   };
   std::vector<Term> terms;
   Number constant;
-  int constants = 0;
+  std::size_t constants = 0;
 };
 
 Terms terms_of(Rewriter& r, NodeId root, DType dtype) {
@@ -150,7 +150,7 @@ NodeId merge_terms(Rewriter& r, NodeId root, bool cancel) {
   const DType dtype = r.arena().type(root).dtype;
   if (is_bool(dtype) || is_complex(dtype) || continues(r, root, "add", "sub", "neg")) return expr::no_node;
   Terms sum = terms_of(r, root, dtype);
-  if (sum.terms.size() + static_cast<std::size_t>(sum.constants) < 2) return expr::no_node;
+  if (sum.terms.size() + sum.constants < 2) return expr::no_node;
   bool merged = !cancel && sum.constants > 1;
   if (is_float(dtype) && !std::isfinite(sum.constant.in(dtype).d)) return expr::no_node;
   std::unordered_map<std::uint64_t, std::size_t> at;  // by node, and by sign if those stay apart
@@ -189,7 +189,7 @@ struct Factors {
   };
   std::vector<Factor> factors;
   double constant = 1;
-  int constants = 0;
+  std::size_t constants = 0;
   bool negative = false;
 };
 

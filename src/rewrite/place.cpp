@@ -8,6 +8,7 @@
 #include <map>
 
 #include "base/device_name.hpp"
+#include "base/shape.hpp"
 #include "base/source_place.hpp"
 #include "expr/body.hpp"
 
@@ -86,7 +87,7 @@ class Placer {
       Decision& d = decisions_[input.node];
       d.place = d.pin = normal(input.place);
       d.has_pin = input.pinned;
-      d.bytes = static_cast<std::int64_t>(std::min(input.bytes, static_cast<std::size_t>(most_bytes)));
+      d.bytes = std::min(input.bytes, most_bytes);
     }
     for (NodeId id = 0; id < arena_.size(); ++id) {
       if (needed[id]) decide(id);
@@ -175,7 +176,7 @@ class Placer {
 
   std::int64_t bytes(NodeId id) const {
     if (decisions_[id].bytes > 0) return decisions_[id].bytes;
-    auto total = static_cast<std::int64_t>(size_of(arena_.type(id).dtype));
+    std::int64_t total = base::element_size(arena_.type(id).dtype);
     for (const NodeId dim : arena_.type(id).shape) {
       const std::int64_t size = arena_.known(arena_.representative(dim)).value_or(unstated_size);
       total = size > 0 && total > most_bytes / size ? most_bytes : total * size;
@@ -193,7 +194,7 @@ class Placer {
       demand_number(r.right);
     }
     for (const expr::GraphInput& input : from_.inputs) demand(input.node, decisions_[input.node].place);
-    for (auto id = static_cast<NodeId>(arena_.size()); id-- > 0;) {
+    for (NodeId id = arena_.size(); id-- > 0;) {
       // What is sent somewhere is first made where it is made.
       const auto is_sent = [&](const auto& made) { return !runs_at(id, made.first); };
       if (std::ranges::any_of(decisions_[id].made, is_sent)) demand_stored(id, decisions_[id].place);
@@ -247,8 +248,7 @@ class Placer {
   /// Whether its copies on devices outlive the call.
   bool is_kept(NodeId id) const {
     if (arena_.op(id).name == "constant") return true;
-    return arena_.op(id).name == "input" &&
-           from_.inputs[static_cast<std::size_t>(arena_.attrs(id).integer("index"))].role == expr::Role::shared;
+    return arena_.op(id).name == "input" && from_.inputs[arena_.attrs(id).index("index")].role == expr::Role::shared;
   }
 
   /// Whether node `id`, running at `place`, is given its input as a number of the host's.

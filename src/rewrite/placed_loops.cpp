@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/device_name.hpp"
+#include "base/shape.hpp"
 #include "expr/body.hpp"
 #include "rewrite/loop_set.hpp"
 
@@ -62,7 +63,7 @@ class PlacedLoopRewriter : LoopSet {
   }
 
  private:
-  Place place_of(const LoopEdit& edit) const { return place_[static_cast<std::size_t>(&edit - loops_.data())]; }
+  Place place_of(const LoopEdit& edit) const { return place_[number_of(edit)]; }
   bool on_gpu(const LoopEdit& edit) const {
     const Place place = place_of(edit);
     return place != host_place && base::DeviceName::of_place(place).kind == base::DeviceName::Kind::cuda;
@@ -257,10 +258,10 @@ class PlacedLoopRewriter : LoopSet {
     NodeId outer = capture->outer;
     while (arena_.op(outer).name == "dimshuffle") outer = arena_.input(outer, 0);
     if (arena_.op(outer).name == "input") {
-      const auto bytes = graph_.inputs[static_cast<std::size_t>(arena_.attrs(outer).integer("index"))].bytes;
-      if (bytes > 0) return static_cast<std::int64_t>(bytes);
+      const std::int64_t bytes = graph_.inputs[arena_.attrs(outer).index("index")].bytes;
+      if (bytes > 0) return bytes;
     }
-    auto total = static_cast<std::int64_t>(size_of(arena_.type(outer).dtype));
+    std::int64_t total = base::element_size(arena_.type(outer).dtype);
     for (const NodeId dim : arena_.type(outer).shape) {
       const auto size = arena_.known(arena_.representative(dim));
       if (!size || (*size > 0 && total > INT64_MAX / *size)) return 0;

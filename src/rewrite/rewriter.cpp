@@ -10,6 +10,7 @@
 #include <limits>
 #include <mutex>
 
+#include "base/index.hpp"
 #include "base/interrupt.hpp"
 
 namespace croton::rewrite {
@@ -54,7 +55,7 @@ bool keeps_range(std::string_view op, const expr::Scalar& value, const std::vect
 
 std::string_view name_of(base::OptimizerMode mode) {
   static constexpr std::string_view names[] = {"fast_run", "fast_compile", "none"};
-  return names[static_cast<std::size_t>(mode)];
+  return names[base::ordinal(mode)];
 }
 
 Rewriter::Rewriter(expr::Graph& graph, const Group& group, const Options& options, Fired& fired)
@@ -70,7 +71,7 @@ bool Rewriter::run() {
   Arena& arena = graph_.arena;
   const std::vector<bool> needed = expr::reachable(graph_);
   uses_ = expr::count_uses(graph_);
-  const auto count = static_cast<NodeId>(arena.size());
+  const NodeId count = arena.size();
   readers_.assign(count, expr::no_node);
   for (NodeId id = 0; id < count; ++id) {
     if (!needed[id]) continue;

@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "expr/axes.hpp"
 #include "expr/loop.hpp"
 #include "rewrite/loop_edit.hpp"
 #include "rewrite/rebuild.hpp"
@@ -67,9 +68,8 @@ class SingleStep {
   /// As the only row of an array.
   NodeId as_row(NodeId element) {
     if (element == no_node) return no_node;
-    Ints pattern{-1};
-    for (std::size_t axis = 0; axis < arena_.type(element).rank(); ++axis)
-      pattern.push_back(static_cast<std::int64_t>(axis));
+    Ints pattern = expr::all_axes(arena_.type(element).rank());
+    pattern.insert(pattern.begin(), -1);
     return arena_.make("dimshuffle", {element}, {{"pattern", pattern}}, place_);
   }
   NodeId output(std::size_t number) {

@@ -4,10 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <numeric>
 
 #include "base/config.hpp"
+#include "base/index.hpp"
 #include "builder/gradient_context.hpp"
+#include "expr/axes.hpp"
+#include "ops/axes.hpp"
 #include "ops/parts.hpp"
 #include "ops/registry.hpp"
 
@@ -16,14 +18,22 @@ namespace croton::ops {
 Variable stated(const Variable& x, const std::vector<std::optional<Operand>>& shape, std::string_view why) {
   std::vector<Variable> inputs{x};
   expr::Ints axes;
-  for (std::size_t axis = 0; axis < shape.size(); ++axis) {
-    if (!shape[axis]) continue;
-    demand_whole("specify_shape", x, "a size", *shape[axis]);
-    inputs.push_back(shape[axis]->variable);
-    axes.push_back(static_cast<std::int64_t>(axis));
+  std::int64_t axis = -1;
+  for (const std::optional<Operand>& size : shape) {
+    ++axis;
+    if (!size) continue;
+    demand_whole("specify_shape", x, "a size", *size);
+    inputs.push_back(size->variable);
+    axes.push_back(axis);
   }
   if (axes.empty()) return x;
   return builder::apply("specify_shape", inputs, {{"axes", axes}, {"why", std::string(why)}}, x.where());
+}
+
+Variable stated(const Variable& x, int axis, const Operand& size, std::string_view why) {
+  std::vector<std::optional<Operand>> shape(x.type().rank());
+  base::nth(shape, axis) = size;
+  return stated(x, shape, why);
 }
 
 }  // namespace croton::ops
@@ -33,19 +43,16 @@ namespace {
 
 using builder::describe;
 using ops::normal_axes;
+using ops::normal_axis;
 
-std::vector<int> in_order(int rank) {
-  std::vector<int> pattern(static_cast<std::size_t>(rank));
-  std::iota(pattern.begin(), pattern.end(), 0);
-  return pattern;
-}
+std::vector<int> in_order(int rank) { return expr::axes_from(0, rank); }
 
 }  // namespace
 
 Variable expand_dims(Operand x, const std::vector<int>& axes) {
-  const int rank = x.variable.rank() + static_cast<int>(axes.size());
+  const int rank = x.variable.rank() + base::to_int(axes.size());
   std::vector<int> pattern = in_order(x.variable.rank());
-  for (const std::int64_t axis : normal_axes(axes, rank, "expand_dims", x))
+  for (const int axis : normal_axes(axes, rank, "expand_dims", x))
     pattern.insert(pattern.begin() + axis, broadcast_axis);
   return dimshuffle(x, pattern);
 }
@@ -53,12 +60,12 @@ Variable expand_dims(Operand x, int axis) { return expand_dims(x, std::vector<in
 
 Variable squeeze(Operand x, const std::vector<int>& axes) {
   std::vector<int> pattern = in_order(x.variable.rank());
-  for (const std::int64_t axis : normal_axes(axes, x.variable.rank(), "squeeze", x)) {
-    if (!x.variable.type().broadcasts(static_cast<std::size_t>(axis))) {
+  for (const int axis : normal_axes(axes, x.variable.rank(), "squeeze", x)) {
+    if (!x.variable.type().broadcasts(axis)) {
       throw TypeError(fmt::format("squeeze ({}): {}: axis {} is not of the stated size 1", describe(x.where),
                                   describe(x.variable), axis));
     }
-    std::erase(pattern, static_cast<int>(axis));
+    std::erase(pattern, axis);
   }
   return dimshuffle(x, pattern);
 }
@@ -66,7 +73,7 @@ Variable squeeze(Operand x, int axis) { return squeeze(x, std::vector<int>{axis}
 Variable squeeze(Operand x) {
   std::vector<int> axes;
   for (int axis = 0; axis < x.variable.rank(); ++axis) {
-    if (x.variable.type().broadcasts(static_cast<std::size_t>(axis))) axes.push_back(axis);
+    if (x.variable.type().broadcasts(axis)) axes.push_back(axis);
   }
   return squeeze(x, axes);
 }
@@ -88,9 +95,9 @@ Variable moveaxis(Operand x, const std::vector<int>& from, const std::vector<int
   normal_axes(from, rank, "moveaxis", x);  // for its errors: the order of both counts
   normal_axes(to, rank, "moveaxis", x);
   const auto normal = [&](int axis) { return axis < 0 ? axis + rank : axis; };
-  std::vector<int> order(static_cast<std::size_t>(rank), -1), rest = in_order(rank);
+  std::vector<int> order(x.variable.type().rank(), -1), rest = in_order(rank);
   for (std::size_t i = 0; i < from.size(); ++i) {
-    order[static_cast<std::size_t>(normal(to[i]))] = normal(from[i]);
+    base::nth(order, normal(to[i])) = normal(from[i]);
     std::erase(rest, normal(from[i]));
   }
   auto next = rest.begin();
@@ -101,20 +108,19 @@ Variable moveaxis(Operand x, const std::vector<int>& from, const std::vector<int
 Variable swapaxes(Operand x, int a, int b) {
   const int rank = x.variable.rank();
   std::vector<int> order = in_order(rank);
-  const auto first = static_cast<std::size_t>(normal_axes({a}, rank, "swapaxes", x)[0]);
-  const auto second = static_cast<std::size_t>(normal_axes({b}, rank, "swapaxes", x)[0]);
-  std::swap(order[first], order[second]);
+  const int first = normal_axis(a, rank, "swapaxes", x), second = normal_axis(b, rank, "swapaxes", x);
+  std::swap(base::nth(order, first), base::nth(order, second));
   return transpose(x, order);
 }
 
 Variable shape_padleft(Operand x, int n) {
   std::vector<int> pattern = in_order(x.variable.rank());
-  pattern.insert(pattern.begin(), static_cast<std::size_t>(std::max(n, 0)), broadcast_axis);
+  pattern.insert(pattern.begin(), base::to_size(std::max(n, 0)), broadcast_axis);
   return dimshuffle(x, pattern);
 }
 Variable shape_padright(Operand x, int n) {
   std::vector<int> pattern = in_order(x.variable.rank());
-  pattern.insert(pattern.end(), static_cast<std::size_t>(std::max(n, 0)), broadcast_axis);
+  pattern.insert(pattern.end(), base::to_size(std::max(n, 0)), broadcast_axis);
   return dimshuffle(x, pattern);
 }
 Variable shape_padaxis(Operand x, int axis) { return expand_dims(x, axis); }
@@ -123,7 +129,7 @@ Variable broadcast_to(Operand x, const std::vector<Operand>& shape) { return all
 
 Variable specify_shape(Operand x, const std::vector<std::optional<Operand>>& shape) {
   const builder::OriginScope origin(x.where);
-  if (static_cast<int>(shape.size()) != x.variable.rank()) {
+  if (shape.size() != x.variable.type().rank()) {
     throw TypeError(fmt::format("specify_shape ({}): {}: {} sizes, where each of its {} axes has one",
                                 describe(x.where), describe(x.variable), shape.size(), x.variable.rank()));
   }
@@ -135,9 +141,8 @@ Variable specify_shape(Operand x, const std::vector<std::optional<Operand>>& sha
 
 Variable addbroadcast(Operand x, const std::vector<int>& axes) {
   const builder::OriginScope origin(x.where);
-  std::vector<std::optional<Operand>> shape(static_cast<std::size_t>(x.variable.rank()));
-  for (const std::int64_t axis : normal_axes(axes, x.variable.rank(), "addbroadcast", x))
-    shape[static_cast<std::size_t>(axis)] = Operand(1);
+  std::vector<std::optional<Operand>> shape(x.variable.type().rank());
+  for (const int axis : normal_axes(axes, x.variable.rank(), "addbroadcast", x)) base::nth(shape, axis) = Operand(1);
   return ops::stated(x.variable, shape, "an axis that broadcasts must have size 1");
 }
 
@@ -146,23 +151,22 @@ Variable unbroadcast(Operand x, const std::vector<int>& axes) {
   bool changes = false;
   std::vector<Operand> sizes;
   for (const Variable& size : x.variable.shape()) sizes.emplace_back(size);
-  for (const std::int64_t axis : normal_axes(axes, x.variable.rank(), "unbroadcast", x)) {
-    if (!x.variable.type().broadcasts(static_cast<std::size_t>(axis))) continue;
+  for (const int axis : normal_axes(axes, x.variable.rank(), "unbroadcast", x)) {
+    if (!x.variable.type().broadcasts(axis)) continue;
     // A size that is computed, so that the type does not state it; rewriting finds that it is 1.
-    sizes[static_cast<std::size_t>(axis)] = maximum(Operand(1), Operand(1));
+    base::nth(sizes, axis) = maximum(Operand(1), Operand(1));
     changes = true;
   }
   return changes ? reshape(x, sizes) : x.variable;
 }
 
 Variable patternbroadcast(Operand x, const std::vector<bool>& broadcastable) {
-  if (static_cast<int>(broadcastable.size()) != x.variable.rank()) {
+  if (broadcastable.size() != x.variable.type().rank()) {
     throw TypeError(fmt::format("patternbroadcast ({}): {}: a pattern of {} axes, where there are {}",
                                 describe(x.where), describe(x.variable), broadcastable.size(), x.variable.rank()));
   }
   std::vector<int> axes, others;
-  for (std::size_t axis = 0; axis < broadcastable.size(); ++axis)
-    (broadcastable[axis] ? axes : others).push_back(static_cast<int>(axis));
+  for (int axis = 0; axis < x.variable.rank(); ++axis) (base::nth(broadcastable, axis) ? axes : others).push_back(axis);
   return addbroadcast(Operand(unbroadcast(x, others), x.where), axes);
 }
 

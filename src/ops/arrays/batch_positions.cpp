@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/index.hpp"
 #include "ops/arrays/gather.hpp"
 #include "ops/arrays/scatter.hpp"
 #include "ops/batch_rules.hpp"
@@ -39,7 +40,7 @@ Batched batch_gather(const BatchContext& c) {
   GatherPlan plan = plan_of(c.node.attrs);
   std::vector<Variable> indices(c.inputs.begin() + 1, c.inputs.end());
   const bool own_positions = std::ranges::find(c.batched.begin() + 1, c.batched.end(), true) != c.batched.end();
-  const int at = static_cast<int>(plan.at);
+  const int at = base::to_int(plan.at);
   if (c.batched[0]) {
     for (std::int64_t& axis : plan.axes) ++axis;
   }
@@ -48,7 +49,7 @@ Batched batch_gather(const BatchContext& c) {
     return {gather(c.inputs[0], indices, plan, c.node.where)};
   }
   // How many axes the positions have by themselves.
-  const int block = static_cast<int>(c.node.type.rank() + indices.size() - c.node.inputs[0].type().rank());
+  const int block = base::to_int(c.node.type.rank() + indices.size() - c.node.inputs[0].type().rank());
   for (std::size_t i = 0; i < indices.size(); ++i) {
     if (c.batched[i + 1]) indices[i] = aligned(indices[i], block);
   }
@@ -70,7 +71,7 @@ Batched batch_gather(const BatchContext& c) {
 
 Batched batch_pick(const BatchContext& c) {
   if (!c.batched[0]) return {builder::apply(*c.node.op, c.inputs, c.node.attrs, c.node.where)};
-  const int block = static_cast<int>(c.node.type.rank());
+  const int block = base::to_int(c.node.type.rank());
   // Each reads its own row, and 0 outside of that.
   const Variable &at = c.inputs[1], n = c.inputs[0].shape(1);
   const Variable positions = at + aligned(arange(c.size), block) * n;

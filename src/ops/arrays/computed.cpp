@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "base/index.hpp"
 #include "builder/gradient_context.hpp"
 #include "ops/arrays/lines.hpp"
 #include "ops/arrays/scatter.hpp"
@@ -55,9 +56,9 @@ Variable flatnonzero(Operand x) {
 std::vector<Variable> nonzero(Operand x) {
   const builder::OriginScope origin(x.where);
   Variable left = flatnonzero(x);
-  std::vector<Variable> indices(static_cast<std::size_t>(x.variable.rank()));
+  std::vector<Variable> indices(x.variable.type().rank());
   for (int axis = x.variable.rank() - 1; axis > 0; --axis) {
-    indices[static_cast<std::size_t>(axis)] = left % x.variable.shape(axis);
+    base::nth(indices, axis) = left % x.variable.shape(axis);
     left = floor_divide(left, x.variable.shape(axis));
   }
   indices[0] = left;
@@ -72,7 +73,7 @@ Variable nonzero_matrix(Operand x) {
   // All rows at once; the broadcast with `axis` makes as many as there are axes.
   rows = where(eq(axis, 0), rows, 0);
   for (int d = 1; d < x.variable.rank(); ++d)
-    rows = where(eq(axis, d), dimshuffle(indices[static_cast<std::size_t>(d)], {broadcast_axis, 0}), rows);
+    rows = where(eq(axis, d), dimshuffle(base::nth(indices, d), {broadcast_axis, 0}), rows);
   return rows;
 }
 
@@ -145,8 +146,7 @@ Variable bincount(Operand x, std::optional<Operand> weights, std::int64_t minlen
   const Variable needed = max(ops::pick(bins + 1, where(number < n, number, -1)));
   Variable amounts = weights ? weights->variable : ones_like(bins);
   if (is_bool(amounts.dtype())) amounts = cast(amounts, DType::int64);
-  const Variable none =
-      alloc(builder::scalar_constant(0, amounts.dtype()), {maximum(needed, Operand(static_cast<long>(minlength)))});
+  const Variable none = alloc(builder::scalar_constant(0, amounts.dtype()), {maximum(needed, Operand(minlength))});
   return ops::scatter(none, bins, amounts, true);
 }
 

@@ -4,11 +4,15 @@
 
 #include <fmt/format.h>
 
+#include "base/checked.hpp"
+#include "base/index.hpp"
+#include "base/shape.hpp"
 #include "builder/gradient_context.hpp"
 #include "codegen_templates/common/sizes.hpp"
 #include "expr/evaluate.hpp"
 #include "expr/routine.hpp"
 #include "ops/arrays/lines.hpp"
+#include "ops/axes.hpp"
 #include "ops/batch_rules.hpp"
 #include "ops/parts.hpp"
 #include "ops/registry.hpp"
@@ -26,7 +30,6 @@ using expr::RoutineWork;
 using expr::Scalar;
 
 bool is_reversed(const expr::Attrs& attrs) { return attrs.integer_or("reverse", 0) != 0; }
-int axis_of(const GradientContext& c) { return static_cast<int>(c.node.attrs.integer("axis")); }
 
 // ---- cumsum, cumprod ----
 
@@ -45,7 +48,7 @@ RoutineWork cumulate_work(const RoutineSizes& s) {
   if (parts > 1) {
     work.phases = {{.phase = 0, .items = all, .cost = cost},
                    {.phase = 1, .items = lines.outer * lines.inner, .cost = parts}};
-    work.workspace_bytes = all * static_cast<std::int64_t>(size_of(compute_dtype(s.dtypes[0])));
+    work.workspace_bytes = all * base::element_size(compute_dtype(s.dtypes[0]));
   }
   work.phases.push_back({.phase = 2, .items = all, .cost = cost});
   return work;
@@ -59,14 +62,14 @@ std::complex<double> multiplied(std::complex<double> a, std::complex<double> b) 
 /// Running products of complex numbers.
 Array evaluate_complex_products(const EvaluateContext& c) {
   const Lines lines(c.shape, c.attrs.integer("axis"));
-  std::vector<Scalar> result(static_cast<std::size_t>(lines.count()));
+  std::vector<Scalar> result(base::to_size(lines.count()));
   for (std::int64_t line = 0; line < lines.outer * lines.inner; ++line) {
     std::complex<double> value = 1;
     for (std::int64_t i = 0; i < lines.length; ++i) {
       const std::int64_t at = lines.at(line, is_reversed(c.attrs) ? lines.length - 1 - i : i);
       const std::complex<double> x = c.inputs[0].as_complex(at);
       value = i == 0 ? x : multiplied(value, x);
-      result[static_cast<std::size_t>(at)] = Scalar::of_complex(value, c.dtype);
+      base::nth(result, at) = Scalar::of_complex(value, c.dtype);
     }
   }
   return expr::array_of(result, c.dtype, c.shape);
@@ -76,19 +79,17 @@ template <bool product>
 Array evaluate_cumulate(const EvaluateContext& c) {
   if (product && is_complex(c.dtype)) return evaluate_complex_products(c);
   const Lines lines(c.shape, c.attrs.integer("axis"));
-  std::vector<Scalar> result(static_cast<std::size_t>(lines.count()));
+  std::vector<Scalar> result(base::to_size(lines.count()));
   for (std::int64_t line = 0; line < lines.outer * lines.inner; ++line) {
     double real = product ? 1 : 0;
-    std::uint64_t whole = product ? 1 : 0;
+    std::int64_t whole = product ? 1 : 0;
     for (std::int64_t i = 0; i < lines.length; ++i) {
       const std::int64_t at = lines.at(line, is_reversed(c.attrs) ? lines.length - 1 - i : i);
       const Scalar x = expr::element_of(c.inputs[0], at);
-      const auto bits = static_cast<std::uint64_t>(x.i);
       real = product ? real * x.d : i == 0 ? x.d : real + x.d;
-      whole = product ? whole * bits : whole + bits;
-      result[static_cast<std::size_t>(at)] =
-          is_float(c.dtype) ? Scalar::of_double(real, c.dtype)
-                            : Scalar::of_int(static_cast<std::int64_t>(whole), DType::int64).cast(c.dtype);
+      whole = product ? base::wrapped_mul(whole, x.i) : base::wrapped_add(whole, x.i);
+      base::nth(result, at) =
+          is_float(c.dtype) ? Scalar::of_double(real, c.dtype) : Scalar::of_int(whole, DType::int64).cast(c.dtype);
     }
   }
   return expr::array_of(result, c.dtype, c.shape);
@@ -127,14 +128,12 @@ Variable one_before(const Variable& x, int axis, bool reversed) {
 Variable first_one(const Variable& x, int axis, bool reversed) {
   const Variable length = x.shape(axis);
   const Variable is_first = eq(arange(length), reversed ? length - 1 : constant(Array(std::int64_t{0})));
-  std::vector<int> pattern(static_cast<std::size_t>(x.rank()), broadcast_axis);
-  pattern[static_cast<std::size_t>(axis)] = 0;
-  return dimshuffle(cast(is_first, x.dtype()), pattern);
+  return along_axis(cast(is_first, x.dtype()), axis, x.rank());
 }
 
 /// Exact with zeros: dx[j] is the product of all before x[j] times s[j] = g[j] + x[j+1] s[j+1], without a division.
 std::vector<Variable> cumprod_gradient(const GradientContext& c) {
-  const int axis = axis_of(c);
+  const int axis = c.node.attrs.axis();
   const bool reversed = is_reversed(c.node.attrs);
   const Variable in_front = one_before(c.output, axis, reversed) + first_one(c.output, axis, reversed);
   expr::Attrs attrs = turned(c);
@@ -169,7 +168,7 @@ Array evaluate_recurrence(const EvaluateContext& c) {
   const auto numbers = [](const Array& x, std::int64_t at) {
     return is_complex(x.dtype()) ? x.as_complex(at) : std::complex<double>(x.as_double(at));
   };
-  std::vector<Scalar> result(static_cast<std::size_t>(lines.count()));
+  std::vector<Scalar> result(base::to_size(lines.count()));
   for (std::int64_t line = 0; line < lines.outer * lines.inner; ++line) {
     std::complex<double> value = 0, before = 0;
     for (std::int64_t i = 0; i < lines.length; ++i) {
@@ -179,7 +178,7 @@ Array evaluate_recurrence(const EvaluateContext& c) {
               : is_complex(c.dtype) ? b + multiplied(shifted ? before : a, value)
                                     : b.real() + (shifted ? before : a).real() * value.real();
       before = a;
-      result[static_cast<std::size_t>(at)] =
+      base::nth(result, at) =
           is_complex(c.dtype) ? Scalar::of_complex(value, c.dtype) : Scalar::of_double(value.real(), c.dtype);
     }
   }
@@ -192,7 +191,7 @@ std::vector<Variable> recurrence_gradient(const GradientContext& c) {
   expr::Attrs attrs = turned(c);
   attrs.set("shifted", std::int64_t{!shifted});
   const Variable terms = builder::apply("linear_recurrence", {c.input(0), c.gradient}, attrs, c.node.where);
-  const int axis = axis_of(c);
+  const int axis = c.node.attrs.axis();
   const Variable factors =
       shifted ? one_before(terms, axis, !reversed) * c.output : terms * one_before(c.output, axis, reversed);
   return {factors, terms};

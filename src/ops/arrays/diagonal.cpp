@@ -8,6 +8,7 @@
 #include "base/config.hpp"
 #include "builder/gradient_context.hpp"
 #include "ops/arrays/gather.hpp"
+#include "ops/axes.hpp"
 #include "ops/parts.hpp"
 #include "ops/registry.hpp"
 
@@ -142,7 +143,7 @@ Variable one_hot(Operand x, Operand count, std::optional<DType> dtype) {
 
 Variable diff(Operand x, int n, int axis) {
   const builder::OriginScope origin(x.where);
-  const int at = static_cast<int>(ops::normal_axes({axis}, x.variable.rank(), "diff", x)[0]);
+  const int at = ops::normal_axis(axis, x.variable.rank(), "diff", x);
   if (n < 0)
     throw ValueError(
         fmt::format("diff ({}): {}: {} times; at least 0 can be had", describe(x.where), describe(x.variable), n));

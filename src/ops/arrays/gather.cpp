@@ -9,10 +9,15 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/array_bytes.hpp"
+#include "base/index.hpp"
+#include "base/shape.hpp"
 #include "builder/gradient_context.hpp"
 #include "expr/arena.hpp"
+#include "expr/axes.hpp"
 #include "expr/evaluate.hpp"
 #include "ops/arrays/scatter.hpp"
+#include "ops/axes.hpp"
 #include "ops/batch_rules.hpp"
 #include "ops/parts.hpp"
 #include "ops/registry.hpp"
@@ -36,8 +41,7 @@ std::size_t block_rank(const auto& shapes) {  // of the inputs behind the first
 }
 
 void check_plan(const InferContext& c, const GatherPlan& plan) {
-  const auto rank = static_cast<std::int64_t>(c.inputs[0].shape.size());
-  const auto count = static_cast<std::int64_t>(plan.axes.size());
+  const std::int64_t rank = std::ssize(c.inputs[0].shape), count = std::ssize(plan.axes);
   if (count == 0 || c.inputs.size() != plan.axes.size() + 1) c.type_error("an index for each of the axes is expected");
   for (std::size_t i = 0; i < plan.axes.size(); ++i) {
     if (plan.axes[i] < 0 || plan.axes[i] >= rank || (i > 0 && plan.axes[i] <= plan.axes[i - 1]))
@@ -74,7 +78,7 @@ InferredType infer_gather(InferContext& c) {
   const std::vector<Dim>& sizes = c.inputs[0].shape;
   InferredType result{c.inputs[0].dtype, {}};
   for (std::size_t axis = 0; axis < sizes.size(); ++axis) {
-    if (!std::ranges::binary_search(plan.axes, static_cast<std::int64_t>(axis))) result.shape.push_back(sizes[axis]);
+    if (!expr::contains(plan.axes, axis)) result.shape.push_back(sizes[axis]);
   }
   result.shape.insert(result.shape.begin() + plan.at, block.begin(), block.end());
   if (plan.mode == IndexMode::raise) return result;
@@ -83,7 +87,7 @@ InferredType infer_gather(InferContext& c) {
   for (const Dim size : block) count = c.apply("mul", count, size);
   const Dim none = c.apply("eq", count, c.constant(0));
   for (const std::int64_t axis : plan.axes) {
-    const Dim size = sizes[static_cast<std::size_t>(axis)];
+    const Dim size = base::nth(sizes, axis);
     c.require_index(c.constant(0), c.apply("maximum", size, c.apply("mul", none, c.constant(1))),
                     fmt::format("axis {} has no elements to take", axis));
   }
@@ -98,10 +102,10 @@ struct Place {
 
 Place place_of(ElementContext& c, const GatherPlan& plan) {
   Arena& body = c.body;
-  const std::size_t block = block_rank(c.input_shapes), first = static_cast<std::size_t>(plan.at);
+  const std::size_t block = block_rank(c.input_shapes), first = base::to_size(plan.at);
   Place place{std::vector<NodeId>(c.input_shapes[0].size(), expr::no_node)};
   for (std::size_t i = 0; i < plan.axes.size(); ++i) {
-    const auto axis = static_cast<std::size_t>(plan.axes[i]);
+    const std::size_t axis = base::to_size(plan.axes[i]);
     const auto& shape = c.input_shapes[i + 1];
     std::vector<NodeId> index;
     for (std::size_t d = 0; d < shape.size(); ++d) {
@@ -113,9 +117,8 @@ Place place_of(ElementContext& c, const GatherPlan& plan) {
     NodeId& at = place.at[axis];
     // What counts an axis of that size lies inside it.
     const auto counted = std::ranges::find(c.index, given);
-    if (given == zero
-            ? body.known(size).value_or(0) > 0
-            : counted != c.index.end() && c.shape[static_cast<std::size_t>(counted - c.index.begin())] == size) {
+    if (given == zero ? body.known(size).value_or(0) > 0
+                      : counted != c.index.end() && base::nth(c.shape, counted - c.index.begin()) == size) {
       at = given;
     } else if (plan.mode == IndexMode::wrap) {
       at = body.make("mod", {given, size});
@@ -160,7 +163,8 @@ Array evaluate_gather(const EvaluateContext& c) {
     block = std::max(block, c.inputs[i].shape().size());
   }
   Array result = Array::empty(c.dtype, c.shape);
-  const std::size_t bytes = size_of(c.dtype), first = static_cast<std::size_t>(plan.at);
+  const std::size_t first = base::to_size(plan.at);
+  const std::int64_t bytes = base::element_size(c.dtype);
   Sizes index(c.shape.size(), 0);
   for (std::int64_t n = 0; n < result.size(); ++n) {
     std::int64_t rest = n;
@@ -170,20 +174,19 @@ Array evaluate_gather(const EvaluateContext& c) {
     for (std::size_t axis = 0; axis < x.shape().size(); ++axis) {
       if (next == first) next += block;
       std::int64_t position = 0;
-      if (k < plan.axes.size() && plan.axes[k] == static_cast<std::int64_t>(axis)) {
+      if (k < plan.axes.size() && std::cmp_equal(plan.axes[k], axis)) {
         const Array& p = positions[k];
         std::int64_t from = 0;
         for (std::size_t d = 0; d < p.shape().size(); ++d) {
           from = from * p.shape()[d] + (p.shape()[d] == 1 ? 0 : index[first + block - p.shape().size() + d]);
         }
-        position = plain_position(p.data<std::int64_t>()[static_cast<std::size_t>(from)], x.shape()[axis], plan, k++);
+        position = plain_position(base::nth(p.data<std::int64_t>(), from), x.shape()[axis], plan, k++);
       } else {
         position = index[next++];
       }
       at = at * x.shape()[axis] + position;
     }
-    std::memcpy(static_cast<char*>(result.raw()) + static_cast<std::size_t>(n) * bytes,
-                static_cast<const char*>(x.raw()) + static_cast<std::size_t>(at) * bytes, bytes);
+    std::memcpy(base::writable_bytes_of(result) + n * bytes, base::bytes_of(x) + at * bytes, size_of(c.dtype));
   }
   return result;
 }
@@ -225,7 +228,7 @@ Variable gather(const Variable& x, const std::vector<Variable>& indices, const G
   std::vector<Variable> inputs{x};
   for (const Variable& index : indices) inputs.push_back(builder::as_index(index));
   expr::Attrs attrs{{"axes", plan.axes}, {"at", plan.at}};
-  if (plan.mode != IndexMode::raise) attrs.set("mode", static_cast<std::int64_t>(plan.mode));
+  if (plan.mode != IndexMode::raise) attrs.set("mode", base::ordinal(plan.mode));
   if (plan.nested) attrs.set("nested", std::int64_t{1});
   return builder::apply("gather", inputs, attrs, where);
 }
@@ -241,9 +244,8 @@ Variable normal_positions(const Variable& indices, const Variable& size, IndexMo
 Variable write_gathered(const Variable& x, const std::vector<Variable>& indices, const GatherPlan& plan,
                         const Variable& y, bool inc) {
   // The indexed axes in front and made one, and the positions along it.
-  const int rank = x.rank(), count = static_cast<int>(plan.axes.size());
-  std::vector<int> order;
-  for (const std::int64_t axis : plan.axes) order.push_back(static_cast<int>(axis));
+  const int rank = x.rank(), count = base::to_int(plan.axes.size());
+  std::vector<int> order(plan.axes.begin(), plan.axes.end());
   for (int axis = 0; axis < rank; ++axis) {
     if (!std::ranges::binary_search(plan.axes, axis)) order.push_back(axis);
   }
@@ -256,16 +258,14 @@ Variable write_gathered(const Variable& x, const std::vector<Variable>& indices,
   }
   for (int i = 0; i < count; ++i) {
     const Variable size = front.shape(i);
-    const Variable at =
-        normal_positions(indices[static_cast<std::size_t>(i)], size, plan.mode, plan.axes[static_cast<std::size_t>(i)]);
+    const Variable at = normal_positions(base::nth(indices, i), size, plan.mode, base::nth(plan.axes, i));
     positions = i == 0 ? at : positions * size + at;
     n = n * size;
   }
   merged[0] = n;
   // The axes of the indices in front of y, and made one. All indices together may be smaller than each says alone.
   const int block = positions.rank();
-  std::vector<int> y_order;
-  for (int axis = 0; axis < block; ++axis) y_order.push_back(static_cast<int>(plan.at) + axis);
+  std::vector<int> y_order = expr::axes_from(base::to_int(plan.at), block);
   for (int axis = 0; axis < y.rank(); ++axis) {
     if (axis < plan.at || axis >= plan.at + block) y_order.push_back(axis);
   }
@@ -274,9 +274,7 @@ Variable write_gathered(const Variable& x, const std::vector<Variable>& indices,
   for (int axis = block; axis < y.rank(); ++axis) rows_shape.emplace_back(front.shape(axis - block + count));
   const Variable written =
       scatter(reshape(front, merged), reshape(positions, {positions.size()}), reshape(rows, rows_shape), inc);
-  std::vector<int> back(order.size());
-  for (std::size_t i = 0; i < order.size(); ++i) back[static_cast<std::size_t>(order[i])] = static_cast<int>(i);
-  return transpose(reshape(written, apart), back);
+  return transpose(reshape(written, apart), expr::inverse_order(order));
 }
 
 void register_gather(Registry& registry) {
@@ -315,7 +313,7 @@ Variable take(Operand x, Operand indices, IndexMode mode) {
 Variable take(Operand x, Operand indices, int axis, IndexMode mode) {
   const builder::OriginScope origin(x.where);
   demand_positions("take", x, indices);
-  const std::int64_t at = ops::normal_axes({axis}, x.variable.rank(), "take", x)[0];
+  const int at = ops::normal_axis(axis, x.variable.rank(), "take", x);
   return ops::gather(x.variable, {indices.variable}, {.axes = {at}, .at = at, .mode = mode}, x.where);
 }
 
@@ -323,7 +321,7 @@ Variable take_along_axis(Operand x, Operand indices, int axis) {
   const builder::OriginScope origin(x.where);
   demand_positions("take_along_axis", x, indices);
   const int rank = x.variable.rank();
-  const auto along = ops::normal_axes({axis}, rank, "take_along_axis", x)[0];
+  const int along = ops::normal_axis(axis, rank, "take_along_axis", x);
   if (indices.variable.rank() != rank) {
     throw TypeError(fmt::format("take_along_axis ({}): {}, {}: both must have the same number of dimensions",
                                 describe(x.where), describe(x.variable), describe(indices.variable)));
@@ -332,7 +330,7 @@ Variable take_along_axis(Operand x, Operand indices, int axis) {
   std::vector<Variable> all;
   for (int d = 0; d < rank; ++d) {
     // An axis of size 1 of x is read again and again.
-    const bool repeats = x.variable.type().broadcasts(static_cast<std::size_t>(d));
+    const bool repeats = x.variable.type().broadcasts(d);
     plan.axes.push_back(d);
     if (d == along) {
       all.push_back(indices.variable);

@@ -50,11 +50,10 @@ NodeId arange_element(ElementContext& c) {
 
 /// Whole numbers are index arithmetic where they are indices, and wrap where they are data.
 Array evaluate_whole_arange(const EvaluateContext& c) {
-  const auto number = [&](std::size_t k) { return static_cast<std::uint64_t>(c.inputs[k].item<std::int64_t>()); };
-  const std::uint64_t start = number(1), step = number(2);
+  const std::int64_t start = c.inputs[1].item<std::int64_t>(), step = c.inputs[2].item<std::int64_t>();
   Array result = Array::empty(DType::int64, c.shape);
-  for (std::uint64_t i = 0; std::int64_t& value : result.data<std::int64_t>())
-    value = static_cast<std::int64_t>(start + i++ * step);
+  for (std::int64_t i = 0; std::int64_t& value : result.data<std::int64_t>())
+    value = base::wrapped_add(start, base::wrapped_mul(i++, step));
   return result;
 }
 
@@ -62,8 +61,7 @@ Array evaluate_arange(const EvaluateContext& c) {
   if (c.dtype == DType::int64) return evaluate_whole_arange(c);
   const double start = c.inputs[1].as_double(0), step = c.inputs[2].as_double(0);
   Array result = Array::empty(DType::float64, c.shape);
-  for (std::int64_t i = 0; i < result.size(); ++i)
-    result.data<double>()[static_cast<std::size_t>(i)] = start + static_cast<double>(i) * step;
+  for (double i = 0; double& value : result.data<double>()) value = start + i++ * step;
   return result.astype(c.dtype);
 }
 
@@ -158,8 +156,7 @@ namespace {
 std::uint64_t count_between(std::int64_t start, std::int64_t stop, std::int64_t step) {
   if (step > 0 ? start >= stop : start <= stop) return 0;
   const auto from = static_cast<std::uint64_t>(start), to = static_cast<std::uint64_t>(stop);
-  const std::uint64_t stride = step > 0 ? static_cast<std::uint64_t>(step) : 0 - static_cast<std::uint64_t>(step);
-  return ((step > 0 ? to - from : from - to) - 1) / stride + 1;
+  return ((step > 0 ? to - from : from - to) - 1) / base::magnitude(step) + 1;
 }
 
 /// Of floats that are known: ValueError where they are no numbers to count by, ShapeError for too many.

@@ -8,7 +8,9 @@
 
 #include <algorithm>
 
+#include "base/index.hpp"
 #include "builder/gradient_context.hpp"
+#include "expr/axes.hpp"
 #include "ops/arrays/gather.hpp"
 #include "ops/parts.hpp"
 #include "ops/registry.hpp"
@@ -95,8 +97,7 @@ class Indexing {
   Variable sized_mask(const Variable& mask, int axis) const {
     std::vector<std::optional<Operand>> sizes;
     for (int d = 0; d < mask.rank(); ++d) {
-      const std::int64_t own = mask.type().shape[static_cast<std::size_t>(d)],
-                         size = x_.type().shape[static_cast<std::size_t>(axis + d)];
+      const std::int64_t own = base::nth(mask.type().shape, d), size = base::nth(x_.type().shape, axis + d);
       if (size != unknown_size && own != unknown_size && size != own) {
         throw IndexError(fmt::format("indexing ({}): {}: a mask of size {} for axis {} of size {}", describe(where_),
                                      describe(x_), own, axis + d, size));
@@ -114,7 +115,7 @@ class Indexing {
     if (dots != specs.end()) {
       const auto at = dots - specs.begin();
       specs.erase(dots);
-      specs.insert(specs.begin() + at, static_cast<std::size_t>(x_.rank() - used), slice({}, {}, {}, where_));
+      specs.insert(specs.begin() + at, base::to_size(x_.rank() - used), slice({}, {}, {}, where_));
     }
     if (std::ranges::find(specs, Kind::ellipsis, &SliceSpec::kind) != specs.end()) fail("two ellipses; one may be");
   }
@@ -202,12 +203,8 @@ Variable write(std::string_view op, const Operand& given, const Variable& part, 
     return plan.nested ? write(op, given, from[0], written, false) : written;
   }
   if (node.op->is(expr::Core::dimshuffle)) {
-    const expr::Ints& pattern = node.attrs.ints("pattern");
-    std::vector<int> back(static_cast<std::size_t>(from[0].rank()), broadcast_axis);
-    for (std::size_t i = 0; i < pattern.size(); ++i) {
-      if (pattern[i] >= 0) back[static_cast<std::size_t>(pattern[i])] = static_cast<int>(i);
-    }
-    return write(op, given, from[0], dimshuffle(whole, back), inc);
+    const expr::Ints back = expr::inverse_pattern(node.attrs.ints("pattern"), from[0].type().rank());
+    return write(op, given, from[0], dimshuffle(whole, {back.begin(), back.end()}), inc);
   }
   throw TypeError(fmt::format("{} ({}): the first argument must be an indexing expression, such as x[i], but {}", op,
                               describe(given.where), describe(given.variable)));
@@ -284,17 +281,16 @@ Variable ravel_multi_index(const std::vector<Variable>& indices, const std::vect
   for (const Operand& size : shape) ops::demand_count("ravel_multi_index", Operand(indices[0], where), "a size", size);
   const std::vector<Variable> sizes = ops::array_of_sizes(shape, where).shape(where);
   Variable position;
-  for (std::size_t axis = 0; axis < shape.size(); ++axis) {
-    const Operand index(indices[axis], where);
+  for (int axis = 0; const Variable& given : indices) {
+    const Operand index(given, where);
     if (!is_integer(index.variable.dtype())) {
       throw TypeError(fmt::format("ravel_multi_index ({}): indices are integers, but {}", describe(where),
                                   describe(index.variable)));
     }
-    const Variable& size = sizes[axis];
-    const Variable at = mode == IndexMode::raise
-                            ? from_start(index, size, "ravel_multi_index")
-                            : ops::normal_positions(index.variable, size, mode, static_cast<std::int64_t>(axis));
-    position = axis == 0 ? at : position * size + at;
+    const Variable& size = base::nth(sizes, axis);
+    const Variable at = mode == IndexMode::raise ? from_start(index, size, "ravel_multi_index")
+                                                 : ops::normal_positions(index.variable, size, mode, axis);
+    position = axis++ == 0 ? at : position * size + at;
   }
   return position;
 }

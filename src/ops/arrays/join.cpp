@@ -8,9 +8,11 @@
 #include <cmath>
 #include <numeric>
 
+#include "base/index.hpp"
 #include "builder/gradient_context.hpp"
 #include "expr/arena.hpp"
 #include "ops/arrays/gather.hpp"
+#include "ops/axes.hpp"
 #include "ops/batch_rules.hpp"
 #include "ops/parts.hpp"
 #include "ops/registry.hpp"
@@ -32,8 +34,8 @@ InferredType infer_concatenate(InferContext& c) {
   const std::int64_t given = c.attrs.integer("axis");
   if (c.inputs.empty()) c.type_error("nothing to put together");
   InferredType result = c.inputs[0];
-  if (given < 0 || given >= static_cast<std::int64_t>(result.shape.size())) c.type_error("no such axis");
-  const auto axis = static_cast<std::size_t>(given);
+  if (!base::is_index(given, result.shape.size())) c.type_error("no such axis");
+  const std::size_t axis = base::to_size(given);
   for (std::size_t i = 1; i < c.inputs.size(); ++i) {
     const InferredType& part = c.inputs[i];
     if (part.dtype != result.dtype) c.type_error("all parts must have one dtype");
@@ -51,7 +53,7 @@ InferredType infer_concatenate(InferContext& c) {
 }
 
 NodeId concatenate_element(ElementContext& c) {
-  const auto axis = static_cast<std::size_t>(c.attrs.integer("axis"));
+  const std::size_t axis = c.attrs.index("axis");
   expr::Arena& body = c.body;
   // {condition, value} of each part that may have elements; the last one needs no condition of its own.
   std::vector<std::pair<NodeId, NodeId>> parts;
@@ -79,7 +81,7 @@ NodeId concatenate_element(ElementContext& c) {
 }
 
 Array evaluate_concatenate(const EvaluateContext& c) {
-  const int axis = static_cast<int>(c.attrs.integer("axis"));
+  const int axis = c.attrs.axis();
   Array result = Array::empty(c.dtype, c.shape);
   std::int64_t start = 0;
   for (const Array& part : c.inputs) {
@@ -90,7 +92,7 @@ Array evaluate_concatenate(const EvaluateContext& c) {
 }
 
 std::vector<Variable> concatenate_gradient(const GradientContext& c) {
-  const int axis = static_cast<int>(c.node.attrs.integer("axis"));
+  const int axis = c.node.attrs.axis();
   std::vector<Variable> result;
   Variable start = builder::scalar_constant(0, DType::int64);
   for (const Variable& part : c.inputs) {
@@ -118,7 +120,7 @@ void register_join(Registry& registry) {
 
 Variable part_along(const Variable& x, int axis, std::optional<Operand> start, std::optional<Operand> stop,
                     std::optional<Operand> step) {
-  std::vector<SliceSpec> specs(static_cast<std::size_t>(axis), slice());
+  std::vector<SliceSpec> specs(base::to_size(axis), slice());
   specs.push_back(slice(std::move(start), std::move(stop), std::move(step)));
   return x.at(std::move(specs));
 }
@@ -189,11 +191,8 @@ namespace {
 
 using builder::describe;
 using ops::normal_axes;
+using ops::normal_axis;
 using ops::part_along;
-
-int one_axis(int axis, int rank, std::string_view op, const Operand& x) {
-  return static_cast<int>(normal_axes({axis}, rank, op, x)[0]);
-}
 
 std::vector<Operand> shape_of(const Variable& x) {
   std::vector<Operand> shape;
@@ -218,19 +217,18 @@ Variable concatenate(const std::vector<Variable>& parts, int axis, Where where) 
   constexpr std::size_t group = 32;
   const builder::OriginScope origin(where);
   std::vector<Variable> left = promoted("concatenate", parts, where);
-  const std::int64_t at = one_axis(axis, left[0].rank(), "concatenate", Operand(left[0], where));
-  const auto joined = [&](std::vector<Variable> some) {
-    return some.size() == 1 ? some[0] : builder::apply("concatenate", some, {{"axis", at}}, where);
+  const int at = normal_axis(axis, left[0].rank(), "concatenate", Operand(left[0], where));
+  const auto joined = [&](std::span<const Variable> some) {
+    if (some.size() == 1) return some[0];
+    return builder::apply("concatenate", {some.begin(), some.end()}, {{"axis", at}}, where);
   };
   while (left.size() > group) {
     std::vector<Variable> groups;
-    for (std::size_t i = 0; i < left.size(); i += group) {
-      const auto first = left.begin() + static_cast<std::ptrdiff_t>(i);
-      groups.push_back(joined({first, first + static_cast<std::ptrdiff_t>(std::min(group, left.size() - i))}));
-    }
+    for (std::size_t i = 0; i < left.size(); i += group)
+      groups.push_back(joined(std::span(left).subspan(i, std::min(group, left.size() - i))));
     left = std::move(groups);
   }
-  return joined(std::move(left));
+  return joined(left);
 }
 
 Variable join(int axis, const std::vector<Variable>& parts, Where where) { return concatenate(parts, axis, where); }
@@ -238,7 +236,7 @@ Variable join(int axis, const std::vector<Variable>& parts, Where where) { retur
 Variable stack(const std::vector<Variable>& parts, int axis, Where where) {
   const builder::OriginScope origin(where);
   const std::vector<Variable> all = promoted("stack", parts, where);
-  const int at = one_axis(axis, all[0].rank() + 1, "stack", Operand(all[0], where));
+  const int at = normal_axis(axis, all[0].rank() + 1, "stack", Operand(all[0], where));
   std::vector<Variable> wide;
   for (const Variable& part : all) {
     if (part.rank() != all[0].rank()) {
@@ -252,28 +250,26 @@ Variable stack(const std::vector<Variable>& parts, int axis, Where where) {
 
 std::vector<Variable> split(Operand x, const std::vector<Operand>& sizes, int axis) {
   const builder::OriginScope origin(x.where);
-  const int at = one_axis(axis, x.variable.rank(), "split", x);
+  const int at = normal_axis(axis, x.variable.rank(), "split", x);
   Variable total = builder::scalar_constant(0, DType::int64);
   for (const Operand& size : sizes) {
     ops::demand_count("split", x, "a size", size);
     total = ops::size_arithmetic("add", total, size.variable);
   }
-  const std::int64_t whole_size = x.variable.type().shape[static_cast<std::size_t>(at)];
+  const std::int64_t whole_size = base::nth(x.variable.type().shape, at);
   if (whole_size != unknown_size && total.is_constant() && total.node()->value.item<std::int64_t>() != whole_size) {
     throw ShapeError(fmt::format("split ({}): {}: sizes that add up to {}, where axis {} has size {}",
                                  describe(x.where), describe(x.variable), total.node()->value.to_string(), at,
                                  whole_size));
   }
-  std::vector<std::optional<Operand>> shape(static_cast<std::size_t>(x.variable.rank()));
-  shape[static_cast<std::size_t>(at)] = cast(total, DType::int64);
-  const Variable whole = ops::stated(x.variable, shape, "the sizes of a split must add up to the size of its axis");
+  const Variable whole = ops::stated(x.variable, at, cast(total, DType::int64),
+                                     "the sizes of a split must add up to the size of its axis");
   std::vector<Variable> parts;
   Variable start = builder::scalar_constant(0, DType::int64);
   for (const Operand& size : sizes) {
     const Variable end = ops::size_arithmetic("add", start, size.variable);
     const Variable part = part_along(whole, at, start, end);
-    shape[static_cast<std::size_t>(at)] = size;
-    parts.push_back(ops::stated(part, shape, "the part must have the size that was asked for"));
+    parts.push_back(ops::stated(part, at, size, "the part must have the size that was asked for"));
     start = end;
   }
   return parts;
@@ -296,21 +292,21 @@ std::vector<Variable> split_evenly(Operand x, int count, int axis) {
   if (count < 1)
     throw ValueError(fmt::format("split_evenly ({}): {}: {} parts; at least 1 can be had", describe(x.where),
                                  describe(x.variable), count));
-  const int at = one_axis(axis, x.variable.rank(), "split_evenly", x);
+  const int at = normal_axis(axis, x.variable.rank(), "split_evenly", x);
   const Variable size = ops::size_arithmetic("floor_divide", x.variable.shape(at), Operand(count).variable);
-  return split(x, std::vector<Operand>(static_cast<std::size_t>(count), Operand(size)), axis);
+  return split(x, std::vector<Operand>(base::to_size(count), Operand(size)), axis);
 }
 
 Variable tile(Operand x, const std::vector<Operand>& repeats) {
   const builder::OriginScope origin(x.where);
-  const int given = static_cast<int>(repeats.size()), rank = std::max(x.variable.rank(), given);
+  const int given = base::to_int(repeats.size()), rank = std::max(x.variable.rank(), given);
   const Variable wide = atleast_Nd(x, rank);
   // (n, m) -> (1, n, 1, m) -> (r, n, s, m) -> (r n, s m)
   std::vector<int> pattern;
   std::vector<Operand> whole, merged;
   for (int axis = 0; axis < rank; ++axis) {
     const int r = axis - (rank - given);
-    const Operand times = r < 0 ? Operand(1) : repeats[static_cast<std::size_t>(r)];
+    const Operand times = r < 0 ? Operand(1) : base::nth(repeats, r);
     ops::demand_count("tile", x, "a number of repetitions", times);
     pattern.insert(pattern.end(), {broadcast_axis, axis});
     const Variable size = wide.shape(axis), n = ops::whole_number(times.variable);
@@ -325,14 +321,14 @@ Variable ops::repeat_each(const Variable& x, const Variable& times, int axis) {
   std::vector<Operand> merged = shape_of(x), wide = merged;
   const Variable n = ops::whole_number(times);
   wide.insert(wide.begin() + axis + 1, n);
-  merged[static_cast<std::size_t>(axis)] = ops::size_arithmetic("mul", x.shape(axis), n);
+  base::nth(merged, axis) = ops::size_arithmetic("mul", x.shape(axis), n);
   return reshape(alloc(expand_dims(x, axis + 1), wide), merged);
 }
 
 Variable roll(Operand x, Operand shift, std::optional<int> axis) {
   const builder::OriginScope origin(x.where);
   if (!axis) return reshape(roll(flatten(x), shift, 0), shape_of(x.variable));
-  const int at = one_axis(*axis, x.variable.rank(), "roll", x);
+  const int at = normal_axis(*axis, x.variable.rank(), "roll", x);
   ops::demand_whole("roll", x, "the shift", shift);
   const Variable size = x.variable.shape(at);
   // A uint64 is divided as it is, since int64 may not hold it.
@@ -348,7 +344,7 @@ Variable roll(Operand x, const std::vector<Operand>& shifts, const std::vector<i
   if ((shifts.size() != count && shifts.size() != 1) || (axes.size() != count && axes.size() != 1))
     throw TypeError(fmt::format("roll ({}): {}: {} shifts along {} axes; one serves for all, else there are as many",
                                 describe(x.where), describe(x.variable), shifts.size(), axes.size()));
-  for (const int axis : axes) one_axis(axis, x.variable.rank(), "roll", x);
+  for (const int axis : axes) normal_axis(axis, x.variable.rank(), "roll", x);
   Variable result = x.variable;
   for (std::size_t i = 0; i < count; ++i)
     result = roll(Operand(result, x.where), shifts[shifts.size() == 1 ? 0 : i], axes[axes.size() == 1 ? 0 : i]);
@@ -357,10 +353,9 @@ Variable roll(Operand x, const std::vector<Operand>& shifts, const std::vector<i
 
 Variable flip(Operand x, std::optional<std::vector<int>> axes) {
   const builder::OriginScope origin(x.where);
-  std::vector<SliceSpec> specs(static_cast<std::size_t>(x.variable.rank()), slice());
+  std::vector<SliceSpec> specs(x.variable.type().rank(), slice());
   if (axes) {
-    for (const std::int64_t axis : normal_axes(*axes, x.variable.rank(), "flip", x))
-      specs[static_cast<std::size_t>(axis)] = slice({}, {}, -1);
+    for (const int axis : normal_axes(*axes, x.variable.rank(), "flip", x)) base::nth(specs, axis) = slice({}, {}, -1);
   } else {
     std::ranges::fill(specs, slice({}, {}, -1));
   }
@@ -384,17 +379,17 @@ Variable padded_positions(const Variable& n, const Variable& before, const Varia
 
 Variable pad(Operand x, const std::vector<std::pair<Operand, Operand>>& widths, PadMode mode, Operand value) {
   const builder::OriginScope origin(x.where);
-  const int rank = x.variable.rank(), given = static_cast<int>(widths.size());
+  const int rank = x.variable.rank(), given = base::to_int(widths.size());
   if (given > rank) {
     throw TypeError(
         fmt::format("pad ({}): {}: widths for {} dimensions", describe(x.where), describe(x.variable), given));
   }
   Variable result = x.variable;
   std::vector<Operand> shape = shape_of(x.variable);
-  std::vector<SliceSpec> inside(static_cast<std::size_t>(rank), slice());
+  std::vector<SliceSpec> inside(x.variable.type().rank(), slice());
   for (int i = 0; i < given; ++i) {
     const int axis = rank - given + i;
-    const auto& [first, second] = widths[static_cast<std::size_t>(i)];
+    const auto& [first, second] = base::nth(widths, i);
     for (const Operand& width : {first, second}) {
       ops::demand_count("pad", x, "a width", width);
       ops::take_line(width, x.where);
@@ -407,8 +402,8 @@ Variable pad(Operand x, const std::vector<std::pair<Operand, Operand>>& widths, 
     if (is_zero(first) && is_zero(second)) continue;
     if (mode == PadMode::constant) {
       const Variable end = ops::size_arithmetic("add", before, n);
-      shape[static_cast<std::size_t>(axis)] = ops::size_arithmetic("add", end, after);
-      inside[static_cast<std::size_t>(axis)] = slice(before, end);
+      base::nth(shape, axis) = ops::size_arithmetic("add", end, after);
+      base::nth(inside, axis) = slice(before, end);
     } else {
       const IndexMode index_mode = mode == PadMode::wrap ? IndexMode::wrap : IndexMode::clip;
       result = take(result, padded_positions(n, before, after, mode), axis, index_mode);

@@ -4,10 +4,12 @@
 
 #include <fmt/format.h>
 
+#include "base/index.hpp"
 #include "builder/gradient_context.hpp"
 #include "expr/arena.hpp"
 #include "expr/evaluate.hpp"
 #include "ops/arrays/scatter.hpp"
+#include "ops/axes.hpp"
 #include "ops/batch_rules.hpp"
 #include "ops/registry.hpp"
 
@@ -51,11 +53,7 @@ std::vector<Variable> pick_gradient(const builder::GradientContext& c) {
 }
 
 /// Positions 0 ... size-1 along one of `rank` axes, broadcastable along the others.
-Variable positions(const Variable& size, int rank, int axis) {
-  std::vector<int> pattern(static_cast<std::size_t>(rank), broadcast_axis);
-  pattern[static_cast<std::size_t>(axis)] = 0;
-  return dimshuffle(arange(size), pattern);
-}
+Variable positions(const Variable& size, int rank, int axis) { return along_axis(arange(size), axis, rank); }
 
 /// The C-order position in x of element (i0, ..., at, ...): `at` broadcasts along the axes of x.
 Variable linear(const Variable& x, const Variable& at, int axis) {
@@ -71,14 +69,13 @@ Variable linear(const Variable& x, const Variable& at, int axis) {
 
 std::size_t line_axis(const expr::InferContext& c, std::size_t input) {
   const std::int64_t axis = c.attrs.integer("axis");
-  if (axis < 0 || axis >= static_cast<std::int64_t>(c.inputs[input].shape.size()))
+  if (!base::is_index(axis, c.inputs[input].shape.size()))
     c.type_error(fmt::format("axis {} of {} dimension(s)", axis, c.inputs[input].shape.size()));
-  return static_cast<std::size_t>(axis);
+  return base::to_size(axis);
 }
 
 std::pair<Variable, int> flat_or_axis(const Operand& x, std::optional<int> axis, std::string_view op) {
-  if (axis && x.variable.rank() > 0)
-    return {x.variable, static_cast<int>(normal_axes({*axis}, x.variable.rank(), op, x)[0])};
+  if (axis && x.variable.rank() > 0) return {x.variable, normal_axis(*axis, x.variable.rank(), op, x)};
   if (axis) normal_axes({*axis}, 0, op, x);  // raises
   return {x.variable.rank() == 1 ? x.variable : flatten(x), 0};
 }
@@ -86,9 +83,7 @@ std::pair<Variable, int> flat_or_axis(const Operand& x, std::optional<int> axis,
 Variable pick(const Variable& x, const Variable& at) { return builder::apply("pick", {x, at}, {}, x.where()); }
 
 Variable take_along(const Variable& x, const Variable& at, int axis) {
-  std::vector<int> pattern(static_cast<std::size_t>(x.rank()), broadcast_axis);
-  pattern[static_cast<std::size_t>(axis)] = 0;
-  return pick(flatten(x), linear(x, dimshuffle(at, pattern), axis));
+  return pick(flatten(x), linear(x, along_axis(at, axis, x.rank()), axis));
 }
 
 Variable take_in_lines(const Variable& x, const Variable& at, int axis) {

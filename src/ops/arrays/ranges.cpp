@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "base/config.hpp"
+#include "base/index.hpp"
 #include "builder/gradient_context.hpp"
 #include "ops/parts.hpp"
 
@@ -65,19 +66,19 @@ Variable geomspace(Operand start, Operand stop, Operand count, bool endpoint) {
 }
 
 std::vector<Variable> meshgrid(const std::vector<Variable>& vectors, bool matrix_indexing) {
-  const int rank = static_cast<int>(vectors.size());
+  const int rank = base::to_int(vectors.size());
   std::vector<Variable> grids;
   if (rank == 0) return grids;
   const builder::OriginScope origin(vectors[0].where());
   const auto axis_of = [&](int i) { return !matrix_indexing && rank > 1 && i < 2 ? 1 - i : i; };
-  std::vector<Operand> shape(static_cast<std::size_t>(rank), Operand(1));
+  std::vector<Operand> shape(vectors.size(), Operand(1));
   for (int i = 0; i < rank; ++i) {
-    const Variable& v = vectors[static_cast<std::size_t>(i)];
+    const Variable& v = base::nth(vectors, i);
     if (v.rank() > 1) throw TypeError(fmt::format("meshgrid: {}: vectors and scalars are taken", describe(v)));
-    shape[static_cast<std::size_t>(axis_of(i))] = v.size();
+    base::nth(shape, axis_of(i)) = v.size();
   }
   for (int i = 0; i < rank; ++i) {
-    const Variable along = atleast_1d(vectors[static_cast<std::size_t>(i)]);
+    const Variable along = atleast_1d(base::nth(vectors, i));
     grids.push_back(alloc(shape_padleft(shape_padright(along, rank - 1 - axis_of(i)), axis_of(i)), shape));
   }
   return grids;
@@ -105,11 +106,8 @@ std::vector<Variable> mgrid(const std::vector<SliceSpec>& ranges, Where where) {
 std::vector<Variable> ogrid(const std::vector<SliceSpec>& ranges, Where where) {
   const builder::OriginScope origin(where);
   std::vector<Variable> vectors = ranges_of("ogrid", ranges, where);
-  const int rank = static_cast<int>(vectors.size());
-  for (int i = 0; i < rank; ++i) {
-    Variable& v = vectors[static_cast<std::size_t>(i)];
-    v = shape_padleft(shape_padright(v, rank - 1 - i), i);
-  }
+  int left = 0, right = base::to_int(vectors.size());
+  for (Variable& v : vectors) v = shape_padleft(shape_padright(v, --right), left++);
   return vectors;
 }
 

@@ -14,8 +14,13 @@
 #include <cmath>
 #include <numeric>
 
+#include "base/checked.hpp"
 #include "base/config.hpp"
+#include "base/index.hpp"
 #include "builder/gradient_context.hpp"
+#include "expr/axes.hpp"
+#include "expr/evaluate.hpp"
+#include "ops/axes.hpp"
 #include "ops/custom_gradient.hpp"
 #include "ops/parts.hpp"
 #include "ops/registry.hpp"
@@ -36,13 +41,13 @@ InferredType infer(InferContext& c) {
   if (!rising) c.type_error("the axes must be in order, each once");
   InferredType result{expr::op(c.op_name).reduce->yields_index ? DType::int64 : x.dtype, {}};
   for (std::size_t axis = 0; axis < x.shape.size(); ++axis) {
-    const bool reduced = std::ranges::binary_search(axes, static_cast<std::int64_t>(axis));
+    const bool reduced = expr::contains(axes, axis);
     if (!reduced) result.shape.push_back(x.shape[axis]);
     if (reduced && expr::op(c.op_name).reduce->needs_elements && c.known(x.shape[axis]) == 0) {
       c.shape_error(fmt::format("axis {} has no elements, and {} of nothing is not defined", axis, c.op_name));
     }
   }
-  if (!axes.empty() && (axes.front() < 0 || axes.back() >= static_cast<std::int64_t>(x.shape.size()))) {
+  if (!axes.empty() && (axes.front() < 0 || axes.back() >= std::ssize(x.shape))) {
     c.type_error(fmt::format("axes out of range for {} dimension(s)", x.shape.size()));
   }
   return result;
@@ -84,7 +89,7 @@ Variable product_of_others(const Variable& x, const expr::Ints& axes) {
   }
   for (const int axis : order) line.emplace_back(x.shape(axis));
   one = line;
-  for (const std::int64_t axis : axes) order.push_back(static_cast<int>(axis));
+  order.insert(order.end(), axes.begin(), axes.end());
   for (const int axis : order) moved.emplace_back(x.shape(axis));
   line.emplace_back(-1);
   one.emplace_back(1);
@@ -92,9 +97,7 @@ Variable product_of_others(const Variable& x, const expr::Ints& axes) {
   const int last = factors.rank() - 1;
   const Variable before = part_along(cumprod(concatenate({ones, factors}, -1), -1), last, {}, -1);
   const Variable behind = flip(cumprod(flip(concatenate({factors, ones}, -1), {{-1}}), -1), {{-1}});
-  std::vector<int> back(order.size());
-  for (std::size_t i = 0; i < order.size(); ++i) back[static_cast<std::size_t>(order[i])] = static_cast<int>(i);
-  return dimshuffle(reshape(before * part_along(behind, last, 1, {}), moved), back);
+  return dimshuffle(reshape(before * part_along(behind, last, 1, {}), moved), expr::inverse_order(order));
 }
 
 /// prod / x where no factor is zero; with one zero only that place gets the product of the others; with two, none does.
@@ -131,7 +134,7 @@ Array walk(const EvaluateContext& c, Init init, Step step, Finish finish) {
   for (int axis = 0; axis < x.rank(); ++axis) {
     if (!std::ranges::binary_search(axes, axis)) order.push_back(axis);
   }
-  for (const std::int64_t axis : axes) order.push_back(static_cast<int>(axis));
+  order.insert(order.end(), axes.begin(), axes.end());
   const Array moved = x.transpose(order).copy();
   const std::int64_t results = std::accumulate(c.shape.begin(), c.shape.end(), std::int64_t{1}, std::multiplies<>());
   const std::int64_t length = results == 0 ? 0 : moved.size() / results;
@@ -142,24 +145,23 @@ Array walk(const EvaluateContext& c, Init init, Step step, Finish finish) {
     for (std::int64_t k = 0; k < length; ++k) step(state, moved, r * length + k, k);
     const Scalar value = finish(state, length);
     if (is_complex(c.dtype))
-      out.data<std::complex<double>>()[static_cast<std::size_t>(r)] = value.as_complex();
+      base::nth(out.data<std::complex<double>>(), r) = value.as_complex();
     else if (is_float(c.dtype))
-      out.data<double>()[static_cast<std::size_t>(r)] = value.as_double();
+      base::nth(out.data<double>(), r) = value.as_double();
     else
-      out.data<std::int64_t>()[static_cast<std::size_t>(r)] = value.as_int();
+      base::nth(out.data<std::int64_t>(), r) = value.as_int();
   }
   return out.astype(c.dtype);
 }
 
+/// In the widest dtype of its kind.
 Scalar element(const Array& x, std::int64_t at) {
-  if (is_complex(x.dtype())) return Scalar::of_complex(x.as_complex(at), DType::complex128);
-  if (is_float(x.dtype())) return Scalar::of_double(x.as_double(at), DType::float64);
-  if (x.dtype() == DType::uint64)
-    return Scalar::of_int(static_cast<std::int64_t>(x.data<std::uint64_t>()[static_cast<std::size_t>(at)]),
-                          DType::uint64);
-  if (x.dtype() == DType::int64)
-    return Scalar::of_int(x.data<std::int64_t>()[static_cast<std::size_t>(at)], DType::int64);
-  return Scalar::of_int(static_cast<std::int64_t>(x.as_double(at)), DType::int64);
+  Scalar value = expr::element_of(x, at);
+  value.dtype = is_complex(x.dtype())        ? DType::complex128
+                : is_float(x.dtype())        ? DType::float64
+                : x.dtype() == DType::uint64 ? DType::uint64
+                                             : DType::int64;
+  return value;
 }
 
 /// Part by part: std::complex looks for infinities that are lost so.
@@ -203,8 +205,7 @@ Array evaluate_sum(const EvaluateContext& c) {
         else if (is_float(c.dtype))
           s.d = product ? s.d * v.d : s.d + v.d;
         else
-          s.i = static_cast<std::int64_t>(product ? static_cast<std::uint64_t>(s.i) * static_cast<std::uint64_t>(v.i)
-                                                  : static_cast<std::uint64_t>(s.i) + static_cast<std::uint64_t>(v.i));
+          s.i = product ? base::wrapped_mul(s.i, v.i) : base::wrapped_add(s.i, v.i);
       },
       [](const Scalar& s, std::int64_t) { return s; });
 }
@@ -216,7 +217,7 @@ Array evaluate_extreme(const EvaluateContext& c) {
     std::int64_t position = -1;
   };
   for (const std::int64_t axis : c.attrs.ints("axes")) {
-    if (!of_nothing && c.inputs[0].shape(static_cast<int>(axis)) == 0)
+    if (!of_nothing && base::nth(c.inputs[0].shape(), axis) == 0)
       throw ValueError(fmt::format("{}: axis {} has no elements", index ? "argmax or argmin" : "max or min", axis));
   }
   return walk(
@@ -231,7 +232,7 @@ Array evaluate_extreme(const EvaluateContext& c) {
             return v.d != v.d || (largest ? v.d > s.value.d : v.d < s.value.d);
           }
           if (v.dtype == DType::uint64) {
-            const auto a = static_cast<std::uint64_t>(v.i), b = static_cast<std::uint64_t>(s.value.i);
+            const std::uint64_t a = v.as_unsigned(), b = s.value.as_unsigned();
             return largest ? a > b : a < b;
           }
           return largest ? v.i > s.value.i : v.i < s.value.i;
@@ -320,14 +321,8 @@ namespace croton {
 namespace {
 
 std::vector<int> axes_of(const Operand& operand, const ReduceOptions& options, std::string_view op) {
-  const Variable& x = operand.variable;
-  if (!options.axis) {
-    std::vector<int> all_axes(static_cast<std::size_t>(x.rank()));
-    std::iota(all_axes.begin(), all_axes.end(), 0);
-    return all_axes;
-  }
-  const std::vector<std::int64_t> axes = ops::normal_axes(*options.axis, x.rank(), op, operand);
-  return {axes.begin(), axes.end()};
+  const int rank = operand.variable.rank();
+  return options.axis ? ops::normal_axes(*options.axis, rank, op, operand) : expr::axes_from(0, rank);
 }
 
 /// How many elements each result is made of.

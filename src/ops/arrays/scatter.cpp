@@ -5,10 +5,13 @@
 #include <croton/ops.hpp>
 #include <croton/sorting.hpp>
 
+#include "base/checked.hpp"
+#include "base/index.hpp"
 #include "builder/gradient_context.hpp"
 #include "expr/evaluate.hpp"
 #include "expr/routine.hpp"
 #include "ops/arrays/lines.hpp"
+#include "ops/axes.hpp"
 #include "ops/batch_rules.hpp"
 #include "ops/registry.hpp"
 
@@ -46,7 +49,7 @@ RoutineWork work(const RoutineSizes& s) {
   result.numbers = {width, count, s.attrs.integer("inc")};
   if (rows * width == 0) return result;
   result.phases = {{.phase = 0, .items = rows, .cost = 32}, {.phase = 1, .items = rows * width, .cost = 4}};
-  result.workspace_bytes = rows * static_cast<std::int64_t>(sizeof(std::int64_t));
+  result.workspace_bytes = rows * std::int64_t{sizeof(std::int64_t)};
   return result;
 }
 
@@ -56,13 +59,14 @@ Array evaluate(const EvaluateContext& c) {
   const auto idx = c.inputs[1].data<std::int64_t>();
   const std::int64_t rows = c.shape[0], width = rows == 0 ? 0 : x.size() / rows;
   const bool inc = c.attrs.integer("inc") != 0;
-  std::vector<Scalar> result(static_cast<std::size_t>(x.size()));
-  for (std::int64_t i = 0; i < x.size(); ++i) result[static_cast<std::size_t>(i)] = expr::element_of(x, i);
-  for (std::size_t k = 0; k < idx.size(); ++k) {
-    if (idx[k] < 0 || idx[k] >= rows) continue;
+  std::vector<Scalar> result;
+  for (std::int64_t i = 0; i < x.size(); ++i) result.push_back(expr::element_of(x, i));
+  for (std::int64_t k = 0; k < std::ssize(idx); ++k) {
+    const std::int64_t row = base::nth(idx, k);
+    if (row < 0 || row >= rows) continue;
     for (std::int64_t column = 0; column < width; ++column) {
-      Scalar& to = result[static_cast<std::size_t>(idx[k] * width + column)];
-      const Scalar more = expr::element_of(y, static_cast<std::int64_t>(k) * width + column);
+      Scalar& to = base::nth(result, row * width + column);
+      const Scalar more = expr::element_of(y, k * width + column);
       if (!inc) {
         to = more;
       } else if (is_float(c.dtype)) {
@@ -70,7 +74,7 @@ Array evaluate(const EvaluateContext& c) {
       } else if (is_bool(c.dtype)) {
         to.i |= more.i;
       } else {
-        to.i = static_cast<std::int64_t>(static_cast<std::uint64_t>(to.i) + static_cast<std::uint64_t>(more.i));
+        to.i = base::wrapped_add(to.i, more.i);
       }
     }
   }
@@ -78,13 +82,6 @@ Array evaluate(const EvaluateContext& c) {
     for (Scalar& value : result) value = Scalar::of_int(value.i, DType::int64).cast(c.dtype);
   }
   return expr::array_of(result, c.dtype, c.shape);
-}
-
-/// A value for each row, broadcastable along the other axes of y.
-Variable along_rows(const Variable& value, int rank) {
-  std::vector<int> pattern(static_cast<std::size_t>(rank), broadcast_axis);
-  pattern[0] = 0;
-  return dimshuffle(value, pattern);
 }
 
 /// inc hands the gradient to both. set hands it to x where nothing was put, and to those rows of y that stayed.
@@ -101,7 +98,7 @@ std::vector<Variable> gradient(const GradientContext& c) {
   const Variable number = arange(idx.shape(0));
   const Variable none = alloc(constant(Array(std::int64_t{-1})), {x.shape(0)});
   const Variable stays = eq(pick(set(none, number), row), number);
-  return {set(c.gradient, nothing), {}, {}, where(along_rows(stays, y.rank()), rows, nothing)};
+  return {set(c.gradient, nothing), {}, {}, where(along_axis(stays, 0, y.rank()), rows, nothing)};
 }
 
 }  // namespace

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/index.hpp"
+#include "base/shape.hpp"
 #include "builder/gradient_context.hpp"
 #include "codegen_templates/common/sizes.hpp"
 #include "expr/evaluate.hpp"
@@ -55,14 +57,14 @@ RoutineWork argsort_work(const RoutineSizes& s) {
   const std::int64_t count = lines.outer * lines.inner;
   work.numbers = {count, lines.length, lines.inner, s.attrs.integer_or("descending", 0)};
   work.phases = merge_sort(count, lines.length);
-  work.workspace_bytes = lines.count() * static_cast<std::int64_t>(sizeof(std::int64_t) + 2 * size_of(s.dtypes[0]));
+  work.workspace_bytes = lines.count() * (std::int64_t{sizeof(std::int64_t)} + 2 * base::element_size(s.dtypes[0]));
   return work;
 }
 
 /// nan is the last.
 bool is_before(const Scalar& a, const Scalar& b) {
   if (is_float(a.dtype)) return a.d < b.d || (b.d != b.d && a.d == a.d);
-  if (a.dtype == DType::uint64) return static_cast<std::uint64_t>(a.i) < static_cast<std::uint64_t>(b.i);
+  if (a.dtype == DType::uint64) return a.as_unsigned() < b.as_unsigned();
   return a.i < b.i;
 }
 
@@ -70,17 +72,17 @@ Array evaluate_argsort(const EvaluateContext& c) {
   const Lines lines(c.shape, c.attrs.integer("axis"));
   const bool descending = c.attrs.integer_or("descending", 0) != 0;
   Array result = Array::empty(DType::int64, c.shape);
+  const std::span<std::int64_t> positions = result.data<std::int64_t>();
   for (std::int64_t line = 0; line < lines.outer * lines.inner; ++line) {
     std::vector<Scalar> keys;
     for (std::int64_t i = 0; i < lines.length; ++i) keys.push_back(expr::element_of(c.inputs[0], lines.at(line, i)));
-    std::vector<std::size_t> order(keys.size());
-    std::iota(order.begin(), order.end(), std::size_t{0});
-    std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) {
-      return descending ? is_before(keys[b], keys[a]) : is_before(keys[a], keys[b]);
+    std::vector<std::int64_t> order(keys.size());
+    std::iota(order.begin(), order.end(), std::int64_t{0});
+    std::ranges::stable_sort(order, [&](std::int64_t a, std::int64_t b) {
+      const Scalar &x = base::nth(keys, a), &y = base::nth(keys, b);
+      return descending ? is_before(y, x) : is_before(x, y);
     });
-    for (std::int64_t i = 0; i < lines.length; ++i)
-      result.data<std::int64_t>()[static_cast<std::size_t>(lines.at(line, i))] =
-          static_cast<std::int64_t>(order[static_cast<std::size_t>(i)]);
+    for (std::int64_t i = 0; i < lines.length; ++i) base::nth(positions, lines.at(line, i)) = base::nth(order, i);
   }
   return result;
 }
@@ -94,7 +96,7 @@ InferredType infer_argsort_rows(InferContext& c) {
 
 RoutineWork argsort_rows_work(const RoutineSizes& s) {
   const std::int64_t rows = s.inputs[0][0], width = s.inputs[0][1];
-  return {{rows, width}, merge_sort(1, rows), rows * static_cast<std::int64_t>(sizeof(std::int64_t))};
+  return {{rows, width}, merge_sort(1, rows), rows * std::int64_t{sizeof(std::int64_t)}};
 }
 
 Array evaluate_argsort_rows(const EvaluateContext& c) {
@@ -137,14 +139,13 @@ builder::Batched batch_search(const builder::BatchContext& c) {
 Array evaluate_search(const EvaluateContext& c) {
   const bool right = c.attrs.integer("right") != 0;
   Array result = Array::empty(DType::int64, c.shape);
-  for (std::int64_t i = 0; i < result.size(); ++i) {
-    const Scalar value = expr::element_of(c.inputs[1], i);
-    std::int64_t position = 0;
+  for (std::int64_t i = 0; std::int64_t& position : result.data<std::int64_t>()) {
+    const Scalar value = expr::element_of(c.inputs[1], i++);
+    position = 0;
     for (; position < c.inputs[0].size(); ++position) {
       const Scalar element = expr::element_of(c.inputs[0], position);
       if (right ? is_before(value, element) : !is_before(element, value)) break;
     }
-    result.data<std::int64_t>()[static_cast<std::size_t>(i)] = position;
   }
   return result;
 }
@@ -202,9 +203,8 @@ struct Top {
 
 /// The `count` first of an order along the axis: a slice takes what there is, which must be so many.
 Variable first_of(const Variable& order, int axis, const Operand& count) {
-  std::vector<std::optional<Operand>> shape(static_cast<std::size_t>(order.rank()));
-  shape[static_cast<std::size_t>(axis)] = count;
-  return ops::stated(ops::part_along(order, axis, {}, count), shape, "there must be as many elements as are wanted");
+  return ops::stated(ops::part_along(order, axis, {}, count), axis, count,
+                     "there must be as many elements as are wanted");
 }
 
 Top top(std::string_view name, const Operand& x, const Operand& k, std::optional<int> axis) {
@@ -217,14 +217,14 @@ Top top(std::string_view name, const Operand& x, const Operand& k, std::optional
     return {lines, first_of(order, at, count), at};
   }
   const std::int64_t number = expr::element_of(wanted.node()->value, 0).i, count = number < 0 ? -number : number;
-  const std::int64_t size = lines.type().shape[static_cast<std::size_t>(at)];
+  const std::int64_t size = base::nth(lines.type().shape, at);
   const auto refuse = [&](const std::string& why) {
     throw ValueError(
         fmt::format("{} ({}): {}: {}", name, builder::describe(x.where), builder::describe(x.variable), why));
   };
   if (number == 0) refuse("k is 0; the k largest (k > 0) or -k smallest (k < 0) can be had");
   if (size != unknown_size && count > size) refuse(fmt::format("{} of {} elements along axis {}", count, size, at));
-  return {lines, first_of(order_of(lines, at, number > 0, x.where), at, Operand(static_cast<long>(count))), at};
+  return {lines, first_of(order_of(lines, at, number > 0, x.where), at, Operand(count)), at};
 }
 
 }  // namespace

@@ -10,6 +10,8 @@
 
 #include <array>
 
+#include "base/array_bytes.hpp"
+#include "base/index.hpp"
 #include "builder/gradient_context.hpp"
 #include "expr/arena.hpp"
 #include "expr/evaluate.hpp"
@@ -92,7 +94,7 @@ const expr::Ints& checked_spec(const InferContext& c, std::size_t rank, std::siz
     const bool sound = kind >= index_kind && kind <= stepped_kind && is_bit(spec[i + 1]) && is_bit(spec[i + 2]) &&
                        (kind != index_kind || (spec[i + 1] == 1 && spec[i + 2] == 0));
     if (!sound || !step_fits) c.type_error(fmt::format("the spec of axis {} is not sound", i / 4));
-    wanted += static_cast<std::size_t>(spec[i + 1] + spec[i + 2]) + (kind == stepped_kind ? 1 : 0);
+    wanted += base::to_size(spec[i + 1] + spec[i + 2]) + (kind == stepped_kind ? 1 : 0);
   }
   if (wanted != bounds) c.type_error(fmt::format("the spec names {} bounds, but {} are given", wanted, bounds));
   return spec;
@@ -140,7 +142,7 @@ std::vector<Dim> part_shape(InferContext& c, const std::vector<Dim>& sizes, std:
   std::size_t at = next;
   for (std::size_t axis = 0; 4 * axis < spec.size(); ++axis) {
     if (spec[4 * axis] == index_kind) c.require_index(c.value_of(at), sizes[axis], fmt::format("axis {}", axis));
-    at += static_cast<std::size_t>(spec[4 * axis + 1] + spec[4 * axis + 2]);
+    at += base::to_size(spec[4 * axis + 1] + spec[4 * axis + 2]);
     if (spec[4 * axis] != stepped_kind) continue;
     const Dim step = c.value_of(at++);
     if (c.known(step) == 0) c.shape_error("a step of 0; any other whole number is taken");
@@ -174,7 +176,7 @@ Array part_of(const EvaluateContext& c, const Array& x, std::size_t next) {
     shape.push_back(maps[axis].count);
     strides.push_back(maps[axis].count > 1 ? x.strides()[axis] * maps[axis].step : x.strides()[axis]);
   }
-  char* start = const_cast<char*>(static_cast<const char*>(x.raw())) + offset;
+  std::byte* start = const_cast<std::byte*>(base::bytes_of(x)) + offset;
   return Array::adopt(x.owner(), start, x.dtype(), shape, strides);
 }
 
@@ -245,20 +247,18 @@ Placed place_in_part(ElementContext& c, const std::vector<AxisMap<NodeId>>& maps
 
 InferredType infer_subtensor_grad(InferContext& c) {
   InferredType result{c.inputs[0].dtype, {}};
-  const std::int64_t rank = c.attrs.integer("rank");
-  if (rank < 0 || rank >= static_cast<std::int64_t>(c.inputs.size())) c.type_error("a size for each axis is expected");
-  const expr::Ints& spec =
-      checked_spec(c, static_cast<std::size_t>(rank), c.inputs.size() - 1 - static_cast<std::size_t>(rank));
-  std::size_t left = static_cast<std::size_t>(rank);
+  if (!base::is_index(c.attrs.integer("rank"), c.inputs.size())) c.type_error("a size for each axis is expected");
+  const std::size_t rank = c.attrs.index("rank");
+  const expr::Ints& spec = checked_spec(c, rank, c.inputs.size() - 1 - rank);
+  std::size_t left = rank;
   for (std::size_t i = 0; i < spec.size(); i += 4) left -= spec[i] == index_kind ? 1 : 0;
   if (c.inputs[0].shape.size() != left) c.type_error("the gradient has the shape of what was read");
-  for (std::int64_t axis = 0; axis < rank; ++axis)
-    result.shape.push_back(c.value_of(static_cast<std::size_t>(axis) + 1));
+  for (std::size_t axis = 0; axis < rank; ++axis) result.shape.push_back(c.value_of(axis + 1));
   return result;
 }
 
 NodeId subtensor_grad_element(ElementContext& c) {
-  auto maps = body_maps(c, c.shape, 1 + static_cast<std::size_t>(c.attrs.integer("rank")));
+  auto maps = body_maps(c, c.shape, 1 + c.attrs.index("rank"));
   std::size_t next = 0;  // the sizes of what was read are those of the gradient
   for (auto& map : maps) map.count = map.index ? map.count : c.input_shapes[0][next++];
   const Placed placed = place_in_part(c, maps);

@@ -5,11 +5,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <numeric>
 
 #include "base/config.hpp"
+#include "base/index.hpp"
 #include "builder/gradient_context.hpp"
 #include "expr/arena.hpp"
+#include "expr/axes.hpp"
 #include "ops/batch_rules.hpp"
 #include "ops/registry.hpp"
 
@@ -36,12 +37,12 @@ InferredType infer_dimshuffle(InferContext& c) {
       result.shape.push_back(c.constant(1));
       continue;
     }
-    if (axis < 0 || axis >= static_cast<std::int64_t>(x.shape.size())) {
+    if (!base::is_index(axis, x.shape.size())) {
       c.type_error(fmt::format(
           "axis {} in the pattern of a variable with {} dimension(s); its own, and -1 for a new one, are taken", axis,
           x.shape.size()));
     }
-    const auto at = static_cast<std::size_t>(axis);
+    const std::size_t at = base::to_size(axis);
     if (used[at]) c.type_error(fmt::format("axis {} twice in the pattern", axis));
     used[at] = true;
     result.shape.push_back(x.shape[at]);
@@ -58,16 +59,15 @@ NodeId dimshuffle_element(ElementContext& c) {
   std::vector<NodeId> at(c.input_shapes[0].size(), c.body.integer(0));
   const expr::Ints& pattern = c.attrs.ints("pattern");
   for (std::size_t i = 0; i < pattern.size(); ++i) {
-    if (pattern[i] != broadcast_axis) at[static_cast<std::size_t>(pattern[i])] = c.index[i];
+    if (pattern[i] != broadcast_axis) base::nth(at, pattern[i]) = c.index[i];
   }
   return c.read(0, at);
 }
 
 Array evaluate_dimshuffle(const EvaluateContext& c) {
-  std::vector<int> order;
-  for (const std::int64_t axis : c.attrs.ints("pattern")) {
-    if (axis != broadcast_axis) order.push_back(static_cast<int>(axis));
-  }
+  const expr::Ints& pattern = c.attrs.ints("pattern");
+  std::vector<int> order(pattern.begin(), pattern.end());
+  std::erase(order, broadcast_axis);
   for (int axis = 0; axis < c.inputs[0].rank(); ++axis) {
     if (std::ranges::find(order, axis) == order.end()) order.push_back(axis);
   }
@@ -75,16 +75,8 @@ Array evaluate_dimshuffle(const EvaluateContext& c) {
 }
 
 std::vector<Variable> dimshuffle_gradient(const GradientContext& c) {
-  const expr::Ints& pattern = c.node.attrs.ints("pattern");
-  std::vector<int> inverse(static_cast<std::size_t>(c.input(0).rank()), broadcast_axis);
-  std::vector<int> added;
-  for (std::size_t i = 0; i < pattern.size(); ++i) {
-    if (pattern[i] == broadcast_axis)
-      added.push_back(static_cast<int>(i));
-    else
-      inverse[static_cast<std::size_t>(pattern[i])] = static_cast<int>(i);
-  }
-  return {dimshuffle(c.gradient, inverse)};
+  const expr::Ints back = expr::inverse_pattern(c.node.attrs.ints("pattern"), c.input(0).type().rank());
+  return {dimshuffle(c.gradient, {back.begin(), back.end()})};
 }
 
 // ---- reshape: inputs x, size of each axis ----
@@ -219,8 +211,8 @@ InferredType infer_specify_shape(InferContext& c) {
   const expr::Ints& axes = c.attrs.ints("axes");
   if (axes.size() + 1 != c.inputs.size()) c.type_error("a size for each of the axes is expected");
   for (std::size_t i = 0; i < axes.size(); ++i) {
-    if (axes[i] < 0 || axes[i] >= static_cast<std::int64_t>(result.shape.size())) c.type_error("no such axis");
-    const auto axis = static_cast<std::size_t>(axes[i]);
+    if (!base::is_index(axes[i], result.shape.size())) c.type_error("no such axis");
+    const std::size_t axis = base::to_size(axes[i]);
     result.shape[axis] =
         c.require_equal(c.value_of(i + 1), result.shape[axis], fmt::format("axis {}: {}", axis, c.attrs.text("why")));
   }
@@ -236,17 +228,14 @@ std::vector<Variable> specify_shape_gradient(const GradientContext& c) {
 // ---- shape_of: one size, as a value ----
 
 InferredType infer_shape_of(InferContext& c) {
-  const std::int64_t axis = c.attrs.integer("axis");
-  if (axis < 0 || axis >= static_cast<std::int64_t>(c.inputs[0].shape.size())) c.type_error("no such axis");
+  if (!base::is_index(c.attrs.integer("axis"), c.inputs[0].shape.size())) c.type_error("no such axis");
   return {DType::int64, {}};
 }
 NodeId expand_shape_of(Arena& arena, NodeId node) {
-  const auto axis = static_cast<std::size_t>(arena.attrs(node).integer("axis"));
+  const std::size_t axis = arena.attrs(node).index("axis");
   return arena.representative(arena.type(arena.input(node, 0)).shape[axis]);
 }
-Array evaluate_shape_of(const EvaluateContext& c) {
-  return Array(c.inputs[0].shape(static_cast<int>(c.attrs.integer("axis"))));
-}
+Array evaluate_shape_of(const EvaluateContext& c) { return Array(c.inputs[0].shape(c.attrs.axis())); }
 
 }  // namespace
 
@@ -322,10 +311,10 @@ Variable dimshuffle(Operand x, const std::vector<int>& pattern) {
 Variable transpose(Operand x, const std::vector<int>& axes) {
   std::vector<int> pattern = axes;
   if (pattern.empty()) {
-    pattern.resize(static_cast<std::size_t>(x.variable.rank()));
-    std::iota(pattern.rbegin(), pattern.rend(), 0);
+    pattern = expr::axes_from(0, x.variable.rank());
+    std::ranges::reverse(pattern);
   }
-  if (static_cast<int>(pattern.size()) != x.variable.rank()) {
+  if (pattern.size() != x.variable.type().rank()) {
     throw TypeError(fmt::format("transpose ({}): {}: {} axes are named, where each of its {} is to be",
                                 builder::describe(x.where), builder::describe(x.variable), pattern.size(),
                                 x.variable.rank()));
@@ -342,7 +331,7 @@ Variable Variable::shape(int axis, Where where) const {
                                 builder::describe(*this),
                                 rank() == 0 ? "the empty shape" : fmt::format("{} to {}", -rank(), rank() - 1)));
   }
-  const std::int64_t size = type().shape[static_cast<std::size_t>(at)];
+  const std::int64_t size = base::nth(type().shape, at);
   if (size != unknown_size) return constant(Array(size), "", where);
   return apply("shape_of", {*this}, {{"axis", std::int64_t{at}}}, where);
 }

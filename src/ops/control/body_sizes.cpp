@@ -55,12 +55,10 @@ std::optional<Dim> BodySizes::translated(NodeId id) {
   const expr::Arena& arena = graph_.arena;
   if (const auto number = arena.scalar_value(id)) return c_.constant(number->as_int());
   const expr::Op& op = arena.op(id);
-  const auto read = [&](std::string_view attribute) {
-    return reads_[static_cast<std::size_t>(arena.attrs(id).integer(attribute))];
-  };
+  const auto read = [&](std::string_view attribute) { return reads_[arena.attrs(id).index(attribute)]; };
   if (op.is(expr::Core::size)) {
     const auto [input, axes_out] = read("input");
-    return c_.inputs[input].shape[static_cast<std::size_t>(arena.attrs(id).integer("axis")) + axes_out];
+    return c_.inputs[input].shape[arena.attrs(id).index("axis") + axes_out];
   }
   if (op.is(expr::Core::input)) {
     const auto [input, axes_out] = read("index");

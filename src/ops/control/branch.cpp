@@ -32,7 +32,7 @@ Dim chosen(InferContext& c, Dim condition, Dim a, Dim b) {
 }
 
 InferredType infer_ifelse(InferContext& c) {
-  const std::size_t count = (c.inputs.size() - 1) / 2, index = static_cast<std::size_t>(c.attrs.integer("index"));
+  const std::size_t count = (c.inputs.size() - 1) / 2, index = c.attrs.index("index");
   if (!c.inputs[0].shape.empty()) c.type_error("the condition must be a scalar");
   const InferredType &a = c.inputs[1 + index], &b = c.inputs[1 + count + index];
   if (a.dtype != b.dtype || a.shape.size() != b.shape.size())
@@ -137,7 +137,7 @@ std::vector<Variable> ifelse(Operand condition, const std::vector<Variable>& the
   inputs.insert(inputs.end(), otherwise.begin(), otherwise.end());
   std::vector<Variable> results;
   for (std::size_t i = 0; i < then.size(); ++i)
-    results.push_back(builder::apply("ifelse", inputs, {{"index", static_cast<std::int64_t>(i)}}, condition.where));
+    results.push_back(builder::apply("ifelse", inputs, {{"index", i}}, condition.where));
   return results;
 }
 

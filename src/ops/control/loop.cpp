@@ -146,11 +146,11 @@ LoopResults make_loop(LoopSpec spec, Where where) {
   expr::Ints rows, taps;
   std::vector<Variable> inputs{spec.steps};
   inputs.insert(inputs.end(), spec.sequences.begin(), spec.sequences.end());
-  for (std::size_t j = 0; j < spec.states.size(); ++j) {
-    inputs.push_back(spec.states[j].initial);
-    rows.push_back(spec.states[j].rows);
-    for (const std::int64_t offset : spec.states[j].offsets)
-      taps.insert(taps.end(), {static_cast<std::int64_t>(j), offset});
+  for (std::int64_t j = 0; const auto& state : spec.states) {
+    inputs.push_back(state.initial);
+    rows.push_back(state.rows);
+    for (const std::int64_t offset : state.offsets) taps.insert(taps.end(), {j, offset});
+    ++j;
   }
   inputs.insert(inputs.end(), spec.captures.begin(), spec.captures.end());
   const expr::Attrs attrs = expr::loop_attrs(loop_body(std::move(spec.body), where), spec.sequences.size(), rows, taps,

@@ -280,7 +280,7 @@ class Scan {
   /// The next value of a state, which must have the sizes of the one before: `row`.
   Variable of_same_size(const Variable& next, const Variable& row, std::string_view state) const {
     std::vector<std::optional<Operand>> sizes;
-    sizes.reserve(static_cast<std::size_t>(next.rank()));
+    sizes.reserve(next.type().rank());
     for (int axis = 0; axis < next.rank(); ++axis) sizes.emplace_back(Operand(row.shape(axis), where_));
     return ops::stated(next, sizes, fmt::format("{}: {} must keep its size from step to step", who(), state));
   }
@@ -329,7 +329,7 @@ class Scan {
         const Variable& history = made.history[next_state++];
         std::optional<Operand> stop;
         if (spec_.until) stop = Operand(made.steps + rows, where_);
-        output = history[slice(Operand(static_cast<long>(rows), where_), stop)];
+        output = history[slice(Operand(rows, where_), stop)];
       } else {
         output = made.stacked[next_stacked++];
         if (spec_.until) output = output[slice(std::nullopt, Operand(made.steps, where_))];
@@ -435,7 +435,7 @@ ScanResult scan_checkpoints(const std::function<Step(const std::vector<Variable>
       x = ops::stated(x[slice(std::nullopt, Operand(given, where))], {Operand(given, where)},
                       "scan: a sequence has fewer elements than there are steps");
     }
-    std::vector<Operand> shape{Operand(parts, where), Operand(static_cast<long>(save_every), where)};
+    std::vector<Operand> shape{Operand(parts, where), Operand(save_every, where)};
     for (int axis = 1; axis < x.rank(); ++axis) shape.emplace_back(x.shape(axis), where);
     cut.emplace_back(reshape(x, shape));
   }
@@ -449,10 +449,11 @@ ScanResult scan_checkpoints(const std::function<Step(const std::vector<Variable>
     std::size_t next = cut.size();
     for (const OutputInfo& info : outputs_info)
       begin.push_back(info.initial.defined() ? OutputInfo(in[next++]) : OutputInfo(std::nullopt));
-    const std::vector<Variable> others(in.begin() + static_cast<std::ptrdiff_t>(next), in.end());
+    const std::span<const Variable> rest = std::span(in).subspan(next);
+    const std::vector<Variable> others(rest.begin(), rest.end());
     ScanOptions inner = options;
     inner.go_backwards = false;
-    inner.n_steps = Operand(static_cast<long>(save_every), where);
+    inner.n_steps = Operand(save_every, where);
     const auto endless = [&](const std::vector<Variable>& arguments) {
       Step made = step(arguments);
       if (made.until.defined()) refuse("the steps end by no condition");

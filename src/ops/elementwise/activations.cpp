@@ -10,7 +10,9 @@
 #include <cmath>
 #include <numbers>
 
+#include "base/index.hpp"
 #include "builder/gradient_context.hpp"
+#include "ops/axes.hpp"
 #include "ops/custom_gradient.hpp"
 #include "ops/parts.hpp"
 #include "ops/registry.hpp"
@@ -189,7 +191,7 @@ Variable sparsemax(Operand x, int axis) {
   const builder::OriginScope origin(x.where);
   ops::demand_real(x, "sparsemax");
   const Variable given = in_floats(x);
-  const auto at = static_cast<int>(ops::normal_axes({axis}, given.rank(), "sparsemax", x)[0]);
+  const int at = ops::normal_axis(axis, given.rank(), "sparsemax", x);
   const ReduceOptions along(std::vector<int>{at}, true);
   const Variable v = cast(given, compute_dtype(given.dtype()));
   // The largest is at most 1 above tau, so that what lies further below is none of the sum. Nothing is differentiated
@@ -197,9 +199,7 @@ Variable sparsemax(Operand x, int axis) {
   const Variable top = builder::apply("max_or_lowest", {v}, {{"axes", expr::Ints{at}}}, x.where);
   const Variable z = v - disconnected_grad(expand_dims(top, at));
   const Variable falling = -sort(-maximum(disconnected_grad(z), -1), at);
-  std::vector<int> pattern(static_cast<std::size_t>(v.rank()), broadcast_axis);
-  pattern[static_cast<std::size_t>(at)] = 0;
-  const Variable count = cast(dimshuffle(arange(v.shape(at)) + 1, pattern), v.dtype());
+  const Variable count = cast(ops::along_axis(arange(v.shape(at)) + 1, at, v.rank()), v.dtype());
   const Variable taken = cast(1 + count * falling > cumsum(falling, at), v.dtype());
   const Variable first = (sum(taken * falling, along) - 1) / sum(taken, along);
   // nan is above everything, and stays.
@@ -211,14 +211,14 @@ Variable sparsemax(Operand x, int axis) {
 Variable glu(Operand x, int axis) {
   const builder::OriginScope origin(x.where);
   const Variable v = in_floats(x);
-  const auto at = static_cast<std::size_t>(ops::normal_axes({axis}, v.rank(), "glu", x)[0]);
-  const std::int64_t size = v.type().shape[at];
+  const int at = ops::normal_axis(axis, v.rank(), "glu", x);
+  const std::int64_t size = base::nth(v.type().shape, at);
   if (size != unknown_size && size % 2 != 0) {
     throw ShapeError(fmt::format("glu ({}): {}: axis {} has {} elements, which has no halves",
                                  builder::describe(x.where), builder::describe(x.variable), at, size));
   }
-  const Variable half = floor_divide(v.shape(static_cast<int>(at)), 2);
-  std::vector<SliceSpec> first(at, slice()), second = first;
+  const Variable half = floor_divide(v.shape(at), 2);
+  std::vector<SliceSpec> first(base::to_size(at), slice()), second = first;
   first.push_back(slice({}, half));
   second.push_back(slice(half, {}));
   return v.at(first) * croton::sigmoid(v.at(second));

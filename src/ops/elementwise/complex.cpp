@@ -11,6 +11,7 @@
 #include <numbers>
 
 #include "base/config.hpp"
+#include "base/index.hpp"
 #include "builder/gradient_context.hpp"
 #include "ops/registry.hpp"
 
@@ -119,11 +120,8 @@ Complex scaled(Complex z, double factor) { return {z.real() * factor, z.imag() *
 Complex exp_less_one(Complex z) {
   const Complex power = std::exp(z);
   if (!(std::abs(z.real()) <= 1)) return power - 1.0;
-  const long double half = std::sin(0.5L * z.imag());
-  return {static_cast<double>(std::expm1(static_cast<long double>(z.real())) *
-                                  std::cos(static_cast<long double>(z.imag())) -
-                              2 * half * half),
-          power.imag()};
+  const long double x = z.real(), y = z.imag(), half = std::sin(0.5L * y);
+  return {static_cast<double>(std::expm1(x) * std::cos(y) - 2 * half * half), power.imag()};
 }
 Complex log_of_one_more(Complex z) {
   if (!(std::abs(z.real()) < 0.5 && std::abs(z.imag()) < 0.5)) return std::log(1.0 + z);
@@ -273,7 +271,7 @@ void register_complex(Registry& registry) {
     expr::Op op;
     op.name = row.name;
     op.kind = expr::Kind::Map;
-    op.arity = static_cast<int>(row.map.domains.size());
+    op.arity = base::to_int(row.map.domains.size());
     op.doc = row.doc;
     op.infer = infer_map;
     op.gradient = row.gradient;

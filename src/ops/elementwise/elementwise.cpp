@@ -10,6 +10,7 @@
 
 #include "base/checked.hpp"
 #include "base/convert.hpp"
+#include "base/index.hpp"
 #include "ops/elementwise/rows.hpp"
 #include "ops/parts.hpp"
 
@@ -20,22 +21,34 @@ using expr::InferContext;
 using expr::InferredType;
 using expr::Kind;
 
-/// f(a, b) where integers wrap: in signed arithmetic an overflow would be undefined.
-template <class F, class T>
-T wrapped(F f, T a, T b) {
-  if constexpr (std::is_integral_v<T>) {
-    return static_cast<T>(f(static_cast<std::uint64_t>(a), static_cast<std::uint64_t>(b)));
-  } else {
-    return f(a, b);
-  }
+// Integers wrap: in signed arithmetic an overflow would be undefined.
+template <class T>
+T plus(T a, T b) {
+  if constexpr (std::is_integral_v<T>)
+    return base::wrapped_add(a, b);
+  else
+    return a + b;
+}
+template <class T>
+T minus(T a, T b) {
+  if constexpr (std::is_integral_v<T>)
+    return base::wrapped_sub(a, b);
+  else
+    return a - b;
+}
+template <class T>
+T times(T a, T b) {
+  if constexpr (std::is_integral_v<T>)
+    return base::wrapped_mul(a, b);
+  else
+    return a * b;
 }
 template <class T>
 T negated(T x) {
-  if constexpr (std::is_integral_v<T>) {
-    return wrapped(std::minus<>{}, T{0}, x);
-  } else {
+  if constexpr (std::is_integral_v<T>)
+    return base::wrapped_sub(T{0}, x);
+  else
     return -x;
-  }
 }
 
 template <class T>
@@ -67,7 +80,7 @@ T python_div(T a, T b) {
   } else {
     if (b == 0) return 0;
     if constexpr (std::is_signed_v<T>) {
-      if (b == -1) return static_cast<T>(0 - static_cast<std::uint64_t>(a));
+      if (b == -1) return negated(a);
       const T q = a / b;
       return (a % b != 0 && (a < 0) != (b < 0)) ? q - 1 : q;
     } else {
@@ -83,11 +96,11 @@ T power(T a, T b) {
     if constexpr (std::is_signed_v<T>) {
       if (b < 0) return a == 1 ? 1 : a == -1 ? (b % 2 == 0 ? 1 : -1) : 0;
     }
-    std::uint64_t result = 1, base = static_cast<std::uint64_t>(a);
-    for (auto e = static_cast<std::uint64_t>(b); e != 0; e >>= 1, base *= base) {
-      if (e & 1) result *= base;
+    T result = 1;
+    for (; b != 0; b >>= 1, a = times(a, a)) {
+      if (b & 1) result = times(result, a);
     }
-    return static_cast<T>(result);
+    return result;
   }
 }
 /// The larger one or the smaller one, nan first; 0 is larger than -0 (IEEE 754-2019, maximum and minimum).
@@ -125,10 +138,10 @@ const std::vector<Row>& rows() {
   static const double ln2 = 0.6931471805599453, ln10 = 2.302585092994046;
   static const std::vector<Row> table = {
       // -- arithmetic
-      {"add", 2, same, "{0} + {1}", in_own<Lambda<[](auto x, auto y) { return wrapped(std::plus<>{}, x, y); }>, 2>, G({g, g}), "a + b", 1, true, {}, fits<base::checked_add>},
-      {"ordered_add", 2, same, "{0} + {1}", in_own<Lambda<[](auto x, auto y) { return wrapped(std::plus<>{}, x, y); }>, 2>, G({g, g}), "a + b, in this order: no rewrite takes a sum of several apart", 1, false, {}, fits<base::checked_add>},
-      {"sub", 2, same, "{0} - {1}", in_own<Lambda<[](auto x, auto y) { return wrapped(std::minus<>{}, x, y); }>, 2>, G({g, -g}), "a - b", 1, false, {}, fits<base::checked_sub>},
-      {"mul", 2, same, "{0} * {1}", in_own<Lambda<[](auto x, auto y) { return wrapped(std::multiplies<>{}, x, y); }>, 2>, G({g * Y, g * x}), "a b", 1, true, {}, fits<base::checked_mul>},
+      {"add", 2, same, "{0} + {1}", in_own<XY(plus(x, y))>, G({g, g}), "a + b", 1, true, {}, fits<base::checked_add>},
+      {"ordered_add", 2, same, "{0} + {1}", in_own<XY(plus(x, y))>, G({g, g}), "a + b, in this order: no rewrite takes a sum of several apart", 1, false, {}, fits<base::checked_add>},
+      {"sub", 2, same, "{0} - {1}", in_own<XY(minus(x, y))>, G({g, -g}), "a - b", 1, false, {}, fits<base::checked_sub>},
+      {"mul", 2, same, "{0} * {1}", in_own<XY(times(x, y))>, G({g * Y, g * x}), "a b", 1, true, {}, fits<base::checked_mul>},
       {"true_divide", 2, floats_only, "{0} / {1}", in_double<XY(x / y)>, G({g / Y, -g * x / (Y * Y)}), "a / b", 4},
       {"floor_divide", 2, same, "ct::floor_divide({0}, {1})", in_own<XY(python_div(x, y))>, zero,
        "a / b rounded towards minus infinity", 8, false, {}, quotient_fits},
@@ -144,8 +157,8 @@ const std::vector<Row>& rows() {
        in_own<XY(extreme<false>(x, y))>,
        G({where_chosen(c, eq(c.output, x)), where_chosen(c, neq(c.output, x))}), "the smaller one; nan if either is", 2, true},
       {"neg", 1, no_bool, "-{0}", in_own<X(negated(x))>, G({-g}), "-x", 1, false, {}, has_negative},
-      {"sqr", 1, same, "{0} * {0}", in_own<Lambda<[](auto x) { return wrapped(std::multiplies<>{}, x, x); }>, 1>, G({g * 2 * x}), "x x", 1, false, {}, square_fits},
-      {"abs", 1, same, "ct::abs({0})", in_own<Lambda<[](auto x) { return x < 0 ? negated(x) : (x == 0 ? static_cast<decltype(x)>(0) : x); }>, 1>, G({g * sgn(x)}),
+      {"sqr", 1, same, "{0} * {0}", in_own<X(times(x, x))>, G({g * 2 * x}), "x x", 1, false, {}, square_fits},
+      {"abs", 1, same, "ct::abs({0})", in_own<Lambda<[](auto x) { return x < 0 ? negated(x) : (x == 0 ? decltype(x){0} : x); }>, 1>, G({g * sgn(x)}),
        "|x|", 1, false, {}, has_negative},
       {"sgn", 1, no_bool, "ct::sgn({0})", in_own<Lambda<[](auto x) { return 0 < x ? decltype(x)(1) : x < 0 ? decltype(x)(-1) : x; }>, 1>,
        zero, "-1, 0 or 1; nan stays"},
@@ -177,8 +190,7 @@ const std::vector<Row>& rows() {
       {"fma", 3, floats_only, "ct::fma({0}, {1}, {2})",
        [](std::span<const Scalar> x, DType result) {
          const double a = x[0].as_double(), b = x[1].as_double(), c = x[2].as_double();
-         const bool narrow = result == DType::float32;
-         return Scalar::of_double(narrow ? std::fma(static_cast<float>(a), static_cast<float>(b), static_cast<float>(c)) : std::fma(a, b, c), result);
+         return Scalar::of_double(result == DType::float32 ? std::fma(narrow(a), narrow(b), narrow(c)) : std::fma(a, b, c), result);
        },
        G({g * Y, g * x, g}), "a b + c, rounded once: made where kernels add up products", 1},
       // -- exponentials and logarithms
@@ -291,7 +303,7 @@ void register_rows(Registry& registry, const std::vector<Row>& rows) {
   static std::deque<expr::Op> ops;
   for (const Row& row : rows) {
     std::vector<Domain> domains = row.domains;
-    domains.resize(static_cast<std::size_t>(row.arity), domains.empty() ? Domain{} : domains[0]);
+    domains.resize(base::to_size(row.arity), domains.empty() ? Domain{} : domains[0]);
     facts.push_back({row.types, row.code, row.reference, row.commutative, row.cost, std::move(domains)});
     facts.back().complex = complex_info(row.name);
     facts.back().wrapping = wrapping_code(row.name);

@@ -8,6 +8,7 @@
 #include <bit>
 
 #include "base/checked.hpp"
+#include "base/shape.hpp"
 #include "ops/elementwise/rows.hpp"
 #include "ops/elementwise/special_reference.hpp"
 #include "ops/parts.hpp"
@@ -43,6 +44,8 @@ Types exponent(DTypes t) { return {DType::int32, real(t).operand}; }
 
 // ---- references ----
 
+using Wide = long double;
+
 template <class T>
 T c_remainder(T a, T b) {
   if constexpr (std::is_floating_point_v<T>) {
@@ -53,9 +56,13 @@ T c_remainder(T a, T b) {
     return b == 0 ? 0 : a % b;
   }
 }
+/// Floats are not taken, but in_own has a branch for them.
 template <class T>
 std::uint64_t magnitude(T x) {
-  return x < 0 ? 0 - static_cast<std::uint64_t>(x) : static_cast<std::uint64_t>(x);
+  if constexpr (std::is_integral_v<T>)
+    return base::magnitude(x);
+  else
+    return 0;
 }
 template <class T>
 std::uint64_t common_divisor(T x, T y) {
@@ -75,23 +82,17 @@ std::uint64_t common_multiple(T x, T y) {
 /// Shifts depend on the width of the operands.
 template <bool left>
 Scalar shifted(std::span<const Scalar> x, DType result) {
-  const std::int64_t value = x[0].i, by = x[1].i, bits = static_cast<std::int64_t>(size_of(result)) * 8;
-  const bool inside = by >= 0 && by < bits, is_unsigned = is_unsigned_int(result);
-  std::uint64_t moved = 0;
-  if (left) {
-    moved = inside ? static_cast<std::uint64_t>(value) << by : 0;
-  } else if (is_unsigned) {
-    moved = inside ? static_cast<std::uint64_t>(value) >> by : 0;
-  } else {
-    moved = static_cast<std::uint64_t>(value >> (inside ? by : 63));
-  }
-  return Scalar::of_int(static_cast<std::int64_t>(moved), DType::int64).cast(result);
+  const std::int64_t by = x[1].i;
+  const bool inside = by >= 0 && by < base::element_size(result) * 8;
+  if (!left && !is_unsigned_int(result)) return Scalar::of_int(x[0].i >> (inside ? by : 63), DType::int64).cast(result);
+  if (!inside) return Scalar::of_int(0, DType::int64).cast(result);
+  const std::uint64_t value = x[0].as_unsigned();
+  return Scalar::of_unsigned(left ? value << by : value >> by, DType::int64).cast(result);
 }
 /// The next number of the result's type: of float32 it is not the next double.
 Scalar neighbour(std::span<const Scalar> x, DType result) {
   const double a = x[0].as_double(), b = x[1].as_double();
-  if (result == DType::float32)
-    return Scalar::of_double(std::nextafter(static_cast<float>(a), static_cast<float>(b)), result);
+  if (result == DType::float32) return Scalar::of_double(std::nextafter(narrow(a), narrow(b)), result);
   return Scalar::of_double(std::nextafter(a, b), result);
 }
 template <class T>
@@ -162,7 +163,7 @@ const std::vector<Row>& rows() {
       {"rad2deg", 1, real, "ct::rad2deg({0})", in_double<X(x * 57.29577951308232)>, G({g / number(degree, g)}), "radians to degrees"},
       {"sinc", 1, real, "ct::sinc({0})", in_double<X(reference::sinc(x))>, G({g * sinc_slope(cast(x, g.dtype()))}), "sin(pi x) / (pi x), 1 at 0", 28},
       // -- roots, exponentials and logarithms
-      {"cbrt", 1, real, "ct::cbrt({0})", in_double<X(static_cast<double>(std::cbrt(static_cast<long double>(x))))>, G({g / (3 * sqr(c.output))}), "the cube root, of negative x too", 30, false, {{0.1, 8}}},
+      {"cbrt", 1, real, "ct::cbrt({0})", in_double<X(static_cast<double>(std::cbrt(Wide{x})))>, G({g / (3 * sqr(c.output))}), "the cube root, of negative x too", 30, false, {{0.1, 8}}},
       {"hypot", 2, real, "ct::hypot({0}, {1})", in_double<XY(std::hypot(x, y))>,
        G({g * quotient_or_zero(x, c.output), g * quotient_or_zero(Y, c.output)}), "sqrt(a^2 + b^2) without overflow between", 16, true},
       {"exp10", 1, real, "ct::exp10({0})", in_double<X(reference::exp10(x))>, G({g * c.output * number(ln10, g)}), "10 to the power x", 20},

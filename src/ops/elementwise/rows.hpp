@@ -83,6 +83,9 @@ Scalar to_scalar(R value, DType result) {
   }
 }
 
+/// x as float32 has it.
+inline float narrow(double x) { return static_cast<float>(x); }
+
 template <class F, std::size_t N>
 Scalar in_double(std::span<const Scalar> x, DType result) {
   return to_scalar(

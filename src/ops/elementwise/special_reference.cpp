@@ -5,6 +5,8 @@
 #include <numbers>
 #include <vector>
 
+#include "base/index.hpp"
+
 namespace croton::ops::reference {
 namespace {
 
@@ -13,6 +15,7 @@ using Wide = long double;
 constexpr Wide pi = std::numbers::pi_v<Wide>, root_pi = 1.772453850905516027298167483341145183L;
 constexpr double inf = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
 
+double rounded(Wide x) { return static_cast<double>(x); }
 bool is_whole(double x) { return std::floor(x) == x; }
 
 /// Near a zero the argument must be reduced exactly.
@@ -32,7 +35,7 @@ double inverse(Wide c, Wide s) {
     if (std::fabs(next - y) <= 1e-19L * y) break;
     y = next;
   }
-  return static_cast<double>(y);
+  return rounded(y);
 }
 
 /// The sum of (x + k)^-s over k >= 0 (Hurwitz's zeta): terms up to x + k = 40 + 2 s, then Euler and Maclaurin.
@@ -64,11 +67,11 @@ Wide log_gamma_1p(Wide a) {
   // The standard library's zeta is slow.
   static const std::vector<Wide> zeta = [] {
     std::vector<Wide> values;
-    for (int n = 0; n < 25; ++n) values.push_back(n < 2 ? 0 : std::riemann_zeta(static_cast<Wide>(n)));
+    for (Wide n = 0; n < 25; ++n) values.push_back(n < 2 ? 0 : std::riemann_zeta(n));
     return values;
   }();
   Wide sum = -std::numbers::egamma_v<Wide> * a, power = -a;
-  for (int n = 2; n < 25; ++n) sum += zeta[static_cast<std::size_t>(n)] * (power *= -a) / n;
+  for (int n = 2; n < 25; ++n) sum += base::nth(zeta, n) * (power *= -a) / n;
   return sum;
 }
 
@@ -82,7 +85,7 @@ GammaParts gamma_parts_of_large(Wide a, Wide x) {
   Wide half_square = m - std::log1p(m);
   if (std::fabs(m) < 0.01L) {
     half_square = 0;
-    for (int n = 20; n >= 2; --n) half_square += (n % 2 == 0 ? 1 : -1) * std::pow(m, static_cast<Wide>(n)) / n;
+    for (int n = 20; n >= 2; --n) half_square += (n % 2 == 0 ? 1 : -1) * std::pow(m, n) / n;
   }
   const Wide eta = std::copysign(std::sqrt(2 * half_square), m), z = eta * std::sqrt(a / 2);
   const bool near = std::fabs(m) < 0.003L;
@@ -124,7 +127,7 @@ double gamma_border(double a, double x) {
 Wide modified_bessel(int n, Wide x) {
   const Wide y = x * x / 4;
   Wide sum = 1, term = 1;
-  for (int k = 1; term > sum * 1e-21L; ++k) sum += term *= y / (static_cast<Wide>(k) * (k + n));
+  for (Wide k = 1; term > sum * 1e-21L; ++k) sum += term *= y / (k * (k + n));
   return sum;
 }
 
@@ -158,7 +161,7 @@ double bessel_of_order(double order, double given, bool alternates) {
   const bool odd = std::fabs(std::fmod(order, 2)) == 1;
   Wide value = 0;
   if (x == 0) {
-    value = v == 0 ? 1 : v > 0 ? 0 : inf / std::tgamma(1 + static_cast<Wide>(v));
+    value = v == 0 ? 1 : v > 0 ? 0 : inf / std::tgamma(1 + Wide{v});
   } else if (std::fabs(v) > 5000) {
     value = v > 0 && x < 0.25 * v ? 0.0 : nan;
   } else if (alternates ? x == inf : x > 800 + std::fabs(v)) {
@@ -166,7 +169,7 @@ double bessel_of_order(double order, double given, bool alternates) {
   } else {
     value = alternates ? bessel_j(v, x) : bessel_series(v, x, 1);
   }
-  return static_cast<double>(odd && (given < 0) != (alternates && order < 0) ? -value : value);
+  return rounded(odd && (given < 0) != (alternates && order < 0) ? -value : value);
 }
 
 }  // namespace
@@ -175,37 +178,37 @@ double erfinv(double x) {
   const double a = std::fabs(x);
   if (a > 1) return nan;
   if (a == 1 || a == 0 || std::isnan(x)) return a == 1 ? std::copysign(inf, x) : x;
-  return std::copysign(inverse(1 - static_cast<Wide>(a), a), x);
+  return std::copysign(inverse(1 - Wide{a}, a), x);
 }
 double erfcinv(double x) {
   if (!(x >= 0 && x <= 2)) return nan;
   if (x == 0 || x == 2) return x == 0 ? inf : -inf;
   if (x == 1) return 0;
-  const Wide c = x > 1 ? 2 - static_cast<Wide>(x) : x;
+  const Wide c = x > 1 ? 2 - Wide{x} : x;
   return std::copysign(inverse(c, 1 - c), 1 - x);
 }
 double erfcx(double x) {
   if (x > 10) {
     // The asymptotic series; its smallest term is below e^-100.
     Wide sum = 1, term = 1;
-    const Wide u = 1 / (2 * static_cast<Wide>(x) * x);
+    const Wide u = 1 / (2 * Wide{x} * x);
     for (int k = 0; k < 60 && std::fabs(term) > 1e-22L; ++k) sum += term *= -(2 * k + 1) * u;
-    return static_cast<double>(sum / (x * root_pi));
+    return rounded(sum / (x * root_pi));
   }
-  const Wide square = static_cast<Wide>(x) * x, low = std::fma(static_cast<Wide>(x), static_cast<Wide>(x), -square);
+  const Wide square = Wide{x} * x, low = std::fma(Wide{x}, Wide{x}, -square);
   if (x < -30) return inf;
-  return static_cast<double>(std::exp(square) * (1 + low) * std::erfc(static_cast<Wide>(x)));
+  return rounded(std::exp(square) * (1 + low) * std::erfc(Wide{x}));
 }
 
 double gamma(double x) {
   if (x == 0) return std::copysign(inf, x);
   if (x < 0 && is_whole(x)) return nan;
   if (x < -200) return std::fmod(std::floor(x), 2) == 0 ? 0.0 : -0.0;
-  return static_cast<double>(std::tgamma(static_cast<Wide>(x)));
+  return rounded(std::tgamma(Wide{x}));
 }
 double gammaln(double x) {
   if (x <= 0 && is_whole(x)) return inf;
-  return static_cast<double>(std::lgamma(static_cast<Wide>(x)));
+  return rounded(std::lgamma(Wide{x}));
 }
 double psi(double given) {
   if (given == 0) return -1 / given;
@@ -221,15 +224,15 @@ double psi(double given) {
   const Wide u = 1 / (x * x);
   const Wide series =
       u * (1.0L / 12 - u * (1.0L / 120 - u * (1.0L / 252 - u * (1.0L / 240 - u * (1.0L / 132 - u * 691 / 32760)))));
-  return static_cast<double>(sum + std::log(x) - 0.5L / x - series);
+  return rounded(sum + std::log(x) - 0.5L / x - series);
 }
 double tri_gamma(double given) {
   if (given <= 0 && is_whole(given)) return inf;
   if (given == inf) return 0;
   const Wide x = given;
-  if (x >= 0) return static_cast<double>(hurwitz(2, x));
+  if (x >= 0) return rounded(hurwitz(2, x));
   const Wide turn = pi / sin_pi(x);
-  return static_cast<double>(turn * turn - hurwitz(2, 1 - x));
+  return rounded(turn * turn - hurwitz(2, 1 - x));
 }
 double polygamma(double n, double x) {
   if (n == 0) return psi(x);
@@ -237,17 +240,17 @@ double polygamma(double n, double x) {
   const bool even = std::fmod(n, 2) == 0;
   if (x <= 0 && is_whole(x)) return even ? nan : inf;
   if (x == inf) return even ? -0.0 : 0.0;
-  const Wide value = std::tgamma(static_cast<Wide>(n) + 1) * hurwitz(static_cast<Wide>(n) + 1, x);
-  return static_cast<double>(even ? -value : value);
+  const Wide value = std::tgamma(Wide{n} + 1) * hurwitz(Wide{n} + 1, x);
+  return rounded(even ? -value : value);
 }
 
 double gammainc(double a, double x) {
   const double border = gamma_border(a, x);
-  return border == -1 ? static_cast<double>(gamma_parts(a, x).lower) : border;
+  return border == -1 ? rounded(gamma_parts(a, x).lower) : border;
 }
 double gammaincc(double a, double x) {
   const double border = gamma_border(a, x);
-  return border == -1 ? static_cast<double>(gamma_parts(a, x).upper) : 1 - border;
+  return border == -1 ? rounded(gamma_parts(a, x).upper) : 1 - border;
 }
 double chi2sf(double x, double k) { return k > 0 ? gammaincc(k / 2, x < 0 ? 0 : x / 2) : nan; }
 double gamma_pdf(double a, double x) {
@@ -255,43 +258,43 @@ double gamma_pdf(double a, double x) {
   if (x < 0 || x == inf || (a == 0 && x > 0)) return 0;
   if (x == 0) return a < 1 ? inf : a == 1 ? 1 : 0;
   const Wide wide = x, order = a;
-  if (a < 1e4) return static_cast<double>(std::exp((order - 1) * std::log(wide) - wide - std::lgamma(order)));
+  if (a < 1e4) return rounded(std::exp((order - 1) * std::log(wide) - wide - std::lgamma(order)));
   // Stirling: the exponent of x near a is small.
   const Wide m = (wide - order) / order, u = 1 / order;
   const Wide exponent =
       std::fabs(m) < 1e-3L ? -m * m * (0.5L - m * (1 / 3.0L - m * (0.25L - m * (0.2L - m / 6)))) : std::log1p(m) - m;
   const Wide stirling = u / 12 - u * u * u / 360;
-  return static_cast<double>(std::exp(order * exponent - stirling) * std::sqrt(order / (2 * pi)) / wide);
+  return rounded(std::exp(order * exponent - stirling) * std::sqrt(order / (2 * pi)) / wide);
 }
 
-double i0(double x) { return std::fabs(x) > 800 ? inf : static_cast<double>(modified_bessel(0, x)); }
+double i0(double x) { return std::fabs(x) > 800 ? inf : rounded(modified_bessel(0, x)); }
 double i1(double x) {
   if (std::fabs(x) > 800) return std::copysign(inf, x);
-  return static_cast<double>(static_cast<Wide>(x) / 2 * modified_bessel(1, x));
+  return rounded(Wide{x} / 2 * modified_bessel(1, x));
 }
-double j0(double x) { return static_cast<double>(::j0l(static_cast<Wide>(x))); }
-double j1(double x) { return x == 0 ? x : static_cast<double>(::j1l(static_cast<Wide>(x))); }
+double j0(double x) { return rounded(::j0l(Wide{x})); }
+double j1(double x) { return x == 0 ? x : rounded(::j1l(Wide{x})); }
 
 double jv(double v, double x) { return bessel_of_order(v, x, true); }
 double iv(double v, double x) { return bessel_of_order(v, x, false); }
 
 double log1mexp(double x) {
   const Wide wide = x;
-  return static_cast<double>(x < -1 ? std::log1p(-std::exp(wide)) : std::log(-std::expm1(wide)));
+  return rounded(x < -1 ? std::log1p(-std::exp(wide)) : std::log(-std::expm1(wide)));
 }
 double logaddexp(double x, double y) {
-  if (x == y) return static_cast<double>(x + std::numbers::ln2_v<Wide>);
+  if (x == y) return rounded(x + std::numbers::ln2_v<Wide>);
   if (std::isnan(x) || std::isnan(y)) return nan;
   const Wide a = x, b = y;
-  return static_cast<double>(std::fmax(a, b) + std::log1p(std::exp(-std::fabs(a - b))));
+  return rounded(std::fmax(a, b) + std::log1p(std::exp(-std::fabs(a - b))));
 }
 double logaddexp2(double x, double y) {
   if (x == y) return x + 1;
   if (std::isnan(x) || std::isnan(y)) return nan;
   const Wide a = x, b = y;
-  return static_cast<double>(std::fmax(a, b) + std::log1p(std::exp2(-std::fabs(a - b))) / std::numbers::ln2_v<Wide>);
+  return rounded(std::fmax(a, b) + std::log1p(std::exp2(-std::fabs(a - b))) / std::numbers::ln2_v<Wide>);
 }
-double sinc(double x) { return x == 0 ? 1 : is_whole(x) ? x - x : static_cast<double>(sin_pi(x) / (pi * x)); }
-double exp10(double x) { return static_cast<double>(std::pow(Wide{10}, static_cast<Wide>(x))); }
+double sinc(double x) { return x == 0 ? 1 : is_whole(x) ? x - x : rounded(sin_pi(x) / (pi * x)); }
+double exp10(double x) { return rounded(std::pow(Wide{10}, Wide{x})); }
 
 }  // namespace croton::ops::reference

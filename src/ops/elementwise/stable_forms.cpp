@@ -3,6 +3,7 @@
 // gradient by way of the parts is spread over the graph before any rule sees it, and 0 inf is nan in each of its terms.
 // So the forms are recognised before they are differentiated. Where a rule has the same form it makes the same
 // function, and value and gradient share it.
+#include "base/index.hpp"
 #include "builder/stable_form.hpp"
 
 #include <croton/elementwise.hpp>
@@ -111,7 +112,7 @@ std::optional<Total> total_of(const Variable& v) {
 Variable log_sum_exp(const Total& total) {
   Variable result = total.x;
   for (auto axis = total.axes.rbegin(); axis != total.axes.rend(); ++axis)
-    result = nnet::logsumexp(result, static_cast<int>(*axis));
+    result = nnet::logsumexp(result, base::to_int(*axis));
   return total.pattern ? dimshuffle(result, {total.pattern->begin(), total.pattern->end()}) : result;
 }
 
@@ -122,9 +123,9 @@ Variable softmax_over(const Variable& x, Total total) {
   for (std::int64_t axis = 0; axis < x.rank(); ++axis)
     kept.push_back(std::ranges::binary_search(total.axes, axis) ? broadcast_axis : next++);
   // Without its axes the total is repeated along the first ones: those it was summed over, or else something different.
-  const bool first_ones = total.axes.back() + 1 == static_cast<std::int64_t>(total.axes.size());
+  const bool first_ones = total.axes.back() + 1 == std::ssize(total.axes);
   if (total.pattern ? *total.pattern != kept : !first_ones) return {};
-  if (total.axes.size() == 1) return nnet::softmax(x, static_cast<int>(total.axes[0]));
+  if (total.axes.size() == 1) return nnet::softmax(x, base::to_int(total.axes[0]));
   total.pattern = kept;
   return exp(x - log_sum_exp(total));
 }
@@ -213,9 +214,7 @@ Variable log_of_sum(const Variable& a, const Variable& b) {
 
 /// log(p) where p is softmax(x), or parts of it, as of the classes that are right.
 Variable log_of_softmax(const Variable& p) {
-  if (const auto x = inside("softmax", p)) {
-    return nnet::log_softmax(*x, static_cast<int>(p.node()->attrs.integer("axis")));
-  }
+  if (const auto x = inside("softmax", p)) return nnet::log_softmax(*x, p.node()->attrs.axis());
   const expr::Op& op = *p.node()->op;
   if (op.kind != expr::Kind::Gather && op.kind != expr::Kind::View) return {};
   std::vector<Variable> inputs = p.node()->inputs;

@@ -5,10 +5,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <numeric>
 
 #include "builder/batch.hpp"
 #include "builder/gradient_context.hpp"
+#include "expr/axes.hpp"
 #include "ops/registry.hpp"
 
 namespace croton::ops {
@@ -87,8 +87,7 @@ InferredType infer_batched(InferContext& c) {
 }
 
 Variable swapped(const Variable& x) {
-  std::vector<int> axes(static_cast<std::size_t>(x.rank()));
-  std::iota(axes.begin(), axes.end(), 0);
+  std::vector<int> axes = expr::axes_from(0, x.rank());
   std::swap(axes.end()[-1], axes.end()[-2]);
   return transpose(x, axes);
 }
@@ -127,11 +126,9 @@ Array evaluate_gemm(const EvaluateContext& c) {
   const Array product = evaluate({c.attrs, {c.inputs[1], c.inputs[2]}, DType::float64, c.shape});
   const Array base = c.inputs[0].astype(DType::float64).copy();
   Array out = Array::empty(DType::float64, c.shape);
-  for (std::int64_t i = 0; i < out.size(); ++i) {
-    const auto at = static_cast<std::size_t>(i);
-    out.data<double>()[at] =
-        c.attrs.real("beta") * base.data<double>()[at] + c.attrs.real("alpha") * product.data<double>()[at];
-  }
+  const std::span<double> sums = out.data<double>();
+  for (std::size_t i = 0; i < sums.size(); ++i)
+    sums[i] = c.attrs.real("beta") * base.data<double>()[i] + c.attrs.real("alpha") * product.data<double>()[i];
   return out.astype(c.dtype);
 }
 

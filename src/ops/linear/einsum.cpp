@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/index.hpp"
 #include "builder/gradient_context.hpp"
 #include "ops/linear/products.hpp"
 
@@ -19,7 +20,7 @@ struct Term {
   std::string axes;
 };
 
-int position(const std::string& axes, char letter) { return static_cast<int>(axes.find(letter)); }
+int position(const std::string& axes, char letter) { return base::to_int(axes.find(letter)); }
 bool has(const std::string& axes, char letter) { return axes.find(letter) != std::string::npos; }
 
 /// The letters that nothing else needs are added up.
@@ -30,7 +31,7 @@ Term summed(const Term& term, const std::string& needed) {
     if (has(needed, term.axes[i]))
       left += term.axes[i];
     else
-      axes.push_back(static_cast<int>(i));
+      axes.push_back(base::to_int(i));
   }
   if (axes.empty()) return term;
   ReduceOptions options(axes);
@@ -90,7 +91,7 @@ Variable einsum(const std::string& subscripts, const std::vector<Variable>& oper
         throw NotImplementedError(text(fmt::format("'{}' twice in one operand is not implemented", c)));
       ++met[c];
     }
-    if (operands[i].rank() != static_cast<int>(parts[i].size())) {
+    if (operands[i].type().rank() != parts[i].size()) {
       throw ValueError(
           text(fmt::format("'{}' names {} axes, but {}", parts[i], parts[i].size(), builder::describe(operands[i]))));
     }

@@ -11,13 +11,16 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/index.hpp"
 #include "builder/gradient_context.hpp"
+#include "expr/axes.hpp"
 
 namespace croton {
 namespace {
 
 using builder::describe;
 using builder::OriginScope;
+using expr::axes_from;
 
 [[noreturn]] void refuse(std::string_view op, Where where, const Variable& a, const Variable& b,
                          std::string_view message) {
@@ -26,13 +29,7 @@ using builder::OriginScope;
 
 Where line_of(const Operand& a, const Operand& b) { return a.variable.is_constant() ? b.where : a.where; }
 
-std::int64_t stated(const Variable& x, int axis) { return x.type().shape[static_cast<std::size_t>(axis)]; }
-
-std::vector<int> counted(int first, int count) {
-  std::vector<int> axes(static_cast<std::size_t>(count));
-  std::iota(axes.begin(), axes.end(), first);
-  return axes;
-}
+std::int64_t stated(const Variable& x, int axis) { return base::nth(x.type().shape, axis); }
 
 std::vector<int> others(int rank, const std::vector<int>& some, const std::vector<int>& more) {
   std::vector<int> left;
@@ -45,7 +42,7 @@ std::vector<int> others(int rank, const std::vector<int>& some, const std::vecto
 
 /// dimshuffle, if there is anything to do.
 Variable arrange(const Variable& x, const std::vector<int>& pattern) {
-  return pattern == counted(0, x.rank()) ? x : dimshuffle(x, pattern);
+  return pattern == axes_from(0, x.rank()) ? x : dimshuffle(x, pattern);
 }
 
 /// The number of elements of some axes; a known one where all are, so that types keep it.
@@ -66,7 +63,7 @@ Variable with_sizes(const Variable& x, const std::vector<Variable>& sizes) {
   std::vector<Operand> shape;
   bool any = false;
   for (int axis = 0; axis < x.rank(); ++axis) {
-    const Variable& wanted = sizes[static_cast<std::size_t>(axis)];
+    const Variable& wanted = base::nth(sizes, axis);
     any = any || wanted.defined();
     shape.emplace_back(wanted.defined() ? wanted : x.shape(axis));
   }
@@ -75,14 +72,14 @@ Variable with_sizes(const Variable& x, const std::vector<Variable>& sizes) {
 
 /// Makes pairs of sizes that are not known equal, which a product of several axes in one would not see.
 void make_equal(Variable& x, const std::vector<int>& x_axes, Variable& y, const std::vector<int>& y_axes) {
-  std::vector<Variable> for_x(static_cast<std::size_t>(x.rank())), for_y(static_cast<std::size_t>(y.rank()));
+  std::vector<Variable> for_x(x.type().rank()), for_y(y.type().rank());
   for (std::size_t i = 0; i < x_axes.size(); ++i) {
     const bool x_known = stated(x, x_axes[i]) != unknown_size, y_known = stated(y, y_axes[i]) != unknown_size;
     if (x_known && y_known) continue;
     if (y_known)
-      for_x[static_cast<std::size_t>(x_axes[i])] = y.shape(y_axes[i]);
+      base::nth(for_x, x_axes[i]) = y.shape(y_axes[i]);
     else
-      for_y[static_cast<std::size_t>(y_axes[i])] = x.shape(x_axes[i]);
+      base::nth(for_y, y_axes[i]) = x.shape(x_axes[i]);
   }
   x = with_sizes(x, for_x);
   y = with_sizes(y, for_y);
@@ -91,11 +88,10 @@ void make_equal(Variable& x, const std::vector<int>& x_axes, Variable& y, const 
 /// The product of integer matrices, which no library has: a sum of products, exact modulo 2^64, in one kernel.
 Variable integer_product(Variable a, Variable b) {
   const int rank = a.rank();
-  const auto last = static_cast<std::size_t>(rank - 1);
   // A stated inner size of 1 would repeat beside an unknown one: the other has to be 1 too.
-  const bool one_a = a.type().broadcasts(last), one_b = b.type().broadcasts(last - 1);
+  const bool one_a = a.type().broadcasts(rank - 1), one_b = b.type().broadcasts(rank - 2);
   if (one_a != one_b) make_equal(a, {rank - 1}, b, {rank - 2});
-  std::vector<int> left = counted(0, rank), right = counted(0, rank);
+  std::vector<int> left = axes_from(0, rank), right = axes_from(0, rank);
   left.push_back(broadcast_axis);
   right.insert(right.end() - 2, broadcast_axis);
   const DType wide = is_unsigned_int(a.dtype()) ? DType::uint64 : DType::int64;
@@ -150,7 +146,7 @@ Variable tensordot_of(std::string_view op, const Operand& a, const Operand& b, i
   if (a_axes.size() != b_axes.size())
     refuse(op, where, x, y,
            fmt::format("{} and {} axes are named; they are summed over in pairs", a_axes.size(), b_axes.size()));
-  ops::Contraction axes{counted(0, batch), counted(0, batch), numbered(a_axes, x, op, where),
+  ops::Contraction axes{axes_from(0, batch), axes_from(0, batch), numbered(a_axes, x, op, where),
                         numbered(b_axes, y, op, where)};
   for (const auto* list : {&axes.left_summed, &axes.right_summed}) {
     if (batch > 0 && std::ranges::find(*list, 0) != list->end())
@@ -164,12 +160,12 @@ Variable tensordot_of(std::string_view op, const Operand& a, const Operand& b, i
   if (axes < 0 || axes > std::max(most, 0))
     refuse(op, line_of(a, b), a.variable, b.variable,
            fmt::format("the sum is over {} axes, where 0 to {} can be had", axes, std::max(most, 0)));
-  return tensordot_of(op, a, b, batch, counted(a.variable.rank() - axes, axes), counted(batch, axes));
+  return tensordot_of(op, a, b, batch, axes_from(a.variable.rank() - axes, axes), axes_from(batch, axes));
 }
 
 /// New axes of size 1 in front, up to that rank.
 Variable padded(const Variable& x, int rank) {
-  std::vector<int> pattern(static_cast<std::size_t>(std::max(0, rank - x.rank())), broadcast_axis);
+  std::vector<int> pattern(base::to_size(std::max(0, rank - x.rank())), broadcast_axis);
   for (int axis = 0; axis < x.rank(); ++axis) pattern.push_back(axis);
   return arrange(x, pattern);
 }
@@ -177,16 +173,15 @@ Variable padded(const Variable& x, int rank) {
 /// Axes before the matrices that only one side repeats, where it does not repeat them all, are repeated in memory.
 void broadcast_batch(Variable& x, Variable& y) {
   const int batch = x.rank() - 2;
-  const auto one = [&](const Variable& v, int axis) { return v.type().broadcasts(static_cast<std::size_t>(axis)); };
+  const auto one = [&](const Variable& v, int axis) { return v.type().broadcasts(axis); };
   const auto all_ones = [&](const Variable& v) {
-    return std::ranges::all_of(counted(0, batch), [&](int axis) { return one(v, axis); });
+    return std::ranges::all_of(axes_from(0, batch), [&](int axis) { return one(v, axis); });
   };
   if (all_ones(x) || all_ones(y)) return;
-  std::vector<Variable> for_x(static_cast<std::size_t>(x.rank())), for_y = for_x;
+  std::vector<Variable> for_x(x.type().rank()), for_y = for_x;
   for (int axis = 0; axis < batch; ++axis) {
-    const auto at = static_cast<std::size_t>(axis);
-    if (one(x, axis) && !one(y, axis)) for_x[at] = y.shape(axis);
-    if (one(y, axis) && !one(x, axis)) for_y[at] = x.shape(axis);
+    if (one(x, axis) && !one(y, axis)) base::nth(for_x, axis) = y.shape(axis);
+    if (one(y, axis) && !one(x, axis)) base::nth(for_y, axis) = x.shape(axis);
   }
   const Variable wide_x = with_sizes(x, for_x);
   y = with_sizes(y, for_y);
@@ -216,7 +211,7 @@ Variable contract(std::string_view op, const Variable& left, const Variable& rig
   };
   check(axes.left_batch, axes.right_batch, true);
   check(axes.left_summed, axes.right_summed, false);
-  const auto batch = static_cast<int>(axes.left_batch.size());
+  const int batch = base::to_int(axes.left_batch.size());
   const std::vector<int> left_free = others(left.rank(), axes.left_batch, axes.left_summed);
   const std::vector<int> right_free = others(right.rank(), axes.right_batch, axes.right_summed);
 
@@ -243,7 +238,7 @@ Variable contract(std::string_view op, const Variable& left, const Variable& rig
   const Variable product = multiply(x, y, where);
 
   if (left_free.size() <= 1 && right_free.size() <= 1) {
-    std::vector<int> kept = counted(0, batch);
+    std::vector<int> kept = axes_from(0, batch);
     if (!left_free.empty()) kept.push_back(batch);
     if (!right_free.empty()) kept.push_back(batch + 1);
     return arrange(product, kept);
@@ -294,7 +289,7 @@ Variable matmul(Operand a, Operand b) {
   broadcast_batch(left, right);
   const Variable product = multiply(left, right, where);
   if (x.rank() > 1) return product;
-  std::vector<int> kept = counted(0, rank);
+  std::vector<int> kept = axes_from(0, rank);
   kept.erase(kept.end() - 2);
   return dimshuffle(product, kept);
 }
@@ -316,7 +311,7 @@ Variable batched_dot(Operand a, Operand b) {
     return tensordot_of("batched_dot", a, b, 1, {x.rank() - 1}, {std::max(1, y.rank() - 2)});
   // A number for each of the batch.
   const OriginScope origin(line_of(a, b));
-  std::vector<int> column(static_cast<std::size_t>(std::max(x.rank(), y.rank())), broadcast_axis);
+  std::vector<int> column(std::max(x.type().rank(), y.type().rank()), broadcast_axis);
   column[0] = 0;
   return (x.rank() == 1 ? arrange(x, column) : x) * (y.rank() == 1 ? arrange(y, column) : y);
 }
@@ -407,8 +402,8 @@ Variable matrix_power(Operand x, int n) {
       stated(base, rows) != stated(base, columns))
     throw ShapeError(
         text(fmt::format("the matrices are not square, {} is not {}", stated(base, rows), stated(base, columns))));
-  std::vector<Variable> sizes(static_cast<std::size_t>(base.rank()));
-  sizes[static_cast<std::size_t>(rows)] = base.shape(columns);
+  std::vector<Variable> sizes(base.type().rank());
+  sizes.end()[-2] = base.shape(columns);
   const Variable square = n > 1 ? base : with_sizes(base, sizes);  // products see to it themselves
   if (n == 0) {
     const Variable at = arange(square.shape(columns));

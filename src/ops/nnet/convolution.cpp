@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "base/index.hpp"
 #include "builder/gradient_context.hpp"
 #include "ops/nnet/image_options.hpp"
 #include "ops/nnet/window.hpp"
@@ -34,9 +35,7 @@ struct Form {
   std::vector<std::int64_t> strides, dilations;
 
   Form(std::string_view name, const Operand& x, const ConvOptions& o)
-      : op{name, x, static_cast<std::size_t>(std::max(x.variable.rank() - 2, 0))},
-        options(o),
-        axes(x.variable.rank() - 2) {
+      : op{name, x, base::to_size(std::max(x.variable.rank() - 2, 0))}, options(o), axes(x.variable.rank() - 2) {
     if (axes < 1) op.type_error("images have a batch, channels and at least one more axis");
     strides = op.steps(o.strides, "strides");
     dilations = op.steps(o.dilations, "dilations");
@@ -114,8 +113,8 @@ struct Form {
     std::vector<ops::Windows> along;
   };
   Counted windows(const std::vector<Variable>& sizes, const std::vector<Variable>& window) const {
-    Counted result{{}, {}, {strides, dilations, expr::Ints(static_cast<std::size_t>(axes), 1)}, {}};
-    for (std::size_t j = 0; j < static_cast<std::size_t>(axes); ++j) {
+    Counted result{{}, {}, {strides, dilations, expr::Ints(op.axes, 1)}, {}};
+    for (std::size_t j = 0; j < op.axes; ++j) {
       const ops::Windows& along = result.along.emplace_back(
           ops::windows_along(op, j, sizes[j], window[j], strides[j], dilations[j], options.border));
       Variable before = along.before;
@@ -132,8 +131,8 @@ struct Form {
   }
   /// What is laid over windows has an element for each.
   Variable with_windows(const Variable& v, const std::vector<Variable>& counts) const {
-    std::vector<std::optional<Operand>> shape(static_cast<std::size_t>(axes + 2));
-    for (std::size_t j = 0; j < counts.size(); ++j) shape[static_cast<std::size_t>(first_size()) + j] = counts[j];
+    std::vector<std::optional<Operand>> shape(op.axes + 2);
+    for (int axis = first_size(); const Variable& count : counts) base::nth(shape, axis++) = count;
     return ops::stated(v, shape, "there must be one for each window of the image");
   }
   std::vector<Variable> sizes_of(const Variable& v, int first) const {
@@ -195,12 +194,12 @@ Variable conv_transpose(Operand g, Operand filters, const ConvOptions& options, 
   const Form form("conv_transpose", g, options);
   form.demand_rank(filters.variable, "filters");
   const auto [results, laid] = promoted(form.op, g, filters);
-  if (!sizes.empty() && sizes.size() != static_cast<std::size_t>(form.axes))
+  if (!sizes.empty() && sizes.size() != form.op.axes)
     form.op.type_error(fmt::format("{} sizes for {} axes", sizes.size(), form.axes));
   const std::vector<Variable> window = form.sizes_of(laid, form.first_window());
   const std::vector<Variable> counts = form.sizes_of(results, form.first_size());
   std::vector<Variable> wanted;
-  for (std::size_t j = 0; j < static_cast<std::size_t>(form.axes); ++j) {
+  for (std::size_t j = 0; j < form.op.axes; ++j) {
     if (!sizes.empty()) {
       ops::demand_whole(form.op.name, g, "a size", sizes[j]);
       wanted.push_back(with_number("add", sizes[j].variable, 0));  // stays a number where it is one
@@ -237,7 +236,7 @@ Variable conv_filter_gradient(Operand x, Operand g, const std::vector<Operand>& 
   const Form form("conv_filter_gradient", x, options);
   form.demand_rank(g.variable, "results");
   const auto [images, results] = promoted(form.op, x, g);
-  if (window.size() != static_cast<std::size_t>(form.axes))
+  if (window.size() != form.op.axes)
     form.op.type_error(fmt::format("{} sizes of the window for {} axes", window.size(), form.axes));
   std::vector<Variable> taps;
   for (const Operand& size : window) {

@@ -12,6 +12,7 @@
 #include <cmath>
 #include <limits>
 
+#include "base/index.hpp"
 #include "builder/batch.hpp"
 #include "builder/gradient_context.hpp"
 #include "expr/evaluate.hpp"
@@ -82,10 +83,10 @@ struct Sequence {
   std::vector<std::int64_t> emits;  // by state
 
   Sequence(const Paths& paths, const Array& labels, std::int64_t sequence) {
-    const auto all = labels.data<std::int64_t>();
-    for (std::int64_t k = 0; k < paths.labels; ++k) {
+    const Array own = labels.row(sequence);
+    for (const std::int64_t label : own.data<std::int64_t>()) {
       emits.push_back(paths.blank);
-      emits.push_back(all[static_cast<std::size_t>(sequence * paths.labels + k)]);
+      emits.push_back(label);
     }
     emits.push_back(paths.blank);
   }
@@ -127,8 +128,8 @@ Array evaluate_paths(const EvaluateContext& c) {
           logs[s] = (largest == nothing ? nothing : largest + std::log(total)) +
                     (known ? given.as_double(at + emitted) : nothing);
         }
-        out[static_cast<std::size_t>((step * paths.sequences + b) * paths.states) + s] = logs[s];
       }
+      std::ranges::copy(logs, out.begin() + (step * paths.sequences + b) * paths.states);
     }
   }
   return result;
@@ -175,20 +176,20 @@ RoutineWork paths_grad_work(const RoutineSizes& s) {
     work.phases.push_back({.phase = 0, .items = paths.items(), .step = step, .cost = step_cost});
   work.phases.push_back(
       {.phase = 1, .items = paths.length * paths.sequences, .cost = paths.classes + 2 * paths.states});
-  work.workspace_bytes = paths.length * paths.items() * static_cast<std::int64_t>(sizeof(double));
+  work.workspace_bytes = paths.length * paths.items() * std::int64_t{sizeof(double)};
   return work;
 }
 
 Array evaluate_paths_grad(const EvaluateContext& c) {
   const Paths paths(c.attrs, c.inputs[0].shape(), c.inputs[1].shape());
   const auto logs = c.inputs[2].data<double>(), given = c.inputs[3].data<double>();
-  std::vector<double> sums(static_cast<std::size_t>(c.inputs[0].size()));
+  std::vector<double> sums(base::to_size(c.inputs[0].size()));
   for (std::int64_t b = 0; b < paths.sequences; ++b) {
     const Sequence sequence(paths, c.inputs[1], b);
     const std::size_t states = sequence.emits.size();
     std::vector<double> later(states);
     for (std::int64_t step = paths.length; step > 0; --step) {
-      const auto row = static_cast<std::ptrdiff_t>((step * paths.sequences + b) * paths.states);
+      const std::int64_t row = (step * paths.sequences + b) * paths.states;
       const std::vector<double> at(logs.begin() + row, logs.begin() + row + paths.states);
       std::vector<double> gradient(given.begin() + row, given.begin() + row + paths.states);
       for (std::size_t to = 0; to < states && step < paths.length; ++to) {
@@ -202,7 +203,7 @@ Array evaluate_paths_grad(const EvaluateContext& c) {
       for (std::size_t s = 0; s < states; ++s) {
         const std::int64_t emitted = sequence.emits[s];
         if (emitted >= 0 && emitted < paths.classes)
-          sums[static_cast<std::size_t>(((step - 1) * paths.sequences + b) * paths.classes + emitted)] += gradient[s];
+          base::nth(sums, ((step - 1) * paths.sequences + b) * paths.classes + emitted) += gradient[s];
       }
       later = std::move(gradient);
     }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/index.hpp"
 #include "builder/gradient_context.hpp"
 #include "ops/nnet/window.hpp"
 #include "ops/parts.hpp"
@@ -114,12 +115,12 @@ Windows windows_along(const ImageOp& op, std::size_t j, const Variable& n, const
 }
 
 Variable with_room(const Variable& image, int first, const std::vector<Windows>& along) {
-  std::vector<std::optional<Operand>> shape(static_cast<std::size_t>(image.rank()));
-  for (std::size_t j = 0; j < along.size(); ++j) {
-    const int axis = first + static_cast<int>(j);
-    const Variable n = image.shape(axis), &least = along[j].least;
+  std::vector<std::optional<Operand>> shape(image.type().rank());
+  int axis = first - 1;
+  for (const Windows& windows : along) {
+    const Variable n = image.shape(++axis), &least = windows.least;
     if (!least.defined() || known_size(least).value_or(1) < 1 || (known_size(n) && known_size(least))) continue;
-    shape[static_cast<std::size_t>(axis)] = size_arithmetic("maximum", n, least);
+    base::nth(shape, axis) = size_arithmetic("maximum", n, least);
   }
   return stated(image, shape, "the image with its borders must have room for a window");
 }

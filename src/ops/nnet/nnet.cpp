@@ -9,9 +9,12 @@
 #include <cmath>
 #include <limits>
 
+#include "base/index.hpp"
 #include "builder/batch.hpp"
 #include "builder/gradient_context.hpp"
 #include "expr/arena.hpp"
+#include "expr/axes.hpp"
+#include "ops/axes.hpp"
 #include "ops/nnet/crossentropy.hpp"
 #include "ops/parts.hpp"
 #include "ops/registry.hpp"
@@ -37,20 +40,17 @@ struct Build {
     const NodeId reduced = a.make(op, {x}, {{"axes", expr::Ints{axis}}});
     expr::Ints pattern;
     std::int64_t next = 0;
-    for (std::int64_t i = 0; i < static_cast<std::int64_t>(a.type(x).rank()); ++i)
-      pattern.push_back(i == axis ? -1 : next++);
+    for (std::int64_t i = 0; i < std::ssize(a.type(x).shape); ++i) pattern.push_back(i == axis ? -1 : next++);
     return a.make("dimshuffle", {reduced}, {{"pattern", pattern}});
   }
   NodeId drop(NodeId x, std::int64_t axis) {
-    expr::Ints pattern;
-    for (std::int64_t i = 0; i < static_cast<std::int64_t>(a.type(x).rank()); ++i) {
-      if (i != axis) pattern.push_back(i);
-    }
+    expr::Ints pattern = expr::all_axes(a.type(x).rank());
+    std::erase(pattern, axis);
     return a.make("dimshuffle", {x}, {{"pattern", pattern}});
   }
   /// Whether position along the last axis is the target: bool of the shape of p. Targets outside fail the call.
   NodeId one_hot(NodeId target, NodeId p) {
-    const auto rank = static_cast<std::int64_t>(a.type(p).rank());
+    const std::int64_t rank = std::ssize(a.type(p).shape);
     const NodeId size = a.type(p).shape.back();
     const NodeId checked =
         a.make("checked_index", {target, size},
@@ -72,13 +72,12 @@ InferredType infer_same(InferContext& c) {
   for (const InferredType& input : c.inputs) {
     if (!is_float(input.dtype)) c.type_error("floats are taken; cast integers first");
   }
-  const std::int64_t axis = c.attrs.integer("axis");
-  if (axis < 0 || axis >= static_cast<std::int64_t>(c.inputs[0].shape.size())) c.type_error("no such axis");
+  if (!base::is_index(c.attrs.integer("axis"), c.inputs[0].shape.size())) c.type_error("no such axis");
   return c.inputs[0];
 }
 InferredType infer_reduced(InferContext& c) {
   InferredType result = infer_same(c);
-  result.shape.erase(result.shape.begin() + static_cast<std::ptrdiff_t>(c.attrs.integer("axis")));
+  result.shape.erase(result.shape.begin() + c.attrs.integer("axis"));
   return result;
 }
 
@@ -121,15 +120,14 @@ NodeId expand_softmax_grad(Arena& arena, NodeId node) {
 NodeId expand_crossentropy(Arena& arena, NodeId node) {
   Build b{arena};
   const NodeId p = arena.input(node, 0);
-  const auto axis = static_cast<std::int64_t>(arena.type(p).rank()) - 1;
+  const std::int64_t axis = std::ssize(arena.type(p).shape) - 1;
   const NodeId chosen = arena.make("where", {b.one_hot(arena.input(node, 1), p), p, b.constant(0, p)});
   return b.map("neg", b.map("log", b.drop(b.reduce("sum", chosen, axis), axis)));
 }
 NodeId expand_crossentropy_grad(Arena& arena, NodeId node) {
   Build b{arena};
   const NodeId g = arena.input(node, 0), p = arena.input(node, 1);
-  expr::Ints pattern;
-  for (std::int64_t i = 0; i < static_cast<std::int64_t>(arena.type(g).rank()); ++i) pattern.push_back(i);
+  expr::Ints pattern = expr::all_axes(arena.type(g).rank());
   pattern.push_back(-1);
   const NodeId column = arena.make("dimshuffle", {g}, {{"pattern", pattern}});
   return arena.make(
@@ -139,7 +137,7 @@ NodeId expand_crossentropy_grad(Arena& arena, NodeId node) {
 NodeId expand_crossentropy_logits(Arena& arena, NodeId node) {
   Build b{arena};
   const NodeId z = arena.input(node, 0);
-  const auto axis = static_cast<std::int64_t>(arena.type(z).rank()) - 1;
+  const std::int64_t axis = std::ssize(arena.type(z).shape) - 1;
   const auto [centred, log_total] = shifted(b, z, axis);
   const NodeId chosen = arena.make("where", {b.one_hot(arena.input(node, 1), z), centred, b.constant(0, z)});
   return b.drop(b.map("sub", log_total, b.reduce("sum", chosen, axis)), axis);
@@ -148,9 +146,8 @@ NodeId expand_crossentropy_logits_grad(Arena& arena, NodeId node) {
   // g (softmax(z) - one_hot)
   Build b{arena};
   const NodeId g = arena.input(node, 0), z = arena.input(node, 1);
-  const auto axis = static_cast<std::int64_t>(arena.type(z).rank()) - 1;
-  expr::Ints pattern;
-  for (std::int64_t i = 0; i < axis; ++i) pattern.push_back(i);
+  const std::int64_t axis = std::ssize(arena.type(z).shape) - 1;
+  expr::Ints pattern = expr::axes_from<std::int64_t>(0, axis);
   pattern.push_back(-1);
   const NodeId column = arena.make("dimshuffle", {g}, {{"pattern", pattern}});
   const NodeId s = expand_softmax(arena, arena.make("softmax", {z}, {{"axis", axis}}));
@@ -177,19 +174,16 @@ InferredType infer_crossentropy(InferContext& c) {
 Variable softmax_grad(const Variable& g, const Variable& s, const builder::Node& of) {
   return builder::apply("softmax_grad", {g, s}, {{"axis", of.attrs.integer("axis")}}, of.where);
 }
-ReduceOptions along(const GradientContext& c) {
-  return {std::vector<int>{static_cast<int>(c.node.attrs.integer("axis"))}, true};
-}
+ReduceOptions along(const GradientContext& c) { return {std::vector<int>{c.node.attrs.axis()}, true}; }
 
 std::vector<Variable> softmax_gradient(const GradientContext& c) {
   return {softmax_grad(c.gradient, c.output, c.node)};
 }
 std::vector<Variable> log_softmax_gradient(const GradientContext& c) {
-  return {c.gradient -
-          nnet::softmax(c.input(0), static_cast<int>(c.node.attrs.integer("axis"))) * sum(c.gradient, along(c))};
+  return {c.gradient - nnet::softmax(c.input(0), c.node.attrs.axis()) * sum(c.gradient, along(c))};
 }
 std::vector<Variable> logsumexp_gradient(const GradientContext& c) {
-  const int axis = static_cast<int>(c.node.attrs.integer("axis"));
+  const int axis = c.node.attrs.axis();
   return {expand_dims(c.gradient, axis) * nnet::softmax(c.input(0), axis)};
 }
 /// Of (g - sum(g s)) s.
@@ -226,11 +220,11 @@ std::vector<Variable> crossentropy_logits_grad_gradient(const GradientContext& c
 
 /// Calls `f(row, length, stride)` for each line of `x` (double, in place) along `axis`.
 template <class F>
-Array along_lines(const Array& input, std::int64_t axis, F f) {
+Array along_lines(const Array& input, int axis, F f) {
   Array x = input.astype(DType::float64).copy();
   std::int64_t inner = 1;
-  for (int i = static_cast<int>(axis) + 1; i < x.rank(); ++i) inner *= x.shape(i);
-  const std::int64_t length = x.shape(static_cast<int>(axis)), lines = length == 0 ? 0 : x.size() / length;
+  for (int i = axis + 1; i < x.rank(); ++i) inner *= x.shape(i);
+  const std::int64_t length = x.shape(axis), lines = length == 0 ? 0 : x.size() / length;
   double* data = x.size() == 0 ? nullptr : x.data<double>().data();
   for (std::int64_t line = 0; line < lines; ++line)
     f(data + line / inner * inner * length + line % inner, length, inner);
@@ -251,7 +245,7 @@ double shift(double* row, std::int64_t n, std::int64_t stride) {
   return total;
 }
 Array evaluate_softmax(const EvaluateContext& c) {
-  return along_lines(c.inputs[0], c.attrs.integer("axis"),
+  return along_lines(c.inputs[0], c.attrs.axis(),
                      [](double* row, std::int64_t n, std::int64_t stride) {
                        const double total = shift(row, n, stride);
                        for (std::int64_t i = 0; i < n; ++i) row[i * stride] = std::exp(row[i * stride]) / total;
@@ -259,7 +253,7 @@ Array evaluate_softmax(const EvaluateContext& c) {
       .astype(c.dtype);
 }
 Array evaluate_log_softmax(const EvaluateContext& c) {
-  return along_lines(c.inputs[0], c.attrs.integer("axis"),
+  return along_lines(c.inputs[0], c.attrs.axis(),
                      [](double* row, std::int64_t n, std::int64_t stride) {
                        const double log_total = std::log(shift(row, n, stride));
                        for (std::int64_t i = 0; i < n; ++i) row[i * stride] -= log_total;
@@ -267,7 +261,7 @@ Array evaluate_log_softmax(const EvaluateContext& c) {
       .astype(c.dtype);
 }
 Array evaluate_logsumexp(const EvaluateContext& c) {
-  const int axis = static_cast<int>(c.attrs.integer("axis"));
+  const int axis = c.attrs.axis();
   if (c.inputs[0].shape(axis) == 0) return Array::full(c.dtype, c.shape, -std::numeric_limits<double>::infinity());
   const Array totals = along_lines(c.inputs[0], axis, [](double* row, std::int64_t n, std::int64_t stride) {
     // An infinite one is the answer itself.
@@ -369,7 +363,7 @@ namespace croton::nnet {
 namespace {
 
 Variable along_axis(std::string_view op, const Operand& x, int axis) {
-  const std::int64_t at = ops::normal_axes({axis}, x.variable.rank(), op, x)[0];
+  const int at = ops::normal_axis(axis, x.variable.rank(), op, x);
   return builder::apply(op, {ops::in_floats(x)}, {{"axis", at}}, x.where);
 }
 
@@ -377,30 +371,30 @@ Variable along_axis(std::string_view op, const Operand& x, int axis) {
 
 /// The op over several axes, which go last and become one.
 Variable over_axes(std::string_view op, const Operand& x, const std::vector<int>& given) {
-  const std::vector<std::int64_t> axes = ops::normal_axes(given, x.variable.rank(), op, x);
+  const std::vector<int> axes = ops::normal_axes(given, x.variable.rank(), op, x);
   const builder::OriginScope origin(x.where);
   if (axes.empty()) throw TypeError(fmt::format("{} ({}): no axes are named", op, builder::describe(x.where)));
-  if (axes.size() == 1) return along_axis(op, x, static_cast<int>(axes[0]));
-  std::vector<int> order, back(static_cast<std::size_t>(x.variable.rank()));
+  if (axes.size() == 1) return along_axis(op, x, axes[0]);
+  std::vector<int> order;
   for (int axis = 0; axis < x.variable.rank(); ++axis) {
     if (!std::ranges::binary_search(axes, axis)) order.push_back(axis);
   }
   std::vector<Operand> lines;
   for (const int axis : order) lines.emplace_back(x.variable.shape(axis));
-  Variable length = x.variable.shape(static_cast<int>(axes[0]));
-  for (std::size_t i = 1; i < axes.size(); ++i) length = length * x.variable.shape(static_cast<int>(axes[i]));
+  Variable length = x.variable.shape(axes[0]);
+  for (std::size_t i = 1; i < axes.size(); ++i) length = length * x.variable.shape(axes[i]);
   lines.emplace_back(length);
   order.insert(order.end(), axes.begin(), axes.end());
-  for (std::size_t i = 0; i < order.size(); ++i) back[static_cast<std::size_t>(order[i])] = static_cast<int>(i);
   const Variable moved = dimshuffle(x, order);
   std::vector<Operand> shape;
   for (const Variable& size : moved.shape()) shape.emplace_back(size);
-  return dimshuffle(reshape(along_axis(op, Operand(reshape(moved, lines), x.where), -1), shape), back);
+  return dimshuffle(reshape(along_axis(op, Operand(reshape(moved, lines), x.where), -1), shape),
+                    expr::inverse_order(order));
 }
 
 /// Whether a target is to count.
 Variable counted(const Variable& target, const CrossentropyOptions& options) {
-  return neq(target, Operand(static_cast<long>(*options.ignore_class)));
+  return neq(target, Operand(*options.ignore_class));
 }
 
 /// -log of the target's probability, a row; from_logits: of the softmax.

@@ -7,7 +7,9 @@
 
 #include <algorithm>
 
+#include "base/index.hpp"
 #include "builder/gradient_context.hpp"
+#include "ops/axes.hpp"
 #include "ops/nnet/image_options.hpp"
 #include "ops/parts.hpp"
 #include "ops/registry.hpp"
@@ -30,9 +32,9 @@ std::vector<int> normalised_axes(const ImageOp& op, const BatchNormOptions& opti
   const int rank = op.x.variable.rank();
   if (rank < 1) op.type_error("a batch has at least one axis");
   if (options.axes) {
-    const auto axes = ops::normal_axes(*options.axes, rank, op.name, op.x);
+    const std::vector<int> axes = ops::normal_axes(*options.axes, rank, op.name, op.x);
     if (axes.empty()) op.type_error("no axes to take statistics over");
-    return {axes.begin(), axes.end()};
+    return axes;
   }
   std::vector<int> axes{0};
   for (int axis = 2; axis < rank; ++axis) axes.push_back(axis);
@@ -42,10 +44,10 @@ std::vector<int> normalised_axes(const ImageOp& op, const BatchNormOptions& opti
 /// A parameter in floats, so that it broadcasts against x.
 Variable beside(const ImageOp& op, const Operand& parameter, const std::vector<int>& axes, std::string_view what) {
   const Variable values = floats(op.name, parameter);
-  const int rank = op.x.variable.rank(), given = parameter.variable.rank();
-  if (given != rank && given != rank - static_cast<int>(axes.size())) {
+  const int rank = op.x.variable.rank(), given = parameter.variable.rank(), left = rank - base::to_int(axes.size());
+  if (given != rank && given != left) {
     op.type_error(fmt::format("{} has either {} axes, or the {} that statistics are not taken over, but {}", what, rank,
-                              rank - static_cast<int>(axes.size()), describe(parameter.variable)));
+                              left, describe(parameter.variable)));
   }
   std::vector<int> pattern;
   int next = 0;
@@ -57,8 +59,8 @@ Variable beside(const ImageOp& op, const Operand& parameter, const std::vector<i
     pattern.push_back(summed ? broadcast_axis : own);
   }
   if (given != rank) return dimshuffle(values, pattern);
-  std::vector<std::optional<Operand>> ones(static_cast<std::size_t>(rank));
-  for (const int axis : axes) ones[static_cast<std::size_t>(axis)] = Operand(1);
+  std::vector<std::optional<Operand>> ones(op.x.variable.type().rank());
+  for (const int axis : axes) base::nth(ones, axis) = Operand(1);
   return ops::stated(values, ones, fmt::format("{} has size 1 where statistics are taken", what));
 }
 
@@ -88,12 +90,10 @@ int channel_axis(const ImageOp& op, Layout layout, int axes) {
 /// gamma x + beta, each with a number for every channel.
 Variable scaled(const ImageOp& op, Variable x, int channels, const std::optional<Operand>& gamma,
                 const std::optional<Operand>& beta) {
-  std::vector<int> pattern(static_cast<std::size_t>(x.rank()), broadcast_axis);
-  pattern[static_cast<std::size_t>(channels)] = 0;
   const auto each_channel = [&](const Operand& parameter, std::string_view what) {
     if (parameter.variable.rank() != 1)
       op.type_error(fmt::format("{} has one number for each channel, but {}", what, describe(parameter.variable)));
-    return dimshuffle(floats(op.name, parameter), pattern);
+    return ops::along_axis(floats(op.name, parameter), channels, x.rank());
   };
   if (gamma) x = x * each_channel(*gamma, "gamma");
   if (beta) x = x + each_channel(*beta, "beta");
@@ -161,7 +161,7 @@ Variable group_norm(Operand x, std::int64_t groups, std::optional<Operand> gamma
     const Variable size = values.shape(axis);
     whole.emplace_back(size);
     if (axis == channels) cut.emplace_back(groups);
-    if (axis != 0) over.push_back(static_cast<int>(cut.size()));
+    if (axis != 0) over.push_back(base::to_int(cut.size()));
     cut.emplace_back(axis == channels ? ops::with_number("floor_divide", size, groups) : size);
   }
   return scaled(op, reshape(normalised(reshape(values, cut), over, options.epsilon), whole), channels, gamma, beta);
@@ -219,13 +219,13 @@ Variable embedding(Operand table, Operand positions) {
 Variable upsample(Operand x, const std::vector<std::int64_t>& factors, Interpolation interpolation, Layout layout) {
   const builder::OriginScope origin(x.where);
   const int rank = x.variable.rank(), axes = rank - 2, first = layout == Layout::channels_last ? 1 : 2;
-  const ImageOp op{"upsample", x, static_cast<std::size_t>(std::max(axes, 0))};
+  const ImageOp op{"upsample", x, base::to_size(std::max(axes, 0))};
   if (axes < 1) op.type_error("images have a batch, channels and at least one more axis");
   const std::vector<std::int64_t> times = op.steps(factors, "factors");
   Variable result = interpolation == Interpolation::linear ? floats(op.name, x) : x.variable;
-  for (int j = 0; j < axes; ++j) {
-    const std::int64_t factor = times[static_cast<std::size_t>(j)];
-    const int axis = first + j;
+  int axis = first - 1;
+  for (const std::int64_t factor : times) {
+    ++axis;
     if (factor == 1) continue;
     if (interpolation == Interpolation::nearest) {
       result = ops::repeat_each(result, ops::whole(factor), axis);

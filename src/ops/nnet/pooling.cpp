@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "base/index.hpp"
 #include "builder/gradient_context.hpp"
 #include "ops/nnet/image_options.hpp"
 #include "ops/nnet/window.hpp"
@@ -46,7 +47,7 @@ Variable elements_inside(const ops::Windows& along, std::int64_t taps, std::int6
 
 Variable pool(Operand x, const std::vector<std::int64_t>& window, const PoolOptions& options) {
   const builder::OriginScope origin(x.where);
-  const int axes = static_cast<int>(window.size()), rank = x.variable.rank();
+  const int axes = base::to_int(window.size()), rank = x.variable.rank();
   const ImageOp op{"pool", x, window.size()};
   const bool last = options.layout == Layout::channels_last;
   const int first = rank - axes - (last ? 1 : 0);
@@ -73,16 +74,16 @@ Variable pool(Operand x, const std::vector<std::int64_t>& window, const PoolOpti
   std::vector<int> reduced;
   std::vector<ops::Windows> along;
   std::vector<Variable> counts, before;
+  int image_axis = first, tap_axis = rank;
   for (std::size_t j = 0; j < taps.size(); ++j) {
-    const int axis = first + static_cast<int>(j), tap_axis = rank + static_cast<int>(j);
-    const Variable n = image.shape(axis), size = ops::whole(taps[j]);
+    const Variable n = image.shape(image_axis), size = ops::whole(taps[j]);
     along.push_back(options.ignore_border ? ops::windows_along(op, j, n, size, strides[j], 1, options.border)
                                           : reaching_over(n, taps[j], strides[j]));
     counts.push_back(along.back().count);
     before.push_back(along.back().before);
-    windowed.push_back(axis);
+    windowed.push_back(image_axis++);
     tap_axes.push_back(tap_axis);
-    reduced.push_back(tap_axis);
+    reduced.push_back(tap_axis++);
     shape.emplace_back(size);
     pattern.push_back(broadcast_axis);
   }
@@ -111,13 +112,14 @@ Variable pool(Operand x, const std::vector<std::int64_t>& window, const PoolOpti
   const Variable total = sum(elements, over);
   if (options.mode == PoolMode::sum) return cast(total, dtype);
   Variable count;
+  image_axis = first;
   for (std::size_t j = 0; j < taps.size(); ++j) {
-    const Variable n = image.shape(first + static_cast<int>(j));
+    const Variable n = image.shape(image_axis++);
     const bool with_border = options.mode == PoolMode::average_inc_pad && options.ignore_border;
     const Variable low = with_border ? size_arithmetic("sub", zero(), along[j].before) : zero();
     const Variable high = with_border ? size_arithmetic("add", n, along[j].after) : n;
-    const int behind = rank - 1 - (first + static_cast<int>(j));
-    const Variable inside = shape_padright(elements_inside(along[j], taps[j], strides[j], low, high), behind);
+    const Variable inside =
+        shape_padright(elements_inside(along[j], taps[j], strides[j], low, high), rank - image_axis);
     count = j == 0 ? inside : count * inside;
   }
   return cast(total / cast(count, image.dtype()), dtype);

@@ -16,9 +16,13 @@
 #include <limits>
 #include <numeric>
 
+#include "base/array_bytes.hpp"
+#include "base/index.hpp"
+#include "base/shape.hpp"
 #include "builder/batch.hpp"
 #include "builder/gradient_context.hpp"
 #include "expr/arena.hpp"
+#include "expr/axes.hpp"
 #include "ops/parts.hpp"
 #include "ops/registry.hpp"
 
@@ -82,14 +86,13 @@ InferredType infer_slide(InferContext& c) {
   all.insert(all.end(), taps.begin(), taps.end());
   std::ranges::sort(all);
   if (std::ranges::adjacent_find(all) != all.end()) c.type_error("an axis twice");
-  if (!all.empty() && (all.front() < 0 || all.back() >= static_cast<std::int64_t>(result.shape.size())))
-    c.type_error("no such axis");
+  if (!all.empty() && (all.front() < 0 || all.back() >= std::ssize(result.shape))) c.type_error("no such axis");
   for (std::size_t j = 0; j < axes.size(); ++j) {
     const Dim count = c.value_of(1 + 2 * j);
     if (const auto number = c.known(count); number && *number < 0)
       c.shape_error(fmt::format("{} windows along axis {}", *number, axes[j]));
     c.value_of(2 + 2 * j);
-    result.shape[static_cast<std::size_t>(axes[j])] = count;
+    base::nth(result.shape, axes[j]) = count;
   }
   return result;
 }
@@ -124,7 +127,7 @@ NodeId slide_element(ElementContext& c) {
   };
   const NodeId zero = body.integer(0);
   for (std::size_t j = 0; j < axes.size(); ++j) {
-    const auto axis = static_cast<std::size_t>(axes[j]), tap = static_cast<std::size_t>(taps[j]);
+    const std::size_t axis = base::to_size(axes[j]), tap = base::to_size(taps[j]);
     const NodeId n = c.input_shapes[0][axis], before = c.read(2 + 2 * j, {});
     const auto scaled = [&](NodeId x, std::int64_t step) { return body.size_arithmetic("mul", x, body.integer(step)); };
     const NodeId window = scaled(c.index[axis], steps.strides[j]), element = scaled(c.index[tap], steps.dilations[j]);
@@ -153,7 +156,7 @@ Array evaluate_slide(const EvaluateContext& c) {
   const Ints &axes = c.attrs.ints("axes"), &taps = c.attrs.ints("taps");
   const Steps steps = steps_of(c.attrs);
   const Array& x = c.inputs[0];
-  const std::size_t bytes = size_of(c.dtype);
+  const std::int64_t bytes = base::element_size(c.dtype);
   const expr::Scalar outside =
       c.attrs.text("outside") == "lowest" ? lowest(c.dtype) : expr::Scalar::of_int(0, DType::int64).cast(c.dtype);
   std::vector<std::int64_t> before;
@@ -167,17 +170,15 @@ Array evaluate_slide(const EvaluateContext& c) {
     Sizes at = index;
     bool inside = true;
     for (std::size_t j = 0; j < axes.size(); ++j) {
-      const auto axis = static_cast<std::size_t>(axes[j]);
-      const auto place =
-          element_at(steps, j, before[j], x.shape()[axis], index[axis], index[static_cast<std::size_t>(taps[j])]);
+      const std::size_t axis = base::to_size(axes[j]), tap = base::to_size(taps[j]);
+      const auto place = element_at(steps, j, before[j], x.shape()[axis], index[axis], index[tap]);
       inside = inside && place;
       at[axis] = place.value_or(0);
     }
     std::int64_t from = 0;
     for (std::size_t d = 0; d < at.size(); ++d) from = from * x.shape()[d] + at[d];
-    const char* source = inside ? static_cast<const char*>(x.raw()) + static_cast<std::size_t>(from) * bytes
-                                : static_cast<const char*>(other.raw());
-    std::memcpy(static_cast<char*>(result.raw()) + static_cast<std::size_t>(n) * bytes, source, bytes);
+    const std::byte* source = inside ? base::bytes_of(x) + from * bytes : base::bytes_of(other);
+    std::memcpy(base::writable_bytes_of(result) + n * bytes, source, size_of(c.dtype));
   }
   return result;
 }
@@ -189,7 +190,7 @@ std::vector<Variable> slide_gradient(const GradientContext& c) {
   expr::Attrs attrs = with_steps(inverse(steps_of(c.node.attrs), before), c.node.attrs);
   attrs.set("outside", "zero");
   for (std::size_t j = 0; j < axes.size(); ++j) {
-    inputs.push_back(c.input(0).shape(static_cast<int>(axes[j])));
+    inputs.push_back(c.input(0).shape(base::to_int(axes[j])));
     inputs.push_back(before[j]);
   }
   std::vector<Variable> result(c.inputs.size());
@@ -244,9 +245,7 @@ Array convolved(const EvaluateContext& c, DType wide) {
   const Steps steps = steps_of(c.attrs);
   const std::size_t axes = x.shape().size() - 3;
   const std::int64_t batch = x.shape()[0], groups = x.shape()[1], channels = x.shape()[2], results = f.shape()[1];
-  const std::size_t first = channels_last(c.attrs) ? 1 : 3;
-  const Sizes windows(c.shape.begin() + static_cast<std::ptrdiff_t>(first),
-                      c.shape.begin() + static_cast<std::ptrdiff_t>(first + axes));
+  const std::span<const std::int64_t> windows = std::span(c.shape).subspan(channels_last(c.attrs) ? 1 : 3, axes);
   const auto product = [](auto begin, auto end) {
     return std::accumulate(begin, end, std::int64_t{1}, std::multiplies<>());
   };
@@ -277,10 +276,10 @@ Array convolved(const EvaluateContext& c, DType wide) {
           for (std::int64_t o = 0; o < results; ++o) {
             const std::int64_t to = channels_last(c.attrs) ? ((b * places + w) * groups + g) * results + o
                                                            : ((b * groups + g) * results + o) * places + w;
-            T& sum = out.data<T>()[static_cast<std::size_t>(to)];
+            T& sum = base::nth(out.data<T>(), to);
             for (std::int64_t i = 0; i < channels; ++i) {
-              sum += x.data<T>()[static_cast<std::size_t>(((b * groups + g) * channels + i) * size + from)] *
-                     f.data<T>()[static_cast<std::size_t>(((g * results + o) * channels + i) * taps + t)];
+              sum += base::nth(x.data<T>(), ((b * groups + g) * channels + i) * size + from) *
+                     base::nth(f.data<T>(), ((g * results + o) * channels + i) * taps + t);
             }
           }
         }
@@ -312,7 +311,7 @@ std::vector<Variable> convolve_gradient(const GradientContext& c) {
   }
   std::vector<Variable> before, sizes, window;
   for (int j = 0; j < axes; ++j) {
-    before.push_back(c.input(static_cast<std::size_t>(3 + 2 * j)));
+    before.push_back(base::nth(c.inputs, 3 + 2 * j));
     sizes.push_back(x.shape(3 + j));
     window.push_back(filters.shape(3 + j));
   }
@@ -393,20 +392,14 @@ struct Convolution {
   NodeId ordered(NodeId x, const Ints& pattern) const { return arena.make("dimshuffle", {x}, {{"pattern", pattern}}); }
 };
 
-Ints counted(std::int64_t first, std::int64_t count) {
-  Ints axes(static_cast<std::size_t>(count));
-  std::iota(axes.begin(), axes.end(), first);
-  return axes;
-}
-
 /// The axis of x along which elements lie side by side in memory, as far as views tell.
 std::int64_t fastest_axis(const Arena& arena, NodeId x) {
-  auto axis = static_cast<std::int64_t>(arena.type(x).rank()) - 1;
+  std::int64_t axis = std::ssize(arena.type(x).shape) - 1;
   for (;; x = arena.input(x, 0)) {
     const expr::Op& op = arena.op(x);
     if (op.is(expr::Core::dimshuffle)) {
       const Ints& pattern = arena.attrs(x).ints("pattern");
-      const auto own = static_cast<std::int64_t>(arena.type(arena.input(x, 0)).rank()) - 1;
+      const std::int64_t own = std::ssize(arena.type(arena.input(x, 0)).shape) - 1;
       const auto at = std::ranges::find(pattern, own);
       if (at == pattern.end()) return axis;
       axis = at - pattern.begin();
@@ -450,12 +443,12 @@ NodeId as_sum(const Convolution& c, NodeId x) {
   };
   const auto add_summed = [&] {
     const auto add_channels = [&] {
-      summed.push_back(static_cast<std::int64_t>(of_x.size()));
+      summed.push_back(std::ssize(of_x));
       add(2, 2);
     };
     if (!channels_last) add_channels();
     for (std::int64_t j = 0; j < c.axes; ++j) {
-      summed.push_back(static_cast<std::int64_t>(of_x.size()));
+      summed.push_back(std::ssize(of_x));
       add(3 + c.axes + j, 3 + j);
     }
     if (channels_last) add_channels();
@@ -473,9 +466,7 @@ NodeId as_sum(const Convolution& c, NodeId x) {
   c.last ? add_results() : add_windows();
   const NodeId product = c.arena.make("mul", {c.ordered(c.slide, of_x), c.ordered(c.filters, of_f)});
   const NodeId sum = c.arena.make("sum", {product}, {{"axes", summed}});
-  Ints back(order.size());
-  for (std::size_t axis = 0; axis < order.size(); ++axis)
-    back[static_cast<std::size_t>(order[axis])] = static_cast<std::int64_t>(axis);
+  const Ints back = expr::inverse_order(order);
   return std::ranges::is_sorted(back) ? sum : c.ordered(sum, back);
 }
 
@@ -485,18 +476,18 @@ NodeId expand_convolve(Arena& arena, NodeId node) {
   const DType dtype = arena.type(node).dtype, wide = compute_dtype(dtype);
   const NodeId x = arena.cast(inputs[0], wide), filters = arena.cast(inputs[1], wide);
   const std::vector<NodeId> x_shape = arena.type(x).shape, f_shape = arena.type(filters).shape;
-  const auto axes = static_cast<std::int64_t>(x_shape.size()) - 3;
+  const std::int64_t axes = std::ssize(x_shape) - 3;
 
-  Ints pattern(static_cast<std::size_t>(3 + 2 * axes), -1);
-  std::iota(pattern.begin(), pattern.begin() + 3 + axes, 0);
+  Ints pattern = expr::all_axes(x_shape.size());
+  pattern.insert(pattern.end(), f_shape.size() - 3, -1);
   std::vector<NodeId> repeated{arena.make("dimshuffle", {x}, {{"pattern", pattern}})};
   repeated.insert(repeated.end(), x_shape.begin(), x_shape.end());
   repeated.insert(repeated.end(), f_shape.begin() + 3, f_shape.end());
   std::vector<NodeId> slid{arena.make(expr::op("alloc"), repeated)};
   slid.insert(slid.end(), inputs.begin() + 2, inputs.end());
   expr::Attrs slide_attrs = with_steps(steps_of(attrs));
-  slide_attrs.set("axes", counted(3, axes));
-  slide_attrs.set("taps", counted(3 + axes, axes));
+  slide_attrs.set("axes", expr::axes_from<std::int64_t>(3, axes));
+  slide_attrs.set("taps", expr::axes_from(3 + axes, axes));
   slide_attrs.set("outside", "zero");
   const Convolution c{arena, arena.make(expr::op("slide"), slid, slide_attrs), filters, axes, channels_last(attrs)};
   return arena.cast(as_sum(c, x), dtype);

@@ -9,6 +9,7 @@
 #include <optional>
 #include <span>
 
+#include "base/index.hpp"
 #include "base/mrg31k3p.hpp"
 #include "base/shape.hpp"
 
@@ -17,8 +18,8 @@ namespace {
 
 /// Uniform numbers of the draw's dtype as T: float16 is computed in float32.
 template <class T>
-Array uniform_as(Array& state, std::size_t count, DType dtype) {
-  return base::mrg_uniform(state, {static_cast<std::int64_t>(count)}, dtype).astype(dtype_of<T>());
+Array uniform_as(Array& state, std::int64_t count, DType dtype) {
+  return base::mrg_uniform(state, {count}, dtype).astype(dtype_of<T>());
 }
 
 template <class T>
@@ -31,7 +32,7 @@ T radius(T u) {
 template <class T>
 class Pairs {
  public:
-  Pairs(Array& state, std::size_t count, DType dtype) : half_(count / 2) {
+  Pairs(Array& state, std::int64_t count, DType dtype) : half_(base::to_size(count / 2)) {
     const Array numbers = uniform_as<T>(state, count, dtype);
     const std::span<const T> u = numbers.data<T>();
     for (std::size_t i = 0; i < half_; ++i) {
@@ -56,7 +57,7 @@ bool is_far(T z) {
 }
 
 template <class T>
-std::vector<T> normal_numbers(HostDraw& draw, std::size_t count) {
+std::vector<T> normal_numbers(HostDraw& draw, std::int64_t count) {
   const Pairs<T> pairs(draw.states[0], count, draw.dtype);
   std::vector<T> numbers;
   for (const bool second : {false, true}) {
@@ -67,9 +68,9 @@ std::vector<T> normal_numbers(HostDraw& draw, std::size_t count) {
 
 /// Those that are too far keep their direction and get another radius. Of each half they come behind the others.
 template <class T>
-std::vector<T> near_numbers(HostDraw& draw, std::size_t count) {
+std::vector<T> near_numbers(HostDraw& draw, std::int64_t count) {
   const Pairs<T> pairs(draw.states[0], count, draw.dtype);
-  std::size_t far = 0;
+  std::int64_t far = 0;
   for (const bool second : {false, true}) {
     for (std::size_t i = 0; i < pairs.half(); ++i) far += is_far(pairs.number(second, i)) ? 1 : 0;
   }
@@ -92,17 +93,17 @@ std::vector<T> near_numbers(HostDraw& draw, std::size_t count) {
 
 /// As many numbers as the shape takes, of an even number of them.
 template <class T>
-Array cut(HostDraw& draw, std::vector<T> (*numbers)(HostDraw&, std::size_t)) {
-  const auto count = static_cast<std::size_t>(base::element_count(draw.shape, draw.dtype));
+Array cut(HostDraw& draw, std::vector<T> (*numbers)(HostDraw&, std::int64_t)) {
+  const std::int64_t count = base::element_count(draw.shape, draw.dtype);
   const std::vector<T> all = numbers(draw, count + count % 2);
-  return Array(std::span(all).first(count)).reshape(draw.shape).astype(draw.dtype);
+  return Array(std::span(all).first(base::to_size(count))).reshape(draw.shape).astype(draw.dtype);
 }
 
 /// A row of a matrix of T, by its number.
 template <class T>
 std::span<const T> row_of(const Array& matrix, std::int64_t row) {
-  const auto columns = static_cast<std::size_t>(matrix.shape(1));
-  return matrix.data<T>().subspan(static_cast<std::size_t>(row) * columns, columns);
+  const std::int64_t columns = matrix.shape(1);
+  return matrix.data<T>().subspan(base::to_size(row * columns), base::to_size(columns));
 }
 
 /// The first class whose probabilities up to it add up to more than u, and that sum without its own, which is not
@@ -115,7 +116,7 @@ template <class T>
 std::optional<Found> find_class(std::span<const T> probabilities, double u) {
   double sum = 0;
   for (std::size_t j = 0; j < probabilities.size(); ++j) {
-    const auto p = static_cast<double>(probabilities[j]);
+    const double p = probabilities[j];
     sum += p;
     if (sum > u) return Found{j, sum - p};
   }
@@ -163,7 +164,7 @@ Array choose_columns(const HostDraw& draw) {
                         "probabilities adds up to less; rows must add up to 1 and have at least as many "
                         "columns above 0 as are chosen ({})",
                         choice, row, u, count));
-      chosen.row(row).data<std::int64_t>()[static_cast<std::size_t>(choice)] = static_cast<std::int64_t>(found->place);
+      base::nth(chosen.row(row).data<std::int64_t>(), choice) = static_cast<std::int64_t>(found->place);
       if (choice + 1 < count) take_out(left.row(row).data<T>(), *found);
     }
   }

@@ -8,7 +8,9 @@
 #include <optional>
 #include <span>
 
+#include "base/array_bytes.hpp"
 #include "base/half.hpp"
+#include "base/index.hpp"
 #include "base/numpy_random.hpp"
 #include "base/shape.hpp"
 
@@ -83,9 +85,9 @@ T pairwise_sum(std::span<const T> x) {
 template <class T, class Rounding>
 std::vector<double> corrected(std::span<const T> given, Rounding rounded) {
   std::vector<T> row(given.begin(), given.end());
-  const auto sum = [&] { return static_cast<double>(rounded(pairwise_sum(std::span<const T>(row)))); };
+  const auto sum = [&]() -> double { return rounded(pairwise_sum(std::span<const T>(row))); };
   double total = sum();
-  const double last = row.empty() ? 0 : static_cast<double>(row.back());
+  const double last = row.empty() ? 0 : row.back();
   if ((1.0 < total && total < 1.0 + 1e-5) || last < 5e-5) {
     for (T& p : row) p = rounded(p * rounded(static_cast<T>(1.0 - 5e-5)));
     total = sum();
@@ -108,9 +110,9 @@ Array counts_of_rows(HostDraw& draw, Rounding rounded) {
   // Counts go through float64 in Theano.
   const Array result = Array::empty(DType::float64, {trials.size(), classes});
   for (std::int64_t row = 0; row < trials.size(); ++row) {
-    const auto at = static_cast<std::size_t>(row), width = static_cast<std::size_t>(classes);
-    const std::vector<double> p = corrected(pvals.data<T>().subspan(at * width, width), rounded);
-    result.row(row).copy_from(random.multinomial(trials.data<std::int64_t>()[at], p));
+    const auto given = pvals.data<T>().subspan(base::to_size(row * classes), base::to_size(classes));
+    const std::vector<double> p = corrected(given, rounded);
+    result.row(row).copy_from(random.multinomial(base::nth(trials.data<std::int64_t>(), row), p));
   }
   draw.states[0] = random.state();
   return result.reshape(draw.shape).astype(draw.dtype);
@@ -157,12 +159,10 @@ Array numpy_draw_choice(HostDraw& draw) {
   if (from.rank() == 0) return places.reshape(draw.shape).astype(draw.dtype);
   const Array values = from.astype(draw.dtype);
   Array chosen = Array::empty(draw.dtype, {count});
-  const std::size_t width = size_of(draw.dtype);
-  for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i) {
-    const auto place = static_cast<std::size_t>(places.data<std::int64_t>()[i]);
-    std::copy_n(static_cast<const char*>(values.raw()) + place * width, width,
-                static_cast<char*>(chosen.raw()) + i * width);
-  }
+  const std::int64_t width = base::element_size(draw.dtype);
+  std::byte* to = base::writable_bytes_of(chosen);
+  for (const std::int64_t place : places.data<std::int64_t>())
+    to = std::copy_n(base::bytes_of(values) + place * width, width, to);
   return chosen.reshape(draw.shape);
 }
 

@@ -10,6 +10,7 @@
 #include <mutex>
 #include <random>
 
+#include "base/index.hpp"
 #include "base/numpy_random.hpp"
 #include "builder/gradient_context.hpp"
 #include "ops/parts.hpp"
@@ -58,7 +59,7 @@ class NumpyRandomStreams::Draw : public ops::DrawRequest {
         shared_(*streams.shared_),
         method_(fmt::format("NumpyRandomStreams.{}", method)) {
     for (const Operand& parameter : parameters) {
-      if (static_cast<std::size_t>(parameter.variable.rank()) > sizes_.size())
+      if (parameter.variable.type().rank() > sizes_.size())
         throw ValueError(fmt::format("{}: {}: a parameter of {} dimension(s) for a shape of {}", line(),
                                      describe(parameter.variable), parameter.variable.rank(), sizes_.size()));
     }
@@ -103,7 +104,7 @@ class NumpyRandomStreams::Draw : public ops::DrawRequest {
       if (type.rank() < from_end) continue;
       reached = true;
       if (type.broadcasts(type.rank() - from_end)) continue;
-      sizes_[axis] = Operand(parameter.variable.shape(-static_cast<int>(from_end)), where());
+      sizes_[axis] = Operand(parameter.variable.shape(-base::to_int(from_end)), where());
       return;
     }
     if (!reached) throw ValueError(fmt::format("{}: a size of -1 for axis {}, which no parameter has", line(), axis));
@@ -189,7 +190,7 @@ Variable NumpyRandomStreams::multinomial(const DrawShape& shape, Operand n, Oper
   const ops::DrawRequest request("multinomial", {}, {n, pvals}, where);
   if (p.rank() == 0 || !is_float(p.dtype()))
     request.refuse(pvals, "probabilities are floats with an axis of classes, the last");
-  std::vector<SliceSpec> first(static_cast<std::size_t>(p.rank()), slice());
+  std::vector<SliceSpec> first(p.type().rank(), slice());
   first.back() = SliceSpec(0);
   Draw draw(*this, "multinomial", shape, {n, p.at(first)}, where);  // of which only the shape is used
   draw.demand_integer(n, "n");

@@ -34,9 +34,9 @@ Types of_double(DTypes t) {
   return {DType::uint64, DType::float64};
 }
 
-std::uint64_t word(const Scalar& x) { return static_cast<std::uint64_t>(x.i); }
+std::uint64_t word(const Scalar& x) { return x.as_unsigned(); }
 double number_of(const Scalar& x) { return std::bit_cast<double>(x.i); }
-Scalar bits(std::uint64_t value) { return Scalar::of_int(static_cast<std::int64_t>(value), DType::uint64); }
+Scalar bits(std::uint64_t value) { return Scalar::of_unsigned(value, DType::uint64); }
 Scalar wide(double value) { return Scalar::of_double(value, DType::float64); }
 
 /// By bits there is none; what they were made of may be asked for.
@@ -108,10 +108,9 @@ NodeId random_bits_element(ElementContext& c) {
 Array evaluate_random_bits(const EvaluateContext& c) {
   const auto state = c.inputs[0].data<std::uint64_t>();
   Array result = Array::empty(DType::uint64, c.shape);
-  for (std::int64_t i = 0; i < result.size(); ++i) {
-    const auto both = reference::philox(state[0], state[1], static_cast<std::uint64_t>(i));
-    result.data<std::uint64_t>()[static_cast<std::size_t>(i)] =
-        half(c.attrs) == "philox_low" ? both.first : both.second;
+  for (std::uint64_t i = 0; std::uint64_t& value : result.data<std::uint64_t>()) {
+    const auto [low, high] = reference::philox(state[0], state[1], i++);
+    value = half(c.attrs) == "philox_low" ? low : high;
   }
   return result;
 }

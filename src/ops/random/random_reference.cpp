@@ -52,7 +52,7 @@ double unit64(std::uint64_t bits) { return static_cast<double>((static_cast<Wide
 double normal32(std::uint64_t bits) {
   // The kernels' radius is a float.
   const float radius = (static_cast<float>(bits & 0x7fffffff) + 0.5F) * 0x1p-31F;
-  return static_cast<double>(box_muller(static_cast<Wide>(radius), unit32(bits)));
+  return static_cast<double>(box_muller(radius, unit32(bits)));
 }
 double normal64(std::uint64_t low, std::uint64_t high) {
   return static_cast<double>(box_muller(unit64(low), unit64(high)));

@@ -56,7 +56,7 @@ class RandomStreams::Draw : public ops::DrawRequest {
        const std::vector<Operand*>& parameters, Where where)
       : DrawRequest(name, shape, values(parameters), where) {
     if (shape.sizes()) {
-      for (Operand* parameter : parameters) fit(*parameter, static_cast<std::size_t>(parameter->variable.rank()));
+      for (Operand* parameter : parameters) fit(*parameter, parameter->variable.type().rank());
     }
     state_ = new_state(*streams.shared_, where);
   }
@@ -65,7 +65,7 @@ class RandomStreams::Draw : public ops::DrawRequest {
   void fit(Operand& parameter, std::size_t rank) const {
     if (rank > sizes_.size())
       refuse(parameter, fmt::format("a parameter of {} dimension(s) for a shape of {}", rank, sizes_.size()));
-    std::vector<std::optional<Operand>> stated(static_cast<std::size_t>(parameter.variable.rank()));
+    std::vector<std::optional<Operand>> stated(parameter.variable.type().rank());
     for (std::size_t axis = 0; axis < rank; ++axis) {
       const std::int64_t size = parameter.variable.type().shape[axis];
       if (size == 1 || ops::known_number(sizes_[sizes_.size() - rank + axis]) != 1) continue;
@@ -296,10 +296,10 @@ Variable RandomStreams::multinomial(const DrawShape& shape, Operand n, Operand p
   Draw draw(*this, "multinomial", batch, {}, where);
   draw.demand_real(dtype);
   if (p.rank() == 0) draw.refuse(pvals, "probabilities have an axis of classes, the last");
-  if (static_cast<std::size_t>(p.rank()) > draw.sizes().size() + 1)
+  if (p.type().rank() > draw.sizes().size() + 1)
     draw.refuse(pvals,
                 fmt::format("probabilities of {} dimension(s) for a shape of {}", p.rank(), draw.sizes().size()));
-  if (shape.sizes()) draw.fit(pvals, static_cast<std::size_t>(p.rank()) - 1);
+  if (shape.sizes()) draw.fit(pvals, p.type().rank() - 1);
   if (n.variable.rank() != 0 || !is_discrete(n.variable.dtype())) draw.refuse(n, "n must be an integer scalar");
   draw.add_axis(n);
   // The class of a draw is how many classes end below it: one of probability 0 is none of them.

@@ -7,6 +7,7 @@
 
 #include <atomic>
 
+#include "base/index.hpp"
 #include "builder/gradient_context.hpp"
 #include "expr/evaluate.hpp"
 #include "ops/custom_gradient.hpp"
@@ -26,8 +27,8 @@ struct HostOperation : expr::Op {
 
 expr::InferredType infer(expr::InferContext& c) {
   expr::InferredType result{c.attrs.dtype("dtype"), {}};
-  const auto rank = static_cast<std::size_t>(c.attrs.integer("rank"));
-  if (rank > c.inputs.size()) c.type_error("there are fewer inputs than sizes");
+  if (!base::is_index(c.attrs.integer("rank"), c.inputs.size() + 1)) c.type_error("there are fewer inputs than sizes");
+  const std::size_t rank = c.attrs.index("rank");
   for (std::size_t axis = 0; axis < rank; ++axis) {
     const expr::Dim size = c.value_of(c.inputs.size() - rank + axis);
     if (const auto number = c.known(size); number && *number < 0)
@@ -95,9 +96,9 @@ std::vector<Variable> HostOp::apply(const std::vector<Operand>& arguments, Where
     made.push_back(builder::apply(*op_, inputs,
                                   {{"application", application},
                                    {"dtype", results[i].dtype},
-                                   {"output", static_cast<std::int64_t>(i)},
-                                   {"outputs", static_cast<std::int64_t>(results.size())},
-                                   {"rank", static_cast<std::int64_t>(results[i].shape.size())}},
+                                   {"output", i},
+                                   {"outputs", results.size()},
+                                   {"rank", results[i].shape.size()}},
                                   where));
   }
   const auto& carrier = static_cast<const HostOperation&>(*op_).carrier;

@@ -6,10 +6,11 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cctype>
 #include <set>
 
+#include "base/characters.hpp"
 #include "base/hash.hpp"
+#include "base/index.hpp"
 #include "builder/gradient_context.hpp"
 #include "ops/custom_gradient.hpp"
 #include "ops/registry.hpp"
@@ -32,7 +33,7 @@ struct UserOp : expr::Op {
 /// Declarations of the functions of generated code that the body names: compilers of CUDA have functions of the same
 /// names outside, and a directive would leave both to choose from.
 std::string declared(std::string_view body) {
-  const auto is_part = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
+  const auto is_part = [](char c) { return base::is_letter_or_digit(c) || c == '_'; };
   std::set<std::string_view> words, names;
   for (std::size_t at = 0; at < body.size();) {
     std::size_t end = at;
@@ -119,7 +120,7 @@ KernelOp::KernelOp(Definition d, Where where) {
   }
   op.name = op.own_name;
   op.kind = expr::Kind::Map;
-  op.arity = static_cast<int>(op.definition.operands.size());
+  op.arity = base::to_int(op.definition.operands.size());
   op.doc = "the user's";
   op.infer = expr::op("add").infer;  // that of all elementwise ops
   op.gradient = op.definition.gradient ? gradient : nullptr;
@@ -129,7 +130,7 @@ KernelOp::KernelOp(Definition d, Where where) {
 }
 
 Variable KernelOp::apply(const std::vector<Operand>& operands) const {
-  if (static_cast<int>(operands.size()) != op_->arity) {
+  if (std::cmp_not_equal(operands.size(), op_->arity)) {
     throw TypeError(fmt::format("{} ({}): {} operand(s) are given, where {} are taken", op_->name,
                                 operands.empty() ? "line unknown" : builder::describe(operands[0].where),
                                 operands.size(), op_->arity));

@@ -1,6 +1,7 @@
 // One form for equal things: constants folded, neutral elements and double work gone, views merged.
 #include <algorithm>
 
+#include "expr/axes.hpp"
 #include "rewrite/nary.hpp"
 #include "rewrite/rules/functions.hpp"
 
@@ -82,7 +83,7 @@ NodeId drop_broadcast(Rewriter& r, NodeId root) {
       const auto pattern = pattern_of(arena, input);
       const auto first = std::ranges::find_if(pattern, [](std::int64_t axis) { return axis >= 0; });
       const bool in_order = std::ranges::is_sorted(first, pattern.end()) &&
-                            static_cast<std::size_t>(pattern.end() - first) == arena.type(arena.input(input, 0)).rank();
+                            pattern.end() - first == std::ssize(arena.type(arena.input(input, 0)).shape);
       if (pattern.size() > arena.type(arena.input(input, 0)).rank() && in_order) inner = arena.input(input, 0);
     }
     if (inner == expr::no_node) continue;
@@ -125,7 +126,7 @@ NodeId identity_view(Rewriter& r, NodeId root) {
     if (pattern.size() != shape.size()) return expr::no_node;
     for (std::size_t i = 0; i < pattern.size(); ++i) {
       const bool put_back = pattern[i] == -1 && arena.known(shape[i]) == 1;  // an axis of size 1 that is left out
-      if (pattern[i] != static_cast<std::int64_t>(i) && !put_back) return expr::no_node;
+      if (std::cmp_not_equal(pattern[i], i) && !put_back) return expr::no_node;
     }
     return x;
   }
@@ -136,10 +137,7 @@ NodeId merge_dimshuffles(Rewriter& r, NodeId root) {
   Arena& arena = r.arena();
   const NodeId inner = arena.input(root, 0);
   if (arena.op(inner).name != "dimshuffle") return expr::no_node;
-  const auto outer_pattern = pattern_of(arena, root), inner_pattern = pattern_of(arena, inner);
-  expr::Ints merged;
-  for (const std::int64_t axis : outer_pattern)
-    merged.push_back(axis < 0 ? -1 : inner_pattern[static_cast<std::size_t>(axis)]);
+  const expr::Ints merged = expr::composed_pattern(pattern_of(arena, root), pattern_of(arena, inner));
   return r.make("dimshuffle", {arena.input(inner, 0)}, {{"pattern", merged}});
 }
 

@@ -1,9 +1,11 @@
 // What scales and shifts each channel of a convolution or column of a product, as batch normalisation outside of
 // training does: the scale goes into the filters, and the shifts become one.
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <span>
 
+#include "expr/axes.hpp"
 #include "rewrite/rewriter.hpp"
 
 namespace croton::rewrite {
@@ -33,22 +35,22 @@ std::optional<std::vector<Along>> along_reshaped(const Arena& arena, const std::
   std::size_t front = 0, back = 0;
   while (front < most && arena.same_dim(from[front], to[front])) ++front;
   while (back < most - front && arena.same_dim(from[from.size() - 1 - back], to[to.size() - 1 - back])) ++back;
-  std::vector<Along> result(inner.begin(), inner.begin() + static_cast<std::ptrdiff_t>(front));
-  const std::vector<Along> cut(inner.begin() + static_cast<std::ptrdiff_t>(front),
-                               inner.end() - static_cast<std::ptrdiff_t>(back));
+  const std::span<const Along> all(inner), kept = all.first(front), behind = all.last(back);
+  const std::span<const Along> cut = all.subspan(front, all.size() - front - back);
+  std::vector<Along> result(kept.begin(), kept.end());
   const std::size_t made = to.size() - front - back;
   const auto is_one = [&](NodeId size) { return arena.known(size) == 1; };
   const auto sizes = std::span(from).subspan(front, cut.size());
   if (made == 0 && std::ranges::all_of(sizes, is_one)) {
     // axes of one element are left out
-  } else if (cut == std::vector{Along::groups, Along::results} && made == 1) {
+  } else if (std::ranges::equal(cut, std::array{Along::groups, Along::results}) && made == 1) {
     result.push_back(Along::both);
   } else if (std::ranges::all_of(cut, [](Along along) { return along == Along::places; })) {
     result.insert(result.end(), made, Along::places);
   } else {
     return std::nullopt;
   }
-  result.insert(result.end(), inner.end() - static_cast<std::ptrdiff_t>(back), inner.end());
+  result.insert(result.end(), behind.begin(), behind.end());
   return result;
 }
 
@@ -82,7 +84,7 @@ std::optional<Channels> channels_of(Rewriter& r, NodeId node) {
     }
     std::vector<Along> along;
     for (const std::int64_t axis : arena.attrs(view).ints("pattern"))
-      along.push_back(axis < 0 ? Along::places : c.along[static_cast<std::size_t>(axis)]);
+      along.push_back(axis < 0 ? Along::places : base::nth(c.along, axis));
     c.along = std::move(along);
   }
   return c;
@@ -176,9 +178,9 @@ NodeId beside_filters(Rewriter& r, NodeId factor, const Channels& c) {
   const NodeId filters = arena.input(c.product, 1);
   Ints pattern(arena.type(filters).rank(), -1);
   const std::size_t missing = c.along.size() - arena.type(factor).rank();
-  for (std::size_t axis = 0; axis < arena.type(factor).rank(); ++axis) {
+  for (const std::int64_t own : expr::all_axes(arena.type(factor).rank())) {
+    const std::size_t axis = base::to_size(own);
     const Along along = c.along[missing + axis];
-    const auto own = static_cast<std::int64_t>(axis);
     if (along == Along::places || arena.known(arena.type(factor).shape[axis]) == 1) continue;
     if (along == Along::both) {
       const auto& shape = arena.type(filters).shape;

@@ -1,6 +1,6 @@
 // Basic indexing: one subtensor for several, and of what is computed, only what is asked for.
-#include <algorithm>
 
+#include "expr/axes.hpp"
 #include "rewrite/rules/functions.hpp"
 #include "rewrite/rules/part.hpp"
 
@@ -163,7 +163,7 @@ NodeId subtensor_of_reduce(Rewriter& r, NodeId root) {
   std::size_t next = 0;
   std::int64_t at = 0;
   for (std::size_t axis = 0; axis < axes.size(); ++axis) {
-    if (std::ranges::binary_search(old, static_cast<std::int64_t>(axis)))
+    if (expr::contains(old, axis))
       moved.push_back(at);
     else
       axes[axis] = outer[next++];

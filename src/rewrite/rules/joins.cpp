@@ -96,7 +96,7 @@ std::optional<Axis> inside(Arena& arena, Axis axis, NodeId start, NodeId end, bo
 /// Parts without elements are left out, and neighbours in one array are one part.
 NodeId shorter_join(Rewriter& r, NodeId root) {
   Arena& arena = r.arena();
-  const auto axis = static_cast<std::size_t>(arena.attrs(root).integer("axis"));
+  const std::size_t axis = arena.attrs(root).index("axis");
   const std::vector<NodeId> parts(arena.inputs(root).begin(), arena.inputs(root).end());
   std::vector<NodeId> left;
   for (const NodeId part : parts) {
@@ -117,7 +117,7 @@ NodeId subtensor_of_join(Rewriter& r, NodeId root) {
   Arena& arena = r.arena();
   const NodeId join = arena.input(root, 0);
   if (!is_op(arena, join, "concatenate")) return expr::no_node;
-  const auto along = static_cast<std::size_t>(arena.attrs(join).integer("axis"));
+  const std::size_t along = arena.attrs(join).index("axis");
   std::vector<Axis> axes = axes_of(arena, root);
   if (axes[along].is_whole()) return expr::no_node;
   const std::vector<NodeId> parts(arena.inputs(join).begin(), arena.inputs(join).end());
@@ -186,7 +186,7 @@ NodeId write_among_zeros(Rewriter& r, NodeId root) {
   const auto bounds = arena.inputs(root).subspan(2);
   inputs.insert(inputs.end(), bounds.begin(), bounds.end());
   expr::Attrs attrs = arena.attrs(root);
-  attrs.set("rank", static_cast<std::int64_t>(arena.type(root).rank()));
+  attrs.set("rank", arena.type(root).rank());
   return r.make(expr::op("subtensor_grad"), inputs, attrs);
 }
 

@@ -2,8 +2,9 @@
 // over all places of an image is such a value; without this rule a convolution below it would add up zeros.
 #include <algorithm>
 #include <map>
-#include <numeric>
+#include <span>
 
+#include "expr/axes.hpp"
 #include "expr/one_place.hpp"
 #include "rewrite/rules/functions.hpp"
 
@@ -20,13 +21,11 @@ using expr::OnePlace;
 NodeId shuffled(Rewriter& r, NodeId x, Ints pattern) {
   const Arena& arena = r.arena();
   while (arena.op(x).name == "dimshuffle") {
-    const Ints& inner = arena.attrs(x).ints("pattern");
-    for (std::int64_t& axis : pattern) axis = axis < 0 ? -1 : inner[static_cast<std::size_t>(axis)];
+    pattern = expr::composed_pattern(pattern, arena.attrs(x).ints("pattern"));
     x = arena.input(x, 0);
   }
-  Ints same(arena.type(x).rank());
-  std::iota(same.begin(), same.end(), 0);
-  return pattern == same ? x : r.make("dimshuffle", {x}, {{"pattern", pattern}});
+  const bool same = pattern == expr::all_axes(arena.type(x).rank());
+  return same ? x : r.make("dimshuffle", {x}, {{"pattern", pattern}});
 }
 
 /// The value with these sizes.
@@ -92,17 +91,17 @@ class AtPositions {
         used[axis] = used[axis] || arena().known(arena().type(p.node).shape[axis]) != 1;
     }
     std::vector<NodeId> fewer;
-    Ints kept, back(block_.size(), -1);
-    for (std::size_t axis = 0; axis < block_.size(); ++axis) {
-      if (!used[axis]) continue;
-      back[axis] = static_cast<std::int64_t>(kept.size());
-      kept.push_back(static_cast<std::int64_t>(axis));
-      fewer.push_back(block_[axis]);
+    Ints kept;
+    for (const std::int64_t axis : expr::all_axes(block_.size())) {
+      if (!base::nth(used, axis)) continue;
+      kept.push_back(axis);
+      fewer.push_back(base::nth(block_, axis));
     }
+    const Ints back = expr::inverse_pattern(kept, block_.size());
     if (fewer.size() == block_.size() || positions.empty()) return make(node, positions);
     Positions own = positions;
     for (Position& p : own) {
-      if (p.kind == Position::Kind::counter) p.axis = static_cast<std::size_t>(back[p.axis]);
+      if (p.kind == Position::Kind::counter) p.axis = base::to_size(back[p.axis]);
       if (p.kind == Position::Kind::node) p.node = shuffled(r_, p.node, kept);
     }
     AtPositions small(r_, fewer);
@@ -115,7 +114,8 @@ class AtPositions {
   /// The positions of an operand of a map: its axes are the last ones, and it is repeated along those of size 1.
   Positions of_operand(NodeId operand, const Positions& positions) {
     const auto& shape = arena().type(operand).shape;
-    Positions own(positions.end() - static_cast<std::ptrdiff_t>(shape.size()), positions.end());
+    const auto last = std::span(positions).last(shape.size());
+    Positions own(last.begin(), last.end());
     for (std::size_t d = 0; d < own.size(); ++d) {
       if (arena().known(shape[d]) == 1) own[d] = {};
     }
@@ -142,7 +142,7 @@ class AtPositions {
       const Ints pattern = arena().attrs(node).ints("pattern");
       Positions below(arena().type(x).rank());
       for (std::size_t d = 0; d < pattern.size(); ++d) {
-        if (pattern[d] >= 0) below[static_cast<std::size_t>(pattern[d])] = positions[d];
+        if (pattern[d] >= 0) base::nth(below, pattern[d]) = positions[d];
       }
       return at(x, below);
     }
@@ -167,16 +167,15 @@ class AtPositions {
     const Ints axes = arena().attrs(node).ints("axes");
     const std::vector<NodeId> shape = arena().type(x).shape;
     std::vector<NodeId> larger = block_;
-    Ints longer(block_.size());
-    std::iota(longer.begin(), longer.end(), 0);
+    Ints longer = expr::all_axes(block_.size());
     for (const std::int64_t axis : axes) {
-      larger.push_back(shape[static_cast<std::size_t>(axis)]);
+      larger.push_back(base::nth(shape, axis));
       longer.push_back(-1);
     }
     Positions inside;
     std::size_t next = 0, extra = block_.size();
     for (std::size_t d = 0; d < shape.size(); ++d) {
-      if (std::ranges::find(axes, static_cast<std::int64_t>(d)) != axes.end()) {
+      if (expr::contains(axes, d)) {
         inside.push_back({Position::Kind::counter, extra++});
         continue;
       }
@@ -188,11 +187,11 @@ class AtPositions {
     all.holds_ = holds_;
     all.depth_ = depth_;
     const NodeId value = all.at(x, inside);
-    Ints over;
-    for (std::size_t d = block_.size(); d < larger.size(); ++d) {
-      if (arena().type(value).rank() != larger.size() || !arena().same_dim(arena().type(value).shape[d], larger[d]))
+    const Ints over = expr::axes_from(std::ssize(block_), std::ssize(axes));
+    for (const std::int64_t d : over) {
+      if (arena().type(value).rank() != larger.size() ||
+          !arena().same_dim(base::nth(arena().type(value).shape, d), base::nth(larger, d)))
         return expr::no_node;  // what does not vary would have to be counted
-      over.push_back(static_cast<std::int64_t>(d));
     }
     return r_.make("sum", {value}, {{"axes", over}});
   }
@@ -201,19 +200,18 @@ class AtPositions {
   NodeId read(NodeId node, const Positions& positions) {
     if (moves(positions)) {
       Ints pattern(block_.size(), -1);
-      for (std::size_t d = 0; d < positions.size(); ++d) {
-        if (positions[d].kind == Position::Kind::counter) pattern[positions[d].axis] = static_cast<std::int64_t>(d);
+      for (std::int64_t d = 0; const Position& p : positions) {
+        if (p.kind == Position::Kind::counter) pattern[p.axis] = d;
+        ++d;
       }
       return shuffled(r_, node, pattern);
     }
     std::vector<NodeId> inputs{node};
-    Ints axes;
-    for (std::size_t d = 0; d < positions.size(); ++d) {
-      const Position& p = positions[d];
+    const Ints axes = expr::all_axes(positions.size());
+    for (const Position& p : positions) {
       inputs.push_back(p.kind == Position::Kind::zero      ? arena().integer(0)
                        : p.kind == Position::Kind::counter ? counter(p.axis)
                                                            : p.node);
-      axes.push_back(static_cast<std::int64_t>(d));
     }
     constexpr std::int64_t clip =
         2;  // IndexMode::clip: nothing is checked, as the sum asks before whether it is inside
@@ -221,8 +219,8 @@ class AtPositions {
     // The indices together may have fewer axes than the block.
     const std::size_t rank = arena().type(read).rank();
     if (rank == block_.size()) return read;
-    Ints pattern(block_.size() - rank, -1);
-    for (std::size_t d = 0; d < rank; ++d) pattern.push_back(static_cast<std::int64_t>(d));
+    Ints pattern = expr::all_axes(rank);
+    pattern.insert(pattern.begin(), block_.size() - rank, -1);
     return shuffled(r_, read, pattern);
   }
 
@@ -248,9 +246,7 @@ NodeId sum_of_one_place(Rewriter& r, NodeId root) {
   const NodeId x = arena.input(root, 0);
   const Ints axes = arena.attrs(root).ints("axes");
   const std::vector<NodeId> shape = arena.type(x).shape;
-  const auto is_summed = [&](std::size_t axis) {
-    return std::ranges::find(axes, static_cast<std::int64_t>(axis)) != axes.end();
-  };
+  const auto is_summed = [&](std::size_t axis) { return expr::contains(axes, axis); };
   std::vector<const OnePlace*> hot(shape.size(), nullptr);
   const std::vector<OnePlace> found = expr::one_places(arena, x);
   for (const OnePlace& place : found) {
@@ -270,7 +266,7 @@ NodeId sum_of_one_place(Rewriter& r, NodeId root) {
       if (!is_summed(axis)) back.push_back(-1);
       continue;
     }
-    is_summed(axis) ? over.push_back(static_cast<std::int64_t>(block.size())) : back.push_back(kept++);
+    is_summed(axis) ? over.push_back(std::ssize(block)) : back.push_back(kept++);
     positions[axis] = {Position::Kind::counter, block.size()};
     block.push_back(shape[axis]);
   }
@@ -288,8 +284,8 @@ NodeId sum_of_one_place(Rewriter& r, NodeId root) {
     for (std::size_t d = 0; d < own.size(); ++d) {
       const std::int64_t axis = place->axes[place->axes.size() - own.size() + d];
       if (arena.known(own[d]) == 1) continue;
-      if (axis < 0 || hot[static_cast<std::size_t>(axis)] != nullptr) return expr::no_node;
-      of_position[d] = positions[static_cast<std::size_t>(axis)];
+      if (axis < 0 || base::nth(hot, axis) != nullptr) return expr::no_node;
+      of_position[d] = base::nth(positions, axis);
     }
     const NodeId whole = arena.cast(position, DType::int64);
     const NodeId fits = r.make("and", {r.make("ge", {whole, arena.integer(0)}),
@@ -324,14 +320,14 @@ NodeId max_at_argmax(Rewriter& r, NodeId root) {
   AtPositions::Positions positions(shape.size());
   using Position = AtPositions::Position;
   for (std::size_t axis = 0; axis < shape.size(); ++axis) {
-    if (std::ranges::find(axes, static_cast<std::int64_t>(axis)) != axes.end()) continue;
+    if (expr::contains(axes, axis)) continue;
     positions[axis] = {Position::Kind::counter, block.size()};
     block.push_back(shape[axis]);
   }
   // The position counts the axes in C order.
   NodeId rest = place;
   for (std::size_t i = axes.size(); i-- > 0;) {
-    const auto axis = static_cast<std::size_t>(axes[i]);
+    const std::size_t axis = base::to_size(axes[i]);
     const NodeId size = arena.representative(shape[axis]);
     positions[axis] = {Position::Kind::node, 0, i == 0 ? rest : r.make("mod", {rest, size})};
     if (i > 0) rest = r.make("floor_divide", {rest, size});

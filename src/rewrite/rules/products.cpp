@@ -3,6 +3,7 @@
 #include <bit>
 #include <unordered_map>
 
+#include "base/index.hpp"
 #include "rewrite/rules/functions.hpp"
 
 namespace croton::rewrite {
@@ -32,7 +33,9 @@ bool cheaper_from_right(const Arena& arena, NodeId m, NodeId k, NodeId n, NodeId
   // A column at the end makes both products those of a matrix and a column.
   if (!a || !b || !c || !d) return d == 1 && c != 1 && a != 1;
   const auto work = [](std::int64_t x, std::int64_t y, std::int64_t z) {
-    return static_cast<double>(x) * static_cast<double>(y) * static_cast<double>(z);
+    double all = 1;
+    for (const std::int64_t size : {x, y, z}) all *= static_cast<double>(size);
+    return all;
   };
   return work(*b, *c, *d) + work(*a, *b, *d) < work(*a, *b, *c) + work(*a, *c, *d);
 }
@@ -159,7 +162,7 @@ NodeId power_by_squaring(Rewriter& r, NodeId root) {
       std::ranges::find(arena.inputs(reader), power.base) != arena.inputs(reader).end())
     return expr::no_node;
   const auto n = static_cast<std::uint64_t>(power.exponent);
-  const auto needed = static_cast<std::size_t>(std::bit_width(n)) + static_cast<std::size_t>(std::popcount(n)) - 2;
+  const std::size_t needed = base::to_size(std::bit_width(n)) + base::to_size(std::popcount(n)) - 2;
   if (needed >= power.products.size()) return expr::no_node;
   NodeId square = power.base, result = expr::no_node;
   for (std::uint64_t rest = n; rest != 0; rest >>= 1) {

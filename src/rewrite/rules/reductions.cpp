@@ -1,6 +1,7 @@
 // Reductions: over fewer axes, over the axes of what a view shows, and of fewer elements.
 #include <algorithm>
 
+#include "expr/axes.hpp"
 #include "rewrite/rules/functions.hpp"
 
 namespace croton::rewrite {
@@ -11,17 +12,9 @@ using expr::NodeId;
 
 namespace {
 
-bool contains(const Ints& axes, std::size_t axis) {
-  return std::ranges::binary_search(axes, static_cast<std::int64_t>(axis));
-}
-
 /// The dimshuffle of `x` that leaves out `dropped`, which are stated to be 1.
 NodeId without_axes(Rewriter& r, NodeId x, const Ints& dropped) {
-  Ints pattern;
-  for (std::size_t axis = 0; axis < r.arena().type(x).rank(); ++axis) {
-    if (!contains(dropped, axis)) pattern.push_back(static_cast<std::int64_t>(axis));
-  }
-  return r.make("dimshuffle", {x}, {{"pattern", pattern}});
+  return r.make("dimshuffle", {x}, {{"pattern", expr::other_axes(r.arena().type(x).rank(), dropped)}});
 }
 
 /// Whether the axis of a node of `rank` dimensions is one that `operand`, aligned at the end, lacks or only repeats.
@@ -38,7 +31,7 @@ NodeId reduce_nothing(Rewriter& r, NodeId root) {
   const NodeId x = arena.input(root, 0);
   Ints left, dropped;
   for (const std::int64_t axis : arena.attrs(root).ints("axes")) {
-    const bool one = arena.known(arena.type(x).shape[static_cast<std::size_t>(axis)]) == 1;
+    const bool one = arena.known(base::nth(arena.type(x).shape, axis)) == 1;
     (one ? dropped : left).push_back(axis);
   }
   if (!left.empty() && dropped.empty()) return expr::no_node;
@@ -57,11 +50,8 @@ NodeId reduce_of_reduce(Rewriter& r, NodeId root) {
   if (&arena.op(inner) != &arena.op(root) || !r.one_use(inner)) return expr::no_node;
   const NodeId x = arena.input(inner, 0);
   Ints axes = arena.attrs(inner).ints("axes");
-  Ints kept;
-  for (std::size_t axis = 0; axis < arena.type(x).rank(); ++axis) {
-    if (!contains(axes, axis)) kept.push_back(static_cast<std::int64_t>(axis));
-  }
-  for (const std::int64_t axis : arena.attrs(root).ints("axes")) axes.push_back(kept[static_cast<std::size_t>(axis)]);
+  const Ints kept = expr::other_axes(arena.type(x).rank(), axes);
+  for (const std::int64_t axis : arena.attrs(root).ints("axes")) axes.push_back(base::nth(kept, axis));
   std::ranges::sort(axes);
   return r.make(arena.op(root), std::vector{x}, {{"axes", axes}});
 }
@@ -74,7 +64,7 @@ NodeId reduce_of_dimshuffle(Rewriter& r, NodeId root) {
   const Ints pattern = arena.attrs(view).ints("pattern"), outer = arena.attrs(root).ints("axes");
   Ints axes;
   for (const std::int64_t axis : outer) {
-    if (pattern[static_cast<std::size_t>(axis)] >= 0) axes.push_back(pattern[static_cast<std::size_t>(axis)]);
+    if (const std::int64_t from = base::nth(pattern, axis); from >= 0) axes.push_back(from);
   }
   // A position counts along the axes in their order.
   if (arena.op(root).reduce->yields_index && (outer.size() != 1 || axes.empty())) return expr::no_node;
@@ -82,7 +72,7 @@ NodeId reduce_of_dimshuffle(Rewriter& r, NodeId root) {
   const NodeId reduced = r.make(arena.op(root), std::vector{arena.input(view, 0)}, {{"axes", axes}});
   Ints left;
   for (std::size_t i = 0; i < pattern.size(); ++i) {
-    if (contains(outer, i)) continue;
+    if (expr::contains(outer, i)) continue;
     const std::int64_t from = pattern[i];
     left.push_back(from < 0 ? -1 : from - (std::ranges::lower_bound(axes, from) - axes.begin()));
   }
@@ -120,11 +110,9 @@ NodeId factor_out_of_sum(Rewriter& r, NodeId root) {
     if (arena.type(rest).dtype != dtype || (divides && i == 0)) continue;
     if (arena.type(factor).dtype != dtype && !arena.scalar_value(factor)) continue;
     if (!arena.same_shape(arena.type(rest).shape, arena.type(product).shape)) continue;
-    const auto constant_along = [&](std::int64_t axis) {
-      return repeats(arena, factor, static_cast<std::size_t>(axis), rank);
-    };
+    const auto constant_along = [&](std::int64_t axis) { return repeats(arena, factor, base::to_size(axis), rank); };
     if (!std::ranges::all_of(axes, constant_along)) continue;
-    const auto missing = static_cast<std::int64_t>(rank - arena.type(factor).rank());
+    const std::int64_t missing = std::ssize(arena.type(product).shape) - std::ssize(arena.type(factor).shape);
     Ints dropped;
     for (const std::int64_t axis : axes) {
       if (axis >= missing) dropped.push_back(axis - missing);
@@ -154,7 +142,7 @@ NodeId reduce_of_repeated(Rewriter& r, NodeId root) {
   bool any = false;
   for (std::size_t axis = 0; axis < rank; ++axis) {
     const NodeId size = arena.type(x).shape[axis];
-    if (!contains(axes, axis)) {
+    if (!expr::contains(axes, axis)) {
       sizes.push_back(size);
       continue;
     }

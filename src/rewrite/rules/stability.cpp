@@ -15,7 +15,7 @@ using expr::Arena;
 using expr::NodeId;
 
 bool last_axis(const Arena& arena, NodeId softmax) {
-  return arena.attrs(softmax).integer("axis") + 1 == static_cast<std::int64_t>(arena.type(softmax).rank());
+  return arena.attrs(softmax).integer("axis") + 1 == std::ssize(arena.type(softmax).shape);
 }
 
 /// -log(softmax(z)[target]) from the logits: exp never overflows and log never sees 0.
@@ -96,8 +96,8 @@ NodeId softmax_by_hand(Rewriter& r, NodeId root) {
   const NodeId e = arena.input(root, 0);
   const auto total = total_of(arena, arena.input(root, 1));
   if (!total || arena.op(e).name != "exp" || arena.input(e, 0) != total->x) return expr::no_node;
-  const expr::Ints kept = kept_pattern(total->axes, static_cast<std::int64_t>(arena.type(e).rank()));
-  const bool first_ones = total->axes.back() + 1 == static_cast<std::int64_t>(total->axes.size());
+  const expr::Ints kept = kept_pattern(total->axes, std::ssize(arena.type(e).shape));
+  const bool first_ones = total->axes.back() + 1 == std::ssize(total->axes);
   if (total->pattern ? *total->pattern != kept : !first_ones) return expr::no_node;
   if (total->axes.size() == 1) return r.make("softmax", {total->x}, {{"axis", total->axes[0]}});
   const NodeId all_summed = r.make("dimshuffle", {log_sum_exp(r, total->x, total->axes)}, {{"pattern", kept}});
