@@ -155,8 +155,8 @@ Finding check_processor() {
 std::string describe_blas(const cpu::Blas& blas) {
   std::string text = blas.name() + (blas.core().empty() ? "" : ", kernels for " + blas.core());
   const std::string better = cpu::better_core(blas.core(), cpu::vector_width());
-  if (!blas.taken_for().empty()) {
-    text += "\nCroton asked for them: this version takes the processor for " + blas.taken_for();
+  if (!blas.detected_core().empty()) {
+    text += "\nCroton asked for them: this version takes the processor for " + blas.detected_core();
   } else if (!better.empty()) {
     text +=
         base::environment("OPENBLAS_CORETYPE")
@@ -186,7 +186,7 @@ Finding check_dnn() {
 constexpr const char* hidden_reason = "the flag cuda_root is none: CUDA is done without";
 
 Finding finding_of(const cuda::FoundPart& part) {
-  const std::string_view place = cuda::words_of(part.place);
+  const std::string_view place = cuda::name_of(part.place);
   const std::string version = part.version.empty() ? "" : part.version + " ";
   return {.state = State::ok,
           .text = fmt::format("{}at {} ({})", version, part.path.string(), place),
@@ -277,7 +277,7 @@ Finding check_driver() {
   Finding finding{.state = State::ok,
                   .text = fmt::format("for CUDA {}.{}, at {}", major, minor, driver.path().string()),
                   .version = fmt::format("{}.{}", major, minor),
-                  .place = std::string(cuda::words_of(place)),
+                  .place = std::string(cuda::name_of(place)),
                   .path = driver.path().string()};
   look_at_devices(driver, finding);
   return finding;

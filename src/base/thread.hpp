@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 
 namespace croton::base {
 
@@ -19,6 +20,16 @@ class Thread {
   /// Calls run(argument), which must not throw, in a new thread with a stack of so many bytes (0: as the system has
   /// it). False where there can be none now.
   bool start(void* (*run)(void*), void* argument, std::size_t stack = 0) noexcept;
+  /// The same for a member function or function of an object, which must live until the thread ends.
+  template <auto run, class T>
+  bool start(T& object, std::size_t stack = 0) noexcept {
+    return start(
+        [](void* argument) -> void* {
+          std::invoke(run, *static_cast<T*>(argument));
+          return nullptr;
+        },
+        &object, stack);
+  }
   /// Whether it was started, in this process, and not joined yet.
   bool is_here() const noexcept;
   /// Whether it was started, and the process forked since: the child has no such thread.

@@ -22,8 +22,8 @@ namespace {
 
 using base::DeviceName;
 
-/// The back-ends, in the order in which lists have their devices. A list is replaced where one is added, and never
-/// changed: whoever goes through it needs no lock.
+/// The back-ends, in the order of their devices in lists. A new back-end makes a new list, and no list ever changes:
+/// one can walk it without a lock.
 struct Backends {
   using List = std::vector<const Backend*>;
   base::ForkSafeMutex& mutex = *new base::ForkSafeMutex;
@@ -42,7 +42,7 @@ struct Backends {
 
 constexpr DeviceName host_name{};
 
-/// How many devices have names of that kind.
+/// The number of devices whose names are of that kind.
 int count_of(DeviceName::Kind kind) {
   int count = 0;
   for (const Backend* backend : *Backends::instance().all()) {
@@ -62,17 +62,19 @@ void each_device(const Visit& visit) {
   }
 }
 
-std::string what_there_is() { return fmt::format("there {}: {}", places().empty() ? "is" : "are", describe_devices()); }
+std::string available_devices() {
+  return fmt::format("there {}: {}", places().empty() ? "is" : "are", describe_devices());
+}
 
 [[noreturn]] void raise_no_device(const DeviceName& name) {
   std::string advice;
   for (const Backend* backend : *Backends::instance().all()) {
     if (backend->kind == name.kind) advice += backend->advice(name.index);
   }
-  throw DeviceError(fmt::format("there is no device {}; {}{}", name.to_string(), what_there_is(), advice));
+  throw DeviceError(fmt::format("there is no device {}; {}{}", name.to_string(), available_devices(), advice));
 }
 
-// Whoever links the runtime finds devices by it.
+// Every program that links the runtime finds devices this way.
 const bool registered = [] {
   base::set_device_lookup([](std::uint16_t place) -> base::DeviceMemory* { return &device_at(place); });
   return true;
@@ -100,7 +102,7 @@ Device& device_at(expr::Place place, bool simulated) {
 }
 
 expr::Place place_of(const std::string& device, bool soft) {
-  present_split();  // raises where the flag for that is wrong
+  current_split();  // raises if its flag is wrong
   if (device == "auto") {
     for (const Backend* backend : *Backends::instance().all()) {
       if (backend->automatic && backend->count() > 0) return DeviceName{backend->kind, 0}.place();
@@ -113,7 +115,7 @@ expr::Place place_of(const std::string& device, bool soft) {
     if (soft) return place_of("auto", true);
     raise_no_device(name);
   } catch (const ValueError& error) {
-    throw ValueError(fmt::format("device={}: {}; {}", device, error.what(), what_there_is()));
+    throw ValueError(fmt::format("device={}: {}; {}", device, error.what(), available_devices()));
   } catch (const DeviceError& error) {
     throw DeviceError(fmt::format("device={}: {}", device, error.what()));
   }
@@ -135,7 +137,7 @@ std::vector<DeviceFacts> list_devices() {
   for (const expr::Place place : places()) {
     try {
       all.push_back(device_at(place).facts());
-    } catch (const DeviceError& error) {  // of one GPU, which another process may hold
+    } catch (const DeviceError& error) {  // about one GPU, which another process may hold
       DeviceFacts& facts = all.emplace_back();
       facts.name = DeviceName::of_place(place);
       facts.kind = DeviceFacts::Kind::real;
@@ -154,7 +156,7 @@ std::string describe_devices() {
 }
 
 std::uint16_t device_set() {
-  // Simulated devices, and parts of the host, are the same ones under all flags.
+  // Simulated devices and parts of the host are the same under all flags.
   const base::Flags& flags = base::config();
   if (flags.cuda_simulator > 0) return 0;
   static auto& mutex = *new base::ForkSafeMutex;

@@ -5,14 +5,16 @@ set(SOURCES
   cpu/compiler.cpp cpu/device.cpp cpu/kernels.cpp cpu/threads.cpp
   cpu/blas/blas.cpp cpu/blas/few_rows.cpp cpu/blas/openblas.cpp
   cpu/dnn/dnn.cpp cpu/dnn/dnn_copy.cpp cpu/dnn/dnn_library.cpp cpu/dnn/dnn_prepared.cpp cpu/dnn/dnn_problem.cpp
-  cuda/compiler.cpp cuda/context.cpp cuda/device.cpp cuda/driver.cpp cuda/graph.cpp cuda/kernels.cpp cuda/launch.cpp cuda/memory.cpp
-    cuda/module.cpp cuda/nvtx.cpp cuda/peer_copies.cpp cuda/staging.cpp cuda/stream.cpp cuda/target.cpp cuda/transfer.cpp cuda/uploads.cpp
-  cuda/libraries/blaslt.cpp cuda/libraries/dnn.cpp cuda/libraries/dnn_form.cpp cuda/libraries/found_library.cpp cuda/libraries/nvrtc.cpp
-    cuda/libraries/toolkit.cpp
+  cuda/compiler.cpp cuda/context.cpp cuda/device.cpp cuda/driver.cpp cuda/graph.cpp cuda/kernels.cpp cuda/launch.cpp
+    cuda/memory.cpp cuda/module.cpp cuda/nvtx.cpp cuda/peer_copies.cpp cuda/staging.cpp cuda/stream.cpp cuda/target.cpp
+    cuda/transfer.cpp cuda/uploads.cpp
+  cuda/libraries/blaslt.cpp cuda/libraries/dnn.cpp cuda/libraries/dnn_form.cpp cuda/libraries/found_library.cpp
+    cuda/libraries/nvrtc.cpp cuda/libraries/toolkit.cpp
   cuda/inspect/cubin.cpp cuda/inspect/dump.cpp cuda/inspect/facts.cpp cuda/inspect/nvdisasm.cpp cuda/inspect/program.cpp
     cuda/inspect/sass.cpp
   simulator/callbacks.cpp simulator/checks.cpp simulator/compiler.cpp simulator/cuda_text.cpp simulator/device.cpp
-    simulator/fiber.cpp simulator/kernels.cpp simulator/launch.cpp simulator/memory.cpp simulator/order.cpp simulator/report.cpp simulator/shadow.cpp simulator/threads.cpp
+    simulator/fiber.cpp simulator/kernels.cpp simulator/launch.cpp simulator/memory.cpp simulator/order.cpp
+    simulator/report.cpp simulator/shadow.cpp simulator/threads.cpp
   lanes/lane_choice.cpp lanes/lane_order.cpp lanes/lanes.cpp
   bound/body.cpp bound/bound_convolution.cpp bound/bound_kernel.cpp bound/bound_plan.cpp bound/branch_launch.cpp bound/dump_kernels.cpp
     bound/executable.cpp bound/host_launch.cpp bound/kernel_launch.cpp bound/memory.cpp bound/product_launch.cpp bound/routine_launch.cpp

@@ -48,7 +48,7 @@ inline Index index_of(Convolution& c, Part part, char letter) {
 inline void lay(Convolution& c, Part part, std::string_view order, std::int64_t gap = 0) {
   std::int64_t step = 1;
   for (std::size_t i = order.size(); i-- > 0;) {
-    if (order[i] >= '0' && order[i] <= '2' && order[i] - '0' >= c.axes) continue;
+    if (order[i] >= '0' && order[i] <= '2' && std::cmp_greater_equal(order[i] - '0', c.axes)) continue;
     const Index index = index_of(c, part, order[i]);
     *index.step = step;
     step *= index.extent;
@@ -63,8 +63,8 @@ inline std::size_t elements(const Convolution& given, Part part) {
     const Index index = index_of(c, part, letter);
     last += (index.extent - 1) * *index.step;
   }
-  for (int j = 0; j < c.axes; ++j) {
-    const Index index = index_of(c, part, static_cast<char>('0' + j));
+  for (const char letter : std::string_view("012").substr(0, c.axes)) {
+    const Index index = index_of(c, part, letter);
     last += (index.extent - 1) * *index.step;
   }
   return static_cast<std::size_t>(last) + 1;
@@ -76,7 +76,7 @@ void convolve_by_definition(const Convolution& c, const T* x, const T* filters, 
   using Three = std::array<std::int64_t, 3>;
   const auto each = [&](const auto& extent, const auto& body) {
     Three n{1, 1, 1};
-    for (std::size_t j = 0; j < static_cast<std::size_t>(c.axes); ++j) n[j] = extent(c.axis[j]);
+    for (std::size_t j = 0; j < c.axes; ++j) n[j] = extent(c.axis[j]);
     for (std::int64_t i = 0; i < n[0] * n[1] * n[2]; ++i) body(Three{i / n[2] / n[1], i / n[2] % n[1], i % n[2]});
   };
   for (std::int64_t b = 0; b < c.batch; ++b) {
@@ -91,7 +91,7 @@ void convolve_by_definition(const Convolution& c, const T* x, const T* filters, 
                     [&](const Three& t) {
                       std::int64_t from = b * c.x_batch_step + g * c.x_group_step;
                       std::int64_t tap = g * c.filter_group_step + o * c.filter_result_step;
-                      for (std::size_t j = 0; j < static_cast<std::size_t>(c.axes); ++j) {
+                      for (std::size_t j = 0; j < c.axes; ++j) {
                         const Convolution::Axis& axis = c.axis[j];
                         const std::int64_t at = axis.stride * w[j] + axis.dilation * t[j] - axis.before;
                         if (at < 0 || at % axis.spread != 0 || at / axis.spread >= axis.size) return;

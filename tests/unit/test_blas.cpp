@@ -417,7 +417,7 @@ TEST_CASE("oneDNN multiplies large float32 matrices, the right one by rows, wher
   }
   {
     WithLibrary none("none");
-    CHECK_FALSE(Blas::instance().gives_way());
+    CHECK_FALSE(Blas::instance().yields_to_dnn());
     CHECK(product_libraries() == "none");
   }
   Dnn::configure("none");

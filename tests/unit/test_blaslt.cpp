@@ -226,7 +226,7 @@ TEST_CASE("an algorithm is chosen once, and never one that splits k", "[blaslt]"
   other.m = 2;
   CHECK_THAT(
       error_of<DeviceError>([&] { blas.gemm(stream, other, workspace.data(), Precision::full, user_line); }),
-      contains("cublasLtMatmulAlgoGetHeuristic (train.py:7) knows no way without split-K for the float32 product "
+      contains("cublasLtMatmulAlgoGetHeuristic (train.py:7) has no algorithm without split-K for the float32 product "
                "of [2, 4] and [4, 4]"));
   CHECK(fake.faults() == "");
 }

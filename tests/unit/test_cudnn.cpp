@@ -93,13 +93,12 @@ struct Library {
 };
 
 /// A convolution of small numbers whose windows are as many as fit, with `before` zeros in front and `after` behind.
-Convolution make(int axes, std::int64_t size, std::int64_t taps, std::int64_t stride, std::int64_t dilation,
+Convolution make(std::size_t axes, std::int64_t size, std::int64_t taps, std::int64_t stride, std::int64_t dilation,
                  std::int64_t before, std::int64_t after, std::int64_t groups = 1) {
   Convolution c;
   c.batch = 2, c.groups = groups, c.channels = 3, c.results = 2, c.axes = axes;
-  for (int j = 0; j < axes; ++j) {
-    Convolution::Axis& axis = c.axis[static_cast<std::size_t>(j)];
-    axis.size = size + j;
+  for (Convolution::Axis& axis : c.used_axes()) {
+    axis.size = size++;
     axis.taps = taps;
     axis.stride = stride;
     axis.dilation = dilation;
@@ -129,13 +128,13 @@ dnn::Form form_of(const Convolution& c) {
 }
 int copies(const Convolution& c) {
   const dnn::Form form = form_of(c);
-  return int{form.image.copied} + int{form.filter.copied} + int{form.answer.copied};
+  return int{form.image.copied} + int{form.filter.copied} + int{form.output.copied};
 }
 
 }  // namespace
 
 TEST_CASE("convolutions and their gradients, of all kinds", "[dnn]") {
-  const int axes = GENERATE(1, 2, 3);
+  const std::size_t axes = GENERATE(1, 2, 3);
   const auto [stride, dilation] = GENERATE(std::pair(1, 1), std::pair(2, 1), std::pair(1, 2), std::pair(3, 2));
   const auto [before, after] = GENERATE(std::pair(0, 0), std::pair(1, 1), std::pair(0, 1), std::pair(2, 0));
   const int groups = GENERATE(1, 3);
@@ -194,17 +193,17 @@ TEST_CASE("convolutions with any numbers are right or refused", "[dnn]") {
     for (int i = 0; i < 8000; ++i) {
       Convolution c;
       c.batch = any(1, 3), c.groups = any(1, 2), c.channels = any(1, 3), c.results = any(1, 3);
-      c.axes = static_cast<int>(any(1, 3));
+      c.axes = static_cast<std::size_t>(any(1, 3));
       const std::int64_t sizes = c.axes == 3 ? 4 : 6;
-      for (int j = 0; j < c.axes; ++j) {
+      for (Convolution::Axis& axis : c.used_axes()) {
         const auto signed_number = [&] { return any(0, 3) == 0 ? -any(1, 2) : any(1, 2); };
-        c.axis[static_cast<std::size_t>(j)] = {.size = any(1, sizes),
-                                               .windows = any(1, sizes),
-                                               .taps = any(1, 3),
-                                               .stride = signed_number(),
-                                               .dilation = signed_number(),
-                                               .spread = any(0, 2) == 0 ? 2 : 1,
-                                               .before = any(-2, 4)};
+        axis = {.size = any(1, sizes),
+                .windows = any(1, sizes),
+                .taps = any(1, 3),
+                .stride = signed_number(),
+                .dilation = signed_number(),
+                .spread = any(0, 2) == 0 ? 2 : 1,
+                .before = any(-2, 4)};
       }
       const bool strange = any(0, 2) == 0;
       lay(c, Part::x, strange ? shuffled("bgc012") : "bgc012", any(0, 9) == 0 ? 1 : 0);
@@ -355,9 +354,9 @@ TEST_CASE("an algorithm is chosen once, and only one that repeats its results", 
   const Convolution other = make(2, 7, 3, 1, 1, 1, 1);
   CHECK_THAT(
       error_of<DeviceError>([&] { library.dnn.workspace_bytes(other, user_line); }),
-      contains("cuDNN 9.19.0 (train.py:7) has no way for the float32 convolution of [2, 1, 3, 7, 8] (images, "
+      contains("cuDNN 9.19.0 (train.py:7) has no algorithm for the float32 convolution of [2, 1, 3, 7, 8] (images, "
                "groups, channels, sizes) and [1, 2, 3, 3, 3] (groups, results, channels, sizes) on cuda0 (Fake "
-               "GPU): cudnnGetConvolutionForwardAlgorithm_v7 knows no deterministic way within 256 MiB among 5"));
+               "GPU): cudnnGetConvolutionForwardAlgorithm_v7 has no deterministic algorithm within 256 MiB among 5"));
   CHECK(fake.faults() == "");
 }
 

@@ -136,7 +136,7 @@ Described describe(const Forward& f, Task task) {
   const Placed image = data(f, true), result = data(f, false), filter = filters(f);
   const auto &xs = image.steps, &rs = result.steps, &fs = filter.steps;
   Convolution c;
-  c.axes = static_cast<int>(f.axes.size());
+  c.axes = f.axes.size();
   c.groups = f.groups;
   for (std::size_t j = 0; j < f.axes.size(); ++j) {
     const Axis& a = f.axes[j];
@@ -205,7 +205,7 @@ constexpr std::size_t behind = 32;
 template <class Body>
 void each_place(const Convolution& c, std::int64_t Convolution::Axis::* size, Body body) {
   std::array<std::int64_t, 3> n{1, 1, 1};
-  for (std::size_t j = 0; j < static_cast<std::size_t>(c.axes); ++j) n[j] = c.axis[j].*size;
+  for (std::size_t j = 0; j < c.axes; ++j) n[j] = c.axis[j].*size;
   for (std::int64_t i = 0; i < n[0]; ++i)
     for (std::int64_t j = 0; j < n[1]; ++j)
       for (std::int64_t k = 0; k < n[2]; ++k) body(std::array<std::int64_t, 3>{i, j, k});
@@ -218,7 +218,7 @@ std::vector<float> expected(const Convolution& c, const std::vector<float>& x, c
     std::vector<std::array<std::int64_t, 2>> pairs;  // what a window sees: offsets in x and filters
     each_place(c, &Convolution::Axis::taps, [&](const auto& t) {
       std::int64_t in_x = 0, in_filters = 0;
-      for (std::size_t j = 0; j < static_cast<std::size_t>(c.axes); ++j) {
+      for (std::size_t j = 0; j < c.axes; ++j) {
         const auto& a = c.axis[j];
         const std::int64_t at = a.stride * w[j] + a.dilation * t[j] - a.before;
         if (at < 0 || at % a.spread != 0 || at / a.spread >= a.size) return;
@@ -228,7 +228,7 @@ std::vector<float> expected(const Convolution& c, const std::vector<float>& x, c
       pairs.push_back({in_x, in_filters});
     });
     std::int64_t to = 0;
-    for (std::size_t j = 0; j < static_cast<std::size_t>(c.axes); ++j) to += w[j] * c.axis[j].result_step;
+    for (std::size_t j = 0; j < c.axes; ++j) to += w[j] * c.axis[j].result_step;
     for (std::int64_t b = 0; b < c.batch; ++b)
       for (std::int64_t g = 0; g < c.groups; ++g)
         for (std::int64_t o = 0; o < c.results; ++o) {
@@ -550,8 +550,8 @@ TEST_CASE("what oneDNN has no routine for is refused", "[dnn]") {
   CHECK(changed([](auto& c) { c.axis[0].x_step = -c.axis[0].x_step; }) ==
         "images with steps in memory that are not positive");
   CHECK(changed([](auto& c) { c.result_batch_step = 0; }) == "results with steps in memory that are not positive");
-  CHECK(changed([](auto& c) { c.axis[0].before = 3; }) == "windows that lie in the border along axis 0");
-  CHECK(changed([](auto& c) { c.axis[1].windows += 2; }) == "windows that lie in the border along axis 1");
+  CHECK(changed([](auto& c) { c.axis[0].before = 3; }) == "windows inside the border along axis 0");
+  CHECK(changed([](auto& c) { c.axis[1].windows += 2; }) == "windows inside the border along axis 1");
   CHECK(changed([](auto& c) {
           c.axis[0].size = c.axis[1].size = 1 << 20;
           c.axis[0].windows = c.axis[1].windows = 1 << 20;

@@ -115,10 +115,10 @@ TEST_CASE("pieces of two lanes run at the same time", "[lanes]") {
 
 TEST_CASE("a piece waits for what it needs of other lanes", "[lanes]") {
   const Alarm alarm_clock;
-  constexpr int rounds = 200;
+  constexpr std::size_t rounds = 200;
   std::vector<LanePiece> pieces;
-  for (int i = 0; i < rounds; ++i) {
-    pieces.push_back({0, i == 0 ? std::vector<int>{} : std::vector<int>{2 * i - 1}});
+  for (std::size_t i = 0; i < rounds; ++i) {
+    pieces.push_back({0, i == 0 ? std::vector<std::size_t>{} : std::vector<std::size_t>{2 * i - 1}});
     pieces.push_back({1, {2 * i}});
   }
   const Lanes lanes(pieces, {false, false});
@@ -158,10 +158,10 @@ TEST_CASE("behind a commit point nothing runs before all lanes have come to it",
   for (int round = 0; round < 100; ++round) {
     const bool fails = round % 2 == 1;
     LaneOrder order;
-    for (int lane = 0; lane < 3; ++lane) order.add(lane, {});
+    for (std::size_t lane = 0; lane < 3; ++lane) order.add(lane, {});
     order.add(0, {}, {0, 1, 2});
-    for (int lane = 0; lane < 3; ++lane) order.add(lane, {}, {3});
-    CHECK(order.pieces()[3].waits == std::vector<int>{2, 1});
+    for (std::size_t lane = 0; lane < 3; ++lane) order.add(lane, {}, {3});
+    CHECK(order.pieces()[3].waits == std::vector<std::size_t>{2, 1});
     CHECK(order.pieces()[4].waits.empty());
     const Lanes lanes(order.pieces(), {false, false, false});
     std::atomic<int> before{0}, early{0}, behind{0};
@@ -261,9 +261,9 @@ TEST_CASE("waits are found from memory, and what is waited for already is left o
   order.add(1, Touches{{1, 0, 100, true}});            // 7: other memory
   order.add(2, Touches{writes(30, 30)});               // 8: nothing
   order.add(1, Touches{reads(12, 18), writes(0, 1)});  // 9: 6 has waited for 4
-  std::vector<std::vector<int>> waits;
+  std::vector<std::vector<std::size_t>> waits;
   for (const LanePiece& piece : order.pieces()) waits.push_back(piece.waits);
-  CHECK(waits == std::vector<std::vector<int>>{{}, {0}, {}, {}, {2}, {0}, {4}, {}, {}, {6}});
+  CHECK(waits == std::vector<std::vector<std::size_t>>{{}, {0}, {}, {}, {2}, {0}, {4}, {}, {}, {6}});
 }
 
 TEST_CASE("random touches in lanes give what they give in order", "[lanes]") {
@@ -288,7 +288,7 @@ TEST_CASE("random touches in lanes give what they give in order", "[lanes]") {
       pieces.push_back(piece);
       const std::vector<LaneOrder::Touch> touches{{7, piece.from, piece.from_end, false},
                                                   {7, piece.to, piece.to_end, true}};
-      order.add(static_cast<int>(random.below(4)), touches);
+      order.add(random.below(4), touches);
     }
     const auto run = [&](const Lanes& lanes, bool together) {
       std::vector<unsigned> memory(bytes, 1);

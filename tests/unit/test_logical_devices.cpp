@@ -55,7 +55,7 @@ TEST_CASE("the flag says what is split into how many parts") {
 
 TEST_CASE("a wrong value of the flag is told when devices are asked for") {
   const ct::change_flags wrong{"logical_devices=cpu:many"};
-  CHECK_THAT(error_of<ct::ValueError>([] { ct::devices(); }), contains("'many' is no number of parts"));
+  CHECK_THAT(error_of<ct::ValueError>([] { ct::devices(); }), contains("'many' is not a number of parts"));
   const auto x = ct::vector("x");
   CHECK_THROWS_AS(ct::function({x}, x + 1)(Array{1.f}), ct::ValueError);
   CHECK_THROWS_AS(ct::shared(Array{1.f}, {.target = "cpu1"}), ct::ValueError);

@@ -106,7 +106,7 @@ TEST_CASE("OpenBLAS runs kernels for this processor where it took it for an old 
   CHECK(blas.name().starts_with("OpenBLAS 9.9.9 ("));
   const std::string better = better_core("Prescott", vector_width());
   CHECK(blas.core() == (better.empty() ? "Prescott" : better));
-  CHECK(blas.taken_for() == (better.empty() ? "" : "Prescott"));
+  CHECK(blas.detected_core() == (better.empty() ? "" : "Prescott"));
   CHECK(std::getenv("OPENBLAS_CORETYPE") == nullptr);
 }
 
@@ -115,13 +115,13 @@ TEST_CASE("OpenBLAS keeps the kernels that the user asks for, and those that fit
     const Variable asked("OPENBLAS_CORETYPE", "Nehalem");
     const Library library;
     CHECK(library.use().core() == "Nehalem");
-    CHECK(library.use().taken_for().empty());
+    CHECK(library.use().detected_core().empty());
   }
   {
     const Variable none("OPENBLAS_CORETYPE", nullptr), knows("FAKE_OPENBLAS_CORE", "SapphireRapids");
     const Library library;
     CHECK(library.use().core() == "SapphireRapids");
-    CHECK(library.use().taken_for().empty());
+    CHECK(library.use().detected_core().empty());
   }
 }
 
@@ -131,6 +131,6 @@ TEST_CASE("OpenBLAS that something else has loaded is taken as it is", "[blas]")
   void* earlier = dlopen(library.path().c_str(), RTLD_NOW | RTLD_LOCAL);
   REQUIRE(earlier != nullptr);
   CHECK(library.use().core() == "Prescott");
-  CHECK(library.use().taken_for().empty());
+  CHECK(library.use().detected_core().empty());
   dlclose(earlier);
 }

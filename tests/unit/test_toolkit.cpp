@@ -44,7 +44,7 @@ constexpr const char* sanitizer_prints =
 std::string shown(const std::vector<SearchFolder>& folders, const fs::path& base) {
   std::string text;
   for (const SearchFolder& folder : folders)
-    text += std::string(words_of(folder.place)) + ": " + folder.path.lexically_relative(base).string() + "\n";
+    text += std::string(name_of(folder.place)) + ": " + folder.path.lexically_relative(base).string() + "\n";
   return text;
 }
 

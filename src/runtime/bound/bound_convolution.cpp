@@ -210,8 +210,8 @@ class Recogniser {
     }
     if (!window && plain && dim.place.by[*inner] == 1 && std::ranges::find(roles_, Role::channel) == roles_.end())
       return takes_channels(*inner, layout.strides[d]);
-    if (what.axes == static_cast<int>(what.axis.size())) return false;
-    Convolution::Axis& axis = what.axis[static_cast<std::size_t>(what.axes++)];
+    if (what.axes == what.axis.size()) return false;
+    Convolution::Axis& axis = what.axis[what.axes++];
     axis = {.size = layout.shape[d], .spread = dim.spread, .before = -dim.place.at, .x_step = layout.strides[d]};
     if (window) {
       if (roles_[*window] != Role::none) return false;
@@ -289,8 +289,7 @@ class Recogniser {
       if (roles_[axis] == Role::group) result_.what.result_group_step = steps[axis];
       if (roles_[axis] == Role::result) result_.what.result_result_step = steps[axis];
     }
-    for (const auto& [axis, number] : window_axes_)
-      result_.what.axis[static_cast<std::size_t>(number)].result_step = steps[axis];
+    for (const auto& [axis, number] : window_axes_) result_.what.axis[number].result_step = steps[axis];
     return true;
   }
 
@@ -302,7 +301,7 @@ class Recogniser {
   std::vector<std::int64_t> values_, sizes_;  // of host nodes; of the axes
   std::vector<std::int64_t> filter_steps_;    // of the axes
   std::vector<Role> roles_;
-  std::vector<std::pair<std::size_t, int>> window_axes_;
+  std::vector<std::pair<std::size_t, std::size_t>> window_axes_;
   Side own_side_ = Side::rows;  // of the images
   BoundConvolution result_;
 };
@@ -311,7 +310,7 @@ class Recogniser {
 
 double BoundConvolution::work() const {
   double products = static_cast<double>(sums) * static_cast<double>(what.channels);
-  for (int j = 0; j < what.axes; ++j) products *= static_cast<double>(what.axis[static_cast<std::size_t>(j)].taps);
+  for (const Convolution::Axis& axis : what.used_axes()) products *= static_cast<double>(axis.taps);
   return products;
 }
 

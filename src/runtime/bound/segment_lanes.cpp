@@ -84,32 +84,32 @@ std::unique_ptr<SegmentLanes> BoundSegment::find_lanes() const {
   LaneName own = names.front();
   if (const auto found = std::ranges::find(names, false, &LaneName::copies); found != names.end()) own = *found;
   if (std::ranges::find(names, LaneName{}) != names.end()) own = {};
-  std::map<LaneName, int> numbers{{own, 0}};
-  for (const LaneName name : names) numbers.try_emplace(name, static_cast<int>(numbers.size()));
+  std::map<LaneName, std::size_t> numbers{{own, 0}};
+  for (const LaneName name : names) numbers.try_emplace(name, numbers.size());
   if (numbers.size() < 2) return nullptr;
   std::vector<bool> computes(numbers.size());
   for (const auto& [name, number] : numbers)
-    computes[static_cast<std::size_t>(number)] = !name.copies && !device_of(name.place).facts().has_processor;
+    computes[number] = !name.copies && !device_of(name.place).facts().has_processor;
 
   LaneOrder order;
   std::vector<LaunchTime> times;
   std::size_t commit = launches_.size();
-  std::vector<int> elsewhere;  // after the commit point
+  std::vector<std::size_t> elsewhere;  // after the commit point
   for (std::size_t l = 0; l < launches_.size(); ++l) {
     const BoundLaunch& launch = launches_[l];
-    std::vector<int> after;
+    std::vector<std::size_t> after;
     if (launch.after_commit) {
       if (commit == launches_.size()) {
         commit = l;
         after.resize(l);
-        std::iota(after.begin(), after.end(), 0);
+        std::iota(after.begin(), after.end(), std::size_t{0});
         order.add(0, {}, std::move(after));
         times.push_back({});
       }
-      after = {static_cast<int>(commit)};
+      after = {commit};
       // What the host runs cannot fail, and so comes last, as in the plan.
       if (!device_of(names[l].place).on_host())
-        elsewhere.push_back(static_cast<int>(l + 1));
+        elsewhere.push_back(l + 1);
       else
         after.insert(after.end(), elsewhere.begin(), elsewhere.end());
     }

@@ -225,7 +225,7 @@ void BoundSegment::run_lanes(RunCounts& counts, const TracedCall* traced, Undo& 
       return;
     }
     const std::size_t l = lanes.launch_of(piece);
-    const auto lane = static_cast<std::size_t>(lanes.lanes.pieces()[piece].lane);
+    const std::size_t lane = lanes.lanes.pieces()[piece].lane;
     try {
       run(launches_[l], {lanes.counts[l], lanes.failures[lane].data(), traced});
     } catch (...) {

@@ -34,15 +34,15 @@ CrotonSink sink_into(std::string& text) {
 std::mutex library_mutex;
 const CrotonLlvmApi* loaded_api = nullptr;  // guarded by library_mutex, as is the folder
 
-// LLVM ends the process where it gets no memory. Measured (VmPeak): loading it and the first kernel 254 MiB; later ones
-// 10 MiB and 100 bytes for each of their text; a thread of its own for them 25 to 235 MiB, with its arena of malloc's.
+// LLVM ends the process if it gets no memory. Measured (VmPeak): 254 MiB to load it and for the first kernel; 10 MiB,
+// and 100 bytes per byte of text, for later ones; 25 to 235 MiB for a thread of their own, with its arena of malloc's.
 constexpr std::size_t library_bytes = std::size_t{320} << 20, compiler_bytes = std::size_t{256} << 20,
                       linker_bytes = std::size_t{64} << 20, bytes_per_byte_of_text = 128;
 
-// For texts of users: src/llvm/token_checks.cpp refuses what Clang would need more for.
+// For texts of users: src/llvm/token_checks.cpp refuses texts for which Clang would need more.
 constexpr std::size_t deep_stack_bytes = std::size_t{256} << 20;
 
-std::atomic<bool> ending{false};  // the process
+std::atomic<bool> process_ends{false};
 
 std::filesystem::path& extra_folder() {
   static std::filesystem::path folder;
@@ -57,7 +57,7 @@ std::filesystem::path folder_of_this_object() {
   return file.parent_path();
 }
 
-// The interface of one file, or nullptr with the reason added to `why`.
+// The interface of one file; or nullptr, and the reason is added to `why`.
 const CrotonLlvmApi* open(const std::filesystem::path& file, std::string& why) {
   std::error_code ignored;
   if (!std::filesystem::exists(file, ignored)) {
@@ -78,8 +78,8 @@ const CrotonLlvmApi* open(const std::filesystem::path& file, std::string& why) {
     dlclose(handle);
     return nullptr;
   }
-  std::atexit([] { ending = true; });  // before LLVM's own end, which was registered by its beginning
-  return api;                          // never closed: kernels may run until the process ends
+  std::atexit([] { process_ends = true; });  // runs before LLVM's own handlers, which were registered earlier
+  return api;                                // never closed: kernels may run until the process ends
 }
 
 const CrotonLlvmApi* find_library(std::string& why) {
@@ -109,7 +109,7 @@ std::vector<std::string_view> lines_of(std::string_view text) {
   return lines;
 }
 
-// The numbers of lines, from 1, at which messages point.
+// The numbers of the lines, from 1, that messages name.
 std::set<std::size_t> lines_named(std::string_view messages) {
   std::set<std::size_t> named;
   for (std::string_view line : lines_of(messages)) {
@@ -121,7 +121,7 @@ std::set<std::size_t> lines_named(std::string_view messages) {
   return named;
 }
 
-// Lines near those that messages name, numbered, with a mark at the named ones and dots where lines are left out.
+// The named lines and those near them, with numbers; the named ones have a mark, and dots replace the lines between.
 std::string excerpt(std::string_view source, const std::set<std::size_t>& named) {
   constexpr std::size_t around = 3;
   const std::vector<std::string_view> lines = lines_of(source);
@@ -156,9 +156,9 @@ std::int32_t mode_number(CompileOptions::Mode mode) {
 }  // namespace
 
 Module::~Module() {
-  // Objects of static storage may have functions, and are destroyed after LLVM's own. Where LLVM is locked for ever,
-  // the code stays.
-  if (ending || base::why_no_compilation() != nullptr) return;
+  // Objects of static storage may have functions, and are destroyed after LLVM's own. If LLVM is locked for ever, the
+  // code stays.
+  if (process_ends || base::why_no_compilation() != nullptr) return;
   const base::Compilation compilation;
   api_.unload(handle_);
 }
@@ -214,7 +214,7 @@ std::string Compiler::run(std::string_view source, const CompileOptions& options
                                         mode_number(options.mode),
                                         assembly ? croton_output_assembly : croton_output_object,
                                         width,
-                                        options.level,
+                                        static_cast<std::int32_t>(options.level),
                                         options.prelude_size,
                                         options.users_begin,
                                         options.users_size,

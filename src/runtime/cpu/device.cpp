@@ -47,7 +47,7 @@ class Part final : public Device {
   std::shared_ptr<void> allocate(std::size_t bytes) override { return counted(Device::allocate(bytes), bytes); }
 };
 
-int count() { return present_split().cpus; }
+int count() { return current_split().cpus; }
 
 runtime::Device* find(int number) {
   if (number == 0) return &host_device();

@@ -1,6 +1,6 @@
-// The host as a device of the runtime, and the parts of it that programs treat as devices of their own. The memory of
-// all is the process's; that of a part is on an account. Their kernels are CPU code, which the runtime runs by itself
-// (kernels.hpp, threads.hpp); products and convolutions are those of blas/ and dnn/.
+// The host as a device of the runtime, and the parts of it that programs treat as devices of their own. All use the
+// memory of the process; a part has an account of its own. Their kernels are CPU code, which the runtime runs itself
+// (kernels.hpp, threads.hpp); products and convolutions come from blas/ and dnn/.
 #pragma once
 
 #include "runtime/device/backend.hpp"
@@ -12,7 +12,7 @@ Device& host_device();
 
 namespace cpu {
 
-/// cpu, which is the host, and cpu1, cpu2, ... where the flag logical_devices asks for parts of it.
+/// cpu, which is the host, and cpu1, cpu2, ... if the flag logical_devices asks for parts of it.
 const Backend& backend();
 
 }  // namespace cpu

@@ -7,6 +7,7 @@
 #include <deque>
 #include <exception>
 #include <functional>
+#include <iterator>
 #include <mutex>
 #include <optional>
 #include <unordered_map>
@@ -23,14 +24,14 @@ namespace croton::runtime::cpu {
 namespace {
 
 // A payload is an object file, or the digest of the entry that has it: kernels compiled together share one object.
-constexpr char object_tag = 'O', reference_tag = 'R';
-// What was loaded last is kept though no function has it: who makes a function again gets it back.
-constexpr std::size_t most_recent = 64;
+constexpr std::byte object_tag{'O'}, reference_tag{'R'};
+// The most recent modules are kept even without a function, in case the function is made again.
+constexpr std::size_t max_recent = 64;
 
-class Store {
+class KernelStore {
  public:
-  static Store& instance() {
-    static Store* store = new Store;  // never destroyed: other threads may still run kernels when the process ends
+  static KernelStore& instance() {
+    static KernelStore* store = new KernelStore;  // never destroyed: other threads may run kernels to the very end
     return *store;
   }
 
@@ -38,7 +39,7 @@ class Store {
     const base::Compilation compilation;
     const base::StageTimer timer(base::Stage::compile);
     const std::lock_guard lock(mutex_);
-    level_ = static_cast<int>(base::config().llvm_level);
+    level_ = base::config().llvm_level;
     trapping_ = base::config().check_arithmetic;
     std::vector<const codegen::Text*> missing;
     for (const codegen::Text& text : texts) {
@@ -55,7 +56,7 @@ class Store {
     if (base::shows("compiled")) show(texts, missing);
     std::vector<KernelEntry> result;
     for (const codegen::Text& text : texts) result.push_back(find(text).value());
-    recent_.resize(std::min(recent_.size(), most_recent));  // not before: entries of this call are kept by nobody else
+    recent_.resize(std::min(recent_.size(), max_recent));  // only now: nothing else keeps entries of this call
     forget_unloaded();
     return result;
   }
@@ -70,13 +71,13 @@ class Store {
     base::show("compiled", lines);
   }
 
-  /// Kernels are kept apart by how they were compiled: the level to which they were optimised, and whether they check
-  /// their arithmetic.
-  std::string how() const { return std::to_string(level_) + (trapping_ ? ", trapping" : ""); }
-  std::string name_of(const codegen::Text& text) const { return text.name + how(); }
+  /// Kernels with different options are different kernels: the level of optimisation, and whether they check their
+  /// arithmetic.
+  std::string options_text() const { return std::to_string(level_) + (trapping_ ? ", trapping" : ""); }
+  std::string name_of(const codegen::Text& text) const { return text.name + options_text(); }
 
   struct Known {
-    KernelEntry entry;  // without what keeps it
+    KernelEntry entry;  // without the owner of its code
     std::weak_ptr<const Module> module;
   };
 
@@ -99,12 +100,12 @@ class Store {
     recent_.push_front(module);
   }
 
-  /// Names of code that is gone: now and then, as each look takes all of them.
+  /// Removes names of unloaded code. Not at every call, since it looks at all names.
   void forget_unloaded() {
-    if (entries_.size() < look_at_) return;
+    if (entries_.size() < sweep_size_) return;
     std::erase_if(entries_, [](const auto& named) { return named.second.module.expired(); });
     std::erase_if(modules_, [](const auto& named) { return named.second.expired(); });
-    look_at_ = std::max<std::size_t>(2 * entries_.size(), 256);
+    sweep_size_ = std::max<std::size_t>(2 * entries_.size(), 256);
   }
 
   std::string key_of(const codegen::Text& text) {
@@ -113,7 +114,7 @@ class Store {
         .add("kernel", text.digest)
         .add("prelude", prelude_)
         .add("compiler", Compiler::instance().identity())
-        .add("level", how())
+        .add("level", options_text())
         .add("interface", std::to_string(croton_llvm_api_version))
         .digest();
   }
@@ -123,19 +124,19 @@ class Store {
     if (cache == nullptr) return false;
     std::string digest = key_of(text);
     auto payload = cache->find(digest);
-    if (payload && payload->size() == 33 && static_cast<char>((*payload)[0]) == reference_tag) {
+    if (payload && payload->size() == 33 && payload->front() == reference_tag) {
       digest.assign(reinterpret_cast<const char*>(payload->data()) + 1, 32);
       if (const auto module = find_module(digest)) return add(text, module);
       payload = cache->find(digest);
     }
-    if (!payload || payload->empty() || static_cast<char>((*payload)[0]) != object_tag) return false;
+    if (!payload || payload->empty() || payload->front() != object_tag) return false;
     if (const auto module = find_module(digest)) return add(text, module);
     try {
       const std::shared_ptr<const Module> module = Compiler::instance().load(std::span(*payload).subspan(1));
       keep_module(digest, module);
       return add(text, module);
     } catch (const DeviceError&) {
-      return false;  // made by another compiler, or damaged in a way the checksum did not see: compile it again
+      return false;  // from another compiler, or damaged in spite of its checksum: compile it again
     }
   }
 
@@ -150,84 +151,89 @@ class Store {
 
   using Texts = std::vector<const codegen::Text*>;
 
-  /// What is missing, shared out among modules that threads compile at once. Each of these parses the prelude, which
-  /// takes as long as a small kernel, so that two kernels at least make a module.
+  /// The kernels of one module, and the outcome of its compilation.
+  struct Unit {
+    Texts texts;
+    std::size_t size = 0;  // of all texts
+    std::vector<std::byte> object;
+    CompileTimes times;
+    std::exception_ptr fault;
+  };
+
+  /// Compiles missing kernels as modules, on several threads. Each module parses the prelude, which takes as long as a
+  /// small kernel, so a module has at least two kernels.
   void compile(const Texts& missing, KernelCounts& counts) {
-    const std::size_t threads = static_cast<std::size_t>(ThreadPool::instance().threads());
-    const std::vector<Texts> shares = shared_out(missing, std::min(threads, (missing.size() + 1) / 2));
-    std::vector<std::vector<std::byte>> objects(shares.size());
-    std::vector<CompileTimes> times(shares.size());
-    std::vector<std::exception_ptr> faults(shares.size());
     const std::string prelude = codegen::prelude(codegen::Target::cpu);
-    const auto compile_one = [&](std::size_t share) {
-      std::string unit = prelude;
-      for (const codegen::Text* text : shares[share]) unit += text->code + "\n";
+    const auto compile_unit = [&](Unit& unit) {
+      std::string source = prelude;
+      for (const codegen::Text* text : unit.texts) source += text->code + "\n";
       CompileOptions options;
       options.prelude_size = prelude.size();
       options.level = level_;
       if (trapping_) options.mode = CompileOptions::Mode::cpu_trapping;
-      objects[share] = Compiler::instance().compile(unit, options, &times[share]);
+      unit.object = Compiler::instance().compile(source, options, &unit.times);
     };
-    ThreadPool::instance().parallel_for(static_cast<std::int64_t>(shares.size()), 1, [&](auto begin, auto end) {
-      for (auto share = static_cast<std::size_t>(begin); share < static_cast<std::size_t>(end); ++share) {
+    const auto threads = static_cast<std::size_t>(ThreadPool::instance().threads());
+    std::vector<Unit> units = partition(missing, std::min(threads, (missing.size() + 1) / 2));
+    ThreadPool::instance().parallel_for(std::ssize(units), 1, [&](std::int64_t begin, std::int64_t end) {
+      for (Unit& unit : std::span(units.begin() + begin, units.begin() + end)) {
         try {
-          compile_one(share);
+          compile_unit(unit);
         } catch (...) {  // threads of the pool must not throw
-          faults[share] = std::current_exception();
+          unit.fault = std::current_exception();
         }
       }
     });
-    for (const std::exception_ptr& fault : faults) {
-      if (fault) std::rethrow_exception(fault);
-    }
     CompileTimes all;
-    for (const CompileTimes& of_share : times) all.add(of_share);
+    for (const Unit& unit : units) {
+      if (unit.fault) std::rethrow_exception(unit.fault);
+      all.add(unit.times);
+    }
     all.note();
-    for (std::size_t share = 0; share < shares.size(); ++share) keep(shares[share], objects[share], counts);
+    for (const Unit& unit : units) keep(unit, counts);
   }
 
-  /// The longest text goes where least is, so that all take about as long.
-  static std::vector<Texts> shared_out(Texts texts, std::size_t count) {
+  /// The longest text goes to the smallest unit, so that all units take about as long.
+  static std::vector<Unit> partition(Texts texts, std::size_t count) {
     std::ranges::stable_sort(texts, std::ranges::greater{},
                              [](const codegen::Text* text) { return text->code.size(); });
-    std::vector<Texts> shares(count);
-    std::vector<std::size_t> sizes(shares.size());
+    std::vector<Unit> units(count);
     for (const codegen::Text* text : texts) {
-      const auto least = static_cast<std::size_t>(std::ranges::min_element(sizes) - sizes.begin());
-      shares[least].push_back(text);
-      sizes[least] += text->code.size();
+      Unit& smallest = *std::ranges::min_element(units, {}, &Unit::size);
+      smallest.texts.push_back(text);
+      smallest.size += text->code.size();
     }
-    return shares;
+    return units;
   }
 
   /// Loads a module, and keeps it on disk.
-  void keep(const Texts& texts, const std::vector<std::byte>& object, KernelCounts& counts) {
-    const std::shared_ptr<const Module> module = Compiler::instance().load(object);
-    const std::string first = key_of(*texts.front());
+  void keep(const Unit& unit, KernelCounts& counts) {
+    const std::shared_ptr<const Module> module = Compiler::instance().load(unit.object);
+    const std::string first = key_of(*unit.texts.front());
     keep_module(first, module);
-    for (const codegen::Text* text : texts) {
+    for (const codegen::Text* text : unit.texts) {
       if (!add(*text, module)) throw InternalError("a compiled module lacks the kernel " + text->name);
       ++counts.compiled;
     }
     KernelCache* cache = configured_cache();
     if (cache == nullptr) return;
-    std::vector<std::byte> payload{std::byte{object_tag}};
-    payload.insert(payload.end(), object.begin(), object.end());
+    std::vector<std::byte> payload{object_tag};
+    payload.insert(payload.end(), unit.object.begin(), unit.object.end());
     cache->store(first, payload);
     std::vector<std::byte> reference(33);
-    reference[0] = std::byte{reference_tag};
+    reference[0] = reference_tag;
     std::memcpy(reference.data() + 1, first.data(), 32);
-    for (std::size_t i = 1; i < texts.size(); ++i) cache->store(key_of(*texts[i]), reference);
+    for (const codegen::Text* text : std::span(unit.texts).subspan(1)) cache->store(key_of(*text), reference);
   }
 
   std::mutex mutex_;
-  int level_ = 3;
-  bool trapping_ = false;  // of the call under way
+  std::int64_t level_ = 3;  // of the call under way, as the next
+  bool trapping_ = false;
   std::string prelude_;
   std::unordered_map<std::string, Known> entries_;
   std::unordered_map<std::string, std::weak_ptr<const Module>> modules_;  // by the digest of the entry with the object
   std::deque<std::shared_ptr<const Module>> recent_;                      // the last one first
-  std::size_t look_at_ = 256;  // so many names: some are of code that is gone
+  std::size_t sweep_size_ = 256;  // the number of names from which on those of unloaded code are removed
 };
 
 }  // namespace
@@ -235,7 +241,7 @@ class Store {
 bool can_compile(std::string* why) { return Compiler::available(why); }
 
 std::vector<KernelEntry> get_kernels(std::span<const codegen::Text> texts, KernelCounts& counts) {
-  return Store::instance().get(texts, counts);
+  return KernelStore::instance().get(texts, counts);
 }
 
 }  // namespace croton::runtime::cpu

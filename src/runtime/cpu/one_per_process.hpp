@@ -1,4 +1,4 @@
-// What a process has one of, with threads of its own: the ThreadPool, the team of lanes.
+// Objects of which a process has one, with threads of its own: the ThreadPool, the team of lanes.
 #pragma once
 
 #include <pthread.h>
@@ -10,9 +10,9 @@
 
 namespace croton::runtime::cpu {
 
-/// The T of this process, made when first asked for. It is never destroyed, so that destructors of static objects may
-/// still use it, without its threads: T::shut_down() ends these when the process ends or the library is unloaded. In a
-/// child after fork(), which has none of them, T::forget_workers_after_fork() is called.
+/// The T of this process, made at first use. It is never destroyed, so that destructors of static objects may still use
+/// it, without its threads: T::shut_down() ends these when the process ends or the library is unloaded. A child after
+/// fork() has none of the threads; T::forget_workers_after_fork() is called there.
 template <class T>
 T& one_per_process(T* (*make)()) {
   static T* one = [make] {
@@ -26,13 +26,13 @@ T& one_per_process(T* (*make)()) {
   return *one;
 }
 
-/// For whoever makes use of workers. A child that was forked in a thread which then returns ends with its last thread
-/// (as without us), and workers must not be that one: they are stopped when this thread ends, unless another thread is
-/// using them. In other processes returning from main, or exit(), is the end.
+/// To be called before the use of workers. A child that was forked in a thread which then returns ends with its last
+/// thread, and workers must not be that one: they are stopped when this thread ends, unless another thread is using
+/// them. Other processes end with the return from main, or exit().
 template <class T>
 void end_workers_with_this_thread() {
   if (base::fork_generation() == 0) return;
-  thread_local const struct AtEnd {
+  [[maybe_unused]] thread_local const struct AtEnd {
     ~AtEnd() {
       T& one = T::instance();
       if (!one.try_enter()) return;
@@ -40,11 +40,10 @@ void end_workers_with_this_thread() {
       one.leave();
     }
   } at_end;
-  static_cast<void>(at_end);
 }
 
-/// For shut_down: enters what another thread may be in, waiting for that one no longer than for a second; only work
-/// that calls exit() makes it wait in vain. False then.
+/// For shut_down: enters, and waits at most a second for a thread that is inside. False if it is still inside then,
+/// which only happens if its work has called exit().
 template <class Enter>
 bool enter_at_end(Enter try_enter) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(1);

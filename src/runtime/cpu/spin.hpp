@@ -1,5 +1,5 @@
-// Waiting that is expected to be short: a thread that spins goes on within nanoseconds, one that the system has put to
-// sleep after 30 to 50 us.
+// Waits that are expected to be short: a spinning thread continues within nanoseconds, a sleeping one within 30 to 50
+// us.
 #pragma once
 
 #include <chrono>

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <new>
 #include <span>
 #include <string>
@@ -19,24 +20,24 @@ namespace croton::runtime::cpu {
 namespace {
 
 constexpr int max_threads = 1024;
-// Long enough to bridge the serial work between two kernels, short enough to leave the core to others soon.
+// Long enough for the serial work between two kernels, short enough to leave the core to others soon.
 constexpr auto spin_time = std::chrono::microseconds(200);
 
-// What a worker's slot says. The caller offers a chunk; whoever turns `offered` into something else runs it.
+// The state of a worker's slot. The caller offers a chunk; the thread that changes `offered` to another state runs it.
 enum State : std::uint32_t { idle, offered, taken, stop };
 
 }  // namespace
 
-// Each on cache lines of its own (two: processors fetch them in pairs).
+// Each has cache lines of its own (two: processors fetch them in pairs).
 struct alignas(128) ThreadPool::Worker {
   std::atomic<std::uint32_t> state{idle};
-  // Set around each sleep on `state`, so that a notification, a system call, is sent only where somebody sleeps. All
-  // accesses to both are sequentially consistent: whoever does not see the flag set is seen by the sleeper before it
-  // sleeps.
+  // Set around each sleep on `state`, so that a notification, which is a system call, is sent only if somebody sleeps.
+  // All accesses to the flags and the state are sequentially consistent: if a thread changes the state and does not see
+  // the flag, the sleeper sees the change before it sleeps.
   std::atomic<bool> worker_sleeps{false};
   std::atomic<bool> caller_sleeps{false};
-  const Region* region = nullptr;  // what is offered
-  std::int64_t part = 0;           // of it
+  const Region* region = nullptr;  // that is offered
+  std::int64_t part = 0;           // of the region
   bool spins = true;
   base::Thread thread;
 
@@ -72,10 +73,10 @@ ThreadPool& ThreadPool::instance() {
 
 int ThreadPool::usable_cores() {
   // The kernel refuses a set smaller than its own, so try larger ones.
-  for (int capacity = 1024; capacity <= 1 << 20; capacity *= 2) {
-    cpu_set_t* set = CPU_ALLOC(static_cast<std::size_t>(capacity));
+  for (std::size_t capacity = 1024; capacity <= 1 << 20; capacity *= 2) {
+    cpu_set_t* set = CPU_ALLOC(capacity);
     if (!set) break;
-    const std::size_t bytes = CPU_ALLOC_SIZE(static_cast<std::size_t>(capacity));
+    const std::size_t bytes = CPU_ALLOC_SIZE(capacity);
     const bool known = sched_getaffinity(0, bytes, set) == 0;
     const int count = known ? CPU_COUNT_S(bytes, set) : 0;
     CPU_FREE(set);
@@ -111,7 +112,7 @@ void ThreadPool::parallel_for(std::int64_t n, std::int64_t grain, Body body, voi
   leave();
 }
 
-ThreadPool::Shares::Shares(int callers) {
+ThreadPool::Partitions::Partitions(int callers) {
   ThreadPool& pool = instance();
   if (callers < 2 || !pool.try_enter()) return;
   entered_ = true;
@@ -119,16 +120,16 @@ ThreadPool::Shares::Shares(int callers) {
   workers_ = pool.start_workers(each * callers) / callers;
 }
 
-ThreadPool::Shares::~Shares() {
+ThreadPool::Partitions::~Partitions() {
   if (entered_) instance().leave();
 }
 
-ThreadPool::Share::Share(const Shares& shares, int number)
-    : team_{static_cast<std::size_t>(number * shares.workers_), shares.workers_, false} {
+ThreadPool::InPartition::InPartition(const Partitions& partitions, int number)
+    : team_{number * partitions.workers_, partitions.workers_, false} {
   ThreadPool::team_ = &team_;
 }
 
-ThreadPool::Share::~Share() { ThreadPool::team_ = nullptr; }
+ThreadPool::InPartition::~InPartition() { ThreadPool::team_ = nullptr; }
 
 bool ThreadPool::try_enter() {
   return !busy_.load(std::memory_order_relaxed) && !busy_.exchange(true, std::memory_order_acquire);
@@ -136,29 +137,29 @@ bool ThreadPool::try_enter() {
 
 void ThreadPool::leave() { busy_.store(false, std::memory_order_release); }
 
-/// Returns how many workers there are of those wanted: fewer where the system refuses memory or threads.
+/// Returns the number of workers, at most `wanted`: fewer if the system refuses memory or threads.
 std::int64_t ThreadPool::start_workers(std::int64_t wanted) {
   end_workers_with_this_thread<ThreadPool>();
-  for (std::int64_t i = 0; i < wanted; ++i)
-    if (!start_worker(static_cast<std::size_t>(i))) return i;
+  for (std::int64_t number = 0; number < wanted; ++number)
+    if (!start_worker(number)) return number;
   return wanted;
 }
 
-bool ThreadPool::start_worker(std::size_t index) try {
-  if (index == workers_.size()) workers_.push_back(std::make_unique<Worker>());
-  Worker& worker = *workers_[index];
+bool ThreadPool::start_worker(std::int64_t number) try {
+  if (number == std::ssize(workers_)) workers_.push_back(std::make_unique<Worker>());
+  Worker& worker = **(workers_.begin() + number);
   if (worker.thread.is_here()) return true;
   // With more threads than cores a spinning one would keep another from working.
-  worker.spins = static_cast<int>(index) + 1 < usable_cores_;
-  return worker.thread.start(worker_main, &worker);
+  worker.spins = number + 1 < usable_cores_;
+  return worker.thread.start<worker_main>(worker);
 } catch (const std::bad_alloc&) {
   return false;
 }
 
-/// Part 0 runs here, the others in the workers from that one on.
-void ThreadPool::run_region(const Region& region, std::size_t first_worker) {
-  const std::span<const std::unique_ptr<Worker>> team(workers_.data() + first_worker,
-                                                      static_cast<std::size_t>(region.parts - 1));
+/// Part 0 runs here, the others in the workers from `first_worker` on.
+void ThreadPool::run_region(const Region& region, std::int64_t first_worker) {
+  const auto first = workers_.cbegin() + first_worker;
+  const std::span<const std::unique_ptr<Worker>> team(first, first + (region.parts - 1));
   std::int64_t part = 0;
   for (const auto& worker : team) {
     worker->region = &region;
@@ -166,29 +167,28 @@ void ThreadPool::run_region(const Region& region, std::size_t first_worker) {
     worker->set(offered, worker->worker_sleeps);
   }
   region.run(0);
-  // Take back what has not been started. It is the caller's own work either way, and a worker that is still waking up
-  // (30 to 50 us) or has no core on a loaded machine (milliseconds) would only be waited for.
+  // Take back the parts that no worker has started. They are the caller's work, and a worker that is still waking up
+  // (30 to 50 us) or has no core on a loaded machine (milliseconds) would only delay them.
   for (const auto& worker : team)
     if (worker->change(offered, idle)) region.run(worker->part);
   for (const auto& worker : team) worker->wait_while(taken, worker->caller_sleeps, true);
 }
 
-void* ThreadPool::worker_main(void* argument) {
-  Worker& self = *static_cast<Worker*>(argument);
-  const base::SignalsBlocked quiet;  // they are for threads of the program
+void ThreadPool::worker_main(Worker& worker) {
+  const base::SignalsBlocked blocked;  // signals are for threads of the program
   for (;;) {
-    self.wait_while(idle, self.worker_sleeps, self.spins);
-    if (self.change(offered, taken)) {
-      self.region->run(self.part);
-      self.set(idle, self.caller_sleeps);
-    } else if (self.state.load() == stop) {
-      return nullptr;
+    worker.wait_while(idle, worker.worker_sleeps, worker.spins);
+    if (worker.change(offered, taken)) {
+      worker.region->run(worker.part);
+      worker.set(idle, worker.caller_sleeps);
+    } else if (worker.state.load() == stop) {
+      return;
     }
   }
 }
 
 void ThreadPool::shut_down() {
-  if (enter_at_end([&] { return try_enter(); })) stop_workers();  // never left again: later regions run inline
+  if (enter_at_end([&] { return try_enter(); })) stop_workers();  // and never leaves: later regions run inline
 }
 
 void ThreadPool::stop_workers() {

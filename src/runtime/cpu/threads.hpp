@@ -1,12 +1,12 @@
-// The pool of threads that splits work on the CPU. There is one per process, and no other: two pools whose workers spin
-// on each other's cores were measured to cost milliseconds a call.
+// The pool of threads that splits work on the CPU. A process has exactly one: two pools whose workers spin on each
+// other's cores were measured to cost milliseconds a call.
 //
-// Promises: a region allocates nothing; which thread runs a chunk never changes the chunks, which depend on the work
-// and the number of threads alone; a region never waits for another one (a second caller and a nested region run
-// inline); a worker that the system has not woken yet is not waited for either, its chunk is taken back by the caller.
-// Callers that work at the same time on purpose (runtime/lanes/lanes.hpp) have shares: disjoint sets of the workers.
+// Promises: a region allocates nothing; the chunks depend on the work and the number of threads alone, not on the
+// threads that run them; a region never waits for another one (a second caller and a nested region run inline), nor for
+// a worker that the system has not woken yet: the caller takes its chunk back. Callers that work at the same time on
+// purpose (runtime/lanes/lanes.hpp) have partitions: disjoint sets of the workers.
 //
-// After fork() the child's pool is empty and starts its own workers when next used; do not fork inside a body.
+// After fork() the child's pool is empty and starts its own workers at its next use; do not fork inside a body.
 #pragma once
 
 #include <atomic>
@@ -33,16 +33,15 @@ class ThreadPool {
   /// The number of cores that this process may use (sched_getaffinity), at least 1.
   static int usable_cores();
 
-  /// Sets the number of threads of a region, the caller included; 0 means usable_cores(). Holds from the next region
-  /// on. Throws ValueError outside 0 to 1024.
+  /// Sets the number of threads of a region, the caller included, from the next region on; 0 means usable_cores().
+  /// Throws ValueError outside 0 to 1024.
   void set_threads(int count);
   /// The number of threads of a region, the caller included.
   int threads() const { return threads_.load(std::memory_order_relaxed); }
 
   /// Calls `body` on contiguous chunks that cover [0, n) and returns when all are done. There are at most threads()
   /// chunks and at most n / grain rounded up, of sizes that differ by at most one. With n <= grain it is a plain call.
-  /// `grain` is the amount of work below which waking another thread does not pay (30 to 50 us of work for a sleeping
-  /// one).
+  /// `grain` is the amount of work that is worth waking another thread (30 to 50 us of work for a sleeping one).
   void parallel_for(std::int64_t n, std::int64_t grain, Body body, void* context) noexcept;
 
   /// The same for a callable f(begin, end), called by reference.
@@ -52,36 +51,37 @@ class ThreadPool {
     parallel_for(
         n, grain,
         [](void* context, std::int64_t begin, std::int64_t end) { (*static_cast<Callable*>(context))(begin, end); },
-        const_cast<void*>(static_cast<const void*>(std::addressof(f))));
+        const_cast<std::remove_const_t<Callable>*>(std::addressof(f)));
   }
 
-  /// What regions of a thread run in that has a share.
+  /// The workers of a partition, for the regions of its thread.
   struct Team {
-    std::size_t first_worker;
+    std::int64_t first_worker;
     std::int64_t workers;
     bool busy;
   };
-  /// The threads, shared out evenly among callers that work at the same time, while it lives; others' regions run
-  /// inline meanwhile. Where the pool is in use, or has fewer threads than callers, a share is the caller alone.
-  class Shares {
+  /// Partitions the threads evenly among callers that work at the same time, while it lives; regions of other callers
+  /// run inline meanwhile. If the pool is in use, or has fewer threads than callers, each partition is its caller
+  /// alone.
+  class Partitions {
    public:
-    explicit Shares(int callers);
-    ~Shares();
-    Shares(const Shares&) = delete;
-    Shares& operator=(const Shares&) = delete;
+    explicit Partitions(int callers);
+    ~Partitions();
+    Partitions(const Partitions&) = delete;
+    Partitions& operator=(const Partitions&) = delete;
 
    private:
     friend class ThreadPool;
     bool entered_ = false;
     std::int64_t workers_ = 0;  // of each
   };
-  /// While it lives, regions of this thread, which has no other, run in a share.
-  class Share {
+  /// While it lives, regions of this thread run in a partition. A thread has at most one.
+  class InPartition {
    public:
-    Share(const Shares& shares, int number);
-    ~Share();
-    Share(const Share&) = delete;
-    Share& operator=(const Share&) = delete;
+    InPartition(const Partitions& partitions, int number);
+    ~InPartition();
+    InPartition(const InPartition&) = delete;
+    InPartition& operator=(const InPartition&) = delete;
 
    private:
     Team team_;
@@ -112,12 +112,12 @@ class ThreadPool {
   bool try_enter();
   void leave();
   std::int64_t start_workers(std::int64_t wanted);
-  bool start_worker(std::size_t index);
-  void run_region(const Region& region, std::size_t first_worker);
+  bool start_worker(std::int64_t number);
+  void run_region(const Region& region, std::int64_t first_worker);
   void shut_down();
   void stop_workers();
   void forget_workers_after_fork();
-  static void* worker_main(void* worker);
+  static void worker_main(Worker& worker);
 
   static constinit thread_local Team* team_;
 

@@ -14,18 +14,15 @@
 namespace croton::runtime::cuda {
 namespace {
 
-std::string_view name_of(Form form) {
-  static constexpr std::string_view names[] = {"cubin", "ptx", "cubin", "facts"};
-  return names[static_cast<std::size_t>(form)];
-}
+std::string_view name_of(Form form) { return form == Form::ptx ? "ptx" : form == Form::facts ? "facts" : "cubin"; }
 
 std::vector<std::byte> bytes_of(std::string_view text) {
   const auto bytes = std::as_bytes(std::span(text));
   return {bytes.begin(), bytes.end()};
 }
 
-/// The file that a table of lines names: the one that dump_kernels writes, so that profilers find it; else one that is
-/// nowhere. Always a full path, or the compiler would put the current folder in front.
+/// The file in a table of lines: the one that dump_kernels writes, so that profilers find it; else one that does not
+/// exist. Always a full path, or the compiler would add the current folder.
 std::string file_of(std::string_view name) {
   const std::string& folder = base::config().dump_kernels;
   return (folder.empty() ? "/croton" : folder) + "/" + std::string(name) + ".cu";
@@ -48,7 +45,7 @@ std::vector<std::byte> compile(std::string_view unit, std::string_view digest, s
   key.add("compiler", nvrtc.identity());
   for (const std::string& option : nvrtc.options()) key.add("option", option);
   for (const std::string& option : extra) key.add("option", option);
-  // Comments move lines, so with a table of lines all of the text counts.
+  // Comments move lines, so with a table of lines the whole text counts.
   if (lines) key.add("text", unit).add("file", file);
   KernelCache* cache = configured_cache();
   if (cache != nullptr) {

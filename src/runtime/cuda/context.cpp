@@ -17,16 +17,16 @@
 namespace croton::runtime::cuda {
 namespace {
 
-// Never destroyed: arrays in static storage are released after it would have been. The driver itself ends the contexts
-// with the process, and says "deinitialized" to whoever comes later.
+// Never destroyed: arrays in static storage are released later. The driver itself ends the contexts with the process,
+// and reports "deinitialized" to later calls.
 struct OpenContexts {
   std::mutex mutex;
   std::map<std::pair<const Driver*, int>, std::shared_ptr<Context>> by_number;
 };
 
 OpenContexts& open_contexts() {
-  static auto& kept = *new OpenContexts;
-  return kept;
+  static auto& contexts = *new OpenContexts;
+  return contexts;
 }
 
 [[noreturn]] void raise_no_such_device(const Driver& driver, int index, int count) {
@@ -35,7 +35,6 @@ OpenContexts& open_contexts() {
                                   driver.explain(result::no_device)));
   }
   std::vector<std::string> names;
-  names.reserve(static_cast<std::size_t>(count));
   for (int i = 0; i < count; ++i) names.push_back(fmt::format("cuda{}", i));
   throw DeviceError(
       fmt::format("cuda{}: there is no such device; this machine has: {}", index, fmt::join(names, ", ")));
@@ -61,7 +60,7 @@ std::shared_ptr<Context> Context::get(int index, Where where) {
 std::shared_ptr<Context> Context::open(int index, Where where) {
   const Driver& driver = Driver::instance();
   if (const int count = driver.device_count(); index < 0 || index >= count) raise_no_such_device(driver, index, count);
-  // What is open already is closed again by the destructor if a later part fails.
+  // If a later step fails, the destructor closes the parts that are open already.
   std::shared_ptr<Context> context(new Context(driver, index));
   context->start(where);
   return context;
@@ -91,7 +90,7 @@ void Context::start(Where where) {
   }
   check(driver_.cuDevicePrimaryCtxRetain.function(&handle_, device_), driver_.cuDevicePrimaryCtxRetain.name, where);
   call(driver_.cuDeviceGetDefaultMemPool, where, &pool_, device_);
-  // By default a pool gives its memory back at every synchronisation, and takes it again at the price of a mapping.
+  // By default a pool gives its memory back at every synchronisation, and pays for a mapping when it takes it again.
   std::uint64_t keep_all = std::numeric_limits<std::uint64_t>::max();
   call(driver_.cuMemPoolSetAttribute, where, pool_, pool_attribute::release_threshold, &keep_all);
 }
@@ -103,8 +102,8 @@ int Context::read_attribute(int which, Where where) {
 }
 
 void Context::read_facts(Where where) {
-  std::array<char, 256> text{};
-  const auto length = static_cast<int>(text.size()) - 1;  // the last zero stays
+  constexpr int length = 255;
+  std::array<char, length + 1> text{};  // the last zero stays
   check(driver_.cuDeviceGetName.function(text.data(), length, device_), driver_.cuDeviceGetName.name, where);
   facts_.name = text.data();
   title_ = fmt::format("cuda{} ({})", index_, facts_.name);
@@ -115,8 +114,9 @@ void Context::read_facts(Where where) {
   facts_.minor = read_attribute(attribute::capability_minor, where);
   facts_.multiprocessors = read_attribute(attribute::multiprocessors, where);
   facts_.threads_per_block = read_attribute(attribute::max_threads_per_block, where);
-  facts_.shared_bytes_per_block = static_cast<std::size_t>(read_attribute(attribute::shared_bytes_per_block, where));
-  facts_.l2_bytes = static_cast<std::size_t>(read_attribute(attribute::l2_bytes, where));
+  const auto read_bytes = [&](int which) { return static_cast<std::size_t>(read_attribute(which, where)); };
+  facts_.shared_bytes_per_block = read_bytes(attribute::shared_bytes_per_block);
+  facts_.l2_bytes = read_bytes(attribute::l2_bytes);
   facts_.cooperative_launches = read_attribute(attribute::cooperative_launch, where) != 0;
 }
 
@@ -137,7 +137,7 @@ void Context::check(Result code, const char* call, Where where) {
   if (!loses_device(code)) return driver_.check(code, call, where, subject);
   std::string message = fmt::format(
       "{} failed {}: {}. The cause may be a kernel or copy that was started earlier. The device is lost for this "
-      "process: start it anew",
+      "process: start the program again",
       call_and_line(call, where), subject, driver_.explain(code));
   {
     const std::lock_guard lock(mutex_);
@@ -151,7 +151,7 @@ void Context::lose(const std::string& why) noexcept {
   try {
     const std::lock_guard lock(mutex_);
     if (loss_.empty()) loss_ = why;
-  } catch (...) {  // without the reason, then
+  } catch (...) {  // then the reason is missing
   }
   lost_.store(true, std::memory_order_release);
 }
@@ -160,7 +160,7 @@ void Context::note(const char* call, Result code) noexcept {
   if (!loses_device(code) || lost()) return;
   try {
     check(code, call, {});
-  } catch (...) {  // kept by check(), which is what is wanted
+  } catch (...) {  // check() remembers the error, and nothing else is wanted here
     lost_.store(true, std::memory_order_release);
   }
 }
@@ -174,7 +174,7 @@ Pointer Context::allocate(std::size_t bytes, StreamHandle stream, Where where) {
   const auto& entry = driver_.cuMemAllocFromPoolAsync;
   Result code = attempt(entry, where, &memory, bytes, pool_, stream);
   if (code == result::out_of_memory) {
-    // What was freed may still be in use by work that runs, and what is kept may have the wrong sizes.
+    // Running work may still use freed memory, and kept memory may have the wrong sizes.
     synchronize(where);
     trim(where);
     code = attempt(entry, where, &memory, bytes, pool_, stream);
@@ -225,7 +225,7 @@ bool Context::enable_peer_access(Context& peer, Where where) {
   int possible = 0;
   call(driver_.cuDeviceCanAccessPeer, where, &possible, device_, peer.device_);
   if (possible == 0) return false;
-  // The context's access lets copies go directly; memory of a pool is opened to other devices by the pool.
+  // Access to the context is for direct copies; memory of a pool needs access to the pool as well.
   const Result code = attempt(driver_.cuCtxEnablePeerAccess, where, peer.handle_, 0);
   if (code != result::peer_access_already_enabled) check(code, driver_.cuCtxEnablePeerAccess.name, where);
   const PoolAccess access{flag::location_device, device_, flag::access_read_write};

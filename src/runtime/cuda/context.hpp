@@ -1,12 +1,12 @@
-// The driver's context of a GPU: the facts of the GPU, the pool that its memory comes from, and the one place where
-// calls to the driver are made and checked. Streams, events, buffers and modules (stream.hpp, memory.hpp, module.hpp)
-// keep their context alive. A device of the runtime works in a context (device.hpp); parts of a GPU share one.
+// The driver's context of a GPU: the facts of the GPU, the pool of its memory, and the one place where calls to the
+// driver are made and checked. Streams, events, buffers and modules (stream.hpp, memory.hpp, module.hpp) keep their
+// context alive. A device of the runtime works in a context (device.hpp); parts of a GPU share one.
 //
-// It is the primary context, which other libraries of the process share. It is made current in the calling thread
-// by every call, so that any thread may use any object; calls of several threads may run at once.
+// It is the primary context, which other libraries of the process share. Every call makes it current in the calling
+// thread, so that any thread may use any object; calls of several threads may run at once.
 //
-// An error that loses the device (an illegal address in a kernel, uncorrectable memory) is final for the process: it is
-// kept, and every later call repeats it. Objects may still be destroyed.
+// An error that loses the device (an illegal address in a kernel, uncorrectable memory) is final for the process: every
+// later call repeats it. Objects may still be destroyed.
 #pragma once
 
 #include <croton/where.hpp>
@@ -31,29 +31,29 @@ struct GpuFacts {
   std::size_t memory_bytes = 0;
   int multiprocessors = 0;
   int threads_per_block = 0;
-  std::size_t shared_bytes_per_block = 0;  ///< the most that a kernel may ask for
+  std::size_t shared_bytes_per_block = 0;  ///< the maximum for a kernel
   std::size_t l2_bytes = 0;
-  bool cooperative_launches = false;  ///< whether there are launches whose blocks may wait for each other
+  bool cooperative_launches = false;  ///< whether it has launches whose blocks may wait for each other
 };
 
 /// Memory that has come from the pool.
 struct PoolCounters {
   std::uint64_t allocations = 0;   ///< buffers handed out since the start
-  std::uint64_t live_buffers = 0;  ///< of them, those not yet released
+  std::uint64_t live_buffers = 0;  ///< of these, the ones not yet released
   std::size_t bytes_in_use = 0;    ///< in live buffers
-  std::size_t peak_bytes = 0;      ///< the most that bytes_in_use ever was
+  std::size_t peak_bytes = 0;      ///< the maximum of bytes_in_use
 };
 
 class Staging;
 
 class Context {
  public:
-  /// The context of the GPU with that number, opened when first asked for and kept to the end of the process. Throws
-  /// DeviceError where there is no driver or no such GPU, and lists those that there are.
+  /// The context of the GPU with that number, opened at the first use and kept to the end of the process. Throws
+  /// DeviceError, which lists the GPUs of the machine, if there is no driver or no such GPU.
   static std::shared_ptr<Context> get(int index, Where where = {});
 
-  /// One more object for the GPU, closed with its last user. get() is what programs use; this serves looking at GPUs,
-  /// and tests.
+  /// A separate context of the GPU, which ends with its last user. Programs use get(); this is for looking at GPUs, and
+  /// for tests.
   static std::shared_ptr<Context> open(int index, Where where = {});
 
   ~Context();
@@ -66,22 +66,22 @@ class Context {
   const std::string& title() const { return title_; }
   const Driver& driver() const { return driver_; }
 
-  /// Waits for all work of all streams. Errors of kernels that ran since the last wait come up here.
+  /// Waits for all work of all streams. Raises errors of kernels that ran since the last wait.
   void synchronize(Where where = {});
 
   /// True once an error has made the device unusable for the rest of the process.
   bool lost() const { return lost_.load(std::memory_order_acquire); }
-  /// Makes it so, where what is in its memory can no longer be relied on.
+  /// Makes the device unusable, since its memory can no longer be trusted.
   void lose(const std::string& why) noexcept;
 
   PoolCounters memory_counters() const;
-  /// Bytes that the pool holds, with what was freed and is kept for reuse.
+  /// Bytes of the pool, with freed memory that is kept for reuse.
   std::size_t reserved_bytes(Where where = {});
-  /// Gives freed memory back to the system, as far as no running work still uses it.
+  /// Gives freed memory back to the system, unless running work still uses it.
   void trim(Where where = {});
 
-  /// Lets copies and kernels of this device reach the memory of `peer` directly. False where the machine does not allow
-  /// it; copy_peer then goes through host memory.
+  /// Lets copies and kernels of this device access the memory of `peer` directly. False if the machine does not allow
+  /// it: then copy_peer goes through host memory.
   bool enable_peer_access(Context& peer, Where where = {});
 
   // ---- for the other files of this folder ----
@@ -91,13 +91,13 @@ class Context {
   void call(const Entry<Types...>& entry, Where where, std::type_identity_t<Types>... arguments) {
     check(attempt(entry, where, arguments...), entry.name, where);
   }
-  /// The same, for results that the caller wants to see. Throws only if the device is lost already.
+  /// The same, for callers that handle the result. Throws only if the device is lost already.
   template <class... Types>
   Result attempt(const Entry<Types...>& entry, Where where, std::type_identity_t<Types>... arguments) {
     enter(entry.name, where);
     return entry.function(arguments...);
   }
-  /// For destructors: errors are not reported, but one that loses the device is kept.
+  /// For destructors: errors are not raised, but one that loses the device is remembered.
   template <class... Types>
   void release(const Entry<Types...>& entry, std::type_identity_t<Types>... arguments) noexcept {
     const Result current = driver_.cuCtxSetCurrent.function(handle_);
@@ -106,17 +106,17 @@ class Context {
   }
   /// Throws unless `result` is success.
   void check(Result result, const char* call, Where where);
-  /// The context is current afterwards. Throws if the device is lost; `call` is what the caller is about to do.
+  /// Makes the context current for `call`, which is next. Throws if the device is lost.
   void enter(const char* call, Where where);
 
-  /// Memory from the pool, in the order of the stream. Freed memory of the pool is given back and the call repeated
-  /// before OutOfMemory is thrown. Buffer (memory.hpp) owns what comes from here.
+  /// Memory from the pool, in the order of the stream. Before it throws OutOfMemory, it gives freed memory of the pool
+  /// back and tries again. Buffer (memory.hpp) owns such memory.
   Pointer allocate(std::size_t bytes, StreamHandle stream, Where where);
   void free(Pointer memory, std::size_t bytes, StreamHandle stream) noexcept;
 
   ContextHandle handle() const { return handle_; }
-  /// The pinned memory through which the host's data goes; one for each direction, and one for copies that run ahead of
-  /// all other work, so that none waits for another.
+  /// The pinned memory for copies of the host's data; one for each direction, and one for copies that run ahead of all
+  /// other work, so that none waits for another.
   Staging& staging_in() { return *staging_in_; }
   Staging& staging_ahead() { return *staging_ahead_; }
   Staging& staging_out() { return *staging_out_; }
@@ -139,7 +139,7 @@ class Context {
   std::unique_ptr<Staging> staging_in_, staging_ahead_, staging_out_;
 
   std::atomic<bool> lost_{false};
-  mutable std::mutex mutex_;  // of what follows
+  mutable std::mutex mutex_;  // guards the members below
   std::string loss_;          // the error that lost the device
   PoolCounters counters_;
 };

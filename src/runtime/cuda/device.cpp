@@ -26,11 +26,12 @@
 #include "runtime/cuda/transfer.hpp"
 #include "runtime/cuda/uploads.hpp"
 #include "runtime/device/device_split.hpp"
+#include "runtime/device/elements.hpp"
 
 namespace croton::runtime::cuda {
 namespace {
 
-constexpr unsigned finish_threads = 32;  // a warp puts the parts of a split kernel together
+constexpr unsigned finish_threads = 32;  // a warp combines the parts of a split kernel
 
 /// Why there is no driver, in one line.
 std::string short_reason() {
@@ -41,8 +42,8 @@ std::string short_reason() {
   return why.substr(0, why.find('\n'));
 }
 
-/// A library that may be missing. What it was to do is done without, which is said once.
-struct Helper {
+/// A library that may be missing, with one warning when its work is done without it.
+struct OptionalLibrary {
   const char* without_it;
   std::atomic<bool> warned{false};
 
@@ -51,18 +52,19 @@ struct Helper {
     std::fputs(fmt::format("croton: warning: {}: {}\n", without_it, why).c_str(), stderr);
   }
 };
-Helper product_library{"products on GPUs run in generated kernels, which is slower than cuBLASLt"};
-Helper convolution_library{"convolutions on GPUs run in generated kernels and products of matrices, without cuDNN"};
+OptionalLibrary product_library{"products on GPUs run in generated kernels, which is slower than cuBLASLt"};
+OptionalLibrary convolution_library{
+    "convolutions on GPUs run in generated kernels and products of matrices, without cuDNN"};
 
-/// Work that this thread captures: it goes into a stream of its own, as what other threads ask for must not be in it.
+/// Work that this thread captures: it enters a stream of its own, which must not have work of other threads.
 struct Capture {
   const runtime::Device* device = nullptr;  // none: this thread captures nothing
   const Stream* stream = nullptr;
-  std::vector<std::shared_ptr<Buffer>>* used = nullptr;  // memory of the device's own that the work is in
+  std::vector<std::shared_ptr<Buffer>>* used = nullptr;  // the device's workspaces that the work uses
 };
 thread_local Capture capture;
 
-/// This thread captures as long as it lives.
+/// While it lives, this thread captures.
 class CaptureScope {
  public:
   explicit CaptureScope(const Capture& now) { capture = now; }
@@ -71,7 +73,7 @@ class CaptureScope {
   CaptureScope& operator=(const CaptureScope&) = delete;
 };
 
-/// A graph, launched into the device's stream, with what it needs.
+/// A graph for the device's stream, and the memory that it uses.
 class GraphRecording final : public Recording {
  public:
   GraphRecording(Graph graph, Stream stream, std::shared_ptr<PeerCopies> peer_copies,
@@ -84,7 +86,7 @@ class GraphRecording final : public Recording {
     peer_copies_->wait_for_all();
     graph_.launch(stream_);
     return true;
-  } catch (const OutOfMemory&) {  // a graph that is launched for the first time takes some
+  } catch (const OutOfMemory&) {  // the first launch of a graph allocates some
     return false;
   }
 
@@ -92,7 +94,7 @@ class GraphRecording final : public Recording {
   std::vector<std::shared_ptr<Buffer>> used_;
   Stream stream_;
   std::shared_ptr<PeerCopies> peer_copies_;
-  Graph graph_;  // ends first
+  Graph graph_;  // last, since it must end first
 };
 
 class Device final : public runtime::Device {
@@ -108,11 +110,11 @@ class Device final : public runtime::Device {
 
   std::shared_ptr<void> allocate(std::size_t bytes) override {
     refuse_in_capture("memory");
-    // An array without elements has an address too.
+    // An array without elements also has an address.
     auto buffer = std::make_shared<Buffer>(stream_, std::max<std::size_t>(bytes, 1));
     std::byte* address = buffer->data();
     const std::shared_ptr<void> memory(address, [buffer = std::move(buffer), copies = peer_copies_](void*) mutable {
-      copies->end_of(buffer->data(), buffer->size());
+      copies->wait_before_free(buffer->data(), buffer->size());
       buffer.reset();
     });
     return counted(memory, bytes);
@@ -121,49 +123,49 @@ class Device final : public runtime::Device {
   void copy_in(void* to, const void* host, std::size_t bytes) override {
     refuse_in_capture("a copy from the host");
     peer_copies_->wait_for(to, bytes, true);
-    cuda::copy_in(stream_, to, {static_cast<const std::byte*>(host), bytes});
+    cuda::copy_in(stream_, to, bytes_at(host, bytes));
   }
 
   void copy_out(void* host, const void* from, std::size_t bytes) override {
     refuse_in_capture("a copy to the host");
     peer_copies_->wait_for(from, bytes, false);
-    cuda::copy_out(stream_, {static_cast<std::byte*>(host), bytes}, from);
+    cuda::copy_out(stream_, bytes_at(host, bytes), from);
   }
 
   std::unique_ptr<Uploads> make_uploads() override {
-    return std::make_unique<TwoSets>(*this, context_, stream_, copies_, peer_copies_);
+    return std::make_unique<DoubleBufferedUploads>(*this, context_, stream_, copies_, peer_copies_);
   }
 
   void copy_from(runtime::Device& other, void* to, const void* from, std::size_t bytes) override {
     auto* source = dynamic_cast<Device*>(&other);
     if (source == this) {
-      about_to_touch(from, bytes, false);
-      about_to_touch(to, bytes, true);
+      wait_for_copies(from, bytes, false);
+      wait_for_copies(to, bytes, true);
       return copy_within(stream(), to, from, bytes);
     }
     refuse_in_capture("a copy from another device");
     if (source == nullptr) return runtime::Device::copy_from(other, to, from, bytes);
     source->peer_copies_->wait_for(from, bytes, false);
     peer_copies_->wait_for(to, bytes, true);
-    const Stream& arrivals = stream_of_arrivals();
+    const Stream& arrivals = peer_stream();
     Event written(source->context_), unused(context_);
     const auto arrived = std::make_shared<Event>(context_);
     written.record(source->stream_);
-    unused.record(stream_);  // what lay at `to` has been read
+    unused.record(stream_);  // the old data at `to` has been read
     arrivals.wait(written);
     arrivals.wait(unused);
     try {
       if (source->context_ == context_) {
         copy_within(arrivals, to, from, bytes);
       } else {
-        reach(*source->context_);
+        enable_peer_access(*source->context_);
         copy_peer(arrivals, to, *source->context_, from, bytes);
       }
       arrived->record(arrivals);
       source->peer_copies_->add(from, bytes, false, arrived);
       peer_copies_->add(to, bytes, true, arrived);
     } catch (...) {
-      // The copy may run, and nobody would wait for it.
+      // The copy may run, and nothing would wait for it.
       context_->release(context_->driver().cuStreamSynchronize, arrivals.handle());
       throw;
     }
@@ -173,11 +175,11 @@ class Device final : public runtime::Device {
 
   Prepared prepare(const codegen::Text& text, int threads) override {
     const auto& [kernel, how] = kernels_.get(text);
-    if (const int most = kernel.main.facts().threads_per_block; threads > most) {
+    if (const int max = kernel.main.facts().threads_per_block; threads > max) {
       throw DeviceError(fmt::format(
           "{} runs on {} with at most {} threads a block, because of the {} registers of a thread; the schedule asks "
           "for {}: set the flag schedule=threads={}",
-          text.name, context_->title(), most, kernel.main.facts().registers, threads, most / 32 * 32));
+          text.name, context_->title(), max, kernel.main.facts().registers, threads, max / 32 * 32));
     }
     return how;
   }
@@ -185,7 +187,7 @@ class Device final : public runtime::Device {
   void launch(const DeviceLaunch& launch) override {
     const LoadedKernel* kernel = kernels_.find(launch.text->name);
     if (kernel == nullptr) throw InternalError("a launch of a kernel that was not prepared: " + launch.text->name);
-    for (const Operand& operand : launch.operands) about_to_touch(operand.address, operand.bytes, operand.written);
+    for (const Operand& operand : launch.operands) wait_for_copies(operand.address, operand.bytes, operand.written);
     if (launch.items > 0) {
       const LaunchShape shape{.blocks = static_cast<unsigned>(launch.blocks),
                               .threads = static_cast<unsigned>(launch.threads),
@@ -195,10 +197,10 @@ class Device final : public runtime::Device {
     if (kernel->finish) kernel->finish->launch(stream(), {1, finish_threads}, launch.parameters, std::nullopt);
   }
 
-  int most_cooperative_blocks(const codegen::Text& text, int threads) override {
+  int max_cooperative_blocks(const codegen::Text& text, int threads) override {
     if (!facts().cooperates) return 0;
     const LoadedKernel* kernel = kernels_.find(text.name);
-    if (kernel == nullptr) throw InternalError("a question about a kernel that was not prepared: " + text.name);
+    if (kernel == nullptr) throw InternalError("a kernel that was not prepared: " + text.name);
     return kernel->main.resident_blocks(static_cast<unsigned>(threads));
   }
 
@@ -214,17 +216,10 @@ class Device final : public runtime::Device {
   }
 
   void gemm(const MatrixProduct& product) override {
-    const auto touch = [&](const void* matrix, std::int64_t rows, std::int64_t columns, std::int64_t between,
-                           std::int64_t stride, bool written) {
-      if (rows == 0 || columns == 0 || product.batch == 0) return;
-      const std::int64_t count = (product.batch - 1) * stride + (rows - 1) * between + columns;
-      about_to_touch(matrix, static_cast<std::size_t>(count) * size_of(product.dtype), written);
-    };
-    const auto [m, n, k] = std::tuple(product.m, product.n, product.k);
-    touch(product.a, product.transpose_a ? k : m, product.transpose_a ? m : k, product.lda, product.stride_a, false);
-    touch(product.b, product.transpose_b ? n : k, product.transpose_b ? k : n, product.ldb, product.stride_b, false);
-    touch(product.c, m, n, product.ldc, product.stride_c, true);
-    const std::lock_guard lock(libraries_mutex_);  // the workspace stays until the product stands in the stream
+    wait_for_copies(product.a, product.a_bytes(), false);
+    wait_for_copies(product.b, product.b_bytes(), false);
+    wait_for_copies(product.c, product.c_bytes(), true);
+    const std::lock_guard lock(libraries_mutex_);  // keeps the workspace until the product is in the stream
     library_->gemm(stream(), product, workspace_->data());
     keep_workspace();
   }
@@ -232,13 +227,13 @@ class Device final : public runtime::Device {
   // ---- convolutions ----
 
   std::shared_ptr<const ReadyConvolution> prepare(const Convolution& convolution) override {
-    // There are kernels of our own: nobody has to be told that there is no library.
+    // Our own kernels are an alternative, so a missing library needs no warning.
     if (!Dnn::describes(convolution) || !Dnn::available()) return nullptr;
     const bool ready = prepare_by(convolution_library, [&] {
       if (!dnn_) dnn_ = std::make_unique<Dnn>(stream_);
       return dnn_->workspace_bytes(convolution);
     });
-    return ready ? std::make_shared<const Convolved>(*this, convolution) : nullptr;
+    return ready ? std::make_shared<const DnnConvolution>(*this, convolution) : nullptr;
   }
 
   // ---- recordings ----
@@ -255,7 +250,7 @@ class Device final : public runtime::Device {
       return std::make_unique<GraphRecording>(std::move(graph), stream_, peer_copies_, std::move(used));
     } catch (const DeviceError&) {
       if (context_->lost()) throw;
-    } catch (const OutOfMemory&) {  // of the driver's, for the graph
+    } catch (const OutOfMemory&) {  // of the driver, for the graph
     }
     return nullptr;
   }
@@ -263,47 +258,47 @@ class Device final : public runtime::Device {
   void lose(const std::string& why) noexcept override { context_->lose(why); }
 
  private:
-  /// A convolution for which this device has an algorithm, and memory that it shares with all others.
-  class Convolved final : public ReadyConvolution {
+  /// A convolution for which this device has an algorithm, and workspace that all convolutions share.
+  class DnnConvolution final : public ReadyConvolution {
    public:
-    Convolved(Device& device, const Convolution& what) : device_(device), what_(what) {}
-    void run(const ConvolutionArrays& arrays) const override { device_.convolve(what_, arrays); }
+    DnnConvolution(Device& device, const Convolution& convolution) : device_(device), convolution_(convolution) {}
+    void run(const ConvolutionArrays& arrays) const override { device_.convolve(convolution_, arrays); }
 
    private:
     Device& device_;
-    const Convolution what_;
+    const Convolution convolution_;
   };
 
   void convolve(const Convolution& convolution, const ConvolutionArrays& arrays) {
-    if (!captures()) peer_copies_->wait_for_all();
+    if (!is_capturing()) peer_copies_->wait_for_all();
     const std::lock_guard lock(libraries_mutex_);
     dnn_->convolve(stream(), convolution, arrays, {workspace_->data(), workspace_->size()});
     keep_workspace();
   }
 
-  bool captures() const { return capture.device == this; }
-  /// Where this thread's work goes.
-  const Stream& stream() const { return captures() ? *capture.stream : stream_; }
+  bool is_capturing() const { return capture.device == this; }
+  /// The stream for this thread's work.
+  const Stream& stream() const { return is_capturing() ? *capture.stream : stream_; }
   void refuse_in_capture(const char* what) const {
-    if (captures()) throw InternalError(fmt::format("{} was asked for while work of {} is recorded", what, name()));
+    if (is_capturing()) throw InternalError(fmt::format("{} was asked for while work of {} is recorded", what, name()));
   }
 
-  /// Work that is captured waits when it is replayed.
-  void about_to_touch(const void* begin, std::size_t bytes, bool written) {
-    if (!captures()) peer_copies_->wait_for(begin, bytes, written);
+  /// Before work that uses these bytes. Captured work waits when it is replayed.
+  void wait_for_copies(const void* begin, std::size_t bytes, bool written) {
+    if (!is_capturing()) peer_copies_->wait_for(begin, bytes, written);
   }
 
-  /// Made when the first copy from another GPU comes.
-  const Stream& stream_of_arrivals() {
+  /// Made for the first copy from another GPU.
+  const Stream& peer_stream() {
     const std::lock_guard lock(peers_mutex_);
-    if (!arrivals_) arrivals_ = Stream(context_);
-    return arrivals_;
+    if (!peer_stream_) peer_stream_ = Stream(context_);
+    return peer_stream_;
   }
 
-  /// Makes something ready by a library that says how much it works in. False where that is missing, or has no way to
-  /// do this one. OutOfMemory, and a lost device, are the caller's.
+  /// Makes work ready by a library that tells the size of its workspace. False if the library is missing, or has no
+  /// routine for it. Raises OutOfMemory, and the error of a lost device.
   template <class WorkspaceBytes>
-  bool prepare_by(Helper& helper, const WorkspaceBytes& workspace_bytes) {
+  bool prepare_by(OptionalLibrary& library, const WorkspaceBytes& workspace_bytes) {
     const std::lock_guard lock(libraries_mutex_);
     try {
       const std::size_t bytes = workspace_bytes();
@@ -311,19 +306,19 @@ class Device final : public runtime::Device {
       return true;
     } catch (const DeviceError& error) {
       if (context_->lost()) throw;
-      helper.warn_once(error.what());
+      library.warn_once(error.what());
       return false;
     }
   }
 
-  /// What is captured works in the workspace that there is now.
+  /// Captured work keeps using the current workspace, so it must own it.
   void keep_workspace() const {
-    if (captures() && (capture.used->empty() || capture.used->back() != workspace_))
+    if (is_capturing() && (capture.used->empty() || capture.used->back() != workspace_))
       capture.used->push_back(workspace_);
   }
 
-  /// Lets copies go directly, where the machine allows it; else the driver takes them through the host.
-  void reach(Context& peer) {
+  /// Allows direct copies, if the machine supports them; else the driver copies through the host.
+  void enable_peer_access(Context& peer) {
     const std::lock_guard lock(peers_mutex_);
     bool& asked = peers_[&peer];
     if (!asked) context_->enable_peer_access(peer);
@@ -339,20 +334,20 @@ class Device final : public runtime::Device {
   std::mutex libraries_mutex_;
   std::unique_ptr<BlasLt> library_;
   std::unique_ptr<Dnn> dnn_;
-  std::shared_ptr<Buffer> workspace_;  // of both; what was recorded keeps the one that it was recorded with
+  std::shared_ptr<Buffer> workspace_;  // of both; recorded work keeps the one of its recording
 
   std::mutex peers_mutex_;
   std::map<const Context*, bool> peers_;
-  Stream arrivals_;  // holds copies from other GPUs and nothing else
+  Stream peer_stream_;  // has only copies from other GPUs
 };
 
 struct FoundGpus {
   int count = 0;
-  std::string why;     // in a few words, where there is none
-  std::string driver;  // the flag cuda_driver that was in force
+  std::string why;     // the short reason, if there is none
+  std::string driver;  // the value of the flag cuda_driver
 };
 
-/// The GPUs that the driver finds under the present flags cuda_driver and cuda_root.
+/// The GPUs that the driver finds under the current flags cuda_driver and cuda_root.
 const FoundGpus& find_gpus() {
   struct Found {
     std::mutex mutex;
@@ -370,13 +365,13 @@ const FoundGpus& find_gpus() {
   try {
     if (Driver::available()) gpus.count = Driver::instance().device_count();
     if (gpus.count == 0) gpus.why = Driver::available() ? "the driver finds no GPU" : short_reason();
-  } catch (const Error& error) {  // the driver is there, and cannot count
+  } catch (const Error& error) {  // the driver exists, and cannot count
     gpus.why = error.what();
   }
   return gpus;
 }
 
-/// cuda<number>: a part of a GPU, or one that has no parts. DeviceError where it cannot be used.
+/// cuda<number>: a part of a GPU, or a whole one. DeviceError if it cannot be used.
 std::unique_ptr<runtime::Device> make_device(int number, const GpuPart& where) {
   const base::Flags& flags = base::config();
   set_toolkit(flags);
@@ -403,11 +398,11 @@ std::unique_ptr<runtime::Device> make_device(int number, const GpuPart& where) {
 
 bool are_simulated() { return base::config().cuda_simulator > 0; }
 
-int count() { return are_simulated() ? 0 : count_parts(present_split(), find_gpus().count); }
+int count() { return are_simulated() ? 0 : count_parts(current_split(), find_gpus().count); }
 
 runtime::Device* find(int number) {
   if (are_simulated()) return nullptr;
-  const DeviceSplit split = present_split();
+  const DeviceSplit split = current_split();
   const FoundGpus& found = find_gpus();
   if (number >= count_parts(split, found.count)) return nullptr;
   // Under another driver, or as another part, the same number is another device.
@@ -418,7 +413,7 @@ runtime::Device* find(int number) {
 }
 
 std::string remark(int number) {
-  return part_of(present_split(), find_gpus().count, number).parts > 1 ? " (logical)" : "";
+  return part_of(current_split(), find_gpus().count, number).parts > 1 ? " (logical)" : "";
 }
 
 std::string advice(int) {

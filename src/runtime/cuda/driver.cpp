@@ -43,8 +43,7 @@ struct Loaded {
 
 std::mutex loaded_mutex;
 
-// One for each setting that was in force; never destroyed, because other threads may still use it while the process
-// ends.
+// One for each setting so far; never destroyed, because other threads may still use it while the process ends.
 Loaded& loaded_for_setting() {
   static auto& by_path = *new std::map<std::string, Loaded>;
   const std::string path = driver_library();
@@ -58,7 +57,8 @@ std::string version_text(int version) { return fmt::format("{}.{}", version / 10
 const char* advice(Result code) {
   switch (code) {
     case result::not_initialized:
-      return "a process made by fork() cannot use CUDA if its parent did; start it anew (exec, or Python's spawn)";
+      return "a process made by fork() cannot use CUDA if its parent did; start a new process (exec, or Python's "
+             "spawn)";
     case result::stub_library:
       return "the toolkit's stub of libcuda was loaded in the driver's place: take its folder out of LD_LIBRARY_PATH";
     case result::device_unavailable:
@@ -81,7 +81,7 @@ const char* advice(Result code) {
     case result::launch_timeout:
       return "the kernel ran for longer than the system allows on a GPU that drives a display";
     case result::unknown:
-      return "look at the kernel's log (dmesg); after a suspend or an update the driver's modules must be loaded anew";
+      return "look at the kernel's log (dmesg); after a suspend or an update the driver's modules must be loaded again";
     default:
       return nullptr;
   }
@@ -124,15 +124,15 @@ std::string call_and_line(std::string_view call, Where where) {
 }
 
 Driver::Driver(std::shared_ptr<SharedLibrary> library) : library_(std::move(library)) {
-  // Before anything else: an older library lacks entry points, and its version explains more than their names.
+  // The version comes first: an older library lacks entry points, and its version explains more than their names.
   auto* version = library_->function<Result(int*)>("cuDriverGetVersion");
   if (const Result code = version(&version_); code != result::success) {
     throw DeviceError(fmt::format("cuDriverGetVersion failed with error {}: {} at {} cannot be used", code, title,
                                   library_->path().string()));
   }
-  if (version_ < least_version) {
+  if (version_ < min_version) {
     throw DeviceError(fmt::format("{} at {} is too old: it supports CUDA {}, and {} is needed. Install {}", title,
-                                  library_->path().string(), version_text(version_), version_text(least_version),
+                                  library_->path().string(), version_text(version_), version_text(min_version),
                                   package));
   }
 #define CROTON_CUDA_ENTRY(name, symbol, ...) name = {#name, library_->function<Result(__VA_ARGS__)>(#symbol)};
@@ -190,7 +190,7 @@ std::string Driver::explain(Result code) const {
   if (cuGetErrorString.function(code, &meaning) == result::success && meaning != nullptr) {
     text += fmt::format(" ({})", meaning);
   }
-  if (const char* what_to_do = advice(code)) text += fmt::format("; {}", what_to_do);
+  if (const char* known = advice(code)) text += fmt::format("; {}", known);
   return text;
 }
 

@@ -1,7 +1,6 @@
-// The CUDA driver (libcuda): a table of its entry points, filled when it is first asked for, and errors as exceptions.
-// It belongs to the system, so the system's loader finds it; the flag `cuda_driver` names another one, and
-// cuda_root=none hides it. What the calls mean is said in context.hpp, stream.hpp, memory.hpp, transfer.hpp, module.hpp
-// and launch.hpp.
+// The CUDA driver (libcuda): a table of its entry points, filled at the first use, and its errors as exceptions. It
+// belongs to the system, so the system's loader finds it; the flag `cuda_driver` names another one, and cuda_root=none
+// hides it. context.hpp, stream.hpp, memory.hpp, transfer.hpp, module.hpp and launch.hpp explain the calls.
 #pragma once
 
 #include <croton/where.hpp>
@@ -19,31 +18,31 @@
 
 namespace croton::runtime::cuda {
 
-/// An entry point with the name that messages use.
+/// An entry point and its name in messages.
 template <class... Arguments>
 struct Entry {
   const char* name = nullptr;
   Result (*function)(Arguments...) = nullptr;
 };
 
-/// The flag `cuda_driver`: "" asks the system for libcuda.so.1, anything else is the path of the library. One loaded
-/// before keeps serving the objects that were made with it.
+/// The flag `cuda_driver`: "" asks the system for libcuda.so.1, anything else is the path of the library. Existing
+/// objects keep the library that they were made with.
 void set_driver_library(std::string path);
 std::string driver_library();
 
 class Driver {
  public:
-  /// The least version of CUDA that the driver must support: stream-ordered memory, and cubins of NVRTC 12.
-  static constexpr int least_version = 12000;
+  /// The minimum version of CUDA that the driver must support: for stream-ordered memory, and for cubins of NVRTC 12.
+  static constexpr int min_version = 12000;
 
   /// The driver, initialised; it may have no device. References stay valid for the life of the process. Throws
-  /// DeviceError where it is missing, hidden, too old or does not start; the next call tries again.
+  /// DeviceError if it is missing, hidden, too old or does not start; the next call tries again.
   static const Driver& instance();
 
   /// Whether instance() would succeed; if not, `why` (may be null) receives the reason.
   static bool available(std::string* why = nullptr);
 
-  /// Whether there is a library at all, whatever its state: tells "not installed" from "to be put right".
+  /// Whether there is a library at all, even one that does not work: tells "not installed" from "to be repaired".
   static bool found();
 
   Driver(const Driver&) = delete;
@@ -51,12 +50,12 @@ class Driver {
 
   /// The version of CUDA that it supports, such as (13, 0).
   std::pair<int, int> version() const;
-  /// The file that serves.
+  /// The file of the library.
   std::filesystem::path path() const;
-  /// How many devices it has that this process may use (CUDA_VISIBLE_DEVICES counts); 0 where there is none.
+  /// The number of devices that this process may use, with regard to CUDA_VISIBLE_DEVICES.
   int device_count() const;
 
-  /// "CUDA_ERROR_NOT_FOUND (named symbol not found)", with advice where there is any.
+  /// "CUDA_ERROR_NOT_FOUND (named symbol not found)", and advice if there is any.
   std::string explain(Result result) const;
 
   /// Throws OutOfMemory or DeviceError unless `result` is success. The message names the call, the user's line if it is
@@ -84,7 +83,7 @@ class Driver {
 /// Errors after which the driver refuses all further work with the device in this process.
 bool loses_device(Result result);
 
-/// "cuEventRecord (train.cpp:12)"; the name alone where the line is not known.
+/// "cuEventRecord (train.cpp:12)"; the name alone if the line is unknown.
 std::string call_and_line(std::string_view call, Where where);
 
 }  // namespace croton::runtime::cuda

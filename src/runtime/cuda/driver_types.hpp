@@ -1,4 +1,4 @@
-// What the driver API is made of, as far as Croton uses it: types and numbers that its reference promises to keep
+// The types and numbers of the driver API that Croton uses; its reference promises to keep them
 // (docs.nvidia.com/cuda/cuda-driver-api). No CUDA header is needed to build Croton.
 #pragma once
 
@@ -25,16 +25,16 @@ using PoolHandle = PoolTag*;
 using ModuleHandle = ModuleTag*;
 using FunctionHandle = FunctionTag*;
 using GraphHandle = GraphTag*;
-using GraphExecHandle = GraphExecTag*;  ///< one that can be launched
+using GraphExecHandle = GraphExecTag*;  ///< a graph that can be launched
 
-/// Which device may use the memory of a pool, and how.
+/// The access of a device to the memory of a pool.
 struct PoolAccess {
   int location_type;
   int device;
   int flags;
 };
 
-/// Results that Croton tells apart; the rest are named by the driver.
+/// Results that Croton distinguishes; the driver names the others.
 namespace result {
 inline constexpr Result success = 0, invalid_value = 1, out_of_memory = 2, not_initialized = 3, deinitialized = 4,
                         stub_library = 34, device_unavailable = 46, no_device = 100, invalid_device = 101,
@@ -69,7 +69,7 @@ inline constexpr unsigned stream_non_blocking = 1;   // does not wait for the nu
 inline constexpr unsigned event_without_timing = 2;  // cheaper
 inline constexpr unsigned host_memory_portable = 1;  // pinned for all contexts
 inline constexpr int location_device = 1, access_read_write = 3;
-inline constexpr int capture_thread_local = 1;  // forbids the capturing thread alone what capture cannot hold
+inline constexpr int capture_thread_local = 1;  // restricts only the capturing thread to calls that can be captured
 inline constexpr int jit_error_log = 5, jit_error_log_bytes = 6;
 }  // namespace flag
 

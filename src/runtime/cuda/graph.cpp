@@ -7,7 +7,7 @@
 namespace croton::runtime::cuda {
 namespace {
 
-/// What a capture made; nothing needs it once it can be launched.
+/// The result of a capture, which is not needed any more once a graph for launches is made from it.
 class Captured {
  public:
   Captured(const Stream& stream, const std::function<void()>& work, Where where) : context_(stream.context()) {
@@ -17,7 +17,7 @@ class Captured {
       work();
       context_.call(driver.cuStreamEndCapture, where, stream.handle(), &handle_);
     } catch (...) {
-      // A second end, where the first has failed, does no harm.
+      // A second end, if the first has failed, does no harm.
       context_.release(driver.cuStreamEndCapture, stream.handle(), &handle_);
       destroy();
       throw;
@@ -48,7 +48,7 @@ Graph::Graph(std::shared_ptr<Context> context, const Stream& stream, const std::
 
 Graph::~Graph() {
   if (handle_ == nullptr) return;
-  // The driver does not promise that a graph may go while it runs.
+  // The driver does not promise that a graph may be destroyed while it runs.
   if (last_) context_->release(context_->driver().cuStreamSynchronize, last_.handle());
   context_->release(context_->driver().cuGraphExecDestroy, handle_);
 }
@@ -59,7 +59,7 @@ Graph::Graph(Graph&& other) noexcept
       last_(std::move(other.last_)) {}
 
 Graph& Graph::operator=(Graph&& other) noexcept {
-  Graph taken(std::move(other));  // ends with what this one had
+  Graph taken(std::move(other));  // ends with the old graph
   std::swap(context_, taken.context_);
   std::swap(handle_, taken.handle_);
   std::swap(last_, taken.last_);

@@ -1,5 +1,5 @@
-// Work that is captured once and then launched as one: the host pays for one launch, not for each kernel, and the
-// device knows what comes next.
+// Work that is captured once and then launched as a whole: the host pays for one launch, not for each kernel, and the
+// device knows the next kernels.
 #pragma once
 
 #include <croton/where.hpp>
@@ -13,13 +13,13 @@ namespace croton::runtime::cuda {
 
 class Graph {
  public:
-  /// None: only to be assigned to.
+  /// No graph, until one is assigned.
   Graph() = default;
-  /// What `work` puts into `stream`, which this thread alone may use meanwhile: launches, copies and fills of device
-  /// memory. Their parameters are copied, their addresses are used as they are in every launch. Raises what `work`
-  /// raises and what the driver refuses; the stream is as before then.
+  /// Captures the launches, copies and fills of device memory that `work` puts into `stream`, which only this thread
+  /// may use meanwhile. Their parameters are copied; every launch uses the same addresses. Raises the errors of `work`
+  /// and of the driver; then the stream is as before.
   Graph(std::shared_ptr<Context> context, const Stream& stream, const std::function<void()>& work, Where where = {});
-  /// Waits for launches of it that still run.
+  /// Waits for its launches that still run.
   ~Graph();
   Graph(Graph&& other) noexcept;
   Graph& operator=(Graph&& other) noexcept;
@@ -31,7 +31,7 @@ class Graph {
  private:
   std::shared_ptr<Context> context_;
   GraphExecHandle handle_ = nullptr;
-  Stream last_;  // that it was launched into
+  Stream last_;  // of its last launch
 };
 
 }  // namespace croton::runtime::cuda

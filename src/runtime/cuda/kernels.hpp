@@ -20,14 +20,14 @@ struct LoadedKernel {
   std::optional<Kernel> finish;
 };
 
-/// All functions may be called from any thread. Kernels that they return stay: none is ever taken out.
+/// All functions may be called from any thread. Kernels that they return stay: none is ever removed.
 class Kernels {
  public:
   explicit Kernels(std::shared_ptr<Context> context) : context_(std::move(context)) {}
 
-  /// The kernels of the text, loaded now where they are not yet, and what that took.
+  /// The kernels of the text, loaded now if necessary, and how they became ready.
   std::pair<const LoadedKernel&, Prepared> get(const codegen::Text& text);
-  /// Those that are loaded under that name; null where there are none.
+  /// The loaded kernels with that name; null if there are none.
   const LoadedKernel* find(const std::string& name);
 
  private:

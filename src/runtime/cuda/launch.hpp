@@ -1,4 +1,4 @@
-// Launches: a kernel that is loaded, what the driver knows of it, and how it is put into a stream.
+// Launches: a loaded kernel, the driver's facts about it, and how it enters a stream.
 #pragma once
 
 #include <croton/where.hpp>
@@ -15,13 +15,13 @@
 
 namespace croton::runtime::cuda {
 
-/// What the driver knows of a kernel.
+/// The driver's facts about a kernel.
 struct KernelFacts {
   int registers = 0;             ///< of a thread
   std::size_t shared_bytes = 0;  ///< of a block, without the dynamic part
-  std::size_t local_bytes = 0;   ///< of a thread: registers spilled, and arrays that are indexed
-  int threads_per_block = 0;     ///< the most that a launch may have
-  int architecture = 0;          ///< 90: the code that runs, which the driver may have made from PTX
+  std::size_t local_bytes = 0;   ///< of a thread: spilled registers and indexed arrays
+  int threads_per_block = 0;     ///< the maximum for a launch
+  int architecture = 0;          ///< of the running code, which the driver may have made from PTX; 90 for sm_90
 };
 
 struct LaunchShape {
@@ -44,20 +44,20 @@ struct LoadedCode {
   ModuleHandle handle = nullptr;
 };
 
-/// A kernel of a module (module.hpp), which stays loaded for it.
+/// A kernel of a module (module.hpp), which stays loaded as long as the kernel exists.
 class Kernel {
  public:
   const std::string& name() const { return name_; }
   const KernelFacts& facts() const { return facts_; }
 
-  /// Puts a launch into the stream, of the same device, and returns at once. The parameters are those of generated
-  /// kernels: one struct of 8-byte values and, where there are items to be divided, their number. They are copied. No
-  /// blocks are no launch.
+  /// Puts a launch into the stream, which is of the same device, and returns at once. The parameters are those of
+  /// generated kernels: one struct of 8-byte values and, if the kernel divides items among its threads, their number.
+  /// They are copied. Nothing is launched if there are no blocks.
   void launch(const Stream& stream, const LaunchShape& shape, std::span<const std::uint64_t> parameters,
               std::optional<std::int64_t> points, Where where = {}) const;
 
-  /// How many blocks of so many threads run at the same time on the whole device while nothing else does: the most of a
-  /// cooperative launch.
+  /// The number of blocks of `threads` threads that run at the same time on the whole device while nothing else does:
+  /// the maximum for a cooperative launch.
   int resident_blocks(unsigned threads, Where where = {}) const;
 
  private:

@@ -20,7 +20,7 @@ Buffer::Buffer(Buffer&& other) noexcept
       size_(std::exchange(other.size_, 0)) {}
 
 Buffer& Buffer::operator=(Buffer&& other) noexcept {
-  Buffer taken(std::move(other));  // ends with what this one had
+  Buffer taken(std::move(other));  // ends with the old memory
   std::swap(stream_, taken.stream_);
   std::swap(data_, taken.data_);
   std::swap(size_, taken.size_);
@@ -37,7 +37,7 @@ PinnedMemory::PinnedMemory(std::shared_ptr<Context> context, std::size_t bytes, 
 
 PinnedMemory::~PinnedMemory() {
   if (data_ == nullptr) return;
-  // Copies that were started may still run, after an exception for one.
+  // After an exception, other copies may still run.
   context_->release(context_->driver().cuCtxSynchronize);
   context_->release(context_->driver().cuMemFreeHost, data_);
 }
@@ -48,7 +48,7 @@ PinnedMemory::PinnedMemory(PinnedMemory&& other) noexcept
       size_(std::exchange(other.size_, 0)) {}
 
 PinnedMemory& PinnedMemory::operator=(PinnedMemory&& other) noexcept {
-  PinnedMemory taken(std::move(other));  // ends with what this one had
+  PinnedMemory taken(std::move(other));  // ends with the old memory
   std::swap(context_, taken.context_);
   std::swap(data_, taken.data_);
   std::swap(size_, taken.size_);

@@ -1,5 +1,5 @@
-// Memory that belongs to an object: a GPU's, and pinned memory of the host. It may be used by several threads, one of
-// them moving or destroying.
+// Owners of memory of a GPU and of pinned memory of the host. Several threads may use the memory; moving and destroying
+// are for one thread.
 #pragma once
 
 #include <croton/where.hpp>
@@ -11,14 +11,14 @@
 
 namespace croton::runtime::cuda {
 
-/// Device memory, aligned to 256 bytes and not initialised. It belongs to a stream: it exists for work put into that
-/// stream after its making and before its end. Other streams wait for an event of that one before they use it, and that
-/// one waits for them before the buffer ends.
+/// Device memory, aligned to 256 bytes and not initialised. It belongs to a stream: it exists for work that enters the
+/// stream between its construction and its end. Other streams wait for an event of that stream before they use it, and
+/// that stream waits for them before the buffer ends.
 class Buffer {
  public:
   /// Empty.
   Buffer() = default;
-  /// Throws OutOfMemory. No bytes are no memory: data() is null.
+  /// Throws OutOfMemory. For 0 bytes data() is null.
   Buffer(Stream stream, std::size_t bytes, Where where = {});
   ~Buffer();
   Buffer(Buffer&& other) noexcept;
@@ -34,8 +34,8 @@ class Buffer {
   std::size_t size_ = 0;
 };
 
-/// Pinned host memory: copies between it and a device run while the program goes on. Its end waits for all work of the
-/// device, so keep it.
+/// Pinned host memory: copies between it and a device run while the program continues. Its end waits for all work of
+/// the device, so keep it alive.
 class PinnedMemory {
  public:
   PinnedMemory() = default;

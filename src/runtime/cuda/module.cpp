@@ -13,7 +13,7 @@
 namespace croton::runtime::cuda {
 namespace {
 
-// Above this a kernel must be told before its launch (CUDA C++ Programming Guide, compute capabilities).
+// A kernel with more must allow it before its launch (CUDA C++ Programming Guide, compute capabilities).
 constexpr std::size_t shared_without_asking = 48 * 1024;
 
 bool is_machine_code(std::span<const std::byte> code) {
@@ -36,12 +36,13 @@ Module::Module(std::shared_ptr<Context> owner, std::span<const std::byte> code, 
     image = terminated.c_str();
   }
   std::array<char, 8192> log{};
-  std::array<int, 2> options{flag::jit_error_log, flag::jit_error_log_bytes};
-  // Sizes stand where the pointers of other options do.
-  std::array<void*, 2> values{log.data(), std::bit_cast<void*>(log.size() - 1)};
+  constexpr unsigned option_count = 2;
+  std::array<int, option_count> options{flag::jit_error_log, flag::jit_error_log_bytes};
+  // Values are pointers, or sizes in their place.
+  std::array<void*, option_count> values{log.data(), std::bit_cast<void*>(log.size() - 1)};
   const auto& entry = context.driver().cuModuleLoadDataEx;
-  const Result code_of_call = context.attempt(entry, where, &loaded->handle, image,
-                                              static_cast<unsigned>(options.size()), options.data(), values.data());
+  const Result code_of_call =
+      context.attempt(entry, where, &loaded->handle, image, option_count, options.data(), values.data());
   try {
     context.check(code_of_call, entry.name, where);
   } catch (const DeviceError& error) {
@@ -64,9 +65,10 @@ Kernel Module::kernel(const std::string& name, std::size_t dynamic_shared, Where
     context.call(driver.cuFuncGetAttribute, where, &value, which, function);
     return value;
   };
+  const auto bytes = [&](int which) { return static_cast<std::size_t>(fact(which)); };
   kernel.facts_ = {.registers = fact(function_attribute::registers),
-                   .shared_bytes = static_cast<std::size_t>(fact(function_attribute::shared_bytes)),
-                   .local_bytes = static_cast<std::size_t>(fact(function_attribute::local_bytes)),
+                   .shared_bytes = bytes(function_attribute::shared_bytes),
+                   .local_bytes = bytes(function_attribute::local_bytes),
                    .threads_per_block = fact(function_attribute::max_threads),
                    .architecture = fact(function_attribute::binary_version)};
   if (kernel.facts_.shared_bytes + dynamic_shared > shared_without_asking) {

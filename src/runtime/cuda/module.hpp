@@ -1,4 +1,4 @@
-// Compiled code in a context: loaded from cubin or PTX, and asked for its kernels.
+// Compiled code in a context: loaded from cubin or PTX, and its kernels by name.
 #pragma once
 
 #include <croton/where.hpp>
@@ -12,14 +12,14 @@
 
 namespace croton::runtime::cuda {
 
-/// Code on a device. Copies are the same module, which stays loaded until the last of them and of their kernels ends.
+/// Code on a device. Copies are the same module, which stays loaded until the last copy and the last kernel end.
 class Module {
  public:
-  /// Loads machine code, or PTX, which the driver compiles now; it tells them apart. Throws DeviceError, with the
-  /// driver's log, where it cannot.
+  /// Loads machine code, or PTX, which the driver then compiles. Throws DeviceError, with the driver's log, if that
+  /// fails.
   Module(std::shared_ptr<Context> context, std::span<const std::byte> code, Where where = {});
 
-  /// The kernel with that name. `dynamic_shared` is the most that its launches will ask for.
+  /// The kernel with that name. `dynamic_shared` is the maximum of its launches.
   Kernel kernel(const std::string& name, std::size_t dynamic_shared = 0, Where where = {}) const;
 
  private:

@@ -13,7 +13,7 @@ namespace croton::runtime::cuda {
 
 namespace {
 
-/// Ranges of Croton stand apart from those of the program.
+/// Separates the ranges of Croton from those of the program.
 nvtxDomainHandle_t domain() {
   static const nvtxDomainHandle_t made = nvtxDomainCreateA("Croton");
   return made;
@@ -24,7 +24,7 @@ nvtxDomainHandle_t domain() {
 bool has_nvtx() { return true; }
 
 void NvtxRange::open(const std::string& name) {
-  // The library is named by the environment, which a program with more rights than its caller must not follow.
+  // The environment names the library; a program with more rights than its caller must not use it.
   if (base::secure_execution()) return;
   nvtxEventAttributes_t attributes{};
   attributes.version = NVTX_VERSION;

@@ -1,6 +1,5 @@
-// Named ranges for profilers, through NVTX: its headers load the library that a profiler names in the environment, and
-// without one a range costs next to nothing. They are found when Croton is configured; built without them, ranges do
-// nothing.
+// Named ranges for profilers, by NVTX: its headers load the library that a profiler names in the environment, and
+// without one a range costs almost nothing. Ranges do nothing if Croton was configured without these headers.
 #pragma once
 
 #include <string>
@@ -12,7 +11,7 @@ namespace croton::runtime::cuda {
 /// Whether this build has NVTX.
 bool has_nvtx();
 
-/// A range of this thread from its construction to its end, while the flag `nvtx` is on. Ranges nest.
+/// A range of this thread from its construction to its end, if the flag `nvtx` is on. Ranges nest.
 class NvtxRange {
  public:
   explicit NvtxRange(const std::string& name, const base::Flags& flags = base::config()) {

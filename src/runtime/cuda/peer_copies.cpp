@@ -6,21 +6,26 @@
 #include <iterator>
 #include <new>
 
+#include "runtime/device/elements.hpp"
+
 namespace croton::runtime::cuda {
 namespace {
 
-constexpr std::size_t most = 64;  // copies that nobody touches are waited for once there are so many
+constexpr std::size_t max_copies = 64;  // from so many on all are waited for, though nothing touches their memory
+
+bool overlap(std::span<const std::byte> a, std::span<const std::byte> b) {
+  return a.data() < b.data() + b.size() && b.data() < a.data() + a.size();
+}
 
 }  // namespace
 
 void PeerCopies::add(const void* begin, std::size_t bytes, bool into, std::shared_ptr<const Event> done) {
-  const auto* first = static_cast<const std::byte*>(begin);
   bool full = false;
   {
     const std::lock_guard lock(mutex_);
-    copies_.push_back({first, first + bytes, into, std::move(done)});
+    copies_.push_back({bytes_at(begin, bytes), into, std::move(done)});
     any_ = true;
-    full = copies_.size() >= most;
+    full = copies_.size() >= max_copies;
   }
   if (full) wait_for_all();
 }
@@ -50,18 +55,18 @@ void PeerCopies::wait_in_stream(const std::vector<Copy>& copies) {
 }
 
 void PeerCopies::wait_for(const void* begin, std::size_t bytes, bool written) {
-  const auto* first = static_cast<const std::byte*>(begin);
-  wait_in_stream(take([&](const Copy& c) { return (written || c.into) && c.begin < first + bytes && first < c.end; }));
+  const std::span<const std::byte> touched = bytes_at(begin, bytes);
+  wait_in_stream(take([&](const Copy& copy) { return (written || copy.into) && overlap(copy.memory, touched); }));
 }
 
 void PeerCopies::wait_for_all() {
   wait_in_stream(take([](const Copy&) { return true; }));
 }
 
-void PeerCopies::end_of(const void* begin, std::size_t bytes) noexcept {
+void PeerCopies::wait_before_free(const void* begin, std::size_t bytes) noexcept {
   try {
     wait_for(begin, bytes, true);
-  } catch (const Error&) {           // of the driver's: the host has waited
+  } catch (const Error&) {           // of the driver: the host has waited
   } catch (const std::bad_alloc&) {  // no memory for the list
     Context& context = computing_.context();
     context.release(context.driver().cuCtxSynchronize);

@@ -1,5 +1,5 @@
-// Copies between GPUs that are under way: they run in streams of their own, so that GPUs compute meanwhile. What
-// touches their memory later waits for them; each GPU has a list of those that its computing stream has not waited for.
+// Copies between GPUs that are under way: they run in streams of their own, so that GPUs compute meanwhile. Later work
+// on their memory waits for them; each GPU has a list of the copies that its computing stream has not waited for.
 #pragma once
 
 #include "runtime/cuda/stream.hpp"
@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <vector>
 
 namespace croton::runtime::cuda {
@@ -17,25 +18,25 @@ class PeerCopies {
  public:
   explicit PeerCopies(Stream computing) : computing_(std::move(computing)) {}
 
-  /// A copy that has run when the event is done. `into`: into this memory, else out of it, to another GPU.
+  /// Adds a copy that ends with the event. `into`: into this memory; else out of it, to another GPU.
   void add(const void* begin, std::size_t bytes, bool into, std::shared_ptr<const Event> done);
-  /// The computing stream is about to read the bytes, or to write or free them: it waits for copies into them, and
-  /// before it writes for those out of them.
+  /// To be called before the computing stream reads the bytes, or writes or frees them (`written`): it waits for copies
+  /// into them, and if they are written also for copies out of them.
   void wait_for(const void* begin, std::size_t bytes, bool written);
   void wait_for_all();
-  /// The same of memory that ends, in a destructor.
-  void end_of(const void* begin, std::size_t bytes) noexcept;
+  /// The same in the destructor of the memory.
+  void wait_before_free(const void* begin, std::size_t bytes) noexcept;
 
  private:
   struct Copy {
-    const std::byte *begin, *end;
+    std::span<const std::byte> memory;
     bool into;
     std::shared_ptr<const Event> done;
   };
-  /// Takes those out of the list that fit.
+  /// Removes the copies that fit from the list, and returns them.
   template <class Fits>
   std::vector<Copy> take(const Fits& fits);
-  /// Where the stream cannot wait, the host does, and then raises.
+  /// If the stream cannot wait, the host waits and then raises.
   void wait_in_stream(const std::vector<Copy>& copies);
 
   const Stream computing_;

@@ -50,7 +50,7 @@ void Staging::copy_in(StreamHandle stream, Pointer to, std::span<const std::byte
       context_.call(context_.driver().cuMemcpyHtoDAsync, where, to, slot.memory, piece.size(), stream);
       mark_busy(slot, stream, where);
     } catch (...) {
-      // The copy may run without an event that tells of its end.
+      // The copy may run, and no event marks its end.
       context_.release(context_.driver().cuStreamSynchronize, stream);
       throw;
     }

@@ -1,6 +1,5 @@
-// Pinned memory through which the data of ordinary host memory goes to and from a device. The driver would copy such
-// data through memory of its own and block the caller; here the host copies one piece while the device transfers
-// another.
+// Copies between ordinary host memory and a device, by way of pinned memory. The driver would use memory of its own and
+// block the caller; here the host copies one piece while the device transfers another.
 #pragma once
 
 #include <croton/where.hpp>
@@ -28,14 +27,14 @@ class Staging {
 
   /// `from` may change as soon as this returns; the copy itself is work of the stream.
   void copy_in(StreamHandle stream, Pointer to, std::span<const std::byte> from, Where where);
-  /// Waits until the data is there.
+  /// Waits for the data.
   void copy_out(StreamHandle stream, std::span<std::byte> to, Pointer from, Where where);
 
  private:
   struct Slot {
     std::byte* memory = nullptr;
-    EventHandle used = nullptr;  // the last copy from or to the memory has run
-    bool busy = false;           // a copy may still run
+    EventHandle used = nullptr;  // after the last copy from or to the memory
+    bool busy = false;           // the copy may still run
   };
 
   Slot& make_ready(std::size_t number, Where where);
@@ -43,7 +42,7 @@ class Staging {
   void mark_busy(Slot& slot, StreamHandle stream, Where where);
 
   Context& context_;
-  std::mutex mutex_;  // of all below
+  std::mutex mutex_;  // guards the members below
   std::array<Slot, slot_count> slots_;
   std::size_t next_ = 0;
 };

@@ -49,7 +49,7 @@ Event::Event(Event&& other) noexcept
     : context_(std::move(other.context_)), handle_(std::exchange(other.handle_, nullptr)) {}
 
 Event& Event::operator=(Event&& other) noexcept {
-  Event taken(std::move(other));  // ends with what this one had
+  Event taken(std::move(other));  // ends with the old event
   std::swap(context_, taken.context_);
   std::swap(handle_, taken.handle_);
   return *this;
@@ -72,7 +72,7 @@ void Event::synchronize(Where where) const { context_->call(context_->driver().c
 double Event::milliseconds_since(const Event& start, Where where) const {
   float milliseconds = 0;
   context_->call(context_->driver().cuEventElapsedTime, where, &milliseconds, start.handle_, handle_);
-  return static_cast<double>(milliseconds);
+  return milliseconds;
 }
 
 }  // namespace croton::runtime::cuda

@@ -1,5 +1,6 @@
-// Order of work on a device: streams, and events between them. Both own what they stand for and may be used by several
-// threads, one of them moving or destroying. Memory comes and goes in the order of a stream (memory.hpp).
+// Order of work on a device: streams, and events between them. Both own their object of the driver. Several threads may
+// use them; moving and destroying are for one thread. Memory is allocated and freed in the order of a stream
+// (memory.hpp).
 #pragma once
 
 #include <croton/where.hpp>
@@ -13,10 +14,10 @@ namespace croton::runtime::cuda {
 
 class Event;
 
-/// A queue of work. Copies are the same stream; it ends with the last of them, and work in it still runs to its end.
+/// A queue of work. Copies are the same stream; it ends with the last copy, and its work still runs to the end.
 class Stream {
  public:
-  /// None: only to be assigned to.
+  /// No stream, until one is assigned.
   Stream() = default;
   explicit Stream(std::shared_ptr<Context> context, Where where = {});
 
@@ -24,9 +25,9 @@ class Stream {
   Context& context() const;
   StreamHandle handle() const;
 
-  /// Waits until all work put in so far has run.
+  /// Waits for all work so far.
   void synchronize(Where where = {}) const;
-  /// Work put in from now on starts after the event. Does not wait itself.
+  /// Later work of the stream starts after the event. Does not wait itself.
   void wait(const Event& event, Where where = {}) const;
 
  private:
@@ -34,7 +35,7 @@ class Stream {
   std::shared_ptr<State> state_;
 };
 
-/// A point in a stream, for others to wait for.
+/// A point in a stream that other streams and the host can wait for.
 class Event {
  public:
   enum class Timing : bool { off, on };
@@ -48,9 +49,9 @@ class Event {
   explicit operator bool() const { return handle_ != nullptr; }
   EventHandle handle() const { return handle_; }
 
-  /// Moves the event to the present end of the stream, which must be of the same device.
+  /// Moves the event to the current end of the stream, which must be of the same device.
   void record(const Stream& stream, Where where = {});
-  /// True if all work before it has run, and if it was never recorded.
+  /// True if all work before it has run, or if it was never recorded.
   bool done(Where where = {}) const;
   void synchronize(Where where = {}) const;
   /// Milliseconds from `start` to this one; both made with Timing::on, recorded and done.

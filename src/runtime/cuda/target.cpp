@@ -21,9 +21,8 @@ CompileTarget choose_target(const GpuFacts& facts, std::span<const std::string> 
   }
   if (newest == chip) return {fmt::format("sm_{}", chip), Form::cubin};
   if (newest > 0) return {fmt::format("compute_{}", newest), Form::ptx};
-  throw DeviceError(
-      fmt::format("{} has compute capability {}.{}, for which the compiler at hand makes no code; it knows {}",
-                  facts.name, facts.major, facts.minor, fmt::join(known, ", ")));
+  throw DeviceError(fmt::format("{} has compute capability {}.{}, which this compiler does not support; it knows {}",
+                                facts.name, facts.major, facts.minor, fmt::join(known, ", ")));
 }
 
 }  // namespace croton::runtime::cuda

@@ -1,4 +1,5 @@
-// What to compile for a device: machine code of its own architecture, or PTX where the chip is newer than the compiler.
+// The target of compilation for a device: machine code of its own architecture, or PTX if it is newer than the
+// compiler.
 #pragma once
 
 #include <span>
@@ -16,8 +17,8 @@ struct CompileTarget {
   friend bool operator==(const CompileTarget&, const CompileTarget&) = default;
 };
 
-/// `known`: what the compiler knows, "sm_75" and so on (Nvrtc::architectures). A chip that it does not know gets PTX
-/// for the newest one that is older: the driver compiles it when the module is loaded. Throws DeviceError for a chip
+/// `known`: the architectures of the compiler, "sm_75" and so on (Nvrtc::architectures). An unknown chip gets PTX for
+/// the newest of them that is older: the driver compiles it when the module is loaded. Throws DeviceError for a chip
 /// that is older than all.
 CompileTarget choose_target(const GpuFacts& facts, std::span<const std::string> known);
 

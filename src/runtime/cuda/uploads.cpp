@@ -3,11 +3,12 @@
 #include <utility>
 
 #include "runtime/cuda/transfer.hpp"
+#include "runtime/device/elements.hpp"
 
 namespace croton::runtime::cuda {
 
-TwoSets::TwoSets(runtime::Device& gpu, std::shared_ptr<Context> context, Stream computing, Stream copying,
-                 std::shared_ptr<PeerCopies> peer_copies)
+DoubleBufferedUploads::DoubleBufferedUploads(runtime::Device& gpu, std::shared_ptr<Context> context, Stream computing,
+                                             Stream copying, std::shared_ptr<PeerCopies> peer_copies)
     : gpu_(gpu),
       context_(std::move(context)),
       computing_(std::move(computing)),
@@ -16,10 +17,10 @@ TwoSets::TwoSets(runtime::Device& gpu, std::shared_ptr<Context> context, Stream 
       sets_{Set{{}, 0, Event(context_)}, Set{{}, 0, Event(context_)}},
       arrived_(context_) {}
 
-char* TwoSets::begin(std::size_t bytes) {
+char* DoubleBufferedUploads::begin(std::size_t bytes) {
   if (ahead_) {
-    // Not at the end of the last call: that may have failed anywhere, or be behind its commit point.
-    peer_copies_->wait_for(sets_[now_].memory.get(), sets_[now_].bytes, true);  // what was sent on from there
+    // Not at the end of the last call: it may have failed at any point, or be after its commit point.
+    peer_copies_->wait_for(sets_[now_].memory.get(), sets_[now_].bytes, true);  // for copies from it to other GPUs
     sets_[now_].used.record(computing_);
     Set& next = sets_[1 - now_];
     next.used.synchronize();
@@ -31,9 +32,9 @@ char* TwoSets::begin(std::size_t bytes) {
   return static_cast<char*>(sets_[now_].memory.get());
 }
 
-void TwoSets::make_ready(Set& set, std::size_t bytes) {
+void DoubleBufferedUploads::make_ready(Set& set, std::size_t bytes) {
   if (set.bytes >= bytes) return;
-  set.memory.reset();  // what is in it is of no use: give it back before the larger one is asked for
+  set.memory.reset();  // its data is not needed: free it before the larger one is allocated
   set.bytes = 0;
   std::shared_ptr<void> memory = gpu_.allocate(bytes);
   Event made(context_);
@@ -43,20 +44,20 @@ void TwoSets::make_ready(Set& set, std::size_t bytes) {
   set.bytes = bytes;
 }
 
-void TwoSets::copy_in(void* to, const void* host, std::size_t bytes) {
+void DoubleBufferedUploads::copy_in(void* to, const void* host, std::size_t bytes) {
   if (!ahead_) return gpu_.copy_in(to, host, bytes);
   try {
-    copy_ahead(copying_, to, {static_cast<const std::byte*>(host), bytes});
+    copy_ahead(copying_, to, bytes_at(host, bytes));
     arrived_.record(copying_);
     computing_.wait(arrived_);
   } catch (...) {
-    // The memory may end before the copy has run, as nothing stands behind it there.
+    // The memory may end before the copy has run, as the computing stream does not wait for it.
     context_->release(context_->driver().cuStreamSynchronize, copying_.handle());
     throw;
   }
 }
 
-bool TwoSets::save_memory() {
+bool DoubleBufferedUploads::save_memory() {
   sets_[1 - now_].memory.reset();
   sets_[1 - now_].bytes = 0;
   return std::exchange(ahead_, false);

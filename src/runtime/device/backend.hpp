@@ -1,5 +1,5 @@
-// Backend: a kind of device, as the folder of it (runtime/cpu/, runtime/cuda/, runtime/simulator/) adds it to the list
-// of runtime/devices.cpp.
+// Backend: one kind of device. The folder of a kind (runtime/cpu/, runtime/cuda/, runtime/simulator/) has one, which
+// the list of runtime/devices.cpp names.
 #pragma once
 
 #include "base/device_name.hpp"
@@ -13,24 +13,24 @@
 
 namespace croton::runtime {
 
-/// Its functions may be called from any thread, and answer for the present flags.
+/// Its functions may be called from any thread, and follow the current flags.
 struct Backend {
-  /// Of the names of its devices. Another back-end may have the same names if only one of them has devices at a time.
+  /// The kind in the names of its devices. Two back-ends may share a kind if only one of them has devices at a time.
   base::DeviceName::Kind kind;
-  /// How many there are, numbered from 0. Where a driver has to be looked for, this looks for it.
+  /// The number of its devices, which are numbered from 0. Looks for a driver if the kind needs one.
   int (*count)();
-  /// One of them, made when it is first asked for, and then there to the end of the process, as arrays may live on it;
-  /// null where there are not so many. DeviceError where it cannot be used.
+  /// A device, made at first use and kept to the end of the process, as arrays may live on it. Null if there are not so
+  /// many; DeviceError if it cannot be used.
   Device* (*find)(int number);
-  /// A word on one for lists of devices, " (simulated)"; may be empty. The device is not made for that.
+  /// A remark for lists of devices, such as " (simulated)"; may be empty. Does not make the device.
   std::string (*remark)(int number);
-  /// How one would get the device of that number, which is not there, in a message; may be empty.
+  /// How to get the device of that number, for the message that there is none; may be empty.
   std::string (*advice)(int number);
-  /// Whether its first device is what device=auto means.
+  /// Whether device=auto means its first device.
   bool automatic = false;
 };
 
-/// The devices that a back-end has made, by whatever tells them apart.
+/// The devices that a back-end has made, each under a key that tells it from the others.
 template <class Key>
 class MadeDevices {
  public:

@@ -1,4 +1,4 @@
-// What devices do that have no better way.
+// The defaults of devices that have no better way.
 #include "runtime/device/device.hpp"
 
 #include <croton/error.hpp>
@@ -30,7 +30,7 @@ void Device::launch(const DeviceLaunch& launch) {
 std::shared_ptr<const ReadyConvolution> Device::prepare(const Convolution&) { return nullptr; }
 
 std::unique_ptr<Uploads> Device::make_uploads() { return nullptr; }
-int Device::most_cooperative_blocks(const codegen::Text&, int) { return 0; }
+int Device::max_cooperative_blocks(const codegen::Text&, int) { return 0; }
 std::unique_ptr<Recording> Device::record(const std::function<void()>&) { return nullptr; }
 
 void Device::lose(const std::string&) noexcept {}
@@ -43,7 +43,7 @@ void copy_between(Device& to, void* target, Device& from, const void* source, st
 }
 
 Array copy_to(Device& to, Device& from, const Array& value) {
-  const Array whole = from.is_host() ? value.contiguous() : value;  // of a device they are
+  const Array whole = from.is_host() ? value.contiguous() : value;  // arrays of other devices are contiguous
   Array result = Array::empty_on(to, value.dtype(), value.shape());
   copy_between(to, result.address(), from, whole.address(), value.bytes());
   return result;

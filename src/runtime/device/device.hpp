@@ -1,6 +1,6 @@
-// Device: what the runtime asks of a machine that has memory and computes. The host is one too (host_device() in
-// runtime/cpu/device.hpp); is_host() is for the few places where it differs: it reads arrays where they lie, and its
-// results are the program's.
+// Device: the interface of the runtime to a machine that has memory and computes. The host is one too (host_device() in
+// runtime/cpu/device.hpp); is_host() is for the few places where it differs: it reads arrays in place, and its results
+// belong to the program.
 #pragma once
 
 #include "base/device_memory.hpp"
@@ -26,15 +26,15 @@ struct DeviceFacts {
   enum class Kind : std::uint8_t { host, real, simulated, logical };
   base::DeviceName name;
   Kind kind = Kind::host;
-  std::string title;                              // as its maker calls it
+  std::string title;                              // the name that its maker gives it
   std::size_t memory = 0;                         // in bytes
   int major = 0, minor = 0;                       // compute capability
   std::string pci;                                // "0000:17:00.0"
   codegen::Target target = codegen::Target::cpu;  // the language of its kernels
-  // The host, and parts of it: the runtime reads its memory, and runs its kernels by itself, in the host's threads. All
-  // others are asked for each kernel (Device::prepare, Device::launch).
+  // True for the host and its parts: the runtime reads their memory and runs their kernels in the host's threads. All
+  // other devices get each kernel by Device::prepare and Device::launch.
   bool on_host = false;
-  bool has_processor = false;  // of its own: the host's cores do something else while it works
+  bool has_processor = false;  // of its own: the host's cores are free while it works
   // Of a GPU:
   int multiprocessors = 0;
   std::size_t cache_bytes = 0;  // of the second level, which all multiprocessors share
@@ -49,46 +49,45 @@ struct Operand {
   bool read = false, written = false;
 };
 
-/// One launch of a text: its main kernel and, if it is a split one, the kernel that finishes.
+/// One launch of a text: its main kernel and, for a split kernel, the one that finishes.
 struct DeviceLaunch {
   const codegen::Text* text = nullptr;
-  std::span<std::uint64_t> parameters;  // as the text lists them, with addresses of the device
+  std::span<std::uint64_t> parameters;  // in the order of the text, with addresses of the device
   std::int64_t items = 0;               // points, parts of a split kernel, or tiles of a group
   int blocks = 1, threads = 32;         // of a text in CUDA
   bool cooperative = false;             // all blocks run at the same time, and may wait for each other
   std::span<const Operand> operands;    // all memory that its kernels may touch
 };
 
-/// Launches, products and copies inside of a device, noted instead of run. Texts and memory of theirs must still be
-/// there when it is replayed.
+/// Launches, products and copies within a device that were recorded instead of run. Their texts and memory must still
+/// exist when it is replayed.
 class Recording {
  public:
   virtual ~Recording() = default;
-  /// Asks the device for all of them, in their order. False where it has no memory left for that: none has run.
+  /// Starts all of them, in their order. False if the device has no memory left for that: then none has run.
   virtual bool replay() = 0;
 };
 
-/// Memory on a device for what the calls of a function are given, and copies into it that run while the device still
-/// computes the call before. Calls use two sets of memory in turn. One thread at a time.
+/// Memory on a device for the arguments of a function's calls, and copies into it that run while the device still
+/// computes the previous call. Calls use two sets of memory in turn. One thread at a time may use it.
 class Uploads {
  public:
   virtual ~Uploads() = default;
-  /// Memory for the call that begins, whose predecessors have asked for all of their work. Waits until the work of the
-  /// call before the last one has run: it read this memory, and no more than two calls are under way.
+  /// Memory for the call that begins, when all work of its predecessors has been started. Waits for the work of the
+  /// call before the previous one: that call read this memory, and no more than two calls are under way.
   virtual char* begin(std::size_t bytes) = 0;
-  /// Into the memory of this call. `host` may change when it returns; the device's work that is asked for from now on
-  /// finds the data.
+  /// Copies into the memory of this call. `host` may change when it returns; work that is started later finds the data.
   virtual void copy_in(void* to, const void* host, std::size_t bytes) = 0;
-  /// From now on there is one set of memory, that of the present call, and copies run in the order of the device's
-  /// work. False where that was so before.
+  /// Keeps one set of memory only, that of the current call; copies then run in the order of the device's work. False
+  /// if that was so before.
   virtual bool save_memory() = 0;
 };
 
-/// What it took to make a text ready to run.
+/// How a text became ready to run.
 enum class Prepared : std::uint8_t { before, from_cache, compiled };
 
-/// Work of a device runs in the order in which it was asked for, and may run on after a function has returned; copies
-/// to the host wait for what was asked for before.
+/// Work of a device runs in the order in which it was started, and may continue after a function has returned; copies
+/// to the host wait for the work before them.
 class Device : public base::DeviceMemory {
  public:
   const DeviceFacts& facts() const { return facts_; }
@@ -97,47 +96,47 @@ class Device : public base::DeviceMemory {
   /// The language of its kernels.
   codegen::Target target() const { return facts_.target; }
   bool runs_cuda() const { return facts_.target == codegen::Target::cuda; }
-  /// Whether the runtime runs its kernels by itself and reads its memory: the host, and parts of it.
+  /// Whether the runtime reads its memory and runs its kernels itself: true for the host and its parts.
   bool on_host() const { return facts_.on_host; }
-  /// Of a GPU: "sm_90".
+  /// The architecture of a GPU, such as "sm_90".
   std::string architecture() const;
 
-  /// The memory that it has handed out; the host's is counted by base/memory.hpp instead.
+  /// The memory that it has handed out; base/memory.hpp counts that of the host instead.
   MemoryUse memory_use() const { return account_->use(); }
 
-  /// For one function. Null unless it copies ahead.
+  /// For one function. Null unless the device copies ahead.
   virtual std::unique_ptr<Uploads> make_uploads();
-  /// From another device, or within this one; by way of the host where there is no other. Neither is the host.
+  /// Copies from another device or within this one, through the host if there is no direct way. Neither is the host.
   virtual void copy_from(Device& other, void* to, const void* from, std::size_t bytes);
 
-  /// Makes the text ready to run in blocks of so many threads, compiling it where that has not been done, so that a
-  /// launch has nothing left to fail for but the kernel itself. Not asked where the runtime runs kernels by itself.
+  /// Makes the text ready to run in blocks of `threads` threads and compiles it if necessary, so that only the kernel
+  /// itself can make a launch fail. Not called where the runtime runs kernels itself.
   virtual Prepared prepare(const codegen::Text& text, int threads);
   virtual void launch(const DeviceLaunch& launch);
-  /// How many blocks of so many threads a cooperative launch of the text, which is ready, may have: those that run at
-  /// the same time while nothing else does. 0: there are no such launches here.
-  virtual int most_cooperative_blocks(const codegen::Text& text, int threads);
-  /// Makes a product ready: an algorithm, memory to work in. Its pointers are not looked at. False where the device has
-  /// no routine for it: a generated kernel has to serve.
+  /// The maximum number of blocks of `threads` threads in a cooperative launch of the text, which is ready: as many as
+  /// run at the same time while nothing else does. 0: there are no such launches here.
+  virtual int max_cooperative_blocks(const codegen::Text& text, int threads);
+  /// Makes a product ready: chooses an algorithm and allocates workspace, without use of its pointers. False if the
+  /// device has no routine for it: then a generated kernel is needed.
   virtual bool prepare(const MatrixProduct& product) = 0;
-  /// A product whose operands are here.
+  /// Starts a product whose operands are on this device.
   virtual void gemm(const MatrixProduct& product) = 0;
-  /// Makes a convolution ready in the same way. Null where the device has no routine for it, or none that pays: it has
-  /// to be done by kernels and products.
+  /// Makes a convolution ready in the same way. Null if the device has no routine for it that is worth its cost: then
+  /// kernels and products are needed.
   virtual std::shared_ptr<const ReadyConvolution> prepare(const Convolution& convolution);
 
-  /// Runs `work`, of which what it asks of this device in this thread is noted and does not run. Everything in it must
-  /// be ready, as after a run of the same work: it may not ask for memory, nor copy from or to somewhere else
-  /// (InternalError). Null where the device cannot do that, or could not this time; then nothing has happened.
+  /// Calls `work` and records the work of this device that it starts in this thread, which does not run. All of it must
+  /// be ready, as after a run of the same work: it may neither allocate memory nor copy from or to another device
+  /// (InternalError). Null if the device cannot record, or could not this time; then nothing has happened.
   virtual std::unique_ptr<Recording> record(const std::function<void()>& work);
 
-  /// A call failed when it had begun to overwrite values on this device, and nobody has the old ones: where that can be
-  /// remembered, every later use raises DeviceError with the reason.
+  /// A call failed after it had begun to overwrite values on this device, and the old ones are gone. If the device can
+  /// remember that, every later use raises DeviceError with the reason.
   virtual void lose(const std::string& why) noexcept;
 
  protected:
   explicit Device(DeviceFacts facts) : DeviceMemory(facts.kind == DeviceFacts::Kind::host), facts_(std::move(facts)) {}
-  /// The memory, which is counted until its last owner ends.
+  /// The same memory, which counts as used until its last owner ends.
   std::shared_ptr<void> counted(std::shared_ptr<void> memory, std::size_t bytes) {
     return on_account(account_, std::move(memory), bytes);
   }
@@ -147,9 +146,9 @@ class Device : public base::DeviceMemory {
   const std::shared_ptr<MemoryAccount> account_ = std::make_shared<MemoryAccount>();
 };
 
-/// Between any two devices, or within one.
+/// A copy between any two devices, or within one.
 void copy_between(Device& to, void* target, Device& from, const void* source, std::size_t bytes);
-/// A copy, in C order, of an array that lies on `from`.
+/// A copy, in C order, of an array on `from`.
 Array copy_to(Device& to, Device& from, const Array& value);
 
 }  // namespace croton::runtime

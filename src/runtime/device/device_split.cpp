@@ -13,7 +13,7 @@
 namespace croton::runtime {
 namespace {
 
-constexpr int most_parts = 16;
+constexpr int max_parts = 16;
 
 }  // namespace
 
@@ -28,7 +28,7 @@ DeviceSplit parse_split(const std::string& text) {
     return ValueError(
         fmt::format("logical_devices={}: {}; write cpu:4 for cpu0 to cpu3, cuda0:2 for cuda0 in two parts, up to {} "
                     "each, or several such joined by '+'",
-                    text, why, most_parts));
+                    text, why, max_parts));
   };
   std::istringstream list(text);
   bool cpu_is_split = false;
@@ -37,8 +37,8 @@ DeviceSplit parse_split(const std::string& text) {
     if (colon == std::string::npos || colon == 0) throw refuse(fmt::format("'{}' has no number of parts", item));
     int parts = 0;
     const auto [end, error] = std::from_chars(item.data() + colon + 1, item.data() + item.size(), parts);
-    if (error != std::errc() || end != item.data() + item.size() || parts < 1 || parts > most_parts)
-      throw refuse(fmt::format("'{}' is no number of parts", item.substr(colon + 1)));
+    if (error != std::errc() || end != item.data() + item.size() || parts < 1 || parts > max_parts)
+      throw refuse(fmt::format("'{}' is not a number of parts", item.substr(colon + 1)));
     base::DeviceName name;
     try {
       name = base::parse_device(item.substr(0, colon));
@@ -58,7 +58,7 @@ DeviceSplit parse_split(const std::string& text) {
   return split;
 }
 
-DeviceSplit present_split() { return parse_split(base::config().logical_devices); }
+DeviceSplit current_split() { return parse_split(base::config().logical_devices); }
 
 GpuPart part_of(const DeviceSplit& split, int gpus, int number) {
   int gpu = 0;

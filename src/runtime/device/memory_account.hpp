@@ -1,5 +1,5 @@
-// What a device has handed out of its memory: one account for each device, shared with the pieces, which may outlive
-// everybody else.
+// The account of the memory that a device has handed out. The pieces share it, as they may outlive everything else of
+// the device.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace croton::runtime {
 struct MemoryUse {
   std::uint64_t allocations = 0;  // since the start
   std::size_t bytes_in_use = 0;
-  std::size_t peak_bytes = 0;  // the most that were in use at once
+  std::size_t peak_bytes = 0;  // the maximum of bytes_in_use
 };
 
 /// All functions may be called from any thread.

@@ -6,23 +6,23 @@
 
 namespace croton::runtime {
 
-/// No entry goes across `at` any more.
-void LaneOrder::cut(Memory& memory, std::size_t at) {
-  const auto next = memory.upper_bound(at);
+/// Afterwards no entry has bytes on both sides of `place`.
+void LaneOrder::split_at(Memory& memory, std::size_t place) {
+  const auto next = memory.upper_bound(place);
   if (next == memory.begin()) return;
   const auto before = std::prev(next);
-  if (before->first == at || before->second.end <= at) return;
+  if (before->first == place || before->second.end <= place) return;
   Bytes rest = before->second;
-  before->second.end = at;
-  memory.emplace_hint(next, at, std::move(rest));
+  before->second.end = place;
+  memory.emplace_hint(next, place, std::move(rest));
 }
 
-/// Adds to `needed` the pieces that the present one, which is of that lane, needs for this.
-void LaneOrder::touch(int lane, const Touch& touch, std::vector<int>& needed) {
-  const int piece = static_cast<int>(pieces_.size());
+/// Adds to `needed` the pieces that the new piece, which is of that lane, needs for this access.
+void LaneOrder::touch(std::size_t lane, const Touch& touch, std::vector<std::size_t>& needed) {
+  const std::size_t piece = pieces_.size();
   Memory& memory = memories_[touch.memory];
-  cut(memory, touch.begin);
-  cut(memory, touch.end);
+  split_at(memory, touch.begin);
+  split_at(memory, touch.end);
   for (std::size_t at = touch.begin; at < touch.end;) {
     auto found = memory.lower_bound(at);
     if (found == memory.end() || found->first > at) {
@@ -30,48 +30,43 @@ void LaneOrder::touch(int lane, const Touch& touch, std::vector<int>& needed) {
       found = memory.emplace_hint(found, at, Bytes{end});
     }
     Bytes& bytes = found->second;
-    if (bytes.writer >= 0) needed.push_back(bytes.writer);
+    if (bytes.writer) needed.push_back(*bytes.writer);
     if (touch.written) {
       needed.insert(needed.end(), bytes.readers.begin(), bytes.readers.end());
       bytes.writer = piece;
       bytes.readers.clear();
     } else {
-      std::erase_if(bytes.readers, [&](int reader) {
-        return reader != piece && pieces_[static_cast<std::size_t>(reader)].lane == lane;
-      });
+      std::erase_if(bytes.readers, [&](std::size_t reader) { return reader != piece && pieces_[reader].lane == lane; });
       if (std::ranges::find(bytes.readers, piece) == bytes.readers.end()) bytes.readers.push_back(piece);
     }
     at = bytes.end;
   }
 }
 
-void LaneOrder::add(int lane, std::span<const Touch> touches, std::vector<int> after) {
-  const int piece = static_cast<int>(pieces_.size());
-  std::vector<int> needed = std::move(after);
+void LaneOrder::add(std::size_t lane, std::span<const Touch> touches, std::vector<std::size_t> after) {
+  const std::size_t piece = pieces_.size();
+  std::vector<std::size_t> needed = std::move(after);
   for (const Touch& touched : touches) touch(lane, touched, needed);
 
-  std::vector<int> seen;
-  const auto seen_of = [&](int other) -> int& {
-    const auto at = static_cast<std::size_t>(other);
-    if (seen.size() <= at) seen.resize(at + 1, -1);
-    return seen[at];
+  std::vector<std::size_t> done_below;  // by lane
+  const auto done_of = [&](std::size_t other_lane) -> std::size_t& {
+    if (done_below.size() <= other_lane) done_below.resize(other_lane + 1, 0);
+    return done_below[other_lane];
   };
-  if (const auto last = last_.find(lane); last != last_.end()) seen = seen_[static_cast<std::size_t>(last->second)];
+  if (const auto last = last_.find(lane); last != last_.end()) done_below = done_below_[last->second];
   LanePiece made{lane};
   // The latest first: it may have waited for earlier ones.
   std::ranges::sort(needed, std::greater<>{});
-  for (const int other : needed) {
+  for (const std::size_t other : needed) {
     if (other == piece) continue;
-    const auto o = static_cast<std::size_t>(other);
-    if (pieces_[o].lane == lane || seen_of(pieces_[o].lane) >= other) continue;
+    if (pieces_[other].lane == lane || done_of(pieces_[other].lane) > other) continue;
     made.waits.push_back(other);
-    const std::vector<int>& more = seen_[o];
-    for (std::size_t k = 0; k < more.size(); ++k)
-      seen_of(static_cast<int>(k)) = std::max(seen_of(static_cast<int>(k)), more[k]);
+    const std::vector<std::size_t>& more = done_below_[other];
+    for (std::size_t k = 0; k < more.size(); ++k) done_of(k) = std::max(done_of(k), more[k]);
   }
-  seen_of(lane) = piece;
+  done_of(lane) = piece + 1;
   last_[lane] = piece;
-  seen_.push_back(std::move(seen));
+  done_below_.push_back(std::move(done_below));
   pieces_.push_back(std::move(made));
 }
 

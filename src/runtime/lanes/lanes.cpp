@@ -2,13 +2,14 @@
 
 #include <atomic>
 #include <chrono>
-#include <climits>
 #include <condition_variable>
 #include <exception>
+#include <limits>
 #include <memory>
 #include <mutex>
 #include <new>
 #include <optional>
+#include <utility>
 
 #include "base/config.hpp"
 #include "base/thread.hpp"
@@ -19,22 +20,22 @@
 namespace croton::runtime {
 namespace {
 
-// As long as the system takes to wake a thread: what comes sooner is not slept through.
+// As long as the system takes to wake a thread: a change that comes sooner finds the thread awake.
 constexpr auto spin_time = std::chrono::microseconds(50);
 
-/// Where threads wait for atomic values that others change: briefly by spinning, then asleep.
-class Bell {
+/// Lets threads wait for atomic values that others change: they spin briefly, then sleep.
+class Condition {
  public:
   template <class Ready>
   void wait(bool spin, const Ready& ready) {
     if (ready() || (spin && cpu::spin_until(ready, spin_time))) return;
     std::unique_lock lock(mutex_);
-    ++sleepers_;  // before it looks again
+    ++sleepers_;  // before the next check
     changed_.wait(lock, ready);
     --sleepers_;
   }
-  /// Behind each change.
-  void ring() {
+  /// To be called after each change.
+  void notify() {
     if (sleepers_.load() == 0) return;
     {
       const std::lock_guard lock(mutex_);
@@ -48,41 +49,39 @@ class Bell {
   std::condition_variable changed_;
 };
 
-/// A thread for a lane of whoever has the team.
+/// A thread for one lane of the caller who has the team.
 struct Worker {
   enum State { idle, working, stop };
   std::atomic<State> state{idle};
-  Bell bell;  // of changes of the state
-  void (*job)(void* run, std::size_t lane) = nullptr;
-  void* run = nullptr;
+  Condition state_changes;
+  const std::function<void(std::size_t lane)>* job = nullptr;
   std::size_t lane = 0;
   base::Thread thread;
 
   void set(State value) {
     state.store(value);
-    bell.ring();
+    state_changes.notify();
   }
 
-  static void* main(void* argument) {
-    Worker& self = *static_cast<Worker*>(argument);
+  void main() {
     for (;;) {
-      // Not for long: the threads of the pool work meanwhile.
-      self.bell.wait(true, [&] { return self.state.load() != idle; });
-      if (self.state.load() == stop) return nullptr;
-      self.job(self.run, self.lane);
-      self.set(idle);
+      // Spins briefly only: the threads of the pool work meanwhile.
+      state_changes.wait(true, [&] { return state.load() != idle; });
+      if (state.load() == stop) return;
+      (*job)(lane);
+      set(idle);
     }
   }
 };
 
-/// The threads of this process; one caller has them at a time.
+/// The threads of this process for lanes; one caller has them at a time.
 class Team {
  public:
   static Team& instance() {
     return cpu::one_per_process<Team>([] { return new Team; });
   }
 
-  /// False where another caller has it, or the system has no threads left.
+  /// False if another caller has the team, or the system has no threads left.
   bool enter(std::size_t workers) {
     if (!try_enter()) return false;
     cpu::end_workers_with_this_thread<Team>();
@@ -90,7 +89,7 @@ class Team {
       while (workers_.size() < workers) {
         auto worker = std::make_unique<Worker>();
         workers_.reserve(workers);
-        if (!worker->thread.start(Worker::main, worker.get())) break;
+        if (!worker->thread.start<&Worker::main>(*worker)) break;
         workers_.push_back(std::move(worker));
       }
     } catch (const std::bad_alloc&) {
@@ -101,16 +100,16 @@ class Team {
   }
   void leave() { busy_.store(false, std::memory_order_release); }
 
-  void start(std::size_t worker, void (*job)(void*, std::size_t), void* run, std::size_t lane) {
+  /// Calls job(lane), which must not throw, in the worker. The job must live until the worker is joined.
+  void start(std::size_t worker, const std::function<void(std::size_t)>& job, std::size_t lane) {
     Worker& chosen = *workers_[worker];
-    chosen.job = job;
-    chosen.run = run;
+    chosen.job = &job;
     chosen.lane = lane;
     chosen.set(Worker::working);
   }
   void join(std::size_t worker) {
     Worker& chosen = *workers_[worker];
-    chosen.bell.wait(true, [&] { return chosen.state.load() == Worker::idle; });
+    chosen.state_changes.wait(true, [&] { return chosen.state.load() == Worker::idle; });
   }
 
  private:
@@ -122,7 +121,7 @@ class Team {
   bool try_enter() { return !busy_.exchange(true, std::memory_order_acquire); }
 
   void shut_down() {
-    if (cpu::enter_at_end([&] { return try_enter(); })) stop_workers();  // never left again: later calls run in order
+    if (cpu::enter_at_end([&] { return try_enter(); })) stop_workers();  // and never leaves: later calls run in order
   }
   void stop_workers() {
     for (const auto& worker : workers_) {
@@ -132,7 +131,8 @@ class Team {
     workers_.clear();
   }
 
-  /// What they slept on cannot be destroyed: their threads, which are no more, are still in it.
+  /// The conditions on which the parent's workers sleep cannot be destroyed: to the child, the threads are still
+  /// inside.
   void forget_workers_after_fork() {
     for (auto& worker : workers_) worker.release();
     workers_.clear();
@@ -140,7 +140,7 @@ class Team {
   }
 
   std::atomic<bool> busy_{false};
-  std::vector<std::unique_ptr<Worker>> workers_;  // of whoever has the team
+  std::vector<std::unique_ptr<Worker>> workers_;  // belong to the caller who has the team
 };
 
 }  // namespace
@@ -150,34 +150,31 @@ struct Lanes::Run {
   const Lanes& lanes;
   const std::function<void(std::size_t)>& work;
   const base::ThreadScopes scopes = {};
-  const cpu::ThreadPool::Shares shares;
+  const cpu::ThreadPool::Partitions partitions;
   const bool spin;
-  std::vector<std::atomic<int>> done;      // per lane: its last piece that is done
-  std::atomic<int> first_failed{INT_MAX};  // nothing behind it begins any more
-  Bell bell;                               // of changes of both
-  std::mutex mutex;                        // of the error and what failed first
+  std::vector<std::atomic<std::size_t>> done_below;  // per lane: its pieces with lower numbers are done
+  std::atomic<std::size_t> first_failed{std::numeric_limits<std::size_t>::max()};  // no later piece begins any more
+  Condition progress;                                                              // of both
+  std::mutex mutex;  // of the error and of changes of first_failed
   std::exception_ptr error;
 
   Run(const Lanes& of, const std::function<void(std::size_t)>& piece_work)
       : lanes(of),
         work(piece_work),
-        shares(of.shares_),
-        spin(static_cast<int>(of.count()) <= cpu::ThreadPool::usable_cores()),
-        done(of.count()) {
-    for (auto& last : done) last.store(-1);
-  }
+        partitions(of.partitions_),
+        spin(std::cmp_less_equal(of.count(), cpu::ThreadPool::usable_cores())),
+        done_below(of.count()) {}
 
-  /// Whether a piece need not wait any longer: what it waits for is done, or it will not run.
-  bool may_go_on(int piece) const {
+  /// Whether a piece need not wait any longer: the pieces that it waits for are done, or it will not run.
+  bool may_go_on(std::size_t piece) const {
     if (first_failed.load() < piece) return true;
-    for (const int other : lanes.pieces_[static_cast<std::size_t>(piece)].waits) {
-      if (done[static_cast<std::size_t>(lanes.pieces_[static_cast<std::size_t>(other)].lane)].load() < other)
-        return false;
+    for (const std::size_t other : lanes.pieces_[piece].waits) {
+      if (done_below[lanes.pieces_[other].lane].load() <= other) return false;
     }
     return true;
   }
 
-  void fail(int piece) {
+  void fail(std::size_t piece) {
     {
       const std::lock_guard lock(mutex);
       if (piece < first_failed.load()) {
@@ -185,43 +182,41 @@ struct Lanes::Run {
         first_failed.store(piece);
       }
     }
-    bell.ring();
+    progress.notify();
   }
 
   void run_lane(std::size_t number) noexcept {
     const Lane& lane = lanes.lanes_[number];
-    std::optional<cpu::ThreadPool::Share> share;
-    if (lanes.shares_ > 1 && lane.share >= 0) share.emplace(shares, lane.share);
-    for (const int piece : lane.pieces) {
-      bell.wait(spin, [&] { return may_go_on(piece); });
+    std::optional<cpu::ThreadPool::InPartition> partition;
+    if (lanes.partitions_ > 1 && lane.partition) partition.emplace(partitions, *lane.partition);
+    for (const std::size_t piece : lane.pieces) {
+      progress.wait(spin, [&] { return may_go_on(piece); });
       if (first_failed.load() < piece) return;
       try {
-        work(static_cast<std::size_t>(piece));
+        work(piece);
       } catch (...) {
         return fail(piece);
       }
-      done[number].store(piece);
-      bell.ring();
+      done_below[number].store(piece + 1);
+      progress.notify();
     }
   }
 
-  static void run_in_worker(void* run, std::size_t lane) {
-    Run& self = *static_cast<Run*>(run);
+  void run_in_worker(std::size_t lane) {
     try {
-      const base::InScopes scopes(self.scopes);
-      self.run_lane(lane);
+      const base::InScopes in_scopes(scopes);
+      run_lane(lane);
     } catch (const std::bad_alloc&) {  // of the scopes
-      self.fail(self.lanes.lanes_[lane].pieces.front());
+      fail(lanes.lanes_[lane].pieces.front());
     }
   }
 };
 
 Lanes::Lanes(std::vector<LanePiece> pieces, const std::vector<bool>& computes)
     : pieces_(std::move(pieces)), lanes_(computes.size()) {
-  for (std::size_t piece = 0; piece < pieces_.size(); ++piece)
-    lanes_[static_cast<std::size_t>(pieces_[piece].lane)].pieces.push_back(static_cast<int>(piece));
+  for (std::size_t piece = 0; piece < pieces_.size(); ++piece) lanes_[pieces_[piece].lane].pieces.push_back(piece);
   for (std::size_t lane = 0; lane < lanes_.size(); ++lane) {
-    if (computes[lane]) lanes_[lane].share = shares_++;
+    if (computes[lane]) lanes_[lane].partition = partitions_++;
   }
 }
 
@@ -236,7 +231,8 @@ void Lanes::run(const std::function<void(std::size_t)>& work) const {
   std::exception_ptr error;
   {
     Run run(*this, work);
-    for (std::size_t i = 0; i < others; ++i) team.start(i, Run::run_in_worker, &run, i + 1);
+    const std::function<void(std::size_t)> in_worker = [&](std::size_t lane) { run.run_in_worker(lane); };
+    for (std::size_t i = 0; i < others; ++i) team.start(i, in_worker, i + 1);
     run.run_lane(0);
     for (std::size_t i = 0; i < others; ++i) team.join(i);
     error = run.error;

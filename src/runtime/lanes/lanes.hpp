@@ -1,35 +1,36 @@
-// Lanes: work that stands in one order, of which some may run at the same time. A lane is a sequence of pieces that run
-// one after the other, in a thread; what a piece needs of other lanes it waits for.
+// Lanes: pieces of work in one order, some of which may run at the same time. A lane is a sequence of pieces that one
+// thread runs one after the other; a piece waits for those pieces of other lanes that it needs.
 //
-// The threads of lanes are no workers of the ThreadPool, but whoever computes on the host's cores shares those out
-// (ThreadPool::Shares), so that lanes together use as many threads as one function does. There is one team of such
-// threads per process, made when first needed: a second caller's pieces run in order, in its own thread. After fork()
-// the child starts its own when next used.
+// The threads of lanes are not workers of the ThreadPool, but lanes that compute on the host's cores partition those
+// workers (ThreadPool::Partitions), so that lanes together use as many threads as one function does. A process has one
+// team of such threads, made when first needed: the pieces of a second caller run in order, in its own thread. After
+// fork() the child starts its own team when it needs one.
 #pragma once
 
 #include <cstddef>
 #include <functional>
 #include <map>
+#include <optional>
 #include <span>
 #include <vector>
 
 namespace croton::runtime {
 
-/// Pieces stand in the order in which one thread would do them.
+/// Pieces are listed in the order in which one thread would run them, and their numbers are their positions.
 struct LanePiece {
-  int lane = 0;
-  std::vector<int> waits = {};  // for earlier pieces of other lanes
+  std::size_t lane = 0;
+  std::vector<std::size_t> waits = {};  // for earlier pieces of other lanes
 };
 
 class Lanes {
  public:
-  /// Lane 0 is the caller's. `computes`: per lane, whether it works on the host's cores.
+  /// Lane 0 belongs to the caller. `computes`: per lane, whether it works on the host's cores.
   Lanes(std::vector<LanePiece> pieces, const std::vector<bool>& computes);
 
-  /// Calls `work` for each piece. Lanes see the flags as the caller does. Of several pieces that raise, what the first
-  /// one raises is raised here, as if all had run in order: those before it have been done, and maybe some behind it.
+  /// Calls `work` for each piece. Lanes see the flags of the caller. If several pieces raise, the error of the first
+  /// one is raised here, as if all had run in order: the pieces before it are done, and maybe some after it.
   void run(const std::function<void(std::size_t piece)>& work) const;
-  /// In order, in this thread.
+  /// Calls `work` for each piece in order, in this thread.
   void run_in_order(const std::function<void(std::size_t piece)>& work) const;
 
   const std::vector<LanePiece>& pieces() const { return pieces_; }
@@ -38,16 +39,16 @@ class Lanes {
  private:
   struct Run;
   struct Lane {
-    std::vector<int> pieces;
-    int share = -1;  // of the pool's threads; -1: none
+    std::vector<std::size_t> pieces;
+    std::optional<int> partition;  // of the pool's workers; none if the lane does not compute
   };
   std::vector<LanePiece> pieces_;
   std::vector<Lane> lanes_;
-  int shares_ = 0;
+  int partitions_ = 0;
 };
 
-/// Finds what pieces must wait for, from the memory that they touch: what a piece reads another has written before,
-/// what it writes others have read or written before. Pieces come in order.
+/// Finds the pieces that each piece must wait for, from the memory that they touch: a piece reads what another has
+/// written before, and writes what others have read or written before. Pieces come in order.
 class LaneOrder {
  public:
   /// Bytes [begin, end) of some memory, which has any number.
@@ -56,25 +57,27 @@ class LaneOrder {
     std::size_t begin, end;
     bool written;
   };
-  /// Adds a piece. `after`: pieces that it waits for besides. What is waited for already, by the lane or by a piece
-  /// that is waited for, is left out.
-  void add(int lane, std::span<const Touch> touches, std::vector<int> after = {});
+  /// Adds a piece. `after`: other pieces that it waits for. A wait is left out if the lane, or a piece that is waited
+  /// for, has waited already.
+  void add(std::size_t lane, std::span<const Touch> touches, std::vector<std::size_t> after = {});
   const std::vector<LanePiece>& pieces() const { return pieces_; }
 
  private:
   struct Bytes {
     std::size_t end;
-    int writer = -1;
-    std::vector<int> readers = {};  // since, the last one of each lane
+    std::optional<std::size_t> writer = {};
+    std::vector<std::size_t> readers = {};  // since then, the last one of each lane
   };
-  using Memory = std::map<std::size_t, Bytes>;  // by begin; those in between nobody has touched
-  static void cut(Memory& memory, std::size_t at);
-  void touch(int lane, const Touch& touch, std::vector<int>& needed);
+  using Memory = std::map<std::size_t, Bytes>;  // by begin; no piece has touched the bytes in between
+  static void split_at(Memory& memory, std::size_t place);
+  void touch(std::size_t lane, const Touch& touch, std::vector<std::size_t>& needed);
 
   std::vector<LanePiece> pieces_;
   std::map<long, Memory> memories_;
-  std::vector<std::vector<int>> seen_;  // per piece: the last piece of each lane that has been done when it ends
-  std::map<int, int> last_;             // by lane
+  // Per piece and lane: a bound of the pieces of the lane that are done when the piece ends; all of its pieces with
+  // lower numbers are.
+  std::vector<std::vector<std::size_t>> done_below_;
+  std::map<std::size_t, std::size_t> last_;  // piece, by lane
 };
 
 }  // namespace croton::runtime

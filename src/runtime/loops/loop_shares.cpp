@@ -177,7 +177,7 @@ void show_shares(LoopLayout& layout) {
 
 void find_grid_blocks(LoopLayout& layout, const codegen::Text& text) {
   LoopShares& shares = layout.shares;
-  const int resident = layout.device.most_cooperative_blocks(text, shares.schedule.threads);
+  const int resident = layout.device.max_cooperative_blocks(text, shares.schedule.threads);
   std::int64_t warps = 1;
   for (const StepPart& part : layout.parts) warps = std::max(warps, part.warps());
   shares.blocks =

@@ -7,7 +7,7 @@
 namespace croton::runtime::simulator {
 namespace {
 
-// Each runs on the stack of a simulated thread, which may be abandoned inside: no object here may need a destructor.
+// Each runs on the stack of a simulated thread, which may be abandoned there: no object here may need a destructor.
 
 Block& block() { return *Block::current(); }
 
@@ -16,8 +16,8 @@ unsigned axis(unsigned which) { return block().axis(which); }
 unsigned thread_number() { return block().thread().index; }
 void* shared_base() { return block().shared_memory(); }
 
-// What tells whether threads wait at the same place of the text: where the program is checked, the number that the code
-// gave before; else the address of the call, which is the best there is (the compiler may merge two calls).
+// Identifies the place of the text where a thread waits: in a checked program by the number that the code has set
+// before; else by the address of the call, although the compiler may merge two calls.
 const void* site_of_call(const void* return_address) {
   const Thread& thread = block().thread();
   return thread.place != 0 ? reinterpret_cast<const void*>(std::uintptr_t{thread.place}) : return_address;
@@ -44,10 +44,10 @@ void wait_warp(unsigned mask) {
 
 void fence() { block().fence(); }
 
-// Named as a wait, since only a thread with a fiber of its own can end in the middle.
+// Its name begins with wait, since only a thread with a fiber of its own can end in the middle.
 void wait_stop(unsigned trap) { block().stop(trap != 0 ? Finding::Kind::trap : Finding::Kind::assertion); }
 
-// As src/llvm/simulator_faults.cpp counts them.
+// In the order of src/llvm/simulator_faults.cpp.
 void fault(unsigned which, unsigned place) {
   static constexpr Finding::Kind kinds[] = {Finding::Kind::trap,     Finding::Kind::no_return,
                                             Finding::Kind::divisor,  Finding::Kind::quotient,

@@ -1,4 +1,4 @@
-// What the code of simulated kernels calls (declared for it in codegen_templates/common/device_simulator.hpp).
+// The functions that the code of simulated kernels calls (codegen_templates/common/device_simulator.hpp declares them).
 #pragma once
 
 #include <span>
@@ -7,7 +7,7 @@
 
 namespace croton::runtime::simulator {
 
-/// Names and addresses, to link a program with.
+/// Their names and addresses, for the linker.
 std::span<const std::pair<std::string, void*>> callbacks();
 
 }  // namespace croton::runtime::simulator

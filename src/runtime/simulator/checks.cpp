@@ -1,7 +1,8 @@
 #include "runtime/simulator/checks.hpp"
 
 #include <algorithm>
-#include <cstdio>
+
+#include <fmt/format.h>
 
 #include "runtime/simulator/fiber.hpp"
 
@@ -19,7 +20,7 @@ LaunchState::LaunchState(const Program& program, const std::vector<Allocation>& 
       continue;
     }
     auto written = std::make_shared<WrittenBytes>(variable.range.size);
-    written->set(0, variable.range.size);  // without a value in the text it begins as zero
+    written->set(0, variable.range.size);  // without an initial value in the text it is zero
     add(variable.range, variable.name, std::move(written));
   }
   std::sort(pieces_.begin(), pieces_.end(),
@@ -27,12 +28,12 @@ LaunchState::LaunchState(const Program& program, const std::vector<Allocation>& 
 }
 
 LaunchState::Piece* LaunchState::find(std::uintptr_t address, std::size_t size) {
-  if (last_ < pieces_.size() && pieces_[last_].range.holds(address, size)) return &pieces_[last_];
+  if (last_ != nullptr && last_->range.holds(address, size)) return last_;
   const auto next = std::upper_bound(pieces_.begin(), pieces_.end(), address,
                                      [](std::uintptr_t a, const Piece& piece) { return a < piece.range.begin; });
   if (next == pieces_.begin() || !(next - 1)->range.holds(address, size)) return nullptr;
-  last_ = static_cast<std::size_t>(next - 1 - pieces_.begin());
-  return &pieces_[last_];
+  last_ = &*(next - 1);
+  return last_;
 }
 
 AccessChecker::AccessChecker(const Program& program, LaunchState& launch, unsigned threads, Range shared,
@@ -78,21 +79,22 @@ std::optional<Finding> AccessChecker::check(const Accessor& accessor, const Acce
   if (found.written == nullptr) return std::nullopt;
 
   const std::size_t offset = access.address - found.begin;
-  // A struct that is copied as a whole may have holes that nobody writes.
+  // A struct that is copied as a whole may have padding that is never written.
   if (access.reads() &&
       !(access.is_block() ? found.written->any(offset, access.size) : found.written->all(offset, access.size)))
     return wrong(Finding::Kind::uninitialised);
-  // To CUDA a volatile access is a relaxed atomic one; in shared memory it is what old code took for a barrier.
+  // In CUDA a volatile access is a relaxed atomic one; in shared memory old code uses it in place of a barrier.
   const bool is_strong = access.is_atomic() || (access.is_volatile() && !is_shared(access.address));
-  if (is_strong) pass_on(accessor.thread, access);
+  if (is_strong) synchronize(accessor.thread, access);
   if (auto race = find_race(*found.shadow, offset, accessor.thread, access, is_strong)) return race;
   if (access.writes()) found.written->set(offset, access.size);
   return std::nullopt;
 }
 
-void AccessChecker::pass_on(unsigned thread, const Access& access) {
-  const auto left = launch_.released().find(access.address);
-  if (left != launch_.released().end()) order_.acquire(thread, left->second);
+/// A strong access acquires the knowledge at its address, and releases its own there if it writes.
+void AccessChecker::synchronize(unsigned thread, const Access& access) {
+  const auto found = launch_.released().find(access.address);
+  if (found != launch_.released().end()) order_.acquire(thread, found->second);
   if (!access.writes()) return;
   Knowledge released;
   order_.release(thread, released);
@@ -132,7 +134,7 @@ std::optional<Finding> AccessChecker::find_race(Shadow& shadow, std::size_t offs
     if (is_over(first)) {
       first = own;
     } else if (is_over(second) || (second.block == first.block && second.thread / 32 == first.thread / 32)) {
-      second = own;  // a reader of another warp is worth more than a second one of the same
+      second = own;  // readers of two warps are more useful than two of one warp
     }
   }
   return std::nullopt;
@@ -140,7 +142,7 @@ std::optional<Finding> AccessChecker::find_race(Shadow& shadow, std::size_t offs
 
 namespace {
 
-// How far an address lies outside a piece of memory, and on which side.
+// The distance of an address from a piece of memory, and its side.
 struct Distance {
   std::size_t bytes;
   bool before;
@@ -148,8 +150,7 @@ struct Distance {
 
 Distance distance(const Range& range, std::uintptr_t address) {
   if (address < range.begin) return {range.begin - address, true};
-  const std::uintptr_t end = range.begin + range.size;
-  return {address >= end ? address - end : 0, false};
+  return {address >= range.end() ? address - range.end() : 0, false};
 }
 
 std::string describe_range(const Range& range, const std::string& name, std::uintptr_t address, std::size_t size) {
@@ -160,18 +161,13 @@ std::string describe_range(const Range& range, const std::string& name, std::uin
   }
   const std::string what = "nearest is " + name + " of " + std::to_string(range.size) + " bytes, which ";
   if (before) return what + "begins " + std::to_string(bytes) + " bytes after the address";
-  if (address < range.begin + range.size) {
-    return what + "ends after " + std::to_string(range.begin + range.size - address) + " of the " +
-           std::to_string(size) + " bytes";
+  if (address < range.end()) {
+    return what + "ends after " + std::to_string(range.end() - address) + " of the " + std::to_string(size) + " bytes";
   }
   return what + "ends " + std::to_string(bytes) + " bytes before the address";
 }
 
-std::string hexadecimal(std::uintptr_t address) {
-  char digits[2 * sizeof address + 3];
-  std::snprintf(digits, sizeof digits, "%#zx", static_cast<std::size_t>(address));
-  return digits;
-}
+std::string hexadecimal(std::uintptr_t address) { return fmt::format("{:#x}", address); }
 
 }  // namespace
 
@@ -192,7 +188,7 @@ std::string AccessChecker::describe_place(std::uintptr_t address, std::size_t si
                               : describe_range(*nearest, name, address, size);
   }
   constexpr std::uintptr_t first_page = 4096;
-  if (address < first_page) return address == 0 ? "that is a null pointer" : "that lies behind a null pointer";
+  if (address < first_page) return address == 0 ? "that is a null pointer" : "that is close to a null pointer";
   const auto& pieces = launch_.pieces();
   const auto nearest = std::min_element(pieces.begin(), pieces.end(), [&](const auto& a, const auto& b) {
     return distance(a.range, address).bytes < distance(b.range, address).bytes;

@@ -1,6 +1,6 @@
-// Judges every access of memory by simulated threads, before it happens: whether it lies in memory of the device, is
-// aligned as the code relies on, reads what somebody has written, and whether conflicting accesses of other threads
-// happen before it (order.hpp).
+// Checks every access to memory by simulated threads, before it happens: whether it is in memory of the device, is
+// aligned as the code assumes, reads written memory, and whether conflicting accesses of other threads happen before it
+// (order.hpp).
 #pragma once
 
 #include <cstddef>
@@ -18,80 +18,82 @@
 
 namespace croton::runtime::simulator {
 
-/// As the code reports it (src/llvm/simulator_instrument.cpp).
+/// An access as the code reports it (src/llvm/simulator_instrument.cpp).
 struct Access {
   std::uintptr_t address = 0;
   std::size_t size = 0;
-  unsigned kind = 0;  // the bits below; from bit 8 on the alignment that the code relies on
+  unsigned kind = 0;  // the bits below; from bit 8 on the alignment that the code assumes
   unsigned place = 0;
 
   bool writes() const { return (kind & 1u) != 0; }
   bool is_atomic() const { return (kind & 2u) != 0; }
   bool is_volatile() const { return (kind & 4u) != 0; }
   bool reads() const { return (kind & 8u) != 0; }
-  bool is_block() const { return (kind & 16u) != 0; }  // a struct or array as a whole, with what pads it
+  bool is_block() const { return (kind & 16u) != 0; }  // a struct or array as a whole, with its padding
   std::size_t alignment() const { return kind >> 8; }
 };
 
-/// Who makes it.
+/// The thread that makes it.
 struct Accessor {
   unsigned thread = 0;
   Range stack;
 };
 
-/// What is wrong. Plain data: it is made on the stack of a thread that is about to be abandoned.
+/// A fault. Plain data: it is made on the stack of a thread that is about to be abandoned.
 struct Finding {
   enum class Kind {
     out_of_bounds,
     local_out_of_bounds,
-    constant,  // a write to one
+    constant,  // a write to a constant
     misaligned,
     uninitialised,
     race,
-    shuffle_from_outside,  // reads the value of a lane that the mask does not name
-    outside_own_mask,      // the mask does not name the lane that calls
+    shuffle_from_outside,  // reads the value of a lane that is not in the mask
+    outside_own_mask,      // the calling lane is not in the mask
     grid_barrier,          // in a launch whose blocks need not run at the same time
     endless,               // more steps than any kernel takes
     assertion,
     trap,
-    no_return,      // the end of a function that gives a value, or what the text says cannot be reached
+    no_return,      // the end of a function without its result, or a place that the text calls unreachable
     divisor,        // of an integer division: 0
     quotient,       // the lowest integer by -1
-    function,       // a call through a pointer that is none's
-    function_type,  // a call through a pointer of one that is called otherwise
-    deletion,       // of memory, though there is no heap
-    stack,          // a frame that it has no room for
+    function,       // a call through a pointer that is not a function's
+    function_type,  // a call through a pointer to a function of another type
+    deletion,       // of memory, although there is no heap
+    stack,          // it has no room for a frame
   };
   Kind kind = Kind::out_of_bounds;
   Access access;
   unsigned thread = 0;
   Mark other{};  // of a race
   bool other_writes = false;
-  std::size_t number = 0;  // the size of the local variable, the lane, the mask
+  std::size_t number = 0;  // the size of the local variable, the lane or the mask
 };
 
-/// What all blocks of one launch share: the device's memory and what is remembered of it.
+/// The state that all blocks of one launch share: the device's memory, and the accesses to it so far.
 class LaunchState {
  public:
   LaunchState(const Program& program, const std::vector<Allocation>& allocations, unsigned blocks);
+  LaunchState(const LaunchState&) = delete;
+  LaunchState& operator=(const LaunchState&) = delete;
 
   struct Piece {
     Range range;
     std::string name;                       // of a variable of the program; empty for allocations
-    std::shared_ptr<WrittenBytes> written;  // null, as the shadow is, for constants
+    std::shared_ptr<WrittenBytes> written;  // null for constants, as is the shadow
     std::unique_ptr<Shadow> shadow;
   };
-  /// The piece that holds all of it, or nullptr.
+  /// The piece that has all of it, or nullptr.
   Piece* find(std::uintptr_t address, std::size_t size);
   const std::vector<Piece>& pieces() const { return pieces_; }
 
   std::vector<Time>& grid_barriers() { return grid_barriers_; }
-  /// What was left at addresses by atomic accesses.
+  /// By address, the knowledge that atomic accesses have released there.
   std::unordered_map<std::uintptr_t, Knowledge>& released() { return released_; }
 
  private:
-  std::vector<Piece> pieces_;  // by address
-  std::size_t last_ = 0;       // most accesses fall where the one before did
+  std::vector<Piece> pieces_;  // by address; fixed after the construction
+  Piece* last_ = nullptr;      // most accesses are in the piece of the access before
   std::vector<Time> grid_barriers_;
   std::unordered_map<std::uintptr_t, Knowledge> released_;
 };
@@ -99,24 +101,23 @@ class LaunchState {
 /// The checks of one block at a time.
 class AccessChecker {
  public:
-  /// `shared` is the block's shared memory, of which the program's variables and `dynamic_shared` bytes after them are
-  /// in use.
+  /// `shared` is the block's shared memory: the program's variables and `dynamic_shared` bytes after them are in use.
   AccessChecker(const Program& program, LaunchState& launch, unsigned threads, Range shared,
                 std::size_t dynamic_shared);
 
-  /// Forgets what the last block did.
+  /// Forgets the accesses of the last block.
   void start(unsigned block);
   BlockOrder& order() { return order_; }
 
-  /// Nothing where the access is right; then it is remembered.
+  /// The fault of an access; nothing if it is correct, and then it is remembered.
   std::optional<Finding> check(const Accessor& accessor, const Access& access);
 
-  /// Where an address lies, in words.
+  /// A description of the place of an address.
   std::string describe_place(std::uintptr_t address, std::size_t size) const;
   bool is_shared(std::uintptr_t address) const { return shared_.holds(address, 1); }
 
  private:
-  // Where an access falls; `written` is null for the stack and for constants, which are not looked at further.
+  // The memory of an access; `written` is null for the stack and for constants, which have no further checks.
   struct Found {
     bool in_bounds = false;
     std::uintptr_t begin = 0;
@@ -128,7 +129,7 @@ class AccessChecker {
   Found locate(const Accessor& accessor, const Access& access);
   std::optional<Finding> find_race(Shadow& shadow, std::size_t offset, unsigned thread, const Access& access,
                                    bool is_strong);
-  void pass_on(unsigned thread, const Access& access);
+  void synchronize(unsigned thread, const Access& access);
 
   const Program& program_;
   LaunchState& launch_;

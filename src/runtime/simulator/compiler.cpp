@@ -17,7 +17,7 @@
 namespace croton::runtime::simulator {
 namespace {
 
-// As src/llvm/simulator_passes.cpp writes it.
+// As src/llvm/simulator_passes.cpp writes them.
 constexpr std::uint64_t trait_waits = 1;
 constexpr std::uint64_t trait_checked = 2;
 constexpr std::uint64_t trait_spins = 4;
@@ -28,7 +28,7 @@ std::string_view trimmed(std::string_view line) {
   return line.substr(first, line.find_last_not_of(" \t\r") - first + 1);
 }
 
-// A kernel's name as part of another one.
+// A kernel's name as a part of another name.
 std::string identifier(std::string name) {
   for (char& c : name) {
     if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
@@ -36,10 +36,10 @@ std::string identifier(std::string name) {
   return name;
 }
 
-// What the simulator calls for a kernel. It stands behind a user's text, none of whose macros has a say in it.
+// The function that the simulator calls for a kernel. It follows a user's text, whose macros must not affect it.
 std::string entry_of(const std::string& kernel) {
   const std::string id = identifier(kernel);
-  std::string text = "\n";  // the last line may go on in the next
+  std::string text = "\n";  // the last line may end with a backslash
   for (const char* word : {"extern", "__attribute__", "device", "nodebug", "const", "decltype", "void", "ct",
                            "internal", "sizes_of", "call", "arguments"})
     text += std::string("#undef ") + word + "\n";
@@ -75,7 +75,7 @@ std::vector<std::byte> compile(std::string_view text, std::span<const std::strin
   options.users_begin = std::min(users_begin, text.size());
   options.users_size = text.size() - options.users_begin;
   options.prelude_size = prelude_size;
-  options.level = static_cast<int>(base::config().llvm_level);
+  options.level = base::config().llvm_level;
   const base::StageTimer timer(base::Stage::compile);
   cpu::CompileTimes times;
   std::vector<std::byte> object = cpu::Compiler::instance().compile(whole, options, &times);
@@ -123,7 +123,7 @@ Program::Kernel Program::kernel(const std::string& name) const {
   kernel.parameters = sizes[0];
   kernel.parameter_sizes = {sizes + 1, sizes[0]};
   for (const unsigned size : kernel.parameter_sizes) kernel.parameter_bytes += size;
-  if (checked_) kernel.most_threads = *module_->get<const unsigned>("croton_simulator_bounds_" + id);
+  if (checked_) kernel.max_threads = *module_->get<const unsigned>("croton_simulator_bounds_" + id);
   return kernel;
 }
 
@@ -146,7 +146,7 @@ std::shared_ptr<const Program> checked_program(const std::string& text, std::spa
         if (found != nullptr) *found = true;
         return program;
       } catch (const DeviceError&) {
-        // Damaged in a way that the checksum did not see: compile it again.
+        // Damaged in spite of its checksum: compile it again.
       }
     }
   }
@@ -157,10 +157,10 @@ std::shared_ptr<const Program> checked_program(const std::string& text, std::spa
 
 std::string Program::describe_place(unsigned place) const {
   if (place == 0 || place > places_.size()) return "line unknown";
-  constexpr std::size_t most_lines = 4;
+  constexpr std::size_t max_lines = 4;
   const std::span<const std::uint32_t> lines = places_[place - 1];
   std::string description;
-  for (std::size_t i = 0; i < std::min(lines.size(), most_lines); ++i)
+  for (std::size_t i = 0; i < std::min(lines.size(), max_lines); ++i)
     description += (i == 0 ? "" : ", called from ") + describe_line(lines[i]);
   return description;
 }

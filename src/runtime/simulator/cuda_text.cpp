@@ -1,4 +1,4 @@
-// Users' own CUDA text in the simulator (croton/simulate.hpp).
+// CUDA text of users in the simulator (croton/simulate.hpp).
 #include <croton/simulate.hpp>
 
 #include <fmt/format.h>
@@ -9,6 +9,7 @@
 #include <mutex>
 
 #include "codegen/embedded.hpp"
+#include "runtime/device/elements.hpp"
 #include "runtime/simulator/launch.hpp"
 #include "runtime/simulator/threads.hpp"
 
@@ -19,8 +20,8 @@ using runtime::simulator::DeviceMemory;
 using runtime::simulator::LaunchShape;
 using runtime::simulator::Program;
 
-// What stands before a user's text: the device, and the words of CUDA in terms of it.
-std::string words() {
+// The text before a user's text: the device, and CUDA's own functions and variables in terms of it.
+std::string prelude() {
   std::string text;
   for (const char* path :
        {"common/device_simulator.hpp", "common/numeric.cuh", "common/math.cuh", "common/cuda_words.hpp"}) {
@@ -29,7 +30,7 @@ std::string words() {
   return text;
 }
 
-// Headers whose words the simulator has by itself are left out; lines keep their numbers.
+// Leaves out headers whose contents the simulator has by itself; lines keep their numbers.
 std::string without_known_headers(const std::string& text) {
   static constexpr std::string_view known[] = {"cuda.h",
                                                "cuda_runtime.h",
@@ -83,7 +84,7 @@ class Arguments {
                                      i + 1, name, kernel.parameter_sizes[i],
                                      argument.is_array() ? "a pointer" : "a number", argument.bytes()));
       }
-      if (argument.is_array()) device_[i] = put(argument);
+      if (argument.is_array()) device_[i] = copied(argument);
     }
     for (std::size_t i = 0; i < arguments.size(); ++i)
       pointers_.push_back(arguments[i].is_array() ? static_cast<void*>(&device_[i])
@@ -97,15 +98,15 @@ class Arguments {
     for (std::size_t i = 0; i < arguments_.size(); ++i) {
       if (!arguments_[i].is_array() || !arguments_[i].array().writable()) continue;
       Array array = arguments_[i].array();
-      memory_.copy_out({static_cast<std::byte*>(array.raw()), array.bytes()}, device_[i]);
+      memory_.copy_out(runtime::bytes_at(array.raw(), array.bytes()), device_[i]);
     }
   }
 
  private:
-  void* put(const CudaArgument& argument) {
+  void* copied(const CudaArgument& argument) {
     const Array& array = argument.array();
     void* address = memory_.allocate(array.bytes());
-    memory_.copy_in(address, {static_cast<const std::byte*>(array.raw()), array.bytes()});
+    memory_.copy_in(address, runtime::bytes_at(array.raw(), array.bytes()));
     if (argument.is_output()) memory_.forget(address);
     return address;
   }
@@ -141,7 +142,7 @@ struct CudaText::State {
     const std::lock_guard lock(mutex);
     auto& program = programs[kernel];
     if (program == nullptr) {
-      const std::string before = words() + "#line 1 \"" + file + "\"\n";
+      const std::string before = prelude() + "#line 1 \"" + file + "\"\n";
       program = std::make_shared<const Program>(
           runtime::simulator::compile(before + without_known_headers(text), std::span(&kernel, 1), true,
                                       /*prelude_size=*/0, /*users_begin=*/before.size()),
@@ -154,7 +155,7 @@ struct CudaText::State {
 CudaText::CudaText(std::string text, std::string file) : state_(std::make_shared<State>()) {
   state_->text = std::move(text);
   state_->file = std::move(file);
-  // It stands in a line of its own before the text, between quotes.
+  // It is in a line of its own before the text, between quotes.
   std::replace_if(
       state_->file.begin(), state_->file.end(), [](char c) { return c == '"' || c == '\\' || c == '\n'; }, '_');
 }

@@ -1,15 +1,15 @@
-// A simulated GPU as a device of the runtime: its memory, its kernels, and products that the host's BLAS does in it.
+// A simulated GPU as a device of the runtime: its memory, its kernels, and products by the host's BLAS on its memory.
 #pragma once
 
 #include "runtime/device/backend.hpp"
 
 namespace croton::runtime::simulator {
 
-/// cuda0, cuda1, ... as the flag cuda_simulator asks for: each has memory of its own. A part of one differs in nothing
-/// from another one.
+/// cuda0, cuda1, ..., as many as the flag cuda_simulator says; each has memory of its own. A part of one is like any
+/// other.
 const Backend& backend();
 
-/// The one of that number, whether or not the flags say that there is any.
+/// The simulated GPU with that number, even if the flags ask for none.
 runtime::Device& device(int number);
 
 }  // namespace croton::runtime::simulator

@@ -1,7 +1,6 @@
 #include "runtime/simulator/fiber.hpp"
 
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include <croton/error.hpp>
 #include <cstdlib>
@@ -9,6 +8,8 @@
 #include <mutex>
 #include <set>
 #include <vector>
+
+#include "runtime/simulator/range.hpp"
 
 #if defined(__SANITIZE_ADDRESS__)
 #include <sanitizer/asan_interface.h>
@@ -20,7 +21,7 @@
 
 namespace croton::runtime::simulator {
 
-// ---- The switch itself: saves what a called function must preserve, changes the stack, restores.
+// ---- The switch itself: saves the registers that a function must preserve, changes the stack, restores them.
 
 #if !defined(CROTON_FIBER_UCONTEXT)
 
@@ -146,7 +147,7 @@ void Fiber::prepare(std::byte* bottom, std::size_t size, Entry entry, void* argu
   context_.uc_stack.ss_size = size;
   context_.uc_link = nullptr;
   const auto address = reinterpret_cast<std::uintptr_t>(this);
-  // makecontext passes ints only, so the pointer goes in two halves.
+  // makecontext passes only ints, so the pointer is passed in two halves.
   void (*start)(unsigned, unsigned) = [](unsigned high, unsigned low) {
     reinterpret_cast<Fiber*>(static_cast<std::uintptr_t>(high) << 32 | low)->begin();
   };
@@ -190,7 +191,7 @@ void Fiber::begin() {
   const void* bottom = nullptr;
   std::size_t size = 0;
   __sanitizer_finish_switch_fiber(nullptr, &bottom, &size);
-  if (came_from_->bottom_ == nullptr) {  // a thread's own stack: learned here, to be able to return to it
+  if (came_from_->bottom_ == nullptr) {  // a thread's own stack: known from now on, for the return to it
     came_from_->bottom_ = static_cast<std::byte*>(const_cast<void*>(bottom));
     came_from_->size_ = size;
   }
@@ -202,8 +203,8 @@ void Fiber::begin() {
 // ---- Stacks
 
 namespace {
-std::mutex kept_mutex;  // of the regions that are kept, and of the list of all
-constexpr std::size_t most_kept = 4;
+std::mutex kept_mutex;  // of the kept regions, and of the list of all regions
+constexpr std::size_t max_kept = 4;
 }  // namespace
 
 struct Stacks::Region {
@@ -211,7 +212,7 @@ struct Stacks::Region {
   unsigned prepared = 0;  // stacks whose memory is accessible
 
   Region() {
-    void* mapped = mmap(nullptr, size * most, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void* mapped = mmap(nullptr, size * max_count, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (mapped == MAP_FAILED) throw OutOfMemory("the CUDA simulator cannot reserve stacks for its threads");
     begin = static_cast<std::byte*>(mapped);
     const std::lock_guard lock(kept_mutex);
@@ -222,19 +223,19 @@ struct Stacks::Region {
       const std::lock_guard lock(kept_mutex);
       all().erase(reinterpret_cast<std::uintptr_t>(begin));
     }
-    munmap(begin, size * most);
+    munmap(begin, size * max_count);
   }
   Region(const Region&) = delete;
   Region& operator=(const Region&) = delete;
 
-  // Where each region of the process begins. Never destroyed: regions may outlive any object with static storage.
+  // The begin of each region of the process. Never destroyed: regions may outlive any object with static storage.
   static std::set<std::uintptr_t>& all() {
     static auto* begins = new std::set<std::uintptr_t>;
     return *begins;
   }
 
   void prepare(unsigned count) {
-    const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+    const std::size_t page = page_size();
     for (; prepared < count; ++prepared) {
       if (mprotect(begin + prepared * size + page, size - page, PROT_READ | PROT_WRITE) != 0) {
         throw OutOfMemory("the CUDA simulator cannot have stacks for its threads");
@@ -244,7 +245,7 @@ struct Stacks::Region {
 };
 
 Stacks::Stacks(unsigned count) {
-  if (count > most) throw InternalError("more stacks than a block has threads");
+  if (count > max_count) throw InternalError("more stacks than a block has threads");
   {
     const std::lock_guard lock(kept_mutex);
     if (!kept().empty()) {
@@ -258,7 +259,7 @@ Stacks::Stacks(unsigned count) {
 
 Stacks::~Stacks() {
   const std::lock_guard lock(kept_mutex);
-  if (kept().size() < most_kept) kept().push_back(std::move(region_));
+  if (kept().size() < max_kept) kept().push_back(std::move(region_));
 }
 
 std::vector<std::unique_ptr<Stacks::Region>>& Stacks::kept() {
@@ -269,16 +270,12 @@ std::vector<std::unique_ptr<Stacks::Region>>& Stacks::kept() {
 bool Stacks::holds(std::uintptr_t address) {
   const std::lock_guard lock(kept_mutex);
   const auto next = Region::all().upper_bound(address);
-  return next != Region::all().begin() && address - *std::prev(next) < size * most;
+  return next != Region::all().begin() && address - *std::prev(next) < size * max_count;
 }
 
-std::byte* Stacks::bottom(unsigned number) const {
-  return region_->begin + number * size + static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
-}
+std::byte* Stacks::bottom(unsigned number) const { return region_->begin + number * size + page_size(); }
 
-// Tops differ in their low bits: at equal distances of 64 kB all stacks would use the same lines of the cache.
-std::size_t Stacks::usable(unsigned number) const {
-  return size - static_cast<std::size_t>(sysconf(_SC_PAGESIZE)) - (number * 320u) % 4096u / 64u * 64u;
-}
+// Tops differ in their low bits: with equal distances of 64 kB all stacks would use the same cache lines.
+std::size_t Stacks::usable(unsigned number) const { return size - page_size() - (number * 320u) % 4096u / 64u * 64u; }
 
 }  // namespace croton::runtime::simulator

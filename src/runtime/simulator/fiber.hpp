@@ -1,7 +1,7 @@
-// Fibers: threads that are switched by hand, on stacks of their own, about 15 instructions a switch. The threads of a
-// simulated block are fibers, because a barrier among operating system threads costs 250 times more.
-// A fiber stays on the operating system thread that started it. It may be abandoned at any switch: its stack is simply
-// used again, so nothing on it may need a destructor then.
+// Fibers: threads with stacks of their own that the program itself switches, in about 15 instructions. The threads of a
+// simulated block are fibers, because a barrier of operating system threads costs 250 times as much. A fiber stays on
+// the operating system thread that started it. It may be abandoned at any switch: its stack is then reused, so nothing
+// on it may need a destructor.
 #pragma once
 
 #include <cstddef>
@@ -30,6 +30,11 @@ class Fiber {
   /// Makes the next switch to this fiber call entry(argument) on the stack [bottom, bottom + size). The entry must not
   /// return: it ends by end_in.
   void prepare(std::byte* bottom, std::size_t size, Entry entry, void* argument);
+  /// The same for run(object), a function of an object that outlives the fiber.
+  template <auto run, class T>
+  void prepare(std::byte* bottom, std::size_t size, T& object) {
+    prepare(bottom, size, [](void* argument) { run(*static_cast<T*>(argument)); }, &object);
+  }
 
   /// Leaves `from`, which must be running (any thread's own stack counts as a fiber without prepare), and continues
   /// `to`.
@@ -38,11 +43,11 @@ class Fiber {
   /// The last switch of a prepared fiber: `from` is not continued unless prepared again.
   static void end_in(Fiber& from, Fiber& to);
 
-  /// For the code that a prepared fiber begins with; not to be called otherwise.
+  /// For the first code of a prepared fiber; not to be called otherwise.
   [[noreturn]] void begin();
 
  private:
-  /// `kept`: where AddressSanitizer keeps the frames of `from` that it has elsewhere; null frees them.
+  /// `kept` gets AddressSanitizer's own frames of `from`; null frees them.
   static void switch_keeping(void** kept, Fiber& from, Fiber& to);
 
 #if defined(CROTON_FIBER_UCONTEXT)
@@ -54,18 +59,17 @@ class Fiber {
   std::size_t size_ = 0;
   Entry entry_ = nullptr;
   void* argument_ = nullptr;
-  void* sanitizer_state_ = nullptr;  // what AddressSanitizer or ThreadSanitizer knows of the fiber
+  void* sanitizer_state_ = nullptr;  // of AddressSanitizer or ThreadSanitizer, about the fiber
   Fiber* came_from_ = nullptr;
 };
 
-/// Stacks for the fibers of one block, with a page below each that cannot be accessed. Kept for later launches when
-/// given back.
+/// Stacks for the fibers of one block, each with an inaccessible page below it. Later launches reuse them.
 class Stacks {
  public:
   static constexpr std::size_t size = 64 * 1024;
-  static constexpr unsigned most = 1024;
+  static constexpr unsigned max_count = 1024;
 
-  /// Room for `count` (at most `most`) stacks; OutOfMemory where there is none.
+  /// Memory for `count` stacks, at most `max_count`; OutOfMemory if there is none.
   explicit Stacks(unsigned count);
   ~Stacks();
   Stacks(const Stacks&) = delete;
@@ -75,7 +79,7 @@ class Stacks {
   std::byte* bottom(unsigned number) const;
   std::size_t usable(unsigned number) const;
 
-  /// Whether an address lies in any stack of the process's simulated threads.
+  /// Whether an address is in a stack of any simulated thread of the process.
   static bool holds(std::uintptr_t address);
 
  private:

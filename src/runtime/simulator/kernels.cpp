@@ -39,7 +39,7 @@ struct Programs {
     return found;
   }
 
-  /// Those of one family, which is the beginning of the name: they need the same of the simulator's threads.
+  /// Compiles those of one family, which is the beginning of the name: they need the same features of the simulator.
   void compile_waiting(const std::string& name) {
     const std::string family = name.substr(0, name.find('_') + 1);
     std::vector<const codegen::Text*> texts;
@@ -68,14 +68,14 @@ std::shared_ptr<const Program> program_of(const codegen::Text& text) {
   const std::lock_guard lock(programs.mutex);
   if (programs.waiting.contains(text.name)) programs.compile_waiting(text.name);
   const codegen::Text* one = &text;
-  if (!programs.by_name.contains(text.name)) programs.compile_all(std::span(&one, 1));  // texts have changed since
+  if (!programs.by_name.contains(text.name)) programs.compile_all(std::span(&one, 1));  // texts have changed since then
   return programs.by_name.at(text.name);
 }
 
 bool texts_are_changed() {
   Programs& programs = Programs::instance();
   const std::lock_guard lock(programs.mutex);
-  return static_cast<bool>(programs.change);
+  return programs.change != nullptr;
 }
 
 void change_texts(std::function<std::string(std::string)> change) {

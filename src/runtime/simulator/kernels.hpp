@@ -11,18 +11,18 @@
 
 namespace croton::runtime::simulator {
 
-/// Makes the text ready, and says what that took; it may be left for later (compile_together).
+/// Makes the text ready, and returns how; its compilation may be delayed (compile_together).
 Prepared prepare_program(const codegen::Text& text);
 /// The program that has the kernels of the text.
 std::shared_ptr<const Program> program_of(const codegen::Text& text);
 
-/// For tests: every unit that is compiled from now on is what `change` makes of it; none: as it is.
+/// For tests: `change` edits every unit before its compilation from now on; an empty function edits nothing.
 void change_texts(std::function<std::string(std::string)> change);
 bool texts_are_changed();
 
-/// For tests of many kernels: while it holds, texts are compiled when one of them is launched, all of a family that
-/// wait as one program, since a program costs milliseconds however little it holds. A text that does not compile is
-/// then found late, behind a commit point perhaps.
+/// For tests of many kernels: while it is on, a text is compiled at its launch, in one program with all waiting texts
+/// of its family, since a program costs milliseconds however small it is. Errors of compilation then come late, maybe
+/// after a commit point.
 void compile_together(bool together);
 
 }  // namespace croton::runtime::simulator

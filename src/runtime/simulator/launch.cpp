@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <croton/error.hpp>
 #include <cstring>
+#include <iterator>
 #include <memory>
 #include <optional>
 
@@ -30,7 +31,7 @@ bool fits(const std::array<unsigned, 3>& sizes, const std::array<unsigned, 3>& l
 
 std::uint64_t product(const std::array<unsigned, 3>& sizes) { return std::uint64_t{sizes[0]} * sizes[1] * sizes[2]; }
 
-// What the kernel's own variables take, without what guards them in checked programs.
+// The size of the kernel's own variables, without the gaps between them in checked programs.
 std::size_t variable_bytes(const Program& program) {
   std::size_t bytes = 0;
   for (const auto& variable : program.shared_variables()) bytes += variable.size;
@@ -38,25 +39,26 @@ std::size_t variable_bytes(const Program& program) {
 }
 
 std::size_t resident_blocks(const LaunchShape& shape, std::size_t shared_bytes) {
-  std::size_t most = std::min(Limits::blocks_per_multiprocessor,
-                              Limits::threads_per_multiprocessor / ((shape.thread_count() + 31) / 32 * 32));
-  if (shared_bytes > 0) most = std::min(most, Limits::shared_bytes_per_block / shared_bytes);
-  return most * Limits::multiprocessors;
+  std::size_t blocks = std::min(Limits::blocks_per_multiprocessor,
+                                Limits::threads_per_multiprocessor / ((shape.thread_count() + 31) / 32 * 32));
+  if (shared_bytes > 0) blocks = std::min(blocks, Limits::shared_bytes_per_block / shared_bytes);
+  return blocks * Limits::multiprocessors;
 }
 
 void check_shape(const std::string& name, const Program::Kernel& kernel, const LaunchShape& shape,
                  std::size_t variables) {
   if (!fits(shape.grid(), Limits::blocks) || !fits(shape.block(), Limits::threads) ||
       product(shape.block()) > Limits::threads_per_block || product(shape.grid()) > Limits::blocks[0]) {
-    throw DeviceError(fmt::format(
-        "kernel {} cannot run as {} blocks of {} threads: a launch needs at least one block (at most {}, {} "
-        "and {} along x, y and z), and 1 to {} threads in it",
-        name, text_of(shape.grid()), text_of(shape.block()), Limits::blocks[0], Limits::blocks[1], Limits::blocks[2],
-        Limits::threads_per_block));
+    throw DeviceError(
+        fmt::format("kernel {} cannot run as {} blocks of {} threads: a launch needs at least one block (at most {}, "
+                    "{} and {} along "
+                    "x, y and z), and 1 to {} threads in it",
+                    name, text_of(shape.grid()), text_of(shape.block()), Limits::blocks[0], Limits::blocks[1],
+                    Limits::blocks[2], Limits::threads_per_block));
   }
-  if (kernel.most_threads != 0 && shape.thread_count() > kernel.most_threads) {
+  if (kernel.max_threads != 0 && shape.thread_count() > kernel.max_threads) {
     throw DeviceError(fmt::format("kernel {} cannot run in blocks of {} threads: its __launch_bounds__ allow {}", name,
-                                  shape.thread_count(), kernel.most_threads));
+                                  shape.thread_count(), kernel.max_threads));
   }
   if (kernel.parameter_bytes > Limits::parameter_bytes) {
     throw DeviceError(fmt::format("kernel {} has {} bytes of parameters: a launch has {}", name, kernel.parameter_bytes,
@@ -75,13 +77,12 @@ void check_shape(const std::string& name, const Program::Kernel& kernel, const L
   }
 }
 
-// One block's place on the device: its shared memory, its checks, its threads.
+// The place of one block on the device: its shared memory, its checks, its threads.
 class Slot {
  public:
   Slot(const Program& program, const Program::Kernel& kernel, const LaunchShape& shape, void** arguments,
        LaunchState* state, std::uint64_t seed)
-      // The gap at the end is for the checks: an index too large in the dynamic part is still told to be about shared
-      // memory.
+      // The gap at the end is for the checks: too large an index in the dynamic part is then reported as shared memory.
       : bytes_(program.shared_bytes() + shape.dynamic_shared + (program.is_checked() ? 64 : 0)),
         owner_(base::allocate_shared_memory(bytes_ + Limits::shared_alignment)),
         shared_(static_cast<std::byte*>(owner_.get())) {
@@ -94,7 +95,7 @@ class Slot {
   }
 
   Block& start(unsigned index) {
-    // Shared memory holds what the last block left, as on a GPU; nan is what shows best that someone relies on it.
+    // On a GPU, shared memory has values of an earlier block; nan shows best that a kernel uses them.
     std::memset(shared_, 0xff, bytes_);
     block_->start(index);
     return *block_;
@@ -109,8 +110,8 @@ class Slot {
   std::optional<Block> block_;
 };
 
-// Rounds of the scheduler in which threads did nothing but ask for the same addresses: then nobody will answer.
-constexpr unsigned most_spins = 2000;
+// After so many rounds of the scheduler in which threads only read the same addresses, no thread will change them.
+constexpr unsigned max_spins = 2000;
 
 class Run {
  public:
@@ -120,7 +121,7 @@ class Run {
     for (const unsigned index : order.numbers(shape_.block_count())) {
       Block& block = slot.start(index);
       Block::State state = block.advance();
-      for (unsigned rounds = 0; state == Block::State::spinning && rounds < most_spins; ++rounds)
+      for (unsigned rounds = 0; state == Block::State::spinning && rounds < max_spins; ++rounds)
         state = block.advance();
       if (state != Block::State::finished) fail(block, block.describe_fault());
     }
@@ -130,7 +131,7 @@ class Run {
     std::vector<Block*> blocks;
     for (const unsigned index : order.numbers(shape_.block_count())) blocks.push_back(&slots[index]->start(index));
     std::vector<Block::State> states(blocks.size(), Block::State::running);
-    for (unsigned rounds = 0; rounds < most_spins;) {
+    for (unsigned rounds = 0; rounds < max_spins;) {
       bool only_spins = true;
       for (std::size_t i = 0; i < blocks.size(); ++i) {
         if (states[i] != Block::State::running && states[i] != Block::State::spinning) continue;
@@ -138,10 +139,9 @@ class Run {
         if (states[i] == Block::State::wrong) fail(*blocks[i], blocks[i]->describe_fault());
         if (states[i] != Block::State::spinning) only_spins = false;
       }
-      const auto are = [&](Block::State state) { return std::count(states.begin(), states.end(), state); };
-      const auto count = static_cast<std::ptrdiff_t>(blocks.size());
-      if (are(Block::State::finished) == count) return;
-      if (are(Block::State::at_grid_barrier) == count) {
+      const auto are = [&](Block::State state) { return std::ranges::count(states, state); };
+      if (are(Block::State::finished) == std::ssize(blocks)) return;
+      if (are(Block::State::at_grid_barrier) == std::ssize(blocks)) {
         for (std::size_t i = 0; i < blocks.size(); ++i) {
           blocks[i]->leave_grid_barrier();
           if (grid_barriers != nullptr)

@@ -1,5 +1,5 @@
-// Runs kernels of the simulated GPU: grids of blocks in an order drawn from a seed, one after another, or all at once
-// where the launch is cooperative.
+// Runs kernels of the simulated GPU: the blocks of a grid in an order drawn from a seed, one after another, or all at
+// once if the launch is cooperative.
 #pragma once
 
 #include <cstdint>
@@ -16,14 +16,14 @@ namespace croton::runtime::simulator {
 /// cuLaunchKernel takes them. The order of blocks and threads follows from `seed`; results of a correct kernel do not
 /// depend on it.
 ///
-/// DeviceError where the shape is beyond the limits, where threads wait for others that do not come, and, for checked
-/// programs, where an access is out of bounds, misaligned, reads what nobody wrote, or races: then it names kernel,
-/// block, thread, address and line, the access itself has not happened, and what the kernel wrote before stays.
+/// DeviceError if the shape exceeds the limits, if threads wait for others that do not come, and, for checked programs,
+/// if an access is out of bounds, misaligned, reads memory that was never written, or races. Then the message names
+/// kernel, block, thread, address and line; the access itself has not happened, and earlier results of the kernel stay.
 /// Several threads may launch at once.
 void launch(const Program& program, const std::string& kernel, const LaunchShape& shape,
             std::span<void* const> arguments, const std::vector<Allocation>& memory, std::uint64_t seed = 0);
-/// How many blocks of so many threads, which use no shared memory, run at the same time: the most of a cooperative
-/// launch.
+/// The number of blocks of `threads` threads without shared memory that run at the same time: the maximum for a
+/// cooperative launch.
 std::size_t resident_blocks(unsigned threads);
 
 inline void launch(const Program& program, const std::string& kernel, const LaunchShape& shape,

@@ -1,7 +1,6 @@
 #include "runtime/simulator/memory.hpp"
 
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include <croton/error.hpp>
 #include <cstring>
@@ -12,12 +11,7 @@
 namespace croton::runtime::simulator {
 namespace {
 
-std::size_t page_size() {
-  static const auto size = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
-  return size;
-}
-
-// The pages of an allocation, without the guard page at each end; nothing where the size does not fit.
+// The bytes of the pages of an allocation, without the guard page at each end; nothing if the size does not fit.
 std::optional<std::size_t> pages_for(std::size_t bytes) {
   const auto rounded = base::checked_add(bytes, page_size() - 1);
   if (!rounded) return std::nullopt;
@@ -60,7 +54,7 @@ void* DeviceMemory::allocate(std::size_t bytes) {
     Allocation fresh{{address, bytes}, std::make_shared<WrittenBytes>(bytes)};
     const std::lock_guard lock(mutex_);
     allocations_.emplace(address, std::move(fresh));
-  } catch (const std::bad_alloc&) {  // what is remembered of memory takes as much again
+  } catch (const std::bad_alloc&) {  // the record of written bytes is as large as the allocation
     munmap(mapped, *whole);
     throw OutOfMemory("a simulated device cannot allocate " + std::to_string(bytes) + " bytes");
   }

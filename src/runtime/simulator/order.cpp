@@ -1,6 +1,7 @@
 #include "runtime/simulator/order.hpp"
 
 #include <algorithm>
+#include <cstddef>
 
 namespace croton::runtime::simulator {
 namespace {
@@ -139,7 +140,7 @@ void BlockOrder::release(unsigned thread, Knowledge& released) const {
     own.add(thread, fence.time);
     if (fence.exchange > own.all) {
       const unsigned first = thread / warp_size * warp_size;
-      const auto last = std::min(first + warp_size, static_cast<unsigned>(fences_.size()));
+      const std::size_t last = std::min<std::size_t>(first + warp_size, fences_.size());
       for (unsigned mate = first; mate < last; ++mate) own.add(mate, fence.exchange);
     }
   }

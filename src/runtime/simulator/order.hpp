@@ -1,17 +1,18 @@
-// Which accesses of a launch happen before which others: what the race checks ask.
+// The happens-before order of the accesses of a launch, for the race checks.
 //
-// Time is a counter of each block, which goes on at every barrier, exchange of a warp and fence; an access is known by
-// its block, thread and time. It happens before what thread t does now, if
+// Time is a counter of each block, which advances at every barrier, exchange of a warp and fence; an access has a
+// block, a thread and a time. It happens before the current access of thread t, if
 //  - the same thread made it;
 //  - the same block made it, before the block's last barrier;
 //  - the same warp made it, before an exchange (shuffle, vote, __syncwarp) in which both lanes took part;
 //  - any block made it, before that block's last grid barrier;
-//  - it was published and t has learnt of it. A fence publishes what the thread itself did before it and all that
-//    happens before it; fences count for a whole block after its next barrier. An atomic access of a thread whose past
-//    is published leaves that past at its address, and whoever makes an atomic access to the address later learns it:
-//    that thread at once, its warp after an exchange, its block after a barrier.
-// The last point asks for a fence where a past is left and not where it is picked up, as programs that elect the block
-// which finishes last are written (CUDA C++ Programming Guide, memory fence functions). It is what makes them right.
+//  - it was published and t knows of it. A fence publishes the earlier accesses of the thread itself and all that
+//  happen
+//    before these; fences count for a whole block after its next barrier. An atomic access of a thread releases its
+//    published past at the address, and later atomic accesses to the address acquire it: for their thread at once, for
+//    its warp after an exchange, for its block after a barrier.
+// The last point requires a fence before the release and none after the acquire, as in programs that elect the block
+// which finishes last (CUDA C++ Programming Guide, memory fence functions). They are correct by this rule.
 #pragma once
 
 #include <cstdint>
@@ -24,11 +25,11 @@ namespace croton::runtime::simulator {
 
 using Time = std::uint32_t;
 
-/// What is known of one block's past.
+/// The known past of one block.
 struct Past {
-  Time all = 0;                                           // what any thread did before
-  std::shared_ptr<const std::vector<Time>> each;          // what each thread did before, or null
-  std::vector<std::pair<unsigned, Time>> single_threads;  // what these threads did before
+  Time all = 0;                                           // accesses of any thread before this time
+  std::shared_ptr<const std::vector<Time>> each;          // of each thread before its time, or null
+  std::vector<std::pair<unsigned, Time>> single_threads;  // of these threads before their times
 
   bool holds(unsigned thread, Time time) const;
   void add(const Past& other);
@@ -50,11 +51,12 @@ class BlockOrder {
   /// Lanes `mask` of the warp that begins with thread `first`.
   void exchange(unsigned first, unsigned mask);
   void fence(unsigned thread);
-  /// An atomic access to an address where `released` was left.
+  /// An atomic access to an address with that knowledge.
   void acquire(unsigned thread, const Knowledge& released);
   void release(unsigned thread, Knowledge& released) const;
 
-  /// Whether the access of `thread` of `block` at `time` happens before what thread `own` of this block does now.
+  /// Whether the access of `thread` of `block` at `time` happens before the current access of thread `own` of this
+  /// block.
   bool is_before(unsigned block, unsigned thread, Time time, unsigned own) const;
 
  private:
@@ -82,11 +84,11 @@ class BlockOrder {
   std::vector<Fence> fences_;  // by thread
   bool has_fences_ = false;
   bool has_new_fences_ = false;                       // since the last barrier
-  Time settled_all_ = 0;                              // what fences before the last barrier published of all threads
+  Time settled_all_ = 0;                              // fences before the last barrier published this of all threads
   std::shared_ptr<const std::vector<Time>> settled_;  // ... and of each
 
   Knowledge known_;                                       // by the whole block
-  std::vector<std::unique_ptr<Knowledge>> thread_known_;  // learnt since the last barrier
+  std::vector<std::unique_ptr<Knowledge>> thread_known_;  // acquired since the last barrier
   bool has_thread_known_ = false;
 };
 

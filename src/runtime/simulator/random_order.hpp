@@ -1,6 +1,7 @@
 // Orders drawn from a seed, the same on every machine.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <numeric>
 #include <utility>
@@ -12,11 +13,12 @@ class RandomOrder {
  public:
   explicit RandomOrder(std::uint64_t seed) : state_(seed) {}
 
-  /// A number below `bound`, which is not 0. By a product: a division would cost more than a switch of threads.
-  std::uint32_t below(std::uint32_t bound) { return static_cast<std::uint32_t>(((next() >> 32) * bound) >> 32); }
+  /// A number below `bound`, which is not 0 and has 32 bits. By a product, as a division costs more than a switch of
+  /// threads.
+  std::uint32_t below(std::uint64_t bound) { return static_cast<std::uint32_t>(((next() >> 32) * bound) >> 32); }
 
   void shuffle(std::vector<unsigned>& items) {
-    for (auto i = static_cast<std::uint32_t>(items.size()); i > 1; --i) std::swap(items[i - 1], items[below(i)]);
+    for (std::size_t i = items.size(); i > 1; --i) std::swap(items[i - 1], items[below(i)]);
   }
 
   /// 0, 1, ... count - 1 in some order.

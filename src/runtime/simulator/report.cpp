@@ -69,7 +69,7 @@ std::string describe(const Finding& finding, const Program& program, const Acces
     case Finding::Kind::quotient:
       return fmt::format("the lowest integer is divided by -1, which has no result of its type, {}", line);
     case Finding::Kind::function:
-      return fmt::format("a call through a pointer that is no function's, or of a pure virtual function, {}", line);
+      return fmt::format("a call through a pointer that is not a function's, or of a pure virtual function, {}", line);
     case Finding::Kind::function_type:
       return fmt::format(
           "a call through a pointer of a function of another type, {}; its arguments or its result are not passed as "
@@ -79,9 +79,8 @@ std::string describe(const Finding& finding, const Program& program, const Acces
       return fmt::format("memory is given back (delete), {}; the simulator has no heap that it could be of", line);
     case Finding::Kind::stack:
       return fmt::format(
-          "the stack has no room for {} more bytes, {}: a simulated thread has {} bytes (a recursion without an end, "
-          "or "
-          "large local arrays?)",
+          "the stack has no room for {} more bytes, {}: a simulated thread has {} bytes "
+          "(a recursion without an end, or large local arrays?)",
           finding.number, line, Stacks::size);
   }
   return what;

@@ -1,4 +1,4 @@
-// Findings in words.
+// Findings as messages.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace croton::runtime::simulator {
 
-/// What is wrong, where in the text, and what it has to do with; kernel, block and thread are left to the caller.
-/// `checker` is null where the program is not checked, `own_block` is the block whose thread it is.
+/// The fault, its place in the text, and the memory or thread that it involves; the caller adds kernel, block and
+/// thread. `checker` is null if the program is not checked; `own_block` is the block of the thread.
 std::string describe(const Finding& finding, const Program& program, const AccessChecker* checker, unsigned own_block,
                      const LaunchShape& shape);
 

@@ -16,18 +16,15 @@ void WrittenBytes::set(std::size_t offset, std::size_t size) {
 
 void WrittenBytes::clear() {
   std::fill(written_.begin(), written_.end(), std::uint8_t{0});
-  missing_ = written_.size();
+  missing_ = std::ssize(written_);
 }
 
 void WrittenBytes::copy(std::size_t offset, const WrittenBytes& from, std::size_t from_offset, std::size_t size) {
   if (missing_ == 0 && from.missing_ == 0) return;
-  const auto target = written_.begin() + static_cast<std::ptrdiff_t>(offset);
-  const auto end = target + static_cast<std::ptrdiff_t>(size);
-  const auto missing = [&] { return static_cast<std::size_t>(std::count(target, end, std::uint8_t{0})); };
-  missing_ -= missing();
-  const auto source = from.written_.begin() + static_cast<std::ptrdiff_t>(from_offset);
-  std::copy(source, source + static_cast<std::ptrdiff_t>(size), target);
-  missing_ += missing();
+  const std::span<std::uint8_t> target = std::span(written_).subspan(offset, size);
+  missing_ -= std::ranges::count(target, 0);
+  std::ranges::copy(std::span(from.written_).subspan(from_offset, size), target.begin());
+  missing_ += std::ranges::count(target, 0);
 }
 
 bool WrittenBytes::all(std::size_t offset, std::size_t size) const {

@@ -1,4 +1,4 @@
-// How large a launch is, and what the simulated GPU allows.
+// The shape of a launch, and the limits of the simulated GPU.
 #pragma once
 
 #include <array>
@@ -8,7 +8,7 @@
 
 namespace croton::runtime::simulator {
 
-/// What the simulated GPU allows: the figures of compute capability 9.0, and a few multiprocessors.
+/// The limits of the simulated GPU: those of compute capability 9.0, with few multiprocessors.
 struct Limits {
   static constexpr unsigned threads_per_block = 1024;
   static constexpr std::array<unsigned, 3> threads{1024, 1024, 64};
@@ -16,22 +16,23 @@ struct Limits {
   static constexpr std::size_t shared_bytes_per_block = 227 * 1024;
   static constexpr std::size_t shared_alignment = 1024;
   static constexpr std::size_t parameter_bytes = 32764;
-  // What may run at once, for grid barriers. Few, since each thread has a stack, and a process about 65,000 mappings.
+  // The blocks that may run at once, for grid barriers. Few, since each thread has a stack, and a process about 65,000
+  // mappings.
   static constexpr unsigned multiprocessors = 8;
   static constexpr unsigned threads_per_multiprocessor = 2048;
   static constexpr unsigned blocks_per_multiprocessor = 32;
 };
 
-/// Blocks and threads along x; the other two axes come last because few kernels use them.
+/// Blocks and threads along x; the other two axes come last, because few kernels use them.
 struct LaunchShape {
   unsigned blocks = 1;
   unsigned threads = 1;
   std::size_t dynamic_shared = 0;  // bytes of shared memory besides the kernel's own variables
-  bool cooperative = false;        // all blocks run at the same time, and may meet at grid barriers
+  bool cooperative = false;        // all blocks run at the same time, and may use grid barriers
   std::array<unsigned, 2> more_blocks{1, 1}, more_threads{1, 1};  // along y and z
 
-  // After which a thread counts as one that does not end: turns of loops; an access counts 8, a wait 128.
-  std::uint64_t most_steps = std::uint64_t{1} << 28;
+  // After so many steps a thread counts as endless: an iteration of a loop is one, an access 8, a wait 128.
+  std::uint64_t max_steps = std::uint64_t{1} << 28;
 
   std::array<unsigned, 3> grid() const { return {blocks, more_blocks[0], more_blocks[1]}; }
   std::array<unsigned, 3> block() const { return {threads, more_threads[0], more_threads[1]}; }
@@ -44,7 +45,7 @@ inline std::array<unsigned, 3> coordinates(const std::array<unsigned, 3>& sizes,
   return {number % sizes[0], number / sizes[0] % sizes[1], number / sizes[0] / sizes[1]};
 }
 
-/// The coordinates as the author of the kernel knows them: "5", or "(5, 2, 0)" where there is more than one axis.
+/// The coordinates as the author of the kernel knows them: "5", or "(5, 2, 0)" if there is more than one axis.
 inline std::string name_of(const std::array<unsigned, 3>& sizes, unsigned number) {
   const auto [x, y, z] = coordinates(sizes, number);
   if (sizes[1] == 1 && sizes[2] == 1) return std::to_string(x);

@@ -12,10 +12,10 @@ namespace {
 
 constexpr unsigned warp_size = 32;
 constexpr unsigned all_lanes = 0xffffffffu;
-// A thread that asks for the same address so often in a row waits for somebody, and lets the others go on.
+// A thread that reads the same address so often in a row waits for another thread, and lets the others continue.
 constexpr std::uint64_t spins_in_a_row = 64;
 
-// What a turn of a loop, an access and a wait count; LaunchShape::most_steps is a few seconds of each.
+// The steps of an iteration of a loop, an access and a wait; LaunchShape::max_steps is a few seconds of each.
 constexpr std::uint64_t turn_steps = 1, access_steps = 8, wait_steps = 128;
 
 thread_local Block* current_block = nullptr;
@@ -66,7 +66,7 @@ Block::Block(const Program& program, Program::Entry entry, void** arguments, con
       order_(seed),
       threads_(size_) {
   for (unsigned i = 0; i < size_; ++i) threads_[i].index = i;
-  // Threads that never wait run in a loop; a checked one must be able to stop in the middle, so the loop is a fiber.
+  // Threads that never wait run in a loop; a checked thread may stop in the middle, so that loop is a fiber.
   if (is_loop() && !program.is_checked()) return;
   stacks_ = std::make_unique<Stacks>(is_loop() ? 1 : size_);
   for (unsigned i = 0; i < size_; ++i) {
@@ -99,14 +99,13 @@ void Block::start(unsigned index) {
 }
 
 void Block::start_threads() {
-  const auto prepare = [](Thread& thread, Fiber::Entry entry, void* argument) {
-    thread.fiber.prepare(reinterpret_cast<std::byte*>(thread.stack.begin), thread.stack.size, entry, argument);
-  };
+  const auto bottom_of = [](const Thread& thread) { return reinterpret_cast<std::byte*>(thread.stack.begin); };
   spinning_.clear();
   if (is_loop()) {
     ready_ = {0};
-    threads_[0].wait = Wait::nothing;
-    prepare(threads_[0], &Block::run_all, this);
+    Thread& first = threads_[0];
+    first.wait = Wait::nothing;
+    first.fiber.prepare<&Block::run_all>(bottom_of(first), first.stack.size, *this);
     return;
   }
   for (Thread& thread : threads_) {
@@ -114,7 +113,7 @@ void Block::start_threads() {
     thread.spin_address = 0;
     thread.spins = 0;
     thread.steps = 0;
-    prepare(thread, &Block::run_thread, &thread);
+    thread.fiber.prepare<&Block::run_thread>(bottom_of(thread), thread.stack.size, thread);
   }
   ready_ = order_.numbers(size_);
 }
@@ -154,17 +153,16 @@ void Block::run_as_loop() {
   }
 }
 
-void Block::run_all(void* block) {
-  auto& self = *static_cast<Block*>(block);
-  self.run_as_loop();
-  Fiber::end_in(self.threads_[0].fiber, self.scheduler_);
+void Block::run_all(Block& block) {
+  block.run_as_loop();
+  Fiber::end_in(block.threads_[0].fiber, block.scheduler_);
 }
 
-void Block::run_thread(void* thread) {
+void Block::run_thread(Thread& thread) {
   Block& block = *current_block;
   block.entry_(block.arguments_);
-  static_cast<Thread*>(thread)->wait = Wait::exited;
-  Fiber::end_in(static_cast<Thread*>(thread)->fiber, block.scheduler_);
+  thread.wait = Wait::exited;
+  Fiber::end_in(thread.fiber, block.scheduler_);
 }
 
 void Block::run_ready() {
@@ -221,15 +219,15 @@ void Block::check_access(const Access& access) {
   spin(access);  // first: the access follows its check at once
   try {
     finding_ = checker_->check({running_->index, running_->stack}, access);
-  } catch (...) {  // no memory to remember accesses in; nothing may be thrown through the code of a kernel
+  } catch (...) {  // no memory to record accesses; no exception may pass through the code of a kernel
     failure_ = std::current_exception();
   }
-  if (stopped()) pause();  // and never come back: the access does not happen
+  if (stopped()) pause();  // and never continue: the access does not happen
 }
 
 void Block::turn(unsigned place) {
   running_->steps += turn_steps;
-  if (running_->steps < shape_.most_steps) return;
+  if (running_->steps < shape_.max_steps) return;
   running_->place = place;
   stop(Finding::Kind::endless);
 }
@@ -267,7 +265,7 @@ void Block::check_call(const void* function, unsigned type, unsigned place) {
 void Block::check_frame(std::size_t bytes, std::uintptr_t now, unsigned place) {
   running_->place = place;
   const Range& stack = is_loop() ? threads_[0].stack : running_->stack;
-  // Spilled registers, and what the checks themselves need.
+  // For spilled registers, and for the checks themselves.
   constexpr std::size_t reserve = 16 * 1024;
   if (now - stack.begin < bytes + reserve) stop_at(Finding::Kind::stack, place, bytes);
 }
@@ -282,7 +280,7 @@ void Block::stop(Finding::Kind kind, std::size_t number) {
   pause();
 }
 
-// ---- Letting threads go on, in the scheduler
+// ---- Release of waiting threads, in the scheduler
 
 void Block::release() {
   ready_ = spinning_;
@@ -326,7 +324,7 @@ bool Block::is_complete(unsigned first, const Thread& leader) const {
     if (first + lane >= size_) return false;
     const Thread& thread = threads_[first + lane];
     if (thread.wait != leader.wait || thread.mask != leader.mask) return false;
-    // Lanes may meet in different __syncwarp of the text, but in one shuffle or vote only.
+    // Lanes may use different __syncwarp of the text together, but only one shuffle or vote.
     if (leader.wait != Wait::warp && thread.site != leader.site) return false;
   }
   return true;
@@ -347,7 +345,7 @@ void Block::exchange(unsigned first, unsigned mask) {
   }
 }
 
-// ---- Words for what is wrong
+// ---- Descriptions of faults
 
 std::string Block::describe_wait(const Thread& thread) const {
   std::string words =
@@ -358,7 +356,7 @@ std::string Block::describe_wait(const Thread& thread) const {
 
 std::string Block::describe_running() const {
   if (running_ == nullptr) return "before its first thread";
-  return fmt::format("block {}, thread {}, at or behind {}", simulator::name_of(shape_.grid(), index_),
+  return fmt::format("block {}, thread {}, at or after {}", simulator::name_of(shape_.grid(), index_),
                      simulator::name_of(shape_.block(), running_->index), program_.describe_place(running_->place));
 }
 
@@ -370,7 +368,7 @@ std::string Block::describe_fault() const {
   if (!spinning_.empty()) {
     const Thread& thread = threads_[spinning_.front()];
     return fmt::format(
-        "thread {}: spins for ever at address {:#x}, {}; what it waits for does not come{}",
+        "thread {}: spins for ever at address {:#x}, {}; the value that it waits for does not come{}",
         simulator::name_of(shape_.block(), thread.index), thread.spin_address, program_.describe_place(thread.place),
         shape_.cooperative ? "" : " (blocks need not run at the same time unless the launch is cooperative)");
   }

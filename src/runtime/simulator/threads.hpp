@@ -1,5 +1,5 @@
 // The threads of one block at a time: fibers that run until they wait for each other, in an order drawn from a seed, so
-// that what a missing barrier would allow does happen.
+// that the races of a missing barrier do happen.
 #pragma once
 
 #include <cstddef>
@@ -18,21 +18,21 @@
 
 namespace croton::runtime::simulator {
 
-/// What a thread waits for, if anything.
+/// The reason that a thread waits, if it does.
 enum class Wait : std::uint8_t { nothing, barrier, shuffle, ballot, warp, grid, exited };
 
 struct Thread {
   unsigned index = 0;
   Wait wait = Wait::nothing;
   const void* site = nullptr;     // tells one barrier of the text from another
-  unsigned place = 0;             // where in the text; 0 where the program is not checked
-  unsigned lane = 0;              // whose value a shuffle asks for
+  unsigned place = 0;             // in the text; 0 if the program is not checked
+  unsigned lane = 0;              // whose value a shuffle reads
   unsigned mask = 0;              // the lanes that take part
-  unsigned long long value = 0;   // given to a shuffle or vote
-  unsigned long long result = 0;  // what it gets
+  unsigned long long value = 0;   // for a shuffle or vote
+  unsigned long long result = 0;  // of the shuffle or vote
   std::uintptr_t spin_address = 0;
   std::uint64_t spins = 0;  // atomic accesses of that address in a row
-  std::uint64_t steps = 0;  // what it has done so far, roughly: only to find loops without an end
+  std::uint64_t steps = 0;  // a rough count of its work so far, to find endless loops
   Range stack;
   Fiber fiber;
 };
@@ -41,20 +41,20 @@ class Block {
  public:
   enum class State { running, spinning, finished, at_grid_barrier, wrong };
 
-  /// For blocks of the shape. `checker` (may be null) judges accesses.
+  /// For blocks of the shape. `checker` (may be null) checks accesses.
   Block(const Program& program, Program::Entry entry, void** arguments, const LaunchShape& shape,
         std::byte* shared_memory, AccessChecker* checker, std::uint64_t seed);
 
   void start(unsigned index);
-  /// Goes on until nobody can go on without another block. Once it is `wrong`, the threads are abandoned.
+  /// Continues until no thread can continue without another block. Once it is `wrong`, the threads are abandoned.
   State advance();
   void leave_grid_barrier();
 
-  /// What is wrong with a block that advance() calls so, or that spins or waits for ever, in words.
+  /// Describes the fault of a block for which advance() returns `wrong`, or that spins or waits for ever.
   std::string describe_fault() const;
-  /// Where the thread is that runs, as far as it has said.
+  /// Describes the last known place of the running thread.
   std::string describe_running() const;
-  /// Who waits where, for a block at a grid barrier.
+  /// Describes the wait of the first thread, for a block at a grid barrier.
   std::string describe_first_wait() const { return describe_wait(threads_[0]); }
   unsigned index() const { return index_; }
 
@@ -73,7 +73,7 @@ class Block {
   void check_access(const Access& access);
   void check_local(const Access& access, std::uintptr_t object, std::size_t size);
   void check_call(const void* function, unsigned type, unsigned place);
-  /// `now`: an address on the stack where the frame would begin, roughly.
+  /// `now`: the approximate address on the stack where the frame would begin.
   void check_frame(std::size_t bytes, std::uintptr_t now, unsigned place);
   void stop(Finding::Kind kind, std::size_t number = 0);
   void stop_at(Finding::Kind kind, unsigned place, std::size_t number = 0);
@@ -85,8 +85,8 @@ class Block {
   void run_as_loop();
   void start_threads();
   void run_ready();
-  static void run_thread(void* thread);
-  static void run_all(void* block);
+  static void run_thread(Thread& thread);
+  static void run_all(Block& block);
   void pause();
   bool stopped() const { return finding_.has_value() || failure_ != nullptr; }
   void spin(const Access& access);
@@ -114,9 +114,9 @@ class Block {
   std::array<unsigned, 3> coordinates_{};
 
   std::vector<Thread> threads_;
-  std::unique_ptr<Stacks> stacks_;  // none for loops that nothing may stop
+  std::unique_ptr<Stacks> stacks_;  // none for unchecked loops
   std::vector<unsigned> ready_;
-  std::vector<unsigned> spinning_;  // would go on, but let others go first
+  std::vector<unsigned> spinning_;  // could continue, but let others run first
   Fiber scheduler_;
   Thread* running_ = nullptr;
   std::optional<Finding> finding_;

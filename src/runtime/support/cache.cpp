@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <chrono>
 #include <croton/error.hpp>
 #include <cstdio>
@@ -26,7 +27,7 @@ namespace {
 //   8  checksum      16 bytes, XXH3-128 of all that follows
 //  24  format         4 bytes
 //  28  reserved       4 bytes, zero
-//  32  key           16 bytes, the digest in the file's name: an entry under a wrong name is found out
+//  32  key           16 bytes, the digest in the file's name: an entry under a wrong name is detected
 //  48  payload size   8 bytes
 //  56  payload
 constexpr std::string_view magic = "CTkernel";
@@ -55,17 +56,16 @@ bool is_hex(char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); }
 
 bool is_digest(std::string_view text) { return text.size() == digest_length && std::ranges::all_of(text, is_hex); }
 
-// The digest becomes a file name, so nothing else may pass.
+// The digest becomes a file name, so nothing else is accepted.
 void check_digest(const std::string& digest) {
-  if (!is_digest(digest)) throw InternalError(fmt::format("'{}' is no digest of a cache key", digest));
+  if (!is_digest(digest)) throw InternalError(fmt::format("'{}' is not a digest of a cache key", digest));
 }
-
-unsigned hex_value(char c) { return static_cast<unsigned>(c <= '9' ? c - '0' : c - 'a' + 10); }
 
 base::Digest from_hex(std::string_view text) {
   base::Digest digest;
-  for (std::size_t i = 0; i < digest.size(); ++i) {
-    digest[i] = static_cast<unsigned char>(16 * hex_value(text[2 * i]) + hex_value(text[2 * i + 1]));
+  for (unsigned char& byte : digest) {
+    std::from_chars(text.data(), text.data() + 2, byte, 16);
+    text.remove_prefix(2);
   }
   return digest;
 }
@@ -82,8 +82,8 @@ Bytes make_entry(const std::string& digest, std::span<const std::byte> payload) 
   return file;
 }
 
-// Why the bytes are not the entry of this digest; empty when they are. The checksum comes before the fields, so that no
-// field is interpreted that may be damaged.
+// The reason that the bytes are not the entry of this digest; empty if they are. The checksum is checked before the
+// fields, so that no damaged field is interpreted.
 std::string why_refused(std::span<const std::byte> file, const std::string& digest) {
   if (file.size() < header_size) return "is cut off";
   if (std::memcmp(file.data(), magic.data(), magic.size()) != 0) return "is not an entry of the kernel cache";
@@ -101,7 +101,7 @@ std::string file_name(const std::string& digest) { return digest + std::string(s
 
 void print_warning(const std::string& text) { std::fputs(fmt::format("croton: warning: {}\n", text).c_str(), stderr); }
 
-// The home folder as the user database has it: for when the environment may not be asked, or does not say.
+// The home folder in the user database, for when the environment is ignored or does not name it.
 fs::path home_of_user() {
   std::array<char, 16384> buffer;
   passwd entry{};
@@ -210,7 +210,7 @@ void KernelCache::sweep_once() {
   try {
     if (const auto open_folder = folder()) open_folder->remove_abandoned(abandoned_after);
   } catch (const FileError&) {
-    // What killed writers left behind costs space, nothing else; the next process tries again.
+    // Files of killed writers cost space and nothing else; the next process tries again.
   }
 }
 
@@ -289,9 +289,7 @@ void KernelCache::warn(Problem problem, const std::string& text) {
   WarningSink sink;
   {
     std::lock_guard lock(mutex_);
-    const auto bit = static_cast<unsigned>(problem);
-    if ((warned_ & bit) != 0) return;
-    warned_ |= bit;
+    if (!warned_.insert(problem).second) return;
     sink = sink_;
   }
   if (sink) sink(text);

@@ -1,11 +1,11 @@
-// The kernel cache on disk: compiled code, found again by what it was compiled from. It promises three things.
-//  - Nothing unverified is ever used: an entry is read into memory whole, and its checksum covers every byte.
-//  - Nobody else can put code into it: the folder and its entries must belong to this user and be writable by nobody
-//  else.
-//  - It never stands in the way: a full disk, a damaged entry or a forbidden folder costs a compilation and one
-//  warning, no error.
-// Any number of processes may share a folder, killed ones included, without locks and without trusting clocks: an entry
-// appears complete, by a rename, and equal names hold equal content.
+// The kernel cache on disk: compiled code under a digest of its source. It makes three promises.
+// - Nothing unverified is ever used: an entry is read into memory whole, and its checksum covers every byte.
+// - Nobody else can put code into it: the folder and its entries must belong to this user and be writable by nobody
+//   else.
+// - It never causes an error: a full disk, a damaged entry or a forbidden folder costs a compilation and one warning.
+//
+// Any number of processes may share a folder, even if some are killed, without locks and without trust in clocks: an
+// entry appears complete, by a rename, and equal names have equal content.
 #pragma once
 
 #include <cstddef>
@@ -15,6 +15,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -26,13 +27,13 @@ class Folder;
 
 namespace croton::runtime {
 
-/// The address of an entry: a digest of everything that decides the compiled code. Name each part, so that equal values
-/// of different parts differ. Lengths are mixed in, so that no two lists of parts give the same bytes.
+/// The key of an entry: a digest of everything that determines the compiled code. Each part has a name, so that equal
+/// values of different parts differ. Lengths are mixed in, so that no two lists of parts give the same bytes.
 class CacheKey {
  public:
   CacheKey& add(std::string_view name, std::string_view value);
 
-  /// XXH3-128 of all parts in the order in which they were added: 32 lower-case hexadecimal characters.
+  /// XXH3-128 of all parts in the order of add(): 32 lower-case hexadecimal characters.
   std::string digest() const;
 
  private:
@@ -48,7 +49,7 @@ class KernelCache {
   struct Stats {
     std::uint64_t hits = 0;
     std::uint64_t misses = 0;   ///< damaged entries included
-    std::uint64_t damaged = 0;  ///< entries that were there and could not be used
+    std::uint64_t damaged = 0;  ///< entries that exist and could not be used
     std::uint64_t stored = 0;
   };
 
@@ -60,18 +61,18 @@ class KernelCache {
   /// The largest payload that is stored or read, in bytes.
   static constexpr std::size_t max_payload = std::size_t{256} << 20;
 
-  /// The folder is opened, and created if missing, at the first use. An empty path means no cache, without a warning.
+  /// The folder is opened at the first use, and created if missing. An empty path means no cache, without a warning.
   explicit KernelCache(std::filesystem::path folder);
   ~KernelCache();
   KernelCache(const KernelCache&) = delete;
   KernelCache& operator=(const KernelCache&) = delete;
 
-  /// $XDG_CACHE_HOME/croton, else ~/.cache/croton; empty where the user has no home folder. In secure execution the
-  /// environment is not asked.
+  /// $XDG_CACHE_HOME/croton, or else ~/.cache/croton; empty if the user has no home folder. In secure execution the
+  /// environment is ignored.
   static std::filesystem::path default_folder();
 
-  /// The payload stored under a digest of CacheKey, verified; none where it is missing or cannot be used. Thread-safe,
-  /// as all below.
+  /// The payload under a digest of CacheKey, verified; none if it is missing or cannot be used. Thread-safe, as all
+  /// below.
   std::optional<std::vector<std::byte>> find(const std::string& digest);
 
   /// Keeps a payload for later calls and processes, if possible.
@@ -82,11 +83,11 @@ class KernelCache {
   std::uint64_t size();  ///< bytes on disk of all entries
   std::size_t clear();   ///< removes all entries, returns how many
 
-  /// Where warnings go (stderr unless set). Each kind of problem is reported once for the life of this object.
+  /// Sets the receiver of warnings, which is stderr otherwise. Each kind of problem is reported once per object.
   void set_warning_sink(WarningSink sink);
 
  private:
-  enum class Problem : unsigned { folder = 1, entry = 2, store = 4, list = 8 };
+  enum class Problem { folder, entry, store, list };
 
   std::shared_ptr<const base::Folder> folder();
   std::shared_ptr<const base::Folder> reopened_folder();
@@ -101,12 +102,12 @@ class KernelCache {
   std::shared_ptr<const base::Folder> folder_;
   bool off_ = false;
   bool swept_ = false;
-  unsigned warned_ = 0;
+  std::set<Problem> warned_;
   WarningSink sink_;
   Stats stats_;
 };
 
-/// The cache that the flags `cache` and `cache_dir` ask for; null where it is off. One object for each folder.
+/// The cache of the flags `cache` and `cache_dir`; null if it is off. Each folder has one object.
 KernelCache* configured_cache();
 
 }  // namespace croton::runtime

@@ -31,7 +31,7 @@ const link_map* map_of(void* handle) {
   return ::dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0 ? map : nullptr;
 }
 
-// ---- the build id: a note that linkers write, mapped into memory with the library ----
+// ---- the build id: a note of the linker, which is mapped into memory with the library ----
 
 std::optional<std::string> build_id_in(std::span<const unsigned char> notes) {
   constexpr std::string_view owner("GNU", 4);

@@ -18,7 +18,7 @@ bool is_folder(const fs::path& path) {
   return fs::is_directory(path, error);
 }
 
-bool is_there(const fs::path& path) {
+bool path_exists(const fs::path& path) {
   std::error_code error;
   return fs::exists(path, error);
 }
@@ -28,7 +28,7 @@ bool is_program(const fs::path& path) {
   return fs::is_regular_file(path, error) && ::access(path.c_str(), X_OK) == 0;
 }
 
-/// As PATH names it, links not resolved; empty where there is none.
+/// The program as PATH names it, without resolving links; empty if there is none.
 fs::path find_on_path(const char* program) {
   for (const fs::path& folder : base::environment_folders("PATH")) {
     if (is_program(folder / program)) return folder / program;
@@ -63,20 +63,20 @@ std::vector<fs::path> package_folders(const fs::path& prefix) {
   return folders;
 }
 
-// As Python itself does: pyvenv.cfg counts where the program is named, and without one the links are followed.
+// As Python itself does: pyvenv.cfg counts where the program is named; without one the links are followed.
 fs::path prefix_of_python() {
   fs::path program = find_on_path("python3");
   if (program.empty()) program = find_on_path("python");
   if (program.empty()) return {};
   const fs::path named = program.parent_path().parent_path();
-  if (is_there(named / "pyvenv.cfg")) return named;
+  if (path_exists(named / "pyvenv.cfg")) return named;
   std::error_code error;
   const fs::path real = fs::canonical(program, error);
   return error ? fs::path() : real.parent_path().parent_path();
 }
 
 bool is_environment(const fs::path& prefix) {
-  return is_there(prefix / "pyvenv.cfg") || is_there(prefix / "conda-meta");
+  return path_exists(prefix / "pyvenv.cfg") || path_exists(prefix / "conda-meta");
 }
 
 }  // namespace croton::runtime

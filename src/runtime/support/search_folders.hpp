@@ -1,5 +1,5 @@
-// Folders in which libraries and programs are looked for, read from the disk: neighbours with a number in their name,
-// and where Python keeps its packages. Nothing is executed to find them, and what lies in them is not judged here.
+// Folders to search for libraries and programs, read from the disk: folders with a version in their name, and those of
+// Python's packages. Nothing is executed to find them, and nobody checks their files here.
 #pragma once
 
 #include <filesystem>
@@ -14,10 +14,10 @@ std::vector<std::filesystem::path> folders_with_prefix(const std::filesystem::pa
 /// The folders `site-packages` and `dist-packages` of a Python with this `sys.prefix`, the newest Python first.
 std::vector<std::filesystem::path> package_folders(const std::filesystem::path& prefix);
 
-/// `sys.prefix` of the Python that PATH gives under the name `python3`, else `python`; empty where there is none.
+/// `sys.prefix` of the Python that PATH finds as `python3`, or else as `python`; empty if there is none.
 std::filesystem::path prefix_of_python();
 
-/// Whether a prefix is an environment of its own, made by venv or conda, and no part of the system.
+/// Whether a prefix is an environment of venv or conda, and not a part of the system.
 bool is_environment(const std::filesystem::path& prefix);
 
 }  // namespace croton::runtime

@@ -10,11 +10,13 @@
 #include <limits>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string_view>
 #include <vector>
 
 #include <croton/error.hpp>
 
+#include "base/checked.hpp"
 #include "base/environment.hpp"
 #include "runtime/cpu/blas/few_rows.hpp"
 #include "runtime/cpu/blas/openblas.hpp"
@@ -33,7 +35,7 @@ Function symbol(void* library, const std::string& name) {
   return reinterpret_cast<Function>(dlsym(library, name.c_str()));
 }
 
-/// Folders of the PyPI package scipy-openblas32: beside our own package, and in an active virtual environment.
+/// The libraries of the PyPI package scipy-openblas32: next to our own package, and in an active virtual environment.
 std::vector<std::string> python_package_libraries() {
   std::vector<std::string> patterns, found;
   const std::string inside = "/scipy_openblas32/lib/libscipy_openblas*.so*";
@@ -44,7 +46,7 @@ std::vector<std::string> python_package_libraries() {
     if (slash != std::string::npos)
       for (const char* up : {"/..", "/../.."}) patterns.push_back(file.substr(0, slash) + up + inside);
   }
-  // Not for programs that run with more rights than their user.
+  // Ignored in programs that run with more rights than their user.
   if (const char* environment = secure_getenv("VIRTUAL_ENV"); environment && environment[0] == '/')
     patterns.push_back(std::string(environment) + "/lib/python3*/site-packages" + inside);
   for (const auto& pattern : patterns) {
@@ -74,10 +76,10 @@ struct BlasLoader {
   void* library = nullptr;
   std::string prefix;
 
-  /// The library that was chosen, or none, and `missing` says why.
+  /// The chosen library; or none, and `missing` gets the reason.
   static Blas of(const std::string& wanted, std::string& missing);
 
-  /// Returns why the library cannot be used; empty if it can.
+  /// Returns the reason that the library cannot be used; empty if it can.
   std::string load(const std::string& place) {
     if (!open(place)) return dlerror();
     if (!ask_for_better_core(place)) return dlerror();
@@ -103,8 +105,8 @@ struct BlasLoader {
     return "";
   }
 
-  /// Where OpenBLAS runs kernels for an older processor and the user has not asked for them, loads it anew and asks for
-  /// others. It keeps its own if something else in the process had loaded it before, or if it has no others. Returns
+  /// If OpenBLAS runs kernels for an older processor and the user did not ask for them, loads it again and asks for
+  /// better ones. It keeps its own if another part of the process had loaded it before, or if it has no others. Returns
   /// false if it cannot be loaded.
   bool ask_for_better_core(const std::string& place) {
     const std::string chosen = openblas_core();
@@ -113,7 +115,7 @@ struct BlasLoader {
     const WithVariable asked("OPENBLAS_CORETYPE=" + better);
     dlclose(library);
     if (!open(place)) return false;
-    if (openblas_core() != chosen) blas.taken_for_ = chosen;
+    if (openblas_core() != chosen) blas.detected_core_ = chosen;
     return true;
   }
 
@@ -128,7 +130,7 @@ struct BlasLoader {
     const std::string kind = identify();
     if (kind.empty()) return place + ": is built for 64-bit integers";
     use_one_thread();
-    if (!multiplies_rightly()) return place + ": gives a wrong product";
+    if (!multiplies_correctly()) return place + ": gives a wrong product";
     blas.name_ = kind + " (" + place.substr(place.rfind('/') + 1) + ")";
     return "";
   }
@@ -153,16 +155,16 @@ struct BlasLoader {
     return "CBLAS";
   }
 
-  // Two pools at once cost milliseconds (see threads.hpp), and a library that splits by its own rules makes the bits of
-  // a result depend on the number of cores.
+  // Two pools at once cost milliseconds (see threads.hpp), and in a library that splits by its own rules the bits of a
+  // result depend on the number of cores.
   void use_one_thread() {
     if (auto set = symbol<void (*)(int)>(library, prefix + "openblas_set_num_threads")) set(1);
     if (auto set = symbol<void (*)(int)>(library, "MKL_Set_Num_Threads")) set(1);
     if (auto set = symbol<void (*)(std::int64_t)>(library, "bli_thread_set_num_threads")) set(1);
   }
 
-  /// [1 2 3; 4 5 6] [1 0; 0 1; 1 1]: catches other conventions for the arguments.
-  bool multiplies_rightly() const {
+  /// Tries [1 2 3; 4 5 6] [1 0; 0 1; 1 1], which finds libraries with other conventions for the arguments.
+  bool multiplies_correctly() const {
     const std::array<double, 6> a{1, 2, 3, 4, 5, 6}, b{1, 0, 0, 1, 1, 1};
     std::array<double, 4> c{9, 9, 9, 9};
     blas.dgemm_(101, 111, 111, 2, 2, 3, 1.0, a.data(), 3, b.data(), 2, 0.0, c.data(), 2);
@@ -176,7 +178,7 @@ struct Choice {
   std::mutex mutex;
   std::string library = "auto";
   std::atomic<const Blas*> loaded{nullptr};
-  std::vector<std::unique_ptr<const Blas>> all;  // earlier ones too: another thread may be inside
+  std::vector<std::unique_ptr<const Blas>> all;  // earlier ones too: another thread may use them
 };
 
 Choice& choice() {
@@ -195,14 +197,14 @@ Blas BlasLoader::of(const std::string& wanted, std::string& missing) {
   for (const auto& place : places(wanted)) {
     const std::string fault = loader.load(place);
     if (fault.empty()) {
-      loader.blas.gives_way_ = wanted == "auto" && loader.blas.name_.rfind("MKL", 0) != 0;
+      loader.blas.yields_to_dnn_ = wanted == "auto" && loader.blas.name_.rfind("MKL", 0) != 0;
       return loader.blas;
     }
     missing += (missing.empty() ? "" : "; ") + fault;
   }
   if (wanted != "auto") throw DeviceError("blas=" + wanted + ": " + missing + "; " + packages);
   missing = "no BLAS library: " + missing + "; " + packages;
-  loader.blas.gives_way_ = true;
+  loader.blas.yields_to_dnn_ = true;
   return loader.blas;
 }
 
@@ -241,17 +243,9 @@ constexpr std::int64_t max_int = std::numeric_limits<int>::max();
 constexpr int by_rows = 101;                                          // CblasRowMajor
 int transpose_code(bool transpose) { return transpose ? 112 : 111; }  // CblasTrans, CblasNoTrans
 
-// BLAS wants a leading dimension of at least the row's length, also where there is one row only and it means nothing.
+// BLAS wants a leading dimension of at least the row's length, even for a single row, which does not use it.
 std::int64_t valid_ld(std::int64_t ld, std::int64_t rows, std::int64_t columns) {
   return rows <= 1 ? std::max<std::int64_t>(columns, 1) : std::max<std::int64_t>(ld, 1);
-}
-
-/// The address of a stored element.
-const void* at(const void* base, DType dtype, std::int64_t elements) {
-  return static_cast<const char*>(base) + elements * static_cast<std::int64_t>(size_of(dtype));
-}
-void* at(void* base, DType dtype, std::int64_t elements) {
-  return static_cast<char*>(base) + elements * static_cast<std::int64_t>(size_of(dtype));
 }
 
 /// The same product for rows [i, i + rows) and columns [j, j + columns) of C.
@@ -260,31 +254,31 @@ MatrixProduct block_of(const MatrixProduct& p, std::int64_t i, std::int64_t rows
   MatrixProduct block = p;
   block.m = rows;
   block.n = columns;
-  block.a = at(p.a, p.dtype, p.transpose_a ? i : i * p.lda);
-  block.b = at(p.b, p.dtype, p.transpose_b ? j * p.ldb : j);
-  block.c = at(p.c, p.dtype, i * p.ldc + j);
+  block.a = element_at(p.a, p.dtype, p.transpose_a ? i : i * p.lda);
+  block.b = element_at(p.b, p.dtype, p.transpose_b ? j * p.ldb : j);
+  block.c = element_at(p.c, p.dtype, i * p.ldc + j);
   return block;
 }
 
-/// The part [start, start + count) of the inner dimension; added to C unless it is the first.
+/// The part [start, start + count) of the inner dimension; it adds to C unless it is the first.
 MatrixProduct inner_part_of(const MatrixProduct& p, std::int64_t start, std::int64_t count) {
   MatrixProduct part = p;
   part.k = count;
-  part.a = at(p.a, p.dtype, p.transpose_a ? start * p.lda : start);
-  part.b = at(p.b, p.dtype, p.transpose_b ? start : start * p.ldb);
+  part.a = element_at(p.a, p.dtype, p.transpose_a ? start * p.lda : start);
+  part.b = element_at(p.b, p.dtype, p.transpose_b ? start : start * p.ldb);
   if (start > 0) part.beta = 1;
   return part;
 }
 
 template <class T>
 void scale(const MatrixProduct& p) {
-  const T beta = static_cast<T>(p.beta);
+  const TypedOperands<T> of(p);
   for (std::int64_t i = 0; i < p.m; ++i) {
-    T* row = static_cast<T*>(p.c) + i * p.ldc;
-    if (beta == 0)
+    T* row = of.c + i * p.ldc;
+    if (of.beta == 0)
       std::fill_n(row, p.n, T(0));
     else
-      for (std::int64_t j = 0; j < p.n; ++j) row[j] *= beta;
+      for (std::int64_t j = 0; j < p.n; ++j) row[j] *= of.beta;
   }
 }
 
@@ -295,13 +289,13 @@ void scale(const MatrixProduct& p) {
     scale<double>(p);
 }
 
-// A block of op(B) that stays in the first-level cache while all rows of A pass by.
+// The size of a block of op(B), which stays in the first-level cache while all rows of A are read.
 constexpr std::int64_t block_depth = 32, block_width = 128;
 
 template <class T>
 void pack_b(const MatrixProduct& p, std::int64_t k0, std::int64_t depth, std::int64_t j0, std::int64_t width,
             T* packed) {
-  const T* b = static_cast<const T*>(p.b);
+  const T* const b = TypedOperands<T>(p).b;
   for (std::int64_t l = 0; l < depth; ++l)
     for (std::int64_t j = 0; j < width; ++j)
       packed[l * block_width + j] = p.transpose_b ? b[(j0 + j) * p.ldb + k0 + l] : b[(k0 + l) * p.ldb + j0 + j];
@@ -309,25 +303,27 @@ void pack_b(const MatrixProduct& p, std::int64_t k0, std::int64_t depth, std::in
 
 template <class T>
 void add_products(const MatrixProduct& p) {
-  const T* a = static_cast<const T*>(p.a);
-  const T alpha = static_cast<T>(p.alpha);
+  const TypedOperands<T> of(p);
   std::array<T, block_depth * block_width> packed;
   for (std::int64_t j0 = 0; j0 < p.n; j0 += block_width)
     for (std::int64_t k0 = 0; k0 < p.k; k0 += block_depth) {
       const std::int64_t width = std::min(block_width, p.n - j0), depth = std::min(block_depth, p.k - k0);
       pack_b(p, k0, depth, j0, width, packed.data());
       for (std::int64_t i = 0; i < p.m; ++i) {
-        T* row = static_cast<T*>(p.c) + i * p.ldc + j0;
+        T* row = of.c + i * p.ldc + j0;
         for (std::int64_t l = 0; l < depth; ++l) {
-          const T factor = alpha * (p.transpose_a ? a[(k0 + l) * p.lda + i] : a[i * p.lda + k0 + l]);
-          for (std::int64_t j = 0; j < width; ++j)
-            row[j] += factor * packed[static_cast<std::size_t>(l * block_width + j)];
+          const T factor = of.alpha * (p.transpose_a ? of.a[(k0 + l) * p.lda + i] : of.a[i * p.lda + k0 + l]);
+          const T* const b = packed.data() + l * block_width;
+          for (std::int64_t j = 0; j < width; ++j) row[j] += factor * b[j];
         }
       }
     }
 }
 
 bool fits_int(const MatrixProduct& p) { return std::max({p.lda, p.ldb, p.ldc, p.m, p.n}) <= max_int; }
+
+/// A size or leading dimension, which is known to fit, as BLAS takes it.
+int blas_int(std::int64_t size) { return base::checked_cast<int>(size).value(); }
 
 }  // namespace
 
@@ -353,10 +349,9 @@ void Blas::gemm(const MatrixProduct& p) const noexcept {
     return;
   }
   const auto call = [&]<class T>(auto function, T) {
-    function(by_rows, transpose_code(p.transpose_a), transpose_code(p.transpose_b), static_cast<int>(p.m),
-             static_cast<int>(p.n), static_cast<int>(p.k), static_cast<T>(p.alpha), static_cast<const T*>(p.a),
-             static_cast<int>(p.lda), static_cast<const T*>(p.b), static_cast<int>(p.ldb), static_cast<T>(p.beta),
-             static_cast<T*>(p.c), static_cast<int>(p.ldc));
+    const TypedOperands<T> of(p);
+    function(by_rows, transpose_code(p.transpose_a), transpose_code(p.transpose_b), blas_int(p.m), blas_int(p.n),
+             blas_int(p.k), of.alpha, of.a, blas_int(p.lda), of.b, blas_int(p.ldb), of.beta, of.c, blas_int(p.ldc));
   };
   if (p.dtype == DType::float32)
     call(sgemm_, float{});
@@ -368,18 +363,16 @@ namespace {
 
 // Below this many multiply-adds (10 us) a product stays whole: waking a thread costs more.
 constexpr std::int64_t split_work = 1'000'000;
-// The largest block of C. Each block packs its operands again: with OpenBLAS 0.3.21 this loses 1 to 4 % in float32 and
-// up to 10 % in float64 on one thread (128 rows: up to 15 %), and leaves enough blocks for many cores.
+// The largest block of C. Each block packs its operands again: with OpenBLAS 0.3.21 this costs 1 to 4 % in float32 and
+// up to 10 % in float64 on one thread (128 rows: up to 15 %), and there are enough blocks for many cores.
 constexpr std::int64_t max_block_rows = 256, max_block_columns = 1024;
-// A small C over a long inner dimension, such as the gradient of weights, would be too few of them: half as many rows
-// lose nothing there, since packing is little of the work.
+// A small C with a long inner dimension, such as the gradient of weights, would have too few blocks: half as many rows
+// cost nothing there, since packing is a small part of the work.
 constexpr std::int64_t deep_inner = 1024, few_elements = 512 * 512, max_deep_rows = 128;
 
-double work_of(const MatrixProduct& p) {  // without overflow
-  return static_cast<double>(p.m) * static_cast<double>(p.n) * static_cast<double>(p.k);
-}
+double work_of(const MatrixProduct& p) { return real_product({p.m, p.n, p.k}); }
 
-/// Into how many even parts a dimension is cut: a power of two, so that two, four or eight threads get equal shares.
+/// The number of even parts of a dimension: a power of two, so that two, four or eight threads get equally many.
 std::int64_t parts_of(std::int64_t size, std::int64_t largest) {
   std::int64_t parts = 1;
   while (size > parts * largest) parts *= 2;
@@ -390,15 +383,15 @@ std::int64_t parts_of(std::int64_t size, std::int64_t largest) {
 MatrixProduct product_of(const MatrixProduct& batch, std::int64_t index) {
   MatrixProduct p = batch;
   p.batch = 1;
-  p.a = at(p.a, p.dtype, index * p.stride_a);
-  p.b = at(p.b, p.dtype, index * p.stride_b);
-  p.c = at(p.c, p.dtype, index * p.stride_c);
+  p.a = element_at(p.a, p.dtype, index * p.stride_a);
+  p.b = element_at(p.b, p.dtype, index * p.stride_b);
+  p.c = element_at(p.c, p.dtype, index * p.stride_c);
   return p;
 }
 
 struct Blocks {
   const Blas* blas;
-  const Dnn* dnn;  // null: BLAS multiplies
+  const Dnn* dnn;  // null: by BLAS
   bool few_rows;   // by few_rows.hpp
   const MatrixProduct* product;
   std::int64_t rows, columns;  // of a block; the last ones are smaller
@@ -419,23 +412,23 @@ struct Blocks {
   }
 };
 
-/// oneDNN for the products that it is faster at, unless a BLAS library was chosen. Where OpenBLAS 0.3.21 does 100
-/// GFLOP/s on one thread, it does 110, and 115 where 86, if the right matrix is stored by rows and there is something
-/// to do; with a transposed right one it is slower more often than not.
+/// oneDNN for the products that it computes faster, unless the user chose a BLAS library; else null. On one thread it
+/// does 110 GFLOP/s where OpenBLAS 0.3.21 does 100, and 115 where that does 86, if the product is large and the right
+/// matrix is stored by rows; with a transposed right matrix it is usually slower.
 const Dnn* dnn_for(const Blas& blas, const MatrixProduct& p) {
-  if (!blas.gives_way() || p.dtype != DType::float32 || p.transpose_b || p.alpha == 0 || work_of(p) < split_work)
+  if (!blas.yields_to_dnn() || p.dtype != DType::float32 || p.transpose_b || p.alpha == 0 || work_of(p) < split_work)
     return nullptr;
   return Dnn::available() ? &Dnn::instance() : nullptr;
 }
 
 Blocks blocks_of(const Blas& blas, const MatrixProduct& p) {
   const Dnn* dnn = dnn_for(blas, p);
-  if (dnn == nullptr && blas.gives_way() && few_rows_pay(p)) {
-    const std::int64_t columns = few_rows_columns(p.dtype);  // nothing is packed, so small blocks cost nothing
+  if (dnn == nullptr && blas.yields_to_dnn() && few_rows_pay(p)) {
+    const std::int64_t columns = few_rows_columns(p.dtype);  // without packing, small blocks cost nothing
     return {&blas, nullptr, true, &p, p.m, columns, 1, (p.n + columns - 1) / columns};
   }
   constexpr std::int64_t rounding = 16;  // whole registers and cache lines
-  // The longer side is cut finely: its parts share the packed other operand.
+  // The longer side has the smaller parts: they share the packed other operand.
   const bool tall = p.m >= p.n;
   const std::int64_t fine = p.k >= deep_inner && p.m * p.n <= few_elements ? max_deep_rows : max_block_rows;
   const std::int64_t row_blocks = parts_of(p.m, tall ? fine : max_block_columns);
@@ -454,8 +447,8 @@ void check_stored(const char* matrix, std::int64_t ld, std::int64_t rows, std::i
            std::to_string(columns) + " columns");
 }
 
-/// Checks what BLAS would answer with a message and a wrong result; returns the product with leading dimensions it
-/// takes.
+/// Checks the sizes, as BLAS would only print a message and give a wrong result; returns the product with leading
+/// dimensions that BLAS accepts.
 MatrixProduct checked(const MatrixProduct& product) {
   MatrixProduct p = product;
   if (p.dtype != DType::float32 && p.dtype != DType::float64)
@@ -479,7 +472,7 @@ MatrixProduct checked(const MatrixProduct& product) {
 std::string product_libraries() {
   const Blas& blas = Blas::instance();
   std::string names = blas.name();
-  if (!blas.gives_way()) return names;
+  if (!blas.yields_to_dnn()) return names;
   if (Dnn::available()) names += ", large float32 ones: " + Dnn::instance().name();
   if (has_few_rows()) names += ", those of a few rows: Croton";
   return names;
@@ -489,16 +482,16 @@ void gemm(const MatrixProduct& product) {
   const MatrixProduct p = checked(product);
   const Blas& blas = Blas::instance();
   const double work = work_of(p);
-  if (work * static_cast<double>(p.batch) < split_work) {
+  if (work * real_product({p.batch}) < split_work) {
     for (std::int64_t index = 0; index < p.batch; ++index) blas.gemm(product_of(p, index));
     return;
   }
   const Blocks blocks = work < split_work ? Blocks{&blas, nullptr, false, &p, p.m, p.n, 1, 1} : blocks_of(blas, p);
   const std::int64_t count = blocks.count();
-  // Of small products some at once: about a tenth of what is worth another thread.
+  // Several small products at a time: about a tenth of the work that is worth another thread.
   const auto some = static_cast<std::int64_t>(std::max(1.0, split_work / 10.0 / std::max(work, 1.0)));
-  // Each thread takes the next blocks that are left, not a share of its own: the bits are the same whoever computes a
-  // block, and a thread that starts late, or has its core taken away, keeps nobody waiting for more than one block.
+  // Each thread takes the next blocks that are left: the bits do not depend on the thread that computes a block, and a
+  // thread that starts late, or loses its core, delays the others by one block at most.
   std::atomic<std::int64_t> next{0};
   ThreadPool::instance().parallel_for(count, 1, [&](std::int64_t, std::int64_t) {
     for (std::int64_t first; (first = next.fetch_add(some, std::memory_order_relaxed)) < count;) {

@@ -9,28 +9,29 @@ namespace croton::runtime::cpu {
 
 namespace {
 
-// Measured on one AMD EPYC (2 cores, 1000 x 1024) beside OpenBLAS 0.3.21: 10 rows take 0.6 of its time in float64 and
-// 0.5 in float32, by a transposed matrix 0.7 and 0.8; up to so many rows it pays.
-constexpr std::int64_t least_rows = 5;
-std::int64_t most_rows(DType dtype, bool transpose_b) {
+// Measured on an AMD EPYC (2 cores, 1000 x 1024) against OpenBLAS 0.3.21: 10 rows take 0.6 of its time in float64 and
+// 0.5 in float32, with a transposed matrix 0.7 and 0.8. With more rows than these OpenBLAS is faster.
+constexpr std::int64_t min_rows = 5;
+std::int64_t max_rows(DType dtype, bool transpose_b) {
   if (!transpose_b) return 64;
   return dtype == DType::float32 ? 16 : 20;
 }
 
 template <class T>
 void multiply(const MatrixProduct& p) {
-  const FewRows<T> rows{.a = static_cast<const T*>(p.a),
+  const TypedOperands<T> of(p);
+  const FewRows<T> rows{.a = of.a,
                         .a_row = p.transpose_a ? 1 : p.lda,
                         .a_k = p.transpose_a ? p.lda : 1,
-                        .b = static_cast<const T*>(p.b),
+                        .b = of.b,
                         .b_row = p.ldb,
-                        .c = static_cast<T*>(p.c),
+                        .c = of.c,
                         .c_row = p.ldc,
                         .m = p.m,
                         .n = p.n,
                         .k = p.k,
-                        .alpha = static_cast<T>(p.alpha),
-                        .beta = static_cast<T>(p.beta)};
+                        .alpha = of.alpha,
+                        .beta = of.beta};
   if (p.transpose_b)
     multiply_few_rows_transposed_avx512(rows);
   else
@@ -45,11 +46,11 @@ bool has_few_rows() noexcept {
 }
 
 bool few_rows_pay(const MatrixProduct& p) noexcept {
-  // Where little is added up, or there are few columns, the time goes into reading A and writing C.
-  constexpr std::int64_t least_depth = 32, least_columns = 32;
-  if (!has_few_rows() || p.k < least_depth || p.n < least_columns || p.alpha == 0 || (p.transpose_a && p.transpose_b))
+  // With a short inner dimension or few columns, most of the time goes into reading A and writing C.
+  constexpr std::int64_t min_depth = 32, min_columns = 32;
+  if (!has_few_rows() || p.k < min_depth || p.n < min_columns || p.alpha == 0 || (p.transpose_a && p.transpose_b))
     return false;
-  return least_rows <= p.m && p.m <= most_rows(p.dtype, p.transpose_b);
+  return min_rows <= p.m && p.m <= max_rows(p.dtype, p.transpose_b);
 }
 
 void multiply_few_rows(const MatrixProduct& block) noexcept {

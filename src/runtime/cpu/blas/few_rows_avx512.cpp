@@ -1,5 +1,5 @@
-// Compiled for AVX-512, with multiply-adds as one operation: 32 registers of 64 bytes hold a tile of sums, what is read
-// of B for it, and an element of A.
+// Compiled for AVX-512, with multiply-adds as one operation: 32 registers of 64 bytes hold a tile of sums, the part of
+// B for it, and an element of A.
 #include "runtime/cpu/blas/few_rows_kernels.hpp"
 
 namespace croton::runtime::cpu {
@@ -14,17 +14,17 @@ struct VectorOf {
   typedef T Type __attribute__((vector_size(bytes), aligned(sizeof(T)), may_alias));
 };
 template <class T>
-constexpr int64_t width = vector_bytes / static_cast<int64_t>(sizeof(T));
+constexpr int64_t width{vector_bytes / sizeof(T)};
 
 // Tiles of 8 rows by 3 vectors (or columns, of B transposed) fill the registers best, and 12 by 2 read B once for 9 to
 // 12 rows.
 constexpr int tile_rows = 8, tile_vectors = 3, long_tile_rows = 12, long_tile_vectors = 2;
 
-// So many rows of a tile's part of B stay in a second-level cache while the other rows of A pass by.
-constexpr int64_t most_depth = 1024;
+// So many rows of a tile's part of B stay in the second-level cache while the other rows of A are read.
+constexpr int64_t max_depth = 1024;
 
-// The rows of B that are asked for ahead, into the second-level cache: they lie too far apart for the processor to
-// guess. A matrix that comes from main memory takes half as long as with 16 rows, or none.
+// The number of rows of B that are prefetched into the second-level cache: they are too far apart for the processor's
+// own prefetcher. A matrix from main memory takes half as long as with 16 rows, or none.
 constexpr int64_t rows_ahead = 64;
 constexpr int for_reading = 0, second_level = 2;
 
@@ -35,7 +35,7 @@ struct Part {
   T* c;
   int64_t depth;
   T beta;
-  int64_t skipped;  // columns of the tile that are another one's
+  int64_t skipped;  // columns of the tile that belong to another one
 };
 
 template <class T>
@@ -43,7 +43,7 @@ void store(const FewRows<T>& p, const Part<T>& part, T* c, T sum) {
   *c = part.beta == 0 ? p.alpha * sum : p.alpha * sum + part.beta * *c;
 }
 
-// ---- B by rows: the columns of a tile side by side ----
+// ---- B by rows: the columns of a tile are neighbours ----
 
 template <class T, int rows, int vectors>
 void multiply_tile(const FewRows<T>& p, const Part<T>& part) {
@@ -83,7 +83,7 @@ void multiply_tile(const FewRows<T>& p, const Part<T>& part) {
 
 template <class T, int bytes>
 T total(typename VectorOf<T, bytes>::Type sum) {
-  if constexpr (bytes == static_cast<int>(sizeof(T))) {
+  if constexpr (bytes == int{sizeof(T)}) {
     return sum[0];
   } else {
     typename VectorOf<T, bytes / 2>::Type half[2];
@@ -138,14 +138,14 @@ void run_rows(const FewRows<T>& p, const Part<T>& part, int64_t wanted) {
 /// All rows of the tile's columns, in even groups.
 template <class T, bool transposed, int vectors>
 void run_columns(const FewRows<T>& p, Part<T> part) {
-  constexpr int most = vectors <= long_tile_vectors ? long_tile_rows : tile_rows;
-  const int64_t groups = (p.m + most - 1) / most;
+  constexpr int max_rows = vectors <= long_tile_vectors ? long_tile_rows : tile_rows;
+  const int64_t groups = (p.m + max_rows - 1) / max_rows;
   const Part<T> first = part;
   for (int64_t g = 0; g < groups; ++g) {
     const int64_t begin = g * p.m / groups, end = (g + 1) * p.m / groups;
     part.a = first.a + begin * p.a_row;
     part.c = first.c + begin * p.c_row;
-    run_rows<T, transposed, vectors, most>(p, part, end - begin);
+    run_rows<T, transposed, vectors, max_rows>(p, part, end - begin);
   }
 }
 
@@ -154,9 +154,9 @@ void multiply(const FewRows<T>& p) {
   const int64_t tile_width = transposed ? 1 : width<T>, b_k = transposed ? 1 : p.b_row,
                 b_column = transposed ? p.b_row : 1;
   const bool is_long = p.m > tile_rows && p.m <= long_tile_rows;
-  for (int64_t l = 0; l < p.k; l += most_depth) {
+  for (int64_t l = 0; l < p.k; l += max_depth) {
     Part<T> part{};
-    part.depth = p.k - l < most_depth ? p.k - l : most_depth;
+    part.depth = p.k - l < max_depth ? p.k - l : max_depth;
     part.beta = l == 0 ? p.beta : 1;
     const auto place = [&](int64_t column) {
       part.a = p.a + l * p.a_k;
@@ -177,7 +177,7 @@ void multiply(const FewRows<T>& p) {
       run_columns<T, transposed, 1>(p, part);
     }
     if (j == p.n) continue;
-    // Fewer columns than a vector has: computed with those in front of them once more.
+    // Fewer columns than a vector has: the columns before them are computed once more.
     place(p.n - tile_width);
     part.skipped = tile_width - (p.n - j);
     run_columns<T, transposed, 1>(p, part);

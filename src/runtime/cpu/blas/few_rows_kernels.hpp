@@ -1,13 +1,13 @@
-// The arithmetic of few_rows.hpp, compiled for one width of registers. Nothing is included that a program could also
-// get from a file that is compiled for all processors.
+// The arithmetic of few_rows.hpp, compiled for one width of registers. It includes nothing with functions that a file
+// for all processors may define as well: the linker might keep the wrong ones.
 #pragma once
 
 #include <cstdint>
 
 namespace croton::runtime::cpu {
 
-/// C = alpha A op(B) + beta C, of m rows; strides count elements, and where beta is 0 C is not read. `b_row` is from
-/// one stored row of B to the next.
+/// C = alpha A op(B) + beta C, of m rows. Strides count elements; C is not read if beta is 0. `b_row` is the distance
+/// from one stored row of B to the next.
 template <class T>
 struct FewRows {
   const T* a;

@@ -11,8 +11,8 @@
 namespace croton::runtime::cpu {
 namespace {
 
-// Cores of OpenBLAS whose kernels do without AVX2 and FMA, and those that do without AVX-512 only. Names that stand in
-// neither list are newer than both, or of other processors.
+// Cores of OpenBLAS whose kernels use neither AVX2 nor FMA, and those whose kernels lack AVX-512 only. Names in neither
+// list are newer than both, or belong to other processors.
 constexpr std::array narrow{"Katmai",      "Coppermine", "Northwood",  "Prescott",     "Banias",
                             "Atom",        "Core2",      "Penryn",     "Dunnington",   "Nehalem",
                             "Sandybridge", "Athlon",     "Opteron",    "Opteron_SSE3", "Barcelona",
@@ -50,7 +50,7 @@ struct WithVariable::Environment {
 };
 
 WithVariable::WithVariable(std::string assignment) : before_(environ) {
-  // Kept for ever: another thread may still be reading it when this object ends.
+  // Never freed: another thread may still read it when this object ends.
   static auto& all = *new std::vector<std::unique_ptr<Environment>>;
   added_ = all.emplace_back(std::make_unique<Environment>(std::move(assignment))).get();
   for (char** entry = before_; entry && *entry; ++entry) added_->entries.push_back(*entry);
@@ -60,7 +60,7 @@ WithVariable::WithVariable(std::string assignment) : before_(environ) {
 }
 
 WithVariable::~WithVariable() {
-  // Who changed the environment meanwhile keeps the change, and then the variable too.
+  // If the environment has changed meanwhile, the change stays, and so does the variable.
   if (environ == added_->entries.data()) environ = before_;
 }
 

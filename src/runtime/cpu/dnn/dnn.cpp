@@ -25,7 +25,7 @@ constexpr const char* packages =
     "install libdnnl2 (Debian 12), libdnnl3 (Ubuntu 24.04) or onednn-cpu-gomp (PyPI), or name a library by the flag "
     "dnn=PATH";
 
-/// Where PyPI's packages have it: the folder lib of the environment that our own package is in, and of an active one.
+/// The folders where PyPI's packages have it: lib of the environment of our own package, and of an active one.
 std::vector<fs::path> python_folders() {
   std::vector<fs::path> folders;
   Dl_info here{};
@@ -36,13 +36,13 @@ std::vector<fs::path> python_folders() {
     while (!error && folder.has_relative_path() && folder.filename() != "site-packages") folder = folder.parent_path();
     if (!error && folder.has_relative_path()) folders.push_back(folder.parent_path().parent_path());
   }
-  // Not for programs that run with more rights than their user.
+  // Ignored in programs that run with more rights than their user.
   if (const char* environment = secure_getenv("VIRTUAL_ENV"); environment != nullptr && environment[0] == '/')
     folders.push_back(fs::path(environment) / "lib");
   return folders;
 }
 
-/// Each a search of its own, since the first file that loads may be a build that cannot be used.
+/// Each is a search of its own, since the first file that loads may be a build that cannot be used.
 std::vector<SharedLibrary::Search> places(const std::string& choice) {
   if (choice != "auto") {
     const fs::path file = choice;
@@ -68,7 +68,7 @@ struct Choice {
   std::mutex mutex;
   std::string library = "auto";
   std::atomic<const Dnn*> loaded{nullptr};
-  std::vector<std::unique_ptr<const Dnn>> all;  // earlier ones too: another thread may be inside
+  std::vector<std::unique_ptr<const Dnn>> all;  // earlier ones too: another thread may use them
 };
 
 Choice& choice() {
@@ -78,7 +78,7 @@ Choice& choice() {
 
 }  // namespace
 
-/// Makes a Dnn of the first library that can be used.
+/// Makes a Dnn from the first library that can be used.
 struct DnnLoader {
   static std::unique_ptr<const Dnn> load(const std::string& wanted) {
     auto dnn = std::make_unique<Dnn>();

@@ -1,5 +1,5 @@
-// Convolutions on the CPU and their gradients, and products of matrices, through oneDNN where it is found when the
-// first one is prepared.
+// Convolutions on the CPU and their gradients, and products of matrices, by oneDNN, if it is found when the first one
+// is prepared.
 //
 // Promises: nothing is linked and the environment is not changed; the library runs on one thread a call, and the work
 // is split over our pool into pieces that depend on the description alone, so that the bits of a result do not depend
@@ -27,44 +27,44 @@ class DnnConvolution final : public ReadyConvolution {
   DnnConvolution(const DnnConvolution&) = delete;
   DnnConvolution& operator=(const DnnConvolution&) = delete;
 
-  /// Writes the result. The arrays must not overlap it. Memory is asked for only where more threads work than when it
-  /// was prepared, or several callers at once: then OutOfMemory may be raised. DeviceError if the library reports a
+  /// Writes the result. The arrays must not overlap it. It allocates memory only for more threads than at its
+  /// preparation, or for several callers at once: then OutOfMemory may be raised. DeviceError if the library reports a
   /// failure; no other error.
   void run(const ConvolutionArrays& arrays) const override;
 
-  /// For logs: "forward: jit:avx512_core", "by image: ...", "by filters: ...", with the arrays that are copied into
+  /// For logs: "forward: jit:avx512_core", "by image: ...", "by filters: ...", and the arrays that are copied into
   /// another order.
   const std::string& routine() const;
-  /// The number of pieces that threads take one after another.
+  /// The number of pieces; each thread takes one after another.
   std::size_t pieces() const;
 
  private:
   std::unique_ptr<const dnn::PreparedConvolution> prepared_;
 };
 
-/// The library that convolutions run in, and products that it is faster at than BLAS. All functions may be called from
+/// The library for convolutions, and for products that it computes faster than BLAS. All functions may be called from
 /// any thread.
 class Dnn {
  public:
-  /// Chooses the library for what is prepared later: "auto" (the first one found), "none", or the path of one. It is
-  /// loaded when first used. Throws ConfigError if `choice` is empty.
+  /// Chooses the library for later preparations: "auto" (the first one found), "none", or the path of one. It is loaded
+  /// at its first use. Throws ConfigError if `choice` is empty.
   static void configure(const std::string& choice);
-  /// True if there is a library; else `why` tells where it was looked for and which package has it.
+  /// True if there is a library; if not, `why` gets the places that were searched and the package that has it.
   /// Throws DeviceError if a path was chosen and cannot be used.
   static bool available(std::string* why = nullptr);
-  /// The library in use; like available(), loads it first.
+  /// The library in use; loads it first, as available() does.
   static const Dnn& instance();
 
   /// For logs: "oneDNN 2.6.3 (libdnnl.so.2.6)", or "none".
   const std::string& name() const { return name_; }
 
-  /// The convolution, ready to run; null, and `why` set, where there is no library or it has no routine for it: another
-  /// dtype than float32, empty sizes, strides and spreads at once, and others (see dnn::recognise). Takes some
-  /// milliseconds where code is made for it. Throws OutOfMemory.
+  /// The convolution, ready to run; null, and `why` gets the reason, if there is no library or it has no routine for
+  /// it: for other dtypes than float32, empty sizes, strides and spreads together, and others (see dnn::recognise).
+  /// Takes some milliseconds if code is made for it. Throws OutOfMemory.
   std::shared_ptr<const DnnConvolution> prepare(const Convolution& convolution, std::string* why = nullptr) const;
 
-  /// One float32 product (`batch` is not looked at) on the calling thread, unsplit; its sizes must have been checked.
-  /// False, and nothing is written, where there is no library; false too where it reports a failure.
+  /// One float32 product (`batch` is ignored) on the calling thread, unsplit; its sizes must have been checked. False
+  /// if there is no library, and then nothing is written, or if the library reports a failure.
   bool gemm(const MatrixProduct& product) const noexcept;
 
  private:

@@ -1,6 +1,7 @@
 #include "runtime/cpu/dnn/dnn_copy.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdlib>
 #include <numeric>
 
@@ -22,18 +23,18 @@ StridedCopy StridedCopy::of(const std::vector<std::int64_t>& sizes, const std::v
   return copy;
 }
 
-std::size_t StridedCopy::elements() const {
+std::int64_t StridedCopy::elements() const {
   std::int64_t count = 1;
   for (const Axis& axis : axes_) count *= axis.size;
-  return static_cast<std::size_t>(count);
+  return count;
 }
 
-/// Calls row(where it begins in the strided memory, and in the dense one) for each row along the last axis.
+/// Calls row(strided, dense) for each row along the last axis, with its first element in both memories.
 template <class Row>
 void StridedCopy::each_row(Row row) const {
   std::vector<std::int64_t> index(axes_.size(), 0);
   std::int64_t strided = 0;
-  const auto total = static_cast<std::int64_t>(elements());
+  const std::int64_t total = elements();
   for (std::int64_t dense = 0; dense < total; dense += axes_.back().size) {
     row(strided, dense);
     for (std::size_t d = axes_.size() - 1; d-- > 0;) {

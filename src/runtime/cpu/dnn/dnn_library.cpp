@@ -17,13 +17,13 @@ struct Version {  // dnnl_version_t
 
 constexpr unsigned sequential = 1, openmp = 2, tbb = 4, thread_pool = 8;  // dnnl_cpu_runtime
 constexpr int cpu_engine = 1, float32 = 3, any_order = 1, forward_inference = 96, direct = 1, user_scratchpad = 1;
-constexpr int strict_arithmetic = 0;  // no bfloat16 or tf32 inside, whatever the environment says
+constexpr int strict_arithmetic = 0;  // no bfloat16 or tf32 inside, even if the environment asks for it
 constexpr unsigned in_order = 1;      // of a stream
 constexpr int query_routine = 8;      // dnnl_query_impl_info_str
 constexpr int query_scratch = 136;    // dnnl_query_scratchpad_md
 constexpr Status success = 0;
 
-// Version 2 has structs of 696 and 5976 bytes, which the caller keeps and does not look into.
+// Version 2 has opaque structs of 696 and 5976 bytes, which the caller owns.
 struct alignas(16) Struct2 {
   std::array<char, 2048> bytes{};
 };
@@ -41,7 +41,7 @@ struct Numbers3 {
   std::array<std::int64_t, 3> strides{}, dilations{}, before{}, after{};
 
   explicit Numbers3(const Problem& p) {
-    for (std::size_t j = 0; j < static_cast<std::size_t>(p.axes); ++j) {
+    for (std::size_t j = 0; j < p.axes; ++j) {
       const Problem::Axis& axis = p.axis[j];
       strides[j] = axis.stride;
       dilations[j] = axis.dilation - 1;
@@ -57,7 +57,7 @@ std::unique_ptr<const Library> Library::of(SharedLibrary& file, std::string& fau
   std::unique_ptr<Library> library(new Library);
   try {
     fault = library->load(file);
-  } catch (const DeviceError& error) {  // lacks an entry
+  } catch (const DeviceError& error) {  // an entry point is missing
     fault = error.what();
   }
   return fault.empty() ? std::move(library) : nullptr;
@@ -173,13 +173,13 @@ Description Library::convolution(const Problem& problem, const ConvolutionLayout
   return described(status, made);
 }
 
-/// A layout that lives in a description.
+/// A layout that a description owns.
 Layout Library::chosen(const Description& description, int which) const {
   return Layout(description, call_.primitive_desc_query_md(description.get(), which, 0));
 }
 
 ConvolutionLayouts Library::layouts(const Description& convolution, Task task) const {
-  // dnnl_query_src_md and so on, and the same of gradients.
+  // dnnl_query_src_md and so on, and the same for gradients.
   constexpr int source = 129, source_gradient = 130, weights = 131, weights_gradient = 132, destination = 133,
                 destination_gradient = 134;
   return {chosen(convolution, task == Task::by_image ? source_gradient : source),
@@ -235,9 +235,9 @@ bool Library::run(const Primitive& primitive, const Stream& stream,
 
 bool Library::multiply(const MatrixProduct& p) const noexcept {
   const OneThread alone(*this);
-  return call_.sgemm(p.transpose_a ? 'T' : 'N', p.transpose_b ? 'T' : 'N', p.m, p.n, p.k, static_cast<float>(p.alpha),
-                     static_cast<const float*>(p.a), p.lda, static_cast<const float*>(p.b), p.ldb,
-                     static_cast<float>(p.beta), static_cast<float*>(p.c), p.ldc) == success;
+  const TypedOperands<float> of(p);
+  return call_.sgemm(p.transpose_a ? 'T' : 'N', p.transpose_b ? 'T' : 'N', p.m, p.n, p.k, of.alpha, of.a, p.lda, of.b,
+                     p.ldb, of.beta, of.c, p.ldc) == success;
 }
 
 }  // namespace croton::runtime::cpu::dnn

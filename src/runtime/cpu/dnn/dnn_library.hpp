@@ -1,9 +1,9 @@
-// oneDNN, versions 2 and 3, as far as Croton uses it: its entry points in a library that was loaded, and its objects as
-// shared pointers. No header of oneDNN is needed to build Croton.
+// oneDNN, versions 2 and 3, as far as Croton uses it: the entry points of a loaded library, and its objects as shared
+// pointers. No header of oneDNN is needed to build Croton.
 //
-// Only builds that can be held to one thread are taken: sequential ones, and those with OpenMP, whose number of threads
-// belongs to the thread that calls (OneThread). TBB, SYCL and others share one pool among all callers, and split by its
-// size.
+// Only builds that can be limited to one thread are used: sequential ones, and those with OpenMP, whose number of
+// threads belongs to the calling thread (OneThread). TBB, SYCL and others share one pool among all callers, and split
+// work by its size.
 #pragma once
 
 #include <array>
@@ -25,14 +25,14 @@ using Status = int;
 using Handle = void*;
 using Numbers = std::vector<std::int64_t>;  // sizes or steps, one for each axis of an array
 
-/// An array given to a primitive: which of its arguments, and a memory.
+/// An array for a primitive: which of its arguments it is, and a memory.
 struct Argument {
   int which;
   Handle memory;
 };
 
-/// How an array lies in memory; a Description of a primitive; the primitive itself; a stream; an array that a primitive
-/// may be given. Null where the library has no such thing.
+/// The layout of an array in memory; the description of a primitive; the primitive itself; a stream; an array as the
+/// argument of a primitive. Null if the library has no such thing.
 using Layout = std::shared_ptr<const void>;
 using Description = std::shared_ptr<void>;
 using Primitive = std::shared_ptr<void>;
@@ -51,38 +51,38 @@ struct ConvolutionLayouts {
 
 class Library {
  public:
-  /// The library in a file that was loaded; null with `fault` set where it cannot be used. Objects that it makes refer
-  /// to it.
+  /// The library in a loaded file; null, and `fault` gets the reason, if it cannot be used. Its objects refer to it.
   static std::unique_ptr<const Library> of(SharedLibrary& file, std::string& fault);
 
   /// "oneDNN 3.2.0 (libdnnl.so.3.2)"
   const std::string& name() const { return name_; }
 
-  /// A float32 array with these sizes and steps; null where the library cannot say it.
+  /// A float32 array with these sizes and steps; null if the library cannot describe it.
   Layout strided(const Numbers& sizes, const Numbers& steps) const;
-  /// One that lies as a primitive likes it best.
+  /// An array whose layout the primitive chooses.
   Layout any(const Numbers& sizes) const;
   std::size_t bytes(const Layout& layout) const;
   bool equal(const Layout& a, const Layout& b) const;
 
   /// The problem with its arrays in these layouts.
   Description convolution(const Problem& problem, const ConvolutionLayouts& layouts) const;
-  /// The layouts that it chose where `any` was given.
+  /// The layouts of its arrays, also of those that had `any`.
   ConvolutionLayouts layouts(const Description& convolution, Task task) const;
   /// "jit:avx512_core"
   std::string routine(const Description& description) const;
-  /// Memory that it needs while it runs; null where it needs none.
+  /// The memory that it needs while it runs; null if it needs none.
   Layout scratch(const Description& description) const;
   Description reorder(const Layout& from, const Layout& to) const;
 
   Primitive primitive(const Description& description) const;
   Stream stream() const;
-  /// An array that begins nowhere yet.
+  /// An array without an address.
   Memory memory(const Layout& layout) const;
+  /// Gives the array its address.
   void place(const Memory& memory, const void* begin) const noexcept;
-  /// Runs it on the calling thread; false where the library reports a failure.
+  /// Runs it on the calling thread; false if the library reports a failure.
   bool run(const Primitive& primitive, const Stream& stream, std::span<const Argument> arguments) const noexcept;
-  /// One product of float32 matrices, on the calling thread; false where the library reports a failure.
+  /// One product of float32 matrices on the calling thread; false if the library reports a failure.
   bool multiply(const MatrixProduct& product) const noexcept;
 
  private:
@@ -110,8 +110,8 @@ class Library {
   int (*get_threads_)() = nullptr;
 };
 
-/// While it lives, the library runs on the calling thread alone, which signals do not interrupt: oneDNN's products of
-/// matrices (3.2, AVX-512) use the stack pointer for their workspace, and handlers of signals destroyed the heap.
+/// While it lives, the library runs on the calling thread alone, and signals do not interrupt it: oneDNN's products of
+/// matrices (3.2, AVX-512) use the stack pointer for their workspace, so that handlers of signals destroyed the heap.
 class OneThread {
  public:
   explicit OneThread(const Library& library) : library_(library) {

@@ -4,11 +4,13 @@
 
 #include <algorithm>
 #include <atomic>
+#include <iterator>
 #include <numeric>
 
 #include "base/memory.hpp"
 #include "runtime/cpu/dnn/dnn_copy.hpp"
 #include "runtime/cpu/threads.hpp"
+#include "runtime/device/elements.hpp"
 
 namespace croton::runtime::cpu::dnn {
 namespace {
@@ -17,7 +19,7 @@ std::size_t rounded_up(std::size_t bytes) {
   return (bytes + base::memory_alignment - 1) / base::memory_alignment * base::memory_alignment;
 }
 
-/// Sizes and steps of an array as the library counts axes.
+/// Sizes and steps of an array, in the library's order of axes.
 struct Shape {
   Numbers sizes, steps;
   void add(std::int64_t size, std::int64_t step) {
@@ -34,7 +36,7 @@ Shape data_shape(const Problem& p, bool of_image) {
   shape.add(p.images, steps[0]);
   shape.add(p.groups * channels, channels == 1 ? steps[1] : steps[2]);
   if (p.groups == 1) shape.steps[1] = steps[2];
-  for (std::size_t j = 0; j < static_cast<std::size_t>(p.axes); ++j) {
+  for (std::size_t j = 0; j < p.axes; ++j) {
     const Problem::Axis& axis = p.axis[j];
     shape.add(of_image ? axis.in : axis.out, of_image ? axis.image_step : axis.result_step);
   }
@@ -47,7 +49,7 @@ Shape filter_shape(const Problem& p) {
   if (p.groups > 1) shape.add(p.groups, p.filter[0]);
   shape.add(p.results, p.filter[1]);
   shape.add(p.channels, p.filter[2]);
-  for (std::size_t j = 0; j < static_cast<std::size_t>(p.axes); ++j) shape.add(p.axis[j].taps, p.axis[j].filter_step);
+  for (std::size_t j = 0; j < p.axes; ++j) shape.add(p.axis[j].taps, p.axis[j].filter_step);
   return shape;
 }
 
@@ -61,9 +63,9 @@ Numbers dense_steps(const Numbers& sizes, const std::vector<std::size_t>& order)
   return steps;
 }
 
-/// Steps of axes of one element mean nothing, but the library compares them: those of channels last or first where
-/// all others are so.
-void tidy(Shape& shape) {
+/// Replaces the steps of axes of one element. They have no effect, but the library compares them: they become those of
+/// channels last or channels first, if all other steps are.
+void normalize_steps(Shape& shape) {
   std::vector<std::size_t> first(shape.sizes.size());
   std::iota(first.begin(), first.end(), std::size_t{0});
   std::vector<std::size_t> last = first;
@@ -83,7 +85,7 @@ void tidy(Shape& shape) {
   }
 }
 
-/// 0: the library's reference code, far slower than Croton's own way; 1: by products of matrices; 2: code of its own.
+/// 0: the library's reference code, far slower than Croton's kernels; 1: by products of matrices; 2: code of its own.
 int quality(const std::string& routine) {
   if (routine.find("gemm") != std::string::npos) return 1;
   return routine.empty() || routine.find("ref") != std::string::npos ? 0 : 2;
@@ -97,18 +99,18 @@ float* at(void* base, std::int64_t elements) { return static_cast<float*>(base) 
 
 }  // namespace
 
-/// Memory of base::allocate_memory.
+/// Memory of base::allocate_memory; null if it has no bytes.
 struct PreparedConvolution::Block {
-  explicit Block(std::size_t bytes) : size(bytes), begin(bytes == 0 ? nullptr : base::allocate_memory(bytes)) {}
+  explicit Block(std::size_t bytes)
+      : size(bytes), begin(bytes == 0 ? nullptr : static_cast<float*>(base::allocate_memory(bytes))) {}
   ~Block() {
     if (begin != nullptr) base::release_memory(begin, size);
   }
   Block(const Block&) = delete;
   Block& operator=(const Block&) = delete;
-  char* operator+(std::size_t bytes) const { return static_cast<char*>(begin) + bytes; }
 
   std::size_t size;
-  void* begin;
+  float* begin;
 };
 
 struct PreparedConvolution::Bound {
@@ -125,16 +127,16 @@ struct PreparedConvolution::Lane {
 };
 
 struct PreparedConvolution::Workspace {
-  Workspace(std::size_t filter_bytes, std::size_t turned_bytes) : filters(filter_bytes), turned(turned_bytes) {}
-  Block filters, turned;
+  Workspace(std::size_t filter_bytes, std::size_t reversed_bytes) : filters(filter_bytes), reversed(reversed_bytes) {}
+  Block filters, reversed;
   std::vector<std::unique_ptr<Lane>> lanes;
   Bound bound_filters;
 };
 
-/// The given arrays, in the terms of the problem.
+/// The caller's arrays, in the terms of the problem.
 struct PreparedConvolution::Pointers {
   Pointers(const Problem& p, const ConvolutionArrays& a) {
-    void *x = const_cast<void*>(a.x), *by = const_cast<void*>(a.filters);  // what is only read stays as it is
+    void *x = const_cast<void*>(a.x), *by = const_cast<void*>(a.filters);  // the problem writes only the result
     image = p.task == Task::by_image ? a.result : p.swapped ? by : x;
     filters = p.task == Task::by_filters ? a.result : by;
     result = p.task == Task::forward ? a.result : p.task == Task::by_image || p.swapped ? x : by;
@@ -155,7 +157,7 @@ std::unique_ptr<const PreparedConvolution> PreparedConvolution::of(std::shared_p
   why = made->build();
   if (!why.empty()) return nullptr;
   auto workspace = made->take_workspace();
-  made->grow(*workspace, static_cast<std::size_t>(ThreadPool::instance().threads()));
+  made->grow(*workspace, ThreadPool::instance().threads());
   made->give_back(std::move(workspace));
   return made;
 }
@@ -168,14 +170,13 @@ std::string PreparedConvolution::build() {
   for (std::size_t i = 0; i < all.size(); ++i) {
     Problem shape = all[i];
     shape.image_at = shape.filter_at = shape.result_at = 0;
-    auto kind = std::ranges::find(kinds_, shape, &Kind::problem);
-    if (kind == kinds_.end()) {
+    std::size_t kind = 0;
+    while (kind < kinds_.size() && kinds_[kind].problem != shape) ++kind;
+    if (kind == kinds_.size()) {
       if (std::string fault = add_kind(shape); !fault.empty()) return fault;
-      kind = kinds_.end() - 1;
     }
     if (i % in_group == 0) filters_at_.push_back(all[i].filter_at);
-    pieces_.push_back({static_cast<std::size_t>(kind - kinds_.begin()), all[i].image_at, all[i].result_at,
-                       problem_.task == Task::by_filters ? i : i / in_group});
+    pieces_.push_back({kind, all[i].image_at, all[i].result_at, problem_.task == Task::by_filters ? i : i / in_group});
   }
   return prepare_filters(kinds_.front().problem);
 }
@@ -188,16 +189,17 @@ std::string PreparedConvolution::add_kind(const Problem& shape) {
   return fault;
 }
 
-/// The kind's layouts and steps. Given orders of images and results are kept where the library has fast code for them.
+/// Finds the kind's layouts and steps. The caller's orders of images and results are kept if the library has fast code
+/// for them.
 std::string PreparedConvolution::choose(Kind& kind) {
   const Problem& p = kind.problem;
   Shape image = data_shape(p, true), result = data_shape(p, false);
-  tidy(image);
-  tidy(result);
+  normalize_steps(image);
+  normalize_steps(result);
   auto& layouts = kind.layouts;
   layouts[given_image] = library_->strided(image.sizes, image.steps);
   layouts[given_result] = library_->strided(result.sizes, result.steps);
-  if (!layouts[given_image] || !layouts[given_result]) return "oneDNN cannot say how images or results lie in memory";
+  if (!layouts[given_image] || !layouts[given_result]) return "oneDNN cannot describe the layout of images or results";
   // One order of filters for all pieces, so that they are copied once.
   const Layout filters = kinds_.empty() ? library_->any(filter_shape(p).sizes) : kinds_.front().layouts[own_filters];
   Description best = library_->convolution(p, {layouts[given_image], filters, layouts[given_result]});
@@ -254,14 +256,14 @@ std::string PreparedConvolution::prepare_filters(const Problem& one) {
   Shape shape = filter_shape(one);
   Layout given;
   if (!one.flipped()) {
-    tidy(shape);
+    normalize_steps(shape);
     given = library_->strided(shape.sizes, shape.steps);
   }
-  turned_ = given == nullptr;
-  if (turned_) {
-    turned_shape_ = StridedCopy::of(shape.sizes, shape.steps);
-    given = library_->strided(shape.sizes, turned_shape_.dense_steps());
-    if (!given) return "oneDNN cannot say how filters lie in memory";
+  reversed_ = given == nullptr;
+  if (reversed_) {
+    reversed_shape_ = StridedCopy::of(shape.sizes, shape.steps);
+    given = library_->strided(shape.sizes, reversed_shape_.dense_steps());
+    if (!given) return "oneDNN cannot describe the layout of filters";
   }
   auto& layouts = filters_.layouts;
   layouts[given_filters] = given;
@@ -290,14 +292,15 @@ std::string PreparedConvolution::add_step(std::vector<Step>& steps, const Descri
 
 // ---- memory ----
 
-/// Whether the given filters lie as the library wants them.
-bool PreparedConvolution::filters_are_direct() const { return !turned_ && filters_.steps.empty(); }
+/// Whether the caller's filters have the layout that the library wants.
+bool PreparedConvolution::filters_are_direct() const { return !reversed_ && filters_.steps.empty(); }
 
-std::size_t PreparedConvolution::filter_bytes() const {
-  return rounded_up(library_->bytes(filters_.layouts[own_filters]));
+/// The number of elements from one copy of the filters in the library's order to the next.
+std::size_t PreparedConvolution::filter_stride() const {
+  return rounded_up(library_->bytes(filters_.layouts[own_filters])) / sizeof(float);
 }
 
-/// How many filters in the library's order a run needs memory for.
+/// The number of copies of the filters in the library's order that a run needs memory for.
 std::size_t PreparedConvolution::kept_filters() const {
   return filters_are_direct() && sums_ == 1 ? 0 : groups_ * sums_;
 }
@@ -337,10 +340,10 @@ std::unique_ptr<PreparedConvolution::Lane> PreparedConvolution::make_lane() cons
   return lane;
 }
 
-/// At least one lane, and as many as can be of use.
-void PreparedConvolution::grow(Workspace& workspace, std::size_t lanes) const {
-  lanes = std::max<std::size_t>(std::min(lanes, pieces_.size()), 1);
-  while (workspace.lanes.size() < lanes) workspace.lanes.push_back(make_lane());
+/// Adds lanes up to that number, but not more than there are pieces, and at least one.
+void PreparedConvolution::grow(Workspace& workspace, std::int64_t lanes) const {
+  lanes = std::max<std::int64_t>(std::min<std::int64_t>(lanes, std::ssize(pieces_)), 1);
+  while (std::ssize(workspace.lanes) < lanes) workspace.lanes.push_back(make_lane());
 }
 
 std::unique_ptr<PreparedConvolution::Workspace> PreparedConvolution::take_workspace() const {
@@ -352,8 +355,8 @@ std::unique_ptr<PreparedConvolution::Workspace> PreparedConvolution::take_worksp
       return workspace;
     }
   }
-  const std::size_t turned = turned_ ? turned_shape_.elements() * sizeof(float) : 0;
-  auto workspace = std::make_unique<Workspace>(kept_filters() * filter_bytes(), turned);
+  const std::size_t reversed = reversed_ ? size_in_bytes(DType::float32, reversed_shape_.elements()) : 0;
+  auto workspace = std::make_unique<Workspace>(kept_filters() * filter_stride() * sizeof(float), reversed);
   grow(*workspace, 1);
   workspace->bound_filters = bind(filters_, *workspace->lanes.front());
   return workspace;
@@ -369,7 +372,7 @@ void PreparedConvolution::give_back(std::unique_ptr<Workspace> workspace) const 
 void PreparedConvolution::run(const ConvolutionArrays& given) const {
   const Pointers pointers(problem_, given);
   auto workspace = take_workspace();
-  grow(*workspace, static_cast<std::size_t>(ThreadPool::instance().threads()));
+  grow(*workspace, ThreadPool::instance().threads());
   bool good = true;
   if (problem_.task != Task::by_filters) good = read_filters(*workspace, pointers);
   good = good && run_pieces(*workspace, pointers);
@@ -390,7 +393,7 @@ bool PreparedConvolution::execute(const Kind& kind, const Bound& bound, const St
   return true;
 }
 
-/// The filters of one group between the given memory and the library's order, whichever way filters_ goes.
+/// Copies the filters of one group between the caller's memory and the library's order, in the direction of filters_.
 bool PreparedConvolution::copy_filters(Workspace& workspace, const void* given, const void* own) const {
   const Bound& bound = workspace.bound_filters;
   library_->place(bound.memories[given_filters], given);
@@ -402,13 +405,12 @@ bool PreparedConvolution::copy_filters(Workspace& workspace, const void* given, 
 bool PreparedConvolution::read_filters(Workspace& workspace, const Pointers& pointers) const {
   if (filters_are_direct()) return true;
   for (std::size_t group = 0; group < groups_; ++group) {
-    const void* given = at(pointers.filters, filters_at_[group]);
-    char* const own = workspace.filters + group * filter_bytes();
-    if (turned_) {
-      // Where no other order is wanted, the turned ones are it.
-      auto* const to =
-          filters_.steps.empty() ? reinterpret_cast<float*>(own) : static_cast<float*>(workspace.turned.begin);
-      turned_shape_.gather(static_cast<const float*>(given), to);
+    const float* given = at(pointers.filters, filters_at_[group]);
+    float* const own = workspace.filters.begin + group * filter_stride();
+    if (reversed_) {
+      // If the library wants no other order, the reversed copy is its own.
+      float* const to = filters_.steps.empty() ? own : workspace.reversed.begin;
+      reversed_shape_.gather(given, to);
       given = to;
     }
     if (!copy_filters(workspace, given, own)) return false;
@@ -419,7 +421,7 @@ bool PreparedConvolution::read_filters(Workspace& workspace, const Pointers& poi
 const void* PreparedConvolution::filters_of(const Workspace& workspace, const Pointers& pointers,
                                             std::size_t index) const {
   if (kept_filters() == 0) return at(pointers.filters, filters_at_[index]);
-  return workspace.filters + index * filter_bytes();
+  return workspace.filters.begin + index * filter_stride();
 }
 
 bool PreparedConvolution::run_piece(const Piece& piece, Lane& lane, const Workspace& workspace,
@@ -434,10 +436,9 @@ bool PreparedConvolution::run_piece(const Piece& piece, Lane& lane, const Worksp
 bool PreparedConvolution::run_pieces(Workspace& workspace, const Pointers& pointers) const {
   std::atomic<std::size_t> next_piece{0}, next_lane{0};
   std::atomic<bool> good{true};
-  // Each thread takes the next piece that is left: the bits are the same whoever computes it. A thread more than there
-  // are lanes, where the number of threads has just been changed, takes none.
-  const auto count = static_cast<std::int64_t>(pieces_.size());
-  ThreadPool::instance().parallel_for(count, 1, [&](std::int64_t, std::int64_t) {
+  // Each thread takes the next piece that is left: the bits do not depend on the thread that computes a piece. If the
+  // number of threads has just been changed, there may be more threads than lanes: the surplus ones take no piece.
+  ThreadPool::instance().parallel_for(std::ssize(pieces_), 1, [&](std::int64_t, std::int64_t) {
     const std::size_t lane = next_lane.fetch_add(1, std::memory_order_relaxed);
     if (lane >= workspace.lanes.size()) return;
     const OneThread one(*library_);
@@ -448,19 +449,18 @@ bool PreparedConvolution::run_pieces(Workspace& workspace, const Pointers& point
   return good;
 }
 
-/// The sum of a group's filters, in the order of its pieces, to `to`, which may be the first of them.
-void PreparedConvolution::add_up(const char* first, float* to) const {
-  const std::size_t apart = filter_bytes() / sizeof(float);
+/// Writes the sum of a group's filters, added in the order of its pieces, to `to`, which may be the first of them.
+void PreparedConvolution::add_up(const float* first, float* to) const {
+  const std::size_t stride = filter_stride();
   const auto elements = static_cast<std::int64_t>(library_->bytes(filters_.layouts[own_filters]) / sizeof(float));
   constexpr std::int64_t grain = 1 << 15;
-  const auto* parts = reinterpret_cast<const float*>(first);
   ThreadPool::instance().parallel_for(elements, grain, [&](std::int64_t begin, std::int64_t end) {
-    constexpr std::int64_t some = 2048;  // stay in the nearest cache
+    constexpr std::int64_t some = 2048;  // they stay in the first-level cache
     for (std::int64_t from = begin; from < end; from += some) {
       const std::int64_t last = std::min(from + some, end);
-      if (to != parts) std::copy(parts + from, parts + last, to + from);
+      if (to != first) std::copy(first + from, first + last, to + from);
       for (std::size_t part = 1; part < sums_; ++part) {
-        const float* more = parts + part * apart;
+        const float* more = first + part * stride;
         for (std::int64_t i = from; i < last; ++i) to[i] += more[i];
       }
     }
@@ -471,16 +471,16 @@ bool PreparedConvolution::write_filters(Workspace& workspace, const Pointers& po
   if (kept_filters() == 0) return true;
   for (std::size_t group = 0; group < groups_; ++group) {
     float* const given = at(pointers.filters, filters_at_[group]);
-    char* const own = workspace.filters + group * sums_ * filter_bytes();
-    if (sums_ > 1) add_up(own, filters_are_direct() ? given : reinterpret_cast<float*>(own));
+    float* const own = workspace.filters.begin + group * sums_ * filter_stride();
+    if (sums_ > 1) add_up(own, filters_are_direct() ? given : own);
     if (filters_are_direct()) continue;
-    if (!turned_) {
+    if (!reversed_) {
       if (!copy_filters(workspace, given, own)) return false;
       continue;
     }
-    const void* turned = filters_.steps.empty() ? static_cast<const void*>(own) : workspace.turned.begin;
-    if (!copy_filters(workspace, turned, own)) return false;
-    turned_shape_.scatter(static_cast<const float*>(turned), given);
+    const float* reversed = filters_.steps.empty() ? own : workspace.reversed.begin;
+    if (!copy_filters(workspace, reversed, own)) return false;
+    reversed_shape_.scatter(reversed, given);
   }
   return true;
 }

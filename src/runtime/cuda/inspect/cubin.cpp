@@ -13,7 +13,7 @@ namespace {
 
 // Attributes of .nv.info: a byte of format, a byte of meaning, then two bytes of value or of the length of what
 // follows.
-constexpr unsigned has_value_behind = 4, frame_size = 0x11, register_count = 0x2f;
+constexpr unsigned has_value_after = 4, frame_size = 0x11, register_count = 0x2f;
 
 class Cubin {
  public:
@@ -52,7 +52,7 @@ class Cubin {
   }
 
  private:
-  [[noreturn]] static void refuse() { throw DeviceError("these bytes are no cubin of a GPU, or a damaged one"); }
+  [[noreturn]] static void refuse() { throw DeviceError("these bytes are not a cubin of a GPU, or are damaged"); }
   template <class T>
   T at(std::uint64_t offset) const {
     return read<T>(bytes_, offset);
@@ -68,12 +68,12 @@ struct Attribute {
   std::uint32_t symbol, value;
 };
 
-/// The attributes of the module that speak of one function: its symbol and a number.
+/// The attributes of the module about single functions: a symbol and a number.
 std::vector<Attribute> attributes(std::span<const std::byte> info) {
   std::vector<Attribute> found;
   for (std::size_t at = 0; at + 4 <= info.size();) {
     const auto format = std::to_integer<unsigned>(info[at]), meaning = std::to_integer<unsigned>(info[at + 1]);
-    const std::size_t length = format == has_value_behind ? Cubin::read<std::uint16_t>(info, at + 2) : 0;
+    const std::size_t length = format == has_value_after ? Cubin::read<std::uint16_t>(info, at + 2) : 0;
     if (length >= 8)
       found.push_back({meaning, Cubin::read<std::uint32_t>(info, at + 4), Cubin::read<std::uint32_t>(info, at + 8)});
     at += 4 + length;

@@ -1,5 +1,5 @@
-// What a cubin says about its kernels. A cubin is an ELF file; the attributes of kernels stand in sections of NVIDIA's
-// own (.nv.info and others), whose numbers are not documented but have been the same since CUDA 7.
+// Facts about kernels in a cubin. A cubin is an ELF file; the attributes of kernels are in sections of NVIDIA's own
+// (.nv.info and others), whose numbers are not documented but have been the same since CUDA 7.
 #pragma once
 
 #include <cstddef>
@@ -14,11 +14,11 @@ struct CubinEntry {
   std::string name;
   std::uint32_t registers = 0;
   std::uint32_t frame_bytes = 0;
-  std::uint64_t constant_bytes = 0;  ///< bank 0, where the parameters are, and the kernel's own other banks
+  std::uint64_t constant_bytes = 0;  ///< bank 0, which has the parameters, and the kernel's own other banks
 };
 
-/// The kernels of a cubin, in the order of their code. Throws DeviceError for bytes that are no cubin: every offset is
-/// checked.
+/// The kernels of a cubin, in the order of their code. Throws DeviceError for bytes that are not a cubin: every offset
+/// is checked.
 std::vector<CubinEntry> read_cubin(std::span<const std::byte> cubin);
 
 }  // namespace croton::runtime::cuda

@@ -9,6 +9,8 @@
 #include <string_view>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "base/config.hpp"
 #include "base/file.hpp"
 #include "codegen/standalone.hpp"
@@ -21,11 +23,10 @@ namespace {
 void warn_once(std::string_view reason) {
   static std::atomic<bool> warned{false};
   if (!base::config().warn || warned.exchange(true)) return;
-  std::fprintf(stderr, "croton: warning: dump_kernels: %.*s; going on without that file\n",
-               static_cast<int>(reason.size()), reason.data());
+  std::fputs(fmt::format("croton: warning: dump_kernels: {}; going on without that file\n", reason).c_str(), stderr);
 }
 
-/// Once for each folder and file: compiling twice would cost, and another process may read the file now.
+/// True once for each folder and file: a second compilation costs time, and another process may read the file now.
 bool is_first(const std::string& folder, const std::string& file) {
   static std::mutex mutex;
   static auto* written = new std::set<std::pair<std::string, std::string>>;

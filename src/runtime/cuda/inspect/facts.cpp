@@ -14,7 +14,7 @@
 namespace croton::runtime::cuda {
 namespace {
 
-/// The number in front of these words: "184" of "184 bytes stack frame".
+/// The number before these words: "184" of "184 bytes stack frame".
 std::optional<std::int64_t> number_before(std::string_view line, std::string_view words) {
   const std::size_t end = line.find(words);
   if (end == line.npos) return std::nullopt;
@@ -25,7 +25,7 @@ std::optional<std::int64_t> number_before(std::string_view line, std::string_vie
   return number;
 }
 
-/// What stands between the first two marks behind these words: "k" of "entry function 'k' for".
+/// The text between the first two quotes after these words: "k" of "entry function 'k' for".
 std::string_view quoted_after(std::string_view line, std::string_view words) {
   const std::size_t at = line.find(words);
   if (at == line.npos) return {};

@@ -55,7 +55,7 @@ std::vector<Candidate> candidates_of(ToolkitPart part, const ToolkitSettings& se
   return candidates;
 }
 
-/// Why the file cannot be run; empty where it can.
+/// The reason that the file cannot be run; empty if it can.
 std::string fault_of(const fs::path& file) {
   std::error_code error;
   if (!fs::is_regular_file(file, error)) return "no such file";

@@ -1,5 +1,5 @@
-// Programs of CUDA, nvdisasm and compute-sanitizer: searched where the libraries of CUDA are and on PATH. One that
-// every user of the machine could have put there is refused.
+// Programs of CUDA, nvdisasm and compute-sanitizer: searched in the places of CUDA's libraries and on PATH. A file that
+// any user of the machine could have written is refused.
 #pragma once
 
 #include <filesystem>
@@ -11,24 +11,23 @@
 namespace croton::runtime::cuda {
 
 struct ProgramSearch {
-  std::filesystem::path path;           ///< of the program; empty where there is none
+  std::filesystem::path path;           ///< of the program; empty if there is none
   Place place = Place::system;          ///< of the path
-  std::vector<std::string> candidates;  ///< every place searched, with what was found there
+  std::vector<std::string> candidates;  ///< every place searched, each with the outcome
 };
 
-/// Searches under the present settings (toolkit.hpp): the file that a flag names, and that one alone, or all places.
+/// Searches under the current settings (toolkit.hpp): only the file that a flag names, or else all places.
 ProgramSearch find_program(ToolkitPart part);
 
-/// The program, as find_program() finds it. DeviceError, with what was searched and the package that has it, where
-/// there is none; ConfigError where a flag names a file that is missing or refused.
+/// The program of find_program(). DeviceError, with the places searched and the package that has it, if there is none;
+/// ConfigError if a flag names a file that is missing or refused.
 ProgramSearch require_program(ToolkitPart part);
 
-/// The version that a program prints when it is run with --version; empty where it prints none. FileError where it
-/// cannot be run.
+/// The version that a program prints with --version; empty if it prints none. FileError if it cannot be run.
 std::string version_of_program(const std::filesystem::path& program);
 
-/// "13.0.39" of what nvdisasm prints ("release 13.0, V13.0.39"), "2025.3.0.0" of what compute-sanitizer prints
-/// ("Version 2025.3.0.0 (build 1)"). Apart for tests.
+/// "13.0.39" in the output of nvdisasm ("release 13.0, V13.0.39"), "2025.3.0.0" in that of compute-sanitizer
+/// ("Version 2025.3.0.0 (build 1)"). Public for tests.
 std::string version_in(const std::string& printed);
 
 }  // namespace croton::runtime::cuda

@@ -32,8 +32,8 @@ int line_number(std::string_view place) {
   return number;
 }
 
-/// The line of the kernel's own text that an instruction serves: the innermost one, as what a template or a function
-/// of the prelude does, it does for the line that called it.
+/// The line of the kernel's own text for an instruction: the innermost one, as a template or a function of the prelude
+/// works for the line that called it.
 int own_line(const SassLine& sass, int prelude_lines) {
   const auto own = std::ranges::find_if(sass.lines, [&](int line) { return line > prelude_lines; });
   return own == sass.lines.end() ? 0 : *own - prelude_lines;
@@ -84,7 +84,7 @@ std::string annotate(const std::vector<SassFunction>& functions, std::string_vie
     std::map<int, std::vector<std::string_view>> by_line;  // 0: of none
     std::size_t instructions = 0;
     for (const SassLine& sass : function.lines) {
-      if (!sass.text.starts_with("/*")) continue;  // labels: instructions of a line need not stand together
+      if (!sass.text.starts_with("/*")) continue;  // labels: instructions of a line may be apart
       by_line[own_line(sass, prelude_lines)].push_back(sass.text);
       ++instructions;
     }
@@ -92,9 +92,10 @@ std::string annotate(const std::vector<SassFunction>& functions, std::string_vie
     const auto add = [&](int line) {
       for (const std::string_view sass : by_line[line]) text += fmt::format("      |     {}\n", sass);
     };
-    for (std::size_t i = 0; i < lines.size(); ++i) {
-      text += fmt::format("{:5} | {}\n", i + 1, lines[i]);
-      add(static_cast<int>(i + 1));
+    int number = 0;
+    for (const std::string_view line : lines) {
+      text += fmt::format("{:5} | {}\n", ++number, line);
+      add(number);
     }
     if (by_line.contains(0)) text += "      | of no line\n";
     add(0);

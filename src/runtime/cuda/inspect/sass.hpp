@@ -1,4 +1,5 @@
-// SASS, the instructions of a GPU: how nvdisasm prints them, and which lines of a kernel's text they came from.
+// SASS, the instructions of a GPU: the format of nvdisasm, and the lines of a kernel's text that instructions come
+// from.
 #pragma once
 
 #include <string>
@@ -9,7 +10,7 @@ namespace croton::runtime::cuda {
 
 struct SassLine {
   std::string text;        ///< an instruction with its address, or a label
-  std::vector<int> lines;  ///< of the program, from 1: the line it came from, then the lines that inlined that one
+  std::vector<int> lines;  ///< of the program, from 1: the line that it comes from, then the lines that inlined it
 };
 
 struct SassFunction {
@@ -17,16 +18,15 @@ struct SassFunction {
   std::vector<SassLine> lines;
 };
 
-/// Reads what nvdisasm prints for a cubin with its options -c, or -c and -gi for lines. Anything that is neither an
-/// instruction, a label nor a place is passed over.
+/// Reads the output of nvdisasm for a cubin with its options -c, or -c and -gi for lines. Ignores everything that is
+/// not an instruction, a label or a place.
 std::vector<SassFunction> parse_sass(std::string_view listing);
 
-/// The instructions alone, function after function.
+/// Only the instructions, function after function.
 std::string print_sass(const std::vector<SassFunction>& functions);
 
-/// The lines of a kernel's own text, each with the instructions that came from it or from what it inlined.
-/// `prelude_lines`: how many lines of the program stand in front of the text. Instructions of no such line stand at
-/// the end.
+/// The lines of a kernel's own text, each with the instructions that come from it or from functions that it inlined.
+/// `prelude_lines`: the number of lines of the program before the text. Instructions of other lines are at the end.
 std::string annotate(const std::vector<SassFunction>& functions, std::string_view text, int prelude_lines);
 
 }  // namespace croton::runtime::cuda

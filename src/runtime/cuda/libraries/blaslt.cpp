@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <mutex>
+#include <span>
 #include <unordered_map>
 #include <utility>
 
@@ -15,15 +17,16 @@
 #include "runtime/cuda/libraries/blaslt_types.hpp"
 #include "runtime/cuda/libraries/found_library.hpp"
 #include "runtime/cuda/transfer.hpp"
+#include "runtime/device/elements.hpp"
 
 namespace croton::runtime::cuda {
 namespace {
 
 using namespace blaslt;
 
-constexpr std::size_t most_workspace = std::size_t{32} << 20;  // what NVIDIA advises for Hopper
-constexpr std::size_t most_choices = 4096;
-constexpr std::uint32_t vector_bytes = 16;  // the alignment that fast kernels want
+constexpr std::size_t max_workspace = std::size_t{32} << 20;  // as NVIDIA advises for Hopper
+constexpr std::size_t max_choices = 4096;
+constexpr std::uint32_t vector_bytes = 16;  // the alignment for fast kernels
 constexpr std::size_t memory_alignment = 256;
 constexpr int candidates_asked = 8;
 
@@ -79,19 +82,19 @@ bool BlasLt::available(std::string* why) try {
   return false;
 }
 
-/// All that an algorithm is chosen by.
+/// Everything that the choice of an algorithm depends on.
 struct BlasLt::Key {
   DType dtype;
   bool transpose_a, transpose_b, aligned;
   Precision precision;
   std::int64_t m, n, k, lda, ldb, ldc;
-  std::int64_t batch, stride_a, stride_b, stride_c;  // strides are 0 where there is one product only
+  std::int64_t batch, stride_a, stride_b, stride_c;  // strides are 0 for a single product
 
   bool operator==(const Key&) const = default;
 };
 
-/// The library's descriptions of a product, and how it is to be run. Nothing changes in them once they are made, so
-/// that several threads may use them.
+/// The library's descriptions of a product, and its algorithm. They do not change after their construction, so that
+/// several threads may use them.
 struct BlasLt::Choice {
   explicit Choice(const Library& owner) : library(owner) {}
   ~Choice() {
@@ -113,12 +116,12 @@ struct BlasLt::Choice {
 struct BlasLt::Choices {
   struct KeyHash {
     std::size_t operator()(const Key& key) const {
-      std::uint64_t hash = static_cast<std::uint64_t>(key.dtype) << 4 | static_cast<std::uint64_t>(key.precision) << 3 |
-                           std::uint64_t{key.transpose_a} << 2 | std::uint64_t{key.transpose_b} << 1 |
-                           std::uint64_t{key.aligned};
+      std::uint64_t hash = std::hash<DType>{}(key.dtype);
+      for (const bool flag : {key.transpose_a, key.transpose_b, key.aligned, key.precision == Precision::tf32})
+        hash = hash << 1 | std::uint64_t{flag};
       for (const std::int64_t number :
            {key.m, key.n, key.k, key.lda, key.ldb, key.ldc, key.batch, key.stride_a, key.stride_b, key.stride_c}) {
-        hash = base::hash_combine(hash, static_cast<std::uint64_t>(number));
+        hash = base::hash_combine(hash, std::hash<std::int64_t>{}(number));
       }
       return hash;
     }
@@ -128,10 +131,10 @@ struct BlasLt::Choices {
   std::unordered_map<Key, std::shared_ptr<const Choice>, KeyHash> by_key;
 };
 
-/// A product as it is given to the library.
+/// A product as the library gets it.
 struct BlasLt::Form {
   MatrixProduct product;
-  std::size_t zero_bytes = 0;  // of a vector of zeros that stands for A and B
+  std::size_t zero_bytes = 0;  // of a vector of zeros that replaces A and B
 
   bool empty() const { return product.m == 0 || product.n == 0 || product.batch == 0; }
   Key key(bool aligned, Precision precision) const {
@@ -157,7 +160,7 @@ struct BlasLt::Form {
 
 namespace {
 
-/// A leading dimension of at least the row's length, also where there is one row only and it means nothing.
+/// A leading dimension of at least the row's length, even for a single row, which does not use it.
 std::int64_t valid_leading(std::int64_t leading, std::int64_t rows, std::int64_t columns) {
   return rows <= 1 ? std::max<std::int64_t>(columns, 1) : leading;
 }
@@ -177,8 +180,7 @@ std::string text_of(DType dtype, std::int64_t m, std::int64_t n, std::int64_t k)
 }
 
 bool is_aligned(const MatrixProduct& p) {
-  const auto item = static_cast<std::int64_t>(size_of(p.dtype));
-  const std::int64_t strides = p.batch > 1 ? (p.stride_a | p.stride_b | p.stride_c) * item : 0;
+  const std::int64_t strides = p.batch > 1 ? (p.stride_a | p.stride_b | p.stride_c) * item_step(p.dtype) : 0;
   return (pointer_of(p.a) | pointer_of(p.b) | pointer_of(p.c)) % vector_bytes == 0 && strides % vector_bytes == 0;
 }
 
@@ -192,28 +194,26 @@ BlasLt::Form BlasLt::form_of(const MatrixProduct& given) {
   require_valid(p);
   Form form{p};
   if (form.empty() || (p.k != 0 && p.alpha != 0)) return form;
-  // A and B are not to be read, which the library does not promise: a product of zeros in their place leaves beta C.
+  // A and B must not be read, which the library does not promise: a product of zeros in their place gives beta C.
   form.product.alpha = 0;
   form.product.transpose_a = form.product.transpose_b = false;
   form.product.k = form.product.lda = 1;
   form.product.stride_a = form.product.stride_b = 0;
   form.product.ldb = p.n;
-  form.zero_bytes = rounded_up(static_cast<std::size_t>(std::max(p.m, p.n)) * size_of(p.dtype));
+  form.zero_bytes = rounded_up(size_in_bytes(p.dtype, std::max(p.m, p.n)));
   return form;
 }
 
 BlasLt::BlasLt(std::shared_ptr<Context> context, Where where)
     : context_(std::move(context)), library_(library()), choices_(std::make_unique<Choices>()) {
   context_->enter(library_.Create.name, where);
-  Handle handle = nullptr;
-  check(library_.Create.function(&handle), library_.Create.name, "", where);
-  handle_ = handle;
+  check(library_.Create.function(&handle_), library_.Create.name, "", where);
 }
 
 BlasLt::~BlasLt() {
   choices_.reset();
   context_->driver().cuCtxSetCurrent.function(context_->handle());  // the library frees memory of the device
-  library_.Destroy.function(static_cast<Handle>(handle_));
+  library_.Destroy.function(handle_);
 }
 
 FoundPart BlasLt::found() {
@@ -231,7 +231,7 @@ std::string BlasLt::name() const { return "cuBLASLt " + library_.version(); }
 void BlasLt::check(int code, const char* call, const std::string& what, Where where) {
   if (code == status::success) return;
   if (code == status::execution_failed || code == status::internal_error) {
-    // Where the device is lost, that is what there is to say.
+    // If the device is lost, that is the error to report.
     const Result state = context_->attempt(context_->driver().cuCtxSynchronize, where);
     if (loses_device(state)) context_->check(state, call, where);
   }
@@ -247,14 +247,14 @@ std::shared_ptr<const BlasLt::Choice> BlasLt::choose(const Key& key, Where where
   const std::lock_guard lock(choices_->mutex);
   auto& by_key = choices_->by_key;
   if (const auto found = by_key.find(key); found != by_key.end()) return found->second;
-  if (by_key.size() >= most_choices) by_key.clear();  // a program of ever new sizes; choosing again costs little
+  if (by_key.size() >= max_choices) by_key.clear();  // the program has ever new sizes; new choices are cheap
   auto choice = make_choice(key, where);
   by_key.emplace(key, choice);
   return choice;
 }
 
-// The library thinks in columns. A matrix stored by rows is its transpose stored by columns, so that it is asked for
-// C' = op(B)' op(A)': B comes first, and both keep their flags.
+// The library stores matrices by columns. A matrix stored by rows is its transpose stored by columns, so the library
+// computes C' = op(B)' op(A)': B comes first, and both keep their flags.
 std::shared_ptr<const BlasLt::Choice> BlasLt::make_choice(const Key& key, Where where) {
   context_->enter(library_.MatmulAlgoGetHeuristic.name, where);
   const std::string what = text_of(key.dtype, key.m, key.n, key.k);
@@ -267,8 +267,7 @@ std::shared_ptr<const BlasLt::Choice> BlasLt::make_choice(const Key& key, Where 
   auto choice = std::make_shared<Choice>(library_);
   call(library_.MatmulDescCreate, &choice->description, compute, data);
   const auto set_transposed = [&](int which) {
-    call(library_.MatmulDescSetAttribute, choice->description, which, static_cast<const void*>(&transpose),
-         sizeof transpose);
+    call(library_.MatmulDescSetAttribute, choice->description, which, &transpose, sizeof transpose);
   };
   if (key.transpose_b) set_transposed(description_transpose_a);
   if (key.transpose_a) set_transposed(description_transpose_b);
@@ -278,10 +277,8 @@ std::shared_ptr<const BlasLt::Choice> BlasLt::make_choice(const Key& key, Where 
          static_cast<std::uint64_t>(rows), leading);
     if (key.batch == 1) return;
     const auto batch = static_cast<std::int32_t>(key.batch);
-    call(library_.MatrixLayoutSetAttribute, *layout, layout_batch_count, static_cast<const void*>(&batch),
-         sizeof batch);
-    call(library_.MatrixLayoutSetAttribute, *layout, layout_batch_stride, static_cast<const void*>(&stride),
-         sizeof stride);
+    call(library_.MatrixLayoutSetAttribute, *layout, layout_batch_count, &batch, sizeof batch);
+    call(library_.MatrixLayoutSetAttribute, *layout, layout_batch_stride, &stride, sizeof stride);
   };
   make_layout(&choice->first, key.transpose_b ? key.n : key.k, key.transpose_b ? key.k : key.n, key.ldb, key.stride_b);
   make_layout(&choice->second, key.transpose_a ? key.k : key.m, key.transpose_a ? key.m : key.k, key.lda, key.stride_a);
@@ -292,36 +289,34 @@ std::shared_ptr<const BlasLt::Choice> BlasLt::make_choice(const Key& key, Where 
   const auto destroy = [&](Preference* p) { library_.MatmulPreferenceDestroy.function(*p); };
   const std::unique_ptr<Preference, decltype(destroy)> owner(&preference, destroy);
   const auto prefer = [&](int which, const auto& value) {
-    call(library_.MatmulPreferenceSetAttribute, preference, which, static_cast<const void*>(&value), sizeof value);
+    call(library_.MatmulPreferenceSetAttribute, preference, which, &value, sizeof value);
   };
-  prefer(preference_workspace_bytes, most_workspace);
+  prefer(preference_workspace_bytes, max_workspace);
   prefer(preference_reduction_schemes, std::uint32_t{0});  // none: in one sequence
-  const auto item = static_cast<std::uint32_t>(size_of(key.dtype));
+  const std::uint32_t item_bytes = wide ? 8 : 4;
   for (int operand = 0; operand < 4; ++operand) {
-    prefer(preference_alignment_a + operand, key.aligned ? vector_bytes : item);
+    prefer(preference_alignment_a + operand, key.aligned ? vector_bytes : item_bytes);
   }
 
   std::array<Candidate, candidates_asked> candidates{};
   int found = 0;
-  call(library_.MatmulAlgoGetHeuristic, static_cast<Handle>(handle_), choice->description, choice->first,
-       choice->second, choice->result, choice->result, preference, candidates_asked, candidates.data(), &found);
+  call(library_.MatmulAlgoGetHeuristic, handle_, choice->description, choice->first, choice->second, choice->result,
+       choice->result, preference, candidates_asked, candidates.data(), &found);
   const auto number = [&](const Candidate& candidate, int which) {
     std::uint32_t value = 0;
     std::size_t written = 0;
-    call(library_.MatmulAlgoConfigGetAttribute, &candidate.algorithm, which, static_cast<void*>(&value), sizeof value,
-         &written);
+    call(library_.MatmulAlgoConfigGetAttribute, &candidate.algorithm, which, &value, sizeof value, &written);
     return value;
   };
-  for (int i = 0; i < found; ++i) {
-    const Candidate& candidate = candidates[static_cast<std::size_t>(i)];
-    if (candidate.state != status::success || candidate.workspace_bytes > most_workspace) continue;
-    // Asked for above; a library that does otherwise must not break the promise.
+  for (const Candidate& candidate : std::span(candidates.begin(), candidates.begin() + found)) {
+    if (candidate.state != status::success || candidate.workspace_bytes > max_workspace) continue;
+    // Requested above; if the library ignores that, the promise must still hold.
     if (number(candidate, config_split_k) > 1 || number(candidate, config_reduction_scheme) != 0) continue;
     choice->algorithm = candidate.algorithm;
     choice->workspace_bytes = candidate.workspace_bytes;
     return choice;
   }
-  throw DeviceError(fmt::format("{} knows no way without split-K {}; it looked at {} on {}",
+  throw DeviceError(fmt::format("{} has no algorithm without split-K {}; it offers {} on {}",
                                 call_and_line(library_.MatmulAlgoGetHeuristic.name, where), what, found,
                                 context_->title()));
 }
@@ -333,30 +328,34 @@ std::size_t BlasLt::workspace_bytes(const MatrixProduct& product, Precision prec
   return form.zero_bytes + std::max(aligned, choose(form.key(false, precision), where)->workspace_bytes);
 }
 
-void BlasLt::gemm(const Stream& stream, const MatrixProduct& given, void* workspace, Precision precision, Where where) {
+void BlasLt::gemm(const Stream& stream, const MatrixProduct& given, std::byte* workspace, Precision precision,
+                  Where where) {
   Form form = form_of(given);
   if (form.empty()) return;
   if (&stream.context() != context_.get()) throw InternalError("a product of one device in a stream of another");
   MatrixProduct& p = form.product;
-  auto* free_workspace = static_cast<std::byte*>(workspace);
+  std::byte* free_workspace = workspace;
   if (form.zero_bytes > 0) {
     fill(stream, workspace, 0, form.zero_bytes, where);
     p.a = p.b = workspace;
     free_workspace += form.zero_bytes;
   }
   const auto choice = choose(form.key(is_aligned(p), precision), where);
-  const auto alpha = static_cast<float>(p.alpha), beta = static_cast<float>(p.beta);
-  const bool wide = p.dtype == DType::float64;
+  const TypedOperands<float> narrow(p);
+  const void *alpha = &p.alpha, *beta = &p.beta;  // in the type of the product
+  if (p.dtype == DType::float32) {
+    alpha = &narrow.alpha;
+    beta = &narrow.beta;
+  }
   context_->enter(library_.Matmul.name, where);
   const Status code = library_.Matmul.function(
-      static_cast<Handle>(handle_), choice->description, wide ? static_cast<const void*>(&p.alpha) : &alpha, p.b,
-      choice->first, p.a, choice->second, wide ? static_cast<const void*>(&p.beta) : &beta, p.c, choice->result, p.c,
+      handle_, choice->description, alpha, p.b, choice->first, p.a, choice->second, beta, p.c, choice->result, p.c,
       choice->result, &choice->algorithm, free_workspace, choice->workspace_bytes, stream.handle());
   if (code != status::success) check(code, library_.Matmul.name, text_of(p.dtype, p.m, p.n, p.k), where);
 }
 
 void BlasLt::gemm(const Stream& stream, const MatrixProduct& product, Precision precision, Where where) {
-  // Freed in the order of the stream, which is after the product.
+  // The order of the stream frees it after the product.
   const Buffer workspace(stream, workspace_bytes(product, precision, where), where);
   gemm(stream, product, workspace.data(), precision, where);
 }

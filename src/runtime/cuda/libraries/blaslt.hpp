@@ -1,9 +1,9 @@
-// Matrix products on a device by cuBLASLt, which is loaded when the first one is asked for.
+// Matrix products on a device by cuBLASLt, which is loaded for the first product.
 //
-// Promises: one algorithm for a product of given sizes, leading dimensions and alignment, chosen by the library's
-// heuristic among those that add along k in one sequence (no split-K, no atomics), so that results repeat bit for bit
-// on one kind of device with one version of the library; float32 is multiplied as float32 unless TF32 is asked for; C
-// is not read where beta is 0.
+// Promises: a product of given sizes, leading dimensions and alignment has one algorithm, which the library's heuristic
+// chooses among those that add along k in one sequence (no split-K, no atomics), so that results repeat bit for bit on
+// one kind of device with one version of the library; float32 is multiplied as float32 unless TF32 is requested; C is
+// not read if beta is 0.
 #pragma once
 
 #include <croton/where.hpp>
@@ -14,17 +14,21 @@
 #include <string>
 #include <utility>
 
-#include "runtime/cpu/blas/blas.hpp"
 #include "runtime/cuda/libraries/toolkit.hpp"
 #include "runtime/cuda/stream.hpp"
+#include "runtime/device/matrix_product.hpp"
 
 namespace croton::runtime::cuda {
 
 template <class Entries>
 class LibraryBySettings;
 
+namespace blaslt {
+struct HandleTag;
+}
+
 /// The product of runtime/device/matrix_product.hpp; its pointers are addresses of the device.
-using MatrixProduct = MatrixProduct;
+using MatrixProduct = runtime::MatrixProduct;
 
 enum class Precision : std::uint8_t {
   full,
@@ -34,17 +38,17 @@ enum class Precision : std::uint8_t {
 /// Products of one device. All functions may be called from any thread.
 class BlasLt {
  public:
-  /// Whether there is a library; if not, `why` (may be null) receives the reason. Needs no device. ConfigError where
-  /// the flag cuda_blaslt names a file that cannot be used.
+  /// Whether there is a library; if not, `why` (may be null) gets the reason. Needs no device. ConfigError if the flag
+  /// cuda_blaslt names a file that cannot be used.
   static bool available(std::string* why = nullptr);
 
-  /// Version, file and kind of place of the library. Throws DeviceError where available() is false.
+  /// Version, file and kind of place of the library. Throws DeviceError if available() is false.
   static FoundPart found();
 
-  /// "13.0.2 at /usr/local/cuda/lib64/libcublasLt.so.13". Throws DeviceError where available() is false.
+  /// "13.0.2 at /usr/local/cuda/lib64/libcublasLt.so.13". Throws DeviceError if available() is false.
   static std::string installed();
 
-  /// Throws DeviceError, with every place searched, where there is no library, and what available() throws.
+  /// Throws DeviceError, with every place searched, if there is no library, and the errors of available().
   explicit BlasLt(std::shared_ptr<Context> context, Where where = {});
   ~BlasLt();
   BlasLt(const BlasLt&) = delete;
@@ -53,15 +57,15 @@ class BlasLt {
   /// "cuBLASLt 13.0.2"
   std::string name() const;
 
-  /// The memory that gemm needs for such a product, whatever its pointers are. Chooses algorithms, so that nothing is
-  /// left to fail later but the launch.
+  /// The memory that gemm needs for such a product, with any pointers. Chooses algorithms, so that later only the
+  /// launch can fail.
   std::size_t workspace_bytes(const MatrixProduct& product, Precision precision = Precision::full, Where where = {});
 
-  /// Puts the product into the stream, of the same device. `workspace` is aligned to 256 bytes, has workspace_bytes()
-  /// and is used by nothing else until the product has run. Throws InternalError if dtype, a size or a leading
-  /// dimension is not valid, OutOfMemory and DeviceError for the library's errors.
-  void gemm(const Stream& stream, const MatrixProduct& product, void* workspace, Precision precision = Precision::full,
-            Where where = {});
+  /// Puts the product into the stream, which is of the same device. `workspace` is aligned to 256 bytes, has
+  /// workspace_bytes() and has no other use until the product has run. Throws InternalError if dtype, a size or a
+  /// leading dimension is not valid, OutOfMemory and DeviceError for the library's errors.
+  void gemm(const Stream& stream, const MatrixProduct& product, std::byte* workspace,
+            Precision precision = Precision::full, Where where = {});
   /// The same with workspace from the device's pool.
   void gemm(const Stream& stream, const MatrixProduct& product, Precision precision = Precision::full,
             Where where = {});
@@ -82,7 +86,7 @@ class BlasLt {
 
   std::shared_ptr<Context> context_;
   const Library& library_;
-  void* handle_ = nullptr;
+  blaslt::HandleTag* handle_ = nullptr;
   std::unique_ptr<Choices> choices_;
 };
 

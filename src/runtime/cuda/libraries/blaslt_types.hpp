@@ -1,4 +1,4 @@
-// What the interface of cuBLASLt is made of, as far as Croton uses it (docs.nvidia.com/cuda/cublas). No CUDA header is
+// The types and numbers of cuBLASLt's interface that Croton uses (docs.nvidia.com/cuda/cublas). No CUDA header is
 // needed to build Croton.
 #pragma once
 
@@ -19,7 +19,7 @@ using Description = DescriptionTag*;
 using MatrixLayout = MatrixLayoutTag*;
 using Preference = PreferenceTag*;
 
-/// How the library would run a product; opaque, and copied freely.
+/// An algorithm of the library for a product; opaque, and may be copied.
 struct Algorithm {
   std::array<std::uint64_t, 8> data;
 };

@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -19,14 +21,15 @@
 #include "runtime/cuda/libraries/dnn_types.hpp"
 #include "runtime/cuda/libraries/found_library.hpp"
 #include "runtime/cuda/transfer.hpp"
+#include "runtime/device/elements.hpp"
 
 namespace croton::runtime::cuda {
 namespace {
 
 using namespace dnn;
 
-constexpr std::size_t most_workspace = std::size_t{256} << 20;  // of an algorithm; all convolutions share it
-constexpr std::size_t most_choices = 4096;
+constexpr std::size_t max_workspace = std::size_t{256} << 20;  // of an algorithm; all convolutions share it
+constexpr std::size_t max_choices = 4096;
 constexpr std::size_t memory_alignment = 256;
 constexpr int suggestions_asked = 32;  // each algorithm may come with several kinds of arithmetic
 
@@ -40,12 +43,12 @@ struct LibraryEntry {
   Result (*function)(Types...) = nullptr;
 };
 
-/// The library has no such thing, or not this way; another way may be there.
-struct Refusal {
+/// The library does not support the request; another form may be supported.
+struct NotSupported {
   std::string why;
 };
 
-bool is_refusal(Status code) {
+bool is_not_supported(Status code) {
   return status::kind_of(code) == status::not_supported || status::kind_of(code) == status::bad_parameter;
 }
 
@@ -70,7 +73,7 @@ struct Dnn::Library {
     return fmt::format("{}.{}.{}", number / 10000, number / 100 % 100, number % 100);
   }
 
-  // The three routines have one type each.
+  // Each of these groups of three routines has one type.
   const auto& suggest(Routine routine) const {
     return routine == Routine::forward         ? GetConvolutionForwardAlgorithm_v7
            : routine == Routine::backward_data ? GetConvolutionBackwardDataAlgorithm_v7
@@ -90,7 +93,7 @@ struct Dnn::Library {
 
 namespace {
 
-/// Sums of products, in one order.
+/// Whether the algorithm adds up products, in one order.
 bool is_plain_sum(Routine routine, int algorithm) {
   if (routine == Routine::backward_data) return algorithm == backward_data_1;
   if (routine == Routine::backward_filter) return algorithm == backward_filter_1;
@@ -99,13 +102,12 @@ bool is_plain_sum(Routine routine, int algorithm) {
 
 std::string text_of(const Convolution& c) {
   std::vector<std::int64_t> x{c.batch, c.groups, c.channels}, filters{c.groups, c.results, c.channels};
-  for (std::size_t j = 0; j < static_cast<std::size_t>(c.axes); ++j) {
-    x.push_back(c.axis[j].size);
-    filters.push_back(c.axis[j].taps);
+  for (const Convolution::Axis& axis : c.used_axes()) {
+    x.push_back(axis.size);
+    filters.push_back(axis.taps);
   }
   return fmt::format(
-      "for the {} convolution of [{}] (images, groups, channels, sizes) and [{}] (groups, results, "
-      "channels, sizes)",
+      "for the {} convolution of [{}] (images, groups, channels, sizes) and [{}] (groups, results, channels, sizes)",
       name_of(c.dtype), fmt::join(x, ", "), fmt::join(filters, ", "));
 }
 
@@ -136,7 +138,7 @@ bool Dnn::describes(const Convolution& convolution) { return !forms_of(convoluti
 
 // ---- choices ----
 
-/// The library's descriptions of a convolution, and how it is to be run. Nothing changes in them once they are made.
+/// The library's descriptions of a convolution, and its algorithm. They do not change after their construction.
 struct Dnn::Choice {
   explicit Choice(const Library& owner) : library(owner) {}
   ~Choice() {
@@ -151,19 +153,18 @@ struct Dnn::Choice {
   struct Given {
     Operand operand;
     Descriptor descriptor = nullptr;
-    // Where it is copied: the part in the array and in the copy, which is somewhere in the workspace.
+    // If it is copied: its part of the array and of the copy, which is in the workspace at copy_at.
     Descriptor in_array = nullptr, in_copy = nullptr;
     std::size_t copy_at = 0, copy_bytes = 0;
   };
 
   const Library& library;
   Routine routine = Routine::forward;
-  std::vector<Descriptor> tensors;  // all that there are
+  std::vector<Descriptor> tensors;  // all of them, to be destroyed
   Descriptor filter = nullptr, convolution = nullptr;
   std::array<Given, 3> given;  // in the order of the routine's arguments: the last is written
   int algorithm = 0;
   std::size_t algorithm_at = 0, algorithm_bytes = 0;  // of the workspace
-  std::size_t item = 4;
 
   std::size_t workspace_bytes() const { return algorithm_at + algorithm_bytes; }
 };
@@ -171,9 +172,9 @@ struct Dnn::Choice {
 struct Dnn::Choices {
   struct Hash {
     std::size_t operator()(const Convolution& c) const {
-      std::uint64_t hash = static_cast<std::uint64_t>(c.dtype) << 2 | static_cast<std::uint64_t>(c.axes);
+      std::uint64_t hash = base::hash_combine(std::hash<DType>{}(c.dtype), c.axes);
       const auto add = [&](std::initializer_list<std::int64_t> numbers) {
-        for (const std::int64_t number : numbers) hash = base::hash_combine(hash, static_cast<std::uint64_t>(number));
+        for (const std::int64_t number : numbers) hash = base::hash_combine(hash, std::hash<std::int64_t>{}(number));
       };
       add({c.batch, c.groups, c.channels, c.results, c.x_batch_step, c.x_group_step, c.x_channel_step});
       add({c.filter_group_step, c.filter_result_step, c.filter_channel_step});
@@ -186,11 +187,11 @@ struct Dnn::Choices {
     }
   };
 
-  std::mutex mutex;  // of the library's handle too
+  std::mutex mutex;  // also of the library's handle
   std::unordered_map<Convolution, std::shared_ptr<const Choice>, Hash> by_convolution;
 };
 
-/// Makes the choice for one form; raises a Refusal where the library does not have it.
+/// Makes the choice for one form; raises NotSupported if the library does not have it.
 class Dnn::Maker {
  public:
   Maker(Dnn& owner, const Convolution& convolution, const Form& form, Where where)
@@ -203,12 +204,11 @@ class Dnn::Maker {
 
   std::shared_ptr<const Choice> make() {
     choice_->routine = form_.routine;
-    choice_->item = size_of(convolution_.dtype);
     const bool forward = form_.routine == Routine::forward, data = form_.routine == Routine::backward_data;
-    const Choice::Given image = give(form_.image), filter = give(form_.filter), answer = give(form_.answer);
-    choice_->given = forward ? std::array{image, filter, answer}
-                     : data  ? std::array{filter, answer, image}
-                             : std::array{image, answer, filter};
+    const Choice::Given image = give(form_.image), filter = give(form_.filter), output = give(form_.output);
+    choice_->given = forward ? std::array{image, filter, output}
+                     : data  ? std::array{filter, output, image}
+                             : std::array{image, output, filter};
     describe();
     choose_algorithm();
     return choice_;
@@ -218,14 +218,15 @@ class Dnn::Maker {
   template <class... Types>
   void call(const LibraryEntry<Status, Types...>& entry, std::type_identity_t<Types>... arguments) {
     const Status code = entry.function(arguments...);
-    if (is_refusal(code)) throw Refusal{fmt::format("{}: {}", entry.name, library_.GetErrorString.function(code))};
+    if (is_not_supported(code))
+      throw NotSupported{fmt::format("{}: {}", entry.name, library_.GetErrorString.function(code))};
     if (code != status::success) owner_.check(code, entry.name, text_of(convolution_), where_);
   }
 
   int data() const { return convolution_.dtype == DType::float64 ? data_float64 : data_float32; }
 
   Descriptor tensor(const Numbers& sizes, const Numbers& steps) {
-    choice_->tensors.reserve(choice_->tensors.size() + 1);  // nothing fails between making it and keeping it
+    choice_->tensors.reserve(choice_->tensors.size() + 1);  // so that push_back cannot fail and lose the descriptor
     Descriptor made = nullptr;
     call(library_.CreateTensorDescriptor, &made);
     choice_->tensors.push_back(made);
@@ -247,7 +248,7 @@ class Dnn::Maker {
     given.in_array = tensor(operand.part, operand.array_steps);
     given.in_copy = tensor(operand.part, operand.steps);
     given.copy_at = choice_->algorithm_at;
-    given.copy_bytes = static_cast<std::size_t>(operand.copied_elements()) * choice_->item;
+    given.copy_bytes = size_in_bytes(convolution_.dtype, operand.copied_elements());
     choice_->algorithm_at += rounded_up(given.copy_bytes);
     return given;
   }
@@ -264,27 +265,27 @@ class Dnn::Maker {
   void choose_algorithm() {
     const auto& [first, second, last] = choice_->given;
     const auto& suggest = library_.suggest(form_.routine);
-    const auto handle = static_cast<Handle>(owner_.handle_);
+    const Handle handle = owner_.handle_;
     std::array<Suggestion, suggestions_asked> suggestions{};
     int found = 0;
     call(suggest, handle, first.descriptor, second.descriptor, choice_->convolution, last.descriptor, suggestions_asked,
          &found, suggestions.data());
-    for (int i = 0; i < std::min(found, suggestions_asked); ++i) {
-      const Suggestion& one = suggestions[static_cast<std::size_t>(i)];
+    const int usable = std::min(found, suggestions_asked);
+    for (const Suggestion& one : std::span(suggestions.begin(), suggestions.begin() + usable)) {
       if (one.state != status::success || one.determinism != deterministic) continue;
       if (!is_plain_sum(form_.routine, one.algorithm)) continue;
-      // The descriptor has the arithmetic that is used; the same algorithm may be suggested with another.
+      // The descriptor determines the arithmetic; the library may suggest the same algorithm with another arithmetic.
       if (one.math != math_fma && one.math != math_default) continue;
       std::size_t bytes = 0;
       call(library_.measure(form_.routine), handle, first.descriptor, second.descriptor, choice_->convolution,
            last.descriptor, one.algorithm, &bytes);
-      if (bytes > most_workspace) continue;
+      if (bytes > max_workspace) continue;
       choice_->algorithm = one.algorithm;
       choice_->algorithm_bytes = bytes;
       return;
     }
-    throw Refusal{
-        fmt::format("{} knows no deterministic way within {} MiB among {}", suggest.name, most_workspace >> 20, found)};
+    throw NotSupported{fmt::format("{} has no deterministic algorithm within {} MiB among {}", suggest.name,
+                                   max_workspace >> 20, found)};
   }
 
   Dnn& owner_;
@@ -305,14 +306,14 @@ std::shared_ptr<const Dnn::Choice> Dnn::choose(const Convolution& convolution, W
   for (const Form& form : forms) {
     try {
       auto choice = Maker(*this, convolution, form, where).make();
-      if (known.size() >= most_choices) known.clear();  // a program of ever new sizes; choosing again costs little
+      if (known.size() >= max_choices) known.clear();  // the program has ever new sizes; new choices are cheap
       known.emplace(convolution, choice);
       return choice;
-    } catch (const Refusal& refusal) {
-      why += (why.empty() ? "" : "; ") + refusal.why;
+    } catch (const NotSupported& error) {
+      why += (why.empty() ? "" : "; ") + error.why;
     }
   }
-  throw DeviceError(fmt::format("{} has no way {} on {}: {}", call_and_line(name(), where), text_of(convolution),
+  throw DeviceError(fmt::format("{} has no algorithm {} on {}: {}", call_and_line(name(), where), text_of(convolution),
                                 home_.context().title(), why));
 }
 
@@ -336,7 +337,7 @@ Dnn::~Dnn() {
   Context& context = home_.context();
   context.driver().cuCtxSetCurrent.function(context.handle());  // the library frees memory of the device
   choices_.reset();
-  library_.Destroy.function(static_cast<Handle>(handle_));
+  library_.Destroy.function(handle_);
 }
 
 FoundPart Dnn::found() {
@@ -355,7 +356,7 @@ void Dnn::check(int code, const char* call, const std::string& what, Where where
   if (code == status::success) return;
   Context& context = home_.context();
   if (const Status kind = status::kind_of(code); kind == status::execution_failed || kind == status::internal_error) {
-    // Where the device is lost, that is what there is to say.
+    // If the device is lost, that is the error to report.
     const Result state = context.attempt(context.driver().cuCtxSynchronize, where);
     if (loses_device(state)) context.check(state, call, where);
   }
@@ -372,21 +373,21 @@ std::size_t Dnn::workspace_bytes(const Convolution& convolution, Where where) {
   return choose(convolution, where)->workspace_bytes();
 }
 
-/// The library's stream, for as long as it lives: one that work is captured from ends before the library does.
-class Dnn::StreamOfCall {
+/// While it lives, the library uses this stream. A stream for a capture ends before the library, so it must not stay.
+class Dnn::StreamScope {
  public:
   template <class Check>
-  StreamOfCall(Dnn& owner, const Stream& stream, const Check& check) : owner_(owner) {
+  StreamScope(Dnn& owner, const Stream& stream, const Check& check) : owner_(owner) {
     check(set(stream), owner_.library_.SetStream.name);
   }
-  ~StreamOfCall() { set(owner_.home_); }  // where that fails, the next one sees it
-  StreamOfCall(const StreamOfCall&) = delete;
-  StreamOfCall& operator=(const StreamOfCall&) = delete;
+  ~StreamScope() { set(owner_.home_); }  // if that fails, the next scope notices
+  StreamScope(const StreamScope&) = delete;
+  StreamScope& operator=(const StreamScope&) = delete;
 
  private:
   Status set(const Stream& stream) {
     if (owner_.current_ == stream.handle()) return status::success;
-    const Status code = owner_.library_.SetStream.function(static_cast<Handle>(owner_.handle_), stream.handle());
+    const Status code = owner_.library_.SetStream.function(owner_.handle_, stream.handle());
     if (code == status::success) owner_.current_ = stream.handle();
     return code;
   }
@@ -405,25 +406,26 @@ void Dnn::convolve(const Stream& stream, const Convolution& convolution, const C
   const auto require = [&](Status code, const char* call) {
     if (code != status::success) check(code, call, text_of(convolution), where);
   };
-  const auto handle = static_cast<Handle>(handle_);
+  const Handle handle = handle_;
   const auto& run = library_.run(choice->routine);
   home_.context().enter(run.name, where);
-  const StreamOfCall in_stream(*this, stream, require);
+  const StreamScope in_stream(*this, stream, require);
 
   constexpr double one = 1, zero = 0;
   constexpr float narrow_one = 1, narrow_zero = 0;
-  const bool wide = convolution.dtype == DType::float64;
-  const void* const factor = wide ? static_cast<const void*>(&one) : &narrow_one;
-  const void* const nothing = wide ? static_cast<const void*>(&zero) : &narrow_zero;
+  const void *factor = &one, *nothing = &zero;  // in the type of the elements
+  if (convolution.dtype == DType::float32) {
+    factor = &narrow_one;
+    nothing = &narrow_zero;
+  }
   const auto in_array = [&](const Operand& operand) {
     const void* begin = operand.source == Source::x         ? arrays.x
                         : operand.source == Source::filters ? arrays.filters
                                                             : arrays.result;
-    return const_cast<std::byte*>(static_cast<const std::byte*>(begin)) +
-           static_cast<std::size_t>(operand.offset) * choice->item;
+    return element_at(const_cast<void*>(begin), convolution.dtype, operand.offset);
   };
   const auto part_in_copy = [&](const Choice::Given& given) {
-    return workspace.data() + given.copy_at + static_cast<std::size_t>(given.operand.inset) * choice->item;
+    return element_at(workspace.data() + given.copy_at, convolution.dtype, given.operand.inset);
   };
   const auto transform = [&](Descriptor from_form, const void* from, Descriptor to_form, void* to) {
     const auto& entry = library_.TransformTensor;

@@ -34,7 +34,7 @@ FoundLibrary::FoundLibrary(const LibraryDescription& description, const ToolkitS
       file_(std::make_shared<SharedLibrary>(search_for(description, settings, folders_))) {}
 
 Place FoundLibrary::place() const {
-  // The last attempt is the one that loaded; of the system's loader it has a name without a folder.
+  // The last attempt has loaded the library; from the system's loader it is a name without a folder.
   const fs::path loaded = file_->tried().back().candidate;
   const auto folder = std::ranges::find(folders_, loaded.parent_path(), &SearchFolder::path);
   return folder == folders_.end() ? Place::system : folder->place;

@@ -1,5 +1,5 @@
-// A library of CUDA as the flags of one moment find it: the file that a flag names, or else the first one that the
-// search finds. LibraryBySettings keeps one for each setting that was in force.
+// A library of CUDA under certain flags: the file that a flag names, or else the first one that the search finds.
+// LibraryBySettings keeps one for each value of the flags so far.
 #pragma once
 
 #include <croton/error.hpp>
@@ -17,25 +17,25 @@
 
 namespace croton::runtime::cuda {
 
-/// How messages call a library, and by what names its file is there.
+/// The name of a library in messages, and the names of its file.
 struct LibraryDescription {
   ToolkitPart part;
   std::string name;                ///< "NVRTC"
   std::string purpose;             ///< "the run-time compiler of CUDA"
   std::vector<std::string> files;  ///< file names, the preferred first
-  std::string package;             ///< what to install
+  std::string package;             ///< to be installed
 
   std::string title() const { return name + " (" + purpose + ")"; }
 };
 
 class FoundLibrary {
  public:
-  /// Looks for nothing yet.
+  /// Does not search yet.
   FoundLibrary(const LibraryDescription& description, const ToolkitSettings& settings);
 
   const std::shared_ptr<SharedLibrary>& file() const { return file_; }
 
-  /// Where the file was found; it must have been loaded.
+  /// The kind of place of the file, which must have been loaded.
   Place place() const;
 
  private:
@@ -43,31 +43,31 @@ class FoundLibrary {
   std::shared_ptr<SharedLibrary> file_;
 };
 
-/// The error that a flag names a file which cannot be used: ConfigError with the flag and `why`.
+/// Throws the error that a flag names an unusable file: ConfigError with the flag and `why`.
 [[noreturn]] void throw_unusable(ToolkitPart part, const std::string& file, const std::string& why);
 
-/// The entry points of a library of CUDA, loaded when they are first asked for under each setting. Never destroyed:
-/// work may run while the process ends. `Entries` is made of a std::shared_ptr<SharedLibrary>; LibraryBySettings must
-/// be able to call that constructor.
+/// The entry points of a library of CUDA, loaded at their first use under each setting. Never destroyed: work may run
+/// while the process ends. `Entries` is constructed from a std::shared_ptr<SharedLibrary>; LibraryBySettings must be
+/// able to call that constructor.
 template <class Entries>
 class LibraryBySettings {
  public:
   explicit LibraryBySettings(LibraryDescription description) : description_(std::move(description)) {}
 
-  /// DeviceError where the library is hidden, missing or too old. ConfigError where a flag names a file that is
-  /// missing, refused or too old: what the user named is never replaced by something else.
+  /// DeviceError if the library is hidden, missing or too old. ConfigError if a flag names a file that is missing,
+  /// refused or too old: another file never replaces the one that the user named.
   const Entries& get() {
     const std::lock_guard lock(mutex_);
     return *load().entries;
   }
 
-  /// Where the library of get() was found; raises what get() does.
+  /// The kind of place of the library of get(); raises the same errors.
   Place place() {
     const std::lock_guard lock(mutex_);
     return load().library->place();
   }
 
-  /// Every place tried under the present settings; empty where the library is hidden.
+  /// Every place tried under the current settings; empty if the library is hidden.
   std::vector<SharedLibrary::Attempt> list_tried() {
     if (toolkit_hidden()) return {};
     const std::lock_guard lock(mutex_);

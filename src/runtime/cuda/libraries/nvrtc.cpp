@@ -97,7 +97,7 @@ std::set<std::size_t> lines_with_errors(std::string_view program, std::string_vi
     std::size_t line = 0;
     const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), line);
     if (error != std::errc() || line == 0) continue;
-    if (rest.substr(static_cast<std::size_t>(end - rest.data())).starts_with("): error")) lines.insert(line);
+    if (std::string_view(end, rest.data() + rest.size()).starts_with("): error")) lines.insert(line);
   }
   return lines;
 }
@@ -115,14 +115,14 @@ std::vector<std::string_view> split_lines(std::string_view text) {
 }  // namespace
 
 std::string explain_failure(std::string_view source, std::string_view program, std::string_view log) {
-  constexpr std::size_t around = 3, most_errors = 8;
+  constexpr std::size_t around = 3, max_errors = 8;
   const std::vector<std::string_view> lines = split_lines(source);
   std::set<std::size_t> wrong = lines_with_errors(program, log);
   if (log.find("At end of source: error") != log.npos) wrong.insert(lines.size());
   std::set<std::size_t> shown;
   std::size_t errors = 0;
   for (std::size_t line : wrong) {
-    if (++errors > most_errors) break;
+    if (++errors > max_errors) break;
     for (std::size_t near = line > around ? line - around : 1; near <= std::min(line + around, lines.size()); ++near) {
       shown.insert(near);
     }
@@ -148,8 +148,7 @@ Nvrtc::Nvrtc(std::shared_ptr<SharedLibrary> library)
 
 Nvrtc::~Nvrtc() = default;
 
-// One compiler for each setting that was in force. Never destroyed: other threads may still compile while the process
-// ends.
+// One compiler for each setting so far. Never destroyed: other threads may still compile while the process ends.
 LibraryBySettings<Nvrtc>& Nvrtc::libraries() {
   static auto& libraries = *new LibraryBySettings<Nvrtc>(
       {.part = ToolkitPart::nvrtc,
@@ -194,12 +193,10 @@ std::vector<std::string> Nvrtc::architectures() const {
 }
 
 std::vector<std::string> Nvrtc::options() const {
-  // -default-device: the same text serves the host compiler of the simulator, without a mark on each function; costs no
-  // time.
-  // --minimal: 3 ms less of built-in declarations for each program. --fmad=false: the emitter alone decides what is
-  // fused.
+  // The default device: the host compiler of the simulator compiles the same text, without a mark on each function.
+  // --minimal: saves 3 ms of built-in declarations for each program. --fmad=false: only the emitter fuses operations.
   std::vector<std::string> all = {"--std=c++17", "--fmad=false", "--minimal", "--device-as-default-execution-space"};
-  // Its own cache (since 12.9) is unchecked, and a second one behind ours would only cost space.
+  // Its own cache (since 12.9) is unchecked, and a second cache after ours would only cost space.
   if (version_ >= std::pair(12, 9)) all.emplace_back("--no-cache");
   return all;
 }
@@ -209,7 +206,7 @@ void Nvrtc::check_architecture(const std::string& arch) const {
   const std::string_view rest = known_kind ? std::string_view(arch).substr(arch.find('_') + 1) : "";
   int number = 0;
   const char* end = std::from_chars(rest.data(), rest.data() + rest.size(), number).ptr;
-  const std::string_view variant = rest.substr(static_cast<std::size_t>(end - rest.data()));
+  const std::string_view variant(end, rest.data() + rest.size());
   const bool known_variant = variant.empty() || variant == "a" || variant == "f";
   if (known_variant && std::ranges::find(architectures_, number) != architectures_.end()) return;
   throw DeviceError(fmt::format("NVRTC {}.{} at {} cannot compile for '{}'; it knows {}, and 'compute_' forms of them",

@@ -1,6 +1,5 @@
-// NVRTC, the run-time compiler of CUDA: text of a kernel in, machine code of one GPU architecture out. It is loaded
-// when first asked for and needs neither a GPU nor a driver nor CUDA headers: the few entry points are declared in
-// nvrtc.cpp.
+// NVRTC, the run-time compiler of CUDA: from the text of a kernel to machine code of one GPU architecture. It is loaded
+// at its first use and needs neither a GPU nor a driver nor CUDA headers: nvrtc.cpp declares its few entry points.
 #pragma once
 
 #include <cstddef>
@@ -28,18 +27,18 @@ class Nvrtc {
     std::string log;               ///< warnings; usually empty
   };
 
-  /// The compiler found under the present settings (toolkit.hpp); loads it. References stay valid for the life of the
-  /// process. Throws DeviceError, with every place searched, where there is none, and ConfigError where the flag
-  /// cuda_nvrtc names a file that cannot be used.
+  /// The compiler under the current settings (toolkit.hpp); loads it. References stay valid for the life of the
+  /// process. Throws DeviceError, with every place searched, if there is none, and ConfigError if the flag cuda_nvrtc
+  /// names a file that cannot be used.
   static const Nvrtc& instance();
 
-  /// Whether instance() would succeed; if not, `why` (may be null) receives the reason. Throws the same ConfigError.
+  /// Whether instance() would succeed; if not, `why` (may be null) gets the reason. Throws the same ConfigError.
   static bool available(std::string* why = nullptr);
 
   /// Version, file and kind of place of instance(), which may throw.
   static FoundPart found();
 
-  /// Every place tried under the present settings; empty where the toolkit is hidden.
+  /// Every place tried under the current settings; empty if the toolkit is hidden.
   static std::vector<SharedLibrary::Attempt> list_tried();
 
   Nvrtc(const Nvrtc&) = delete;
@@ -49,14 +48,13 @@ class Nvrtc {
   /// (major, minor), such as (13, 0).
   std::pair<int, int> version() const;
 
-  /// Version and build of the compiler: what a cache key needs to tell two compilers apart.
+  /// Version and build of the compiler, for cache keys: they tell two compilers apart.
   std::string identity() const;
 
-  /// The file that serves.
+  /// The file of the library.
   std::filesystem::path path() const;
 
-  /// The real architectures that cubins can be made for, ascending: "sm_75", ... Variants such as "sm_90a" exist beside
-  /// them.
+  /// The real architectures for cubins, ascending: "sm_75", ... Variants such as "sm_90a" exist as well.
   std::vector<std::string> architectures() const;
 
   /// The options of every compilation, in order, without the architecture: part of a cache key.
@@ -64,8 +62,8 @@ class Nvrtc {
 
   /// Compiles one program for `arch` ("sm_90", "sm_90a" or "compute_90"). Several threads may compile at once, and they
   /// run in parallel. Throws DeviceError for an architecture that this compiler does not know, and InternalError, with
-  /// the log and the lines that it speaks of, when the text does not compile: all text comes from Croton.
-  /// `program_name` is the file that messages and line tables name.
+  /// the log and the lines that it names, if the text does not compile: all text comes from Croton. `program_name` is
+  /// the file in messages and line tables.
   Result compile(std::string_view source, const std::string& arch, std::span<const std::string> extra_options = {},
                  bool want_ptx = true, const std::string& program_name = "kernel.cu") const;
 
@@ -85,7 +83,7 @@ class Nvrtc {
 };
 
 /// The log of a failed compilation and, for each line of the program that it names (`name(12): error`), that line with
-/// its neighbours and numbers. Apart for tests.
+/// its neighbours and numbers. Public for tests.
 std::string explain_failure(std::string_view source, std::string_view program_name, std::string_view log);
 
 }  // namespace croton::runtime::cuda

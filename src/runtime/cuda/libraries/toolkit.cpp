@@ -20,11 +20,11 @@ constexpr std::string_view target = "sbsa-linux";
 constexpr std::string_view target = "x86_64-linux";
 #endif
 
-/// What tells the parts apart when they are looked for, in the order of ToolkitPart.
+/// The facts about each part for the search, in the order of ToolkitPart.
 struct PartRow {
   std::string_view flag;
   std::string_view wheel;   // the folder in site-packages/nvidia of its package for CUDA 12
-  std::string_view folder;  // of a toolkit, where a program may be besides in bin
+  std::string_view folder;  // of a toolkit, where a program may be in addition to bin
   bool program;
 };
 constexpr std::array<PartRow, part_count> part_rows{
@@ -37,7 +37,7 @@ constexpr std::array<PartRow, part_count> part_rows{
 const PartRow& row_of(ToolkitPart part) { return part_rows[static_cast<std::size_t>(part)]; }
 
 std::mutex settings_mutex;
-ToolkitSettings present;
+ToolkitSettings current;
 std::vector<fs::path> extra_folders;
 
 bool is_folder(const fs::path& path) {
@@ -56,7 +56,7 @@ class FolderList {
     folders_.push_back({real, place});
   }
 
-  // What a toolkit's folder has; an environment of Python has its own programs and conda's packages in the same way.
+  // The subfolders of a toolkit; an environment of Python has its own programs and conda's packages in the same ones.
   void add_toolkit(const fs::path& root, Place place = Place::toolkit) {
     if (part_.program) {
       add(root / "bin", place);
@@ -88,7 +88,7 @@ class FolderList {
   std::vector<SearchFolder> folders_;
 };
 
-// The site-packages folder that this very library is installed in, if any.
+// The site-packages folder of this library itself, if any.
 fs::path own_site_packages() {
   Dl_info info{};
   if (::dladdr(reinterpret_cast<const void*>(&own_site_packages), &info) == 0 || info.dli_fname == nullptr) return {};
@@ -116,7 +116,7 @@ void add_extra(FolderList& list) {
   }
 }
 
-// In the order in which Python itself would find a package: what the environment says, then the Python of PATH.
+// In the order in which Python itself finds a package: first the environment, then the Python of PATH.
 void add_python(FolderList& list) {
   if (const fs::path own = own_site_packages(); !own.empty()) list.add_site_packages(own);
   for (const char* name : {"VIRTUAL_ENV", "CONDA_PREFIX"}) {
@@ -156,14 +156,23 @@ void add_user_python(FolderList& list, const fs::path& system) {
 
 std::string_view flag_of(ToolkitPart part) { return row_of(part).flag; }
 
-std::string_view words_of(Place place) {
-  constexpr std::array<std::string_view, 4> words{"named by a flag", "toolkit", "Python package", "system"};
-  return words[static_cast<std::size_t>(place)];
+std::string_view name_of(Place place) {
+  switch (place) {
+    case Place::named:
+      return "named by a flag";
+    case Place::toolkit:
+      return "toolkit";
+    case Place::python_package:
+      return "Python package";
+    case Place::system:
+      break;
+  }
+  return "system";
 }
 
 void set_toolkit(ToolkitSettings settings) {
   std::lock_guard lock(settings_mutex);
-  present = std::move(settings);
+  current = std::move(settings);
 }
 
 void set_toolkit(const base::Flags& flags) {
@@ -174,12 +183,12 @@ void set_toolkit(const base::Flags& flags) {
 
 ToolkitSettings toolkit() {
   std::lock_guard lock(settings_mutex);
-  return present;
+  return current;
 }
 
 void set_cuda_root(std::string root) {
   std::lock_guard lock(settings_mutex);
-  present.root = std::move(root);
+  current.root = std::move(root);
 }
 
 std::string cuda_root() { return toolkit().root; }
